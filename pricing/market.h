@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The server's market (CA-NFS §3.2, last paragraphs): resources have prices, an operation costs
+ * as much as the dearest resource that it uses, and that resource is its bottleneck.
+ *
+ *	resource      utilization --k--> price     write   read-ahead
+ *	cpu               0.10          0.00         x         x
+ *	network           0.45          0.02         x         x
+ *	disk              0.93          0.85         x         x      bottleneck: disk
+ *	memory            0.30          0.06         x
+ *	                                max:        0.85      0.85
+ *
+ * A new resource or operation is one row in market.c.
+ */
+#ifndef CANFS_PRICING_MARKET_H
+#define CANFS_PRICING_MARKET_H
+
+#include <stdbool.h>
+
+/* Their numbers go over the wire (protocol/tag.h): append only. NONE: nothing is for
+ * sale. */
+enum canfs_resource {
+	CANFS_NONE,
+	CANFS_CPU,
+	CANFS_NETWORK,
+	CANFS_DISK,
+	CANFS_MEMORY,
+	CANFS_RESOURCES /* how many, NONE included */
+};
+
+enum canfs_operation {
+	CANFS_WRITE,     /* asynchronous write (write-back), CA-NFS §2.1 */
+	CANFS_READAHEAD, /* asynchronous read, CA-NFS §2.2 */
+	CANFS_OPERATIONS
+};
+
+struct canfs_market {
+	double k[CANFS_RESOURCES];           /* default per resource: canfs_market_init() */
+	double utilization[CANFS_RESOURCES]; /* in [0, 1] */
+	bool known[CANFS_RESOURCES];         /* false: out of the market, prices nothing */
+};
+
+struct canfs_quote {
+	double price;                   /* in [0, CANFS_PRICE_MAX] */
+	enum canfs_resource bottleneck; /* CANFS_NONE if no resource of the operation is known */
+};
+
+/* Default k of each resource, nothing known. */
+void canfs_market_init(struct canfs_market *market);
+
+/* Price of one operation now. */
+struct canfs_quote canfs_market_quote(
+	const struct canfs_market *market, enum canfs_operation operation);
+
+/* Price of one resource now, in [0, CANFS_PRICE_MAX]; 0 if it is not known. */
+double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
+
+/* "cpu", "network", "disk", "memory"; "none" for anything else. Never NULL. */
+const char *canfs_resource_name(enum canfs_resource resource);
+
+/* "write", "read-ahead". Never NULL. */
+const char *canfs_operation_name(enum canfs_operation operation);
+
+#endif

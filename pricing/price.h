@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Price of one resource from its utilization (CA-NFS §3.1, §3.2).
+ *
+ *	price                                  P(u) = Pmax * (k^u - 1) / (k - 1)
+ *	 Pmax |                       .
+ *	      |                      .     small k: dear early   (disk)
+ *	      |                   . '      large k: dear near u=1 (network, memory)
+ *	    0 |_._._._._.. - ' ______ u
+ *	      0                     1
+ *
+ * Selling another 1/log2(k) of the resource doubles its price (up to the constant -1), which
+ * makes the auction log-k competitive against an offline algorithm that knows all bids.
+ */
+#ifndef CANFS_PRICING_PRICE_H
+#define CANFS_PRICING_PRICE_H
+
+/* Pmax: the same for every resource of a server, so that prices compare (§3.2). */
+#define CANFS_PRICE_MAX 1.0
+
+/* Allowed range of k; outside it canfs_price() uses the nearer bound. */
+#define CANFS_K_MIN 1.1
+#define CANFS_K_MAX 1e6
+
+/*
+ * utilization: share in use; values outside [0, 1] count as the nearer bound, NaN as 1 (a
+ *              monitor that lost its mind must not make the resource look free).
+ * k:           end-user degradation under full load, [CANFS_K_MIN, CANFS_K_MAX].
+ * Returns the price, in [0, CANFS_PRICE_MAX].
+ */
+double canfs_price(double utilization, double k);
+
+#endif

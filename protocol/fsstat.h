@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * An asynchronous NFSv3 client for one thing: FSSTAT of one export (RFC 1813 §3.3.18), with
+ * rpcbind (RFC 1833) and MOUNT (RFC 1813 §5.2.1) before it where port or file handle are not
+ * known.
+ *
+ *	            port known           handle known
+ *	 start --+--------------+-------------------------------> FSSTAT --> done
+ *	         `- GETPORT ----'`- GETPORT -- MNT ------------'     ^
+ *	                                                            `-- next request, same connection
+ *
+ * One TCP connection per service; XDR by libtirpc, from nfs3.x and mount3.x. Nothing blocks,
+ * nothing allocates after the first reply, and every step ends by the deadline. A failed request
+ * closes the connection; the next one connects anew. A stale handle (NFS3ERR_STALE,
+ * NFS3ERR_BADHANDLE) asks MOUNT again next time.
+ *
+ * The caller polls canfs_fsstat_fd() for canfs_fsstat_events() until
+ * canfs_fsstat_deadline_usec(), then calls canfs_fsstat_step().
+ */
+#ifndef CANFS_PROTOCOL_FSSTAT_H
+#define CANFS_PROTOCOL_FSSTAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include "protocol/tag.h"
+
+#define CANFS_NFS3_HANDLE_MAX 64
+#define CANFS_REPLY_MAX       8192 /* octets of one RPC reply record; a longer one is an error */
+
+struct canfs_fsstat_target {
+	struct sockaddr_storage address; /* IPv4 or IPv6; its port is ignored */
+	uint16_t nfs_port;               /* 0: ask rpcbind */
+	uint16_t mount_port;             /* 0: ask rpcbind */
+	uint16_t rpcbind_port;           /* 0: 111 */
+	const char *path;      /* export path, copied; needed unless the handle is given */
+	const uint8_t *handle; /* NFSv3 file handle, copied; NULL: MOUNT */
+	size_t handle_len;     /* 1 ... CANFS_NFS3_HANDLE_MAX if handle */
+};
+
+struct canfs_fsstat; /* one export of one server */
+
+/* 0, -EINVAL (bad target), -ENOMEM. Connects nothing yet. */
+int canfs_fsstat_new(struct canfs_fsstat **fsstat, const struct canfs_fsstat_target *target);
+void canfs_fsstat_free(struct canfs_fsstat *fsstat); /* NULL allowed */
+
+/*
+ * Begins a request that must be answered by deadline_usec (CLOCK_MONOTONIC). 0; -EBUSY
+ * while one is under way; another -errno if it failed at once.
+ */
+int canfs_fsstat_start(struct canfs_fsstat *fsstat, uint64_t deadline_usec);
+
+/* -1 and 0 while no request is under way. The descriptor may change with every step. */
+int canfs_fsstat_fd(const struct canfs_fsstat *fsstat);
+short canfs_fsstat_events(const struct canfs_fsstat *fsstat);           /* for poll(2) */
+uint64_t canfs_fsstat_deadline_usec(const struct canfs_fsstat *fsstat); /* UINT64_MAX if idle */
+
+/*
+ * Goes on as far as it can without blocking. 0: answered, *space is set; -EINPROGRESS:
+ * poll again; -ETIMEDOUT; -EPROTO: the reply was malformed, oversized or answered
+ * something else; -EREMOTEIO: an RPC, MOUNT or NFS error status; or the socket's -errno.
+ * Whatever it is, canfs_fsstat_error() says it in words.
+ */
+int canfs_fsstat_step(struct canfs_fsstat *fsstat, uint64_t now_usec, struct canfs_space *space);
+
+/* One line about the last failure, "" if there was none; valid until the next call. */
+const char *canfs_fsstat_error(const struct canfs_fsstat *fsstat);
+
+/*
+ * Decoders of the replies' XDR bodies, apart so that they can be tested and fuzzed
+ * without a socket. record: one RPC reply record without its record mark. 0, -EPROTO,
+ * -EREMOTEIO; *error (never NULL on return) says why. xid is the one that was sent.
+ */
+int canfs_decode_getport(
+	const uint8_t *record, size_t len, uint32_t xid, uint16_t *port, const char **error);
+int canfs_decode_mnt(const uint8_t *record, size_t len, uint32_t xid,
+	uint8_t handle[CANFS_NFS3_HANDLE_MAX], size_t *handle_len, const char **error);
+int canfs_decode_fsstat(const uint8_t *record, size_t len, uint32_t xid, struct canfs_space *space,
+	const char **error);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The price tag: 36 bits in the low 12 bits of three byte counts (FSSTAT3resok tbytes, fbytes,
+ * abytes; NFSv4 space_total, space_free, space_avail).
+ *
+ * A file system counts whole blocks, so those bits carry nothing. A count X is rounded up to a
+ * multiple of 4096 and then lowered to the number just below it whose low 12 bits are the tag:
+ *
+ *	X' = roundup(X, 4096) - 4096 + field,    1 <= field <= 4095,    X - 4096 < X' < X + 4096
+ *
+ * Every client that rounds *up* to its own block size (Linux) sees exactly what it saw before; one
+ * that rounds *down* to 4096 sees one block less in all three, so that used = total - free holds.
+ *
+ *	         11   10  9  8    7 6 5 4 3 2 1 0
+ *	tbytes  | 1 | version  | CRC-8 of the rest |
+ *	fbytes  | 1 | resource | price of a write  |     resource: enum canfs_resource, the
+ *	abytes  | 1 | 1  0  1  | price, read-ahead |     bottleneck of the write
+ *
+ *	version  1
+ *	price    round(255 * price / Pmax)
+ *	CRC-8    polynomial x^8+x^2+x+1 (0x07), start 0xFF, no reflection, no final xor, over five
+ *	         octets: 8*16+version, 8*16+resource, write, 8*16+5, read-ahead
+ *
+ * Test vectors stand in tests/unit/test_tag.c and protocol/README.md.
+ *
+ * A file system that has less than 4096 bytes in one of the counts is not tagged (a full disk
+ * must look full); its clients fall back to their kernel's defaults.
+ */
+#ifndef CANFS_PROTOCOL_TAG_H
+#define CANFS_PROTOCOL_TAG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "pricing/market.h"
+
+#define CANFS_TAG_VERSION 1
+#define CANFS_TAG_BLOCK   4096
+
+/* The three byte counts of an FSSTAT reply, tagged or not. */
+struct canfs_space {
+	uint64_t total_bytes;
+	uint64_t free_bytes;
+	uint64_t avail_bytes;
+};
+
+struct canfs_tag {
+	double write;     /* price of an asynchronous write, [0, 1], in steps of 1/255 */
+	double readahead; /* price of a read-ahead, likewise */
+	enum canfs_resource bottleneck; /* of the write */
+};
+
+/*
+ * Writes the tag into the counts. 0, or -ENOSPC if a count is below 4096 or would
+ * overflow; the counts are then left as they were. Prices outside [0, 1] count as the
+ * nearer bound, NaN as 1.
+ */
+int canfs_tag_encode(struct canfs_space *space, const struct canfs_tag *tag);
+
+/*
+ * Reads a tag. 0; -ENOMSG if the counts carry none (marks, magic or CRC wrong); -EPROTO
+ * if they carry one of another version, or an unknown resource. *tag is set only on 0.
+ */
+int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag);
+
+/*
+ * Is this server a canfs server? A chance value passes for a tag once in 2^17 replies, so
+ * it takes CANFS_TAGS_TO_BELIEVE valid replies in a row to take a server for one, and
+ * CANFS_TAGS_TO_FORGET others in a row to forget it.
+ */
+#define CANFS_TAGS_TO_BELIEVE 3
+#define CANFS_TAGS_TO_FORGET  5
+
+struct canfs_publisher {
+	unsigned int valid;   /* consecutive valid tags, saturating */
+	unsigned int invalid; /* consecutive replies without one, saturating */
+	bool believed;
+};
+
+/* Notes one reply: was a valid tag in it? Returns publisher->believed. */
+bool canfs_publisher_note(struct canfs_publisher *publisher, bool valid);
+
+#endif
