@@ -4,8 +4,8 @@
  * as much as the dearest resource that it uses, and that resource is its bottleneck.
  *
  *	resource      utilization --k--> price     write   read-ahead
- *	cpu               0.10          0.00         x         x
- *	network           0.45          0.02         x         x
+ *	cpu               0.10          0.01         x         x
+ *	network           0.45          0.09         x         x
  *	disk              0.93          0.85         x         x      bottleneck: disk
  *	memory            0.30          0.06         x
  *	                                max:        0.85      0.85
