@@ -19,10 +19,11 @@
 #include <stdint.h>
 #include "pricing/auction.h"
 
-#define CANFS_PACE_MIN_BYTES_PER_SEC (8.0 * (1 << 20))
-#define CANFS_PACE_MAX_BYTES_PER_SEC (1024.0 * (1 << 20))
-#define CANFS_PACE_DOUBLING_USEC     500000
-#define CANFS_PACE_HALVING_USEC      250000
+#define CANFS_PACE_MIN_BYTES_PER_SEC   (8.0 * (1 << 20))
+#define CANFS_PACE_MAX_BYTES_PER_SEC   (1024.0 * (1 << 20))
+#define CANFS_PACE_BLIND_BYTES_PER_SEC (32.0 * (1 << 20)) /* any server's disk bears this */
+#define CANFS_PACE_DOUBLING_USEC       500000
+#define CANFS_PACE_HALVING_USEC        250000
 
 /* No more than this is asked for at once, however late the caller is. */
 #define CANFS_PACE_CHUNK_MAX_BYTES (32 << 20)
@@ -42,5 +43,8 @@ void canfs_pace_init(struct canfs_pace *pace);
  */
 uint64_t canfs_pace_step(
 	struct canfs_pace *pace, enum canfs_verdict verdict, double margin, uint64_t elapsed_usec);
+
+/* Without a price: a steady CANFS_PACE_BLIND_BYTES_PER_SEC. Same return value. */
+uint64_t canfs_pace_blind(struct canfs_pace *pace, uint64_t elapsed_usec);
 
 #endif
