@@ -22,6 +22,12 @@ ssize_t canfs_read_file(const char *root, const char *path, char *buf, size_t si
  */
 int canfs_read_text(const char *root, const char *path, size_t max_bytes, char **text);
 
+/*
+ * A decimal number at **text, which is moved behind it. 0; -EPROTO if there is no digit or it does
+ * not fit (then *text and *value are unchanged). No blanks, no sign.
+ */
+int canfs_parse_u64(const char **text, uint64_t *value);
+
 /* What we use of /proc/meminfo. Writeback includes pages that wait for a COMMIT. */
 struct canfs_meminfo {
 	uint64_t total_bytes;
