@@ -2,23 +2,23 @@
 /*
  * CANFS, a stackable FSAL: what its files share. The stacking glue follows the split of Ganesha's
  * own stackable FSALs (main, export, handle, file, xattrs); what is canfs proper is the price
- * board (monitors/board.h) and one call to it, in export.c.
+ * exchange (monitors/exchange.h) and the call to it, in export.c.
  */
 #ifndef CANFS_GANESHA_FSAL_CANFS_METHODS_H
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H
 
 #include "ganesha-fsal/compat.h"
-#include "ganesha-fsal/monitors/board.h"
+#include "ganesha-fsal/monitors/exchange.h"
 
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
-	struct canfs_board *board; /* NULL before init_config */
+	struct canfs_exchange *exchange; /* NULL before init_config */
 };
 
 struct canfs_export {
 	struct fsal_export export;
-	struct canfs_stall *stall; /* its place on the board; NULL: publishes no prices */
+	struct canfs_board *board; /* NULL: it publishes no prices */
 };
 
 struct canfs_handle {
@@ -88,9 +88,9 @@ static inline void canfs_ascend(struct fsal_export *here)
 		op_ctx->fsal_export = here;
 }
 
-/* config.c */
-fsal_status_t canfs_read_config(config_file_t config, struct canfs_board_config *board_config,
-	struct config_error_type *err_type);
+/* config.c: the CANFS { } block, with defaults for what it leaves out. */
+fsal_status_t canfs_read_config(
+	config_file_t file, struct canfs_exchange_config *config, struct config_error_type *err_type);
 
 /* export.c */
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
