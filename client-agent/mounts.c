@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/mounts.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include "client-agent/procfs.h"
+
+/* A piece of the text that is not ended by a NUL. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+static bool span_is(struct span s, const char *word)
+{
+	return s.len == strlen(word) && memcmp(s.at, word, s.len) == 0;
+}
+
+/* Cuts the next piece that ends at separator from *rest; false if there is none. */
+static bool next_piece(struct span *rest, char separator, struct span *piece)
+{
+	if (rest->len == 0)
+		return false;
+	const char *end = memchr(rest->at, separator, rest->len);
+	size_t len = end ? (size_t)(end - rest->at) : rest->len;
+
+	*piece = (struct span){ rest->at, len };
+	rest->at += end ? len + 1 : len;
+	rest->len -= end ? len + 1 : len;
+	return true;
+}
+
+static int span_number(struct span s, uint64_t max, uint64_t *value)
+{
+	char digits[21];
+	const char *p = digits;
+
+	if (s.len >= sizeof(digits))
+		return -EPROTO;
+	memcpy(digits, s.at, s.len);
+	digits[s.len] = '\0';
+	if (canfs_parse_u64(&p, value) != 0 || *p || *value > max)
+		return -EPROTO;
+	return 0;
+}
+
+static int span_copy(struct span s, char *buf, size_t size)
+{
+	if (s.len >= size)
+		return -ENAMETOOLONG;
+	memcpy(buf, s.at, s.len);
+	buf[s.len] = '\0';
+	return 0;
+}
+
+/* The byte of \ooo at p, or -1. */
+static int octal_escape(const char *p, size_t len)
+{
+	if (len < 4 || p[0] != '\\' || p[1] < '0' || p[1] > '3')
+		return -1;
+	if (p[2] < '0' || p[2] > '7' || p[3] < '0' || p[3] > '7')
+		return -1;
+	return (p[1] - '0') * 64 + (p[2] - '0') * 8 + (p[3] - '0');
+}
+
+int canfs_unescape(const char *text, size_t len, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; n++) {
+		int byte = octal_escape(text + i, len - i);
+		if (n + 1 >= size)
+			return -ENAMETOOLONG;
+		buf[n] = byte > 0 ? (char)byte : text[i];
+		i += byte > 0 ? 4 : 1;
+	}
+	if (size == 0)
+		return -ENAMETOOLONG;
+	buf[n] = '\0';
+	return 0;
+}
+
+static int parse_bdi(struct span s, struct canfs_bdi *bdi)
+{
+	struct span major, minor;
+	uint64_t a, b;
+
+	if (!next_piece(&s, ':', &major) || !next_piece(&s, ':', &minor) || s.len)
+		return -EPROTO;
+	if (span_number(major, UINT_MAX, &a) || span_number(minor, UINT_MAX, &b))
+		return -EPROTO;
+	*bdi = (struct canfs_bdi){ (unsigned int)a, (unsigned int)b };
+	return 0;
+}
+
+static int parse_address(struct span s, struct sockaddr_storage *address)
+{
+	char text[INET6_ADDRSTRLEN + 16];
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+
+	if (span_copy(s, text, sizeof(text)))
+		return -EPROTO;
+	memset(address, 0, sizeof(*address));
+	if (inet_pton(AF_INET, text, &in.sin_addr) == 1) {
+		memcpy(address, &in, sizeof(in));
+		return 0;
+	}
+	char *scope = strchr(text, '%'); /* fe80::1%2: the kernel prints the interface's index */
+	if (scope) {
+		uint64_t index;
+		*scope++ = '\0';
+		if (span_number((struct span){ scope, strlen(scope) }, UINT32_MAX, &index))
+			return -EPROTO;
+		in6.sin6_scope_id = (uint32_t)index;
+	}
+	if (inet_pton(AF_INET6, text, &in6.sin6_addr) != 1)
+		return -EPROTO;
+	memcpy(address, &in6, sizeof(in6));
+	return 0;
+}
+
+static int parse_version(struct span s, struct canfs_mount *mount)
+{
+	struct span number;
+	uint64_t version, minor = 0;
+
+	if (!next_piece(&s, '.', &number) || span_number(number, 4, &version))
+		return -EPROTO;
+	if (s.len && span_number(s, 9, &minor))
+		return -EPROTO;
+	if (version < 2)
+		return -EPROTO;
+	mount->version = (int)version;
+	mount->minor_version = (int)minor;
+	return 0;
+}
+
+static int parse_port(struct span s, uint16_t *port)
+{
+	uint64_t value;
+
+	if (span_number(s, UINT16_MAX, &value))
+		return -EPROTO;
+	*port = (uint16_t)value;
+	return 0;
+}
+
+static int parse_option(struct span name, struct span value, struct canfs_mount *mount)
+{
+	if (span_is(name, "vers"))
+		return parse_version(value, mount);
+	if (span_is(name, "addr"))
+		return parse_address(value, &mount->address);
+	if (span_is(name, "mountaddr") && mount->address.ss_family == AF_UNSPEC)
+		return parse_address(value, &mount->address);
+	if (span_is(name, "port"))
+		return parse_port(value, &mount->port);
+	if (span_is(name, "mountport"))
+		return parse_port(value, &mount->mount_port);
+	if (span_is(name, "sec"))
+		return span_copy(value, mount->sec, sizeof(mount->sec));
+	if (span_is(name, "proto"))
+		mount->tcp = span_is(value, "tcp") || span_is(value, "tcp6");
+	return 0;
+}
+
+static int parse_options(struct span options, struct canfs_mount *mount)
+{
+	struct span option, name;
+
+	while (next_piece(&options, ',', &option)) {
+		if (!next_piece(&option, '=', &name))
+			continue;
+		int err = parse_option(name, option, mount);
+		if (err)
+			return err;
+	}
+	return mount->version ? 0 : -EPROTO;
+}
+
+/* server:/path, [v6 address]:/path */
+static int split_source(struct canfs_mount *mount)
+{
+	const char *from = mount->source;
+
+	if (*from == '[' && !(from = strchr(from, ']')))
+		return -EPROTO;
+	const char *path = strstr(from, ":/");
+	if (!path)
+		return -EPROTO;
+	strcpy(mount->export_path, path + 1);
+	return 0;
+}
+
+/* "36 25 0:41 /root /mnt ro,... [tags] - nfs source options". -ENOENT: not an NFS mount. */
+static int parse_line(struct span line, struct canfs_mount *mount)
+{
+	struct span id, parent, bdi, root, point, flags, word, fstype, source;
+	uint64_t number;
+
+	if (!next_piece(&line, ' ', &id) || !next_piece(&line, ' ', &parent) ||
+		!next_piece(&line, ' ', &bdi) || !next_piece(&line, ' ', &root) ||
+		!next_piece(&line, ' ', &point) || !next_piece(&line, ' ', &flags))
+		return -EPROTO;
+	do {
+		if (!next_piece(&line, ' ', &word))
+			return -EPROTO;
+	} while (!span_is(word, "-"));
+	if (!next_piece(&line, ' ', &fstype) || !next_piece(&line, ' ', &source) || !line.len)
+		return -EPROTO;
+	if (!span_is(fstype, "nfs") && !span_is(fstype, "nfs4"))
+		return -ENOENT;
+
+	memset(mount, 0, sizeof(*mount));
+	if (span_number(id, INT_MAX, &number) || parse_bdi(bdi, &mount->bdi))
+		return -EPROTO;
+	mount->id = (int)number;
+	if (span_copy(fstype, mount->fstype, sizeof(mount->fstype)) ||
+		canfs_unescape(point.at, point.len, mount->mountpoint, CANFS_MOUNT_PATH_MAX) ||
+		canfs_unescape(source.at, source.len, mount->source, CANFS_MOUNT_PATH_MAX))
+		return -EPROTO;
+	if (mount->mountpoint[0] != '/')
+		return -EPROTO;
+	int err = split_source(mount);
+	return err ? err : parse_options(line, mount);
+}
+
+void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts)
+{
+	struct span rest = { text, strlen(text) }, line;
+
+	mounts->n = 0;
+	mounts->malformed = 0;
+	mounts->dropped = 0;
+	while (next_piece(&rest, '\n', &line)) {
+		struct canfs_mount *mount = &mounts->mount[mounts->n];
+		struct canfs_mount beyond;
+		bool full = mounts->n == CANFS_MOUNTS_MAX;
+		/* A last line without its newline is torn: it may look whole and not be. */
+		bool torn = line.at[line.len] != '\n';
+		int err = torn ? -EPROTO : parse_line(line, full ? &beyond : mount);
+
+		if (err == -ENOENT)
+			continue;
+		if (err)
+			mounts->malformed++;
+		else if (full)
+			mounts->dropped++;
+		else
+			mounts->n++;
+	}
+}
+
+int canfs_mounts_read(const char *root, struct canfs_mounts *mounts)
+{
+	char *text;
+	int err = canfs_read_text(root, "/proc/self/mountinfo", CANFS_MOUNTS_TEXT_MAX, &text);
+
+	if (err)
+		return err;
+	canfs_mounts_parse(text, mounts);
+	free(text);
+	return 0;
+}
+
+bool canfs_bdi_equal(struct canfs_bdi a, struct canfs_bdi b)
+{
+	return a.major == b.major && a.minor == b.minor;
+}
+
+size_t canfs_mounts_bdis(const struct canfs_mounts *mounts, size_t index[CANFS_MOUNTS_MAX])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < mounts->n; i++) {
+		size_t k = 0;
+		while (k < n && !canfs_bdi_equal(mounts->mount[i].bdi, mounts->mount[index[k]].bdi))
+			k++;
+		if (k == n)
+			index[n++] = i;
+	}
+	return n;
+}
+
+int canfs_mounts_find(const struct canfs_mounts *mounts, const struct canfs_mount *mount)
+{
+	for (size_t i = 0; i < mounts->n; i++) {
+		const struct canfs_mount *m = &mounts->mount[i];
+		if (m->id == mount->id && canfs_bdi_equal(m->bdi, mount->bdi) &&
+			strcmp(m->source, mount->source) == 0 &&
+			strcmp(m->mountpoint, mount->mountpoint) == 0)
+			return (int)i;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Reading /proc and /sys. Everything the agent reads goes through a root prefix, "" in production
+ * and a directory of made-up files in the tests.
+ */
+#ifndef CANFS_AGENT_PROCFS_H
+#define CANFS_AGENT_PROCFS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Reads all of root + path into buf and ends it with a NUL. Returns the length; -EFBIG if the
+ * file does not fit into size - 1 bytes; -ENAMETOOLONG; or the -errno of open or read.
+ */
+ssize_t canfs_read_file(const char *root, const char *path, char *buf, size_t size);
+
+/*
+ * The same into memory of its own, for files that may be long (mountinfo, mountstats). 0 and
+ * *text for the caller to free(); -EFBIG beyond max_bytes; -ENOMEM; else as above.
+ */
+int canfs_read_text(const char *root, const char *path, size_t max_bytes, char **text);
+
+/*
+ * A decimal number at **text, which is moved behind it. 0; -EPROTO if there is no digit or it does
+ * not fit (then *text and *value are unchanged). No blanks, no sign.
+ */
+int canfs_parse_u64(const char **text, uint64_t *value);
+
+/* What we use of /proc/meminfo. Writeback includes pages that wait for a COMMIT. */
+struct canfs_meminfo {
+	uint64_t total_bytes;
+	uint64_t free_bytes;
+	uint64_t available_bytes; /* counts dirty pages as available! */
+	uint64_t cached_bytes;
+	uint64_t dirty_bytes;
+	uint64_t writeback_bytes;
+};
+
+/* What we use of /proc/vmstat, whole system. */
+struct canfs_vmstat {
+	uint64_t refault_file_pages; /* cumulative: the kernel's own ghost cache */
+	uint64_t dirty_threshold_pages;
+	uint64_t background_threshold_pages;
+};
+
+/* 0; -EPROTO if a line is missing, torn or out of range (*meminfo is then unchanged). */
+int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo);
+int canfs_vmstat_parse(const char *text, struct canfs_vmstat *vmstat);
+
+/* The two above on the kernel's files: also canfs_read_file()'s errors. */
+int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo);
+int canfs_vmstat_read(const char *root, struct canfs_vmstat *vmstat);
+
+/*
+ * Memory that is really free for others: MemAvailable - Dirty - Writeback, not below 0. The guard
+ * watches it, because 300 MB dirty on a client of 512 MB ended in an OOM kill although MemAvailable
+ * looked fine.
+ */
+uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo);
+
+#endif

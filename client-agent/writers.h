@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Which files are open for writing on a mount, found without touching the server: /proc/PID/fdinfo
+ * tells flags, mnt_id and inode of every open file. (A stat of the NFS file would flush it.)
+ *
+ * Each is re-opened O_RDONLY through /proc/PID/fd/N: a duplicate of a writable NFS descriptor would
+ * flush and wait when closed, an O_RDONLY one does not. The descriptor is kept only while the
+ * writer has the file open. Opening may block on a dead server: only the accelerator's helper
+ * thread calls this.
+ *
+ * Limitations: a file that is written only through mmap after its descriptor was closed, or by a
+ * process of another mount namespace (other mount IDs), is not found.
+ */
+#ifndef CANFS_AGENT_WRITERS_H
+#define CANFS_AGENT_WRITERS_H
+
+#include "client-agent/mounts.h"
+
+#define CANFS_WRITERS_MAX        64   /* files per BDI; further ones wait for a free place */
+#define CANFS_WRITERS_IDS_MAX    16   /* mounts (bind mounts) per BDI that are looked for */
+#define CANFS_WRITERS_SCAN_FILES 4096 /* fdinfo files read per scan; the next one goes on there */
+
+struct canfs_writer {
+	int pid;
+	int writer_fd; /* its number in that process */
+	uint64_t inode;
+	int fd;              /* ours, O_RDONLY */
+	uint64_t tail_bytes; /* appended data is asked for from here ... */
+	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail */
+};
+
+/* The writers on one BDI. All zero is a valid empty table but for the IDs. */
+struct canfs_writers {
+	int mount_id[CANFS_WRITERS_IDS_MAX];
+	size_t mount_ids;
+	size_t n;
+	struct canfs_writer writer[CANFS_WRITERS_MAX];
+	size_t next;            /* whose turn it is */
+	int next_pid;           /* where the next scan begins */
+	unsigned int truncated; /* scans that ended at a bound */
+};
+
+/* The mounts of mounts that share bdi become the IDs of an empty table. */
+void canfs_writers_init(struct canfs_writers *writers, const int *mount_ids, size_t n);
+
+/* Closes the files of writers that are gone. No server is asked. */
+void canfs_writers_recheck(struct canfs_writers *writers, const char *root);
+
+/* canfs_writers_recheck(), then looks for new ones. 0, or -errno if /proc cannot be read. */
+int canfs_writers_scan(struct canfs_writers *writers, const char *root);
+
+void canfs_writers_close(struct canfs_writers *writers);
+
+/* One fdinfo file, for the tests. 0; -EPROTO if a field is missing or torn. */
+struct canfs_fdinfo {
+	unsigned int flags; /* of open(2) */
+	int mount_id;
+	uint64_t inode; /* 0: not told (before Linux 5.14) */
+};
+int canfs_fdinfo_parse(const char *text, struct canfs_fdinfo *fdinfo);
+
+#endif
