@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <time.h>
+#include "pricing/price.h"
 
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
