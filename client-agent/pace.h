@@ -44,12 +44,12 @@ struct canfs_pace {
 void canfs_pace_init(struct canfs_pace *pace);
 
 /*
- * margin: own price minus the server's. elapsed_usec: since the last step.
- * Returns the bytes to send now: a multiple of 1 MiB, 0 ... CANFS_PACE_CHUNK_MAX_BYTES; always 0
- * unless verdict is CANFS_ACCELERATE.
+ * margin: own price minus the server's. on_its_way_bytes: sent and not yet committed. elapsed_usec:
+ * since the last step. Returns the bytes to send now: a multiple of 1 MiB, 0 ...
+ * CANFS_PACE_CHUNK_MAX_BYTES; always 0 unless verdict is CANFS_ACCELERATE and the window is open.
  */
-uint64_t canfs_pace_step(
-	struct canfs_pace *pace, enum canfs_verdict verdict, double margin, uint64_t elapsed_usec);
+uint64_t canfs_pace_step(struct canfs_pace *pace, enum canfs_verdict verdict, double margin,
+	uint64_t on_its_way_bytes, uint64_t elapsed_usec);
 
 /* Without a price: a steady CANFS_PACE_BLIND_BYTES_PER_SEC. Same return value. */
 uint64_t canfs_pace_blind(
