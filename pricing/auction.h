@@ -8,9 +8,16 @@
  * The client's ceiling is Pmax + epsilon (both overloaded: the server gets the work) and its
  * floor Pmin (both idle: the work is done at the server, now).
  *
- * Prices hover. Two guards keep the client from flapping: a verdict is changed only when the
- * prices differ by more than the hysteresis, and not before it has stood for the dwell time. A
- * bid at its ceiling ignores both guards: a client that is full must not wait.
+ * Prices hover. Two guards keep the client from flapping: it defers only when the server is
+ * dearer by more than the hysteresis, and a verdict stands for the dwell time at least.
+ *
+ *	              own price      own price + hysteresis
+ *	  ACCELERATE      |    verdict stays    |      DEFER        --> server's price
+ *
+ * The band lies on one side only, so that floor and ceiling mean what §3.2 says however wide it
+ * is: the work goes to an idle server, and to a full one if the client is full too. A bid at the
+ * ceiling does not wait for the dwell time either: a client that is full must not wait. The first
+ * auction after CANFS_HOLD is guarded by neither.
  */
 #ifndef CANFS_PRICING_AUCTION_H
 #define CANFS_PRICING_AUCTION_H
@@ -27,8 +34,7 @@ struct canfs_auction_terms {
 	double price_min;    /* Pmin, in [0, Pmax); default 0.02 */
 	double epsilon;      /* above Pmax, > 0; default 0.01 */
 	double hysteresis;   /* in prices, >= 0; default 0.02 */
-	uint64_t dwell_usec; /* least time between two changes of the verdict; default
-				200000 */
+	uint64_t dwell_usec; /* least time between two changes of verdict; default 200000 */
 };
 
 struct canfs_auction {
@@ -45,9 +51,10 @@ double canfs_own_price(const struct canfs_auction_terms *terms, double utilizati
 void canfs_auction_init(struct canfs_auction *auction, const struct canfs_auction_terms *terms);
 
 /*
- * Holds one auction. now_usec: any clock that does not run backwards (a step back counts
- * as no time passed). Both prices are finite; a NaN counts as "no auction": the verdict
- * stays. Returns the verdict, which also stands in auction->verdict.
+ * Holds one auction. now_usec: any clock that does not run backwards (after a step back the dwell
+ * time starts anew). A price that is NaN or infinite counts as "no auction": the verdict stays. A
+ * server's price outside [0, Pmax] counts as the nearer bound. Equal prices change nothing.
+ * Returns the verdict, which also stands in auction->verdict.
  */
 enum canfs_verdict canfs_auction_hold(
 	struct canfs_auction *auction, double own_price, double server_price, uint64_t now_usec);

@@ -4,8 +4,8 @@
  * as much as the dearest resource that it uses, and that resource is its bottleneck.
  *
  *	resource      utilization --k--> price     write   read-ahead
- *	cpu               0.10          0.00         x         x
- *	network           0.45          0.02         x         x
+ *	cpu               0.10          0.01         x         x
+ *	network           0.45          0.09         x         x
  *	disk              0.93          0.85         x         x      bottleneck: disk
  *	memory            0.30          0.06         x
  *	                                max:        0.85      0.85
@@ -48,7 +48,7 @@ struct canfs_quote {
 /* Default k of each resource, nothing known. */
 void canfs_market_init(struct canfs_market *market);
 
-/* Price of one operation now. */
+/* Price of one operation now. Of resources with the same price the first is the bottleneck. */
 struct canfs_quote canfs_market_quote(
 	const struct canfs_market *market, enum canfs_operation operation);
 
@@ -58,7 +58,7 @@ double canfs_market_price(const struct canfs_market *market, enum canfs_resource
 /* "cpu", "network", "disk", "memory"; "none" for anything else. Never NULL. */
 const char *canfs_resource_name(enum canfs_resource resource);
 
-/* "write", "read-ahead". Never NULL. */
+/* "write", "read-ahead"; "unknown" for anything else. Never NULL. */
 const char *canfs_operation_name(enum canfs_operation operation);
 
 #endif

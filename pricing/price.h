@@ -9,8 +9,9 @@
  *	    0 |_._._._._.. - ' ______ u
  *	      0                     1
  *
- * Selling another 1/log2(k) of the resource doubles its price (up to the constant -1), which
- * makes the auction log-k competitive against an offline algorithm that knows all bids.
+ * Selling another 1/log2(k) of the resource doubles k^u, that is P + Pmax / (k - 1): the constant
+ * lets the price start at 0. This makes the auction log-k competitive against an offline algorithm
+ * that knows all bids (tests/unit/test_competitive.c has the theorem and what it asks for).
  */
 #ifndef CANFS_PRICING_PRICE_H
 #define CANFS_PRICING_PRICE_H
@@ -18,7 +19,7 @@
 /* Pmax: the same for every resource of a server, so that prices compare (§3.2). */
 #define CANFS_PRICE_MAX 1.0
 
-/* Allowed range of k; outside it canfs_price() uses the nearer bound. */
+/* Allowed range of k; outside it canfs_price() uses the nearer bound, for NaN the lower. */
 #define CANFS_K_MIN 1.1
 #define CANFS_K_MAX 1e6
 

@@ -8,8 +8,10 @@
  *
  *	X' = roundup(X, 4096) - 4096 + field,    1 <= field <= 4095,    X - 4096 < X' < X + 4096
  *
- * Every client that rounds *up* to its own block size (Linux) sees exactly what it saw before; one
- * that rounds *down* to 4096 sees one block less in all three, so that used = total - free holds.
+ * Every client that rounds *up* to its own block size of 4096 or more (Linux) sees exactly what it
+ * saw before; one that rounds *down* to 4096 sees one block less in all three, so that
+ * used = total - free holds. The order total >= free >= avail holds for whoever counts blocks; in
+ * single bytes it may be off by less than 4096 where two counts were equal.
  *
  *	         11   10  9  8    7 6 5 4 3 2 1 0
  *	tbytes  | 1 | version  | CRC-8 of the rest |
@@ -22,6 +24,9 @@
  *	         octets: 8*16+version, 8*16+resource, write, 8*16+5, read-ahead
  *
  * Test vectors stand in tests/unit/test_tag.c and protocol/README.md.
+ *
+ * One, two or three wrong bits are always found (marks and magic are constants, the CRC does the
+ * rest). Counts of whole 512-octet sectors or larger units, all zeroes and all ones are never a tag.
  *
  * A file system that has less than 4096 bytes in one of the counts is not tagged (a full disk
  * must look full); its clients fall back to their kernel's defaults.
@@ -50,9 +55,9 @@ struct canfs_tag {
 };
 
 /*
- * Writes the tag into the counts. 0, or -ENOSPC if a count is below 4096 or would
- * overflow; the counts are then left as they were. Prices outside [0, 1] count as the
- * nearer bound, NaN as 1.
+ * Writes the tag into the counts; one that stands there already is replaced. 0; -ENOSPC if a count
+ * is below 4096 or would overflow when rounded up; -EINVAL if the bottleneck is no resource. The
+ * counts are then left as they were. Prices outside [0, 1] count as the nearer bound, NaN as 1.
  */
 int canfs_tag_encode(struct canfs_space *space, const struct canfs_tag *tag);
 
