@@ -55,14 +55,15 @@ static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
 	return stat.nr_dirty * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The size as we know it, without asking the server. */
-static int file_size(int fd, uint64_t *size)
+/* The size as we know it, without asking the server; does it change? */
+static int look_at_size(struct canfs_writer *writer)
 {
 	struct statx stx;
 
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &stx) < 0)
+	if (statx(writer->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &stx) < 0)
 		return -errno;
-	*size = stx.stx_size;
+	writer->grows = stx.stx_size != writer->size_bytes;
+	writer->size_bytes = stx.stx_size;
 	return 0;
 }
 
@@ -70,9 +71,11 @@ static int file_size(int fd, uint64_t *size)
  * Where to go on, and how far that goes. A file that grows is sent up to its last whole unit only:
  * its writer would otherwise run into the page that is on its way, and wait for the server.
  */
-static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t size, uint64_t *end)
+static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
 {
-	*end = size == writer->size_bytes ? size : size / UNIT_BYTES * UNIT_BYTES;
+	uint64_t size = writer->size_bytes;
+
+	*end = writer->grows ? size / UNIT_BYTES * UNIT_BYTES : size;
 	if (writer->tail_bytes > size) /* truncated */
 		writer->tail_bytes = size;
 	if (writer->tail_bytes < *end)
@@ -88,12 +91,12 @@ static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t size, uint64_
  * round the file, or in LOOKS_MAX pieces.
  */
 static uint64_t flush_piece(
-	struct canfs_writer *writer, uint64_t size, uint64_t want, bool exact, unsigned int *errors)
+	struct canfs_writer *writer, uint64_t want, bool exact, unsigned int *errors)
 {
 	uint64_t window = exact ? PIECE_BYTES : want, seen = 0;
 
-	for (int looks = 0; looks < LOOKS_MAX && seen <= size; looks++) {
-		uint64_t end, *cursor = next_cursor(writer, size, &end);
+	for (int looks = 0; looks < LOOKS_MAX && seen <= writer->size_bytes; looks++) {
+		uint64_t end, *cursor = next_cursor(writer, &end);
 		uint64_t offset = *cursor;
 		uint64_t len = smaller(window, end - offset);
 		uint64_t count = exact && len ? dirty_bytes(writer->fd, offset, len) : len;
@@ -117,6 +120,7 @@ static uint64_t flush_piece(
 	}
 	return 0;
 }
+
 uint64_t canfs_flush(
 	struct canfs_writers *writers, uint64_t chunk_bytes, bool exact, unsigned int *errors)
 {
@@ -125,15 +129,12 @@ uint64_t canfs_flush(
 	uint64_t asked = 0;
 	size_t idle = 0; /* files in a row that had nothing */
 
+	for (size_t i = 0; i < writers->n; i++)
+		*errors += look_at_size(&writers->writer[i]) != 0;
 	for (; asked < chunk_bytes && idle < writers->n && pieces > 0; pieces--) {
-		struct canfs_writer *writer = &writers->writer[writers->next++ % writers->n];
-		uint64_t size = writer->size_bytes, count = 0;
 		uint64_t want = smaller(chunk_bytes - asked, PIECE_BYTES);
-		if (file_size(writer->fd, &size) == 0)
-			count = flush_piece(writer, size, want, exact, errors);
-		else
-			++*errors;
-		writer->size_bytes = size;
+		uint64_t count = flush_piece(
+			&writers->writer[writers->next++ % writers->n], want, exact, errors);
 		idle = count ? 0 : idle + 1;
 		asked += count;
 	}

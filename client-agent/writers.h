@@ -26,7 +26,8 @@ struct canfs_writer {
 	int writer_fd; /* its number in that process */
 	uint64_t inode;
 	int fd;              /* ours, O_RDONLY */
-	uint64_t size_bytes; /* when flush.c looked last */
+	uint64_t size_bytes; /* when flush.c looked last ... */
+	bool grows;          /* ... and was it another before? */
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
 	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail */
 };
