@@ -104,7 +104,7 @@ static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 	background = (background + MIB - 1) / MIB * MIB;
 	limits->background_bytes = background;
 	limits->limit_bytes = larger(background / 100 * 115, stock_limit);
-	uint64_t share = background ? bound_bytes / (background / 100 + 1) : 0;
+	uint64_t share = background ? bound_bytes / (background / 100) : 0;
 	limits->share_pct =
 		share < CANFS_DEFER_SHARE_PCT ? (unsigned int)share : CANFS_DEFER_SHARE_PCT;
 	return 0;
