@@ -65,7 +65,7 @@ static struct config_item items[] = {
 		parameters, interval_ms),
 	CONF_ITEM_BOOL("Publish", true, parameters, publish),
 	CONF_ITEM_LIST("Monitors", ALL_MONITORS, monitor_names, parameters, monitors),
-	CONF_ITEM_PROC("Interfaces", interfaces_init, interfaces_add, parameters, setup.interfaces),
+	COMPAT_ITEM_PROC("Interfaces", interfaces_init, interfaces_add, parameters, setup.interfaces),
 	CONF_ITEM_UI32("Link_Speed", 1, 10000000, 0, parameters, setup.link_mbit_per_sec),
 	CONF_ITEM_UI32("Disk_Read_Queue", 1, 65536, 0, parameters, setup.disk_read_queue),
 	CONF_ITEM_UI32("Disk_Write_Queue", 1, 65536, 0, parameters, setup.disk_write_queue),
