@@ -15,8 +15,7 @@ static void fuzz_disk(const char *text)
 		return;
 	memset(before, 0, sizeof(before));
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
-		double queue =
-			canfs_disk_queue(&before[kind], &now[kind], 100, &credit_msec);
+		double queue = canfs_disk_queue(&before[kind], &now[kind], 100, &credit_msec);
 
 		if (!(queue >= 0) || !isfinite(queue) || !(credit_msec >= 0))
 			abort();

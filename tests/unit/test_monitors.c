@@ -285,8 +285,8 @@ static void an_export_without_a_disk_says_so(void **state)
 	canfs_exchange_step(exchange, 1000000);
 	canfs_exchange_step(exchange, 1100000);
 	assert_int_equal(said_count, 1);
-	assert_string_equal(said,
-		"disk monitor of /tmpfs drops out of the price: no block device below");
+	assert_string_equal(
+		said, "disk monitor of /tmpfs drops out of the price: no block device below");
 	canfs_board_close(board);
 	canfs_exchange_free(exchange);
 }
@@ -323,6 +323,7 @@ static void check_network(struct canfs_exchange *exchange)
 static void the_busier_direction_of_a_link_counts(void **state)
 {
 	(void)state;
+	put("/sys/class/net/eth0/device", "");
 	put("/sys/class/net/eth0/speed", "8\n");
 	check_network(open_exchange(1u << CANFS_NETWORK, 0));
 }
@@ -330,16 +331,15 @@ static void the_busier_direction_of_a_link_counts(void **state)
 static void a_given_speed_goes_first(void **state)
 {
 	(void)state;
+	put("/sys/class/net/eth0/device", "");
 	put("/sys/class/net/eth0/speed", "-1\n");
 	check_network(open_exchange(1u << CANFS_NETWORK, 8));
 }
 
-static void a_link_of_unknown_speed_has_no_price(void **state)
+static void check_no_network(void)
 {
 	struct canfs_exchange *exchange = open_exchange(1u << CANFS_NETWORK, 0);
 
-	(void)state;
-	put("/sys/class/net/eth0/speed", "-1\n");
 	for (unsigned int i = 1; i < 5; i++) {
 		net_dev(i * 1000, i * 100000);
 		canfs_exchange_step(exchange, i * INTERVAL_USEC);
@@ -347,6 +347,21 @@ static void a_link_of_unknown_speed_has_no_price(void **state)
 	assert_int_equal(said_count, 1);
 	assert_non_null(strstr(said, "Link_Speed"));
 	canfs_exchange_free(exchange);
+}
+
+static void a_link_of_unknown_speed_has_no_price(void **state)
+{
+	(void)state;
+	put("/sys/class/net/eth0/device", "");
+	put("/sys/class/net/eth0/speed", "-1\n");
+	check_no_network();
+}
+
+static void a_tap_that_claims_10_mbit_has_no_price(void **state)
+{
+	(void)state;
+	put("/sys/class/net/eth0/speed", "10\n");
+	check_no_network();
 }
 
 static void a_full_processor_is_dear(void **state)
@@ -424,6 +439,7 @@ int main(void)
 		TEST(the_busier_direction_of_a_link_counts),
 		TEST(a_given_speed_goes_first),
 		TEST(a_link_of_unknown_speed_has_no_price),
+		TEST(a_tap_that_claims_10_mbit_has_no_price),
 		TEST(a_full_processor_is_dear),
 		TEST(a_clock_that_stands_or_goes_back_is_no_step),
 		TEST(the_thread_starts_and_ends),
