@@ -3,6 +3,7 @@
 #include "ganesha-fsal/canfs_methods.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include "pricing/price.h"
 
@@ -93,9 +94,11 @@ static void say(const char *message)
 	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
 }
 
+/* The first name is for Ganesha's log, the second for top -H. */
 static void name_thread(void)
 {
 	SetNameFunction("canfs_market");
+	pthread_setname_np(pthread_self(), "canfs_market");
 }
 
 int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,

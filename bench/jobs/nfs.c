@@ -69,12 +69,11 @@ struct client {
 	char names[FILES_MAX][NAME_MAX_CHARS];
 	uint64_t random, blocks;
 	/* of a slice */
-	const struct export *target;
+	struct export *target;
 	struct slot slots[DEPTH_MAX];
 	double end;
 	unsigned int outstanding;
 	uint64_t ops;
-	struct canfs_samples samples;
 	/* of a call that is waited for */
 	struct handle *wanted;
 	bool done;
@@ -219,7 +218,7 @@ static void complete(struct slot *slot, bool good)
 		fail(c, "the server answered a request with an error");
 		return;
 	}
-	canfs_samples_add(&c->samples, now - slot->begin);
+	canfs_samples_add(&c->target->samples, now - slot->begin);
 	c->ops++;
 	if (now >= c->end)
 		return;
@@ -296,13 +295,12 @@ static double server_cpu_seconds(const struct client *c)
 }
 
 /* Requests to one export for the given time; ends when all of them are answered. */
-static int run_slice(struct client *c, const struct export *e, double seconds)
+static int run_slice(struct client *c, struct export *e, double seconds)
 {
 	double begin = canfs_job_now();
 
 	c->target = e;
 	c->ops = 0;
-	c->samples.count = 0;
 	c->end = begin + seconds;
 	for (unsigned int i = 0; i < c->depth; i++) {
 		c->slots[i] = (struct slot) { .client = c, .begin = begin };
@@ -327,14 +325,26 @@ static int measure_slice(struct client *c, unsigned int round, unsigned int inde
 	seconds = canfs_job_now() - begin;
 	server = server_cpu_seconds(c) - server;
 	own = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - own;
-	canfs_samples_sort(&c->samples);
 	printf("%s{\"round\": %u, \"export\": %u, \"ops\": %llu, \"seconds\": %.6f, "
-	       "\"p50_ms\": %.4f, \"p99_ms\": %.4f, \"server_cpu_seconds\": %.6f, "
-	       "\"client_cpu_seconds\": %.6f}",
-		first ? "" : ",\n ", round, index, (unsigned long long)c->ops, seconds,
-		1e3 * canfs_samples_percentile(&c->samples, 50),
-		1e3 * canfs_samples_percentile(&c->samples, 99), server, own);
+	       "\"server_cpu_seconds\": %.6f, \"client_cpu_seconds\": %.6f}",
+		first ? "" : ",\n ", round, index, (unsigned long long)c->ops, seconds, server,
+		own);
 	return 0;
+}
+
+/* Over all slices of an export: one slice is too short for a percentile. */
+static void print_latencies(struct client *c)
+{
+	printf("\"latencies\": [");
+	for (unsigned int i = 0; i < c->exports; i++) {
+		struct canfs_samples *samples = &c->export[i].samples;
+
+		canfs_samples_sort(samples);
+		printf("%s{\"p50_ms\": %.4f, \"p99_ms\": %.4f}", i ? ", " : "",
+			1e3 * canfs_samples_percentile(samples, 50),
+			1e3 * canfs_samples_percentile(samples, 99));
+	}
+	printf("]");
 }
 
 static int run_rounds(struct client *c)
@@ -344,6 +354,8 @@ static int run_rounds(struct client *c)
 
 	for (unsigned int i = 0; i < n && !error; i++)
 		error = run_slice(c, &c->export[i], WARM_UP_SECONDS);
+	for (unsigned int i = 0; i < n; i++)
+		c->export[i].samples.count = 0;
 	printf("{\"slices\": [");
 	for (unsigned int round = 0; round < c->rounds; round++) {
 		for (unsigned int i = 0; i < 2 * n && !error; i++) {
@@ -352,7 +364,9 @@ static int run_rounds(struct client *c)
 			error = measure_slice(c, round, (place + round) % n, round + i == 0);
 		}
 	}
-	printf("]}\n");
+	printf("],\n ");
+	print_latencies(c);
+	printf("}\n");
 	return error;
 }
 
@@ -482,7 +496,8 @@ int main(int argc, char **argv)
 	if (error)
 		fprintf(stderr, "canfs-job-nfs: %s: %s\n", c->server,
 			c->failed ? c->failed : strerror(-error));
-	canfs_samples_free(&c->samples);
+	for (unsigned int i = 0; i < c->exports; i++)
+		canfs_samples_free(&c->export[i].samples);
 	if (c->rpc)
 		rpc_destroy_context(c->rpc);
 	return error ? 1 : 0;
