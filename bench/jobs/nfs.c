@@ -26,6 +26,8 @@
 
 #include "bench/jobs/job.h"
 
+#define NFS_PORT        2049
+#define MOUNT_PORT      20048 /* as the lab's servers have it */
 #define EXPORTS_MAX     8
 #define FILES_MAX       1024
 #define DEPTH_MAX       64
@@ -40,9 +42,9 @@ struct handle {
 	char bytes[HANDLE_MAX];
 };
 
-struct export
-{
+struct place {
 	char *path;
+	struct canfs_samples samples; /* of all its slices */
 	struct handle root, data, files[FILES_MAX];
 };
 
@@ -58,18 +60,17 @@ struct slot {
 
 struct client {
 	const char *server;
-	int nfs_port, mount_port;
 	issue_fn *issue;
 	unsigned int block_bytes, depth, files, rounds, exports;
 	double slice_seconds;
 	clockid_t server_clock;
 	bool has_server_clock;
 	struct rpc_context *rpc;
-	struct export export[EXPORTS_MAX];
+	struct place export[EXPORTS_MAX];
 	char names[FILES_MAX][NAME_MAX_CHARS];
 	uint64_t random, blocks;
 	/* of a slice */
-	struct export *target;
+	struct place *target;
 	struct slot slots[DEPTH_MAX];
 	double end;
 	unsigned int outstanding;
@@ -170,7 +171,7 @@ static int mount_exports(struct client *c)
 	c->rpc = rpc_init_context();
 	if (!c->rpc)
 		return -ENOMEM;
-	error = await(c, rpc_connect_port_async(c->rpc, c->server, c->mount_port, MOUNT_PROGRAM,
+	error = await(c, rpc_connect_port_async(c->rpc, c->server, MOUNT_PORT, MOUNT_PROGRAM,
 				 MOUNT_V3, on_connect, c));
 	for (unsigned int i = 0; i < c->exports && !error; i++) {
 		c->wanted = &c->export[i].root;
@@ -181,7 +182,7 @@ static int mount_exports(struct client *c)
 	return error;
 }
 
-static int look_up(struct client *c, const struct export *e, char *name, struct handle *found)
+static int look_up(struct client *c, const struct place *e, char *name, struct handle *found)
 {
 	struct LOOKUP3args args = { .what = { fh(&e->root), name } };
 
@@ -197,8 +198,8 @@ static int connect_to_server(struct client *c)
 	c->rpc = rpc_init_context();
 	if (!c->rpc)
 		return -ENOMEM;
-	error = await(c, rpc_connect_port_async(c->rpc, c->server, c->nfs_port, NFS_PROGRAM, NFS_V3,
-				 on_connect, c));
+	error = await(c, rpc_connect_port_async(
+				 c->rpc, c->server, NFS_PORT, NFS_PROGRAM, NFS_V3, on_connect, c));
 	for (unsigned int i = 0; i < c->exports && !error; i++) {
 		error = look_up(c, &c->export[i], data, &c -> export[i].data);
 		for (unsigned int k = 0; k < c->files && !error; k++)
@@ -295,7 +296,7 @@ static double server_cpu_seconds(const struct client *c)
 }
 
 /* Requests to one export for the given time; ends when all of them are answered. */
-static int run_slice(struct client *c, struct export *e, double seconds)
+static int run_slice(struct client *c, struct place *e, double seconds)
 {
 	double begin = canfs_job_now();
 
@@ -375,7 +376,7 @@ static void usage(void)
 	fprintf(stderr,
 		"usage: canfs-job-nfs --op read|getattr|lookup [--block-kib N] [--file-mib N]\n"
 		"                     [--files N] [--depth N] [--rounds N] [--slice SECONDS]\n"
-		"                     [--nfs-port N] [--mount-port N] [--server-pid PID]\n"
+		"                     [--server-pid PID]\n"
 		"                     SERVER EXPORT ...\n");
 	exit(EXIT_BAD_USE);
 }
@@ -422,8 +423,6 @@ static void parse_options(struct client *c, int argc, char **argv)
 		{ "depth", required_argument, NULL, 'd' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "slice", required_argument, NULL, 's' },
-		{ "nfs-port", required_argument, NULL, 'n' },
-		{ "mount-port", required_argument, NULL, 'p' },
 		{ "server-pid", required_argument, NULL, 'i' }, { 0 } };
 	uint64_t file_mib = 64;
 	int option;
@@ -450,12 +449,6 @@ static void parse_options(struct client *c, int argc, char **argv)
 			break;
 		case 's':
 			c->slice_seconds = canfs_job_number("slice", optarg, 0.001, 60);
-			break;
-		case 'n':
-			c->nfs_port = (int)whole("nfs-port", 1, 65535);
-			break;
-		case 'p':
-			c->mount_port = (int)whole("mount-port", 1, 65535);
 			break;
 		case 'i':
 			watch_server(c, optarg);
