@@ -471,13 +471,9 @@ int main(int argc, char **argv)
 	struct client *c = &client;
 	int error;
 
-	*c = (struct client) { .nfs_port = 2049,
-		.mount_port = 20048,
-		.block_bytes = 4096,
-		.depth = 8,
-		.files = 256,
-		.rounds = 8,
-		.slice_seconds = 0.1 };
+	*c = (struct client) {
+		.block_bytes = 4096, .depth = 8, .files = 256, .rounds = 8, .slice_seconds = 0.1
+	};
 	parse_options(c, argc, argv);
 	for (unsigned int i = 0; i < c->files; i++)
 		snprintf(c->names[i], sizeof(c->names[i]), "%u", i);
