@@ -20,8 +20,7 @@
 
 #include "client-agent/mounts.h"
 
-#define CANFS_ACCELERATE_QUEUE_MAX 64 /* requests waiting */
-#define CANFS_ACCELERATE_BDIS_MAX  32 /* BDIs whose writers are remembered; the oldest gives way */
+#define CANFS_ACCELERATE_BDIS_MAX  32   /* of which writers are remembered; the oldest gives way */
 #define CANFS_ACCELERATE_IDLE_MSEC 1000 /* how often writers are looked for, and let go when idle */
 
 struct canfs_accelerator;
@@ -50,7 +49,8 @@ void canfs_accelerator_free(struct canfs_accelerator *accelerator);
 /*
  * Asks for the next chunk_bytes of the mount's BDI to be sent. mounts tells which mounts share it.
  * Never blocks. 0; -EBUSY: the previous request of this BDI is not done yet (the server or the disk
- * is slower than the pace: ask for less); -ENOBUFS: the queue is full; -EINVAL: chunk_bytes is 0.
+ * is slower than the pace: ask for less); -ENOBUFS:
+ * CANFS_ACCELERATE_BDIS_MAX requests of others wait; -EINVAL: chunk_bytes is 0.
  */
 int canfs_accelerate(struct canfs_accelerator *accelerator, const struct canfs_mounts *mounts,
 	const struct canfs_mount *mount, uint64_t chunk_bytes);

@@ -26,43 +26,115 @@ struct option {
 };
 
 #define AT(member) offsetof(struct canfs_config, member)
-#define OFF_ON     { "off", "on" }
+#define OFF_ON                                                                                     \
+	{                                                                                          \
+		"off", "on"                                                                        \
+	}
 
 /* A new option is one row here and one member of struct canfs_config. */
 static const struct option options[] = {
-	{ .name = "mode", .type = TYPE_WORD, .offset = AT(mode), .words = { "observe", "enforce" },
+	{ .name = "mode",
+		.type = TYPE_WORD,
+		.offset = AT(mode),
+		.words = { "observe", "enforce" },
 		.help = "observe logs decisions and changes nothing, enforce acts on them" },
-	{ .name = "writeback", .type = TYPE_WORD, .offset = AT(writeback), .words = OFF_ON,
-		.number = 1, .help = "defer and accelerate write-back" },
-	{ .name = "readahead", .type = TYPE_WORD, .offset = AT(readahead), .words = OFF_ON,
-		.number = 1, .help = "tune read-ahead" },
-	{ .name = "mounts", .type = TYPE_PATTERNS, .offset = AT(pattern),
+	{ .name = "writeback",
+		.type = TYPE_WORD,
+		.offset = AT(writeback),
+		.words = OFF_ON,
+		.number = 1,
+		.help = "defer and accelerate write-back" },
+	{ .name = "readahead",
+		.type = TYPE_WORD,
+		.offset = AT(readahead),
+		.words = OFF_ON,
+		.number = 1,
+		.help = "tune read-ahead" },
+	{ .name = "mounts",
+		.type = TYPE_PATTERNS,
+		.offset = AT(pattern),
 		.help = "mount points to manage, as shell patterns; empty: all NFS mounts" },
-	{ .name = "hold_pct", .type = TYPE_COUNT, .offset = AT(hold_pct), .min = 5, .max = 50,
-		.number = 35, .help = "share of memory that deferred data may take, in %" },
-	{ .name = "guard_mib", .type = TYPE_COUNT, .offset = AT(guard_mib), .min = 32,
-		.max = 1 << 20, .number = 100,
+	{ .name = "hold_pct",
+		.type = TYPE_COUNT,
+		.offset = AT(hold_pct),
+		.min = 5,
+		.max = 50,
+		.number = 35,
+		.help = "share of memory that deferred data may take, in %" },
+	{ .name = "guard_mib",
+		.type = TYPE_COUNT,
+		.offset = AT(guard_mib),
+		.min = 32,
+		.max = 1 << 20,
+		.number = 100,
 		.help = "MemAvailable - Dirty - Writeback that must stay, in MiB" },
-	{ .name = "price_timeout_sec", .type = TYPE_COUNT, .offset = AT(price_timeout_sec),
-		.min = 1, .max = 3600, .number = 30,
+	{ .name = "price_timeout_sec",
+		.type = TYPE_COUNT,
+		.offset = AT(price_timeout_sec),
+		.min = 1,
+		.max = 3600,
+		.number = 30,
 		.help = "without a price for so long: back to the kernel's defaults" },
-	{ .name = "price_idle_sec", .type = TYPE_COUNT, .offset = AT(price_idle_sec), .min = 1,
-		.max = 3600, .number = 10, .help = "how often an idle client asks for the price" },
-	{ .name = "price_min_msec", .type = TYPE_COUNT, .offset = AT(price_min_msec), .min = 20,
-		.max = 60000, .number = 100, .help = "a busy client asks at most this often" },
-	{ .name = "k_memory", .type = TYPE_REAL, .offset = AT(k_memory), .min = CANFS_K_MIN,
-		.max = CANFS_K_MAX, .number = 32, .help = "k of this client's memory" },
-	{ .name = "price_min", .type = TYPE_REAL, .offset = AT(price_min), .min = 0, .max = 0.5,
-		.number = 0.02, .help = "floor of this client's own price" },
-	{ .name = "hysteresis", .type = TYPE_REAL, .offset = AT(hysteresis), .min = 0, .max = 0.5,
-		.number = 0.02, .help = "prices must differ by more to change a verdict" },
-	{ .name = "dwell_ms", .type = TYPE_COUNT, .offset = AT(dwell_ms), .min = 0, .max = 60000,
-		.number = 200, .help = "least time between two changes of a verdict" },
-	{ .name = "readahead_min_kib", .type = TYPE_COUNT, .offset = AT(readahead_min_kib),
-		.min = 64, .max = 15360, .number = 64, .help = "least read-ahead" },
-	{ .name = "readahead_max_kib", .type = TYPE_COUNT, .offset = AT(readahead_max_kib),
-		.min = 64, .max = 15360, .number = 8192, .help = "most read-ahead" },
-	{ .name = "state_dir", .type = TYPE_PATH, .offset = AT(state_dir), .path = "/run/canfs",
+	{ .name = "price_idle_sec",
+		.type = TYPE_COUNT,
+		.offset = AT(price_idle_sec),
+		.min = 1,
+		.max = 3600,
+		.number = 10,
+		.help = "how often an idle client asks for the price" },
+	{ .name = "price_min_msec",
+		.type = TYPE_COUNT,
+		.offset = AT(price_min_msec),
+		.min = 20,
+		.max = 60000,
+		.number = 100,
+		.help = "a busy client asks at most this often" },
+	{ .name = "k_memory",
+		.type = TYPE_REAL,
+		.offset = AT(k_memory),
+		.min = CANFS_K_MIN,
+		.max = CANFS_K_MAX,
+		.number = 32,
+		.help = "k of this client's memory" },
+	{ .name = "price_min",
+		.type = TYPE_REAL,
+		.offset = AT(price_min),
+		.min = 0,
+		.max = 0.5,
+		.number = 0.02,
+		.help = "floor of this client's own price" },
+	{ .name = "hysteresis",
+		.type = TYPE_REAL,
+		.offset = AT(hysteresis),
+		.min = 0,
+		.max = 0.5,
+		.number = 0.02,
+		.help = "prices must differ by more to change a verdict" },
+	{ .name = "dwell_ms",
+		.type = TYPE_COUNT,
+		.offset = AT(dwell_ms),
+		.min = 0,
+		.max = 60000,
+		.number = 200,
+		.help = "least time between two changes of a verdict" },
+	{ .name = "readahead_min_kib",
+		.type = TYPE_COUNT,
+		.offset = AT(readahead_min_kib),
+		.min = 64,
+		.max = 15360,
+		.number = 64,
+		.help = "least read-ahead" },
+	{ .name = "readahead_max_kib",
+		.type = TYPE_COUNT,
+		.offset = AT(readahead_max_kib),
+		.min = 64,
+		.max = 15360,
+		.number = 8192,
+		.help = "most read-ahead" },
+	{ .name = "state_dir",
+		.type = TYPE_PATH,
+		.offset = AT(state_dir),
+		.path = "/run/canfs",
 		.help = "journal and lock; must not outlive a reboot" },
 };
 
@@ -80,16 +152,16 @@ struct parser {
 };
 
 /* Keeps the first mistake only. Returns 0, which to inih means an error. */
-static int __attribute__((format(printf, 2, 3))) mistake(
-	struct parser *parser, const char *format, ...)
+static int __attribute__((format(printf, 2, 3)))
+mistake(struct parser *parser, const char *format, ...)
 {
 	va_list args;
 
 	if (parser->error[0])
 		return 0;
 	parser->mistake_line = parser->line;
-	int n = snprintf(parser->error, CANFS_CONFIG_ERROR_MAX, "%.128s:%d: ", parser->file,
-		parser->line);
+	int n = snprintf(
+		parser->error, CANFS_CONFIG_ERROR_MAX, "%.128s:%d: ", parser->file, parser->line);
 	va_start(args, format);
 	vsnprintf(parser->error + n, CANFS_CONFIG_ERROR_MAX - (size_t)n, format, args);
 	va_end(args);
@@ -161,8 +233,8 @@ static int set_patterns(struct parser *parser, const struct option *option, cons
 			return mistake(parser, "%s: %.*s: not an absolute path", option->name,
 				len > 64 ? 64 : (int)len, value);
 		if (len >= CANFS_CONFIG_PATH_MAX)
-			return mistake(parser, "%s: a pattern is longer than %d bytes", option->name,
-				CANFS_CONFIG_PATH_MAX - 1);
+			return mistake(parser, "%s: a pattern is longer than %d bytes",
+				option->name, CANFS_CONFIG_PATH_MAX - 1);
 		if (config->patterns == CANFS_CONFIG_PATTERNS_MAX)
 			return mistake(parser, "%s: more than %d patterns", option->name,
 				CANFS_CONFIG_PATTERNS_MAX);
@@ -178,8 +250,8 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 	const struct option *option = &options[i];
 
 	if (parser->name_line[i])
-		return mistake(parser, "%s: given before, in line %d", option->name,
-			parser->name_line[i]);
+		return mistake(
+			parser, "%s: given before, in line %d", option->name, parser->name_line[i]);
 	parser->name_line[i] = parser->line;
 	switch (option->type) {
 	case TYPE_COUNT:

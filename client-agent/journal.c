@@ -69,8 +69,8 @@ static int rewrite(struct canfs_journal *journal)
 
 	snprintf(path, sizeof(path), "%s/journal", journal->dir);
 	snprintf(fresh, sizeof(fresh), "%s/journal.new", journal->dir);
-	int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-		0600);
+	int fd =
+		open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	int n = snprintf(line, sizeof(line), "%s %s\n", CANFS_JOURNAL_MAGIC, journal->boot_id);
@@ -89,8 +89,8 @@ static int rewrite(struct canfs_journal *journal)
 		close(journal->fd);
 	journal->fd = fd;
 	journal->bytes = (size_t)st.st_size;
-	journal->compact_at = journal->bytes * 2 > COMPACT_BYTES ? journal->bytes * 2
-								 : COMPACT_BYTES;
+	journal->compact_at =
+		journal->bytes * 2 > COMPACT_BYTES ? journal->bytes * 2 : COMPACT_BYTES;
 	return 0;
 }
 
@@ -281,8 +281,7 @@ int canfs_journal_wrote(
 	return 0;
 }
 
-int canfs_journal_yielded(
-	struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi)
+int canfs_journal_yielded(struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi)
 {
 	struct canfs_journal_entry *entry = canfs_journal_entry(journal, knob, bdi);
 	char line[CANFS_JOURNAL_LINE_MAX];

@@ -109,7 +109,7 @@ static int word_bdi(const char *word, struct canfs_bdi *bdi)
 		return -EPROTO;
 	if (*word || major > UINT_MAX || minor > UINT_MAX)
 		return -EPROTO;
-	*bdi = (struct canfs_bdi){ (unsigned int)major, (unsigned int)minor };
+	*bdi = (struct canfs_bdi) { (unsigned int)major, (unsigned int)minor };
 	return 0;
 }
 
@@ -179,8 +179,8 @@ static void parse_lines(struct canfs_journal *journal, char *text, char *error, 
 		*end = '\0';
 		snprintf(shown, sizeof(shown), "%s", text);
 		if (parse_line(journal, text) != 0 && !error[0])
-			snprintf(error, error_size, "journal:%d: \"%s\": not a line of ours, skipped",
-				number, shown);
+			snprintf(error, error_size,
+				"journal:%d: \"%s\": not a line of ours, skipped", number, shown);
 	}
 }
 

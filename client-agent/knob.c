@@ -22,8 +22,8 @@ static const struct canfs_knob_info knobs[CANFS_KNOBS] = {
 	[CANFS_KNOB_DIRTY_RATIO] = { "dirty_ratio", "/proc/sys/vm/dirty_ratio", "%", false,
 		CANFS_KNOB_DIRTY_BYTES, 1, 100 },
 	[CANFS_KNOB_BACKGROUND_BYTES] = { "dirty_background_bytes",
-		"/proc/sys/vm/dirty_background_bytes", "bytes", false,
-		CANFS_KNOB_BACKGROUND_RATIO, 4 * MIB, TIB },
+		"/proc/sys/vm/dirty_background_bytes", "bytes", false, CANFS_KNOB_BACKGROUND_RATIO,
+		4 * MIB, TIB },
 	[CANFS_KNOB_BACKGROUND_RATIO] = { "dirty_background_ratio",
 		"/proc/sys/vm/dirty_background_ratio", "%", false, CANFS_KNOB_BACKGROUND_BYTES, 1,
 		100 },
@@ -51,8 +51,8 @@ int canfs_knob_by_name(const char *name, enum canfs_knob *knob)
 	return -ENOENT;
 }
 
-static int knob_path(const char *root, enum canfs_knob knob, struct canfs_bdi bdi, char *buf,
-	size_t size)
+static int knob_path(
+	const char *root, enum canfs_knob knob, struct canfs_bdi bdi, char *buf, size_t size)
 {
 	const struct canfs_knob_info *info = &knobs[knob];
 	int n = info->per_bdi ? snprintf(buf, size, "%s/sys/class/bdi/%u:%u/%s", root, bdi.major,

@@ -27,7 +27,7 @@ static bool next_piece(struct span *rest, char separator, struct span *piece)
 	const char *end = memchr(rest->at, separator, rest->len);
 	size_t len = end ? (size_t)(end - rest->at) : rest->len;
 
-	*piece = (struct span){ rest->at, len };
+	*piece = (struct span) { rest->at, len };
 	rest->at += end ? len + 1 : len;
 	rest->len -= end ? len + 1 : len;
 	return true;
@@ -92,7 +92,7 @@ static int parse_bdi(struct span s, struct canfs_bdi *bdi)
 		return -EPROTO;
 	if (span_number(major, UINT_MAX, &a) || span_number(minor, UINT_MAX, &b))
 		return -EPROTO;
-	*bdi = (struct canfs_bdi){ (unsigned int)a, (unsigned int)b };
+	*bdi = (struct canfs_bdi) { (unsigned int)a, (unsigned int)b };
 	return 0;
 }
 
@@ -113,7 +113,7 @@ static int parse_address(struct span s, struct sockaddr_storage *address)
 	if (scope) {
 		uint64_t index;
 		*scope++ = '\0';
-		if (span_number((struct span){ scope, strlen(scope) }, UINT32_MAX, &index))
+		if (span_number((struct span) { scope, strlen(scope) }, UINT32_MAX, &index))
 			return -EPROTO;
 		in6.sin6_scope_id = (uint32_t)index;
 	}

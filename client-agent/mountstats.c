@@ -51,7 +51,7 @@ static int parse_op(const char *text, struct canfs_op_stats *op)
 
 	if (parse_numbers(text, v, 9) < 8) /* statvers 1.0 has no errors */
 		return -EPROTO;
-	*op = (struct canfs_op_stats){ v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8] };
+	*op = (struct canfs_op_stats) { v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8] };
 	return 0;
 }
 
@@ -96,7 +96,7 @@ static bool parse_device(const char *line, size_t len, char *source, char *mount
 	const char *point = at + sizeof(on) - 1;
 	const char *end = memmem(point, len - (size_t)(point - line), with, sizeof(with) - 1);
 	return end && !canfs_unescape(line, (size_t)(at - line), source, CANFS_MOUNT_PATH_MAX) &&
-		!canfs_unescape(point, (size_t)(end - point), mountpoint, CANFS_MOUNT_PATH_MAX);
+	       !canfs_unescape(point, (size_t)(end - point), mountpoint, CANFS_MOUNT_PATH_MAX);
 }
 
 /* Which mount the header is about: the first match that has had no header yet. -1: none. */

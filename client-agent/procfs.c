@@ -121,8 +121,8 @@ struct field {
 };
 
 /* "NAME  123 UNIT\n" at line? The number goes to *value, scaled. -ENOENT: another name. */
-static int parse_line(const char *line, const char *name, const char *unit, uint64_t scale,
-	uint64_t *value)
+static int parse_line(
+	const char *line, const char *name, const char *unit, uint64_t scale, uint64_t *value)
 {
 	size_t name_len = strlen(name);
 

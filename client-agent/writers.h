@@ -5,7 +5,8 @@
  *
  * Each is re-opened O_RDONLY through /proc/PID/fd/N: a duplicate of a writable NFS descriptor would
  * flush and wait when closed, an O_RDONLY one does not. The descriptor is kept only while the
- * writer has the file open. Opening may block on a dead server: only the accelerator's helper
+ * writer has the file open. Where the server squashes root and refuses, the file is opened in the
+ * writer's name. Opening and closing may block on a dead server: only the accelerator's helper
  * thread calls this.
  *
  * Limitations: a file that is written only through mmap after its descriptor was closed, or by a
@@ -25,11 +26,13 @@ struct canfs_writer {
 	int writer_fd; /* its number in that process */
 	uint64_t inode;
 	int fd;              /* ours, O_RDONLY */
+	uint64_t size_bytes; /* when flush.c looked last ... */
+	bool grows;          /* ... and was it another before? */
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
 	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail */
 };
 
-/* The writers on one BDI. All zero is a valid empty table but for the IDs. */
+/* The writers on one BDI. */
 struct canfs_writers {
 	int mount_id[CANFS_WRITERS_IDS_MAX];
 	size_t mount_ids;
@@ -38,12 +41,13 @@ struct canfs_writers {
 	size_t next;            /* whose turn it is */
 	int next_pid;           /* where the next scan begins */
 	unsigned int truncated; /* scans that ended at a bound */
+	unsigned int errors;    /* files that could not be opened */
 };
 
-/* The mounts of mounts that share bdi become the IDs of an empty table. */
+/* Makes it an empty table that looks for files on mounts of these IDs (the first so many). */
 void canfs_writers_init(struct canfs_writers *writers, const int *mount_ids, size_t n);
 
-/* Closes the files of writers that are gone. No server is asked. */
+/* Closes the files of writers that are gone. */
 void canfs_writers_recheck(struct canfs_writers *writers, const char *root);
 
 /* canfs_writers_recheck(), then looks for new ones. 0, or -errno if /proc cannot be read. */
@@ -51,12 +55,14 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root);
 
 void canfs_writers_close(struct canfs_writers *writers);
 
-/* One fdinfo file, for the tests. 0; -EPROTO if a field is missing or torn. */
+/* What we use of one fdinfo file (Linux 5.14 and later). */
 struct canfs_fdinfo {
 	unsigned int flags; /* of open(2) */
 	int mount_id;
-	uint64_t inode; /* 0: not told (before Linux 5.14) */
+	uint64_t inode;
 };
+
+/* 0; -EPROTO if a field is missing or torn. */
 int canfs_fdinfo_parse(const char *text, struct canfs_fdinfo *fdinfo);
 
 #endif

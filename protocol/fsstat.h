@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * An asynchronous NFSv3 client for one thing: FSSTAT of one export (RFC 1813 §3.3.18), with
- * rpcbind (RFC 1833) and MOUNT (RFC 1813 §5.2.1) before it where port or file handle are not
+ * rpcbind (RFC 1833) and MOUNT (RFC 1813 §5.2.1) before it where ports or file handle are not
  * known.
  *
- *	            port known           handle known
- *	 start --+--------------+-------------------------------> FSSTAT --> done
- *	         `- GETPORT ----'`- GETPORT -- MNT ------------'     ^
+ *	start --> GETPORT of MOUNT --> GETPORT of NFS --> MNT --> FSSTAT --> done
+ *	          each is skipped if what it asks for is known      ^
  *	                                                            `-- next request, same connection
  *
- * One TCP connection per service; XDR by libtirpc, from nfs3.x and mount3.x. Nothing blocks,
- * nothing allocates after the first reply, and every step ends by the deadline. A failed request
- * closes the connection; the next one connects anew. A stale handle (NFS3ERR_STALE,
- * NFS3ERR_BADHANDLE) asks MOUNT again next time.
+ * One TCP connection at a time; XDR by libtirpc, from nfs3.x and mount3.x. Nothing blocks, nothing
+ * allocates after canfs_fsstat_new(), and a request ends by its deadline. One that fails closes the
+ * connection and forgets the ports that rpcbind told; the next one connects anew. A stale handle
+ * (NFS3ERR_STALE, NFS3ERR_BADHANDLE) asks MOUNT again next time, if a path was given. Nothing is
+ * retried within a request.
  *
  * The caller polls canfs_fsstat_fd() for canfs_fsstat_events() until
  * canfs_fsstat_deadline_usec(), then calls canfs_fsstat_step().
@@ -58,8 +58,10 @@ uint64_t canfs_fsstat_deadline_usec(const struct canfs_fsstat *fsstat); /* UINT6
 /*
  * Goes on as far as it can without blocking. 0: answered, *space is set; -EINPROGRESS:
  * poll again; -ETIMEDOUT; -EPROTO: the reply was malformed, oversized or answered
- * something else; -EREMOTEIO: an RPC, MOUNT or NFS error status; or the socket's -errno.
- * Whatever it is, canfs_fsstat_error() says it in words.
+ * something else; -ESTALE: the file handle is not good any more; -EREMOTEIO: another RPC,
+ * MOUNT or NFS error status; -EINVAL: no request is under way; or the socket's -errno.
+ * Whatever it is, canfs_fsstat_error() says it in words. An answer that is there already counts,
+ * even if the deadline has passed.
  */
 int canfs_fsstat_step(struct canfs_fsstat *fsstat, uint64_t now_usec, struct canfs_space *space);
 
@@ -68,8 +70,9 @@ const char *canfs_fsstat_error(const struct canfs_fsstat *fsstat);
 
 /*
  * Decoders of the replies' XDR bodies, apart so that they can be tested and fuzzed
- * without a socket. record: one RPC reply record without its record mark. 0, -EPROTO,
- * -EREMOTEIO; *error (never NULL on return) says why. xid is the one that was sent.
+ * without a socket. record: one RPC reply record without its record mark. 0, -EPROTO, -ESTALE
+ * (FSSTAT only), -EREMOTEIO; *error (never NULL on return) says why. xid is the one that was
+ * sent. Nothing else is set but on 0.
  */
 int canfs_decode_getport(
 	const uint8_t *record, size_t len, uint32_t xid, uint16_t *port, const char **error);

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/accelerate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "client-agent/flush.h"
+#include "client-agent/writers.h"
+
+#define IDLE_USEC    (CANFS_ACCELERATE_IDLE_MSEC * UINT64_C(1000))
+#define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
+#define LET_GO_USEC  (10 * IDLE_USEC) /* not asked for so long: the files are closed */
+#define STOP_SEC     1
+
+/* One BDI. What the helper needs is set by the loop under the lock and read by it likewise. */
+struct slot {
+	struct canfs_bdi bdi;
+	bool used;
+	bool fresh; /* the loop gave the slot to this BDI: the helper's part is another's */
+	bool pending;
+	uint64_t number; /* of the request: the lowest is served first */
+	uint64_t asked_usec;
+	uint64_t chunk_bytes;
+	int mount_id[CANFS_WRITERS_IDS_MAX];
+	size_t mount_ids;
+	struct canfs_accelerate_status status;
+
+	/* The helper's own, without the lock. */
+	struct canfs_writers writers;
+	uint64_t scanned_usec; /* 0: not yet */
+};
+
+struct canfs_accelerator {
+	char *root;
+	bool exact;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake; /* a request, or stop */
+	pthread_cond_t gone; /* the helper has ended */
+	bool stop;
+	bool ended;
+	uint64_t requests;
+	uint64_t busy_since_usec;
+	struct slot slot[CANFS_ACCELERATE_BDIS_MAX];
+};
+
+static uint64_t now_usec(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static struct timespec after_usec(uint64_t usec)
+{
+	uint64_t at = now_usec() + usec;
+
+	return (struct timespec) { (time_t)(at / 1000000), (long)(at % 1000000) * 1000 };
+}
+
+static struct slot *next_request(struct canfs_accelerator *accelerator)
+{
+	struct slot *next = NULL;
+
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		struct slot *slot = &accelerator->slot[i];
+		if (slot->pending && (!next || slot->number < next->number))
+			next = slot;
+	}
+	return next;
+}
+
+/* Called with the lock, which is let go for all that may block. */
+static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
+{
+	uint64_t chunk = slot->chunk_bytes, now = now_usec(), asked;
+	unsigned int errors = 0;
+	int mount_id[CANFS_WRITERS_IDS_MAX];
+	size_t mount_ids = slot->mount_ids;
+	bool fresh = slot->fresh;
+	struct canfs_writers *writers = &slot->writers;
+
+	memcpy(mount_id, slot->mount_id, sizeof(mount_id));
+	slot->fresh = false;
+	accelerator->busy_since_usec = now;
+	pthread_mutex_unlock(&accelerator->lock);
+	if (fresh) {
+		canfs_writers_close(writers);
+		canfs_writers_init(writers, mount_id, mount_ids);
+		slot->scanned_usec = 0;
+	}
+	writers->mount_ids = mount_ids;
+	memcpy(writers->mount_id, mount_id, sizeof(mount_id));
+	if (slot->scanned_usec == 0 ||
+		now - slot->scanned_usec >= (writers->next_pid ? PARTIAL_USEC : IDLE_USEC)) {
+		if (canfs_writers_scan(writers, accelerator->root) != 0)
+			errors++;
+		slot->scanned_usec = now;
+	}
+	asked = canfs_flush(writers, chunk, accelerator->exact, &errors);
+	pthread_mutex_lock(&accelerator->lock);
+	accelerator->busy_since_usec = 0;
+	slot->pending = false;
+	slot->status.requests++;
+	slot->status.asked_bytes += asked;
+	slot->status.files = (unsigned int)writers->n;
+	slot->status.errors += errors + writers->errors;
+	slot->status.truncated += writers->truncated;
+	writers->errors = writers->truncated = 0;
+}
+
+/* Lets go of files whose writers are gone, so that we keep nothing busy. Lock as in serve(). */
+static void tidy(struct canfs_accelerator *accelerator)
+{
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		struct slot *slot = &accelerator->slot[i];
+		uint64_t now = now_usec();
+		bool let_go = now - slot->asked_usec >= LET_GO_USEC;
+		if (slot->writers.n == 0 || slot->pending || now - slot->scanned_usec < IDLE_USEC)
+			continue;
+		accelerator->busy_since_usec = now;
+		pthread_mutex_unlock(&accelerator->lock);
+		if (let_go)
+			canfs_writers_close(&slot->writers);
+		else
+			canfs_writers_recheck(&slot->writers, accelerator->root);
+		pthread_mutex_lock(&accelerator->lock);
+		accelerator->busy_since_usec = 0;
+		if (!slot->fresh)
+			slot->status.files = (unsigned int)slot->writers.n;
+	}
+}
+
+static bool keeps_files(const struct canfs_accelerator *accelerator)
+{
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		if (accelerator->slot[i].writers.n > 0)
+			return true;
+	}
+	return false;
+}
+
+static void *helper(void *data)
+{
+	struct canfs_accelerator *accelerator = data;
+
+	pthread_mutex_lock(&accelerator->lock);
+	while (!accelerator->stop) {
+		struct slot *slot = next_request(accelerator);
+		if (slot) {
+			serve(accelerator, slot);
+		} else if (keeps_files(accelerator)) {
+			struct timespec until = after_usec(IDLE_USEC);
+			pthread_cond_timedwait(&accelerator->wake, &accelerator->lock, &until);
+			tidy(accelerator);
+		} else {
+			pthread_cond_wait(&accelerator->wake, &accelerator->lock);
+		}
+	}
+	pthread_mutex_unlock(&accelerator->lock);
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
+		canfs_writers_close(&accelerator->slot[i].writers);
+	pthread_mutex_lock(&accelerator->lock);
+	accelerator->ended = true;
+	pthread_cond_signal(&accelerator->gone);
+	pthread_mutex_unlock(&accelerator->lock);
+	return NULL;
+}
+
+static void destroy(struct canfs_accelerator *accelerator)
+{
+	pthread_cond_destroy(&accelerator->wake);
+	pthread_cond_destroy(&accelerator->gone);
+	pthread_mutex_destroy(&accelerator->lock);
+	free(accelerator->root);
+	free(accelerator);
+}
+
+int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *root)
+{
+	struct canfs_accelerator *made = calloc(1, sizeof(*made));
+	pthread_condattr_t attr;
+
+	if (!made)
+		return -ENOMEM;
+	pthread_mutex_init(&made->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&made->wake, &attr);
+	pthread_cond_init(&made->gone, &attr);
+	pthread_condattr_destroy(&attr);
+	made->exact = canfs_flush_exact();
+	made->root = strdup(root);
+	int err = made->root ? -pthread_create(&made->thread, NULL, helper, made) : -ENOMEM;
+	if (err)
+		destroy(made);
+	else
+		*accelerator = made;
+	return err;
+}
+
+void canfs_accelerator_free(struct canfs_accelerator *accelerator)
+{
+	if (!accelerator)
+		return;
+	struct timespec until = after_usec(STOP_SEC * UINT64_C(1000000));
+	int late = 0;
+
+	pthread_mutex_lock(&accelerator->lock);
+	accelerator->stop = true;
+	pthread_cond_signal(&accelerator->wake);
+	while (!accelerator->ended && !late)
+		late = pthread_cond_timedwait(&accelerator->gone, &accelerator->lock, &until);
+	bool ended = accelerator->ended;
+	pthread_mutex_unlock(&accelerator->lock);
+	if (!ended) {
+		pthread_detach(accelerator->thread);
+		return; /* it still uses the memory */
+	}
+	pthread_join(accelerator->thread, NULL);
+	destroy(accelerator);
+}
+
+static struct slot *find_slot(struct canfs_accelerator *accelerator, struct canfs_bdi bdi)
+{
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		struct slot *slot = &accelerator->slot[i];
+		if (slot->used && canfs_bdi_equal(slot->bdi, bdi))
+			return slot;
+	}
+	return NULL;
+}
+
+/* An unused slot, or the one that was not asked for longest; NULL if all have a request. */
+static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canfs_bdi bdi)
+{
+	struct slot *oldest = NULL;
+
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		struct slot *slot = &accelerator->slot[i];
+		if (!slot->pending && (!oldest || slot->asked_usec < oldest->asked_usec))
+			oldest = slot;
+	}
+	if (oldest) {
+		oldest->bdi = bdi;
+		oldest->used = true;
+		oldest->fresh = true;
+		oldest->status = (struct canfs_accelerate_status) { 0 };
+	}
+	return oldest;
+}
+
+static void set_mounts(
+	struct slot *slot, const struct canfs_mounts *mounts, const struct canfs_mount *mount)
+{
+	slot->mount_ids = 0;
+	for (size_t i = 0; i < mounts->n && slot->mount_ids < CANFS_WRITERS_IDS_MAX; i++) {
+		if (canfs_bdi_equal(mounts->mount[i].bdi, mount->bdi))
+			slot->mount_id[slot->mount_ids++] = mounts->mount[i].id;
+	}
+}
+
+int canfs_accelerate(struct canfs_accelerator *accelerator, const struct canfs_mounts *mounts,
+	const struct canfs_mount *mount, uint64_t chunk_bytes)
+{
+	int err = 0;
+
+	if (chunk_bytes == 0)
+		return -EINVAL;
+	pthread_mutex_lock(&accelerator->lock);
+	struct slot *slot = find_slot(accelerator, mount->bdi);
+	if (slot && slot->pending) {
+		err = -EBUSY;
+		goto out;
+	}
+	if (!slot)
+		slot = take_slot(accelerator, mount->bdi);
+	if (!slot) {
+		err = -ENOBUFS;
+		goto out;
+	}
+	set_mounts(slot, mounts, mount);
+	slot->chunk_bytes = chunk_bytes;
+	slot->number = accelerator->requests++;
+	slot->asked_usec = now_usec();
+	slot->pending = true;
+	pthread_cond_signal(&accelerator->wake);
+out:
+	pthread_mutex_unlock(&accelerator->lock);
+	return err;
+}
+
+void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,
+	struct canfs_accelerate_status *status)
+{
+	memset(status, 0, sizeof(*status));
+	pthread_mutex_lock(&accelerator->lock);
+	const struct slot *slot = find_slot(accelerator, bdi);
+	if (slot) {
+		*status = slot->status;
+		status->busy = slot->pending;
+	}
+	status->busy_since_usec = accelerator->busy_since_usec;
+	pthread_mutex_unlock(&accelerator->lock);
+}
+
+bool canfs_accelerate_exact(const struct canfs_accelerator *accelerator)
+{
+	return accelerator->exact;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/act.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client-agent/log.h"
+
+#define MIB (1 << 20)
+
+/* A flushing point that nobody has needed for so long is lowered again. */
+static const uint64_t linger_usec = 60000000;
+
+/* read_ahead_kb moves at most so often: it reaches files opened later, and its effect takes a while. */
+static const uint64_t readahead_step_usec = 1000000;
+
+/* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
+static const uint64_t udev_grace_sec = 5;
+
+static void log_changes(const char *who, struct canfs_changes *changes)
+{
+	char text[160];
+
+	for (size_t i = 0; i < changes->n; i++) {
+		canfs_change_text(&changes->change[i], text, sizeof(text));
+		canfs_log("%s: %s", who, text);
+	}
+	changes->n = 0;
+}
+
+/* What a crashed agent left is put back before anything new is done. */
+static int restore_leftovers(struct canfs_actors *actors)
+{
+	struct canfs_changes changes = { 0 };
+	int ret;
+
+	if (!canfs_journal_count(actors->journal))
+		return 0;
+	canfs_log("journal: an agent ended without restoring; putting %zu knobs back",
+		canfs_journal_count(actors->journal));
+	ret = canfs_defer_restore_wait(actors->defer, 5000, 4 * MIB, NULL, NULL, &changes);
+	log_changes("restore", &changes);
+	canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
+	log_changes("restore", &changes);
+	return ret;
+}
+
+int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *config,
+	const char *root, char *error, size_t error_size)
+{
+	int ret;
+
+	*actors = (struct canfs_actors) { .root = root, .enforce = config->mode == CANFS_ENFORCE };
+	*error = '\0';
+	ret = canfs_journal_open(&actors->journal, root, config->state_dir, error, error_size);
+	if (!ret)
+		ret = canfs_tuner_new(&actors->tuner, root, actors->journal);
+	if (!ret)
+		ret = canfs_defer_new(&actors->defer, actors->tuner);
+	if (!ret)
+		ret = restore_leftovers(actors);
+	if (!ret && actors->enforce)
+		ret = canfs_accelerator_new(&actors->accelerator, root);
+	if (ret && !*error)
+		snprintf(error, error_size, "%s: %s", config->state_dir, strerror(-ret));
+	if (ret)
+		canfs_actors_close(actors);
+	return ret;
+}
+
+void canfs_actors_close(struct canfs_actors *actors)
+{
+	canfs_accelerator_free(actors->accelerator);
+	canfs_defer_free(actors->defer);
+	canfs_tuner_free(actors->tuner);
+	canfs_journal_close(actors->journal);
+	*actors = (struct canfs_actors) { 0 };
+}
+
+/* "above", "below" or "level with" the other price. */
+static const char *relation(double price, double other)
+{
+	return price > other ? "above" : price < other ? "below" : "level with";
+}
+
+void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_purse *purse, const struct canfs_actors *actors)
+{
+	const char *mode = actors->enforce ? "" : " (observing)";
+	const char *who = bidder->mount.mountpoint;
+
+	if (bidder->write.verdict != bidder->told_write) {
+		if (tag)
+			canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; "
+				  "%llu of %llu MiB held",
+				who, canfs_verdict_name(bidder->told_write),
+				canfs_verdict_name(bidder->write.verdict), mode, tag->write,
+				canfs_resource_name(tag->bottleneck),
+				relation(tag->write, bidder->own_write), bidder->own_write,
+				(unsigned long long)purse->backlog_bytes / MIB,
+				(unsigned long long)purse->bound_bytes / MIB);
+		else
+			canfs_log("%s: write-back %s -> hold%s: the server publishes no price", who,
+				canfs_verdict_name(bidder->told_write), mode);
+		bidder->told_write = bidder->write.verdict;
+	}
+	if (bidder->readahead.verdict != bidder->told_readahead) {
+		if (tag)
+			canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; "
+				  "confidence %.2f",
+				who, canfs_verdict_name(bidder->told_readahead),
+				canfs_verdict_name(bidder->readahead.verdict), mode, tag->readahead,
+				relation(tag->readahead, bidder->own_readahead),
+				bidder->own_readahead, bidder->confidence.average.value);
+		bidder->told_readahead = bidder->readahead.verdict;
+	}
+}
+
+void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
+	const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+{
+	if (!actors->enforce || !chunk_bytes || !canfs_bidder_holds(bidder))
+		return;
+	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
+	canfs_accelerate(actors->accelerator, mounts, &bidder->mount, chunk_bytes);
+}
+
+/* Which bidders' data is to be held: those whose auction was held, and that have some. */
+static size_t holders(struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_mount *mounts[CANFS_DEFER_BDIS_MAX], bool *wanted)
+{
+	size_t found = 0;
+
+	*wanted = false;
+	for (size_t i = 0; i < n && found < CANFS_DEFER_BDIS_MAX; i++) {
+		if (bidders[i]->write.verdict == CANFS_HOLD)
+			continue;
+		mounts[found++] = &bidders[i]->mount;
+		*wanted |=
+			canfs_bidder_holds(bidders[i]) && bidders[i]->write.verdict == CANFS_DEFER;
+	}
+	return found;
+}
+
+static void complain(struct canfs_actors *actors, int error)
+{
+	if (actors->complained)
+		return;
+	actors->complained = true;
+	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
+}
+
+void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mounts,
+	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse)
+{
+	const struct canfs_mount *held[CANFS_DEFER_BDIS_MAX];
+	struct canfs_changes changes = { 0 };
+	bool wanted, active;
+	size_t found;
+	int ret;
+
+	if (!actors->enforce)
+		return;
+	found = holders(bidders, n, held, &wanted);
+	active = canfs_defer_active(actors->defer);
+	if (wanted || (active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && found))
+		actors->needed_usec = purse->now_usec;
+	if (active && (!found || purse->now_usec - actors->needed_usec > linger_usec)) {
+		if (canfs_act_release(actors, mounts, bidders, n, purse))
+			canfs_log("defer: released%s", found ? "" : ": no price");
+		return;
+	}
+	if (!found || (!wanted && !active) || !canfs_defer_available(actors->defer))
+		return;
+	ret = canfs_defer_apply(
+		actors->defer, purse->bound_bytes, held, found, &purse->meminfo, &changes);
+	log_changes("defer", &changes);
+	if (ret)
+		complain(actors, ret);
+}
+
+bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *mounts,
+	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse)
+{
+	struct canfs_changes changes = { 0 };
+	uint64_t chunk = 0;
+	int ret;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t elapsed = purse->now_usec - bidders[i]->released_usec;
+
+		bidders[i]->released_usec = purse->now_usec;
+		if (elapsed > 1000000) /* the release begins now */
+			continue;
+		chunk = canfs_pace_blind(
+			&bidders[i]->pace, purse->meminfo.writeback_bytes, elapsed);
+		canfs_act_accelerate(actors, mounts, bidders[i], chunk);
+	}
+	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
+	log_changes("release", &changes);
+	return ret != -EAGAIN;
+}
+
+void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
+	const struct canfs_config *config, uint64_t now_usec)
+{
+	struct canfs_changes changes = { 0 };
+	uint64_t now_kib;
+	unsigned int want_kib;
+
+	if (!actors->enforce || bidder->readahead.verdict == CANFS_HOLD ||
+		bidder->stats.age_sec < udev_grace_sec ||
+		now_usec - bidder->readahead_usec < readahead_step_usec ||
+		now_usec - bidder->active_usec > readahead_step_usec)
+		return;
+	if (canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
+		return;
+	bidder->readahead_usec = now_usec;
+	want_kib = (unsigned int)(bidder->readahead.verdict == CANFS_ACCELERATE ? now_kib * 2
+										: now_kib / 2);
+	canfs_readahead_set(actors->tuner, &bidder->mount, want_kib, config->readahead_min_kib,
+		config->readahead_max_kib, &changes);
+	log_changes(bidder->mount.mountpoint, &changes);
+}
+
+void canfs_act_restore_all(struct canfs_actors *actors)
+{
+	struct canfs_changes changes = { 0 };
+
+	if (!actors->tuner)
+		return;
+	canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
+	log_changes("restore", &changes);
+	canfs_defer_restore_force(actors->defer, &changes);
+	log_changes("restore", &changes);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What follows an auction. In enforce mode the kernel's knobs are turned, in observe mode the same
+ * lines are logged and nothing is touched.
+ *
+ *	verdict DEFER, data held      raise the flushing point (defer.c)
+ *	verdict ACCELERATE            send a chunk (accelerate.c); the flushing point stays raised, since
+ *	                              lowering it would dump the rest at once
+ *	no price, or long nothing     release: drain at a steady pace, lower in stages
+ *	to hold
+ */
+#ifndef CANFS_AGENT_ACT_H
+#define CANFS_AGENT_ACT_H
+
+#include "client-agent/accelerate.h"
+#include "client-agent/bidder.h"
+#include "client-agent/defer.h"
+#include "client-agent/readahead.h"
+#include "client-agent/tuner.h"
+
+struct canfs_actors {
+	const char *root;
+	bool enforce;
+	struct canfs_journal *journal; /* the rest is NULL in observe mode */
+	struct canfs_tuner *tuner;
+	struct canfs_defer *defer;
+	struct canfs_accelerator *accelerator;
+	bool releasing;
+	uint64_t needed_usec; /* when something was last held back */
+	bool complained;      /* about an actuator that does not work here */
+};
+
+/*
+ * Opens the journal; takes back at once what an agent that crashed has left behind; starts the
+ * actuators in enforce mode. error: room for one line, "" if there is nothing to say (also a warning on
+ * success). 0 or -errno.
+ */
+int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *config,
+	const char *root, char *error, size_t error_size);
+
+/* Closes all. Restores nothing: see canfs_act_release(). */
+void canfs_actors_close(struct canfs_actors *actors);
+
+/* Says what the auctions of this bidder came to, if it is news. */
+void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_purse *purse, const struct canfs_actors *actors);
+
+/* Sends chunk_bytes of the bidder's backlog, if any. */
+void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
+	const struct canfs_bidder *bidder, uint64_t chunk_bytes);
+
+/* Raises, keeps or releases the flushing point for all bidders together. */
+void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mounts,
+	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse);
+
+/* Moves read_ahead_kb one step towards what the auction says. */
+void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
+	const struct canfs_config *config, uint64_t now_usec);
+
+/*
+ * One step towards the originals of the flushing point: drains what is held, lowers in stages. Returns
+ * true when all is as it was.
+ */
+bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *mounts,
+	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse);
+
+/* At the end: read-ahead back everywhere, and whatever of the flushing point is still raised. */
+void canfs_act_restore_all(struct canfs_actors *actors);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfs-agent: arguments, and what it is asked to do. The work is in loop.c. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-agent/config.h"
+#include "client-agent/defer.h"
+#include "client-agent/log.h"
+#include "client-agent/loop.h"
+
+enum { EXIT_USAGE = 2 };
+
+static void print_help(void)
+{
+	char line[256];
+
+	puts("usage: canfs-agent [--config FILE] [--observe | --enforce]\n"
+	     "       canfs-agent [--config FILE] --restore\n"
+	     "\n"
+	     "Holds the auction for write-back and read-ahead of the NFS mounts of this client.\n"
+	     "\n"
+	     "  --config FILE  default " CANFS_CONFIG_FILE ", which may be missing\n"
+	     "  --observe      log what would be done, change nothing (default)\n"
+	     "  --enforce      do it\n"
+	     "  --restore      put back what an agent that crashed has changed, and end\n"
+	     "  --check        read the configuration, print it, and end\n"
+	     "  --help, --version\n"
+	     "\n"
+	     "options of the configuration file, section [agent]:");
+	for (size_t i = 0; canfs_config_help(i, line, sizeof(line)); i++)
+		printf("  %s\n", line);
+}
+
+static int restore(const struct canfs_config *config)
+{
+	struct canfs_changes changes = { 0 };
+	struct canfs_journal *journal = NULL;
+	struct canfs_tuner *tuner = NULL;
+	struct canfs_defer *defer = NULL;
+	char text[CANFS_CONFIG_ERROR_MAX] = "";
+	int ret, error;
+
+	ret = canfs_journal_open(&journal, "", config->state_dir, text, sizeof(text));
+	if (*text)
+		fprintf(stderr, "canfs-agent: %s\n", text);
+	if (ret)
+		goto out;
+	ret = canfs_tuner_new(&tuner, "", journal);
+	if (!ret)
+		ret = canfs_defer_new(&defer, tuner);
+	if (ret)
+		goto out;
+	printf("canfs-agent: %zu knobs to put back\n", canfs_journal_count(journal));
+	ret = canfs_defer_restore_wait(defer, 20000, 4 << 20, NULL, NULL, &changes);
+	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
+		error = canfs_tuner_restore_all(tuner, knob, &changes);
+		if (error)
+			ret = error;
+	}
+	for (size_t i = 0; i < changes.n; i++) {
+		canfs_change_text(&changes.change[i], text, sizeof(text));
+		printf("canfs-agent: %s\n", text);
+	}
+out:
+	if (ret)
+		fprintf(stderr, "canfs-agent: restore: %s\n", strerror(-ret));
+	canfs_defer_free(defer);
+	canfs_tuner_free(tuner);
+	canfs_journal_close(journal);
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* The file that was asked for must be there; the default one may be missing. */
+static int read_config(struct canfs_config *config, const char *file)
+{
+	char error[CANFS_CONFIG_ERROR_MAX];
+	int ret;
+
+	canfs_config_defaults(config);
+	ret = canfs_config_parse_file(config, file ? file : CANFS_CONFIG_FILE, error);
+	if (ret == -ENOENT && !file)
+		return 0;
+	if (ret)
+		fprintf(stderr, "canfs-agent: %s\n", error);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "observe", no_argument, NULL, 'o' },
+		{ "enforce", no_argument, NULL, 'e' },
+		{ "restore", no_argument, NULL, 'r' },
+		{ "check", no_argument, NULL, 'k' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct canfs_loop_options options = { .root = "", .mode = -1 };
+	struct canfs_config config;
+	const char *file = NULL;
+	char action = 0;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			file = optarg;
+			break;
+		case 'o':
+			options.mode = CANFS_OBSERVE;
+			break;
+		case 'e':
+			options.mode = CANFS_ENFORCE;
+			break;
+		case 'r':
+		case 'k':
+			action = (char)c;
+			break;
+		case 'h':
+			print_help();
+			return EXIT_SUCCESS;
+		case 'V':
+			puts("canfs-agent " CANFS_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			return EXIT_USAGE;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "canfs-agent: %s: only options are allowed, see --help\n",
+			argv[optind]);
+		return EXIT_USAGE;
+	}
+	if (read_config(&config, file))
+		return EXIT_USAGE;
+	if (options.mode >= 0)
+		config.mode = (enum canfs_mode)options.mode;
+	if (action == 'r')
+		return restore(&config);
+	if (action == 'k') {
+		printf("%s: fine\n", file ? file : CANFS_CONFIG_FILE);
+		return EXIT_SUCCESS;
+	}
+	options.config_file = file ? file : CANFS_CONFIG_FILE;
+	setvbuf(stderr, NULL, _IOLBF, 0);
+	return canfs_loop_run(&config, &options) ? EXIT_FAILURE : EXIT_SUCCESS;
+}

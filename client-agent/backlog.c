@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/backlog.h"
+
+/* Below this the system counts as clean: metadata of local file systems is always a little dirty. */
+static const uint64_t clean_bytes = 1 << 20;
+
+static uint64_t min_bytes(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_bytes,
+	uint64_t sent_bytes, uint64_t dirty_bytes, uint64_t writeback_bytes)
+{
+	bool backwards = written_bytes < backlog->written_bytes || sent_bytes < backlog->sent_bytes;
+
+	if (!backlog->primed || backwards) {
+		/* What was dirty before we looked may well be ours: the bound decides. */
+		backlog->unsent_bytes = dirty_bytes;
+		backlog->primed = true;
+	} else {
+		uint64_t unsent = backlog->unsent_bytes + (written_bytes - backlog->written_bytes);
+		uint64_t sent = sent_bytes - backlog->sent_bytes;
+
+		backlog->unsent_bytes = unsent > sent ? unsent - sent : 0;
+	}
+	backlog->written_bytes = written_bytes;
+	backlog->sent_bytes = sent_bytes;
+	if (dirty_bytes < clean_bytes)
+		backlog->unsent_bytes = min_bytes(backlog->unsent_bytes, dirty_bytes);
+	return min_bytes(backlog->unsent_bytes, dirty_bytes) + writeback_bytes;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/bidder.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client-agent/handle.h"
+
+/* Read-ahead is judged by the last few seconds: a streaming phase is about that long. */
+static const double confidence_tau_sec = 5;
+
+/* Read-ahead may use spare memory freely while it is more than this share of RAM. */
+static const double ample_memory_share = 0.25;
+
+#define NFS_PORT 2049
+
+static struct canfs_auction_terms auction_terms(const struct canfs_config *config)
+{
+	struct canfs_auction_terms terms = canfs_auction_defaults;
+
+	terms.price_min = config->price_min;
+	terms.hysteresis = config->hysteresis;
+	terms.dwell_usec = config->dwell_ms * 1000ull;
+	return terms;
+}
+
+static struct canfs_feed_terms feed_terms(const struct canfs_config *config)
+{
+	struct canfs_feed_terms terms = canfs_feed_defaults;
+
+	terms.idle_usec = config->price_idle_sec * 1000000ull;
+	terms.min_usec = config->price_min_msec * 1000ull;
+	terms.lost_usec = config->price_timeout_sec * 1000000ull;
+	if (terms.hold_usec < terms.min_usec)
+		terms.hold_usec = terms.min_usec;
+	return terms;
+}
+
+int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
+	const struct canfs_config *config, unsigned int seed)
+{
+	struct canfs_feed_terms feed = feed_terms(config);
+	struct canfs_auction_terms auction = auction_terms(config);
+	struct canfs_fsstat_target target = {
+		.address = mount->address,
+		.nfs_port = mount->port,
+		.mount_port = mount->mount_port,
+		.path = mount->export_path,
+	};
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
+
+	if (mount->address.ss_family == AF_UNSPEC)
+		return -EDESTADDRREQ;
+	if (mount->version == 4 && !target.nfs_port)
+		target.nfs_port = NFS_PORT; /* NFSv4 knows no rpcbind */
+	if (mount->version == 3 &&
+		!canfs_mount_handle(mount->mountpoint, 3, handle, &target.handle_len))
+		target.handle = handle;
+
+	*bidder = (struct canfs_bidder) { .mount = *mount };
+	canfs_auction_init(&bidder->write, &auction);
+	canfs_auction_init(&bidder->readahead, &auction);
+	canfs_pace_init(&bidder->pace);
+	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
+	return canfs_feed_init(&bidder->feed, &target, &feed, seed);
+}
+
+void canfs_bidder_fini(struct canfs_bidder *bidder)
+{
+	canfs_feed_fini(&bidder->feed);
+}
+
+void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config)
+{
+	bidder->feed.terms = feed_terms(config);
+	bidder->write.terms = auction_terms(config);
+	bidder->readahead.terms = auction_terms(config);
+}
+
+static uint64_t rpcs_of(const struct canfs_mountstats *stats)
+{
+	return stats->read.ops + stats->write.ops;
+}
+
+/* A counter's growth; 0 if it ran backwards (another mount took the place). */
+static uint64_t growth(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	const struct canfs_meminfo *meminfo, uint64_t now_usec)
+{
+	const struct canfs_mountstats *last = &bidder->stats;
+
+	if (bidder->seen_usec) {
+		uint64_t direct = growth(stats->direct_read_bytes, last->direct_read_bytes);
+		uint64_t fetched = growth(stats->server_read_bytes, last->server_read_bytes);
+
+		canfs_confidence_add(&bidder->confidence,
+			growth(stats->normal_read_bytes, last->normal_read_bytes),
+			growth(fetched, direct), (double)(now_usec - bidder->seen_usec) / 1e6);
+	}
+	if (rpcs_of(stats) != rpcs_of(last))
+		bidder->active_usec = now_usec;
+	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
+		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
+		meminfo->dirty_bytes, meminfo->writeback_bytes);
+	bidder->stats = *stats;
+	bidder->seen_usec = now_usec;
+}
+
+uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
+{
+	return rpcs_of(&bidder->stats);
+}
+
+bool canfs_bidder_holds(const struct canfs_bidder *bidder)
+{
+	return bidder->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES;
+}
+
+/* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the
+ * effectiveness of the operation". */
+static double readahead_willingness(
+	const struct canfs_bidder *bidder, const struct canfs_meminfo *meminfo)
+{
+	double ample = ample_memory_share * (double)meminfo->total_bytes;
+	double spare = (double)canfs_meminfo_spare_bytes(meminfo);
+
+	return bidder->confidence.average.value * (spare < ample ? spare / ample : 1);
+}
+
+uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config *config,
+	const struct canfs_tag *tag, const struct canfs_purse *purse)
+{
+	uint64_t elapsed = bidder->bid_usec ? purse->now_usec - bidder->bid_usec : 0;
+	uint64_t on_its_way = purse->meminfo.writeback_bytes;
+	double utilization = (double)purse->backlog_bytes / (double)purse->bound_bytes;
+
+	bidder->bid_usec = purse->now_usec;
+	bidder->own_write = canfs_own_price(&bidder->write.terms, utilization, config->k_memory);
+	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
+		readahead_willingness(bidder, &purse->meminfo), config->k_memory);
+	if (!tag) {
+		canfs_auction_reset(&bidder->write);
+		canfs_auction_reset(&bidder->readahead);
+		return purse->guarded ? canfs_pace_blind(&bidder->pace, on_its_way, elapsed) : 0;
+	}
+	canfs_auction_hold(
+		&bidder->readahead, bidder->own_readahead, tag->readahead, purse->now_usec);
+	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, purse->now_usec);
+	if (purse->guarded)
+		return canfs_pace_step(&bidder->pace, CANFS_ACCELERATE, 1, on_its_way, elapsed);
+	return canfs_pace_step(&bidder->pace, bidder->write.verdict, bidder->own_write - tag->write,
+		on_its_way, elapsed);
+}

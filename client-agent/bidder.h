@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * One BDI (super block) of NFS mounts as it bids in the auction: what it holds, what that is worth to
+ * this client, what its server asks, and what follows.
+ *
+ *	mountstats, meminfo --> observe --> backlog, confidence
+ *	backlog of all bidders / bound --> own price of a write       \
+ *	spare memory * confidence      --> own price of a read-ahead   > auction --> verdict, pace
+ *	feed                           --> the server's prices        /
+ *
+ * Asks the server through its feed; touches no knob: that is the loop's.
+ */
+#ifndef CANFS_AGENT_BIDDER_H
+#define CANFS_AGENT_BIDDER_H
+
+#include "client-agent/backlog.h"
+#include "client-agent/config.h"
+#include "client-agent/feed.h"
+#include "client-agent/mountstats.h"
+#include "client-agent/pace.h"
+#include "client-agent/procfs.h"
+#include "pricing/auction.h"
+#include "pricing/confidence.h"
+
+/* Holding less than this is holding nothing. */
+#define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
+
+/* What is common to all bidders of this client at one moment. */
+struct canfs_purse {
+	uint64_t now_usec;
+	uint64_t bound_bytes;   /* what deferred data may take, of all BDIs together; > 0 */
+	uint64_t backlog_bytes; /* what it takes */
+	struct canfs_meminfo meminfo;
+	bool guarded; /* memory is short: send, whatever it costs */
+};
+
+struct canfs_bidder {
+	struct canfs_mount mount; /* the first one of its BDI, stands for it */
+	struct canfs_feed feed;
+	struct canfs_auction write;
+	struct canfs_auction readahead;
+	struct canfs_backlog backlog;
+	struct canfs_pace pace;
+	struct canfs_confidence confidence;
+	struct canfs_mountstats stats; /* as of seen_usec */
+	uint64_t seen_usec;            /* 0: never */
+	uint64_t active_usec;          /* when an RPC was last counted */
+	uint64_t bid_usec;             /* last canfs_bidder_bid(); 0: never */
+	uint64_t backlog_bytes;
+	double own_write; /* the last bids */
+	double own_readahead;
+
+	/* For act.c: when read_ahead_kb was last moved, when a release last sent, what was logged. */
+	uint64_t readahead_usec;
+	uint64_t released_usec;
+	enum canfs_verdict told_write;
+	enum canfs_verdict told_readahead;
+};
+
+/* seed: see canfs_feed_init(). 0; -EDESTADDRREQ if the mount names no server address; -ENOMEM. */
+int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
+	const struct canfs_config *config, unsigned int seed);
+void canfs_bidder_fini(struct canfs_bidder *bidder);
+
+/* Takes new terms (a reloaded configuration) without forgetting prices or verdicts. */
+void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config);
+
+/* Takes the counters; stats->found must be true. Sets backlog_bytes. */
+void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	const struct canfs_meminfo *meminfo, uint64_t now_usec);
+
+/* Cumulative READ and WRITE requests, for the feed. */
+uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
+
+/* Is data held back that the server should be asked about? */
+bool canfs_bidder_holds(const struct canfs_bidder *bidder);
+
+/*
+ * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how
+ * many bytes are to be sent now.
+ */
+uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config *config,
+	const struct canfs_tag *tag, const struct canfs_purse *purse);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What canfsctl's subcommands share: one file ctl_NAME.c each, one row in canfsctl.c. */
+#ifndef CANFS_CLIENT_AGENT_CTL_H
+#define CANFS_CLIENT_AGENT_CTL_H
+
+#include <stdbool.h>
+
+/* Exit status, the same for all subcommands (canfsctl(1)). */
+enum ctl_status { CTL_OK, CTL_ERROR, CTL_USAGE, CTL_NO_PRICES };
+
+/* argv[0] is the subcommand's name. Returns the exit status. */
+int ctl_price(int argc, char **argv);
+
+/* "canfsctl: ...", one line on standard error. */
+void ctl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Parses an option's value; complains and returns false if it is not in [least, most]. */
+bool ctl_parse_number(
+	const char *option, const char *text, double least, double most, double *number);
+bool ctl_parse_count(const char *option, const char *text, unsigned int least, unsigned int most,
+	unsigned int *count);
+
+#endif

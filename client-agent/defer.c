@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/defer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define MIB             (UINT64_C(1) << 20)
+#define STEP_BYTES      (4 * MIB) /* the background moves in multiples of this on its way back */
+#define STEP_MSEC       100
+#define LOWEST_PCT_EACH 1
+
+struct canfs_defer {
+	struct canfs_tuner *tuner;
+	bool refused; /* for good: read-only, or someone else's */
+};
+
+static const struct canfs_bdi whole_system = { 0, 0 };
+
+int canfs_defer_new(struct canfs_defer **defer, struct canfs_tuner *tuner)
+{
+	*defer = calloc(1, sizeof(**defer));
+	if (!*defer)
+		return -ENOMEM;
+	(*defer)->tuner = tuner;
+	return 0;
+}
+
+void canfs_defer_free(struct canfs_defer *defer)
+{
+	free(defer);
+}
+
+uint64_t canfs_defer_background_bytes(uint64_t bound_bytes)
+{
+	return bound_bytes / CANFS_DEFER_SHARE_PCT * 100;
+}
+
+uint64_t canfs_defer_limit_bytes(uint64_t bound_bytes)
+{
+	return canfs_defer_background_bytes(bound_bytes) / 100 * 115;
+}
+
+/*
+ * What the kernel would make of the original of a *_bytes knob: that, or the ratio of the memory
+ * that may be dirty, for which MemAvailable stands.
+ */
+static int stock_bytes(const struct canfs_defer *defer, enum canfs_knob knob,
+	const struct canfs_meminfo *meminfo, uint64_t *bytes)
+{
+	const char *root = canfs_tuner_root(defer->tuner);
+	const struct canfs_journal_entry *entry =
+		canfs_journal_find(canfs_tuner_journal(defer->tuner), knob, whole_system);
+	uint64_t original, ratio;
+	int err = 0;
+
+	if (entry) {
+		original = entry->original;
+		ratio = entry->pair_original;
+	} else {
+		err = canfs_knob_read(root, knob, whole_system, &original);
+		if (!err)
+			err = canfs_knob_read(
+				root, canfs_knob_info(knob)->pair, whole_system, &ratio);
+	}
+	if (!err)
+		*bytes = original ? original : meminfo->available_bytes / 100 * ratio;
+	return err;
+}
+
+struct limits {
+	uint64_t background_bytes;
+	uint64_t limit_bytes;
+	unsigned int share_pct; /* of the background that is the bound */
+};
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * The limits for a bound. Never below the stock ones: other file systems live under them too. Where
+ * that makes the background larger than the bound needs, the share is smaller. Never below what is
+ * dirty now while that is below what we allowed before.
+ */
+static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
+	const struct canfs_meminfo *meminfo, struct limits *limits)
+{
+	const char *root = canfs_tuner_root(defer->tuner);
+	uint64_t stock_background, stock_limit, now = 0;
+	uint64_t dirty = meminfo->dirty_bytes + meminfo->writeback_bytes;
+	int err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
+
+	if (!err)
+		err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock_limit);
+	if (!err && canfs_knob_is_ours(defer->tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system))
+		err = canfs_knob_read(root, CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
+	if (err)
+		return err;
+	uint64_t background = larger(canfs_defer_background_bytes(bound_bytes), stock_background);
+	background = larger(background, dirty < now ? dirty : now);
+	/* Whole MiB: a MemAvailable that hovers must not move the knobs. */
+	background = (background + MIB - 1) / MIB * MIB;
+	limits->background_bytes = background;
+	limits->limit_bytes = larger(background / 100 * 115, stock_limit);
+	uint64_t share = background ? bound_bytes / (background / 100) : 0;
+	limits->share_pct =
+		share < CANFS_DEFER_SHARE_PCT ? (unsigned int)share : CANFS_DEFER_SHARE_PCT;
+	return 0;
+}
+
+/* The two global limits, the raised one first, so that background < limit holds all the time. */
+static int set_limits(
+	struct canfs_defer *defer, const struct limits *limits, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t now;
+	int err = canfs_knob_read(
+		canfs_tuner_root(tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+
+	if (err)
+		return err;
+	bool raise = now == 0 || limits->limit_bytes >= now;
+	if (raise)
+		err = canfs_knob_set(
+			tuner, CANFS_KNOB_DIRTY_BYTES, NULL, limits->limit_bytes, changes);
+	if (!err)
+		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL,
+			limits->background_bytes, changes);
+	if (!err && !raise)
+		err = canfs_knob_set(
+			tuner, CANFS_KNOB_DIRTY_BYTES, NULL, limits->limit_bytes, changes);
+	return err;
+}
+
+/*
+ * Others may hold min_ratio too, and the kernel refuses a sum of 100: then take less. Only the last
+ * try is reported.
+ */
+static int set_share(struct canfs_defer *defer, const struct canfs_mount *mount,
+	unsigned int share_pct, struct canfs_changes *changes)
+{
+	struct canfs_changes tries = { 0 };
+	int err;
+
+	do {
+		tries.n = 0;
+		err = canfs_knob_set(defer->tuner, CANFS_KNOB_MIN_RATIO, mount, share_pct, &tries);
+		share_pct /= 2;
+	} while (err == -EINVAL && share_pct >= LOWEST_PCT_EACH);
+	if (tries.n && changes) {
+		if (changes->n < CANFS_CHANGES_MAX)
+			changes->change[changes->n++] = tries.change[0];
+		else
+			changes->dropped++;
+	}
+	return err;
+}
+
+/* Gives the share of BDIs back that are not deferred any more: the sum must have room. */
+static void drop_other_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[],
+	size_t n, struct canfs_changes *changes)
+{
+	struct canfs_journal *journal = canfs_tuner_journal(defer->tuner);
+
+	for (size_t i = canfs_journal_count(journal); i-- > 0;) {
+		const struct canfs_journal_entry *entry = canfs_journal_at(journal, i);
+		bool wanted = entry->knob != CANFS_KNOB_MIN_RATIO;
+		for (size_t k = 0; !wanted && k < n; k++)
+			wanted = canfs_bdi_equal(entry->bdi, mounts[k]->bdi);
+		if (!wanted)
+			canfs_knob_restore(defer->tuner, CANFS_KNOB_MIN_RATIO, entry->bdi, changes);
+	}
+}
+
+/* Lowers first, then raises, so that the sum stays below 100 all the time. */
+static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n,
+	unsigned int share_pct, struct canfs_changes *changes)
+{
+	const char *root = canfs_tuner_root(defer->tuner);
+	unsigned int each = share_pct / (unsigned int)n;
+	int first = 0;
+
+	if (each < LOWEST_PCT_EACH)
+		each = LOWEST_PCT_EACH;
+	drop_other_shares(defer, mounts, n, changes);
+	for (int raise = 0; raise <= 1; raise++) {
+		for (size_t i = 0; i < n; i++) {
+			uint64_t now = 0;
+			int err = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
+			if (!err && (now < each) == raise)
+				err = set_share(defer, mounts[i], each, changes);
+			/* One BDI that is gone or is someone else's must not stop the rest. */
+			if (err && err != -EPERM && err != -ENOENT && !first)
+				first = err;
+		}
+	}
+	return first;
+}
+
+int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
+	const struct canfs_mount *const mounts[], size_t n, const struct canfs_meminfo *meminfo,
+	struct canfs_changes *changes)
+{
+	struct limits limits;
+
+	if (n == 0 || n > CANFS_DEFER_BDIS_MAX)
+		return -EINVAL;
+	int err = plan(defer, bound_bytes, meminfo, &limits);
+	if (!err)
+		err = set_limits(defer, &limits, changes);
+	if (!err)
+		err = set_shares(defer, mounts, n, limits.share_pct, changes);
+	if (err == -EROFS || err == -EACCES || err == -EPERM)
+		defer->refused = true;
+	return err;
+}
+
+bool canfs_defer_available(const struct canfs_defer *defer)
+{
+	return !defer->refused;
+}
+
+bool canfs_defer_active(const struct canfs_defer *defer)
+{
+	struct canfs_journal *journal = canfs_tuner_journal(defer->tuner);
+
+	for (size_t i = 0; i < canfs_journal_count(journal); i++) {
+		const struct canfs_journal_entry *entry = canfs_journal_at(journal, i);
+		if (entry->knob != CANFS_KNOB_READ_AHEAD && entry->written && !entry->yielded)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * -EAGAIN while more is dirty than the stock background; then the background is back. The steps on
+ * the way are too many to report.
+ */
+static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t stock,
+	uint64_t drain_bytes, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t now, next = dirty > drain_bytes ? dirty - drain_bytes : 0;
+
+	if (!canfs_knob_is_ours(tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system) || next <= stock)
+		return canfs_knob_restore(
+			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
+	next = (next + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+	int err = canfs_knob_read(
+		canfs_tuner_root(tuner), CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
+	if (!err && next < now)
+		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL, next, NULL);
+	return err ? err : -EAGAIN;
+}
+
+int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
+	uint64_t drain_bytes, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t dirty = meminfo->dirty_bytes + meminfo->writeback_bytes;
+	uint64_t background, limit;
+	int first = 0;
+
+	if (!canfs_defer_active(defer))
+		return canfs_defer_restore_force(defer, changes); /* nothing but yielded ones */
+	int err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &background);
+	if (!err)
+		err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &limit);
+	if (err)
+		return err;
+	err = lower_background(defer, dirty, background, drain_bytes, changes);
+	if (err == -EAGAIN)
+		return err;
+	if (err && err != -EPERM)
+		first = err;
+	/* Writers are throttled from half way between the two: not before all fits below it. */
+	if (canfs_knob_is_ours(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system) &&
+		dirty > background / 2 + limit / 2)
+		return -EAGAIN;
+	err = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
+	if (err && err != -EPERM && !first)
+		first = err;
+	err = canfs_tuner_restore_all(tuner, CANFS_KNOB_MIN_RATIO, changes);
+	return first ? first : err;
+}
+
+int canfs_defer_restore_force(struct canfs_defer *defer, struct canfs_changes *changes)
+{
+	static const enum canfs_knob order[] = { CANFS_KNOB_BACKGROUND_BYTES,
+		CANFS_KNOB_DIRTY_BYTES, CANFS_KNOB_MIN_RATIO, CANFS_KNOB_MAX_RATIO };
+	int first = 0;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		int err = canfs_tuner_restore_all(defer->tuner, order[i], changes);
+		if (err && !first)
+			first = err;
+	}
+	return first;
+}
+
+int canfs_defer_restore_wait(struct canfs_defer *defer, unsigned int wait_msec,
+	uint64_t drain_bytes, void (*drain)(void *data, uint64_t bytes), void *data,
+	struct canfs_changes *changes)
+{
+	static const struct timespec pause = { .tv_nsec = STEP_MSEC * 1000000L };
+	struct canfs_meminfo meminfo;
+
+	for (unsigned int waited = 0; waited < wait_msec; waited += STEP_MSEC) {
+		int err = canfs_meminfo_read(canfs_tuner_root(defer->tuner), &meminfo);
+		if (!err)
+			err = canfs_defer_restore_step(defer, &meminfo, drain_bytes, changes);
+		if (err != -EAGAIN)
+			break;
+		if (drain)
+			drain(data, drain_bytes);
+		nanosleep(&pause, NULL);
+	}
+	return canfs_defer_restore_force(defer, changes);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The prices of one export as they reach the client. CA-NFS §3.4: a client asks every ten READ or
+ * WRITE requests, or when its last question is more than ten seconds old. Two additions:
+ *
+ *  - never more often than the server recomputes its prices (Price_Interval, 100 ms);
+ *  - a client that *holds* deferred data makes no requests, and must still notice at once when the
+ *    server becomes cheap: it asks as if it were moving that data.
+ *
+ * Questions are spread by a random phase, so that clients do not act on the same price at the same
+ * instant as a herd. A feed without answers backs off to the idle interval; a question never blocks.
+ */
+#ifndef CANFS_AGENT_FEED_H
+#define CANFS_AGENT_FEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "protocol/fsstat.h"
+
+#define CANFS_FEED_RPCS 10 /* READ and WRITE requests between two questions, §3.4 */
+
+struct canfs_feed_terms {
+	uint64_t idle_usec;   /* longest time between two questions; default 10 s */
+	uint64_t hold_usec;   /* the same while data is held back; default 250 ms */
+	uint64_t min_usec;    /* shortest; default 100 ms */
+	uint64_t answer_usec; /* a question's deadline; default 2 s */
+	uint64_t lost_usec;   /* a price older than this is none; default 30 s */
+};
+
+extern const struct canfs_feed_terms canfs_feed_defaults;
+
+struct canfs_feed {
+	struct canfs_feed_terms terms;
+	struct canfs_fsstat *fsstat;
+	struct canfs_publisher publisher;
+	struct canfs_tag tag; /* the last valid one */
+	uint64_t tag_usec;    /* when it came */
+	uint64_t asked_usec;  /* last question */
+	uint64_t asked_rpcs;  /* RPC counter then */
+	double phase;         /* [0.8, 1.2]: stretches the waits, drawn anew for each question */
+	unsigned int seed;
+	unsigned int failures; /* in a row */
+	uint64_t questions;    /* counters for the log and for metrics */
+	uint64_t answers;
+};
+
+/* 0 or -errno of canfs_fsstat_new(). seed: for the phase; differs from client to client. */
+int canfs_feed_init(struct canfs_feed *feed, const struct canfs_fsstat_target *target,
+	const struct canfs_feed_terms *terms, unsigned int seed);
+void canfs_feed_fini(struct canfs_feed *feed);
+
+/* When the next question is due if no further RPC is counted; rpcs: cumulative READ + WRITE. */
+uint64_t canfs_feed_due_usec(const struct canfs_feed *feed, uint64_t rpcs, bool holding);
+
+/*
+ * Asks if a question is due, and takes what has arrived. Call it on each tick and when
+ * canfs_fsstat_fd(feed->fsstat) is ready. Returns true when a new price has come.
+ */
+bool canfs_feed_tick(struct canfs_feed *feed, uint64_t now_usec, uint64_t rpcs, bool holding);
+
+/* The price in force, or NULL: none yet, none for lost_usec, or no canfs server. */
+const struct canfs_tag *canfs_feed_price(const struct canfs_feed *feed, uint64_t now_usec);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/flush.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451 /* on all architectures but alpha, where it then answers ENOSYS */
+#endif
+
+/* Long enough for whole WRITEs of any wsize, short enough that files take turns. */
+#define PIECE_BYTES (UINT64_C(4) << 20)
+/* The usual wsize, in which a growing file is sent. */
+#define UNIT_BYTES (UINT64_C(1) << 20)
+/* Clean pieces that are looked at per file and call: 1 GiB. */
+#define LOOKS_MAX 256
+/* sync_file_range calls per chunk where dirty pages lie scattered. */
+#define PIECES_MAX 1024
+
+struct cachestat_range {
+	uint64_t off;
+	uint64_t len;
+};
+
+struct cachestat {
+	uint64_t nr_cache;
+	uint64_t nr_dirty;
+	uint64_t nr_writeback;
+	uint64_t nr_evicted;
+	uint64_t nr_recently_evicted;
+};
+
+bool canfs_flush_exact(void)
+{
+	/* A kernel that knows the call gets as far as the bad descriptor. */
+	return syscall(SYS_cachestat, -1, NULL, NULL, 0) < 0 && errno != ENOSYS;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Dirty bytes of a range; all of it if the kernel will not tell for this file. */
+static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
+{
+	struct cachestat_range range = { offset, len };
+	struct cachestat stat;
+
+	if (syscall(SYS_cachestat, fd, &range, &stat, 0) < 0)
+		return len;
+	return stat.nr_dirty * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The size as we know it, without asking the server; does it change? */
+static int look_at_size(struct canfs_writer *writer)
+{
+	struct statx stx;
+
+	if (statx(writer->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &stx) < 0)
+		return -errno;
+	writer->grows = stx.stx_size != writer->size_bytes;
+	writer->size_bytes = stx.stx_size;
+	return 0;
+}
+
+/*
+ * Where to go on, and how far that goes. A file that grows is sent up to its last whole unit only:
+ * its writer would otherwise run into the page that is on its way, and wait for the server.
+ */
+static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
+{
+	uint64_t size = writer->size_bytes;
+
+	*end = writer->grows ? size / UNIT_BYTES * UNIT_BYTES : size;
+	if (writer->tail_bytes > size) /* truncated */
+		writer->tail_bytes = size;
+	if (writer->tail_bytes < *end)
+		return &writer->tail_bytes;
+	*end = writer->tail_bytes;
+	if (writer->walk_bytes >= *end)
+		writer->walk_bytes = 0;
+	return &writer->walk_bytes;
+}
+
+/*
+ * Sends one piece of a file, of want bytes at most. The bytes that count; 0 if nothing is dirty all
+ * round the file, or in LOOKS_MAX pieces.
+ */
+static uint64_t flush_piece(
+	struct canfs_writer *writer, uint64_t want, bool exact, unsigned int *errors)
+{
+	uint64_t window = exact ? PIECE_BYTES : want, seen = 0;
+
+	for (int looks = 0; looks < LOOKS_MAX && seen <= writer->size_bytes; looks++) {
+		uint64_t end, *cursor = next_cursor(writer, &end);
+		uint64_t offset = *cursor;
+		uint64_t len = smaller(window, end - offset);
+		uint64_t count = exact && len ? dirty_bytes(writer->fd, offset, len) : len;
+		if (len == 0)
+			return 0;
+		if (count > 0 && len > want) { /* something in here: close in on it */
+			window = len / 2 > want ? len / 2 : want;
+			continue;
+		}
+		*cursor += len;
+		seen += len;
+		if (count == 0) {
+			window = PIECE_BYTES;
+			continue;
+		}
+		if (sync_file_range(writer->fd, (off_t)offset, (off_t)len, SYNC_FILE_RANGE_WRITE) ==
+			0)
+			return smaller(count, want);
+		++*errors;
+		return 0;
+	}
+	return 0;
+}
+
+uint64_t canfs_flush(
+	struct canfs_writers *writers, uint64_t chunk_bytes, bool exact, unsigned int *errors)
+{
+	/* Not exact, small clean files count again and again: no more than once round then. */
+	uint64_t pieces = exact ? PIECES_MAX : writers->n + chunk_bytes / PIECE_BYTES;
+	uint64_t asked = 0;
+	size_t idle = 0; /* files in a row that had nothing */
+
+	for (size_t i = 0; i < writers->n; i++)
+		*errors += look_at_size(&writers->writer[i]) != 0;
+	for (; asked < chunk_bytes && idle < writers->n && pieces > 0; pieces--) {
+		uint64_t want = smaller(chunk_bytes - asked, PIECE_BYTES);
+		uint64_t count = flush_piece(
+			&writers->writer[writers->next++ % writers->n], want, exact, errors);
+		idle = count ? 0 : idle + 1;
+		asked += count;
+	}
+	return asked;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One line per event on stderr, where journald or a terminal takes it. */
+#ifndef CANFS_AGENT_LOG_H
+#define CANFS_AGENT_LOG_H
+
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC. */
+uint64_t canfs_now_usec(void);
+
+/* With the time of day in front, unless journald listens (it has its own). */
+void canfs_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

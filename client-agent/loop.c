@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "client-agent/act.h"
+#include "client-agent/bidder.h"
+#include "client-agent/log.h"
+
+static const uint64_t busy_tick_usec = 100000;
+static const uint64_t idle_tick_usec = 1000000;
+
+/* How long the end may take to drain what is held before it restores by force. */
+static const uint64_t farewell_usec = 40000000;
+
+#define BIDDERS_MAX CANFS_DEFER_BDIS_MAX
+
+struct loop {
+	struct canfs_config *config;
+	const struct canfs_loop_options *options;
+	struct canfs_actors actors;
+	struct canfs_mounts *mounts;
+	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i] */
+	struct canfs_bidder *bidders[BIDDERS_MAX];
+	size_t n;
+	bool mounts_changed;
+	bool guarded;
+	bool ending;
+	bool blind; /* /proc could not be read: said once */
+	uint64_t ticked_usec;
+	uint64_t ended_usec; /* when ending began */
+	int mountinfo_fd;
+	int signal_fd;
+};
+
+static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mount *mount)
+{
+	for (size_t i = 0; i < loop->n; i++) {
+		struct canfs_bidder *bidder = loop->bidders[i];
+
+		if (canfs_bdi_equal(bidder->mount.bdi, mount->bdi) &&
+			!strcmp(bidder->mount.source, mount->source)) {
+			loop->bidders[i] = loop->bidders[--loop->n];
+			bidder->mount = *mount;
+			return bidder;
+		}
+	}
+	return NULL;
+}
+
+static struct canfs_bidder *new_bidder(struct loop *loop, const struct canfs_mount *mount)
+{
+	struct canfs_bidder *bidder = calloc(1, sizeof(*bidder));
+	unsigned int seed = (unsigned int)(canfs_now_usec() ^ (uint64_t)getpid() << 16);
+	int ret = -ENOMEM;
+
+	if (bidder)
+		ret = canfs_bidder_init(bidder, mount, loop->config, seed);
+	if (ret) {
+		canfs_log("%s: left alone: %s", mount->mountpoint, strerror(-ret));
+		free(bidder);
+		return NULL;
+	}
+	canfs_log("%s: %s, NFSv%d, BDI %u:%u, %s", mount->mountpoint, mount->source, mount->version,
+		mount->bdi.major, mount->bdi.minor,
+		loop->actors.enforce ? "enforcing" : "observing");
+	return bidder;
+}
+
+static void free_bidders(struct loop *loop)
+{
+	for (size_t i = 0; i < loop->n; i++) {
+		canfs_log("%s: gone", loop->bidders[i]->mount.mountpoint);
+		canfs_bidder_fini(loop->bidders[i]);
+		free(loop->bidders[i]);
+	}
+	loop->n = 0;
+}
+
+/* Mounts came or went: the bidders of BDIs that stayed keep their memory. */
+static void refresh_mounts(struct loop *loop)
+{
+	size_t index[CANFS_MOUNTS_MAX];
+	struct canfs_bidder *kept[BIDDERS_MAX];
+	size_t bdis, n = 0;
+
+	if (canfs_mounts_read(loop->options->root, loop->mounts))
+		return;
+	loop->mounts_changed = false;
+	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
+	bdis = canfs_mounts_bdis(loop->mounts, index);
+	for (size_t i = 0; i < bdis && n < BIDDERS_MAX; i++) {
+		const struct canfs_mount *mount = &loop->mounts->mount[index[i]];
+		struct canfs_bidder *bidder;
+
+		if (!canfs_config_wants_mount(loop->config, mount->mountpoint))
+			continue;
+		bidder = take_bidder(loop, mount);
+		if (!bidder)
+			bidder = new_bidder(loop, mount);
+		if (bidder)
+			kept[n++] = bidder;
+	}
+	free_bidders(loop);
+	memcpy(loop->bidders, kept, n * sizeof(kept[0]));
+	loop->n = n;
+}
+
+/* MemAvailable counts dirty pages as available; this guard does not (hysteresis of a quarter). */
+static bool is_guarded(const struct loop *loop, const struct canfs_meminfo *meminfo)
+{
+	uint64_t floor_bytes = (uint64_t)loop->config->guard_mib << 20;
+
+	if (loop->guarded)
+		floor_bytes += floor_bytes / 4;
+	return canfs_meminfo_spare_bytes(meminfo) < floor_bytes;
+}
+
+/* Reads the kernel's state and lets each bidder take its part. */
+static int observe(struct loop *loop, struct canfs_purse *purse)
+{
+	const char *root = loop->options->root;
+	bool guarded;
+	int ret;
+
+	if (loop->mounts_changed)
+		refresh_mounts(loop);
+	ret = canfs_meminfo_read(root, &purse->meminfo);
+	if (!ret)
+		ret = canfs_mountstats_read(root, loop->mounts, loop->stats);
+	if (ret) {
+		if (!loop->blind)
+			canfs_log("/proc cannot be read (%s): doing nothing", strerror(-ret));
+		loop->blind = true;
+		return ret;
+	}
+	loop->blind = false;
+	for (size_t i = 0; i < loop->n; i++) {
+		struct canfs_bidder *bidder = loop->bidders[i];
+		int at = canfs_mounts_find(loop->mounts, &bidder->mount);
+
+		if (at >= 0 && loop->stats[at].found)
+			canfs_bidder_observe(
+				bidder, &loop->stats[at], &purse->meminfo, purse->now_usec);
+		purse->backlog_bytes += bidder->backlog_bytes;
+	}
+	purse->bound_bytes = purse->meminfo.total_bytes / 100 * loop->config->hold_pct + 1;
+	guarded = is_guarded(loop, &purse->meminfo);
+	if (guarded != loop->guarded)
+		canfs_log("memory guard: %llu MiB spare, %s",
+			(unsigned long long)canfs_meminfo_spare_bytes(&purse->meminfo) >> 20,
+			guarded ? "sending at any price" : "enough again");
+	loop->guarded = purse->guarded = guarded;
+	return 0;
+}
+
+static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct canfs_purse *purse)
+{
+	const struct canfs_tag *tag;
+	uint64_t chunk;
+
+	canfs_feed_tick(&bidder->feed, purse->now_usec, canfs_bidder_rpcs(bidder),
+		canfs_bidder_holds(bidder));
+	tag = canfs_feed_price(&bidder->feed, purse->now_usec);
+	chunk = canfs_bidder_bid(bidder, loop->config, tag, purse);
+	canfs_act_report(bidder, tag, purse, &loop->actors);
+	if (loop->config->writeback)
+		canfs_act_accelerate(&loop->actors, loop->mounts, bidder, chunk);
+	if (loop->config->readahead)
+		canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
+}
+
+/* Returns false when the end has come. */
+static bool tick(struct loop *loop)
+{
+	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
+
+	loop->ticked_usec = purse.now_usec;
+	if (observe(loop, &purse))
+		return !loop->ending;
+	if (loop->ending) {
+		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
+
+		return !late && !canfs_act_release(&loop->actors, loop->mounts, loop->bidders,
+					loop->n, &purse);
+	}
+	for (size_t i = 0; i < loop->n; i++)
+		bid(loop, loop->bidders[i], &purse);
+	if (loop->config->writeback)
+		canfs_act_defer(&loop->actors, loop->mounts, loop->bidders, loop->n, &purse);
+	return true;
+}
+
+static bool is_busy(const struct loop *loop)
+{
+	if (loop->ending || (loop->actors.enforce && canfs_defer_active(loop->actors.defer)))
+		return true;
+	for (size_t i = 0; i < loop->n; i++) {
+		const struct canfs_bidder *bidder = loop->bidders[i];
+
+		if (canfs_bidder_holds(bidder) ||
+			loop->ticked_usec - bidder->active_usec < idle_tick_usec)
+			return true;
+	}
+	return false;
+}
+
+static void reload(struct loop *loop)
+{
+	struct canfs_config config;
+	char error[CANFS_CONFIG_ERROR_MAX];
+
+	if (!loop->options->config_file)
+		return;
+	canfs_config_defaults(&config);
+	if (canfs_config_parse_file(&config, loop->options->config_file, error)) {
+		canfs_log("%s; the running configuration stays", error);
+		return;
+	}
+	if (loop->options->mode >= 0)
+		config.mode = (enum canfs_mode)loop->options->mode;
+	if (config.mode != loop->config->mode ||
+		strcmp(config.state_dir, loop->config->state_dir) != 0) {
+		canfs_log("%s: mode and state_dir are changed by a restart only",
+			loop->options->config_file);
+		config.mode = loop->config->mode;
+		memcpy(config.state_dir, loop->config->state_dir, sizeof(config.state_dir));
+	}
+	*loop->config = config;
+	for (size_t i = 0; i < loop->n; i++)
+		canfs_bidder_configure(loop->bidders[i], loop->config);
+	loop->mounts_changed = true;
+	canfs_log("%s: reloaded", loop->options->config_file);
+}
+
+static void take_signal(struct loop *loop)
+{
+	struct signalfd_siginfo info;
+
+	if (read(loop->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (info.ssi_signo == SIGHUP) {
+		reload(loop);
+	} else if (!loop->ending) {
+		canfs_log("ending: restoring what was changed");
+		loop->ending = true;
+		loop->ended_usec = canfs_now_usec();
+	}
+}
+
+/* Waits for the next tick, a price, a signal or a mount. */
+static void wait_for_news(struct loop *loop)
+{
+	struct pollfd fds[2 + BIDDERS_MAX] = {
+		{ .fd = loop->signal_fd, .events = POLLIN },
+		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
+	};
+	uint64_t tick_usec = is_busy(loop) ? busy_tick_usec : idle_tick_usec;
+	uint64_t now = canfs_now_usec(), due = loop->ticked_usec + tick_usec;
+
+	for (size_t i = 0; i < loop->n; i++) {
+		struct canfs_fsstat *fsstat = loop->bidders[i]->feed.fsstat;
+
+		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
+		fds[2 + i].events = canfs_fsstat_events(fsstat);
+	}
+	if (poll(fds, 2 + loop->n, due > now ? (int)((due - now + 999) / 1000) : 0) <= 0)
+		return;
+	if (fds[0].revents)
+		take_signal(loop);
+	if (fds[1].revents)
+		loop->mounts_changed = true;
+}
+
+static int loop_open(struct loop *loop)
+{
+	char error[CANFS_CONFIG_ERROR_MAX];
+	sigset_t signals;
+	int ret;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	loop->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	loop->mountinfo_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	loop->mounts = calloc(1, sizeof(*loop->mounts));
+	loop->stats = calloc(CANFS_MOUNTS_MAX, sizeof(*loop->stats));
+	loop->mounts_changed = true;
+	if (loop->signal_fd < 0 || loop->mountinfo_fd < 0 || !loop->mounts || !loop->stats) {
+		ret = errno ? -errno : -ENOMEM;
+		canfs_log("cannot start: %s", strerror(-ret));
+		return ret;
+	}
+	ret = canfs_actors_open(
+		&loop->actors, loop->config, loop->options->root, error, sizeof(error));
+	if (*error)
+		canfs_log("%s", error);
+	return ret;
+}
+
+static void loop_close(struct loop *loop)
+{
+	canfs_act_restore_all(&loop->actors);
+	canfs_actors_close(&loop->actors);
+	free_bidders(loop);
+	free(loop->stats);
+	free(loop->mounts);
+	if (loop->mountinfo_fd >= 0)
+		close(loop->mountinfo_fd);
+	if (loop->signal_fd >= 0)
+		close(loop->signal_fd);
+}
+
+int canfs_loop_run(struct canfs_config *config, const struct canfs_loop_options *options)
+{
+	struct loop loop = { .config = config, .options = options };
+	int ret = loop_open(&loop);
+
+	if (!ret) {
+		while (tick(&loop))
+			wait_for_news(&loop);
+	}
+	loop_close(&loop);
+	return ret;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One BDI in the auction: from counters and prices to a verdict and bytes to send. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <cmocka.h>
+
+#include "client-agent/bidder.h"
+
+#define MIB       (1ull << 20)
+#define TICK_USEC 100000
+
+struct scene {
+	struct canfs_config config;
+	struct canfs_bidder bidder;
+	struct canfs_mountstats stats;
+	struct canfs_purse purse;
+};
+
+static int setup(void **state)
+{
+	static struct scene scene;
+	struct canfs_mount mount = { .mountpoint = "/nowhere", .export_path = "/", .version = 3 };
+
+	scene = (struct scene) { 0 };
+	canfs_config_defaults(&scene.config);
+	mount.address.ss_family = AF_INET;
+	assert_int_equal(canfs_bidder_init(&scene.bidder, &mount, &scene.config, 1), 0);
+	scene.stats.found = true;
+	scene.purse = (struct canfs_purse) {
+		.now_usec = 1000000,
+		.bound_bytes = 700 * MIB,
+		.meminfo = { .total_bytes = 2000 * MIB, .available_bytes = 1800 * MIB },
+	};
+	*state = &scene;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *scene = *state;
+
+	canfs_bidder_fini(&scene->bidder);
+	return 0;
+}
+
+/* Time goes on by one tick with so much held; returns what is to be sent. */
+static uint64_t step(struct scene *scene, uint64_t held_mib, const struct canfs_tag *tag)
+{
+	scene->purse.now_usec += TICK_USEC;
+	scene->stats.normal_write_bytes = scene->stats.server_write_bytes + held_mib * MIB;
+	scene->purse.meminfo.dirty_bytes = held_mib * MIB;
+	canfs_bidder_observe(
+		&scene->bidder, &scene->stats, &scene->purse.meminfo, scene->purse.now_usec);
+	scene->purse.backlog_bytes = scene->bidder.backlog_bytes;
+	return canfs_bidder_bid(&scene->bidder, &scene->config, tag, &scene->purse);
+}
+
+static uint64_t steps(
+	struct scene *scene, unsigned int n, uint64_t held_mib, const struct canfs_tag *tag)
+{
+	uint64_t sent = 0;
+
+	while (n--)
+		sent += step(scene, held_mib, tag);
+	return sent;
+}
+
+static void test_a_mount_without_an_address_is_refused(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_mount mount = { .export_path = "/", .version = 3 };
+	struct canfs_bidder bidder;
+
+	assert_int_equal(canfs_bidder_init(&bidder, &mount, &scene->config, 1), -EDESTADDRREQ);
+}
+
+static void test_no_price_means_the_kernels_defaults(void **state)
+{
+	struct scene *scene = *state;
+
+	assert_int_equal(steps(scene, 20, 600, NULL), 0);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_HOLD);
+}
+
+static void test_holds_while_the_server_is_dear_and_sends_when_cheap(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag dear = { .write = 0.9, .bottleneck = CANFS_DISK };
+	const struct canfs_tag cheap = { .write = 0.0 };
+
+	assert_int_equal(steps(scene, 20, 300, &dear), 0);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
+	assert_true(canfs_bidder_holds(&scene->bidder));
+	assert_true(steps(scene, 20, 300, &cheap) > 16 * MIB);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+	/* Back to dear: it stops. */
+	steps(scene, 3, 250, &dear);
+	assert_int_equal(steps(scene, 20, 250, &dear), 0);
+}
+
+static void test_idle_server_gets_the_data_at_once(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag idle = { .write = 0.0 };
+
+	steps(scene, 5, 10, &idle);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE); /* Pmin > 0 */
+}
+
+static void test_a_full_client_sends_even_to_an_overloaded_server(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag full = { .write = 1.0, .bottleneck = CANFS_DISK };
+
+	steps(scene, 20, 300, &full);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
+	assert_true(steps(scene, 10, 700, &full) > 0);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE); /* Pmax + epsilon */
+}
+
+static void test_short_memory_overrules_any_price(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag dear = { .write = 0.9 };
+
+	steps(scene, 20, 300, &dear);
+	scene->purse.guarded = true;
+	assert_true(steps(scene, 20, 300, &dear) > 0);
+	assert_true(steps(scene, 20, 300, NULL) > 0);
+}
+
+static void test_wasted_readahead_is_worth_less(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag half = { .readahead = 0.3 };
+
+	step(scene, 0, &half);
+	assert_int_equal(scene->bidder.readahead.verdict, CANFS_ACCELERATE);
+	for (int i = 0; i < 600; i++) { /* one byte of eight is used */
+		scene->stats.normal_read_bytes += 1 * MIB;
+		scene->stats.server_read_bytes += 8 * MIB;
+		step(scene, 0, &half);
+	}
+	assert_int_equal(scene->bidder.readahead.verdict, CANFS_DEFER);
+}
+
+static void test_direct_reads_are_no_wasted_readahead(void **state)
+{
+	struct scene *scene = *state;
+
+	for (int i = 0; i < 600; i++) {
+		scene->stats.direct_read_bytes += 8 * MIB;
+		scene->stats.server_read_bytes += 8 * MIB;
+		step(scene, 0, NULL);
+	}
+	assert_true(scene->bidder.confidence.average.value > 0.99);
+}
+
+#define scene_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		scene_test(test_a_mount_without_an_address_is_refused),
+		scene_test(test_no_price_means_the_kernels_defaults),
+		scene_test(test_holds_while_the_server_is_dear_and_sends_when_cheap),
+		scene_test(test_idle_server_gets_the_data_at_once),
+		scene_test(test_a_full_client_sends_even_to_an_overloaded_server),
+		scene_test(test_short_memory_overrules_any_price),
+		scene_test(test_wasted_readahead_is_worth_less),
+		scene_test(test_direct_reads_are_no_wasted_readahead),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

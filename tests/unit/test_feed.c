@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* When a question is due (CA-NFS §3.4), and what counts as a price. The wire is test_fsstat.c's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <cmocka.h>
+
+#include "client-agent/feed.h"
+
+static struct canfs_feed asked_at(uint64_t now_usec)
+{
+	return (struct canfs_feed) {
+		.terms = canfs_feed_defaults,
+		.phase = 1,
+		.questions = 1,
+		.asked_usec = now_usec,
+		.publisher = { .valid = CANFS_TAGS_TO_BELIEVE, .believed = true },
+		.tag = { .write = 0.5 },
+		.tag_usec = now_usec,
+	};
+}
+
+static void test_first_question_is_due_at_once(void **state)
+{
+	struct canfs_feed feed = { .terms = canfs_feed_defaults, .phase = 1 };
+
+	(void)state;
+	assert_int_equal(canfs_feed_due_usec(&feed, 0, false), 0);
+}
+
+static void test_ten_rpcs_or_ten_seconds(void **state)
+{
+	struct canfs_feed feed = asked_at(1000000);
+
+	(void)state;
+	assert_int_equal(canfs_feed_due_usec(&feed, CANFS_FEED_RPCS - 1, false), 11000000);
+	assert_int_equal(canfs_feed_due_usec(&feed, CANFS_FEED_RPCS, false), 1100000);
+}
+
+static void test_who_holds_data_keeps_asking(void **state)
+{
+	struct canfs_feed feed = asked_at(1000000);
+
+	(void)state;
+	assert_int_equal(canfs_feed_due_usec(&feed, 0, true), 1250000);
+}
+
+static void test_belief_is_settled_quickly(void **state)
+{
+	struct canfs_feed feed = asked_at(1000000);
+
+	(void)state;
+	feed.publisher = (struct canfs_publisher) { .valid = 1 };
+	assert_int_equal(canfs_feed_due_usec(&feed, 0, false), 1100000);
+	assert_null(canfs_feed_price(&feed, 1000000));
+}
+
+static void test_failures_back_off_to_the_idle_interval(void **state)
+{
+	struct canfs_feed feed = asked_at(0);
+	uint64_t last = 0;
+
+	(void)state;
+	for (unsigned int failures = 1; failures < 100; failures++) {
+		feed.failures = failures;
+		uint64_t due = canfs_feed_due_usec(&feed, 1000, true);
+		assert_true(due >= last && due <= feed.terms.idle_usec);
+		last = due;
+	}
+	assert_int_equal(last, feed.terms.idle_usec);
+}
+
+static void test_an_old_price_is_none(void **state)
+{
+	struct canfs_feed feed = asked_at(1000000);
+
+	(void)state;
+	assert_non_null(canfs_feed_price(&feed, 1000000 + feed.terms.lost_usec));
+	assert_null(canfs_feed_price(&feed, 1000001 + feed.terms.lost_usec));
+}
+
+static void test_a_dead_server_is_asked_without_blocking(void **state)
+{
+	struct sockaddr_in nowhere = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct canfs_fsstat_target target = { .nfs_port = 1, .mount_port = 1, .path = "/" };
+	struct canfs_feed feed;
+
+	(void)state;
+	memcpy(&target.address, &nowhere, sizeof(nowhere));
+	assert_int_equal(canfs_feed_init(&feed, &target, &canfs_feed_defaults, 7), 0);
+	for (uint64_t now = 1; now < 100000000;
+		now += 1000000) /* its deadline is 2 s of our clock */
+		assert_false(canfs_feed_tick(&feed, now, 0, true));
+	assert_null(canfs_feed_price(&feed, 1));
+	assert_true(feed.failures > 3 && feed.questions < 40);
+	canfs_feed_fini(&feed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_question_is_due_at_once),
+		cmocka_unit_test(test_ten_rpcs_or_ten_seconds),
+		cmocka_unit_test(test_who_holds_data_keeps_asking),
+		cmocka_unit_test(test_belief_is_settled_quickly),
+		cmocka_unit_test(test_failures_back_off_to_the_idle_interval),
+		cmocka_unit_test(test_an_old_price_is_none),
+		cmocka_unit_test(test_a_dead_server_is_asked_without_blocking),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
