@@ -33,7 +33,7 @@ struct canfs_exchange {
 	bool stop;
 };
 
-uint64_t canfs_now_usec(void)
+uint64_t canfs_exchange_now_usec(void)
 {
 	struct timespec now;
 
@@ -133,13 +133,13 @@ static void *run(void *arg)
 {
 	struct canfs_exchange *exchange = arg;
 	uint64_t interval_usec = (uint64_t)exchange->config.interval_ms * 1000;
-	uint64_t next_usec = canfs_now_usec();
+	uint64_t next_usec = canfs_exchange_now_usec();
 
 	if (exchange->config.thread_begins != NULL)
 		exchange->config.thread_begins();
 	pthread_mutex_lock(&exchange->mutex);
 	while (!exchange->stop) {
-		uint64_t now_usec = canfs_now_usec();
+		uint64_t now_usec = canfs_exchange_now_usec();
 		struct timespec until = { .tv_sec = (time_t)(next_usec / 1000000),
 			.tv_nsec = (long)(next_usec % 1000000 * 1000) };
 
