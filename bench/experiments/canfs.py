@@ -7,6 +7,8 @@ import subprocess
 import threading
 import time
 
+from bench.lab.host import LabError
+
 # An agent believes in a server's prices after several consecutive ones.
 WARM_UP_SECONDS = 3
 STOP_SECONDS = 30
@@ -30,7 +32,7 @@ def start_agents(lab, clients, options):
     for job in jobs:
         if job.is_done():
             job.wait(0)
-            raise RuntimeError(f"the agent on {job.client.name} ended by itself")
+            raise LabError(f"the agent on {job.client.name} ended by itself")
     return jobs
 
 
