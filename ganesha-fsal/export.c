@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Exports: passed on like the rest, but for the price tag in the answer to FSSTAT. */
 #include "ganesha-fsal/canfs_methods.h"
+#include "protocol/clock.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +20,7 @@ static fsal_status_t get_fs_dynamic_info(
 	struct canfs_tag tag;
 
 	if (FSAL_IS_ERROR(status) || board == NULL ||
-		!canfs_board_read(board, canfs_exchange_now_usec(), &tag))
+		!canfs_board_read(board, canfs_now_usec(), &tag))
 		return status;
 	space = (struct canfs_space) { .total_bytes = info->total_bytes,
 		.free_bytes = info->free_bytes,

@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 #include <time.h>
 #include "pricing/price.h"
+#include "protocol/clock.h"
 
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
@@ -32,14 +33,6 @@ struct canfs_exchange {
 	bool runs;
 	bool stop;
 };
-
-uint64_t canfs_exchange_now_usec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /*
  * A board is one word, so that a reader needs no lock and never sees half of a posting:
@@ -133,13 +126,13 @@ static void *run(void *arg)
 {
 	struct canfs_exchange *exchange = arg;
 	uint64_t interval_usec = (uint64_t)exchange->config.interval_ms * 1000;
-	uint64_t next_usec = canfs_exchange_now_usec();
+	uint64_t next_usec = canfs_now_usec();
 
 	if (exchange->config.thread_begins != NULL)
 		exchange->config.thread_begins();
 	pthread_mutex_lock(&exchange->mutex);
 	while (!exchange->stop) {
-		uint64_t now_usec = canfs_exchange_now_usec();
+		uint64_t now_usec = canfs_now_usec();
 		struct timespec until = { .tv_sec = (time_t)(next_usec / 1000000),
 			.tv_nsec = (long)(next_usec % 1000000 * 1000) };
 

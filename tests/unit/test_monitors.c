@@ -416,7 +416,7 @@ static void the_thread_starts_and_ends(void **state)
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
 	assert_int_equal(canfs_exchange_start(exchange), 0);
 	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
-	while (!canfs_board_read(board, canfs_exchange_now_usec(), &tag))
+	while (!canfs_board_read(board, canfs_now_usec(), &tag))
 		usleep(1000);
 	canfs_board_close(board);
 	canfs_exchange_free(exchange);
