@@ -104,7 +104,7 @@ static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 	background = (background + MIB - 1) / MIB * MIB;
 	limits->background_bytes = background;
 	limits->limit_bytes = larger(background / 100 * 115, stock_limit);
-	uint64_t share = background ? bound_bytes / (background / 100 + 1) : 0;
+	uint64_t share = background ? bound_bytes / (background / 100) : 0;
 	limits->share_pct =
 		share < CANFS_DEFER_SHARE_PCT ? (unsigned int)share : CANFS_DEFER_SHARE_PCT;
 	return 0;
@@ -234,7 +234,10 @@ bool canfs_defer_active(const struct canfs_defer *defer)
 	return false;
 }
 
-/* -EAGAIN while more is dirty than the stock background; then the background is back. */
+/*
+ * -EAGAIN while more is dirty than the stock background; then the background is back. The steps on
+ * the way are too many to report.
+ */
 static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t stock,
 	uint64_t drain_bytes, struct canfs_changes *changes)
 {
@@ -248,7 +251,7 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	int err = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
 	if (!err && next < now)
-		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL, next, changes);
+		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL, next, NULL);
 	return err ? err : -EAGAIN;
 }
 

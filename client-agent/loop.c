@@ -173,7 +173,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	chunk = canfs_bidder_bid(bidder, loop->config, tag, purse);
 	canfs_act_report(bidder, tag, purse, &loop->actors);
 	if (loop->config->writeback)
-		canfs_act_accelerate(&loop->actors, loop->mounts, bidder, chunk, purse);
+		canfs_act_accelerate(&loop->actors, loop->mounts, bidder, chunk);
 	if (loop->config->readahead)
 		canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
 }

@@ -62,12 +62,10 @@ static inline struct fsal_obj_handle *canfs_sub(const struct fsal_obj_handle *ha
 #define CALL_SUB_EXPORT(export_, op_, ...)                                                         \
 	(export_)->sub_export->exp_ops.op_((export_)->sub_export, ##__VA_ARGS__)
 
-#define PASS(handle_, op_, ...)                                                                    \
-	BELOW(op_ctx->fsal_export, CALL_SUB(handle_, op_, ##__VA_ARGS__))
+#define PASS(handle_, op_, ...) BELOW(op_ctx->fsal_export, CALL_SUB(handle_, op_, ##__VA_ARGS__))
 #define PASS_VOID(handle_, op_, ...)                                                               \
 	BELOW_VOID(op_ctx->fsal_export, CALL_SUB(handle_, op_, ##__VA_ARGS__))
-#define PASS_EXPORT(export_, op_, ...)                                                             \
-	BELOW(export_, CALL_SUB_EXPORT(export_, op_, ##__VA_ARGS__))
+#define PASS_EXPORT(export_, op_, ...) BELOW(export_, CALL_SUB_EXPORT(export_, op_, ##__VA_ARGS__))
 #define PASS_EXPORT_VOID(export_, op_, ...)                                                        \
 	BELOW_VOID(export_, CALL_SUB_EXPORT(export_, op_, ##__VA_ARGS__))
 
@@ -92,8 +90,8 @@ static inline void canfs_ascend(struct fsal_export *here)
  * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
  * wrong, which Ganesha then says with file and line.
  */
-int canfs_read_config(
-	config_file_t file, struct canfs_exchange_config *config, struct config_error_type *err_type);
+int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
+	struct config_error_type *err_type);
 
 /* export.c */
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,

@@ -6,7 +6,7 @@
  *	Ganesha  FSAL  difference
  *	 4.3      11   what the code is written for
  *	 6.5      13   pre and post attributes of the parent; free_state went into the state;
- *	               fsal_obj_handle_init/fini were given a flag; update_config
+ *	               fsal_obj_handle_init/fini were given a flag; CONF_ITEM_PROC has another name
  *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export
  */
 #ifndef CANFS_GANESHA_FSAL_COMPAT_H
@@ -28,8 +28,8 @@
 #endif
 
 #if FSAL_MAJOR_VERSION >= 13
-#define COMPAT_UPDATE_CONFIG 1
-#define COMPAT_FREE_STATE    0
+#define COMPAT_FREE_STATE 0
+#define COMPAT_ITEM_PROC  CONF_ITEM_PROC_MULT
 
 /* Operations on a directory report how its attributes changed. */
 #define COMPAT_PARENT_PARAMS                                                                       \
@@ -44,8 +44,8 @@
 #define compat_obj_handle_init(obj, export, type) fsal_obj_handle_init(obj, export, type, true)
 #define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj, true)
 #else
-#define COMPAT_UPDATE_CONFIG 0
-#define COMPAT_FREE_STATE    1
+#define COMPAT_FREE_STATE 1
+#define COMPAT_ITEM_PROC  CONF_ITEM_PROC
 #define COMPAT_PARENT_PARAMS
 #define COMPAT_PARENT_ARGS
 #define COMPAT_RENAME_PARAMS

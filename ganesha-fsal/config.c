@@ -18,8 +18,7 @@ struct parameters {
 	struct canfs_monitor_setup setup;
 };
 
-#define ALL_MONITORS                                                                               \
-	(1u << CANFS_CPU | 1u << CANFS_NETWORK | 1u << CANFS_DISK | 1u << CANFS_MEMORY)
+#define ALL_MONITORS (1u << CANFS_CPU | 1u << CANFS_NETWORK | 1u << CANFS_DISK | 1u << CANFS_MEMORY)
 
 static void *interfaces_init(void *link_mem, void *self)
 {
@@ -31,7 +30,8 @@ static void *interfaces_init(void *link_mem, void *self)
 static int interfaces_add(const char *token, enum term_type type, struct config_item *item,
 	void *param, void *node, struct config_error_type *err_type)
 {
-	struct canfs_monitor_setup *setup = container_of(param, struct canfs_monitor_setup, interfaces);
+	struct canfs_monitor_setup *setup =
+		container_of(param, struct canfs_monitor_setup, interfaces);
 
 	(void)type;
 	(void)item;
@@ -39,12 +39,13 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	if (setup->interface_count == CANFS_INTERFACES_MAX || token[0] == '\0' ||
 		strlen(token) >= IF_NAMESIZE || strchr(token, '/') != NULL) {
 		LogCrit(COMPONENT_CONFIG,
-			"CANFS: Interfaces: \"%s\": allowed are at most %d names of network interfaces",
+			"CANFS: Interfaces: \"%s\": allowed are at most %d names of network "
+			"interfaces",
 			token, CANFS_INTERFACES_MAX);
 		err_type->invalid = true;
 		return 1;
 	}
-	strcpy(setup->interfaces[setup->interface_count++], token);
+	memcpy(setup->interfaces[setup->interface_count++], token, strlen(token) + 1);
 	return 0;
 }
 
@@ -65,7 +66,8 @@ static struct config_item items[] = {
 		parameters, interval_ms),
 	CONF_ITEM_BOOL("Publish", true, parameters, publish),
 	CONF_ITEM_LIST("Monitors", ALL_MONITORS, monitor_names, parameters, monitors),
-	CONF_ITEM_PROC("Interfaces", interfaces_init, interfaces_add, parameters, setup.interfaces),
+	COMPAT_ITEM_PROC(
+		"Interfaces", interfaces_init, interfaces_add, parameters, setup.interfaces),
 	CONF_ITEM_UI32("Link_Speed", 1, 10000000, 0, parameters, setup.link_mbit_per_sec),
 	CONF_ITEM_UI32("Disk_Read_Queue", 1, 65536, 0, parameters, setup.disk_read_queue),
 	CONF_ITEM_UI32("Disk_Write_Queue", 1, 65536, 0, parameters, setup.disk_write_queue),
@@ -96,8 +98,8 @@ static void name_thread(void)
 	SetNameFunction("canfs_market");
 }
 
-int canfs_read_config(
-	config_file_t file, struct canfs_exchange_config *config, struct config_error_type *err_type)
+int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
+	struct config_error_type *err_type)
 {
 	/* What is wrong here must not count against the export that made Ganesha load us. */
 	struct config_error_type others = *err_type;
@@ -111,7 +113,7 @@ int canfs_read_config(
 		return -EINVAL;
 	if (given.monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
-	*config = (struct canfs_exchange_config){
+	*config = (struct canfs_exchange_config) {
 		.interval_ms = given.interval_ms,
 		.publish = given.publish,
 		.monitors = given.monitors,

@@ -10,8 +10,8 @@
  * with what the board shows; without fresh prices, or with counts that cannot carry a tag, they
  * go out as they are.
  */
-static fsal_status_t get_fs_dynamic_info(struct fsal_export *export,
-	struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
+static fsal_status_t get_fs_dynamic_info(
+	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
 {
 	const struct canfs_board *board = container_of(export, struct canfs_export, export)->board;
 	fsal_status_t status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
@@ -21,7 +21,7 @@ static fsal_status_t get_fs_dynamic_info(struct fsal_export *export,
 	if (FSAL_IS_ERROR(status) || board == NULL ||
 		!canfs_board_read(board, canfs_now_usec(), &tag))
 		return status;
-	space = (struct canfs_space){ .total_bytes = info->total_bytes,
+	space = (struct canfs_space) { .total_bytes = info->total_bytes,
 		.free_bytes = info->free_bytes,
 		.avail_bytes = info->avail_bytes };
 	if (canfs_tag_encode(&space, &tag) == 0) {
@@ -146,8 +146,8 @@ static bool is_superuser(struct fsal_export *export, const struct user_cred *cre
 	return PASS_EXPORT(export, is_superuser, creds);
 }
 
-static fsal_status_t wire_to_host(struct fsal_export *export, fsal_digesttype_t in_type,
-	struct gsh_buffdesc *desc, int flags)
+static fsal_status_t wire_to_host(
+	struct fsal_export *export, fsal_digesttype_t in_type, struct gsh_buffdesc *desc, int flags)
 {
 	return PASS_EXPORT(export, wire_to_host, in_type, desc, flags);
 }
@@ -213,13 +213,16 @@ static struct config_block stack_block = {
 	.blk_desc.u.blk.commit = noop_conf_commit,
 };
 
-/* Finds the FSAL named in our block, with a reference; NULL after having said why. */
+/*
+ * Finds the FSAL named in our block, with a reference; NULL after having said why. The caller
+ * frees stack->sub.name in both cases.
+ */
 static struct fsal_module *find_sub_fsal(
 	void *parse_node, struct stack *stack, struct config_error_type *err_type)
 {
 	struct fsal_module *sub;
 
-	*stack = (struct stack){ .sub.name = NULL };
+	*stack = (struct stack) { .sub.name = NULL };
 	if (load_config_from_node(parse_node, &stack_block, stack, true, err_type) != 0)
 		return NULL;
 	if (stack->sub.name == NULL) {
@@ -257,17 +260,17 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 {
 	struct stack stack;
 	struct canfs_export *ours;
-	fsal_status_t status;
+	fsal_status_t status = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	struct fsal_module *sub = find_sub_fsal(parse_node, &stack, err_type);
 
 	if (sub == NULL)
-		return fsalstat(ERR_FSAL_INVAL, EINVAL);
+		goto out;
 	status = sub->m_ops.create_export(sub, stack.sub.fsal_node, err_type, up_ops);
 	fsal_put(sub);
 	if (FSAL_IS_ERROR(status)) {
 		LogCrit(COMPONENT_FSAL, "CANFS: FSAL %s could not create the export",
 			stack.sub.name);
-		return status;
+		goto out;
 	}
 
 	ours = gsh_calloc(1, sizeof(*ours));
@@ -283,7 +286,9 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 			local_device(ours->export.sub_export)) != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices",
 			CTX_FULLPATH(op_ctx));
-	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+out:
+	gsh_free(stack.sub.name);
+	return status;
 }
 
 /* SIGHUP: is the stack still the same, and what does the sub-FSAL say? */
@@ -293,19 +298,21 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 {
 	struct stack stack;
 	struct fsal_module *sub;
-	fsal_status_t status =
-		update_export(module, parse_node, err_type, original, updated_super);
+	fsal_status_t status = update_export(module, parse_node, err_type, original, updated_super);
 
 	if (FSAL_IS_ERROR(status))
 		return status;
+	status = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	sub = find_sub_fsal(parse_node, &stack, err_type);
 	if (sub == NULL)
-		return fsalstat(ERR_FSAL_INVAL, EINVAL);
+		goto out;
 	status = sub->m_ops.update_export(
 		sub, stack.sub.fsal_node, err_type, original->sub_export, module);
 	fsal_put(sub);
 	if (FSAL_IS_ERROR(status))
 		LogCrit(COMPONENT_FSAL, "CANFS: FSAL %s could not update the export",
 			stack.sub.name);
+out:
+	gsh_free(stack.sub.name);
 	return status;
 }

@@ -28,7 +28,7 @@ static struct io_caller *io_caller_new(
 {
 	struct io_caller *caller = gsh_malloc(sizeof(*caller));
 
-	*caller = (struct io_caller){ .handle = handle, .done = done, .arg = arg };
+	*caller = (struct io_caller) { .handle = handle, .done = done, .arg = arg };
 	return caller;
 }
 

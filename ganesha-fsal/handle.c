@@ -54,8 +54,7 @@ static fsal_status_t make_dir(struct fsal_obj_handle *dir, const char *name,
 	struct fsal_attrlist *attrs_out COMPAT_PARENT_PARAMS)
 {
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status =
-		PASS(dir, mkdir, name, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
+	fsal_status_t status = PASS(dir, mkdir, name, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
 
 	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, status);
 }
@@ -71,8 +70,8 @@ static fsal_status_t make_node(struct fsal_obj_handle *dir, const char *name,
 	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, status);
 }
 
-static fsal_status_t make_symlink(struct fsal_obj_handle *dir, const char *name,
-	const char *target, struct fsal_attrlist *attrs_in, struct fsal_obj_handle **handle,
+static fsal_status_t make_symlink(struct fsal_obj_handle *dir, const char *name, const char *target,
+	struct fsal_attrlist *attrs_in, struct fsal_obj_handle **handle,
 	struct fsal_attrlist *attrs_out COMPAT_PARENT_PARAMS)
 {
 	struct fsal_obj_handle *sub = NULL;

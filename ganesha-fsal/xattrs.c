@@ -26,8 +26,8 @@ static fsal_status_t get_value_by_id(struct fsal_obj_handle *handle, unsigned in
 	return PASS(handle, getextattr_value_by_id, id, buffer, size, output_size);
 }
 
-static fsal_status_t set_value(struct fsal_obj_handle *handle, const char *name, void *buffer,
-	size_t size, int create)
+static fsal_status_t set_value(
+	struct fsal_obj_handle *handle, const char *name, void *buffer, size_t size, int create)
 {
 	return PASS(handle, setextattr_value, name, buffer, size, create);
 }
@@ -48,8 +48,7 @@ static fsal_status_t remove_by_name(struct fsal_obj_handle *handle, const char *
 	return PASS(handle, remove_extattr_by_name, name);
 }
 
-static fsal_status_t get_xattr(
-	struct fsal_obj_handle *handle, xattrkey4 *name, xattrvalue4 *value)
+static fsal_status_t get_xattr(struct fsal_obj_handle *handle, xattrkey4 *name, xattrvalue4 *value)
 {
 	return PASS(handle, getxattrs, name, value);
 }

@@ -87,8 +87,7 @@ static void descend(struct search *search, const char *link, int depth)
 		add(search, dir);
 }
 
-int canfs_find_disks(
-	const char *root, dev_t device, struct canfs_disk_path *disks, size_t max)
+int canfs_find_disks(const char *root, dev_t device, struct canfs_disk_path *disks, size_t max)
 {
 	char real_root[PATH_MAX] = "", link[PATH_MAX + 64];
 	struct search search = { .root = real_root, .disks = disks, .max = max };

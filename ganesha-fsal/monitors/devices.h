@@ -16,8 +16,7 @@ struct canfs_disk_path {
  * made of. Fills at most max; returns how many, or -ENODATA if there is no block device below
  * (tmpfs, overlay, btrfs, a network file system).
  */
-int canfs_find_disks(
-	const char *root, dev_t device, struct canfs_disk_path *disks, size_t max);
+int canfs_find_disks(const char *root, dev_t device, struct canfs_disk_path *disks, size_t max);
 
 struct canfs_disk_bearing {
 	double reads;

@@ -63,9 +63,9 @@ int canfs_parse_disk(
 double canfs_disk_queue(const struct canfs_disk_count *before, const struct canfs_disk_count *now,
 	double elapsed_msec, double *credit_msec)
 {
-	double stayed = fmin((double)canfs_growth(before->inflight,
-				     canfs_growth(now->done, before->done)),
-		(double)now->inflight);
+	double stayed =
+		fmin((double)canfs_growth(before->inflight, canfs_growth(now->done, before->done)),
+			(double)now->inflight);
 	double counted = (double)canfs_growth(now->wait_msec, before->wait_msec);
 	double known_already = fmin(counted, *credit_msec);
 
@@ -131,8 +131,7 @@ static int read_counts(
 	return canfs_parse_disk(stat, inflight, count);
 }
 
-static int sample_one(
-	const char *root, struct disk *disk, double elapsed_msec, double *utilization)
+static int sample_one(const char *root, struct disk *disk, double elapsed_msec, double *utilization)
 {
 	struct canfs_disk_count now[CANFS_DISK_KINDS];
 	double queue[CANFS_DISK_KINDS];

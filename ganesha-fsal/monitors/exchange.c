@@ -24,7 +24,7 @@ struct canfs_exchange {
 	struct canfs_exchange_config config;
 	struct canfs_market market; /* of the shared monitors */
 	struct canfs_monitor monitors[CANFS_RESOURCES];
-	uint64_t last_usec; /* of the last step; 0: there was none */
+	uint64_t last_usec;    /* of the last step; 0: there was none */
 	pthread_mutex_t mutex; /* boards, the monitors, stop */
 	pthread_cond_t wake;
 	LIST_HEAD(, canfs_board) boards;
@@ -49,8 +49,8 @@ uint64_t canfs_now_usec(void)
  *
  * Prices in steps of 1/255 are what the tag carries anyway.
  */
-static uint64_t pack(uint64_t now_msec, const struct canfs_quote *write,
-	const struct canfs_quote *readahead)
+static uint64_t pack(
+	uint64_t now_msec, const struct canfs_quote *write, const struct canfs_quote *readahead)
 {
 	return now_msec << 20 | (uint64_t)write->bottleneck << 16 |
 	       (uint64_t)(write->price / CANFS_PRICE_MAX * 255 + 0.5) << 8 |
@@ -123,7 +123,7 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec)
 
 		exchange->last_usec = now_usec;
 		sample_monitors(exchange->monitors, elapsed_sec, &exchange->market);
-		LIST_FOREACH(board, &exchange->boards, link)
+		LIST_FOREACH (board, &exchange->boards, link)
 			post(board, elapsed_sec, now_usec);
 	}
 	pthread_mutex_unlock(&exchange->mutex);
@@ -159,8 +159,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int canfs_exchange_new(
-	struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
+int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
 {
 	pthread_condattr_t attributes;
 	struct canfs_exchange *new;
@@ -220,8 +219,8 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 	free(exchange);
 }
 
-int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
-	dev_t device)
+int canfs_board_open(
+	struct canfs_board **board, struct canfs_exchange *exchange, const char *path, dev_t device)
 {
 	struct canfs_monitor_setup setup = exchange->config.setup;
 	struct canfs_board *new = calloc(1, sizeof(*new));

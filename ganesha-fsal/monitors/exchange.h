@@ -21,13 +21,13 @@
 #include "protocol/tag.h"
 
 struct canfs_exchange_config {
-	unsigned int interval_ms;     /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
-	bool publish;                 /* false: prices are made, boards stay empty */
-	unsigned int monitors;        /* bit 1 << enum canfs_resource of each that runs */
-	double k[CANFS_RESOURCES];    /* 0: the market's default */
+	unsigned int interval_ms;         /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
+	bool publish;                     /* false: prices are made, boards stay empty */
+	unsigned int monitors;            /* bit 1 << enum canfs_resource of each that runs */
+	double k[CANFS_RESOURCES];        /* 0: the market's default */
 	struct canfs_monitor_setup setup; /* of all monitors; path and device are not used */
 	canfs_say *say;
-	void (*thread_begins)(void);  /* called first in the thread; NULL: nothing to do */
+	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };
 
 #define CANFS_INTERVAL_MS_MIN 20

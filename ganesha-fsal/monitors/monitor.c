@@ -35,8 +35,9 @@ static void report(struct canfs_monitor *monitor, int error)
 		return;
 	if (error == 0)
 		why = "its source can be read again";
-	snprintf(message, sizeof(message), "%s monitor%s%s %s: %s", canfs_resource_name(type->resource),
-		monitor->path != NULL ? " of " : "", monitor->path != NULL ? monitor->path : "",
+	snprintf(message, sizeof(message), "%s monitor%s%s %s: %s",
+		canfs_resource_name(type->resource), monitor->path != NULL ? " of " : "",
+		monitor->path != NULL ? monitor->path : "",
 		error == 0 ? "is back" : "drops out of the price", why);
 	monitor->error = error;
 	monitor->say(message);
@@ -47,7 +48,7 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 {
 	int error;
 
-	*monitor = (struct canfs_monitor){ .type = type, .say = say, .path = setup->path };
+	*monitor = (struct canfs_monitor) { .type = type, .say = say, .path = setup->path };
 	canfs_average_init(&monitor->average, type->tau_sec);
 	error = type->open(&monitor->state, setup);
 	if (error != 0) {
@@ -74,8 +75,8 @@ void canfs_monitor_sample(
 	error = monitor->type->sample(monitor->state, elapsed_sec, &utilization);
 	if (error == 0) {
 		report(monitor, 0);
-		utilization = canfs_average_add(
-			&monitor->average, fmin(utilization, 1), elapsed_sec);
+		utilization =
+			canfs_average_add(&monitor->average, fmin(utilization, 1), elapsed_sec);
 		market->utilization[monitor->type->resource] = utilization;
 	} else if (error != -EAGAIN) {
 		report(monitor, error);

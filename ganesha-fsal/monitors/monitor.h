@@ -23,14 +23,14 @@
 
 /* What an administrator may tell the monitors; all zero is "find out yourself". */
 struct canfs_monitor_setup {
-	const char *root;    /* put before every path; "" but for tests */
-	const char *path;    /* of the export, for messages; NULL if the monitor is shared */
-	dev_t device;        /* st_dev of the export */
-	unsigned int link_mbit_per_sec;    /* of every interface; 0: what the kernel says */
-	unsigned int disk_read_queue;      /* reads that a disk bears; 0: by its type */
-	unsigned int disk_write_queue;     /* writes that a disk bears; 0: by its type */
+	const char *root; /* put before every path; "" but for tests */
+	const char *path; /* of the export, for messages; NULL if the monitor is shared */
+	dev_t device;     /* st_dev of the export */
+	unsigned int link_mbit_per_sec; /* of every interface; 0: what the kernel says */
+	unsigned int disk_read_queue;   /* reads that a disk bears; 0: by its type */
+	unsigned int disk_write_queue;  /* writes that a disk bears; 0: by its type */
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE]; /* only these */
-	size_t interface_count;                             /* 0: all with a known speed */
+	size_t interface_count; /* 0: all real ones with a known speed */
 };
 
 /*
@@ -42,8 +42,8 @@ struct canfs_monitor_setup {
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
-	bool per_export; /* one for each export rather than one for the server */
-	double tau_sec;  /* time constant of the average; 0: none */
+	bool per_export;     /* one for each export rather than one for the server */
+	double tau_sec;      /* time constant of the average; 0: none */
 	const char *missing; /* said when sample or open gives -ENODATA */
 	int (*open)(void **state, const struct canfs_monitor_setup *setup);
 	int (*sample)(void *state, double elapsed_sec, double *utilization);

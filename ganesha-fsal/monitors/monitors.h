@@ -33,8 +33,8 @@ struct canfs_interface_bytes {
 	uint64_t received_bytes;
 	uint64_t sent_bytes;
 };
-int canfs_parse_net_dev(const char *text, struct canfs_interface_bytes *interfaces, size_t max,
-	size_t *count);
+int canfs_parse_net_dev(
+	const char *text, struct canfs_interface_bytes *interfaces, size_t max, size_t *count);
 
 /* /proc/vmstat, in pages. */
 struct canfs_dirty_pages {

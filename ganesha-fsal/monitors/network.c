@@ -4,10 +4,12 @@
 #include "ganesha-fsal/monitors/source.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Asking an interface for its speed takes the kernel's network lock: not at every sample. */
 #define SPEED_STANDS_SEC 10.0
@@ -24,8 +26,8 @@ struct network {
 	double speeds_age_sec;
 };
 
-int canfs_parse_net_dev(const char *text, struct canfs_interface_bytes *interfaces, size_t max,
-	size_t *count)
+int canfs_parse_net_dev(
+	const char *text, struct canfs_interface_bytes *interfaces, size_t max, size_t *count)
 {
 	size_t n = 0;
 
@@ -75,7 +77,7 @@ void canfs_network_close(void *state)
 static bool is_watched(const struct canfs_monitor_setup *setup, const char *name)
 {
 	if (setup->interface_count == 0)
-		return strcmp(name, "lo") != 0;
+		return true;
 	for (size_t i = 0; i < setup->interface_count; i++) {
 		if (strcmp(name, setup->interfaces[i]) == 0)
 			return true;
@@ -83,13 +85,25 @@ static bool is_watched(const struct canfs_monitor_setup *setup, const char *name
 	return false;
 }
 
+/* Bonds count, their members too; bridges and tunnels do not: they claim any speed, or 10 Mbit/s. */
+static bool is_real(const char *root, const char *name)
+{
+	char device[PATH_MAX], bonding[PATH_MAX];
+
+	snprintf(device, sizeof(device), "%s/sys/class/net/%s/device", root, name);
+	snprintf(bonding, sizeof(bonding), "%s/sys/class/net/%s/bonding", root, name);
+	return access(device, F_OK) == 0 || access(bonding, F_OK) == 0;
+}
+
 /* 0 if nobody knows: a virtual interface, or one without carrier (the kernel says -1 then). */
 static double speed_bytes_per_sec(const struct canfs_monitor_setup *setup, const char *name)
 {
 	uint64_t mbit_per_sec = setup->link_mbit_per_sec;
-	char path[64 + IF_NAMESIZE], text[32];
+	char path[PATH_MAX], text[32];
 	const char *cursor = text;
 
+	if (setup->interface_count == 0 && !is_real(setup->root, name))
+		return 0;
 	if (mbit_per_sec == 0) {
 		snprintf(path, sizeof(path), "/sys/class/net/%s/speed", name);
 		if (canfs_read_source(setup->root, path, text, sizeof(text)) < 0 ||
@@ -108,8 +122,8 @@ static const struct interface *find(const struct network *network, const char *n
 	return NULL;
 }
 
-static double interface_utilization(const struct interface *before,
-	const struct canfs_interface_bytes *now, double elapsed_sec)
+static double interface_utilization(
+	const struct interface *before, const struct canfs_interface_bytes *now, double elapsed_sec)
 {
 	double received = (double)canfs_growth(now->received_bytes, before->last.received_bytes);
 	double sent = (double)canfs_growth(now->sent_bytes, before->last.sent_bytes);

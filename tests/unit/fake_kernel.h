@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A fake root with the knobs of one kernel and two NFS BDIs (0:41, 0:42), a journal and a tuner.
+ *
+ * Ordinary files do not do what the kernel's do: the two of a pair do not zero each other.
+ */
+#ifndef CANFS_TESTS_FAKE_KERNEL_H
+#define CANFS_TESTS_FAKE_KERNEL_H
+
+#include "tests/unit/fake_root.h"
+
+#include "client-agent/tuner.h"
+
+#define DIRTY_BYTES      "/proc/sys/vm/dirty_bytes"
+#define DIRTY_RATIO      "/proc/sys/vm/dirty_ratio"
+#define BACKGROUND_BYTES "/proc/sys/vm/dirty_background_bytes"
+#define BACKGROUND_RATIO "/proc/sys/vm/dirty_background_ratio"
+#define BDI_A            "/sys/class/bdi/0:41"
+#define BDI_B            "/sys/class/bdi/0:42"
+
+struct fake_kernel {
+	struct fake_root root;
+	struct canfs_journal *journal;
+	struct canfs_tuner *tuner;
+	struct canfs_changes changes;
+};
+
+static const struct canfs_bdi whole_system = { 0, 0 };
+static const struct canfs_mount mount_a = {
+	.id = 36, .bdi = { 0, 41 }, .source = "srv:/a", .mountpoint = "/mnt/a"
+};
+static const struct canfs_mount mount_b = {
+	.id = 37, .bdi = { 0, 42 }, .source = "srv:/b", .mountpoint = "/mnt/b"
+};
+
+static inline void fake_bdi(const struct fake_root *root, const char *dir)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/read_ahead_kb", dir);
+	fake_root_write(root, path, "128\n");
+	snprintf(path, sizeof(path), "%s/min_ratio", dir);
+	fake_root_write(root, path, "0\n");
+	snprintf(path, sizeof(path), "%s/max_ratio", dir);
+	fake_root_write(root, path, "100\n");
+}
+
+static inline void fake_agent_starts(struct fake_kernel *kernel)
+{
+	char error[256];
+
+	assert_int_equal(canfs_journal_open(&kernel->journal, kernel->root.path, "/state", error,
+				 sizeof(error)),
+		0);
+	assert_string_equal(error, "");
+	assert_int_equal(canfs_tuner_new(&kernel->tuner, kernel->root.path, kernel->journal), 0);
+}
+
+/* Nothing is restored: also what a crash leaves. */
+static inline void fake_agent_ends(struct fake_kernel *kernel)
+{
+	canfs_tuner_free(kernel->tuner);
+	canfs_journal_close(kernel->journal);
+}
+
+static inline int fake_kernel_setup(void **state)
+{
+	struct fake_kernel *kernel = calloc(1, sizeof(*kernel));
+
+	fake_root_make(&kernel->root);
+	fake_root_write(&kernel->root, DIRTY_BYTES, "0\n");
+	fake_root_write(&kernel->root, DIRTY_RATIO, "20\n");
+	fake_root_write(&kernel->root, BACKGROUND_BYTES, "0\n");
+	fake_root_write(&kernel->root, BACKGROUND_RATIO, "10\n");
+	fake_bdi(&kernel->root, BDI_A);
+	fake_bdi(&kernel->root, BDI_B);
+	fake_agent_starts(kernel);
+	*state = kernel;
+	return 0;
+}
+
+static inline int fake_kernel_teardown(void **state)
+{
+	struct fake_kernel *kernel = *state;
+
+	fake_agent_ends(kernel);
+	fake_root_remove(&kernel->root);
+	free(kernel);
+	return 0;
+}
+
+#define KERNEL_TEST(f) cmocka_unit_test_setup_teardown(f, fake_kernel_setup, fake_kernel_teardown)
+
+#endif

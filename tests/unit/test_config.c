@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The agent's configuration: defaults, every option, and one clear line for each mistake. */
+#include "tests/unit/fake_root.h"
+
+#include "client-agent/config.h"
+
+static struct canfs_config config;
+static char error[CANFS_CONFIG_ERROR_MAX];
+
+static int parse(const char *text)
+{
+	canfs_config_defaults(&config);
+	return canfs_config_parse_string(&config, "agent.conf", text, error);
+}
+
+static void test_defaults(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(""), 0);
+	assert_string_equal(error, "");
+	assert_int_equal(config.mode, CANFS_OBSERVE);
+	assert_true(config.writeback && config.readahead);
+	assert_int_equal(config.hold_pct, 35);
+	assert_int_equal(config.guard_mib, 100);
+	assert_int_equal(config.price_timeout_sec, 30);
+	assert_int_equal(config.price_idle_sec, 10);
+	assert_int_equal(config.price_min_msec, 100);
+	assert_true(config.k_memory == 32 && config.price_min == 0.02);
+	assert_true(config.hysteresis == 0.02);
+	assert_int_equal(config.dwell_ms, 200);
+	assert_int_equal(config.readahead_min_kib, 64);
+	assert_int_equal(config.readahead_max_kib, 8192);
+	assert_string_equal(config.state_dir, "/run/canfs");
+	assert_int_equal(config.patterns, 0);
+}
+
+static void test_every_option(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("# comment\n"
+			       "[agent]\n"
+			       "mode = enforce   ; inline\n"
+			       "writeback = off\n"
+			       "readahead=off\n"
+			       "mounts = /data/* /home\n"
+			       "hold_pct = 50\n"
+			       "guard_mib = 32\n"
+			       "price_timeout_sec = 60\n"
+			       "price_idle_sec = 5\n"
+			       "price_min_msec = 20\n"
+			       "k_memory = 1e6\n"
+			       "price_min = 0\n"
+			       "hysteresis = 0.5\n"
+			       "dwell_ms = 0\n"
+			       "readahead_min_kib = 128\n"
+			       "readahead_max_kib = 15360\n"
+			       "state_dir = /var/run/canfs"),
+		0);
+	assert_int_equal(config.mode, CANFS_ENFORCE);
+	assert_false(config.writeback || config.readahead);
+	assert_int_equal(config.hold_pct, 50);
+	assert_true(config.k_memory == 1e6);
+	assert_int_equal(config.readahead_max_kib, 15360);
+	assert_string_equal(config.state_dir, "/var/run/canfs");
+	assert_int_equal(config.patterns, 2);
+	assert_true(canfs_config_wants_mount(&config, "/data/a"));
+	assert_true(canfs_config_wants_mount(&config, "/home"));
+	assert_false(canfs_config_wants_mount(&config, "/srv"));
+}
+
+static void test_mistakes(void **state)
+{
+	static const struct {
+		const char *text, *error;
+	} mistakes[] = {
+		{ "[agent]\nhold_pct = 90\n", "agent.conf:2: hold_pct = 90: not in 5 ... 50" },
+		{ "[agent]\nhold_pct = 4\n", "agent.conf:2: hold_pct = 4: not in 5 ... 50" },
+		{ "[agent]\nhold_pct = 7.5\n", "agent.conf:2: hold_pct = 7.5: not a whole number" },
+		{ "[agent]\nhold_pct = ten\n", "agent.conf:2: hold_pct = ten: not a number" },
+		{ "[agent]\nhold_pct =\n", "agent.conf:2: hold_pct = : not a number" },
+		{ "[agent]\nhold_pct = 0x10\n", "agent.conf:2: hold_pct = 0x10: not a number" },
+		{ "[agent]\nk_memory = nan\n", "agent.conf:2: k_memory = nan: not a number" },
+		{ "[agent]\nk_memory = 1\n", "agent.conf:2: k_memory = 1: not in 1.1 ... 1e+06" },
+		{ "[agent]\n\nmode = active\n",
+			"agent.conf:3: mode = active: not observe or enforce" },
+		{ "[agent]\nreadahead = yes\n", "agent.conf:2: readahead = yes: not off or on" },
+		{ "[agent]\nholdpct = 5\n", "agent.conf:2: holdpct: unknown option" },
+		{ "[client]\nmode = observe\n",
+			"agent.conf:2: mode: in section [client], the only one is [agent]" },
+		{ "mode = observe\n",
+			"agent.conf:1: mode: in section [], the only one is [agent]" },
+		{ "[agent]\nenforce\nhold_pct = 90\n",
+			"agent.conf:2: neither \"name = value\" nor [agent]" },
+		{ "[agent]\nmode = observe\nmode = enforce\n",
+			"agent.conf:3: mode: given before, in line 2" },
+		{ "[agent]\nstate_dir = run\n",
+			"agent.conf:2: state_dir = run: not an absolute path" },
+		{ "[agent]\nmounts = /a b\n", "agent.conf:2: mounts: b: not an absolute path" },
+		{ "[agent]\nreadahead_max_kib = 64\nreadahead_min_kib = 128\n",
+			"agent.conf:3: readahead_min_kib = 128: more than readahead_max_kib = 64" },
+		{ "[agent]\nprice_timeout_sec = 10\nmode = observe\n",
+			"agent.conf:2: price_timeout_sec = 10: not more than price_idle_sec = 10" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+		assert_int_equal(parse(mistakes[i].text), -EINVAL);
+		assert_string_equal(error, mistakes[i].error);
+		assert_int_equal(config.hold_pct, 35); /* unchanged */
+	}
+}
+
+static void test_long_things(void **state)
+{
+	char text[CANFS_CONFIG_BYTES_MAX];
+
+	(void)state;
+	strcpy(text, "[agent]\nmounts =");
+	for (int i = 0; i <= CANFS_CONFIG_PATTERNS_MAX; i++)
+		strcat(text, " /m");
+	assert_int_equal(parse(text), -EINVAL);
+	assert_string_equal(error, "agent.conf:2: mounts: more than 16 patterns");
+	strcpy(text, "[agent]\nstate_dir = /");
+	memset(text + strlen(text), 'd', 1000);
+	text[1021] = '\0';
+	assert_int_equal(parse(text), -EINVAL);
+	assert_non_null(strstr(error, "agent.conf:2: line longer than "));
+}
+
+static void test_file(void **state)
+{
+	struct fake_root root;
+	char path[PATH_MAX];
+
+	(void)state;
+	fake_root_make(&root);
+	fake_root_write(&root, "/agent.conf", "[agent]\nhold_pct = 20\n");
+	fake_root_full(&root, "/agent.conf", path);
+	canfs_config_defaults(&config);
+	assert_int_equal(canfs_config_parse_file(&config, path, error), 0);
+	assert_int_equal(config.hold_pct, 20);
+	fake_root_full(&root, "/none", path);
+	assert_int_equal(canfs_config_parse_file(&config, path, error), -ENOENT);
+	assert_non_null(strstr(error, "/none: No such file or directory"));
+	fake_root_remove(&root);
+}
+
+static void test_help(void **state)
+{
+	char line[256];
+	size_t n = 0;
+
+	(void)state;
+	while (canfs_config_help(n, line, sizeof(line))) {
+		assert_non_null(strstr(line, " = "));
+		n++;
+	}
+	assert_int_equal(n, 16);
+	assert_true(canfs_config_help(0, line, sizeof(line)));
+	assert_string_equal(line, "mode = observe (observe, enforce): observe logs decisions and "
+				  "changes nothing, enforce acts on them");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_every_option),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_long_things),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_help),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* DEFER: which limits for which bound, and the staged way back. */
+#include "tests/unit/fake_kernel.h"
+
+#include "client-agent/defer.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Stock: background 10 % = 100 MiB, limit 20 % = 200 MiB. */
+static struct canfs_meminfo meminfo(uint64_t dirty_mib)
+{
+	return (struct canfs_meminfo) { .total_bytes = 2000 * MIB,
+		.available_bytes = 1000 * MIB,
+		.dirty_bytes = dirty_mib * MIB };
+}
+
+static struct canfs_defer *new_defer(struct fake_kernel *k)
+{
+	struct canfs_defer *defer;
+
+	assert_int_equal(canfs_defer_new(&defer, k->tuner), 0);
+	return defer;
+}
+
+static int apply(struct fake_kernel *k, struct canfs_defer *defer, uint64_t bound_mib,
+	uint64_t dirty_mib, size_t n)
+{
+	const struct canfs_mount *const mounts[] = { &mount_a, &mount_b };
+	const struct canfs_meminfo mem = meminfo(dirty_mib);
+
+	k->changes.n = 0;
+	return canfs_defer_apply(defer, bound_mib * MIB, mounts, n, &mem, &k->changes);
+}
+
+static int step(struct fake_kernel *k, struct canfs_defer *defer, uint64_t dirty_mib)
+{
+	const struct canfs_meminfo mem = meminfo(dirty_mib);
+
+	k->changes.n = 0;
+	return canfs_defer_restore_step(defer, &mem, 20 * MIB, &k->changes);
+}
+
+static uint64_t mib(struct fake_kernel *k, const char *path)
+{
+	return fake_root_number(&k->root, path) / MIB;
+}
+
+static void test_formula(void **state)
+{
+	(void)state;
+	assert_int_equal(canfs_defer_background_bytes(180 * MIB) / MIB, 200);
+	assert_int_equal(canfs_defer_limit_bytes(180 * MIB) / MIB, 230);
+	/* What is held stays below the point from which writers are throttled. */
+	for (uint64_t bound = MIB; bound < UINT64_C(1) << 45; bound *= 3) {
+		uint64_t background = canfs_defer_background_bytes(bound);
+		assert_true(bound <= background);
+		assert_true((background + canfs_defer_limit_bytes(bound)) / 2 > background);
+	}
+}
+
+static void test_apply(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_false(canfs_defer_active(defer));
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	assert_true(canfs_defer_active(defer));
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 400);
+	assert_int_equal(mib(k, DIRTY_BYTES), 460);
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 90);
+	assert_int_equal(fake_root_number(&k->root, BDI_B "/min_ratio"), 0);
+	/* in this order */
+	assert_int_equal(k->changes.n, 3);
+	assert_int_equal(k->changes.change[0].knob, CANFS_KNOB_DIRTY_BYTES);
+	assert_int_equal(k->changes.change[1].knob, CANFS_KNOB_BACKGROUND_BYTES);
+	assert_int_equal(k->changes.change[2].knob, CANFS_KNOB_MIN_RATIO);
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	assert_int_equal(k->changes.n, 0);
+	canfs_defer_free(defer);
+}
+
+static void test_shares(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	assert_int_equal(apply(k, defer, 360, 10, 2), 0);
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 45);
+	assert_int_equal(fake_root_number(&k->root, BDI_B "/min_ratio"), 45);
+	assert_int_equal(k->changes.n, 2);
+	assert_int_equal(k->changes.change[0].bdi.minor, 41); /* lowered before one is raised */
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	assert_int_equal(fake_root_number(&k->root, BDI_B "/min_ratio"), 0);
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 90);
+	assert_int_equal(apply(k, defer, 360, 10, 0), -EINVAL);
+	canfs_defer_free(defer);
+}
+
+/* Other file systems keep what they had; the bound is then kept by a smaller share. */
+static void test_never_below_stock(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(apply(k, defer, 50, 10, 1), 0);
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 100);
+	assert_true(mib(k, DIRTY_BYTES) >= 199);
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 50);
+	canfs_defer_free(defer);
+}
+
+static void test_lower_bound_follows_the_drain(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	assert_int_equal(apply(k, defer, 180, 300, 1), 0);
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 300);
+	assert_int_equal(k->changes.change[0].knob, CANFS_KNOB_BACKGROUND_BYTES);
+	assert_int_equal(apply(k, defer, 180, 150, 1), 0);
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 200);
+	canfs_defer_free(defer);
+}
+
+static void test_staged_restore(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	fake_root_write(&k->root, DIRTY_RATIO, "0\n");
+	fake_root_write(&k->root, BACKGROUND_RATIO, "0\n");
+	assert_int_equal(step(k, defer, 300), -EAGAIN);
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 280);
+	assert_int_equal(mib(k, DIRTY_BYTES), 460); /* the hard limit waits */
+	assert_int_equal(step(k, defer, 310), -EAGAIN);
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 280); /* never up again */
+	assert_int_equal(step(k, defer, 130), -EAGAIN);
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 112);
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 90);
+	assert_int_equal(step(k, defer, 90), 0);
+	assert_string_equal(fake_root_read(&k->root, BACKGROUND_RATIO), "10\n");
+	assert_string_equal(fake_root_read(&k->root, DIRTY_RATIO), "20\n");
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 0);
+	assert_false(canfs_defer_active(defer));
+	assert_int_equal(canfs_journal_count(k->journal), 0);
+	assert_int_equal(step(k, defer, 90), 0);
+	canfs_defer_free(defer);
+}
+
+static void test_forced_restore_after_a_crash(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(apply(k, defer, 360, 10, 2), 0);
+	canfs_defer_free(defer);
+	fake_root_write(&k->root, DIRTY_RATIO, "0\n");
+	fake_root_write(&k->root, BACKGROUND_RATIO, "0\n");
+	fake_agent_ends(k);
+	fake_agent_starts(k);
+	defer = new_defer(k);
+	assert_true(canfs_defer_active(defer));
+	k->changes.n = 0;
+	assert_int_equal(canfs_defer_restore_force(defer, &k->changes), 0);
+	assert_int_equal(k->changes.n, 4);
+	assert_string_equal(fake_root_read(&k->root, BACKGROUND_RATIO), "10\n");
+	assert_string_equal(fake_root_read(&k->root, DIRTY_RATIO), "20\n");
+	assert_int_equal(fake_root_number(&k->root, BDI_B "/min_ratio"), 0);
+	canfs_defer_free(defer);
+}
+
+static void test_bounded_wait(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	fake_root_write(&k->root, DIRTY_RATIO, "0\n");
+	fake_root_write(&k->root, BACKGROUND_RATIO, "0\n");
+	fake_root_write(&k->root, "/proc/meminfo",
+		"MemTotal: 2048000 kB\nMemFree: 1 kB\nMemAvailable: 1024000 kB\n"
+		"Cached: 1 kB\nDirty: 409600 kB\nWriteback: 0 kB\n");
+	/* Dirty never falls here. */
+	assert_int_equal(canfs_defer_restore_wait(defer, 200, 4 * MIB, NULL, NULL, &k->changes), 0);
+	assert_string_equal(fake_root_read(&k->root, DIRTY_RATIO), "20\n");
+	assert_false(canfs_defer_active(defer));
+	canfs_defer_free(defer);
+}
+
+static void test_taken_by_someone_else(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	fake_root_write(&k->root, DIRTY_BYTES, "999999999\n");
+	assert_int_equal(apply(k, defer, 720, 10, 1), -EPERM);
+	assert_false(canfs_defer_available(defer));
+	fake_root_write(&k->root, BACKGROUND_RATIO, "0\n");
+	assert_int_equal(step(k, defer, 10), 0);
+	assert_int_equal(fake_root_number(&k->root, DIRTY_BYTES), 999999999);
+	assert_string_equal(fake_root_read(&k->root, BACKGROUND_RATIO), "10\n");
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 0);
+	canfs_defer_free(defer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_formula),
+		KERNEL_TEST(test_apply),
+		KERNEL_TEST(test_shares),
+		KERNEL_TEST(test_never_below_stock),
+		KERNEL_TEST(test_lower_bound_follows_the_drain),
+		KERNEL_TEST(test_staged_restore),
+		KERNEL_TEST(test_forced_restore_after_a_crash),
+		KERNEL_TEST(test_bounded_wait),
+		KERNEL_TEST(test_taken_by_someone_else),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

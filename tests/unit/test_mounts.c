@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* /proc/self/mountinfo: v3, v4, bind mounts, escapes, and lines that are none. */
+#include "tests/unit/fake_root.h"
+
+#include <arpa/inet.h>
+
+#include "client-agent/mounts.h"
+
+#define V3                                                                                         \
+	"rw,vers=3,rsize=1048576,namlen=255,hard,proto=tcp,timeo=600,sec=sys,"                     \
+	"mountaddr=10.0.0.9,mountvers=3,mountport=20048,mountproto=udp,local_lock=none"
+
+static const char text[] =
+	"22 27 0:21 / /proc rw,nosuid shared:12 - proc proc rw\n"
+	"36 27 0:41 / /mnt/a rw,relatime shared:9 - nfs srv:/export " V3 ",addr=10.0.0.1\n"
+	"37 27 0:42 / /mnt/with\\040space\\134 rw - nfs4 [fd00::1]:/ rw,vers=4.2,proto=tcp6,"
+	"port=12049,sec=krb5p,clientaddr=fd00::2,addr=fd00::1\n"
+	"38 27 0:41 /sub /mnt/bind ro,relatime master:1 shared:9 - nfs srv:/export " V3
+	",addr=10.0.0.1\n"
+	"39 27 0:43 / /mnt/m rw - nfs srv:/other " V3 "\n";
+
+static struct canfs_mounts *parse(const char *mountinfo)
+{
+	static struct canfs_mounts mounts;
+
+	canfs_mounts_parse(mountinfo, &mounts);
+	return &mounts;
+}
+
+static void assert_address(const struct canfs_mount *mount, const char *expected)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)&mount->address;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&mount->address;
+	char shown[INET6_ADDRSTRLEN];
+
+	if (mount->address.ss_family == AF_INET)
+		inet_ntop(AF_INET, &in->sin_addr, shown, sizeof(shown));
+	else
+		inet_ntop(AF_INET6, &in6->sin6_addr, shown, sizeof(shown));
+	assert_string_equal(shown, expected);
+}
+
+static void test_nfs_mounts(void **state)
+{
+	const struct canfs_mounts *mounts = parse(text);
+	const struct canfs_mount *v3 = &mounts->mount[0], *v4 = &mounts->mount[1];
+
+	(void)state;
+	assert_int_equal(mounts->n, 4);
+	assert_int_equal(mounts->malformed, 0);
+	assert_int_equal(v3->id, 36);
+	assert_int_equal(v3->bdi.minor, 41);
+	assert_string_equal(v3->mountpoint, "/mnt/a");
+	assert_string_equal(v3->source, "srv:/export");
+	assert_string_equal(v3->export_path, "/export");
+	assert_int_equal(v3->version, 3);
+	assert_int_equal(v3->port, 0);
+	assert_int_equal(v3->mount_port, 20048);
+	assert_true(v3->tcp);
+	assert_string_equal(v3->sec, "sys");
+	assert_address(v3, "10.0.0.1");
+
+	assert_string_equal(v4->mountpoint, "/mnt/with space\\");
+	assert_string_equal(v4->fstype, "nfs4");
+	assert_string_equal(v4->export_path, "/");
+	assert_int_equal(v4->version, 4);
+	assert_int_equal(v4->minor_version, 2);
+	assert_int_equal(v4->port, 12049);
+	assert_string_equal(v4->sec, "krb5p");
+	assert_address(v4, "fd00::1");
+
+	assert_address(&mounts->mount[3], "10.0.0.9"); /* no addr=: mountaddr= */
+}
+
+static void test_bind_mounts_share_a_bdi(void **state)
+{
+	const struct canfs_mounts *mounts = parse(text);
+	size_t index[CANFS_MOUNTS_MAX];
+
+	(void)state;
+	assert_int_equal(canfs_mounts_bdis(mounts, index), 3);
+	assert_int_equal(index[0], 0);
+	assert_int_equal(index[1], 1);
+	assert_int_equal(index[2], 3);
+}
+
+static void test_the_same_mount(void **state)
+{
+	const struct canfs_mounts *mounts = parse(text);
+	struct canfs_mount mount = mounts->mount[1];
+
+	(void)state;
+	assert_int_equal(canfs_mounts_find(mounts, &mount), 1);
+	mount.id = 99; /* its numbers were used again */
+	assert_int_equal(canfs_mounts_find(mounts, &mount), -ENOENT);
+}
+
+static void test_bad_lines_are_counted(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"garbage",
+		"40 27 0:44 / /mnt rw - nfs",
+		"40 27 0:44 / /mnt rw - nfs srv:/x",
+		"40 27 0:44 / /mnt rw nfs srv:/x " V3,
+		"x 27 0:44 / /mnt rw - nfs srv:/x " V3,
+		"40 27 044 / /mnt rw - nfs srv:/x " V3,
+		"40 27 0:44:1 / /mnt rw - nfs srv:/x " V3,
+		"40 27 0:99999999999 / /mnt rw - nfs srv:/x " V3,
+		"40 27 0:44 / mnt rw - nfs srv:/x " V3,
+		"40 27 0:44 / /mnt rw - nfs srv " V3,
+		"40 27 0:44 / /mnt rw - nfs [::1 " V3,
+		"40 27 0:44 / /mnt rw - nfs srv:/x rw,addr=10.0.0.1",
+		"40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,addr=10.0.0",
+		"40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=9",
+		"40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,port=70000",
+		"40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,sec=much-too-long-a-flavor",
+	};
+	char line[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(line, sizeof(line), "%s\n%s", bad[i], text);
+		const struct canfs_mounts *mounts = parse(line);
+		assert_int_equal(mounts->n, 4);
+		assert_int_equal(mounts->malformed, 1);
+	}
+}
+
+static void test_overlong_path(void **state)
+{
+	char *line = malloc(2 * CANFS_MOUNT_PATH_MAX);
+	char path[CANFS_MOUNT_PATH_MAX + 1];
+
+	(void)state;
+	memset(path, 'p', sizeof(path));
+	path[0] = '/';
+	path[CANFS_MOUNT_PATH_MAX] = '\0';
+	sprintf(line, "40 27 0:44 / %s rw - nfs srv:/x " V3 "\n", path);
+	assert_int_equal(parse(line)->n, 0);
+	assert_int_equal(parse(line)->malformed, 1);
+	path[CANFS_MOUNT_PATH_MAX - 1] = '\0';
+	sprintf(line, "40 27 0:44 / %s rw - nfs srv:/x " V3 "\n", path);
+	assert_int_equal(parse(line)->n, 1);
+	free(line);
+}
+
+static void test_torn_last_line(void **state)
+{
+	char cut[sizeof(text)];
+
+	(void)state;
+	strcpy(cut, text);
+	cut[strlen(cut) - 1] = '\0'; /* only its newline is missing: it may lack more */
+	assert_int_equal(parse(cut)->n, 3);
+	assert_int_equal(parse(cut)->malformed, 1);
+}
+
+static void test_more_mounts_than_fit(void **state)
+{
+	char *many = calloc(CANFS_MOUNTS_MAX + 5, 128), *at = many;
+
+	(void)state;
+	for (int i = 0; i < CANFS_MOUNTS_MAX + 5; i++)
+		at += sprintf(at, "%d 1 0:%d / /m%d rw - nfs s:/x rw,vers=3\n", i, i, i);
+	assert_int_equal(parse(many)->n, CANFS_MOUNTS_MAX);
+	assert_int_equal(parse(many)->dropped, 5);
+	free(many);
+}
+
+static void test_unescape(void **state)
+{
+	char buf[8];
+
+	(void)state;
+	assert_int_equal(canfs_unescape("a\\040b\\x\\09", 11, buf, sizeof(buf)), -ENAMETOOLONG);
+	assert_int_equal(canfs_unescape("a\\040b\\x", 8, buf, sizeof(buf)), 0);
+	assert_string_equal(buf, "a b\\x");
+	assert_int_equal(canfs_unescape("\\000\\04", 7, buf, sizeof(buf)), 0);
+	assert_string_equal(buf, "\\000\\04");
+	assert_int_equal(canfs_unescape("", 0, buf, 0), -ENAMETOOLONG);
+}
+
+static void test_file(void **state)
+{
+	static struct canfs_mounts mounts;
+	struct fake_root root;
+
+	(void)state;
+	fake_root_make(&root);
+	assert_int_equal(canfs_mounts_read(root.path, &mounts), -ENOENT);
+	fake_root_write(&root, "/proc/self/mountinfo", text);
+	assert_int_equal(canfs_mounts_read(root.path, &mounts), 0);
+	assert_int_equal(mounts.n, 4);
+	fake_root_remove(&root);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nfs_mounts),
+		cmocka_unit_test(test_bind_mounts_share_a_bdi),
+		cmocka_unit_test(test_the_same_mount),
+		cmocka_unit_test(test_bad_lines_are_counted),
+		cmocka_unit_test(test_overlong_path),
+		cmocka_unit_test(test_torn_last_line),
+		cmocka_unit_test(test_more_mounts_than_fit),
+		cmocka_unit_test(test_unescape),
+		cmocka_unit_test(test_file),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

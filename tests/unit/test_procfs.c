@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* /proc/meminfo and /proc/vmstat, whole and torn. */
+#include "tests/unit/fake_root.h"
+
+#include "client-agent/procfs.h"
+
+static const char meminfo_text[] = "MemTotal:        2014684 kB\n"
+				   "MemFree:          900000 kB\n"
+				   "MemAvailable:    1500000 kB\n"
+				   "Buffers:            1000 kB\n"
+				   "Cached:           700000 kB\n"
+				   "SwapCached:            7 kB\n"
+				   "Dirty:             40000 kB\n"
+				   "Writeback:          2000 kB\n"
+				   "WritebackTmp:          9 kB\n"
+				   "HugePages_Total:       0\n";
+
+static void test_meminfo(void **state)
+{
+	struct canfs_meminfo meminfo;
+
+	(void)state;
+	assert_int_equal(canfs_meminfo_parse(meminfo_text, &meminfo), 0);
+	assert_int_equal(meminfo.total_bytes, 2014684ull * 1024);
+	assert_int_equal(meminfo.free_bytes, 900000 * 1024);
+	assert_int_equal(meminfo.available_bytes, 1500000 * 1024);
+	assert_int_equal(meminfo.cached_bytes, 700000 * 1024);
+	assert_int_equal(meminfo.dirty_bytes, 40000 * 1024);
+	assert_int_equal(meminfo.writeback_bytes, 2000 * 1024);
+	assert_int_equal(canfs_meminfo_spare_bytes(&meminfo), 1458000 * 1024);
+}
+
+static void test_spare_is_never_negative(void **state)
+{
+	struct canfs_meminfo meminfo = { .available_bytes = 10, .dirty_bytes = 11 };
+
+	(void)state;
+	assert_int_equal(canfs_meminfo_spare_bytes(&meminfo), 0);
+	meminfo.dirty_bytes = meminfo.writeback_bytes = UINT64_MAX;
+	assert_int_equal(canfs_meminfo_spare_bytes(&meminfo), 0);
+}
+
+/* Cut anywhere before the last line that we need: an error, and nothing is stored. */
+static void test_torn_meminfo(void **state)
+{
+	char text[sizeof(meminfo_text)];
+	size_t whole = (size_t)(strstr(meminfo_text, "WritebackTmp") - meminfo_text);
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(meminfo_text); len++) {
+		struct canfs_meminfo meminfo = { .total_bytes = 1 };
+		memcpy(text, meminfo_text, len);
+		text[len] = '\0';
+		int err = canfs_meminfo_parse(text, &meminfo);
+		assert_int_equal(err, len < whole ? -EPROTO : 0);
+		assert_true((meminfo.total_bytes == 1) == (err != 0));
+	}
+}
+
+static void test_bad_numbers(void **state)
+{
+	static const char *const bad[] = { "MemTotal: -1 kB", "MemTotal: 1 MB", "MemTotal: kB",
+		"MemTotal: 99999999999999999999 kB", "MemTotal: 18446744073709551615 kB" };
+	struct canfs_meminfo meminfo;
+	char text[sizeof(meminfo_text) + 64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), "%s\n%s", bad[i], strchr(meminfo_text, '\n') + 1);
+		assert_int_equal(canfs_meminfo_parse(text, &meminfo), -EPROTO);
+	}
+}
+
+static void test_vmstat(void **state)
+{
+	struct canfs_vmstat vmstat;
+
+	(void)state;
+	assert_int_equal(canfs_vmstat_parse("nr_free_pages 1\n\nworkingset_refault_file 12\n"
+					    "nr_dirty_threshold 300\n"
+					    "nr_dirty_background_threshold 150\n",
+				 &vmstat),
+		0);
+	assert_int_equal(vmstat.refault_file_pages, 12);
+	assert_int_equal(vmstat.dirty_threshold_pages, 300);
+	assert_int_equal(vmstat.background_threshold_pages, 150);
+	assert_int_equal(canfs_vmstat_parse("nr_dirty_threshold 300\n", &vmstat), -EPROTO);
+}
+
+static void test_files(void **state)
+{
+	struct fake_root root;
+	struct canfs_meminfo meminfo;
+	char buf[8], *text;
+
+	(void)state;
+	fake_root_make(&root);
+	fake_root_write(&root, "/proc/meminfo", meminfo_text);
+	fake_root_write(&root, "/proc/short", "1234567");
+	fake_root_write(&root, "/proc/long", "12345678");
+	assert_int_equal(canfs_meminfo_read(root.path, &meminfo), 0);
+	assert_int_equal(canfs_read_file(root.path, "/proc/short", buf, sizeof(buf)), 7);
+	assert_string_equal(buf, "1234567");
+	assert_int_equal(canfs_read_file(root.path, "/proc/long", buf, sizeof(buf)), -EFBIG);
+	assert_int_equal(canfs_read_file(root.path, "/proc/none", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(canfs_read_text(root.path, "/proc/long", 8, &text), 0);
+	assert_string_equal(text, "12345678");
+	free(text);
+	assert_int_equal(canfs_read_text(root.path, "/proc/long", 7, &text), -EFBIG);
+	fake_root_remove(&root);
+}
+
+/* The kernel's own, which must parse everywhere. */
+static void test_this_kernel(void **state)
+{
+	struct canfs_meminfo meminfo;
+
+	(void)state;
+	assert_int_equal(canfs_meminfo_read("", &meminfo), 0);
+	assert_true(meminfo.total_bytes >= meminfo.free_bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_meminfo),
+		cmocka_unit_test(test_spare_is_never_negative),
+		cmocka_unit_test(test_torn_meminfo),
+		cmocka_unit_test(test_bad_numbers),
+		cmocka_unit_test(test_vmstat),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_this_kernel),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

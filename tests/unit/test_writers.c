@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Which files are open for writing, on a made-up /proc, and how they are flushed. */
+#include "tests/unit/fake_root.h"
+
+#include <fcntl.h>
+
+#include "client-agent/flush.h"
+
+#define NFS_ID   25
+#define MIB      (UINT64_C(1) << 20)
+#define NOT_OPEN (-1)
+
+static int setup(void **state)
+{
+	struct fake_root *root = malloc(sizeof(*root));
+
+	fake_root_make(root);
+	fake_root_write(root, "/proc/meminfo", "");
+	*state = root;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fake_root_remove(*state);
+	free(*state);
+	return 0;
+}
+
+/* A file of so many bytes; its inode. */
+static uint64_t make_file(const struct fake_root *root, const char *path, off_t bytes)
+{
+	char full[PATH_MAX];
+	struct stat st;
+
+	fake_root_write(root, path, "");
+	fake_root_full(root, path, full);
+	assert_int_equal(truncate(full, bytes), 0);
+	assert_int_equal(stat(full, &st), 0);
+	return st.st_ino;
+}
+
+/* Process pid has file open as fd. */
+static void open_file(const struct fake_root *root, int pid, int fd, const char *file,
+	unsigned int flags, int mount_id, uint64_t inode)
+{
+	char path[64], text[128], from[PATH_MAX], to[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+	snprintf(text, sizeof(text), "pos:\t0\nflags:\t0%o\nmnt_id:\t%d\nino:\t%llu\n", flags,
+		mount_id, (unsigned long long)inode);
+	fake_root_write(root, path, text);
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	fake_root_write(root, path, "");
+	fake_root_full(root, path, from);
+	fake_root_full(root, file, to);
+	assert_int_equal(unlink(from), 0);
+	assert_int_equal(symlink(to, from), 0);
+}
+
+static void close_file(const struct fake_root *root, int pid, int fd)
+{
+	char path[64], full[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+	fake_root_full(root, path, full);
+	assert_int_equal(unlink(full), 0);
+}
+
+static void init(struct canfs_writers *writers)
+{
+	const int ids[] = { NFS_ID, NFS_ID + 1 };
+
+	canfs_writers_init(writers, ids, 2);
+}
+
+static void test_only_writers_on_the_mount(void **state)
+{
+	const struct fake_root *root = *state;
+	uint64_t a = make_file(root, "/a", 10), b = make_file(root, "/b", 10);
+	struct canfs_writers writers;
+
+	init(&writers);
+	open_file(root, 100, 3, "/a", O_WRONLY, NFS_ID, a);
+	open_file(root, 100, 4, "/b", O_RDONLY, NFS_ID, b);
+	open_file(root, 200, 3, "/b", O_RDWR, NFS_ID + 7, b);
+	open_file(root, 200, 4, "/b", O_RDWR | O_PATH, NFS_ID, b);
+	open_file(root, 200, 5, "/a", O_RDWR, NFS_ID + 1, a); /* the same file once more */
+	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
+	assert_int_equal(writers.n, 1);
+	assert_int_equal(writers.writer[0].pid, 100);
+	assert_int_equal(fcntl(writers.writer[0].fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	open_file(root, 300, 9, "/b", O_RDWR, NFS_ID, b);
+	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
+	assert_int_equal(writers.n, 2);
+	assert_int_equal(writers.errors, 0);
+	canfs_writers_close(&writers);
+}
+
+static void test_let_go_when_the_writer_is_gone(void **state)
+{
+	const struct fake_root *root = *state;
+	uint64_t a = make_file(root, "/a", 10), b = make_file(root, "/b", 10);
+	struct canfs_writers writers;
+
+	init(&writers);
+	open_file(root, 100, 3, "/a", O_WRONLY, NFS_ID, a);
+	open_file(root, 100, 4, "/b", O_WRONLY, NFS_ID, b);
+	canfs_writers_scan(&writers, root->path);
+	assert_int_equal(writers.n, 2);
+	close_file(root, 100, 3);
+	canfs_writers_recheck(&writers, root->path);
+	assert_int_equal(writers.n, 1);
+	assert_int_equal(writers.writer[0].inode, b);
+	open_file(root, 100, 4, "/a", O_WRONLY, NFS_ID, a); /* its number is another file's */
+	canfs_writers_recheck(&writers, root->path);
+	assert_int_equal(writers.n, 0);
+	canfs_writers_close(&writers);
+}
+
+/* A FIFO on the mount would block us, a device might do anything. */
+static void test_other_kinds_of_files(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_writers writers;
+	char path[PATH_MAX];
+	struct stat st;
+
+	init(&writers);
+	fake_root_full(root, "/fifo", path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(stat(path, &st), 0);
+	open_file(root, 100, 3, "/fifo", O_WRONLY, NFS_ID, st.st_ino);
+	uint64_t a = make_file(root, "/a", 10);
+	open_file(root, 100, 4, "/a", O_WRONLY, NFS_ID, a + 1); /* raced: another inode */
+	open_file(root, 100, 5, "/none", O_WRONLY, NFS_ID, a + 2);
+	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
+	assert_int_equal(writers.n, 0);
+}
+
+static void test_bounds(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_writers writers;
+	char name[16];
+
+	init(&writers);
+	for (int i = 0; i < CANFS_WRITERS_MAX + 10; i++) {
+		snprintf(name, sizeof(name), "/f%d", i);
+		open_file(root, 100 + i, 3, name, O_WRONLY, NFS_ID, make_file(root, name, 1));
+	}
+	canfs_writers_scan(&writers, root->path);
+	assert_int_equal(writers.n, CANFS_WRITERS_MAX);
+	assert_int_equal(writers.truncated, 1);
+	canfs_writers_close(&writers);
+}
+
+static void test_fdinfo(void **state)
+{
+	static const char whole[] =
+		"pos:\t0\nflags:\t0100001\nmnt_id:\t25\nino:\t77\nlock:\t1: x\n";
+	struct canfs_fdinfo fdinfo;
+	char cut[sizeof(whole)];
+
+	(void)state;
+	assert_int_equal(canfs_fdinfo_parse(whole, &fdinfo), 0);
+	assert_int_equal(fdinfo.flags, 0100001);
+	assert_int_equal(fdinfo.mount_id, 25);
+	assert_int_equal(fdinfo.inode, 77);
+	for (const char *end = strstr(whole, "\nlock"); end > whole; end--) {
+		snprintf(cut, sizeof(cut), "%.*s", (int)(end - whole), whole);
+		assert_int_equal(canfs_fdinfo_parse(cut, &fdinfo), -EPROTO);
+	}
+	assert_int_equal(canfs_fdinfo_parse("flags:\t-1\nmnt_id:\t1\nino:\t1\n", &fdinfo), -EPROTO);
+	assert_int_equal(canfs_fdinfo_parse("flags:\t01\nmnt_id:\t99999999999\nino:\t1\n", &fdinfo),
+		-EPROTO);
+}
+
+static void add_writer(
+	struct canfs_writers *writers, const struct fake_root *root, const char *path)
+{
+	char full[PATH_MAX];
+
+	fake_root_full(root, path, full);
+	int fd = open(full, O_RDONLY);
+	assert_true(fd >= 0);
+	writers->writer[writers->n++] = (struct canfs_writer) { .fd = fd };
+}
+
+static void grow(const struct fake_root *root, const char *path, uint64_t bytes)
+{
+	char full[PATH_MAX];
+
+	fake_root_full(root, path, full);
+	assert_int_equal(truncate(full, (off_t)bytes), 0);
+}
+
+static void test_appended_first_then_round(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_writers writers = { 0 };
+	const struct canfs_writer *w = &writers.writer[0];
+	unsigned int errors = 0;
+
+	make_file(root, "/a", 10 * MIB + 100);
+	add_writer(&writers, root, "/a");
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 4 * MIB);
+	assert_int_equal(w->tail_bytes, 4 * MIB);
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 4 * MIB);
+	/* It does not grow any more: to its very end, then round, for what was overwritten. */
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 4 * MIB);
+	assert_int_equal(w->tail_bytes, 10 * MIB + 100);
+	assert_int_equal(w->walk_bytes, 2 * MIB - 100);
+	/* It grows: that comes first, but for the unit that is being written. */
+	grow(root, "/a", 12 * MIB + 5);
+	assert_true(canfs_flush(&writers, 4 * MIB, false, &errors) > 0);
+	assert_int_equal(w->tail_bytes, 12 * MIB);
+	/* Truncated: the cursors follow. */
+	grow(root, "/a", MIB);
+	canfs_flush(&writers, 4 * MIB, false, &errors);
+	assert_true(w->tail_bytes <= MIB && w->walk_bytes <= MIB);
+	assert_int_equal(errors, 0);
+	canfs_writers_close(&writers);
+}
+
+static void test_files_take_turns(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_writers writers = { 0 };
+	unsigned int errors = 0;
+
+	make_file(root, "/a", 64 * MIB);
+	make_file(root, "/b", 64 * MIB);
+	add_writer(&writers, root, "/a");
+	add_writer(&writers, root, "/b");
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, false, &errors), 16 * MIB);
+	assert_int_equal(writers.writer[0].tail_bytes, 8 * MIB);
+	assert_int_equal(writers.writer[1].tail_bytes, 8 * MIB);
+	canfs_writers_close(&writers);
+}
+
+static void test_nothing_to_flush(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_writers writers = { 0 };
+	unsigned int errors = 0;
+
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 0);
+	make_file(root, "/empty", 0);
+	make_file(root, "/tiny", 5);
+	add_writer(&writers, root, "/empty");
+	add_writer(&writers, root, "/tiny");
+	for (int i = 0; i < 5; i++) /* ends although a chunk is never full */
+		assert_true(canfs_flush(&writers, 4 * MIB, false, &errors) <= 15);
+	assert_int_equal(errors, 0);
+	writers.writer[writers.n++] = (struct canfs_writer) { .fd = NOT_OPEN };
+	canfs_flush(&writers, 4 * MIB, false, &errors);
+	assert_true(errors > 0);
+	writers.n--;
+	canfs_writers_close(&writers);
+}
+
+/* A hole of 3 GiB has nothing dirty; the bytes behind it are found at once. */
+static void test_clean_ranges_are_skipped(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_writers writers = { 0 };
+	unsigned int errors = 0;
+	uint64_t asked = 0;
+
+	if (!canfs_flush_exact()) {
+		print_message("no cachestat(2) on this kernel\n");
+		skip();
+	}
+	make_file(root, "/hole", (off_t)(3000 * MIB));
+	add_writer(&writers, root, "/hole");
+	for (int i = 0; i < 8; i++)
+		asked += canfs_flush(&writers, 4 * MIB, true, &errors);
+	assert_int_equal(asked, 0);
+	assert_int_equal(errors, 0);
+	assert_int_equal(writers.writer[0].tail_bytes, 3000 * MIB);
+	canfs_writers_close(&writers);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_only_writers_on_the_mount),
+		TEST(test_let_go_when_the_writer_is_gone),
+		TEST(test_other_kinds_of_files),
+		TEST(test_bounds),
+		cmocka_unit_test(test_fdinfo),
+		TEST(test_appended_first_then_round),
+		TEST(test_files_take_turns),
+		TEST(test_nothing_to_flush),
+		TEST(test_clean_ranges_are_skipped),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
