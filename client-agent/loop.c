@@ -14,6 +14,7 @@
 #include "client-agent/act.h"
 #include "client-agent/bidder.h"
 #include "client-agent/log.h"
+#include "protocol/clock.h"
 
 static const uint64_t busy_tick_usec = 100000;
 static const uint64_t idle_tick_usec = 1000000;
