@@ -9,6 +9,7 @@
 #include <time.h>
 #include "client-agent/flush.h"
 #include "client-agent/writers.h"
+#include "protocol/clock.h"
 
 #define IDLE_USEC    (CANFS_ACCELERATE_IDLE_MSEC * UINT64_C(1000))
 #define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
@@ -47,17 +48,9 @@ struct canfs_accelerator {
 	struct slot slot[CANFS_ACCELERATE_BDIS_MAX];
 };
 
-static uint64_t now_usec(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 static struct timespec after_usec(uint64_t usec)
 {
-	uint64_t at = now_usec() + usec;
+	uint64_t at = canfs_now_usec() + usec;
 
 	return (struct timespec) { (time_t)(at / 1000000), (long)(at % 1000000) * 1000 };
 }
@@ -77,7 +70,7 @@ static struct slot *next_request(struct canfs_accelerator *accelerator)
 /* Called with the lock, which is let go for all that may block. */
 static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 {
-	uint64_t chunk = slot->chunk_bytes, now = now_usec(), asked;
+	uint64_t chunk = slot->chunk_bytes, now = canfs_now_usec(), asked;
 	unsigned int errors = 0;
 	int mount_id[CANFS_WRITERS_IDS_MAX];
 	size_t mount_ids = slot->mount_ids;
@@ -118,7 +111,7 @@ static void tidy(struct canfs_accelerator *accelerator)
 {
 	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
 		struct slot *slot = &accelerator->slot[i];
-		uint64_t now = now_usec();
+		uint64_t now = canfs_now_usec();
 		bool let_go = now - slot->asked_usec >= LET_GO_USEC;
 		if (slot->writers.n == 0 || slot->pending || now - slot->scanned_usec < IDLE_USEC)
 			continue;
@@ -286,7 +279,7 @@ int canfs_accelerate(struct canfs_accelerator *accelerator, const struct canfs_m
 	set_mounts(slot, mounts, mount);
 	slot->chunk_bytes = chunk_bytes;
 	slot->number = accelerator->requests++;
-	slot->asked_usec = now_usec();
+	slot->asked_usec = canfs_now_usec();
 	slot->pending = true;
 	pthread_cond_signal(&accelerator->wake);
 out:

@@ -18,9 +18,6 @@ static const uint64_t readahead_step_usec = 1000000;
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
-/* No chunk is added while more than this, or a second's worth of the pace, is on its way. */
-static const uint64_t window_bytes = 16 * MIB;
-
 static void log_changes(const char *who, struct canfs_changes *changes)
 {
 	char text[160];
@@ -121,13 +118,9 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 }
 
 void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	const struct canfs_bidder *bidder, uint64_t chunk_bytes, const struct canfs_purse *purse)
+	const struct canfs_bidder *bidder, uint64_t chunk_bytes)
 {
-	uint64_t on_its_way = purse->meminfo.writeback_bytes;
-
 	if (!actors->enforce || !chunk_bytes || !canfs_bidder_holds(bidder))
-		return;
-	if (on_its_way > window_bytes && (double)on_its_way > bidder->pace.rate_bytes_per_sec)
 		return;
 	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
 	canfs_accelerate(actors->accelerator, mounts, &bidder->mount, chunk_bytes);
@@ -200,8 +193,9 @@ bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *m
 		bidders[i]->released_usec = purse->now_usec;
 		if (elapsed > 1000000) /* the release begins now */
 			continue;
-		chunk = canfs_pace_blind(&bidders[i]->pace, elapsed);
-		canfs_act_accelerate(actors, mounts, bidders[i], chunk, purse);
+		chunk = canfs_pace_blind(
+			&bidders[i]->pace, purse->meminfo.writeback_bytes, elapsed);
+		canfs_act_accelerate(actors, mounts, bidders[i], chunk);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
 	log_changes("release", &changes);

@@ -47,7 +47,7 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 
 /* Sends chunk_bytes of the bidder's backlog, if any. */
 void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	const struct canfs_bidder *bidder, uint64_t chunk_bytes, const struct canfs_purse *purse);
+	const struct canfs_bidder *bidder, uint64_t chunk_bytes);
 
 /* Raises, keeps or releases the flushing point for all bidders together. */
 void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mounts,

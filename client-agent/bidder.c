@@ -135,6 +135,7 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config
 	const struct canfs_tag *tag, const struct canfs_purse *purse)
 {
 	uint64_t elapsed = bidder->bid_usec ? purse->now_usec - bidder->bid_usec : 0;
+	uint64_t on_its_way = purse->meminfo.writeback_bytes;
 	double utilization = (double)purse->backlog_bytes / (double)purse->bound_bytes;
 
 	bidder->bid_usec = purse->now_usec;
@@ -144,13 +145,13 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);
-		return purse->guarded ? canfs_pace_blind(&bidder->pace, elapsed) : 0;
+		return purse->guarded ? canfs_pace_blind(&bidder->pace, on_its_way, elapsed) : 0;
 	}
 	canfs_auction_hold(
 		&bidder->readahead, bidder->own_readahead, tag->readahead, purse->now_usec);
 	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, purse->now_usec);
 	if (purse->guarded)
-		return canfs_pace_step(&bidder->pace, CANFS_ACCELERATE, 1, elapsed);
-	return canfs_pace_step(
-		&bidder->pace, bidder->write.verdict, bidder->own_write - tag->write, elapsed);
+		return canfs_pace_step(&bidder->pace, CANFS_ACCELERATE, 1, on_its_way, elapsed);
+	return canfs_pace_step(&bidder->pace, bidder->write.verdict, bidder->own_write - tag->write,
+		on_its_way, elapsed);
 }

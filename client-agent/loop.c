@@ -14,6 +14,7 @@
 #include "client-agent/act.h"
 #include "client-agent/bidder.h"
 #include "client-agent/log.h"
+#include "protocol/clock.h"
 
 static const uint64_t busy_tick_usec = 100000;
 static const uint64_t idle_tick_usec = 1000000;
@@ -173,7 +174,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	chunk = canfs_bidder_bid(bidder, loop->config, tag, purse);
 	canfs_act_report(bidder, tag, purse, &loop->actors);
 	if (loop->config->writeback)
-		canfs_act_accelerate(&loop->actors, loop->mounts, bidder, chunk, purse);
+		canfs_act_accelerate(&loop->actors, loop->mounts, bidder, chunk);
 	if (loop->config->readahead)
 		canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
 }

@@ -15,7 +15,7 @@ _Static_assert(CANFS_PROGRAM_MOUNT == MOUNT_PROGRAM, "RFC 1813");
 
 #define CREDENTIAL_MAX 64 /* octets: five words and a short machine name */
 
-/* AUTH_SYS as root without groups: many servers let nobody else, or no AUTH_NONE, ask. */
+/* AUTH_SYS as root: many servers refuse AUTH_NONE, and MNT to anybody else. */
 static bool_t encode_credential(char *buffer, struct opaque_auth *credential)
 {
 	char machine[] = "canfs";

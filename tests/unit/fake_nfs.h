@@ -20,9 +20,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "protocol/fsstat.h"
 #include "tests/unit/reply.h"
 
-#define STUCK_MSEC 30000 /* the test failed: nobody has anything to do */
+#define DEADLINE_USEC 1000
+#define STUCK_MSEC    30000 /* the test failed: nobody has anything to do */
 
 enum service { RPCBIND, MOUNT, NFS, SERVICES };
 enum manners { ANSWER, SAY_NOTHING, HANG_UP, HANG_UP_HALFWAY };
@@ -240,6 +242,95 @@ static void stop_server(struct server *server)
 	hang_up(server);
 	for (int i = 0; i < SERVICES; i++)
 		close(server->listener[i]);
+}
+
+/* The server and a client of it. */
+struct fixture {
+	struct server server;
+	struct canfs_fsstat *fsstat;
+	struct canfs_space space;
+};
+
+/* One whole request. It ends by itself, or runs into its deadline once the server is silent. */
+static int ask(struct fixture *fixture)
+{
+	struct server *server = &fixture->server;
+	const unsigned int calls[SERVICES] = { server->calls[0], server->calls[1],
+		server->calls[2] };
+	int r = canfs_fsstat_start(fixture->fsstat, DEADLINE_USEC);
+
+	while (r == 0) {
+		uint64_t now_usec = 0;
+
+		for (int i = 0; i < SERVICES; i++) {
+			if (server->manners[i] == SAY_NOTHING && server->calls[i] > calls[i])
+				now_usec = DEADLINE_USEC;
+		}
+		r = canfs_fsstat_step(fixture->fsstat, now_usec, &fixture->space);
+		if (r != -EINPROGRESS)
+			break;
+		assert_true(canfs_fsstat_deadline_usec(fixture->fsstat) == DEADLINE_USEC);
+		serve(server, canfs_fsstat_fd(fixture->fsstat),
+			canfs_fsstat_events(fixture->fsstat));
+		r = 0;
+	}
+	assert_int_equal(canfs_fsstat_fd(fixture->fsstat), -1);
+	assert_int_equal(canfs_fsstat_events(fixture->fsstat), 0);
+	assert_true(canfs_fsstat_deadline_usec(fixture->fsstat) == UINT64_MAX);
+	return r;
+}
+
+/* A client of a new server; ports and handle are given to it, or it has to ask. */
+static void fixture_start(struct fixture *fixture, bool ports_known, bool handle_known)
+{
+	struct canfs_fsstat_target target = { .path = "/export", .address = loopback(AF_INET) };
+
+	memset(fixture, 0, sizeof(*fixture));
+	start_server(&fixture->server, AF_INET);
+	target.rpcbind_port = fixture->server.port[RPCBIND];
+	if (ports_known) {
+		target.nfs_port = fixture->server.port[NFS];
+		target.mount_port = fixture->server.port[MOUNT];
+	}
+	if (handle_known) {
+		target.path = NULL;
+		target.handle = handle;
+		target.handle_len = sizeof(handle);
+	}
+	assert_int_equal(canfs_fsstat_new(&fixture->fsstat, &target), 0);
+	assert_string_equal(canfs_fsstat_error(fixture->fsstat), "");
+}
+
+static void fixture_stop(struct fixture *fixture)
+{
+	canfs_fsstat_free(fixture->fsstat);
+	stop_server(&fixture->server);
+}
+
+static void assert_answered(struct fixture *fixture)
+{
+	memset(&fixture->space, 0, sizeof(fixture->space));
+	assert_int_equal(ask(fixture), 0);
+	assert_true(fixture->space.total_bytes == counts[0]);
+	assert_true(fixture->space.free_bytes == counts[1]);
+	assert_true(fixture->space.avail_bytes == counts[2]);
+	assert_string_equal(canfs_fsstat_error(fixture->fsstat), "");
+}
+
+static void assert_fails(struct fixture *fixture, int expected, const char *says)
+{
+	memset(&fixture->space, 0, sizeof(fixture->space));
+	assert_int_equal(ask(fixture), expected);
+	assert_true(fixture->space.total_bytes == 0);
+	assert_non_null(strstr(canfs_fsstat_error(fixture->fsstat), says));
+}
+
+static void assert_traffic(const unsigned int counters[SERVICES], unsigned int rpcbind,
+	unsigned int mount, unsigned int nfs)
+{
+	assert_int_equal(counters[RPCBIND], rpcbind);
+	assert_int_equal(counters[MOUNT], mount);
+	assert_int_equal(counters[NFS], nfs);
 }
 
 #endif

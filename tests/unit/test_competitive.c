@@ -158,7 +158,7 @@ static void play_random(struct auction_house *house, uint64_t *seed)
 static void test_random_bids(void **state)
 {
 	(void)state;
-	each_house(play_random, 200);
+	each_house(play_random, 100);
 }
 
 /* The poor come first: each bid is a little higher than the one before. */
@@ -242,7 +242,7 @@ static void play_adversary(struct auction_house *house, uint64_t *seed)
 static void test_adversary_with_random_sizes(void **state)
 {
 	(void)state;
-	each_house(play_adversary, 200);
+	each_house(play_adversary, 100);
 }
 
 /* The bound says something: a seller who takes whatever comes first is k times worse. */

@@ -11,96 +11,6 @@
 #include "protocol/fsstat.h"
 #include "tests/unit/fake_nfs.h"
 
-#define DEADLINE_USEC 1000
-
-struct fixture {
-	struct server server;
-	struct canfs_fsstat *fsstat;
-	struct canfs_space space;
-};
-
-/* One whole request. It ends by itself, or runs into its deadline once the server is silent. */
-static int ask(struct fixture *fixture)
-{
-	struct server *server = &fixture->server;
-	const unsigned int calls[SERVICES] = { server->calls[0], server->calls[1],
-		server->calls[2] };
-	int r = canfs_fsstat_start(fixture->fsstat, DEADLINE_USEC);
-
-	while (r == 0) {
-		uint64_t now_usec = 0;
-
-		for (int i = 0; i < SERVICES; i++) {
-			if (server->manners[i] == SAY_NOTHING && server->calls[i] > calls[i])
-				now_usec = DEADLINE_USEC;
-		}
-		r = canfs_fsstat_step(fixture->fsstat, now_usec, &fixture->space);
-		if (r != -EINPROGRESS)
-			break;
-		assert_true(canfs_fsstat_deadline_usec(fixture->fsstat) == DEADLINE_USEC);
-		serve(server, canfs_fsstat_fd(fixture->fsstat),
-			canfs_fsstat_events(fixture->fsstat));
-		r = 0;
-	}
-	assert_int_equal(canfs_fsstat_fd(fixture->fsstat), -1);
-	assert_int_equal(canfs_fsstat_events(fixture->fsstat), 0);
-	assert_true(canfs_fsstat_deadline_usec(fixture->fsstat) == UINT64_MAX);
-	return r;
-}
-
-static void fixture_start(struct fixture *fixture, bool ports_known, bool handle_known)
-{
-	struct canfs_fsstat_target target = { .path = "/export" };
-
-	memset(fixture, 0, sizeof(*fixture));
-	start_server(&fixture->server, AF_INET);
-	target.address = loopback(AF_INET);
-	target.rpcbind_port = fixture->server.port[RPCBIND];
-	if (ports_known) {
-		target.nfs_port = fixture->server.port[NFS];
-		target.mount_port = fixture->server.port[MOUNT];
-	}
-	if (handle_known) {
-		target.path = NULL;
-		target.handle = handle;
-		target.handle_len = sizeof(handle);
-	}
-	assert_int_equal(canfs_fsstat_new(&fixture->fsstat, &target), 0);
-	assert_string_equal(canfs_fsstat_error(fixture->fsstat), "");
-}
-
-static void fixture_stop(struct fixture *fixture)
-{
-	canfs_fsstat_free(fixture->fsstat);
-	stop_server(&fixture->server);
-}
-
-static void assert_answered(struct fixture *fixture)
-{
-	memset(&fixture->space, 0, sizeof(fixture->space));
-	assert_int_equal(ask(fixture), 0);
-	assert_true(fixture->space.total_bytes == counts[0]);
-	assert_true(fixture->space.free_bytes == counts[1]);
-	assert_true(fixture->space.avail_bytes == counts[2]);
-	assert_string_equal(canfs_fsstat_error(fixture->fsstat), "");
-}
-
-static void assert_fails(struct fixture *fixture, int expected, const char *says)
-{
-	memset(&fixture->space, 0, sizeof(fixture->space));
-	assert_int_equal(ask(fixture), expected);
-	assert_true(fixture->space.total_bytes == 0);
-	assert_non_null(strstr(canfs_fsstat_error(fixture->fsstat), says));
-}
-
-static void assert_traffic(const unsigned int counters[SERVICES], unsigned int rpcbind,
-	unsigned int mount, unsigned int nfs)
-{
-	assert_int_equal(counters[RPCBIND], rpcbind);
-	assert_int_equal(counters[MOUNT], mount);
-	assert_int_equal(counters[NFS], nfs);
-}
-
 static void test_everything_is_asked_once_and_the_connection_kept(void **state)
 {
 	struct fixture f;
@@ -467,6 +377,35 @@ static void test_the_longest_path_fits_the_call(void **state)
 	fixture_stop(&f);
 }
 
+static bool has_ipv6(void)
+{
+	const struct sockaddr_storage address = loopback(AF_INET6);
+	const int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const bool has =
+		fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+static void test_ipv6(void **state)
+{
+	struct canfs_fsstat_target target = { .path = "/export", .address = loopback(AF_INET6) };
+	struct fixture f = { 0 };
+
+	(void)state;
+	if (!has_ipv6())
+		skip();
+	start_server(&f.server, AF_INET6);
+	target.rpcbind_port = f.server.port[RPCBIND];
+	assert_int_equal(canfs_fsstat_new(&f.fsstat, &target), 0);
+	assert_answered(&f);
+	f.server.manners[NFS] = HANG_UP;
+	assert_fails(&f, -ECONNRESET, "NFS at ::1 port ");
+	fixture_stop(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_one_request_at_a_time),
 		cmocka_unit_test(test_bad_targets),
 		cmocka_unit_test(test_the_longest_path_fits_the_call),
+		cmocka_unit_test(test_ipv6),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ static uint64_t run(
 	uint64_t sent = 0;
 
 	for (unsigned int i = 0; i < ticks; i++) {
-		uint64_t chunk = canfs_pace_step(pace, verdict, margin, TICK_USEC);
+		uint64_t chunk = canfs_pace_step(pace, verdict, margin, 0, TICK_USEC);
 
 		assert_true(chunk <= CANFS_PACE_CHUNK_MAX_BYTES);
 		assert_int_equal(chunk % MIB, 0);
@@ -87,13 +87,44 @@ static void test_sends_what_the_rate_says(void **state)
 	assert_in_range(sent, 79 * (uint64_t)MIB, 80 * (uint64_t)MIB);
 }
 
+static void test_uncommitted_data_closes_the_window(void **state)
+{
+	struct canfs_pace pace;
+
+	(void)state;
+	canfs_pace_init(&pace);
+	run(&pace, CANFS_ACCELERATE, 0.5, 30);
+	double top = pace.rate_bytes_per_sec;
+	uint64_t much = (uint64_t)top; /* a second's worth */
+	assert_int_equal(canfs_pace_step(&pace, CANFS_ACCELERATE, 0.5, much, TICK_USEC), 0);
+	assert_true(pace.rate_bytes_per_sec < top);
+	/* The least window stays, so that a server whose COMMITs are slow still gets something. */
+	for (int i = 0; i < 100; i++)
+		canfs_pace_step(&pace, CANFS_ACCELERATE, 0.5, much, TICK_USEC);
+	assert_true(canfs_pace_step(&pace, CANFS_ACCELERATE, 0.5, CANFS_PACE_WINDOW_MIN_BYTES,
+			    10 * TICK_USEC) > 0);
+}
+
+static void test_blind_pace_is_steady(void **state)
+{
+	struct canfs_pace pace;
+	uint64_t sent = 0;
+
+	(void)state;
+	canfs_pace_init(&pace);
+	for (int i = 0; i < 100; i++)
+		sent += canfs_pace_blind(&pace, 0, TICK_USEC);
+	assert_in_range(sent, 318 * (uint64_t)MIB, 320 * (uint64_t)MIB);
+	assert_int_equal(canfs_pace_blind(&pace, 1ull << 40, TICK_USEC), 0);
+}
+
 static void test_a_late_caller_gets_no_flood(void **state)
 {
 	struct canfs_pace pace;
 
 	(void)state;
 	canfs_pace_init(&pace);
-	assert_true(canfs_pace_step(&pace, CANFS_ACCELERATE, 1, 3600ull * 1000000) <=
+	assert_true(canfs_pace_step(&pace, CANFS_ACCELERATE, 1, 0, 3600ull * 1000000) <=
 		    CANFS_PACE_CHUNK_MAX_BYTES);
 	assert_true(pace.rate_bytes_per_sec <= CANFS_PACE_MAX_BYTES_PER_SEC);
 }
@@ -106,6 +137,8 @@ int main(void)
 		cmocka_unit_test(test_sinks_while_prices_are_level),
 		cmocka_unit_test(test_remembers_half_of_what_was_borne),
 		cmocka_unit_test(test_sends_what_the_rate_says),
+		cmocka_unit_test(test_uncommitted_data_closes_the_window),
+		cmocka_unit_test(test_blind_pace_is_steady),
 		cmocka_unit_test(test_a_late_caller_gets_no_flood),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

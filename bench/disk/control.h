@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The files `control` (written) and `stat` (read) beside the disk. */
+#ifndef CANFS_BENCH_DISK_CONTROL_H
+#define CANFS_BENCH_DISK_CONTROL_H
+
+#include <stddef.h>
+
+#include "bench/disk/queue.h"
+
+/*
+ * Words separated by white space, obeyed in order:
+ *	mode=free | mode=hdd
+ *	scale=N		model seconds per wall second, 0 < N <= 1000
+ *	reset		counters to 0
+ *	flushcache	forget the drive's buffers
+ * 0, or -EINVAL for the first word that is none of these (those before it were obeyed).
+ */
+int canfs_disk_control(struct canfs_queue *queue, const char *text, size_t bytes);
+
+/* One JSON object; returns its length, < size. */
+size_t canfs_disk_stat(struct canfs_queue *queue, char *text, size_t size);
+
+#endif

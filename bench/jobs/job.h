@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the jobs share. They run inside guests, whose clocks differ: they report durations, never stamps. */
+#ifndef CANFS_BENCH_JOBS_JOB_H
+#define CANFS_BENCH_JOBS_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Seconds of the monotonic clock. */
+double canfs_job_now(void);
+/* Returns at once if `when` has passed. */
+void canfs_job_sleep_until(double when);
+
+/* Latencies in the order they came; bounded, `lost` counts what did not fit. */
+struct canfs_samples {
+	size_t count, room, lost;
+	double *seconds;
+};
+
+void canfs_samples_add(struct canfs_samples *samples, double seconds);
+void canfs_samples_sort(struct canfs_samples *samples);
+/* Of sorted samples; percent in [0, 100]; 0 if there are none. */
+double canfs_samples_percentile(const struct canfs_samples *samples, double percent);
+void canfs_samples_free(struct canfs_samples *samples);
+
+/* A number in [min, max], or prints one line that says what is allowed and exits 2. */
+double canfs_job_number(const char *option, const char *text, double min, double max);
+
+/* SplitMix64: small, seedable, the same everywhere. */
+uint64_t canfs_job_random(uint64_t *state);
+
+#endif

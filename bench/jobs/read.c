@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfs-job-read: one reader, busy in given phases, closed loop or at a rate; a JSON result. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/jobs/job.h"
+
+#define PHASES_MAX   16
+#define SECONDS_MAX  3600
+#define ALIGN_BYTES  4096
+#define EXIT_BAD_USE 2
+
+struct phase {
+	double begin, end; /* seconds from the start of the job */
+};
+
+struct reader {
+	const char *path;
+	size_t block_bytes;
+	bool sequential, direct;
+	double rate; /* operations per second, 0: closed loop */
+	uint64_t seed;
+	int phases;
+	struct phase phase[PHASES_MAX];
+	int fd;
+	uint64_t blocks;
+	char *buffer;
+	double start, busy_seconds;
+	uint64_t ops;
+	struct canfs_samples samples;
+	unsigned int ops_in_second[SECONDS_MAX];
+	double worst_in_second[SECONDS_MAX];
+};
+
+static void usage(void)
+{
+	fprintf(stderr,
+		"usage: canfs-job-read [--block-kib N] [--sequential] [--direct] [--rate OPS]\n"
+		"                      [--seed N] [--phases B-E[,B-E ...]] FILE\n");
+	exit(EXIT_BAD_USE);
+}
+
+/* "0-20,30-40": ascending, seconds. */
+static void parse_phases(struct reader *r, const char *text)
+{
+	double last = 0;
+	int used;
+
+	r->phases = 0;
+	for (const char *at = text;; at += used + 1) {
+		struct phase *p = &r->phase[r->phases];
+
+		if (r->phases == PHASES_MAX ||
+			sscanf(at, "%lf-%lf%n", &p->begin, &p->end, &used) != 2 ||
+			!(p->begin >= last && p->end > p->begin && p->end <= SECONDS_MAX) ||
+			(at[used] != ',' && at[used] != '\0')) {
+			fprintf(stderr, "--phases %s: must be ascending B-E pairs within %d s\n",
+				text, SECONDS_MAX);
+			exit(EXIT_BAD_USE);
+		}
+		last = p->end;
+		r->phases++;
+		if (at[used] == '\0')
+			return;
+	}
+}
+
+static void parse_options(struct reader *r, int argc, char **argv)
+{
+	static const struct option options[] = { { "block-kib", required_argument, NULL, 'b' },
+		{ "sequential", no_argument, NULL, 'q' }, { "direct", no_argument, NULL, 'd' },
+		{ "rate", required_argument, NULL, 'r' }, { "seed", required_argument, NULL, 's' },
+		{ "phases", required_argument, NULL, 'p' }, { 0 } };
+	int option;
+
+	*r = (struct reader) { .block_bytes = 8192, .phases = 1, .phase = { { 0, 10 } } };
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'b':
+			r->block_bytes =
+				1024 * (size_t)canfs_job_number("block-kib", optarg, 4, 1 << 16);
+			break;
+		case 'q':
+			r->sequential = true;
+			break;
+		case 'd':
+			r->direct = true;
+			break;
+		case 'r':
+			r->rate = canfs_job_number("rate", optarg, 0, 1e6);
+			break;
+		case 's':
+			r->seed = (uint64_t)canfs_job_number("seed", optarg, 0, 1e9);
+			break;
+		case 'p':
+			parse_phases(r, optarg);
+			break;
+		default:
+			usage();
+		}
+	}
+	if (optind + 1 != argc)
+		usage();
+	r->path = argv[optind];
+}
+
+static int open_file(struct reader *r)
+{
+	struct stat st;
+	void *buffer;
+	int err;
+
+	r->fd = open(r->path, O_RDONLY | O_CLOEXEC | (r->direct ? O_DIRECT : 0));
+	if (r->fd < 0 || fstat(r->fd, &st) < 0)
+		return -errno;
+	r->blocks = (uint64_t)st.st_size / r->block_bytes;
+	if (r->blocks == 0)
+		return -EINVAL;
+	err = posix_memalign(&buffer, ALIGN_BYTES, r->block_bytes);
+	r->buffer = err ? NULL : buffer;
+	return -err;
+}
+
+static int read_block(struct reader *r, uint64_t block)
+{
+	double begin = canfs_job_now(), latency;
+	ssize_t n = pread(r->fd, r->buffer, r->block_bytes, (off_t)(block * r->block_bytes));
+	size_t second = (size_t)(begin - r->start);
+
+	if (n != (ssize_t)r->block_bytes)
+		return n < 0 ? -errno : -EIO;
+	latency = canfs_job_now() - begin;
+	canfs_samples_add(&r->samples, latency);
+	r->ops++;
+	if (second < SECONDS_MAX) {
+		r->ops_in_second[second]++;
+		if (latency > r->worst_in_second[second])
+			r->worst_in_second[second] = latency;
+	}
+	return 0;
+}
+
+/* Each phase has its own seed, or the server's cache would answer the second one. */
+static int run_phase(struct reader *r, int index)
+{
+	uint64_t state = r->seed + (uint64_t)index, k = 0;
+	double begin = r->start + r->phase[index].begin, end = r->start + r->phase[index].end;
+	int err;
+
+	canfs_job_sleep_until(begin);
+	while (canfs_job_now() < end) {
+		if (r->rate > 0)
+			canfs_job_sleep_until(begin + (double)k / r->rate);
+		err = read_block(r, (r->sequential ? k : canfs_job_random(&state)) % r->blocks);
+		if (err)
+			return err;
+		k++;
+	}
+	r->busy_seconds += canfs_job_now() - begin;
+	return 0;
+}
+
+static void print_result(struct reader *r)
+{
+	size_t seconds = (size_t)r->phase[r->phases - 1].end;
+
+	canfs_samples_sort(&r->samples);
+	printf("{\"ops\": %llu, \"busy_seconds\": %.3f, \"ops_per_s\": %.2f, \"p50_ms\": %.3f, "
+	       "\"p99_ms\": %.3f, \"p999_ms\": %.3f, \"max_ms\": %.3f, \"samples_lost\": %zu",
+		(unsigned long long)r->ops, r->busy_seconds, (double)r->ops / r->busy_seconds,
+		1e3 * canfs_samples_percentile(&r->samples, 50),
+		1e3 * canfs_samples_percentile(&r->samples, 99),
+		1e3 * canfs_samples_percentile(&r->samples, 99.9),
+		1e3 * canfs_samples_percentile(&r->samples, 100), r->samples.lost);
+	printf(", \"ops_series\": [");
+	for (size_t i = 0; i < seconds; i++)
+		printf("%s%u", i ? ", " : "", r->ops_in_second[i]);
+	printf("], \"worst_ms_series\": [");
+	for (size_t i = 0; i < seconds; i++)
+		printf("%s%.1f", i ? ", " : "", 1e3 * r->worst_in_second[i]);
+	printf("]}\n");
+}
+
+int main(int argc, char **argv)
+{
+	static struct reader reader; /* too large for a comfortable stack */
+	int err;
+
+	parse_options(&reader, argc, argv);
+	err = open_file(&reader);
+	reader.start = canfs_job_now();
+	for (int i = 0; i < reader.phases && !err; i++)
+		err = run_phase(&reader, i);
+	if (err) {
+		fprintf(stderr, "canfs-job-read: %s: %s\n", reader.path, strerror(-err));
+		return 1;
+	}
+	print_result(&reader);
+	canfs_samples_free(&reader.samples);
+	free(reader.buffer);
+	close(reader.fd);
+	return 0;
+}

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""A real NFS-Ganesha in a network namespace, in a mount namespace of its own.
+
+    with Ganesha([("/srv/disk", "CANFS")], netns="lab", directory="/tmp/lab/ganesha",
+                 build="build/release", options={"Monitors": "network, disk, memory"},
+                 memory_limit_bytes=512 << 20) as server:
+        ...                      # NFSv3 and v4 on port 2049, MOUNT on 20048, rpcbind on 111
+        server.kill()            # as kill -9
+        server.start()           # again, with the same rpcbind, hosts file and grace settings
+
+exports     list of (path, stack): stack is "CANFS" (CANFS over VFS) or "VFS". A path is exported under
+            its own name, to NFSv3 and as NFSv4 pseudo path. Not below /run or /var/lib/nfs: these are
+            fresh in the mount namespace. Mounts made outside before start() are seen inside.
+netns       name of an existing network namespace, with lo up and one more interface with an address.
+directory   configuration, hosts file, plugin directory and ganesha.log are written there and kept.
+build       CMake build directory with ganesha-fsal/libfsalcanfs.so; needed for CANFS.
+options     what stands in the CANFS { } block, name to value.
+core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
+memory_limit_bytes   puts the server, page cache included, into a memory cgroup (v1 or v2) of that size.
+
+start(), stop() (the exit status; 0 is a clean stop), kill(), reload() (SIGHUP), close() (stop everything;
+called by `with`); pid, log_text(). GaneshaError names what went wrong, with the log's own words. Start it
+from the main thread: its processes are killed when the thread that started them ends, so that nothing is
+left behind even if this program dies.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+READY = "NFS SERVER INITIALIZED"
+PLUGIN_DIRS = ("/usr/lib/x86_64-linux-gnu/ganesha", "/usr/lib/aarch64-linux-gnu/ganesha",
+               "/usr/lib64/ganesha", "/usr/lib/ganesha")
+
+# What the server must not share with the machine: its state, rpcbind's socket, and names. A host name that
+# only a dead resolver could answer for makes each start take seconds. /sys is mounted anew, since it shows
+# the network interfaces of the namespace it was mounted in.
+MOUNTS = """
+set -e
+mount --make-rprivate /
+mount -t sysfs sysfs /sys
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /var/lib/nfs
+mkdir -p /run/rpcbind /run/ganesha /var/lib/nfs/ganesha
+mount --bind "$1/hosts" /etc/hosts
+mount --bind "$1/resolv.conf" /etc/resolv.conf
+exec rpcbind -w -f
+"""
+
+
+class GaneshaError(Exception):
+    pass
+
+
+class Ganesha:
+    def __init__(self, exports, netns, directory, build=None, options=None, core=None,
+                 memory_limit_bytes=None):
+        self.exports = list(exports)
+        self.netns = netns
+        self.directory = pathlib.Path(directory).resolve()
+        self.build = pathlib.Path(build).resolve() if build else None
+        self.options = dict(options or {})
+        self.core = dict(core or {})
+        self.memory_limit_bytes = memory_limit_bytes
+        self.log_path = self.directory / "ganesha.log"
+        self.config_path = self.directory / "ganesha.conf"
+        self._rpcbind = None
+        self._ganesha = None
+        self._cgroup = None
+
+    def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    @property
+    def pid(self):
+        """Process id of ganesha.nfsd; None while it does not run."""
+        running = self._ganesha is not None and self._ganesha.poll() is None
+        return self._ganesha.pid if running else None
+
+    def log_text(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def start(self, timeout_sec=30):
+        """Starts the server (and rpcbind, if that does not run) and waits until it serves."""
+        self.write_config()
+        self._make_cgroup()
+        if self._rpcbind is None:
+            self._start_rpcbind(timeout_sec)
+        already = len(self.log_text())
+        enter = ["nsenter", "--target", str(self._rpcbind.pid), "--mount", "--net"]
+        serve = ["ganesha.nfsd", "-F", "-f", str(self.config_path), "-L", str(self.log_path),
+                 "-p", "/run/ganesha.pid", "-N", "NIV_EVENT"]
+        self._ganesha = self._spawn(enter + serve, "ganesha.out")
+        deadline = time.monotonic() + timeout_sec
+        while READY not in self.log_text()[already:]:
+            status = self._ganesha.poll()
+            if status is not None:
+                raise GaneshaError(f"ganesha.nfsd ended with status {status}: "
+                                   f"{self._complaints(already)}")
+            if time.monotonic() > deadline:
+                raise GaneshaError(f"ganesha.nfsd is not ready after {timeout_sec} s: "
+                                   f"{self._complaints(already)}")
+            time.sleep(0.02)
+
+    def stop(self, timeout_sec=30):
+        """SIGTERM; returns the exit status. A server that does not end in time is killed (-9)."""
+        if self._ganesha is None:
+            return 0
+        if self._ganesha.poll() is None:
+            self._ganesha.send_signal(signal.SIGTERM)
+        return self._reap(timeout_sec)
+
+    def kill(self):
+        """Ends the server as a crash would."""
+        if self._ganesha is not None:
+            self._ganesha.kill()
+            self._reap(10)
+
+    def reload(self):
+        """SIGHUP: exports are re-read (write_config() first, if they changed)."""
+        self._ganesha.send_signal(signal.SIGHUP)
+
+    def close(self):
+        """Stops everything and takes the cgroup away; may be called twice."""
+        self.stop()
+        if self._rpcbind is not None:
+            self._rpcbind.kill()
+            self._rpcbind.wait()
+            self._rpcbind = None
+        if self._cgroup is not None:
+            self._remove_cgroup()
+
+    def write_config(self):
+        self.directory.mkdir(parents=True, exist_ok=True)
+        (self.directory / "hosts").write_text(f"127.0.0.1 localhost {socket.gethostname()}\n")
+        (self.directory / "resolv.conf").write_text("")
+        core = {"Protocols": "3, 4", "NFS_Port": 2049, "MNT_Port": 20048, "Enable_NLM": "false",
+                "Enable_RQUOTA": "false", "mount_path_pseudo": "false",
+                "Plugins_Dir": self._plugin_dir()} | self.core
+        blocks = [_block("NFS_CORE_PARAM", core),
+                  _block("NFSV4", {"Graceless": "true", "RecoveryBackend": "fs"})]
+        if any(stack == "CANFS" for _, stack in self.exports):
+            blocks.append(_block("CANFS", self.options))
+        for number, (path, stack) in enumerate(self.exports, start=1):
+            fsal = {"CANFS": "FSAL { Name = CANFS; FSAL { Name = VFS; } }",
+                    "VFS": "FSAL { Name = VFS; }"}[stack]
+            blocks.append(_block("EXPORT", {
+                "Export_Id": number, "Path": path, "Pseudo": path, "Access_Type": "RW",
+                "Squash": "None", "SecType": "sys", "Protocols": "3, 4"}, fsal))
+        self.config_path.write_text("\n".join(blocks))
+
+    def _plugin_dir(self):
+        """A directory with our plugin and a link to the packaged VFS."""
+        plugins = self.directory / "plugins"
+        shutil.rmtree(plugins, ignore_errors=True)
+        plugins.mkdir()
+        packaged = next((pathlib.Path(d) / "libfsalvfs.so" for d in PLUGIN_DIRS
+                         if (pathlib.Path(d) / "libfsalvfs.so").exists()), None)
+        if packaged is None:
+            raise GaneshaError("libfsalvfs.so is not installed (package nfs-ganesha-vfs)")
+        (plugins / "libfsalvfs.so").symlink_to(packaged)
+        if self.build is not None:
+            ours = self.build / "ganesha-fsal" / "libfsalcanfs.so"
+            if not ours.exists():
+                raise GaneshaError(f"{ours} is not built")
+            (plugins / "libfsalcanfs.so").symlink_to(ours)
+        return plugins
+
+    def _start_rpcbind(self, timeout_sec):
+        command = ["nsenter", f"--net=/run/netns/{self.netns}", "unshare", "--mount",
+                   "sh", "-c", MOUNTS, "sh", str(self.directory)]
+        self._rpcbind = self._spawn(command, "rpcbind.out")
+        # Seen from outside: the socket appears when the mounts are made and rpcbind answers.
+        ready = pathlib.Path(f"/proc/{self._rpcbind.pid}/root/run/rpcbind.sock")
+        deadline = time.monotonic() + timeout_sec
+        while not ready.exists():
+            if self._rpcbind.poll() is not None or time.monotonic() > deadline:
+                said = (self.directory / "rpcbind.out").read_text(errors="replace").strip()
+                raise GaneshaError(f"rpcbind did not start in namespace {self.netns}: {said}")
+            time.sleep(0.02)
+
+    def _spawn(self, command, output):
+        """Starts it in the cgroup, in a session of its own (Ctrl-C is ours to handle)."""
+        command = ["setpriv", "--pdeathsig", "KILL"] + command
+        if self._cgroup is not None:
+            join = f'echo $$ >"{self._cgroup}/cgroup.procs" && exec "$@"'
+            command = ["sh", "-c", join, "sh"] + command
+        with open(self.directory / output, "ab") as out:
+            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                    start_new_session=True)
+
+    def _reap(self, timeout_sec):
+        try:
+            status = self._ganesha.wait(timeout_sec)
+        except subprocess.TimeoutExpired:
+            self._ganesha.kill()
+            status = self._ganesha.wait()
+        self._ganesha = None
+        return status
+
+    def _complaints(self, offset):
+        """The last lines of the log that say what is wrong; the log's place if there are none."""
+        lines = [line.split(" :", 3)[-1] for line in self.log_text()[offset:].splitlines()
+                 if any(level in line for level in (":CRIT :", ":MAJ :", ":FATAL :"))
+                 and ":DBUS :" not in line]
+        out = (self.directory / "ganesha.out").read_text(errors="replace").split("\n")
+        return "; ".join(lines[-6:]) or "; ".join(out[-4:]) or f"see {self.log_path}"
+
+    def _make_cgroup(self):
+        if self.memory_limit_bytes is None or self._cgroup is not None:
+            return
+        v1 = pathlib.Path("/sys/fs/cgroup/memory")
+        base, limit = ((v1, "memory.limit_in_bytes") if v1.is_dir() else
+                       (pathlib.Path("/sys/fs/cgroup"), "memory.max"))
+        cgroup = base / f"canfs-{self.netns}-{os.getpid()}"
+        try:
+            cgroup.mkdir(exist_ok=True)
+            (cgroup / limit).write_text(str(self.memory_limit_bytes))
+        except OSError as error:
+            raise GaneshaError(f"no memory cgroup for the server: {error}") from error
+        self._cgroup = cgroup
+
+    def _remove_cgroup(self):
+        deadline = time.monotonic() + 5
+        while True:
+            try:
+                self._cgroup.rmdir()
+                break
+            except OSError:
+                # Its last process is dead but not yet gone.
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.05)
+        self._cgroup = None
+
+
+def _block(name, items, more=""):
+    lines = [f"\t{key} = {value};" for key, value in items.items()]
+    return "\n".join([f"{name} {{", *lines, *([f"\t{more}"] if more else []), "}"]) + "\n"

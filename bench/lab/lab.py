@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The lab: a network, a modelled disk, a Ganesha server and real kernel clients, and its end.
+
+	with Lab(build) as lab:
+	    lab.disk.write_file("data", megabytes=100)
+	    lab.start_server("VFS")
+	    a, b = lab.start_clients([Guest("a", 512), Guest("b", 2048)])
+	    job = a.run("read", lab.program("canfs-job-read"), "--direct", lab.on_mount("data"))
+	    print(job.result(seconds=60))
+
+Whatever happens in the block (an error, Ctrl-C, SIGTERM), everything is gone after it. Names carry
+the process id: labs may run side by side (they then share the processor, of course)."""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.lab.client import MOUNT_OPTIONS, Client
+from bench.lab.disk import Disk
+from bench.lab.ganesha import Ganesha
+from bench.lab.host import LabError, spawn
+from bench.lab.net import SERVER_ADDRESS, Network
+from bench.lab.sweep import PREFIX, sweep
+
+DISK_MIB = 32 * 1024
+SERVER_MEMORY_BYTES = 512 << 20
+GUESTS_MAX = 16
+MOUNT_POINT = "/run/nfs"  # in the guest, where /run is its own
+
+
+@dataclass
+class Guest:
+    name: str
+    memory_mib: int
+    version: str = "3"
+
+
+def what_is_missing():
+    """Why the lab cannot run here, or None."""
+    if os.geteuid() != 0:
+        return "needs root"
+    for device in ("/dev/net/tun", "/dev/fuse", "/dev/loop-control"):
+        if not os.path.exists(device):
+            return f"{device} is missing"
+    for program in ("linux.uml", "ganesha.nfsd", "rpcbind", "losetup", "mkfs.ext4", "ip"):
+        if not shutil.which(program):
+            return f"{program} is not installed"
+    return None
+
+
+class Lab:
+    def __init__(self, build, disk_mib=DISK_MIB, memory_bytes=SERVER_MEMORY_BYTES):
+        self.build = Path(build).resolve()
+        self.name = f"{PREFIX}{os.getpid()}"
+        self.disk_mib = disk_mib
+        self.memory_bytes = memory_bytes
+        self.clients = []
+        self.server = None
+        self._generation = 0
+        self._undo = contextlib.ExitStack()
+
+    def program(self, name):
+        """A program of ours in the build tree."""
+        for room in ("bench", "client-agent"):
+            if (self.build / room / name).exists():
+                return self.build / room / name
+        raise LabError(f"{name} is not built in {self.build}")
+
+    def __enter__(self):
+        missing = what_is_missing()
+        if missing:
+            raise LabError(missing)
+        self._old_term = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        sweep()
+        try:
+            self._build_up()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
+        return self
+
+    def _build_up(self):
+        self.directory = Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir="/tmp"))
+        self._undo.callback(shutil.rmtree, self.directory, ignore_errors=True)
+        self.network = Network(self.name, GUESTS_MAX)
+        self._undo.callback(self.network.stop)
+        self.network.start()
+        log = self._undo.enter_context(open(self.directory / "disk.log", "wb"))
+        self.disk = Disk(self.program("canfs-disk"), self.directory, self.disk_mib, log)
+        self._undo.callback(self.disk.stop)
+        self.disk.start()
+        self._undo.callback(self.stop_server)
+        self._undo.callback(self.stop_clients)
+        self._undo.callback(self.disk.let_go)
+
+    def __exit__(self, *exception):
+        """Last in, first out; not to be interrupted half way."""
+        ignored = {s: signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self._undo.close()
+        finally:
+            signal.signal(signal.SIGINT, ignored[signal.SIGINT])
+            signal.signal(signal.SIGTERM, self._old_term)
+        return False
+
+    def start_server(self, stack="VFS", options=None):
+        """stack: "VFS" (stock) or "CANFS" (ours over VFS); options: of the CANFS { } block."""
+        self.server = Ganesha([(str(self.disk.mount), stack)], self.name,
+                              self.directory / "ganesha", options=options,
+                              build=self.build if stack == "CANFS" else None,
+                              memory_limit_bytes=self.memory_bytes)
+        self.server.start()
+
+    def stop_server(self):
+        if self.server:
+            self.server.close()
+        self.server = None
+
+    def spawn_beside_server(self, *command, **options):
+        """A process of the host, in the lab's network."""
+        return spawn(*self.network.enter(), *command, **options)
+
+    def start_clients(self, guests):
+        """Boot the guests side by side, each with the export mounted."""
+        self._generation += 1
+        for index, guest in enumerate(guests):
+            client = Client(guest.name, self.network, index,
+                            self.directory / f"{guest.name}-{self._generation}", guest.memory_mib)
+            self.clients.append(client)
+            client.boot([(self.source(), MOUNT_POINT, MOUNT_OPTIONS[guest.version])])
+        for client in self.clients:
+            client.wait_ready()
+        return list(self.clients)
+
+    def stop_clients(self):
+        for client in reversed(self.clients):
+            client.stop()
+        self.clients.clear()
+
+    def source(self):
+        """What a client mounts."""
+        return f"{SERVER_ADDRESS}:{self.disk.mount}"
+
+    @staticmethod
+    def on_mount(name):
+        """The path of a file of the export, as the guests see it."""
+        return f"{MOUNT_POINT}/{name}"

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * CANFS, a stackable FSAL: what its files share. The stacking glue follows the split of Ganesha's
+ * own stackable FSALs (main, export, handle, file, xattrs); what is canfs proper is the price
+ * exchange (monitors/exchange.h) and the call to it, in export.c.
+ */
+#ifndef CANFS_GANESHA_FSAL_CANFS_METHODS_H
+#define CANFS_GANESHA_FSAL_CANFS_METHODS_H
+
+#include "ganesha-fsal/compat.h"
+#include "ganesha-fsal/monitors/exchange.h"
+
+struct canfs_module {
+	struct fsal_module module;
+	struct fsal_obj_ops handle_ops;
+	struct canfs_exchange *exchange; /* NULL before init_config */
+};
+
+struct canfs_export {
+	struct fsal_export export;
+	struct canfs_board *board; /* NULL: it publishes no prices */
+};
+
+struct canfs_handle {
+	struct fsal_obj_handle handle;
+	struct fsal_obj_handle *sub; /* the sub-FSAL's handle, owned */
+};
+
+/* The one mutable global: Ganesha's API wants a module object. */
+extern struct canfs_module CANFS;
+
+static inline struct fsal_obj_handle *canfs_sub(const struct fsal_obj_handle *handle)
+{
+	return container_of(handle, struct canfs_handle, handle)->sub;
+}
+
+/*
+ * Every call into the sub-FSAL goes through one of these: it expects to find its own export in
+ * op_ctx, and we must find ours there again afterwards. Ganesha's shutdown releases exports
+ * without an op_ctx.
+ *
+ *	BELOW(export, call)           value of call, made with op_ctx on the export below `export`
+ *	PASS(handle, op, args...)     the same operation on the sub-FSAL's handle
+ *	PASS_EXPORT(export, op, ...)  the same operation on the sub-FSAL's export
+ */
+#define BELOW(export_, call_)                                                                      \
+	({                                                                                         \
+		struct fsal_export *export_here_ = canfs_descend((export_)->sub_export);           \
+		__auto_type result_ = (call_);                                                     \
+		canfs_ascend(export_here_);                                                        \
+		result_;                                                                           \
+	})
+#define BELOW_VOID(export_, call_)                                                                 \
+	do {                                                                                       \
+		struct fsal_export *export_here_ = canfs_descend((export_)->sub_export);           \
+		call_;                                                                             \
+		canfs_ascend(export_here_);                                                        \
+	} while (0)
+
+#define CALL_SUB(handle_, op_, ...)                                                                \
+	canfs_sub(handle_)->obj_ops->op_(canfs_sub(handle_), ##__VA_ARGS__)
+#define CALL_SUB_EXPORT(export_, op_, ...)                                                         \
+	(export_)->sub_export->exp_ops.op_((export_)->sub_export, ##__VA_ARGS__)
+
+#define PASS(handle_, op_, ...) BELOW(op_ctx->fsal_export, CALL_SUB(handle_, op_, ##__VA_ARGS__))
+#define PASS_VOID(handle_, op_, ...)                                                               \
+	BELOW_VOID(op_ctx->fsal_export, CALL_SUB(handle_, op_, ##__VA_ARGS__))
+#define PASS_EXPORT(export_, op_, ...) BELOW(export_, CALL_SUB_EXPORT(export_, op_, ##__VA_ARGS__))
+#define PASS_EXPORT_VOID(export_, op_, ...)                                                        \
+	BELOW_VOID(export_, CALL_SUB_EXPORT(export_, op_, ##__VA_ARGS__))
+
+static inline struct fsal_export *canfs_descend(struct fsal_export *sub_export)
+{
+	struct fsal_export *here = NULL;
+
+	if (op_ctx != NULL) {
+		here = op_ctx->fsal_export;
+		op_ctx->fsal_export = sub_export;
+	}
+	return here;
+}
+
+static inline void canfs_ascend(struct fsal_export *here)
+{
+	if (op_ctx != NULL)
+		op_ctx->fsal_export = here;
+}
+
+/*
+ * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
+ * wrong, which Ganesha then says with file and line.
+ */
+int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
+	struct config_error_type *err_type);
+
+/* export.c */
+fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
+	struct config_error_type *err_type, const struct fsal_up_vector *up_ops);
+fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
+	struct config_error_type *err_type, struct fsal_export *original,
+	struct fsal_module *updated_super);
+
+/* handle.c */
+void canfs_handle_ops_init(struct fsal_obj_ops *ops);
+fsal_status_t canfs_lookup_path(struct fsal_export *export, const char *path,
+	struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out);
+fsal_status_t canfs_create_handle(struct fsal_export *export, struct gsh_buffdesc *key,
+	struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out);
+/* A handle of ours around one of the sub-FSAL's, if status is no error; returns status. */
+fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub,
+	struct fsal_filesystem *fs, struct fsal_obj_handle **handle, fsal_status_t status);
+
+/* file.c, xattrs.c */
+void canfs_file_ops_init(struct fsal_obj_ops *ops);
+void canfs_xattr_ops_init(struct fsal_obj_ops *ops);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Ganesha's headers, and all that differs between its releases: nothing outside this file asks
+ * for FSAL_MAJOR_VERSION.
+ *
+ *	Ganesha  FSAL  difference
+ *	 4.3      11   what the code is written for
+ *	 6.5      13   pre and post attributes of the parent; free_state went into the state;
+ *	               fsal_obj_handle_init/fini were given a flag; CONF_ITEM_PROC has another name
+ *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export
+ */
+#ifndef CANFS_GANESHA_FSAL_COMPAT_H
+#define CANFS_GANESHA_FSAL_COMPAT_H
+
+#include "config.h"
+#include "fsal.h"
+#include "fsal_api.h"
+#include "fsal_types.h"
+#include "FSAL/fsal_commonlib.h"
+#include "FSAL/fsal_config.h"
+#include "FSAL/fsal_init.h"
+#include "config_parsing.h"
+#include "export_mgr.h"
+#include "log.h"
+
+#if FSAL_MAJOR_VERSION < 11
+#error "canfs needs NFS-Ganesha 4.3 or later"
+#endif
+
+#if FSAL_MAJOR_VERSION >= 13
+#define COMPAT_FREE_STATE 0
+#define COMPAT_ITEM_PROC  CONF_ITEM_PROC_MULT
+
+/* Operations on a directory report how its attributes changed. */
+#define COMPAT_PARENT_PARAMS                                                                       \
+	, struct fsal_attrlist *parent_pre_attrs, struct fsal_attrlist *parent_post_attrs
+#define COMPAT_PARENT_ARGS , parent_pre_attrs, parent_post_attrs
+#define COMPAT_RENAME_PARAMS                                                                       \
+	, struct fsal_attrlist *olddir_pre_attrs, struct fsal_attrlist *olddir_post_attrs,         \
+		struct fsal_attrlist *newdir_pre_attrs, struct fsal_attrlist *newdir_post_attrs
+#define COMPAT_RENAME_ARGS                                                                         \
+	, olddir_pre_attrs, olddir_post_attrs, newdir_pre_attrs, newdir_post_attrs
+
+#define compat_obj_handle_init(obj, export, type) fsal_obj_handle_init(obj, export, type, true)
+#define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj, true)
+#else
+#define COMPAT_FREE_STATE 1
+#define COMPAT_ITEM_PROC  CONF_ITEM_PROC
+#define COMPAT_PARENT_PARAMS
+#define COMPAT_PARENT_ARGS
+#define COMPAT_RENAME_PARAMS
+#define COMPAT_RENAME_ARGS
+
+#define compat_obj_handle_init(obj, export, type) fsal_obj_handle_init(obj, export, type)
+#define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj)
+#endif
+
+#if FSAL_MAJOR_VERSION >= 14
+typedef utf8string compat_link_content;
+#else
+typedef struct gsh_buffdesc compat_link_content;
+#endif
+
+#endif

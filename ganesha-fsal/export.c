@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Exports: passed on like the rest, but for the price tag in the answer to FSSTAT. */
+#include "ganesha-fsal/canfs_methods.h"
+#include "protocol/clock.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/*
+ * CA-NFS §3.3: prices travel in replies that clients get anyway. The sub-FSAL's counts are tagged
+ * with what the board shows; without fresh prices, or with counts that cannot carry a tag, they
+ * go out as they are.
+ */
+static fsal_status_t get_fs_dynamic_info(
+	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
+{
+	const struct canfs_board *board = container_of(export, struct canfs_export, export)->board;
+	fsal_status_t status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
+	struct canfs_space space;
+	struct canfs_tag tag;
+
+	if (FSAL_IS_ERROR(status) || board == NULL ||
+		!canfs_board_read(board, canfs_now_usec(), &tag))
+		return status;
+	space = (struct canfs_space) { .total_bytes = info->total_bytes,
+		.free_bytes = info->free_bytes,
+		.avail_bytes = info->avail_bytes };
+	if (canfs_tag_encode(&space, &tag) == 0) {
+		info->total_bytes = space.total_bytes;
+		info->free_bytes = space.free_bytes;
+		info->avail_bytes = space.avail_bytes;
+	}
+	return status;
+}
+
+/* At shutdown there may be no op_ctx any more. */
+static void release(struct fsal_export *export)
+{
+	struct canfs_export *ours = container_of(export, struct canfs_export, export);
+	struct fsal_module *sub_fsal = export->sub_export->fsal;
+
+	canfs_board_close(ours->board);
+	PASS_EXPORT_VOID(export, release);
+	fsal_put(sub_fsal);
+	fsal_detach_export(export->fsal, &export->exports);
+	free_export_ops(export);
+	gsh_free(ours);
+}
+
+static void prepare_unexport(struct fsal_export *export)
+{
+	PASS_EXPORT_VOID(export, prepare_unexport);
+}
+
+static bool fs_supports(struct fsal_export *export, fsal_fsinfo_options_t option)
+{
+	return PASS_EXPORT(export, fs_supports, option);
+}
+
+static uint64_t fs_maxfilesize(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_maxfilesize);
+}
+
+static uint32_t fs_maxread(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_maxread);
+}
+
+static uint32_t fs_maxwrite(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_maxwrite);
+}
+
+static uint32_t fs_maxlink(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_maxlink);
+}
+
+static uint32_t fs_maxnamelen(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_maxnamelen);
+}
+
+static uint32_t fs_maxpathlen(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_maxpathlen);
+}
+
+static fsal_aclsupp_t fs_acl_support(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_acl_support);
+}
+
+static attrmask_t fs_supported_attrs(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_supported_attrs);
+}
+
+static uint32_t fs_umask(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_umask);
+}
+
+static int32_t fs_expiretimeparent(struct fsal_export *export)
+{
+	return PASS_EXPORT(export, fs_expiretimeparent);
+}
+
+static fsal_status_t check_quota(struct fsal_export *export, const char *path, int quota_type)
+{
+	return PASS_EXPORT(export, check_quota, path, quota_type);
+}
+
+static fsal_status_t get_quota(struct fsal_export *export, const char *path, int quota_type,
+	int quota_id, fsal_quota_t *quota)
+{
+	return PASS_EXPORT(export, get_quota, path, quota_type, quota_id, quota);
+}
+
+static fsal_status_t set_quota(struct fsal_export *export, const char *path, int quota_type,
+	int quota_id, fsal_quota_t *quota, fsal_quota_t *result)
+{
+	return PASS_EXPORT(export, set_quota, path, quota_type, quota_id, quota, result);
+}
+
+static void get_write_verifier(struct fsal_export *export, struct gsh_buffdesc *verifier)
+{
+	PASS_EXPORT_VOID(export, get_write_verifier, verifier);
+}
+
+static struct state_t *alloc_state(
+	struct fsal_export *export, enum state_type type, struct state_t *related)
+{
+	return PASS_EXPORT(export, alloc_state, type, related);
+}
+
+#if COMPAT_FREE_STATE
+static void free_state(struct fsal_export *export, struct state_t *state)
+{
+	PASS_EXPORT_VOID(export, free_state, state);
+}
+#endif
+
+static bool is_superuser(struct fsal_export *export, const struct user_cred *creds)
+{
+	return PASS_EXPORT(export, is_superuser, creds);
+}
+
+static fsal_status_t wire_to_host(
+	struct fsal_export *export, fsal_digesttype_t in_type, struct gsh_buffdesc *desc, int flags)
+{
+	return PASS_EXPORT(export, wire_to_host, in_type, desc, flags);
+}
+
+static fsal_status_t host_to_key(struct fsal_export *export, struct gsh_buffdesc *desc)
+{
+	return PASS_EXPORT(export, host_to_key, desc);
+}
+
+static void export_ops_init(struct export_ops *ops)
+{
+	ops->get_fs_dynamic_info = get_fs_dynamic_info;
+	ops->release = release;
+	ops->prepare_unexport = prepare_unexport;
+	ops->lookup_path = canfs_lookup_path;
+	ops->create_handle = canfs_create_handle;
+	ops->wire_to_host = wire_to_host;
+	ops->host_to_key = host_to_key;
+	ops->fs_supports = fs_supports;
+	ops->fs_maxfilesize = fs_maxfilesize;
+	ops->fs_maxread = fs_maxread;
+	ops->fs_maxwrite = fs_maxwrite;
+	ops->fs_maxlink = fs_maxlink;
+	ops->fs_maxnamelen = fs_maxnamelen;
+	ops->fs_maxpathlen = fs_maxpathlen;
+	ops->fs_acl_support = fs_acl_support;
+	ops->fs_supported_attrs = fs_supported_attrs;
+	ops->fs_umask = fs_umask;
+	ops->fs_expiretimeparent = fs_expiretimeparent;
+	ops->check_quota = check_quota;
+	ops->get_quota = get_quota;
+	ops->set_quota = set_quota;
+	ops->get_write_verifier = get_write_verifier;
+	ops->alloc_state = alloc_state;
+#if COMPAT_FREE_STATE
+	ops->free_state = free_state;
+#endif
+	ops->is_superuser = is_superuser;
+}
+
+/* FSAL { Name = CANFS; FSAL { Name = VFS; ... } } */
+struct stack {
+	struct subfsal_args sub;
+};
+
+static struct config_item sub_items[] = {
+	CONF_ITEM_STR("name", 1, 10, NULL, subfsal_args, name),
+	CONFIG_EOL,
+};
+
+static struct config_item stack_items[] = {
+	CONF_ITEM_NOOP("name"),
+	CONF_RELAX_BLOCK("FSAL", sub_items, noop_conf_init, subfsal_commit, stack, sub),
+	CONFIG_EOL,
+};
+
+static struct config_block stack_block = {
+	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.canfs-export%d",
+	.blk_desc.name = "FSAL",
+	.blk_desc.type = CONFIG_BLOCK,
+	.blk_desc.u.blk.init = noop_conf_init,
+	.blk_desc.u.blk.params = stack_items,
+	.blk_desc.u.blk.commit = noop_conf_commit,
+};
+
+/*
+ * Finds the FSAL named in our block, with a reference; NULL after having said why. The caller
+ * frees stack->sub.name in both cases.
+ */
+static struct fsal_module *find_sub_fsal(
+	void *parse_node, struct stack *stack, struct config_error_type *err_type)
+{
+	struct fsal_module *sub;
+
+	*stack = (struct stack) { .sub.name = NULL };
+	if (load_config_from_node(parse_node, &stack_block, stack, true, err_type) != 0)
+		return NULL;
+	if (stack->sub.name == NULL) {
+		LogCrit(COMPONENT_FSAL, "CANFS serves no files itself: it needs a FSAL { Name = "
+					"...; } block in its own, as VFS");
+		return NULL;
+	}
+	sub = lookup_fsal(stack->sub.name);
+	if (sub == NULL)
+		LogCrit(COMPONENT_FSAL, "CANFS: there is no FSAL %s to stack on", stack->sub.name);
+	return sub;
+}
+
+/*
+ * The file system's device, if files come from a local one; else 0. Looked up once, now: the
+ * export path may hang later, and the market must not.
+ */
+static dev_t local_device(const struct fsal_export *bottom)
+{
+	static const char *const local[] = { "VFS", "XFS" };
+	struct stat st;
+
+	while (bottom->sub_export != NULL)
+		bottom = bottom->sub_export;
+	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
+		if (strcmp(bottom->fsal->name, local[i]) == 0 &&
+			stat(CTX_FULLPATH(op_ctx), &st) == 0)
+			return st.st_dev;
+	}
+	return 0;
+}
+
+fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
+	struct config_error_type *err_type, const struct fsal_up_vector *up_ops)
+{
+	struct stack stack;
+	struct canfs_export *ours;
+	fsal_status_t status = fsalstat(ERR_FSAL_INVAL, EINVAL);
+	struct fsal_module *sub = find_sub_fsal(parse_node, &stack, err_type);
+
+	if (sub == NULL)
+		goto out;
+	status = sub->m_ops.create_export(sub, stack.sub.fsal_node, err_type, up_ops);
+	fsal_put(sub);
+	if (FSAL_IS_ERROR(status)) {
+		LogCrit(COMPONENT_FSAL, "CANFS: FSAL %s could not create the export",
+			stack.sub.name);
+		goto out;
+	}
+
+	ours = gsh_calloc(1, sizeof(*ours));
+	fsal_export_stack(op_ctx->fsal_export, &ours->export);
+	fsal_export_init(&ours->export);
+	export_ops_init(&ours->export.exp_ops);
+	ours->export.up_ops = up_ops;
+	ours->export.fsal = module;
+	op_ctx->fsal_export = &ours->export;
+
+	if (CANFS.exchange != NULL &&
+		canfs_board_open(&ours->board, CANFS.exchange, CTX_FULLPATH(op_ctx),
+			local_device(ours->export.sub_export)) != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices",
+			CTX_FULLPATH(op_ctx));
+out:
+	gsh_free(stack.sub.name);
+	return status;
+}
+
+/* SIGHUP: is the stack still the same, and what does the sub-FSAL say? */
+fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
+	struct config_error_type *err_type, struct fsal_export *original,
+	struct fsal_module *updated_super)
+{
+	struct stack stack;
+	struct fsal_module *sub;
+	fsal_status_t status = update_export(module, parse_node, err_type, original, updated_super);
+
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = fsalstat(ERR_FSAL_INVAL, EINVAL);
+	sub = find_sub_fsal(parse_node, &stack, err_type);
+	if (sub == NULL)
+		goto out;
+	status = sub->m_ops.update_export(
+		sub, stack.sub.fsal_node, err_type, original->sub_export, module);
+	fsal_put(sub);
+	if (FSAL_IS_ERROR(status))
+		LogCrit(COMPONENT_FSAL, "CANFS: FSAL %s could not update the export",
+			stack.sub.name);
+out:
+	gsh_free(stack.sub.name);
+	return status;
+}

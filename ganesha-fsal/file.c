@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Files: open, I/O, locks. Reads and writes answer through a callback, which we pass through too. */
+#include "ganesha-fsal/canfs_methods.h"
+
+/* The caller of a read or write, while the sub-FSAL has it. */
+struct io_caller {
+	struct fsal_obj_handle *handle;
+	fsal_async_cb done;
+	void *arg;
+};
+
+/* May run in another thread than the call, with an op_ctx of its own on the sub-FSAL's export. */
+static void io_done(
+	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
+{
+	struct fsal_export *sub_export = op_ctx->fsal_export;
+	struct io_caller *caller = caller_arg;
+
+	(void)sub;
+	op_ctx->fsal_export = sub_export->super_export;
+	caller->done(caller->handle, status, io_arg, caller->arg);
+	op_ctx->fsal_export = sub_export;
+	gsh_free(caller);
+}
+
+static struct io_caller *io_caller_new(
+	struct fsal_obj_handle *handle, fsal_async_cb done, void *arg)
+{
+	struct io_caller *caller = gsh_malloc(sizeof(*caller));
+
+	*caller = (struct io_caller) { .handle = handle, .done = done, .arg = arg };
+	return caller;
+}
+
+static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg)
+{
+	PASS_VOID(handle, read2, bypass, io_done, io, io_caller_new(handle, done, arg));
+}
+
+static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg)
+{
+	PASS_VOID(handle, write2, bypass, io_done, io, io_caller_new(handle, done, arg));
+}
+
+static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
+	fsal_openflags_t openflags, enum fsal_create_mode createmode, const char *name,
+	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
+	struct fsal_attrlist *attrs_out, bool *caller_perm_check COMPAT_PARENT_PARAMS)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status = PASS(handle, open2, state, openflags, createmode, name, attrs_in,
+		verifier, &sub, attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
+
+	/* Opening by handle gives no new object, and the caller may have passed NULL then. */
+	if (sub == NULL)
+		return status;
+	return canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
+}
+
+static bool check_verifier(struct fsal_obj_handle *handle, fsal_verifier_t verifier)
+{
+	return PASS(handle, check_verifier, verifier);
+}
+
+static fsal_openflags_t status_file(struct fsal_obj_handle *handle, struct state_t *state)
+{
+	return PASS(handle, status2, state);
+}
+
+static fsal_status_t reopen_file(
+	struct fsal_obj_handle *handle, struct state_t *state, fsal_openflags_t openflags)
+{
+	return PASS(handle, reopen2, state, openflags);
+}
+
+static fsal_status_t seek_file(
+	struct fsal_obj_handle *handle, struct state_t *state, struct io_info *info)
+{
+	return PASS(handle, seek2, state, info);
+}
+
+static fsal_status_t advise_file(
+	struct fsal_obj_handle *handle, struct state_t *state, struct io_hints *hints)
+{
+	return PASS(handle, io_advise2, state, hints);
+}
+
+static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, size_t len)
+{
+	return PASS(handle, commit2, offset, len);
+}
+
+static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
+	fsal_lock_op_t op, fsal_lock_param_t *request, fsal_lock_param_t *conflict)
+{
+	return PASS(handle, lock_op2, state, owner, op, request, conflict);
+}
+
+static fsal_status_t lease_file(
+	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
+{
+	return PASS(handle, lease_op2, state, owner, deleg);
+}
+
+static fsal_status_t allocate_file(struct fsal_obj_handle *handle, struct state_t *state,
+	uint64_t offset, uint64_t length, bool allocate)
+{
+	return PASS(handle, fallocate, state, offset, length, allocate);
+}
+
+static fsal_status_t close_file(struct fsal_obj_handle *handle)
+{
+	return PASS(handle, close);
+}
+
+static fsal_status_t close_state(struct fsal_obj_handle *handle, struct state_t *state)
+{
+	return PASS(handle, close2, state);
+}
+
+void canfs_file_ops_init(struct fsal_obj_ops *ops)
+{
+	ops->read2 = read_file;
+	ops->write2 = write_file;
+	ops->open2 = open_file;
+	ops->check_verifier = check_verifier;
+	ops->status2 = status_file;
+	ops->reopen2 = reopen_file;
+	ops->seek2 = seek_file;
+	ops->io_advise2 = advise_file;
+	ops->commit2 = commit_file;
+	ops->lock_op2 = lock_file;
+	ops->lease_op2 = lease_file;
+	ops->fallocate = allocate_file;
+	ops->close = close_file;
+	ops->close2 = close_state;
+}

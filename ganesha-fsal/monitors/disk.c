@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Disk: mean queue length over what the device bears.
+ *
+ *	utilization = reads queued / reads it bears + writes queued / writes it bears
+ *
+ * The mean is exact, not sampled: the kernel sums up the waiting times of all requests, and their
+ * growth over an interval, divided by the interval, is the mean number that waited (Little). But
+ * it counts a request's waiting time only when that completes (block/genhd.c, part_stat_show: the
+ * same in 6.1 and 6.18), so a device that is stuck would look idle. Requests that were in the
+ * driver at the beginning and cannot have completed since were there all the time: they are
+ * counted at once and taken off again (credit) when the kernel counts them.
+ *
+ *	in flight   |####|####|####|##  |
+ *	kernel        0    0    0   350ms
+ *	here         100  100  100   50
+ *
+ * Flushes are left out: they come from COMMITs, which a client that accelerates sends itself.
+ */
+#include "ganesha-fsal/monitors/devices.h"
+#include "ganesha-fsal/monitors/monitors.h"
+#include "ganesha-fsal/monitors/source.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct disk {
+	struct canfs_disk_path path;
+	struct canfs_disk_bearing bears;
+	struct canfs_disk_count last[CANFS_DISK_KINDS];
+	double credit_msec[CANFS_DISK_KINDS];
+	bool primed;
+};
+
+struct disks {
+	const char *root;
+	size_t count;
+	struct disk disk[];
+};
+
+int canfs_parse_disk(
+	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS])
+{
+	/* ios merges sectors ticks, of reads and then of writes */
+	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
+		uint64_t field[4];
+
+		for (int i = 0; i < 4; i++) {
+			if (!canfs_parse_number(&stat, &field[i]))
+				return -EPROTO;
+		}
+		count[kind].done = field[0];
+		count[kind].wait_msec = field[3];
+		if (!canfs_parse_number(&inflight, &count[kind].inflight))
+			return -EPROTO;
+	}
+	return 0;
+}
+
+double canfs_disk_queue(const struct canfs_disk_count *before, const struct canfs_disk_count *now,
+	double elapsed_msec, double *credit_msec)
+{
+	double stayed =
+		fmin((double)canfs_growth(before->inflight, canfs_growth(now->done, before->done)),
+			(double)now->inflight);
+	double counted = (double)canfs_growth(now->wait_msec, before->wait_msec);
+	double known_already = fmin(counted, *credit_msec);
+
+	*credit_msec += stayed * elapsed_msec - known_already;
+	if (now->inflight == 0)
+		*credit_msec = 0;
+	return stayed + (counted - known_already) / elapsed_msec;
+}
+
+int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
+{
+	struct canfs_disk_path *paths = calloc(CANFS_DISKS_MAX, sizeof(*paths));
+	struct disks *disks = NULL;
+	int count = -ENOMEM;
+
+	if (paths == NULL)
+		goto out;
+	count = canfs_find_disks(setup->root, setup->device, paths, CANFS_DISKS_MAX);
+	if (count < 0)
+		goto out;
+	disks = calloc(1, sizeof(*disks) + (size_t)count * sizeof(disks->disk[0]));
+	if (disks == NULL) {
+		count = -ENOMEM;
+		goto out;
+	}
+	disks->root = setup->root;
+	disks->count = (size_t)count;
+	for (size_t i = 0; i < disks->count; i++) {
+		struct disk *disk = &disks->disk[i];
+
+		disk->path = paths[i];
+		disk->bears = canfs_disk_bearing(setup->root, disk->path.path);
+		if (setup->disk_read_queue != 0)
+			disk->bears.reads = setup->disk_read_queue;
+		if (setup->disk_write_queue != 0)
+			disk->bears.writes = setup->disk_write_queue;
+	}
+	*state = disks;
+out:
+	free(paths);
+	return count < 0 ? count : 0;
+}
+
+void canfs_disk_close(void *state)
+{
+	free(state);
+}
+
+static int read_counts(
+	const char *root, const char *path, struct canfs_disk_count count[CANFS_DISK_KINDS])
+{
+	char source[PATH_MAX + 16], stat[512], inflight[64];
+	int error;
+
+	snprintf(source, sizeof(source), "%s/stat", path);
+	error = canfs_read_source(root, source, stat, sizeof(stat));
+	if (error < 0)
+		return error;
+	snprintf(source, sizeof(source), "%s/inflight", path);
+	error = canfs_read_source(root, source, inflight, sizeof(inflight));
+	if (error < 0)
+		return error;
+	return canfs_parse_disk(stat, inflight, count);
+}
+
+static int sample_one(const char *root, struct disk *disk, double elapsed_msec, double *utilization)
+{
+	struct canfs_disk_count now[CANFS_DISK_KINDS];
+	double queue[CANFS_DISK_KINDS];
+	bool primed = disk->primed;
+	int error;
+
+	disk->primed = false;
+	error = read_counts(root, disk->path.path, now);
+	if (error != 0)
+		return error;
+	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
+		if (!primed)
+			disk->credit_msec[kind] = 0;
+		else
+			queue[kind] = canfs_disk_queue(&disk->last[kind], &now[kind], elapsed_msec,
+				&disk->credit_msec[kind]);
+		disk->last[kind] = now[kind];
+	}
+	disk->primed = true;
+	if (!primed)
+		return -EAGAIN;
+	*utilization = queue[CANFS_DISK_READ] / disk->bears.reads +
+		       queue[CANFS_DISK_WRITE] / disk->bears.writes;
+	return 0;
+}
+
+/* The busiest disk counts; a disk that is gone (a mirror's half) does not silence the others. */
+int canfs_disk_sample(void *state, double elapsed_sec, double *utilization)
+{
+	struct disks *disks = state;
+	int result = -ENODATA;
+
+	for (size_t i = 0; i < disks->count; i++) {
+		double u;
+		int error = sample_one(disks->root, &disks->disk[i], elapsed_sec * 1e3, &u);
+
+		if (error == 0)
+			*utilization = result == 0 ? fmax(*utilization, u) : u;
+		if (error == 0 || result != 0)
+			result = error;
+	}
+	return result;
+}

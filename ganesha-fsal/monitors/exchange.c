@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/monitors/exchange.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <time.h>
+#include "pricing/price.h"
+#include "protocol/clock.h"
+
+struct canfs_board {
+	LIST_ENTRY(canfs_board) link;
+	struct canfs_exchange *exchange;
+	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
+	char path[PATH_MAX];
+	_Atomic uint64_t posted; /* see pack() */
+};
+
+struct canfs_exchange {
+	struct canfs_exchange_config config;
+	struct canfs_market market; /* of the shared monitors */
+	struct canfs_monitor monitors[CANFS_RESOURCES];
+	uint64_t last_usec;    /* of the last step; 0: there was none */
+	pthread_mutex_t mutex; /* boards, the monitors, stop */
+	pthread_cond_t wake;
+	LIST_HEAD(, canfs_board) boards;
+	pthread_t thread;
+	bool runs;
+	bool stop;
+};
+
+/*
+ * A board is one word, so that a reader needs no lock and never sees half of a posting:
+ *
+ *	63            20 19       16 15    8 7        0
+ *	| time, msec    | bottleneck | write | readahead |     0: nothing posted
+ *
+ * Prices in steps of 1/255 are what the tag carries anyway.
+ */
+static uint64_t pack(
+	uint64_t now_msec, const struct canfs_quote *write, const struct canfs_quote *readahead)
+{
+	return now_msec << 20 | (uint64_t)write->bottleneck << 16 |
+	       (uint64_t)(write->price / CANFS_PRICE_MAX * 255 + 0.5) << 8 |
+	       (uint64_t)(readahead->price / CANFS_PRICE_MAX * 255 + 0.5);
+}
+
+bool canfs_board_read(const struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
+{
+	uint64_t posted = atomic_load_explicit(&board->posted, memory_order_acquire);
+	uint64_t limit_msec = (uint64_t)board->exchange->config.interval_ms * CANFS_STALE_INTERVALS;
+
+	if (limit_msec < CANFS_STALE_MS_MIN)
+		limit_msec = CANFS_STALE_MS_MIN;
+	if (posted == 0 || now_usec / 1000 > (posted >> 20) + limit_msec)
+		return false;
+	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
+	tag->write = (double)(posted >> 8 & 0xff) / 255;
+	tag->readahead = (double)(posted & 0xff) / 255;
+	return true;
+}
+
+/* shared or per export: opens those of the monitors that are wanted. */
+static void open_monitors(struct canfs_monitor *monitors, bool per_export,
+	const struct canfs_exchange_config *config, const struct canfs_monitor_setup *setup)
+{
+	for (size_t i = 0; canfs_monitor_types[i].resource != CANFS_NONE; i++) {
+		const struct canfs_monitor_type *type = &canfs_monitor_types[i];
+
+		if (type->per_export == per_export && (config->monitors & 1u << type->resource))
+			canfs_monitor_open(&monitors[type->resource], type, setup, config->say);
+	}
+}
+
+static void close_monitors(struct canfs_monitor *monitors)
+{
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		canfs_monitor_close(&monitors[i]);
+}
+
+static void sample_monitors(
+	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market)
+{
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		canfs_monitor_sample(&monitors[i], elapsed_sec, market);
+}
+
+static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
+{
+	struct canfs_market market = board->exchange->market;
+	struct canfs_quote write, readahead;
+	uint64_t posted = 0;
+
+	sample_monitors(board->monitors, elapsed_sec, &market);
+	write = canfs_market_quote(&market, CANFS_WRITE);
+	readahead = canfs_market_quote(&market, CANFS_READAHEAD);
+	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
+	if (write.bottleneck != CANFS_NONE && board->exchange->config.publish)
+		posted = pack(now_usec / 1000, &write, &readahead);
+	atomic_store_explicit(&board->posted, posted, memory_order_release);
+}
+
+void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec)
+{
+	struct canfs_board *board;
+
+	pthread_mutex_lock(&exchange->mutex);
+	if (now_usec > exchange->last_usec) {
+		/* The first one only primes the monitors: any interval will do. */
+		double elapsed_sec = (double)(now_usec - exchange->last_usec) / 1e6;
+
+		exchange->last_usec = now_usec;
+		sample_monitors(exchange->monitors, elapsed_sec, &exchange->market);
+		LIST_FOREACH (board, &exchange->boards, link)
+			post(board, elapsed_sec, now_usec);
+	}
+	pthread_mutex_unlock(&exchange->mutex);
+}
+
+static void *run(void *arg)
+{
+	struct canfs_exchange *exchange = arg;
+	uint64_t interval_usec = (uint64_t)exchange->config.interval_ms * 1000;
+	uint64_t next_usec = canfs_now_usec();
+
+	if (exchange->config.thread_begins != NULL)
+		exchange->config.thread_begins();
+	pthread_mutex_lock(&exchange->mutex);
+	while (!exchange->stop) {
+		uint64_t now_usec = canfs_now_usec();
+		struct timespec until = { .tv_sec = (time_t)(next_usec / 1000000),
+			.tv_nsec = (long)(next_usec % 1000000 * 1000) };
+
+		if (now_usec < next_usec) {
+			pthread_cond_timedwait(&exchange->wake, &exchange->mutex, &until);
+			continue;
+		}
+		pthread_mutex_unlock(&exchange->mutex);
+		canfs_exchange_step(exchange, now_usec);
+		pthread_mutex_lock(&exchange->mutex);
+		/* A step that came late is not made up for. */
+		next_usec += interval_usec;
+		if (next_usec < now_usec)
+			next_usec = now_usec + interval_usec;
+	}
+	pthread_mutex_unlock(&exchange->mutex);
+	return NULL;
+}
+
+int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
+{
+	pthread_condattr_t attributes;
+	struct canfs_exchange *new;
+
+	if (config->interval_ms < CANFS_INTERVAL_MS_MIN ||
+		config->interval_ms > CANFS_INTERVAL_MS_MAX)
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (new == NULL)
+		return -ENOMEM;
+	new->config = *config;
+	new->config.setup.path = NULL;
+	LIST_INIT(&new->boards);
+	pthread_mutex_init(&new->mutex, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&new->wake, &attributes);
+	pthread_condattr_destroy(&attributes);
+	canfs_market_init(&new->market);
+	for (int i = 0; i < CANFS_RESOURCES; i++) {
+		if (config->k[i] != 0)
+			new->market.k[i] = config->k[i];
+	}
+	open_monitors(new->monitors, false, &new->config, &new->config.setup);
+	*exchange = new;
+	return 0;
+}
+
+int canfs_exchange_start(struct canfs_exchange *exchange)
+{
+	sigset_t all, before;
+	int error;
+
+	/* The server's signals are for the server's threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&exchange->thread, NULL, run, exchange);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	exchange->runs = error == 0;
+	return -error;
+}
+
+void canfs_exchange_free(struct canfs_exchange *exchange)
+{
+	if (exchange == NULL)
+		return;
+	if (exchange->runs) {
+		pthread_mutex_lock(&exchange->mutex);
+		exchange->stop = true;
+		pthread_cond_signal(&exchange->wake);
+		pthread_mutex_unlock(&exchange->mutex);
+		pthread_join(exchange->thread, NULL);
+	}
+	close_monitors(exchange->monitors);
+	pthread_cond_destroy(&exchange->wake);
+	pthread_mutex_destroy(&exchange->mutex);
+	free(exchange);
+}
+
+int canfs_board_open(
+	struct canfs_board **board, struct canfs_exchange *exchange, const char *path, dev_t device)
+{
+	struct canfs_monitor_setup setup = exchange->config.setup;
+	struct canfs_board *new = calloc(1, sizeof(*new));
+
+	if (new == NULL)
+		return -ENOMEM;
+	new->exchange = exchange;
+	snprintf(new->path, sizeof(new->path), "%s", path);
+	setup.path = new->path;
+	setup.device = device;
+	open_monitors(new->monitors, true, &exchange->config, &setup);
+	pthread_mutex_lock(&exchange->mutex);
+	LIST_INSERT_HEAD(&exchange->boards, new, link);
+	pthread_mutex_unlock(&exchange->mutex);
+	*board = new;
+	return 0;
+}
+
+void canfs_board_close(struct canfs_board *board)
+{
+	if (board == NULL)
+		return;
+	pthread_mutex_lock(&board->exchange->mutex);
+	LIST_REMOVE(board, link);
+	pthread_mutex_unlock(&board->exchange->mutex);
+	close_monitors(board->monitors);
+	free(board);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The exchange: where the server's prices are made and posted. One per server, with one board for
+ * each export.
+ *
+ *	cpu, network, memory --.
+ *	                        >-- market -- quotes --> board of export A --> FSSTAT replies
+ *	disks of export A -----'
+ *
+ * One thread samples all monitors once per interval (CA-NFS §3.3) and posts the quotes. A reply
+ * reads the board with one atomic load: it never waits, and if the thread stands still the quotes
+ * are soon too old and the export publishes none.
+ */
+#ifndef CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_H
+#define CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "ganesha-fsal/monitors/monitor.h"
+#include "protocol/tag.h"
+
+struct canfs_exchange_config {
+	unsigned int interval_ms;         /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
+	bool publish;                     /* false: prices are made, boards stay empty */
+	unsigned int monitors;            /* bit 1 << enum canfs_resource of each that runs */
+	double k[CANFS_RESOURCES];        /* 0: the market's default */
+	struct canfs_monitor_setup setup; /* of all monitors; path and device are not used */
+	canfs_say *say;
+	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
+};
+
+#define CANFS_INTERVAL_MS_MIN 20
+#define CANFS_INTERVAL_MS_MAX 10000
+
+/* Quotes older than this many intervals, but at least so long, are not published. */
+#define CANFS_STALE_INTERVALS 5
+#define CANFS_STALE_MS_MIN    2000
+
+struct canfs_exchange;
+struct canfs_board;
+
+/* 0, -EINVAL (interval out of range), -ENOMEM. Starts no thread; config is copied. */
+int canfs_exchange_new(
+	struct canfs_exchange **exchange, const struct canfs_exchange_config *config);
+
+/* Starts the thread. 0 or -errno; nothing is published without it. */
+int canfs_exchange_start(struct canfs_exchange *exchange);
+
+/* Stops the thread, if it runs. All boards must be closed before. NULL allowed. */
+void canfs_exchange_free(struct canfs_exchange *exchange);
+
+/* What the thread does once per interval; now_usec is CLOCK_MONOTONIC. For the tests. */
+void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
+
+/*
+ * A board for the export at path (copied) on the file system st_dev. 0, -ENOMEM. Opening and
+ * closing wait for a step that is under way, which reads /proc and /sys only.
+ */
+int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
+	dev_t device);
+void canfs_board_close(struct canfs_board *board); /* NULL allowed */
+
+/*
+ * The quotes posted last. False, with *tag untouched, if there are none, they are too old, or no
+ * monitor works. Never waits.
+ */
+bool canfs_board_read(const struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
+
+#endif

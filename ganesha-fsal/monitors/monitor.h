@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Monitors: how busy is a resource? One file and one row of canfs_monitor_types[] each. A monitor
+ * reads counters of /proc and /sys; none of its files can make it wait for a device or an export.
+ *
+ *	cpu      share of busy time                         /proc/stat
+ *	network  bytes over link speed, busiest interface   /proc/net/dev, /sys/class/net
+ *	disk     mean queue over what the type bears        /sys/dev/block/M:m/{stat,inflight}
+ *	memory   dirty pages over the dirty limit           /proc/vmstat
+ */
+#ifndef CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
+#define CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "pricing/market.h"
+#include "pricing/utilization.h"
+
+#define CANFS_INTERFACES_MAX 64 /* network interfaces that are looked at; the rest is ignored */
+#define CANFS_DISKS_MAX      64 /* disks under one export, likewise */
+
+/* What an administrator may tell the monitors; all zero is "find out yourself". */
+struct canfs_monitor_setup {
+	const char *root; /* put before every path; "" but for tests */
+	const char *path; /* of the export, for messages; NULL if the monitor is shared */
+	dev_t device;     /* st_dev of the export */
+	unsigned int link_mbit_per_sec; /* of every interface; 0: what the kernel says */
+	unsigned int disk_read_queue;   /* reads that a disk bears; 0: by its type */
+	unsigned int disk_write_queue;  /* writes that a disk bears; 0: by its type */
+	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE]; /* only these */
+	size_t interface_count; /* 0: all real ones with a known speed */
+};
+
+/*
+ * One kind of monitor.
+ * open:   0 and *state, or -errno if the resource does not exist here.
+ * sample: the utilization over the elapsed_sec (> 0) since the last call; it may exceed 1. 0;
+ *         -EAGAIN if it has only now a first reading to compare with; other -errno if its source
+ *         cannot be read (-ENODATA: there is nothing to watch).
+ */
+struct canfs_monitor_type {
+	enum canfs_resource resource;
+	bool per_export;     /* one for each export rather than one for the server */
+	double tau_sec;      /* time constant of the average; 0: none */
+	const char *missing; /* said when sample or open gives -ENODATA */
+	int (*open)(void **state, const struct canfs_monitor_setup *setup);
+	int (*sample)(void *state, double elapsed_sec, double *utilization);
+	void (*close)(void *state);
+};
+
+/* Ends with a row of resource CANFS_NONE. */
+extern const struct canfs_monitor_type canfs_monitor_types[];
+
+/* A line for the server's log, without newline. */
+typedef void canfs_say(const char *message);
+
+/* A running monitor. It says once that it has lost its source, and once that it is back. */
+struct canfs_monitor {
+	const struct canfs_monitor_type *type; /* NULL: none runs */
+	void *state;
+	struct canfs_average average;
+	int error; /* what was said last; 0: it works */
+	canfs_say *say;
+	const char *path;
+};
+
+/* Both leave a monitor that canfs_monitor_sample() may be given, whatever happens. */
+void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monitor_type *type,
+	const struct canfs_monitor_setup *setup, canfs_say *say);
+void canfs_monitor_close(struct canfs_monitor *monitor);
+
+/*
+ * Samples, averages, and enters the result into the market; a monitor that cannot tell drops out
+ * of it (known = false) until it can.
+ */
+void canfs_monitor_sample(
+	struct canfs_monitor *monitor, double elapsed_sec, struct canfs_market *market);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the monitors offer to the table in monitor.c and to their tests: their operations, and
+ * their parsers, which are pure. text is NUL-terminated; a parser returns 0, or -EPROTO if the
+ * text is not what the kernel writes.
+ */
+#ifndef CANFS_GANESHA_FSAL_MONITORS_MONITORS_H
+#define CANFS_GANESHA_FSAL_MONITORS_MONITORS_H
+
+#include <stdint.h>
+#include "ganesha-fsal/monitors/monitor.h"
+
+#define CANFS_MONITOR_OPERATIONS(name)                                                             \
+	int canfs_##name##_open(void **state, const struct canfs_monitor_setup *setup);            \
+	int canfs_##name##_sample(void *state, double elapsed_sec, double *utilization);           \
+	void canfs_##name##_close(void *state)
+
+CANFS_MONITOR_OPERATIONS(cpu);
+CANFS_MONITOR_OPERATIONS(network);
+CANFS_MONITOR_OPERATIONS(disk);
+CANFS_MONITOR_OPERATIONS(memory);
+
+/* First line of /proc/stat, in ticks since boot. Steal is busy: it is not to be had. */
+struct canfs_cpu_times {
+	uint64_t busy;
+	uint64_t total;
+};
+int canfs_parse_cpu(const char *text, struct canfs_cpu_times *times);
+
+/* /proc/net/dev, in bytes since the interface came up. Surplus interfaces are left out. */
+struct canfs_interface_bytes {
+	char name[IF_NAMESIZE];
+	uint64_t received_bytes;
+	uint64_t sent_bytes;
+};
+int canfs_parse_net_dev(
+	const char *text, struct canfs_interface_bytes *interfaces, size_t max, size_t *count);
+
+/* /proc/vmstat, in pages. */
+struct canfs_dirty_pages {
+	uint64_t dirty;
+	uint64_t writeback;
+	uint64_t limit; /* at which the kernel makes writers wait */
+};
+int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages);
+
+/* stat and inflight of a block device, by kind of request. */
+enum canfs_disk_kind { CANFS_DISK_READ, CANFS_DISK_WRITE, CANFS_DISK_KINDS };
+struct canfs_disk_count {
+	uint64_t done;      /* requests completed */
+	uint64_t wait_msec; /* their waiting times, summed up: counted when they complete */
+	uint64_t inflight;  /* requests in the driver now */
+};
+int canfs_parse_disk(
+	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS]);
+
+/*
+ * Mean queue length of one kind between two counts. credit_msec, at first 0, is kept by the
+ * caller from call to call.
+ */
+double canfs_disk_queue(const struct canfs_disk_count *before, const struct canfs_disk_count *now,
+	double elapsed_msec, double *credit_msec);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/monitors/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int canfs_read_source(const char *root, const char *path, char *text, size_t size)
+{
+	char full[PATH_MAX];
+	size_t len = 0;
+	int error = 0;
+	int fd;
+
+	if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full))
+		return -ENAMETOOLONG;
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* /proc gives a page at a time. */
+	while (len < size - 1) {
+		ssize_t n = read(fd, text + len, size - 1 - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			error = -errno;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	text[len] = '\0';
+	close(fd);
+	return error != 0 ? error : (int)len;
+}
+
+bool canfs_parse_number(const char **cursor, uint64_t *number)
+{
+	const char *c = *cursor;
+	uint64_t n = 0;
+
+	while (*c == ' ' || *c == '\t')
+		c++;
+	if (*c < '0' || *c > '9')
+		return false;
+	for (; *c >= '0' && *c <= '9'; c++) {
+		if (__builtin_mul_overflow(n, 10, &n) ||
+			__builtin_add_overflow(n, (uint64_t)(*c - '0'), &n))
+			return false;
+	}
+	*cursor = c;
+	*number = n;
+	return true;
+}
+
+const char *canfs_next_line(const char *line)
+{
+	const char *end = strchr(line, '\n');
+
+	return end != NULL ? end + 1 : line + strlen(line);
+}

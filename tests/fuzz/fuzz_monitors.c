@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* The monitors' parsers on any text: no read beyond it, no result that a market could not bear. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ganesha-fsal/monitors/monitors.h"
+
+static void fuzz_disk(const char *text)
+{
+	struct canfs_disk_count before[CANFS_DISK_KINDS], now[CANFS_DISK_KINDS];
+	const char *inflight = strchr(text, '\n');
+	double credit_msec = 0;
+
+	if (inflight == NULL || canfs_parse_disk(text, inflight + 1, now) != 0)
+		return;
+	memset(before, 0, sizeof(before));
+	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
+		double queue = canfs_disk_queue(&before[kind], &now[kind], 100, &credit_msec);
+
+		if (!(queue >= 0) || !isfinite(queue) || !(credit_msec >= 0))
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+	struct canfs_cpu_times times;
+	struct canfs_dirty_pages pages;
+	struct canfs_interface_bytes interfaces[8];
+	size_t count;
+
+	if (text == NULL)
+		return 0;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	(void)canfs_parse_cpu(text, &times);
+	(void)canfs_parse_vmstat(text, &pages);
+	if (canfs_parse_net_dev(text, interfaces, 8, &count) == 0) {
+		if (count > 8)
+			abort();
+		for (size_t i = 0; i < count; i++) {
+			if (strnlen(interfaces[i].name, IF_NAMESIZE) == IF_NAMESIZE)
+				abort();
+		}
+	}
+	fuzz_disk(text);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The decoders of RPC replies: the first octet chooses one, the rest is the record. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "protocol/fsstat.h"
+
+#define XID 0x12345678u /* what the seeds answer */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t handle[CANFS_NFS3_HANDLE_MAX];
+	size_t handle_len = 0;
+	struct canfs_space space;
+	const char *error = NULL;
+	uint16_t port = 0;
+	int r;
+
+	if (size == 0)
+		return -1;
+	switch (data[0] % 3) {
+	case 0:
+		r = canfs_decode_getport(data + 1, size - 1, XID, &port, &error);
+		if (r == 0 && port == 0)
+			abort();
+		break;
+	case 1:
+		r = canfs_decode_mnt(data + 1, size - 1, XID, handle, &handle_len, &error);
+		if (r == 0 && (handle_len == 0 || handle_len > sizeof(handle)))
+			abort();
+		break;
+	default:
+		r = canfs_decode_fsstat(data + 1, size - 1, XID, &space, &error);
+		break;
+	}
+	if (r != 0 && r != -EPROTO && r != -EREMOTEIO && r != -ESTALE)
+		abort();
+	if (!error || (*error == '\0') != (r == 0))
+		abort();
+	return 0;
+}
