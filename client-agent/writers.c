@@ -101,53 +101,74 @@ void canfs_writers_close(struct canfs_writers *writers)
 		close(writers->writer[--writers->n].fd);
 }
 
+/* The fourth number behind "Uid:" or "Gid:" in /proc/PID/status: who it is to file systems. */
+static int status_id(const char *status, const char *name, unsigned int *id)
+{
+	unsigned int ids[4];
+	const char *at = strstr(status, name);
+
+	if (!at ||
+		sscanf(at + strlen(name), "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return -EPROTO;
+	*id = ids[3];
+	return 0;
+}
+
 /* Root may be nobody to the server (root_squash): then once more in the writer's name. */
 static int open_as_writer(const char *root, int pid, const char *path, int flags)
 {
-	char dir[PATH_MAX];
-	struct stat st;
+	char name[64], status[FDINFO_MAX];
+	unsigned int uid, gid;
 
-	snprintf(dir, sizeof(dir), "%s/proc/%d", root, pid);
-	if (stat(dir, &st) < 0)
-		return -errno;
-	int gid = setfsgid(st.st_gid); /* both are of this thread alone */
-	int uid = setfsuid(st.st_uid);
+	snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	ssize_t len = canfs_read_file(root, name, status, sizeof(status));
+	if (len < 0)
+		return (int)len;
+	if (status_id(status, "\nUid:", &uid) || status_id(status, "\nGid:", &gid))
+		return -EPROTO;
+	int old_gid = setfsgid(gid); /* both are of this thread alone */
+	int old_uid = setfsuid(uid);
 	int fd = open(path, flags);
 	int err = errno;
-	setfsuid((uid_t)uid);
-	setfsgid((gid_t)gid);
+	setfsuid((uid_t)old_uid);
+	setfsgid((gid_t)old_gid);
 	return fd < 0 ? -err : fd;
 }
 
 /* Type and inode without asking the server: a stat that asks for mtime flushes the file. */
-static bool is_file(int dirfd, const char *path, uint64_t inode)
+static bool is_file(int fd, uint64_t inode)
 {
 	struct statx stx;
 
-	return statx(dirfd, path, AT_STATX_DONT_SYNC | AT_EMPTY_PATH, STATX_TYPE | STATX_INO,
-		       &stx) == 0 &&
+	return statx(fd, "", AT_STATX_DONT_SYNC | AT_EMPTY_PATH, STATX_TYPE | STATX_INO, &stx) ==
+		       0 &&
 	       S_ISREG(stx.stx_mode) && stx.stx_ino == inode;
 }
 
-/* Our own descriptor of the file behind PID's fd, or -errno. */
+/*
+ * Our own descriptor of the file behind PID's fd, or -errno. First without opening it (O_PATH): it
+ * may be a FIFO, which would block us, a device, which may do anything, or another file by now.
+ * That descriptor can also be followed in the writer's name, which /proc/PID need not allow.
+ */
 static int reopen(const char *root, int pid, int writer_fd, uint64_t inode)
 {
-	/* The first check keeps us off FIFOs and devices, O_NONBLOCK off those that race it. */
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	char path[PATH_MAX];
+	const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC;
+	char path[PATH_MAX], again[64];
 
 	snprintf(path, sizeof(path), "%s/proc/%d/fd/%d", root, pid, writer_fd);
-	if (!is_file(AT_FDCWD, path, inode))
-		return -ENOENT;
-	int fd = open(path, flags);
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		fd = open_as_writer(root, pid, path, flags);
-	else if (fd < 0)
-		fd = -errno;
-	if (fd >= 0 && !is_file(fd, "", inode)) {
-		close(fd);
-		return -ENOENT;
+	int place = open(path, O_PATH | O_CLOEXEC);
+	if (place < 0)
+		return -errno;
+	int fd = -ENOENT;
+	if (is_file(place, inode)) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+		fd = open(again, flags);
+		if (fd < 0)
+			fd = errno == EACCES || errno == EPERM
+				     ? open_as_writer(root, pid, again, flags)
+				     : -errno;
 	}
+	close(place);
 	return fd;
 }
 
