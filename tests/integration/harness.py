@@ -9,6 +9,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -94,6 +95,8 @@ class Place:
 
 @contextlib.contextmanager
 def place():
+    # A test that takes too long is told so with SIGTERM: nothing may be left behind then, either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with contextlib.ExitStack() as cleanup:
         directory = tempfile.mkdtemp(prefix="canfs-test-")
         cleanup.callback(shutil.rmtree, directory, ignore_errors=True)
