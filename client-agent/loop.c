@@ -152,6 +152,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 			canfs_bidder_observe(
 				bidder, &loop->stats[at], &purse->meminfo, purse->now_usec);
 		purse->backlog_bytes += bidder->backlog_bytes;
+		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
 	purse->bound_bytes = purse->meminfo.total_bytes / 100 * loop->config->hold_pct + 1;
 	guarded = is_guarded(loop, &purse->meminfo);

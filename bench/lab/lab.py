@@ -40,16 +40,24 @@ class Guest:
     version: str = "3"
 
 
-def what_is_missing():
-    """Why the lab cannot run here, or None."""
+def what_cannot_be_installed():
+    """Why no package would make the lab run here, or None."""
     if os.geteuid() != 0:
         return "needs root"
     for device in ("/dev/net/tun", "/dev/fuse", "/dev/loop-control"):
         if not os.path.exists(device):
             return f"{device} is missing"
-    for program in ("linux.uml", "ganesha.nfsd", "rpcbind", "losetup", "mkfs.ext4", "ip"):
+    return None
+
+
+def what_is_missing():
+    """Why the lab cannot run here, or None."""
+    reason = what_cannot_be_installed()
+    if reason:
+        return reason
+    for program in ("linux.uml", "ganesha.nfsd", "rpcbind", "losetup", "mkfs.ext4", "ip", "nsenter"):
         if not shutil.which(program):
-            return f"{program} is not installed"
+            return f"{program} is not installed (bench/setup --lab release installs and builds)"
     return None
 
 

@@ -34,9 +34,14 @@ def check(condition, message):
         sys.exit(1)
 
 
-def run(*command, **more):
-    return subprocess.run([str(word) for word in command], check=True, text=True,
-                          capture_output=True, **more).stdout
+def run(*command, status=0, **more):
+    """stdout of a command that must end with this exit status."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, text=True, capture_output=True, **more)
+    if done.returncode != status:
+        raise RuntimeError(f"{' '.join(words)}: status {done.returncode}, not {status}: "
+                           f"{done.stderr.strip()}")
+    return done.stdout
 
 
 def eventually(probe, what, timeout_sec=20):

@@ -123,6 +123,22 @@ static void test_a_full_client_sends_even_to_an_overloaded_server(void **state)
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE); /* Pmax + epsilon */
 }
 
+/* The writer outruns whatever the client may hold: its first bid is at the ceiling. */
+static void test_what_is_coming_counts(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag dear = { .write = 0.9 };
+
+	step(scene, 0, &dear);
+	for (uint64_t held = 1; held < 10; held++) {
+		step(scene, held * 100, &dear); /* 1000 MiB/s into 700 MiB */
+		scene->purse.coming_bytes = (uint64_t)scene->bidder.fill.value;
+	}
+	scene->purse.backlog_bytes = 0;
+	canfs_bidder_bid(&scene->bidder, &scene->config, &dear, &scene->purse);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+}
+
 static void test_short_memory_overrules_any_price(void **state)
 {
 	struct scene *scene = *state;
@@ -171,6 +187,7 @@ int main(void)
 		scene_test(test_holds_while_the_server_is_dear_and_sends_when_cheap),
 		scene_test(test_idle_server_gets_the_data_at_once),
 		scene_test(test_a_full_client_sends_even_to_an_overloaded_server),
+		scene_test(test_what_is_coming_counts),
 		scene_test(test_short_memory_overrules_any_price),
 		scene_test(test_wasted_readahead_is_worth_less),
 		scene_test(test_direct_reads_are_no_wasted_readahead),
