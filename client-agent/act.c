@@ -117,13 +117,13 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	}
 }
 
-void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+void canfs_act_accelerate(
+	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
 {
 	if (!actors->enforce || !chunk_bytes || !canfs_bidder_holds(bidder))
 		return;
 	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
-	canfs_accelerate(actors->accelerator, mounts, &bidder->mount, chunk_bytes);
+	canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes);
 }
 
 /* Which bidders' data is to be held: those whose auction was held, and that have some. */
@@ -151,8 +151,8 @@ static void complain(struct canfs_actors *actors, int error)
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
-void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse)
+void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse)
 {
 	const struct canfs_mount *held[CANFS_DEFER_BDIS_MAX];
 	struct canfs_changes changes = { 0 };
@@ -167,7 +167,7 @@ void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mou
 	if (wanted || (active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && found))
 		actors->needed_usec = purse->now_usec;
 	if (active && (!found || purse->now_usec - actors->needed_usec > linger_usec)) {
-		if (canfs_act_release(actors, mounts, bidders, n, purse))
+		if (canfs_act_release(actors, bidders, n, purse))
 			canfs_log("defer: released%s", found ? "" : ": no price");
 		return;
 	}
@@ -180,8 +180,8 @@ void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mou
 		complain(actors, ret);
 }
 
-bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse)
+bool canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse)
 {
 	struct canfs_changes changes = { 0 };
 	uint64_t chunk = 0;
@@ -195,7 +195,7 @@ bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *m
 			continue;
 		chunk = canfs_pace_blind(
 			&bidders[i]->pace, purse->meminfo.writeback_bytes, elapsed);
-		canfs_act_accelerate(actors, mounts, bidders[i], chunk);
+		canfs_act_accelerate(actors, bidders[i], chunk);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
 	log_changes("release", &changes);

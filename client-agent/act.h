@@ -46,12 +46,12 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const struct canfs_actors *actors);
 
 /* Sends chunk_bytes of the bidder's backlog, if any. */
-void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	const struct canfs_bidder *bidder, uint64_t chunk_bytes);
+void canfs_act_accelerate(
+	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes);
 
 /* Raises, keeps or releases the flushing point for all bidders together. */
-void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse);
+void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse);
 
 /* Moves read_ahead_kb one step towards what the auction says. */
 void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
@@ -61,8 +61,8 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
  * One step towards the originals of the flushing point: drains what is held, lowers in stages. Returns
  * true when all is as it was.
  */
-bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse);
+bool canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse);
 
 /* At the end: read-ahead back everywhere, and whatever of the flushing point is still raised. */
 void canfs_act_restore_all(struct canfs_actors *actors);

@@ -175,7 +175,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	chunk = canfs_bidder_bid(bidder, loop->config, tag, purse);
 	canfs_act_report(bidder, tag, purse, &loop->actors);
 	if (loop->config->writeback)
-		canfs_act_accelerate(&loop->actors, loop->mounts, bidder, chunk);
+		canfs_act_accelerate(&loop->actors, bidder, chunk);
 	if (loop->config->readahead)
 		canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
 }
@@ -191,13 +191,12 @@ static bool tick(struct loop *loop)
 	if (loop->ending) {
 		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
 
-		return !late && !canfs_act_release(&loop->actors, loop->mounts, loop->bidders,
-					loop->n, &purse);
+		return !late && !canfs_act_release(&loop->actors, loop->bidders, loop->n, &purse);
 	}
 	for (size_t i = 0; i < loop->n; i++)
 		bid(loop, loop->bidders[i], &purse);
 	if (loop->config->writeback)
-		canfs_act_defer(&loop->actors, loop->mounts, loop->bidders, loop->n, &purse);
+		canfs_act_defer(&loop->actors, loop->bidders, loop->n, &purse);
 	return true;
 }
 

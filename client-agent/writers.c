@@ -14,7 +14,9 @@
 #include <unistd.h>
 #include "client-agent/procfs.h"
 
-#define FDINFO_MAX 4096 /* locks and inotify watches come behind what we read */
+#define FDINFO_MAX     4096 /* locks and inotify watches come behind what we read */
+#define NAMESPACES_MAX 16   /* remembered in one scan; further ones take turns */
+#define MOUNTINFO_COST 32   /* of the scan's budget, for reading a namespace's mountinfo */
 
 /* A number behind "NAME:\t", to the line's end. */
 static int field(const char *text, const char *name, int base, unsigned long long *value)
@@ -62,24 +64,17 @@ static int read_fdinfo(const char *root, int pid, int fd, struct canfs_fdinfo *f
 	return canfs_fdinfo_parse(text, fdinfo);
 }
 
-static bool wanted(const struct canfs_writers *writers, const struct canfs_fdinfo *fdinfo)
+static bool is_for_writing(const struct canfs_fdinfo *fdinfo)
 {
 	unsigned int mode = fdinfo->flags & O_ACCMODE;
 
-	if ((fdinfo->flags & O_PATH) || (mode != O_WRONLY && mode != O_RDWR))
-		return false;
-	for (size_t i = 0; i < writers->mount_ids; i++) {
-		if (writers->mount_id[i] == fdinfo->mount_id)
-			return true;
-	}
-	return false;
+	return !(fdinfo->flags & O_PATH) && (mode == O_WRONLY || mode == O_RDWR);
 }
 
-void canfs_writers_init(struct canfs_writers *writers, const int *mount_ids, size_t n)
+void canfs_writers_init(struct canfs_writers *writers, struct canfs_bdi bdi)
 {
 	memset(writers, 0, sizeof(*writers));
-	writers->mount_ids = n < CANFS_WRITERS_IDS_MAX ? n : CANFS_WRITERS_IDS_MAX;
-	memcpy(writers->mount_id, mount_ids, writers->mount_ids * sizeof(*mount_ids));
+	writers->bdi = bdi;
 }
 
 void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
@@ -88,7 +83,8 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
 		struct canfs_writer *writer = &writers->writer[i];
 		struct canfs_fdinfo fdinfo;
 		if (read_fdinfo(root, writer->pid, writer->writer_fd, &fdinfo) == 0 &&
-			fdinfo.inode == writer->inode && wanted(writers, &fdinfo))
+			fdinfo.inode == writer->inode && fdinfo.mount_id == writer->mount_id &&
+			is_for_writing(&fdinfo))
 			continue;
 		close(writer->fd);
 		*writer = writers->writer[--writers->n];
@@ -188,7 +184,11 @@ static int add(struct canfs_writers *writers, const char *root, int pid, int wri
 		return fd == -ENOSPC ? -EIO : fd;
 	}
 	writers->writer[writers->n++] = (struct canfs_writer) {
-		.pid = pid, .writer_fd = writer_fd, .inode = fdinfo->inode, .fd = fd
+		.pid = pid,
+		.writer_fd = writer_fd,
+		.mount_id = fdinfo->mount_id,
+		.inode = fdinfo->inode,
+		.fd = fd,
 	};
 	return 0;
 }
@@ -202,26 +202,101 @@ static int entry_number(const struct dirent *entry)
 	return canfs_parse_u64(&name, &value) || *name || value > INT_MAX ? -1 : (int)value;
 }
 
-/* All files of one process. -ENOSPC: table full; -E2BIG: budget used up. */
-static int scan_process(struct canfs_writers *writers, const char *root, int pid, int *budget)
+/* A mount namespace, and the IDs of the mounts in it that lie on the BDI. */
+struct namespace
 {
+	char name[32]; /* "mnt:[4026531841]" */
+	size_t ids;
+	int id[CANFS_WRITERS_IDS_MAX];
+};
+
+/* One scan: what is left to read, and the namespaces met lately. */
+struct scan {
+	struct canfs_writers *writers;
+	const char *root;
+	int budget; /* files */
+	size_t namespaces;
+	struct namespace namespace[NAMESPACES_MAX];
+};
+
+static int read_mount_ids(const struct scan *scan, int pid, struct namespace *namespace)
+{
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	int err = canfs_read_text(scan->root, path, CANFS_MOUNTS_TEXT_MAX, &text);
+	if (err)
+		return err;
+	namespace->ids = 0;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		struct canfs_bdi bdi;
+		int id;
+		line += *line == '\n';
+		if (sscanf(line, "%d %*d %u:%u ", &id, &bdi.major, &bdi.minor) == 3 &&
+			canfs_bdi_equal(bdi, scan->writers->bdi) &&
+			namespace->ids < CANFS_WRITERS_IDS_MAX)
+		namespace->id[namespace->ids++] = id;
+	}
+	free(text);
+	return 0;
+}
+
+/* The process's namespace, NULL if it is gone or not ours to see. */
+static const struct namespace *namespace_of(struct scan *scan, int pid)
+{
+	char path[PATH_MAX], name[sizeof(scan->namespace[0].name)];
+
+	snprintf(path, sizeof(path), "%s/proc/%d/ns/mnt", scan->root, pid);
+	ssize_t len = readlink(path, name, sizeof(name) - 1);
+	if (len < 0)
+		return NULL;
+	name[len] = '\0';
+	for (size_t i = 0; i < NAMESPACES_MAX; i++) {
+		if (strcmp(scan->namespace[i].name, name) == 0)
+			return &scan->namespace[i];
+	}
+	struct namespace *namespace = &scan->namespace[scan->namespaces++ % NAMESPACES_MAX];
+	namespace->name[0] = '\0';
+	scan->budget -= MOUNTINFO_COST;
+	if (read_mount_ids(scan, pid, namespace) != 0)
+		return NULL;
+	strcpy(namespace->name, name);
+	return namespace;
+}
+
+static bool has_id(const struct namespace *namespace, int mount_id)
+{
+	for (size_t i = 0; i < namespace->ids; i++) {
+		if (namespace->id[i] == mount_id)
+			return true;
+	}
+	return false;
+}
+
+/* All files of one process. -ENOSPC: table full; -E2BIG: budget used up. */
+static int scan_process(struct scan *scan, int pid)
+{
+	const struct namespace *namespace = namespace_of(scan, pid);
 	char path[PATH_MAX];
 	struct dirent *entry;
 	int err = 0;
 
-	snprintf(path, sizeof(path), "%s/proc/%d/fdinfo", root, pid);
+	if (!namespace || namespace->ids == 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/proc/%d/fdinfo", scan->root, pid);
 	DIR *dir = opendir(path);
 	if (!dir)
-		return 0; /* gone, or not ours to see */
+		return 0;
 	while (!err && (entry = readdir(dir))) {
 		struct canfs_fdinfo fdinfo;
 		int fd = entry_number(entry);
 		if (fd < 0)
 			continue;
-		if (--*budget < 0)
+		if (--scan->budget < 0)
 			err = -E2BIG;
-		else if (read_fdinfo(root, pid, fd, &fdinfo) == 0 && wanted(writers, &fdinfo) &&
-			 add(writers, root, pid, fd, &fdinfo) == -ENOSPC)
+		else if (read_fdinfo(scan->root, pid, fd, &fdinfo) == 0 &&
+			 is_for_writing(&fdinfo) && has_id(namespace, fdinfo.mount_id) &&
+			 add(scan->writers, scan->root, pid, fd, &fdinfo) == -ENOSPC)
 			err = -ENOSPC;
 	}
 	closedir(dir);
@@ -230,9 +305,9 @@ static int scan_process(struct canfs_writers *writers, const char *root, int pid
 
 int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 {
+	struct scan scan = { .writers = writers, .root = root, .budget = CANFS_WRITERS_SCAN_FILES };
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int budget = CANFS_WRITERS_SCAN_FILES;
 	int from = writers->next_pid, err = 0;
 
 	canfs_writers_recheck(writers, root);
@@ -246,7 +321,7 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 		int pid = entry_number(entry);
 		if (pid < 0 || pid < from)
 			continue;
-		err = scan_process(writers, root, pid, &budget);
+		err = scan_process(&scan, pid);
 		/* One process with more files than the budget must not hold up the others. */
 		if (err)
 			writers->next_pid = err == -E2BIG && pid != from ? pid : pid + 1;
