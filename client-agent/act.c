@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client-agent/log.h"
@@ -18,6 +19,9 @@ static const uint64_t readahead_step_usec = 1000000;
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
+/* Leftovers are drained for so long before they are taken back by force. */
+static const unsigned int take_back_msec = 20000;
+
 static void log_changes(const char *who, struct canfs_changes *changes)
 {
 	char text[160];
@@ -29,20 +33,42 @@ static void log_changes(const char *who, struct canfs_changes *changes)
 	changes->n = 0;
 }
 
-/* What a crashed agent left is put back before anything new is done. */
-static int restore_leftovers(struct canfs_actors *actors)
+/* Asks every NFS BDI for its part of the bytes, while leftovers are taken back. */
+static void drain_all(void *data, uint64_t bytes)
+{
+	struct canfs_actors *actors = data;
+	struct canfs_mounts *mounts = calloc(1, sizeof(*mounts));
+	size_t index[CANFS_MOUNTS_MAX];
+	size_t n;
+
+	if (!mounts || canfs_mounts_read(actors->root, mounts))
+		goto out;
+	n = canfs_mounts_bdis(mounts, index);
+	for (size_t i = 0; i < n; i++)
+		canfs_accelerate(actors->accelerator, mounts->mount[index[i]].bdi, bytes / n);
+out:
+	free(mounts);
+}
+
+int canfs_act_take_back(struct canfs_actors *actors)
 {
 	struct canfs_changes changes = { 0 };
-	int ret;
+	int ret, error;
 
 	if (!canfs_journal_count(actors->journal))
 		return 0;
-	canfs_log("journal: an agent ended without restoring; putting %zu knobs back",
+	canfs_log("journal: an agent ended without restoring; %zu knobs to put back",
 		canfs_journal_count(actors->journal));
-	ret = canfs_defer_restore_wait(actors->defer, 5000, 4 * MIB, NULL, NULL, &changes);
+	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
+		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
 	log_changes("restore", &changes);
-	canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
+	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
+		error = canfs_tuner_restore_all(actors->tuner, knob, &changes);
+		ret = ret ? ret : error;
+	}
 	log_changes("restore", &changes);
+	if (ret)
+		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
 	return ret;
 }
 
@@ -59,8 +85,6 @@ int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *co
 	if (!ret)
 		ret = canfs_defer_new(&actors->defer, actors->tuner);
 	if (!ret)
-		ret = restore_leftovers(actors);
-	if (!ret && actors->enforce)
 		ret = canfs_accelerator_new(&actors->accelerator, root);
 	if (ret && !*error)
 		snprintf(error, error_size, "%s: %s", config->state_dir, strerror(-ret));

@@ -21,7 +21,7 @@
 struct canfs_actors {
 	const char *root;
 	bool enforce;
-	struct canfs_journal *journal; /* the rest is NULL in observe mode */
+	struct canfs_journal *journal;
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
 	struct canfs_accelerator *accelerator;
@@ -31,12 +31,17 @@ struct canfs_actors {
 };
 
 /*
- * Opens the journal; takes back at once what an agent that crashed has left behind; starts the
- * actuators in enforce mode. error: room for one line, "" if there is nothing to say (also a warning on
- * success). 0 or -errno.
+ * Opens the journal and starts the actuators. error: room for one line, "" if there is nothing to
+ * say (also a warning on success). 0 or -errno.
  */
 int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *config,
 	const char *root, char *error, size_t error_size);
+
+/*
+ * Puts back what an agent that crashed has left changed, drained at a steady pace. Blocks for some
+ * seconds if there is much to drain. 0, or the first -errno: the journal then keeps the rest.
+ */
+int canfs_act_take_back(struct canfs_actors *actors);
 
 /* Closes all. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);

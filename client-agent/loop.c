@@ -307,6 +307,8 @@ static int loop_open(struct loop *loop)
 		&loop->actors, loop->config, loop->options->root, error, sizeof(error));
 	if (*error)
 		canfs_log("%s", error);
+	if (!ret)
+		canfs_act_take_back(&loop->actors);
 	return ret;
 }
 
