@@ -55,7 +55,8 @@ def png(trials, path):
     for trial in trials:
         style = {"color": COLOURS[trial.variant], "label": trial.variant, "drawstyle": "steps-post"}
         reads.plot(range(seconds), trial.reader["ops_series"], **style)
-        worst.plot(range(seconds), trial.reader["worst_ms_series"], **style)
+        worst.plot(range(seconds), [value or None for value in trial.reader["worst_ms_series"]],
+                   **style)
         if trial.writer:
             held.plot(range(seconds), dirty_by_second(trial, seconds), **style)
         if trial.prices:
@@ -63,12 +64,12 @@ def png(trials, path):
             price.plot([s["seconds"] for s in samples], [s["write"] for s in samples],
                        color=COLOURS[trial.variant], label="write")
             price.plot([s["seconds"] for s in samples], [s["read_ahead"] for s in samples],
-                       color="tab:green", alpha=0.5, label="read-ahead")
-    reads.set_ylabel("A: reads per second")
-    worst.set_ylabel("A: slowest read in the second, ms")
+                       color="tab:green", linestyle=":", label="read-ahead")
+    reads.set_ylabel("A: reads/s")
+    worst.set_ylabel("A: slowest read, ms")
     worst.set_yscale("log")
-    held.set_ylabel("B: dirty data held, MB")
-    price.set_ylabel("server's prices (canfs)")
+    held.set_ylabel("B: dirty data, MB")
+    price.set_ylabel("prices (canfs)")
     price.set_ylim(0, 1.02)
     price.set_xlabel("seconds")
     for axes in (reads, worst, held, price):
