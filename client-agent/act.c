@@ -129,7 +129,8 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 				canfs_verdict_name(bidder->told_write), mode);
 		bidder->told_write = bidder->write.verdict;
 	}
-	if (bidder->readahead.verdict != bidder->told_readahead) {
+	if (bidder->readahead.verdict != bidder->told_readahead &&
+		purse->now_usec - bidder->reading_usec <= readahead_step_usec) {
 		if (tag)
 			canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; "
 				  "confidence %.2f",
@@ -236,7 +237,7 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
 	if (!actors->enforce || bidder->readahead.verdict == CANFS_HOLD ||
 		bidder->stats.age_sec < udev_grace_sec ||
 		now_usec - bidder->readahead_usec < readahead_step_usec ||
-		now_usec - bidder->active_usec > readahead_step_usec)
+		now_usec - bidder->reading_usec > readahead_step_usec)
 		return;
 	if (canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
 		return;

@@ -112,6 +112,8 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	}
 	if (rpcs_of(stats) != rpcs_of(last))
 		bidder->active_usec = now_usec;
+	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
+		bidder->reading_usec = now_usec;
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, meminfo->writeback_bytes);
@@ -140,6 +142,17 @@ static double readahead_willingness(
 	return bidder->confidence.average.value * (spare < ample ? spare / ample : 1);
 }
 
+/*
+ * An idle client asks every ten seconds only: its price may be from before the rush hour. The first
+ * data that it holds makes it ask, and waits for the answer. Nor does the pace grow while it has
+ * nothing to send: what was not sent was not borne.
+ */
+static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return canfs_bidder_holds(bidder) &&
+	       now_usec - bidder->feed.tag_usec <= 2 * bidder->feed.terms.hold_usec;
+}
+
 uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config *config,
 	const struct canfs_tag *tag, const struct canfs_purse *purse)
 {
@@ -160,8 +173,10 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config
 	canfs_auction_hold(
 		&bidder->readahead, bidder->own_readahead, tag->readahead, purse->now_usec);
 	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, purse->now_usec);
-	if (purse->guarded)
+	if (purse->guarded && canfs_bidder_holds(bidder))
 		return canfs_pace_step(&bidder->pace, CANFS_ACCELERATE, 1, on_its_way, elapsed);
+	if (!may_send(bidder, purse->now_usec))
+		return 0;
 	return canfs_pace_step(&bidder->pace, bidder->write.verdict, bidder->own_write - tag->write,
 		on_its_way, elapsed);
 }

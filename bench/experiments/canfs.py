@@ -12,6 +12,9 @@ from bench.lab.host import LabError
 # An agent believes in a server's prices after several consecutive ones.
 WARM_UP_SECONDS = 3
 STOP_SECONDS = 30
+# In the lab clients and server share one processor, and no real wire: what these two resources say is
+# about the lab, not about the server.
+SERVER_OPTIONS = {"Monitors": "disk, memory"}
 WATCH_INTERVAL_SECONDS = 0.2
 
 

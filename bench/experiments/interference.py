@@ -77,7 +77,8 @@ class Trial:
 
 def run_trial(lab, case, variant, options):
     priced = variant == "canfs"
-    lab.start_server("CANFS" if priced else "VFS", options.server if priced else None)
+    lab.start_server("CANFS" if priced else "VFS",
+                     canfs.SERVER_OPTIONS | options.server if priced else None)
     guests = [Guest("a", READER_MIB)]
     if variant != "alone":
         guests.append(Guest("b", case.writer_mib))
