@@ -9,6 +9,7 @@
 #include <time.h>
 #include "client-agent/flush.h"
 #include "client-agent/writers.h"
+#include "protocol/clock.h"
 
 #define IDLE_USEC    (CANFS_ACCELERATE_IDLE_MSEC * UINT64_C(1000))
 #define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
@@ -24,8 +25,6 @@ struct slot {
 	uint64_t number; /* of the request: the lowest is served first */
 	uint64_t asked_usec;
 	uint64_t chunk_bytes;
-	int mount_id[CANFS_WRITERS_IDS_MAX];
-	size_t mount_ids;
 	struct canfs_accelerate_status status;
 
 	/* The helper's own, without the lock. */
@@ -47,17 +46,9 @@ struct canfs_accelerator {
 	struct slot slot[CANFS_ACCELERATE_BDIS_MAX];
 };
 
-static uint64_t now_usec(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 static struct timespec after_usec(uint64_t usec)
 {
-	uint64_t at = now_usec() + usec;
+	uint64_t at = canfs_now_usec() + usec;
 
 	return (struct timespec) { (time_t)(at / 1000000), (long)(at % 1000000) * 1000 };
 }
@@ -77,24 +68,20 @@ static struct slot *next_request(struct canfs_accelerator *accelerator)
 /* Called with the lock, which is let go for all that may block. */
 static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 {
-	uint64_t chunk = slot->chunk_bytes, now = now_usec(), asked;
+	uint64_t chunk = slot->chunk_bytes, now = canfs_now_usec(), asked;
 	unsigned int errors = 0;
-	int mount_id[CANFS_WRITERS_IDS_MAX];
-	size_t mount_ids = slot->mount_ids;
+	struct canfs_bdi bdi = slot->bdi;
 	bool fresh = slot->fresh;
 	struct canfs_writers *writers = &slot->writers;
 
-	memcpy(mount_id, slot->mount_id, sizeof(mount_id));
 	slot->fresh = false;
 	accelerator->busy_since_usec = now;
 	pthread_mutex_unlock(&accelerator->lock);
 	if (fresh) {
 		canfs_writers_close(writers);
-		canfs_writers_init(writers, mount_id, mount_ids);
+		canfs_writers_init(writers, bdi);
 		slot->scanned_usec = 0;
 	}
-	writers->mount_ids = mount_ids;
-	memcpy(writers->mount_id, mount_id, sizeof(mount_id));
 	if (slot->scanned_usec == 0 ||
 		now - slot->scanned_usec >= (writers->next_pid ? PARTIAL_USEC : IDLE_USEC)) {
 		if (canfs_writers_scan(writers, accelerator->root) != 0)
@@ -118,7 +105,7 @@ static void tidy(struct canfs_accelerator *accelerator)
 {
 	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
 		struct slot *slot = &accelerator->slot[i];
-		uint64_t now = now_usec();
+		uint64_t now = canfs_now_usec();
 		bool let_go = now - slot->asked_usec >= LET_GO_USEC;
 		if (slot->writers.n == 0 || slot->pending || now - slot->scanned_usec < IDLE_USEC)
 			continue;
@@ -254,39 +241,28 @@ static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canf
 	return oldest;
 }
 
-static void set_mounts(
-	struct slot *slot, const struct canfs_mounts *mounts, const struct canfs_mount *mount)
-{
-	slot->mount_ids = 0;
-	for (size_t i = 0; i < mounts->n && slot->mount_ids < CANFS_WRITERS_IDS_MAX; i++) {
-		if (canfs_bdi_equal(mounts->mount[i].bdi, mount->bdi))
-			slot->mount_id[slot->mount_ids++] = mounts->mount[i].id;
-	}
-}
-
-int canfs_accelerate(struct canfs_accelerator *accelerator, const struct canfs_mounts *mounts,
-	const struct canfs_mount *mount, uint64_t chunk_bytes)
+int canfs_accelerate(
+	struct canfs_accelerator *accelerator, struct canfs_bdi bdi, uint64_t chunk_bytes)
 {
 	int err = 0;
 
 	if (chunk_bytes == 0)
 		return -EINVAL;
 	pthread_mutex_lock(&accelerator->lock);
-	struct slot *slot = find_slot(accelerator, mount->bdi);
+	struct slot *slot = find_slot(accelerator, bdi);
 	if (slot && slot->pending) {
 		err = -EBUSY;
 		goto out;
 	}
 	if (!slot)
-		slot = take_slot(accelerator, mount->bdi);
+		slot = take_slot(accelerator, bdi);
 	if (!slot) {
 		err = -ENOBUFS;
 		goto out;
 	}
-	set_mounts(slot, mounts, mount);
 	slot->chunk_bytes = chunk_bytes;
 	slot->number = accelerator->requests++;
-	slot->asked_usec = now_usec();
+	slot->asked_usec = canfs_now_usec();
 	slot->pending = true;
 	pthread_cond_signal(&accelerator->wake);
 out:

@@ -47,13 +47,12 @@ int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *ro
 void canfs_accelerator_free(struct canfs_accelerator *accelerator);
 
 /*
- * Asks for the next chunk_bytes of the mount's BDI to be sent. mounts tells which mounts share it.
- * Never blocks. 0; -EBUSY: the previous request of this BDI is not done yet (the server or the disk
- * is slower than the pace: ask for less); -ENOBUFS:
- * CANFS_ACCELERATE_BDIS_MAX requests of others wait; -EINVAL: chunk_bytes is 0.
+ * Asks for the next chunk_bytes of the BDI's dirty data to be sent. Never blocks. 0; -EBUSY: the
+ * previous request of this BDI is not done yet (the server or the disk is slower than the pace: ask
+ * for less); -ENOBUFS: CANFS_ACCELERATE_BDIS_MAX requests of others wait; -EINVAL: chunk_bytes is 0.
  */
-int canfs_accelerate(struct canfs_accelerator *accelerator, const struct canfs_mounts *mounts,
-	const struct canfs_mount *mount, uint64_t chunk_bytes);
+int canfs_accelerate(
+	struct canfs_accelerator *accelerator, struct canfs_bdi bdi, uint64_t chunk_bytes);
 
 /* All 0 but busy_since_usec for a BDI that was never asked for or has given way. Never blocks. */
 void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,

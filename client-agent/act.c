@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client-agent/log.h"
@@ -18,6 +19,9 @@ static const uint64_t readahead_step_usec = 1000000;
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
+/* Leftovers are drained for so long before they are taken back by force. */
+static const unsigned int take_back_msec = 20000;
+
 static void log_changes(const char *who, struct canfs_changes *changes)
 {
 	char text[160];
@@ -29,20 +33,42 @@ static void log_changes(const char *who, struct canfs_changes *changes)
 	changes->n = 0;
 }
 
-/* What a crashed agent left is put back before anything new is done. */
-static int restore_leftovers(struct canfs_actors *actors)
+/* Asks every NFS BDI for its part of the bytes, while leftovers are taken back. */
+static void drain_all(void *data, uint64_t bytes)
+{
+	struct canfs_actors *actors = data;
+	struct canfs_mounts *mounts = calloc(1, sizeof(*mounts));
+	size_t index[CANFS_MOUNTS_MAX];
+	size_t n;
+
+	if (!mounts || canfs_mounts_read(actors->root, mounts))
+		goto out;
+	n = canfs_mounts_bdis(mounts, index);
+	for (size_t i = 0; i < n; i++)
+		canfs_accelerate(actors->accelerator, mounts->mount[index[i]].bdi, bytes / n);
+out:
+	free(mounts);
+}
+
+int canfs_act_take_back(struct canfs_actors *actors)
 {
 	struct canfs_changes changes = { 0 };
-	int ret;
+	int ret, error;
 
 	if (!canfs_journal_count(actors->journal))
 		return 0;
-	canfs_log("journal: an agent ended without restoring; putting %zu knobs back",
+	canfs_log("journal: an agent ended without restoring; %zu knobs to put back",
 		canfs_journal_count(actors->journal));
-	ret = canfs_defer_restore_wait(actors->defer, 5000, 4 * MIB, NULL, NULL, &changes);
+	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
+		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
 	log_changes("restore", &changes);
-	canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
+	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
+		error = canfs_tuner_restore_all(actors->tuner, knob, &changes);
+		ret = ret ? ret : error;
+	}
 	log_changes("restore", &changes);
+	if (ret)
+		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
 	return ret;
 }
 
@@ -59,8 +85,6 @@ int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *co
 	if (!ret)
 		ret = canfs_defer_new(&actors->defer, actors->tuner);
 	if (!ret)
-		ret = restore_leftovers(actors);
-	if (!ret && actors->enforce)
 		ret = canfs_accelerator_new(&actors->accelerator, root);
 	if (ret && !*error)
 		snprintf(error, error_size, "%s: %s", config->state_dir, strerror(-ret));
@@ -105,7 +129,8 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 				canfs_verdict_name(bidder->told_write), mode);
 		bidder->told_write = bidder->write.verdict;
 	}
-	if (bidder->readahead.verdict != bidder->told_readahead) {
+	if (bidder->readahead.verdict != bidder->told_readahead &&
+		purse->now_usec - bidder->reading_usec <= readahead_step_usec) {
 		if (tag)
 			canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; "
 				  "confidence %.2f",
@@ -117,13 +142,13 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	}
 }
 
-void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+void canfs_act_accelerate(
+	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
 {
 	if (!actors->enforce || !chunk_bytes || !canfs_bidder_holds(bidder))
 		return;
 	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
-	canfs_accelerate(actors->accelerator, mounts, &bidder->mount, chunk_bytes);
+	canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes);
 }
 
 /* Which bidders' data is to be held: those whose auction was held, and that have some. */
@@ -151,8 +176,8 @@ static void complain(struct canfs_actors *actors, int error)
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
-void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse)
+void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse)
 {
 	const struct canfs_mount *held[CANFS_DEFER_BDIS_MAX];
 	struct canfs_changes changes = { 0 };
@@ -167,7 +192,7 @@ void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mou
 	if (wanted || (active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && found))
 		actors->needed_usec = purse->now_usec;
 	if (active && (!found || purse->now_usec - actors->needed_usec > linger_usec)) {
-		if (canfs_act_release(actors, mounts, bidders, n, purse))
+		if (canfs_act_release(actors, bidders, n, purse))
 			canfs_log("defer: released%s", found ? "" : ": no price");
 		return;
 	}
@@ -180,8 +205,8 @@ void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mou
 		complain(actors, ret);
 }
 
-bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse)
+bool canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse)
 {
 	struct canfs_changes changes = { 0 };
 	uint64_t chunk = 0;
@@ -195,7 +220,7 @@ bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *m
 			continue;
 		chunk = canfs_pace_blind(
 			&bidders[i]->pace, purse->meminfo.writeback_bytes, elapsed);
-		canfs_act_accelerate(actors, mounts, bidders[i], chunk);
+		canfs_act_accelerate(actors, bidders[i], chunk);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
 	log_changes("release", &changes);
@@ -212,7 +237,7 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
 	if (!actors->enforce || bidder->readahead.verdict == CANFS_HOLD ||
 		bidder->stats.age_sec < udev_grace_sec ||
 		now_usec - bidder->readahead_usec < readahead_step_usec ||
-		now_usec - bidder->active_usec > readahead_step_usec)
+		now_usec - bidder->reading_usec > readahead_step_usec)
 		return;
 	if (canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
 		return;

@@ -21,7 +21,7 @@
 struct canfs_actors {
 	const char *root;
 	bool enforce;
-	struct canfs_journal *journal; /* the rest is NULL in observe mode */
+	struct canfs_journal *journal;
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
 	struct canfs_accelerator *accelerator;
@@ -31,12 +31,17 @@ struct canfs_actors {
 };
 
 /*
- * Opens the journal; takes back at once what an agent that crashed has left behind; starts the
- * actuators in enforce mode. error: room for one line, "" if there is nothing to say (also a warning on
- * success). 0 or -errno.
+ * Opens the journal and starts the actuators. error: room for one line, "" if there is nothing to
+ * say (also a warning on success). 0 or -errno.
  */
 int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *config,
 	const char *root, char *error, size_t error_size);
+
+/*
+ * Puts back what an agent that crashed has left changed, drained at a steady pace. Blocks for some
+ * seconds if there is much to drain. 0, or the first -errno: the journal then keeps the rest.
+ */
+int canfs_act_take_back(struct canfs_actors *actors);
 
 /* Closes all. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);
@@ -46,12 +51,12 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const struct canfs_actors *actors);
 
 /* Sends chunk_bytes of the bidder's backlog, if any. */
-void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	const struct canfs_bidder *bidder, uint64_t chunk_bytes);
+void canfs_act_accelerate(
+	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes);
 
 /* Raises, keeps or releases the flushing point for all bidders together. */
-void canfs_act_defer(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse);
+void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse);
 
 /* Moves read_ahead_kb one step towards what the auction says. */
 void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
@@ -61,8 +66,8 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
  * One step towards the originals of the flushing point: drains what is held, lowers in stages. Returns
  * true when all is as it was.
  */
-bool canfs_act_release(struct canfs_actors *actors, const struct canfs_mounts *mounts,
-	struct canfs_bidder *const bidders[], size_t n, const struct canfs_purse *purse);
+bool canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse);
 
 /* At the end: read-ahead back everywhere, and whatever of the flushing point is still raised. */
 void canfs_act_restore_all(struct canfs_actors *actors);

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-agent/act.h"
 #include "client-agent/config.h"
-#include "client-agent/defer.h"
-#include "client-agent/log.h"
 #include "client-agent/loop.h"
 
 enum { EXIT_USAGE = 2 };
@@ -36,40 +35,17 @@ static void print_help(void)
 
 static int restore(const struct canfs_config *config)
 {
-	struct canfs_changes changes = { 0 };
-	struct canfs_journal *journal = NULL;
-	struct canfs_tuner *tuner = NULL;
-	struct canfs_defer *defer = NULL;
-	char text[CANFS_CONFIG_ERROR_MAX] = "";
-	int ret, error;
+	struct canfs_actors actors;
+	char error[CANFS_CONFIG_ERROR_MAX];
+	int ret;
 
-	ret = canfs_journal_open(&journal, "", config->state_dir, text, sizeof(text));
-	if (*text)
-		fprintf(stderr, "canfs-agent: %s\n", text);
+	ret = canfs_actors_open(&actors, config, "", error, sizeof(error));
+	if (*error)
+		fprintf(stderr, "canfs-agent: %s\n", error);
 	if (ret)
-		goto out;
-	ret = canfs_tuner_new(&tuner, "", journal);
-	if (!ret)
-		ret = canfs_defer_new(&defer, tuner);
-	if (ret)
-		goto out;
-	printf("canfs-agent: %zu knobs to put back\n", canfs_journal_count(journal));
-	ret = canfs_defer_restore_wait(defer, 20000, 4 << 20, NULL, NULL, &changes);
-	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
-		error = canfs_tuner_restore_all(tuner, knob, &changes);
-		if (error)
-			ret = error;
-	}
-	for (size_t i = 0; i < changes.n; i++) {
-		canfs_change_text(&changes.change[i], text, sizeof(text));
-		printf("canfs-agent: %s\n", text);
-	}
-out:
-	if (ret)
-		fprintf(stderr, "canfs-agent: restore: %s\n", strerror(-ret));
-	canfs_defer_free(defer);
-	canfs_tuner_free(tuner);
-	canfs_journal_close(journal);
+		return EXIT_FAILURE;
+	ret = canfs_act_take_back(&actors);
+	canfs_actors_close(&actors);
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

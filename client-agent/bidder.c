@@ -9,6 +9,9 @@
 /* Read-ahead is judged by the last few seconds: a streaming phase is about that long. */
 static const double confidence_tau_sec = 5;
 
+/* Averaged over about as long as it is projected; a single large write is no stream. */
+static const double fill_tau_sec = 0.5;
+
 /* Read-ahead may use spare memory freely while it is more than this share of RAM. */
 static const double ample_memory_share = 0.25;
 
@@ -62,6 +65,7 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	canfs_auction_init(&bidder->readahead, &auction);
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
+	canfs_average_init(&bidder->fill, fill_tau_sec);
 	return canfs_feed_init(&bidder->feed, &target, &feed, seed);
 }
 
@@ -94,15 +98,22 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	const struct canfs_mountstats *last = &bidder->stats;
 
 	if (bidder->seen_usec) {
+		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
 		uint64_t direct = growth(stats->direct_read_bytes, last->direct_read_bytes);
+		uint64_t written = growth(stats->normal_write_bytes, last->normal_write_bytes);
 		uint64_t fetched = growth(stats->server_read_bytes, last->server_read_bytes);
 
 		canfs_confidence_add(&bidder->confidence,
 			growth(stats->normal_read_bytes, last->normal_read_bytes),
-			growth(fetched, direct), (double)(now_usec - bidder->seen_usec) / 1e6);
+			growth(fetched, direct), elapsed_sec);
+		if (elapsed_sec > 0)
+			canfs_average_add(
+				&bidder->fill, (double)written / elapsed_sec, elapsed_sec);
 	}
 	if (rpcs_of(stats) != rpcs_of(last))
 		bidder->active_usec = now_usec;
+	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
+		bidder->reading_usec = now_usec;
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, meminfo->writeback_bytes);
@@ -131,12 +142,24 @@ static double readahead_willingness(
 	return bidder->confidence.average.value * (spare < ample ? spare / ample : 1);
 }
 
+/*
+ * An idle client asks every ten seconds only: its price may be from before the rush hour. The first
+ * data that it holds makes it ask, and waits for the answer. Nor does the pace grow while it has
+ * nothing to send: what was not sent was not borne.
+ */
+static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return canfs_bidder_holds(bidder) &&
+	       now_usec - bidder->feed.tag_usec <= 2 * bidder->feed.terms.hold_usec;
+}
+
 uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config *config,
 	const struct canfs_tag *tag, const struct canfs_purse *purse)
 {
 	uint64_t elapsed = bidder->bid_usec ? purse->now_usec - bidder->bid_usec : 0;
 	uint64_t on_its_way = purse->meminfo.writeback_bytes;
-	double utilization = (double)purse->backlog_bytes / (double)purse->bound_bytes;
+	double utilization =
+		(double)(purse->backlog_bytes + purse->coming_bytes) / (double)purse->bound_bytes;
 
 	bidder->bid_usec = purse->now_usec;
 	bidder->own_write = canfs_own_price(&bidder->write.terms, utilization, config->k_memory);
@@ -150,8 +173,10 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config
 	canfs_auction_hold(
 		&bidder->readahead, bidder->own_readahead, tag->readahead, purse->now_usec);
 	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, purse->now_usec);
-	if (purse->guarded)
+	if (purse->guarded && canfs_bidder_holds(bidder))
 		return canfs_pace_step(&bidder->pace, CANFS_ACCELERATE, 1, on_its_way, elapsed);
+	if (!may_send(bidder, purse->now_usec))
+		return 0;
 	return canfs_pace_step(&bidder->pace, bidder->write.verdict, bidder->own_write - tag->write,
 		on_its_way, elapsed);
 }

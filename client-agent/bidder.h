@@ -4,7 +4,8 @@
  * this client, what its server asks, and what follows.
  *
  *	mountstats, meminfo --> observe --> backlog, confidence
- *	backlog of all bidders / bound --> own price of a write       \
+ *	(backlog + what one more second of writing adds, of all
+ *	 bidders) / bound              --> own price of a write       \
  *	spare memory * confidence      --> own price of a read-ahead   > auction --> verdict, pace
  *	feed                           --> the server's prices        /
  *
@@ -22,6 +23,12 @@
 #include "pricing/auction.h"
 #include "pricing/confidence.h"
 
+/*
+ * A writer that will have filled the client by the time a price can have changed cannot be held: the
+ * kernel would stop it until a long queue is written. So what is coming counts as if it were here.
+ */
+#define CANFS_FILL_HORIZON_SEC 1.0
+
 /* Holding less than this is holding nothing. */
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
 
@@ -29,7 +36,8 @@
 struct canfs_purse {
 	uint64_t now_usec;
 	uint64_t bound_bytes;   /* what deferred data may take, of all BDIs together; > 0 */
-	uint64_t backlog_bytes; /* what it takes */
+	uint64_t backlog_bytes; /* what it takes ... */
+	uint64_t coming_bytes;  /* ... and what CANFS_FILL_HORIZON_SEC more of the same will add */
 	struct canfs_meminfo meminfo;
 	bool guarded; /* memory is short: send, whatever it costs */
 };
@@ -40,11 +48,13 @@ struct canfs_bidder {
 	struct canfs_auction write;
 	struct canfs_auction readahead;
 	struct canfs_backlog backlog;
+	struct canfs_average fill; /* applications write so many bytes per second */
 	struct canfs_pace pace;
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */
 	uint64_t seen_usec;            /* 0: never */
 	uint64_t active_usec;          /* when an RPC was last counted */
+	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t bid_usec;             /* last canfs_bidder_bid(); 0: never */
 	uint64_t backlog_bytes;
 	double own_write; /* the last bids */
@@ -65,7 +75,7 @@ void canfs_bidder_fini(struct canfs_bidder *bidder);
 /* Takes new terms (a reloaded configuration) without forgetting prices or verdicts. */
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config);
 
-/* Takes the counters; stats->found must be true. Sets backlog_bytes. */
+/* Takes the counters; stats->found must be true. Sets backlog_bytes and fill. */
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);
 

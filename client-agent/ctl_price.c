@@ -14,6 +14,7 @@
 #include <jansson.h>
 
 #include "client-agent/export_name.h"
+#include "protocol/clock.h"
 #include "protocol/fsstat.h"
 
 #define USEC_PER_SEC 1000000
@@ -133,24 +134,16 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	return -1;
 }
 
-static uint64_t now_usec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * USEC_PER_SEC + (uint64_t)now.tv_nsec / 1000;
-}
-
 static int ask(struct canfs_fsstat *fsstat, double timeout_sec, struct canfs_space *space)
 {
-	const uint64_t deadline_usec = now_usec() + (uint64_t)(timeout_sec * USEC_PER_SEC);
+	const uint64_t deadline_usec = canfs_now_usec() + (uint64_t)(timeout_sec * USEC_PER_SEC);
 	int r = canfs_fsstat_start(fsstat, deadline_usec);
 
 	if (r < 0)
 		return r;
-	while ((r = canfs_fsstat_step(fsstat, now_usec(), space)) == -EINPROGRESS) {
+	while ((r = canfs_fsstat_step(fsstat, canfs_now_usec(), space)) == -EINPROGRESS) {
 		struct pollfd polled = { canfs_fsstat_fd(fsstat), canfs_fsstat_events(fsstat), 0 };
-		const uint64_t now = now_usec();
+		const uint64_t now = canfs_now_usec();
 		const uint64_t left_usec = deadline_usec > now ? deadline_usec - now : 0;
 
 		poll(&polled, 1, (int)(left_usec / 1000 + 1));
@@ -305,7 +298,7 @@ int ctl_price(int argc, char **argv)
 	status = CTL_ERROR;
 	for (unsigned int lines = 1;; lines++) {
 		const uint64_t next_usec =
-			now_usec() + (uint64_t)(options.interval_sec * USEC_PER_SEC);
+			canfs_now_usec() + (uint64_t)(options.interval_sec * USEC_PER_SEC);
 
 		report = look(fsstat, &options, &publisher);
 		if (print(&options, &report) < 0)

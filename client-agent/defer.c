@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define MIB             (UINT64_C(1) << 20)
-#define STEP_BYTES      (4 * MIB) /* the background moves in multiples of this on its way back */
-#define STEP_MSEC       100
-#define LOWEST_PCT_EACH 1
+#define MIB        (UINT64_C(1) << 20)
+#define STEP_BYTES (4 * MIB) /* the background moves in multiples of this on its way back */
+/* Stock limits move with MemAvailable; in multiples of this they do not move ours all the time. */
+#define STOCK_UNIT_BYTES (32 * MIB)
+#define STEP_MSEC        100
+#define LOWEST_PCT_EACH  1
 
 struct canfs_defer {
 	struct canfs_tuner *tuner;
@@ -74,6 +76,11 @@ struct limits {
 	unsigned int share_pct; /* of the background that is the bound */
 };
 
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -98,12 +105,12 @@ static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 		err = canfs_knob_read(root, CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
 	if (err)
 		return err;
-	uint64_t background = larger(canfs_defer_background_bytes(bound_bytes), stock_background);
-	background = larger(background, dirty < now ? dirty : now);
-	/* Whole MiB: a MemAvailable that hovers must not move the knobs. */
-	background = (background + MIB - 1) / MIB * MIB;
+	uint64_t background = larger(canfs_defer_background_bytes(bound_bytes),
+		round_up(stock_background, STOCK_UNIT_BYTES));
+	background = round_up(larger(background, dirty < now ? dirty : now), MIB);
 	limits->background_bytes = background;
-	limits->limit_bytes = larger(background / 100 * 115, stock_limit);
+	limits->limit_bytes =
+		larger(background / 100 * 115, round_up(stock_limit, STOCK_UNIT_BYTES));
 	uint64_t share = background ? bound_bytes / (background / 100) : 0;
 	limits->share_pct =
 		share < CANFS_DEFER_SHARE_PCT ? (unsigned int)share : CANFS_DEFER_SHARE_PCT;
@@ -247,7 +254,7 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	if (!canfs_knob_is_ours(tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system) || next <= stock)
 		return canfs_knob_restore(
 			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
-	next = (next + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+	next = round_up(next, STEP_BYTES);
 	int err = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
 	if (!err && next < now)

@@ -35,8 +35,8 @@ struct cachestat {
 
 bool canfs_flush_exact(void)
 {
-	/* A kernel that knows the call gets as far as the bad descriptor. */
-	return syscall(SYS_cachestat, -1, NULL, NULL, 0) < 0 && errno != ENOSYS;
+	/* A kernel that knows the call, and a sandbox that lets it pass, get to the descriptor. */
+	return syscall(SYS_cachestat, -1, NULL, NULL, 0) < 0 && errno == EBADF;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)

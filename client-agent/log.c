@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-uint64_t canfs_now_usec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 void canfs_log(const char *format, ...)
 {
 	char line[1024];

@@ -3,11 +3,6 @@
 #ifndef CANFS_AGENT_LOG_H
 #define CANFS_AGENT_LOG_H
 
-#include <stdint.h>
-
-/* CLOCK_MONOTONIC. */
-uint64_t canfs_now_usec(void);
-
 /* With the time of day in front, unless journald listens (it has its own). */
 void canfs_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -14,6 +14,7 @@
 #include "client-agent/act.h"
 #include "client-agent/bidder.h"
 #include "client-agent/log.h"
+#include "protocol/clock.h"
 
 static const uint64_t busy_tick_usec = 100000;
 static const uint64_t idle_tick_usec = 1000000;
@@ -151,6 +152,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 			canfs_bidder_observe(
 				bidder, &loop->stats[at], &purse->meminfo, purse->now_usec);
 		purse->backlog_bytes += bidder->backlog_bytes;
+		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
 	purse->bound_bytes = purse->meminfo.total_bytes / 100 * loop->config->hold_pct + 1;
 	guarded = is_guarded(loop, &purse->meminfo);
@@ -173,7 +175,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	chunk = canfs_bidder_bid(bidder, loop->config, tag, purse);
 	canfs_act_report(bidder, tag, purse, &loop->actors);
 	if (loop->config->writeback)
-		canfs_act_accelerate(&loop->actors, loop->mounts, bidder, chunk);
+		canfs_act_accelerate(&loop->actors, bidder, chunk);
 	if (loop->config->readahead)
 		canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
 }
@@ -189,13 +191,12 @@ static bool tick(struct loop *loop)
 	if (loop->ending) {
 		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
 
-		return !late && !canfs_act_release(&loop->actors, loop->mounts, loop->bidders,
-					loop->n, &purse);
+		return !late && !canfs_act_release(&loop->actors, loop->bidders, loop->n, &purse);
 	}
 	for (size_t i = 0; i < loop->n; i++)
 		bid(loop, loop->bidders[i], &purse);
 	if (loop->config->writeback)
-		canfs_act_defer(&loop->actors, loop->mounts, loop->bidders, loop->n, &purse);
+		canfs_act_defer(&loop->actors, loop->bidders, loop->n, &purse);
 	return true;
 }
 
@@ -306,6 +307,8 @@ static int loop_open(struct loop *loop)
 		&loop->actors, loop->config, loop->options->root, error, sizeof(error));
 	if (*error)
 		canfs_log("%s", error);
+	if (!ret)
+		canfs_act_take_back(&loop->actors);
 	return ret;
 }
 

@@ -14,7 +14,9 @@
 #include <unistd.h>
 #include "client-agent/procfs.h"
 
-#define FDINFO_MAX 4096 /* locks and inotify watches come behind what we read */
+#define FDINFO_MAX     4096 /* locks and inotify watches come behind what we read */
+#define NAMESPACES_MAX 16   /* remembered in one scan; further ones take turns */
+#define MOUNTINFO_COST 32   /* of the scan's budget, for reading a namespace's mountinfo */
 
 /* A number behind "NAME:\t", to the line's end. */
 static int field(const char *text, const char *name, int base, unsigned long long *value)
@@ -62,24 +64,17 @@ static int read_fdinfo(const char *root, int pid, int fd, struct canfs_fdinfo *f
 	return canfs_fdinfo_parse(text, fdinfo);
 }
 
-static bool wanted(const struct canfs_writers *writers, const struct canfs_fdinfo *fdinfo)
+static bool is_for_writing(const struct canfs_fdinfo *fdinfo)
 {
 	unsigned int mode = fdinfo->flags & O_ACCMODE;
 
-	if ((fdinfo->flags & O_PATH) || (mode != O_WRONLY && mode != O_RDWR))
-		return false;
-	for (size_t i = 0; i < writers->mount_ids; i++) {
-		if (writers->mount_id[i] == fdinfo->mount_id)
-			return true;
-	}
-	return false;
+	return !(fdinfo->flags & O_PATH) && (mode == O_WRONLY || mode == O_RDWR);
 }
 
-void canfs_writers_init(struct canfs_writers *writers, const int *mount_ids, size_t n)
+void canfs_writers_init(struct canfs_writers *writers, struct canfs_bdi bdi)
 {
 	memset(writers, 0, sizeof(*writers));
-	writers->mount_ids = n < CANFS_WRITERS_IDS_MAX ? n : CANFS_WRITERS_IDS_MAX;
-	memcpy(writers->mount_id, mount_ids, writers->mount_ids * sizeof(*mount_ids));
+	writers->bdi = bdi;
 }
 
 void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
@@ -88,7 +83,8 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
 		struct canfs_writer *writer = &writers->writer[i];
 		struct canfs_fdinfo fdinfo;
 		if (read_fdinfo(root, writer->pid, writer->writer_fd, &fdinfo) == 0 &&
-			fdinfo.inode == writer->inode && wanted(writers, &fdinfo))
+			fdinfo.inode == writer->inode && fdinfo.mount_id == writer->mount_id &&
+			is_for_writing(&fdinfo))
 			continue;
 		close(writer->fd);
 		*writer = writers->writer[--writers->n];
@@ -101,53 +97,74 @@ void canfs_writers_close(struct canfs_writers *writers)
 		close(writers->writer[--writers->n].fd);
 }
 
+/* The fourth number behind "Uid:" or "Gid:" in /proc/PID/status: who it is to file systems. */
+static int status_id(const char *status, const char *name, unsigned int *id)
+{
+	unsigned int ids[4];
+	const char *at = strstr(status, name);
+
+	if (!at ||
+		sscanf(at + strlen(name), "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) != 4)
+		return -EPROTO;
+	*id = ids[3];
+	return 0;
+}
+
 /* Root may be nobody to the server (root_squash): then once more in the writer's name. */
 static int open_as_writer(const char *root, int pid, const char *path, int flags)
 {
-	char dir[PATH_MAX];
-	struct stat st;
+	char name[64], status[FDINFO_MAX];
+	unsigned int uid, gid;
 
-	snprintf(dir, sizeof(dir), "%s/proc/%d", root, pid);
-	if (stat(dir, &st) < 0)
-		return -errno;
-	int gid = setfsgid(st.st_gid); /* both are of this thread alone */
-	int uid = setfsuid(st.st_uid);
+	snprintf(name, sizeof(name), "/proc/%d/status", pid);
+	ssize_t len = canfs_read_file(root, name, status, sizeof(status));
+	if (len < 0)
+		return (int)len;
+	if (status_id(status, "\nUid:", &uid) || status_id(status, "\nGid:", &gid))
+		return -EPROTO;
+	int old_gid = setfsgid(gid); /* both are of this thread alone */
+	int old_uid = setfsuid(uid);
 	int fd = open(path, flags);
 	int err = errno;
-	setfsuid((uid_t)uid);
-	setfsgid((gid_t)gid);
+	setfsuid((uid_t)old_uid);
+	setfsgid((gid_t)old_gid);
 	return fd < 0 ? -err : fd;
 }
 
 /* Type and inode without asking the server: a stat that asks for mtime flushes the file. */
-static bool is_file(int dirfd, const char *path, uint64_t inode)
+static bool is_file(int fd, uint64_t inode)
 {
 	struct statx stx;
 
-	return statx(dirfd, path, AT_STATX_DONT_SYNC | AT_EMPTY_PATH, STATX_TYPE | STATX_INO,
-		       &stx) == 0 &&
+	return statx(fd, "", AT_STATX_DONT_SYNC | AT_EMPTY_PATH, STATX_TYPE | STATX_INO, &stx) ==
+		       0 &&
 	       S_ISREG(stx.stx_mode) && stx.stx_ino == inode;
 }
 
-/* Our own descriptor of the file behind PID's fd, or -errno. */
+/*
+ * Our own descriptor of the file behind PID's fd, or -errno. First without opening it (O_PATH): it
+ * may be a FIFO, which would block us, a device, which may do anything, or another file by now.
+ * That descriptor can also be followed in the writer's name, which /proc/PID need not allow.
+ */
 static int reopen(const char *root, int pid, int writer_fd, uint64_t inode)
 {
-	/* The first check keeps us off FIFOs and devices, O_NONBLOCK off those that race it. */
-	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	char path[PATH_MAX];
+	const int flags = O_RDONLY | O_NOCTTY | O_CLOEXEC;
+	char path[PATH_MAX], again[64];
 
 	snprintf(path, sizeof(path), "%s/proc/%d/fd/%d", root, pid, writer_fd);
-	if (!is_file(AT_FDCWD, path, inode))
-		return -ENOENT;
-	int fd = open(path, flags);
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		fd = open_as_writer(root, pid, path, flags);
-	else if (fd < 0)
-		fd = -errno;
-	if (fd >= 0 && !is_file(fd, "", inode)) {
-		close(fd);
-		return -ENOENT;
+	int place = open(path, O_PATH | O_CLOEXEC);
+	if (place < 0)
+		return -errno;
+	int fd = -ENOENT;
+	if (is_file(place, inode)) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", place);
+		fd = open(again, flags);
+		if (fd < 0)
+			fd = errno == EACCES || errno == EPERM
+				     ? open_as_writer(root, pid, again, flags)
+				     : -errno;
 	}
+	close(place);
 	return fd;
 }
 
@@ -167,7 +184,11 @@ static int add(struct canfs_writers *writers, const char *root, int pid, int wri
 		return fd == -ENOSPC ? -EIO : fd;
 	}
 	writers->writer[writers->n++] = (struct canfs_writer) {
-		.pid = pid, .writer_fd = writer_fd, .inode = fdinfo->inode, .fd = fd
+		.pid = pid,
+		.writer_fd = writer_fd,
+		.mount_id = fdinfo->mount_id,
+		.inode = fdinfo->inode,
+		.fd = fd,
 	};
 	return 0;
 }
@@ -181,26 +202,101 @@ static int entry_number(const struct dirent *entry)
 	return canfs_parse_u64(&name, &value) || *name || value > INT_MAX ? -1 : (int)value;
 }
 
-/* All files of one process. -ENOSPC: table full; -E2BIG: budget used up. */
-static int scan_process(struct canfs_writers *writers, const char *root, int pid, int *budget)
+/* A mount namespace, and the IDs of the mounts in it that lie on the BDI. */
+struct namespace
 {
+	char name[32]; /* "mnt:[4026531841]" */
+	size_t ids;
+	int id[CANFS_WRITERS_IDS_MAX];
+};
+
+/* One scan: what is left to read, and the namespaces met lately. */
+struct scan {
+	struct canfs_writers *writers;
+	const char *root;
+	int budget; /* files */
+	size_t namespaces;
+	struct namespace namespace[NAMESPACES_MAX];
+};
+
+static int read_mount_ids(const struct scan *scan, int pid, struct namespace *namespace)
+{
+	char path[64], *text;
+
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	int err = canfs_read_text(scan->root, path, CANFS_MOUNTS_TEXT_MAX, &text);
+	if (err)
+		return err;
+	namespace->ids = 0;
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		struct canfs_bdi bdi;
+		int id;
+		line += *line == '\n';
+		if (sscanf(line, "%d %*d %u:%u ", &id, &bdi.major, &bdi.minor) == 3 &&
+			canfs_bdi_equal(bdi, scan->writers->bdi) &&
+			namespace->ids < CANFS_WRITERS_IDS_MAX)
+		namespace->id[namespace->ids++] = id;
+	}
+	free(text);
+	return 0;
+}
+
+/* The process's namespace, NULL if it is gone or not ours to see. */
+static const struct namespace *namespace_of(struct scan *scan, int pid)
+{
+	char path[PATH_MAX], name[sizeof(scan->namespace[0].name)];
+
+	snprintf(path, sizeof(path), "%s/proc/%d/ns/mnt", scan->root, pid);
+	ssize_t len = readlink(path, name, sizeof(name) - 1);
+	if (len < 0)
+		return NULL;
+	name[len] = '\0';
+	for (size_t i = 0; i < NAMESPACES_MAX; i++) {
+		if (strcmp(scan->namespace[i].name, name) == 0)
+			return &scan->namespace[i];
+	}
+	struct namespace *namespace = &scan->namespace[scan->namespaces++ % NAMESPACES_MAX];
+	namespace->name[0] = '\0';
+	scan->budget -= MOUNTINFO_COST;
+	if (read_mount_ids(scan, pid, namespace) != 0)
+		return NULL;
+	strcpy(namespace->name, name);
+	return namespace;
+}
+
+static bool has_id(const struct namespace *namespace, int mount_id)
+{
+	for (size_t i = 0; i < namespace->ids; i++) {
+		if (namespace->id[i] == mount_id)
+			return true;
+	}
+	return false;
+}
+
+/* All files of one process. -ENOSPC: table full; -E2BIG: budget used up. */
+static int scan_process(struct scan *scan, int pid)
+{
+	const struct namespace *namespace = namespace_of(scan, pid);
 	char path[PATH_MAX];
 	struct dirent *entry;
 	int err = 0;
 
-	snprintf(path, sizeof(path), "%s/proc/%d/fdinfo", root, pid);
+	if (!namespace || namespace->ids == 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/proc/%d/fdinfo", scan->root, pid);
 	DIR *dir = opendir(path);
 	if (!dir)
-		return 0; /* gone, or not ours to see */
+		return 0;
 	while (!err && (entry = readdir(dir))) {
 		struct canfs_fdinfo fdinfo;
 		int fd = entry_number(entry);
 		if (fd < 0)
 			continue;
-		if (--*budget < 0)
+		if (--scan->budget < 0)
 			err = -E2BIG;
-		else if (read_fdinfo(root, pid, fd, &fdinfo) == 0 && wanted(writers, &fdinfo) &&
-			 add(writers, root, pid, fd, &fdinfo) == -ENOSPC)
+		else if (read_fdinfo(scan->root, pid, fd, &fdinfo) == 0 &&
+			 is_for_writing(&fdinfo) && has_id(namespace, fdinfo.mount_id) &&
+			 add(scan->writers, scan->root, pid, fd, &fdinfo) == -ENOSPC)
 			err = -ENOSPC;
 	}
 	closedir(dir);
@@ -209,9 +305,9 @@ static int scan_process(struct canfs_writers *writers, const char *root, int pid
 
 int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 {
+	struct scan scan = { .writers = writers, .root = root, .budget = CANFS_WRITERS_SCAN_FILES };
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int budget = CANFS_WRITERS_SCAN_FILES;
 	int from = writers->next_pid, err = 0;
 
 	canfs_writers_recheck(writers, root);
@@ -225,7 +321,7 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 		int pid = entry_number(entry);
 		if (pid < 0 || pid < from)
 			continue;
-		err = scan_process(writers, root, pid, &budget);
+		err = scan_process(&scan, pid);
 		/* One process with more files than the budget must not hold up the others. */
 		if (err)
 			writers->next_pid = err == -E2BIG && pid != from ? pid : pid + 1;

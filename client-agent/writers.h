@@ -9,8 +9,11 @@
  * writer's name. Opening and closing may block on a dead server: only the accelerator's helper
  * thread calls this.
  *
- * Limitations: a file that is written only through mmap after its descriptor was closed, or by a
- * process of another mount namespace (other mount IDs), is not found.
+ * A mount has another ID in each mount namespace (containers, hardened services), so each process's
+ * own mountinfo tells which of its IDs lie on the BDI.
+ *
+ * Limitations: a file that is written only through mmap after its descriptor was closed is not
+ * found.
  */
 #ifndef CANFS_AGENT_WRITERS_H
 #define CANFS_AGENT_WRITERS_H
@@ -18,12 +21,13 @@
 #include "client-agent/mounts.h"
 
 #define CANFS_WRITERS_MAX        64   /* files per BDI; further ones wait for a free place */
-#define CANFS_WRITERS_IDS_MAX    16   /* mounts (bind mounts) per BDI that are looked for */
+#define CANFS_WRITERS_IDS_MAX    16   /* mounts (bind mounts) of the BDI per mount namespace */
 #define CANFS_WRITERS_SCAN_FILES 4096 /* fdinfo files read per scan; the next one goes on there */
 
 struct canfs_writer {
 	int pid;
 	int writer_fd; /* its number in that process */
+	int mount_id;  /* likewise */
 	uint64_t inode;
 	int fd;              /* ours, O_RDONLY */
 	uint64_t size_bytes; /* when flush.c looked last ... */
@@ -34,8 +38,7 @@ struct canfs_writer {
 
 /* The writers on one BDI. */
 struct canfs_writers {
-	int mount_id[CANFS_WRITERS_IDS_MAX];
-	size_t mount_ids;
+	struct canfs_bdi bdi;
 	size_t n;
 	struct canfs_writer writer[CANFS_WRITERS_MAX];
 	size_t next;            /* whose turn it is */
@@ -44,8 +47,8 @@ struct canfs_writers {
 	unsigned int errors;    /* files that could not be opened */
 };
 
-/* Makes it an empty table that looks for files on mounts of these IDs (the first so many). */
-void canfs_writers_init(struct canfs_writers *writers, const int *mount_ids, size_t n);
+/* Makes it an empty table for files on bdi. */
+void canfs_writers_init(struct canfs_writers *writers, struct canfs_bdi bdi);
 
 /* Closes the files of writers that are gone. */
 void canfs_writers_recheck(struct canfs_writers *writers, const char *root);

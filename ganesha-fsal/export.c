@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Exports: passed on like the rest, but for the price tag in the answer to FSSTAT. */
 #include "ganesha-fsal/canfs_methods.h"
+#include "protocol/clock.h"
 
 #include <string.h>
 #include <sys/stat.h>

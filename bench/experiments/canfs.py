@@ -7,9 +7,14 @@ import subprocess
 import threading
 import time
 
+from bench.lab.host import LabError
+
 # An agent believes in a server's prices after several consecutive ones.
 WARM_UP_SECONDS = 3
 STOP_SECONDS = 30
+# In the lab clients and server share one processor, and no real wire: what these two resources say is
+# about the lab, not about the server.
+SERVER_OPTIONS = {"Monitors": "disk, memory"}
 WATCH_INTERVAL_SECONDS = 0.2
 
 
@@ -30,7 +35,7 @@ def start_agents(lab, clients, options):
     for job in jobs:
         if job.is_done():
             job.wait(0)
-            raise RuntimeError(f"the agent on {job.client.name} ended by itself")
+            raise LabError(f"the agent on {job.client.name} ended by itself")
     return jobs
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from bench.experiments import canfs
 from bench.lab.client import launch
+from bench.lab.host import LabError
 from bench.lab.lab import Guest, Lab
 from bench.lab.report import Results
 
@@ -76,7 +77,8 @@ class Trial:
 
 def run_trial(lab, case, variant, options):
     priced = variant == "canfs"
-    lab.start_server("CANFS" if priced else "VFS", options.server if priced else None)
+    lab.start_server("CANFS" if priced else "VFS",
+                     canfs.SERVER_OPTIONS | options.server if priced else None)
     guests = [Guest("a", READER_MIB)]
     if variant != "alone":
         guests.append(Guest("b", case.writer_mib))
@@ -132,8 +134,16 @@ def summary(trial):
     return text
 
 
+def check_names(what, names, allowed):
+    for name in names:
+        if name not in allowed:
+            raise LabError(f"--{what} {name}: must be one of {', '.join(allowed)}")
+
+
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
+    check_names("case", options.cases, [case.name for case in FULL])
+    check_names("variant", options.variants, FULL[0].variants)
     cases = [case for case in (QUICK if options.quick else FULL)
              if not options.cases or case.name in options.cases]
     results = Results(NAME)

@@ -21,6 +21,7 @@ class Disk:
         self.size_mib = size_mib
         self.log = log
         self.process = None
+        self.connection = None  # number of the FUSE connection
         self.loop = None
 
     def start(self):
@@ -32,6 +33,7 @@ class Disk:
                  "canfs-disk: mount")
         if self.process.poll() is not None:
             raise LabError("canfs-disk ended at once: see its log")
+        self.connection = os.minor(os.stat(self.model).st_dev)
         self.loop = run("losetup", "--direct-io=on", "--show", "-f", self.model / "disk").strip()
         self._tune()
         # Everything that mkfs would leave for later would come as I/O in the middle of a run.
@@ -73,34 +75,39 @@ class Disk:
         run("dd", "if=/dev/zero", f"of={self.mount / name}", f"bs={block}", f"count={megabytes}",
             "oflag=direct", "conv=fsync", "status=none", timeout=300)
 
-    def stop(self):
-        """Also works with a daemon that hangs: its connection is aborted, and then everything
-        that waits for it fails."""
-        if self.process is None:
+    def let_go(self):
+        """Before anything that may have I/O outstanding is ended: let it complete at once. If the
+        daemon is dead or hangs, abort its connection; then all that waits for it fails."""
+        if self.process is None or self._obeys("mode=free"):
             return
-        if self.process.poll() is None:
-            try:
-                self.control("mode=free")
-            except LabError:
-                pass
+        mounted = any(FUSE_CONNECTIONS.iterdir())
+        if not mounted:
+            run("mount", "-t", "fusectl", "none", FUSE_CONNECTIONS, check=False)
+        try:
+            put(FUSE_CONNECTIONS / str(self.connection) / "abort", 1)
+        except LabError:
+            pass  # the daemon is dead, and its connection with it
+        if not mounted:
+            run("umount", FUSE_CONNECTIONS, check=False)
+
+    def stop(self):
+        self.let_go()
         if is_mounted(self.mount):
-            run("umount", self.mount, check=False, timeout=30)
-        if self.loop:
-            run("losetup", "-d", self.loop, check=False)
-        if self.process.poll() is None and self._still_attached():
-            self._abort()
-        end(self.process)
+            run("umount", self.mount, check=False)
         if is_mounted(self.mount):
             run("umount", "-l", self.mount, check=False)
+        if self.loop:
+            run("losetup", "-d", self.loop, check=False)
+            self.loop = None
+        end(self.process)
+        self.process = None
         if is_mounted(self.model):
             run("umount", "-l", self.model, check=False)
-        self.process = None
 
-    def _still_attached(self):
-        return is_mounted(self.mount) or str(self.model) in run("losetup", "-a", check=False)
-
-    def _abort(self):
-        if not FUSE_CONNECTIONS.is_dir() or not any(FUSE_CONNECTIONS.iterdir()):
-            run("mount", "-t", "fusectl", "none", FUSE_CONNECTIONS, check=False)
-        device = os.minor(os.stat(self.model).st_dev)
-        (FUSE_CONNECTIONS / str(device) / "abort").write_text("1", encoding="ascii")
+    def _obeys(self, words):
+        """In a process of its own: a hung daemon would hang the one that asks."""
+        try:
+            run("sh", "-c", 'echo "$1" >"$2"', "sh", words, self.model / "control", timeout=2)
+        except LabError:
+            return False
+        return True

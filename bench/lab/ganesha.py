@@ -19,6 +19,8 @@ core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
 blocks      further blocks: {"MDCACHE": {"Dir_Chunk": 0}}.
 memory_limit_bytes   puts the server, page cache included, into a memory cgroup (v1 or v2) of that size.
 
+wrapper     command to put before ganesha.nfsd: valgrind, strace, gdbserver.
+
 start(), stop() (the exit status; 0 is a clean stop), kill(), reload() (SIGHUP), close() (stop everything;
 called by `with`); pid, log_text(). GaneshaError names what went wrong, with the log's own words. Start it
 from the main thread: its processes are killed when the thread that started them ends, so that nothing is
@@ -59,7 +61,7 @@ class GaneshaError(Exception):
 
 class Ganesha:
     def __init__(self, exports, netns, directory, build=None, options=None, core=None,
-                 memory_limit_bytes=None, blocks=None):
+                 memory_limit_bytes=None, blocks=None, wrapper=()):
         self.exports = list(exports)
         self.netns = netns
         self.directory = pathlib.Path(directory).resolve()
@@ -68,6 +70,7 @@ class Ganesha:
         self.core = dict(core or {})
         self.blocks = dict(blocks or {})
         self.memory_limit_bytes = memory_limit_bytes
+        self.wrapper = list(wrapper)
         self.log_path = self.directory / "ganesha.log"
         self.config_path = self.directory / "ganesha.conf"
         self._rpcbind = None
@@ -102,7 +105,7 @@ class Ganesha:
             self._start_rpcbind(timeout_sec)
         already = len(self.log_text())
         enter = ["nsenter", "--target", str(self._rpcbind.pid), "--mount", "--net"]
-        serve = ["ganesha.nfsd", "-F", "-f", str(self.config_path), "-L", str(self.log_path),
+        serve = self.wrapper + ["ganesha.nfsd", "-F", "-f", str(self.config_path), "-L", str(self.log_path),
                  "-p", "/run/ganesha.pid", "-N", "NIV_EVENT"]
         self._ganesha = self._spawn(enter + serve, "ganesha.out")
         deadline = time.monotonic() + timeout_sec

@@ -25,6 +25,7 @@ from bench.lab.disk import Disk
 from bench.lab.ganesha import Ganesha
 from bench.lab.host import LabError, spawn
 from bench.lab.net import SERVER_ADDRESS, Network
+from bench.lab.sweep import PREFIX, sweep
 
 DISK_MIB = 32 * 1024
 SERVER_MEMORY_BYTES = 512 << 20
@@ -39,23 +40,31 @@ class Guest:
     version: str = "3"
 
 
-def what_is_missing():
-    """Why the lab cannot run here, or None."""
+def what_cannot_be_installed():
+    """Why no package would make the lab run here, or None."""
     if os.geteuid() != 0:
         return "needs root"
     for device in ("/dev/net/tun", "/dev/fuse", "/dev/loop-control"):
         if not os.path.exists(device):
             return f"{device} is missing"
-    for program in ("linux.uml", "ganesha.nfsd", "rpcbind", "losetup", "mkfs.ext4", "ip"):
+    return None
+
+
+def what_is_missing():
+    """Why the lab cannot run here, or None."""
+    reason = what_cannot_be_installed()
+    if reason:
+        return reason
+    for program in ("linux.uml", "ganesha.nfsd", "rpcbind", "losetup", "mkfs.ext4", "ip", "nsenter"):
         if not shutil.which(program):
-            return f"{program} is not installed"
+            return f"{program} is not installed (bench/setup --lab release installs and builds)"
     return None
 
 
 class Lab:
     def __init__(self, build, disk_mib=DISK_MIB, memory_bytes=SERVER_MEMORY_BYTES):
         self.build = Path(build).resolve()
-        self.name = f"canfs-lab-{os.getpid()}"
+        self.name = f"{PREFIX}{os.getpid()}"
         self.disk_mib = disk_mib
         self.memory_bytes = memory_bytes
         self.clients = []
@@ -75,6 +84,7 @@ class Lab:
         if missing:
             raise LabError(missing)
         self._old_term = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        sweep()
         try:
             self._build_up()
         except BaseException:
@@ -94,6 +104,7 @@ class Lab:
         self.disk.start()
         self._undo.callback(self.stop_server)
         self._undo.callback(self.stop_clients)
+        self._undo.callback(self.disk.let_go)
 
     def __exit__(self, *exception):
         """Last in, first out; not to be interrupted half way."""

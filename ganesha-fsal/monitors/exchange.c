@@ -11,6 +11,7 @@
 #include <sys/queue.h>
 #include <time.h>
 #include "pricing/price.h"
+#include "protocol/clock.h"
 
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
@@ -32,14 +33,6 @@ struct canfs_exchange {
 	bool runs;
 	bool stop;
 };
-
-uint64_t canfs_now_usec(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /*
  * A board is one word, so that a reader needs no lock and never sees half of a posting:

@@ -67,7 +67,4 @@ void canfs_board_close(struct canfs_board *board); /* NULL allowed */
  */
 bool canfs_board_read(const struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
 
-/* CLOCK_MONOTONIC. */
-uint64_t canfs_now_usec(void);
-
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the monitors offer to the table in monitor.c and to their tests: their operations, and
+ * What the monitors offer to the table in monitors.c and to their tests: their operations, and
  * their parsers, which are pure. text is NUL-terminated; a parser returns 0, or -EPROTO if the
  * text is not what the kernel writes.
  */

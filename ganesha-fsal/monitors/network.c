@@ -99,7 +99,7 @@ static bool is_real(const char *root, const char *name)
 static double speed_bytes_per_sec(const struct canfs_monitor_setup *setup, const char *name)
 {
 	uint64_t mbit_per_sec = setup->link_mbit_per_sec;
-	char path[64 + IF_NAMESIZE], text[32];
+	char path[PATH_MAX], text[32];
 	const char *cursor = text;
 
 	if (setup->interface_count == 0 && !is_real(setup->root, name))

@@ -9,6 +9,7 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,9 +35,14 @@ def check(condition, message):
         sys.exit(1)
 
 
-def run(*command, **more):
-    return subprocess.run([str(word) for word in command], check=True, text=True,
-                          capture_output=True, **more).stdout
+def run(*command, status=0, **more):
+    """stdout of a command that must end with this exit status."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, text=True, capture_output=True, **more)
+    if done.returncode != status:
+        raise RuntimeError(f"{' '.join(words)}: status {done.returncode}, not {status}: "
+                           f"{done.stderr.strip()}")
+    return done.stdout
 
 
 def eventually(probe, what, timeout_sec=20):
@@ -89,6 +95,8 @@ class Place:
 
 @contextlib.contextmanager
 def place():
+    # A test that takes too long is told so with SIGTERM: nothing may be left behind then, either.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with contextlib.ExitStack() as cleanup:
         directory = tempfile.mkdtemp(prefix="canfs-test-")
         cleanup.callback(shutil.rmtree, directory, ignore_errors=True)

@@ -85,4 +85,16 @@ static inline uint64_t fake_root_number(const struct fake_root *root, const char
 	return strtoull(fake_root_read(root, path), NULL, 10);
 }
 
+/* Puts a process into a mount namespace. */
+static inline void fake_root_namespace(const struct fake_root *root, int pid, const char *name)
+{
+	char path[64], full[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	fake_root_write(root, path, "");
+	fake_root_full(root, path, full);
+	assert_int_equal(unlink(full), 0);
+	assert_int_equal(symlink(name, full), 0);
+}
+
 #endif

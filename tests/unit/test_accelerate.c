@@ -16,17 +16,19 @@ struct lab {
 	struct canfs_mounts mounts;
 };
 
+static const char mountinfo[] = "25 1 0:41 / /mnt/a rw - nfs s:/a rw,vers=3\n"
+				"26 1 0:41 / /mnt/b rw - nfs s:/a rw,vers=3\n"
+				"27 1 0:42 / /mnt/c rw - nfs s:/c rw,vers=3\n";
+
 static int setup(void **state)
 {
 	struct lab *lab = calloc(1, sizeof(*lab));
 
 	fake_root_make(&lab->root);
-	canfs_mounts_parse("25 1 0:41 / /mnt/a rw - nfs s:/a rw,vers=3\n"
-			   "26 1 0:41 / /mnt/b rw - nfs s:/a rw,vers=3\n"
-			   "27 1 0:42 / /mnt/c rw - nfs s:/c rw,vers=3\n",
-		&lab->mounts);
+	canfs_mounts_parse(mountinfo, &lab->mounts);
 	assert_int_equal(lab->mounts.n, 3);
-	fake_root_write(&lab->root, "/proc/meminfo", "");
+	fake_root_write(&lab->root, "/proc/100/mountinfo", mountinfo);
+	fake_root_namespace(&lab->root, 100, "mnt:[1]");
 	assert_int_equal(canfs_accelerator_new(&lab->accelerator, lab->root.path), 0);
 	*state = lab;
 	return 0;
@@ -82,7 +84,7 @@ static void test_request_is_served(void **state)
 	const struct canfs_mount *a = &lab->mounts.mount[0];
 
 	write_file(lab, 26); /* the other mount of the same super block */
-	assert_int_equal(canfs_accelerate(lab->accelerator, &lab->mounts, a, 4 * MIB), 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, a->bdi, 4 * MIB), 0);
 	struct canfs_accelerate_status status = wait_for(lab, 41, 1);
 	assert_int_equal(status.files, 1);
 	assert_int_equal(status.errors, 0);
@@ -90,7 +92,7 @@ static void test_request_is_served(void **state)
 	if (!canfs_accelerate_exact(lab->accelerator))
 		assert_int_equal(status.asked_bytes, 4 * MIB);
 	assert_false(status.busy);
-	assert_int_equal(canfs_accelerate(lab->accelerator, &lab->mounts, a, 4 * MIB), 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, a->bdi, 4 * MIB), 0);
 	wait_for(lab, 41, 2);
 }
 
@@ -99,14 +101,11 @@ static void test_each_bdi_its_own(void **state)
 	struct lab *lab = *state;
 
 	write_file(lab, 25);
-	assert_int_equal(
-		canfs_accelerate(lab->accelerator, &lab->mounts, &lab->mounts.mount[2], MIB), 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, lab->mounts.mount[2].bdi, MIB), 0);
 	assert_int_equal(wait_for(lab, 42, 1).files, 0);
-	assert_int_equal(
-		canfs_accelerate(lab->accelerator, &lab->mounts, &lab->mounts.mount[0], MIB), 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, lab->mounts.mount[0].bdi, MIB), 0);
 	assert_int_equal(wait_for(lab, 41, 1).files, 1);
-	assert_int_equal(canfs_accelerate(lab->accelerator, &lab->mounts, &lab->mounts.mount[0], 0),
-		-EINVAL);
+	assert_int_equal(canfs_accelerate(lab->accelerator, lab->mounts.mount[0].bdi, 0), -EINVAL);
 }
 
 /* More BDIs than are remembered: the oldest gives way. */
@@ -118,7 +117,7 @@ static void test_many_bdis(void **state)
 
 	for (unsigned int i = 0; i < CANFS_ACCELERATE_BDIS_MAX + 3; i++) {
 		mount.bdi.minor = 100 + i;
-		assert_int_equal(canfs_accelerate(lab->accelerator, &lab->mounts, &mount, MIB), 0);
+		assert_int_equal(canfs_accelerate(lab->accelerator, mount.bdi, MIB), 0);
 		wait_for(lab, mount.bdi.minor, 1);
 	}
 	canfs_accelerate_status(lab->accelerator, (struct canfs_bdi) { 0, 100 }, &status);

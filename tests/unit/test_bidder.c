@@ -52,6 +52,8 @@ static int teardown(void **state)
 static uint64_t step(struct scene *scene, uint64_t held_mib, const struct canfs_tag *tag)
 {
 	scene->purse.now_usec += TICK_USEC;
+	if (tag)
+		scene->bidder.feed.tag_usec = scene->purse.now_usec;
 	scene->stats.normal_write_bytes = scene->stats.server_write_bytes + held_mib * MIB;
 	scene->purse.meminfo.dirty_bytes = held_mib * MIB;
 	canfs_bidder_observe(
@@ -123,6 +125,41 @@ static void test_a_full_client_sends_even_to_an_overloaded_server(void **state)
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE); /* Pmax + epsilon */
 }
 
+/* Idle for seconds, the server cheap when last asked: the first data waits for a fresh price. */
+static void test_an_old_price_sends_nothing(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag cheap = { .write = 0.0 };
+
+	steps(scene, 100, 0, &cheap);
+	scene->purse.now_usec += 5000000;
+	scene->stats.normal_write_bytes += 40 * MIB;
+	scene->purse.meminfo.dirty_bytes = 40 * MIB;
+	canfs_bidder_observe(
+		&scene->bidder, &scene->stats, &scene->purse.meminfo, scene->purse.now_usec);
+	assert_true(canfs_bidder_holds(&scene->bidder));
+	assert_int_equal(
+		canfs_bidder_bid(&scene->bidder, &scene->config, &cheap, &scene->purse), 0);
+	/* And an idle time does not earn a flood. */
+	assert_in_range(step(scene, 40, &cheap), 0, 1 * MIB);
+}
+
+/* The writer outruns whatever the client may hold: its first bid is at the ceiling. */
+static void test_what_is_coming_counts(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag dear = { .write = 0.9 };
+
+	step(scene, 0, &dear);
+	for (uint64_t held = 1; held < 10; held++) {
+		step(scene, held * 100, &dear); /* 1000 MiB/s into 700 MiB */
+		scene->purse.coming_bytes = (uint64_t)scene->bidder.fill.value;
+	}
+	scene->purse.backlog_bytes = 0;
+	canfs_bidder_bid(&scene->bidder, &scene->config, &dear, &scene->purse);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+}
+
 static void test_short_memory_overrules_any_price(void **state)
 {
 	struct scene *scene = *state;
@@ -171,6 +208,8 @@ int main(void)
 		scene_test(test_holds_while_the_server_is_dear_and_sends_when_cheap),
 		scene_test(test_idle_server_gets_the_data_at_once),
 		scene_test(test_a_full_client_sends_even_to_an_overloaded_server),
+		scene_test(test_an_old_price_sends_nothing),
+		scene_test(test_what_is_coming_counts),
 		scene_test(test_short_memory_overrules_any_price),
 		scene_test(test_wasted_readahead_is_worth_less),
 		scene_test(test_direct_reads_are_no_wasted_readahead),

@@ -3,6 +3,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/config.h"
+#include "client-agent/procfs.h"
 
 static struct canfs_config config;
 static char error[CANFS_CONFIG_ERROR_MAX];
@@ -145,6 +146,30 @@ static void test_file(void **state)
 	fake_root_remove(&root);
 }
 
+/* The example shows every option with its default, behind a "#". */
+static void test_example(void **state)
+{
+	static const char here[] = "tests/unit/test_config.c";
+	struct canfs_config defaults;
+	char path[PATH_MAX], text[CANFS_CONFIG_BYTES_MAX], name[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%.*sclient-agent/agent.conf.example",
+		(int)(strlen(__FILE__) - strlen(here)), __FILE__);
+	assert_true(canfs_read_file("", path, text, sizeof(text)) > 0);
+	for (char *line = text; (line = strstr(line, "\n#")); line++) {
+		if (line[2] != ' ')
+			line[1] = '\n'; /* a blank would continue the line before */
+	}
+	for (size_t i = 0; canfs_config_help(i, name, sizeof(name)); i++) {
+		name[strcspn(name, " ")] = '\0';
+		assert_non_null(strstr(text, name));
+	}
+	canfs_config_defaults(&defaults);
+	assert_int_equal(parse(text), 0);
+	assert_memory_equal(&config, &defaults, sizeof(config));
+}
+
 static void test_help(void **state)
 {
 	char line[256];
@@ -169,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_long_things),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_example),
 		cmocka_unit_test(test_help),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

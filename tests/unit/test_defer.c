@@ -105,9 +105,9 @@ static void test_never_below_stock(void **state)
 	struct canfs_defer *defer = new_defer(k);
 
 	assert_int_equal(apply(k, defer, 50, 10, 1), 0);
-	assert_int_equal(mib(k, BACKGROUND_BYTES), 100);
-	assert_true(mib(k, DIRTY_BYTES) >= 199);
-	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 50);
+	assert_int_equal(mib(k, BACKGROUND_BYTES), 128);
+	assert_true(mib(k, DIRTY_BYTES) >= 200);
+	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 39);
 	canfs_defer_free(defer);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <ftw.h>
 #include <cmocka.h>
+#include "protocol/clock.h"
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/exchange.h"
 

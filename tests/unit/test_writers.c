@@ -10,6 +10,12 @@
 #define MIB      (UINT64_C(1) << 20)
 #define NOT_OPEN (-1)
 
+/* Two mounts of the BDI, and others. */
+static const char mountinfo[] = "25 1 0:41 / /mnt/a rw - nfs s:/a rw\n"
+				"26 1 0:41 /x /mnt/b rw - nfs s:/a rw\n"
+				"32 1 0:42 / /mnt/c rw - nfs s:/c rw\n"
+				"33 torn";
+
 static int setup(void **state)
 {
 	struct fake_root *root = malloc(sizeof(*root));
@@ -50,6 +56,9 @@ static void open_file(const struct fake_root *root, int pid, int fd, const char 
 	snprintf(text, sizeof(text), "pos:\t0\nflags:\t0%o\nmnt_id:\t%d\nino:\t%llu\n", flags,
 		mount_id, (unsigned long long)inode);
 	fake_root_write(root, path, text);
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	fake_root_write(root, path, mountinfo);
+	fake_root_namespace(root, pid, "mnt:[1]");
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
 	fake_root_write(root, path, "");
 	fake_root_full(root, path, from);
@@ -69,9 +78,7 @@ static void close_file(const struct fake_root *root, int pid, int fd)
 
 static void init(struct canfs_writers *writers)
 {
-	const int ids[] = { NFS_ID, NFS_ID + 1 };
-
-	canfs_writers_init(writers, ids, 2);
+	canfs_writers_init(writers, (struct canfs_bdi) { 0, 41 });
 }
 
 static void test_only_writers_on_the_mount(void **state)
@@ -94,6 +101,27 @@ static void test_only_writers_on_the_mount(void **state)
 	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
 	assert_int_equal(writers.n, 2);
 	assert_int_equal(writers.errors, 0);
+	canfs_writers_close(&writers);
+}
+
+/* In a container the same mount has another ID, and its ID may be another mount's here. */
+static void test_mount_namespaces(void **state)
+{
+	const struct fake_root *root = *state;
+	uint64_t a = make_file(root, "/a", 10), b = make_file(root, "/b", 10);
+	struct canfs_writers writers;
+
+	init(&writers);
+	open_file(root, 100, 3, "/a", O_WRONLY, 700, a);
+	open_file(root, 100, 4, "/b", O_WRONLY, NFS_ID, b);
+	fake_root_write(root, "/proc/100/mountinfo", "700 1 0:41 / /data rw - nfs s:/a rw\n");
+	fake_root_namespace(root, 100, "mnt:[2]");
+	open_file(root, 200, 3, "/a", O_RDONLY, NFS_ID, a);
+	canfs_writers_scan(&writers, root->path);
+	assert_int_equal(writers.n, 1);
+	assert_int_equal(writers.writer[0].inode, a);
+	canfs_writers_recheck(&writers, root->path);
+	assert_int_equal(writers.n, 1);
 	canfs_writers_close(&writers);
 }
 
@@ -288,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_only_writers_on_the_mount),
+		TEST(test_mount_namespaces),
 		TEST(test_let_go_when_the_writer_is_gone),
 		TEST(test_other_kinds_of_files),
 		TEST(test_bounds),

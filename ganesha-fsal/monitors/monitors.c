@@ -9,8 +9,9 @@
 
 /*
  * CA-NFS §3.3 averages the network "over a few hundreds of milliseconds": at one moment a link is
- * either idle or full. The same holds for a processor, and for the queue of a disk that serves one
- * request after the other. Dirty memory is a level, not a rate.
+ * either idle or full, and so is a processor. A disk's queue is the exact mean of an interval, and
+ * background work must step aside as soon as a reader comes: just enough to even out intervals
+ * that are shorter than a few seeks. Dirty memory is a level, not a rate.
  */
 const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ CANFS_CPU, false, 0.3, "no cpu line in /proc/stat", canfs_cpu_open, canfs_cpu_sample,
@@ -18,7 +19,7 @@ const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ CANFS_NETWORK, false, 0.3,
 		"no interface with a known speed; set Link_Speed and Interfaces in CANFS { }",
 		canfs_network_open, canfs_network_sample, canfs_network_close },
-	{ CANFS_DISK, true, 0.3, "no block device below", canfs_disk_open, canfs_disk_sample,
+	{ CANFS_DISK, true, 0.1, "no block device below", canfs_disk_open, canfs_disk_sample,
 		canfs_disk_close },
 	{ CANFS_MEMORY, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
 		canfs_memory_sample, canfs_memory_close },
