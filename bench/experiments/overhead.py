@@ -15,7 +15,7 @@ import shutil
 import statistics
 import subprocess
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.lab.ganesha import Ganesha
@@ -69,8 +69,9 @@ class Options:
     agent: dict = field(default_factory=dict)   # not used
     server: dict = field(default_factory=dict)  # the CANFS { } block
 
-    def rounds(self):
-        return 80 if self.quick else 120
+    @staticmethod
+    def rounds():
+        return 120
 
     def idle_seconds(self):
         return 6 if self.quick else 30
@@ -109,19 +110,27 @@ class OverheadResults(Results):
             line = (f"{case:14}{'ops_per_s' if metric == 'ratio' else 'server_cpu':19}"
                     f"{_interval(canfs):>29}{_interval(control):>29}")
             if metric == "ratio":
-                good = statistics.median(canfs) >= GOAL
-                line += f"   {'good' if good else 'MISSED'}: at least {GOAL} is asked for"
+                line += f"   {_verdict(canfs)}: at least {GOAL} is asked for"
             lines.append(line)
         return "\n".join(lines)
 
 
-def _interval(values):
+def _bounds(values):
     """The median's 95 % interval from order statistics: nothing is assumed about the values."""
     ordered, n = sorted(values), len(values)
     reach = 0.98 * n ** 0.5
-    low = ordered[max(0, int(n / 2 - reach))]
-    high = ordered[min(n - 1, int(n / 2 + reach))]
-    return f"{statistics.median(values):.3f} ({low:.3f} ... {high:.3f}) {n}"
+    return ordered[max(0, int(n / 2 - reach))], ordered[min(n - 1, int(n / 2 + reach))]
+
+
+def _interval(values):
+    low, high = _bounds(values)
+    return f"{statistics.median(values):.3f} ({low:.3f} ... {high:.3f}) {len(values)}"
+
+
+def _verdict(values):
+    if statistics.median(values) >= GOAL:
+        return "good"
+    return "MISSED" if _bounds(values)[1] < GOAL else "undecided, more --runs"
 
 
 def make_files(lab):
