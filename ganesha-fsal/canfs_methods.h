@@ -88,8 +88,11 @@ static inline void canfs_ascend(struct fsal_export *here)
 		op_ctx->fsal_export = here;
 }
 
-/* config.c: the CANFS { } block, with defaults for what it leaves out. */
-fsal_status_t canfs_read_config(
+/*
+ * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
+ * wrong, which Ganesha then says with file and line.
+ */
+int canfs_read_config(
 	config_file_t file, struct canfs_exchange_config *config, struct config_error_type *err_type);
 
 /* export.c */

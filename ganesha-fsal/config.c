@@ -2,6 +2,7 @@
 /* The CANFS { } block. Its manual is man/ganesha-canfs-config.8. */
 #include "ganesha-fsal/canfs_methods.h"
 
+#include <errno.h>
 #include <string.h>
 #include "pricing/price.h"
 
@@ -95,16 +96,21 @@ static void name_thread(void)
 	SetNameFunction("canfs_market");
 }
 
-fsal_status_t canfs_read_config(
+int canfs_read_config(
 	config_file_t file, struct canfs_exchange_config *config, struct config_error_type *err_type)
 {
+	/* What is wrong here must not count against the export that made Ganesha load us. */
+	struct config_error_type others = *err_type;
 	struct parameters given = { .interval_ms = 0 };
+	bool good;
 
 	(void)load_config_from_parse(file, &block, &given, true, err_type);
-	if (!config_error_is_harmless(err_type))
-		return fsalstat(ERR_FSAL_INVAL, EINVAL);
+	good = config_error_is_harmless(err_type);
+	*err_type = others;
+	if (!good)
+		return -EINVAL;
 	if (given.monitors == 0)
-		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none: no prices are published");
+		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
 	*config = (struct canfs_exchange_config){
 		.interval_ms = given.interval_ms,
 		.publish = given.publish,
@@ -118,5 +124,5 @@ fsal_status_t canfs_read_config(
 		.thread_begins = name_thread,
 	};
 	config->setup.root = "";
-	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	return 0;
 }

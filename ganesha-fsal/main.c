@@ -2,8 +2,10 @@
 /* The module: registration, configuration, and the life of the exchange. */
 #include "ganesha-fsal/canfs_methods.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Ganesha looks for libfsal<name in lower case>.so. */
 static const char name[] = "CANFS";
@@ -43,16 +45,16 @@ static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
 	struct canfs_exchange_config config;
-	fsal_status_t status = canfs_read_config(file, &config, err_type);
-	int error;
+	int error = canfs_read_config(file, &config, err_type);
 
-	if (FSAL_IS_ERROR(status))
-		return status;
-	error = canfs_exchange_new(&CANFS.exchange, &config);
+	if (error == 0)
+		error = canfs_exchange_new(&CANFS.exchange, &config);
 	if (error == 0)
 		error = canfs_exchange_start(CANFS.exchange);
-	/* Files are served without prices, too. */
-	if (error != 0)
+	/* Files are served all the same. */
+	if (error == -EINVAL)
+		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
+	else if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-error));
 	display_fsinfo(module);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);

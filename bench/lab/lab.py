@@ -2,7 +2,8 @@
 """The lab: a network, a modelled disk, a Ganesha server and real kernel clients, and its end.
 
 	with Lab(build) as lab:
-	    lab.start_server(...)
+	    lab.disk.write_file("data", megabytes=100)
+	    lab.start_server("VFS")
 	    a, b = lab.start_clients([Guest("a", 512), Guest("b", 2048)])
 	    job = a.run("read", lab.program("canfs-job-read"), "--direct", lab.on_mount("data"))
 	    print(job.result(seconds=60))
@@ -22,7 +23,7 @@ from pathlib import Path
 from bench.lab.client import MOUNT_OPTIONS, Client
 from bench.lab.disk import Disk
 from bench.lab.ganesha import Ganesha
-from bench.lab.host import LabError
+from bench.lab.host import LabError, spawn
 from bench.lab.net import SERVER_ADDRESS, Network
 
 DISK_MIB = 32 * 1024
@@ -104,25 +105,31 @@ class Lab:
             signal.signal(signal.SIGTERM, self._old_term)
         return False
 
-    def start_server(self):
-        self.server = Ganesha(self.network, self.directory / "ganesha", self.disk.mount,
-                              self.memory_bytes)
+    def start_server(self, stack="VFS", options=None):
+        """stack: "VFS" (stock) or "CANFS" (ours over VFS); options: of the CANFS { } block."""
+        self.server = Ganesha([(str(self.disk.mount), stack)], self.name,
+                              self.directory / "ganesha", options=options,
+                              build=self.build if stack == "CANFS" else None,
+                              memory_limit_bytes=self.memory_bytes)
         self.server.start()
 
     def stop_server(self):
         if self.server:
-            self.server.stop()
+            self.server.close()
         self.server = None
+
+    def spawn_beside_server(self, *command, **options):
+        """A process of the host, in the lab's network."""
+        return spawn(*self.network.enter(), *command, **options)
 
     def start_clients(self, guests):
         """Boot the guests side by side, each with the export mounted."""
         self._generation += 1
-        source = f"{SERVER_ADDRESS}:{self.disk.mount}"
         for index, guest in enumerate(guests):
             client = Client(guest.name, self.network, index,
                             self.directory / f"{guest.name}-{self._generation}", guest.memory_mib)
             self.clients.append(client)
-            client.boot([(source, MOUNT_POINT, MOUNT_OPTIONS[guest.version])])
+            client.boot([(self.source(), MOUNT_POINT, MOUNT_OPTIONS[guest.version])])
         for client in self.clients:
             client.wait_ready()
         return list(self.clients)
@@ -131,6 +138,10 @@ class Lab:
         for client in reversed(self.clients):
             client.stop()
         self.clients.clear()
+
+    def source(self):
+        """What a client mounts."""
+        return f"{SERVER_ADDRESS}:{self.disk.mount}"
 
     @staticmethod
     def on_mount(name):

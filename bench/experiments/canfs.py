@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The variant `canfs`: agents in the guests, and the server's prices as they go by."""
+
+import json
+import signal
+import subprocess
+import threading
+import time
+
+# An agent believes in a server's prices after several consecutive ones.
+WARM_UP_SECONDS = 3
+STOP_SECONDS = 30
+WATCH_INTERVAL_SECONDS = 0.2
+
+
+def agent_command(lab, config):
+    return [lab.program("canfs-agent"), "--config", config]
+
+
+def start_agents(lab, clients, options):
+    """One agent per guest, in enforce mode; options: more lines of its configuration."""
+    jobs = []
+    for client in clients:
+        config = client.directory / "agent.conf"
+        values = {"mode": "enforce"} | options
+        config.write_text("[agent]\n" + "".join(f"{k} = {v}\n" for k, v in values.items()),
+                          encoding="utf-8")
+        jobs.append(client.run("agent", *agent_command(lab, config)))
+    time.sleep(WARM_UP_SECONDS)
+    for job in jobs:
+        if job.is_done():
+            job.wait(0)
+            raise RuntimeError(f"the agent on {job.client.name} ended by itself")
+    return jobs
+
+
+def stop_agents(jobs):
+    """SIGTERM, so that each restores its client's knobs. Returns {guest: log}."""
+    for job in jobs:
+        job.signal("TERM")
+    for job in jobs:
+        job.wait(STOP_SECONDS)
+    return {job.client.name: job.errors() for job in jobs}
+
+
+class PriceWatch:
+    """Samples the prices which the server publishes, beside its clients."""
+
+    def __init__(self, lab):
+        self._begin = time.monotonic()
+        self._samples = []
+        self._process = lab.spawn_beside_server(
+            lab.program("canfsctl"), "price", f"--watch={WATCH_INTERVAL_SECONDS}", "--json",
+            "--port=2049", "--mount-port=20048", lab.source(), stdout=subprocess.PIPE)
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            sample = json.loads(line)
+            sample["seconds"] = round(time.monotonic() - self._begin, 2)
+            self._samples.append(sample)
+
+    def stop(self):
+        """[{seconds since the start, write, read_ahead, bottleneck, ...}]"""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait()
+        self._thread.join()
+        self._process.stdout.close()
+        return self._samples

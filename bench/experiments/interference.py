@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""interference (CA-NFS §4.1.1 "Deferring writes", Figure 4): what one client's write-back does to
+another client's reads.
+
+held      A reads at random in two busy phases and is idle between them; B writes a file that fits
+          what it may hold and keeps it open. Stock flushes into A's busy phase; canfs holds while
+          the disk is dear and drains while it is cheap.
+overfull  B writes more than any client can hold, at full speed: nothing is to be gained, and canfs
+          must do no harm.
+
+Variants: A alone; B with stock settings on a stock export; B with canfs."""
+
+from dataclasses import dataclass, field, replace
+
+from bench.experiments import canfs
+from bench.lab.client import launch
+from bench.lab.lab import Guest, Lab
+from bench.lab.report import Results
+
+NAME = "interference"
+HELP = "one client's write-back against another's reads (CA-NFS Figure 4)"
+DEVICE = "hdd"
+DATA_MB = 4000
+READER_MIB = 512
+SEED = 7
+# A job may take so much longer than planned before the run is given up.
+PATIENCE_SECONDS = 240
+# Below this share of the reads at the disk, the server's cache has answered the rest.
+COLD_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    variants: tuple
+    writer_mib: int  # memory of B
+    phases: str      # of A: seconds
+    megabytes: int   # written by B
+    rate_mb: float   # 0: full speed
+    begin: float     # second
+    close_at: float  # second, 0: when all is written
+
+
+FULL = (
+    Case("held", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32),
+    Case("overfull", ("stock", "canfs"), 512, "0-40", 1000, 0, 2, 0),
+)
+QUICK = (
+    replace(FULL[0], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
+    replace(FULL[1], phases="0-10", megabytes=200, begin=1),
+)
+
+
+@dataclass
+class Options:
+    """What a person may vary; the defaults are the experiment."""
+    runs: int = 5
+    quick: bool = False
+    cases: tuple = ()       # names; none: all
+    variants: tuple = ()    # names; none: all of the case
+    agent: dict = field(default_factory=dict)   # agent.conf
+    server: dict = field(default_factory=dict)  # the CANFS { } block
+
+
+@dataclass
+class Trial:
+    """One run of one variant, with all that was seen."""
+    case: str
+    variant: str
+    reader: dict
+    writer: dict
+    disk: dict
+    prices: list
+    agents: dict  # guest: what its agent logged
+
+
+def run_trial(lab, case, variant, options):
+    priced = variant == "canfs"
+    lab.start_server("CANFS" if priced else "VFS", options.server if priced else None)
+    guests = [Guest("a", READER_MIB)]
+    if variant != "alone":
+        guests.append(Guest("b", case.writer_mib))
+    clients = lab.start_clients(guests)
+    lab.disk.cold()
+    agents = canfs.start_agents(lab, clients, options.agent) if priced else []
+    watch = canfs.PriceWatch(lab) if priced else None
+    jobs = [clients[0].prepare("read", lab.program("canfs-job-read"), "--direct", "--phases",
+                               case.phases, "--seed", SEED, lab.on_mount("data"))]
+    if variant != "alone":
+        jobs.append(clients[1].prepare(
+            "write", lab.program("canfs-job-write"), "--mb", case.megabytes, "--rate-mb",
+            case.rate_mb, "--begin", case.begin, "--close-at", case.close_at,
+            lab.on_mount("out")))
+    lab.disk.control("reset")
+    launch(jobs)
+    results = [job.result(PATIENCE_SECONDS) for job in jobs]
+    trial = Trial(case.name, variant, results[0], results[1] if len(results) > 1 else {},
+                  lab.disk.stat(), watch.stop() if watch else [], canfs.stop_agents(agents))
+    lab.disk.control("mode=free")
+    lab.stop_clients()
+    lab.stop_server()
+    (lab.disk.mount / "out").unlink(missing_ok=True)
+    return trial
+
+
+def was_cold(trial):
+    return trial.disk["reads"] - trial.disk["buffer_hits"] >= COLD_SHARE * trial.reader["ops"]
+
+
+def add(results, trial):
+    def row(who, metric, unit, value):
+        results.add(f"{trial.case}-{who}", DEVICE, trial.variant, metric, unit, value)
+    row("reader", "ops_per_s", "1/s", trial.reader["ops_per_s"])
+    row("reader", "p50", "ms", trial.reader["p50_ms"])
+    row("reader", "p99", "ms", trial.reader["p99_ms"])
+    if trial.writer:
+        row("writer", "seconds", "s", trial.writer["seconds"])
+        row("writer", "close_seconds", "s", trial.writer["close_seconds"])
+        row("writer", "write_max", "ms", trial.writer["write_max_ms"])
+        row("writer", "dirty_peak", "bytes", trial.writer["dirty_peak_bytes"])
+
+
+def summary(trial):
+    """One line for the progress of a run."""
+    text = (f"A {trial.reader['ops_per_s']:.0f} ops/s, p50 {trial.reader['p50_ms']:.1f} ms, "
+            f"p99 {trial.reader['p99_ms']:.1f} ms")
+    if trial.writer:
+        text += (f"; B slowest write {trial.writer['write_max_ms']:.0f} ms, "
+                 f"close {trial.writer['close_seconds']:.1f} s")
+    if not was_cold(trial):
+        text += " (warning: the server's cache answered part of A's reads)"
+    return text
+
+
+def run(build, options, say, keep=None):
+    """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
+    cases = [case for case in (QUICK if options.quick else FULL)
+             if not options.cases or case.name in options.cases]
+    results = Results(NAME)
+    say("setting up: network, modelled disk, a 4 GB file")
+    with Lab(build) as lab:
+        lab.disk.write_file("data", DATA_MB)
+        for number in range(options.runs):
+            for case in cases:
+                for variant in case.variants:
+                    if options.variants and variant not in options.variants:
+                        continue
+                    label = f"run {number + 1} of {options.runs}, {case.name}, {variant}"
+                    say(f"{label}: running")
+                    trial = run_trial(lab, case, variant, options)
+                    say(f"{label}: {summary(trial)}")
+                    add(results, trial)
+                    if keep:
+                        keep(trial)
+    return results

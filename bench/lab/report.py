@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Results: rows for machines, tables for people. A row is one metric of one case and variant over
+all runs; the names are the same in every experiment, so that results can be put side by side."""
+
+import json
+import statistics
+from collections import defaultdict
+
+
+class Results:
+    def __init__(self, experiment):
+        self.experiment = experiment
+        self._values = defaultdict(list)  # (case, device, variant, metric, unit): one per run
+
+    def add(self, case, device, variant, metric, unit, value):
+        self._values[case, device, variant, metric, unit].append(value)
+
+    def rows(self):
+        names = ("case", "device", "variant", "metric", "unit")
+        return [dict(zip(names, key), median=statistics.median(values), min=min(values),
+                     max=max(values), n=len(values)) for key, values in self._values.items()]
+
+    def median(self, case, variant, metric):
+        """None if it was not measured."""
+        for (a_case, _, a_variant, a_metric, _), values in self._values.items():
+            if (a_case, a_variant, a_metric) == (case, variant, metric):
+                return statistics.median(values)
+        return None
+
+    def write_json(self, path):
+        with open(path, "w", encoding="ascii") as file:
+            json.dump({"experiment": self.experiment, "rows": self.rows()}, file, indent=1)
+            file.write("\n")
+
+    def table(self):
+        """A line per case and metric, a column per variant: median (min ... max)."""
+        variants = list(dict.fromkeys(key[2] for key in self._values))
+        lines = list(dict.fromkeys((key[0], key[3], key[4]) for key in self._values))
+        cells = [["case", "metric", "unit", *variants]]
+        for case, metric, unit in lines:
+            row = [case, metric, unit]
+            for variant in variants:
+                values = next((v for k, v in self._values.items()
+                               if (k[0], k[2], k[3]) == (case, variant, metric)), None)
+                row.append(_cell(values))
+            cells.append(row)
+        widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+        return "\n".join("  ".join(word.ljust(width) if i < 3 else word.rjust(width)
+                                   for i, (word, width) in enumerate(zip(row, widths))).rstrip()
+                         for row in cells)
+
+
+def _number(value):
+    if value != value or abs(value) >= 1e6:
+        return f"{value:.3g}"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _cell(values):
+    if not values:
+        return "-"
+    text = _number(statistics.median(values))
+    if len(values) > 1:
+        text += f" ({_number(min(values))} ... {_number(max(values))})"
+    return text
+
+
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def bars(values, top):
+    """One character per value, its height out of `top`; None is a gap."""
+    def bar(value):
+        if value is None:
+            return " "
+        return BARS[max(0, min(8, round(8 * value / top)))] if top > 0 else BARS[0]
+    return "".join(bar(value) for value in values)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the integration tests share: a network namespace with a file system to export, and how a test ends.
+
+A test is a program: exit status 0 passed, 1 failed (the last line of stderr says what), 77 skipped (with
+its reason). Environment: CANFS_BUILD, the build directory (default build/dev).
+"""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from bench.lab.ganesha import Ganesha, GaneshaError  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("CANFS_BUILD", ROOT / "build" / "dev"))
+ADDRESS = "10.98.0.1"  # of the server, in a namespace of its own
+SPACE_MIB = 600
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def check(condition, message):
+    if not condition:
+        print(f"failed: {message}", file=sys.stderr)
+        sys.exit(1)
+
+
+def run(*command, **more):
+    return subprocess.run([str(word) for word in command], check=True, text=True,
+                          capture_output=True, **more).stdout
+
+
+def eventually(probe, what, timeout_sec=20):
+    """The first true answer of probe(); the test fails if there is none in time."""
+    deadline = time.monotonic() + timeout_sec
+    while not (answer := probe()):
+        check(time.monotonic() < deadline, f"{what}: not within {timeout_sec} s")
+        time.sleep(0.05)
+    return answer
+
+
+def require(*programs):
+    if os.geteuid() != 0:
+        skip("needs root")
+    for program in ("ganesha.nfsd", "rpcbind", "ip", "nsenter") + programs:
+        if shutil.which(program) is None:
+            skip(f"{program} is not installed")
+    if not (BUILD / "ganesha-fsal" / "libfsalcanfs.so").exists():
+        skip(f"{BUILD}/ganesha-fsal/libfsalcanfs.so is not built")
+
+
+class Place:
+    """Where a test runs: self.disk is a fresh ext4 on a loop device; in_net() runs in the namespace."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.netns = f"fsaltest{os.getpid()}"
+        self.disk = self.directory / "disk"
+
+    def in_net(self, *command, **more):
+        return run("ip", "netns", "exec", self.netns, *command, **more)
+
+    def server(self, exports=None, **more):
+        """exports: subdirectory of the disk to stack, default {"canfs": "CANFS", "vfs": "VFS"}."""
+        exports = exports or {"canfs": "CANFS", "vfs": "VFS"}
+        for name in exports:
+            (self.disk / name).mkdir(exist_ok=True)
+            (self.disk / name).chmod(0o777)
+        return Ganesha([(str(self.disk / name), stack) for name, stack in exports.items()],
+                       self.netns, self.directory / "ganesha", build=BUILD, **more)
+
+    def probe(self, function, name):
+        """nfs_probe.function of an export, asked for in the namespace: (Space, Tag or None)."""
+        program = (f"import nfs_probe as p; s = p.{function}('{ADDRESS}', '{self.disk / name}'); "
+                   "t = p.read_tag(s); print((tuple(s), tuple(t) if t else None))")
+        import nfs_probe  # here, since only tests that probe have it in their path
+        space, tag = eval(self.in_net(sys.executable, "-c", program, cwd=ROOT / "tests/integration"))
+        return nfs_probe.Space(*space), nfs_probe.Tag(*tag) if tag else None
+
+
+@contextlib.contextmanager
+def place():
+    with contextlib.ExitStack() as cleanup:
+        directory = tempfile.mkdtemp(prefix="canfs-test-")
+        cleanup.callback(shutil.rmtree, directory, ignore_errors=True)
+        here = Place(directory)
+        run("ip", "netns", "add", here.netns)
+        cleanup.callback(run, "ip", "netns", "del", here.netns)
+        for command in ("link set lo up", "link add uplink type bridge", "link set uplink up",
+                        f"addr add {ADDRESS}/24 dev uplink"):
+            run("ip", "-n", here.netns, *command.split())
+        image = here.directory / "image"
+        with open(image, "wb") as file:
+            file.truncate(SPACE_MIB << 20)
+        run("mkfs.ext4", "-q", "-m", "1", image)
+        here.disk.mkdir()
+        mounted = subprocess.run(["mount", "-o", "loop", str(image), str(here.disk)],
+                                 capture_output=True, text=True)
+        if mounted.returncode != 0:
+            skip(f"no loop mount here: {mounted.stderr.strip()}")
+        cleanup.callback(run, "umount", here.disk)
+        yield here
