@@ -38,18 +38,6 @@ for knob in /proc/sys/vm/dirty_* /sys/class/bdi/*/{min_ratio,max_ratio,read_ahea
 done
 true
 """
-# Writes a little at a time until the agent holds it back, and then the rest; keeps the file open.
-HOLDER = r"""
-exec 3>"$1" 4<"$2"
-until [ "$(</proc/sys/vm/dirty_bytes)" != "$4" ]; do
-	dd bs=1M count=1 status=none <&4 >&3 || exit 1
-	sleep 0.1
-done
-cat <&4 >&3 || exit 1
-: >"$3.held"
-until [ -e "$3.close" ]; do sleep 0.1; done
-exec 3>&-
-"""
 
 
 class Failed(Exception):
@@ -93,11 +81,15 @@ class Shell:
 
     def __init__(self, client):
         self.client = client
-        self._commands = 0
+        self._jobs = 0
+
+    def job(self, name, *command):
+        """Starts a program; its name is made unique."""
+        self._jobs += 1
+        return self.client.run(f"{name}{self._jobs}", *command)
 
     def start(self, script, *arguments):
-        self._commands += 1
-        return self.client.run(f"sh{self._commands}", "bash", "-c", script, "sh", *arguments)
+        return self.job("sh", "bash", "-c", script, "sh", *arguments)
 
     def __call__(self, script, *arguments, seconds=PATIENCE_SECONDS):
         """Its standard output."""
@@ -138,13 +130,10 @@ class Agent:
         self.config.write_text(
             "[agent]\n" + "".join(f"{name} = {value}\n" for name, value in lines.items()),
             encoding="ascii")
-        self._runs = 0
         self.job = None
 
     def start(self):
-        self._runs += 1
-        self.job = self.shell.client.run(f"agent{self._runs}", self.lab.program("canfs-agent"),
-                                         "--config", self.config)
+        self.job = self.shell.job("agent", self.lab.program("canfs-agent"), "--config", self.config)
 
     @property
     def log_path(self):
@@ -181,10 +170,8 @@ class Agent:
 
     def restore(self):
         """canfs-agent --restore; its output."""
-        self._runs += 1
-        job = self.shell.client.run(f"restore{self._runs}", self.lab.program("canfs-agent"),
-                                    "--config", self.config, "--restore")
-        return job.wait(PATIENCE_SECONDS)
+        return self.shell.job("restore", self.lab.program("canfs-agent"), "--config", self.config,
+                              "--restore").wait(PATIENCE_SECONDS)
 
 
 class Busy:
@@ -225,12 +212,18 @@ class HeldFile:
         self.pattern = lab.directory / f"{name}.pattern"
         self.pattern.write_bytes(random.Random(name).randbytes(HELD_MIB << 20))
         self.flag = f"/run/{name}"
-        self.dirty_bytes = shell("cat /proc/sys/vm/dirty_bytes").strip()
-        self.job = shell.start(HOLDER, lab.on_mount(name), self.pattern, self.flag, self.dirty_bytes)
+        stock = shell("cat /proc/sys/vm/dirty_bytes").strip()
+        self.job = shell.job("hold", "python3", HERE / "hold.py", lab.on_mount(name), self.pattern,
+                             self.flag, stock)
 
     def wait_held(self, agent):
-        if not self.shell.wait('[ -e "$1.held" ]', self.flag):
+        """Until all is written, but not sent."""
+        self.shell.wait('[ -e "$1.held" -o -e "$1.sent" ]', self.flag)
+        if self.shell('[ -e "$1.held" ] && echo yes || true', self.flag) != "yes\n":
             raise Failed(f"the agent did not hold {self.name} back:\n{agent.log()}")
+        dirty_kib = self.shell("sed -n 's/^Dirty: *\\([0-9]*\\) .*/\\1/p' /proc/meminfo")
+        check(int(dirty_kib) > HELD_MIB * 1024 // 2, f"only {dirty_kib.strip()} KiB are held back:\n"
+              f"{agent.log()}")
 
     def close(self):
         self.shell(': >"$1.close"', self.flag)
