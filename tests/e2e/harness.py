@@ -209,9 +209,9 @@ class HeldFile:
         self.lab = lab
         self.shell = shell
         self.name = name
-        self.pattern = lab.directory / f"{name}.pattern"
+        self.pattern = lab.directory / f"{Path(name).name}.pattern"
         self.pattern.write_bytes(random.Random(name).randbytes(HELD_MIB << 20))
-        self.flag = f"/run/{name}"
+        self.flag = f"/run/{Path(name).name}"
         stock = shell("cat /proc/sys/vm/dirty_bytes").strip()
         self.job = shell.job("hold", "python3", HERE / "hold.py", lab.on_mount(name), self.pattern,
                              self.flag, stock)
