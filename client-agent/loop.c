@@ -19,6 +19,9 @@
 static const uint64_t busy_tick_usec = 100000;
 static const uint64_t idle_tick_usec = 1000000;
 
+/* However many prices come and mounts change: no tick sooner than this after the last one. */
+static const uint64_t least_tick_usec = 20000;
+
 /* How long the end may take to drain what is held before it restores by force. */
 static const uint64_t farewell_usec = 40000000;
 
@@ -278,6 +281,13 @@ static void take_signal(struct loop *loop)
 	}
 }
 
+static int msec_until(uint64_t usec)
+{
+	uint64_t now = canfs_now_usec();
+
+	return usec > now ? (int)((usec - now + 999) / 1000) : 0;
+}
+
 /* Waits for the next tick, a price, a signal or a mount. */
 static void wait_for_news(struct loop *loop)
 {
@@ -285,16 +295,19 @@ static void wait_for_news(struct loop *loop)
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
-	uint64_t tick_usec = is_busy(loop) ? busy_tick_usec : idle_tick_usec;
-	uint64_t now = canfs_now_usec(), due = loop->ticked_usec + tick_usec;
+	/* An answer that no tick will take would keep us awake. */
+	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->n;
 
-	for (size_t i = 0; i < loop->n; i++) {
+	for (size_t i = 0; i < asking; i++) {
 		struct canfs_fsstat *fsstat = loop->bidders[i]->feed.fsstat;
 
 		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
 		fds[2 + i].events = canfs_fsstat_events(fsstat);
 	}
-	if (poll(fds, 2 + loop->n, due > now ? (int)((due - now + 999) / 1000) : 0) <= 0)
+	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
+	if (poll(fds, 2 + asking,
+		    msec_until(loop->ticked_usec +
+			       (is_busy(loop) ? busy_tick_usec : idle_tick_usec))) <= 0)
 		return;
 	if (fds[0].revents)
 		take_signal(loop);
