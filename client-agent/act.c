@@ -19,6 +19,9 @@ static const uint64_t readahead_step_usec = 1000000;
 /* What has failed is tried again after this: an error that lasts must not fill the log. */
 static const uint64_t rest_usec = 60000000;
 
+/* Prices that flip must not fill the log: one bidder's news at most so often. */
+static const uint64_t news_usec = 1000000;
+
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
@@ -113,37 +116,65 @@ static const char *relation(double price, double other)
 	return price > other ? "above" : price < other ? "below" : "level with";
 }
 
+/* Also said of a server that never had a price; not while it is being found out. */
+static void report_no_price(struct canfs_bidder *bidder)
+{
+	const struct canfs_feed *feed = &bidder->feed;
+	const char *why = "the server publishes none";
+
+	if (feed->failures)
+		why = canfs_fsstat_error(feed->fsstat);
+	else if (!feed->answers || feed->publisher.valid)
+		return;
+	if (!bidder->told_no_price)
+		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
+			*why ? why : "no answer");
+	bidder->told_no_price = true;
+	bidder->told_write = bidder->told_readahead = CANFS_HOLD;
+}
+
+static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_purse *purse, const char *mode)
+{
+	canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; %llu of %llu MiB held",
+		bidder->mount.mountpoint, canfs_verdict_name(bidder->told_write),
+		canfs_verdict_name(bidder->write.verdict), mode, tag->write,
+		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
+		bidder->own_write, (unsigned long long)purse->backlog_bytes / MIB,
+		(unsigned long long)purse->bound_bytes / MIB);
+	bidder->told_write = bidder->write.verdict;
+}
+
+static void report_readahead(
+	struct canfs_bidder *bidder, const struct canfs_tag *tag, const char *mode)
+{
+	canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; confidence %.2f",
+		bidder->mount.mountpoint, canfs_verdict_name(bidder->told_readahead),
+		canfs_verdict_name(bidder->readahead.verdict), mode, tag->readahead,
+		relation(tag->readahead, bidder->own_readahead), bidder->own_readahead,
+		bidder->confidence.average.value);
+	bidder->told_readahead = bidder->readahead.verdict;
+}
+
 void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const struct canfs_actors *actors)
 {
 	const char *mode = actors->enforce ? "" : " (observing)";
-	const char *who = bidder->mount.mountpoint;
 
-	if (bidder->write.verdict != bidder->told_write) {
-		if (tag)
-			canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; "
-				  "%llu of %llu MiB held",
-				who, canfs_verdict_name(bidder->told_write),
-				canfs_verdict_name(bidder->write.verdict), mode, tag->write,
-				canfs_resource_name(tag->bottleneck),
-				relation(tag->write, bidder->own_write), bidder->own_write,
-				(unsigned long long)purse->backlog_bytes / MIB,
-				(unsigned long long)purse->bound_bytes / MIB);
-		else
-			canfs_log("%s: write-back %s -> hold%s: the server publishes no price", who,
-				canfs_verdict_name(bidder->told_write), mode);
-		bidder->told_write = bidder->write.verdict;
+	if (!tag) {
+		report_no_price(bidder);
+		return;
 	}
-	if (bidder->readahead.verdict != bidder->told_readahead) {
-		if (tag)
-			canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; "
-				  "confidence %.2f",
-				who, canfs_verdict_name(bidder->told_readahead),
-				canfs_verdict_name(bidder->readahead.verdict), mode, tag->readahead,
-				relation(tag->readahead, bidder->own_readahead),
-				bidder->own_readahead, bidder->confidence.average.value);
-		bidder->told_readahead = bidder->readahead.verdict;
-	}
+	bidder->told_no_price = false;
+	if (purse->now_usec < bidder->news_due_usec ||
+		(bidder->write.verdict == bidder->told_write &&
+			bidder->readahead.verdict == bidder->told_readahead))
+		return;
+	bidder->news_due_usec = purse->now_usec + news_usec;
+	if (bidder->write.verdict != bidder->told_write)
+		report_write(bidder, tag, purse, mode);
+	if (bidder->readahead.verdict != bidder->told_readahead)
+		report_readahead(bidder, tag, mode);
 }
 
 void canfs_act_accelerate(

@@ -51,7 +51,7 @@ int canfs_act_take_back(struct canfs_actors *actors);
 /* Closes all. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);
 
-/* Says what the auctions of this bidder came to, if it is news. */
+/* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
 void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const struct canfs_actors *actors);
 
