@@ -15,10 +15,13 @@ static fsal_status_t get_fs_dynamic_info(
 	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
 {
 	const struct canfs_board *board = container_of(export, struct canfs_export, export)->board;
-	fsal_status_t status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
+	fsal_status_t status;
 	struct canfs_space space;
 	struct canfs_tag tag;
 
+	/* Ganesha's NFSv4 sends what stands here after an error too; it comes from the stack. */
+	*info = (fsal_dynamicfsinfo_t) { .total_bytes = 0 };
+	status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
 	if (FSAL_IS_ERROR(status) || board == NULL ||
 		!canfs_board_read(board, canfs_now_usec(), &tag))
 		return status;
