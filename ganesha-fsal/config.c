@@ -104,15 +104,13 @@ static void name_thread(void)
 int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
 	struct config_error_type *err_type)
 {
-	/* What is wrong here must not count against the export that made Ganesha load us. */
-	struct config_error_type others = *err_type;
+	/* What is wrong here must not count against the export that made Ganesha load us, nor what
+	 * was wrong in earlier exports against this; the messages go the same way. */
+	struct config_error_type errors = { .fp = err_type->fp };
 	struct parameters given = { .interval_ms = 0 };
-	bool good;
 
-	(void)load_config_from_parse(file, &block, &given, true, err_type);
-	good = config_error_is_harmless(err_type);
-	*err_type = others;
-	if (!good)
+	(void)load_config_from_parse(file, &block, &given, true, &errors);
+	if (!config_error_is_harmless(&errors))
 		return -EINVAL;
 	if (given.monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
