@@ -37,7 +37,7 @@ static int setup(void **state)
 		0);
 	scene->bidder.mount = mount_a;
 	scene->bidder.stats.age_sec = 100;
-	scene->bidder.active_usec = NOW_USEC;
+	scene->bidder.reading_usec = NOW_USEC;
 	scene->purse = (struct canfs_purse) { .now_usec = NOW_USEC,
 		.bound_bytes = 360 * MIB,
 		.meminfo = { .total_bytes = 1000 * MIB, .available_bytes = 800 * MIB } };
@@ -73,7 +73,7 @@ static void raise_readahead(struct scene *scene)
 	readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 256);
 	scene->purse.now_usec += MINUTE;
-	scene->bidder.active_usec = scene->purse.now_usec;
+	scene->bidder.reading_usec = scene->purse.now_usec;
 }
 
 /* The flushing point is raised for something that is held. */
@@ -134,7 +134,7 @@ static void test_readahead_of_someone_else_stays_theirs(void **state)
 	scene->purse.now_usec += MINUTE;
 	readahead(scene);
 	scene->purse.now_usec += MINUTE;
-	scene->bidder.active_usec = scene->purse.now_usec;
+	scene->bidder.reading_usec = scene->purse.now_usec;
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
 	readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 1000);
