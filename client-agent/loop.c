@@ -35,6 +35,7 @@ struct loop {
 	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i] */
 	struct canfs_bidder *bidders[BIDDERS_MAX];
 	size_t n;
+	size_t left_out; /* mounts beyond the bounds, as said last */
 	bool mounts_changed;
 	bool guarded;
 	bool ending;
@@ -86,25 +87,47 @@ static void free_bidder(struct canfs_bidder *bidder)
 	free(bidder);
 }
 
+static bool is_kept(struct canfs_bidder *const kept[], size_t n, struct canfs_bdi bdi)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (canfs_bdi_equal(kept[i]->mount.bdi, bdi))
+			return true;
+	}
+	return false;
+}
+
+/* Says how many mounts are too many, when that changes. */
+static void report_left_out(struct loop *loop, size_t left_out)
+{
+	if (left_out != loop->left_out)
+		canfs_log("%zu NFS mounts are too many and left alone", left_out);
+	loop->left_out = left_out;
+}
+
 /* Mounts came or went: the bidders of BDIs that stayed keep their memory. */
 static int refresh_mounts(struct loop *loop)
 {
-	size_t index[CANFS_MOUNTS_MAX];
 	struct canfs_bidder *kept[BIDDERS_MAX];
-	size_t bdis, n = 0;
+	size_t n = 0, left_out;
 	int ret = canfs_mounts_read(loop->options->root, loop->mounts);
 
 	if (ret)
 		return ret;
 	loop->mounts_changed = false;
+	left_out = loop->mounts->dropped;
 	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
-	bdis = canfs_mounts_bdis(loop->mounts, index);
-	for (size_t i = 0; i < bdis && n < BIDDERS_MAX; i++) {
-		const struct canfs_mount *mount = &loop->mounts->mount[index[i]];
+	for (size_t i = 0; i < loop->mounts->n; i++) {
+		const struct canfs_mount *mount = &loop->mounts->mount[i];
 		struct canfs_bidder *bidder;
 
-		if (!canfs_config_wants_mount(loop->config, mount->mountpoint))
+		/* The first mount that is wanted stands for its BDI. */
+		if (!canfs_config_wants_mount(loop->config, mount->mountpoint) ||
+			is_kept(kept, n, mount->bdi))
 			continue;
+		if (n == BIDDERS_MAX) {
+			left_out++;
+			continue;
+		}
 		bidder = take_bidder(loop, mount);
 		if (!bidder)
 			bidder = new_bidder(loop, mount);
@@ -118,6 +141,7 @@ static int refresh_mounts(struct loop *loop)
 	}
 	memcpy(loop->bidders, kept, n * sizeof(kept[0]));
 	loop->n = n;
+	report_left_out(loop, left_out);
 	return 0;
 }
 
