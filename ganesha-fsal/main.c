@@ -76,8 +76,9 @@ static bool server_is_ours(void)
 	file = file != NULL ? file + 1 : library.dli_fname;
 	if (strcmp(file, CANFS_GANESHA_LIBRARY) == 0)
 		return true;
-	LogCrit(COMPONENT_FSAL, "CANFS was built for %s, and this is %s: not used",
-		CANFS_GANESHA_LIBRARY, file);
+	/* Not LogCrit, which is made of other symbols in other releases. */
+	DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
+		"CANFS was built for %s, and this is %s: not used", CANFS_GANESHA_LIBRARY, file);
 	return false;
 }
 
