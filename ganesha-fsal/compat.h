@@ -7,7 +7,8 @@
  *	 4.3      11   what the code is written for
  *	 6.5      13   pre and post attributes of the parent; free_state went into the state;
  *	               fsal_obj_handle_init/fini were given a flag; CONF_ITEM_PROC has another name
- *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export
+ *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export; LogCrit and its like
+ *	               use symbols of their own
  */
 #ifndef CANFS_GANESHA_FSAL_COMPAT_H
 #define CANFS_GANESHA_FSAL_COMPAT_H
@@ -57,6 +58,11 @@
 
 #if FSAL_MAJOR_VERSION >= 14
 typedef utf8string compat_link_content;
+
+/* What log.h uses here and older releases lack: weak, so that they too load the plugin, which then refuses. */
+#pragma weak conditional_component_log_level
+#pragma weak conditional_logging_configured
+#pragma weak is_op_context_conditional_flag_set
 #else
 typedef struct gsh_buffdesc compat_link_content;
 #endif

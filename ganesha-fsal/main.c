@@ -2,6 +2,7 @@
 /* The module: registration, configuration, and the life of the exchange. */
 #include "ganesha-fsal/canfs_methods.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -60,12 +61,37 @@ static fsal_status_t init_config(
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
+/*
+ * Is the server's library the one this was built for? Structures may differ between releases that have the
+ * same FSAL version, and Ganesha does not tell its release but in the name of its library.
+ */
+static bool server_is_ours(void)
+{
+	Dl_info library = { 0 };
+	const char *file;
+
+	if (dladdr((void *)register_fsal, &library) == 0 || library.dli_fname == NULL)
+		return false;
+	file = strrchr(library.dli_fname, '/');
+	file = file != NULL ? file + 1 : library.dli_fname;
+	if (strcmp(file, CANFS_GANESHA_LIBRARY) == 0)
+		return true;
+	/* Not LogCrit, which is made of other symbols in other releases. */
+	DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
+		"CANFS was built for %s, and this is %s: not used", CANFS_GANESHA_LIBRARY, file);
+	return false;
+}
+
+/*
+ * On another release nothing may be touched but the symbols used here, which all have. Ganesha refuses an
+ * FSAL of version 0, and of the exports only those that name it are lost.
+ */
 MODULE_INIT void canfs_load(void)
 {
 	struct fsal_module *module = &CANFS.module;
+	uint32_t major = server_is_ours() ? FSAL_MAJOR_VERSION : 0;
 
-	if (register_fsal(module, name, FSAL_MAJOR_VERSION, FSAL_MINOR_VERSION, FSAL_ID_NO_PNFS) !=
-		0) {
+	if (register_fsal(module, name, major, FSAL_MINOR_VERSION, FSAL_ID_NO_PNFS) != 0) {
 		fprintf(stderr, "CANFS: the FSAL could not be registered\n");
 		return;
 	}
@@ -80,6 +106,7 @@ MODULE_FINI void canfs_unload(void)
 {
 	canfs_exchange_free(CANFS.exchange);
 	CANFS.exchange = NULL;
-	if (unregister_fsal(&CANFS.module) != 0)
+	/* Not if it was refused: then the server may see another structure. */
+	if (CANFS.module.name != NULL && unregister_fsal(&CANFS.module) != 0)
 		fprintf(stderr, "CANFS: the FSAL could not be unregistered\n");
 }

@@ -29,6 +29,7 @@ left behind even if this program dies.
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -57,6 +58,15 @@ exec rpcbind -w -f
 
 class GaneshaError(Exception):
     pass
+
+
+def release():
+    """The (major, minor) of the ganesha.nfsd that is installed."""
+    said = subprocess.run(["ganesha.nfsd", "-v"], text=True, capture_output=True).stdout
+    number = re.search(r"V(\d+)\.(\d+)", said)
+    if number is None:
+        raise GaneshaError(f"ganesha.nfsd -v names no release: {said.strip()}")
+    return int(number[1]), int(number[2])
 
 
 class Ganesha:
@@ -153,7 +163,11 @@ class Ganesha:
         (self.directory / "resolv.conf").write_text("")
         core = {"Protocols": "3, 4", "NFS_Port": 2049, "MNT_Port": 20048, "Enable_NLM": "false",
                 "Enable_RQUOTA": "false", "mount_path_pseudo": "false",
-                "Plugins_Dir": self._plugin_dir()} | self.core
+                "Plugins_Dir": self._plugin_dir()}
+        if release() >= (6, 0):
+            # In a container it may lack CAP_SYS_RESOURCE; 4.3 did not ask for it, nor knows the name.
+            core["Allow_Set_Io_Flusher_Fail"] = "true"
+        core |= self.core
         blocks = [_block("NFS_CORE_PARAM", core),
                   _block("NFSV4", {"Graceless": "true", "RecoveryBackend": "fs"}),
                   *(_block(name, items) for name, items in self.blocks.items())]
