@@ -287,7 +287,7 @@ static void memory_is_bounded_whatever_is_read(void **state)
 		struct canfs_ghost_tally tally = { 0 };
 
 		/* All different, then all the same. */
-		for (uint32_t n = 0; n < 2000000; n++) {
+		for (uint32_t n = 0; n < 200000; n++) {
 			canfs_ghost_read(ghost, n, 0, 4096);
 			if (n % 65536 == 0)
 				assert_true(canfs_ghost_used_bytes(ghost) <= memories[i]);
@@ -296,7 +296,7 @@ static void memory_is_bounded_whatever_is_read(void **state)
 		/* A small sample errs. */
 		assert_true(canfs_ghost_forecast(&tally).hit_more < 20 / sqrt((double)memories[i]));
 		tally = (struct canfs_ghost_tally) { 0 };
-		for (uint32_t n = 0; n < 2000000; n++)
+		for (uint32_t n = 0; n < 200000; n++)
 			canfs_ghost_read(ghost, 1, 0, 4096);
 		canfs_ghost_take(ghost, &tally);
 		assert_true(canfs_ghost_forecast(&tally).hit_less > 0.95);
