@@ -15,7 +15,8 @@
 
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
-	struct canfs_exchange *exchange;
+	struct canfs_exchange *exchange;                /* NULL: it is gone */
+	uint64_t stale_msec;                            /* how old may posted be */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
 	char path[PATH_MAX];
 	_Atomic uint64_t posted; /* see pack() */
@@ -53,11 +54,8 @@ static uint64_t pack(
 bool canfs_board_read(const struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
 {
 	uint64_t posted = atomic_load_explicit(&board->posted, memory_order_acquire);
-	uint64_t limit_msec = (uint64_t)board->exchange->config.interval_ms * CANFS_STALE_INTERVALS;
 
-	if (limit_msec < CANFS_STALE_MS_MIN)
-		limit_msec = CANFS_STALE_MS_MIN;
-	if (posted == 0 || now_usec / 1000 > (posted >> 20) + limit_msec)
+	if (posted == 0 || now_usec / 1000 > (posted >> 20) + board->stale_msec)
 		return false;
 	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
 	tag->write = (double)(posted >> 8 & 0xff) / 255;
@@ -197,6 +195,8 @@ int canfs_exchange_start(struct canfs_exchange *exchange)
 
 void canfs_exchange_free(struct canfs_exchange *exchange)
 {
+	struct canfs_board *board;
+
 	if (exchange == NULL)
 		return;
 	if (exchange->runs) {
@@ -206,6 +206,8 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 		pthread_mutex_unlock(&exchange->mutex);
 		pthread_join(exchange->thread, NULL);
 	}
+	LIST_FOREACH (board, &exchange->boards, link)
+		board->exchange = NULL;
 	close_monitors(exchange->monitors);
 	pthread_cond_destroy(&exchange->wake);
 	pthread_mutex_destroy(&exchange->mutex);
@@ -221,6 +223,9 @@ int canfs_board_open(
 	if (new == NULL)
 		return -ENOMEM;
 	new->exchange = exchange;
+	new->stale_msec = (uint64_t)exchange->config.interval_ms *CANFS_STALE_INTERVALS;
+	if (new->stale_msec < CANFS_STALE_MS_MIN)
+		new->stale_msec = CANFS_STALE_MS_MIN;
 	snprintf(new->path, sizeof(new->path), "%s", path);
 	setup.path = new->path;
 	setup.device = device;
@@ -236,9 +241,11 @@ void canfs_board_close(struct canfs_board *board)
 {
 	if (board == NULL)
 		return;
-	pthread_mutex_lock(&board->exchange->mutex);
-	LIST_REMOVE(board, link);
-	pthread_mutex_unlock(&board->exchange->mutex);
+	if (board->exchange != NULL) {
+		pthread_mutex_lock(&board->exchange->mutex);
+		LIST_REMOVE(board, link);
+		pthread_mutex_unlock(&board->exchange->mutex);
+	}
 	close_monitors(board->monitors);
 	free(board);
 }
