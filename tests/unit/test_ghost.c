@@ -12,7 +12,7 @@
 
 #define PAGES    100000u
 #define CACHE    50000u /* pages */
-#define ACCESSES 300000u
+#define ACCESSES 200000u
 #define SEED     42
 #define MEMORY   (16u << 20)
 
@@ -75,7 +75,7 @@ struct comparison {
 	bool one_file;
 	unsigned int lists; /* each sees all of the trace, with a hash of its own */
 };
-#define LISTS_MAX 8
+#define LISTS_MAX 4
 
 static void feed_all(
 	struct canfs_ghost **ghosts, const struct comparison *how, uint32_t i, uint32_t page)
