@@ -8,12 +8,15 @@
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H
 
 #include "ganesha-fsal/compat.h"
+#include "ganesha-fsal/control/control.h"
 #include "ganesha-fsal/monitors/exchange.h"
 
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
 	struct canfs_exchange *exchange; /* NULL before init_config */
+	struct canfs_control *control;   /* NULL: no socket */
+	struct canfs_clients *clients;   /* of the control; NULL: nobody counts them */
 };
 
 struct canfs_export {
@@ -88,10 +91,18 @@ static inline void canfs_ascend(struct fsal_export *here)
 
 /*
  * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
- * wrong, which Ganesha then says with file and line.
+ * wrong, which Ganesha then says with file and line. *control_path is for gsh_free(), if 0; "" is
+ * no socket.
  */
-int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
+int canfs_read_config(config_file_t file, struct canfs_exchange_config *config, char **control_path,
 	struct config_error_type *err_type);
+
+/* control.c: the control socket at path, on the exchange. Says why there is none. */
+void canfs_start_control(const char *path);
+void canfs_stop_control(void);
+
+/* Counts a read or write for the client that asks for it, in the data path. */
+void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io);
 
 /* export.c */
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include "ganesha-fsal/control/socket.h"
 #include "pricing/price.h"
 
 /* As Ganesha's parser fills it in. */
@@ -15,6 +16,7 @@ struct parameters {
 	uint32_t k_network;
 	uint32_t k_disk;
 	uint32_t k_memory;
+	char *control_socket;
 	struct canfs_monitor_setup setup;
 };
 
@@ -75,6 +77,8 @@ static struct config_item items[] = {
 	CONF_ITEM_UI32("K_Network", K_MIN, K_MAX, 0, parameters, k_network),
 	CONF_ITEM_UI32("K_Disk", K_MIN, K_MAX, 0, parameters, k_disk),
 	CONF_ITEM_UI32("K_Memory", K_MIN, K_MAX, 0, parameters, k_memory),
+	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
+		parameters, control_socket),
 	CONFIG_EOL,
 };
 
@@ -98,7 +102,7 @@ static void name_thread(void)
 	SetNameFunction("canfs_market");
 }
 
-int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
+int canfs_read_config(config_file_t file, struct canfs_exchange_config *config, char **control_path,
 	struct config_error_type *err_type)
 {
 	/* What is wrong here must not count against the export that made Ganesha load us. */
@@ -109,8 +113,11 @@ int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
 	(void)load_config_from_parse(file, &block, &given, true, err_type);
 	good = config_error_is_harmless(err_type);
 	*err_type = others;
-	if (!good)
+	if (!good) {
+		gsh_free(given.control_socket);
 		return -EINVAL;
+	}
+	*control_path = given.control_socket;
 	if (given.monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
 	*config = (struct canfs_exchange_config) {

@@ -45,7 +45,8 @@ static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
 	struct canfs_exchange_config config;
-	int error = canfs_read_config(file, &config, err_type);
+	char *control_path = NULL;
+	int error = canfs_read_config(file, &config, &control_path, err_type);
 
 	if (error == 0)
 		error = canfs_exchange_new(&CANFS.exchange, &config);
@@ -56,6 +57,9 @@ static fsal_status_t init_config(
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
 	else if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-error));
+	else
+		canfs_start_control(control_path);
+	gsh_free(control_path);
 	display_fsinfo(module);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
@@ -78,6 +82,7 @@ MODULE_INIT void canfs_load(void)
 /* Runs after a failed registration too, and without init_config having been called. */
 MODULE_FINI void canfs_unload(void)
 {
+	canfs_stop_control();
 	canfs_exchange_free(CANFS.exchange);
 	CANFS.exchange = NULL;
 	if (unregister_fsal(&CANFS.module) != 0)

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* The control socket in Ganesha: its life, and the counting of clients. */
+#include "ganesha-fsal/canfs_methods.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void say(const char *message)
+{
+	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
+}
+
+static void name_thread(void)
+{
+	SetNameFunction("canfs_control");
+}
+
+void canfs_start_control(const char *path)
+{
+	const struct canfs_control_config config = {
+		.path = path,
+		.exchange = CANFS.exchange,
+		.say = say,
+		.thread_begins = name_thread,
+	};
+	int error;
+
+	if (path == NULL || path[0] == '\0') {
+		say("no control socket: Control_Socket is empty");
+		return;
+	}
+	error = canfs_control_start(&CANFS.control, &config);
+	if (error == 0)
+		CANFS.clients = canfs_control_clients_table(CANFS.control);
+	else if (error == -EADDRINUSE)
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: no control socket: another server listens at %s; give each its "
+			"own Control_Socket",
+			path);
+	else
+		LogWarn(COMPONENT_FSAL, "CANFS: no control socket at %s: %s", path,
+			strerror(-error));
+}
+
+/* No request is under way any more: Ganesha has released all exports. */
+void canfs_stop_control(void)
+{
+	CANFS.clients = NULL;
+	canfs_control_stop(CANFS.control);
+	CANFS.control = NULL;
+}
+
+/* What was asked for: what comes of it is known elsewhere and later, without the caller. */
+void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io)
+{
+	uint64_t bytes = 0;
+
+	if (CANFS.clients == NULL || op_ctx->caller_addr == NULL)
+		return;
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	canfs_clients_count(CANFS.clients, (const struct sockaddr *)op_ctx->caller_addr, op, bytes);
+}
