@@ -3,6 +3,7 @@
 #include "ganesha-fsal/control/request.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <string.h>
 
 /* JSON names have no hyphen: so does canfsctl price. */
@@ -11,20 +12,26 @@ static const char *operation_name(enum canfs_operation operation)
 	return operation == CANFS_READAHEAD ? "read_ahead" : canfs_operation_name(operation);
 }
 
+/* Nobody can tell prices apart any closer. */
+static double rounded(double share)
+{
+	return round(share * 1e6) / 1e6;
+}
+
 static json_t *show_resource(const struct canfs_market *market, enum canfs_resource resource)
 {
 	if (!market->known[resource])
 		return json_pack(
 			"{s:n, s:n, s:f}", "utilization", "price", "k", market->k[resource]);
-	return json_pack("{s:f, s:f, s:f}", "utilization", market->utilization[resource], "price",
-		canfs_market_price(market, resource), "k", market->k[resource]);
+	return json_pack("{s:f, s:f, s:f}", "utilization", rounded(market->utilization[resource]),
+		"price", rounded(canfs_market_price(market, resource)), "k", market->k[resource]);
 }
 
 static json_t *show_quote(struct canfs_quote quote)
 {
 	if (quote.bottleneck == CANFS_NONE)
 		return json_pack("{s:n, s:n}", "price", "bottleneck");
-	return json_pack("{s:f, s:s}", "price", quote.price, "bottleneck",
+	return json_pack("{s:f, s:s}", "price", rounded(quote.price), "bottleneck",
 		canfs_resource_name(quote.bottleneck));
 }
 
@@ -91,12 +98,13 @@ struct history_visit {
 
 static json_t *show_row(const struct canfs_history_row *row, double unix_sec)
 {
-	json_t *shown = json_pack("[f, f, f, f, s]", unix_sec, row->write, row->write_peak,
-		row->readahead, canfs_resource_name(row->bottleneck));
+	json_t *shown = json_pack("[f, f, f, f, s]", unix_sec, rounded(row->write),
+		rounded(row->write_peak), rounded(row->readahead),
+		canfs_resource_name(row->bottleneck));
 
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		json_array_append_new(
-			shown, row->known[i] ? json_real(row->utilization[i]) : json_null());
+		json_array_append_new(shown,
+			row->known[i] ? json_real(rounded(row->utilization[i])) : json_null());
 	return shown;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What an export's prices were in the last ten minutes: one row a second, in a ring of fixed size
- * (about 19 KiB). A row holds the means of its second and the highest price of a write, so that a
+ * (about 14 KiB). A row holds the means of its second and the highest price of a write, so that a
  * burst of 100 ms is not lost between two rows.
  *
  * Pure: no lock, no clock. Rows are as long as the exchange's interval if that is above a second.
