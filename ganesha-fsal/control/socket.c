@@ -110,6 +110,9 @@ int canfs_socket_open(struct canfs_socket *listener, const char *path)
 	*listener = (struct canfs_socket) { .fd = -1 };
 	if (strlen(path) >= CANFS_SOCKET_PATH_MAX)
 		return -ENAMETOOLONG;
+	/* The server's working directory is nobody's choice. */
+	if (path[0] != '/')
+		return -EINVAL;
 	strcpy(listener->path, path);
 	error = lock_directory(path, &lock);
 	if (error != 0)
