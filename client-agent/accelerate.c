@@ -15,6 +15,7 @@
 #define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
 #define LET_GO_USEC  (10 * IDLE_USEC) /* not asked for so long: the files are closed */
 #define STOP_SEC     1
+#define SCAN_SHARE   10 /* scans of all slots together take 1/10 of a CPU at most */
 
 /* One BDI. What the helper needs is set by the loop under the lock and read by it likewise. */
 struct slot {
@@ -30,6 +31,7 @@ struct slot {
 	/* The helper's own, without the lock. */
 	struct canfs_writers writers;
 	uint64_t scanned_usec; /* 0: not yet */
+	uint64_t scan_cost_usec;
 };
 
 struct canfs_accelerator {
@@ -65,11 +67,51 @@ static struct slot *next_request(struct canfs_accelerator *accelerator)
 	return next;
 }
 
+static unsigned int slots_in_use(const struct canfs_accelerator *accelerator, uint64_t now)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		const struct slot *slot = &accelerator->slot[i];
+		n += slot->used && now - slot->asked_usec < IDLE_USEC;
+	}
+	return n;
+}
+
+static uint64_t cpu_usec(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/*
+ * Looks for writers if it is time. With thousands of processes a scan is dear, and so the next one comes
+ * later. -errno if /proc cannot be read.
+ */
+static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use, uint64_t now_usec)
+{
+	uint64_t pause_usec = slot->writers.next_pid ? PARTIAL_USEC : IDLE_USEC;
+	uint64_t dear_usec = slot->scan_cost_usec * SCAN_SHARE * in_use, began_usec;
+	int ret;
+
+	if (dear_usec > pause_usec)
+		pause_usec = dear_usec;
+	if (slot->scanned_usec && now_usec - slot->scanned_usec < pause_usec)
+		return 0;
+	began_usec = cpu_usec();
+	ret = canfs_writers_scan(&slot->writers, root);
+	slot->scan_cost_usec = cpu_usec() - began_usec;
+	slot->scanned_usec = now_usec;
+	return ret;
+}
+
 /* Called with the lock, which is let go for all that may block. */
 static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 {
 	uint64_t chunk = slot->chunk_bytes, now = canfs_now_usec(), asked;
-	unsigned int errors = 0;
+	unsigned int errors = 0, in_use = slots_in_use(accelerator, now);
 	struct canfs_bdi bdi = slot->bdi;
 	bool fresh = slot->fresh;
 	struct canfs_writers *writers = &slot->writers;
@@ -82,12 +124,7 @@ static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 		canfs_writers_init(writers, bdi);
 		slot->scanned_usec = 0;
 	}
-	if (slot->scanned_usec == 0 ||
-		now - slot->scanned_usec >= (writers->next_pid ? PARTIAL_USEC : IDLE_USEC)) {
-		if (canfs_writers_scan(writers, accelerator->root) != 0)
-			errors++;
-		slot->scanned_usec = now;
-	}
+	errors += scan_if_due(slot, accelerator->root, in_use, now) != 0;
 	asked = canfs_flush(writers, chunk, accelerator->exact, &errors);
 	pthread_mutex_lock(&accelerator->lock);
 	accelerator->busy_since_usec = 0;

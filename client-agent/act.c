@@ -16,6 +16,12 @@ static const uint64_t linger_usec = 60000000;
 /* read_ahead_kb moves at most so often: it reaches files opened later, and its effect takes a while. */
 static const uint64_t readahead_step_usec = 1000000;
 
+/* What has failed is tried again after this: an error that lasts must not fill the log. */
+static const uint64_t rest_usec = 60000000;
+
+/* Prices that flip must not fill the log: one bidder's news at most so often. */
+static const uint64_t news_usec = 1000000;
+
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
@@ -30,7 +36,9 @@ static void log_changes(const char *who, struct canfs_changes *changes)
 		canfs_change_text(&changes->change[i], text, sizeof(text));
 		canfs_log("%s: %s", who, text);
 	}
-	changes->n = 0;
+	if (changes->dropped)
+		canfs_log("%s: and %u more", who, changes->dropped);
+	changes->n = changes->dropped = 0;
 }
 
 /* Asks every NFS BDI for its part of the bytes, while leftovers are taken back. */
@@ -108,38 +116,72 @@ static const char *relation(double price, double other)
 	return price > other ? "above" : price < other ? "below" : "level with";
 }
 
+/* Read-ahead is nobody's business while nobody reads. */
+static bool is_reading(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return now_usec - bidder->reading_usec <= readahead_step_usec;
+}
+
+/* Also said of a server that never had a price; not while it is being found out. */
+static void report_no_price(struct canfs_bidder *bidder)
+{
+	const struct canfs_feed *feed = &bidder->feed;
+	const char *why = "the server publishes none";
+
+	if (feed->failures)
+		why = canfs_fsstat_error(feed->fsstat);
+	else if (!feed->answers || feed->publisher.valid)
+		return;
+	if (!bidder->told_no_price)
+		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
+			*why ? why : "no answer");
+	bidder->told_no_price = true;
+	bidder->told_write = bidder->told_readahead = CANFS_HOLD;
+}
+
+static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_purse *purse, const char *mode)
+{
+	canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; %llu of %llu MiB held",
+		bidder->mount.mountpoint, canfs_verdict_name(bidder->told_write),
+		canfs_verdict_name(bidder->write.verdict), mode, tag->write,
+		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
+		bidder->own_write, (unsigned long long)purse->backlog_bytes / MIB,
+		(unsigned long long)purse->bound_bytes / MIB);
+	bidder->told_write = bidder->write.verdict;
+}
+
+static void report_readahead(
+	struct canfs_bidder *bidder, const struct canfs_tag *tag, const char *mode)
+{
+	canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; confidence %.2f",
+		bidder->mount.mountpoint, canfs_verdict_name(bidder->told_readahead),
+		canfs_verdict_name(bidder->readahead.verdict), mode, tag->readahead,
+		relation(tag->readahead, bidder->own_readahead), bidder->own_readahead,
+		bidder->confidence.average.value);
+	bidder->told_readahead = bidder->readahead.verdict;
+}
+
 void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const struct canfs_actors *actors)
 {
 	const char *mode = actors->enforce ? "" : " (observing)";
-	const char *who = bidder->mount.mountpoint;
+	bool readahead_news = bidder->readahead.verdict != bidder->told_readahead &&
+			      is_reading(bidder, purse->now_usec);
 
-	if (bidder->write.verdict != bidder->told_write) {
-		if (tag)
-			canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; "
-				  "%llu of %llu MiB held",
-				who, canfs_verdict_name(bidder->told_write),
-				canfs_verdict_name(bidder->write.verdict), mode, tag->write,
-				canfs_resource_name(tag->bottleneck),
-				relation(tag->write, bidder->own_write), bidder->own_write,
-				(unsigned long long)purse->backlog_bytes / MIB,
-				(unsigned long long)purse->bound_bytes / MIB);
-		else
-			canfs_log("%s: write-back %s -> hold%s: the server publishes no price", who,
-				canfs_verdict_name(bidder->told_write), mode);
-		bidder->told_write = bidder->write.verdict;
+	if (!tag) {
+		report_no_price(bidder);
+		return;
 	}
-	if (bidder->readahead.verdict != bidder->told_readahead &&
-		purse->now_usec - bidder->reading_usec <= readahead_step_usec) {
-		if (tag)
-			canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; "
-				  "confidence %.2f",
-				who, canfs_verdict_name(bidder->told_readahead),
-				canfs_verdict_name(bidder->readahead.verdict), mode, tag->readahead,
-				relation(tag->readahead, bidder->own_readahead),
-				bidder->own_readahead, bidder->confidence.average.value);
-		bidder->told_readahead = bidder->readahead.verdict;
-	}
+	bidder->told_no_price = false;
+	if (purse->now_usec < bidder->news_due_usec ||
+		(bidder->write.verdict == bidder->told_write && !readahead_news))
+		return;
+	bidder->news_due_usec = purse->now_usec + news_usec;
+	if (bidder->write.verdict != bidder->told_write)
+		report_write(bidder, tag, purse, mode);
+	if (readahead_news)
+		report_readahead(bidder, tag, mode);
 }
 
 void canfs_act_accelerate(
@@ -176,11 +218,40 @@ static void complain(struct canfs_actors *actors, int error)
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
+/* Why the flushing point is not to stay raised; NULL: it is. */
+static const char *reason_to_release(const struct canfs_actors *actors,
+	const struct canfs_config *config, size_t found, uint64_t now_usec)
+{
+	if (!config->writeback)
+		return "writeback = off";
+	if (!found)
+		return "no price";
+	if (!canfs_defer_available(actors->defer))
+		return "not possible here";
+	return now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
+}
+
+static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse, const char *reason)
+{
+	int ret;
+
+	if (purse->now_usec < actors->release_due_usec)
+		return;
+	ret = canfs_act_release(actors, bidders, n, purse);
+	if (ret == -EAGAIN)
+		return;
+	if (ret)
+		actors->release_due_usec = purse->now_usec + rest_usec;
+	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
+}
+
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse)
+	const struct canfs_config *config, const struct canfs_purse *purse)
 {
 	const struct canfs_mount *held[CANFS_DEFER_BDIS_MAX];
 	struct canfs_changes changes = { 0 };
+	const char *reason;
 	bool wanted, active;
 	size_t found;
 	int ret;
@@ -191,21 +262,21 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	active = canfs_defer_active(actors->defer);
 	if (wanted || (active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && found))
 		actors->needed_usec = purse->now_usec;
-	if (active && (!found || purse->now_usec - actors->needed_usec > linger_usec)) {
-		if (canfs_act_release(actors, bidders, n, purse))
-			canfs_log("defer: released%s", found ? "" : ": no price");
-		return;
-	}
-	if (!found || (!wanted && !active) || !canfs_defer_available(actors->defer))
+	reason = reason_to_release(actors, config, found, purse->now_usec);
+	if (reason && active)
+		release(actors, bidders, n, purse, reason);
+	if (reason || (!wanted && !active) || purse->now_usec < actors->defer_due_usec)
 		return;
 	ret = canfs_defer_apply(
 		actors->defer, purse->bound_bytes, held, found, &purse->meminfo, &changes);
 	log_changes("defer", &changes);
-	if (ret)
+	if (ret) {
+		actors->defer_due_usec = purse->now_usec + rest_usec;
 		complain(actors, ret);
+	}
 }
 
-bool canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
 	const struct canfs_purse *purse)
 {
 	struct canfs_changes changes = { 0 };
@@ -224,7 +295,20 @@ bool canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const b
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
 	log_changes("release", &changes);
-	return ret != -EAGAIN;
+	return ret;
+}
+
+int canfs_act_let_go(struct canfs_actors *actors, const struct canfs_bidder *bidder)
+{
+	struct canfs_changes changes = { 0 };
+	int ret;
+
+	/* Someone else's stays remembered as such. */
+	if (!canfs_knob_is_ours(actors->tuner, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi))
+		return 0;
+	ret = canfs_readahead_restore(actors->tuner, bidder->mount.bdi, &changes);
+	log_changes(bidder->mount.mountpoint, &changes);
+	return ret == -EPERM ? 0 : ret;
 }
 
 void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
@@ -233,30 +317,36 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
 	struct canfs_changes changes = { 0 };
 	uint64_t now_kib;
 	unsigned int want_kib;
+	int ret;
 
-	if (!actors->enforce || bidder->readahead.verdict == CANFS_HOLD ||
-		bidder->stats.age_sec < udev_grace_sec ||
-		now_usec - bidder->readahead_usec < readahead_step_usec ||
-		now_usec - bidder->reading_usec > readahead_step_usec)
+	if (!actors->enforce || now_usec < bidder->readahead_due_usec)
 		return;
-	if (canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
+	if (!config->readahead || bidder->readahead.verdict == CANFS_HOLD) {
+		if (canfs_act_let_go(actors, bidder))
+			bidder->readahead_due_usec = now_usec + rest_usec;
 		return;
-	bidder->readahead_usec = now_usec;
+	}
+	if (bidder->stats.age_sec < udev_grace_sec || !is_reading(bidder, now_usec) ||
+		canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
+		return;
 	want_kib = (unsigned int)(bidder->readahead.verdict == CANFS_ACCELERATE ? now_kib * 2
 										: now_kib / 2);
-	canfs_readahead_set(actors->tuner, &bidder->mount, want_kib, config->readahead_min_kib,
-		config->readahead_max_kib, &changes);
+	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib,
+		config->readahead_min_kib, config->readahead_max_kib, &changes);
+	bidder->readahead_due_usec = now_usec + (ret ? rest_usec : readahead_step_usec);
 	log_changes(bidder->mount.mountpoint, &changes);
 }
 
-void canfs_act_restore_all(struct canfs_actors *actors)
+int canfs_act_restore_all(struct canfs_actors *actors)
 {
 	struct canfs_changes changes = { 0 };
+	int ret, error;
 
 	if (!actors->tuner)
-		return;
-	canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
+		return 0;
+	ret = canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
 	log_changes("restore", &changes);
-	canfs_defer_restore_force(actors->defer, &changes);
+	error = canfs_defer_restore_force(actors->defer, &changes);
 	log_changes("restore", &changes);
+	return ret ? ret : error;
 }

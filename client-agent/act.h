@@ -6,8 +6,12 @@
  *	verdict DEFER, data held      raise the flushing point (defer.c)
  *	verdict ACCELERATE            send a chunk (accelerate.c); the flushing point stays raised, since
  *	                              lowering it would dump the rest at once
- *	no price, or long nothing     release: drain at a steady pace, lower in stages
- *	to hold
+ *	no price, writeback = off,    release: drain at a steady pace, lower in stages
+ *	or long nothing to hold
+ *	no price, readahead = off,    read_ahead_kb as it was
+ *	or not managed any more
+ *
+ * What has failed is tried again a minute later, not at every tick.
  */
 #ifndef CANFS_AGENT_ACT_H
 #define CANFS_AGENT_ACT_H
@@ -25,9 +29,10 @@ struct canfs_actors {
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
 	struct canfs_accelerator *accelerator;
-	bool releasing;
-	uint64_t needed_usec; /* when something was last held back */
-	bool complained;      /* about an actuator that does not work here */
+	uint64_t needed_usec;      /* when something was last held back */
+	uint64_t defer_due_usec;   /* not before, after a failure */
+	uint64_t release_due_usec; /* likewise */
+	bool complained;           /* about an actuator that does not work here */
 };
 
 /*
@@ -46,7 +51,7 @@ int canfs_act_take_back(struct canfs_actors *actors);
 /* Closes all. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);
 
-/* Says what the auctions of this bidder came to, if it is news. */
+/* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
 void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const struct canfs_actors *actors);
 
@@ -56,20 +61,27 @@ void canfs_act_accelerate(
 
 /* Raises, keeps or releases the flushing point for all bidders together. */
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse);
+	const struct canfs_config *config, const struct canfs_purse *purse);
 
-/* Moves read_ahead_kb one step towards what the auction says. */
+/*
+ * Moves read_ahead_kb one step towards what the auction says; back to the original without a price,
+ * or if the configuration says off.
+ */
 void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_config *config, uint64_t now_usec);
 
+/* read_ahead_kb of a bidder that goes, or has no price, is as it was. 0 or -errno. */
+int canfs_act_let_go(struct canfs_actors *actors, const struct canfs_bidder *bidder);
+
 /*
- * One step towards the originals of the flushing point: drains what is held, lowers in stages. Returns
- * true when all is as it was.
+ * One step towards the originals of the flushing point: drains what is held, lowers in stages. 0: all
+ * is as it was; -EAGAIN: go on; another -errno: a knob could not be put back.
  */
-bool canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
 	const struct canfs_purse *purse);
 
-/* At the end: read-ahead back everywhere, and whatever of the flushing point is still raised. */
-void canfs_act_restore_all(struct canfs_actors *actors);
+/* At the end: read-ahead back everywhere, and whatever of the flushing point is still raised.
+ * 0, or the first -errno: the journal then keeps the rest. */
+int canfs_act_restore_all(struct canfs_actors *actors);
 
 #endif

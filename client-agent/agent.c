@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "client-agent/act.h"
 #include "client-agent/config.h"
@@ -17,7 +18,7 @@ static void print_help(void)
 	char line[256];
 
 	puts("usage: canfs-agent [--config FILE] [--observe | --enforce]\n"
-	     "       canfs-agent [--config FILE] --restore\n"
+	     "       canfs-agent [--config FILE] --restore | --check\n"
 	     "\n"
 	     "Holds the auction for write-back and read-ahead of the NFS mounts of this client.\n"
 	     "\n"
@@ -25,7 +26,7 @@ static void print_help(void)
 	     "  --observe      log what would be done, change nothing (default)\n"
 	     "  --enforce      do it\n"
 	     "  --restore      put back what an agent that crashed has changed, and end\n"
-	     "  --check        read the configuration, print it, and end\n"
+	     "  --check        read the configuration, say what is wrong with it, and end\n"
 	     "  --help, --version\n"
 	     "\n"
 	     "options of the configuration file, section [agent]:");
@@ -112,17 +113,20 @@ int main(int argc, char **argv)
 			argv[optind]);
 		return EXIT_USAGE;
 	}
-	if (read_config(&config, file))
+	/* A configuration that was broken meanwhile must not keep knobs turned: take its defaults. */
+	if (read_config(&config, file) && action != 'r')
 		return EXIT_USAGE;
 	if (options.mode >= 0)
 		config.mode = (enum canfs_mode)options.mode;
 	if (action == 'r')
 		return restore(&config);
 	if (action == 'k') {
-		printf("%s: fine\n", file ? file : CANFS_CONFIG_FILE);
+		printf("%s: %s\n", file ? file : CANFS_CONFIG_FILE,
+			file || access(CANFS_CONFIG_FILE, F_OK) == 0
+				? "fine"
+				: "missing, the defaults are taken");
 		return EXIT_SUCCESS;
 	}
 	options.config_file = file ? file : CANFS_CONFIG_FILE;
-	setvbuf(stderr, NULL, _IOLBF, 0);
 	return canfs_loop_run(&config, &options) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -60,11 +60,13 @@ struct canfs_bidder {
 	double own_write; /* the last bids */
 	double own_readahead;
 
-	/* For act.c: when read_ahead_kb was last moved, when a release last sent, what was logged. */
-	uint64_t readahead_usec;
+	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, what was logged. */
+	uint64_t readahead_due_usec;
 	uint64_t released_usec;
+	uint64_t news_due_usec;
 	enum canfs_verdict told_write;
 	enum canfs_verdict told_readahead;
+	bool told_no_price;
 };
 
 /* seed: see canfs_feed_init(). 0; -EDESTADDRREQ if the mount names no server address; -ENOMEM. */

@@ -39,9 +39,9 @@ uint64_t canfs_feed_due_usec(const struct canfs_feed *feed, uint64_t rpcs, bool 
 		double back_off = (double)terms->hold_usec * (double)(1u << doublings);
 
 		wait = back_off < wait ? back_off : wait;
-	} else if (moving || settling) {
+	} else if (settling || (moving && feed->publisher.believed)) {
 		wait = (double)terms->min_usec;
-	} else if (holding) {
+	} else if (holding && feed->publisher.believed) {
 		wait = (double)terms->hold_usec;
 	}
 	return feed->asked_usec + (uint64_t)(wait * feed->phase);

@@ -8,7 +8,8 @@
  *    server becomes cheap: it asks as if it were moving that data.
  *
  * Questions are spread by a random phase, so that clients do not act on the same price at the same
- * instant as a herd. A feed without answers backs off to the idle interval; a question never blocks.
+ * instant as a herd. A feed without answers backs off to the idle interval, and a server that
+ * publishes no prices is asked at that only; a question never blocks.
  */
 #ifndef CANFS_AGENT_FEED_H
 #define CANFS_AGENT_FEED_H

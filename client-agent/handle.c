@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* The kernel's MAX_HANDLE_SZ, which glibc does not always show. */
 #define KERNEL_HANDLE_MAX 128
@@ -36,6 +39,18 @@ int canfs_mount_handle_decode(int type, const uint8_t *bytes, size_t len,
 	return 0;
 }
 
+/*
+ * The path looked up from the kernel's memory alone. Where a mount point lies on another NFS mount,
+ * a lookup could ask that one's server, and wait for ever if it is dead: -EAGAIN instead.
+ */
+static int open_cached(const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_CACHED };
+	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
 int canfs_mount_handle(const char *mountpoint, int version, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
 	size_t *handle_len)
 {
@@ -43,12 +58,18 @@ int canfs_mount_handle(const char *mountpoint, int version, uint8_t handle[CANFS
 		struct file_handle head;
 		uint8_t room[sizeof(struct file_handle) + KERNEL_HANDLE_MAX];
 	} kernel = { .head.handle_bytes = KERNEL_HANDLE_MAX };
-	int mount_id;
+	int mount_id, fd, ret = 0;
 
 	if (version != 3 && version != 4)
 		return -EINVAL;
-	if (name_to_handle_at(AT_FDCWD, mountpoint, &kernel.head, &mount_id, 0) < 0)
-		return errno == EOVERFLOW ? -EMSGSIZE : -errno;
+	fd = open_cached(mountpoint);
+	if (fd < 0)
+		return fd;
+	if (name_to_handle_at(fd, "", &kernel.head, &mount_id, AT_EMPTY_PATH) < 0)
+		ret = errno == EOVERFLOW ? -EMSGSIZE : -errno;
+	close(fd);
+	if (ret)
+		return ret;
 	return canfs_mount_handle_decode(kernel.head.handle_type, kernel.head.f_handle,
 		kernel.head.handle_bytes, handle, handle_len);
 }

@@ -2,7 +2,7 @@
 /*
  * The server's own file handle of a mount, from the kernel: name_to_handle_at(2) on an NFS mount
  * point gives a handle in which the client's export operations embed the server's. No RPC, no MOUNT
- * protocol, no hang on a dead server.
+ * protocol, and the path is looked up without asking any server: no hang on a dead one.
  *
  *	 0        8           12        14
  *	| file id | file type | length L | server's handle: L bytes | padding to 4 |
@@ -18,8 +18,9 @@
 
 /*
  * version: 3 or 4, of the mount; the handle is good for that version only. 0; -EOPNOTSUPP (the
- * kernel or file system gives none); -EPROTO (not laid out as above, or not a directory);
- * -EMSGSIZE (longer than CANFS_MOUNT_HANDLE_MAX); -EINVAL (version); else -errno.
+ * kernel or file system gives none); -EAGAIN (a server would have to be asked for the path); -EPROTO
+ * (not laid out as above, or not a directory); -EMSGSIZE (longer than CANFS_MOUNT_HANDLE_MAX);
+ * -EINVAL (version); else -errno.
  */
 int canfs_mount_handle(const char *mountpoint, int version, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
 	size_t *handle_len);

@@ -79,19 +79,18 @@ static int rewrite(struct canfs_journal *journal)
 		err = write_entry(fd, &journal->entry[i]);
 	if (!err && (fsync(fd) < 0 || fstat(fd, &st) < 0 || rename(fresh, path) < 0))
 		err = -errno;
-	if (!err)
-		err = fsync_dir(journal->dir);
 	if (err) {
 		close(fd);
 		return err;
 	}
+	/* From here on the new file is the journal, also if its directory cannot be synced. */
 	if (journal->fd >= 0)
 		close(journal->fd);
 	journal->fd = fd;
 	journal->bytes = (size_t)st.st_size;
 	journal->compact_at =
 		journal->bytes * 2 > COMPACT_BYTES ? journal->bytes * 2 : COMPACT_BYTES;
-	return 0;
+	return fsync_dir(journal->dir);
 }
 
 static int append(struct canfs_journal *journal, const char *line, size_t len, bool sync)

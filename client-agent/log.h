@@ -3,7 +3,10 @@
 #ifndef CANFS_AGENT_LOG_H
 #define CANFS_AGENT_LOG_H
 
-/* With the time of day in front, unless journald listens (it has its own). */
+/*
+ * With the time of day in front, unless journald listens (it has its own). Cut at 1023 bytes; lost, not
+ * waited for, while nobody reads the other end: a full pipe must not stop the agent with knobs turned.
+ */
 void canfs_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -19,6 +19,9 @@
 static const uint64_t busy_tick_usec = 100000;
 static const uint64_t idle_tick_usec = 1000000;
 
+/* However many prices come and mounts change: no tick sooner than this after the last one. */
+static const uint64_t least_tick_usec = 20000;
+
 /* How long the end may take to drain what is held before it restores by force. */
 static const uint64_t farewell_usec = 40000000;
 
@@ -32,10 +35,12 @@ struct loop {
 	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i] */
 	struct canfs_bidder *bidders[BIDDERS_MAX];
 	size_t n;
+	size_t left_out; /* mounts beyond the bounds, as said last */
 	bool mounts_changed;
 	bool guarded;
 	bool ending;
-	bool blind; /* /proc could not be read: said once */
+	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
+	bool gave_up;        /* blind for so long that everything was put back */
 	uint64_t ticked_usec;
 	uint64_t ended_usec; /* when ending began */
 	int mountinfo_fd;
@@ -76,43 +81,68 @@ static struct canfs_bidder *new_bidder(struct loop *loop, const struct canfs_mou
 	return bidder;
 }
 
-static void free_bidders(struct loop *loop)
+static void free_bidder(struct canfs_bidder *bidder)
 {
-	for (size_t i = 0; i < loop->n; i++) {
-		canfs_log("%s: gone", loop->bidders[i]->mount.mountpoint);
-		canfs_bidder_fini(loop->bidders[i]);
-		free(loop->bidders[i]);
+	canfs_bidder_fini(bidder);
+	free(bidder);
+}
+
+static bool is_kept(struct canfs_bidder *const kept[], size_t n, struct canfs_bdi bdi)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (canfs_bdi_equal(kept[i]->mount.bdi, bdi))
+			return true;
 	}
-	loop->n = 0;
+	return false;
+}
+
+/* Says how many mounts are too many, when that changes. */
+static void report_left_out(struct loop *loop, size_t left_out)
+{
+	if (left_out != loop->left_out)
+		canfs_log("%zu NFS mounts are too many and left alone", left_out);
+	loop->left_out = left_out;
 }
 
 /* Mounts came or went: the bidders of BDIs that stayed keep their memory. */
-static void refresh_mounts(struct loop *loop)
+static int refresh_mounts(struct loop *loop)
 {
-	size_t index[CANFS_MOUNTS_MAX];
 	struct canfs_bidder *kept[BIDDERS_MAX];
-	size_t bdis, n = 0;
+	size_t n = 0, left_out;
+	int ret = canfs_mounts_read(loop->options->root, loop->mounts);
 
-	if (canfs_mounts_read(loop->options->root, loop->mounts))
-		return;
+	if (ret)
+		return ret;
 	loop->mounts_changed = false;
+	left_out = loop->mounts->dropped;
 	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
-	bdis = canfs_mounts_bdis(loop->mounts, index);
-	for (size_t i = 0; i < bdis && n < BIDDERS_MAX; i++) {
-		const struct canfs_mount *mount = &loop->mounts->mount[index[i]];
+	for (size_t i = 0; i < loop->mounts->n; i++) {
+		const struct canfs_mount *mount = &loop->mounts->mount[i];
 		struct canfs_bidder *bidder;
 
-		if (!canfs_config_wants_mount(loop->config, mount->mountpoint))
+		/* The first mount that is wanted stands for its BDI. */
+		if (!canfs_config_wants_mount(loop->config, mount->mountpoint) ||
+			is_kept(kept, n, mount->bdi))
 			continue;
+		if (n == BIDDERS_MAX) {
+			left_out++;
+			continue;
+		}
 		bidder = take_bidder(loop, mount);
 		if (!bidder)
 			bidder = new_bidder(loop, mount);
 		if (bidder)
 			kept[n++] = bidder;
 	}
-	free_bidders(loop);
+	for (size_t i = 0; i < loop->n; i++) {
+		canfs_log("%s: not managed any more", loop->bidders[i]->mount.mountpoint);
+		canfs_act_let_go(&loop->actors, loop->bidders[i]);
+		free_bidder(loop->bidders[i]);
+	}
 	memcpy(loop->bidders, kept, n * sizeof(kept[0]));
 	loop->n = n;
+	report_left_out(loop, left_out);
+	return 0;
 }
 
 /* MemAvailable counts dirty pages as available; this guard does not (hysteresis of a quarter). */
@@ -125,25 +155,44 @@ static bool is_guarded(const struct loop *loop, const struct canfs_meminfo *memi
 	return canfs_meminfo_spare_bytes(meminfo) < floor_bytes;
 }
 
+/* Without /proc nothing is known, as without a price: the kernel's defaults after the same time. */
+static void be_blind(struct loop *loop, int error, uint64_t now_usec)
+{
+	if (!loop->blind_usec) {
+		canfs_log("/proc cannot be read (%s): doing nothing", strerror(-error));
+		loop->blind_usec = now_usec;
+		loop->gave_up = false;
+	}
+	if (loop->gave_up ||
+		now_usec - loop->blind_usec < loop->config->price_timeout_sec * UINT64_C(1000000))
+		return;
+	loop->gave_up = true;
+	canfs_act_restore_all(&loop->actors);
+}
+
+static int read_kernel(struct loop *loop, struct canfs_purse *purse)
+{
+	const char *root = loop->options->root;
+	int ret = loop->mounts_changed ? refresh_mounts(loop) : 0;
+
+	if (!ret)
+		ret = canfs_meminfo_read(root, &purse->meminfo);
+	if (!ret)
+		ret = canfs_mountstats_read(root, loop->mounts, loop->stats);
+	return ret;
+}
+
 /* Reads the kernel's state and lets each bidder take its part. */
 static int observe(struct loop *loop, struct canfs_purse *purse)
 {
-	const char *root = loop->options->root;
 	bool guarded;
-	int ret;
+	int ret = read_kernel(loop, purse);
 
-	if (loop->mounts_changed)
-		refresh_mounts(loop);
-	ret = canfs_meminfo_read(root, &purse->meminfo);
-	if (!ret)
-		ret = canfs_mountstats_read(root, loop->mounts, loop->stats);
 	if (ret) {
-		if (!loop->blind)
-			canfs_log("/proc cannot be read (%s): doing nothing", strerror(-ret));
-		loop->blind = true;
+		be_blind(loop, ret, purse->now_usec);
 		return ret;
 	}
-	loop->blind = false;
+	loop->blind_usec = 0;
 	for (size_t i = 0; i < loop->n; i++) {
 		struct canfs_bidder *bidder = loop->bidders[i];
 		int at = canfs_mounts_find(loop->mounts, &bidder->mount);
@@ -176,8 +225,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	canfs_act_report(bidder, tag, purse, &loop->actors);
 	if (loop->config->writeback)
 		canfs_act_accelerate(&loop->actors, bidder, chunk);
-	if (loop->config->readahead)
-		canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
+	canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
 }
 
 /* Returns false when the end has come. */
@@ -191,12 +239,12 @@ static bool tick(struct loop *loop)
 	if (loop->ending) {
 		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
 
-		return !late && !canfs_act_release(&loop->actors, loop->bidders, loop->n, &purse);
+		return !late &&
+		       canfs_act_release(&loop->actors, loop->bidders, loop->n, &purse) == -EAGAIN;
 	}
 	for (size_t i = 0; i < loop->n; i++)
 		bid(loop, loop->bidders[i], &purse);
-	if (loop->config->writeback)
-		canfs_act_defer(&loop->actors, loop->bidders, loop->n, &purse);
+	canfs_act_defer(&loop->actors, loop->bidders, loop->n, loop->config, &purse);
 	return true;
 }
 
@@ -257,6 +305,13 @@ static void take_signal(struct loop *loop)
 	}
 }
 
+static int msec_until(uint64_t usec)
+{
+	uint64_t now = canfs_now_usec();
+
+	return usec > now ? (int)((usec - now + 999) / 1000) : 0;
+}
+
 /* Waits for the next tick, a price, a signal or a mount. */
 static void wait_for_news(struct loop *loop)
 {
@@ -264,16 +319,19 @@ static void wait_for_news(struct loop *loop)
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
-	uint64_t tick_usec = is_busy(loop) ? busy_tick_usec : idle_tick_usec;
-	uint64_t now = canfs_now_usec(), due = loop->ticked_usec + tick_usec;
+	/* An answer that no tick will take would keep us awake. */
+	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->n;
 
-	for (size_t i = 0; i < loop->n; i++) {
+	for (size_t i = 0; i < asking; i++) {
 		struct canfs_fsstat *fsstat = loop->bidders[i]->feed.fsstat;
 
 		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
 		fds[2 + i].events = canfs_fsstat_events(fsstat);
 	}
-	if (poll(fds, 2 + loop->n, due > now ? (int)((due - now + 999) / 1000) : 0) <= 0)
+	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
+	if (poll(fds, 2 + asking,
+		    msec_until(loop->ticked_usec +
+			       (is_busy(loop) ? busy_tick_usec : idle_tick_usec))) <= 0)
 		return;
 	if (fds[0].revents)
 		take_signal(loop);
@@ -312,28 +370,33 @@ static int loop_open(struct loop *loop)
 	return ret;
 }
 
-static void loop_close(struct loop *loop)
+/* 0, or -errno: a knob could not be put back. */
+static int loop_close(struct loop *loop)
 {
-	canfs_act_restore_all(&loop->actors);
+	int ret = canfs_act_restore_all(&loop->actors);
+
 	canfs_actors_close(&loop->actors);
-	free_bidders(loop);
+	for (size_t i = 0; i < loop->n; i++)
+		free_bidder(loop->bidders[i]);
 	free(loop->stats);
 	free(loop->mounts);
 	if (loop->mountinfo_fd >= 0)
 		close(loop->mountinfo_fd);
 	if (loop->signal_fd >= 0)
 		close(loop->signal_fd);
+	return ret;
 }
 
 int canfs_loop_run(struct canfs_config *config, const struct canfs_loop_options *options)
 {
 	struct loop loop = { .config = config, .options = options };
 	int ret = loop_open(&loop);
+	int restored;
 
 	if (!ret) {
 		while (tick(&loop))
 			wait_for_news(&loop);
 	}
-	loop_close(&loop);
-	return ret;
+	restored = loop_close(&loop);
+	return ret ? ret : restored;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Several KB hold either file on any kernel of today; vmstat is the longer one. */
+/* Holds /proc/meminfo on any kernel of today. */
 #define PROC_FILE_MAX 32768
 
 static int open_below(const char *root, const char *path)
@@ -120,9 +120,8 @@ struct field {
 	size_t offset;    /* of the uint64_t that it is stored in */
 };
 
-/* "NAME  123 UNIT\n" at line? The number goes to *value, scaled. -ENOENT: another name. */
-static int parse_line(
-	const char *line, const char *name, const char *unit, uint64_t scale, uint64_t *value)
+/* "NAME  123 kB\n" at line? The number goes to *bytes. -ENOENT: another name. */
+static int parse_line(const char *line, const char *name, uint64_t *bytes)
 {
 	size_t name_len = strlen(name);
 
@@ -130,15 +129,13 @@ static int parse_line(
 		return -ENOENT;
 	line += name_len;
 	line += strspn(line, " ");
-	if (canfs_parse_u64(&line, value) != 0 || strncmp(line, unit, strlen(unit)) != 0 ||
-		line[strlen(unit)] != '\n')
+	if (canfs_parse_u64(&line, bytes) != 0 || strncmp(line, " kB\n", 4) != 0)
 		return -EPROTO;
-	return __builtin_mul_overflow(*value, scale, value) ? -EPROTO : 0;
+	return __builtin_mul_overflow(*bytes, 1024, bytes) ? -EPROTO : 0;
 }
 
 /* Every field must be there once at least, whole. */
-static int parse_fields(const char *text, const struct field *fields, size_t n, const char *unit,
-	uint64_t scale, void *into)
+static int parse_fields(const char *text, const struct field *fields, size_t n, void *into)
 {
 	unsigned int seen = 0;
 
@@ -147,7 +144,7 @@ static int parse_fields(const char *text, const struct field *fields, size_t n, 
 			break;
 		for (size_t i = 0; i < n; i++) {
 			uint64_t value;
-			int err = parse_line(line, fields[i].name, unit, scale, &value);
+			int err = parse_line(line, fields[i].name, &value);
 			if (err == -ENOENT)
 				continue;
 			if (err)
@@ -173,26 +170,10 @@ int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo)
 		{ "Writeback:", offsetof(struct canfs_meminfo, writeback_bytes) },
 	};
 	struct canfs_meminfo parsed = { 0 };
-	int err = parse_fields(text, fields, COUNT(fields), " kB", 1024, &parsed);
+	int err = parse_fields(text, fields, COUNT(fields), &parsed);
 
 	if (!err)
 		*meminfo = parsed;
-	return err;
-}
-
-int canfs_vmstat_parse(const char *text, struct canfs_vmstat *vmstat)
-{
-	static const struct field fields[] = {
-		{ "workingset_refault_file ", offsetof(struct canfs_vmstat, refault_file_pages) },
-		{ "nr_dirty_threshold ", offsetof(struct canfs_vmstat, dirty_threshold_pages) },
-		{ "nr_dirty_background_threshold ",
-			offsetof(struct canfs_vmstat, background_threshold_pages) },
-	};
-	struct canfs_vmstat parsed = { 0 };
-	int err = parse_fields(text, fields, COUNT(fields), "", 1, &parsed);
-
-	if (!err)
-		*vmstat = parsed;
 	return err;
 }
 
@@ -202,14 +183,6 @@ int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo)
 	ssize_t len = canfs_read_file(root, "/proc/meminfo", text, sizeof(text));
 
 	return len < 0 ? (int)len : canfs_meminfo_parse(text, meminfo);
-}
-
-int canfs_vmstat_read(const char *root, struct canfs_vmstat *vmstat)
-{
-	char text[PROC_FILE_MAX];
-	ssize_t len = canfs_read_file(root, "/proc/vmstat", text, sizeof(text));
-
-	return len < 0 ? (int)len : canfs_vmstat_parse(text, vmstat);
 }
 
 uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo)

@@ -38,20 +38,11 @@ struct canfs_meminfo {
 	uint64_t writeback_bytes;
 };
 
-/* What we use of /proc/vmstat, whole system. */
-struct canfs_vmstat {
-	uint64_t refault_file_pages; /* cumulative: the kernel's own ghost cache */
-	uint64_t dirty_threshold_pages;
-	uint64_t background_threshold_pages;
-};
-
 /* 0; -EPROTO if a line is missing, torn or out of range (*meminfo is then unchanged). */
 int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo);
-int canfs_vmstat_parse(const char *text, struct canfs_vmstat *vmstat);
 
-/* The two above on the kernel's files: also canfs_read_file()'s errors. */
+/* The same on the kernel's file: also canfs_read_file()'s errors. */
 int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo);
-int canfs_vmstat_read(const char *root, struct canfs_vmstat *vmstat);
 
 /*
  * Memory that is really free for others: MemAvailable - Dirty - Writeback, not below 0. The guard

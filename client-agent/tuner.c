@@ -241,29 +241,43 @@ bool canfs_knob_is_ours(const struct canfs_tuner *tuner, enum canfs_knob knob, s
 	return entry && entry->written && !entry->yielded;
 }
 
-/* Does a mount of now carry the BDI that the entry is about? */
-static bool is_mounted(const struct canfs_tuner *tuner, const struct canfs_journal_entry *entry,
+/* What mounts tells about an entry: still about a mount; BDI carried by another; by none of them. */
+enum owner { OWNER_SAME, OWNER_OTHER, OWNER_NONE };
+
+static enum owner owner_of(const struct canfs_tuner *tuner, const struct canfs_journal_entry *entry,
 	const struct canfs_mounts *mounts)
 {
+	enum owner owner = OWNER_NONE;
 	uint64_t value;
 
 	for (size_t i = 0; i < mounts->n; i++) {
 		if (!canfs_bdi_equal(mounts->mount[i].bdi, entry->bdi))
 			continue;
 		if (canfs_knob_read(tuner->root, entry->knob, entry->bdi, &value) != 0)
-			return false;
+			return OWNER_OTHER;
 		if (is_about(entry, &mounts->mount[i], value))
-			return true;
+			return OWNER_SAME;
+		owner = OWNER_OTHER;
 	}
-	return false;
+	return owner;
 }
 
 void canfs_tuner_forget_gone(struct canfs_tuner *tuner, const struct canfs_mounts *mounts)
 {
 	for (size_t i = canfs_journal_count(tuner->journal); i-- > 0;) {
 		const struct canfs_journal_entry *entry = canfs_journal_at(tuner->journal, i);
-		if (canfs_knob_info(entry->knob)->per_bdi && !is_mounted(tuner, entry, mounts))
+		if (!canfs_knob_info(entry->knob)->per_bdi)
+			continue;
+		switch (owner_of(tuner, entry, mounts)) {
+		case OWNER_SAME:
+			break;
+		case OWNER_OTHER:
 			canfs_journal_restored(tuner->journal, entry->knob, entry->bdi);
+			break;
+		case OWNER_NONE:
+			canfs_knob_restore(tuner, entry->knob, entry->bdi, NULL);
+			break;
+		}
 	}
 }
 

@@ -69,9 +69,10 @@ bool canfs_knob_is_ours(
 	const struct canfs_tuner *tuner, enum canfs_knob knob, struct canfs_bdi bdi);
 
 /*
- * Forgets the BDI knobs of mounts that are gone: those whose BDI number is not in use any more,
- * or belongs to another mount now. Call it when mountinfo has changed, before anything is set for
- * the new mounts.
+ * Forgets the BDI knobs of mounts that are gone. A BDI that belongs to another mount now is not
+ * touched. One that no mount here carries may live on (umount -l, another mount namespace, a mount
+ * beyond CANFS_MOUNTS_MAX): if its knob is still as we wrote it, it is put back. Call it when mountinfo
+ * has changed, before anything is set for the new mounts.
  */
 void canfs_tuner_forget_gone(struct canfs_tuner *tuner, const struct canfs_mounts *mounts);
 

@@ -214,7 +214,7 @@ struct namespace
 struct scan {
 	struct canfs_writers *writers;
 	const char *root;
-	int budget; /* files */
+	int budget; /* processes and files */
 	size_t namespaces;
 	struct namespace namespace[NAMESPACES_MAX];
 };
@@ -321,7 +321,8 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 		int pid = entry_number(entry);
 		if (pid < 0 || pid < from)
 			continue;
-		err = scan_process(&scan, pid);
+		scan.budget--; /* also for a process that has nothing there: thousands do */
+		err = scan.budget < 0 ? -E2BIG : scan_process(&scan, pid);
 		/* One process with more files than the budget must not hold up the others. */
 		if (err)
 			writers->next_pid = err == -E2BIG && pid != from ? pid : pid + 1;

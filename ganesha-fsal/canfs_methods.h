@@ -16,7 +16,7 @@ struct canfs_module {
 	struct fsal_obj_ops handle_ops;
 	struct canfs_exchange *exchange; /* NULL before init_config */
 	struct canfs_control *control;   /* NULL: no socket */
-	struct canfs_clients *clients;   /* of the control; NULL: nobody counts them */
+	struct canfs_clients *clients;   /* NULL: nobody counts them */
 };
 
 struct canfs_export {

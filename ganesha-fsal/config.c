@@ -3,6 +3,7 @@
 #include "ganesha-fsal/canfs_methods.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include "ganesha-fsal/control/socket.h"
 #include "pricing/price.h"
@@ -97,23 +98,23 @@ static void say(const char *message)
 	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
 }
 
+/* The first name is for Ganesha's log, the second for top -H. */
 static void name_thread(void)
 {
 	SetNameFunction("canfs_market");
+	pthread_setname_np(pthread_self(), "canfs_market");
 }
 
 int canfs_read_config(config_file_t file, struct canfs_exchange_config *config, char **control_path,
 	struct config_error_type *err_type)
 {
-	/* What is wrong here must not count against the export that made Ganesha load us. */
-	struct config_error_type others = *err_type;
+	/* What is wrong here must not count against the export that made Ganesha load us, nor what
+	 * was wrong in earlier exports against this; the messages go the same way. */
+	struct config_error_type errors = { .fp = err_type->fp };
 	struct parameters given = { .interval_ms = 0 };
-	bool good;
 
-	(void)load_config_from_parse(file, &block, &given, true, err_type);
-	good = config_error_is_harmless(err_type);
-	*err_type = others;
-	if (!good) {
+	(void)load_config_from_parse(file, &block, &given, true, &errors);
+	if (!config_error_is_harmless(&errors)) {
 		gsh_free(given.control_socket);
 		return -EINVAL;
 	}

@@ -3,6 +3,7 @@
 #include "ganesha-fsal/canfs_methods.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 static void say(const char *message)
@@ -13,26 +14,32 @@ static void say(const char *message)
 static void name_thread(void)
 {
 	SetNameFunction("canfs_control");
+	pthread_setname_np(pthread_self(), "canfs_control");
 }
 
 void canfs_start_control(const char *path)
 {
-	const struct canfs_control_config config = {
+	struct canfs_control_config config = {
 		.path = path,
 		.exchange = CANFS.exchange,
 		.say = say,
 		.thread_begins = name_thread,
 	};
-	int error;
+	int error = -ENOMEM;
 
 	if (path == NULL || path[0] == '\0') {
 		say("no control socket: Control_Socket is empty");
 		return;
 	}
-	error = canfs_control_start(&CANFS.control, &config);
-	if (error == 0)
-		CANFS.clients = canfs_control_clients_table(CANFS.control);
-	else if (error == -EADDRINUSE)
+	config.clients = canfs_clients_new();
+	if (config.clients != NULL)
+		error = canfs_control_start(&CANFS.control, &config);
+	if (error == 0) {
+		CANFS.clients = config.clients;
+		return;
+	}
+	canfs_clients_free(config.clients);
+	if (error == -EADDRINUSE)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: no control socket: another server listens at %s; give each its "
 			"own Control_Socket",
@@ -42,10 +49,9 @@ void canfs_start_control(const char *path)
 			strerror(-error));
 }
 
-/* No request is under way any more: Ganesha has released all exports. */
+/* Clients are counted on: a server that ends in a hurry unloads us in the middle of its work. */
 void canfs_stop_control(void)
 {
-	CANFS.clients = NULL;
 	canfs_control_stop(CANFS.control);
 	CANFS.control = NULL;
 }

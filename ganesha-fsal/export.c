@@ -15,10 +15,13 @@ static fsal_status_t get_fs_dynamic_info(
 	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
 {
 	struct canfs_board *board = container_of(export, struct canfs_export, export)->board;
-	fsal_status_t status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
+	fsal_status_t status;
 	struct canfs_space space;
 	struct canfs_tag tag;
 
+	/* Ganesha's NFSv4 sends what stands here after an error too; it comes from the stack. */
+	*info = (fsal_dynamicfsinfo_t) { .total_bytes = 0 };
+	status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
 	if (FSAL_IS_ERROR(status) || board == NULL ||
 		!canfs_board_read(board, canfs_now_usec(), &tag))
 		return status;
@@ -215,7 +218,7 @@ static struct config_block stack_block = {
 };
 
 /*
- * Finds the FSAL named in our block, with a reference; NULL after having said why. The caller
+ * Finds the FSAL named in our block, with one reference; NULL after having said why. The caller
  * frees stack->sub.name in both cases.
  */
 static struct fsal_module *find_sub_fsal(
@@ -234,6 +237,8 @@ static struct fsal_module *find_sub_fsal(
 	sub = lookup_fsal(stack->sub.name);
 	if (sub == NULL)
 		LogCrit(COMPONENT_FSAL, "CANFS: there is no FSAL %s to stack on", stack->sub.name);
+	else
+		fsal_put(sub); /* subfsal_commit() took a reference already */
 	return sub;
 }
 
@@ -260,17 +265,17 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	struct config_error_type *err_type, const struct fsal_up_vector *up_ops)
 {
 	struct stack stack;
-	struct canfs_export *ours;
+	struct canfs_export *ours; /* keeps the reference to sub until its release() */
 	fsal_status_t status = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	struct fsal_module *sub = find_sub_fsal(parse_node, &stack, err_type);
 
 	if (sub == NULL)
 		goto out;
 	status = sub->m_ops.create_export(sub, stack.sub.fsal_node, err_type, up_ops);
-	fsal_put(sub);
 	if (FSAL_IS_ERROR(status)) {
 		LogCrit(COMPONENT_FSAL, "CANFS: FSAL %s could not create the export",
 			stack.sub.name);
+		fsal_put(sub);
 		goto out;
 	}
 

@@ -89,6 +89,12 @@ static fsal_status_t advise_file(
 	return PASS(handle, io_advise2, state, hints);
 }
 
+/* The one of the two that Ganesha's NFSv4.2 calls. */
+static fsal_status_t advise_object(struct fsal_obj_handle *handle, struct io_hints *hints)
+{
+	return PASS(handle, io_advise, hints);
+}
+
 static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, size_t len)
 {
 	return PASS(handle, commit2, offset, len);
@@ -131,6 +137,7 @@ void canfs_file_ops_init(struct fsal_obj_ops *ops)
 	ops->status2 = status_file;
 	ops->reopen2 = reopen_file;
 	ops->seek2 = seek_file;
+	ops->io_advise = advise_object;
 	ops->io_advise2 = advise_file;
 	ops->commit2 = commit_file;
 	ops->lock_op2 = lock_file;

@@ -16,6 +16,7 @@ directory   configuration, hosts file, plugin directory and ganesha.log are writ
 build       CMake build directory with ganesha-fsal/libfsalcanfs.so; needed for CANFS.
 options     what stands in the CANFS { } block, name to value.
 core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
+blocks      further blocks: {"MDCACHE": {"Dir_Chunk": 0}}.
 memory_limit_bytes   puts the server, page cache included, into a memory cgroup (v1 or v2) of that size.
 
 wrapper     command to put before ganesha.nfsd: valgrind, strace, gdbserver.
@@ -60,13 +61,14 @@ class GaneshaError(Exception):
 
 class Ganesha:
     def __init__(self, exports, netns, directory, build=None, options=None, core=None,
-                 memory_limit_bytes=None, wrapper=()):
+                 memory_limit_bytes=None, blocks=None, wrapper=()):
         self.exports = list(exports)
         self.netns = netns
         self.directory = pathlib.Path(directory).resolve()
         self.build = pathlib.Path(build).resolve() if build else None
         self.options = dict(options or {})
         self.core = dict(core or {})
+        self.blocks = dict(blocks or {})
         self.memory_limit_bytes = memory_limit_bytes
         self.wrapper = list(wrapper)
         self.log_path = self.directory / "ganesha.log"
@@ -153,7 +155,8 @@ class Ganesha:
                 "Enable_RQUOTA": "false", "mount_path_pseudo": "false",
                 "Plugins_Dir": self._plugin_dir()} | self.core
         blocks = [_block("NFS_CORE_PARAM", core),
-                  _block("NFSV4", {"Graceless": "true", "RecoveryBackend": "fs"})]
+                  _block("NFSV4", {"Graceless": "true", "RecoveryBackend": "fs"}),
+                  *(_block(name, items) for name, items in self.blocks.items())]
         if any(stack == "CANFS" for _, stack in self.exports):
             blocks.append(_block("CANFS", self.options))
         for number, (path, stack) in enumerate(self.exports, start=1):

@@ -154,7 +154,6 @@ static void free_control(struct canfs_control *control)
 {
 	while (control->count != 0)
 		drop(control, control->count - 1);
-	canfs_clients_free(control->subject.clients);
 	if (control->wake >= 0)
 		close(control->wake);
 	free(control);
@@ -176,7 +175,7 @@ static int start_thread(struct canfs_control *control)
 int canfs_control_start(struct canfs_control **control, const struct canfs_control_config *config)
 {
 	struct canfs_control *new = calloc(1, sizeof(*new));
-	int error = -ENOMEM;
+	int error;
 
 	if (new == NULL)
 		return -ENOMEM;
@@ -185,12 +184,14 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 	new->thread_begins = config->thread_begins;
 	new->ticked_usec = canfs_now_usec();
 	new->subject = (struct canfs_control_subject) { .exchange = config->exchange,
-		.clients = canfs_clients_new(),
+		.clients = config->clients,
 		.counters = &new->counters,
 		.say = config->say };
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (new->subject.clients == NULL || new->wake < 0)
+	if (new->wake < 0) {
+		error = -errno;
 		goto out;
+	}
 	error = canfs_socket_open(&new->listener, config->path);
 	if (error != 0)
 		goto out;
@@ -214,9 +215,4 @@ void canfs_control_stop(struct canfs_control *control)
 	pthread_join(control->thread, NULL);
 	canfs_socket_close(&control->listener);
 	free_control(control);
-}
-
-struct canfs_clients *canfs_control_clients_table(const struct canfs_control *control)
-{
-	return control->subject.clients;
 }

@@ -23,7 +23,8 @@
 struct canfs_control_config {
 	const char *path;
 	struct canfs_exchange *exchange;
-	unsigned int idle_msec; /* 0: CANFS_CONTROL_IDLE_MSEC */
+	struct canfs_clients *clients; /* ticked from now on */
+	unsigned int idle_msec;        /* 0: CANFS_CONTROL_IDLE_MSEC */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };
@@ -33,10 +34,7 @@ struct canfs_control;
 /* Opens the socket and starts the thread. 0, or as canfs_socket_open(), or another -errno. */
 int canfs_control_start(struct canfs_control **control, const struct canfs_control_config *config);
 
-/* Stops the thread and removes the socket; before the exchange is freed. NULL allowed. */
+/* Stops the thread and removes the socket; before what it shows is freed. NULL allowed. */
 void canfs_control_stop(struct canfs_control *control);
-
-/* The table for the data path to count in. */
-struct canfs_clients *canfs_control_clients_table(const struct canfs_control *control);
 
 #endif

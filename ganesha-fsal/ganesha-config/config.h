@@ -2,7 +2,7 @@
 /*
  * Stands in for the config.h that Ganesha's own build generates and no package carries: the
  * switches of Debian's build that change what the FSAL API's headers declare. It serves 4.3 to
- * 9.14. The ABI test (tests/integration/test_abi) shows whether it is right: Ganesha's FSAL_NULL,
+ * 9.14. The ABI test (tests/integration/test_fsal_abi) shows whether it is right: Ganesha's FSAL_NULL,
  * compiled with it, must give the packaged libfsalnull.so.
  */
 #ifndef CONFIG_H

@@ -16,7 +16,8 @@
 
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
-	struct canfs_exchange *exchange;
+	struct canfs_exchange *exchange;                /* NULL: it is gone */
+	_Atomic unsigned int stale_msec;                /* how old may posted be */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
 	char path[PATH_MAX];
 	_Atomic uint64_t posted;           /* see pack() */
@@ -30,7 +31,7 @@ struct canfs_board {
 
 struct canfs_exchange {
 	struct canfs_exchange_config config; /* but what follows can be changed */
-	_Atomic unsigned int interval_ms;    /* readers of boards have no lock */
+	unsigned int interval_ms;
 	bool publish;
 	bool drain;
 	struct canfs_market market; /* of the shared monitors */
@@ -62,21 +63,17 @@ static uint64_t pack(
 	       (uint64_t)(readahead->price / CANFS_PRICE_MAX * 255 + 0.5);
 }
 
-static bool is_fresh(const struct canfs_exchange *exchange, uint64_t posted, uint64_t now_usec)
+static bool is_fresh(const struct canfs_board *board, uint64_t posted, uint64_t now_usec)
 {
-	uint64_t limit_msec =
-		(uint64_t)atomic_load_explicit(&exchange->interval_ms, memory_order_relaxed) *
-		CANFS_STALE_INTERVALS;
-
-	if (limit_msec < CANFS_STALE_MS_MIN)
-		limit_msec = CANFS_STALE_MS_MIN;
-	return posted != 0 && now_usec / 1000 <= (posted >> 20) + limit_msec;
+	return posted != 0 &&
+	       now_usec / 1000 <= (posted >> 20) + atomic_load_explicit(&board->stale_msec,
+							   memory_order_relaxed);
 }
 
 bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
 {
 	uint64_t posted = atomic_load_explicit(&board->posted, memory_order_acquire);
-	bool fresh = is_fresh(board->exchange, posted, now_usec);
+	bool fresh = is_fresh(board, posted, now_usec);
 
 	atomic_fetch_add_explicit(
 		fresh ? &board->priced : &board->unpriced, 1, memory_order_relaxed);
@@ -184,6 +181,13 @@ static void *run(void *arg)
 	return NULL;
 }
 
+static unsigned int stale_msec(unsigned int interval_ms)
+{
+	unsigned int msec = interval_ms * CANFS_STALE_INTERVALS;
+
+	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
+}
+
 static bool is_interval(unsigned int interval_ms)
 {
 	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
@@ -235,6 +239,8 @@ int canfs_exchange_start(struct canfs_exchange *exchange)
 
 void canfs_exchange_free(struct canfs_exchange *exchange)
 {
+	struct canfs_board *board;
+
 	if (exchange == NULL)
 		return;
 	if (exchange->runs) {
@@ -244,6 +250,8 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 		pthread_mutex_unlock(&exchange->mutex);
 		pthread_join(exchange->thread, NULL);
 	}
+	LIST_FOREACH (board, &exchange->boards, link)
+		board->exchange = NULL;
 	close_monitors(exchange->monitors);
 	pthread_cond_destroy(&exchange->wake);
 	pthread_mutex_destroy(&exchange->mutex);
@@ -265,6 +273,7 @@ int canfs_board_open(
 	open_monitors(new->monitors, true, &exchange->config, &setup);
 	pthread_mutex_lock(&exchange->mutex);
 	new->market = exchange->market;
+	new->stale_msec = stale_msec(exchange->interval_ms);
 	LIST_INSERT_HEAD(&exchange->boards, new, link);
 	pthread_mutex_unlock(&exchange->mutex);
 	*board = new;
@@ -275,9 +284,11 @@ void canfs_board_close(struct canfs_board *board)
 {
 	if (board == NULL)
 		return;
-	pthread_mutex_lock(&board->exchange->mutex);
-	LIST_REMOVE(board, link);
-	pthread_mutex_unlock(&board->exchange->mutex);
+	if (board->exchange != NULL) {
+		pthread_mutex_lock(&board->exchange->mutex);
+		LIST_REMOVE(board, link);
+		pthread_mutex_unlock(&board->exchange->mutex);
+	}
 	close_monitors(board->monitors);
 	free(board);
 }
@@ -294,6 +305,8 @@ void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_setti
 
 int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings)
 {
+	struct canfs_board *board;
+
 	if (!is_interval(settings->interval_ms))
 		return -EINVAL;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
@@ -306,6 +319,8 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 	exchange->drain = settings->drain;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
 		exchange->market.k[i] = settings->k[i];
+	LIST_FOREACH (board, &exchange->boards, link)
+		board->stale_msec = stale_msec(settings->interval_ms);
 	/* What is posted may be as old as the interval before: due now. */
 	exchange->next_usec = canfs_now_usec();
 	pthread_cond_signal(&exchange->wake);
@@ -323,7 +338,7 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 		const struct canfs_board_view view = { .path = board->path,
 			.market = &board->market,
 			.quotes = board->quotes,
-			.publishes = is_fresh(exchange, board->posted, now_usec),
+			.publishes = is_fresh(board, board->posted, now_usec),
 			.history = &board->history };
 
 		visit(&view, arg);

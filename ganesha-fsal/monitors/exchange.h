@@ -48,7 +48,10 @@ int canfs_exchange_new(
 /* Starts the thread. 0 or -errno; nothing is published without it. */
 int canfs_exchange_start(struct canfs_exchange *exchange);
 
-/* Stops the thread, if it runs. All boards must be closed before. NULL allowed. */
+/*
+ * Stops the thread, if it runs. NULL allowed. A board that is still open stays as it is: a server
+ * that ends in a hurry (exit(3) in the middle of its work) unloads us while replies are made.
+ */
 void canfs_exchange_free(struct canfs_exchange *exchange);
 
 /* What the thread does once per interval; now_usec is CLOCK_MONOTONIC. For the tests. */

@@ -22,6 +22,7 @@
 static struct fake_root root;
 static char path[CANFS_SOCKET_PATH_MAX];
 static struct canfs_exchange *exchange;
+static struct canfs_clients *clients;
 
 static void say(const char *message)
 {
@@ -37,6 +38,7 @@ static int set_up(void **state)
 	config.setup.root = root.path;
 	/* Its directory is missing: it is made. */
 	snprintf(path, sizeof(path), "%s/run/control.sock", root.path);
+	clients = canfs_clients_new();
 	return canfs_exchange_new(&exchange, &config);
 }
 
@@ -44,15 +46,18 @@ static int tear_down(void **state)
 {
 	(void)state;
 	canfs_exchange_free(exchange);
+	canfs_clients_free(clients);
 	fake_root_remove(&root);
 	return 0;
 }
 
 static struct canfs_control *start(unsigned int idle_msec)
 {
-	struct canfs_control_config config = {
-		.path = path, .exchange = exchange, .idle_msec = idle_msec, .say = say
-	};
+	struct canfs_control_config config = { .path = path,
+		.exchange = exchange,
+		.clients = clients,
+		.idle_msec = idle_msec,
+		.say = say };
 	struct canfs_control *control;
 
 	assert_int_equal(canfs_control_start(&control, &config), 0);

@@ -58,6 +58,15 @@ static void test_belief_is_settled_quickly(void **state)
 	assert_null(canfs_feed_price(&feed, 1000000));
 }
 
+static void test_a_server_without_prices_is_left_alone(void **state)
+{
+	struct canfs_feed feed = asked_at(1000000);
+
+	(void)state;
+	feed.publisher = (struct canfs_publisher) { 0 };
+	assert_int_equal(canfs_feed_due_usec(&feed, 1000, true), 11000000);
+}
+
 static void test_failures_back_off_to_the_idle_interval(void **state)
 {
 	struct canfs_feed feed = asked_at(0);
@@ -109,6 +118,7 @@ int main(void)
 		cmocka_unit_test(test_ten_rpcs_or_ten_seconds),
 		cmocka_unit_test(test_who_holds_data_keeps_asking),
 		cmocka_unit_test(test_belief_is_settled_quickly),
+		cmocka_unit_test(test_a_server_without_prices_is_left_alone),
 		cmocka_unit_test(test_failures_back_off_to_the_idle_interval),
 		cmocka_unit_test(test_an_old_price_is_none),
 		cmocka_unit_test(test_a_dead_server_is_asked_without_blocking),

@@ -67,7 +67,9 @@ static void test_other_file_systems(void **state)
 {
 	(void)state;
 	assert_int_equal(canfs_mount_handle("/", 2, handle, &len), -EINVAL);
-	assert_int_equal(canfs_mount_handle("/no/such/place", 3, handle, &len), -ENOENT);
+	assert_true(canfs_mount_handle("/no/such/place", 3, handle, &len) < 0);
+	/* Always in the kernel's memory, so this one does get as far as to the handle. */
+	assert_int_not_equal(canfs_mount_handle("/", 3, handle, &len), -EAGAIN);
 	assert_true(canfs_mount_handle("/proc", 3, handle, &len) < 0);
 }
 

@@ -398,6 +398,22 @@ static void a_clock_that_stands_or_goes_back_is_no_step(void **state)
 	canfs_exchange_free(exchange);
 }
 
+static void a_board_outlives_the_exchange(void **state)
+{
+	struct canfs_exchange *exchange = open_exchange(1u << CANFS_MEMORY, 0);
+	struct canfs_board *board;
+	struct canfs_tag tag;
+
+	(void)state;
+	put("/proc/vmstat", "nr_dirty 1\nnr_writeback 0\nnr_dirty_threshold 100\n");
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	canfs_exchange_step(exchange, 1000000);
+	canfs_exchange_free(exchange);
+	assert_true(canfs_board_read(board, 1000000, &tag));
+	assert_false(canfs_board_read(board, 4000000, &tag));
+	canfs_board_close(board);
+}
+
 static void the_thread_starts_and_ends(void **state)
 {
 	struct canfs_exchange_config config = { .interval_ms = 20,
@@ -443,6 +459,7 @@ int main(void)
 		TEST(a_tap_that_claims_10_mbit_has_no_price),
 		TEST(a_full_processor_is_dear),
 		TEST(a_clock_that_stands_or_goes_back_is_no_step),
+		TEST(a_board_outlives_the_exchange),
 		TEST(the_thread_starts_and_ends),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* /proc/meminfo and /proc/vmstat, whole and torn. */
+/* /proc/meminfo, whole and torn. */
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/procfs.h"
@@ -71,22 +71,6 @@ static void test_bad_numbers(void **state)
 	}
 }
 
-static void test_vmstat(void **state)
-{
-	struct canfs_vmstat vmstat;
-
-	(void)state;
-	assert_int_equal(canfs_vmstat_parse("nr_free_pages 1\n\nworkingset_refault_file 12\n"
-					    "nr_dirty_threshold 300\n"
-					    "nr_dirty_background_threshold 150\n",
-				 &vmstat),
-		0);
-	assert_int_equal(vmstat.refault_file_pages, 12);
-	assert_int_equal(vmstat.dirty_threshold_pages, 300);
-	assert_int_equal(vmstat.background_threshold_pages, 150);
-	assert_int_equal(canfs_vmstat_parse("nr_dirty_threshold 300\n", &vmstat), -EPROTO);
-}
-
 static void test_files(void **state)
 {
 	struct fake_root root;
@@ -127,7 +111,6 @@ int main(void)
 		cmocka_unit_test(test_spare_is_never_negative),
 		cmocka_unit_test(test_torn_meminfo),
 		cmocka_unit_test(test_bad_numbers),
-		cmocka_unit_test(test_vmstat),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_this_kernel),
 	};

@@ -198,6 +198,19 @@ static void test_number_used_again(void **state)
 	free(mounts);
 }
 
+/* umount -l, or a container still has it: the BDI is there, no mount of ours is. */
+static void test_a_bdi_that_outlives_its_mount_is_put_back(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_mounts *mounts = calloc(1, sizeof(*mounts));
+
+	assert_int_equal(set_a(k, 1024), 0);
+	canfs_tuner_forget_gone(k->tuner, mounts);
+	assert_string_equal(fake_root_read(&k->root, RA_A), "128\n");
+	assert_int_equal(canfs_journal_count(k->journal), 0);
+	free(mounts);
+}
+
 /* The first of two mounts of one super block is gone: the knob is still ours. */
 static void test_other_mount_of_the_bdi(void **state)
 {
@@ -292,6 +305,7 @@ int main(void)
 		KERNEL_TEST(test_crash_between_journal_and_write),
 		KERNEL_TEST(test_gone_bdi),
 		KERNEL_TEST(test_number_used_again),
+		KERNEL_TEST(test_a_bdi_that_outlives_its_mount_is_put_back),
 		KERNEL_TEST(test_other_mount_of_the_bdi),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_readahead_bounds),

@@ -183,6 +183,24 @@ static void test_bounds(void **state)
 	canfs_writers_close(&writers);
 }
 
+/* Thousands of processes that have nothing there are not all looked at in one go. */
+static void test_many_processes(void **state)
+{
+	struct fake_root *root = *state;
+	struct canfs_writers writers;
+	char path[64], full[PATH_MAX];
+
+	for (int pid = 1; pid <= CANFS_WRITERS_SCAN_FILES + 1; pid++) {
+		snprintf(path, sizeof(path), "/proc/%d", pid);
+		fake_root_full(root, path, full);
+		assert_int_equal(mkdir(full, 0755), 0);
+	}
+	canfs_writers_init(&writers, (struct canfs_bdi) { 0, 41 });
+	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
+	assert_int_equal(writers.truncated, 1);
+	assert_true(writers.next_pid > 0);
+}
+
 static void test_fdinfo(void **state)
 {
 	static const char whole[] =
@@ -320,6 +338,7 @@ int main(void)
 		TEST(test_let_go_when_the_writer_is_gone),
 		TEST(test_other_kinds_of_files),
 		TEST(test_bounds),
+		TEST(test_many_processes),
 		cmocka_unit_test(test_fdinfo),
 		TEST(test_appended_first_then_round),
 		TEST(test_files_take_turns),

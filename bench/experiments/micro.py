@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""micro: nanoseconds per call of what the server and the agent do often, warm, on one processor."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.lab.host import LabError, run as run_command
+from bench.lab.report import Results
+
+NAME = "micro"
+HELP = "nanoseconds per call: prices, tags, auction, monitors, parsers"
+RUNS_MIN = 5  # the default of bench/run for --quick is too few for a median
+
+
+def what_is_missing():
+    """It needs neither root nor the lab."""
+
+
+@dataclass
+class Options:
+    runs: int = 5
+    quick: bool = False
+    cases: tuple = ()     # names of functions; none: all
+    variants: tuple = ()  # there are none
+    agent: dict = field(default_factory=dict)   # not used
+    server: dict = field(default_factory=dict)  # not used
+
+
+def run(build, options, say, keep=None):
+    program = Path(build).resolve() / "bench" / "canfs-micro"
+    if not program.exists():
+        raise LabError(f"{program} is not built")
+    say("measuring")
+    output = run_command(program, max(options.runs, RUNS_MIN), 0.02 if options.quick else 0.1)
+    results = Results(NAME)
+    for function, values in json.loads(output).items():
+        if not options.cases or function in options.cases:
+            for value in values:
+                results.add(function, "none", "canfs", "ns_per_op", "ns", value)
+    return results

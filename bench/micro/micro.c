@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * canfs-micro: nanoseconds per call of what runs often, warm. JSON: for each function the time per
+ * call of each run. How often it is called in one run is found first, so that a run is long
+ * against the clock's steps and against an interrupt.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bench/jobs/job.h"
+#include "client-agent/mountstats.h"
+#include "client-agent/procfs.h"
+#include "ganesha-fsal/monitors/exchange.h"
+#include "pricing/auction.h"
+#include "pricing/price.h"
+#include "protocol/tag.h"
+
+#define MOUNTS_MAX    100
+#define SAMPLE_MSEC   100 /* the exchange's clock per pass */
+#define MOUNT_BYTES   4096
+#define MEMINFO_BYTES 8192
+
+/* Whatever the functions work on; nothing is allocated in a measured call. */
+struct fixture {
+	uint64_t turn; /* arguments change with it, so that nothing is computed once and kept */
+	struct canfs_market market;
+	struct canfs_auction auction;
+	struct canfs_tag tag;
+	struct canfs_space space;
+	struct canfs_exchange *exchange;
+	struct canfs_board *board;
+	uint64_t now_usec;
+	struct canfs_mounts *one, *many;
+	char *one_text, *many_text;
+	struct canfs_mountstats stats[MOUNTS_MAX];
+	char meminfo_text[MEMINFO_BYTES];
+	struct canfs_meminfo meminfo;
+	volatile double sink;
+};
+
+static double share(struct fixture *f)
+{
+	return (double)(f->turn++ & 0xff) / 255;
+}
+
+static void price(struct fixture *f)
+{
+	f->sink = canfs_price(share(f), 20);
+}
+
+static void quote(struct fixture *f)
+{
+	f->market.utilization[CANFS_DISK] = share(f);
+	f->sink = canfs_market_quote(&f->market, CANFS_WRITE).price;
+}
+
+static void encode(struct fixture *f)
+{
+	f->tag.write = share(f);
+	f->sink = canfs_tag_encode(&f->space, &f->tag);
+}
+
+static void decode(struct fixture *f)
+{
+	struct canfs_tag tag;
+
+	f->sink = canfs_tag_decode(&f->space, &tag);
+}
+
+static void auction(struct fixture *f)
+{
+	f->now_usec += 1000;
+	f->sink = canfs_auction_hold(&f->auction, share(f), 0.5, f->now_usec);
+}
+
+static void board_read(struct fixture *f)
+{
+	f->sink = canfs_board_read(f->board, f->now_usec, &f->tag);
+}
+
+static void sampling_pass(struct fixture *f)
+{
+	f->now_usec += SAMPLE_MSEC * 1000;
+	canfs_exchange_step(f->exchange, f->now_usec);
+}
+
+static void mountstats_one(struct fixture *f)
+{
+	f->sink = canfs_mountstats_parse(f->one_text, f->one, f->stats);
+}
+
+static void mountstats_many(struct fixture *f)
+{
+	f->sink = canfs_mountstats_parse(f->many_text, f->many, f->stats);
+}
+
+static void meminfo(struct fixture *f)
+{
+	f->sink = canfs_meminfo_parse(f->meminfo_text, &f->meminfo);
+}
+
+static const struct {
+	const char *name;
+	void (*call)(struct fixture *f);
+} functions[] = {
+	{ "canfs_price", price },
+	{ "canfs_market_quote", quote },
+	{ "canfs_tag_encode", encode },
+	{ "canfs_tag_decode", decode },
+	{ "canfs_auction_hold", auction },
+	{ "canfs_exchange_step", sampling_pass },
+	{ "canfs_board_read", board_read },
+	{ "canfs_mountstats_parse-1", mountstats_one },
+	{ "canfs_mountstats_parse-100", mountstats_many },
+	{ "canfs_meminfo_parse", meminfo },
+};
+
+/* Mounts as an NFSv3 client shows them: 22 operations each. Returns 0 or -1 (no memory). */
+static int make_mounts(unsigned int n, struct canfs_mounts **mounts, char **text)
+{
+	char *info = calloc(n, MOUNT_BYTES);
+	size_t room = (size_t)n * MOUNT_BYTES, used = 0, told = 0;
+
+	*mounts = calloc(1, sizeof(**mounts));
+	*text = calloc(1, room);
+	if (!info || !*mounts || !*text) {
+		free(info);
+		return -1;
+	}
+	for (unsigned int i = 0; i < n; i++) {
+		used += (size_t)snprintf(info + used, room - used,
+			"%u 1 0:%u / /mnt/%u rw - nfs srv:/export/%u rw,vers=3,addr=10.0.0.1\n",
+			i + 1, i + 40, i, i);
+		told += (size_t)snprintf(*text + told, room - told,
+			"device srv:/export/%u mounted on /mnt/%u with fstype nfs statvers=1.1\n"
+			"\topts:\trw,vers=3,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp\n"
+			"\tage:\t86400\n\tsec:\tflavor=1,pseudoflavor=1\n"
+			"\tevents:\t1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22\n"
+			"\tbytes:\t1048576 2097152 0 0 1048576 2097152 256 512\n"
+			"\tRPC iostats version: 1.1  p/v: 100003/3 (nfs)\n"
+			"\txprt:\ttcp 0 1 1 0 12 700000 700000 0 1000 0 16 200 300\n"
+			"\tper-op statistics\n",
+			i, i);
+		for (unsigned int op = 0; op < 22; op++)
+			told += (size_t)snprintf(*text + told, room - told,
+				"\t%12s: 100000 100001 0 14000000 12000000 500 60000 61000 0\n",
+				op == 6    ? "READ"
+				: op == 7  ? "WRITE"
+				: op == 21 ? "COMMIT"
+					   : "SOMETHING");
+	}
+	canfs_mounts_parse(info, *mounts);
+	free(info);
+	return (*mounts)->n == n ? 0 : -1;
+}
+
+static void say(const char *message)
+{
+	fprintf(stderr, "canfs-micro: %s\n", message);
+}
+
+/* The monitors of a server with one export, on the file system of the current directory. */
+static int make_exchange(struct fixture *f)
+{
+	struct canfs_exchange_config config = { .interval_ms = SAMPLE_MSEC,
+		.publish = true,
+		.monitors = 1u << CANFS_CPU | 1u << CANFS_NETWORK | 1u << CANFS_DISK |
+			    1u << CANFS_MEMORY,
+		.setup = { .root = "", .link_mbit_per_sec = 1000 },
+		.say = say };
+	struct stat st;
+	int error = stat(".", &st) == 0 ? canfs_exchange_new(&f->exchange, &config) : -1;
+
+	if (!error)
+		error = canfs_board_open(&f->board, f->exchange, "/export", st.st_dev);
+	return error;
+}
+
+static int make_fixture(struct fixture *f)
+{
+	canfs_market_init(&f->market);
+	for (int i = CANFS_CPU; i < CANFS_RESOURCES; i++)
+		f->market.known[i] = true;
+	canfs_auction_init(&f->auction, &canfs_auction_defaults);
+	f->tag = (struct canfs_tag) { .write = 0.3, .readahead = 0.2, .bottleneck = CANFS_DISK };
+	f->space = (struct canfs_space) { 1u << 30, 1u << 29, 1u << 28 };
+	f->now_usec = 1000000;
+	if (canfs_tag_encode(&f->space, &f->tag) != 0 || make_exchange(f) != 0 ||
+		make_mounts(1, &f->one, &f->one_text) != 0 ||
+		make_mounts(MOUNTS_MAX, &f->many, &f->many_text) != 0 ||
+		canfs_read_file("", "/proc/meminfo", f->meminfo_text, MEMINFO_BYTES) < 0)
+		return -1;
+	return canfs_meminfo_parse(f->meminfo_text, &f->meminfo);
+}
+
+static void free_fixture(struct fixture *f)
+{
+	canfs_board_close(f->board);
+	canfs_exchange_free(f->exchange);
+	free(f->one);
+	free(f->many);
+	free(f->one_text);
+	free(f->many_text);
+}
+
+static double run(struct fixture *f, void (*call)(struct fixture *), uint64_t calls)
+{
+	double begin = canfs_job_now();
+
+	for (uint64_t i = 0; i < calls; i++)
+		call(f);
+	return canfs_job_now() - begin;
+}
+
+static void measure(struct fixture *f, size_t index, unsigned int runs, double seconds)
+{
+	uint64_t calls = 1;
+	double took;
+
+	/* Warms the caches as well. */
+	while ((took = run(f, functions[index].call, calls)) < seconds)
+		calls = took < seconds / 100 ? calls * 10
+					     : (uint64_t)((double)calls * 1.2 * seconds / took) + 1;
+	printf("%s\"%s\": [", index ? ",\n " : "", functions[index].name);
+	for (unsigned int i = 0; i < runs; i++)
+		printf("%s%.2f", i ? ", " : "",
+			1e9 * run(f, functions[index].call, calls) / (double)calls);
+	printf("]");
+}
+
+int main(int argc, char **argv)
+{
+	static struct fixture fixture;
+	unsigned int runs;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: canfs-micro RUNS SECONDS-PER-RUN\n");
+		return 2;
+	}
+	runs = (unsigned int)canfs_job_number("runs", argv[1], 1, 1000);
+	if (make_fixture(&fixture) != 0) {
+		fprintf(stderr, "canfs-micro: cannot set up (no memory, or no /proc?)\n");
+		return 1;
+	}
+	printf("{");
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		measure(&fixture, i, runs, canfs_job_number("seconds-per-run", argv[2], 0.001, 10));
+	printf("}\n");
+	free_fixture(&fixture);
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What follows the auctions, on a made-up kernel: above all that every knob is put back. */
+#include "tests/unit/fake_kernel.h"
+
+#include "client-agent/act.h"
+
+#define MIB      (UINT64_C(1) << 20)
+#define MINUTE   UINT64_C(60000000)
+#define RA_A     BDI_A "/read_ahead_kb"
+#define SHARE_A  BDI_A "/min_ratio"
+#define NOW_USEC (10 * MINUTE)
+
+struct scene {
+	struct fake_root root;
+	struct canfs_config config;
+	struct canfs_actors actors;
+	struct canfs_bidder bidder; /* of BDI A; asks no server */
+	struct canfs_purse purse;
+};
+
+static int setup(void **state)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+	char error[256];
+
+	fake_root_make(&scene->root);
+	fake_root_write(&scene->root, DIRTY_BYTES, "0\n");
+	fake_root_write(&scene->root, DIRTY_RATIO, "20\n");
+	fake_root_write(&scene->root, BACKGROUND_BYTES, "0\n");
+	fake_root_write(&scene->root, BACKGROUND_RATIO, "10\n");
+	fake_bdi(&scene->root, BDI_A);
+	canfs_config_defaults(&scene->config);
+	scene->config.mode = CANFS_ENFORCE;
+	strcpy(scene->config.state_dir, "/state");
+	assert_int_equal(canfs_actors_open(&scene->actors, &scene->config, scene->root.path, error,
+				 sizeof(error)),
+		0);
+	scene->bidder.mount = mount_a;
+	scene->bidder.stats.age_sec = 100;
+	scene->bidder.reading_usec = NOW_USEC;
+	scene->purse = (struct canfs_purse) { .now_usec = NOW_USEC,
+		.bound_bytes = 360 * MIB,
+		.meminfo = { .total_bytes = 1000 * MIB, .available_bytes = 800 * MIB } };
+	*state = scene;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct scene *scene = *state;
+
+	canfs_actors_close(&scene->actors);
+	fake_root_remove(&scene->root);
+	free(scene);
+	return 0;
+}
+
+static void defer(struct scene *scene)
+{
+	struct canfs_bidder *bidder = &scene->bidder;
+
+	canfs_act_defer(&scene->actors, &bidder, 1, &scene->config, &scene->purse);
+}
+
+static void readahead(struct scene *scene)
+{
+	canfs_act_readahead(&scene->actors, &scene->bidder, &scene->config, scene->purse.now_usec);
+}
+
+static void raise_readahead(struct scene *scene)
+{
+	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
+	readahead(scene);
+	assert_int_equal(fake_root_number(&scene->root, RA_A), 256);
+	scene->purse.now_usec += MINUTE;
+	scene->bidder.reading_usec = scene->purse.now_usec;
+}
+
+/* The flushing point is raised for something that is held. */
+static void raise_flushing_point(struct scene *scene)
+{
+	scene->bidder.write.verdict = CANFS_DEFER;
+	scene->bidder.backlog_bytes = 2 * MIB;
+	defer(scene);
+	assert_true(canfs_defer_active(scene->actors.defer));
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 90);
+}
+
+static void assert_flushing_point_is_back(const struct scene *scene)
+{
+	assert_false(canfs_defer_active(scene->actors.defer));
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
+	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
+}
+
+static void test_readahead_is_back_without_a_price(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_readahead(scene);
+	canfs_auction_reset(&scene->bidder.readahead);
+	readahead(scene);
+	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
+	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
+}
+
+static void test_readahead_is_back_when_switched_off(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_readahead(scene);
+	scene->config.readahead = false;
+	readahead(scene);
+	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
+}
+
+static void test_readahead_of_a_mount_that_goes_is_back(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_readahead(scene);
+	assert_int_equal(canfs_act_let_go(&scene->actors, &scene->bidder), 0);
+	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
+}
+
+static void test_readahead_of_someone_else_stays_theirs(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_readahead(scene);
+	fake_root_write(&scene->root, RA_A, "1000\n");
+	readahead(scene); /* yields */
+	canfs_auction_reset(&scene->bidder.readahead);
+	scene->purse.now_usec += MINUTE;
+	readahead(scene);
+	scene->purse.now_usec += MINUTE;
+	scene->bidder.reading_usec = scene->purse.now_usec;
+	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
+	readahead(scene);
+	assert_int_equal(fake_root_number(&scene->root, RA_A), 1000);
+}
+
+static void test_flushing_point_is_back_without_a_price(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	canfs_auction_reset(&scene->bidder.write);
+	defer(scene);
+	assert_flushing_point_is_back(scene);
+}
+
+static void test_flushing_point_is_back_when_switched_off(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	scene->config.writeback = false;
+	defer(scene);
+	assert_flushing_point_is_back(scene);
+}
+
+static void test_flushing_point_is_back_when_someone_takes_a_limit(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	fake_root_write(&scene->root, DIRTY_BYTES, "123456789\n");
+	defer(scene);
+	assert_false(canfs_defer_available(scene->actors.defer));
+	defer(scene);
+	assert_flushing_point_is_back(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 123456789);
+}
+
+static void test_flushing_point_that_fails_rests(void **state)
+{
+	struct scene *scene = *state;
+
+	fake_root_write(&scene->root, DIRTY_BYTES, "no number\n");
+	scene->bidder.write.verdict = CANFS_DEFER;
+	scene->bidder.backlog_bytes = 2 * MIB;
+	defer(scene);
+	fake_root_write(&scene->root, DIRTY_BYTES, "0\n");
+	scene->purse.now_usec += 100000;
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer));
+	scene->purse.now_usec += MINUTE;
+	raise_flushing_point(scene);
+}
+
+#define ACT_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ACT_TEST(test_readahead_is_back_without_a_price),
+		ACT_TEST(test_readahead_is_back_when_switched_off),
+		ACT_TEST(test_readahead_of_a_mount_that_goes_is_back),
+		ACT_TEST(test_readahead_of_someone_else_stays_theirs),
+		ACT_TEST(test_flushing_point_is_back_without_a_price),
+		ACT_TEST(test_flushing_point_is_back_when_switched_off),
+		ACT_TEST(test_flushing_point_is_back_when_someone_takes_a_limit),
+		ACT_TEST(test_flushing_point_that_fails_rests),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
