@@ -105,7 +105,7 @@ static int make_listener(struct canfs_socket *listener)
 
 int canfs_socket_open(struct canfs_socket *listener, const char *path)
 {
-	int lock, error;
+	int lock = -1, error;
 
 	*listener = (struct canfs_socket) { .fd = -1 };
 	if (strlen(path) >= CANFS_SOCKET_PATH_MAX)
