@@ -49,11 +49,23 @@ void canfs_start_control(const char *path)
 			strerror(-error));
 }
 
-/* Clients are counted on: a server that ends in a hurry unloads us in the middle of its work. */
+/*
+ * A server that ends in a hurry (exit(3) in the middle of its work) unloads us while exports are
+ * served: then the table stays.
+ */
 void canfs_stop_control(void)
 {
+	struct canfs_exchange_counters counters;
+
+	if (CANFS.control == NULL)
+		return;
 	canfs_control_stop(CANFS.control);
 	CANFS.control = NULL;
+	canfs_exchange_count(CANFS.exchange, &counters);
+	if (counters.exports != 0)
+		return;
+	canfs_clients_free(CANFS.clients);
+	CANFS.clients = NULL;
 }
 
 /* What was asked for: what comes of it is known elsewhere and later, without the caller. */
