@@ -238,6 +238,18 @@ static const struct command {
 #define FOR_ALL  (1u << OPT_SOCKET | 1u << OPT_JSON | 1u << OPT_HELP)
 #define TAKES(c) (FOR_ALL | (c)->takes)
 
+/* The socket carries UTF-8; without the name, all exports would be meant. */
+static bool parse_export(struct options *options, const char *path)
+{
+	json_t *text = json_string(path);
+
+	options->export = path;
+	if (text == NULL)
+		ctl_complain("--export: the path is not UTF-8");
+	json_decref(text);
+	return text != NULL;
+}
+
 static bool parse_option(struct options *options, int option)
 {
 	switch (option) {
@@ -248,8 +260,7 @@ static bool parse_option(struct options *options, int option)
 		options->json = true;
 		return true;
 	case OPT_EXPORT:
-		options->export = optarg;
-		return true;
+		return parse_export(options, optarg);
 	case OPT_SECONDS:
 		return ctl_parse_count("--seconds", optarg, 1, 600, &options->seconds);
 	case OPT_TOP:
