@@ -45,6 +45,8 @@ static int restore(const struct canfs_config *config)
 		fprintf(stderr, "canfs-agent: %s\n", error);
 	if (ret)
 		return EXIT_FAILURE;
+	if (!canfs_journal_count(actors.journal))
+		puts("canfs-agent: nothing to put back");
 	ret = canfs_act_take_back(&actors);
 	canfs_actors_close(&actors);
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;

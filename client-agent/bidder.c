@@ -12,6 +12,9 @@ static const double confidence_tau_sec = 5;
 /* Averaged over about as long as it is projected; a single large write is no stream. */
 static const double fill_tau_sec = 0.5;
 
+/* Writeback is counted for the whole system: it is also ours if we sent anything so lately. */
+static const uint64_t commit_usec = 30000000;
+
 /* Read-ahead may use spare memory freely while it is more than this share of RAM. */
 static const double ample_memory_share = 0.25;
 
@@ -96,6 +99,7 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	const struct canfs_meminfo *meminfo, uint64_t now_usec)
 {
 	const struct canfs_mountstats *last = &bidder->stats;
+	bool sends;
 
 	if (bidder->seen_usec) {
 		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
@@ -112,11 +116,14 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	}
 	if (rpcs_of(stats) != rpcs_of(last))
 		bidder->active_usec = now_usec;
+	if (stats->write.ops != last->write.ops)
+		bidder->sent_usec = now_usec;
 	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
 		bidder->reading_usec = now_usec;
+	sends = now_usec - bidder->sent_usec < commit_usec;
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
-		meminfo->dirty_bytes, meminfo->writeback_bytes);
+		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);
 	bidder->stats = *stats;
 	bidder->seen_usec = now_usec;
 }

@@ -54,6 +54,7 @@ struct canfs_bidder {
 	struct canfs_mountstats stats; /* as of seen_usec */
 	uint64_t seen_usec;            /* 0: never */
 	uint64_t active_usec;          /* when an RPC was last counted */
+	uint64_t sent_usec;            /* when a WRITE was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t bid_usec;             /* last canfs_bidder_bid(); 0: never */
 	uint64_t backlog_bytes;

@@ -169,9 +169,10 @@ class Agent:
         return self.job.errors()
 
     def restore(self):
-        """canfs-agent --restore; its output."""
-        return self.shell.job("restore", self.lab.program("canfs-agent"), "--config", self.config,
-                              "--restore").wait(PATIENCE_SECONDS)
+        """canfs-agent --restore; what it says, on either stream."""
+        job = self.shell.job("restore", self.lab.program("canfs-agent"), "--config", self.config,
+                             "--restore")
+        return job.wait(PATIENCE_SECONDS) + job.errors()
 
 
 class Busy:

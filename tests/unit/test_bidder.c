@@ -171,6 +171,21 @@ static void test_short_memory_overrules_any_price(void **state)
 	assert_true(steps(scene, 20, 300, NULL) > 0);
 }
 
+/* Somebody else's write-back, a local disk's or another mount's, is not held here. */
+static void test_foreign_writeback_is_not_ours(void **state)
+{
+	struct scene *scene = *state;
+
+	step(scene, 0, NULL);
+	scene->purse.now_usec += 60000000;
+	scene->purse.meminfo.writeback_bytes = 50 * MIB;
+	step(scene, 0, NULL);
+	assert_false(canfs_bidder_holds(&scene->bidder));
+	scene->stats.write.ops++;
+	step(scene, 0, NULL);
+	assert_true(canfs_bidder_holds(&scene->bidder));
+}
+
 static void test_wasted_readahead_is_worth_less(void **state)
 {
 	struct scene *scene = *state;
@@ -211,6 +226,7 @@ int main(void)
 		scene_test(test_an_old_price_sends_nothing),
 		scene_test(test_what_is_coming_counts),
 		scene_test(test_short_memory_overrules_any_price),
+		scene_test(test_foreign_writeback_is_not_ours),
 		scene_test(test_wasted_readahead_is_worth_less),
 		scene_test(test_direct_reads_are_no_wasted_readahead),
 	};
