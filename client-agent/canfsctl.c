@@ -14,6 +14,7 @@ static const struct subcommand {
 	int (*run)(int argc, char **argv);
 } subcommands[] = {
 	{ "price", "ask an NFS server for its prices", ctl_price },
+	{ "server", "see and control the canfs server on this host", ctl_server },
 };
 
 #define SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))

@@ -8,6 +8,7 @@
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H
 
 #include "ganesha-fsal/compat.h"
+#include "ganesha-fsal/control/control.h"
 #include "ganesha-fsal/monitors/exchange.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 
@@ -16,6 +17,8 @@ struct canfs_module {
 	struct fsal_obj_ops handle_ops;
 	struct canfs_exchange *exchange; /* NULL before init_config */
 	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
+	struct canfs_control *control;   /* NULL: no socket */
+	struct canfs_clients *clients;   /* NULL: nobody counts them */
 };
 
 struct canfs_export {
@@ -88,12 +91,26 @@ static inline void canfs_ascend(struct fsal_export *here)
 		op_ctx->fsal_export = here;
 }
 
+/* What the CANFS { } block says. */
+struct canfs_config {
+	struct canfs_exchange_config exchange;
+	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
+	char *control_path;        /* for gsh_free(); "": no socket */
+};
+
 /*
  * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
- * wrong, which Ganesha then says with file and line.
+ * wrong, which Ganesha then says with file and line; *config is set only on 0.
  */
-int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
-	size_t *ghost_memory_bytes, struct config_error_type *err_type);
+int canfs_read_config(
+	config_file_t file, struct canfs_config *config, struct config_error_type *err_type);
+
+/* control.c: the control socket at path, on the exchange. Says why there is none. */
+void canfs_start_control(const char *path);
+void canfs_stop_control(void);
+
+/* Counts a read or write for the client that asks for it, in the data path. */
+void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io);
 
 /* export.c */
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,

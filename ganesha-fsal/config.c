@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include "ganesha-fsal/control/socket.h"
 #include "pricing/price.h"
 
 /* As Ganesha's parser fills it in. */
@@ -17,6 +18,7 @@ struct parameters {
 	uint32_t k_disk;
 	uint32_t k_memory;
 	uint32_t ghost_memory_mib;
+	char *control_socket;
 	struct canfs_monitor_setup setup;
 };
 
@@ -79,6 +81,8 @@ static struct config_item items[] = {
 	CONF_ITEM_UI32("K_Network", K_MIN, K_MAX, 0, parameters, k_network),
 	CONF_ITEM_UI32("K_Disk", K_MIN, K_MAX, 0, parameters, k_disk),
 	CONF_ITEM_UI32("K_Memory", K_MIN, K_MAX, 0, parameters, k_memory),
+	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
+		parameters, control_socket),
 	CONFIG_EOL,
 };
 
@@ -104,8 +108,8 @@ static void name_thread(void)
 	pthread_setname_np(pthread_self(), "canfs_market");
 }
 
-int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
-	size_t *ghost_memory_bytes, struct config_error_type *err_type)
+int canfs_read_config(
+	config_file_t file, struct canfs_config *config, struct config_error_type *err_type)
 {
 	/* What is wrong here must not count against the export that made Ganesha load us, nor what
 	 * was wrong in earlier exports against this; the messages go the same way. */
@@ -113,24 +117,27 @@ int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
 	struct parameters given = { .interval_ms = 0 };
 
 	(void)load_config_from_parse(file, &block, &given, true, &errors);
-	if (!config_error_is_harmless(&errors))
+	if (!config_error_is_harmless(&errors)) {
+		gsh_free(given.control_socket);
 		return -EINVAL;
+	}
 	if (given.monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
-	*config = (struct canfs_exchange_config) {
-		.interval_ms = given.interval_ms,
-		.publish = given.publish,
-		.monitors = given.monitors,
-		.k = { [CANFS_CPU] = given.k_cpu,
-			[CANFS_NETWORK] = given.k_network,
-			[CANFS_DISK] = given.k_disk,
-			[CANFS_MEMORY] = given.k_memory },
-		.setup = given.setup,
-		.say = say,
-		.thread_begins = name_thread,
+	given.setup.root = "";
+	*config = (struct canfs_config) {
+		.exchange = { .interval_ms = given.interval_ms,
+			.publish = given.publish,
+			.monitors = given.monitors,
+			.k = { [CANFS_CPU] = given.k_cpu,
+				[CANFS_NETWORK] = given.k_network,
+				[CANFS_DISK] = given.k_disk,
+				[CANFS_MEMORY] = given.k_memory },
+			.setup = given.setup,
+			.say = say,
+			.thread_begins = name_thread },
+		.control_path = given.control_socket,
 	};
-	config->setup.root = "";
-	*ghost_memory_bytes =
-		given.monitors & 1u << CANFS_MEMORY ? (size_t)given.ghost_memory_mib << 20 : 0;
+	if (given.monitors & 1u << CANFS_MEMORY)
+		config->ghost_memory_bytes = (size_t)given.ghost_memory_mib << 20;
 	return 0;
 }

@@ -14,7 +14,7 @@
 static fsal_status_t get_fs_dynamic_info(
 	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
 {
-	const struct canfs_board *board = container_of(export, struct canfs_export, export)->board;
+	struct canfs_board *board = container_of(export, struct canfs_export, export)->board;
 	fsal_status_t status;
 	struct canfs_space space;
 	struct canfs_tag tag;

@@ -45,12 +45,14 @@ static struct io_caller *io_caller_new(
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
+	canfs_count_client(CANFS_CLIENT_READ, io);
 	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
 }
 
 static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
+	canfs_count_client(CANFS_CLIENT_WRITE, io);
 	PASS_VOID(handle, write2, bypass, io_done, io, io_caller_new(handle, done, arg));
 }
 

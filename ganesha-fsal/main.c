@@ -45,14 +45,13 @@ struct canfs_module CANFS = {
 static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
-	struct canfs_exchange_config config;
-	size_t ghost_memory_bytes;
-	int error = canfs_read_config(file, &config, &ghost_memory_bytes, err_type);
+	struct canfs_config config = { .control_path = NULL };
+	int error = canfs_read_config(file, &config, err_type);
 
 	if (error == 0) {
-		canfs_reads_open(ghost_memory_bytes);
-		config.setup.ghosts = CANFS.ghosts;
-		error = canfs_exchange_new(&CANFS.exchange, &config);
+		canfs_reads_open(config.ghost_memory_bytes);
+		config.exchange.setup.ghosts = CANFS.ghosts;
+		error = canfs_exchange_new(&CANFS.exchange, &config.exchange);
 	}
 	if (error == 0)
 		error = canfs_exchange_start(CANFS.exchange);
@@ -61,6 +60,9 @@ static fsal_status_t init_config(
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
 	else if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-error));
+	else
+		canfs_start_control(config.control_path);
+	gsh_free(config.control_path);
 	display_fsinfo(module);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
@@ -108,6 +110,7 @@ MODULE_INIT void canfs_load(void)
 /* Runs after a failed registration too, and without init_config having been called. */
 MODULE_FINI void canfs_unload(void)
 {
+	canfs_stop_control();
 	canfs_exchange_free(CANFS.exchange);
 	CANFS.exchange = NULL;
 	if (CANFS.module.name == NULL)

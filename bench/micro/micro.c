@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <arpa/inet.h>
 
 #include "bench/jobs/job.h"
 #include "client-agent/mountstats.h"
 #include "client-agent/procfs.h"
+#include "ganesha-fsal/control/clients.h"
 #include "ganesha-fsal/monitors/exchange.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/auction.h"
@@ -41,6 +43,7 @@ struct fixture {
 	struct canfs_board *board;
 	struct canfs_ghosts *small_reads, *large_reads;
 	uint64_t unsampled_file;
+	struct canfs_clients *few_clients, *many_clients;
 	uint64_t now_usec;
 	struct canfs_mounts *one, *many;
 	char *one_text, *many_text;
@@ -88,6 +91,25 @@ static void auction(struct fixture *f)
 static void board_read(struct fixture *f)
 {
 	f->sink = canfs_board_read(f->board, f->now_usec, &f->tag);
+}
+
+/* What it costs a READ or WRITE to be counted for one of so many clients. */
+static void count_client(struct fixture *f, struct canfs_clients *clients, uint32_t of)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+
+	in.sin_addr.s_addr = htonl(0x0a000000u + (uint32_t)f->turn++ % of);
+	canfs_clients_count(clients, (const struct sockaddr *)&in, CANFS_CLIENT_READ, 4096);
+}
+
+static void clients_few(struct fixture *f)
+{
+	count_client(f, f->few_clients, 16);
+}
+
+static void clients_many(struct fixture *f)
+{
+	count_client(f, f->many_clients, 16 * CANFS_CLIENTS_MAX);
 }
 
 static void sampling_pass(struct fixture *f)
@@ -154,6 +176,8 @@ static const struct {
 	{ "canfs_ghosts_feed-1m", ghosts_feed_large },
 	{ "canfs_ghosts_feed-unsampled", ghosts_feed_unsampled },
 	{ "canfs_ghosts_forecast", ghosts_forecast },
+	{ "canfs_clients_count-16", clients_few },
+	{ "canfs_clients_count-4096", clients_many }, /* nearly all miss */
 	{ "canfs_mountstats_parse-1", mountstats_one },
 	{ "canfs_mountstats_parse-100", mountstats_many },
 	{ "canfs_meminfo_parse", meminfo },
@@ -255,7 +279,10 @@ static int make_fixture(struct fixture *f)
 	f->tag = (struct canfs_tag) { .write = 0.3, .readahead = 0.2, .bottleneck = CANFS_DISK };
 	f->space = (struct canfs_space) { 1u << 30, 1u << 29, 1u << 28 };
 	f->now_usec = 1000000;
-	if (canfs_tag_encode(&f->space, &f->tag) != 0 || make_exchange(f) != 0 ||
+	f->few_clients = canfs_clients_new();
+	f->many_clients = canfs_clients_new();
+	if (f->few_clients == NULL || f->many_clients == NULL ||
+		canfs_tag_encode(&f->space, &f->tag) != 0 || make_exchange(f) != 0 ||
 		make_ghosts(f) != 0 || make_mounts(1, &f->one, &f->one_text) != 0 ||
 		make_mounts(MOUNTS_MAX, &f->many, &f->many_text) != 0 ||
 		canfs_read_file("", "/proc/meminfo", f->meminfo_text, MEMINFO_BYTES) < 0)
@@ -265,6 +292,8 @@ static int make_fixture(struct fixture *f)
 
 static void free_fixture(struct fixture *f)
 {
+	canfs_clients_free(f->few_clients);
+	canfs_clients_free(f->many_clients);
 	canfs_board_close(f->board);
 	canfs_exchange_free(f->exchange);
 	canfs_ghosts_free(f->small_reads);

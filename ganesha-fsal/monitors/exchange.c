@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <time.h>
 #include "pricing/price.h"
@@ -16,18 +17,29 @@
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
 	struct canfs_exchange *exchange;                /* NULL: it is gone */
-	uint64_t stale_msec;                            /* how old may posted be */
+	_Atomic unsigned int stale_msec;                /* how old may posted be */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
 	char path[PATH_MAX];
-	_Atomic uint64_t posted; /* see pack() */
+	_Atomic uint64_t posted;           /* see pack() */
+	_Atomic uint64_t priced, unpriced; /* reads of the board */
+
+	/* Of the last step, under the exchange's mutex. */
+	struct canfs_market market;
+	struct canfs_quote quotes[CANFS_OPERATIONS];
+	struct canfs_history history;
 };
 
 struct canfs_exchange {
-	struct canfs_exchange_config config;
+	struct canfs_exchange_config config; /* but what follows can be changed */
+	unsigned int interval_ms;
+	bool publish;
+	bool drain;
 	struct canfs_market market; /* of the shared monitors */
 	struct canfs_monitor monitors[CANFS_RESOURCES];
-	uint64_t last_usec;    /* of the last step; 0: there was none */
-	pthread_mutex_t mutex; /* boards, the monitors, stop */
+	uint64_t last_usec; /* of the last step; 0: there was none */
+	uint64_t next_usec; /* when the next one is due */
+	uint64_t steps, late_steps;
+	pthread_mutex_t mutex; /* all of it */
 	pthread_cond_t wake;
 	LIST_HEAD(, canfs_board) boards;
 	pthread_t thread;
@@ -51,11 +63,21 @@ static uint64_t pack(
 	       (uint64_t)(readahead->price / CANFS_PRICE_MAX * 255 + 0.5);
 }
 
-bool canfs_board_read(const struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
+static bool is_fresh(const struct canfs_board *board, uint64_t posted, uint64_t now_usec)
+{
+	return posted != 0 &&
+	       now_usec / 1000 <= (posted >> 20) + atomic_load_explicit(&board->stale_msec,
+							   memory_order_relaxed);
+}
+
+bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
 {
 	uint64_t posted = atomic_load_explicit(&board->posted, memory_order_acquire);
+	bool fresh = is_fresh(board, posted, now_usec);
 
-	if (posted == 0 || now_usec / 1000 > (posted >> 20) + board->stale_msec)
+	atomic_fetch_add_explicit(
+		fresh ? &board->priced : &board->unpriced, 1, memory_order_relaxed);
+	if (!fresh)
 		return false;
 	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
 	tag->write = (double)(posted >> 8 & 0xff) / 255;
@@ -90,15 +112,21 @@ static void sample_monitors(
 
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
 {
-	struct canfs_market market = board->exchange->market;
+	const struct canfs_exchange *exchange = board->exchange;
 	struct canfs_quote write, readahead;
 	uint64_t posted = 0;
 
-	sample_monitors(board->monitors, elapsed_sec, &market);
-	write = canfs_market_quote(&market, CANFS_WRITE);
-	readahead = canfs_market_quote(&market, CANFS_READAHEAD);
+	board->market = exchange->market;
+	sample_monitors(board->monitors, elapsed_sec, &board->market);
+	for (int i = 0; i < CANFS_OPERATIONS; i++)
+		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
+	write = board->quotes[CANFS_WRITE];
+	readahead = board->quotes[CANFS_READAHEAD];
+	canfs_history_add(&board->history, now_usec, &board->market, write, readahead);
+	if (exchange->drain)
+		write.price = CANFS_PRICE_MAX;
 	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
-	if (write.bottleneck != CANFS_NONE && board->exchange->config.publish)
+	if (write.bottleneck != CANFS_NONE && exchange->publish)
 		posted = pack(now_usec / 1000, &write, &readahead);
 	atomic_store_explicit(&board->posted, posted, memory_order_release);
 }
@@ -113,6 +141,7 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec)
 		double elapsed_sec = (double)(now_usec - exchange->last_usec) / 1e6;
 
 		exchange->last_usec = now_usec;
+		exchange->steps++;
 		sample_monitors(exchange->monitors, elapsed_sec, &exchange->market);
 		LIST_FOREACH (board, &exchange->boards, link)
 			post(board, elapsed_sec, now_usec);
@@ -123,31 +152,45 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec)
 static void *run(void *arg)
 {
 	struct canfs_exchange *exchange = arg;
-	uint64_t interval_usec = (uint64_t)exchange->config.interval_ms * 1000;
-	uint64_t next_usec = canfs_now_usec();
 
 	if (exchange->config.thread_begins != NULL)
 		exchange->config.thread_begins();
 	pthread_mutex_lock(&exchange->mutex);
+	exchange->next_usec = canfs_now_usec();
 	while (!exchange->stop) {
 		uint64_t now_usec = canfs_now_usec();
-		struct timespec until = { .tv_sec = (time_t)(next_usec / 1000000),
-			.tv_nsec = (long)(next_usec % 1000000 * 1000) };
+		uint64_t interval_usec = (uint64_t)exchange->interval_ms * 1000;
+		struct timespec until = { .tv_sec = (time_t)(exchange->next_usec / 1000000),
+			.tv_nsec = (long)(exchange->next_usec % 1000000 * 1000) };
 
-		if (now_usec < next_usec) {
+		if (now_usec < exchange->next_usec) {
 			pthread_cond_timedwait(&exchange->wake, &exchange->mutex, &until);
 			continue;
+		}
+		/* A step that came late is not made up for. */
+		exchange->next_usec += interval_usec;
+		if (exchange->next_usec < now_usec) {
+			exchange->next_usec = now_usec + interval_usec;
+			exchange->late_steps++;
 		}
 		pthread_mutex_unlock(&exchange->mutex);
 		canfs_exchange_step(exchange, now_usec);
 		pthread_mutex_lock(&exchange->mutex);
-		/* A step that came late is not made up for. */
-		next_usec += interval_usec;
-		if (next_usec < now_usec)
-			next_usec = now_usec + interval_usec;
 	}
 	pthread_mutex_unlock(&exchange->mutex);
 	return NULL;
+}
+
+static unsigned int stale_msec(unsigned int interval_ms)
+{
+	unsigned int msec = interval_ms * CANFS_STALE_INTERVALS;
+
+	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
+}
+
+static bool is_interval(unsigned int interval_ms)
+{
+	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
 }
 
 int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
@@ -155,14 +198,15 @@ int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exch
 	pthread_condattr_t attributes;
 	struct canfs_exchange *new;
 
-	if (config->interval_ms < CANFS_INTERVAL_MS_MIN ||
-		config->interval_ms > CANFS_INTERVAL_MS_MAX)
+	if (!is_interval(config->interval_ms))
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
 	if (new == NULL)
 		return -ENOMEM;
 	new->config = *config;
 	new->config.setup.path = NULL;
+	new->interval_ms = config->interval_ms;
+	new->publish = config->publish;
 	LIST_INIT(&new->boards);
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_condattr_init(&attributes);
@@ -223,14 +267,13 @@ int canfs_board_open(
 	if (new == NULL)
 		return -ENOMEM;
 	new->exchange = exchange;
-	new->stale_msec = (uint64_t)exchange->config.interval_ms *CANFS_STALE_INTERVALS;
-	if (new->stale_msec < CANFS_STALE_MS_MIN)
-		new->stale_msec = CANFS_STALE_MS_MIN;
 	snprintf(new->path, sizeof(new->path), "%s", path);
 	setup.path = new->path;
 	setup.device = device;
 	open_monitors(new->monitors, true, &exchange->config, &setup);
 	pthread_mutex_lock(&exchange->mutex);
+	new->market = exchange->market;
+	new->stale_msec = stale_msec(exchange->interval_ms);
 	LIST_INSERT_HEAD(&exchange->boards, new, link);
 	pthread_mutex_unlock(&exchange->mutex);
 	*board = new;
@@ -248,4 +291,72 @@ void canfs_board_close(struct canfs_board *board)
 	}
 	close_monitors(board->monitors);
 	free(board);
+}
+
+void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_settings *settings)
+{
+	pthread_mutex_lock(&exchange->mutex);
+	*settings = (struct canfs_settings) { .interval_ms = exchange->interval_ms,
+		.publish = exchange->publish,
+		.drain = exchange->drain };
+	memcpy(settings->k, exchange->market.k, sizeof(settings->k));
+	pthread_mutex_unlock(&exchange->mutex);
+}
+
+int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings)
+{
+	struct canfs_board *board;
+
+	if (!is_interval(settings->interval_ms))
+		return -EINVAL;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		if (!(settings->k[i] >= CANFS_K_MIN && settings->k[i] <= CANFS_K_MAX))
+			return -EINVAL;
+	}
+	pthread_mutex_lock(&exchange->mutex);
+	exchange->interval_ms = settings->interval_ms;
+	exchange->publish = settings->publish;
+	exchange->drain = settings->drain;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		exchange->market.k[i] = settings->k[i];
+	LIST_FOREACH (board, &exchange->boards, link)
+		board->stale_msec = stale_msec(settings->interval_ms);
+	/* What is posted may be as old as the interval before: due now. */
+	exchange->next_usec = canfs_now_usec();
+	pthread_cond_signal(&exchange->wake);
+	pthread_mutex_unlock(&exchange->mutex);
+	return 0;
+}
+
+void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
+	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg)
+{
+	struct canfs_board *board;
+
+	pthread_mutex_lock(&exchange->mutex);
+	LIST_FOREACH (board, &exchange->boards, link) {
+		const struct canfs_board_view view = { .path = board->path,
+			.market = &board->market,
+			.quotes = board->quotes,
+			.publishes = is_fresh(board, board->posted, now_usec),
+			.history = &board->history };
+
+		visit(&view, arg);
+	}
+	pthread_mutex_unlock(&exchange->mutex);
+}
+
+void canfs_exchange_count(struct canfs_exchange *exchange, struct canfs_exchange_counters *counters)
+{
+	struct canfs_board *board;
+
+	pthread_mutex_lock(&exchange->mutex);
+	*counters = (struct canfs_exchange_counters) { .steps = exchange->steps,
+		.late_steps = exchange->late_steps };
+	LIST_FOREACH (board, &exchange->boards, link) {
+		counters->exports++;
+		counters->replies_priced += board->priced;
+		counters->replies_without_price += board->unpriced;
+	}
+	pthread_mutex_unlock(&exchange->mutex);
 }

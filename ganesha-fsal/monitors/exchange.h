@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "ganesha-fsal/monitors/history.h"
 #include "ganesha-fsal/monitors/monitor.h"
 #include "protocol/tag.h"
 
@@ -68,6 +69,46 @@ void canfs_board_close(struct canfs_board *board); /* NULL allowed */
  * The quotes posted last. False, with *tag untouched, if there are none, they are too old, or no
  * monitor works. Never waits.
  */
-bool canfs_board_read(const struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
+bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
+
+/* What an administrator may change while the server runs (control/control.h). */
+struct canfs_settings {
+	unsigned int interval_ms;
+	bool publish;
+	bool drain;                /* a write is published at CANFS_PRICE_MAX, whatever it costs */
+	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is not used */
+};
+
+/*
+ * Both take effect on, and wait for, the market's thread only: the data path goes on reading its
+ * board. canfs_exchange_set(): 0 and a step at once, or -EINVAL (out of range), nothing changed.
+ */
+void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_settings *settings);
+int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings);
+
+/* One export as of the last step. */
+struct canfs_board_view {
+	const char *path;
+	const struct canfs_market *market;
+	const struct canfs_quote *quotes; /* [CANFS_OPERATIONS], as made: drain does not show */
+	bool publishes;                   /* its replies carry prices */
+	const struct canfs_history *history;
+};
+
+/* visit() sees each export under the exchange's lock: it must not wait, nor keep the view. */
+void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
+	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg);
+
+/* Since the start. */
+struct canfs_exchange_counters {
+	uint64_t exports;        /* now */
+	uint64_t steps;          /* of the market */
+	uint64_t late_steps;     /* begun more than one interval too late */
+	uint64_t replies_priced; /* of the exports that there are now */
+	uint64_t replies_without_price;
+};
+
+void canfs_exchange_count(
+	struct canfs_exchange *exchange, struct canfs_exchange_counters *counters);
 
 #endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What canfsctl server prints of a reply of the control socket (ganesha-fsal/control.md). */
+#ifndef CANFS_CLIENT_AGENT_CTL_SERVER_H
+#define CANFS_CLIENT_AGENT_CTL_SERVER_H
+
+#include <stdbool.h>
+#include <jansson.h>
+
+/* Text for a reader, to standard output. What a reply lacks is left blank. */
+void ctl_show_prices(const json_t *reply);
+void ctl_show_history(const json_t *reply);
+void ctl_show_clients(const json_t *reply);
+void ctl_show_counters(const json_t *reply);
+void ctl_show_settings(const json_t *reply);
+
+/* Does any export publish prices? */
+bool ctl_publishes(const json_t *prices);
+
+#endif

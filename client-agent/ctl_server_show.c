@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Replies of the control socket as text: tables of fixed width, so that top stands still. */
+#include "client-agent/ctl_server.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* jansson's iterators want a writable object, but change nothing. */
+static json_t *unconst(const json_t *value)
+{
+	return (json_t *)(uintptr_t)value;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text != NULL ? text : "-";
+}
+
+/* NaN if it is unknown. */
+static double number_of(const json_t *value)
+{
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static double number(const json_t *object, const char *name)
+{
+	return number_of(json_object_get(object, name));
+}
+
+static void print_share(double value)
+{
+	if (isnan(value))
+		printf("%12s", "unknown");
+	else
+		printf("%12.3f", value);
+}
+
+/* 1234567 as 1.2M. */
+static void print_short(double value)
+{
+	static const char units[] = " kMGTPE";
+	size_t unit = 0;
+
+	while (value >= 999.5 && units[unit + 1] != '\0') {
+		value /= 1000;
+		unit++;
+	}
+	printf("%9.*f%c", unit != 0 && value < 99.95, value, units[unit]);
+}
+
+static void print_time(double unix_sec)
+{
+	time_t seconds = isnan(unix_sec) ? 0 : (time_t)unix_sec;
+	struct tm local;
+	char text[16];
+
+	strftime(text, sizeof(text), "%T", localtime_r(&seconds, &local));
+	fputs(text, stdout);
+}
+
+bool ctl_publishes(const json_t *prices)
+{
+	const json_t *exports = json_object_get(prices, "exports");
+
+	for (size_t i = 0; i < json_array_size(exports); i++) {
+		if (json_is_true(json_object_get(json_array_get(exports, i), "publishes")))
+			return true;
+	}
+	return false;
+}
+
+static void show_export(const json_t *export)
+{
+	json_t *resources = unconst(json_object_get(export, "resources"));
+	json_t *operations = unconst(json_object_get(export, "operations"));
+	const char *name;
+	json_t *value;
+
+	printf("\n%s%s\n", text_of(export, "export"),
+		json_is_true(json_object_get(export, "publishes")) ? "" : " (publishes no prices)");
+	printf("  %-12s%12s%12s%12s\n", "", "utilization", "price", "k");
+	json_object_foreach(resources, name, value)
+	{
+		printf("  %-12s", name);
+		print_share(number(value, "utilization"));
+		print_share(number(value, "price"));
+		printf("%12g\n", number(value, "k"));
+	}
+	json_object_foreach(operations, name, value)
+	{
+		printf("  %-12s%12s", strcmp(name, "read_ahead") == 0 ? "read-ahead" : name, "");
+		print_share(number(value, "price"));
+		printf("  bottleneck %s\n", text_of(value, "bottleneck"));
+	}
+}
+
+void ctl_show_prices(const json_t *reply)
+{
+	const json_t *exports = json_object_get(reply, "exports");
+
+	print_time(number(reply, "time"));
+	printf("  every %g ms%s%s\n", number(reply, "interval_ms"),
+		json_is_false(json_object_get(reply, "publish")) ? ", NOT PUBLISHED" : "",
+		json_is_true(json_object_get(reply, "drain")) ? ", DRAINING: writes at 1" : "");
+	for (size_t i = 0; i < json_array_size(exports); i++)
+		show_export(json_array_get(exports, i));
+}
+
+void ctl_show_history(const json_t *reply)
+{
+	const json_t *columns = json_object_get(reply, "columns");
+	const json_t *rows = json_object_get(reply, "rows");
+
+	printf("%s\n%-8s", text_of(reply, "export"), "time");
+	for (size_t i = 1; i < json_array_size(columns); i++)
+		printf("%12s", json_string_value(json_array_get(columns, i)));
+	putchar('\n');
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		print_time(number_of(json_array_get(row, 0)));
+		for (size_t j = 1; j < json_array_size(row); j++) {
+			const json_t *value = json_array_get(row, j);
+
+			if (json_is_string(value))
+				printf("%12s", json_string_value(value));
+			else
+				print_share(number_of(value));
+		}
+		putchar('\n');
+	}
+}
+
+void ctl_show_clients(const json_t *reply)
+{
+	static const char *const columns[] = { "reads_per_sec", "read_bytes_per_sec",
+		"writes_per_sec", "write_bytes_per_sec", "reads", "read_bytes", "writes",
+		"write_bytes" };
+	const json_t *clients = json_object_get(reply, "clients");
+
+	printf("%-40s%10s%10s%10s%10s%10s%10s%10s%10s\n", "client", "reads/s", "bytes/s",
+		"writes/s", "bytes/s", "reads", "bytes", "writes", "bytes");
+	for (size_t i = 0; i < json_array_size(clients); i++) {
+		const json_t *client = json_array_get(clients, i);
+
+		printf("%-40s", text_of(client, "address"));
+		for (size_t j = 0; j < sizeof(columns) / sizeof(columns[0]); j++)
+			print_short(number(client, columns[j]));
+		putchar('\n');
+	}
+}
+
+/* All members of the reply that are not of its envelope. */
+static void show_members(const json_t *reply)
+{
+	json_t *writable = unconst(reply);
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(writable, name, value)
+	{
+		if (strcmp(name, "ok") == 0 || strcmp(name, "command") == 0 ||
+			strcmp(name, "time") == 0)
+			continue;
+		if (json_is_boolean(value))
+			printf("%-22s %s\n", name, json_is_true(value) ? "on" : "off");
+		else
+			printf("%-22s %.15g\n", name, json_number_value(value));
+	}
+}
+
+void ctl_show_counters(const json_t *reply)
+{
+	show_members(reply);
+}
+
+void ctl_show_settings(const json_t *reply)
+{
+	show_members(reply);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* The control socket in Ganesha: its life, and the counting of clients. */
+#include "ganesha-fsal/canfs_methods.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+static void say(const char *message)
+{
+	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
+}
+
+static void name_thread(void)
+{
+	SetNameFunction("canfs_control");
+	pthread_setname_np(pthread_self(), "canfs_control");
+}
+
+void canfs_start_control(const char *path)
+{
+	struct canfs_control_config config = {
+		.path = path,
+		.exchange = CANFS.exchange,
+		.say = say,
+		.thread_begins = name_thread,
+	};
+	int error = -ENOMEM;
+
+	if (path == NULL || path[0] == '\0') {
+		say("no control socket: Control_Socket is empty");
+		return;
+	}
+	config.clients = canfs_clients_new();
+	if (config.clients != NULL)
+		error = canfs_control_start(&CANFS.control, &config);
+	if (error == 0) {
+		CANFS.clients = config.clients;
+		return;
+	}
+	canfs_clients_free(config.clients);
+	if (error == -EADDRINUSE)
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: no control socket: another server listens at %s; give each its "
+			"own Control_Socket",
+			path);
+	else
+		LogWarn(COMPONENT_FSAL, "CANFS: no control socket at %s: %s", path,
+			strerror(-error));
+}
+
+/*
+ * A server that ends in a hurry (exit(3) in the middle of its work) unloads us while exports are
+ * served: then the table stays.
+ */
+void canfs_stop_control(void)
+{
+	struct canfs_exchange_counters counters;
+
+	if (CANFS.control == NULL)
+		return;
+	canfs_control_stop(CANFS.control);
+	CANFS.control = NULL;
+	canfs_exchange_count(CANFS.exchange, &counters);
+	if (counters.exports != 0)
+		return;
+	canfs_clients_free(CANFS.clients);
+	CANFS.clients = NULL;
+}
+
+/* What was asked for: what comes of it is known elsewhere and later, without the caller. */
+void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io)
+{
+	uint64_t bytes = 0;
+
+	if (CANFS.clients == NULL || op_ctx->caller_addr == NULL)
+		return;
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	canfs_clients_count(CANFS.clients, (const struct sockaddr *)op_ctx->caller_addr, op, bytes);
+}

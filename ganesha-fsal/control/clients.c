@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/control/clients.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sum {
+	_Atomic uint64_t operations[CANFS_CLIENT_OPS];
+	_Atomic uint64_t bytes[CANFS_CLIENT_OPS];
+};
+
+/* Counted in by anybody; the rest is under the table's mutex. */
+struct slot {
+	struct sum sum;
+	struct canfs_client_sum at_tick; /* the sum at the last tick */
+	struct canfs_client_row row;     /* but for its sum */
+	double standing;                 /* bytes per second */
+};
+
+struct set {
+	_Alignas(64) _Atomic uint64_t tag[CANFS_CLIENTS_WAYS]; /* 0: free */
+	struct slot slot[CANFS_CLIENTS_WAYS];
+};
+
+struct canfs_clients {
+	struct set set[CANFS_CLIENTS_SETS];
+	struct sum others;
+	pthread_mutex_t mutex;
+};
+
+struct canfs_clients *canfs_clients_new(void)
+{
+	struct canfs_clients *clients =
+		aligned_alloc(_Alignof(struct canfs_clients), sizeof(*clients));
+
+	if (clients == NULL)
+		return NULL;
+	memset(clients, 0, sizeof(*clients));
+	pthread_mutex_init(&clients->mutex, NULL);
+	return clients;
+}
+
+void canfs_clients_free(struct canfs_clients *clients)
+{
+	if (clients == NULL)
+		return;
+	pthread_mutex_destroy(&clients->mutex);
+	free(clients);
+}
+
+size_t canfs_clients_bytes(void)
+{
+	return sizeof(struct canfs_clients);
+}
+
+/* An IPv4 client is the same whether the server's socket is of IPv4 or IPv6. */
+static struct in6_addr address_of(const struct sockaddr *address)
+{
+	struct in6_addr plain = IN6ADDR_ANY_INIT;
+
+	if (address->sa_family == AF_INET6) {
+		plain = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+	} else if (address->sa_family == AF_INET) {
+		const struct sockaddr_in *in = (const void *)address;
+
+		plain.s6_addr[10] = plain.s6_addr[11] = 0xff;
+		memcpy(&plain.s6_addr[12], &in->sin_addr, sizeof(in->sin_addr));
+	}
+	return plain;
+}
+
+/* Never 0. The constants are those of SplitMix64. */
+static uint64_t tag_of(const struct in6_addr *address)
+{
+	uint64_t half[2], hash;
+
+	memcpy(half, address, sizeof(half));
+	hash = half[0] * UINT64_C(0x9e3779b97f4a7c15) ^ half[1];
+	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (hash ^ hash >> 31) | 1;
+}
+
+static void add(struct sum *sum, enum canfs_client_op op, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&sum->operations[op], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&sum->bytes[op], bytes, memory_order_relaxed);
+}
+
+static struct canfs_client_sum read_sum(const struct sum *sum)
+{
+	struct canfs_client_sum now;
+
+	for (int op = 0; op < CANFS_CLIENT_OPS; op++) {
+		now.operations[op] =
+			atomic_load_explicit(&sum->operations[op], memory_order_relaxed);
+		now.bytes[op] = atomic_load_explicit(&sum->bytes[op], memory_order_relaxed);
+	}
+	return now;
+}
+
+/* Zeroes it, but loses nothing that is counted meanwhile. */
+static struct canfs_client_sum take_sum(struct sum *sum)
+{
+	struct canfs_client_sum taken;
+
+	for (int op = 0; op < CANFS_CLIENT_OPS; op++) {
+		taken.operations[op] =
+			atomic_exchange_explicit(&sum->operations[op], 0, memory_order_relaxed);
+		taken.bytes[op] =
+			atomic_exchange_explicit(&sum->bytes[op], 0, memory_order_relaxed);
+	}
+	return taken;
+}
+
+static double load_of(double operations, double bytes)
+{
+	return bytes + operations * CANFS_CLIENTS_OPERATION_BYTES;
+}
+
+/* Standing, and what came since the last tick, which is at most about a second ago. */
+static double weight_of(const struct slot *slot)
+{
+	struct canfs_client_sum now = read_sum(&slot->sum);
+	double weight = slot->standing;
+
+	for (int op = 0; op < CANFS_CLIENT_OPS; op++)
+		weight += load_of((double)(now.operations[op] - slot->at_tick.operations[op]),
+			(double)(now.bytes[op] - slot->at_tick.bytes[op]));
+	return weight;
+}
+
+static int least_way(const struct set *set)
+{
+	double least = INFINITY;
+	int way = 0;
+
+	for (int i = 0; i < CANFS_CLIENTS_WAYS; i++) {
+		double weight = weight_of(&set->slot[i]);
+
+		if (set->tag[i] == 0)
+			return i;
+		if (weight < least) {
+			least = weight;
+			way = i;
+		}
+	}
+	return way;
+}
+
+/* The client's slot, made if need be; NULL if the lock is not free. */
+static struct slot *admit(struct canfs_clients *clients, struct set *set, uint64_t tag,
+	const struct in6_addr *address)
+{
+	struct canfs_client_sum gone;
+	struct slot *slot = NULL;
+	int way;
+
+	if (pthread_mutex_trylock(&clients->mutex) != 0)
+		return NULL;
+	for (int i = 0; i < CANFS_CLIENTS_WAYS; i++) {
+		if (set->tag[i] == tag) {
+			slot = &set->slot[i];
+			goto out;
+		}
+	}
+	way = least_way(set);
+	slot = &set->slot[way];
+	slot->standing = weight_of(slot);
+	atomic_store_explicit(&set->tag[way], 0, memory_order_relaxed);
+	gone = take_sum(&slot->sum);
+	for (int op = 0; op < CANFS_CLIENT_OPS; op++) {
+		clients->others.operations[op] += gone.operations[op];
+		clients->others.bytes[op] += gone.bytes[op];
+	}
+	slot->at_tick = (struct canfs_client_sum) { 0 };
+	slot->row = (struct canfs_client_row) { .address = *address };
+	atomic_store_explicit(&set->tag[way], tag, memory_order_release);
+out:
+	pthread_mutex_unlock(&clients->mutex);
+	return slot;
+}
+
+void canfs_clients_count(struct canfs_clients *clients, const struct sockaddr *address,
+	enum canfs_client_op op, uint64_t bytes)
+{
+	struct in6_addr plain = address_of(address);
+	uint64_t tag = tag_of(&plain);
+	struct set *set = &clients->set[(tag >> 32) % CANFS_CLIENTS_SETS];
+	struct slot *slot = NULL;
+
+	for (int i = 0; i < CANFS_CLIENTS_WAYS; i++) {
+		if (atomic_load_explicit(&set->tag[i], memory_order_acquire) == tag) {
+			slot = &set->slot[i];
+			break;
+		}
+	}
+	if (slot == NULL)
+		slot = admit(clients, set, tag, &plain);
+	add(slot != NULL ? &slot->sum : &clients->others, op, bytes);
+}
+
+static void tick_slot(struct slot *slot, double elapsed_sec, double share)
+{
+	struct canfs_client_sum now = read_sum(&slot->sum);
+	struct canfs_client_row *row = &slot->row;
+	double recent = 0;
+
+	row->load = 0;
+	for (int op = 0; op < CANFS_CLIENT_OPS; op++) {
+		double operations =
+			(double)(now.operations[op] - slot->at_tick.operations[op]) / elapsed_sec;
+		double bytes = (double)(now.bytes[op] - slot->at_tick.bytes[op]) / elapsed_sec;
+
+		row->operations_per_sec[op] += share * (operations - row->operations_per_sec[op]);
+		row->bytes_per_sec[op] += share * (bytes - row->bytes_per_sec[op]);
+		row->load += load_of(row->operations_per_sec[op], row->bytes_per_sec[op]);
+		recent += load_of(operations, bytes);
+	}
+	slot->standing += share * (recent - slot->standing);
+	slot->at_tick = now;
+}
+
+void canfs_clients_tick(struct canfs_clients *clients, double elapsed_sec)
+{
+	double share = 1 - exp(-elapsed_sec / CANFS_CLIENTS_TAU_SEC);
+
+	if (!(elapsed_sec > 0))
+		return;
+	pthread_mutex_lock(&clients->mutex);
+	for (int i = 0; i < CANFS_CLIENTS_SETS; i++) {
+		for (int way = 0; way < CANFS_CLIENTS_WAYS; way++)
+			tick_slot(&clients->set[i].slot[way], elapsed_sec, share);
+	}
+	pthread_mutex_unlock(&clients->mutex);
+}
+
+/* Clients that are idle now come last, by what they did before. */
+static int by_load(const void *a, const void *b)
+{
+	const struct canfs_client_row *left = a, *right = b;
+	uint64_t lefts = left->sum.bytes[0] + left->sum.bytes[1];
+	uint64_t rights = right->sum.bytes[0] + right->sum.bytes[1];
+
+	if (left->load != right->load)
+		return left->load < right->load ? 1 : -1;
+	return (lefts < rights) - (lefts > rights);
+}
+
+size_t canfs_clients_top(struct canfs_clients *clients, struct canfs_client_row *rows, size_t max,
+	struct canfs_client_sum *others)
+{
+	struct canfs_client_row all[CANFS_CLIENTS_MAX];
+	size_t count = 0;
+
+	pthread_mutex_lock(&clients->mutex);
+	for (int i = 0; i < CANFS_CLIENTS_SETS; i++) {
+		const struct set *set = &clients->set[i];
+
+		for (int way = 0; way < CANFS_CLIENTS_WAYS; way++) {
+			if (set->tag[way] == 0)
+				continue;
+			all[count] = set->slot[way].row;
+			all[count++].sum = read_sum(&set->slot[way].sum);
+		}
+	}
+	if (others != NULL)
+		*others = read_sum(&clients->others);
+	pthread_mutex_unlock(&clients->mutex);
+	qsort(all, count, sizeof(all[0]), by_load);
+	if (count > max)
+		count = max;
+	if (count != 0)
+		memcpy(rows, all, count * sizeof(rows[0]));
+	return count;
+}

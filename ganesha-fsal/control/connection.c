@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/control/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void canfs_connection_open(struct canfs_connection *connection, int fd, uint64_t now_usec)
+{
+	connection->fd = fd;
+	connection->moved_usec = now_usec;
+	connection->ended = false;
+	connection->got = 0;
+	connection->reply = NULL;
+}
+
+void canfs_connection_close(struct canfs_connection *connection)
+{
+	close(connection->fd);
+	free(connection->reply);
+}
+
+static bool has_request(const struct canfs_connection *connection)
+{
+	return connection->got != 0 &&
+	       (connection->ended || connection->got == sizeof(connection->request) ||
+		       memchr(connection->request, '\n', connection->got) != NULL);
+}
+
+/* Not read while its reply is under way: who does not read is not listened to. */
+short canfs_connection_events(const struct canfs_connection *connection)
+{
+	return connection->reply != NULL || has_request(connection) ? POLLOUT : POLLIN;
+}
+
+/* False: the peer is gone. */
+static bool receive(struct canfs_connection *connection, uint64_t now_usec)
+{
+	ssize_t got;
+
+	if (connection->ended || connection->got == sizeof(connection->request))
+		return true;
+	got = recv(connection->fd, connection->request + connection->got,
+		sizeof(connection->request) - connection->got, 0);
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR;
+	connection->ended = got == 0;
+	connection->got += (size_t)got;
+	connection->moved_usec = now_usec;
+	return true;
+}
+
+static bool send_reply(struct canfs_connection *connection, uint64_t now_usec)
+{
+	ssize_t sent = send(connection->fd, connection->reply + connection->sent,
+		connection->reply_length - connection->sent, MSG_NOSIGNAL);
+
+	if (sent < 0)
+		return errno == EAGAIN || errno == EINTR;
+	connection->sent += (size_t)sent;
+	connection->moved_usec = now_usec;
+	if (connection->sent == connection->reply_length) {
+		free(connection->reply);
+		connection->reply = NULL;
+	}
+	return true;
+}
+
+/* Takes the first used bytes of the request, newline and all. */
+static void consume(struct canfs_connection *connection, size_t used)
+{
+	connection->got -= used;
+	memmove(connection->request, connection->request + used, connection->got);
+}
+
+/* The reply to the next request, if there is a whole one; the last one may lack its newline. */
+static char *next_reply(struct canfs_connection *connection,
+	const struct canfs_control_subject *subject, struct canfs_control_time now)
+{
+	char *end = memchr(connection->request, '\n', connection->got);
+	size_t length = end != NULL ? (size_t)(end - connection->request) : connection->got;
+	char *reply;
+
+	if (end == NULL && connection->got == sizeof(connection->request)) {
+		/* Where the next one begins is not known. */
+		connection->ended = true;
+		connection->got = 0;
+		subject->counters->requests++;
+		subject->counters->requests_bad++;
+		return canfs_control_refusal("the request is too long; allowed are 4096 bytes");
+	}
+	reply = canfs_control_answer(subject, connection->request, length, now);
+	consume(connection, end != NULL ? length + 1 : length);
+	return reply;
+}
+
+bool canfs_connection_serve(struct canfs_connection *connection,
+	const struct canfs_control_subject *subject, struct canfs_control_time now)
+{
+	if (connection->reply == NULL && !receive(connection, now.monotonic_usec))
+		return false;
+	if (connection->reply == NULL && has_request(connection)) {
+		connection->reply = next_reply(connection, subject, now);
+		if (connection->reply == NULL)
+			return false;
+		connection->reply_length = strlen(connection->reply);
+		connection->sent = 0;
+	}
+	if (connection->reply != NULL && !send_reply(connection, now.monotonic_usec))
+		return false;
+	return connection->reply != NULL || has_request(connection) || !connection->ended;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The control socket: what an administrator sees and changes of a running server (control.md).
+ *
+ *	canfsctl server ... --UNIX socket--> this thread --> exchange, clients
+ *
+ * One thread of its own answers everybody, and waits for nobody: a connection has one buffer for
+ * its request and one for its reply, and is read again when the reply has gone. No other thread of
+ * the server ever waits for this one.
+ */
+#ifndef CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
+#define CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
+
+#include "ganesha-fsal/control/clients.h"
+#include "ganesha-fsal/monitors/exchange.h"
+
+/* At most so many connections, each with at most one request and one reply (request.h): 16 MiB. */
+#define CANFS_CONTROL_CONNECTIONS 16
+
+/* A connection on which nothing moves for so long is closed. */
+#define CANFS_CONTROL_IDLE_MSEC 30000
+
+struct canfs_control_config {
+	const char *path;
+	struct canfs_exchange *exchange;
+	struct canfs_clients *clients; /* ticked from now on */
+	unsigned int idle_msec;        /* 0: CANFS_CONTROL_IDLE_MSEC */
+	canfs_say *say;
+	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
+};
+
+struct canfs_control;
+
+/* Opens the socket and starts the thread. 0, or as canfs_socket_open(), or another -errno. */
+int canfs_control_start(struct canfs_control **control, const struct canfs_control_config *config);
+
+/* Stops the thread and removes the socket; before what it shows is freed. NULL allowed. */
+void canfs_control_stop(struct canfs_control *control);
+
+#endif

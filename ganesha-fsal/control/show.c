@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* The commands that show something: prices, history, clients, counters. */
+#include "ganesha-fsal/control/request.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <string.h>
+
+/* JSON names have no hyphen: so does canfsctl price. */
+static const char *operation_name(enum canfs_operation operation)
+{
+	return operation == CANFS_READAHEAD ? "read_ahead" : canfs_operation_name(operation);
+}
+
+/* Nobody can tell prices apart any closer. */
+static double rounded(double share)
+{
+	return round(share * 1e6) / 1e6;
+}
+
+static json_t *show_resource(const struct canfs_market *market, enum canfs_resource resource)
+{
+	if (!market->known[resource])
+		return json_pack(
+			"{s:n, s:n, s:f}", "utilization", "price", "k", market->k[resource]);
+	return json_pack("{s:f, s:f, s:f}", "utilization", rounded(market->utilization[resource]),
+		"price", rounded(canfs_market_price(market, resource)), "k", market->k[resource]);
+}
+
+static json_t *show_quote(struct canfs_quote quote)
+{
+	if (quote.bottleneck == CANFS_NONE)
+		return json_pack("{s:n, s:n}", "price", "bottleneck");
+	return json_pack("{s:f, s:s}", "price", rounded(quote.price), "bottleneck",
+		canfs_resource_name(quote.bottleneck));
+}
+
+static json_t *show_export(const struct canfs_board_view *view)
+{
+	json_t *resources = json_object(), *operations = json_object();
+
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		json_object_set_new(resources, canfs_resource_name((enum canfs_resource)i),
+			show_resource(view->market, (enum canfs_resource)i));
+	for (int i = 0; i < CANFS_OPERATIONS; i++)
+		json_object_set_new(operations, operation_name((enum canfs_operation)i),
+			show_quote(view->quotes[i]));
+	return json_pack("{s:o, s:b, s:o, s:o}", "export", canfs_control_text(view->path),
+		"publishes", view->publishes, "resources", resources, "operations", operations);
+}
+
+struct price_visit {
+	const char *export; /* NULL: all */
+	json_t *shown;
+};
+
+static void visit_prices(const struct canfs_board_view *view, void *arg)
+{
+	struct price_visit *visit = arg;
+
+	if (visit->export == NULL || strcmp(visit->export, view->path) == 0)
+		json_array_append_new(visit->shown, show_export(view));
+}
+
+static json_t *no_export(struct canfs_control_call *call, const char *export)
+{
+	return canfs_control_refuse(call,
+		"export: there is no '%.128s'; allowed is the Path of one, as \"prices\" tells it",
+		export);
+}
+
+json_t *canfs_control_prices(struct canfs_control_call *call)
+{
+	struct price_visit visit;
+	struct canfs_settings settings;
+
+	if (!canfs_control_string(call, "export", &visit.export))
+		return NULL;
+	visit.shown = json_array();
+	canfs_exchange_visit(
+		call->subject->exchange, call->now.monotonic_usec, visit_prices, &visit);
+	if (visit.export != NULL && json_array_size(visit.shown) == 0) {
+		json_decref(visit.shown);
+		return no_export(call, visit.export);
+	}
+	canfs_exchange_settings(call->subject->exchange, &settings);
+	return json_pack("{s:i, s:b, s:b, s:o}", "interval_ms", (int)settings.interval_ms,
+		"publish", settings.publish, "drain", settings.drain, "exports", visit.shown);
+}
+
+struct history_visit {
+	const char *export; /* NULL: the only one */
+	unsigned int seconds;
+	struct canfs_control_time now;
+	unsigned int found;
+	json_t *path, *rows;
+};
+
+static json_t *show_row(const struct canfs_history_row *row, double unix_sec)
+{
+	json_t *shown = json_pack("[f, f, f, f, s]", unix_sec, rounded(row->write),
+		rounded(row->write_peak), rounded(row->readahead),
+		canfs_resource_name(row->bottleneck));
+
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		json_array_append_new(shown,
+			row->known[i] ? json_real(rounded(row->utilization[i])) : json_null());
+	return shown;
+}
+
+static void visit_history(const struct canfs_board_view *view, void *arg)
+{
+	struct history_visit *visit = arg;
+	uint64_t now_usec = visit->now.monotonic_usec;
+	struct canfs_history_row row;
+
+	if (visit->export != NULL && strcmp(visit->export, view->path) != 0)
+		return;
+	if (visit->found++ != 0)
+		return;
+	visit->path = canfs_control_text(view->path);
+	/* Oldest first, as one would plot them. */
+	for (size_t age = CANFS_HISTORY_ROWS; age-- > 0;) {
+		double ago_sec;
+
+		if (!canfs_history_get(view->history, now_usec, age, &row))
+			continue;
+		ago_sec = (double)now_usec / 1e6 - row.second;
+		if (ago_sec <= visit->seconds + 1)
+			json_array_append_new(
+				visit->rows, show_row(&row, visit->now.unix_sec - ago_sec));
+	}
+}
+
+json_t *canfs_control_history(struct canfs_control_call *call)
+{
+	struct history_visit visit = { .now = call->now };
+	json_t *columns;
+
+	if (!canfs_control_string(call, "export", &visit.export) ||
+		!canfs_control_count(
+			call, "seconds", CANFS_HISTORY_SEC, CANFS_HISTORY_SEC, &visit.seconds))
+		return NULL;
+	visit.rows = json_array();
+	canfs_exchange_visit(
+		call->subject->exchange, call->now.monotonic_usec, visit_history, &visit);
+	if (visit.found == 0 || (visit.export == NULL && visit.found > 1)) {
+		json_decref(visit.path);
+		json_decref(visit.rows);
+		if (visit.export != NULL)
+			return no_export(call, visit.export);
+		return canfs_control_refuse(call,
+			"export: there are %u; name the Path of one, as \"prices\" tells it",
+			visit.found);
+	}
+	columns = json_pack(
+		"[s, s, s, s, s]", "time", "write", "write_peak", "read_ahead", "bottleneck");
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		json_array_append_new(
+			columns, json_string(canfs_resource_name((enum canfs_resource)i)));
+	return json_pack(
+		"{s:o, s:o, s:o}", "export", visit.path, "columns", columns, "rows", visit.rows);
+}
+
+static json_t *show_sum(const struct canfs_client_sum *sum)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "reads",
+		(json_int_t)sum->operations[CANFS_CLIENT_READ], "writes",
+		(json_int_t)sum->operations[CANFS_CLIENT_WRITE], "read_bytes",
+		(json_int_t)sum->bytes[CANFS_CLIENT_READ], "write_bytes",
+		(json_int_t)sum->bytes[CANFS_CLIENT_WRITE]);
+}
+
+static json_t *show_client(const struct canfs_client_row *row)
+{
+	json_t *shown = show_sum(&row->sum);
+	char address[INET6_ADDRSTRLEN];
+
+	if (IN6_IS_ADDR_V4MAPPED(&row->address))
+		inet_ntop(AF_INET, &row->address.s6_addr[12], address, sizeof(address));
+	else
+		inet_ntop(AF_INET6, &row->address, address, sizeof(address));
+	json_object_update_new(shown,
+		json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "address", address, "load", row->load,
+			"reads_per_sec", row->operations_per_sec[CANFS_CLIENT_READ],
+			"writes_per_sec", row->operations_per_sec[CANFS_CLIENT_WRITE],
+			"read_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_READ],
+			"write_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_WRITE]));
+	return shown;
+}
+
+json_t *canfs_control_clients(struct canfs_control_call *call)
+{
+	struct canfs_client_row rows[CANFS_CLIENTS_MAX];
+	struct canfs_client_sum others;
+	unsigned int top;
+	json_t *shown;
+	size_t count;
+
+	if (!canfs_control_count(call, "top", CANFS_CLIENTS_MAX, 20, &top))
+		return NULL;
+	count = canfs_clients_top(call->subject->clients, rows, top, &others);
+	shown = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(shown, show_client(&rows[i]));
+	return json_pack("{s:o, s:o}", "clients", shown, "forgotten", show_sum(&others));
+}
+
+json_t *canfs_control_show_counters(struct canfs_control_call *call)
+{
+	const struct canfs_control_counters *control = call->subject->counters;
+	struct canfs_exchange_counters exchange;
+
+	canfs_exchange_count(call->subject->exchange, &exchange);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "exports",
+		(json_int_t)exchange.exports, "market_steps", (json_int_t)exchange.steps,
+		"market_steps_late", (json_int_t)exchange.late_steps, "replies_priced",
+		(json_int_t)exchange.replies_priced, "replies_without_price",
+		(json_int_t)exchange.replies_without_price, "connections",
+		(json_int_t)control->connections, "connections_refused",
+		(json_int_t)control->connections_refused, "connections_dropped",
+		(json_int_t)control->connections_dropped, "requests", (json_int_t)control->requests,
+		"requests_bad", (json_int_t)control->requests_bad, "history_bytes",
+		(json_int_t)(exchange.exports * sizeof(struct canfs_history)), "clients_bytes",
+		(json_int_t)canfs_clients_bytes());
+}

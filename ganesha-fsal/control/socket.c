@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/control/socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BACKLOG 16
+
+/* Others hold the lock while they do what we do, which waits for nothing. */
+#define LOCK_TRIES     50
+#define LOCK_WAIT_MSEC 20
+
+/*
+ * Between the look whether somebody listens and the bind, another server could do the same: one
+ * at a time. A lock on the directory leaves no lock file behind.
+ */
+static int lock_directory(const char *path, int *lock)
+{
+	const struct timespec wait = { .tv_nsec = LOCK_WAIT_MSEC * 1000000 };
+	char copy[CANFS_SOCKET_PATH_MAX];
+	const char *directory;
+	int error = 0;
+
+	strcpy(copy, path);
+	directory = dirname(copy);
+	if (mkdir(directory, 0755) != 0 && errno != EEXIST)
+		return -errno;
+	*lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*lock < 0)
+		return -errno;
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		error = flock(*lock, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
+		if (error != -EWOULDBLOCK)
+			break;
+		nanosleep(&wait, NULL);
+	}
+	if (error != 0)
+		close(*lock);
+	return error;
+}
+
+static struct sockaddr_un address_of(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	strcpy(address.sun_path, path);
+	return address;
+}
+
+/* 0 if the path is free, or was a dead server's and is free now. */
+static int clear_path(const char *path)
+{
+	struct sockaddr_un address = address_of(path);
+	struct stat st;
+	int fd, error;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EEXIST;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	error = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
+	close(fd);
+	/* Only a refusal is a sign of death: a busy server's answer is EAGAIN. */
+	if (error == -ECONNREFUSED)
+		return unlink(path) == 0 ? 0 : -errno;
+	return -EADDRINUSE;
+}
+
+static int make_listener(struct canfs_socket *listener)
+{
+	struct sockaddr_un address = address_of(listener->path);
+	struct stat st;
+	int error;
+
+	listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (listener->fd < 0)
+		return -errno;
+	/* The path takes its mode from the socket; the process's umask is not ours to change. */
+	if (fchmod(listener->fd, 0600) != 0 ||
+		bind(listener->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
+		error = -errno;
+		close(listener->fd);
+		return error;
+	}
+	if (listen(listener->fd, BACKLOG) != 0 || lstat(listener->path, &st) != 0) {
+		error = -errno;
+		close(listener->fd);
+		unlink(listener->path);
+		return error;
+	}
+	listener->device = st.st_dev;
+	listener->inode = st.st_ino;
+	return 0;
+}
+
+int canfs_socket_open(struct canfs_socket *listener, const char *path)
+{
+	int lock = -1, error;
+
+	*listener = (struct canfs_socket) { .fd = -1 };
+	if (strlen(path) >= CANFS_SOCKET_PATH_MAX)
+		return -ENAMETOOLONG;
+	/* The server's working directory is nobody's choice. */
+	if (path[0] != '/')
+		return -EINVAL;
+	strcpy(listener->path, path);
+	error = lock_directory(path, &lock);
+	if (error != 0)
+		return error;
+	error = clear_path(path);
+	if (error == 0)
+		error = make_listener(listener);
+	close(lock);
+	return error;
+}
+
+void canfs_socket_close(struct canfs_socket *listener)
+{
+	struct stat st;
+
+	/* Unlinked first: whoever finds the path finds somebody who listens. */
+	if (lstat(listener->path, &st) == 0 && st.st_dev == listener->device &&
+		st.st_ino == listener->inode)
+		unlink(listener->path);
+	close(listener->fd);
+}

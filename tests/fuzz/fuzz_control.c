@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Any request to the control socket: one line of JSON comes back, and the settings stay in bounds. */
+#include "ganesha-fsal/control/request.h"
+#include "pricing/price.h"
+#include "tests/fuzz/text.h"
+
+static void say(const char *message)
+{
+	FUZZ_CHECK(strlen(message) < 256);
+}
+
+static void check_settings(struct canfs_exchange *exchange)
+{
+	struct canfs_settings settings;
+
+	canfs_exchange_settings(exchange, &settings);
+	FUZZ_CHECK(settings.interval_ms >= CANFS_INTERVAL_MS_MIN);
+	FUZZ_CHECK(settings.interval_ms <= CANFS_INTERVAL_MS_MAX);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		FUZZ_CHECK(settings.k[i] >= CANFS_K_MIN && settings.k[i] <= CANFS_K_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct canfs_exchange_config config = {
+		.interval_ms = 100, .publish = true, .say = say
+	};
+	struct canfs_control_counters counters = { 0 };
+	struct canfs_control_subject subject = { .counters = &counters, .say = say };
+	char *text = fuzz_text(data, size), *reply;
+	struct canfs_board *board;
+	json_t *parsed;
+
+	FUZZ_CHECK(canfs_exchange_new(&subject.exchange, &config) == 0);
+	FUZZ_CHECK(canfs_board_open(&board, subject.exchange, "/srv/data", 0) == 0);
+	subject.clients = canfs_clients_new();
+	canfs_exchange_step(subject.exchange, 1000000);
+	canfs_exchange_step(subject.exchange, 2000000);
+
+	reply = canfs_control_answer(
+		&subject, text, size, (struct canfs_control_time) { 2000000, 1800000000.0 });
+	FUZZ_CHECK(reply != NULL);
+	FUZZ_CHECK(strchr(reply, '\n') == reply + strlen(reply) - 1);
+	parsed = json_loads(reply, 0, NULL);
+	FUZZ_CHECK(json_is_boolean(json_object_get(parsed, "ok")));
+	check_settings(subject.exchange);
+
+	json_decref(parsed);
+	free(reply);
+	canfs_clients_free(subject.clients);
+	canfs_board_close(board);
+	canfs_exchange_free(subject.exchange);
+	free(text);
+	return 0;
+}

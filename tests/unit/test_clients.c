@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* The table of heavy clients: what it counts, and whom it keeps when there are too many. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <string.h>
+#include "ganesha-fsal/control/clients.h"
+
+static struct sockaddr_storage address(const char *text)
+{
+	struct sockaddr_storage storage = { 0 };
+	struct sockaddr_in *in = (struct sockaddr_in *)&storage;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&storage;
+
+	if (inet_pton(AF_INET, text, &in->sin_addr) == 1) {
+		in->sin_family = AF_INET;
+	} else {
+		assert_int_equal(inet_pton(AF_INET6, text, &in6->sin6_addr), 1);
+		in6->sin6_family = AF_INET6;
+	}
+	return storage;
+}
+
+static void count(
+	struct canfs_clients *clients, const char *text, enum canfs_client_op op, uint64_t bytes)
+{
+	struct sockaddr_storage storage = address(text);
+
+	canfs_clients_count(clients, (const struct sockaddr *)&storage, op, bytes);
+}
+
+static void count_number(struct canfs_clients *clients, uint32_t number, uint64_t bytes)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(number) };
+
+	canfs_clients_count(clients, (const struct sockaddr *)&in, CANFS_CLIENT_READ, bytes);
+}
+
+static void counts_each_client(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+	struct canfs_client_row rows[4];
+	struct canfs_client_sum others;
+	char text[INET6_ADDRSTRLEN];
+
+	(void)state;
+	count(clients, "10.0.0.1", CANFS_CLIENT_READ, 1000);
+	count(clients, "10.0.0.2", CANFS_CLIENT_WRITE, 1000000);
+	/* The same client by an IPv6 socket of the server. */
+	count(clients, "::ffff:10.0.0.1", CANFS_CLIENT_READ, 500);
+	count(clients, "2001:db8::1", CANFS_CLIENT_READ, 1);
+	canfs_clients_tick(clients, 1);
+	assert_int_equal(canfs_clients_top(clients, rows, 4, &others), 3);
+	inet_ntop(AF_INET6, &rows[0].address, text, sizeof(text));
+	assert_string_equal(text, "::ffff:10.0.0.2");
+	assert_int_equal(rows[0].sum.operations[CANFS_CLIENT_WRITE], 1);
+	assert_int_equal(rows[0].sum.bytes[CANFS_CLIENT_WRITE], 1000000);
+	assert_int_equal(rows[1].sum.operations[CANFS_CLIENT_READ], 2);
+	assert_int_equal(rows[1].sum.bytes[CANFS_CLIENT_READ], 1500);
+	assert_int_equal(rows[2].sum.bytes[CANFS_CLIENT_READ], 1);
+	assert_int_equal(others.operations[CANFS_CLIENT_READ], 0);
+	assert_int_equal(canfs_clients_top(clients, rows, 1, NULL), 1);
+	canfs_clients_free(clients);
+}
+
+static void rates_follow_the_load(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+	struct canfs_client_row row;
+
+	(void)state;
+	for (int sec = 0; sec < 100; sec++) {
+		for (int i = 0; i < 10; i++)
+			count(clients, "10.0.0.1", CANFS_CLIENT_READ, 4096);
+		canfs_clients_tick(clients, 1);
+	}
+	assert_int_equal(canfs_clients_top(clients, &row, 1, NULL), 1);
+	assert_float_equal(row.operations_per_sec[CANFS_CLIENT_READ], 10, 0.01);
+	assert_float_equal(row.bytes_per_sec[CANFS_CLIENT_READ], 40960, 10);
+	assert_float_equal(row.load, 10 * (4096 + CANFS_CLIENTS_OPERATION_BYTES), 100);
+	for (int sec = 0; sec < 100; sec++)
+		canfs_clients_tick(clients, 1);
+	assert_int_equal(canfs_clients_top(clients, &row, 1, NULL), 1);
+	assert_true(row.load < 100);
+	assert_int_equal(row.sum.operations[CANFS_CLIENT_READ], 1000);
+	canfs_clients_free(clients);
+}
+
+/* Twenty times as many clients as there is room for, and among them eight that matter. */
+static void a_crowd_does_not_push_out_the_heavy(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+	struct canfs_client_row rows[8];
+	struct canfs_client_sum others;
+	uint64_t heavy_bytes = 0;
+	uint32_t visitor = 0;
+
+	(void)state;
+	for (int sec = 0; sec < 30; sec++) {
+		for (uint32_t i = 0; i < 20 * CANFS_CLIENTS_MAX; i++) {
+			count_number(clients, 0x0b000000 + visitor++ % 100000, 4096);
+			count_number(clients, 0x0a000000 + i % 8, 1 << 20);
+		}
+		canfs_clients_tick(clients, 1);
+	}
+	assert_int_equal(canfs_clients_top(clients, rows, 8, &others), 8);
+	for (int i = 0; i < 8; i++) {
+		assert_int_equal(rows[i].address.s6_addr[12], 0x0a);
+		heavy_bytes += rows[i].sum.bytes[CANFS_CLIENT_READ];
+	}
+	/* They were never out. */
+	assert_int_equal(heavy_bytes, UINT64_C(30) * 20 * CANFS_CLIENTS_MAX << 20);
+	assert_true(others.operations[CANFS_CLIENT_READ] > 0);
+	canfs_clients_free(clients);
+}
+
+static void yesterdays_load_gives_way(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+	struct canfs_client_row row;
+
+	(void)state;
+	for (uint32_t i = 0; i < 20 * CANFS_CLIENTS_MAX; i++)
+		count_number(clients, 0x0b000000 + i, 1 << 30);
+	for (int sec = 0; sec < 600; sec++)
+		canfs_clients_tick(clients, 1);
+	for (int i = 0; i < 10; i++)
+		count_number(clients, 0x0a000001, 4096);
+	canfs_clients_tick(clients, 1);
+	assert_int_equal(canfs_clients_top(clients, &row, 1, NULL), 1);
+	assert_int_equal(row.address.s6_addr[12], 0x0a);
+	canfs_clients_free(clients);
+}
+
+#define THREADS    4
+#define PER_THREAD 200000
+
+struct crowd {
+	struct canfs_clients *clients;
+	uint32_t first;
+};
+
+static void *visit(void *arg)
+{
+	const struct crowd *crowd = arg;
+
+	for (uint32_t i = 0; i < PER_THREAD; i++)
+		count_number(crowd->clients, crowd->first + i % 997, 1);
+	return NULL;
+}
+
+/* Whatever threads do to each other, no operation is lost. */
+static void threads_lose_nothing(void **state)
+{
+	struct canfs_client_row rows[CANFS_CLIENTS_MAX];
+	struct canfs_clients *clients = canfs_clients_new();
+	struct crowd crowd[THREADS];
+	struct canfs_client_sum others;
+	pthread_t threads[THREADS];
+	uint64_t sum;
+	size_t count;
+
+	(void)state;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		crowd[i] = (struct crowd) { clients, 0x0a000000 + i * 100 };
+		assert_int_equal(pthread_create(&threads[i], NULL, visit, &crowd[i]), 0);
+	}
+	for (int i = 0; i < 100; i++)
+		canfs_clients_tick(clients, 0.01);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	count = canfs_clients_top(clients, rows, CANFS_CLIENTS_MAX, &others);
+	sum = others.operations[CANFS_CLIENT_READ];
+	for (size_t i = 0; i < count; i++)
+		sum += rows[i].sum.operations[CANFS_CLIENT_READ];
+	assert_int_equal(sum, THREADS * PER_THREAD);
+	canfs_clients_free(clients);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_each_client),
+		cmocka_unit_test(rates_follow_the_load),
+		cmocka_unit_test(a_crowd_does_not_push_out_the_heavy),
+		cmocka_unit_test(yesterdays_load_gives_way),
+		cmocka_unit_test(threads_lose_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Requests of the control socket, text to text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ganesha-fsal/control/request.h"
+#include "pricing/price.h"
+#include "tests/unit/fake_root.h"
+
+#define SEC UINT64_C(1000000)
+
+static struct fake_root root;
+static struct canfs_exchange *exchange;
+static struct canfs_board *board;
+static struct canfs_control_counters counters;
+static struct canfs_control_subject subject;
+static uint64_t now_usec;
+static char said[1024];
+
+static void say(const char *message)
+{
+	snprintf(said, sizeof(said), "%s", message);
+}
+
+/* So many user and idle ticks since the boot. */
+static void cpu(unsigned int user, unsigned int idle)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "cpu %u 0 0 %u 0 0 0 0 0 0\n", user, idle);
+	fake_root_write(&root, "/proc/stat", text);
+}
+
+static int set_up(void **state)
+{
+	struct canfs_exchange_config config = {
+		.interval_ms = 100, .publish = true, .monitors = 1u << CANFS_CPU, .say = say
+	};
+
+	(void)state;
+	fake_root_make(&root);
+	config.setup.root = root.path;
+	cpu(0, 0);
+	said[0] = '\0';
+	counters = (struct canfs_control_counters) { 0 };
+	if (canfs_exchange_new(&exchange, &config) != 0 ||
+		canfs_board_open(&board, exchange, "/srv/data", 0) != 0)
+		return -1;
+	subject = (struct canfs_control_subject) { exchange, canfs_clients_new(), &counters, say };
+	/* Half of the processor is busy for three seconds. */
+	for (unsigned int second = 0; second <= 3; second++) {
+		now_usec = (100 + second) * SEC;
+		cpu(1000 + second * 50, 1000 + second * 50);
+		canfs_exchange_step(exchange, now_usec);
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	canfs_clients_free(subject.clients);
+	canfs_board_close(board);
+	canfs_exchange_free(exchange);
+	fake_root_remove(&root);
+	return 0;
+}
+
+static json_t *ask(const char *request)
+{
+	struct canfs_control_time now = { now_usec, 1800000000.5 };
+	char *text = canfs_control_answer(&subject, request, strlen(request), now);
+	json_t *reply;
+
+	assert_non_null(text);
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	reply = json_loads(text, 0, NULL);
+	assert_non_null(reply);
+	free(text);
+	return reply;
+}
+
+static json_t *must(const char *request)
+{
+	json_t *reply = ask(request);
+
+	assert_true(json_is_true(json_object_get(reply, "ok")));
+	return reply;
+}
+
+/* The request is refused, and the reply speaks of this. */
+static void refused(const char *request, const char *of)
+{
+	json_t *reply = ask(request);
+	const char *error = json_string_value(json_object_get(reply, "error"));
+
+	assert_true(json_is_false(json_object_get(reply, "ok")));
+	assert_non_null(error);
+	if (strstr(error, of) == NULL)
+		fail_msg("'%s' is answered '%s', without '%s'", request, error, of);
+	json_decref(reply);
+}
+
+static double real_at(const json_t *object, const char *a, const char *b, const char *c)
+{
+	object = json_object_get(object, a);
+	object = json_object_get(object, b);
+	return json_number_value(json_object_get(object, c));
+}
+
+static void shows_prices(void **state)
+{
+	json_t *reply = must("{\"command\":\"prices\"}"), *other;
+	const json_t *export = json_array_get(json_object_get(reply, "exports"), 0);
+	double price;
+
+	(void)state;
+	assert_string_equal(json_string_value(json_object_get(export, "export")), "/srv/data");
+	assert_true(json_is_true(json_object_get(export, "publishes")));
+	assert_float_equal(real_at(export, "resources", "cpu", "utilization"), 0.5, 0.01);
+	assert_float_equal(real_at(export, "resources", "cpu", "k"), 64, 0);
+	price = real_at(export, "resources", "cpu", "price");
+	assert_float_equal(price, canfs_price(0.5, 64), 0.01);
+	assert_float_equal(real_at(export, "operations", "write", "price"), price, 0);
+	assert_true(json_is_null(json_object_get(
+		json_object_get(json_object_get(export, "resources"), "disk"), "price")));
+	other = must("{\"command\":\"prices\",\"export\":\"/srv/data\"}");
+	assert_true(json_equal(reply, other));
+	json_decref(other);
+	json_decref(reply);
+	refused("{\"command\":\"prices\",\"export\":\"/srv\"}", "there is no '/srv'");
+	refused("{\"command\":\"prices\",\"export\":1}", "export: allowed is a string");
+}
+
+static void shows_history(void **state)
+{
+	json_t *reply = must("{\"command\":\"history\"}");
+	const json_t *rows = json_object_get(reply, "rows");
+	const json_t *last = json_array_get(rows, json_array_size(rows) - 1);
+	struct canfs_board *second;
+
+	(void)state;
+	assert_int_equal(json_array_size(rows), 3);
+	assert_int_equal(json_array_size(last), json_array_size(json_object_get(reply, "columns")));
+	/* The last whole second began a second ago. */
+	assert_float_equal(json_number_value(json_array_get(last, 0)), 1799999999.5, 0.001);
+	assert_float_equal(json_number_value(json_array_get(last, 5)), 0.5, 0.01);
+	assert_true(json_is_null(json_array_get(last, 6)));
+	json_decref(reply);
+	reply = must("{\"command\":\"history\",\"seconds\":1}");
+	assert_in_range(json_array_size(json_object_get(reply, "rows")), 1, 2);
+	json_decref(reply);
+	refused("{\"command\":\"history\",\"seconds\":601}", "from 1 to 600");
+	assert_int_equal(canfs_board_open(&second, exchange, "/srv/more", 0), 0);
+	refused("{\"command\":\"history\"}", "there are 2");
+	json_decref(must("{\"command\":\"history\",\"export\":\"/srv/more\"}"));
+	canfs_board_close(second);
+}
+
+static void shows_clients(void **state)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000001) };
+	json_t *reply;
+	const json_t *client;
+
+	(void)state;
+	canfs_clients_count(subject.clients, (const struct sockaddr *)&in, CANFS_CLIENT_WRITE, 512);
+	reply = must("{\"command\":\"clients\",\"top\":1}");
+	client = json_array_get(json_object_get(reply, "clients"), 0);
+	assert_string_equal(json_string_value(json_object_get(client, "address")), "10.0.0.1");
+	assert_int_equal(json_integer_value(json_object_get(client, "write_bytes")), 512);
+	json_decref(reply);
+	refused("{\"command\":\"clients\",\"top\":1000}", "from 1 to 256");
+	refused("{\"command\":\"clients\",\"top\":1.5}", "whole number");
+}
+
+static void shows_counters(void **state)
+{
+	struct canfs_tag tag;
+	json_t *reply;
+
+	(void)state;
+	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_false(canfs_board_read(board, now_usec + 60 * SEC, &tag));
+	refused("{}", "no \"command\"");
+	reply = must("{\"command\":\"counters\"}");
+	assert_int_equal(json_integer_value(json_object_get(reply, "market_steps")), 4);
+	assert_int_equal(json_integer_value(json_object_get(reply, "replies_priced")), 1);
+	assert_int_equal(json_integer_value(json_object_get(reply, "replies_without_price")), 1);
+	assert_int_equal(json_integer_value(json_object_get(reply, "requests")), 2);
+	assert_int_equal(json_integer_value(json_object_get(reply, "requests_bad")), 1);
+	json_decref(reply);
+}
+
+static void sets(void **state)
+{
+	json_t *reply = must("{\"command\":\"set\",\"k_cpu\":2,\"drain\":true,\"interval_ms\":50}");
+	struct canfs_tag tag;
+
+	(void)state;
+	assert_float_equal(json_number_value(json_object_get(reply, "k_cpu")), 2, 0);
+	assert_true(json_is_true(json_object_get(reply, "publish")));
+	json_decref(reply);
+	assert_non_null(strstr(said, "k_cpu 64.0 -> 2.0"));
+	now_usec += SEC;
+	cpu(1200, 1200);
+	canfs_exchange_step(exchange, now_usec);
+	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_float_equal(tag.write, 1, 0);
+	assert_float_equal(tag.readahead, canfs_price(0.5, 2), 0.01);
+	said[0] = '\0';
+	json_decref(must("{\"command\":\"set\"}"));
+	assert_string_equal(said, "");
+	json_decref(must("{\"command\":\"set\",\"publish\":false,\"drain\":false}"));
+	canfs_exchange_step(exchange, now_usec + SEC);
+	assert_false(canfs_board_read(board, now_usec + SEC, &tag));
+}
+
+static void sets_all_or_nothing(void **state)
+{
+	struct canfs_settings before, after;
+
+	(void)state;
+	canfs_exchange_settings(exchange, &before);
+	refused("{\"command\":\"set\",\"k_disk\":3,\"k_cpu\":1}",
+		"k_cpu: allowed is a number from 1.1");
+	refused("{\"command\":\"set\",\"k_disk\":1e7}", "to 1000000");
+	refused("{\"command\":\"set\",\"k_disk\":\"3\"}", "k_disk: allowed is a number");
+	refused("{\"command\":\"set\",\"interval_ms\":19}", "from 20 to 10000");
+	refused("{\"command\":\"set\",\"interval_ms\":100.5}", "whole number");
+	refused("{\"command\":\"set\",\"interval_ms\":4294967396}", "from 20 to 10000");
+	refused("{\"command\":\"set\",\"publish\":1}", "true or false");
+	refused("{\"command\":\"set\",\"k_dsk\":3}",
+		"unknown member 'k_dsk'; allowed: interval_ms, ");
+	canfs_exchange_settings(exchange, &after);
+	assert_memory_equal(&before, &after, sizeof(before));
+}
+
+static void refuses_what_is_no_request(void **state)
+{
+	char nested[CANFS_REQUEST_MAX];
+
+	(void)state;
+	memset(nested, '[', sizeof(nested) - 1);
+	nested[sizeof(nested) - 1] = '\0';
+	refused("", "not JSON");
+	refused("hello", "not JSON");
+	refused(nested, "not JSON");
+	refused("{\"command\":\"prices\"} x", "not JSON");
+	refused("{\"command\":\"prices\",\"command\":\"set\"}", "not JSON");
+	refused("\xff\xfe", "not JSON");
+	refused("[1]", "allowed is a JSON object");
+	refused("{\"command\":5}", "no \"command\"");
+	refused("{\"command\":\"h\\u00e4h\"}", "unknown command 'h??h'; allowed: prices, history");
+	refused("{\"command\":\"counters\",\"a\":1}", "unknown member 'a'; allowed: none");
+	assert_int_equal(counters.requests_bad, counters.requests);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(shows_prices, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_history, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_clients, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sets, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sets_all_or_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(refuses_what_is_no_request, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
