@@ -42,11 +42,16 @@ PLUGIN_DIRS = ("/usr/lib/x86_64-linux-gnu/ganesha", "/usr/lib/aarch64-linux-gnu/
 
 # What the server must not share with the machine: its state, rpcbind's socket, and names. A host name that
 # only a dead resolver could answer for makes each start take seconds. /sys is mounted anew, since it shows
-# the network interfaces of the namespace it was mounted in.
+# the network interfaces of the namespace it was mounted in; the cgroups below it stay.
 MOUNTS = """
 set -e
 mount --make-rprivate /
+mkdir -p "$1/cgroup"
+mount --rbind /sys/fs/cgroup "$1/cgroup"
 mount -t sysfs sysfs /sys
+mount --rbind "$1/cgroup" /sys/fs/cgroup
+umount -l "$1/cgroup"
+rmdir "$1/cgroup"
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /var/lib/nfs
 mkdir -p /run/rpcbind /run/ganesha /var/lib/nfs/ganesha
