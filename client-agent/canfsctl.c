@@ -14,6 +14,7 @@ static const struct subcommand {
 	int (*run)(int argc, char **argv);
 } subcommands[] = {
 	{ "price", "ask an NFS server for its prices", ctl_price },
+	{ "calibrate", "measure a server's link and disk for its prices", ctl_calibrate },
 };
 
 #define SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
@@ -63,7 +64,7 @@ static void print_help(FILE *out)
 {
 	fputs("usage: canfsctl SUBCOMMAND [OPTION ...] [ARGUMENT ...]\n\nSubcommands:\n", out);
 	for (size_t i = 0; i < SUBCOMMANDS; i++)
-		fprintf(out, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+		fprintf(out, "  %-9s %s\n", subcommands[i].name, subcommands[i].summary);
 	fputs("\n'canfsctl SUBCOMMAND --help' says more; so does canfsctl(1).\n", out);
 }
 
