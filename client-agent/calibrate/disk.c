@@ -116,14 +116,11 @@ static int run_fio(const char *file, enum canfs_direction direction,
 			r == -ENOENT      ? "is not installed"
 			: r == -ETIMEDOUT ? "did not end in time"
 					  : NULL);
-	if (r != 0 && *complaint) {
-		complaint[strcspn(complaint, "\n")] = '\0';
-		r = complain(error, -EIO, "fio", complaint);
-	} else {
-		r = canfs_fio_parse(output, direction, point, why);
-		if (r < 0)
-			complain(error, r, "fio", why);
-	}
+	r = canfs_fio_parse(output, direction, point, why);
+	/* An option that this fio does not know, say, is told in words. */
+	complaint[strcspn(complaint, "\n")] = '\0';
+	if (r < 0)
+		complain(error, r, "fio", r == -EPROTO && *complaint ? complaint : why);
 	free(output);
 	free(complaint);
 	return r;
