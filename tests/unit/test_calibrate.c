@@ -14,6 +14,7 @@
 
 #include "client-agent/calibrate/child.h"
 #include "client-agent/calibrate/profile.h"
+#include "tests/unit/fake_root.h"
 
 #define FIO(error, iops, mean)                                                                     \
 	"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"jobname\" : \"calibrate\", "           \
@@ -218,6 +219,34 @@ static void test_child(void **state)
 	assert_null(complaint);
 }
 
+#define MEMINFO                                                                                    \
+	"MemTotal: 1000 kB\nMemFree: 500 kB\nMemAvailable: 600 kB\nCached: 1 kB\nDirty: 0 kB\n"    \
+	"Writeback: 0 kB\n"
+
+static void test_memory(void **state)
+{
+	static const char *const torn[] = { "nr_dirty 1\n", "a 1\nnr_dirty_threshold \n",
+		"a 1\nnr_dirty_threshold 18446744073709551615\n" };
+	struct canfs_memory_result memory;
+	char error[CANFS_MEASURE_ERROR_MAX];
+	struct fake_root root;
+
+	(void)state;
+	fake_root_make(&root);
+	assert_int_equal(canfs_measure_memory(root.path, &memory, error), -ENOENT);
+	fake_root_write(&root, "/proc/meminfo", MEMINFO);
+	for (size_t i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
+		fake_root_write(&root, "/proc/vmstat", torn[i]);
+		assert_int_equal(canfs_measure_memory(root.path, &memory, error), -EPROTO);
+		assert_non_null(strstr(error, "/proc/vmstat"));
+	}
+	fake_root_write(&root, "/proc/vmstat", "nr_dirty 1\nnr_dirty_threshold 50\n");
+	assert_int_equal(canfs_measure_memory(root.path, &memory, error), 0);
+	assert_true(memory.total_bytes == 1024000);
+	assert_true(memory.dirty_limit_bytes == 50 * (uint64_t)sysconf(_SC_PAGESIZE));
+	fake_root_remove(&root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_values_stay_in_the_options_ranges),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_child),
 	};
 
