@@ -10,7 +10,7 @@
 
 static double power(const struct canfs_load_point *point)
 {
-	return point->per_sec / point->latency_usec;
+	return point->per_sec * (point->per_sec / point->latency_usec);
 }
 
 static bool is_measured(double value)

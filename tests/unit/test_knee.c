@@ -97,6 +97,21 @@ static void test_between_two_measured_depths(void **state)
 	assert_true(knee_of(&curve).depth == 32);
 }
 
+/* A virtual disk, as measured: throughput grows with depth, but ever more slowly. */
+static void test_throughput_that_grows_slowly(void **state)
+{
+	static const struct canfs_load_point points[] = { { 1, 16751, 59 }, { 2, 28115, 71 },
+		{ 4, 38430, 104 }, { 8, 53399, 149 }, { 16, 70676, 226 }, { 32, 82221, 389 },
+		{ 64, 82000, 780 } };
+	struct canfs_knee knee;
+
+	(void)state;
+	assert_int_equal(canfs_knee_find(points, 7, &knee), 0);
+	assert_true(knee.depth == 16);
+	/* Each request slows down the others from the first on, as with a single head. */
+	assert_true(knee.k < 4);
+}
+
 static void test_a_disk_that_bears_more_than_was_measured(void **state)
 {
 	const struct curve curve = places(80, 1024);
@@ -190,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_tagged_queueing_does_not_make_it_a_flash_disk),
 		cmocka_unit_test(test_flash_bears_as_many_as_it_has_places),
 		cmocka_unit_test(test_between_two_measured_depths),
+		cmocka_unit_test(test_throughput_that_grows_slowly),
 		cmocka_unit_test(test_a_disk_that_bears_more_than_was_measured),
 		cmocka_unit_test(test_noise_does_not_move_the_knee),
 		cmocka_unit_test(test_k_follows_the_shape_of_latency),
