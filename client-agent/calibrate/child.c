@@ -3,15 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "protocol/clock.h"
 
 extern char **environ;
 
@@ -29,25 +31,27 @@ static int start(const char *const argv[], int out, int err, pid_t *pid)
 	return -r;
 }
 
-/* The exit status; -ETIMEDOUT if it had to be killed. Either way it is gone then. */
+/*
+ * The exit status; -ETIMEDOUT if it had to be killed. Either way it is gone then. Asks now and then:
+ * measurements take seconds, and this needs neither signals nor a recent kernel.
+ */
 static int end(pid_t pid, unsigned int limit_sec)
 {
-	struct pollfd watched = { pidfd_open(pid, 0), POLLIN, 0 };
-	int status, r;
+	const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+	const uint64_t deadline_usec = canfs_now_usec() + limit_sec * (uint64_t)1000000;
+	int status;
+	pid_t ended;
 
-	do {
-		r = watched.fd < 0 ? -1 : poll(&watched, 1, (int)limit_sec * 1000);
-	} while (r < 0 && watched.fd >= 0 && errno == EINTR);
-	if (r <= 0)
-		kill(pid, SIGKILL);
-	if (watched.fd >= 0)
-		close(watched.fd);
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
+	while ((ended = waitpid(pid, &status, WNOHANG)) == 0) {
+		if (canfs_now_usec() >= deadline_usec) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			return -ETIMEDOUT;
+		}
+		nanosleep(&pause, NULL);
 	}
-	if (r <= 0)
-		return -ETIMEDOUT;
+	if (ended < 0)
+		return -errno;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
