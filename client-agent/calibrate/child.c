@@ -15,6 +15,8 @@
 
 #include "protocol/clock.h"
 
+#define NO_SUCH_PROGRAM 127
+
 extern char **environ;
 
 static int start(const char *const argv[], int out, int err, pid_t *pid)
@@ -52,6 +54,9 @@ static int end(pid_t pid, unsigned int limit_sec)
 	}
 	if (ended < 0)
 		return -errno;
+	/* So posix_spawn() may tell that there is no such program, and a shell does. */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_PROGRAM)
+		return -ENOENT;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
