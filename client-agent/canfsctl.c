@@ -15,6 +15,7 @@ static const struct subcommand {
 } subcommands[] = {
 	{ "price", "ask an NFS server for its prices", ctl_price },
 	{ "server", "see and control the canfs server on this host", ctl_server },
+	{ "calibrate", "measure a server's link and disk for its prices", ctl_calibrate },
 };
 
 #define SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
@@ -64,7 +65,7 @@ static void print_help(FILE *out)
 {
 	fputs("usage: canfsctl SUBCOMMAND [OPTION ...] [ARGUMENT ...]\n\nSubcommands:\n", out);
 	for (size_t i = 0; i < SUBCOMMANDS; i++)
-		fprintf(out, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+		fprintf(out, "  %-9s %s\n", subcommands[i].name, subcommands[i].summary);
 	fputs("\n'canfsctl SUBCOMMAND --help' says more; so does canfsctl(1).\n", out);
 }
 

@@ -11,6 +11,7 @@ enum ctl_status { CTL_OK, CTL_ERROR, CTL_USAGE, CTL_NO_PRICES };
 /* argv[0] is the subcommand's name. Returns the exit status. */
 int ctl_price(int argc, char **argv);
 int ctl_server(int argc, char **argv);
+int ctl_calibrate(int argc, char **argv);
 
 /* "canfsctl: ...", one line on standard error. */
 void ctl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
