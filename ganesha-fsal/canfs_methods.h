@@ -9,11 +9,13 @@
 
 #include "ganesha-fsal/compat.h"
 #include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/ghosts.h"
 
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
 	struct canfs_exchange *exchange; /* NULL before init_config */
+	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
 };
 
 struct canfs_export {
@@ -91,7 +93,7 @@ static inline void canfs_ascend(struct fsal_export *here)
  * wrong, which Ganesha then says with file and line.
  */
 int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
-	struct config_error_type *err_type);
+	size_t *ghost_memory_bytes, struct config_error_type *err_type);
 
 /* export.c */
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
@@ -109,6 +111,10 @@ fsal_status_t canfs_create_handle(struct fsal_export *export, struct gsh_buffdes
 /* A handle of ours around one of the sub-FSAL's, if status is no error; returns status. */
 fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub,
 	struct fsal_filesystem *fs, struct fsal_obj_handle **handle, fsal_status_t status);
+
+/* reads.c: a read that was answered, for the ghost caches. */
+void canfs_reads_open(size_t ghost_memory_bytes); /* 0: none */
+void canfs_reads_note(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
 
 /* file.c, xattrs.c */
 void canfs_file_ops_init(struct fsal_obj_ops *ops);

@@ -16,6 +16,7 @@ struct parameters {
 	uint32_t k_network;
 	uint32_t k_disk;
 	uint32_t k_memory;
+	uint32_t ghost_memory_mib;
 	struct canfs_monitor_setup setup;
 };
 
@@ -72,6 +73,8 @@ static struct config_item items[] = {
 	CONF_ITEM_UI32("Link_Speed", 1, 10000000, 0, parameters, setup.link_mbit_per_sec),
 	CONF_ITEM_UI32("Disk_Read_Queue", 1, 65536, 0, parameters, setup.disk_read_queue),
 	CONF_ITEM_UI32("Disk_Write_Queue", 1, 65536, 0, parameters, setup.disk_write_queue),
+	CONF_ITEM_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, parameters,
+		ghost_memory_mib),
 	CONF_ITEM_UI32("K_Cpu", K_MIN, K_MAX, 0, parameters, k_cpu),
 	CONF_ITEM_UI32("K_Network", K_MIN, K_MAX, 0, parameters, k_network),
 	CONF_ITEM_UI32("K_Disk", K_MIN, K_MAX, 0, parameters, k_disk),
@@ -102,7 +105,7 @@ static void name_thread(void)
 }
 
 int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
-	struct config_error_type *err_type)
+	size_t *ghost_memory_bytes, struct config_error_type *err_type)
 {
 	/* What is wrong here must not count against the export that made Ganesha load us, nor what
 	 * was wrong in earlier exports against this; the messages go the same way. */
@@ -127,5 +130,7 @@ int canfs_read_config(config_file_t file, struct canfs_exchange_config *config,
 		.thread_begins = name_thread,
 	};
 	config->setup.root = "";
+	*ghost_memory_bytes =
+		given.monitors & 1u << CANFS_MEMORY ? (size_t)given.ghost_memory_mib << 20 : 0;
 	return 0;
 }

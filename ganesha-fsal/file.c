@@ -23,6 +23,16 @@ static void io_done(
 	gsh_free(caller);
 }
 
+static void read_done(
+	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
+{
+	struct io_caller *caller = caller_arg;
+
+	if (!FSAL_IS_ERROR(status))
+		canfs_reads_note(caller->handle, io_arg);
+	io_done(sub, status, io_arg, caller_arg);
+}
+
 static struct io_caller *io_caller_new(
 	struct fsal_obj_handle *handle, fsal_async_cb done, void *arg)
 {
@@ -35,7 +45,7 @@ static struct io_caller *io_caller_new(
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
-	PASS_VOID(handle, read2, bypass, io_done, io, io_caller_new(handle, done, arg));
+	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
 }
 
 static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,

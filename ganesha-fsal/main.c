@@ -45,10 +45,14 @@ static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
 	struct canfs_exchange_config config;
-	int error = canfs_read_config(file, &config, err_type);
+	size_t ghost_memory_bytes;
+	int error = canfs_read_config(file, &config, &ghost_memory_bytes, err_type);
 
-	if (error == 0)
+	if (error == 0) {
+		canfs_reads_open(ghost_memory_bytes);
+		config.setup.ghosts = CANFS.ghosts;
 		error = canfs_exchange_new(&CANFS.exchange, &config);
+	}
 	if (error == 0)
 		error = canfs_exchange_start(CANFS.exchange);
 	/* Files are served all the same. */
@@ -80,6 +84,8 @@ MODULE_FINI void canfs_unload(void)
 {
 	canfs_exchange_free(CANFS.exchange);
 	CANFS.exchange = NULL;
+	canfs_ghosts_free(CANFS.ghosts);
+	CANFS.ghosts = NULL;
 	if (unregister_fsal(&CANFS.module) != 0)
 		fprintf(stderr, "CANFS: the FSAL could not be unregistered\n");
 }

@@ -13,6 +13,7 @@
 #include "client-agent/mountstats.h"
 #include "client-agent/procfs.h"
 #include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/auction.h"
 #include "pricing/price.h"
 #include "protocol/tag.h"
@@ -21,6 +22,13 @@
 #define SAMPLE_MSEC   100 /* the exchange's clock per pass */
 #define MOUNT_BYTES   4096
 #define MEMINFO_BYTES 8192
+
+/* A server with the default of Ghost_Memory whose clients read more than it caches. */
+#define GHOST_MEMORY_BYTES ((size_t)16 << 20)
+#define GHOST_CACHE_BYTES  ((uint64_t)8 << 30)
+#define GHOST_READS        10000000 /* fed before anything is measured */
+#define GHOST_SMALL_FILES  1000000  /* of 8 KiB */
+#define GHOST_LARGE_FILES  100u     /* of 1 GiB */
 
 /* Whatever the functions work on; nothing is allocated in a measured call. */
 struct fixture {
@@ -31,6 +39,8 @@ struct fixture {
 	struct canfs_space space;
 	struct canfs_exchange *exchange;
 	struct canfs_board *board;
+	struct canfs_ghosts *small_reads, *large_reads;
+	uint64_t unsampled_file;
 	uint64_t now_usec;
 	struct canfs_mounts *one, *many;
 	char *one_text, *many_text;
@@ -86,6 +96,34 @@ static void sampling_pass(struct fixture *f)
 	canfs_exchange_step(f->exchange, f->now_usec);
 }
 
+static uint64_t random_below(struct fixture *f, uint64_t n)
+{
+	return (uint64_t)(((__uint128_t)canfs_ghost_mix(f->turn++) * n) >> 64);
+}
+
+static void ghosts_feed_small(struct fixture *f)
+{
+	canfs_ghosts_feed(f->small_reads, random_below(f, GHOST_SMALL_FILES), 0, 8192);
+}
+
+static void ghosts_feed_large(struct fixture *f)
+{
+	uint64_t read = random_below(f, (uint64_t)GHOST_LARGE_FILES << 10);
+
+	canfs_ghosts_feed(f->large_reads, read >> 10, (read & 1023) << 20, 1u << 20);
+}
+
+static void ghosts_feed_unsampled(struct fixture *f)
+{
+	canfs_ghosts_feed(f->small_reads, f->unsampled_file, 0, 8192);
+}
+
+static void ghosts_forecast(struct fixture *f)
+{
+	canfs_ghosts_resize(f->small_reads, GHOST_CACHE_BYTES);
+	f->sink = canfs_ghosts_forecast(f->small_reads, 0.1).utilization;
+}
+
 static void mountstats_one(struct fixture *f)
 {
 	f->sink = canfs_mountstats_parse(f->one_text, f->one, f->stats);
@@ -112,6 +150,10 @@ static const struct {
 	{ "canfs_auction_hold", auction },
 	{ "canfs_exchange_step", sampling_pass },
 	{ "canfs_board_read", board_read },
+	{ "canfs_ghosts_feed-8k", ghosts_feed_small },
+	{ "canfs_ghosts_feed-1m", ghosts_feed_large },
+	{ "canfs_ghosts_feed-unsampled", ghosts_feed_unsampled },
+	{ "canfs_ghosts_forecast", ghosts_forecast },
 	{ "canfs_mountstats_parse-1", mountstats_one },
 	{ "canfs_mountstats_parse-100", mountstats_many },
 	{ "canfs_meminfo_parse", meminfo },
@@ -178,6 +220,32 @@ static int make_exchange(struct fixture *f)
 	return error;
 }
 
+/* The "10 million reads of 1 million files", and as many large ones. */
+static int make_ghosts(struct fixture *f)
+{
+	struct canfs_ghost_walk walk;
+	uint64_t key, seed = 1;
+	int error = canfs_ghosts_new(&f->small_reads, GHOST_MEMORY_BYTES, seed);
+
+	if (!error)
+		error = canfs_ghosts_new(&f->large_reads, GHOST_MEMORY_BYTES, seed);
+	if (error)
+		return error;
+	canfs_ghosts_resize(f->small_reads, GHOST_CACHE_BYTES);
+	canfs_ghosts_resize(f->large_reads, GHOST_CACHE_BYTES);
+	for (int i = 0; i < GHOST_READS; i++) {
+		ghosts_feed_small(f);
+		ghosts_feed_large(f);
+	}
+	do
+		canfs_ghost_walk_init(&walk, seed, ++f->unsampled_file, 0, 8192);
+	while (canfs_ghost_walk_next(&walk, &key));
+	fprintf(stderr, "canfs-micro: ghosts: %zu and %zu of %zu bytes in use\n",
+		canfs_ghosts_usage(f->small_reads).used_bytes,
+		canfs_ghosts_usage(f->large_reads).used_bytes, GHOST_MEMORY_BYTES);
+	return 0;
+}
+
 static int make_fixture(struct fixture *f)
 {
 	canfs_market_init(&f->market);
@@ -188,7 +256,7 @@ static int make_fixture(struct fixture *f)
 	f->space = (struct canfs_space) { 1u << 30, 1u << 29, 1u << 28 };
 	f->now_usec = 1000000;
 	if (canfs_tag_encode(&f->space, &f->tag) != 0 || make_exchange(f) != 0 ||
-		make_mounts(1, &f->one, &f->one_text) != 0 ||
+		make_ghosts(f) != 0 || make_mounts(1, &f->one, &f->one_text) != 0 ||
 		make_mounts(MOUNTS_MAX, &f->many, &f->many_text) != 0 ||
 		canfs_read_file("", "/proc/meminfo", f->meminfo_text, MEMINFO_BYTES) < 0)
 		return -1;
@@ -199,6 +267,8 @@ static void free_fixture(struct fixture *f)
 {
 	canfs_board_close(f->board);
 	canfs_exchange_free(f->exchange);
+	canfs_ghosts_free(f->small_reads);
+	canfs_ghosts_free(f->large_reads);
 	free(f->one);
 	free(f->many);
 	free(f->one_text);

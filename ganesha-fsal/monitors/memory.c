@@ -1,50 +1,81 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Memory: "the price of memory increases if the existing set of pages yields a high cache hit rate or
+ * there are a large number of dirty pages that have triggered write-back" (CA-NFS §3.3).
+ *
+ *	utilization = max(dirty and write-back over the kernel's dirty limit,
+ *	                  effective utilization of the read cache: pricing/ghost.h)
+ */
+#include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/monitors/monitors.h"
 #include "ganesha-fsal/monitors/source.h"
 
 #include <errno.h>
-#include <string.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* The cache's size moves slowly, and a large server's memory.stat takes the kernel a while. */
+#define RESIZE_SEC 1.0
+
+struct memory {
+	const char *root;
+	struct canfs_ghosts *ghosts;
+	double since_resize_sec;
+};
 
 int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages)
 {
-	static const char *const names[] = { "nr_dirty ", "nr_writeback ", "nr_dirty_threshold " };
-	uint64_t *values[] = { &pages->dirty, &pages->writeback, &pages->limit };
-	unsigned int seen = 0;
-
-	for (const char *line = text; *line != '\0'; line = canfs_next_line(line)) {
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-			const char *cursor = line + strlen(names[i]);
-
-			if (strncmp(line, names[i], strlen(names[i])) != 0)
-				continue;
-			if (!canfs_parse_number(&cursor, values[i]))
-				return -EPROTO;
-			seen |= 1u << i;
-		}
-	}
-	return seen == 7 ? 0 : -EPROTO;
+	return canfs_parse_named(text, "nr_dirty ", &pages->dirty) &&
+			       canfs_parse_named(text, "nr_writeback ", &pages->writeback) &&
+			       canfs_parse_named(text, "nr_dirty_threshold ", &pages->limit)
+		       ? 0
+		       : -EPROTO;
 }
 
 int canfs_memory_open(void **state, const struct canfs_monitor_setup *setup)
 {
-	*state = (void *)setup; /* it remembers nothing else */
+	struct memory *memory = malloc(sizeof(*memory));
+
+	if (memory == NULL)
+		return -ENOMEM;
+	*memory = (struct memory) {
+		.root = setup->root, .ghosts = setup->ghosts, .since_resize_sec = INFINITY
+	};
+	*state = memory;
 	return 0;
 }
 
 void canfs_memory_close(void *state)
 {
-	(void)state;
+	free(state);
+}
+
+/* Without a size of the cache nothing can be said of its use: the ghosts go on with the last one. */
+static double cache_utilization(struct memory *memory, double elapsed_sec)
+{
+	uint64_t cache_bytes;
+
+	if (memory->ghosts == NULL)
+		return 0;
+	memory->since_resize_sec += elapsed_sec;
+	if (memory->since_resize_sec >= RESIZE_SEC &&
+		canfs_cache_size(memory->root, &cache_bytes) == 0) {
+		canfs_ghosts_resize(memory->ghosts, cache_bytes);
+		memory->since_resize_sec = 0;
+	}
+	return canfs_ghosts_forecast(memory->ghosts, elapsed_sec).utilization;
 }
 
 int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 {
-	const struct canfs_monitor_setup *setup = state;
+	struct memory *memory = state;
+	double cache = cache_utilization(memory, elapsed_sec);
 	struct canfs_dirty_pages pages;
 	char text[16384];
 	int error;
 
-	(void)elapsed_sec;
-	error = canfs_read_source(setup->root, "/proc/vmstat", text, sizeof(text));
+	error = canfs_read_source(memory->root, "/proc/vmstat", text, sizeof(text));
 	if (error < 0)
 		return error;
 	error = canfs_parse_vmstat(text, &pages);
@@ -52,6 +83,7 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 		return error;
 	if (pages.limit == 0)
 		return -ENODATA;
-	*utilization = ((double)pages.dirty + (double)pages.writeback) / (double)pages.limit;
+	*utilization =
+		fmax(((double)pages.dirty + (double)pages.writeback) / (double)pages.limit, cache);
 	return 0;
 }

@@ -6,7 +6,8 @@
  *	cpu      share of busy time                         /proc/stat
  *	network  bytes over link speed, busiest interface   /proc/net/dev, /sys/class/net
  *	disk     mean queue over what the type bears        /sys/dev/block/M:m/{stat,inflight}
- *	memory   dirty pages over the dirty limit           /proc/vmstat
+ *	memory   dirty pages over the dirty limit, or       /proc/vmstat, the reads that are fed,
+ *	         what the read cache is worth               /proc/meminfo, memory cgroup
  */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
 #define CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
@@ -17,6 +18,8 @@
 #include <sys/types.h>
 #include "pricing/market.h"
 #include "pricing/utilization.h"
+
+struct canfs_ghosts; /* ghosts.h */
 
 #define CANFS_INTERFACES_MAX 64 /* network interfaces that are looked at; the rest is ignored */
 #define CANFS_DISKS_MAX      64 /* disks under one export, likewise */
@@ -30,7 +33,8 @@ struct canfs_monitor_setup {
 	unsigned int disk_read_queue;   /* reads that a disk bears; 0: by its type */
 	unsigned int disk_write_queue;  /* writes that a disk bears; 0: by its type */
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE]; /* only these */
-	size_t interface_count; /* 0: all real ones with a known speed */
+	size_t interface_count;      /* 0: all real ones with a known speed */
+	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
 };
 
 /*

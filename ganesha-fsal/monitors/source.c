@@ -56,6 +56,19 @@ bool canfs_parse_number(const char **cursor, uint64_t *number)
 	return true;
 }
 
+bool canfs_parse_named(const char *text, const char *name, uint64_t *number)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; *line != '\0'; line = canfs_next_line(line)) {
+		const char *cursor = line + len;
+
+		if (strncmp(line, name, len) == 0)
+			return canfs_parse_number(&cursor, number);
+	}
+	return false;
+}
+
 const char *canfs_next_line(const char *line)
 {
 	const char *end = strchr(line, '\n');

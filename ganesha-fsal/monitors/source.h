@@ -19,6 +19,12 @@ int canfs_read_source(const char *root, const char *path, char *text, size_t siz
  */
 bool canfs_parse_number(const char **cursor, uint64_t *number);
 
+/*
+ * The number behind a name at the beginning of a line; the name includes what ends it ("Cached:").
+ * False if there is no such line, or no number in it.
+ */
+bool canfs_parse_named(const char *text, const char *name, uint64_t *number);
+
 /* The line after this one; the terminating NUL if there is none. */
 const char *canfs_next_line(const char *line);
 

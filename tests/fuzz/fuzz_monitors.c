@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ganesha-fsal/monitors/cache_size.h"
 #include "ganesha-fsal/monitors/monitors.h"
 
 static void fuzz_disk(const char *text)
@@ -22,6 +23,16 @@ static void fuzz_disk(const char *text)
 	}
 }
 
+static void fuzz_cgroup(const char *text)
+{
+	char path[16];
+	bool version2;
+
+	if (canfs_parse_cgroup(text, path, sizeof(path), &version2) == 0 &&
+		strnlen(path, sizeof(path)) == sizeof(path))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -36,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	(void)canfs_parse_cpu(text, &times);
+	fuzz_cgroup(text);
 	(void)canfs_parse_vmstat(text, &pages);
 	if (canfs_parse_net_dev(text, interfaces, 8, &count) == 0) {
 		if (count > 8)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* How large is the page cache that serves the exports? */
+#ifndef CANFS_GANESHA_FSAL_MONITORS_CACHE_SIZE_H
+#define CANFS_GANESHA_FSAL_MONITORS_CACHE_SIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The machine's (/proc/meminfo), or, if less, that of a cgroup with a memory limit that this process is in
+ * (version 1 or 2, limits above it included). Shared memory is no cache. 0, -EPROTO (not what the kernel
+ * writes), or -errno.
+ */
+int canfs_cache_size(const char *root, uint64_t *bytes);
+
+/*
+ * /proc/self/cgroup: the path of the group that has the memory controller, and which version of cgroups
+ * that is. 0, or -EPROTO: there is none, or its path does not fit.
+ */
+int canfs_parse_cgroup(const char *text, char *path, size_t size, bool *version2);
+
+#endif

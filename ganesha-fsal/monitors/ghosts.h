@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The ghost caches (pricing/ghost.h) of a server whose worker threads all read: shared out, by the hash of
+ * what is read, among lists that have a lock each.
+ *
+ *	read --> hash --> below its list's threshold?  no: done     the usual case, no lock
+ *	                                               yes --> try the lock --> list
+ *
+ * A worker never waits: a list that is busy at that moment misses the read, and counts that it did.
+ */
+#ifndef CANFS_GANESHA_FSAL_MONITORS_GHOSTS_H
+#define CANFS_GANESHA_FSAL_MONITORS_GHOSTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "pricing/ghost.h"
+
+#define CANFS_GHOSTS_MEMORY_MIN_BYTES ((size_t)1 << 20)
+#define CANFS_GHOSTS_MEMORY_MAX_BYTES ((size_t)1 << 30)
+
+/*
+ * Time constant of the window over which hit rates are taken. The worth of a cache is no news: it may move
+ * slower than prices that follow a burst, and must have seen enough reads.
+ */
+#define CANFS_GHOSTS_TAU_SEC 5.0
+
+struct canfs_ghosts;
+
+/*
+ * memory_bytes: of all lists together, never more; CANFS_GHOSTS_MEMORY_MIN_BYTES ... MAX. seed as in
+ * canfs_ghost_new(). 0, -EINVAL, -ENOMEM.
+ */
+int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t seed);
+void canfs_ghosts_free(struct canfs_ghosts *ghosts); /* nobody may feed any more; NULL allowed */
+
+/* A read of length bytes at offset. From any thread; never waits. NULL allowed: it does nothing. */
+void canfs_ghosts_feed(
+	struct canfs_ghosts *ghosts, uint64_t file, uint64_t offset, uint64_t length);
+
+/*
+ * One thread may call these two. The real cache has that size now; the hit rates of the reads that were
+ * fed, the latest counting most.
+ */
+void canfs_ghosts_resize(struct canfs_ghosts *ghosts, uint64_t cache_bytes);
+struct canfs_ghost_forecast canfs_ghosts_forecast(struct canfs_ghosts *ghosts, double elapsed_sec);
+
+struct canfs_ghosts_usage {
+	size_t used_bytes;
+	size_t memory_bytes;   /* the bound */
+	uint64_t missed_reads; /* sampled pages whose list was busy */
+};
+struct canfs_ghosts_usage canfs_ghosts_usage(struct canfs_ghosts *ghosts); /* any thread */
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* The reads that clients make, as the ghost caches are told of them (monitors/ghosts.h). */
+#include "ganesha-fsal/canfs_methods.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+void canfs_reads_open(size_t ghost_memory_bytes)
+{
+	uint64_t seed;
+	int error;
+
+	if (ghost_memory_bytes == 0)
+		return;
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uint64_t)(uintptr_t)&seed; /* early in the boot: the stack's place is random too */
+	error = canfs_ghosts_new(&CANFS.ghosts, ghost_memory_bytes, seed);
+	if (error != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS: the read cache is not priced: %s",
+			strerror(-error));
+}
+
+/* What was answered, not what was asked for: many clients ask for more than the file has. */
+void canfs_reads_note(struct fsal_obj_handle *handle, const struct fsal_io_arg *io)
+{
+	uint64_t file = handle->fileid ^
+			canfs_ghost_mix(handle->fsid.major ^ canfs_ghost_mix(handle->fsid.minor));
+
+	canfs_ghosts_feed(CANFS.ghosts, file, io->offset, io->io_amount);
+}
