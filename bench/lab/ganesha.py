@@ -97,6 +97,11 @@ class Ganesha:
     def log_text(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
+    def cache_bytes(self):
+        """The page cache in the server's memory cgroup."""
+        stat = dict(line.split() for line in (self._cgroup / "memory.stat").read_text().splitlines())
+        return int(stat.get("total_cache") or stat["file"])
+
     def start(self, timeout_sec=30):
         """Starts the server (and rpcbind, if that does not run) and waits until it serves."""
         self.write_config()
