@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from bench.experiments import canfs, prices_plot
 from bench.lab.host import LabError
-from bench.lab.lab import SERVER_MEMORY_BYTES, Lab
+from bench.lab.lab import Lab
 from bench.lab.load import Load, ServerWatch
 from bench.lab.net import Link
 from bench.lab.report import Results
@@ -70,20 +70,22 @@ class Case:
 
 FULL = (
     Case("network", "none", "clients", (1, 2, 3, 4), 10, 10, 2, 5),
-    # The hit rates stand for a window of some seconds (CANFS_GHOSTS_TAU_SEC): so must each stair.
-    Case("memory", "none", "hit rate", (0, 0.25, 0.5, 0.75, 0.9, 1), 25, 20, 14, 5, step_first=True),
+    # The hit rates stand for a window of some seconds (CANFS_GHOSTS_TAU_SEC), so each
+    # stair lasts longer, and the first comes when what filled the cache is forgotten.
+    Case("memory", "none", "hit rate", (0, 0.25, 0.5, 0.75, 0.9, 1), 25, 20, 14, 2, step_first=True),
     Case("disk", "hdd", "span, MiB", (256, 288, 352, 512, 1024, 3800), 10, 10, 2, 5),
 )
 QUICK = (
-    replace(FULL[0], idle_seconds=3, stair_seconds=4, gap_seconds=2, step_seconds=2),
-    replace(FULL[1], loads=(0, 0.5, 0.8, 1), idle_seconds=12, stair_seconds=7, settle_seconds=6,
+    replace(FULL[0], idle_seconds=3, stair_seconds=3, settle_seconds=1.5, gap_seconds=2,
             step_seconds=2),
-    replace(FULL[2], loads=(256, 320, 512, 3800), idle_seconds=3, stair_seconds=4, gap_seconds=2,
-            step_seconds=2),
+    replace(FULL[1], loads=(0, 0.6, 1), idle_seconds=14, stair_seconds=9, settle_seconds=7,
+            step_seconds=1),
+    replace(FULL[2], loads=(256, 320, 512, 3800), idle_seconds=3, stair_seconds=3,
+            settle_seconds=1.5, gap_seconds=2, step_seconds=2),
 )
 
 NETWORK_KIB, NETWORK_RATE = 32, 150  # of a client: 0.4 of the link
-MEMORY_KIB, MEMORY_RATE = 128, 300
+MEMORY_KIB, MEMORY_RATE, MEMORY_STEP_RATE = 128, 300, 2000
 DISK_KIB, DISK_RATE, DISK_CLIENTS = 8, 40, 4
 
 BLOCK_BYTES = {"network": NETWORK_KIB << 10, "memory": MEMORY_KIB << 10, "disk": DISK_KIB << 10}
@@ -147,16 +149,13 @@ def start_network(lab, case, link):
 
 def start_memory(lab, case):
     """The client remembers as much as the server's cache holds."""
-    limit_mib = SERVER_MEMORY_BYTES >> 20
-    Load(lab, lab.network.enter(), "data", block_kib=MEMORY_KIB, reread_mib=limit_mib,
-         phases="0-0.1:1").wait(PATIENCE_SECONDS)
     begin, end = case.step()
-    phases = [f"{begin}-{end}:0:1"]
+    phases = [f"{begin}-{end}:{MEMORY_STEP_RATE}:1"]
     for number, rereads in enumerate(case.loads):
         begin, end = case.stair(number)
         phases.append(f"{begin}-{end}:{MEMORY_RATE}:{rereads}")
-    return [Load(lab, lab.network.enter(), "data", block_kib=MEMORY_KIB, first_mib=limit_mib,
-                 reread_mib=lab.server.cache_bytes() >> 20, phases=",".join(phases))]
+    return [Load(lab, lab.network.enter(), "data", block_kib=MEMORY_KIB,
+                 reread_mib=lab.server.cache_room_bytes() >> 20, phases=",".join(phases))]
 
 
 def start_disk(lab, case):

@@ -41,11 +41,14 @@ PLUGIN_DIRS = ("/usr/lib/x86_64-linux-gnu/ganesha", "/usr/lib/aarch64-linux-gnu/
 
 # What the server must not share with the machine: its state, rpcbind's socket, and names. A host name that
 # only a dead resolver could answer for makes each start take seconds. /sys is mounted anew, since it shows
-# the network interfaces of the namespace it was mounted in.
+# the network interfaces of the namespace it was mounted in; the cgroups below it stay those of the machine.
 MOUNTS = """
 set -e
 mount --make-rprivate /
+mkdir -p "$1/cgroup"
+mount --rbind /sys/fs/cgroup "$1/cgroup"
 mount -t sysfs sysfs /sys
+mount --rbind "$1/cgroup" /sys/fs/cgroup
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /var/lib/nfs
 mkdir -p /run/rpcbind /run/ganesha /var/lib/nfs/ganesha
@@ -97,10 +100,13 @@ class Ganesha:
     def log_text(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
-    def cache_bytes(self):
-        """The page cache in the server's memory cgroup."""
+    def cache_room_bytes(self):
+        """What the page cache in the server's memory cgroup could grow to."""
         stat = dict(line.split() for line in (self._cgroup / "memory.stat").read_text().splitlines())
-        return int(stat.get("total_cache") or stat["file"])
+        used = next(path for name in ("memory.usage_in_bytes", "memory.current")
+                    if (path := self._cgroup / name).exists())
+        cached = int(stat.get("total_cache") or stat["file"])
+        return cached + max(0, self.memory_limit_bytes - int(used.read_text()))
 
     def start(self, timeout_sec=30):
         """Starts the server (and rpcbind, if that does not run) and waits until it serves."""
