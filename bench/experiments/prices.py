@@ -32,6 +32,8 @@ DATA_MB = 4000
 CACHED_MIB = 64
 START_SECONDS = 2.0  # for the clients' mounts, before the phases begin
 PATIENCE_SECONDS = 30
+# Prices go over the wire in such steps: what differs by less is the same.
+TAG_STEP = 1 / 255
 # The share of the step from the idle price to the saturated one that must be seen.
 HALF = 0.5
 
@@ -230,7 +232,7 @@ def spearman(left, right):
     left, right = ranks(left), ranks(right)
     if len(set(left)) < 2 or len(set(right)) < 2:
         return 0.0
-    return statistics.correlation(left, right)
+    return round(statistics.correlation(left, right), 6)
 
 
 def step_seconds(trial, idle, saturated):
@@ -260,7 +262,7 @@ def judge(trial):
     trial.metrics = {
         "price_idle": means[0],
         "price_saturated": means[-1],
-        "spearman": spearman(list(range(len(means))), means),
+        "spearman": spearman(list(range(len(means))), [round(mean / TAG_STEP) for mean in means]),
         "price_stddev": max(stair["stddev"] for stair in trial.stairs),
         "step_seconds": step_seconds(trial, means[0], means[-1]),
         "bottleneck": sum(named) / len(named) if named else 0.0,

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A picture per case of prices, as CA-NFS Figure 5: what was served on the left, the price on the right."""
 
-from pathlib import Path
-
-RESULTS = Path(__file__).resolve().parent.parent / "results"
+from bench.lab.report import RESULTS_DIRECTORY
 
 
 def rates(pairs, scale=1.0):
@@ -26,13 +24,13 @@ def growth(samples, name):
     return pairs
 
 
-def together(clients, seconds=1.0):
-    """Reads of all clients in each second."""
+def together(clients):
+    """[(second, reads of all clients in it)]"""
     sums = {}
     for client in clients:
         for at, count in client:
-            sums[int(at / seconds)] = sums.get(int(at / seconds), 0) + count
-    return sorted((bucket * seconds, count / seconds) for bucket, count in sums.items())
+            sums[int(at)] = sums.get(int(at), 0) + count
+    return sorted(sums.items())
 
 
 def plot_network(axes, trial, block_bytes):
@@ -102,13 +100,13 @@ def png(trial, path, block_bytes):
 
 def save(trials, block_bytes):
     """One picture per trial; says where they are, or why there are none."""
-    RESULTS.mkdir(exist_ok=True)
+    RESULTS_DIRECTORY.mkdir(exist_ok=True)
     paths = []
     for trial in trials:
-        path = RESULTS / f"prices-{trial.case.name}.png"
+        path = RESULTS_DIRECTORY / f"prices-{trial.case.name}.png"
         try:
             png(trial, path, block_bytes[trial.case.name])
         except ImportError as error:
             return f"pictures: skipped: {error}"
-        paths.append(str(path.relative_to(RESULTS.parent.parent)))
+        paths.append(str(path))
     return f"pictures: {', '.join(paths)}"

@@ -57,7 +57,7 @@ struct load {
 static void usage(void)
 {
 	fprintf(stderr, "usage: canfs-job-load [--block-kib N] [--span-mib N | --reread-mib N]\n"
-			"                      [--first-mib N] [--seed N] [--at SECONDS]\n"
+			"                      [--seed N] [--at SECONDS]\n"
 			"                      --phases BEGIN-END:RATE[:REREADS][,...]\n"
 			"                      nfs://SERVER/PATH/FILE\n");
 	exit(EXIT_BAD_USE);
@@ -102,10 +102,8 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 	static const struct option options[] = { { "block-kib", required_argument, NULL, 'b' },
 		{ "span-mib", required_argument, NULL, 's' },
 		{ "reread-mib", required_argument, NULL, 'r' },
-		{ "first-mib", required_argument, NULL, 'f' },
 		{ "seed", required_argument, NULL, 'e' }, { "at", required_argument, NULL, 'a' },
 		{ "phases", required_argument, NULL, 'p' }, { 0 } };
-	uint64_t first_bytes = 0;
 	int option;
 
 	*l = (struct load) { .block_bytes = 32768 };
@@ -120,9 +118,6 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 			break;
 		case 'r':
 			l->reread_bytes = mib("reread-mib");
-			break;
-		case 'f':
-			first_bytes = mib("first-mib");
 			break;
 		case 'e':
 			l->random = (uint64_t)canfs_job_number("seed", optarg, 0, 1e9);
@@ -139,7 +134,6 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 	}
 	if (l->phases == 0 || optind + 1 != argc || (l->span_bytes && l->reread_bytes))
 		usage();
-	l->fresh = first_bytes / l->block_bytes;
 	return argv[optind];
 }
 
