@@ -55,6 +55,9 @@ def plot_memory(axes, trial, block_bytes):
     series = [(second, max(0.0, 1 - disk[int(second)] / (count * block_bytes)))
               for second, count in reads if count > 0]
     axes.plot(*zip(*series), color="tab:red", label="reads served from the server's cache")
+    begins = [trial.case.stair(number)[0] for number in range(len(trial.case.loads))]
+    axes.step([*begins, trial.case.end()], [*trial.case.loads, trial.case.loads[-1]], where="post",
+              color="tab:gray", linestyle=":", label="of an LRU cache as large")
     axes.set_ylabel("hit rate")
     axes.set_ylim(-0.02, 1.05)
 
