@@ -7,6 +7,10 @@ agents that act on the prices. Throughput is what the applications have moved, b
 of them is done (the writer through close). The reads are so much smaller than the writes that the sum hardly
 shows them: they are rows of their own.
 
+That workload drives the disk to both ends: the reader keeps its queue full or leaves it empty, and there the
+price is 1 or 0 whatever k is. So it shows that a wrong k does no harm where congestion is plain; how dear the
+disk should be when half busy, it does not tell.
+
 Only the disk: in this lab nothing but the disk is ever short for two clients, and a resource that is not
 the bottleneck has a k without effect, which would look like insensitivity. Its factors begin at 1/4, as
 K_Disk does at 2."""
