@@ -32,7 +32,9 @@ OPTION = {"disk": "K_Disk"}
 FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16)
 FACTORS_QUICK = (0.25, 1, 16)
 NEAR = (0.5, 2)     # within these factors ...
-NEAR_SHARE = 0.95   # ... there is at least this much of the best throughput
+NEAR_SHARE = 0.95   # ... there is at least this much of the best value
+# The schedule of the workload bounds the throughput: what k could spoil shows in the reads first.
+JUDGED = ("throughput", "reader_ops_per_s")
 
 
 @dataclass
@@ -56,14 +58,16 @@ class SensitivityResults(Results):
     def table(self):
         lines = [super().table(), ""]
         for resource, k in CHOSEN.items():
-            values = {factor: value for factor in FACTORS if (value := self.median(
-                case_name(resource, factor), "canfs", "throughput")) is not None}
-            best = max(values.values())
-            near = [value for factor, value in values.items() if NEAR[0] <= factor <= NEAR[1]]
-            if near:
-                verdict = "good" if min(near) >= NEAR_SHARE * best else "MISSED"
-                lines.append(f"{resource}, k = {k}: {verdict}: within factors {NEAR[0]:g} to {NEAR[1]:g} "
-                             f"at least {min(near) / best:.3f} of the best, {NEAR_SHARE} is asked for")
+            for metric in JUDGED:
+                values = {factor: value for factor in FACTORS if (value := self.median(
+                    case_name(resource, factor), "canfs", metric)) is not None}
+                near = [value for factor, value in values.items() if NEAR[0] <= factor <= NEAR[1]]
+                if not near:
+                    continue
+                share = min(near) / max(values.values())
+                lines.append(f"{resource}, k = {k}, {metric}: {'good' if share >= NEAR_SHARE else 'MISSED'}: "
+                             f"within factors {NEAR[0]:g} to {NEAR[1]:g} at least {share:.3f} of the best, "
+                             f"{NEAR_SHARE} is asked for")
         return "\n".join(lines)
 
 
@@ -89,7 +93,7 @@ def plot(results):
         return f"picture: skipped: {error}"
     figure, axes = pyplot.subplots(figsize=(7, 4), constrained_layout=True)
     for resource, k in CHOSEN.items():
-        for metric in ("throughput", "reader_ops_per_s"):
+        for metric in JUDGED:
             points = [(factor, value) for factor in FACTORS if (value := results.median(
                 case_name(resource, factor), "canfs", metric)) is not None]
             best = max(value for _, value in points)
