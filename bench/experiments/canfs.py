@@ -51,11 +51,11 @@ def stop_agents(jobs):
 class PriceWatch:
     """Samples the prices which the server publishes, beside its clients."""
 
-    def __init__(self, lab):
-        self._begin = time.monotonic()
+    def __init__(self, lab, interval_seconds=WATCH_INTERVAL_SECONDS):
+        self.begin = time.monotonic()
         self._samples = []
         self._process = lab.spawn_beside_server(
-            lab.program("canfsctl"), "price", f"--watch={WATCH_INTERVAL_SECONDS}", "--json",
+            lab.program("canfsctl"), "price", f"--watch={interval_seconds}", "--json",
             "--port=2049", "--mount-port=20048", lab.source(), stdout=subprocess.PIPE)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -63,7 +63,7 @@ class PriceWatch:
     def _read(self):
         for line in self._process.stdout:
             sample = json.loads(line)
-            sample["seconds"] = round(time.monotonic() - self._begin, 2)
+            sample["seconds"] = round(time.monotonic() - self.begin, 3)
             self._samples.append(sample)
 
     def stop(self):

@@ -112,6 +112,14 @@ class Ganesha:
     def log_text(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
+    def cache_room_bytes(self):
+        """What the page cache in the server's memory cgroup could grow to."""
+        stat = dict(line.split() for line in (self._cgroup / "memory.stat").read_text().splitlines())
+        used = next(path for name in ("memory.usage_in_bytes", "memory.current")
+                    if (path := self._cgroup / name).exists())
+        cached = int(stat.get("total_cache") or stat["file"])
+        return cached + max(0, self.memory_limit_bytes - int(used.read_text()))
+
     def start(self, timeout_sec=30):
         """Starts the server (and rpcbind, if that does not run) and waits until it serves."""
         self.write_config()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A network namespace with a bridge: the server's end is the bridge itself, each guest has a tap.
-Nothing leads out of it."""
+Nothing leads out of it. A Link is one more way to the bridge, with a known speed."""
 
 from bench.lab.host import run
 
 SERVER_ADDRESS = "10.77.0.1"
 PREFIX = 24
+FAR_INDEX = 200  # no guest has it
 
 
 class Network:
@@ -41,3 +42,34 @@ class Network:
 
     def _ip(self, words):
         run("ip", "-netns", self.name, *words.split())
+
+
+class Link:
+    """A namespace of its own for clients that run on the host, joined to the network by a wire
+    whose speed from the server to them is shaped. In the server's namespace it is `interface`."""
+
+    interface = "wire0"
+
+    def __init__(self, network, mbit_per_sec):
+        self.network = network
+        self.mbit_per_sec = mbit_per_sec
+        self.name = f"{network.name}-far"
+
+    def enter(self):
+        return ["nsenter", f"--net=/run/netns/{self.name}"]
+
+    def start(self):
+        run("ip", "netns", "add", self.name)
+        near, far = (("ip", "-netns", name) for name in (self.network.name, self.name))
+        run(*near, "link", "add", self.interface, "type", "veth", "peer", "name", "wire1",
+            "netns", self.name)
+        # As on a real wire each packet has its own header: without this the kernel counts one per 64 KB.
+        run(*near, "link", "set", self.interface, "gso_max_segs", 1)
+        run(*near, "link", "set", self.interface, "master", "br0", "up")
+        run(*far, "address", "add", f"{self.network.guest_address(FAR_INDEX)}/{PREFIX}", "dev", "wire1")
+        run(*far, "link", "set", "wire1", "up")
+        run("tc", "-netns", self.network.name, "qdisc", "add", "dev", self.interface, "root", "tbf",
+            "rate", f"{self.mbit_per_sec}mbit", "burst", "64kb", "latency", "50ms")
+
+    def stop(self):
+        run("ip", "netns", "delete", self.name, check=False)

@@ -5,6 +5,9 @@ all runs; the names are the same in every experiment, so that results can be put
 import json
 import statistics
 from collections import defaultdict
+from pathlib import Path
+
+RESULTS_DIRECTORY = Path(__file__).resolve().parent.parent / "results"  # for pictures
 
 
 class Results:

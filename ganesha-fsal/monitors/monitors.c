@@ -9,14 +9,16 @@
 
 /*
  * CA-NFS §3.3 averages the network "over a few hundreds of milliseconds": at one moment a link is
- * either idle or full, and so is a processor. A disk's queue is the exact mean of an interval, and
+ * either idle or full, and so is a processor. An exponential average with time constant tau is as
+ * steady as a plain mean over 2 tau, so the network's 0.15 s are a mean over 300 ms, and a step in load is on
+ * the wire within 0.5 s although the price is steep only near a full link. A disk's queue is the exact mean of an interval, and
  * background work must step aside as soon as a reader comes: just enough to even out intervals
  * that are shorter than a few seeks. Dirty memory is a level, not a rate.
  */
 const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ CANFS_CPU, false, 0.3, "no cpu line in /proc/stat", canfs_cpu_open, canfs_cpu_sample,
 		canfs_cpu_close },
-	{ CANFS_NETWORK, false, 0.3,
+	{ CANFS_NETWORK, false, 0.15,
 		"no interface with a known speed; set Link_Speed and Interfaces in CANFS { }",
 		canfs_network_open, canfs_network_sample, canfs_network_close },
 	{ CANFS_DISK, true, 0.1, "no block device below", canfs_disk_open, canfs_disk_sample,

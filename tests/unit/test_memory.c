@@ -16,7 +16,8 @@ static int set_up(void **state)
 	(void)state;
 	fake_root_make(&root);
 	fake_root_write(&root, "/proc/meminfo",
-		"MemTotal: 1048576 kB\nCached: 110592 kB\nSwapCached: 7 kB\nShmem: 8192 kB\n");
+		"MemTotal: 1048576 kB\nMemFree: 10240 kB\nCached: 100352 kB\nSwapCached: 7 kB\n"
+		"Shmem: 8192 kB\n");
 	fake_root_write(
 		&root, "/proc/vmstat", "nr_dirty 5\nnr_writeback 5\nnr_dirty_threshold 100\n");
 	return 0;
@@ -38,14 +39,20 @@ static uint64_t cache_mib(void)
 	return bytes / MIB;
 }
 
-static void put_group(const char *dir, const char *limit_name, const char *limit, const char *stat)
+static void put(const char *dir, const char *name, const char *text)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, limit_name);
-	fake_root_write(&root, path, limit);
-	snprintf(path, sizeof(path), "%s/memory.stat", dir);
-	fake_root_write(&root, path, stat);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fake_root_write(&root, path, text);
+}
+
+static void put_group(const char *dir, const char *limit_name, const char *limit,
+	const char *usage_name, const char *usage, const char *stat)
+{
+	put(dir, limit_name, limit);
+	put(dir, usage_name, usage);
+	put(dir, "memory.stat", stat);
 }
 
 static void cache_is_the_machines(void **state)
@@ -56,11 +63,17 @@ static void cache_is_the_machines(void **state)
 	assert_int_equal(cache_mib(), 100);
 	fake_root_write(&root, "/proc/self/cgroup", "0::/\n");
 	assert_int_equal(cache_mib(), 100);
-	fake_root_write(&root, "/proc/meminfo", "Cached: 99999999999999999 kB\nShmem: 0 kB\n");
+	fake_root_write(&root, "/proc/meminfo",
+		"MemFree: 0 kB\nCached: 99999999999999999 kB\nShmem: 0 kB\n");
 	assert_int_equal(canfs_cache_size(root.path, &bytes), -EPROTO);
-	fake_root_write(&root, "/proc/meminfo", "Cached: x kB\n");
+	fake_root_write(&root, "/proc/meminfo",
+		"MemFree: 18014398509481983 kB\nCached: 10 kB\nShmem: 0 kB\n");
+	assert_int_equal(canfs_cache_size(root.path, &bytes), -EPROTO);
+	fake_root_write(&root, "/proc/meminfo", "MemFree: 0 kB\nCached: x kB\n");
 	assert_int_equal(canfs_cache_size(root.path, &bytes), -EPROTO);
 	fake_root_write(&root, "/proc/meminfo", "Cached: 1 kB\nShmem: 8 kB\n");
+	assert_int_equal(canfs_cache_size(root.path, &bytes), -EPROTO);
+	fake_root_write(&root, "/proc/meminfo", "MemFree: 0 kB\nCached: 1 kB\nShmem: 8 kB\n");
 	assert_int_equal(cache_mib(), 0);
 }
 
@@ -69,9 +82,13 @@ static void limited_cgroup_of_version_1(void **state)
 	(void)state;
 	fake_root_write(&root, "/proc/self/cgroup", "9:cpu:/x\n4:memory:/nfs\n0::/y\n");
 	put_group("/sys/fs/cgroup/memory/nfs", "memory.limit_in_bytes", NO_LIMIT,
+		"memory.usage_in_bytes", "62914560\n",
 		"cache 1\ntotal_cache 52428800\ntotal_shmem 0\n");
 	assert_int_equal(cache_mib(), 100);
-	fake_root_write(&root, "/sys/fs/cgroup/memory/nfs/memory.limit_in_bytes", "104857600\n");
+	fake_root_write(&root, "/sys/fs/cgroup/memory/nfs/memory.limit_in_bytes", "73400320\n");
+	assert_int_equal(cache_mib(), 50 + 10);
+	/* Lowered below what is used. */
+	fake_root_write(&root, "/sys/fs/cgroup/memory/nfs/memory.limit_in_bytes", "52428800\n");
 	assert_int_equal(cache_mib(), 50);
 	/* More than the machine has cannot be. */
 	fake_root_write(&root, "/sys/fs/cgroup/memory/nfs/memory.stat",
@@ -84,12 +101,12 @@ static void limited_cgroup_of_version_2_or_one_above_it(void **state)
 	(void)state;
 	fake_root_write(&root, "/proc/self/cgroup", "0::/nfs.slice/ganesha.service\n");
 	put_group("/sys/fs/cgroup/nfs.slice/ganesha.service", "memory.max", "max\n",
-		"anon 1\nfile 31457280\nshmem 0\n");
-	put_group("/sys/fs/cgroup/nfs.slice", "memory.max", "104857600\n",
-		"anon 1\nfile 41943040\nfile_dirty 3\nshmem 0\n");
-	assert_int_equal(cache_mib(), 40);
+		"memory.current", "41943040\n", "anon 1\nfile 31457280\nshmem 0\n");
+	put_group("/sys/fs/cgroup/nfs.slice", "memory.max", "104857600\n", "memory.current",
+		"83886080\n", "anon 1\nfile 41943040\nfile_dirty 3\nshmem 0\n");
+	assert_int_equal(cache_mib(), 40 + 20);
 	fake_root_write(&root, "/sys/fs/cgroup/nfs.slice/ganesha.service/memory.max", "52428800\n");
-	assert_int_equal(cache_mib(), 30);
+	assert_int_equal(cache_mib(), 30 + 10);
 }
 
 /* Inside, the files of the container's group are at the root, while the path is the host's. */
@@ -98,7 +115,7 @@ static void cgroup_of_a_container(void **state)
 	(void)state;
 	fake_root_write(&root, "/proc/self/cgroup", "4:memory:/docker/abc\n");
 	put_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "104857600\n",
-		"total_cache 20971520\ntotal_shmem 0\n");
+		"memory.usage_in_bytes", "104857600\n", "total_cache 20971520\ntotal_shmem 0\n");
 	assert_int_equal(cache_mib(), 20);
 }
 
