@@ -68,7 +68,10 @@ static void print_disk_options(
 	else
 		fputs("\t# Disk_Write_Queue by type: its write cache hides what the disk bears\n",
 			out);
-	fprintf(out, "\tK_Disk = %u;\n", profile->k_disk);
+	/* A proposal: how k follows from a latency curve is ours, and not shown to be the better k. */
+	fprintf(out,
+		"\t# K_Disk = %u; as measured; the default of the device's type holds without it\n",
+		profile->k_disk);
 }
 
 void canfs_profile_print(FILE *out, const struct canfs_calibration *calibration)

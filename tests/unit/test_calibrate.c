@@ -141,16 +141,17 @@ static void test_profile(void **state)
 	struct canfs_calibration given = calibration();
 
 	(void)state;
-	assert_prints(&given, "# Measured by canfsctl calibrate: see ganesha-canfs-config(8).\n"
-			      "CANFS {\n"
-			      "\t# TCP to and from client?Link_Speed = 1;: 941 and 940 Mbit/s\n"
-			      "\tInterfaces = eth0;\n"
-			      "\tLink_Speed = 940;\n"
-			      "\t# disk below /srv/data\n"
-			      "\tDisk_Read_Queue = 1;\n"
-			      "\tDisk_Write_Queue = 16;\n"
-			      "\tK_Disk = 2;\n"
-			      "}\n");
+	assert_prints(&given,
+		"# Measured by canfsctl calibrate: see ganesha-canfs-config(8).\n"
+		"CANFS {\n"
+		"\t# TCP to and from client?Link_Speed = 1;: 941 and 940 Mbit/s\n"
+		"\tInterfaces = eth0;\n"
+		"\tLink_Speed = 940;\n"
+		"\t# disk below /srv/data\n"
+		"\tDisk_Read_Queue = 1;\n"
+		"\tDisk_Write_Queue = 16;\n"
+		"\t# K_Disk = 2; as measured; the default of the device's type holds without it\n"
+		"}\n");
 	given.host = NULL;
 	given.disk.curves[CANFS_WRITES].knee.is_flat = true;
 	assert_prints(&given,
@@ -159,7 +160,7 @@ static void test_profile(void **state)
 		"\t# disk below /srv/data\n"
 		"\tDisk_Read_Queue = 1;\n"
 		"\t# Disk_Write_Queue by type: its write cache hides what the disk bears\n"
-		"\tK_Disk = 2;\n"
+		"\t# K_Disk = 2; as measured; the default of the device's type holds without it\n"
 		"}\n");
 }
 
