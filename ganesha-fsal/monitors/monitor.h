@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include "pricing/market.h"
-#include "pricing/utilization.h"
+#include "pricing/level.h"
 
 struct canfs_ghosts; /* ghosts.h */
 
@@ -47,7 +47,7 @@ struct canfs_monitor_setup {
 struct canfs_monitor_type {
 	enum canfs_resource resource;
 	bool per_export;     /* one for each export rather than one for the server */
-	double tau_sec;      /* time constant of the average; 0: none */
+	double tau_sec;      /* of the level that the samples have (pricing/level.h); 0: none */
 	const char *missing; /* said when sample or open gives -ENODATA */
 	int (*open)(void **state, const struct canfs_monitor_setup *setup);
 	int (*sample)(void *state, double elapsed_sec, double *utilization);
@@ -64,7 +64,7 @@ typedef void canfs_say(const char *message);
 struct canfs_monitor {
 	const struct canfs_monitor_type *type; /* NULL: none runs */
 	void *state;
-	struct canfs_average average;
+	struct canfs_level level;
 	int error; /* what was said last; 0: it works */
 	canfs_say *say;
 	const char *path;
@@ -76,8 +76,8 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 void canfs_monitor_close(struct canfs_monitor *monitor);
 
 /*
- * Samples, averages, and enters the result into the market; a monitor that cannot tell drops out
- * of it (known = false) until it can.
+ * Samples, and enters the level of the samples into the market; a monitor that cannot tell drops
+ * out of it (known = false) until it can.
  */
 void canfs_monitor_sample(
 	struct canfs_monitor *monitor, double elapsed_sec, struct canfs_market *market);

@@ -3,26 +3,25 @@
 #include "ganesha-fsal/monitors/monitors.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /*
- * CA-NFS §3.3 averages the network "over a few hundreds of milliseconds": at one moment a link is
- * either idle or full, and so is a processor. An exponential average with time constant tau is as
- * steady as a plain mean over 2 tau, so the network's 0.15 s are a mean over 300 ms, and a step in load is on
- * the wire within 0.5 s although the price is steep only near a full link. A disk's queue is the exact mean of an interval, and
- * background work must step aside as soon as a reader comes: just enough to even out intervals
- * that are shorter than a few seeks. Dirty memory is a level, not a rate.
+ * Rates are the level (pricing/level.h) of samples that are mostly noise: at one moment a link
+ * is idle or full, and so is a processor, and a disk serves but ten reads in 100 ms. Two
+ * seconds make the price of a constant load steady to 0.05 at the noisiest, a disk. Dirty
+ * memory is a level as it is, and the ghost caches have a window of their own.
  */
+#define RATE_TAU_SEC 2.0
+
 const struct canfs_monitor_type canfs_monitor_types[] = {
-	{ CANFS_CPU, false, 0.3, "no cpu line in /proc/stat", canfs_cpu_open, canfs_cpu_sample,
-		canfs_cpu_close },
-	{ CANFS_NETWORK, false, 0.15,
+	{ CANFS_CPU, false, RATE_TAU_SEC, "no cpu line in /proc/stat", canfs_cpu_open,
+		canfs_cpu_sample, canfs_cpu_close },
+	{ CANFS_NETWORK, false, RATE_TAU_SEC,
 		"no interface with a known speed; set Link_Speed and Interfaces in CANFS { }",
 		canfs_network_open, canfs_network_sample, canfs_network_close },
-	{ CANFS_DISK, true, 0.1, "no block device below", canfs_disk_open, canfs_disk_sample,
-		canfs_disk_close },
+	{ CANFS_DISK, true, RATE_TAU_SEC, "no block device below", canfs_disk_open,
+		canfs_disk_sample, canfs_disk_close },
 	{ CANFS_MEMORY, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
 		canfs_memory_sample, canfs_memory_close },
 	{ .resource = CANFS_NONE },
@@ -52,7 +51,7 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 	int error;
 
 	*monitor = (struct canfs_monitor) { .type = type, .say = say, .path = setup->path };
-	canfs_average_init(&monitor->average, type->tau_sec);
+	canfs_level_init(&monitor->level, type->tau_sec);
 	error = type->open(&monitor->state, setup);
 	if (error != 0) {
 		report(monitor, error);
@@ -78,13 +77,12 @@ void canfs_monitor_sample(
 	error = monitor->type->sample(monitor->state, elapsed_sec, &utilization);
 	if (error == 0) {
 		report(monitor, 0);
-		utilization =
-			canfs_average_add(&monitor->average, fmin(utilization, 1), elapsed_sec);
-		market->utilization[monitor->type->resource] = utilization;
+		market->utilization[monitor->type->resource] =
+			canfs_level_add(&monitor->level, utilization, elapsed_sec);
 	} else if (error != -EAGAIN) {
 		report(monitor, error);
-		/* What it returns with is news, not the end of an old average. */
-		monitor->average.primed = false;
+		/* What it returns with is news, not the end of an old level. */
+		canfs_level_init(&monitor->level, monitor->type->tau_sec);
 	}
 	market->known[monitor->type->resource] = error == 0;
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "pricing/level.h"
+
+#include <math.h>
+
+/*
+ * Chosen on the recorded queue of a disk under seven loads, 20 s each; the price's deviation
+ * there hardly depends on them (drift 0.5 ... 1, evidence 4 ... 7).
+ */
+#define DRIFT    0.5 /* what noise alone may deviate, in units of noise */
+#define EVIDENCE 6.0 /* that the load has changed */
+
+/* Mean absolute deviation to standard deviation, of a normal distribution. */
+#define NOISE_PER_DEVIATION 1.25
+
+/* The least noise: a level that has long been constant takes more than one sample to leave. */
+#define NOISE_MIN 0.2
+
+void canfs_level_init(struct canfs_level *level, double tau_sec)
+{
+	*level = (struct canfs_level) { .tau_sec = tau_sec };
+}
+
+static bool has_changed(
+	struct canfs_drift *drift, double deviation, double sample, double elapsed_sec)
+{
+	drift->evidence += deviation - DRIFT;
+	if (drift->evidence <= 0) {
+		*drift = (struct canfs_drift) { 0 };
+		return false;
+	}
+	drift->sum += sample * elapsed_sec;
+	drift->sec += elapsed_sec;
+	return drift->evidence > EVIDENCE;
+}
+
+static void begin_anew(struct canfs_level *level, double value, double age_sec)
+{
+	level->value = value;
+	level->age_sec = age_sec;
+	level->up = level->down = (struct canfs_drift) { 0 };
+}
+
+double canfs_level_add(struct canfs_level *level, double sample, double elapsed_sec)
+{
+	double distance, noise, forget;
+	bool higher, lower;
+
+	if (isnan(sample) || !(elapsed_sec > 0) || !isfinite(elapsed_sec))
+		return level->value;
+	sample = fmin(fmax(sample, 0), 1);
+	if (!level->primed || !(level->tau_sec > 0)) {
+		level->primed = true;
+		begin_anew(level, sample, elapsed_sec);
+		return level->value;
+	}
+	distance = sample - level->value;
+	noise = fmax(NOISE_PER_DEVIATION * level->deviation, NOISE_MIN);
+	higher = has_changed(&level->up, distance / noise, sample, elapsed_sec);
+	lower = has_changed(&level->down, -distance / noise, sample, elapsed_sec);
+	if (higher || lower) {
+		struct canfs_drift drift = higher ? level->up : level->down;
+
+		begin_anew(level, drift.sum / drift.sec, drift.sec);
+		return level->value;
+	}
+	forget = -expm1(-elapsed_sec / level->tau_sec);
+	level->age_sec += elapsed_sec;
+	level->value += fmax(forget, elapsed_sec / level->age_sec) * distance;
+	level->deviation += forget * (fabs(distance) - level->deviation);
+	return level->value;
+}
