@@ -4,7 +4,9 @@ whichever it is? Load rises in steps; the price is what comes over the wire (can
 
 network  (a, b)  Clients join one by one; each reads a cached file at a fixed rate over a link of known
                  speed, of which three take more than there is.
-memory   (c, d)  One client re-reads a growing share of what it read before, out of the server's cache.
+memory   (c, d)  One client re-reads a growing share of what it read before, out of the server's cache. (Its
+                 reads are at random places: the kernel's read-ahead, which would fetch as much again that
+                 nobody reads, is off.)
 disk     (e, f)  Four clients, each at a fixed rate, read at random in a growing span of a file: from
                  what is cached to all of the modelled disk's file.
 
@@ -17,6 +19,7 @@ import time
 from dataclasses import dataclass, field, replace
 
 from bench.experiments import canfs, prices_plot
+from bench.lab.disk import READ_AHEAD_KIB
 from bench.lab.host import LabError
 from bench.lab.lab import Lab
 from bench.lab.load import Load, ServerWatch
@@ -80,12 +83,12 @@ FULL = (
     Case("disk", "hdd", "span, MiB", (256, 288, 352, 512, 1024, 3800), 10, 10, 2, 5),
 )
 QUICK = (
-    replace(FULL[0], idle_seconds=3, stair_seconds=3, settle_seconds=1.5, gap_seconds=2,
+    replace(FULL[0], idle_seconds=3, stair_seconds=2.5, settle_seconds=1, gap_seconds=2,
             step_seconds=2),
-    replace(FULL[1], loads=(0, 0.6, 1), idle_seconds=14, stair_seconds=9, settle_seconds=7,
+    replace(FULL[1], loads=(0.6, 1), idle_seconds=8, stair_seconds=13, settle_seconds=11,
             step_seconds=1),
-    replace(FULL[2], loads=(256, 320, 512, 3800), idle_seconds=3, stair_seconds=3,
-            settle_seconds=1.5, gap_seconds=2, step_seconds=2),
+    replace(FULL[2], loads=(256, 320, 512, 3800), idle_seconds=3, stair_seconds=2.5,
+            settle_seconds=1, gap_seconds=2, step_seconds=2),
 )
 
 NETWORK_KIB, NETWORK_RATE = 32, 150  # of a client: 0.4 of the link
@@ -188,6 +191,7 @@ def run_trial(lab, case, link, options):
     server_options = SERVER_OPTIONS | options.server
     lab.disk.cold()
     lab.disk.control("mode=free")
+    lab.disk.read_ahead(0 if case.name == "memory" else READ_AHEAD_KIB)
     if case.name == "network":
         server_options |= {"Interfaces": link.interface, "Link_Speed": link.mbit_per_sec}
     else:

@@ -49,11 +49,15 @@ class Disk:
         put(block / "queue/rotational", 1)
         put(block / "queue/max_sectors_kb", 1024)
         # Only now: newer kernels recompute it when the queue's settings change.
-        put(block / "queue/read_ahead_kb", READ_AHEAD_KIB)
+        self.read_ahead(READ_AHEAD_KIB)
         bdi = block / "bdi"
         if (bdi / "strict_limit").exists():  # Linux >= 6.2
             put(bdi / "strict_limit", 1)
             put(bdi / "max_bytes", DIRTY_MAX_BYTES)
+
+    def read_ahead(self, kib):
+        """Of files that are opened from now on."""
+        put(Path("/sys/block") / Path(self.loop).name / "queue/read_ahead_kb", kib)
 
     def control(self, words):
         put(self.model / "control", words)
