@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/monitors/cgroup.h"
 #include "ganesha-fsal/monitors/monitors.h"
 
 static void fuzz_disk(const char *text)
@@ -28,7 +28,7 @@ static void fuzz_cgroup(const char *text)
 	char path[16];
 	bool version2;
 
-	if (canfs_parse_cgroup(text, path, sizeof(path), &version2) == 0 &&
+	if (canfs_parse_cgroup(text, "cpu", path, sizeof(path), &version2) == 0 &&
 		strnlen(path, sizeof(path)) == sizeof(path))
 		abort();
 }

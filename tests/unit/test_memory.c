@@ -3,6 +3,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/monitors/cgroup.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/monitors/monitors.h"
 
@@ -125,18 +126,28 @@ static void finds_the_cgroup_with_the_memory_controller(void **state)
 	bool version2;
 
 	(void)state;
-	assert_int_equal(canfs_parse_cgroup("2:cpu,memory:/a:b\n", path, 8, &version2), 0);
+	assert_int_equal(
+		canfs_parse_cgroup("2:cpu,memory:/a:b\n", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "/a:b");
 	assert_false(version2);
-	assert_int_equal(canfs_parse_cgroup("0::/u\n4:memory:/m", path, 8, &version2), 0);
+	assert_int_equal(canfs_parse_cgroup("0::/u\n4:memory:/m", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "/m");
 	assert_false(version2);
-	assert_int_equal(canfs_parse_cgroup("1:name=systemd:/\n0::/1\n", path, 8, &version2), 0);
+	assert_int_equal(
+		canfs_parse_cgroup("1:name=systemd:/\n0::/1\n", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "/1");
 	assert_true(version2);
-	assert_int_equal(canfs_parse_cgroup("0::/1234567\n", path, 8, &version2), -EPROTO);
-	assert_int_equal(canfs_parse_cgroup("", path, 8, &version2), -EPROTO);
-	assert_int_equal(canfs_parse_cgroup("0\n0:\n:\n::", path, 8, &version2), 0);
+	assert_int_equal(
+		canfs_parse_cgroup("0::/1234567\n", "memory", path, 8, &version2), -EPROTO);
+	assert_int_equal(canfs_parse_cgroup("", "memory", path, 8, &version2), -EPROTO);
+	assert_int_equal(
+		canfs_parse_cgroup("3:cpuset,memory2:/c\n0::/u\n", "cpu", path, 8, &version2), 0);
+	assert_string_equal(path, "/u");
+	assert_int_equal(canfs_parse_cgroup("3:a,cpu,b:/c\n0::/u\n", "cpu", path, 8, &version2), 0);
+	assert_string_equal(path, "/c");
+	assert_int_equal(canfs_parse_cgroup("3:cpu:/c\n0::/u\n", "", path, 8, &version2), 0);
+	assert_string_equal(path, "/u");
+	assert_int_equal(canfs_parse_cgroup("0\n0:\n:\n::", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "");
 }
 
