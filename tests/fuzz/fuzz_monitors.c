@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	(void)canfs_parse_cpu(text, &times);
+	(void)canfs_parse_cpu(text, NULL, &times);
 	fuzz_cgroup(text);
 	(void)canfs_parse_vmstat(text, &pages);
 	if (canfs_parse_net_dev(text, interfaces, 8, &count) == 0) {
