@@ -60,6 +60,12 @@ struct canfs_dirty_pages {
 };
 int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages);
 
+/*
+ * memory.pressure of a cgroup, /proc/pressure/memory: the share of the last ten seconds in which some
+ * task waited, in [0, 1].
+ */
+int canfs_parse_pressure(const char *text, double *some);
+
 /* stat and inflight of a block device, by kind of request. */
 enum canfs_disk_kind { CANFS_DISK_READ, CANFS_DISK_WRITE, CANFS_DISK_KINDS };
 struct canfs_disk_count {
