@@ -6,7 +6,7 @@
 #include "pricing/price.h"
 
 /* Names, kinds and places of what can be set; canfs_control_set_members[] in the same order. */
-enum kind { INTERVAL, SWITCH, K };
+enum kind { INTERVAL, SWITCH, K, K_OR_NULL }; /* null: by the type of the device */
 
 static const struct setting {
 	const char *name;
@@ -18,7 +18,7 @@ static const struct setting {
 	{ "drain", SWITCH, offsetof(struct canfs_settings, drain) },
 	{ "k_cpu", K, offsetof(struct canfs_settings, k[CANFS_CPU]) },
 	{ "k_network", K, offsetof(struct canfs_settings, k[CANFS_NETWORK]) },
-	{ "k_disk", K, offsetof(struct canfs_settings, k[CANFS_DISK]) },
+	{ "k_disk", K_OR_NULL, offsetof(struct canfs_settings, k[CANFS_DISK]) },
 	{ "k_memory", K, offsetof(struct canfs_settings, k[CANFS_MEMORY]) },
 };
 
@@ -60,6 +60,12 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 		}
 		*(bool *)place(settings, setting) = json_is_true(given);
 		return true;
+	case K_OR_NULL:
+		if (json_is_null(given)) {
+			*(double *)place(settings, setting) = 0;
+			return true;
+		}
+		/* fall through */
 	case K:
 		if (!json_is_number(given) || !(number >= CANFS_K_MIN && number <= CANFS_K_MAX)) {
 			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f", name,
@@ -81,6 +87,10 @@ static json_t *show(struct canfs_settings *settings, const struct setting *setti
 		return json_integer(*(const unsigned int *)at);
 	case SWITCH:
 		return json_boolean(*(const bool *)at);
+	case K_OR_NULL:
+		if (*(const double *)at == 0)
+			return json_null();
+		/* fall through */
 	case K:
 		return json_real(*(const double *)at);
 	}

@@ -19,6 +19,7 @@
 CANFS_MONITOR_OPERATIONS(cpu);
 CANFS_MONITOR_OPERATIONS(network);
 CANFS_MONITOR_OPERATIONS(disk);
+struct canfs_monitor_traits canfs_disk_traits(const void *state);
 CANFS_MONITOR_OPERATIONS(memory);
 
 /*
