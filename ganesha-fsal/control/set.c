@@ -68,8 +68,9 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 		/* fall through */
 	case K:
 		if (!json_is_number(given) || !(number >= CANFS_K_MIN && number <= CANFS_K_MAX)) {
-			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f", name,
-				CANFS_K_MIN, CANFS_K_MAX);
+			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f%s",
+				name, CANFS_K_MIN, CANFS_K_MAX,
+				setting->kind == K_OR_NULL ? ", or null" : "");
 			return false;
 		}
 		*(double *)place(settings, setting) = number;
