@@ -35,11 +35,13 @@ int canfs_parse_cgroup(
 	for (const char *line = text; *line != '\0'; line = canfs_next_line(line)) {
 		size_t len = strcspn(line, "\n");
 		const char *controllers = memchr(line, ':', len);
-		const char *group = NULL;
+		const char *group;
 		bool unified;
 
-		if (controllers++ != NULL)
-			group = memchr(controllers, ':', len - (size_t)(controllers - line));
+		if (controllers == NULL)
+			continue;
+		controllers++;
+		group = memchr(controllers, ':', len - (size_t)(controllers - line));
 		if (group == NULL)
 			continue;
 		unified = group == controllers;

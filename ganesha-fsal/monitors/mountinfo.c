@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* Blank, tab, newline and backslash stand there as \ooo; in options, a comma of a path as \, */
+/* Blank, tab, newline and backslash stand there as \ooo; so does the comma in an option's value. */
 static bool unescape(const char *from, size_t len, char *to, size_t size)
 {
 	const char *end = from + len;
@@ -21,8 +21,6 @@ static bool unescape(const char *from, size_t len, char *to, size_t size)
 			from += 4;
 			continue;
 		}
-		if (from[0] == '\\' && end - from >= 2 && from[1] == ',')
-			from++;
 		*to++ = *from++;
 	}
 	if (size > 0)
@@ -40,22 +38,21 @@ static const char *next_word(const char **cursor, size_t *len)
 	return word;
 }
 
-/* The value of an option, commas in it escaped; its length, or 0. */
+/* The value of an option in a list with commas; its length, or 0. */
 static size_t find_option(const char **options, size_t len, const char *name)
 {
 	const char *end = *options + len;
 	const size_t name_len = strlen(name);
 
 	for (const char *option = *options; option < end;) {
-		const char *comma = option;
+		const char *comma = memchr(option, ',', (size_t)(end - option));
+		size_t here = (size_t)((comma != NULL ? comma : end) - option);
 
-		while (comma < end && *comma != ',')
-			comma += comma[0] == '\\' && end - comma >= 2 ? 2 : 1;
-		if ((size_t)(comma - option) > name_len && memcmp(option, name, name_len) == 0) {
+		if (here > name_len && memcmp(option, name, name_len) == 0) {
 			*options = option + name_len;
-			return (size_t)(comma - option) - name_len;
+			return here - name_len;
 		}
-		option = comma + 1;
+		option += here + 1;
 	}
 	return 0;
 }

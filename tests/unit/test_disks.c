@@ -117,7 +117,7 @@ static void overlay_is_on_the_disks_of_its_upper_layer(void **state)
 	       "3 1 0:50 / /srv rw - overlay overlay "
 	       "rw,lowerdir=/a:/b,upperdir=/var/lib/my\\040layers/up,workdir=/w\n"
 	       "4 1 0:51 / /read-only ro - overlay overlay ro,lowerdir=/a:/b\n"
-	       "5 1 0:52 / /comma rw - overlay overlay rw,lowerdir=/a,upperdir=/c\\,upperdir=/x\n"
+	       "5 1 0:52 / /comma rw - overlay overlay rw,lowerdir=/a,upperdir=/c\\054upperdir=/x\n"
 	       "6 1 8:16 / /c,upperdir= rw - ext4 /dev/sdb rw\n"
 	       "7 1 0:53 / /relative rw - overlay overlay rw,lowerdir=a,upperdir=up\n");
 	assert_int_equal(find("/srv/data", first), 1);
