@@ -28,10 +28,9 @@ static const struct canfs_disk_type types[] = {
 	 * cache, 32 tags deep. "Each additional I/O interferes with all subsequent I/Os". 0.72. */
 	[ROTATIONAL] = { "rotational", 1, 32, 8 },
 
-	/* What is behind it, nobody tells; the rotational flag means nothing here. Between one head and
-	 * 32 tags; cloud volumes want one request in flight for each 1000 operations per second
-	 * that they are sold with, so mostly 3 to 16. As there may be a head behind it, it is dear
-	 * as early as one: the price is wrong by the queue, not by the slope as well. 0.72. */
+	/* What is behind it, nobody tells, and the rotational flag means nothing here. Between one head
+	 * and 32 tags, so that it is wrong by a factor of 8 or 4 at most. As there may be a head behind it,
+	 * it is dear as early as one: an error of the queue, but not of the slope as well. 0.72. */
 	[VIRTUAL] = { "virtual", 8, 32, 8 },
 };
 
