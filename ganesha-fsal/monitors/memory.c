@@ -9,8 +9,8 @@
  *
  * The last one is a second opinion, of what the others do not see: what other programs need, refaults
  * of what was not read through the server, reclaim under a cgroup's limit. It is a lower bound, since memory
- * is in full use long before anybody waits for it. Measured with four readers under a limit of 200 MiB
- * (Linux 6.18): 230 MiB again and again, in sequence 0.78, at random 0.71; 600 MiB at random, of which
+ * is in full use long before anybody waits for it. Measured, single runs, with four readers under a limit of
+ * 200 MiB (Linux 6.18): 230 MiB again and again, in sequence 0.78, at random 0.71; 600 MiB at random, of which
  * little could be kept anyway, 0.13; in sequence 0.31; one such reader 0.04; a writer 0.13. With the k of
  * memory only the first two cost anything to speak of. The kernel's average of ten seconds is
  * taken: it is as slow as the worth of the cache, and as steady.
@@ -18,9 +18,9 @@
  * The pressure of the server's own cgroup counts, if it is in one of version 2: that of the machine is also
  * made by the services in the other cgroups that hit limits of their own, and by kswapd, which nobody waits for.
  *
- * The kernel's io pressure prices nothing: with a single reader of any disk it is as high as when
- * all disks are full (0.26 to 0.52 in all of the runs above), and it does not tell one export's disk
- * from another's.
+ * The kernel's io pressure prices nothing: it tells that somebody waits for some disk, not how many wait,
+ * nor for which. One reader of a fast disk that was otherwise idle made it 0.37, the runs above 0.26 to
+ * 0.52; and an export would pay for another one's disk.
  */
 #include "ganesha-fsal/monitors/cache_size.h"
 #include "ganesha-fsal/monitors/cgroup.h"
