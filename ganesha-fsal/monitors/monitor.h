@@ -76,11 +76,11 @@ typedef void canfs_say(const char *message);
 struct canfs_monitor {
 	const struct canfs_monitor_type *type; /* NULL: none runs */
 	void *state;
-	struct canfs_monitor_traits traits;
 	struct canfs_average average;
 	int error; /* what was said last; 0: it works */
 	canfs_say *say;
 	const char *path;
+	struct canfs_monitor_traits traits;
 };
 
 /* Both leave a monitor that canfs_monitor_sample() may be given, whatever happens. */
