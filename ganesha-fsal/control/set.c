@@ -6,7 +6,7 @@
 #include "pricing/price.h"
 
 /* Names, kinds and places of what can be set; canfs_control_set_members[] in the same order. */
-enum kind { INTERVAL, SWITCH, K, K_OR_NULL }; /* null: by the type of the device */
+enum kind { INTERVAL, SWITCH, K };
 
 static const struct setting {
 	const char *name;
@@ -18,7 +18,7 @@ static const struct setting {
 	{ "drain", SWITCH, offsetof(struct canfs_settings, drain) },
 	{ "k_cpu", K, offsetof(struct canfs_settings, k[CANFS_CPU]) },
 	{ "k_network", K, offsetof(struct canfs_settings, k[CANFS_NETWORK]) },
-	{ "k_disk", K_OR_NULL, offsetof(struct canfs_settings, k[CANFS_DISK]) },
+	{ "k_disk", K, offsetof(struct canfs_settings, k[CANFS_DISK]) },
 	{ "k_memory", K, offsetof(struct canfs_settings, k[CANFS_MEMORY]) },
 };
 
@@ -36,6 +36,12 @@ static void *place(struct canfs_settings *settings, const struct setting *settin
 	return (char *)settings + setting->offset;
 }
 
+/* null: nobody has said it, and each export has that of its disks' type. */
+static bool may_be_null(const struct setting *setting)
+{
+	return setting->offset == offsetof(struct canfs_settings, k[CANFS_DISK]);
+}
+
 /* False: refused, with what is allowed. */
 static bool take(struct canfs_control_call *call, const struct setting *setting,
 	const json_t *given, struct canfs_settings *settings)
@@ -43,6 +49,10 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 	const char *name = setting->name;
 	double number = json_number_value(given);
 
+	if (json_is_null(given) && may_be_null(setting)) {
+		*(double *)place(settings, setting) = 0;
+		return true;
+	}
 	switch (setting->kind) {
 	case INTERVAL:
 		if (!json_is_integer(given) || number < CANFS_INTERVAL_MS_MIN ||
@@ -60,17 +70,10 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 		}
 		*(bool *)place(settings, setting) = json_is_true(given);
 		return true;
-	case K_OR_NULL:
-		if (json_is_null(given)) {
-			*(double *)place(settings, setting) = 0;
-			return true;
-		}
-		/* fall through */
 	case K:
 		if (!json_is_number(given) || !(number >= CANFS_K_MIN && number <= CANFS_K_MAX)) {
-			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f%s",
-				name, CANFS_K_MIN, CANFS_K_MAX,
-				setting->kind == K_OR_NULL ? ", or null" : "");
+			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f", name,
+				CANFS_K_MIN, CANFS_K_MAX);
 			return false;
 		}
 		*(double *)place(settings, setting) = number;
@@ -83,15 +86,13 @@ static json_t *show(struct canfs_settings *settings, const struct setting *setti
 {
 	const void *at = place(settings, setting);
 
+	if (may_be_null(setting) && *(const double *)at == 0)
+		return json_null();
 	switch (setting->kind) {
 	case INTERVAL:
 		return json_integer(*(const unsigned int *)at);
 	case SWITCH:
 		return json_boolean(*(const bool *)at);
-	case K_OR_NULL:
-		if (*(const double *)at == 0)
-			return json_null();
-		/* fall through */
 	case K:
 		return json_real(*(const double *)at);
 	}

@@ -111,15 +111,23 @@ static void sample_monitors(
 		canfs_monitor_sample(&monitors[i], elapsed_sec, market);
 }
 
+/* The shared part of the market, and what differs from export to export. */
+static void enter_market(struct canfs_board *board)
+{
+	const struct canfs_monitor_traits *disk = &board->monitors[CANFS_DISK].traits;
+
+	board->market = board->exchange->market;
+	if (board->exchange->k_of_disk_by_type && disk->k > 0)
+		board->market.k[CANFS_DISK] = disk->k;
+}
+
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
 {
 	const struct canfs_exchange *exchange = board->exchange;
 	struct canfs_quote write, readahead;
 	uint64_t posted = 0;
 
-	board->market = exchange->market;
-	if (exchange->k_of_disk_by_type && board->monitors[CANFS_DISK].traits.k > 0)
-		board->market.k[CANFS_DISK] = board->monitors[CANFS_DISK].traits.k;
+	enter_market(board);
 	sample_monitors(board->monitors, elapsed_sec, &board->market);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
