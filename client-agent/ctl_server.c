@@ -283,6 +283,8 @@ static json_t *parse_value(const char *text)
 		return json_true();
 	if (strcmp(text, "off") == 0 || strcmp(text, "false") == 0)
 		return json_false();
+	if (strcmp(text, "default") == 0)
+		return json_null();
 	value = strtod(text, &end);
 	if (end == text || *end != '\0')
 		return NULL;
@@ -315,7 +317,8 @@ static bool parse_setting(struct options *options, char *word)
 		return false;
 	}
 	if (value == NULL) {
-		ctl_complain("set: %s: '%s' is neither a number nor on or off", word, equals + 1);
+		ctl_complain("set: %s: '%s' is neither a number nor on, off or default", word,
+			equals + 1);
 		return false;
 	}
 	json_object_set_new(options->settings, word, value);

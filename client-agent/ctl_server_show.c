@@ -89,7 +89,11 @@ static void show_export(const json_t *export)
 		printf("  %-12s", name);
 		print_share(number(value, "utilization"));
 		print_share(number(value, "price"));
-		printf("%12g\n", number(value, "k"));
+		printf("%12g", number(value, "k"));
+		if (json_object_get(value, "type") != NULL)
+			printf("  %s, bears %g reads, %g writes", text_of(value, "type"),
+				number(value, "bears_reads"), number(value, "bears_writes"));
+		putchar('\n');
 	}
 	json_object_foreach(operations, name, value)
 	{
@@ -169,6 +173,8 @@ static void show_members(const json_t *reply)
 			continue;
 		if (json_is_boolean(value))
 			printf("%-22s %s\n", name, json_is_true(value) ? "on" : "off");
+		else if (json_is_null(value))
+			printf("%-22s default\n", name);
 		else
 			printf("%-22s %.15g\n", name, json_number_value(value));
 	}

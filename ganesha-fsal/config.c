@@ -64,7 +64,7 @@ static struct config_item_list monitor_names[] = {
 #define K_MIN 2 /* of the whole numbers that Ganesha's parser knows; see CANFS_K_MIN */
 #define K_MAX ((uint32_t)CANFS_K_MAX)
 
-/* 0 where a default of 0 stands: the table in pricing/market.c or monitors/devices.c decides. */
+/* 0 where a default of 0 stands: the table in pricing/market.c or monitors/disk_types.c decides. */
 static struct config_item items[] = {
 	CONF_ITEM_UI32("Price_Interval", CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, 100,
 		parameters, interval_ms),

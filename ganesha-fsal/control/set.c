@@ -36,6 +36,12 @@ static void *place(struct canfs_settings *settings, const struct setting *settin
 	return (char *)settings + setting->offset;
 }
 
+/* null: nobody has said it, and each export has that of its disks' type. */
+static bool may_be_null(const struct setting *setting)
+{
+	return setting->offset == offsetof(struct canfs_settings, k[CANFS_DISK]);
+}
+
 /* False: refused, with what is allowed. */
 static bool take(struct canfs_control_call *call, const struct setting *setting,
 	const json_t *given, struct canfs_settings *settings)
@@ -43,6 +49,10 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 	const char *name = setting->name;
 	double number = json_number_value(given);
 
+	if (json_is_null(given) && may_be_null(setting)) {
+		*(double *)place(settings, setting) = 0;
+		return true;
+	}
 	switch (setting->kind) {
 	case INTERVAL:
 		if (!json_is_integer(given) || number < CANFS_INTERVAL_MS_MIN ||
@@ -76,6 +86,8 @@ static json_t *show(struct canfs_settings *settings, const struct setting *setti
 {
 	const void *at = place(settings, setting);
 
+	if (may_be_null(setting) && *(const double *)at == 0)
+		return json_null();
 	switch (setting->kind) {
 	case INTERVAL:
 		return json_integer(*(const unsigned int *)at);

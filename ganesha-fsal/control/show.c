@@ -35,6 +35,15 @@ static json_t *show_quote(struct canfs_quote quote)
 		canfs_resource_name(quote.bottleneck));
 }
 
+/* What the disks are taken for: what moves their price. */
+static void add_disk(json_t *shown, const struct canfs_monitor_traits *disk)
+{
+	if (disk->type != NULL)
+		json_object_update_new(
+			shown, json_pack("{s:s, s:f, s:f}", "type", disk->type, "bears_reads",
+				       disk->bears_reads, "bears_writes", disk->bears_writes));
+}
+
 static json_t *show_export(const struct canfs_board_view *view)
 {
 	json_t *resources = json_object(), *operations = json_object();
@@ -42,6 +51,7 @@ static json_t *show_export(const struct canfs_board_view *view)
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
 		json_object_set_new(resources, canfs_resource_name((enum canfs_resource)i),
 			show_resource(view->market, (enum canfs_resource)i));
+	add_disk(json_object_get(resources, canfs_resource_name(CANFS_DISK)), view->disk);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		json_object_set_new(operations, operation_name((enum canfs_operation)i),
 			show_quote(view->quotes[i]));

@@ -3,8 +3,6 @@
 #ifndef CANFS_GANESHA_FSAL_MONITORS_CACHE_SIZE_H
 #define CANFS_GANESHA_FSAL_MONITORS_CACHE_SIZE_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -14,11 +12,5 @@
  * writes), or -errno.
  */
 int canfs_cache_size(const char *root, uint64_t *bytes);
-
-/*
- * /proc/self/cgroup: the path of the group that has the memory controller, and which version of cgroups
- * that is. 0, or -EPROTO: there is none, or its path does not fit.
- */
-int canfs_parse_cgroup(const char *text, char *path, size_t size, bool *version2);
 
 #endif

@@ -1,38 +1,203 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * CPU: the tightest of what holds the server.
+ *
+ *	utilization = max(busy share of the processors that it may run on,
+ *	                  used over quota, of its cgroup and each one above that has a quota)
+ *
+ * A quota counts all that runs in the group, processors all that runs on them. Which processors and
+ * quotas these are may be changed while the server runs: they are looked up once in a second.
+ */
+#include "ganesha-fsal/monitors/cgroup.h"
 #include "ganesha-fsal/monitors/monitors.h"
 #include "ganesha-fsal/monitors/source.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct cpu {
-	const char *root;
-	struct canfs_cpu_times last;
+#define LOOK_SEC   1.0
+#define QUOTAS_MAX 8 /* groups with a quota on the way to the root; those above are ignored */
+#define STAT_BYTES (1 << 17) /* more than the lines of CPU_SETSIZE processors */
+
+struct quota {
+	struct canfs_cgroup group;
+	double processors;
+	uint64_t used_usec;
 	bool primed;
 };
 
-int canfs_parse_cpu(const char *text, struct canfs_cpu_times *times)
+struct cpu {
+	const char *root;
+	cpu_set_t allowed;
+	bool knows_allowed; /* false: all of the machine */
+	struct canfs_cpu_times last;
+	bool primed;
+	struct quota quotas[QUOTAS_MAX];
+	size_t quota_count;
+	double since_look_sec;
+	char text[STAT_BYTES];
+};
+
+/* The numbers behind the name; -EPROTO if one is missing. */
+static int add_times(const char *text, struct canfs_cpu_times *times)
 {
 	/* user nice system idle iowait irq softirq steal; guest times are in user and nice */
 	enum { IDLE = 3, IOWAIT = 4, FIELDS = 8 };
-	uint64_t idle = 0, total = 0;
 
-	if (strncmp(text, "cpu ", 4) != 0)
-		return -EPROTO;
-	text += 4;
 	for (int i = 0; i < FIELDS; i++) {
 		uint64_t ticks;
 
 		if (!canfs_parse_number(&text, &ticks))
 			return -EPROTO;
-		total += ticks;
-		if (i == IDLE || i == IOWAIT)
-			idle += ticks;
+		times->total += ticks;
+		if (i != IDLE && i != IOWAIT)
+			times->busy += ticks;
 	}
-	times->busy = total - idle;
-	times->total = total;
 	return 0;
+}
+
+int canfs_parse_cpu(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times)
+{
+	bool found = false;
+
+	*times = (struct canfs_cpu_times) { 0 };
+	if (strncmp(text, "cpu ", 4) != 0)
+		return -EPROTO;
+	if (allowed == NULL)
+		return add_times(text + 4, times);
+	for (text = canfs_next_line(text); strncmp(text, "cpu", 3) == 0;
+		text = canfs_next_line(text)) {
+		const char *cursor = text + 3;
+		uint64_t processor;
+
+		if (!canfs_parse_number(&cursor, &processor))
+			return -EPROTO;
+		if (processor >= CPU_SETSIZE || !CPU_ISSET(processor, allowed))
+			continue;
+		if (add_times(cursor, times) != 0)
+			return -EPROTO;
+		found = true;
+	}
+	return found ? 0 : -EPROTO;
+}
+
+int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed)
+{
+	static const char name[] = "Cpus_allowed_list:";
+
+	CPU_ZERO(allowed);
+	while (*text != '\0' && strncmp(text, name, sizeof(name) - 1) != 0)
+		text = canfs_next_line(text);
+	if (*text == '\0')
+		return -EPROTO;
+	text += sizeof(name) - 1;
+	/* 0-3,8 */
+	do {
+		uint64_t first, last;
+
+		if (!canfs_parse_number(&text, &first))
+			return -EPROTO;
+		last = first;
+		if (*text == '-') {
+			text++;
+			if (!canfs_parse_number(&text, &last))
+				return -EPROTO;
+		}
+		for (; first <= last && first < CPU_SETSIZE; first++)
+			CPU_SET(first, allowed);
+	} while (*text++ == ',');
+	return CPU_COUNT(allowed) > 0 ? 0 : -EPROTO;
+}
+
+int canfs_parse_cpu_quota(const char *text, double *processors)
+{
+	uint64_t quota_usec, period_usec;
+
+	*processors = 0;
+	if (strncmp(text, "max", 3) == 0 || strncmp(text, "-1", 2) == 0)
+		return 0;
+	if (!canfs_parse_number(&text, &quota_usec))
+		return -EPROTO;
+	text += *text == '\n'; /* version 1 has a file for each */
+	if (!canfs_parse_number(&text, &period_usec) || quota_usec == 0 || period_usec == 0)
+		return -EPROTO;
+	*processors = (double)quota_usec / (double)period_usec;
+	return 0;
+}
+
+/* 0: the group has no quota, or none that can be read. */
+static double read_quota(const struct canfs_cgroup *group)
+{
+	char text[128];
+	double processors;
+	int len = canfs_cgroup_read(
+		group, group->version2 ? "cpu.max" : "cpu.cfs_quota_us", text, sizeof(text) / 2);
+
+	if (len > 0 && !group->version2 &&
+		canfs_cgroup_read(
+			group, "cpu.cfs_period_us", text + len, sizeof(text) - (size_t)len) <= 0)
+		return 0;
+	return len > 0 && canfs_parse_cpu_quota(text, &processors) == 0 ? processors : 0;
+}
+
+static bool read_used(const struct canfs_cgroup *group, uint64_t *used_usec)
+{
+	struct canfs_cgroup account = *group;
+	char text[1024];
+	const char *cursor = text;
+
+	if (group->version2)
+		return canfs_cgroup_read(group, "cpu.stat", text, sizeof(text)) > 0 &&
+		       canfs_parse_named(text, "usage_usec ", used_usec);
+	/* A controller of its own in version 1, but everywhere mounted together with the other. */
+	account.controller = "cpuacct";
+	if (canfs_cgroup_read(&account, "cpuacct.usage", text, sizeof(text)) <= 0 ||
+		!canfs_parse_number(&cursor, used_usec))
+		return false;
+	*used_usec /= 1000;
+	return true;
+}
+
+/* Takes over what is known of the groups that had a quota before. */
+static void look_for_quotas(struct cpu *cpu)
+{
+	struct quota found[QUOTAS_MAX];
+	struct canfs_cgroup group;
+	size_t count = 0;
+
+	for (bool more = canfs_cgroup_own(cpu->root, "cpu", &group); more && count < QUOTAS_MAX;
+		more = canfs_cgroup_up(&group)) {
+		double processors = read_quota(&group);
+
+		if (processors == 0)
+			continue;
+		found[count] = (struct quota) { .group = group };
+		for (size_t i = 0; i < cpu->quota_count; i++) {
+			if (strcmp(cpu->quotas[i].group.path, group.path) == 0)
+				found[count] = cpu->quotas[i];
+		}
+		found[count++].processors = processors;
+	}
+	memcpy(cpu->quotas, found, count * sizeof(found[0]));
+	cpu->quota_count = count;
+}
+
+static void look_for_processors(struct cpu *cpu)
+{
+	cpu_set_t allowed;
+	bool knows = canfs_read_source(
+			     cpu->root, "/proc/self/status", cpu->text, sizeof(cpu->text)) > 0 &&
+		     canfs_parse_cpus_allowed(cpu->text, &allowed) == 0;
+
+	/* The sums of different processors have nothing to do with each other. */
+	if (knows != cpu->knows_allowed || (knows && !CPU_EQUAL(&allowed, &cpu->allowed)))
+		cpu->primed = false;
+	cpu->knows_allowed = knows;
+	if (knows)
+		cpu->allowed = allowed;
 }
 
 int canfs_cpu_open(void **state, const struct canfs_monitor_setup *setup)
@@ -42,6 +207,7 @@ int canfs_cpu_open(void **state, const struct canfs_monitor_setup *setup)
 	if (cpu == NULL)
 		return -ENOMEM;
 	cpu->root = setup->root;
+	cpu->since_look_sec = INFINITY;
 	*state = cpu;
 	return 0;
 }
@@ -51,21 +217,18 @@ void canfs_cpu_close(void *state)
 	free(state);
 }
 
-int canfs_cpu_sample(void *state, double elapsed_sec, double *utilization)
+static int sample_processors(struct cpu *cpu, double *utilization)
 {
-	struct cpu *cpu = state;
 	struct canfs_cpu_times now, last = cpu->last;
-	char text[1024]; /* the first line is all that is needed */
 	bool primed = cpu->primed;
 	uint64_t total;
 	int error;
 
-	(void)elapsed_sec; /* the source has a clock of its own */
 	cpu->primed = false;
-	error = canfs_read_source(cpu->root, "/proc/stat", text, sizeof(text));
+	error = canfs_read_source(cpu->root, "/proc/stat", cpu->text, sizeof(cpu->text));
 	if (error < 0)
 		return error;
-	error = canfs_parse_cpu(text, &now);
+	error = canfs_parse_cpu(cpu->text, cpu->knows_allowed ? &cpu->allowed : NULL, &now);
 	if (error != 0)
 		return error;
 	cpu->last = now;
@@ -75,4 +238,38 @@ int canfs_cpu_sample(void *state, double elapsed_sec, double *utilization)
 		return -EAGAIN;
 	*utilization = (double)canfs_growth(now.busy, last.busy) / (double)total;
 	return 0;
+}
+
+/* A group whose usage cannot be read (it is being removed) limits nothing. */
+static double sample_quota(struct quota *quota, double elapsed_sec)
+{
+	uint64_t last_usec = quota->used_usec;
+	bool primed = quota->primed;
+
+	quota->primed = read_used(&quota->group, &quota->used_usec);
+	if (!primed || !quota->primed)
+		return 0;
+	return (double)canfs_growth(quota->used_usec, last_usec) / 1e6 / elapsed_sec /
+	       quota->processors;
+}
+
+int canfs_cpu_sample(void *state, double elapsed_sec, double *utilization)
+{
+	struct cpu *cpu = state;
+	int result;
+
+	cpu->since_look_sec += elapsed_sec;
+	if (cpu->since_look_sec >= LOOK_SEC) {
+		look_for_processors(cpu);
+		look_for_quotas(cpu);
+		cpu->since_look_sec = 0;
+	}
+	result = sample_processors(cpu, utilization);
+	for (size_t i = 0; i < cpu->quota_count; i++) {
+		double used = sample_quota(&cpu->quotas[i], elapsed_sec);
+
+		if (result == 0)
+			*utilization = fmax(*utilization, used);
+	}
+	return result;
 }

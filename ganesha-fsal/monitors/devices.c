@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/monitors/devices.h"
+#include "ganesha-fsal/monitors/mountinfo.h"
 #include "ganesha-fsal/monitors/source.h"
 
 #include <dirent.h>
@@ -11,32 +12,15 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define DEPTH_MAX 8 /* dm on md on dm ...; deeper than any sane stack */
+#define DEPTH_MAX       8 /* dm on md on dm, overlay on overlay; deeper than any sane stack */
+#define MOUNTINFO_BYTES (4 << 20) /* what comes behind is not seen: 10000 mounts and more */
 
 struct search {
 	const char *root;
 	struct canfs_disk_path *disks;
 	size_t max;
 	size_t count;
-};
-
-/*
- * Reads wait for the device with an application behind each; queued writes are write-back, for
- * which nobody waits one by one and which the kernel queues deeply on purpose. So a disk bears
- * more writes than reads before another request hurts.
- */
-static const struct {
-	const char *name_prefix;
-	bool rotational;
-	struct canfs_disk_bearing bears;
-} types[] = {
-	/* A queue pair takes 1023 requests; flash and controller saturate at about 128. */
-	{ "nvme", false, { 128, 128 } },
-	/* 32 tags on a SATA link: the 33rd read waits. Writes end in the drive's cache. */
-	{ "", false, { 32, 64 } },
-	/* One head: the second read waits for a seek of the first. Writes go by elevator and
-	 * drive cache, 32 tags deep. */
-	{ "", true, { 1, 32 } },
+	char *mountinfo;
 };
 
 static bool exists(const char *dir, const char *name)
@@ -59,60 +43,126 @@ static void add(struct search *search, const char *dir)
 		snprintf(search->disks[search->count++].path, PATH_MAX, "%s", path);
 }
 
+static void descend(struct search *search, const char *link, int depth);
+
+/* All that a directory has links to; false if there is none. */
+static bool descend_all(struct search *search, const char *dir, int depth)
+{
+	DIR *links = opendir(dir);
+	struct dirent *entry;
+	bool any = false;
+
+	while (links != NULL && (entry = readdir(links)) != NULL) {
+		char link[PATH_MAX + NAME_MAX + 32];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		any = true;
+		snprintf(link, sizeof(link), "%s/%s", dir, entry->d_name);
+		descend(search, link, depth);
+	}
+	if (links != NULL)
+		closedir(links);
+	return any;
+}
+
 static void descend(struct search *search, const char *link, int depth)
 {
 	char dir[PATH_MAX], slaves_dir[PATH_MAX + 16];
-	struct dirent *entry;
-	bool leaf = true;
-	DIR *slaves;
 
 	if (depth > DEPTH_MAX || realpath(link, dir) == NULL)
 		return;
 	if (exists(dir, "partition"))
 		*strrchr(dir, '/') = '\0';
 	snprintf(slaves_dir, sizeof(slaves_dir), "%s/slaves", dir);
-	slaves = opendir(slaves_dir);
-	while (slaves != NULL && (entry = readdir(slaves)) != NULL) {
-		char slave[PATH_MAX + 16 + NAME_MAX + 1];
-
-		if (entry->d_name[0] == '.')
-			continue;
-		leaf = false;
-		snprintf(slave, sizeof(slave), "%s/%s", slaves_dir, entry->d_name);
-		descend(search, slave, depth + 1);
-	}
-	if (slaves != NULL)
-		closedir(slaves);
-	if (leaf)
+	if (!descend_all(search, slaves_dir, depth + 1))
 		add(search, dir);
 }
 
-int canfs_find_disks(const char *root, dev_t device, struct canfs_disk_path *disks, size_t max)
+static void descend_device(struct search *search, dev_t device)
 {
-	char real_root[PATH_MAX] = "", link[PATH_MAX + 64];
+	char link[PATH_MAX + 64];
+
+	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", search->root, major(device),
+		minor(device));
+	descend(search, link, 0);
+}
+
+/* Without links, and without the root again; as it stands if there is nothing like it here. */
+static void resolve(const struct search *search, const char *path, char resolved[PATH_MAX])
+{
+	char full[2 * PATH_MAX], real[PATH_MAX];
+	const size_t root_len = strlen(search->root);
+
+	snprintf(full, sizeof(full), "%s%s", search->root, path);
+	if (realpath(full, real) != NULL && strncmp(real, search->root, root_len) == 0)
+		snprintf(resolved, PATH_MAX, "%s", real[root_len] != '\0' ? real + root_len : "/");
+	else
+		snprintf(resolved, PATH_MAX, "%s", path);
+}
+
+/*
+ * The mount names one device; the file system that has it among its own has the others, too. They are
+ * known by name, since a container has no device nodes.
+ */
+static void search_btrfs(struct search *search, const struct canfs_mount *mount, int depth)
+{
+	char source[PATH_MAX], base[PATH_MAX + 32];
+	const char *slash;
+	struct dirent *entry;
+	DIR *all;
+
+	resolve(search, mount->source, source);
+	slash = strrchr(source, '/');
+	snprintf(base, sizeof(base), "%s/sys/fs/btrfs", search->root);
+	all = opendir(base);
+	while (slash != NULL && all != NULL && (entry = readdir(all)) != NULL) {
+		char devices[PATH_MAX + NAME_MAX + 64];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(devices, sizeof(devices), "%s/%s/devices", base, entry->d_name);
+		if (exists(devices, slash + 1))
+			descend_all(search, devices, depth);
+	}
+	if (all != NULL)
+		closedir(all);
+}
+
+/* The file system that path is on, if it has no block device of its own. */
+static void search_path(struct search *search, const char *path, int depth)
+{
+	struct canfs_mount mount;
+	char resolved[PATH_MAX];
+
+	resolve(search, path, resolved);
+	if (depth > DEPTH_MAX || canfs_find_mount(search->mountinfo, resolved, &mount) != 0)
+		return;
+	if (strcmp(mount.type, "btrfs") == 0)
+		search_btrfs(search, &mount, depth);
+	else if (strcmp(mount.type, "overlay") == 0 && mount.upper[0] == '/')
+		search_path(search, mount.upper, depth + 1);
+	else if (depth > 0)
+		descend_device(search, mount.device);
+}
+
+int canfs_find_disks(
+	const char *root, dev_t device, const char *path, struct canfs_disk_path *disks, size_t max)
+{
+	char real_root[PATH_MAX] = "";
 	struct search search = { .root = real_root, .disks = disks, .max = max };
 
 	if (root[0] != '\0' && realpath(root, real_root) == NULL)
 		return -errno;
-	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", real_root, major(device),
-		minor(device));
-	descend(&search, link, 0);
+	descend_device(&search, device);
+	if (search.count == 0 && device != 0 && path != NULL) {
+		search.mountinfo = malloc(MOUNTINFO_BYTES);
+		if (search.mountinfo == NULL)
+			return -ENOMEM;
+		if (canfs_read_source(
+			    root, "/proc/self/mountinfo", search.mountinfo, MOUNTINFO_BYTES) > 0)
+			search_path(&search, path, 0);
+		free(search.mountinfo);
+	}
 	return search.count > 0 ? (int)search.count : -ENODATA;
-}
-
-struct canfs_disk_bearing canfs_disk_bearing(const char *root, const char *path)
-{
-	const char *name = strrchr(path, '/');
-	char source[PATH_MAX + 32], text[16];
-	bool rotational = true;
-	size_t i = 0;
-
-	snprintf(source, sizeof(source), "%s/queue/rotational", path);
-	if (canfs_read_source(root, source, text, sizeof(text)) > 0)
-		rotational = text[0] != '0';
-	name = name != NULL ? name + 1 : path;
-	while (types[i].rotational != rotational ||
-		strncmp(name, types[i].name_prefix, strlen(types[i].name_prefix)) != 0)
-		i++;
-	return types[i].bears;
 }

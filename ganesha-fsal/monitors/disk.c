@@ -18,6 +18,7 @@
  * Flushes are left out: they come from COMMITs, which a client that accelerates sends itself.
  */
 #include "ganesha-fsal/monitors/devices.h"
+#include "ganesha-fsal/monitors/disk_types.h"
 #include "ganesha-fsal/monitors/monitors.h"
 #include "ganesha-fsal/monitors/source.h"
 
@@ -29,7 +30,7 @@
 
 struct disk {
 	struct canfs_disk_path path;
-	struct canfs_disk_bearing bears;
+	double bears[CANFS_DISK_KINDS];
 	struct canfs_disk_count last[CANFS_DISK_KINDS];
 	double credit_msec[CANFS_DISK_KINDS];
 	bool primed;
@@ -37,6 +38,7 @@ struct disk {
 
 struct disks {
 	const char *root;
+	struct canfs_monitor_traits traits; /* of the disk that is dear earliest */
 	size_t count;
 	struct disk disk[];
 };
@@ -75,6 +77,23 @@ double canfs_disk_queue(const struct canfs_disk_count *before, const struct canf
 	return stayed + (counted - known_already) / elapsed_msec;
 }
 
+static void begin_disk(struct disks *disks, struct disk *disk, const struct canfs_disk_path *path,
+	const struct canfs_monitor_setup *setup)
+{
+	const struct canfs_disk_type *type = canfs_disk_type(setup->root, path->path);
+
+	disk->path = *path;
+	disk->bears[CANFS_DISK_READ] =
+		setup->disk_read_queue != 0 ? setup->disk_read_queue : type->reads;
+	disk->bears[CANFS_DISK_WRITE] =
+		setup->disk_write_queue != 0 ? setup->disk_write_queue : type->writes;
+	if (disk == disks->disk || type->k < disks->traits.k)
+		disks->traits = (struct canfs_monitor_traits) { .k = type->k,
+			.type = type->name,
+			.bears_reads = disk->bears[CANFS_DISK_READ],
+			.bears_writes = disk->bears[CANFS_DISK_WRITE] };
+}
+
 int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
 {
 	struct canfs_disk_path *paths = calloc(CANFS_DISKS_MAX, sizeof(*paths));
@@ -83,7 +102,7 @@ int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
 
 	if (paths == NULL)
 		goto out;
-	count = canfs_find_disks(setup->root, setup->device, paths, CANFS_DISKS_MAX);
+	count = canfs_find_disks(setup->root, setup->device, setup->path, paths, CANFS_DISKS_MAX);
 	if (count < 0)
 		goto out;
 	disks = calloc(1, sizeof(*disks) + (size_t)count * sizeof(disks->disk[0]));
@@ -93,20 +112,17 @@ int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
 	}
 	disks->root = setup->root;
 	disks->count = (size_t)count;
-	for (size_t i = 0; i < disks->count; i++) {
-		struct disk *disk = &disks->disk[i];
-
-		disk->path = paths[i];
-		disk->bears = canfs_disk_bearing(setup->root, disk->path.path);
-		if (setup->disk_read_queue != 0)
-			disk->bears.reads = setup->disk_read_queue;
-		if (setup->disk_write_queue != 0)
-			disk->bears.writes = setup->disk_write_queue;
-	}
+	for (size_t i = 0; i < disks->count; i++)
+		begin_disk(disks, &disks->disk[i], &paths[i], setup);
 	*state = disks;
 out:
 	free(paths);
 	return count < 0 ? count : 0;
+}
+
+struct canfs_monitor_traits canfs_disk_traits(const void *state)
+{
+	return ((const struct disks *)state)->traits;
 }
 
 void canfs_disk_close(void *state)
@@ -153,8 +169,8 @@ static int sample_one(const char *root, struct disk *disk, double elapsed_msec, 
 	disk->primed = true;
 	if (!primed)
 		return -EAGAIN;
-	*utilization = queue[CANFS_DISK_READ] / disk->bears.reads +
-		       queue[CANFS_DISK_WRITE] / disk->bears.writes;
+	*utilization = queue[CANFS_DISK_READ] / disk->bears[CANFS_DISK_READ] +
+		       queue[CANFS_DISK_WRITE] / disk->bears[CANFS_DISK_WRITE];
 	return 0;
 }
 

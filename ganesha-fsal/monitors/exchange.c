@@ -34,6 +34,7 @@ struct canfs_exchange {
 	unsigned int interval_ms;
 	bool publish;
 	bool drain;
+	bool k_of_disk_by_type;     /* the market's holds only where the type is not known */
 	struct canfs_market market; /* of the shared monitors */
 	struct canfs_monitor monitors[CANFS_RESOURCES];
 	uint64_t last_usec; /* of the last step; 0: there was none */
@@ -110,13 +111,23 @@ static void sample_monitors(
 		canfs_monitor_sample(&monitors[i], elapsed_sec, market);
 }
 
+/* The shared part of the market, and what differs from export to export. */
+static void enter_market(struct canfs_board *board)
+{
+	const struct canfs_monitor_traits *disk = &board->monitors[CANFS_DISK].traits;
+
+	board->market = board->exchange->market;
+	if (board->exchange->k_of_disk_by_type && disk->k > 0)
+		board->market.k[CANFS_DISK] = disk->k;
+}
+
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
 {
 	const struct canfs_exchange *exchange = board->exchange;
 	struct canfs_quote write, readahead;
 	uint64_t posted = 0;
 
-	board->market = exchange->market;
+	enter_market(board);
 	sample_monitors(board->monitors, elapsed_sec, &board->market);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
@@ -193,6 +204,17 @@ static bool is_interval(unsigned int interval_ms)
 	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
 }
 
+/* Those that are 0 are nobody's wish. */
+static void set_k(struct canfs_exchange *exchange, const double k[CANFS_RESOURCES])
+{
+	struct canfs_market usual;
+
+	canfs_market_init(&usual);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		exchange->market.k[i] = k[i] != 0 ? k[i] : usual.k[i];
+	exchange->k_of_disk_by_type = k[CANFS_DISK] == 0;
+}
+
 int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
 {
 	pthread_condattr_t attributes;
@@ -214,10 +236,7 @@ int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exch
 	pthread_cond_init(&new->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	canfs_market_init(&new->market);
-	for (int i = 0; i < CANFS_RESOURCES; i++) {
-		if (config->k[i] != 0)
-			new->market.k[i] = config->k[i];
-	}
+	set_k(new, config->k);
 	open_monitors(new->monitors, false, &new->config, &new->config.setup);
 	*exchange = new;
 	return 0;
@@ -300,6 +319,8 @@ void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_setti
 		.publish = exchange->publish,
 		.drain = exchange->drain };
 	memcpy(settings->k, exchange->market.k, sizeof(settings->k));
+	if (exchange->k_of_disk_by_type)
+		settings->k[CANFS_DISK] = 0;
 	pthread_mutex_unlock(&exchange->mutex);
 }
 
@@ -310,15 +331,16 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 	if (!is_interval(settings->interval_ms))
 		return -EINVAL;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		if (!(settings->k[i] >= CANFS_K_MIN && settings->k[i] <= CANFS_K_MAX))
+		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
+
+		if (!by_type && !(settings->k[i] >= CANFS_K_MIN && settings->k[i] <= CANFS_K_MAX))
 			return -EINVAL;
 	}
 	pthread_mutex_lock(&exchange->mutex);
 	exchange->interval_ms = settings->interval_ms;
 	exchange->publish = settings->publish;
 	exchange->drain = settings->drain;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		exchange->market.k[i] = settings->k[i];
+	set_k(exchange, settings->k);
 	LIST_FOREACH (board, &exchange->boards, link)
 		board->stale_msec = stale_msec(settings->interval_ms);
 	/* What is posted may be as old as the interval before: due now. */
@@ -337,6 +359,7 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 	LIST_FOREACH (board, &exchange->boards, link) {
 		const struct canfs_board_view view = { .path = board->path,
 			.market = &board->market,
+			.disk = &board->monitors[CANFS_DISK].traits,
 			.quotes = board->quotes,
 			.publishes = is_fresh(board, board->posted, now_usec),
 			.history = &board->history };

@@ -22,10 +22,10 @@
 #include "protocol/tag.h"
 
 struct canfs_exchange_config {
-	unsigned int interval_ms;         /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
-	bool publish;                     /* false: prices are made, boards stay empty */
-	unsigned int monitors;            /* bit 1 << enum canfs_resource of each that runs */
-	double k[CANFS_RESOURCES];        /* 0: the market's default */
+	unsigned int interval_ms;  /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
+	bool publish;              /* false: prices are made, boards stay empty */
+	unsigned int monitors;     /* bit 1 << enum canfs_resource of each that runs */
+	double k[CANFS_RESOURCES]; /* 0: by the type of the device, or the market's default */
 	struct canfs_monitor_setup setup; /* of all monitors; path and device are not used */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
@@ -58,8 +58,9 @@ void canfs_exchange_free(struct canfs_exchange *exchange);
 void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
 
 /*
- * A board for the export at path (copied) on the file system st_dev. 0, -ENOMEM. Opening and
- * closing wait for a step that is under way, which reads /proc and /sys only.
+ * A board for the export at path (copied) on the file system st_dev; 0: none of this machine. 0,
+ * -ENOMEM. Opening and closing wait for a step that is under way, which reads /proc and /sys only. Links
+ * in path are resolved here if st_dev is anonymous, and never again: it may hang later.
  */
 int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
 	dev_t device);
@@ -76,7 +77,7 @@ struct canfs_settings {
 	unsigned int interval_ms;
 	bool publish;
 	bool drain;                /* a write is published at CANFS_PRICE_MAX, whatever it costs */
-	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is not used */
+	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is not used; [CANFS_DISK] 0: by its type */
 };
 
 /*
@@ -90,6 +91,7 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 struct canfs_board_view {
 	const char *path;
 	const struct canfs_market *market;
+	const struct canfs_monitor_traits *disk; /* all zero: none is watched */
 	const struct canfs_quote *quotes; /* [CANFS_OPERATIONS], as made: drain does not show */
 	bool publishes;                   /* its replies carry prices */
 	const struct canfs_history *history;

@@ -3,11 +3,13 @@
  * Monitors: how busy is a resource? One file and one row of canfs_monitor_types[] each. A monitor
  * reads counters of /proc and /sys; none of its files can make it wait for a device or an export.
  *
- *	cpu      share of busy time                         /proc/stat
+ *	cpu      share of busy time, or of a quota          /proc/stat, /proc/self/status, cpu cgroups
  *	network  bytes over link speed, busiest interface   /proc/net/dev, /sys/class/net
  *	disk     mean queue over what the type bears        /sys/dev/block/M:m/{stat,inflight}
+ *	         (found by)                                 /proc/self/mountinfo, /sys/fs/btrfs
  *	memory   dirty pages over the dirty limit, or       /proc/vmstat, the reads that are fed,
- *	         what the read cache is worth               /proc/meminfo, memory cgroup
+ *	         what the read cache is worth, or           /proc/meminfo, memory cgroups,
+ *	         how long tasks wait for memory             memory.pressure, /proc/pressure/memory
  */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
 #define CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
@@ -26,9 +28,9 @@ struct canfs_ghosts; /* ghosts.h */
 
 /* What an administrator may tell the monitors; all zero is "find out yourself". */
 struct canfs_monitor_setup {
-	const char *root; /* put before every path; "" but for tests */
-	const char *path; /* of the export, for messages; NULL if the monitor is shared */
-	dev_t device;     /* st_dev of the export */
+	const char *root;               /* put before every path; "" but for tests */
+	const char *path;               /* of the export; NULL if the monitor is shared */
+	dev_t device;                   /* st_dev of the export */
 	unsigned int link_mbit_per_sec; /* of every interface; 0: what the kernel says */
 	unsigned int disk_read_queue;   /* reads that a disk bears; 0: by its type */
 	unsigned int disk_write_queue;  /* writes that a disk bears; 0: by its type */
@@ -37,12 +39,21 @@ struct canfs_monitor_setup {
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
 };
 
+/* What a monitor knows of the kind of thing that it watches; all zero: nothing. */
+struct canfs_monitor_traits {
+	double k;            /* of its price, instead of the resource's */
+	const char *type;    /* of the device: disk_types.c */
+	double bears_reads;  /* as Disk_Read_Queue, or by its type */
+	double bears_writes; /* likewise */
+};
+
 /*
  * One kind of monitor.
  * open:   0 and *state, or -errno if the resource does not exist here.
  * sample: the utilization over the elapsed_sec (> 0) since the last call; it may exceed 1. 0;
  *         -EAGAIN if it has only now a first reading to compare with; other -errno if its source
  *         cannot be read (-ENODATA: there is nothing to watch).
+ * traits: of a state that is open; NULL: it knows nothing.
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
@@ -52,6 +63,7 @@ struct canfs_monitor_type {
 	int (*open)(void **state, const struct canfs_monitor_setup *setup);
 	int (*sample)(void *state, double elapsed_sec, double *utilization);
 	void (*close)(void *state);
+	struct canfs_monitor_traits (*traits)(const void *state);
 };
 
 /* Ends with a row of resource CANFS_NONE. */
@@ -68,6 +80,7 @@ struct canfs_monitor {
 	int error; /* what was said last; 0: it works */
 	canfs_say *say;
 	const char *path;
+	struct canfs_monitor_traits traits;
 };
 
 /* Both leave a monitor that canfs_monitor_sample() may be given, whatever happens. */

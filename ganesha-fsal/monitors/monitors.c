@@ -16,14 +16,14 @@
 
 const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ CANFS_CPU, false, RATE_TAU_SEC, "no cpu line in /proc/stat", canfs_cpu_open,
-		canfs_cpu_sample, canfs_cpu_close },
+		canfs_cpu_sample, canfs_cpu_close, NULL },
 	{ CANFS_NETWORK, false, RATE_TAU_SEC,
 		"no interface with a known speed; set Link_Speed and Interfaces in CANFS { }",
-		canfs_network_open, canfs_network_sample, canfs_network_close },
+		canfs_network_open, canfs_network_sample, canfs_network_close, NULL },
 	{ CANFS_DISK, true, RATE_TAU_SEC, "no block device below", canfs_disk_open,
-		canfs_disk_sample, canfs_disk_close },
+		canfs_disk_sample, canfs_disk_close, canfs_disk_traits },
 	{ CANFS_MEMORY, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
-		canfs_memory_sample, canfs_memory_close },
+		canfs_memory_sample, canfs_memory_close, NULL },
 	{ .resource = CANFS_NONE },
 };
 
@@ -56,6 +56,8 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 	if (error != 0) {
 		report(monitor, error);
 		monitor->type = NULL;
+	} else if (type->traits != NULL) {
+		monitor->traits = type->traits(monitor->state);
 	}
 }
 

@@ -7,6 +7,7 @@
 #ifndef CANFS_GANESHA_FSAL_MONITORS_MONITORS_H
 #define CANFS_GANESHA_FSAL_MONITORS_MONITORS_H
 
+#include <sched.h>
 #include <stdint.h>
 #include "ganesha-fsal/monitors/monitor.h"
 
@@ -18,14 +19,30 @@
 CANFS_MONITOR_OPERATIONS(cpu);
 CANFS_MONITOR_OPERATIONS(network);
 CANFS_MONITOR_OPERATIONS(disk);
+struct canfs_monitor_traits canfs_disk_traits(const void *state);
 CANFS_MONITOR_OPERATIONS(memory);
 
-/* First line of /proc/stat, in ticks since boot. Steal is busy: it is not to be had. */
+/*
+ * /proc/stat, in ticks since boot, of these processors together; allowed NULL: of all. Steal is busy:
+ * it is not to be had.
+ */
 struct canfs_cpu_times {
 	uint64_t busy;
 	uint64_t total;
 };
-int canfs_parse_cpu(const char *text, struct canfs_cpu_times *times);
+int canfs_parse_cpu(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times);
+
+/*
+ * /proc/self/status: the processors that this process may run on, by its cpuset or affinity. Those
+ * beyond CPU_SETSIZE (1024) are left out.
+ */
+int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed);
+
+/*
+ * cpu.max, or cpu.cfs_quota_us and behind it cpu.cfs_period_us, of a cgroup: how many processors it
+ * may use (> 0, maybe a fraction). 0: as many as there are.
+ */
+int canfs_parse_cpu_quota(const char *text, double *processors);
 
 /* /proc/net/dev, in bytes since the interface came up. Surplus interfaces are left out. */
 struct canfs_interface_bytes {
@@ -43,6 +60,12 @@ struct canfs_dirty_pages {
 	uint64_t limit; /* at which the kernel makes writers wait */
 };
 int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages);
+
+/*
+ * memory.pressure of a cgroup, /proc/pressure/memory: the share of the last ten seconds in which some
+ * task waited, in [0, 1].
+ */
+int canfs_parse_pressure(const char *text, double *some);
 
 /* stat and inflight of a block device, by kind of request. */
 enum canfs_disk_kind { CANFS_DISK_READ, CANFS_DISK_WRITE, CANFS_DISK_KINDS };

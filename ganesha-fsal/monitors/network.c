@@ -11,8 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Asking an interface for its speed takes the kernel's network lock: not at every sample. */
-#define SPEED_STANDS_SEC 10.0
+/*
+ * Asking an interface for its speed takes the kernel's network lock (rtnl), which somebody who configures
+ * interfaces may hold for seconds: until then there would be no prices. So it is asked when a link went up or
+ * down, which can be seen without the lock, and once more when its driver must have settled. What else may
+ * change a speed (ethtool on a virtual card) is rare, and found late.
+ */
+#define LOOK_SEC         1.0
+#define SPEED_SETTLE_SEC 10.0
+#define SPEED_STANDS_SEC 600.0
 
 struct interface {
 	struct canfs_interface_bytes last;
@@ -23,7 +30,9 @@ struct network {
 	const struct canfs_monitor_setup *setup;
 	struct interface interfaces[CANFS_INTERFACES_MAX];
 	size_t count;
-	double speeds_age_sec;
+	double until_look_sec;
+	double until_ask_sec;
+	uint64_t carrier_changes; /* of all watched: a bond's speed is its members' */
 };
 
 int canfs_parse_net_dev(
@@ -65,6 +74,7 @@ int canfs_network_open(void **state, const struct canfs_monitor_setup *setup)
 	if (network == NULL)
 		return -ENOMEM;
 	network->setup = setup;
+	network->until_ask_sec = SPEED_SETTLE_SEC;
 	*state = network;
 	return 0;
 }
@@ -113,6 +123,46 @@ static double speed_bytes_per_sec(const struct canfs_monitor_setup *setup, const
 	return (double)mbit_per_sec * 1e6 / 8;
 }
 
+static uint64_t count_carrier_changes(const struct network *network)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < network->count; i++) {
+		char path[PATH_MAX], text[32];
+		const char *cursor = text;
+		uint64_t changes;
+
+		snprintf(path, sizeof(path), "/sys/class/net/%s/carrier_changes",
+			network->interfaces[i].last.name);
+		if (canfs_read_source(network->setup->root, path, text, sizeof(text)) > 0 &&
+			canfs_parse_number(&cursor, &changes))
+			sum += changes;
+	}
+	return sum;
+}
+
+/* Are the speeds to be asked for again? */
+static bool speeds_are_old(struct network *network, double elapsed_sec)
+{
+	bool due, changed = false;
+
+	network->until_ask_sec -= elapsed_sec;
+	network->until_look_sec -= elapsed_sec;
+	if (network->until_look_sec <= 0) {
+		uint64_t before = network->carrier_changes;
+
+		network->until_look_sec = LOOK_SEC;
+		network->carrier_changes = count_carrier_changes(network);
+		changed = network->carrier_changes != before;
+	}
+	due = network->until_ask_sec <= 0;
+	if (changed)
+		network->until_ask_sec = SPEED_SETTLE_SEC;
+	else if (due)
+		network->until_ask_sec = SPEED_STANDS_SEC;
+	return changed || due;
+}
+
 static const struct interface *find(const struct network *network, const char *name)
 {
 	for (size_t i = 0; i < network->count; i++) {
@@ -149,10 +199,7 @@ int canfs_network_sample(void *state, double elapsed_sec, double *utilization)
 		network->count = 0;
 		return error;
 	}
-	network->speeds_age_sec += elapsed_sec;
-	ask_speeds = network->speeds_age_sec >= SPEED_STANDS_SEC;
-	if (ask_speeds)
-		network->speeds_age_sec = 0;
+	ask_speeds = speeds_are_old(network, elapsed_sec);
 	for (size_t i = 0; i < count; i++) {
 		const struct interface *before = find(network, now[i].name);
 		struct interface *after = &next[watched];

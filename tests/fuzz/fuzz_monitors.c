@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/monitors/cgroup.h"
 #include "ganesha-fsal/monitors/monitors.h"
+#include "ganesha-fsal/monitors/mountinfo.h"
 
 static void fuzz_disk(const char *text)
 {
@@ -28,8 +29,44 @@ static void fuzz_cgroup(const char *text)
 	char path[16];
 	bool version2;
 
-	if (canfs_parse_cgroup(text, path, sizeof(path), &version2) == 0 &&
+	if (canfs_parse_cgroup(text, "cpu", path, sizeof(path), &version2) == 0 &&
 		strnlen(path, sizeof(path)) == sizeof(path))
+		abort();
+}
+
+static void fuzz_cpu(const char *text)
+{
+	struct canfs_cpu_times times;
+	double processors;
+	cpu_set_t allowed;
+
+	(void)canfs_parse_cpu(text, NULL, &times);
+	CPU_ZERO(&allowed);
+	CPU_SET(1, &allowed);
+	(void)canfs_parse_cpu(text, &allowed, &times);
+	if (canfs_parse_cpus_allowed(text, &allowed) == 0 && CPU_COUNT(&allowed) == 0)
+		abort();
+	if (canfs_parse_cpu_quota(text, &processors) == 0 &&
+		(!(processors >= 0) || !isfinite(processors)))
+		abort();
+}
+
+static void fuzz_pressure(const char *text)
+{
+	double some;
+
+	if (canfs_parse_pressure(text, &some) == 0 && !(some >= 0 && some <= 1))
+		abort();
+}
+
+static void fuzz_mountinfo(const char *text)
+{
+	struct canfs_mount mount;
+
+	if (canfs_find_mount(text, "/srv/data", &mount) == 0 &&
+		(strnlen(mount.type, sizeof(mount.type)) == sizeof(mount.type) ||
+			strnlen(mount.source, PATH_MAX) == PATH_MAX ||
+			strnlen(mount.upper, PATH_MAX) == PATH_MAX))
 		abort();
 }
 
@@ -37,7 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
-	struct canfs_cpu_times times;
 	struct canfs_dirty_pages pages;
 	struct canfs_interface_bytes interfaces[8];
 	size_t count;
@@ -46,7 +82,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	(void)canfs_parse_cpu(text, &times);
+	fuzz_cpu(text);
+	fuzz_pressure(text);
+	fuzz_mountinfo(text);
 	fuzz_cgroup(text);
 	(void)canfs_parse_vmstat(text, &pages);
 	if (canfs_parse_net_dev(text, interfaces, 8, &count) == 0) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include "ganesha-fsal/control/request.h"
 #include "pricing/price.h"
 #include "tests/unit/fake_root.h"
@@ -242,6 +243,66 @@ static void sets_all_or_nothing(void **state)
 	assert_memory_equal(&before, &after, sizeof(before));
 }
 
+static void k_of_the_disk_may_be_left_to_its_type(void **state)
+{
+	json_t *reply = must("{\"command\":\"set\"}");
+
+	(void)state;
+	assert_true(json_is_null(json_object_get(reply, "k_disk")));
+	json_decref(reply);
+	reply = must("{\"command\":\"set\",\"k_disk\":12}");
+	assert_float_equal(json_real_value(json_object_get(reply, "k_disk")), 12, 0);
+	assert_non_null(strstr(said, "k_disk null -> 12"));
+	json_decref(reply);
+	reply = must("{\"command\":\"set\",\"k_disk\":null}");
+	assert_true(json_is_null(json_object_get(reply, "k_disk")));
+	assert_non_null(strstr(said, "k_disk 12.0 -> null"));
+	json_decref(reply);
+	refused("{\"command\":\"set\",\"k_cpu\":null}", "k_cpu: allowed is a number");
+	refused("{\"command\":\"set\",\"k_disk\":0}", "k_disk: allowed is a number");
+}
+
+static void shows_what_the_disk_is_taken_for(void **state)
+{
+	struct canfs_exchange_config config = {
+		.interval_ms = 100, .monitors = 1u << CANFS_DISK, .say = say
+	};
+	struct canfs_exchange *cpu_exchange = exchange;
+	struct canfs_board *on_disk;
+	char disk[PATH_MAX], link[PATH_MAX];
+	const json_t *shown;
+	json_t *reply;
+
+	(void)state;
+	reply = must("{\"command\":\"prices\"}");
+	shown = json_array_get(json_object_get(reply, "exports"), 0);
+	shown = json_object_get(json_object_get(shown, "resources"), "disk");
+	assert_null(json_object_get(shown, "type"));
+	json_decref(reply);
+
+	fake_root_write(&root, "/sys/devices/sda/queue/rotational", "0\n");
+	fake_root_write(&root, "/sys/dev/block/none", "");
+	fake_root_full(&root, "/sys/devices/sda", disk);
+	fake_root_full(&root, "/sys/dev/block/8:0", link);
+	assert_int_equal(symlink(disk, link), 0);
+	config.setup.root = root.path;
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	subject.exchange = exchange;
+	assert_int_equal(canfs_board_open(&on_disk, exchange, "/d", makedev(8, 0)), 0);
+	canfs_exchange_step(exchange, now_usec);
+	reply = must("{\"command\":\"prices\"}");
+	shown = json_array_get(json_object_get(reply, "exports"), 0);
+	shown = json_object_get(json_object_get(shown, "resources"), "disk");
+	assert_string_equal(json_string_value(json_object_get(shown, "type")), "ssd");
+	assert_float_equal(json_number_value(json_object_get(shown, "bears_reads")), 32, 0);
+	assert_float_equal(json_number_value(json_object_get(shown, "bears_writes")), 64, 0);
+	assert_float_equal(json_number_value(json_object_get(shown, "k")), 32, 0);
+	json_decref(reply);
+	canfs_board_close(on_disk);
+	canfs_exchange_free(exchange);
+	exchange = cpu_exchange;
+}
+
 static void refuses_what_is_no_request(void **state)
 {
 	char nested[CANFS_REQUEST_MAX];
@@ -271,6 +332,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_all_or_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			k_of_the_disk_may_be_left_to_its_type, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			shows_what_the_disk_is_taken_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_what_is_no_request, set_up, tear_down),
 	};
 

@@ -3,6 +3,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/monitors/cgroup.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/monitors/monitors.h"
 
@@ -125,18 +126,28 @@ static void finds_the_cgroup_with_the_memory_controller(void **state)
 	bool version2;
 
 	(void)state;
-	assert_int_equal(canfs_parse_cgroup("2:cpu,memory:/a:b\n", path, 8, &version2), 0);
+	assert_int_equal(
+		canfs_parse_cgroup("2:cpu,memory:/a:b\n", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "/a:b");
 	assert_false(version2);
-	assert_int_equal(canfs_parse_cgroup("0::/u\n4:memory:/m", path, 8, &version2), 0);
+	assert_int_equal(canfs_parse_cgroup("0::/u\n4:memory:/m", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "/m");
 	assert_false(version2);
-	assert_int_equal(canfs_parse_cgroup("1:name=systemd:/\n0::/1\n", path, 8, &version2), 0);
+	assert_int_equal(
+		canfs_parse_cgroup("1:name=systemd:/\n0::/1\n", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "/1");
 	assert_true(version2);
-	assert_int_equal(canfs_parse_cgroup("0::/1234567\n", path, 8, &version2), -EPROTO);
-	assert_int_equal(canfs_parse_cgroup("", path, 8, &version2), -EPROTO);
-	assert_int_equal(canfs_parse_cgroup("0\n0:\n:\n::", path, 8, &version2), 0);
+	assert_int_equal(
+		canfs_parse_cgroup("0::/1234567\n", "memory", path, 8, &version2), -EPROTO);
+	assert_int_equal(canfs_parse_cgroup("", "memory", path, 8, &version2), -EPROTO);
+	assert_int_equal(
+		canfs_parse_cgroup("3:cpuset,memory2:/c\n0::/u\n", "cpu", path, 8, &version2), 0);
+	assert_string_equal(path, "/u");
+	assert_int_equal(canfs_parse_cgroup("3:a,cpu,b:/c\n0::/u\n", "cpu", path, 8, &version2), 0);
+	assert_string_equal(path, "/c");
+	assert_int_equal(canfs_parse_cgroup("3:cpu:/c\n0::/u\n", "", path, 8, &version2), 0);
+	assert_string_equal(path, "/u");
+	assert_int_equal(canfs_parse_cgroup("0\n0:\n:\n::", "memory", path, 8, &version2), 0);
 	assert_string_equal(path, "");
 }
 
@@ -180,6 +191,56 @@ static void worth_of_the_read_cache_is_priced(void **state)
 	canfs_ghosts_free(setup.ghosts);
 }
 
+static void pressure(const char *path, const char *avg10)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		"some avg10=%s avg60=99.00 avg300=99.00 total=1\n"
+		"full avg10=99.00 avg60=99.00 avg300=99.00 total=1\n",
+		avg10);
+	fake_root_write(&root, path, text);
+}
+
+static void waiting_for_memory_is_a_second_opinion(void **state)
+{
+	const struct canfs_monitor_setup setup = { .root = root.path };
+	void *monitor;
+
+	(void)state;
+	assert_int_equal(canfs_memory_open(&monitor, &setup), 0);
+	assert_float_equal(sample(monitor, 1), 0.1, 1e-9);
+	pressure("/proc/pressure/memory", "75.50");
+	assert_float_equal(sample(monitor, 1), 0.755, 1e-9);
+	pressure("/proc/pressure/memory", "7.50");
+	assert_float_equal(sample(monitor, 1), 0.1, 1e-9);
+	/* The server's own says it better. */
+	fake_root_write(&root, "/proc/self/cgroup", "4:memory:/a\n0::/nfs\n");
+	pressure("/sys/fs/cgroup/nfs/memory.pressure", "33.01");
+	pressure("/proc/pressure/memory", "75.50");
+	assert_float_equal(sample(monitor, 1), 0.3301, 1e-9);
+	/* With both versions of cgroups, the second one is one storey below. */
+	pressure("/sys/fs/cgroup/unified/nfs/memory.pressure", "100.00");
+	assert_float_equal(sample(monitor, 1), 1, 1e-9);
+	canfs_memory_close(monitor);
+}
+
+static void parses_pressure(void **state)
+{
+	double some;
+
+	(void)state;
+	assert_int_equal(canfs_parse_pressure("some avg10=0.07 avg60=", &some), 0);
+	assert_float_equal(some, 0.0007, 1e-9);
+	assert_int_equal(canfs_parse_pressure("some avg10=999999999", &some), 0);
+	assert_float_equal(some, 1, 0);
+	assert_int_equal(canfs_parse_pressure("some avg10=1.", &some), 0);
+	assert_float_equal(some, 0.01, 1e-9);
+	assert_int_equal(canfs_parse_pressure("some avg10=x", &some), -EPROTO);
+	assert_int_equal(canfs_parse_pressure("full avg10=1.00", &some), -EPROTO);
+	assert_int_equal(canfs_parse_pressure("", &some), -EPROTO);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -191,6 +252,8 @@ int main(void)
 		TEST(cgroup_of_a_container),
 		TEST(finds_the_cgroup_with_the_memory_controller),
 		TEST(worth_of_the_read_cache_is_priced),
+		TEST(waiting_for_memory_is_a_second_opinion),
+		TEST(parses_pressure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include "protocol/clock.h"
 #include "ganesha-fsal/monitors/devices.h"
+#include "ganesha-fsal/monitors/disk_types.h"
 #include "ganesha-fsal/monitors/exchange.h"
 
 #define INTERVAL_USEC 100000
@@ -133,7 +134,7 @@ static void finds_the_disk_of_a_partition(void **state)
 	disk_type("sda", "1\n");
 	put("/sys/devices/sda/sda1/partition", "1\n");
 	put_link("/sys/dev/block/8:1", "../../devices/sda/sda1");
-	assert_int_equal(canfs_find_disks(root, makedev(8, 1), disks, 4), 1);
+	assert_int_equal(canfs_find_disks(root, makedev(8, 1), NULL, disks, 4), 1);
 	assert_string_equal(disks[0].path, "/sys/devices/sda");
 }
 
@@ -151,9 +152,9 @@ static void finds_the_disks_under_dm_and_md_once(void **state)
 	put_link("/sys/devices/md0/slaves/sdb", "../../sdb");
 	put_link("/sys/devices/dm-0/slaves/md0", "../../md0");
 	put_link("/sys/dev/block/253:0", "../../devices/dm-0");
-	assert_int_equal(canfs_find_disks(root, makedev(253, 0), disks, 4), 2);
-	assert_int_equal(canfs_find_disks(root, makedev(253, 0), disks, 1), 1);
-	assert_int_equal(canfs_find_disks(root, makedev(0, 42), disks, 4), -ENODATA);
+	assert_int_equal(canfs_find_disks(root, makedev(253, 0), NULL, disks, 4), 2);
+	assert_int_equal(canfs_find_disks(root, makedev(253, 0), NULL, disks, 1), 1);
+	assert_int_equal(canfs_find_disks(root, makedev(0, 42), NULL, disks, 4), -ENODATA);
 }
 
 static void devices_that_contain_each_other_end(void **state)
@@ -164,7 +165,7 @@ static void devices_that_contain_each_other_end(void **state)
 	put_link("/sys/devices/dm-0/slaves/dm-1", "../../dm-1");
 	put_link("/sys/devices/dm-1/slaves/dm-0", "../../dm-0");
 	put_link("/sys/dev/block/253:0", "../../devices/dm-0");
-	assert_int_equal(canfs_find_disks(root, makedev(253, 0), disks, 4), -ENODATA);
+	assert_int_equal(canfs_find_disks(root, makedev(253, 0), NULL, disks, 4), -ENODATA);
 }
 
 static void bearing_goes_by_type(void **state)
@@ -173,10 +174,10 @@ static void bearing_goes_by_type(void **state)
 	disk_type("sda", "1\n");
 	disk_type("sdb", "0\n");
 	disk_type("nvme0n1", "0\n");
-	assert_true(canfs_disk_bearing(root, "/sys/devices/sda").reads == 1);
-	assert_true(canfs_disk_bearing(root, "/sys/devices/sdb").reads == 32);
-	assert_true(canfs_disk_bearing(root, "/sys/devices/nvme0n1").writes == 128);
-	assert_true(canfs_disk_bearing(root, "/sys/devices/none").reads == 1);
+	assert_true(canfs_disk_type(root, "/sys/devices/sda")->reads == 1);
+	assert_true(canfs_disk_type(root, "/sys/devices/sdb")->reads == 32);
+	assert_true(canfs_disk_type(root, "/sys/devices/nvme0n1")->writes == 128);
+	assert_true(canfs_disk_type(root, "/sys/devices/none")->reads == 1);
 }
 
 /* Steps until the averages have settled. add_msec: what each interval adds to the disk. */

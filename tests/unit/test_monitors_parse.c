@@ -37,12 +37,12 @@ static void cpu_counts_steal_as_busy_and_iowait_as_idle(void **state)
 	struct canfs_cpu_times times;
 
 	(void)state;
-	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 100 50 4 5 6 7 8\ncpu0 9\n", &times), 0);
+	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 100 50 4 5 6 7 8\ncpu0 9\n", NULL, &times), 0);
 	assert_int_equal(times.busy, 1 + 2 + 3 + 4 + 5 + 6);
 	assert_int_equal(times.total, 171);
-	assert_int_equal(canfs_parse_cpu("cpu0 1 2 3 4 5 6 7 8\n", &times), -EPROTO);
-	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 4\n", &times), -EPROTO);
-	assert_int_equal(canfs_parse_cpu("", &times), -EPROTO);
+	assert_int_equal(canfs_parse_cpu("cpu0 1 2 3 4 5 6 7 8\n", NULL, &times), -EPROTO);
+	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 4\n", NULL, &times), -EPROTO);
+	assert_int_equal(canfs_parse_cpu("", NULL, &times), -EPROTO);
 }
 
 static void vmstat_needs_all_three(void **state)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a disk bears, and how early it gets dear, by its type: the one table of that. */
+#ifndef CANFS_GANESHA_FSAL_MONITORS_DISK_TYPES_H
+#define CANFS_GANESHA_FSAL_MONITORS_DISK_TYPES_H
+
+struct canfs_disk_type {
+	const char *name;
+	double reads;  /* that may be queued before the disk counts as full */
+	double writes; /* likewise */
+	double k;      /* of its price: pricing/market.h */
+};
+
+/*
+ * By the directory of the disk in /sys/devices (without the root prefix). Never NULL; one of which
+ * nothing is known counts as rotational, as in the kernel.
+ */
+const struct canfs_disk_type *canfs_disk_type(const char *root, const char *path);
+
+#endif

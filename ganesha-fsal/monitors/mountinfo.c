@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/monitors/mountinfo.h"
+#include "ganesha-fsal/monitors/source.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* Blank, tab, newline and backslash stand there as \ooo; so does the comma in an option's value. */
+static bool unescape(const char *from, size_t len, char *to, size_t size)
+{
+	const char *end = from + len;
+
+	for (; from < end && size > 1; size--) {
+		if (from[0] == '\\' && end - from >= 4 && from[1] >= '0' && from[1] <= '3' &&
+			from[2] >= '0' && from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
+			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
+				       (from[3] - '0'));
+			from += 4;
+			continue;
+		}
+		*to++ = *from++;
+	}
+	if (size > 0)
+		*to = '\0';
+	return from == end;
+}
+
+/* The next word of a line; empty at its end. */
+static const char *next_word(const char **cursor, size_t *len)
+{
+	const char *word = *cursor + strspn(*cursor, " ");
+
+	*len = strcspn(word, " \n");
+	*cursor = word + *len;
+	return word;
+}
+
+/* The value of an option in a list with commas; its length, or 0. */
+static size_t find_option(const char **options, size_t len, const char *name)
+{
+	const char *end = *options + len;
+	const size_t name_len = strlen(name);
+
+	for (const char *option = *options; option < end;) {
+		const char *comma = memchr(option, ',', (size_t)(end - option));
+		size_t here = (size_t)((comma != NULL ? comma : end) - option);
+
+		if (here > name_len && memcmp(option, name, name_len) == 0) {
+			*options = option + name_len;
+			return here - name_len;
+		}
+		option += here + 1;
+	}
+	return 0;
+}
+
+/* 36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw,errors=continue */
+static bool parse_line(const char *line, char point[PATH_MAX], struct canfs_mount *mount)
+{
+	uint64_t id, parent, first, second;
+	const char *word, *options;
+	size_t len;
+
+	*mount = (struct canfs_mount) { .device = 0 };
+	if (!canfs_parse_number(&line, &id) || !canfs_parse_number(&line, &parent) ||
+		!canfs_parse_number(&line, &first) || *line++ != ':' ||
+		!canfs_parse_number(&line, &second) || first > UINT32_MAX || second > UINT32_MAX)
+		return false;
+	mount->device = makedev((unsigned int)first, (unsigned int)second);
+	(void)next_word(&line, &len);
+	word = next_word(&line, &len);
+	if (len == 0 || !unescape(word, len, point, PATH_MAX))
+		return false;
+	do
+		word = next_word(&line, &len);
+	while (len != 0 && !(len == 1 && *word == '-'));
+	word = next_word(&line, &len);
+	if (len == 0 || !unescape(word, len, mount->type, sizeof(mount->type)))
+		return false;
+	word = next_word(&line, &len);
+	if (!unescape(word, len, mount->source, sizeof(mount->source)))
+		return false;
+	options = next_word(&line, &len);
+	len = find_option(&options, len, "upperdir=");
+	return unescape(options, len, mount->upper, sizeof(mount->upper));
+}
+
+static bool is_above(const char *point, size_t len, const char *path)
+{
+	if (len == 1 && point[0] == '/')
+		return path[0] == '/';
+	return strncmp(path, point, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+int canfs_find_mount(const char *text, const char *path, struct canfs_mount *mount)
+{
+	struct canfs_mount here;
+	char point[PATH_MAX];
+	size_t longest = 0;
+
+	for (; *text != '\0'; text = canfs_next_line(text)) {
+		size_t len;
+
+		if (!parse_line(text, point, &here))
+			continue;
+		len = strlen(point);
+		if (len == 0 || len < longest || !is_above(point, len, path))
+			continue;
+		longest = len;
+		*mount = here;
+	}
+	return longest > 0 ? 0 : -ENODATA;
+}
