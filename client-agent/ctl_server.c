@@ -48,8 +48,8 @@ static const char usage[] =
 	"  clients            who loads the server most\n"
 	"  counters           what the server counts\n"
 	"  set [NAME=VALUE...]  change settings until the server's restart, and show them:\n"
-	"                     interval_ms, publish and drain (on|off), k_cpu, k_network,\n"
-	"                     k_disk, k_memory\n"
+	"                     interval_ms, publish and drain (on|off), pmax, and of cpu,\n"
+	"                     network, disk and memory k_... and weight_...\n"
 	"\n"
 	"  --socket=PATH      the server's Control_Socket (" DEFAULT_SOCKET ")\n"
 	"  --json             the server's replies as they are, one a line\n"
@@ -295,8 +295,9 @@ static json_t *parse_value(const char *text)
 /* NAME=VALUE into the request; the server knows what values are allowed. */
 static bool parse_setting(struct options *options, char *word)
 {
-	static const char *const names[] = { "interval_ms", "publish", "drain", "k_cpu",
-		"k_network", "k_disk", "k_memory" };
+	static const char *const names[] = { "interval_ms", "publish", "drain", "pmax", "k_cpu",
+		"k_network", "k_disk", "k_memory", "weight_cpu", "weight_network", "weight_disk",
+		"weight_memory" };
 	char *equals = strchr(word, '=');
 	json_t *value = NULL;
 	bool known = false;
@@ -309,7 +310,7 @@ static bool parse_setting(struct options *options, char *word)
 	}
 	if (equals == NULL || !known) {
 		ctl_complain("set: '%s' is no setting; allowed: interval_ms=, publish=, drain=, "
-			     "k_cpu=, k_network=, k_disk=, k_memory=",
+			     "pmax=, and k_ or weight_ of cpu=, network=, disk=, memory=",
 			word);
 		json_decref(value);
 		return false;

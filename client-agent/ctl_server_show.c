@@ -83,13 +83,13 @@ static void show_export(const json_t *export)
 
 	printf("\n%s%s\n", text_of(export, "export"),
 		json_is_true(json_object_get(export, "publishes")) ? "" : " (publishes no prices)");
-	printf("  %-12s%12s%12s%12s\n", "", "utilization", "price", "k");
+	printf("  %-12s%12s%12s%12s%12s\n", "", "utilization", "price", "k", "weight");
 	json_object_foreach(resources, name, value)
 	{
 		printf("  %-12s", name);
 		print_share(number(value, "utilization"));
 		print_share(number(value, "price"));
-		printf("%12g\n", number(value, "k"));
+		printf("%12g%12g\n", number(value, "k"), number(value, "weight"));
 	}
 	json_object_foreach(operations, name, value)
 	{
@@ -104,7 +104,8 @@ void ctl_show_prices(const json_t *reply)
 	const json_t *exports = json_object_get(reply, "exports");
 
 	print_time(number(reply, "time"));
-	printf("  every %g ms%s%s\n", number(reply, "interval_ms"),
+	printf("  every %g ms, at most %g%s%s\n", number(reply, "interval_ms"),
+		number(reply, "pmax"),
 		json_is_false(json_object_get(reply, "publish")) ? ", NOT PUBLISHED" : "",
 		json_is_true(json_object_get(reply, "drain")) ? ", DRAINING: writes at 1" : "");
 	for (size_t i = 0; i < json_array_size(exports); i++)

@@ -94,6 +94,8 @@ static inline void canfs_ascend(struct fsal_export *here)
 /* What the CANFS { } block says. */
 struct canfs_config {
 	struct canfs_exchange_config exchange;
+	double pmax; /* both as in struct canfs_settings */
+	double weight[CANFS_RESOURCES];
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 	char *control_path;        /* for gsh_free(); "": no socket */
 };

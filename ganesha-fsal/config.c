@@ -17,6 +17,11 @@ struct parameters {
 	uint32_t k_network;
 	uint32_t k_disk;
 	uint32_t k_memory;
+	uint32_t pmax_percent;
+	uint32_t weight_cpu_percent;
+	uint32_t weight_network_percent;
+	uint32_t weight_disk_percent;
+	uint32_t weight_memory_percent;
 	uint32_t ghost_memory_mib;
 	char *control_socket;
 	struct canfs_monitor_setup setup;
@@ -64,6 +69,12 @@ static struct config_item_list monitor_names[] = {
 #define K_MIN 2 /* of the whole numbers that Ganesha's parser knows; see CANFS_K_MIN */
 #define K_MAX ((uint32_t)CANFS_K_MAX)
 
+/*
+ * Percent, since Ganesha's parser has no fractions: it reads 0.5 as a file system's number, and 0.08 as
+ * 0.0 and 8.
+ */
+#define ITEM_PERCENT(name, member) CONF_ITEM_UI32(name, 0, 100, 100, parameters, member)
+
 /* 0 where a default of 0 stands: the table in pricing/market.c or monitors/devices.c decides. */
 static struct config_item items[] = {
 	CONF_ITEM_UI32("Price_Interval", CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, 100,
@@ -81,6 +92,11 @@ static struct config_item items[] = {
 	CONF_ITEM_UI32("K_Network", K_MIN, K_MAX, 0, parameters, k_network),
 	CONF_ITEM_UI32("K_Disk", K_MIN, K_MAX, 0, parameters, k_disk),
 	CONF_ITEM_UI32("K_Memory", K_MIN, K_MAX, 0, parameters, k_memory),
+	ITEM_PERCENT("Pmax_Percent", pmax_percent),
+	ITEM_PERCENT("Weight_Cpu_Percent", weight_cpu_percent),
+	ITEM_PERCENT("Weight_Network_Percent", weight_network_percent),
+	ITEM_PERCENT("Weight_Disk_Percent", weight_disk_percent),
+	ITEM_PERCENT("Weight_Memory_Percent", weight_memory_percent),
 	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
 		parameters, control_socket),
 	CONFIG_EOL,
@@ -135,6 +151,11 @@ int canfs_read_config(
 			.setup = given.setup,
 			.say = say,
 			.thread_begins = name_thread },
+		.pmax = given.pmax_percent / 100.0 * CANFS_PRICE_MAX,
+		.weight = { [CANFS_CPU] = given.weight_cpu_percent / 100.0,
+			[CANFS_NETWORK] = given.weight_network_percent / 100.0,
+			[CANFS_DISK] = given.weight_disk_percent / 100.0,
+			[CANFS_MEMORY] = given.weight_memory_percent / 100.0 },
 		.control_path = given.control_socket,
 	};
 	if (given.monitors & 1u << CANFS_MEMORY)

@@ -41,6 +41,20 @@ struct canfs_module CANFS = {
 	},
 };
 
+static int open_exchange(const struct canfs_config *config)
+{
+	struct canfs_settings settings;
+	int error = canfs_exchange_new(&CANFS.exchange, &config->exchange);
+
+	if (error != 0)
+		return error;
+	canfs_exchange_settings(CANFS.exchange, &settings);
+	settings.pmax = config->pmax;
+	memcpy(settings.weight, config->weight, sizeof(settings.weight));
+	error = canfs_exchange_set(CANFS.exchange, &settings);
+	return error != 0 ? error : canfs_exchange_start(CANFS.exchange);
+}
+
 /* Called once, after the server has forked into the background: threads may be started here. */
 static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
@@ -51,10 +65,8 @@ static fsal_status_t init_config(
 	if (error == 0) {
 		canfs_reads_open(config.ghost_memory_bytes);
 		config.exchange.setup.ghosts = CANFS.ghosts;
-		error = canfs_exchange_new(&CANFS.exchange, &config.exchange);
+		error = open_exchange(&config);
 	}
-	if (error == 0)
-		error = canfs_exchange_start(CANFS.exchange);
 	/* Files are served all the same. */
 	if (error == -EINVAL)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");

@@ -21,10 +21,12 @@ static double rounded(double share)
 static json_t *show_resource(const struct canfs_market *market, enum canfs_resource resource)
 {
 	if (!market->known[resource])
-		return json_pack(
-			"{s:n, s:n, s:f}", "utilization", "price", "k", market->k[resource]);
-	return json_pack("{s:f, s:f, s:f}", "utilization", rounded(market->utilization[resource]),
-		"price", rounded(canfs_market_price(market, resource)), "k", market->k[resource]);
+		return json_pack("{s:n, s:n, s:f, s:f}", "utilization", "price", "k",
+			market->k[resource], "weight", market->weight[resource]);
+	return json_pack("{s:f, s:f, s:f, s:f}", "utilization",
+		rounded(market->utilization[resource]), "price",
+		rounded(canfs_market_price(market, resource)), "k", market->k[resource], "weight",
+		market->weight[resource]);
 }
 
 static json_t *show_quote(struct canfs_quote quote)
@@ -84,8 +86,9 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 		return no_export(call, visit.export);
 	}
 	canfs_exchange_settings(call->subject->exchange, &settings);
-	return json_pack("{s:i, s:b, s:b, s:o}", "interval_ms", (int)settings.interval_ms,
-		"publish", settings.publish, "drain", settings.drain, "exports", visit.shown);
+	return json_pack("{s:i, s:b, s:b, s:f, s:o}", "interval_ms", (int)settings.interval_ms,
+		"publish", settings.publish, "drain", settings.drain, "pmax", settings.pmax,
+		"exports", visit.shown);
 }
 
 struct history_visit {

@@ -193,6 +193,12 @@ static bool is_interval(unsigned int interval_ms)
 	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
 }
 
+/* False for NaN. */
+static bool is_within(double value, double least, double most)
+{
+	return value >= least && value <= most;
+}
+
 int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
 {
 	pthread_condattr_t attributes;
@@ -298,8 +304,10 @@ void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_setti
 	pthread_mutex_lock(&exchange->mutex);
 	*settings = (struct canfs_settings) { .interval_ms = exchange->interval_ms,
 		.publish = exchange->publish,
-		.drain = exchange->drain };
+		.drain = exchange->drain,
+		.pmax = exchange->market.pmax };
 	memcpy(settings->k, exchange->market.k, sizeof(settings->k));
+	memcpy(settings->weight, exchange->market.weight, sizeof(settings->weight));
 	pthread_mutex_unlock(&exchange->mutex);
 }
 
@@ -307,18 +315,22 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 {
 	struct canfs_board *board;
 
-	if (!is_interval(settings->interval_ms))
+	if (!is_interval(settings->interval_ms) || !is_within(settings->pmax, 0, CANFS_PRICE_MAX))
 		return -EINVAL;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		if (!(settings->k[i] >= CANFS_K_MIN && settings->k[i] <= CANFS_K_MAX))
+		if (!is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX) ||
+			!is_within(settings->weight[i], 0, 1))
 			return -EINVAL;
 	}
 	pthread_mutex_lock(&exchange->mutex);
 	exchange->interval_ms = settings->interval_ms;
 	exchange->publish = settings->publish;
 	exchange->drain = settings->drain;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+	exchange->market.pmax = settings->pmax;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		exchange->market.k[i] = settings->k[i];
+		exchange->market.weight[i] = settings->weight[i];
+	}
 	LIST_FOREACH (board, &exchange->boards, link)
 		board->stale_msec = stale_msec(settings->interval_ms);
 	/* What is posted may be as old as the interval before: due now. */

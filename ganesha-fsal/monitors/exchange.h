@@ -76,7 +76,9 @@ struct canfs_settings {
 	unsigned int interval_ms;
 	bool publish;
 	bool drain;                /* a write is published at CANFS_PRICE_MAX, whatever it costs */
-	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is not used */
+	double pmax;               /* of all prices, [0, CANFS_PRICE_MAX]; pricing/market.h */
+	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is not used; of disks without a k of their own */
+	double weight[CANFS_RESOURCES]; /* [0, 1]; likewise */
 };
 
 /*

@@ -16,8 +16,11 @@ static void check_settings(struct canfs_exchange *exchange)
 	canfs_exchange_settings(exchange, &settings);
 	FUZZ_CHECK(settings.interval_ms >= CANFS_INTERVAL_MS_MIN);
 	FUZZ_CHECK(settings.interval_ms <= CANFS_INTERVAL_MS_MAX);
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		FUZZ_CHECK(settings.k[i] >= CANFS_K_MIN && settings.k[i] <= CANFS_K_MAX);
+		FUZZ_CHECK(settings.weight[i] >= 0 && settings.weight[i] <= 1);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

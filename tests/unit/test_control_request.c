@@ -222,6 +222,47 @@ static void sets(void **state)
 	assert_false(canfs_board_read(board, now_usec + SEC, &tag));
 }
 
+/* Another second in which half of the processor is busy. */
+static void step(void)
+{
+	static unsigned int ticks = 2000;
+
+	now_usec += SEC;
+	ticks += 100;
+	cpu(ticks, ticks);
+	canfs_exchange_step(exchange, now_usec);
+}
+
+static void sets_pmax_and_weights(void **state)
+{
+	struct canfs_tag tag;
+	const json_t *export;
+	json_t *reply = must("{\"command\":\"set\",\"pmax\":0.5,\"weight_cpu\":0.5,\"k_cpu\":2}");
+
+	(void)state;
+	assert_float_equal(json_number_value(json_object_get(reply, "weight_cpu")), 0.5, 0);
+	assert_float_equal(json_number_value(json_object_get(reply, "weight_disk")), 1, 0);
+	json_decref(reply);
+	step();
+	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_float_equal(tag.write, canfs_price(0.5, 2) / 4, 0.01);
+	/* drain says that writes are unwelcome, which no Pmax makes less true. */
+	json_decref(must("{\"command\":\"set\",\"drain\":true}"));
+	step();
+	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_float_equal(tag.write, 1, 0);
+	/* The only monitor that works is taken out of the price: nothing to publish, but to see. */
+	json_decref(must("{\"command\":\"set\",\"weight_cpu\":0}"));
+	step();
+	assert_false(canfs_board_read(board, now_usec, &tag));
+	reply = must("{\"command\":\"prices\"}");
+	assert_float_equal(json_number_value(json_object_get(reply, "pmax")), 0.5, 0);
+	export = json_array_get(json_object_get(reply, "exports"), 0);
+	assert_float_equal(real_at(export, "resources", "cpu", "weight"), 0, 0);
+	assert_float_equal(real_at(export, "resources", "cpu", "utilization"), 0.5, 0.01);
+	json_decref(reply);
+}
+
 static void sets_all_or_nothing(void **state)
 {
 	struct canfs_settings before, after;
@@ -236,6 +277,9 @@ static void sets_all_or_nothing(void **state)
 	refused("{\"command\":\"set\",\"interval_ms\":100.5}", "whole number");
 	refused("{\"command\":\"set\",\"interval_ms\":4294967396}", "from 20 to 10000");
 	refused("{\"command\":\"set\",\"publish\":1}", "true or false");
+	refused("{\"command\":\"set\",\"pmax\":1.1}", "pmax: allowed is a number from 0 to 1");
+	refused("{\"command\":\"set\",\"weight_disk\":-0.1}", "from 0 to 1");
+	refused("{\"command\":\"set\",\"weight_disk\":true}", "weight_disk: allowed is a number");
 	refused("{\"command\":\"set\",\"k_dsk\":3}",
 		"unknown member 'k_dsk'; allowed: interval_ms, ");
 	canfs_exchange_settings(exchange, &after);
@@ -270,6 +314,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shows_clients, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sets_pmax_and_weights, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_all_or_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_what_is_no_request, set_up, tear_down),
 	};
