@@ -47,6 +47,7 @@ static const char usage[] =
 	"  history            the last ten minutes of one export\n"
 	"  clients            who loads the server most\n"
 	"  counters           what the server counts\n"
+	"  config             what its configuration says of interfaces and disks\n"
 	"  set [NAME=VALUE...]  change settings until the server's restart, and show them:\n"
 	"                     interval_ms, publish and drain (on|off), pmax, and of cpu,\n"
 	"                     network, disk and memory k_... and weight_...\n"
@@ -187,6 +188,11 @@ static int run_counters(const struct server *server)
 		server, ask(server, json_pack("{s:s}", "command", "counters")), ctl_show_counters);
 }
 
+static int run_config(const struct server *server)
+{
+	return show(server, ask(server, json_pack("{s:s}", "command", "config")), ctl_show_config);
+}
+
 static int run_set(const struct server *server)
 {
 	return show(server, ask(server, json_incref(server->options->settings)), ctl_show_settings);
@@ -231,6 +237,7 @@ static const struct command {
 	{ "history", run_history, 1u << OPT_EXPORT | 1u << OPT_SECONDS },
 	{ "clients", run_clients, 1u << OPT_TOP },
 	{ "counters", run_counters, 0 },
+	{ "config", run_config, 0 },
 	{ "set", run_set, 0 },
 };
 
@@ -331,7 +338,7 @@ static const struct command *find_command(const char *name)
 	}
 	ctl_complain(
 		"server: '%s' is no command; allowed: top, prices, history, clients, counters, "
-		"set",
+		"config, set",
 		name != NULL ? name : "");
 	return NULL;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/monitors.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,6 +20,7 @@ struct canfs_board {
 	struct canfs_exchange *exchange;                /* NULL: it is gone */
 	_Atomic unsigned int stale_msec;                /* how old may posted be */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
+	struct canfs_disk_options own;
 	char path[PATH_MAX];
 	_Atomic uint64_t posted;           /* see pack() */
 	_Atomic uint64_t priced, unpriced; /* reads of the board */
@@ -110,13 +112,21 @@ static void sample_monitors(
 		canfs_monitor_sample(&monitors[i], elapsed_sec, market);
 }
 
+/* The shared part of the market, and what differs from export to export. */
+static void enter_market(struct canfs_board *board)
+{
+	board->market = board->exchange->market;
+	if (board->own.k != 0)
+		board->market.k[CANFS_DISK] = board->own.k;
+}
+
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
 {
 	const struct canfs_exchange *exchange = board->exchange;
 	struct canfs_quote write, readahead;
 	uint64_t posted = 0;
 
-	board->market = exchange->market;
+	enter_market(board);
 	sample_monitors(board->monitors, elapsed_sec, &board->market);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
@@ -264,26 +274,42 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 	free(exchange);
 }
 
-int canfs_board_open(
-	struct canfs_board **board, struct canfs_exchange *exchange, const char *path, dev_t device)
+int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exchange,
+	const char *path, dev_t device, const struct canfs_disk_options *own)
 {
 	struct canfs_monitor_setup setup = exchange->config.setup;
-	struct canfs_board *new = calloc(1, sizeof(*new));
+	struct canfs_board *new;
 
+	if (own->k != 0 && !is_within(own->k, CANFS_K_MIN, CANFS_K_MAX))
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
 	if (new == NULL)
 		return -ENOMEM;
 	new->exchange = exchange;
+	new->own = *own;
+	if (own->read_queue != 0)
+		setup.disk_read_queue = own->read_queue;
+	if (own->write_queue != 0)
+		setup.disk_write_queue = own->write_queue;
 	snprintf(new->path, sizeof(new->path), "%s", path);
 	setup.path = new->path;
 	setup.device = device;
 	open_monitors(new->monitors, true, &exchange->config, &setup);
 	pthread_mutex_lock(&exchange->mutex);
-	new->market = exchange->market;
+	enter_market(new);
 	new->stale_msec = stale_msec(exchange->interval_ms);
 	LIST_INSERT_HEAD(&exchange->boards, new, link);
 	pthread_mutex_unlock(&exchange->mutex);
 	*board = new;
 	return 0;
+}
+
+int canfs_board_open(
+	struct canfs_board **board, struct canfs_exchange *exchange, const char *path, dev_t device)
+{
+	const struct canfs_disk_options none = { 0 };
+
+	return canfs_board_open_with(board, exchange, path, device, &none);
 }
 
 void canfs_board_close(struct canfs_board *board)
@@ -348,6 +374,7 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 	pthread_mutex_lock(&exchange->mutex);
 	LIST_FOREACH (board, &exchange->boards, link) {
 		const struct canfs_board_view view = { .path = board->path,
+			.own = &board->own,
 			.market = &board->market,
 			.quotes = board->quotes,
 			.publishes = is_fresh(board, board->posted, now_usec),
@@ -356,6 +383,23 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 		visit(&view, arg);
 	}
 	pthread_mutex_unlock(&exchange->mutex);
+}
+
+bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view)
+{
+	const struct canfs_monitor *monitor = &exchange->monitors[CANFS_MEMORY];
+
+	if (monitor->type == NULL)
+		return false;
+	pthread_mutex_lock(&exchange->mutex);
+	canfs_memory_look(monitor->state, view);
+	pthread_mutex_unlock(&exchange->mutex);
+	return true;
+}
+
+const struct canfs_exchange_config *canfs_exchange_configured(const struct canfs_exchange *exchange)
+{
+	return &exchange->config;
 }
 
 void canfs_exchange_count(struct canfs_exchange *exchange, struct canfs_exchange_counters *counters)

@@ -22,6 +22,7 @@ struct memory {
 	const char *root;
 	struct canfs_ghosts *ghosts;
 	double since_resize_sec;
+	struct canfs_memory_view view; /* but its usage */
 };
 
 int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages)
@@ -39,9 +40,10 @@ int canfs_memory_open(void **state, const struct canfs_monitor_setup *setup)
 
 	if (memory == NULL)
 		return -ENOMEM;
-	*memory = (struct memory) {
-		.root = setup->root, .ghosts = setup->ghosts, .since_resize_sec = INFINITY
-	};
+	*memory = (struct memory) { .root = setup->root,
+		.ghosts = setup->ghosts,
+		.since_resize_sec = INFINITY,
+		.view = { .dirty_share = NAN, .has_ghosts = setup->ghosts != NULL } };
 	*state = memory;
 	return 0;
 }
@@ -54,6 +56,7 @@ void canfs_memory_close(void *state)
 /* Without a size of the cache nothing can be said of its use: the ghosts go on with the last one. */
 static double cache_utilization(struct memory *memory, double elapsed_sec)
 {
+	struct canfs_memory_view *view = &memory->view;
 	uint64_t cache_bytes;
 
 	if (memory->ghosts == NULL)
@@ -62,9 +65,11 @@ static double cache_utilization(struct memory *memory, double elapsed_sec)
 	if (memory->since_resize_sec >= RESIZE_SEC &&
 		canfs_cache_size(memory->root, &cache_bytes) == 0) {
 		canfs_ghosts_resize(memory->ghosts, cache_bytes);
+		view->cache_bytes = cache_bytes;
 		memory->since_resize_sec = 0;
 	}
-	return canfs_ghosts_forecast(memory->ghosts, elapsed_sec).utilization;
+	view->forecast = canfs_ghosts_forecast(memory->ghosts, elapsed_sec);
+	return view->forecast.utilization;
 }
 
 int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
@@ -75,6 +80,7 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 	char text[16384];
 	int error;
 
+	memory->view.dirty_share = NAN;
 	error = canfs_read_source(memory->root, "/proc/vmstat", text, sizeof(text));
 	if (error < 0)
 		return error;
@@ -83,7 +89,17 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 		return error;
 	if (pages.limit == 0)
 		return -ENODATA;
-	*utilization =
-		fmax(((double)pages.dirty + (double)pages.writeback) / (double)pages.limit, cache);
+	memory->view.dirty_share =
+		((double)pages.dirty + (double)pages.writeback) / (double)pages.limit;
+	*utilization = fmax(memory->view.dirty_share, cache);
 	return 0;
+}
+
+void canfs_memory_look(const void *state, struct canfs_memory_view *view)
+{
+	const struct memory *memory = state;
+
+	*view = memory->view;
+	if (memory->ghosts != NULL)
+		view->usage = canfs_ghosts_usage(memory->ghosts);
 }

@@ -8,6 +8,7 @@
 #define CANFS_GANESHA_FSAL_MONITORS_MONITORS_H
 
 #include <stdint.h>
+#include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/monitors/monitor.h"
 
 #define CANFS_MONITOR_OPERATIONS(name)                                                             \
@@ -19,6 +20,17 @@ CANFS_MONITOR_OPERATIONS(cpu);
 CANFS_MONITOR_OPERATIONS(network);
 CANFS_MONITOR_OPERATIONS(disk);
 CANFS_MONITOR_OPERATIONS(memory);
+
+/* What the price of memory was made of at the last sample. */
+struct canfs_memory_view {
+	double dirty_share;   /* of the kernel's dirty limit; may exceed 1; NaN: cannot be read */
+	bool has_ghosts;      /* false: the read cache is not priced, and what follows is 0 */
+	uint64_t cache_bytes; /* what the read cache may grow to; 0: cannot be read */
+	struct canfs_ghost_forecast forecast;
+	struct canfs_ghosts_usage usage; /* now */
+};
+/* Not while it samples. */
+void canfs_memory_look(const void *state, struct canfs_memory_view *view);
 
 /* First line of /proc/stat, in ticks since boot. Steal is busy: it is not to be had. */
 struct canfs_cpu_times {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ganesha-fsal/control/request.h"
+#include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "tests/unit/fake_root.h"
 
@@ -136,6 +137,91 @@ static void shows_prices(void **state)
 	json_decref(reply);
 	refused("{\"command\":\"prices\",\"export\":\"/srv\"}", "there is no '/srv'");
 	refused("{\"command\":\"prices\",\"export\":1}", "export: allowed is a string");
+}
+
+/* The same requests to another exchange. */
+static struct canfs_exchange *instead(const struct canfs_exchange_config *config)
+{
+	struct canfs_exchange *usual = subject.exchange;
+
+	assert_int_equal(canfs_exchange_new(&subject.exchange, config), 0);
+	return usual;
+}
+
+static void shows_what_the_price_of_memory_is_made_of(void **state)
+{
+	struct canfs_exchange_config config = { .interval_ms = 100,
+		.monitors = 1u << CANFS_MEMORY,
+		.setup.root = root.path,
+		.say = say };
+	struct canfs_exchange *usual;
+	json_t *reply = must("{\"command\":\"prices\"}");
+
+	(void)state;
+	assert_true(json_is_null(json_object_get(reply, "memory")));
+	json_decref(reply);
+	fake_root_write(
+		&root, "/proc/vmstat", "nr_dirty 5\nnr_writeback 5\nnr_dirty_threshold 100\n");
+	fake_root_write(&root, "/proc/meminfo", "MemFree: 1024 kB\nCached: 1024 kB\nShmem: 0 kB\n");
+	usual = instead(&config);
+	reply = must("{\"command\":\"prices\"}");
+	assert_true(json_is_null(json_object_get(json_object_get(reply, "memory"), "dirty")));
+	assert_true(json_is_null(json_object_get(json_object_get(reply, "memory"), "read_cache")));
+	json_decref(reply);
+	canfs_exchange_free(subject.exchange);
+
+	assert_int_equal(canfs_ghosts_new(&config.setup.ghosts, 1 << 20, 1), 0);
+	(void)instead(&config);
+	canfs_exchange_step(subject.exchange, SEC);
+	reply = must("{\"command\":\"prices\"}");
+	assert_float_equal(
+		json_number_value(json_object_get(json_object_get(reply, "memory"), "dirty")), 0.1,
+		1e-9);
+	assert_float_equal(real_at(reply, "memory", "read_cache", "bytes"), 2097152, 0);
+	assert_float_equal(real_at(reply, "memory", "read_cache", "hit"), 0, 0);
+	assert_float_equal(
+		real_at(reply, "memory", "read_cache", "ghost_memory_bytes"), 1048576, 0);
+	json_decref(reply);
+	canfs_exchange_free(subject.exchange);
+	canfs_ghosts_free(config.setup.ghosts);
+	subject.exchange = usual;
+}
+
+static void shows_config(void **state)
+{
+	struct canfs_exchange_config config = { .interval_ms = 100,
+		.setup = { .root = root.path,
+			.link_mbit_per_sec = 940,
+			.disk_write_queue = 16,
+			.interfaces = { "eth0", "eth1" },
+			.interface_count = 2 },
+		.say = say };
+	const struct canfs_disk_options own = { .read_queue = 7, .k = 2.5 };
+	struct canfs_exchange *usual = instead(&config);
+	struct canfs_board *one;
+	json_t *reply, *expected;
+
+	(void)state;
+	assert_int_equal(canfs_board_open_with(&one, subject.exchange, "/one", 0, &own), 0);
+	reply = must("{\"command\":\"config\"}");
+	json_object_del(reply, "ok");
+	json_object_del(reply, "command");
+	json_object_del(reply, "time");
+	expected = json_pack("{s:[ss], s:i, s:[{s:s, s:i, s:i, s:f}]}", "Interfaces", "eth0",
+		"eth1", "Link_Speed", 940, "exports", "export", "/one", "Disk_Read_Queue", 7,
+		"Disk_Write_Queue", 16, "K_Disk", 2.5);
+	assert_true(json_equal(reply, expected));
+	json_decref(expected);
+	json_decref(reply);
+	canfs_board_close(one);
+	canfs_exchange_free(subject.exchange);
+	subject.exchange = usual;
+	reply = must("{\"command\":\"config\"}");
+	assert_true(json_is_null(json_object_get(reply, "Link_Speed")));
+	assert_true(json_is_null(json_object_get(
+		json_array_get(json_object_get(reply, "exports"), 0), "Disk_Read_Queue")));
+	json_decref(reply);
+	refused("{\"command\":\"config\",\"export\":\"/one\"}", "unknown member 'export'");
 }
 
 static void shows_history(void **state)
@@ -310,6 +396,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(shows_prices, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			shows_what_the_price_of_memory_is_made_of, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_config, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_history, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_clients, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
