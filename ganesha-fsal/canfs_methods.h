@@ -107,6 +107,13 @@ struct canfs_config {
 int canfs_read_config(
 	config_file_t file, struct canfs_config *config, struct config_error_type *err_type);
 
+/*
+ * config.c: what the FSAL { Name = CANFS; ... } block of an export says of its disks. 0, or -EINVAL if it is
+ * wrong, which Ganesha then says with file and line; *own is set only on 0.
+ */
+int canfs_read_export_config(
+	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
+
 /* control.c: the control socket at path, on the exchange. Says why there is none. */
 void canfs_start_control(const char *path);
 void canfs_stop_control(void);
