@@ -41,18 +41,15 @@ struct canfs_module CANFS = {
 	},
 };
 
-static int open_exchange(const struct canfs_config *config)
+/* Pmax and weights are no part of canfs_exchange_config, where 0 is the default. */
+static int set_scale(const struct canfs_config *config)
 {
 	struct canfs_settings settings;
-	int error = canfs_exchange_new(&CANFS.exchange, &config->exchange);
 
-	if (error != 0)
-		return error;
 	canfs_exchange_settings(CANFS.exchange, &settings);
 	settings.pmax = config->pmax;
 	memcpy(settings.weight, config->weight, sizeof(settings.weight));
-	error = canfs_exchange_set(CANFS.exchange, &settings);
-	return error != 0 ? error : canfs_exchange_start(CANFS.exchange);
+	return canfs_exchange_set(CANFS.exchange, &settings);
 }
 
 /* Called once, after the server has forked into the background: threads may be started here. */
@@ -65,8 +62,12 @@ static fsal_status_t init_config(
 	if (error == 0) {
 		canfs_reads_open(config.ghost_memory_bytes);
 		config.exchange.setup.ghosts = CANFS.ghosts;
-		error = open_exchange(&config);
+		error = canfs_exchange_new(&CANFS.exchange, &config.exchange);
 	}
+	if (error == 0)
+		error = set_scale(&config);
+	if (error == 0)
+		error = canfs_exchange_start(CANFS.exchange);
 	/* Files are served all the same. */
 	if (error == -EINVAL)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");

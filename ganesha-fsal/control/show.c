@@ -282,15 +282,15 @@ static void visit_config(const struct canfs_board_view *view, void *arg)
 /* By the options' names. Of what can be set while the server runs, that command tells. */
 json_t *canfs_control_show_config(struct canfs_control_call *call)
 {
-	const struct canfs_monitor_setup *setup =
-		&canfs_exchange_configured(call->subject->exchange)->setup;
-	struct config_visit visit = { .setup = setup, .shown = json_array() };
+	struct canfs_monitor_setup setup;
+	struct config_visit visit = { .setup = &setup, .shown = json_array() };
 	json_t *interfaces = json_array();
 
-	for (size_t i = 0; i < setup->interface_count; i++)
-		json_array_append_new(interfaces, canfs_control_text(setup->interfaces[i]));
+	canfs_exchange_setup(call->subject->exchange, &setup);
+	for (size_t i = 0; i < setup.interface_count; i++)
+		json_array_append_new(interfaces, canfs_control_text(setup.interfaces[i]));
 	canfs_exchange_visit(
 		call->subject->exchange, call->now.monotonic_usec, visit_config, &visit);
 	return json_pack("{s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
-		show_option(setup->link_mbit_per_sec), "exports", visit.shown);
+		show_option(setup.link_mbit_per_sec), "exports", visit.shown);
 }

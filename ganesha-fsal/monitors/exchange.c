@@ -388,18 +388,21 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view)
 {
 	const struct canfs_monitor *monitor = &exchange->monitors[CANFS_MEMORY];
+	bool runs;
 
-	if (monitor->type == NULL)
-		return false;
 	pthread_mutex_lock(&exchange->mutex);
-	canfs_memory_look(monitor->state, view);
+	runs = monitor->type != NULL;
+	if (runs)
+		canfs_memory_look(monitor->state, view);
 	pthread_mutex_unlock(&exchange->mutex);
-	return true;
+	return runs;
 }
 
-const struct canfs_exchange_config *canfs_exchange_configured(const struct canfs_exchange *exchange)
+void canfs_exchange_setup(struct canfs_exchange *exchange, struct canfs_monitor_setup *setup)
 {
-	return &exchange->config;
+	pthread_mutex_lock(&exchange->mutex);
+	*setup = exchange->config.setup;
+	pthread_mutex_unlock(&exchange->mutex);
 }
 
 void canfs_exchange_count(struct canfs_exchange *exchange, struct canfs_exchange_counters *counters)

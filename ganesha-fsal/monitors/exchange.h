@@ -110,9 +110,8 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 struct canfs_memory_view; /* monitors.h */
 bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view);
 
-/* As it was given to canfs_exchange_new(), for as long as the exchange is there. */
-const struct canfs_exchange_config *canfs_exchange_configured(
-	const struct canfs_exchange *exchange);
+/* What the monitors of the server were told; path and device are not used. */
+void canfs_exchange_setup(struct canfs_exchange *exchange, struct canfs_monitor_setup *setup);
 
 /* Since the start. */
 struct canfs_exchange_counters {
