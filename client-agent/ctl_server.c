@@ -47,9 +47,10 @@ static const char usage[] =
 	"  history            the last ten minutes of one export\n"
 	"  clients            who loads the server most\n"
 	"  counters           what the server counts\n"
+	"  config             what its configuration says of interfaces and disks\n"
 	"  set [NAME=VALUE...]  change settings until the server's restart, and show them:\n"
-	"                     interval_ms, publish and drain (on|off), k_cpu, k_network,\n"
-	"                     k_disk, k_memory\n"
+	"                     interval_ms, publish and drain (on|off), pmax, and of cpu,\n"
+	"                     network, disk and memory k_... and weight_...\n"
 	"\n"
 	"  --socket=PATH      the server's Control_Socket (" DEFAULT_SOCKET ")\n"
 	"  --json             the server's replies as they are, one a line\n"
@@ -187,6 +188,11 @@ static int run_counters(const struct server *server)
 		server, ask(server, json_pack("{s:s}", "command", "counters")), ctl_show_counters);
 }
 
+static int run_config(const struct server *server)
+{
+	return show(server, ask(server, json_pack("{s:s}", "command", "config")), ctl_show_config);
+}
+
 static int run_set(const struct server *server)
 {
 	return show(server, ask(server, json_incref(server->options->settings)), ctl_show_settings);
@@ -231,6 +237,7 @@ static const struct command {
 	{ "history", run_history, 1u << OPT_EXPORT | 1u << OPT_SECONDS },
 	{ "clients", run_clients, 1u << OPT_TOP },
 	{ "counters", run_counters, 0 },
+	{ "config", run_config, 0 },
 	{ "set", run_set, 0 },
 };
 
@@ -297,8 +304,9 @@ static json_t *parse_value(const char *text)
 /* NAME=VALUE into the request; the server knows what values are allowed. */
 static bool parse_setting(struct options *options, char *word)
 {
-	static const char *const names[] = { "interval_ms", "publish", "drain", "k_cpu",
-		"k_network", "k_disk", "k_memory" };
+	static const char *const names[] = { "interval_ms", "publish", "drain", "pmax", "k_cpu",
+		"k_network", "k_disk", "k_memory", "weight_cpu", "weight_network", "weight_disk",
+		"weight_memory" };
 	char *equals = strchr(word, '=');
 	json_t *value = NULL;
 	bool known = false;
@@ -311,7 +319,7 @@ static bool parse_setting(struct options *options, char *word)
 	}
 	if (equals == NULL || !known) {
 		ctl_complain("set: '%s' is no setting; allowed: interval_ms=, publish=, drain=, "
-			     "k_cpu=, k_network=, k_disk=, k_memory=",
+			     "pmax=, and k_ or weight_ of cpu=, network=, disk=, memory=",
 			word);
 		json_decref(value);
 		return false;
@@ -333,7 +341,7 @@ static const struct command *find_command(const char *name)
 	}
 	ctl_complain(
 		"server: '%s' is no command; allowed: top, prices, history, clients, counters, "
-		"set",
+		"config, set",
 		name != NULL ? name : "");
 	return NULL;
 }

@@ -11,6 +11,7 @@ void ctl_show_prices(const json_t *reply);
 void ctl_show_history(const json_t *reply);
 void ctl_show_clients(const json_t *reply);
 void ctl_show_counters(const json_t *reply);
+void ctl_show_config(const json_t *reply);
 void ctl_show_settings(const json_t *reply);
 
 /* Does any export publish prices? */

@@ -83,13 +83,13 @@ static void show_export(const json_t *export)
 
 	printf("\n%s%s\n", text_of(export, "export"),
 		json_is_true(json_object_get(export, "publishes")) ? "" : " (publishes no prices)");
-	printf("  %-12s%12s%12s%12s\n", "", "utilization", "price", "k");
+	printf("  %-12s%12s%12s%12s%12s\n", "", "utilization", "price", "k", "weight");
 	json_object_foreach(resources, name, value)
 	{
 		printf("  %-12s", name);
 		print_share(number(value, "utilization"));
 		print_share(number(value, "price"));
-		printf("%12g", number(value, "k"));
+		printf("%12g%12g", number(value, "k"), number(value, "weight"));
 		if (json_object_get(value, "type") != NULL)
 			printf("  %s, bears %g reads, %g writes", text_of(value, "type"),
 				number(value, "bears_reads"), number(value, "bears_writes"));
@@ -103,14 +103,40 @@ static void show_export(const json_t *export)
 	}
 }
 
+static double mib(const json_t *object, const char *name)
+{
+	return number(object, name) / (1 << 20);
+}
+
+static void show_memory(const json_t *memory)
+{
+	const json_t *cache = json_object_get(memory, "read_cache");
+
+	if (!json_is_object(memory))
+		return;
+	printf("\nmemory: %.3g of the dirty limit is dirty; tasks wait for memory %.3g of the "
+	       "time\n",
+		number(memory, "dirty"), number(memory, "pressure"));
+	if (!json_is_object(cache))
+		return;
+	printf("  a read cache of %.0f MiB is worth %.3f: reads hit %.3f, %.3f with half of it, "
+	       "%.3f with half as much again\n",
+		mib(cache, "bytes"), number(cache, "utilization"), number(cache, "hit"),
+		number(cache, "hit_less"), number(cache, "hit_more"));
+	printf("  by ghost caches in %.1f of %.1f MiB, which missed %.0f reads\n",
+		mib(cache, "ghost_used_bytes"), mib(cache, "ghost_memory_bytes"),
+		number(cache, "missed_reads"));
+}
+
 void ctl_show_prices(const json_t *reply)
 {
 	const json_t *exports = json_object_get(reply, "exports");
 
 	print_time(number(reply, "time"));
-	printf("  every %g ms%s%s\n", number(reply, "interval_ms"),
+	printf("  every %g ms, pmax %g%s%s\n", number(reply, "interval_ms"), number(reply, "pmax"),
 		json_is_false(json_object_get(reply, "publish")) ? ", NOT PUBLISHED" : "",
 		json_is_true(json_object_get(reply, "drain")) ? ", DRAINING: writes at 1" : "");
+	show_memory(json_object_get(reply, "memory"));
 	for (size_t i = 0; i < json_array_size(exports); i++)
 		show_export(json_array_get(exports, i));
 }
@@ -183,6 +209,35 @@ static void show_members(const json_t *reply)
 void ctl_show_counters(const json_t *reply)
 {
 	show_members(reply);
+}
+
+static void print_option(const char *indent, const char *name, const json_t *value)
+{
+	printf("%s%s = ", indent, name);
+	for (size_t i = 0; i < json_array_size(value); i++)
+		printf("%s%s", i != 0 ? ", " : "", json_string_value(json_array_get(value, i)));
+	if (json_is_number(value))
+		printf("%.15g", json_number_value(value));
+	else if (json_array_size(value) == 0)
+		fputs("default", stdout);
+	putchar('\n');
+}
+
+void ctl_show_config(const json_t *reply)
+{
+	static const char *const of_server[] = { "Interfaces", "Link_Speed" };
+	static const char *const of_export[] = { "Disk_Read_Queue", "Disk_Write_Queue", "K_Disk" };
+	const json_t *exports = json_object_get(reply, "exports");
+
+	for (size_t i = 0; i < sizeof(of_server) / sizeof(of_server[0]); i++)
+		print_option("", of_server[i], json_object_get(reply, of_server[i]));
+	for (size_t i = 0; i < json_array_size(exports); i++) {
+		const json_t *export = json_array_get(exports, i);
+
+		printf("\n%s\n", text_of(export, "export"));
+		for (size_t j = 0; j < sizeof(of_export) / sizeof(of_export[0]); j++)
+			print_option("  ", of_export[j], json_object_get(export, of_export[j]));
+	}
 }
 
 void ctl_show_settings(const json_t *reply)

@@ -94,6 +94,8 @@ static inline void canfs_ascend(struct fsal_export *here)
 /* What the CANFS { } block says. */
 struct canfs_config {
 	struct canfs_exchange_config exchange;
+	double pmax; /* both as in struct canfs_settings */
+	double weight[CANFS_RESOURCES];
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 	char *control_path;        /* for gsh_free(); "": no socket */
 };
@@ -104,6 +106,13 @@ struct canfs_config {
  */
 int canfs_read_config(
 	config_file_t file, struct canfs_config *config, struct config_error_type *err_type);
+
+/*
+ * config.c: what the FSAL { Name = CANFS; ... } block of an export says of its disks. 0, or -EINVAL if it is
+ * wrong, which Ganesha then says with file and line; *own is set only on 0.
+ */
+int canfs_read_export_config(
+	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
 
 /* control.c: the control socket at path, on the exchange. Says why there is none. */
 void canfs_start_control(const char *path);

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include "ganesha-fsal/control/socket.h"
 #include "pricing/price.h"
@@ -13,10 +15,17 @@ struct parameters {
 	uint32_t interval_ms;
 	bool publish;
 	uint32_t monitors;
+	uint32_t disk_read_queue;
+	uint32_t disk_write_queue;
 	uint32_t k_cpu;
 	uint32_t k_network;
 	uint32_t k_disk;
 	uint32_t k_memory;
+	uint32_t pmax_percent;
+	uint32_t weight_cpu_percent;
+	uint32_t weight_network_percent;
+	uint32_t weight_disk_percent;
+	uint32_t weight_memory_percent;
 	uint32_t ghost_memory_mib;
 	char *control_socket;
 	struct canfs_monitor_setup setup;
@@ -64,6 +73,18 @@ static struct config_item_list monitor_names[] = {
 #define K_MIN 2 /* of the whole numbers that Ganesha's parser knows; see CANFS_K_MIN */
 #define K_MAX ((uint32_t)CANFS_K_MAX)
 
+/* Those that an export may have for itself. 0: not given. */
+#define DISK_ITEMS                                                                                 \
+	CONF_ITEM_UI32("Disk_Read_Queue", 1, 65536, 0, parameters, disk_read_queue),               \
+		CONF_ITEM_UI32("Disk_Write_Queue", 1, 65536, 0, parameters, disk_write_queue),     \
+		CONF_ITEM_UI32("K_Disk", K_MIN, K_MAX, 0, parameters, k_disk)
+
+/*
+ * Percent, since Ganesha's parser has no fractions: it reads 0.5 as a file system's number, and 0.08 as
+ * 0.0 and 8.
+ */
+#define ITEM_PERCENT(name, member) CONF_ITEM_UI32(name, 0, 100, 100, parameters, member)
+
 /* 0 where a default of 0 stands: the table in pricing/market.c or monitors/disk_types.c decides. */
 static struct config_item items[] = {
 	CONF_ITEM_UI32("Price_Interval", CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, 100,
@@ -73,14 +94,17 @@ static struct config_item items[] = {
 	COMPAT_ITEM_PROC(
 		"Interfaces", interfaces_init, interfaces_add, parameters, setup.interfaces),
 	CONF_ITEM_UI32("Link_Speed", 1, 10000000, 0, parameters, setup.link_mbit_per_sec),
-	CONF_ITEM_UI32("Disk_Read_Queue", 1, 65536, 0, parameters, setup.disk_read_queue),
-	CONF_ITEM_UI32("Disk_Write_Queue", 1, 65536, 0, parameters, setup.disk_write_queue),
+	DISK_ITEMS,
 	CONF_ITEM_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, parameters,
 		ghost_memory_mib),
 	CONF_ITEM_UI32("K_Cpu", K_MIN, K_MAX, 0, parameters, k_cpu),
 	CONF_ITEM_UI32("K_Network", K_MIN, K_MAX, 0, parameters, k_network),
-	CONF_ITEM_UI32("K_Disk", K_MIN, K_MAX, 0, parameters, k_disk),
 	CONF_ITEM_UI32("K_Memory", K_MIN, K_MAX, 0, parameters, k_memory),
+	ITEM_PERCENT("Pmax_Percent", pmax_percent),
+	ITEM_PERCENT("Weight_Cpu_Percent", weight_cpu_percent),
+	ITEM_PERCENT("Weight_Network_Percent", weight_network_percent),
+	ITEM_PERCENT("Weight_Disk_Percent", weight_disk_percent),
+	ITEM_PERCENT("Weight_Memory_Percent", weight_memory_percent),
 	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
 		parameters, control_socket),
 	CONFIG_EOL,
@@ -95,6 +119,62 @@ static struct config_block block = {
 	.blk_desc.u.blk.params = items,
 	.blk_desc.u.blk.commit = noop_conf_commit,
 };
+
+/* What is not ours is for export.c. */
+static struct config_item export_items[] = {
+	CONF_ITEM_NOOP("Name"),
+	CONF_ITEM_NOOP("FSAL"),
+	DISK_ITEMS,
+	CONFIG_EOL,
+};
+
+static struct config_block export_block = {
+	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.canfs-disks%d",
+	.blk_desc.name = "FSAL",
+	.blk_desc.type = CONFIG_BLOCK,
+	.blk_desc.u.blk.init = noop_conf_init,
+	.blk_desc.u.blk.params = export_items,
+	.blk_desc.u.blk.commit = noop_conf_commit,
+};
+
+/* As snprintf() to what is there already; what does not fit is left out. */
+static void append(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text + used, size - used, format, args);
+	va_end(args);
+}
+
+/*
+ * Loaded without an error? Ganesha says in which line one is, but not what would be right: this does, of
+ * all options of the block.
+ */
+static bool check_block(
+	const char *block_name, const struct config_item *item, struct config_error_type *errors)
+{
+	bool harmless = config_error_is_harmless(errors);
+	char text[1024] = "";
+
+	if (harmless && !errors->bogus)
+		return true;
+	for (; item->name != NULL; item++) {
+		append(text, sizeof(text), "%s%s", text[0] != '\0' ? "; " : "", item->name);
+		if (item->type == CONFIG_UINT32)
+			append(text, sizeof(text), " %u to %u", item->u.ui32.minval,
+				item->u.ui32.maxval);
+		else if (item->type == CONFIG_BOOL)
+			append(text, sizeof(text), " true or false");
+		for (const struct config_item_list *token =
+				item->type == CONFIG_LIST ? item->u.lst.tokens : NULL;
+			token != NULL && token->token != NULL; token++)
+			append(text, sizeof(text), " %s", token->token);
+	}
+	LogCrit(COMPONENT_CONFIG, "allowed in %s: %s", block_name, text);
+	return harmless;
+}
 
 static void say(const char *message)
 {
@@ -117,13 +197,15 @@ int canfs_read_config(
 	struct parameters given = { .interval_ms = 0 };
 
 	(void)load_config_from_parse(file, &block, &given, true, &errors);
-	if (!config_error_is_harmless(&errors)) {
+	if (!check_block("CANFS { }", items, &errors)) {
 		gsh_free(given.control_socket);
 		return -EINVAL;
 	}
 	if (given.monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
 	given.setup.root = "";
+	given.setup.disk_read_queue = given.disk_read_queue;
+	given.setup.disk_write_queue = given.disk_write_queue;
 	*config = (struct canfs_config) {
 		.exchange = { .interval_ms = given.interval_ms,
 			.publish = given.publish,
@@ -135,9 +217,30 @@ int canfs_read_config(
 			.setup = given.setup,
 			.say = say,
 			.thread_begins = name_thread },
+		.pmax = given.pmax_percent / 100.0 * CANFS_PRICE_MAX,
+		.weight = { [CANFS_CPU] = given.weight_cpu_percent / 100.0,
+			[CANFS_NETWORK] = given.weight_network_percent / 100.0,
+			[CANFS_DISK] = given.weight_disk_percent / 100.0,
+			[CANFS_MEMORY] = given.weight_memory_percent / 100.0 },
 		.control_path = given.control_socket,
 	};
 	if (given.monitors & 1u << CANFS_MEMORY)
 		config->ghost_memory_bytes = (size_t)given.ghost_memory_mib << 20;
+	return 0;
+}
+
+int canfs_read_export_config(
+	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type)
+{
+	/* As above: it costs the export its prices, not its files. */
+	struct config_error_type errors = { .fp = err_type->fp };
+	struct parameters given = { .disk_read_queue = 0 };
+
+	(void)load_config_from_node(parse_node, &export_block, &given, true, &errors);
+	if (!check_block("FSAL { Name = CANFS; }", export_items, &errors))
+		return -EINVAL;
+	*own = (struct canfs_disk_options) { .read_queue = given.disk_read_queue,
+		.write_queue = given.disk_write_queue,
+		.k = given.k_disk };
 	return 0;
 }

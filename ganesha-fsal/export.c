@@ -212,6 +212,7 @@ static struct config_block stack_block = {
 	.dbus_interface_name = "org.ganesha.nfsd.config.fsal.canfs-export%d",
 	.blk_desc.name = "FSAL",
 	.blk_desc.type = CONFIG_BLOCK,
+	.blk_desc.flags = CONFIG_RELAX, /* the rest is for config.c */
 	.blk_desc.u.blk.init = noop_conf_init,
 	.blk_desc.u.blk.params = stack_items,
 	.blk_desc.u.blk.commit = noop_conf_commit,
@@ -261,6 +262,25 @@ static dev_t local_device(const struct fsal_export *bottom)
 	return 0;
 }
 
+/* Without one the export is served all the same, and publishes no prices. */
+static struct canfs_board *open_board(
+	const struct fsal_export *sub_export, void *parse_node, struct config_error_type *err_type)
+{
+	const char *path = CTX_FULLPATH(op_ctx);
+	struct canfs_board *board = NULL;
+	struct canfs_disk_options own;
+
+	if (CANFS.exchange == NULL)
+		return NULL;
+	if (canfs_read_export_config(parse_node, &own, err_type) != 0)
+		LogCrit(COMPONENT_FSAL,
+			"CANFS: its FSAL { } block is wrong: %s publishes no prices", path);
+	else if (canfs_board_open_with(
+			 &board, CANFS.exchange, path, local_device(sub_export), &own) != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
+	return board;
+}
+
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	struct config_error_type *err_type, const struct fsal_up_vector *up_ops)
 {
@@ -287,11 +307,7 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	ours->export.fsal = module;
 	op_ctx->fsal_export = &ours->export;
 
-	if (CANFS.exchange != NULL &&
-		canfs_board_open(&ours->board, CANFS.exchange, CTX_FULLPATH(op_ctx),
-			local_device(ours->export.sub_export)) != 0)
-		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices",
-			CTX_FULLPATH(op_ctx));
+	ours->board = open_board(ours->export.sub_export, parse_node, err_type);
 out:
 	gsh_free(stack.sub.name);
 	return status;

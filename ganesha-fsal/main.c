@@ -41,6 +41,17 @@ struct canfs_module CANFS = {
 	},
 };
 
+/* Pmax and weights are no part of canfs_exchange_config, where 0 is the default. */
+static int set_scale(const struct canfs_config *config)
+{
+	struct canfs_settings settings;
+
+	canfs_exchange_settings(CANFS.exchange, &settings);
+	settings.pmax = config->pmax;
+	memcpy(settings.weight, config->weight, sizeof(settings.weight));
+	return canfs_exchange_set(CANFS.exchange, &settings);
+}
+
 /* Called once, after the server has forked into the background: threads may be started here. */
 static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
@@ -53,6 +64,8 @@ static fsal_status_t init_config(
 		config.exchange.setup.ghosts = CANFS.ghosts;
 		error = canfs_exchange_new(&CANFS.exchange, &config.exchange);
 	}
+	if (error == 0)
+		error = set_scale(&config);
 	if (error == 0)
 		error = canfs_exchange_start(CANFS.exchange);
 	/* Files are served all the same. */

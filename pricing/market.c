@@ -58,15 +58,19 @@ static bool is_operation(enum canfs_operation operation)
 void canfs_market_init(struct canfs_market *market)
 {
 	*market = (struct canfs_market) { 0 };
-	for (int i = 0; i < CANFS_RESOURCES; i++)
+	market->pmax = CANFS_PRICE_MAX;
+	for (int i = 0; i < CANFS_RESOURCES; i++) {
 		market->k[i] = resources[i].k;
+		market->weight[i] = 1.0;
+	}
 }
 
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource)
 {
 	if (!is_resource(resource) || !market->known[resource])
 		return 0.0;
-	return canfs_price(market->utilization[resource], market->k[resource]);
+	return market->pmax / CANFS_PRICE_MAX * market->weight[resource] *
+	       canfs_price(market->utilization[resource], market->k[resource]);
 }
 
 struct canfs_quote canfs_market_quote(
@@ -79,7 +83,7 @@ struct canfs_quote canfs_market_quote(
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		double price;
 
-		if (!operations[operation].pays[i] || !market->known[i])
+		if (!operations[operation].pays[i] || !market->known[i] || !(market->weight[i] > 0))
 			continue;
 		price = canfs_market_price(market, (enum canfs_resource)i);
 		if (quote.bottleneck == CANFS_NONE || price > quote.price) {

@@ -11,6 +11,19 @@
  *	                                max:        0.85      0.85
  *
  * A new resource or operation is one row in market.c.
+ *
+ * A server scales its prices: price = pmax * weight * (k^u - 1) / (k - 1). pmax is the same for all of its
+ * resources, so that they compare (§3.2); less of it asks clients for less restraint, since theirs
+ * bid up to CANFS_PRICE_MAX all the same. A weight below 1 lets a resource count for less than the others;
+ * with 0 it prices nothing.
+ *
+ * What that does to the competitive ratio r <= 1 + 2 log2(k) of pricing/price.h: nothing, for bids up to
+ * pmax * weight, as all prices and bids are scaled alike. But that is then the price of a full
+ * resource: a bid above it is taken however full it is (sold beyond what there is), or, by
+ * a seller who refuses when nothing is left, has come too late for what went at pmax * weight. Then
+ * r <= (1 + 2 log2(k)) / (pmax * weight), and r without that divisor is exceeded: both are in
+ * tests/unit/test_competitive.c. Of several resources with different weights the bottleneck is
+ * the one dearest to the administrator, no longer the fullest in terms of k.
  */
 #ifndef CANFS_PRICING_MARKET_H
 #define CANFS_PRICING_MARKET_H
@@ -36,23 +49,25 @@ enum canfs_operation {
 
 struct canfs_market {
 	double k[CANFS_RESOURCES];           /* default per resource: canfs_market_init() */
+	double pmax;                         /* in [0, CANFS_PRICE_MAX], the default */
+	double weight[CANFS_RESOURCES];      /* in [0, 1], by default 1; 0: as if not known */
 	double utilization[CANFS_RESOURCES]; /* in [0, 1] */
 	bool known[CANFS_RESOURCES];         /* false: out of the market, prices nothing */
 };
 
 struct canfs_quote {
 	double price;                   /* in [0, CANFS_PRICE_MAX] */
-	enum canfs_resource bottleneck; /* CANFS_NONE if no resource of the operation is known */
+	enum canfs_resource bottleneck; /* CANFS_NONE if nothing known has a price */
 };
 
-/* Default k of each resource, nothing known. */
+/* Defaults, nothing known. */
 void canfs_market_init(struct canfs_market *market);
 
 /* Price of one operation now. Of resources with the same price the first is the bottleneck. */
 struct canfs_quote canfs_market_quote(
 	const struct canfs_market *market, enum canfs_operation operation);
 
-/* Price of one resource now, in [0, CANFS_PRICE_MAX]; 0 if it is not known. */
+/* Price of one resource now, in [0, pmax]; 0 if it is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
 /* "cpu", "network", "disk", "memory"; "none" for anything else. Never NULL. */

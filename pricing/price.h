@@ -16,7 +16,10 @@
 #ifndef CANFS_PRICING_PRICE_H
 #define CANFS_PRICING_PRICE_H
 
-/* Pmax: the same for every resource of a server, so that prices compare (§3.2). */
+/*
+ * Pmax: the same for every resource, so that prices compare (§3.2). It is also the scale of the tag, and every
+ * client's; a server may set less of it (pricing/market.h).
+ */
 #define CANFS_PRICE_MAX 1.0
 
 /* Allowed range of k; outside it canfs_price() uses the nearer bound, for NaN the lower. */

@@ -15,6 +15,8 @@ netns       name of an existing network namespace, with lo up and one more inter
 directory   configuration, hosts file, plugin directory and ganesha.log are written there and kept.
 build       CMake build directory with ganesha-fsal/libfsalcanfs.so; needed for CANFS.
 options     what stands in the CANFS { } block, name to value.
+export_options   likewise for the FSAL { Name = CANFS; } block of an export, by the export's path.
+includes    files for %include; with any, a CANFS { } block is written only for options.
 core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
 blocks      further blocks: {"MDCACHE": {"Dir_Chunk": 0}}.
 memory_limit_bytes   puts the server, page cache included, into a memory cgroup (v1 or v2) of that size.
@@ -76,12 +78,14 @@ def release():
 
 class Ganesha:
     def __init__(self, exports, netns, directory, build=None, options=None, core=None,
-                 memory_limit_bytes=None, blocks=None, wrapper=()):
+                 memory_limit_bytes=None, blocks=None, wrapper=(), export_options=None, includes=()):
         self.exports = list(exports)
         self.netns = netns
         self.directory = pathlib.Path(directory).resolve()
         self.build = pathlib.Path(build).resolve() if build else None
         self.options = dict(options or {})
+        self.export_options = dict(export_options or {})
+        self.includes = list(includes)
         self.core = dict(core or {})
         self.blocks = dict(blocks or {})
         self.memory_limit_bytes = memory_limit_bytes
@@ -184,10 +188,12 @@ class Ganesha:
         blocks = [_block("NFS_CORE_PARAM", core),
                   _block("NFSV4", {"Graceless": "true", "RecoveryBackend": "fs"}),
                   *(_block(name, items) for name, items in self.blocks.items())]
-        if any(stack == "CANFS" for _, stack in self.exports):
+        if any(stack == "CANFS" for _, stack in self.exports) and (self.options or not self.includes):
             blocks.append(_block("CANFS", self.options))
+        blocks += [f'%include "{path}"\n' for path in self.includes]
         for number, (path, stack) in enumerate(self.exports, start=1):
-            fsal = {"CANFS": "FSAL { Name = CANFS; FSAL { Name = VFS; } }",
+            own = "".join(f"{key} = {value}; " for key, value in self.export_options.get(path, {}).items())
+            fsal = {"CANFS": f"FSAL {{ Name = CANFS; {own}FSAL {{ Name = VFS; }} }}",
                     "VFS": "FSAL { Name = VFS; }"}[stack]
             blocks.append(_block("EXPORT", {
                 "Export_Id": number, "Path": path, "Pseudo": path, "Access_Type": "RW",

@@ -62,7 +62,10 @@ static void print_disk_options(
 {
 	fputs("\t# disk below ", out);
 	print_name(out, calibration->directory);
-	fprintf(out, "\n\tDisk_Read_Queue = %u;\n", profile->disk_read_queue);
+	fputs("; where exports lie on other disks too, these lines belong in the\n"
+	      "\t# EXPORT { FSAL { Name = CANFS; ... } } of those on this one\n",
+		out);
+	fprintf(out, "\tDisk_Read_Queue = %u;\n", profile->disk_read_queue);
 	if (profile->disk_write_queue)
 		fprintf(out, "\tDisk_Write_Queue = %u;\n", profile->disk_write_queue);
 	else

@@ -20,6 +20,7 @@ static const struct command {
 	{ "history", history_members, canfs_control_history },
 	{ "clients", clients_members, canfs_control_clients },
 	{ "counters", no_members, canfs_control_show_counters },
+	{ "config", no_members, canfs_control_show_config },
 	{ "set", canfs_control_set_members, canfs_control_set },
 };
 

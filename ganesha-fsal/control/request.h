@@ -66,7 +66,7 @@ struct canfs_control_call {
 typedef json_t *canfs_control_command(struct canfs_control_call *call);
 
 canfs_control_command canfs_control_prices, canfs_control_history, canfs_control_clients,
-	canfs_control_show_counters, canfs_control_set;
+	canfs_control_show_counters, canfs_control_show_config, canfs_control_set;
 
 /* Sets call->error; returns NULL, so that a command can end with it. */
 json_t *canfs_control_refuse(struct canfs_control_call *call, const char *format, ...)

@@ -6,26 +6,38 @@
 #include "pricing/price.h"
 
 /* Names, kinds and places of what can be set; canfs_control_set_members[] in the same order. */
-enum kind { INTERVAL, SWITCH, K };
+enum kind { WHOLE, SWITCH, NUMBER }; /* unsigned int, bool, double */
 
 static const struct setting {
 	const char *name;
 	enum kind kind;
-	size_t offset; /* in struct canfs_settings */
+	double least, most; /* not of a SWITCH */
+	size_t offset;      /* in struct canfs_settings */
 } settings_table[] = {
-	{ "interval_ms", INTERVAL, offsetof(struct canfs_settings, interval_ms) },
-	{ "publish", SWITCH, offsetof(struct canfs_settings, publish) },
-	{ "drain", SWITCH, offsetof(struct canfs_settings, drain) },
-	{ "k_cpu", K, offsetof(struct canfs_settings, k[CANFS_CPU]) },
-	{ "k_network", K, offsetof(struct canfs_settings, k[CANFS_NETWORK]) },
-	{ "k_disk", K, offsetof(struct canfs_settings, k[CANFS_DISK]) },
-	{ "k_memory", K, offsetof(struct canfs_settings, k[CANFS_MEMORY]) },
+#define SETTING(name, kind, least, most, member)                                                   \
+	{                                                                                          \
+		name, kind, least, most, offsetof(struct canfs_settings, member)                   \
+	}
+	SETTING("interval_ms", WHOLE, CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, interval_ms),
+	SETTING("publish", SWITCH, 0, 0, publish),
+	SETTING("drain", SWITCH, 0, 0, drain),
+	SETTING("pmax", NUMBER, 0, CANFS_PRICE_MAX, pmax),
+	SETTING("k_cpu", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_CPU]),
+	SETTING("k_network", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_NETWORK]),
+	SETTING("k_disk", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_DISK]),
+	SETTING("k_memory", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_MEMORY]),
+	SETTING("weight_cpu", NUMBER, 0, 1, weight[CANFS_CPU]),
+	SETTING("weight_network", NUMBER, 0, 1, weight[CANFS_NETWORK]),
+	SETTING("weight_disk", NUMBER, 0, 1, weight[CANFS_DISK]),
+	SETTING("weight_memory", NUMBER, 0, 1, weight[CANFS_MEMORY]),
+#undef SETTING
 };
 
 #define SETTINGS (sizeof(settings_table) / sizeof(settings_table[0]))
 
-const char *const canfs_control_set_members[] = { "interval_ms", "publish", "drain", "k_cpu",
-	"k_network", "k_disk", "k_memory", NULL };
+const char *const canfs_control_set_members[] = { "interval_ms", "publish", "drain", "pmax",
+	"k_cpu", "k_network", "k_disk", "k_memory", "weight_cpu", "weight_network", "weight_disk",
+	"weight_memory", NULL };
 
 _Static_assert(
 	sizeof(canfs_control_set_members) / sizeof(canfs_control_set_members[0]) == SETTINGS + 1,
@@ -48,17 +60,18 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 {
 	const char *name = setting->name;
 	double number = json_number_value(given);
+	const bool allowed = number >= setting->least && number <= setting->most;
 
 	if (json_is_null(given) && may_be_null(setting)) {
 		*(double *)place(settings, setting) = 0;
 		return true;
 	}
 	switch (setting->kind) {
-	case INTERVAL:
-		if (!json_is_integer(given) || number < CANFS_INTERVAL_MS_MIN ||
-			number > CANFS_INTERVAL_MS_MAX) {
-			canfs_control_refuse(call, "%s: allowed is a whole number from %d to %d",
-				name, CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX);
+	case WHOLE:
+		if (!json_is_integer(given) || !allowed) {
+			canfs_control_refuse(call,
+				"%s: allowed is a whole number from %.0f to %.0f", name,
+				setting->least, setting->most);
 			return false;
 		}
 		*(unsigned int *)place(settings, setting) = (unsigned int)number;
@@ -70,10 +83,10 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 		}
 		*(bool *)place(settings, setting) = json_is_true(given);
 		return true;
-	case K:
-		if (!json_is_number(given) || !(number >= CANFS_K_MIN && number <= CANFS_K_MAX)) {
+	case NUMBER:
+		if (!json_is_number(given) || !allowed) {
 			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f", name,
-				CANFS_K_MIN, CANFS_K_MAX);
+				setting->least, setting->most);
 			return false;
 		}
 		*(double *)place(settings, setting) = number;
@@ -89,11 +102,11 @@ static json_t *show(struct canfs_settings *settings, const struct setting *setti
 	if (may_be_null(setting) && *(const double *)at == 0)
 		return json_null();
 	switch (setting->kind) {
-	case INTERVAL:
+	case WHOLE:
 		return json_integer(*(const unsigned int *)at);
 	case SWITCH:
 		return json_boolean(*(const bool *)at);
-	case K:
+	case NUMBER:
 		return json_real(*(const double *)at);
 	}
 	return NULL;

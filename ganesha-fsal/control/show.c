@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The commands that show something: prices, history, clients, counters. */
+/* The commands that show something: prices, history, clients, counters, config. */
 #include "ganesha-fsal/control/request.h"
+#include "ganesha-fsal/monitors/monitors.h"
 
 #include <arpa/inet.h>
 #include <math.h>
@@ -21,10 +22,12 @@ static double rounded(double share)
 static json_t *show_resource(const struct canfs_market *market, enum canfs_resource resource)
 {
 	if (!market->known[resource])
-		return json_pack(
-			"{s:n, s:n, s:f}", "utilization", "price", "k", market->k[resource]);
-	return json_pack("{s:f, s:f, s:f}", "utilization", rounded(market->utilization[resource]),
-		"price", rounded(canfs_market_price(market, resource)), "k", market->k[resource]);
+		return json_pack("{s:n, s:n, s:f, s:f}", "utilization", "price", "k",
+			market->k[resource], "weight", market->weight[resource]);
+	return json_pack("{s:f, s:f, s:f, s:f}", "utilization",
+		rounded(market->utilization[resource]), "price",
+		rounded(canfs_market_price(market, resource)), "k", market->k[resource], "weight",
+		market->weight[resource]);
 }
 
 static json_t *show_quote(struct canfs_quote quote)
@@ -57,6 +60,28 @@ static json_t *show_export(const struct canfs_board_view *view)
 			show_quote(view->quotes[i]));
 	return json_pack("{s:o, s:b, s:o, s:o}", "export", canfs_control_text(view->path),
 		"publishes", view->publishes, "resources", resources, "operations", operations);
+}
+
+/* What the price of memory is made of; null if nobody looks. */
+static json_t *show_memory(struct canfs_exchange *exchange)
+{
+	struct canfs_memory_view view;
+	json_t *cache = NULL, *dirty;
+
+	if (!canfs_exchange_memory(exchange, &view))
+		return json_null();
+	dirty = isnan(view.dirty_share) ? json_null() : json_real(rounded(view.dirty_share));
+	if (view.has_ghosts)
+		cache = json_pack("{s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I}", "bytes",
+			(json_int_t)view.cache_bytes, "hit_less", rounded(view.forecast.hit_less),
+			"hit", rounded(view.forecast.hit), "hit_more",
+			rounded(view.forecast.hit_more), "utilization",
+			rounded(view.forecast.utilization), "ghost_used_bytes",
+			(json_int_t)view.usage.used_bytes, "ghost_memory_bytes",
+			(json_int_t)view.usage.memory_bytes, "missed_reads",
+			(json_int_t)view.usage.missed_reads);
+	return json_pack("{s:o, s:f, s:o}", "dirty", dirty, "pressure", rounded(view.pressure),
+		"read_cache", cache != NULL ? cache : json_null());
 }
 
 struct price_visit {
@@ -94,8 +119,9 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 		return no_export(call, visit.export);
 	}
 	canfs_exchange_settings(call->subject->exchange, &settings);
-	return json_pack("{s:i, s:b, s:b, s:o}", "interval_ms", (int)settings.interval_ms,
-		"publish", settings.publish, "drain", settings.drain, "exports", visit.shown);
+	return json_pack("{s:i, s:b, s:b, s:f, s:o, s:o}", "interval_ms", (int)settings.interval_ms,
+		"publish", settings.publish, "drain", settings.drain, "pmax", settings.pmax,
+		"memory", show_memory(call->subject->exchange), "exports", visit.shown);
 }
 
 struct history_visit {
@@ -233,4 +259,49 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 		"requests_bad", (json_int_t)control->requests_bad, "history_bytes",
 		(json_int_t)(exchange.exports * sizeof(struct canfs_history)), "clients_bytes",
 		(json_int_t)canfs_clients_bytes());
+}
+
+/* 0 stands for what the server finds out itself. */
+static json_t *show_option(double value)
+{
+	if (value == 0)
+		return json_null();
+	return value == floor(value) ? json_integer((json_int_t)value) : json_real(value);
+}
+
+struct config_visit {
+	const struct canfs_monitor_setup *setup;
+	json_t *shown;
+};
+
+static void visit_config(const struct canfs_board_view *view, void *arg)
+{
+	const struct config_visit *visit = arg;
+	const struct canfs_disk_options *own = view->own;
+
+	json_array_append_new(visit->shown,
+		json_pack("{s:o, s:o, s:o, s:o}", "export", canfs_control_text(view->path),
+			"Disk_Read_Queue",
+			show_option(own->read_queue != 0 ? own->read_queue
+							 : visit->setup->disk_read_queue),
+			"Disk_Write_Queue",
+			show_option(own->write_queue != 0 ? own->write_queue
+							  : visit->setup->disk_write_queue),
+			"K_Disk", show_option(own->k)));
+}
+
+/* By the options' names. Of what can be set while the server runs, that command tells. */
+json_t *canfs_control_show_config(struct canfs_control_call *call)
+{
+	struct canfs_monitor_setup setup;
+	struct config_visit visit = { .setup = &setup, .shown = json_array() };
+	json_t *interfaces = json_array();
+
+	canfs_exchange_setup(call->subject->exchange, &setup);
+	for (size_t i = 0; i < setup.interface_count; i++)
+		json_array_append_new(interfaces, canfs_control_text(setup.interfaces[i]));
+	canfs_exchange_visit(
+		call->subject->exchange, call->now.monotonic_usec, visit_config, &visit);
+	return json_pack("{s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
+		show_option(setup.link_mbit_per_sec), "exports", visit.shown);
 }

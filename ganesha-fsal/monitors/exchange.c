@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/monitors.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -19,6 +20,7 @@ struct canfs_board {
 	struct canfs_exchange *exchange;                /* NULL: it is gone */
 	_Atomic unsigned int stale_msec;                /* how old may posted be */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
+	struct canfs_disk_options own;
 	char path[PATH_MAX];
 	_Atomic uint64_t posted;           /* see pack() */
 	_Atomic uint64_t priced, unpriced; /* reads of the board */
@@ -119,6 +121,8 @@ static void enter_market(struct canfs_board *board)
 	board->market = board->exchange->market;
 	if (board->exchange->k_of_disk_by_type && disk->k > 0)
 		board->market.k[CANFS_DISK] = disk->k;
+	if (board->own.k != 0)
+		board->market.k[CANFS_DISK] = board->own.k;
 }
 
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
@@ -204,6 +208,12 @@ static bool is_interval(unsigned int interval_ms)
 	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
 }
 
+/* False for NaN. */
+static bool is_within(double value, double least, double most)
+{
+	return value >= least && value <= most;
+}
+
 /* Those that are 0 are nobody's wish. */
 static void set_k(struct canfs_exchange *exchange, const double k[CANFS_RESOURCES])
 {
@@ -277,26 +287,42 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 	free(exchange);
 }
 
-int canfs_board_open(
-	struct canfs_board **board, struct canfs_exchange *exchange, const char *path, dev_t device)
+int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exchange,
+	const char *path, dev_t device, const struct canfs_disk_options *own)
 {
 	struct canfs_monitor_setup setup = exchange->config.setup;
-	struct canfs_board *new = calloc(1, sizeof(*new));
+	struct canfs_board *new;
 
+	if (own->k != 0 && !is_within(own->k, CANFS_K_MIN, CANFS_K_MAX))
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
 	if (new == NULL)
 		return -ENOMEM;
 	new->exchange = exchange;
+	new->own = *own;
+	if (own->read_queue != 0)
+		setup.disk_read_queue = own->read_queue;
+	if (own->write_queue != 0)
+		setup.disk_write_queue = own->write_queue;
 	snprintf(new->path, sizeof(new->path), "%s", path);
 	setup.path = new->path;
 	setup.device = device;
 	open_monitors(new->monitors, true, &exchange->config, &setup);
 	pthread_mutex_lock(&exchange->mutex);
-	new->market = exchange->market;
+	enter_market(new);
 	new->stale_msec = stale_msec(exchange->interval_ms);
 	LIST_INSERT_HEAD(&exchange->boards, new, link);
 	pthread_mutex_unlock(&exchange->mutex);
 	*board = new;
 	return 0;
+}
+
+int canfs_board_open(
+	struct canfs_board **board, struct canfs_exchange *exchange, const char *path, dev_t device)
+{
+	const struct canfs_disk_options none = { 0 };
+
+	return canfs_board_open_with(board, exchange, path, device, &none);
 }
 
 void canfs_board_close(struct canfs_board *board)
@@ -317,10 +343,12 @@ void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_setti
 	pthread_mutex_lock(&exchange->mutex);
 	*settings = (struct canfs_settings) { .interval_ms = exchange->interval_ms,
 		.publish = exchange->publish,
-		.drain = exchange->drain };
+		.drain = exchange->drain,
+		.pmax = exchange->market.pmax };
 	memcpy(settings->k, exchange->market.k, sizeof(settings->k));
 	if (exchange->k_of_disk_by_type)
 		settings->k[CANFS_DISK] = 0;
+	memcpy(settings->weight, exchange->market.weight, sizeof(settings->weight));
 	pthread_mutex_unlock(&exchange->mutex);
 }
 
@@ -328,12 +356,13 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 {
 	struct canfs_board *board;
 
-	if (!is_interval(settings->interval_ms))
+	if (!is_interval(settings->interval_ms) || !is_within(settings->pmax, 0, CANFS_PRICE_MAX))
 		return -EINVAL;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
 
-		if (!by_type && !(settings->k[i] >= CANFS_K_MIN && settings->k[i] <= CANFS_K_MAX))
+		if ((!by_type && !is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX)) ||
+			!is_within(settings->weight[i], 0, 1))
 			return -EINVAL;
 	}
 	pthread_mutex_lock(&exchange->mutex);
@@ -341,6 +370,8 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 	exchange->publish = settings->publish;
 	exchange->drain = settings->drain;
 	set_k(exchange, settings->k);
+	exchange->market.pmax = settings->pmax;
+	memcpy(exchange->market.weight, settings->weight, sizeof(settings->weight));
 	LIST_FOREACH (board, &exchange->boards, link)
 		board->stale_msec = stale_msec(settings->interval_ms);
 	/* What is posted may be as old as the interval before: due now. */
@@ -358,6 +389,7 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 	pthread_mutex_lock(&exchange->mutex);
 	LIST_FOREACH (board, &exchange->boards, link) {
 		const struct canfs_board_view view = { .path = board->path,
+			.own = &board->own,
 			.market = &board->market,
 			.disk = &board->monitors[CANFS_DISK].traits,
 			.quotes = board->quotes,
@@ -366,6 +398,26 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 
 		visit(&view, arg);
 	}
+	pthread_mutex_unlock(&exchange->mutex);
+}
+
+bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view)
+{
+	const struct canfs_monitor *monitor = &exchange->monitors[CANFS_MEMORY];
+	bool runs;
+
+	pthread_mutex_lock(&exchange->mutex);
+	runs = monitor->type != NULL;
+	if (runs)
+		canfs_memory_look(monitor->state, view);
+	pthread_mutex_unlock(&exchange->mutex);
+	return runs;
+}
+
+void canfs_exchange_setup(struct canfs_exchange *exchange, struct canfs_monitor_setup *setup)
+{
+	pthread_mutex_lock(&exchange->mutex);
+	*setup = exchange->config.setup;
 	pthread_mutex_unlock(&exchange->mutex);
 }
 

@@ -64,6 +64,10 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
  */
 int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
 	dev_t device);
+
+/* Likewise, for an export whose disks are not as the server's setup has them. -EINVAL: its k is out of range. */
+int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exchange,
+	const char *path, dev_t device, const struct canfs_disk_options *own);
 void canfs_board_close(struct canfs_board *board); /* NULL allowed */
 
 /*
@@ -77,7 +81,9 @@ struct canfs_settings {
 	unsigned int interval_ms;
 	bool publish;
 	bool drain;                /* a write is published at CANFS_PRICE_MAX, whatever it costs */
+	double pmax;               /* of all prices, [0, CANFS_PRICE_MAX]; pricing/market.h */
 	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is not used; [CANFS_DISK] 0: by its type */
+	double weight[CANFS_RESOURCES]; /* [0, 1]; likewise */
 };
 
 /*
@@ -90,6 +96,7 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 /* One export as of the last step. */
 struct canfs_board_view {
 	const char *path;
+	const struct canfs_disk_options *own;
 	const struct canfs_market *market;
 	const struct canfs_monitor_traits *disk; /* all zero: none is watched */
 	const struct canfs_quote *quotes; /* [CANFS_OPERATIONS], as made: drain does not show */
@@ -100,6 +107,13 @@ struct canfs_board_view {
 /* visit() sees each export under the exchange's lock: it must not wait, nor keep the view. */
 void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg);
+
+/* What the price of memory was made of at the last step. False: its monitor does not run. */
+struct canfs_memory_view; /* monitors.h */
+bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view);
+
+/* What the monitors of the server were told; path and device are not used. */
+void canfs_exchange_setup(struct canfs_exchange *exchange, struct canfs_monitor_setup *setup);
 
 /* Since the start. */
 struct canfs_exchange_counters {

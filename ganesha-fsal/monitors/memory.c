@@ -43,7 +43,7 @@ struct memory {
 	const char *root;
 	struct canfs_ghosts *ghosts;
 	double since_look_sec;
-	double pressure;
+	struct canfs_memory_view view; /* but its usage */
 };
 
 int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages)
@@ -78,9 +78,10 @@ int canfs_memory_open(void **state, const struct canfs_monitor_setup *setup)
 
 	if (memory == NULL)
 		return -ENOMEM;
-	*memory = (struct memory) {
-		.root = setup->root, .ghosts = setup->ghosts, .since_look_sec = INFINITY
-	};
+	*memory = (struct memory) { .root = setup->root,
+		.ghosts = setup->ghosts,
+		.since_look_sec = INFINITY,
+		.view = { .dirty_share = NAN, .has_ghosts = setup->ghosts != NULL } };
 	*state = memory;
 	return 0;
 }
@@ -108,18 +109,21 @@ static double read_pressure(const char *root)
 /* Without a size of the cache nothing can be said of its use: the ghosts go on with the last one. */
 static void look(struct memory *memory)
 {
+	struct canfs_memory_view *view = &memory->view;
 	uint64_t cache_bytes;
 
-	memory->pressure = read_pressure(memory->root);
-	if (memory->ghosts != NULL && canfs_cache_size(memory->root, &cache_bytes) == 0)
+	view->pressure = read_pressure(memory->root);
+	if (memory->ghosts != NULL && canfs_cache_size(memory->root, &cache_bytes) == 0) {
 		canfs_ghosts_resize(memory->ghosts, cache_bytes);
+		view->cache_bytes = cache_bytes;
+	}
 }
 
 int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 {
 	struct memory *memory = state;
+	struct canfs_memory_view *view = &memory->view;
 	struct canfs_dirty_pages pages;
-	double cache = 0;
 	char text[16384];
 	int error;
 
@@ -129,7 +133,8 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 		memory->since_look_sec = 0;
 	}
 	if (memory->ghosts != NULL)
-		cache = canfs_ghosts_forecast(memory->ghosts, elapsed_sec).utilization;
+		view->forecast = canfs_ghosts_forecast(memory->ghosts, elapsed_sec);
+	view->dirty_share = NAN;
 	error = canfs_read_source(memory->root, "/proc/vmstat", text, sizeof(text));
 	if (error < 0)
 		return error;
@@ -138,7 +143,16 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 		return error;
 	if (pages.limit == 0)
 		return -ENODATA;
-	*utilization = ((double)pages.dirty + (double)pages.writeback) / (double)pages.limit;
-	*utilization = fmax(*utilization, fmax(cache, memory->pressure));
+	view->dirty_share = ((double)pages.dirty + (double)pages.writeback) / (double)pages.limit;
+	*utilization = fmax(view->dirty_share, fmax(view->forecast.utilization, view->pressure));
 	return 0;
+}
+
+void canfs_memory_look(const void *state, struct canfs_memory_view *view)
+{
+	const struct memory *memory = state;
+
+	*view = memory->view;
+	if (memory->ghosts != NULL)
+		view->usage = canfs_ghosts_usage(memory->ghosts);
 }

@@ -26,6 +26,13 @@ struct canfs_ghosts; /* ghosts.h */
 #define CANFS_INTERFACES_MAX 64 /* network interfaces that are looked at; the rest is ignored */
 #define CANFS_DISKS_MAX      64 /* disks under one export, likewise */
 
+/* What an administrator may tell of the disks of one export; 0: as of the server's. */
+struct canfs_disk_options {
+	unsigned int read_queue;  /* reads that a disk bears */
+	unsigned int write_queue; /* writes that a disk bears */
+	double k;                 /* [CANFS_K_MIN, CANFS_K_MAX] */
+};
+
 /* What an administrator may tell the monitors; all zero is "find out yourself". */
 struct canfs_monitor_setup {
 	const char *root;               /* put before every path; "" but for tests */

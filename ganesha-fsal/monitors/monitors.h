@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <stdint.h>
+#include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/monitors/monitor.h"
 
 #define CANFS_MONITOR_OPERATIONS(name)                                                             \
@@ -21,6 +22,18 @@ CANFS_MONITOR_OPERATIONS(network);
 CANFS_MONITOR_OPERATIONS(disk);
 struct canfs_monitor_traits canfs_disk_traits(const void *state);
 CANFS_MONITOR_OPERATIONS(memory);
+
+/* What the price of memory was made of at the last sample. */
+struct canfs_memory_view {
+	double dirty_share;   /* of the kernel's dirty limit; may exceed 1; NaN: cannot be read */
+	double pressure;      /* share of time in which some task waited for memory */
+	bool has_ghosts;      /* false: the read cache is not priced, and what follows is 0 */
+	uint64_t cache_bytes; /* what the read cache may grow to; 0: cannot be read */
+	struct canfs_ghost_forecast forecast;
+	struct canfs_ghosts_usage usage; /* now */
+};
+/* Not while it samples. */
+void canfs_memory_look(const void *state, struct canfs_memory_view *view);
 
 /*
  * /proc/stat, in ticks since boot, of these processors together; allowed NULL: of all. Steal is busy:

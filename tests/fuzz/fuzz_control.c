@@ -16,15 +16,22 @@ static void check_settings(struct canfs_exchange *exchange)
 	canfs_exchange_settings(exchange, &settings);
 	FUZZ_CHECK(settings.interval_ms >= CANFS_INTERVAL_MS_MIN);
 	FUZZ_CHECK(settings.interval_ms <= CANFS_INTERVAL_MS_MAX);
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		FUZZ_CHECK(settings.k[i] >= CANFS_K_MIN && settings.k[i] <= CANFS_K_MAX);
+		FUZZ_CHECK(settings.weight[i] >= 0 && settings.weight[i] <= 1);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct canfs_exchange_config config = {
-		.interval_ms = 100, .publish = true, .say = say
-	};
+	/* Memory's is the one monitor that always opens; here it finds nothing to read. */
+	const struct canfs_exchange_config config = { .interval_ms = 100,
+		.publish = true,
+		.monitors = 1u << CANFS_MEMORY,
+		.setup = { .root = "/nonexistent", .interfaces = { "eth0" }, .interface_count = 1 },
+		.say = say };
+	const struct canfs_disk_options own = { .read_queue = 1, .k = 2.5 };
 	struct canfs_control_counters counters = { 0 };
 	struct canfs_control_subject subject = { .counters = &counters, .say = say };
 	char *text = fuzz_text(data, size), *reply;
@@ -32,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *parsed;
 
 	FUZZ_CHECK(canfs_exchange_new(&subject.exchange, &config) == 0);
-	FUZZ_CHECK(canfs_board_open(&board, subject.exchange, "/srv/data", 0) == 0);
+	FUZZ_CHECK(canfs_board_open_with(&board, subject.exchange, "/srv/data", 0, &own) == 0);
 	subject.clients = canfs_clients_new();
 	canfs_exchange_step(subject.exchange, 1000000);
 	canfs_exchange_step(subject.exchange, 2000000);

@@ -6,6 +6,7 @@ its reason). Environment: CANFS_BUILD, the build directory (default build/dev).
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -52,6 +53,15 @@ def eventually(probe, what, timeout_sec=20):
         check(time.monotonic() < deadline, f"{what}: not within {timeout_sec} s")
         time.sleep(0.05)
     return answer
+
+
+def canfsctl_server(socket, *words):
+    """The reply of a server's control socket to canfsctl server WORDS."""
+    command = [str(BUILD / "client-agent" / "canfsctl"), "server", *words, "--json", f"--socket={socket}"]
+    done = subprocess.run(command, text=True, capture_output=True)
+    if done.returncode not in (0, 3):  # 3: it publishes no prices
+        raise RuntimeError(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
 
 
 def require(*programs):

@@ -136,6 +136,11 @@ static void assert_prints(const struct canfs_calibration *given, const char *exp
 	free(text);
 }
 
+#define DISK_COMMENT                                                                               \
+	"\t# disk below /srv/data; where exports lie on other disks too, these lines belong in "   \
+	"the\n"                                                                                    \
+	"\t# EXPORT { FSAL { Name = CANFS; ... } } of those on this one\n"
+
 static void test_profile(void **state)
 {
 	struct canfs_calibration given = calibration();
@@ -146,9 +151,7 @@ static void test_profile(void **state)
 		"CANFS {\n"
 		"\t# TCP to and from client?Link_Speed = 1;: 941 and 940 Mbit/s\n"
 		"\tInterfaces = eth0;\n"
-		"\tLink_Speed = 940;\n"
-		"\t# disk below /srv/data\n"
-		"\tDisk_Read_Queue = 1;\n"
+		"\tLink_Speed = 940;\n" DISK_COMMENT "\tDisk_Read_Queue = 1;\n"
 		"\tDisk_Write_Queue = 16;\n"
 		"\t# K_Disk = 2; as measured; the default of the device's type holds without it\n"
 		"}\n");
@@ -156,9 +159,7 @@ static void test_profile(void **state)
 	given.disk.curves[CANFS_WRITES].knee.is_flat = true;
 	assert_prints(&given,
 		"# Measured by canfsctl calibrate: see ganesha-canfs-config(8).\n"
-		"CANFS {\n"
-		"\t# disk below /srv/data\n"
-		"\tDisk_Read_Queue = 1;\n"
+		"CANFS {\n" DISK_COMMENT "\tDisk_Read_Queue = 1;\n"
 		"\t# Disk_Write_Queue by type: its write cache hides what the disk bears\n"
 		"\t# K_Disk = 2; as measured; the default of the device's type holds without it\n"
 		"}\n");

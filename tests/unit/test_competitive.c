@@ -19,7 +19,10 @@
  *  4. A bid is refused for its price only. "For the online algorithm to reject this bid, it must
  *     have set the price greater than P": the last piece may oversell, as a queue does. A seller
  *     who also refuses what no longer fits needs pieces of at most 1/2L; with pieces of 1/L the
- *     bound is false, which the last test shows.
+ *     bound is false, which test_coarse_pieces_that_must_fit_break_the_bound shows.
+ *  5. The scale of the prices, pmax * weight (pricing/market.h), is that of the bids. Of a seller who sells at
+ *     less, but no more than there is, offline may still sell all of it at the highest bid, 1:
+ *     Bonline >= pmax weight / 2L when all is sold, and so r <= (1 + 2L) / (pmax weight).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,6 +33,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "pricing/market.h"
 #include "pricing/price.h"
 
 #define GRAINS   120 /* the resource is sold in whole grains: the knapsack is exact */
@@ -42,6 +46,7 @@ struct bid {
 
 struct auction_house {
 	double k;
+	double scale;      /* pmax * weight, precondition 5; 0: 1 */
 	bool may_oversell; /* precondition 4 */
 	int sold_grains;
 	double benefit; /* in prices * grains */
@@ -70,7 +75,15 @@ static int largest_grains(const struct auction_house *house)
 
 static double price_now(const struct auction_house *house)
 {
-	return canfs_price((double)house->sold_grains / GRAINS, house->k);
+	struct canfs_market market;
+
+	canfs_market_init(&market);
+	market.k[CANFS_DISK] = house->k;
+	market.utilization[CANFS_DISK] = (double)house->sold_grains / GRAINS;
+	market.known[CANFS_DISK] = true;
+	if (house->scale > 0)
+		market.weight[CANFS_DISK] = house->scale;
+	return canfs_market_price(&market, CANFS_DISK);
 }
 
 /* One bid arrives; returns whether the online seller accepted it. */
@@ -261,6 +274,43 @@ static void test_first_come_first_served_is_not_competitive(void **state)
 	assert_true(ratio(&house) > bound(64));
 }
 
+/* Precondition 5: buys all at the prices of a cheap seller, then comes the crowd with Pmax. */
+static struct auction_house sold_out_cheaply(double k, double scale)
+{
+	struct auction_house house = { .k = k, .scale = scale };
+
+	sell_cheaply(&house, GRAINS, 1);
+	for (int i = 0; i < GRAINS; i++)
+		assert_false(offer(&house, CANFS_PRICE_MAX, 1));
+	return house;
+}
+
+static void test_cheap_seller_who_sells_out_breaks_the_bound(void **state)
+{
+	struct auction_house house = sold_out_cheaply(8, 0.1);
+
+	(void)state;
+	assert_true(ratio(&house) > bound(8));
+}
+
+static void test_cheap_seller_has_a_bound_of_his_own(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NKS; i++)
+		for (double scale = 1; scale > 0.01; scale /= 2) {
+			struct auction_house house = sold_out_cheaply(ks[i], scale);
+
+			assert_true(ratio(&house) <= bound(ks[i]) / scale);
+		}
+	for (int round = 0; round < 100; round++) {
+		uint64_t seed = 0x9e3779b97f4a7c15 + (uint64_t)round;
+		struct auction_house house = { .k = ks[(size_t)round % NKS], .scale = 0.05 };
+
+		play_random(&house, &seed);
+		assert_true(ratio(&house) <= bound(house.k) / house.scale);
+	}
+}
+
 /* Precondition 4: with pieces of 1/L, refusing what no longer fits breaks the bound. */
 static void test_coarse_pieces_that_must_fit_break_the_bound(void **state)
 {
@@ -284,6 +334,8 @@ int main(void)
 		cmocka_unit_test(test_adversary_with_random_sizes),
 		cmocka_unit_test(test_first_come_first_served_is_not_competitive),
 		cmocka_unit_test(test_coarse_pieces_that_must_fit_break_the_bound),
+		cmocka_unit_test(test_cheap_seller_who_sells_out_breaks_the_bound),
+		cmocka_unit_test(test_cheap_seller_has_a_bound_of_his_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

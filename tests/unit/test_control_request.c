@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 #include "ganesha-fsal/control/request.h"
+#include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "tests/unit/fake_root.h"
 
@@ -139,6 +140,91 @@ static void shows_prices(void **state)
 	refused("{\"command\":\"prices\",\"export\":1}", "export: allowed is a string");
 }
 
+/* The same requests to another exchange. */
+static struct canfs_exchange *instead(const struct canfs_exchange_config *config)
+{
+	struct canfs_exchange *usual = subject.exchange;
+
+	assert_int_equal(canfs_exchange_new(&subject.exchange, config), 0);
+	return usual;
+}
+
+static void shows_what_the_price_of_memory_is_made_of(void **state)
+{
+	struct canfs_exchange_config config = { .interval_ms = 100,
+		.monitors = 1u << CANFS_MEMORY,
+		.setup.root = root.path,
+		.say = say };
+	struct canfs_exchange *usual;
+	json_t *reply = must("{\"command\":\"prices\"}");
+
+	(void)state;
+	assert_true(json_is_null(json_object_get(reply, "memory")));
+	json_decref(reply);
+	fake_root_write(
+		&root, "/proc/vmstat", "nr_dirty 5\nnr_writeback 5\nnr_dirty_threshold 100\n");
+	fake_root_write(&root, "/proc/meminfo", "MemFree: 1024 kB\nCached: 1024 kB\nShmem: 0 kB\n");
+	usual = instead(&config);
+	reply = must("{\"command\":\"prices\"}");
+	assert_true(json_is_null(json_object_get(json_object_get(reply, "memory"), "dirty")));
+	assert_true(json_is_null(json_object_get(json_object_get(reply, "memory"), "read_cache")));
+	json_decref(reply);
+	canfs_exchange_free(subject.exchange);
+
+	assert_int_equal(canfs_ghosts_new(&config.setup.ghosts, 1 << 20, 1), 0);
+	(void)instead(&config);
+	canfs_exchange_step(subject.exchange, SEC);
+	reply = must("{\"command\":\"prices\"}");
+	assert_float_equal(
+		json_number_value(json_object_get(json_object_get(reply, "memory"), "dirty")), 0.1,
+		1e-9);
+	assert_float_equal(real_at(reply, "memory", "read_cache", "bytes"), 2097152, 0);
+	assert_float_equal(real_at(reply, "memory", "read_cache", "hit"), 0, 0);
+	assert_float_equal(
+		real_at(reply, "memory", "read_cache", "ghost_memory_bytes"), 1048576, 0);
+	json_decref(reply);
+	canfs_exchange_free(subject.exchange);
+	canfs_ghosts_free(config.setup.ghosts);
+	subject.exchange = usual;
+}
+
+static void shows_config(void **state)
+{
+	struct canfs_exchange_config config = { .interval_ms = 100,
+		.setup = { .root = root.path,
+			.link_mbit_per_sec = 940,
+			.disk_write_queue = 16,
+			.interfaces = { "eth0", "eth1" },
+			.interface_count = 2 },
+		.say = say };
+	const struct canfs_disk_options own = { .read_queue = 7, .k = 2.5 };
+	struct canfs_exchange *usual = instead(&config);
+	struct canfs_board *one;
+	json_t *reply, *expected;
+
+	(void)state;
+	assert_int_equal(canfs_board_open_with(&one, subject.exchange, "/one", 0, &own), 0);
+	reply = must("{\"command\":\"config\"}");
+	json_object_del(reply, "ok");
+	json_object_del(reply, "command");
+	json_object_del(reply, "time");
+	expected = json_pack("{s:[ss], s:i, s:[{s:s, s:i, s:i, s:f}]}", "Interfaces", "eth0",
+		"eth1", "Link_Speed", 940, "exports", "export", "/one", "Disk_Read_Queue", 7,
+		"Disk_Write_Queue", 16, "K_Disk", 2.5);
+	assert_true(json_equal(reply, expected));
+	json_decref(expected);
+	json_decref(reply);
+	canfs_board_close(one);
+	canfs_exchange_free(subject.exchange);
+	subject.exchange = usual;
+	reply = must("{\"command\":\"config\"}");
+	assert_true(json_is_null(json_object_get(reply, "Link_Speed")));
+	assert_true(json_is_null(json_object_get(
+		json_array_get(json_object_get(reply, "exports"), 0), "Disk_Read_Queue")));
+	json_decref(reply);
+	refused("{\"command\":\"config\",\"export\":\"/one\"}", "unknown member 'export'");
+}
+
 static void shows_history(void **state)
 {
 	json_t *reply = must("{\"command\":\"history\"}");
@@ -223,6 +309,47 @@ static void sets(void **state)
 	assert_false(canfs_board_read(board, now_usec + SEC, &tag));
 }
 
+/* Another second in which half of the processor is busy. */
+static void step(void)
+{
+	static unsigned int ticks = 2000;
+
+	now_usec += SEC;
+	ticks += 100;
+	cpu(ticks, ticks);
+	canfs_exchange_step(exchange, now_usec);
+}
+
+static void sets_pmax_and_weights(void **state)
+{
+	struct canfs_tag tag;
+	const json_t *export;
+	json_t *reply = must("{\"command\":\"set\",\"pmax\":0.5,\"weight_cpu\":0.5,\"k_cpu\":2}");
+
+	(void)state;
+	assert_float_equal(json_number_value(json_object_get(reply, "weight_cpu")), 0.5, 0);
+	assert_float_equal(json_number_value(json_object_get(reply, "weight_disk")), 1, 0);
+	json_decref(reply);
+	step();
+	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_float_equal(tag.write, canfs_price(0.5, 2) / 4, 0.01);
+	/* drain says that writes are unwelcome, which no Pmax makes less true. */
+	json_decref(must("{\"command\":\"set\",\"drain\":true}"));
+	step();
+	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_float_equal(tag.write, 1, 0);
+	/* The only monitor that works is taken out of the price: nothing to publish, but to see. */
+	json_decref(must("{\"command\":\"set\",\"weight_cpu\":0}"));
+	step();
+	assert_false(canfs_board_read(board, now_usec, &tag));
+	reply = must("{\"command\":\"prices\"}");
+	assert_float_equal(json_number_value(json_object_get(reply, "pmax")), 0.5, 0);
+	export = json_array_get(json_object_get(reply, "exports"), 0);
+	assert_float_equal(real_at(export, "resources", "cpu", "weight"), 0, 0);
+	assert_float_equal(real_at(export, "resources", "cpu", "utilization"), 0.5, 0.01);
+	json_decref(reply);
+}
+
 static void sets_all_or_nothing(void **state)
 {
 	struct canfs_settings before, after;
@@ -237,6 +364,9 @@ static void sets_all_or_nothing(void **state)
 	refused("{\"command\":\"set\",\"interval_ms\":100.5}", "whole number");
 	refused("{\"command\":\"set\",\"interval_ms\":4294967396}", "from 20 to 10000");
 	refused("{\"command\":\"set\",\"publish\":1}", "true or false");
+	refused("{\"command\":\"set\",\"pmax\":1.1}", "pmax: allowed is a number from 0 to 1");
+	refused("{\"command\":\"set\",\"weight_disk\":-0.1}", "from 0 to 1");
+	refused("{\"command\":\"set\",\"weight_disk\":true}", "weight_disk: allowed is a number");
 	refused("{\"command\":\"set\",\"k_dsk\":3}",
 		"unknown member 'k_dsk'; allowed: interval_ms, ");
 	canfs_exchange_settings(exchange, &after);
@@ -327,10 +457,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(shows_prices, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			shows_what_the_price_of_memory_is_made_of, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_config, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_history, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_clients, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sets_pmax_and_weights, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_all_or_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			k_of_the_disk_may_be_left_to_its_type, set_up, tear_down),
