@@ -12,6 +12,13 @@
 #include "ganesha-fsal/monitors/exchange.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 
+/* What the CANFS { } block says. */
+struct canfs_config {
+	struct canfs_exchange_config exchange;
+	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
+	char *control_path;        /* for gsh_free(); "": no socket */
+};
+
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
@@ -19,6 +26,7 @@ struct canfs_module {
 	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
 	struct canfs_control *control;   /* NULL: no socket */
 	struct canfs_clients *clients;   /* NULL: nobody counts them */
+	struct canfs_config config;      /* as read last */
 };
 
 struct canfs_export {
@@ -91,19 +99,21 @@ static inline void canfs_ascend(struct fsal_export *here)
 		op_ctx->fsal_export = here;
 }
 
-/* What the CANFS { } block says. */
-struct canfs_config {
-	struct canfs_exchange_config exchange;
-	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
-	char *control_path;        /* for gsh_free(); "": no socket */
-};
-
 /*
  * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
  * wrong, which Ganesha then says with file and line; *config is set only on 0.
  */
 int canfs_read_config(
 	config_file_t file, struct canfs_config *config, struct config_error_type *err_type);
+
+/*
+ * The same of the file that Ganesha has parsed last, and holds while it updates an export: it tells us no
+ * more of it. -ENOENT, without a word, if that has no such block.
+ */
+int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type);
+
+/* main.c: for an export that is updated: what has changed in the block takes effect. */
+void canfs_reload(struct config_error_type *err_type);
 
 /* control.c: the control socket at path, on the exchange. Says why there is none. */
 void canfs_start_control(const char *path);

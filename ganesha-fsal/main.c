@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include "protocol/clock.h"
 
 /* Ganesha looks for libfsal<name in lower case>.so. */
 static const char name[] = "CANFS";
@@ -45,13 +46,13 @@ struct canfs_module CANFS = {
 static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
-	struct canfs_config config = { .control_path = NULL };
-	int error = canfs_read_config(file, &config, err_type);
+	struct canfs_config *config = &CANFS.config;
+	int error = canfs_read_config(file, config, err_type);
 
 	if (error == 0) {
-		canfs_reads_open(config.ghost_memory_bytes);
-		config.exchange.setup.ghosts = CANFS.ghosts;
-		error = canfs_exchange_new(&CANFS.exchange, &config.exchange);
+		canfs_reads_open(config->ghost_memory_bytes);
+		config->exchange.setup.ghosts = CANFS.ghosts;
+		error = canfs_exchange_new(&CANFS.exchange, &config->exchange);
 	}
 	if (error == 0)
 		error = canfs_exchange_start(CANFS.exchange);
@@ -61,10 +62,41 @@ static fsal_status_t init_config(
 	else if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-error));
 	else
-		canfs_start_control(config.control_path);
-	gsh_free(config.control_path);
+		canfs_start_control(config->control_path);
 	display_fsinfo(module);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+/* What is allocated at the start, and used by all workers, stays. */
+static bool needs_restart(const struct canfs_config *before, const struct canfs_config *now)
+{
+	return before->ghost_memory_bytes != now->ghost_memory_bytes ||
+	       strcmp(before->control_path, now->control_path) != 0;
+}
+
+/* Comes once for each export, of which the first finds the changes. */
+void canfs_reload(struct config_error_type *err_type)
+{
+	struct canfs_config config;
+	int error = canfs_reread_config(&config, err_type);
+
+	if (error == -ENOENT)
+		return;
+	if (CANFS.exchange == NULL) {
+		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
+	} else if (error != 0) {
+		LogCrit(COMPONENT_FSAL, "CANFS goes on as before: the CANFS { } block is wrong");
+	} else {
+		if (canfs_exchange_reload(CANFS.exchange, &config.exchange, canfs_now_usec()) > 0)
+			LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
+		if (needs_restart(&CANFS.config, &config))
+			LogWarn(COMPONENT_FSAL,
+				"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
+	}
+	if (error == 0) {
+		gsh_free(CANFS.config.control_path);
+		CANFS.config = config;
+	}
 }
 
 /*
@@ -122,4 +154,6 @@ MODULE_FINI void canfs_unload(void)
 	}
 	canfs_ghosts_free(CANFS.ghosts);
 	CANFS.ghosts = NULL;
+	gsh_free(CANFS.config.control_path);
+	CANFS.config.control_path = NULL;
 }
