@@ -108,7 +108,7 @@ int canfs_read_config(
 
 /*
  * The same of the file that Ganesha has parsed last, and holds while it updates an export: it tells us no
- * more of it. -ENOENT, without a word, if that has no such block.
+ * more of it. -ENOENT, without a word, if that has no such block; -EINVAL if anything in it is no syntax.
  */
 int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type);
 

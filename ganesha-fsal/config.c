@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include "ganesha-fsal/control/socket.h"
 #include "pricing/price.h"
@@ -151,6 +152,13 @@ int canfs_read_config(
 	return take(&given, &errors, config);
 }
 
+/* Of a syntax error that Ganesha's parser gets over, an empty block remains, and a message. */
+static bool had_syntax_error(const struct config_error_type *err_type)
+{
+	return err_type->fp != NULL && fflush(err_type->fp) == 0 &&
+	       strstr(err_type->diag_buf, "Syntax error in") != NULL;
+}
+
 int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type)
 {
 	struct config_error_type errors = { .fp = err_type->fp };
@@ -159,6 +167,8 @@ int canfs_reread_config(struct canfs_config *config, struct config_error_type *e
 
 	if (node == NULL)
 		return -ENOENT;
+	if (had_syntax_error(err_type))
+		return -EINVAL;
 	(void)load_config_from_node(node, &block, &given, true, &errors);
 	return take(&given, &errors, config);
 }
