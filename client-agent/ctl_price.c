@@ -18,6 +18,7 @@
 #include "protocol/fsstat.h"
 
 #define USEC_PER_SEC 1000000
+#define ERROR_MAX    256
 
 struct options {
 	const char *server; /* as the user wrote it */
@@ -165,8 +166,9 @@ static struct canfs_fsstat_target target_of(
 	return target;
 }
 
-/* Takes the first of the server's addresses that answers, or the last one that does not. */
-static int open_server(const struct options *options, struct canfs_fsstat **fsstat)
+/* Takes the first of the server's addresses that answers, or the last one that does not; false: says why. */
+static bool open_server(
+	const struct options *options, struct canfs_fsstat **fsstat, const char **why)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list;
@@ -174,8 +176,8 @@ static int open_server(const struct options *options, struct canfs_fsstat **fsst
 
 	*fsstat = NULL;
 	if (r != 0) {
-		ctl_complain("%s: %s", options->export.host, gai_strerror(r));
-		return -EHOSTUNREACH;
+		*why = gai_strerror(r);
+		return false;
 	}
 	for (const struct addrinfo *info = list; info; info = info->ai_next) {
 		const struct canfs_fsstat_target target = target_of(options, info);
@@ -184,21 +186,21 @@ static int open_server(const struct options *options, struct canfs_fsstat **fsst
 		canfs_fsstat_free(*fsstat);
 		r = canfs_fsstat_new(fsstat, &target);
 		if (r < 0) {
-			ctl_complain("%s: %s", options->server, strerrordesc_np(-r));
+			*why = strerrordesc_np(-r);
 			break;
 		}
 		if (!info->ai_next || ask(*fsstat, options->timeout_sec, &space) == 0)
 			break;
 	}
 	freeaddrinfo(list);
-	return r;
+	return r == 0;
 }
 
 /*
  * One valid tag may be chance: asks until the server is believed, or a reply comes without a
  * price. A server that is believed already is asked once.
  */
-static struct report look(struct canfs_fsstat *fsstat, const struct options *options,
+static struct report look(struct canfs_fsstat **fsstat, const struct options *options,
 	struct canfs_publisher *publisher)
 {
 	struct report report = { 0 };
@@ -206,9 +208,11 @@ static struct report look(struct canfs_fsstat *fsstat, const struct options *opt
 	bool believed;
 	int r;
 
+	if (*fsstat == NULL && !open_server(options, fsstat, &report.why))
+		return report;
 	do {
-		if (ask(fsstat, options->timeout_sec, &space) < 0) {
-			report.why = canfs_fsstat_error(fsstat);
+		if (ask(*fsstat, options->timeout_sec, &space) < 0) {
+			report.why = canfs_fsstat_error(*fsstat);
 			return report;
 		}
 		r = canfs_tag_decode(&space, &report.tag);
@@ -248,24 +252,29 @@ static void print_json(const struct options *options, const struct report *repor
 	json_decref(line);
 }
 
-static void print_text(const struct options *options, const struct report *report)
+/* An error that lasts is said once; said holds the last one, "" if there was none. */
+static void print_text(
+	const struct options *options, const struct report *report, char said[ERROR_MAX])
 {
+	const bool news = !report->answered && strncmp(said, report->why, ERROR_MAX - 1) != 0;
+
+	snprintf(said, ERROR_MAX, "%s", report->answered ? "" : report->why);
 	if (report->publishes)
 		printf("%s: write %.3f, read-ahead %.3f, bottleneck %s\n", options->server,
 			report->tag.write, report->tag.readahead,
 			canfs_resource_name(report->tag.bottleneck));
 	else if (report->answered)
 		printf("%s %s\n", options->server, report->why);
-	else
+	else if (news)
 		ctl_complain("%s: %s", options->server, report->why);
 }
 
-static int print(const struct options *options, const struct report *report)
+static int print(const struct options *options, const struct report *report, char said[ERROR_MAX])
 {
 	if (options->json)
 		print_json(options, report);
 	else
-		print_text(options, report);
+		print_text(options, report, said);
 	if (fflush(stdout) != 0) {
 		ctl_complain("standard output: %s", strerrordesc_np(errno));
 		return -EIO;
@@ -285,24 +294,28 @@ static void sleep_until(uint64_t usec)
 int ctl_price(int argc, char **argv)
 {
 	struct canfs_publisher publisher = { 0 };
-	struct canfs_fsstat *fsstat;
+	struct canfs_fsstat *fsstat = NULL;
+	char said[ERROR_MAX] = "";
 	struct options options;
 	struct report report;
 	int status = parse_command_line(&options, argc, argv);
 
 	if (status >= 0)
 		return status;
-	if (open_server(&options, &fsstat) < 0)
-		return CTL_ERROR;
 
 	status = CTL_ERROR;
 	for (unsigned int lines = 1;; lines++) {
 		const uint64_t next_usec =
 			canfs_now_usec() + (uint64_t)(options.interval_sec * USEC_PER_SEC);
 
-		report = look(fsstat, &options, &publisher);
-		if (print(&options, &report) < 0)
+		report = look(&fsstat, &options, &publisher);
+		if (print(&options, &report, said) < 0)
 			goto out;
+		/* Next time the name may resolve, or stand for another address. */
+		if (!report.answered) {
+			canfs_fsstat_free(fsstat);
+			fsstat = NULL;
+		}
 		if (!options.watch || lines == options.count)
 			break;
 		sleep_until(next_usec);

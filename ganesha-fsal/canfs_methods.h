@@ -12,6 +12,15 @@
 #include "ganesha-fsal/monitors/exchange.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 
+/* What the CANFS { } block says. */
+struct canfs_config {
+	struct canfs_exchange_config exchange;
+	double pmax; /* both as in struct canfs_settings */
+	double weight[CANFS_RESOURCES];
+	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
+	char *control_path;        /* for gsh_free(); "": no socket */
+};
+
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
@@ -19,6 +28,7 @@ struct canfs_module {
 	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
 	struct canfs_control *control;   /* NULL: no socket */
 	struct canfs_clients *clients;   /* NULL: nobody counts them */
+	struct canfs_config config;      /* as read last */
 };
 
 struct canfs_export {
@@ -91,15 +101,6 @@ static inline void canfs_ascend(struct fsal_export *here)
 		op_ctx->fsal_export = here;
 }
 
-/* What the CANFS { } block says. */
-struct canfs_config {
-	struct canfs_exchange_config exchange;
-	double pmax; /* both as in struct canfs_settings */
-	double weight[CANFS_RESOURCES];
-	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
-	char *control_path;        /* for gsh_free(); "": no socket */
-};
-
 /*
  * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
  * wrong, which Ganesha then says with file and line; *config is set only on 0.
@@ -108,8 +109,17 @@ int canfs_read_config(
 	config_file_t file, struct canfs_config *config, struct config_error_type *err_type);
 
 /*
- * config.c: what the FSAL { Name = CANFS; ... } block of an export says of its disks. 0, or -EINVAL if it is
- * wrong, which Ganesha then says with file and line; *own is set only on 0.
+ * The same of the file that Ganesha has parsed last, and holds while it updates an export: it tells us no
+ * more of it. -ENOENT, without a word, if that has no such block; -EINVAL if anything in it is no syntax.
+ */
+int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type);
+
+/* main.c: for an export that is updated: what has changed in the block takes effect. */
+void canfs_reload(struct config_error_type *err_type);
+
+/*
+ * config.c: what the FSAL { Name = CANFS; ... } block of an export says of its disks. 0, or -EINVAL if
+ * it is wrong, which Ganesha then says with file and line; *own is set only on 0.
  */
 int canfs_read_export_config(
 	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);

@@ -188,45 +188,75 @@ static void name_thread(void)
 	pthread_setname_np(pthread_self(), "canfs_market");
 }
 
+/* Takes over what given holds. */
+static int take(
+	struct parameters *given, struct config_error_type *errors, struct canfs_config *config)
+{
+	if (!check_block("CANFS { }", items, errors)) {
+		gsh_free(given->control_socket);
+		return -EINVAL;
+	}
+	if (given->monitors == 0)
+		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
+	given->setup.root = "";
+	given->setup.disk_read_queue = given->disk_read_queue;
+	given->setup.disk_write_queue = given->disk_write_queue;
+	*config = (struct canfs_config) {
+		.exchange = { .interval_ms = given->interval_ms,
+			.publish = given->publish,
+			.monitors = given->monitors,
+			.k = { [CANFS_CPU] = given->k_cpu,
+				[CANFS_NETWORK] = given->k_network,
+				[CANFS_DISK] = given->k_disk,
+				[CANFS_MEMORY] = given->k_memory },
+			.setup = given->setup,
+			.say = say,
+			.thread_begins = name_thread },
+		.pmax = given->pmax_percent / 100.0 * CANFS_PRICE_MAX,
+		.weight = { [CANFS_CPU] = given->weight_cpu_percent / 100.0,
+			[CANFS_NETWORK] = given->weight_network_percent / 100.0,
+			[CANFS_DISK] = given->weight_disk_percent / 100.0,
+			[CANFS_MEMORY] = given->weight_memory_percent / 100.0 },
+		.control_path = given->control_socket,
+	};
+	if (given->monitors & 1u << CANFS_MEMORY)
+		config->ghost_memory_bytes = (size_t)given->ghost_memory_mib << 20;
+	return 0;
+}
+
+/*
+ * What is wrong in the block must not count against the export that made Ganesha come to us, nor what was
+ * wrong in earlier exports against the block; the messages go the same way.
+ */
 int canfs_read_config(
 	config_file_t file, struct canfs_config *config, struct config_error_type *err_type)
 {
-	/* What is wrong here must not count against the export that made Ganesha load us, nor what
-	 * was wrong in earlier exports against this; the messages go the same way. */
 	struct config_error_type errors = { .fp = err_type->fp };
 	struct parameters given = { .interval_ms = 0 };
 
 	(void)load_config_from_parse(file, &block, &given, true, &errors);
-	if (!check_block("CANFS { }", items, &errors)) {
-		gsh_free(given.control_socket);
+	return take(&given, &errors, config);
+}
+
+/* Of a syntax error that Ganesha's parser gets over, an empty block remains, and a message. */
+static bool had_syntax_error(const struct config_error_type *err_type)
+{
+	return err_type->fp != NULL && fflush(err_type->fp) == 0 &&
+	       strstr(err_type->diag_buf, "Syntax error in") != NULL;
+}
+
+int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type)
+{
+	struct config_error_type errors = { .fp = err_type->fp };
+	struct parameters given = { .interval_ms = 0 };
+	void *node = config_GetBlockNode(block.blk_desc.name);
+
+	if (node == NULL)
+		return -ENOENT;
+	if (had_syntax_error(err_type))
 		return -EINVAL;
-	}
-	if (given.monitors == 0)
-		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
-	given.setup.root = "";
-	given.setup.disk_read_queue = given.disk_read_queue;
-	given.setup.disk_write_queue = given.disk_write_queue;
-	*config = (struct canfs_config) {
-		.exchange = { .interval_ms = given.interval_ms,
-			.publish = given.publish,
-			.monitors = given.monitors,
-			.k = { [CANFS_CPU] = given.k_cpu,
-				[CANFS_NETWORK] = given.k_network,
-				[CANFS_DISK] = given.k_disk,
-				[CANFS_MEMORY] = given.k_memory },
-			.setup = given.setup,
-			.say = say,
-			.thread_begins = name_thread },
-		.pmax = given.pmax_percent / 100.0 * CANFS_PRICE_MAX,
-		.weight = { [CANFS_CPU] = given.weight_cpu_percent / 100.0,
-			[CANFS_NETWORK] = given.weight_network_percent / 100.0,
-			[CANFS_DISK] = given.weight_disk_percent / 100.0,
-			[CANFS_MEMORY] = given.weight_memory_percent / 100.0 },
-		.control_path = given.control_socket,
-	};
-	if (given.monitors & 1u << CANFS_MEMORY)
-		config->ghost_memory_bytes = (size_t)given.ghost_memory_mib << 20;
-	return 0;
+	(void)load_config_from_node(node, &block, &given, true, &errors);
+	return take(&given, &errors, config);
 }
 
 int canfs_read_export_config(

@@ -313,28 +313,34 @@ out:
 	return status;
 }
 
-/* SIGHUP: is the stack still the same, and what does the sub-FSAL say? */
+/*
+ * SIGHUP: is the stack still the same, and what does the sub-FSAL say? Ganesha takes away an export whose
+ * update fails. What is wrong below us is said, and the export goes on as it was.
+ */
 fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 	struct config_error_type *err_type, struct fsal_export *original,
 	struct fsal_module *updated_super)
 {
+	struct config_error_type errors = { .fp = err_type->fp };
 	struct stack stack;
 	struct fsal_module *sub;
+	fsal_status_t below = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	fsal_status_t status = update_export(module, parse_node, err_type, original, updated_super);
 
+	canfs_reload(err_type);
 	if (FSAL_IS_ERROR(status))
 		return status;
-	status = fsalstat(ERR_FSAL_INVAL, EINVAL);
-	sub = find_sub_fsal(parse_node, &stack, err_type);
-	if (sub == NULL)
-		goto out;
-	status = sub->m_ops.update_export(
-		sub, stack.sub.fsal_node, err_type, original->sub_export, module);
-	fsal_put(sub);
-	if (FSAL_IS_ERROR(status))
-		LogCrit(COMPONENT_FSAL, "CANFS: FSAL %s could not update the export",
-			stack.sub.name);
-out:
+	sub = find_sub_fsal(parse_node, &stack, &errors);
+	if (sub != NULL) {
+		below = sub->m_ops.update_export(
+			sub, stack.sub.fsal_node, &errors, original->sub_export, module);
+		fsal_put(sub);
+	}
+	if (FSAL_IS_ERROR(below))
+		LogCrit(COMPONENT_FSAL,
+			"CANFS: the FSAL block of %s is wrong, or cannot change: it goes on as "
+			"before",
+			CTX_FULLPATH(op_ctx));
 	gsh_free(stack.sub.name);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include "protocol/clock.h"
 
 /* Ganesha looks for libfsal<name in lower case>.so. */
 static const char name[] = "CANFS";
@@ -41,43 +42,87 @@ struct canfs_module CANFS = {
 	},
 };
 
-/* Pmax and weights are no part of canfs_exchange_config, where 0 is the default. */
-static int set_scale(const struct canfs_config *config)
+/*
+ * Pmax and weights are no part of canfs_exchange_config, where 0 is the default. As there, what the
+ * block says as before (NULL: at the start) stays as it was set since. Did anything change?
+ */
+static bool change_scale(const struct canfs_config *before, const struct canfs_config *now)
 {
 	struct canfs_settings settings;
+	bool changed = before == NULL || now->pmax != before->pmax;
 
 	canfs_exchange_settings(CANFS.exchange, &settings);
-	settings.pmax = config->pmax;
-	memcpy(settings.weight, config->weight, sizeof(settings.weight));
-	return canfs_exchange_set(CANFS.exchange, &settings);
+	if (changed)
+		settings.pmax = now->pmax;
+	for (int i = 0; i < CANFS_RESOURCES; i++) {
+		if (before != NULL && now->weight[i] == before->weight[i])
+			continue;
+		settings.weight[i] = now->weight[i];
+		changed = true;
+	}
+	return changed && canfs_exchange_set(CANFS.exchange, &settings) == 0;
 }
 
 /* Called once, after the server has forked into the background: threads may be started here. */
 static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
-	struct canfs_config config = { .control_path = NULL };
-	int error = canfs_read_config(file, &config, err_type);
+	struct canfs_config *config = &CANFS.config;
+	int error = canfs_read_config(file, config, err_type);
 
 	if (error == 0) {
-		canfs_reads_open(config.ghost_memory_bytes);
-		config.exchange.setup.ghosts = CANFS.ghosts;
-		error = canfs_exchange_new(&CANFS.exchange, &config.exchange);
+		canfs_reads_open(config->ghost_memory_bytes);
+		config->exchange.setup.ghosts = CANFS.ghosts;
+		error = canfs_exchange_new(&CANFS.exchange, &config->exchange);
 	}
-	if (error == 0)
-		error = set_scale(&config);
-	if (error == 0)
+	if (error == 0) {
+		(void)change_scale(NULL, config);
 		error = canfs_exchange_start(CANFS.exchange);
+	}
 	/* Files are served all the same. */
 	if (error == -EINVAL)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
 	else if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-error));
 	else
-		canfs_start_control(config.control_path);
-	gsh_free(config.control_path);
+		canfs_start_control(config->control_path);
 	display_fsinfo(module);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+/* What is allocated at the start, and used by all workers, stays. */
+static bool needs_restart(const struct canfs_config *before, const struct canfs_config *now)
+{
+	return before->ghost_memory_bytes != now->ghost_memory_bytes ||
+	       strcmp(before->control_path, now->control_path) != 0;
+}
+
+/* Comes once for each export, of which the first finds the changes. */
+void canfs_reload(struct config_error_type *err_type)
+{
+	struct canfs_config config;
+	int error = canfs_reread_config(&config, err_type);
+
+	if (error == -ENOENT)
+		return;
+	if (CANFS.exchange == NULL) {
+		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
+	} else if (error != 0) {
+		LogCrit(COMPONENT_FSAL, "CANFS goes on as before: the CANFS { } block is wrong");
+	} else {
+		bool changed = change_scale(&CANFS.config, &config);
+
+		if (canfs_exchange_reload(CANFS.exchange, &config.exchange, canfs_now_usec()) > 0 ||
+			changed)
+			LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
+		if (needs_restart(&CANFS.config, &config))
+			LogWarn(COMPONENT_FSAL,
+				"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
+	}
+	if (error == 0) {
+		gsh_free(CANFS.config.control_path);
+		CANFS.config = config;
+	}
 }
 
 /*
@@ -135,4 +180,6 @@ MODULE_FINI void canfs_unload(void)
 	}
 	canfs_ghosts_free(CANFS.ghosts);
 	CANFS.ghosts = NULL;
+	gsh_free(CANFS.config.control_path);
+	CANFS.config.control_path = NULL;
 }

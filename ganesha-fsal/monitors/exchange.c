@@ -22,6 +22,7 @@ struct canfs_board {
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
 	struct canfs_disk_options own;
 	char path[PATH_MAX];
+	dev_t device;
 	_Atomic uint64_t posted;           /* see pack() */
 	_Atomic uint64_t priced, unpriced; /* reads of the board */
 
@@ -32,7 +33,8 @@ struct canfs_board {
 };
 
 struct canfs_exchange {
-	struct canfs_exchange_config config; /* but what follows can be changed */
+	struct canfs_exchange_config
+		config; /* as given last; the next three as they were set since */
 	unsigned int interval_ms;
 	bool publish;
 	bool drain;
@@ -88,14 +90,29 @@ bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs
 	return true;
 }
 
-/* shared or per export: opens those of the monitors that are wanted. */
-static void open_monitors(struct canfs_monitor *monitors, bool per_export,
-	const struct canfs_exchange_config *config, const struct canfs_monitor_setup *setup)
+/* Those of the exchange, or of one board, that are wanted. Under the mutex, once it is there. */
+static void open_monitors(struct canfs_monitor *monitors, const struct canfs_exchange *exchange,
+	const struct canfs_board *board)
 {
+	const struct canfs_exchange_config *config = &exchange->config;
+	struct canfs_monitor_setup board_setup;
+	const struct canfs_monitor_setup *setup = &config->setup;
+
+	if (board != NULL) {
+		board_setup = config->setup;
+		board_setup.path = board->path;
+		board_setup.device = board->device;
+		if (board->own.read_queue != 0)
+			board_setup.disk_read_queue = board->own.read_queue;
+		if (board->own.write_queue != 0)
+			board_setup.disk_write_queue = board->own.write_queue;
+		setup = &board_setup;
+	}
 	for (size_t i = 0; canfs_monitor_types[i].resource != CANFS_NONE; i++) {
 		const struct canfs_monitor_type *type = &canfs_monitor_types[i];
 
-		if (type->per_export == per_export && (config->monitors & 1u << type->resource))
+		if (type->per_export == (board != NULL) &&
+			(config->monitors & 1u << type->resource))
 			canfs_monitor_open(&monitors[type->resource], type, setup, config->say);
 	}
 }
@@ -111,6 +128,13 @@ static void sample_monitors(
 {
 	for (int i = 0; i < CANFS_RESOURCES; i++)
 		canfs_monitor_sample(&monitors[i], elapsed_sec, market);
+}
+
+static unsigned int stale_msec(unsigned int interval_ms)
+{
+	unsigned int msec = interval_ms * CANFS_STALE_INTERVALS;
+
+	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
 }
 
 /* The shared part of the market, and what differs from export to export. */
@@ -143,6 +167,8 @@ static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_use
 	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
 	if (write.bottleneck != CANFS_NONE && exchange->publish)
 		posted = pack(now_usec / 1000, &write, &readahead);
+	/* With the interval in which the next ones will come. */
+	board->stale_msec = stale_msec(exchange->interval_ms);
 	atomic_store_explicit(&board->posted, posted, memory_order_release);
 }
 
@@ -196,13 +222,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static unsigned int stale_msec(unsigned int interval_ms)
-{
-	unsigned int msec = interval_ms * CANFS_STALE_INTERVALS;
-
-	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
-}
-
 static bool is_interval(unsigned int interval_ms)
 {
 	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
@@ -214,15 +233,15 @@ static bool is_within(double value, double least, double most)
 	return value >= least && value <= most;
 }
 
-/* Those that are 0 are nobody's wish. */
-static void set_k(struct canfs_exchange *exchange, const double k[CANFS_RESOURCES])
+/* 0 is nobody's wish. */
+static void set_k(struct canfs_exchange *exchange, enum canfs_resource resource, double k)
 {
 	struct canfs_market usual;
 
 	canfs_market_init(&usual);
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		exchange->market.k[i] = k[i] != 0 ? k[i] : usual.k[i];
-	exchange->k_of_disk_by_type = k[CANFS_DISK] == 0;
+	exchange->market.k[resource] = k != 0 ? k : usual.k[resource];
+	if (resource == CANFS_DISK)
+		exchange->k_of_disk_by_type = k == 0;
 }
 
 int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
@@ -246,8 +265,9 @@ int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exch
 	pthread_cond_init(&new->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	canfs_market_init(&new->market);
-	set_k(new, config->k);
-	open_monitors(new->monitors, false, &new->config, &new->config.setup);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		set_k(new, (enum canfs_resource)i, config->k[i]);
+	open_monitors(new->monitors, new, NULL);
 	*exchange = new;
 	return 0;
 }
@@ -290,7 +310,6 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exchange,
 	const char *path, dev_t device, const struct canfs_disk_options *own)
 {
-	struct canfs_monitor_setup setup = exchange->config.setup;
 	struct canfs_board *new;
 
 	if (own->k != 0 && !is_within(own->k, CANFS_K_MIN, CANFS_K_MAX))
@@ -300,17 +319,11 @@ int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exc
 		return -ENOMEM;
 	new->exchange = exchange;
 	new->own = *own;
-	if (own->read_queue != 0)
-		setup.disk_read_queue = own->read_queue;
-	if (own->write_queue != 0)
-		setup.disk_write_queue = own->write_queue;
 	snprintf(new->path, sizeof(new->path), "%s", path);
-	setup.path = new->path;
-	setup.device = device;
-	open_monitors(new->monitors, true, &exchange->config, &setup);
+	new->device = device;
 	pthread_mutex_lock(&exchange->mutex);
+	open_monitors(new->monitors, exchange, new);
 	enter_market(new);
-	new->stale_msec = stale_msec(exchange->interval_ms);
 	LIST_INSERT_HEAD(&exchange->boards, new, link);
 	pthread_mutex_unlock(&exchange->mutex);
 	*board = new;
@@ -354,8 +367,6 @@ void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_setti
 
 int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings)
 {
-	struct canfs_board *board;
-
 	if (!is_interval(settings->interval_ms) || !is_within(settings->pmax, 0, CANFS_PRICE_MAX))
 		return -EINVAL;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
@@ -369,16 +380,101 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 	exchange->interval_ms = settings->interval_ms;
 	exchange->publish = settings->publish;
 	exchange->drain = settings->drain;
-	set_k(exchange, settings->k);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		set_k(exchange, (enum canfs_resource)i, settings->k[i]);
 	exchange->market.pmax = settings->pmax;
 	memcpy(exchange->market.weight, settings->weight, sizeof(settings->weight));
-	LIST_FOREACH (board, &exchange->boards, link)
-		board->stale_msec = stale_msec(settings->interval_ms);
-	/* What is posted may be as old as the interval before: due now. */
 	exchange->next_usec = canfs_now_usec();
 	pthread_cond_signal(&exchange->wake);
 	pthread_mutex_unlock(&exchange->mutex);
 	return 0;
+}
+
+static bool same_monitors(
+	const struct canfs_exchange_config *one, const struct canfs_exchange_config *other)
+{
+	const struct canfs_monitor_setup *a = &one->setup, *b = &other->setup;
+
+	return one->monitors == other->monitors && a->link_mbit_per_sec == b->link_mbit_per_sec &&
+	       a->disk_read_queue == b->disk_read_queue &&
+	       a->disk_write_queue == b->disk_write_queue &&
+	       a->interface_count == b->interface_count &&
+	       memcmp(a->interfaces, b->interfaces,
+		       a->interface_count * sizeof(a->interfaces[0])) == 0;
+}
+
+/*
+ * All monitors, with what config says. Their first reading is taken here, since it is only to compare with:
+ * what was posted before stands until the next step, and there is no moment without prices.
+ */
+static void change_monitors(struct canfs_exchange *exchange,
+	const struct canfs_exchange_config *config, uint64_t now_usec)
+{
+	double elapsed_sec =
+		now_usec > exchange->last_usec ? (double)(now_usec - exchange->last_usec) / 1e6 : 0;
+	struct canfs_ghosts *ghosts = exchange->config.setup.ghosts;
+	struct canfs_market first = exchange->market;
+	struct canfs_board *board;
+
+	close_monitors(exchange->monitors);
+	exchange->config.monitors = config->monitors;
+	exchange->config.setup = config->setup;
+	exchange->config.setup.path = NULL;
+	exchange->config.setup.ghosts = ghosts;
+	memset(exchange->market.known, 0, sizeof(exchange->market.known));
+	open_monitors(exchange->monitors, exchange, NULL);
+	sample_monitors(exchange->monitors, elapsed_sec, &first);
+	LIST_FOREACH (board, &exchange->boards, link) {
+		close_monitors(board->monitors);
+		open_monitors(board->monitors, exchange, board);
+		sample_monitors(board->monitors, elapsed_sec, &first);
+	}
+	exchange->last_usec = now_usec;
+}
+
+/* What was set over the socket and stands in the file as before, stays. */
+static bool change_settings(
+	struct canfs_exchange *exchange, const struct canfs_exchange_config *config)
+{
+	struct canfs_exchange_config *old = &exchange->config;
+	bool changed = config->interval_ms != old->interval_ms || config->publish != old->publish;
+
+	if (config->interval_ms != old->interval_ms)
+		exchange->interval_ms = config->interval_ms;
+	if (config->publish != old->publish)
+		exchange->publish = config->publish;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		if (config->k[i] == old->k[i])
+			continue;
+		set_k(exchange, (enum canfs_resource)i, config->k[i]);
+		changed = true;
+	}
+	old->interval_ms = config->interval_ms;
+	old->publish = config->publish;
+	memcpy(old->k, config->k, sizeof(old->k));
+	return changed;
+}
+
+int canfs_exchange_reload(struct canfs_exchange *exchange,
+	const struct canfs_exchange_config *config, uint64_t now_usec)
+{
+	bool changed;
+
+	if (!is_interval(config->interval_ms))
+		return -EINVAL;
+	pthread_mutex_lock(&exchange->mutex);
+	changed = change_settings(exchange, config);
+	if (!same_monitors(config, &exchange->config)) {
+		change_monitors(exchange, config, now_usec);
+		changed = true;
+	}
+	if (changed) {
+		/* Soon: the interval before may have been long. Not at once: nothing would have moved. */
+		exchange->next_usec = canfs_now_usec() + CANFS_INTERVAL_MS_MIN * 1000;
+		pthread_cond_signal(&exchange->wake);
+	}
+	pthread_mutex_unlock(&exchange->mutex);
+	return changed;
 }
 
 void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,

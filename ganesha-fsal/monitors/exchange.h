@@ -93,6 +93,15 @@ struct canfs_settings {
 void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_settings *settings);
 int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings);
 
+/*
+ * The configuration was read again: what differs from what was given before takes effect, with a step soon;
+ * what canfs_exchange_set() changed stays otherwise. setup.ghosts, say and thread_begins are not looked at.
+ * If monitors change, all of them begin anew, while what is posted stands; now_usec as in
+ * canfs_exchange_step(). 1: it differs, 0: it does not, -EINVAL (out of range): nothing changed.
+ */
+int canfs_exchange_reload(struct canfs_exchange *exchange,
+	const struct canfs_exchange_config *config, uint64_t now_usec);
+
 /* One export as of the last step. */
 struct canfs_board_view {
 	const char *path;

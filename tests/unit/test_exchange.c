@@ -1,31 +1,65 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What exports may have of their own on the exchange, and what it lets others see of the price of memory. */
+/*
+ * The exchange's life: a configuration that is read again, threads that do all of it at once (for ThreadSanitizer),
+ * and a hundred lives, of which nothing is left (for LeakSanitizer and valgrind, which the plugin itself cannot
+ * have: RTLD_DEEPBIND).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "ganesha-fsal/control/control.h"
+#include "ganesha-fsal/control/socket.h"
+#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/ghosts.h"
+#include "pricing/price.h"
+#include "protocol/clock.h"
 #include "tests/unit/fake_root.h"
 
-#include <errno.h>
-#include <math.h>
-#include <sys/sysmacros.h>
-#include "ganesha-fsal/monitors/exchange.h"
-#include "ganesha-fsal/monitors/monitors.h"
-#include "pricing/price.h"
-
-#define SEC UINT64_C(1000000)
-#define MIB ((uint64_t)1 << 20)
+#define SECOND 1000000
+#define LIVES  100
 
 static struct fake_root root;
+static char socket_path[CANFS_SOCKET_PATH_MAX];
 
 static void say(const char *message)
 {
 	(void)message;
 }
 
+static void put_dirty(unsigned int pages)
+{
+	char text[128];
+
+	snprintf(
+		text, sizeof(text), "nr_dirty %u\nnr_writeback 0\nnr_dirty_threshold 100\n", pages);
+	fake_root_write(&root, "/proc/vmstat", text);
+}
+
+static void put_cpu(unsigned int busy, unsigned int idle)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "cpu  %u 0 0 %u 0 0 0 0 0 0\n", busy, idle);
+	fake_root_write(&root, "/proc/stat", text);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
 	fake_root_make(&root);
-	/* One head: by its type it bears 1 read and 32 writes. */
-	fake_root_write(&root, "/sys/dev/block/8:0/queue/rotational", "1\n");
-	fake_root_write(&root, "/sys/dev/block/8:0/inflight", "0 0\n");
+	snprintf(socket_path, sizeof(socket_path), "%s/control.sock", root.path);
+	put_dirty(50);
+	put_cpu(0, 0);
 	return 0;
 }
 
@@ -36,202 +70,320 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct canfs_exchange *open_exchange(
-	enum canfs_resource resource, const struct canfs_monitor_setup *given)
+static struct canfs_exchange_config configuration(void)
 {
-	struct canfs_exchange_config config = { .interval_ms = 100,
+	return (struct canfs_exchange_config) { .interval_ms = 100,
 		.publish = true,
-		.monitors = 1u << resource,
-		.setup = *given,
+		.monitors = 1u << CANFS_CPU | 1u << CANFS_MEMORY,
+		.setup.root = root.path,
 		.say = say };
-	struct canfs_exchange *exchange;
-
-	config.setup.root = root.path;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	return exchange;
 }
 
-/* Mean queues of so many reads and writes, for a second. */
-static void load_disk(struct canfs_exchange *exchange, unsigned int reads, unsigned int writes)
+static struct canfs_settings settings_of(struct canfs_exchange *exchange)
 {
-	static uint64_t now_usec = SEC;
-	static unsigned int read_msec, write_msec, done;
+	struct canfs_settings settings;
 
-	for (int i = 0; i < 2; i++) {
-		char text[128];
-
-		snprintf(text, sizeof(text), "%u 0 0 %u %u 0 0 %u 0 0 0\n", done, read_msec, done,
-			write_msec);
-		fake_root_write(&root, "/sys/dev/block/8:0/stat", text);
-		canfs_exchange_step(exchange, now_usec);
-		now_usec += SEC;
-		done += 10;
-		read_msec += reads * 1000;
-		write_msec += writes * 1000;
-	}
+	canfs_exchange_settings(exchange, &settings);
+	return settings;
 }
 
-struct seen {
-	const char *path;
-	struct canfs_market market;
+/* No thread runs: each step is made here. */
+static void a_reload_changes_what_differs(void **state)
+{
+	struct canfs_exchange_config config = configuration();
+	struct canfs_exchange *exchange;
+	struct canfs_settings settings;
+	double k_disk;
+
+	(void)state;
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	k_disk = settings_of(exchange).k[CANFS_DISK];
+	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), 0);
+
+	config.interval_ms = 200;
+	config.k[CANFS_DISK] = 5;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), 1);
+	assert_int_equal(settings_of(exchange).interval_ms, 200);
+	assert_float_equal(settings_of(exchange).k[CANFS_DISK], 5, 0);
+
+	/* What was set while it ran stays unless the file says something new of it. */
+	settings = settings_of(exchange);
+	settings.drain = true;
+	settings.publish = false;
+	settings.k[CANFS_CPU] = 7;
+	settings.interval_ms = 300;
+	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
+	config.interval_ms = 400;
+	config.k[CANFS_DISK] = 0; /* no longer in the file: the default */
+	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), 1);
+	settings = settings_of(exchange);
+	assert_int_equal(settings.interval_ms, 400);
+	assert_true(settings.drain && !settings.publish);
+	assert_float_equal(settings.k[CANFS_CPU], 7, 0);
+	assert_float_equal(settings.k[CANFS_DISK], k_disk, 0);
+
+	config.interval_ms = CANFS_INTERVAL_MS_MAX + 1;
+	config.k[CANFS_CPU] = 9;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), -EINVAL);
+	assert_float_equal(settings_of(exchange).k[CANFS_CPU], 7, 0);
+	canfs_exchange_free(exchange);
+}
+
+static void step(
+	struct canfs_exchange *exchange, uint64_t now_usec, unsigned int busy, unsigned int idle)
+{
+	put_cpu(busy, idle);
+	canfs_exchange_step(exchange, now_usec);
+}
+
+static void no_moment_is_without_a_price(void **state)
+{
+	struct canfs_exchange_config config = configuration();
+	struct canfs_exchange *exchange;
+	struct canfs_board *board;
+	struct canfs_tag tag;
+
+	(void)state;
+	config.monitors = 1u << CANFS_CPU;
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	step(exchange, 1 * SECOND, 0, 0);
+	step(exchange, 2 * SECOND, 100, 0);
+	assert_true(canfs_board_read(board, 2 * SECOND, &tag));
+	assert_true(tag.bottleneck == CANFS_CPU && tag.write == 1);
+
+	/* The cpu is watched anew, and what was posted stands; the next step already knows it. */
+	config.setup.link_mbit_per_sec = 1000;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, 2 * SECOND + 100000), 1);
+	assert_true(canfs_board_read(board, 2 * SECOND + 200000, &tag));
+	step(exchange, 2 * SECOND + 200000, 100, 100);
+	assert_true(canfs_board_read(board, 2 * SECOND + 200000, &tag));
+	assert_true(tag.bottleneck == CANFS_CPU && tag.write < 0.1);
+
+	/* Another resource comes, and the one before is out of the market. */
+	config.monitors = 1u << CANFS_MEMORY;
+	put_dirty(100);
+	assert_int_equal(canfs_exchange_reload(exchange, &config, 3 * SECOND), 1);
+	assert_true(canfs_board_read(board, 3 * SECOND, &tag));
+	canfs_exchange_step(exchange, 4 * SECOND);
+	assert_true(canfs_board_read(board, 4 * SECOND, &tag));
+	assert_true(tag.bottleneck == CANFS_MEMORY && tag.write == 1);
+	canfs_board_close(board);
+	canfs_exchange_free(exchange);
+}
+
+/* Prices of a long interval are good until the first of a short one. */
+static void a_shorter_interval_makes_no_price_stale(void **state)
+{
+	struct canfs_exchange_config config = configuration();
+	struct canfs_exchange *exchange;
+	struct canfs_board *board;
+	struct canfs_tag tag;
+
+	(void)state;
+	config.monitors = 1u << CANFS_MEMORY;
+	config.interval_ms = 10000;
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	canfs_exchange_step(exchange, 1 * SECOND);
+	config.interval_ms = 20;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, 10 * SECOND), 1);
+	assert_true(canfs_board_read(board, 10 * SECOND, &tag));
+	canfs_exchange_step(exchange, 11 * SECOND);
+	assert_true(canfs_board_read(board, 11 * SECOND, &tag));
+	assert_false(canfs_board_read(board, 14 * SECOND, &tag));
+	canfs_board_close(board);
+	canfs_exchange_free(exchange);
+}
+
+/* A server in small: what the plugin's threads share. */
+struct server {
+	struct canfs_ghosts *ghosts;
+	struct canfs_exchange *exchange;
+	struct canfs_clients *clients;
+	struct canfs_control *control;
+	struct canfs_board *board; /* of the export that stays */
+	_Atomic bool stop;
 };
 
-static void look(const struct canfs_board_view *view, void *arg)
+static void open_server(struct server *server)
 {
-	struct seen *seen = arg;
+	struct canfs_exchange_config config = configuration();
 
-	if (strcmp(view->path, seen->path) == 0)
-		seen->market = *view->market;
+	*server = (struct server) { .clients = canfs_clients_new() };
+	assert_int_equal(canfs_ghosts_new(&server->ghosts, CANFS_GHOSTS_MEMORY_MIN_BYTES, 1), 0);
+	config.interval_ms = CANFS_INTERVAL_MS_MIN;
+	config.setup.ghosts = server->ghosts;
+	assert_int_equal(canfs_exchange_new(&server->exchange, &config), 0);
+	assert_int_equal(canfs_exchange_start(server->exchange), 0);
+	assert_int_equal(canfs_board_open(&server->board, server->exchange, "/a", 0), 0);
+	assert_int_equal(canfs_control_start(&server->control,
+				 &(struct canfs_control_config) { .path = socket_path,
+					 .exchange = server->exchange,
+					 .clients = server->clients,
+					 .say = say }),
+		0);
 }
 
-static struct canfs_market market_of(struct canfs_exchange *exchange, const char *path)
+/* In the order of the plugin's end; there a board may be open still. */
+static void close_server(struct server *server, bool board_first)
 {
-	struct seen seen = { .path = path };
-
-	canfs_exchange_visit(exchange, 0, look, &seen);
-	return seen.market;
+	if (board_first)
+		canfs_board_close(server->board);
+	canfs_control_stop(server->control);
+	canfs_exchange_free(server->exchange);
+	if (!board_first)
+		canfs_board_close(server->board);
+	canfs_clients_free(server->clients);
+	canfs_ghosts_free(server->ghosts);
 }
 
-static void exports_have_disks_of_their_own(void **state)
+/* What a worker does for each request. */
+static void serve(struct server *server, uint32_t number)
 {
-	const struct canfs_monitor_setup of_server = { .disk_write_queue = 20 };
-	const struct canfs_disk_options deep = { .read_queue = 8, .k = 50 };
-	const struct canfs_disk_options writes = { .write_queue = 5 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &of_server);
-	struct canfs_board *boards[3];
-	struct canfs_settings settings;
-	struct canfs_market market;
+	struct sockaddr_in client = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(0x0a000000 + number % 1000) };
+	struct canfs_tag tag;
 
-	(void)state;
-	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0)), 0);
-	assert_int_equal(
-		canfs_board_open_with(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
-	assert_int_equal(
-		canfs_board_open_with(&boards[2], exchange, "/writes", makedev(8, 0), &writes), 0);
-	load_disk(exchange, 0, 2);
-	assert_float_equal(market_of(exchange, "/a").utilization[CANFS_DISK], 0.1, 1e-9);
-	assert_float_equal(market_of(exchange, "/deep").utilization[CANFS_DISK], 0.1, 1e-9);
-	assert_float_equal(market_of(exchange, "/writes").utilization[CANFS_DISK], 0.4, 1e-9);
-	for (int i = 0; i < 3; i++)
-		canfs_board_close(boards[i]);
-
-	assert_int_equal(
-		canfs_board_open_with(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
-	load_disk(exchange, 4, 0);
-	market = market_of(exchange, "/deep");
-	assert_float_equal(market.utilization[CANFS_DISK], 0.5, 1e-9);
-	assert_float_equal(market.k[CANFS_DISK], 50, 0);
-	/* What is set for the server is for those without a k of their own. */
-	canfs_exchange_settings(exchange, &settings);
-	settings.k[CANFS_DISK] = 3;
-	settings.weight[CANFS_DISK] = 0.5;
-	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
-	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0)), 0);
-	load_disk(exchange, 4, 0);
-	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 3, 0);
-	market = market_of(exchange, "/deep");
-	assert_float_equal(canfs_market_price(&market, CANFS_DISK), canfs_price(0.5, 50) / 2, 1e-9);
-	canfs_board_close(boards[0]);
-	canfs_board_close(boards[1]);
-	canfs_exchange_free(exchange);
+	canfs_ghosts_feed(server->ghosts, number % 100, (uint64_t)number << 12, 65536);
+	canfs_clients_count(
+		server->clients, (const struct sockaddr *)&client, CANFS_CLIENT_READ, 65536);
+	if (canfs_board_read(server->board, canfs_now_usec(), &tag))
+		assert_true(tag.write >= 0 && tag.write <= 1);
 }
 
-static void a_k_that_cannot_be_is_refused(void **state)
+static void *work(void *arg)
 {
-	const double wrong[] = { 1, -8, 1e7, (double)NAN, (double)INFINITY };
-	const struct canfs_monitor_setup none = { 0 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct server *server = arg;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		const struct canfs_disk_options own = { .k = wrong[i] };
-		struct canfs_board *board = NULL;
+	for (uint32_t number = 0; !server->stop; number++)
+		serve(server, number);
+	return NULL;
+}
 
-		assert_int_equal(canfs_board_open_with(&board, exchange, "/a", 0, &own), -EINVAL);
-		assert_null(board);
+/* Exports that come and go. */
+static void *export_and_unexport(void *arg)
+{
+	struct server *server = arg;
+
+	while (!server->stop) {
+		struct canfs_board *board;
+
+		assert_int_equal(canfs_board_open(&board, server->exchange, "/b", 0), 0);
+		canfs_board_close(board);
 	}
-	canfs_exchange_free(exchange);
+	return NULL;
 }
 
-static void settings_out_of_range_change_nothing(void **state)
+/* The next line is waited for and thrown away. */
+static void ask(const char *request)
 {
-	const double wrong[] = { -0.001, 1.001, (double)NAN };
-	const struct canfs_monitor_setup none = { 0 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
-	struct canfs_settings before, given, after;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	char letter = '\0';
+
+	strcpy(address.sun_path, socket_path);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+	while (letter != '\n')
+		assert_int_equal(recv(fd, &letter, 1, 0), 1);
+	close(fd);
+}
+
+static void *ask_and_set(void *arg)
+{
+	static const char *const requests[] = {
+		"{\"command\":\"prices\"}\n",
+		"{\"command\":\"set\",\"k_cpu\":9,\"drain\":true,\"interval_ms\":20}\n",
+		"{\"command\":\"clients\"}\n",
+		"{\"command\":\"counters\"}\n",
+		"{\"command\":\"set\",\"k_cpu\":70,\"drain\":false,\"publish\":true}\n",
+		"{\"command\":\"history\"}\n",
+	};
+	struct server *server = arg;
+
+	for (size_t i = 0; !server->stop; i++)
+		ask(requests[i % (sizeof(requests) / sizeof(requests[0]))]);
+	return NULL;
+}
+
+static void *reload(void *arg)
+{
+	struct canfs_exchange_config config = configuration();
+	struct server *server = arg;
+
+	for (unsigned int i = 0; !server->stop; i++) {
+		config.interval_ms = CANFS_INTERVAL_MS_MIN + i % 2;
+		config.k[CANFS_CPU] = 10 + i % 3;
+		config.setup.link_mbit_per_sec = 1 + i % 5;
+		assert_int_equal(
+			canfs_exchange_reload(server->exchange, &config, canfs_now_usec()) >= 0, 1);
+		usleep(1000);
+	}
+	return NULL;
+}
+
+static void threads_do_all_of_it_at_once(void **state)
+{
+	void *(*const roles[])(void *) = { work, work, export_and_unexport, ask_and_set, reload };
+	pthread_t threads[sizeof(roles) / sizeof(roles[0])];
+	struct canfs_exchange_counters counters;
+	struct server server;
 
 	(void)state;
-	canfs_exchange_settings(exchange, &before);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		given = before;
-		given.publish = !before.publish;
-		given.pmax = wrong[i];
-		assert_int_equal(canfs_exchange_set(exchange, &given), -EINVAL);
-		given.pmax = before.pmax;
-		given.weight[CANFS_MEMORY] = wrong[i];
-		assert_int_equal(canfs_exchange_set(exchange, &given), -EINVAL);
-	}
-	canfs_exchange_settings(exchange, &after);
-	assert_memory_equal(&before, &after, sizeof(before));
-	canfs_exchange_free(exchange);
+	open_server(&server);
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, roles[i], &server), 0);
+	do {
+		usleep(1000);
+		canfs_exchange_count(server.exchange, &counters);
+	} while (counters.steps < 30);
+	server.stop = true;
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		pthread_join(threads[i], NULL);
+	close_server(&server, true);
 }
 
-static void the_price_of_memory_can_be_looked_into(void **state)
+static unsigned int open_files(void)
 {
-	struct canfs_monitor_setup setup = { 0 };
-	struct canfs_exchange *exchange;
-	struct canfs_memory_view view;
+	DIR *directory = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	assert_non_null(directory);
+	while (readdir(directory) != NULL)
+		count++;
+	closedir(directory);
+	return count;
+}
+
+static void of_a_hundred_lives_nothing_is_left(void **state)
+{
+	unsigned int before = open_files();
 
 	(void)state;
-	fake_root_write(&root, "/proc/meminfo",
-		"MemTotal: 1048576 kB\nMemFree: 10240 kB\nCached: 92160 kB\nShmem: 0 kB\n");
-	assert_int_equal(canfs_ghosts_new(&setup.ghosts, MIB, 1), 0);
-	exchange = open_exchange(CANFS_MEMORY, &setup);
-	assert_true(canfs_exchange_memory(exchange, &view));
-	assert_true(isnan(view.dirty_share) && view.has_ghosts && view.cache_bytes == 0);
+	for (uint32_t life = 0; life < LIVES; life++) {
+		struct server server;
 
-	/* There is no /proc/vmstat yet. */
-	canfs_exchange_step(exchange, SEC);
-	assert_true(canfs_exchange_memory(exchange, &view));
-	assert_true(isnan(view.dirty_share) && view.cache_bytes == 100 * MIB);
-	fake_root_write(
-		&root, "/proc/vmstat", "nr_dirty 5\nnr_writeback 5\nnr_dirty_threshold 100\n");
-	for (uint64_t round = 2; round <= 3; round++) {
-		for (uint64_t offset = 0; offset < 80 * MIB; offset += MIB)
-			canfs_ghosts_feed(setup.ghosts, 1, offset, MIB);
-		canfs_exchange_step(exchange, round * SEC);
+		open_server(&server);
+		for (uint32_t i = 0; i < 100; i++)
+			serve(&server, i);
+		ask("{\"command\":\"prices\"}\n");
+		close_server(&server, life % 2);
+		assert_int_equal(access(socket_path, F_OK), -1);
 	}
-	assert_true(canfs_exchange_memory(exchange, &view));
-	assert_float_equal(view.dirty_share, 0.1, 1e-9);
-	/* Half of 100 MiB holds nothing of a circle of 80, and more holds no more. */
-	assert_true(view.forecast.hit > 0.4 && view.forecast.hit_less < 0.05);
-	assert_true(view.forecast.hit_more >= view.forecast.hit);
-	assert_true(view.forecast.utilization > 0.8);
-	assert_true(view.usage.memory_bytes == MIB && view.usage.used_bytes <= MIB);
-	canfs_exchange_free(exchange);
-	canfs_ghosts_free(setup.ghosts);
-
-	setup.ghosts = NULL;
-	exchange = open_exchange(CANFS_MEMORY, &setup);
-	canfs_exchange_step(exchange, SEC);
-	assert_true(canfs_exchange_memory(exchange, &view));
-	assert_true(!view.has_ghosts && view.dirty_share > 0);
-	canfs_exchange_free(exchange);
-
-	exchange = open_exchange(CANFS_CPU, &setup);
-	assert_false(canfs_exchange_memory(exchange, &view));
-	canfs_exchange_free(exchange);
+	assert_int_equal(open_files(), before);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(exports_have_disks_of_their_own),
-		TEST(a_k_that_cannot_be_is_refused),
-		TEST(settings_out_of_range_change_nothing),
-		TEST(the_price_of_memory_can_be_looked_into),
+		TEST(a_reload_changes_what_differs),
+		TEST(no_moment_is_without_a_price),
+		TEST(a_shorter_interval_makes_no_price_stale),
+		TEST(threads_do_all_of_it_at_once),
+		TEST(of_a_hundred_lives_nothing_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

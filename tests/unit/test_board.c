@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* What exports may have of their own on the exchange, and what it lets others see of the price of memory. */
+#include "tests/unit/fake_root.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sys/sysmacros.h>
+#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/monitors.h"
+#include "pricing/price.h"
+
+#define SEC UINT64_C(1000000)
+#define MIB ((uint64_t)1 << 20)
+
+static struct fake_root root;
+
+static void say(const char *message)
+{
+	(void)message;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	fake_root_make(&root);
+	/* One head: by its type it bears 1 read and 32 writes. */
+	fake_root_write(&root, "/sys/dev/block/8:0/queue/rotational", "1\n");
+	fake_root_write(&root, "/sys/dev/block/8:0/inflight", "0 0\n");
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fake_root_remove(&root);
+	return 0;
+}
+
+static struct canfs_exchange *open_exchange(
+	enum canfs_resource resource, const struct canfs_monitor_setup *given)
+{
+	struct canfs_exchange_config config = { .interval_ms = 100,
+		.publish = true,
+		.monitors = 1u << resource,
+		.setup = *given,
+		.say = say };
+	struct canfs_exchange *exchange;
+
+	config.setup.root = root.path;
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	return exchange;
+}
+
+/* Mean queues of so many reads and writes, for a second. */
+static void load_disk(struct canfs_exchange *exchange, unsigned int reads, unsigned int writes)
+{
+	static uint64_t now_usec = SEC;
+	static unsigned int read_msec, write_msec, done;
+
+	for (int i = 0; i < 2; i++) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "%u 0 0 %u %u 0 0 %u 0 0 0\n", done, read_msec, done,
+			write_msec);
+		fake_root_write(&root, "/sys/dev/block/8:0/stat", text);
+		canfs_exchange_step(exchange, now_usec);
+		now_usec += SEC;
+		done += 10;
+		read_msec += reads * 1000;
+		write_msec += writes * 1000;
+	}
+}
+
+struct seen {
+	const char *path;
+	struct canfs_market market;
+};
+
+static void look(const struct canfs_board_view *view, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (strcmp(view->path, seen->path) == 0)
+		seen->market = *view->market;
+}
+
+static struct canfs_market market_of(struct canfs_exchange *exchange, const char *path)
+{
+	struct seen seen = { .path = path };
+
+	canfs_exchange_visit(exchange, 0, look, &seen);
+	return seen.market;
+}
+
+static void exports_have_disks_of_their_own(void **state)
+{
+	const struct canfs_monitor_setup of_server = { .disk_write_queue = 20 };
+	const struct canfs_disk_options deep = { .read_queue = 8, .k = 50 };
+	const struct canfs_disk_options writes = { .write_queue = 5 };
+	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &of_server);
+	struct canfs_board *boards[3];
+	struct canfs_settings settings;
+	struct canfs_market market;
+
+	(void)state;
+	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0)), 0);
+	assert_int_equal(
+		canfs_board_open_with(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
+	assert_int_equal(
+		canfs_board_open_with(&boards[2], exchange, "/writes", makedev(8, 0), &writes), 0);
+	load_disk(exchange, 0, 2);
+	assert_float_equal(market_of(exchange, "/a").utilization[CANFS_DISK], 0.1, 1e-9);
+	assert_float_equal(market_of(exchange, "/deep").utilization[CANFS_DISK], 0.1, 1e-9);
+	assert_float_equal(market_of(exchange, "/writes").utilization[CANFS_DISK], 0.4, 1e-9);
+	for (int i = 0; i < 3; i++)
+		canfs_board_close(boards[i]);
+
+	assert_int_equal(
+		canfs_board_open_with(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
+	load_disk(exchange, 4, 0);
+	market = market_of(exchange, "/deep");
+	assert_float_equal(market.utilization[CANFS_DISK], 0.5, 1e-9);
+	assert_float_equal(market.k[CANFS_DISK], 50, 0);
+	/* What is set for the server is for those without a k of their own. */
+	canfs_exchange_settings(exchange, &settings);
+	settings.k[CANFS_DISK] = 3;
+	settings.weight[CANFS_DISK] = 0.5;
+	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
+	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0)), 0);
+	load_disk(exchange, 4, 0);
+	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 3, 0);
+	market = market_of(exchange, "/deep");
+	assert_float_equal(canfs_market_price(&market, CANFS_DISK), canfs_price(0.5, 50) / 2, 1e-9);
+	canfs_board_close(boards[0]);
+	canfs_board_close(boards[1]);
+	canfs_exchange_free(exchange);
+}
+
+static void a_k_that_cannot_be_is_refused(void **state)
+{
+	const double wrong[] = { 1, -8, 1e7, (double)NAN, (double)INFINITY };
+	const struct canfs_monitor_setup none = { 0 };
+	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		const struct canfs_disk_options own = { .k = wrong[i] };
+		struct canfs_board *board = NULL;
+
+		assert_int_equal(canfs_board_open_with(&board, exchange, "/a", 0, &own), -EINVAL);
+		assert_null(board);
+	}
+	canfs_exchange_free(exchange);
+}
+
+static void settings_out_of_range_change_nothing(void **state)
+{
+	const double wrong[] = { -0.001, 1.001, (double)NAN };
+	const struct canfs_monitor_setup none = { 0 };
+	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct canfs_settings before, given, after;
+
+	(void)state;
+	canfs_exchange_settings(exchange, &before);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		given = before;
+		given.publish = !before.publish;
+		given.pmax = wrong[i];
+		assert_int_equal(canfs_exchange_set(exchange, &given), -EINVAL);
+		given.pmax = before.pmax;
+		given.weight[CANFS_MEMORY] = wrong[i];
+		assert_int_equal(canfs_exchange_set(exchange, &given), -EINVAL);
+	}
+	canfs_exchange_settings(exchange, &after);
+	assert_memory_equal(&before, &after, sizeof(before));
+	canfs_exchange_free(exchange);
+}
+
+static void the_price_of_memory_can_be_looked_into(void **state)
+{
+	struct canfs_monitor_setup setup = { 0 };
+	struct canfs_exchange *exchange;
+	struct canfs_memory_view view;
+
+	(void)state;
+	fake_root_write(&root, "/proc/meminfo",
+		"MemTotal: 1048576 kB\nMemFree: 10240 kB\nCached: 92160 kB\nShmem: 0 kB\n");
+	assert_int_equal(canfs_ghosts_new(&setup.ghosts, MIB, 1), 0);
+	exchange = open_exchange(CANFS_MEMORY, &setup);
+	assert_true(canfs_exchange_memory(exchange, &view));
+	assert_true(isnan(view.dirty_share) && view.has_ghosts && view.cache_bytes == 0);
+
+	/* There is no /proc/vmstat yet. */
+	canfs_exchange_step(exchange, SEC);
+	assert_true(canfs_exchange_memory(exchange, &view));
+	assert_true(isnan(view.dirty_share) && view.cache_bytes == 100 * MIB);
+	fake_root_write(
+		&root, "/proc/vmstat", "nr_dirty 5\nnr_writeback 5\nnr_dirty_threshold 100\n");
+	for (uint64_t round = 2; round <= 3; round++) {
+		for (uint64_t offset = 0; offset < 80 * MIB; offset += MIB)
+			canfs_ghosts_feed(setup.ghosts, 1, offset, MIB);
+		canfs_exchange_step(exchange, round * SEC);
+	}
+	assert_true(canfs_exchange_memory(exchange, &view));
+	assert_float_equal(view.dirty_share, 0.1, 1e-9);
+	/* Half of 100 MiB holds nothing of a circle of 80, and more holds no more. */
+	assert_true(view.forecast.hit > 0.4 && view.forecast.hit_less < 0.05);
+	assert_true(view.forecast.hit_more >= view.forecast.hit);
+	assert_true(view.forecast.utilization > 0.8);
+	assert_true(view.usage.memory_bytes == MIB && view.usage.used_bytes <= MIB);
+	canfs_exchange_free(exchange);
+	canfs_ghosts_free(setup.ghosts);
+
+	setup.ghosts = NULL;
+	exchange = open_exchange(CANFS_MEMORY, &setup);
+	canfs_exchange_step(exchange, SEC);
+	assert_true(canfs_exchange_memory(exchange, &view));
+	assert_true(!view.has_ghosts && view.dirty_share > 0);
+	canfs_exchange_free(exchange);
+
+	exchange = open_exchange(CANFS_CPU, &setup);
+	assert_false(canfs_exchange_memory(exchange, &view));
+	canfs_exchange_free(exchange);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(exports_have_disks_of_their_own),
+		TEST(a_k_that_cannot_be_is_refused),
+		TEST(settings_out_of_range_change_nothing),
+		TEST(the_price_of_memory_can_be_looked_into),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
