@@ -1,56 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/exchange_parts.h"
 #include "ganesha-fsal/monitors/monitors.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <time.h>
 #include "pricing/price.h"
 #include "protocol/clock.h"
-
-struct canfs_board {
-	LIST_ENTRY(canfs_board) link;
-	struct canfs_exchange *exchange;                /* NULL: it is gone */
-	_Atomic unsigned int stale_msec;                /* how old may posted be */
-	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
-	struct canfs_disk_options own;
-	char path[PATH_MAX];
-	dev_t device;
-	_Atomic uint64_t posted;           /* see pack() */
-	_Atomic uint64_t priced, unpriced; /* reads of the board */
-
-	/* Of the last step, under the exchange's mutex. */
-	struct canfs_market market;
-	struct canfs_quote quotes[CANFS_OPERATIONS];
-	struct canfs_history history;
-};
-
-struct canfs_exchange {
-	struct canfs_exchange_config
-		config; /* as given last; the next three as they were set since */
-	unsigned int interval_ms;
-	bool publish;
-	bool drain;
-	bool k_of_disk_by_type;     /* the market's holds only where the type is not known */
-	struct canfs_market market; /* of the shared monitors */
-	struct canfs_monitor monitors[CANFS_RESOURCES];
-	uint64_t last_usec; /* of the last step; 0: there was none */
-	uint64_t next_usec; /* when the next one is due */
-	uint64_t steps, late_steps;
-	pthread_mutex_t mutex; /* all of it */
-	pthread_cond_t wake;
-	LIST_HEAD(, canfs_board) boards;
-	pthread_t thread;
-	bool runs;
-	bool stop;
-};
 
 /*
  * A board is one word, so that a reader needs no lock and never sees half of a posting:
@@ -90,9 +50,8 @@ bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs
 	return true;
 }
 
-/* Those of the exchange, or of one board, that are wanted. Under the mutex, once it is there. */
-static void open_monitors(struct canfs_monitor *monitors, const struct canfs_exchange *exchange,
-	const struct canfs_board *board)
+void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
+	const struct canfs_exchange *exchange, const struct canfs_board *board)
 {
 	const struct canfs_exchange_config *config = &exchange->config;
 	struct canfs_monitor_setup board_setup;
@@ -117,13 +76,13 @@ static void open_monitors(struct canfs_monitor *monitors, const struct canfs_exc
 	}
 }
 
-static void close_monitors(struct canfs_monitor *monitors)
+void canfs_exchange_close_monitors(struct canfs_monitor *monitors)
 {
 	for (int i = 0; i < CANFS_RESOURCES; i++)
 		canfs_monitor_close(&monitors[i]);
 }
 
-static void sample_monitors(
+void canfs_exchange_sample_monitors(
 	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market)
 {
 	for (int i = 0; i < CANFS_RESOURCES; i++)
@@ -156,7 +115,7 @@ static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_use
 	uint64_t posted = 0;
 
 	enter_market(board);
-	sample_monitors(board->monitors, elapsed_sec, &board->market);
+	canfs_exchange_sample_monitors(board->monitors, elapsed_sec, &board->market);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
 	write = board->quotes[CANFS_WRITE];
@@ -183,7 +142,7 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec)
 
 		exchange->last_usec = now_usec;
 		exchange->steps++;
-		sample_monitors(exchange->monitors, elapsed_sec, &exchange->market);
+		canfs_exchange_sample_monitors(exchange->monitors, elapsed_sec, &exchange->market);
 		LIST_FOREACH (board, &exchange->boards, link)
 			post(board, elapsed_sec, now_usec);
 	}
@@ -222,34 +181,12 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static bool is_interval(unsigned int interval_ms)
-{
-	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
-}
-
-/* False for NaN. */
-static bool is_within(double value, double least, double most)
-{
-	return value >= least && value <= most;
-}
-
-/* 0 is nobody's wish. */
-static void set_k(struct canfs_exchange *exchange, enum canfs_resource resource, double k)
-{
-	struct canfs_market usual;
-
-	canfs_market_init(&usual);
-	exchange->market.k[resource] = k != 0 ? k : usual.k[resource];
-	if (resource == CANFS_DISK)
-		exchange->k_of_disk_by_type = k == 0;
-}
-
 int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
 {
 	pthread_condattr_t attributes;
 	struct canfs_exchange *new;
 
-	if (!is_interval(config->interval_ms))
+	if (!canfs_is_interval(config->interval_ms))
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
 	if (new == NULL)
@@ -266,8 +203,8 @@ int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exch
 	pthread_condattr_destroy(&attributes);
 	canfs_market_init(&new->market);
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		set_k(new, (enum canfs_resource)i, config->k[i]);
-	open_monitors(new->monitors, new, NULL);
+		canfs_exchange_set_k(new, (enum canfs_resource)i, config->k[i]);
+	canfs_exchange_open_monitors(new->monitors, new, NULL);
 	*exchange = new;
 	return 0;
 }
@@ -301,7 +238,7 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 	}
 	LIST_FOREACH (board, &exchange->boards, link)
 		board->exchange = NULL;
-	close_monitors(exchange->monitors);
+	canfs_exchange_close_monitors(exchange->monitors);
 	pthread_cond_destroy(&exchange->wake);
 	pthread_mutex_destroy(&exchange->mutex);
 	free(exchange);
@@ -312,7 +249,7 @@ int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exc
 {
 	struct canfs_board *new;
 
-	if (own->k != 0 && !is_within(own->k, CANFS_K_MIN, CANFS_K_MAX))
+	if (own->k != 0 && !canfs_is_within(own->k, CANFS_K_MIN, CANFS_K_MAX))
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
 	if (new == NULL)
@@ -322,7 +259,7 @@ int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exc
 	snprintf(new->path, sizeof(new->path), "%s", path);
 	new->device = device;
 	pthread_mutex_lock(&exchange->mutex);
-	open_monitors(new->monitors, exchange, new);
+	canfs_exchange_open_monitors(new->monitors, exchange, new);
 	enter_market(new);
 	LIST_INSERT_HEAD(&exchange->boards, new, link);
 	pthread_mutex_unlock(&exchange->mutex);
@@ -347,134 +284,8 @@ void canfs_board_close(struct canfs_board *board)
 		LIST_REMOVE(board, link);
 		pthread_mutex_unlock(&board->exchange->mutex);
 	}
-	close_monitors(board->monitors);
+	canfs_exchange_close_monitors(board->monitors);
 	free(board);
-}
-
-void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_settings *settings)
-{
-	pthread_mutex_lock(&exchange->mutex);
-	*settings = (struct canfs_settings) { .interval_ms = exchange->interval_ms,
-		.publish = exchange->publish,
-		.drain = exchange->drain,
-		.pmax = exchange->market.pmax };
-	memcpy(settings->k, exchange->market.k, sizeof(settings->k));
-	if (exchange->k_of_disk_by_type)
-		settings->k[CANFS_DISK] = 0;
-	memcpy(settings->weight, exchange->market.weight, sizeof(settings->weight));
-	pthread_mutex_unlock(&exchange->mutex);
-}
-
-int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings)
-{
-	if (!is_interval(settings->interval_ms) || !is_within(settings->pmax, 0, CANFS_PRICE_MAX))
-		return -EINVAL;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
-
-		if ((!by_type && !is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX)) ||
-			!is_within(settings->weight[i], 0, 1))
-			return -EINVAL;
-	}
-	pthread_mutex_lock(&exchange->mutex);
-	exchange->interval_ms = settings->interval_ms;
-	exchange->publish = settings->publish;
-	exchange->drain = settings->drain;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		set_k(exchange, (enum canfs_resource)i, settings->k[i]);
-	exchange->market.pmax = settings->pmax;
-	memcpy(exchange->market.weight, settings->weight, sizeof(settings->weight));
-	exchange->next_usec = canfs_now_usec();
-	pthread_cond_signal(&exchange->wake);
-	pthread_mutex_unlock(&exchange->mutex);
-	return 0;
-}
-
-static bool same_monitors(
-	const struct canfs_exchange_config *one, const struct canfs_exchange_config *other)
-{
-	const struct canfs_monitor_setup *a = &one->setup, *b = &other->setup;
-
-	return one->monitors == other->monitors && a->link_mbit_per_sec == b->link_mbit_per_sec &&
-	       a->disk_read_queue == b->disk_read_queue &&
-	       a->disk_write_queue == b->disk_write_queue &&
-	       a->interface_count == b->interface_count &&
-	       memcmp(a->interfaces, b->interfaces,
-		       a->interface_count * sizeof(a->interfaces[0])) == 0;
-}
-
-/*
- * All monitors, with what config says. Their first reading is taken here, since it is only to compare with:
- * what was posted before stands until the next step, and there is no moment without prices.
- */
-static void change_monitors(struct canfs_exchange *exchange,
-	const struct canfs_exchange_config *config, uint64_t now_usec)
-{
-	double elapsed_sec =
-		now_usec > exchange->last_usec ? (double)(now_usec - exchange->last_usec) / 1e6 : 0;
-	struct canfs_ghosts *ghosts = exchange->config.setup.ghosts;
-	struct canfs_market first = exchange->market;
-	struct canfs_board *board;
-
-	close_monitors(exchange->monitors);
-	exchange->config.monitors = config->monitors;
-	exchange->config.setup = config->setup;
-	exchange->config.setup.path = NULL;
-	exchange->config.setup.ghosts = ghosts;
-	memset(exchange->market.known, 0, sizeof(exchange->market.known));
-	open_monitors(exchange->monitors, exchange, NULL);
-	sample_monitors(exchange->monitors, elapsed_sec, &first);
-	LIST_FOREACH (board, &exchange->boards, link) {
-		close_monitors(board->monitors);
-		open_monitors(board->monitors, exchange, board);
-		sample_monitors(board->monitors, elapsed_sec, &first);
-	}
-	exchange->last_usec = now_usec;
-}
-
-/* What was set over the socket and stands in the file as before, stays. */
-static bool change_settings(
-	struct canfs_exchange *exchange, const struct canfs_exchange_config *config)
-{
-	struct canfs_exchange_config *old = &exchange->config;
-	bool changed = config->interval_ms != old->interval_ms || config->publish != old->publish;
-
-	if (config->interval_ms != old->interval_ms)
-		exchange->interval_ms = config->interval_ms;
-	if (config->publish != old->publish)
-		exchange->publish = config->publish;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		if (config->k[i] == old->k[i])
-			continue;
-		set_k(exchange, (enum canfs_resource)i, config->k[i]);
-		changed = true;
-	}
-	old->interval_ms = config->interval_ms;
-	old->publish = config->publish;
-	memcpy(old->k, config->k, sizeof(old->k));
-	return changed;
-}
-
-int canfs_exchange_reload(struct canfs_exchange *exchange,
-	const struct canfs_exchange_config *config, uint64_t now_usec)
-{
-	bool changed;
-
-	if (!is_interval(config->interval_ms))
-		return -EINVAL;
-	pthread_mutex_lock(&exchange->mutex);
-	changed = change_settings(exchange, config);
-	if (!same_monitors(config, &exchange->config)) {
-		change_monitors(exchange, config, now_usec);
-		changed = true;
-	}
-	if (changed) {
-		/* Soon: the interval before may have been long. Not at once: nothing would have moved. */
-		exchange->next_usec = canfs_now_usec() + CANFS_INTERVAL_MS_MIN * 1000;
-		pthread_cond_signal(&exchange->wake);
-	}
-	pthread_mutex_unlock(&exchange->mutex);
-	return changed;
 }
 
 void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,

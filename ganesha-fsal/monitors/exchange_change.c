@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* What changes while the exchange runs: by the control socket, or since the configuration was read again. */
+#include "ganesha-fsal/monitors/exchange_parts.h"
+
+#include <errno.h>
+#include <string.h>
+#include "pricing/price.h"
+#include "protocol/clock.h"
+
+bool canfs_is_interval(unsigned int interval_ms)
+{
+	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
+}
+
+bool canfs_is_within(double value, double least, double most)
+{
+	return value >= least && value <= most;
+}
+
+void canfs_exchange_set_k(struct canfs_exchange *exchange, enum canfs_resource resource, double k)
+{
+	struct canfs_market usual;
+
+	canfs_market_init(&usual);
+	exchange->market.k[resource] = k != 0 ? k : usual.k[resource];
+	if (resource == CANFS_DISK)
+		exchange->k_of_disk_by_type = k == 0;
+}
+
+void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_settings *settings)
+{
+	pthread_mutex_lock(&exchange->mutex);
+	*settings = (struct canfs_settings) { .interval_ms = exchange->interval_ms,
+		.publish = exchange->publish,
+		.drain = exchange->drain,
+		.pmax = exchange->market.pmax };
+	memcpy(settings->k, exchange->market.k, sizeof(settings->k));
+	if (exchange->k_of_disk_by_type)
+		settings->k[CANFS_DISK] = 0;
+	memcpy(settings->weight, exchange->market.weight, sizeof(settings->weight));
+	pthread_mutex_unlock(&exchange->mutex);
+}
+
+int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings)
+{
+	if (!canfs_is_interval(settings->interval_ms) ||
+		!canfs_is_within(settings->pmax, 0, CANFS_PRICE_MAX))
+		return -EINVAL;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
+
+		if ((!by_type && !canfs_is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX)) ||
+			!canfs_is_within(settings->weight[i], 0, 1))
+			return -EINVAL;
+	}
+	pthread_mutex_lock(&exchange->mutex);
+	exchange->interval_ms = settings->interval_ms;
+	exchange->publish = settings->publish;
+	exchange->drain = settings->drain;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		canfs_exchange_set_k(exchange, (enum canfs_resource)i, settings->k[i]);
+	exchange->market.pmax = settings->pmax;
+	memcpy(exchange->market.weight, settings->weight, sizeof(settings->weight));
+	exchange->next_usec = canfs_now_usec();
+	pthread_cond_signal(&exchange->wake);
+	pthread_mutex_unlock(&exchange->mutex);
+	return 0;
+}
+
+static bool same_monitors(
+	const struct canfs_exchange_config *one, const struct canfs_exchange_config *other)
+{
+	const struct canfs_monitor_setup *a = &one->setup, *b = &other->setup;
+
+	return one->monitors == other->monitors && a->link_mbit_per_sec == b->link_mbit_per_sec &&
+	       a->disk_read_queue == b->disk_read_queue &&
+	       a->disk_write_queue == b->disk_write_queue &&
+	       a->interface_count == b->interface_count &&
+	       memcmp(a->interfaces, b->interfaces,
+		       a->interface_count * sizeof(a->interfaces[0])) == 0;
+}
+
+/*
+ * All monitors, with what config says. Their first reading is taken here, since it is only to compare with:
+ * what was posted before stands until the next step, and there is no moment without prices.
+ */
+static void change_monitors(struct canfs_exchange *exchange,
+	const struct canfs_exchange_config *config, uint64_t now_usec)
+{
+	double elapsed_sec =
+		now_usec > exchange->last_usec ? (double)(now_usec - exchange->last_usec) / 1e6 : 0;
+	struct canfs_ghosts *ghosts = exchange->config.setup.ghosts;
+	struct canfs_market first = exchange->market;
+	struct canfs_board *board;
+
+	canfs_exchange_close_monitors(exchange->monitors);
+	exchange->config.monitors = config->monitors;
+	exchange->config.setup = config->setup;
+	exchange->config.setup.path = NULL;
+	exchange->config.setup.ghosts = ghosts;
+	memset(exchange->market.known, 0, sizeof(exchange->market.known));
+	canfs_exchange_open_monitors(exchange->monitors, exchange, NULL);
+	canfs_exchange_sample_monitors(exchange->monitors, elapsed_sec, &first);
+	LIST_FOREACH (board, &exchange->boards, link) {
+		canfs_exchange_close_monitors(board->monitors);
+		canfs_exchange_open_monitors(board->monitors, exchange, board);
+		canfs_exchange_sample_monitors(board->monitors, elapsed_sec, &first);
+	}
+	exchange->last_usec = now_usec;
+}
+
+/* What was set over the socket and stands in the file as before, stays. */
+static bool change_settings(
+	struct canfs_exchange *exchange, const struct canfs_exchange_config *config)
+{
+	struct canfs_exchange_config *old = &exchange->config;
+	bool changed = config->interval_ms != old->interval_ms || config->publish != old->publish;
+
+	if (config->interval_ms != old->interval_ms)
+		exchange->interval_ms = config->interval_ms;
+	if (config->publish != old->publish)
+		exchange->publish = config->publish;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		if (config->k[i] == old->k[i])
+			continue;
+		canfs_exchange_set_k(exchange, (enum canfs_resource)i, config->k[i]);
+		changed = true;
+	}
+	old->interval_ms = config->interval_ms;
+	old->publish = config->publish;
+	memcpy(old->k, config->k, sizeof(old->k));
+	return changed;
+}
+
+int canfs_exchange_reload(struct canfs_exchange *exchange,
+	const struct canfs_exchange_config *config, uint64_t now_usec)
+{
+	bool changed;
+
+	if (!canfs_is_interval(config->interval_ms))
+		return -EINVAL;
+	pthread_mutex_lock(&exchange->mutex);
+	changed = change_settings(exchange, config);
+	if (!same_monitors(config, &exchange->config)) {
+		change_monitors(exchange, config, now_usec);
+		changed = true;
+	}
+	if (changed) {
+		/* Soon: the interval before may have been long. Not at once: nothing would have moved. */
+		exchange->next_usec = canfs_now_usec() + CANFS_INTERVAL_MS_MIN * 1000;
+		pthread_cond_signal(&exchange->wake);
+	}
+	pthread_mutex_unlock(&exchange->mutex);
+	return changed;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The inside of the exchange: for exchange.c, which makes prices, and exchange_change.c, which changes how. */
+#ifndef CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_PARTS_H
+#define CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_PARTS_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/queue.h>
+#include "ganesha-fsal/monitors/exchange.h"
+
+struct canfs_board {
+	LIST_ENTRY(canfs_board) link;
+	struct canfs_exchange *exchange;                /* NULL: it is gone */
+	_Atomic unsigned int stale_msec;                /* how old may posted be */
+	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
+	struct canfs_disk_options own;
+	char path[PATH_MAX];
+	dev_t device;
+	_Atomic uint64_t posted;           /* see pack() */
+	_Atomic uint64_t priced, unpriced; /* reads of the board */
+
+	/* Of the last step, under the exchange's mutex. */
+	struct canfs_market market;
+	struct canfs_quote quotes[CANFS_OPERATIONS];
+	struct canfs_history history;
+};
+
+struct canfs_exchange {
+	struct canfs_exchange_config
+		config; /* as given last; the next three as they were set since */
+	unsigned int interval_ms;
+	bool publish;
+	bool drain;
+	bool k_of_disk_by_type;     /* the market's holds only where the type is not known */
+	struct canfs_market market; /* of the shared monitors */
+	struct canfs_monitor monitors[CANFS_RESOURCES];
+	uint64_t last_usec; /* of the last step; 0: there was none */
+	uint64_t next_usec; /* when the next one is due */
+	uint64_t steps, late_steps;
+	pthread_mutex_t mutex; /* all of it */
+	pthread_cond_t wake;
+	LIST_HEAD(, canfs_board) boards;
+	pthread_t thread;
+	bool runs;
+	bool stop;
+};
+
+/* Those of the exchange (board NULL), or of one board, that are wanted. Under the mutex, once it is there. */
+void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
+	const struct canfs_exchange *exchange, const struct canfs_board *board);
+void canfs_exchange_close_monitors(struct canfs_monitor *monitors);
+void canfs_exchange_sample_monitors(
+	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market);
+
+/* 0 is nobody's wish: the default then. Under the mutex. */
+void canfs_exchange_set_k(struct canfs_exchange *exchange, enum canfs_resource resource, double k);
+
+bool canfs_is_interval(unsigned int interval_ms);
+bool canfs_is_within(double value, double least, double most); /* false for NaN */
+
+#endif
