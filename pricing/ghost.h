@@ -22,7 +22,7 @@
  * sample outgrows the memory, or what is quick to search, the threshold is lowered: memory and time are
  * bounded whatever is read.
  *
- * Here is one list, for one thread. ganesha-fsal/monitors/ghosts.h shares reads out among several.
+ * This is for one thread at a time; ganesha-fsal/monitors/ghosts.h is for many.
  */
 #ifndef CANFS_PRICING_GHOST_H
 #define CANFS_PRICING_GHOST_H
@@ -97,7 +97,7 @@ struct canfs_ghost_forecast {
 
 struct canfs_ghost_forecast canfs_ghost_forecast(const struct canfs_ghost_tally *tally);
 
-/* How much of memory_bytes is in use now. */
+/* How much of memory_bytes has been used so far. */
 size_t canfs_ghost_used_bytes(const struct canfs_ghost *ghost);
 
 /*
@@ -137,14 +137,14 @@ static inline void canfs_ghost_walk_init(struct canfs_ghost_walk *walk, uint64_t
 		walk->end_page = walk->page;
 }
 
-/* The next page's key. False: there is none. The low four bits are free for the caller's use. */
+/* The next page's key. False: there is none. */
 static inline bool canfs_ghost_walk_next(struct canfs_ghost_walk *walk, uint64_t *key)
 {
 	while (walk->page < walk->end_page) {
 		uint64_t unit = walk->page / CANFS_GHOST_UNIT_PAGES, page;
 
 		*key = canfs_ghost_mix(walk->file + unit);
-		page = unit * CANFS_GHOST_UNIT_PAGES + (*key >> 4) % CANFS_GHOST_UNIT_PAGES;
+		page = unit * CANFS_GHOST_UNIT_PAGES + *key % CANFS_GHOST_UNIT_PAGES;
 		if (page >= walk->page && page < walk->end_page) {
 			walk->page = (unit + 1) * CANFS_GHOST_UNIT_PAGES;
 			return true;
