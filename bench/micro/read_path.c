@@ -107,8 +107,8 @@ static void *run_worker(void *arg)
 {
 	struct worker *worker = arg;
 	struct req_op_context context = { .fsal_export = worker->direct
-			? &worker->server->sub_export
-			: &worker->server->export.export };
+								 ? &worker->server->sub_export
+								 : &worker->server->export.export };
 	sockaddr_t clients[CLIENTS] = { 0 };
 
 	for (unsigned int i = 0; i < CLIENTS; i++) {
@@ -181,7 +181,8 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 
 		canfs_ghosts_resize(CANFS.ghosts, cache_bytes);
 		canfs_ghosts_forecast(CANFS.ghosts, TICK_SEC);
-		run(server, 1, (struct worker) { .block_bytes = FILE_BYTES, .reads = reads / TICKS });
+		run(server, 1,
+			(struct worker) { .block_bytes = FILE_BYTES, .reads = reads / TICKS });
 	}
 }
 
@@ -240,7 +241,8 @@ int canfs_micro_read(int argc, char **argv)
 			for (unsigned int threads = 1; threads <= THREADS_MAX; threads++) {
 				char name[32];
 
-				snprintf(name, sizeof(name), "%uk-%s", blocks_kib[b], caches[c].name);
+				snprintf(name, sizeof(name), "%uk-%s", blocks_kib[b],
+					caches[c].name);
 				measure(&server, name, threads, (uint64_t)blocks_kib[b] << 10, runs,
 					seconds);
 			}
