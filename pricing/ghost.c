@@ -9,7 +9,7 @@
 /*
  * Ten thousand pages are enough for a hit rate within 0.01 (SHARDS §4), and they stay in the processor's
  * cache. More are sampled only if they stand for no more than 1 unit in 64, so that a READ of 1 MiB, which
- * is of eight units, seldom has to wait for main memory.
+ * is of four units, seldom has to wait for main memory.
  */
 #define QUICK_THRESHOLD (UINT64_MAX / 64)
 #define QUICK_PAGES     8192u

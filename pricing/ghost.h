@@ -16,7 +16,7 @@
  * "A large fraction of read requests falling in these regions" means that memory is worth its price.
  *
  * Only a sample of the pages is in the list (SHARDS, FAST 2015), and its segments are as much shorter. A
- * file is cut into units of 32 pages; the hash of a unit says which page stands for it, and whether it is
+ * file is cut into units of 64 pages; the hash of a unit says which page stands for it, and whether it is
  * sampled: it must be below a threshold. So a large read is hashed a few times only, and what is in the
  * list is a page, as in the real cache, not a unit of which the real cache may hold a part. When the
  * sample outgrows the memory, or what is quick to search, the threshold is lowered: memory and time are
@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define CANFS_GHOST_PAGE_BYTES 4096
-#define CANFS_GHOST_UNIT_PAGES 32
+#define CANFS_GHOST_UNIT_PAGES 64
 
 /* What lies behind that much of one read is ignored; no NFS server answers a larger one. */
 #define CANFS_GHOST_READ_MAX_BYTES (64u << 20)
