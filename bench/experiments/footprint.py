@@ -81,8 +81,10 @@ class FootprintResults(Results):
         if stock is None or canfs is None:
             return text
         verdict = "good" if canfs - stock <= self.bound_mib else "MISSED"
+        whole = self.median(CASE, "canfs", "rss_end") - self.median(CASE, "stock", "rss_end")
         return (f"{text}\n\ncanfs has grown by {canfs - stock:.1f} MiB more than stock: {verdict}, "
-                f"{self.bound_mib:.1f} MiB are published")
+                f"{self.bound_mib:.1f} MiB are published\n"
+                f"(with what it takes before the first request {whole:.1f} MiB)")
 
 
 @contextlib.contextmanager
