@@ -56,11 +56,6 @@ struct worker {
 	uint64_t answered;
 };
 
-struct request {
-	struct fsal_io_arg io;
-	struct iovec room; /* io's, where that ends with it */
-};
-
 static void sub_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
@@ -93,21 +88,25 @@ static double cpu_seconds(void)
 static void read_some(struct worker *worker, struct req_op_context *context, sockaddr_t *clients)
 {
 	struct server *server = worker->server;
-	struct request request = { .io.iov_count = 1 };
+	/* Where the buffers are part of it, it has room for one. */
+	struct fsal_io_arg *io = gsh_calloc(1, sizeof(*io) + sizeof(struct iovec));
 	uint64_t blocks = FILE_BYTES / worker->block_bytes;
+	struct iovec buffer = { .iov_len = worker->block_bytes };
 	double begin = cpu_seconds();
 
-	compat_set_iov(&request.io, &(struct iovec) { .iov_len = worker->block_bytes });
+	io->iov_count = 1;
+	compat_set_iov(io, &buffer);
 	for (uint64_t i = 0; i < worker->reads; i++) {
 		uint64_t random = canfs_job_random(&worker->random);
 		struct file *file = &server->file[random % server->files];
 		struct fsal_obj_handle *handle = worker->direct ? &file->sub : &file->ours.handle;
 
-		request.io.offset = (random >> 32) % blocks * worker->block_bytes;
+		io->offset = (random >> 32) % blocks * worker->block_bytes;
 		context->caller_addr = &clients[random >> 48 & (CLIENTS - 1)];
-		handle->obj_ops->read2(handle, false, answered, &request.io, worker);
+		handle->obj_ops->read2(handle, false, answered, io, worker);
 	}
 	worker->seconds = cpu_seconds() - begin;
+	gsh_free(io);
 }
 
 static void *run_worker(void *arg)
