@@ -40,6 +40,8 @@ struct canfs_handle {
 	struct fsal_obj_handle handle;
 	struct fsal_obj_handle *sub; /* the sub-FSAL's handle, owned */
 };
+/* With what malloc(3) adds, the 160 bytes of ganesha-canfs-config(8), MEMORY. */
+_Static_assert(sizeof(struct canfs_handle) <= 152, "the bound that is published");
 
 /* The one mutable global: Ganesha's API wants a module object. */
 extern struct canfs_module CANFS;

@@ -6,7 +6,8 @@
  *	Ganesha  FSAL  difference
  *	 4.3      11   what the code is written for
  *	 6.5      13   pre and post attributes of the parent; free_state went into the state;
- *	               fsal_obj_handle_init/fini were given a flag; CONF_ITEM_PROC has another name
+ *	               fsal_obj_handle_init/fini were given a flag; CONF_ITEM_PROC has another name;
+ *	               the buffers of an fsal_io_arg are no longer part of it
  *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export; LogCrit and its like
  *	               use symbols of their own
  */
@@ -44,6 +45,7 @@
 
 #define compat_obj_handle_init(obj, export, type) fsal_obj_handle_init(obj, export, type, true)
 #define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj, true)
+#define compat_set_iov(io, one)                   ((io)->iov = (one))
 #else
 #define COMPAT_FREE_STATE 1
 #define COMPAT_ITEM_PROC  CONF_ITEM_PROC
@@ -54,6 +56,7 @@
 
 #define compat_obj_handle_init(obj, export, type) fsal_obj_handle_init(obj, export, type)
 #define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj)
+#define compat_set_iov(io, one)                   ((io)->iov[0] = *(one))
 #endif
 
 #if FSAL_MAJOR_VERSION >= 14

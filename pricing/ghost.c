@@ -7,13 +7,15 @@
 #include <string.h>
 
 /*
- * Ten thousand pages, in all lists together, are enough for a hit rate within 0.01 (SHARDS §4), and they
- * stay in the processor's cache. More are sampled only if they stand for no more than 1 unit in 8, so that
- * few reads have to wait for main memory.
+ * Ten thousand pages are enough for a hit rate within 0.01 (SHARDS §4), and they stay in the processor's
+ * cache. More are sampled only if they stand for no more than 1 unit in 64, so that a READ of 1 MiB, which
+ * is of four units, seldom has to wait for main memory.
  */
-#define QUICK_THRESHOLD (UINT64_MAX / 8)
-#define QUICK_PAGES_MIN 512u
-#define QUICK_PART      64 /* of the capacity */
+#define QUICK_THRESHOLD (UINT64_MAX / 64)
+#define QUICK_PAGES     8192u
+
+/* At least so many to a bucket when all memory is used: with QUICK_PAGES few share one, and all buckets stay near. */
+#define BUCKET_PAGES 8u
 
 /* The threshold sinks in small steps: a step is a pass over the sample, and pays for that many pages. */
 #define LOWER_PART    16
@@ -43,7 +45,9 @@ struct canfs_ghost {
 	uint64_t cache_pages;
 	struct part parts[SEGMENTS];
 	struct canfs_ghost_tally tally;
-	uint32_t capacity, used, free;
+	uint32_t capacity, used;
+	uint32_t touched; /* the highest number ever in use: behind it no memory has been written */
+	uint32_t free;    /* given back; 0: none */
 	uint32_t bucket_mask;
 	uint32_t *buckets;
 	struct page *pages; /* capacity + 1 */
@@ -51,7 +55,7 @@ struct canfs_ghost {
 
 static uint32_t *bucket_of(const struct canfs_ghost *ghost, uint64_t key)
 {
-	/* The lower bits choose a shard and a page, the highest ones the sample. */
+	/* The lower bits choose a page, the highest ones the sample. */
 	return &ghost->buckets[key >> 9 & ghost->bucket_mask];
 }
 
@@ -193,17 +197,14 @@ static void set_limits(struct canfs_ghost *ghost)
 /* How many pages a sample of this threshold may have. */
 static uint32_t room(const struct canfs_ghost *ghost, uint64_t threshold)
 {
-	uint32_t quick = ghost->capacity / QUICK_PART;
-
-	if (quick < QUICK_PAGES_MIN)
-		quick = QUICK_PAGES_MIN;
-	return threshold > QUICK_THRESHOLD && quick < ghost->capacity ? quick : ghost->capacity;
+	return threshold > QUICK_THRESHOLD && QUICK_PAGES < ghost->capacity ? QUICK_PAGES
+									    : ghost->capacity;
 }
 
 static void lower_threshold(struct canfs_ghost *ghost)
 {
 	ghost->threshold -= ghost->threshold / LOWER_PART;
-	for (uint32_t i = 1; i <= ghost->capacity; i++) {
+	for (uint32_t i = 1; i <= ghost->touched; i++) {
 		if (ghost->pages[i].segment != FREE && ghost->pages[i].key >= ghost->threshold)
 			forget(ghost, i);
 	}
@@ -233,11 +234,13 @@ static uint32_t allocate(struct canfs_ghost *ghost)
 
 	while (ghost->used >= room(ghost, ghost->threshold) && ghost->threshold > THRESHOLD_MIN)
 		lower_threshold(ghost);
-	if (ghost->free == 0)
+	if (ghost->used == ghost->capacity)
 		forget(ghost, ghost->pages[0].newer);
+	ghost->used++;
+	if (ghost->free == 0)
+		return ++ghost->touched;
 	i = ghost->free;
 	ghost->free = ghost->pages[i].next;
-	ghost->used++;
 	return i;
 }
 
@@ -301,8 +304,7 @@ int canfs_ghost_new(struct canfs_ghost **ghost, size_t memory_bytes, uint64_t se
 		memory_bytes > CANFS_GHOST_MEMORY_MAX_BYTES)
 		return -EINVAL;
 	memory_bytes -= sizeof(*new) + sizeof(struct page);
-	/* One to two pages a bucket. */
-	while (2 * buckets * (sizeof(struct page) + sizeof(uint32_t)) <= memory_bytes)
+	while (2 * BUCKET_PAGES * buckets * sizeof(struct page) <= memory_bytes)
 		buckets *= 2;
 	capacity = (memory_bytes - buckets * sizeof(uint32_t)) / sizeof(struct page);
 
@@ -317,11 +319,6 @@ int canfs_ghost_new(struct canfs_ghost **ghost, size_t memory_bytes, uint64_t se
 	}
 	new->bucket_mask = (uint32_t)(buckets - 1);
 	new->capacity = (uint32_t)capacity;
-	for (uint32_t i = 1; i <= capacity; i++) {
-		new->pages[i].next = i < capacity ? i + 1 : 0;
-		new->pages[i].segment = FREE;
-	}
-	new->free = 1;
 	new->seed = seed;
 	new->threshold = UINT64_MAX;
 	set_limits(new);
@@ -346,7 +343,7 @@ uint64_t canfs_ghost_threshold(const struct canfs_ghost *ghost)
 size_t canfs_ghost_used_bytes(const struct canfs_ghost *ghost)
 {
 	return sizeof(*ghost) + (ghost->bucket_mask + 1) * sizeof(ghost->buckets[0]) +
-	       (ghost->used + 1) * sizeof(ghost->pages[0]);
+	       (ghost->touched + 1) * sizeof(ghost->pages[0]);
 }
 
 void canfs_ghost_take(struct canfs_ghost *ghost, struct canfs_ghost_tally *tally)

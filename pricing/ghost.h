@@ -16,13 +16,13 @@
  * "A large fraction of read requests falling in these regions" means that memory is worth its price.
  *
  * Only a sample of the pages is in the list (SHARDS, FAST 2015), and its segments are as much shorter. A
- * file is cut into units of 32 pages; the hash of a unit says which page stands for it, and whether it is
+ * file is cut into units of 64 pages; the hash of a unit says which page stands for it, and whether it is
  * sampled: it must be below a threshold. So a large read is hashed a few times only, and what is in the
  * list is a page, as in the real cache, not a unit of which the real cache may hold a part. When the
  * sample outgrows the memory, or what is quick to search, the threshold is lowered: memory and time are
  * bounded whatever is read.
  *
- * Here is one list, for one thread. ganesha-fsal/monitors/ghosts.h shares reads out among several.
+ * This is for one thread at a time; ganesha-fsal/monitors/ghosts.h is for many.
  */
 #ifndef CANFS_PRICING_GHOST_H
 #define CANFS_PRICING_GHOST_H
@@ -32,7 +32,7 @@
 #include <stdint.h>
 
 #define CANFS_GHOST_PAGE_BYTES 4096
-#define CANFS_GHOST_UNIT_PAGES 32
+#define CANFS_GHOST_UNIT_PAGES 64
 
 /* What lies behind that much of one read is ignored; no NFS server answers a larger one. */
 #define CANFS_GHOST_READ_MAX_BYTES (64u << 20)
@@ -97,7 +97,7 @@ struct canfs_ghost_forecast {
 
 struct canfs_ghost_forecast canfs_ghost_forecast(const struct canfs_ghost_tally *tally);
 
-/* How much of memory_bytes is in use now. */
+/* How much of memory_bytes has been used so far. */
 size_t canfs_ghost_used_bytes(const struct canfs_ghost *ghost);
 
 /*
@@ -137,14 +137,14 @@ static inline void canfs_ghost_walk_init(struct canfs_ghost_walk *walk, uint64_t
 		walk->end_page = walk->page;
 }
 
-/* The next page's key. False: there is none. The low four bits are free for the caller's use. */
+/* The next page's key. False: there is none. */
 static inline bool canfs_ghost_walk_next(struct canfs_ghost_walk *walk, uint64_t *key)
 {
 	while (walk->page < walk->end_page) {
 		uint64_t unit = walk->page / CANFS_GHOST_UNIT_PAGES, page;
 
 		*key = canfs_ghost_mix(walk->file + unit);
-		page = unit * CANFS_GHOST_UNIT_PAGES + (*key >> 4) % CANFS_GHOST_UNIT_PAGES;
+		page = unit * CANFS_GHOST_UNIT_PAGES + *key % CANFS_GHOST_UNIT_PAGES;
 		if (page >= walk->page && page < walk->end_page) {
 			walk->page = (unit + 1) * CANFS_GHOST_UNIT_PAGES;
 			return true;

@@ -37,6 +37,10 @@ PATIENCE_SECONDS = 120
 COLD_SHARE = 0.01
 NO_METADATA_CACHE = {"MDCACHE": {"Dir_Chunk": 0}, "EXPORT_DEFAULTS": {"Attr_Expiration_Time": 0}}
 METRICS = (("ops_per_s", "1/s"), ("server_cpu", "us/op"), ("client_cpu", "%"))
+# Of a variant and stock in the same round: what, its unit, its format, its name in the table.
+PAIRED = {"ratio": ("1", ".3f", "ops_per_s, ratio"),
+          "server_cpu_ratio": ("1", ".3f", "server_cpu, ratio"),
+          "server_cpu_extra": ("ns/op", ".0f", "server_cpu, ns more")}
 
 
 @dataclass(frozen=True)
@@ -91,24 +95,26 @@ class OverheadResults(Results):
 
     def __init__(self):
         super().__init__(NAME)
-        self.ratios = {}  # (case, variant, metric): one per round
+        self.ratios = {}  # (case, variant, metric): one per round, of the pairs in PAIRED
 
     def add_ratio(self, case, variant, metric, value):
         self.ratios.setdefault((case, variant, metric), []).append(value)
 
     def rows(self):
         return super().rows() + [
-            {"case": case, "device": DEVICE, "variant": variant, "metric": metric, "unit": "1",
+            {"case": case, "device": DEVICE, "variant": variant, "metric": metric,
+             "unit": PAIRED[metric][0],
              "median": statistics.median(values), "min": min(values), "max": max(values),
              "n": len(values)} for (case, variant, metric), values in self.ratios.items()]
 
     def table(self):
-        lines = [super().table(), "", f"{'case':14}{'ratio to stock of':19}{'canfs':>29}"
+        lines = [super().table(), "", f"{'case':14}{'against stock':22}{'canfs':>29}"
                  f"{'control':>29}   median (its 95 % interval) of pairs"]
         for case, metric in dict.fromkeys((key[0], key[2]) for key in self.ratios):
             canfs, control = (self.ratios[case, variant, metric] for variant in VARIANTS[1:])
-            line = (f"{case:14}{'ops_per_s' if metric == 'ratio' else 'server_cpu':19}"
-                    f"{_interval(canfs):>29}{_interval(control):>29}")
+            _, form, name = PAIRED[metric]
+            line = (f"{case:14}{name:22}{_interval(canfs, form):>29}"
+                    f"{_interval(control, form):>29}")
             if metric == "ratio":
                 line += f"   {_verdict(canfs)}: at least {GOAL} is asked for"
             lines.append(line)
@@ -122,9 +128,9 @@ def _bounds(values):
     return ordered[max(0, int(n / 2 - reach))], ordered[min(n - 1, int(n / 2 + reach))]
 
 
-def _interval(values):
-    low, high = _bounds(values)
-    return f"{statistics.median(values):.3f} ({low:.3f} ... {high:.3f}) {len(values)}"
+def _interval(values, form):
+    median, low, high = (format(v, form) for v in (statistics.median(values), *_bounds(values)))
+    return f"{median} ({low} ... {high}) {len(values)}"
 
 
 def _verdict(values):
@@ -205,6 +211,8 @@ def add(results, trial):
             results.add_ratio(trial.case, variant, "ratio", one["ops_per_s"] / stock["ops_per_s"])
             results.add_ratio(trial.case, variant, "server_cpu_ratio",
                               one["server_cpu"] / stock["server_cpu"])
+            results.add_ratio(trial.case, variant, "server_cpu_extra",
+                              1e3 * (one["server_cpu"] - stock["server_cpu"]))
 
 
 def summary(trial):

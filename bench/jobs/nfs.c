@@ -11,41 +11,26 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-raw.h>
-#include <nfsc/libnfs-raw-mount.h>
-#include <nfsc/libnfs-raw-nfs.h>
-
 #include "bench/jobs/job.h"
+#include "bench/jobs/nfs3.h"
 
-#define NFS_PORT        2049
-#define MOUNT_PORT      20048 /* as the lab's servers have it */
 #define EXPORTS_MAX     8
 #define FILES_MAX       1024
 #define DEPTH_MAX       64
-#define HANDLE_MAX      64 /* NFS3_FHSIZE */
 #define NAME_MAX_CHARS  12
-#define TIMEOUT_MSEC    10000
 #define WARM_UP_SECONDS 0.05
 #define EXIT_BAD_USE    2
-
-struct handle {
-	unsigned int length;
-	char bytes[HANDLE_MAX];
-};
 
 struct place {
 	char *path;
 	struct canfs_samples samples; /* of all its slices */
-	struct handle root, data, files[FILES_MAX];
+	struct canfs_nfs3_handle root, data, files[FILES_MAX];
 };
 
 struct client;
@@ -59,13 +44,12 @@ struct slot {
 };
 
 struct client {
-	const char *server;
+	struct canfs_nfs3 nfs;
 	issue_fn *issue;
 	unsigned int block_bytes, depth, files, rounds, exports;
 	double slice_seconds;
 	clockid_t server_clock;
 	bool has_server_clock;
-	struct rpc_context *rpc;
 	struct place export[EXPORTS_MAX];
 	char names[FILES_MAX][NAME_MAX_CHARS];
 	uint64_t random, blocks;
@@ -75,135 +59,28 @@ struct client {
 	double end;
 	unsigned int outstanding;
 	uint64_t ops;
-	/* of a call that is waited for */
-	struct handle *wanted;
-	bool done;
-	const char *failed; /* what went wrong first */
 };
-
-static void fail(struct client *c, const char *what)
-{
-	if (!c->failed)
-		c->failed = what;
-}
-
-static int serve(struct client *c)
-{
-	struct pollfd p = { .fd = rpc_get_fd(c->rpc), .events = (short)rpc_which_events(c->rpc) };
-	int n = poll(&p, 1, TIMEOUT_MSEC);
-
-	if (n <= 0)
-		fail(c, n == 0 ? "no reply within 10 s" : strerror(errno));
-	else if (rpc_service(c->rpc, p.revents) < 0)
-		fail(c, rpc_get_error(c->rpc));
-	return c->failed ? -EIO : 0;
-}
-
-/* Waits for the one call that was just queued; queued: what queueing it returned. */
-static int await(struct client *c, int queued)
-{
-	if (queued != 0)
-		fail(c, rpc_get_error(c->rpc));
-	c->done = false;
-	while (!c->failed && !c->done)
-		serve(c);
-	return c->failed ? -EIO : 0;
-}
-
-static void take_handle(struct client *c, const char *bytes, unsigned int length)
-{
-	if (length > HANDLE_MAX) {
-		fail(c, "the server sent a file handle that is too long");
-		return;
-	}
-	c->wanted->length = length;
-	memcpy(c->wanted->bytes, bytes, length);
-}
-
-static void on_connect(struct rpc_context *rpc, int status, void *data, void *arg)
-{
-	struct client *c = arg;
-
-	(void)rpc;
-	(void)data;
-	c->done = true;
-	if (status != RPC_STATUS_SUCCESS)
-		fail(c, "cannot connect");
-}
-
-static void on_mount(struct rpc_context *rpc, int status, void *data, void *arg)
-{
-	struct client *c = arg;
-	const struct mountres3 *reply = data;
-
-	(void)rpc;
-	c->done = true;
-	if (status != RPC_STATUS_SUCCESS || reply->fhs_status != MNT3_OK)
-		fail(c, "the server refused the mount");
-	else
-		take_handle(c, reply->mountres3_u.mountinfo.fhandle.fhandle3_val,
-			reply->mountres3_u.mountinfo.fhandle.fhandle3_len);
-}
-
-static void on_found(struct rpc_context *rpc, int status, void *data, void *arg)
-{
-	struct client *c = arg;
-	const struct LOOKUP3res *reply = data;
-
-	(void)rpc;
-	c->done = true;
-	if (status != RPC_STATUS_SUCCESS || reply->status != NFS3_OK)
-		fail(c, "a file is missing in an export");
-	else
-		take_handle(c, reply->LOOKUP3res_u.resok.object.data.data_val,
-			reply->LOOKUP3res_u.resok.object.data.data_len);
-}
-
-static struct nfs_fh3 fh(const struct handle *handle)
-{
-	return (struct nfs_fh3) { .data = { handle->length, (char *)handle->bytes } };
-}
 
 static int mount_exports(struct client *c)
 {
-	int error;
+	int error = 0;
 
-	c->rpc = rpc_init_context();
-	if (!c->rpc)
-		return -ENOMEM;
-	error = await(c, rpc_connect_port_async(c->rpc, c->server, MOUNT_PORT, MOUNT_PROGRAM,
-				 MOUNT_V3, on_connect, c));
-	for (unsigned int i = 0; i < c->exports && !error; i++) {
-		c->wanted = &c->export[i].root;
-		error = await(c, rpc_mount3_mnt_async(c->rpc, on_mount, c->export[i].path, c));
-	}
-	rpc_destroy_context(c->rpc);
-	c->rpc = NULL;
+	for (unsigned int i = 0; i < c->exports && !error; i++)
+		error = canfs_nfs3_mount(&c->nfs, c->export[i].path, &c->export[i].root);
 	return error;
-}
-
-static int look_up(struct client *c, const struct place *e, char *name, struct handle *found)
-{
-	struct LOOKUP3args args = { .what = { fh(&e->root), name } };
-
-	c->wanted = found;
-	return await(c, rpc_nfs3_lookup_async(c->rpc, on_found, &args, c));
 }
 
 static int connect_to_server(struct client *c)
 {
 	char data[] = "data";
-	int error;
+	int error = canfs_nfs3_connect(&c->nfs);
 
-	c->rpc = rpc_init_context();
-	if (!c->rpc)
-		return -ENOMEM;
-	error = await(c, rpc_connect_port_async(
-				 c->rpc, c->server, NFS_PORT, NFS_PROGRAM, NFS_V3, on_connect, c));
 	for (unsigned int i = 0; i < c->exports && !error; i++) {
-		error = look_up(c, &c->export[i], data, &c -> export[i].data);
+		struct place *e = &c->export[i];
+
+		error = canfs_nfs3_look_up(&c->nfs, &e->root, data, &e->data);
 		for (unsigned int k = 0; k < c->files && !error; k++)
-			error = look_up(c, &c->export[i], c -> names[k], &c -> export[i].files[k]);
+			error = canfs_nfs3_look_up(&c->nfs, &e->root, c->names[k], &e->files[k]);
 	}
 	return error;
 }
@@ -216,7 +93,7 @@ static void complete(struct slot *slot, bool good)
 
 	c->outstanding--;
 	if (!good) {
-		fail(c, "the server answered a request with an error");
+		canfs_nfs3_fail(&c->nfs, "the server answered a request with an error");
 		return;
 	}
 	canfs_samples_add(&c->target->samples, now - slot->begin);
@@ -225,7 +102,7 @@ static void complete(struct slot *slot, bool good)
 		return;
 	slot->begin = now;
 	if (c->issue(c, slot) != 0)
-		fail(c, rpc_get_error(c->rpc));
+		canfs_nfs3_fail(&c->nfs, rpc_get_error(c->nfs.rpc));
 	else
 		c->outstanding++;
 }
@@ -258,28 +135,28 @@ static void on_lookup(struct rpc_context *rpc, int status, void *data, void *arg
 
 static int issue_read(struct client *c, void *slot)
 {
-	struct READ3args args = { .file = fh(&c->target->data),
+	struct READ3args args = { .file = canfs_nfs3_fh(&c->target->data),
 		.offset = canfs_job_random(&c->random) % c->blocks * c->block_bytes,
 		.count = c->block_bytes };
 
-	return rpc_nfs3_read_async(c->rpc, on_read, &args, slot);
+	return rpc_nfs3_read_async(c->nfs.rpc, on_read, &args, slot);
 }
 
 static int issue_getattr(struct client *c, void *slot)
 {
 	struct GETATTR3args args = {
-		.object = fh(&c->target->files[canfs_job_random(&c->random) % c->files])
+		.object = canfs_nfs3_fh(&c->target->files[canfs_job_random(&c->random) % c->files])
 	};
 
-	return rpc_nfs3_getattr_async(c->rpc, on_getattr, &args, slot);
+	return rpc_nfs3_getattr_async(c->nfs.rpc, on_getattr, &args, slot);
 }
 
 static int issue_lookup(struct client *c, void *slot)
 {
-	struct LOOKUP3args args = { .what = { fh(&c->target->root),
+	struct LOOKUP3args args = { .what = { canfs_nfs3_fh(&c->target->root),
 					    c->names[canfs_job_random(&c->random) % c->files] } };
 
-	return rpc_nfs3_lookup_async(c->rpc, on_lookup, &args, slot);
+	return rpc_nfs3_lookup_async(c->nfs.rpc, on_lookup, &args, slot);
 }
 
 static double cpu_seconds(clockid_t clock)
@@ -306,13 +183,13 @@ static int run_slice(struct client *c, struct place *e, double seconds)
 	for (unsigned int i = 0; i < c->depth; i++) {
 		c->slots[i] = (struct slot) { .client = c, .begin = begin };
 		if (c->issue(c, &c->slots[i]) != 0)
-			fail(c, rpc_get_error(c->rpc));
+			canfs_nfs3_fail(&c->nfs, rpc_get_error(c->nfs.rpc));
 		else
 			c->outstanding++;
 	}
-	while (c->outstanding > 0 && !c->failed)
-		serve(c);
-	return c->failed ? -EIO : 0;
+	while (c->outstanding > 0 && !c->nfs.failed)
+		canfs_nfs3_serve(&c->nfs);
+	return c->nfs.failed ? -EIO : 0;
 }
 
 static int measure_slice(struct client *c, unsigned int round, unsigned int index, bool first)
@@ -460,7 +337,7 @@ static void parse_options(struct client *c, int argc, char **argv)
 	if (!c->issue || optind + 2 > argc || argc - optind - 1 > EXPORTS_MAX)
 		usage();
 	c->blocks = (file_mib << 20) / c->block_bytes;
-	c->server = argv[optind++];
+	c->nfs.server = argv[optind++];
 	while (optind < argc)
 		c->export[c->exports++].path = argv[optind++];
 }
@@ -483,11 +360,10 @@ int main(int argc, char **argv)
 	if (!error)
 		error = run_rounds(c);
 	if (error)
-		fprintf(stderr, "canfs-job-nfs: %s: %s\n", c->server,
-			c->failed ? c->failed : strerror(-error));
+		fprintf(stderr, "canfs-job-nfs: %s: %s\n", c->nfs.server,
+			c->nfs.failed ? c->nfs.failed : strerror(-error));
 	for (unsigned int i = 0; i < c->exports; i++)
 		canfs_samples_free(&c->export[i].samples);
-	if (c->rpc)
-		rpc_destroy_context(c->rpc);
+	canfs_nfs3_disconnect(&c->nfs);
 	return error ? 1 : 0;
 }

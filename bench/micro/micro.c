@@ -21,6 +21,7 @@
 #include "protocol/tag.h"
 
 #define MOUNTS_MAX    100
+#define EXPORTS_MAX   100
 #define SAMPLE_MSEC   100 /* the exchange's clock per pass */
 #define MOUNT_BYTES   4096
 #define MEMINFO_BYTES 8192
@@ -32,6 +33,12 @@
 #define GHOST_SMALL_FILES  1000000  /* of 8 KiB */
 #define GHOST_LARGE_FILES  100u     /* of 1 GiB */
 
+/* The monitors of a server with so many exports. */
+struct server {
+	struct canfs_exchange *exchange;
+	struct canfs_board *board[EXPORTS_MAX];
+};
+
 /* Whatever the functions work on; nothing is allocated in a measured call. */
 struct fixture {
 	uint64_t turn; /* arguments change with it, so that nothing is computed once and kept */
@@ -39,8 +46,7 @@ struct fixture {
 	struct canfs_auction auction;
 	struct canfs_tag tag;
 	struct canfs_space space;
-	struct canfs_exchange *exchange;
-	struct canfs_board *board;
+	struct server one_export, ten_exports, hundred_exports;
 	struct canfs_ghosts *small_reads, *large_reads;
 	uint64_t unsampled_file;
 	struct canfs_clients *few_clients, *many_clients;
@@ -90,7 +96,7 @@ static void auction(struct fixture *f)
 
 static void board_read(struct fixture *f)
 {
-	f->sink = canfs_board_read(f->board, f->now_usec, &f->tag);
+	f->sink = canfs_board_read(f->one_export.board[0], f->now_usec, &f->tag);
 }
 
 /* What it costs a READ or WRITE to be counted for one of so many clients. */
@@ -112,10 +118,25 @@ static void clients_many(struct fixture *f)
 	count_client(f, f->many_clients, 16 * CANFS_CLIENTS_MAX);
 }
 
-static void sampling_pass(struct fixture *f)
+static void sampling_pass(struct fixture *f, struct canfs_exchange *exchange)
 {
 	f->now_usec += SAMPLE_MSEC * 1000;
-	canfs_exchange_step(f->exchange, f->now_usec);
+	canfs_exchange_step(exchange, f->now_usec);
+}
+
+static void exchange_one(struct fixture *f)
+{
+	sampling_pass(f, f->one_export.exchange);
+}
+
+static void exchange_ten(struct fixture *f)
+{
+	sampling_pass(f, f->ten_exports.exchange);
+}
+
+static void exchange_hundred(struct fixture *f)
+{
+	sampling_pass(f, f->hundred_exports.exchange);
 }
 
 static uint64_t random_below(struct fixture *f, uint64_t n)
@@ -170,7 +191,9 @@ static const struct {
 	{ "canfs_tag_encode", encode },
 	{ "canfs_tag_decode", decode },
 	{ "canfs_auction_hold", auction },
-	{ "canfs_exchange_step", sampling_pass },
+	{ "canfs_exchange_step-1", exchange_one },
+	{ "canfs_exchange_step-10", exchange_ten },
+	{ "canfs_exchange_step-100", exchange_hundred },
 	{ "canfs_board_read", board_read },
 	{ "canfs_ghosts_feed-8k", ghosts_feed_small },
 	{ "canfs_ghosts_feed-1m", ghosts_feed_large },
@@ -227,8 +250,8 @@ static void say(const char *message)
 	fprintf(stderr, "canfs-micro: %s\n", message);
 }
 
-/* The monitors of a server with one export, on the file system of the current directory. */
-static int make_exchange(struct fixture *f)
+/* All exports are on the file system of the current directory. */
+static int make_server(struct server *server, unsigned int exports)
 {
 	struct canfs_exchange_config config = { .interval_ms = SAMPLE_MSEC,
 		.publish = true,
@@ -237,11 +260,18 @@ static int make_exchange(struct fixture *f)
 		.setup = { .root = "", .link_mbit_per_sec = 1000 },
 		.say = say };
 	struct stat st;
-	int error = stat(".", &st) == 0 ? canfs_exchange_new(&f->exchange, &config) : -1;
+	int error = stat(".", &st) == 0 ? canfs_exchange_new(&server->exchange, &config) : -1;
 
-	if (!error)
-		error = canfs_board_open(&f->board, f->exchange, "/export", st.st_dev);
+	for (unsigned int i = 0; i < exports && !error; i++)
+		error = canfs_board_open(&server->board[i], server->exchange, "/export", st.st_dev);
 	return error;
+}
+
+static void free_server(struct server *server)
+{
+	for (unsigned int i = 0; i < EXPORTS_MAX; i++)
+		canfs_board_close(server->board[i]);
+	canfs_exchange_free(server->exchange);
 }
 
 /* The "10 million reads of 1 million files", and as many large ones. */
@@ -282,8 +312,10 @@ static int make_fixture(struct fixture *f)
 	f->few_clients = canfs_clients_new();
 	f->many_clients = canfs_clients_new();
 	if (f->few_clients == NULL || f->many_clients == NULL ||
-		canfs_tag_encode(&f->space, &f->tag) != 0 || make_exchange(f) != 0 ||
-		make_ghosts(f) != 0 || make_mounts(1, &f->one, &f->one_text) != 0 ||
+		canfs_tag_encode(&f->space, &f->tag) != 0 || make_server(&f->one_export, 1) != 0 ||
+		make_server(&f->ten_exports, 10) != 0 ||
+		make_server(&f->hundred_exports, EXPORTS_MAX) != 0 || make_ghosts(f) != 0 ||
+		make_mounts(1, &f->one, &f->one_text) != 0 ||
 		make_mounts(MOUNTS_MAX, &f->many, &f->many_text) != 0 ||
 		canfs_read_file("", "/proc/meminfo", f->meminfo_text, MEMINFO_BYTES) < 0)
 		return -1;
@@ -294,8 +326,9 @@ static void free_fixture(struct fixture *f)
 {
 	canfs_clients_free(f->few_clients);
 	canfs_clients_free(f->many_clients);
-	canfs_board_close(f->board);
-	canfs_exchange_free(f->exchange);
+	free_server(&f->one_export);
+	free_server(&f->ten_exports);
+	free_server(&f->hundred_exports);
 	canfs_ghosts_free(f->small_reads);
 	canfs_ghosts_free(f->large_reads);
 	free(f->one);

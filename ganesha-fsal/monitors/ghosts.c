@@ -7,70 +7,72 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define LISTS      16u /* as many as the low bits of a key that are free */
 #define LINE_BYTES 64
+#define COUNTERS   16u
 
-/* The first line is what all workers touch. */
-struct list {
-	_Alignas(LINE_BYTES) _Atomic uint64_t threshold; /* a copy of the ghost's */
-	_Atomic uint64_t seen_pages;                     /* since the last forecast */
-	_Atomic uint64_t missed_reads;
-	_Alignas(LINE_BYTES) pthread_mutex_t mutex;
-	struct canfs_ghost *ghost;
+/* What all workers write lies in lines of its own. */
+struct counter {
+	_Alignas(LINE_BYTES) _Atomic uint64_t pages;
 };
 
 struct canfs_ghosts {
-	struct list lists[LISTS];
+	_Alignas(LINE_BYTES) _Atomic uint64_t threshold; /* a copy of the list's; seldom written */
 	uint64_t seed;
 	size_t memory_bytes;
+	struct canfs_ghost *list; /* under the mutex */
+	_Alignas(LINE_BYTES) pthread_mutex_t mutex;
+	_Atomic uint64_t missed_reads;
 	struct canfs_ghost_tally window;
+	struct counter seen[COUNTERS]; /* since the last forecast */
 };
 
-static void unlock(struct list *list)
+static void unlock(struct canfs_ghosts *ghosts)
 {
-	atomic_store_explicit(
-		&list->threshold, canfs_ghost_threshold(list->ghost), memory_order_relaxed);
-	pthread_mutex_unlock(&list->mutex);
+	uint64_t threshold = canfs_ghost_threshold(ghosts->list);
+
+	if (threshold != atomic_load_explicit(&ghosts->threshold, memory_order_relaxed))
+		atomic_store_explicit(&ghosts->threshold, threshold, memory_order_relaxed);
+	pthread_mutex_unlock(&ghosts->mutex);
 }
 
-static void access_list(struct list *list, uint64_t key)
+/* The rest of a read, from its first sampled page on. */
+static void access_list(struct canfs_ghosts *ghosts, struct canfs_ghost_walk *walk, uint64_t key)
 {
-	if (pthread_mutex_trylock(&list->mutex) != 0) {
-		atomic_fetch_add_explicit(&list->missed_reads, 1, memory_order_relaxed);
+	if (pthread_mutex_trylock(&ghosts->mutex) != 0) {
+		atomic_fetch_add_explicit(&ghosts->missed_reads, 1, memory_order_relaxed);
 		return;
 	}
-	canfs_ghost_access(list->ghost, key);
-	unlock(list);
+	do
+		canfs_ghost_access(ghosts->list, key);
+	while (canfs_ghost_walk_next(walk, &key));
+	unlock(ghosts);
 }
 
 void canfs_ghosts_feed(struct canfs_ghosts *ghosts, uint64_t file, uint64_t offset, uint64_t length)
 {
 	struct canfs_ghost_walk walk;
-	uint64_t key;
+	uint64_t key, threshold;
 
 	if (ghosts == NULL)
 		return;
+	threshold = atomic_load_explicit(&ghosts->threshold, memory_order_relaxed);
 	canfs_ghost_walk_init(&walk, ghosts->seed, file, offset, length);
-	/* Any list will do: they are summed up. One that depends on the file keeps workers apart. */
-	atomic_fetch_add_explicit(&ghosts->lists[walk.file % LISTS].seen_pages,
+	/* Any counter will do: they are summed up. One that depends on the file keeps workers apart. */
+	atomic_fetch_add_explicit(&ghosts->seen[walk.file % COUNTERS].pages,
 		walk.end_page - walk.page, memory_order_relaxed);
 	while (canfs_ghost_walk_next(&walk, &key)) {
-		struct list *list = &ghosts->lists[key % LISTS];
-
-		if (key < atomic_load_explicit(&list->threshold, memory_order_relaxed))
-			access_list(list, key);
+		if (key < threshold) {
+			access_list(ghosts, &walk, key);
+			return;
+		}
 	}
 }
 
 void canfs_ghosts_resize(struct canfs_ghosts *ghosts, uint64_t cache_bytes)
 {
-	for (unsigned int i = 0; i < LISTS; i++) {
-		struct list *list = &ghosts->lists[i];
-
-		pthread_mutex_lock(&list->mutex);
-		canfs_ghost_resize(list->ghost, cache_bytes / LISTS);
-		unlock(list);
-	}
+	pthread_mutex_lock(&ghosts->mutex);
+	canfs_ghost_resize(ghosts->list, cache_bytes);
+	unlock(ghosts);
 }
 
 struct canfs_ghost_forecast canfs_ghosts_forecast(struct canfs_ghosts *ghosts, double elapsed_sec)
@@ -78,39 +80,31 @@ struct canfs_ghost_forecast canfs_ghosts_forecast(struct canfs_ghosts *ghosts, d
 	struct canfs_ghost_tally *window = &ghosts->window;
 
 	canfs_ghost_fade(window, exp(-elapsed_sec / CANFS_GHOSTS_TAU_SEC));
-	for (unsigned int i = 0; i < LISTS; i++) {
-		struct list *list = &ghosts->lists[i];
-
+	for (unsigned int i = 0; i < COUNTERS; i++)
 		window->seen += (double)atomic_exchange_explicit(
-			&list->seen_pages, 0, memory_order_relaxed);
-		pthread_mutex_lock(&list->mutex);
-		canfs_ghost_take(list->ghost, window);
-		unlock(list);
-	}
+			&ghosts->seen[i].pages, 0, memory_order_relaxed);
+	pthread_mutex_lock(&ghosts->mutex);
+	canfs_ghost_take(ghosts->list, window);
+	unlock(ghosts);
 	return canfs_ghost_forecast(window);
 }
 
 struct canfs_ghosts_usage canfs_ghosts_usage(struct canfs_ghosts *ghosts)
 {
 	struct canfs_ghosts_usage usage = { .used_bytes = sizeof(*ghosts),
-		.memory_bytes = ghosts->memory_bytes };
+		.memory_bytes = ghosts->memory_bytes,
+		.missed_reads = atomic_load_explicit(&ghosts->missed_reads, memory_order_relaxed) };
 
-	for (unsigned int i = 0; i < LISTS; i++) {
-		struct list *list = &ghosts->lists[i];
-
-		pthread_mutex_lock(&list->mutex);
-		usage.used_bytes += canfs_ghost_used_bytes(list->ghost);
-		unlock(list);
-		usage.missed_reads +=
-			atomic_load_explicit(&list->missed_reads, memory_order_relaxed);
-	}
+	pthread_mutex_lock(&ghosts->mutex);
+	usage.used_bytes += canfs_ghost_used_bytes(ghosts->list);
+	unlock(ghosts);
 	return usage;
 }
 
 int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t seed)
 {
 	struct canfs_ghosts *new;
-	int error = 0;
+	int error;
 
 	if (memory_bytes < CANFS_GHOSTS_MEMORY_MIN_BYTES ||
 		memory_bytes > CANFS_GHOSTS_MEMORY_MAX_BYTES)
@@ -119,20 +113,13 @@ int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t
 	if (new == NULL)
 		return -ENOMEM;
 	*new = (struct canfs_ghosts) { .seed = seed, .memory_bytes = memory_bytes };
-	for (unsigned int i = 0; i < LISTS; i++) {
-		struct list *list = &new->lists[i];
-
-		pthread_mutex_init(&list->mutex, NULL);
-		if (error == 0)
-			error = canfs_ghost_new(
-				&list->ghost, (memory_bytes - sizeof(*new)) / LISTS, seed);
-		if (error == 0)
-			list->threshold = canfs_ghost_threshold(list->ghost);
-	}
+	error = canfs_ghost_new(&new->list, memory_bytes - sizeof(*new), seed);
 	if (error != 0) {
-		canfs_ghosts_free(new);
+		free(new);
 		return error;
 	}
+	new->threshold = canfs_ghost_threshold(new->list);
+	pthread_mutex_init(&new->mutex, NULL);
 	*ghosts = new;
 	return 0;
 }
@@ -141,9 +128,7 @@ void canfs_ghosts_free(struct canfs_ghosts *ghosts)
 {
 	if (ghosts == NULL)
 		return;
-	for (unsigned int i = 0; i < LISTS; i++) {
-		canfs_ghost_free(ghosts->lists[i].ghost);
-		pthread_mutex_destroy(&ghosts->lists[i].mutex);
-	}
+	canfs_ghost_free(ghosts->list);
+	pthread_mutex_destroy(&ghosts->mutex);
 	free(ghosts);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The ghost caches (pricing/ghost.h) of a server whose worker threads all read: shared out, by the hash of
- * what is read, among lists that have a lock each.
+ * The ghost caches (pricing/ghost.h) of a server whose worker threads all read.
  *
- *	read --> hash --> below its list's threshold?  no: done     the usual case, no lock
- *	                                               yes --> try the lock --> list
+ *	read --> hash --> below the threshold?  no: done     the usual case, no lock
+ *	                                        yes --> try the lock --> list
  *
- * A worker never waits: a list that is busy at that moment misses the read, and counts that it did.
+ * There is one list and one lock: it is held for some ten nanoseconds per sampled page, once in a READ.
+ * A worker never waits: if the lock is not free at that moment, the read is missed, and that is counted.
  */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_GHOSTS_H
 #define CANFS_GANESHA_FSAL_MONITORS_GHOSTS_H
@@ -27,7 +27,7 @@
 struct canfs_ghosts;
 
 /*
- * memory_bytes: of all lists together, never more; CANFS_GHOSTS_MEMORY_MIN_BYTES ... MAX. seed as in
+ * memory_bytes: never more; CANFS_GHOSTS_MEMORY_MIN_BYTES ... MAX. seed as in
  * canfs_ghost_new(). 0, -EINVAL, -ENOMEM.
  */
 int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t seed);
@@ -47,7 +47,7 @@ struct canfs_ghost_forecast canfs_ghosts_forecast(struct canfs_ghosts *ghosts, d
 struct canfs_ghosts_usage {
 	size_t used_bytes;
 	size_t memory_bytes;   /* the bound */
-	uint64_t missed_reads; /* sampled pages whose list was busy */
+	uint64_t missed_reads; /* sampled, while the lock was taken */
 };
 struct canfs_ghosts_usage canfs_ghosts_usage(struct canfs_ghosts *ghosts); /* any thread */
 

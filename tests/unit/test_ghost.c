@@ -64,27 +64,28 @@ static const struct trace traces[] = {
 	{ .name = "mixed, long loop", .next = next_mixed, .skew = 0.6, .loop = CACHE },
 };
 
-/* Either all pages of one file, or each of a file of its own. */
-static void read_page(struct canfs_ghost *ghost, uint32_t page, bool one_file)
-{
-	canfs_ghost_read(ghost, one_file ? 1 : page, one_file ? (uint64_t)page * 4096 : 0, 4096);
-}
-
 struct comparison {
 	size_t memory_bytes; /* of each list */
-	bool one_file;
-	unsigned int lists; /* each sees all of the trace, with a hash of its own */
+	bool one_file;       /* or else each page is a file of its own */
+	unsigned int lists;  /* each sees all of the trace, with a hash of its own */
+	uint64_t page_bytes; /* what a trace calls a page is read as a whole */
 };
+
+static void read_page(struct canfs_ghost *ghost, uint32_t page, const struct comparison *how)
+{
+	canfs_ghost_read(ghost, how->one_file ? 1 : page,
+		how->one_file ? page * how->page_bytes : 0, how->page_bytes);
+}
 #define LISTS_MAX 4
 
 static void feed_all(
 	struct canfs_ghost **ghosts, const struct comparison *how, uint32_t i, uint32_t page)
 {
 	for (unsigned int list = 0; list < how->lists; list++) {
-		read_page(ghosts[list], page, how->one_file);
+		read_page(ghosts[list], page, how);
 		/* As the monitor does, once in a while. */
 		if (i % 10000 == 0)
-			canfs_ghost_resize(ghosts[list], CACHE * 4096ull);
+			canfs_ghost_resize(ghosts[list], CACHE * how->page_bytes);
 	}
 }
 
@@ -153,15 +154,23 @@ static void compare(const struct comparison *how)
 static void forecasts_what_an_lru_cache_hits(void **state)
 {
 	(void)state;
-	compare(&(struct comparison) { MEMORY, true, 1 });
-	compare(&(struct comparison) { MEMORY, false, 1 });
+	compare(&(struct comparison) { MEMORY, true, 1, 4096 });
+	compare(&(struct comparison) { MEMORY, false, 1, 4096 });
+}
+
+/* 49 GiB: few of all units are in the sample, which must tell as much of them as of a small cache. */
+static void forecasts_a_large_cache_from_large_reads(void **state)
+{
+	(void)state;
+	compare(&(struct comparison) { MEMORY, true, 1, 1u << 20 });
+	compare(&(struct comparison) { MEMORY, false, 1, 1u << 20 });
 }
 
 /* A list of 400 pages errs by 1 / sqrt(400) or so, several of them by less. */
 static void forecasts_from_samples_that_outgrew_their_memory(void **state)
 {
 	(void)state;
-	compare(&(struct comparison) { MEMORY / 1024, true, LISTS_MAX });
+	compare(&(struct comparison) { MEMORY / 1024, true, LISTS_MAX, 4096 });
 }
 
 /* The hit rates of a cache of so many pages that is read over and over. */
@@ -344,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forecasts_what_an_lru_cache_hits),
+		cmocka_unit_test(forecasts_a_large_cache_from_large_reads),
 		cmocka_unit_test(forecasts_from_samples_that_outgrew_their_memory),
 		cmocka_unit_test(memory_is_worth_what_lies_at_the_end_of_the_cache),
 		cmocka_unit_test(a_cache_that_nobody_reads_is_worth_nothing),
