@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,57 @@ class Place:
         import nfs_probe  # here, since only tests that probe have it in their path
         space, tag = eval(self.in_net(sys.executable, "-c", program, cwd=ROOT / "tests/integration"))
         return nfs_probe.Space(*space), nfs_probe.Tag(*tag) if tag else None
+
+
+def control(path, command, **members):
+    """The answer of the control socket at path."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(10)
+        connection.connect(str(path))
+        connection.sendall(json.dumps({"command": command, **members}).encode() + b"\n")
+        reply = json.loads(connection.makefile("rb").readline())
+    check(reply["ok"], f"{command} {members}: {reply}")
+    return reply
+
+
+class Load:
+    """nfs_load on an export of the place (nfs_load.c), one file for each name; to be used as a context."""
+
+    program = BUILD / "tests" / "integration" / "nfs_load"
+
+    def __init__(self, here, export, version, name, *more):
+        self.said = here.directory / f"load-{export}-{version}-{name}"
+        self.command = ["nsenter", f"--net=/run/netns/{here.netns}", self.program,
+                        f"nfs://{ADDRESS}{here.disk}/{export}/.", str(version), f"/load-{version}-{name}", *more]
+
+    def __enter__(self):
+        with open(self.said, "wb") as said:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=said,
+                                            stderr=subprocess.STDOUT, start_new_session=True)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def operations(self):
+        """So far; the test fails if the load has met an error."""
+        words = self.said.read_text().split("\n")
+        check(self.process.poll() is None, f"{self.said.name} has ended: {words[-2:]}")
+        return int(words[-2]) if len(words) > 1 else 0
+
+    def goes_on(self):
+        before = self.operations()
+        eventually(lambda: self.operations() > before, f"{self.said.name} goes on")
+
+    def finish(self):
+        """All of its data is read once more, and must be right."""
+        self.process.terminate()
+        try:
+            status = self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            status = "none: it hangs"
+        check(status == 0, f"{self.said.name}: status {status}: {self.said.read_text()[-300:]}")
 
 
 @contextlib.contextmanager
