@@ -270,17 +270,20 @@ class SensitivityResults(Results):
                 for case in CASES if self.curve(case)}
 
     def verdict(self, case):
-        """None if nothing near the chosen k was measured."""
+        """None if nothing was measured. A part of what is asked for is no verdict."""
         curve = self.curve(case)
-        near = [value for factor, value in curve if NEAR[0] <= factor <= NEAR[1]]
-        if not near:
+        if not curve:
             return None
+        head = f"{case.resource}, k = {case.k:g}, {len(curve)} of {len(factors(case))} factors"
+        near = [value for factor, value in curve if NEAR[0] <= factor <= NEAR[1]]
         best, top = max(curve, key=lambda point: point[1])
         worst, bottom = min(curve, key=lambda point: point[1])
+        range_text = f"best {top:.3f} at factor {best:g}, worst {bottom:.3f} at {worst:g}"
+        if len(near) < sum(NEAR[0] <= factor <= NEAR[1] for factor in FACTORS):
+            return f"{head}: no verdict, factors {NEAR[0]:g} to {NEAR[1]:g} are not complete; {range_text}"
         share = min(near) / top
-        return (f"{case.resource}, k = {case.k:g}: {'good' if share >= NEAR_SHARE else 'MISSED'}: within factors "
-                f"{NEAR[0]:g} to {NEAR[1]:g} at least {share:.3f} of the best, {NEAR_SHARE} is asked for; "
-                f"best {top:.3f} at factor {best:g}, worst {bottom:.3f} at {worst:g}")
+        return (f"{head}: {'good' if share >= NEAR_SHARE else 'MISSED'}: within factors {NEAR[0]:g} to {NEAR[1]:g} "
+                f"at least {share:.3f} of the best, {NEAR_SHARE} is asked for; {range_text}")
 
     def table(self):
         return "\n".join([super().table(), "", *filter(None, map(self.verdict, CASES))])
