@@ -7,10 +7,11 @@ import subprocess
 import threading
 import time
 
-from bench.lab.host import LabError
+from bench.lab.host import LabError, run, wait_for
 
 # An agent believes in a server's prices after several consecutive ones.
 WARM_UP_SECONDS = 3
+VERDICT = "write-back hold ->"  # its first one, in its log
 STOP_SECONDS = 30
 # In the lab clients and server share one processor, and no real wire: what these two resources say is
 # about the lab, not about the server.
@@ -18,21 +19,43 @@ SERVER_OPTIONS = {"Monitors": "disk, memory"}
 WATCH_INTERVAL_SECONDS = 0.2
 
 
+# Of the server, as it sees it: /run is its own.
+SOCKET = "run/canfs/ganesha.sock"
+
+
+def set_server(lab, **settings):
+    """Over the control socket; what is set so lasts until the server ends. k may be as small as 1.1 here,
+    in the server's configuration it is a whole number."""
+    said = run(lab.program("canfsctl"), "server", "set", "--json",
+               f"--socket=/proc/{lab.server.pid}/root/{SOCKET}",
+               *(f"{name}={value}" for name, value in settings.items()))
+    return json.loads(said)
+
+
 def agent_command(lab, config):
     return [lab.program("canfs-agent"), "--config", config]
 
 
-def start_agents(lab, clients, options):
-    """One agent per guest, in enforce mode; options: more lines of its configuration."""
+def wait_for_verdict(job):
+    """For who has no time for WARM_UP_SECONDS: until the agent has held its first auction."""
+    wait_for(lambda: VERDICT in job.errors(), STOP_SECONDS, f"{job.client.name}: the agent's first verdict")
+
+
+def start_agents(lab, clients, options, name="agent", warm_up=None):
+    """One agent per guest, in enforce mode; options: more lines of its configuration; name: of the job, new
+    if this is not the guest's first agent; warm_up(job): instead of WARM_UP_SECONDS."""
     jobs = []
     for client in clients:
         config = client.directory / "agent.conf"
         values = {"mode": "enforce"} | options
         config.write_text("[agent]\n" + "".join(f"{k} = {v}\n" for k, v in values.items()),
                           encoding="utf-8")
-        jobs.append(client.run("agent", *agent_command(lab, config)))
-    time.sleep(WARM_UP_SECONDS)
+        jobs.append(client.run(name, *agent_command(lab, config)))
+    if not warm_up:
+        time.sleep(WARM_UP_SECONDS)
     for job in jobs:
+        if warm_up:
+            warm_up(job)
         if job.is_done():
             job.wait(0)
             raise LabError(f"the agent on {job.client.name} ended by itself")

@@ -22,7 +22,7 @@ from bench.experiments import canfs, prices_plot
 from bench.lab.disk import READ_AHEAD_KIB
 from bench.lab.host import LabError
 from bench.lab.lab import Lab
-from bench.lab.load import Load, ServerWatch
+from bench.lab.load import Load, ServerWatch, fill_server_cache
 from bench.lab.net import Link
 from bench.lab.report import Results
 
@@ -157,7 +157,7 @@ def start_network(lab, case, link):
 
 def start_memory(lab, case):
     """The client remembers as much as the server's cache holds, once the server has its buffers."""
-    fill_server_cache(lab, WARM_UP_MIB)
+    fill_server_cache(lab, WARM_UP_MIB, PATIENCE_SECONDS)
     begin, end = case.step()
     phases = [f"{begin}-{end}:{MEMORY_STEP_RATE}:1"]
     for number, rereads in enumerate(case.loads):
@@ -181,12 +181,6 @@ def start_disk(lab, case):
     return loads
 
 
-def fill_server_cache(lab, mebibytes):
-    """By the server itself: what another process reads is not in its memory cgroup."""
-    Load(lab, lab.network.enter(), "data", block_kib=1024, reread_mib=mebibytes,
-         phases="0-0.1:1").wait(PATIENCE_SECONDS)
-
-
 def run_trial(lab, case, link, options):
     server_options = SERVER_OPTIONS | options.server
     lab.disk.cold()
@@ -198,9 +192,9 @@ def run_trial(lab, case, link, options):
         server_options |= {"Interfaces": "br0", "Link_Speed": 10000}
     lab.start_server("CANFS", server_options)
     if case.name == "network":
-        fill_server_cache(lab, CACHED_MIB)
+        fill_server_cache(lab, CACHED_MIB, PATIENCE_SECONDS)
     if case.name == "disk":
-        fill_server_cache(lab, case.loads[0])
+        fill_server_cache(lab, case.loads[0], PATIENCE_SECONDS)
         lab.disk.control("mode=hdd flushcache reset")
     prices = canfs.PriceWatch(lab, PRICE_SECONDS)
     watch = ServerWatch(lab, link.interface)

@@ -9,10 +9,13 @@
  *	                the other reads go to what was not read yet. So an LRU cache of N MiB has exactly
  *	                that hit rate, and each part of it earns as much. The list is filled first.
  *	--phases        BEGIN-END:RATE[:REREADS],...  in seconds; rate 0: closed loop
+ *	--fresh-mib N   what was not read yet begins N MiB into the file (and goes round)
+ *	--think         a phase's rate is that of a client which thinks for 1/rate seconds after each answer,
+ *	                so that what delays an answer costs reads, as it does not with a schedule
  *	--at SECONDS    of the monotonic clock, when the phases begin; else as soon as it is ready
  *
- * On standard output: {"begins": SECONDS} of the monotonic clock, and then {"ops": N} every half a second
- * in which it reads: how many since the line before.
+ * On standard output: {"begins": SECONDS} of the monotonic clock, then {"ops": N} every half a second
+ * in which it reads: how many since the line before; at last {"p50_ms": N, "p99_ms": N} of the phases.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -51,13 +54,16 @@ struct load {
 	size_t recent_count, recent_max;
 	uint64_t fresh; /* the next block that was not read yet */
 	unsigned int ops;
+	bool think;
 	double start, report_at;
+	struct canfs_samples samples;
 };
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: canfs-job-load [--block-kib N] [--span-mib N | --reread-mib N]\n"
-			"                      [--seed N] [--at SECONDS]\n"
+	fprintf(stderr, "usage: canfs-job-load [--block-kib N] [--span-mib N | --reread-mib N "
+			"[--fresh-mib N]]\n"
+			"                      [--seed N] [--at SECONDS] [--think]\n"
 			"                      --phases BEGIN-END:RATE[:REREADS][,...]\n"
 			"                      nfs://SERVER/PATH/FILE\n");
 	exit(EXIT_BAD_USE);
@@ -102,8 +108,10 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 	static const struct option options[] = { { "block-kib", required_argument, NULL, 'b' },
 		{ "span-mib", required_argument, NULL, 's' },
 		{ "reread-mib", required_argument, NULL, 'r' },
+		{ "fresh-mib", required_argument, NULL, 'f' },
 		{ "seed", required_argument, NULL, 'e' }, { "at", required_argument, NULL, 'a' },
-		{ "phases", required_argument, NULL, 'p' }, { 0 } };
+		{ "think", no_argument, NULL, 't' }, { "phases", required_argument, NULL, 'p' },
+		{ 0 } };
 	int option;
 
 	*l = (struct load) { .block_bytes = 32768 };
@@ -119,11 +127,17 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 		case 'r':
 			l->reread_bytes = mib("reread-mib");
 			break;
+		case 'f':
+			l->fresh = mib("fresh-mib"); /* in blocks: open_file() */
+			break;
 		case 'e':
 			l->random = (uint64_t)canfs_job_number("seed", optarg, 0, 1e9);
 			break;
 		case 'a':
 			l->start = canfs_job_number("at", optarg, 0, 1e12);
+			break;
+		case 't':
+			l->think = true;
 			break;
 		case 'p':
 			parse_phases(l, optarg);
@@ -162,6 +176,7 @@ static int open_file(struct load *l, const char *text)
 		l->span_bytes = st.nfs_size;
 	l->blocks = l->span_bytes / l->block_bytes;
 	l->recent_max = l->reread_bytes / l->block_bytes;
+	l->fresh /= l->block_bytes;
 	l->recent = calloc(l->recent_max + 1, sizeof(*l->recent));
 	if (!l->recent)
 		return -ENOMEM;
@@ -216,23 +231,32 @@ static void report(struct load *l, double now)
 
 static int run_phase(struct load *l, const struct phase *p)
 {
-	double begin = l->start + p->begin, end = l->start + p->end, now;
+	double begin = l->start + p->begin, end = l->start + p->end, now, asked;
+	double pause = p->rate > 0 ? 1 / p->rate : 0, due = begin;
 	int error = 0;
 
 	canfs_job_sleep_until(begin);
 	l->report_at = begin + REPORT_SECONDS;
-	for (uint64_t k = 0; !error && (now = canfs_job_now()) < end; k++) {
-		double due = p->rate > 0 ? begin + (double)k / p->rate : now;
-
-		if (due >= end)
-			break;
+	for (uint64_t k = 1; !error && due < end && (now = canfs_job_now()) < end; k++) {
 		report(l, now);
 		canfs_job_sleep_until(due);
+		asked = canfs_job_now();
 		error = read_one(l, p->rereads);
+		now = canfs_job_now();
+		canfs_samples_add(&l->samples, now - asked);
+		due = l->think ? now + pause : begin + (double)k * pause;
 	}
 	canfs_job_sleep_until(end);
 	report(l, l->report_at);
 	return error;
+}
+
+static void report_latency(struct load *l)
+{
+	canfs_samples_sort(&l->samples);
+	printf("{\"p50_ms\": %.3f, \"p99_ms\": %.3f}\n",
+		1e3 * canfs_samples_percentile(&l->samples, 50),
+		1e3 * canfs_samples_percentile(&l->samples, 99));
 }
 
 int main(int argc, char **argv)
@@ -251,6 +275,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		for (int i = 0; i < l->phases && !error; i++)
 			error = run_phase(l, &l->phase[i]);
+		report_latency(l);
 	}
 	if (error)
 		fprintf(stderr, "canfs-job-load: %s: %s: %s\n", url, strerror(-error),
@@ -259,6 +284,7 @@ int main(int argc, char **argv)
 		nfs_close(l->nfs, l->file);
 	if (l->nfs)
 		nfs_destroy_context(l->nfs);
+	canfs_samples_free(&l->samples);
 	free(l->recent);
 	free(l->buffer);
 	return error ? 1 : 0;

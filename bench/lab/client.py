@@ -65,7 +65,9 @@ class Job:
         return self._file("out").read_text(encoding="utf-8", errors="replace")
 
     def errors(self):
-        return self._file("err").read_text(encoding="utf-8", errors="replace")
+        """What it has complained of so far."""
+        file = self._file("err")  # the guest makes it
+        return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
 
 class Client:

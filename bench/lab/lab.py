@@ -133,11 +133,12 @@ class Lab:
         """A process of the host, in the lab's network."""
         return spawn(*self.network.enter(), *command, **options)
 
-    def start_clients(self, guests):
-        """Boot the guests side by side, each with the export mounted."""
+    def start_clients(self, guests, network=None):
+        """Boot the guests side by side, each with the export mounted. network: a Link with taps, for guests
+        behind that."""
         self._generation += 1
         for index, guest in enumerate(guests):
-            client = Client(guest.name, self.network, index,
+            client = Client(guest.name, network or self.network, index,
                             self.directory / f"{guest.name}-{self._generation}", guest.memory_mib)
             self.clients.append(client)
             client.boot([(self.source(), MOUNT_POINT, MOUNT_OPTIONS[guest.version])])

@@ -12,16 +12,19 @@ SAMPLE_SECONDS = 0.5
 
 
 class Load:
-    """One client. options: of canfs-job-load; enter: words that lead into its namespace."""
+    """One client. options: of canfs-job-load, True for those without a value; enter: words that lead into
+    its namespace."""
 
     def __init__(self, lab, enter, file, **options):
-        words = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+        words = [f"--{name.replace('_', '-')}" + ("" if value is True else f"={value}")
+                 for name, value in options.items()]
         self._process = spawn(*enter, lab.program("canfs-job-load"), *words,
                               f"nfs://{lab.source().replace(':', '', 1)}/{file}",
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._begun = threading.Event()
         self.begin = None  # of the monotonic clock
         self.ops = []      # [(seconds since the phases began, reads since the entry before)]
+        self.latency = {}  # p50_ms, p99_ms; once it has ended
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -31,6 +34,8 @@ class Load:
             if "begins" in line:
                 self.begin = line["begins"]
                 self._begun.set()
+            elif "p99_ms" in line:
+                self.latency = line
             else:
                 self.ops.append((round(time.monotonic() - self.begin, 3), line["ops"]))
         self._begun.set()
@@ -59,6 +64,12 @@ class Load:
         self._process.stdout.close()
         self._process.stderr.close()
         return said.strip()
+
+
+def fill_server_cache(lab, mebibytes, seconds):
+    """By the server itself: what another process reads is not in its memory cgroup."""
+    Load(lab, lab.network.enter(), "data", block_kib=1024, reread_mib=mebibytes,
+         phases="0-0.1:1").wait(seconds)
 
 
 class ServerWatch:

@@ -7,6 +7,7 @@ from bench.lab.host import run
 SERVER_ADDRESS = "10.77.0.1"
 PREFIX = 24
 FAR_INDEX = 200  # no guest has it
+FAR_GUESTS_INDEX = 100  # and on
 
 
 class Network:
@@ -46,13 +47,15 @@ class Network:
 
 class Link:
     """A namespace of its own for clients that run on the host, joined to the network by a wire
-    whose speed from the server to them is shaped. In the server's namespace it is `interface`."""
+    whose speed from the server to them is shaped. In the server's namespace it is `interface`.
+    With taps it has a bridge, for guests (Lab.start_clients), and is shaped in both directions."""
 
     interface = "wire0"
 
-    def __init__(self, network, mbit_per_sec):
+    def __init__(self, network, mbit_per_sec, taps=0):
         self.network = network
         self.mbit_per_sec = mbit_per_sec
+        self.taps = taps
         self.name = f"{network.name}-far"
 
     def enter(self):
@@ -66,9 +69,29 @@ class Link:
         # As on a real wire each packet has its own header: without this the kernel counts one per 64 KB.
         run(*near, "link", "set", self.interface, "gso_max_segs", 1)
         run(*near, "link", "set", self.interface, "master", "br0", "up")
-        run(*far, "address", "add", f"{self.network.guest_address(FAR_INDEX)}/{PREFIX}", "dev", "wire1")
         run(*far, "link", "set", "wire1", "up")
-        run("tc", "-netns", self.network.name, "qdisc", "add", "dev", self.interface, "root", "tbf",
+        self._shape(self.network.name, self.interface)
+        here = "wire1"
+        if self.taps:
+            here = "br1"
+            self._shape(self.name, "wire1")
+            run(*far, "link", "set", "wire1", "gso_max_segs", 1)
+            run(*far, "link", "add", here, "type", "bridge", "forward_delay", 0, "stp_state", 0)
+            run(*far, "link", "set", "wire1", "master", here)
+            for index in range(self.taps):
+                run(*far, "tuntap", "add", "dev", self.tap(index), "mode", "tap")
+                run(*far, "link", "set", self.tap(index), "master", here, "up")
+            run(*far, "link", "set", here, "up")
+        run(*far, "address", "add", f"{self.network.guest_address(FAR_INDEX)}/{PREFIX}", "dev", here)
+
+    def tap(self, index):
+        return self.network.tap(index)
+
+    def guest_address(self, index):
+        return self.network.guest_address(FAR_GUESTS_INDEX + index)
+
+    def _shape(self, namespace, interface):
+        run("tc", "-netns", namespace, "qdisc", "add", "dev", interface, "root", "tbf",
             "rate", f"{self.mbit_per_sec}mbit", "burst", "64kb", "latency", "50ms")
 
     def stop(self):
