@@ -127,8 +127,7 @@ void ctl_show_prices(const json_t *reply)
 	const json_t *exports = json_object_get(reply, "exports");
 
 	print_time(number(reply, "time"));
-	printf("  every %g ms, pmax %g%s%s\n", number(reply, "interval_ms"),
-		number(reply, "pmax"),
+	printf("  every %g ms, pmax %g%s%s\n", number(reply, "interval_ms"), number(reply, "pmax"),
 		json_is_false(json_object_get(reply, "publish")) ? ", NOT PUBLISHED" : "",
 		json_is_true(json_object_get(reply, "drain")) ? ", DRAINING: writes at 1" : "");
 	show_memory(json_object_get(reply, "memory"));
