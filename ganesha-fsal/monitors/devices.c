@@ -25,7 +25,7 @@ struct search {
 
 static bool exists(const char *dir, const char *name)
 {
-	char path[PATH_MAX + 16];
+	char path[2 * PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return access(path, F_OK) == 0;
