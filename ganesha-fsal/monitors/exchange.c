@@ -96,16 +96,34 @@ static unsigned int stale_msec(unsigned int interval_ms)
 	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
 }
 
+static const struct canfs_monitor_traits *disk_of(const struct canfs_board *board)
+{
+	return &(board->watched_by != NULL ? board->watched_by : board)
+			->monitors[CANFS_DISK]
+			.traits;
+}
+
 /* The shared part of the market, and what differs from export to export. */
 static void enter_market(struct canfs_board *board)
 {
-	const struct canfs_monitor_traits *disk = &board->monitors[CANFS_DISK].traits;
+	const struct canfs_monitor_traits *disk = disk_of(board);
 
 	board->market = board->exchange->market;
 	if (board->exchange->k_of_disk_by_type && disk->k > 0)
 		board->market.k[CANFS_DISK] = disk->k;
 	if (board->own.k != 0)
 		board->market.k[CANFS_DISK] = board->own.k;
+}
+
+/* Of exports on the same disks the first in the list looks at them: a server may have hundreds. */
+static void sample_disks(struct canfs_board *board, double elapsed_sec)
+{
+	if (board->watched_by == NULL) {
+		canfs_exchange_sample_monitors(board->monitors, elapsed_sec, &board->market);
+		return;
+	}
+	board->market.utilization[CANFS_DISK] = board->watched_by->market.utilization[CANFS_DISK];
+	board->market.known[CANFS_DISK] = board->watched_by->market.known[CANFS_DISK];
 }
 
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
@@ -115,7 +133,7 @@ static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_use
 	uint64_t posted = 0;
 
 	enter_market(board);
-	canfs_exchange_sample_monitors(board->monitors, elapsed_sec, &board->market);
+	sample_disks(board, elapsed_sec);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
 	write = board->quotes[CANFS_WRITE];
@@ -244,6 +262,39 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 	free(exchange);
 }
 
+static struct canfs_board *find_watcher(const struct canfs_board *board)
+{
+	struct canfs_board *other;
+
+	LIST_FOREACH (other, &board->exchange->boards, link) {
+		if (other->watched_by == NULL && other->device == board->device &&
+			other->own.read_queue == board->own.read_queue &&
+			other->own.write_queue == board->own.write_queue)
+			return other;
+	}
+	return NULL;
+}
+
+/* Whoever it watched for: the first of them takes over, and watches for the rest. */
+static void hand_over(struct canfs_board *board)
+{
+	struct canfs_board *other, *heir = NULL;
+
+	LIST_FOREACH (other, &board->exchange->boards, link) {
+		if (other->watched_by != board)
+			continue;
+		other->watched_by = heir;
+		if (heir == NULL)
+			heir = other;
+	}
+	if (heir == NULL)
+		return;
+	memcpy(heir->monitors, board->monitors, sizeof(heir->monitors));
+	memset(board->monitors, 0, sizeof(board->monitors));
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		heir->monitors[i].path = heir->path;
+}
+
 int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exchange,
 	const char *path, dev_t device, const struct canfs_disk_options *own)
 {
@@ -259,9 +310,14 @@ int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exc
 	snprintf(new->path, sizeof(new->path), "%s", path);
 	new->device = device;
 	pthread_mutex_lock(&exchange->mutex);
-	canfs_exchange_open_monitors(new->monitors, exchange, new);
+	new->watched_by = find_watcher(new);
+	if (new->watched_by == NULL) {
+		canfs_exchange_open_monitors(new->monitors, exchange, new);
+		LIST_INSERT_HEAD(&exchange->boards, new, link);
+	} else {
+		LIST_INSERT_AFTER(new->watched_by, new, link);
+	}
 	enter_market(new);
-	LIST_INSERT_HEAD(&exchange->boards, new, link);
 	pthread_mutex_unlock(&exchange->mutex);
 	*board = new;
 	return 0;
@@ -282,6 +338,7 @@ void canfs_board_close(struct canfs_board *board)
 	if (board->exchange != NULL) {
 		pthread_mutex_lock(&board->exchange->mutex);
 		LIST_REMOVE(board, link);
+		hand_over(board);
 		pthread_mutex_unlock(&board->exchange->mutex);
 	}
 	canfs_exchange_close_monitors(board->monitors);
@@ -298,7 +355,7 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 		const struct canfs_board_view view = { .path = board->path,
 			.own = &board->own,
 			.market = &board->market,
-			.disk = &board->monitors[CANFS_DISK].traits,
+			.disk = disk_of(board),
 			.quotes = board->quotes,
 			.publishes = is_fresh(board, board->posted, now_usec),
 			.history = &board->history };

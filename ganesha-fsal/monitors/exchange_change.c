@@ -102,6 +102,8 @@ static void change_monitors(struct canfs_exchange *exchange,
 	canfs_exchange_open_monitors(exchange->monitors, exchange, NULL);
 	canfs_exchange_sample_monitors(exchange->monitors, elapsed_sec, &first);
 	LIST_FOREACH (board, &exchange->boards, link) {
+		if (board->watched_by != NULL)
+			continue;
 		canfs_exchange_close_monitors(board->monitors);
 		canfs_exchange_open_monitors(board->monitors, exchange, board);
 		canfs_exchange_sample_monitors(board->monitors, elapsed_sec, &first);

@@ -10,8 +10,10 @@
 
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
-	struct canfs_exchange *exchange;                /* NULL: it is gone */
-	_Atomic unsigned int stale_msec;                /* how old may posted be */
+	struct canfs_exchange *exchange; /* NULL: it is gone */
+	_Atomic unsigned int stale_msec; /* how old may posted be */
+	struct canfs_board
+		*watched_by; /* has the monitors of these very disks; NULL: they are here */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
 	struct canfs_disk_options own;
 	char path[PATH_MAX];
@@ -45,7 +47,10 @@ struct canfs_exchange {
 	bool stop;
 };
 
-/* Those of the exchange (board NULL), or of one board, that are wanted. Under the mutex, once it is there. */
+/*
+ * Those of the exchange (board NULL), or of one board, that are wanted. Under the mutex, once it is there.
+ * A board that is watched by another needs none.
+ */
 void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
 	const struct canfs_exchange *exchange, const struct canfs_board *board);
 void canfs_exchange_close_monitors(struct canfs_monitor *monitors);

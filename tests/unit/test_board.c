@@ -52,23 +52,27 @@ static struct canfs_exchange *open_exchange(
 }
 
 /* Mean queues of so many reads and writes, for a second. */
-static void load_disk(struct canfs_exchange *exchange, unsigned int reads, unsigned int writes)
+static void load_disk_further(
+	struct canfs_exchange *exchange, unsigned int reads, unsigned int writes)
 {
 	static uint64_t now_usec = SEC;
 	static unsigned int read_msec, write_msec, done;
+	char text[128];
 
-	for (int i = 0; i < 2; i++) {
-		char text[128];
+	snprintf(text, sizeof(text), "%u 0 0 %u %u 0 0 %u 0 0 0\n", done, read_msec, done,
+		write_msec);
+	fake_root_write(&root, "/sys/dev/block/8:0/stat", text);
+	canfs_exchange_step(exchange, now_usec);
+	now_usec += SEC;
+	done += 10;
+	read_msec += reads * 1000;
+	write_msec += writes * 1000;
+}
 
-		snprintf(text, sizeof(text), "%u 0 0 %u %u 0 0 %u 0 0 0\n", done, read_msec, done,
-			write_msec);
-		fake_root_write(&root, "/sys/dev/block/8:0/stat", text);
-		canfs_exchange_step(exchange, now_usec);
-		now_usec += SEC;
-		done += 10;
-		read_msec += reads * 1000;
-		write_msec += writes * 1000;
-	}
+static void load_disk(struct canfs_exchange *exchange, unsigned int reads, unsigned int writes)
+{
+	for (int i = 0; i < 2; i++)
+		load_disk_further(exchange, reads, writes);
 }
 
 struct seen {
@@ -133,6 +137,37 @@ static void exports_have_disks_of_their_own(void **state)
 	assert_float_equal(canfs_market_price(&market, CANFS_DISK), canfs_price(0.5, 50) / 2, 1e-9);
 	canfs_board_close(boards[0]);
 	canfs_board_close(boards[1]);
+	canfs_exchange_free(exchange);
+}
+
+/* Three exports of one file system: whoever looks at its disks goes, the others know on. */
+static void exports_on_the_same_disks_share_their_monitor(void **state)
+{
+	static const char *const paths[] = { "/a", "/b", "/c" };
+	const struct canfs_monitor_setup none = { 0 };
+	const struct canfs_disk_options steep = { .k = 50 };
+	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct canfs_board *boards[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(
+			canfs_board_open_with(&boards[i], exchange, paths[i], makedev(8, 0),
+				i == 2 ? &steep : &(struct canfs_disk_options) { 0 }),
+			0);
+	load_disk(exchange, 0, 8);
+	for (int gone = 0; gone < 3; gone++) {
+		for (int i = gone; i < 3; i++) {
+			struct canfs_market market = market_of(exchange, paths[i]);
+
+			assert_true(market.known[CANFS_DISK]);
+			assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-9);
+			assert_float_equal(market.k[CANFS_DISK], i == 2 ? 50 : 8, 0);
+		}
+		canfs_board_close(boards[gone]);
+		/* One step more: had the others to begin anew, they would know nothing now. */
+		load_disk_further(exchange, 0, 8);
+	}
 	canfs_exchange_free(exchange);
 }
 
@@ -229,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(exports_have_disks_of_their_own),
+		TEST(exports_on_the_same_disks_share_their_monitor),
 		TEST(a_k_that_cannot_be_is_refused),
 		TEST(settings_out_of_range_change_nothing),
 		TEST(the_price_of_memory_can_be_looked_into),
