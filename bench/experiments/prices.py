@@ -5,8 +5,8 @@ whichever it is? Load rises in steps; the price is what comes over the wire (can
 network  (a, b)  Clients join one by one; each reads a cached file at a fixed rate over a link of known
                  speed, of which three take more than there is.
 memory   (c, d)  One client re-reads a growing share of what it read before, out of the server's cache. (Its
-                 reads are at random places: the kernel's read-ahead, which would fetch as much again that
-                 nobody reads, is off.)
+                 reads are at random places: the server's kernel reads ahead but little, or half of its cache
+                 would hold what nobody reads.)
 disk     (e, f)  Four clients, each at a fixed rate, read at random in a growing span of a file: from
                  what is cached to all of the modelled disk's file.
 
@@ -93,6 +93,7 @@ QUICK = (
 
 NETWORK_KIB, NETWORK_RATE = 32, 150  # of a client: 0.4 of the link
 MEMORY_KIB, MEMORY_RATE, MEMORY_STEP_RATE = 128, 300, 2000
+MEMORY_READ_AHEAD_KIB = 32  # less, and the disk would have so many requests as to be dear itself
 DISK_KIB, DISK_RATE, DISK_CLIENTS = 8, 40, 4
 
 WARM_UP_MIB = 128
@@ -185,7 +186,7 @@ def run_trial(lab, case, link, options):
     server_options = SERVER_OPTIONS | options.server
     lab.disk.cold()
     lab.disk.control("mode=free")
-    lab.disk.read_ahead(0 if case.name == "memory" else READ_AHEAD_KIB)
+    lab.disk.read_ahead(MEMORY_READ_AHEAD_KIB if case.name == "memory" else READ_AHEAD_KIB)
     if case.name == "network":
         server_options |= {"Interfaces": link.interface, "Link_Speed": link.mbit_per_sec}
     else:
