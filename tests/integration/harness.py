@@ -135,15 +135,15 @@ class Load:
         self.process.kill()
         self.process.wait()
 
-    def operations(self):
+    def operations(self, when=""):
         """So far; the test fails if the load has met an error."""
-        words = self.said.read_text().split("\n")
-        check(self.process.poll() is None, f"{self.said.name} has ended: {words[-2:]}")
-        return int(words[-2]) if len(words) > 1 else 0
+        lines = self.said.read_text().split("\n")[:-1]
+        check(self.process.poll() is None, f"{self.said.name} has ended {when}: {lines[-1:]}")
+        return int(next((line for line in reversed(lines) if line.isdigit()), "0"))  # libnfs may print, too
 
-    def goes_on(self):
-        before = self.operations()
-        eventually(lambda: self.operations() > before, f"{self.said.name} goes on")
+    def goes_on(self, when=""):
+        before = self.operations(when)
+        eventually(lambda: self.operations(when) > before, f"{self.said.name} goes on {when}")
 
     def finish(self):
         """All of its data is read once more, and must be right."""

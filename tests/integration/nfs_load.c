@@ -33,12 +33,21 @@ struct load {
 	uint64_t operations;
 };
 
-static volatile sig_atomic_t end;
-
-static void on_term(int number)
+/* The signal stays blocked: libnfs takes an interrupted poll() for a broken connection. */
+static void block_end(void)
 {
-	(void)number;
-	end = 1;
+	sigset_t term;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+}
+
+static bool is_end(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1;
 }
 
 static uint64_t word(uint64_t block, uint64_t times, uint64_t i)
@@ -96,7 +105,7 @@ static int run(struct load *load)
 
 	for (uint64_t block = 0; error == 0 && block < BLOCKS; block++)
 		error = write_block(load, block);
-	for (uint64_t turn = 0; error == 0 && !end; turn++) {
+	for (uint64_t turn = 0; error == 0 && !is_end(); turn++) {
 		error = write_block(load, turn * 7 % BLOCKS);
 		if (error == 0)
 			error = read_block(load, turn * 11 % BLOCKS);
@@ -125,7 +134,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	load.words = version == 4 ? WORDS_V4 : WORDS_MAX;
-	signal(SIGTERM, on_term);
+	block_end();
 	nfs_set_version(load.nfs, version);
 	nfs_set_autoreconnect(load.nfs, persist ? -1 : 0);
 	if (!persist)
