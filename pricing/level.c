@@ -13,8 +13,11 @@
 /* Mean absolute deviation to standard deviation, of a normal distribution. */
 #define NOISE_PER_DEVIATION 1.25
 
-/* The least noise: a level that has long been constant takes more than one sample to leave. */
-#define NOISE_MIN 0.2
+/* The least noise. Below it (in price: 0.02 ... 0.2) a change may take its time. */
+#define NOISE_MIN 0.05
+
+/* More noise than this a sample does not count for: one alone, whatever it says, is no change. */
+#define SURPRISE_MAX 4.0
 
 void canfs_level_init(struct canfs_level *level, double tau_sec)
 {
@@ -43,7 +46,7 @@ static void begin_anew(struct canfs_level *level, double value, double age_sec)
 
 double canfs_level_add(struct canfs_level *level, double sample, double elapsed_sec)
 {
-	double distance, noise, forget;
+	double distance, surprise, forget;
 	bool higher, lower;
 
 	if (isnan(sample) || !(elapsed_sec > 0) || !isfinite(elapsed_sec))
@@ -55,9 +58,10 @@ double canfs_level_add(struct canfs_level *level, double sample, double elapsed_
 		return level->value;
 	}
 	distance = sample - level->value;
-	noise = fmax(NOISE_PER_DEVIATION * level->deviation, NOISE_MIN);
-	higher = has_changed(&level->up, distance / noise, sample, elapsed_sec);
-	lower = has_changed(&level->down, -distance / noise, sample, elapsed_sec);
+	surprise = distance / fmax(NOISE_PER_DEVIATION * level->deviation, NOISE_MIN);
+	surprise = fmin(fmax(surprise, -SURPRISE_MAX), SURPRISE_MAX);
+	higher = has_changed(&level->up, surprise, sample, elapsed_sec);
+	lower = has_changed(&level->down, -surprise, sample, elapsed_sec);
 	if (higher || lower) {
 		struct canfs_drift drift = higher ? level->up : level->down;
 

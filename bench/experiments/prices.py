@@ -92,8 +92,10 @@ QUICK = (
 )
 
 NETWORK_KIB, NETWORK_RATE = 32, 150  # of a client: 0.4 of the link
-MEMORY_KIB, MEMORY_RATE, MEMORY_STEP_RATE = 128, 300, 2000
-MEMORY_READ_AHEAD_KIB = 32  # less, and the disk would have so many requests as to be dear itself
+# So many that the worth of the cache does not waver with the chance in the reads of its window.
+MEMORY_KIB, MEMORY_RATE, MEMORY_STEP_RATE = 128, 600, 2000
+MEMORY_READ_AHEAD_KIB = 32
+MEMORY_DISK = {"Disk_Read_Queue": 32, "Disk_Write_Queue": 64, "K_Disk": 32}  # it is no spinning one there
 DISK_KIB, DISK_RATE, DISK_CLIENTS = 8, 40, 4
 
 WARM_UP_MIB = 128
@@ -191,6 +193,8 @@ def run_trial(lab, case, link, options):
         server_options |= {"Interfaces": link.interface, "Link_Speed": link.mbit_per_sec}
     else:
         server_options |= {"Interfaces": "br0", "Link_Speed": 10000}
+    if case.name == "memory":
+        server_options |= MEMORY_DISK
     lab.start_server("CANFS", server_options)
     if case.name == "network":
         fill_server_cache(lab, CACHED_MIB, PATIENCE_SECONDS)

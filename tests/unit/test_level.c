@@ -112,6 +112,7 @@ static void steps_out_of_noise(void **state)
 		{ 0.55, 0.4, 0, 0, 6 },
 		{ 1, 0, 0.5, 0.4, 6 },
 		{ 1, 0, 0, 0, 2 },
+		{ 0.8, 0.02, 0.95, 0.02, 4 }, /* a link that fills up */
 	};
 
 	(void)state;
