@@ -52,12 +52,20 @@ static void begin(struct client *c, struct slot *slot)
 	c->begun++;
 }
 
-static void complete(struct slot *slot, bool good)
+/* NULL: it was answered as it should be. */
+static const char *error_of(struct client *c, int rpc_status, nfsstat3 status)
+{
+	if (rpc_status != RPC_STATUS_SUCCESS)
+		return rpc_get_error(c->nfs.rpc);
+	return status != NFS3_OK ? nfsstat3_to_str(status) : NULL;
+}
+
+static void complete(struct slot *slot, const char *error)
 {
 	struct client *c = slot->client;
 
-	if (!good)
-		canfs_nfs3_fail(&c->nfs, "the server answered a request with an error");
+	if (error != NULL)
+		canfs_nfs3_fail(&c->nfs, error);
 	c->done++;
 	begin(c, slot);
 }
@@ -67,12 +75,12 @@ static void on_found(struct rpc_context *rpc, int status, void *data, void *arg)
 	struct slot *slot = arg;
 	struct client *c = slot->client;
 	const struct LOOKUP3res *reply = data;
-	bool good = status == RPC_STATUS_SUCCESS && reply->status == NFS3_OK;
+	const char *error = error_of(c, status, status == RPC_STATUS_SUCCESS ? reply->status : 0);
 
 	(void)rpc;
-	if (good)
+	if (error == NULL)
 		canfs_nfs3_take(&c->nfs, &c->file[slot->file], &reply->LOOKUP3res_u.resok.object);
-	complete(slot, good);
+	complete(slot, error);
 }
 
 static int issue_lookup(struct client *c, struct slot *slot)
@@ -90,11 +98,15 @@ static int issue_lookup(struct client *c, struct slot *slot)
 
 static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
 {
+	struct slot *slot = arg;
 	const struct READ3res *reply = data;
+	const char *error =
+		error_of(slot->client, status, status == RPC_STATUS_SUCCESS ? reply->status : 0);
 
 	(void)rpc;
-	complete(arg, status == RPC_STATUS_SUCCESS && reply->status == NFS3_OK &&
-			      reply->READ3res_u.resok.count == READ_BYTES);
+	if (error == NULL && reply->READ3res_u.resok.count != READ_BYTES)
+		error = "a short read";
+	complete(slot, error);
 }
 
 static int issue_read(struct client *c, struct slot *slot)

@@ -18,7 +18,8 @@ static void check_settings(struct canfs_exchange *exchange)
 	FUZZ_CHECK(settings.interval_ms <= CANFS_INTERVAL_MS_MAX);
 	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		FUZZ_CHECK(settings.k[i] >= CANFS_K_MIN && settings.k[i] <= CANFS_K_MAX);
+		FUZZ_CHECK((i == CANFS_DISK && settings.k[i] == 0) ||
+			   (settings.k[i] >= CANFS_K_MIN && settings.k[i] <= CANFS_K_MAX));
 		FUZZ_CHECK(settings.weight[i] >= 0 && settings.weight[i] <= 1);
 	}
 }
