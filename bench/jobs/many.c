@@ -57,7 +57,7 @@ static const char *error_of(struct client *c, int rpc_status, nfsstat3 status)
 {
 	if (rpc_status != RPC_STATUS_SUCCESS)
 		return rpc_get_error(c->nfs.rpc);
-	return status != NFS3_OK ? nfsstat3_to_str(status) : NULL;
+	return status != NFS3_OK ? nfsstat3_to_str((int)status) : NULL;
 }
 
 static void complete(struct slot *slot, const char *error)
