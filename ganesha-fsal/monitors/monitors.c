@@ -66,6 +66,7 @@ void canfs_monitor_close(struct canfs_monitor *monitor)
 	if (monitor->type != NULL)
 		monitor->type->close(monitor->state);
 	monitor->type = NULL;
+	monitor->traits = (struct canfs_monitor_traits) { 0 };
 }
 
 void canfs_monitor_sample(
