@@ -60,7 +60,8 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
 /*
  * A board for the export at path (copied) on the file system st_dev; 0: none of this machine. 0,
  * -ENOMEM. Opening and closing wait for a step that is under way, which reads /proc and /sys only. Links
- * in path are resolved here if st_dev is anonymous, and never again: it may hang later.
+ * in path are resolved here if st_dev is anonymous, and when a reload opens the monitors anew: all wait
+ * for a path that hangs then.
  */
 int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
 	dev_t device);
