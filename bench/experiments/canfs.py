@@ -23,13 +23,22 @@ WATCH_INTERVAL_SECONDS = 0.2
 SOCKET = "run/canfs/ganesha.sock"
 
 
+def ask_server(lab, command, *arguments):
+    """Over the control socket."""
+    return json.loads(run(lab.program("canfsctl"), "server", command, "--json",
+                          f"--socket=/proc/{lab.server.pid}/root/{SOCKET}", *arguments))
+
+
 def set_server(lab, **settings):
-    """Over the control socket; what is set so lasts until the server ends. k may be as small as 1.1 here,
-    in the server's configuration it is a whole number."""
-    said = run(lab.program("canfsctl"), "server", "set", "--json",
-               f"--socket=/proc/{lab.server.pid}/root/{SOCKET}",
-               *(f"{name}={value}" for name, value in settings.items()))
-    return json.loads(said)
+    """What is set so lasts until the server ends. k may be as small as 1.1 here, in the server's
+    configuration it is a whole number."""
+    return ask_server(lab, "set", *(f"{name}={value}" for name, value in settings.items()))
+
+
+def export_prices(lab):
+    """Of the one export that the lab's server has."""
+    [export] = ask_server(lab, "prices")["exports"]
+    return export
 
 
 def agent_command(lab, config):

@@ -170,7 +170,7 @@ class Session:
         lab.start_server("CANFS", SERVER_OPTIONS | case.server | options.server)
         self.client = lab.start_clients([Guest("b", case.guest_mib)],
                                         link if case.resource == "network" else None)[0]
-        serves = canfs.set_server(lab)[f"k_{case.resource}"]
+        serves = canfs.export_prices(lab)["resources"][case.resource]["k"]
         if serves != case.k:
             raise LabError(f"{case.resource}: the server's k is {serves:g}; the factors here are of {case.k:g}")
 
