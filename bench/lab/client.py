@@ -13,8 +13,7 @@ from pathlib import Path
 from bench.lab.host import LabError, end, spawn, tail, wait_for
 from bench.lab.net import PREFIX
 
-KERNEL = "linux.uml"
-MODULES = "/usr/lib/uml/modules"
+MODULES = "usr/lib/uml/modules"
 INIT = Path(__file__).resolve().parent / "guest-init"
 BOOT_SECONDS = 40
 HALT_SECONDS = 10
@@ -70,6 +69,16 @@ class Job:
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
 
+def kernel(root):
+    """The command that runs a kernel, and where its modules are. root, if not empty, is a directory
+    into which tests/kernels unpacked one, with the C library that it needs."""
+    if not root:
+        return ["linux.uml"], f"/{MODULES}"
+    root = Path(root).resolve()
+    return ["env", f"--chdir={root}/usr", f"LD_LIBRARY_PATH={root}/usr/lib/x86_64-linux-gnu",
+            f"{root}/usr/bin/linux.uml"], root / MODULES
+
+
 class Client:
     def __init__(self, name, network, index, directory, memory_mib):
         self.name = name
@@ -84,13 +93,14 @@ class Client:
         """mounts: [(source, target, options)]. Returns at once; wait_ready() waits."""
         self.directory.mkdir(parents=True)
         lines = "\n".join(" ".join(mount) for mount in mounts)
+        command, modules = kernel(os.environ.get("CANFS_KERNEL"))
         address = f"{self.network.guest_address(self.index)}/{PREFIX}"
         (self.directory / "config").write_text(
-            f"ADDRESS={address}\nMODULES={MODULES}\nMOUNTS={shlex.quote(lines)}\n",
+            f"ADDRESS={address}\nMODULES={modules}\nMOUNTS={shlex.quote(lines)}\n",
             encoding="ascii")
         with open(self.console, "wb") as console:
             self.process = spawn(
-                *self.network.enter(), KERNEL, f"mem={self.memory_mib}M", "rootfstype=hostfs",
+                *self.network.enter(), *command, f"mem={self.memory_mib}M", "rootfstype=hostfs",
                 "rootflags=/", "rw", f"init={INIT}", "con=null", "con0=null,fd:1", "quiet",
                 f"vec0:transport=tap,ifname={self.network.tap(self.index)},gro=1",
                 f"uml_dir={self.directory}", f"umid={self.name}", f"CANFS_DIR={self.directory}",
