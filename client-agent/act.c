@@ -142,12 +142,13 @@ static void report_no_price(struct canfs_bidder *bidder)
 static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const char *mode)
 {
-	canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; %llu of %llu MiB held",
+	canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; %llu of %llu MiB held, "
+		  "cache worth %.2f",
 		bidder->mount.mountpoint, canfs_verdict_name(bidder->told_write),
 		canfs_verdict_name(bidder->write.verdict), mode, tag->write,
 		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
 		bidder->own_write, (unsigned long long)purse->backlog_bytes / MIB,
-		(unsigned long long)purse->bound_bytes / MIB);
+		(unsigned long long)purse->bound_bytes / MIB, purse->cache_worth);
 	bidder->told_write = bidder->write.verdict;
 }
 

@@ -2,6 +2,7 @@
 #include "client-agent/bidder.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "client-agent/handle.h"
@@ -165,11 +166,13 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config
 {
 	uint64_t elapsed = bidder->bid_usec ? purse->now_usec - bidder->bid_usec : 0;
 	uint64_t on_its_way = purse->meminfo.writeback_bytes;
-	double utilization =
+	double filled =
 		(double)(purse->backlog_bytes + purse->coming_bytes) / (double)purse->bound_bytes;
 
 	bidder->bid_usec = purse->now_usec;
-	bidder->own_write = canfs_own_price(&bidder->write.terms, utilization, config->k_memory);
+	/* §2.1: deferring takes memory from those who write and from those who read. */
+	bidder->own_write = canfs_own_price(
+		&bidder->write.terms, fmax(filled, purse->cache_worth), config->k_memory);
 	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
 		readahead_willingness(bidder, &purse->meminfo), config->k_memory);
 	if (!tag) {

@@ -5,7 +5,8 @@
  *
  *	mountstats, meminfo --> observe --> backlog, confidence
  *	(backlog + what one more second of writing adds, of all
- *	 bidders) / bound              --> own price of a write       \
+ *	 bidders) / bound, or the
+ *	 worth of the page cache       --> own price of a write       \
  *	spare memory * confidence      --> own price of a read-ahead   > auction --> verdict, pace
  *	feed                           --> the server's prices        /
  *
@@ -38,6 +39,7 @@ struct canfs_purse {
 	uint64_t bound_bytes;   /* what deferred data may take, of all BDIs together; > 0 */
 	uint64_t backlog_bytes; /* what it takes ... */
 	uint64_t coming_bytes;  /* ... and what CANFS_FILL_HORIZON_SEC more of the same will add */
+	double cache_worth;     /* what the page cache is worth, [0, 1] (cache_worth.h) */
 	struct canfs_meminfo meminfo;
 	bool guarded; /* memory is short: send, whatever it costs */
 };

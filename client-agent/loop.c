@@ -13,6 +13,7 @@
 
 #include "client-agent/act.h"
 #include "client-agent/bidder.h"
+#include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
 #include "protocol/clock.h"
 
@@ -38,6 +39,7 @@ struct loop {
 	size_t left_out; /* mounts beyond the bounds, as said last */
 	bool mounts_changed;
 	bool guarded;
+	struct canfs_cache_worth cache_worth;
 	bool ending;
 	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
 	bool gave_up;        /* blind for so long that everything was put back */
@@ -182,6 +184,20 @@ static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 	return ret;
 }
 
+/* A kernel that does not count it has no opinion: the worth stays 0. */
+static double look_at_cache(struct loop *loop, uint64_t now_usec)
+{
+	uint64_t missed_bytes, read_bytes = 0;
+
+	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
+		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
+		for (size_t i = 0; i < loop->n; i++)
+			read_bytes += loop->bidders[i]->stats.normal_read_bytes;
+		canfs_cache_worth_update(&loop->cache_worth, missed_bytes, read_bytes, now_usec);
+	}
+	return loop->cache_worth.share.value;
+}
+
 /* Reads the kernel's state and lets each bidder take its part. */
 static int observe(struct loop *loop, struct canfs_purse *purse)
 {
@@ -203,6 +219,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		purse->backlog_bytes += bidder->backlog_bytes;
 		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
+	purse->cache_worth = look_at_cache(loop, purse->now_usec);
 	purse->bound_bytes = purse->meminfo.total_bytes / 100 * loop->config->hold_pct + 1;
 	guarded = is_guarded(loop, &purse->meminfo);
 	if (guarded != loop->guarded)
@@ -356,6 +373,7 @@ static int loop_open(struct loop *loop)
 	loop->mounts = calloc(1, sizeof(*loop->mounts));
 	loop->stats = calloc(CANFS_MOUNTS_MAX, sizeof(*loop->stats));
 	loop->mounts_changed = true;
+	canfs_cache_worth_init(&loop->cache_worth);
 	if (loop->signal_fd < 0 || loop->mountinfo_fd < 0 || !loop->mounts || !loop->stats) {
 		ret = errno ? -errno : -ENOMEM;
 		canfs_log("cannot start: %s", strerror(-ret));

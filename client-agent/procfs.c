@@ -193,3 +193,27 @@ uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo)
 		return 0;
 	return meminfo->available_bytes > owed ? meminfo->available_bytes - owed : 0;
 }
+
+int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes)
+{
+	static const char name[] = "\nworkingset_activate_file ";
+	const char *line = strstr(text, name);
+	uint64_t pages, bytes;
+
+	if (!line)
+		return -EPROTO;
+	line += sizeof(name) - 1;
+	if (canfs_parse_u64(&line, &pages) != 0 || *line != '\n' ||
+		__builtin_mul_overflow(pages, (uint64_t)sysconf(_SC_PAGESIZE), &bytes))
+		return -EPROTO;
+	*missed_bytes = bytes;
+	return 0;
+}
+
+int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes)
+{
+	char text[PROC_FILE_MAX];
+	ssize_t len = canfs_read_file(root, "/proc/vmstat", text, sizeof(text));
+
+	return len < 0 ? (int)len : canfs_cache_missed_parse(text, missed_bytes);
+}

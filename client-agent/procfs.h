@@ -51,4 +51,12 @@ int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo);
  */
 uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo);
 
+/*
+ * *missed_bytes: how much was read, since boot, that a file cache up to twice as large would still have had
+ * (workingset_activate_file of /proc/vmstat). 0; -EPROTO if the line is missing or torn; or canfs_read_file()'s
+ * errors. *missed_bytes is then unchanged.
+ */
+int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes);
+int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* /proc/meminfo, /proc/PID/fdinfo/N: whole or an error. */
+/* /proc/meminfo, /proc/vmstat, /proc/PID/fdinfo/N: whole or an error. */
 #include "tests/fuzz/text.h"
 
 #include <limits.h>
@@ -12,11 +12,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = fuzz_text(data, size);
 	struct canfs_meminfo meminfo;
 	struct canfs_fdinfo fdinfo;
+	uint64_t missed_bytes;
 
 	if (canfs_meminfo_parse(text, &meminfo) == 0)
 		FUZZ_CHECK(canfs_meminfo_spare_bytes(&meminfo) <= meminfo.available_bytes);
 	if (canfs_fdinfo_parse(text, &fdinfo) == 0)
 		FUZZ_CHECK(fdinfo.mount_id >= 0);
+	if (canfs_cache_missed_parse(text, &missed_bytes) == 0)
+		FUZZ_CHECK(missed_bytes % 4096 == 0);
 	free(text);
 	return 0;
 }

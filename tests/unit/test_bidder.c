@@ -215,6 +215,21 @@ static void test_direct_reads_are_no_wasted_readahead(void **state)
 
 #define scene_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* A client whose readers miss what was pushed out does not keep more dirty pages, however few they are. */
+static void test_a_cache_that_is_missed_raises_the_own_price(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_tag tag = { .write = 0.3, .bottleneck = CANFS_DISK };
+
+	for (int i = 0; i < 5; i++)
+		step(scene, 20, &tag);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
+	scene->purse.cache_worth = 0.9;
+	for (int i = 0; i < 5; i++)
+		step(scene, 20, &tag);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +244,8 @@ int main(void)
 		scene_test(test_foreign_writeback_is_not_ours),
 		scene_test(test_wasted_readahead_is_worth_less),
 		scene_test(test_direct_reads_are_no_wasted_readahead),
+		cmocka_unit_test_setup_teardown(
+			test_a_cache_that_is_missed_raises_the_own_price, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

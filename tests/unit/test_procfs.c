@@ -71,6 +71,23 @@ static void test_bad_numbers(void **state)
 	}
 }
 
+static void test_cache_missed(void **state)
+{
+	static const char good[] = "nr_free_pages 1\nworkingset_activate_file 2048\npgfault 7\n";
+	static const char *const bad[] = { "", "nr_free_pages 1\n",
+		"a 1\nworkingset_activate_file \n", "a 1\nworkingset_activate_file 12",
+		"a 1\nworkingset_activate_file -1\n", "a 1\nworkingset_activate_file 1 kB\n",
+		"a 1\nworkingset_activate_file 18446744073709551615\n" };
+	uint64_t bytes = 42;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(canfs_cache_missed_parse(bad[i], &bytes), -EPROTO);
+	assert_int_equal(bytes, 42);
+	assert_int_equal(canfs_cache_missed_parse(good, &bytes), 0);
+	assert_int_equal(bytes, 2048 * (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
 static void test_files(void **state)
 {
 	struct fake_root root;
@@ -98,10 +115,12 @@ static void test_files(void **state)
 static void test_this_kernel(void **state)
 {
 	struct canfs_meminfo meminfo;
+	uint64_t missed_bytes;
 
 	(void)state;
 	assert_int_equal(canfs_meminfo_read("", &meminfo), 0);
 	assert_true(meminfo.total_bytes >= meminfo.free_bytes);
+	assert_int_equal(canfs_cache_missed_read("", &missed_bytes), 0);
 }
 
 int main(void)
@@ -111,6 +130,7 @@ int main(void)
 		cmocka_unit_test(test_spare_is_never_negative),
 		cmocka_unit_test(test_torn_meminfo),
 		cmocka_unit_test(test_bad_numbers),
+		cmocka_unit_test(test_cache_missed),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_this_kernel),
 	};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/cache_worth.h"
+
+#include <math.h>
+
+/* A phase of a job is about that long: soon enough to keep its cache, not at each file that it opens. */
+static const double tau_sec = 5;
+
+void canfs_cache_worth_init(struct canfs_cache_worth *worth)
+{
+	*worth = (struct canfs_cache_worth) { 0 };
+	canfs_average_init(&worth->share, tau_sec);
+}
+
+bool canfs_cache_worth_is_due(const struct canfs_cache_worth *worth, uint64_t now_usec)
+{
+	return !worth->seen_usec || now_usec - worth->seen_usec >= CANFS_CACHE_WORTH_USEC;
+}
+
+static double growth(uint64_t now, uint64_t before)
+{
+	return now > before ? (double)(now - before) : 0;
+}
+
+double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed_bytes,
+	uint64_t read_bytes, uint64_t now_usec)
+{
+	double elapsed_sec = growth(now_usec, worth->seen_usec) / 1e6;
+	double missed = growth(missed_bytes, worth->missed_bytes);
+	double read = growth(read_bytes, worth->read_bytes);
+
+	/* What is missed may also be of a local file system. */
+	if (worth->seen_usec && elapsed_sec > 0)
+		canfs_average_add(&worth->share,
+			missed / fmax(fmax(missed, read),
+					 CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC * elapsed_sec),
+			elapsed_sec);
+	worth->missed_bytes = missed_bytes;
+	worth->read_bytes = read_bytes;
+	worth->seen_usec = now_usec;
+	return worth->share.value;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the page cache of this client is worth to its readers (CA-NFS §3.3, "Client and Server Memory"): dirty
+ * pages that are held back take its room. The paper counts reads in a ghost cache behind the end of the real
+ * one; the kernel has such a ghost cache, and counts a page that is read again and would still be there, were
+ * the cache up to twice as large, as workingset_activate_file. Pages of a scan, which no cache would keep, are
+ * refaults only (mm/workingset.c).
+ *
+ *	worth = pages missed like that / pages that applications read
+ *
+ * averaged over some seconds: 0, nobody misses anything; 1, every read waits for what was pushed out.
+ *
+ * Pure: no I/O, no clock.
+ */
+#ifndef CANFS_AGENT_CACHE_WORTH_H
+#define CANFS_AGENT_CACHE_WORTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "pricing/utilization.h"
+
+/* The counters are looked at so often: summing them up costs the kernel as much as all other reads of a tick. */
+#define CANFS_CACHE_WORTH_USEC 1000000
+
+/* A client that reads less than this cannot miss much, whatever the share: it counts as reading this. */
+#define CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC (4.0 * (1 << 20))
+
+struct canfs_cache_worth {
+	struct canfs_average share; /* in [0, 1] */
+	uint64_t missed_bytes;      /* the counters' last values */
+	uint64_t read_bytes;
+	uint64_t seen_usec; /* 0: never */
+};
+
+void canfs_cache_worth_init(struct canfs_cache_worth *worth);
+
+/* Is it time to look again? */
+bool canfs_cache_worth_is_due(const struct canfs_cache_worth *worth, uint64_t now_usec);
+
+/*
+ * Both cumulative: missed_bytes of the whole system, read_bytes by applications from NFS. One that runs
+ * backwards (a mount went away) counts as standing still. Returns the worth, in [0, 1].
+ */
+double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed_bytes,
+	uint64_t read_bytes, uint64_t now_usec);
+
+#endif
