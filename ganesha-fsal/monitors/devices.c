@@ -88,17 +88,23 @@ static void descend_device(struct search *search, dev_t device)
 	descend(search, link, 0);
 }
 
-/* Without links, and without the root again; as it stands if there is nothing like it here. */
-static void resolve(const struct search *search, const char *path, char resolved[PATH_MAX])
+bool canfs_is_anonymous(dev_t device)
 {
-	char full[2 * PATH_MAX], real[PATH_MAX];
-	const size_t root_len = strlen(search->root);
+	return device != 0 && major(device) == 0;
+}
 
-	snprintf(full, sizeof(full), "%s%s", search->root, path);
-	if (realpath(full, real) != NULL && strncmp(real, search->root, root_len) == 0)
+void canfs_resolve_path(const char *root, const char *path, char resolved[PATH_MAX])
+{
+	char full[2 * PATH_MAX], real_root[PATH_MAX] = "", real[PATH_MAX];
+	size_t root_len;
+
+	snprintf(resolved, PATH_MAX, "%s", path);
+	if (root[0] != '\0' && realpath(root, real_root) == NULL)
+		return;
+	root_len = strlen(real_root);
+	snprintf(full, sizeof(full), "%s%s", real_root, path);
+	if (realpath(full, real) != NULL && strncmp(real, real_root, root_len) == 0)
 		snprintf(resolved, PATH_MAX, "%s", real[root_len] != '\0' ? real + root_len : "/");
-	else
-		snprintf(resolved, PATH_MAX, "%s", path);
 }
 
 /*
@@ -112,7 +118,7 @@ static void search_btrfs(struct search *search, const struct canfs_mount *mount,
 	struct dirent *entry;
 	DIR *all;
 
-	resolve(search, mount->source, source);
+	canfs_resolve_path(search->root, mount->source, source);
 	slash = strrchr(source, '/');
 	snprintf(base, sizeof(base), "%s/sys/fs/btrfs", search->root);
 	all = opendir(base);
@@ -133,17 +139,18 @@ static void search_btrfs(struct search *search, const struct canfs_mount *mount,
 static void search_path(struct search *search, const char *path, int depth)
 {
 	struct canfs_mount mount;
-	char resolved[PATH_MAX];
+	char upper[PATH_MAX];
 
-	resolve(search, path, resolved);
-	if (depth > DEPTH_MAX || canfs_find_mount(search->mountinfo, resolved, &mount) != 0)
+	if (depth > DEPTH_MAX || canfs_find_mount(search->mountinfo, path, &mount) != 0)
 		return;
-	if (strcmp(mount.type, "btrfs") == 0)
+	if (strcmp(mount.type, "btrfs") == 0) {
 		search_btrfs(search, &mount, depth);
-	else if (strcmp(mount.type, "overlay") == 0 && mount.upper[0] == '/')
-		search_path(search, mount.upper, depth + 1);
-	else if (depth > 0)
+	} else if (strcmp(mount.type, "overlay") == 0 && mount.upper[0] == '/') {
+		canfs_resolve_path(search->root, mount.upper, upper);
+		search_path(search, upper, depth + 1);
+	} else if (depth > 0) {
 		descend_device(search, mount.device);
+	}
 }
 
 int canfs_find_disks(
@@ -155,7 +162,7 @@ int canfs_find_disks(
 	if (root[0] != '\0' && realpath(root, real_root) == NULL)
 		return -errno;
 	descend_device(&search, device);
-	if (search.count == 0 && device != 0 && path != NULL) {
+	if (search.count == 0 && canfs_is_anonymous(device) && path != NULL) {
 		search.mountinfo = malloc(MOUNTINFO_BYTES);
 		if (search.mountinfo == NULL)
 			return -ENOMEM;

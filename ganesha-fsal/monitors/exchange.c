@@ -59,6 +59,7 @@ void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
 
 	if (board != NULL) {
 		board_setup = config->setup;
+		board_setup.name = board->name;
 		board_setup.path = board->path;
 		board_setup.device = board->device;
 		if (board->own.read_queue != 0)
@@ -103,8 +104,7 @@ static const struct canfs_monitor_traits *disk_of(const struct canfs_board *boar
 			.traits;
 }
 
-/* The shared part of the market, and what differs from export to export. */
-static void enter_market(struct canfs_board *board)
+void canfs_board_enter_market(struct canfs_board *board)
 {
 	const struct canfs_monitor_traits *disk = disk_of(board);
 
@@ -132,7 +132,7 @@ static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_use
 	struct canfs_quote write, readahead;
 	uint64_t posted = 0;
 
-	enter_market(board);
+	canfs_board_enter_market(board);
 	sample_disks(board, elapsed_sec);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
@@ -210,7 +210,6 @@ int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exch
 	if (new == NULL)
 		return -ENOMEM;
 	new->config = *config;
-	new->config.setup.path = NULL;
 	new->interval_ms = config->interval_ms;
 	new->publish = config->publish;
 	LIST_INIT(&new->boards);
@@ -262,89 +261,6 @@ void canfs_exchange_free(struct canfs_exchange *exchange)
 	free(exchange);
 }
 
-static struct canfs_board *find_watcher(const struct canfs_board *board)
-{
-	struct canfs_board *other;
-
-	LIST_FOREACH (other, &board->exchange->boards, link) {
-		if (other->watched_by == NULL && other->device == board->device &&
-			other->own.read_queue == board->own.read_queue &&
-			other->own.write_queue == board->own.write_queue)
-			return other;
-	}
-	return NULL;
-}
-
-/* Whoever it watched for: the first of them takes over, and watches for the rest. */
-static void hand_over(struct canfs_board *board)
-{
-	struct canfs_board *other, *heir = NULL;
-
-	LIST_FOREACH (other, &board->exchange->boards, link) {
-		if (other->watched_by != board)
-			continue;
-		other->watched_by = heir;
-		if (heir == NULL)
-			heir = other;
-	}
-	if (heir == NULL)
-		return;
-	memcpy(heir->monitors, board->monitors, sizeof(heir->monitors));
-	memset(board->monitors, 0, sizeof(board->monitors));
-	for (int i = 0; i < CANFS_RESOURCES; i++)
-		heir->monitors[i].path = heir->path;
-}
-
-int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exchange,
-	const char *path, dev_t device, const struct canfs_disk_options *own)
-{
-	struct canfs_board *new;
-
-	if (own->k != 0 && !canfs_is_within(own->k, CANFS_K_MIN, CANFS_K_MAX))
-		return -EINVAL;
-	new = calloc(1, sizeof(*new));
-	if (new == NULL)
-		return -ENOMEM;
-	new->exchange = exchange;
-	new->own = *own;
-	snprintf(new->path, sizeof(new->path), "%s", path);
-	new->device = device;
-	pthread_mutex_lock(&exchange->mutex);
-	new->watched_by = find_watcher(new);
-	if (new->watched_by == NULL) {
-		canfs_exchange_open_monitors(new->monitors, exchange, new);
-		LIST_INSERT_HEAD(&exchange->boards, new, link);
-	} else {
-		LIST_INSERT_AFTER(new->watched_by, new, link);
-	}
-	enter_market(new);
-	pthread_mutex_unlock(&exchange->mutex);
-	*board = new;
-	return 0;
-}
-
-int canfs_board_open(
-	struct canfs_board **board, struct canfs_exchange *exchange, const char *path, dev_t device)
-{
-	const struct canfs_disk_options none = { 0 };
-
-	return canfs_board_open_with(board, exchange, path, device, &none);
-}
-
-void canfs_board_close(struct canfs_board *board)
-{
-	if (board == NULL)
-		return;
-	if (board->exchange != NULL) {
-		pthread_mutex_lock(&board->exchange->mutex);
-		LIST_REMOVE(board, link);
-		hand_over(board);
-		pthread_mutex_unlock(&board->exchange->mutex);
-	}
-	canfs_exchange_close_monitors(board->monitors);
-	free(board);
-}
-
 void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg)
 {
@@ -352,7 +268,7 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 
 	pthread_mutex_lock(&exchange->mutex);
 	LIST_FOREACH (board, &exchange->boards, link) {
-		const struct canfs_board_view view = { .path = board->path,
+		const struct canfs_board_view view = { .path = board->name,
 			.own = &board->own,
 			.market = &board->market,
 			.disk = disk_of(board),

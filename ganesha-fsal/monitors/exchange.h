@@ -26,7 +26,7 @@ struct canfs_exchange_config {
 	bool publish;              /* false: prices are made, boards stay empty */
 	unsigned int monitors;     /* bit 1 << enum canfs_resource of each that runs */
 	double k[CANFS_RESOURCES]; /* 0: by the type of the device, or the market's default */
-	struct canfs_monitor_setup setup; /* of all monitors; path and device are not used */
+	struct canfs_monitor_setup setup; /* of all monitors; what is of an export is not used */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };
@@ -58,17 +58,14 @@ void canfs_exchange_free(struct canfs_exchange *exchange);
 void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
 
 /*
- * A board for the export at path (copied) on the file system st_dev; 0: none of this machine. 0,
- * -ENOMEM. Opening and closing wait for a step that is under way, which reads /proc and /sys only. Links
- * in path are resolved here if st_dev is anonymous, and when a reload opens the monitors anew: all wait
- * for a path that hangs then.
+ * A board for the export at path (copied) on the file system st_dev; 0: none of this machine. own: how its disks
+ * differ from what the server's setup has; NULL: in nothing. 0, -ENOMEM, -EINVAL (k out of range).
+ * Opening and closing wait for a step that is under way, which reads /proc and /sys only. Opening follows the
+ * links in path first, if st_dev is anonymous, and may hang with them: nobody waits for that but the caller, and
+ * path is not looked at again.
  */
 int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
-	dev_t device);
-
-/* Likewise, for an export whose disks are not as the server's setup has them. -EINVAL: its k is out of range. */
-int canfs_board_open_with(struct canfs_board **board, struct canfs_exchange *exchange,
-	const char *path, dev_t device, const struct canfs_disk_options *own);
+	dev_t device, const struct canfs_disk_options *own);
 void canfs_board_close(struct canfs_board *board); /* NULL allowed */
 
 /*
@@ -122,7 +119,7 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 struct canfs_memory_view; /* monitors.h */
 bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view);
 
-/* What the monitors of the server were told; path and device are not used. */
+/* What the monitors of the server were told; what is of an export is not used. */
 void canfs_exchange_setup(struct canfs_exchange *exchange, struct canfs_monitor_setup *setup);
 
 /* Since the start. */

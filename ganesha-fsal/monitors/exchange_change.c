@@ -96,7 +96,6 @@ static void change_monitors(struct canfs_exchange *exchange,
 	canfs_exchange_close_monitors(exchange->monitors);
 	exchange->config.monitors = config->monitors;
 	exchange->config.setup = config->setup;
-	exchange->config.setup.path = NULL;
 	exchange->config.setup.ghosts = ghosts;
 	memset(exchange->market.known, 0, sizeof(exchange->market.known));
 	canfs_exchange_open_monitors(exchange->monitors, exchange, NULL);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The inside of the exchange: for exchange.c, which makes prices, and exchange_change.c, which changes how. */
+/*
+ * The inside of the exchange: for exchange.c, which makes prices, board.c, for whom, and exchange_change.c, which
+ * changes how.
+ */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_PARTS_H
 #define CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_PARTS_H
 
-#include <limits.h>
 #include <pthread.h>
 #include <sys/queue.h>
 #include "ganesha-fsal/monitors/exchange.h"
@@ -16,7 +18,8 @@ struct canfs_board {
 		*watched_by; /* has the monitors of these very disks; NULL: they are here */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
 	struct canfs_disk_options own;
-	char path[PATH_MAX];
+	char *name; /* its path, as the configuration has it */
+	char *path; /* as in canfs_monitor_setup */
 	dev_t device;
 	_Atomic uint64_t posted;           /* see pack() */
 	_Atomic uint64_t priced, unpriced; /* reads of the board */
@@ -56,6 +59,9 @@ void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
 void canfs_exchange_close_monitors(struct canfs_monitor *monitors);
 void canfs_exchange_sample_monitors(
 	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market);
+
+/* The shared part of the market, and what differs from export to export. Under the mutex. */
+void canfs_board_enter_market(struct canfs_board *board);
 
 /* 0 is nobody's wish: the default then. Under the mutex. */
 void canfs_exchange_set_k(struct canfs_exchange *exchange, enum canfs_resource resource, double k);

@@ -35,9 +35,10 @@ struct canfs_disk_options {
 
 /* What an administrator may tell the monitors; all zero is "find out yourself". */
 struct canfs_monitor_setup {
-	const char *root;               /* put before every path; "" but for tests */
-	const char *path;               /* of the export; NULL if the monitor is shared */
-	dev_t device;                   /* st_dev of the export */
+	const char *root; /* put before every path; "" but for tests */
+	const char *name; /* of the export, to be said; NULL if the monitor is shared */
+	const char *path; /* of the export, without links if device is anonymous */
+	dev_t device;     /* st_dev of the export */
 	unsigned int link_mbit_per_sec; /* of every interface; 0: what the kernel says */
 	unsigned int disk_read_queue;   /* reads that a disk bears; 0: by its type */
 	unsigned int disk_write_queue;  /* writes that a disk bears; 0: by its type */
@@ -86,7 +87,7 @@ struct canfs_monitor {
 	struct canfs_level level;
 	int error; /* what was said last; 0: it works */
 	canfs_say *say;
-	const char *path;
+	const char *name; /* as in canfs_monitor_setup */
 	struct canfs_monitor_traits traits;
 };
 

@@ -38,8 +38,8 @@ static void report(struct canfs_monitor *monitor, int error)
 	if (error == 0)
 		why = "its source can be read again";
 	snprintf(message, sizeof(message), "%s monitor%s%s %s: %s",
-		canfs_resource_name(type->resource), monitor->path != NULL ? " of " : "",
-		monitor->path != NULL ? monitor->path : "",
+		canfs_resource_name(type->resource), monitor->name != NULL ? " of " : "",
+		monitor->name != NULL ? monitor->name : "",
 		error == 0 ? "is back" : "drops out of the price", why);
 	monitor->error = error;
 	monitor->say(message);
@@ -50,7 +50,7 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 {
 	int error;
 
-	*monitor = (struct canfs_monitor) { .type = type, .say = say, .path = setup->path };
+	*monitor = (struct canfs_monitor) { .type = type, .say = say, .name = setup->name };
 	canfs_level_init(&monitor->level, type->tau_sec);
 	error = type->open(&monitor->state, setup);
 	if (error != 0) {

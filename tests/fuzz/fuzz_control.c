@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *parsed;
 
 	FUZZ_CHECK(canfs_exchange_new(&subject.exchange, &config) == 0);
-	FUZZ_CHECK(canfs_board_open_with(&board, subject.exchange, "/srv/data", 0, &own) == 0);
+	FUZZ_CHECK(canfs_board_open(&board, subject.exchange, "/srv/data", 0, &own) == 0);
 	subject.clients = canfs_clients_new();
 	canfs_exchange_step(subject.exchange, 1000000);
 	canfs_exchange_step(subject.exchange, 2000000);

@@ -107,11 +107,11 @@ static void exports_have_disks_of_their_own(void **state)
 	struct canfs_market market;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0)), 0);
+	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
 	assert_int_equal(
-		canfs_board_open_with(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
+		canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
 	assert_int_equal(
-		canfs_board_open_with(&boards[2], exchange, "/writes", makedev(8, 0), &writes), 0);
+		canfs_board_open(&boards[2], exchange, "/writes", makedev(8, 0), &writes), 0);
 	load_disk(exchange, 0, 2);
 	assert_float_equal(market_of(exchange, "/a").utilization[CANFS_DISK], 0.1, 1e-9);
 	assert_float_equal(market_of(exchange, "/deep").utilization[CANFS_DISK], 0.1, 1e-9);
@@ -120,7 +120,7 @@ static void exports_have_disks_of_their_own(void **state)
 		canfs_board_close(boards[i]);
 
 	assert_int_equal(
-		canfs_board_open_with(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
+		canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
 	load_disk(exchange, 4, 0);
 	market = market_of(exchange, "/deep");
 	assert_float_equal(market.utilization[CANFS_DISK], 0.5, 1e-9);
@@ -130,7 +130,7 @@ static void exports_have_disks_of_their_own(void **state)
 	settings.k[CANFS_DISK] = 3;
 	settings.weight[CANFS_DISK] = 0.5;
 	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
-	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0)), 0);
+	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
 	load_disk(exchange, 4, 0);
 	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 3, 0);
 	market = market_of(exchange, "/deep");
@@ -152,8 +152,8 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(
-			canfs_board_open_with(&boards[i], exchange, paths[i], makedev(8, 0),
-				i == 2 ? &steep : &(struct canfs_disk_options) { 0 }),
+			canfs_board_open(&boards[i], exchange, paths[i], makedev(8, 0),
+				i == 2 ? &steep : NULL),
 			0);
 	load_disk(exchange, 0, 8);
 	for (int gone = 0; gone < 3; gone++) {
@@ -182,7 +182,7 @@ static void a_k_that_cannot_be_is_refused(void **state)
 		const struct canfs_disk_options own = { .k = wrong[i] };
 		struct canfs_board *board = NULL;
 
-		assert_int_equal(canfs_board_open_with(&board, exchange, "/a", 0, &own), -EINVAL);
+		assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, &own), -EINVAL);
 		assert_null(board);
 	}
 	canfs_exchange_free(exchange);

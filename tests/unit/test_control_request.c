@@ -52,7 +52,7 @@ static int set_up(void **state)
 	said[0] = '\0';
 	counters = (struct canfs_control_counters) { 0 };
 	if (canfs_exchange_new(&exchange, &config) != 0 ||
-		canfs_board_open(&board, exchange, "/srv/data", 0) != 0)
+		canfs_board_open(&board, exchange, "/srv/data", 0, NULL) != 0)
 		return -1;
 	subject = (struct canfs_control_subject) { exchange, canfs_clients_new(), &counters, say };
 	/* Half of the processor is busy for three seconds. */
@@ -203,7 +203,7 @@ static void shows_config(void **state)
 	json_t *reply, *expected;
 
 	(void)state;
-	assert_int_equal(canfs_board_open_with(&one, subject.exchange, "/one", 0, &own), 0);
+	assert_int_equal(canfs_board_open(&one, subject.exchange, "/one", 0, &own), 0);
 	reply = must("{\"command\":\"config\"}");
 	json_object_del(reply, "ok");
 	json_object_del(reply, "command");
@@ -244,7 +244,7 @@ static void shows_history(void **state)
 	assert_in_range(json_array_size(json_object_get(reply, "rows")), 1, 2);
 	json_decref(reply);
 	refused("{\"command\":\"history\",\"seconds\":601}", "from 1 to 600");
-	assert_int_equal(canfs_board_open(&second, exchange, "/srv/more", 0), 0);
+	assert_int_equal(canfs_board_open(&second, exchange, "/srv/more", 0, NULL), 0);
 	refused("{\"command\":\"history\"}", "there are 2");
 	json_decref(must("{\"command\":\"history\",\"export\":\"/srv/more\"}"));
 	canfs_board_close(second);
@@ -418,7 +418,7 @@ static void shows_what_the_disk_is_taken_for(void **state)
 	config.setup.root = root.path;
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
 	subject.exchange = exchange;
-	assert_int_equal(canfs_board_open(&on_disk, exchange, "/d", makedev(8, 0)), 0);
+	assert_int_equal(canfs_board_open(&on_disk, exchange, "/d", makedev(8, 0), NULL), 0);
 	canfs_exchange_step(exchange, now_usec);
 	reply = must("{\"command\":\"prices\"}");
 	shown = json_array_get(json_object_get(reply, "exports"), 0);

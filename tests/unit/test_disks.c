@@ -273,8 +273,8 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 
 	(void)state;
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&a, exchange, "/a", makedev(8, 16)), 0);
-	assert_int_equal(canfs_board_open(&b, exchange, "/b", makedev(0, 1)), 0);
+	assert_int_equal(canfs_board_open(&a, exchange, "/a", makedev(8, 16), NULL), 0);
+	assert_int_equal(canfs_board_open(&b, exchange, "/b", makedev(0, 1), NULL), 0);
 	look(exchange, seen);
 	assert_true(seen[0].k == 32 && seen[1].k == 8);
 	assert_string_equal(seen[0].disk.type, "ssd");
@@ -301,6 +301,43 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 	canfs_exchange_free(exchange);
 }
 
+/*
+ * The way to an export may hang one day, and all prices with it: it is looked at before the export is there, and
+ * then no more.
+ */
+static void links_to_an_export_are_followed_once(void **state)
+{
+	struct canfs_exchange_config config = { .interval_ms = 100,
+		.monitors = 1u << CANFS_DISK,
+		.setup = { .root = root.path },
+		.say = say };
+	struct canfs_exchange *exchange;
+	struct canfs_board *board;
+	struct seen seen[2];
+	char first[64], full[PATH_MAX];
+
+	(void)state;
+	put_link(BTRFS_A "sdb", "../../../../devices/sdb");
+	fake_root_write(&root, "/srv/data/file", "");
+	put_link("/a", "srv/data");
+	mounts("2 1 0:45 / /srv rw - btrfs /dev/sdb rw\n");
+	assert_int_equal(find("/a", first), -ENODATA);
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", ANONYMOUS, NULL), 0);
+	look(exchange, seen);
+	assert_string_equal(seen[0].disk.type, "ssd");
+
+	fake_root_full(&root, "/a", full);
+	assert_int_equal(unlink(full), 0);
+	config.setup.disk_read_queue = 5;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, 1), 1);
+	look(exchange, seen);
+	assert_string_equal(seen[0].disk.type, "ssd");
+	assert_true(seen[0].disk.bears_reads == 5);
+	canfs_board_close(board);
+	canfs_exchange_free(exchange);
+}
+
 static void a_configured_k_goes_before_the_type(void **state)
 {
 	const struct canfs_exchange_config config = { .interval_ms = 100,
@@ -314,7 +351,7 @@ static void a_configured_k_goes_before_the_type(void **state)
 
 	(void)state;
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", makedev(8, 16)), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", makedev(8, 16), NULL), 0);
 	look(exchange, seen);
 	assert_true(seen[0].k == 3);
 	canfs_board_close(board);
@@ -337,7 +374,7 @@ static void the_disk_that_gets_dear_first_speaks_for_all(void **state)
 	put_link(BTRFS_A "sdb", "../../../../devices/sdb");
 	mounts("2 1 0:45 / /a rw - btrfs /dev/sdb rw\n");
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", ANONYMOUS), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", ANONYMOUS, NULL), 0);
 	look(exchange, seen);
 	assert_true(seen[0].k == 8);
 	assert_string_equal(seen[0].disk.type, "rotational");
@@ -359,6 +396,7 @@ int main(void)
 		TEST(types_are_recognized),
 		TEST(types_are_in_order_of_what_they_bear),
 		TEST(k_is_that_of_the_exports_own_disk),
+		TEST(links_to_an_export_are_followed_once),
 		TEST(a_configured_k_goes_before_the_type),
 		TEST(the_disk_that_gets_dear_first_speaks_for_all),
 	};

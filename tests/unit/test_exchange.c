@@ -146,7 +146,7 @@ static void no_moment_is_without_a_price(void **state)
 	(void)state;
 	config.monitors = 1u << CANFS_CPU;
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	step(exchange, 1 * SECOND, 0, 0);
 	step(exchange, 2 * SECOND, 100, 0);
 	assert_true(canfs_board_read(board, 2 * SECOND, &tag));
@@ -184,7 +184,7 @@ static void a_shorter_interval_makes_no_price_stale(void **state)
 	config.monitors = 1u << CANFS_MEMORY;
 	config.interval_ms = 10000;
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	canfs_exchange_step(exchange, 1 * SECOND);
 	config.interval_ms = 20;
 	assert_int_equal(canfs_exchange_reload(exchange, &config, 10 * SECOND), 1);
@@ -216,7 +216,7 @@ static void open_server(struct server *server)
 	config.setup.ghosts = server->ghosts;
 	assert_int_equal(canfs_exchange_new(&server->exchange, &config), 0);
 	assert_int_equal(canfs_exchange_start(server->exchange), 0);
-	assert_int_equal(canfs_board_open(&server->board, server->exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&server->board, server->exchange, "/a", 0, NULL), 0);
 	assert_int_equal(canfs_control_start(&server->control,
 				 &(struct canfs_control_config) { .path = socket_path,
 					 .exchange = server->exchange,
@@ -279,7 +279,7 @@ static void *export_and_unexport(void *arg)
 		struct canfs_board *board;
 
 		breathe(number);
-		assert_int_equal(canfs_board_open(&board, server->exchange, "/b", 0), 0);
+		assert_int_equal(canfs_board_open(&board, server->exchange, "/b", 0, NULL), 0);
 		canfs_board_close(board);
 	}
 	return NULL;

@@ -209,8 +209,8 @@ static void a_busy_disk_is_dear_and_prices_only_its_export(void **state)
 	disk_type("sdb", "1\n");
 	put_link("/sys/dev/block/8:0", "../../devices/sda");
 	put_link("/sys/dev/block/8:16", "../../devices/sdb");
-	assert_int_equal(canfs_board_open(&on_sda, exchange, "/a", makedev(8, 0)), 0);
-	assert_int_equal(canfs_board_open(&on_sdb, exchange, "/b", makedev(8, 16)), 0);
+	assert_int_equal(canfs_board_open(&on_sda, exchange, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_board_open(&on_sdb, exchange, "/b", makedev(8, 16), NULL), 0);
 	assert_false(canfs_board_read(on_sda, now_usec, &tag));
 
 	now_usec = run_disk(exchange, now_usec, &reads, 8, 98);
@@ -237,7 +237,7 @@ static void old_quotes_are_not_read(void **state)
 
 	(void)state;
 	put("/proc/vmstat", "nr_dirty 50\nnr_writeback 50\nnr_dirty_threshold 100\n");
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	canfs_exchange_step(exchange, 1000000);
 	assert_true(canfs_board_read(board, 1000000 + CANFS_STALE_MS_MIN * 1000, &tag));
 	assert_true(tag.write == 1 && tag.bottleneck == CANFS_MEMORY);
@@ -255,7 +255,7 @@ static void a_lost_source_is_said_once_and_leaves_the_market(void **state)
 	uint64_t now_usec = 1000000;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		canfs_exchange_step(exchange, now_usec += INTERVAL_USEC);
 	assert_int_equal(said_count, 1);
@@ -283,7 +283,7 @@ static void an_export_without_a_disk_says_so(void **state)
 	struct canfs_board *board;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, exchange, "/tmpfs", makedev(0, 42)), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/tmpfs", makedev(0, 42), NULL), 0);
 	canfs_exchange_step(exchange, 1000000);
 	canfs_exchange_step(exchange, 1100000);
 	assert_int_equal(said_count, 1);
@@ -311,7 +311,7 @@ static void check_network(struct canfs_exchange *exchange)
 	struct canfs_tag tag;
 	uint64_t now_usec = 1000000;
 
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		net_dev(i * 1000, i * 100000);
 		canfs_exchange_step(exchange, now_usec += INTERVAL_USEC);
@@ -375,7 +375,7 @@ static void a_full_processor_is_dear(void **state)
 	char text[128];
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		snprintf(text, sizeof(text), "cpu  %u 0 0 1000 0 0 0 0 0 0\n", 20 * i);
 		put("/proc/stat", text);
@@ -407,7 +407,7 @@ static void a_board_outlives_the_exchange(void **state)
 
 	(void)state;
 	put("/proc/vmstat", "nr_dirty 1\nnr_writeback 0\nnr_dirty_threshold 100\n");
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	canfs_exchange_step(exchange, 1000000);
 	canfs_exchange_free(exchange);
 	assert_true(canfs_board_read(board, 1000000, &tag));
@@ -433,7 +433,7 @@ static void the_thread_starts_and_ends(void **state)
 	config.interval_ms = 20;
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
 	assert_int_equal(canfs_exchange_start(exchange), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0), 0);
+	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
 	while (!canfs_board_read(board, canfs_now_usec(), &tag))
 		usleep(1000);
 	canfs_board_close(board);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Exports come and go. Of those on the same disks one has the monitors, the others look at its. */
+#include "ganesha-fsal/monitors/devices.h"
+#include "ganesha-fsal/monitors/exchange_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "pricing/price.h"
+
+static struct canfs_board *find_watcher(const struct canfs_board *board)
+{
+	struct canfs_board *other;
+
+	LIST_FOREACH (other, &board->exchange->boards, link) {
+		if (other->watched_by == NULL && other->device == board->device &&
+			other->own.read_queue == board->own.read_queue &&
+			other->own.write_queue == board->own.write_queue)
+			return other;
+	}
+	return NULL;
+}
+
+/* Whoever it watched for: the first of them takes over, and watches for the rest. */
+static void hand_over(struct canfs_board *board)
+{
+	struct canfs_board *other, *heir = NULL;
+
+	LIST_FOREACH (other, &board->exchange->boards, link) {
+		if (other->watched_by != board)
+			continue;
+		other->watched_by = heir;
+		if (heir == NULL)
+			heir = other;
+	}
+	if (heir == NULL)
+		return;
+	memcpy(heir->monitors, board->monitors, sizeof(heir->monitors));
+	memset(board->monitors, 0, sizeof(board->monitors));
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		heir->monitors[i].name = heir->name;
+}
+
+/* Both under the mutex. */
+static void enter(struct canfs_board *board)
+{
+	struct canfs_exchange *exchange = board->exchange;
+
+	board->watched_by = find_watcher(board);
+	if (board->watched_by == NULL) {
+		canfs_exchange_open_monitors(board->monitors, exchange, board);
+		LIST_INSERT_HEAD(&exchange->boards, board, link);
+	} else {
+		LIST_INSERT_AFTER(board->watched_by, board, link);
+	}
+	canfs_board_enter_market(board);
+}
+
+static void leave(struct canfs_board *board)
+{
+	LIST_REMOVE(board, link);
+	hand_over(board);
+	canfs_exchange_close_monitors(board->monitors);
+}
+
+static void free_board(struct canfs_board *board)
+{
+	free(board->name);
+	free(board->path);
+	free(board);
+}
+
+static bool are_possible(const struct canfs_disk_options *own)
+{
+	return own->k == 0 || canfs_is_within(own->k, CANFS_K_MIN, CANFS_K_MAX);
+}
+
+int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
+	dev_t device, const struct canfs_disk_options *own)
+{
+	struct canfs_monitor_setup setup;
+	char resolved[PATH_MAX];
+	struct canfs_board *new;
+
+	if (own != NULL && !are_possible(own))
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (new == NULL)
+		return -ENOMEM;
+	new->exchange = exchange;
+	if (own != NULL)
+		new->own = *own;
+	new->device = device;
+	new->name = strdup(path);
+	if (canfs_is_anonymous(device)) {
+		/* Before the mutex, and once: this may hang, and others must not wait for it. */
+		canfs_exchange_setup(exchange, &setup);
+		canfs_resolve_path(setup.root, path, resolved);
+		path = resolved;
+	}
+	new->path = strdup(path);
+	if (new->name == NULL || new->path == NULL) {
+		free_board(new);
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&exchange->mutex);
+	enter(new);
+	pthread_mutex_unlock(&exchange->mutex);
+	*board = new;
+	return 0;
+}
+
+void canfs_board_close(struct canfs_board *board)
+{
+	struct canfs_exchange *exchange;
+
+	if (board == NULL)
+		return;
+	exchange = board->exchange;
+	if (exchange != NULL) {
+		pthread_mutex_lock(&exchange->mutex);
+		leave(board);
+		pthread_mutex_unlock(&exchange->mutex);
+	} else {
+		canfs_exchange_close_monitors(board->monitors);
+	}
+	free_board(board);
+}
