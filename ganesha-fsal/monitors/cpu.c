@@ -5,8 +5,10 @@
  *	utilization = max(busy share of the processors that it may run on,
  *	                  used over quota, of its cgroup and each one above that has a quota)
  *
- * A quota counts all that runs in the group, processors all that runs on them. Which processors and
- * quotas these are may be changed while the server runs: they are looked up once in a second.
+ * A quota counts all that runs in the group, processors all that runs on them. It is for a period, and may be used
+ * up in a part of it: the mean of less than a period says nothing, so that of the last whole one is kept.
+ * Which processors and quotas these are may be changed while the server runs: they are looked up once in a
+ * second.
  */
 #include "ganesha-fsal/monitors/cgroup.h"
 #include "ganesha-fsal/monitors/monitors.h"
@@ -24,9 +26,11 @@
 
 struct quota {
 	struct canfs_cgroup group;
-	double processors;
+	struct canfs_cpu_quota limit;
 	uint64_t used_usec;
 	bool primed;
+	double since_sec;   /* since used_usec was read */
+	double utilization; /* over at least one period */
 };
 
 struct cpu {
@@ -112,11 +116,11 @@ int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed)
 	return CPU_COUNT(allowed) > 0 ? 0 : -EPROTO;
 }
 
-int canfs_parse_cpu_quota(const char *text, double *processors)
+int canfs_parse_cpu_quota(const char *text, struct canfs_cpu_quota *quota)
 {
 	uint64_t quota_usec, period_usec;
 
-	*processors = 0;
+	*quota = (struct canfs_cpu_quota) { 0 };
 	if (strncmp(text, "max", 3) == 0 || strncmp(text, "-1", 2) == 0)
 		return 0;
 	if (!canfs_parse_number(&text, &quota_usec))
@@ -124,23 +128,23 @@ int canfs_parse_cpu_quota(const char *text, double *processors)
 	text += *text == '\n'; /* version 1 has a file for each */
 	if (!canfs_parse_number(&text, &period_usec) || quota_usec == 0 || period_usec == 0)
 		return -EPROTO;
-	*processors = (double)quota_usec / (double)period_usec;
+	quota->processors = (double)quota_usec / (double)period_usec;
+	quota->period_sec = (double)period_usec / 1e6;
 	return 0;
 }
 
-/* 0: the group has no quota, or none that can be read. */
-static double read_quota(const struct canfs_cgroup *group)
+/* False: the group has no quota, or none that can be read. */
+static bool read_quota(const struct canfs_cgroup *group, struct canfs_cpu_quota *quota)
 {
 	char text[128];
-	double processors;
 	int len = canfs_cgroup_read(
 		group, group->version2 ? "cpu.max" : "cpu.cfs_quota_us", text, sizeof(text) / 2);
 
 	if (len > 0 && !group->version2 &&
 		canfs_cgroup_read(
 			group, "cpu.cfs_period_us", text + len, sizeof(text) - (size_t)len) <= 0)
-		return 0;
-	return len > 0 && canfs_parse_cpu_quota(text, &processors) == 0 ? processors : 0;
+		return false;
+	return len > 0 && canfs_parse_cpu_quota(text, quota) == 0 && quota->processors > 0;
 }
 
 static bool read_used(const struct canfs_cgroup *group, uint64_t *used_usec)
@@ -170,16 +174,16 @@ static void look_for_quotas(struct cpu *cpu)
 
 	for (bool more = canfs_cgroup_own(cpu->root, "cpu", &group); more && count < QUOTAS_MAX;
 		more = canfs_cgroup_up(&group)) {
-		double processors = read_quota(&group);
+		struct canfs_cpu_quota limit;
 
-		if (processors == 0)
+		if (!read_quota(&group, &limit))
 			continue;
 		found[count] = (struct quota) { .group = group };
 		for (size_t i = 0; i < cpu->quota_count; i++) {
 			if (strcmp(cpu->quotas[i].group.path, group.path) == 0)
 				found[count] = cpu->quotas[i];
 		}
-		found[count++].processors = processors;
+		found[count++].limit = limit;
 	}
 	memcpy(cpu->quotas, found, count * sizeof(found[0]));
 	cpu->quota_count = count;
@@ -246,11 +250,16 @@ static double sample_quota(struct quota *quota, double elapsed_sec)
 	uint64_t last_usec = quota->used_usec;
 	bool primed = quota->primed;
 
+	quota->since_sec += elapsed_sec;
+	if (primed && quota->since_sec < quota->limit.period_sec)
+		return quota->utilization;
 	quota->primed = read_used(&quota->group, &quota->used_usec);
-	if (!primed || !quota->primed)
-		return 0;
-	return (double)canfs_growth(quota->used_usec, last_usec) / 1e6 / elapsed_sec /
-	       quota->processors;
+	quota->utilization = 0;
+	if (primed && quota->primed)
+		quota->utilization = (double)canfs_growth(quota->used_usec, last_usec) / 1e6 /
+				     quota->since_sec / quota->limit.processors;
+	quota->since_sec = 0;
+	return quota->utilization;
 }
 
 int canfs_cpu_sample(void *state, double elapsed_sec, double *utilization)

@@ -53,9 +53,13 @@ int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed);
 
 /*
  * cpu.max, or cpu.cfs_quota_us and behind it cpu.cfs_period_us, of a cgroup: how many processors it
- * may use (> 0, maybe a fraction). 0: as many as there are.
+ * may use in the mean of each period.
  */
-int canfs_parse_cpu_quota(const char *text, double *processors);
+struct canfs_cpu_quota {
+	double processors; /* > 0, maybe a fraction; 0: as many as there are */
+	double period_sec; /* the kernel allows 0.001 to 1 */
+};
+int canfs_parse_cpu_quota(const char *text, struct canfs_cpu_quota *quota);
 
 /* /proc/net/dev, in bytes since the interface came up. Surplus interfaces are left out. */
 struct canfs_interface_bytes {

@@ -37,7 +37,7 @@ static void fuzz_cgroup(const char *text)
 static void fuzz_cpu(const char *text)
 {
 	struct canfs_cpu_times times;
-	double processors;
+	struct canfs_cpu_quota quota;
 	cpu_set_t allowed;
 
 	(void)canfs_parse_cpu(text, NULL, &times);
@@ -46,8 +46,9 @@ static void fuzz_cpu(const char *text)
 	(void)canfs_parse_cpu(text, &allowed, &times);
 	if (canfs_parse_cpus_allowed(text, &allowed) == 0 && CPU_COUNT(&allowed) == 0)
 		abort();
-	if (canfs_parse_cpu_quota(text, &processors) == 0 &&
-		(!(processors >= 0) || !isfinite(processors)))
+	if (canfs_parse_cpu_quota(text, &quota) == 0 &&
+		(!(quota.processors >= 0) || !isfinite(quota.processors) ||
+			(quota.processors > 0) != (quota.period_sec > 0)))
 		abort();
 }
 

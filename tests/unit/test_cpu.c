@@ -134,6 +134,35 @@ static void a_quota_may_come_and_go(void **state)
 	assert_float_equal(sample(), 0.5, 1e-9);
 }
 
+/* What may be used in a second is used in its first eighth; then the kernel lets the group wait. */
+static void a_quota_is_full_between_bursts_too(void **state)
+{
+	(void)state;
+	fake_root_write(&root, "/proc/self/cgroup", "0::/nfs.slice\n");
+	fake_root_write(&root, V2 "/cpu.max", "500000 1000000\n");
+	for (unsigned int n = 0; n < 30; n++) {
+		double utilization;
+		int error;
+
+		ticks(0, 10 * n, 0, 10 * n);
+		used_usec(V2 "/cpu.stat", (n + 7) / 8 * 500000);
+		error = canfs_cpu_sample(monitor, SEC / 8, &utilization);
+		assert_int_equal(error, n == 0 ? -EAGAIN : 0);
+		if (n > 0)
+			assert_float_equal(utilization, n < 8 ? 0 : 1, 1e-9);
+	}
+	/* A steady load is what it was. */
+	for (unsigned int n = 30; n < 60; n++) {
+		double utilization;
+
+		ticks(0, 10 * n, 0, 10 * n);
+		used_usec(V2 "/cpu.stat", 2000000 + (n - 30) * 25000);
+		assert_int_equal(canfs_cpu_sample(monitor, SEC / 8, &utilization), 0);
+		if (n >= 40)
+			assert_float_equal(utilization, 0.4, 1e-9);
+	}
+}
+
 static void quota_of_version_1(void **state)
 {
 	(void)state;
@@ -167,26 +196,26 @@ static void parses_quotas(void **state)
 	static const struct {
 		const char *text;
 		int result;
-		double processors;
+		double processors, period_sec;
 	} cases[] = {
-		{ "max 100000\n", 0, 0 },
-		{ "150000 100000\n", 0, 1.5 },
-		{ "-1\n100000\n", 0, 0 },
-		{ "50000\n100000\n", 0, 0.5 },
-		{ "50000\n\n100000\n", -EPROTO, 0 },
-		{ "50000", -EPROTO, 0 },
-		{ "0 100000", -EPROTO, 0 },
-		{ "1 0", -EPROTO, 0 },
-		{ "", -EPROTO, 0 },
+		{ "max 100000\n", 0, 0, 0 },
+		{ "150000 100000\n", 0, 1.5, 0.1 },
+		{ "-1\n100000\n", 0, 0, 0 },
+		{ "50000\n1000000\n", 0, 0.05, 1 },
+		{ "50000\n\n100000\n", -EPROTO, 0, 0 },
+		{ "50000", -EPROTO, 0, 0 },
+		{ "0 100000", -EPROTO, 0, 0 },
+		{ "1 0", -EPROTO, 0, 0 },
+		{ "", -EPROTO, 0, 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		double processors;
+		struct canfs_cpu_quota quota;
 
-		assert_int_equal(
-			canfs_parse_cpu_quota(cases[i].text, &processors), cases[i].result);
-		assert_true(processors == cases[i].processors);
+		assert_int_equal(canfs_parse_cpu_quota(cases[i].text, &quota), cases[i].result);
+		assert_true(quota.processors == cases[i].processors);
+		assert_true(quota.period_sec == cases[i].period_sec);
 	}
 }
 
@@ -214,6 +243,7 @@ int main(void)
 		TEST(only_its_own_processors_count),
 		TEST(quota_of_version_2_is_tighter_than_the_machine),
 		TEST(a_quota_may_come_and_go),
+		TEST(a_quota_is_full_between_bursts_too),
 		TEST(quota_of_version_1),
 		TEST(a_quota_does_not_stand_for_the_machine),
 		cmocka_unit_test(parses_quotas),
