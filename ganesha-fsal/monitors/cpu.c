@@ -65,13 +65,15 @@ static int add_times(const char *text, struct canfs_cpu_times *times)
 
 int canfs_parse_cpu(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times)
 {
-	bool found = false;
+	const char *all;
+	int found = 0;
 
 	*times = (struct canfs_cpu_times) { 0 };
 	if (strncmp(text, "cpu ", 4) != 0)
 		return -EPROTO;
+	all = text + 4;
 	if (allowed == NULL)
-		return add_times(text + 4, times);
+		return add_times(all, times);
 	for (text = canfs_next_line(text); strncmp(text, "cpu", 3) == 0;
 		text = canfs_next_line(text)) {
 		const char *cursor = text + 3;
@@ -83,9 +85,12 @@ int canfs_parse_cpu(const char *text, const cpu_set_t *allowed, struct canfs_cpu
 			continue;
 		if (add_times(cursor, times) != 0)
 			return -EPROTO;
-		found = true;
+		found++;
 	}
-	return found ? 0 : -EPROTO;
+	if (found == CPU_COUNT(allowed))
+		return 0;
+	*times = (struct canfs_cpu_times) { 0 };
+	return add_times(all, times);
 }
 
 int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed)

@@ -37,7 +37,9 @@ void canfs_memory_look(const void *state, struct canfs_memory_view *view);
 
 /*
  * /proc/stat, in ticks since boot, of these processors together; allowed NULL: of all. Steal is busy:
- * it is not to be had.
+ * it is not to be had. If one of them has no line there, all of the file count: either it does not exist yet, and
+ * the others may be used; or the numbers are not the kernel's, as lxcfs counts the processors of a container
+ * from 0.
  */
 struct canfs_cpu_times {
 	uint64_t busy;

@@ -91,6 +91,21 @@ static void only_its_own_processors_count(void **state)
 	assert_float_equal(sample(), 0.5, 1e-9);
 }
 
+/* lxcfs counts the processors of a container from 0, whichever they are. */
+static void processors_that_are_renumbered_count_together(void **state)
+{
+	(void)state;
+	fake_root_write(&root, "/proc/self/status", "Cpus_allowed_list:\t1,6\n");
+	ticks(0, 0, 0, 0);
+	not_yet();
+	ticks(100, 0, 0, 100);
+	assert_float_equal(sample(), 0.5, 1e-9);
+	fake_root_write(&root, "/proc/self/status", "Cpus_allowed_list:\t5-6\n");
+	not_yet();
+	ticks(200, 0, 50, 150);
+	assert_float_equal(sample(), 0.75, 1e-9);
+}
+
 static void quota_of_version_2_is_tighter_than_the_machine(void **state)
 {
 	(void)state;
@@ -241,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_its_own_processors_count),
+		TEST(processors_that_are_renumbered_count_together),
 		TEST(quota_of_version_2_is_tighter_than_the_machine),
 		TEST(a_quota_may_come_and_go),
 		TEST(a_quota_is_full_between_bursts_too),
