@@ -275,8 +275,8 @@ static struct canfs_board *open_board(
 	if (canfs_read_export_config(parse_node, &own, err_type) != 0)
 		LogCrit(COMPONENT_FSAL,
 			"CANFS: its FSAL { } block is wrong: %s publishes no prices", path);
-	else if (canfs_board_open(
-			 &board, CANFS.exchange, path, local_device(sub_export), &own) != 0)
+	else if (canfs_board_open(&board, CANFS.exchange, path, local_device(sub_export), &own) !=
+		 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
 	return board;
 }

@@ -48,19 +48,20 @@ struct canfs_module CANFS = {
  */
 static bool change_scale(const struct canfs_config *before, const struct canfs_config *now)
 {
-	struct canfs_settings settings;
+	struct canfs_settings found, wanted;
 	bool changed = before == NULL || now->pmax != before->pmax;
 
-	canfs_exchange_settings(CANFS.exchange, &settings);
+	canfs_exchange_settings(CANFS.exchange, &found);
+	wanted = found;
 	if (changed)
-		settings.pmax = now->pmax;
+		wanted.pmax = now->pmax;
 	for (int i = 0; i < CANFS_RESOURCES; i++) {
 		if (before != NULL && now->weight[i] == before->weight[i])
 			continue;
-		settings.weight[i] = now->weight[i];
+		wanted.weight[i] = now->weight[i];
 		changed = true;
 	}
-	return changed && canfs_exchange_set(CANFS.exchange, &settings) == 0;
+	return changed && canfs_exchange_set(CANFS.exchange, &found, &wanted) == 0;
 }
 
 /* Called once, after the server has forked into the background: threads may be started here. */

@@ -143,7 +143,7 @@ json_t *canfs_control_set(struct canfs_control_call *call)
 		if (given != NULL && !take(call, &settings_table[i], given, &after))
 			return NULL;
 	}
-	if (canfs_exchange_set(call->subject->exchange, &after) != 0)
+	if (canfs_exchange_set(call->subject->exchange, &before, &after) != 0)
 		return canfs_control_refuse(call, "set: out of range");
 	shown = json_object();
 	for (size_t i = 0; i < SETTINGS; i++) {

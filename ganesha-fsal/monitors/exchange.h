@@ -86,10 +86,12 @@ struct canfs_settings {
 
 /*
  * Both take effect on, and wait for, the market's thread only: the data path goes on reading its
- * board. canfs_exchange_set(): 0 and a step at once, or -EINVAL (out of range), nothing changed.
+ * board. canfs_exchange_set() changes what differs from before, which the caller has seen, and leaves what others
+ * may have changed since. 0 and a step soon, or -EINVAL (out of range), nothing changed.
  */
 void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_settings *settings);
-int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings);
+int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *before,
+	const struct canfs_settings *after);
 
 /*
  * The configuration was read again: what differs from what was given before takes effect, with a step soon;

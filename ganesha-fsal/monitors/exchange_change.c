@@ -41,28 +41,52 @@ void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_setti
 	pthread_mutex_unlock(&exchange->mutex);
 }
 
-int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *settings)
+/* A step soon: the interval before may have been long. Not at once: next to nothing would have moved. */
+static void hurry(struct canfs_exchange *exchange)
+{
+	uint64_t now_usec = canfs_now_usec();
+	uint64_t earliest_usec = exchange->last_usec + CANFS_INTERVAL_MS_MIN * 1000;
+
+	exchange->next_usec = now_usec > earliest_usec ? now_usec : earliest_usec;
+	pthread_cond_signal(&exchange->wake);
+}
+
+static bool are_in_range(const struct canfs_settings *settings)
 {
 	if (!canfs_is_interval(settings->interval_ms) ||
 		!canfs_is_within(settings->pmax, 0, CANFS_PRICE_MAX))
-		return -EINVAL;
+		return false;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
 
 		if ((!by_type && !canfs_is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX)) ||
 			!canfs_is_within(settings->weight[i], 0, 1))
-			return -EINVAL;
+			return false;
 	}
+	return true;
+}
+
+int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *before,
+	const struct canfs_settings *after)
+{
+	if (!are_in_range(after))
+		return -EINVAL;
 	pthread_mutex_lock(&exchange->mutex);
-	exchange->interval_ms = settings->interval_ms;
-	exchange->publish = settings->publish;
-	exchange->drain = settings->drain;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		canfs_exchange_set_k(exchange, (enum canfs_resource)i, settings->k[i]);
-	exchange->market.pmax = settings->pmax;
-	memcpy(exchange->market.weight, settings->weight, sizeof(settings->weight));
-	exchange->next_usec = canfs_now_usec();
-	pthread_cond_signal(&exchange->wake);
+	if (after->interval_ms != before->interval_ms)
+		exchange->interval_ms = after->interval_ms;
+	if (after->publish != before->publish)
+		exchange->publish = after->publish;
+	if (after->drain != before->drain)
+		exchange->drain = after->drain;
+	if (after->pmax != before->pmax)
+		exchange->market.pmax = after->pmax;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		if (after->k[i] != before->k[i])
+			canfs_exchange_set_k(exchange, (enum canfs_resource)i, after->k[i]);
+		if (after->weight[i] != before->weight[i])
+			exchange->market.weight[i] = after->weight[i];
+	}
+	hurry(exchange);
 	pthread_mutex_unlock(&exchange->mutex);
 	return 0;
 }
@@ -146,11 +170,8 @@ int canfs_exchange_reload(struct canfs_exchange *exchange,
 		change_monitors(exchange, config, now_usec);
 		changed = true;
 	}
-	if (changed) {
-		/* Soon: the interval before may have been long. Not at once: nothing would have moved. */
-		exchange->next_usec = canfs_now_usec() + CANFS_INTERVAL_MS_MIN * 1000;
-		pthread_cond_signal(&exchange->wake);
-	}
+	if (changed)
+		hurry(exchange);
 	pthread_mutex_unlock(&exchange->mutex);
 	return changed;
 }

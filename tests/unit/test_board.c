@@ -103,13 +103,12 @@ static void exports_have_disks_of_their_own(void **state)
 	const struct canfs_disk_options writes = { .write_queue = 5 };
 	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &of_server);
 	struct canfs_board *boards[3];
-	struct canfs_settings settings;
+	struct canfs_settings before, settings;
 	struct canfs_market market;
 
 	(void)state;
 	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
-	assert_int_equal(
-		canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
+	assert_int_equal(canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
 	assert_int_equal(
 		canfs_board_open(&boards[2], exchange, "/writes", makedev(8, 0), &writes), 0);
 	load_disk(exchange, 0, 2);
@@ -119,17 +118,17 @@ static void exports_have_disks_of_their_own(void **state)
 	for (int i = 0; i < 3; i++)
 		canfs_board_close(boards[i]);
 
-	assert_int_equal(
-		canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
+	assert_int_equal(canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
 	load_disk(exchange, 4, 0);
 	market = market_of(exchange, "/deep");
 	assert_float_equal(market.utilization[CANFS_DISK], 0.5, 1e-9);
 	assert_float_equal(market.k[CANFS_DISK], 50, 0);
 	/* What is set for the server is for those without a k of their own. */
-	canfs_exchange_settings(exchange, &settings);
+	canfs_exchange_settings(exchange, &before);
+	settings = before;
 	settings.k[CANFS_DISK] = 3;
 	settings.weight[CANFS_DISK] = 0.5;
-	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
 	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
 	load_disk(exchange, 4, 0);
 	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 3, 0);
@@ -151,9 +150,8 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(
-			canfs_board_open(&boards[i], exchange, paths[i], makedev(8, 0),
-				i == 2 ? &steep : NULL),
+		assert_int_equal(canfs_board_open(&boards[i], exchange, paths[i], makedev(8, 0),
+					 i == 2 ? &steep : NULL),
 			0);
 	load_disk(exchange, 0, 8);
 	for (int gone = 0; gone < 3; gone++) {
@@ -201,10 +199,10 @@ static void settings_out_of_range_change_nothing(void **state)
 		given = before;
 		given.publish = !before.publish;
 		given.pmax = wrong[i];
-		assert_int_equal(canfs_exchange_set(exchange, &given), -EINVAL);
+		assert_int_equal(canfs_exchange_set(exchange, &before, &given), -EINVAL);
 		given.pmax = before.pmax;
 		given.weight[CANFS_MEMORY] = wrong[i];
-		assert_int_equal(canfs_exchange_set(exchange, &given), -EINVAL);
+		assert_int_equal(canfs_exchange_set(exchange, &before, &given), -EINVAL);
 	}
 	canfs_exchange_settings(exchange, &after);
 	assert_memory_equal(&before, &after, sizeof(before));

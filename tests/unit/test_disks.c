@@ -268,7 +268,7 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 		.say = say };
 	struct canfs_exchange *exchange;
 	struct canfs_board *a, *b;
-	struct canfs_settings settings;
+	struct canfs_settings before, settings;
 	struct seen seen[2];
 
 	(void)state;
@@ -283,19 +283,21 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 
 	/* What the administrator says holds for all, until he takes it back. */
 	canfs_exchange_settings(exchange, &settings);
+	before = settings;
 	assert_true(settings.k[CANFS_DISK] == 0);
 	settings.k[CANFS_DISK] = 12;
-	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
 	look(exchange, seen);
 	assert_true(seen[0].k == 12 && seen[1].k == 12);
 	canfs_exchange_settings(exchange, &settings);
+	before = settings;
 	assert_true(settings.k[CANFS_DISK] == 12);
 	settings.k[CANFS_DISK] = 0;
-	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
 	look(exchange, seen);
 	assert_true(seen[0].k == 32 && seen[1].k == 8);
 	settings.k[CANFS_CPU] = 0;
-	assert_int_equal(canfs_exchange_set(exchange, &settings), -EINVAL);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), -EINVAL);
 	canfs_board_close(a);
 	canfs_board_close(b);
 	canfs_exchange_free(exchange);

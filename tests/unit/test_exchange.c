@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
 #include "ganesha-fsal/control/socket.h"
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/exchange_parts.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "protocol/clock.h"
@@ -92,7 +92,7 @@ static void a_reload_changes_what_differs(void **state)
 {
 	struct canfs_exchange_config config = configuration();
 	struct canfs_exchange *exchange;
-	struct canfs_settings settings;
+	struct canfs_settings settings, before;
 	double k_disk;
 
 	(void)state;
@@ -107,12 +107,12 @@ static void a_reload_changes_what_differs(void **state)
 	assert_float_equal(settings_of(exchange).k[CANFS_DISK], 5, 0);
 
 	/* What was set while it ran stays unless the file says something new of it. */
-	settings = settings_of(exchange);
+	before = settings = settings_of(exchange);
 	settings.drain = true;
 	settings.publish = false;
 	settings.k[CANFS_CPU] = 7;
 	settings.interval_ms = 300;
-	assert_int_equal(canfs_exchange_set(exchange, &settings), 0);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
 	config.interval_ms = 400;
 	config.k[CANFS_DISK] = 0; /* no longer in the file: the default */
 	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), 1);
@@ -193,6 +193,64 @@ static void a_shorter_interval_makes_no_price_stale(void **state)
 	assert_true(canfs_board_read(board, 11 * SECOND, &tag));
 	assert_false(canfs_board_read(board, 14 * SECOND, &tag));
 	canfs_board_close(board);
+	canfs_exchange_free(exchange);
+}
+
+/* What is measured over next to no time is noise. */
+static void a_change_waits_for_the_shortest_interval(void **state)
+{
+	const uint64_t shortest_usec = CANFS_INTERVAL_MS_MIN * 1000;
+	struct canfs_exchange_config config = configuration();
+	struct canfs_exchange *exchange;
+	struct canfs_settings before, after;
+	uint64_t later_usec = canfs_now_usec() + 1000 * SECOND;
+
+	(void)state;
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	before = after = settings_of(exchange);
+	after.drain = true;
+	canfs_exchange_step(exchange, 1);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &after), 0);
+	assert_true(exchange->next_usec <= canfs_now_usec());
+	canfs_exchange_step(exchange, later_usec);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &after), 0);
+	assert_int_equal(exchange->next_usec, later_usec + shortest_usec);
+	config.k[CANFS_CPU] = 9;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, later_usec + 1), 1);
+	assert_int_equal(exchange->next_usec, later_usec + shortest_usec);
+	/* Which begins the monitors anew. */
+	config.setup.link_mbit_per_sec = 9;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, later_usec + 1), 1);
+	assert_int_equal(exchange->next_usec, later_usec + 1 + shortest_usec);
+	canfs_exchange_free(exchange);
+}
+
+/* Each looks, and then writes what it wants to change: nothing of the other's. */
+static void two_changes_at_once_both_hold(void **state)
+{
+	struct canfs_exchange_config config = configuration();
+	struct canfs_exchange *exchange;
+	struct canfs_settings before, one, other;
+
+	(void)state;
+	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
+	before = one = other = settings_of(exchange);
+	one.interval_ms = 200;
+	one.drain = true;
+	one.k[CANFS_CPU] = 9;
+	one.weight[CANFS_DISK] = 0.5;
+	other.publish = false;
+	other.pmax = 0.25;
+	other.k[CANFS_DISK] = 7;
+	other.weight[CANFS_CPU] = 0.75;
+	assert_int_equal(canfs_exchange_set(exchange, &before, &one), 0);
+	assert_int_equal(canfs_exchange_set(exchange, &before, &other), 0);
+	one.publish = false;
+	one.pmax = 0.25;
+	one.k[CANFS_DISK] = 7;
+	one.weight[CANFS_CPU] = 0.75;
+	before = settings_of(exchange);
+	assert_memory_equal(&before, &one, sizeof(one));
 	canfs_exchange_free(exchange);
 }
 
@@ -394,6 +452,8 @@ int main(void)
 		TEST(a_reload_changes_what_differs),
 		TEST(no_moment_is_without_a_price),
 		TEST(a_shorter_interval_makes_no_price_stale),
+		TEST(a_change_waits_for_the_shortest_interval),
+		TEST(two_changes_at_once_both_hold),
 		TEST(threads_do_all_of_it_at_once),
 		TEST(of_a_hundred_lives_nothing_is_left),
 	};
