@@ -126,6 +126,10 @@ void canfs_reload(struct config_error_type *err_type);
 int canfs_read_export_config(
 	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
 
+/* The same while Ganesha updates the export. -ENOENT, without a word, if anything in the file is no syntax. */
+int canfs_reread_export_config(
+	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
+
 /* control.c: the control socket at path, on the exchange. Says why there is none. */
 void canfs_start_control(const char *path);
 void canfs_stop_control(void);

@@ -274,3 +274,11 @@ int canfs_read_export_config(
 		.k = given.k_disk };
 	return 0;
 }
+
+int canfs_reread_export_config(
+	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type)
+{
+	if (had_syntax_error(err_type))
+		return -ENOENT;
+	return canfs_read_export_config(parse_node, own, err_type);
+}

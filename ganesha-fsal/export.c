@@ -313,6 +313,26 @@ out:
 	return status;
 }
 
+/* What has changed in the export's disk options takes effect. */
+static void update_board(
+	struct canfs_board *board, void *parse_node, struct config_error_type *err_type)
+{
+	const char *path = CTX_FULLPATH(op_ctx);
+	struct canfs_disk_options own;
+	int error = canfs_reread_export_config(parse_node, &own, err_type);
+
+	if (error == -ENOENT || CANFS.exchange == NULL)
+		return;
+	if (board == NULL)
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: %s publishes no prices until the server is restarted", path);
+	else if (error != 0)
+		LogCrit(COMPONENT_FSAL,
+			"CANFS: the disk options of %s are wrong: it goes on as before", path);
+	else if (canfs_board_change(board, &own, canfs_now_usec()) > 0)
+		LogEvent(COMPONENT_FSAL, "CANFS: the new disk options of %s hold now", path);
+}
+
 /*
  * SIGHUP: is the stack still the same, and what does the sub-FSAL say? Ganesha takes away an export whose
  * update fails. What is wrong below us is said, and the export goes on as it was.
@@ -341,6 +361,9 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 			"CANFS: the FSAL block of %s is wrong, or cannot change: it goes on as "
 			"before",
 			CTX_FULLPATH(op_ctx));
+	else
+		update_board(container_of(original, struct canfs_export, export)->board, parse_node,
+			err_type);
 	gsh_free(stack.sub.name);
 	return status;
 }

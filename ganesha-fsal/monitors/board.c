@@ -8,14 +8,19 @@
 #include <string.h>
 #include "pricing/price.h"
 
+static bool have_same_queues(
+	const struct canfs_disk_options *one, const struct canfs_disk_options *other)
+{
+	return one->read_queue == other->read_queue && one->write_queue == other->write_queue;
+}
+
 static struct canfs_board *find_watcher(const struct canfs_board *board)
 {
 	struct canfs_board *other;
 
 	LIST_FOREACH (other, &board->exchange->boards, link) {
 		if (other->watched_by == NULL && other->device == board->device &&
-			other->own.read_queue == board->own.read_queue &&
-			other->own.write_queue == board->own.write_queue)
+			have_same_queues(&other->own, &board->own))
 			return other;
 	}
 	return NULL;
@@ -108,6 +113,30 @@ int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange
 	pthread_mutex_unlock(&exchange->mutex);
 	*board = new;
 	return 0;
+}
+
+int canfs_board_change(
+	struct canfs_board *board, const struct canfs_disk_options *own, uint64_t now_usec)
+{
+	struct canfs_exchange *exchange = board->exchange;
+	bool same_monitor, changed;
+
+	if (!are_possible(own))
+		return -EINVAL;
+	pthread_mutex_lock(&exchange->mutex);
+	same_monitor = have_same_queues(&board->own, own);
+	changed = !same_monitor || board->own.k != own->k;
+	if (!same_monitor)
+		leave(board);
+	board->own = *own;
+	if (!same_monitor) {
+		enter(board);
+		canfs_exchange_renew_monitors(exchange, now_usec);
+	}
+	if (changed)
+		canfs_exchange_hurry(exchange);
+	pthread_mutex_unlock(&exchange->mutex);
+	return changed;
 }
 
 void canfs_board_close(struct canfs_board *board)

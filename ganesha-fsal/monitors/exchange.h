@@ -66,6 +66,12 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
  */
 int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
 	dev_t device, const struct canfs_disk_options *own);
+
+/*
+ * Its disks are said to be other ones now; otherwise as canfs_exchange_reload(). While the exchange is there.
+ */
+int canfs_board_change(
+	struct canfs_board *board, const struct canfs_disk_options *own, uint64_t now_usec);
 void canfs_board_close(struct canfs_board *board); /* NULL allowed */
 
 /*

@@ -41,8 +41,7 @@ void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_setti
 	pthread_mutex_unlock(&exchange->mutex);
 }
 
-/* A step soon: the interval before may have been long. Not at once: next to nothing would have moved. */
-static void hurry(struct canfs_exchange *exchange)
+void canfs_exchange_hurry(struct canfs_exchange *exchange)
 {
 	uint64_t now_usec = canfs_now_usec();
 	uint64_t earliest_usec = exchange->last_usec + CANFS_INTERVAL_MS_MIN * 1000;
@@ -86,7 +85,7 @@ int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_setti
 		if (after->weight[i] != before->weight[i])
 			exchange->market.weight[i] = after->weight[i];
 	}
-	hurry(exchange);
+	canfs_exchange_hurry(exchange);
 	pthread_mutex_unlock(&exchange->mutex);
 	return 0;
 }
@@ -105,22 +104,17 @@ static bool same_monitors(
 }
 
 /*
- * All monitors, with what config says. Their first reading is taken here, since it is only to compare with:
- * what was posted before stands until the next step, and there is no moment without prices.
+ * Their first reading is taken here, since it is only to compare with: what was posted before stands until the next
+ * step, and there is no moment without prices.
  */
-static void change_monitors(struct canfs_exchange *exchange,
-	const struct canfs_exchange_config *config, uint64_t now_usec)
+void canfs_exchange_renew_monitors(struct canfs_exchange *exchange, uint64_t now_usec)
 {
 	double elapsed_sec =
 		now_usec > exchange->last_usec ? (double)(now_usec - exchange->last_usec) / 1e6 : 0;
-	struct canfs_ghosts *ghosts = exchange->config.setup.ghosts;
 	struct canfs_market first = exchange->market;
 	struct canfs_board *board;
 
 	canfs_exchange_close_monitors(exchange->monitors);
-	exchange->config.monitors = config->monitors;
-	exchange->config.setup = config->setup;
-	exchange->config.setup.ghosts = ghosts;
 	memset(exchange->market.known, 0, sizeof(exchange->market.known));
 	canfs_exchange_open_monitors(exchange->monitors, exchange, NULL);
 	canfs_exchange_sample_monitors(exchange->monitors, elapsed_sec, &first);
@@ -132,6 +126,17 @@ static void change_monitors(struct canfs_exchange *exchange,
 		canfs_exchange_sample_monitors(board->monitors, elapsed_sec, &first);
 	}
 	exchange->last_usec = now_usec;
+}
+
+static void change_monitors(struct canfs_exchange *exchange,
+	const struct canfs_exchange_config *config, uint64_t now_usec)
+{
+	struct canfs_ghosts *ghosts = exchange->config.setup.ghosts;
+
+	exchange->config.monitors = config->monitors;
+	exchange->config.setup = config->setup;
+	exchange->config.setup.ghosts = ghosts;
+	canfs_exchange_renew_monitors(exchange, now_usec);
 }
 
 /* What was set over the socket and stands in the file as before, stays. */
@@ -171,7 +176,7 @@ int canfs_exchange_reload(struct canfs_exchange *exchange,
 		changed = true;
 	}
 	if (changed)
-		hurry(exchange);
+		canfs_exchange_hurry(exchange);
 	pthread_mutex_unlock(&exchange->mutex);
 	return changed;
 }

@@ -60,6 +60,15 @@ void canfs_exchange_close_monitors(struct canfs_monitor *monitors);
 void canfs_exchange_sample_monitors(
 	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market);
 
+/* All monitors begin anew, with what config and boards say. Under the mutex. */
+void canfs_exchange_renew_monitors(struct canfs_exchange *exchange, uint64_t now_usec);
+
+/*
+ * A step soon: the interval before may have been long. Not at once: next to nothing would have moved. Under the
+ * mutex.
+ */
+void canfs_exchange_hurry(struct canfs_exchange *exchange);
+
 /* The shared part of the market, and what differs from export to export. Under the mutex. */
 void canfs_board_enter_market(struct canfs_board *board);
 

@@ -13,6 +13,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 static struct fake_root root;
+static uint64_t last_usec; /* of the last step with a load */
 
 static void say(const char *message)
 {
@@ -63,6 +64,7 @@ static void load_disk_further(
 		write_msec);
 	fake_root_write(&root, "/sys/dev/block/8:0/stat", text);
 	canfs_exchange_step(exchange, now_usec);
+	last_usec = now_usec;
 	now_usec += SEC;
 	done += 10;
 	read_msec += reads * 1000;
@@ -169,6 +171,48 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 	canfs_exchange_free(exchange);
 }
 
+/* The configuration was read again: an export leaves those whose disks are looked at as one, and comes back. */
+static void disks_of_an_export_may_change(void **state)
+{
+	const struct canfs_monitor_setup none = { 0 };
+	const struct canfs_disk_options as_server = { 0 }, steep = { .k = 50 },
+					few = { .write_queue = 16, .k = 50 }, wrong = { .k = 1 };
+	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct canfs_board *boards[2];
+	struct canfs_tag tag;
+
+	(void)state;
+	/* b looks for both. */
+	assert_int_equal(canfs_board_open(&boards[1], exchange, "/b", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
+	load_disk(exchange, 0, 8);
+	assert_int_equal(canfs_board_change(boards[1], &as_server, last_usec + 1), 0);
+	assert_int_equal(canfs_board_change(boards[1], &wrong, last_usec + 1), -EINVAL);
+	assert_int_equal(canfs_board_change(boards[1], &steep, last_usec + 1), 1);
+	load_disk_further(exchange, 0, 8);
+	assert_float_equal(market_of(exchange, "/b").k[CANFS_DISK], 50, 0);
+	assert_float_equal(market_of(exchange, "/b").utilization[CANFS_DISK], 0.25, 1e-9);
+
+	assert_int_equal(canfs_board_change(boards[1], &few, last_usec + 1), 1);
+	for (int i = 0; i < 2; i++)
+		assert_true(canfs_board_read(boards[i], last_usec, &tag));
+	load_disk_further(exchange, 0, 8);
+	assert_float_equal(market_of(exchange, "/a").utilization[CANFS_DISK], 0.25, 1e-5);
+	assert_float_equal(market_of(exchange, "/b").utilization[CANFS_DISK], 0.5, 1e-5);
+	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 8, 0);
+
+	assert_int_equal(canfs_board_change(boards[1], &as_server, last_usec + 1), 1);
+	load_disk_further(exchange, 0, 8);
+	for (int i = 0; i < 2; i++) {
+		struct canfs_market market = market_of(exchange, i == 0 ? "/a" : "/b");
+
+		assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-5);
+		assert_float_equal(market.k[CANFS_DISK], 8, 0);
+		canfs_board_close(boards[i]);
+	}
+	canfs_exchange_free(exchange);
+}
+
 static void a_k_that_cannot_be_is_refused(void **state)
 {
 	const double wrong[] = { 1, -8, 1e7, (double)NAN, (double)INFINITY };
@@ -263,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(exports_have_disks_of_their_own),
 		TEST(exports_on_the_same_disks_share_their_monitor),
+		TEST(disks_of_an_export_may_change),
 		TEST(a_k_that_cannot_be_is_refused),
 		TEST(settings_out_of_range_change_nothing),
 		TEST(the_price_of_memory_can_be_looked_into),
