@@ -28,7 +28,9 @@ struct canfs_module {
 	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
 	struct canfs_control *control;   /* NULL: no socket */
 	struct canfs_clients *clients;   /* NULL: nobody counts them */
-	struct canfs_config config;      /* as read last */
+	struct canfs_config config;      /* as read last; of ghosts and socket, as they run */
+	bool reloaded;                   /* since the start */
+	uint64_t replaced;               /* number of the configuration before the last reload */
 };
 
 struct canfs_export {
@@ -116,7 +118,7 @@ int canfs_read_config(
  */
 int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type);
 
-/* main.c: for an export that is updated: what has changed in the block takes effect. */
+/* main.c: for each export that is updated: what has changed in the block takes effect. */
 void canfs_reload(struct config_error_type *err_type);
 
 /*

@@ -91,19 +91,46 @@ static fsal_status_t init_config(
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
-/* What is allocated at the start, and used by all workers, stays. */
-static bool needs_restart(const struct canfs_config *before, const struct canfs_config *now)
+/* What is allocated at the start, and used by all workers, stays. Without a monitor of memory no ghosts are asked for. */
+static bool needs_restart(const struct canfs_config *running, const struct canfs_config *now)
 {
-	return before->ghost_memory_bytes != now->ghost_memory_bytes ||
-	       strcmp(before->control_path, now->control_path) != 0;
+	bool wants_ghosts = (now->exchange.monitors & 1u << CANFS_MEMORY) != 0;
+
+	return (wants_ghosts && running->ghost_memory_bytes != now->ghost_memory_bytes) ||
+	       strcmp(running->control_path, now->control_path) != 0;
 }
 
-/* Comes once for each export, of which the first finds the changes. */
+/* Takes over what was read, but for what goes on as it was started. */
+static void keep(struct canfs_config *config)
+{
+	gsh_free(config->control_path);
+	config->control_path = CANFS.config.control_path;
+	config->ghost_memory_bytes = CANFS.config.ghost_memory_bytes;
+	CANFS.config = *config;
+}
+
+/*
+ * Ganesha tells us of each export that it updates, not of the whole. But each of them still has the number of the
+ * configuration that it was read from before, and there is one for all.
+ */
+static bool is_told_already(void)
+{
+	uint64_t before = op_ctx->ctx_export->config_gen;
+	bool told = CANFS.reloaded && CANFS.replaced == before;
+
+	CANFS.reloaded = true;
+	CANFS.replaced = before;
+	return told;
+}
+
 void canfs_reload(struct config_error_type *err_type)
 {
 	struct canfs_config config;
-	int error = canfs_reread_config(&config, err_type);
+	int error;
 
+	if (is_told_already())
+		return;
+	error = canfs_reread_config(&config, err_type);
 	if (error == -ENOENT)
 		return;
 	if (CANFS.exchange == NULL) {
@@ -120,10 +147,8 @@ void canfs_reload(struct config_error_type *err_type)
 			LogWarn(COMPONENT_FSAL,
 				"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
 	}
-	if (error == 0) {
-		gsh_free(CANFS.config.control_path);
-		CANFS.config = config;
-	}
+	if (error == 0)
+		keep(&config);
 }
 
 /*
