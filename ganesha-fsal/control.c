@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The control socket in Ganesha: its life, and the counting of clients. */
 #include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/control/socket.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -39,14 +40,8 @@ void canfs_start_control(const char *path)
 		return;
 	}
 	canfs_clients_free(config.clients);
-	if (error == -EADDRINUSE)
-		LogWarn(COMPONENT_FSAL,
-			"CANFS: no control socket: another server listens at %s; give each its "
-			"own Control_Socket",
-			path);
-	else
-		LogWarn(COMPONENT_FSAL, "CANFS: no control socket at %s: %s", path,
-			strerror(-error));
+	LogWarn(COMPONENT_FSAL, "CANFS: no control socket at %s: %s", path,
+		canfs_socket_reason(error));
 }
 
 /*

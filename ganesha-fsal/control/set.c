@@ -85,8 +85,11 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 		return true;
 	case NUMBER:
 		if (!json_is_number(given) || !allowed) {
-			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f", name,
-				setting->least, setting->most);
+			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f%s",
+				name, setting->least, setting->most,
+				may_be_null(setting)
+					? ", or null (default): by the type of the disk"
+					: "");
 			return false;
 		}
 		*(double *)place(settings, setting) = number;

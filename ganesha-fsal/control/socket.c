@@ -124,6 +124,20 @@ int canfs_socket_open(struct canfs_socket *listener, const char *path)
 	return error;
 }
 
+const char *canfs_socket_reason(int error)
+{
+	switch (error) {
+	case -EADDRINUSE:
+		return "another server listens there; give each its own Control_Socket";
+	case -EEXIST:
+		return "what stands there is no socket, and is not taken away";
+	case -EINVAL:
+		return "allowed is an absolute path";
+	default:
+		return strerror(-error);
+	}
+}
+
 void canfs_socket_close(struct canfs_socket *listener)
 {
 	struct stat st;

@@ -23,6 +23,9 @@ struct canfs_socket {
  */
 int canfs_socket_open(struct canfs_socket *listener, const char *path);
 
+/* What is said of such an error; valid until the next call in this thread. */
+const char *canfs_socket_reason(int error);
+
 /* Removes the path too, if it is still the one that was made. */
 void canfs_socket_close(struct canfs_socket *listener);
 

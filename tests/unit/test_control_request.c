@@ -389,7 +389,7 @@ static void k_of_the_disk_may_be_left_to_its_type(void **state)
 	assert_non_null(strstr(said, "k_disk 12.0 -> null"));
 	json_decref(reply);
 	refused("{\"command\":\"set\",\"k_cpu\":null}", "k_cpu: allowed is a number");
-	refused("{\"command\":\"set\",\"k_disk\":0}", "k_disk: allowed is a number");
+	refused("{\"command\":\"set\",\"k_disk\":0}", "to 1000000, or null (default)");
 }
 
 static void shows_what_the_disk_is_taken_for(void **state)
