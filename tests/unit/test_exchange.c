@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
@@ -337,7 +338,8 @@ static void *export_and_unexport(void *arg)
 		struct canfs_board *board;
 
 		breathe(number);
-		assert_int_equal(canfs_board_open(&board, server->exchange, "/b", 0, NULL), 0);
+		assert_int_equal(
+			canfs_board_open(&board, server->exchange, "/b", makedev(0, 77), NULL), 0);
 		canfs_board_close(board);
 	}
 	return NULL;
@@ -383,12 +385,16 @@ static void *reload(void *arg)
 	struct server *server = arg;
 
 	for (unsigned int i = 0; !server->stop; i++) {
+		const struct canfs_disk_options own = { .read_queue = i / 2 % 2, .k = 8 };
+
+		assert_true(canfs_board_change(server->board, &own, canfs_now_usec()) >= 0);
 		config.interval_ms = CANFS_INTERVAL_MS_MIN + i % 2;
 		config.k[CANFS_CPU] = 10 + i % 3;
 		config.setup.link_mbit_per_sec = 1 + i % 5;
 		assert_int_equal(
 			canfs_exchange_reload(server->exchange, &config, canfs_now_usec()) >= 0, 1);
-		usleep(1000);
+		/* No step comes sooner than that after the monitors have begun anew. */
+		usleep(2 * CANFS_INTERVAL_MS_MIN * 1000);
 	}
 	return NULL;
 }
