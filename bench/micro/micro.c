@@ -263,7 +263,8 @@ static int make_server(struct server *server, unsigned int exports)
 	int error = stat(".", &st) == 0 ? canfs_exchange_new(&server->exchange, &config) : -1;
 
 	for (unsigned int i = 0; i < exports && !error; i++)
-		error = canfs_board_open(&server->board[i], server->exchange, "/export", st.st_dev, NULL);
+		error = canfs_board_open(
+			&server->board[i], server->exchange, "/export", st.st_dev, NULL);
 	return error;
 }
 
