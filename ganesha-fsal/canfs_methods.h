@@ -29,13 +29,15 @@ struct canfs_module {
 	struct canfs_control *control;   /* NULL: no socket */
 	struct canfs_clients *clients;   /* NULL: nobody counts them */
 	struct canfs_config config;      /* as read last; of ghosts and socket, as they run */
-	bool reloaded;                   /* since the start */
+	uint64_t reload;                 /* counts them */
+	bool complained;                 /* by the last one */
 	uint64_t replaced;               /* number of the configuration before the last reload */
 };
 
 struct canfs_export {
 	struct fsal_export export;
 	struct canfs_board *board; /* NULL: it publishes no prices */
+	uint64_t reload;           /* the last one that came to it; 0: none */
 };
 
 struct canfs_handle {
@@ -119,7 +121,7 @@ int canfs_read_config(
 int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type);
 
 /* main.c: for each export that is updated: what has changed in the block takes effect. */
-void canfs_reload(struct config_error_type *err_type);
+void canfs_reload(struct canfs_export *export, struct config_error_type *err_type);
 
 /*
  * config.c: what the FSAL { Name = CANFS; ... } block of an export says of its disks. 0, or -EINVAL if

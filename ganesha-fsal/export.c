@@ -341,15 +341,17 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 	struct config_error_type *err_type, struct fsal_export *original,
 	struct fsal_module *updated_super)
 {
+	struct canfs_export *ours = container_of(original, struct canfs_export, export);
 	struct config_error_type errors = { .fp = err_type->fp };
 	struct stack stack;
 	struct fsal_module *sub;
 	fsal_status_t below = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	fsal_status_t status = update_export(module, parse_node, err_type, original, updated_super);
 
-	canfs_reload(err_type);
+	/* It may be another FSAL's that shall become ours. */
 	if (FSAL_IS_ERROR(status))
 		return status;
+	canfs_reload(ours, err_type);
 	sub = find_sub_fsal(parse_node, &stack, &errors);
 	if (sub != NULL) {
 		below = sub->m_ops.update_export(
@@ -362,8 +364,7 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 			"before",
 			CTX_FULLPATH(op_ctx));
 	else
-		update_board(container_of(original, struct canfs_export, export)->board, parse_node,
-			err_type);
+		update_board(ours->board, parse_node, err_type);
 	gsh_free(stack.sub.name);
 	return status;
 }

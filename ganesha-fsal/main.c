@@ -91,7 +91,7 @@ static fsal_status_t init_config(
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
-/* What is allocated at the start, and used by all workers, stays. Without a monitor of memory no ghosts are asked for. */
+/* What is allocated at the start, and used by all workers, stays. Only the monitor of memory asks for ghosts. */
 static bool needs_restart(const struct canfs_config *running, const struct canfs_config *now)
 {
 	bool wants_ghosts = (now->exchange.monitors & 1u << CANFS_MEMORY) != 0;
@@ -110,45 +110,57 @@ static void keep(struct canfs_config *config)
 }
 
 /*
- * Ganesha tells us of each export that it updates, not of the whole. But each of them still has the number of the
- * configuration that it was read from before, and there is one for all.
+ * Ganesha tells us of each export that it updates, not of the whole. But all of them still have the number of the
+ * configuration that was before, and none comes twice.
  */
-static bool is_told_already(void)
+static bool is_same_reload(struct canfs_export *export)
 {
-	uint64_t before = op_ctx->ctx_export->config_gen;
-	bool told = CANFS.reloaded && CANFS.replaced == before;
+	uint64_t replaced = op_ctx->ctx_export->config_gen;
+	bool same = export->reload != CANFS.reload && CANFS.replaced == replaced;
 
-	CANFS.reloaded = true;
-	CANFS.replaced = before;
-	return told;
+	if (!same)
+		CANFS.reload++;
+	CANFS.replaced = replaced;
+	export->reload = CANFS.reload;
+	return same;
 }
 
-void canfs_reload(struct config_error_type *err_type)
+/* False: something is wrong with it, or waits for a restart, and this was said. */
+static bool take_over(struct canfs_config *config)
+{
+	bool changed = change_scale(&CANFS.config, config);
+	bool holds = !needs_restart(&CANFS.config, config);
+
+	if (canfs_exchange_reload(CANFS.exchange, &config->exchange, canfs_now_usec()) > 0 ||
+		changed)
+		LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
+	if (!holds)
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
+	keep(config);
+	return holds;
+}
+
+void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
 {
 	struct canfs_config config;
 	int error;
 
-	if (is_told_already())
+	/* Whatever was said need not be said of each export. */
+	if (is_same_reload(export) && CANFS.complained)
 		return;
 	error = canfs_reread_config(&config, err_type);
+	CANFS.complained = error != -ENOENT;
 	if (error == -ENOENT)
 		return;
-	if (CANFS.exchange == NULL) {
-		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
-	} else if (error != 0) {
+	if (error != 0) {
 		LogCrit(COMPONENT_FSAL, "CANFS goes on as before: the CANFS { } block is wrong");
+	} else if (CANFS.exchange == NULL) {
+		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
+		gsh_free(config.control_path);
 	} else {
-		bool changed = change_scale(&CANFS.config, &config);
-
-		if (canfs_exchange_reload(CANFS.exchange, &config.exchange, canfs_now_usec()) > 0 ||
-			changed)
-			LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
-		if (needs_restart(&CANFS.config, &config))
-			LogWarn(COMPONENT_FSAL,
-				"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
+		CANFS.complained = !take_over(&config);
 	}
-	if (error == 0)
-		keep(&config);
 }
 
 /*

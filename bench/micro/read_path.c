@@ -33,8 +33,9 @@
 /* The plugin's, but for main.c: no configuration is read, nor read again. */
 struct canfs_module CANFS;
 
-void canfs_reload(struct config_error_type *err_type)
+void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
 {
+	(void)export;
 	(void)err_type;
 }
 
