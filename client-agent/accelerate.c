@@ -15,7 +15,13 @@
 #define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
 #define LET_GO_USEC  (10 * IDLE_USEC) /* not asked for so long: the files are closed */
 #define STOP_SEC     1
-#define SCAN_SHARE   10 /* scans of all slots together take 1/10 of a CPU at most */
+
+/*
+ * Scans of all slots together take at most 1/10 of a CPU, until all processes have been looked at once: data is
+ * to be sent now. Then 1/500, since most that write go on writing.
+ */
+#define FIRST_SCANS_SHARE 10
+#define SCANS_SHARE       500
 
 /* One BDI. What the helper needs is set by the loop under the lock and read by it likewise. */
 struct slot {
@@ -93,7 +99,8 @@ static uint64_t cpu_usec(void)
 static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use, uint64_t now_usec)
 {
 	uint64_t pause_usec = slot->writers.next_pid ? PARTIAL_USEC : IDLE_USEC;
-	uint64_t dear_usec = slot->scan_cost_usec * SCAN_SHARE * in_use, began_usec;
+	unsigned int share = slot->writers.swept ? SCANS_SHARE : FIRST_SCANS_SHARE;
+	uint64_t dear_usec = slot->scan_cost_usec * share * in_use, began_usec;
 	int ret;
 
 	if (dear_usec > pause_usec)

@@ -43,6 +43,7 @@ struct canfs_writers {
 	struct canfs_writer writer[CANFS_WRITERS_MAX];
 	size_t next;            /* whose turn it is */
 	int next_pid;           /* where the next scan begins */
+	bool swept;             /* all processes have been looked at once */
 	unsigned int truncated; /* scans that ended at a bound */
 	unsigned int errors;    /* files that could not be opened */
 };

@@ -192,6 +192,9 @@ class Busy:
                 f"0-{READERS_PHASE_SECONDS}", self.lab.disk.mount / DATA))
         return self
 
+    def is_on(self):
+        return bool(self._readers)
+
     def stop(self):
         for reader in self._readers:
             end(reader)
