@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "client-agent/handle.h"
-
 /* Read-ahead is judged by the last few seconds: a streaming phase is about that long. */
 static const double confidence_tau_sec = 5;
 
@@ -43,27 +41,36 @@ static struct canfs_feed_terms feed_terms(const struct canfs_config *config)
 	return terms;
 }
 
-int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
-	const struct canfs_config *config, unsigned int seed)
+int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
+	struct canfs_fsstat_target *target)
 {
-	struct canfs_feed_terms feed = feed_terms(config);
-	struct canfs_auction_terms auction = auction_terms(config);
-	struct canfs_fsstat_target target = {
+	*target = (struct canfs_fsstat_target) {
 		.address = mount->address,
 		.nfs_port = mount->port,
 		.mount_port = mount->mount_port,
 		.path = mount->export_path,
 	};
-	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
-
 	if (mount->address.ss_family == AF_UNSPEC)
 		return -EDESTADDRREQ;
-	if (mount->version == 4 && !target.nfs_port)
-		target.nfs_port = NFS_PORT; /* NFSv4 knows no rpcbind */
+	if (mount->version == 4 && !target->nfs_port)
+		target->nfs_port = NFS_PORT; /* NFSv4 knows no rpcbind */
 	if (mount->version == 3 &&
-		!canfs_mount_handle(mount->mountpoint, 3, handle, &target.handle_len))
-		target.handle = handle;
+		!canfs_mount_handle(mount->mountpoint, 3, handle, &target->handle_len))
+		target->handle = handle;
+	return 0;
+}
 
+int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
+	const struct canfs_config *config, unsigned int seed)
+{
+	struct canfs_feed_terms feed = feed_terms(config);
+	struct canfs_auction_terms auction = auction_terms(config);
+	struct canfs_fsstat_target target;
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
+	int r = canfs_bidder_target(mount, handle, &target);
+
+	if (r < 0)
+		return r;
 	*bidder = (struct canfs_bidder) { .mount = *mount };
 	canfs_auction_init(&bidder->write, &auction);
 	canfs_auction_init(&bidder->readahead, &auction);

@@ -18,6 +18,7 @@
 #include "client-agent/backlog.h"
 #include "client-agent/config.h"
 #include "client-agent/feed.h"
+#include "client-agent/handle.h"
 #include "client-agent/mountstats.h"
 #include "client-agent/pace.h"
 #include "client-agent/procfs.h"
@@ -71,6 +72,13 @@ struct canfs_bidder {
 	enum canfs_verdict told_readahead;
 	bool told_no_price;
 };
+
+/*
+ * Whom to ask for the prices of a mount: *target points into mount and handle. 0, or -EDESTADDRREQ if
+ * the mount names no server address. Asks nobody.
+ */
+int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
+	struct canfs_fsstat_target *target);
 
 /* seed: see canfs_feed_init(). 0; -EDESTADDRREQ if the mount names no server address; -ENOMEM. */
 int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,

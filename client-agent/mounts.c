@@ -8,6 +8,8 @@
 #include <string.h>
 #include "client-agent/procfs.h"
 
+#define ATTRIBUTE_CACHE_SEC 60 /* acregmax and acdirmax, nfs(5): not shown if they are this */
+
 /* A piece of the text that is not ended by a NUL. */
 struct span {
 	const char *at;
@@ -149,8 +151,55 @@ static int parse_port(struct span s, uint16_t *port)
 	return 0;
 }
 
+/* Options that only advice depends on: one that is odd makes no mount unfit to be used. */
+static void parse_number_option(
+	struct span name, struct span value, struct canfs_mount_options *options)
+{
+	const struct {
+		const char *name;
+		uint32_t *into;
+	} numbers[] = {
+		{ "rsize", &options->rsize_bytes },
+		{ "wsize", &options->wsize_bytes },
+		{ "timeo", &options->timeo_dsec },
+		{ "nconnect", &options->nconnect },
+		{ "acregmax", &options->acregmax_sec },
+		{ "acdirmax", &options->acdirmax_sec },
+	};
+	uint64_t number;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (span_is(name, numbers[i].name) && !span_number(value, UINT32_MAX, &number))
+			*numbers[i].into = (uint32_t)number;
+	}
+}
+
+static void parse_flag(struct span option, struct canfs_mount_options *options)
+{
+	const struct {
+		const char *option;
+		bool *into;
+	} flags[] = {
+		{ "soft", &options->soft },
+		{ "softerr", &options->soft },
+		{ "sync", &options->sync },
+		{ "noac", &options->noac },
+		{ "lookupcache=none", &options->no_lookup_cache },
+		{ "clientaddr=0.0.0.0", &options->no_callback },
+		{ "clientaddr=::", &options->no_callback },
+		{ "proto=udp", &options->udp },
+		{ "proto=udp6", &options->udp },
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (span_is(option, flags[i].option))
+			*flags[i].into = true;
+	}
+}
+
 static int parse_option(struct span name, struct span value, struct canfs_mount *mount)
 {
+	parse_number_option(name, value, &mount->options);
 	if (span_is(name, "vers"))
 		return parse_version(value, mount);
 	if (span_is(name, "addr"))
@@ -173,6 +222,7 @@ static int parse_options(struct span options, struct canfs_mount *mount)
 	struct span option, name;
 
 	while (next_piece(&options, ',', &option)) {
+		parse_flag(option, &mount->options);
 		if (!next_piece(&option, '=', &name))
 			continue;
 		int err = parse_option(name, option, mount);
@@ -216,6 +266,7 @@ static int parse_line(struct span line, struct canfs_mount *mount)
 		return -ENOENT;
 
 	memset(mount, 0, sizeof(*mount));
+	mount->options.acregmax_sec = mount->options.acdirmax_sec = ATTRIBUTE_CACHE_SEC;
 	if (span_number(id, INT_MAX, &number) || parse_bdi(bdi, &mount->bdi))
 		return -EPROTO;
 	mount->id = (int)number;

@@ -27,6 +27,22 @@ struct canfs_bdi {
 	unsigned int minor; /* 0:NN numbers are used again after umount */
 };
 
+/* What nfs(5) lets an administrator set. An option that is not shown, or makes no sense, is 0. */
+struct canfs_mount_options {
+	uint32_t rsize_bytes;
+	uint32_t wsize_bytes;
+	uint32_t timeo_dsec;
+	uint32_t nconnect;     /* 0: one connection */
+	uint32_t acregmax_sec; /* how long attributes are believed; 60, the default, is not shown */
+	uint32_t acdirmax_sec;
+	bool soft; /* or softerr: a request may fail */
+	bool sync;
+	bool noac;
+	bool no_lookup_cache;
+	bool no_callback; /* v4.0, and the server cannot call back: no delegations */
+	bool udp;
+};
+
 struct canfs_mount {
 	int id; /* mount ID, as in fdinfo */
 	struct canfs_bdi bdi;
@@ -41,6 +57,7 @@ struct canfs_mount {
 	uint16_t mount_port;                    /* 0: not given */
 	bool tcp;
 	char sec[16]; /* "sys", "krb5" ...; "" if not given */
+	struct canfs_mount_options options;
 };
 
 struct canfs_mounts {

@@ -55,6 +55,25 @@ static int parse_op(const char *text, struct canfs_op_stats *op)
 	return 0;
 }
 
+/* "tcp PORT BINDS CONNECTS CONNECT_TIME IDLE SENDS RECVS BAD_XIDS REQUESTS BACKLOG SLOTS ..." */
+static int parse_xprt(const char *text, struct canfs_mountstats *stats)
+{
+	struct canfs_xprt_stats *xprt = &stats->xprt;
+	uint64_t v[11];
+
+	text += strspn(text, " \t");
+	if (strncmp(text, "tcp ", 4) != 0)
+		return 0;
+	if (parse_numbers(text + 4, v, 11) < 11)
+		return -EPROTO;
+	xprt->connections++;
+	xprt->sends += v[5];
+	xprt->backlog += v[9];
+	if (v[10] > xprt->max_slots)
+		xprt->max_slots = v[10];
+	return 0;
+}
+
 static int parse_read(const char *text, struct canfs_mountstats *stats)
 {
 	return parse_op(text, &stats->read);
@@ -78,6 +97,7 @@ static const struct row {
 } rows[] = {
 	{ "age:", parse_age, false },
 	{ "bytes:", parse_bytes, true },
+	{ "xprt:", parse_xprt, false },
 	{ "READ:", parse_read, true },
 	{ "WRITE:", parse_write, true },
 	{ "COMMIT:", parse_commit, true },

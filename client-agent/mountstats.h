@@ -20,6 +20,14 @@ struct canfs_op_stats {
 	uint64_t errors; /* 0 on kernels that do not count them */
 };
 
+/* Sums over the connections of a mount (nconnect); only TCP ones are counted. */
+struct canfs_xprt_stats {
+	uint64_t connections;
+	uint64_t sends;
+	uint64_t backlog; /* at each send, how many requests waited for a slot: a sum over sends */
+	uint64_t max_slots; /* the most slots that any of them ever used at once */
+};
+
 struct canfs_mountstats {
 	bool found; /* false: all else is 0 */
 	uint64_t age_sec;
@@ -29,6 +37,7 @@ struct canfs_mountstats {
 	uint64_t direct_write_bytes;
 	uint64_t server_read_bytes; /* ... and what the server saw of it */
 	uint64_t server_write_bytes;
+	struct canfs_xprt_stats xprt; /* all 0 if the kernel shows none that we know */
 	struct canfs_op_stats read;
 	struct canfs_op_stats write;
 	struct canfs_op_stats commit;

@@ -72,6 +72,34 @@ static void test_nfs_mounts(void **state)
 	assert_address(&mounts->mount[3], "10.0.0.9"); /* no addr=: mountaddr= */
 }
 
+static void test_options(void **state)
+{
+	const struct canfs_mount_options *options = &parse(text)->mount[0].options;
+
+	(void)state;
+	assert_int_equal(options->rsize_bytes, 1048576);
+	assert_int_equal(options->timeo_dsec, 600);
+	assert_int_equal(options->acregmax_sec, 60);
+	assert_int_equal(options->nconnect, 0);
+	assert_false(options->soft || options->sync || options->noac || options->udp);
+	assert_false(options->no_lookup_cache || options->no_callback);
+
+	options = &parse(
+		"1 1 0:41 / /m rw - nfs s:/x rw,sync,vers=4.0,rsize=odd,wsize=4096,acregmax=0,"
+		"acdirmax=7,softerr,noac,proto=udp,nconnect=16,timeo=99999999999,"
+		"clientaddr=0.0.0.0,lookupcache=none\n")
+			   ->mount[0]
+			   .options;
+	assert_int_equal(options->rsize_bytes, 0);
+	assert_int_equal(options->wsize_bytes, 4096);
+	assert_int_equal(options->timeo_dsec, 0);
+	assert_int_equal(options->acregmax_sec, 0);
+	assert_int_equal(options->acdirmax_sec, 7);
+	assert_int_equal(options->nconnect, 16);
+	assert_true(options->soft && options->sync && options->noac && options->udp);
+	assert_true(options->no_lookup_cache && options->no_callback);
+}
+
 static void test_bind_mounts_share_a_bdi(void **state)
 {
 	const struct canfs_mounts *mounts = parse(text);
@@ -199,6 +227,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nfs_mounts),
+		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_bind_mounts_share_a_bdi),
 		cmocka_unit_test(test_the_same_mount),
 		cmocka_unit_test(test_bad_lines_are_counted),

@@ -54,6 +54,10 @@ static void test_counters(void **state)
 	assert_int_equal(stats[0].direct_write_bytes, 40);
 	assert_int_equal(stats[0].server_read_bytes, 50);
 	assert_int_equal(stats[0].server_write_bytes, 60);
+	assert_int_equal(stats[0].xprt.connections, 1);
+	assert_int_equal(stats[0].xprt.sends, 700);
+	assert_int_equal(stats[0].xprt.backlog, 0);
+	assert_int_equal(stats[0].xprt.max_slots, 16);
 	assert_int_equal(stats[0].read.ops, 100);
 	assert_int_equal(stats[0].read.transmissions, 101);
 	assert_int_equal(stats[0].read.timeouts, 1);
@@ -67,6 +71,26 @@ static void test_counters(void **state)
 	assert_int_equal(stats[1].write.ops, 21);
 	assert_false(stats[2].found);
 	assert_int_equal(stats[2].write.ops, 0);
+}
+
+static void test_connections_are_summed(void **state)
+{
+	struct canfs_mountstats stats[3];
+
+	(void)state;
+	canfs_mountstats_parse(
+		HEAD("srv:/export",
+			"/mnt/a") "\txprt:\ttcp 0 1 1 0 12 600 600 0 1000 30 16 200 300\n"
+				  "\txprt:\ttcp 0 1 1 0 12 400 400 0 1000 70 32 200 300\n"
+				  "\txprt:\ttcp 0 1 1\n"
+				  "\txprt:\tudp 703 1 9 9 0 9 9 2 0 0\n"
+				  "\txprt:\trdma 1\n" BODY("1 1 0 1 1 1 1 1 0"),
+		mounts(), stats);
+	assert_true(stats[0].found);
+	assert_int_equal(stats[0].xprt.connections, 3); /* with the one of BODY */
+	assert_int_equal(stats[0].xprt.sends, 1700);
+	assert_int_equal(stats[0].xprt.backlog, 100);
+	assert_int_equal(stats[0].xprt.max_slots, 32);
 }
 
 static void test_stacked_mounts_in_their_order(void **state)
@@ -147,6 +171,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_connections_are_summed),
 		cmocka_unit_test(test_stacked_mounts_in_their_order),
 		cmocka_unit_test(test_malformed_lines),
 		cmocka_unit_test(test_torn_text),
