@@ -252,7 +252,7 @@ struct fixture {
 };
 
 /* One whole request. It ends by itself, or runs into its deadline once the server is silent. */
-static int ask(struct fixture *fixture)
+static inline int ask(struct fixture *fixture)
 {
 	struct server *server = &fixture->server;
 	const unsigned int calls[SERVICES] = { server->calls[0], server->calls[1],
@@ -281,7 +281,7 @@ static int ask(struct fixture *fixture)
 }
 
 /* A client of a new server; ports and handle are given to it, or it has to ask. */
-static void fixture_start(struct fixture *fixture, bool ports_known, bool handle_known)
+static inline void fixture_start(struct fixture *fixture, bool ports_known, bool handle_known)
 {
 	struct canfs_fsstat_target target = { .path = "/export", .address = loopback(AF_INET) };
 
@@ -301,13 +301,13 @@ static void fixture_start(struct fixture *fixture, bool ports_known, bool handle
 	assert_string_equal(canfs_fsstat_error(fixture->fsstat), "");
 }
 
-static void fixture_stop(struct fixture *fixture)
+static inline void fixture_stop(struct fixture *fixture)
 {
 	canfs_fsstat_free(fixture->fsstat);
 	stop_server(&fixture->server);
 }
 
-static void assert_answered(struct fixture *fixture)
+static inline void assert_answered(struct fixture *fixture)
 {
 	memset(&fixture->space, 0, sizeof(fixture->space));
 	assert_int_equal(ask(fixture), 0);
@@ -317,7 +317,7 @@ static void assert_answered(struct fixture *fixture)
 	assert_string_equal(canfs_fsstat_error(fixture->fsstat), "");
 }
 
-static void assert_fails(struct fixture *fixture, int expected, const char *says)
+static inline void assert_fails(struct fixture *fixture, int expected, const char *says)
 {
 	memset(&fixture->space, 0, sizeof(fixture->space));
 	assert_int_equal(ask(fixture), expected);
@@ -325,7 +325,7 @@ static void assert_fails(struct fixture *fixture, int expected, const char *says
 	assert_non_null(strstr(canfs_fsstat_error(fixture->fsstat), says));
 }
 
-static void assert_traffic(const unsigned int counters[SERVICES], unsigned int rpcbind,
+static inline void assert_traffic(const unsigned int counters[SERVICES], unsigned int rpcbind,
 	unsigned int mount, unsigned int nfs)
 {
 	assert_int_equal(counters[RPCBIND], rpcbind);

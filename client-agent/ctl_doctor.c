@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfsctl doctor: what slows the NFS mounts of this client, and what to do about it. */
+#include "client-agent/ctl.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+
+#include "client-agent/doctor/checks.h"
+
+/* As diff(1) and grep(1) have it: something that was looked for was found. */
+enum { HEALTHY, FINDINGS, FAILED };
+
+struct options {
+	const char *mountpoint; /* NULL: all mounts */
+	const char *config_file;
+	double timeout_sec;
+	bool json;
+};
+
+struct patient {
+	struct canfs_host_facts host;
+	size_t n;
+	struct canfs_mount_facts *mount;
+};
+
+static const char usage[] =
+	"usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
+	"\n"
+	"Says what slows the NFS mounts of this client (or one of them), and what to do about it.\n"
+	"Changes nothing, and waits for no server longer than --timeout.\n"
+	"\n"
+	"  --json             one JSON array\n"
+	"  --timeout=SECONDS  for the servers' prices (3)\n"
+	"  --config=FILE      of the agent (" CANFS_CONFIG_FILE ")\n"
+	"\n"
+	"Exit status: 0 nothing found, 1 findings, 2 error.\n";
+
+enum { OPT_JSON = 1, OPT_TIMEOUT, OPT_CONFIG, OPT_HELP };
+
+static const struct option long_options[] = {
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static bool parse_option(struct options *options, int option)
+{
+	switch (option) {
+	case OPT_JSON:
+		options->json = true;
+		return true;
+	case OPT_TIMEOUT:
+		return ctl_parse_number("--timeout", optarg, 0.1, 60, &options->timeout_sec);
+	case OPT_CONFIG:
+		options->config_file = optarg;
+		return true;
+	default:
+		return false; /* getopt_long() has complained */
+	}
+}
+
+/* -1: go on; else the exit status. */
+static int parse_command_line(struct options *options, int argc, char **argv)
+{
+	int option;
+
+	*options = (struct options) { .timeout_sec = 3, .config_file = CANFS_CONFIG_FILE };
+	argv[0] = "canfsctl doctor"; /* for getopt_long()'s complaints */
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return HEALTHY;
+		}
+		if (!parse_option(options, option))
+			return FAILED;
+	}
+	if (argc - optind > 1) {
+		ctl_complain("doctor: expected one mount point at most, got %d", argc - optind);
+		return FAILED;
+	}
+	options->mountpoint = argv[optind];
+	return -1;
+}
+
+/* As mountinfo writes it. Nothing is looked up: on a dead server that would hang. */
+static bool is_mountpoint(const char *given, const char *mountpoint)
+{
+	size_t len = strlen(given);
+
+	while (len > 1 && given[len - 1] == '/')
+		len--;
+	return strlen(mountpoint) == len && memcmp(given, mountpoint, len) == 0;
+}
+
+/* The mounts to be judged, as indices: each BDI once, or the one that is named. */
+static size_t choose(const struct options *options, const struct canfs_mounts *mounts,
+	size_t index[CANFS_MOUNTS_MAX])
+{
+	if (!options->mountpoint)
+		return canfs_mounts_bdis(mounts, index);
+	for (size_t i = mounts->n; i-- > 0;) { /* the uppermost of several */
+		if (is_mountpoint(options->mountpoint, mounts->mount[i].mountpoint)) {
+			index[0] = i;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int read_mounts(
+	const struct options *options, struct canfs_mounts *mounts, struct patient *patient)
+{
+	struct canfs_mountstats *stats = calloc(CANFS_MOUNTS_MAX, sizeof(*stats));
+	size_t index[CANFS_MOUNTS_MAX];
+	int r = stats ? canfs_mounts_read("", mounts) : -ENOMEM;
+
+	if (r < 0) {
+		ctl_complain("doctor: /proc/self/mountinfo: %s", strerrordesc_np(-r));
+		goto out;
+	}
+	r = canfs_mountstats_read("", mounts, stats);
+	if (r < 0) /* e.g. no kernel module of NFS */
+		ctl_complain("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-r));
+	patient->n = choose(options, mounts, index);
+	r = -ENOENT;
+	if (options->mountpoint && patient->n == 0) {
+		ctl_complain("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
+			options->mountpoint);
+		goto out;
+	}
+	r = -ENOMEM;
+	patient->mount = calloc(patient->n + 1, sizeof(*patient->mount));
+	if (!patient->mount)
+		goto out;
+	for (size_t i = 0; i < patient->n; i++) {
+		patient->mount[i].mount = &mounts->mount[index[i]];
+		patient->mount[i].stats = stats[index[i]];
+	}
+	r = 0;
+out:
+	free(stats);
+	return r;
+}
+
+static void examine(const struct options *options, struct patient *patient)
+{
+	canfs_host_gather("", options->config_file, &patient->host);
+	for (size_t i = 0; i < patient->n; i++)
+		canfs_mount_gather("", &patient->mount[i]);
+	canfs_prices_gather(patient->mount, patient->n, options->timeout_sec);
+	canfs_host_sum_up(&patient->host, patient->mount, patient->n);
+}
+
+/* A mount point may hold any byte: what is no plain ASCII becomes '?'. */
+static const char *plain(char *text)
+{
+	for (char *c = text; *c; c++) {
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	}
+	return text;
+}
+
+static void tell(const struct canfs_check *check, const char *mountpoint,
+	struct canfs_finding *finding, json_t *array)
+{
+	char where[CANFS_MOUNT_PATH_MAX];
+
+	snprintf(where, sizeof(where), "%s", mountpoint ? mountpoint : "this host");
+	plain(where);
+	plain(finding->what);
+	plain(finding->remedy);
+	if (array)
+		json_array_append_new(array,
+			json_pack("{s:s*, s:s, s:s, s:s, s:s}", "mount", mountpoint ? where : NULL,
+				"check", check->name, "level", check->note ? "note" : "finding",
+				"finding", finding->what, "remedy", finding->remedy));
+	else
+		printf("%s: %s%s: %s\n    remedy: %s\n", where, check->note ? "note: " : "",
+			check->name, finding->what, finding->remedy);
+}
+
+/* How many findings there are; notes are told, but do not count. */
+static unsigned int judge(const struct patient *patient, json_t *array)
+{
+	const struct canfs_check *check;
+	struct canfs_finding finding;
+	unsigned int findings = 0;
+
+	for (size_t i = 0; (check = canfs_check_at(i)); i++) {
+		const size_t n = check->per_mount ? patient->n : 1;
+
+		for (size_t k = 0; k < n; k++) {
+			const struct canfs_mount_facts *mount =
+				check->per_mount ? &patient->mount[k] : NULL;
+
+			if (!check->look(&patient->host, mount, &finding))
+				continue;
+			tell(check, mount ? mount->mount->mountpoint : NULL, &finding, array);
+			findings += !check->note;
+		}
+	}
+	return findings;
+}
+
+static int report(const struct options *options, const struct patient *patient)
+{
+	json_t *array = options->json ? json_array() : NULL;
+	const unsigned int findings = judge(patient, array);
+
+	if (options->json) {
+		json_dumpf(array, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		printf("%zu NFS mount%s looked at: %u finding%s\n", patient->n,
+			patient->n == 1 ? "" : "s", findings, findings == 1 ? "" : "s");
+	}
+	json_decref(array);
+	if (fflush(stdout) != 0) {
+		ctl_complain("standard output: %s", strerrordesc_np(errno));
+		return FAILED;
+	}
+	return findings ? FINDINGS : HEALTHY;
+}
+
+int ctl_doctor(int argc, char **argv)
+{
+	struct canfs_mounts *mounts = NULL;
+	struct patient patient = { 0 };
+	struct options options;
+	int status = parse_command_line(&options, argc, argv);
+
+	if (status >= 0)
+		return status;
+	status = FAILED;
+	mounts = malloc(sizeof(*mounts));
+	if (mounts && read_mounts(&options, mounts, &patient) == 0) {
+		examine(&options, &patient);
+		status = report(&options, &patient);
+	}
+	free(patient.mount);
+	free(mounts);
+	return status;
+}

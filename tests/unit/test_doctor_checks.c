@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfsctl doctor: from a healthy client one fact is changed; one check must see it, and no other. */
+#include "tests/unit/fake_root.h"
+
+#include "client-agent/doctor/checks.h"
+
+static struct canfs_mount mount;
+static struct canfs_mount_facts facts;
+static struct canfs_host_facts host;
+static unsigned long long found; /* bit i: check i has found something in some test */
+
+/* A client of Debian 12 with 16 GiB, an agent, and a mount that was in use, on 1 Gbit/s. */
+static void make_healthy(void)
+{
+	mount = (struct canfs_mount) {
+		.bdi = { 0, 41 },
+		.mountpoint = "/mnt/a",
+		.source = "srv:/export",
+		.version = 3,
+		.tcp = true,
+		.sec = "sys",
+		.options = { .rsize_bytes = 1048576,
+			.wsize_bytes = 1048576,
+			.timeo_dsec = 600,
+			.acregmax_sec = 60,
+			.acdirmax_sec = 60 },
+	};
+	facts = (struct canfs_mount_facts) {
+		.mount = &mount,
+		.stats = {
+			.found = true,
+			.normal_read_bytes = 1u << 30,
+			.server_read_bytes = 1u << 30,
+			.xprt = { .connections = 1, .sends = 30000, .backlog = 10, .max_slots = 40 },
+			.read = { .ops = 10000, .transmissions = 10003, .queue_msec = 1000,
+				.rtt_msec = 10000 },
+			.write = { .ops = 10000, .transmissions = 10000, .queue_msec = 9000,
+				.rtt_msec = 10000 },
+			.commit = { .ops = 100, .transmissions = 100 },
+		},
+		.read_ahead_kib = 4096,
+		.link = { .interface = "eth0",
+			.mtu_bytes = 1500,
+			.path_mtu_bytes = 1500,
+			.speed_mbit = 1000,
+			.mss_bytes = 1448,
+			.rtt_usec = 500 },
+		.price = CANFS_PRICE_PUBLISHED,
+	};
+	host = (struct canfs_host_facts) {
+		.page_bytes = 4096,
+		.kernel_major = 6,
+		.kernel_minor = 1,
+		.dirty_bytes = 3000000000,
+		.background_bytes = 1500000000,
+		.expire_sec = 30,
+		.slots_max = 65536,
+		.receive_buffer_bytes = 6291456,
+		.send_buffer_bytes = 4194304,
+		.agent_runs = true,
+	};
+}
+
+/* name: of the check that must find something that contains what; NULL: none must. */
+static void assert_only(const char *name, const char *what, int line)
+{
+	const struct canfs_check *check;
+	struct canfs_finding finding;
+	bool seen = false;
+
+	canfs_host_sum_up(&host, &facts, 1);
+	for (size_t i = 0; (check = canfs_check_at(i)); i++) {
+		if (!check->look(&host, check->per_mount ? &facts : NULL, &finding))
+			continue;
+		if (check->note && name && strcmp(check->name, name) != 0)
+			continue; /* may stand beside a finding */
+		if (!name || strcmp(check->name, name) != 0)
+			fail_msg("line %d: %s: %s", line, check->name, finding.what);
+		if (!strstr(finding.what, what) && !strstr(finding.remedy, what))
+			fail_msg("line %d: '%s' is in neither '%s' nor '%s'", line, what,
+				finding.what, finding.remedy);
+		assert_true(strlen(finding.what) > 10 && !strchr(finding.what, '\n'));
+		assert_true(strlen(finding.remedy) > 10 && !strchr(finding.remedy, '\n'));
+		seen = true;
+		found |= 1ull << i;
+	}
+	if (name && !seen)
+		fail_msg("line %d: %s found nothing", line, name);
+}
+
+#define HEALTHY(change)                                                                            \
+	do {                                                                                       \
+		make_healthy();                                                                    \
+		change;                                                                            \
+		assert_only(NULL, NULL, __LINE__);                                                 \
+	} while (0)
+
+#define FINDS(name, what, change)                                                                  \
+	do {                                                                                       \
+		make_healthy();                                                                    \
+		change;                                                                            \
+		assert_only(name, what, __LINE__);                                                 \
+	} while (0)
+
+static void test_options(void **state)
+{
+	struct canfs_mount_options *options = &mount.options;
+
+	(void)state;
+	HEALTHY(;);
+	FINDS("rsize", "rsize is 8192 bytes", options->rsize_bytes = 8192);
+	FINDS("rsize", "mount with rsize=1044480", options->rsize_bytes = 1047672);
+	FINDS("wsize", "wsize is 61440 bytes", options->wsize_bytes = 61440);
+	HEALTHY(options->wsize_bytes = 65536);
+	HEALTHY(options->wsize_bytes = 0);
+	FINDS("attributes", "noac", options->noac = options->sync = true;
+		options->acregmax_sec = options->acdirmax_sec = 0);
+	FINDS("attributes", "0 s (files) and 60 s", options->acregmax_sec = 0);
+	FINDS("attributes", "60 s (files) and 2 s", options->acdirmax_sec = 2);
+	HEALTHY(options->acdirmax_sec = 3);
+	FINDS("lookupcache", "lookupcache=pos", options->no_lookup_cache = true);
+	FINDS("sync", "each write waits", options->sync = true);
+	FINDS("soft", "mount with hard", options->soft = true);
+	FINDS("timeo", "9.9 s without", options->timeo_dsec = 99);
+	HEALTHY(options->timeo_dsec = 100);
+	HEALTHY(options->timeo_dsec = 7; mount.tcp = false); /* RDMA */
+	FINDS("udp", "proto=tcp", options->udp = true; mount.tcp = false);
+	FINDS("callback", "vers=4.1", mount.version = 4; options->no_callback = true);
+	HEALTHY(mount.version = 4; mount.minor_version = 1; options->no_callback = true);
+	FINDS("krb5", "sec=krb5p", strcpy(mount.sec, "krb5p"); facts.price = CANFS_PRICE_NOT_ASKED);
+}
+
+static void test_link(void **state)
+{
+	struct canfs_link_facts *link = &facts.link;
+
+	(void)state;
+	FINDS("mtu", "MTU of 9000, the way to the server one of 1500", link->mtu_bytes = 9000);
+	FINDS("mtu", "TCP segments of 1448 bytes", link->mtu_bytes = link->path_mtu_bytes = 9000);
+	HEALTHY(link->mtu_bytes = link->path_mtu_bytes = 9000; link->mss_bytes = 8948);
+	HEALTHY(link->mss_bytes = 0);
+	HEALTHY(memset(link, 0, sizeof(*link)));
+	FINDS("jumbo", "eth0 moves 10000 Mbit/s", link->speed_mbit = 10000;
+		mount.options.nconnect = 4);
+	FINDS("nconnect", "nconnect=4", link->speed_mbit = 10000; link->mtu_bytes = 9000;
+		link->path_mtu_bytes = 9000; link->mss_bytes = 8948);
+	FINDS("kernel", "Linux 5.2", link->speed_mbit = 10000; link->mtu_bytes = 9000;
+		link->path_mtu_bytes = 9000; link->mss_bytes = 8948; host.kernel_major = 5;
+		host.kernel_minor = 2);
+	FINDS("socket-buffers", "tcp_rmem allows a TCP buffer of 6291456 bytes",
+		link->rtt_usec = 30000);
+}
+
+static void test_counters(void **state)
+{
+	struct canfs_mountstats *stats = &facts.stats;
+
+	(void)state;
+	HEALTHY(memset(stats, 0, sizeof(*stats)));
+	FINDS("backlog", "2.0 requests wait", stats->xprt.backlog = 60000);
+	FINDS("backlog", "tcp_max_slot_table", stats->xprt.backlog = 60000);
+	FINDS("backlog", "max_session_slots", stats->xprt.backlog = 60000; mount.version = 4;
+		mount.minor_version = 2);
+	HEALTHY(stats->xprt.backlog = 999; stats->xprt.sends = 999);
+	FINDS("queue", "wait 2.0 ms on this client, and then 1.0 ms",
+		stats->read.queue_msec = 31000);
+	HEALTHY(stats->read.queue_msec = 11000); /* no longer than the server */
+	HEALTHY(stats->read.ops = 30000; stats->read.transmissions = 30000;
+		stats->read.rtt_msec = 1; stats->read.queue_msec = 20000); /* < 1 ms each */
+	FINDS("retransmissions", "21 were sent again", stats->read.transmissions = 10021);
+	FINDS("retransmissions", "30 timed out", stats->commit.timeouts = 30;
+		stats->read.transmissions = 0);
+	HEALTHY(stats->read.transmissions = 10020);
+	FINDS("read-ahead", "128, less than one READ", facts.read_ahead_kib = 128;
+		host.agent_runs = false);
+}
+
+static void test_read_ahead(void **state)
+{
+	struct canfs_mountstats *stats = &facts.stats;
+
+	(void)state;
+	FINDS("over-fetch", "8.0 bytes came", stats->normal_read_bytes >>= 3);
+	FINDS("over-fetch", "0:41/read_ahead_kb (4096)", stats->normal_read_bytes >>= 3);
+	HEALTHY(stats->normal_read_bytes >>= 3; stats->direct_read_bytes = 7u << 27);
+	HEALTHY(stats->normal_read_bytes = 0); /* all was mapped */
+	HEALTHY(stats->server_read_bytes = 60 << 20; stats->normal_read_bytes = 1);
+	HEALTHY(facts.read_ahead_kib = 128); /* the agent's */
+	HEALTHY(facts.read_ahead_kib = 0);
+}
+
+static void test_prices(void **state)
+{
+	(void)state;
+	FINDS("prices", "publishes no prices", facts.price = CANFS_PRICE_NONE);
+	FINDS("prices", "no answer about prices: Connection refused",
+		facts.price = CANFS_PRICE_UNANSWERED;
+		strcpy(facts.price_error, "Connection refused"));
+	FINDS("prices", "canfsctl price srv:/export", facts.price = CANFS_PRICE_UNANSWERED);
+	HEALTHY(facts.price = CANFS_PRICE_NOT_ASKED);
+}
+
+static void test_host(void **state)
+{
+	(void)state;
+	FINDS("slot-table", "is 16:", host.slots_max = 16);
+	HEALTHY(host.slots_max = 64);
+	HEALTHY(host.slots_max = 0); /* no sunrpc */
+	FINDS("socket-buffers", "'4096 131072 2097152'", host.receive_buffer_bytes = 1000000);
+	FINDS("socket-buffers", "'4096 16384 2097152'", host.send_buffer_bytes = 212992);
+	FINDS("window-scaling", "64 KiB", host.no_window_scaling = true);
+	FINDS("kernel", "Linux 5.10", host.kernel_major = 5; host.kernel_minor = 10);
+	FINDS("kernel", "Linux 6.0", host.kernel_minor = 0);
+	HEALTHY(host.kernel_major = 0);
+	HEALTHY(host.kernel_major = 7; host.kernel_minor = 0);
+	FINDS("knobs", "read-only", host.knobs_read_only = true);
+	FINDS("journal", "putting back 3 knobs", host.journal_entries = 3; host.agent_runs = false);
+	FINDS("agent", "enable --now canfs-agent", host.agent_runs = false);
+	HEALTHY(host.journal_entries = 3); /* of the agent that runs */
+	FINDS("config", "agent.conf:7", strcpy(host.config_error, "agent.conf:7: no such option"));
+}
+
+static void test_dirty_limits(void **state)
+{
+	(void)state;
+	FINDS("dirty-limit", "32 s of a link of 1000 Mbit/s,", host.dirty_bytes = 4000000000);
+	FINDS("dirty-limit", "vm.dirty_bytes=625000000 vm.dirty_background_bytes=312500000",
+		host.dirty_bytes = 4000000000);
+	FINDS("dirty-limit", "1000 Mbit/s (assumed)", host.dirty_bytes = 4000000000;
+		facts.link.speed_mbit = 0);
+	HEALTHY(host.dirty_bytes = 3700000000);
+	HEALTHY(host.expire_sec = 0; host.dirty_bytes = 1ull << 40); /* could not be read */
+	FINDS("dirty-small", "vm.dirty_bytes=67108864", host.dirty_bytes = 10 << 20;
+		host.background_bytes = 5 << 20);
+	HEALTHY(host.dirty_bytes = 16 << 20; host.background_bytes = 8 << 20);
+	FINDS("background", "1500000000", host.background_bytes = 3000000000);
+	HEALTHY(host.dirty_bytes = 0; host.background_bytes = 0);
+}
+
+/* The last test: a check without a case above is one that may never find anything. */
+static void test_each_check_has_a_case(void **state)
+{
+	(void)state;
+	for (size_t i = 0; canfs_check_at(i); i++) {
+		assert_true(i < 64);
+		if (!(found >> i & 1))
+			fail_msg("no case for %s", canfs_check_at(i)->name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_read_ahead),
+		cmocka_unit_test(test_prices),
+		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_dirty_limits),
+		cmocka_unit_test(test_each_check_has_a_case),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
