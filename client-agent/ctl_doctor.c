@@ -178,7 +178,7 @@ static void tell(const struct canfs_check *check, const char *mountpoint,
 	plain(finding->remedy);
 	if (array)
 		json_array_append_new(array,
-			json_pack("{s:s*, s:s, s:s, s:s, s:s}", "mount", mountpoint ? where : NULL,
+			json_pack("{s:s?, s:s, s:s, s:s, s:s}", "mount", mountpoint ? where : NULL,
 				"check", check->name, "level", check->note ? "note" : "finding",
 				"finding", finding->what, "remedy", finding->remedy));
 	else
