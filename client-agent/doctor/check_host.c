@@ -82,6 +82,12 @@ bool canfs_check_windows(const struct canfs_host_facts *host, const struct canfs
 	return canfs_finding_advise(finding, "sysctl net.ipv4.tcp_window_scaling=1, and remount");
 }
 
+/* The limits in force are an agent's, which it takes back: nothing that advice could be about. */
+static bool agent_defers(const struct canfs_host_facts *host)
+{
+	return host->agent_runs && host->journal_entries > 0;
+}
+
 /* More than the link moves until the kernel wants data written: a close() may hang that long. */
 bool canfs_check_dirty_limit(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
@@ -90,7 +96,8 @@ bool canfs_check_dirty_limit(const struct canfs_host_facts *host,
 	const double seconds = (double)host->dirty_bytes / (mbit * BYTES_PER_MBIT);
 
 	(void)mount;
-	if (!host->has_mounts || host->expire_sec == 0 || seconds <= (double)host->expire_sec)
+	if (agent_defers(host) || !host->has_mounts || host->expire_sec == 0 ||
+		seconds <= (double)host->expire_sec)
 		return false;
 	canfs_finding_say(finding,
 		"%.0f MiB may be dirty: %.0f s of a link of %u Mbit/s%s, while data is to be "
@@ -124,7 +131,8 @@ bool canfs_check_background(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
 	(void)mount;
-	if (host->dirty_bytes == 0 || host->background_bytes < host->dirty_bytes)
+	if (agent_defers(host) || host->dirty_bytes == 0 ||
+		host->background_bytes < host->dirty_bytes)
 		return false;
 	canfs_finding_say(finding,
 		"background write-back begins at %.0f MiB, not below the dirty limit of %.0f MiB; "

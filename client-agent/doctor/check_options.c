@@ -19,8 +19,8 @@ static bool check_size(uint32_t bytes, const char *name, const struct canfs_host
 	if (bytes == 0)
 		return false;
 	if (bytes < SMALL_TRANSFER_BYTES) {
-		canfs_finding_say(finding,
-			"%s is %u bytes: many small requests move what one could", name, bytes);
+		canfs_finding_say(
+			finding, "%u bytes: many small requests move what one could", bytes);
 		return canfs_finding_advise(finding,
 			"unmount, mount without %s= (the largest that both ends bear), or with "
 			"%s=1048576",
@@ -29,8 +29,8 @@ static bool check_size(uint32_t bytes, const char *name, const struct canfs_host
 	if (host->page_bytes == 0 || bytes % host->page_bytes == 0)
 		return false;
 	canfs_finding_say(finding,
-		"%s is %u bytes, no multiple of the page size of %u: pages are split over requests",
-		name, bytes, host->page_bytes);
+		"%u bytes, no multiple of the page size of %u: pages are split over requests",
+		bytes, host->page_bytes);
 	return canfs_finding_advise(finding, "unmount, mount with %s=%u", name,
 		bytes / host->page_bytes * host->page_bytes);
 }

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A row here, a function, its row in canfsctl(1), and its rows in test_doctor_checks.c. */
+/* A row here, a function, its line in canfsctl-doctor(1), and its rows in test_doctor_checks.c. */
 static const struct canfs_check checks[] = {
 	/* Talpey 2004, "Check mount options"; sizes: "Linux breaks all I/O into page-size chunks" */
 	{ "rsize", true, false, canfs_check_rsize },

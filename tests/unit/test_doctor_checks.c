@@ -108,9 +108,9 @@ static void test_options(void **state)
 
 	(void)state;
 	HEALTHY(;);
-	FINDS("rsize", "rsize is 8192 bytes", options->rsize_bytes = 8192);
+	FINDS("rsize", "8192 bytes: many", options->rsize_bytes = 8192);
 	FINDS("rsize", "mount with rsize=1044480", options->rsize_bytes = 1047672);
-	FINDS("wsize", "wsize is 61440 bytes", options->wsize_bytes = 61440);
+	FINDS("wsize", "61440 bytes: many", options->wsize_bytes = 61440);
 	HEALTHY(options->wsize_bytes = 65536);
 	HEALTHY(options->wsize_bytes = 0);
 	FINDS("attributes", "noac", options->noac = options->sync = true;
@@ -229,6 +229,8 @@ static void test_dirty_limits(void **state)
 	FINDS("dirty-limit", "1000 Mbit/s (assumed)", host.dirty_bytes = 4000000000;
 		facts.link.speed_mbit = 0);
 	HEALTHY(host.dirty_bytes = 3700000000);
+	HEALTHY(host.dirty_bytes = 4000000000; host.background_bytes = 4000000000;
+		host.journal_entries = 2);                           /* the agent's limits */
 	HEALTHY(host.expire_sec = 0; host.dirty_bytes = 1ull << 40); /* could not be read */
 	FINDS("dirty-small", "vm.dirty_bytes=67108864", host.dirty_bytes = 10 << 20;
 		host.background_bytes = 5 << 20);
