@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "ganesha-fsal/control/socket.h"
+#include "protocol/control/socket.h"
 #include "pricing/price.h"
 
 /* As Ganesha's parser fills it in. */

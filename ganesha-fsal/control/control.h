@@ -4,9 +4,8 @@
  *
  *	canfsctl server ... --UNIX socket--> this thread --> exchange, clients
  *
- * One thread of its own answers everybody, and waits for nobody: a connection has one buffer for
- * its request and one for its reply, and is read again when the reply has gone. No other thread of
- * the server ever waits for this one.
+ * One thread of its own answers everybody, and waits for nobody (protocol/control/server.h). No
+ * other thread of the server ever waits for this one.
  */
 #ifndef CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
 #define CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
@@ -14,17 +13,11 @@
 #include "ganesha-fsal/control/clients.h"
 #include "ganesha-fsal/monitors/exchange.h"
 
-/* At most so many connections, each with at most one request and one reply (request.h): 16 MiB. */
-#define CANFS_CONTROL_CONNECTIONS 16
-
-/* A connection on which nothing moves for so long is closed. */
-#define CANFS_CONTROL_IDLE_MSEC 30000
-
 struct canfs_control_config {
 	const char *path;
 	struct canfs_exchange *exchange;
 	struct canfs_clients *clients; /* ticked from now on */
-	unsigned int idle_msec;        /* 0: CANFS_CONTROL_IDLE_MSEC */
+	unsigned int idle_msec;        /* 0: as protocol/control/server.h says */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };

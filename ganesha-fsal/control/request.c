@@ -1,230 +1,25 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/control/request.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static const char *const export_members[] = { "export", NULL };
 static const char *const history_members[] = { "export", "seconds", NULL };
 static const char *const clients_members[] = { "top", NULL };
 static const char *const no_members[] = { NULL };
 
-static const struct command {
-	const char *name;
-	const char *const *members; /* besides "command" */
-	canfs_control_command *run;
-} commands[] = {
+static const struct canfs_control_command commands[] = {
 	{ "prices", export_members, canfs_control_prices },
 	{ "history", history_members, canfs_control_history },
 	{ "clients", clients_members, canfs_control_clients },
 	{ "counters", no_members, canfs_control_show_counters },
 	{ "config", no_members, canfs_control_show_config },
 	{ "set", canfs_control_set_members, canfs_control_set },
+	{ NULL, NULL, NULL },
 };
 
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-
-/* Into JSON go only texts that it can carry. */
-static void sanitize(char *text)
+struct canfs_control_service canfs_control_service(const struct canfs_control_subject *subject)
 {
-	for (; *text != '\0'; text++) {
-		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 127)
-			*text = '?';
-	}
-}
-
-json_t *canfs_control_text(const char *text)
-{
-	json_t *string = json_string(text);
-	char *copy;
-
-	if (string != NULL)
-		return string;
-	copy = strdup(text);
-	if (copy == NULL)
-		return NULL;
-	sanitize(copy);
-	string = json_string(copy);
-	free(copy);
-	return string;
-}
-
-json_t *canfs_control_refuse(struct canfs_control_call *call, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(call->error, sizeof(call->error), format, args);
-	va_end(args);
-	sanitize(call->error);
-	return NULL;
-}
-
-bool canfs_control_string(struct canfs_control_call *call, const char *member, const char **value)
-{
-	const json_t *given = json_object_get(call->request, member);
-
-	*value = json_string_value(given);
-	if (given == NULL || *value != NULL)
-		return true;
-	canfs_control_refuse(call, "%s: allowed is a string", member);
-	return false;
-}
-
-bool canfs_control_count(struct canfs_control_call *call, const char *member, unsigned int most,
-	unsigned int fallback, unsigned int *value)
-{
-	const json_t *given = json_object_get(call->request, member);
-	json_int_t number = json_integer_value(given);
-
-	*value = fallback;
-	if (given == NULL)
-		return true;
-	if (!json_is_integer(given) || number < 1 || number > (json_int_t)most) {
-		canfs_control_refuse(
-			call, "%s: allowed is a whole number from 1 to %u", member, most);
-		return false;
-	}
-	*value = (unsigned int)number;
-	return true;
-}
-
-/* "a, b, c" */
-static void list(char *text, size_t size, const char *const *names)
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (; *names != NULL && used < size; names++)
-		used += (size_t)snprintf(
-			text + used, size - used, "%s%s", used != 0 ? ", " : "", *names);
-}
-
-static const struct command *find_command(struct canfs_control_call *call)
-{
-	const char *name = json_string_value(json_object_get(call->request, "command"));
-	const char *names[COMMANDS + 1] = { NULL };
-	char allowed[128];
-
-	for (size_t i = 0; i < COMMANDS; i++) {
-		names[i] = commands[i].name;
-		if (name != NULL && strcmp(name, commands[i].name) == 0)
-			return &commands[i];
-	}
-	list(allowed, sizeof(allowed), names);
-	if (name == NULL)
-		canfs_control_refuse(call, "no \"command\", a string; allowed: %s", allowed);
-	else
-		canfs_control_refuse(call, "unknown command '%.32s'; allowed: %s", name, allowed);
-	return NULL;
-}
-
-static bool knows_member(const struct command *command, const char *name)
-{
-	for (size_t i = 0; command->members[i] != NULL; i++) {
-		if (strcmp(name, command->members[i]) == 0)
-			return true;
-	}
-	return strcmp(name, "command") == 0;
-}
-
-/* A misspelt member must not pass for one that was left out. */
-static bool check_members(struct canfs_control_call *call, const struct command *command)
-{
-	/* Iterating changes nothing, but jansson wants it writable. */
-	json_t *request = (json_t *)(uintptr_t)call->request;
-	char allowed[160];
-
-	for (void *at = json_object_iter(request); at != NULL;
-		at = json_object_iter_next(request, at)) {
-		const char *name = json_object_iter_key(at);
-
-		if (knows_member(command, name))
-			continue;
-		list(allowed, sizeof(allowed), command->members);
-		canfs_control_refuse(call, "%s: unknown member '%.32s'; allowed: %s", command->name,
-			name, allowed[0] != '\0' ? allowed : "none");
-		return false;
-	}
-	return true;
-}
-
-static json_t *run(struct canfs_control_call *call)
-{
-	const struct command *command = find_command(call);
-	json_t *members, *reply;
-
-	if (command == NULL || !check_members(call, command))
-		return NULL;
-	members = command->run(call);
-	if (members == NULL)
-		return NULL;
-	reply = json_pack(
-		"{s:b, s:s, s:f}", "ok", 1, "command", command->name, "time", call->now.unix_sec);
-	if (json_object_update_new(reply, members) != 0) {
-		json_decref(reply);
-		return NULL;
-	}
-	return reply;
-}
-
-/* Takes the reply. */
-static char *print(json_t *reply)
-{
-	char *text = NULL, *longer;
-	size_t length;
-
-	if (reply != NULL)
-		text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	json_decref(reply);
-	if (text == NULL)
-		return NULL;
-	length = strlen(text);
-	longer = realloc(text, length + 2);
-	if (longer == NULL) {
-		free(text);
-		return NULL;
-	}
-	memcpy(longer + length, "\n", 2);
-	return longer;
-}
-
-char *canfs_control_refusal(const char *error)
-{
-	return print(json_pack("{s:b, s:s}", "ok", 0, "error", error));
-}
-
-char *canfs_control_answer(const struct canfs_control_subject *subject, const char *request,
-	size_t length, struct canfs_control_time now)
-{
-	struct canfs_control_call call = { .subject = subject, .now = now };
-	json_error_t error;
-	json_t *parsed = json_loadb(request, length, JSON_REJECT_DUPLICATES, &error);
-	json_t *reply = NULL;
-	char *text;
-
-	call.request = parsed;
-	subject->counters->requests++;
-	if (parsed == NULL)
-		canfs_control_refuse(&call,
-			"not JSON: %.80s (column %d); allowed is one object a line", error.text,
-			error.column);
-	else if (!json_is_object(parsed))
-		canfs_control_refuse(
-			&call, "allowed is a JSON object, as {\"command\":\"prices\"}");
-	else
-		reply = run(&call);
-	if (call.error[0] != '\0')
-		subject->counters->requests_bad++;
-	else if (reply == NULL)
-		canfs_control_refuse(&call, "no memory");
-	text = reply != NULL ? print(reply) : canfs_control_refusal(call.error);
-	if (text != NULL && strlen(text) > CANFS_REPLY_MAX) {
-		free(text);
-		text = canfs_control_refusal("the reply is too long; ask for less: one \"export\"");
-	}
-	json_decref(parsed);
-	return text;
+	return (struct canfs_control_service) { .commands = commands,
+		.less = "one \"export\"",
+		.subject = subject,
+		.counters = subject->counters };
 }

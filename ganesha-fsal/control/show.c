@@ -112,16 +112,17 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 	if (!canfs_control_string(call, "export", &visit.export))
 		return NULL;
 	visit.shown = json_array();
-	canfs_exchange_visit(
-		call->subject->exchange, call->now.monotonic_usec, visit_prices, &visit);
+	canfs_exchange_visit(canfs_control_subject_of(call)->exchange, call->now.monotonic_usec,
+		visit_prices, &visit);
 	if (visit.export != NULL && json_array_size(visit.shown) == 0) {
 		json_decref(visit.shown);
 		return no_export(call, visit.export);
 	}
-	canfs_exchange_settings(call->subject->exchange, &settings);
+	canfs_exchange_settings(canfs_control_subject_of(call)->exchange, &settings);
 	return json_pack("{s:i, s:b, s:b, s:f, s:o, s:o}", "interval_ms", (int)settings.interval_ms,
 		"publish", settings.publish, "drain", settings.drain, "pmax", settings.pmax,
-		"memory", show_memory(call->subject->exchange), "exports", visit.shown);
+		"memory", show_memory(canfs_control_subject_of(call)->exchange), "exports",
+		visit.shown);
 }
 
 struct history_visit {
@@ -178,8 +179,8 @@ json_t *canfs_control_history(struct canfs_control_call *call)
 			call, "seconds", CANFS_HISTORY_SEC, CANFS_HISTORY_SEC, &visit.seconds))
 		return NULL;
 	visit.rows = json_array();
-	canfs_exchange_visit(
-		call->subject->exchange, call->now.monotonic_usec, visit_history, &visit);
+	canfs_exchange_visit(canfs_control_subject_of(call)->exchange, call->now.monotonic_usec,
+		visit_history, &visit);
 	if (visit.found == 0 || (visit.export == NULL && visit.found > 1)) {
 		json_decref(visit.path);
 		json_decref(visit.rows);
@@ -235,7 +236,7 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 
 	if (!canfs_control_count(call, "top", CANFS_CLIENTS_MAX, 20, &top))
 		return NULL;
-	count = canfs_clients_top(call->subject->clients, rows, top, &others);
+	count = canfs_clients_top(canfs_control_subject_of(call)->clients, rows, top, &others);
 	shown = json_array();
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(shown, show_client(&rows[i]));
@@ -244,10 +245,10 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 
 json_t *canfs_control_show_counters(struct canfs_control_call *call)
 {
-	const struct canfs_control_counters *control = call->subject->counters;
+	const struct canfs_control_counters *control = canfs_control_subject_of(call)->counters;
 	struct canfs_exchange_counters exchange;
 
-	canfs_exchange_count(call->subject->exchange, &exchange);
+	canfs_exchange_count(canfs_control_subject_of(call)->exchange, &exchange);
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "exports",
 		(json_int_t)exchange.exports, "market_steps", (json_int_t)exchange.steps,
 		"market_steps_late", (json_int_t)exchange.late_steps, "replies_priced",
@@ -297,11 +298,11 @@ json_t *canfs_control_show_config(struct canfs_control_call *call)
 	struct config_visit visit = { .setup = &setup, .shown = json_array() };
 	json_t *interfaces = json_array();
 
-	canfs_exchange_setup(call->subject->exchange, &setup);
+	canfs_exchange_setup(canfs_control_subject_of(call)->exchange, &setup);
 	for (size_t i = 0; i < setup.interface_count; i++)
 		json_array_append_new(interfaces, canfs_control_text(setup.interfaces[i]));
-	canfs_exchange_visit(
-		call->subject->exchange, call->now.monotonic_usec, visit_config, &visit);
+	canfs_exchange_visit(canfs_control_subject_of(call)->exchange, call->now.monotonic_usec,
+		visit_config, &visit);
 	return json_pack("{s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
 		show_option(setup.link_mbit_per_sec), "exports", visit.shown);
 }

@@ -35,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct canfs_disk_options own = { .read_queue = 1, .k = 2.5 };
 	struct canfs_control_counters counters = { 0 };
 	struct canfs_control_subject subject = { .counters = &counters, .say = say };
+	const struct canfs_control_service service = canfs_control_service(&subject);
 	char *text = fuzz_text(data, size), *reply;
 	struct canfs_board *board;
 	json_t *parsed;
@@ -45,8 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	canfs_exchange_step(subject.exchange, 1000000);
 	canfs_exchange_step(subject.exchange, 2000000);
 
-	reply = canfs_control_answer(
-		&subject, text, size, (struct canfs_control_time) { 2000000, 1800000000.0 });
+	reply = canfs_control_respond(
+		&service, text, size, (struct canfs_control_time) { 2000000, 1800000000.0 });
 	FUZZ_CHECK(reply != NULL);
 	FUZZ_CHECK(strchr(reply, '\n') == reply + strlen(reply) - 1);
 	parsed = json_loads(reply, 0, NULL);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
 #include "ganesha-fsal/control/request.h"
-#include "ganesha-fsal/control/socket.h"
+#include "protocol/control/server.h"
 #include "tests/unit/fake_root.h"
 
 static struct fake_root root;
@@ -174,12 +174,12 @@ static void answers_line_by_line(void **state)
 static void a_request_has_an_end(void **state)
 {
 	struct canfs_control *control = start(0);
-	char text[CANFS_REQUEST_MAX + 1];
+	char text[CANFS_CONTROL_REQUEST_MAX + 1];
 	int fd = dial();
 
 	(void)state;
 	memset(text, ' ', sizeof(text));
-	text[CANFS_REQUEST_MAX] = '\0';
+	text[CANFS_CONTROL_REQUEST_MAX] = '\0';
 	tell(fd, text);
 	assert_non_null(strstr(hear(fd), "too long"));
 	assert_string_equal(hear(fd), "");

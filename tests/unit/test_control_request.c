@@ -77,7 +77,8 @@ static int tear_down(void **state)
 static json_t *ask(const char *request)
 {
 	struct canfs_control_time now = { now_usec, 1800000000.5 };
-	char *text = canfs_control_answer(&subject, request, strlen(request), now);
+	struct canfs_control_service service = canfs_control_service(&subject);
+	char *text = canfs_control_respond(&service, request, strlen(request), now);
 	json_t *reply;
 
 	assert_non_null(text);
@@ -435,7 +436,7 @@ static void shows_what_the_disk_is_taken_for(void **state)
 
 static void refuses_what_is_no_request(void **state)
 {
-	char nested[CANFS_REQUEST_MAX];
+	char nested[CANFS_CONTROL_REQUEST_MAX];
 
 	(void)state;
 	memset(nested, '[', sizeof(nested) - 1);

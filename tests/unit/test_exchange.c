@@ -19,11 +19,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/control/socket.h"
 #include "ganesha-fsal/monitors/exchange_parts.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "protocol/clock.h"
+#include "protocol/control/socket.h"
 #include "tests/unit/fake_root.h"
 
 #define SECOND 1000000

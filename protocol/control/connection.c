@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/control/connection.h"
+#include "protocol/control/connection.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -78,7 +78,7 @@ static void consume(struct canfs_connection *connection, size_t used)
 
 /* The reply to the next request, if there is a whole one; the last one may lack its newline. */
 static char *next_reply(struct canfs_connection *connection,
-	const struct canfs_control_subject *subject, struct canfs_control_time now)
+	const struct canfs_control_service *service, struct canfs_control_time now)
 {
 	char *end = memchr(connection->request, '\n', connection->got);
 	size_t length = end != NULL ? (size_t)(end - connection->request) : connection->got;
@@ -88,22 +88,22 @@ static char *next_reply(struct canfs_connection *connection,
 		/* Where the next one begins is not known. */
 		connection->ended = true;
 		connection->got = 0;
-		subject->counters->requests++;
-		subject->counters->requests_bad++;
+		service->counters->requests++;
+		service->counters->requests_bad++;
 		return canfs_control_refusal("the request is too long; allowed are 4096 bytes");
 	}
-	reply = canfs_control_answer(subject, connection->request, length, now);
+	reply = canfs_control_respond(service, connection->request, length, now);
 	consume(connection, end != NULL ? length + 1 : length);
 	return reply;
 }
 
 bool canfs_connection_serve(struct canfs_connection *connection,
-	const struct canfs_control_subject *subject, struct canfs_control_time now)
+	const struct canfs_control_service *service, struct canfs_control_time now)
 {
 	if (connection->reply == NULL && !receive(connection, now.monotonic_usec))
 		return false;
 	if (connection->reply == NULL && has_request(connection)) {
-		connection->reply = next_reply(connection, subject, now);
+		connection->reply = next_reply(connection, service, now);
 		if (connection->reply == NULL)
 			return false;
 		connection->reply_length = strlen(connection->reply);

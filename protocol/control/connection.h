@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One connection to the control socket: bytes in, lines answered, bytes out; it never waits. */
-#ifndef CANFS_GANESHA_FSAL_CONTROL_CONNECTION_H
-#define CANFS_GANESHA_FSAL_CONTROL_CONNECTION_H
+#ifndef CANFS_PROTOCOL_CONTROL_CONNECTION_H
+#define CANFS_PROTOCOL_CONTROL_CONNECTION_H
 
-#include <stdbool.h>
-#include "ganesha-fsal/control/request.h"
+#include "protocol/control/request.h"
 
 struct canfs_connection {
 	int fd;              /* non-blocking; owned */
 	uint64_t moved_usec; /* when a byte last came or went; CLOCK_MONOTONIC */
 	bool ended;          /* nothing more will be read: to be closed when all is answered */
 	size_t got;          /* of request */
-	char request[CANFS_REQUEST_MAX];
+	char request[CANFS_CONTROL_REQUEST_MAX];
 	char *reply; /* NULL: none is under way */
 	size_t reply_length, sent;
 };
@@ -24,6 +23,6 @@ short canfs_connection_events(const struct canfs_connection *connection);
 
 /* To be called when poll(2) has seen something. False: to be closed. */
 bool canfs_connection_serve(struct canfs_connection *connection,
-	const struct canfs_control_subject *subject, struct canfs_control_time now);
+	const struct canfs_control_service *service, struct canfs_control_time now);
 
 #endif

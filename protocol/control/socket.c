@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/control/socket.h"
+#include "protocol/control/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define LOCK_WAIT_MSEC 20
 
 /*
- * Between the look whether somebody listens and the bind, another server could do the same: one
+ * Between the look whether somebody listens and the bind, another process could do the same: one
  * at a time. A lock on the directory leaves no lock file behind.
  */
 static int lock_directory(const char *path, int *lock)
@@ -54,7 +54,7 @@ static struct sockaddr_un address_of(const char *path)
 	return address;
 }
 
-/* 0 if the path is free, or was a dead server's and is free now. */
+/* 0 if the path is free, or was a dead process's and is free now. */
 static int clear_path(const char *path)
 {
 	struct sockaddr_un address = address_of(path);
@@ -70,7 +70,7 @@ static int clear_path(const char *path)
 		return -errno;
 	error = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
 	close(fd);
-	/* Only a refusal is a sign of death: a busy server's answer is EAGAIN. */
+	/* Only a refusal is a sign of death: a busy one answers EAGAIN. */
 	if (error == -ECONNREFUSED)
 		return unlink(path) == 0 ? 0 : -errno;
 	return -EADDRINUSE;
@@ -110,7 +110,7 @@ int canfs_socket_open(struct canfs_socket *listener, const char *path)
 	*listener = (struct canfs_socket) { .fd = -1 };
 	if (strlen(path) >= CANFS_SOCKET_PATH_MAX)
 		return -ENAMETOOLONG;
-	/* The server's working directory is nobody's choice. */
+	/* A daemon's working directory is nobody's choice. */
 	if (path[0] != '/')
 		return -EINVAL;
 	strcpy(listener->path, path);
