@@ -2,11 +2,14 @@
 #include "client-agent/act.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client-agent/log.h"
+#include "protocol/clock.h"
 
 #define MIB (1 << 20)
 
@@ -28,13 +31,25 @@ static const uint64_t udev_grace_sec = 5;
 /* Leftovers are drained for so long before they are taken back by force. */
 static const unsigned int take_back_msec = 20000;
 
-static void log_changes(const char *who, struct canfs_changes *changes)
+static const struct canfs_bids no_bids = { NAN, NAN };
+
+/* Says and remembers what was done to knobs, and why. */
+static void log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
+	struct canfs_changes *changes)
 {
-	char text[160];
+	char text[160], from[24], to[24];
 
 	for (size_t i = 0; i < changes->n; i++) {
-		canfs_change_text(&changes->change[i], text, sizeof(text));
+		const struct canfs_change *change = &changes->change[i];
+
+		canfs_change_text(change, text, sizeof(text));
 		canfs_log("%s: %s", who, text);
+		snprintf(from, sizeof(from), "%" PRIu64, change->old_value);
+		snprintf(to, sizeof(to), "%" PRIu64,
+			change->error ? change->old_value : change->new_value);
+		canfs_decisions_note(decisions, canfs_now_usec(),
+			canfs_knob_info(change->knob)->name, from, to, no_bids, "%s%s%s", why,
+			change->error ? ": " : "", change->error ? strerror(-change->error) : "");
 	}
 	if (changes->dropped)
 		canfs_log("%s: and %u more", who, changes->dropped);
@@ -69,12 +84,12 @@ int canfs_act_take_back(struct canfs_actors *actors)
 		canfs_journal_count(actors->journal));
 	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
 		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
-	log_changes("restore", &changes);
+	log_changes(&actors->decisions, "restore", "put back", &changes);
 	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
 		error = canfs_tuner_restore_all(actors->tuner, knob, &changes);
 		ret = ret ? ret : error;
 	}
-	log_changes("restore", &changes);
+	log_changes(&actors->decisions, "restore", "put back", &changes);
 	if (ret)
 		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
 	return ret;
@@ -123,7 +138,7 @@ static bool is_reading(const struct canfs_bidder *bidder, uint64_t now_usec)
 }
 
 /* Also said of a server that never had a price; not while it is being found out. */
-static void report_no_price(struct canfs_bidder *bidder)
+static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	const struct canfs_feed *feed = &bidder->feed;
 	const char *why = "the server publishes none";
@@ -132,34 +147,52 @@ static void report_no_price(struct canfs_bidder *bidder)
 		why = canfs_fsstat_error(feed->fsstat);
 	else if (!feed->answers || feed->publisher.valid)
 		return;
-	if (!bidder->told_no_price)
+	if (!bidder->told_no_price) {
 		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
 			*why ? why : "no answer");
+		canfs_decisions_note(&bidder->decisions, now_usec, "write-back",
+			canfs_verdict_name(bidder->told_write), canfs_verdict_name(CANFS_HOLD),
+			no_bids, "no price (%s): the kernel's defaults", *why ? why : "no answer");
+	}
 	bidder->told_no_price = true;
 	bidder->told_write = bidder->told_readahead = CANFS_HOLD;
+}
+
+static void log_decision(
+	const struct canfs_bidder *bidder, const struct canfs_decision *decision, const char *mode)
+{
+	canfs_log("%s: %s %s -> %s%s: %s", bidder->mount.mountpoint, decision->what, decision->from,
+		decision->to, mode, decision->reason);
 }
 
 static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const char *mode)
 {
-	canfs_log("%s: write-back %s -> %s%s: server %.2f (%s) %s own %.2f; %llu of %llu MiB held, "
-		  "cache worth %.2f",
-		bidder->mount.mountpoint, canfs_verdict_name(bidder->told_write),
-		canfs_verdict_name(bidder->write.verdict), mode, tag->write,
+	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
+		purse->now_usec, "write-back", canfs_verdict_name(bidder->told_write),
+		canfs_verdict_name(bidder->write.verdict),
+		(struct canfs_bids) { tag->write, bidder->own_write },
+		"server %.2f (%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f", tag->write,
 		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
 		bidder->own_write, (unsigned long long)purse->backlog_bytes / MIB,
 		(unsigned long long)purse->bound_bytes / MIB, purse->cache_worth);
+
+	log_decision(bidder, decision, mode);
 	bidder->told_write = bidder->write.verdict;
 }
 
-static void report_readahead(
-	struct canfs_bidder *bidder, const struct canfs_tag *tag, const char *mode)
+static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_purse *purse, const char *mode)
 {
-	canfs_log("%s: read-ahead %s -> %s%s: server %.2f %s own %.2f; confidence %.2f",
-		bidder->mount.mountpoint, canfs_verdict_name(bidder->told_readahead),
-		canfs_verdict_name(bidder->readahead.verdict), mode, tag->readahead,
+	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
+		purse->now_usec, "read-ahead", canfs_verdict_name(bidder->told_readahead),
+		canfs_verdict_name(bidder->readahead.verdict),
+		(struct canfs_bids) { tag->readahead, bidder->own_readahead },
+		"server %.2f %s own %.2f; confidence %.2f", tag->readahead,
 		relation(tag->readahead, bidder->own_readahead), bidder->own_readahead,
 		bidder->confidence.average.value);
+
+	log_decision(bidder, decision, mode);
 	bidder->told_readahead = bidder->readahead.verdict;
 }
 
@@ -171,7 +204,7 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 			      is_reading(bidder, purse->now_usec);
 
 	if (!tag) {
-		report_no_price(bidder);
+		report_no_price(bidder, purse->now_usec);
 		return;
 	}
 	bidder->told_no_price = false;
@@ -182,7 +215,7 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	if (bidder->write.verdict != bidder->told_write)
 		report_write(bidder, tag, purse, mode);
 	if (readahead_news)
-		report_readahead(bidder, tag, mode);
+		report_readahead(bidder, tag, purse, mode);
 }
 
 void canfs_act_accelerate(
@@ -245,6 +278,8 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 	if (ret)
 		actors->release_due_usec = purse->now_usec + rest_usec;
 	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
+	canfs_decisions_note(&actors->decisions, purse->now_usec, "flushing point", "raised",
+		ret ? strerror(-ret) : "released", no_bids, "%s", reason);
 }
 
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -270,7 +305,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 		return;
 	ret = canfs_defer_apply(
 		actors->defer, purse->bound_bytes, held, found, &purse->meminfo, &changes);
-	log_changes("defer", &changes);
+	log_changes(&actors->decisions, "defer", "data is held back", &changes);
 	if (ret) {
 		actors->defer_due_usec = purse->now_usec + rest_usec;
 		complain(actors, ret);
@@ -295,11 +330,11 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 		canfs_act_accelerate(actors, bidders[i], chunk);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
-	log_changes("release", &changes);
+	log_changes(&actors->decisions, "release", "put back in stages", &changes);
 	return ret;
 }
 
-int canfs_act_let_go(struct canfs_actors *actors, const struct canfs_bidder *bidder)
+int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
 {
 	struct canfs_changes changes = { 0 };
 	int ret;
@@ -308,7 +343,7 @@ int canfs_act_let_go(struct canfs_actors *actors, const struct canfs_bidder *bid
 	if (!canfs_knob_is_ours(actors->tuner, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi))
 		return 0;
 	ret = canfs_readahead_restore(actors->tuner, bidder->mount.bdi, &changes);
-	log_changes(bidder->mount.mountpoint, &changes);
+	log_changes(&bidder->decisions, bidder->mount.mountpoint, "put back", &changes);
 	return ret == -EPERM ? 0 : ret;
 }
 
@@ -335,7 +370,11 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
 	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib,
 		config->readahead_min_kib, config->readahead_max_kib, &changes);
 	bidder->readahead_due_usec = now_usec + (ret ? rest_usec : readahead_step_usec);
-	log_changes(bidder->mount.mountpoint, &changes);
+	log_changes(&bidder->decisions, bidder->mount.mountpoint,
+		bidder->readahead.verdict == CANFS_ACCELERATE
+			? "read-ahead is worth more than it costs"
+			: "read-ahead costs more than it is worth",
+		&changes);
 }
 
 int canfs_act_restore_all(struct canfs_actors *actors)
@@ -346,8 +385,8 @@ int canfs_act_restore_all(struct canfs_actors *actors)
 	if (!actors->tuner)
 		return 0;
 	ret = canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
-	log_changes("restore", &changes);
+	log_changes(&actors->decisions, "restore", "put back", &changes);
 	error = canfs_defer_restore_force(actors->defer, &changes);
-	log_changes("restore", &changes);
+	log_changes(&actors->decisions, "restore", "put back", &changes);
 	return ret ? ret : error;
 }

@@ -33,6 +33,9 @@ struct canfs_actors {
 	uint64_t defer_due_usec;   /* not before, after a failure */
 	uint64_t release_due_usec; /* likewise */
 	bool complained;           /* about an actuator that does not work here */
+
+	/* For status/: what was decided that is no single mount's. */
+	struct canfs_decisions decisions;
 };
 
 /*
@@ -71,7 +74,7 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
 	const struct canfs_config *config, uint64_t now_usec);
 
 /* read_ahead_kb of a bidder that goes, or has no price, is as it was. 0 or -errno. */
-int canfs_act_let_go(struct canfs_actors *actors, const struct canfs_bidder *bidder);
+int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder);
 
 /*
  * One step towards the originals of the flushing point: drains what is held, lowers in stages. 0: all

@@ -132,6 +132,7 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);
+	canfs_rates_note(&bidder->rates, stats, now_usec);
 	bidder->stats = *stats;
 	bidder->seen_usec = now_usec;
 }

@@ -22,6 +22,8 @@
 #include "client-agent/mountstats.h"
 #include "client-agent/pace.h"
 #include "client-agent/procfs.h"
+#include "client-agent/status/decisions.h"
+#include "client-agent/status/rates.h"
 #include "pricing/auction.h"
 #include "pricing/confidence.h"
 
@@ -71,6 +73,10 @@ struct canfs_bidder {
 	enum canfs_verdict told_write;
 	enum canfs_verdict told_readahead;
 	bool told_no_price;
+
+	/* For status/: what canfsctl shows besides. */
+	struct canfs_decisions decisions;
+	struct canfs_rates rates;
 };
 
 /*

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client-agent/procfs.h"
+#include "client-agent/status/listen.h"
 #include "pricing/price.h"
 
-enum type { TYPE_COUNT, TYPE_REAL, TYPE_WORD, TYPE_PATH, TYPE_PATTERNS };
+enum type { TYPE_COUNT, TYPE_REAL, TYPE_WORD, TYPE_PATH, TYPE_LISTEN, TYPE_PATTERNS };
 
 struct option {
 	const char *name;
@@ -21,7 +22,8 @@ struct option {
 	double min, max;      /* of a count or real */
 	double number;        /* default of a count or real; of a word, its index */
 	const char *words[2]; /* a word's values: false or 0 first */
-	const char *path;     /* default of a path */
+	const char *path;     /* default of a path or address */
+	bool may_be_empty;    /* a path */
 	const char *help;
 };
 
@@ -136,6 +138,17 @@ static const struct option options[] = {
 		.offset = AT(state_dir),
 		.path = "/run/canfs",
 		.help = "journal and lock; must not outlive a reboot" },
+	{ .name = "control_socket",
+		.type = TYPE_PATH,
+		.offset = AT(control_socket),
+		.path = "/run/canfs/agent.sock",
+		.may_be_empty = true,
+		.help = "where canfsctl asks the agent; empty: nowhere" },
+	{ .name = "metrics_listen",
+		.type = TYPE_LISTEN,
+		.offset = AT(metrics_listen),
+		.path = "",
+		.help = "loopback ADDRESS:PORT for Prometheus; empty: none" },
 };
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -214,11 +227,24 @@ static int set_word(struct parser *parser, const struct option *option, const ch
 
 static int set_path(struct parser *parser, const struct option *option, const char *value)
 {
-	if (value[0] != '/')
+	if (value[0] != '/' && !(value[0] == '\0' && option->may_be_empty))
 		return mistake(parser, "%s = %.64s: not an absolute path", option->name, value);
 	if (strlen(value) >= CANFS_CONFIG_PATH_MAX)
 		return mistake(parser, "%s: longer than %d bytes", option->name,
 			CANFS_CONFIG_PATH_MAX - 1);
+	strcpy((char *)&parser->config + option->offset, value);
+	return 1;
+}
+
+static int set_listen(struct parser *parser, const struct option *option, const char *value)
+{
+	struct sockaddr_storage address;
+	int err = value[0] ? canfs_listen_parse(value, &address) : 0;
+
+	if (err)
+		return mistake(parser, "%s = %.64s: %s", option->name, value,
+			err == -EACCES ? "not a loopback address, as 127.0.0.1 and [::1] are"
+				       : "not ADDRESS:PORT, as 127.0.0.1:9105 or [::1]:9105");
 	strcpy((char *)&parser->config + option->offset, value);
 	return 1;
 }
@@ -261,6 +287,8 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 		return set_word(parser, option, value);
 	case TYPE_PATH:
 		return set_path(parser, option, value);
+	case TYPE_LISTEN:
+		return set_listen(parser, option, value);
 	case TYPE_PATTERNS:
 		/* What the file says replaces what was there before. */
 		parser->config.patterns = 0;
@@ -335,7 +363,7 @@ void canfs_config_defaults(struct canfs_config *config)
 	memset(config, 0, sizeof(*config));
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *option = &options[i];
-		if (option->type == TYPE_PATH)
+		if (option->path)
 			strcpy((char *)config + option->offset, option->path);
 		else if (option->type != TYPE_PATTERNS)
 			put_number(config, option, option->number);
@@ -404,10 +432,50 @@ bool canfs_config_help(size_t i, char *buf, size_t size)
 			option->help);
 		break;
 	case TYPE_PATH:
+	case TYPE_LISTEN:
 	case TYPE_PATTERNS:
 		snprintf(buf, size, "%s = %s: %s", option->name, option->path ? option->path : "",
 			option->help);
 		break;
 	}
+	return true;
+}
+
+static void show_patterns(const struct canfs_config *config, char *value, size_t size)
+{
+	size_t used = 0;
+
+	value[0] = '\0';
+	for (size_t i = 0; i < config->patterns && used < size; i++)
+		used += (size_t)snprintf(
+			value + used, size - used, "%s%s", i ? " " : "", config->pattern[i]);
+}
+
+static double number_of(const struct canfs_config *config, const struct option *option)
+{
+	const void *at = (const char *)config + option->offset;
+
+	if (option->type == TYPE_REAL)
+		return *(const double *)at;
+	if (option->type == TYPE_COUNT)
+		return *(const unsigned int *)at;
+	return option->offset == AT(mode) ? config->mode : *(const bool *)at;
+}
+
+bool canfs_config_option(
+	const struct canfs_config *config, size_t i, const char **name, char *value, size_t size)
+{
+	if (i >= OPTIONS)
+		return false;
+	const struct option *option = &options[i];
+	*name = option->name;
+	if (option->type == TYPE_PATTERNS)
+		show_patterns(config, value, size);
+	else if (option->type == TYPE_PATH || option->type == TYPE_LISTEN)
+		snprintf(value, size, "%s", (const char *)config + option->offset);
+	else if (option->type == TYPE_WORD)
+		snprintf(value, size, "%s", option->words[(int)number_of(config, option)]);
+	else
+		snprintf(value, size, "%g", number_of(config, option));
 	return true;
 }

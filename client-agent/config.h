@@ -41,6 +41,9 @@ struct canfs_config {
 
 	char state_dir[CANFS_CONFIG_PATH_MAX]; /* absolute; default /run/canfs */
 
+	char control_socket[CANFS_CONFIG_PATH_MAX]; /* absolute; "": none */
+	char metrics_listen[CANFS_CONFIG_PATH_MAX]; /* as status/listen.h takes it; "": none */
+
 	/* Mount points to manage, as fnmatch(3) patterns, space separated; none: all NFS mounts. */
 	size_t patterns;
 	char pattern[CANFS_CONFIG_PATTERNS_MAX][CANFS_CONFIG_PATH_MAX];
@@ -68,5 +71,12 @@ bool canfs_config_wants_mount(const struct canfs_config *config, const char *mou
  * last option.
  */
 bool canfs_config_help(size_t i, char *buf, size_t size);
+
+/*
+ * The i-th option's name, and its value as the file would say it (cut if it does not fit). Returns
+ * false beyond the last option.
+ */
+bool canfs_config_option(
+	const struct canfs_config *config, size_t i, const char **name, char *value, size_t size);
 
 #endif

@@ -74,6 +74,7 @@ bool canfs_feed_tick(struct canfs_feed *feed, uint64_t now_usec, uint64_t rpcs, 
 		return false;
 	if (ret < 0) {
 		feed->failures++;
+		feed->unanswered++;
 		return false;
 	}
 	feed->failures = 0;

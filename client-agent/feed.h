@@ -43,6 +43,7 @@ struct canfs_feed {
 	unsigned int failures; /* in a row */
 	uint64_t questions;    /* counters for the log and for metrics */
 	uint64_t answers;
+	uint64_t unanswered; /* failures in all */
 };
 
 /* 0 or -errno of canfs_fsstat_new(). seed: for the phase; differs from client to client. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "client-agent/bidder.h"
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
+#include "client-agent/status/desk.h"
 #include "protocol/clock.h"
 
 static const uint64_t busy_tick_usec = 100000;
@@ -47,6 +49,10 @@ struct loop {
 	uint64_t ended_usec; /* when ending began */
 	int mountinfo_fd;
 	int signal_fd;
+	struct canfs_desk desk;
+	struct canfs_purse purse; /* of the last tick, for the desk */
+	uint64_t ticks;
+	uint64_t started_usec;
 };
 
 static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mount *mount)
@@ -157,6 +163,18 @@ static bool is_guarded(const struct loop *loop, const struct canfs_meminfo *memi
 	return canfs_meminfo_spare_bytes(meminfo) < floor_bytes;
 }
 
+static void report_guard(struct loop *loop, const struct canfs_purse *purse, bool guarded)
+{
+	const struct canfs_decision *decision =
+		canfs_decisions_note(&loop->actors.decisions, purse->now_usec, "memory guard",
+			guarded ? "at rest" : "on guard", guarded ? "on guard" : "at rest",
+			(struct canfs_bids) { NAN, NAN }, "%llu MiB spare, %s",
+			(unsigned long long)canfs_meminfo_spare_bytes(&purse->meminfo) >> 20,
+			guarded ? "sending at any price" : "enough again");
+
+	canfs_log("memory guard: %s", decision->reason);
+}
+
 /* Without /proc nothing is known, as without a price: the kernel's defaults after the same time. */
 static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 {
@@ -223,10 +241,9 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 	purse->bound_bytes = purse->meminfo.total_bytes / 100 * loop->config->hold_pct + 1;
 	guarded = is_guarded(loop, &purse->meminfo);
 	if (guarded != loop->guarded)
-		canfs_log("memory guard: %llu MiB spare, %s",
-			(unsigned long long)canfs_meminfo_spare_bytes(&purse->meminfo) >> 20,
-			guarded ? "sending at any price" : "enough again");
+		report_guard(loop, purse, guarded);
 	loop->guarded = purse->guarded = guarded;
+	loop->purse = *purse;
 	return 0;
 }
 
@@ -251,6 +268,7 @@ static bool tick(struct loop *loop)
 	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
 
 	loop->ticked_usec = purse.now_usec;
+	loop->ticks++;
 	if (observe(loop, &purse))
 		return !loop->ending;
 	if (loop->ending) {
@@ -304,6 +322,7 @@ static void reload(struct loop *loop)
 	for (size_t i = 0; i < loop->n; i++)
 		canfs_bidder_configure(loop->bidders[i], loop->config);
 	loop->mounts_changed = true;
+	canfs_desk_configure(&loop->desk, loop->config);
 	canfs_log("%s: reloaded", loop->options->config_file);
 }
 
@@ -329,15 +348,33 @@ static int msec_until(uint64_t usec)
 	return usec > now ? (int)((usec - now + 999) / 1000) : 0;
 }
 
-/* Waits for the next tick, a price, a signal or a mount. */
-static void wait_for_news(struct loop *loop)
+static struct canfs_view view_of(const struct loop *loop)
 {
-	struct pollfd fds[2 + BIDDERS_MAX] = {
+	return (struct canfs_view) { .config = loop->config,
+		.config_file = loop->options->config_file,
+		.actors = &loop->actors,
+		.bidders = loop->bidders,
+		.n = loop->n,
+		.left_out = loop->left_out,
+		.purse = loop->purse,
+		.ticks = loop->ticks,
+		.started_usec = loop->started_usec,
+		.blind = loop->blind_usec != 0 };
+}
+
+/* Waits until then for a price, a signal or a mount, and answers who asks. Is a tick due? */
+static bool wait_once(struct loop *loop, uint64_t until_usec)
+{
+	struct pollfd fds[2 + BIDDERS_MAX + CANFS_DESK_POLLED] = {
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
 	/* An answer that no tick will take would keep us awake. */
 	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->n;
+	size_t n = 2 + asking;
+	int timeout_msec = msec_until(until_usec);
+	struct canfs_view view;
+	bool news = false;
 
 	for (size_t i = 0; i < asking; i++) {
 		struct canfs_fsstat *fsstat = loop->bidders[i]->feed.fsstat;
@@ -345,15 +382,27 @@ static void wait_for_news(struct loop *loop)
 		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
 		fds[2 + i].events = canfs_fsstat_events(fsstat);
 	}
-	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
-	if (poll(fds, 2 + asking,
-		    msec_until(loop->ticked_usec +
-			       (is_busy(loop) ? busy_tick_usec : idle_tick_usec))) <= 0)
-		return;
+	if (poll(fds, n + canfs_desk_poll(&loop->desk, fds + n, &timeout_msec), timeout_msec) < 0)
+		return true;
+	view = view_of(loop);
+	canfs_desk_serve(&loop->desk, fds + n, &view);
 	if (fds[0].revents)
 		take_signal(loop);
 	if (fds[1].revents)
 		loop->mounts_changed = true;
+	for (size_t i = 0; i < n; i++)
+		news |= fds[i].revents != 0;
+	return news || canfs_now_usec() >= until_usec;
+}
+
+/* Whoever asks what we do is answered meanwhile, and makes us do nothing. */
+static void wait_for_news(struct loop *loop)
+{
+	uint64_t until_usec = loop->ticked_usec + (is_busy(loop) ? busy_tick_usec : idle_tick_usec);
+
+	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
+	while (!wait_once(loop, until_usec))
+		continue;
 }
 
 static int loop_open(struct loop *loop)
@@ -383,9 +432,11 @@ static int loop_open(struct loop *loop)
 		&loop->actors, loop->config, loop->options->root, error, sizeof(error));
 	if (*error)
 		canfs_log("%s", error);
-	if (!ret)
-		canfs_act_take_back(&loop->actors);
-	return ret;
+	if (ret)
+		return ret;
+	canfs_act_take_back(&loop->actors);
+	canfs_desk_configure(&loop->desk, loop->config);
+	return 0;
 }
 
 /* 0, or -errno: a knob could not be put back. */
@@ -393,6 +444,7 @@ static int loop_close(struct loop *loop)
 {
 	int ret = canfs_act_restore_all(&loop->actors);
 
+	canfs_desk_close(&loop->desk);
 	canfs_actors_close(&loop->actors);
 	for (size_t i = 0; i < loop->n; i++)
 		free_bidder(loop->bidders[i]);
@@ -407,7 +459,10 @@ static int loop_close(struct loop *loop)
 
 int canfs_loop_run(struct canfs_config *config, const struct canfs_loop_options *options)
 {
-	struct loop loop = { .config = config, .options = options };
+	struct loop loop = { .config = config,
+		.options = options,
+		.desk = { .root = options->root },
+		.started_usec = canfs_now_usec() };
 	int ret = loop_open(&loop);
 	int restored;
 

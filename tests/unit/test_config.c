@@ -180,7 +180,7 @@ static void test_help(void **state)
 		assert_non_null(strstr(line, " = "));
 		n++;
 	}
-	assert_int_equal(n, 16);
+	assert_int_equal(n, 18);
 	assert_true(canfs_config_help(0, line, sizeof(line)));
 	assert_string_equal(line, "mode = observe (observe, enforce): observe logs decisions and "
 				  "changes nothing, enforce acts on them");

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Where the agent is asked, in its loop's poll: the control socket (canfsctl) and, if configured,
+ * /metrics (Prometheus). Neither ever waits for who asks; one that cannot be opened is said once
+ * and done without.
+ */
+#ifndef CANFS_AGENT_STATUS_DESK_H
+#define CANFS_AGENT_STATUS_DESK_H
+
+#include "client-agent/status/http.h"
+#include "client-agent/status/status.h"
+#include "protocol/control/server.h"
+
+#define CANFS_DESK_POLLED (CANFS_CONTROL_POLLED + 1)
+
+struct canfs_desk {
+	const char *root;                   /* before the socket's path; "" in production */
+	char socket[CANFS_CONFIG_PATH_MAX]; /* what is open, as configured; "": nothing */
+	char listen[CANFS_CONFIG_PATH_MAX];
+	struct canfs_control_server server;
+	struct canfs_http *http;
+	struct canfs_control_counters counters;
+	struct canfs_view view; /* while something is served */
+	uint64_t ticked_usec;
+};
+
+/* *desk is all 0 but for root. Again after a change of the configuration: opens what differs. */
+void canfs_desk_configure(struct canfs_desk *desk, const struct canfs_config *config);
+void canfs_desk_close(struct canfs_desk *desk);
+
+/* What poll(2) shall wait for, and how long at most (shortened if need be). Returns how many. */
+size_t canfs_desk_poll(
+	struct canfs_desk *desk, struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec);
+
+/* Answers what poll(2) has found in these entries. */
+void canfs_desk_serve(
+	struct canfs_desk *desk, const struct pollfd *polled, const struct canfs_view *view);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/status/metrics.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct metric {
+	const char *name; /* rows of one name stand together; the first has type and help */
+	const char *type;
+	const char *help;
+	const char *path;  /* to the value in the status, or in a mount's */
+	const char *label; /* besides the mount: op="write"; NULL: none */
+	double scale;      /* 0: 1 */
+};
+
+static const struct metric of_agent[] = {
+	{ "canfs_enforcing", "gauge", "Whether knobs are turned (mode = enforce).", "mode", NULL,
+		0 },
+	{ "canfs_blind", "gauge", "Whether /proc cannot be read.", "blind", NULL, 0 },
+	{ "canfs_uptime_seconds", "gauge", "Since the agent started.", "uptime_sec", NULL, 0 },
+	{ "canfs_ticks_total", "counter", "Rounds of the agent's loop.", "counters.ticks", NULL,
+		0 },
+	{ "canfs_requests_total", "counter", "Requests to the control socket.", "counters.requests",
+		NULL, 0 },
+	{ "canfs_memory_spare_bytes", "gauge", "MemAvailable - Dirty - Writeback.",
+		"memory.spare_bytes", NULL, 0 },
+	{ "canfs_memory_guard_bytes", "gauge", "What must stay spare.", "memory.guard_bytes", NULL,
+		0 },
+	{ "canfs_memory_guarded", "gauge", "Whether data is sent at any price to free memory.",
+		"memory.guarded", NULL, 0 },
+	{ "canfs_memory_dirty_bytes", "gauge", "Dirty pages of the whole system.",
+		"memory.dirty_bytes", NULL, 0 },
+	{ "canfs_memory_writeback_bytes", "gauge", "Pages on their way, of the whole system.",
+		"memory.writeback_bytes", NULL, 0 },
+	{ "canfs_hold_bound_bytes", "gauge", "What deferred data may take.", "hold.bound_bytes",
+		NULL, 0 },
+	{ "canfs_held_bytes", "gauge", "What all mounts together hold.", "hold.held_bytes", NULL,
+		0 },
+	{ "canfs_flushing_point_raised", "gauge", "Whether the kernel's dirty limits are raised.",
+		"flushing_point.raised", NULL, 0 },
+	{ "canfs_mounts_left_out", "gauge", "NFS mounts beyond the agent's bounds.",
+		"mounts_left_out", NULL, 0 },
+};
+
+static const struct metric of_mount[] = {
+	{ "canfs_server_price", "gauge", "What the server asks; absent if it asks nothing.",
+		"price.write", "operation=\"write\"", 0 },
+	{ "canfs_server_price", NULL, NULL, "price.read_ahead", "operation=\"read_ahead\"", 0 },
+	{ "canfs_price_age_seconds", "gauge", "Since that price came.", "price.age_sec", NULL, 0 },
+	{ "canfs_own_price", "gauge", "What it is worth to this client.", "own.write",
+		"operation=\"write\"", 0 },
+	{ "canfs_own_price", NULL, NULL, "own.read_ahead", "operation=\"read_ahead\"", 0 },
+	{ "canfs_verdict", "gauge", "Of the auction: 0 hold, 1 accelerate, 2 defer.",
+		"verdict.write", "operation=\"write\"", 0 },
+	{ "canfs_verdict", NULL, NULL, "verdict.read_ahead", "operation=\"read_ahead\"", 0 },
+	{ "canfs_mount_held_bytes", "gauge", "Written and not yet on the server's disk.",
+		"held_bytes", NULL, 0 },
+	{ "canfs_pace_bytes_per_second", "gauge", "How fast held data leaves.",
+		"pace_bytes_per_sec", NULL, 0 },
+	{ "canfs_written_bytes_per_second", "gauge", "How fast applications write.",
+		"written_bytes_per_sec", NULL, 0 },
+	{ "canfs_read_ahead_bytes", "gauge", "read_ahead_kb, in bytes.", "read_ahead_kib.now", NULL,
+		1024 },
+	{ "canfs_read_ahead_original_bytes", "gauge", "The same before the agent came.",
+		"read_ahead_kib.original", NULL, 1024 },
+	{ "canfs_read_ahead_confidence", "gauge", "Read by applications, of what was fetched.",
+		"confidence", NULL, 0 },
+	{ "canfs_rpcs_total", "counter", "Requests to the server.", "rpc.read.total", "op=\"read\"",
+		0 },
+	{ "canfs_rpcs_total", NULL, NULL, "rpc.write.total", "op=\"write\"", 0 },
+	{ "canfs_rpcs_total", NULL, NULL, "rpc.commit.total", "op=\"commit\"", 0 },
+	{ "canfs_rpc_round_trip_seconds_total", "counter", "Time that they took, summed up.",
+		"rpc.read.round_trip_total_ms", "op=\"read\"", 1e-3 },
+	{ "canfs_rpc_round_trip_seconds_total", NULL, NULL, "rpc.write.round_trip_total_ms",
+		"op=\"write\"", 1e-3 },
+	{ "canfs_rpc_round_trip_seconds_total", NULL, NULL, "rpc.commit.round_trip_total_ms",
+		"op=\"commit\"", 1e-3 },
+	{ "canfs_publishes", "gauge", "Whether the server is taken for a canfs server.",
+		"feed.publishes", NULL, 0 },
+	{ "canfs_price_questions_total", "counter", "Questions for the price.", "feed.questions",
+		NULL, 0 },
+	{ "canfs_price_answers_total", "counter", "Answers to them, with a price or without.",
+		"feed.answers", NULL, 0 },
+	{ "canfs_price_failures_total", "counter", "Questions without an answer.", "feed.failures",
+		NULL, 0 },
+	{ "canfs_accelerated_bytes_total", "counter", "What the kernel was asked to send.",
+		"accelerate.asked_bytes", NULL, 0 },
+	{ "canfs_accelerate_errors_total", "counter", "Failed opens, scans and syncs for that.",
+		"accelerate.errors", NULL, 0 },
+};
+
+#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+static const struct {
+	const char *word;
+	double number;
+} words[] = {
+	{ "observe", 0 },
+	{ "enforce", 1 },
+	{ "hold", 0 },
+	{ "accelerate", 1 },
+	{ "defer", 2 },
+};
+
+static const json_t *find(const json_t *value, const char *path)
+{
+	char name[32];
+
+	while (value && *path) {
+		size_t len = strcspn(path, ".");
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, path);
+		value = json_object_get(value, name);
+		path += len + (path[len] == '.');
+	}
+	return value;
+}
+
+/* NaN if there is none. */
+static double number_of(const json_t *value)
+{
+	if (json_is_boolean(value))
+		return json_is_true(value);
+	for (size_t i = 0; json_is_string(value) && i < ROWS(words); i++) {
+		if (strcmp(json_string_value(value), words[i].word) == 0)
+			return words[i].number;
+	}
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static void print_escaped(FILE *out, const char *text)
+{
+	for (; text && *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", out);
+		else
+			fprintf(out, *text == '\\' || *text == '"' ? "\\%c" : "%c", *text);
+	}
+}
+
+static void print_label(FILE *out, const char *label, const json_t *mount, const char *name)
+{
+	fprintf(out, "%s=\"", label);
+	print_escaped(out, json_string_value(json_object_get(mount, name)));
+	fputc('"', out);
+}
+
+/* The labels in braces: the mount's (if any) and the row's. */
+static void print_labels(FILE *out, const json_t *mount, const char *label)
+{
+	if (!mount && !label)
+		return;
+	fputc('{', out);
+	if (mount)
+		print_label(out, "mount", mount, "mountpoint");
+	fprintf(out, "%s%s}", mount && label ? "," : "", label ? label : "");
+}
+
+static void print_head(FILE *out, const struct metric *metric)
+{
+	if (metric->help)
+		fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
+			metric->name, metric->type);
+}
+
+static void print_value(
+	FILE *out, const struct metric *metric, const json_t *from, const json_t *mount)
+{
+	double value = number_of(find(from, metric->path));
+
+	if (isnan(value))
+		return;
+	fputs(metric->name, out);
+	print_labels(out, mount, metric->label);
+	fprintf(out, " %.15g\n", metric->scale != 0 ? value * metric->scale : value);
+}
+
+/* Of mounts stacked on one place only the top one is seen; a series must not come twice. */
+static bool is_covered(const json_t *mounts, size_t i)
+{
+	const json_t *place = json_object_get(json_array_get(mounts, i), "mountpoint");
+
+	while (++i < json_array_size(mounts)) {
+		if (json_equal(place, json_object_get(json_array_get(mounts, i), "mountpoint")))
+			return true;
+	}
+	return false;
+}
+
+static void print_info(FILE *out, const json_t *mount)
+{
+	static const char *const names[] = { "server", "address", "version", "sec", "bdi" };
+
+	fputs("canfs_mount_info{", out);
+	print_label(out, "mount", mount, "mountpoint");
+	for (size_t i = 0; i < ROWS(names); i++) {
+		fputc(',', out);
+		print_label(out, names[i], mount, names[i]);
+	}
+	fputs("} 1\n", out);
+}
+
+static void print_all(FILE *out, const json_t *status, const json_t *mounts)
+{
+	for (size_t i = 0; i < ROWS(of_agent); i++) {
+		print_head(out, &of_agent[i]);
+		print_value(out, &of_agent[i], status, NULL);
+	}
+	fputs("# HELP canfs_mount_info A mount that is managed.\n# TYPE canfs_mount_info gauge\n",
+		out);
+	for (size_t i = 0; i < json_array_size(mounts); i++)
+		print_info(out, json_array_get(mounts, i));
+	for (size_t i = 0; i < ROWS(of_mount); i++) {
+		print_head(out, &of_mount[i]);
+		for (size_t j = 0; j < json_array_size(mounts); j++)
+			print_value(out, &of_mount[i], json_array_get(mounts, j),
+				json_array_get(mounts, j));
+	}
+}
+
+char *canfs_metrics_text(const json_t *status)
+{
+	const json_t *all = json_object_get(status, "mounts");
+	json_t *mounts = json_array();
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool complete;
+
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		if (!is_covered(all, i))
+			json_array_append(mounts, json_array_get(all, i));
+	}
+	if (out && mounts)
+		print_all(out, status, mounts);
+	json_decref(mounts);
+	complete = out && mounts && !ferror(out);
+	if (out && fclose(out) == 0 && complete)
+		return text;
+	free(text);
+	return NULL;
+}

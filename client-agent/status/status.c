@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/status/status.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Nobody can tell prices apart any closer. */
+static double rounded(double value)
+{
+	return round(value * 1e4) / 1e4;
+}
+
+static json_t *integer(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+static json_t *show_bdi(struct canfs_bdi bdi)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u:%u", bdi.major, bdi.minor);
+	return json_string(text);
+}
+
+static json_t *show_address(const struct sockaddr_storage *address)
+{
+	const void *at = address->ss_family == AF_INET6
+				 ? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
+				 : (const void *)&((const struct sockaddr_in *)address)->sin_addr;
+	char text[INET6_ADDRSTRLEN];
+
+	if (!inet_ntop(address->ss_family, at, text, sizeof(text)))
+		return json_null();
+	return json_string(text);
+}
+
+static json_t *show_version(const struct canfs_mount *mount)
+{
+	char text[16];
+
+	if (mount->version == 4)
+		snprintf(text, sizeof(text), "4.%d", mount->minor_version);
+	else
+		snprintf(text, sizeof(text), "%d", mount->version);
+	return json_string(text);
+}
+
+/* What the server asks; null if it asks nothing, or nobody has heard it for too long. */
+static json_t *show_price(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	const struct canfs_tag *tag = canfs_feed_price(&bidder->feed, now_usec);
+
+	if (!tag)
+		return json_null();
+	return json_pack("{s:f, s:f, s:s, s:f}", "write", rounded(tag->write), "read_ahead",
+		rounded(tag->readahead), "bottleneck", canfs_resource_name(tag->bottleneck),
+		"age_sec", rounded((double)(now_usec - bidder->feed.tag_usec) / 1e6));
+}
+
+static json_t *show_feed(const struct canfs_feed *feed)
+{
+	const char *error = feed->failures ? canfs_fsstat_error(feed->fsstat) : "";
+
+	return json_pack("{s:b, s:o, s:o, s:o, s:o}", "publishes", feed->publisher.believed,
+		"questions", integer(feed->questions), "answers", integer(feed->answers),
+		"failures", integer(feed->unanswered), "error",
+		*error ? canfs_control_text(error) : json_null());
+}
+
+static json_t *show_rpcs(const struct canfs_bidder *bidder)
+{
+	json_t *shown = json_object();
+
+	for (enum canfs_rpc rpc = 0; rpc < CANFS_RPCS; rpc++) {
+		const struct canfs_op_stats *stats = canfs_rpc_stats(&bidder->stats, rpc);
+		const struct canfs_rate *rate = &bidder->rates.rate[rpc];
+
+		json_object_set_new(shown, canfs_rpc_name(rpc),
+			json_pack("{s:f, s:f, s:f, s:o, s:o}", "per_sec", rounded(rate->per_sec),
+				"bytes_per_sec", round(rate->bytes_per_sec), "round_trip_ms",
+				rounded(rate->round_trip_msec), "total", integer(stats->ops),
+				"round_trip_total_ms", integer(stats->rtt_msec)));
+	}
+	return shown;
+}
+
+/* A knob's file; null if it cannot be read. */
+static json_t *show_knob_now(
+	const struct canfs_actors *actors, enum canfs_knob knob, struct canfs_bdi bdi)
+{
+	uint64_t value;
+
+	if (canfs_knob_read(actors->root, knob, bdi, &value))
+		return json_null();
+	return integer(value);
+}
+
+/* The original is what is there, unless we have changed it. */
+static json_t *show_read_ahead(const struct canfs_actors *actors, struct canfs_bdi bdi)
+{
+	const struct canfs_journal_entry *entry =
+		canfs_journal_find(actors->journal, CANFS_KNOB_READ_AHEAD, bdi);
+	json_t *now = show_knob_now(actors, CANFS_KNOB_READ_AHEAD, bdi);
+
+	if (!entry || entry->yielded)
+		return json_pack("{s:O, s:o}", "original", now, "now", now);
+	return json_pack("{s:o, s:o}", "original", integer(entry->original), "now", now);
+}
+
+static json_t *show_accelerate(const struct canfs_actors *actors, struct canfs_bdi bdi)
+{
+	struct canfs_accelerate_status status;
+
+	canfs_accelerate_status(actors->accelerator, bdi, &status);
+	return json_pack("{s:b, s:o, s:o, s:i, s:i, s:i}", "busy", status.busy, "requests",
+		integer(status.requests), "asked_bytes", integer(status.asked_bytes), "files",
+		(int)status.files, "errors", (int)status.errors, "truncated",
+		(int)status.truncated);
+}
+
+static json_t *show_mount(
+	const struct canfs_view *view, const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	const struct canfs_mount *mount = &bidder->mount;
+	json_t *shown = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "mountpoint",
+		canfs_control_text(mount->mountpoint), "mode",
+		view->actors->enforce ? "enforce" : "observe", "server",
+		canfs_control_text(mount->source), "address", show_address(&mount->address),
+		"version", show_version(mount), "sec",
+		mount->sec[0] ? canfs_control_text(mount->sec) : json_null(), "bdi",
+		show_bdi(mount->bdi));
+	json_t *auction = json_pack("{s:o, s:{s:f, s:f}, s:{s:s, s:s}, s:f, s:o}", "price",
+		show_price(bidder, now_usec), "own", "write", rounded(bidder->own_write),
+		"read_ahead", rounded(bidder->own_readahead), "verdict", "write",
+		canfs_verdict_name(bidder->write.verdict), "read_ahead",
+		canfs_verdict_name(bidder->readahead.verdict), "confidence",
+		rounded(bidder->confidence.average.value), "feed", show_feed(&bidder->feed));
+	json_t *effects = json_pack("{s:o, s:o, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
+		integer(bidder->backlog_bytes), "unsent_bytes",
+		integer(bidder->backlog.unsent_bytes), "written_bytes_per_sec",
+		round(bidder->fill.value), "pace_bytes_per_sec",
+		round(bidder->pace.rate_bytes_per_sec), "read_ahead_kib",
+		show_read_ahead(view->actors, mount->bdi), "rpc", show_rpcs(bidder), "accelerate",
+		show_accelerate(view->actors, mount->bdi));
+
+	json_object_update_new(shown, auction);
+	json_object_update_new(shown, effects);
+	return shown;
+}
+
+/* One knob that we have turned, or have found turned by someone else. */
+static json_t *show_knob(const struct canfs_actors *actors, const struct canfs_journal_entry *entry)
+{
+	const struct canfs_knob_info *info = canfs_knob_info(entry->knob);
+	bool paired = info->pair != entry->knob;
+
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "knob", info->name,
+		"unit", info->unit, "bdi", info->per_bdi ? show_bdi(entry->bdi) : json_null(),
+		"mountpoint",
+		entry->mountpoint ? canfs_control_text(entry->mountpoint) : json_null(), "original",
+		integer(entry->original), "now", show_knob_now(actors, entry->knob, entry->bdi),
+		"pair", paired ? json_string(canfs_knob_info(info->pair)->name) : json_null(),
+		"pair_original", paired ? integer(entry->pair_original) : json_null(), "others",
+		entry->yielded);
+}
+
+static json_t *show_knobs(const struct canfs_actors *actors)
+{
+	json_t *shown = json_array();
+
+	for (size_t i = 0; i < canfs_journal_count(actors->journal); i++)
+		json_array_append_new(
+			shown, show_knob(actors, canfs_journal_at(actors->journal, i)));
+	return shown;
+}
+
+static json_t *show_memory(const struct canfs_view *view)
+{
+	const struct canfs_meminfo *meminfo = &view->purse.meminfo;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "total_bytes",
+		integer(meminfo->total_bytes), "available_bytes", integer(meminfo->available_bytes),
+		"dirty_bytes", integer(meminfo->dirty_bytes), "writeback_bytes",
+		integer(meminfo->writeback_bytes), "spare_bytes",
+		integer(canfs_meminfo_spare_bytes(meminfo)), "guard_bytes",
+		integer((uint64_t)view->config->guard_mib << 20), "guarded", view->purse.guarded);
+}
+
+static json_t *show_counters(const struct canfs_view *view)
+{
+	const struct canfs_control_counters *counters = &view->counters;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "ticks", integer(view->ticks),
+		"connections", integer(counters->connections), "connections_refused",
+		integer(counters->connections_refused), "connections_dropped",
+		integer(counters->connections_dropped), "requests", integer(counters->requests),
+		"requests_bad", integer(counters->requests_bad));
+}
+
+json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
+{
+	json_t *mounts = json_array();
+
+	for (size_t i = 0; i < view->n; i++)
+		json_array_append_new(mounts, show_mount(view, view->bidders[i], now_usec));
+	return json_pack(
+		"{s:s, s:i, s:o, s:s, s:b, s:o, s:{s:o, s:o, s:o}, s:{s:b, s:b}, s:o, s:o, "
+		"s:o, s:o}",
+		"version", CANFS_VERSION, "pid", (int)getpid(), "uptime_sec",
+		integer((now_usec - view->started_usec) / 1000000), "mode",
+		view->actors->enforce ? "enforce" : "observe", "blind", view->blind, "memory",
+		show_memory(view), "hold", "bound_bytes", integer(view->purse.bound_bytes),
+		"held_bytes", integer(view->purse.backlog_bytes), "coming_bytes",
+		integer(view->purse.coming_bytes), "flushing_point", "raised",
+		canfs_defer_active(view->actors->defer), "possible",
+		canfs_defer_available(view->actors->defer), "knobs", show_knobs(view->actors),
+		"mounts_left_out", integer(view->left_out), "counters", show_counters(view),
+		"mounts", mounts);
+}

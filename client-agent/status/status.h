@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the agent shows of itself, as JSON: the replies of its control socket (status.md), and what
+ * metrics.c makes its text of. Everything is read from what the loop has at hand, and of the kernel
+ * only the knobs, which answer at once.
+ */
+#ifndef CANFS_AGENT_STATUS_STATUS_H
+#define CANFS_AGENT_STATUS_STATUS_H
+
+#include "client-agent/act.h"
+#include "protocol/control/request.h"
+
+/* What there is to see; the loop's own, lent for as long as one call lasts. */
+struct canfs_view {
+	const struct canfs_config *config;
+	const char *config_file; /* NULL: none */
+	const struct canfs_actors *actors;
+	struct canfs_bidder *const *bidders;
+	size_t n;
+	size_t left_out;          /* mounts beyond the bounds */
+	struct canfs_purse purse; /* of the last tick */
+	uint64_t ticks;
+	uint64_t started_usec;
+	bool blind; /* /proc cannot be read */
+	struct canfs_control_counters counters;
+};
+
+/* The members of the reply to "status". NULL: no memory. */
+json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec);
+
+/* The commands status, why and config; call->subject is a struct canfs_view. */
+extern const struct canfs_control_command canfs_status_commands[];
+
+#endif
