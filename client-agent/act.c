@@ -49,7 +49,7 @@ static void log_changes(struct canfs_decisions *decisions, const char *who, cons
 			change->error ? change->old_value : change->new_value);
 		canfs_decisions_note(decisions, canfs_now_usec(),
 			canfs_knob_info(change->knob)->name, from, to, no_bids, "%s%s%s", why,
-			change->error ? ": " : "", change->error ? strerror(-change->error) : "");
+			change->error ? ": " : "", canfs_change_error(change));
 	}
 	if (changes->dropped)
 		canfs_log("%s: and %u more", who, changes->dropped);

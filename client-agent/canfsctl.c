@@ -13,6 +13,10 @@ static const struct subcommand {
 	const char *summary;
 	int (*run)(int argc, char **argv);
 } subcommands[] = {
+	{ "status", "what canfs-agent on this host does, and the knobs it has changed",
+		ctl_status },
+	{ "top", "the same for each mount, drawn anew each second", ctl_top },
+	{ "why", "the agent's last decisions and their reasons", ctl_why },
 	{ "price", "ask an NFS server for its prices", ctl_price },
 	{ "server", "see and control the canfs server on this host", ctl_server },
 	{ "doctor", "find what slows the NFS mounts of this client", ctl_doctor },

@@ -12,6 +12,9 @@ enum ctl_status { CTL_OK, CTL_ERROR, CTL_USAGE, CTL_NO_PRICES };
 int ctl_price(int argc, char **argv);
 int ctl_server(int argc, char **argv);
 int ctl_calibrate(int argc, char **argv);
+int ctl_status(int argc, char **argv);
+int ctl_top(int argc, char **argv);
+int ctl_why(int argc, char **argv);
 int ctl_doctor(int argc, char **argv); /* whose exit status is its own */
 
 /* "canfsctl: ...", one line on standard error. */

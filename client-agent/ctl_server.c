@@ -2,6 +2,7 @@
 /* canfsctl server: see and control the canfs server on this host, over its control socket. */
 #include "client-agent/ctl.h"
 #include "client-agent/ctl_server.h"
+#include "client-agent/ctl_socket.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -10,16 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #define DEFAULT_SOCKET "/run/canfs/ganesha.sock"
-
-/* The server answers from memory; one that does not is stuck. */
-#define TIMEOUT_SEC 10
 
 struct options {
 	const char *socket;
@@ -33,7 +28,7 @@ struct options {
 };
 
 struct server {
-	FILE *stream; /* of its replies; requests go to the descriptor below */
+	struct ctl_peer peer;
 	const struct options *options;
 };
 
@@ -86,49 +81,16 @@ static const struct option long_options[] = {
 };
 
 /* The reply to a request, which it takes; NULL after having complained. */
-static json_t *ask(const struct server *server, json_t *request)
+static json_t *ask(struct server *server, json_t *request)
 {
-	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
-	const int fd = fileno(server->stream);
-	size_t size = 0;
-	json_t *reply = NULL;
-	json_error_t error;
+	json_t *reply = ctl_ask(&server->peer, request);
 
-	errno = 0;
-	/* A server that takes no more connections has said so by now, and does not listen. */
-	if (text != NULL && send(fd, text, strlen(text), MSG_NOSIGNAL) >= 0)
-		(void)!send(fd, "\n", 1, MSG_NOSIGNAL);
-	if (errno == EPIPE)
-		errno = 0;
-	if (errno != 0 || getline(&line, &size, server->stream) < 0) {
-		ctl_complain("%s: %s", server->options->socket,
-			errno == EAGAIN ? "the server does not answer"
-			: errno != 0    ? strerror(errno)
-					: "the server hung up");
-		goto out;
-	}
-	reply = json_loads(line, 0, &error);
-	if (reply == NULL || !json_is_object(reply)) {
-		ctl_complain("%s: the reply is not a JSON object", server->options->socket);
-	} else if (json_is_true(json_object_get(reply, "ok"))) {
-		if (server->options->json)
-			fputs(line, stdout);
-		goto out;
-	} else {
-		const char *why = json_string_value(json_object_get(reply, "error"));
-
-		ctl_complain("%s", why != NULL ? why : "the server gives no reason");
-	}
-	json_decref(reply);
-	reply = NULL;
-out:
-	free(text);
-	free(line);
-	json_decref(request);
+	if (reply == NULL)
+		ctl_complain("%s", server->peer.error);
 	return reply;
 }
 
-static json_t *ask_prices(const struct server *server)
+static json_t *ask_prices(struct server *server)
 {
 	json_t *request = json_pack("{s:s}", "command", "prices");
 
@@ -137,7 +99,7 @@ static json_t *ask_prices(const struct server *server)
 	return ask(server, request);
 }
 
-static json_t *ask_clients(const struct server *server)
+static json_t *ask_clients(struct server *server)
 {
 	json_t *request = json_pack("{s:s}", "command", "clients");
 
@@ -147,7 +109,7 @@ static json_t *ask_clients(const struct server *server)
 }
 
 /* Takes the reply; NULL: an error that has been complained of. */
-static int show(const struct server *server, json_t *reply, void (*text)(const json_t *reply))
+static int show(struct server *server, json_t *reply, void (*text)(const json_t *reply))
 {
 	if (reply == NULL)
 		return CTL_ERROR;
@@ -157,7 +119,7 @@ static int show(const struct server *server, json_t *reply, void (*text)(const j
 	return CTL_OK;
 }
 
-static int run_prices(const struct server *server)
+static int run_prices(struct server *server)
 {
 	json_t *reply = ask_prices(server);
 	bool publishes = ctl_publishes(reply);
@@ -166,7 +128,7 @@ static int run_prices(const struct server *server)
 	return status == CTL_OK && !publishes ? CTL_NO_PRICES : status;
 }
 
-static int run_history(const struct server *server)
+static int run_history(struct server *server)
 {
 	json_t *request = json_pack("{s:s}", "command", "history");
 
@@ -177,28 +139,28 @@ static int run_history(const struct server *server)
 	return show(server, ask(server, request), ctl_show_history);
 }
 
-static int run_clients(const struct server *server)
+static int run_clients(struct server *server)
 {
 	return show(server, ask_clients(server), ctl_show_clients);
 }
 
-static int run_counters(const struct server *server)
+static int run_counters(struct server *server)
 {
 	return show(
 		server, ask(server, json_pack("{s:s}", "command", "counters")), ctl_show_counters);
 }
 
-static int run_config(const struct server *server)
+static int run_config(struct server *server)
 {
 	return show(server, ask(server, json_pack("{s:s}", "command", "config")), ctl_show_config);
 }
 
-static int run_set(const struct server *server)
+static int run_set(struct server *server)
 {
 	return show(server, ask(server, json_incref(server->options->settings)), ctl_show_settings);
 }
 
-static int run_top(const struct server *server)
+static int run_top(struct server *server)
 {
 	const double interval_sec = server->options->interval_sec;
 	const struct timespec pause = { (time_t)interval_sec,
@@ -229,7 +191,7 @@ static int run_top(const struct server *server)
 
 static const struct command {
 	const char *name;
-	int (*run)(const struct server *server);
+	int (*run)(struct server *server);
 	unsigned int takes; /* bit 1 << OPT_... besides socket, json and help */
 } commands[] = {
 	{ "top", run_top, 1u << OPT_TOP | 1u << OPT_INTERVAL | 1u << OPT_COUNT | 1u << OPT_EXPORT },
@@ -384,34 +346,6 @@ static int parse_command_line(
 	return -1;
 }
 
-/* NULL after having complained. */
-static FILE *open_socket(const char *path)
-{
-	const struct timeval timeout = { .tv_sec = TIMEOUT_SEC };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	FILE *stream = NULL;
-	int fd;
-
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		ctl_complain("--socket: '%s' is longer than %zu characters", path,
-			sizeof(address.sun_path) - 1);
-		return NULL;
-	}
-	strcpy(address.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0 &&
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) == 0 &&
-		connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-		stream = fdopen(fd, "r");
-	if (stream == NULL) {
-		ctl_complain(
-			"%s: %s (is the server running, and are you root?)", path, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-	}
-	return stream;
-}
-
 int ctl_server(int argc, char **argv)
 {
 	struct options options = { .socket = DEFAULT_SOCKET, .interval_sec = 1 };
@@ -424,11 +358,15 @@ int ctl_server(int argc, char **argv)
 	if (status >= 0)
 		goto out;
 	status = CTL_ERROR;
-	server.stream = open_socket(options.socket);
-	if (server.stream == NULL)
+	server.peer = (struct ctl_peer) {
+		.who = "server", .socket = options.socket, .json = options.json
+	};
+	if (!ctl_dial(&server.peer)) {
+		ctl_complain("%s", server.peer.error);
 		goto out;
+	}
 	status = command->run(&server);
-	fclose(server.stream);
+	ctl_hang_up(&server.peer);
 	if (fflush(stdout) != 0) {
 		ctl_complain("standard output: %s", strerror(errno));
 		status = CTL_ERROR;

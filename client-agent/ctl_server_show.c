@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Replies of the control socket as text: tables of fixed width, so that top stands still. */
 #include "client-agent/ctl_server.h"
+#include "client-agent/ctl_socket.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -14,22 +15,10 @@ static json_t *unconst(const json_t *value)
 	return (json_t *)(uintptr_t)value;
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text != NULL ? text : "-";
-}
-
 /* NaN if it is unknown. */
 static double number_of(const json_t *value)
 {
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static double number(const json_t *object, const char *name)
-{
-	return number_of(json_object_get(object, name));
 }
 
 static void print_share(double value)
@@ -38,19 +27,6 @@ static void print_share(double value)
 		printf("%12s", "unknown");
 	else
 		printf("%12.3f", value);
-}
-
-/* 1234567 as 1.2M. */
-static void print_short(double value)
-{
-	static const char units[] = " kMGTPE";
-	size_t unit = 0;
-
-	while (value >= 999.5 && units[unit + 1] != '\0') {
-		value /= 1000;
-		unit++;
-	}
-	printf("%9.*f%c", unit != 0 && value < 99.95, value, units[unit]);
 }
 
 static void print_time(double unix_sec)
@@ -81,31 +57,32 @@ static void show_export(const json_t *export)
 	const char *name;
 	json_t *value;
 
-	printf("\n%s%s\n", text_of(export, "export"),
+	printf("\n%s%s\n", ctl_text(export, "export"),
 		json_is_true(json_object_get(export, "publishes")) ? "" : " (publishes no prices)");
 	printf("  %-12s%12s%12s%12s%12s\n", "", "utilization", "price", "k", "weight");
 	json_object_foreach(resources, name, value)
 	{
 		printf("  %-12s", name);
-		print_share(number(value, "utilization"));
-		print_share(number(value, "price"));
-		printf("%12g%12g", number(value, "k"), number(value, "weight"));
+		print_share(ctl_number(value, "utilization"));
+		print_share(ctl_number(value, "price"));
+		printf("%12g%12g", ctl_number(value, "k"), ctl_number(value, "weight"));
 		if (json_object_get(value, "type") != NULL)
-			printf("  %s, bears %g reads, %g writes", text_of(value, "type"),
-				number(value, "bears_reads"), number(value, "bears_writes"));
+			printf("  %s, bears %g reads, %g writes", ctl_text(value, "type"),
+				ctl_number(value, "bears_reads"),
+				ctl_number(value, "bears_writes"));
 		putchar('\n');
 	}
 	json_object_foreach(operations, name, value)
 	{
 		printf("  %-12s%12s", strcmp(name, "read_ahead") == 0 ? "read-ahead" : name, "");
-		print_share(number(value, "price"));
-		printf("  bottleneck %s\n", text_of(value, "bottleneck"));
+		print_share(ctl_number(value, "price"));
+		printf("  bottleneck %s\n", ctl_text(value, "bottleneck"));
 	}
 }
 
 static double mib(const json_t *object, const char *name)
 {
-	return number(object, name) / (1 << 20);
+	return ctl_number(object, name) / (1 << 20);
 }
 
 static void show_memory(const json_t *memory)
@@ -116,24 +93,25 @@ static void show_memory(const json_t *memory)
 		return;
 	printf("\nmemory: %.3g of the dirty limit is dirty; tasks wait for memory %.3g of the "
 	       "time\n",
-		number(memory, "dirty"), number(memory, "pressure"));
+		ctl_number(memory, "dirty"), ctl_number(memory, "pressure"));
 	if (!json_is_object(cache))
 		return;
 	printf("  a read cache of %.0f MiB is worth %.3f: reads hit %.3f, %.3f with half of it, "
 	       "%.3f with half as much again\n",
-		mib(cache, "bytes"), number(cache, "utilization"), number(cache, "hit"),
-		number(cache, "hit_less"), number(cache, "hit_more"));
+		mib(cache, "bytes"), ctl_number(cache, "utilization"), ctl_number(cache, "hit"),
+		ctl_number(cache, "hit_less"), ctl_number(cache, "hit_more"));
 	printf("  by ghost caches in %.1f of %.1f MiB, which missed %.0f reads\n",
 		mib(cache, "ghost_used_bytes"), mib(cache, "ghost_memory_bytes"),
-		number(cache, "missed_reads"));
+		ctl_number(cache, "missed_reads"));
 }
 
 void ctl_show_prices(const json_t *reply)
 {
 	const json_t *exports = json_object_get(reply, "exports");
 
-	print_time(number(reply, "time"));
-	printf("  every %g ms, pmax %g%s%s\n", number(reply, "interval_ms"), number(reply, "pmax"),
+	print_time(ctl_number(reply, "time"));
+	printf("  every %g ms, pmax %g%s%s\n", ctl_number(reply, "interval_ms"),
+		ctl_number(reply, "pmax"),
 		json_is_false(json_object_get(reply, "publish")) ? ", NOT PUBLISHED" : "",
 		json_is_true(json_object_get(reply, "drain")) ? ", DRAINING: writes at 1" : "");
 	show_memory(json_object_get(reply, "memory"));
@@ -146,7 +124,7 @@ void ctl_show_history(const json_t *reply)
 	const json_t *columns = json_object_get(reply, "columns");
 	const json_t *rows = json_object_get(reply, "rows");
 
-	printf("%s\n%-8s", text_of(reply, "export"), "time");
+	printf("%s\n%-8s", ctl_text(reply, "export"), "time");
 	for (size_t i = 1; i < json_array_size(columns); i++)
 		printf("%12s", json_string_value(json_array_get(columns, i)));
 	putchar('\n');
@@ -177,10 +155,11 @@ void ctl_show_clients(const json_t *reply)
 		"writes/s", "bytes/s", "reads", "bytes", "writes", "bytes");
 	for (size_t i = 0; i < json_array_size(clients); i++) {
 		const json_t *client = json_array_get(clients, i);
+		char text[CTL_SHORT_MAX];
 
-		printf("%-40s", text_of(client, "address"));
+		printf("%-40s", ctl_text(client, "address"));
 		for (size_t j = 0; j < sizeof(columns) / sizeof(columns[0]); j++)
-			print_short(number(client, columns[j]));
+			printf("%10s", ctl_short(ctl_number(client, columns[j]), text));
 		putchar('\n');
 	}
 }
@@ -234,7 +213,7 @@ void ctl_show_config(const json_t *reply)
 	for (size_t i = 0; i < json_array_size(exports); i++) {
 		const json_t *export = json_array_get(exports, i);
 
-		printf("\n%s\n", text_of(export, "export"));
+		printf("\n%s\n", ctl_text(export, "export"));
 		for (size_t j = 0; j < sizeof(of_export) / sizeof(of_export[0]); j++)
 			print_option("  ", of_export[j], json_object_get(export, of_export[j]));
 	}

@@ -23,6 +23,13 @@ static void report(struct canfs_changes *changes, const struct canfs_change *cha
 		changes->dropped++;
 }
 
+const char *canfs_change_error(const struct canfs_change *change)
+{
+	if (change->error == -EPERM)
+		return "someone else has changed it, left alone";
+	return change->error ? strerror(-change->error) : "";
+}
+
 void canfs_change_text(const struct canfs_change *change, char *buf, size_t size)
 {
 	const struct canfs_knob_info *info = canfs_knob_info(change->knob);
@@ -32,10 +39,7 @@ void canfs_change_text(const struct canfs_change *change, char *buf, size_t size
 		snprintf(where, sizeof(where), " of %u:%u", change->bdi.major, change->bdi.minor);
 	snprintf(buf, size, "%s%s %llu -> %llu%s%s", info->name, where,
 		(unsigned long long)change->old_value, (unsigned long long)change->new_value,
-		change->error ? ": " : "",
-		change->error == -EPERM ? "someone else has changed it, left alone"
-		: change->error         ? strerror(-change->error)
-					: "");
+		change->error ? ": " : "", canfs_change_error(change));
 }
 
 int canfs_tuner_new(struct canfs_tuner **tuner, const char *root, struct canfs_journal *journal)

@@ -34,6 +34,9 @@ struct canfs_changes {
 /* "dirty_bytes 0 -> 314572800", "read_ahead_kb of 0:41 128 -> 1024: Permission denied". */
 void canfs_change_text(const struct canfs_change *change, char *buf, size_t size);
 
+/* Why it was not made; "" if it was. */
+const char *canfs_change_error(const struct canfs_change *change);
+
 struct canfs_tuner;
 
 /*

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What canfsctl status, top and why print of a reply of the agent (client-agent/status.md). */
+#ifndef CANFS_CLIENT_AGENT_CTL_AGENT_H
+#define CANFS_CLIENT_AGENT_CTL_AGENT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <jansson.h>
+
+/* Text for a reader, within 80 columns but for paths and reasons. What a reply lacks is left blank. */
+void ctl_show_top(FILE *out, const json_t *status);
+void ctl_show_status(FILE *out, const json_t *status);
+void ctl_show_why(FILE *out, const json_t *why);
+
+/*
+ * A live view: what picture gives is drawn every interval_sec until q is pressed, count pictures
+ * (0: any number) are drawn, or picture gives NULL. It allocates a text, which is freed. False: the
+ * terminal cannot do it.
+ */
+bool ctl_screen(char *(*picture)(void *data), void *data, double interval_sec, unsigned int count);
+
+#endif

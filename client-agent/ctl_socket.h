@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* How canfsctl asks a daemon over its control socket (protocol/control/), and reads the reply. */
+#ifndef CANFS_CLIENT_AGENT_CTL_SOCKET_H
+#define CANFS_CLIENT_AGENT_CTL_SOCKET_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <jansson.h>
+
+struct ctl_peer {
+	const char *who; /* "server", "agent" */
+	const char *socket;
+	bool json;       /* replies are printed as they come, one a line */
+	FILE *stream;    /* of its replies; requests go to the descriptor below. NULL: none */
+	char error[512]; /* what the last call complains of */
+};
+
+/* Connects. False with an error. */
+bool ctl_dial(struct ctl_peer *peer);
+void ctl_hang_up(struct ctl_peer *peer);
+
+/* The reply to a request, which it takes; NULL with an error, and after a refusal, too. */
+json_t *ctl_ask(struct ctl_peer *peer, json_t *request);
+
+/* A member of a reply. "-" if there is no such string; NaN if there is no such number. */
+const char *ctl_text(const json_t *object, const char *name);
+double ctl_number(const json_t *object, const char *name);
+
+/* 1234567 as "1.2M" ("-" if it is NaN). */
+#define CTL_SHORT_MAX 16
+const char *ctl_short(double value, char text[CTL_SHORT_MAX]);
+
+#endif
