@@ -120,7 +120,7 @@ static void show_head(FILE *out, const json_t *status)
 	put_short(out, 0, memory, "dirty_bytes");
 	fputs(", on its way ", out);
 	put_short(out, 0, memory, "writeback_bytes");
-	fputs("\nholding  ", out);
+	fprintf(out, ", cache worth %.2f\nholding  ", ctl_number(memory, "cache_worth"));
 	put_short(out, 0, hold, "held_bytes");
 	fputs(" of ", out);
 	put_short(out, 0, hold, "bound_bytes");

@@ -31,6 +31,8 @@ static const struct metric of_agent[] = {
 		0 },
 	{ "canfs_memory_guarded", "gauge", "Whether data is sent at any price to free memory.",
 		"memory.guarded", NULL, 0 },
+	{ "canfs_page_cache_worth", "gauge", "What the page cache's last pages are worth, 0 to 1.",
+		"memory.cache_worth", NULL, 0 },
 	{ "canfs_memory_dirty_bytes", "gauge", "Dirty pages of the whole system.",
 		"memory.dirty_bytes", NULL, 0 },
 	{ "canfs_memory_writeback_bytes", "gauge", "Pages on their way, of the whole system.",

@@ -183,12 +183,13 @@ static json_t *show_memory(const struct canfs_view *view)
 {
 	const struct canfs_meminfo *meminfo = &view->purse.meminfo;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "total_bytes",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:f}", "total_bytes",
 		integer(meminfo->total_bytes), "available_bytes", integer(meminfo->available_bytes),
 		"dirty_bytes", integer(meminfo->dirty_bytes), "writeback_bytes",
 		integer(meminfo->writeback_bytes), "spare_bytes",
 		integer(canfs_meminfo_spare_bytes(meminfo)), "guard_bytes",
-		integer((uint64_t)view->config->guard_mib << 20), "guarded", view->purse.guarded);
+		integer((uint64_t)view->config->guard_mib << 20), "guarded", view->purse.guarded,
+		"cache_worth", rounded(view->purse.cache_worth));
 }
 
 static json_t *show_counters(const struct canfs_view *view)

@@ -65,6 +65,7 @@ static inline void fake_agent_make(struct fake_agent *agent)
 		.purse = { .now_usec = agent->now_usec,
 			.bound_bytes = 360 * MIB,
 			.backlog_bytes = 23 * MIB,
+			.cache_worth = 0.3,
 			.meminfo = { .total_bytes = 1000 * MIB,
 				.available_bytes = 800 * MIB,
 				.dirty_bytes = 20 * MIB,

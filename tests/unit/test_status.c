@@ -94,6 +94,7 @@ static void test_status_of_the_agent(void **state)
 	assert_number(status, "uptime_sec", 100);
 	assert_number(status, "memory.spare_bytes", (double)(777 * MIB));
 	assert_number(status, "memory.guard_bytes", (double)(100 * MIB));
+	assert_number(status, "memory.cache_worth", 0.3);
 	assert_number(status, "hold.bound_bytes", (double)(360 * MIB));
 	assert_number(status, "hold.held_bytes", (double)(23 * MIB));
 	assert_true(json_is_false(at(status, "flushing_point.raised")));
@@ -243,7 +244,8 @@ static void test_why(void **state)
 	assert_number(decision, "server_price", 0.4);
 	assert_number(decision, "own_price", 0.12);
 	assert_number(decision, "time", 1800000000.0);
-	assert_text(decision, "reason", "server 0.40 (disk) above own 0.12; 23 of 360 MiB held");
+	assert_text(decision, "reason",
+		"server 0.40 (disk) above own 0.12; 23 of 360 MiB held, cache worth 0.30");
 	json_decref(why);
 }
 
