@@ -75,6 +75,15 @@ static void test_mistakes(void **state)
 		const char *text, *error;
 	} mistakes[] = {
 		{ "[agent]\nhold_pct = 90\n", "agent.conf:2: hold_pct = 90: not in 5 ... 50" },
+		{ "[agent]\nmetrics_listen = 9105\n",
+			"agent.conf:2: metrics_listen = 9105: not ADDRESS:PORT, as 127.0.0.1:9105 "
+			"or [::1]:9105" },
+		{ "[agent]\nmetrics_listen = 0.0.0.0:9105\n",
+			"agent.conf:2: metrics_listen = 0.0.0.0:9105: not a loopback address, as "
+			"127.0.0.1 and [::1] are" },
+		{ "[agent]\ncontrol_socket = agent.sock\n",
+			"agent.conf:2: control_socket = agent.sock: not an absolute path" },
+		{ "[agent]\nstate_dir =\n", "agent.conf:2: state_dir = : not an absolute path" },
 		{ "[agent]\nhold_pct = 4\n", "agent.conf:2: hold_pct = 4: not in 5 ... 50" },
 		{ "[agent]\nhold_pct = 7.5\n", "agent.conf:2: hold_pct = 7.5: not a whole number" },
 		{ "[agent]\nhold_pct = ten\n", "agent.conf:2: hold_pct = ten: not a number" },
