@@ -55,12 +55,11 @@ static void put_auction(FILE *out, const json_t *mount, const char *operation, c
 	const char *verdict = ctl_text(in(mount, "verdict"), operation);
 	bool write = strcmp(operation, "write") == 0;
 
-	fprintf(out, "  %-10s  %-10s  server", label, verdict);
+	fprintf(out, "  %-10s %-10s server", label, verdict);
 	put_price(out, ctl_number(price, operation));
-	fprintf(out, " %-7s  own",
+	fprintf(out, " %-7s own",
 		write && json_is_object(price) ? ctl_text(price, "bottleneck") : "");
 	put_price(out, ctl_number(in(mount, "own"), operation));
-	fputs("  ", out);
 }
 
 static void put_rpc(FILE *out, const json_t *mount, const char *name)
@@ -74,7 +73,7 @@ static void put_rpc(FILE *out, const json_t *mount, const char *name)
 	if (round_trip_ms > 0)
 		fprintf(out, "%7.1f ms", round_trip_ms);
 	else
-		fprintf(out, "%10s", "");
+		fprintf(out, "%10s", "-");
 }
 
 static void show_mount(FILE *out, const json_t *mount)
@@ -90,13 +89,13 @@ static void show_mount(FILE *out, const json_t *mount)
 		json_is_string(in(mount, "sec")) ? ctl_text(mount, "sec") : "",
 		ctl_text(mount, "mode"));
 	put_auction(out, mount, "write", "write-back");
-	fputs("holds ", out);
-	put_short(out, 6, mount, "held_bytes");
+	fputs(" holds ", out);
+	put_short(out, 5, mount, "held_bytes");
 	fputs(" pace ", out);
-	put_short(out, 6, mount, "pace_bytes_per_sec");
+	put_short(out, 5, mount, "pace_bytes_per_sec");
 	fputs("/s\n", out);
 	put_auction(out, mount, "read_ahead", "read-ahead");
-	fprintf(out, "%.0f KiB (was %.0f), used %.0f %%\n", ctl_number(read_ahead, "now"),
+	fprintf(out, " %.0f KiB was %.0f, %.0f%% used\n", ctl_number(read_ahead, "now"),
 		ctl_number(read_ahead, "original"), 100 * ctl_number(mount, "confidence"));
 	put_rpc(out, mount, "read");
 	put_rpc(out, mount, "write");
