@@ -125,6 +125,24 @@ void canfs_actors_close(struct canfs_actors *actors)
 	*actors = (struct canfs_actors) { 0 };
 }
 
+bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
+	const struct canfs_purse *purse, bool guarded)
+{
+	uint64_t floor_bytes = (uint64_t)config->guard_mib << 20;
+	uint64_t spare_bytes = canfs_meminfo_spare_bytes(&purse->meminfo);
+	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 4 : 0);
+
+	if (is_short != guarded)
+		canfs_log("memory guard: %s",
+			canfs_decisions_note(&actors->decisions, purse->now_usec, "memory guard",
+				guarded ? "on guard" : "at rest", guarded ? "at rest" : "on guard",
+				no_bids, "%llu MiB spare, %s",
+				(unsigned long long)spare_bytes / MIB,
+				is_short ? "sending at any price" : "enough again")
+				->reason);
+	return is_short;
+}
+
 /* "above", "below" or "level with" the other price. */
 static const char *relation(double price, double other)
 {

@@ -54,6 +54,13 @@ int canfs_act_take_back(struct canfs_actors *actors);
 /* Closes all. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);
 
+/*
+ * Is memory short? MemAvailable counts dirty pages as available; this guard does not (hysteresis of a
+ * quarter). guarded: was it, so far? Says so when it changes.
+ */
+bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
+	const struct canfs_purse *purse, bool guarded);
+
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
 void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_purse *purse, const struct canfs_actors *actors);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,9 +49,6 @@ struct loop {
 	int mountinfo_fd;
 	int signal_fd;
 	struct canfs_desk desk;
-	struct canfs_purse purse; /* of the last tick, for the desk */
-	uint64_t ticks;
-	uint64_t started_usec;
 };
 
 static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mount *mount)
@@ -153,28 +149,6 @@ static int refresh_mounts(struct loop *loop)
 	return 0;
 }
 
-/* MemAvailable counts dirty pages as available; this guard does not (hysteresis of a quarter). */
-static bool is_guarded(const struct loop *loop, const struct canfs_meminfo *meminfo)
-{
-	uint64_t floor_bytes = (uint64_t)loop->config->guard_mib << 20;
-
-	if (loop->guarded)
-		floor_bytes += floor_bytes / 4;
-	return canfs_meminfo_spare_bytes(meminfo) < floor_bytes;
-}
-
-static void report_guard(struct loop *loop, const struct canfs_purse *purse, bool guarded)
-{
-	const struct canfs_decision *decision =
-		canfs_decisions_note(&loop->actors.decisions, purse->now_usec, "memory guard",
-			guarded ? "at rest" : "on guard", guarded ? "on guard" : "at rest",
-			(struct canfs_bids) { NAN, NAN }, "%llu MiB spare, %s",
-			(unsigned long long)canfs_meminfo_spare_bytes(&purse->meminfo) >> 20,
-			guarded ? "sending at any price" : "enough again");
-
-	canfs_log("memory guard: %s", decision->reason);
-}
-
 /* Without /proc nothing is known, as without a price: the kernel's defaults after the same time. */
 static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 {
@@ -219,7 +193,6 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 /* Reads the kernel's state and lets each bidder take its part. */
 static int observe(struct loop *loop, struct canfs_purse *purse)
 {
-	bool guarded;
 	int ret = read_kernel(loop, purse);
 
 	if (ret) {
@@ -239,11 +212,9 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 	}
 	purse->cache_worth = look_at_cache(loop, purse->now_usec);
 	purse->bound_bytes = purse->meminfo.total_bytes / 100 * loop->config->hold_pct + 1;
-	guarded = is_guarded(loop, &purse->meminfo);
-	if (guarded != loop->guarded)
-		report_guard(loop, purse, guarded);
-	loop->guarded = purse->guarded = guarded;
-	loop->purse = *purse;
+	loop->guarded = purse->guarded =
+		canfs_act_guard(&loop->actors, loop->config, purse, loop->guarded);
+	loop->desk.view.purse = *purse;
 	return 0;
 }
 
@@ -268,7 +239,7 @@ static bool tick(struct loop *loop)
 	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
 
 	loop->ticked_usec = purse.now_usec;
-	loop->ticks++;
+	loop->desk.view.ticks++;
 	if (observe(loop, &purse))
 		return !loop->ending;
 	if (loop->ending) {
@@ -348,20 +319,6 @@ static int msec_until(uint64_t usec)
 	return usec > now ? (int)((usec - now + 999) / 1000) : 0;
 }
 
-static struct canfs_view view_of(const struct loop *loop)
-{
-	return (struct canfs_view) { .config = loop->config,
-		.config_file = loop->options->config_file,
-		.actors = &loop->actors,
-		.bidders = loop->bidders,
-		.n = loop->n,
-		.left_out = loop->left_out,
-		.purse = loop->purse,
-		.ticks = loop->ticks,
-		.started_usec = loop->started_usec,
-		.blind = loop->blind_usec != 0 };
-}
-
 /* Waits until then for a price, a signal or a mount, and answers who asks. Is a tick due? */
 static bool wait_once(struct loop *loop, uint64_t until_usec)
 {
@@ -373,7 +330,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->n;
 	size_t n = 2 + asking;
 	int timeout_msec = msec_until(until_usec);
-	struct canfs_view view;
+	struct canfs_view *view = &loop->desk.view;
 	bool news = false;
 
 	for (size_t i = 0; i < asking; i++) {
@@ -384,8 +341,10 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	}
 	if (poll(fds, n + canfs_desk_poll(&loop->desk, fds + n, &timeout_msec), timeout_msec) < 0)
 		return true;
-	view = view_of(loop);
-	canfs_desk_serve(&loop->desk, fds + n, &view);
+	view->n = loop->n;
+	view->left_out = loop->left_out;
+	view->blind = loop->blind_usec != 0;
+	canfs_desk_serve(&loop->desk, fds + n);
 	if (fds[0].revents)
 		take_signal(loop);
 	if (fds[1].revents)
@@ -435,6 +394,11 @@ static int loop_open(struct loop *loop)
 	if (ret)
 		return ret;
 	canfs_act_take_back(&loop->actors);
+	loop->desk.view = (struct canfs_view) { .config = loop->config,
+		.config_file = loop->options->config_file,
+		.actors = &loop->actors,
+		.bidders = loop->bidders,
+		.started_usec = canfs_now_usec() };
 	canfs_desk_configure(&loop->desk, loop->config);
 	return 0;
 }
@@ -459,10 +423,9 @@ static int loop_close(struct loop *loop)
 
 int canfs_loop_run(struct canfs_config *config, const struct canfs_loop_options *options)
 {
-	struct loop loop = { .config = config,
-		.options = options,
-		.desk = { .root = options->root },
-		.started_usec = canfs_now_usec() };
+	struct loop loop = {
+		.config = config, .options = options, .desk = { .root = options->root }
+	};
 	int ret = loop_open(&loop);
 	int restored;
 

@@ -29,7 +29,7 @@ static int open_socket(struct canfs_desk *desk, const char *socket)
 	const struct canfs_control_service service = { .commands = canfs_status_commands,
 		.less = "\"last\" or one \"mount\"",
 		.subject = &desk->view,
-		.counters = &desk->counters };
+		.counters = &desk->view.counters };
 	char path[CANFS_SOCKET_PATH_MAX];
 
 	if ((size_t)snprintf(path, sizeof(path), "%s%s", desk->root, socket) >= sizeof(path))
@@ -94,13 +94,10 @@ size_t canfs_desk_poll(
 	return n + 1;
 }
 
-void canfs_desk_serve(
-	struct canfs_desk *desk, const struct pollfd *polled, const struct canfs_view *view)
+void canfs_desk_serve(struct canfs_desk *desk, const struct pollfd *polled)
 {
 	struct canfs_control_time now = canfs_control_time_now();
 
-	desk->view = *view;
-	desk->view.counters = desk->counters;
 	if (desk->socket[0])
 		canfs_control_server_serve(&desk->server, polled, now);
 	/* It sees itself who is ready, and whose time is over. */

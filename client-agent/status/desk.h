@@ -19,12 +19,11 @@ struct canfs_desk {
 	char listen[CANFS_CONFIG_PATH_MAX];
 	struct canfs_control_server server;
 	struct canfs_http *http;
-	struct canfs_control_counters counters;
-	struct canfs_view view; /* while something is served */
+	struct canfs_view view; /* what is shown: the loop keeps it up to date */
 	uint64_t ticked_usec;
 };
 
-/* *desk is all 0 but for root. Again after a change of the configuration: opens what differs. */
+/* *desk is all 0 but for root and view. Again after a change of the configuration: opens what differs. */
 void canfs_desk_configure(struct canfs_desk *desk, const struct canfs_config *config);
 void canfs_desk_close(struct canfs_desk *desk);
 
@@ -33,7 +32,6 @@ size_t canfs_desk_poll(
 	struct canfs_desk *desk, struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec);
 
 /* Answers what poll(2) has found in these entries. */
-void canfs_desk_serve(
-	struct canfs_desk *desk, const struct pollfd *polled, const struct canfs_view *view);
+void canfs_desk_serve(struct canfs_desk *desk, const struct pollfd *polled);
 
 #endif

@@ -10,7 +10,7 @@
 #include "client-agent/act.h"
 #include "protocol/control/request.h"
 
-/* What there is to see; the loop's own, lent for as long as one call lasts. */
+/* What there is to see: the loop's own, and what it notes for us. */
 struct canfs_view {
 	const struct canfs_config *config;
 	const char *config_file; /* NULL: none */

@@ -191,9 +191,32 @@ static void test_flushing_point_that_fails_rests(void **state)
 
 #define ACT_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+/* Dirty pages are no spare memory; once on guard, a quarter more must be spare. */
+static void test_memory_guard(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
+	const struct canfs_config *config = &scene->config;
+	struct canfs_actors *actors = &scene->actors;
+
+	meminfo->available_bytes = (config->guard_mib + 100) * MIB;
+	meminfo->dirty_bytes = 100 * MIB;
+	assert_false(canfs_act_guard(actors, config, &scene->purse, false));
+	meminfo->dirty_bytes += MIB;
+	assert_true(canfs_act_guard(actors, config, &scene->purse, false));
+	meminfo->dirty_bytes -= (config->guard_mib / 4) * MIB;
+	assert_true(canfs_act_guard(actors, config, &scene->purse, true));
+	assert_int_equal(canfs_decisions_count(&actors->decisions), 1);
+	meminfo->dirty_bytes -= MIB;
+	assert_false(canfs_act_guard(actors, config, &scene->purse, true));
+	assert_int_equal(canfs_decisions_count(&actors->decisions), 2);
+	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "at rest");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ACT_TEST(test_memory_guard),
 		ACT_TEST(test_readahead_is_back_without_a_price),
 		ACT_TEST(test_readahead_is_back_when_switched_off),
 		ACT_TEST(test_readahead_of_a_mount_that_goes_is_back),

@@ -18,7 +18,7 @@ static int setup(void **state)
 	(void)state;
 	fake_agent_make(&agent);
 	strcpy(agent.config.control_socket, "/state/agent.sock");
-	desk = (struct canfs_desk) { .root = agent.root.path };
+	desk = (struct canfs_desk) { .root = agent.root.path, .view = agent.view };
 	canfs_desk_configure(&desk, &agent.config);
 	return 0;
 }
@@ -42,7 +42,7 @@ static void turn(unsigned int rounds)
 
 		assert_true(n <= CANFS_DESK_POLLED);
 		assert_true(poll(polled, n, timeout_msec) >= 0);
-		canfs_desk_serve(&desk, polled, &agent.view);
+		canfs_desk_serve(&desk, polled);
 	}
 }
 
@@ -110,8 +110,8 @@ static void test_asking(void **state)
 	close(fd);
 	turn(3);
 	assert_int_equal(desk.server.count, 0);
-	assert_int_equal(desk.counters.requests, 3);
-	assert_int_equal(desk.counters.requests_bad, 1);
+	assert_int_equal(desk.view.counters.requests, 3);
+	assert_int_equal(desk.view.counters.requests_bad, 1);
 }
 
 static void test_too_many_and_deaf_ones(void **state)
@@ -129,7 +129,7 @@ static void test_too_many_and_deaf_ones(void **state)
 	for (size_t i = 0; i < 2000; i++)
 		(void)!send(fd[0], "{\"command\":\"status\"}\n", 21, MSG_NOSIGNAL | MSG_DONTWAIT);
 	turn(500);
-	assert_true(desk.counters.requests < 2000);
+	assert_true(desk.view.counters.requests < 2000);
 	say(fd[1], "{\"command\":\"config\"}\n");
 	assert_non_null(strstr(hear(fd[1], "\n"), "\"ok\":true"));
 	for (size_t i = 0; i <= CANFS_CONTROL_CONNECTIONS; i++)
