@@ -58,6 +58,7 @@ static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mo
 			!strcmp(bidder->mount.source, mount->source)) {
 			loop->bidders[i] = loop->bidders[--loop->n];
 			bidder->mount = *mount;
+			canfs_bidder_configure(bidder, loop->config);
 			return bidder;
 		}
 	}
@@ -79,7 +80,7 @@ static struct canfs_bidder *new_bidder(struct loop *loop, const struct canfs_mou
 	}
 	canfs_log("%s: %s, NFSv%d, BDI %u:%u, %s", mount->mountpoint, mount->source, mount->version,
 		mount->bdi.major, mount->bdi.minor,
-		loop->actors.enforce ? "enforcing" : "observing");
+		bidder->terms.mode == CANFS_ENFORCE ? "enforcing" : "observing");
 	return bidder;
 }
 
@@ -238,11 +239,10 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	canfs_feed_tick(&bidder->feed, purse->now_usec, canfs_bidder_rpcs(bidder),
 		canfs_bidder_holds(bidder));
 	tag = canfs_feed_price(&bidder->feed, purse->now_usec);
-	chunk = canfs_bidder_bid(bidder, loop->config, tag, purse);
-	canfs_act_report(bidder, tag, purse, &loop->actors);
-	if (loop->config->writeback)
-		canfs_act_accelerate(&loop->actors, bidder, chunk);
-	canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
+	chunk = canfs_bidder_bid(bidder, tag, purse);
+	canfs_act_report(bidder, tag, purse);
+	canfs_act_accelerate(&loop->actors, bidder, chunk);
+	canfs_act_readahead(&loop->actors, bidder, purse->now_usec);
 }
 
 /* Returns false when the end has come. */
@@ -261,13 +261,13 @@ static bool tick(struct loop *loop)
 	}
 	for (size_t i = 0; i < loop->n; i++)
 		bid(loop, loop->bidders[i], &purse);
-	canfs_act_defer(&loop->actors, loop->bidders, loop->n, loop->config, &purse);
+	canfs_act_defer(&loop->actors, loop->bidders, loop->n, &purse);
 	return true;
 }
 
 static bool is_busy(const struct loop *loop)
 {
-	if (loop->ending || (loop->actors.enforce && canfs_defer_active(loop->actors.defer)))
+	if (loop->ending || canfs_defer_active(loop->actors.defer))
 		return true;
 	for (size_t i = 0; i < loop->n; i++) {
 		const struct canfs_bidder *bidder = loop->bidders[i];
@@ -292,12 +292,9 @@ static void reload(struct loop *loop)
 		return;
 	}
 	if (loop->options->mode >= 0)
-		config.mode = (enum canfs_mode)loop->options->mode;
-	if (config.mode != loop->config->mode ||
-		strcmp(config.state_dir, loop->config->state_dir) != 0) {
-		canfs_log("%s: mode and state_dir are changed by a restart only",
-			loop->options->config_file);
-		config.mode = loop->config->mode;
+		canfs_config_set_mode(&config, (enum canfs_mode)loop->options->mode);
+	if (strcmp(config.state_dir, loop->config->state_dir) != 0) {
+		canfs_log("%s: state_dir is changed by a restart only", loop->options->config_file);
 		memcpy(config.state_dir, loop->config->state_dir, sizeof(config.state_dir));
 	}
 	*loop->config = config;
