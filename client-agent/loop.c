@@ -15,6 +15,7 @@
 #include "client-agent/bidder.h"
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
+#include "client-agent/notify.h"
 #include "protocol/clock.h"
 
 static const uint64_t busy_tick_usec = 100000;
@@ -25,6 +26,9 @@ static const uint64_t least_tick_usec = 20000;
 
 /* How long the end may take to drain what is held before it restores by force. */
 static const uint64_t farewell_usec = 40000000;
+
+/* A suspend is longer than what the two clocks are read apart. */
+static const uint64_t suspend_usec = 1000000;
 
 #define BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 
@@ -41,13 +45,21 @@ struct loop {
 	bool guarded;
 	struct canfs_cache_worth cache_worth;
 	bool ending;
+	bool hurrying;       /* the end is asked for again: without draining */
 	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
 	bool gave_up;        /* blind for so long that everything was put back */
 	uint64_t ticked_usec;
-	uint64_t ended_usec; /* when ending began */
+	uint64_t suspended_usec; /* how long, as of the last tick */
+	uint64_t notified_usec;  /* see canfs_notify_alive() */
+	uint64_t ended_usec;     /* when ending began */
 	int mountinfo_fd;
 	int signal_fd;
 };
+
+static const char *mode_word(const struct canfs_bidder *bidder)
+{
+	return bidder->terms.mode == CANFS_ENFORCE ? "enforcing" : "observing";
+}
 
 static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mount *mount)
 {
@@ -56,9 +68,13 @@ static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mo
 
 		if (canfs_bdi_equal(bidder->mount.bdi, mount->bdi) &&
 			!strcmp(bidder->mount.source, mount->source)) {
+			enum canfs_mode mode = bidder->terms.mode;
+
 			loop->bidders[i] = loop->bidders[--loop->n];
 			bidder->mount = *mount;
 			canfs_bidder_configure(bidder, loop->config);
+			if (bidder->terms.mode != mode)
+				canfs_log("%s: now %s", mount->mountpoint, mode_word(bidder));
 			return bidder;
 		}
 	}
@@ -79,8 +95,7 @@ static struct canfs_bidder *new_bidder(struct loop *loop, const struct canfs_mou
 		return NULL;
 	}
 	canfs_log("%s: %s, NFSv%d, BDI %u:%u, %s", mount->mountpoint, mount->source, mount->version,
-		mount->bdi.major, mount->bdi.minor,
-		bidder->terms.mode == CANFS_ENFORCE ? "enforcing" : "observing");
+		mount->bdi.major, mount->bdi.minor, mode_word(bidder));
 	return bidder;
 }
 
@@ -105,6 +120,16 @@ static void report_left_out(struct loop *loop, size_t left_out)
 	if (left_out != loop->left_out)
 		canfs_log("%zu NFS mounts are too many and left alone", left_out);
 	loop->left_out = left_out;
+}
+
+static void report_status(const struct loop *loop)
+{
+	size_t enforced = 0;
+
+	for (size_t i = 0; i < loop->n; i++)
+		enforced += loop->bidders[i]->terms.mode == CANFS_ENFORCE;
+	canfs_notify_status("%zu NFS mounts: %zu enforced, %zu observed, %zu left alone",
+		loop->n + loop->left_out, enforced, loop->n - enforced, loop->left_out);
 }
 
 /* Mounts came or went: the bidders of BDIs that stayed keep their memory. */
@@ -145,6 +170,7 @@ static int refresh_mounts(struct loop *loop)
 	memcpy(loop->bidders, kept, n * sizeof(kept[0]));
 	loop->n = n;
 	report_left_out(loop, left_out);
+	report_status(loop);
 	return 0;
 }
 
@@ -245,12 +271,32 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	canfs_act_readahead(&loop->actors, bidder, purse->now_usec);
 }
 
+/* What the servers asked before a suspend says nothing about now. The journal holds on: no reboot. */
+static void notice_suspend(struct loop *loop)
+{
+	uint64_t suspended_usec = canfs_suspended_usec();
+	uint64_t slept_usec = suspended_usec - loop->suspended_usec;
+
+	if (suspended_usec < loop->suspended_usec + suspend_usec)
+		return;
+	canfs_log("suspended for %llu s: waiting for new prices",
+		(unsigned long long)slept_usec / 1000000);
+	loop->suspended_usec = suspended_usec;
+	for (size_t i = 0; i < loop->n; i++)
+		canfs_feed_forget_price(&loop->bidders[i]->feed);
+}
+
 /* Returns false when the end has come. */
 static bool tick(struct loop *loop)
 {
 	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
 
+	if (loop->hurrying)
+		return false;
 	loop->ticked_usec = purse.now_usec;
+	notice_suspend(loop);
+	canfs_notify_alive(purse.now_usec, &loop->notified_usec);
+	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, purse.now_usec);
 	if (observe(loop, &purse))
 		return !loop->ending;
 	if (loop->ending) {
@@ -298,9 +344,7 @@ static void reload(struct loop *loop)
 		memcpy(config.state_dir, loop->config->state_dir, sizeof(config.state_dir));
 	}
 	*loop->config = config;
-	for (size_t i = 0; i < loop->n; i++)
-		canfs_bidder_configure(loop->bidders[i], loop->config);
-	loop->mounts_changed = true;
+	loop->mounts_changed = true; /* so that the bidders take their new terms */
 	canfs_log("%s: reloaded", loop->options->config_file);
 }
 
@@ -310,12 +354,18 @@ static void take_signal(struct loop *loop)
 
 	if (read(loop->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (info.ssi_signo == SIGHUP) {
+	if (info.ssi_signo == SIGHUP && !loop->ending) {
+		canfs_notify_reloading();
 		reload(loop);
-	} else if (!loop->ending) {
+		canfs_notify_ready();
+	} else if (info.ssi_signo != SIGHUP && !loop->ending) {
 		canfs_log("ending: restoring what was changed");
 		loop->ending = true;
 		loop->ended_usec = canfs_now_usec();
+		canfs_notify_stopping();
+	} else if (info.ssi_signo != SIGHUP) {
+		canfs_log("ending at once: nothing more is drained");
+		loop->hurrying = true;
 	}
 }
 
@@ -380,9 +430,12 @@ static int loop_open(struct loop *loop)
 		&loop->actors, loop->config, loop->options->root, error, sizeof(error));
 	if (*error)
 		canfs_log("%s", error);
-	if (!ret)
-		canfs_act_take_back(&loop->actors);
-	return ret;
+	if (ret)
+		return ret;
+	canfs_act_take_back(&loop->actors);
+	loop->suspended_usec = canfs_suspended_usec();
+	canfs_notify_ready();
+	return 0;
 }
 
 /* 0, or -errno: a knob could not be put back. */

@@ -20,7 +20,7 @@
 
 #define CANFS_MOUNTS_MAX      256       /* further ones are counted in dropped */
 #define CANFS_MOUNT_PATH_MAX  1024      /* NUL included; a longer path makes its line malformed */
-#define CANFS_MOUNTS_TEXT_MAX (4 << 20) /* bytes of mountinfo or mountstats that are read */
+#define CANFS_MOUNTS_TEXT_MAX (4 << 20) /* bytes of mountinfo that are read */
 
 struct canfs_bdi {
 	unsigned int major;
