@@ -231,7 +231,7 @@ bool canfs_config_help(size_t i, char *buf, size_t size)
 	case TYPE_COUNT:
 	case TYPE_REAL:
 		snprintf(number, sizeof(number), "%g", option->number);
-		snprintf(allowed, sizeof(allowed), " (%g ... %g)", option->min, option->max);
+		snprintf(allowed, sizeof(allowed), " (%.15g ... %.15g)", option->min, option->max);
 		break;
 	case TYPE_MODE:
 	case TYPE_SWITCH:

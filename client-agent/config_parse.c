@@ -53,7 +53,7 @@ static int set_number(struct parser *parser, const struct canfs_option *option, 
 	if (!whole)
 		return mistake(parser, "%s = %.64s: not a whole number", option->name, value);
 	if (!(number >= option->min && number <= option->max))
-		return mistake(parser, "%s = %.64s: not in %g ... %g", option->name, value,
+		return mistake(parser, "%s = %.64s: not in %.15g ... %.15g", option->name, value,
 			option->min, option->max);
 	canfs_option_put(&parser->config, option, number);
 	return 1;

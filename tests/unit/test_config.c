@@ -81,7 +81,7 @@ static void test_mistakes(void **state)
 		{ "[agent]\nhold_pct =\n", "agent.conf:2: hold_pct = : not a number" },
 		{ "[agent]\nhold_pct = 0x10\n", "agent.conf:2: hold_pct = 0x10: not a number" },
 		{ "[agent]\nk_memory = nan\n", "agent.conf:2: k_memory = nan: not a number" },
-		{ "[agent]\nk_memory = 1\n", "agent.conf:2: k_memory = 1: not in 1.1 ... 1e+06" },
+		{ "[agent]\nk_memory = 1\n", "agent.conf:2: k_memory = 1: not in 1.1 ... 1000000" },
 		{ "[agent]\n\nmode = active\n",
 			"agent.conf:3: mode = active: not observe or enforce" },
 		{ "[agent]\nreadahead = yes\n", "agent.conf:2: readahead = yes: not off or on" },
