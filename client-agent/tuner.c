@@ -40,7 +40,7 @@ void canfs_change_text(const struct canfs_change *change, char *buf, size_t size
 		(unsigned long long)change->old_value, (unsigned long long)change->new_value,
 		change->error ? ": " : "",
 		change->error == -EPERM    ? "someone else has changed it, left alone"
-		: change->error == -EDQUOT ? "later, there were changes_per_min"
+		: change->error == -EDQUOT ? "put off, changes_per_min are used up"
 		: change->error            ? strerror(-change->error)
 					   : "");
 }

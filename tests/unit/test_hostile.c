@@ -206,8 +206,8 @@ static void assert_within_bounds(const struct world *world)
 	if (background)
 		assert_in_range(background, 4 * MIB, canfs_defer_background_bytes(bound) + 2 * MIB);
 	assert_in_range(shares, 0, CANFS_DEFER_SHARE_PCT);
-	assert_in_range(fake_root_number(&world->root, BDI_A "/read_ahead_kb"), 64, 8192);
-	assert_in_range(fake_root_number(&world->root, BDI_B "/read_ahead_kb"), 64, 8192);
+	assert_in_range(fake_root_number(&world->root, BDI_A "/read_ahead_kb"), 100, 6000);
+	assert_in_range(fake_root_number(&world->root, BDI_B "/read_ahead_kb"), 100, 6000);
 	assert_true(world->dirty_bytes <= canfs_defer_background_bytes(bound) + 8 * MIB);
 }
 
@@ -254,6 +254,8 @@ static struct world *new_world(void)
 	canfs_config_defaults(&world->config);
 	canfs_config_set_mode(&world->config, CANFS_ENFORCE);
 	strcpy(world->config.state_dir, "/state");
+	world->config.terms.readahead_min_kib = 100; /* no powers of 2 */
+	world->config.terms.readahead_max_kib = 6000;
 	assert_int_equal(canfs_actors_open(&world->actors, &world->config, world->root.path, error,
 				 sizeof(error)),
 		0);
