@@ -109,6 +109,8 @@ void canfs_actors_close(struct canfs_actors *actors)
 {
 	canfs_accelerator_free(actors->accelerator);
 	canfs_defer_free(actors->defer);
+	if (actors->tuner)
+		canfs_tuner_forget_yielded(actors->tuner);
 	canfs_tuner_free(actors->tuner);
 	canfs_journal_close(actors->journal);
 	*actors = (struct canfs_actors) { 0 };
@@ -418,6 +420,5 @@ int canfs_act_restore_all(struct canfs_actors *actors)
 	log_changes("restore", &changes);
 	error = canfs_defer_restore_force(actors->defer, &changes);
 	log_changes("restore", &changes);
-	canfs_tuner_forget_yielded(actors->tuner);
 	return ret ? ret : error;
 }

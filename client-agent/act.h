@@ -49,7 +49,7 @@ int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *co
  */
 int canfs_act_take_back(struct canfs_actors *actors);
 
-/* Closes all. Restores nothing: see canfs_act_release(). */
+/* Closes all, and forgets what is someone else's. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);
 
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
