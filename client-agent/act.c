@@ -261,7 +261,7 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (purse->guarded)
 		return "memory is short";
 	if (!holders->switched_on)
-		return "switched off";
+		return "not wanted on any mount";
 	if (!holders->n)
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
