@@ -25,6 +25,9 @@ static const uint64_t rest_usec = 60000000;
 /* Prices that flip must not fill the log: one bidder's news at most so often. */
 static const uint64_t news_usec = 1000000;
 
+/* After too many changes in a minute. */
+static const uint64_t quota_usec = 5000000;
+
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
@@ -90,6 +93,7 @@ int canfs_act_take_back(struct canfs_actors *actors)
 		ret = ret ? ret : error;
 	}
 	log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_tuner_forget_yielded(actors->tuner);
 	if (ret)
 		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
 	return ret;
@@ -100,7 +104,7 @@ int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *co
 {
 	int ret;
 
-	*actors = (struct canfs_actors) { .root = root, .enforce = config->mode == CANFS_ENFORCE };
+	*actors = (struct canfs_actors) { .root = root };
 	*error = '\0';
 	ret = canfs_journal_open(&actors->journal, root, config->state_dir, error, error_size);
 	if (!ret)
@@ -120,6 +124,8 @@ void canfs_actors_close(struct canfs_actors *actors)
 {
 	canfs_accelerator_free(actors->accelerator);
 	canfs_defer_free(actors->defer);
+	if (actors->tuner)
+		canfs_tuner_forget_yielded(actors->tuner);
 	canfs_tuner_free(actors->tuner);
 	canfs_journal_close(actors->journal);
 	*actors = (struct canfs_actors) { 0 };
@@ -214,10 +220,10 @@ static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag
 	bidder->told_readahead = bidder->readahead.verdict;
 }
 
-void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
-	const struct canfs_purse *purse, const struct canfs_actors *actors)
+void canfs_act_report(
+	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse)
 {
-	const char *mode = actors->enforce ? "" : " (observing)";
+	const char *mode = bidder->terms.mode == CANFS_ENFORCE ? "" : " (observing)";
 	bool readahead_news = bidder->readahead.verdict != bidder->told_readahead &&
 			      is_reading(bidder, purse->now_usec);
 
@@ -236,30 +242,52 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 		report_readahead(bidder, tag, purse, mode);
 }
 
+static void send_chunk(
+	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+{
+	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
+	if (chunk_bytes && canfs_bidder_holds(bidder))
+		canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes);
+}
+
+static bool acts_on_writes(const struct canfs_bidder *bidder)
+{
+	return bidder->terms.mode == CANFS_ENFORCE && bidder->terms.writeback;
+}
+
 void canfs_act_accelerate(
 	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
 {
-	if (!actors->enforce || !chunk_bytes || !canfs_bidder_holds(bidder))
-		return;
-	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
-	canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes);
+	if (acts_on_writes(bidder))
+		send_chunk(actors, bidder, chunk_bytes);
 }
 
-/* Which bidders' data is to be held: those whose auction was held, and that have some. */
-static size_t holders(struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_mount *mounts[CANFS_DEFER_BDIS_MAX], bool *wanted)
-{
-	size_t found = 0;
+/* The bidders on which data may be held, and whether there is any to be. */
+struct holders {
+	size_t n;
+	const struct canfs_mount *mount[CANFS_DEFER_BDIS_MAX];
+	unsigned int share[CANFS_DEFER_BDIS_MAX];
+	size_t switched_on; /* with a price or not */
+	bool wanted;
+};
 
-	*wanted = false;
-	for (size_t i = 0; i < n && found < CANFS_DEFER_BDIS_MAX; i++) {
-		if (bidders[i]->write.verdict == CANFS_HOLD)
+static void find_holders(struct canfs_bidder *const bidders[], size_t n, struct holders *holders)
+{
+	holders->n = holders->switched_on = 0;
+	holders->wanted = false;
+	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
+		const struct canfs_bidder *bidder = bidders[i];
+
+		if (!acts_on_writes(bidder))
 			continue;
-		mounts[found++] = &bidders[i]->mount;
-		*wanted |=
-			canfs_bidder_holds(bidders[i]) && bidders[i]->write.verdict == CANFS_DEFER;
+		holders->switched_on++;
+		if (bidder->write.verdict == CANFS_HOLD)
+			continue;
+		holders->mount[holders->n] = &bidder->mount;
+		holders->share[holders->n++] = bidder->terms.hold_share;
+		holders->wanted |=
+			canfs_bidder_holds(bidder) && bidder->write.verdict == CANFS_DEFER;
 	}
-	return found;
 }
 
 static void complain(struct canfs_actors *actors, int error)
@@ -270,17 +298,26 @@ static void complain(struct canfs_actors *actors, int error)
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
+static void complain_readahead(struct canfs_actors *actors, int error)
+{
+	if (!actors->complained_readahead)
+		canfs_log("read-ahead: not possible here (%s); left as it is", strerror(-error));
+	actors->complained_readahead = true;
+}
+
 /* Why the flushing point is not to stay raised; NULL: it is. */
 static const char *reason_to_release(const struct canfs_actors *actors,
-	const struct canfs_config *config, size_t found, uint64_t now_usec)
+	const struct holders *holders, const struct canfs_purse *purse)
 {
-	if (!config->writeback)
-		return "writeback = off";
-	if (!found)
+	if (purse->guarded)
+		return "memory is short";
+	if (!holders->switched_on)
+		return "not wanted on any mount";
+	if (!holders->n)
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
-	return now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
+	return purse->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -301,30 +338,32 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 }
 
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_config *config, const struct canfs_purse *purse)
+	const struct canfs_purse *purse)
 {
-	const struct canfs_mount *held[CANFS_DEFER_BDIS_MAX];
+	struct holders holders;
 	struct canfs_changes changes = { 0 };
 	const char *reason;
-	bool wanted, active;
-	size_t found;
+	bool active = canfs_defer_active(actors->defer);
 	int ret;
 
-	if (!actors->enforce)
-		return;
-	found = holders(bidders, n, held, &wanted);
-	active = canfs_defer_active(actors->defer);
-	if (wanted || (active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && found))
+	find_holders(bidders, n, &holders);
+	if (holders.wanted ||
+		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.n))
 		actors->needed_usec = purse->now_usec;
-	reason = reason_to_release(actors, config, found, purse->now_usec);
+	reason = reason_to_release(actors, &holders, purse);
+	/* Memory that was short is not filled again at once. */
+	if (purse->guarded)
+		actors->defer_due_usec = purse->now_usec + rest_usec;
 	if (reason && active)
 		release(actors, bidders, n, purse, reason);
-	if (reason || (!wanted && !active) || purse->now_usec < actors->defer_due_usec)
+	if (reason || (!holders.wanted && !active) || purse->now_usec < actors->defer_due_usec)
 		return;
-	ret = canfs_defer_apply(
-		actors->defer, purse->bound_bytes, held, found, &purse->meminfo, &changes);
+	ret = canfs_defer_apply(actors->defer, purse->bound_bytes, holders.mount, holders.share,
+		holders.n, &purse->meminfo, &changes);
 	log_changes(&actors->decisions, "defer", "data is held back", &changes);
-	if (ret) {
+	if (ret == -EDQUOT) {
+		actors->defer_due_usec = purse->now_usec + quota_usec;
+	} else if (ret) {
 		actors->defer_due_usec = purse->now_usec + rest_usec;
 		complain(actors, ret);
 	}
@@ -345,7 +384,11 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 			continue;
 		chunk = canfs_pace_blind(
 			&bidders[i]->pace, purse->meminfo.writeback_bytes, elapsed);
-		canfs_act_accelerate(actors, bidders[i], chunk);
+		/* What a mount holds that was switched off meanwhile must leave, too. */
+		if (acts_on_writes(bidders[i]) ||
+			canfs_knob_is_ours(
+				actors->tuner, CANFS_KNOB_MIN_RATIO, bidders[i]->mount.bdi))
+			send_chunk(actors, bidders[i], chunk);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
 	log_changes(&actors->decisions, "release", "put back in stages", &changes);
@@ -365,17 +408,39 @@ int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
 	return ret == -EPERM ? 0 : ret;
 }
 
-void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
-	const struct canfs_config *config, uint64_t now_usec)
+/*
+ * One step in the direction of the verdict, never the other way: an administrator's value beyond a
+ * bound is moved towards the bounds only if that is where the verdict goes. 0: stay.
+ */
+static unsigned int readahead_step(const struct canfs_bidder *bidder, uint64_t now_kib)
 {
+	unsigned int min_kib = bidder->terms.readahead_min_kib;
+	unsigned int max_kib = bidder->terms.readahead_max_kib;
+	unsigned int want_kib;
+
+	if (bidder->readahead.verdict == CANFS_ACCELERATE) {
+		want_kib = canfs_readahead_clamp(
+			now_kib < max_kib ? (unsigned int)now_kib * 2 : max_kib, min_kib, max_kib);
+		return want_kib > now_kib ? want_kib : 0;
+	}
+	want_kib = canfs_readahead_clamp(
+		now_kib / 2 < max_kib ? (unsigned int)now_kib / 2 : max_kib, min_kib, max_kib);
+	return want_kib < now_kib ? want_kib : 0;
+}
+
+void canfs_act_readahead(
+	struct canfs_actors *actors, struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	const struct canfs_terms *terms = &bidder->terms;
 	struct canfs_changes changes = { 0 };
 	uint64_t now_kib;
 	unsigned int want_kib;
 	int ret;
 
-	if (!actors->enforce || now_usec < bidder->readahead_due_usec)
+	if (now_usec < bidder->readahead_due_usec)
 		return;
-	if (!config->readahead || bidder->readahead.verdict == CANFS_HOLD) {
+	if (terms->mode != CANFS_ENFORCE || !terms->readahead ||
+		bidder->readahead.verdict == CANFS_HOLD) {
 		if (canfs_act_let_go(actors, bidder))
 			bidder->readahead_due_usec = now_usec + rest_usec;
 		return;
@@ -383,16 +448,22 @@ void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidde
 	if (bidder->stats.age_sec < udev_grace_sec || !is_reading(bidder, now_usec) ||
 		canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
 		return;
-	want_kib = (unsigned int)(bidder->readahead.verdict == CANFS_ACCELERATE ? now_kib * 2
-										: now_kib / 2);
-	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib,
-		config->readahead_min_kib, config->readahead_max_kib, &changes);
-	bidder->readahead_due_usec = now_usec + (ret ? rest_usec : readahead_step_usec);
-	log_changes(&bidder->decisions, bidder->mount.mountpoint,
-		bidder->readahead.verdict == CANFS_ACCELERATE
-			? "read-ahead is worth more than it costs"
-			: "read-ahead costs more than it is worth",
-		&changes);
+	bidder->readahead_due_usec = now_usec + readahead_step_usec;
+	want_kib = readahead_step(bidder, now_kib);
+	if (!want_kib)
+		return;
+	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib, terms->readahead_min_kib,
+		terms->readahead_max_kib, &changes);
+	if (ret)
+		bidder->readahead_due_usec = now_usec + (ret == -EDQUOT ? quota_usec : rest_usec);
+	if (ret == -EROFS || ret == -EACCES)
+		complain_readahead(actors, ret);
+	else
+		log_changes(&bidder->decisions, bidder->mount.mountpoint,
+			bidder->readahead.verdict == CANFS_ACCELERATE
+				? "read-ahead is worth more than it costs"
+				: "read-ahead costs more than it is worth",
+			&changes);
 }
 
 int canfs_act_restore_all(struct canfs_actors *actors)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What follows an auction. In enforce mode the kernel's knobs are turned, in observe mode the same
- * lines are logged and nothing is touched.
+ * What follows an auction. On a mount in enforce mode the kernel's knobs are turned; on one in observe
+ * mode the same lines are logged and nothing is touched.
  *
  *	verdict DEFER, data held      raise the flushing point (defer.c)
  *	verdict ACCELERATE            send a chunk (accelerate.c); the flushing point stays raised, since
  *	                              lowering it would dump the rest at once
- *	no price, writeback = off,    release: drain at a steady pace, lower in stages
- *	or long nothing to hold
- *	no price, readahead = off,    read_ahead_kb as it was
+ *	no price, switched off,       release: drain at a steady pace, lower in stages
+ *	long nothing to hold,
+ *	or memory is short
+ *	no price, switched off,       read_ahead_kb as it was
  *	or not managed any more
  *
  * What has failed is tried again a minute later, not at every tick.
@@ -24,7 +25,6 @@
 
 struct canfs_actors {
 	const char *root;
-	bool enforce;
 	struct canfs_journal *journal;
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
@@ -32,7 +32,8 @@ struct canfs_actors {
 	uint64_t needed_usec;      /* when something was last held back */
 	uint64_t defer_due_usec;   /* not before, after a failure */
 	uint64_t release_due_usec; /* likewise */
-	bool complained;           /* about an actuator that does not work here */
+	bool complained;           /* about an actuator that does not work here ... */
+	bool complained_readahead; /* ... and about read_ahead_kb */
 
 	/* For status/: what was decided that is no single mount's. */
 	struct canfs_decisions decisions;
@@ -51,7 +52,7 @@ int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *co
  */
 int canfs_act_take_back(struct canfs_actors *actors);
 
-/* Closes all. Restores nothing: see canfs_act_release(). */
+/* Closes all, and forgets what is someone else's. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);
 
 /*
@@ -62,23 +63,24 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *con
 	const struct canfs_purse *purse, bool guarded);
 
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
-void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
-	const struct canfs_purse *purse, const struct canfs_actors *actors);
+void canfs_act_report(
+	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse);
 
-/* Sends chunk_bytes of the bidder's backlog, if any. */
+/* Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced. */
 void canfs_act_accelerate(
 	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes);
 
 /* Raises, keeps or releases the flushing point for all bidders together. */
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_config *config, const struct canfs_purse *purse);
+	const struct canfs_purse *purse);
 
 /*
  * Moves read_ahead_kb one step towards what the auction says; back to the original without a price,
- * or if the configuration says off.
+ * or if the bidder's terms say off or observe. DEFER never raises it and ACCELERATE never lowers it,
+ * whatever the bounds.
  */
-void canfs_act_readahead(struct canfs_actors *actors, struct canfs_bidder *bidder,
-	const struct canfs_config *config, uint64_t now_usec);
+void canfs_act_readahead(
+	struct canfs_actors *actors, struct canfs_bidder *bidder, uint64_t now_usec);
 
 /* read_ahead_kb of a bidder that goes, or has no price, is as it was. 0 or -errno. */
 int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder);

@@ -29,7 +29,8 @@ static void print_help(void)
 	     "  --check        read the configuration, say what is wrong with it, and end\n"
 	     "  --help, --version\n"
 	     "\n"
-	     "options of the configuration file, section [agent]:");
+	     "options of the configuration file, section [agent]; those per mount also in [mount "
+	     "PATTERN]:");
 	for (size_t i = 0; canfs_config_help(i, line, sizeof(line)); i++)
 		printf("  %s\n", line);
 }
@@ -119,7 +120,7 @@ int main(int argc, char **argv)
 	if (read_config(&config, file) && action != 'r')
 		return EXIT_USAGE;
 	if (options.mode >= 0)
-		config.mode = (enum canfs_mode)options.mode;
+		canfs_config_set_mode(&config, (enum canfs_mode)options.mode);
 	if (action == 'r')
 		return restore(&config);
 	if (action == 'k') {

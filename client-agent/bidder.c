@@ -19,13 +19,13 @@ static const double ample_memory_share = 0.25;
 
 #define NFS_PORT 2049
 
-static struct canfs_auction_terms auction_terms(const struct canfs_config *config)
+static struct canfs_auction_terms auction_terms(const struct canfs_terms *mine)
 {
 	struct canfs_auction_terms terms = canfs_auction_defaults;
 
-	terms.price_min = config->price_min;
-	terms.hysteresis = config->hysteresis;
-	terms.dwell_usec = config->dwell_ms * 1000ull;
+	terms.price_min = mine->price_min;
+	terms.hysteresis = mine->hysteresis;
+	terms.dwell_usec = mine->dwell_ms * 1000ull;
 	return terms;
 }
 
@@ -64,14 +64,15 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	const struct canfs_config *config, unsigned int seed)
 {
 	struct canfs_feed_terms feed = feed_terms(config);
-	struct canfs_auction_terms auction = auction_terms(config);
+	const struct canfs_terms *terms = canfs_config_terms(config, mount->mountpoint);
+	struct canfs_auction_terms auction = auction_terms(terms);
 	struct canfs_fsstat_target target;
 	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
 	int r = canfs_bidder_target(mount, handle, &target);
 
 	if (r < 0)
 		return r;
-	*bidder = (struct canfs_bidder) { .mount = *mount };
+	*bidder = (struct canfs_bidder) { .mount = *mount, .terms = *terms };
 	canfs_auction_init(&bidder->write, &auction);
 	canfs_auction_init(&bidder->readahead, &auction);
 	canfs_pace_init(&bidder->pace);
@@ -87,9 +88,10 @@ void canfs_bidder_fini(struct canfs_bidder *bidder)
 
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config)
 {
+	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
 	bidder->feed.terms = feed_terms(config);
-	bidder->write.terms = auction_terms(config);
-	bidder->readahead.terms = auction_terms(config);
+	bidder->write.terms = auction_terms(&bidder->terms);
+	bidder->readahead.terms = auction_terms(&bidder->terms);
 }
 
 static uint64_t rpcs_of(const struct canfs_mountstats *stats)
@@ -169,8 +171,8 @@ static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 	       now_usec - bidder->feed.tag_usec <= 2 * bidder->feed.terms.hold_usec;
 }
 
-uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config *config,
-	const struct canfs_tag *tag, const struct canfs_purse *purse)
+uint64_t canfs_bidder_bid(
+	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse)
 {
 	uint64_t elapsed = bidder->bid_usec ? purse->now_usec - bidder->bid_usec : 0;
 	uint64_t on_its_way = purse->meminfo.writeback_bytes;
@@ -180,9 +182,9 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config
 	bidder->bid_usec = purse->now_usec;
 	/* §2.1: deferring takes memory from those who write and from those who read. */
 	bidder->own_write = canfs_own_price(
-		&bidder->write.terms, fmax(filled, purse->cache_worth), config->k_memory);
+		&bidder->write.terms, fmax(filled, purse->cache_worth), bidder->terms.k_memory);
 	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
-		readahead_willingness(bidder, &purse->meminfo), config->k_memory);
+		readahead_willingness(bidder, &purse->meminfo), bidder->terms.k_memory);
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);

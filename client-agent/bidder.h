@@ -49,6 +49,7 @@ struct canfs_purse {
 
 struct canfs_bidder {
 	struct canfs_mount mount; /* the first one of its BDI, stands for it */
+	struct canfs_terms terms; /* the configuration's for that mount point */
 	struct canfs_feed feed;
 	struct canfs_auction write;
 	struct canfs_auction readahead;
@@ -86,7 +87,10 @@ struct canfs_bidder {
 int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
 	struct canfs_fsstat_target *target);
 
-/* seed: see canfs_feed_init(). 0; -EDESTADDRREQ if the mount names no server address; -ENOMEM. */
+/*
+ * Takes the mount's terms from config. seed: see canfs_feed_init(). 0; -EDESTADDRREQ if the mount
+ * names no server address; -ENOMEM.
+ */
 int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
 	const struct canfs_config *config, unsigned int seed);
 void canfs_bidder_fini(struct canfs_bidder *bidder);
@@ -108,7 +112,7 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder);
  * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how
  * many bytes are to be sent now.
  */
-uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_config *config,
-	const struct canfs_tag *tag, const struct canfs_purse *purse);
+uint64_t canfs_bidder_bid(
+	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse);
 
 #endif

@@ -181,19 +181,30 @@ static void drop_other_shares(struct canfs_defer *defer, const struct canfs_moun
 	}
 }
 
+/* Everyone gets the least, what is left is shared out: so the sum is never above share_pct or n. */
+static unsigned int part_of(
+	unsigned int share_pct, unsigned int share, unsigned int sum, unsigned int n)
+{
+	unsigned int least = n * LOWEST_PCT_EACH;
+
+	return LOWEST_PCT_EACH + (share_pct > least ? (share_pct - least) * share / sum : 0);
+}
+
 /* Lowers first, then raises, so that the sum stays below 100 all the time. */
 static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n,
-	unsigned int share_pct, struct canfs_changes *changes)
+	const unsigned int shares[], unsigned int share_pct, struct canfs_changes *changes)
 {
 	const char *root = canfs_tuner_root(defer->tuner);
-	unsigned int each = share_pct / (unsigned int)n;
+	unsigned int sum = 0;
 	int first = 0;
 
-	if (each < LOWEST_PCT_EACH)
-		each = LOWEST_PCT_EACH;
+	for (size_t i = 0; i < n; i++)
+		sum += shares ? shares[i] : 1;
 	drop_other_shares(defer, mounts, n, changes);
 	for (int raise = 0; raise <= 1; raise++) {
 		for (size_t i = 0; i < n; i++) {
+			unsigned int each =
+				part_of(share_pct, shares ? shares[i] : 1, sum, (unsigned int)n);
 			uint64_t now = 0;
 			int err = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
 			if (!err && (now < each) == raise)
@@ -207,8 +218,8 @@ static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const
 }
 
 int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
-	const struct canfs_mount *const mounts[], size_t n, const struct canfs_meminfo *meminfo,
-	struct canfs_changes *changes)
+	const struct canfs_mount *const mounts[], const unsigned int shares[], size_t n,
+	const struct canfs_meminfo *meminfo, struct canfs_changes *changes)
 {
 	struct limits limits;
 
@@ -218,7 +229,7 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 	if (!err)
 		err = set_limits(defer, &limits, changes);
 	if (!err)
-		err = set_shares(defer, mounts, n, limits.share_pct, changes);
+		err = set_shares(defer, mounts, n, shares, limits.share_pct, changes);
 	if (err == -EROFS || err == -EACCES || err == -EPERM)
 		defer->refused = true;
 	return err;

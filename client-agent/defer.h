@@ -42,7 +42,8 @@ uint64_t canfs_defer_background_bytes(uint64_t bound_bytes);
 uint64_t canfs_defer_limit_bytes(uint64_t bound_bytes);
 
 /*
- * Defers on exactly these mounts (one per BDI), which may hold bound_bytes together. Call it again
+ * Defers on exactly these mounts (one per BDI), which may hold bound_bytes together, in parts as their
+ * shares (>= 1; NULL: all alike) have it. Call it again
  * when the bound or the set changes; it only writes what differs. A lower bound is not pushed below
  * what is dirty (call again later). n must be 1 ... CANFS_DEFER_BDIS_MAX (else -EINVAL); for none
  * use the restore steps. 0; -EROFS or -EACCES: not possible here (container), for good: see
@@ -51,8 +52,8 @@ uint64_t canfs_defer_limit_bytes(uint64_t bound_bytes);
  * not ours is reported in changes and otherwise skipped.
  */
 int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
-	const struct canfs_mount *const mounts[], size_t n, const struct canfs_meminfo *meminfo,
-	struct canfs_changes *changes);
+	const struct canfs_mount *const mounts[], const unsigned int shares[], size_t n,
+	const struct canfs_meminfo *meminfo, struct canfs_changes *changes);
 
 /* false once the kernel has refused (read-only /proc/sys) or someone else has taken the limits. */
 bool canfs_defer_available(const struct canfs_defer *defer);

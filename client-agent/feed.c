@@ -56,6 +56,12 @@ static int ask(struct canfs_feed *feed, uint64_t now_usec, uint64_t rpcs)
 	return canfs_fsstat_start(feed->fsstat, now_usec + feed->terms.answer_usec);
 }
 
+/* The answer to a question that was on its way when the machine was suspended. */
+static bool is_from_before_a_suspend(const struct canfs_feed *feed)
+{
+	return feed->stale && !feed->asked_usec;
+}
+
 bool canfs_feed_tick(struct canfs_feed *feed, uint64_t now_usec, uint64_t rpcs, bool holding)
 {
 	struct canfs_space space;
@@ -81,16 +87,25 @@ bool canfs_feed_tick(struct canfs_feed *feed, uint64_t now_usec, uint64_t rpcs, 
 	feed->answers++;
 	valid = canfs_tag_decode(&space, &tag) == 0;
 	canfs_publisher_note(&feed->publisher, valid);
-	if (!valid)
+	if (!valid || is_from_before_a_suspend(feed))
 		return false;
 	feed->tag = tag;
 	feed->tag_usec = now_usec;
+	feed->stale = false;
 	return feed->publisher.believed;
+}
+
+void canfs_feed_forget_price(struct canfs_feed *feed)
+{
+	feed->stale = true;
+	feed->failures = 0;
+	feed->asked_usec = 0;
 }
 
 const struct canfs_tag *canfs_feed_price(const struct canfs_feed *feed, uint64_t now_usec)
 {
-	if (!feed->publisher.believed || now_usec - feed->tag_usec > feed->terms.lost_usec)
+	if (!feed->publisher.believed || feed->stale ||
+		now_usec - feed->tag_usec > feed->terms.lost_usec)
 		return NULL;
 	return &feed->tag;
 }

@@ -36,6 +36,7 @@ struct canfs_feed {
 	struct canfs_publisher publisher;
 	struct canfs_tag tag; /* the last valid one */
 	uint64_t tag_usec;    /* when it came */
+	bool stale;           /* it is from before a suspend */
 	uint64_t asked_usec;  /* last question */
 	uint64_t asked_rpcs;  /* RPC counter then */
 	double phase;         /* [0.8, 1.2]: stretches the waits, drawn anew for each question */
@@ -59,6 +60,12 @@ uint64_t canfs_feed_due_usec(const struct canfs_feed *feed, uint64_t rpcs, bool 
  * canfs_fsstat_fd(feed->fsstat) is ready. Returns true when a new price has come.
  */
 bool canfs_feed_tick(struct canfs_feed *feed, uint64_t now_usec, uint64_t rpcs, bool holding);
+
+/*
+ * Whatever is known is from before a suspend: no price until a new one has come, which is asked for at
+ * once. That the server is one of ours stays believed.
+ */
+void canfs_feed_forget_price(struct canfs_feed *feed);
 
 /* The price in force, or NULL: none yet, none for lost_usec, or no canfs server. */
 const struct canfs_tag *canfs_feed_price(const struct canfs_feed *feed, uint64_t now_usec);

@@ -16,6 +16,7 @@
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
 #include "client-agent/status/desk.h"
+#include "client-agent/notify.h"
 #include "protocol/clock.h"
 
 static const uint64_t busy_tick_usec = 100000;
@@ -26,6 +27,9 @@ static const uint64_t least_tick_usec = 20000;
 
 /* How long the end may take to drain what is held before it restores by force. */
 static const uint64_t farewell_usec = 40000000;
+
+/* A suspend is longer than what the two clocks are read apart. */
+static const uint64_t suspend_usec = 1000000;
 
 #define BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 
@@ -42,14 +46,22 @@ struct loop {
 	bool guarded;
 	struct canfs_cache_worth cache_worth;
 	bool ending;
+	bool hurrying;       /* the end is asked for again: without draining */
 	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
 	bool gave_up;        /* blind for so long that everything was put back */
 	uint64_t ticked_usec;
-	uint64_t ended_usec; /* when ending began */
+	uint64_t suspended_usec; /* how long, as of the last tick */
+	uint64_t notified_usec;  /* see canfs_notify_alive() */
+	uint64_t ended_usec;     /* when ending began */
 	int mountinfo_fd;
 	int signal_fd;
 	struct canfs_desk desk;
 };
+
+static const char *mode_word(const struct canfs_bidder *bidder)
+{
+	return bidder->terms.mode == CANFS_ENFORCE ? "enforcing" : "observing";
+}
 
 static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mount *mount)
 {
@@ -58,8 +70,13 @@ static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mo
 
 		if (canfs_bdi_equal(bidder->mount.bdi, mount->bdi) &&
 			!strcmp(bidder->mount.source, mount->source)) {
+			enum canfs_mode mode = bidder->terms.mode;
+
 			loop->bidders[i] = loop->bidders[--loop->n];
 			bidder->mount = *mount;
+			canfs_bidder_configure(bidder, loop->config);
+			if (bidder->terms.mode != mode)
+				canfs_log("%s: now %s", mount->mountpoint, mode_word(bidder));
 			return bidder;
 		}
 	}
@@ -80,8 +97,7 @@ static struct canfs_bidder *new_bidder(struct loop *loop, const struct canfs_mou
 		return NULL;
 	}
 	canfs_log("%s: %s, NFSv%d, BDI %u:%u, %s", mount->mountpoint, mount->source, mount->version,
-		mount->bdi.major, mount->bdi.minor,
-		loop->actors.enforce ? "enforcing" : "observing");
+		mount->bdi.major, mount->bdi.minor, mode_word(bidder));
 	return bidder;
 }
 
@@ -106,6 +122,16 @@ static void report_left_out(struct loop *loop, size_t left_out)
 	if (left_out != loop->left_out)
 		canfs_log("%zu NFS mounts are too many and left alone", left_out);
 	loop->left_out = left_out;
+}
+
+static void report_status(const struct loop *loop)
+{
+	size_t enforced = 0;
+
+	for (size_t i = 0; i < loop->n; i++)
+		enforced += loop->bidders[i]->terms.mode == CANFS_ENFORCE;
+	canfs_notify_status("%zu NFS mounts: %zu enforced, %zu observed, %zu left alone",
+		loop->n + loop->left_out, enforced, loop->n - enforced, loop->left_out);
 }
 
 /* Mounts came or went: the bidders of BDIs that stayed keep their memory. */
@@ -146,6 +172,7 @@ static int refresh_mounts(struct loop *loop)
 	memcpy(loop->bidders, kept, n * sizeof(kept[0]));
 	loop->n = n;
 	report_left_out(loop, left_out);
+	report_status(loop);
 	return 0;
 }
 
@@ -226,11 +253,25 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	canfs_feed_tick(&bidder->feed, purse->now_usec, canfs_bidder_rpcs(bidder),
 		canfs_bidder_holds(bidder));
 	tag = canfs_feed_price(&bidder->feed, purse->now_usec);
-	chunk = canfs_bidder_bid(bidder, loop->config, tag, purse);
-	canfs_act_report(bidder, tag, purse, &loop->actors);
-	if (loop->config->writeback)
-		canfs_act_accelerate(&loop->actors, bidder, chunk);
-	canfs_act_readahead(&loop->actors, bidder, loop->config, purse->now_usec);
+	chunk = canfs_bidder_bid(bidder, tag, purse);
+	canfs_act_report(bidder, tag, purse);
+	canfs_act_accelerate(&loop->actors, bidder, chunk);
+	canfs_act_readahead(&loop->actors, bidder, purse->now_usec);
+}
+
+/* What the servers asked before a suspend says nothing about now. The journal holds on: no reboot. */
+static void notice_suspend(struct loop *loop)
+{
+	uint64_t suspended_usec = canfs_suspended_usec();
+	uint64_t slept_usec = suspended_usec - loop->suspended_usec;
+
+	if (suspended_usec < loop->suspended_usec + suspend_usec)
+		return;
+	canfs_log("suspended for %llu s: waiting for new prices",
+		(unsigned long long)slept_usec / 1000000);
+	loop->suspended_usec = suspended_usec;
+	for (size_t i = 0; i < loop->n; i++)
+		canfs_feed_forget_price(&loop->bidders[i]->feed);
 }
 
 /* Returns false when the end has come. */
@@ -238,8 +279,13 @@ static bool tick(struct loop *loop)
 {
 	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
 
+	if (loop->hurrying)
+		return false;
 	loop->ticked_usec = purse.now_usec;
 	loop->desk.view.ticks++;
+	notice_suspend(loop);
+	canfs_notify_alive(purse.now_usec, &loop->notified_usec);
+	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, purse.now_usec);
 	if (observe(loop, &purse))
 		return !loop->ending;
 	if (loop->ending) {
@@ -250,13 +296,13 @@ static bool tick(struct loop *loop)
 	}
 	for (size_t i = 0; i < loop->n; i++)
 		bid(loop, loop->bidders[i], &purse);
-	canfs_act_defer(&loop->actors, loop->bidders, loop->n, loop->config, &purse);
+	canfs_act_defer(&loop->actors, loop->bidders, loop->n, &purse);
 	return true;
 }
 
 static bool is_busy(const struct loop *loop)
 {
-	if (loop->ending || (loop->actors.enforce && canfs_defer_active(loop->actors.defer)))
+	if (loop->ending || canfs_defer_active(loop->actors.defer))
 		return true;
 	for (size_t i = 0; i < loop->n; i++) {
 		const struct canfs_bidder *bidder = loop->bidders[i];
@@ -281,18 +327,13 @@ static void reload(struct loop *loop)
 		return;
 	}
 	if (loop->options->mode >= 0)
-		config.mode = (enum canfs_mode)loop->options->mode;
-	if (config.mode != loop->config->mode ||
-		strcmp(config.state_dir, loop->config->state_dir) != 0) {
-		canfs_log("%s: mode and state_dir are changed by a restart only",
-			loop->options->config_file);
-		config.mode = loop->config->mode;
+		canfs_config_set_mode(&config, (enum canfs_mode)loop->options->mode);
+	if (strcmp(config.state_dir, loop->config->state_dir) != 0) {
+		canfs_log("%s: state_dir is changed by a restart only", loop->options->config_file);
 		memcpy(config.state_dir, loop->config->state_dir, sizeof(config.state_dir));
 	}
 	*loop->config = config;
-	for (size_t i = 0; i < loop->n; i++)
-		canfs_bidder_configure(loop->bidders[i], loop->config);
-	loop->mounts_changed = true;
+	loop->mounts_changed = true; /* so that the bidders take their new terms */
 	canfs_desk_configure(&loop->desk, loop->config);
 	canfs_log("%s: reloaded", loop->options->config_file);
 }
@@ -303,12 +344,18 @@ static void take_signal(struct loop *loop)
 
 	if (read(loop->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
-	if (info.ssi_signo == SIGHUP) {
+	if (info.ssi_signo == SIGHUP && !loop->ending) {
+		canfs_notify_reloading();
 		reload(loop);
-	} else if (!loop->ending) {
+		canfs_notify_ready();
+	} else if (info.ssi_signo != SIGHUP && !loop->ending) {
 		canfs_log("ending: restoring what was changed");
 		loop->ending = true;
 		loop->ended_usec = canfs_now_usec();
+		canfs_notify_stopping();
+	} else if (info.ssi_signo != SIGHUP) {
+		canfs_log("ending at once: nothing more is drained");
+		loop->hurrying = true;
 	}
 }
 
@@ -400,6 +447,8 @@ static int loop_open(struct loop *loop)
 		.bidders = loop->bidders,
 		.started_usec = canfs_now_usec() };
 	canfs_desk_configure(&loop->desk, loop->config);
+	loop->suspended_usec = canfs_suspended_usec();
+	canfs_notify_ready();
 	return 0;
 }
 

@@ -6,8 +6,9 @@
  *	      ^                                                                          |
  *	      `---- poll: 100 ms while data moves or is held, else 1 s; feeds, signals <-'
  *
- * SIGTERM, SIGINT: release in stages, restore, end. SIGHUP: read the configuration again; a bad one
- * is named and the running one stays.
+ * SIGTERM, SIGINT: release in stages, restore, end; a second one: restore at once, end. SIGHUP: read the
+ * configuration again; a bad one is named and the running one stays. After a suspend there is no price
+ * until a new one has come. The service manager is told of all this, and that the loop goes round.
  */
 #ifndef CANFS_AGENT_LOOP_H
 #define CANFS_AGENT_LOOP_H

@@ -280,42 +280,47 @@ static int parse_line(struct span line, struct canfs_mount *mount)
 	return err ? err : parse_options(line, mount);
 }
 
-void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts)
+static void begin(struct canfs_mounts *mounts)
 {
-	struct span rest = { text, strlen(text) }, line;
-
 	mounts->n = 0;
 	mounts->malformed = 0;
 	mounts->dropped = 0;
-	while (next_piece(&rest, '\n', &line)) {
-		struct canfs_mount *mount = &mounts->mount[mounts->n];
-		struct canfs_mount beyond;
-		bool full = mounts->n == CANFS_MOUNTS_MAX;
-		/* A last line without its newline is torn: it may look whole and not be. */
-		bool torn = line.at[line.len] != '\n';
-		int err = torn ? -EPROTO : parse_line(line, full ? &beyond : mount);
+}
 
-		if (err == -ENOENT)
-			continue;
-		if (err)
-			mounts->malformed++;
-		else if (full)
-			mounts->dropped++;
-		else
-			mounts->n++;
-	}
+static void take_line(void *data, const char *line, const char *end)
+{
+	struct canfs_mounts *mounts = data;
+	struct canfs_mount beyond;
+	bool full = mounts->n == CANFS_MOUNTS_MAX;
+	int err = parse_line((struct span) { line, (size_t)(end - line) },
+		full ? &beyond : &mounts->mount[mounts->n]);
+
+	if (err == -ENOENT)
+		return;
+	if (err)
+		mounts->malformed++;
+	else if (full)
+		mounts->dropped++;
+	else
+		mounts->n++;
+}
+
+void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts)
+{
+	const char *end;
+
+	begin(mounts);
+	for (; (end = strchr(text, '\n')); text = end + 1)
+		take_line(mounts, text, end);
+	/* A last line without its newline is torn: it may look whole and not be. */
+	if (*text)
+		mounts->malformed++;
 }
 
 int canfs_mounts_read(const char *root, struct canfs_mounts *mounts)
 {
-	char *text;
-	int err = canfs_read_text(root, "/proc/self/mountinfo", CANFS_MOUNTS_TEXT_MAX, &text);
-
-	if (err)
-		return err;
-	canfs_mounts_parse(text, mounts);
-	free(text);
-	return 0;
+	begin(mounts);
+	return canfs_read_lines(root, "/proc/self/mountinfo", take_line, mounts);
 }
 
 bool canfs_bdi_equal(struct canfs_bdi a, struct canfs_bdi b)

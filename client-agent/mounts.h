@@ -20,7 +20,7 @@
 
 #define CANFS_MOUNTS_MAX      256       /* further ones are counted in dropped */
 #define CANFS_MOUNT_PATH_MAX  1024      /* NUL included; a longer path makes its line malformed */
-#define CANFS_MOUNTS_TEXT_MAX (4 << 20) /* bytes of mountinfo or mountstats that are read */
+#define CANFS_MOUNTS_TEXT_MAX (4 << 20) /* bytes of a process's mountinfo that are read */
 
 struct canfs_bdi {
 	unsigned int major;
@@ -70,7 +70,10 @@ struct canfs_mounts {
 /* Replaces *mounts by what text says, in its order. Nothing fails: bad lines are counted. */
 void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts);
 
-/* The same on root + /proc/self/mountinfo. 0, or canfs_read_text()'s error (*mounts unchanged). */
+/*
+ * The same on root + /proc/self/mountinfo, however long that is. 0, or canfs_read_lines()'s error, with
+ * the mounts that came before it.
+ */
 int canfs_mounts_read(const char *root, struct canfs_mounts *mounts);
 
 bool canfs_bdi_equal(struct canfs_bdi a, struct canfs_bdi b);

@@ -167,44 +167,70 @@ static void finish(struct canfs_mountstats *stats, unsigned int seen, unsigned i
 		memset(stats, 0, sizeof(*stats));
 }
 
+/* What goes with the text from line to line. */
+struct reader {
+	const struct canfs_mounts *mounts;
+	struct canfs_mountstats *stats;
+	bool taken[CANFS_MOUNTS_MAX];
+	int current; /* mount whose section it is, or -1 */
+	unsigned int seen, bad;
+	unsigned int malformed;
+};
+
+static void take_line(void *data, const char *line, const char *end)
+{
+	static const char device[] = "device ";
+	struct reader *reader = data;
+
+	if (strncmp(line, device, sizeof(device) - 1) != 0) {
+		if (reader->current >= 0)
+			reader->malformed += parse_line(
+				line, &reader->stats[reader->current], &reader->seen, &reader->bad);
+		return;
+	}
+	if (reader->current >= 0)
+		finish(&reader->stats[reader->current], reader->seen, reader->bad);
+	line += sizeof(device) - 1;
+	reader->current = find_mount(line, (size_t)(end - line), reader->mounts, reader->taken);
+	if (reader->current >= 0)
+		reader->taken[reader->current] = true;
+	reader->seen = reader->bad = 0;
+}
+
+static void begin(
+	struct reader *reader, const struct canfs_mounts *mounts, struct canfs_mountstats *stats)
+{
+	*reader = (struct reader) { .mounts = mounts, .stats = stats, .current = -1 };
+	memset(stats, 0, mounts->n * sizeof(*stats));
+}
+
+static void end_of_text(struct reader *reader)
+{
+	if (reader->current >= 0)
+		finish(&reader->stats[reader->current], reader->seen, reader->bad);
+}
+
 unsigned int canfs_mountstats_parse(
 	const char *text, const struct canfs_mounts *mounts, struct canfs_mountstats *stats)
 {
-	static const char device[] = "device ";
-	bool taken[CANFS_MOUNTS_MAX] = { false };
-	unsigned int seen = 0, bad = 0, malformed = 0;
-	int current = -1;
+	struct reader reader;
 	const char *end;
 
-	memset(stats, 0, mounts->n * sizeof(*stats));
+	begin(&reader, mounts, stats);
 	/* Only whole lines: what follows the last newline is torn. */
-	for (const char *line = text; (end = strchr(line, '\n')); line = end + 1) {
-		if (strncmp(line, device, sizeof(device) - 1) == 0) {
-			if (current >= 0)
-				finish(&stats[current], seen, bad);
-			line += sizeof(device) - 1;
-			current = find_mount(line, (size_t)(end - line), mounts, taken);
-			if (current >= 0)
-				taken[current] = true;
-			seen = bad = 0;
-		} else if (current >= 0) {
-			malformed += parse_line(line, &stats[current], &seen, &bad);
-		}
-	}
-	if (current >= 0)
-		finish(&stats[current], seen, bad);
-	return malformed;
+	for (const char *line = text; (end = strchr(line, '\n')); line = end + 1)
+		take_line(&reader, line, end);
+	end_of_text(&reader);
+	return reader.malformed;
 }
 
 int canfs_mountstats_read(
 	const char *root, const struct canfs_mounts *mounts, struct canfs_mountstats *stats)
 {
-	char *text;
-	int err = canfs_read_text(root, "/proc/self/mountstats", CANFS_MOUNTS_TEXT_MAX, &text);
+	struct reader reader;
 
-	if (err)
-		return err;
-	canfs_mountstats_parse(text, mounts, stats);
-	free(text);
-	return 0;
+	begin(&reader, mounts, stats);
+	int err = canfs_read_lines(root, "/proc/self/mountstats", take_line, &reader);
+	end_of_text(&reader);
+	return err;
 }

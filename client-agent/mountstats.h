@@ -51,7 +51,10 @@ struct canfs_mountstats {
 unsigned int canfs_mountstats_parse(
 	const char *text, const struct canfs_mounts *mounts, struct canfs_mountstats *stats);
 
-/* The same on root + /proc/self/mountstats. 0, or canfs_read_text()'s error (*stats unchanged). */
+/*
+ * The same on root + /proc/self/mountstats, however long that is: a thousand NFSv4 mounts make 6 MB. 0,
+ * or canfs_read_lines()'s error, with the mounts not found that came after it.
+ */
 int canfs_mountstats_read(
 	const char *root, const struct canfs_mounts *mounts, struct canfs_mountstats *stats);
 

@@ -98,6 +98,53 @@ out:
 	return err;
 }
 
+/* Hands the whole lines in buf[0 ... len) to take(); returns how many bytes they are. */
+static size_t take_lines(const char *buf, size_t len,
+	void (*take)(void *data, const char *line, const char *end), void *data, bool *skip)
+{
+	size_t used = 0;
+	const char *end;
+
+	while ((end = memchr(buf + used, '\n', len - used))) {
+		if (!*skip)
+			take(data, buf + used, end);
+		*skip = false;
+		used = (size_t)(end - buf) + 1;
+	}
+	return used;
+}
+
+int canfs_read_lines(const char *root, const char *path,
+	void (*take)(void *data, const char *line, const char *end), void *data)
+{
+	size_t len = 0, used;
+	bool skip = false; /* the line whose beginning did not fit */
+	ssize_t n;
+	char *buf;
+	int fd = open_below(root, path);
+
+	if (fd < 0)
+		return fd;
+	buf = malloc(CANFS_PROC_LINE_MAX);
+	if (!buf) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((n = read_up_to(fd, buf + len, CANFS_PROC_LINE_MAX - len)) > 0) {
+		len += (size_t)n;
+		used = take_lines(buf, len, take, data, &skip);
+		if (used == 0 && len == CANFS_PROC_LINE_MAX) {
+			skip = true;
+			used = len;
+		}
+		len -= used;
+		memmove(buf, buf + used, len);
+	}
+	free(buf);
+	close(fd);
+	return (int)n;
+}
+
 int canfs_parse_u64(const char **text, uint64_t *value)
 {
 	const char *p = *text;

@@ -23,6 +23,16 @@ ssize_t canfs_read_file(const char *root, const char *path, char *buf, size_t si
 int canfs_read_text(const char *root, const char *path, size_t max_bytes, char **text);
 
 /*
+ * The same line by line, for files that may be of any length (mountstats), in bounded memory: take() gets
+ * each whole line without a terminating NUL; *end is its newline. What follows the last newline is
+ * torn and left out, as is a line longer than CANFS_PROC_LINE_MAX. 0; -ENOMEM; -ENAMETOOLONG; or the
+ * -errno of open or read, after some lines perhaps.
+ */
+#define CANFS_PROC_LINE_MAX 32768
+int canfs_read_lines(const char *root, const char *path,
+	void (*take)(void *data, const char *line, const char *end), void *data);
+
+/*
  * A decimal number at **text, which is moved behind it. 0; -EPROTO if there is no digit or it does
  * not fit (then *text and *value are unchanged). No blanks, no sign.
  */

@@ -9,6 +9,12 @@
 struct canfs_tuner {
 	char *root;
 	struct canfs_journal *journal;
+
+	/* A bucket of changes, full to begin with; changes_per_min is 0 before the first tick. */
+	unsigned int changes_per_min;
+	double changes;
+	uint64_t ticked_usec;
+	bool told_limit; /* since the bucket was last half full */
 };
 
 static const struct canfs_bdi whole_system = { 0, 0 };
@@ -27,6 +33,8 @@ const char *canfs_change_error(const struct canfs_change *change)
 {
 	if (change->error == -EPERM)
 		return "someone else has changed it, left alone";
+	if (change->error == -EDQUOT)
+		return "put off, changes_per_min are used up";
 	return change->error ? strerror(-change->error) : "";
 }
 
@@ -64,6 +72,20 @@ void canfs_tuner_free(struct canfs_tuner *tuner)
 		return;
 	free(tuner->root);
 	free(tuner);
+}
+
+void canfs_tuner_tick(struct canfs_tuner *tuner, unsigned int changes_per_min, uint64_t now_usec)
+{
+	if (!tuner->changes_per_min)
+		tuner->changes = changes_per_min;
+	else
+		tuner->changes += changes_per_min * (double)(now_usec - tuner->ticked_usec) / 60e6;
+	if (tuner->changes > changes_per_min)
+		tuner->changes = changes_per_min;
+	if (tuner->changes > changes_per_min / 2.0)
+		tuner->told_limit = false;
+	tuner->changes_per_min = changes_per_min;
+	tuner->ticked_usec = now_usec;
 }
 
 struct canfs_journal *canfs_tuner_journal(struct canfs_tuner *tuner)
@@ -156,6 +178,24 @@ static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount
 	return 0;
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Towards the original is free, everything else costs one change. */
+static bool is_affordable(struct canfs_tuner *tuner, const struct canfs_journal_entry *entry,
+	uint64_t from, uint64_t to)
+{
+	if (!tuner->changes_per_min ||
+		(entry && distance(to, entry->original) < distance(from, entry->original)))
+		return true;
+	if (tuner->changes < 1)
+		return false;
+	tuner->changes--;
+	return true;
+}
+
 int canfs_knob_set(struct canfs_tuner *tuner, enum canfs_knob knob, const struct canfs_mount *mount,
 	uint64_t value, struct canfs_changes *changes)
 {
@@ -186,10 +226,16 @@ int canfs_knob_set(struct canfs_tuner *tuner, enum canfs_knob knob, const struct
 	}
 	if (value == change.old_value)
 		return 0;
-	if (value < info->lowest || value > info->highest)
+	if (value < info->lowest || value > info->highest) {
 		change.error = -ERANGE;
-	else
+	} else if (!is_affordable(tuner, known ? entry : NULL, change.old_value, value)) {
+		change.error = -EDQUOT;
+		if (tuner->told_limit)
+			return -EDQUOT;
+		tuner->told_limit = true;
+	} else {
 		change.error = write_knob(tuner, mount, known, &change);
+	}
 out:
 	report(changes, &change);
 	return change.error;
@@ -219,10 +265,8 @@ int canfs_knob_restore(struct canfs_tuner *tuner, enum canfs_knob knob, struct c
 
 	if (!entry)
 		return 0;
-	if (entry->yielded) {
-		canfs_journal_restored(tuner->journal, knob, bdi);
+	if (entry->yielded)
 		return -EPERM;
-	}
 	change.new_value = entry->original;
 	int err = canfs_knob_read(tuner->root, knob, bdi, &change.old_value);
 	if (err == -ENOENT || (!err && is_original(tuner, entry, change.old_value)))
@@ -231,11 +275,9 @@ int canfs_knob_restore(struct canfs_tuner *tuner, enum canfs_knob knob, struct c
 		err = is_written(entry, change.old_value) ? put_back(tuner, entry) : -EPERM;
 	change.error = err;
 	report(changes, &change);
-	if (!err || err == -EPERM) {
-		int journalled = canfs_journal_restored(tuner->journal, knob, bdi);
-		err = err ? err : journalled;
-	}
-	return err;
+	if (err == -EPERM)
+		canfs_journal_yielded(tuner->journal, knob, bdi);
+	return err ? err : canfs_journal_restored(tuner->journal, knob, bdi);
 }
 
 bool canfs_knob_is_ours(const struct canfs_tuner *tuner, enum canfs_knob knob, struct canfs_bdi bdi)
@@ -279,9 +321,19 @@ void canfs_tuner_forget_gone(struct canfs_tuner *tuner, const struct canfs_mount
 			canfs_journal_restored(tuner->journal, entry->knob, entry->bdi);
 			break;
 		case OWNER_NONE:
-			canfs_knob_restore(tuner, entry->knob, entry->bdi, NULL);
+			if (canfs_knob_restore(tuner, entry->knob, entry->bdi, NULL) == -EPERM)
+				canfs_journal_restored(tuner->journal, entry->knob, entry->bdi);
 			break;
 		}
+	}
+}
+
+void canfs_tuner_forget_yielded(struct canfs_tuner *tuner)
+{
+	for (size_t i = canfs_journal_count(tuner->journal); i-- > 0;) {
+		const struct canfs_journal_entry *entry = canfs_journal_at(tuner->journal, i);
+		if (entry->yielded)
+			canfs_journal_restored(tuner->journal, entry->knob, entry->bdi);
 	}
 }
 

@@ -6,7 +6,9 @@
  *	             | yes
  *	journal the original (once) -- journal the value -- write -- read back
  *
- * All knobs of the agent go through here; it is the only caller of canfs_knob_write().
+ * All knobs of the agent go through here; it is the only caller of canfs_knob_write(). However the
+ * prices jump, a knob is turned away from its original at most so often a minute (all knobs together);
+ * turning one back is always allowed.
  */
 #ifndef CANFS_AGENT_TUNER_H
 #define CANFS_AGENT_TUNER_H
@@ -46,23 +48,29 @@ struct canfs_tuner;
 int canfs_tuner_new(struct canfs_tuner **tuner, const char *root, struct canfs_journal *journal);
 void canfs_tuner_free(struct canfs_tuner *tuner); /* restores nothing; NULL allowed */
 
+/*
+ * Time goes on: call it on each tick. Up to changes_per_min changes are saved up. Before the first call
+ * there is no limit.
+ */
+void canfs_tuner_tick(struct canfs_tuner *tuner, unsigned int changes_per_min, uint64_t now_usec);
+
 struct canfs_journal *canfs_tuner_journal(struct canfs_tuner *tuner);
 const char *canfs_tuner_root(const struct canfs_tuner *tuner);
 
 /*
  * Sets a knob. mount names the BDI; NULL for a knob of the whole system. Returns 0, also if the
  * value is there already (then nothing is reported); -EPERM if someone else has changed it, now or
- * before: it is theirs; -ERANGE if value is outside the knob's bounds; -EROFS or -EACCES in a
- * container; else -errno. Every change, and every error but a repeated -EPERM, is added to changes
- * (may be NULL).
+ * before: it is theirs; -ERANGE if value is outside the knob's bounds; -EDQUOT after too many changes
+ * in a minute; -EROFS or -EACCES in a container; else -errno. Every change, and every error but a
+ * repeated -EPERM or -EDQUOT, is added to changes (may be NULL).
  */
 int canfs_knob_set(struct canfs_tuner *tuner, enum canfs_knob knob, const struct canfs_mount *mount,
 	uint64_t value, struct canfs_changes *changes);
 
 /*
  * Puts the original back if the value is still ours, and forgets the knob. 0, also if we never
- * changed it; -EPERM if it is someone else's: left alone and forgotten; a BDI that is gone (-ENOENT)
- * is forgotten and no error. On any other -errno the journal keeps it.
+ * changed it; -EPERM if it is someone else's: left alone, and remembered as such; a BDI that is gone
+ * (-ENOENT) is forgotten and no error. On any other -errno the journal keeps it.
  */
 int canfs_knob_restore(struct canfs_tuner *tuner, enum canfs_knob knob, struct canfs_bdi bdi,
 	struct canfs_changes *changes);
@@ -78,6 +86,9 @@ bool canfs_knob_is_ours(
  * has changed, before anything is set for the new mounts.
  */
 void canfs_tuner_forget_gone(struct canfs_tuner *tuner, const struct canfs_mounts *mounts);
+
+/* At the end: what is someone else's shall not keep the journal. */
+void canfs_tuner_forget_yielded(struct canfs_tuner *tuner);
 
 /*
  * Restores all knobs of kind knob, on whatever BDI. Returns the first error but -EPERM; goes on

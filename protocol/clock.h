@@ -15,4 +15,14 @@ static inline uint64_t canfs_now_usec(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+/* How long the machine has been suspended since it booted; CLOCK_MONOTONIC stood still meanwhile. */
+static inline uint64_t canfs_suspended_usec(void)
+{
+	struct timespec boot;
+	uint64_t now_usec = canfs_now_usec();
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (uint64_t)boot.tv_sec * 1000000 + (uint64_t)boot.tv_nsec / 1000 - now_usec;
+}
+
 #endif

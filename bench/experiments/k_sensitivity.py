@@ -59,7 +59,7 @@ BUSY = 0.05
 # The share of the resource that the reader takes, and for how many seconds.
 TIMELINE = ((1 / 2, 6.5), (0, 3.5), (1 / 4, 3), (3 / 4, 3.5), (0, 3.5))
 QUICK_SCALE = 0.2  # of the seconds and of what the writer may hold
-HOLD_PCT_MIN = 5   # agent.conf(5)
+HOLD_PCT_MIN = 5   # canfs-agent.conf(5)
 WRITER_BEGIN, WRITER_END, CLOSE_AT = 0.5, 16.5, 19
 
 

@@ -197,5 +197,6 @@ bool canfs_check_config(const struct canfs_host_facts *host, const struct canfs_
 	if (host->config_error[0] == '\0')
 		return false;
 	canfs_finding_say(finding, "%s", host->config_error);
-	return canfs_finding_advise(finding, "correct it, then canfs-agent --check; agent.conf(5)");
+	return canfs_finding_advise(
+		finding, "correct it, then canfs-agent --check; canfs-agent.conf(5)");
 }

@@ -119,18 +119,37 @@ static json_t *show_value(const char *value)
 	return number == floor(number) ? json_integer((json_int_t)number) : json_real(number);
 }
 
-static json_t *run_config(struct canfs_control_call *call)
+/* The options, or of those that base has, too, what differs. */
+static json_t *show_options(const struct canfs_config *config, const struct canfs_config *base)
 {
-	const struct canfs_view *view = call->subject;
-	char value[CANFS_CONFIG_PATTERNS_MAX * CANFS_CONFIG_PATH_MAX];
+	char value[CANFS_CONFIG_PATTERNS_MAX * CANFS_CONFIG_PATH_MAX], other[sizeof(value)];
 	json_t *options = json_object();
 	const char *name;
 
-	for (size_t i = 0; canfs_config_option(view->config, i, &name, value, sizeof(value)); i++)
-		json_object_set_new(options, name, show_value(value));
-	return json_pack("{s:o, s:o}", "file",
+	for (size_t i = 0; canfs_config_option(config, i, &name, value, sizeof(value)); i++) {
+		if (!base || (canfs_config_option(base, i, &name, other, sizeof(other)) &&
+				     strcmp(value, other) != 0))
+			json_object_set_new(options, name, show_value(value));
+	}
+	return options;
+}
+
+static json_t *run_config(struct canfs_control_call *call)
+{
+	const struct canfs_view *view = call->subject;
+	struct canfs_config copy = *view->config;
+	json_t *sections = json_array();
+
+	for (size_t i = 0; i < view->config->sections; i++) {
+		copy.terms = view->config->section[i].terms;
+		json_array_append_new(
+			sections, json_pack("{s:o, s:o}", "mount",
+					  canfs_control_text(view->config->section[i].pattern),
+					  "options", show_options(&copy, view->config)));
+	}
+	return json_pack("{s:o, s:o, s:o}", "file",
 		view->config_file ? canfs_control_text(view->config_file) : json_null(), "options",
-		options);
+		show_options(view->config, NULL), "sections", sections);
 }
 
 static const char *const no_members[] = { NULL };

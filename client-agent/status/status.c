@@ -19,6 +19,11 @@ static json_t *integer(uint64_t value)
 	return json_integer((json_int_t)value);
 }
 
+static const char *mode_name(enum canfs_mode mode)
+{
+	return mode == CANFS_ENFORCE ? "enforce" : "observe";
+}
+
 static json_t *show_bdi(struct canfs_bdi bdi)
 {
 	char text[32];
@@ -128,10 +133,9 @@ static json_t *show_mount(
 {
 	const struct canfs_mount *mount = &bidder->mount;
 	json_t *shown = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "mountpoint",
-		canfs_control_text(mount->mountpoint), "mode",
-		view->actors->enforce ? "enforce" : "observe", "server",
-		canfs_control_text(mount->source), "address", show_address(&mount->address),
-		"version", show_version(mount), "sec",
+		canfs_control_text(mount->mountpoint), "mode", mode_name(bidder->terms.mode),
+		"server", canfs_control_text(mount->source), "address",
+		show_address(&mount->address), "version", show_version(mount), "sec",
 		mount->sec[0] ? canfs_control_text(mount->sec) : json_null(), "bdi",
 		show_bdi(mount->bdi));
 	json_t *auction = json_pack("{s:o, s:{s:f, s:f}, s:{s:s, s:s}, s:f, s:o}", "price",
@@ -214,10 +218,10 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 		"s:o, s:o}",
 		"version", CANFS_VERSION, "pid", (int)getpid(), "uptime_sec",
 		integer((now_usec - view->started_usec) / 1000000), "mode",
-		view->actors->enforce ? "enforce" : "observe", "blind", view->blind, "memory",
-		show_memory(view), "hold", "bound_bytes", integer(view->purse.bound_bytes),
-		"held_bytes", integer(view->purse.backlog_bytes), "coming_bytes",
-		integer(view->purse.coming_bytes), "flushing_point", "raised",
+		mode_name(canfs_config_enforces(view->config) ? CANFS_ENFORCE : CANFS_OBSERVE),
+		"blind", view->blind, "memory", show_memory(view), "hold", "bound_bytes",
+		integer(view->purse.bound_bytes), "held_bytes", integer(view->purse.backlog_bytes),
+		"coming_bytes", integer(view->purse.coming_bytes), "flushing_point", "raised",
 		canfs_defer_active(view->actors->defer), "possible",
 		canfs_defer_available(view->actors->defer), "knobs", show_knobs(view->actors),
 		"mounts_left_out", integer(view->left_out), "counters", show_counters(view),

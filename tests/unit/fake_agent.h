@@ -47,7 +47,7 @@ static inline void fake_agent_make(struct fake_agent *agent)
 	fake_bdi(&agent->root, BDI_A);
 	fake_bdi(&agent->root, BDI_B);
 	canfs_config_defaults(&agent->config);
-	agent->config.mode = CANFS_ENFORCE;
+	agent->config.terms.mode = CANFS_ENFORCE;
 	strcpy(agent->config.state_dir, "/state");
 	assert_int_equal(canfs_actors_open(&agent->actors, &agent->config, agent->root.path, error,
 				 sizeof(error)),
@@ -103,9 +103,9 @@ static inline void fake_agent_defers(struct fake_agent *agent)
 	bidder->backlog_bytes = 23 * MIB;
 	bidder->reading_usec = agent->now_usec;
 	bidder->stats.age_sec = 100;
-	canfs_act_report(bidder, &bidder->feed.tag, &agent->view.purse, &agent->actors);
-	canfs_act_defer(&agent->actors, agent->bidders, 2, &agent->config, &agent->view.purse);
-	canfs_act_readahead(&agent->actors, bidder, &agent->config, agent->now_usec);
+	canfs_act_report(bidder, &bidder->feed.tag, &agent->view.purse);
+	canfs_act_defer(&agent->actors, agent->bidders, 2, &agent->view.purse);
+	canfs_act_readahead(&agent->actors, bidder, agent->now_usec);
 }
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * A fake root with the knobs of one kernel and two NFS BDIs (0:41, 0:42), a journal and a tuner.
  *
- * Ordinary files do not do what the kernel's do: the two of a pair do not zero each other.
+ * Ordinary files do not do what the kernel's do: the two of a pair do not zero each other before
+ * fake_kernel_settle().
  */
 #ifndef CANFS_TESTS_FAKE_KERNEL_H
 #define CANFS_TESTS_FAKE_KERNEL_H
@@ -43,6 +44,44 @@ static inline void fake_bdi(const struct fake_root *root, const char *dir)
 	fake_root_write(root, path, "0\n");
 	snprintf(path, sizeof(path), "%s/max_ratio", dir);
 	fake_root_write(root, path, "100\n");
+}
+
+/* The agent ends what it writes with a newline; taking that off marks it as seen. */
+static inline bool fake_kernel_take_write(const struct fake_root *root, const char *path)
+{
+	char text[64];
+	size_t len;
+
+	snprintf(text, sizeof(text), "%.60s", fake_root_read(root, path));
+	len = strlen(text);
+	if (!len || text[len - 1] != '\n')
+		return false;
+	text[len - 1] = '\0';
+	fake_root_write(root, path, text);
+	return true;
+}
+
+/* Does what the kernel does when one of a pair is written. How many knobs were, since the last time. */
+static inline unsigned int fake_kernel_settle(const struct fake_root *root)
+{
+	static const char *const pairs[][2] = { { DIRTY_RATIO, DIRTY_BYTES },
+		{ BACKGROUND_RATIO, BACKGROUND_BYTES } };
+	static const char *const others[] = { BDI_A "/read_ahead_kb", BDI_A "/min_ratio",
+		BDI_B "/read_ahead_kb", BDI_B "/min_ratio" };
+	unsigned int writes = 0;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		bool ratio = fake_kernel_take_write(root, pairs[i][0]);
+		bool bytes = fake_kernel_take_write(root, pairs[i][1]);
+
+		/* Of both in one go the ratio is the last: that is how a pair is put back. */
+		if (ratio || bytes)
+			fake_root_write(root, pairs[i][ratio], "0");
+		writes += ratio + bytes;
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		writes += fake_kernel_take_write(root, others[i]);
+	return writes;
 }
 
 static inline void fake_agent_starts(struct fake_kernel *kernel)

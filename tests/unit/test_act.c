@@ -30,12 +30,13 @@ static int setup(void **state)
 	fake_root_write(&scene->root, BACKGROUND_RATIO, "10\n");
 	fake_bdi(&scene->root, BDI_A);
 	canfs_config_defaults(&scene->config);
-	scene->config.mode = CANFS_ENFORCE;
+	scene->config.terms.mode = CANFS_ENFORCE;
 	strcpy(scene->config.state_dir, "/state");
 	assert_int_equal(canfs_actors_open(&scene->actors, &scene->config, scene->root.path, error,
 				 sizeof(error)),
 		0);
 	scene->bidder.mount = mount_a;
+	scene->bidder.terms = scene->config.terms;
 	scene->bidder.stats.age_sec = 100;
 	scene->bidder.reading_usec = NOW_USEC;
 	scene->purse = (struct canfs_purse) { .now_usec = NOW_USEC,
@@ -59,12 +60,12 @@ static void defer(struct scene *scene)
 {
 	struct canfs_bidder *bidder = &scene->bidder;
 
-	canfs_act_defer(&scene->actors, &bidder, 1, &scene->config, &scene->purse);
+	canfs_act_defer(&scene->actors, &bidder, 1, &scene->purse);
 }
 
 static void readahead(struct scene *scene)
 {
-	canfs_act_readahead(&scene->actors, &scene->bidder, &scene->config, scene->purse.now_usec);
+	canfs_act_readahead(&scene->actors, &scene->bidder, scene->purse.now_usec);
 }
 
 static void raise_readahead(struct scene *scene)
@@ -109,7 +110,7 @@ static void test_readahead_is_back_when_switched_off(void **state)
 	struct scene *scene = *state;
 
 	raise_readahead(scene);
-	scene->config.readahead = false;
+	scene->bidder.terms.readahead = false;
 	readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
 }
@@ -155,7 +156,7 @@ static void test_flushing_point_is_back_when_switched_off(void **state)
 	struct scene *scene = *state;
 
 	raise_flushing_point(scene);
-	scene->config.writeback = false;
+	scene->bidder.terms.writeback = false;
 	defer(scene);
 	assert_flushing_point_is_back(scene);
 }
@@ -169,8 +170,138 @@ static void test_flushing_point_is_back_when_someone_takes_a_limit(void **state)
 	defer(scene);
 	assert_false(canfs_defer_available(scene->actors.defer));
 	defer(scene);
+	canfs_tuner_forget_yielded(scene->actors.tuner);
 	assert_flushing_point_is_back(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 123456789);
+}
+
+/* What someone else has made of min_ratio is theirs after a release, too. */
+static void test_share_of_someone_else_stays_theirs(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	fake_root_write(&scene->root, SHARE_A, "7\n");
+	defer(scene); /* yields */
+	canfs_auction_reset(&scene->bidder.write);
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer));
+	scene->bidder.write.verdict = CANFS_DEFER;
+	defer(scene);
+	assert_true(canfs_defer_active(scene->actors.defer));
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 7);
+}
+
+/* Memory that is short is not to be filled: neither now nor as soon as there is a little more. */
+static void test_short_memory_lowers_the_flushing_point(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	scene->purse.guarded = true;
+	defer(scene);
+	assert_flushing_point_is_back(scene);
+	scene->purse.guarded = false;
+	scene->purse.now_usec += 1000000;
+	defer(scene);
+	assert_flushing_point_is_back(scene);
+	scene->purse.now_usec += MINUTE;
+	fake_kernel_settle(&scene->root);
+	raise_flushing_point(scene);
+}
+
+static void test_flushing_point_is_back_when_only_to_be_observed(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	scene->bidder.terms.mode = CANFS_OBSERVE;
+	defer(scene);
+	assert_flushing_point_is_back(scene);
+}
+
+static void test_observed_mount_is_left_alone(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_bidder other = { .mount = mount_b, .terms = scene->config.terms };
+	struct canfs_bidder *bidders[] = { &scene->bidder, &other };
+
+	fake_bdi(&scene->root, BDI_B);
+	other.terms.mode = CANFS_OBSERVE;
+	other.write.verdict = scene->bidder.write.verdict = CANFS_DEFER;
+	other.backlog_bytes = scene->bidder.backlog_bytes = 2 * MIB;
+	canfs_act_defer(&scene->actors, bidders, 2, &scene->purse);
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 90);
+	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 0);
+	other.readahead.verdict = CANFS_ACCELERATE;
+	other.stats.age_sec = 100;
+	other.reading_usec = scene->purse.now_usec;
+	canfs_act_readahead(&scene->actors, &other, scene->purse.now_usec);
+	assert_int_equal(fake_root_number(&scene->root, BDI_B "/read_ahead_kb"), 128);
+}
+
+/* An administrator's value beyond the bounds is not dragged into them against the verdict. */
+static void test_readahead_moves_only_where_the_verdict_goes(void **state)
+{
+	static const struct {
+		enum canfs_verdict verdict;
+		const char *from;
+		uint64_t to;
+	} moves[] = {
+		{ CANFS_DEFER, "16", 16 },
+		{ CANFS_DEFER, "64", 64 },
+		{ CANFS_DEFER, "100", 64 },
+		{ CANFS_DEFER, "15000", 7500 },
+		{ CANFS_DEFER, "99999999999", 8192 },
+		{ CANFS_ACCELERATE, "16", 64 },
+		{ CANFS_ACCELERATE, "5000", 8192 },
+		{ CANFS_ACCELERATE, "15000", 15000 },
+		{ CANFS_ACCELERATE, "99999999999", 99999999999 },
+	};
+	struct scene *scene = *state;
+
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		fake_root_write(&scene->root, RA_A, moves[i].from);
+		scene->bidder.readahead.verdict = moves[i].verdict;
+		readahead(scene);
+		assert_int_equal(fake_root_number(&scene->root, RA_A), moves[i].to);
+		assert_int_equal(canfs_act_let_go(&scene->actors, &scene->bidder), 0);
+		assert_int_equal(
+			fake_root_number(&scene->root, RA_A), strtoull(moves[i].from, NULL, 10));
+		scene->purse.now_usec += MINUTE;
+		scene->bidder.reading_usec = scene->purse.now_usec;
+	}
+}
+
+/* A container: the knobs can be read, but not written. Nothing is raised, and that is said once. */
+static void test_knobs_that_cannot_be_written(void **state)
+{
+	static const char *const paths[] = { DIRTY_BYTES, BACKGROUND_BYTES, SHARE_A, RA_A };
+	struct scene *scene = *state;
+	char full[PATH_MAX];
+	uid_t uid = geteuid();
+
+	assert_int_equal(chmod(scene->root.path, 0755), 0);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		fake_root_full(&scene->root, paths[i], full);
+		assert_int_equal(chmod(full, 0444), 0);
+	}
+	if (uid == 0)
+		assert_int_equal(seteuid(65534), 0);
+	scene->bidder.write.verdict = CANFS_DEFER;
+	scene->bidder.backlog_bytes = 2 * MIB;
+	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
+	for (int minute = 0; minute < 3; minute++) {
+		scene->bidder.reading_usec = scene->purse.now_usec += MINUTE;
+		defer(scene);
+		readahead(scene);
+	}
+	assert_int_equal(seteuid(uid), 0);
+	assert_false(canfs_defer_available(scene->actors.defer));
+	assert_true(scene->actors.complained && scene->actors.complained_readahead);
+	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
+	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
 }
 
 static void test_flushing_point_that_fails_rests(void **state)
@@ -224,6 +355,12 @@ int main(void)
 		ACT_TEST(test_flushing_point_is_back_without_a_price),
 		ACT_TEST(test_flushing_point_is_back_when_switched_off),
 		ACT_TEST(test_flushing_point_is_back_when_someone_takes_a_limit),
+		ACT_TEST(test_share_of_someone_else_stays_theirs),
+		ACT_TEST(test_short_memory_lowers_the_flushing_point),
+		ACT_TEST(test_flushing_point_is_back_when_only_to_be_observed),
+		ACT_TEST(test_observed_mount_is_left_alone),
+		ACT_TEST(test_readahead_moves_only_where_the_verdict_goes),
+		ACT_TEST(test_knobs_that_cannot_be_written),
 		ACT_TEST(test_flushing_point_that_fails_rests),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

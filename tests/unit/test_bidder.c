@@ -59,7 +59,7 @@ static uint64_t step(struct scene *scene, uint64_t held_mib, const struct canfs_
 	canfs_bidder_observe(
 		&scene->bidder, &scene->stats, &scene->purse.meminfo, scene->purse.now_usec);
 	scene->purse.backlog_bytes = scene->bidder.backlog_bytes;
-	return canfs_bidder_bid(&scene->bidder, &scene->config, tag, &scene->purse);
+	return canfs_bidder_bid(&scene->bidder, tag, &scene->purse);
 }
 
 static uint64_t steps(
@@ -138,8 +138,7 @@ static void test_an_old_price_sends_nothing(void **state)
 	canfs_bidder_observe(
 		&scene->bidder, &scene->stats, &scene->purse.meminfo, scene->purse.now_usec);
 	assert_true(canfs_bidder_holds(&scene->bidder));
-	assert_int_equal(
-		canfs_bidder_bid(&scene->bidder, &scene->config, &cheap, &scene->purse), 0);
+	assert_int_equal(canfs_bidder_bid(&scene->bidder, &cheap, &scene->purse), 0);
 	/* And an idle time does not earn a flood. */
 	assert_in_range(step(scene, 40, &cheap), 0, 1 * MIB);
 }
@@ -156,7 +155,7 @@ static void test_what_is_coming_counts(void **state)
 		scene->purse.coming_bytes = (uint64_t)scene->bidder.fill.value;
 	}
 	scene->purse.backlog_bytes = 0;
-	canfs_bidder_bid(&scene->bidder, &scene->config, &dear, &scene->purse);
+	canfs_bidder_bid(&scene->bidder, &dear, &scene->purse);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
 }
 

@@ -19,18 +19,18 @@ static void test_defaults(void **state)
 	(void)state;
 	assert_int_equal(parse(""), 0);
 	assert_string_equal(error, "");
-	assert_int_equal(config.mode, CANFS_OBSERVE);
-	assert_true(config.writeback && config.readahead);
+	assert_int_equal(config.terms.mode, CANFS_OBSERVE);
+	assert_true(config.terms.writeback && config.terms.readahead);
 	assert_int_equal(config.hold_pct, 35);
 	assert_int_equal(config.guard_mib, 100);
 	assert_int_equal(config.price_timeout_sec, 30);
 	assert_int_equal(config.price_idle_sec, 10);
 	assert_int_equal(config.price_min_msec, 100);
-	assert_true(config.k_memory == 32 && config.price_min == 0.02);
-	assert_true(config.hysteresis == 0.02);
-	assert_int_equal(config.dwell_ms, 200);
-	assert_int_equal(config.readahead_min_kib, 64);
-	assert_int_equal(config.readahead_max_kib, 8192);
+	assert_true(config.terms.k_memory == 32 && config.terms.price_min == 0.02);
+	assert_true(config.terms.hysteresis == 0.02);
+	assert_int_equal(config.terms.dwell_ms, 200);
+	assert_int_equal(config.terms.readahead_min_kib, 64);
+	assert_int_equal(config.terms.readahead_max_kib, 8192);
 	assert_string_equal(config.state_dir, "/run/canfs");
 	assert_int_equal(config.patterns, 0);
 }
@@ -57,11 +57,11 @@ static void test_every_option(void **state)
 			       "readahead_max_kib = 15360\n"
 			       "state_dir = /var/run/canfs"),
 		0);
-	assert_int_equal(config.mode, CANFS_ENFORCE);
-	assert_false(config.writeback || config.readahead);
+	assert_int_equal(config.terms.mode, CANFS_ENFORCE);
+	assert_false(config.terms.writeback || config.terms.readahead);
 	assert_int_equal(config.hold_pct, 50);
-	assert_true(config.k_memory == 1e6);
-	assert_int_equal(config.readahead_max_kib, 15360);
+	assert_true(config.terms.k_memory == 1e6);
+	assert_int_equal(config.terms.readahead_max_kib, 15360);
 	assert_string_equal(config.state_dir, "/var/run/canfs");
 	assert_int_equal(config.patterns, 2);
 	assert_true(canfs_config_wants_mount(&config, "/data/a"));
@@ -90,17 +90,40 @@ static void test_mistakes(void **state)
 		{ "[agent]\nhold_pct =\n", "agent.conf:2: hold_pct = : not a number" },
 		{ "[agent]\nhold_pct = 0x10\n", "agent.conf:2: hold_pct = 0x10: not a number" },
 		{ "[agent]\nk_memory = nan\n", "agent.conf:2: k_memory = nan: not a number" },
-		{ "[agent]\nk_memory = 1\n", "agent.conf:2: k_memory = 1: not in 1.1 ... 1e+06" },
+		{ "[agent]\nk_memory = 1\n", "agent.conf:2: k_memory = 1: not in 1.1 ... 1000000" },
 		{ "[agent]\n\nmode = active\n",
 			"agent.conf:3: mode = active: not observe or enforce" },
 		{ "[agent]\nreadahead = yes\n", "agent.conf:2: readahead = yes: not off or on" },
 		{ "[agent]\nholdpct = 5\n", "agent.conf:2: holdpct: unknown option" },
 		{ "[client]\nmode = observe\n",
-			"agent.conf:2: mode: in section [client], the only one is [agent]" },
+			"agent.conf:1: [client]: allowed are [agent] and [mount /PATTERN]" },
 		{ "mode = observe\n",
-			"agent.conf:1: mode: in section [], the only one is [agent]" },
+			"agent.conf:1: mode: before any section, the first one is [agent]" },
 		{ "[agent]\nenforce\nhold_pct = 90\n",
-			"agent.conf:2: neither \"name = value\" nor [agent]" },
+			"agent.conf:2: neither \"name = value\" nor [agent] nor [mount /PATTERN]" },
+		{ "[agent]\n[mount /a\nmode = observe\n",
+			"agent.conf:2: neither \"name = value\" nor [agent] nor [mount /PATTERN]" },
+		{ "[mount]\n", "agent.conf:1: [mount]: allowed are [agent] and [mount /PATTERN]" },
+		{ "[mount ]\n", "agent.conf:1: [mount]: allowed are [agent] and [mount /PATTERN]" },
+		{ "[mount data]\n", "agent.conf:1: [mount data]: not an absolute path" },
+		{ "[mount /a]\n\n[mount /a]\n",
+			"agent.conf:3: [mount /a]: given before, in line 1" },
+		{ "[mount /a]\n[agent]\n",
+			"agent.conf:2: [agent] after a [mount]: it must come first" },
+		{ "[agent]\nmode = observe\n [mount /a]\n",
+			"agent.conf:3: a section must begin its line" },
+		{ "[mount /a]\nguard_mib = 90\n",
+			"agent.conf:2: guard_mib: allowed in [agent] only" },
+		{ "[mount /a]\nhold_share = 0\n",
+			"agent.conf:2: hold_share = 0: not in 1 ... 100" },
+		{ "[mount /a]\nmode = observe\nmode = observe\n",
+			"agent.conf:3: mode: given before, in line 2" },
+		{ "[agent]\nreadahead_min_kib = 512\n[mount /a]\n"
+		  "readahead_max_kib = 256\n[mount /b]\n",
+			"agent.conf:4: readahead_min_kib = 512: more than readahead_max_kib = "
+			"256" },
+		{ "[agent]\nchanges_per_min = 5\n",
+			"agent.conf:2: changes_per_min = 5: not in 10 ... 6000" },
 		{ "[agent]\nmode = observe\nmode = enforce\n",
 			"agent.conf:3: mode: given before, in line 2" },
 		{ "[agent]\nstate_dir = run\n",
@@ -118,6 +141,67 @@ static void test_mistakes(void **state)
 		assert_string_equal(error, mistakes[i].error);
 		assert_int_equal(config.hold_pct, 35); /* unchanged */
 	}
+}
+
+/* The first section that matches, and that one only; the rest is [agent]'s. */
+static void test_sections(void **state)
+{
+	const struct canfs_terms *terms;
+
+	(void)state;
+	assert_int_equal(parse("\xef\xbb\xbf[agent] ; the machine\n"
+			       "k_memory = 8\n"
+			       "[mount /data/db]\n"
+			       "mode = enforce\n"
+			       "[ mount  /data/[ab c]* ] # two of them\n"
+			       "readahead = off\n"
+			       "hold_share = 7\n"
+			       "[mount /data/*]\n"
+			       "k_memory = 4\n"),
+		0);
+	assert_int_equal(config.sections, 3);
+	assert_string_equal(config.section[1].pattern, "/data/[ab c]*");
+	terms = canfs_config_terms(&config, "/data/db");
+	assert_true(terms->mode == CANFS_ENFORCE && terms->k_memory == 8);
+	terms = canfs_config_terms(&config, "/data/backup");
+	assert_true(terms->hold_share == 7 && !terms->readahead && terms->k_memory == 8);
+	terms = canfs_config_terms(&config, "/data/x");
+	assert_true(terms->hold_share == 1 && terms->readahead && terms->k_memory == 4);
+	terms = canfs_config_terms(&config, "/home");
+	assert_ptr_equal(terms, &config.terms);
+	assert_true(terms->mode == CANFS_OBSERVE && terms->k_memory == 8);
+
+	assert_true(canfs_config_enforces(&config));
+	canfs_config_set_mode(&config, CANFS_OBSERVE);
+	assert_false(canfs_config_enforces(&config));
+	/* What the next text does not say is not kept from the last one. */
+	assert_int_equal(canfs_config_parse_string(&config, "agent.conf", "", error), 0);
+	assert_int_equal(config.sections, 0);
+}
+
+/* inih alone would cut a section's name off, and so match other mounts. */
+static void test_long_pattern(void **state)
+{
+	static const char *const point =
+		"/a/mount/point/with/a/path/that/is/rather/long/as/some/are";
+	char text[128];
+
+	(void)state;
+	snprintf(text, sizeof(text), "[mount %s]\nhold_share = 9\n", point);
+	assert_int_equal(parse(text), 0);
+	assert_int_equal(canfs_config_terms(&config, point)->hold_share, 9);
+	assert_int_equal(canfs_config_terms(&config, "/a/mount/point")->hold_share, 1);
+}
+
+static void test_too_many_sections(void **state)
+{
+	char text[1024] = "";
+
+	(void)state;
+	for (int i = 0; i <= CANFS_CONFIG_SECTIONS_MAX; i++)
+		sprintf(text + strlen(text), "[mount /%d]\n", i);
+	assert_int_equal(parse(text), -EINVAL);
+	assert_string_equal(error, "agent.conf:33: more than 32 [mount] sections");
 }
 
 static void test_long_things(void **state)
@@ -189,10 +273,11 @@ static void test_help(void **state)
 		assert_non_null(strstr(line, " = "));
 		n++;
 	}
-	assert_int_equal(n, 18);
+	assert_int_equal(n, 20);
 	assert_true(canfs_config_help(0, line, sizeof(line)));
-	assert_string_equal(line, "mode = observe (observe, enforce): observe logs decisions and "
-				  "changes nothing, enforce acts on them");
+	assert_string_equal(line,
+		"mode = observe (observe, enforce), per mount: observe logs decisions and "
+		"changes nothing, enforce acts on them");
 }
 
 int main(void)
@@ -201,6 +286,9 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_every_option),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_long_pattern),
+		cmocka_unit_test(test_too_many_sections),
 		cmocka_unit_test(test_long_things),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_example),

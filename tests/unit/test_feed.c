@@ -91,6 +91,19 @@ static void test_an_old_price_is_none(void **state)
 	assert_null(canfs_feed_price(&feed, 1000001 + feed.terms.lost_usec));
 }
 
+/* The clock stood still meanwhile: by it the price would still be good. */
+static void test_a_price_from_before_a_suspend_is_none(void **state)
+{
+	struct canfs_feed feed = asked_at(100000000);
+
+	(void)state;
+	feed.failures = 9;
+	canfs_feed_forget_price(&feed);
+	assert_null(canfs_feed_price(&feed, 100000001));
+	assert_true(canfs_feed_due_usec(&feed, 0, false) < 100000001);
+	assert_true(feed.publisher.believed); /* one new price is enough */
+}
+
 static void test_a_dead_server_is_asked_without_blocking(void **state)
 {
 	struct sockaddr_in nowhere = {
@@ -121,6 +134,7 @@ int main(void)
 		cmocka_unit_test(test_a_server_without_prices_is_left_alone),
 		cmocka_unit_test(test_failures_back_off_to_the_idle_interval),
 		cmocka_unit_test(test_an_old_price_is_none),
+		cmocka_unit_test(test_a_price_from_before_a_suspend_is_none),
 		cmocka_unit_test(test_a_dead_server_is_asked_without_blocking),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

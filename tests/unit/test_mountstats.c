@@ -3,6 +3,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/mountstats.h"
+#include "client-agent/procfs.h"
 
 #define HEAD(source, point) "device " source " mounted on " point " with fstype nfs statvers=1.1\n"
 #define BODY(w)                                                                                    \
@@ -167,6 +168,38 @@ static void test_file(void **state)
 	fake_root_remove(&root);
 }
 
+/* More than a thousand NFSv4 mounts: megabytes, of which each line counts, across all reads. */
+static void test_long_file(void **state)
+{
+	static const char v4[] =
+		"\t  TEST_STATEID: 0 0 0 0 0 0 0 0 0\n\t    FREE_STATEID: 0 0 0 0 0 0 0 0 0\n";
+	struct canfs_mountstats stats[3];
+	struct fake_root root;
+	char path[PATH_MAX];
+
+	(void)state;
+	fake_root_make(&root);
+	fake_root_write(&root, "/proc/self/mountstats", "");
+	fake_root_full(&root, "/proc/self/mountstats", path);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	for (int i = 0; i < 1500; i++) {
+		fprintf(file, "device srv:/v4 mounted on /m%d with fstype nfs4 statvers=1.1\n", i);
+		for (int k = 0; k < 40; k++)
+			fputs(v4, file);
+	}
+	for (int k = 0; k < 2 * CANFS_PROC_LINE_MAX; k++)
+		fputc('x', file); /* and a line that fits nowhere */
+	fprintf(file, "\n%s", text);
+	assert_true(ftell(file) > 4 << 20);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(canfs_mountstats_read(root.path, mounts(), stats), 0);
+	assert_true(stats[0].found && stats[0].write.ops == 11);
+	assert_true(stats[1].found && stats[1].write.ops == 21);
+	assert_false(stats[2].found);
+	fake_root_remove(&root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_malformed_lines),
 		cmocka_unit_test(test_torn_text),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_long_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

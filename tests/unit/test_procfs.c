@@ -123,6 +123,38 @@ static void test_this_kernel(void **state)
 	assert_int_equal(canfs_cache_missed_read("", &missed_bytes), 0);
 }
 
+/* The lengths of the lines that canfs_read_lines() hands out. */
+static void note_line(void *data, const char *line, const char *end)
+{
+	char *noted = data;
+
+	assert_int_equal(*end, '\n');
+	sprintf(noted + strlen(noted), "%zu ", (size_t)(end - line));
+}
+
+/* Each line whole or not at all, wherever the end of what is read in one go falls. */
+static void test_read_lines(void **state)
+{
+	static char text[CANFS_PROC_LINE_MAX + 100];
+	struct fake_root root;
+	char noted[128] = "", expected[128];
+
+	(void)state;
+	fake_root_make(&root);
+	assert_int_equal(canfs_read_lines(root.path, "/lines", note_line, noted), -ENOENT);
+	for (size_t len = CANFS_PROC_LINE_MAX - 10; len < CANFS_PROC_LINE_MAX + 10; len++) {
+		memset(text, 'x', len);
+		strcpy(text + len, "\nnext\n\nlast line\ntorn");
+		fake_root_write(&root, "/lines", text);
+		noted[0] = '\0';
+		assert_int_equal(canfs_read_lines(root.path, "/lines", note_line, noted), 0);
+		snprintf(expected, sizeof(expected), "%zu 4 0 9 ", len);
+		assert_string_equal(
+			noted, len < CANFS_PROC_LINE_MAX ? expected : strchr(expected, ' ') + 1);
+	}
+	fake_root_remove(&root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +165,7 @@ int main(void)
 		cmocka_unit_test(test_cache_missed),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_this_kernel),
+		cmocka_unit_test(test_read_lines),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

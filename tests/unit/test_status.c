@@ -186,7 +186,7 @@ static void test_knobs_with_their_originals(void **state)
 	/* Someone else turns one of ours; the agent notices when it wants to turn it again. */
 	fake_root_write(&agent.root, BDI_A "/min_ratio", "7\n");
 	agent.view.purse.bound_bytes *= 2;
-	canfs_act_defer(&agent.actors, agent.bidders, 1, &agent.config, &agent.view.purse);
+	canfs_act_defer(&agent.actors, agent.bidders, 1, &agent.view.purse);
 	status = must("{\"command\":\"status\"}");
 	knob = find_knob(status, "read_ahead_kb");
 	assert_number(knob, "original", 128);
@@ -301,13 +301,18 @@ static void test_why_is_bounded(void **state)
 static void test_config(void **state)
 {
 	json_t *config;
+	const json_t *section;
 
 	(void)state;
 	agent.view.config_file = "/etc/canfs/agent.conf";
 	strcpy(agent.config.pattern[0], "/data/*");
 	strcpy(agent.config.pattern[1], "/scratch");
 	agent.config.patterns = 2;
-	agent.config.hysteresis = 0.05;
+	agent.config.terms.hysteresis = 0.05;
+	agent.config.sections = 1;
+	strcpy(agent.config.section[0].pattern, "/data/db");
+	agent.config.section[0].terms = agent.config.terms;
+	agent.config.section[0].terms.mode = CANFS_OBSERVE;
 	config = must("{\"command\":\"config\"}");
 	assert_text(config, "file", "/etc/canfs/agent.conf");
 	assert_text(config, "options.mode", "enforce");
@@ -317,6 +322,11 @@ static void test_config(void **state)
 	assert_text(config, "options.control_socket", "/run/canfs/agent.sock");
 	assert_number(config, "options.hold_pct", 35);
 	assert_number(config, "options.hysteresis", 0.05);
+	/* Of a section what differs. */
+	section = json_array_get(at(config, "sections"), 0);
+	assert_text(section, "mount", "/data/db");
+	assert_text(section, "options.mode", "observe");
+	assert_int_equal(json_object_size(at(section, "options")), 1);
 	json_decref(config);
 }
 

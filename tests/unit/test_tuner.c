@@ -83,6 +83,8 @@ static void test_yields(void **state)
 	assert_false(canfs_knob_is_ours(k->tuner, CANFS_KNOB_READ_AHEAD, mount_a.bdi));
 	assert_int_equal(restore_a(k), -EPERM);
 	assert_string_equal(fake_root_read(&k->root, RA_A), "1024\n");
+	assert_int_equal(set_a(k, 256), -EPERM); /* a release does not make it ours */
+	canfs_tuner_forget_yielded(k->tuner);
 	assert_int_equal(canfs_journal_count(k->journal), 0);
 }
 
@@ -94,6 +96,34 @@ static void test_restore_leaves_what_is_not_ours(void **state)
 	fake_root_write(&k->root, RA_A, "4096\n");
 	assert_int_equal(restore_a(k), -EPERM);
 	assert_string_equal(fake_root_read(&k->root, RA_A), "4096\n");
+	assert_int_equal(set_a(k, 512), -EPERM); /* remembered */
+}
+
+/* Ten changes a minute; turning back is free, and is not counted. */
+static void test_no_more_changes_than_allowed(void **state)
+{
+	struct fake_kernel *k = *state;
+	unsigned int done = 0;
+
+	canfs_tuner_tick(k->tuner, 10, 1000);
+	for (unsigned int i = 0; i < 30; i++) {
+		done += set_a(k, 512 + 4 * i) == 0;
+		assert_int_equal(k->changes.n, done == i + 1 || i == 10); /* said once */
+	}
+	assert_int_equal(done, 10);
+	assert_int_equal(set_a(k, 1024), -EDQUOT);
+	assert_int_equal(set_a(k, 256), 0);
+	assert_int_equal(restore_a(k), 0);
+	assert_int_equal(fake_root_number(&k->root, RA_A), 128);
+	assert_int_equal(set_a(k, 256), -EDQUOT);
+	canfs_tuner_tick(k->tuner, 10, 1000 + 12000000);
+	assert_int_equal(set_a(k, 256), 0);
+	assert_int_equal(set_a(k, 512), 0);
+	assert_int_equal(set_a(k, 1024), -EDQUOT);
+	canfs_tuner_tick(k->tuner, 10, 1000 + UINT64_C(3600000000));
+	for (done = 0; set_a(k, 2048 + 4 * done) == 0; done++)
+		;
+	assert_int_equal(done, 10); /* an hour saves up no more */
 }
 
 static void test_pair_is_put_back_through_the_ratio(void **state)
@@ -298,6 +328,7 @@ int main(void)
 		KERNEL_TEST(test_original_is_on_file_before_the_knob_is_written),
 		KERNEL_TEST(test_bounds),
 		KERNEL_TEST(test_yields),
+		KERNEL_TEST(test_no_more_changes_than_allowed),
 		KERNEL_TEST(test_restore_leaves_what_is_not_ours),
 		KERNEL_TEST(test_pair_is_put_back_through_the_ratio),
 		KERNEL_TEST(test_someone_turned_the_ratio),

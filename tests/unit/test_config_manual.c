@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * canfs-agent.conf(5) and the table of options say the same: each option, where it may stand, what is
+ * allowed, its default; and none that there is not.
+ */
+#include "tests/unit/fake_root.h"
+
+#include "client-agent/config_option.h"
+#include "client-agent/procfs.h"
+
+#define PER_MOUNT "\n.Sh OPTIONS PER MOUNT\n"
+
+static char *read_manual(void)
+{
+	static const char here[] = "tests/unit/test_config_manual.c";
+	char path[PATH_MAX], *text;
+
+	snprintf(path, sizeof(path), "%.*sclient-agent/man/canfs-agent.conf.5",
+		(int)(strlen(__FILE__) - strlen(here)), __FILE__);
+	assert_int_equal(canfs_read_text("", path, 1 << 20, &text), 0);
+	return text;
+}
+
+static void allowed(const struct canfs_option *option, char *buf, size_t size)
+{
+	switch (option->type) {
+	case TYPE_COUNT:
+	case TYPE_REAL:
+		snprintf(buf, size, "%.15g ... %.15g", option->min, option->max);
+		break;
+	case TYPE_MODE:
+	case TYPE_SWITCH:
+		snprintf(buf, size, "%s | %s", option->words[0], option->words[1]);
+		break;
+	case TYPE_PATH:
+		snprintf(buf, size, "Ar /path");
+		break;
+	case TYPE_LISTEN:
+		snprintf(buf, size, "Ar address:port");
+		break;
+	case TYPE_PATTERNS:
+		snprintf(buf, size, "Ar pattern ...");
+		break;
+	}
+}
+
+static void default_line(const struct canfs_option *option, char *buf, size_t size)
+{
+	switch (option->type) {
+	case TYPE_COUNT:
+	case TYPE_REAL:
+		snprintf(buf, size, "\nDefault %.15g.\n", option->number);
+		break;
+	case TYPE_MODE:
+	case TYPE_SWITCH:
+		snprintf(buf, size, "\nDefault %s.\n", option->words[(int)option->number]);
+		break;
+	case TYPE_PATH:
+		snprintf(buf, size, "\nDefault\n.Pa %s .\n", option->path);
+		break;
+	case TYPE_LISTEN:
+	case TYPE_PATTERNS:
+		snprintf(buf, size, "\nEmpty, the default");
+		break;
+	}
+}
+
+static void test_manual_has_each_option(void **state)
+{
+	char *manual = read_manual();
+	const char *per_mount = strstr(manual, PER_MOUNT);
+	char range[64], head[160], line[160];
+
+	(void)state;
+	assert_non_null(per_mount);
+	for (size_t i = 0; i < canfs_options_n; i++) {
+		const struct canfs_option *option = &canfs_options[i];
+
+		allowed(option, range, sizeof(range));
+		snprintf(head, sizeof(head), "\n.It Cm %s No = %s\n", option->name, range);
+		char *at = strstr(manual, head);
+		if (!at)
+			fail_msg("the manual has no \"%s\"", head + 1);
+		assert_int_equal(at > per_mount, option->per_mount);
+		default_line(option, line, sizeof(line));
+		char *said = strstr(at, line);
+		char *next = strstr(at + 1, "\n.It");
+		if (!said || (next && said > next))
+			fail_msg("%s: the manual has no \"%s\"", option->name, line + 1);
+	}
+	free(manual);
+}
+
+static void test_manual_has_no_other_option(void **state)
+{
+	static const char item[] = "\n.It Cm ";
+	char *manual = read_manual();
+	size_t items = 0;
+
+	(void)state;
+	for (char *at = manual; (at = strstr(at, item)); items++) {
+		size_t known = 0;
+
+		at += sizeof(item) - 1;
+		while (known < canfs_options_n &&
+			(strncmp(at, canfs_options[known].name, strcspn(at, " \n")) != 0 ||
+				canfs_options[known].name[strcspn(at, " \n")]))
+			known++;
+		if (known == canfs_options_n)
+			fail_msg("the manual has \"%.*s\"", (int)strcspn(at, "\n"), at);
+	}
+	assert_int_equal(items, canfs_options_n);
+	free(manual);
+}
+
+/* What --help prints is made of the same table. */
+static void test_help_has_each_option(void **state)
+{
+	char line[256], start[160], range[64];
+
+	(void)state;
+	for (size_t i = 0; i < canfs_options_n; i++) {
+		const struct canfs_option *option = &canfs_options[i];
+
+		assert_true(canfs_config_help(i, line, sizeof(line)));
+		snprintf(start, sizeof(start), "%s = ", option->name);
+		assert_memory_equal(line, start, strlen(start));
+		assert_int_equal(strstr(line, ", per mount: ") != NULL, option->per_mount);
+		if (option->type == TYPE_COUNT || option->type == TYPE_REAL) {
+			allowed(option, range, sizeof(range));
+			snprintf(start, sizeof(start), " (%s)", range);
+			assert_non_null(strstr(line, start));
+		}
+	}
+	assert_false(canfs_config_help(canfs_options_n, line, sizeof(line)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_manual_has_each_option),
+		cmocka_unit_test(test_manual_has_no_other_option),
+		cmocka_unit_test(test_help_has_each_option),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
