@@ -6,7 +6,7 @@
 #include "pricing/price.h"
 
 /* Per second. Slower than prices come, or the rate would chase its own effect. */
-static const double growth = 0.3;
+static const double growth = 0.15;
 static const double growth_if_idle =
 	1.8; /* more: for a server that costs nothing; twofold in 0.33 s */
 static const double shrinkage = 0.5;
@@ -86,7 +86,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 
 	pace->since_halved_usec += view->elapsed_usec;
 	learn(pace, own, view->server_price, share, fmin(sec, learning_max_sec));
-	rate = pace->rate_bytes_per_sec * share;
+	rate = pace->rate_bytes_per_sec * share * share;
 	if ((double)view->room_bytes < view->fill_bytes_per_sec)
 		rate = fmax(rate, view->fill_bytes_per_sec);
 	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {

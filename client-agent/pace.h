@@ -4,15 +4,17 @@
  * much goes: a client that sent all it holds at its first cheap price would only move the damage, and
  * many clients would do so at once. Chosen by simulation of 2 to 10,000 clients (doc/herd.md).
  *
- *	sent    | rate                         The price acts at once, and not as a switch: from the own
- *	        |-------.                      price on, what is sent tapers off. So clients neither all
- *	        |        \                     stop nor all begin at the same price, and a server that
- *	        |         \                    is only just too dear is not left idle.
- *	      0 |__________\______ server's
- *	            own    own + TAPER         The rate learns slowly what share is ours: it grows while
- *	                                       the server is cheaper, fast if it is idle, sinks within
- *	the taper, is halved once when the server has become too dear for us, and is remembered until it
- *	is cheap. Only whole chunks are sent, so a client whose share is small sends one now and then.
+ *	sent    | rate
+ *	        |-------.            The price acts at once, and not as a switch: from the own price on
+ *	        |        \           what is sent tapers off, as the square of what is left of the taper.
+ *	        |         `.         So clients neither all stop nor all begin at the same price, and a
+ *	      0 |___________`- _____ server that is only just too dear is not left idle.
+ *	            own    own + TAPER        server's price
+ *
+ * The rate learns slowly what share is ours. It grows while the server is cheaper, fast if it is idle;
+ * sinks within the taper; is halved once when the server has become too dear for us, and then
+ * remembered until it is cheap. Only whole chunks are sent: a client whose share is small sends one
+ * now and then.
  *
  * What is held has a deadline: after 30 s the kernel sends all of it at once. So the deadline is a
  * resource, too, whose use has a price: who has held longest outbids the others, is drained and
@@ -36,19 +38,19 @@
 #define CANFS_PACE_CHUNK_BYTES (1 << 20)
 #define CANFS_PACE_MIN_BYTES_PER_SEC                                                               \
 	4096.0 /* 10,000 clients of which each must get less than 10 kB/s */
-#define CANFS_PACE_START_BYTES_PER_SEC (8.0 * (1 << 20))
+#define CANFS_PACE_START_BYTES_PER_SEC (12.0 * (1 << 20))
 #define CANFS_PACE_MAX_BYTES_PER_SEC   (256.0 * (1 << 20))
 #define CANFS_PACE_BLIND_BYTES_PER_SEC (32.0 * (1 << 20)) /* any server's disk bears this */
 
 /* In prices: the least bid, and how much dearer than the bid a server must be to get nothing. */
 #define CANFS_PACE_BID_MIN 0.15
-#define CANFS_PACE_TAPER   0.6
+#define CANFS_PACE_TAPER   0.75
 
 /* Of what is unsent: the price is 1 when it is so old. Well before the kernel's 30 s, as there is a queue. */
 #define CANFS_PACE_DEADLINE_USEC 20000000
 #define CANFS_PACE_DEADLINE_K    6.0
 
-#define CANFS_PACE_WINDOW_USEC      250000
+#define CANFS_PACE_WINDOW_USEC      200000
 #define CANFS_PACE_WINDOW_MIN_BYTES (8 << 20) /* keeps a server with slow COMMITs going */
 
 /* No more than this is asked for at once, however late the caller is. */

@@ -6,63 +6,18 @@
  *
  * canfs-herd --laws: the names of the laws.
  */
-#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/herd/client.h"
 #include "bench/herd/measure.h"
-#include "bench/herd/server.h"
+#include "bench/herd/model.h"
 
-#define STEP_USEC    20000
-#define STEP_SEC     (STEP_USEC / 1e6)
 #define WARM_UP_SEC  30
-#define STEPS(sec)   ((sec) * (1000000 / STEP_USEC))
+#define STEPS(sec)   ((sec) * (1000000u / HERD_STEP_USEC))
 #define CLIENTS_MAX  100000
 #define SERIES_STEPS 10 /* a point of the series is of so many */
-
-struct setup {
-	const struct herd_law *law;
-	unsigned int clients, load_pct, price_age_msec, seed, seconds;
-};
-
-/* Network and disk. Returns what the disk took. */
-static double move_data(struct herd *herd, uint64_t now_usec)
-{
-	struct herd_client *end = herd->clients + herd->count, *client;
-	double offered = 0, taken, share, drained, queued, clean;
-
-	for (client = herd->clients; client < end; client++)
-		offered += herd_client_offers(client, STEP_SEC);
-	taken = herd_server_accepts(&herd->server, offered, STEP_SEC);
-	share = offered > 0 ? taken / offered : 0;
-	drained = herd_server_step(&herd->server, taken, now_usec, STEP_SEC);
-	/* The disk serves all that is queued alike. */
-	queued = herd->server.backlog_bytes + drained;
-	clean = queued > 0 ? drained / queued : 0;
-	for (client = herd->clients; client < end; client++) {
-		struct herd_kernel *kernel = &client->kernel;
-		double bytes = herd_client_offers(client, STEP_SEC) * share;
-
-		kernel->leaving_bytes -= bytes;
-		kernel->sent_bytes += bytes;
-		kernel->uncommitted_bytes = (kernel->uncommitted_bytes + bytes) * (1 - clean);
-		if (kernel->uncommitted_bytes < 1)
-			kernel->uncommitted_bytes = 0;
-	}
-	return drained;
-}
-
-static double step(struct herd *herd)
-{
-	herd->now_usec += STEP_USEC;
-	for (unsigned int i = 0; i < herd->count; i++) {
-		herd_client_write(&herd->clients[i], herd->now_usec, STEP_SEC);
-		herd_client_tick(&herd->clients[i], herd->server.price, herd->now_usec);
-	}
-	return move_data(herd, herd->now_usec);
-}
 
 static void print_point(const struct herd *herd, bool first)
 {
@@ -74,39 +29,35 @@ static void print_point(const struct herd *herd, bool first)
 		herd->server.price, held / 1e6);
 }
 
-static int simulate(struct herd *herd, const struct setup *setup)
+static int simulate(const struct herd_setup *setup, unsigned int seconds)
 {
-	unsigned int steps = STEPS(setup->seconds);
-	uint64_t price_age_usec = setup->price_age_msec * 1000ull;
-	double rate = setup->load_pct / 100.0 * HERD_DRAIN_BYTES_PER_SEC / setup->clients;
-	struct measure measure;
+	unsigned int steps = STEPS(seconds);
+	struct measure measure = { 0 };
+	struct herd herd;
+	int ret = herd_init(&herd, setup);
 
-	herd->clients = calloc(setup->clients, sizeof(*herd->clients));
-	if (!herd->clients || measure_begin(&measure, setup->clients, steps, STEP_SEC)) {
-		fprintf(stderr, "canfs-herd: out of memory\n");
-		return 1;
+	if (!ret)
+		ret = measure_begin(&measure, setup->clients, steps);
+	if (ret) {
+		fprintf(stderr, "canfs-herd: %s\n", strerror(-ret));
+		goto out;
 	}
-	herd->count = setup->clients;
-	herd->now_usec = HERD_START_USEC;
-	herd_server_init(&herd->server, price_age_usec);
-	for (unsigned int i = 0; i < herd->count; i++)
-		herd_client_init(
-			&herd->clients[i], i, rate, setup->law, price_age_usec, setup->seed);
 	for (unsigned int i = 0; i < STEPS(WARM_UP_SEC); i++)
-		step(herd);
-	measure_start(&measure, herd);
-	printf("{\"series_sec\": %.2f, \"series\": [", SERIES_STEPS * STEP_SEC);
+		herd_step(&herd);
+	measure_start(&measure, &herd);
+	printf("{\"series_sec\": %.2f, \"series\": [", SERIES_STEPS * HERD_STEP_SEC);
 	for (unsigned int i = 0; i < steps; i++) {
-		measure_step(&measure, herd, step(herd));
+		measure_step(&measure, &herd, herd_step(&herd));
 		if (i % SERIES_STEPS == 0)
-			print_point(herd, i == 0);
+			print_point(&herd, i == 0);
 	}
 	printf("], ");
-	measure_print(&measure, herd);
+	measure_print(&measure, &herd);
 	printf("}\n");
+out:
 	measure_end(&measure);
-	free(herd->clients);
-	return 0;
+	herd_fini(&herd);
+	return ret ? 1 : 0;
 }
 
 static bool parse(const char *text, const char *name, unsigned int low, unsigned int high,
@@ -123,7 +74,7 @@ static bool parse(const char *text, const char *name, unsigned int low, unsigned
 	return true;
 }
 
-static bool parse_all(char **words, struct setup *setup)
+static bool parse_all(char **words, struct herd_setup *setup, unsigned int *seconds)
 {
 	setup->law = herd_law_find(words[0]);
 	if (!setup->law) {
@@ -134,13 +85,13 @@ static bool parse_all(char **words, struct setup *setup)
 	       parse(words[2], "LOAD_PCT", 1, 1000, &setup->load_pct) &&
 	       parse(words[3], "PRICE_AGE_MSEC", 20, 60000, &setup->price_age_msec) &&
 	       parse(words[4], "SEED", 0, 65535, &setup->seed) &&
-	       parse(words[5], "SECONDS", 10, 3600, &setup->seconds);
+	       parse(words[5], "SECONDS", 10, 3600, seconds);
 }
 
 int main(int argc, char **argv)
 {
-	struct herd herd = { 0 };
-	struct setup setup;
+	struct herd_setup setup;
+	unsigned int seconds;
 	const struct herd_law *law;
 
 	if (argc == 2 && !strcmp(argv[1], "--laws")) {
@@ -154,5 +105,5 @@ int main(int argc, char **argv)
 			"       canfs-herd --laws\n");
 		return 2;
 	}
-	return parse_all(argv + 1, &setup) ? simulate(&herd, &setup) : 2;
+	return parse_all(argv + 1, &setup, &seconds) ? simulate(&setup, seconds) : 2;
 }

@@ -8,10 +8,9 @@
 
 static const double work_sec = 0.1; /* of the drain: less is no work */
 
-int measure_begin(struct measure *measure, unsigned int clients, size_t steps, double step_sec)
+int measure_begin(struct measure *measure, unsigned int clients, size_t steps)
 {
 	*measure = (struct measure) {
-		.step_sec = step_sec,
 		.steps_max = steps,
 		.backlog_bytes = calloc(steps, sizeof(double)),
 		.to_send_bytes = calloc(clients, sizeof(double)),
@@ -52,15 +51,15 @@ void measure_start(struct measure *measure, const struct herd *herd)
 
 void measure_step(struct measure *measure, const struct herd *herd, double drained_bytes)
 {
-	double capacity = HERD_DRAIN_BYTES_PER_SEC * measure->step_sec, work = 0;
-	size_t last = measure->steps_max - (size_t)(MEASURE_WAIT_SEC / measure->step_sec);
+	double capacity = HERD_DRAIN_BYTES_PER_SEC * HERD_STEP_SEC, work = 0;
+	size_t last = measure->steps_max - (size_t)(MEASURE_WAIT_SEC / HERD_STEP_SEC);
 
 	measure->backlog_bytes[measure->steps++] = herd->server.backlog_bytes;
 	measure->drained_bytes += drained_bytes;
 	for (unsigned int i = 0; i < herd->count; i++)
 		work += herd_client_work(&herd->clients[i]);
 	if (work >= HERD_DRAIN_BYTES_PER_SEC * work_sec)
-		measure->unused_sec += measure->step_sec * (1 - drained_bytes / capacity);
+		measure->unused_sec += HERD_STEP_SEC * (1 - drained_bytes / capacity);
 	if (measure->steps != last)
 		return;
 	for (unsigned int i = 0; i < herd->count; i++)
@@ -96,7 +95,7 @@ static int ascending(const void *a, const void *b)
 void measure_print(struct measure *measure, const struct herd *herd)
 {
 	size_t n = measure->steps;
-	double sec = (double)n * measure->step_sec, sum = 0;
+	double sec = (double)n * HERD_STEP_SEC, sum = 0;
 
 	qsort(measure->backlog_bytes, n, sizeof(double), ascending);
 	for (size_t i = 0; i < n; i++)

@@ -15,20 +15,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "bench/herd/client.h"
-#include "bench/herd/server.h"
+#include "bench/herd/model.h"
 
 #define MEASURE_WAIT_SEC 5
 
-struct herd {
-	struct herd_client *clients;
-	unsigned int count;
-	struct herd_server server;
-	uint64_t now_usec;
-};
-
 struct measure {
-	double step_sec;
 	size_t steps, steps_max;
 	double *backlog_bytes;              /* one a step */
 	double *to_send_bytes, *sent_bytes; /* one a client */
@@ -36,7 +27,7 @@ struct measure {
 };
 
 /* 0 or -ENOMEM. */
-int measure_begin(struct measure *measure, unsigned int clients, size_t steps, double step_sec);
+int measure_begin(struct measure *measure, unsigned int clients, size_t steps);
 void measure_end(struct measure *measure);
 
 /* From here on; then after each of the steps, with what the disk drained in it. */
