@@ -24,8 +24,9 @@
  * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
  * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it.
  *
- * A client that would be full in a second sends at least what is written: it never stops a writer
- * that the kernel alone would let go on.
+ * A client that would be full in a second sends at least what is written, as far as the window lets
+ * it: it should not stop a writer that the kernel alone would let go on. (A window of a second for it
+ * would send more if COMMITs are slow, and nearly doubles the backlog of two such clients.)
  *
  * Pure: no I/O, no clock.
  */
