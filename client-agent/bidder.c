@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "pricing/price.h"
+
 /* Read-ahead is judged by the last few seconds: a streaming phase is about that long. */
 static const double confidence_tau_sec = 5;
 
@@ -135,6 +137,9 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);
 	canfs_rates_note(&bidder->rates, stats, now_usec);
+	if (!bidder->seen_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
+		meminfo->dirty_bytes < CANFS_BACKLOG_SMALL_BYTES)
+		bidder->clean_usec = now_usec;
 	bidder->stats = *stats;
 	bidder->seen_usec = now_usec;
 }
@@ -147,6 +152,11 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
 bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 {
 	return bidder->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES;
+}
+
+bool canfs_bidder_fills(const struct canfs_bidder *bidder)
+{
+	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
 }
 
 /* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the
@@ -162,8 +172,7 @@ static double readahead_willingness(
 
 /*
  * An idle client asks every ten seconds only: its price may be from before the rush hour. The first
- * data that it holds makes it ask, and waits for the answer. Nor does the pace grow while it has
- * nothing to send: what was not sent was not borne.
+ * data that it holds makes it ask, and waits for the answer.
  */
 static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
@@ -171,11 +180,37 @@ static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 	       now_usec - bidder->feed.tag_usec <= 2 * bidder->feed.terms.hold_usec;
 }
 
+/* What is left of the bound when the others have filled their part of it. */
+static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_purse *purse)
+{
+	uint64_t others = growth(purse->coming_bytes, (uint64_t)bidder->fill.value);
+
+	return growth(purse->bound_bytes, purse->backlog_bytes + others);
+}
+
+static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
+	const struct canfs_purse *purse)
+{
+	struct canfs_pace_view view = {
+		.own_price = own_price,
+		.server_price = server_price,
+		.held_usec = growth(purse->now_usec, bidder->clean_usec),
+		.room_bytes = room(bidder, purse),
+		.fill_bytes_per_sec = bidder->fill.value,
+		.on_its_way_bytes = purse->meminfo.writeback_bytes,
+		.elapsed_usec = bidder->sent_until_usec
+					? growth(purse->now_usec, bidder->sent_until_usec)
+					: 0,
+	};
+
+	bidder->sent_until_usec = purse->now_usec;
+	return canfs_pace_step(&bidder->pace, &view);
+}
+
 uint64_t canfs_bidder_bid(
 	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse)
 {
 	uint64_t elapsed = bidder->bid_usec ? purse->now_usec - bidder->bid_usec : 0;
-	uint64_t on_its_way = purse->meminfo.writeback_bytes;
 	double filled =
 		(double)(purse->backlog_bytes + purse->coming_bytes) / (double)purse->bound_bytes;
 
@@ -188,15 +223,16 @@ uint64_t canfs_bidder_bid(
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);
-		return purse->guarded ? canfs_pace_blind(&bidder->pace, on_its_way, elapsed) : 0;
+		return purse->guarded ? canfs_pace_blind(&bidder->pace,
+						purse->meminfo.writeback_bytes, elapsed)
+				      : 0;
 	}
 	canfs_auction_hold(
 		&bidder->readahead, bidder->own_readahead, tag->readahead, purse->now_usec);
 	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, purse->now_usec);
 	if (purse->guarded && canfs_bidder_holds(bidder))
-		return canfs_pace_step(&bidder->pace, CANFS_ACCELERATE, 1, on_its_way, elapsed);
+		return send_paced(bidder, CANFS_PRICE_MAX, 0, purse);
 	if (!may_send(bidder, purse->now_usec))
 		return 0;
-	return canfs_pace_step(&bidder->pace, bidder->write.verdict, bidder->own_write - tag->write,
-		on_its_way, elapsed);
+	return send_paced(bidder, bidder->own_write, tag->write, purse);
 }

@@ -36,6 +36,9 @@
 /* Holding less than this is holding nothing. */
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
 
+/* Who writes slower takes a quarter of a minute to have a chunk to send. */
+#define CANFS_FILL_SMALL_BYTES_PER_SEC (64 << 10)
+
 /* What is common to all bidders of this client at one moment. */
 struct canfs_purse {
 	uint64_t now_usec;
@@ -62,7 +65,9 @@ struct canfs_bidder {
 	uint64_t active_usec;          /* when an RPC was last counted */
 	uint64_t sent_usec;            /* when a WRITE was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
+	uint64_t clean_usec;           /* when nothing unsent was last held */
 	uint64_t bid_usec;             /* last canfs_bidder_bid(); 0: never */
+	uint64_t sent_until_usec;      /* last step of the pace; 0: never */
 	uint64_t backlog_bytes;
 	double own_write; /* the last bids */
 	double own_readahead;
@@ -107,6 +112,9 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
 
 /* Is data held back that the server should be asked about? */
 bool canfs_bidder_holds(const struct canfs_bidder *bidder);
+
+/* Do applications write so much that there will soon be data to hold or to send? */
+bool canfs_bidder_fills(const struct canfs_bidder *bidder);
 
 /*
  * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how

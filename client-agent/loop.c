@@ -307,7 +307,7 @@ static bool is_busy(const struct loop *loop)
 	for (size_t i = 0; i < loop->n; i++) {
 		const struct canfs_bidder *bidder = loop->bidders[i];
 
-		if (canfs_bidder_holds(bidder) ||
+		if (canfs_bidder_holds(bidder) || canfs_bidder_fills(bidder) ||
 			loop->ticked_usec - bidder->active_usec < idle_tick_usec)
 			return true;
 	}

@@ -1,55 +1,87 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * How fast deferred data leaves. The auction says whether (CA-NFS §3.2), the pace says how much: a
- * client that sent all it holds at its first cheap price would only move the damage, and many
- * clients would do so at once.
+ * How fast deferred data leaves. The auction says where it is cheaper (CA-NFS §3.2), the pace says how
+ * much goes: a client that sent all it holds at its first cheap price would only move the damage, and
+ * many clients would do so at once. Chosen by simulation of 2 to 10,000 clients (doc/herd.md).
  *
- *	pace  |          /|         remembered
- *	      |        /  |  . - - - - - - - - -  grows twofold per CANFS_PACE_DOUBLING_USEC while
- *	      |      /    |/                      the server stays cheaper than we are, sinks while
- *	      |    /      |                       the prices are level, stops at DEFER and starts
- *	      |__/________|_______ time           again from half of what the server bore
- *	         accelerate  defer  accelerate
+ *	sent    | rate
+ *	        |-------.            The price acts at once, and not as a switch: from the own price on
+ *	        |        \           what is sent tapers off, as the square of what is left of the taper.
+ *	        |         `.         So clients neither all stop nor all begin at the same price, and a
+ *	      0 |___________`- _____ server that is only just too dear is not left idle.
+ *	            own    own + TAPER        server's price
+ *
+ * The rate learns slowly what share is ours. It grows while the server is cheaper, fast if it is idle;
+ * sinks within the taper; is halved once when the server has become too dear for us, and then
+ * remembered until it is cheap. Only whole chunks are sent: a client whose share is small sends one
+ * now and then.
+ *
+ * What is held has a deadline: after 30 s the kernel sends all of it at once. So the deadline is a
+ * resource, too, whose use has a price: who has held longest outbids the others, is drained and
+ * starts anew. That is also what makes clients take turns.
  *
  * Prices lag: a server takes data into its memory at once and becomes dear only when its disk has to
- * swallow it. So what is on its way (sent, not yet committed) is bounded by what the pace sends in
- * CANFS_PACE_WINDOW_USEC; beyond that the pace sinks as if the prices were level. It settles where a
- * COMMIT takes about that long.
+ * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
+ * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it.
+ *
+ * A client that would be full in a second sends at least what is written, as far as the window lets
+ * it: it should not stop a writer that the kernel alone would let go on. (A window of a second for it
+ * would send more if COMMITs are slow, and nearly doubles the backlog of two such clients.)
  *
  * Pure: no I/O, no clock.
  */
 #ifndef CANFS_AGENT_PACE_H
 #define CANFS_AGENT_PACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
-#include "pricing/auction.h"
 
-#define CANFS_PACE_MIN_BYTES_PER_SEC   (8.0 * (1 << 20))
-#define CANFS_PACE_MAX_BYTES_PER_SEC   (1024.0 * (1 << 20))
+#define CANFS_PACE_CHUNK_BYTES (1 << 20)
+#define CANFS_PACE_MIN_BYTES_PER_SEC                                                               \
+	4096.0 /* 10,000 clients of which each must get less than 10 kB/s */
+#define CANFS_PACE_START_BYTES_PER_SEC (12.0 * (1 << 20))
+#define CANFS_PACE_MAX_BYTES_PER_SEC   (256.0 * (1 << 20))
 #define CANFS_PACE_BLIND_BYTES_PER_SEC (32.0 * (1 << 20)) /* any server's disk bears this */
-#define CANFS_PACE_DOUBLING_USEC       500000
-#define CANFS_PACE_WINDOW_USEC         500000
-#define CANFS_PACE_WINDOW_MIN_BYTES    (16 << 20) /* keeps a server with slow COMMITs going */
-#define CANFS_PACE_HALVING_USEC        250000
+
+/* In prices: the least bid, and how much dearer than the bid a server must be to get nothing. */
+#define CANFS_PACE_BID_MIN 0.15
+#define CANFS_PACE_TAPER   0.75
+
+/* Of what is unsent: the price is 1 when it is so old. Well before the kernel's 30 s, as there is a queue. */
+#define CANFS_PACE_DEADLINE_USEC 20000000
+#define CANFS_PACE_DEADLINE_K    6.0
+
+#define CANFS_PACE_WINDOW_USEC      200000
+#define CANFS_PACE_WINDOW_MIN_BYTES (8 << 20) /* keeps a server with slow COMMITs going */
 
 /* No more than this is asked for at once, however late the caller is. */
-#define CANFS_PACE_CHUNK_MAX_BYTES (32 << 20)
+#define CANFS_PACE_BURST_MAX_BYTES (32 << 20)
 
 struct canfs_pace {
-	double rate_bytes_per_sec; /* [MIN, MAX]: what is sent, or was when it was last sent */
-	double credit_bytes;       /* earned and not yet sent, < one chunk */
-	enum canfs_verdict verdict;
+	double rate_bytes_per_sec; /* [MIN, MAX]: our share, as far as it is known */
+	double credit_bytes;       /* earned and not yet sent */
+	uint64_t since_halved_usec;
+	bool borne; /* the server took something since then */
+};
+
+/* What a step depends on. */
+struct canfs_pace_view {
+	double own_price; /* of the memory that is held */
+	double server_price;
+	uint64_t held_usec;        /* so long there has been something unsent */
+	uint64_t room_bytes;       /* until nothing more may be held */
+	double fill_bytes_per_sec; /* what applications write */
+	uint64_t on_its_way_bytes; /* sent and not yet committed */
+	uint64_t elapsed_usec; /* since the last step, however long nothing was held in between */
 };
 
 void canfs_pace_init(struct canfs_pace *pace);
 
 /*
- * margin: own price minus the server's. on_its_way_bytes: sent and not yet committed. elapsed_usec:
- * since the last step. Returns the bytes to send now: a multiple of 1 MiB, 0 ...
- * CANFS_PACE_CHUNK_MAX_BYTES; always 0 unless verdict is CANFS_ACCELERATE and the window is open.
+ * To be called while something is held. Returns the bytes to send now: a multiple of
+ * CANFS_PACE_CHUNK_BYTES, 0 ... CANFS_PACE_BURST_MAX_BYTES.
  */
-uint64_t canfs_pace_step(struct canfs_pace *pace, enum canfs_verdict verdict, double margin,
-	uint64_t on_its_way_bytes, uint64_t elapsed_usec);
+uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *view);
 
 /* Without a price: a steady CANFS_PACE_BLIND_BYTES_PER_SEC. Same return value. */
 uint64_t canfs_pace_blind(

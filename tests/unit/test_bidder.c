@@ -159,6 +159,35 @@ static void test_what_is_coming_counts(void **state)
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
 }
 
+/* The server is dear for ever: before the kernel's 30 s are over what is held begins to leave. */
+static void test_old_data_leaves(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag dear = { .write = 0.9 };
+
+	assert_int_equal(steps(scene, 50, 100, &dear), 0);
+	assert_true(steps(scene, 200, 100, &dear) > 0);
+	/* Once it has been clean, the clock starts anew. */
+	step(scene, 0, &dear);
+	assert_int_equal(steps(scene, 50, 100, &dear), 0);
+}
+
+/* A writer of 300 MiB/s with 200 MiB of room left: stock would not stop it, nor may we. */
+static void test_a_nearly_full_client_sends_what_is_written(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag full = { .write = 1.0 };
+	uint64_t sent = 0;
+
+	step(scene, 0, &full);
+	for (uint64_t held = 1; held <= 20; held++) {
+		sent = step(scene, held * 30, &full);
+		scene->purse.coming_bytes = (uint64_t)scene->bidder.fill.value;
+	}
+	assert_true(canfs_bidder_fills(&scene->bidder));
+	assert_in_range(sent, 20 * MIB, 32 * MIB);
+}
+
 static void test_short_memory_overrules_any_price(void **state)
 {
 	struct scene *scene = *state;
@@ -239,6 +268,8 @@ int main(void)
 		scene_test(test_a_full_client_sends_even_to_an_overloaded_server),
 		scene_test(test_an_old_price_sends_nothing),
 		scene_test(test_what_is_coming_counts),
+		scene_test(test_old_data_leaves),
+		scene_test(test_a_nearly_full_client_sends_what_is_written),
 		scene_test(test_short_memory_overrules_any_price),
 		scene_test(test_foreign_writeback_is_not_ours),
 		scene_test(test_wasted_readahead_is_worth_less),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "client-agent/pace.h"
@@ -10,99 +11,174 @@
 #define TICK_USEC 100000
 #define MIB       (1 << 20)
 
-static uint64_t run(
-	struct canfs_pace *pace, enum canfs_verdict verdict, double margin, unsigned int ticks)
+/* A server at this price, a client with little data and much room, a tenth of a second. */
+static struct canfs_pace_view at_price(double server_price)
+{
+	return (struct canfs_pace_view) {
+		.own_price = 0.02,
+		.server_price = server_price,
+		.room_bytes = 500ull * MIB,
+		.elapsed_usec = TICK_USEC,
+	};
+}
+
+static uint64_t run(struct canfs_pace *pace, const struct canfs_pace_view *view, unsigned int ticks)
 {
 	uint64_t sent = 0;
 
 	for (unsigned int i = 0; i < ticks; i++) {
-		uint64_t chunk = canfs_pace_step(pace, verdict, margin, 0, TICK_USEC);
+		uint64_t bytes = canfs_pace_step(pace, view);
 
-		assert_true(chunk <= CANFS_PACE_CHUNK_MAX_BYTES);
-		assert_int_equal(chunk % MIB, 0);
-		sent += chunk;
+		assert_true(bytes <= CANFS_PACE_BURST_MAX_BYTES);
+		assert_int_equal(bytes % CANFS_PACE_CHUNK_BYTES, 0);
+		assert_true(pace->rate_bytes_per_sec >= CANFS_PACE_MIN_BYTES_PER_SEC);
+		assert_true(pace->rate_bytes_per_sec <= CANFS_PACE_MAX_BYTES_PER_SEC);
+		sent += bytes;
 	}
 	return sent;
 }
 
-static void test_nothing_leaves_unless_accelerated(void **state)
+static const struct canfs_pace_view idle = {
+	.own_price = 0.02, .room_bytes = 500ull * MIB, .elapsed_usec = TICK_USEC
+};
+
+static void test_nothing_leaves_beyond_the_taper(void **state)
 {
+	struct canfs_pace_view dear = at_price(CANFS_PACE_BID_MIN + CANFS_PACE_TAPER);
 	struct canfs_pace pace;
 
 	(void)state;
 	canfs_pace_init(&pace);
-	assert_int_equal(run(&pace, CANFS_HOLD, 1, 50), 0);
-	assert_int_equal(run(&pace, CANFS_DEFER, 1, 50), 0);
-	assert_true(run(&pace, CANFS_ACCELERATE, 1, 50) > 0);
-	assert_int_equal(run(&pace, CANFS_DEFER, 1, 1), 0);
+	assert_int_equal(run(&pace, &dear, 50), 0);
+	assert_true(run(&pace, &idle, 50) > 0);
+	assert_int_equal(run(&pace, &dear, 1), 0);
 }
 
-static void test_grows_while_cheap_up_to_the_bound(void **state)
+static void test_the_price_tapers_what_is_sent(void **state)
 {
-	struct canfs_pace pace;
+	uint64_t before = UINT64_MAX;
+
+	(void)state;
+	for (double price = 0.1; price < 0.75; price += 0.15) {
+		struct canfs_pace_view view = at_price(price);
+		struct canfs_pace pace;
+		uint64_t sent;
+
+		canfs_pace_init(&pace);
+		pace.rate_bytes_per_sec = 100 * MIB;
+		sent = run(&pace, &view, 10);
+		assert_true(sent < before);
+		assert_true(sent > 0);
+		before = sent;
+	}
+}
+
+static void test_grows_while_cheap_and_fast_if_idle(void **state)
+{
+	struct canfs_pace_view level = at_price(CANFS_PACE_BID_MIN);
+	struct canfs_pace pace, other;
 
 	(void)state;
 	canfs_pace_init(&pace);
-	run(&pace, CANFS_ACCELERATE, 0.5, 10); /* 1 s: two doublings */
-	assert_true(pace.rate_bytes_per_sec > 3.9 * CANFS_PACE_MIN_BYTES_PER_SEC);
-	assert_true(pace.rate_bytes_per_sec < 4.1 * CANFS_PACE_MIN_BYTES_PER_SEC);
-	run(&pace, CANFS_ACCELERATE, 0.5, 1000);
-	assert_true(pace.rate_bytes_per_sec <= CANFS_PACE_MAX_BYTES_PER_SEC);
+	canfs_pace_init(&other);
+	run(&pace, &idle, 10); /* 1 s */
+	run(&other, &level, 10);
+	assert_true(pace.rate_bytes_per_sec > 7 * CANFS_PACE_START_BYTES_PER_SEC);
+	assert_true(other.rate_bytes_per_sec > CANFS_PACE_START_BYTES_PER_SEC);
+	assert_true(other.rate_bytes_per_sec < 1.5 * CANFS_PACE_START_BYTES_PER_SEC);
+	run(&pace, &idle, 1000); /* run() looks at the bounds */
 }
 
-static void test_sinks_while_prices_are_level(void **state)
-{
-	struct canfs_pace pace;
-
-	(void)state;
-	canfs_pace_init(&pace);
-	run(&pace, CANFS_ACCELERATE, 0.5, 20);
-	double top = pace.rate_bytes_per_sec;
-	run(&pace, CANFS_ACCELERATE, -0.01, 5);
-	assert_true(pace.rate_bytes_per_sec < top / 3.9);
-	run(&pace, CANFS_ACCELERATE, -0.01, 1000);
-	assert_true(pace.rate_bytes_per_sec >= CANFS_PACE_MIN_BYTES_PER_SEC);
-}
-
+/* While nothing is sent, others make the server dear: it says nothing about our share. */
 static void test_remembers_half_of_what_was_borne(void **state)
 {
+	struct canfs_pace_view dear = at_price(1);
 	struct canfs_pace pace;
+	double top;
 
 	(void)state;
 	canfs_pace_init(&pace);
-	run(&pace, CANFS_ACCELERATE, 0.5, 20);
-	double top = pace.rate_bytes_per_sec;
-	run(&pace, CANFS_DEFER, -0.5, 30);
+	run(&pace, &idle, 20);
+	top = pace.rate_bytes_per_sec;
+	run(&pace, &dear, 300);
 	assert_true(pace.rate_bytes_per_sec > top * 0.49 && pace.rate_bytes_per_sec < top * 0.51);
 }
 
-static void test_sends_what_the_rate_says(void **state)
+static void test_small_shares_are_single_chunks(void **state)
 {
+	struct canfs_pace_view level = at_price(CANFS_PACE_BID_MIN + 1e-6);
 	struct canfs_pace pace;
 
 	(void)state;
 	canfs_pace_init(&pace);
-	/* Level prices at the lowest rate: it stays there, 8 MiB/s. */
-	uint64_t sent = run(&pace, CANFS_ACCELERATE, 0, 100);
-	assert_in_range(sent, 79 * (uint64_t)MIB, 80 * (uint64_t)MIB);
+	pace.rate_bytes_per_sec = 0.1 * MIB;
+	assert_in_range(run(&pace, &level, 1000), 9 * MIB, 10 * MIB); /* 100 s */
+	/* It was away for an hour. */
+	level.elapsed_usec = 3600ull * 1000000;
+	assert_int_equal(canfs_pace_step(&pace, &level), CANFS_PACE_CHUNK_BYTES);
+}
+
+static void test_a_late_caller_gets_no_flood(void **state)
+{
+	struct canfs_pace_view late = idle;
+	struct canfs_pace pace;
+
+	(void)state;
+	late.elapsed_usec = 3600ull * 1000000;
+	canfs_pace_init(&pace);
+	assert_in_range(canfs_pace_step(&pace, &late), CANFS_PACE_CHUNK_BYTES, 4 * MIB);
+	assert_true(pace.rate_bytes_per_sec < 2 * CANFS_PACE_START_BYTES_PER_SEC);
+}
+
+static void test_what_is_old_outbids(void **state)
+{
+	struct canfs_pace_view view = at_price(0.9);
+	struct canfs_pace pace;
+
+	(void)state;
+	canfs_pace_init(&pace);
+	assert_int_equal(run(&pace, &view, 50), 0);
+	view.held_usec = CANFS_PACE_DEADLINE_USEC * 3 / 4;
+	assert_true(run(&pace, &view, 50) > 0);
+	view.server_price = 1;
+	view.held_usec = 2 * CANFS_PACE_DEADLINE_USEC;
+	assert_true(run(&pace, &view, 50) > 0);
+}
+
+/* Full within a second: at least what is written leaves, at any price. */
+static void test_a_writer_is_not_outrun(void **state)
+{
+	struct canfs_pace_view view = at_price(1);
+	struct canfs_pace pace;
+
+	(void)state;
+	canfs_pace_init(&pace);
+	view.fill_bytes_per_sec = 100 * MIB;
+	view.room_bytes = 101 * MIB;
+	assert_int_equal(run(&pace, &view, 20), 0);
+	view.room_bytes = 99 * MIB;
+	assert_in_range(run(&pace, &view, 20), 199 * MIB, 200 * MIB);
 }
 
 static void test_uncommitted_data_closes_the_window(void **state)
 {
+	struct canfs_pace_view view = idle;
 	struct canfs_pace pace;
+	double top;
 
 	(void)state;
 	canfs_pace_init(&pace);
-	run(&pace, CANFS_ACCELERATE, 0.5, 30);
-	double top = pace.rate_bytes_per_sec;
-	uint64_t much = (uint64_t)top; /* a second's worth */
-	assert_int_equal(canfs_pace_step(&pace, CANFS_ACCELERATE, 0.5, much, TICK_USEC), 0);
+	run(&pace, &idle, 20);
+	top = pace.rate_bytes_per_sec;
+	view.on_its_way_bytes = (uint64_t)top; /* a second's worth */
+	assert_int_equal(canfs_pace_step(&pace, &view), 0);
+	for (int i = 0; i < 20; i++)
+		canfs_pace_step(&pace, &view);
 	assert_true(pace.rate_bytes_per_sec < top);
 	/* The least window stays, so that a server whose COMMITs are slow still gets something. */
-	for (int i = 0; i < 100; i++)
-		canfs_pace_step(&pace, CANFS_ACCELERATE, 0.5, much, TICK_USEC);
-	assert_true(canfs_pace_step(&pace, CANFS_ACCELERATE, 0.5, CANFS_PACE_WINDOW_MIN_BYTES,
-			    10 * TICK_USEC) > 0);
+	canfs_pace_init(&pace);
+	view.on_its_way_bytes = CANFS_PACE_WINDOW_MIN_BYTES;
+	assert_true(run(&pace, &view, 20) > 0);
 }
 
 static void test_blind_pace_is_steady(void **state)
@@ -118,28 +194,19 @@ static void test_blind_pace_is_steady(void **state)
 	assert_int_equal(canfs_pace_blind(&pace, 1ull << 40, TICK_USEC), 0);
 }
 
-static void test_a_late_caller_gets_no_flood(void **state)
-{
-	struct canfs_pace pace;
-
-	(void)state;
-	canfs_pace_init(&pace);
-	assert_true(canfs_pace_step(&pace, CANFS_ACCELERATE, 1, 0, 3600ull * 1000000) <=
-		    CANFS_PACE_CHUNK_MAX_BYTES);
-	assert_true(pace.rate_bytes_per_sec <= CANFS_PACE_MAX_BYTES_PER_SEC);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_leaves_unless_accelerated),
-		cmocka_unit_test(test_grows_while_cheap_up_to_the_bound),
-		cmocka_unit_test(test_sinks_while_prices_are_level),
+		cmocka_unit_test(test_nothing_leaves_beyond_the_taper),
+		cmocka_unit_test(test_the_price_tapers_what_is_sent),
+		cmocka_unit_test(test_grows_while_cheap_and_fast_if_idle),
 		cmocka_unit_test(test_remembers_half_of_what_was_borne),
-		cmocka_unit_test(test_sends_what_the_rate_says),
+		cmocka_unit_test(test_small_shares_are_single_chunks),
+		cmocka_unit_test(test_a_late_caller_gets_no_flood),
+		cmocka_unit_test(test_what_is_old_outbids),
+		cmocka_unit_test(test_a_writer_is_not_outrun),
 		cmocka_unit_test(test_uncommitted_data_closes_the_window),
 		cmocka_unit_test(test_blind_pace_is_steady),
-		cmocka_unit_test(test_a_late_caller_gets_no_flood),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""herd: many clients and one server, simulated (canfs-herd; doc/herd.md says how): does the law by which
+the agent paces its write-back keep the server busy, its queue short, its writers running and its clients
+equal? Clients know prices that are 0.1 s or 1 s old; all together they write 80 % or 110 % of what the
+server's disk drains.
+
+The prices are those of pricing/, the agent's law is client-agent/pace.c itself. It needs neither root nor
+the lab; a trial depends on its seed alone."""
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bench.experiments import herd_plot
+from bench.lab.host import LabError, run as run_command
+from bench.lab.report import Results
+
+NAME = "herd"
+HELP = "2 to 10,000 simulated clients of one server: backlog, unused drain, blocked writers, fairness"
+CLIENTS = (2, 8, 64, 1000, 10000)
+LOADS_PCT = (80, 110)
+PRICE_AGES_MSEC = (100, 1000)
+SECONDS = 60
+STOCK, CHOSEN = "stock", "taper"
+LAWS = (STOCK, "threshold", "margin", "aimd", "doubling", "commit", "ageless", CHOSEN)
+LAWS_QUICK = (STOCK, "threshold", "doubling", CHOSEN)
+METRICS = (("backlog_p99_mb", "backlog_p99", "MB"), ("unused_pct", "idle", "share"),
+           ("blocked_sec", "blocked_seconds", "s"), ("fairness", "fairness", "index"),
+           ("throughput_mb_per_sec", "throughput", "MB/s"))
+SCALE = {"unused_pct": 0.01}
+# metric, is it good beside stock's?, what is asked for
+CRITERIA = (
+    ("backlog_p99", lambda v, stock: v <= 100, "at most 100 MB"),
+    ("idle", lambda v, stock: v <= 0.1, "at most 0.1"),
+    ("blocked_seconds", lambda v, stock: v <= stock, "not above stock's"),
+    ("fairness", lambda v, stock: v >= 0.95, "at least 0.95"),
+)
+
+
+def what_is_missing():
+    """It needs neither root nor the lab."""
+
+
+@dataclass
+class Options:
+    runs: int = 5         # seeds 1, 2 ...
+    quick: bool = False   # fewer laws
+    cases: tuple = ()     # clients-N-load-P; none: all
+    variants: tuple = ()  # laws, or LAW@MSEC for prices of that age; none: all
+    agent: dict = field(default_factory=dict)   # not used
+    server: dict = field(default_factory=dict)  # not used
+
+
+@dataclass
+class Trial:
+    law: str
+    clients: int
+    load_pct: int
+    price_age_msec: int
+    seed: int
+    seen: dict = None  # what canfs-herd printed
+
+    def case(self):
+        return f"clients-{self.clients}-load-{self.load_pct}"
+
+    def variant(self):
+        """Stock knows no prices; those of 100 ms are the usual ones."""
+        return self.law if self.price_age_msec == PRICE_AGES_MSEC[0] else f"{self.law}@{self.price_age_msec}"
+
+
+class HerdResults(Results):
+    """The table says of each case whether the chosen law does what is asked for."""
+
+    def table(self):
+        lines = [super().table(), ""]
+        for variant in (CHOSEN, f"{CHOSEN}@{PRICE_AGES_MSEC[1]}"):
+            for case in dict.fromkeys(key[0] for key in self._values if key[2] == variant):
+                lines += self._judge(case, variant)
+        return "\n".join(lines)
+
+    def _judge(self, case, variant):
+        for metric, is_good, asked in CRITERIA:
+            value = self.median(case, variant, metric)
+            stock = self.median(case, STOCK, metric)
+            if stock is None and asked.endswith("stock's"):
+                continue
+            verdict = "good" if is_good(value, stock) else "MISSED"
+            yield f"{case:23}{variant:12}{metric:16}{value:8.3f}  {verdict}: {asked}"
+
+
+def plan(options):
+    laws = LAWS_QUICK if options.quick else LAWS
+    trials = [Trial(law, clients, load, age, seed)
+              for clients in CLIENTS for load in LOADS_PCT for age in PRICE_AGES_MSEC for law in laws
+              if not (law == STOCK and age != PRICE_AGES_MSEC[0])
+              for seed in range(1, options.runs + 1)]
+    for given, known in ((options.cases, {t.case() for t in trials}),
+                         (options.variants, {t.variant() for t in trials})):
+        unknown = set(given) - known
+        if unknown:
+            raise LabError(f"{', '.join(sorted(unknown))}: unknown; there are {', '.join(sorted(known))}")
+    return [t for t in trials if (not options.cases or t.case() in options.cases)
+            and (not options.variants or t.variant() in options.variants)]
+
+
+def simulate(program, trial):
+    trial.seen = json.loads(run_command("nice", "-n", 19, program, trial.law, trial.clients, trial.load_pct,
+                                        trial.price_age_msec, trial.seed, SECONDS, timeout=300))
+    return trial
+
+
+def run(build, options, say, keep=None):
+    program = Path(build).resolve() / "bench/canfs-herd"
+    if not program.exists():
+        raise LabError(f"{program} is not built")
+    trials = plan(options)
+    say(f"{len(trials)} trials of {SECONDS} simulated seconds each")
+    results = HerdResults(NAME)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
+        for trial in pool.map(lambda t: simulate(program, t), trials):
+            for key, metric, unit in METRICS:
+                results.add(trial.case(), "none", trial.variant(), metric, unit,
+                            trial.seen[key] * SCALE.get(key, 1))
+            if keep:
+                keep(trial)
+    for line in herd_plot.save([asdict(trial) | {"variant": trial.variant()} for trial in trials], results):
+        say(line)
+    return results

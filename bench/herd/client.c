@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "bench/herd/client.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "client-agent/bidder.h"
+
+/*
+ * Mixed burstiness: clients take these in turn. A burst is so many seconds at a multiple of the client's
+ * mean rate, or, where that is 0, so many bytes at a rate of its own, so that a burst does not become
+ * small when clients are many. Pauses make the mean right; bursts and pauses vary by half.
+ */
+struct herd_rhythm {
+	double burst_sec, times_mean;
+	double burst_bytes, bytes_per_sec;
+};
+
+static const struct herd_rhythm rhythms[] = {
+	{ .burst_sec = 2, .times_mean = 4 }, { .burst_bytes = 32e6, .bytes_per_sec = 200e6 },
+	{ .burst_sec = 60, .times_mean = 1 }, /* steady */
+};
+
+/* The kernel's defaults, and what the agent makes of them (client-agent/defer.h). */
+static const double stock_background = 0.10, stock_limit = 0.20;
+static const double bound_bytes = 0.35 * HERD_RAM_BYTES;
+static const double background_of_bound = 1 / 0.9, limit_of_background = 1.15;
+/* Thirty seconds, and a flusher that looks every five. */
+static const uint64_t expire_usec = 32500000;
+
+/* The agent's, from loop.c, bidder.c and config.c. */
+static const uint64_t busy_tick_usec = 100000, idle_tick_usec = 1000000;
+static const double fill_tau_sec = 0.5, k_memory = 32;
+static const double wsize_bytes = 1 << 20;
+
+static double around(struct herd_client *client, double mean)
+{
+	return mean * (0.5 + erand48(client->random));
+}
+
+static void begin_burst(struct herd_client *client)
+{
+	struct herd_writer *writer = &client->writer;
+	const struct herd_rhythm *rhythm = writer->rhythm;
+	double mean = rhythm->burst_sec > 0 ? rhythm->burst_sec * writer->rate_bytes_per_sec
+					    : rhythm->burst_bytes;
+
+	writer->to_write_bytes = around(client, mean);
+	writer->pause_sec = around(client, writer->mean_pause_sec);
+}
+
+static void init_writer(struct herd_client *client, unsigned int number, double mean_rate)
+{
+	struct herd_writer *writer = &client->writer;
+	const struct herd_rhythm *rhythm =
+		&rhythms[number % (sizeof(rhythms) / sizeof(rhythms[0]))];
+	double burst_sec = rhythm->burst_sec, period_sec;
+
+	writer->rhythm = rhythm;
+	writer->rate_bytes_per_sec = rhythm->times_mean * mean_rate;
+	if (!(burst_sec > 0)) {
+		writer->rate_bytes_per_sec = rhythm->bytes_per_sec;
+		burst_sec = rhythm->burst_bytes / rhythm->bytes_per_sec;
+	}
+	period_sec = burst_sec * writer->rate_bytes_per_sec / mean_rate;
+	writer->mean_pause_sec = fmax(period_sec - burst_sec, 0);
+	begin_burst(client);
+	/* Somewhere in its period. */
+	if (erand48(client->random) < writer->mean_pause_sec / period_sec) {
+		writer->to_write_bytes = 0;
+		writer->pause_sec = writer->mean_pause_sec * erand48(client->random);
+	}
+}
+
+static void init_agent(struct herd_client *client, uint64_t price_age_usec)
+{
+	struct herd_agent *agent = &client->agent;
+	struct canfs_feed *feed = &agent->feed;
+
+	feed->terms = canfs_feed_defaults;
+	feed->terms.min_usec = price_age_usec;
+	if (feed->terms.hold_usec < price_age_usec)
+		feed->terms.hold_usec = price_age_usec;
+	feed->publisher.valid = feed->publisher.believed = true;
+	feed->phase = 1;
+	canfs_auction_init(&agent->auction, &canfs_auction_defaults);
+	canfs_average_init(&agent->fill, fill_tau_sec);
+	agent->tick_usec =
+		HERD_START_USEC + (uint64_t)(erand48(client->random) * (double)idle_tick_usec);
+	agent->law->init(&agent->state);
+}
+
+void herd_client_init(struct herd_client *client, unsigned int number, double rate_bytes_per_sec,
+	const struct herd_law *law, uint64_t price_age_usec, unsigned int seed)
+{
+	struct herd_kernel *kernel = &client->kernel;
+
+	*client = (struct herd_client) {
+		.random = { (unsigned short)number, (unsigned short)(number >> 16),
+			(unsigned short)seed },
+		.agent.law = law,
+	};
+	for (int i = 0; i < 8; i++)
+		erand48(client->random); /* seeds that differ in one bit begin alike */
+	init_writer(client, number, rate_bytes_per_sec);
+	kernel->head_start_usec = (uint64_t)(erand48(client->random) * (double)expire_usec);
+	kernel->flush_point_bytes = stock_background * HERD_RAM_BYTES;
+	kernel->limit_bytes = stock_limit * HERD_RAM_BYTES;
+	if (law->step) {
+		kernel->flush_point_bytes = bound_bytes * background_of_bound;
+		kernel->limit_bytes = kernel->flush_point_bytes * limit_of_background;
+		init_agent(client, price_age_usec);
+	}
+}
+
+static double wants(struct herd_client *client, double dt_sec)
+{
+	struct herd_writer *writer = &client->writer;
+
+	if (!(writer->to_write_bytes > 0)) {
+		writer->pause_sec -= dt_sec;
+		if (writer->pause_sec > 0)
+			return 0;
+		begin_burst(client);
+	}
+	return fmin(writer->to_write_bytes, writer->rate_bytes_per_sec * dt_sec);
+}
+
+static void flush(struct herd_kernel *kernel, uint64_t now_usec, double dt_sec)
+{
+	double room = fmax(HERD_LINK_BYTES_PER_SEC * dt_sec - kernel->leaving_bytes, 0);
+	double due, bytes;
+
+	if (!kernel->dirtied_usec) {
+		kernel->dirtied_usec = now_usec - kernel->head_start_usec;
+		kernel->head_start_usec = 0;
+	}
+	if (now_usec - kernel->dirtied_usec > expire_usec) {
+		kernel->due_bytes = kernel->dirty_bytes;
+		kernel->dirtied_usec = now_usec;
+	}
+	due = fmax(kernel->due_bytes, kernel->dirty_bytes - kernel->flush_point_bytes);
+	bytes = fmin(fmax(due, 0), fmin(room, kernel->dirty_bytes));
+	kernel->dirty_bytes -= bytes;
+	kernel->leaving_bytes += bytes;
+	kernel->due_bytes = fmin(fmax(kernel->due_bytes - bytes, 0), kernel->dirty_bytes);
+}
+
+void herd_client_write(struct herd_client *client, uint64_t now_usec, double dt_sec)
+{
+	struct herd_writer *writer = &client->writer;
+	struct herd_kernel *kernel = &client->kernel;
+	double wanted = wants(client, dt_sec);
+
+	if (wanted > 0) {
+		double room = kernel->limit_bytes - kernel->dirty_bytes - kernel->leaving_bytes -
+			      kernel->uncommitted_bytes;
+		double bytes = fmin(wanted, fmax(room, 0));
+
+		kernel->dirty_bytes += bytes;
+		writer->written_bytes += bytes;
+		writer->to_write_bytes -= bytes;
+		if (writer->to_write_bytes < 1)
+			writer->to_write_bytes = 0;
+		writer->blocked_sec += dt_sec * (1 - bytes / wanted);
+	}
+	if (kernel->dirty_bytes > 0)
+		flush(kernel, now_usec, dt_sec);
+	else
+		kernel->dirtied_usec = 0;
+}
+
+static double on_its_way(const struct herd_kernel *kernel)
+{
+	return kernel->leaving_bytes + kernel->uncommitted_bytes;
+}
+
+static bool holds(const struct herd_kernel *kernel)
+{
+	return kernel->dirty_bytes + on_its_way(kernel) >= CANFS_BACKLOG_SMALL_BYTES;
+}
+
+/* As canfs_feed_tick(), but that the answer comes at once. */
+static void ask(struct herd_client *client, double server_price, uint64_t now_usec)
+{
+	struct herd_agent *agent = &client->agent;
+	struct canfs_feed *feed = &agent->feed;
+	uint64_t rpcs = (uint64_t)(client->kernel.sent_bytes / wsize_bytes);
+
+	if (now_usec < canfs_feed_due_usec(feed, rpcs, holds(&client->kernel)))
+		return;
+	feed->questions++;
+	feed->asked_usec = feed->tag_usec = now_usec;
+	feed->asked_rpcs = rpcs;
+	feed->phase = 0.8 + 0.4 * erand48(client->random);
+	agent->server_price = server_price;
+}
+
+/* As canfs_bidder_observe(). */
+static void observe(struct herd_client *client, uint64_t now_usec)
+{
+	struct herd_agent *agent = &client->agent;
+	double written = client->writer.written_bytes - agent->seen_written_bytes;
+	double elapsed_sec = (double)(now_usec - agent->ticked_usec) / 1e6;
+
+	if (agent->ticked_usec)
+		canfs_average_add(&agent->fill, written / elapsed_sec, elapsed_sec);
+	if (client->kernel.dirty_bytes < CANFS_BACKLOG_SMALL_BYTES)
+		agent->clean_usec = now_usec;
+	if (client->kernel.sent_bytes > agent->seen_sent_bytes)
+		agent->active_usec = now_usec;
+	agent->seen_written_bytes = client->writer.written_bytes;
+	agent->seen_sent_bytes = client->kernel.sent_bytes;
+	agent->ticked_usec = now_usec;
+}
+
+/* As canfs_bidder_bid(), of the client's one mount. */
+static void bid(struct herd_client *client, uint64_t now_usec)
+{
+	struct herd_agent *agent = &client->agent;
+	struct herd_kernel *kernel = &client->kernel;
+	const struct canfs_feed *feed = &agent->feed;
+	double backlog = kernel->dirty_bytes + on_its_way(kernel);
+	double coming = agent->fill.value * CANFS_FILL_HORIZON_SEC, bytes;
+	struct herd_view view = { .pace = {
+					  .own_price = canfs_own_price(&agent->auction.terms,
+						  (backlog + coming) / bound_bytes, k_memory),
+					  .server_price = agent->server_price,
+					  .held_usec = now_usec - agent->clean_usec,
+					  .room_bytes = (uint64_t)fmax(bound_bytes - backlog, 0),
+					  .fill_bytes_per_sec = agent->fill.value,
+					  .on_its_way_bytes = (uint64_t)on_its_way(kernel),
+					  .elapsed_usec = agent->stepped_usec
+								  ? now_usec - agent->stepped_usec
+								  : 0,
+				  } };
+
+	view.verdict = canfs_auction_hold(
+		&agent->auction, view.pace.own_price, agent->server_price, now_usec);
+	if (!holds(kernel) || now_usec - feed->tag_usec > 2 * feed->terms.hold_usec)
+		return;
+	agent->stepped_usec = now_usec;
+	bytes = fmin((double)agent->law->step(&agent->state, &view), kernel->dirty_bytes);
+	kernel->dirty_bytes -= bytes;
+	kernel->leaving_bytes += bytes;
+}
+
+void herd_client_tick(struct herd_client *client, double server_price, uint64_t now_usec)
+{
+	struct herd_agent *agent = &client->agent;
+	bool busy;
+
+	if (!agent->law->step || now_usec < agent->tick_usec)
+		return;
+	observe(client, now_usec);
+	ask(client, server_price, now_usec);
+	bid(client, now_usec);
+	busy = holds(&client->kernel) || agent->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC ||
+	       now_usec - agent->active_usec < idle_tick_usec;
+	agent->tick_usec += busy ? busy_tick_usec : idle_tick_usec;
+}
+
+double herd_client_offers(const struct herd_client *client, double dt_sec)
+{
+	return fmin(client->kernel.leaving_bytes, HERD_LINK_BYTES_PER_SEC * dt_sec);
+}
+
+double herd_client_held(const struct herd_client *client)
+{
+	return client->kernel.dirty_bytes + client->kernel.leaving_bytes;
+}
+
+double herd_client_work(const struct herd_client *client)
+{
+	return floor(herd_client_held(client) / CANFS_PACE_CHUNK_BYTES) * CANFS_PACE_CHUNK_BYTES;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "bench/herd/server.h"
+
+#include <math.h>
+
+static const double rate_tau_sec = 2.0; /* RATE_TAU_SEC of the plugin's monitors */
+static const double tag_steps = 255;    /* a price takes 8 bits of the tag */
+
+void herd_server_init(struct herd_server *server, uint64_t interval_usec)
+{
+	*server = (struct herd_server) { .interval_usec = interval_usec };
+	canfs_market_init(&server->market);
+	canfs_level_init(&server->disk_level, rate_tau_sec);
+	canfs_level_init(&server->network_level, rate_tau_sec);
+	server->market.known[CANFS_NETWORK] = true;
+	server->market.known[CANFS_DISK] = true;
+	server->market.known[CANFS_MEMORY] = true;
+}
+
+double herd_server_accepts(const struct herd_server *server, double offered_bytes, double dt_sec)
+{
+	double room = HERD_DIRTY_LIMIT_BYTES - server->backlog_bytes;
+
+	room = fmax(room, HERD_DRAIN_BYTES_PER_SEC * dt_sec);
+	return fmin(offered_bytes, fmin(room, HERD_NETWORK_BYTES_PER_SEC * dt_sec));
+}
+
+static void make_price(struct herd_server *server)
+{
+	double elapsed_sec = server->sum_sec;
+	double *utilization = server->market.utilization;
+
+	utilization[CANFS_DISK] =
+		canfs_level_add(&server->disk_level, server->disk_sum / elapsed_sec, elapsed_sec);
+	utilization[CANFS_NETWORK] = canfs_level_add(
+		&server->network_level, server->network_sum / elapsed_sec, elapsed_sec);
+	utilization[CANFS_MEMORY] = fmin(server->backlog_bytes / HERD_DIRTY_LIMIT_BYTES, 1);
+	server->price = round(canfs_market_quote(&server->market, CANFS_WRITE).price * tag_steps) /
+			tag_steps;
+	server->disk_sum = server->network_sum = server->sum_sec = 0;
+}
+
+double herd_server_step(
+	struct herd_server *server, double taken_bytes, uint64_t now_usec, double dt_sec)
+{
+	double drained;
+
+	server->backlog_bytes += taken_bytes;
+	drained = fmin(server->backlog_bytes, HERD_DRAIN_BYTES_PER_SEC * dt_sec);
+	server->backlog_bytes -= drained;
+	server->disk_sum += fmin(server->backlog_bytes / HERD_DISK_FULL_BYTES, 1) * dt_sec;
+	server->network_sum += taken_bytes / HERD_NETWORK_BYTES_PER_SEC;
+	server->sum_sec += dt_sec;
+	if (now_usec - server->priced_usec >= server->interval_usec) {
+		server->priced_usec = now_usec;
+		make_price(server);
+	}
+	return drained;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The server of the herd simulation: a fluid model of what matters to write-back.
+ *
+ *	clients --network, 400 MB/s--> dirty memory, 1000 MB --disk, 100 MB/s-->
+ *
+ * Below its dirty limit it takes in what the network brings, as Linux does; at the limit only what
+ * the disk drains. It prices as the plugin does, with the plugin's own market and levels
+ * (pricing/): network and disk by level over 2 s (ganesha-fsal/monitors/monitors.c), memory by its
+ * dirty share. The disk is of the type `rotational`: it bears 32 queued writes, here of 1 MB each.
+ */
+#ifndef CANFS_BENCH_HERD_SERVER_H
+#define CANFS_BENCH_HERD_SERVER_H
+
+#include <stdint.h>
+#include "pricing/level.h"
+#include "pricing/market.h"
+
+#define HERD_DRAIN_BYTES_PER_SEC   100e6
+#define HERD_NETWORK_BYTES_PER_SEC 400e6
+#define HERD_DIRTY_LIMIT_BYTES     1000e6
+#define HERD_DISK_FULL_BYTES       32e6
+
+struct herd_server {
+	uint64_t interval_usec; /* between two prices */
+	uint64_t priced_usec;
+	struct canfs_market market;
+	struct canfs_level disk_level, network_level;
+	double disk_sum, network_sum, sum_sec; /* since the last price */
+	double backlog_bytes;                  /* taken in and not yet on the disk */
+	double price;                          /* of an asynchronous write, as the tag carries it */
+};
+
+void herd_server_init(struct herd_server *server, uint64_t interval_usec);
+
+/* How much of offered_bytes is taken in within dt_sec. */
+double herd_server_accepts(const struct herd_server *server, double offered_bytes, double dt_sec);
+
+/* Takes in, drains, and prices when it is time. Returns the bytes that reached the disk. */
+double herd_server_step(
+	struct herd_server *server, double taken_bytes, uint64_t now_usec, double dt_sec);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The herd simulation: does the model keep its books, and is a trial the same twice? */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <cmocka.h>
+
+#include "bench/herd/model.h"
+
+#define STEPS 1000 /* 20 s */
+
+static struct herd_setup setup_of(const char *law, unsigned int load_pct, unsigned int seed)
+{
+	return (struct herd_setup) { .law = herd_law_find(law),
+		.clients = 12,
+		.load_pct = load_pct,
+		.price_age_msec = 100,
+		.seed = seed };
+}
+
+/* Returns what the disk took. */
+static double simulate(struct herd *herd, const struct herd_setup *setup)
+{
+	double drained = 0;
+
+	assert_non_null(setup->law);
+	assert_int_equal(herd_init(herd, setup), 0);
+	for (int i = 0; i < STEPS; i++) {
+		drained += herd_step(herd);
+		assert_true(herd->server.backlog_bytes <= HERD_DIRTY_LIMIT_BYTES);
+		assert_true(herd->server.price >= 0 && herd->server.price <= 1);
+	}
+	return drained;
+}
+
+/* Whatever the law: what was written is on a client, on its way, at the server or on the disk. */
+static void test_no_byte_is_lost(void **state)
+{
+	const struct herd_law *law;
+
+	(void)state;
+	for (unsigned int l = 0; (law = herd_law_at(l)); l++) {
+		struct herd_setup setup = setup_of(law->name, 110, 1);
+		struct herd herd;
+		double drained = simulate(&herd, &setup), written = 0, held = 0, uncommitted = 0;
+
+		for (unsigned int i = 0; i < herd.count; i++) {
+			const struct herd_client *client = &herd.clients[i];
+
+			assert_true(client->kernel.dirty_bytes >= 0);
+			assert_true(client->kernel.leaving_bytes >= -1);
+			written += client->writer.written_bytes;
+			held += herd_client_held(client);
+			uncommitted += client->kernel.uncommitted_bytes;
+		}
+		assert_true(fabs(written - held - herd.server.backlog_bytes - drained) < 1000);
+		assert_true(fabs(uncommitted - herd.server.backlog_bytes) < 1000);
+		assert_true(drained > 0);
+		herd_fini(&herd);
+	}
+}
+
+static void test_a_seed_is_a_trial(void **state)
+{
+	struct herd_setup setup = setup_of("taper", 80, 7), other = setup_of("taper", 80, 8);
+	struct herd herd;
+	double first, again, another;
+
+	(void)state;
+	first = simulate(&herd, &setup);
+	herd_fini(&herd);
+	again = simulate(&herd, &setup);
+	herd_fini(&herd);
+	another = simulate(&herd, &other);
+	herd_fini(&herd);
+	assert_true(first == again);
+	assert_true(first != another);
+}
+
+static void test_the_load_is_as_asked(void **state)
+{
+	struct herd_setup setup = setup_of("stock", 50, 1);
+	struct herd herd;
+	double written = 0;
+
+	(void)state;
+	setup.clients = 600;
+	simulate(&herd, &setup);
+	for (unsigned int i = 0; i < herd.count; i++)
+		written += herd.clients[i].writer.written_bytes;
+	herd_fini(&herd);
+	written /= STEPS * HERD_STEP_SEC * HERD_DRAIN_BYTES_PER_SEC;
+	assert_true(written > 0.4 && written < 0.6);
+}
+
+static void test_unknown_laws(void **state)
+{
+	(void)state;
+	assert_null(herd_law_find("anarchy"));
+	assert_ptr_equal(herd_law_find("stock"), herd_law_at(0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_byte_is_lost),
+		cmocka_unit_test(test_a_seed_is_a_trial),
+		cmocka_unit_test(test_the_load_is_as_asked),
+		cmocka_unit_test(test_unknown_laws),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
