@@ -18,7 +18,7 @@ options     what stands in the CANFS { } block, name to value.
 export_options   likewise for the FSAL { Name = CANFS; } block of an export, by the export's path.
 includes    files for %include; with any, a CANFS { } block is written only for options.
 core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
-blocks      further blocks: {"MDCACHE": {"Dir_Chunk": 0}}.
+blocks      further blocks, or items of NFSV4 { }: {"MDCACHE": {"Dir_Chunk": 0}}.
 memory_limit_bytes   puts the server, page cache included, into a memory cgroup (v1 or v2) of that size.
 
 wrapper     command to put before ganesha.nfsd: valgrind, strace, gdbserver.
@@ -185,9 +185,11 @@ class Ganesha:
             # In a container it may lack CAP_SYS_RESOURCE; 4.3 did not ask for it, nor knows the name.
             core["Allow_Set_Io_Flusher_Fail"] = "true"
         core |= self.core
+        more = {"NFSV4": {"Graceless": "true", "RecoveryBackend": "fs"}}
+        for name, items in self.blocks.items():
+            more[name] = more.get(name, {}) | items
         blocks = [_block("NFS_CORE_PARAM", core),
-                  _block("NFSV4", {"Graceless": "true", "RecoveryBackend": "fs"}),
-                  *(_block(name, items) for name, items in self.blocks.items())]
+                  *(_block(name, items) for name, items in more.items())]
         if any(stack == "CANFS" for _, stack in self.exports) and (self.options or not self.includes):
             blocks.append(_block("CANFS", self.options))
         blocks += [f'%include "{path}"\n' for path in self.includes]
