@@ -28,6 +28,12 @@ static const uint64_t farewell_usec = 40000000;
 
 #define BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 
+/* Mounts that are left at the kernel's defaults, by their IDs: what was said of them already. */
+struct left_alone {
+	size_t n;
+	int id[CANFS_MOUNTS_MAX];
+};
+
 struct loop {
 	struct canfs_config *config;
 	const struct canfs_loop_options *options;
@@ -37,6 +43,7 @@ struct loop {
 	struct canfs_bidder *bidders[BIDDERS_MAX];
 	size_t n;
 	size_t left_out; /* mounts beyond the bounds, as said last */
+	struct left_alone left_alone;
 	bool mounts_changed;
 	bool guarded;
 	struct canfs_cache_worth cache_worth;
@@ -106,9 +113,28 @@ static void report_left_out(struct loop *loop, size_t left_out)
 	loop->left_out = left_out;
 }
 
+/* Is this mount one to leave alone? before: as of the last look at the mounts. */
+static bool leave_alone(
+	struct loop *loop, const struct left_alone *before, const struct canfs_mount *mount)
+{
+	const char *why = canfs_mount_left_alone(mount);
+	size_t i = 0;
+
+	if (!why)
+		return false;
+	while (i < before->n && before->id[i] != mount->id)
+		i++;
+	if (i == before->n)
+		canfs_log("%s: sec=%s, left at the kernel's defaults: %s", mount->mountpoint,
+			*mount->sec ? mount->sec : "sys", why);
+	loop->left_alone.id[loop->left_alone.n++] = mount->id;
+	return true;
+}
+
 /* Mounts came or went: the bidders of BDIs that stayed keep their memory. */
 static int refresh_mounts(struct loop *loop)
 {
+	const struct left_alone before = loop->left_alone;
 	struct canfs_bidder *kept[BIDDERS_MAX];
 	size_t n = 0, left_out;
 	int ret = canfs_mounts_read(loop->options->root, loop->mounts);
@@ -116,6 +142,7 @@ static int refresh_mounts(struct loop *loop)
 	if (ret)
 		return ret;
 	loop->mounts_changed = false;
+	loop->left_alone.n = 0;
 	left_out = loop->mounts->dropped;
 	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
 	for (size_t i = 0; i < loop->mounts->n; i++) {
@@ -124,7 +151,7 @@ static int refresh_mounts(struct loop *loop)
 
 		/* The first mount that is wanted stands for its BDI. */
 		if (!canfs_config_wants_mount(loop->config, mount->mountpoint) ||
-			is_kept(kept, n, mount->bdi))
+			is_kept(kept, n, mount->bdi) || leave_alone(loop, &before, mount))
 			continue;
 		if (n == BIDDERS_MAX) {
 			left_out++;
