@@ -21,6 +21,7 @@ static const struct canfs_status nfs4_stats[] = {
 	{ NFS4ERR_BADHANDLE, "bad file handle (NFS4ERR_BADHANDLE)" },
 	{ NFS4ERR_SERVERFAULT, "server fault (NFS4ERR_SERVERFAULT)" },
 	{ NFS4ERR_DELAY, "the server asks to try later (NFS4ERR_DELAY)" },
+	{ NFS4ERR_EXPIRED, "the session has expired (NFS4ERR_EXPIRED)" },
 	{ NFS4ERR_FHEXPIRED, "expired file handle (NFS4ERR_FHEXPIRED)" },
 	{ NFS4ERR_WRONGSEC, "the server asks for more than AUTH_SYS (NFS4ERR_WRONGSEC)" },
 	{ NFS4ERR_CLID_INUSE, "the server holds us for another client (NFS4ERR_CLID_INUSE)" },
@@ -32,18 +33,21 @@ static const struct canfs_status nfs4_stats[] = {
 	{ NFS4ERR_SYMLINK, "there is a symbolic link in the path (NFS4ERR_SYMLINK)" },
 	{ NFS4ERR_OP_ILLEGAL, "the server does not know the operation (NFS4ERR_OP_ILLEGAL)" },
 	{ NFS4ERR_BADSESSION, "the server does not know the session (NFS4ERR_BADSESSION)" },
-	{ NFS4ERR_CONN_NOT_BOUND_TO_SESSION,
-		"the session is of another connection (NFS4ERR_CONN_NOT_BOUND_TO_SESSION)" },
-	{ NFS4ERR_SEQ_MISORDERED, "the session is at another request (NFS4ERR_SEQ_MISORDERED)" },
 	{ NFS4ERR_TOO_MANY_OPS, "the path is too deep for the server (NFS4ERR_TOO_MANY_OPS)" },
 	{ NFS4ERR_DEADSESSION, "the session has ended (NFS4ERR_DEADSESSION)" },
 };
 
-static int failed(uint32_t status, const char **error)
+/* op: the one that failed; 0: none was begun. */
+static int failed(uint32_t op, uint32_t status, const char **error)
 {
 	int r = canfs_reply_refused(nfs4_stats, COUNT(nfs4_stats), (int)status,
-		"COMPOUND failed with an unknown status", error);
+		op == OP_SEQUENCE ? "the server refuses the session with an unknown status"
+				  : "COMPOUND failed with an unknown status",
+		error);
 
+	/* Servers differ in how they say that they know a session no more. */
+	if (op == OP_SEQUENCE && status != NFS4ERR_DELAY)
+		return -ENOLINK;
 	switch (status) {
 	case NFS4ERR_STALE:
 	case NFS4ERR_BADHANDLE:
@@ -51,12 +55,6 @@ static int failed(uint32_t status, const char **error)
 		return -ESTALE;
 	case NFS4ERR_MINOR_VERS_MISMATCH:
 		return -EPROTONOSUPPORT;
-	case NFS4ERR_STALE_CLIENTID:
-	case NFS4ERR_BADSESSION:
-	case NFS4ERR_DEADSESSION:
-	case NFS4ERR_CONN_NOT_BOUND_TO_SESSION:
-	case NFS4ERR_SEQ_MISORDERED:
-		return -ENOLINK;
 	}
 	return r;
 }
@@ -196,7 +194,9 @@ static int decode(const uint8_t *record, size_t len, uint32_t xid, const uint32_
 	if (!xdr_COMPOUND4res_head(&xdrs, &head) || !take_results(&xdrs, &head, ops, n, into) ||
 		!canfs_reply_is_at_end(&xdrs, len))
 		return canfs_reply_malformed("the answer to COMPOUND is malformed", error);
-	return head.status == NFS4_OK ? 0 : failed(head.status, error);
+	if (head.status == NFS4_OK)
+		return 0;
+	return failed(head.resarray_len ? ops[head.resarray_len - 1] : 0, head.status, error);
 }
 
 int canfs_decode_getattr(const uint8_t *record, size_t len, uint32_t xid,

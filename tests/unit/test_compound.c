@@ -163,10 +163,7 @@ static const struct {
 	{ 10008, -EREMOTEIO, "NFS4ERR_DELAY" },
 	{ 10016, -EREMOTEIO, "NFS4ERR_WRONGSEC" },
 	{ 10021, -EPROTONOSUPPORT, "NFS4ERR_MINOR_VERS_MISMATCH" },
-	{ 10022, -ENOLINK, "NFS4ERR_STALE_CLIENTID" },
-	{ 10052, -ENOLINK, "NFS4ERR_BADSESSION" },
-	{ 10078, -ENOLINK, "NFS4ERR_DEADSESSION" },
-	{ 10063, -ENOLINK, "NFS4ERR_SEQ_MISORDERED" },
+	{ 10022, -EREMOTEIO, "NFS4ERR_STALE_CLIENTID" },
 	{ 10044, -EREMOTEIO, "NFS4ERR_OP_ILLEGAL" },
 	{ 77, -EREMOTEIO, "unknown" },
 	{ 0xffffffff, -EREMOTEIO, "unknown" },
@@ -188,6 +185,27 @@ static void test_statuses(void **state)
 		reply_compound(&reply, XID, status, 3);
 		REPLY_WORDS(&reply, 24, 0, 15, 0, 15, status);
 		assert_decodes(BY_PATH, &reply, statuses[i].expected, statuses[i].says);
+	}
+}
+
+static void test_a_refused_session(void **state)
+{
+	static const struct {
+		uint32_t status;
+		int expected;
+		const char *says;
+	} cases[] = { { 10052, -ENOLINK, "NFS4ERR_BADSESSION" },
+		{ 10078, -ENOLINK, "NFS4ERR_DEADSESSION" }, { 10011, -ENOLINK, "NFS4ERR_EXPIRED" },
+		{ 10063, -ENOLINK, "refuses the session" }, { 70, -ENOLINK, "NFS4ERR_STALE" },
+		{ 10008, -EREMOTEIO, "NFS4ERR_DELAY" } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct reply reply;
+
+		reply_compound(&reply, XID, cases[i].status, 1);
+		REPLY_WORDS(&reply, 53, cases[i].status);
+		assert_decodes(IN_SESSION, &reply, cases[i].expected, cases[i].says);
 	}
 }
 
@@ -331,6 +349,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation_and_any_trailing_octets_are_malformed),
 		cmocka_unit_test(test_an_answer_to_another_call),
 		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_a_refused_session),
 		cmocka_unit_test(test_results_that_contradict_themselves_or_the_call),
 		cmocka_unit_test(test_an_operation_the_server_does_not_know),
 		cmocka_unit_test(test_a_server_that_does_not_tell_its_space),
