@@ -46,7 +46,7 @@ int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MO
 	*target = (struct canfs_fsstat_target) {
 		.address = mount->address,
 		.version = mount->version == 4 ? 4 : 3,
-		.nfs_port = mount->port,
+		.nfs_port = mount->tcp ? mount->port : 0,
 		.mount_port = mount->mount_port,
 		.path = mount->export_path,
 	};
