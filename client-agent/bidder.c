@@ -19,8 +19,6 @@ static const uint64_t commit_usec = 30000000;
 /* Read-ahead may use spare memory freely while it is more than this share of RAM. */
 static const double ample_memory_share = 0.25;
 
-#define NFS_PORT 2049
-
 static struct canfs_auction_terms auction_terms(const struct canfs_terms *mine)
 {
 	struct canfs_auction_terms terms = canfs_auction_defaults;
@@ -46,18 +44,19 @@ static struct canfs_feed_terms feed_terms(const struct canfs_config *config)
 int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
 	struct canfs_fsstat_target *target)
 {
+	/* By the version of the mount: where it works, the way to ask is open, too. */
 	*target = (struct canfs_fsstat_target) {
 		.address = mount->address,
-		.nfs_port = mount->port,
+		.version = mount->version == 4 ? 4 : 3,
+		.nfs_port = mount->tcp ? mount->port : 0,
 		.mount_port = mount->mount_port,
 		.path = mount->export_path,
 	};
 	if (mount->address.ss_family == AF_UNSPEC)
 		return -EDESTADDRREQ;
-	if (mount->version == 4 && !target->nfs_port)
-		target->nfs_port = NFS_PORT; /* NFSv4 knows no rpcbind */
-	if (mount->version == 3 &&
-		!canfs_mount_handle(mount->mountpoint, 3, handle, &target->handle_len))
+	if (mount->version == target->version &&
+		!canfs_mount_handle(
+			mount->mountpoint, target->version, handle, &target->handle_len))
 		target->handle = handle;
 	return 0;
 }

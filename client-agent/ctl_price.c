@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* canfsctl price: ask any NFSv3 server for the prices that it may publish in its FSSTAT replies. */
+/* canfsctl price: ask any NFS server for the prices that it may publish with the space of an export. */
 #include "client-agent/ctl.h"
 
 #include <errno.h>
@@ -18,11 +18,12 @@
 #include "protocol/fsstat.h"
 
 #define USEC_PER_SEC 1000000
-#define ERROR_MAX    256
+#define ERROR_MAX    600 /* two of canfs_fsstat_error() */
 
 struct options {
 	const char *server; /* as the user wrote it */
 	struct canfs_export_name export;
+	const int *versions; /* of NFS, in the order in which they are tried; 0 ends them */
 	bool json;
 	bool watch;
 	double interval_sec;
@@ -31,26 +32,33 @@ struct options {
 	unsigned int nfs_port, mount_port, rpcbind_port; /* 0: the standard way */
 };
 
+/* NFSv4 first: one question to one port, which firewalls let through. */
+static const struct {
+	const char *name;
+	int versions[3];
+} version_choices[] = { { "auto", { 4, 3 } }, { "3", { 3 } }, { "4", { 4 } } };
+
 /* What one line of output says. */
 struct report {
 	bool answered;
 	bool publishes; /* and so the tag is set */
 	struct canfs_tag tag;
-	const char *why; /* not answered, or no prices: in words */
+	char why[ERROR_MAX]; /* not answered, or no prices: in words */
 };
 
 static const char usage[] =
 	"usage: canfsctl price [OPTION ...] SERVER:/PATH\n"
 	"\n"
-	"Asks an NFSv3 server for the prices that it publishes for one export.\n"
+	"Asks an NFS server for the prices that it publishes for one export.\n"
 	"\n"
 	"  --json             one JSON object per line\n"
 	"  --watch[=SECONDS]  ask again every so often (1)\n"
 	"  --count=N          with --watch: end after N lines\n"
 	"  --timeout=SECONDS  wait no longer for an answer (5)\n"
-	"  --port=N           NFS is at this TCP port; do not ask rpcbind\n"
-	"  --mount-port=N     MOUNT is at this TCP port; do not ask rpcbind\n"
-	"  --rpcbind-port=N   rpcbind is at this TCP port (111)\n"
+	"  --nfs-version=V    3, 4, or auto: 4, and 3 where that fails (auto)\n"
+	"  --port=N           NFS is at this TCP port (2049 for NFSv4, rpcbind tells for NFSv3)\n"
+	"  --mount-port=N     MOUNT is at this TCP port; do not ask rpcbind; NFSv3 only\n"
+	"  --rpcbind-port=N   rpcbind is at this TCP port (111); NFSv3 only\n"
 	"\n"
 	"Exit status: 0 prices, 1 error, 2 usage, 3 the server publishes no prices.\n";
 
@@ -59,6 +67,7 @@ enum {
 	OPT_WATCH,
 	OPT_COUNT,
 	OPT_TIMEOUT,
+	OPT_VERSION,
 	OPT_PORT,
 	OPT_MOUNT,
 	OPT_RPCBIND,
@@ -70,12 +79,25 @@ static const struct option long_options[] = {
 	{ "watch", optional_argument, NULL, OPT_WATCH },
 	{ "count", required_argument, NULL, OPT_COUNT },
 	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "nfs-version", required_argument, NULL, OPT_VERSION },
 	{ "port", required_argument, NULL, OPT_PORT },
 	{ "mount-port", required_argument, NULL, OPT_MOUNT },
 	{ "rpcbind-port", required_argument, NULL, OPT_RPCBIND },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ NULL, 0, NULL, 0 },
 };
+
+static bool parse_version(struct options *options, const char *text)
+{
+	for (size_t i = 0; i < sizeof(version_choices) / sizeof(version_choices[0]); i++) {
+		if (strcmp(version_choices[i].name, text) == 0) {
+			options->versions = version_choices[i].versions;
+			return true;
+		}
+	}
+	ctl_complain("--nfs-version is '%s'; allowed: 3, 4, auto", text);
+	return false;
+}
 
 static bool parse_option(struct options *options, int option)
 {
@@ -91,6 +113,8 @@ static bool parse_option(struct options *options, int option)
 		return ctl_parse_count("--count", optarg, 1, UINT32_MAX, &options->count);
 	case OPT_TIMEOUT:
 		return ctl_parse_number("--timeout", optarg, 0.01, 3600, &options->timeout_sec);
+	case OPT_VERSION:
+		return parse_version(options, optarg);
 	case OPT_PORT:
 		return ctl_parse_count("--port", optarg, 1, UINT16_MAX, &options->nfs_port);
 	case OPT_MOUNT:
@@ -101,6 +125,16 @@ static bool parse_option(struct options *options, int option)
 	default:
 		return false; /* getopt_long() has complained */
 	}
+}
+
+/* Whoever names a port of MOUNT or rpcbind means NFSv3. */
+static bool settle_on_version_3(struct options *options)
+{
+	if (options->versions && options->versions[0] == 4 && !options->versions[1]) {
+		ctl_complain("--mount-port and --rpcbind-port are for NFSv3 only");
+		return false;
+	}
+	return parse_version(options, "3");
 }
 
 /* -1: go on; else the exit status. */
@@ -126,6 +160,10 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		ctl_complain("--count is for --watch");
 		return CTL_USAGE;
 	}
+	if ((options->mount_port || options->rpcbind_port) && !settle_on_version_3(options))
+		return CTL_USAGE;
+	if (!options->versions)
+		options->versions = version_choices[0].versions;
 	options->server = argv[optind];
 	if (canfs_export_name_parse(options->server, &options->export) < 0) {
 		ctl_complain("'%s' is not SERVER:/PATH (an IPv6 address stands in brackets)",
@@ -153,9 +191,10 @@ static int ask(struct canfs_fsstat *fsstat, double timeout_sec, struct canfs_spa
 }
 
 static struct canfs_fsstat_target target_of(
-	const struct options *options, const struct addrinfo *info)
+	const struct options *options, const struct addrinfo *info, int version)
 {
 	struct canfs_fsstat_target target = {
+		.version = version,
 		.nfs_port = (uint16_t)options->nfs_port,
 		.mount_port = (uint16_t)options->mount_port,
 		.rpcbind_port = (uint16_t)options->rpcbind_port,
@@ -166,34 +205,57 @@ static struct canfs_fsstat_target target_of(
 	return target;
 }
 
-/* Takes the first of the server's addresses that answers, or the last one that does not; false: says why. */
-static bool open_server(
-	const struct options *options, struct canfs_fsstat **fsstat, const char **why)
+/* The versions of NFS at one address; NULL: none answers, and why says what each said. */
+static struct canfs_fsstat *open_address(const struct options *options, const struct addrinfo *info,
+	struct canfs_space *space, char why[ERROR_MAX])
+{
+	why[0] = '\0';
+	for (const int *version = options->versions; *version; version++) {
+		const struct canfs_fsstat_target target = target_of(options, info, *version);
+		const size_t len = strlen(why);
+		struct canfs_fsstat *fsstat;
+		int r = canfs_fsstat_new(&fsstat, &target);
+
+		if (r == 0 && ask(fsstat, options->timeout_sec, space) == 0)
+			return fsstat;
+		snprintf(why + len, ERROR_MAX - len, "%s%s", len ? "; " : "",
+			r < 0 ? strerrordesc_np(-r) : canfs_fsstat_error(fsstat));
+		canfs_fsstat_free(fsstat);
+	}
+	return NULL;
+}
+
+/* Takes the first of the server's addresses that answers. NULL: none; says what the last one said. */
+static struct canfs_fsstat *open_server(
+	const struct options *options, struct canfs_space *space, char why[ERROR_MAX])
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct canfs_fsstat *fsstat = NULL;
 	struct addrinfo *list;
 	int r = getaddrinfo(options->export.host, NULL, &hints, &list);
 
-	*fsstat = NULL;
 	if (r != 0) {
-		*why = gai_strerror(r);
-		return false;
+		snprintf(why, ERROR_MAX, "%s", gai_strerror(r));
+		return NULL;
 	}
-	for (const struct addrinfo *info = list; info; info = info->ai_next) {
-		const struct canfs_fsstat_target target = target_of(options, info);
-		struct canfs_space space;
-
-		canfs_fsstat_free(*fsstat);
-		r = canfs_fsstat_new(fsstat, &target);
-		if (r < 0) {
-			*why = strerrordesc_np(-r);
-			break;
-		}
-		if (!info->ai_next || ask(*fsstat, options->timeout_sec, &space) == 0)
-			break;
-	}
+	for (const struct addrinfo *info = list; info && !fsstat; info = info->ai_next)
+		fsstat = open_address(options, info, space, why);
 	freeaddrinfo(list);
-	return r == 0;
+	return fsstat;
+}
+
+/* The answer to one question; the first one looks for somebody to ask, too. False: why says why. */
+static bool get_space(struct canfs_fsstat **fsstat, const struct options *options,
+	struct canfs_space *space, char why[ERROR_MAX])
+{
+	if (!*fsstat) {
+		*fsstat = open_server(options, space, why);
+		return *fsstat;
+	}
+	if (ask(*fsstat, options->timeout_sec, space) == 0)
+		return true;
+	snprintf(why, ERROR_MAX, "%s", canfs_fsstat_error(*fsstat));
+	return false;
 }
 
 /*
@@ -208,21 +270,18 @@ static struct report look(struct canfs_fsstat **fsstat, const struct options *op
 	bool believed;
 	int r;
 
-	if (*fsstat == NULL && !open_server(options, fsstat, &report.why))
-		return report;
 	do {
-		if (ask(*fsstat, options->timeout_sec, &space) < 0) {
-			report.why = canfs_fsstat_error(*fsstat);
+		if (!get_space(fsstat, options, &space, report.why))
 			return report;
-		}
 		r = canfs_tag_decode(&space, &report.tag);
 		believed = canfs_publisher_note(publisher, r == 0);
 	} while (r == 0 && !believed);
 
 	report.answered = true;
 	report.publishes = r == 0;
-	report.why = r == -EPROTO ? "publishes prices in a version that this program does not know"
-				  : "publishes no prices";
+	snprintf(report.why, ERROR_MAX, "%s",
+		r == -EPROTO ? "publishes prices in a version that this program does not know"
+			     : "publishes no prices");
 	return report;
 }
 

@@ -10,6 +10,9 @@
  * Questions are spread by a random phase, so that clients do not act on the same price at the same
  * instant as a herd. A feed without answers backs off to the idle interval, and a server that
  * publishes no prices is asked at that only; a question never blocks.
+ *
+ * Mounts of one server do not share a feed or its connection: a price is of one export and its disks,
+ * and an answer that is late or malformed costs nothing but this one. A connection is cheap beside that.
  */
 #ifndef CANFS_AGENT_FEED_H
 #define CANFS_AGENT_FEED_H

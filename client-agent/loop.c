@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "client-agent/act.h"
-#include "client-agent/bidder.h"
+#include "client-agent/bidders.h"
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
 #include "client-agent/status/desk.h"
@@ -31,17 +31,13 @@ static const uint64_t farewell_usec = 40000000;
 /* A suspend is longer than what the two clocks are read apart. */
 static const uint64_t suspend_usec = 1000000;
 
-#define BIDDERS_MAX CANFS_DEFER_BDIS_MAX
-
 struct loop {
 	struct canfs_config *config;
 	const struct canfs_loop_options *options;
 	struct canfs_actors actors;
 	struct canfs_mounts *mounts;
 	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i] */
-	struct canfs_bidder *bidders[BIDDERS_MAX];
-	size_t n;
-	size_t left_out; /* mounts beyond the bounds, as said last */
+	struct canfs_bidders bidders;
 	bool mounts_changed;
 	bool guarded;
 	struct canfs_cache_worth cache_worth;
@@ -58,121 +54,15 @@ struct loop {
 	struct canfs_desk desk;
 };
 
-static const char *mode_word(const struct canfs_bidder *bidder)
-{
-	return bidder->terms.mode == CANFS_ENFORCE ? "enforcing" : "observing";
-}
-
-static struct canfs_bidder *take_bidder(struct loop *loop, const struct canfs_mount *mount)
-{
-	for (size_t i = 0; i < loop->n; i++) {
-		struct canfs_bidder *bidder = loop->bidders[i];
-
-		if (canfs_bdi_equal(bidder->mount.bdi, mount->bdi) &&
-			!strcmp(bidder->mount.source, mount->source)) {
-			enum canfs_mode mode = bidder->terms.mode;
-
-			loop->bidders[i] = loop->bidders[--loop->n];
-			bidder->mount = *mount;
-			canfs_bidder_configure(bidder, loop->config);
-			if (bidder->terms.mode != mode)
-				canfs_log("%s: now %s", mount->mountpoint, mode_word(bidder));
-			return bidder;
-		}
-	}
-	return NULL;
-}
-
-static struct canfs_bidder *new_bidder(struct loop *loop, const struct canfs_mount *mount)
-{
-	struct canfs_bidder *bidder = calloc(1, sizeof(*bidder));
-	unsigned int seed = (unsigned int)(canfs_now_usec() ^ (uint64_t)getpid() << 16);
-	int ret = -ENOMEM;
-
-	if (bidder)
-		ret = canfs_bidder_init(bidder, mount, loop->config, seed);
-	if (ret) {
-		canfs_log("%s: left alone: %s", mount->mountpoint, strerror(-ret));
-		free(bidder);
-		return NULL;
-	}
-	canfs_log("%s: %s, NFSv%d, BDI %u:%u, %s", mount->mountpoint, mount->source, mount->version,
-		mount->bdi.major, mount->bdi.minor, mode_word(bidder));
-	return bidder;
-}
-
-static void free_bidder(struct canfs_bidder *bidder)
-{
-	canfs_bidder_fini(bidder);
-	free(bidder);
-}
-
-static bool is_kept(struct canfs_bidder *const kept[], size_t n, struct canfs_bdi bdi)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (canfs_bdi_equal(kept[i]->mount.bdi, bdi))
-			return true;
-	}
-	return false;
-}
-
-/* Says how many mounts are too many, when that changes. */
-static void report_left_out(struct loop *loop, size_t left_out)
-{
-	if (left_out != loop->left_out)
-		canfs_log("%zu NFS mounts are too many and left alone", left_out);
-	loop->left_out = left_out;
-}
-
-static void report_status(const struct loop *loop)
-{
-	size_t enforced = 0;
-
-	for (size_t i = 0; i < loop->n; i++)
-		enforced += loop->bidders[i]->terms.mode == CANFS_ENFORCE;
-	canfs_notify_status("%zu NFS mounts: %zu enforced, %zu observed, %zu left alone",
-		loop->n + loop->left_out, enforced, loop->n - enforced, loop->left_out);
-}
-
-/* Mounts came or went: the bidders of BDIs that stayed keep their memory. */
 static int refresh_mounts(struct loop *loop)
 {
-	struct canfs_bidder *kept[BIDDERS_MAX];
-	size_t n = 0, left_out;
 	int ret = canfs_mounts_read(loop->options->root, loop->mounts);
 
 	if (ret)
 		return ret;
 	loop->mounts_changed = false;
-	left_out = loop->mounts->dropped;
 	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
-	for (size_t i = 0; i < loop->mounts->n; i++) {
-		const struct canfs_mount *mount = &loop->mounts->mount[i];
-		struct canfs_bidder *bidder;
-
-		/* The first mount that is wanted stands for its BDI. */
-		if (!canfs_config_wants_mount(loop->config, mount->mountpoint) ||
-			is_kept(kept, n, mount->bdi))
-			continue;
-		if (n == BIDDERS_MAX) {
-			left_out++;
-			continue;
-		}
-		bidder = take_bidder(loop, mount);
-		if (!bidder)
-			bidder = new_bidder(loop, mount);
-		if (bidder)
-			kept[n++] = bidder;
-	}
-	for (size_t i = 0; i < loop->n; i++) {
-		canfs_log("%s: not managed any more", loop->bidders[i]->mount.mountpoint);
-		canfs_act_let_go(&loop->actors, loop->bidders[i]);
-		free_bidder(loop->bidders[i]);
-	}
-	memcpy(loop->bidders, kept, n * sizeof(kept[0]));
-	loop->n = n;
-	report_left_out(loop, left_out);
-	report_status(loop);
+	canfs_bidders_refresh(&loop->bidders, loop->mounts, loop->config, &loop->actors);
 	return 0;
 }
 
@@ -210,8 +100,8 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
 		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
-		for (size_t i = 0; i < loop->n; i++)
-			read_bytes += loop->bidders[i]->stats.normal_read_bytes;
+		for (size_t i = 0; i < loop->bidders.n; i++)
+			read_bytes += loop->bidders.bidder[i]->stats.normal_read_bytes;
 		canfs_cache_worth_update(&loop->cache_worth, missed_bytes, read_bytes, now_usec);
 	}
 	return loop->cache_worth.share.value;
@@ -227,8 +117,8 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		return ret;
 	}
 	loop->blind_usec = 0;
-	for (size_t i = 0; i < loop->n; i++) {
-		struct canfs_bidder *bidder = loop->bidders[i];
+	for (size_t i = 0; i < loop->bidders.n; i++) {
+		struct canfs_bidder *bidder = loop->bidders.bidder[i];
 		int at = canfs_mounts_find(loop->mounts, &bidder->mount);
 
 		if (at >= 0 && loop->stats[at].found)
@@ -270,8 +160,8 @@ static void notice_suspend(struct loop *loop)
 	canfs_log("suspended for %llu s: waiting for new prices",
 		(unsigned long long)slept_usec / 1000000);
 	loop->suspended_usec = suspended_usec;
-	for (size_t i = 0; i < loop->n; i++)
-		canfs_feed_forget_price(&loop->bidders[i]->feed);
+	for (size_t i = 0; i < loop->bidders.n; i++)
+		canfs_feed_forget_price(&loop->bidders.bidder[i]->feed);
 }
 
 /* Returns false when the end has come. */
@@ -291,12 +181,12 @@ static bool tick(struct loop *loop)
 	if (loop->ending) {
 		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
 
-		return !late &&
-		       canfs_act_release(&loop->actors, loop->bidders, loop->n, &purse) == -EAGAIN;
+		return !late && canfs_act_release(&loop->actors, loop->bidders.bidder,
+					loop->bidders.n, &purse) == -EAGAIN;
 	}
-	for (size_t i = 0; i < loop->n; i++)
-		bid(loop, loop->bidders[i], &purse);
-	canfs_act_defer(&loop->actors, loop->bidders, loop->n, &purse);
+	for (size_t i = 0; i < loop->bidders.n; i++)
+		bid(loop, loop->bidders.bidder[i], &purse);
+	canfs_act_defer(&loop->actors, loop->bidders.bidder, loop->bidders.n, &purse);
 	return true;
 }
 
@@ -304,8 +194,8 @@ static bool is_busy(const struct loop *loop)
 {
 	if (loop->ending || canfs_defer_active(loop->actors.defer))
 		return true;
-	for (size_t i = 0; i < loop->n; i++) {
-		const struct canfs_bidder *bidder = loop->bidders[i];
+	for (size_t i = 0; i < loop->bidders.n; i++) {
+		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
 
 		if (canfs_bidder_holds(bidder) || canfs_bidder_fills(bidder) ||
 			loop->ticked_usec - bidder->active_usec < idle_tick_usec)
@@ -369,27 +259,27 @@ static int msec_until(uint64_t usec)
 /* Waits until then for a price, a signal or a mount, and answers who asks. Is a tick due? */
 static bool wait_once(struct loop *loop, uint64_t until_usec)
 {
-	struct pollfd fds[2 + BIDDERS_MAX + CANFS_DESK_POLLED] = {
+	struct pollfd fds[2 + CANFS_BIDDERS_MAX + CANFS_DESK_POLLED] = {
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
 	/* An answer that no tick will take would keep us awake. */
-	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->n;
+	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->bidders.n;
 	size_t n = 2 + asking;
 	int timeout_msec = msec_until(until_usec);
 	struct canfs_view *view = &loop->desk.view;
 	bool news = false;
 
 	for (size_t i = 0; i < asking; i++) {
-		struct canfs_fsstat *fsstat = loop->bidders[i]->feed.fsstat;
+		struct canfs_fsstat *fsstat = loop->bidders.bidder[i]->feed.fsstat;
 
 		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
 		fds[2 + i].events = canfs_fsstat_events(fsstat);
 	}
 	if (poll(fds, n + canfs_desk_poll(&loop->desk, fds + n, &timeout_msec), timeout_msec) < 0)
 		return true;
-	view->n = loop->n;
-	view->left_out = loop->left_out;
+	view->n = loop->bidders.n;
+	view->left_out = loop->bidders.left_out;
 	view->blind = loop->blind_usec != 0;
 	canfs_desk_serve(&loop->desk, fds + n);
 	if (fds[0].revents)
@@ -444,7 +334,7 @@ static int loop_open(struct loop *loop)
 	loop->desk.view = (struct canfs_view) { .config = loop->config,
 		.config_file = loop->options->config_file,
 		.actors = &loop->actors,
-		.bidders = loop->bidders,
+		.bidders = loop->bidders.bidder,
 		.started_usec = canfs_now_usec() };
 	canfs_desk_configure(&loop->desk, loop->config);
 	loop->suspended_usec = canfs_suspended_usec();
@@ -459,8 +349,7 @@ static int loop_close(struct loop *loop)
 
 	canfs_desk_close(&loop->desk);
 	canfs_actors_close(&loop->actors);
-	for (size_t i = 0; i < loop->n; i++)
-		free_bidder(loop->bidders[i]);
+	canfs_bidders_free(&loop->bidders);
 	free(loop->stats);
 	free(loop->mounts);
 	if (loop->mountinfo_fd >= 0)

@@ -342,6 +342,19 @@ size_t canfs_mounts_bdis(const struct canfs_mounts *mounts, size_t index[CANFS_M
 	return n;
 }
 
+const char *canfs_mount_left_alone(const struct canfs_mount *mount)
+{
+	static const char *const asked_with[] = { "", "sys", "null", "none" };
+
+	if (mount->address.ss_family == AF_UNSPEC)
+		return "the mount table names no address of its server";
+	for (size_t i = 0; i < sizeof(asked_with) / sizeof(asked_with[0]); i++) {
+		if (strcmp(mount->sec, asked_with[i]) == 0)
+			return NULL;
+	}
+	return "prices cannot be asked for with Kerberos";
+}
+
 int canfs_mounts_find(const struct canfs_mounts *mounts, const struct canfs_mount *mount)
 {
 	for (size_t i = 0; i < mounts->n; i++) {

@@ -84,6 +84,12 @@ bool canfs_bdi_equal(struct canfs_bdi a, struct canfs_bdi b);
  */
 size_t canfs_mounts_bdis(const struct canfs_mounts *mounts, size_t index[CANFS_MOUNTS_MAX]);
 
+/*
+ * Why the agent leaves this mount at the kernel's defaults, in words; NULL: it does not. Prices are asked
+ * for with AUTH_SYS, which a server may refuse where its clients come with Kerberos.
+ */
+const char *canfs_mount_left_alone(const struct canfs_mount *mount);
+
 /* The same mount as before (ID, BDI, source, mount point)? Its index, or -ENOENT. */
 int canfs_mounts_find(const struct canfs_mounts *mounts, const struct canfs_mount *mount);
 

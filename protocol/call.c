@@ -7,6 +7,7 @@
 #include <rpc/auth_unix.h>
 #include <rpc/pmap_prot.h>
 
+#include "protocol/message.h"
 #include "protocol/mount3.h"
 #include "protocol/nfs3.h"
 
@@ -33,7 +34,7 @@ static bool_t encode_credential(char *buffer, struct opaque_auth *credential)
 	return TRUE;
 }
 
-static bool_t begin(struct canfs_call *call, XDR *xdrs, uint32_t xid, rpcprog_t program,
+bool_t canfs_call_begin(struct canfs_call *call, XDR *xdrs, uint32_t xid, rpcprog_t program,
 	rpcvers_t version, rpcproc_t procedure)
 {
 	char buffer[CREDENTIAL_MAX];
@@ -50,7 +51,7 @@ static bool_t begin(struct canfs_call *call, XDR *xdrs, uint32_t xid, rpcprog_t 
 	return xdr_callmsg(xdrs, &message);
 }
 
-static int end(struct canfs_call *call, XDR *xdrs, bool_t complete)
+int canfs_call_end(struct canfs_call *call, XDR *xdrs, bool_t complete)
 {
 	call->len = complete ? xdr_getpos(xdrs) : 0;
 	return complete ? 0 : -EMSGSIZE;
@@ -61,8 +62,8 @@ int canfs_call_getport(struct canfs_call *call, uint32_t xid, uint32_t program)
 	struct pmap pmap = { .pm_prog = program, .pm_vers = 3, .pm_prot = IPPROTO_TCP };
 	XDR xdrs;
 
-	return end(call, &xdrs,
-		begin(call, &xdrs, xid, PMAPPROG, PMAPVERS, PMAPPROC_GETPORT) &&
+	return canfs_call_end(call, &xdrs,
+		canfs_call_begin(call, &xdrs, xid, PMAPPROG, PMAPVERS, PMAPPROC_GETPORT) &&
 			xdr_pmap(&xdrs, &pmap));
 }
 
@@ -71,8 +72,8 @@ int canfs_call_mnt(struct canfs_call *call, uint32_t xid, const char *path)
 	dirpath dirpath = (char *)path; /* encoding does not write to it */
 	XDR xdrs;
 
-	return end(call, &xdrs,
-		begin(call, &xdrs, xid, MOUNT_PROGRAM, MOUNT_V3, MOUNTPROC3_MNT) &&
+	return canfs_call_end(call, &xdrs,
+		canfs_call_begin(call, &xdrs, xid, MOUNT_PROGRAM, MOUNT_V3, MOUNTPROC3_MNT) &&
 			xdr_dirpath(&xdrs, &dirpath));
 }
 
@@ -82,7 +83,7 @@ int canfs_call_fsstat(
 	nfs_fh3 fh = { .data = { .data_len = (u_int)handle_len, .data_val = (char *)handle } };
 	XDR xdrs;
 
-	return end(call, &xdrs,
-		begin(call, &xdrs, xid, NFS_PROGRAM, NFS_V3, NFSPROC3_FSSTAT) &&
+	return canfs_call_end(call, &xdrs,
+		canfs_call_begin(call, &xdrs, xid, NFS_PROGRAM, NFS_V3, NFSPROC3_FSSTAT) &&
 			xdr_nfs_fh3(&xdrs, &fh));
 }

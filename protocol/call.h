@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Encoders of the three calls (private to protocol/): one RPC call record, without its record mark. */
+/* Encoders of the calls of NFSv3 and its helpers (private to protocol/; NFSv4's: compound.h): one RPC call record, without its record mark. */
 #ifndef CANFS_PROTOCOL_CALL_H
 #define CANFS_PROTOCOL_CALL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define CANFS_CALL_MAX 1280 /* octets: the longest path and the headers */
+#define CANFS_CALL_MAX 1600 /* octets: the longest path, each component apart, and the headers */
 
 /* The services that are asked for their port: NFS and MOUNT, both version 3, over TCP. */
 #define CANFS_PROGRAM_NFS   100003u

@@ -9,19 +9,15 @@
 #include <string.h>
 #include <rpc/rpc.h>
 
+#include "protocol/message.h"
 #include "protocol/mount3.h"
 #include "protocol/nfs3.h"
 
 _Static_assert(CANFS_NFS3_HANDLE_MAX == NFS3_FHSIZE && NFS3_FHSIZE == FHSIZE3, "RFC 1813");
 
-struct status {
-	int number;
-	const char *text;
-};
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const struct status accept_stats[] = {
+static const struct canfs_status accept_stats[] = {
 	{ PROG_UNAVAIL, "the server does not offer this service (PROG_UNAVAIL)" },
 	{ PROG_MISMATCH, "the server does not offer this version of the service (PROG_MISMATCH)" },
 	{ PROC_UNAVAIL, "the server does not know this procedure (PROC_UNAVAIL)" },
@@ -29,13 +25,13 @@ static const struct status accept_stats[] = {
 	{ SYSTEM_ERR, "the server has a problem of its own (SYSTEM_ERR)" },
 };
 
-static const struct status auth_stats[] = {
+static const struct canfs_status auth_stats[] = {
 	{ AUTH_BADCRED, "authentication refused (AUTH_BADCRED)" },
 	{ AUTH_REJECTEDCRED, "authentication refused (AUTH_REJECTEDCRED)" },
 	{ AUTH_TOOWEAK, "the server asks for more than AUTH_SYS (AUTH_TOOWEAK)" },
 };
 
-static const struct status mount_stats[] = {
+static const struct canfs_status mount_stats[] = {
 	{ MNT3ERR_PERM, "mounting is not permitted (MNT3ERR_PERM)" },
 	{ MNT3ERR_NOENT, "no such export (MNT3ERR_NOENT)" },
 	{ MNT3ERR_IO, "I/O error at the server (MNT3ERR_IO)" },
@@ -47,7 +43,7 @@ static const struct status mount_stats[] = {
 	{ MNT3ERR_SERVERFAULT, "server fault (MNT3ERR_SERVERFAULT)" },
 };
 
-static const struct status nfs_stats[] = {
+static const struct canfs_status nfs_stats[] = {
 	{ NFS3ERR_PERM, "not permitted (NFS3ERR_PERM)" },
 	{ NFS3ERR_IO, "I/O error at the server (NFS3ERR_IO)" },
 	{ NFS3ERR_ACCES, "access denied (NFS3ERR_ACCES)" },
@@ -58,8 +54,8 @@ static const struct status nfs_stats[] = {
 	{ NFS3ERR_JUKEBOX, "the server asks to try later (NFS3ERR_JUKEBOX)" },
 };
 
-static int refused(const struct status *table, size_t count, int number, const char *unknown,
-	const char **error)
+int canfs_reply_refused(const struct canfs_status *table, size_t count, int number,
+	const char *unknown, const char **error)
 {
 	*error = unknown;
 	for (size_t i = 0; i < count; i++) {
@@ -69,7 +65,7 @@ static int refused(const struct status *table, size_t count, int number, const c
 	return -EREMOTEIO;
 }
 
-static int malformed(const char *what, const char **error)
+int canfs_reply_malformed(const char *what, const char **error)
 {
 	*error = what;
 	return -EPROTO;
@@ -82,38 +78,37 @@ static bool_t results_later(XDR *xdrs, ...)
 	return TRUE;
 }
 
-/* Reads the RPC header; on 0 *xdrs stands at the results. */
-static int open_reply(
-	XDR *xdrs, const uint8_t *record, size_t len, uint32_t xid, const char **error)
+int canfs_reply_open(XDR *xdrs, const uint8_t *record, size_t len, uint32_t xid, const char **error)
 {
 	char verifier[MAX_AUTH_BYTES];
 	struct rpc_msg reply = { 0 };
 
 	*error = "";
 	if (len > CANFS_REPLY_MAX)
-		return malformed("the reply is too long", error);
+		return canfs_reply_malformed("the reply is too long", error);
 	xdrmem_create(xdrs, (char *)record, (u_int)len, XDR_DECODE);
 	reply.acpted_rply.ar_verf.oa_base = verifier;
 	reply.acpted_rply.ar_results.proc = results_later;
 	if (!xdr_replymsg(xdrs, &reply))
-		return malformed("the RPC header of the reply is malformed", error);
+		return canfs_reply_malformed("the RPC header of the reply is malformed", error);
 	if (reply.rm_xid != xid)
-		return malformed("the reply answers another call", error);
+		return canfs_reply_malformed("the reply answers another call", error);
 
 	if (reply.rm_reply.rp_stat == MSG_DENIED) {
 		if (reply.rjcted_rply.rj_stat == AUTH_ERROR)
-			return refused(auth_stats, COUNT(auth_stats), (int)reply.rjcted_rply.rj_why,
-				"authentication refused", error);
+			return canfs_reply_refused(auth_stats, COUNT(auth_stats),
+				(int)reply.rjcted_rply.rj_why, "authentication refused", error);
 		*error = "the server does not speak RPC version 2 (RPC_MISMATCH)";
 		return -EREMOTEIO;
 	}
 	if (reply.acpted_rply.ar_stat != SUCCESS)
-		return refused(accept_stats, COUNT(accept_stats), (int)reply.acpted_rply.ar_stat,
+		return canfs_reply_refused(accept_stats, COUNT(accept_stats),
+			(int)reply.acpted_rply.ar_stat,
 			"the server refused the call with an unknown RPC status", error);
 	return 0;
 }
 
-static bool is_at_end(XDR *xdrs, size_t len)
+bool canfs_reply_is_at_end(XDR *xdrs, size_t len)
 {
 	return xdr_getpos(xdrs) == len;
 }
@@ -123,12 +118,13 @@ int canfs_decode_getport(
 {
 	u_int32_t number;
 	XDR xdrs;
-	int r = open_reply(&xdrs, record, len, xid, error);
+	int r = canfs_reply_open(&xdrs, record, len, xid, error);
 
 	if (r < 0)
 		return r;
-	if (!xdr_u_int32_t(&xdrs, &number) || !is_at_end(&xdrs, len) || number > UINT16_MAX)
-		return malformed("the answer to GETPORT is malformed", error);
+	if (!xdr_u_int32_t(&xdrs, &number) || !canfs_reply_is_at_end(&xdrs, len) ||
+		number > UINT16_MAX)
+		return canfs_reply_malformed("the answer to GETPORT is malformed", error);
 	if (number == 0) {
 		*error = "the service is not registered there, version 3 over TCP";
 		return -EREMOTEIO;
@@ -145,19 +141,20 @@ int canfs_decode_mnt(const uint8_t *record, size_t len, uint32_t xid,
 	mountres3 result = { 0 };
 	mountres3_ok *ok = &result.mountres3_u.mountinfo;
 	XDR xdrs;
-	int r = open_reply(&xdrs, record, len, xid, error);
+	int r = canfs_reply_open(&xdrs, record, len, xid, error);
 
 	if (r < 0)
 		return r;
 	ok->fhandle.fhandle3_val = fhandle;
 	ok->auth_flavors.auth_flavors_val = flavors;
-	if (!xdr_mountres3(&xdrs, &result) || !is_at_end(&xdrs, len))
-		return malformed("the answer to MNT is malformed", error);
+	if (!xdr_mountres3(&xdrs, &result) || !canfs_reply_is_at_end(&xdrs, len))
+		return canfs_reply_malformed("the answer to MNT is malformed", error);
 	if (result.fhs_status != MNT3_OK)
-		return refused(mount_stats, COUNT(mount_stats), (int)result.fhs_status,
+		return canfs_reply_refused(mount_stats, COUNT(mount_stats), (int)result.fhs_status,
 			"MNT failed with an unknown status", error);
 	if (ok->fhandle.fhandle3_len == 0)
-		return malformed("the file handle in the answer to MNT is empty", error);
+		return canfs_reply_malformed(
+			"the file handle in the answer to MNT is empty", error);
 	memcpy(handle, fhandle, ok->fhandle.fhandle3_len);
 	*handle_len = ok->fhandle.fhandle3_len;
 	return 0;
@@ -169,14 +166,14 @@ int canfs_decode_fsstat(const uint8_t *record, size_t len, uint32_t xid, struct 
 	FSSTAT3res result = { 0 };
 	const FSSTAT3resok *ok = &result.FSSTAT3res_u.resok;
 	XDR xdrs;
-	int r = open_reply(&xdrs, record, len, xid, error);
+	int r = canfs_reply_open(&xdrs, record, len, xid, error);
 
 	if (r < 0)
 		return r;
-	if (!xdr_FSSTAT3res(&xdrs, &result) || !is_at_end(&xdrs, len))
-		return malformed("the answer to FSSTAT is malformed", error);
+	if (!xdr_FSSTAT3res(&xdrs, &result) || !canfs_reply_is_at_end(&xdrs, len))
+		return canfs_reply_malformed("the answer to FSSTAT is malformed", error);
 	if (result.status != NFS3_OK) {
-		r = refused(nfs_stats, COUNT(nfs_stats), (int)result.status,
+		r = canfs_reply_refused(nfs_stats, COUNT(nfs_stats), (int)result.status,
 			"FSSTAT failed with an unknown status", error);
 		if (result.status == NFS3ERR_STALE || result.status == NFS3ERR_BADHANDLE)
 			r = -ESTALE;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * An asynchronous NFSv3 client for one thing: FSSTAT of one export (RFC 1813 §3.3.18), with
- * rpcbind (RFC 1833) and MOUNT (RFC 1813 §5.2.1) before it where ports or file handle are not
- * known.
+ * An asynchronous NFS client for one thing: the three byte counts of one export, which carry its
+ * prices. Over NFSv3 that is FSSTAT (RFC 1813 §3.3.18), with rpcbind (RFC 1833) and MOUNT (RFC 1813
+ * §5.2.1) before it where ports or file handle are not known. Over NFSv4 it is GETATTR (RFC 7530
+ * §16.7); minor version 0 needs nothing else, and is asked for first. A server that refuses it is asked
+ * over 4.1, then 4.2, in a session (RFC 8881 §2.10) without back channel.
  *
- *	start --> GETPORT of MOUNT --> GETPORT of NFS --> MNT --> FSSTAT --> done
- *	          each is skipped if what it asks for is known      ^
- *	                                                            `-- next request, same connection
+ *	3    start --> GETPORT of MOUNT --> GETPORT of NFS --> MNT --> FSSTAT --> done
+ *	4.0  start --> GETATTR --> done
+ *	4.1  start --> EXCHANGE_ID --> CREATE_SESSION --> GETATTR --> done
+ *	               each is skipped if what it asks for is known  ^
+ *	                                                             `-- next request, same connection
  *
- * One TCP connection at a time; XDR by libtirpc, from nfs3.x and mount3.x. Nothing blocks, nothing
+ * One TCP connection at a time; XDR by libtirpc, from the .x files. Nothing blocks, nothing
  * allocates after canfs_fsstat_new(), and a request ends by its deadline. One that fails closes the
- * connection and forgets the ports that rpcbind told; the next one connects anew. A stale handle
- * (NFS3ERR_STALE, NFS3ERR_BADHANDLE) asks MOUNT again next time, if a path was given. Nothing is
- * retried within a request.
+ * connection and forgets ports, minor version and session; the next one connects anew. After a stale
+ * handle the next one goes by the path, if that was given. Nothing is retried within a request, but for
+ * a session that the server has dropped meanwhile, once.
  *
  * The caller polls canfs_fsstat_fd() for canfs_fsstat_events() until
  * canfs_fsstat_deadline_usec(), then calls canfs_fsstat_step().
@@ -25,22 +29,27 @@
 #include <sys/socket.h>
 #include "protocol/tag.h"
 
-#define CANFS_NFS3_HANDLE_MAX 64
-#define CANFS_REPLY_MAX       8192 /* octets of one RPC reply record; a longer one is an error */
+#define CANFS_NFS3_HANDLE_MAX   64
+#define CANFS_FSSTAT_HANDLE_MAX CANFS_NFS3_HANDLE_MAX /* of either version */
+#define CANFS_REPLY_MAX         8192 /* octets of one RPC reply record; a longer one is an error */
 
 struct canfs_fsstat_target {
 	struct sockaddr_storage address; /* IPv4 or IPv6; its port is ignored */
-	uint16_t nfs_port;               /* 0: ask rpcbind */
+	int version;                     /* of NFS: 3 or 4; 0: 3 */
+	uint16_t nfs_port;               /* 0: ask rpcbind; NFSv4: 2049 */
 	uint16_t mount_port;             /* 0: ask rpcbind */
 	uint16_t rpcbind_port;           /* 0: 111 */
-	const char *path;      /* export path, copied; needed unless the handle is given */
-	const uint8_t *handle; /* NFSv3 file handle, copied; NULL: MOUNT */
-	size_t handle_len;     /* 1 ... CANFS_NFS3_HANDLE_MAX if handle */
+	const char *path; /* export path, for NFSv4 from its root; copied; needed without handle */
+	const uint8_t *handle; /* of that version, copied; NULL: by path */
+	size_t handle_len;     /* 1 ... CANFS_FSSTAT_HANDLE_MAX if handle */
 };
 
 struct canfs_fsstat; /* one export of one server */
 
-/* 0, -EINVAL (bad target), -ENOMEM. Connects nothing yet. */
+/*
+ * 0, -EINVAL (bad target), -ENAMETOOLONG (path: 1024 octets, over NFSv4 32 components), -ENOMEM.
+ * Connects nothing yet.
+ */
 int canfs_fsstat_new(struct canfs_fsstat **fsstat, const struct canfs_fsstat_target *target);
 void canfs_fsstat_free(struct canfs_fsstat *fsstat); /* NULL allowed */
 
@@ -58,8 +67,8 @@ uint64_t canfs_fsstat_deadline_usec(const struct canfs_fsstat *fsstat); /* UINT6
 /*
  * Goes on as far as it can without blocking. 0: answered, *space is set; -EINPROGRESS:
  * poll again; -ETIMEDOUT; -EPROTO: the reply was malformed, oversized or answered
- * something else; -ESTALE: the file handle is not good any more; -EREMOTEIO: another RPC,
- * MOUNT or NFS error status; -EINVAL: no request is under way; or the socket's -errno.
+ * something else; -ESTALE: the file handle is not good any more; -EREMOTEIO, -EPROTONOSUPPORT, -ENOLINK:
+ * another RPC, MOUNT or NFS error status; -EINVAL: no request is under way; or the socket's -errno.
  * Whatever it is, canfs_fsstat_error() says it in words. An answer that is there already counts,
  * even if the deadline has passed.
  */

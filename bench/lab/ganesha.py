@@ -18,9 +18,9 @@ options     what stands in the CANFS { } block, name to value.
 export_options   likewise for the FSAL { Name = CANFS; } block of an export, by the export's path.
 includes    files for %include; with any, a CANFS { } block is written only for options.
 core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
-blocks      further blocks: {"MDCACHE": {"Dir_Chunk": 0}}.
+blocks      further blocks, or items of NFSV4 { }: {"MDCACHE": {"Dir_Chunk": 0}}.
 memory_limit_bytes   puts the server, page cache included, into a memory cgroup (v1 or v2) of that size.
-
+rpcbind     False: none runs; for a server of NFSv4 alone.
 wrapper     command to put before ganesha.nfsd: valgrind, strace, gdbserver.
 
 start(), stop() (the exit status; 0 is a clean stop), kill(), reload() (SIGHUP), close() (stop everything;
@@ -59,8 +59,11 @@ mount -t tmpfs tmpfs /var/lib/nfs
 mkdir -p /run/rpcbind /run/ganesha /var/lib/nfs/ganesha
 mount --bind "$1/hosts" /etc/hosts
 mount --bind "$1/resolv.conf" /etc/resolv.conf
-exec rpcbind -w -f
+exec "${@:2}"
 """
+
+# Instead of rpcbind, for a server without one: it holds the mount namespace.
+NO_RPCBIND = ("sh", "-c", ": >/run/rpcbind.sock; exec sleep infinity")
 
 
 class GaneshaError(Exception):
@@ -78,7 +81,7 @@ def release():
 
 class Ganesha:
     def __init__(self, exports, netns, directory, build=None, options=None, core=None,
-                 memory_limit_bytes=None, blocks=None, wrapper=(), export_options=None, includes=()):
+                 memory_limit_bytes=None, blocks=None, wrapper=(), rpcbind=True, export_options=None, includes=()):
         self.exports = list(exports)
         self.netns = netns
         self.directory = pathlib.Path(directory).resolve()
@@ -90,6 +93,7 @@ class Ganesha:
         self.blocks = dict(blocks or {})
         self.memory_limit_bytes = memory_limit_bytes
         self.wrapper = list(wrapper)
+        self.rpcbind = rpcbind
         self.log_path = self.directory / "ganesha.log"
         self.config_path = self.directory / "ganesha.conf"
         self._rpcbind = None
@@ -185,9 +189,11 @@ class Ganesha:
             # In a container it may lack CAP_SYS_RESOURCE; 4.3 did not ask for it, nor knows the name.
             core["Allow_Set_Io_Flusher_Fail"] = "true"
         core |= self.core
+        more = {"NFSV4": {"Graceless": "true", "RecoveryBackend": "fs"}}
+        for name, items in self.blocks.items():
+            more[name] = more.get(name, {}) | items
         blocks = [_block("NFS_CORE_PARAM", core),
-                  _block("NFSV4", {"Graceless": "true", "RecoveryBackend": "fs"}),
-                  *(_block(name, items) for name, items in self.blocks.items())]
+                  *(_block(name, items) for name, items in more.items())]
         if any(stack == "CANFS" for _, stack in self.exports) and (self.options or not self.includes):
             blocks.append(_block("CANFS", self.options))
         blocks += [f'%include "{path}"\n' for path in self.includes]
@@ -219,7 +225,8 @@ class Ganesha:
 
     def _start_rpcbind(self, timeout_sec):
         command = ["nsenter", f"--net=/run/netns/{self.netns}", "unshare", "--mount",
-                   "sh", "-c", MOUNTS, "sh", str(self.directory)]
+                   "bash", "-c", MOUNTS, "bash", str(self.directory),
+                   *(("rpcbind", "-w", "-f") if self.rpcbind else NO_RPCBIND)]
         self._rpcbind = self._spawn(command, "rpcbind.out")
         # Seen from outside: the socket appears when the mounts are made and rpcbind answers.
         ready = pathlib.Path(f"/proc/{self._rpcbind.pid}/root/run/rpcbind.sock")

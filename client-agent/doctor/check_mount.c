@@ -212,7 +212,8 @@ bool canfs_check_prices(const struct canfs_host_facts *host, const struct canfs_
 		return false;
 	canfs_finding_say(finding, "no answer about prices: %s", mount->price_error);
 	return canfs_finding_advise(finding,
-		"run this as root, open NFS, MOUNT and rpcbind (TCP) of the server to this host; "
-		"then canfsctl price %s",
+		"run this as root, open NFS, for NFSv3 also MOUNT and rpcbind (TCP), of the server "
+		"to "
+		"this host; then canfsctl price %s",
 		mount->mount->source);
 }

@@ -48,6 +48,15 @@ struct server {
 	bool dribble;    /* one octet at a time */
 	unsigned int strays;
 	void (*change)(struct server *server, struct reply *reply);
+	bool refuses_minor[3];
+
+	/* of NFSv4 */
+	unsigned int lookups; /* in the last GETATTR call */
+	bool by_handle;       /* was the last one */
+	uint32_t minor;       /* of the last call */
+	uint32_t sessions;    /* how many there were; the last one is in force */
+	bool lost_session;    /* or not even that */
+	uint32_t slot;        /* sequence of its last request */
 };
 
 static const uint64_t counts[3] = { 0xfffffff9ac, 0x7ffffffbd9, 0x3ffffffd80 };
@@ -123,6 +132,97 @@ static void put_record(struct server *server, const struct reply *reply)
 	}
 }
 
+static void session_id(const struct server *server, uint8_t id[16])
+{
+	memset(id, 0, 16);
+	id[15] = (uint8_t)server->sessions;
+}
+
+/* The arguments of op at word at: as few as what the client may ask for. Returns where they end. */
+static size_t skip_arguments(struct server *server, uint32_t op, size_t at)
+{
+	switch (op) {
+	case 53: /* SEQUENCE */
+		return at + 8;
+	case 22: /* PUTFH */
+		server->by_handle = true;
+		return at + 1 + (call_word(server, at) + 3) / 4;
+	case 24: /* PUTROOTFH */
+		return at;
+	case 15: /* LOOKUP */
+		server->lookups++;
+		return at + 1 + (call_word(server, at) + 3) / 4;
+	default: /* GETATTR: two words of mask */
+		assert_int_equal(op, 9);
+		assert_int_equal(call_word(server, at + 2), 0x1c00);
+		return at + 3;
+	}
+}
+
+static void answer_getattr(struct server *server, struct reply *reply, uint32_t count)
+{
+	size_t at = 20;
+	uint8_t id[16];
+
+	server->lookups = 0;
+	server->by_handle = false;
+	session_id(server, id);
+	reply_compound(reply, call_word(server, 0), 0, count);
+	while (count--) {
+		const uint32_t op = call_word(server, at);
+
+		if (op == 53)
+			reply_sequence(reply, id, call_word(server, at + 5));
+		else if (op == 9)
+			reply_space_attributes(reply, counts);
+		else
+			REPLY_WORDS(reply, op, 0);
+		at = skip_arguments(server, op, at + 1);
+	}
+	assert_int_equal(4 + 4 * at, server->call_len);
+}
+
+static bool knows_session(struct server *server)
+{
+	uint8_t id[16];
+
+	session_id(server, id);
+	return !server->lost_session && memcmp(server->call + 4 + 4 * 21, id, 16) == 0 &&
+	       call_word(server, 25) == ++server->slot;
+}
+
+/* The arguments stand after header, credential and verifier (17 words): tag, minor version, count. */
+static void answer_compound(struct server *server, struct reply *reply)
+{
+	const uint32_t xid = call_word(server, 0);
+	const uint32_t op = call_word(server, 20);
+	uint8_t id[16];
+
+	server->minor = call_word(server, 18);
+	assert_true(server->minor < 3);
+	if (server->refuses_minor[server->minor]) {
+		reply_compound(reply, xid, 10021, 0);
+	} else if (op == 42) {
+		server->lost_session = true;
+		reply_exchange_id(reply, xid, 0x700000009, 5);
+	} else if (op == 43) {
+		assert_int_equal(call_word(server, 21), 7);
+		assert_int_equal(call_word(server, 22), 9);
+		assert_int_equal(call_word(server, 23), 5);
+		server->sessions++;
+		server->slot = 0;
+		server->lost_session = false;
+		session_id(server, id);
+		reply_create_session(reply, xid, id, 5);
+	} else if (op == 53 && !knows_session(server)) {
+		reply_compound(reply, xid, 10052, 1);
+		REPLY_WORDS(reply, 53, 10052);
+	} else {
+		assert_true((op == 53) == (server->minor > 0));
+		answer_getattr(server, reply, call_word(server, 19));
+	}
+}
+
 static void right_answer(struct server *server, struct reply *reply)
 {
 	const uint32_t xid = call_word(server, 0);
@@ -135,6 +235,8 @@ static void right_answer(struct server *server, struct reply *reply)
 		reply_getport(reply, xid, server->port[program == 100005 ? MOUNT : NFS]);
 	} else if (server->service == MOUNT) {
 		reply_mnt(reply, xid, handle, sizeof(handle));
+	} else if (call_word(server, 4) == 4) {
+		answer_compound(server, reply);
 	} else {
 		reply_fsstat(reply, xid, true, counts);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Writes RPC replies word by word: an independent reading of RFC 5531, 1833 and 1813, for tests of
+ * Writes RPC replies word by word: an independent reading of RFC 5531, 1833, 1813, 7531 and 5662, for tests of
  * the decoders and the client.
  */
 #ifndef CANFS_TESTS_REPLY_H
@@ -85,6 +85,54 @@ static inline void reply_fsstat(
 	for (uint64_t files = 1000; files < 1003; files++)
 		reply_hyper(reply, files);
 	REPLY_WORDS(reply, 0); /* invarsec */
+}
+
+/* Begins the reply to a COMPOUND, of which count results follow. */
+static inline void reply_compound(
+	struct reply *reply, uint32_t xid, uint32_t status, uint32_t count)
+{
+	reply_begin(reply, xid);
+	REPLY_WORDS(reply, status, 0, count); /* no tag */
+}
+
+/* GETATTR's result: space_avail, space_free, space_total; counts: total, free, avail. */
+static inline void reply_space_attributes(struct reply *reply, const uint64_t counts[3])
+{
+	REPLY_WORDS(reply, 9, 0, 2, 0, 0x1c00, 24);
+	for (int i = 2; i >= 0; i--)
+		reply_hyper(reply, counts[i]);
+}
+
+static inline void reply_exchange_id(
+	struct reply *reply, uint32_t xid, uint64_t client_id, uint32_t sequence)
+{
+	reply_compound(reply, xid, 0, 1);
+	REPLY_WORDS(reply, 42, 0);
+	reply_hyper(reply, client_id);
+	REPLY_WORDS(reply, sequence, 0x10000, 0); /* USE_NON_PNFS, SP4_NONE */
+	reply_hyper(reply, 1);
+	REPLY_WORDS(reply, 6, 0x73657276, 0x65720000, 3, 0x61626300, 1); /* owner, scope */
+	REPLY_WORDS(reply, 4, 0x78797a00, 5, 0x76302e31, 0x30000000);    /* implementation */
+	reply_hyper(reply, 1700000000);
+	REPLY_WORDS(reply, 0);
+}
+
+static inline void reply_create_session(
+	struct reply *reply, uint32_t xid, const uint8_t id[16], uint32_t sequence)
+{
+	reply_compound(reply, xid, 0, 1);
+	REPLY_WORDS(reply, 43, 0);
+	reply_octets(reply, id, 16);
+	REPLY_WORDS(reply, sequence, 0);
+	REPLY_WORDS(reply, 0, 8192, 8192, 1024, 16, 1, 0);
+	REPLY_WORDS(reply, 0, 4096, 4096, 0, 2, 1, 1, 7); /* with an ird */
+}
+
+static inline void reply_sequence(struct reply *reply, const uint8_t id[16], uint32_t sequence)
+{
+	REPLY_WORDS(reply, 53, 0);
+	reply_octets(reply, id, 16);
+	REPLY_WORDS(reply, sequence, 0, 0, 0, 0);
 }
 
 #endif

@@ -81,6 +81,46 @@ static void test_a_mount_without_an_address_is_refused(void **state)
 	assert_int_equal(canfs_bidder_init(&bidder, &mount, &scene->config, 1), -EDESTADDRREQ);
 }
 
+/* Whom a question goes to, as it says when it fails: nothing answers by a deadline that is over. */
+static void test_the_way_to_ask_is_that_of_the_mount(void **state)
+{
+	static const struct {
+		int version;
+		bool tcp;
+		uint16_t port;
+		const char *says;
+	} cases[] = {
+		{ 3, true, 0, "rpcbind at 0.0.0.1 port 111:" },
+		{ 3, true, 7, "rpcbind at 0.0.0.1 port 111:" }, /* for MOUNT */
+		{ 4, true, 0, "NFS at 0.0.0.1 port 2049:" },
+		{ 4, true, 7, "NFS at 0.0.0.1 port 7:" },
+		{ 4, false, 20049, "NFS at 0.0.0.1 port 2049:" }, /* proto=rdma: not a TCP port */
+	};
+	struct scene *scene = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct canfs_mount mount = {
+			.mountpoint = "/nowhere",
+			.export_path = "/",
+			.version = cases[i].version,
+			.tcp = cases[i].tcp,
+			.port = cases[i].port,
+		};
+		struct sockaddr_in address = { .sin_family = AF_INET };
+		struct canfs_bidder bidder;
+		struct canfs_space space;
+
+		address.sin_addr.s_addr = htonl(1);
+		memcpy(&mount.address, &address, sizeof(address));
+		assert_int_equal(canfs_bidder_init(&bidder, &mount, &scene->config, 1), 0);
+		if (!canfs_fsstat_start(bidder.feed.fsstat, 0))
+			assert_true(canfs_fsstat_step(bidder.feed.fsstat, 1, &space) < 0);
+		assert_ptr_equal(strstr(canfs_fsstat_error(bidder.feed.fsstat), cases[i].says),
+			canfs_fsstat_error(bidder.feed.fsstat));
+		canfs_bidder_fini(&bidder);
+	}
+}
+
 static void test_no_price_means_the_kernels_defaults(void **state)
 {
 	struct scene *scene = *state;
@@ -262,6 +302,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scene_test(test_a_mount_without_an_address_is_refused),
+		scene_test(test_the_way_to_ask_is_that_of_the_mount),
 		scene_test(test_no_price_means_the_kernels_defaults),
 		scene_test(test_holds_while_the_server_is_dear_and_sends_when_cheap),
 		scene_test(test_idle_server_gets_the_data_at_once),

@@ -48,6 +48,7 @@ static void host_start(struct host *host, void (*change)(struct server *, struct
 	}
 	host->mount = (struct canfs_mount) {
 		.version = 3,
+		.tcp = true,
 		.address = loopback(AF_INET),
 		.port = host->server.port[NFS],
 		.mount_port = host->server.port[MOUNT],

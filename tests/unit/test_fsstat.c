@@ -345,7 +345,7 @@ static void test_bad_targets(void **state)
 	memset(path, '/', sizeof(path));
 	path[1025] = '\0';
 	target.path = path;
-	assert_int_equal(canfs_fsstat_new(&fsstat, &target), -EINVAL);
+	assert_int_equal(canfs_fsstat_new(&fsstat, &target), -ENAMETOOLONG);
 	path[1024] = '\0';
 	assert_int_equal(canfs_fsstat_new(&fsstat, &target), 0);
 	canfs_fsstat_free(fsstat);

@@ -47,7 +47,7 @@ static void write_proc(const struct scene *scene)
 
 	snprintf(text, sizeof(text),
 		"36 25 0:41 / /mnt/a rw - nfs srv:/a "
-		"rw,vers=3,addr=127.0.0.1,port=%u,mountport=%u\n",
+		"rw,vers=3,proto=tcp,addr=127.0.0.1,port=%u,mountport=%u\n",
 		scene->server.port[NFS], scene->server.port[MOUNT]);
 	fake_root_write(&scene->root, "/proc/self/mountinfo", text);
 	fake_root_write(&scene->root, "/proc/self/mountstats",

@@ -100,6 +100,50 @@ static void test_options(void **state)
 	assert_true(options->no_lookup_cache && options->no_callback);
 }
 
+/* As Linux prints a link-local address: the interface by its number, whatever the user wrote. */
+static void test_a_link_local_server(void **state)
+{
+	const struct canfs_mounts *mounts =
+		parse("36 27 0:41 / /mnt/a rw - nfs4 [fe80::1%eth0]:/export "
+		      "rw,vers=4.2,sec=sys,proto=tcp6,clientaddr=fe80::2%3,addr=fe80::1%3\n");
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&mounts->mount[0].address;
+
+	(void)state;
+	assert_int_equal(mounts->n, 1);
+	assert_string_equal(mounts->mount[0].export_path, "/export");
+	assert_address(&mounts->mount[0], "fe80::1");
+	assert_int_equal(in6->sin6_scope_id, 3);
+}
+
+static void test_mounts_to_leave_alone(void **state)
+{
+	static const struct {
+		const char *options, *why;
+	} cases[] = {
+		{ "vers=3,sec=sys,addr=10.0.0.1", NULL },
+		{ "vers=3,sec=null,addr=10.0.0.1", NULL },
+		{ "vers=3,addr=10.0.0.1", NULL },
+		{ "vers=4.1,sec=krb5,addr=10.0.0.1", "Kerberos" },
+		{ "vers=4.1,sec=krb5i,addr=10.0.0.1", "Kerberos" },
+		{ "vers=4.1,sec=krb5p,addr=10.0.0.1", "Kerberos" },
+		{ "vers=4.1,sec=sys", "no address" },
+	};
+	char line[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *why;
+
+		snprintf(line, sizeof(line), "36 27 0:41 / /mnt rw - nfs srv:/x %s\n",
+			cases[i].options);
+		why = canfs_mount_left_alone(&parse(line)->mount[0]);
+		if (cases[i].why)
+			assert_non_null(strstr(why, cases[i].why));
+		else
+			assert_null(why);
+	}
+}
+
 static void test_bind_mounts_share_a_bdi(void **state)
 {
 	const struct canfs_mounts *mounts = parse(text);
@@ -228,6 +272,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nfs_mounts),
 		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_a_link_local_server),
+		cmocka_unit_test(test_mounts_to_leave_alone),
 		cmocka_unit_test(test_bind_mounts_share_a_bdi),
 		cmocka_unit_test(test_the_same_mount),
 		cmocka_unit_test(test_bad_lines_are_counted),

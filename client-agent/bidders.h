@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* All bidders of this client, one for each BDI with NFS mounts that are to be managed. */
+#ifndef CANFS_AGENT_BIDDERS_H
+#define CANFS_AGENT_BIDDERS_H
+
+#include "client-agent/bidder.h"
+#include "client-agent/defer.h"
+
+#define CANFS_BIDDERS_MAX CANFS_DEFER_BDIS_MAX
+
+/* All zero: none yet. */
+struct canfs_bidders {
+	struct canfs_bidder *bidder[CANFS_BIDDERS_MAX];
+	size_t n;
+	size_t left_out; /* mounts beyond the bounds */
+	size_t left_alone; /* mounts for which there can be no price, by their IDs: what was said already */
+	int left_alone_id[CANFS_MOUNTS_MAX];
+};
+
+struct canfs_actors; /* act.h */
+
+/*
+ * Mounts came or went, or the configuration is another: bidders of BDIs that stayed keep their memory, those of
+ * others are let go and freed. Says what is new.
+ */
+void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
+	const struct canfs_config *config, struct canfs_actors *actors);
+
+/* Touches no knob. */
+void canfs_bidders_free(struct canfs_bidders *bidders);
+
+#endif

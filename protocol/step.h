@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What a request asks, one step after the other, and what is known from the answers. No I/O: the
+ * connection is fsstat.c's. Private to protocol/.
+ */
+#ifndef CANFS_PROTOCOL_STEP_H
+#define CANFS_PROTOCOL_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protocol/call.h"
+#include "protocol/compound.h"
+#include "protocol/fsstat.h"
+
+enum canfs_service { CANFS_RPCBIND, CANFS_MOUNT, CANFS_NFS, CANFS_SERVICES };
+
+enum canfs_step {
+	CANFS_IDLE,
+	CANFS_ASK_MOUNT_PORT,
+	CANFS_ASK_NFS_PORT,
+	CANFS_ASK_HANDLE,
+	CANFS_ASK_FSSTAT, /* the last one over NFSv3 */
+	CANFS_ASK_CLIENT_ID,
+	CANFS_ASK_SESSION,
+	CANFS_ASK_GETATTR, /* the last one over NFSv4 */
+};
+
+struct canfs_known {
+	int version;                    /* 3 or 4 */
+	uint16_t given[CANFS_SERVICES]; /* ports, 0: not given */
+	uint16_t port[CANFS_SERVICES];  /* given or learned */
+	char *path;                     /* NULL: not given */
+	size_t handle_len;              /* 0: not known */
+	uint8_t handle[CANFS_FSSTAT_HANDLE_MAX];
+
+	/* of NFSv4 */
+	unsigned int minor;
+	bool has_client_id, has_session;
+	bool is_new; /* the session has not carried an answer yet */
+	struct canfs_session session;
+};
+
+/* 0, -EINVAL, -ENAMETOOLONG (canfs_fsstat_new() says when), -ENOMEM. */
+int canfs_known_init(struct canfs_known *known, const struct canfs_fsstat_target *target);
+void canfs_known_fini(struct canfs_known *known);
+
+/*
+ * After a request that failed with error: a server that was restarted may sit at other ports, and has
+ * no session of ours; a stale handle is not good any more.
+ */
+void canfs_known_forget(struct canfs_known *known, int error);
+
+/* The first thing that is not known yet. */
+enum canfs_step canfs_step_next(const struct canfs_known *known);
+
+enum canfs_service canfs_step_service(enum canfs_step step);
+
+/* The call of a step. 0 or -EMSGSIZE. */
+int canfs_step_call(
+	enum canfs_step step, struct canfs_known *known, uint32_t xid, struct canfs_call *call);
+
+/*
+ * Takes the reply to it. 0: *space is set; -EAGAIN: canfs_step_next() asks something else now, and after
+ * at most ten of these nothing; else the error of the decoder.
+ */
+int canfs_step_take(enum canfs_step step, struct canfs_known *known, uint32_t xid,
+	const uint8_t *record, size_t len, struct canfs_space *space, const char **error);
+
+/* Fills bytes with random ones, as good as they can be had without waiting. */
+void canfs_random(void *bytes, size_t len);
+
+#endif
