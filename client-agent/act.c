@@ -271,7 +271,8 @@ struct holders {
 	bool wanted;
 };
 
-static void find_holders(struct canfs_bidder *const bidders[], size_t n, struct holders *holders)
+static void find_holders(struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_purse *purse, struct holders *holders)
 {
 	holders->n = holders->switched_on = 0;
 	holders->wanted = false;
@@ -285,8 +286,9 @@ static void find_holders(struct canfs_bidder *const bidders[], size_t n, struct 
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
 		holders->share[holders->n++] = bidder->terms.hold_share;
-		holders->wanted |=
-			canfs_bidder_holds(bidder) && bidder->write.verdict == CANFS_DEFER;
+		holders->wanted |= canfs_bidder_holds(bidder) &&
+				   bidder->write.verdict == CANFS_DEFER &&
+				   canfs_bidder_is_worth_holding(bidder, purse);
 	}
 }
 
@@ -346,7 +348,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	bool active = canfs_defer_active(actors->defer);
 	int ret;
 
-	find_holders(bidders, n, &holders);
+	find_holders(bidders, n, purse, &holders);
 	if (holders.wanted ||
 		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.n))
 		actors->needed_usec = purse->now_usec;

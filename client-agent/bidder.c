@@ -187,6 +187,13 @@ static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_purse
 	return growth(purse->bound_bytes, purse->backlog_bytes + others);
 }
 
+bool canfs_bidder_is_worth_holding(
+	const struct canfs_bidder *bidder, const struct canfs_purse *purse)
+{
+	return growth(purse->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
+	       (double)room(bidder, purse) >= CANFS_HOLD_WORTH_SEC * bidder->fill.value;
+}
+
 static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
 	const struct canfs_purse *purse)
 {

@@ -33,6 +33,13 @@
  */
 #define CANFS_FILL_HORIZON_SEC 1.0
 
+/*
+ * Nor is there anything to gain from holding a writer's data if the client is full in a moment all the same: its
+ * writer then waits behind a longer queue. How fast it fills is known after half a second.
+ */
+#define CANFS_HOLD_KNOWN_USEC 500000
+#define CANFS_HOLD_WORTH_SEC  2.0
+
 /* Holding less than this is holding nothing. */
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
 
@@ -112,6 +119,10 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
 
 /* Is data held back that the server should be asked about? */
 bool canfs_bidder_holds(const struct canfs_bidder *bidder);
+
+/* Would the client have room for CANFS_HOLD_WORTH_SEC of what it writes, so that the flushing point may be raised? */
+bool canfs_bidder_is_worth_holding(
+	const struct canfs_bidder *bidder, const struct canfs_purse *purse);
 
 /* Do applications write so much that there will soon be data to hold or to send? */
 bool canfs_bidder_fills(const struct canfs_bidder *bidder);

@@ -298,6 +298,27 @@ static void test_a_cache_that_is_missed_raises_the_own_price(void **state)
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
 }
 
+/* 700 MiB are the bound. A slow writer's data is held, once it is known to be slow; a fast one's is not. */
+static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
+{
+	static const struct {
+		unsigned int ticks, mib_per_tick;
+		bool worth;
+	} rows[] = { { 4, 4, false }, { 7, 4, true }, { 7, 50, false } };
+	struct scene *scene = *state;
+	struct canfs_tag tag = { .write = 0.9, .bottleneck = CANFS_DISK };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		teardown(state);
+		setup(state);
+		step(scene, 0, &tag);
+		for (unsigned int tick = 1; tick <= rows[i].ticks; tick++)
+			step(scene, tick * rows[i].mib_per_tick, &tag);
+		assert_int_equal(canfs_bidder_is_worth_holding(&scene->bidder, &scene->purse),
+			rows[i].worth);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +338,8 @@ int main(void)
 		scene_test(test_direct_reads_are_no_wasted_readahead),
 		cmocka_unit_test_setup_teardown(
 			test_a_cache_that_is_missed_raises_the_own_price, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_who_fills_the_client_in_a_moment_is_not_held, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
