@@ -110,7 +110,7 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	const struct canfs_meminfo *meminfo, uint64_t now_usec)
 {
 	const struct canfs_mountstats *last = &bidder->stats;
-	bool sends;
+	bool sends, clean;
 
 	if (bidder->seen_usec) {
 		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
@@ -136,9 +136,12 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);
 	canfs_rates_note(&bidder->rates, stats, now_usec);
-	if (!bidder->seen_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
-		meminfo->dirty_bytes < CANFS_BACKLOG_SMALL_BYTES)
+	clean = !bidder->seen_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
+		meminfo->dirty_bytes < CANFS_BACKLOG_SMALL_BYTES;
+	/* Up to the first look at what is held: an idle client looks once a second only. */
+	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;
+	bidder->was_clean = clean;
 	bidder->stats = *stats;
 	bidder->seen_usec = now_usec;
 }

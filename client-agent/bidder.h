@@ -72,9 +72,10 @@ struct canfs_bidder {
 	uint64_t active_usec;          /* when an RPC was last counted */
 	uint64_t sent_usec;            /* when a WRITE was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
-	uint64_t clean_usec;           /* when nothing unsent was last held */
-	uint64_t bid_usec;             /* last canfs_bidder_bid(); 0: never */
-	uint64_t sent_until_usec;      /* last step of the pace; 0: never */
+	uint64_t clean_usec;           /* since when something unsent is held, else now */
+	bool was_clean;
+	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
+	uint64_t sent_until_usec; /* last step of the pace; 0: never */
 	uint64_t backlog_bytes;
 	double own_write; /* the last bids */
 	double own_readahead;

@@ -312,6 +312,7 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 		teardown(state);
 		setup(state);
 		step(scene, 0, &tag);
+		scene->purse.now_usec += 900000; /* an idle client looks once a second */
 		for (unsigned int tick = 1; tick <= rows[i].ticks; tick++)
 			step(scene, tick * rows[i].mib_per_tick, &tag);
 		assert_int_equal(canfs_bidder_is_worth_holding(&scene->bidder, &scene->purse),
