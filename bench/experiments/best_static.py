@@ -2,7 +2,6 @@
 """The variant `best-static`: what the best administrator could reach without canfs, who knows the workload, sets the
 kernel's knobs once for it, and leaves them."""
 
-import math
 from dataclasses import dataclass, replace
 
 from bench.lab.host import LabError
@@ -57,8 +56,6 @@ def search(levels, knobs, measure, cost, say, stock=None):
     measure(setting) makes a trial, cost(trial) is the less the better; stock: a trial without a setting, if there is
     one. Returns the best setting and its trial. What no client survives is no candidate."""
     best, trial = STOCK, stock or measure(STOCK)
-    least = cost(trial)
-    say(f"best static: {best}: {least:.4g}")
     for knob in knobs:
         begin = best
         for level in levels[knob]:
@@ -66,10 +63,9 @@ def search(levels, knobs, measure, cost, say, stock=None):
             try:
                 candidate = measure(setting)
             except LabError as error:
-                say(f"best static: {setting}: fails: {error}")
+                say(f"{setting}: no candidate: {error}")
                 continue
-            value = cost(candidate)
-            say(f"best static: {setting}: {value:.4g}")
-            if value < least or math.isnan(least):
-                best, trial, least = setting, candidate, value
+            if cost(candidate) < cost(trial):
+                best, trial = setting, candidate
+    say(f"best static: {best}")
     return best, trial

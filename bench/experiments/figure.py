@@ -173,11 +173,9 @@ class Session:
                 self.samples[name] = [json.loads(line) for line in job.wait(PATIENCE_SECONDS).splitlines()]
         return self.samples
 
-    def cold(self):
-        """Once more in the same trial: clients, server, drive."""
-        for client in self.clients:
-            self.run(client, "sh", "-c", "sync; echo 3 >/proc/sys/vm/drop_caches")
-        self.lab.disk.cold()
+    def forget(self, client):
+        """What it has cached, for the next case of the same trial."""
+        self.run(client, "sh", "-c", "echo 3 >/proc/sys/vm/drop_caches")
 
 
 @dataclass
@@ -220,19 +218,17 @@ class Runner:
 
     def search(self, levels, stock=None):
         self.results.setting, trial = best_static.search(
-            levels, self.figure.knobs, lambda setting: self.trial("search", setting),
+            levels, self.figure.knobs, lambda setting: self.trial("search", setting, f"search, {setting}"),
             lambda trial: self.figure.cost(trial.values), self.say, stock)
         return trial
 
-    def trial(self, variant, setting, label=None):
-        if label:
-            self.say(f"{label}: running")
+    def trial(self, variant, setting, label):
+        self.say(f"{label}: running")
         try:
             trial = self.measure(variant, setting)
         finally:
             self.clean_up()
-        if label:
-            self.say(f"{label}: {summary(trial)}")
+        self.say(f"{label}: {summary(trial)}")
         self.keep(trial)
         return trial
 
