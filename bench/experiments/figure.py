@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from bench.experiments import best_static, canfs, figures_plot
 from bench.experiments.interference import Options, check_names
 from bench.lab.client import launch
+from bench.lab.host import wait_for
 from bench.lab.lab import MOUNT_POINT, Lab
 from bench.lab.report import Results
 
@@ -164,6 +165,8 @@ class Session:
         """What the clients count is sampled from now on."""
         self.watches = {client.name: client.run("counters", COUNTERS, MOUNT_POINT, SAMPLE_SECONDS)
                         for client in self.clients}
+        for name, job in self.watches.items():
+            wait_for(job.output_begun, PATIENCE_SECONDS, f"{name}: the first of its counters")
 
     def counted(self):
         """{guest: samples}; the watch ends here."""

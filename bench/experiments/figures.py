@@ -105,7 +105,8 @@ def writeback(session):
 def burst(session):
     """What is left when the writers close is not timed, and sent at once."""
     plan, lab = session.plan, session.lab
-    end = threading.Timer(plan.seconds + 1, lab.disk.control, ("mode=free",))
+    lab.disk.control(f"scale={plan.disk_scale}")
+    end = threading.Timer(plan.seconds + 1, lab.disk.control, ("scale=1 mode=free",))
     writers = session.together(
         *(session.prepare(client, "canfs-job-write", "--mb", 1e5, "--rate-mb", plan.rate_mb, "--seconds", plan.seconds,
                           "--blocked-ms", plan.blocked_ms, "--close-at", plan.seconds + 1, "--seed", number,
@@ -181,9 +182,9 @@ FIGURES = (
         knobs=("dirty", "read_ahead_kib"), cost=lambda values: values["tree"]["seconds"],
         asked=(Asked("seconds", "at most", 0.85, "stock"), Asked("seconds", "at most", 1, "best-static")),
         panels=("seconds", "held", "sent"),
-        full={"files": "a tree of 1 GB", "cases": ("tree",), "guest_mib": 512, "tree_mb": 1000, "largest_mb": 50,
+        full={"files": "a tree of 2 GB", "cases": ("tree",), "guest_mib": 1024, "tree_mb": 2000, "largest_mb": 100,
               "files_each": 20},
-        quick={"files": "a tree of 250 MB", "guest_mib": 256, "tree_mb": 250, "largest_mb": 12.5}),
+        quick={"files": "a tree of 160 MB", "guest_mib": 256, "tree_mb": 160, "largest_mb": 25}),
     Figure(
         "accelerate", "a big write beside re-reads of a cached file (CA-NFS Figure 3)",
         make_data, lambda plan: [Guest("a", plan.guest_mib)], accelerate,
@@ -214,9 +215,9 @@ FIGURES = (
         asked=(Asked("first_block_seconds", "at least", 4, "stock"), Asked("bytes", "at least", 1.23, "stock"),
                best_static("bytes"), best_static("first_block_seconds")),
         panels=("held", "written", "first_block_seconds", "bytes"),
-        full={"files": "no files", "cases": ("two-writers",), "guest_mib": 1024, "rate_mb": 100, "seconds": 15,
-              "blocked_ms": 50},
-        quick={"guest_mib": 512, "seconds": 7.5}),
+        full={"files": "no files", "cases": ("two-writers",), "guest_mib": 400, "rate_mb": 40, "seconds": 15,
+              "blocked_ms": 100, "disk_scale": 0.25},
+        quick={"guest_mib": 256, "rate_mb": 50, "seconds": 7.5}),
     Figure(
         "overzealous", "NFS bytes per byte of random 8 KB reads, 1 to 16 threads (tuning talk)",
         make_data, lambda plan: [Guest("a", 512)], overzealous,

@@ -53,7 +53,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     while True:
         counters = parse(read("/proc/self/mountstats"), read("/proc/meminfo"), mount)
-        print(json.dumps({"seconds": time.monotonic(), **counters}), flush=not interval)
+        print(json.dumps({"seconds": time.monotonic(), **counters}), flush=True)
         if ended or not interval:
             return
         time.sleep(interval)
