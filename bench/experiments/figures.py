@@ -193,9 +193,9 @@ FIGURES = (
         asked=(Asked("hit_rate", "at least", 0.9), Asked("seconds", "at most", 0.79, "stock", "reread"),
                best_static("seconds", "at most")),
         panels=("hit_rate", "seconds", "held", "sent"),
-        full={"files": "the file that is re-read", "cases": ("reread", "write"), "guest_mib": 512, "data_mb": 260,
-              "write_mb": 1000, "block_kib": 64, "reads": 100_000},
-        quick={"write_mb": 400, "reads": 40_000}),
+        full={"files": "the file that is re-read", "cases": ("reread", "write"), "guest_mib": 512, "data_mb": 380,
+              "write_mb": 1000, "block_kib": 64, "reads": 25_000},
+        quick={"write_mb": 400, "reads": 10_000}),
     Figure(
         "writeback-cdf", "how long and how evenly data is held back (CA-NFS Figure 8)",
         make_data, lambda plan: [Guest("a", 512), Guest("b", plan.guest_mib)], writeback,
