@@ -8,7 +8,7 @@ from bench.lab.host import LabError
 from bench.lab.lab import MOUNT_POINT
 
 # Percent of the memory that may be dirty: where the background flusher begins, where writers wait. The kernel's: 10, 20.
-DIRTY = ((1, 2), (5, 10), (20, 30), (35, 45), (50, 60))
+DIRTY = ((1, 2), (5, 10), (20, 30), (35, 45), (50, 60), (70, 80))
 READ_AHEAD_KIB = (64, 512, 2048, 8192)  # the kernel's: 128
 LEVELS = {"dirty": DIRTY, "read_ahead_kib": READ_AHEAD_KIB}
 QUICK_LEVELS = {"dirty": ((35, 45),), "read_ahead_kib": (2048,)}
