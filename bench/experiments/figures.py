@@ -195,7 +195,7 @@ FIGURES = (
         panels=("hit_rate", "seconds", "held", "sent"),
         full={"files": "the file that is re-read", "cases": ("reread", "write"), "guest_mib": 512, "data_mb": 380,
               "write_mb": 1000, "block_kib": 64, "reads": 25_000},
-        quick={"write_mb": 400, "reads": 10_000}),
+        quick={"guest_mib": 256, "data_mb": 165, "write_mb": 200, "reads": 5000}),
     Figure(
         "writeback-cdf", "how long and how evenly data is held back (CA-NFS Figure 8)",
         make_data, lambda plan: [Guest("a", 512), Guest("b", plan.guest_mib)], writeback,
