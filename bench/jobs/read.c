@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* canfs-job-read: one reader, busy in given phases, closed loop or at a rate; a JSON result. */
+/*
+ * canfs-job-read: one reader, busy in given phases, closed loop or at a rate; a JSON result. With --ops it ends
+ * after so many reads, wherever in its phases; with --threads so many readers share its open file, and with
+ * that the kernel's idea of where it is read.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +19,7 @@
 
 #define PHASES_MAX   16
 #define SECONDS_MAX  3600
+#define THREADS_MAX  64
 #define ALIGN_BYTES  4096
 #define EXIT_BAD_USE 2
 
@@ -25,25 +31,30 @@ struct reader {
 	const char *path;
 	size_t block_bytes;
 	bool sequential, direct;
-	double rate; /* operations per second, 0: closed loop */
+	double rate;       /* operations per second, 0: closed loop */
+	uint64_t ops_goal; /* 0: until the phases are over */
+	int threads;
 	uint64_t seed;
 	int phases;
 	struct phase phase[PHASES_MAX];
 	int fd;
 	uint64_t blocks;
-	char *buffer;
+	void *buffer;
 	double start, busy_seconds;
 	uint64_t ops;
 	struct canfs_samples samples;
 	unsigned int ops_in_second[SECONDS_MAX];
 	double worst_in_second[SECONDS_MAX];
+	pthread_t thread;
+	int err;
 };
 
 static void usage(void)
 {
 	fprintf(stderr,
 		"usage: canfs-job-read [--block-kib N] [--sequential] [--direct] [--rate OPS]\n"
-		"                      [--seed N] [--phases B-E[,B-E ...]] FILE\n");
+		"                      [--ops N] [--threads N] [--seed N] [--phases B-E[,B-E ...]] "
+		"FILE\n");
 	exit(EXIT_BAD_USE);
 }
 
@@ -77,10 +88,14 @@ static void parse_options(struct reader *r, int argc, char **argv)
 	static const struct option options[] = { { "block-kib", required_argument, NULL, 'b' },
 		{ "sequential", no_argument, NULL, 'q' }, { "direct", no_argument, NULL, 'd' },
 		{ "rate", required_argument, NULL, 'r' }, { "seed", required_argument, NULL, 's' },
+		{ "ops", required_argument, NULL, 'o' },
+		{ "threads", required_argument, NULL, 't' },
 		{ "phases", required_argument, NULL, 'p' }, { 0 } };
 	int option;
 
-	*r = (struct reader) { .block_bytes = 8192, .phases = 1, .phase = { { 0, 10 } } };
+	*r = (struct reader) {
+		.block_bytes = 8192, .threads = 1, .phases = 1, .phase = { { 0, 10 } }
+	};
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (option) {
 		case 'b':
@@ -95,6 +110,12 @@ static void parse_options(struct reader *r, int argc, char **argv)
 			break;
 		case 'r':
 			r->rate = canfs_job_number("rate", optarg, 0, 1e6);
+			break;
+		case 'o':
+			r->ops_goal = (uint64_t)canfs_job_number("ops", optarg, 1, 1e12);
+			break;
+		case 't':
+			r->threads = (int)canfs_job_number("threads", optarg, 1, THREADS_MAX);
 			break;
 		case 's':
 			r->seed = (uint64_t)canfs_job_number("seed", optarg, 0, 1e9);
@@ -114,18 +135,12 @@ static void parse_options(struct reader *r, int argc, char **argv)
 static int open_file(struct reader *r)
 {
 	struct stat st;
-	void *buffer;
-	int err;
 
 	r->fd = open(r->path, O_RDONLY | O_CLOEXEC | (r->direct ? O_DIRECT : 0));
 	if (r->fd < 0 || fstat(r->fd, &st) < 0)
 		return -errno;
 	r->blocks = (uint64_t)st.st_size / r->block_bytes;
-	if (r->blocks == 0)
-		return -EINVAL;
-	err = posix_memalign(&buffer, ALIGN_BYTES, r->block_bytes);
-	r->buffer = err ? NULL : buffer;
-	return -err;
+	return r->blocks == 0 ? -EINVAL : 0;
 }
 
 static int read_block(struct reader *r, uint64_t block)
@@ -155,7 +170,7 @@ static int run_phase(struct reader *r, int index)
 	int err;
 
 	canfs_job_sleep_until(begin);
-	while (canfs_job_now() < end) {
+	while (canfs_job_now() < end && (!r->ops_goal || r->ops < r->ops_goal)) {
 		if (r->rate > 0)
 			canfs_job_sleep_until(begin + (double)k / r->rate);
 		err = read_block(r, (r->sequential ? k : canfs_job_random(&state)) % r->blocks);
@@ -167,9 +182,61 @@ static int run_phase(struct reader *r, int index)
 	return 0;
 }
 
+static void *run_thread(void *argument)
+{
+	struct reader *r = argument;
+
+	r->err = -posix_memalign(&r->buffer, ALIGN_BYTES, r->block_bytes);
+	if (r->err)
+		return NULL;
+	for (int i = 0; i < r->phases && !r->err; i++)
+		r->err = run_phase(r, i);
+	free(r->buffer);
+	return NULL;
+}
+
+static void merge(struct reader *r, const struct reader *thread)
+{
+	r->ops += thread->ops;
+	r->busy_seconds += thread->busy_seconds / r->threads;
+	r->samples.lost += thread->samples.lost;
+	for (size_t i = 0; i < thread->samples.count; i++)
+		canfs_samples_add(&r->samples, thread->samples.seconds[i]);
+	for (size_t i = 0; i < SECONDS_MAX; i++) {
+		r->ops_in_second[i] += thread->ops_in_second[i];
+		if (thread->worst_in_second[i] > r->worst_in_second[i])
+			r->worst_in_second[i] = thread->worst_in_second[i];
+	}
+}
+
+/* Each on a copy of *r, with a seed of its own. */
+static int run_threads(struct reader *r)
+{
+	struct reader *threads = calloc((size_t)r->threads, sizeof(*threads));
+	int started = 0, err = threads ? 0 : -ENOMEM;
+
+	while (!err && started < r->threads) {
+		struct reader *thread = &threads[started];
+
+		*thread = *r;
+		thread->seed += (uint64_t)started * PHASES_MAX;
+		err = -pthread_create(&thread->thread, NULL, run_thread, thread);
+		started += !err;
+	}
+	for (int i = 0; i < started; i++) {
+		pthread_join(threads[i].thread, NULL);
+		merge(r, &threads[i]);
+		canfs_samples_free(&threads[i].samples);
+		err = err ? err : threads[i].err;
+	}
+	free(threads);
+	return err;
+}
+
 static void print_result(struct reader *r)
 {
-	size_t seconds = (size_t)r->phase[r->phases - 1].end;
+	size_t seconds =
+		(size_t)(r->ops_goal ? canfs_job_now() - r->start : r->phase[r->phases - 1].end);
 
 	canfs_samples_sort(&r->samples);
 	printf("{\"ops\": %llu, \"busy_seconds\": %.3f, \"ops_per_s\": %.2f, \"p50_ms\": %.3f, "
@@ -196,15 +263,14 @@ int main(int argc, char **argv)
 	parse_options(&reader, argc, argv);
 	err = open_file(&reader);
 	reader.start = canfs_job_now();
-	for (int i = 0; i < reader.phases && !err; i++)
-		err = run_phase(&reader, i);
+	if (!err)
+		err = run_threads(&reader);
 	if (err) {
 		fprintf(stderr, "canfs-job-read: %s: %s\n", reader.path, strerror(-err));
 		return 1;
 	}
 	print_result(&reader);
 	canfs_samples_free(&reader.samples);
-	free(reader.buffer);
 	close(reader.fd);
 	return 0;
 }

@@ -2,6 +2,7 @@
 /*
  * canfs-job-write: one writer, at a rate or at full speed; keeps its file open until a given second
  * and closes it then (close() is where NFS clients wait for what is still dirty). A JSON result.
+ * --rewrite opens what is there, for reading too, as iozone does; --random writes its blocks anywhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +27,16 @@ struct writer {
 	size_t block_bytes;
 	double rate_bytes;      /* per second, 0: full speed */
 	double begin, close_at; /* seconds from the start of the job */
+	double limit_seconds;   /* of writing, 0: until all is written */
+	double blocked_seconds; /* a write that takes longer is blocked */
+	bool rewrite, random;
 	uint64_t seed;
 	int fd;
 	char *buffer;
 	double start;
 	double write_seconds, close_seconds, seconds;
+	uint64_t done_bytes, blocked;
+	double first_block_seconds; /* from the first write; negative: none was blocked */
 	struct canfs_samples samples;
 };
 
@@ -47,7 +53,8 @@ static void usage(void)
 {
 	fprintf(stderr,
 		"usage: canfs-job-write --mb N [--rate-mb N] [--block-kib N] [--begin SECOND]\n"
-		"                       [--close-at SECOND] [--seed N] FILE\n");
+		"                       [--close-at SECOND] [--seconds N] [--blocked-ms N]\n"
+		"                       [--rewrite] [--random] [--seed N] FILE\n");
 	exit(EXIT_BAD_USE);
 }
 
@@ -58,10 +65,15 @@ static void parse_options(struct writer *w, int argc, char **argv)
 		{ "block-kib", required_argument, NULL, 'b' },
 		{ "begin", required_argument, NULL, 'g' },
 		{ "close-at", required_argument, NULL, 'c' },
+		{ "seconds", required_argument, NULL, 't' },
+		{ "blocked-ms", required_argument, NULL, 'k' },
+		{ "rewrite", no_argument, NULL, 'w' }, { "random", no_argument, NULL, 'n' },
 		{ "seed", required_argument, NULL, 's' }, { 0 } };
 	int option;
 
-	*w = (struct writer) { .block_bytes = 65536 };
+	*w = (struct writer) {
+		.block_bytes = 65536, .blocked_seconds = 0.1, .first_block_seconds = -1
+	};
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (option) {
 		case 'm':
@@ -80,6 +92,18 @@ static void parse_options(struct writer *w, int argc, char **argv)
 		case 'c':
 			w->close_at = canfs_job_number("close-at", optarg, 0, SECONDS_MAX);
 			break;
+		case 't':
+			w->limit_seconds = canfs_job_number("seconds", optarg, 0, SECONDS_MAX);
+			break;
+		case 'k':
+			w->blocked_seconds = canfs_job_number("blocked-ms", optarg, 0.1, 1e6) / 1e3;
+			break;
+		case 'w':
+			w->rewrite = true;
+			break;
+		case 'n':
+			w->random = true;
+			break;
 		case 's':
 			w->seed = (uint64_t)canfs_job_number("seed", optarg, 0, 1e9);
 			break;
@@ -87,7 +111,7 @@ static void parse_options(struct writer *w, int argc, char **argv)
 			usage();
 		}
 	}
-	if (w->bytes == 0 || optind + 1 != argc)
+	if (w->bytes < w->block_bytes || optind + 1 != argc)
 		usage();
 	w->path = argv[optind];
 }
@@ -140,30 +164,47 @@ static int prepare(struct writer *w)
 
 		memcpy(w->buffer + i, &value, sizeof(value));
 	}
-	w->fd = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	w->fd = open(
+		w->path, O_CLOEXEC | (w->rewrite ? O_RDWR : O_WRONLY | O_CREAT | O_TRUNC), 0644);
 	return w->fd < 0 ? -errno : 0;
+}
+
+/* -errno, or 0; `at` is when it began, in seconds from the first write. */
+static int write_block(struct writer *w, uint64_t *state, double at)
+{
+	uint64_t left = w->bytes - w->done_bytes;
+	size_t n = left < w->block_bytes ? (size_t)left : w->block_bytes;
+	uint64_t offset =
+		w->random ? canfs_job_random(state) % (w->bytes / w->block_bytes) * w->block_bytes
+			  : w->done_bytes;
+	double begin = canfs_job_now(), took;
+	ssize_t written = pwrite(w->fd, w->buffer, n, (off_t)offset);
+
+	if (written <= 0)
+		return written < 0 ? -errno : -EIO;
+	took = canfs_job_now() - begin;
+	canfs_samples_add(&w->samples, took);
+	if (took > w->blocked_seconds && w->blocked++ == 0)
+		w->first_block_seconds = at;
+	w->done_bytes += (uint64_t)written;
+	return 0;
 }
 
 static int write_file(struct writer *w)
 {
-	double begin = w->start + w->begin, before, now = begin;
-	uint64_t done = 0;
+	double begin = w->start + w->begin, before, now;
+	uint64_t state = w->seed;
+	int err;
 
 	canfs_job_sleep_until(begin);
-	while (done < w->bytes) {
-		size_t n = w->bytes - done < w->block_bytes ? (size_t)(w->bytes - done)
-							    : w->block_bytes;
-		ssize_t written;
-
+	for (now = begin; w->done_bytes < w->bytes; now = canfs_job_now()) {
+		if (w->limit_seconds > 0 && now - begin >= w->limit_seconds)
+			break;
 		if (w->rate_bytes > 0)
-			canfs_job_sleep_until(begin + (double)done / w->rate_bytes);
-		before = canfs_job_now();
-		written = write(w->fd, w->buffer, n);
-		now = canfs_job_now();
-		if (written <= 0)
-			return written < 0 ? -errno : -EIO;
-		canfs_samples_add(&w->samples, now - before);
-		done += (uint64_t)written;
+			canfs_job_sleep_until(begin + (double)w->done_bytes / w->rate_bytes);
+		err = write_block(w, &state, canfs_job_now() - begin);
+		if (err)
+			return err;
 	}
 	w->write_seconds = now - begin;
 	canfs_job_sleep_until(w->start + w->close_at);
@@ -183,12 +224,13 @@ static void print_result(struct writer *w, const struct dirty *d)
 	canfs_samples_sort(&w->samples);
 	printf("{\"bytes\": %llu, \"seconds\": %.3f, \"write_seconds\": %.3f, "
 	       "\"close_seconds\": %.3f, \"write_p50_ms\": %.3f, \"write_p99_ms\": %.3f, "
-	       "\"write_max_ms\": %.3f, \"dirty_peak_bytes\": %llu, \"dirty_series_bytes\": [",
-		(unsigned long long)w->bytes, w->seconds, w->write_seconds, w->close_seconds,
+	       "\"write_max_ms\": %.3f, \"blocked_writes\": %llu, \"first_block_seconds\": %.3f, "
+	       "\"dirty_peak_bytes\": %llu, \"dirty_series_bytes\": [",
+		(unsigned long long)w->done_bytes, w->seconds, w->write_seconds, w->close_seconds,
 		1e3 * canfs_samples_percentile(&w->samples, 50),
 		1e3 * canfs_samples_percentile(&w->samples, 99),
-		1e3 * canfs_samples_percentile(&w->samples, 100),
-		(unsigned long long)d->peak_bytes);
+		1e3 * canfs_samples_percentile(&w->samples, 100), (unsigned long long)w->blocked,
+		w->first_block_seconds, (unsigned long long)d->peak_bytes);
 	for (size_t i = 0; i < seconds && i < SECONDS_MAX; i++)
 		printf("%s%llu", i ? ", " : "", (unsigned long long)d->in_second_bytes[i]);
 	printf("]}\n");

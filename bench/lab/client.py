@@ -63,6 +63,10 @@ class Job:
     def output(self):
         return self._file("out").read_text(encoding="utf-8", errors="replace")
 
+    def output_begun(self):
+        file = self._file("out")  # the guest makes it
+        return file.exists() and file.stat().st_size > 0
+
     def errors(self):
         """What it has complained of so far."""
         file = self._file("err")  # the guest makes it

@@ -38,6 +38,7 @@ class Guest:
     name: str
     memory_mib: int
     version: str = "3"
+    options: str = ""  # of the mount, besides the lab's own: "rsize=4096,wsize=4096"
 
 
 def what_cannot_be_installed():
@@ -141,7 +142,8 @@ class Lab:
             client = Client(guest.name, network or self.network, index,
                             self.directory / f"{guest.name}-{self._generation}", guest.memory_mib)
             self.clients.append(client)
-            client.boot([(self.source(), MOUNT_POINT, MOUNT_OPTIONS[guest.version])])
+            options = ",".join(filter(None, (MOUNT_OPTIONS[guest.version], guest.options)))
+            client.boot([(self.source(), MOUNT_POINT, options)])
         for client in self.clients:
             client.wait_ready()
         return list(self.clients)
