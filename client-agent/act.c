@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
 #include "protocol/clock.h"
 
@@ -286,9 +287,9 @@ static void find_holders(struct canfs_bidder *const bidders[], size_t n,
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
 		holders->share[holders->n++] = bidder->terms.hold_share;
-		holders->wanted |= canfs_bidder_holds(bidder) &&
-				   bidder->write.verdict == CANFS_DEFER &&
-				   canfs_bidder_is_worth_holding(bidder, purse);
+		/* Whatever the verdict: a server gets dear sooner than a flusher that runs can be stopped. */
+		holders->wanted |=
+			canfs_bidder_holds(bidder) && canfs_bidder_is_worth_holding(bidder, purse);
 	}
 }
 
@@ -313,6 +314,8 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 {
 	if (purse->guarded)
 		return "memory is short";
+	if (purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
+		return "the page cache is needed";
 	if (!holders->switched_on)
 		return "not wanted on any mount";
 	if (!holders->n)
@@ -354,7 +357,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 		actors->needed_usec = purse->now_usec;
 	reason = reason_to_release(actors, &holders, purse);
 	/* Memory that was short is not filled again at once. */
-	if (purse->guarded)
+	if (purse->guarded || purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
 		actors->defer_due_usec = purse->now_usec + rest_usec;
 	if (reason && active)
 		release(actors, bidders, n, purse, reason);

@@ -23,20 +23,20 @@ static double growth(uint64_t now, uint64_t before)
 }
 
 double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed_bytes,
-	uint64_t read_bytes, uint64_t now_usec)
+	uint64_t fetched_bytes, uint64_t now_usec)
 {
 	double elapsed_sec = growth(now_usec, worth->seen_usec) / 1e6;
 	double missed = growth(missed_bytes, worth->missed_bytes);
-	double read = growth(read_bytes, worth->read_bytes);
+	double fetched = growth(fetched_bytes, worth->fetched_bytes);
 
 	/* What is missed may also be of a local file system. */
 	if (worth->seen_usec && elapsed_sec > 0)
 		canfs_average_add(&worth->share,
-			missed / fmax(fmax(missed, read),
+			missed / fmax(fmax(missed, fetched),
 					 CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC * elapsed_sec),
 			elapsed_sec);
 	worth->missed_bytes = missed_bytes;
-	worth->read_bytes = read_bytes;
+	worth->fetched_bytes = fetched_bytes;
 	worth->seen_usec = now_usec;
 	return worth->share.value;
 }

@@ -6,9 +6,11 @@
  * the cache up to twice as large, as workingset_activate_file. Pages of a scan, which no cache would keep, are
  * refaults only (mm/workingset.c).
  *
- *	worth = pages missed like that / pages that applications read
+ *	worth = pages missed like that / pages read from servers
  *
- * averaged over some seconds: 0, nobody misses anything; 1, every read waits for what was pushed out.
+ * averaged over some seconds: 0, nobody misses anything that a larger cache would have; 1, all that is read is
+ * what was pushed out. Reads that the cache answers do not count: a share of all reads would be the smaller,
+ * the better the cache works, and the better it works, the more there is to lose.
  *
  * Pure: no I/O, no clock.
  */
@@ -23,12 +25,15 @@
 #define CANFS_CACHE_WORTH_USEC 1000000
 
 /* A client that reads less than this cannot miss much, whatever the share: it counts as reading this. */
-#define CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC (4.0 * (1 << 20))
+#define CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC (512.0 * 1024)
+
+/* From here on memory is for the readers: nothing more is held back. */
+#define CANFS_CACHE_WORTH_NEEDED 0.5
 
 struct canfs_cache_worth {
 	struct canfs_average share; /* in [0, 1] */
 	uint64_t missed_bytes;      /* the counters' last values */
-	uint64_t read_bytes;
+	uint64_t fetched_bytes;
 	uint64_t seen_usec; /* 0: never */
 };
 
@@ -38,10 +43,10 @@ void canfs_cache_worth_init(struct canfs_cache_worth *worth);
 bool canfs_cache_worth_is_due(const struct canfs_cache_worth *worth, uint64_t now_usec);
 
 /*
- * Both cumulative: missed_bytes of the whole system, read_bytes by applications from NFS. One that runs
+ * Both cumulative: missed_bytes of the whole system, fetched_bytes from servers. One that runs
  * backwards (a mount went away) counts as standing still. Returns the worth, in [0, 1].
  */
 double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed_bytes,
-	uint64_t read_bytes, uint64_t now_usec);
+	uint64_t fetched_bytes, uint64_t now_usec);
 
 #endif

@@ -96,13 +96,13 @@ static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 /* A kernel that does not count it has no opinion: the worth stays 0. */
 static double look_at_cache(struct loop *loop, uint64_t now_usec)
 {
-	uint64_t missed_bytes, read_bytes = 0;
+	uint64_t missed_bytes, fetched_bytes = 0;
 
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
 		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
 		for (size_t i = 0; i < loop->bidders.n; i++)
-			read_bytes += loop->bidders.bidder[i]->stats.normal_read_bytes;
-		canfs_cache_worth_update(&loop->cache_worth, missed_bytes, read_bytes, now_usec);
+			fetched_bytes += loop->bidders.bidder[i]->stats.server_read_bytes;
+		canfs_cache_worth_update(&loop->cache_worth, missed_bytes, fetched_bytes, now_usec);
 	}
 	return loop->cache_worth.share.value;
 }

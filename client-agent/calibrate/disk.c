@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,7 @@ static int fill(int fd, const struct canfs_measure_setup *setup, unsigned int al
 static int run_fio(const char *file, enum canfs_direction direction,
 	const struct canfs_measure_setup *setup, struct canfs_load_point *point, char *error)
 {
-	char filename[64], size[32], depth[32], runtime[32], why[CANFS_RESULT_ERROR_MAX];
+	char filename[PATH_MAX + 16], size[32], depth[32], runtime[32], why[CANFS_RESULT_ERROR_MAX];
 	const char *argv[] = { "fio", "--name=calibrate", filename, size, depth, runtime,
 		direction == CANFS_READS ? "--rw=randread" : "--rw=randwrite", "--time_based",
 		"--bs=4k", "--direct=1", "--ioengine=libaio", "--randrepeat=0", "--thread",

@@ -3,6 +3,7 @@
 #include "tests/unit/fake_kernel.h"
 
 #include "client-agent/act.h"
+#include "client-agent/cache_worth.h"
 
 #define MIB      (UINT64_C(1) << 20)
 #define MINUTE   UINT64_C(60000000)
@@ -192,22 +193,32 @@ static void test_share_of_someone_else_stays_theirs(void **state)
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 7);
 }
 
-/* Memory that is short is not to be filled: neither now nor as soon as there is a little more. */
-static void test_short_memory_lowers_the_flushing_point(void **state)
+/* What others need of memory is not to be filled: neither now nor as soon as they need a little less. */
+static void check_lowered_for_others(struct scene *scene, bool guarded, double cache_worth)
 {
-	struct scene *scene = *state;
-
 	raise_flushing_point(scene);
-	scene->purse.guarded = true;
+	scene->purse.guarded = guarded;
+	scene->purse.cache_worth = cache_worth;
 	defer(scene);
 	assert_flushing_point_is_back(scene);
 	scene->purse.guarded = false;
+	scene->purse.cache_worth = 0;
 	scene->purse.now_usec += 1000000;
 	defer(scene);
 	assert_flushing_point_is_back(scene);
 	scene->purse.now_usec += MINUTE;
 	fake_kernel_settle(&scene->root);
 	raise_flushing_point(scene);
+}
+
+static void test_short_memory_lowers_the_flushing_point(void **state)
+{
+	check_lowered_for_others(*state, true, 0);
+}
+
+static void test_readers_that_miss_their_cache_lower_the_flushing_point(void **state)
+{
+	check_lowered_for_others(*state, false, CANFS_CACHE_WORTH_NEEDED);
 }
 
 static void test_flushing_point_is_back_when_only_to_be_observed(void **state)
@@ -357,6 +368,7 @@ int main(void)
 		ACT_TEST(test_flushing_point_is_back_when_someone_takes_a_limit),
 		ACT_TEST(test_share_of_someone_else_stays_theirs),
 		ACT_TEST(test_short_memory_lowers_the_flushing_point),
+		ACT_TEST(test_readers_that_miss_their_cache_lower_the_flushing_point),
 		ACT_TEST(test_flushing_point_is_back_when_only_to_be_observed),
 		ACT_TEST(test_observed_mount_is_left_alone),
 		ACT_TEST(test_readahead_moves_only_where_the_verdict_goes),
