@@ -23,9 +23,9 @@ static const struct {
 	/* 0.84: "few negative effects from increased utilization until near its capacity". */
 	[CANFS_NETWORK] = { "network", 64.0 },
 
-	/* 0.72: "each additional I/O interferes with all subsequent I/Os", lengthens the queue
+	/* 0.66: "each additional I/O interferes with all subsequent I/Os", lengthens the queue
 	 * and moves the head away, so the disk must be dear early. */
-	[CANFS_DISK] = { "disk", 8.0 },
+	[CANFS_DISK] = { "disk", 4.0 },
 
 	/* 0.81: "works well until it's nearly full", but what follows then (fragmentation,
 	 * synchronous stalls) is worse than a full link, so a little earlier than the network. */

@@ -6,9 +6,9 @@
  *	resource      utilization --k--> price     write   read-ahead
  *	cpu               0.10          0.01         x         x
  *	network           0.45          0.09         x         x
- *	disk              0.93          0.85         x         x      bottleneck: disk
+ *	disk              0.93          0.88         x         x      bottleneck: disk
  *	memory            0.30          0.06         x
- *	                                max:        0.85      0.85
+ *	                                max:        0.88      0.88
  *
  * A new resource or operation is one row in market.c.
  *

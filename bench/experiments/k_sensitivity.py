@@ -85,7 +85,7 @@ LEAD_SECONDS = 2.5
 CASES = (
     Case("network", "none", 64, 512, 15, 5.5, 32, 380, 0.3, LEAD_SECONDS, "mode=free",
          {"Interfaces": Link.interface, "Link_Speed": LINK_MBIT}),
-    Case("disk", "hdd", 8, 1024, 35, 40, 8, 133, 7.5, LEAD_SECONDS, "mode=hdd", WIDE),
+    Case("disk", "hdd", 4, 1024, 35, 40, 8, 133, 7.5, LEAD_SECONDS, "mode=hdd", WIDE),
     # A store with so much to spare that it is not what is short, yet far slower than the cache. The worth of the
     # cache is an average over some seconds (CANFS_GHOSTS_TAU_SEC): it must be known when the writer begins.
     Case("memory", "hdd-x4", 32, 1024, 35, 26, 32, 0, 0, 8, "mode=hdd scale=4",

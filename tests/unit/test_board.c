@@ -162,7 +162,7 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 
 			assert_true(market.known[CANFS_DISK]);
 			assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-9);
-			assert_float_equal(market.k[CANFS_DISK], i == 2 ? 50 : 8, 0);
+			assert_float_equal(market.k[CANFS_DISK], i == 2 ? 50 : 4, 0);
 		}
 		canfs_board_close(boards[gone]);
 		/* One step more: had the others to begin anew, they would know nothing now. */
@@ -199,7 +199,7 @@ static void disks_of_an_export_may_change(void **state)
 	load_disk_further(exchange, 0, 8);
 	assert_float_equal(market_of(exchange, "/a").utilization[CANFS_DISK], 0.25, 1e-5);
 	assert_float_equal(market_of(exchange, "/b").utilization[CANFS_DISK], 0.5, 1e-5);
-	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 8, 0);
+	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 4, 0);
 
 	assert_int_equal(canfs_board_change(boards[1], &as_server, last_usec + 1), 1);
 	load_disk_further(exchange, 0, 8);
@@ -207,7 +207,7 @@ static void disks_of_an_export_may_change(void **state)
 		struct canfs_market market = market_of(exchange, i == 0 ? "/a" : "/b");
 
 		assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-5);
-		assert_float_equal(market.k[CANFS_DISK], 8, 0);
+		assert_float_equal(market.k[CANFS_DISK], 4, 0);
 		canfs_board_close(boards[i]);
 	}
 	canfs_exchange_free(exchange);

@@ -232,7 +232,7 @@ static void types_are_in_order_of_what_they_bear(void **state)
 	virtual = canfs_disk_type(root.path, "/sys/devices/vda");
 	(void)type_of("nvme0n1", "queue/rotational", "0\n");
 	nvme = canfs_disk_type(root.path, "/sys/devices/nvme0n1");
-	assert_true(rotational->reads == 1 && rotational->writes == 32 && rotational->k == 8);
+	assert_true(rotational->reads == 1 && rotational->writes == 32 && rotational->k == 4);
 	assert_true(rotational->reads < virtual->reads && virtual->reads < ssd->reads);
 	assert_true(ssd->reads < nvme->reads && ssd->writes < nvme->writes);
 	assert_true(rotational->k <= virtual->k && virtual->k < ssd->k && ssd->k < nvme->k);
@@ -276,7 +276,7 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 	assert_int_equal(canfs_board_open(&a, exchange, "/a", makedev(8, 16), NULL), 0);
 	assert_int_equal(canfs_board_open(&b, exchange, "/b", makedev(0, 1), NULL), 0);
 	look(exchange, seen);
-	assert_true(seen[0].k == 32 && seen[1].k == 8);
+	assert_true(seen[0].k == 32 && seen[1].k == 4);
 	assert_string_equal(seen[0].disk.type, "ssd");
 	assert_true(seen[0].disk.bears_reads == 5 && seen[0].disk.bears_writes == 64);
 	assert_null(seen[1].disk.type);
@@ -295,7 +295,7 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 	settings.k[CANFS_DISK] = 0;
 	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
 	look(exchange, seen);
-	assert_true(seen[0].k == 32 && seen[1].k == 8);
+	assert_true(seen[0].k == 32 && seen[1].k == 4);
 	settings.k[CANFS_CPU] = 0;
 	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), -EINVAL);
 	canfs_board_close(a);
@@ -378,7 +378,7 @@ static void the_disk_that_gets_dear_first_speaks_for_all(void **state)
 	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
 	assert_int_equal(canfs_board_open(&board, exchange, "/a", ANONYMOUS, NULL), 0);
 	look(exchange, seen);
-	assert_true(seen[0].k == 8);
+	assert_true(seen[0].k == 4);
 	assert_string_equal(seen[0].disk.type, "rotational");
 	canfs_board_close(board);
 	canfs_exchange_free(exchange);

@@ -71,7 +71,7 @@ static void test_example_of_the_header(void **state)
 	(void)state;
 	assert_true(fabs(canfs_market_price(&market, CANFS_CPU) - 0.01) < 0.005);
 	assert_true(fabs(canfs_market_price(&market, CANFS_NETWORK) - 0.09) < 0.005);
-	assert_true(fabs(canfs_market_price(&market, CANFS_DISK) - 0.85) < 0.005);
+	assert_true(fabs(canfs_market_price(&market, CANFS_DISK) - 0.88) < 0.005);
 	assert_true(fabs(canfs_market_price(&market, CANFS_MEMORY) - 0.06) < 0.005);
 }
 
