@@ -312,10 +312,8 @@ static void complain_readahead(struct canfs_actors *actors, int error)
 static const char *reason_to_release(const struct canfs_actors *actors,
 	const struct holders *holders, const struct canfs_purse *purse)
 {
-	if (purse->guarded)
-		return "memory is short";
-	if (purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
-		return "the page cache is needed";
+	if (purse->now_usec < actors->resting_until_usec)
+		return actors->resting_for;
 	if (!holders->switched_on)
 		return "not wanted on any mount";
 	if (!holders->n)
@@ -323,6 +321,20 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
 	return purse->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
+}
+
+/* Memory that others need is not filled again at once, and a release that was begun is finished. */
+static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_purse *purse)
+{
+	const char *why = purse->guarded ? "memory is short"
+			  : purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED
+				  ? "the page cache is needed"
+				  : NULL;
+
+	if (!why)
+		return;
+	actors->resting_for = why;
+	actors->resting_until_usec = purse->now_usec + rest_usec;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -355,10 +367,8 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	if (holders.wanted ||
 		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.n))
 		actors->needed_usec = purse->now_usec;
+	leave_memory_to_others(actors, purse);
 	reason = reason_to_release(actors, &holders, purse);
-	/* Memory that was short is not filled again at once. */
-	if (purse->guarded || purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
-		actors->defer_due_usec = purse->now_usec + rest_usec;
 	if (reason && active)
 		release(actors, bidders, n, purse, reason);
 	if (reason || (!holders.wanted && !active) || purse->now_usec < actors->defer_due_usec)

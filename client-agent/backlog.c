@@ -15,8 +15,8 @@ uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_by
 	bool backwards = written_bytes < backlog->written_bytes || sent_bytes < backlog->sent_bytes;
 
 	if (!backlog->primed || backwards) {
-		/* What was dirty before we looked may well be ours: the bound decides. */
-		backlog->unsent_bytes = dirty_bytes;
+		/* What was dirty before we looked may well be ours, but for what was never written to it. */
+		backlog->unsent_bytes = written_bytes > sent_bytes ? written_bytes - sent_bytes : 0;
 		backlog->primed = true;
 	} else {
 		uint64_t unsent = backlog->unsent_bytes + (written_bytes - backlog->written_bytes);
@@ -26,7 +26,13 @@ uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_by
 	}
 	backlog->written_bytes = written_bytes;
 	backlog->sent_bytes = sent_bytes;
-	if (dirty_bytes < clean_bytes)
-		backlog->unsent_bytes = min_bytes(backlog->unsent_bytes, dirty_bytes);
+	/* What was overwritten, or deleted before it was sent, is not to be taken for others' dirty pages later. */
+	backlog->unsent_bytes = min_bytes(backlog->unsent_bytes,
+		dirty_bytes < clean_bytes ? dirty_bytes : dirty_bytes + writeback_bytes);
 	return min_bytes(backlog->unsent_bytes, dirty_bytes) + writeback_bytes;
+}
+
+void canfs_backlog_forget(struct canfs_backlog *backlog)
+{
+	backlog->unsent_bytes = 0;
 }

@@ -6,8 +6,9 @@
  *	unsent   += written by applications - written to the server     (mountstats, never < 0)
  *	backlog   = min(unsent, Dirty) + Writeback                      (meminfo, whole system)
  *
- * Overwriting a dirty page makes unsent too large and page-granular WRITEs make it too small; it is
- * forgotten whenever the whole system is clean, and the bound by meminfo holds always.
+ * Overwriting a dirty page, or deleting it, makes unsent too large and page-granular WRITEs make it too
+ * small; it is forgotten whenever the whole system is clean, or nothing has moved for longer than the kernel
+ * keeps anything, and the bound by meminfo holds always.
  *
  * Pure: no I/O, no clock.
  */
@@ -31,5 +32,8 @@ struct canfs_backlog {
  */
 uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_bytes,
 	uint64_t sent_bytes, uint64_t dirty_bytes, uint64_t writeback_bytes);
+
+/* Nothing has moved for so long that nothing can be unsent any more. */
+void canfs_backlog_forget(struct canfs_backlog *backlog);
 
 #endif

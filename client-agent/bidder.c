@@ -16,6 +16,9 @@ static const double fill_tau_sec = 0.5;
 /* Writeback is counted for the whole system: it is also ours if we sent anything so lately. */
 static const uint64_t commit_usec = 30000000;
 
+/* What is older than 30 s the kernel sends; it looks every 5 s. Nothing moved for longer: nothing is there. */
+static const uint64_t quiet_usec = 40000000;
+
 /* Read-ahead may use spare memory freely while it is more than this share of RAM. */
 static const double ample_memory_share = 0.25;
 
@@ -131,7 +134,12 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		bidder->sent_usec = now_usec;
 	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
 		bidder->reading_usec = now_usec;
+	if (stats->normal_write_bytes != last->normal_write_bytes ||
+		stats->server_write_bytes != last->server_write_bytes || !bidder->seen_usec)
+		bidder->moved_usec = now_usec;
 	sends = now_usec - bidder->sent_usec < commit_usec;
+	if (now_usec - bidder->moved_usec >= quiet_usec)
+		canfs_backlog_forget(&bidder->backlog);
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);

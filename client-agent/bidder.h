@@ -72,6 +72,7 @@ struct canfs_bidder {
 	uint64_t active_usec;          /* when an RPC was last counted */
 	uint64_t sent_usec;            /* when a WRITE was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
+	uint64_t moved_usec;           /* when a byte was last written or sent */
 	uint64_t clean_usec;           /* since when something unsent is held, else now */
 	bool was_clean;
 	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */

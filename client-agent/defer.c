@@ -268,8 +268,29 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	next = round_up(next, STEP_BYTES);
 	int err = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
-	if (!err && next < now)
+	/* Whatever keeps it dirty (a local writer, a dead server): it comes down. */
+	if (!err && next >= now)
+		next = now > STEP_BYTES ? now - STEP_BYTES : 0;
+	if (!err && next <= stock)
+		return canfs_knob_restore(
+			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
+	if (!err)
 		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL, next, NULL);
+	return err ? err : -EAGAIN;
+}
+
+/* As slowly: whoever writes is throttled to a little less than what drains, and never stopped. */
+static int lower_limit(struct canfs_defer *defer, uint64_t stock, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t now;
+	int err = canfs_knob_read(
+		canfs_tuner_root(tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+
+	if (!err && now <= stock + STEP_BYTES)
+		return canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
+	if (!err)
+		err = canfs_knob_set(tuner, CANFS_KNOB_DIRTY_BYTES, NULL, now - STEP_BYTES, NULL);
 	return err ? err : -EAGAIN;
 }
 
@@ -296,8 +317,11 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 	/* Writers are throttled from half way between the two: not before all fits below it. */
 	if (canfs_knob_is_ours(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system) &&
 		dirty > background / 2 + limit / 2)
-		return -EAGAIN;
-	err = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
+		err = lower_limit(defer, limit, changes);
+	else
+		err = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
+	if (err == -EAGAIN)
+		return err;
 	if (err && err != -EPERM && !first)
 		first = err;
 	err = canfs_tuner_restore_all(tuner, CANFS_KNOB_MIN_RATIO, changes);

@@ -93,6 +93,23 @@ static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 	return ret;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * What deferred data may take: a share of memory, but not what programs and huge pages have taken. In steps, so
+ * that the kernel's limits are not written anew at each tick.
+ */
+static uint64_t bound(const struct canfs_config *config, const struct canfs_meminfo *meminfo)
+{
+	uint64_t step = meminfo->total_bytes / 64 + 1;
+	uint64_t available = meminfo->available_bytes / 2 / step * step;
+
+	return smaller(meminfo->total_bytes / 100 * config->hold_pct, available) + 1;
+}
+
 /* A kernel that does not count it has no opinion: the worth stays 0. */
 static double look_at_cache(struct loop *loop, uint64_t now_usec)
 {
@@ -110,6 +127,7 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 /* Reads the kernel's state and lets each bidder take its part. */
 static int observe(struct loop *loop, struct canfs_purse *purse)
 {
+	double cache_worth;
 	int ret = read_kernel(loop, purse);
 
 	if (ret) {
@@ -127,8 +145,13 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		purse->backlog_bytes += bidder->backlog_bytes;
 		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
-	purse->cache_worth = look_at_cache(loop, purse->now_usec);
-	purse->bound_bytes = purse->meminfo.total_bytes / 100 * loop->config->hold_pct + 1;
+	/* Of several mounts that sent lately each counted all Writeback. */
+	purse->backlog_bytes = smaller(
+		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
+	purse->bound_bytes = bound(loop->config, &purse->meminfo);
+	/* While that much is free, nothing that we hold has pushed anything out. */
+	cache_worth = look_at_cache(loop, purse->now_usec);
+	purse->cache_worth = purse->meminfo.free_bytes < purse->bound_bytes ? cache_worth : 0;
 	loop->guarded = purse->guarded =
 		canfs_act_guard(&loop->actors, loop->config, purse, loop->guarded);
 	loop->desk.view.purse = *purse;

@@ -221,6 +221,23 @@ static void test_readers_that_miss_their_cache_lower_the_flushing_point(void **s
 	check_lowered_for_others(*state, false, CANFS_CACHE_WORTH_NEEDED);
 }
 
+/* The guard lets go before all is drained: what was begun is finished, or the limits stay where they hurt. */
+static void test_a_release_is_finished_though_its_reason_is_gone(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	scene->purse.guarded = true;
+	scene->purse.meminfo.dirty_bytes = 400 * MIB;
+	defer(scene);
+	assert_true(canfs_defer_active(scene->actors.defer));
+	scene->purse.guarded = false;
+	scene->purse.meminfo.dirty_bytes = 0;
+	scene->purse.now_usec += 100000;
+	defer(scene);
+	assert_flushing_point_is_back(scene);
+}
+
 static void test_flushing_point_is_back_when_only_to_be_observed(void **state)
 {
 	struct scene *scene = *state;
@@ -368,6 +385,7 @@ int main(void)
 		ACT_TEST(test_flushing_point_is_back_when_someone_takes_a_limit),
 		ACT_TEST(test_share_of_someone_else_stays_theirs),
 		ACT_TEST(test_short_memory_lowers_the_flushing_point),
+		ACT_TEST(test_a_release_is_finished_though_its_reason_is_gone),
 		ACT_TEST(test_readers_that_miss_their_cache_lower_the_flushing_point),
 		ACT_TEST(test_flushing_point_is_back_when_only_to_be_observed),
 		ACT_TEST(test_observed_mount_is_left_alone),

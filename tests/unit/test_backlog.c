@@ -44,8 +44,22 @@ static void test_a_counter_that_runs_backwards_starts_anew(void **state)
 
 	(void)state;
 	canfs_backlog_update(&backlog, 50 * MIB, 20 * MIB, 30 * MIB, 0);
-	assert_int_equal(canfs_backlog_update(&backlog, 0, 0, 3 * MIB, 0), 3 * MIB);
-	assert_int_equal(canfs_backlog_update(&backlog, 2 * MIB, 0, 5 * MIB, 0), 5 * MIB);
+	assert_int_equal(canfs_backlog_update(&backlog, 0, 0, 3 * MIB, 0), 0);
+	assert_int_equal(canfs_backlog_update(&backlog, 2 * MIB, 0, 5 * MIB, 0), 2 * MIB);
+}
+
+static void test_what_was_deleted_unsent_is_forgotten(void **state)
+{
+	struct canfs_backlog backlog = { 0 };
+
+	(void)state;
+	canfs_backlog_update(&backlog, 0, 0, 7 * MIB, 0); /* others' */
+	assert_int_equal(canfs_backlog_update(&backlog, 50 * MIB, 0, 57 * MIB, 0), 50 * MIB);
+	/* Removed; others' dirty pages come and go. */
+	assert_int_equal(canfs_backlog_update(&backlog, 50 * MIB, 0, 3 * MIB, 0), 3 * MIB);
+	assert_int_equal(canfs_backlog_update(&backlog, 50 * MIB, 0, 90 * MIB, 0), 3 * MIB);
+	canfs_backlog_forget(&backlog);
+	assert_int_equal(canfs_backlog_update(&backlog, 50 * MIB, 0, 90 * MIB, 0), 0);
 }
 
 static void test_dirty_before_we_looked_counts(void **state)
@@ -63,6 +77,7 @@ int main(void)
 		cmocka_unit_test(test_follows_writes_and_sends),
 		cmocka_unit_test(test_never_above_what_the_system_holds),
 		cmocka_unit_test(test_a_counter_that_runs_backwards_starts_anew),
+		cmocka_unit_test(test_what_was_deleted_unsent_is_forgotten),
 		cmocka_unit_test(test_dirty_before_we_looked_counts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

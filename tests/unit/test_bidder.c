@@ -320,6 +320,20 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 	}
 }
 
+/* Its file was removed, or others' dirty pages were taken for its own: some time after nothing is held. */
+static void test_a_mount_on_which_nothing_moves_holds_nothing(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_tag tag = { .write = 0.9, .bottleneck = CANFS_DISK };
+
+	step(scene, 0, &tag);
+	step(scene, 20, &tag);
+	assert_true(canfs_bidder_holds(&scene->bidder));
+	scene->purse.now_usec += 50 * 1000000ull;
+	step(scene, 20, &tag);
+	assert_false(canfs_bidder_holds(&scene->bidder));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +355,8 @@ int main(void)
 			test_a_cache_that_is_missed_raises_the_own_price, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_who_fills_the_client_in_a_moment_is_not_held, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_mount_on_which_nothing_moves_holds_nothing, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
