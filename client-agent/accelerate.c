@@ -37,6 +37,7 @@ struct slot {
 	/* The helper's own, without the lock. */
 	struct canfs_writers writers;
 	uint64_t scanned_usec; /* 0: not yet */
+	uint64_t rechecked_usec;
 	uint64_t scan_cost_usec;
 };
 
@@ -105,12 +106,18 @@ static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use,
 
 	if (dear_usec > pause_usec)
 		pause_usec = dear_usec;
-	if (slot->scanned_usec && now_usec - slot->scanned_usec < pause_usec)
+	if (slot->scanned_usec && now_usec - slot->scanned_usec < pause_usec) {
+		/* A file that we keep open after its writer makes umount fail, and rm leave .nfs files. */
+		if (now_usec - slot->rechecked_usec >= IDLE_USEC) {
+			canfs_writers_recheck(&slot->writers, root);
+			slot->rechecked_usec = now_usec;
+		}
 		return 0;
+	}
 	began_usec = cpu_usec();
 	ret = canfs_writers_scan(&slot->writers, root);
 	slot->scan_cost_usec = cpu_usec() - began_usec;
-	slot->scanned_usec = now_usec;
+	slot->scanned_usec = slot->rechecked_usec = now_usec;
 	return ret;
 }
 
