@@ -12,6 +12,7 @@ static const double confidence_tau_sec = 5;
 
 /* Averaged over about as long as it is projected; a single large write is no stream. */
 static const double fill_tau_sec = 0.5;
+static const double fill_peak_tau_sec = 10;
 
 /* Writeback is counted for the whole system: it is also ours if we sent anything so lately. */
 static const uint64_t commit_usec = 30000000;
@@ -127,6 +128,8 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		if (elapsed_sec > 0)
 			canfs_average_add(
 				&bidder->fill, (double)written / elapsed_sec, elapsed_sec);
+		bidder->fill_peak = fmax(bidder->fill.value,
+			bidder->fill_peak * exp(-elapsed_sec / fill_peak_tau_sec));
 	}
 	if (rpcs_of(stats) != rpcs_of(last))
 		bidder->active_usec = now_usec;
@@ -202,7 +205,7 @@ bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_purse *purse)
 {
 	return growth(purse->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
-	       (double)room(bidder, purse) >= CANFS_HOLD_WORTH_SEC * bidder->fill.value;
+	       (double)room(bidder, purse) >= CANFS_HOLD_WORTH_SEC * bidder->fill_peak;
 }
 
 static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,

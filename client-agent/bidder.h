@@ -64,7 +64,8 @@ struct canfs_bidder {
 	struct canfs_auction write;
 	struct canfs_auction readahead;
 	struct canfs_backlog backlog;
-	struct canfs_average fill; /* applications write so many bytes per second */
+	struct canfs_average fill; /* applications write so many bytes per second ... */
+	double fill_peak;          /* ... and did lately: who is blocked writes little */
 	struct canfs_pace pace;
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */

@@ -304,7 +304,9 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 	static const struct {
 		unsigned int ticks, mib_per_tick;
 		bool worth;
-	} rows[] = { { 4, 4, false }, { 7, 4, true }, { 7, 50, false } };
+		bool blocked; /* for a second after that */
+	} rows[] = { { 4, 4, false, false }, { 7, 4, true, false }, { 7, 4, true, true },
+		{ 7, 50, false, false }, { 7, 50, false, true } };
 	struct scene *scene = *state;
 	struct canfs_tag tag = { .write = 0.9, .bottleneck = CANFS_DISK };
 
@@ -315,6 +317,8 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 		scene->purse.now_usec += 900000; /* an idle client looks once a second */
 		for (unsigned int tick = 1; tick <= rows[i].ticks; tick++)
 			step(scene, tick * rows[i].mib_per_tick, &tag);
+		if (rows[i].blocked)
+			steps(scene, 10, rows[i].ticks * rows[i].mib_per_tick, &tag);
 		assert_int_equal(canfs_bidder_is_worth_holding(&scene->bidder, &scene->purse),
 			rows[i].worth);
 	}
