@@ -8,6 +8,9 @@
 
 #define IP_ICMP_HEADERS 28 /* what ping adds */
 
+/* An interface that takes more is lo: what it leads to is this host. */
+#define IP_PACKET_MAX_BYTES UINT16_MAX
+
 /* IPv6 and TCP headers with timestamps, 72 bytes, rounded up: for what encapsulates. */
 #define HEADERS_MAX_BYTES 128
 
@@ -60,7 +63,7 @@ bool canfs_check_mtu(const struct canfs_host_facts *host, const struct canfs_mou
 	const uint32_t mtu = link->mtu_bytes;
 
 	(void)host;
-	if (mtu == 0)
+	if (mtu == 0 || mtu > IP_PACKET_MAX_BYTES)
 		return false;
 	if (link->path_mtu_bytes && link->path_mtu_bytes < mtu) {
 		canfs_finding_say(finding, "%s has an MTU of %u, the way to the server one of %u",

@@ -139,6 +139,9 @@ static void test_link(void **state)
 	FINDS("mtu", "TCP segments of 1448 bytes", link->mtu_bytes = link->path_mtu_bytes = 9000);
 	HEALTHY(link->mtu_bytes = link->path_mtu_bytes = 9000; link->mss_bytes = 8948);
 	HEALTHY(link->mss_bytes = 0);
+	/* lo: no packet is larger than 65535 bytes, and TCP halves what it might send */
+	HEALTHY(link->mtu_bytes = 65536; link->path_mtu_bytes = 65535; link->mss_bytes = 32741);
+	FINDS("mtu", "MTU of 65520, the way", link->mtu_bytes = 65520);
 	HEALTHY(memset(link, 0, sizeof(*link)));
 	FINDS("jumbo", "eth0 moves 10000 Mbit/s", link->speed_mbit = 10000;
 		mount.options.nconnect = 4);
