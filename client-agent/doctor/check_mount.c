@@ -201,16 +201,22 @@ bool canfs_check_overfetch(const struct canfs_host_facts *host,
 		(unsigned long long)mount->read_ahead_kib);
 }
 
-bool canfs_check_prices(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
-	struct canfs_finding *finding)
+bool canfs_check_published(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
 	(void)host;
-	if (mount->price == CANFS_PRICE_NONE) {
-		canfs_finding_say(finding, "the server publishes no prices");
-		return canfs_finding_advise(finding,
-			"put FSAL CANFS on the server's export; until then canfs-agent leaves this "
-			"mount as it is");
-	}
+	if (mount->price != CANFS_PRICE_NONE)
+		return false;
+	canfs_finding_say(finding, "the server publishes no prices");
+	return canfs_finding_advise(finding,
+		"put FSAL CANFS on the server's export; until then canfs-agent leaves this mount "
+		"as it is");
+}
+
+bool canfs_check_answered(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	(void)host;
 	if (mount->price != CANFS_PRICE_UNANSWERED)
 		return false;
 	canfs_finding_say(finding, "no answer about prices: %s", mount->price_error);
