@@ -83,7 +83,7 @@ bool canfs_check_windows(const struct canfs_host_facts *host, const struct canfs
 /* The limits in force are an agent's, which it takes back: nothing that advice could be about. */
 static bool agent_defers(const struct canfs_host_facts *host)
 {
-	return host->agent_runs && host->journal_entries > 0;
+	return host->agent_runs && (host->dirty_turned || host->journal_hidden);
 }
 
 /* More than the link moves until the kernel wants data written: a close() may hang that long. */

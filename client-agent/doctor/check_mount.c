@@ -163,21 +163,31 @@ bool canfs_check_retransmissions(const struct canfs_host_facts *host,
 		mtu - IP_ICMP_HEADERS);
 }
 
-/* The kernel's default is 128 KiB whatever rsize is; an agent that runs moves it for a reason. */
+/* An agent that has moved it did so for a reason, and puts it back. */
+static bool agent_moves(const struct canfs_host_facts *host, struct canfs_bdi bdi)
+{
+	bool turned = host->journal_hidden;
+
+	for (size_t i = 0; i < host->read_aheads_turned; i++)
+		turned = turned || canfs_bdi_equal(host->read_ahead_turned[i], bdi);
+	return host->agent_runs && turned;
+}
+
+/* The kernel's default is 128 KiB whatever rsize is. */
 bool canfs_check_read_ahead(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
 	const uint64_t rsize_kib = mount->mount->options.rsize_bytes / 1024;
 
-	if (host->agent_runs || mount->read_ahead_kib == 0 || mount->read_ahead_kib >= rsize_kib ||
-		overfetch(&mount->stats) > OVERFETCH)
+	if (agent_moves(host, mount->mount->bdi) || mount->read_ahead_kib == 0 ||
+		mount->read_ahead_kib >= rsize_kib || overfetch(&mount->stats) > OVERFETCH)
 		return false;
 	canfs_finding_say(finding,
 		"read_ahead_kb is %llu, less than one READ of rsize (%llu KiB): sequential readers "
 		"wait",
 		(unsigned long long)mount->read_ahead_kib, (unsigned long long)rsize_kib);
 	return canfs_finding_advise(finding,
-		"run canfs-agent, which moves it by the server's price; or echo %llu "
+		"canfs-agent in mode enforce moves it by the server's price; or echo %llu "
 		">/sys/class/bdi/%u:%u/read_ahead_kb",
 		(unsigned long long)rsize_kib * 4, mount->mount->bdi.major,
 		mount->mount->bdi.minor);

@@ -54,6 +54,10 @@ struct canfs_host_facts {
 	bool knobs_read_only;   /* /proc/sys is mounted so, as in containers */
 	bool agent_runs;
 	size_t journal_entries; /* knobs that an agent has turned and not put back */
+	bool journal_hidden;    /* from all but root: any knob may be turned */
+	bool dirty_turned;      /* by an agent, and nobody else since: a dirty limit ... */
+	size_t read_aheads_turned;
+	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* ... and the read-ahead of these */
 	char config_error[CANFS_CONFIG_ERROR_MAX];
 
 	/* Over all mounts that are judged. */

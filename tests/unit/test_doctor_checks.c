@@ -164,6 +164,14 @@ static void test_link(void **state)
 		link->rtt_usec = 30000);
 }
 
+/* The agent has turned those of n BDIs, 0:minor and up. */
+static void turn_read_ahead(uint32_t n, uint32_t minor)
+{
+	host.read_aheads_turned = n;
+	while (n-- > 0)
+		host.read_ahead_turned[n] = (struct canfs_bdi) { 0, minor + n };
+}
+
 static void test_counters(void **state)
 {
 	struct canfs_mountstats *stats = &facts.stats;
@@ -188,7 +196,7 @@ static void test_counters(void **state)
 		stats->read.transmissions = 0);
 	HEALTHY(stats->read.transmissions = 10020);
 	FINDS("read-ahead", "128, less than one READ", facts.read_ahead_kib = 128;
-		host.agent_runs = false);
+		host.agent_runs = false; turn_read_ahead(1, 41));
 }
 
 static void test_read_ahead(void **state)
@@ -201,7 +209,10 @@ static void test_read_ahead(void **state)
 	HEALTHY(stats->normal_read_bytes >>= 3; stats->direct_read_bytes = 7u << 27);
 	HEALTHY(stats->normal_read_bytes = 0); /* all was mapped */
 	HEALTHY(stats->server_read_bytes = 60 << 20; stats->normal_read_bytes = 1);
-	HEALTHY(facts.read_ahead_kib = 128); /* the agent's */
+	HEALTHY(facts.read_ahead_kib = 128; turn_read_ahead(1, 41)); /* the agent's */
+	HEALTHY(facts.read_ahead_kib = 128; host.journal_hidden = true);
+	FINDS("read-ahead", "in mode enforce", facts.read_ahead_kib = 128); /* it observes */
+	FINDS("read-ahead", "is 128", facts.read_ahead_kib = 128; turn_read_ahead(2, 42));
 	HEALTHY(facts.read_ahead_kib = 0);
 }
 
@@ -246,7 +257,10 @@ static void test_dirty_limits(void **state)
 	HEALTHY(host.dirty_bytes = 1ull << 40; facts.link.speed_mbit = 0);
 	HEALTHY(host.dirty_bytes = 3700000000);
 	HEALTHY(host.dirty_bytes = 4000000000; host.background_bytes = 4000000000;
-		host.journal_entries = 2);                           /* the agent's limits */
+		host.dirty_turned = true); /* the agent's limits */
+	HEALTHY(host.dirty_bytes = 4000000000; host.journal_hidden = true);
+	FINDS("dirty-limit", "32 s", host.dirty_bytes = 4000000000; turn_read_ahead(1, 41);
+		host.journal_entries = 1);
 	HEALTHY(host.expire_sec = 0; host.dirty_bytes = 1ull << 40); /* could not be read */
 	FINDS("dirty-small", "vm.dirty_bytes=67108864", host.dirty_bytes = 10 << 20;
 		host.background_bytes = 5 << 20);
