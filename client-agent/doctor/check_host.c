@@ -65,7 +65,7 @@ bool canfs_check_buffers(const struct canfs_host_facts *host, const struct canfs
 			buffers[i].sysctl, (unsigned long long)buffers[i].bytes,
 			(unsigned long long)least);
 		return canfs_finding_advise(finding, "sysctl %s='%s %llu'", buffers[i].sysctl,
-			buffers[i].rest, 2 * (unsigned long long)least);
+			buffers[i].rest, (unsigned long long)least);
 	}
 	return false;
 }
