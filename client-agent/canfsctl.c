@@ -36,6 +36,15 @@ void ctl_complain(const char *format, ...)
 	fputc('\n', stderr);
 }
 
+char *ctl_mountpoint(char *path)
+{
+	size_t length = path ? strlen(path) : 0;
+
+	while (length > 1 && path[length - 1] == '/')
+		path[--length] = '\0';
+	return path;
+}
+
 bool ctl_parse_number(
 	const char *option, const char *text, double least, double most, double *number)
 {

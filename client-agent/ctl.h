@@ -20,6 +20,12 @@ int ctl_doctor(int argc, char **argv); /* whose exit status is its own */
 /* "canfsctl: ...", one line on standard error. */
 void ctl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * Makes a mount point as it is typed, or completed by a shell, one as mountinfo writes it: takes
+ * slashes off its end. Looks nothing up: on a dead server that would hang. Returns path; NULL allowed.
+ */
+char *ctl_mountpoint(char *path);
+
 /* Parses an option's value; complains and returns false if it is not in [least, most]. */
 bool ctl_parse_number(
 	const char *option, const char *text, double least, double most, double *number);

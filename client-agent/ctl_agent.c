@@ -119,7 +119,7 @@ static int parse_command_line(struct options *options, int argc, char **argv, co
 		}
 	}
 	if (takes_mount && optind < argc)
-		options->mount = argv[optind++];
+		options->mount = ctl_mountpoint(argv[optind++]);
 	if (optind < argc) {
 		ctl_complain("%s takes no argument '%s'", command, argv[optind]);
 		return CTL_USAGE;

@@ -146,6 +146,7 @@ void ctl_show_top(FILE *out, const json_t *status)
 static void show_feed(FILE *out, const json_t *mount)
 {
 	const json_t *feed = in(mount, "feed"), *price = in(mount, "price");
+	const bool answered = ctl_number(feed, "answers") > 0;
 
 	fprintf(out, "  prices    asked %.0f times, %.0f answers, %.0f failures",
 		ctl_number(feed, "questions"), ctl_number(feed, "answers"),
@@ -154,7 +155,9 @@ static void show_feed(FILE *out, const json_t *mount)
 		fprintf(out, "; the last one is %.1f s old", ctl_number(price, "age_sec"));
 	else
 		fprintf(out, "; %s",
-			is_true(feed, "publishes") ? "none in time" : "the server publishes none");
+			is_true(feed, "publishes") ? "none in time"
+			: answered                 ? "the server publishes none"
+						   : "no answer yet");
 	if (json_is_string(in(feed, "error"))) {
 		fputs(": ", out);
 		put_member(out, feed, "error");

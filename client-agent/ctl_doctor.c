@@ -84,18 +84,8 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		ctl_complain("doctor: expected one mount point at most, got %d", argc - optind);
 		return FAILED;
 	}
-	options->mountpoint = argv[optind];
+	options->mountpoint = ctl_mountpoint(argv[optind]);
 	return -1;
-}
-
-/* As mountinfo writes it. Nothing is looked up: on a dead server that would hang. */
-static bool is_mountpoint(const char *given, const char *mountpoint)
-{
-	size_t len = strlen(given);
-
-	while (len > 1 && given[len - 1] == '/')
-		len--;
-	return strlen(mountpoint) == len && memcmp(given, mountpoint, len) == 0;
 }
 
 /* The mounts to be judged, as indices: each BDI once, or the one that is named. */
@@ -105,7 +95,7 @@ static size_t choose(const struct options *options, const struct canfs_mounts *m
 	if (!options->mountpoint)
 		return canfs_mounts_bdis(mounts, index);
 	for (size_t i = mounts->n; i-- > 0;) { /* the uppermost of several */
-		if (is_mountpoint(options->mountpoint, mounts->mount[i].mountpoint)) {
+		if (strcmp(options->mountpoint, mounts->mount[i].mountpoint) == 0) {
 			index[0] = i;
 			return 1;
 		}

@@ -80,11 +80,13 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* The reply to a request, which it takes; NULL after having complained. */
+/* The reply to a request, which it takes; NULL after having complained. Dials if need be. */
 static json_t *ask(struct server *server, json_t *request)
 {
-	json_t *reply = ctl_ask(&server->peer, request);
+	const bool connected = server->peer.stream != NULL || ctl_dial(&server->peer);
+	json_t *reply = connected ? ctl_ask(&server->peer, json_incref(request)) : NULL;
 
+	json_decref(request);
 	if (reply == NULL)
 		ctl_complain("%s", server->peer.error);
 	return reply;
@@ -171,6 +173,8 @@ static int run_top(struct server *server)
 		json_t *prices = ask_prices(server);
 		json_t *clients = prices != NULL ? ask_clients(server) : NULL;
 
+		/* The server would not wait for the next picture. */
+		ctl_hang_up(&server->peer);
 		if (redraw && clients != NULL)
 			fputs("\033[H\033[J", stdout);
 		if (clients == NULL) {
@@ -357,14 +361,9 @@ int ctl_server(int argc, char **argv)
 	status = parse_command_line(&options, &command, argc, argv);
 	if (status >= 0)
 		goto out;
-	status = CTL_ERROR;
 	server.peer = (struct ctl_peer) {
 		.who = "server", .socket = options.socket, .json = options.json
 	};
-	if (!ctl_dial(&server.peer)) {
-		ctl_complain("%s", server.peer.error);
-		goto out;
-	}
 	status = command->run(&server);
 	ctl_hang_up(&server.peer);
 	if (fflush(stdout) != 0) {

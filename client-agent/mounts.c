@@ -182,6 +182,7 @@ static void parse_flag(struct span option, struct canfs_mount_options *options)
 	} flags[] = {
 		{ "soft", &options->soft },
 		{ "softerr", &options->soft },
+		{ "ro", &options->read_only },
 		{ "sync", &options->sync },
 		{ "noac", &options->noac },
 		{ "lookupcache=none", &options->no_lookup_cache },

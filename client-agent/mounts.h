@@ -36,6 +36,7 @@ struct canfs_mount_options {
 	uint32_t acregmax_sec; /* how long attributes are believed; 60, the default, is not shown */
 	uint32_t acdirmax_sec;
 	bool soft; /* or softerr: a request may fail */
+	bool read_only;
 	bool sync;
 	bool noac;
 	bool no_lookup_cache;

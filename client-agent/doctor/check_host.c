@@ -12,8 +12,6 @@
 /* WRITEs of a full wsize that must fit below the dirty limit to keep a server busy. */
 #define WRITES_MIN 16
 
-/* If no interface tells its speed. */
-#define ASSUMED_MBIT   1000
 #define BYTES_PER_MBIT 125000.0
 
 /* What we advise: this much of the link's time. */
@@ -67,7 +65,7 @@ bool canfs_check_buffers(const struct canfs_host_facts *host, const struct canfs
 			buffers[i].sysctl, (unsigned long long)buffers[i].bytes,
 			(unsigned long long)least);
 		return canfs_finding_advise(finding, "sysctl %s='%s %llu'", buffers[i].sysctl,
-			buffers[i].rest, 2 * (unsigned long long)least);
+			buffers[i].rest, (unsigned long long)least);
 	}
 	return false;
 }
@@ -85,25 +83,25 @@ bool canfs_check_windows(const struct canfs_host_facts *host, const struct canfs
 /* The limits in force are an agent's, which it takes back: nothing that advice could be about. */
 static bool agent_defers(const struct canfs_host_facts *host)
 {
-	return host->agent_runs && host->journal_entries > 0;
+	return host->agent_runs && (host->dirty_turned || host->journal_hidden);
 }
 
 /* More than the link moves until the kernel wants data written: a close() may hang that long. */
 bool canfs_check_dirty_limit(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
-	const uint32_t mbit = host->slowest_mbit ? host->slowest_mbit : ASSUMED_MBIT;
+	const uint32_t mbit = host->slowest_mbit;
 	const double seconds = (double)host->dirty_bytes / (mbit * BYTES_PER_MBIT);
 
 	(void)mount;
-	if (agent_defers(host) || !host->has_mounts || host->expire_sec == 0 ||
+	if (agent_defers(host) || mbit == 0 || host->expire_sec == 0 ||
 		seconds <= (double)host->expire_sec)
 		return false;
 	canfs_finding_say(finding,
-		"%.0f MiB may be dirty: %.0f s of a link of %u Mbit/s%s, while data is to be "
+		"%.0f MiB may be dirty: %.0f s of a link of %u Mbit/s, while data is to be "
 		"written within %llu s",
 		(double)host->dirty_bytes / MIB, seconds, mbit,
-		host->slowest_mbit ? "" : " (assumed)", (unsigned long long)host->expire_sec);
+		(unsigned long long)host->expire_sec);
 	return canfs_finding_advise(finding,
 		"sysctl vm.dirty_bytes=%.0f vm.dirty_background_bytes=%.0f (%d s of the link and "
 		"half)",

@@ -8,6 +8,9 @@
 
 #define IP_ICMP_HEADERS 28 /* what ping adds */
 
+/* An interface that takes more is lo: what it leads to is this host. */
+#define IP_PACKET_MAX_BYTES UINT16_MAX
+
 /* IPv6 and TCP headers with timestamps, 72 bytes, rounded up: for what encapsulates. */
 #define HEADERS_MAX_BYTES 128
 
@@ -60,7 +63,7 @@ bool canfs_check_mtu(const struct canfs_host_facts *host, const struct canfs_mou
 	const uint32_t mtu = link->mtu_bytes;
 
 	(void)host;
-	if (mtu == 0)
+	if (mtu == 0 || mtu > IP_PACKET_MAX_BYTES)
 		return false;
 	if (link->path_mtu_bytes && link->path_mtu_bytes < mtu) {
 		canfs_finding_say(finding, "%s has an MTU of %u, the way to the server one of %u",
@@ -115,23 +118,23 @@ bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs
 		"nconnect=4");
 }
 
+/* Of READs alone: write-back hands the kernel its WRITEs in bursts, and nobody waits for each. */
 bool canfs_check_queue(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {
-	const struct canfs_op_stats *read = &mount->stats.read, *write = &mount->stats.write;
-	const double ops = (double)read->ops + (double)write->ops;
-	const double queue_msec = (double)read->queue_msec + (double)write->queue_msec;
-	const double rtt_msec = (double)read->rtt_msec + (double)write->rtt_msec;
+	const struct canfs_op_stats *read = &mount->stats.read;
+	const double ops = (double)read->ops;
 
 	(void)host;
-	if (ops < ENOUGH_OPS || queue_msec < ops || queue_msec <= rtt_msec)
+	if (read->ops < ENOUGH_OPS || read->queue_msec < read->ops ||
+		read->queue_msec <= read->rtt_msec)
 		return false;
 	canfs_finding_say(finding,
-		"READ and WRITE wait %.1f ms on this client, and then %.1f ms for the server",
-		queue_msec / ops, rtt_msec / ops);
-	return canfs_finding_advise(finding,
-		"the way out is narrow: a faster link, nconnect=4, or smaller bursts by a lower "
-		"vm.dirty_background_bytes");
+		"READs wait %.1f ms on this client, and then %.1f ms for the server",
+		(double)read->queue_msec / ops, (double)read->rtt_msec / ops);
+	return canfs_finding_advise(finding, "the way out is narrow: a faster link, nconnect=4, or "
+					     "smaller bursts of WRITEs by a lower "
+					     "vm.dirty_background_bytes");
 }
 
 bool canfs_check_retransmissions(const struct canfs_host_facts *host,
@@ -160,21 +163,31 @@ bool canfs_check_retransmissions(const struct canfs_host_facts *host,
 		mtu - IP_ICMP_HEADERS);
 }
 
-/* The kernel's default is 128 KiB whatever rsize is; an agent that runs moves it for a reason. */
+/* An agent that has moved it did so for a reason, and puts it back. */
+static bool agent_moves(const struct canfs_host_facts *host, struct canfs_bdi bdi)
+{
+	bool turned = host->journal_hidden;
+
+	for (size_t i = 0; i < host->read_aheads_turned; i++)
+		turned = turned || canfs_bdi_equal(host->read_ahead_turned[i], bdi);
+	return host->agent_runs && turned;
+}
+
+/* The kernel's default is 128 KiB whatever rsize is. */
 bool canfs_check_read_ahead(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
 	const uint64_t rsize_kib = mount->mount->options.rsize_bytes / 1024;
 
-	if (host->agent_runs || mount->read_ahead_kib == 0 || mount->read_ahead_kib >= rsize_kib ||
-		overfetch(&mount->stats) > OVERFETCH)
+	if (agent_moves(host, mount->mount->bdi) || mount->read_ahead_kib == 0 ||
+		mount->read_ahead_kib >= rsize_kib || overfetch(&mount->stats) > OVERFETCH)
 		return false;
 	canfs_finding_say(finding,
 		"read_ahead_kb is %llu, less than one READ of rsize (%llu KiB): sequential readers "
 		"wait",
 		(unsigned long long)mount->read_ahead_kib, (unsigned long long)rsize_kib);
 	return canfs_finding_advise(finding,
-		"run canfs-agent, which moves it by the server's price; or echo %llu "
+		"canfs-agent in mode enforce moves it by the server's price; or echo %llu "
 		">/sys/class/bdi/%u:%u/read_ahead_kb",
 		(unsigned long long)rsize_kib * 4, mount->mount->bdi.major,
 		mount->mount->bdi.minor);
@@ -198,16 +211,22 @@ bool canfs_check_overfetch(const struct canfs_host_facts *host,
 		(unsigned long long)mount->read_ahead_kib);
 }
 
-bool canfs_check_prices(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
-	struct canfs_finding *finding)
+bool canfs_check_published(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
 	(void)host;
-	if (mount->price == CANFS_PRICE_NONE) {
-		canfs_finding_say(finding, "the server publishes no prices");
-		return canfs_finding_advise(finding,
-			"put FSAL CANFS on the server's export; until then canfs-agent leaves this "
-			"mount as it is");
-	}
+	if (mount->price != CANFS_PRICE_NONE)
+		return false;
+	canfs_finding_say(finding, "the server publishes no prices");
+	return canfs_finding_advise(finding,
+		"put FSAL CANFS on the server's export; until then canfs-agent leaves this mount "
+		"as it is");
+}
+
+bool canfs_check_answered(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	(void)host;
 	if (mount->price != CANFS_PRICE_UNANSWERED)
 		return false;
 	canfs_finding_say(finding, "no answer about prices: %s", mount->price_error);

@@ -103,7 +103,7 @@ bool canfs_check_soft(const struct canfs_host_facts *host, const struct canfs_mo
 	struct canfs_finding *finding)
 {
 	(void)host;
-	if (!mount->mount->options.soft)
+	if (!mount->mount->options.soft || mount->mount->options.read_only)
 		return false;
 	canfs_finding_say(
 		finding, "soft: a server that is slow or restarts costs data that was written");

@@ -21,14 +21,15 @@ static const struct canfs_check checks[] = {
 	{ "mtu", true, false, canfs_check_mtu },
 	{ "jumbo", true, true, canfs_check_jumbo },
 	/* "Single mount point parallelism"; Little's law and the RPC slot table */
-	{ "nconnect", true, false, canfs_check_nconnect },
+	{ "nconnect", true, true, canfs_check_nconnect },
 	{ "backlog", true, false, canfs_check_backlog },
 	{ "queue", true, false, canfs_check_queue },
 	{ "retransmissions", true, false, canfs_check_retransmissions },
 	/* "NFS Readahead count"; "Over-Zealous Prefetch" */
 	{ "read-ahead", true, false, canfs_check_read_ahead },
-	{ "over-fetch", true, false, canfs_check_overfetch },
-	{ "prices", true, false, canfs_check_prices },
+	{ "over-fetch", true, true, canfs_check_overfetch },
+	{ "prices", true, false, canfs_check_answered },
+	{ "prices", true, true, canfs_check_published },
 
 	/* Little's law again; "Check socket options", TCP Large Windows */
 	{ "slot-table", false, false, canfs_check_slots },

@@ -21,7 +21,7 @@ struct canfs_link_facts {
 	uint32_t path_mtu_bytes; /* what the kernel believes of the whole way; at most the above */
 	uint32_t speed_mbit;     /* unknown for most virtual interfaces */
 	uint32_t mss_bytes;      /* what a TCP segment to the server may hold ... */
-	uint32_t rtt_usec;       /* ... and its round trip, both of the question for prices */
+	uint32_t rtt_usec;       /* ... and its least round trip, both of the question for prices */
 };
 
 enum canfs_price_fact {
@@ -54,6 +54,10 @@ struct canfs_host_facts {
 	bool knobs_read_only;   /* /proc/sys is mounted so, as in containers */
 	bool agent_runs;
 	size_t journal_entries; /* knobs that an agent has turned and not put back */
+	bool journal_hidden;    /* from all but root: any knob may be turned */
+	bool dirty_turned;      /* by an agent, and nobody else since: a dirty limit ... */
+	size_t read_aheads_turned;
+	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* ... and the read-ahead of these */
 	char config_error[CANFS_CONFIG_ERROR_MAX];
 
 	/* Over all mounts that are judged. */

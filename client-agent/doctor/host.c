@@ -119,26 +119,44 @@ static bool agent_runs(const char *root, const char *state_dir)
 	return held;
 }
 
-/* What an agent that is gone has left turned; of another boot: nothing. */
-static size_t journal_entries(const char *root, const char *state_dir)
+static void take_entries(const struct canfs_journal *journal, struct canfs_host_facts *host)
+{
+	host->journal_entries = canfs_journal_count(journal);
+	for (size_t i = 0; i < host->journal_entries; i++) {
+		const struct canfs_journal_entry *entry = canfs_journal_at(journal, i);
+
+		if (entry->yielded)
+			continue;
+		if (!canfs_knob_info(entry->knob)->per_bdi)
+			host->dirty_turned = true;
+		else if (entry->knob == CANFS_KNOB_READ_AHEAD &&
+			 host->read_aheads_turned < CANFS_MOUNTS_MAX)
+			host->read_ahead_turned[host->read_aheads_turned++] = entry->bdi;
+	}
+}
+
+/* What an agent has turned, be it gone or not; of another boot: nothing. */
+static void gather_journal(const char *root, const char *state_dir, struct canfs_host_facts *host)
 {
 	char path[PATH_MAX], boot_id[64], error[256];
 	struct canfs_journal *journal;
 	char *text;
-	size_t n = 0;
+	int r;
 
 	if (snprintf(path, sizeof(path), "%s/journal", state_dir) >= (int)sizeof(path) ||
 		canfs_read_file(root, "/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)) <
-			0 ||
-		canfs_read_text(root, path, CANFS_JOURNAL_BYTES_MAX, &text) < 0)
-		return 0;
+			0)
+		return;
+	r = canfs_read_text(root, path, CANFS_JOURNAL_BYTES_MAX, &text);
+	host->journal_hidden = r == -EACCES;
+	if (r < 0)
+		return;
 	boot_id[strcspn(boot_id, "\n")] = '\0';
 	if (canfs_journal_parse(&journal, text, boot_id, error, sizeof(error)) == 0) {
-		n = canfs_journal_count(journal);
+		take_entries(journal, host);
 		canfs_journal_close(journal);
 	}
 	free(text);
-	return n;
 }
 
 static void gather_agent(const char *root, const char *config_file, struct canfs_host_facts *host)
@@ -151,7 +169,7 @@ static void gather_agent(const char *root, const char *config_file, struct canfs
 		canfs_config_parse_file(&config, path, host->config_error) == -ENOENT)
 		host->config_error[0] = '\0'; /* which is allowed */
 	host->agent_runs = agent_runs(root, config.state_dir);
-	host->journal_entries = journal_entries(root, config.state_dir);
+	gather_journal(root, config.state_dir, host);
 }
 
 void canfs_host_gather(const char *root, const char *config_file, struct canfs_host_facts *host)

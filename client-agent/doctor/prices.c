@@ -3,8 +3,8 @@
 #include "client-agent/doctor/facts.h"
 
 #include <errno.h>
+#include <linux/tcp.h> /* netinet/tcp.h's tcp_info ends before tcpi_min_rtt */
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,8 @@
 #include "protocol/clock.h"
 
 #define USEC_PER_SEC 1000000.0
+
+#define ESTABLISHED 1 /* TCP_ESTABLISHED, which linux/tcp.h lacks */
 
 struct question {
 	struct canfs_mount_facts *facts;
@@ -54,7 +56,10 @@ static void begin(struct question *question, uint64_t deadline_usec)
 		ask(question, deadline_usec);
 }
 
-/* The connection is like the kernel's own: the same route, the same peer. */
+/*
+ * The connection is like the kernel's own: the same route, the same peer. Its least round trip is the
+ * link's; the others hold the server's queue and delayed acknowledgements, too.
+ */
 static void look_at_connection(const struct question *question)
 {
 	struct tcp_info info;
@@ -62,10 +67,11 @@ static void look_at_connection(const struct question *question)
 
 	memset(&info, 0, sizeof(info));
 	if (getsockopt(canfs_fsstat_fd(question->fsstat), IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ||
-		info.tcpi_state != TCP_ESTABLISHED)
+		info.tcpi_state != ESTABLISHED)
 		return;
 	question->facts->link.mss_bytes = info.tcpi_snd_mss;
-	question->facts->link.rtt_usec = info.tcpi_rtt;
+	if (info.tcpi_min_rtt != UINT32_MAX) /* none measured yet */
+		question->facts->link.rtt_usec = info.tcpi_min_rtt;
 }
 
 /* One valid tag may be chance: asks until the server is believed, or a reply has none. */

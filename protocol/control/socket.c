@@ -4,45 +4,39 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BACKLOG 16
 
-/* Others hold the lock while they do what we do, which waits for nothing. */
-#define LOCK_TRIES     50
-#define LOCK_WAIT_MSEC 20
+#define LOCK_SUFFIX ".lock"
 
 /*
  * Between the look whether somebody listens and the bind, another process could do the same: one
- * at a time. A lock on the directory leaves no lock file behind.
+ * at a time. On a file of its own beside the path, which only its owner can open: whoever can read
+ * a directory can lock that. The file stays, since who unlinks it may take it from the next.
  */
-static int lock_directory(const char *path, int *lock)
+static int lock_path(const char *path, int *lock)
 {
-	const struct timespec wait = { .tv_nsec = LOCK_WAIT_MSEC * 1000000 };
-	char copy[CANFS_SOCKET_PATH_MAX];
-	const char *directory;
+	char file[CANFS_SOCKET_PATH_MAX + sizeof(LOCK_SUFFIX)];
 	int error = 0;
 
-	strcpy(copy, path);
-	directory = dirname(copy);
-	if (mkdir(directory, 0755) != 0 && errno != EEXIST)
+	strcpy(file, path);
+	if (mkdir(dirname(file), 0755) != 0 && errno != EEXIST)
 		return -errno;
-	*lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(file, sizeof(file), "%s" LOCK_SUFFIX, path);
+	*lock = open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (*lock < 0)
 		return -errno;
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		error = flock(*lock, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
-		if (error != -EWOULDBLOCK)
-			break;
-		nanosleep(&wait, NULL);
-	}
-	if (error != 0)
+	if (flock(*lock, LOCK_EX | LOCK_NB) != 0) {
+		/* Somebody is about to listen. */
+		error = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
 		close(*lock);
+	}
 	return error;
 }
 
@@ -114,7 +108,7 @@ int canfs_socket_open(struct canfs_socket *listener, const char *path)
 	if (path[0] != '/')
 		return -EINVAL;
 	strcpy(listener->path, path);
-	error = lock_directory(path, &lock);
+	error = lock_path(path, &lock);
 	if (error != 0)
 		return error;
 	error = clear_path(path);

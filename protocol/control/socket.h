@@ -16,10 +16,10 @@ struct canfs_socket {
 };
 
 /*
- * Listens at path, mode 0600; makes the directory (0755) if it is missing in an existing one. A
- * socket that nobody listens to is replaced. 0; -EADDRINUSE somebody does; -EEXIST something that
- * is no socket stands there; -EINVAL not an absolute path; -ENAMETOOLONG; -EAGAIN somebody else
- * holds the directory's lock; other -errno.
+ * Listens at path, mode 0600; makes the directory (0755) if it is missing in an existing one, and
+ * beside the path a file PATH.lock (0600), which stays. A socket that nobody listens to is replaced.
+ * Waits for nothing. 0; -EADDRINUSE somebody listens, or is about to; -EEXIST something that is no
+ * socket stands there; -EINVAL not an absolute path; -ENAMETOOLONG; other -errno.
  */
 int canfs_socket_open(struct canfs_socket *listener, const char *path);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -132,6 +133,41 @@ static void a_dead_socket_is_replaced(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
+static int hold(const char *lock, int flags)
+{
+	int fd = open(lock, flags | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	return fd;
+}
+
+/* The directory can be read, thus locked, by anybody: nobody is kept from starting so. */
+static void only_root_can_keep_the_path(void **state)
+{
+	char directory[PATH_MAX], lock[PATH_MAX];
+	struct canfs_socket listener;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	fake_root_full(&root, "/run", directory);
+	fake_root_full(&root, "/run/control.sock.lock", lock);
+	assert_int_equal(mkdir(directory, 0755), 0);
+	fd = hold(directory, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(canfs_socket_open(&listener, path), 0);
+	canfs_socket_close(&listener);
+	close(fd);
+	assert_int_equal(stat(lock, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	fd = hold(lock, O_RDWR);
+	assert_int_equal(canfs_socket_open(&listener, path), -EADDRINUSE);
+	close(fd);
+	assert_int_equal(unlink(lock), 0);
+	assert_int_equal(symlink("/dev/null", lock), 0);
+	assert_int_equal(canfs_socket_open(&listener, path), -ELOOP);
+}
+
 static void what_is_no_socket_stays(void **state)
 {
 	char longer[2 * CANFS_SOCKET_PATH_MAX];
@@ -250,6 +286,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			the_path_is_ours_alone_and_gone_afterwards, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_dead_socket_is_replaced, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(only_root_can_keep_the_path, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_socket_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_line_by_line, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_request_has_an_end, set_up, tear_down),

@@ -95,12 +95,26 @@ static void test_an_empty_root(void **state)
 static void test_journal_of_this_boot_only(void **state)
 {
 	const struct fake_root *root = *state;
+	struct canfs_host_facts host;
 
 	fake_root_write(root, "/proc/sys/kernel/random/boot_id", "boot-1\n");
 	fake_root_write(root, "/run/canfs/journal",
 		"canfs-journal 1 boot-1\n"
 		"original dirty_bytes 0:0 0 20 0 - -\nwrote dirty_bytes 0:0 300000000\n");
-	assert_int_equal(gather(root).journal_entries, 1);
+	host = gather(root);
+	assert_int_equal(host.journal_entries, 1);
+	assert_true(host.dirty_turned);
+	assert_int_equal(host.read_aheads_turned, 0);
+	fake_root_write(root, "/run/canfs/journal",
+		"canfs-journal 1 boot-1\n"
+		"original dirty_bytes 0:0 0 20 0 - -\nyielded dirty_bytes 0:0\n"
+		"original read_ahead_kb 0:41 128 0 36 s:/x /m\nwrote read_ahead_kb 0:41 512\n"
+		"original read_ahead_kb 0:42 128 0 37 s:/y /n\nyielded read_ahead_kb 0:42\n");
+	host = gather(root);
+	assert_int_equal(host.journal_entries, 3);
+	assert_false(host.dirty_turned || host.journal_hidden);
+	assert_int_equal(host.read_aheads_turned, 1);
+	assert_int_equal(host.read_ahead_turned[0].minor, 41);
 	fake_root_write(root, "/run/canfs/journal",
 		"canfs-journal 1 boot-0\noriginal dirty_bytes 0:0 0 20 0 - -\n");
 	assert_int_equal(gather(root).journal_entries, 0);

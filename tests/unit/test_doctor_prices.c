@@ -78,6 +78,7 @@ static void test_three_servers_at_once(void **state)
 	canfs_prices_gather(facts, 3, LONG_SEC);
 	assert_int_equal(facts[0].price, CANFS_PRICE_PUBLISHED);
 	assert_true(facts[0].link.mss_bytes > 500);
+	assert_true(facts[0].link.rtt_usec > 0 && facts[0].link.rtt_usec < UINT32_MAX);
 	assert_int_equal(facts[1].price, CANFS_PRICE_NONE);
 	assert_int_equal(facts[2].price, CANFS_PRICE_NONE);
 	host_stop(&publishes);

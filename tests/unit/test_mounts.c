@@ -82,10 +82,10 @@ static void test_options(void **state)
 	assert_int_equal(options->acregmax_sec, 60);
 	assert_int_equal(options->nconnect, 0);
 	assert_false(options->soft || options->sync || options->noac || options->udp);
-	assert_false(options->no_lookup_cache || options->no_callback);
+	assert_false(options->no_lookup_cache || options->no_callback || options->read_only);
 
 	options = &parse(
-		"1 1 0:41 / /m rw - nfs s:/x rw,sync,vers=4.0,rsize=odd,wsize=4096,acregmax=0,"
+		"1 1 0:41 / /m rw - nfs s:/x ro,sync,vers=4.0,rsize=odd,wsize=4096,acregmax=0,"
 		"acdirmax=7,softerr,noac,proto=udp,nconnect=16,timeo=99999999999,"
 		"clientaddr=0.0.0.0,lookupcache=none\n")
 			   ->mount[0]
@@ -97,7 +97,7 @@ static void test_options(void **state)
 	assert_int_equal(options->acdirmax_sec, 7);
 	assert_int_equal(options->nconnect, 16);
 	assert_true(options->soft && options->sync && options->noac && options->udp);
-	assert_true(options->no_lookup_cache && options->no_callback);
+	assert_true(options->no_lookup_cache && options->no_callback && options->read_only);
 }
 
 /* As Linux prints a link-local address: the interface by its number, whatever the user wrote. */
