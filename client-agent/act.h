@@ -3,12 +3,12 @@
  * What follows an auction. On a mount in enforce mode the kernel's knobs are turned; on one in observe
  * mode the same lines are logged and nothing is touched.
  *
- *	verdict DEFER, data held      raise the flushing point (defer.c)
- *	verdict ACCELERATE            send a chunk (accelerate.c); the flushing point stays raised, since
- *	                              lowering it would dump the rest at once
+ *	data held, and worth it       raise the flushing point (defer.c), whatever the verdict: what leaves
+ *	                              is for the pace to say, and lowering it would dump the rest at once
+ *	bytes to send                 send a chunk (accelerate.c)
  *	no price, switched off,       release: drain at a steady pace, lower in stages
  *	long nothing to hold,
- *	or memory is short
+ *	memory or page cache is short
  *	no price, switched off,       read_ahead_kb as it was
  *	or not managed any more
  *

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "client-agent/backlog.h"
+#include "client-agent/arithmetic.h"
 
 /* Below this the system counts as clean: metadata of local file systems is always a little dirty. */
 static const uint64_t clean_bytes = 1 << 20;
-
-static uint64_t min_bytes(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_bytes,
 	uint64_t sent_bytes, uint64_t dirty_bytes, uint64_t writeback_bytes)
@@ -27,9 +23,9 @@ uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_by
 	backlog->written_bytes = written_bytes;
 	backlog->sent_bytes = sent_bytes;
 	/* What was overwritten, or deleted before it was sent, is not to be taken for others' dirty pages later. */
-	backlog->unsent_bytes = min_bytes(backlog->unsent_bytes,
+	backlog->unsent_bytes = canfs_smaller(backlog->unsent_bytes,
 		dirty_bytes < clean_bytes ? dirty_bytes : dirty_bytes + writeback_bytes);
-	return min_bytes(backlog->unsent_bytes, dirty_bytes) + writeback_bytes;
+	return canfs_smaller(backlog->unsent_bytes, dirty_bytes) + writeback_bytes;
 }
 
 void canfs_backlog_forget(struct canfs_backlog *backlog)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "client-agent/bidder.h"
+#include "client-agent/arithmetic.h"
 
 #include <errno.h>
 #include <math.h>
@@ -104,12 +105,6 @@ static uint64_t rpcs_of(const struct canfs_mountstats *stats)
 	return stats->read.ops + stats->write.ops;
 }
 
-/* A counter's growth; 0 if it ran backwards (another mount took the place). */
-static uint64_t growth(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec)
 {
@@ -118,13 +113,14 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 
 	if (bidder->seen_usec) {
 		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
-		uint64_t direct = growth(stats->direct_read_bytes, last->direct_read_bytes);
-		uint64_t written = growth(stats->normal_write_bytes, last->normal_write_bytes);
-		uint64_t fetched = growth(stats->server_read_bytes, last->server_read_bytes);
+		uint64_t direct = canfs_growth(stats->direct_read_bytes, last->direct_read_bytes);
+		uint64_t written =
+			canfs_growth(stats->normal_write_bytes, last->normal_write_bytes);
+		uint64_t fetched = canfs_growth(stats->server_read_bytes, last->server_read_bytes);
 
 		canfs_confidence_add(&bidder->confidence,
-			growth(stats->normal_read_bytes, last->normal_read_bytes),
-			growth(fetched, direct), elapsed_sec);
+			canfs_growth(stats->normal_read_bytes, last->normal_read_bytes),
+			canfs_growth(fetched, direct), elapsed_sec);
 		if (elapsed_sec > 0)
 			canfs_average_add(
 				&bidder->fill, (double)written / elapsed_sec, elapsed_sec);
@@ -196,15 +192,15 @@ static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 /* What is left of the bound when the others have filled their part of it. */
 static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_purse *purse)
 {
-	uint64_t others = growth(purse->coming_bytes, (uint64_t)bidder->fill.value);
+	uint64_t others = canfs_growth(purse->coming_bytes, (uint64_t)bidder->fill.value);
 
-	return growth(purse->bound_bytes, purse->backlog_bytes + others);
+	return canfs_growth(purse->bound_bytes, purse->backlog_bytes + others);
 }
 
 bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_purse *purse)
 {
-	return growth(purse->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
+	return canfs_growth(purse->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
 	       (double)room(bidder, purse) >= CANFS_HOLD_WORTH_SEC * bidder->fill_peak;
 }
 
@@ -214,12 +210,12 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 	struct canfs_pace_view view = {
 		.own_price = own_price,
 		.server_price = server_price,
-		.held_usec = growth(purse->now_usec, bidder->clean_usec),
+		.held_usec = canfs_growth(purse->now_usec, bidder->clean_usec),
 		.room_bytes = room(bidder, purse),
 		.fill_bytes_per_sec = bidder->fill.value,
 		.on_its_way_bytes = purse->meminfo.writeback_bytes,
 		.elapsed_usec = bidder->sent_until_usec
-					? growth(purse->now_usec, bidder->sent_until_usec)
+					? canfs_growth(purse->now_usec, bidder->sent_until_usec)
 					: 0,
 	};
 

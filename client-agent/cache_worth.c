@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "client-agent/cache_worth.h"
+#include "client-agent/arithmetic.h"
 
 #include <math.h>
 
@@ -17,17 +18,12 @@ bool canfs_cache_worth_is_due(const struct canfs_cache_worth *worth, uint64_t no
 	return !worth->seen_usec || now_usec - worth->seen_usec >= CANFS_CACHE_WORTH_USEC;
 }
 
-static double growth(uint64_t now, uint64_t before)
-{
-	return now > before ? (double)(now - before) : 0;
-}
-
 double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed_bytes,
 	uint64_t fetched_bytes, uint64_t now_usec)
 {
-	double elapsed_sec = growth(now_usec, worth->seen_usec) / 1e6;
-	double missed = growth(missed_bytes, worth->missed_bytes);
-	double fetched = growth(fetched_bytes, worth->fetched_bytes);
+	double elapsed_sec = (double)canfs_growth(now_usec, worth->seen_usec) / 1e6;
+	double missed = (double)canfs_growth(missed_bytes, worth->missed_bytes);
+	double fetched = (double)canfs_growth(fetched_bytes, worth->fetched_bytes);
 
 	/* What is missed may also be of a local file system. */
 	if (worth->seen_usec && elapsed_sec > 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "client-agent/defer.h"
+#include "client-agent/arithmetic.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,11 +82,6 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
 	return (value + unit - 1) / unit * unit;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /*
  * The limits for a bound. Never below the stock ones: other file systems live under them too. Where
  * that makes the background larger than the bound needs, the share is smaller. Never below what is
@@ -105,12 +101,12 @@ static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 		err = canfs_knob_read(root, CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
 	if (err)
 		return err;
-	uint64_t background = larger(canfs_defer_background_bytes(bound_bytes),
+	uint64_t background = canfs_larger(canfs_defer_background_bytes(bound_bytes),
 		round_up(stock_background, STOCK_UNIT_BYTES));
-	background = round_up(larger(background, dirty < now ? dirty : now), MIB);
+	background = round_up(canfs_larger(background, dirty < now ? dirty : now), MIB);
 	limits->background_bytes = background;
 	limits->limit_bytes =
-		larger(background / 100 * 115, round_up(stock_limit, STOCK_UNIT_BYTES));
+		canfs_larger(background / 100 * 115, round_up(stock_limit, STOCK_UNIT_BYTES));
 	uint64_t share = background ? bound_bytes / (background / 100) : 0;
 	limits->share_pct =
 		share < CANFS_DEFER_SHARE_PCT ? (unsigned int)share : CANFS_DEFER_SHARE_PCT;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "client-agent/flush.h"
+#include "client-agent/arithmetic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,11 +38,6 @@ bool canfs_flush_exact(void)
 {
 	/* A kernel that knows the call, and a sandbox that lets it pass, get to the descriptor. */
 	return syscall(SYS_cachestat, -1, NULL, NULL, 0) < 0 && errno == EBADF;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Dirty bytes of a range; all of it if the kernel will not tell for this file. */
@@ -98,7 +94,7 @@ static uint64_t flush_piece(
 	for (int looks = 0; looks < LOOKS_MAX && seen <= writer->size_bytes; looks++) {
 		uint64_t end, *cursor = next_cursor(writer, &end);
 		uint64_t offset = *cursor;
-		uint64_t len = smaller(window, end - offset);
+		uint64_t len = canfs_smaller(window, end - offset);
 		uint64_t count = exact && len ? dirty_bytes(writer->fd, offset, len) : len;
 		if (len == 0)
 			return 0;
@@ -114,7 +110,7 @@ static uint64_t flush_piece(
 		}
 		if (sync_file_range(writer->fd, (off_t)offset, (off_t)len, SYNC_FILE_RANGE_WRITE) ==
 			0)
-			return smaller(count, want);
+			return canfs_smaller(count, want);
 		++*errors;
 		return 0;
 	}
@@ -132,7 +128,7 @@ uint64_t canfs_flush(
 	for (size_t i = 0; i < writers->n; i++)
 		*errors += look_at_size(&writers->writer[i]) != 0;
 	for (; asked < chunk_bytes && idle < writers->n && pieces > 0; pieces--) {
-		uint64_t want = smaller(chunk_bytes - asked, PIECE_BYTES);
+		uint64_t want = canfs_smaller(chunk_bytes - asked, PIECE_BYTES);
 		uint64_t count = flush_piece(
 			&writers->writer[writers->next++ % writers->n], want, exact, errors);
 		idle = count ? 0 : idle + 1;

@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "client-agent/arithmetic.h"
 #include "client-agent/act.h"
 #include "client-agent/bidders.h"
 #include "client-agent/cache_worth.h"
@@ -93,11 +94,6 @@ static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 	return ret;
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * What deferred data may take: a share of memory, but not what programs and huge pages have taken. In steps, so
  * that the kernel's limits are not written anew at each tick.
@@ -107,7 +103,7 @@ static uint64_t bound(const struct canfs_config *config, const struct canfs_memi
 	uint64_t step = meminfo->total_bytes / 64 + 1;
 	uint64_t available = meminfo->available_bytes / 2 / step * step;
 
-	return smaller(meminfo->total_bytes / 100 * config->hold_pct, available) + 1;
+	return canfs_smaller(meminfo->total_bytes / 100 * config->hold_pct, available) + 1;
 }
 
 /* A kernel that does not count it has no opinion: the worth stays 0. */
@@ -146,7 +142,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
 	/* Of several mounts that sent lately each counted all Writeback. */
-	purse->backlog_bytes = smaller(
+	purse->backlog_bytes = canfs_smaller(
 		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
 	purse->bound_bytes = bound(loop->config, &purse->meminfo);
 	/* While that much is free, nothing that we hold has pushed anything out. */
