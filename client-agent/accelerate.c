@@ -38,12 +38,14 @@ struct slot {
 	struct canfs_writers writers;
 	uint64_t scanned_usec; /* 0: not yet */
 	uint64_t rechecked_usec;
+	uint64_t dropped_usec;
 	uint64_t scan_cost_usec;
 };
 
 struct canfs_accelerator {
 	char *root;
 	bool exact;
+	bool drop_behind;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake; /* a request, or stop */
@@ -121,6 +123,16 @@ static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use,
 	return ret;
 }
 
+/* Once in a while: what was asked for is safe on the server, and may be dropped, only a while later. */
+static void drop_if_due(struct slot *slot, uint64_t now_usec)
+{
+	if (!slot->writers.drop_behind || now_usec - slot->dropped_usec < IDLE_USEC / 4)
+		return;
+	for (size_t i = 0; i < slot->writers.n; i++)
+		canfs_writer_drop_behind(&slot->writers.writer[i]);
+	slot->dropped_usec = now_usec;
+}
+
 /* Called with the lock, which is let go for all that may block. */
 static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 {
@@ -129,6 +141,7 @@ static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 	struct canfs_bdi bdi = slot->bdi;
 	bool fresh = slot->fresh;
 	struct canfs_writers *writers = &slot->writers;
+	bool drop_behind = accelerator->drop_behind;
 
 	slot->fresh = false;
 	accelerator->busy_since_usec = now;
@@ -138,8 +151,10 @@ static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 		canfs_writers_init(writers, bdi);
 		slot->scanned_usec = 0;
 	}
+	writers->drop_behind = drop_behind;
 	errors += scan_if_due(slot, accelerator->root, in_use, now) != 0;
 	asked = canfs_flush(writers, chunk, accelerator->exact, &errors);
+	drop_if_due(slot, now);
 	pthread_mutex_lock(&accelerator->lock);
 	accelerator->busy_since_usec = 0;
 	slot->pending = false;
@@ -158,10 +173,13 @@ static void tidy(struct canfs_accelerator *accelerator)
 		struct slot *slot = &accelerator->slot[i];
 		uint64_t now = canfs_now_usec();
 		bool let_go = now - slot->asked_usec >= LET_GO_USEC;
+		bool drop_behind = accelerator->drop_behind;
 		if (slot->writers.n == 0 || slot->pending || now - slot->scanned_usec < IDLE_USEC)
 			continue;
 		accelerator->busy_since_usec = now;
 		pthread_mutex_unlock(&accelerator->lock);
+		slot->writers.drop_behind = drop_behind;
+		drop_if_due(slot, now);
 		if (let_go)
 			canfs_writers_close(&slot->writers);
 		else
@@ -319,6 +337,13 @@ int canfs_accelerate(
 out:
 	pthread_mutex_unlock(&accelerator->lock);
 	return err;
+}
+
+void canfs_accelerate_drop_behind(struct canfs_accelerator *accelerator, bool drop)
+{
+	pthread_mutex_lock(&accelerator->lock);
+	accelerator->drop_behind = drop;
+	pthread_mutex_unlock(&accelerator->lock);
 }
 
 void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,

@@ -54,6 +54,9 @@ void canfs_accelerator_free(struct canfs_accelerator *accelerator);
 int canfs_accelerate(
 	struct canfs_accelerator *accelerator, struct canfs_bdi bdi, uint64_t chunk_bytes);
 
+/* From now on large files are dropped from the page cache as they are sent (writers.h), or no more. */
+void canfs_accelerate_drop_behind(struct canfs_accelerator *accelerator, bool drop);
+
 /* All 0 but busy_since_usec for a BDI that was never asked for or has given way. Never blocks. */
 void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,
 	struct canfs_accelerate_status *status);

@@ -326,11 +326,16 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 /* Memory that others need is not filled again at once, and a release that was begun is finished. */
 static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_purse *purse)
 {
+	bool missed = purse->cache_worth >= CANFS_CACHE_WORTH_SOME;
 	const char *why = purse->guarded ? "memory is short"
 			  : purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED
 				  ? "the page cache is needed"
 				  : NULL;
 
+	if (missed)
+		actors->dropping_until_usec = purse->now_usec + rest_usec;
+	canfs_accelerate_drop_behind(
+		actors->accelerator, purse->now_usec < actors->dropping_until_usec);
 	if (!why)
 		return;
 	actors->resting_for = why;

@@ -34,6 +34,7 @@ struct canfs_actors {
 	uint64_t release_due_usec;   /* likewise */
 	uint64_t resting_until_usec; /* nothing is held until then, since memory is ... */
 	const char *resting_for;     /* ... needed otherwise */
+	uint64_t dropping_until_usec; /* written files are dropped from the page cache until then */
 	bool complained;             /* about an actuator that does not work here ... */
 	bool complained_readahead;   /* ... and about read_ahead_kb */
 

@@ -27,6 +27,9 @@
 /* A client that reads less than this cannot miss much, whatever the share: it counts as reading this. */
 #define CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC (512.0 * 1024)
 
+/* From here on what is written leaves the page cache as soon as it can: that costs nobody anything. */
+#define CANFS_CACHE_WORTH_SOME 0.1
+
 /* From here on memory is for the readers: nothing more is held back. */
 #define CANFS_CACHE_WORTH_NEEDED 0.5
 

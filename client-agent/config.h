@@ -41,7 +41,7 @@ struct canfs_terms {
 	unsigned int dwell_ms; /* least time between two changes of a verdict: 0 ... 60000, 200 */
 
 	unsigned int readahead_min_kib; /* 64 ... 15360, default 64 */
-	unsigned int readahead_max_kib; /* 64 ... 15360, default 8192, >= readahead_min_kib */
+	unsigned int readahead_max_kib; /* 64 ... 15360, default 1024, >= readahead_min_kib */
 };
 
 struct canfs_section {
@@ -50,7 +50,7 @@ struct canfs_section {
 };
 
 struct canfs_config {
-	unsigned int hold_pct;  /* share of RAM that deferred data may take: 5 ... 50, default 35 */
+	unsigned int hold_pct;  /* share of RAM that deferred data may take: 5 ... 50, default 45 */
 	unsigned int guard_mib; /* floor of MemAvailable - Dirty - Writeback: 32 ... 1048576, 100 */
 
 	/* Knobs are turned away from their originals at most so often: 10 ... 6000, default 120 */

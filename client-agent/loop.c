@@ -95,13 +95,19 @@ static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 }
 
 /*
+ * What the kernel counts as available is not all for dirty pages: it stops writers at 1.28 times the bound, and
+ * what programs need in the meantime must come from the rest.
+ */
+static const unsigned int available_pct = 55;
+
+/*
  * What deferred data may take: a share of memory, but not what programs and huge pages have taken. In steps, so
  * that the kernel's limits are not written anew at each tick.
  */
 static uint64_t bound(const struct canfs_config *config, const struct canfs_meminfo *meminfo)
 {
 	uint64_t step = meminfo->total_bytes / 64 + 1;
-	uint64_t available = meminfo->available_bytes / 2 / step * step;
+	uint64_t available = meminfo->available_bytes / 100 * available_pct / step * step;
 
 	return canfs_smaller(meminfo->total_bytes / 100 * config->hold_pct, available) + 1;
 }

@@ -86,9 +86,18 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
 			fdinfo.inode == writer->inode && fdinfo.mount_id == writer->mount_id &&
 			is_for_writing(&fdinfo))
 			continue;
+		if (writers->drop_behind)
+			canfs_writer_drop_behind(writer);
 		close(writer->fd);
 		*writer = writers->writer[--writers->n];
 	}
+}
+
+/* Only what was sent: the kernel would begin to send the rest, and what is under way is not dropped. */
+void canfs_writer_drop_behind(const struct canfs_writer *writer)
+{
+	if (writer->write_only && writer->tail_bytes >= CANFS_DROP_MIN_BYTES)
+		posix_fadvise(writer->fd, 0, (off_t)writer->tail_bytes, POSIX_FADV_DONTNEED);
 }
 
 void canfs_writers_close(struct canfs_writers *writers)
@@ -189,6 +198,7 @@ static int add(struct canfs_writers *writers, const char *root, int pid, int wri
 		.mount_id = fdinfo->mount_id,
 		.inode = fdinfo->inode,
 		.fd = fd,
+		.write_only = (fdinfo->flags & O_ACCMODE) == O_WRONLY,
 	};
 	return 0;
 }

@@ -30,6 +30,7 @@ struct canfs_writer {
 	int mount_id;  /* likewise */
 	uint64_t inode;
 	int fd;              /* ours, O_RDONLY */
+	bool write_only;     /* opened so: who writes it does not read it */
 	uint64_t size_bytes; /* when flush.c looked last ... */
 	bool grows;          /* ... and was it another before? */
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
@@ -46,6 +47,7 @@ struct canfs_writers {
 	bool swept;             /* all processes have been looked at once */
 	unsigned int truncated; /* scans that ended at a bound */
 	unsigned int errors;    /* files that could not be opened */
+	bool drop_behind;       /* see canfs_writer_drop_behind() */
 };
 
 /* Makes it an empty table for files on bdi. */
@@ -58,6 +60,14 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root);
 int canfs_writers_scan(struct canfs_writers *writers, const char *root);
 
 void canfs_writers_close(struct canfs_writers *writers);
+
+/*
+ * A large file that is only written fills the page cache with what nobody will look at, and pushes out what
+ * others read. Drops as much of it as is safe on the server, if it is such a file: one of
+ * CANFS_DROP_MIN_BYTES at least, opened O_WRONLY. Call it only where readers miss their cache.
+ */
+#define CANFS_DROP_MIN_BYTES (UINT64_C(16) << 20)
+void canfs_writer_drop_behind(const struct canfs_writer *writer);
 
 /* What we use of one fdinfo file (Linux 5.14 and later). */
 struct canfs_fdinfo {

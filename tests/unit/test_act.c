@@ -288,6 +288,7 @@ static void test_readahead_moves_only_where_the_verdict_goes(void **state)
 	};
 	struct scene *scene = *state;
 
+	scene->bidder.terms.readahead_max_kib = 8192;
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
 		fake_root_write(&scene->root, RA_A, moves[i].from);
 		scene->bidder.readahead.verdict = moves[i].verdict;

@@ -21,7 +21,7 @@ static void test_defaults(void **state)
 	assert_string_equal(error, "");
 	assert_int_equal(config.terms.mode, CANFS_OBSERVE);
 	assert_true(config.terms.writeback && config.terms.readahead);
-	assert_int_equal(config.hold_pct, 35);
+	assert_int_equal(config.hold_pct, 45);
 	assert_int_equal(config.guard_mib, 100);
 	assert_int_equal(config.price_timeout_sec, 30);
 	assert_int_equal(config.price_idle_sec, 10);
@@ -30,7 +30,7 @@ static void test_defaults(void **state)
 	assert_true(config.terms.hysteresis == 0.02);
 	assert_int_equal(config.terms.dwell_ms, 200);
 	assert_int_equal(config.terms.readahead_min_kib, 64);
-	assert_int_equal(config.terms.readahead_max_kib, 8192);
+	assert_int_equal(config.terms.readahead_max_kib, 1024);
 	assert_string_equal(config.state_dir, "/run/canfs");
 	assert_int_equal(config.patterns, 0);
 }
@@ -139,7 +139,7 @@ static void test_mistakes(void **state)
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
 		assert_int_equal(parse(mistakes[i].text), -EINVAL);
 		assert_string_equal(error, mistakes[i].error);
-		assert_int_equal(config.hold_pct, 35); /* unchanged */
+		assert_int_equal(config.hold_pct, 45); /* unchanged */
 	}
 }
 

@@ -320,7 +320,7 @@ static void test_config(void **state)
 	assert_text(config, "options.writeback", "on");
 	assert_text(config, "options.metrics_listen", "");
 	assert_text(config, "options.control_socket", "/run/canfs/agent.sock");
-	assert_number(config, "options.hold_pct", 35);
+	assert_number(config, "options.hold_pct", 45);
 	assert_number(config, "options.hysteresis", 0.05);
 	/* Of a section what differs. */
 	section = json_array_get(at(config, "sections"), 0);

@@ -3,7 +3,10 @@
 #include "tests/unit/fake_root.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "client-agent/flush.h"
 
@@ -301,6 +304,63 @@ static void test_appended_first_then_round(void **state)
 	canfs_writers_close(&writers);
 }
 
+static size_t resident_pages(int fd, size_t bytes)
+{
+	size_t pages = bytes / (size_t)sysconf(_SC_PAGESIZE), n = 0;
+	unsigned char *resident = malloc(pages);
+	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	assert_true(map != MAP_FAILED);
+	assert_int_equal(mincore(map, bytes, resident), 0);
+	for (size_t i = 0; i < pages; i++)
+		n += resident[i] & 1;
+	munmap(map, bytes);
+	free(resident);
+	return n;
+}
+
+/* A file in the page cache, clean. */
+static void fill(const struct fake_root *root, const char *path, size_t bytes)
+{
+	char full[PATH_MAX], *data = calloc(1, bytes);
+
+	fake_root_full(root, path, full);
+	int fd = open(full, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(write(fd, data, bytes), bytes);
+	assert_int_equal(fsync(fd), 0);
+	close(fd);
+	free(data);
+}
+
+/* A large file that is only written, as far as it was sent; no other. */
+static void test_drop_behind(void **state)
+{
+	const size_t bytes = 2 * CANFS_DROP_MIN_BYTES, page = (size_t)sysconf(_SC_PAGESIZE);
+	const struct fake_root *root = *state;
+	struct canfs_writers writers = { 0 };
+	struct canfs_writer *writer = &writers.writer[0];
+	struct statfs file_system;
+
+	assert_int_equal(statfs(root->path, &file_system), 0);
+	if (file_system.f_type == TMPFS_MAGIC) {
+		print_message("skipped: tmpfs keeps its pages\n");
+		skip();
+	}
+	fill(root, "/a", bytes);
+	add_writer(&writers, root, "/a");
+	writer->tail_bytes = bytes;
+	canfs_writer_drop_behind(writer); /* may be read by who writes it */
+	assert_int_equal(resident_pages(writer->fd, bytes), bytes / page);
+	writer->write_only = true;
+	writer->tail_bytes = CANFS_DROP_MIN_BYTES - 1; /* small, so far */
+	canfs_writer_drop_behind(writer);
+	assert_int_equal(resident_pages(writer->fd, bytes), bytes / page);
+	writer->tail_bytes = bytes / 2;
+	canfs_writer_drop_behind(writer);
+	assert_int_equal(resident_pages(writer->fd, bytes), bytes / 2 / page);
+	canfs_writers_close(&writers);
+}
+
 static void test_files_take_turns(void **state)
 {
 	const struct fake_root *root = *state;
@@ -374,6 +434,7 @@ int main(void)
 		TEST(test_this_kernel),
 		cmocka_unit_test(test_fdinfo),
 		TEST(test_appended_first_then_round),
+		TEST(test_drop_behind),
 		TEST(test_files_take_turns),
 		TEST(test_nothing_to_flush),
 		TEST(test_clean_ranges_are_skipped),
