@@ -94,18 +94,6 @@ static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 	return ret;
 }
 
-/*
- * What deferred data may take: a share of memory, but not what programs and huge pages have taken. In steps, so
- * that the kernel's limits are not written anew at each tick.
- */
-static uint64_t bound(const struct canfs_config *config, const struct canfs_meminfo *meminfo)
-{
-	uint64_t step = meminfo->total_bytes / 64 + 1;
-	uint64_t available = meminfo->available_bytes / 2 / step * step;
-
-	return canfs_smaller(meminfo->total_bytes / 100 * config->hold_pct, available) + 1;
-}
-
 /* A kernel that does not count it has no opinion: the worth stays 0. */
 static double look_at_cache(struct loop *loop, uint64_t now_usec)
 {
@@ -144,7 +132,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 	/* Of several mounts that sent lately each counted all Writeback. */
 	purse->backlog_bytes = canfs_smaller(
 		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
-	purse->bound_bytes = bound(loop->config, &purse->meminfo);
+	purse->bound_bytes = canfs_defer_bound_bytes(&purse->meminfo, loop->config->hold_pct);
 	/* While that much is free, nothing that we hold has pushed anything out. */
 	cache_worth = look_at_cache(loop, purse->now_usec);
 	purse->cache_worth = purse->meminfo.free_bytes < purse->bound_bytes ? cache_worth : 0;
