@@ -26,6 +26,9 @@ static const uint64_t rest_usec = 60000000;
 /* Prices that flip must not fill the log: one bidder's news at most so often. */
 static const uint64_t news_usec = 1000000;
 
+/* Memory must be enough for so long before the guard is at rest. */
+static const uint64_t guard_usec = 5000000;
+
 /* After too many changes in a minute. */
 static const uint64_t quota_usec = 5000000;
 
@@ -137,8 +140,13 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *con
 {
 	uint64_t floor_bytes = (uint64_t)config->guard_mib << 20;
 	uint64_t spare_bytes = canfs_meminfo_spare_bytes(&purse->meminfo);
-	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 4 : 0);
+	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 2 : 0);
 
+	/* What frees memory for a moment is our own sending. */
+	if (is_short)
+		actors->guarded_usec = purse->now_usec;
+	else if (guarded)
+		is_short = purse->now_usec - actors->guarded_usec < guard_usec;
 	if (is_short != guarded)
 		canfs_log("memory guard: %s",
 			canfs_decisions_note(&actors->decisions, purse->now_usec, "memory guard",

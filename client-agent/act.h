@@ -29,6 +29,7 @@ struct canfs_actors {
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
 	struct canfs_accelerator *accelerator;
+	uint64_t guarded_usec;       /* when memory was last found short */
 	uint64_t needed_usec;        /* when something was last held back */
 	uint64_t defer_due_usec;     /* not before, after a failure */
 	uint64_t release_due_usec;   /* likewise */
@@ -58,8 +59,8 @@ int canfs_act_take_back(struct canfs_actors *actors);
 void canfs_actors_close(struct canfs_actors *actors);
 
 /*
- * Is memory short? MemAvailable counts dirty pages as available; this guard does not (hysteresis of a
- * quarter). guarded: was it, so far? Says so when it changes.
+ * Is memory short? MemAvailable counts dirty pages as available; this guard does not. Enough again is half
+ * as much more, for five seconds. guarded: was it, so far? Says so when it changes.
  */
 bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
 	const struct canfs_purse *purse, bool guarded);
