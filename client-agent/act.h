@@ -9,6 +9,7 @@
  *	no price, switched off,       release: drain at a steady pace, lower in stages
  *	long nothing to hold,
  *	memory or page cache is short
+ *	the same on one of several    drain it at a steady pace, then take its share
  *	no price, switched off,       read_ahead_kb as it was
  *	or not managed any more
  *
@@ -73,7 +74,13 @@ void canfs_act_report(
 void canfs_act_accelerate(
 	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes);
 
-/* Raises, keeps or releases the flushing point for all bidders together. */
+/* Has the bidder's BDI a share of the flushing point that is ours to take back? */
+bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder);
+
+/*
+ * Raises, keeps or releases the flushing point for all bidders together. One that may not hold any more while
+ * others do is drained at a steady pace before it loses its share.
+ */
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
 	const struct canfs_purse *purse);
 

@@ -85,7 +85,8 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 {
 	const char *root = loop->options->root;
-	int ret = loop->mounts_changed ? refresh_mounts(loop) : 0;
+	bool refresh = loop->mounts_changed || canfs_bidders_left(&loop->bidders, &loop->actors);
+	int ret = refresh ? refresh_mounts(loop) : 0;
 
 	if (!ret)
 		ret = canfs_meminfo_read(root, &purse->meminfo);
