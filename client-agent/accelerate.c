@@ -15,6 +15,7 @@
 #define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
 #define LET_GO_USEC  (10 * IDLE_USEC) /* not asked for so long: the files are closed */
 #define STOP_SEC     1
+#define STACK_BYTES  (256u << 10) /* of the many that there may be; a scan needs some 30 KiB */
 
 /*
  * Scans of all slots together take at most 1/10 of a CPU, until all processes have been looked at once: data is
@@ -23,13 +24,18 @@
 #define FIRST_SCANS_SHARE 10
 #define SCANS_SHARE       500
 
-/* One BDI. What the helper needs is set by the loop under the lock and read by it likewise. */
+enum helper_state { NO_HELPER, HELPER_RUNS, HELPER_ENDED /* to be joined, which takes no time */ };
+
+/* One BDI. What its helper needs is set by the loop under the lock and read by it likewise. */
 struct slot {
+	struct canfs_accelerator *accelerator;
+	pthread_t thread;
+	enum helper_state helper;
+	pthread_cond_t wake; /* a request, or stop */
 	struct canfs_bdi bdi;
 	bool used;
 	bool fresh; /* the loop gave the slot to this BDI: the helper's part is another's */
 	bool pending;
-	uint64_t number; /* of the request: the lowest is served first */
 	uint64_t asked_usec;
 	uint64_t chunk_bytes;
 	struct canfs_accelerate_status status;
@@ -46,14 +52,10 @@ struct canfs_accelerator {
 	char *root;
 	bool exact;
 	bool drop_behind;
-	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake; /* a request, or stop */
-	pthread_cond_t gone; /* the helper has ended */
+	pthread_cond_t gone; /* a helper has ended */
 	bool stop;
-	bool ended;
-	uint64_t requests;
-	uint64_t busy_since_usec;
+	bool left_behind; /* the last helper to end frees it */
 	struct slot slot[CANFS_ACCELERATE_BDIS_MAX];
 };
 
@@ -62,18 +64,6 @@ static struct timespec after_usec(uint64_t usec)
 	uint64_t at = canfs_now_usec() + usec;
 
 	return (struct timespec) { (time_t)(at / 1000000), (long)(at % 1000000) * 1000 };
-}
-
-static struct slot *next_request(struct canfs_accelerator *accelerator)
-{
-	struct slot *next = NULL;
-
-	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
-		struct slot *slot = &accelerator->slot[i];
-		if (slot->pending && (!next || slot->number < next->number))
-			next = slot;
-	}
-	return next;
 }
 
 static unsigned int slots_in_use(const struct canfs_accelerator *accelerator, uint64_t now)
@@ -134,8 +124,9 @@ static void drop_if_due(struct slot *slot, uint64_t now_usec)
 }
 
 /* Called with the lock, which is let go for all that may block. */
-static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
+static void serve(struct slot *slot)
 {
+	struct canfs_accelerator *accelerator = slot->accelerator;
 	uint64_t chunk = slot->chunk_bytes, now = canfs_now_usec(), asked;
 	unsigned int errors = 0, in_use = slots_in_use(accelerator, now);
 	struct canfs_bdi bdi = slot->bdi;
@@ -144,7 +135,7 @@ static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 	bool drop_behind = accelerator->drop_behind;
 
 	slot->fresh = false;
-	accelerator->busy_since_usec = now;
+	slot->status.busy_since_usec = now;
 	pthread_mutex_unlock(&accelerator->lock);
 	if (fresh) {
 		canfs_writers_close(writers);
@@ -156,7 +147,7 @@ static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 	asked = canfs_flush(writers, chunk, accelerator->exact, &errors);
 	drop_if_due(slot, now);
 	pthread_mutex_lock(&accelerator->lock);
-	accelerator->busy_since_usec = 0;
+	slot->status.busy_since_usec = 0;
 	slot->pending = false;
 	slot->status.requests++;
 	slot->status.asked_bytes += asked;
@@ -166,74 +157,96 @@ static void serve(struct canfs_accelerator *accelerator, struct slot *slot)
 	writers->errors = writers->truncated = 0;
 }
 
+static bool is_unasked(const struct slot *slot)
+{
+	return canfs_now_usec() - slot->asked_usec >= LET_GO_USEC;
+}
+
 /* Lets go of files whose writers are gone, so that we keep nothing busy. Lock as in serve(). */
-static void tidy(struct canfs_accelerator *accelerator)
+static void tidy(struct slot *slot)
 {
-	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
-		struct slot *slot = &accelerator->slot[i];
-		uint64_t now = canfs_now_usec();
-		bool let_go = now - slot->asked_usec >= LET_GO_USEC;
-		bool drop_behind = accelerator->drop_behind;
-		if (slot->writers.n == 0 || slot->pending || now - slot->scanned_usec < IDLE_USEC)
-			continue;
-		accelerator->busy_since_usec = now;
-		pthread_mutex_unlock(&accelerator->lock);
-		slot->writers.drop_behind = drop_behind;
-		drop_if_due(slot, now);
-		if (let_go)
-			canfs_writers_close(&slot->writers);
-		else
-			canfs_writers_recheck(&slot->writers, accelerator->root);
-		pthread_mutex_lock(&accelerator->lock);
-		accelerator->busy_since_usec = 0;
-		if (!slot->fresh)
-			slot->status.files = (unsigned int)slot->writers.n;
-	}
+	uint64_t now = canfs_now_usec();
+	bool let_go = is_unasked(slot), drop_behind = slot->accelerator->drop_behind;
+
+	if (slot->writers.n == 0 || now - slot->scanned_usec < IDLE_USEC)
+		return;
+	slot->status.busy_since_usec = now;
+	pthread_mutex_unlock(&slot->accelerator->lock);
+	slot->writers.drop_behind = drop_behind;
+	drop_if_due(slot, now);
+	if (let_go)
+		canfs_writers_close(&slot->writers);
+	else
+		canfs_writers_recheck(&slot->writers, slot->accelerator->root);
+	pthread_mutex_lock(&slot->accelerator->lock);
+	slot->status.busy_since_usec = 0;
+	slot->status.files = (unsigned int)slot->writers.n;
 }
 
-static bool keeps_files(const struct canfs_accelerator *accelerator)
+static unsigned int helpers(const struct canfs_accelerator *accelerator)
 {
-	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
-		if (accelerator->slot[i].writers.n > 0)
-			return true;
-	}
-	return false;
-}
+	unsigned int n = 0;
 
-static void *helper(void *data)
-{
-	struct canfs_accelerator *accelerator = data;
-
-	pthread_mutex_lock(&accelerator->lock);
-	while (!accelerator->stop) {
-		struct slot *slot = next_request(accelerator);
-		if (slot) {
-			serve(accelerator, slot);
-		} else if (keeps_files(accelerator)) {
-			struct timespec until = after_usec(IDLE_USEC);
-			pthread_cond_timedwait(&accelerator->wake, &accelerator->lock, &until);
-			tidy(accelerator);
-		} else {
-			pthread_cond_wait(&accelerator->wake, &accelerator->lock);
-		}
-	}
-	pthread_mutex_unlock(&accelerator->lock);
 	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
-		canfs_writers_close(&accelerator->slot[i].writers);
-	pthread_mutex_lock(&accelerator->lock);
-	accelerator->ended = true;
-	pthread_cond_signal(&accelerator->gone);
-	pthread_mutex_unlock(&accelerator->lock);
-	return NULL;
+		n += accelerator->slot[i].helper == HELPER_RUNS;
+	return n;
 }
 
 static void destroy(struct canfs_accelerator *accelerator)
 {
-	pthread_cond_destroy(&accelerator->wake);
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
+		pthread_cond_destroy(&accelerator->slot[i].wake);
 	pthread_cond_destroy(&accelerator->gone);
 	pthread_mutex_destroy(&accelerator->lock);
 	free(accelerator->root);
 	free(accelerator);
+}
+
+/* Ends when it is told to, or is not needed any more: nothing asked for, nothing kept open. */
+static void *help(void *data)
+{
+	struct slot *slot = data;
+	struct canfs_accelerator *accelerator = slot->accelerator;
+	bool last;
+
+	pthread_mutex_lock(&accelerator->lock);
+	while (!accelerator->stop && (slot->pending || slot->writers.n > 0 || !is_unasked(slot))) {
+		struct timespec until = after_usec(IDLE_USEC);
+		if (slot->pending)
+			serve(slot);
+		else if (pthread_cond_timedwait(&slot->wake, &accelerator->lock, &until) != 0)
+			tidy(slot);
+	}
+	if (accelerator->stop) {
+		pthread_mutex_unlock(&accelerator->lock);
+		canfs_writers_close(&slot->writers);
+		pthread_mutex_lock(&accelerator->lock);
+	}
+	slot->helper = HELPER_ENDED;
+	pthread_cond_signal(&accelerator->gone);
+	last = accelerator->left_behind && !helpers(accelerator);
+	pthread_mutex_unlock(&accelerator->lock);
+	if (last)
+		destroy(accelerator);
+	return NULL;
+}
+
+/* Sees to it that the slot has a helper. 0, or -EAGAIN. */
+static int start_helper(struct slot *slot)
+{
+	pthread_attr_t attr;
+	int err;
+
+	if (slot->helper == HELPER_RUNS)
+		return 0;
+	if (slot->helper == HELPER_ENDED)
+		pthread_join(slot->thread, NULL);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	err = -pthread_create(&slot->thread, &attr, help, slot);
+	pthread_attr_destroy(&attr);
+	slot->helper = err ? NO_HELPER : HELPER_RUNS;
+	return err;
 }
 
 int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *root)
@@ -246,17 +259,20 @@ int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *ro
 	pthread_mutex_init(&made->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&made->wake, &attr);
 	pthread_cond_init(&made->gone, &attr);
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		made->slot[i].accelerator = made;
+		pthread_cond_init(&made->slot[i].wake, &attr);
+	}
 	pthread_condattr_destroy(&attr);
 	made->exact = canfs_flush_exact();
 	made->root = strdup(root);
-	int err = made->root ? -pthread_create(&made->thread, NULL, helper, made) : -ENOMEM;
-	if (err)
+	if (!made->root) {
 		destroy(made);
-	else
-		*accelerator = made;
-	return err;
+		return -ENOMEM;
+	}
+	*accelerator = made;
+	return 0;
 }
 
 void canfs_accelerator_free(struct canfs_accelerator *accelerator)
@@ -268,17 +284,21 @@ void canfs_accelerator_free(struct canfs_accelerator *accelerator)
 
 	pthread_mutex_lock(&accelerator->lock);
 	accelerator->stop = true;
-	pthread_cond_signal(&accelerator->wake);
-	while (!accelerator->ended && !late)
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
+		pthread_cond_signal(&accelerator->slot[i].wake);
+	while (helpers(accelerator) && !late)
 		late = pthread_cond_timedwait(&accelerator->gone, &accelerator->lock, &until);
-	bool ended = accelerator->ended;
-	pthread_mutex_unlock(&accelerator->lock);
-	if (!ended) {
-		pthread_detach(accelerator->thread);
-		return; /* it still uses the memory */
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		struct slot *slot = &accelerator->slot[i];
+		if (slot->helper == HELPER_ENDED)
+			pthread_join(slot->thread, NULL);
+		else if (slot->helper == HELPER_RUNS)
+			pthread_detach(slot->thread);
 	}
-	pthread_join(accelerator->thread, NULL);
-	destroy(accelerator);
+	bool left_behind = accelerator->left_behind = helpers(accelerator) > 0;
+	pthread_mutex_unlock(&accelerator->lock);
+	if (!left_behind)
+		destroy(accelerator);
 }
 
 static struct slot *find_slot(struct canfs_accelerator *accelerator, struct canfs_bdi bdi)
@@ -291,14 +311,20 @@ static struct slot *find_slot(struct canfs_accelerator *accelerator, struct canf
 	return NULL;
 }
 
-/* An unused slot, or the one that was not asked for longest; NULL if all have a request. */
+/*
+ * An unused slot, or the one that was not asked for longest. NULL if all are in use: who gives way and comes
+ * back has all its writers to be looked for anew, which must not happen at each request.
+ */
 static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canfs_bdi bdi)
 {
+	uint64_t now = canfs_now_usec();
 	struct slot *oldest = NULL;
 
 	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
 		struct slot *slot = &accelerator->slot[i];
-		if (!slot->pending && (!oldest || slot->asked_usec < oldest->asked_usec))
+		bool is_busy = slot->pending || slot->status.busy_since_usec;
+		bool in_use = slot->used && now - slot->asked_usec < IDLE_USEC;
+		if (!is_busy && !in_use && (!oldest || slot->asked_usec < oldest->asked_usec))
 			oldest = slot;
 	}
 	if (oldest) {
@@ -330,10 +356,10 @@ int canfs_accelerate(
 		goto out;
 	}
 	slot->chunk_bytes = chunk_bytes;
-	slot->number = accelerator->requests++;
 	slot->asked_usec = canfs_now_usec();
-	slot->pending = true;
-	pthread_cond_signal(&accelerator->wake);
+	err = start_helper(slot);
+	slot->pending = !err;
+	pthread_cond_signal(&slot->wake);
 out:
 	pthread_mutex_unlock(&accelerator->lock);
 	return err;
@@ -356,7 +382,6 @@ void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs
 		*status = slot->status;
 		status->busy = slot->pending;
 	}
-	status->busy_since_usec = accelerator->busy_since_usec;
 	pthread_mutex_unlock(&accelerator->lock);
 }
 

@@ -23,11 +23,14 @@ static const uint64_t readahead_step_usec = 1000000;
 /* What has failed is tried again after this: an error that lasts must not fill the log. */
 static const uint64_t rest_usec = 60000000;
 
-/* Prices that flip must not fill the log: one bidder's news at most so often. */
-static const uint64_t news_usec = 1000000;
+/* Memory must be enough for so long before the guard is at rest. */
+static const uint64_t guard_usec = 5000000;
 
 /* After too many changes in a minute. */
 static const uint64_t quota_usec = 5000000;
+
+/* How long a mount may take to be drained that is not to hold any more: after 30 s the kernel sends all. */
+static const uint64_t leave_usec = 30000000;
 
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
@@ -137,8 +140,13 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *con
 {
 	uint64_t floor_bytes = (uint64_t)config->guard_mib << 20;
 	uint64_t spare_bytes = canfs_meminfo_spare_bytes(&purse->meminfo);
-	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 4 : 0);
+	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 2 : 0);
 
+	/* What frees memory for a moment is our own sending. */
+	if (is_short)
+		actors->guarded_usec = purse->now_usec;
+	else if (guarded)
+		is_short = purse->now_usec - actors->guarded_usec < guard_usec;
 	if (is_short != guarded)
 		canfs_log("memory guard: %s",
 			canfs_decisions_note(&actors->decisions, purse->now_usec, "memory guard",
@@ -148,99 +156,6 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *con
 				is_short ? "sending at any price" : "enough again")
 				->reason);
 	return is_short;
-}
-
-/* "above", "below" or "level with" the other price. */
-static const char *relation(double price, double other)
-{
-	return price > other ? "above" : price < other ? "below" : "level with";
-}
-
-/* Read-ahead is nobody's business while nobody reads. */
-static bool is_reading(const struct canfs_bidder *bidder, uint64_t now_usec)
-{
-	return now_usec - bidder->reading_usec <= readahead_step_usec;
-}
-
-/* Also said of a server that never had a price; not while it is being found out. */
-static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
-{
-	const struct canfs_feed *feed = &bidder->feed;
-	const char *why = "the server publishes none";
-
-	if (feed->failures)
-		why = canfs_fsstat_error(feed->fsstat);
-	else if (!feed->answers || feed->publisher.valid)
-		return;
-	if (!bidder->told_no_price) {
-		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
-			*why ? why : "no answer");
-		canfs_decisions_note(&bidder->decisions, now_usec, "write-back",
-			canfs_verdict_name(bidder->told_write), canfs_verdict_name(CANFS_HOLD),
-			no_bids, "no price (%s): the kernel's defaults", *why ? why : "no answer");
-	}
-	bidder->told_no_price = true;
-	bidder->told_write = bidder->told_readahead = CANFS_HOLD;
-}
-
-static void log_decision(
-	const struct canfs_bidder *bidder, const struct canfs_decision *decision, const char *mode)
-{
-	canfs_log("%s: %s %s -> %s%s: %s", bidder->mount.mountpoint, decision->what, decision->from,
-		decision->to, mode, decision->reason);
-}
-
-static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
-	const struct canfs_purse *purse, const char *mode)
-{
-	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
-		purse->now_usec, "write-back", canfs_verdict_name(bidder->told_write),
-		canfs_verdict_name(bidder->write.verdict),
-		(struct canfs_bids) { tag->write, bidder->own_write },
-		"server %.2f (%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f", tag->write,
-		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
-		bidder->own_write, (unsigned long long)purse->backlog_bytes / MIB,
-		(unsigned long long)purse->bound_bytes / MIB, purse->cache_worth);
-
-	log_decision(bidder, decision, mode);
-	bidder->told_write = bidder->write.verdict;
-}
-
-static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag *tag,
-	const struct canfs_purse *purse, const char *mode)
-{
-	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
-		purse->now_usec, "read-ahead", canfs_verdict_name(bidder->told_readahead),
-		canfs_verdict_name(bidder->readahead.verdict),
-		(struct canfs_bids) { tag->readahead, bidder->own_readahead },
-		"server %.2f %s own %.2f; confidence %.2f", tag->readahead,
-		relation(tag->readahead, bidder->own_readahead), bidder->own_readahead,
-		bidder->confidence.average.value);
-
-	log_decision(bidder, decision, mode);
-	bidder->told_readahead = bidder->readahead.verdict;
-}
-
-void canfs_act_report(
-	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse)
-{
-	const char *mode = bidder->terms.mode == CANFS_ENFORCE ? "" : " (observing)";
-	bool readahead_news = bidder->readahead.verdict != bidder->told_readahead &&
-			      is_reading(bidder, purse->now_usec);
-
-	if (!tag) {
-		report_no_price(bidder, purse->now_usec);
-		return;
-	}
-	bidder->told_no_price = false;
-	if (purse->now_usec < bidder->news_due_usec ||
-		(bidder->write.verdict == bidder->told_write && !readahead_news))
-		return;
-	bidder->news_due_usec = purse->now_usec + news_usec;
-	if (bidder->write.verdict != bidder->told_write)
-		report_write(bidder, tag, purse, mode);
-	if (readahead_news)
-		report_readahead(bidder, tag, purse, mode);
 }
 
 static void send_chunk(
@@ -269,27 +184,50 @@ struct holders {
 	const struct canfs_mount *mount[CANFS_DEFER_BDIS_MAX];
 	unsigned int share[CANFS_DEFER_BDIS_MAX];
 	size_t switched_on; /* with a price or not */
+	size_t priced;      /* n without those that are leaving */
 	bool wanted;
 };
 
-static void find_holders(struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse, struct holders *holders)
+bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
 {
-	holders->n = holders->switched_on = 0;
-	holders->wanted = false;
-	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
-		const struct canfs_bidder *bidder = bidders[i];
+	return canfs_knob_is_ours(actors->tuner, CANFS_KNOB_MIN_RATIO, bidder->mount.bdi);
+}
 
-		if (!acts_on_writes(bidder))
-			continue;
-		holders->switched_on++;
-		if (bidder->write.verdict == CANFS_HOLD)
+/*
+ * Without its share the kernel would send all that a mount holds at once. So one that may not hold any more,
+ * while others do, keeps its share until it is drained.
+ */
+static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *bidder,
+	const struct canfs_purse *purse)
+{
+	if (!canfs_act_has_share(actors, bidder) || !canfs_bidder_holds(bidder)) {
+		bidder->leaving_usec = 0;
+		return false;
+	}
+	if (!bidder->leaving_usec)
+		bidder->leaving_usec = purse->now_usec;
+	return purse->now_usec - bidder->leaving_usec < leave_usec;
+}
+
+static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
+	size_t n, const struct canfs_purse *purse, struct holders *holders)
+{
+	*holders = (struct holders) { 0 };
+	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
+		struct canfs_bidder *bidder = bidders[i];
+		bool may_hold = acts_on_writes(bidder) && bidder->write.verdict != CANFS_HOLD;
+
+		holders->switched_on += acts_on_writes(bidder);
+		holders->priced += may_hold;
+		if (may_hold)
+			bidder->leaving_usec = 0;
+		else if (!is_leaving(actors, bidder, purse))
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
 		holders->share[holders->n++] = bidder->terms.hold_share;
 		/* Whatever the verdict: a server gets dear sooner than a flusher that runs can be stopped. */
-		holders->wanted |=
-			canfs_bidder_holds(bidder) && canfs_bidder_is_worth_holding(bidder, purse);
+		holders->wanted |= may_hold && canfs_bidder_holds(bidder) &&
+				   canfs_bidder_is_worth_holding(bidder, purse);
 	}
 }
 
@@ -316,7 +254,7 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 		return actors->resting_for;
 	if (!holders->switched_on)
 		return "not wanted on any mount";
-	if (!holders->n)
+	if (!holders->priced)
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
@@ -359,6 +297,18 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 		ret ? strerror(-ret) : "released", no_bids, "%s", reason);
 }
 
+/* At a pace that any server bears. */
+static void drain(
+	struct canfs_actors *actors, struct canfs_bidder *bidder, const struct canfs_purse *purse)
+{
+	uint64_t elapsed = purse->now_usec - bidder->released_usec;
+
+	bidder->released_usec = purse->now_usec;
+	if (elapsed <= 1000000) /* else it begins now */
+		send_chunk(actors, bidder,
+			canfs_pace_blind(&bidder->pace, purse->meminfo.writeback_bytes, elapsed));
+}
+
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
 	const struct canfs_purse *purse)
 {
@@ -368,14 +318,18 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	bool active = canfs_defer_active(actors->defer);
 	int ret;
 
-	find_holders(bidders, n, purse, &holders);
+	find_holders(actors, bidders, n, purse, &holders);
 	if (holders.wanted ||
-		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.n))
+		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
 		actors->needed_usec = purse->now_usec;
 	leave_memory_to_others(actors, purse);
 	reason = reason_to_release(actors, &holders, purse);
 	if (reason && active)
 		release(actors, bidders, n, purse, reason);
+	for (size_t i = 0; i < n && !reason; i++) {
+		if (bidders[i]->leaving_usec)
+			drain(actors, bidders[i], purse);
+	}
 	if (reason || (!holders.wanted && !active) || purse->now_usec < actors->defer_due_usec)
 		return;
 	ret = canfs_defer_apply(actors->defer, purse->bound_bytes, holders.mount, holders.share,
@@ -393,22 +347,12 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 	const struct canfs_purse *purse)
 {
 	struct canfs_changes changes = { 0 };
-	uint64_t chunk = 0;
 	int ret;
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t elapsed = purse->now_usec - bidders[i]->released_usec;
-
-		bidders[i]->released_usec = purse->now_usec;
-		if (elapsed > 1000000) /* the release begins now */
-			continue;
-		chunk = canfs_pace_blind(
-			&bidders[i]->pace, purse->meminfo.writeback_bytes, elapsed);
 		/* What a mount holds that was switched off meanwhile must leave, too. */
-		if (acts_on_writes(bidders[i]) ||
-			canfs_knob_is_ours(
-				actors->tuner, CANFS_KNOB_MIN_RATIO, bidders[i]->mount.bdi))
-			send_chunk(actors, bidders[i], chunk);
+		if (acts_on_writes(bidders[i]) || canfs_act_has_share(actors, bidders[i]))
+			drain(actors, bidders[i], purse);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
 	log_changes(&actors->decisions, "release", "put back in stages", &changes);
@@ -465,7 +409,7 @@ void canfs_act_readahead(
 			bidder->readahead_due_usec = now_usec + rest_usec;
 		return;
 	}
-	if (bidder->stats.age_sec < udev_grace_sec || !is_reading(bidder, now_usec) ||
+	if (bidder->stats.age_sec < udev_grace_sec || !canfs_bidder_reads(bidder, now_usec) ||
 		canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
 		return;
 	bidder->readahead_due_usec = now_usec + readahead_step_usec;

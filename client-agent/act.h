@@ -9,6 +9,7 @@
  *	no price, switched off,       release: drain at a steady pace, lower in stages
  *	long nothing to hold,
  *	memory or page cache is short
+ *	the same on one of several    drain it at a steady pace, then take its share
  *	no price, switched off,       read_ahead_kb as it was
  *	or not managed any more
  *
@@ -29,6 +30,7 @@ struct canfs_actors {
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
 	struct canfs_accelerator *accelerator;
+	uint64_t guarded_usec;       /* when memory was last found short */
 	uint64_t needed_usec;        /* when something was last held back */
 	uint64_t defer_due_usec;     /* not before, after a failure */
 	uint64_t release_due_usec;   /* likewise */
@@ -59,8 +61,8 @@ int canfs_act_take_back(struct canfs_actors *actors);
 void canfs_actors_close(struct canfs_actors *actors);
 
 /*
- * Is memory short? MemAvailable counts dirty pages as available; this guard does not (hysteresis of a
- * quarter). guarded: was it, so far? Says so when it changes.
+ * Is memory short? MemAvailable counts dirty pages as available; this guard does not. Enough again is half
+ * as much more, for five seconds. guarded: was it, so far? Says so when it changes.
  */
 bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
 	const struct canfs_purse *purse, bool guarded);
@@ -73,7 +75,13 @@ void canfs_act_report(
 void canfs_act_accelerate(
 	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes);
 
-/* Raises, keeps or releases the flushing point for all bidders together. */
+/* Has the bidder's BDI a share of the flushing point that is ours to take back? */
+bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder);
+
+/*
+ * Raises, keeps or releases the flushing point for all bidders together. One that may not hold any more while
+ * others do is drained at a steady pace before it loses its share.
+ */
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
 	const struct canfs_purse *purse);
 

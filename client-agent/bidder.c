@@ -163,6 +163,11 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 	return bidder->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES;
 }
 
+bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return now_usec - bidder->reading_usec <= 1000000;
+}
+
 bool canfs_bidder_fills(const struct canfs_bidder *bidder)
 {
 	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;

@@ -82,9 +82,12 @@ struct canfs_bidder {
 	double own_write; /* the last bids */
 	double own_readahead;
 
-	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, what was logged. */
+	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, who leaves, what was logged. */
 	uint64_t readahead_due_usec;
 	uint64_t released_usec;
+	uint64_t
+		leaving_usec; /* since when it is drained, as it may not hold any more; 0: it is not */
+	bool unwanted;        /* not in the configuration any more: goes as soon as it is drained */
 	uint64_t news_due_usec;
 	enum canfs_verdict told_write;
 	enum canfs_verdict told_readahead;
@@ -122,6 +125,9 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
 
 /* Is data held back that the server should be asked about? */
 bool canfs_bidder_holds(const struct canfs_bidder *bidder);
+
+/* Did an application read through the cache in the last second? Else read-ahead is nobody's business. */
+bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
 
 /* Would the client have room for CANFS_HOLD_WORTH_SEC of what it writes, so that the flushing point may be raised? */
 bool canfs_bidder_is_worth_holding(

@@ -28,6 +28,7 @@ static struct canfs_bidder *take_bidder(struct canfs_bidders *bidders,
 
 			bidders->bidder[i] = bidders->bidder[--bidders->n];
 			bidder->mount = *mount;
+			bidder->unwanted = false;
 			canfs_bidder_configure(bidder, config);
 			if (bidder->terms.mode != mode)
 				canfs_log("%s: now %s", mount->mountpoint, mode_word(bidder));
@@ -102,29 +103,54 @@ static void report(const struct canfs_bidders *now, const struct canfs_bidders *
 		now->left_out + now->left_alone);
 }
 
-void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
-	const struct canfs_config *config, struct canfs_actors *actors)
+static void add_wanted(struct canfs_bidders *now, struct canfs_bidders *before,
+	const struct canfs_mounts *mounts, const struct canfs_config *config)
 {
-	struct canfs_bidders now = { .left_out = mounts->dropped };
-
 	for (size_t i = 0; i < mounts->n; i++) {
 		const struct canfs_mount *mount = &mounts->mount[i];
 		struct canfs_bidder *bidder;
 
 		/* The first mount that is wanted stands for its BDI. */
 		if (!canfs_config_wants_mount(config, mount->mountpoint) ||
-			has_bdi(&now, mount->bdi) || leave_alone(&now, bidders, mount))
+			has_bdi(now, mount->bdi) || leave_alone(now, before, mount))
 			continue;
-		if (now.n == CANFS_BIDDERS_MAX) {
-			now.left_out++;
+		if (now->n == CANFS_BIDDERS_MAX) {
+			now->left_out++;
 			continue;
 		}
-		bidder = take_bidder(bidders, config, mount);
+		bidder = take_bidder(before, config, mount);
 		if (!bidder)
 			bidder = new_bidder(config, mount);
 		if (bidder)
-			now.bidder[now.n++] = bidder;
+			now->bidder[now->n++] = bidder;
 	}
+}
+
+/* Mounts that are still there, but wanted no more: as long as the kernel would send all that they hold at once. */
+static void keep_leaving(struct canfs_bidders *now, struct canfs_bidders *before,
+	const struct canfs_mounts *mounts, const struct canfs_actors *actors)
+{
+	for (size_t i = before->n; i-- > 0;) {
+		struct canfs_bidder *bidder = before->bidder[i];
+
+		if (now->n == CANFS_BIDDERS_MAX || has_bdi(now, bidder->mount.bdi) ||
+			canfs_mounts_find(mounts, &bidder->mount) < 0 ||
+			!canfs_act_has_share(actors, bidder))
+			continue;
+		before->bidder[i] = before->bidder[--before->n];
+		bidder->unwanted = true;
+		bidder->terms.mode = CANFS_OBSERVE;
+		now->bidder[now->n++] = bidder;
+	}
+}
+
+void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
+	const struct canfs_config *config, struct canfs_actors *actors)
+{
+	struct canfs_bidders now = { .left_out = mounts->dropped };
+
+	add_wanted(&now, bidders, mounts, config);
+	keep_leaving(&now, bidders, mounts, actors);
 	for (size_t i = 0; i < bidders->n; i++) {
 		canfs_log("%s: not managed any more", bidders->bidder[i]->mount.mountpoint);
 		canfs_act_let_go(actors, bidders->bidder[i]);
@@ -132,6 +158,16 @@ void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mou
 	}
 	report(&now, bidders);
 	*bidders = now;
+}
+
+bool canfs_bidders_left(const struct canfs_bidders *bidders, const struct canfs_actors *actors)
+{
+	for (size_t i = 0; i < bidders->n; i++) {
+		if (bidders->bidder[i]->unwanted &&
+			!canfs_act_has_share(actors, bidders->bidder[i]))
+			return true;
+	}
+	return false;
 }
 
 void canfs_bidders_free(struct canfs_bidders *bidders)

@@ -21,10 +21,14 @@ struct canfs_actors; /* act.h */
 
 /*
  * Mounts came or went, or the configuration is another: bidders of BDIs that stayed keep their memory, those of
- * others are let go and freed. Says what is new.
+ * others are let go and freed. One that is not wanted any more stays, observing, until it has no share of the
+ * flushing point left. Says what is new.
  */
 void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
 	const struct canfs_config *config, struct canfs_actors *actors);
+
+/* Is one that is not wanted any more drained, so that a refresh would let it go? */
+bool canfs_bidders_left(const struct canfs_bidders *bidders, const struct canfs_actors *actors);
 
 /* Touches no knob. */
 void canfs_bidders_free(struct canfs_bidders *bidders);

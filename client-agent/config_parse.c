@@ -175,6 +175,23 @@ static void blame(struct parser *parser, const char *a, const char *b)
 	}
 }
 
+/*
+ * A price must not be taken for lost while the next question is not yet due, or its answer (feed.h: at
+ * random up to 1.2 times the interval, and 2 s) on its way.
+ */
+static void check_timeout(struct parser *parser, const char *name, unsigned int value,
+	const char *factor, double longest_sec)
+{
+	double least_sec = ceil(longest_sec + 2);
+	unsigned int timeout_sec = parser->config.price_timeout_sec;
+
+	if (timeout_sec >= least_sec)
+		return;
+	blame(parser, "price_timeout_sec", name);
+	mistake(parser, "price_timeout_sec = %u: less than %.0f, which is %s %s = %u and 2",
+		timeout_sec, least_sec, factor, name, value);
+}
+
 /* Values that must fit together. */
 static void check_together(struct parser *parser)
 {
@@ -186,11 +203,10 @@ static void check_together(struct parser *parser)
 		mistake(parser, "readahead_min_kib = %u: more than readahead_max_kib = %u",
 			config->terms.readahead_min_kib, config->terms.readahead_max_kib);
 	}
-	if (config->price_timeout_sec <= config->price_idle_sec) {
-		blame(parser, "price_timeout_sec", "price_idle_sec");
-		mistake(parser, "price_timeout_sec = %u: not more than price_idle_sec = %u",
-			config->price_timeout_sec, config->price_idle_sec);
-	}
+	check_timeout(parser, "price_idle_sec", config->price_idle_sec, "1.2 times",
+		config->price_idle_sec * 6 / 5.0);
+	check_timeout(parser, "price_min_msec", config->price_min_msec, "twice",
+		config->price_min_msec / 500.0);
 	parser->line = line;
 }
 

@@ -12,10 +12,16 @@
 #define STOCK_UNIT_BYTES (32 * MIB)
 #define STEP_MSEC        100
 #define LOWEST_PCT_EACH  1
+/*
+ * What the kernel counts as available is not all for dirty pages: it stops writers at 1.28 times the bound, and
+ * what programs need in the meantime must come from the rest.
+ */
+#define AVAILABLE_PCT 55
 
 struct canfs_defer {
 	struct canfs_tuner *tuner;
-	bool refused; /* for good: read-only, or someone else's */
+	bool refused;             /* for good: read-only, or someone else's */
+	unsigned int granted_pct; /* so much the shares may sum up to, as far as is known */
 };
 
 static const struct canfs_bdi whole_system = { 0, 0 };
@@ -32,6 +38,18 @@ int canfs_defer_new(struct canfs_defer **defer, struct canfs_tuner *tuner)
 void canfs_defer_free(struct canfs_defer *defer)
 {
 	free(defer);
+}
+
+uint64_t canfs_defer_bound_bytes(const struct canfs_meminfo *meminfo, unsigned int hold_pct)
+{
+	uint64_t step = meminfo->total_bytes / 64 + 1;
+	uint64_t available = meminfo->available_bytes / 100 * AVAILABLE_PCT / step * step;
+	uint64_t most =
+		canfs_knob_info(CANFS_KNOB_DIRTY_BYTES)->highest / 115 * CANFS_DEFER_SHARE_PCT;
+
+	return canfs_smaller(
+		       canfs_smaller(meminfo->total_bytes / 100 * hold_pct, available), most) +
+	       1;
 }
 
 uint64_t canfs_defer_background_bytes(uint64_t bound_bytes)
@@ -142,7 +160,7 @@ static int set_limits(
  * try is reported.
  */
 static int set_share(struct canfs_defer *defer, const struct canfs_mount *mount,
-	unsigned int share_pct, struct canfs_changes *changes)
+	unsigned int share_pct, bool *refused, struct canfs_changes *changes)
 {
 	struct canfs_changes tries = { 0 };
 	int err;
@@ -150,6 +168,7 @@ static int set_share(struct canfs_defer *defer, const struct canfs_mount *mount,
 	do {
 		tries.n = 0;
 		err = canfs_knob_set(defer->tuner, CANFS_KNOB_MIN_RATIO, mount, share_pct, &tries);
+		*refused |= err == -EINVAL;
 		share_pct /= 2;
 	} while (err == -EINVAL && share_pct >= LOWEST_PCT_EACH);
 	if (tries.n && changes) {
@@ -186,14 +205,30 @@ static unsigned int part_of(
 	return LOWEST_PCT_EACH + (share_pct > least ? (share_pct - least) * share / sum : 0);
 }
 
+static unsigned int sum_of_shares(
+	const struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n)
+{
+	uint64_t sum = 0, share;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!canfs_knob_read(canfs_tuner_root(defer->tuner), CANFS_KNOB_MIN_RATIO,
+			    mounts[i]->bdi, &share))
+			sum += share;
+	}
+	return sum < CANFS_DEFER_SHARE_PCT ? (unsigned int)sum : CANFS_DEFER_SHARE_PCT;
+}
+
 /* Lowers first, then raises, so that the sum stays below 100 all the time. */
 static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n,
 	const unsigned int shares[], unsigned int share_pct, struct canfs_changes *changes)
 {
 	const char *root = canfs_tuner_root(defer->tuner);
 	unsigned int sum = 0;
+	bool refused = false;
 	int first = 0;
 
+	if (share_pct > defer->granted_pct)
+		share_pct = defer->granted_pct;
 	for (size_t i = 0; i < n; i++)
 		sum += shares ? shares[i] : 1;
 	drop_other_shares(defer, mounts, n, changes);
@@ -204,12 +239,14 @@ static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const
 			uint64_t now = 0;
 			int err = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
 			if (!err && (now < each) == raise)
-				err = set_share(defer, mounts[i], each, changes);
+				err = set_share(defer, mounts[i], each, &refused, changes);
 			/* One BDI that is gone or is someone else's must not stop the rest. */
 			if (err && err != -EPERM && err != -ENOENT && !first)
 				first = err;
 		}
 	}
+	if (refused) /* or each call would try in vain, and use up the changes of the minute */
+		defer->granted_pct = sum_of_shares(defer, mounts, n);
 	return first;
 }
 
@@ -221,6 +258,8 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 
 	if (n == 0 || n > CANFS_DEFER_BDIS_MAX)
 		return -EINVAL;
+	if (!canfs_defer_active(defer))
+		defer->granted_pct = CANFS_DEFER_SHARE_PCT;
 	int err = plan(defer, bound_bytes, meminfo, &limits);
 	if (!err)
 		err = set_limits(defer, &limits, changes);

@@ -85,31 +85,14 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 static int read_kernel(struct loop *loop, struct canfs_purse *purse)
 {
 	const char *root = loop->options->root;
-	int ret = loop->mounts_changed ? refresh_mounts(loop) : 0;
+	bool refresh = loop->mounts_changed || canfs_bidders_left(&loop->bidders, &loop->actors);
+	int ret = refresh ? refresh_mounts(loop) : 0;
 
 	if (!ret)
 		ret = canfs_meminfo_read(root, &purse->meminfo);
 	if (!ret)
 		ret = canfs_mountstats_read(root, loop->mounts, loop->stats);
 	return ret;
-}
-
-/*
- * What the kernel counts as available is not all for dirty pages: it stops writers at 1.28 times the bound, and
- * what programs need in the meantime must come from the rest.
- */
-static const unsigned int available_pct = 55;
-
-/*
- * What deferred data may take: a share of memory, but not what programs and huge pages have taken. In steps, so
- * that the kernel's limits are not written anew at each tick.
- */
-static uint64_t bound(const struct canfs_config *config, const struct canfs_meminfo *meminfo)
-{
-	uint64_t step = meminfo->total_bytes / 64 + 1;
-	uint64_t available = meminfo->available_bytes / 100 * available_pct / step * step;
-
-	return canfs_smaller(meminfo->total_bytes / 100 * config->hold_pct, available) + 1;
 }
 
 /* A kernel that does not count it has no opinion: the worth stays 0. */
@@ -150,7 +133,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 	/* Of several mounts that sent lately each counted all Writeback. */
 	purse->backlog_bytes = canfs_smaller(
 		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
-	purse->bound_bytes = bound(loop->config, &purse->meminfo);
+	purse->bound_bytes = canfs_defer_bound_bytes(&purse->meminfo, loop->config->hold_pct);
 	/* While that much is free, nothing that we hold has pushed anything out. */
 	cache_worth = look_at_cache(loop, purse->now_usec);
 	purse->cache_worth = purse->meminfo.free_bytes < purse->bound_bytes ? cache_worth : 0;

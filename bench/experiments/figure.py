@@ -64,6 +64,7 @@ class Figure:
     full: dict         # the plan
     quick: dict        # what is other with --quick
     Options: type = Options
+    variants: tuple = VARIANTS
 
     def plan(self, quick):
         return SimpleNamespace(**self.full | (self.quick if quick else {}))
@@ -71,7 +72,7 @@ class Figure:
     def run(self, build, options, say, keep=None):
         """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
         plan = self.plan(options.quick)
-        check_names("variant", options.variants, VARIANTS)
+        check_names("variant", options.variants, self.variants)
         check_names("case", options.cases, plan.cases)
         results = FigureResults(self)
         say(f"setting up: network, modelled disk, {plan.files}")
@@ -193,7 +194,7 @@ class Runner:
 
     def run(self):
         """--quick measures each setting once, so that the search's trials are the results."""
-        wanted = [variant for variant in VARIANTS
+        wanted = [variant for variant in self.figure.variants
                   if not self.options.variants or variant in self.options.variants]
         if self.options.quick:
             self.run_quick(wanted)

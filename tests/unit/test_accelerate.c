@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The accelerator's helper thread: requests are served, the caller never waits. */
+/* The accelerator's helper threads: requests are served, the caller never waits. */
 #include "tests/unit/fake_root.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <time.h>
 
 #include "client-agent/accelerate.h"
+#include "client-agent/bidders.h"
 
 #define MIB     (UINT64_C(1) << 20)
 #define PROCESS "/proc/100/"
+
+static const struct timespec moment = { .tv_nsec = 1000000 };
 
 struct lab {
 	struct fake_root root;
@@ -66,7 +71,6 @@ static void write_file(const struct lab *lab, int mount_id)
 static struct canfs_accelerate_status wait_for(
 	struct lab *lab, unsigned int minor, uint64_t requests)
 {
-	static const struct timespec pause = { .tv_nsec = 1000000 };
 	struct canfs_accelerate_status status;
 
 	/* The test's own time-out ends this if the helper never serves. */
@@ -74,7 +78,7 @@ static struct canfs_accelerate_status wait_for(
 		canfs_accelerate_status(lab->accelerator, (struct canfs_bdi) { 0, minor }, &status);
 		if (status.requests >= requests)
 			return status;
-		nanosleep(&pause, NULL);
+		nanosleep(&moment, NULL);
 	}
 }
 
@@ -108,20 +112,97 @@ static void test_each_bdi_its_own(void **state)
 	assert_int_equal(canfs_accelerate(lab->accelerator, lab->mounts.mount[0].bdi, 0), -EINVAL);
 }
 
-/* More BDIs than are remembered: the oldest gives way. */
+/*
+ * More BDIs than are remembered: those that were asked for lately stay, or each request would look for all writers
+ * anew; later the oldest gives way.
+ */
 static void test_many_bdis(void **state)
 {
 	struct lab *lab = *state;
 	struct canfs_mount mount = lab->mounts.mount[2];
 	struct canfs_accelerate_status status;
 
-	for (unsigned int i = 0; i < CANFS_ACCELERATE_BDIS_MAX + 3; i++) {
+	for (unsigned int i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
 		mount.bdi.minor = 100 + i;
 		assert_int_equal(canfs_accelerate(lab->accelerator, mount.bdi, MIB), 0);
-		wait_for(lab, mount.bdi.minor, 1);
 	}
+	for (unsigned int i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
+		wait_for(lab, 100 + i, 1);
+	mount.bdi.minor = 99;
+	while (canfs_accelerate(lab->accelerator, mount.bdi, MIB) == -ENOBUFS)
+		nanosleep(&moment, NULL);
+	wait_for(lab, 99, 1);
 	canfs_accelerate_status(lab->accelerator, (struct canfs_bdi) { 0, 100 }, &status);
 	assert_int_equal(status.requests, 0);
+}
+
+/* As many as bidders.h has are asked for again and again: each keeps its place. */
+static void test_every_bidder_keeps_its_place(void **state)
+{
+	struct lab *lab = *state;
+	struct canfs_bdi bdi = { 0, 0 };
+
+	for (uint64_t round = 1; round <= 2; round++) {
+		for (bdi.minor = 1; bdi.minor <= CANFS_BIDDERS_MAX; bdi.minor++) {
+			assert_int_equal(canfs_accelerate(lab->accelerator, bdi, MIB), 0);
+			assert_int_equal(wait_for(lab, bdi.minor, round).requests, round);
+		}
+	}
+}
+
+/* Whoever opens the file hangs, as on a server that does not answer. Returns who has the lease. */
+static int hang_open(const struct lab *lab)
+{
+	char full[PATH_MAX];
+
+	fake_root_full(&lab->root, "/file", full);
+	signal(SIGIO, SIG_IGN);
+	int holder = open(full, O_RDONLY | O_CLOEXEC);
+	assert_true(holder >= 0);
+	if (fcntl(holder, F_SETLEASE, F_WRLCK) == 0)
+		return holder;
+	close(holder);
+	return -1;
+}
+
+static int threads(void)
+{
+	struct stat st;
+
+	assert_int_equal(stat("/proc/self/task", &st), 0);
+	return (int)st.st_nlink - 2;
+}
+
+/* A dead server's mount waits; another's does not, nor does the end. */
+static void test_one_that_hangs_hinders_no_other(void **state)
+{
+	struct lab *lab = *state;
+	struct canfs_bdi dead = lab->mounts.mount[0].bdi, alive = lab->mounts.mount[2].bdi;
+	struct canfs_accelerate_status status;
+
+	write_file(lab, 25);
+	int holder = hang_open(lab);
+	if (holder < 0)
+		skip(); /* no leases on this file system */
+	assert_int_equal(canfs_accelerate(lab->accelerator, dead, MIB), 0);
+	do {
+		nanosleep(&moment, NULL);
+		canfs_accelerate_status(lab->accelerator, dead, &status);
+	} while (!status.busy_since_usec);
+	for (uint64_t i = 1; i <= 3; i++) {
+		assert_int_equal(canfs_accelerate(lab->accelerator, alive, MIB), 0);
+		assert_int_equal(wait_for(lab, alive.minor, i).busy_since_usec, 0);
+	}
+	canfs_accelerate_status(lab->accelerator, dead, &status);
+	assert_true(status.busy);
+	assert_int_equal(status.requests, 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, dead, MIB), -EBUSY);
+	canfs_accelerator_free(lab->accelerator); /* leaves the helper behind */
+	lab->accelerator = NULL;
+	assert_true(threads() > 1);
+	close(holder);
+	while (threads() > 1) /* it comes back, and cleans up */
+		nanosleep(&moment, NULL);
 }
 
 static void test_never_asked(void **state)
@@ -143,6 +224,8 @@ int main(void)
 		TEST(test_request_is_served),
 		TEST(test_each_bdi_its_own),
 		TEST(test_many_bdis),
+		TEST(test_every_bidder_keeps_its_place),
+		TEST(test_one_that_hangs_hinders_no_other),
 		TEST(test_never_asked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,70 @@ static void test_flushing_point_is_back_when_only_to_be_observed(void **state)
 	assert_flushing_point_is_back(scene);
 }
 
+static uint64_t asked_to_send(const struct scene *scene, struct canfs_bdi bdi)
+{
+	struct canfs_accelerate_status status;
+
+	canfs_accelerate_status(scene->actors.accelerator, bdi, &status);
+	return status.requests + status.busy;
+}
+
+static void hold_on_both(struct scene *scene, struct canfs_bidder *bidders[2])
+{
+	fake_bdi(&scene->root, BDI_B);
+	for (size_t i = 0; i < 2; i++) {
+		bidders[i]->write.verdict = CANFS_DEFER;
+		bidders[i]->backlog_bytes = 100 * MIB;
+	}
+	canfs_act_defer(&scene->actors, bidders, 2, &scene->purse);
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 45);
+	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 45);
+	fake_kernel_settle(&scene->root);
+}
+
+static void ticks(struct scene *scene, struct canfs_bidder *bidders[2], int n)
+{
+	while (n-- > 0) {
+		scene->purse.now_usec += 100000;
+		canfs_act_defer(&scene->actors, bidders, 2, &scene->purse);
+	}
+}
+
+/* A mount without a price is drained before it loses its share, or the kernel would send all at once. */
+static void test_mount_that_leaves_is_drained_first(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_bidder other = { .mount = mount_b, .terms = scene->config.terms };
+	struct canfs_bidder *bidders[] = { &scene->bidder, &other };
+
+	hold_on_both(scene, bidders);
+	canfs_auction_reset(&scene->bidder.write);
+	ticks(scene, bidders, 20);
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 45);
+	assert_true(asked_to_send(scene, mount_a.bdi) > 0);
+	assert_int_equal(asked_to_send(scene, mount_b.bdi), 0);
+	scene->bidder.backlog_bytes = 0;
+	ticks(scene, bidders, 11);
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
+	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 90);
+}
+
+/* A dead server takes nothing, and others are not to wait for it. */
+static void test_mount_that_cannot_be_drained_leaves(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_bidder other = { .mount = mount_b, .terms = scene->config.terms };
+	struct canfs_bidder *bidders[] = { &scene->bidder, &other };
+
+	hold_on_both(scene, bidders);
+	scene->bidder.terms.mode = CANFS_OBSERVE;
+	ticks(scene, bidders, 299);
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 45);
+	ticks(scene, bidders, 12);
+	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
+	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 90);
+}
+
 static void test_observed_mount_is_left_alone(void **state)
 {
 	struct scene *scene = *state;
@@ -351,7 +415,7 @@ static void test_flushing_point_that_fails_rests(void **state)
 
 #define ACT_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-/* Dirty pages are no spare memory; once on guard, a quarter more must be spare. */
+/* Dirty pages are no spare memory; once on guard, half as much more must be spare, and for a while. */
 static void test_memory_guard(void **state)
 {
 	struct scene *scene = *state;
@@ -364,10 +428,14 @@ static void test_memory_guard(void **state)
 	assert_false(canfs_act_guard(actors, config, &scene->purse, false));
 	meminfo->dirty_bytes += MIB;
 	assert_true(canfs_act_guard(actors, config, &scene->purse, false));
-	meminfo->dirty_bytes -= (config->guard_mib / 4) * MIB;
+	meminfo->dirty_bytes -= (config->guard_mib / 2) * MIB;
+	scene->purse.now_usec += MINUTE;
+	assert_true(canfs_act_guard(actors, config, &scene->purse, true));
+	meminfo->dirty_bytes -= MIB;
+	scene->purse.now_usec += 4900000;
 	assert_true(canfs_act_guard(actors, config, &scene->purse, true));
 	assert_int_equal(canfs_decisions_count(&actors->decisions), 1);
-	meminfo->dirty_bytes -= MIB;
+	scene->purse.now_usec += 100000;
 	assert_false(canfs_act_guard(actors, config, &scene->purse, true));
 	assert_int_equal(canfs_decisions_count(&actors->decisions), 2);
 	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "at rest");
@@ -389,6 +457,8 @@ int main(void)
 		ACT_TEST(test_a_release_is_finished_though_its_reason_is_gone),
 		ACT_TEST(test_readers_that_miss_their_cache_lower_the_flushing_point),
 		ACT_TEST(test_flushing_point_is_back_when_only_to_be_observed),
+		ACT_TEST(test_mount_that_leaves_is_drained_first),
+		ACT_TEST(test_mount_that_cannot_be_drained_leaves),
 		ACT_TEST(test_observed_mount_is_left_alone),
 		ACT_TEST(test_readahead_moves_only_where_the_verdict_goes),
 		ACT_TEST(test_knobs_that_cannot_be_written),

@@ -131,8 +131,15 @@ static void test_mistakes(void **state)
 		{ "[agent]\nmounts = /a b\n", "agent.conf:2: mounts: b: not an absolute path" },
 		{ "[agent]\nreadahead_max_kib = 64\nreadahead_min_kib = 128\n",
 			"agent.conf:3: readahead_min_kib = 128: more than readahead_max_kib = 64" },
-		{ "[agent]\nprice_timeout_sec = 10\nmode = observe\n",
-			"agent.conf:2: price_timeout_sec = 10: not more than price_idle_sec = 10" },
+		{ "[agent]\nprice_timeout_sec = 13\nmode = observe\n",
+			"agent.conf:2: price_timeout_sec = 13: less than 14, which is 1.2 times "
+			"price_idle_sec = 10 and 2" },
+		{ "[agent]\nprice_idle_sec = 28\n",
+			"agent.conf:2: price_timeout_sec = 30: less than 36, which is 1.2 times "
+			"price_idle_sec = 28 and 2" },
+		{ "[agent]\nprice_min_msec = 14001\n",
+			"agent.conf:2: price_timeout_sec = 30: less than 31, which is twice "
+			"price_min_msec = 14001 and 2" },
 	};
 
 	(void)state;

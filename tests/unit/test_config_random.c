@@ -112,7 +112,8 @@ static void assert_within(const struct canfs_config *config)
 
 	for (size_t i = 0; i < canfs_options_n; i++)
 		assert_number_within(config, &canfs_options[i]);
-	assert_true(config->price_timeout_sec > config->price_idle_sec);
+	assert_true(config->price_timeout_sec >= 1.2 * config->price_idle_sec + 2);
+	assert_true(config->price_timeout_sec >= 2 * config->price_min_msec / 1e3 + 2);
 	assert_true(config->patterns <= CANFS_CONFIG_PATTERNS_MAX);
 	assert_true(config->sections <= CANFS_CONFIG_SECTIONS_MAX);
 	assert_int_equal(config->state_dir[0], '/');

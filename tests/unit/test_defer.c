@@ -58,6 +58,26 @@ static void test_formula(void **state)
 	}
 }
 
+/* A share of memory, at most 55 % of what is available, and nothing that a knob's own bounds forbid. */
+static void test_bound(void **state)
+{
+	static const uint64_t gib = 1024 * MIB;
+	struct canfs_meminfo mem = { .total_bytes = 100 * gib, .available_bytes = 90 * gib };
+
+	(void)state;
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / gib, 20);
+	mem.available_bytes = 10 * gib;
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / MIB, 4800);
+	mem.available_bytes = 0;
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 20), 1);
+	for (mem.total_bytes = gib; mem.total_bytes < UINT64_C(1) << 50; mem.total_bytes *= 2) {
+		mem.available_bytes = mem.total_bytes;
+		uint64_t bound = canfs_defer_bound_bytes(&mem, 50);
+		assert_true(canfs_defer_limit_bytes(bound) <=
+			    canfs_knob_info(CANFS_KNOB_DIRTY_BYTES)->highest);
+	}
+}
+
 static void test_apply(void **state)
 {
 	struct fake_kernel *k = *state;
@@ -116,6 +136,28 @@ static void test_shares_are_weighted(void **state)
 		0);
 	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 1);
 	assert_int_equal(fake_root_number(&k->root, BDI_B "/min_ratio"), 88);
+	canfs_defer_free(defer);
+}
+
+/*
+ * Someone else's min_ratio leaves no room for ours: we take what we get, and do not ask for more at each call. (A
+ * file of the kernel's that takes 15 at most stands for it.)
+ */
+static void test_share_that_is_refused(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+	char full[PATH_MAX];
+
+	if (fake_root_number(&(struct fake_root) { .path = "" }, "/proc/self/oom_adj") != 0)
+		skip();
+	fake_root_full(&k->root, BDI_A "/min_ratio", full);
+	assert_int_equal(unlink(full), 0);
+	assert_int_equal(symlink("/proc/self/oom_adj", full), 0);
+	canfs_tuner_tick(k->tuner, 10, 1);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(apply(k, defer, 360, 10, 1), 0);
+	assert_in_range(fake_root_number(&k->root, BDI_A "/min_ratio"), 5, 15);
 	canfs_defer_free(defer);
 }
 
@@ -250,7 +292,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formula),
+		cmocka_unit_test(test_bound),
 		KERNEL_TEST(test_apply),
+		KERNEL_TEST(test_share_that_is_refused),
 		KERNEL_TEST(test_shares),
 		KERNEL_TEST(test_shares_are_weighted),
 		KERNEL_TEST(test_never_below_stock),

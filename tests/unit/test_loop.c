@@ -221,6 +221,25 @@ static void test_reload(void **state)
 	expect_end(scene);
 }
 
+/* A mount that the configuration has no more is still drained before it is let go. */
+static void test_mount_that_is_wanted_no_more(void **state)
+{
+	struct scene *scene = *state;
+
+	expect_notice(scene, "1 enforced");
+	expect_knob(scene, BDI_A "/min_ratio", 0, false);
+	configure(scene, "[agent]\nmode = enforce\nstate_dir = /state\nmounts = /elsewhere\n");
+	kill(scene->agent_pid, SIGHUP);
+	expect_notice(scene, "0 enforced, 1 observed");
+	fake_root_write(&scene->root, "/proc/meminfo",
+		"MemTotal: 2000000 kB\nMemFree: 1000000 kB\nMemAvailable: 1600000 kB\n"
+		"Cached: 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
+	expect_notice(scene, "0 NFS mounts");
+	assert_int_equal(fake_root_number(&scene->root, BDI_A "/min_ratio"), 0);
+	kill(scene->agent_pid, SIGTERM);
+	expect_end(scene);
+}
+
 #define LOOP_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -228,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		LOOP_TEST(test_second_sigterm_restores_at_once),
 		LOOP_TEST(test_reload),
+		LOOP_TEST(test_mount_that_is_wanted_no_more),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the log and `canfsctl why` say of the auctions, and why they came out so. */
+#include "client-agent/act.h"
+
+#include <math.h>
+
+#include "client-agent/log.h"
+
+#define MIB (1 << 20)
+
+/* Prices that flip must not fill the log: one bidder's news at most so often. */
+static const uint64_t news_usec = 1000000;
+
+/* "above", "below" or "level with" the other price. */
+static const char *relation(double price, double other)
+{
+	return price > other ? "above" : price < other ? "below" : "level with";
+}
+
+/* Also said of a server that never had a price; not while it is being found out. */
+static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	const struct canfs_feed *feed = &bidder->feed;
+	const char *why = "the server publishes none";
+
+	if (feed->failures)
+		why = canfs_fsstat_error(feed->fsstat);
+	else if (!feed->answers || feed->publisher.valid)
+		return;
+	if (!bidder->told_no_price) {
+		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
+			*why ? why : "no answer");
+		canfs_decisions_note(&bidder->decisions, now_usec, "write-back",
+			canfs_verdict_name(bidder->told_write), canfs_verdict_name(CANFS_HOLD),
+			(struct canfs_bids) { NAN, NAN }, "no price (%s): the kernel's defaults",
+			*why ? why : "no answer");
+	}
+	bidder->told_no_price = true;
+	bidder->told_write = bidder->told_readahead = CANFS_HOLD;
+}
+
+static void log_decision(
+	const struct canfs_bidder *bidder, const struct canfs_decision *decision, const char *mode)
+{
+	canfs_log("%s: %s %s -> %s%s: %s", bidder->mount.mountpoint, decision->what, decision->from,
+		decision->to, mode, decision->reason);
+}
+
+static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_purse *purse, const char *mode)
+{
+	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
+		purse->now_usec, "write-back", canfs_verdict_name(bidder->told_write),
+		canfs_verdict_name(bidder->write.verdict),
+		(struct canfs_bids) { tag->write, bidder->own_write },
+		"server %.2f (%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f", tag->write,
+		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
+		bidder->own_write, (unsigned long long)purse->backlog_bytes / MIB,
+		(unsigned long long)purse->bound_bytes / MIB, purse->cache_worth);
+
+	log_decision(bidder, decision, mode);
+	bidder->told_write = bidder->write.verdict;
+}
+
+static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_purse *purse, const char *mode)
+{
+	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
+		purse->now_usec, "read-ahead", canfs_verdict_name(bidder->told_readahead),
+		canfs_verdict_name(bidder->readahead.verdict),
+		(struct canfs_bids) { tag->readahead, bidder->own_readahead },
+		"server %.2f %s own %.2f; confidence %.2f", tag->readahead,
+		relation(tag->readahead, bidder->own_readahead), bidder->own_readahead,
+		bidder->confidence.average.value);
+
+	log_decision(bidder, decision, mode);
+	bidder->told_readahead = bidder->readahead.verdict;
+}
+
+void canfs_act_report(
+	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse)
+{
+	const char *mode = bidder->terms.mode == CANFS_ENFORCE ? "" : " (observing)";
+	bool readahead_news = bidder->readahead.verdict != bidder->told_readahead &&
+			      canfs_bidder_reads(bidder, purse->now_usec);
+
+	if (!tag) {
+		report_no_price(bidder, purse->now_usec);
+		return;
+	}
+	bidder->told_no_price = false;
+	if (purse->now_usec < bidder->news_due_usec ||
+		(bidder->write.verdict == bidder->told_write && !readahead_news))
+		return;
+	bidder->news_due_usec = purse->now_usec + news_usec;
+	if (bidder->write.verdict != bidder->told_write)
+		report_write(bidder, tag, purse, mode);
+	if (readahead_news)
+		report_readahead(bidder, tag, purse, mode);
+}
