@@ -306,7 +306,7 @@ static void drain(
 	bidder->released_usec = purse->now_usec;
 	if (elapsed <= 1000000) /* else it begins now */
 		send_chunk(actors, bidder,
-			canfs_pace_blind(&bidder->pace, purse->meminfo.writeback_bytes, elapsed));
+			canfs_pace_blind(&bidder->pace, bidder->under_way_bytes, elapsed));
 }
 
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,

@@ -4,7 +4,7 @@
  * cachestat(2) do not say it per mount, so it is estimated from two counters and bounded by a third:
  *
  *	unsent   += written by applications - written to the server     (mountstats, never < 0)
- *	backlog   = min(unsent, Dirty) + Writeback                      (meminfo, whole system)
+ *	backlog   = min(unsent, Dirty) + Writeback                      (meminfo; of that what is ours, under_way.h)
  *
  * Overwriting a dirty page, or deleting it, makes unsent too large and page-granular WRITEs make it too
  * small; it is forgotten whenever the whole system is clean, or nothing has moved for longer than the kernel
@@ -27,7 +27,7 @@ struct canfs_backlog {
 
 /*
  * written_bytes, sent_bytes: cumulative counters; one that runs backwards (a new mount on the same
- * number) starts the estimate anew. dirty_bytes, writeback_bytes: of the whole system now.
+ * number) starts the estimate anew. dirty_bytes: of the whole system now; writeback_bytes: ours.
  * Returns the backlog in bytes, <= dirty_bytes + writeback_bytes.
  */
 uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_bytes,

@@ -15,9 +15,6 @@ static const double confidence_tau_sec = 5;
 static const double fill_tau_sec = 0.5;
 static const double fill_peak_tau_sec = 10;
 
-/* Writeback is counted for the whole system: it is also ours if we sent anything so lately. */
-static const uint64_t commit_usec = 30000000;
-
 /* What is older than 30 s the kernel sends; it looks every 5 s. Nothing moved for longer: nothing is there. */
 static const uint64_t quiet_usec = 40000000;
 
@@ -109,7 +106,7 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	const struct canfs_meminfo *meminfo, uint64_t now_usec)
 {
 	const struct canfs_mountstats *last = &bidder->stats;
-	bool sends, clean;
+	bool clean;
 
 	if (bidder->seen_usec) {
 		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
@@ -129,19 +126,18 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	}
 	if (rpcs_of(stats) != rpcs_of(last))
 		bidder->active_usec = now_usec;
-	if (stats->write.ops != last->write.ops)
-		bidder->sent_usec = now_usec;
 	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
 		bidder->reading_usec = now_usec;
 	if (stats->normal_write_bytes != last->normal_write_bytes ||
 		stats->server_write_bytes != last->server_write_bytes || !bidder->seen_usec)
 		bidder->moved_usec = now_usec;
-	sends = now_usec - bidder->sent_usec < commit_usec;
 	if (now_usec - bidder->moved_usec >= quiet_usec)
 		canfs_backlog_forget(&bidder->backlog);
+	bidder->under_way_bytes = canfs_under_way_update(
+		&bidder->under_way, stats, meminfo->writeback_bytes, now_usec);
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
-		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);
+		meminfo->dirty_bytes, bidder->under_way_bytes);
 	canfs_rates_note(&bidder->rates, stats, now_usec);
 	clean = !bidder->seen_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
 		meminfo->dirty_bytes < CANFS_BACKLOG_SMALL_BYTES;
@@ -218,7 +214,7 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 		.held_usec = canfs_growth(purse->now_usec, bidder->clean_usec),
 		.room_bytes = room(bidder, purse),
 		.fill_bytes_per_sec = bidder->fill.value,
-		.on_its_way_bytes = purse->meminfo.writeback_bytes,
+		.on_its_way_bytes = bidder->under_way_bytes,
 		.elapsed_usec = bidder->sent_until_usec
 					? canfs_growth(purse->now_usec, bidder->sent_until_usec)
 					: 0,
@@ -244,9 +240,9 @@ uint64_t canfs_bidder_bid(
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);
-		return purse->guarded ? canfs_pace_blind(&bidder->pace,
-						purse->meminfo.writeback_bytes, elapsed)
-				      : 0;
+		return purse->guarded
+			       ? canfs_pace_blind(&bidder->pace, bidder->under_way_bytes, elapsed)
+			       : 0;
 	}
 	canfs_auction_hold(
 		&bidder->readahead, bidder->own_readahead, tag->readahead, purse->now_usec);

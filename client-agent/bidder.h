@@ -24,6 +24,7 @@
 #include "client-agent/procfs.h"
 #include "client-agent/status/decisions.h"
 #include "client-agent/status/rates.h"
+#include "client-agent/under_way.h"
 #include "pricing/auction.h"
 #include "pricing/confidence.h"
 
@@ -64,6 +65,7 @@ struct canfs_bidder {
 	struct canfs_auction write;
 	struct canfs_auction readahead;
 	struct canfs_backlog backlog;
+	struct canfs_under_way under_way;
 	struct canfs_average fill; /* applications write so many bytes per second ... */
 	double fill_peak;          /* ... and did lately: who is blocked writes little */
 	struct canfs_pace pace;
@@ -71,7 +73,6 @@ struct canfs_bidder {
 	struct canfs_mountstats stats; /* as of seen_usec */
 	uint64_t seen_usec;            /* 0: never */
 	uint64_t active_usec;          /* when an RPC was last counted */
-	uint64_t sent_usec;            /* when a WRITE was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
 	uint64_t clean_usec;           /* since when something unsent is held, else now */
@@ -79,7 +80,8 @@ struct canfs_bidder {
 	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
 	uint64_t sent_until_usec; /* last step of the pace; 0: never */
 	uint64_t backlog_bytes;
-	double own_write; /* the last bids */
+	uint64_t under_way_bytes; /* of it: sent, not yet committed */
+	double own_write;         /* the last bids */
 	double own_readahead;
 
 	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, who leaves, what was logged. */
@@ -116,7 +118,7 @@ void canfs_bidder_fini(struct canfs_bidder *bidder);
 /* Takes new terms (a reloaded configuration) without forgetting prices or verdicts. */
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config);
 
-/* Takes the counters; stats->found must be true. Sets backlog_bytes and fill. */
+/* Takes the counters; stats->found must be true. Sets backlog_bytes, under_way_bytes and fill. */
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);
 

@@ -130,7 +130,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		purse->backlog_bytes += bidder->backlog_bytes;
 		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
-	/* Of several mounts that sent lately each counted all Writeback. */
+	/* Each counted as its own what may be another's. */
 	purse->backlog_bytes = canfs_smaller(
 		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
 	purse->bound_bytes = canfs_defer_bound_bytes(&purse->meminfo, loop->config->hold_pct);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "client-agent/procfs.h"
 
 /* Up to max numbers, separated by blanks, from text to the line's end. How many, or -EPROTO. */
@@ -27,9 +28,9 @@ static int parse_numbers(const char *text, uint64_t *numbers, int max)
 
 static int parse_bytes(const char *text, struct canfs_mountstats *stats)
 {
-	uint64_t v[6];
+	uint64_t v[8];
 
-	if (parse_numbers(text, v, 6) != 6)
+	if (parse_numbers(text, v, 8) != 8)
 		return -EPROTO;
 	stats->normal_read_bytes = v[0];
 	stats->normal_write_bytes = v[1];
@@ -37,6 +38,7 @@ static int parse_bytes(const char *text, struct canfs_mountstats *stats)
 	stats->direct_write_bytes = v[3];
 	stats->server_read_bytes = v[4];
 	stats->server_write_bytes = v[5];
+	stats->begun_write_bytes = v[7] * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }
 

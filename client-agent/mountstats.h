@@ -37,6 +37,7 @@ struct canfs_mountstats {
 	uint64_t direct_write_bytes;
 	uint64_t server_read_bytes; /* ... and what the server saw of it */
 	uint64_t server_write_bytes;
+	uint64_t begun_write_bytes;   /* whole pages, as their sending begins */
 	struct canfs_xprt_stats xprt; /* all 0 if the kernel shows none that we know */
 	struct canfs_op_stats read;
 	struct canfs_op_stats write;

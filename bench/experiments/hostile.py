@@ -7,7 +7,8 @@ always-1        every write is the dearest there is
 flips           from the one to the other each second
 comes-and-goes  for five seconds there are prices, as dear as can be, for five there are none
 
-Each case is the same work: a file is written and closed, read again, and small files are made."""
+Each case is the same work: a file is written at full speed and closed, read again, another is written by and by and
+closed, and small files are made."""
 
 import contextlib
 import json
@@ -28,8 +29,11 @@ mkdir "$1"; begin=$EPOCHREALTIME
 dd if=/dev/zero of="$1/big" bs=1M count="$2" status=none
 written=$EPOCHREALTIME
 cat "$1/big" >/dev/null
+streams=$EPOCHREALTIME
+"$4" --mb "$5" --rate-mb "$6" "$1/stream" >/dev/null
+streamed=$EPOCHREALTIME
 for ((i = 0; i < $3; i++)); do head -c 8192 /dev/zero >"$1/$i"; done
-echo "[$begin, $written, $EPOCHREALTIME]"
+echo "[$begin, $written, $streams, $streamed, $EPOCHREALTIME]"
 """
 
 
@@ -62,17 +66,19 @@ def work(session):
     for case in filter(session.wants, plan.cases):
         session.forget(client)
         with lying(lab, LIES[case]) if priced else contextlib.nullcontext():
-            begin, written, end = json.loads(session.run(
-                client, "bash", "-c", WORK, "bash", lab.on_mount(f"out-{case}"), plan.write_mb, plan.files_made))
-        values[case] = {"seconds": end - begin, "write_seconds": written - begin}
+            begin, written, streams, streamed, end = json.loads(session.run(
+                client, "bash", "-c", WORK, "bash", lab.on_mount(f"out-{case}"), plan.write_mb, plan.files_made,
+                lab.program("canfs-job-write"), plan.stream_mb, plan.rate_mb))
+        values[case] = {"seconds": end - begin, "write_seconds": written - begin, "stream_seconds": streamed - streams}
     return values
 
 
 FIGURE = Figure(
     "hostile", "mixed work beside prices that mean nothing", lambda lab, plan: None,
     lambda plan: [Guest("a", plan.guest_mib)], work,
-    units={"seconds": "s", "write_seconds": "s"}, variants=("stock", "canfs"), knobs=(), cost=None,
+    units={"seconds": "s", "write_seconds": "s", "stream_seconds": "s"}, variants=("stock", "canfs"), knobs=(), cost=None,
     asked=(Asked("seconds", "at most", round(1 / NEVER_BELOW, 3), "stock"),),
-    panels=("seconds", "write_seconds", "held"),
-    full={"files": "no files", "cases": tuple(LIES), "guest_mib": 512, "write_mb": 400, "files_made": 200},
-    quick={"guest_mib": 256, "write_mb": 120, "files_made": 40})
+    panels=("seconds", "write_seconds", "stream_seconds", "held"),
+    full={"files": "no files", "cases": tuple(LIES), "guest_mib": 512, "write_mb": 400, "stream_mb": 150,
+          "rate_mb": 25, "files_made": 100},
+    quick={"guest_mib": 256, "write_mb": 120, "stream_mb": 60, "files_made": 20})

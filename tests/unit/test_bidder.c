@@ -249,9 +249,20 @@ static void test_foreign_writeback_is_not_ours(void **state)
 	scene->purse.meminfo.writeback_bytes = 50 * MIB;
 	step(scene, 0, NULL);
 	assert_false(canfs_bidder_holds(&scene->bidder));
-	scene->stats.write.ops++;
+	scene->stats.server_write_bytes += 20 * MIB;
 	step(scene, 0, NULL);
-	assert_true(canfs_bidder_holds(&scene->bidder));
+	assert_int_equal(scene->bidder.backlog_bytes, 20 * MIB);
+}
+
+/* Nor does it keep what is held here from a server that is idle. */
+static void test_foreign_writeback_closes_no_window(void **state)
+{
+	const struct canfs_tag cheap = { .write = 0.0 };
+	struct scene *scene = *state;
+
+	step(scene, 0, &cheap);
+	scene->purse.meminfo.writeback_bytes = 500 * MIB;
+	assert_true(steps(scene, 20, 300, &cheap) > 16 * MIB);
 }
 
 static void test_wasted_readahead_is_worth_less(void **state)
@@ -353,6 +364,7 @@ int main(void)
 		scene_test(test_a_nearly_full_client_sends_what_is_written),
 		scene_test(test_short_memory_overrules_any_price),
 		scene_test(test_foreign_writeback_is_not_ours),
+		scene_test(test_foreign_writeback_closes_no_window),
 		scene_test(test_wasted_readahead_is_worth_less),
 		scene_test(test_direct_reads_are_no_wasted_readahead),
 		cmocka_unit_test_setup_teardown(

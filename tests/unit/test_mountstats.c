@@ -55,6 +55,7 @@ static void test_counters(void **state)
 	assert_int_equal(stats[0].direct_write_bytes, 40);
 	assert_int_equal(stats[0].server_read_bytes, 50);
 	assert_int_equal(stats[0].server_write_bytes, 60);
+	assert_int_equal(stats[0].begun_write_bytes, 80 * (uint64_t)sysconf(_SC_PAGESIZE));
 	assert_int_equal(stats[0].xprt.connections, 1);
 	assert_int_equal(stats[0].xprt.sends, 700);
 	assert_int_equal(stats[0].xprt.backlog, 0);
