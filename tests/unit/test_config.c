@@ -270,14 +270,16 @@ static void test_help(void **state)
 
 	(void)state;
 	while (canfs_config_help(n, line, sizeof(line))) {
-		assert_non_null(strstr(line, " = "));
+		assert_non_null(strstr(line, " ="));
+		for (const char *part = strtok(line, "\n"); part; part = strtok(NULL, "\n"))
+			assert_true(2 + strlen(part) + (*part == '\t' ? 7 : 0) <= 80);
 		n++;
 	}
 	assert_int_equal(n, 20);
 	assert_true(canfs_config_help(0, line, sizeof(line)));
 	assert_string_equal(line,
-		"mode = observe (observe, enforce), per mount: observe logs decisions and "
-		"changes nothing, enforce acts on them");
+		"mode = observe (observe, enforce), per mount\n"
+		"\tobserve logs decisions and changes nothing, enforce acts on them");
 }
 
 int main(void)
