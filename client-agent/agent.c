@@ -29,7 +29,8 @@ static void print_help(void)
 	     "  --check        read the configuration, say what is wrong with it, and end\n"
 	     "  --help, --version\n"
 	     "\n"
-	     "options of the configuration file, in [agent]; those per mount also in [mount PATTERN]:");
+	     "options of the configuration file, in [agent]; those per mount also in [mount "
+	     "PATTERN]:");
 	for (size_t i = 0; canfs_config_help(i, line, sizeof(line)); i++)
 		printf("  %s\n", line);
 }
