@@ -59,7 +59,7 @@ static const char usage_why[] =
 	"usage: canfsctl why [MOUNT] [--last=N] [--json] [--socket=PATH]\n"
 	"\n"
 	"The agent's last decisions and their reasons, the latest last; with MOUNT (a\n"
-	"mount point) that one's and those that concern all mounts. It remembers 64 a mount.\n"
+	"mount point) that one's and those of all mounts. It remembers 64 of each mount.\n"
 	"\n"
 	"  --last=N            no more than N (1 to 1024; default 32)\n";
 
