@@ -103,14 +103,24 @@ static void show_mount(FILE *out, const json_t *mount)
 	fputc('\n', out);
 }
 
+static size_t enforced(const json_t *mounts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(mounts); i++)
+		n += strcmp(ctl_text(json_array_get(mounts, i), "mode"), "enforce") == 0;
+	return n;
+}
+
 static void show_head(FILE *out, const json_t *status)
 {
 	const json_t *memory = in(status, "memory"), *hold = in(status, "hold");
 	const json_t *point = in(status, "flushing_point");
 
-	fprintf(out, "canfs-agent %s, pid %.0f, up %.0f s, mode %s%s\n",
+	fprintf(out, "canfs-agent %s, pid %.0f, up %.0f s, enforces %zu of %zu mounts%s\n",
 		ctl_text(status, "version"), ctl_number(status, "pid"),
-		ctl_number(status, "uptime_sec"), ctl_text(status, "mode"),
+		ctl_number(status, "uptime_sec"), enforced(in(status, "mounts")),
+		json_array_size(in(status, "mounts")),
 		is_true(status, "blind") ? ", BLIND: /proc cannot be read" : "");
 	fputs("memory   spare ", out);
 	put_short(out, 0, memory, "spare_bytes");
