@@ -68,7 +68,7 @@ static void put_rpc(FILE *out, const json_t *mount, const char *name)
 	double round_trip_ms = ctl_number(rpc, "round_trip_ms");
 
 	fprintf(out, "  %s", name);
-	put_short(out, 7, rpc, "per_sec");
+	put_short(out, 6, rpc, "per_sec");
 	fputs("/s ", out);
 	if (round_trip_ms > 0)
 		fprintf(out, "%7.1f ms", round_trip_ms);
@@ -156,7 +156,6 @@ void ctl_show_top(FILE *out, const json_t *status)
 static void show_feed(FILE *out, const json_t *mount)
 {
 	const json_t *feed = in(mount, "feed"), *price = in(mount, "price");
-	const bool answered = ctl_number(feed, "answers") > 0;
 
 	fprintf(out, "  prices    asked %.0f times, %.0f answers, %.0f failures",
 		ctl_number(feed, "questions"), ctl_number(feed, "answers"),
@@ -165,9 +164,10 @@ static void show_feed(FILE *out, const json_t *mount)
 		fprintf(out, "; the last one is %.1f s old", ctl_number(price, "age_sec"));
 	else
 		fprintf(out, "; %s",
-			is_true(feed, "publishes") ? "none in time"
-			: answered                 ? "the server publishes none"
-						   : "no answer yet");
+			is_true(feed, "publishes")                ? "none in time"
+			: ctl_number(feed, "prices_in_a_row") > 0 ? "believed after three"
+			: ctl_number(feed, "answers") > 0         ? "the server publishes none"
+								  : "no answer yet");
 	if (json_is_string(in(feed, "error"))) {
 		fputs(": ", out);
 		put_member(out, feed, "error");
