@@ -199,8 +199,8 @@ void ctl_show_status(FILE *out, const json_t *status)
 		show_mount(out, json_array_get(mounts, i));
 		show_feed(out, json_array_get(mounts, i));
 	}
-	fprintf(out, "\nknobs that are not as they were: %s\n",
-		json_array_size(knobs) == 0 ? "none" : "");
+	fprintf(out, "\nknobs that are not as they were:%s\n",
+		json_array_size(knobs) == 0 ? " none" : "");
 	for (size_t i = 0; i < json_array_size(knobs); i++)
 		show_knob(out, json_array_get(knobs, i));
 }
