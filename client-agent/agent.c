@@ -20,7 +20,7 @@ static void print_help(void)
 	puts("usage: canfs-agent [--config FILE] [--observe | --enforce]\n"
 	     "       canfs-agent [--config FILE] --restore | --check\n"
 	     "\n"
-	     "Holds the auction for write-back and read-ahead of the NFS mounts of this client.\n"
+	     "Holds the auction for write-back and read-ahead of this client's NFS mounts.\n"
 	     "\n"
 	     "  --config FILE  default " CANFS_CONFIG_FILE ", which may be missing\n"
 	     "  --observe      log what would be done, change nothing (default)\n"
@@ -29,8 +29,7 @@ static void print_help(void)
 	     "  --check        read the configuration, say what is wrong with it, and end\n"
 	     "  --help, --version\n"
 	     "\n"
-	     "options of the configuration file, section [agent]; those per mount also in [mount "
-	     "PATTERN]:");
+	     "Options of the file, in [agent]; those per mount also in [mount PATTERN]:");
 	for (size_t i = 0; canfs_config_help(i, line, sizeof(line)); i++)
 		printf("  %s\n", line);
 }
@@ -108,6 +107,7 @@ int main(int argc, char **argv)
 			puts("canfs-agent " CANFS_VERSION);
 			return EXIT_SUCCESS;
 		default:
+			fputs("canfs-agent: see --help\n", stderr);
 			return EXIT_USAGE;
 		}
 	}

@@ -98,7 +98,7 @@ static void report(const struct canfs_bidders *now, const struct canfs_bidders *
 		canfs_log("%zu NFS mounts are too many and left alone", now->left_out);
 	for (size_t i = 0; i < now->n; i++)
 		enforced += now->bidder[i]->terms.mode == CANFS_ENFORCE;
-	canfs_notify_status("%zu NFS mounts: %zu enforced, %zu observed, %zu left alone",
+	canfs_notify_status("NFS mounts: %zu, of which %zu enforced, %zu observed, %zu left alone",
 		now->n + now->left_out + now->left_alone, enforced, now->n - enforced,
 		now->left_out + now->left_alone);
 }

@@ -256,7 +256,7 @@ bool canfs_config_help(size_t i, char *buf, size_t size)
 		value = option->path ? option->path : "";
 		break;
 	}
-	snprintf(buf, size, "%s = %s%s%s: %s", option->name, value, allowed,
+	snprintf(buf, size, "%s =%s%s%s%s\n\t%s", option->name, *value ? " " : "", value, allowed,
 		option->per_mount ? ", per mount" : "", option->help);
 	return true;
 }

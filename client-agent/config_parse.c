@@ -96,6 +96,14 @@ static int set_listen(struct parser *parser, const struct canfs_option *option, 
 	return 1;
 }
 
+/* The length of a pattern as mount points are written: with no slash at the end. */
+static size_t without_slash(const char *pattern, size_t len)
+{
+	while (len > 1 && pattern[len - 1] == '/')
+		len--;
+	return len;
+}
+
 static int set_patterns(struct parser *parser, const struct canfs_option *option, const char *value)
 {
 	struct canfs_config *config = &parser->config;
@@ -111,8 +119,8 @@ static int set_patterns(struct parser *parser, const struct canfs_option *option
 		if (config->patterns == CANFS_CONFIG_PATTERNS_MAX)
 			return mistake(parser, "%s: more than %d patterns", option->name,
 				CANFS_CONFIG_PATTERNS_MAX);
-		memcpy(config->pattern[config->patterns], value, len);
-		config->pattern[config->patterns++][len] = '\0';
+		snprintf(config->pattern[config->patterns++], CANFS_CONFIG_PATH_MAX, "%.*s",
+			(int)without_slash(value, len), value);
 		value += len;
 	}
 	return 1;
@@ -236,6 +244,7 @@ static void begin_mount(struct parser *parser, const char *pattern, size_t len)
 			pattern);
 		return;
 	}
+	len = without_slash(pattern, len);
 	for (size_t i = 0; i < config->sections; i++) {
 		if (strncmp(config->section[i].pattern, pattern, len) == 0 &&
 			!config->section[i].pattern[len]) {

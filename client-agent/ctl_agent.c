@@ -42,24 +42,24 @@ static const struct option long_options[] = {
 static const char usage_status[] =
 	"usage: canfsctl status [--json] [--socket=PATH]\n"
 	"\n"
-	"What canfs-agent does on this host: prices, verdicts and their effect on each NFS\n"
-	"mount, and the kernel's knobs that are not as they were.\n";
+	"What canfs-agent does on this host: prices, verdicts and their effect on each\n"
+	"NFS mount, and the kernel's knobs that are not as they were.\n";
 
 static const char usage_top[] =
-	"usage: canfsctl top [--interval=SECONDS] [--count=N] [-n | --batch] [--json] "
-	"[--socket=PATH]\n"
+	"usage: canfsctl top [--interval=SECONDS] [--count=N] [-n | --batch] [--json]\n"
+	"                    [--socket=PATH]\n"
 	"\n"
 	"The same for each mount, drawn anew each second; q ends it.\n"
 	"\n"
 	"  --interval=SECONDS  between two pictures (1)\n"
 	"  --count=N           end after N pictures\n"
-	"  -n, --batch         one picture below the other; so is it where there is no terminal\n";
+	"  -n, --batch         one picture below the other, as without a terminal\n";
 
 static const char usage_why[] =
 	"usage: canfsctl why [MOUNT] [--last=N] [--json] [--socket=PATH]\n"
 	"\n"
-	"The agent's last decisions and their reasons, the latest last; with MOUNT (a mount\n"
-	"point) that one's and those that concern all mounts. 64 a mount are remembered.\n"
+	"The agent's last decisions and their reasons, the latest last; with MOUNT (a\n"
+	"mount point) that one's and those of all mounts. It remembers 64 of each mount.\n"
 	"\n"
 	"  --last=N            no more than N (1 to 1024; default 32)\n";
 

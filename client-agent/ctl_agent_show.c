@@ -68,7 +68,7 @@ static void put_rpc(FILE *out, const json_t *mount, const char *name)
 	double round_trip_ms = ctl_number(rpc, "round_trip_ms");
 
 	fprintf(out, "  %s", name);
-	put_short(out, 7, rpc, "per_sec");
+	put_short(out, 6, rpc, "per_sec");
 	fputs("/s ", out);
 	if (round_trip_ms > 0)
 		fprintf(out, "%7.1f ms", round_trip_ms);
@@ -103,14 +103,24 @@ static void show_mount(FILE *out, const json_t *mount)
 	fputc('\n', out);
 }
 
+static size_t enforced(const json_t *mounts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(mounts); i++)
+		n += strcmp(ctl_text(json_array_get(mounts, i), "mode"), "enforce") == 0;
+	return n;
+}
+
 static void show_head(FILE *out, const json_t *status)
 {
 	const json_t *memory = in(status, "memory"), *hold = in(status, "hold");
 	const json_t *point = in(status, "flushing_point");
 
-	fprintf(out, "canfs-agent %s, pid %.0f, up %.0f s, mode %s%s\n",
+	fprintf(out, "canfs-agent %s, pid %.0f, up %.0f s, enforces %zu of %zu mounts%s\n",
 		ctl_text(status, "version"), ctl_number(status, "pid"),
-		ctl_number(status, "uptime_sec"), ctl_text(status, "mode"),
+		ctl_number(status, "uptime_sec"), enforced(in(status, "mounts")),
+		json_array_size(in(status, "mounts")),
 		is_true(status, "blind") ? ", BLIND: /proc cannot be read" : "");
 	fputs("memory   spare ", out);
 	put_short(out, 0, memory, "spare_bytes");
@@ -146,7 +156,6 @@ void ctl_show_top(FILE *out, const json_t *status)
 static void show_feed(FILE *out, const json_t *mount)
 {
 	const json_t *feed = in(mount, "feed"), *price = in(mount, "price");
-	const bool answered = ctl_number(feed, "answers") > 0;
 
 	fprintf(out, "  prices    asked %.0f times, %.0f answers, %.0f failures",
 		ctl_number(feed, "questions"), ctl_number(feed, "answers"),
@@ -155,9 +164,10 @@ static void show_feed(FILE *out, const json_t *mount)
 		fprintf(out, "; the last one is %.1f s old", ctl_number(price, "age_sec"));
 	else
 		fprintf(out, "; %s",
-			is_true(feed, "publishes") ? "none in time"
-			: answered                 ? "the server publishes none"
-						   : "no answer yet");
+			is_true(feed, "publishes")                ? "none in time"
+			: ctl_number(feed, "prices_in_a_row") > 0 ? "believed after three"
+			: ctl_number(feed, "answers") > 0         ? "the server publishes none"
+								  : "no answer yet");
 	if (json_is_string(in(feed, "error"))) {
 		fputs(": ", out);
 		put_member(out, feed, "error");
@@ -189,8 +199,8 @@ void ctl_show_status(FILE *out, const json_t *status)
 		show_mount(out, json_array_get(mounts, i));
 		show_feed(out, json_array_get(mounts, i));
 	}
-	fprintf(out, "\nknobs that are not as they were: %s\n",
-		json_array_size(knobs) == 0 ? "none" : "");
+	fprintf(out, "\nknobs that are not as they were:%s\n",
+		json_array_size(knobs) == 0 ? " none" : "");
 	for (size_t i = 0; i < json_array_size(knobs); i++)
 		show_knob(out, json_array_get(knobs, i));
 }

@@ -26,7 +26,7 @@ static const char usage[] =
 	"\n"
 	"Measures this server and writes what it finds as a CANFS { } block for Ganesha.\n"
 	"\n"
-	"  --link HOST       the network's capacity, to and from the iperf3 server at HOST\n"
+	"  --link HOST       the network's capacity, both ways, by iperf3 at HOST\n"
 	"  --disk DIRECTORY  how many requests the disk bears, by fio with a file there\n"
 	"  --port=N          iperf3 listens at this port (5201)\n"
 	"  --size=MIB        of the file (1024)\n"

@@ -30,8 +30,8 @@ struct patient {
 static const char usage[] =
 	"usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
 	"\n"
-	"Says what slows the NFS mounts of this client (or one of them), and what to do about it.\n"
-	"Changes nothing, and waits for no server longer than --timeout.\n"
+	"Says what slows the NFS mounts of this client (or one of them), and what to do\n"
+	"about it. Changes nothing, and waits for no server longer than --timeout.\n"
 	"\n"
 	"  --json             one JSON array\n"
 	"  --timeout=SECONDS  for the servers' prices (3)\n"

@@ -56,9 +56,9 @@ static const char usage[] =
 	"  --count=N          with --watch: end after N lines\n"
 	"  --timeout=SECONDS  wait no longer for an answer (5)\n"
 	"  --nfs-version=V    3, 4, or auto: 4, and 3 where that fails (auto)\n"
-	"  --port=N           NFS is at this TCP port (2049 for NFSv4, rpcbind tells for NFSv3)\n"
-	"  --mount-port=N     MOUNT is at this TCP port; do not ask rpcbind; NFSv3 only\n"
-	"  --rpcbind-port=N   rpcbind is at this TCP port (111); NFSv3 only\n"
+	"  --port=N           of NFS (2049 for NFSv4; for NFSv3 rpcbind is asked)\n"
+	"  --mount-port=N     of MOUNT; rpcbind is not asked for it; NFSv3 only\n"
+	"  --rpcbind-port=N   of rpcbind (111); NFSv3 only\n"
 	"\n"
 	"Exit status: 0 prices, 1 error, 2 usage, 3 the server publishes no prices.\n";
 

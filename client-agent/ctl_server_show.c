@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Replies of the control socket as text: tables of fixed width, so that top stands still. */
+/* Replies of the control socket as text: tables of fixed width, so that top stands still, and of 80 columns. */
 #include "client-agent/ctl_server.h"
 #include "client-agent/ctl_socket.h"
 
@@ -21,12 +21,12 @@ static double number_of(const json_t *value)
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-static void print_share(double value)
+static void print_share(int width, double value)
 {
 	if (isnan(value))
-		printf("%12s", "unknown");
+		printf("%*s", width, "-");
 	else
-		printf("%12.3f", value);
+		printf("%*.3f", width, value);
 }
 
 static void print_time(double unix_sec)
@@ -59,23 +59,23 @@ static void show_export(const json_t *export)
 
 	printf("\n%s%s\n", ctl_text(export, "export"),
 		json_is_true(json_object_get(export, "publishes")) ? "" : " (publishes no prices)");
-	printf("  %-12s%12s%12s%12s%12s\n", "", "utilization", "price", "k", "weight");
+	printf("  %-10s%12s%8s%8s%8s\n", "", "utilization", "price", "k", "weight");
 	json_object_foreach(resources, name, value)
 	{
-		printf("  %-12s", name);
-		print_share(ctl_number(value, "utilization"));
-		print_share(ctl_number(value, "price"));
-		printf("%12g%12g", ctl_number(value, "k"), ctl_number(value, "weight"));
+		printf("  %-10s", name);
+		print_share(12, ctl_number(value, "utilization"));
+		print_share(8, ctl_number(value, "price"));
+		printf("%8g%8g", ctl_number(value, "k"), ctl_number(value, "weight"));
 		if (json_object_get(value, "type") != NULL)
-			printf("  %s, bears %g reads, %g writes", ctl_text(value, "type"),
+			printf("  %s: %g reads, %g writes", ctl_text(value, "type"),
 				ctl_number(value, "bears_reads"),
 				ctl_number(value, "bears_writes"));
 		putchar('\n');
 	}
 	json_object_foreach(operations, name, value)
 	{
-		printf("  %-12s%12s", strcmp(name, "read_ahead") == 0 ? "read-ahead" : name, "");
-		print_share(ctl_number(value, "price"));
+		printf("  %-10s%12s", strcmp(name, "read_ahead") == 0 ? "read-ahead" : name, "");
+		print_share(8, ctl_number(value, "price"));
 		printf("  bottleneck %s\n", ctl_text(value, "bottleneck"));
 	}
 }
@@ -91,13 +91,12 @@ static void show_memory(const json_t *memory)
 
 	if (!json_is_object(memory))
 		return;
-	printf("\nmemory: %.3g of the dirty limit is dirty; tasks wait for memory %.3g of the "
-	       "time\n",
+	printf("\nmemory: %.3f of the dirty limit is dirty; tasks wait for it %.3f of the time\n",
 		ctl_number(memory, "dirty"), ctl_number(memory, "pressure"));
 	if (!json_is_object(cache))
 		return;
-	printf("  a read cache of %.0f MiB is worth %.3f: reads hit %.3f, %.3f with half of it, "
-	       "%.3f with half as much again\n",
+	printf("  a read cache of %.0f MiB is worth %.3f:\n"
+	       "  reads hit %.3f, %.3f with half of it, %.3f with half as much again,\n",
 		mib(cache, "bytes"), ctl_number(cache, "utilization"), ctl_number(cache, "hit"),
 		ctl_number(cache, "hit_less"), ctl_number(cache, "hit_more"));
 	printf("  by ghost caches in %.1f of %.1f MiB, which missed %.0f reads\n",
@@ -119,6 +118,14 @@ void ctl_show_prices(const json_t *reply)
 		show_export(json_array_get(exports, i));
 }
 
+/* Of a column: room for its name, for a number, and for a blank. */
+static int history_width(const json_t *columns, size_t i)
+{
+	const char *name = json_string_value(json_array_get(columns, i));
+
+	return name && strlen(name) > 6 ? (int)strlen(name) + 1 : 7;
+}
+
 void ctl_show_history(const json_t *reply)
 {
 	const json_t *columns = json_object_get(reply, "columns");
@@ -126,7 +133,8 @@ void ctl_show_history(const json_t *reply)
 
 	printf("%s\n%-8s", ctl_text(reply, "export"), "time");
 	for (size_t i = 1; i < json_array_size(columns); i++)
-		printf("%12s", json_string_value(json_array_get(columns, i)));
+		printf("%*s", history_width(columns, i),
+			json_string_value(json_array_get(columns, i)));
 	putchar('\n');
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
@@ -136,9 +144,9 @@ void ctl_show_history(const json_t *reply)
 			const json_t *value = json_array_get(row, j);
 
 			if (json_is_string(value))
-				printf("%12s", json_string_value(value));
+				printf("%*s", history_width(columns, j), json_string_value(value));
 			else
-				print_share(number_of(value));
+				print_share(history_width(columns, j), number_of(value));
 		}
 		putchar('\n');
 	}
@@ -150,16 +158,22 @@ void ctl_show_clients(const json_t *reply)
 		"writes_per_sec", "write_bytes_per_sec", "reads", "read_bytes", "writes",
 		"write_bytes" };
 	const json_t *clients = json_object_get(reply, "clients");
+	int width = 15; /* "255.255.255.255" */
 
-	printf("%-40s%10s%10s%10s%10s%10s%10s%10s%10s\n", "client", "reads/s", "bytes/s",
-		"writes/s", "bytes/s", "reads", "bytes", "writes", "bytes");
+	for (size_t i = 0; i < json_array_size(clients); i++) {
+		int length = (int)strlen(ctl_text(json_array_get(clients, i), "address"));
+
+		width = length > width ? length : width;
+	}
+	printf("%-*s%8s%8s%8s%8s%8s%8s%8s%8s\n", width, "client", "read/s", "bytes/s", "write/s",
+		"bytes/s", "reads", "bytes", "writes", "bytes");
 	for (size_t i = 0; i < json_array_size(clients); i++) {
 		const json_t *client = json_array_get(clients, i);
 		char text[CTL_SHORT_MAX];
 
-		printf("%-40s", ctl_text(client, "address"));
+		printf("%-*s", width, ctl_text(client, "address"));
 		for (size_t j = 0; j < sizeof(columns) / sizeof(columns[0]); j++)
-			printf("%10s", ctl_short(ctl_number(client, columns[j]), text));
+			printf("%8s", ctl_short(ctl_number(client, columns[j]), text));
 		putchar('\n');
 	}
 }

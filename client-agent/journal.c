@@ -177,8 +177,9 @@ int canfs_journal_open(struct canfs_journal **journal, const char *root, const c
 		return -ENOMEM;
 	err = mkdir(dir, 0755) < 0 && errno != EEXIST ? -errno : take_lock(dir, &lock_fd);
 	if (err) {
-		snprintf(error, error_size, "%s: %s", dir,
-			err == -EBUSY ? "another agent holds the lock" : strerror(-err));
+		snprintf(error, error_size, "%s: %s%s", dir,
+			err == -EBUSY ? "another agent holds the lock" : strerror(-err),
+			err == -EACCES ? " (are you root?)" : "");
 		goto out;
 	}
 	err = load(&opened, root, dir, error, error_size);

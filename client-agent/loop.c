@@ -247,7 +247,9 @@ static void take_signal(struct loop *loop)
 		reload(loop);
 		canfs_notify_ready();
 	} else if (info.ssi_signo != SIGHUP && !loop->ending) {
-		canfs_log("ending: restoring what was changed");
+		canfs_log("ending: %s", canfs_journal_count(loop->actors.journal)
+						? "restoring what was changed"
+						: "nothing is changed");
 		loop->ending = true;
 		loop->ended_usec = canfs_now_usec();
 		canfs_notify_stopping();
@@ -338,6 +340,9 @@ static int loop_open(struct loop *loop)
 		canfs_log("%s", error);
 	if (ret)
 		return ret;
+	if (loop->options->config_file)
+		canfs_log("canfs-agent " CANFS_VERSION ", %s%s", loop->options->config_file,
+			access(loop->options->config_file, F_OK) ? " (missing: defaults)" : "");
 	canfs_act_take_back(&loop->actors);
 	loop->desk.view = (struct canfs_view) { .config = loop->config,
 		.config_file = loop->options->config_file,

@@ -221,15 +221,20 @@ static int parse_option(struct span name, struct span value, struct canfs_mount 
 static int parse_options(struct span options, struct canfs_mount *mount)
 {
 	struct span option, name;
+	bool mount_udp = false;
 
 	while (next_piece(&options, ',', &option)) {
 		parse_flag(option, &mount->options);
+		mount_udp = mount_udp || span_is(option, "mountproto=udp") ||
+			    span_is(option, "mountproto=udp6");
 		if (!next_piece(&option, '=', &name))
 			continue;
 		int err = parse_option(name, option, mount);
 		if (err)
 			return err;
 	}
+	if (mount_udp) /* over TCP, as prices are asked for, MOUNT may have another port */
+		mount->mount_port = 0;
 	return mount->version ? 0 : -EPROTO;
 }
 

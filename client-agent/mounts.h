@@ -55,7 +55,7 @@ struct canfs_mount {
 	int minor_version;                      /* of 4; else 0 */
 	struct sockaddr_storage address;        /* addr=, else mountaddr=; AF_UNSPEC if neither */
 	uint16_t port;                          /* 0: not given */
-	uint16_t mount_port;                    /* 0: not given */
+	uint16_t mount_port;                    /* of TCP; 0: not given */
 	bool tcp;
 	char sec[16]; /* "sys", "krb5" ...; "" if not given */
 	struct canfs_mount_options options;

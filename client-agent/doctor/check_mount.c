@@ -163,13 +163,24 @@ bool canfs_check_retransmissions(const struct canfs_host_facts *host,
 		mtu - IP_ICMP_HEADERS);
 }
 
-/* An agent that has moved it did so for a reason, and puts it back. */
-static bool agent_moves(const struct canfs_host_facts *host, struct canfs_bdi bdi)
+/* Will an agent move it when something is read? */
+static bool agent_would_move(
+	const struct canfs_host_facts *host, const struct canfs_mount_facts *mount)
 {
-	bool turned = host->journal_hidden;
+	const char *mountpoint = mount->mount->mountpoint;
+	const struct canfs_terms *terms = canfs_config_terms(&host->config, mountpoint);
+
+	return mount->price == CANFS_PRICE_PUBLISHED && terms->mode == CANFS_ENFORCE &&
+	       terms->readahead && canfs_config_wants_mount(&host->config, mountpoint);
+}
+
+/* An agent that has moved it did so for a reason, and puts it back. */
+static bool agent_moves(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount)
+{
+	bool turned = host->journal_hidden || agent_would_move(host, mount);
 
 	for (size_t i = 0; i < host->read_aheads_turned; i++)
-		turned = turned || canfs_bdi_equal(host->read_ahead_turned[i], bdi);
+		turned = turned || canfs_bdi_equal(host->read_ahead_turned[i], mount->mount->bdi);
 	return host->agent_runs && turned;
 }
 
@@ -179,7 +190,7 @@ bool canfs_check_read_ahead(const struct canfs_host_facts *host,
 {
 	const uint64_t rsize_kib = mount->mount->options.rsize_bytes / 1024;
 
-	if (agent_moves(host, mount->mount->bdi) || mount->read_ahead_kib == 0 ||
+	if (agent_moves(host, mount) || mount->read_ahead_kib == 0 ||
 		mount->read_ahead_kib >= rsize_kib || overfetch(&mount->stats) > OVERFETCH)
 		return false;
 	canfs_finding_say(finding,
@@ -187,7 +198,8 @@ bool canfs_check_read_ahead(const struct canfs_host_facts *host,
 		"wait",
 		(unsigned long long)mount->read_ahead_kib, (unsigned long long)rsize_kib);
 	return canfs_finding_advise(finding,
-		"canfs-agent in mode enforce moves it by the server's price; or echo %llu "
+		"canfs-agent in mode enforce moves it by the server's price, if that has one; or "
+		"echo %llu "
 		">/sys/class/bdi/%u:%u/read_ahead_kb",
 		(unsigned long long)rsize_kib * 4, mount->mount->bdi.major,
 		mount->mount->bdi.minor);

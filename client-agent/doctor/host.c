@@ -161,15 +161,15 @@ static void gather_journal(const char *root, const char *state_dir, struct canfs
 
 static void gather_agent(const char *root, const char *config_file, struct canfs_host_facts *host)
 {
-	struct canfs_config config;
+	struct canfs_config *config = &host->config;
 	char path[PATH_MAX];
 
-	canfs_config_defaults(&config);
+	canfs_config_defaults(config);
 	if (snprintf(path, sizeof(path), "%s%s", root, config_file) < (int)sizeof(path) &&
-		canfs_config_parse_file(&config, path, host->config_error) == -ENOENT)
+		canfs_config_parse_file(config, path, host->config_error) == -ENOENT)
 		host->config_error[0] = '\0'; /* which is allowed */
-	host->agent_runs = agent_runs(root, config.state_dir);
-	gather_journal(root, config.state_dir, host);
+	host->agent_runs = agent_runs(root, config->state_dir);
+	gather_journal(root, config->state_dir, host);
 }
 
 void canfs_host_gather(const char *root, const char *config_file, struct canfs_host_facts *host)

@@ -71,9 +71,10 @@ static json_t *show_feed(const struct canfs_feed *feed)
 {
 	const char *error = feed->failures ? canfs_fsstat_error(feed->fsstat) : "";
 
-	return json_pack("{s:b, s:o, s:o, s:o, s:o}", "publishes", feed->publisher.believed,
-		"questions", integer(feed->questions), "answers", integer(feed->answers),
-		"failures", integer(feed->unanswered), "error",
+	return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "publishes", feed->publisher.believed,
+		"prices_in_a_row", integer(feed->publisher.valid), "questions",
+		integer(feed->questions), "answers", integer(feed->answers), "failures",
+		integer(feed->unanswered), "error",
 		*error ? canfs_control_text(error) : json_null());
 }
 

@@ -130,10 +130,11 @@ class Agent:
         self.config.write_text(
             "[agent]\n" + "".join(f"{name} = {value}\n" for name, value in lines.items()),
             encoding="ascii")
+        self.program = lab.program("canfs-agent")
         self.job = None
 
     def start(self):
-        self.job = self.shell.job("agent", self.lab.program("canfs-agent"), "--config", self.config)
+        self.job = self.shell.job("agent", self.program, "--config", self.config)
 
     @property
     def log_path(self):
@@ -170,8 +171,7 @@ class Agent:
 
     def restore(self):
         """canfs-agent --restore; what it says, on either stream."""
-        job = self.shell.job("restore", self.lab.program("canfs-agent"), "--config", self.config,
-                             "--restore")
+        job = self.shell.job("restore", self.program, "--config", self.config, "--restore")
         return job.wait(PATIENCE_SECONDS) + job.errors()
 
 

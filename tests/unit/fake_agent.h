@@ -93,6 +93,7 @@ static inline void fake_agent_defers(struct fake_agent *agent)
 		(struct canfs_tag) { .write = 0.4, .readahead = 0.1, .bottleneck = CANFS_DISK };
 	bidder->feed.tag_usec = agent->now_usec - SEC / 2;
 	bidder->feed.publisher.believed = true;
+	bidder->feed.publisher.valid = CANFS_TAGS_TO_BELIEVE;
 	bidder->feed.questions = 12;
 	bidder->feed.answers = 10;
 	bidder->feed.unanswered = 2;

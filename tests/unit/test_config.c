@@ -186,6 +186,21 @@ static void test_sections(void **state)
 	assert_int_equal(config.sections, 0);
 }
 
+/* A shell completes a directory with a slash; no mount point of the kernel ends in one. */
+static void test_slash_at_the_end(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("[agent]\nmounts = /data/ /scratch//\n"
+			       "[mount /data/]\nmode = enforce\n[mount /]\nhold_share = 2\n"),
+		0);
+	assert_true(canfs_config_wants_mount(&config, "/data"));
+	assert_true(canfs_config_wants_mount(&config, "/scratch"));
+	assert_int_equal(canfs_config_terms(&config, "/data")->mode, CANFS_ENFORCE);
+	assert_int_equal(canfs_config_terms(&config, "/")->hold_share, 2);
+	assert_int_equal(parse("[mount /data]\n[mount /data/]\n"), -EINVAL);
+	assert_non_null(strstr(error, "given before"));
+}
+
 /* inih alone would cut a section's name off, and so match other mounts. */
 static void test_long_pattern(void **state)
 {
@@ -277,14 +292,16 @@ static void test_help(void **state)
 
 	(void)state;
 	while (canfs_config_help(n, line, sizeof(line))) {
-		assert_non_null(strstr(line, " = "));
+		assert_non_null(strstr(line, " ="));
+		for (const char *part = strtok(line, "\n"); part; part = strtok(NULL, "\n"))
+			assert_true(2 + strlen(part) + (*part == '\t' ? 7 : 0) <= 80);
 		n++;
 	}
 	assert_int_equal(n, 20);
 	assert_true(canfs_config_help(0, line, sizeof(line)));
 	assert_string_equal(line,
-		"mode = observe (observe, enforce), per mount: observe logs decisions and "
-		"changes nothing, enforce acts on them");
+		"mode = observe (observe, enforce), per mount\n"
+		"\tobserve logs decisions and changes nothing, enforce acts on them");
 }
 
 int main(void)
@@ -294,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_every_option),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_sections),
+		cmocka_unit_test(test_slash_at_the_end),
 		cmocka_unit_test(test_long_pattern),
 		cmocka_unit_test(test_too_many_sections),
 		cmocka_unit_test(test_long_things),

@@ -123,9 +123,9 @@ static void test_help_has_each_option(void **state)
 		const struct canfs_option *option = &canfs_options[i];
 
 		assert_true(canfs_config_help(i, line, sizeof(line)));
-		snprintf(start, sizeof(start), "%s = ", option->name);
+		snprintf(start, sizeof(start), "%s =", option->name);
 		assert_memory_equal(line, start, strlen(start));
-		assert_int_equal(strstr(line, ", per mount: ") != NULL, option->per_mount);
+		assert_int_equal(strstr(line, ", per mount\n") != NULL, option->per_mount);
 		if (option->type == TYPE_COUNT || option->type == TYPE_REAL) {
 			allowed(option, range, sizeof(range));
 			snprintf(start, sizeof(start), " (%s)", range);

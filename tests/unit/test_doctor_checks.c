@@ -199,6 +199,12 @@ static void test_counters(void **state)
 		host.agent_runs = false; turn_read_ahead(1, 41));
 }
 
+static void enforce(bool readahead)
+{
+	host.config.terms.mode = CANFS_ENFORCE;
+	host.config.terms.readahead = readahead;
+}
+
 static void test_read_ahead(void **state)
 {
 	struct canfs_mountstats *stats = &facts.stats;
@@ -213,6 +219,13 @@ static void test_read_ahead(void **state)
 	HEALTHY(facts.read_ahead_kib = 128; host.journal_hidden = true);
 	FINDS("read-ahead", "in mode enforce", facts.read_ahead_kib = 128); /* it observes */
 	FINDS("read-ahead", "is 128", facts.read_ahead_kib = 128; turn_read_ahead(2, 42));
+	/* It is there to move it, when something is read. */
+	HEALTHY(facts.read_ahead_kib = 128; enforce(true));
+	FINDS("read-ahead", "is 128", facts.read_ahead_kib = 128; enforce(false));
+	FINDS("read-ahead", "is 128", facts.read_ahead_kib = 128; enforce(true);
+		host.agent_runs = false);
+	FINDS("read-ahead", "is 128", facts.read_ahead_kib = 128; enforce(true);
+		facts.price = CANFS_PRICE_NONE);
 	HEALTHY(facts.read_ahead_kib = 0);
 }
 

@@ -8,7 +8,7 @@
 
 #define V3                                                                                         \
 	"rw,vers=3,rsize=1048576,namlen=255,hard,proto=tcp,timeo=600,sec=sys,"                     \
-	"mountaddr=10.0.0.9,mountvers=3,mountport=20048,mountproto=udp,local_lock=none"
+	"mountaddr=10.0.0.9,mountvers=3,mountport=20048,mountproto=tcp,local_lock=none"
 
 static const char text[] =
 	"22 27 0:21 / /proc rw,nosuid shared:12 - proc proc rw\n"
@@ -70,6 +70,23 @@ static void test_nfs_mounts(void **state)
 	assert_address(v4, "fd00::1");
 
 	assert_address(&mounts->mount[3], "10.0.0.9"); /* no addr=: mountaddr= */
+}
+
+/* A server that leaves its ports to chance (NFS-Ganesha's MNT_Port) has another one over TCP. */
+static void test_mount_port_of_udp(void **state)
+{
+	static const char *const udp[] = { "mountport=40001,mountproto=udp",
+		"mountproto=udp6,mountport=40001" };
+	char line[160];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(udp) / sizeof(udp[0]); i++) {
+		snprintf(line, sizeof(line), "36 27 0:41 / /m rw - nfs srv:/e rw,vers=3,%s\n",
+			udp[i]);
+		const struct canfs_mounts *mounts = parse(line);
+		assert_int_equal(mounts->n, 1);
+		assert_int_equal(mounts->mount[0].mount_port, 0);
+	}
 }
 
 static void test_options(void **state)
@@ -271,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nfs_mounts),
+		cmocka_unit_test(test_mount_port_of_udp),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_a_link_local_server),
 		cmocka_unit_test(test_mounts_to_leave_alone),

@@ -138,6 +138,7 @@ static void test_status_of_a_mount_that_defers(void **state)
 	assert_number(mount, "rpc.write.total", 42);
 	assert_number(mount, "feed.questions", 12);
 	assert_number(mount, "feed.answers", 10);
+	assert_number(mount, "feed.prices_in_a_row", 3);
 	assert_number(mount, "feed.failures", 2);
 	assert_true(json_is_true(at(mount, "feed.publishes")));
 	assert_true(json_is_true(at(status, "flushing_point.raised")));
