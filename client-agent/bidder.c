@@ -15,6 +15,9 @@ static const double confidence_tau_sec = 5;
 static const double fill_tau_sec = 0.5;
 static const double fill_peak_tau_sec = 10;
 
+/* Over a few COMMITs. */
+static const double drain_tau_sec = 2;
+
 /* What is older than 30 s the kernel sends; it looks every 5 s. Nothing moved for longer: nothing is there. */
 static const uint64_t quiet_usec = 40000000;
 
@@ -81,6 +84,7 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
 	canfs_average_init(&bidder->fill, fill_tau_sec);
+	canfs_average_init(&bidder->drain, drain_tau_sec);
 	return canfs_feed_init(&bidder->feed, &target, &feed, seed);
 }
 
@@ -100,6 +104,20 @@ void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_conf
 static uint64_t rpcs_of(const struct canfs_mountstats *stats)
 {
 	return stats->read.ops + stats->write.ops;
+}
+
+/* How fast the server takes what is under way, while anything is. */
+static void note_drain(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	uint64_t under_way_bytes, double elapsed_sec)
+{
+	uint64_t begun = canfs_growth(stats->begun_write_bytes, bidder->stats.begun_write_bytes);
+
+	if (bidder->under_way_bytes >= CANFS_BACKLOG_SMALL_BYTES && elapsed_sec > 0)
+		canfs_average_add(&bidder->drain,
+			(double)canfs_growth(bidder->under_way_bytes + begun, under_way_bytes) /
+				elapsed_sec,
+			elapsed_sec);
+	bidder->under_way_bytes = under_way_bytes;
 }
 
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
@@ -133,8 +151,10 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		bidder->moved_usec = now_usec;
 	if (now_usec - bidder->moved_usec >= quiet_usec)
 		canfs_backlog_forget(&bidder->backlog);
-	bidder->under_way_bytes = canfs_under_way_update(
-		&bidder->under_way, stats, meminfo->writeback_bytes, now_usec);
+	note_drain(bidder, stats,
+		canfs_under_way_update(
+			&bidder->under_way, stats, meminfo->writeback_bytes, now_usec),
+		bidder->seen_usec ? (double)(now_usec - bidder->seen_usec) / 1e6 : 0);
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, bidder->under_way_bytes);
@@ -215,6 +235,7 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 		.room_bytes = room(bidder, purse),
 		.fill_bytes_per_sec = bidder->fill.value,
 		.on_its_way_bytes = bidder->under_way_bytes,
+		.drain_bytes_per_sec = bidder->drain.value,
 		.elapsed_usec = bidder->sent_until_usec
 					? canfs_growth(purse->now_usec, bidder->sent_until_usec)
 					: 0,

@@ -68,6 +68,7 @@ struct canfs_bidder {
 	struct canfs_under_way under_way;
 	struct canfs_average fill; /* applications write so many bytes per second ... */
 	double fill_peak;          /* ... and did lately: who is blocked writes little */
+	struct canfs_average drain; /* bytes per second committed, while any are under way */
 	struct canfs_pace pace;
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */

@@ -57,6 +57,12 @@ static void learn(struct canfs_pace *pace, double own, double server, double sha
 		pace->borne = true;
 }
 
+/* What it may rise to. */
+static double bearable(const struct canfs_pace_view *view)
+{
+	return fmax(2 * view->drain_bytes_per_sec, CANFS_PACE_START_BYTES_PER_SEC);
+}
+
 /* Earns for the time that has passed, and pays out whole chunks. */
 static uint64_t spend(struct canfs_pace *pace, double rate, double sec)
 {
@@ -86,6 +92,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 
 	pace->since_halved_usec += view->elapsed_usec;
 	learn(pace, own, view->server_price, share, fmin(sec, learning_max_sec));
+	pace->rate_bytes_per_sec = fmin(pace->rate_bytes_per_sec, bearable(view));
 	rate = pace->rate_bytes_per_sec * share * share;
 	if ((double)view->room_bytes < view->fill_bytes_per_sec)
 		rate = fmax(rate, view->fill_bytes_per_sec);

@@ -24,6 +24,9 @@
  * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
  * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it.
  *
+ * Nor does the rate run away from what the server was seen to commit: by twice that at most, so that it takes a
+ * few round trips to find out how fast an idle server is.
+ *
  * A client that would be full in a second sends at least what is written, as far as the window lets
  * it: it should not stop a writer that the kernel alone would let go on. (A window of a second for it
  * would send more if COMMITs are slow, and nearly doubles the backlog of two such clients.)
@@ -72,6 +75,7 @@ struct canfs_pace_view {
 	uint64_t room_bytes;       /* until nothing more may be held */
 	double fill_bytes_per_sec; /* what applications write */
 	uint64_t on_its_way_bytes; /* sent and not yet committed */
+	double drain_bytes_per_sec; /* what the server committed of it, lately */
 	uint64_t elapsed_usec; /* since the last step, however long nothing was held in between */
 };
 
