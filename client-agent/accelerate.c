@@ -194,8 +194,10 @@ static unsigned int helpers(const struct canfs_accelerator *accelerator)
 
 static void destroy(struct canfs_accelerator *accelerator)
 {
-	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
-		pthread_cond_destroy(&accelerator->slot[i].wake);
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		if (accelerator->slot[i].used)
+			pthread_cond_destroy(&accelerator->slot[i].wake);
+	}
 	pthread_cond_destroy(&accelerator->gone);
 	pthread_mutex_destroy(&accelerator->lock);
 	free(accelerator->root);
@@ -249,22 +251,25 @@ static int start_helper(struct slot *slot)
 	return err;
 }
 
+static void init_cond(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* Slots are left untouched: memory that no BDI uses is none. */
 int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *root)
 {
 	struct canfs_accelerator *made = calloc(1, sizeof(*made));
-	pthread_condattr_t attr;
 
 	if (!made)
 		return -ENOMEM;
 	pthread_mutex_init(&made->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&made->gone, &attr);
-	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
-		made->slot[i].accelerator = made;
-		pthread_cond_init(&made->slot[i].wake, &attr);
-	}
-	pthread_condattr_destroy(&attr);
+	init_cond(&made->gone);
 	made->exact = canfs_flush_exact();
 	made->root = strdup(root);
 	if (!made->root) {
@@ -284,8 +289,10 @@ void canfs_accelerator_free(struct canfs_accelerator *accelerator)
 
 	pthread_mutex_lock(&accelerator->lock);
 	accelerator->stop = true;
-	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
-		pthread_cond_signal(&accelerator->slot[i].wake);
+	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
+		if (accelerator->slot[i].used)
+			pthread_cond_signal(&accelerator->slot[i].wake);
+	}
 	while (helpers(accelerator) && !late)
 		late = pthread_cond_timedwait(&accelerator->gone, &accelerator->lock, &until);
 	for (size_t i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
@@ -327,12 +334,16 @@ static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canf
 		if (!is_busy && !in_use && (!oldest || slot->asked_usec < oldest->asked_usec))
 			oldest = slot;
 	}
-	if (oldest) {
-		oldest->bdi = bdi;
-		oldest->used = true;
-		oldest->fresh = true;
-		oldest->status = (struct canfs_accelerate_status) { 0 };
+	if (!oldest)
+		return NULL;
+	if (!oldest->used) {
+		oldest->accelerator = accelerator;
+		init_cond(&oldest->wake);
 	}
+	oldest->bdi = bdi;
+	oldest->used = true;
+	oldest->fresh = true;
+	oldest->status = (struct canfs_accelerate_status) { 0 };
 	return oldest;
 }
 

@@ -126,7 +126,6 @@ int canfs_fsstat_start(struct canfs_fsstat *fsstat, uint64_t deadline_usec)
 {
 	if (fsstat->step != CANFS_IDLE)
 		return -EBUSY;
-	fsstat->error[0] = '\0';
 	fsstat->strays = 0;
 	fsstat->deadline_usec = deadline_usec;
 	return begin(fsstat, canfs_step_next(&fsstat->known));
@@ -204,12 +203,14 @@ int canfs_fsstat_step(struct canfs_fsstat *fsstat, uint64_t now_usec, struct can
 			return fail_exchange(fsstat, r);
 		r = canfs_step_take(fsstat->step, &fsstat->known, fsstat->xid, rpc->in, rpc->in_len,
 			space, &error);
-		if (r == 0)
+		if (r == 0) {
 			fsstat->step = CANFS_IDLE;
-		else if (r != -EAGAIN)
+			fsstat->error[0] = '\0';
+		} else if (r != -EAGAIN) {
 			return fail(fsstat, r, error);
-		else
+		} else {
 			r = begin(fsstat, canfs_step_next(&fsstat->known));
+		}
 		if (fsstat->step == CANFS_IDLE)
 			return r;
 	}

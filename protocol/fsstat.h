@@ -74,7 +74,7 @@ uint64_t canfs_fsstat_deadline_usec(const struct canfs_fsstat *fsstat); /* UINT6
  */
 int canfs_fsstat_step(struct canfs_fsstat *fsstat, uint64_t now_usec, struct canfs_space *space);
 
-/* One line about the last failure, "" if there was none; valid until the next call. */
+/* One line about the last failure, "" if there was none or an answer has come since; valid until the next call. */
 const char *canfs_fsstat_error(const struct canfs_fsstat *fsstat);
 
 /*

@@ -143,8 +143,14 @@ static void test_silence_ends_by_the_deadline(void **state)
 		f.server.manners[service] = SAY_NOTHING;
 		assert_fails(&f, -ETIMEDOUT, says[service]);
 		assert_fails(&f, -ETIMEDOUT, "no answer in time");
+		/* Why there is no price is known while the next question is on its way, too. */
+		assert_int_equal(canfs_fsstat_start(f.fsstat, 0), 0);
+		assert_non_null(strstr(canfs_fsstat_error(f.fsstat), "no answer in time"));
+		assert_int_equal(
+			canfs_fsstat_step(f.fsstat, 1, &(struct canfs_space) { 0 }), -ETIMEDOUT);
 		f.server.manners[service] = ANSWER;
 		assert_answered(&f);
+		assert_string_equal(canfs_fsstat_error(f.fsstat), "");
 		fixture_stop(&f);
 	}
 }
