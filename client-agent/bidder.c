@@ -109,6 +109,7 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	const struct canfs_meminfo *meminfo, uint64_t now_usec)
 {
 	const struct canfs_mountstats *last = &bidder->stats;
+	uint64_t unsent;
 	bool sends, clean;
 
 	if (bidder->seen_usec) {
@@ -143,8 +144,16 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);
 	canfs_rates_note(&bidder->rates, stats, now_usec);
-	clean = !bidder->seen_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
-		meminfo->dirty_bytes < CANFS_BACKLOG_SMALL_BYTES;
+	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
+	if (unsent >= CANFS_BACKLOG_SMALL_BYTES)
+		bidder->has_rest = true;
+	else if (unsent < CANFS_BACKLOG_REST_BYTES)
+		bidder->has_rest = false;
+	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
+	clean = !bidder->seen_usec ||
+		(unsent < CANFS_BACKLOG_SMALL_BYTES &&
+			(!canfs_bidder_fills(bidder) ||
+				now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC));
 	/* Up to the first look at what is held: an idle client looks once a second only. */
 	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;
@@ -160,7 +169,10 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
 
 bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 {
-	return bidder->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES;
+	bool rest = bidder->has_rest && !canfs_bidder_fills(bidder);
+
+	return bidder->backlog_bytes >=
+	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
 bool canfs_bidder_fills(const struct canfs_bidder *bidder)
@@ -211,6 +223,8 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 		.own_price = own_price,
 		.server_price = server_price,
 		.held_usec = canfs_growth(purse->now_usec, bidder->clean_usec),
+		.held_bytes =
+			canfs_smaller(bidder->backlog.unsent_bytes, purse->meminfo.dirty_bytes),
 		.room_bytes = room(bidder, purse),
 		.fill_bytes_per_sec = bidder->fill.value,
 		.on_its_way_bytes = purse->meminfo.writeback_bytes,
