@@ -15,9 +15,6 @@ static const double confidence_tau_sec = 5;
 static const double fill_tau_sec = 0.5;
 static const double fill_peak_tau_sec = 10;
 
-/* Over a few COMMITs. */
-static const double drain_tau_sec = 2;
-
 /* What is older than 30 s the kernel sends; it looks every 5 s. Nothing moved for longer: nothing is there. */
 static const uint64_t quiet_usec = 40000000;
 
@@ -84,7 +81,6 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
 	canfs_average_init(&bidder->fill, fill_tau_sec);
-	canfs_average_init(&bidder->drain, drain_tau_sec);
 	return canfs_feed_init(&bidder->feed, &target, &feed, seed);
 }
 
@@ -106,24 +102,11 @@ static uint64_t rpcs_of(const struct canfs_mountstats *stats)
 	return stats->read.ops + stats->write.ops;
 }
 
-/* How fast the server takes what is under way, while anything is. */
-static void note_drain(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
-	uint64_t under_way_bytes, double elapsed_sec)
-{
-	uint64_t begun = canfs_growth(stats->begun_write_bytes, bidder->stats.begun_write_bytes);
-
-	if (bidder->under_way_bytes >= CANFS_BACKLOG_SMALL_BYTES && elapsed_sec > 0)
-		canfs_average_add(&bidder->drain,
-			(double)canfs_growth(bidder->under_way_bytes + begun, under_way_bytes) /
-				elapsed_sec,
-			elapsed_sec);
-	bidder->under_way_bytes = under_way_bytes;
-}
-
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec)
 {
 	const struct canfs_mountstats *last = &bidder->stats;
+	uint64_t unsent;
 	bool clean;
 
 	if (bidder->seen_usec) {
@@ -151,16 +134,22 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		bidder->moved_usec = now_usec;
 	if (now_usec - bidder->moved_usec >= quiet_usec)
 		canfs_backlog_forget(&bidder->backlog);
-	note_drain(bidder, stats,
-		canfs_under_way_update(
-			&bidder->under_way, stats, meminfo->writeback_bytes, now_usec),
-		bidder->seen_usec ? (double)(now_usec - bidder->seen_usec) / 1e6 : 0);
+	bidder->under_way_bytes = canfs_under_way_update(
+		&bidder->under_way, stats, meminfo->writeback_bytes, now_usec);
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, bidder->under_way_bytes);
 	canfs_rates_note(&bidder->rates, stats, now_usec);
-	clean = !bidder->seen_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
-		meminfo->dirty_bytes < CANFS_BACKLOG_SMALL_BYTES;
+	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
+	if (unsent >= CANFS_BACKLOG_SMALL_BYTES)
+		bidder->has_rest = true;
+	else if (unsent < CANFS_BACKLOG_REST_BYTES)
+		bidder->has_rest = false;
+	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
+	clean = !bidder->seen_usec ||
+		(unsent < CANFS_BACKLOG_SMALL_BYTES &&
+			(!canfs_bidder_fills(bidder) ||
+				now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC));
 	/* Up to the first look at what is held: an idle client looks once a second only. */
 	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;
@@ -176,7 +165,10 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
 
 bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 {
-	return bidder->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES;
+	bool rest = bidder->has_rest && !canfs_bidder_fills(bidder);
+
+	return bidder->backlog_bytes >=
+	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
@@ -232,10 +224,11 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 		.own_price = own_price,
 		.server_price = server_price,
 		.held_usec = canfs_growth(purse->now_usec, bidder->clean_usec),
+		.held_bytes =
+			canfs_smaller(bidder->backlog.unsent_bytes, purse->meminfo.dirty_bytes),
 		.room_bytes = room(bidder, purse),
 		.fill_bytes_per_sec = bidder->fill.value,
 		.on_its_way_bytes = bidder->under_way_bytes,
-		.drain_bytes_per_sec = bidder->drain.value,
 		.elapsed_usec = bidder->sent_until_usec
 					? canfs_growth(purse->now_usec, bidder->sent_until_usec)
 					: 0,

@@ -41,8 +41,12 @@
 #define CANFS_HOLD_KNOWN_USEC 500000
 #define CANFS_HOLD_WORTH_SEC  2.0
 
-/* Holding less than this is holding nothing. */
+/* Holding less than this is holding nothing; the rest of more than that goes, too, once nothing more is written. */
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
+#define CANFS_BACKLOG_REST_BYTES  (16 << 10)
+
+/* The kernel's flusher comes 30 to 35 s after a file's first dirty page, whatever of it was sent before. */
+#define CANFS_KERNEL_FLUSH_USEC 35000000
 
 /* Who writes slower takes a quarter of a minute to have a chunk to send. */
 #define CANFS_FILL_SMALL_BYTES_PER_SEC (64 << 10)
@@ -68,7 +72,6 @@ struct canfs_bidder {
 	struct canfs_under_way under_way;
 	struct canfs_average fill; /* applications write so many bytes per second ... */
 	double fill_peak;          /* ... and did lately: who is blocked writes little */
-	struct canfs_average drain; /* bytes per second committed, while any are under way */
 	struct canfs_pace pace;
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */
@@ -76,8 +79,9 @@ struct canfs_bidder {
 	uint64_t active_usec;          /* when an RPC was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
-	uint64_t clean_usec;           /* since when something unsent is held, else now */
+	uint64_t clean_usec; /* since when the kernel knows of something dirty, else now */
 	bool was_clean;
+	bool has_rest;            /* what is unsent is or was more than CANFS_BACKLOG_SMALL_BYTES */
 	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
 	uint64_t sent_until_usec; /* last step of the pace; 0: never */
 	uint64_t backlog_bytes;

@@ -6,7 +6,7 @@
 #include "pricing/price.h"
 
 /* Per second. Slower than prices come, or the rate would chase its own effect. */
-static const double growth = 0.15;
+static const double growth = 0.1;
 static const double growth_if_idle =
 	1.8; /* more: for a server that costs nothing; twofold in 0.33 s */
 static const double shrinkage = 0.5;
@@ -16,6 +16,13 @@ static const uint64_t halving_usec = 700000;
 
 /* A step that comes later than this says nothing of what the server bore in the meantime. */
 static const double learning_max_sec = 0.2;
+
+/* However old it is, what was held back leaves within that; and from the first moment at this share of its bound. */
+static const double even_min_sec = 3, begin_share = 0.75;
+
+/* The pile is gone when no more is held than what comes between two steps. */
+static const double gone_sec = 0.1;
+static const double gone_bytes = 2 * CANFS_PACE_CHUNK_BYTES;
 
 static double clamp(double value, double low, double high)
 {
@@ -57,10 +64,38 @@ static void learn(struct canfs_pace *pace, double own, double server, double sha
 		pace->borne = true;
 }
 
-/* What it may rise to. */
-static double bearable(const struct canfs_pace_view *view)
+/* As much comes meanwhile as did in the spell. */
+static void bound_after_spell(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
-	return fmax(2 * view->drain_bytes_per_sec, CANFS_PACE_START_BYTES_PER_SEC);
+	double age_sec = (double)view->held_usec / 1e6;
+	double spell_sec = fmin(pace->dear_sec, age_sec);
+	double left_sec = fmax(CANFS_PACE_GONE_USEC / 1e6 - age_sec, even_min_sec);
+
+	if (spell_sec < CANFS_PACE_SPELL_USEC / 1e6)
+		return;
+	pace->even_sec = fmin(spell_sec, left_sec);
+	pace->even_bytes_per_sec = (double)view->held_bytes * (1 / spell_sec + 1 / pace->even_sec);
+}
+
+static void smooth(
+	struct canfs_pace *pace, const struct canfs_pace_view *view, double share, double sec)
+{
+	double *even = &pace->even_bytes_per_sec;
+	bool dear = share < CANFS_PACE_DEAR_SHARE;
+
+	pace->even_sec -= share * share * (double)view->elapsed_usec / 1e6;
+	if (dear)
+		pace->dear_sec += sec;
+	else if (pace->dear_sec > 0)
+		bound_after_spell(pace, view);
+	if (share >= 1) /* until then the pile may still grow, and the bound with it */
+		pace->dear_sec = 0;
+	if (dear || pace->even_sec <= 0 ||
+		(double)view->held_bytes < fmax(gone_bytes, *even * gone_sec))
+		*even = 0;
+	if (*even > 0 && view->own_price <= CANFS_PACE_BID_MIN)
+		pace->rate_bytes_per_sec = clamp(pace->rate_bytes_per_sec, *even * begin_share,
+			fmin(*even, CANFS_PACE_MAX_BYTES_PER_SEC));
 }
 
 /* Earns for the time that has passed, and pays out whole chunks. */
@@ -88,16 +123,16 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 {
 	double sec = (double)view->elapsed_usec / 1e6, own = bid(view);
 	double share = clamp(1 - (view->server_price - own) / CANFS_PACE_TAPER, 0, 1);
-	double rate;
+	double known_sec = fmin(sec, learning_max_sec), rate;
 
 	pace->since_halved_usec += view->elapsed_usec;
-	learn(pace, own, view->server_price, share, fmin(sec, learning_max_sec));
-	pace->rate_bytes_per_sec = fmin(pace->rate_bytes_per_sec, bearable(view));
+	learn(pace, own, view->server_price, share, known_sec);
+	smooth(pace, view, share, known_sec);
 	rate = pace->rate_bytes_per_sec * share * share;
 	if ((double)view->room_bytes < view->fill_bytes_per_sec)
 		rate = fmax(rate, view->fill_bytes_per_sec);
 	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {
-		scale_rate(pace, exp(-shrinkage * fmin(sec, learning_max_sec)));
+		scale_rate(pace, exp(-shrinkage * known_sec));
 		pace->credit_bytes = 0;
 		return 0;
 	}

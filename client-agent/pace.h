@@ -20,12 +20,21 @@
  * resource, too, whose use has a price: who has held longest outbids the others, is drained and
  * starts anew. That is also what makes clients take turns.
  *
+ * After a long spell of dear prices (a reader's, say) one client's rate would run away: the server is idle, and
+ * the pile gone in a second (CA-NFS §4.3). So what was held back leaves as evenly as it came: for as long again
+ * as the spell has lasted, or what is left until the kernel would send it, while as much more comes.
+ *
+ *	held   |      .'`.            spell: the taper leaves less than half of the rate, for 4 s at least.
+ *	       |    .'    `.          A herd's own queue is dear for a shorter time, and with many clients that
+ *	     0 |__.'________`.____    hold something a bound would leave the server idle (doc/herd.md).
+ *	        dear   | cheap
+ *
+ * It begins at once with most of that, as the rate may have sunk to nothing. There is no such bound while memory
+ * has a price.
+ *
  * Prices lag: a server takes data into its memory at once and becomes dear only when its disk has to
  * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
  * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it.
- *
- * Nor does the rate run away from what the server was seen to commit: by twice that at most, so that it takes a
- * few round trips to find out how fast an idle server is.
  *
  * A client that would be full in a second sends at least what is written, as far as the window lets
  * it: it should not stop a writer that the kernel alone would let go on. (A window of a second for it
@@ -47,15 +56,20 @@
 #define CANFS_PACE_BLIND_BYTES_PER_SEC (32.0 * (1 << 20)) /* any server's disk bears this */
 
 /* In prices: the least bid, and how much dearer than the bid a server must be to get nothing. */
-#define CANFS_PACE_BID_MIN 0.15
-#define CANFS_PACE_TAPER   0.75
+#define CANFS_PACE_BID_MIN 0.18
+#define CANFS_PACE_TAPER   0.80
 
 /* Of what is unsent: the price is 1 when it is so old. Well before the kernel's 30 s, as there is a queue. */
 #define CANFS_PACE_DEADLINE_USEC 20000000
 #define CANFS_PACE_DEADLINE_K    6.0
 
-#define CANFS_PACE_WINDOW_USEC      200000
-#define CANFS_PACE_WINDOW_MIN_BYTES (8 << 20) /* keeps a server with slow COMMITs going */
+/* A spell of dear prices; and how old nothing should get that was held back in one. */
+#define CANFS_PACE_DEAR_SHARE 0.5 /* the taper leaves less */
+#define CANFS_PACE_SPELL_USEC 4000000
+#define CANFS_PACE_GONE_USEC  29000000
+
+#define CANFS_PACE_WINDOW_USEC      150000
+#define CANFS_PACE_WINDOW_MIN_BYTES (4 << 20) /* keeps a server with slow COMMITs going */
 
 /* No more than this is asked for at once, however late the caller is. */
 #define CANFS_PACE_BURST_MAX_BYTES (32 << 20)
@@ -64,18 +78,21 @@ struct canfs_pace {
 	double rate_bytes_per_sec; /* [MIN, MAX]: our share, as far as it is known */
 	double credit_bytes;       /* earned and not yet sent */
 	uint64_t since_halved_usec;
-	bool borne; /* the server took something since then */
+	double dear_sec;           /* this spell has lasted so long */
+	double even_bytes_per_sec; /* bound of the rate after one; 0: none */
+	double even_sec;           /* for so long */
+	bool borne;                /* the server took something since then */
 };
 
 /* What a step depends on. */
 struct canfs_pace_view {
 	double own_price; /* of the memory that is held */
 	double server_price;
-	uint64_t held_usec;        /* so long there has been something unsent */
+	uint64_t held_usec;        /* so long the kernel has known of something dirty */
+	uint64_t held_bytes;       /* not yet sent */
 	uint64_t room_bytes;       /* until nothing more may be held */
 	double fill_bytes_per_sec; /* what applications write */
 	uint64_t on_its_way_bytes; /* sent and not yet committed */
-	double drain_bytes_per_sec; /* what the server committed of it, lately */
 	uint64_t elapsed_usec; /* since the last step, however long nothing was held in between */
 };
 

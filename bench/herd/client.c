@@ -175,9 +175,19 @@ static double on_its_way(const struct herd_kernel *kernel)
 	return kernel->leaving_bytes + kernel->uncommitted_bytes;
 }
 
-static bool holds(const struct herd_kernel *kernel)
+static bool fills(const struct herd_client *client)
 {
-	return kernel->dirty_bytes + on_its_way(kernel) >= CANFS_BACKLOG_SMALL_BYTES;
+	return client->agent.fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
+}
+
+/* As canfs_bidder_holds(). */
+static bool holds(const struct herd_client *client)
+{
+	const struct herd_kernel *kernel = &client->kernel;
+	bool rest = client->agent.has_rest && !fills(client);
+
+	return kernel->dirty_bytes + on_its_way(kernel) >=
+	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
 /* As canfs_feed_tick(), but that the answer comes at once. */
@@ -187,7 +197,7 @@ static void ask(struct herd_client *client, double server_price, uint64_t now_us
 	struct canfs_feed *feed = &agent->feed;
 	uint64_t rpcs = (uint64_t)(client->kernel.sent_bytes / wsize_bytes);
 
-	if (now_usec < canfs_feed_due_usec(feed, rpcs, holds(&client->kernel)))
+	if (now_usec < canfs_feed_due_usec(feed, rpcs, holds(client)))
 		return;
 	feed->questions++;
 	feed->asked_usec = feed->tag_usec = now_usec;
@@ -202,10 +212,19 @@ static void observe(struct herd_client *client, uint64_t now_usec)
 	struct herd_agent *agent = &client->agent;
 	double written = client->writer.written_bytes - agent->seen_written_bytes;
 	double elapsed_sec = (double)(now_usec - agent->ticked_usec) / 1e6;
+	double unsent = client->kernel.dirty_bytes;
+	uint64_t dirtied_usec = client->kernel.dirtied_usec;
 
-	if (agent->ticked_usec)
+	if (!agent->ticked_usec) /* it has been there before, or all clients would be of one age */
+		agent->clean_usec = dirtied_usec ? dirtied_usec : now_usec;
+	else
 		canfs_average_add(&agent->fill, written / elapsed_sec, elapsed_sec);
-	if (client->kernel.dirty_bytes < CANFS_BACKLOG_SMALL_BYTES)
+	if (unsent >= CANFS_BACKLOG_SMALL_BYTES)
+		agent->has_rest = true;
+	else if (unsent < CANFS_BACKLOG_REST_BYTES)
+		agent->has_rest = false;
+	if (agent->ticked_usec && unsent < CANFS_BACKLOG_SMALL_BYTES &&
+		(!fills(client) || now_usec - agent->clean_usec >= CANFS_KERNEL_FLUSH_USEC))
 		agent->clean_usec = now_usec;
 	if (client->kernel.sent_bytes > agent->seen_sent_bytes)
 		agent->active_usec = now_usec;
@@ -227,6 +246,7 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 						  (backlog + coming) / bound_bytes, k_memory),
 					  .server_price = agent->server_price,
 					  .held_usec = now_usec - agent->clean_usec,
+					  .held_bytes = (uint64_t)kernel->dirty_bytes,
 					  .room_bytes = (uint64_t)fmax(bound_bytes - backlog, 0),
 					  .fill_bytes_per_sec = agent->fill.value,
 					  .on_its_way_bytes = (uint64_t)on_its_way(kernel),
@@ -237,7 +257,7 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 
 	view.verdict = canfs_auction_hold(
 		&agent->auction, view.pace.own_price, agent->server_price, now_usec);
-	if (!holds(kernel) || now_usec - feed->tag_usec > 2 * feed->terms.hold_usec)
+	if (!holds(client) || now_usec - feed->tag_usec > 2 * feed->terms.hold_usec)
 		return;
 	agent->stepped_usec = now_usec;
 	bytes = fmin((double)agent->law->step(&agent->state, &view), kernel->dirty_bytes);
@@ -255,8 +275,7 @@ void herd_client_tick(struct herd_client *client, double server_price, uint64_t 
 	observe(client, now_usec);
 	ask(client, server_price, now_usec);
 	bid(client, now_usec);
-	busy = holds(&client->kernel) || agent->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC ||
-	       now_usec - agent->active_usec < idle_tick_usec;
+	busy = holds(client) || fills(client) || now_usec - agent->active_usec < idle_tick_usec;
 	agent->tick_usec += busy ? busy_tick_usec : idle_tick_usec;
 }
 

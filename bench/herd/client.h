@@ -51,7 +51,8 @@ struct herd_agent {
 	struct canfs_auction auction;
 	struct canfs_average fill;
 	double server_price; /* as of feed.tag_usec */
-	uint64_t tick_usec;  /* the next */
+	bool has_rest;
+	uint64_t tick_usec; /* the next */
 	uint64_t ticked_usec, stepped_usec, clean_usec, active_usec;
 	double seen_written_bytes, seen_sent_bytes; /* at the last tick */
 };

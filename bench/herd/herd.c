@@ -4,6 +4,8 @@
  * LOAD_PCT of its drain; it makes a price every PRICE_AGE_MSEC, and they ask for it as often. SECONDS are
  * measured, after 30 that are not. JSON on standard output: the same arguments, the same output.
  *
+ * canfs-herd --reader LAW PRICE_AGE_MSEC SEED: one writes beside a reader (reader.h).
+ *
  * canfs-herd --laws: the names of the laws.
  */
 #include <stdbool.h>
@@ -13,6 +15,7 @@
 
 #include "bench/herd/measure.h"
 #include "bench/herd/model.h"
+#include "bench/herd/reader.h"
 
 #define WARM_UP_SEC  30
 #define STEPS(sec)   ((sec) * (1000000u / HERD_STEP_USEC))
@@ -74,18 +77,57 @@ static bool parse(const char *text, const char *name, unsigned int low, unsigned
 	return true;
 }
 
+static bool parse_law(const char *name, struct herd_setup *setup)
+{
+	setup->law = herd_law_find(name);
+	if (!setup->law)
+		fprintf(stderr, "canfs-herd: no law '%s'; see canfs-herd --laws\n", name);
+	return setup->law;
+}
+
+static bool parse_age(const char *text, struct herd_setup *setup)
+{
+	return parse(text, "PRICE_AGE_MSEC", 20, 60000, &setup->price_age_msec);
+}
+
+static bool parse_seed(const char *text, struct herd_setup *setup)
+{
+	return parse(text, "SEED", 0, 65535, &setup->seed);
+}
+
 static bool parse_all(char **words, struct herd_setup *setup, unsigned int *seconds)
 {
-	setup->law = herd_law_find(words[0]);
-	if (!setup->law) {
-		fprintf(stderr, "canfs-herd: no law '%s'; see canfs-herd --laws\n", words[0]);
-		return false;
-	}
-	return parse(words[1], "CLIENTS", 1, CLIENTS_MAX, &setup->clients) &&
+	return parse_law(words[0], setup) &&
+	       parse(words[1], "CLIENTS", 1, CLIENTS_MAX, &setup->clients) &&
 	       parse(words[2], "LOAD_PCT", 1, 1000, &setup->load_pct) &&
-	       parse(words[3], "PRICE_AGE_MSEC", 20, 60000, &setup->price_age_msec) &&
-	       parse(words[4], "SEED", 0, 65535, &setup->seed) &&
+	       parse_age(words[3], setup) && parse_seed(words[4], setup) &&
 	       parse(words[5], "SECONDS", 10, 3600, seconds);
+}
+
+static void print_second(const struct herd *herd, double drained_bytes)
+{
+	printf("[%.2f, %.3f, %.1f], ", drained_bytes / 1e6, herd->server.price,
+		herd_client_held(herd->clients) / 1e6);
+}
+
+static int beside_reader(char **words)
+{
+	struct herd_setup setup;
+	struct herd_smoothness seen;
+	int ret;
+
+	if (!parse_law(words[0], &setup) || !parse_age(words[1], &setup) ||
+		!parse_seed(words[2], &setup))
+		return 2;
+	printf("{\"series_sec\": 1, \"series\": [");
+	ret = herd_beside_reader(&setup, &seen, print_second);
+	if (ret) {
+		fprintf(stderr, "canfs-herd: %s\n", strerror(-ret));
+		return 1;
+	}
+	printf("[0, 0, 0]], \"peak_over_mean\": %.3f, \"dear_pct\": %.2f, \"left_mb\": %.3f}\n",
+		seen.peak_over_mean, 100 * seen.dear_share, seen.left_bytes / 1e6);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -99,9 +141,12 @@ int main(int argc, char **argv)
 			printf("%-10s %s\n", law->name, law->help);
 		return 0;
 	}
+	if (argc == 5 && !strcmp(argv[1], "--reader"))
+		return beside_reader(argv + 2);
 	if (argc != 7) {
 		fprintf(stderr,
 			"usage: canfs-herd LAW CLIENTS LOAD_PCT PRICE_AGE_MSEC SEED SECONDS\n"
+			"       canfs-herd --reader LAW PRICE_AGE_MSEC SEED\n"
 			"       canfs-herd --laws\n");
 		return 2;
 	}

@@ -6,6 +6,9 @@
 static const double rate_tau_sec = 2.0; /* RATE_TAU_SEC of the plugin's monitors */
 static const double tag_steps = 255;    /* a price takes 8 bits of the tag */
 
+/* Of the disk: what a reader leaves of its drain, and what it takes of its queue, so that the price is 0.8 as measured. */
+static const double reader_leaves = 0.5, reader_queues = 0.9;
+
 void herd_server_init(struct herd_server *server, uint64_t interval_usec)
 {
 	*server = (struct herd_server) { .interval_usec = interval_usec };
@@ -43,12 +46,18 @@ static void make_price(struct herd_server *server)
 double herd_server_step(
 	struct herd_server *server, double taken_bytes, uint64_t now_usec, double dt_sec)
 {
-	double drained;
+	double drain, drained, queued;
 
 	server->backlog_bytes += taken_bytes;
-	drained = fmin(server->backlog_bytes, HERD_DRAIN_BYTES_PER_SEC * dt_sec);
+	drain = HERD_DRAIN_BYTES_PER_SEC * dt_sec;
+	if (server->reader_is_at_work)
+		drain *= reader_leaves;
+	drained = fmin(server->backlog_bytes, drain);
 	server->backlog_bytes -= drained;
-	server->disk_sum += fmin(server->backlog_bytes / HERD_DISK_FULL_BYTES, 1) * dt_sec;
+	queued = server->backlog_bytes / HERD_DISK_FULL_BYTES;
+	if (server->reader_is_at_work)
+		queued += reader_queues;
+	server->disk_sum += fmin(queued, 1) * dt_sec;
 	server->network_sum += taken_bytes / HERD_NETWORK_BYTES_PER_SEC;
 	server->sum_sec += dt_sec;
 	if (now_usec - server->priced_usec >= server->interval_usec) {

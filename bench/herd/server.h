@@ -4,6 +4,8 @@
  *
  *	clients --network, 400 MB/s--> dirty memory, 1000 MB --disk, 100 MB/s-->
  *
+ * A reader, if one is at work, keeps the disk dear and takes half of it.
+ *
  * Below its dirty limit it takes in what the network brings, as Linux does; at the limit only what
  * the disk drains. It prices as the plugin does, with the plugin's own market and levels
  * (pricing/): network and disk by level over 2 s (ganesha-fsal/monitors/monitors.c), memory by its
@@ -28,7 +30,8 @@ struct herd_server {
 	struct canfs_level disk_level, network_level;
 	double disk_sum, network_sum, sum_sec; /* since the last price */
 	double backlog_bytes;                  /* taken in and not yet on the disk */
-	double price;                          /* of an asynchronous write, as the tag carries it */
+	bool reader_is_at_work;
+	double price; /* of an asynchronous write, as the tag carries it */
 };
 
 void herd_server_init(struct herd_server *server, uint64_t interval_usec);

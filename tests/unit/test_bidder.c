@@ -49,17 +49,22 @@ static int teardown(void **state)
 }
 
 /* Time goes on by one tick with so much held; returns what is to be sent. */
-static uint64_t step(struct scene *scene, uint64_t held_mib, const struct canfs_tag *tag)
+static uint64_t step_bytes(struct scene *scene, uint64_t held_bytes, const struct canfs_tag *tag)
 {
 	scene->purse.now_usec += TICK_USEC;
 	if (tag)
 		scene->bidder.feed.tag_usec = scene->purse.now_usec;
-	scene->stats.normal_write_bytes = scene->stats.server_write_bytes + held_mib * MIB;
-	scene->purse.meminfo.dirty_bytes = held_mib * MIB;
+	scene->stats.normal_write_bytes = scene->stats.server_write_bytes + held_bytes;
+	scene->purse.meminfo.dirty_bytes = held_bytes;
 	canfs_bidder_observe(
 		&scene->bidder, &scene->stats, &scene->purse.meminfo, scene->purse.now_usec);
 	scene->purse.backlog_bytes = scene->bidder.backlog_bytes;
 	return canfs_bidder_bid(&scene->bidder, tag, &scene->purse);
+}
+
+static uint64_t step(struct scene *scene, uint64_t held_mib, const struct canfs_tag *tag)
+{
+	return step_bytes(scene, held_mib * MIB, tag);
 }
 
 static uint64_t steps(
@@ -132,7 +137,7 @@ static void test_no_price_means_the_kernels_defaults(void **state)
 static void test_holds_while_the_server_is_dear_and_sends_when_cheap(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.9, .bottleneck = CANFS_DISK };
+	const struct canfs_tag dear = { .write = 0.96, .bottleneck = CANFS_DISK };
 	const struct canfs_tag cheap = { .write = 0.0 };
 
 	assert_int_equal(steps(scene, 20, 300, &dear), 0);
@@ -187,7 +192,7 @@ static void test_an_old_price_sends_nothing(void **state)
 static void test_what_is_coming_counts(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.9 };
+	const struct canfs_tag dear = { .write = 0.96 };
 
 	step(scene, 0, &dear);
 	for (uint64_t held = 1; held < 10; held++) {
@@ -203,13 +208,58 @@ static void test_what_is_coming_counts(void **state)
 static void test_old_data_leaves(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.9 };
+	const struct canfs_tag dear = { .write = 0.96 };
 
 	assert_int_equal(steps(scene, 50, 100, &dear), 0);
 	assert_true(steps(scene, 200, 100, &dear) > 0);
 	/* Once it has been clean, the clock starts anew. */
 	step(scene, 0, &dear);
 	assert_int_equal(steps(scene, 50, 100, &dear), 0);
+}
+
+/* A writer of 5 MiB/s whose data is sent as it comes, for so long. */
+static void write_and_send(struct scene *scene, unsigned int seconds, const struct canfs_tag *tag)
+{
+	for (unsigned int i = 0; i < 10 * seconds; i++) {
+		scene->stats.server_write_bytes += MIB / 2;
+		step(scene, 0, tag);
+	}
+}
+
+/* To the kernel a file is as old as its first dirty page, whatever was sent since: a writer that goes on is never clean. */
+static void test_a_writer_that_goes_on_grows_old(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag dear = { .write = 0.96 };
+
+	write_and_send(scene, 25, &dear);
+	assert_true(steps(scene, 20, 40, &dear) > 0);
+	/* Then the kernel's flusher has been there. */
+	write_and_send(scene, 10, &dear);
+	assert_int_equal(steps(scene, 20, 40, &dear), 0);
+}
+
+/* Half a MiB waits for more to come, unless it is what is left when the writer stops. */
+static void test_the_rest_leaves_when_the_writer_stops(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag cheap = { .write = 0 };
+
+	for (int i = 0; i < 50; i++)
+		step_bytes(scene, MIB / 2, &cheap);
+	assert_false(canfs_bidder_holds(&scene->bidder));
+	steps(scene, 20, 20, &cheap);
+	scene->stats.server_write_bytes += 20 * MIB - MIB / 2;
+	step_bytes(scene, MIB / 2, &cheap);
+	for (int i = 0; canfs_bidder_fills(&scene->bidder); i++) {
+		assert_false(canfs_bidder_holds(&scene->bidder));
+		assert_true(i < 100);
+		step_bytes(scene, MIB / 2, &cheap);
+	}
+	assert_true(canfs_bidder_holds(&scene->bidder));
+	assert_true(step_bytes(scene, MIB / 2, &cheap) > 0);
+	step_bytes(scene, 0, &cheap);
+	assert_false(canfs_bidder_holds(&scene->bidder));
 }
 
 /* A writer of 300 MiB/s with 200 MiB of room left: stock would not stop it, nor may we. */
@@ -231,7 +281,7 @@ static void test_a_nearly_full_client_sends_what_is_written(void **state)
 static void test_short_memory_overrules_any_price(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.9 };
+	const struct canfs_tag dear = { .write = 0.96 };
 
 	steps(scene, 20, 300, &dear);
 	scene->purse.guarded = true;
@@ -319,7 +369,7 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 	} rows[] = { { 4, 4, false, false }, { 7, 4, true, false }, { 7, 4, true, true },
 		{ 7, 50, false, false }, { 7, 50, false, true } };
 	struct scene *scene = *state;
-	struct canfs_tag tag = { .write = 0.9, .bottleneck = CANFS_DISK };
+	struct canfs_tag tag = { .write = 0.96, .bottleneck = CANFS_DISK };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		teardown(state);
@@ -339,7 +389,7 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 static void test_a_mount_on_which_nothing_moves_holds_nothing(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_tag tag = { .write = 0.9, .bottleneck = CANFS_DISK };
+	struct canfs_tag tag = { .write = 0.96, .bottleneck = CANFS_DISK };
 
 	step(scene, 0, &tag);
 	step(scene, 20, &tag);
@@ -361,6 +411,8 @@ int main(void)
 		scene_test(test_an_old_price_sends_nothing),
 		scene_test(test_what_is_coming_counts),
 		scene_test(test_old_data_leaves),
+		scene_test(test_a_writer_that_goes_on_grows_old),
+		scene_test(test_the_rest_leaves_when_the_writer_stops),
 		scene_test(test_a_nearly_full_client_sends_what_is_written),
 		scene_test(test_short_memory_overrules_any_price),
 		scene_test(test_foreign_writeback_is_not_ours),

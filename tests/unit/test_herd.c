@@ -7,7 +7,8 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "bench/herd/model.h"
+#include "bench/herd/reader.h"
+#include "client-agent/bidder.h"
 
 #define STEPS 1000 /* 20 s */
 
@@ -95,6 +96,22 @@ static void test_the_load_is_as_asked(void **state)
 	assert_true(written > 0.4 && written < 0.6);
 }
 
+/* Beside a reader the kernel alone sends all it has at once, the agent's law evenly, and little at bad times. */
+static void test_beside_a_reader(void **state)
+{
+	struct herd_smoothness stock, taper;
+	struct herd_setup setup = setup_of("stock", 1, 1);
+
+	(void)state;
+	assert_int_equal(herd_beside_reader(&setup, &stock, NULL), 0);
+	setup.law = herd_law_find("taper");
+	assert_int_equal(herd_beside_reader(&setup, &taper, NULL), 0);
+	assert_true(stock.peak_over_mean > 10);
+	assert_true(taper.peak_over_mean > 1 && taper.peak_over_mean <= 3);
+	assert_true(taper.dear_share < stock.dear_share);
+	assert_true(taper.left_bytes < CANFS_BACKLOG_REST_BYTES);
+}
+
 static void test_unknown_laws(void **state)
 {
 	(void)state;
@@ -108,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_no_byte_is_lost),
 		cmocka_unit_test(test_a_seed_is_a_trial),
 		cmocka_unit_test(test_the_load_is_as_asked),
+		cmocka_unit_test(test_beside_a_reader),
 		cmocka_unit_test(test_unknown_laws),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void test_grows_while_cheap_and_fast_if_idle(void **state)
 	canfs_pace_init(&other);
 	run(&pace, &idle, 10); /* 1 s */
 	run(&other, &level, 10);
-	assert_true(pace.rate_bytes_per_sec > 7 * CANFS_PACE_START_BYTES_PER_SEC);
+	assert_true(pace.rate_bytes_per_sec > 6 * CANFS_PACE_START_BYTES_PER_SEC);
 	assert_true(other.rate_bytes_per_sec > CANFS_PACE_START_BYTES_PER_SEC);
 	assert_true(other.rate_bytes_per_sec < 1.5 * CANFS_PACE_START_BYTES_PER_SEC);
 	run(&pace, &idle, 1000); /* run() looks at the bounds */
@@ -160,6 +160,106 @@ static void test_a_writer_is_not_outrun(void **state)
 	assert_in_range(run(&pace, &view, 20), 199 * MIB, 200 * MIB);
 }
 
+/* A writer of 5 MiB/s: what leaves in each of so many seconds at this price, the most in one of them. */
+struct writer {
+	struct canfs_pace pace;
+	double held_bytes;
+	uint64_t age_usec;
+	double own_price;
+};
+
+static double most_in_a_second(struct writer *writer, double server_price, unsigned int seconds)
+{
+	struct canfs_pace_view view = at_price(server_price);
+	double most = 0;
+
+	while (seconds--) {
+		double sent = 0;
+
+		for (int i = 0; i < 10; i++) {
+			uint64_t bytes;
+
+			writer->held_bytes += 0.5 * MIB;
+			view.held_usec = writer->age_usec += TICK_USEC;
+			view.held_bytes = (uint64_t)writer->held_bytes;
+			view.fill_bytes_per_sec = 5 * MIB;
+			view.own_price = writer->own_price;
+			bytes = canfs_pace_step(&writer->pace, &view);
+			if ((double)bytes > writer->held_bytes)
+				bytes = (uint64_t)writer->held_bytes;
+			writer->held_bytes -= (double)bytes;
+			sent += (double)bytes;
+		}
+		most = sent > most ? sent : most;
+	}
+	return most / MIB;
+}
+
+static struct writer writer_at(double own_price)
+{
+	struct writer writer = { .own_price = own_price };
+
+	canfs_pace_init(&writer.pace);
+	return writer;
+}
+
+static void test_what_was_held_back_leaves_evenly(void **state)
+{
+	static const unsigned int spells_sec[] = { 5, 10, 15 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(spells_sec) / sizeof(spells_sec[0]); i++) {
+		struct writer writer = writer_at(0.02);
+		unsigned int left_sec = CANFS_PACE_GONE_USEC / 1000000 - spells_sec[i];
+
+		most_in_a_second(&writer, 0.8, spells_sec[i]);
+		assert_true(writer.held_bytes > 0.5 * spells_sec[i] * 5 * MIB);
+		assert_true(most_in_a_second(&writer, 0, left_sec) <= 3 * 5);
+		assert_true(writer.held_bytes < 5 * MIB); /* before the kernel sends it */
+		/* Long after, nothing is left of it. */
+		most_in_a_second(&writer, 0, 30);
+		assert_true(writer.pace.even_bytes_per_sec == 0);
+		assert_true(writer.pace.rate_bytes_per_sec > 100 * MIB);
+	}
+}
+
+/* As the dear times of a herd are. */
+static void test_a_short_spell_bounds_nothing(void **state)
+{
+	struct writer writer = writer_at(0.02);
+
+	(void)state;
+	most_in_a_second(&writer, 0.8, CANFS_PACE_SPELL_USEC / 1000000 - 1);
+	most_in_a_second(&writer, 0, 3);
+	assert_true(writer.pace.rate_bytes_per_sec > 50 * MIB);
+}
+
+static void test_short_memory_is_not_smooth(void **state)
+{
+	struct writer writer = writer_at(0.02);
+
+	(void)state;
+	most_in_a_second(&writer, 0.8, 15);
+	writer.own_price = 0.5;
+	assert_true(most_in_a_second(&writer, 0, 10) > 30);
+}
+
+/* Who writes more than before is not held up by what was. */
+static void test_the_bound_ends(void **state)
+{
+	struct writer writer = writer_at(0.02);
+
+	(void)state;
+	most_in_a_second(&writer, 0.8, 6);
+	most_in_a_second(&writer, 0, 1);
+	assert_true(writer.pace.even_bytes_per_sec > 0);
+	for (int i = 0; i < 10; i++) {
+		writer.held_bytes += 100 * MIB;
+		most_in_a_second(&writer, 0, 1);
+	}
+	assert_true(writer.pace.even_bytes_per_sec == 0);
+}
+
 static void test_uncommitted_data_closes_the_window(void **state)
 {
 	struct canfs_pace_view view = idle;
@@ -205,6 +305,10 @@ int main(void)
 		cmocka_unit_test(test_a_late_caller_gets_no_flood),
 		cmocka_unit_test(test_what_is_old_outbids),
 		cmocka_unit_test(test_a_writer_is_not_outrun),
+		cmocka_unit_test(test_what_was_held_back_leaves_evenly),
+		cmocka_unit_test(test_a_short_spell_bounds_nothing),
+		cmocka_unit_test(test_short_memory_is_not_smooth),
+		cmocka_unit_test(test_the_bound_ends),
 		cmocka_unit_test(test_uncommitted_data_closes_the_window),
 		cmocka_unit_test(test_blind_pace_is_steady),
 	};
