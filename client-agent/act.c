@@ -26,6 +26,9 @@ static const uint64_t rest_usec = 60000000;
 /* Prices that flip must not fill the log: one bidder's news at most so often. */
 static const uint64_t news_usec = 1000000;
 
+/* A flushing point that is raised is looked after so often: a dozen files to read, and memory changes slowly. */
+static const uint64_t apply_usec = 1000000;
+
 /* After too many changes in a minute. */
 static const uint64_t quota_usec = 5000000;
 
@@ -376,6 +379,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	ret = canfs_defer_apply(actors->defer, purse->bound_bytes, holders.mount, holders.share,
 		holders.n, &purse->meminfo, &changes);
 	log_changes(&actors->decisions, "defer", "data is held back", &changes);
+	actors->defer_due_usec = purse->now_usec + apply_usec;
 	if (ret == -EDQUOT) {
 		actors->defer_due_usec = purse->now_usec + quota_usec;
 	} else if (ret) {

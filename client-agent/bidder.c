@@ -41,8 +41,8 @@ static struct canfs_feed_terms feed_terms(const struct canfs_config *config)
 	terms.idle_usec = config->price_idle_sec * 1000000ull;
 	terms.min_usec = config->price_min_msec * 1000ull;
 	terms.lost_usec = config->price_timeout_sec * 1000000ull;
-	if (terms.hold_usec < terms.min_usec)
-		terms.hold_usec = terms.min_usec;
+	terms.hold_usec = canfs_larger(terms.hold_usec, terms.min_usec);
+	terms.move_usec = canfs_larger(terms.move_usec, terms.min_usec);
 	return terms;
 }
 
@@ -105,11 +105,10 @@ static uint64_t rpcs_of(const struct canfs_mountstats *stats)
 	return stats->read.ops + stats->write.ops;
 }
 
-void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
-	const struct canfs_meminfo *meminfo, uint64_t now_usec)
+static void take_counters(
+	struct canfs_bidder *bidder, const struct canfs_mountstats *stats, uint64_t now_usec)
 {
 	const struct canfs_mountstats *last = &bidder->stats;
-	bool sends, clean;
 
 	if (bidder->seen_usec) {
 		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
@@ -127,8 +126,6 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		bidder->fill_peak = fmax(bidder->fill.value,
 			bidder->fill_peak * exp(-elapsed_sec / fill_peak_tau_sec));
 	}
-	if (rpcs_of(stats) != rpcs_of(last))
-		bidder->active_usec = now_usec;
 	if (stats->write.ops != last->write.ops)
 		bidder->sent_usec = now_usec;
 	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
@@ -136,21 +133,33 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	if (stats->normal_write_bytes != last->normal_write_bytes ||
 		stats->server_write_bytes != last->server_write_bytes || !bidder->seen_usec)
 		bidder->moved_usec = now_usec;
+	canfs_rates_note(&bidder->rates, stats, now_usec);
+	bidder->stats = *stats;
+	bidder->seen_usec = now_usec;
+}
+
+void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	const struct canfs_meminfo *meminfo, uint64_t now_usec)
+{
+	bool sends, clean;
+
+	if (stats)
+		take_counters(bidder, stats, now_usec);
+	if (!bidder->seen_usec)
+		return;
 	sends = now_usec - bidder->sent_usec < commit_usec;
 	if (now_usec - bidder->moved_usec >= quiet_usec)
 		canfs_backlog_forget(&bidder->backlog);
+	stats = &bidder->stats;
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, sends ? meminfo->writeback_bytes : 0);
-	canfs_rates_note(&bidder->rates, stats, now_usec);
-	clean = !bidder->seen_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
+	clean = !bidder->clean_usec || bidder->backlog.unsent_bytes < CANFS_BACKLOG_SMALL_BYTES ||
 		meminfo->dirty_bytes < CANFS_BACKLOG_SMALL_BYTES;
-	/* Up to the first look at what is held: an idle client looks once a second only. */
+	/* Up to the first look at what is held: an idle client looks less often. */
 	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;
 	bidder->was_clean = clean;
-	bidder->stats = *stats;
-	bidder->seen_usec = now_usec;
 }
 
 uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
@@ -161,11 +170,6 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
 bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 {
 	return bidder->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES;
-}
-
-bool canfs_bidder_fills(const struct canfs_bidder *bidder)
-{
-	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
 }
 
 /* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the

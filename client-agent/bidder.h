@@ -43,9 +43,6 @@
 /* Holding less than this is holding nothing. */
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
 
-/* Who writes slower takes a quarter of a minute to have a chunk to send. */
-#define CANFS_FILL_SMALL_BYTES_PER_SEC (64 << 10)
-
 /* What is common to all bidders of this client at one moment. */
 struct canfs_purse {
 	uint64_t now_usec;
@@ -70,7 +67,6 @@ struct canfs_bidder {
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */
 	uint64_t seen_usec;            /* 0: never */
-	uint64_t active_usec;          /* when an RPC was last counted */
 	uint64_t sent_usec;            /* when a WRITE was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
@@ -113,7 +109,10 @@ void canfs_bidder_fini(struct canfs_bidder *bidder);
 /* Takes new terms (a reloaded configuration) without forgetting prices or verdicts. */
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config);
 
-/* Takes the counters; stats->found must be true. Sets backlog_bytes and fill. */
+/*
+ * Takes the counters, stats->found must be true, or goes by the last ones (NULL: not read this time), and sets
+ * backlog_bytes by what the system has dirty now.
+ */
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);
 
@@ -126,9 +125,6 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder);
 /* Would the client have room for CANFS_HOLD_WORTH_SEC of what it writes, so that the flushing point may be raised? */
 bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_purse *purse);
-
-/* Do applications write so much that there will soon be data to hold or to send? */
-bool canfs_bidder_fills(const struct canfs_bidder *bidder);
 
 /*
  * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how

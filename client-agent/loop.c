@@ -16,12 +16,16 @@
 #include "client-agent/bidders.h"
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
+#include "client-agent/look.h"
 #include "client-agent/status/desk.h"
 #include "client-agent/notify.h"
 #include "protocol/clock.h"
 
+/* While data is held: the pace is made for it. */
 static const uint64_t busy_tick_usec = 100000;
-static const uint64_t idle_tick_usec = 1000000;
+
+/* Else: soon enough to see a burst before the kernel's flusher does. */
+static const uint64_t idle_tick_usec = 200000;
 
 /* However many prices come and mounts change: no tick sooner than this after the last one. */
 static const uint64_t least_tick_usec = 20000;
@@ -37,7 +41,8 @@ struct loop {
 	const struct canfs_loop_options *options;
 	struct canfs_actors actors;
 	struct canfs_mounts *mounts;
-	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i] */
+	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i]; as of the last look */
+	struct canfs_look look;
 	struct canfs_bidders bidders;
 	bool mounts_changed;
 	bool guarded;
@@ -62,6 +67,7 @@ static int refresh_mounts(struct loop *loop)
 	if (ret)
 		return ret;
 	loop->mounts_changed = false;
+	loop->look = (struct canfs_look) { 0 };
 	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
 	canfs_bidders_refresh(&loop->bidders, loop->mounts, loop->config, &loop->actors);
 	return 0;
@@ -82,16 +88,32 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 	canfs_act_restore_all(&loop->actors);
 }
 
-static int read_kernel(struct loop *loop, struct canfs_purse *purse)
+static int read_counters(struct loop *loop, const struct canfs_purse *purse)
 {
-	const char *root = loop->options->root;
+	uint64_t began_usec = canfs_cpu_usec();
+	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
+
+	canfs_look_done(&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec, purse->now_usec);
+	return ret;
+}
+
+/* *counted: the counters were due, too. */
+static int read_kernel(struct loop *loop, struct canfs_purse *purse, bool *counted)
+{
 	int ret = loop->mounts_changed ? refresh_mounts(loop) : 0;
 
 	if (!ret)
-		ret = canfs_meminfo_read(root, &purse->meminfo);
-	if (!ret)
-		ret = canfs_mountstats_read(root, loop->mounts, loop->stats);
-	return ret;
+		ret = canfs_meminfo_read(loop->options->root, &purse->meminfo);
+	*counted = !ret && canfs_look_is_due(&loop->look, &purse->meminfo, purse->now_usec);
+	return *counted ? read_counters(loop, purse) : ret;
+}
+
+/* What was counted for a bidder; NULL: nothing. */
+static const struct canfs_mountstats *stats_of(const struct loop *loop, const struct canfs_bidder *bidder)
+{
+	int at = canfs_mounts_find(loop->mounts, &bidder->mount);
+
+	return at >= 0 && loop->stats[at].found ? &loop->stats[at] : NULL;
 }
 
 /*
@@ -124,7 +146,8 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 static int observe(struct loop *loop, struct canfs_purse *purse)
 {
 	double cache_worth;
-	int ret = read_kernel(loop, purse);
+	bool counted;
+	int ret = read_kernel(loop, purse, &counted);
 
 	if (ret) {
 		be_blind(loop, ret, purse->now_usec);
@@ -133,11 +156,9 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 	loop->blind_usec = 0;
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		struct canfs_bidder *bidder = loop->bidders.bidder[i];
-		int at = canfs_mounts_find(loop->mounts, &bidder->mount);
 
-		if (at >= 0 && loop->stats[at].found)
-			canfs_bidder_observe(
-				bidder, &loop->stats[at], &purse->meminfo, purse->now_usec);
+		canfs_bidder_observe(bidder, counted ? stats_of(loop, bidder) : NULL,
+			&purse->meminfo, purse->now_usec);
 		purse->backlog_bytes += bidder->backlog_bytes;
 		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
@@ -209,18 +230,18 @@ static bool tick(struct loop *loop)
 	return true;
 }
 
+/* Is anything paced: held back with a price to go by, or on its way out? */
 static bool is_busy(const struct loop *loop)
 {
-	if (loop->ending || canfs_defer_active(loop->actors.defer))
-		return true;
+	bool active = canfs_defer_active(loop->actors.defer);
+
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
 
-		if (canfs_bidder_holds(bidder) || canfs_bidder_fills(bidder) ||
-			loop->ticked_usec - bidder->active_usec < idle_tick_usec)
+		if (canfs_bidder_holds(bidder) && (active || bidder->write.verdict != CANFS_HOLD))
 			return true;
 	}
-	return false;
+	return loop->ending;
 }
 
 static void reload(struct loop *loop)
@@ -315,9 +336,9 @@ static void wait_for_news(struct loop *loop)
 {
 	uint64_t until_usec = loop->ticked_usec + (is_busy(loop) ? busy_tick_usec : idle_tick_usec);
 
-	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
 	while (!wait_once(loop, until_usec))
 		continue;
+	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
 }
 
 static int loop_open(struct loop *loop)
