@@ -24,11 +24,14 @@
 /* While data is held: the pace is made for it. */
 static const uint64_t busy_tick_usec = 100000;
 
-/* Else: soon enough to see a burst before the kernel's flusher does. */
+/* Else: soon enough to see a burst before the kernel's flusher does. Without one that is all that a tick does. */
 static const uint64_t idle_tick_usec = 200000;
 
-/* However many prices come and mounts change: no tick sooner than this after the last one. */
+/* However often mounts change: no tick sooner than this after the last one. */
 static const uint64_t least_tick_usec = 20000;
+
+/* However much servers say: no more wake-ups from one tick to the next. */
+static const unsigned int answers_max = 2 * CANFS_BIDDERS_MAX;
 
 /* How long the end may take to drain what is held before it restores by force. */
 static const uint64_t farewell_usec = 40000000;
@@ -52,6 +55,7 @@ struct loop {
 	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
 	bool gave_up;        /* blind for so long that everything was put back */
 	uint64_t ticked_usec;
+	unsigned int answers; /* since then */
 	uint64_t suspended_usec; /* how long, as of the last tick */
 	uint64_t notified_usec;  /* see canfs_notify_alive() */
 	uint64_t ended_usec;     /* when ending began */
@@ -142,7 +146,21 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 	return loop->cache_worth.share.value;
 }
 
-/* Reads the kernel's state and lets each bidder take its part. */
+/* Is anything paced: held back with a price to go by, or on its way out? */
+static bool is_busy(const struct loop *loop)
+{
+	bool active = canfs_defer_active(loop->actors.defer);
+
+	for (size_t i = 0; i < loop->bidders.n; i++) {
+		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
+
+		if (canfs_bidder_holds(bidder) && (active || bidder->write.verdict != CANFS_HOLD))
+			return true;
+	}
+	return loop->ending;
+}
+
+/* Reads the kernel's state and lets each bidder take its part. -EAGAIN: nothing has happened. */
 static int observe(struct loop *loop, struct canfs_purse *purse)
 {
 	double cache_worth;
@@ -153,6 +171,8 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		be_blind(loop, ret, purse->now_usec);
 		return ret;
 	}
+	if (!counted && !loop->blind_usec && !is_busy(loop))
+		return -EAGAIN;
 	loop->blind_usec = 0;
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		struct canfs_bidder *bidder = loop->bidders.bidder[i];
@@ -208,16 +228,19 @@ static void notice_suspend(struct loop *loop)
 static bool tick(struct loop *loop)
 {
 	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
+	int ret;
 
 	if (loop->hurrying)
 		return false;
 	loop->ticked_usec = purse.now_usec;
+	loop->answers = 0;
 	loop->desk.view.ticks++;
 	notice_suspend(loop);
 	canfs_notify_alive(purse.now_usec, &loop->notified_usec);
 	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, purse.now_usec);
-	if (observe(loop, &purse))
-		return !loop->ending;
+	ret = observe(loop, &purse);
+	if (ret)
+		return ret == -EAGAIN || !loop->ending;
 	if (loop->ending) {
 		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
 
@@ -228,20 +251,6 @@ static bool tick(struct loop *loop)
 		bid(loop, loop->bidders.bidder[i], &purse);
 	canfs_act_defer(&loop->actors, loop->bidders.bidder, loop->bidders.n, &purse);
 	return true;
-}
-
-/* Is anything paced: held back with a price to go by, or on its way out? */
-static bool is_busy(const struct loop *loop)
-{
-	bool active = canfs_defer_active(loop->actors.defer);
-
-	for (size_t i = 0; i < loop->bidders.n; i++) {
-		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
-
-		if (canfs_bidder_holds(bidder) && (active || bidder->write.verdict != CANFS_HOLD))
-			return true;
-	}
-	return loop->ending;
 }
 
 static void reload(struct loop *loop)
@@ -289,6 +298,17 @@ static void take_signal(struct loop *loop)
 	}
 }
 
+/* A new price acts at once, on what is known of the rest. */
+static void take_answer(struct loop *loop, struct canfs_bidder *bidder)
+{
+	struct canfs_purse purse = loop->desk.view.purse;
+
+	notice_suspend(loop);
+	loop->answers++;
+	purse.now_usec = canfs_now_usec();
+	bid(loop, bidder, &purse);
+}
+
 static int msec_until(uint64_t usec)
 {
 	uint64_t now = canfs_now_usec();
@@ -303,12 +323,12 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
-	/* An answer that no tick will take would keep us awake. */
-	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->bidders.n;
+	/* An answer that nobody will take would keep us awake. */
+	bool deaf = loop->ending || loop->blind_usec || loop->answers >= answers_max;
+	size_t asking = deaf ? 0 : loop->bidders.n;
 	size_t n = 2 + asking;
 	int timeout_msec = msec_until(until_usec);
 	struct canfs_view *view = &loop->desk.view;
-	bool news = false;
 
 	for (size_t i = 0; i < asking; i++) {
 		struct canfs_fsstat *fsstat = loop->bidders.bidder[i]->feed.fsstat;
@@ -326,9 +346,11 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		take_signal(loop);
 	if (fds[1].revents)
 		loop->mounts_changed = true;
-	for (size_t i = 0; i < n; i++)
-		news |= fds[i].revents != 0;
-	return news || canfs_now_usec() >= until_usec;
+	for (size_t i = 0; i < asking; i++) {
+		if (fds[2 + i].revents)
+			take_answer(loop, loop->bidders.bidder[i]);
+	}
+	return fds[0].revents || fds[1].revents || canfs_now_usec() >= until_usec;
 }
 
 /* Whoever asks what we do is answered meanwhile, and makes us do nothing. */
@@ -338,7 +360,8 @@ static void wait_for_news(struct loop *loop)
 
 	while (!wait_once(loop, until_usec))
 		continue;
-	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
+	if (canfs_now_usec() < loop->ticked_usec + least_tick_usec)
+		poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
 }
 
 static int loop_open(struct loop *loop)
