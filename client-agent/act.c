@@ -27,7 +27,7 @@ static const uint64_t rest_usec = 60000000;
 static const uint64_t news_usec = 1000000;
 
 /* A flushing point that is raised is looked after so often: a dozen files to read, and memory changes slowly. */
-static const uint64_t apply_usec = 1000000;
+static const uint64_t apply_usec = 2000000;
 
 /* After too many changes in a minute. */
 static const uint64_t quota_usec = 5000000;

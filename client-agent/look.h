@@ -18,8 +18,8 @@
 #include "client-agent/procfs.h"
 
 #define CANFS_LOOK_USEC  1000000
-#define CANFS_LOOK_BYTES (1 << 20)
-#define CANFS_LOOK_SHARE 1000
+#define CANFS_LOOK_BYTES (4 << 20)
+#define CANFS_LOOK_SHARE 2000
 
 /* The last look. All zero: there was none. */
 struct canfs_look {
