@@ -8,10 +8,10 @@ all else of /proc is real, and so are the writers that it finds there and the da
 on a disk, the others in memory. What the kernel itself needs to write out the counters of NFS mounts is missing."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 from bench.lab.host import end, run, spawn, wait_for
@@ -74,7 +74,7 @@ def stage(directory, mounts, source, agent, config):
 
 
 class NativeAgent:
-    """with NativeAgent(lab, mounts, config) as agent: agent.spawn(...) beside it, agent.cpu_seconds()."""
+    """with NativeAgent(lab, mounts, options) as agent: agent.spawn(...) beside it, agent.cpu_seconds()."""
 
     def __init__(self, lab, mounts, options):
         self.lab, self.mounts, self.options = lab, mounts, options
@@ -108,6 +108,7 @@ class NativeAgent:
         self._end.set()
         self._news.join()
         end(self.process, 60)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def spawn(self, *command, **options):
         """A process that sees the mounts."""
