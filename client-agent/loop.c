@@ -44,7 +44,8 @@ struct loop {
 	const struct canfs_loop_options *options;
 	struct canfs_actors actors;
 	struct canfs_mounts *mounts;
-	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i]; as of the last look */
+	struct canfs_mountstats
+		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last look */
 	struct canfs_look look;
 	struct canfs_bidders bidders;
 	bool mounts_changed;
@@ -55,7 +56,7 @@ struct loop {
 	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
 	bool gave_up;        /* blind for so long that everything was put back */
 	uint64_t ticked_usec;
-	unsigned int answers; /* since then */
+	unsigned int answers;    /* since then */
 	uint64_t suspended_usec; /* how long, as of the last tick */
 	uint64_t notified_usec;  /* see canfs_notify_alive() */
 	uint64_t ended_usec;     /* when ending began */
@@ -97,7 +98,8 @@ static int read_counters(struct loop *loop, const struct canfs_purse *purse)
 	uint64_t began_usec = canfs_cpu_usec();
 	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
 
-	canfs_look_done(&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec, purse->now_usec);
+	canfs_look_done(
+		&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec, purse->now_usec);
 	return ret;
 }
 
@@ -113,7 +115,8 @@ static int read_kernel(struct loop *loop, struct canfs_purse *purse, bool *count
 }
 
 /* What was counted for a bidder; NULL: nothing. */
-static const struct canfs_mountstats *stats_of(const struct loop *loop, const struct canfs_bidder *bidder)
+static const struct canfs_mountstats *stats_of(
+	const struct loop *loop, const struct canfs_bidder *bidder)
 {
 	int at = canfs_mounts_find(loop->mounts, &bidder->mount);
 

@@ -46,9 +46,8 @@ static void test_at_once_when_some_megabytes_have_moved(void **state)
 		{ .dirty_bytes = 10 * MIB, .writeback_bytes = 14 * MIB },
 		{ .dirty_bytes = 10 * MIB, .writeback_bytes = 6 * MIB },
 	};
-	const struct canfs_meminfo less = {
-		.dirty_bytes = 14 * MIB - 1, .writeback_bytes = 14 * MIB - 1
-	};
+	const struct canfs_meminfo less = { .dirty_bytes = 14 * MIB - 1,
+		.writeback_bytes = 14 * MIB - 1 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(moved) / sizeof(moved[0]); i++)
