@@ -77,14 +77,6 @@ static unsigned int slots_in_use(const struct canfs_accelerator *accelerator, ui
 	return n;
 }
 
-static uint64_t cpu_usec(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 /*
  * Looks for writers if it is time. With thousands of processes a scan is dear, and so the next one comes
  * later. -errno if /proc cannot be read.
@@ -106,9 +98,9 @@ static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use,
 		}
 		return 0;
 	}
-	began_usec = cpu_usec();
+	began_usec = canfs_cpu_usec();
 	ret = canfs_writers_scan(&slot->writers, root);
-	slot->scan_cost_usec = cpu_usec() - began_usec;
+	slot->scan_cost_usec = canfs_cpu_usec() - began_usec;
 	slot->scanned_usec = slot->rechecked_usec = now_usec;
 	return ret;
 }

@@ -26,6 +26,9 @@ static const uint64_t rest_usec = 60000000;
 /* Memory must be enough for so long before the guard is at rest. */
 static const uint64_t guard_usec = 5000000;
 
+/* A flushing point that is raised is looked after so often: a dozen files to read, and memory changes slowly. */
+static const uint64_t apply_usec = 2000000;
+
 /* After too many changes in a minute. */
 static const uint64_t quota_usec = 5000000;
 
@@ -335,6 +338,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	ret = canfs_defer_apply(actors->defer, purse->bound_bytes, holders.mount, holders.share,
 		holders.n, &purse->meminfo, &changes);
 	log_changes(&actors->decisions, "defer", "data is held back", &changes);
+	actors->defer_due_usec = purse->now_usec + apply_usec;
 	if (ret == -EDQUOT) {
 		actors->defer_due_usec = purse->now_usec + quota_usec;
 	} else if (ret) {

@@ -38,8 +38,8 @@ static struct canfs_feed_terms feed_terms(const struct canfs_config *config)
 	terms.idle_usec = config->price_idle_sec * 1000000ull;
 	terms.min_usec = config->price_min_msec * 1000ull;
 	terms.lost_usec = config->price_timeout_sec * 1000000ull;
-	if (terms.hold_usec < terms.min_usec)
-		terms.hold_usec = terms.min_usec;
+	terms.hold_usec = canfs_larger(terms.hold_usec, terms.min_usec);
+	terms.move_usec = canfs_larger(terms.move_usec, terms.min_usec);
 	return terms;
 }
 
@@ -102,12 +102,10 @@ static uint64_t rpcs_of(const struct canfs_mountstats *stats)
 	return stats->read.ops + stats->write.ops;
 }
 
-void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
-	const struct canfs_meminfo *meminfo, uint64_t now_usec)
+static void take_counters(
+	struct canfs_bidder *bidder, const struct canfs_mountstats *stats, uint64_t now_usec)
 {
 	const struct canfs_mountstats *last = &bidder->stats;
-	uint64_t unsent;
-	bool clean;
 
 	if (bidder->seen_usec) {
 		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
@@ -125,37 +123,64 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		bidder->fill_peak = fmax(bidder->fill.value,
 			bidder->fill_peak * exp(-elapsed_sec / fill_peak_tau_sec));
 	}
-	if (rpcs_of(stats) != rpcs_of(last))
-		bidder->active_usec = now_usec;
 	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
 		bidder->reading_usec = now_usec;
 	if (stats->normal_write_bytes != last->normal_write_bytes ||
 		stats->server_write_bytes != last->server_write_bytes || !bidder->seen_usec)
 		bidder->moved_usec = now_usec;
-	if (now_usec - bidder->moved_usec >= quiet_usec)
-		canfs_backlog_forget(&bidder->backlog);
-	bidder->under_way_bytes = canfs_under_way_update(
-		&bidder->under_way, stats, meminfo->writeback_bytes, now_usec);
-	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
-		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
-		meminfo->dirty_bytes, bidder->under_way_bytes);
 	canfs_rates_note(&bidder->rates, stats, now_usec);
-	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
+	bidder->stats = *stats;
+	bidder->seen_usec = now_usec;
+}
+
+/* Between two looks at the counters: what more is under way counts as ours. */
+static uint64_t under_way(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	uint64_t writeback_bytes, uint64_t now_usec)
+{
+	uint64_t more = canfs_growth(writeback_bytes, bidder->writeback_bytes);
+
+	bidder->writeback_bytes = writeback_bytes;
+	return stats ? canfs_under_way_update(&bidder->under_way, stats, writeback_bytes, now_usec)
+		     : canfs_smaller(bidder->under_way_bytes + more, writeback_bytes);
+}
+
+/* Is nothing there that the kernel's flusher would come for? */
+static bool is_clean(struct canfs_bidder *bidder, uint64_t dirty_bytes, uint64_t now_usec)
+{
+	uint64_t unsent = canfs_smaller(bidder->backlog.unsent_bytes, dirty_bytes);
+
 	if (unsent >= CANFS_BACKLOG_SMALL_BYTES)
 		bidder->has_rest = true;
 	else if (unsent < CANFS_BACKLOG_REST_BYTES)
 		bidder->has_rest = false;
 	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
-	clean = !bidder->seen_usec ||
-		(unsent < CANFS_BACKLOG_SMALL_BYTES &&
-			(!canfs_bidder_fills(bidder) ||
-				now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC));
-	/* Up to the first look at what is held: an idle client looks once a second only. */
+	return !bidder->clean_usec || (unsent < CANFS_BACKLOG_SMALL_BYTES &&
+					      (!canfs_bidder_fills(bidder) ||
+						      now_usec - bidder->clean_usec >=
+							      CANFS_KERNEL_FLUSH_USEC));
+}
+
+void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	const struct canfs_meminfo *meminfo, uint64_t now_usec)
+{
+	bool clean;
+
+	if (stats)
+		take_counters(bidder, stats, now_usec);
+	if (!bidder->seen_usec)
+		return;
+	if (now_usec - bidder->moved_usec >= quiet_usec)
+		canfs_backlog_forget(&bidder->backlog);
+	bidder->under_way_bytes = under_way(bidder, stats, meminfo->writeback_bytes, now_usec);
+	stats = &bidder->stats;
+	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
+		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
+		meminfo->dirty_bytes, bidder->under_way_bytes);
+	clean = is_clean(bidder, meminfo->dirty_bytes, now_usec);
+	/* Up to the first look at what is held: an idle client looks less often. */
 	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;
 	bidder->was_clean = clean;
-	bidder->stats = *stats;
-	bidder->seen_usec = now_usec;
 }
 
 uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
@@ -171,14 +196,14 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
-bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
-{
-	return now_usec - bidder->reading_usec <= 1000000;
-}
-
 bool canfs_bidder_fills(const struct canfs_bidder *bidder)
 {
 	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
+}
+
+bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return now_usec - bidder->reading_usec <= 1000000;
 }
 
 /* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the

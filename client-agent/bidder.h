@@ -76,7 +76,6 @@ struct canfs_bidder {
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */
 	uint64_t seen_usec;            /* 0: never */
-	uint64_t active_usec;          /* when an RPC was last counted */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
 	uint64_t clean_usec; /* since when the kernel knows of something dirty, else now */
@@ -85,6 +84,7 @@ struct canfs_bidder {
 	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
 	uint64_t sent_until_usec; /* last step of the pace; 0: never */
 	uint64_t backlog_bytes;
+	uint64_t writeback_bytes; /* of the whole system, likewise */
 	uint64_t under_way_bytes; /* of it: sent, not yet committed */
 	double own_write;         /* the last bids */
 	double own_readahead;
@@ -123,7 +123,10 @@ void canfs_bidder_fini(struct canfs_bidder *bidder);
 /* Takes new terms (a reloaded configuration) without forgetting prices or verdicts. */
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config);
 
-/* Takes the counters; stats->found must be true. Sets backlog_bytes, under_way_bytes and fill. */
+/*
+ * Takes the counters, stats->found must be true, or goes by the last ones (NULL: not read this time), and sets
+ * backlog_bytes and under_way_bytes by what the system has dirty now.
+ */
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);
 
@@ -133,15 +136,15 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
 /* Is data held back that the server should be asked about? */
 bool canfs_bidder_holds(const struct canfs_bidder *bidder);
 
+/* Do applications write so much that there will soon be data to hold or to send? */
+bool canfs_bidder_fills(const struct canfs_bidder *bidder);
+
 /* Did an application read through the cache in the last second? Else read-ahead is nobody's business. */
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
 
 /* Would the client have room for CANFS_HOLD_WORTH_SEC of what it writes, so that the flushing point may be raised? */
 bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_purse *purse);
-
-/* Do applications write so much that there will soon be data to hold or to send? */
-bool canfs_bidder_fills(const struct canfs_bidder *bidder);
 
 /*
  * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how

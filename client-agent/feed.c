@@ -6,6 +6,7 @@
 
 const struct canfs_feed_terms canfs_feed_defaults = {
 	.idle_usec = 10000000,
+	.move_usec = 1000000,
 	.hold_usec = 250000,
 	.min_usec = 100000,
 	.answer_usec = 2000000,
@@ -25,6 +26,13 @@ void canfs_feed_fini(struct canfs_feed *feed)
 	feed->fsstat = NULL;
 }
 
+static uint64_t wait_usec(const struct canfs_feed_terms *terms, bool moving, bool holding)
+{
+	if (holding)
+		return moving ? terms->min_usec : terms->hold_usec;
+	return moving ? terms->move_usec : terms->idle_usec;
+}
+
 uint64_t canfs_feed_due_usec(const struct canfs_feed *feed, uint64_t rpcs, bool holding)
 {
 	const struct canfs_feed_terms *terms = &feed->terms;
@@ -39,10 +47,10 @@ uint64_t canfs_feed_due_usec(const struct canfs_feed *feed, uint64_t rpcs, bool 
 		double back_off = (double)terms->hold_usec * (double)(1u << doublings);
 
 		wait = back_off < wait ? back_off : wait;
-	} else if (settling || (moving && feed->publisher.believed)) {
+	} else if (settling) {
 		wait = (double)terms->min_usec;
-	} else if (holding && feed->publisher.believed) {
-		wait = (double)terms->hold_usec;
+	} else if (feed->publisher.believed) {
+		wait = (double)wait_usec(terms, moving, holding);
 	}
 	return feed->asked_usec + (uint64_t)(wait * feed->phase);
 }

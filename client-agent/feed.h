@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The prices of one export as they reach the client. CA-NFS §3.4: a client asks every ten READ or
- * WRITE requests, or when its last question is more than ten seconds old. Two additions:
+ * WRITE requests, or when its last question is more than ten seconds old. Here what is at stake counts, too:
  *
- *  - never more often than the server recomputes its prices (Price_Interval, 100 ms);
- *  - a client that *holds* deferred data makes no requests, and must still notice at once when the
- *    server becomes cheap: it asks as if it were moving that data.
+ *	           | ten requests    | fewer
+ *	-----------+-----------------+--------
+ *	holds data | min_usec        | hold_usec
+ *	holds none | move_usec       | idle_usec
+ *
+ * Who holds data decides anew with each price, and must notice at once when the server becomes cheap, though it
+ * makes no requests: it never asks more often than the server recomputes (Price_Interval, 100 ms). Who holds none
+ * has its read-ahead to decide about, which moves once a second.
  *
  * Questions are spread by a random phase, so that clients do not act on the same price at the same
  * instant as a herd. A feed without answers backs off to the idle interval, and a server that
@@ -25,8 +30,9 @@
 
 struct canfs_feed_terms {
 	uint64_t idle_usec;   /* longest time between two questions; default 10 s */
+	uint64_t move_usec;   /* the same after CANFS_FEED_RPCS requests; default 1 s */
 	uint64_t hold_usec;   /* the same while data is held back; default 250 ms */
-	uint64_t min_usec;    /* shortest; default 100 ms */
+	uint64_t min_usec;    /* both; the shortest; default 100 ms */
 	uint64_t answer_usec; /* a question's deadline; default 2 s */
 	uint64_t lost_usec;   /* a price older than this is none; default 30 s */
 };

@@ -16,15 +16,22 @@
 #include "client-agent/bidders.h"
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
+#include "client-agent/look.h"
 #include "client-agent/status/desk.h"
 #include "client-agent/notify.h"
 #include "protocol/clock.h"
 
+/* While data is held: the pace is made for it. */
 static const uint64_t busy_tick_usec = 100000;
-static const uint64_t idle_tick_usec = 1000000;
 
-/* However many prices come and mounts change: no tick sooner than this after the last one. */
+/* Else: soon enough to see a burst before the kernel's flusher does. Without one that is all that a tick does. */
+static const uint64_t idle_tick_usec = 200000;
+
+/* However often mounts change: no tick sooner than this after the last one. */
 static const uint64_t least_tick_usec = 20000;
+
+/* However much servers say: no more wake-ups from one tick to the next. */
+static const unsigned int answers_max = 2 * CANFS_BIDDERS_MAX;
 
 /* How long the end may take to drain what is held before it restores by force. */
 static const uint64_t farewell_usec = 40000000;
@@ -37,7 +44,9 @@ struct loop {
 	const struct canfs_loop_options *options;
 	struct canfs_actors actors;
 	struct canfs_mounts *mounts;
-	struct canfs_mountstats *stats; /* stats[i] belongs to mounts->mount[i] */
+	struct canfs_mountstats
+		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last look */
+	struct canfs_look look;
 	struct canfs_bidders bidders;
 	bool mounts_changed;
 	bool guarded;
@@ -47,6 +56,7 @@ struct loop {
 	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
 	bool gave_up;        /* blind for so long that everything was put back */
 	uint64_t ticked_usec;
+	unsigned int answers;    /* since then */
 	uint64_t suspended_usec; /* how long, as of the last tick */
 	uint64_t notified_usec;  /* see canfs_notify_alive() */
 	uint64_t ended_usec;     /* when ending began */
@@ -62,6 +72,7 @@ static int refresh_mounts(struct loop *loop)
 	if (ret)
 		return ret;
 	loop->mounts_changed = false;
+	loop->look = (struct canfs_look) { 0 };
 	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
 	canfs_bidders_refresh(&loop->bidders, loop->mounts, loop->config, &loop->actors);
 	return 0;
@@ -82,17 +93,35 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 	canfs_act_restore_all(&loop->actors);
 }
 
-static int read_kernel(struct loop *loop, struct canfs_purse *purse)
+static int read_counters(struct loop *loop, const struct canfs_purse *purse)
 {
-	const char *root = loop->options->root;
+	uint64_t began_usec = canfs_cpu_usec();
+	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
+
+	canfs_look_done(
+		&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec, purse->now_usec);
+	return ret;
+}
+
+/* *counted: the counters were due, too. */
+static int read_kernel(struct loop *loop, struct canfs_purse *purse, bool *counted)
+{
 	bool refresh = loop->mounts_changed || canfs_bidders_left(&loop->bidders, &loop->actors);
 	int ret = refresh ? refresh_mounts(loop) : 0;
 
 	if (!ret)
-		ret = canfs_meminfo_read(root, &purse->meminfo);
-	if (!ret)
-		ret = canfs_mountstats_read(root, loop->mounts, loop->stats);
-	return ret;
+		ret = canfs_meminfo_read(loop->options->root, &purse->meminfo);
+	*counted = !ret && canfs_look_is_due(&loop->look, &purse->meminfo, purse->now_usec);
+	return *counted ? read_counters(loop, purse) : ret;
+}
+
+/* What was counted for a bidder; NULL: nothing. */
+static const struct canfs_mountstats *stats_of(
+	const struct loop *loop, const struct canfs_bidder *bidder)
+{
+	int at = canfs_mounts_find(loop->mounts, &bidder->mount);
+
+	return at >= 0 && loop->stats[at].found ? &loop->stats[at] : NULL;
 }
 
 /* A kernel that does not count it has no opinion: the worth stays 0. */
@@ -109,24 +138,39 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 	return loop->cache_worth.share.value;
 }
 
-/* Reads the kernel's state and lets each bidder take its part. */
+/* Is anything paced: held back with a price to go by, or on its way out? */
+static bool is_busy(const struct loop *loop)
+{
+	bool active = canfs_defer_active(loop->actors.defer);
+
+	for (size_t i = 0; i < loop->bidders.n; i++) {
+		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
+
+		if (canfs_bidder_holds(bidder) && (active || bidder->write.verdict != CANFS_HOLD))
+			return true;
+	}
+	return loop->ending;
+}
+
+/* Reads the kernel's state and lets each bidder take its part. -EAGAIN: nothing has happened. */
 static int observe(struct loop *loop, struct canfs_purse *purse)
 {
 	double cache_worth;
-	int ret = read_kernel(loop, purse);
+	bool counted;
+	int ret = read_kernel(loop, purse, &counted);
 
 	if (ret) {
 		be_blind(loop, ret, purse->now_usec);
 		return ret;
 	}
+	if (!counted && !loop->blind_usec && !is_busy(loop))
+		return -EAGAIN;
 	loop->blind_usec = 0;
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		struct canfs_bidder *bidder = loop->bidders.bidder[i];
-		int at = canfs_mounts_find(loop->mounts, &bidder->mount);
 
-		if (at >= 0 && loop->stats[at].found)
-			canfs_bidder_observe(
-				bidder, &loop->stats[at], &purse->meminfo, purse->now_usec);
+		canfs_bidder_observe(bidder, counted ? stats_of(loop, bidder) : NULL,
+			&purse->meminfo, purse->now_usec);
 		purse->backlog_bytes += bidder->backlog_bytes;
 		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
 	}
@@ -176,16 +220,19 @@ static void notice_suspend(struct loop *loop)
 static bool tick(struct loop *loop)
 {
 	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
+	int ret;
 
 	if (loop->hurrying)
 		return false;
 	loop->ticked_usec = purse.now_usec;
+	loop->answers = 0;
 	loop->desk.view.ticks++;
 	notice_suspend(loop);
 	canfs_notify_alive(purse.now_usec, &loop->notified_usec);
 	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, purse.now_usec);
-	if (observe(loop, &purse))
-		return !loop->ending;
+	ret = observe(loop, &purse);
+	if (ret)
+		return ret == -EAGAIN || !loop->ending;
 	if (loop->ending) {
 		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
 
@@ -196,20 +243,6 @@ static bool tick(struct loop *loop)
 		bid(loop, loop->bidders.bidder[i], &purse);
 	canfs_act_defer(&loop->actors, loop->bidders.bidder, loop->bidders.n, &purse);
 	return true;
-}
-
-static bool is_busy(const struct loop *loop)
-{
-	if (loop->ending || canfs_defer_active(loop->actors.defer))
-		return true;
-	for (size_t i = 0; i < loop->bidders.n; i++) {
-		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
-
-		if (canfs_bidder_holds(bidder) || canfs_bidder_fills(bidder) ||
-			loop->ticked_usec - bidder->active_usec < idle_tick_usec)
-			return true;
-	}
-	return false;
 }
 
 static void reload(struct loop *loop)
@@ -259,6 +292,17 @@ static void take_signal(struct loop *loop)
 	}
 }
 
+/* A new price acts at once, on what is known of the rest. */
+static void take_answer(struct loop *loop, struct canfs_bidder *bidder)
+{
+	struct canfs_purse purse = loop->desk.view.purse;
+
+	notice_suspend(loop);
+	loop->answers++;
+	purse.now_usec = canfs_now_usec();
+	bid(loop, bidder, &purse);
+}
+
 static int msec_until(uint64_t usec)
 {
 	uint64_t now = canfs_now_usec();
@@ -273,12 +317,12 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
-	/* An answer that no tick will take would keep us awake. */
-	size_t asking = loop->ending || loop->blind_usec ? 0 : loop->bidders.n;
+	/* An answer that nobody will take would keep us awake. */
+	bool deaf = loop->ending || loop->blind_usec || loop->answers >= answers_max;
+	size_t asking = deaf ? 0 : loop->bidders.n;
 	size_t n = 2 + asking;
 	int timeout_msec = msec_until(until_usec);
 	struct canfs_view *view = &loop->desk.view;
-	bool news = false;
 
 	for (size_t i = 0; i < asking; i++) {
 		struct canfs_fsstat *fsstat = loop->bidders.bidder[i]->feed.fsstat;
@@ -296,9 +340,11 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		take_signal(loop);
 	if (fds[1].revents)
 		loop->mounts_changed = true;
-	for (size_t i = 0; i < n; i++)
-		news |= fds[i].revents != 0;
-	return news || canfs_now_usec() >= until_usec;
+	for (size_t i = 0; i < asking; i++) {
+		if (fds[2 + i].revents)
+			take_answer(loop, loop->bidders.bidder[i]);
+	}
+	return fds[0].revents || fds[1].revents || canfs_now_usec() >= until_usec;
 }
 
 /* Whoever asks what we do is answered meanwhile, and makes us do nothing. */
@@ -306,9 +352,10 @@ static void wait_for_news(struct loop *loop)
 {
 	uint64_t until_usec = loop->ticked_usec + (is_busy(loop) ? busy_tick_usec : idle_tick_usec);
 
-	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
 	while (!wait_once(loop, until_usec))
 		continue;
+	if (canfs_now_usec() < loop->ticked_usec + least_tick_usec)
+		poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
 }
 
 static int loop_open(struct loop *loop)

@@ -34,7 +34,8 @@ struct canfs_writer {
 	uint64_t size_bytes; /* when flush.c looked last ... */
 	bool grows;          /* ... and was it another before? */
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
-	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail */
+	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail, ... */
+	unsigned int rests;  /* ... but not in so many calls to come */
 };
 
 /* The writers on one BDI. */

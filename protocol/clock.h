@@ -15,6 +15,15 @@ static inline uint64_t canfs_now_usec(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+/* What this thread has had of a processor. */
+static inline uint64_t canfs_cpu_usec(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
+}
+
 /* How long the machine has been suspended since it booted; CLOCK_MONOTONIC stood still meanwhile. */
 static inline uint64_t canfs_suspended_usec(void)
 {

@@ -29,7 +29,7 @@ static const double background_of_bound = 1 / 0.9, limit_of_background = 1.15;
 static const uint64_t expire_usec = 32500000;
 
 /* The agent's, from loop.c, bidder.c and config.c. */
-static const uint64_t busy_tick_usec = 100000, idle_tick_usec = 1000000;
+static const uint64_t busy_tick_usec = 100000, idle_tick_usec = 200000;
 static const double fill_tau_sec = 0.5, k_memory = 32;
 static const double wsize_bytes = 1 << 20;
 
@@ -226,10 +226,7 @@ static void observe(struct herd_client *client, uint64_t now_usec)
 	if (agent->ticked_usec && unsent < CANFS_BACKLOG_SMALL_BYTES &&
 		(!fills(client) || now_usec - agent->clean_usec >= CANFS_KERNEL_FLUSH_USEC))
 		agent->clean_usec = now_usec;
-	if (client->kernel.sent_bytes > agent->seen_sent_bytes)
-		agent->active_usec = now_usec;
 	agent->seen_written_bytes = client->writer.written_bytes;
-	agent->seen_sent_bytes = client->kernel.sent_bytes;
 	agent->ticked_usec = now_usec;
 }
 
@@ -268,15 +265,13 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 void herd_client_tick(struct herd_client *client, double server_price, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
-	bool busy;
 
 	if (!agent->law->step || now_usec < agent->tick_usec)
 		return;
 	observe(client, now_usec);
 	ask(client, server_price, now_usec);
 	bid(client, now_usec);
-	busy = holds(client) || fills(client) || now_usec - agent->active_usec < idle_tick_usec;
-	agent->tick_usec += busy ? busy_tick_usec : idle_tick_usec;
+	agent->tick_usec += holds(client) ? busy_tick_usec : idle_tick_usec;
 }
 
 double herd_client_offers(const struct herd_client *client, double dt_sec)

@@ -53,8 +53,8 @@ struct herd_agent {
 	double server_price; /* as of feed.tag_usec */
 	bool has_rest;
 	uint64_t tick_usec; /* the next */
-	uint64_t ticked_usec, stepped_usec, clean_usec, active_usec;
-	double seen_written_bytes, seen_sent_bytes; /* at the last tick */
+	uint64_t ticked_usec, stepped_usec, clean_usec;
+	double seen_written_bytes; /* at the last tick */
 };
 
 struct herd_client {

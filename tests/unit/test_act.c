@@ -64,6 +64,13 @@ static void defer(struct scene *scene)
 	canfs_act_defer(&scene->actors, &bidder, 1, &scene->purse);
 }
 
+/* A raised flushing point is looked after every two seconds. */
+static void defer_later(struct scene *scene)
+{
+	scene->purse.now_usec += 2000000;
+	defer(scene);
+}
+
 static void readahead(struct scene *scene)
 {
 	canfs_act_readahead(&scene->actors, &scene->bidder, scene->purse.now_usec);
@@ -168,12 +175,26 @@ static void test_flushing_point_is_back_when_someone_takes_a_limit(void **state)
 
 	raise_flushing_point(scene);
 	fake_root_write(&scene->root, DIRTY_BYTES, "123456789\n");
-	defer(scene);
+	defer_later(scene);
 	assert_false(canfs_defer_available(scene->actors.defer));
 	defer(scene);
 	canfs_tuner_forget_yielded(scene->actors.tuner);
 	assert_flushing_point_is_back(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 123456789);
+}
+
+static void test_raised_flushing_point_follows_memory_slowly(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t raised;
+
+	raise_flushing_point(scene);
+	raised = fake_root_number(&scene->root, BACKGROUND_BYTES);
+	scene->purse.bound_bytes *= 2;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), raised);
+	defer_later(scene);
+	assert_true(fake_root_number(&scene->root, BACKGROUND_BYTES) > raised);
 }
 
 /* What someone else has made of min_ratio is theirs after a release, too. */
@@ -183,12 +204,12 @@ static void test_share_of_someone_else_stays_theirs(void **state)
 
 	raise_flushing_point(scene);
 	fake_root_write(&scene->root, SHARE_A, "7\n");
-	defer(scene); /* yields */
+	defer_later(scene); /* yields */
 	canfs_auction_reset(&scene->bidder.write);
 	defer(scene);
 	assert_false(canfs_defer_active(scene->actors.defer));
 	scene->bidder.write.verdict = CANFS_DEFER;
-	defer(scene);
+	defer_later(scene);
 	assert_true(canfs_defer_active(scene->actors.defer));
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 7);
 }
@@ -291,7 +312,7 @@ static void test_mount_that_leaves_is_drained_first(void **state)
 	assert_true(asked_to_send(scene, mount_a.bdi) > 0);
 	assert_int_equal(asked_to_send(scene, mount_b.bdi), 0);
 	scene->bidder.backlog_bytes = 0;
-	ticks(scene, bidders, 11);
+	ticks(scene, bidders, 30);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 90);
 }
@@ -307,7 +328,7 @@ static void test_mount_that_cannot_be_drained_leaves(void **state)
 	scene->bidder.terms.mode = CANFS_OBSERVE;
 	ticks(scene, bidders, 299);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 45);
-	ticks(scene, bidders, 12);
+	ticks(scene, bidders, 30);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 90);
 }
@@ -452,6 +473,7 @@ int main(void)
 		ACT_TEST(test_flushing_point_is_back_without_a_price),
 		ACT_TEST(test_flushing_point_is_back_when_switched_off),
 		ACT_TEST(test_flushing_point_is_back_when_someone_takes_a_limit),
+		ACT_TEST(test_raised_flushing_point_follows_memory_slowly),
 		ACT_TEST(test_share_of_someone_else_stays_theirs),
 		ACT_TEST(test_short_memory_lowers_the_flushing_point),
 		ACT_TEST(test_a_release_is_finished_though_its_reason_is_gone),

@@ -234,7 +234,7 @@ static void test_mount_that_is_wanted_no_more(void **state)
 	fake_root_write(&scene->root, "/proc/meminfo",
 		"MemTotal: 2000000 kB\nMemFree: 1000000 kB\nMemAvailable: 1600000 kB\n"
 		"Cached: 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
-	expect_notice(scene, "0 NFS mounts");
+	expect_notice(scene, "NFS mounts: 0");
 	assert_int_equal(fake_root_number(&scene->root, BDI_A "/min_ratio"), 0);
 	kill(scene->agent_pid, SIGTERM);
 	expect_end(scene);

@@ -420,6 +420,32 @@ static void test_clean_ranges_are_skipped(void **state)
 	canfs_writers_close(&writers);
 }
 
+/* What is clean all round is not walked again at once. */
+static void test_a_walk_for_nothing_is_not_repeated_at_once(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_writers writers = { 0 };
+	const struct canfs_writer *w = &writers.writer[0];
+	unsigned int errors = 0;
+	uint64_t walked;
+
+	if (!canfs_flush_exact()) {
+		print_message("no cachestat(2) on this kernel\n");
+		skip();
+	}
+	make_file(root, "/hole", (off_t)(400 * MIB));
+	add_writer(&writers, root, "/hole");
+	canfs_flush(&writers, 4 * MIB, true, &errors);
+	walked = w->walk_bytes;
+	canfs_flush(&writers, 4 * MIB, true, &errors);
+	assert_int_equal(w->walk_bytes, walked);
+	for (int i = 0; i < 24; i++)
+		canfs_flush(&writers, 4 * MIB, true, &errors);
+	assert_true(w->walk_bytes != walked);
+	assert_int_equal(errors, 0);
+	canfs_writers_close(&writers);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -438,6 +464,7 @@ int main(void)
 		TEST(test_files_take_turns),
 		TEST(test_nothing_to_flush),
 		TEST(test_clean_ranges_are_skipped),
+		TEST(test_a_walk_for_nothing_is_not_repeated_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
