@@ -48,8 +48,13 @@ static uint64_t sent_until(const struct canfs_under_way *under_way, uint64_t use
 
 static uint64_t committed_until_usec(const struct canfs_under_way *under_way, uint64_t now_usec)
 {
-	return canfs_smaller(under_way->committed_usec[1],
-		canfs_growth(now_usec, 2 * under_way->round_trip_usec));
+	uint64_t turns_usec = 2 * under_way->round_trip_usec;
+	uint64_t in_turn =
+		canfs_smaller(under_way->committed_usec[1], canfs_growth(now_usec, turns_usec));
+	uint64_t at_rest = canfs_smaller(under_way->committed_usec[0],
+		canfs_growth(now_usec, turns_usec + CANFS_UNDER_WAY_REST_USEC));
+
+	return canfs_larger(in_turn, at_rest);
 }
 
 uint64_t canfs_under_way_update(struct canfs_under_way *under_way,

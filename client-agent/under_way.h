@@ -8,7 +8,8 @@
  *	               round trips of a COMMIT ago, whichever is longer ago
  *
  * The COMMITs of a file come one after another: the last one that is done was sent after the one before, and
- * covers all that was answered by then. Files take turns, hence the round trips. A server that needs no COMMIT
+ * covers all that was answered by then. Files take turns, hence the round trips. When nothing more is sent the
+ * last COMMIT has none to follow it, and counts a second later. A server that needs no COMMIT
  * shows as one that was never sent any: what it has answered is no Writeback, and that bounds it.
  *
  * Pure: no I/O, no clock.
@@ -21,6 +22,7 @@
 /* What was written to the server is remembered for 13 s: less is known of a server that is slower. */
 #define CANFS_UNDER_WAY_SAMPLES     128
 #define CANFS_UNDER_WAY_SAMPLE_USEC 100000
+#define CANFS_UNDER_WAY_REST_USEC   1000000
 
 /* All 0: nothing seen yet. */
 struct canfs_under_way {

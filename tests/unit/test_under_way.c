@@ -75,6 +75,23 @@ static void test_from_the_first_page_to_the_commit(void **state)
 	assert_int_equal(tick_mib(scene, 500), 0);
 }
 
+/* One file, one COMMIT, and nothing after it that could tell. */
+static void test_the_last_commit_counts_a_second_later(void **state)
+{
+	struct scene *scene = *state;
+
+	send_mib(scene, 16, 16);
+	tick_mib(scene, 500);
+	commit(scene, 100);
+	for (int i = 0; i < 11; i++)
+		assert_int_equal(tick_mib(scene, 500), 16);
+	tick_mib(scene, 500);
+	assert_int_equal(tick_mib(scene, 500), 0);
+	send_mib(scene, 4, 4); /* of which no COMMIT has been heard */
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(tick_mib(scene, 500), 4);
+}
+
 /* 2 MiB a tick, committed within two: neither does the estimate grow nor is it less than what is true. */
 static void test_a_stream_beside_a_local_disk(void **state)
 {
@@ -147,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UNDER_WAY_TEST(test_a_mount_that_sends_nothing_has_nothing_under_way),
 		UNDER_WAY_TEST(test_from_the_first_page_to_the_commit),
+		UNDER_WAY_TEST(test_the_last_commit_counts_a_second_later),
 		UNDER_WAY_TEST(test_a_stream_beside_a_local_disk),
 		UNDER_WAY_TEST(test_a_slow_commit_of_another_file),
 		UNDER_WAY_TEST(test_small_files_leave_nothing),
