@@ -154,10 +154,10 @@ static bool is_clean(struct canfs_bidder *bidder, uint64_t dirty_bytes, uint64_t
 	else if (unsent < CANFS_BACKLOG_REST_BYTES)
 		bidder->has_rest = false;
 	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
-	return !bidder->clean_usec || (unsent < CANFS_BACKLOG_SMALL_BYTES &&
-					      (!canfs_bidder_fills(bidder) ||
-						      now_usec - bidder->clean_usec >=
-							      CANFS_KERNEL_FLUSH_USEC));
+	return !bidder->clean_usec ||
+	       (unsent < CANFS_BACKLOG_SMALL_BYTES &&
+		       (!canfs_bidder_fills(bidder) ||
+			       now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC));
 }
 
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,

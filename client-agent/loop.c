@@ -141,12 +141,12 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 /* Is anything paced: held back with a price to go by, or on its way out? */
 static bool is_busy(const struct loop *loop)
 {
-	bool active = canfs_defer_active(loop->actors.defer);
+	bool sends = loop->guarded || canfs_defer_active(loop->actors.defer);
 
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
 
-		if (canfs_bidder_holds(bidder) && (active || bidder->write.verdict != CANFS_HOLD))
+		if (canfs_bidder_holds(bidder) && (sends || bidder->write.verdict != CANFS_HOLD))
 			return true;
 	}
 	return loop->ending;

@@ -114,26 +114,31 @@ def measure_cost(lab, options, keep):
 
 
 def measure_overhead(lab, options, keep):
-    """In a guest, on NFS. What is written fits the client, so that write() itself is what takes the time."""
+    """In a guest, on NFS. What is sent while a file is written need not be sent when it is closed: the work is both."""
     client = Client("a", lab.network, 0, lab.directory / "a", GUEST_MIB)
     lab.clients.append(client)
     # nosharecache: a super block each, and so a BDI each.
     client.boot([(f"{SERVER_ADDRESS}:{lab.disk.mount}", f"{MOUNT_POINT}/{number}",
                   f"{MOUNT_OPTIONS['3']},nosharecache") for number in range(MOUNTS)])
     client.wait_ready()
-    seconds = {"stock": [], "canfs": []}
+    written = {"stock": [], "canfs": []}
     for pair in range(options.pairs()):
         # Who is first changes: what the guest remembers of the last one shall not favour either.
-        for variant in sorted(seconds, reverse=pair % 2 == 1):
+        for variant in sorted(written, reverse=pair % 2 == 1):
             agents = canfs.start_agents(lab, [client], options.agent, f"agent{pair}") if variant == "canfs" else []
             for number in range(OVERHEAD_WRITES):
                 job = client.run(f"write-{variant}-{pair}-{number}", lab.program("canfs-job-write"), "--mb", OVERHEAD_MB,
                                  f"{MOUNT_POINT}/0/overhead")
-                seconds[variant].append(job.result(PATIENCE_SECONDS)["write_seconds"])
+                written[variant].append(job.result(PATIENCE_SECONDS))
             canfs.stop_agents(agents)
     lab.stop_clients()
-    stock, with_agent = (statistics.median(values) for values in (seconds["stock"], seconds["canfs"]))
-    keep(Trial("writer", "overhead", "%", 100 * (with_agent / stock - 1), GOAL_OVERHEAD_PCT))
+
+    def overhead_pct(*parts):
+        stock, ours = (statistics.median(sum(job[part] for part in parts) for job in written[variant])
+                       for variant in ("stock", "canfs"))
+        return 100 * (ours / stock - 1)
+    keep(Trial("writer", "overhead", "%", overhead_pct("write_seconds", "close_seconds"), GOAL_OVERHEAD_PCT))
+    keep(Trial("writer", "overhead_of_write", "%", overhead_pct("write_seconds")))
 
 
 def run(build, options, say, keep=None):

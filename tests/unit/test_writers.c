@@ -357,7 +357,9 @@ static void test_drop_behind(void **state)
 	assert_int_equal(resident_pages(writer->fd, bytes), bytes / page);
 	writer->tail_bytes = bytes / 2;
 	canfs_writer_drop_behind(writer);
-	assert_int_equal(resident_pages(writer->fd, bytes), bytes / 2 / page);
+	/* A large folio that is not all in the range stays. */
+	assert_in_range(
+		resident_pages(writer->fd, bytes), bytes / 2 / page, bytes / 2 / page + 512);
 	canfs_writers_close(&writers);
 }
 
