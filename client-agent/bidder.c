@@ -150,10 +150,8 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	else if (unsent < CANFS_BACKLOG_REST_BYTES)
 		bidder->has_rest = false;
 	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
-	clean = !bidder->seen_usec ||
-		(unsent < CANFS_BACKLOG_SMALL_BYTES &&
-			(!canfs_bidder_fills(bidder) ||
-				now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC));
+	clean = !bidder->seen_usec || now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC ||
+		(unsent < CANFS_BACKLOG_SMALL_BYTES && !canfs_bidder_fills(bidder));
 	/* Up to the first look at what is held: an idle client looks once a second only. */
 	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;
