@@ -144,25 +144,26 @@ static uint64_t under_way(struct canfs_bidder *bidder, const struct canfs_mounts
 		     : canfs_smaller(bidder->under_way_bytes + more, writeback_bytes);
 }
 
-/* Is nothing there that the kernel's flusher would come for? */
-static bool is_clean(struct canfs_bidder *bidder, uint64_t dirty_bytes, uint64_t now_usec)
+static void note_rest(struct canfs_bidder *bidder, uint64_t unsent)
 {
-	uint64_t unsent = canfs_smaller(bidder->backlog.unsent_bytes, dirty_bytes);
-
 	if (unsent >= CANFS_BACKLOG_SMALL_BYTES)
 		bidder->has_rest = true;
 	else if (unsent < CANFS_BACKLOG_REST_BYTES)
 		bidder->has_rest = false;
+}
+
+/* Is nothing there that the kernel's flusher would come for? */
+static bool is_clean(const struct canfs_bidder *bidder, uint64_t unsent, uint64_t now_usec)
+{
 	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
-	return !bidder->clean_usec ||
-	       (unsent < CANFS_BACKLOG_SMALL_BYTES &&
-		       (!canfs_bidder_fills(bidder) ||
-			       now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC));
+	return !bidder->clean_usec || now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC ||
+	       (unsent < CANFS_BACKLOG_SMALL_BYTES && !canfs_bidder_fills(bidder));
 }
 
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec)
 {
+	uint64_t unsent;
 	bool clean;
 
 	if (stats)
@@ -176,7 +177,9 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	bidder->backlog_bytes = canfs_backlog_update(&bidder->backlog,
 		stats->normal_write_bytes + stats->direct_write_bytes, stats->server_write_bytes,
 		meminfo->dirty_bytes, bidder->under_way_bytes);
-	clean = is_clean(bidder, meminfo->dirty_bytes, now_usec);
+	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
+	note_rest(bidder, unsent);
+	clean = is_clean(bidder, unsent, now_usec);
 	/* Up to the first look at what is held: an idle client looks less often. */
 	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;

@@ -17,7 +17,7 @@ static const uint64_t halving_usec = 700000;
 /* A step that comes later than this says nothing of what the server bore in the meantime. */
 static const double learning_max_sec = 0.2;
 
-/* However old it is, what was held back leaves within that; and from the first moment at this share of its bound. */
+/* However old it is, what was held back leaves within so long; and in its time at this share of its bound at least. */
 static const double even_min_sec = 3, begin_share = 0.75;
 
 /* The pile is gone when no more is held than what comes between two steps. */
@@ -64,7 +64,7 @@ static void learn(struct canfs_pace *pace, double own, double server, double sha
 		pace->borne = true;
 }
 
-/* As much comes meanwhile as did in the spell. */
+/* Of what is held now, and of as much as came in the spell. */
 static void bound_after_spell(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
 	double age_sec = (double)view->held_usec / 1e6;
@@ -74,14 +74,23 @@ static void bound_after_spell(struct canfs_pace *pace, const struct canfs_pace_v
 	if (spell_sec < CANFS_PACE_SPELL_USEC / 1e6)
 		return;
 	pace->even_sec = fmin(spell_sec, left_sec);
-	pace->even_bytes_per_sec = (double)view->held_bytes * (1 / spell_sec + 1 / pace->even_sec);
+	pace->even_bytes_per_sec =
+		clamp((double)view->held_bytes * (1 / spell_sec + 1 / pace->even_sec),
+			CANFS_PACE_MIN_BYTES_PER_SEC / begin_share, CANFS_PACE_MAX_BYTES_PER_SEC);
+}
+
+/* Nobody else needs the server, or it cannot wait. */
+static bool is_its_time(const struct canfs_pace_view *view)
+{
+	return view->server_price < CANFS_PACE_BID_MIN ||
+	       view->held_usec >= CANFS_PACE_DEADLINE_USEC;
 }
 
 static void smooth(
 	struct canfs_pace *pace, const struct canfs_pace_view *view, double share, double sec)
 {
-	double *even = &pace->even_bytes_per_sec;
 	bool dear = share < CANFS_PACE_DEAR_SHARE;
+	double even, least, most;
 
 	pace->even_sec -= share * share * (double)view->elapsed_usec / 1e6;
 	if (dear)
@@ -90,12 +99,15 @@ static void smooth(
 		bound_after_spell(pace, view);
 	if (share >= 1) /* until then the pile may still grow, and the bound with it */
 		pace->dear_sec = 0;
+	even = pace->even_bytes_per_sec;
 	if (dear || pace->even_sec <= 0 ||
-		(double)view->held_bytes < fmax(gone_bytes, *even * gone_sec))
-		*even = 0;
-	if (*even > 0 && view->own_price <= CANFS_PACE_BID_MIN)
-		pace->rate_bytes_per_sec = clamp(pace->rate_bytes_per_sec, *even * begin_share,
-			fmin(*even, CANFS_PACE_MAX_BYTES_PER_SEC));
+		(double)view->held_bytes < fmax(gone_bytes, even * gone_sec))
+		even = pace->even_bytes_per_sec = 0;
+	if (!(even > 0))
+		return;
+	least = is_its_time(view) ? even * begin_share : 0;
+	most = view->own_price > CANFS_PACE_BID_MIN ? CANFS_PACE_MAX_BYTES_PER_SEC : even;
+	pace->rate_bytes_per_sec = clamp(pace->rate_bytes_per_sec, least, most);
 }
 
 /* Earns for the time that has passed, and pays out whole chunks. */

@@ -20,17 +20,17 @@
  * resource, too, whose use has a price: who has held longest outbids the others, is drained and
  * starts anew. That is also what makes clients take turns.
  *
- * After a long spell of dear prices (a reader's, say) one client's rate would run away: the server is idle, and
- * the pile gone in a second (CA-NFS §4.3). So what was held back leaves as evenly as it came: for as long again
- * as the spell has lasted, or what is left until the kernel would send it, while as much more comes.
+ * After a long spell of dear prices (a reader's, say) the rate of a lone client would run away: the server is idle,
+ * and the pile is gone in a second (CA-NFS §4.3). So what was held back leaves as evenly as it came: for as long
+ * again as the spell has lasted, or what is left until the kernel would send it, while as much more comes.
  *
- *	held   |      .'`.            spell: the taper leaves less than half of the rate, for 4 s at least.
- *	       |    .'    `.          A herd's own queue is dear for a shorter time, and with many clients that
- *	     0 |__.'________`.____    hold something a bound would leave the server idle (doc/herd.md).
- *	        dear   | cheap
+ *	held |      .'`.           spell: the taper leaves less than 0.7 of the rate, for 4 s at least.
+ *	     |    .'    `.         A herd's own queue is dear for a shorter time; if each of many clients were
+ *	   0 |__.'________`.___    always bound, they would leave the server idle (doc/herd.md).
+ *	       dear   | cheap
  *
- * It begins at once with most of that, as the rate may have sunk to nothing. There is no such bound while memory
- * has a price.
+ * The rate may have sunk to nothing meanwhile: once the server is cheap, or the data old, it starts with most of
+ * that. While memory has a price there is no upper bound.
  *
  * Prices lag: a server takes data into its memory at once and becomes dear only when its disk has to
  * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
@@ -64,7 +64,7 @@
 #define CANFS_PACE_DEADLINE_K    6.0
 
 /* A spell of dear prices; and how old nothing should get that was held back in one. */
-#define CANFS_PACE_DEAR_SHARE 0.5 /* the taper leaves less */
+#define CANFS_PACE_DEAR_SHARE 0.7 /* the taper leaves less */
 #define CANFS_PACE_SPELL_USEC 4000000
 #define CANFS_PACE_GONE_USEC  29000000
 

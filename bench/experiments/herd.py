@@ -2,7 +2,8 @@
 """herd: many clients and one server, simulated (canfs-herd; doc/herd.md says how): does the law by which
 the agent paces its write-back keep the server busy, its queue short, its writers running and its clients
 equal? Clients know prices that are 0.1 s or 1 s old; all together they write 80 % or 110 % of what the
-server's disk drains.
+server's disk drains. And does what one client holds back leave smoothly, beside a reader that keeps the
+server dear by turns (a miniature of writeback-cdf)?
 
 The prices are those of pricing/, the agent's law is client-agent/pace.c itself. It needs neither root nor
 the lab; a trial depends on its seed alone."""
@@ -11,6 +12,7 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 
 from bench.experiments import herd_plot
@@ -18,7 +20,7 @@ from bench.lab.host import LabError, run as run_command
 from bench.lab.report import Results
 
 NAME = "herd"
-HELP = "2 to 10,000 simulated clients of one server: backlog, unused drain, blocked writers, fairness"
+HELP = "2 to 10,000 simulated clients of one server: backlog, unused drain, blocked writers, fairness, smoothness"
 CLIENTS = (2, 8, 64, 1000, 10000)
 LOADS_PCT = (80, 110)
 PRICE_AGES_MSEC = (100, 1000)
@@ -26,16 +28,19 @@ SECONDS = 60
 STOCK, CHOSEN = "stock", "taper"
 LAWS = (STOCK, "threshold", "margin", "aimd", "doubling", "commit", "ageless", CHOSEN)
 LAWS_QUICK = (STOCK, "threshold", "doubling", CHOSEN)
+BESIDE_READER = "beside-reader"
 METRICS = (("backlog_p99_mb", "backlog_p99", "MB"), ("unused_pct", "idle", "share"),
            ("blocked_sec", "blocked_seconds", "s"), ("fairness", "fairness", "index"),
-           ("throughput_mb_per_sec", "throughput", "MB/s"))
-SCALE = {"unused_pct": 0.01}
+           ("throughput_mb_per_sec", "throughput", "MB/s"),
+           ("peak_over_mean", "peak_over_mean", "1"), ("dear_pct", "sent_while_dear", "share"))
+SCALE = {"unused_pct": 0.01, "dear_pct": 0.01}
 # metric, is it good beside stock's?, what is asked for
 CRITERIA = (
     ("backlog_p99", lambda v, stock: v <= 100, "at most 100 MB"),
     ("idle", lambda v, stock: v <= 0.1, "at most 0.1"),
     ("blocked_seconds", lambda v, stock: v <= stock, "not above stock's"),
     ("fairness", lambda v, stock: v >= 0.95, "at least 0.95"),
+    ("peak_over_mean", lambda v, stock: v <= 3, "at most 3"),
 )
 
 
@@ -47,7 +52,7 @@ def what_is_missing():
 class Options:
     runs: int = 5         # seeds 1, 2 ...
     quick: bool = False   # fewer laws
-    cases: tuple = ()     # clients-N-load-P; none: all
+    cases: tuple = ()     # clients-N-load-P, beside-reader; none: all
     variants: tuple = ()  # laws, or LAW@MSEC for prices of that age; none: all
     agent: dict = field(default_factory=dict)   # not used
     server: dict = field(default_factory=dict)  # not used
@@ -56,18 +61,23 @@ class Options:
 @dataclass
 class Trial:
     law: str
-    clients: int
+    clients: int  # 0: one, beside a reader
     load_pct: int
     price_age_msec: int
     seed: int
     seen: dict = None  # what canfs-herd printed
 
     def case(self):
-        return f"clients-{self.clients}-load-{self.load_pct}"
+        return f"clients-{self.clients}-load-{self.load_pct}" if self.clients else BESIDE_READER
 
     def variant(self):
         """Stock knows no prices; those of 100 ms are the usual ones."""
         return self.law if self.price_age_msec == PRICE_AGES_MSEC[0] else f"{self.law}@{self.price_age_msec}"
+
+    def arguments(self):
+        if not self.clients:
+            return "--reader", self.law, self.price_age_msec, self.seed
+        return self.law, self.clients, self.load_pct, self.price_age_msec, self.seed, SECONDS
 
 
 class HerdResults(Results):
@@ -84,7 +94,7 @@ class HerdResults(Results):
         for metric, is_good, asked in CRITERIA:
             value = self.median(case, variant, metric)
             stock = self.median(case, STOCK, metric)
-            if stock is None and asked.endswith("stock's"):
+            if value is None or stock is None and asked.endswith("stock's"):
                 continue
             verdict = "good" if is_good(value, stock) else "MISSED"
             yield f"{case:23}{variant:12}{metric:16}{value:8.3f}  {verdict}: {asked}"
@@ -93,7 +103,7 @@ class HerdResults(Results):
 def plan(options):
     laws = LAWS_QUICK if options.quick else LAWS
     trials = [Trial(law, clients, load, age, seed)
-              for clients in CLIENTS for load in LOADS_PCT for age in PRICE_AGES_MSEC for law in laws
+              for clients, load in [*product(CLIENTS, LOADS_PCT), (0, 0)] for age in PRICE_AGES_MSEC for law in laws
               if not (law == STOCK and age != PRICE_AGES_MSEC[0])
               for seed in range(1, options.runs + 1)]
     for given, known in ((options.cases, {t.case() for t in trials}),
@@ -106,8 +116,7 @@ def plan(options):
 
 
 def simulate(program, trial):
-    trial.seen = json.loads(run_command("nice", "-n", 19, program, trial.law, trial.clients, trial.load_pct,
-                                        trial.price_age_msec, trial.seed, SECONDS, timeout=300))
+    trial.seen = json.loads(run_command("nice", "-n", 19, program, *trial.arguments(), timeout=300))
     return trial
 
 
@@ -120,7 +129,7 @@ def run(build, options, say, keep=None):
     results = HerdResults(NAME)
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process
         for trial in pool.map(lambda t: simulate(program, t), trials):
-            for key, metric, unit in METRICS:
+            for key, metric, unit in (row for row in METRICS if row[0] in trial.seen):
                 results.add(trial.case(), "none", trial.variant(), metric, unit,
                             trial.seen[key] * SCALE.get(key, 1))
             if keep:

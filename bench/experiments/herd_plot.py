@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""Two pictures of herd: each law's metrics against the number of clients, and one trial of some laws in
-time: the server's backlog and price."""
+"""Three pictures of herd: each law's metrics against the number of clients; one trial of some laws in time: the
+server's backlog and price; and what one client's data is like beside a reader."""
+
+from functools import partial
 
 from bench.lab.report import RESULTS_DIRECTORY
 
@@ -9,6 +11,7 @@ PANELS = (("backlog_p99", "backlog at the server, p99 (MB)", 100),
           ("idle", "unused drain (share of the time)", 0.1),
           ("blocked_seconds", "blocked writers (s each)", None),
           ("fairness", "Jain fairness", 0.95))
+READER_SECONDS, READER_LAWS = 65, ("stock", "doubling", "taper")
 TIMELINE_CLIENTS, TIMELINE_LOAD, TIMELINE_LAWS = 64, 110, ("stock", "threshold", "doubling", "taper")
 
 
@@ -57,16 +60,38 @@ def _timeline(pyplot, trials, path):
     figure.savefig(path, dpi=100)
 
 
+def _beside_reader(pyplot, trials, path):
+    chosen = {trial["law"]: trial["seen"]["series"][:READER_SECONDS] for trial in reversed(trials)
+              if trial["law"] in READER_LAWS and trial["price_age_msec"] == 100}
+    figure, panels = pyplot.subplots(3, 1, sharex=True, figsize=(12, 7), constrained_layout=True)
+    for law in (law for law in READER_LAWS if law in chosen):
+        for axes, column in zip(panels, (0, 2, 1)):
+            axes.step(range(1, READER_SECONDS + 1), [point[column] for point in chosen[law]], label=law,
+                      linewidth=2 if law == "taper" else 0.8)
+    for axes, title in zip(panels, ("on the disk (MB in a second)", "held (MB)", "price of a write")):
+        axes.set_ylabel(title)
+        axes.grid(alpha=0.3)
+    panels[0].legend(loc="upper right", fontsize="small")
+    panels[-1].set_xlabel("seconds")
+    figure.suptitle("herd: one writer of 5 MB/s beside a reader")
+    figure.savefig(path, dpi=100)
+
+
 def save(trials, results):
     """Says where the pictures are, or why there are none."""
     RESULTS_DIRECTORY.mkdir(exist_ok=True)
-    paths = RESULTS_DIRECTORY / "herd.png", RESULTS_DIRECTORY / "herd-time.png"
+    herd, alone = ([t for t in trials if bool(t["clients"]) == many] for many in (True, False))
+    paths = []
     try:
         import matplotlib  # noqa: PLC0415: optional
         matplotlib.use("Agg")
         from matplotlib import pyplot  # noqa: PLC0415
-        _metrics(pyplot, results, trials, paths[0])
-        _timeline(pyplot, trials, paths[1])
+        for name, draw, what in (("herd", partial(_metrics, pyplot, results), herd),
+                                 ("herd-time", partial(_timeline, pyplot), herd),
+                                 ("herd-reader", partial(_beside_reader, pyplot), alone)):
+            if what:
+                paths.append(RESULTS_DIRECTORY / f"{name}.png")
+                draw(what, paths[-1])
     except ImportError as error:
         return [f"pictures: skipped: {error}"]
     return [f"picture: {path}" for path in paths]

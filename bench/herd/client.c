@@ -223,8 +223,8 @@ static void observe(struct herd_client *client, uint64_t now_usec)
 		agent->has_rest = true;
 	else if (unsent < CANFS_BACKLOG_REST_BYTES)
 		agent->has_rest = false;
-	if (agent->ticked_usec && unsent < CANFS_BACKLOG_SMALL_BYTES &&
-		(!fills(client) || now_usec - agent->clean_usec >= CANFS_KERNEL_FLUSH_USEC))
+	if (agent->ticked_usec && ((unsent < CANFS_BACKLOG_SMALL_BYTES && !fills(client)) ||
+					  now_usec - agent->clean_usec >= CANFS_KERNEL_FLUSH_USEC))
 		agent->clean_usec = now_usec;
 	agent->seen_written_bytes = client->writer.written_bytes;
 	agent->ticked_usec = now_usec;

@@ -223,6 +223,17 @@ static void test_what_was_held_back_leaves_evenly(void **state)
 	}
 }
 
+/* Neither cheap nor urgent: the rate that sank is not lifted to disturb those for whom it is dear. */
+static void test_what_was_held_back_waits_for_its_time(void **state)
+{
+	struct writer writer = writer_at(0.02);
+
+	(void)state;
+	most_in_a_second(&writer, 0.8, 10);
+	assert_true(most_in_a_second(&writer, 0.3, 3) <= 2);
+	assert_true(most_in_a_second(&writer, 0.1, 3) > 5);
+}
+
 /* As the dear times of a herd are. */
 static void test_a_short_spell_bounds_nothing(void **state)
 {
@@ -306,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_old_outbids),
 		cmocka_unit_test(test_a_writer_is_not_outrun),
 		cmocka_unit_test(test_what_was_held_back_leaves_evenly),
+		cmocka_unit_test(test_what_was_held_back_waits_for_its_time),
 		cmocka_unit_test(test_a_short_spell_bounds_nothing),
 		cmocka_unit_test(test_short_memory_is_not_smooth),
 		cmocka_unit_test(test_the_bound_ends),
