@@ -267,7 +267,8 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 /* Memory that others need is not filled again at once, and a release that was begun is finished. */
 static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_purse *purse)
 {
-	bool missed = purse->cache_worth >= CANFS_CACHE_WORTH_SOME;
+	bool missed = purse->cache_worth >= CANFS_CACHE_WORTH_SOME ||
+		      canfs_cache_is_crowded(&purse->meminfo);
 	const char *why = purse->guarded ? "memory is short"
 			  : purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED
 				  ? "the page cache is needed"

@@ -18,6 +18,12 @@ bool canfs_cache_worth_is_due(const struct canfs_cache_worth *worth, uint64_t no
 	return !worth->seen_usec || now_usec - worth->seen_usec >= CANFS_CACHE_WORTH_USEC;
 }
 
+bool canfs_cache_is_crowded(const struct canfs_meminfo *meminfo)
+{
+	return meminfo->active_file_bytes >= meminfo->available_bytes / 4 &&
+	       meminfo->free_bytes < meminfo->total_bytes / 16;
+}
+
 double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed_bytes,
 	uint64_t fetched_bytes, uint64_t now_usec)
 {

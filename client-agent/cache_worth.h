@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "client-agent/procfs.h"
 #include "pricing/utilization.h"
 
 /* The counters are looked at so often: summing them up costs the kernel as much as all other reads of a tick. */
@@ -26,6 +27,12 @@
 
 /* A client that reads less than this cannot miss much, whatever the share: it counts as reading this. */
 #define CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC (512.0 * 1024)
+
+/*
+ * Does what is written push out what is read? Before anything was missed: a fair part of the page cache is in use
+ * (read more than once), and next to nothing is free.
+ */
+bool canfs_cache_is_crowded(const struct canfs_meminfo *meminfo);
 
 /* From here on what is written leaves the page cache as soon as it can: that costs nobody anything. */
 #define CANFS_CACHE_WORTH_SOME 0.1

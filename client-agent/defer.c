@@ -17,6 +17,8 @@
  * what programs need in the meantime must come from the rest.
  */
 #define AVAILABLE_PCT 55
+/* Nor is the page cache that is in use, but for what the kernel would let be dirty anyway (its flushing point). */
+#define AVAILABLE_MIN_PCT 10
 
 struct canfs_defer {
 	struct canfs_tuner *tuner;
@@ -43,7 +45,10 @@ void canfs_defer_free(struct canfs_defer *defer)
 uint64_t canfs_defer_bound_bytes(const struct canfs_meminfo *meminfo, unsigned int hold_pct)
 {
 	uint64_t step = meminfo->total_bytes / 64 + 1;
-	uint64_t available = meminfo->available_bytes / 100 * AVAILABLE_PCT / step * step;
+	uint64_t unused = canfs_growth(meminfo->available_bytes, meminfo->active_file_bytes);
+	uint64_t available = canfs_larger(unused / 100 * AVAILABLE_PCT,
+				     meminfo->available_bytes / 100 * AVAILABLE_MIN_PCT) /
+			     step * step;
 	uint64_t most =
 		canfs_knob_info(CANFS_KNOB_DIRTY_BYTES)->highest / 115 * CANFS_DEFER_SHARE_PCT;
 

@@ -38,8 +38,9 @@ int canfs_defer_new(struct canfs_defer **defer, struct canfs_tuner *tuner);
 void canfs_defer_free(struct canfs_defer *defer); /* restores nothing; NULL allowed */
 
 /*
- * What deferred data may take: a share of memory, but not what programs and huge pages have taken, nor more
- * than the knobs' own bounds allow. In steps, so that the kernel's limits are not written anew at each tick.
+ * What deferred data may take: a share of memory, but not what programs and huge pages have taken, nor the
+ * page cache that is in use (CA-NFS §3.3: "the portion of RAM that is actively used to cache read data"), nor
+ * more than the knobs' own bounds allow. In steps, so that the kernel's limits are not written anew at each tick.
  * > 0; pure.
  */
 uint64_t canfs_defer_bound_bytes(const struct canfs_meminfo *meminfo, unsigned int hold_pct);

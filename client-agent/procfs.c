@@ -212,7 +212,7 @@ int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo)
 		{ "MemTotal:", offsetof(struct canfs_meminfo, total_bytes) },
 		{ "MemFree:", offsetof(struct canfs_meminfo, free_bytes) },
 		{ "MemAvailable:", offsetof(struct canfs_meminfo, available_bytes) },
-		{ "Cached:", offsetof(struct canfs_meminfo, cached_bytes) },
+		{ "Active(file):", offsetof(struct canfs_meminfo, active_file_bytes) },
 		{ "Dirty:", offsetof(struct canfs_meminfo, dirty_bytes) },
 		{ "Writeback:", offsetof(struct canfs_meminfo, writeback_bytes) },
 	};

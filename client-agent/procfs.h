@@ -42,8 +42,8 @@ int canfs_parse_u64(const char **text, uint64_t *value);
 struct canfs_meminfo {
 	uint64_t total_bytes;
 	uint64_t free_bytes;
-	uint64_t available_bytes; /* counts dirty pages as available! */
-	uint64_t cached_bytes;
+	uint64_t available_bytes;   /* counts dirty pages as available! */
+	uint64_t active_file_bytes; /* page cache that was used more than once */
 	uint64_t dirty_bytes;
 	uint64_t writeback_bytes;
 };

@@ -91,9 +91,27 @@ static void test_is_due_once_a_second(void **state)
 	assert_true(canfs_cache_worth_is_due(&worth, 2 * SECOND));
 }
 
+/* Much of the page cache is read again and again, and a page that is written takes one of those. */
+static void test_crowded(void **state)
+{
+	struct canfs_meminfo meminfo = { .total_bytes = 1600,
+		.available_bytes = 1200,
+		.free_bytes = 99,
+		.active_file_bytes = 300 };
+
+	(void)state;
+	assert_true(canfs_cache_is_crowded(&meminfo));
+	meminfo.active_file_bytes = 299;
+	assert_false(canfs_cache_is_crowded(&meminfo));
+	meminfo.active_file_bytes = 300;
+	meminfo.free_bytes = 100;
+	assert_false(canfs_cache_is_crowded(&meminfo));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_crowded),
 		cmocka_unit_test(test_is_the_share_of_what_is_fetched),
 		cmocka_unit_test(test_misses_of_local_files_count_up_to_1),
 		cmocka_unit_test(test_a_trickle_is_worth_little),

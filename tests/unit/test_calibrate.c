@@ -222,7 +222,8 @@ static void test_child(void **state)
 }
 
 #define MEMINFO                                                                                    \
-	"MemTotal: 1000 kB\nMemFree: 500 kB\nMemAvailable: 600 kB\nCached: 1 kB\nDirty: 0 kB\n"    \
+	"MemTotal: 1000 kB\nMemFree: 500 kB\nMemAvailable: 600 kB\nActive(file): 1 kB\nDirty: 0 "  \
+	"kB\n"                                                                                     \
 	"Writeback: 0 kB\n"
 
 static void test_memory(void **state)

@@ -66,6 +66,12 @@ static void test_bound(void **state)
 
 	(void)state;
 	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / gib, 20);
+	/* What readers use of it is theirs, but for what the kernel would let be dirty. */
+	mem.active_file_bytes = 60 * gib;
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / MIB, 16000);
+	mem.active_file_bytes = 90 * gib;
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / MIB, 8000);
+	mem.active_file_bytes = 0;
 	mem.available_bytes = 10 * gib;
 	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / MIB, 4800);
 	mem.available_bytes = 0;
@@ -263,7 +269,7 @@ static void test_bounded_wait(void **state)
 	fake_root_write(&k->root, BACKGROUND_RATIO, "0\n");
 	fake_root_write(&k->root, "/proc/meminfo",
 		"MemTotal: 2048000 kB\nMemFree: 1 kB\nMemAvailable: 1024000 kB\n"
-		"Cached: 1 kB\nDirty: 409600 kB\nWriteback: 0 kB\n");
+		"Active(file): 1 kB\nDirty: 409600 kB\nWriteback: 0 kB\n");
 	/* Dirty never falls here. */
 	assert_int_equal(canfs_defer_restore_wait(defer, 200, 4 * MIB, NULL, NULL, &k->changes), 0);
 	assert_string_equal(fake_root_read(&k->root, DIRTY_RATIO), "20\n");

@@ -37,7 +37,7 @@ static void write_memory(const struct fake_root *root)
 {
 	fake_root_write(root, "/proc/meminfo",
 		"MemTotal: 2000000 kB\nMemFree: 500000 kB\nMemAvailable: 1000000 kB\n"
-		"Cached: 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
+		"Active(file): 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
 }
 
 static void test_kernel_and_network(void **state)

@@ -59,7 +59,7 @@ static void write_proc(const struct scene *scene)
 		"\tCOMMIT: 1 1 0 1 1 1 1 1 0\n");
 	fake_root_write(&scene->root, "/proc/meminfo",
 		"MemTotal: 2000000 kB\nMemFree: 1000000 kB\nMemAvailable: 1600000 kB\n"
-		"Cached: 500000 kB\nDirty: 300000 kB\nWriteback: 0 kB\n");
+		"Active(file): 500000 kB\nDirty: 300000 kB\nWriteback: 0 kB\n");
 }
 
 static void configure(const struct scene *scene, const char *text)
@@ -215,7 +215,7 @@ static void test_reload(void **state)
 	expect_notice(scene, "0 enforced, 1 observed");
 	fake_root_write(&scene->root, "/proc/meminfo",
 		"MemTotal: 2000000 kB\nMemFree: 1000000 kB\nMemAvailable: 1600000 kB\n"
-		"Cached: 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
+		"Active(file): 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
 	expect_knob(scene, BDI_A "/min_ratio", 0, true);
 	kill(scene->agent_pid, SIGTERM);
 	expect_end(scene);
@@ -233,7 +233,7 @@ static void test_mount_that_is_wanted_no_more(void **state)
 	expect_notice(scene, "0 enforced, 1 observed");
 	fake_root_write(&scene->root, "/proc/meminfo",
 		"MemTotal: 2000000 kB\nMemFree: 1000000 kB\nMemAvailable: 1600000 kB\n"
-		"Cached: 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
+		"Active(file): 500000 kB\nDirty: 0 kB\nWriteback: 0 kB\n");
 	expect_notice(scene, "NFS mounts: 0");
 	assert_int_equal(fake_root_number(&scene->root, BDI_A "/min_ratio"), 0);
 	kill(scene->agent_pid, SIGTERM);

@@ -8,7 +8,7 @@ static const char meminfo_text[] = "MemTotal:        2014684 kB\n"
 				   "MemFree:          900000 kB\n"
 				   "MemAvailable:    1500000 kB\n"
 				   "Buffers:            1000 kB\n"
-				   "Cached:           700000 kB\n"
+				   "Active(file):     700000 kB\n"
 				   "SwapCached:            7 kB\n"
 				   "Dirty:             40000 kB\n"
 				   "Writeback:          2000 kB\n"
@@ -24,7 +24,7 @@ static void test_meminfo(void **state)
 	assert_int_equal(meminfo.total_bytes, 2014684ull * 1024);
 	assert_int_equal(meminfo.free_bytes, 900000 * 1024);
 	assert_int_equal(meminfo.available_bytes, 1500000 * 1024);
-	assert_int_equal(meminfo.cached_bytes, 700000 * 1024);
+	assert_int_equal(meminfo.active_file_bytes, 700000 * 1024);
 	assert_int_equal(meminfo.dirty_bytes, 40000 * 1024);
 	assert_int_equal(meminfo.writeback_bytes, 2000 * 1024);
 	assert_int_equal(canfs_meminfo_spare_bytes(&meminfo), 1458000 * 1024);
