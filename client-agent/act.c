@@ -249,7 +249,12 @@ static void complain_readahead(struct canfs_actors *actors, int error)
 	actors->complained_readahead = true;
 }
 
-/* Why the flushing point is not to stay raised; NULL: it is. */
+static bool is_crowded(const struct canfs_actors *actors, const struct canfs_purse *purse)
+{
+	return purse->now_usec < actors->crowded_until_usec;
+}
+
+/* Why the flushing point is not to stay as it is; NULL: it is. */
 static const char *reason_to_release(const struct canfs_actors *actors,
 	const struct holders *holders, const struct canfs_purse *purse)
 {
@@ -261,27 +266,34 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
+	if (is_crowded(actors, purse))
+		return "the page cache is needed";
+	if (actors->squeezed)
+		return "the page cache has room";
 	return purse->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
 }
 
 /* Memory that others need is not filled again at once, and a release that was begun is finished. */
 static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_purse *purse)
 {
-	bool missed = purse->cache_worth >= CANFS_CACHE_WORTH_SOME ||
-		      canfs_cache_is_crowded(&purse->meminfo);
-	const char *why = purse->guarded ? "memory is short"
-			  : purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED
-				  ? "the page cache is needed"
-				  : NULL;
-
-	if (missed)
-		actors->dropping_until_usec = purse->now_usec + rest_usec;
-	canfs_accelerate_drop_behind(
-		actors->accelerator, purse->now_usec < actors->dropping_until_usec);
-	if (!why)
+	if (purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED ||
+		canfs_cache_is_crowded(purse->cache_used_bytes, &purse->meminfo))
+		actors->crowded_until_usec = purse->now_usec + rest_usec;
+	canfs_accelerate_drop_behind(actors->accelerator, is_crowded(actors, purse));
+	if (!purse->guarded)
 		return;
-	actors->resting_for = why;
+	actors->resting_for = "memory is short";
 	actors->resting_until_usec = purse->now_usec + rest_usec;
+}
+
+/* Writers must not push out what readers use (§3.3). Not for nobody: somebody writes to a server with a price. */
+static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
+	const struct canfs_purse *purse)
+{
+	return is_crowded(actors, purse) && purse->now_usec >= actors->resting_until_usec &&
+	       holders->priced && canfs_defer_available(actors->defer) &&
+	       (actors->squeezed || (!canfs_defer_active(actors->defer) &&
+					    purse->coming_bytes >= CANFS_BACKLOG_SMALL_BYTES));
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -296,6 +308,7 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 		return;
 	if (ret)
 		actors->release_due_usec = purse->now_usec + rest_usec;
+	actors->squeezed = false;
 	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
 	canfs_decisions_note(&actors->decisions, purse->now_usec, "flushing point", "raised",
 		ret ? strerror(-ret) : "released", no_bids, "%s", reason);
@@ -313,6 +326,29 @@ static void drain(
 			canfs_pace_blind(&bidder->pace, bidder->under_way_bytes, elapsed));
 }
 
+static void note_failure(struct canfs_actors *actors, int error, uint64_t now_usec)
+{
+	if (error == -EDQUOT) {
+		actors->defer_due_usec = now_usec + quota_usec;
+	} else if (error) {
+		actors->defer_due_usec = now_usec + rest_usec;
+		complain(actors, error);
+	}
+}
+
+static void squeeze(struct canfs_actors *actors, const struct canfs_purse *purse)
+{
+	struct canfs_changes changes = { 0 };
+	int ret;
+
+	if (purse->now_usec < actors->defer_due_usec)
+		return;
+	actors->squeezed = true;
+	ret = canfs_defer_squeeze(actors->defer, &purse->meminfo, &changes);
+	log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
+	note_failure(actors, ret, purse->now_usec);
+}
+
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
 	const struct canfs_purse *purse)
 {
@@ -327,6 +363,12 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
 		actors->needed_usec = purse->now_usec;
 	leave_memory_to_others(actors, purse);
+	if (is_to_squeeze(actors, &holders, purse)) {
+		squeeze(actors, purse);
+		return;
+	}
+	if (!active)
+		actors->squeezed = false;
 	reason = reason_to_release(actors, &holders, purse);
 	if (reason && active)
 		release(actors, bidders, n, purse, reason);
@@ -340,12 +382,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 		holders.n, &purse->meminfo, &changes);
 	log_changes(&actors->decisions, "defer", "data is held back", &changes);
 	actors->defer_due_usec = purse->now_usec + apply_usec;
-	if (ret == -EDQUOT) {
-		actors->defer_due_usec = purse->now_usec + quota_usec;
-	} else if (ret) {
-		actors->defer_due_usec = purse->now_usec + rest_usec;
-		complain(actors, ret);
-	}
+	note_failure(actors, ret, purse->now_usec);
 }
 
 int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,

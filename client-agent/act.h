@@ -5,6 +5,8 @@
  *
  *	data held, and worth it       raise the flushing point (defer.c), whatever the verdict: what leaves
  *	                              is for the pace to say, and lowering it would dump the rest at once
+ *	page cache is needed          let writers wait sooner than the kernel would (defer.c), and drop what
+ *	                              they wrote once it is safe (accelerate.c)
  *	bytes to send                 send a chunk (accelerate.c)
  *	no price, switched off,       release: drain at a steady pace, lower in stages
  *	long nothing to hold,
@@ -30,15 +32,17 @@ struct canfs_actors {
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
 	struct canfs_accelerator *accelerator;
-	uint64_t guarded_usec;        /* when memory was last found short */
-	uint64_t needed_usec;         /* when something was last held back */
-	uint64_t defer_due_usec;      /* not before, after a failure */
-	uint64_t release_due_usec;    /* likewise */
-	uint64_t resting_until_usec;  /* nothing is held until then, since memory is ... */
-	const char *resting_for;      /* ... needed otherwise */
-	uint64_t dropping_until_usec; /* written files are dropped from the page cache until then */
-	bool complained;              /* about an actuator that does not work here ... */
-	bool complained_readahead;    /* ... and about read_ahead_kb */
+	uint64_t guarded_usec;       /* when memory was last found short */
+	uint64_t needed_usec;        /* when something was last held back */
+	uint64_t defer_due_usec;     /* not before, after a failure */
+	uint64_t release_due_usec;   /* likewise */
+	uint64_t resting_until_usec; /* nothing is held until then, since memory is ... */
+	const char *resting_for;     /* ... needed otherwise */
+	uint64_t
+		crowded_until_usec; /* what is written leaves the page cache to readers until then ... */
+	bool squeezed;              /* ... and the kernel's limits are below their originals */
+	bool complained;            /* about an actuator that does not work here ... */
+	bool complained_readahead; /* ... and about read_ahead_kb */
 
 	/* For status/: what was decided that is no single mount's. */
 	struct canfs_decisions decisions;

@@ -58,6 +58,7 @@ struct canfs_purse {
 	uint64_t backlog_bytes; /* what it takes ... */
 	uint64_t coming_bytes;  /* ... and what CANFS_FILL_HORIZON_SEC more of the same will add */
 	double cache_worth;     /* what the page cache is worth, [0, 1] (cache_worth.h) */
+	uint64_t cache_used_bytes;
 	struct canfs_meminfo meminfo;
 	bool guarded; /* memory is short: send, whatever it costs */
 };

@@ -28,22 +28,15 @@
 /* A client that reads less than this cannot miss much, whatever the share: it counts as reading this. */
 #define CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC (512.0 * 1024)
 
-/*
- * Does what is written push out what is read? Before anything was missed: a fair part of the page cache is in use
- * (read more than once), and next to nothing is free.
- */
-bool canfs_cache_is_crowded(const struct canfs_meminfo *meminfo);
-
-/* From here on what is written leaves the page cache as soon as it can: that costs nobody anything. */
-#define CANFS_CACHE_WORTH_SOME 0.1
-
 /* From here on memory is for the readers: nothing more is held back. */
 #define CANFS_CACHE_WORTH_NEEDED 0.5
 
 struct canfs_cache_worth {
 	struct canfs_average share; /* in [0, 1] */
+	struct canfs_average hits;  /* bytes per second that the cache answered */
 	uint64_t missed_bytes;      /* the counters' last values */
 	uint64_t fetched_bytes;
+	uint64_t read_bytes;
 	uint64_t seen_usec; /* 0: never */
 };
 
@@ -53,10 +46,22 @@ void canfs_cache_worth_init(struct canfs_cache_worth *worth);
 bool canfs_cache_worth_is_due(const struct canfs_cache_worth *worth, uint64_t now_usec);
 
 /*
- * Both cumulative: missed_bytes of the whole system, fetched_bytes from servers. One that runs
+ * All cumulative: missed_bytes of the whole system, fetched_bytes from servers, read_bytes what applications read
+ * through the cache of the same mounts. One that runs
  * backwards (a mount went away) counts as standing still. Returns the worth, in [0, 1].
  */
 double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed_bytes,
-	uint64_t fetched_bytes, uint64_t now_usec);
+	uint64_t fetched_bytes, uint64_t read_bytes, uint64_t now_usec);
+
+/*
+ * "The portion of RAM that is actively used to cache read data" (§3.3): Active(file), as far as the last minute's hits
+ * would go round it. Known before anything is missed.
+ */
+#define CANFS_CACHE_USE_SEC 60.0
+uint64_t canfs_cache_used_bytes(
+	const struct canfs_cache_worth *worth, const struct canfs_meminfo *meminfo);
+
+/* Does what is written push out what is read? A fair part of the page cache is in use, and next to nothing is free. */
+bool canfs_cache_is_crowded(uint64_t used_bytes, const struct canfs_meminfo *meminfo);
 
 #endif

@@ -19,6 +19,9 @@
 #define AVAILABLE_PCT 55
 /* Nor is the page cache that is in use, but for what the kernel would let be dirty anyway (its flushing point). */
 #define AVAILABLE_MIN_PCT 10
+/* The kernel's limits are squeezed to this part; less would leave a server's disk idle between two COMMITs. */
+#define SQUEEZE            8
+#define SQUEEZED_MIN_BYTES (16 * MIB)
 
 struct canfs_defer {
 	struct canfs_tuner *tuner;
@@ -42,10 +45,11 @@ void canfs_defer_free(struct canfs_defer *defer)
 	free(defer);
 }
 
-uint64_t canfs_defer_bound_bytes(const struct canfs_meminfo *meminfo, unsigned int hold_pct)
+uint64_t canfs_defer_bound_bytes(
+	const struct canfs_meminfo *meminfo, uint64_t used_bytes, unsigned int hold_pct)
 {
 	uint64_t step = meminfo->total_bytes / 64 + 1;
-	uint64_t unused = canfs_growth(meminfo->available_bytes, meminfo->active_file_bytes);
+	uint64_t unused = canfs_growth(meminfo->available_bytes, used_bytes);
 	uint64_t available = canfs_larger(unused / 100 * AVAILABLE_PCT,
 				     meminfo->available_bytes / 100 * AVAILABLE_MIN_PCT) /
 			     step * step;
@@ -270,6 +274,30 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 		err = set_limits(defer, &limits, changes);
 	if (!err)
 		err = set_shares(defer, mounts, n, shares, limits.share_pct, changes);
+	if (err == -EROFS || err == -EACCES || err == -EPERM)
+		defer->refused = true;
+	return err;
+}
+
+int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
+	struct canfs_changes *changes)
+{
+	uint64_t dirty = round_up(meminfo->dirty_bytes + meminfo->writeback_bytes, STEP_BYTES);
+	uint64_t stock, now, least, next;
+	int err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock);
+
+	if (!err)
+		err = canfs_knob_read(
+			canfs_tuner_root(defer->tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+	if (err)
+		return err;
+	now = now ? now : stock;
+	least = canfs_larger(round_up(stock / SQUEEZE, STEP_BYTES), SQUEEZED_MIN_BYTES);
+	next = canfs_larger(least, canfs_smaller(now, dirty));
+	if (next >= now)
+		return 0;
+	err = set_limits(defer, &(struct limits) { next / 2, next, 0 },
+		next == least ? changes : NULL /* too many to report */);
 	if (err == -EROFS || err == -EACCES || err == -EPERM)
 		defer->refused = true;
 	return err;

@@ -39,11 +39,20 @@ void canfs_defer_free(struct canfs_defer *defer); /* restores nothing; NULL allo
 
 /*
  * What deferred data may take: a share of memory, but not what programs and huge pages have taken, nor the
- * page cache that is in use (CA-NFS §3.3: "the portion of RAM that is actively used to cache read data"), nor
+ * used_bytes of the page cache (cache_worth.h), nor
  * more than the knobs' own bounds allow. In steps, so that the kernel's limits are not written anew at each tick.
  * > 0; pure.
  */
-uint64_t canfs_defer_bound_bytes(const struct canfs_meminfo *meminfo, unsigned int hold_pct);
+uint64_t canfs_defer_bound_bytes(
+	const struct canfs_meminfo *meminfo, uint64_t used_bytes, unsigned int hold_pct);
+
+/*
+ * One step towards a fraction of the kernel's own limits: writers then wait sooner for the server, as one whose writes
+ * are accelerated does (CA-NFS §3.3), and take less from readers. Lowers no faster than what is dirty falls, so that
+ * no writer stops. Only while nothing is raised; back by the restore steps. Errors as canfs_defer_apply().
+ */
+int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
+	struct canfs_changes *changes);
 
 /* The two limits for a bound; pure. */
 uint64_t canfs_defer_background_bytes(uint64_t bound_bytes);

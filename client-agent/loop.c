@@ -127,13 +127,19 @@ static const struct canfs_mountstats *stats_of(
 /* A kernel that does not count it has no opinion: the worth stays 0. */
 static double look_at_cache(struct loop *loop, uint64_t now_usec)
 {
-	uint64_t missed_bytes, fetched_bytes = 0;
+	uint64_t missed_bytes, fetched_bytes = 0, read_bytes = 0;
 
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
 		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
-		for (size_t i = 0; i < loop->bidders.n; i++)
-			fetched_bytes += loop->bidders.bidder[i]->stats.server_read_bytes;
-		canfs_cache_worth_update(&loop->cache_worth, missed_bytes, fetched_bytes, now_usec);
+		for (size_t i = 0; i < loop->bidders.n; i++) {
+			const struct canfs_mountstats *stats = &loop->bidders.bidder[i]->stats;
+
+			fetched_bytes +=
+				canfs_growth(stats->server_read_bytes, stats->direct_read_bytes);
+			read_bytes += stats->normal_read_bytes;
+		}
+		canfs_cache_worth_update(
+			&loop->cache_worth, missed_bytes, fetched_bytes, read_bytes, now_usec);
 	}
 	return loop->cache_worth.share.value;
 }
@@ -177,9 +183,11 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 	/* Each counted as its own what may be another's. */
 	purse->backlog_bytes = canfs_smaller(
 		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
-	purse->bound_bytes = canfs_defer_bound_bytes(&purse->meminfo, loop->config->hold_pct);
-	/* While that much is free, nothing that we hold has pushed anything out. */
 	cache_worth = look_at_cache(loop, purse->now_usec);
+	purse->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &purse->meminfo);
+	purse->bound_bytes = canfs_defer_bound_bytes(
+		&purse->meminfo, purse->cache_used_bytes, loop->config->hold_pct);
+	/* While that much is free, nothing that we hold has pushed anything out. */
 	purse->cache_worth = purse->meminfo.free_bytes < purse->bound_bytes ? cache_worth : 0;
 	loop->guarded = purse->guarded =
 		canfs_act_guard(&loop->actors, loop->config, purse, loop->guarded);

@@ -3,6 +3,7 @@
 #include "tests/unit/fake_kernel.h"
 
 #include "client-agent/act.h"
+#include "client-agent/arithmetic.h"
 #include "client-agent/cache_worth.h"
 
 #define MIB      (UINT64_C(1) << 20)
@@ -462,9 +463,56 @@ static void test_memory_guard(void **state)
 	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "at rest");
 }
 
+/* Readers use most of the memory: writers wait sooner, until a minute after them. */
+static void test_a_crowded_cache_squeezes_writers(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_purse *purse = &scene->purse;
+
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	purse->cache_used_bytes = 400 * MIB;
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer)); /* nobody writes */
+	purse->coming_bytes = 50 * MIB;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), 10 * MIB);
+	purse->cache_used_bytes = 0;
+	purse->now_usec += MINUTE - 1;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+}
+
+/* What was held back drains first, in stages, or writers would stop. */
+static void test_a_crowded_cache_ends_a_deferral_first(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_purse *purse = &scene->purse;
+
+	raise_flushing_point(scene);
+	purse->meminfo.dirty_bytes = 300 * MIB;
+	purse->cache_used_bytes = 400 * MIB;
+	purse->coming_bytes = 50 * MIB;
+	for (int i = 0; i < 1000 && canfs_defer_active(scene->actors.defer); i++) {
+		assert_true(
+			fake_root_number(&scene->root, DIRTY_BYTES) > purse->meminfo.dirty_bytes);
+		purse->meminfo.dirty_bytes -= canfs_smaller(purse->meminfo.dirty_bytes, 3 * MIB);
+		purse->now_usec += 100000;
+		defer(scene);
+	}
+	assert_flushing_point_is_back(scene);
+	purse->meminfo.dirty_bytes = 0;
+	defer_later(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ACT_TEST(test_a_crowded_cache_squeezes_writers),
+		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
 		ACT_TEST(test_memory_guard),
 		ACT_TEST(test_readahead_is_back_without_a_price),
 		ACT_TEST(test_readahead_is_back_when_switched_off),

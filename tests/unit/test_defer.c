@@ -65,23 +65,45 @@ static void test_bound(void **state)
 	struct canfs_meminfo mem = { .total_bytes = 100 * gib, .available_bytes = 90 * gib };
 
 	(void)state;
-	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / gib, 20);
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 0, 20) / gib, 20);
 	/* What readers use of it is theirs, but for what the kernel would let be dirty. */
-	mem.active_file_bytes = 60 * gib;
-	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / MIB, 16000);
-	mem.active_file_bytes = 90 * gib;
-	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / MIB, 8000);
-	mem.active_file_bytes = 0;
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 60 * gib, 20) / MIB, 16000);
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 90 * gib, 20) / MIB, 8000);
 	mem.available_bytes = 10 * gib;
-	assert_int_equal(canfs_defer_bound_bytes(&mem, 20) / MIB, 4800);
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 0, 20) / MIB, 4800);
 	mem.available_bytes = 0;
-	assert_int_equal(canfs_defer_bound_bytes(&mem, 20), 1);
+	assert_int_equal(canfs_defer_bound_bytes(&mem, 0, 20), 1);
 	for (mem.total_bytes = gib; mem.total_bytes < UINT64_C(1) << 50; mem.total_bytes *= 2) {
 		mem.available_bytes = mem.total_bytes;
-		uint64_t bound = canfs_defer_bound_bytes(&mem, 50);
+		uint64_t bound = canfs_defer_bound_bytes(&mem, 0, 50);
 		assert_true(canfs_defer_limit_bytes(bound) <=
 			    canfs_knob_info(CANFS_KNOB_DIRTY_BYTES)->highest);
 	}
+}
+
+/* To an eighth, as what is dirty falls, and back. */
+static void test_squeeze(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+	struct canfs_meminfo mem = meminfo(180);
+	uint64_t before = 200 * MIB;
+
+	assert_int_equal(canfs_defer_squeeze(defer, &mem, &k->changes), 0);
+	for (uint64_t dirty = 180; dirty > 0; dirty -= 20) {
+		uint64_t limit = fake_root_number(&k->root, DIRTY_BYTES);
+		assert_true(limit >= dirty * MIB && limit <= before);
+		assert_int_equal(fake_root_number(&k->root, BACKGROUND_BYTES), limit / 2);
+		before = limit;
+		mem = meminfo(dirty - 20);
+		assert_int_equal(canfs_defer_squeeze(defer, &mem, &k->changes), 0);
+	}
+	assert_int_equal(fake_root_number(&k->root, DIRTY_BYTES), 28 * MIB);
+	assert_true(canfs_defer_active(defer));
+	while (canfs_defer_restore_step(defer, &mem, 0, NULL) == -EAGAIN)
+		continue;
+	assert_false(canfs_defer_active(defer));
+	canfs_defer_free(defer);
 }
 
 static void test_apply(void **state)
@@ -299,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formula),
 		cmocka_unit_test(test_bound),
+		KERNEL_TEST(test_squeeze),
 		KERNEL_TEST(test_apply),
 		KERNEL_TEST(test_share_that_is_refused),
 		KERNEL_TEST(test_shares),
