@@ -1,76 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What follows the auctions, on a made-up kernel: above all that every knob is put back. */
-#include "tests/unit/fake_kernel.h"
-
-#include "client-agent/act.h"
-#include "client-agent/arithmetic.h"
-#include "client-agent/cache_worth.h"
-
-#define MIB      (UINT64_C(1) << 20)
-#define MINUTE   UINT64_C(60000000)
-#define RA_A     BDI_A "/read_ahead_kb"
-#define SHARE_A  BDI_A "/min_ratio"
-#define NOW_USEC (10 * MINUTE)
-
-struct scene {
-	struct fake_root root;
-	struct canfs_config config;
-	struct canfs_actors actors;
-	struct canfs_bidder bidder; /* of BDI A; asks no server */
-	struct canfs_purse purse;
-};
-
-static int setup(void **state)
-{
-	struct scene *scene = calloc(1, sizeof(*scene));
-	char error[256];
-
-	fake_root_make(&scene->root);
-	fake_root_write(&scene->root, DIRTY_BYTES, "0\n");
-	fake_root_write(&scene->root, DIRTY_RATIO, "20\n");
-	fake_root_write(&scene->root, BACKGROUND_BYTES, "0\n");
-	fake_root_write(&scene->root, BACKGROUND_RATIO, "10\n");
-	fake_bdi(&scene->root, BDI_A);
-	canfs_config_defaults(&scene->config);
-	scene->config.terms.mode = CANFS_ENFORCE;
-	strcpy(scene->config.state_dir, "/state");
-	assert_int_equal(canfs_actors_open(&scene->actors, &scene->config, scene->root.path, error,
-				 sizeof(error)),
-		0);
-	scene->bidder.mount = mount_a;
-	scene->bidder.terms = scene->config.terms;
-	scene->bidder.stats.age_sec = 100;
-	scene->bidder.reading_usec = NOW_USEC;
-	scene->purse = (struct canfs_purse) { .now_usec = NOW_USEC,
-		.bound_bytes = 360 * MIB,
-		.meminfo = { .total_bytes = 1000 * MIB, .available_bytes = 800 * MIB } };
-	*state = scene;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct scene *scene = *state;
-
-	canfs_actors_close(&scene->actors);
-	fake_root_remove(&scene->root);
-	free(scene);
-	return 0;
-}
-
-static void defer(struct scene *scene)
-{
-	struct canfs_bidder *bidder = &scene->bidder;
-
-	canfs_act_defer(&scene->actors, &bidder, 1, &scene->purse);
-}
-
-/* A raised flushing point is looked after every two seconds. */
-static void defer_later(struct scene *scene)
-{
-	scene->purse.now_usec += 2000000;
-	defer(scene);
-}
+#include "tests/unit/act_scene.h"
 
 static void readahead(struct scene *scene)
 {
@@ -84,23 +14,6 @@ static void raise_readahead(struct scene *scene)
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 256);
 	scene->purse.now_usec += MINUTE;
 	scene->bidder.reading_usec = scene->purse.now_usec;
-}
-
-/* The flushing point is raised for something that is held. */
-static void raise_flushing_point(struct scene *scene)
-{
-	scene->bidder.write.verdict = CANFS_DEFER;
-	scene->bidder.backlog_bytes = 2 * MIB;
-	defer(scene);
-	assert_true(canfs_defer_active(scene->actors.defer));
-	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 90);
-}
-
-static void assert_flushing_point_is_back(const struct scene *scene)
-{
-	assert_false(canfs_defer_active(scene->actors.defer));
-	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
-	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
 }
 
 static void test_readahead_is_back_without_a_price(void **state)
@@ -213,51 +126,6 @@ static void test_share_of_someone_else_stays_theirs(void **state)
 	defer_later(scene);
 	assert_true(canfs_defer_active(scene->actors.defer));
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 7);
-}
-
-/* What others need of memory is not to be filled: neither now nor as soon as they need a little less. */
-static void check_lowered_for_others(struct scene *scene, bool guarded, double cache_worth)
-{
-	raise_flushing_point(scene);
-	scene->purse.guarded = guarded;
-	scene->purse.cache_worth = cache_worth;
-	defer(scene);
-	assert_flushing_point_is_back(scene);
-	scene->purse.guarded = false;
-	scene->purse.cache_worth = 0;
-	scene->purse.now_usec += 1000000;
-	defer(scene);
-	assert_flushing_point_is_back(scene);
-	scene->purse.now_usec += MINUTE;
-	fake_kernel_settle(&scene->root);
-	raise_flushing_point(scene);
-}
-
-static void test_short_memory_lowers_the_flushing_point(void **state)
-{
-	check_lowered_for_others(*state, true, 0);
-}
-
-static void test_readers_that_miss_their_cache_lower_the_flushing_point(void **state)
-{
-	check_lowered_for_others(*state, false, CANFS_CACHE_WORTH_NEEDED);
-}
-
-/* The guard lets go before all is drained: what was begun is finished, or the limits stay where they hurt. */
-static void test_a_release_is_finished_though_its_reason_is_gone(void **state)
-{
-	struct scene *scene = *state;
-
-	raise_flushing_point(scene);
-	scene->purse.guarded = true;
-	scene->purse.meminfo.dirty_bytes = 400 * MIB;
-	defer(scene);
-	assert_true(canfs_defer_active(scene->actors.defer));
-	scene->purse.guarded = false;
-	scene->purse.meminfo.dirty_bytes = 0;
-	scene->purse.now_usec += 100000;
-	defer(scene);
-	assert_flushing_point_is_back(scene);
 }
 
 static void test_flushing_point_is_back_when_only_to_be_observed(void **state)
@@ -435,85 +303,9 @@ static void test_flushing_point_that_fails_rests(void **state)
 	raise_flushing_point(scene);
 }
 
-#define ACT_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-/* Dirty pages are no spare memory; once on guard, half as much more must be spare, and for a while. */
-static void test_memory_guard(void **state)
-{
-	struct scene *scene = *state;
-	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
-	const struct canfs_config *config = &scene->config;
-	struct canfs_actors *actors = &scene->actors;
-
-	meminfo->available_bytes = (config->guard_mib + 100) * MIB;
-	meminfo->dirty_bytes = 100 * MIB;
-	assert_false(canfs_act_guard(actors, config, &scene->purse, false));
-	meminfo->dirty_bytes += MIB;
-	assert_true(canfs_act_guard(actors, config, &scene->purse, false));
-	meminfo->dirty_bytes -= (config->guard_mib / 2) * MIB;
-	scene->purse.now_usec += MINUTE;
-	assert_true(canfs_act_guard(actors, config, &scene->purse, true));
-	meminfo->dirty_bytes -= MIB;
-	scene->purse.now_usec += 4900000;
-	assert_true(canfs_act_guard(actors, config, &scene->purse, true));
-	assert_int_equal(canfs_decisions_count(&actors->decisions), 1);
-	scene->purse.now_usec += 100000;
-	assert_false(canfs_act_guard(actors, config, &scene->purse, true));
-	assert_int_equal(canfs_decisions_count(&actors->decisions), 2);
-	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "at rest");
-}
-
-/* Readers use most of the memory: writers wait sooner, until a minute after them. */
-static void test_a_crowded_cache_squeezes_writers(void **state)
-{
-	struct scene *scene = *state;
-	struct canfs_purse *purse = &scene->purse;
-
-	scene->bidder.write.verdict = CANFS_ACCELERATE;
-	purse->cache_used_bytes = 400 * MIB;
-	defer(scene);
-	assert_false(canfs_defer_active(scene->actors.defer)); /* nobody writes */
-	purse->coming_bytes = 50 * MIB;
-	defer(scene);
-	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
-	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), 10 * MIB);
-	purse->cache_used_bytes = 0;
-	purse->now_usec += MINUTE - 1;
-	defer(scene);
-	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
-	defer_later(scene);
-	assert_flushing_point_is_back(scene);
-}
-
-/* What was held back drains first, in stages, or writers would stop. */
-static void test_a_crowded_cache_ends_a_deferral_first(void **state)
-{
-	struct scene *scene = *state;
-	struct canfs_purse *purse = &scene->purse;
-
-	raise_flushing_point(scene);
-	purse->meminfo.dirty_bytes = 300 * MIB;
-	purse->cache_used_bytes = 400 * MIB;
-	purse->coming_bytes = 50 * MIB;
-	for (int i = 0; i < 1000 && canfs_defer_active(scene->actors.defer); i++) {
-		assert_true(
-			fake_root_number(&scene->root, DIRTY_BYTES) > purse->meminfo.dirty_bytes);
-		purse->meminfo.dirty_bytes -= canfs_smaller(purse->meminfo.dirty_bytes, 3 * MIB);
-		purse->now_usec += 100000;
-		defer(scene);
-	}
-	assert_flushing_point_is_back(scene);
-	purse->meminfo.dirty_bytes = 0;
-	defer_later(scene);
-	assert_true(fake_root_number(&scene->root, DIRTY_BYTES) < 100 * MIB);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ACT_TEST(test_a_crowded_cache_squeezes_writers),
-		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
-		ACT_TEST(test_memory_guard),
 		ACT_TEST(test_readahead_is_back_without_a_price),
 		ACT_TEST(test_readahead_is_back_when_switched_off),
 		ACT_TEST(test_readahead_of_a_mount_that_goes_is_back),
@@ -523,9 +315,6 @@ int main(void)
 		ACT_TEST(test_flushing_point_is_back_when_someone_takes_a_limit),
 		ACT_TEST(test_raised_flushing_point_follows_memory_slowly),
 		ACT_TEST(test_share_of_someone_else_stays_theirs),
-		ACT_TEST(test_short_memory_lowers_the_flushing_point),
-		ACT_TEST(test_a_release_is_finished_though_its_reason_is_gone),
-		ACT_TEST(test_readers_that_miss_their_cache_lower_the_flushing_point),
 		ACT_TEST(test_flushing_point_is_back_when_only_to_be_observed),
 		ACT_TEST(test_mount_that_leaves_is_drained_first),
 		ACT_TEST(test_mount_that_cannot_be_drained_leaves),
