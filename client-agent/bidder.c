@@ -241,8 +241,11 @@ static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_purse
 bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_purse *purse)
 {
+	double worth_sec =
+		bidder->write.verdict == CANFS_DEFER ? CANFS_DEFER_WORTH_SEC : CANFS_HOLD_WORTH_SEC;
+
 	return canfs_growth(purse->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
-	       (double)room(bidder, purse) >= CANFS_HOLD_WORTH_SEC * bidder->fill_peak;
+	       (double)room(bidder, purse) >= worth_sec * bidder->fill_peak;
 }
 
 static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,

@@ -36,10 +36,13 @@
 
 /*
  * Nor is there anything to gain from holding a writer's data if the client is full in a moment all the same: its
- * writer then waits behind a longer queue. How fast it fills is known after half a second.
+ * writer then waits behind a longer queue. How fast it fills is known after half a second. While the server is
+ * cheap what is held leaves as it comes; while it is dear it is only piled up, and its writer, which will have
+ * to wait for the disk all the same, has lost that time.
  */
 #define CANFS_HOLD_KNOWN_USEC 500000
 #define CANFS_HOLD_WORTH_SEC  2.0
+#define CANFS_DEFER_WORTH_SEC 6.0
 
 /* Holding less than this is holding nothing; the rest of more than that goes, too, once nothing more is written. */
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
@@ -143,7 +146,10 @@ bool canfs_bidder_fills(const struct canfs_bidder *bidder);
 /* Did an application read through the cache in the last second? Else read-ahead is nobody's business. */
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
 
-/* Would the client have room for CANFS_HOLD_WORTH_SEC of what it writes, so that the flushing point may be raised? */
+/*
+ * Would the client have room for CANFS_HOLD_WORTH_SEC of what it writes (CANFS_DEFER_WORTH_SEC while the server is dear),
+ * so that the flushing point may be raised?
+ */
 bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_purse *purse);
 

@@ -387,12 +387,17 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 		unsigned int ticks, mib_per_tick;
 		bool worth;
 		bool blocked; /* for a second after that */
-	} rows[] = { { 4, 4, false, false }, { 7, 4, true, false }, { 7, 4, true, true },
-		{ 7, 50, false, false }, { 7, 50, false, true } };
+		double price;
+	} rows[] = { { 4, 4, false, false, 0.96 }, { 7, 4, true, false, 0.96 },
+		{ 7, 4, true, true, 0.96 }, { 7, 50, false, false, 0.96 },
+		{ 7, 50, false, true, 0.96 }, { 7, 50, false, false, 0 },
+		/* Full in four seconds: only if it may leave meanwhile. */
+		{ 7, 15, false, false, 0.96 }, { 7, 15, true, false, 0 } };
 	struct scene *scene = *state;
-	struct canfs_tag tag = { .write = 0.96, .bottleneck = CANFS_DISK };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct canfs_tag tag = { .write = rows[i].price, .bottleneck = CANFS_DISK };
+
 		teardown(state);
 		setup(state);
 		step(scene, 0, &tag);
