@@ -189,6 +189,7 @@ struct holders {
 	size_t switched_on; /* with a price or not */
 	size_t priced;      /* n without those that are leaving */
 	bool wanted;
+	uint64_t coming_bytes; /* of those with a price; as in the purse */
 };
 
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
@@ -222,6 +223,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 
 		holders->switched_on += acts_on_writes(bidder);
 		holders->priced += may_hold;
+		holders->coming_bytes += may_hold ? canfs_bidder_coming_bytes(bidder) : 0;
 		if (may_hold)
 			bidder->leaving_usec = 0;
 		else if (!is_leaving(actors, bidder, purse))
@@ -267,7 +269,7 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
 	if (is_crowded(actors, purse))
-		return "the page cache is needed";
+		return actors->squeezed ? "nobody writes" : "the page cache is needed";
 	if (actors->squeezed)
 		return "the page cache has room";
 	return purse->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
@@ -286,14 +288,19 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 	actors->resting_until_usec = purse->now_usec + rest_usec;
 }
 
-/* Writers must not push out what readers use (§3.3). Not for nobody: somebody writes to a server with a price. */
+/*
+ * Writers must not push out what readers use (§3.3). Not for nobody: somebody writes to a server with a price, or did
+ * within the last minute. The limits are not given back to writers just when memory is short.
+ */
 static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
 	const struct canfs_purse *purse)
 {
-	return is_crowded(actors, purse) && purse->now_usec >= actors->resting_until_usec &&
-	       holders->priced && canfs_defer_available(actors->defer) &&
-	       (actors->squeezed || (!canfs_defer_active(actors->defer) &&
-					    purse->coming_bytes >= CANFS_BACKLOG_SMALL_BYTES));
+	if (!is_crowded(actors, purse) || !holders->priced || !canfs_defer_available(actors->defer))
+		return false;
+	if (actors->squeezed)
+		return purse->now_usec - actors->written_usec < rest_usec;
+	return !canfs_defer_active(actors->defer) && actors->written_usec == purse->now_usec &&
+	       purse->now_usec >= actors->resting_until_usec;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -362,6 +369,8 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	if (holders.wanted ||
 		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
 		actors->needed_usec = purse->now_usec;
+	if (holders.coming_bytes >= CANFS_BACKLOG_SMALL_BYTES)
+		actors->written_usec = purse->now_usec;
 	leave_memory_to_others(actors, purse);
 	if (is_to_squeeze(actors, &holders, purse)) {
 		squeeze(actors, purse);

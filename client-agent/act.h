@@ -34,6 +34,7 @@ struct canfs_actors {
 	struct canfs_accelerator *accelerator;
 	uint64_t guarded_usec;       /* when memory was last found short */
 	uint64_t needed_usec;        /* when something was last held back */
+	uint64_t written_usec;       /* when somebody last wrote to a server with a price */
 	uint64_t defer_due_usec;     /* not before, after a failure */
 	uint64_t release_due_usec;   /* likewise */
 	uint64_t resting_until_usec; /* nothing is held until then, since memory is ... */

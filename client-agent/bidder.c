@@ -204,6 +204,11 @@ bool canfs_bidder_fills(const struct canfs_bidder *bidder)
 	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
 }
 
+uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder)
+{
+	return (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
+}
+
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	return now_usec - bidder->reading_usec <= 1000000;
@@ -233,7 +238,7 @@ static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 /* What is left of the bound when the others have filled their part of it. */
 static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_purse *purse)
 {
-	uint64_t others = canfs_growth(purse->coming_bytes, (uint64_t)bidder->fill.value);
+	uint64_t others = canfs_growth(purse->coming_bytes, canfs_bidder_coming_bytes(bidder));
 
 	return canfs_growth(purse->bound_bytes, purse->backlog_bytes + others);
 }

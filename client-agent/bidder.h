@@ -140,6 +140,9 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder);
 /* Do applications write so much that there will soon be data to hold or to send? */
 bool canfs_bidder_fills(const struct canfs_bidder *bidder);
 
+/* What CANFS_FILL_HORIZON_SEC more of the same will add. */
+uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder);
+
 /* Did an application read through the cache in the last second? Else read-ahead is nobody's business. */
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
 

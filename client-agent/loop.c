@@ -178,7 +178,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		canfs_bidder_observe(bidder, counted ? stats_of(loop, bidder) : NULL,
 			&purse->meminfo, purse->now_usec);
 		purse->backlog_bytes += bidder->backlog_bytes;
-		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
+		purse->coming_bytes += canfs_bidder_coming_bytes(bidder);
 	}
 	/* Each counted as its own what may be another's. */
 	purse->backlog_bytes = canfs_smaller(

@@ -88,6 +88,10 @@ static void test_a_crowded_cache_squeezes_writers(void **state)
 	assert_false(canfs_defer_active(scene->actors.defer)); /* nobody writes */
 	purse->coming_bytes = 50 * MIB;
 	defer(scene);
+	assert_false(
+		canfs_defer_active(scene->actors.defer)); /* but to a mount that is only observed */
+	scene->bidder.fill.value = 50 * MIB;
+	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), 10 * MIB);
 	purse->cache_used_bytes = 0;
@@ -107,7 +111,7 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 	raise_flushing_point(scene);
 	purse->meminfo.dirty_bytes = 300 * MIB;
 	purse->cache_used_bytes = 400 * MIB;
-	purse->coming_bytes = 50 * MIB;
+	scene->bidder.fill.value = 50 * MIB;
 	for (int i = 0; i < 1000 && canfs_defer_active(scene->actors.defer); i++) {
 		assert_true(
 			fake_root_number(&scene->root, DIRTY_BYTES) > purse->meminfo.dirty_bytes);
@@ -121,6 +125,47 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 	assert_true(fake_root_number(&scene->root, DIRTY_BYTES) < 100 * MIB);
 }
 
+static void squeeze(struct scene *scene)
+{
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->bidder.fill.value = 50 * MIB;
+	scene->purse.cache_used_bytes = 400 * MIB;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+}
+
+/* Local writers are not to wait for readers of whom nobody is in the way. */
+static void test_a_squeeze_ends_with_the_writers(void **state)
+{
+	struct scene *scene = *state;
+
+	squeeze(scene);
+	scene->bidder.fill.value = 0;
+	scene->purse.now_usec += MINUTE - 1;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+}
+
+/* When memory is short as well, that is no time for more dirty pages. */
+static void test_a_squeeze_outlasts_the_guard(void **state)
+{
+	struct scene *scene = *state;
+
+	squeeze(scene);
+	scene->purse.guarded = true;
+	for (int i = 0; i < 5; i++) {
+		defer_later(scene);
+		assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	}
+	scene->bidder.terms.mode = CANFS_OBSERVE;
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +175,8 @@ int main(void)
 		ACT_TEST(test_memory_guard),
 		ACT_TEST(test_a_crowded_cache_squeezes_writers),
 		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
+		ACT_TEST(test_a_squeeze_ends_with_the_writers),
+		ACT_TEST(test_a_squeeze_outlasts_the_guard),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
