@@ -98,8 +98,9 @@ static int read_counters(struct loop *loop, const struct canfs_purse *purse)
 	uint64_t began_usec = canfs_cpu_usec();
 	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
 
-	canfs_look_done(
-		&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec, purse->now_usec);
+	if (!ret) /* else they stay due: until they can be read nothing is known */
+		canfs_look_done(&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec,
+			purse->now_usec);
 	return ret;
 }
 
