@@ -112,11 +112,13 @@ static void take_counters(
 		uint64_t direct = canfs_growth(stats->direct_read_bytes, last->direct_read_bytes);
 		uint64_t written =
 			canfs_growth(stats->normal_write_bytes, last->normal_write_bytes);
-		uint64_t fetched = canfs_growth(stats->server_read_bytes, last->server_read_bytes);
+		uint64_t read = canfs_growth(stats->normal_read_bytes, last->normal_read_bytes);
+		uint64_t fetched = canfs_growth(
+			canfs_growth(stats->server_read_bytes, last->server_read_bytes), direct);
 
-		canfs_confidence_add(&bidder->confidence,
-			canfs_growth(stats->normal_read_bytes, last->normal_read_bytes),
-			canfs_growth(fetched, direct), elapsed_sec);
+		bidder->cache_read_bytes += read;
+		bidder->cache_fetched_bytes += fetched;
+		canfs_confidence_add(&bidder->confidence, read, fetched, elapsed_sec);
 		if (elapsed_sec > 0)
 			canfs_average_add(
 				&bidder->fill, (double)written / elapsed_sec, elapsed_sec);

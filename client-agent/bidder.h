@@ -77,6 +77,8 @@ struct canfs_bidder {
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */
 	uint64_t seen_usec;            /* 0: never */
+	uint64_t cache_read_bytes;     /* since then: read through the cache ... */
+	uint64_t cache_fetched_bytes;  /* ... and fetched into it */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
 	uint64_t clean_usec; /* since when the kernel knows of something dirty, else now */

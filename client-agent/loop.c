@@ -133,11 +133,8 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
 		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
 		for (size_t i = 0; i < loop->bidders.n; i++) {
-			const struct canfs_mountstats *stats = &loop->bidders.bidder[i]->stats;
-
-			fetched_bytes +=
-				canfs_growth(stats->server_read_bytes, stats->direct_read_bytes);
-			read_bytes += stats->normal_read_bytes;
+			fetched_bytes += loop->bidders.bidder[i]->cache_fetched_bytes;
+			read_bytes += loop->bidders.bidder[i]->cache_read_bytes;
 		}
 		canfs_cache_worth_update(
 			&loop->cache_worth, missed_bytes, fetched_bytes, read_bytes, now_usec);
