@@ -32,6 +32,10 @@ static const uint64_t apply_usec = 2000000;
 /* After too many changes in a minute. */
 static const uint64_t quota_usec = 5000000;
 
+/* What is dirty must get a sixteenth less in this time, or those who wait for it wait for a dead server. */
+static const uint64_t squeeze_usec = 20000000;
+static const uint64_t squeeze_part = 16;
+
 /* How long a mount may take to be drained that is not to hold any more: after 30 s the kernel sends all. */
 static const uint64_t leave_usec = 30000000;
 
@@ -343,17 +347,38 @@ static void note_failure(struct canfs_actors *actors, int error, uint64_t now_us
 	}
 }
 
+static bool is_draining(struct canfs_actors *actors, const struct canfs_purse *purse)
+{
+	uint64_t dirty = purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes;
+
+	if (!actors->squeezed ||
+		dirty < actors->draining_bytes - actors->draining_bytes / squeeze_part) {
+		actors->draining_bytes = dirty;
+		actors->draining_usec = purse->now_usec;
+	}
+	return purse->now_usec - actors->draining_usec < squeeze_usec;
+}
+
+/* The limits come down with what is dirty. While that does not fall all writers wait at them, on any file system. */
 static void squeeze(struct canfs_actors *actors, const struct canfs_purse *purse)
 {
 	struct canfs_changes changes = { 0 };
+	bool draining;
 	int ret;
 
 	if (purse->now_usec < actors->defer_due_usec)
 		return;
+	draining = is_draining(actors, purse);
 	actors->squeezed = true;
 	ret = canfs_defer_squeeze(actors->defer, &purse->meminfo, &changes);
 	log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
-	note_failure(actors, ret, purse->now_usec);
+	if (ret != -EAGAIN) {
+		note_failure(actors, ret, purse->now_usec);
+	} else if (!draining) {
+		actors->squeezed = false;
+		actors->resting_for = "what is dirty does not get less";
+		actors->resting_until_usec = purse->now_usec + rest_usec;
+	}
 }
 
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,

@@ -42,7 +42,9 @@ struct canfs_actors {
 	uint64_t
 		crowded_until_usec; /* what is written leaves the page cache to readers until then ... */
 	bool squeezed;              /* ... and the kernel's limits are below their originals */
-	bool complained;            /* about an actuator that does not work here ... */
+	uint64_t draining_bytes;   /* so much was dirty ... */
+	uint64_t draining_usec;    /* ... when that last got less meanwhile */
+	bool complained;           /* about an actuator that does not work here ... */
 	bool complained_readahead; /* ... and about read_ahead_kb */
 
 	/* For status/: what was decided that is no single mount's. */

@@ -283,6 +283,12 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 	return err;
 }
 
+/* A step more than the least is as good as that. */
+static int is_squeezed(uint64_t limit, uint64_t least)
+{
+	return limit - limit / SQUEEZE_STEP < least ? 0 : -EAGAIN;
+}
+
 int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
 	struct canfs_changes *changes)
 {
@@ -303,14 +309,14 @@ int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *m
 	/* An original below the least, an administrator's, stays as it is. */
 	if (next > now - now / SQUEEZE_STEP &&
 		(now >= least / 100 * SQUEEZED_LOW_PCT || now >= stock))
-		return 0;
+		return is_squeezed(now, least);
 	background = canfs_larger(canfs_smaller(next / 2, stock_background),
 		canfs_knob_info(CANFS_KNOB_BACKGROUND_BYTES)->lowest);
 	err = set_limits(defer, &(struct limits) { background, next, 0 },
 		next == least ? changes : NULL /* too many to report */);
 	if (err == -EROFS || err == -EACCES || err == -EPERM)
 		defer->refused = true;
-	return err;
+	return err ? err : is_squeezed(next, least);
 }
 
 bool canfs_defer_available(const struct canfs_defer *defer)

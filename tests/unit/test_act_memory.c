@@ -150,6 +150,35 @@ static void test_a_squeeze_ends_with_the_writers(void **state)
 	assert_flushing_point_is_back(scene);
 }
 
+/* What a dead server does not take stays dirty: nobody else is to wait for that. */
+static void test_a_squeeze_is_given_up_where_nothing_drains(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_purse *purse = &scene->purse;
+
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->bidder.fill.value = 50 * MIB;
+	purse->cache_used_bytes = 400 * MIB;
+	purse->meminfo.dirty_bytes = 120 * MIB;
+	for (int i = 0; i < 200; i++) {
+		defer(scene);
+		assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 120 * MIB);
+		purse->now_usec += 100000;
+	}
+	for (int i = 0; i < 600; i++) {
+		defer(scene);
+		purse->now_usec += 100000;
+	}
+	assert_flushing_point_is_back(scene);
+	purse->meminfo.dirty_bytes = 0;
+	for (int i = 0; i < 600; i++) {
+		fake_kernel_settle(&scene->root);
+		purse->now_usec += 100000;
+		defer(scene);
+	}
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+}
+
 /* When memory is short as well, that is no time for more dirty pages. */
 static void test_a_squeeze_outlasts_the_guard(void **state)
 {
@@ -176,6 +205,7 @@ int main(void)
 		ACT_TEST(test_a_crowded_cache_squeezes_writers),
 		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
 		ACT_TEST(test_a_squeeze_ends_with_the_writers),
+		ACT_TEST(test_a_squeeze_is_given_up_where_nothing_drains),
 		ACT_TEST(test_a_squeeze_outlasts_the_guard),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
