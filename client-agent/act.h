@@ -26,6 +26,12 @@
 #include "client-agent/readahead.h"
 #include "client-agent/tuner.h"
 
+/* What has failed is tried again after this: an error that lasts must not fill the log. */
+#define CANFS_ACT_REST_USEC 60000000u
+
+/* The same after too many changes in a minute. */
+#define CANFS_ACT_QUOTA_USEC 5000000u
+
 struct canfs_actors {
 	const char *root;
 	struct canfs_journal *journal;
@@ -77,6 +83,10 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *con
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
 void canfs_act_report(
 	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse);
+
+/* Says and remembers what was done to knobs, and why; changes is empty then. */
+void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
+	struct canfs_changes *changes);
 
 /* Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced. */
 void canfs_act_accelerate(
