@@ -2,7 +2,6 @@
 #include "client-agent/act.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +9,11 @@
 
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
-#include "protocol/clock.h"
 
 #define MIB (1 << 20)
 
 /* A flushing point that nobody has needed for so long is lowered again. */
 static const uint64_t linger_usec = 60000000;
-
-/* read_ahead_kb moves at most so often: it reaches files opened later, and its effect takes a while. */
-static const uint64_t readahead_step_usec = 1000000;
-
-/* What has failed is tried again after this: an error that lasts must not fill the log. */
-static const uint64_t rest_usec = 60000000;
 
 /* Memory must be enough for so long before the guard is at rest. */
 static const uint64_t guard_usec = 5000000;
@@ -29,42 +21,17 @@ static const uint64_t guard_usec = 5000000;
 /* A flushing point that is raised is looked after so often: a dozen files to read, and memory changes slowly. */
 static const uint64_t apply_usec = 2000000;
 
-/* After too many changes in a minute. */
-static const uint64_t quota_usec = 5000000;
+/* What is dirty must get a sixteenth less in this time, or those who wait for it wait for a dead server. */
+static const uint64_t squeeze_usec = 20000000;
+static const uint64_t squeeze_part = 16;
 
 /* How long a mount may take to be drained that is not to hold any more: after 30 s the kernel sends all. */
 static const uint64_t leave_usec = 30000000;
-
-/* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
-static const uint64_t udev_grace_sec = 5;
 
 /* Leftovers are drained for so long before they are taken back by force. */
 static const unsigned int take_back_msec = 20000;
 
 static const struct canfs_bids no_bids = { NAN, NAN };
-
-/* Says and remembers what was done to knobs, and why. */
-static void log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
-	struct canfs_changes *changes)
-{
-	char text[160], from[24], to[24];
-
-	for (size_t i = 0; i < changes->n; i++) {
-		const struct canfs_change *change = &changes->change[i];
-
-		canfs_change_text(change, text, sizeof(text));
-		canfs_log("%s: %s", who, text);
-		snprintf(from, sizeof(from), "%" PRIu64, change->old_value);
-		snprintf(to, sizeof(to), "%" PRIu64,
-			change->error ? change->old_value : change->new_value);
-		canfs_decisions_note(decisions, canfs_now_usec(),
-			canfs_knob_info(change->knob)->name, from, to, no_bids, "%s%s%s", why,
-			change->error ? ": " : "", canfs_change_error(change));
-	}
-	if (changes->dropped)
-		canfs_log("%s: and %u more", who, changes->dropped);
-	changes->n = changes->dropped = 0;
-}
 
 /* Asks every NFS BDI for its part of the bytes, while leftovers are taken back. */
 static void drain_all(void *data, uint64_t bytes)
@@ -94,12 +61,12 @@ int canfs_act_take_back(struct canfs_actors *actors)
 		canfs_journal_count(actors->journal));
 	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
 		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
-	log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
 	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
 		error = canfs_tuner_restore_all(actors->tuner, knob, &changes);
 		ret = ret ? ret : error;
 	}
-	log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
 	canfs_tuner_forget_yielded(actors->tuner);
 	if (ret)
 		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
@@ -189,6 +156,7 @@ struct holders {
 	size_t switched_on; /* with a price or not */
 	size_t priced;      /* n without those that are leaving */
 	bool wanted;
+	uint64_t coming_bytes; /* of those with a price; as in the purse */
 };
 
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
@@ -222,6 +190,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 
 		holders->switched_on += acts_on_writes(bidder);
 		holders->priced += may_hold;
+		holders->coming_bytes += may_hold ? canfs_bidder_coming_bytes(bidder) : 0;
 		if (may_hold)
 			bidder->leaving_usec = 0;
 		else if (!is_leaving(actors, bidder, purse))
@@ -242,13 +211,6 @@ static void complain(struct canfs_actors *actors, int error)
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
-static void complain_readahead(struct canfs_actors *actors, int error)
-{
-	if (!actors->complained_readahead)
-		canfs_log("read-ahead: not possible here (%s); left as it is", strerror(-error));
-	actors->complained_readahead = true;
-}
-
 static bool is_crowded(const struct canfs_actors *actors, const struct canfs_purse *purse)
 {
 	return purse->now_usec < actors->crowded_until_usec;
@@ -267,7 +229,7 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
 	if (is_crowded(actors, purse))
-		return "the page cache is needed";
+		return actors->squeezed ? "nobody writes" : "the page cache is needed";
 	if (actors->squeezed)
 		return "the page cache has room";
 	return purse->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
@@ -278,22 +240,27 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 {
 	if (purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED ||
 		canfs_cache_is_crowded(purse->cache_used_bytes, &purse->meminfo))
-		actors->crowded_until_usec = purse->now_usec + rest_usec;
+		actors->crowded_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
 	canfs_accelerate_drop_behind(actors->accelerator, is_crowded(actors, purse));
 	if (!purse->guarded)
 		return;
 	actors->resting_for = "memory is short";
-	actors->resting_until_usec = purse->now_usec + rest_usec;
+	actors->resting_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
 }
 
-/* Writers must not push out what readers use (§3.3). Not for nobody: somebody writes to a server with a price. */
+/*
+ * Writers must not push out what readers use (§3.3). Not for nobody: somebody writes to a server with a price, or did
+ * within the last minute. The limits are not given back to writers just when memory is short.
+ */
 static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
 	const struct canfs_purse *purse)
 {
-	return is_crowded(actors, purse) && purse->now_usec >= actors->resting_until_usec &&
-	       holders->priced && canfs_defer_available(actors->defer) &&
-	       (actors->squeezed || (!canfs_defer_active(actors->defer) &&
-					    purse->coming_bytes >= CANFS_BACKLOG_SMALL_BYTES));
+	if (!is_crowded(actors, purse) || !holders->priced || !canfs_defer_available(actors->defer))
+		return false;
+	if (actors->squeezed)
+		return purse->now_usec - actors->written_usec < CANFS_ACT_REST_USEC;
+	return !canfs_defer_active(actors->defer) && actors->written_usec == purse->now_usec &&
+	       purse->now_usec >= actors->resting_until_usec;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -307,7 +274,7 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 	if (ret == -EAGAIN)
 		return;
 	if (ret)
-		actors->release_due_usec = purse->now_usec + rest_usec;
+		actors->release_due_usec = purse->now_usec + CANFS_ACT_REST_USEC;
 	actors->squeezed = false;
 	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
 	canfs_decisions_note(&actors->decisions, purse->now_usec, "flushing point", "raised",
@@ -329,24 +296,45 @@ static void drain(
 static void note_failure(struct canfs_actors *actors, int error, uint64_t now_usec)
 {
 	if (error == -EDQUOT) {
-		actors->defer_due_usec = now_usec + quota_usec;
+		actors->defer_due_usec = now_usec + CANFS_ACT_QUOTA_USEC;
 	} else if (error) {
-		actors->defer_due_usec = now_usec + rest_usec;
+		actors->defer_due_usec = now_usec + CANFS_ACT_REST_USEC;
 		complain(actors, error);
 	}
 }
 
+static bool is_draining(struct canfs_actors *actors, const struct canfs_purse *purse)
+{
+	uint64_t dirty = purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes;
+
+	if (!actors->squeezed ||
+		dirty < actors->draining_bytes - actors->draining_bytes / squeeze_part) {
+		actors->draining_bytes = dirty;
+		actors->draining_usec = purse->now_usec;
+	}
+	return purse->now_usec - actors->draining_usec < squeeze_usec;
+}
+
+/* The limits come down with what is dirty. While that does not fall all writers wait at them, on any file system. */
 static void squeeze(struct canfs_actors *actors, const struct canfs_purse *purse)
 {
 	struct canfs_changes changes = { 0 };
+	bool draining;
 	int ret;
 
 	if (purse->now_usec < actors->defer_due_usec)
 		return;
+	draining = is_draining(actors, purse);
 	actors->squeezed = true;
 	ret = canfs_defer_squeeze(actors->defer, &purse->meminfo, &changes);
-	log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
-	note_failure(actors, ret, purse->now_usec);
+	canfs_act_log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
+	if (ret != -EAGAIN) {
+		note_failure(actors, ret, purse->now_usec);
+	} else if (!draining) {
+		actors->squeezed = false;
+		actors->resting_for = "what is dirty does not get less";
+		actors->resting_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
+	}
 }
 
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -362,6 +350,8 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	if (holders.wanted ||
 		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
 		actors->needed_usec = purse->now_usec;
+	if (holders.coming_bytes >= CANFS_BACKLOG_SMALL_BYTES)
+		actors->written_usec = purse->now_usec;
 	leave_memory_to_others(actors, purse);
 	if (is_to_squeeze(actors, &holders, purse)) {
 		squeeze(actors, purse);
@@ -380,7 +370,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 		return;
 	ret = canfs_defer_apply(actors->defer, purse->bound_bytes, holders.mount, holders.share,
 		holders.n, &purse->meminfo, &changes);
-	log_changes(&actors->decisions, "defer", "data is held back", &changes);
+	canfs_act_log_changes(&actors->decisions, "defer", "data is held back", &changes);
 	actors->defer_due_usec = purse->now_usec + apply_usec;
 	note_failure(actors, ret, purse->now_usec);
 }
@@ -397,79 +387,8 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 			drain(actors, bidders[i], purse);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
-	log_changes(&actors->decisions, "release", "put back in stages", &changes);
+	canfs_act_log_changes(&actors->decisions, "release", "put back in stages", &changes);
 	return ret;
-}
-
-int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
-{
-	struct canfs_changes changes = { 0 };
-	int ret;
-
-	/* Someone else's stays remembered as such. */
-	if (!canfs_knob_is_ours(actors->tuner, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi))
-		return 0;
-	ret = canfs_readahead_restore(actors->tuner, bidder->mount.bdi, &changes);
-	log_changes(&bidder->decisions, bidder->mount.mountpoint, "put back", &changes);
-	return ret == -EPERM ? 0 : ret;
-}
-
-/*
- * One step in the direction of the verdict, never the other way: an administrator's value beyond a
- * bound is moved towards the bounds only if that is where the verdict goes. 0: stay.
- */
-static unsigned int readahead_step(const struct canfs_bidder *bidder, uint64_t now_kib)
-{
-	unsigned int min_kib = bidder->terms.readahead_min_kib;
-	unsigned int max_kib = bidder->terms.readahead_max_kib;
-	unsigned int want_kib;
-
-	if (bidder->readahead.verdict == CANFS_ACCELERATE) {
-		want_kib = canfs_readahead_clamp(
-			now_kib < max_kib ? (unsigned int)now_kib * 2 : max_kib, min_kib, max_kib);
-		return want_kib > now_kib ? want_kib : 0;
-	}
-	want_kib = canfs_readahead_clamp(
-		now_kib / 2 < max_kib ? (unsigned int)now_kib / 2 : max_kib, min_kib, max_kib);
-	return want_kib < now_kib ? want_kib : 0;
-}
-
-void canfs_act_readahead(
-	struct canfs_actors *actors, struct canfs_bidder *bidder, uint64_t now_usec)
-{
-	const struct canfs_terms *terms = &bidder->terms;
-	struct canfs_changes changes = { 0 };
-	uint64_t now_kib;
-	unsigned int want_kib;
-	int ret;
-
-	if (now_usec < bidder->readahead_due_usec)
-		return;
-	if (terms->mode != CANFS_ENFORCE || !terms->readahead ||
-		bidder->readahead.verdict == CANFS_HOLD) {
-		if (canfs_act_let_go(actors, bidder))
-			bidder->readahead_due_usec = now_usec + rest_usec;
-		return;
-	}
-	if (bidder->stats.age_sec < udev_grace_sec || !canfs_bidder_reads(bidder, now_usec) ||
-		canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
-		return;
-	bidder->readahead_due_usec = now_usec + readahead_step_usec;
-	want_kib = readahead_step(bidder, now_kib);
-	if (!want_kib)
-		return;
-	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib, terms->readahead_min_kib,
-		terms->readahead_max_kib, &changes);
-	if (ret)
-		bidder->readahead_due_usec = now_usec + (ret == -EDQUOT ? quota_usec : rest_usec);
-	if (ret == -EROFS || ret == -EACCES)
-		complain_readahead(actors, ret);
-	else
-		log_changes(&bidder->decisions, bidder->mount.mountpoint,
-			bidder->readahead.verdict == CANFS_ACCELERATE
-				? "read-ahead is worth more than it costs"
-				: "read-ahead costs more than it is worth",
-			&changes);
 }
 
 int canfs_act_restore_all(struct canfs_actors *actors)
@@ -480,8 +399,8 @@ int canfs_act_restore_all(struct canfs_actors *actors)
 	if (!actors->tuner)
 		return 0;
 	ret = canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
-	log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
 	error = canfs_defer_restore_force(actors->defer, &changes);
-	log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
 	return ret ? ret : error;
 }

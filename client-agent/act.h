@@ -26,6 +26,12 @@
 #include "client-agent/readahead.h"
 #include "client-agent/tuner.h"
 
+/* What has failed is tried again after this: an error that lasts must not fill the log. */
+#define CANFS_ACT_REST_USEC 60000000u
+
+/* The same after too many changes in a minute. */
+#define CANFS_ACT_QUOTA_USEC 5000000u
+
 struct canfs_actors {
 	const char *root;
 	struct canfs_journal *journal;
@@ -34,6 +40,7 @@ struct canfs_actors {
 	struct canfs_accelerator *accelerator;
 	uint64_t guarded_usec;       /* when memory was last found short */
 	uint64_t needed_usec;        /* when something was last held back */
+	uint64_t written_usec;       /* when somebody last wrote to a server with a price */
 	uint64_t defer_due_usec;     /* not before, after a failure */
 	uint64_t release_due_usec;   /* likewise */
 	uint64_t resting_until_usec; /* nothing is held until then, since memory is ... */
@@ -41,7 +48,9 @@ struct canfs_actors {
 	uint64_t
 		crowded_until_usec; /* what is written leaves the page cache to readers until then ... */
 	bool squeezed;              /* ... and the kernel's limits are below their originals */
-	bool complained;            /* about an actuator that does not work here ... */
+	uint64_t draining_bytes;   /* so much was dirty ... */
+	uint64_t draining_usec;    /* ... when that last got less meanwhile */
+	bool complained;           /* about an actuator that does not work here ... */
 	bool complained_readahead; /* ... and about read_ahead_kb */
 
 	/* For status/: what was decided that is no single mount's. */
@@ -74,6 +83,10 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *con
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
 void canfs_act_report(
 	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse);
+
+/* Says and remembers what was done to knobs, and why; changes is empty then. */
+void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
+	struct canfs_changes *changes);
 
 /* Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced. */
 void canfs_act_accelerate(

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What the log and `canfsctl why` say of the auctions, and why they came out so. */
+/* What the log and `canfsctl why` say of the auctions and of knobs, and why it came out so. */
 #include "client-agent/act.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "client-agent/log.h"
+#include "protocol/clock.h"
 
 #define MIB (1 << 20)
 
@@ -97,4 +100,27 @@ void canfs_act_report(
 		report_write(bidder, tag, purse, mode);
 	if (readahead_news)
 		report_readahead(bidder, tag, purse, mode);
+}
+
+void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
+	struct canfs_changes *changes)
+{
+	char text[160], from[24], to[24];
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct canfs_change *change = &changes->change[i];
+
+		canfs_change_text(change, text, sizeof(text));
+		canfs_log("%s: %s", who, text);
+		snprintf(from, sizeof(from), "%" PRIu64, change->old_value);
+		snprintf(to, sizeof(to), "%" PRIu64,
+			change->error ? change->old_value : change->new_value);
+		canfs_decisions_note(decisions, canfs_now_usec(),
+			canfs_knob_info(change->knob)->name, from, to,
+			(struct canfs_bids) { NAN, NAN }, "%s%s%s", why, change->error ? ": " : "",
+			canfs_change_error(change));
+	}
+	if (changes->dropped)
+		canfs_log("%s: and %u more", who, changes->dropped);
+	changes->n = changes->dropped = 0;
 }

@@ -112,11 +112,13 @@ static void take_counters(
 		uint64_t direct = canfs_growth(stats->direct_read_bytes, last->direct_read_bytes);
 		uint64_t written =
 			canfs_growth(stats->normal_write_bytes, last->normal_write_bytes);
-		uint64_t fetched = canfs_growth(stats->server_read_bytes, last->server_read_bytes);
+		uint64_t read = canfs_growth(stats->normal_read_bytes, last->normal_read_bytes);
+		uint64_t fetched = canfs_growth(
+			canfs_growth(stats->server_read_bytes, last->server_read_bytes), direct);
 
-		canfs_confidence_add(&bidder->confidence,
-			canfs_growth(stats->normal_read_bytes, last->normal_read_bytes),
-			canfs_growth(fetched, direct), elapsed_sec);
+		bidder->cache_read_bytes += read;
+		bidder->cache_fetched_bytes += fetched;
+		canfs_confidence_add(&bidder->confidence, read, fetched, elapsed_sec);
 		if (elapsed_sec > 0)
 			canfs_average_add(
 				&bidder->fill, (double)written / elapsed_sec, elapsed_sec);
@@ -204,6 +206,11 @@ bool canfs_bidder_fills(const struct canfs_bidder *bidder)
 	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
 }
 
+uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder)
+{
+	return (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
+}
+
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	return now_usec - bidder->reading_usec <= 1000000;
@@ -233,7 +240,7 @@ static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 /* What is left of the bound when the others have filled their part of it. */
 static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_purse *purse)
 {
-	uint64_t others = canfs_growth(purse->coming_bytes, (uint64_t)bidder->fill.value);
+	uint64_t others = canfs_growth(purse->coming_bytes, canfs_bidder_coming_bytes(bidder));
 
 	return canfs_growth(purse->bound_bytes, purse->backlog_bytes + others);
 }

@@ -80,6 +80,8 @@ struct canfs_bidder {
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */
 	uint64_t seen_usec;            /* 0: never */
+	uint64_t cache_read_bytes;     /* since then: read through the cache ... */
+	uint64_t cache_fetched_bytes;  /* ... and fetched into it */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
 	uint64_t clean_usec; /* since when the kernel knows of something dirty, else now */
@@ -142,6 +144,9 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder);
 
 /* Do applications write so much that there will soon be data to hold or to send? */
 bool canfs_bidder_fills(const struct canfs_bidder *bidder);
+
+/* What CANFS_FILL_HORIZON_SEC more of the same will add. */
+uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder);
 
 /* Did an application read through the cache in the last second? Else read-ahead is nobody's business. */
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);

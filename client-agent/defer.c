@@ -22,6 +22,10 @@
 /* The kernel's limits are squeezed to this part; less would leave a server's disk idle between two COMMITs. */
 #define SQUEEZE            8
 #define SQUEEZED_MIN_BYTES (16 * MIB)
+/* Squeezed limits move by this part of them at least: each move may cost two of changes_per_min, and is logged. */
+#define SQUEEZE_STEP 16
+/* As far as memory has come back they rise again: nobody else would raise them while the squeeze lasts. */
+#define SQUEEZED_LOW_PCT 75
 
 struct canfs_defer {
 	struct canfs_tuner *tuner;
@@ -279,28 +283,40 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 	return err;
 }
 
+/* A step more than the least is as good as that. */
+static int is_squeezed(uint64_t limit, uint64_t least)
+{
+	return limit - limit / SQUEEZE_STEP < least ? 0 : -EAGAIN;
+}
+
 int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
 	struct canfs_changes *changes)
 {
+	const char *root = canfs_tuner_root(defer->tuner);
 	uint64_t dirty = round_up(meminfo->dirty_bytes + meminfo->writeback_bytes, STEP_BYTES);
-	uint64_t stock, now, least, next;
+	uint64_t stock, stock_background, now, least, next, background;
 	int err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock);
 
 	if (!err)
-		err = canfs_knob_read(
-			canfs_tuner_root(defer->tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+		err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
+	if (!err)
+		err = canfs_knob_read(root, CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
 	if (err)
 		return err;
 	now = now ? now : stock;
 	least = canfs_larger(round_up(stock / SQUEEZE, STEP_BYTES), SQUEEZED_MIN_BYTES);
 	next = canfs_larger(least, canfs_smaller(now, dirty));
-	if (next >= now)
-		return 0;
-	err = set_limits(defer, &(struct limits) { next / 2, next, 0 },
+	/* An original below the least, an administrator's, stays as it is. */
+	if (next > now - now / SQUEEZE_STEP &&
+		(now >= least / 100 * SQUEEZED_LOW_PCT || now >= stock))
+		return is_squeezed(now, least);
+	background = canfs_larger(canfs_smaller(next / 2, stock_background),
+		canfs_knob_info(CANFS_KNOB_BACKGROUND_BYTES)->lowest);
+	err = set_limits(defer, &(struct limits) { background, next, 0 },
 		next == least ? changes : NULL /* too many to report */);
 	if (err == -EROFS || err == -EACCES || err == -EPERM)
 		defer->refused = true;
-	return err;
+	return err ? err : is_squeezed(next, least);
 }
 
 bool canfs_defer_available(const struct canfs_defer *defer)

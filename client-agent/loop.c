@@ -98,8 +98,9 @@ static int read_counters(struct loop *loop, const struct canfs_purse *purse)
 	uint64_t began_usec = canfs_cpu_usec();
 	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
 
-	canfs_look_done(
-		&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec, purse->now_usec);
+	if (!ret) /* else they stay due: until they can be read nothing is known */
+		canfs_look_done(&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec,
+			purse->now_usec);
 	return ret;
 }
 
@@ -132,11 +133,8 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
 		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
 		for (size_t i = 0; i < loop->bidders.n; i++) {
-			const struct canfs_mountstats *stats = &loop->bidders.bidder[i]->stats;
-
-			fetched_bytes +=
-				canfs_growth(stats->server_read_bytes, stats->direct_read_bytes);
-			read_bytes += stats->normal_read_bytes;
+			fetched_bytes += loop->bidders.bidder[i]->cache_fetched_bytes;
+			read_bytes += loop->bidders.bidder[i]->cache_read_bytes;
 		}
 		canfs_cache_worth_update(
 			&loop->cache_worth, missed_bytes, fetched_bytes, read_bytes, now_usec);
@@ -178,7 +176,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		canfs_bidder_observe(bidder, counted ? stats_of(loop, bidder) : NULL,
 			&purse->meminfo, purse->now_usec);
 		purse->backlog_bytes += bidder->backlog_bytes;
-		purse->coming_bytes += (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
+		purse->coming_bytes += canfs_bidder_coming_bytes(bidder);
 	}
 	/* Each counted as its own what may be another's. */
 	purse->backlog_bytes = canfs_smaller(

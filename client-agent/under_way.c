@@ -5,6 +5,12 @@
 /* With less than this the system counts as quiet. */
 static const uint64_t quiet_bytes = 1 << 20;
 
+/* What was sent and never begun: from this part of what is sent on, pages are not counted one by one. */
+static const uint64_t uncounted_part = 4, uncounted_min_bytes = 64 << 20;
+
+/* As far back, and not much further, that is looked at. */
+static const uint64_t counted_bytes = 1 << 30;
+
 static void note_commits(
 	struct canfs_under_way *under_way, const struct canfs_op_stats *commit, uint64_t now_usec)
 {
@@ -57,6 +63,27 @@ static uint64_t committed_until_usec(const struct canfs_under_way *under_way, ui
 	return canfs_larger(in_turn, at_rest);
 }
 
+/* How far begun bytes are ahead with nothing on its way. The last page of a file is begun as a whole, and sent as what
+ * is in it, so that it rises. What was on its way when we came, and what is sent twice, lets it sink, too. */
+static void note_lead(struct canfs_under_way *under_way, int64_t lead, uint64_t writeback_bytes)
+{
+	if (lead < under_way->lead_bytes)
+		under_way->uncounted_bytes += (uint64_t)(under_way->lead_bytes - lead);
+	if (lead < under_way->lead_bytes || writeback_bytes < quiet_bytes)
+		under_way->lead_bytes = lead;
+	if (under_way->counted_bytes >= counted_bytes) {
+		under_way->counted_bytes /= 2;
+		under_way->uncounted_bytes /= 2;
+	}
+}
+
+/* Does the kernel count the pages whose sending begins, and not the folios? */
+static bool counts_pages(const struct canfs_under_way *under_way)
+{
+	return under_way->uncounted_bytes < uncounted_min_bytes ||
+	       under_way->uncounted_bytes < under_way->counted_bytes / uncounted_part;
+}
+
 uint64_t canfs_under_way_update(struct canfs_under_way *under_way,
 	const struct canfs_mountstats *stats, uint64_t writeback_bytes, uint64_t now_usec)
 {
@@ -69,11 +96,12 @@ uint64_t canfs_under_way_update(struct canfs_under_way *under_way,
 		*under_way = (struct canfs_under_way) {
 			.primed = true, .lead_bytes = lead, .commit = stats->commit
 		};
-	/* The last page of a file is begun as a whole, and sent as what is in it. */
-	if (lead < under_way->lead_bytes || writeback_bytes < quiet_bytes)
-		under_way->lead_bytes = lead;
+	under_way->counted_bytes += under_way->samples ? sent - under_way->sent_bytes : 0;
+	note_lead(under_way, lead, writeback_bytes);
 	note_commits(under_way, &stats->commit, now_usec);
 	note_sent(under_way, sent, now_usec);
+	if (!counts_pages(under_way))
+		return writeback_bytes;
 	not_answered = (uint64_t)(lead - under_way->lead_bytes);
 	not_committed = sent - sent_until(under_way, committed_until_usec(under_way, now_usec));
 	return canfs_smaller(not_answered + not_committed, writeback_bytes);

@@ -12,6 +12,9 @@
  * last COMMIT has none to follow it, and counts a second later. A server that needs no COMMIT
  * shows as one that was never sent any: what it has answered is no Writeback, and that bounds it.
  *
+ * Kernels whose NFS client has large folios count each as one page when its sending begins. That shows, since much
+ * more is then sent than was begun; all of Writeback counts as ours then.
+ *
  * Pure: no I/O, no clock.
  */
 #ifndef CANFS_AGENT_UNDER_WAY_H
@@ -28,7 +31,9 @@
 struct canfs_under_way {
 	bool primed;
 	int64_t lead_bytes; /* how far begun bytes are ahead of sent ones with nothing on its way */
-	uint64_t sent_bytes; /* the counters' last values */
+	uint64_t uncounted_bytes; /* sent and never begun ... */
+	uint64_t counted_bytes;   /* ... of what was sent in the same time */
+	uint64_t sent_bytes;      /* the counters' last values */
 	struct canfs_op_stats commit;
 	uint64_t round_trip_usec;   /* of the COMMITs that were done last ... */
 	uint64_t committed_usec[2]; /* ... which was seen then; [1]: those before; 0: none */

@@ -94,10 +94,17 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
 }
 
 /* Only what was sent: the kernel would begin to send the rest, and what is under way is not dropped. */
-void canfs_writer_drop_behind(const struct canfs_writer *writer)
+void canfs_writer_drop_behind(struct canfs_writer *writer)
 {
-	if (writer->write_only && writer->tail_bytes >= CANFS_DROP_MIN_BYTES)
-		posix_fadvise(writer->fd, 0, (off_t)writer->tail_bytes, POSIX_FADV_DONTNEED);
+	if (!writer->write_only || writer->tail_bytes < CANFS_DROP_MIN_BYTES)
+		return;
+	if (writer->dropped_bytes != writer->tail_bytes)
+		writer->drops = 0;
+	writer->dropped_bytes = writer->tail_bytes;
+	if (writer->drops >= CANFS_DROP_TRIES)
+		return;
+	writer->drops++;
+	posix_fadvise(writer->fd, 0, (off_t)writer->tail_bytes, POSIX_FADV_DONTNEED);
 }
 
 void canfs_writers_close(struct canfs_writers *writers)

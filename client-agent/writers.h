@@ -36,6 +36,8 @@ struct canfs_writer {
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
 	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail, ... */
 	unsigned int rests;  /* ... but not in so many calls to come */
+	uint64_t dropped_bytes; /* dropped up to here ... */
+	unsigned int drops;     /* ... so many times: not all was safe the first time */
 };
 
 /* The writers on one BDI. */
@@ -65,10 +67,13 @@ void canfs_writers_close(struct canfs_writers *writers);
 /*
  * A large file that is only written fills the page cache with what nobody will look at, and pushes out what
  * others read. Drops as much of it as is safe on the server, if it is such a file: one of
- * CANFS_DROP_MIN_BYTES at least, opened O_WRONLY. Call it only where readers miss their cache.
+ * CANFS_DROP_MIN_BYTES at least, opened O_WRONLY. Call it only where readers miss their cache. CANFS_DROP_TRIES
+ * calls after more was sent it does nothing: that is long enough for a COMMIT, each time it makes the kernel look on
+ * all processors for pages that are not safe, and what comes back into the cache is read by somebody.
  */
 #define CANFS_DROP_MIN_BYTES (UINT64_C(16) << 20)
-void canfs_writer_drop_behind(const struct canfs_writer *writer);
+#define CANFS_DROP_TRIES     40
+void canfs_writer_drop_behind(struct canfs_writer *writer);
 
 /* What we use of one fdinfo file (Linux 5.14 and later). */
 struct canfs_fdinfo {

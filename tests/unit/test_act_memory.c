@@ -88,6 +88,10 @@ static void test_a_crowded_cache_squeezes_writers(void **state)
 	assert_false(canfs_defer_active(scene->actors.defer)); /* nobody writes */
 	purse->coming_bytes = 50 * MIB;
 	defer(scene);
+	assert_false(
+		canfs_defer_active(scene->actors.defer)); /* but to a mount that is only observed */
+	scene->bidder.fill.value = 50 * MIB;
+	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), 10 * MIB);
 	purse->cache_used_bytes = 0;
@@ -107,7 +111,7 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 	raise_flushing_point(scene);
 	purse->meminfo.dirty_bytes = 300 * MIB;
 	purse->cache_used_bytes = 400 * MIB;
-	purse->coming_bytes = 50 * MIB;
+	scene->bidder.fill.value = 50 * MIB;
 	for (int i = 0; i < 1000 && canfs_defer_active(scene->actors.defer); i++) {
 		assert_true(
 			fake_root_number(&scene->root, DIRTY_BYTES) > purse->meminfo.dirty_bytes);
@@ -121,6 +125,76 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 	assert_true(fake_root_number(&scene->root, DIRTY_BYTES) < 100 * MIB);
 }
 
+static void squeeze(struct scene *scene)
+{
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->bidder.fill.value = 50 * MIB;
+	scene->purse.cache_used_bytes = 400 * MIB;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+}
+
+/* Local writers are not to wait for readers of whom nobody is in the way. */
+static void test_a_squeeze_ends_with_the_writers(void **state)
+{
+	struct scene *scene = *state;
+
+	squeeze(scene);
+	scene->bidder.fill.value = 0;
+	scene->purse.now_usec += MINUTE - 1;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+}
+
+/* What a dead server does not take stays dirty: nobody else is to wait for that. */
+static void test_a_squeeze_is_given_up_where_nothing_drains(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_purse *purse = &scene->purse;
+
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->bidder.fill.value = 50 * MIB;
+	purse->cache_used_bytes = 400 * MIB;
+	purse->meminfo.dirty_bytes = 120 * MIB;
+	for (int i = 0; i < 200; i++) {
+		defer(scene);
+		assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 120 * MIB);
+		purse->now_usec += 100000;
+	}
+	for (int i = 0; i < 600; i++) {
+		defer(scene);
+		purse->now_usec += 100000;
+	}
+	assert_flushing_point_is_back(scene);
+	purse->meminfo.dirty_bytes = 0;
+	for (int i = 0; i < 600; i++) {
+		fake_kernel_settle(&scene->root);
+		purse->now_usec += 100000;
+		defer(scene);
+	}
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+}
+
+/* When memory is short as well, that is no time for more dirty pages. */
+static void test_a_squeeze_outlasts_the_guard(void **state)
+{
+	struct scene *scene = *state;
+
+	squeeze(scene);
+	scene->purse.guarded = true;
+	for (int i = 0; i < 5; i++) {
+		defer_later(scene);
+		assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	}
+	scene->bidder.terms.mode = CANFS_OBSERVE;
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +204,9 @@ int main(void)
 		ACT_TEST(test_memory_guard),
 		ACT_TEST(test_a_crowded_cache_squeezes_writers),
 		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
+		ACT_TEST(test_a_squeeze_ends_with_the_writers),
+		ACT_TEST(test_a_squeeze_is_given_up_where_nothing_drains),
+		ACT_TEST(test_a_squeeze_outlasts_the_guard),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -425,9 +425,29 @@ static void test_a_mount_on_which_nothing_moves_holds_nothing(void **state)
 	assert_false(canfs_bidder_holds(&scene->bidder));
 }
 
+/* What was read before we looked is nobody's use of the page cache now. */
+static void test_reads_count_from_the_first_look(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->stats.normal_read_bytes = 9000000 * MIB;
+	scene->stats.server_read_bytes = 1000000 * MIB;
+	scene->stats.direct_read_bytes = 1000 * MIB;
+	step_bytes(scene, 0, NULL);
+	assert_int_equal(scene->bidder.cache_read_bytes, 0);
+	assert_int_equal(scene->bidder.cache_fetched_bytes, 0);
+	scene->stats.normal_read_bytes += 30 * MIB;
+	scene->stats.server_read_bytes += 15 * MIB;
+	scene->stats.direct_read_bytes += 5 * MIB;
+	step_bytes(scene, 0, NULL);
+	assert_int_equal(scene->bidder.cache_read_bytes, 30 * MIB);
+	assert_int_equal(scene->bidder.cache_fetched_bytes, 10 * MIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		scene_test(test_reads_count_from_the_first_look),
 		scene_test(test_a_mount_without_an_address_is_refused),
 		scene_test(test_the_way_to_ask_is_that_of_the_mount),
 		scene_test(test_no_price_means_the_kernels_defaults),

@@ -89,20 +89,120 @@ static void test_squeeze(void **state)
 	struct canfs_meminfo mem = meminfo(180);
 	uint64_t before = 200 * MIB;
 
-	assert_int_equal(canfs_defer_squeeze(defer, &mem, &k->changes), 0);
+	assert_int_equal(canfs_defer_squeeze(defer, &mem, &k->changes), -EAGAIN);
 	for (uint64_t dirty = 180; dirty > 0; dirty -= 20) {
 		uint64_t limit = fake_root_number(&k->root, DIRTY_BYTES);
 		assert_true(limit >= dirty * MIB && limit <= before);
 		assert_int_equal(fake_root_number(&k->root, BACKGROUND_BYTES), limit / 2);
 		before = limit;
 		mem = meminfo(dirty - 20);
-		assert_int_equal(canfs_defer_squeeze(defer, &mem, &k->changes), 0);
+		assert_int_equal(
+			canfs_defer_squeeze(defer, &mem, &k->changes), dirty > 40 ? -EAGAIN : 0);
 	}
 	assert_int_equal(fake_root_number(&k->root, DIRTY_BYTES), 28 * MIB);
 	assert_true(canfs_defer_active(defer));
 	while (canfs_defer_restore_step(defer, &mem, 0, NULL) == -EAGAIN)
 		continue;
 	assert_false(canfs_defer_active(defer));
+	canfs_defer_free(defer);
+}
+
+static uint64_t squeezed_mib(
+	struct fake_kernel *k, struct canfs_defer *defer, uint64_t available_mib)
+{
+	struct canfs_meminfo mem = meminfo(0);
+
+	mem.available_bytes = available_mib * MIB;
+	k->changes.n = 0;
+	assert_int_equal(canfs_defer_squeeze(defer, &mem, &k->changes), 0);
+	return mib(k, DIRTY_BYTES);
+}
+
+static void test_squeeze_is_taken_back_after_a_crash(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+	struct canfs_meminfo mem = meminfo(0);
+
+	assert_int_equal(canfs_defer_squeeze(defer, &mem, NULL), 0);
+	assert_int_equal(fake_root_number(&k->root, DIRTY_BYTES), 28 * MIB);
+	fake_kernel_settle(&k->root);
+	canfs_defer_free(defer);
+	fake_agent_ends(k);
+	fake_agent_starts(k);
+	defer = new_defer(k);
+	mem = meminfo(27);
+	assert_true(canfs_defer_active(defer));
+	assert_int_equal(canfs_defer_restore_step(defer, &mem, 0, NULL), 0);
+	fake_kernel_settle(&k->root);
+	assert_int_equal(fake_root_number(&k->root, DIRTY_RATIO), 20);
+	assert_int_equal(fake_root_number(&k->root, BACKGROUND_RATIO), 10);
+	assert_int_equal(canfs_journal_count(k->journal), 0);
+	canfs_defer_free(defer);
+}
+
+/* Memory that comes and goes by a little moves nothing; what a moment without it took is given back. */
+static void test_squeeze_follows_memory(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+
+	assert_int_equal(squeezed_mib(k, defer, 8000), 200);
+	for (uint64_t available = 8000; available > 7600; available -= 40) {
+		assert_int_equal(squeezed_mib(k, defer, available), 200);
+		assert_int_equal(k->changes.n, 0);
+	}
+	assert_int_equal(squeezed_mib(k, defer, 1600), 40);
+	assert_int_equal(squeezed_mib(k, defer, 1800), 40);
+	assert_int_equal(squeezed_mib(k, defer, 8000), 200);
+	canfs_defer_free(defer);
+}
+
+/* An administrator whose flushing point is low gets no higher one. */
+static void test_squeeze_raises_nothing(void **state)
+{
+	static const struct {
+		const char *bytes, *ratio;
+		uint64_t most_mib;
+	} originals[] = { { "8388608", "0", 8 }, { "0", "1", 10 } };
+	struct fake_kernel *k = *state;
+
+	for (size_t i = 0; i < sizeof(originals) / sizeof(originals[0]); i++) {
+		struct canfs_defer *defer = new_defer(k);
+
+		fake_root_write(&k->root, BACKGROUND_BYTES, originals[i].bytes);
+		fake_root_write(&k->root, BACKGROUND_RATIO, originals[i].ratio);
+		for (uint64_t dirty = 180; dirty > 0; dirty -= 20) {
+			struct canfs_meminfo mem = meminfo(dirty);
+			assert_int_equal(
+				canfs_defer_squeeze(defer, &mem, NULL), dirty > 28 ? -EAGAIN : 0);
+			assert_true(fake_root_number(&k->root, BACKGROUND_BYTES) <=
+				    originals[i].most_mib * MIB);
+		}
+		assert_true(canfs_defer_active(defer));
+		assert_int_equal(canfs_defer_restore_force(defer, NULL), 0);
+		fake_kernel_settle(&k->root);
+		canfs_defer_free(defer);
+	}
+}
+
+/* Where the original is in bytes each step costs a change: they must last. */
+static void test_squeeze_takes_few_changes(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_defer *defer = new_defer(k);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)(4096 * MIB));
+	fake_root_write(&k->root, DIRTY_BYTES, text);
+	fake_root_write(&k->root, DIRTY_RATIO, "0");
+	canfs_tuner_tick(k->tuner, 120, 1000000);
+	for (uint64_t dirty = 4000; dirty > 0; dirty -= 4) {
+		struct canfs_meminfo mem = meminfo(dirty);
+		int err = canfs_defer_squeeze(defer, &mem, NULL);
+		assert_true(err == 0 || err == -EAGAIN);
+	}
+	assert_in_range(mib(k, DIRTY_BYTES), 512, 512 + 512 / 15);
 	canfs_defer_free(defer);
 }
 
@@ -322,6 +422,10 @@ int main(void)
 		cmocka_unit_test(test_formula),
 		cmocka_unit_test(test_bound),
 		KERNEL_TEST(test_squeeze),
+		KERNEL_TEST(test_squeeze_is_taken_back_after_a_crash),
+		KERNEL_TEST(test_squeeze_follows_memory),
+		KERNEL_TEST(test_squeeze_raises_nothing),
+		KERNEL_TEST(test_squeeze_takes_few_changes),
 		KERNEL_TEST(test_apply),
 		KERNEL_TEST(test_share_that_is_refused),
 		KERNEL_TEST(test_shares),

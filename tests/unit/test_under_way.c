@@ -157,6 +157,42 @@ static void test_counters_that_run_backwards_start_anew(void **state)
 	assert_int_equal(tick_mib(scene, 500), 3);
 }
 
+/* Linux 6.11 counts a large folio as one page: then all of Writeback may be ours, as nothing tells. */
+static void test_large_folios_count_as_one_page(void **state)
+{
+	struct scene *scene = *state;
+
+	for (int i = 0; i < 20; i++) {
+		scene->stats.begun_write_bytes += 16 * 4096; /* folios of 1 MiB */
+		tick_mib(scene, 16);
+		send_mib(scene, 0, 16);
+		commit(scene, 100);
+		tick_mib(scene, 16);
+	}
+	scene->stats.begun_write_bytes += 16 * 4096;
+	assert_int_equal(tick_mib(scene, 16), 16);
+	for (int i = 0; i < 50; i++) /* a server that does not answer */
+		assert_int_equal(tick_mib(scene, 16), 16);
+}
+
+/* What was on its way when we came, and what is sent twice, is no large folio. */
+static void test_bytes_that_were_not_begun(void **state)
+{
+	struct scene *scene = *state;
+
+	send_mib(scene, 0, 16);
+	commit(scene, 1);
+	tick_mib(scene, 500);
+	for (int i = 0; i < 40; i++) {
+		send_mib(scene, 4, 4);
+		commit(scene, 1);
+		tick_mib(scene, 500);
+	}
+	for (int i = 0; i < 20; i++)
+		tick_mib(scene, 500);
+	assert_int_equal(tick_mib(scene, 500), 0);
+}
+
 #define UNDER_WAY_TEST(f) cmocka_unit_test_setup(f, setup)
 
 int main(void)
@@ -169,6 +205,8 @@ int main(void)
 		UNDER_WAY_TEST(test_a_slow_commit_of_another_file),
 		UNDER_WAY_TEST(test_small_files_leave_nothing),
 		UNDER_WAY_TEST(test_direct_writes_are_no_writeback),
+		UNDER_WAY_TEST(test_large_folios_count_as_one_page),
+		UNDER_WAY_TEST(test_bytes_that_were_not_begun),
 		UNDER_WAY_TEST(test_counters_that_run_backwards_start_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,6 +360,15 @@ static void test_drop_behind(void **state)
 	/* A large folio that is not all in the range stays. */
 	assert_in_range(
 		resident_pages(writer->fd, bytes), bytes / 2 / page, bytes / 2 / page + 512);
+	/* Its writer pauses: what somebody reads of it now is theirs. */
+	for (unsigned int i = 0; i < CANFS_DROP_TRIES; i++)
+		canfs_writer_drop_behind(writer);
+	fill(root, "/a", bytes);
+	canfs_writer_drop_behind(writer);
+	assert_int_equal(resident_pages(writer->fd, bytes), bytes / page);
+	writer->tail_bytes = bytes;
+	canfs_writer_drop_behind(writer);
+	assert_int_equal(resident_pages(writer->fd, bytes), 0);
 	canfs_writers_close(&writers);
 }
 
