@@ -228,20 +228,24 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
-	if (is_crowded(actors, purse))
-		return actors->squeezed ? "nobody writes" : "the page cache is needed";
 	if (actors->squeezed)
-		return "the page cache has room";
+		return "the page cache has room, or nobody writes";
+	if (is_crowded(actors, purse))
+		return "the page cache is needed";
 	return purse->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
 }
 
 /* Memory that others need is not filled again at once, and a release that was begun is finished. */
 static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_purse *purse)
 {
-	if (purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED ||
-		canfs_cache_is_crowded(purse->cache_used_bytes, &purse->meminfo))
+	bool used = canfs_cache_is_crowded(purse->cache_used_bytes, &purse->meminfo);
+
+	if (used)
+		actors->used_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
+	if (used || purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
 		actors->crowded_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
-	canfs_accelerate_drop_behind(actors->accelerator, is_crowded(actors, purse));
+	canfs_accelerate_drop_behind(
+		actors->accelerator, purse->squeezes && is_crowded(actors, purse));
 	if (!purse->guarded)
 		return;
 	actors->resting_for = "memory is short";
@@ -255,7 +259,10 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
 	const struct canfs_purse *purse)
 {
-	if (!is_crowded(actors, purse) || !holders->priced || !canfs_defer_available(actors->defer))
+	/* What was missed may be of local files, or a container's that is at its own limit. */
+	bool used = purse->now_usec < actors->used_until_usec;
+
+	if (!purse->squeezes || !used || !holders->priced || !canfs_defer_available(actors->defer))
 		return false;
 	if (actors->squeezed)
 		return purse->now_usec - actors->written_usec < CANFS_ACT_REST_USEC;

@@ -45,12 +45,13 @@ struct canfs_actors {
 	uint64_t release_due_usec;   /* likewise */
 	uint64_t resting_until_usec; /* nothing is held until then, since memory is ... */
 	const char *resting_for;     /* ... needed otherwise */
+	uint64_t used_until_usec;    /* readers of our mounts use much of the page cache ... */
 	uint64_t
-		crowded_until_usec; /* what is written leaves the page cache to readers until then ... */
-	bool squeezed;              /* ... and the kernel's limits are below their originals */
-	uint64_t draining_bytes;   /* so much was dirty ... */
-	uint64_t draining_usec;    /* ... when that last got less meanwhile */
-	bool complained;           /* about an actuator that does not work here ... */
+		crowded_until_usec; /* ... or somebody misses it: what is written leaves it to them */
+	bool squeezed;              /* the kernel's limits are below their originals */
+	uint64_t draining_bytes;    /* so much was dirty ... */
+	uint64_t draining_usec;     /* ... when that last got less meanwhile */
+	bool complained;            /* about an actuator that does not work here ... */
 	bool complained_readahead; /* ... and about read_ahead_kb */
 
 	/* For status/: what was decided that is no single mount's. */

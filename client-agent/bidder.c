@@ -135,11 +135,12 @@ static void take_counters(
 	bidder->seen_usec = now_usec;
 }
 
-/* Between two looks at the counters: what more is under way counts as ours. */
+/* Between two looks at the counters: what more is under way counts as ours, if anything of ours moved at the last one. */
 static uint64_t under_way(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	uint64_t writeback_bytes, uint64_t now_usec)
 {
-	uint64_t more = canfs_growth(writeback_bytes, bidder->writeback_bytes);
+	bool moves = bidder->moved_usec == bidder->seen_usec;
+	uint64_t more = moves ? canfs_growth(writeback_bytes, bidder->writeback_bytes) : 0;
 
 	bidder->writeback_bytes = writeback_bytes;
 	return stats ? canfs_under_way_update(&bidder->under_way, stats, writeback_bytes, now_usec)

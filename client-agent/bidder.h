@@ -62,6 +62,7 @@ struct canfs_purse {
 	uint64_t coming_bytes;  /* ... and what CANFS_FILL_HORIZON_SEC more of the same will add */
 	double cache_worth;     /* what the page cache is worth, [0, 1] (cache_worth.h) */
 	uint64_t cache_used_bytes;
+	bool squeezes; /* writers may be made to wait for the sake of that */
 	struct canfs_meminfo meminfo;
 	bool guarded; /* memory is short: send, whatever it costs */
 };

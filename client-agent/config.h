@@ -53,6 +53,9 @@ struct canfs_config {
 	unsigned int hold_pct;  /* share of RAM that deferred data may take: 5 ... 50, default 45 */
 	unsigned int guard_mib; /* floor of MemAvailable - Dirty - Writeback: 32 ... 1048576, 100 */
 
+	/* Writers wait sooner, and leave the page cache, where readers need it; default on */
+	bool squeeze;
+
 	/* Knobs are turned away from their originals at most so often: 10 ... 6000, default 120 */
 	unsigned int changes_per_min;
 

@@ -182,6 +182,7 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 	purse->backlog_bytes = canfs_smaller(
 		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
 	cache_worth = look_at_cache(loop, purse->now_usec);
+	purse->squeezes = loop->config->squeeze;
 	purse->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &purse->meminfo);
 	purse->bound_bytes = canfs_defer_bound_bytes(
 		&purse->meminfo, purse->cache_used_bytes, loop->config->hold_pct);

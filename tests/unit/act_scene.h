@@ -44,6 +44,7 @@ static inline int setup(void **state)
 	scene->bidder.reading_usec = NOW_USEC;
 	scene->purse = (struct canfs_purse) { .now_usec = NOW_USEC,
 		.bound_bytes = 360 * MIB,
+		.squeezes = true,
 		.meminfo = { .total_bytes = 1000 * MIB, .available_bytes = 800 * MIB } };
 	*state = scene;
 	return 0;

@@ -195,9 +195,31 @@ static void test_a_squeeze_outlasts_the_guard(void **state)
 	assert_flushing_point_is_back(scene);
 }
 
+/* A miss may be a local file's; and who has the squeeze switched off does without. */
+static void test_no_squeeze_without_readers_of_ours_or_if_off(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_purse *purse = &scene->purse;
+
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->bidder.fill.value = 50 * MIB;
+	purse->coming_bytes = 50 * MIB;
+	purse->cache_worth = 1;
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer));
+	purse->cache_used_bytes = 400 * MIB;
+	purse->squeezes = false;
+	defer_later(scene);
+	assert_false(canfs_defer_active(scene->actors.defer));
+	purse->squeezes = true;
+	defer_later(scene);
+	assert_true(canfs_defer_active(scene->actors.defer));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ACT_TEST(test_no_squeeze_without_readers_of_ours_or_if_off),
 		ACT_TEST(test_short_memory_lowers_the_flushing_point),
 		ACT_TEST(test_readers_that_miss_their_cache_lower_the_flushing_point),
 		ACT_TEST(test_a_release_is_finished_though_its_reason_is_gone),

@@ -284,6 +284,20 @@ static void test_what_was_counted_holds_until_it_is_counted_again(void **state)
 	assert_true(bidder->fill.value == fill); /* not: nothing was written */
 }
 
+/* Another mount's sending, between two looks, makes an idle one hold nothing. */
+static void test_an_idle_mount_sends_nothing_between_two_looks(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
+
+	step(scene, 0, NULL);
+	step(scene, 0, NULL);
+	meminfo->dirty_bytes = meminfo->writeback_bytes = 60 * MIB;
+	scene->purse.now_usec += TICK_USEC;
+	canfs_bidder_observe(&scene->bidder, NULL, meminfo, scene->purse.now_usec);
+	assert_false(canfs_bidder_holds(&scene->bidder));
+}
+
 /* A writer of 300 MiB/s with 200 MiB of room left: stock would not stop it, nor may we. */
 static void test_a_nearly_full_client_sends_what_is_written(void **state)
 {
@@ -460,6 +474,7 @@ int main(void)
 		scene_test(test_a_writer_that_goes_on_grows_old),
 		scene_test(test_the_rest_leaves_when_the_writer_stops),
 		scene_test(test_what_was_counted_holds_until_it_is_counted_again),
+		scene_test(test_an_idle_mount_sends_nothing_between_two_looks),
 		scene_test(test_a_nearly_full_client_sends_what_is_written),
 		scene_test(test_short_memory_overrules_any_price),
 		scene_test(test_foreign_writeback_is_not_ours),

@@ -297,7 +297,7 @@ static void test_help(void **state)
 			assert_true(2 + strlen(part) + (*part == '\t' ? 7 : 0) <= 80);
 		n++;
 	}
-	assert_int_equal(n, 20);
+	assert_int_equal(n, 21);
 	assert_true(canfs_config_help(0, line, sizeof(line)));
 	assert_string_equal(line,
 		"mode = observe (observe, enforce), per mount\n"
