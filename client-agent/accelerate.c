@@ -19,10 +19,10 @@
 
 /*
  * Scans of all slots together take at most 1/10 of a CPU, until all processes have been looked at once: data is
- * to be sent now. Then 1/500, since most that write go on writing.
+ * to be sent now. Then 1/2000, since most that write go on writing.
  */
 #define FIRST_SCANS_SHARE 10
-#define SCANS_SHARE       500
+#define SCANS_SHARE       2000
 
 enum helper_state { NO_HELPER, HELPER_RUNS, HELPER_ENDED /* to be joined, which takes no time */ };
 

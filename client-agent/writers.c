@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "client-agent/procfs.h"
 
@@ -77,6 +78,16 @@ void canfs_writers_init(struct canfs_writers *writers, struct canfs_bdi bdi)
 	writers->bdi = bdi;
 }
 
+/* What its process had open will be news again. */
+static void let_go(struct canfs_writers *writers, size_t i)
+{
+	struct canfs_writer *writer = &writers->writer[i];
+
+	writers->seen[writer->pid % CANFS_WRITERS_SEEN_MAX] = 0;
+	close(writer->fd);
+	*writer = writers->writer[--writers->n];
+}
+
 void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
 {
 	for (size_t i = writers->n; i-- > 0;) {
@@ -88,8 +99,7 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
 			continue;
 		if (writers->drop_behind)
 			canfs_writer_drop_behind(writer);
-		close(writer->fd);
-		*writer = writers->writer[--writers->n];
+		let_go(writers, i);
 	}
 }
 
@@ -110,7 +120,7 @@ void canfs_writer_drop_behind(struct canfs_writer *writer)
 void canfs_writers_close(struct canfs_writers *writers)
 {
 	while (writers->n > 0)
-		close(writers->writer[--writers->n].fd);
+		let_go(writers, writers->n - 1);
 }
 
 /* The fourth number behind "Uid:" or "Gid:" in /proc/PID/status: who it is to file systems. */
@@ -184,13 +194,14 @@ static int reopen(const char *root, int pid, int writer_fd, uint64_t inode)
 	return fd;
 }
 
-/* -ENOSPC when the table is full; other errors concern this file only. */
+/* -ENOSPC when the table is full, -EEXIST if another process's stands for the file; others: it cannot be opened. */
 static int add(struct canfs_writers *writers, const char *root, int pid, int writer_fd,
 	const struct canfs_fdinfo *fdinfo)
 {
 	for (size_t i = 0; i < writers->n; i++) {
-		if (writers->writer[i].inode == fdinfo->inode)
-			return 0;
+		const struct canfs_writer *known = &writers->writer[i];
+		if (known->inode == fdinfo->inode)
+			return known->pid == pid ? 0 : -EEXIST;
 	}
 	if (writers->n == CANFS_WRITERS_MAX)
 		return -ENOSPC;
@@ -231,7 +242,8 @@ struct namespace
 struct scan {
 	struct canfs_writers *writers;
 	const char *root;
-	int budget; /* processes and files */
+	bool own_pids; /* root's processes have the numbers that system calls know them by */
+	int budget;    /* processes and files */
 	size_t namespaces;
 	struct namespace namespace[NAMESPACES_MAX];
 };
@@ -301,12 +313,41 @@ static bool may_be_written(DIR *fds, const char *name)
 	return fstatat(dirfd(fds), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IWUSR);
 }
 
-/* All files of one process. -ENOSPC: table full; -E2BIG: budget used up. */
-static int scan_process(struct scan *scan, int pid)
+/* Not so below a made-up root, nor for a container with the host's /proc. */
+static bool has_own_pids(const char *root)
+{
+	char path[PATH_MAX], self[16];
+	uint64_t pid;
+	const char *p = self;
+
+	snprintf(path, sizeof(path), "%s/proc/self", root);
+	ssize_t len = readlink(path, self, sizeof(self) - 1);
+	if (len < 0)
+		return false;
+	self[len] = '\0';
+	return canfs_parse_u64(&p, &pid) == 0 && pid == (uint64_t)getpid();
+}
+
+/* Changes whenever the process runs, and is another's for no other process. 0: cannot be told. */
+static uint64_t mark_of(const struct scan *scan, int pid)
+{
+	const int pid_bits = 22; /* PID_MAX_LIMIT of <linux/threads.h> */
+	clockid_t clock;
+	struct timespec ran;
+
+	if (!scan->own_pids || clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ran))
+		return 0;
+	uint64_t nsec = (uint64_t)ran.tv_sec * 1000000000 + (uint64_t)ran.tv_nsec;
+	return nsec << pid_bits | (uint64_t)pid;
+}
+
+/* All files of one process. -ENOSPC: table full; -E2BIG: budget used up; -EAGAIN: not all could be taken. */
+static int scan_files(struct scan *scan, int pid)
 {
 	const struct namespace *namespace = namespace_of(scan, pid);
 	char path[PATH_MAX];
 	struct dirent *entry;
+	bool all = true;
 	int err = 0;
 
 	if (!namespace || namespace->ids == 0)
@@ -320,21 +361,42 @@ static int scan_process(struct scan *scan, int pid)
 		int fd = entry_number(entry);
 		if (fd < 0)
 			continue;
-		if (--scan->budget < 0)
+		if (--scan->budget < 0) {
 			err = -E2BIG;
-		else if (may_be_written(dir, entry->d_name) &&
-			 read_fdinfo(scan->root, pid, fd, &fdinfo) == 0 &&
-			 is_for_writing(&fdinfo) && has_id(namespace, fdinfo.mount_id) &&
-			 add(scan->writers, scan->root, pid, fd, &fdinfo) == -ENOSPC)
-			err = -ENOSPC;
+		} else if (may_be_written(dir, entry->d_name) &&
+			   read_fdinfo(scan->root, pid, fd, &fdinfo) == 0 &&
+			   is_for_writing(&fdinfo) && has_id(namespace, fdinfo.mount_id)) {
+			int added = add(scan->writers, scan->root, pid, fd, &fdinfo);
+			all = all && !added;
+			err = added == -ENOSPC ? -ENOSPC : 0;
+		}
 	}
 	closedir(dir);
-	return err;
+	return err || all ? err : -EAGAIN;
+}
+
+/* The same, if it has run since. It is not over with who has a file that is known by another's descriptor. */
+static int scan_process(struct scan *scan, int pid)
+{
+	uint64_t *seen = &scan->writers->seen[pid % CANFS_WRITERS_SEEN_MAX];
+	uint64_t mark =
+		mark_of(scan, pid); /* before the files: what is opened meanwhile changes it */
+	int err;
+
+	if (mark && *seen == mark)
+		return 0;
+	err = scan_files(scan, pid);
+	if (!err)
+		*seen = mark;
+	return err == -EAGAIN ? 0 : err;
 }
 
 int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 {
-	struct scan scan = { .writers = writers, .root = root, .budget = CANFS_WRITERS_SCAN_FILES };
+	struct scan scan = { .writers = writers,
+		.root = root,
+		.own_pids = has_own_pids(root),
+		.budget = CANFS_WRITERS_SCAN_FILES };
 	char path[PATH_MAX];
 	struct dirent *entry;
 	int from = writers->next_pid, err = 0;

@@ -12,6 +12,9 @@
  * A mount has another ID in each mount namespace (containers, hardened services), so each process's
  * own mountinfo tells which of its IDs lie on the BDI.
  *
+ * A process that has not run since its files were looked at has opened none, and its CPU clock tells so for a
+ * hundredth of the price: a sweep costs what those cost that run.
+ *
  * Limitations: a file that is written only through mmap after its descriptor was closed is not
  * found.
  */
@@ -23,6 +26,7 @@
 #define CANFS_WRITERS_MAX        64   /* files per BDI; further ones wait for a free place */
 #define CANFS_WRITERS_IDS_MAX    16   /* mounts (bind mounts) of the BDI per mount namespace */
 #define CANFS_WRITERS_SCAN_FILES 4096 /* processes and files per scan; the next one goes on there */
+#define CANFS_WRITERS_SEEN_MAX   4096 /* processes remembered; further ones take turns */
 
 struct canfs_writer {
 	int pid;
@@ -51,6 +55,9 @@ struct canfs_writers {
 	unsigned int truncated; /* scans that ended at a bound */
 	unsigned int errors;    /* files that could not be opened */
 	bool drop_behind;       /* see canfs_writer_drop_behind() */
+
+	/* At PID modulo the size: who was looked at, and its CPU time then. */
+	uint64_t seen[CANFS_WRITERS_SEEN_MAX];
 };
 
 /* Makes it an empty table for files on bdi. */

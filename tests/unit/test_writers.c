@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include "client-agent/flush.h"
@@ -203,37 +202,6 @@ static void test_many_processes(void **state)
 	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
 	assert_int_equal(writers.truncated, 1);
 	assert_true(writers.next_pid > 0);
-}
-
-/* Of this very process: readers are told from writers by what the kernel's links say. */
-static void test_this_kernel(void **state)
-{
-	const struct fake_root *root = *state;
-	struct canfs_writers writers;
-	char read_path[PATH_MAX], write_path[PATH_MAX];
-	struct stat st;
-
-	fake_root_write(root, "/read", "");
-	fake_root_write(root, "/write", "");
-	fake_root_full(root, "/read", read_path);
-	fake_root_full(root, "/write", write_path);
-	int reads = open(read_path, O_RDONLY | O_CLOEXEC);
-	int writes = open(write_path, O_WRONLY | O_CLOEXEC);
-	assert_int_equal(fstat(writes, &st), 0);
-	canfs_writers_init(&writers, (struct canfs_bdi) { major(st.st_dev), minor(st.st_dev) });
-	writers.next_pid = getpid();
-	assert_int_equal(canfs_writers_scan(&writers, ""), 0);
-	size_t found = 0;
-	for (size_t i = 0; i < writers.n; i++) {
-		if (writers.writer[i].pid != getpid())
-			continue;
-		found += writers.writer[i].inode == st.st_ino;
-		assert_int_equal(writers.writer[i].writer_fd == reads, false);
-	}
-	assert_int_equal(found, 1);
-	canfs_writers_close(&writers);
-	close(reads);
-	close(writes);
 }
 
 static void test_fdinfo(void **state)
@@ -468,7 +436,6 @@ int main(void)
 		TEST(test_other_kinds_of_files),
 		TEST(test_bounds),
 		TEST(test_many_processes),
-		TEST(test_this_kernel),
 		cmocka_unit_test(test_fdinfo),
 		TEST(test_appended_first_then_round),
 		TEST(test_drop_behind),
