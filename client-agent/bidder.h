@@ -42,7 +42,7 @@
  */
 #define CANFS_HOLD_KNOWN_USEC 500000
 #define CANFS_HOLD_WORTH_SEC  2.0
-#define CANFS_DEFER_WORTH_SEC 6.0
+#define CANFS_DEFER_WORTH_SEC 8.0
 
 /* Holding less than this is holding nothing; the rest of more than that goes, too, once nothing more is written. */
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
