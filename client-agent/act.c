@@ -282,10 +282,11 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 		return;
 	if (ret)
 		actors->release_due_usec = purse->now_usec + CANFS_ACT_REST_USEC;
-	actors->squeezed = false;
 	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
-	canfs_decisions_note(&actors->decisions, purse->now_usec, "flushing point", "raised",
-		ret ? strerror(-ret) : "released", no_bids, "%s", reason);
+	canfs_decisions_note(&actors->decisions, purse->now_usec, "flushing point",
+		actors->squeezed ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
+		no_bids, "%s", reason);
+	actors->squeezed = false;
 }
 
 /* At a pace that any server bears. */

@@ -215,7 +215,7 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 	for (size_t i = 0; i < view->n; i++)
 		json_array_append_new(mounts, show_mount(view, view->bidders[i], now_usec));
 	return json_pack(
-		"{s:s, s:i, s:o, s:s, s:b, s:o, s:{s:o, s:o, s:o}, s:{s:b, s:b}, s:o, s:o, "
+		"{s:s, s:i, s:o, s:s, s:b, s:o, s:{s:o, s:o, s:o}, s:{s:b, s:b, s:b}, s:o, s:o, "
 		"s:o, s:o}",
 		"version", CANFS_VERSION, "pid", (int)getpid(), "uptime_sec",
 		integer((now_usec - view->started_usec) / 1000000), "mode",
@@ -223,8 +223,8 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 		"blind", view->blind, "memory", show_memory(view), "hold", "bound_bytes",
 		integer(view->purse.bound_bytes), "held_bytes", integer(view->purse.backlog_bytes),
 		"coming_bytes", integer(view->purse.coming_bytes), "flushing_point", "raised",
-		canfs_defer_active(view->actors->defer), "possible",
-		canfs_defer_available(view->actors->defer), "knobs", show_knobs(view->actors),
-		"mounts_left_out", integer(view->left_out), "counters", show_counters(view),
-		"mounts", mounts);
+		canfs_defer_active(view->actors->defer) && !view->actors->squeezed, "squeezed",
+		view->actors->squeezed, "possible", canfs_defer_available(view->actors->defer),
+		"knobs", show_knobs(view->actors), "mounts_left_out", integer(view->left_out),
+		"counters", show_counters(view), "mounts", mounts);
 }

@@ -27,10 +27,7 @@ static inline int setup(void **state)
 	char error[256];
 
 	fake_root_make(&scene->root);
-	fake_root_write(&scene->root, DIRTY_BYTES, "0\n");
-	fake_root_write(&scene->root, DIRTY_RATIO, "20\n");
-	fake_root_write(&scene->root, BACKGROUND_BYTES, "0\n");
-	fake_root_write(&scene->root, BACKGROUND_RATIO, "10\n");
+	fake_stock_limits(&scene->root);
 	fake_bdi(&scene->root, BDI_A);
 	canfs_config_defaults(&scene->config);
 	scene->config.terms.mode = CANFS_ENFORCE;

@@ -46,6 +46,15 @@ static inline void fake_bdi(const struct fake_root *root, const char *dir)
 	fake_root_write(root, path, "100\n");
 }
 
+/* Of the whole system: the ratios are in force. */
+static inline void fake_stock_limits(const struct fake_root *root)
+{
+	fake_root_write(root, DIRTY_BYTES, "0\n");
+	fake_root_write(root, DIRTY_RATIO, "20\n");
+	fake_root_write(root, BACKGROUND_BYTES, "0\n");
+	fake_root_write(root, BACKGROUND_RATIO, "10\n");
+}
+
 /* The agent ends what it writes with a newline; taking that off marks it as seen. */
 static inline bool fake_kernel_take_write(const struct fake_root *root, const char *path)
 {
@@ -107,10 +116,7 @@ static inline int fake_kernel_setup(void **state)
 	struct fake_kernel *kernel = calloc(1, sizeof(*kernel));
 
 	fake_root_make(&kernel->root);
-	fake_root_write(&kernel->root, DIRTY_BYTES, "0\n");
-	fake_root_write(&kernel->root, DIRTY_RATIO, "20\n");
-	fake_root_write(&kernel->root, BACKGROUND_BYTES, "0\n");
-	fake_root_write(&kernel->root, BACKGROUND_RATIO, "10\n");
+	fake_stock_limits(&kernel->root);
 	fake_bdi(&kernel->root, BDI_A);
 	fake_bdi(&kernel->root, BDI_B);
 	fake_agent_starts(kernel);

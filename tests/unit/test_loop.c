@@ -135,10 +135,7 @@ static int setup(void **state)
 	struct scene *scene = calloc(1, sizeof(*scene));
 
 	fake_root_make(&scene->root);
-	fake_root_write(&scene->root, DIRTY_BYTES, "0\n");
-	fake_root_write(&scene->root, DIRTY_RATIO, "20\n");
-	fake_root_write(&scene->root, BACKGROUND_BYTES, "0\n");
-	fake_root_write(&scene->root, BACKGROUND_RATIO, "10\n");
+	fake_stock_limits(&scene->root);
 	fake_bdi(&scene->root, BDI_A);
 	start_server(&scene->server, AF_INET);
 	scene->server.change = dear;

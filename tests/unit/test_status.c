@@ -142,6 +142,13 @@ static void test_status_of_a_mount_that_defers(void **state)
 	assert_number(mount, "feed.failures", 2);
 	assert_true(json_is_true(at(mount, "feed.publishes")));
 	assert_true(json_is_true(at(status, "flushing_point.raised")));
+	assert_true(json_is_false(at(status, "flushing_point.squeezed")));
+	json_decref(status);
+	agent.actors.squeezed = true; /* the same knobs, the other way */
+	status = must("{\"command\":\"status\"}");
+	agent.actors.squeezed = false;
+	assert_true(json_is_false(at(status, "flushing_point.raised")));
+	assert_true(json_is_true(at(status, "flushing_point.squeezed")));
 	json_decref(status);
 }
 
