@@ -138,6 +138,22 @@ bool canfs_check_udp(const struct canfs_host_facts *host, const struct canfs_mou
 }
 
 /* Without delegations, small files that are written and closed each cost the server a disk flush. */
+/* Such clients take each other's opens and locks away, each as if the other had restarted; programs see EIO. */
+bool canfs_check_client_id(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	if (mount->mount->version != 4 || host->shared_name[0] == '\0')
+		return false;
+	canfs_finding_say(finding,
+		"an NFSv4 server knows this client by its host name, %s: another of that name and "
+		"this one lose "
+		"their open files to each other",
+		host->shared_name);
+	return canfs_finding_advise(finding, "give the host a name of its own, or the module "
+					     "option nfs.nfs4_unique_id; then unmount all "
+					     "mounts of the server, and mount");
+}
+
 bool canfs_check_callback(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {

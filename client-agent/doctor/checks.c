@@ -16,6 +16,7 @@ static const struct canfs_check checks[] = {
 	{ "timeo", true, false, canfs_check_timeo },
 	{ "krb5", true, true, canfs_check_krb5 },
 	{ "callback", true, false, canfs_check_callback },
+	{ "client-id", true, false, canfs_check_client_id },
 	/* "Network Configuration": UDP vs TCP; "Enable Ethernet Jumbo Frames" at both ends */
 	{ "udp", true, false, canfs_check_udp },
 	{ "mtu", true, false, canfs_check_mtu },

@@ -36,7 +36,7 @@ bool canfs_finding_advise(struct canfs_finding *finding, const char *format, ...
 /* The checks: of a mount's options, its way to the server, its counters; of the host. */
 canfs_check_fn canfs_check_rsize, canfs_check_wsize, canfs_check_attributes, canfs_check_lookups,
 	canfs_check_sync, canfs_check_soft, canfs_check_timeo, canfs_check_udp,
-	canfs_check_callback, canfs_check_krb5;
+	canfs_check_callback, canfs_check_client_id, canfs_check_krb5;
 canfs_check_fn canfs_check_nconnect, canfs_check_mtu, canfs_check_jumbo, canfs_check_read_ahead,
 	canfs_check_overfetch, canfs_check_retransmissions, canfs_check_backlog, canfs_check_queue,
 	canfs_check_published, canfs_check_answered;

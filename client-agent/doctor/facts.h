@@ -51,7 +51,9 @@ struct canfs_host_facts {
 	uint64_t receive_buffer_bytes; /* up to which TCP grows the buffers of a connection */
 	uint64_t send_buffer_bytes;
 	bool no_window_scaling; /* of TCP: 64 KiB under way at most */
-	bool knobs_read_only;   /* /proc/sys is mounted so, as in containers */
+	char shared_name
+		[64]; /* the host name, if an NFSv4 server knows us by it and others have it, too */
+	bool knobs_read_only; /* /proc/sys is mounted so, as in containers */
 	bool agent_runs;
 	size_t journal_entries; /* knobs that an agent has turned and not put back */
 	bool journal_hidden;    /* from all but root: any knob may be turned */

@@ -74,6 +74,22 @@ static void gather_memory(const char *root, struct canfs_host_facts *host)
 	host->knobs_read_only = access(path, W_OK) < 0 && errno == EROFS;
 }
 
+/* Linux names itself to NFSv4 servers by its host name, and nfs4_unique_id where that is set. */
+static void gather_client_id(const char *root, struct canfs_host_facts *host)
+{
+	static const char unique_id[] = "/sys/module/nfs/parameters/nfs4_unique_id";
+	static const char *const shared[] = { "(none)", "localhost", "localhost.localdomain" };
+	char name[sizeof(host->shared_name)], id[64];
+
+	if (canfs_read_file(root, "/proc/sys/kernel/hostname", name, sizeof(name)) < 0 ||
+		(canfs_read_file(root, unique_id, id, sizeof(id)) > 0 && id[0] != '\n'))
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
+		if (strcmp(name, shared[i]) == 0)
+			strcpy(host->shared_name, name);
+}
+
 static void gather_network(const char *root, struct canfs_host_facts *host)
 {
 	static const char scaling[] = "/proc/sys/net/ipv4/tcp_window_scaling";
@@ -178,6 +194,7 @@ void canfs_host_gather(const char *root, const char *config_file, struct canfs_h
 	gather_kernel(root, host);
 	gather_memory(root, host);
 	gather_network(root, host);
+	gather_client_id(root, host);
 	gather_agent(root, config_file, host);
 }
 

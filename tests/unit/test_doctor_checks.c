@@ -137,6 +137,9 @@ static void test_options(void **state)
 	FINDS("udp", "proto=tcp", options->udp = true; mount.tcp = false);
 	FINDS("callback", "vers=4.1", mount.version = 4; options->no_callback = true);
 	HEALTHY(mount.version = 4; mount.minor_version = 1; options->no_callback = true);
+	FINDS("client-id", "host name, (none)", mount.version = 4;
+		strcpy(host.shared_name, "(none)"));
+	HEALTHY(mount.version = 3; strcpy(host.shared_name, "(none)"));
 	NOTES("krb5", "sec=krb5p", strcpy(mount.sec, "krb5p"); facts.price = CANFS_PRICE_NOT_ASKED);
 }
 

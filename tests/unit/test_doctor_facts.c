@@ -62,6 +62,21 @@ static void test_kernel_and_network(void **state)
 	assert_true(gather(root).no_window_scaling);
 }
 
+static void test_shared_name(void **state)
+{
+	static const char *const unique_id = "/sys/module/nfs/parameters/nfs4_unique_id";
+	const struct fake_root *root = *state;
+
+	fake_root_write(root, "/proc/sys/kernel/hostname", "node17\n");
+	assert_string_equal(gather(root).shared_name, "");
+	fake_root_write(root, "/proc/sys/kernel/hostname", "localhost\n");
+	assert_string_equal(gather(root).shared_name, "localhost");
+	fake_root_write(root, unique_id, "\n");
+	assert_string_equal(gather(root).shared_name, "localhost");
+	fake_root_write(root, unique_id, "rack4-node17\n");
+	assert_string_equal(gather(root).shared_name, "");
+}
+
 static void test_dirty_limits(void **state)
 {
 	const struct fake_root *root = *state;
@@ -217,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_kernel_and_network, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dirty_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_an_empty_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_journal_of_this_boot_only, setup, teardown),
