@@ -17,13 +17,6 @@
 #define STOP_SEC     1
 #define STACK_BYTES  (256u << 10) /* of the many that there may be; a scan needs some 30 KiB */
 
-/*
- * Scans of all slots together take at most 1/10 of a CPU, until all processes have been looked at once: data is
- * to be sent now. Then 1/2000, since most that write go on writing.
- */
-#define FIRST_SCANS_SHARE 10
-#define SCANS_SHARE       2000
-
 enum helper_state { NO_HELPER, HELPER_RUNS, HELPER_ENDED /* to be joined, which takes no time */ };
 
 /* One BDI. What its helper needs is set by the loop under the lock and read by it likewise. */
@@ -46,6 +39,7 @@ struct slot {
 	uint64_t rechecked_usec;
 	uint64_t dropped_usec;
 	uint64_t scan_cost_usec;
+	bool sent; /* something, the last time */
 };
 
 struct canfs_accelerator {
@@ -84,8 +78,9 @@ static unsigned int slots_in_use(const struct canfs_accelerator *accelerator, ui
 static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use, uint64_t now_usec)
 {
 	uint64_t pause_usec = slot->writers.next_pid ? PARTIAL_USEC : IDLE_USEC;
-	unsigned int share = slot->writers.swept ? SCANS_SHARE : FIRST_SCANS_SHARE;
-	uint64_t dear_usec = slot->scan_cost_usec * share * in_use, began_usec;
+	uint64_t dear_usec =
+		in_use * canfs_writers_rest_usec(&slot->writers, slot->scan_cost_usec, slot->sent);
+	uint64_t began_usec;
 	int ret;
 
 	if (dear_usec > pause_usec)
@@ -133,10 +128,12 @@ static void serve(struct slot *slot)
 		canfs_writers_close(writers);
 		canfs_writers_init(writers, bdi);
 		slot->scanned_usec = 0;
+		slot->sent = false;
 	}
 	writers->drop_behind = drop_behind;
 	errors += scan_if_due(slot, accelerator->root, in_use, now) != 0;
 	asked = canfs_flush(writers, chunk, accelerator->exact, &errors);
+	slot->sent = asked > 0;
 	drop_if_due(slot, now);
 	pthread_mutex_lock(&accelerator->lock);
 	slot->status.busy_since_usec = 0;

@@ -103,6 +103,14 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root)
 	}
 }
 
+uint64_t canfs_writers_rest_usec(
+	const struct canfs_writers *writers, uint64_t cost_usec, bool sends)
+{
+	if (!writers->swept)
+		return cost_usec * 10;
+	return cost_usec * (sends && writers->n > 0 ? 2000 : 100);
+}
+
 /* Only what was sent: the kernel would begin to send the rest, and what is under way is not dropped. */
 void canfs_writer_drop_behind(struct canfs_writer *writer)
 {

@@ -69,6 +69,14 @@ void canfs_writers_recheck(struct canfs_writers *writers, const char *root);
 /* canfs_writers_recheck(), then looks for new ones. 0, or -errno if /proc cannot be read. */
 int canfs_writers_scan(struct canfs_writers *writers, const char *root);
 
+/*
+ * How long to rest after a scan that took cost_usec of a processor. Until all processes have been looked at once it
+ * may take 1/10: data is to be sent now. Then 1/2000, since most that write go on writing; but 1/100 if what is
+ * to be sent is none of theirs whom we know (sends false): who began while all was held is to be found as well.
+ */
+uint64_t canfs_writers_rest_usec(
+	const struct canfs_writers *writers, uint64_t cost_usec, bool sends);
+
 void canfs_writers_close(struct canfs_writers *writers);
 
 /*

@@ -107,6 +107,23 @@ static void test_only_writers_on_the_mount(void **state)
 	canfs_writers_close(&writers);
 }
 
+/* What was held for long is nobody's we know: the files were let go meanwhile, or are new. */
+static void test_who_is_not_known_is_looked_for_sooner(void **state)
+{
+	const struct fake_root *root = *state;
+	uint64_t a = make_file(root, "/a", 10);
+	struct canfs_writers writers;
+
+	init(&writers);
+	open_file(root, 100, 3, "/a", O_WRONLY, NFS_ID, a);
+	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, false), 50000);
+	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
+	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, true), 10000000);
+	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, false), 500000);
+	canfs_writers_close(&writers);
+	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, true), 500000);
+}
+
 /* In a container the same mount has another ID, and its ID may be another mount's here. */
 static void test_mount_namespaces(void **state)
 {
@@ -431,6 +448,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_only_writers_on_the_mount),
+		TEST(test_who_is_not_known_is_looked_for_sooner),
 		TEST(test_mount_namespaces),
 		TEST(test_let_go_when_the_writer_is_gone),
 		TEST(test_other_kinds_of_files),
