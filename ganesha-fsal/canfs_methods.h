@@ -11,6 +11,7 @@
 #include "ganesha-fsal/control/control.h"
 #include "ganesha-fsal/monitors/exchange.h"
 #include "ganesha-fsal/monitors/ghosts.h"
+#include "ganesha-fsal/prefetch/prefetcher.h"
 
 /* What the CANFS { } block says. */
 struct canfs_config {
@@ -19,6 +20,8 @@ struct canfs_config {
 	double weight[CANFS_RESOURCES];
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 	char *control_path;        /* for gsh_free(); "": no socket */
+	bool prefetch;
+	struct canfs_prefetcher_config prefetcher;
 };
 
 struct canfs_module {
@@ -27,6 +30,7 @@ struct canfs_module {
 	struct canfs_exchange *exchange; /* NULL before init_config */
 	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
 	struct canfs_control *control;   /* NULL: no socket */
+	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
 	struct canfs_clients *clients;   /* NULL: nobody counts them */
 	struct canfs_config config;      /* as read last; of ghosts and socket, as they run */
 	uint64_t reload;                 /* counts them */
@@ -37,6 +41,8 @@ struct canfs_module {
 struct canfs_export {
 	struct fsal_export export;
 	struct canfs_board *board; /* NULL: it publishes no prices */
+	struct canfs_tree *tree;   /* NULL: nothing of it can be prefetched */
+	_Atomic bool prefetches;
 	uint64_t reload;           /* the last one that came to it; 0: none */
 };
 
@@ -161,6 +167,34 @@ fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub
 /* reads.c: a read that was answered, for the ghost caches. */
 void canfs_reads_open(size_t ghost_memory_bytes); /* 0: none */
 void canfs_reads_note(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
+
+/* The number of the object's file, for all that remember files. */
+uint64_t canfs_name_file(const struct fsal_obj_handle *handle);
+
+/* prefetch.c */
+void canfs_start_prefetcher(const struct canfs_config *config);
+void canfs_stop_prefetcher(void);
+void canfs_open_prefetch(struct canfs_export *export); /* with op_ctx on it */
+
+/*
+ * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
+ * sub-FSAL.
+ */
+bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg);
+
+/* Its contents or size change from there on; with op_ctx on our export. */
+void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);
+
+/* It is deleted, or its object is released. */
+void canfs_file_gone(struct fsal_obj_handle *handle);
+
+/*
+ * file.c: asks the sub-FSAL for it, with op_ctx on its export; or, if it is given up, tells the client to
+ * come again.
+ */
+void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg, bool give_up);
 
 /* file.c, xattrs.c */
 void canfs_file_ops_init(struct fsal_obj_ops *ops);

@@ -42,6 +42,7 @@ static void release(struct fsal_export *export)
 	struct canfs_export *ours = container_of(export, struct canfs_export, export);
 	struct fsal_module *sub_fsal = export->sub_export->fsal;
 
+	canfs_prefetcher_close(ours->tree);
 	canfs_board_close(ours->board);
 	PASS_EXPORT_VOID(export, release);
 	fsal_put(sub_fsal);
@@ -52,6 +53,11 @@ static void release(struct fsal_export *export)
 
 static void prepare_unexport(struct fsal_export *export)
 {
+	struct canfs_tree *tree = container_of(export, struct canfs_export, export)->tree;
+
+	/* What waits for its pages must be answered while there is still an export. */
+	if (tree != NULL)
+		canfs_prefetcher_drain(tree);
 	PASS_EXPORT_VOID(export, prepare_unexport);
 }
 
@@ -308,6 +314,8 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	op_ctx->fsal_export = &ours->export;
 
 	ours->board = open_board(ours->export.sub_export, parse_node, err_type);
+	ours->prefetches = true;
+	canfs_open_prefetch(ours);
 out:
 	gsh_free(stack.sub.name);
 	return status;

@@ -80,6 +80,8 @@ static fsal_status_t init_config(
 		(void)change_scale(NULL, config);
 		error = canfs_exchange_start(CANFS.exchange);
 	}
+	if (error != -EINVAL)
+		canfs_start_prefetcher(config);
 	/* Files are served all the same. */
 	if (error == -EINVAL)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
@@ -207,6 +209,7 @@ MODULE_INIT void canfs_load(void)
 MODULE_FINI void canfs_unload(void)
 {
 	canfs_stop_control();
+	canfs_stop_prefetcher();
 	canfs_exchange_free(CANFS.exchange);
 	CANFS.exchange = NULL;
 	if (CANFS.module.name == NULL)

@@ -35,19 +35,25 @@ static bool is_fresh(const struct canfs_board *board, uint64_t posted, uint64_t 
 							   memory_order_relaxed);
 }
 
-bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
+bool canfs_board_look(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
 {
 	uint64_t posted = atomic_load_explicit(&board->posted, memory_order_acquire);
-	bool fresh = is_fresh(board, posted, now_usec);
 
-	atomic_fetch_add_explicit(
-		fresh ? &board->priced : &board->unpriced, 1, memory_order_relaxed);
-	if (!fresh)
+	if (!is_fresh(board, posted, now_usec))
 		return false;
 	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
 	tag->write = (double)(posted >> 8 & 0xff) / 255;
 	tag->readahead = (double)(posted & 0xff) / 255;
 	return true;
+}
+
+bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
+{
+	bool fresh = canfs_board_look(board, now_usec, tag);
+
+	atomic_fetch_add_explicit(
+		fresh ? &board->priced : &board->unpriced, 1, memory_order_relaxed);
+	return fresh;
 }
 
 void canfs_exchange_open_monitors(struct canfs_monitor *monitors,

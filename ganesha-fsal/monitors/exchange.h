@@ -80,6 +80,9 @@ void canfs_board_close(struct canfs_board *board); /* NULL allowed */
  */
 bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
 
+/* The same, for whom it is no reply: it is not counted as one. */
+bool canfs_board_look(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
+
 /* What an administrator may change while the server runs (control/control.h). */
 struct canfs_settings {
 	unsigned int interval_ms;
