@@ -24,11 +24,12 @@ struct canfs_engine;
 #define CANFS_ENGINE_DEPTH_MAX 64
 
 struct canfs_engine_config {
-	dev_t device;         /* of the files, as stat() says: how much its kernel reads ahead at a time */
-	const char *policy;   /* a name of canfs_policies */
-	unsigned int depth;   /* 1 ... CANFS_ENGINE_DEPTH_MAX handed to the kernel at a time */
-	uint32_t lag_bytes;   /* K of `lag` */
-	uint32_t demand_msec; /* L: a demand read that is older goes first; 0: at once. Not of `fifo`, `none` */
+	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
+	const char *policy; /* a name of canfs_policies */
+	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX handed to the kernel at a time */
+	uint32_t lag_bytes; /* K of `lag` */
+	uint32_t
+		demand_msec; /* L: a demand read that is older goes first; 0: at once. Not of `fifo`, `none` */
 	unsigned int waiting_max; /* more prefetch is refused */
 	bool without_ring;        /* as where the kernel forbids io_uring: threads */
 };

@@ -29,7 +29,8 @@ struct canfs_fetch {
 	int fd;          /* a regular file, for reading, not O_DIRECT; stays open until done() */
 	uint64_t file;   /* names the file, as for the table of active files */
 	uint64_t offset; /* bytes */
-	uint32_t bytes;  /* 1 ... CANFS_FETCH_BYTES_MAX; what lies past the end of the file is not waited for */
+	uint32_t
+		bytes; /* 1 ... CANFS_FETCH_BYTES_MAX; what lies past the end of the file is not waited for */
 	uint32_t stream; /* whose progress `lag` compares: a cursor's number, or the client's */
 	/*
 	 * The pages are there (0), the device failed (-errno), or it was given up (-ECANCELED): a demand read is
@@ -46,10 +47,10 @@ struct canfs_fetch {
 	struct canfs_join *joined; /* who waits for it */
 	unsigned int pending;      /* joins, and the part of its own, that are not done */
 	int error;
-	enum { CANFS_FETCH_IDLE, CANFS_FETCH_WAITING, CANFS_FETCH_IN_KERNEL } state;
-	bool hurried;              /* a demand read has joined it */
-	void *owner;               /* of a policy */
-	struct canfs_fetch *next;  /* in a list of those to be told */
+	enum { CANFS_FETCH_ENTERED, CANFS_FETCH_WAITING, CANFS_FETCH_IN_KERNEL } state;
+	bool hurried;             /* a demand read has joined it */
+	void *owner;              /* of a policy */
+	struct canfs_fetch *next; /* in a list of those to be told */
 	RB_ENTRY(canfs_fetch) by_place, by_file, by_age;
 };
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Fetches through io_uring. Of each, linked:
+ *
+ *	FADVISE WILLNEED (a piece) -> ... -> READ of the last byte
+ *
+ * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ of one byte
+ * of the last page waits for that page, and so, the device being read in order, for all. FADVISE speaks only if it fails.
+ * Another thread wakes this one by an eventfd, which the ring reads, too.
+ */
+#include "ganesha-fsal/scheduler/hands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <liburing.h>
+
+/* One fetch in the kernel. The last byte of each goes to one place: nobody looks at it. */
+struct slot {
+	struct canfs_fetch *fetch;
+	int error;
+};
+
+struct ring {
+	struct canfs_engine *engine;
+	unsigned int depth;
+	uint64_t piece_bytes;
+	struct io_uring uring;
+	pthread_t thread;
+	int wake_fd;
+	uint64_t woken; /* what the ring reads of wake_fd */
+	unsigned char scratch;
+	struct canfs_outcome outcome[CANFS_ENGINE_DEPTH_MAX];
+	unsigned int outcomes;
+	unsigned int free[CANFS_ENGINE_DEPTH_MAX], free_count;
+	struct slot slot[CANFS_ENGINE_DEPTH_MAX];
+};
+
+/* user_data: that of a slot's FADVISE is 2 i, that of its READ 2 i + 1. */
+#define WAKE UINT64_MAX
+
+static void note_outcome(struct ring *ring, struct canfs_fetch *fetch, int error)
+{
+	ring->outcome[ring->outcomes++] = (struct canfs_outcome) { fetch, error };
+}
+
+static void prepare_wake(struct ring *ring)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+
+	io_uring_prep_read(sqe, ring->wake_fd, &ring->woken, sizeof(ring->woken), 0);
+	io_uring_sqe_set_data64(sqe, WAKE);
+}
+
+static void prepare(struct ring *ring, struct canfs_fetch *fetch)
+{
+	struct io_uring_sqe *sqe;
+	int error = 0;
+	uint64_t end = canfs_fetch_end(fetch, &error), bytes;
+	unsigned int i;
+
+	if (end == 0) {
+		note_outcome(ring, fetch, error);
+		return;
+	}
+	i = ring->free[--ring->free_count];
+	ring->slot[i] = (struct slot) { .fetch = fetch };
+	for (uint64_t at = fetch->from; at < end; at += bytes) {
+		bytes = end - at < ring->piece_bytes ? end - at : ring->piece_bytes;
+		sqe = io_uring_get_sqe(&ring->uring);
+		io_uring_prep_fadvise(sqe, fetch->fd, at, (off_t)bytes, POSIX_FADV_WILLNEED);
+		io_uring_sqe_set_flags(sqe, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+		io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i);
+	}
+	sqe = io_uring_get_sqe(&ring->uring);
+	io_uring_prep_read(sqe, fetch->fd, &ring->scratch, 1, end - 1);
+	io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i + 1);
+}
+
+static void look_at(struct ring *ring, uint64_t data, int result)
+{
+	struct slot *slot;
+
+	if (data == WAKE) {
+		prepare_wake(ring);
+		return;
+	}
+	slot = &ring->slot[data / 2];
+	/* Why a FADVISE failed is said before the -ECANCELED of what is linked to it. */
+	if (result < 0 && slot->error == 0)
+		slot->error = result;
+	if (data % 2 == 0)
+		return;
+	note_outcome(ring, slot->fetch, slot->error);
+	ring->free[ring->free_count++] = (unsigned int)(data / 2);
+}
+
+static void collect(struct ring *ring)
+{
+	struct io_uring_cqe *cqe;
+
+	while (io_uring_peek_cqe(&ring->uring, &cqe) == 0) {
+		uint64_t data = io_uring_cqe_get_data64(cqe);
+		int result = cqe->res;
+
+		io_uring_cqe_seen(&ring->uring, cqe);
+		look_at(ring, data, result);
+	}
+}
+
+static void *run(void *arg)
+{
+	struct ring *ring = arg;
+	struct canfs_fetch *taken[CANFS_ENGINE_DEPTH_MAX];
+	int n;
+
+	prepare_wake(ring);
+	for (;;) {
+		unsigned int outcomes = ring->outcomes;
+
+		ring->outcomes = 0;
+		n = canfs_hands_turn(
+			ring->engine, ring->outcome, outcomes, taken, ring->free_count);
+		if (n < 0)
+			return NULL;
+		for (int i = 0; i < n; i++)
+			prepare(ring, taken[i]);
+		/* -EINTR and the like: what has not been submitted is the next time. */
+		(void)io_uring_submit_and_wait(&ring->uring, ring->outcomes == 0);
+		collect(ring);
+	}
+}
+
+static void wake(void *hands)
+{
+	struct ring *ring = hands;
+
+	(void)eventfd_write(ring->wake_fd, 1);
+}
+
+static void end(void *hands)
+{
+	struct ring *ring = hands;
+
+	pthread_join(ring->thread, NULL);
+	io_uring_queue_exit(&ring->uring);
+	close(ring->wake_fd);
+	free(ring);
+}
+
+static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
+{
+	struct ring *ring = calloc(1, sizeof(*ring));
+	unsigned int entries, pieces;
+	int error;
+
+	if (ring == NULL)
+		return -ENOMEM;
+	ring->engine = engine;
+	ring->depth = depth;
+	ring->piece_bytes = canfs_hands_piece_bytes(engine);
+	for (unsigned int i = 0; i < depth; i++)
+		ring->free[ring->free_count++] = i;
+	ring->wake_fd = eventfd(0, EFD_CLOEXEC);
+	if (ring->wake_fd < 0) {
+		error = -errno;
+		goto no_fd;
+	}
+	pieces =
+		(unsigned int)((CANFS_FETCH_BYTES_MAX + ring->piece_bytes - 1) / ring->piece_bytes);
+	entries = depth * (pieces + 1) + 1; /* all of it at once: then there is always room */
+	error = io_uring_queue_init(entries, &ring->uring, 0);
+	if (error != 0)
+		goto no_ring;
+	error = -EOPNOTSUPP; /* before Linux 5.17 */
+	if (!(ring->uring.features & IORING_FEAT_CQE_SKIP))
+		goto no_thread;
+	error = -pthread_create(&ring->thread, NULL, run, ring);
+	if (error != 0)
+		goto no_thread;
+	*hands = ring;
+	return 0;
+
+no_thread:
+	io_uring_queue_exit(&ring->uring);
+no_ring:
+	close(ring->wake_fd);
+no_fd:
+	free(ring);
+	return error;
+}
+
+const struct canfs_hands canfs_ring = { .begin = begin, .wake = wake, .end = end };
