@@ -12,7 +12,8 @@ struct canfs_crew {
 	pthread_cond_t wake;
 	STAILQ_HEAD(, canfs_job) jobs;
 	bool ends;
-	void (*thread_begins)(void);
+	const char *name;
+	void (*thread_begins)(const char *name);
 	unsigned int threads;
 	pthread_t thread[CANFS_CREW_THREADS_MAX];
 };
@@ -23,7 +24,7 @@ static void *run(void *arg)
 	struct canfs_job *job;
 
 	if (crew->thread_begins != NULL)
-		crew->thread_begins();
+		crew->thread_begins(crew->name);
 	pthread_mutex_lock(&crew->mutex);
 	for (;;) {
 		job = STAILQ_FIRST(&crew->jobs);
@@ -42,7 +43,8 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int canfs_crew_new(struct canfs_crew **crew, unsigned int threads, void (*thread_begins)(void))
+int canfs_crew_new(struct canfs_crew **crew, unsigned int threads, const char *name,
+	void (*thread_begins)(const char *name))
 {
 	struct canfs_crew *new;
 	sigset_t all, before;
@@ -56,6 +58,7 @@ int canfs_crew_new(struct canfs_crew **crew, unsigned int threads, void (*thread
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_cond_init(&new->wake, NULL);
 	STAILQ_INIT(&new->jobs);
+	new->name = name;
 	new->thread_begins = thread_begins;
 	/* The server's signals are for the server's threads. */
 	sigfillset(&all);

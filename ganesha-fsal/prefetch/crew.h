@@ -14,8 +14,12 @@ struct canfs_job {
 
 struct canfs_crew;
 
-/* threads: 1 ... CANFS_CREW_THREADS_MAX; thread_begins (or NULL) is called first in each. 0, -EINVAL, or -errno. */
-int canfs_crew_new(struct canfs_crew **crew, unsigned int threads, void (*thread_begins)(void));
+/*
+ * threads: 1 ... CANFS_CREW_THREADS_MAX; thread_begins (or NULL) is called first in each, with name. 0, -EINVAL, or
+ * -errno.
+ */
+int canfs_crew_new(struct canfs_crew **crew, unsigned int threads, const char *name,
+	void (*thread_begins)(const char *name));
 
 /* When all that was submitted has been done; nobody submits any more. NULL allowed. */
 void canfs_crew_free(struct canfs_crew *crew);

@@ -131,7 +131,8 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	error = canfs_files_new(&new->files, &files);
 	if (error == 0)
-		error = canfs_crew_new(&new->crew, CREW_THREADS, NULL);
+		error = canfs_crew_new(
+			&new->crew, CREW_THREADS, "canfs_reads", config->thread_begins);
 	if (error == 0)
 		error = canfs_engine_new(&new->engine, &engine);
 	if (error != 0) {

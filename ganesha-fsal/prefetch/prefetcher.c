@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/scheduler/policy.h"
 
 struct canfs_prefetcher {
 	struct canfs_prefetch_shared shared;
@@ -232,7 +233,7 @@ int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char 
 	int error = 0;
 
 	if (strlen(policy) >= sizeof(prefetcher->config.policy) ||
-		(!automatic && canfs_find_policy(policy) == NULL))
+		(!automatic && canfs_policy_named(policy) == NULL))
 		return -EINVAL;
 	pthread_mutex_lock(&prefetcher->mutex);
 	for (unsigned int i = 0; i < prefetcher->devices && error == 0; i++) {

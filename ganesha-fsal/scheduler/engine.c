@@ -178,6 +178,13 @@ void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t fr
 	unlock_and_wake(engine);
 }
 
+void canfs_engine_drop(struct canfs_engine *engine, uint64_t file)
+{
+	pthread_mutex_lock(&engine->mutex);
+	canfs_queue_drop(&engine->queue, file, &engine->cancelled);
+	unlock_and_wake(engine);
+}
+
 int canfs_engine_set_policy(struct canfs_engine *engine, const char *policy)
 {
 	const struct canfs_policy *new = canfs_policy_named(policy);

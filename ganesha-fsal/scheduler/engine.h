@@ -63,6 +63,9 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
  */
 void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t from_offset);
 
+/* Nobody waits for anything of the file any more (its export goes): what waits is cancelled, demand reads too. */
+void canfs_engine_drop(struct canfs_engine *engine, uint64_t file);
+
 /* Another policy from now on, for what waits, too; nothing is lost. 0, -EINVAL: no such policy, -ENOMEM. */
 int canfs_engine_set_policy(struct canfs_engine *engine, const char *policy);
 

@@ -209,7 +209,12 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 	}
 }
 
-void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset,
+static bool is_wanted(const struct canfs_fetch *fetch)
+{
+	return fetch->kind != CANFS_FETCH_PREFETCH || fetch->hurried;
+}
+
+static void cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset, bool wanted_too,
 	struct canfs_fetch_list *finished)
 {
 	struct canfs_fetch key = { .file = file, .from = from_offset }, *fetch, *next;
@@ -217,12 +222,22 @@ void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_
 	for (fetch = RB_NFIND(canfs_known, &queue->known, &key);
 		fetch != NULL && fetch->file == file; fetch = next) {
 		next = RB_NEXT(canfs_known, &queue->known, fetch);
-		if (fetch->kind != CANFS_FETCH_PREFETCH || fetch->hurried ||
-			fetch->state != CANFS_FETCH_WAITING)
+		if ((!wanted_too && is_wanted(fetch)) || fetch->state != CANFS_FETCH_WAITING)
 			continue;
 		leave(queue, fetch, CANFS_CANCELLED);
 		canfs_queue_finish(queue, fetch, -ECANCELED, finished);
 	}
+}
+
+void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset,
+	struct canfs_fetch_list *finished)
+{
+	cancel(queue, file, from_offset, false, finished);
+}
+
+void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished)
+{
+	cancel(queue, file, 0, true, finished);
 }
 
 void canfs_queue_cancel_all(struct canfs_queue *queue, struct canfs_fetch_list *finished)

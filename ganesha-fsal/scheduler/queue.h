@@ -70,6 +70,9 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset,
 	struct canfs_fetch_list *finished);
 
+/* All of the file that waits in its place, whoever waits for it: -ECANCELED. */
+void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished);
+
 /* All that waits in its place: -ECANCELED. */
 void canfs_queue_cancel_all(struct canfs_queue *queue, struct canfs_fetch_list *finished);
 
