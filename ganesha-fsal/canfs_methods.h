@@ -24,6 +24,12 @@ struct canfs_config {
 	struct canfs_prefetcher_config prefetcher;
 };
 
+/* What the FSAL { Name = CANFS; ... } block of an export says. */
+struct canfs_export_options {
+	struct canfs_disk_options disks;
+	bool prefetch;
+};
+
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
@@ -130,15 +136,15 @@ int canfs_reread_config(struct canfs_config *config, struct config_error_type *e
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type);
 
 /*
- * config.c: what the FSAL { Name = CANFS; ... } block of an export says of its disks. 0, or -EINVAL if
+ * config.c: what the FSAL { Name = CANFS; ... } block of an export says. 0, or -EINVAL if
  * it is wrong, which Ganesha then says with file and line; *own is set only on 0.
  */
 int canfs_read_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type);
 
 /* The same while Ganesha updates the export. -ENOENT, without a word, if anything in the file is no syntax. */
 int canfs_reread_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type);
 
 /* control.c: the control socket at path, on the exchange. Says why there is none. */
 void canfs_start_control(const char *path);
@@ -174,7 +180,13 @@ uint64_t canfs_name_file(const struct fsal_obj_handle *handle);
 /* prefetch.c */
 void canfs_start_prefetcher(const struct canfs_config *config);
 void canfs_stop_prefetcher(void);
-void canfs_open_prefetch(struct canfs_export *export); /* with op_ctx on it */
+void canfs_open_prefetch(struct canfs_export *export, bool wanted); /* with op_ctx on it */
+
+/* Whether it is prefetched from now on. */
+void canfs_set_prefetch(struct canfs_export *export, bool wanted);
+
+/* The configuration was read again. False: some of it waits for a restart. */
+bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now);
 
 /*
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the

@@ -149,6 +149,7 @@ static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("Name"),
 	CONF_ITEM_NOOP("FSAL"),
 	DISK_ITEMS,
+	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONFIG_EOL,
 };
 
@@ -292,7 +293,7 @@ int canfs_reread_config(struct canfs_config *config, struct config_error_type *e
 }
 
 int canfs_read_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type)
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type)
 {
 	/* As above: it costs the export its prices, not its files. */
 	struct config_error_type errors = { .fp = err_type->fp };
@@ -301,14 +302,15 @@ int canfs_read_export_config(
 	(void)load_config_from_node(parse_node, &export_block, &given, true, &errors);
 	if (!check_block("FSAL { Name = CANFS; }", export_items, &errors))
 		return -EINVAL;
-	*own = (struct canfs_disk_options) { .read_queue = given.disk_read_queue,
-		.write_queue = given.disk_write_queue,
-		.k = given.k_disk };
+	*own = (struct canfs_export_options) { .disks = { .read_queue = given.disk_read_queue,
+						       .write_queue = given.disk_write_queue,
+						       .k = given.k_disk },
+		.prefetch = given.prefetch };
 	return 0;
 }
 
 int canfs_reread_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type)
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type)
 {
 	if (had_syntax_error(err_type))
 		return -ENOENT;

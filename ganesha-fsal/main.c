@@ -132,6 +132,7 @@ static bool take_over(struct canfs_config *config)
 {
 	bool changed = change_scale(&CANFS.config, config);
 	bool holds = !needs_restart(&CANFS.config, config);
+	bool prefetch_holds = canfs_reload_prefetcher(&CANFS.config, config);
 
 	if (canfs_exchange_reload(CANFS.exchange, &config->exchange, canfs_now_usec()) > 0 ||
 		changed)
@@ -139,8 +140,12 @@ static bool take_over(struct canfs_config *config)
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
+	if (!prefetch_holds)
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: a new Lag_Kib, Demand_Msec, Prefetch_Files or Prefetch_Open_Files, "
+			"and the first Prefetch, need a restart");
 	keep(config);
-	return holds;
+	return holds && prefetch_holds;
 }
 
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)

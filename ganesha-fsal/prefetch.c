@@ -187,11 +187,17 @@ static bool is_vfs(const struct fsal_export *bottom)
 	return strcmp(bottom->fsal->name, "VFS") == 0;
 }
 
-void canfs_open_prefetch(struct canfs_export *export)
+void canfs_set_prefetch(struct canfs_export *export, bool wanted)
+{
+	atomic_store(&export->prefetches, wanted && CANFS.config.prefetch);
+}
+
+void canfs_open_prefetch(struct canfs_export *export, bool wanted)
 {
 	const char *path = CTX_FULLPATH(op_ctx);
 	int error;
 
+	canfs_set_prefetch(export, wanted);
 	if (CANFS.prefetcher == NULL || !is_vfs(&export->export))
 		return;
 	error = canfs_prefetcher_open(&export->tree, CANFS.prefetcher, path);
@@ -226,6 +232,21 @@ void canfs_start_prefetcher(const struct canfs_config *config)
 	error = canfs_prefetcher_new(&CANFS.prefetcher, &wanted);
 	if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS prefetches nothing: %s", strerror(-error));
+}
+
+bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now)
+{
+	const struct canfs_prefetcher_config *old = &before->prefetcher, *new = &now->prefetcher;
+	const char *policy = new->policy[0] != '\0' ? new->policy : "auto";
+
+	if (CANFS.prefetcher == NULL)
+		return !now->prefetch;
+	if (strcmp(old->policy, new->policy) != 0) {
+		canfs_prefetcher_set_policy(CANFS.prefetcher, policy);
+		LogEvent(COMPONENT_FSAL, "CANFS: the scheduler is %s now", policy);
+	}
+	return old->files == new->files && old->open_max == new->open_max &&
+	       old->lag_bytes == new->lag_bytes && old->demand_msec == new->demand_msec;
 }
 
 /* A server that ends in a hurry (exit(3) in the middle of its work) still has exports: then all of it stays. */
