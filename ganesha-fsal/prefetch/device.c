@@ -27,11 +27,8 @@ static const struct class {
 	[true] = { "lag", 4 * MIB, 4 },
 };
 
-#define CREW_THREADS  4    /* they copy from the page cache; a device that fails stops only its own */
-#define WAITING_MAX   1024 /* pieces of prefetch in a queue */
-#define CURSORS_SHARE 4    /* of the table's files: a cursor for every so many, but some at least */
-#define CURSORS_MIN   1024
-#define UNITS_AHEAD   2
+#define CREW_THREADS 4    /* they copy from the page cache; a device that fails stops only its own */
+#define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */
 static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *place)
@@ -109,12 +106,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 {
 	const struct class *class = &classes[place->rotational];
 	struct canfs_device *new = calloc(1, sizeof(*new));
-	uint32_t cursors = config->files / CURSORS_SHARE;
-	struct canfs_files_config files = { .files = config->files,
-		.cursors = cursors > CURSORS_MIN ? cursors : CURSORS_MIN,
-		.unit_bytes = class->unit_bytes,
-		.units_ahead = UNITS_AHEAD,
-		.tolerance_max_bytes = 2 * MIB };
+	struct canfs_files_config files = canfs_files_defaults;
 	struct canfs_engine_config engine = { .device = st_dev,
 		.policy = config->policy[0] != '\0' ? config->policy : class->policy,
 		.depth = depth_of(class, place),
@@ -125,6 +117,9 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 
 	if (new == NULL)
 		return -ENOMEM;
+	files.files = config->files;
+	files.cursors = config->files;
+	files.unit_bytes = class->unit_bytes;
 	new->number = place->number;
 	new->type = place->type;
 	new->policy = class->policy;

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The table of active files (Ellard & Seltzer 2003, §6.3): which files are read, by which cursors, and what should
- * be fetched ahead of them. Sharded by file; in each shard the least recently used gives way. Bounded, and full
+ * The table of active files (Ellard & Seltzer 2003, §6.3): which files are read, by which cursors (cursor.h), and what
+ * should be fetched ahead of them. Sharded by file; in each shard the least recently used gives way. Bounded, and full
  * of nothing but what it needs: a table that is too small ruins any heuristic (§6.3), so it may be large.
  *
- * It neither reads nor waits, and has no clock: it says what to fetch, and is told what became of it.
+ * It neither reads nor waits, and has no clock: it says what to fetch, and is told what became of it. Any thread
+ * may call it; a shard's lock is held for some hundred nanoseconds.
+ *
+ * Waste is bounded by accounts. The server's: a grant, and a twentieth of all that is read in sequence; what is advised
+ * is paid from it, and paid back once it is read. While there is something in it, a stream may be as far ahead
+ * as it was followed; when it is empty, each file may risk only its own twentieth. A file that has wasted more than a
+ * quarter of a unit lives on its own twentieth anyway: it gets less, in debt nothing, and comes back by being read in sequence.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_FILES_H
 #define CANFS_GANESHA_FSAL_PREFETCH_FILES_H
@@ -17,32 +23,43 @@
 struct canfs_files;
 
 struct canfs_files_config {
-	uint32_t files;        /* active ones, at most: default a million in <= 256 MB with their cursors */
-	uint32_t cursors;      /* common pool of all files */
-	uint32_t unit_bytes;   /* 4 MB on a spinning disk, <= 1 MB on an SSD */
-	uint32_t units_ahead;  /* at most, of a cursor: 2 */
-	uint32_t tolerance_max_bytes; /* of reordering: 2 MB */
+	uint32_t files;       /* active ones: 1 ... CANFS_FILES_MAX */
+	uint32_t cursors;     /* common pool, besides each file's first: 0 ... CANFS_FILES_MAX */
+	uint32_t unit_bytes;  /* 64 KiB ... 64 MiB: 4 MiB on a spinning disk, <= 1 MiB on an SSD */
+	uint32_t units_ahead; /* 1 ... 8, at most, of a cursor */
+	uint32_t
+		tolerance_max_bytes; /* of reordering; 64 KiB ... 16 MiB, but 8 to 32 reads anyway */
 };
+#define CANFS_FILES_MAX ((uint32_t)1 << 26)
 
-/* Fetch these bytes of the file. */
+/* A million files and as many more cursors, in 230 MB at most; a spinning disk. */
+extern const struct canfs_files_config canfs_files_defaults;
+
+/* Fetch these bytes of the file. They do not go beyond its end. */
 struct canfs_advice {
 	uint64_t offset;
 	uint64_t bytes;
-	uint32_t cursor; /* its stream, for the scheduler */
+	uint32_t
+		cursor; /* its stream, for the scheduler; of all files, and used again once it has ended */
 };
 
+/* 0, -EINVAL (a member of config is out of range), -ENOMEM. */
 int canfs_files_new(struct canfs_files **files, const struct canfs_files_config *config);
-void canfs_files_free(struct canfs_files *files);
+void canfs_files_free(struct canfs_files *files); /* nobody may call it any more; NULL allowed */
 
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
  * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance: 1 - the
  * read-ahead price, less under memory pressure; 0: nothing is prefetched, but patterns are still learnt.
+ * A read of nothing, or beyond the end, is none.
  */
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX]);
 
-/* What was advised was not fetched (refused, cancelled, failed): it is not charged, and may be advised again. */
+/*
+ * What was advised was not fetched (refused, cancelled, failed): neither it nor what its stream was advised beyond it
+ * is charged, and all may be advised again, at the next read already.
+ */
 void canfs_files_not_fetched(
 	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t offset, uint64_t bytes);
 
@@ -50,10 +67,11 @@ void canfs_files_not_fetched(
 void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from_offset);
 
 struct canfs_files_stats {
-	uint64_t files, cursors, memory_bytes;
-	uint64_t reads, matched;                      /* by a cursor */
-	uint64_t fetched_bytes, used_bytes, wasted_bytes; /* wasted: the cursor ended, or left it behind, before it was read */
+	uint64_t files, cursors, memory_bytes; /* memory: the bound */
+	uint64_t reads, matched;               /* by a cursor */
+	uint64_t fetched_bytes, used_bytes,
+		wasted_bytes; /* wasted: the cursor ended, or left it behind, before it was read */
 };
-struct canfs_files_stats canfs_files_stats(struct canfs_files *files);
+struct canfs_files_stats canfs_files_stats(struct canfs_files *files); /* the sum of moments */
 
 #endif

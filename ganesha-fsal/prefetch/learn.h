@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A cursor that does not know yet where its reader goes (cursor.h). Its bitmap is a window around its reads that
+ * slides with them; its bits are as large as a read.
+ *
+ *	reads 5 4 6 8 7 in order of arrival     ..1 1 1 1 1..   no holes, and beyond what was read before: 4 is
+ *	                                                        below, 6 and 8 are above
+ */
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_LEARN_H
+#define CANFS_GANESHA_FSAL_PREFETCH_LEARN_H
+
+#include "ganesha-fsal/prefetch/cursor.h"
+
+#define CANFS_POSITION_ZERO ((uint64_t)1 << 62) /* of offset 0 */
+#define CANFS_CURSOR_REACH  32u                 /* steps: half a bitmap, and 2 MB of 64 KB */
+
+/* For cursor.c alone. Positions are those of a reader who goes up. */
+uint64_t canfs_learn_distance(
+	const struct canfs_cursor *cursor, uint64_t position, uint32_t reach_bytes);
+
+/* Bytes that are found to be read in sequence: once, when the cursor has learnt. */
+uint32_t canfs_learn(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes);
+
+/* reach_bytes, but 8 ... CANFS_CURSOR_REACH steps. */
+uint64_t canfs_cursor_reach(uint64_t step, uint32_t reach_bytes);
+
+/* Bits as large as reads of so many bytes, within a factor of two; never below a page. */
+void canfs_cursor_rescale(struct canfs_cursor *cursor, uint32_t bytes);
+
+#endif
