@@ -150,6 +150,7 @@ int canfs_replay_read(struct canfs_replay *replay, uint64_t file, uint64_t offse
 {
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	size_t n = canfs_files_read(replay->files, file, offset, bytes, file_bytes, 1, advice);
+	uint64_t before, fetched;
 	int error;
 
 	replay->result.reads++;
@@ -162,7 +163,12 @@ int canfs_replay_read(struct canfs_replay *replay, uint64_t file, uint64_t offse
 		if (advice[i].bytes == 0 || advice[i].offset >= file_bytes ||
 			advice[i].bytes > file_bytes - advice[i].offset)
 			return -EINVAL;
+		before = replay->result.prefetched;
 		error = each_page(replay, file, advice[i].offset, advice[i].bytes, fetch_page);
+		fetched = (replay->result.prefetched - before) * CANFS_REPLAY_PAGE_BYTES;
+		if (fetched < advice[i].bytes)
+			canfs_files_was_there(
+				replay->files, file, advice[i].cursor, advice[i].bytes - fetched);
 	}
 	return error;
 }

@@ -10,7 +10,9 @@
 #include "ganesha-fsal/prefetch/cursor.h"
 #include "ganesha-fsal/prefetch/learn.h"
 
-#define MIRROR CANFS_POSITION_ZERO
+#define MIRROR           CANFS_POSITION_ZERO
+#define SEQCOUNT_SURE    64u /* from here on it is as far ahead as it may be */
+#define LARGE_STEP_BYTES (128u << 10)
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -46,9 +48,9 @@ static uint64_t front(const struct canfs_cursor *cursor)
 
 uint64_t canfs_cursor_reach(uint64_t step, uint32_t reach_bytes)
 {
-	uint64_t least = CANFS_CURSOR_TOLERANCE * step;
+	uint64_t reach = reach_bytes + reach_bytes / 2;
 
-	return reach_bytes < least ? least : min(reach_bytes, CANFS_CURSOR_REACH * step);
+	return reach < 24 * step ? 24 * step : min(reach, 48 * step);
 }
 
 uint64_t canfs_cursor_distance(
@@ -106,10 +108,16 @@ static uint32_t settle(struct canfs_cursor *cursor, uint64_t bytes)
 	return settled;
 }
 
+/* At least so many reads may wait; less of large ones, so that they stay within reach. */
 static void widen_tolerance(struct canfs_cursor *cursor, uint64_t reads)
 {
+	uint64_t most =
+		cursor->step > LARGE_STEP_BYTES ? CANFS_CURSOR_WAIT_MAX / 2 : CANFS_CURSOR_WAIT_MAX;
+
+	if (reads > most)
+		reads = most;
 	if (reads > cursor->tolerance)
-		cursor->tolerance = (uint8_t)min(reads, CANFS_CURSOR_REACH);
+		cursor->tolerance = (uint8_t)reads;
 }
 
 /* What comes in order for long needs less tolerance. */
@@ -186,11 +194,25 @@ static void raise_seqcount(struct canfs_cursor *cursor, uint64_t hits)
 	cursor->seqcount = (uint8_t)min(cursor->seqcount + hits, CANFS_SEQCOUNT_MAX);
 }
 
+/* What is expected has been read: base moves on. */
+static void go_on(struct canfs_cursor *cursor, uint32_t bytes, struct canfs_followed *followed)
+{
+	uint64_t waited = (uint64_t)__builtin_popcountll(cursor->seen), passed = advance(cursor);
+	uint64_t more = passed > bytes ? (passed - bytes) / cursor->span : 0;
+
+	if (more > 0)
+		widen_tolerance(cursor, 2 * waited);
+	narrow_tolerance(cursor);
+	raise_seqcount(cursor, 1 + more);
+	followed->sequential = (uint32_t)min(passed, UINT32_MAX);
+	followed->wasted += count_passed(cursor);
+}
+
 struct canfs_followed canfs_cursor_follow(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes)
 {
 	struct canfs_followed followed = { 0 };
-	uint64_t begin, first, last, new_bits;
+	uint64_t begin, new_bits;
 
 	if (cursor->heading == CANFS_LEARNING) {
 		followed.sequential = canfs_learn(cursor, MIRROR + offset, bytes);
@@ -199,19 +221,14 @@ struct canfs_followed canfs_cursor_follow(
 	if (!has_gaps(cursor))
 		rescale(cursor, bytes);
 	begin = position(cursor, offset, bytes);
-	if (begin + bytes <= cursor->base) { /* late, or once more */
+	if (begin < cursor->base) /* late, or once more: it had better been waited for */
 		widen_tolerance(cursor, 2 * (front(cursor) - begin) / cursor->step);
-		count_used(cursor, 0, bytes);
-		return followed;
-	}
-	first = begin <= cursor->base ? 0 : (begin - cursor->base) / cursor->step;
-	last = min((begin + bytes - 1 - cursor->base) / cursor->step, 63);
-	if (first > 63)
-		return followed; /* it was no match of ours */
-	new_bits = bits(first, last) & ~cursor->seen;
+	new_bits = canfs_cursor_middles(
+			   cursor->base, cursor->step, cursor->span, begin, begin + bytes) &
+		   ~cursor->seen;
 	followed.used = count_used(cursor, new_bits, bytes);
 	cursor->seen |= new_bits;
-	if (first > 0 && (unsigned int)__builtin_popcountll(cursor->seen) > cursor->tolerance) {
+	if ((cursor->seen & 1) == 0 && __builtin_popcountll(cursor->seen) > cursor->tolerance) {
 		followed.wasted = give_up(cursor);
 		if (cursor->seqcount <= 1) {
 			followed.wasted += settle(cursor, UINT32_MAX);
@@ -219,36 +236,43 @@ struct canfs_followed canfs_cursor_follow(
 			return followed;
 		}
 	}
-	if (cursor->seen & 1) {
-		unsigned int waited = (unsigned int)__builtin_popcountll(cursor->seen);
-		uint64_t passed = advance(cursor);
-		uint64_t more = passed > bytes ? (passed - bytes) / cursor->span : 0;
-
-		if (more > 0)
-			widen_tolerance(cursor, 2 * waited);
-		narrow_tolerance(cursor);
-		raise_seqcount(cursor, 1 + more);
-		followed.sequential = (uint32_t)min(passed, UINT32_MAX);
-		followed.wasted += count_passed(cursor);
-	}
+	if (cursor->seen & 1)
+		go_on(cursor, bytes, &followed);
 	return followed;
 }
 
 uint64_t canfs_cursor_ahead(const struct canfs_cursor *cursor, uint64_t max_bytes)
 {
-	uint64_t each = max_bytes / CANFS_SEQCOUNT_MAX;
+	uint64_t each = max_bytes / SEQCOUNT_SURE;
 
 	if (cursor->heading == CANFS_LEARNING)
 		return 0;
 	if (each < cursor->span)
 		each = cursor->span;
-	return min(min(cursor->seqcount * each, max_bytes), cursor->run);
+	return min(min(cursor->seqcount * each, max_bytes), 2 * (uint64_t)cursor->run);
 }
 
 /* Position where the file ends for this reader. */
 static uint64_t end_of_file(const struct canfs_cursor *cursor, uint64_t file_bytes)
 {
 	return cursor->heading == CANFS_DOWN ? MIRROR : MIRROR + file_bytes;
+}
+
+/* Was the step there read before its turn? */
+static bool has_waited(const struct canfs_cursor *cursor, uint64_t at)
+{
+	uint64_t i = (at - cursor->base) / cursor->step;
+
+	return i < 64 && (cursor->seen >> i & 1);
+}
+
+/* Bytes of reads that wait, in [from, to). */
+static uint64_t read_between(const struct canfs_cursor *cursor, uint64_t from, uint64_t to)
+{
+	uint64_t middles = canfs_cursor_middles(cursor->base, cursor->step, cursor->span, from, to);
+
+	return min(
+		(uint64_t)__builtin_popcountll(middles & cursor->seen) * cursor->span, to - from);
 }
 
 static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach *reach,
@@ -260,18 +284,20 @@ static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach 
 
 	if (cursor->fetched_to > ahead + (goal - ahead) / 2)
 		return 0;
-	if (cursor->fetched_to < ahead)
-		cursor->fetched_to = ahead;
+	if (cursor->fetched_to < cursor->base)
+		cursor->fetched_to = cursor->base;
 	if (cursor->outstanding == 0)
-		cursor->fetched_from = ahead;
-	for (; n < pieces && cursor->fetched_to < min(goal, end); n++) {
+		cursor->fetched_from = cursor->fetched_to;
+	for (; n < pieces && cursor->fetched_to < min(goal, end);
+		cursor->fetched_to += cursor->step) {
 		uint64_t bytes = min(cursor->span, end - cursor->fetched_to);
 
+		if (has_waited(cursor, cursor->fetched_to))
+			continue;
 		if (sum + bytes > reach->most_bytes)
 			break;
-		piece[n] = piece_at(cursor, cursor->fetched_to, bytes);
+		piece[n++] = piece_at(cursor, cursor->fetched_to, bytes);
 		sum += bytes;
-		cursor->fetched_to += cursor->step;
 	}
 	cursor->outstanding += (uint32_t)sum;
 	return n;
@@ -281,13 +307,14 @@ static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *r
 	struct canfs_piece piece[], size_t pieces)
 {
 	uint64_t ahead = front(cursor), end = end_of_file(cursor, reach->file_bytes);
-	uint64_t from = cursor->fetched_to > ahead ? cursor->fetched_to : ahead;
-	uint64_t to = min(ahead + reach->ahead_bytes, end);
+	uint64_t from = cursor->fetched_to > cursor->base ? cursor->fetched_to : cursor->base;
+	uint64_t to = min(ahead + reach->ahead_bytes, end), begin;
 	size_t n = 0;
 
 	if (from >= to || (from > ahead + reach->ahead_bytes / 2 && to < end))
 		return 0;
 	to = min(to, from + reach->most_bytes);
+	begin = from;
 	if (cursor->outstanding == 0)
 		cursor->fetched_from = from;
 	for (; n < pieces && from < to; n++) {
@@ -295,8 +322,8 @@ static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *r
 
 		piece[n] = piece_at(cursor, from, bytes);
 		from += bytes;
-		cursor->outstanding += (uint32_t)bytes;
 	}
+	cursor->outstanding += (uint32_t)(from - begin - read_between(cursor, begin, from));
 	cursor->fetched_to = from;
 	return n;
 }
@@ -309,6 +336,11 @@ size_t canfs_cursor_fetch(struct canfs_cursor *cursor, const struct canfs_reach 
 		return 0;
 	return has_gaps(cursor) ? fetch_steps(cursor, reach, piece, pieces)
 				: fetch_run(cursor, reach, piece, pieces);
+}
+
+uint32_t canfs_cursor_was_there(struct canfs_cursor *cursor, uint64_t bytes)
+{
+	return cursor->heading == CANFS_LEARNING ? 0 : settle(cursor, bytes);
 }
 
 uint32_t canfs_cursor_not_fetched(struct canfs_cursor *cursor, uint64_t offset, uint64_t bytes)

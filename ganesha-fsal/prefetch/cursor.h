@@ -53,7 +53,8 @@ struct canfs_cursor {
 	uint8_t seqcount;     /* 1 ... 127. LEARNING: reads */
 	uint8_t tolerance;    /* reads */
 	uint8_t heading;      /* enum canfs_heading */
-	uint8_t referenced;   /* the table's: hit since it last looked for one to recycle */
+	bool referenced : 1;  /* the table's: hit since it last looked for one to recycle */
+	bool doubtful : 1;    /* account.h */
 	union {
 		uint32_t surplus; /* bytes read that are not yet counted as used, < span */
 		struct {
@@ -74,13 +75,16 @@ struct canfs_followed {
 /* A cursor at its first read. Bytes are 1 ... UINT32_MAX / 4 in all of these. */
 void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes);
 
-/* A stream that is known: n reads have been seen, step apart (negative: descending), the last of them this. */
-void canfs_cursor_begin_stride(
+/*
+ * A stream that is known: n reads have been seen, step apart (negative: descending), the last of them this. False: too
+ * far apart, it is not begun.
+ */
+bool canfs_cursor_begin_stride(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint8_t n);
 
 /*
  * How far the read is from the expected one, in bytes: 0: it is that. UINT64_MAX: it is not of this cursor.
- * reach_bytes: how far one may be away, if that is 8 to 32 steps; else so many.
+ * reach_bytes of reads may wait for one before them, if that is 16 to 32 reads; else so many.
  */
 uint64_t canfs_cursor_distance(
 	const struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes);
@@ -90,8 +94,8 @@ struct canfs_followed canfs_cursor_follow(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes);
 
 /*
- * How far to be ahead: it grows with seqcount, to max_bytes, and is never further than the stream was followed. 0 while
- * LEARNING.
+ * How far to be ahead: it grows with seqcount, to all of max_bytes at half of its maximum, but not beyond twice as
+ * far as the stream was followed. 0 while LEARNING.
  */
 uint64_t canfs_cursor_ahead(const struct canfs_cursor *cursor, uint64_t max_bytes);
 
@@ -110,6 +114,9 @@ struct canfs_reach {
 };
 size_t canfs_cursor_fetch(struct canfs_cursor *cursor, const struct canfs_reach *reach,
 	struct canfs_piece piece[], size_t pieces);
+
+/* So many of the bytes to be fetched were there already: returns how many no longer count. */
+uint32_t canfs_cursor_was_there(struct canfs_cursor *cursor, uint64_t bytes);
 
 /* These bytes were not fetched, or have changed: returns how many no longer count as fetched. */
 uint32_t canfs_cursor_not_fetched(struct canfs_cursor *cursor, uint64_t offset, uint64_t bytes);

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/files.h"
 
-#include <stdatomic.h>
-
+#include "ganesha-fsal/prefetch/account.h"
 #include "ganesha-fsal/prefetch/learn.h"
-#include "ganesha-fsal/prefetch/table.h"
 
 #define READ_MAX_BYTES ((uint32_t)64 << 20) /* more of one read is not looked at */
 
-/* The accounts: files.h. */
-#define EARNED_SHARE 20  /* of what is read in sequence, one in so many may be wasted */
-#define SAVED_TIMES  256 /* ... the most that one cursor may be ahead: after long good conduct */
-#define EARNED_BATCH ((int64_t)1 << 20)
-#define GONE_READS                                                                                 \
-	4096u /* of the file, since a cursor was hit: nobody will read what was fetched for it */
+/* Reads of the file since a cursor was hit. */
+#define DOUBT_READS 64u   /* nobody may read what was fetched for it */
+#define GONE_READS  4096u /* nobody will */
 
 static struct canfs_shard *lock_shard(struct canfs_files *files, uint64_t hash)
 {
@@ -24,82 +19,26 @@ static struct canfs_shard *lock_shard(struct canfs_files *files, uint64_t hash)
 	return shard;
 }
 
-/* What the file may waste; less than 0: what it must earn. */
-static int64_t balance(const struct canfs_file *file)
-{
-	return (int64_t)(file->sequential_bytes / EARNED_SHARE) - (int64_t)file->wasted_bytes;
-}
-
-static void pay_in(struct canfs_files *files, struct canfs_shard *shard)
-{
-	int64_t most = (int64_t)(SAVED_TIMES * files->ahead_max_bytes);
-	int64_t credit =
-		atomic_fetch_add_explicit(&files->credit, shard->earned, memory_order_relaxed) +
-		shard->earned;
-
-	if (credit > most)
-		atomic_fetch_sub_explicit(&files->credit, credit - most, memory_order_relaxed);
-	shard->earned = 0;
-}
-
-static void book(struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file,
-	struct canfs_followed followed)
-{
-	file->sequential_bytes += followed.sequential;
-	file->used_bytes += followed.used;
-	file->wasted_bytes += followed.wasted;
-	shard->stats.used_bytes += followed.used;
-	shard->stats.wasted_bytes += followed.wasted;
-	shard->earned += followed.used + followed.sequential / EARNED_SHARE;
-	if (shard->earned >= EARNED_BATCH)
-		pay_in(files, shard);
-}
-
-/* How far ahead, and how much of it at once, the accounts allow. */
-static struct canfs_reach allowance(struct canfs_files *files, const struct canfs_file *file,
-	const struct canfs_cursor *cursor, double willingness)
-{
-	int64_t own = balance(file), grace = files->config.unit_bytes / 4;
-	uint64_t ahead = canfs_cursor_ahead(cursor, files->ahead_max_bytes);
-	int64_t ahead_bytes = (int64_t)((double)ahead * willingness), most = ahead_bytes;
-
-	if ((int64_t)file->wasted_bytes > grace) {
-		if (own < 0)
-			return (struct canfs_reach) { 0 };
-		if (ahead_bytes > own && ahead_bytes > grace)
-			ahead_bytes = own > grace ? own : grace;
-	}
-	if (atomic_load_explicit(&files->credit, memory_order_relaxed) < ahead_bytes)
-		most = own - (int64_t)(file->fetched_bytes - file->used_bytes - file->wasted_bytes);
-	return (struct canfs_reach) { .ahead_bytes = (uint64_t)ahead_bytes,
-		.most_bytes = most > 0 ? (uint64_t)most : 0 };
-}
-
 static size_t advise(struct canfs_files *files, struct canfs_shard *shard, uint32_t slot,
 	uint32_t n, uint64_t file_bytes, double willingness,
 	struct canfs_advice advice[CANFS_ADVICE_MAX])
 {
 	struct canfs_file *file = &shard->file[slot];
-	struct canfs_reach reach = allowance(files, file, &shard->cursor[n], willingness);
+	struct canfs_cursor *cursor = &shard->cursor[n];
+	struct canfs_reach reach = { .piece_bytes = files->config.unit_bytes,
+		.file_bytes = file_bytes };
 	struct canfs_piece piece[CANFS_ADVICE_MAX];
-	uint64_t bytes = 0;
+	uint32_t before = cursor->outstanding;
 	size_t pieces;
 
-	reach.piece_bytes = files->config.unit_bytes;
-	reach.file_bytes = file_bytes;
-	pieces = canfs_cursor_fetch(&shard->cursor[n], &reach, piece, CANFS_ADVICE_MAX);
-	for (size_t i = 0; i < pieces; i++) {
+	canfs_account_allow(files, file, cursor, willingness, &reach);
+	pieces = canfs_cursor_fetch(cursor, &reach, piece, CANFS_ADVICE_MAX);
+	if (pieces > 0)
+		canfs_account_fetched(files, shard, file, cursor->outstanding - before);
+	for (size_t i = 0; i < pieces; i++)
 		advice[i] = (struct canfs_advice) { .offset = piece[i].offset,
 			.bytes = piece[i].bytes,
-			.cursor = (uint32_t)(&shard->cursor[n] - files->cursor) };
-		bytes += piece[i].bytes;
-	}
-	if (bytes > 0) {
-		file->fetched_bytes += bytes;
-		shard->stats.fetched_bytes += bytes;
-		shard->earned -= (int64_t)bytes;
-		pay_in(files, shard);
-	}
+			.cursor = (uint32_t)(cursor - files->cursor) };
 	return pieces;
 }
 
@@ -118,7 +57,7 @@ struct search {
 static void look_at(struct canfs_files *files, struct canfs_shard *shard, uint32_t slot,
 	uint64_t offset, uint32_t bytes, struct search *search)
 {
-	const struct canfs_file *file = &shard->file[slot];
+	struct canfs_file *file = &shard->file[slot];
 
 	search->distance = UINT64_MAX;
 	search->single = 0;
@@ -133,8 +72,10 @@ static void look_at(struct canfs_files *files, struct canfs_shard *shard, uint32
 			if (distance == 0)
 				return;
 		}
+		if (cursor->outstanding > 0 && canfs_cursor_idle(file, cursor, DOUBT_READS))
+			canfs_account_doubt(shard, file, cursor);
 		if (cursor->outstanding > 0 && canfs_cursor_idle(file, cursor, GONE_READS))
-			canfs_table_end_cursor(shard, slot, cursor);
+			canfs_account_end(shard, file, cursor);
 		if (cursor->heading == CANFS_LEARNING && cursor->seqcount == 1) {
 			search->one[search->single].offset = cursor->last - CANFS_POSITION_ZERO;
 			search->one[search->single].n = n - 1;
@@ -189,15 +130,15 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard, uin
 		look_at(files, shard, slot, offset, bytes, &search);
 		if (search.distance != UINT64_MAX) {
 			n = search.best;
-			book(files, shard, file,
+			canfs_account_hit(shard, file, &shard->cursor[n]);
+			canfs_account_followed(files, shard, file,
 				canfs_cursor_follow(&shard->cursor[n], offset, bytes));
 			shard->stats.matched++;
 			goto hit;
 		}
-		if (search.single >= 3 && find_stride(shard, file, &search, offset, &n, &step)) {
-			canfs_cursor_begin_stride(&shard->cursor[n], offset, bytes, step, 4);
+		if (search.single >= 3 && find_stride(shard, file, &search, offset, &n, &step) &&
+			canfs_cursor_begin_stride(&shard->cursor[n], offset, bytes, step, 4))
 			goto hit;
-		}
 	}
 	n = canfs_table_new_cursor(shard, slot);
 	canfs_cursor_begin(&shard->cursor[n], offset, bytes);
@@ -234,12 +175,19 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	return pieces;
 }
 
-/* What was paid for it is paid back. */
-static void refund(struct canfs_shard *shard, struct canfs_file *file, uint32_t bytes)
+/*
+ * A cursor as advice names it, in its file's shard, which is locked. NULL: the file has lost it, and it may be another's
+ * by now.
+ */
+static struct canfs_cursor *find_cursor(struct canfs_files *files, struct canfs_shard *shard,
+	uint64_t file, uint64_t hash, uint32_t cursor, uint32_t *slot)
 {
-	file->fetched_bytes -= bytes;
-	shard->stats.fetched_bytes -= bytes;
-	shard->earned += bytes;
+	uint64_t n = cursor - (uint64_t)(shard->cursor - files->cursor);
+
+	*slot = canfs_table_find(shard, file, hash, false);
+	if (*slot == CANFS_NO_FILE || n >= shard->cursors || shard->link[n].owner != *slot)
+		return NULL;
+	return &shard->cursor[n];
 }
 
 void canfs_files_not_fetched(
@@ -247,14 +195,26 @@ void canfs_files_not_fetched(
 {
 	uint64_t hash = canfs_table_hash(file);
 	struct canfs_shard *shard = lock_shard(files, hash);
-	uint32_t slot = canfs_table_find(shard, file, hash, false);
-	uint64_t n = cursor - (uint64_t)(shard->cursor - files->cursor);
+	uint32_t slot;
+	struct canfs_cursor *found = find_cursor(files, shard, file, hash, cursor, &slot);
 
-	/* It may be another's by now. */
-	if (slot != CANFS_NO_FILE && n < shard->files + shard->pool_begun &&
-		shard->link[n].owner == slot)
-		refund(shard, &shard->file[slot],
-			canfs_cursor_not_fetched(&shard->cursor[n], offset, bytes));
+	if (found != NULL && offset < CANFS_OFFSET_MAX && bytes <= CANFS_OFFSET_MAX - offset)
+		canfs_account_refund(shard, &shard->file[slot], found,
+			canfs_cursor_not_fetched(found, offset, bytes));
+	pthread_mutex_unlock(&shard->lock);
+}
+
+void canfs_files_was_there(
+	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t bytes)
+{
+	uint64_t hash = canfs_table_hash(file);
+	struct canfs_shard *shard = lock_shard(files, hash);
+	uint32_t slot;
+	struct canfs_cursor *found = find_cursor(files, shard, file, hash, cursor, &slot);
+
+	if (found != NULL)
+		canfs_account_refund(
+			shard, &shard->file[slot], found, canfs_cursor_was_there(found, bytes));
 	pthread_mutex_unlock(&shard->lock);
 }
 
@@ -270,7 +230,7 @@ void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from
 	slot = canfs_table_find(shard, file, hash, false);
 	if (slot != CANFS_NO_FILE) {
 		for (uint32_t n = slot + 1; n != 0; n = shard->link[n - 1].next)
-			refund(shard, &shard->file[slot],
+			canfs_account_refund(shard, &shard->file[slot], &shard->cursor[n - 1],
 				canfs_cursor_not_fetched(&shard->cursor[n - 1], from_offset,
 					CANFS_OFFSET_MAX - from_offset));
 	}

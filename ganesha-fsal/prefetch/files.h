@@ -7,10 +7,9 @@
  * It neither reads nor waits, and has no clock: it says what to fetch, and is told what became of it. Any thread
  * may call it; a shard's lock is held for some hundred nanoseconds.
  *
- * Waste is bounded by accounts. The server's: a grant, and a twentieth of all that is read in sequence; what is advised
- * is paid from it, and paid back once it is read. While there is something in it, a stream may be as far ahead
- * as it was followed; when it is empty, each file may risk only its own twentieth. A file that has wasted more than a
- * quarter of a unit lives on its own twentieth anyway: it gets less, in debt nothing, and comes back by being read in sequence.
+ * Waste is bounded by accounts (account.h), of each file and of the server. A file whose prefetch is not read gets
+ * less, and then nothing until enough of it was read in sequence; on a server where much is wasted, each file may risk
+ * what it has earned itself.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_FILES_H
 #define CANFS_GANESHA_FSAL_PREFETCH_FILES_H
@@ -28,7 +27,7 @@ struct canfs_files_config {
 	uint32_t unit_bytes;  /* 64 KiB ... 64 MiB: 4 MiB on a spinning disk, <= 1 MiB on an SSD */
 	uint32_t units_ahead; /* 1 ... 8, at most, of a cursor */
 	uint32_t
-		tolerance_max_bytes; /* of reordering; 64 KiB ... 16 MiB, but 8 to 32 reads anyway */
+		tolerance_max_bytes; /* of reordering; 64 KiB ... 16 MiB, but 16 to 32 reads anyway */
 };
 #define CANFS_FILES_MAX ((uint32_t)1 << 26)
 
@@ -62,6 +61,10 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
  */
 void canfs_files_not_fetched(
 	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t offset, uint64_t bytes);
+
+/* So many bytes of it need not be fetched: they were there already. They are not charged. */
+void canfs_files_was_there(
+	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t bytes);
 
 /* Written or truncated: what was fetched from there on is no longer counted on. */
 void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from_offset);

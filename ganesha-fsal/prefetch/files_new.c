@@ -7,12 +7,10 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "ganesha-fsal/prefetch/table.h"
+#include "ganesha-fsal/prefetch/account.h"
 
 #define SHARDS_MAX      256u
 #define SHARD_FILES_MIN 64u
-#define GRANT_TIMES                                                                                \
-	8 /* the most that one cursor may be ahead: the server's account at the start (files.h) */
 
 const struct canfs_files_config canfs_files_defaults = { .files = 1000000,
 	.cursors = 1000000,
@@ -118,7 +116,7 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 	new.link = (struct canfs_link *)(memory + link);
 	new.index = (uint32_t *)(memory + index);
 	new.ahead_max_bytes = (uint64_t)config->unit_bytes * config->units_ahead;
-	new.credit = (int64_t)(GRANT_TIMES * new.ahead_max_bytes);
+	canfs_account_open(&new);
 	*files = (struct canfs_files *)memory;
 	**files = new;
 	make_shards(*files, files_each, pool_each, index_each);

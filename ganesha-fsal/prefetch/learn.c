@@ -4,12 +4,16 @@
 #define PAGE_BYTES 4096u
 #define MIDDLE     32u /* where the first read stands in the window */
 
-/* How many reads it takes. */
-#define LEARNT_READS   3 /* in a line without holes */
-#define LEARNT_STEPS   4 /* evenly spaced, which three random ones are too often, */
-#define LEARNT_REPEATS 2 /* or one after the other: two that repeat the distance of the first two */
-#define LEARNT_WAY     2 /* beyond those before, all one way; */
-#define LEARNT_MOSTLY  5 /* more one way than the other */
+/* How many reads it takes: */
+#define LEARNT_READS 3 /* in a line; */
+#define LEARNT_STEPS 4 /* evenly spaced, which three random ones are too often, */
+#define LEARNT_REPEATS                                                                             \
+	2               /* or one after the other: two that repeat the distance of the first two; */
+#define LEARNT_WAY    2 /* beyond those before, all one way; */
+#define LEARNT_MOSTLY 5 /* more one way than the other; */
+#define LEARNT_MANY   8 /* in whatever order */
+#define SPACING_MAX   16u
+#define STEP_MAX      ((int64_t)1 << 40) /* a terabyte; keeps positions from overflow */
 
 static const uint64_t ZERO = CANFS_POSITION_ZERO;
 
@@ -42,47 +46,45 @@ static unsigned int highest(uint64_t bits)
 	return 63 - (unsigned int)__builtin_clzll(bits);
 }
 
-/* From now on up or down by step; the last read began at position. */
-static void know_stride(
-	struct canfs_cursor *cursor, uint64_t begin, uint32_t span, int64_t step, uint8_t reads)
+/* What a cursor knows from now on; all but what is as at its begin. Positions are of its own direction. */
+static void know(struct canfs_cursor *cursor, enum canfs_heading heading, uint64_t base,
+	uint64_t seen, uint64_t step, uint64_t read_bytes)
 {
-	bool down = step < 0;
-	uint64_t size = down ? 0 - (uint64_t)step : (uint64_t)step;
-
-	/* Gaps that are hardly any, or within a page, are not worth a request each. */
-	if (size < span + PAGE_BYTES || size - span <= size / 16)
-		span = (uint32_t)size;
-	*cursor = (struct canfs_cursor) { .base = down ? ZERO - (begin - ZERO + span) + size
-						       : begin + size,
-		.step = size,
-		.span = span,
-		.run = span * reads,
-		.stamp = cursor->stamp,
-		.seqcount = reads,
-		.tolerance = cursor->tolerance,
-		.heading = down ? CANFS_DOWN : CANFS_UP };
-}
-
-void canfs_cursor_begin_stride(
-	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint8_t n)
-{
-	cursor->tolerance = CANFS_CURSOR_TOLERANCE;
-	know_stride(cursor, ZERO + offset, bytes, step, n);
-}
-
-/* From now on up from the end of what was read, or down from its begin. */
-static void know_line(struct canfs_cursor *cursor, bool down, uint64_t edge)
-{
-	uint64_t read = (uint64_t)__builtin_popcountll(cursor->seen) * cursor->span;
-
-	*cursor = (struct canfs_cursor) { .base = down ? ZERO - (edge - ZERO) : edge,
-		.step = cursor->span,
+	*cursor = (struct canfs_cursor) { .base = base,
+		.seen = seen,
+		.step = step,
 		.span = cursor->span,
-		.run = (uint32_t)read,
+		.run = (uint32_t)(read_bytes < UINT32_MAX ? read_bytes : UINT32_MAX),
 		.stamp = cursor->stamp,
 		.seqcount = cursor->seqcount,
 		.tolerance = cursor->tolerance,
-		.heading = down ? CANFS_DOWN : CANFS_UP };
+		.heading = (uint8_t)heading };
+	/* Gaps that are hardly any, or within a page, are not worth a request each. */
+	if (step < cursor->span + PAGE_BYTES || step - cursor->span <= step / 16)
+		cursor->span = (uint32_t)step;
+}
+
+/* The last read began at position, and the next one does step from there. */
+static void know_stride(struct canfs_cursor *cursor, uint64_t begin, int64_t step)
+{
+	uint64_t read = (uint64_t)cursor->span * cursor->seqcount;
+
+	if (step > 0)
+		know(cursor, CANFS_UP, begin + (uint64_t)step, 0, (uint64_t)step, read);
+	else
+		know(cursor, CANFS_DOWN, 2 * ZERO - (begin + cursor->span) - (uint64_t)step, 0,
+			0 - (uint64_t)step, read);
+}
+
+bool canfs_cursor_begin_stride(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint8_t n)
+{
+	if (step > STEP_MAX || -step > STEP_MAX)
+		return false;
+	canfs_cursor_begin(cursor, offset, bytes);
+	cursor->seqcount = n;
+	know_stride(cursor, ZERO + offset, step);
+	return true;
 }
 
 uint64_t canfs_learn_distance(
@@ -145,18 +147,34 @@ static void slide_window(struct canfs_cursor *cursor, uint64_t position, uint32_
 	}
 }
 
-/* Enters the read into the window; returns where the bits of it begin. */
+uint64_t canfs_cursor_middles(
+	uint64_t base, uint64_t step, uint32_t span, uint64_t begin, uint64_t end)
+{
+	uint64_t middle = base + span / 2, first, last;
+
+	if (end <= middle)
+		return 0;
+	first = begin <= middle ? 0 : (begin - middle + step - 1) / step;
+	last = (end - middle - 1) / step;
+	if (first > last || first > 63)
+		return 0;
+	return ~(uint64_t)0 >> (63 - (last < 63 ? last : 63) + first) << first;
+}
+
+/* Enters the read into the window. */
 static void enter(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes)
 {
-	uint64_t first, last, before;
+	uint64_t before, first;
 
 	slide_window(cursor, position, bytes);
 	before = cursor->seen;
-	first = (position - cursor->base) / cursor->span;
-	last = (position + bytes - 1 - cursor->base) / cursor->span;
+	first = (position + bytes / 2 - cursor->base) / cursor->span;
 	if ((position - cursor->base) % cursor->span != 0)
 		cursor->uneven = true;
-	cursor->seen |= ~(uint64_t)0 >> (63 - last + first) << first;
+	cursor->seen |= canfs_cursor_middles(
+		cursor->base, cursor->span, cursor->span, position, position + bytes);
+	if (before == 0)
+		cursor->seen |= (uint64_t)1 << first;
 	if (before == 0 || cursor->seen == before)
 		return;
 	if (highest(cursor->seen) > highest(before)) {
@@ -165,11 +183,12 @@ static void enter(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes
 		count(&cursor->downs);
 	} else {
 		/* It came late: how many had come before it? */
-		uint64_t late = 2 * (uint64_t)__builtin_popcountll(before >> first);
+		int late = 2 * __builtin_popcountll(before >> first);
 
 		if (late > cursor->tolerance)
 			cursor->tolerance =
-				(uint8_t)(late < CANFS_CURSOR_REACH ? late : CANFS_CURSOR_REACH);
+				(uint8_t)(late < CANFS_CURSOR_WAIT_MAX ? late
+								       : CANFS_CURSOR_WAIT_MAX);
 	}
 }
 
@@ -185,33 +204,81 @@ static void note_delta(struct canfs_cursor *cursor, uint64_t position)
 	cursor->last = position;
 }
 
-/* Does every step-th bit from the lowest on stand there, to the highest, and none else? Returns step, or 0. */
-static unsigned int even_steps(uint64_t seen)
-{
-	uint64_t line = seen >> lowest(seen), shifted;
-	unsigned int step;
-
-	if (line == 1)
-		return 0;
-	step = lowest(line - 1);
-	/* Shifted by a step, and with the first put back, it is the same but for one more at the end. */
-	shifted = (line << step | 1) ^ line;
-	return (shifted & (shifted - 1)) == 0 ? step : 0;
-}
-
 /* 1 up, -1 down, 0: neither. */
 static int way(const struct canfs_cursor *cursor)
 {
 	int more = cursor->ups - cursor->downs;
+	bool at_begin = cursor->base + lowest(cursor->seen) * (uint64_t)cursor->span <= ZERO;
 	int enough = cursor->ups == 0 || cursor->downs == 0 ? LEARNT_WAY : LEARNT_MOSTLY;
 
+	if (at_begin && cursor->ups > 0) /* from there one can go up only */
+		return 1;
 	return more >= enough ? 1 : more <= -enough ? -1 : 0;
+}
+
+static uint64_t mirror_bits(uint64_t x)
+{
+	x = (x >> 1 & 0x5555555555555555u) | (x & 0x5555555555555555u) << 1;
+	x = (x >> 2 & 0x3333333333333333u) | (x & 0x3333333333333333u) << 2;
+	x = (x >> 4 & 0x0f0f0f0f0f0f0f0fu) | (x & 0x0f0f0f0f0f0f0f0fu) << 4;
+	return __builtin_bswap64(x);
+}
+
+/* The widest spacing that all bits keep to, counted from bit 0, which is set. */
+static unsigned int spacing(uint64_t line)
+{
+	for (unsigned int n = SPACING_MAX; n > 1; n--) {
+		uint64_t others = line;
+
+		for (unsigned int i = 0; i < 64 && others != 0; i += n)
+			others &= ~((uint64_t)1 << i);
+		if (others == 0)
+			return n;
+	}
+	return 1;
+}
+
+/*
+ * Is what was read a line, seen the way it went? Its oldest part must be complete; of the rest, where reads may be
+ * under way, half.
+ */
+static bool learn_line(struct canfs_cursor *cursor, bool down)
+{
+	uint64_t window =
+		down ? 2 * ZERO - cursor->base - 64 * (uint64_t)cursor->span : cursor->base;
+	uint64_t seen = down ? mirror_bits(cursor->seen) : cursor->seen, waiting = 0;
+	unsigned int begin = lowest(seen), reads = (unsigned int)__builtin_popcountll(seen);
+	uint64_t line = seen >> begin;
+	unsigned int step = spacing(line), width = highest(line) / step + 1, run = 0;
+
+	while (run < width && line >> (run * step) & 1)
+		run++;
+	if (2 * reads < width || cursor->seqcount < LEARNT_READS ||
+		(step > 1 ? cursor->uneven || run < LEARNT_STEPS
+			  : run < LEARNT_READS && run < width && reads < LEARNT_MANY))
+		return false;
+	for (unsigned int i = run; i < width; i++)
+		waiting |= (line >> (i * step) & 1) << (i - run);
+	know(cursor, down ? CANFS_DOWN : CANFS_UP,
+		window + (begin + run * step) * (uint64_t)cursor->span, waiting,
+		step * (uint64_t)cursor->span, reads * (uint64_t)cursor->span);
+	return true;
+}
+
+static bool learn_repeats(struct canfs_cursor *cursor, uint64_t position)
+{
+	int64_t span = cursor->span, step = cursor->delta;
+
+	if (cursor->repeats < LEARNT_REPEATS || (step < span && -step < span) || step > STEP_MAX ||
+		-step > STEP_MAX)
+		return false;
+	know_stride(cursor, position, step);
+	return true;
 }
 
 uint32_t canfs_learn(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes)
 {
-	int heading, step;
-	uint64_t low, high;
+	int heading;
 
 	if (bytes < cursor->span / 2 && cursor->span > PAGE_BYTES) {
 		canfs_cursor_begin(cursor, position - ZERO, bytes);
@@ -222,22 +289,8 @@ uint32_t canfs_learn(struct canfs_cursor *cursor, uint64_t position, uint32_t by
 	enter(cursor, position, bytes);
 	if (cursor->seqcount < CANFS_SEQCOUNT_MAX)
 		cursor->seqcount++;
-
-	step = (int)even_steps(cursor->seen);
 	heading = way(cursor);
-	low = cursor->base + lowest(cursor->seen) * (uint64_t)cursor->span;
-	high = cursor->base + highest(cursor->seen) * (uint64_t)cursor->span;
-	if (step == 1 && heading != 0 && cursor->seqcount >= LEARNT_READS)
-		know_line(cursor, heading < 0, heading < 0 ? low : high + cursor->span);
-	else if (cursor->repeats >= LEARNT_REPEATS &&
-		 (cursor->delta >= (int64_t)cursor->span ||
-			 -cursor->delta >= (int64_t)cursor->span))
-		know_stride(cursor, position, cursor->span, cursor->delta, LEARNT_STEPS);
-	else if (step > 1 && heading != 0 && !cursor->uneven &&
-		 __builtin_popcountll(cursor->seen) >= LEARNT_STEPS)
-		know_stride(cursor, heading < 0 ? low : high, cursor->span,
-			(int64_t)cursor->span * step * heading, LEARNT_STEPS);
-	else
-		return 0;
-	return cursor->run;
+	if ((heading != 0 && learn_line(cursor, heading < 0)) || learn_repeats(cursor, position))
+		return cursor->run;
+	return 0;
 }

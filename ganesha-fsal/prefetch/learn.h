@@ -11,8 +11,8 @@
 
 #include "ganesha-fsal/prefetch/cursor.h"
 
-#define CANFS_POSITION_ZERO ((uint64_t)1 << 62) /* of offset 0 */
-#define CANFS_CURSOR_REACH  32u                 /* steps: half a bitmap, and 2 MB of 64 KB */
+#define CANFS_POSITION_ZERO   ((uint64_t)1 << 62) /* of offset 0 */
+#define CANFS_CURSOR_WAIT_MAX 32                  /* reads that may wait: 2 MB of 64 KB */
 
 /* For cursor.c alone. Positions are those of a reader who goes up. */
 uint64_t canfs_learn_distance(
@@ -21,8 +21,18 @@ uint64_t canfs_learn_distance(
 /* Bytes that are found to be read in sequence: once, when the cursor has learnt. */
 uint32_t canfs_learn(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes);
 
-/* reach_bytes, but 8 ... CANFS_CURSOR_REACH steps. */
+/*
+ * How far from the expected position a read may be: half as far again as reach_bytes, so that reads that go on beyond
+ * those that wait are still known; but 24 to 48 steps, of a bitmap of 64.
+ */
 uint64_t canfs_cursor_reach(uint64_t step, uint32_t reach_bytes);
+
+/*
+ * The steps (bit i: at base + i * step) whose span's middle lies in [begin, end): that is how a step is read by reads
+ * that are smaller, larger, or begin elsewhere.
+ */
+uint64_t canfs_cursor_middles(
+	uint64_t base, uint64_t step, uint32_t span, uint64_t begin, uint64_t end);
 
 /* Bits as large as reads of so many bytes, within a factor of two; never below a page. */
 void canfs_cursor_rescale(struct canfs_cursor *cursor, uint32_t bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/prefetch/table.h"
+#include "ganesha-fsal/prefetch/account.h"
 
 /* An entry of the index: some bits of the hash, which save the look at most other files, and slot + 1. */
 #define SLOT_BITS 20u
@@ -55,22 +55,14 @@ static void index_remove(struct canfs_shard *shard, uint32_t slot)
 	shard->index[hole] = 0;
 }
 
-void canfs_table_end_cursor(struct canfs_shard *shard, uint32_t slot, struct canfs_cursor *cursor)
-{
-	shard->file[slot].wasted_bytes += cursor->outstanding;
-	shard->stats.wasted_bytes += cursor->outstanding;
-	cursor->outstanding = 0;
-	cursor->fetched_to = cursor->fetched_from = 0;
-}
-
 static void forget_file(struct canfs_shard *shard, uint32_t slot)
 {
 	uint32_t next;
 
-	canfs_table_end_cursor(shard, slot, &shard->cursor[slot]);
+	canfs_account_end(shard, &shard->file[slot], &shard->cursor[slot]);
 	for (uint32_t n = shard->link[slot].next; n != 0; n = next) {
 		next = shard->link[n - 1].next;
-		canfs_table_end_cursor(shard, slot, &shard->cursor[n - 1]);
+		canfs_account_end(shard, &shard->file[slot], &shard->cursor[n - 1]);
 		shard->link[n - 1].next = shard->pool_free;
 		shard->pool_free = n;
 		shard->pool_used--;
@@ -136,7 +128,7 @@ static void unlink_cursor(struct canfs_shard *shard, uint32_t n)
 		before = shard->link[before].next - 1;
 	shard->link[before].next = shard->link[n].next;
 	shard->file[slot].cursors--;
-	canfs_table_end_cursor(shard, slot, &shard->cursor[n]);
+	canfs_account_end(shard, &shard->file[slot], &shard->cursor[n]);
 }
 
 /* The least recently used of the pool, nearly; one that has learnt nothing has no second chance. */
@@ -189,7 +181,7 @@ uint32_t canfs_table_new_cursor(struct canfs_shard *shard, uint32_t slot)
 	if (shard->cursors == shard->files || file->cursors >= CANFS_FILE_CURSORS_MAX ||
 		(shard->cursor[old].heading == CANFS_LEARNING &&
 			canfs_cursor_idle(file, &shard->cursor[old], NEW_IDLE))) {
-		canfs_table_end_cursor(shard, slot, &shard->cursor[old]);
+		canfs_account_end(shard, file, &shard->cursor[old]);
 		return old;
 	}
 	if (shard->pool_free != 0) {

@@ -23,7 +23,8 @@
 
 struct canfs_file {
 	uint64_t key;
-	uint64_t fetched_bytes, used_bytes, wasted_bytes, sequential_bytes;
+	uint64_t fetched_bytes, used_bytes, wasted_bytes, doubtful_bytes,
+		sequential_bytes; /* account.h */
 	uint32_t reads;
 	uint8_t cursors; /* 0: its first is not begun */
 	bool referenced; /* read since the hand of the clock went by */
@@ -44,7 +45,7 @@ struct canfs_shard {
 		cursors; /* how many there may be; the files' own are among the cursors */
 	uint32_t files_used, hand;
 	uint32_t pool_used, pool_begun, pool_free, pool_hand;
-	int64_t earned; /* not yet handed to the server's account */
+	int64_t risk, trust; /* not yet booked on the server's accounts */
 	struct canfs_files_stats stats;
 } __attribute__((aligned(128)));
 
@@ -58,7 +59,7 @@ struct canfs_files {
 	struct canfs_cursor *cursor;
 	struct canfs_link *link;
 	struct canfs_shard *shard;
-	_Alignas(64) _Atomic int64_t credit; /* the server's account */
+	_Alignas(64) _Atomic int64_t risk, trust; /* account.h */
 };
 
 /* The file's slot; with `create` it is made, and the least recently read may give way. CANFS_NO_FILE: none. */
@@ -72,9 +73,6 @@ uint64_t canfs_table_hash(uint64_t key);
  * it.
  */
 uint32_t canfs_table_new_cursor(struct canfs_shard *shard, uint32_t slot);
-
-/* Its stream has ended: what was fetched and not read is wasted. */
-void canfs_table_end_cursor(struct canfs_shard *shard, uint32_t slot, struct canfs_cursor *cursor);
 
 /* Has the file had so many reads since this one was hit? */
 static inline bool canfs_cursor_idle(

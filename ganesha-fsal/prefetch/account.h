@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What bounds waste: accounts of each file, and of the server; files.h says what they are for.
+ *
+ *	server, risk:   8 x the most that one cursor may be ahead
+ *	                + a quarter of all that is read in sequence
+ *	                - what is fetched and was not read (yet)
+ *	server, trust:  2 x that most + a twentieth - what is wasted, or doubtful
+ *	file, own:      a twentieth of what is read of it in sequence - what is wasted, or doubtful
+ *
+ * Doubtful is what a cursor has fetched that was not hit while its file was read often. It is forgiven if the cursor is
+ * hit after all. In the words of the bound: whatever is read, and if everybody stopped now, not more than a fifth of
+ * all bytes were wasted but for the grant (risk); in the long run not more than a twentieth (trust, own).
+ */
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_ACCOUNT_H
+#define CANFS_GANESHA_FSAL_PREFETCH_ACCOUNT_H
+
+#include "ganesha-fsal/prefetch/table.h"
+
+void canfs_account_open(struct canfs_files *files);
+
+/* A cursor of the file was hit, and this came of it. Call hit first: it forgives. */
+void canfs_account_hit(
+	struct canfs_shard *shard, struct canfs_file *file, struct canfs_cursor *cursor);
+void canfs_account_followed(struct canfs_files *files, struct canfs_shard *shard,
+	struct canfs_file *file, struct canfs_followed followed);
+
+/* The cursor was not hit for long. */
+void canfs_account_doubt(
+	struct canfs_shard *shard, struct canfs_file *file, struct canfs_cursor *cursor);
+
+/* Its stream has ended: what was fetched and not read is wasted. */
+void canfs_account_end(
+	struct canfs_shard *shard, struct canfs_file *file, struct canfs_cursor *cursor);
+
+void canfs_account_fetched(struct canfs_files *files, struct canfs_shard *shard,
+	struct canfs_file *file, uint32_t bytes);
+
+/* It was not fetched after all, by this cursor. */
+void canfs_account_refund(struct canfs_shard *shard, struct canfs_file *file,
+	const struct canfs_cursor *cursor, uint32_t bytes);
+
+/* How far ahead the cursor may be, and how much it may fetch now. Sets these two members only. */
+void canfs_account_allow(struct canfs_files *files, const struct canfs_file *file,
+	const struct canfs_cursor *cursor, double willingness, struct canfs_reach *reach);
+
+#endif
