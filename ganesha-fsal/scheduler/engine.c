@@ -6,16 +6,23 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "ganesha-fsal/scheduler/extents.h"
 #include "ganesha-fsal/scheduler/hands.h"
 #include "ganesha-fsal/scheduler/read_limit.h"
 #include "ganesha-fsal/scheduler/sorted.h"
+
+#define WINDOWS_MAX 4096 /* of extents: 1.5 MB */
 
 struct canfs_engine {
 	struct canfs_engine_config config;
 	const struct canfs_hands *hands_type;
 	void *hands;
+	pthread_t locator;
+	pthread_cond_t unlocated;
 	pthread_mutex_t mutex; /* all below; never held while the disk is waited for */
 	struct canfs_queue queue;
+	struct canfs_extents *extents;
+	struct canfs_fetch_list unplaced;  /* for the locator */
 	struct canfs_fetch_list cancelled; /* to be told */
 	struct canfs_engine_stats stats;
 	bool ending;
@@ -159,6 +166,35 @@ static void unlock_and_wake(struct canfs_engine *engine)
 		engine->hands_type->wake(engine->hands);
 }
 
+static void push(struct canfs_fetch_list *list, struct canfs_fetch *fetch)
+{
+	fetch->next = NULL;
+	append(list, &(struct canfs_fetch_list) { .first = fetch, .end = &fetch->next });
+}
+
+static struct canfs_fetch *pop(struct canfs_fetch_list *list)
+{
+	struct canfs_fetch *fetch = list->first;
+
+	if (fetch != NULL)
+		list->first = fetch->next;
+	return fetch;
+}
+
+/* Its address is known, or does not matter; else the locator is to place it. */
+static void place(struct canfs_engine *engine, struct canfs_fetch *fetch)
+{
+	uint64_t address = canfs_address_by_file(fetch->file, fetch->from);
+
+	if (!engine->queue.config.policy->by_address ||
+		canfs_extents_find(engine->extents, fetch->file, fetch->from, &address)) {
+		canfs_queue_place(&engine->queue, fetch, address);
+		return;
+	}
+	push(&engine->unplaced, fetch);
+	pthread_cond_signal(&engine->unlocated);
+}
+
 bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 {
 	bool taken;
@@ -166,14 +202,50 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 	pthread_mutex_lock(&engine->mutex);
 	taken = !engine->ending && canfs_queue_enter(&engine->queue, fetch, now_nsec());
 	if (taken && canfs_fetch_own_bytes(fetch) > 0)
-		canfs_queue_place(&engine->queue, fetch, (fetch->file << 44) + fetch->from);
+		place(engine, fetch);
 	unlock_and_wake(engine);
 	return taken;
+}
+
+/*
+ * The thread that asks the file system for addresses: it may have to read metadata, for which neither who adds nor the
+ * thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
+ */
+static void *locate(void *arg)
+{
+	struct canfs_engine *engine = arg;
+	struct canfs_window window;
+	struct canfs_fetch *fetch;
+	uint64_t address;
+
+	pthread_mutex_lock(&engine->mutex);
+	for (;;) {
+		while ((fetch = pop(&engine->unplaced)) == NULL && !engine->ending)
+			pthread_cond_wait(&engine->unlocated, &engine->mutex);
+		if (fetch == NULL)
+			break;
+		if (!canfs_extents_find(engine->extents, fetch->file, fetch->from, &address)) {
+			pthread_mutex_unlock(&engine->mutex);
+			canfs_window_ask(&window, fetch->fd, fetch->file, fetch->from);
+			pthread_mutex_lock(&engine->mutex);
+			canfs_extents_keep(engine->extents, &window);
+			address = canfs_window_address(&window, fetch->from);
+		}
+		if (engine->ending)
+			canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
+		else
+			canfs_queue_place(&engine->queue, fetch, address);
+		unlock_and_wake(engine);
+		pthread_mutex_lock(&engine->mutex);
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	return NULL;
 }
 
 void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t from_offset)
 {
 	pthread_mutex_lock(&engine->mutex);
+	canfs_extents_forget(engine->extents, file, from_offset);
 	canfs_queue_cancel(&engine->queue, file, from_offset, &engine->cancelled);
 	unlock_and_wake(engine);
 }
@@ -229,6 +301,43 @@ static int begin_hands(struct canfs_engine *engine)
 	return canfs_workers.begin(&engine->hands, engine, depth);
 }
 
+/* Those that come back from the locator are cancelled there. */
+static void end_hands(struct canfs_engine *engine)
+{
+	struct canfs_fetch *fetch;
+
+	pthread_mutex_lock(&engine->mutex);
+	engine->ending = true;
+	while ((fetch = pop(&engine->unplaced)) != NULL)
+		canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
+	canfs_queue_cancel_all(&engine->queue, &engine->cancelled);
+	pthread_cond_signal(&engine->unlocated);
+	pthread_mutex_unlock(&engine->mutex);
+	engine->hands_type->wake(engine->hands);
+	engine->hands_type->end(engine->hands);
+}
+
+static void release(struct canfs_engine *engine)
+{
+	canfs_queue_destroy(&engine->queue);
+	canfs_extents_free(engine->extents);
+	pthread_cond_destroy(&engine->unlocated);
+	pthread_mutex_destroy(&engine->mutex);
+	free(engine);
+}
+
+static int begin_threads(struct canfs_engine *engine)
+{
+	int error = begin_hands(engine);
+
+	if (error != 0)
+		return error;
+	error = -pthread_create(&engine->locator, NULL, locate, engine);
+	if (error != 0)
+		end_hands(engine);
+	return error;
+}
+
 int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_config *config)
 {
 	const struct canfs_policy *policy = canfs_policy_named(config->policy);
@@ -242,38 +351,28 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 		return -ENOMEM;
 	new->config = *config;
 	pthread_mutex_init(&new->mutex, NULL);
+	pthread_cond_init(&new->unlocated, NULL);
+	new->extents = canfs_extents_new(WINDOWS_MAX);
 	error = canfs_queue_init(
 		&new->queue, &(struct canfs_queue_config) { .policy = policy,
 				     .lag_bytes = config->lag_bytes,
 				     .demand_nsec = (uint64_t)config->demand_msec * 1000000,
 				     .waiting_max = config->waiting_max });
-	if (error != 0)
-		goto no_queue;
-	error = begin_hands(new);
-	if (error != 0)
-		goto no_hands;
+	if (error == 0)
+		error = new->extents != NULL ? begin_threads(new) : -ENOMEM;
+	if (error != 0) {
+		release(new);
+		return error;
+	}
 	*engine = new;
 	return 0;
-
-no_hands:
-	canfs_queue_destroy(&new->queue);
-no_queue:
-	pthread_mutex_destroy(&new->mutex);
-	free(new);
-	return error;
 }
 
 void canfs_engine_free(struct canfs_engine *engine)
 {
 	if (engine == NULL)
 		return;
-	pthread_mutex_lock(&engine->mutex);
-	engine->ending = true;
-	canfs_queue_cancel_all(&engine->queue, &engine->cancelled);
-	pthread_mutex_unlock(&engine->mutex);
-	engine->hands_type->wake(engine->hands);
-	engine->hands_type->end(engine->hands);
-	canfs_queue_destroy(&engine->queue);
-	pthread_mutex_destroy(&engine->mutex);
-	free(engine);
+	end_hands(engine);
+	pthread_join(engine->locator, NULL);
+	release(engine);
 }

@@ -56,7 +56,8 @@ int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config 
 
 void canfs_queue_destroy(struct canfs_queue *queue)
 {
-	free_order(queue->config.policy, queue->order);
+	if (queue->order != NULL)
+		free_order(queue->config.policy, queue->order);
 }
 
 static bool may_overtake(const struct canfs_fetch *fetch)
@@ -111,7 +112,7 @@ bool canfs_queue_enter(struct canfs_queue *queue, struct canfs_fetch *fetch, uin
 	}
 	fetch->from = fetch->offset;
 	fetch->to = fetch->offset + fetch->bytes;
-	fetch->serial = queue->serial++;
+	fetch->serial = ++queue->serial; /* none is 0: a sweep that has not begun is before all */
 	fetch->added_nsec = now_nsec;
 	fetch->joined = NULL;
 	fetch->pending = 0;

@@ -14,8 +14,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 #include <liburing.h>
+
+#define PAUSE_NSEC 1000000 /* when the kernel has no memory for more */
 
 /* One fetch in the kernel. The last byte of each goes to one place: nobody looks at it. */
 struct slot {
@@ -110,6 +113,16 @@ static void collect(struct ring *ring)
 	}
 }
 
+/* And waits, unless a fetch is done already. What cannot be submitted now is the next time. */
+static void submit(struct ring *ring)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NSEC };
+	int n = io_uring_submit_and_wait(&ring->uring, ring->outcomes == 0);
+
+	if (n < 0 && n != -EINTR)
+		nanosleep(&pause, NULL);
+}
+
 static void *run(void *arg)
 {
 	struct ring *ring = arg;
@@ -127,8 +140,7 @@ static void *run(void *arg)
 			return NULL;
 		for (int i = 0; i < n; i++)
 			prepare(ring, taken[i]);
-		/* -EINTR and the like: what has not been submitted is the next time. */
-		(void)io_uring_submit_and_wait(&ring->uring, ring->outcomes == 0);
+		submit(ring);
 		collect(ring);
 	}
 }
