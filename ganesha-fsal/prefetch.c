@@ -141,7 +141,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	bool waits;
 
 	if (tree == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
-		io->info != NULL)
+		canfs_tree_is_draining(tree) || io->info != NULL)
 		return false;
 	for (int i = 0; i < io->iov_count; i++)
 		bytes += io->iov[i].iov_len;

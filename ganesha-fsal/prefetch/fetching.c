@@ -155,8 +155,11 @@ static void prefetch(struct canfs_local_file *file, const struct canfs_advice *a
 		pthread_mutex_lock(&file->mutex);
 		needless = is_under_way(file, at, bytes) ? false : is_resident(file, at, bytes);
 		pthread_mutex_unlock(&file->mutex);
-		if (needless)
+		if (needless) {
+			canfs_files_was_there(canfs_tree_device(file->tree)->files, file->name,
+				advice->cursor, bytes);
 			continue;
+		}
 		piece = new_piece(file, at, bytes, advice->cursor, NULL);
 		if (piece == NULL)
 			return;

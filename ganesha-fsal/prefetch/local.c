@@ -41,7 +41,8 @@ struct canfs_tree {
 	pthread_mutex_t mutex; /* of what follows */
 	pthread_cond_t left;
 	unsigned int inside;
-	bool draining, closed;
+	_Atomic bool draining; /* read without it */
+	bool closed;
 };
 
 static struct shard *shard_of(struct canfs_locals *locals, const void *object, struct bucket **bucket)
@@ -238,12 +239,7 @@ void canfs_tree_leave(struct canfs_tree *tree)
 
 bool canfs_tree_is_draining(struct canfs_tree *tree)
 {
-	bool draining;
-
-	pthread_mutex_lock(&tree->mutex);
-	draining = tree->draining;
-	pthread_mutex_unlock(&tree->mutex);
-	return draining;
+	return atomic_load_explicit(&tree->draining, memory_order_relaxed);
 }
 
 /* The next file of the tree in this shard, out of it, and with a user more. */
@@ -436,7 +432,7 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 	struct stat st;
 	int fd;
 
-	if (canfs_tree_off(tree) != NULL)
+	if (canfs_tree_off(tree) != NULL || canfs_tree_is_draining(tree))
 		return NULL;
 	fd = open_handle(tree, inode, wire, wire_bytes, &st);
 	file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;

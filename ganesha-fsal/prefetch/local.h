@@ -94,7 +94,7 @@ struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *o
 
 /*
  * Opens it, by the handle that clients have of it; inode as Ganesha knows it. NULL: it cannot be had now (deleted, too
- * many descriptors), or the tree is off, now or before.
+ * many descriptors), or the tree is off, now or before, or drains.
  */
 struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);

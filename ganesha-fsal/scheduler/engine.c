@@ -252,7 +252,17 @@ void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t fr
 
 void canfs_engine_drop(struct canfs_engine *engine, uint64_t file)
 {
+	struct canfs_fetch_list others = { 0 };
+	struct canfs_fetch *fetch;
+
 	pthread_mutex_lock(&engine->mutex);
+	while ((fetch = pop(&engine->unplaced)) != NULL) {
+		if (fetch->file == file)
+			canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
+		else
+			push(&others, fetch);
+	}
+	engine->unplaced = others;
 	canfs_queue_drop(&engine->queue, file, &engine->cancelled);
 	unlock_and_wake(engine);
 }
