@@ -9,7 +9,6 @@
  */
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
-#include "protocol/clock.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -101,13 +100,13 @@ static void ready(struct canfs_waiting_read *waiting)
 	canfs_prefetch_submit(delayed->tree, &delayed->job);
 }
 
+/*
+ * How far to read ahead, [0, 1]. What is read ahead and then asked for has cost no more than it would have cost later,
+ * and often less; what it costs in vain, the table's accounts bound. So the highest price halves the distance, no more.
+ */
 static double willingness(struct canfs_export *export)
 {
-	struct canfs_tag tag;
-
-	if (export->board == NULL || !canfs_board_look(export->board, canfs_now_usec(), &tag))
-		return 1;
-	return 1 - tag.readahead;
+	return export->board != NULL ? 1 - canfs_board_own_readahead(export->board) / 2 : 1;
 }
 
 /* The object's descriptor; opened, if it is not. NULL: it has none. */

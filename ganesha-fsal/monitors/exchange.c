@@ -35,11 +35,14 @@ static bool is_fresh(const struct canfs_board *board, uint64_t posted, uint64_t 
 							   memory_order_relaxed);
 }
 
-bool canfs_board_look(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
+bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
 {
 	uint64_t posted = atomic_load_explicit(&board->posted, memory_order_acquire);
+	bool fresh = is_fresh(board, posted, now_usec);
 
-	if (!is_fresh(board, posted, now_usec))
+	atomic_fetch_add_explicit(
+		fresh ? &board->priced : &board->unpriced, 1, memory_order_relaxed);
+	if (!fresh)
 		return false;
 	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
 	tag->write = (double)(posted >> 8 & 0xff) / 255;
@@ -47,13 +50,9 @@ bool canfs_board_look(struct canfs_board *board, uint64_t now_usec, struct canfs
 	return true;
 }
 
-bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
+double canfs_board_own_readahead(struct canfs_board *board)
 {
-	bool fresh = canfs_board_look(board, now_usec, tag);
-
-	atomic_fetch_add_explicit(
-		fresh ? &board->priced : &board->unpriced, 1, memory_order_relaxed);
-	return fresh;
+	return (double)atomic_load_explicit(&board->own_readahead, memory_order_relaxed);
 }
 
 void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
@@ -132,6 +131,19 @@ static void sample_disks(struct canfs_board *board, double elapsed_sec)
 	board->market.known[CANFS_DISK] = board->watched_by->market.known[CANFS_DISK];
 }
 
+/*
+ * What the server reads ahead itself, it pays with processor time and with memory. Nothing of it goes over the network
+ * before it is asked for; and the disk's queue is its own, in which whoever waits overtakes it: the price of the disk,
+ * which is 1 as soon as two readers keep it busy, would forbid read-ahead just where it spares the most seeks.
+ */
+static double own_readahead(const struct canfs_market *market)
+{
+	double cpu = canfs_market_price(market, CANFS_CPU);
+	double memory = canfs_market_price(market, CANFS_MEMORY);
+
+	return cpu > memory ? cpu : memory;
+}
+
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
 {
 	const struct canfs_exchange *exchange = board->exchange;
@@ -144,6 +156,8 @@ static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_use
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
 	write = board->quotes[CANFS_WRITE];
 	readahead = board->quotes[CANFS_READAHEAD];
+	atomic_store_explicit(
+		&board->own_readahead, (float)own_readahead(&board->market), memory_order_relaxed);
 	canfs_history_add(&board->history, now_usec, &board->market, write, readahead);
 	if (exchange->drain)
 		write.price = CANFS_PRICE_MAX;
