@@ -25,13 +25,15 @@ static size_t advise(struct canfs_files *files, struct canfs_shard *shard, uint3
 {
 	struct canfs_file *file = &shard->file[slot];
 	struct canfs_cursor *cursor = &shard->cursor[n];
-	struct canfs_reach reach = { .piece_bytes = files->config.unit_bytes,
-		.file_bytes = file_bytes };
+	struct canfs_reach reach = {
+		.ahead_bytes = canfs_account_ahead(files, file, cursor, willingness),
+		.piece_bytes = files->config.unit_bytes,
+		.file_bytes = file_bytes,
+	};
 	struct canfs_piece piece[CANFS_ADVICE_MAX];
 	uint32_t before = cursor->outstanding;
 	size_t pieces;
 
-	canfs_account_allow(files, file, cursor, willingness, &reach);
 	pieces = canfs_cursor_fetch(cursor, &reach, piece, CANFS_ADVICE_MAX);
 	if (pieces > 0)
 		canfs_account_fetched(files, shard, file, cursor->outstanding - before);
@@ -130,9 +132,11 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard, uin
 		look_at(files, shard, slot, offset, bytes, &search);
 		if (search.distance != UINT64_MAX) {
 			n = search.best;
+			shard->cursor[n].stamp = file->reads;
 			canfs_account_hit(shard, file, &shard->cursor[n]);
 			canfs_account_followed(files, shard, file,
-				canfs_cursor_follow(&shard->cursor[n], offset, bytes));
+				canfs_cursor_follow(&shard->cursor[n], offset, bytes,
+					files->config.tolerance_max_bytes));
 			shard->stats.matched++;
 			goto hit;
 		}
@@ -141,6 +145,7 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard, uin
 			goto hit;
 	}
 	n = canfs_table_new_cursor(shard, slot);
+	shard->cursor[n].stamp = file->reads;
 	canfs_cursor_begin(&shard->cursor[n], offset, bytes);
 hit:
 	shard->cursor[n].stamp = file->reads;

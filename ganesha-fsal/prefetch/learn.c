@@ -12,6 +12,8 @@
 #define LEARNT_WAY    2 /* beyond those before, all one way; */
 #define LEARNT_MOSTLY 5 /* more one way than the other; */
 #define LEARNT_MANY   8 /* in whatever order */
+#define VAIN_READS    16 /* are enough to know that it is nothing, */
+#define VAIN_SHARE    8u /* if they are less than one in so many of the file's */
 #define SPACING_MAX   16u
 #define STEP_MAX      ((int64_t)1 << 40) /* a terabyte; keeps positions from overflow */
 
@@ -25,6 +27,7 @@ void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t b
 		.seen = (uint64_t)1 << MIDDLE,
 		.last = ZERO + offset,
 		.span = span,
+		.begun = cursor->stamp,
 		.stamp = cursor->stamp,
 		.seqcount = 1,
 		.tolerance = CANFS_CURSOR_TOLERANCE };
@@ -162,7 +165,8 @@ uint64_t canfs_cursor_middles(
 }
 
 /* Enters the read into the window. */
-static void enter(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes)
+static void enter(
+	struct canfs_cursor *cursor, uint64_t position, uint32_t bytes, uint32_t reach_bytes)
 {
 	uint64_t before, first;
 
@@ -183,12 +187,8 @@ static void enter(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes
 		count(&cursor->downs);
 	} else {
 		/* It came late: how many had come before it? */
-		int late = 2 * __builtin_popcountll(before >> first);
-
-		if (late > cursor->tolerance)
-			cursor->tolerance =
-				(uint8_t)(late < CANFS_CURSOR_WAIT_MAX ? late
-								       : CANFS_CURSOR_WAIT_MAX);
+		canfs_cursor_widen(
+			cursor, 2 * (uint64_t)__builtin_popcountll(before >> first), reach_bytes);
 	}
 }
 
@@ -276,17 +276,25 @@ static bool learn_repeats(struct canfs_cursor *cursor, uint64_t position)
 	return true;
 }
 
-uint32_t canfs_learn(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes)
+/* Many reads, and few of the file's: what is read at random fills any window in time. */
+static bool is_vain(const struct canfs_cursor *cursor)
+{
+	return cursor->seqcount >= VAIN_READS &&
+	       cursor->stamp - cursor->begun > VAIN_SHARE * cursor->seqcount;
+}
+
+uint32_t canfs_learn(
+	struct canfs_cursor *cursor, uint64_t position, uint32_t bytes, uint32_t reach_bytes)
 {
 	int heading;
 
-	if (bytes < cursor->span / 2 && cursor->span > PAGE_BYTES) {
+	if ((bytes < cursor->span / 2 && cursor->span > PAGE_BYTES) || is_vain(cursor)) {
 		canfs_cursor_begin(cursor, position - ZERO, bytes);
 		return 0;
 	}
 	canfs_cursor_rescale(cursor, bytes);
 	note_delta(cursor, position);
-	enter(cursor, position, bytes);
+	enter(cursor, position, bytes, reach_bytes);
 	if (cursor->seqcount < CANFS_SEQCOUNT_MAX)
 		cursor->seqcount++;
 	heading = way(cursor);
