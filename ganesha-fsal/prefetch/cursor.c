@@ -110,7 +110,10 @@ static uint64_t fetched_bits(const struct canfs_cursor *cursor)
 		return 0;
 	if (cursor->fetched_from > cursor->base)
 		from = (cursor->fetched_from - cursor->base + cursor->step - 1) / cursor->step;
-	to = (cursor->fetched_to - cursor->base + cursor->step - 1) / cursor->step;
+	if (cursor->fetched_to - cursor->base >= 64 * cursor->step)
+		to = 64;
+	else
+		to = (cursor->fetched_to - cursor->base + cursor->step - 1) / cursor->step;
 	return from > 63 || to <= from ? 0 : bits(from, to - 1);
 }
 
@@ -175,13 +178,12 @@ static uint32_t count_used(struct canfs_cursor *cursor, uint64_t new_bits, uint3
 /* What was fetched and lies behind, but was not counted as used: it was not read. */
 static uint32_t count_passed(struct canfs_cursor *cursor)
 {
-	uint64_t steps = 1; /* the one that is being read */
+	uint64_t left = cursor->fetched_to > cursor->base ? cursor->fetched_to - cursor->base : 0;
 
-	if (cursor->fetched_to > cursor->base)
-		steps += (cursor->fetched_to - cursor->base + cursor->step - 1) / cursor->step;
-	return cursor->outstanding > steps * cursor->span
-		       ? settle(cursor, cursor->outstanding - steps * cursor->span)
-		       : 0;
+	if (has_gaps(cursor))
+		left = (left + cursor->step - 1) / cursor->step * cursor->span;
+	left += cursor->span; /* of the step that is being read */
+	return cursor->outstanding > left ? settle(cursor, cursor->outstanding - left) : 0;
 }
 
 /* The client's reads have become larger or smaller: steps, too. */
@@ -235,7 +237,7 @@ struct canfs_followed canfs_cursor_follow(
 		followed.wasted = give_up(cursor);
 		if (cursor->seqcount <= 1) {
 			followed.wasted += settle(cursor, UINT32_MAX);
-			canfs_cursor_begin(cursor, offset, bytes);
+			canfs_cursor_begin(cursor, offset, bytes, cursor->stamp);
 			return followed;
 		}
 	}

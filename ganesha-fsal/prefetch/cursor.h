@@ -76,15 +76,16 @@ struct canfs_followed {
 	uint32_t wasted;     /* of it, given up */
 };
 
-/* A cursor at its first read. Bytes are 1 ... UINT32_MAX / 4 in all of these. */
-void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes);
+/* A cursor at its first read. Bytes are 1 ... UINT32_MAX / 4 in all of these; stamp: the file's reads. */
+void canfs_cursor_begin(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t stamp);
 
 /*
- * A stream that is known: n reads have been seen, step apart (negative: descending), the last of them this. False: too
- * far apart, it is not begun.
+ * A stride that was found elsewhere: four reads, step apart (negative: descending), the last of them this. False: no
+ * stride, too wide or too narrow; the cursor has begun as any.
  */
 bool canfs_cursor_begin_stride(
-	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint8_t n);
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint32_t stamp);
 
 /*
  * How far the read is from the expected one, in bytes: 0: it is that. UINT64_MAX: it is not of this cursor.

@@ -19,7 +19,8 @@
 
 static const uint64_t ZERO = CANFS_POSITION_ZERO;
 
-void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes)
+void canfs_cursor_begin(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t stamp)
 {
 	uint32_t span = bytes < PAGE_BYTES ? PAGE_BYTES : bytes;
 
@@ -27,9 +28,10 @@ void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t b
 		.seen = (uint64_t)1 << MIDDLE,
 		.last = ZERO + offset,
 		.span = span,
-		.begun = cursor->stamp,
-		.stamp = cursor->stamp,
+		.begun = stamp,
+		.stamp = stamp,
 		.seqcount = 1,
+		.referenced = true,
 		.tolerance = CANFS_CURSOR_TOLERANCE };
 }
 
@@ -61,6 +63,7 @@ static void know(struct canfs_cursor *cursor, enum canfs_heading heading, uint64
 		.stamp = cursor->stamp,
 		.seqcount = cursor->seqcount,
 		.tolerance = cursor->tolerance,
+		.referenced = true,
 		.heading = (uint8_t)heading };
 	/* Gaps that are hardly any, or within a page, are not worth a request each. */
 	if (step < cursor->span + PAGE_BYTES || step - cursor->span <= step / 16)
@@ -79,13 +82,20 @@ static void know_stride(struct canfs_cursor *cursor, uint64_t begin, int64_t ste
 			0 - (uint64_t)step, read);
 }
 
-bool canfs_cursor_begin_stride(
-	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint8_t n)
+static bool is_step(const struct canfs_cursor *cursor, int64_t step)
 {
-	if (step > STEP_MAX || -step > STEP_MAX)
+	int64_t size = step < 0 ? -step : step;
+
+	return size >= cursor->span && size <= STEP_MAX;
+}
+
+bool canfs_cursor_begin_stride(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint32_t stamp)
+{
+	canfs_cursor_begin(cursor, offset, bytes, stamp);
+	cursor->seqcount = LEARNT_STEPS;
+	if (!is_step(cursor, step))
 		return false;
-	canfs_cursor_begin(cursor, offset, bytes);
-	cursor->seqcount = n;
 	know_stride(cursor, ZERO + offset, step);
 	return true;
 }
@@ -155,6 +165,8 @@ uint64_t canfs_cursor_middles(
 {
 	uint64_t middle = base + span / 2, first, last;
 
+	if (begin == base && end == base + span) /* the usual case, without a division */
+		return 1;
 	if (end <= middle)
 		return 0;
 	first = begin <= middle ? 0 : (begin - middle + step - 1) / step;
@@ -267,12 +279,9 @@ static bool learn_line(struct canfs_cursor *cursor, bool down)
 
 static bool learn_repeats(struct canfs_cursor *cursor, uint64_t position)
 {
-	int64_t span = cursor->span, step = cursor->delta;
-
-	if (cursor->repeats < LEARNT_REPEATS || (step < span && -step < span) || step > STEP_MAX ||
-		-step > STEP_MAX)
+	if (cursor->repeats < LEARNT_REPEATS || !is_step(cursor, cursor->delta))
 		return false;
-	know_stride(cursor, position, step);
+	know_stride(cursor, position, cursor->delta);
 	return true;
 }
 
@@ -289,7 +298,7 @@ uint32_t canfs_learn(
 	int heading;
 
 	if ((bytes < cursor->span / 2 && cursor->span > PAGE_BYTES) || is_vain(cursor)) {
-		canfs_cursor_begin(cursor, position - ZERO, bytes);
+		canfs_cursor_begin(cursor, position - ZERO, bytes, cursor->stamp);
 		return 0;
 	}
 	canfs_cursor_rescale(cursor, bytes);

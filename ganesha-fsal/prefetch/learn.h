@@ -37,6 +37,12 @@ void canfs_cursor_widen(struct canfs_cursor *cursor, uint64_t reads, uint32_t re
 uint64_t canfs_cursor_middles(
 	uint64_t base, uint64_t step, uint32_t span, uint64_t begin, uint64_t end);
 
+/* Where its last read began. */
+static inline uint64_t canfs_learn_offset(const struct canfs_cursor *cursor)
+{
+	return cursor->last - CANFS_POSITION_ZERO;
+}
+
 /* Bits as large as reads of so many bytes, within a factor of two; never below a page. */
 void canfs_cursor_rescale(struct canfs_cursor *cursor, uint32_t bytes);
 
