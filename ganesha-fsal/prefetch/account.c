@@ -7,7 +7,9 @@
 /* Times the most that one cursor may be ahead. */
 #define RISK_GRANT  8
 #define TRUST_GRANT 2
-#define SAVED_MAX   256 /* after long good conduct */
+#define RISK_PART                                                                                  \
+	8 /* of what may be risked still, one cursor takes one in so many: all get something */
+#define SAVED_MAX 256 /* after long good conduct */
 
 #define GRACE_PART  4 /* of a unit: waste of a file that says nothing yet */
 #define BATCH_BYTES ((int64_t)1 << 20)
@@ -107,21 +109,25 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-void canfs_account_allow(struct canfs_files *files, const struct canfs_file *file,
-	const struct canfs_cursor *cursor, double willingness, struct canfs_reach *reach)
+static int64_t max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t canfs_account_ahead(struct canfs_files *files, const struct canfs_file *file,
+	const struct canfs_cursor *cursor, double willingness)
 {
 	int64_t bad = (int64_t)(file->wasted_bytes + file->doubtful_bytes);
 	int64_t own = (int64_t)(file->sequential_bytes / WASTE_SHARE) - bad;
+	int64_t pending = (int64_t)(file->fetched_bytes - file->used_bytes) - bad;
 	int64_t grace = files->config.unit_bytes / GRACE_PART;
+	int64_t risk = atomic_load_explicit(&files->risk, memory_order_relaxed) / RISK_PART;
 	int64_t ahead =
 		(int64_t)((double)canfs_cursor_ahead(cursor, files->ahead_max_bytes) * willingness);
-	int64_t most = min(ahead, atomic_load_explicit(&files->risk, memory_order_relaxed));
 
 	if (bad > grace)
-		ahead = own < 0 ? 0 : min(ahead, own > grace ? own : grace);
+		ahead = own < 0 ? 0 : min(ahead, max(own, grace));
 	if (atomic_load_explicit(&files->trust, memory_order_relaxed) < 0)
-		most = min(most, own + (int64_t)(file->used_bytes + file->wasted_bytes) -
-					 (int64_t)file->fetched_bytes);
-	reach->ahead_bytes = (uint64_t)ahead;
-	reach->most_bytes = most > 0 ? (uint64_t)most : 0;
+		risk = min(risk, own - pending);
+	return (uint64_t)min(ahead, cursor->outstanding + max(risk, 0));
 }

@@ -40,8 +40,8 @@ void canfs_account_fetched(struct canfs_files *files, struct canfs_shard *shard,
 void canfs_account_refund(struct canfs_shard *shard, struct canfs_file *file,
 	const struct canfs_cursor *cursor, uint32_t bytes);
 
-/* How far ahead the cursor may be, and how much it may fetch now. Sets these two members only. */
-void canfs_account_allow(struct canfs_files *files, const struct canfs_file *file,
-	const struct canfs_cursor *cursor, double willingness, struct canfs_reach *reach);
+/* How far ahead the cursor may be, in bytes; willingness in [0, 1]. */
+uint64_t canfs_account_ahead(struct canfs_files *files, const struct canfs_file *file,
+	const struct canfs_cursor *cursor, double willingness);
 
 #endif

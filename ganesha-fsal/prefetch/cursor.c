@@ -10,13 +10,17 @@
 #include "ganesha-fsal/prefetch/cursor.h"
 #include "ganesha-fsal/prefetch/learn.h"
 
-#define MIRROR           CANFS_POSITION_ZERO
-#define SEQCOUNT_SURE    64u /* from here on it is as far ahead as it may be */
-#define LARGE_STEP_BYTES (128u << 10)
+#define MIRROR        CANFS_POSITION_ZERO
+#define SEQCOUNT_SURE 64u /* from here on it is as far ahead as it may be */
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
 }
 
 static uint64_t position(const struct canfs_cursor *cursor, uint64_t offset, uint64_t bytes)
@@ -46,11 +50,19 @@ static uint64_t front(const struct canfs_cursor *cursor)
 							  cursor->step;
 }
 
-uint64_t canfs_cursor_reach(uint64_t step, uint32_t reach_bytes)
+uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes)
 {
-	uint64_t reach = reach_bytes + reach_bytes / 2;
+	return min(max(reach_bytes + (uint64_t)reach_bytes / 2, 24 * (uint64_t)span),
+		48 * (uint64_t)span);
+}
 
-	return reach < 24 * step ? 24 * step : min(reach, 48 * step);
+void canfs_cursor_widen(struct canfs_cursor *cursor, uint64_t reads, uint32_t reach_bytes)
+{
+	/* What waits stays within reach. */
+	if (reads > cursor->tolerance)
+		cursor->tolerance = (uint8_t)max(cursor->tolerance,
+			min(reads, canfs_cursor_reach(cursor->span, reach_bytes) * 2 / 3 /
+					   cursor->span));
 }
 
 uint64_t canfs_cursor_distance(
@@ -61,24 +73,26 @@ uint64_t canfs_cursor_distance(
 	if (cursor->heading == CANFS_LEARNING)
 		return canfs_learn_distance(cursor, begin, reach_bytes);
 	if (begin >= cursor->base) {
-		uint64_t ahead = begin - cursor->base;
+		uint64_t ahead = begin - cursor->base, steps = 0;
 
-		if (ahead == 0)
-			return 0;
-		if (ahead >= canfs_cursor_reach(cursor->step, reach_bytes))
-			return UINT64_MAX;
-		if (has_gaps(cursor) && ahead % cursor->step + bytes > cursor->span)
-			return UINT64_MAX;
-		return ahead;
+		if (has_gaps(cursor)) {
+			steps = ahead / cursor->step;
+			if (ahead - steps * cursor->step + bytes > cursor->span && ahead > 0)
+				return UINT64_MAX;
+			ahead = steps * cursor->span;
+		}
+		return ahead < canfs_cursor_reach(cursor->span, reach_bytes) ? ahead : UINT64_MAX;
 	}
-	if (!has_gaps(cursor) && behind < bytes)
+	if (has_gaps(cursor)) {
+		uint64_t steps = (behind + cursor->step - 1) / cursor->step;
+
+		if (steps * cursor->step - behind + bytes > cursor->span)
+			return UINT64_MAX;
+		behind = steps * cursor->span;
+	} else if (behind < bytes) {
 		return 0; /* begins in what was read, and goes on */
-	if (behind > cursor->tolerance * cursor->step)
-		return UINT64_MAX;
-	if (has_gaps(cursor) &&
-		(cursor->step - behind % cursor->step) % cursor->step + bytes > cursor->span)
-		return UINT64_MAX;
-	return behind;
+	}
+	return behind <= cursor->tolerance * (uint64_t)cursor->span ? behind : UINT64_MAX;
 }
 
 /* Bits for steps [first, last]. */
@@ -96,7 +110,10 @@ static uint64_t fetched_bits(const struct canfs_cursor *cursor)
 		return 0;
 	if (cursor->fetched_from > cursor->base)
 		from = (cursor->fetched_from - cursor->base + cursor->step - 1) / cursor->step;
-	to = (cursor->fetched_to - cursor->base + cursor->step - 1) / cursor->step;
+	if (cursor->fetched_to - cursor->base >= 64 * cursor->step)
+		to = 64;
+	else
+		to = (cursor->fetched_to - cursor->base + cursor->step - 1) / cursor->step;
 	return from > 63 || to <= from ? 0 : bits(from, to - 1);
 }
 
@@ -106,18 +123,6 @@ static uint32_t settle(struct canfs_cursor *cursor, uint64_t bytes)
 
 	cursor->outstanding -= settled;
 	return settled;
-}
-
-/* At least so many reads may wait; less of large ones, so that they stay within reach. */
-static void widen_tolerance(struct canfs_cursor *cursor, uint64_t reads)
-{
-	uint64_t most =
-		cursor->step > LARGE_STEP_BYTES ? CANFS_CURSOR_WAIT_MAX / 2 : CANFS_CURSOR_WAIT_MAX;
-
-	if (reads > most)
-		reads = most;
-	if (reads > cursor->tolerance)
-		cursor->tolerance = (uint8_t)reads;
 }
 
 /* What comes in order for long needs less tolerance. */
@@ -173,13 +178,12 @@ static uint32_t count_used(struct canfs_cursor *cursor, uint64_t new_bits, uint3
 /* What was fetched and lies behind, but was not counted as used: it was not read. */
 static uint32_t count_passed(struct canfs_cursor *cursor)
 {
-	uint64_t steps = 1; /* the one that is being read */
+	uint64_t left = cursor->fetched_to > cursor->base ? cursor->fetched_to - cursor->base : 0;
 
-	if (cursor->fetched_to > cursor->base)
-		steps += (cursor->fetched_to - cursor->base + cursor->step - 1) / cursor->step;
-	return cursor->outstanding > steps * cursor->span
-		       ? settle(cursor, cursor->outstanding - steps * cursor->span)
-		       : 0;
+	if (has_gaps(cursor))
+		left = (left + cursor->step - 1) / cursor->step * cursor->span;
+	left += cursor->span; /* of the step that is being read */
+	return cursor->outstanding > left ? settle(cursor, cursor->outstanding - left) : 0;
 }
 
 /* The client's reads have become larger or smaller: steps, too. */
@@ -195,13 +199,14 @@ static void raise_seqcount(struct canfs_cursor *cursor, uint64_t hits)
 }
 
 /* What is expected has been read: base moves on. */
-static void go_on(struct canfs_cursor *cursor, uint32_t bytes, struct canfs_followed *followed)
+static void go_on(struct canfs_cursor *cursor, uint32_t bytes, uint32_t reach_bytes,
+	struct canfs_followed *followed)
 {
 	uint64_t waited = (uint64_t)__builtin_popcountll(cursor->seen), passed = advance(cursor);
 	uint64_t more = passed > bytes ? (passed - bytes) / cursor->span : 0;
 
 	if (more > 0)
-		widen_tolerance(cursor, 2 * waited);
+		canfs_cursor_widen(cursor, 2 * waited, reach_bytes);
 	narrow_tolerance(cursor);
 	raise_seqcount(cursor, 1 + more);
 	followed->sequential = (uint32_t)min(passed, UINT32_MAX);
@@ -209,20 +214,20 @@ static void go_on(struct canfs_cursor *cursor, uint32_t bytes, struct canfs_foll
 }
 
 struct canfs_followed canfs_cursor_follow(
-	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes)
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes)
 {
 	struct canfs_followed followed = { 0 };
 	uint64_t begin, new_bits;
 
 	if (cursor->heading == CANFS_LEARNING) {
-		followed.sequential = canfs_learn(cursor, MIRROR + offset, bytes);
+		followed.sequential = canfs_learn(cursor, MIRROR + offset, bytes, reach_bytes);
 		return followed;
 	}
 	if (!has_gaps(cursor))
 		rescale(cursor, bytes);
 	begin = position(cursor, offset, bytes);
 	if (begin < cursor->base) /* late, or once more: it had better been waited for */
-		widen_tolerance(cursor, 2 * (front(cursor) - begin) / cursor->step);
+		canfs_cursor_widen(cursor, 2 * (front(cursor) - begin) / cursor->step, reach_bytes);
 	new_bits = canfs_cursor_middles(
 			   cursor->base, cursor->step, cursor->span, begin, begin + bytes) &
 		   ~cursor->seen;
@@ -232,12 +237,12 @@ struct canfs_followed canfs_cursor_follow(
 		followed.wasted = give_up(cursor);
 		if (cursor->seqcount <= 1) {
 			followed.wasted += settle(cursor, UINT32_MAX);
-			canfs_cursor_begin(cursor, offset, bytes);
+			canfs_cursor_begin(cursor, offset, bytes, cursor->stamp);
 			return followed;
 		}
 	}
 	if (cursor->seen & 1)
-		go_on(cursor, bytes, &followed);
+		go_on(cursor, bytes, reach_bytes, &followed);
 	return followed;
 }
 
@@ -294,8 +299,6 @@ static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach 
 
 		if (has_waited(cursor, cursor->fetched_to))
 			continue;
-		if (sum + bytes > reach->most_bytes)
-			break;
 		piece[n++] = piece_at(cursor, cursor->fetched_to, bytes);
 		sum += bytes;
 	}
@@ -313,7 +316,6 @@ static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *r
 
 	if (from >= to || (from > ahead + reach->ahead_bytes / 2 && to < end))
 		return 0;
-	to = min(to, from + reach->most_bytes);
 	begin = from;
 	if (cursor->outstanding == 0)
 		cursor->fetched_from = from;
@@ -331,8 +333,7 @@ static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *r
 size_t canfs_cursor_fetch(struct canfs_cursor *cursor, const struct canfs_reach *reach,
 	struct canfs_piece piece[], size_t pieces)
 {
-	if (cursor->heading == CANFS_LEARNING || reach->ahead_bytes < cursor->span ||
-		reach->most_bytes < cursor->span)
+	if (cursor->heading == CANFS_LEARNING || reach->ahead_bytes < cursor->span)
 		return 0;
 	return has_gaps(cursor) ? fetch_steps(cursor, reach, piece, pieces)
 				: fetch_run(cursor, reach, piece, pieces);

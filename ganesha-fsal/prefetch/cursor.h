@@ -48,13 +48,17 @@ struct canfs_cursor {
 	};
 	uint32_t span; /* bytes read of a step; == step if there are no gaps. LEARNING: a bit's */
 	uint32_t outstanding; /* bytes fetched, neither read nor given up */
-	uint32_t run;         /* bytes read in sequence, as seqcount: halved with it */
-	uint32_t stamp;       /* the file's reads, when it was last hit: the table's */
-	uint8_t seqcount;     /* 1 ... 127. LEARNING: reads */
-	uint8_t tolerance;    /* reads */
-	uint8_t heading;      /* enum canfs_heading */
-	bool referenced : 1;  /* the table's: hit since it last looked for one to recycle */
-	bool doubtful : 1;    /* account.h */
+	union {
+		uint32_t run;   /* bytes read in sequence; halved as seqcount is */
+		uint32_t begun; /* LEARNING: the stamp at its begin */
+	};
+	uint32_t
+		stamp; /* the file's reads when it was hit: set by the table, before it tells the cursor */
+	uint8_t seqcount;    /* 1 ... 127. LEARNING: reads */
+	uint8_t tolerance;   /* reads */
+	uint8_t heading;     /* enum canfs_heading */
+	bool referenced : 1; /* the table's: hit since it last looked for one to recycle */
+	bool doubtful : 1;   /* account.h */
 	union {
 		uint32_t surplus; /* bytes read that are not yet counted as used, < span */
 		struct {
@@ -72,15 +76,16 @@ struct canfs_followed {
 	uint32_t wasted;     /* of it, given up */
 };
 
-/* A cursor at its first read. Bytes are 1 ... UINT32_MAX / 4 in all of these. */
-void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes);
+/* A cursor at its first read. Bytes are 1 ... UINT32_MAX / 4 in all of these; stamp: the file's reads. */
+void canfs_cursor_begin(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t stamp);
 
 /*
- * A stream that is known: n reads have been seen, step apart (negative: descending), the last of them this. False: too
- * far apart, it is not begun.
+ * A stride that was found elsewhere: four reads, step apart (negative: descending), the last of them this. False: no
+ * stride, too wide or too narrow; the cursor has begun as any.
  */
 bool canfs_cursor_begin_stride(
-	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint8_t n);
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint32_t stamp);
 
 /*
  * How far the read is from the expected one, in bytes: 0: it is that. UINT64_MAX: it is not of this cursor.
@@ -91,7 +96,7 @@ uint64_t canfs_cursor_distance(
 
 /* The read belongs to this cursor: its distance is not UINT64_MAX. */
 struct canfs_followed canfs_cursor_follow(
-	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes);
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes);
 
 /*
  * How far to be ahead: it grows with seqcount, to all of max_bytes at half of its maximum, but not beyond twice as
@@ -108,7 +113,6 @@ struct canfs_piece {
 };
 struct canfs_reach {
 	uint64_t ahead_bytes; /* to be fetched ahead of the furthest read */
-	uint64_t most_bytes;  /* now */
 	uint32_t piece_bytes; /* at most */
 	uint64_t file_bytes;
 };

@@ -31,7 +31,7 @@ struct canfs_files_config {
 };
 #define CANFS_FILES_MAX ((uint32_t)1 << 26)
 
-/* A million files and as many more cursors, in 230 MB at most; a spinning disk. */
+/* A million files and 750000 more cursors, in 246 MB at most; a spinning disk. */
 extern const struct canfs_files_config canfs_files_defaults;
 
 /* Fetch these bytes of the file. They do not go beyond its end. */
@@ -54,6 +54,9 @@ void canfs_files_free(struct canfs_files *files); /* nobody may call it any more
  */
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX]);
+
+/* A read of it comes soon: what it needs is fetched into the processor's cache. Saves a cache miss, if early enough. */
+void canfs_files_soon(const struct canfs_files *files, uint64_t file);
 
 /*
  * What was advised was not fetched (refused, cancelled, failed): neither it nor what its stream was advised beyond it

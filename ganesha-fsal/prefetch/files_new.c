@@ -3,7 +3,6 @@
 #include "ganesha-fsal/prefetch/files.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 
@@ -13,7 +12,7 @@
 #define SHARD_FILES_MIN 64u
 
 const struct canfs_files_config canfs_files_defaults = { .files = 1000000,
-	.cursors = 1000000,
+	.cursors = 750000,
 	.unit_bytes = 4 << 20,
 	.units_ahead = 2,
 	.tolerance_max_bytes = 2 << 20 };
@@ -32,77 +31,55 @@ static bool is_valid(const struct canfs_files_config *config)
 	       between(config->tolerance_max_bytes, 64 << 10, 16 << 20);
 }
 
-/* Space for n things of a size; rounded up to a cache line. */
+/* Space for n things of a size; a shard's alignment is the largest. */
 static size_t room(uint64_t *bytes, size_t n, size_t size)
 {
 	size_t at = *bytes;
 
-	*bytes += (n * size + 63) / 64 * 64;
+	*bytes += (n * size + 127) / 128 * 128;
 	return at;
 }
 
-static uint32_t power_of_two_from(uint32_t n)
-{
-	uint32_t power = 1;
-
-	while (power < n)
-		power *= 2;
-	return power;
-}
-
-/*
- * Files are spread by their hash: some shards get more than their part. Four standard deviations of room more, and
- * hardly a file has to go while there are not too many.
- */
-static uint32_t shard_files(uint32_t files, uint32_t shards)
-{
-	uint32_t part = (files + shards - 1) / shards;
-
-	return shards == 1 ? part : part + (uint32_t)(4 * sqrt(part));
-}
-
 static void make_shards(
-	struct canfs_files *files, uint32_t files_each, uint32_t pool_each, uint32_t index_each)
+	struct canfs_files *files, struct canfs_file *file, struct canfs_pooled *pool)
 {
+	uint32_t pooled = files->cursors - files->places;
+
 	for (uint32_t i = 0; i < files->shards; i++) {
 		struct canfs_shard *shard = &files->shard[i];
-		uint32_t cursors_each = files_each + pool_each;
 
 		pthread_mutex_init(&shard->lock, NULL);
-		shard->files = files_each;
-		shard->cursors = cursors_each;
-		shard->index_mask = index_each - 1;
-		shard->index = files->index + (size_t)i * index_each;
-		shard->file = files->file + (size_t)i * files_each;
-		shard->cursor = files->cursor + (size_t)i * cursors_each;
-		shard->link = files->link + (size_t)i * cursors_each;
+		shard->places = files->places;
+		shard->pooled = pooled;
+		shard->file = file + (size_t)i * files->places;
+		shard->pool = pool + (size_t)i * pooled;
 	}
+}
+
+static uint32_t part(uint32_t n, uint32_t shards)
+{
+	return (n + shards - 1) / shards;
 }
 
 int canfs_files_new(struct canfs_files **files, const struct canfs_files_config *config)
 {
 	struct canfs_files new = { .config = *config, .shards = SHARDS_MAX };
-	uint32_t files_each, pool_each, index_each;
-	size_t file, cursor, link, index, shard;
+	size_t file, pool, shard;
 	char *memory;
 
 	if (!is_valid(config))
 		return -EINVAL;
 	while (new.shards > 1 && config->files / new.shards < SHARD_FILES_MIN)
 		new.shards /= 2;
-	files_each = shard_files(config->files, new.shards);
-	pool_each = (config->cursors + new.shards - 1) / new.shards;
-	index_each = power_of_two_from(files_each + files_each / 2);
+	new.places = part(config->files, new.shards);
+	new.places += new.places / 2;
+	new.cursors = new.places + part(config->cursors, new.shards);
 
 	room(&new.memory_bytes, 1, sizeof(new));
-	new.memory_bytes = (new.memory_bytes + 127) / 128 * 128; /* a shard's alignment */
 	shard = room(&new.memory_bytes, new.shards, sizeof(struct canfs_shard));
-	file = room(&new.memory_bytes, (size_t) new.shards *files_each, sizeof(struct canfs_file));
-	cursor = room(&new.memory_bytes, (size_t) new.shards *(files_each + pool_each),
-		sizeof(struct canfs_cursor));
-	link = room(&new.memory_bytes, (size_t) new.shards *(files_each + pool_each),
-		sizeof(struct canfs_link));
-	index = room(&new.memory_bytes, (size_t) new.shards *index_each, sizeof(uint32_t));
+	file = room(&new.memory_bytes, (size_t) new.shards *new.places, sizeof(struct canfs_file));
+	pool = room(&new.memory_bytes, (size_t) new.shards *(new.cursors - new.places),
+		sizeof(struct canfs_pooled));
 
 	/* Zero, and not there before it is touched. Huge pages: a lookup goes anywhere, and the TLB is small. */
 	memory = mmap(NULL, new.memory_bytes, PROT_READ | PROT_WRITE,
@@ -111,15 +88,12 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 		return -ENOMEM;
 	(void)madvise(memory, new.memory_bytes, MADV_HUGEPAGE); /* no harm without */
 	new.shard = (struct canfs_shard *)(memory + shard);
-	new.file = (struct canfs_file *)(memory + file);
-	new.cursor = (struct canfs_cursor *)(memory + cursor);
-	new.link = (struct canfs_link *)(memory + link);
-	new.index = (uint32_t *)(memory + index);
 	new.ahead_max_bytes = (uint64_t)config->unit_bytes * config->units_ahead;
 	canfs_account_open(&new);
 	*files = (struct canfs_files *)memory;
 	**files = new;
-	make_shards(*files, files_each, pool_each, index_each);
+	make_shards(*files, (struct canfs_file *)(memory + file),
+		(struct canfs_pooled *)(memory + pool));
 	return 0;
 }
 

@@ -12,12 +12,15 @@
 #define LEARNT_WAY    2 /* beyond those before, all one way; */
 #define LEARNT_MOSTLY 5 /* more one way than the other; */
 #define LEARNT_MANY   8 /* in whatever order */
+#define VAIN_READS    16 /* are enough to know that it is nothing, */
+#define VAIN_SHARE    8u /* if they are less than one in so many of the file's */
 #define SPACING_MAX   16u
 #define STEP_MAX      ((int64_t)1 << 40) /* a terabyte; keeps positions from overflow */
 
 static const uint64_t ZERO = CANFS_POSITION_ZERO;
 
-void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes)
+void canfs_cursor_begin(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t stamp)
 {
 	uint32_t span = bytes < PAGE_BYTES ? PAGE_BYTES : bytes;
 
@@ -25,8 +28,10 @@ void canfs_cursor_begin(struct canfs_cursor *cursor, uint64_t offset, uint32_t b
 		.seen = (uint64_t)1 << MIDDLE,
 		.last = ZERO + offset,
 		.span = span,
-		.stamp = cursor->stamp,
+		.begun = stamp,
+		.stamp = stamp,
 		.seqcount = 1,
+		.referenced = true,
 		.tolerance = CANFS_CURSOR_TOLERANCE };
 }
 
@@ -58,6 +63,7 @@ static void know(struct canfs_cursor *cursor, enum canfs_heading heading, uint64
 		.stamp = cursor->stamp,
 		.seqcount = cursor->seqcount,
 		.tolerance = cursor->tolerance,
+		.referenced = true,
 		.heading = (uint8_t)heading };
 	/* Gaps that are hardly any, or within a page, are not worth a request each. */
 	if (step < cursor->span + PAGE_BYTES || step - cursor->span <= step / 16)
@@ -76,13 +82,20 @@ static void know_stride(struct canfs_cursor *cursor, uint64_t begin, int64_t ste
 			0 - (uint64_t)step, read);
 }
 
-bool canfs_cursor_begin_stride(
-	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint8_t n)
+static bool is_step(const struct canfs_cursor *cursor, int64_t step)
 {
-	if (step > STEP_MAX || -step > STEP_MAX)
+	int64_t size = step < 0 ? -step : step;
+
+	return size >= cursor->span && size <= STEP_MAX;
+}
+
+bool canfs_cursor_begin_stride(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, int64_t step, uint32_t stamp)
+{
+	canfs_cursor_begin(cursor, offset, bytes, stamp);
+	cursor->seqcount = LEARNT_STEPS;
+	if (!is_step(cursor, step))
 		return false;
-	canfs_cursor_begin(cursor, offset, bytes);
-	cursor->seqcount = n;
 	know_stride(cursor, ZERO + offset, step);
 	return true;
 }
@@ -152,6 +165,8 @@ uint64_t canfs_cursor_middles(
 {
 	uint64_t middle = base + span / 2, first, last;
 
+	if (begin == base && end == base + span) /* the usual case, without a division */
+		return 1;
 	if (end <= middle)
 		return 0;
 	first = begin <= middle ? 0 : (begin - middle + step - 1) / step;
@@ -162,7 +177,8 @@ uint64_t canfs_cursor_middles(
 }
 
 /* Enters the read into the window. */
-static void enter(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes)
+static void enter(
+	struct canfs_cursor *cursor, uint64_t position, uint32_t bytes, uint32_t reach_bytes)
 {
 	uint64_t before, first;
 
@@ -183,12 +199,8 @@ static void enter(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes
 		count(&cursor->downs);
 	} else {
 		/* It came late: how many had come before it? */
-		int late = 2 * __builtin_popcountll(before >> first);
-
-		if (late > cursor->tolerance)
-			cursor->tolerance =
-				(uint8_t)(late < CANFS_CURSOR_WAIT_MAX ? late
-								       : CANFS_CURSOR_WAIT_MAX);
+		canfs_cursor_widen(
+			cursor, 2 * (uint64_t)__builtin_popcountll(before >> first), reach_bytes);
 	}
 }
 
@@ -267,26 +279,31 @@ static bool learn_line(struct canfs_cursor *cursor, bool down)
 
 static bool learn_repeats(struct canfs_cursor *cursor, uint64_t position)
 {
-	int64_t span = cursor->span, step = cursor->delta;
-
-	if (cursor->repeats < LEARNT_REPEATS || (step < span && -step < span) || step > STEP_MAX ||
-		-step > STEP_MAX)
+	if (cursor->repeats < LEARNT_REPEATS || !is_step(cursor, cursor->delta))
 		return false;
-	know_stride(cursor, position, step);
+	know_stride(cursor, position, cursor->delta);
 	return true;
 }
 
-uint32_t canfs_learn(struct canfs_cursor *cursor, uint64_t position, uint32_t bytes)
+/* Many reads, and few of the file's: what is read at random fills any window in time. */
+static bool is_vain(const struct canfs_cursor *cursor)
+{
+	return cursor->seqcount >= VAIN_READS &&
+	       cursor->stamp - cursor->begun > VAIN_SHARE * cursor->seqcount;
+}
+
+uint32_t canfs_learn(
+	struct canfs_cursor *cursor, uint64_t position, uint32_t bytes, uint32_t reach_bytes)
 {
 	int heading;
 
-	if (bytes < cursor->span / 2 && cursor->span > PAGE_BYTES) {
-		canfs_cursor_begin(cursor, position - ZERO, bytes);
+	if ((bytes < cursor->span / 2 && cursor->span > PAGE_BYTES) || is_vain(cursor)) {
+		canfs_cursor_begin(cursor, position - ZERO, bytes, cursor->stamp);
 		return 0;
 	}
 	canfs_cursor_rescale(cursor, bytes);
 	note_delta(cursor, position);
-	enter(cursor, position, bytes);
+	enter(cursor, position, bytes, reach_bytes);
 	if (cursor->seqcount < CANFS_SEQCOUNT_MAX)
 		cursor->seqcount++;
 	heading = way(cursor);

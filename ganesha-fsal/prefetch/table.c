@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/account.h"
 
-/* An entry of the index: some bits of the hash, which save the look at most other files, and slot + 1. */
-#define SLOT_BITS 20u
-#define SLOT_MASK ((1u << SLOT_BITS) - 1)
-_Static_assert(CANFS_SHARD_FILES_MAX < SLOT_MASK, "a slot must fit an index entry");
-
 #define CLOCK_STEPS 8u  /* the hand goes no further; then the next one gives way */
 #define NEW_IDLE    64u /* a cursor that learnt nothing in so many reads of its file may go */
+
+/* A file whose reads are of no cursor for so long is read at random: it need not be compared with that many. */
+#define STRANGERS_MANY 128u
+#define STRANGER_MAX   16u
 
 uint64_t canfs_table_hash(uint64_t key)
 {
@@ -16,186 +15,159 @@ uint64_t canfs_table_hash(uint64_t key)
 	return key ^ key >> 32;
 }
 
-static uint32_t entry_of(uint64_t hash, uint32_t slot)
+struct canfs_shard *canfs_table_shard(const struct canfs_files *files, uint64_t hash)
 {
-	return (uint32_t)(hash >> 32) << SLOT_BITS | (slot + 1);
+	return &files->shard[hash & (files->shards - 1)];
 }
 
-static uint32_t slot_of(uint32_t entry)
+uint32_t canfs_table_place(const struct canfs_shard *shard, uint64_t hash)
 {
-	return (entry & SLOT_MASK) - 1;
+	return (uint32_t)((hash >> 32) * shard->places >> 32);
 }
 
-static void index_add(struct canfs_shard *shard, uint64_t hash, uint32_t slot)
+static uint32_t after(uint32_t place, const struct canfs_shard *shard)
 {
-	uint32_t i = (uint32_t)hash & shard->index_mask;
-
-	while (shard->index[i] != 0)
-		i = (i + 1) & shard->index_mask;
-	shard->index[i] = entry_of(hash, slot);
+	return place + 1 < shard->places ? place + 1 : 0;
 }
 
-/* Those behind it move up, unless they would come before where their search begins. */
-static void index_remove(struct canfs_shard *shard, uint32_t slot)
+static uint32_t probes(const struct canfs_shard *shard)
 {
-	uint64_t hash = canfs_table_hash(shard->file[slot].key);
-	uint32_t mask = shard->index_mask, hole = (uint32_t)hash & mask, i;
+	return shard->places < CANFS_FILE_PROBES ? shard->places : CANFS_FILE_PROBES;
+}
 
-	while (slot_of(shard->index[hole]) != slot)
-		hole = (hole + 1) & mask;
-	for (i = (hole + 1) & mask; shard->index[i] != 0; i = (i + 1) & mask) {
-		uint64_t key = shard->file[slot_of(shard->index[i])].key;
-		uint32_t home = (uint32_t)canfs_table_hash(key) & mask;
+struct canfs_file *canfs_table_find(struct canfs_shard *shard, uint64_t key, uint64_t hash)
+{
+	uint32_t place = canfs_table_place(shard, hash);
 
-		if (((i - home) & mask) >= ((i - hole) & mask)) {
-			shard->index[hole] = shard->index[i];
-			hole = i;
-		}
+	for (uint32_t i = probes(shard); i > 0; i--, place = after(place, shard)) {
+		struct canfs_file *file = &shard->file[place];
+
+		if (file->key == key && file->reads > 0)
+			return file;
+		if (file->reads == 0)
+			return NULL;
 	}
-	shard->index[hole] = 0;
+	return NULL;
 }
 
-static void forget_file(struct canfs_shard *shard, uint32_t slot)
+static void free_pooled(struct canfs_shard *shard, struct canfs_file *file, uint32_t n)
+{
+	struct canfs_pooled *pooled = &shard->pool[n - shard->places];
+
+	canfs_account_end(shard, file, &pooled->cursor);
+	pooled->next = shard->pool_free;
+	shard->pool_free = n;
+	shard->pool_used--;
+}
+
+static void forget(struct canfs_shard *shard, struct canfs_file *file)
 {
 	uint32_t next;
 
-	canfs_account_end(shard, &shard->file[slot], &shard->cursor[slot]);
-	for (uint32_t n = shard->link[slot].next; n != 0; n = next) {
-		next = shard->link[n - 1].next;
-		canfs_account_end(shard, &shard->file[slot], &shard->cursor[n - 1]);
-		shard->link[n - 1].next = shard->pool_free;
-		shard->pool_free = n;
-		shard->pool_used--;
+	canfs_account_end(shard, file, &file->first);
+	for (uint32_t n = file->next; n != 0; n = next) {
+		next = canfs_table_next(shard, n);
+		free_pooled(shard, file, n);
 	}
-	shard->link[slot].next = 0;
-	index_remove(shard, slot);
 }
 
-/* Second chance: the least recently used, nearly. */
-static uint32_t oldest_file(struct canfs_shard *shard)
+struct canfs_file *canfs_table_take(struct canfs_shard *shard, uint64_t key, uint64_t hash)
 {
-	uint32_t slot = shard->hand;
+	struct canfs_file *file = canfs_table_find(shard, key, hash), *oldest = NULL;
+	uint32_t place = canfs_table_place(shard, hash);
 
-	for (unsigned int i = 0; i < CLOCK_STEPS && shard->file[slot].referenced; i++) {
-		shard->file[slot].referenced = false;
-		slot = slot + 1 < shard->files ? slot + 1 : 0;
-	}
-	shard->hand = slot + 1 < shard->files ? slot + 1 : 0;
-	return slot;
-}
-
-static uint32_t create_file(struct canfs_shard *shard, uint64_t key, uint64_t hash)
-{
-	uint32_t slot;
-
-	if (shard->files_used < shard->files) {
-		slot = shard->files_used++;
-	} else {
-		slot = oldest_file(shard);
-		forget_file(shard, slot);
-	}
-	shard->file[slot] = (struct canfs_file) { .key = key };
-	shard->cursor[slot] = (struct canfs_cursor) { 0 };
-	shard->link[slot].owner = slot;
-	index_add(shard, hash, slot);
-	return slot;
-}
-
-uint32_t canfs_table_find(struct canfs_shard *shard, uint64_t key, uint64_t hash, bool create)
-{
-	uint32_t like = entry_of(hash, 0) & ~SLOT_MASK, entry;
-
-	for (uint32_t i = (uint32_t)hash & shard->index_mask; (entry = shard->index[i]) != 0;
-		i = (i + 1) & shard->index_mask) {
-		uint32_t slot = slot_of(entry);
-
-		if ((entry & ~SLOT_MASK) != like)
-			continue;
-		__builtin_prefetch(&shard->cursor[slot], 1);
-		__builtin_prefetch(&shard->link[slot]);
-		if (shard->file[slot].key == key)
-			return slot;
-	}
-	return create ? create_file(shard, key, hash) : CANFS_NO_FILE;
-}
-
-/* Takes a cursor of the pool from the file that has it. */
-static void unlink_cursor(struct canfs_shard *shard, uint32_t n)
-{
-	uint32_t slot = shard->link[n].owner, before = slot;
-
-	while (shard->link[before].next != n + 1)
-		before = shard->link[before].next - 1;
-	shard->link[before].next = shard->link[n].next;
-	shard->file[slot].cursors--;
-	canfs_account_end(shard, &shard->file[slot], &shard->cursor[n]);
-}
-
-/* The least recently used of the pool, nearly; one that has learnt nothing has no second chance. */
-static uint32_t steal_cursor(struct canfs_shard *shard)
-{
-	uint32_t first = shard->files, n = first + shard->pool_hand;
-
-	for (unsigned int i = 0; i < CLOCK_STEPS && shard->cursor[n].referenced &&
-				 shard->cursor[n].heading != CANFS_LEARNING;
-		i++) {
-		shard->cursor[n].referenced = false;
-		n = n + 1 < shard->cursors ? n + 1 : first;
-	}
-	shard->pool_hand = n + 1 < shard->cursors ? n + 1 - first : 0;
-	unlink_cursor(shard, n);
-	return n;
-}
-
-/* The file's own that was hit longest ago; those that have learnt nothing come first. */
-static uint32_t oldest_cursor(const struct canfs_shard *shard, uint32_t slot)
-{
-	const struct canfs_file *file = &shard->file[slot];
-	uint32_t oldest = slot;
-	uint64_t most = 0;
-
-	for (uint32_t n = slot + 1; n != 0; n = shard->link[n - 1].next) {
-		const struct canfs_cursor *cursor = &shard->cursor[n - 1];
-		uint64_t idle = file->reads - cursor->stamp;
-
-		if (cursor->heading == CANFS_LEARNING)
-			idle += (uint64_t)1 << 32;
-		if (idle >= most) {
-			most = idle;
-			oldest = n - 1;
+	if (file != NULL)
+		return file;
+	for (uint32_t i = probes(shard); i > 0; i--, place = after(place, shard)) {
+		file = &shard->file[place];
+		if (file->reads == 0) {
+			shard->files_used++;
+			*file = (struct canfs_file) { .key = key };
+			return file;
 		}
+		if (oldest == NULL || shard->reads - file->stamp > shard->reads - oldest->stamp)
+			oldest = file;
 	}
+	/* Nobody's place becomes empty, so that whoever came to lie behind this one is still found. */
+	forget(shard, oldest);
+	*oldest = (struct canfs_file) { .key = key };
 	return oldest;
 }
 
-uint32_t canfs_table_new_cursor(struct canfs_shard *shard, uint32_t slot)
+/* Takes a cursor of the pool from its file. */
+static void unlink_pooled(struct canfs_shard *shard, uint32_t n)
 {
-	struct canfs_file *file = &shard->file[slot];
-	uint32_t n, old;
+	struct canfs_pooled *pooled = &shard->pool[n - shard->places];
+	struct canfs_file *file = &shard->file[pooled->owner];
+	uint32_t *link = &file->next;
 
-	if (file->cursors == 0) { /* its own */
-		file->cursors = 1;
-		return slot;
+	while (*link != n)
+		link = &shard->pool[*link - shard->places].next;
+	*link = pooled->next;
+	file->cursors--;
+	canfs_account_end(shard, file, &pooled->cursor);
+}
+
+/* The least recently used of the pool, nearly: second chance, but not for those that have learnt nothing. */
+static uint32_t steal(struct canfs_shard *shard)
+{
+	uint32_t i = shard->pool_hand, n;
+
+	for (unsigned int step = 0; step < CLOCK_STEPS; step++) {
+		struct canfs_cursor *cursor = &shard->pool[i].cursor;
+
+		if (!cursor->referenced || cursor->heading == CANFS_LEARNING)
+			break;
+		cursor->referenced = false;
+		i = i + 1 < shard->pooled ? i + 1 : 0;
 	}
-	old = oldest_cursor(shard, slot);
-	if (shard->cursors == shard->files || file->cursors >= CANFS_FILE_CURSORS_MAX ||
-		(shard->cursor[old].heading == CANFS_LEARNING &&
-			canfs_cursor_idle(file, &shard->cursor[old], NEW_IDLE))) {
-		canfs_account_end(shard, file, &shard->cursor[old]);
-		return old;
-	}
+	n = shard->places + i;
+	shard->pool_hand = i + 1 < shard->pooled ? i + 1 : 0;
+	unlink_pooled(shard, n);
+	return n;
+}
+
+static uint32_t take_pooled(struct canfs_shard *shard)
+{
+	uint32_t n;
+
 	if (shard->pool_free != 0) {
-		n = shard->pool_free - 1;
-		shard->pool_free = shard->link[n].next;
-		shard->pool_used++;
-	} else if (shard->files + shard->pool_begun < shard->cursors) {
-		n = shard->files + shard->pool_begun++;
-		shard->pool_used++;
+		n = shard->pool_free;
+		shard->pool_free = shard->pool[n - shard->places].next;
+	} else if (shard->pool_begun < shard->pooled) {
+		n = shard->places + shard->pool_begun++;
 	} else {
-		n = steal_cursor(shard);
+		return steal(shard);
 	}
-	shard->link[n] = (struct canfs_link) { .next = shard->link[slot].next, .owner = slot };
-	shard->link[slot].next = n + 1;
+	shard->pool_used++;
+	return n;
+}
+
+uint32_t canfs_table_new_cursor(struct canfs_shard *shard, struct canfs_file *file, uint32_t oldest)
+{
+	uint32_t most = file->strangers < STRANGERS_MANY ? CANFS_FILE_CURSORS_MAX : STRANGER_MAX, n;
+	struct canfs_cursor *old;
+
+	if (file->cursors == 0) {
+		file->cursors = 1;
+		return canfs_table_first(shard, file);
+	}
+	old = canfs_table_cursor(shard, oldest);
+	if (file->cursors > most && oldest >= shard->places) {
+		unlink_pooled(shard, oldest);
+		free_pooled(shard, file, oldest);
+		oldest = canfs_table_first(shard, file);
+		old = &file->first;
+	}
+	if (shard->pooled == 0 || file->cursors >= most ||
+		(old->heading == CANFS_LEARNING && canfs_cursor_idle(file, old, NEW_IDLE))) {
+		canfs_account_end(shard, file, old);
+		return oldest;
+	}
+	n = take_pooled(shard);
+	shard->pool[n - shard->places].next = file->next;
+	shard->pool[n - shard->places].owner = canfs_table_first(shard, file);
+	file->next = n;
 	file->cursors++;
 	return n;
 }

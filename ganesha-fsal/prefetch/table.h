@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Where the active files and their cursors are kept: one shard of them, under a lock of its own. All is allocated
- * at the start (untouched memory costs nothing); nothing is searched for longer than some steps.
+ * Where the active files and their cursors are kept: one shard of them, under a lock of its own.
  *
- *	hash --> index (open addressing) --> slot --> file[slot], cursor[slot]     a file's own first cursor
- *	                                               link[slot] --> cursor[n] --> ... its others, of the pool
+ *	hash --> place --> file, next to it its first cursor --> its other cursors, in the common pool
+ *	         ... 16 places: whoever was read longest ago gives way to a new file
  *
- * The three lines of a lookup are two cache misses one after the other: file and first cursor are fetched at once.
+ * As FreeBSD's nfsheur (Ellard & Seltzer, §6.3): open hashing with a bounded number of probes. There are half as many
+ * places again as files, so that hardly any gives way before there are too many. A lookup is one cache miss: nothing
+ * tells where a file is but its hash. All is allocated at the start; memory that is not touched costs nothing.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_TABLE_H
 #define CANFS_GANESHA_FSAL_PREFETCH_TABLE_H
@@ -17,34 +18,38 @@
 #include "ganesha-fsal/prefetch/cursor.h"
 #include "ganesha-fsal/prefetch/files.h"
 
-#define CANFS_FILE_CURSORS_MAX 64u /* what one lookup may have to look through */
-#define CANFS_NO_FILE          UINT32_MAX
-#define CANFS_SHARD_FILES_MAX  1000000u
+#define CANFS_FILE_CURSORS_MAX 64u /* of one file: a read is compared with all */
+#define CANFS_FILE_PROBES      16u
 
 struct canfs_file {
 	uint64_t key;
 	uint64_t fetched_bytes, used_bytes, wasted_bytes, doubtful_bytes,
 		sequential_bytes; /* account.h */
-	uint32_t reads;
-	uint8_t cursors; /* 0: its first is not begun */
-	bool referenced; /* read since the hand of the clock went by */
-} __attribute__((aligned(64)));
-
-struct canfs_link {
-	uint32_t next;  /* cursor of the same file + 1; 0: none. Free ones are a list, too */
-	uint32_t owner; /* slot of the file */
+	uint32_t reads;           /* 0: there is no file here */
+	uint32_t stamp;           /* the shard's reads at the file's last */
+	uint32_t next;            /* the second cursor, as in canfs_pooled */
+	uint8_t cursors;
+	uint8_t strangers; /* the last reads, so many, were of no cursor */
+	struct canfs_cursor first __attribute__((aligned(64)));
 };
 
+struct canfs_pooled {
+	struct canfs_cursor cursor;
+	uint32_t
+		next; /* of the same file: number in the shard; 0: none. Free ones are a list, too */
+	uint32_t owner; /* place of the file */
+};
+
+/* Cursors have numbers in their shard: that of their file's place, or `places` and more in the pool. */
 struct canfs_shard {
 	pthread_mutex_t lock;
-	uint32_t *index;
 	struct canfs_file *file;
-	struct canfs_cursor *cursor;
-	struct canfs_link *link;
-	uint32_t index_mask, files,
-		cursors; /* how many there may be; the files' own are among the cursors */
-	uint32_t files_used, hand;
-	uint32_t pool_used, pool_begun, pool_free, pool_hand;
+	struct canfs_pooled *pool;
+	uint32_t places, pooled;        /* how many there may be */
+	uint32_t pool_begun, pool_free; /* ever used; first of the list of free ones */
+	uint32_t pool_hand;
+	uint32_t reads;
+	uint64_t files_used, pool_used;
 	int64_t risk, trust; /* not yet booked on the server's accounts */
 	struct canfs_files_stats stats;
 } __attribute__((aligned(128)));
@@ -53,26 +58,46 @@ struct canfs_files {
 	struct canfs_files_config config;
 	uint64_t ahead_max_bytes; /* of one cursor */
 	uint64_t memory_bytes;
-	uint32_t shards; /* a power of two */
-	uint32_t *index;
-	struct canfs_file *file;
-	struct canfs_cursor *cursor;
-	struct canfs_link *link;
+	uint32_t shards;          /* a power of two */
+	uint32_t places, cursors; /* of each: places, and numbers of cursors */
 	struct canfs_shard *shard;
 	_Alignas(64) _Atomic int64_t risk, trust; /* account.h */
 };
 
-/* The file's slot; with `create` it is made, and the least recently read may give way. CANFS_NO_FILE: none. */
-uint32_t canfs_table_find(struct canfs_shard *shard, uint64_t key, uint64_t hash, bool create);
-
-/* The hash of a file; its upper bits choose the shard. */
 uint64_t canfs_table_hash(uint64_t key);
 
+/* Where the file should be. */
+struct canfs_shard *canfs_table_shard(const struct canfs_files *files, uint64_t hash);
+uint32_t canfs_table_place(const struct canfs_shard *shard, uint64_t hash);
+
+/* The file, or NULL. */
+struct canfs_file *canfs_table_find(struct canfs_shard *shard, uint64_t key, uint64_t hash);
+/* The file, if need be a new one, with no cursors; another may give way to it. */
+struct canfs_file *canfs_table_take(struct canfs_shard *shard, uint64_t key, uint64_t hash);
+
+static inline uint32_t canfs_table_first(
+	const struct canfs_shard *shard, const struct canfs_file *file)
+{
+	return (uint32_t)(file - shard->file);
+}
+
+static inline struct canfs_cursor *canfs_table_cursor(struct canfs_shard *shard, uint32_t n)
+{
+	return n < shard->places ? &shard->file[n].first : &shard->pool[n - shard->places].cursor;
+}
+
+/* The file's cursor after this one; 0: there is none. */
+static inline uint32_t canfs_table_next(const struct canfs_shard *shard, uint32_t n)
+{
+	return n < shard->places ? shard->file[n].next : shard->pool[n - shard->places].next;
+}
+
 /*
- * A cursor for the file, of the pool, of its own that serve least, or of another file. What it had is settled. Begin
- * it.
+ * A cursor for the file: its first, one of the pool, or `oldest` of its own (which was hit longest ago; those that have
+ * learnt nothing first), or one that another file has not used for long. What it had is settled. Begin it.
  */
-uint32_t canfs_table_new_cursor(struct canfs_shard *shard, uint32_t slot);
+uint32_t canfs_table_new_cursor(
+	struct canfs_shard *shard, struct canfs_file *file, uint32_t oldest);
 
 /* Has the file had so many reads since this one was hit? */
 static inline bool canfs_cursor_idle(
