@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* A read, between the page cache, the table of active files and the device's queue. */
 #include "ganesha-fsal/prefetch/device.h"
+#include "ganesha-fsal/scheduler/sorted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +15,19 @@ struct canfs_piece {
 	struct canfs_fetch fetch;
 	struct canfs_local_file *file;
 	struct canfs_waiting_read *read; /* NULL: prefetch */
-	LIST_ENTRY(canfs_piece) link;
+	RB_ENTRY(canfs_piece) link;
 };
+
+static int compare(struct canfs_piece *a, struct canfs_piece *b)
+{
+	if (a->fetch.offset != b->fetch.offset)
+		return a->fetch.offset < b->fetch.offset ? -1 : 1;
+	if (a == b)
+		return 0;
+	return a->file == NULL || a < b ? -1 : 1; /* what is looked for has no file, and is before all */
+}
+
+CANFS_TREE(canfs_pieces, canfs_piece, link, compare)
 
 static struct canfs_prefetch_shared *shared_of(const struct canfs_local_file *file)
 {
@@ -62,7 +74,7 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	struct canfs_tree *tree = file->tree;
 
 	pthread_mutex_lock(&file->mutex);
-	LIST_REMOVE(piece, link);
+	RB_REMOVE(canfs_pieces, &file->pieces, piece);
 	if (read == NULL && error == 0)
 		remember(file, fetch);
 	pthread_mutex_unlock(&file->mutex);
@@ -79,13 +91,19 @@ static void fetched(struct canfs_fetch *fetch, int error)
 }
 
 /* Is any of it being fetched? Under the file's mutex. */
-static bool is_under_way(const struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static bool is_under_way(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
-	const struct canfs_piece *piece;
+	struct canfs_piece *piece, key = { .file = NULL };
 
-	LIST_FOREACH (piece, &file->pieces, link) {
-		if (offset < piece->fetch.offset + piece->fetch.bytes &&
-			piece->fetch.offset < offset + bytes)
+	if (RB_EMPTY(&file->pieces))
+		return false;
+	/* None is longer. */
+	if (offset > CANFS_FETCH_BYTES_MAX)
+		key.fetch.offset = offset - CANFS_FETCH_BYTES_MAX;
+	for (piece = RB_NFIND(canfs_pieces, &file->pieces, &key);
+		piece != NULL && piece->fetch.offset < offset + bytes;
+		piece = RB_NEXT(canfs_pieces, &file->pieces, piece)) {
+		if (offset < piece->fetch.offset + piece->fetch.bytes)
 			return true;
 	}
 	return false;
@@ -132,7 +150,7 @@ static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t off
 		.done = fetched,
 	};
 	pthread_mutex_lock(&file->mutex);
-	LIST_INSERT_HEAD(&file->pieces, piece, link);
+	RB_INSERT(canfs_pieces, &file->pieces, piece);
 	pthread_mutex_unlock(&file->mutex);
 	return piece;
 }

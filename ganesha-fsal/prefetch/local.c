@@ -450,7 +450,7 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 	file->bytes = (uint64_t)st.st_size;
 	file->object = object;
 	pthread_mutex_init(&file->mutex, NULL);
-	LIST_INIT(&file->pieces);
+	RB_INIT(&file->pieces);
 	return enlist(locals, file);
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
+#include <bsd/sys/tree.h>
 #include "ganesha-fsal/prefetch/resident.h"
 
 #define CANFS_LOCAL_IDLE_SEC 10
@@ -34,7 +35,7 @@ struct canfs_local_file {
 	pthread_mutex_t mutex; /* of what follows */
 	uint64_t bytes;        /* its size; looked up again if `resize` */
 	bool resize;
-	LIST_HEAD(, canfs_piece) pieces; /* being fetched (pieces.h) */
+	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
 	struct canfs_resident_map map;
 	struct {
 		uint64_t offset, bytes;
