@@ -294,8 +294,8 @@ static int begin_hands(struct canfs_engine *engine)
 	return canfs_workers.begin(&engine->hands, engine, depth);
 }
 
-/* Those that come back from the locator are cancelled there. */
-static void end_hands(struct canfs_engine *engine)
+/* The locator wakes the hands, so it ends first; what it has under way is cancelled when it comes back. */
+static void end_locator(struct canfs_engine *engine)
 {
 	struct canfs_fetch *fetch;
 
@@ -306,8 +306,7 @@ static void end_hands(struct canfs_engine *engine)
 	canfs_queue_cancel_all(&engine->queue, &engine->cancelled);
 	pthread_cond_signal(&engine->unlocated);
 	pthread_mutex_unlock(&engine->mutex);
-	engine->hands_type->wake(engine->hands);
-	engine->hands_type->end(engine->hands);
+	pthread_join(engine->locator, NULL);
 }
 
 static void release(struct canfs_engine *engine)
@@ -321,13 +320,13 @@ static void release(struct canfs_engine *engine)
 
 static int begin_threads(struct canfs_engine *engine)
 {
-	int error = begin_hands(engine);
+	int error = -pthread_create(&engine->locator, NULL, locate, engine);
 
 	if (error != 0)
 		return error;
-	error = -pthread_create(&engine->locator, NULL, locate, engine);
+	error = begin_hands(engine);
 	if (error != 0)
-		end_hands(engine);
+		end_locator(engine);
 	return error;
 }
 
@@ -365,7 +364,8 @@ void canfs_engine_free(struct canfs_engine *engine)
 {
 	if (engine == NULL)
 		return;
-	end_hands(engine);
-	pthread_join(engine->locator, NULL);
+	end_locator(engine);
+	engine->hands_type->wake(engine->hands);
+	engine->hands_type->end(engine->hands);
 	release(engine);
 }
