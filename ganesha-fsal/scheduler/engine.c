@@ -150,8 +150,10 @@ uint64_t canfs_fetch_end(const struct canfs_fetch *fetch, int *error)
 /* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
 static bool must_wake(struct canfs_engine *engine)
 {
-	if (engine->woken || (engine->queue.in_kernel >= engine->config.depth &&
-				     engine->cancelled.first == NULL))
+	bool free_slot = engine->queue.in_kernel < engine->config.depth;
+
+	if (engine->woken ||
+		!(engine->cancelled.first != NULL || (free_slot && engine->queue.waiting > 0)))
 		return false;
 	engine->woken = true;
 	return true;
@@ -271,7 +273,7 @@ struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine)
 	pthread_mutex_lock(&engine->mutex);
 	stats = engine->stats;
 	stats.policy = queue->config.policy->name;
-	stats.waiting = queue->waiting;
+	stats.waiting = queue->waiting + queue->joiners;
 	stats.in_kernel = queue->in_kernel;
 	stats.refused = queue->refused;
 	stats.joined = queue->joined;

@@ -27,9 +27,10 @@ struct canfs_engine_config {
 	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
 	const char *policy; /* a name of canfs_policies */
 	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX handed to the kernel at a time */
-	uint32_t lag_bytes; /* K of `lag` */
-	uint32_t
-		demand_msec; /* L: a demand read that is older goes first; 0: at once. Not of `fifo`, `none` */
+	/* K of `lag`: 6 ... 8 MiB on a spinning disk (tests/unit/test_figure3.c) */
+	uint32_t lag_bytes;
+	/* L: a demand read that is older goes first (0: at once), except under `fifo` and `none`: 25 */
+	uint32_t demand_msec;
 	unsigned int waiting_max; /* more prefetch is refused */
 	bool without_ring;        /* as where the kernel forbids io_uring: threads */
 };
