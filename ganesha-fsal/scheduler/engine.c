@@ -210,8 +210,8 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 }
 
 /*
- * The thread that asks the file system for addresses: it may have to read metadata, for which neither who adds nor the
- * thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
+ * The thread that asks the file system for addresses: it may have to read metadata, for which neither who adds
+ * nor the thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
  */
 static void *locate(void *arg)
 {

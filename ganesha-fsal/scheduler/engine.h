@@ -59,8 +59,8 @@ void canfs_engine_free(struct canfs_engine *engine);
 bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
 
 /*
- * The file is truncated or overwritten from there on, or nobody reads it any more: waiting prefetch that begins there
- * is cancelled, unless a demand read has joined it, and its addresses on the device are asked for again.
+ * The file is truncated or overwritten from there on, or nobody reads it any more: waiting prefetch that begins
+ * there is cancelled, unless a demand read has joined it, and its addresses on the device are asked for again.
  */
 void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t from_offset);
 

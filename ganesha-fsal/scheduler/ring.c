@@ -4,10 +4,10 @@
  *
  *	FADVISE WILLNEED (a piece) -> ... -> READ of the last byte
  *
- * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ of one byte
- * of the last page waits for that page, and so, the device being read in order, for all. FADVISE speaks only if it fails.
- * What is done, and another thread that wants this one, show in one eventfd. (io_uring could wait itself; valgrind, which
- * believes that it never does, would stand still.)
+ * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ
+ * of one byte of the last page waits for that page, and so, the device being read in order, for all. FADVISE
+ * speaks only if it fails. What is done, and another thread that wants this one, show in one eventfd. (io_uring
+ * could wait itself; valgrind, which believes that it never does, would stand still.)
  */
 #include "ganesha-fsal/scheduler/hands.h"
 
