@@ -62,7 +62,7 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 	for (uint64_t at = fetch->from; at < end; at += bytes) {
 		bytes = end - at < ring->piece_bytes ? end - at : ring->piece_bytes;
 		sqe = io_uring_get_sqe(&ring->uring);
-		io_uring_prep_fadvise(sqe, fetch->fd, at, (off_t)bytes, POSIX_FADV_WILLNEED);
+		io_uring_prep_fadvise(sqe, fetch->fd, at, (uint32_t)bytes, POSIX_FADV_WILLNEED);
 		io_uring_sqe_set_flags(sqe, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
 		io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i);
 	}
