@@ -95,10 +95,11 @@ int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *ou
 	unsigned int n, struct canfs_fetch **taken, unsigned int max)
 {
 	struct canfs_fetch_list finished = { 0 };
-	uint64_t now = now_nsec();
+	uint64_t now;
 	int result;
 
 	pthread_mutex_lock(&engine->mutex);
+	now = now_nsec(); /* not before what has joined meanwhile was added */
 	engine->woken = false;
 	for (unsigned int i = 0; i < n; i++)
 		canfs_queue_finish(&engine->queue, outcomes[i].fetch, outcomes[i].error, &finished);
