@@ -37,7 +37,8 @@ struct canfs_engine_config {
 
 struct canfs_engine_stats {
 	const char *policy;
-	unsigned int waiting, in_kernel;
+	unsigned int waiting; /* those who wait for another's fetch, too */
+	unsigned int in_kernel;
 	uint64_t done[CANFS_FETCH_KINDS];
 	uint64_t bytes[CANFS_FETCH_KINDS]; /* fetched for these; what joined another costs none */
 	uint64_t refused, cancelled, failed, joined, overtook;
@@ -49,7 +50,10 @@ struct canfs_engine_stats {
 /* Starts its threads. 0, -EINVAL (config), or what pthreads or malloc() say. */
 int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_config *config);
 
-/* What waits is cancelled, what is in the kernel awaited, each with its done(); ends the threads. NULL allowed. */
+/*
+ * What waits is cancelled, what is in the kernel awaited, each with its done(); ends the threads. No other thread may
+ * have begun a call by then; a done() may (its add() returns false). NULL allowed.
+ */
 void canfs_engine_free(struct canfs_engine *engine);
 
 /*
