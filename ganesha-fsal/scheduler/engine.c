@@ -95,10 +95,11 @@ int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *ou
 	unsigned int n, struct canfs_fetch **taken, unsigned int max)
 {
 	struct canfs_fetch_list finished = { 0 };
-	uint64_t now = now_nsec();
+	uint64_t now;
 	int result;
 
 	pthread_mutex_lock(&engine->mutex);
+	now = now_nsec(); /* not before what has joined meanwhile was added */
 	engine->woken = false;
 	for (unsigned int i = 0; i < n; i++)
 		canfs_queue_finish(&engine->queue, outcomes[i].fetch, outcomes[i].error, &finished);
@@ -150,8 +151,10 @@ uint64_t canfs_fetch_end(const struct canfs_fetch *fetch, int *error)
 /* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
 static bool must_wake(struct canfs_engine *engine)
 {
-	if (engine->woken || (engine->queue.in_kernel >= engine->config.depth &&
-				     engine->cancelled.first == NULL))
+	bool free_slot = engine->queue.in_kernel < engine->config.depth;
+
+	if (engine->woken ||
+		!(engine->cancelled.first != NULL || (free_slot && engine->queue.waiting > 0)))
 		return false;
 	engine->woken = true;
 	return true;
@@ -208,8 +211,8 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 }
 
 /*
- * The thread that asks the file system for addresses: it may have to read metadata, for which neither who adds nor the
- * thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
+ * The thread that asks the file system for addresses: it may have to read metadata, for which neither who adds
+ * nor the thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
  */
 static void *locate(void *arg)
 {
@@ -288,7 +291,7 @@ struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine)
 	pthread_mutex_lock(&engine->mutex);
 	stats = engine->stats;
 	stats.policy = queue->config.policy->name;
-	stats.waiting = queue->waiting;
+	stats.waiting = queue->waiting + queue->joiners;
 	stats.in_kernel = queue->in_kernel;
 	stats.refused = queue->refused;
 	stats.joined = queue->joined;
@@ -311,8 +314,8 @@ static int begin_hands(struct canfs_engine *engine)
 	return canfs_workers.begin(&engine->hands, engine, depth);
 }
 
-/* Those that come back from the locator are cancelled there. */
-static void end_hands(struct canfs_engine *engine)
+/* The locator wakes the hands, so it ends first; what it has under way is cancelled when it comes back. */
+static void end_locator(struct canfs_engine *engine)
 {
 	struct canfs_fetch *fetch;
 
@@ -323,8 +326,7 @@ static void end_hands(struct canfs_engine *engine)
 	canfs_queue_cancel_all(&engine->queue, &engine->cancelled);
 	pthread_cond_signal(&engine->unlocated);
 	pthread_mutex_unlock(&engine->mutex);
-	engine->hands_type->wake(engine->hands);
-	engine->hands_type->end(engine->hands);
+	pthread_join(engine->locator, NULL);
 }
 
 static void release(struct canfs_engine *engine)
@@ -338,13 +340,13 @@ static void release(struct canfs_engine *engine)
 
 static int begin_threads(struct canfs_engine *engine)
 {
-	int error = begin_hands(engine);
+	int error = -pthread_create(&engine->locator, NULL, locate, engine);
 
 	if (error != 0)
 		return error;
-	error = -pthread_create(&engine->locator, NULL, locate, engine);
+	error = begin_hands(engine);
 	if (error != 0)
-		end_hands(engine);
+		end_locator(engine);
 	return error;
 }
 
@@ -382,7 +384,8 @@ void canfs_engine_free(struct canfs_engine *engine)
 {
 	if (engine == NULL)
 		return;
-	end_hands(engine);
-	pthread_join(engine->locator, NULL);
+	end_locator(engine);
+	engine->hands_type->wake(engine->hands);
+	engine->hands_type->end(engine->hands);
 	release(engine);
 }

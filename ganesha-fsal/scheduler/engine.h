@@ -27,16 +27,18 @@ struct canfs_engine_config {
 	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
 	const char *policy; /* a name of canfs_policies */
 	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX handed to the kernel at a time */
-	uint32_t lag_bytes; /* K of `lag` */
-	uint32_t
-		demand_msec; /* L: a demand read that is older goes first; 0: at once. Not of `fifo`, `none` */
+	/* K of `lag`: 6 ... 8 MiB on a spinning disk (tests/unit/test_figure3.c) */
+	uint32_t lag_bytes;
+	/* L: a demand read that is older goes first (0: at once), except under `fifo` and `none`: 25 */
+	uint32_t demand_msec;
 	unsigned int waiting_max; /* more prefetch is refused */
 	bool without_ring;        /* as where the kernel forbids io_uring: threads */
 };
 
 struct canfs_engine_stats {
 	const char *policy;
-	unsigned int waiting, in_kernel;
+	unsigned int waiting; /* those who wait for another's fetch, too */
+	unsigned int in_kernel;
 	uint64_t done[CANFS_FETCH_KINDS];
 	uint64_t bytes[CANFS_FETCH_KINDS]; /* fetched for these; what joined another costs none */
 	uint64_t refused, cancelled, failed, joined, overtook;
@@ -48,7 +50,10 @@ struct canfs_engine_stats {
 /* Starts its threads. 0, -EINVAL (config), or what pthreads or malloc() say. */
 int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_config *config);
 
-/* What waits is cancelled, what is in the kernel awaited, each with its done(); ends the threads. NULL allowed. */
+/*
+ * What waits is cancelled, what is in the kernel awaited, each with its done(); ends the threads. No other thread may
+ * have begun a call by then; a done() may (its add() returns false). NULL allowed.
+ */
 void canfs_engine_free(struct canfs_engine *engine);
 
 /*
@@ -58,8 +63,8 @@ void canfs_engine_free(struct canfs_engine *engine);
 bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
 
 /*
- * The file is truncated or overwritten from there on, or nobody reads it any more: waiting prefetch that begins there
- * is cancelled, unless a demand read has joined it, and its addresses on the device are asked for again.
+ * The file is truncated or overwritten from there on, or nobody reads it any more: waiting prefetch that begins
+ * there is cancelled, unless a demand read has joined it, and its addresses on the device are asked for again.
  */
 void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t from_offset);
 

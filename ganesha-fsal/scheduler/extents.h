@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Where a file's bytes are on their device, as its file system says (FIEMAP), in a cache. A window is what one ioctl
- * said: up to 64 MiB of a file, or as much of it as CANFS_EXTENTS_MAX extents hold.
+ * Where a file's bytes are on their device, as its file system says (FIEMAP), in a cache. A window is what one
+ * ioctl said: up to 64 MiB of a file, or as much of it as CANFS_EXTENTS_MAX extents hold.
  *
- * Only the order of requests depends on it: an address that is out of date costs a seek, no more. On a file system without
- * FIEMAP the order is that of files, and in each of offsets.
+ * Only the order of requests depends on it: an address that is out of date costs a seek, no more. On a file
+ * system without FIEMAP the order is that of files, and in each of offsets.
  */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_EXTENTS_H
 #define CANFS_GANESHA_FSAL_SCHEDULER_EXTENTS_H

@@ -23,14 +23,18 @@ struct canfs_join {
 	struct canfs_fetch *waiter;
 };
 
-/* The caller's, zeroed but for what he fills in, and left alone by him from add() until done(). */
+/* The caller's, who fills in the first part, and leaves it alone from add() until done(). */
 struct canfs_fetch {
 	enum canfs_fetch_kind kind;
-	int fd;          /* a regular file, for reading, not O_DIRECT; stays open until done() */
+	/*
+	 * A regular file, for reading, not O_DIRECT; stays open until done(). Best one of its own: the last byte of
+	 * each fetch is read of it, which a kernel that guesses at readers by descriptor takes for a reader.
+	 */
+	int fd;
 	uint64_t file;   /* names the file, as for the table of active files */
 	uint64_t offset; /* bytes */
-	uint32_t
-		bytes; /* 1 ... CANFS_FETCH_BYTES_MAX; what lies past the end of the file is not waited for */
+	/* 1 ... CANFS_FETCH_BYTES_MAX; what lies past the end of the file is not waited for */
+	uint32_t bytes;
 	uint32_t stream; /* whose progress `lag` compares: a cursor's number, or the client's */
 	/*
 	 * The pages are there (0), the device failed (-errno), or it was given up (-ECANCELED): a demand read is

@@ -21,8 +21,9 @@ struct canfs_hands {
 extern const struct canfs_hands canfs_ring, canfs_workers;
 
 /*
- * What a thread of the hands calls again and again. It says what became of the last turn's fetches, tells who waits for
- * them, and takes up to `max` new ones into `taken`. Returns how many, -1: all is done, the thread is to end.
+ * What a thread of the hands calls again and again. It says what became of the last turn's fetches, tells who
+ * waits for them, and takes up to `max` new ones into `taken`. Returns how many, -1: all is done, the thread is
+ * to end.
  */
 struct canfs_outcome {
 	struct canfs_fetch *fetch;

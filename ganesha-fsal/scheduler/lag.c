@@ -15,8 +15,9 @@
  * - A new stream begins at the floor. New streams without end, each just ahead of the head, would starve the others
  *   as under the elevator; so each of them begins a little above the last new one, until the floor has risen.
  *
- * A stream has its own tree of what waits, and the sweep is a tree of streams, by the place of what the sweep would
- * serve of each next: so that one that falls behind or runs ahead is one node less or more, however much it asks for.
+ * A stream has its own tree of what waits, and the sweep is a tree of streams, by the place of what the sweep
+ * would serve of each next: so that one that falls behind or runs ahead is one node less or more, however much
+ * it asks for.
  */
 #include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/sorted.h"

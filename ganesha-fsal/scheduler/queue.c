@@ -106,7 +106,8 @@ bool canfs_queue_enter(struct canfs_queue *queue, struct canfs_fetch *fetch, uin
 {
 	struct canfs_fetch *known;
 
-	if (fetch->kind == CANFS_FETCH_PREFETCH && queue->waiting >= queue->config.waiting_max) {
+	if (fetch->kind == CANFS_FETCH_PREFETCH &&
+		queue->waiting + queue->joiners >= queue->config.waiting_max) {
 		queue->refused++;
 		return false;
 	}
@@ -134,6 +135,8 @@ bool canfs_queue_enter(struct canfs_queue *queue, struct canfs_fetch *fetch, uin
 		fetch->pending++;
 		queue->waiting++;
 		RB_INSERT(canfs_known, &queue->known, fetch);
+	} else {
+		queue->joiners++;
 	}
 	return true;
 }
@@ -179,12 +182,15 @@ struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, uint64_t now_nse
 	return fetch;
 }
 
-static void part_is_done(struct canfs_fetch *fetch, int error, struct canfs_fetch_list *finished)
+static void part_is_done(struct canfs_queue *queue, struct canfs_fetch *fetch, int error,
+	struct canfs_fetch_list *finished)
 {
 	if (fetch->error == 0)
 		fetch->error = error;
 	if (--fetch->pending > 0)
 		return;
+	if (canfs_fetch_own_bytes(fetch) == 0)
+		queue->joiners--;
 	fetch->next = NULL;
 	if (finished->first == NULL)
 		finished->end = &finished->first;
@@ -203,10 +209,10 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 		queue->waiting--;
 	RB_REMOVE(canfs_known, &queue->known, fetch);
 	fetch->joined = NULL;
-	part_is_done(fetch, error, finished);
+	part_is_done(queue, fetch, error, finished);
 	for (; joined != NULL; joined = next) {
 		next = joined->next;
-		part_is_done(joined->waiter, error, finished);
+		part_is_done(queue, joined->waiter, error, finished);
 	}
 }
 

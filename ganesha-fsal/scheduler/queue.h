@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What a device shall fetch, from its arrival to its end: who waits, in a policy's order; what is in the kernel; who
- * has joined whom. Pure: no clock, no thread, no lock: of several threads one at a time.
+ * What a device shall fetch, from its arrival to its end: who waits, in a policy's order; what is in the
+ * kernel; who has joined whom. Pure: no clock, no thread, no lock: of several threads one at a time.
  *
  *	enter() --> place() --policy--> take() --> finish() --> list of those to be told
  *	   \---- joins what is known already --------------^
  *
- * A demand read that has waited L overtakes what the policy would serve, the oldest first; but after each of them at
- * least CANFS_OVERTAKING_GAP_BYTES are served in the policy's order: if all that waits is old, a device would be
- * all seeks, and prefetch would starve. One that has joined a prefetch has that one's place and does not overtake:
- * so sequential readers who have caught up with their prefetch, all waiting, do not undo the order that makes them fast.
+ * A demand read that has waited L overtakes what the policy would serve, the oldest first; but after each of
+ * them at least CANFS_OVERTAKING_GAP_BYTES are served in the policy's order: if all that waits is old, a device
+ * would be all seeks, and prefetch would starve. One that has joined a prefetch has that one's place and does
+ * not overtake: so sequential readers who have caught up with their prefetch, all waiting, do not undo the
+ * order that makes them fast.
  */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_QUEUE_H
 #define CANFS_GANESHA_FSAL_SCHEDULER_QUEUE_H
@@ -36,6 +37,7 @@ struct canfs_queue {
 	uint64_t serial;
 	uint64_t since_overtaking_bytes;
 	unsigned int waiting, in_kernel; /* waiting: those that have entered, too */
+	unsigned int joiners;            /* of whom others fetch all */
 	uint64_t refused, joined, overtook;
 };
 
@@ -51,8 +53,8 @@ int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config 
 void canfs_queue_destroy(struct canfs_queue *queue);
 
 /*
- * False: refused. True: it is the queue's; if canfs_fetch_own_bytes() is not 0 then, it wants to be placed, else others
- * bring all of it.
+ * False: refused. True: it is the queue's; if canfs_fetch_own_bytes() is not 0 then, it wants to be placed,
+ * else others bring all of it.
  */
 bool canfs_queue_enter(struct canfs_queue *queue, struct canfs_fetch *fetch, uint64_t now_nsec);
 
@@ -66,7 +68,7 @@ struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, uint64_t now_nse
 void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, int error,
 	struct canfs_fetch_list *finished);
 
-/* Prefetch of the file that waits in its place from that offset on, and that no demand read has joined: -ECANCELED. */
+/* The prefetch of the file that waits from that offset on, and that no demand read has joined: -ECANCELED. */
 void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset,
 	struct canfs_fetch_list *finished);
 

@@ -4,9 +4,10 @@
  *
  *	FADVISE WILLNEED (a piece) -> ... -> READ of the last byte
  *
- * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ of one byte
- * of the last page waits for that page, and so, the device being read in order, for all. FADVISE speaks only if it fails.
- * Another thread wakes this one by an eventfd, which the ring reads, too.
+ * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ
+ * of one byte of the last page waits for that page, and so, the device being read in order, for all. FADVISE
+ * speaks only if it fails. What is done, and another thread that wants this one, show in one eventfd. (io_uring
+ * could wait itself; valgrind, which believes that it never does, would stand still.)
  */
 #include "ganesha-fsal/scheduler/hands.h"
 
@@ -28,12 +29,10 @@ struct slot {
 
 struct ring {
 	struct canfs_engine *engine;
-	unsigned int depth;
 	uint64_t piece_bytes;
 	struct io_uring uring;
 	pthread_t thread;
 	int wake_fd;
-	uint64_t woken; /* what the ring reads of wake_fd */
 	unsigned char scratch;
 	struct canfs_outcome outcome[CANFS_ENGINE_DEPTH_MAX];
 	unsigned int outcomes;
@@ -41,22 +40,12 @@ struct ring {
 	struct slot slot[CANFS_ENGINE_DEPTH_MAX];
 };
 
-/* user_data: that of a slot's FADVISE is 2 i, that of its READ 2 i + 1. */
-#define WAKE UINT64_MAX
-
 static void note_outcome(struct ring *ring, struct canfs_fetch *fetch, int error)
 {
 	ring->outcome[ring->outcomes++] = (struct canfs_outcome) { fetch, error };
 }
 
-static void prepare_wake(struct ring *ring)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
-
-	io_uring_prep_read(sqe, ring->wake_fd, &ring->woken, sizeof(ring->woken), 0);
-	io_uring_sqe_set_data64(sqe, WAKE);
-}
-
+/* user_data: that of a slot's FADVISE is 2 i, that of its READ 2 i + 1. */
 static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 {
 	struct io_uring_sqe *sqe;
@@ -73,8 +62,7 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 	for (uint64_t at = fetch->from; at < end; at += bytes) {
 		bytes = end - at < ring->piece_bytes ? end - at : ring->piece_bytes;
 		sqe = io_uring_get_sqe(&ring->uring);
-		io_uring_prep_fadvise(
-			sqe, fetch->fd, at, (unsigned int)bytes, POSIX_FADV_WILLNEED);
+		io_uring_prep_fadvise(sqe, fetch->fd, at, (uint32_t)bytes, POSIX_FADV_WILLNEED);
 		io_uring_sqe_set_flags(sqe, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
 		io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i);
 	}
@@ -85,13 +73,8 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 
 static void look_at(struct ring *ring, uint64_t data, int result)
 {
-	struct slot *slot;
+	struct slot *slot = &ring->slot[data / 2];
 
-	if (data == WAKE) {
-		prepare_wake(ring);
-		return;
-	}
-	slot = &ring->slot[data / 2];
 	/* Why a FADVISE failed is said before the -ECANCELED of what is linked to it. */
 	if (result < 0 && slot->error == 0)
 		slot->error = result;
@@ -118,10 +101,12 @@ static void collect(struct ring *ring)
 static void submit(struct ring *ring)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NSEC };
-	int n = io_uring_submit_and_wait(&ring->uring, ring->outcomes == 0);
+	eventfd_t woken;
 
-	if (n < 0 && n != -EINTR)
+	if (io_uring_submit(&ring->uring) < 0)
 		nanosleep(&pause, NULL);
+	else if (ring->outcomes == 0)
+		(void)eventfd_read(ring->wake_fd, &woken);
 }
 
 static void *run(void *arg)
@@ -130,7 +115,6 @@ static void *run(void *arg)
 	struct canfs_fetch *taken[CANFS_ENGINE_DEPTH_MAX];
 	int n;
 
-	prepare_wake(ring);
 	for (;;) {
 		unsigned int outcomes = ring->outcomes;
 
@@ -172,7 +156,6 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
 	if (ring == NULL)
 		return -ENOMEM;
 	ring->engine = engine;
-	ring->depth = depth;
 	ring->piece_bytes = canfs_hands_piece_bytes(engine);
 	for (unsigned int i = 0; i < depth; i++)
 		ring->free[ring->free_count++] = i;
@@ -183,14 +166,15 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
 	}
 	pieces =
 		(unsigned int)((CANFS_FETCH_BYTES_MAX + ring->piece_bytes - 1) / ring->piece_bytes);
-	entries = depth * (pieces + 1) + 1; /* all of it at once: then there is always room */
+	entries = depth * (pieces + 1); /* all of it at once: then there is always room */
 	error = io_uring_queue_init(entries, &ring->uring, 0);
 	if (error != 0)
 		goto no_ring;
-	error = -EOPNOTSUPP; /* before Linux 5.17 */
-	if (!(ring->uring.features & IORING_FEAT_CQE_SKIP))
-		goto no_thread;
-	error = -pthread_create(&ring->thread, NULL, run, ring);
+	error = io_uring_register_eventfd(&ring->uring, ring->wake_fd);
+	if (error == 0 && !(ring->uring.features & IORING_FEAT_CQE_SKIP))
+		error = -EOPNOTSUPP; /* before Linux 5.17 */
+	if (error == 0)
+		error = -pthread_create(&ring->thread, NULL, run, ring);
 	if (error != 0)
 		goto no_thread;
 	*hands = ring;

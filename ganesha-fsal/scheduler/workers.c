@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Fetches by a few threads that block: where the kernel has no io_uring or a container forbids it. The same steps as in
- * ring.c.
+ * Fetches by a few threads that block: where the kernel has no io_uring or a container forbids it. The same
+ * steps as in ring.c.
  */
 #include "ganesha-fsal/scheduler/hands.h"
 

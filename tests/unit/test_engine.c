@@ -11,8 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <cmocka.h>
 
 #include "ganesha-fsal/scheduler/engine.h"
@@ -333,6 +338,53 @@ static void test_who_is_told_may_add(void **state)
 	canfs_engine_free(chain_engine);
 }
 
+/* As containers do by default. */
+static int forbid_io_uring(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+		       ? -1
+		       : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* In a process of its own, which nothing gives io_uring back to. Its exit status: 0, it fetches with threads. */
+static int fetch_without_io_uring(void)
+{
+	const struct canfs_engine_config config = { .device = device, .policy = "lag", .depth = 2 };
+	struct item item = fetch_of(0, 0, PAGE);
+	struct canfs_engine *engine;
+	int ring_error;
+
+	if (forbid_io_uring() != 0)
+		return 2;
+	if (canfs_engine_new(&engine, &config) != 0 || !add(engine, &item))
+		return 3;
+	wait_for_all();
+	ring_error = canfs_engine_stats(engine).ring_error;
+	canfs_engine_free(engine);
+	return ring_error == -EPERM && last_error == 0 ? 0 : 4;
+}
+
+static void test_where_io_uring_is_forbidden(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(fetch_without_io_uring());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static int with_ring(void **state)
 {
 	(void)state;
@@ -385,10 +437,7 @@ static int remove_files(void **state)
 int main(void)
 {
 #define BOTH(name)                                                                                 \
-	{ #name " (io_uring)", name, with_ring, NULL, NULL },                                      \
-	{                                                                                          \
-#name " (threads)", name, with_threads, NULL, NULL                                 \
-	}
+	cmocka_unit_test_setup(name, with_ring), cmocka_unit_test_setup(name, with_threads)
 	const struct CMUnitTest tests[] = {
 		BOTH(test_pages_are_resident_when_done),
 		BOTH(test_end_of_file),
@@ -397,6 +446,7 @@ int main(void)
 		BOTH(test_nothing_is_lost_when_policies_change),
 		BOTH(test_end_with_fetches_outstanding),
 		BOTH(test_who_is_told_may_add),
+		cmocka_unit_test(test_where_io_uring_is_forbidden),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -212,6 +212,38 @@ static void test_idle_streams_do_not_hold_others_back(void **state)
 	end_queue(&queue);
 }
 
+/* Shares are of the disk's time: many readers who seek for each 8 KiB leave a sequential one more bytes than they get. */
+static void test_seeks_are_charged(void **state)
+{
+	enum { RANDOM = 50, TURNS = 6600 };
+	struct canfs_fetch sought[RANDOM], fetch[OF_EACH], *one;
+	uint64_t seed = 7, sequential_bytes = 0;
+
+	(void)state;
+	memset(asked, 0, sizeof(asked));
+	begin_queue(&queue, "lag", LAG);
+	for (uint32_t i = 0; i < RANDOM; i++) {
+		sought[i] = prefetch(100 + i, next_random(&seed) * MIB, 8 * 1024);
+		add(&queue, &sought[i]);
+	}
+	for (size_t i = 0; i < OF_EACH; i++)
+		ask(&fetch[i], 0, &seed);
+	for (int turn = 0; turn < TURNS; turn++) {
+		one = serve(&queue, 0);
+		if (one->stream == 0) {
+			sequential_bytes += one->bytes;
+			ask(one, 0, &seed);
+		} else {
+			*one = prefetch(one->file, next_random(&seed) * MIB, 8 * 1024);
+			add(&queue, one);
+		}
+	}
+	/* of 66 turns 50 are seeks, and as long as one of them lasts the disk reads 1 MiB: 16 turns of 64 KiB, some of them seeks, too */
+	assert_true(sequential_bytes > TURNS / 66 * MIB / 3);
+	assert_true(sequential_bytes < TURNS / 66 * MIB * 2);
+	end_queue(&queue);
+}
+
 /*
  * The worst case of §5.3: one fetch at the end of the disk, and others without end just ahead of the head, of one
  * stream or each of a new one. How many of them are served before it; `limit` if it is not served until then.
@@ -398,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_lag_stays_with_a_stream),
 		cmocka_unit_test(test_late_stream_gets_no_arrears),
 		cmocka_unit_test(test_idle_streams_do_not_hold_others_back),
+		cmocka_unit_test(test_seeks_are_charged),
 		cmocka_unit_test(test_who_starves),
 		cmocka_unit_test(test_lag_without_bound_is_the_elevator),
 		cmocka_unit_test(test_nothing_is_lost_or_served_twice),

@@ -194,7 +194,7 @@ static void test_without_an_order_who_has_joined_hurries(void **state)
 static void test_prefetch_is_refused_demand_is_not(void **state)
 {
 	struct canfs_fetch first = prefetch(1, 0, 4096), second = prefetch(1, MIB, 4096),
-			   wanted = demand(1, 2 * MIB, 4096);
+			   wanted = demand(1, 2 * MIB, 4096), again, again_too;
 
 	(void)state;
 	queue.config.waiting_max = 1;
@@ -203,6 +203,13 @@ static void test_prefetch_is_refused_demand_is_not(void **state)
 	assert_int_equal(queue.refused, 1);
 	add(&queue, &wanted);
 	assert_int_equal(queue.waiting, 2);
+	/* nor is there an end to those who join one */
+	again = first;
+	assert_false(canfs_queue_enter(&queue, &again, 0));
+	queue.config.waiting_max = 3;
+	add(&queue, &again);
+	again_too = first;
+	assert_false(canfs_queue_enter(&queue, &again_too, 0));
 	end_queue(&queue);
 }
 
