@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/account.h"
 
-#define RISK_SHARE  4  /* of what is read in sequence, one in so many */
+#define RISK_SHARE  6  /* of what is read in sequence, one in so many */
 #define WASTE_SHARE 20 /* likewise */
 
 /* Times the most that one cursor may be ahead. */
-#define RISK_GRANT  8
+#define RISK_GRANT  6
 #define TRUST_GRANT 2
 #define RISK_PART                                                                                  \
 	8 /* of what may be risked still, one cursor takes one in so many: all get something */

@@ -52,7 +52,7 @@ static uint64_t front(const struct canfs_cursor *cursor)
 
 uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes)
 {
-	return min(max(reach_bytes + (uint64_t)reach_bytes / 2, 24 * (uint64_t)span),
+	return min(max(reach_bytes + (uint64_t)reach_bytes / 2, 36 * (uint64_t)span),
 		48 * (uint64_t)span);
 }
 
@@ -168,7 +168,9 @@ static uint32_t give_up(struct canfs_cursor *cursor)
 static uint32_t count_used(struct canfs_cursor *cursor, uint64_t new_bits, uint32_t bytes)
 {
 	uint64_t steps = (uint64_t)__builtin_popcountll(new_bits & fetched_bits(cursor));
-	uint64_t read = (uint64_t)bytes + cursor->surplus;
+	uint64_t rest = max(
+		bytes / CANFS_GAP_PART, CANFS_PAGE_BYTES); /* of a page, or a gap that is none */
+	uint64_t read = bytes + rest + cursor->surplus;
 	uint64_t used = min(steps * cursor->span, read);
 
 	cursor->surplus = (uint32_t)min(read - used, cursor->span);
