@@ -242,6 +242,7 @@ static void finds_streams_among_random_reads(void **state)
 	/* What was on its way to the four when the trace ends. */
 	assert_true(outcome.result.wasted * CANFS_REPLAY_PAGE_BYTES <= 4 * 8 * MIB);
 	pattern_free(&pattern);
+	assert_no_failures();
 }
 
 /* Adversaries: programs that follow a stream just until it is prefetched for, and leave it. */
@@ -304,7 +305,6 @@ static struct trick random_trick(struct pattern *random)
 
 	trick.run_max = trick.run_min + (unsigned int)pattern_random(random, trick.run_min + 1);
 	return trick;
-	assert_no_failures();
 }
 
 /* The worst of many, and then what is found near it. */
