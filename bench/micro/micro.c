@@ -40,6 +40,7 @@
 #define ACTIVE_FILE_READS 8 /* of each, before anything is measured */
 #define ACTIVE_READ_BYTES 8192u
 #define ACTIVE_FILE_BYTES ((uint64_t)1 << 40)
+#define ACTIVE_SOON       3 /* calls later: some hundred nanoseconds */
 
 /* A disk that is behind: so many fetches wait, of streams that have eight each. */
 #define WAITING     10000
@@ -69,7 +70,7 @@ struct fixture {
 	struct canfs_ghosts *small_reads, *large_reads;
 	uint64_t unsampled_file;
 	struct canfs_files *files, *one_file, *random_file;
-	uint64_t files_turn;
+	uint64_t files_turn, one_turn;
 	struct canfs_clients *few_clients, *many_clients;
 	struct disk fifo, elevator, n_cscan, lag;
 	uint64_t now_usec;
@@ -204,9 +205,17 @@ static void files_read_million(struct fixture *f)
 	files_read(f, f->files, turn % ACTIVE_FILES, turn / ACTIVE_FILES * ACTIVE_READ_BYTES);
 }
 
+/* As the plugin does it, which tells of a READ before all else that it does for it. */
+static void files_read_soon(struct fixture *f)
+{
+	canfs_files_soon(f->files, (f->files_turn + ACTIVE_SOON) % ACTIVE_FILES);
+	files_read_million(f);
+}
+
 static void files_read_one(struct fixture *f)
 {
-	files_read(f, f->one_file, 1, f->turn++ * ACTIVE_READ_BYTES);
+	files_read(f, f->one_file, 1,
+		f->one_turn++ % (ACTIVE_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
 }
 
 /* Each read is compared with all the cursors that a file may have. */
@@ -295,6 +304,7 @@ static const struct {
 	{ "canfs_ghosts_forecast", ghosts_forecast },
 	{ "canfs_files_read-1", files_read_one },
 	{ "canfs_files_read-million", files_read_million },
+	{ "canfs_files_read-million-soon", files_read_soon },
 	{ "canfs_files_read-random", files_read_random },
 	{ "canfs_clients_count-16", clients_few },
 	{ "canfs_clients_count-4096", clients_many }, /* nearly all miss */

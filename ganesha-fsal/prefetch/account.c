@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/account.h"
 
-#define RISK_SHARE  4  /* of what is read in sequence, one in so many */
-#define WASTE_SHARE 20 /* likewise */
+/* Of what is read in sequence, one in so many. */
+#define RISK_SHARE  6
+#define WASTE_SHARE 20
 
-/* Times the most that one cursor may be ahead. */
-#define RISK_GRANT  8
+/* Times the most that one cursor may be ahead: at the start, and after long good conduct. */
+#define RISK_GRANT  6
 #define TRUST_GRANT 2
-#define RISK_PART                                                                                  \
-	8 /* of what may be risked still, one cursor takes one in so many: all get something */
-#define SAVED_MAX 256 /* after long good conduct */
+#define SAVED_MAX   256
 
-#define GRACE_PART  4 /* of a unit: waste of a file that says nothing yet */
+#define RISK_PART                                                                                  \
+	6 /* one cursor takes one part in so many of what may be risked still: all get something */
+#define GRACE_PART 4 /* of a unit: waste of a file that says nothing yet */
+
+#define WATCH_LOOKS 2u
+#define IDLE_READS  16u  /* of the shard, for each watched file, */
+#define IDLE_MAX    128u /* but not more: they may all have gone */
 #define BATCH_BYTES ((int64_t)1 << 20)
 
 void canfs_account_open(struct canfs_files *files)
@@ -65,7 +70,7 @@ void canfs_account_followed(struct canfs_files *files, struct canfs_shard *shard
 void canfs_account_doubt(
 	struct canfs_shard *shard, struct canfs_file *file, struct canfs_cursor *cursor)
 {
-	if (cursor->doubtful)
+	if (cursor->doubtful || cursor->outstanding == 0)
 		return;
 	cursor->doubtful = true;
 	file->doubtful_bytes += cursor->outstanding;
@@ -90,6 +95,53 @@ void canfs_account_fetched(struct canfs_files *files, struct canfs_shard *shard,
 	shard->stats.fetched_bytes += bytes;
 	shard->risk -= bytes;
 	book(files, shard);
+}
+
+static bool is_pending(const struct canfs_file *file)
+{
+	return file->fetched_bytes > file->used_bytes + file->wasted_bytes + file->doubtful_bytes;
+}
+
+static void watch(struct canfs_shard *shard, struct canfs_file *file)
+{
+	uint32_t last = (shard->watched_first + shard->watched_files) % CANFS_WATCHED_MAX;
+
+	if (file->watched || shard->watched_files == CANFS_WATCHED_MAX)
+		return;
+	shard->watched[last] = canfs_table_first(shard, file);
+	shard->watched_files++;
+	file->watched = true;
+}
+
+static struct canfs_file *unwatch_first(struct canfs_shard *shard)
+{
+	struct canfs_file *file = &shard->file[shard->watched[shard->watched_first]];
+
+	shard->watched_first = (shard->watched_first + 1) % CANFS_WATCHED_MAX;
+	shard->watched_files--;
+	file->watched = false;
+	return file;
+}
+
+void canfs_account_watch(struct canfs_shard *shard, struct canfs_file *file)
+{
+	for (unsigned int i = 0; i < WATCH_LOOKS && shard->watched_files > 0; i++) {
+		uint32_t idle = IDLE_READS * (shard->watched_files + 1);
+		struct canfs_file *first = unwatch_first(shard);
+		uint32_t n = canfs_table_first(shard, first);
+
+		if (!is_pending(first))
+			continue;
+		if (shard->reads - first->stamp <= (idle < IDLE_MAX ? idle : IDLE_MAX)) {
+			watch(shard, first);
+			continue;
+		}
+		do {
+			canfs_account_doubt(shard, first, canfs_table_cursor(shard, n));
+			n = canfs_table_next(shard, n);
+		} while (n != 0);
+	}
+	watch(shard, file);
 }
 
 void canfs_account_refund(struct canfs_shard *shard, struct canfs_file *file,

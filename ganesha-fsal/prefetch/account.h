@@ -2,14 +2,14 @@
 /*
  * What bounds waste: accounts of each file, and of the server; files.h says what they are for.
  *
- *	server, risk:   8 x the most that one cursor may be ahead
- *	                + a quarter of all that is read in sequence
+ *	server, risk:   6 x the most that one cursor may be ahead
+ *	                + a sixth of all that is read in sequence
  *	                - what is fetched and was not read (yet)
  *	server, trust:  2 x that most + a twentieth - what is wasted, or doubtful
  *	file, own:      a twentieth of what is read of it in sequence - what is wasted, or doubtful
  *
- * Doubtful is what a cursor has fetched that was not hit while its file was read often. It is forgiven if the cursor is
- * hit after all. In the words of the bound: whatever is read, and if everybody stopped now, not more than a fifth of
+ * Doubtful is what a cursor has fetched that was not hit while its file, or the other files, were read often. It is
+ * forgiven if the cursor is hit after all. In the words of the bound: whatever is read, and if everybody stopped now, not more than a seventh of
  * all bytes were wasted but for the grant (risk); in the long run not more than a twentieth (trust, own).
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_ACCOUNT_H
@@ -35,6 +35,13 @@ void canfs_account_end(
 
 void canfs_account_fetched(struct canfs_files *files, struct canfs_shard *shard,
 	struct canfs_file *file, uint32_t bytes);
+
+/*
+ * Something is on its way for this file: it is watched from now on, and another one, that was watched before, is looked
+ * at. If nobody has read it while all others were, what it has fetched is doubtful: its reader has gone, and left no
+ * other trace.
+ */
+void canfs_account_watch(struct canfs_shard *shard, struct canfs_file *file);
 
 /* It was not fetched after all, by this cursor. */
 void canfs_account_refund(struct canfs_shard *shard, struct canfs_file *file,

@@ -52,7 +52,7 @@ static uint64_t front(const struct canfs_cursor *cursor)
 
 uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes)
 {
-	return min(max(reach_bytes + (uint64_t)reach_bytes / 2, 24 * (uint64_t)span),
+	return min(max(reach_bytes + (uint64_t)reach_bytes / 2, 36 * (uint64_t)span),
 		48 * (uint64_t)span);
 }
 
@@ -168,7 +168,9 @@ static uint32_t give_up(struct canfs_cursor *cursor)
 static uint32_t count_used(struct canfs_cursor *cursor, uint64_t new_bits, uint32_t bytes)
 {
 	uint64_t steps = (uint64_t)__builtin_popcountll(new_bits & fetched_bits(cursor));
-	uint64_t read = (uint64_t)bytes + cursor->surplus;
+	uint64_t rest = max(
+		bytes / CANFS_GAP_PART, CANFS_PAGE_BYTES); /* of a page, or a gap that is none */
+	uint64_t read = bytes + rest + cursor->surplus;
 	uint64_t used = min(steps * cursor->span, read);
 
 	cursor->surplus = (uint32_t)min(read - used, cursor->span);
@@ -263,23 +265,6 @@ static uint64_t end_of_file(const struct canfs_cursor *cursor, uint64_t file_byt
 	return cursor->heading == CANFS_DOWN ? MIRROR : MIRROR + file_bytes;
 }
 
-/* Was the step there read before its turn? */
-static bool has_waited(const struct canfs_cursor *cursor, uint64_t at)
-{
-	uint64_t i = (at - cursor->base) / cursor->step;
-
-	return i < 64 && (cursor->seen >> i & 1);
-}
-
-/* Bytes of reads that wait, in [from, to). */
-static uint64_t read_between(const struct canfs_cursor *cursor, uint64_t from, uint64_t to)
-{
-	uint64_t middles = canfs_cursor_middles(cursor->base, cursor->step, cursor->span, from, to);
-
-	return min(
-		(uint64_t)__builtin_popcountll(middles & cursor->seen) * cursor->span, to - from);
-}
-
 static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach *reach,
 	struct canfs_piece piece[], size_t pieces)
 {
@@ -289,16 +274,14 @@ static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach 
 
 	if (cursor->fetched_to > ahead + (goal - ahead) / 2)
 		return 0;
-	if (cursor->fetched_to < cursor->base)
-		cursor->fetched_to = cursor->base;
+	if (cursor->fetched_to < ahead)
+		cursor->fetched_to = ahead;
 	if (cursor->outstanding == 0)
 		cursor->fetched_from = cursor->fetched_to;
 	for (; n < pieces && cursor->fetched_to < min(goal, end);
 		cursor->fetched_to += cursor->step) {
 		uint64_t bytes = min(cursor->span, end - cursor->fetched_to);
 
-		if (has_waited(cursor, cursor->fetched_to))
-			continue;
 		piece[n++] = piece_at(cursor, cursor->fetched_to, bytes);
 		sum += bytes;
 	}
@@ -310,7 +293,7 @@ static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *r
 	struct canfs_piece piece[], size_t pieces)
 {
 	uint64_t ahead = front(cursor), end = end_of_file(cursor, reach->file_bytes);
-	uint64_t from = cursor->fetched_to > cursor->base ? cursor->fetched_to : cursor->base;
+	uint64_t from = cursor->fetched_to > ahead ? cursor->fetched_to : ahead;
 	uint64_t to = min(ahead + reach->ahead_bytes, end), begin;
 	size_t n = 0;
 
@@ -325,7 +308,7 @@ static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *r
 		piece[n] = piece_at(cursor, from, bytes);
 		from += bytes;
 	}
-	cursor->outstanding += (uint32_t)(from - begin - read_between(cursor, begin, from));
+	cursor->outstanding += (uint32_t)(from - begin);
 	cursor->fetched_to = from;
 	return n;
 }

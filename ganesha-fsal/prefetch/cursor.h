@@ -89,7 +89,7 @@ bool canfs_cursor_begin_stride(
 
 /*
  * How far the read is from the expected one, in bytes: 0: it is that. UINT64_MAX: it is not of this cursor.
- * reach_bytes of reads may wait for one before them, if that is 16 to 32 reads; else so many.
+ * reach_bytes of reads may wait for one before them, if that is 24 to 32 reads; else so many.
  */
 uint64_t canfs_cursor_distance(
 	const struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes);

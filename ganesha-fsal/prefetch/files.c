@@ -7,7 +7,7 @@
 #define READ_MAX_BYTES ((uint32_t)64 << 20) /* more of one read is not looked at */
 
 /* Reads of the file since a cursor was hit. */
-#define DOUBT_READS  64u   /* nobody may read what was fetched for it */
+#define DOUBT_READS  16u   /* for each such cursor: nobody may read what was fetched for it */
 #define GONE_READS   4096u /* nobody will */
 #define STRIDE_READS 2u    /* since the one before it in a stride: they may have changed places */
 #define NO_CURSOR    UINT32_MAX
@@ -47,8 +47,10 @@ static size_t advise(struct canfs_files *files, struct canfs_shard *shard, struc
 	size_t pieces;
 
 	pieces = canfs_cursor_fetch(cursor, &reach, piece, CANFS_ADVICE_MAX);
-	if (pieces > 0)
+	if (pieces > 0) {
 		canfs_account_fetched(files, shard, file, cursor->outstanding - before);
+		canfs_account_watch(shard, file);
+	}
 	for (size_t i = 0; i < pieces; i++)
 		advice[i] = (struct canfs_advice) { .offset = piece[i].offset,
 			.bytes = piece[i].bytes,
@@ -60,13 +62,31 @@ static size_t advise(struct canfs_files *files, struct canfs_shard *shard, struc
 struct search {
 	uint32_t best; /* whose read it is */
 	uint64_t distance;
-	uint32_t oldest;     /* as canfs_table_new_cursor() wants it */
-	unsigned int single; /* cursors with one read, which may be a stride together */
+	uint32_t oldest;      /* as canfs_table_new_cursor() wants it */
+	unsigned int pending; /* cursors for which something is on its way */
+	unsigned int single;  /* cursors with one read, which may be a stride together */
 	struct {
 		uint64_t offset;
 		uint32_t n, stamp;
 	} one[CANFS_FILE_CURSORS_MAX];
 };
+
+/* Whose reader has not come for so long that he has gone? Each is given as many reads. */
+static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned int pending)
+{
+	uint32_t n = canfs_table_first(shard, file);
+
+	do {
+		struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
+		uint32_t idle = file->reads - cursor->stamp;
+
+		if (idle > DOUBT_READS * (pending < 3 ? pending + 1 : 4))
+			canfs_account_doubt(shard, file, cursor);
+		if (idle > GONE_READS)
+			canfs_account_end(shard, file, cursor);
+		n = canfs_table_next(shard, n);
+	} while (n != 0);
+}
 
 static void look_at(struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file,
 	uint64_t offset, uint32_t bytes, struct search *search)
@@ -93,10 +113,8 @@ static void look_at(struct canfs_files *files, struct canfs_shard *shard, struct
 				search->one[search->single].n = n;
 				search->one[search->single++].stamp = cursor->stamp;
 			}
-		} else if (cursor->outstanding > 0 && idle > DOUBT_READS) {
-			canfs_account_doubt(shard, file, cursor);
-			if (idle > GONE_READS)
-				canfs_account_end(shard, file, cursor);
+		} else if (cursor->outstanding > 0 && !cursor->doubtful) {
+			search->pending++;
 		}
 		if (idle >= longest) {
 			longest = idle;
@@ -104,6 +122,8 @@ static void look_at(struct canfs_files *files, struct canfs_shard *shard, struct
 		}
 		n = canfs_table_next(shard, n);
 	} while (n != 0);
+	if (search->pending > 0)
+		doubt(shard, file, search->pending);
 }
 
 static bool has_one_at(const struct search *search, uint64_t offset)
@@ -147,6 +167,7 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 	search.distance = UINT64_MAX;
 	search.oldest = 0;
 	search.single = 0;
+	search.pending = 0;
 	if (file->cursors > 0)
 		look_at(files, shard, file, offset, bytes, &search);
 	if (search.distance != UINT64_MAX) {

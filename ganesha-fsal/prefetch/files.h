@@ -27,7 +27,7 @@ struct canfs_files_config {
 	uint32_t unit_bytes;  /* 64 KiB ... 64 MiB: 4 MiB on a spinning disk, <= 1 MiB on an SSD */
 	uint32_t units_ahead; /* 1 ... 8, at most, of a cursor */
 	uint32_t
-		tolerance_max_bytes; /* of reordering; 64 KiB ... 16 MiB, but 16 to 32 reads anyway */
+		tolerance_max_bytes; /* of reordering; 64 KiB ... 16 MiB, but 24 to 32 reads anyway */
 };
 #define CANFS_FILES_MAX ((uint32_t)1 << 26)
 

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/learn.h"
 
-#define PAGE_BYTES 4096u
-#define MIDDLE     32u /* where the first read stands in the window */
+#define MIDDLE 32u /* where the first read stands in the window */
 
 /* How many reads it takes: */
-#define LEARNT_READS 3 /* in a line; */
-#define LEARNT_STEPS 4 /* evenly spaced, which three random ones are too often, */
-#define LEARNT_REPEATS                                                                             \
-	2               /* or one after the other: two that repeat the distance of the first two; */
-#define LEARNT_WAY    2 /* beyond those before, all one way; */
-#define LEARNT_MOSTLY 5 /* more one way than the other; */
-#define LEARNT_MANY   8 /* in whatever order */
-#define VAIN_READS    16 /* are enough to know that it is nothing, */
-#define VAIN_SHARE    8u /* if they are less than one in so many of the file's */
-#define SPACING_MAX   16u
-#define STEP_MAX      ((int64_t)1 << 40) /* a terabyte; keeps positions from overflow */
+#define LEARNT_READS   3  /* in a line; */
+#define LEARNT_STEPS   4  /* evenly spaced, which three random ones are too often, */
+#define LEARNT_REPEATS 3  /* or one after the other, that repeat the distance of the first two; */
+#define LEARNT_WAY     2  /* beyond those before, all one way; */
+#define LEARNT_MOSTLY  5  /* more one way than the other; */
+#define LEARNT_MANY    8  /* in whatever order */
+#define VAIN_READS     16 /* are enough to know that it is nothing, */
+#define VAIN_SHARE     8u /* if they are less than one in so many of the file's */
+#define SPACING_MAX    16u
+#define STEP_MAX       ((int64_t)1 << 40) /* a terabyte; keeps positions from overflow */
 
 static const uint64_t ZERO = CANFS_POSITION_ZERO;
 
 void canfs_cursor_begin(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t stamp)
 {
-	uint32_t span = bytes < PAGE_BYTES ? PAGE_BYTES : bytes;
+	uint32_t span = bytes < CANFS_PAGE_BYTES ? CANFS_PAGE_BYTES : bytes;
 
 	*cursor = (struct canfs_cursor) { .base = ZERO + offset - (uint64_t)MIDDLE * span,
 		.seen = (uint64_t)1 << MIDDLE,
@@ -66,7 +64,7 @@ static void know(struct canfs_cursor *cursor, enum canfs_heading heading, uint64
 		.referenced = true,
 		.heading = (uint8_t)heading };
 	/* Gaps that are hardly any, or within a page, are not worth a request each. */
-	if (step < cursor->span + PAGE_BYTES || step - cursor->span <= step / 16)
+	if (step < cursor->span + CANFS_PAGE_BYTES || step - cursor->span <= step / CANFS_GAP_PART)
 		cursor->span = (uint32_t)step;
 }
 
@@ -138,7 +136,7 @@ void canfs_cursor_rescale(struct canfs_cursor *cursor, uint32_t bytes)
 		cursor->seen = halve_bits(cursor->seen);
 		cursor->span *= 2;
 	}
-	while (bytes <= cursor->span / 2 && cursor->span >= 2 * PAGE_BYTES) {
+	while (bytes <= cursor->span / 2 && cursor->span >= 2 * CANFS_PAGE_BYTES) {
 		cursor->seen = double_bits(cursor->seen);
 		cursor->span /= 2;
 	}
@@ -266,7 +264,7 @@ static bool learn_line(struct canfs_cursor *cursor, bool down)
 	while (run < width && line >> (run * step) & 1)
 		run++;
 	if (2 * reads < width || cursor->seqcount < LEARNT_READS ||
-		(step > 1 ? cursor->uneven || run < LEARNT_STEPS
+		(step > 1 ? cursor->uneven || run < LEARNT_STEPS || 2 * reads < cursor->seqcount
 			  : run < LEARNT_READS && run < width && reads < LEARNT_MANY))
 		return false;
 	for (unsigned int i = run; i < width; i++)
@@ -297,7 +295,7 @@ uint32_t canfs_learn(
 {
 	int heading;
 
-	if ((bytes < cursor->span / 2 && cursor->span > PAGE_BYTES) || is_vain(cursor)) {
+	if ((bytes < cursor->span / 2 && cursor->span > CANFS_PAGE_BYTES) || is_vain(cursor)) {
 		canfs_cursor_begin(cursor, position - ZERO, bytes, cursor->stamp);
 		return 0;
 	}

@@ -11,6 +11,8 @@
 
 #include "ganesha-fsal/prefetch/cursor.h"
 
+#define CANFS_PAGE_BYTES    4096u
+#define CANFS_GAP_PART      16u /* a gap is none if it is less than this part of the step */
 #define CANFS_POSITION_ZERO ((uint64_t)1 << 62) /* of offset 0 */
 
 /* For cursor.c alone. Positions are those of a reader who goes up. */
@@ -23,7 +25,7 @@ uint32_t canfs_learn(
 
 /*
  * How far from the expected one a read may be, in bytes of reads: half as far again as reach_bytes, so that reads that
- * go on beyond those that wait are still known; but 24 to 48 reads, of a bitmap of 64.
+ * go on beyond those that wait are still known; but 36 to 48 reads, of a bitmap of 64.
  */
 uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes);
 

@@ -90,7 +90,7 @@ struct canfs_file *canfs_table_take(struct canfs_shard *shard, uint64_t key, uin
 	}
 	/* Nobody's place becomes empty, so that whoever came to lie behind this one is still found. */
 	forget(shard, oldest);
-	*oldest = (struct canfs_file) { .key = key };
+	*oldest = (struct canfs_file) { .key = key, .watched = oldest->watched };
 	return oldest;
 }
 

@@ -20,6 +20,7 @@
 
 #define CANFS_FILE_CURSORS_MAX 64u /* of one file: a read is compared with all */
 #define CANFS_FILE_PROBES      16u
+#define CANFS_WATCHED_MAX      64u
 
 struct canfs_file {
 	uint64_t key;
@@ -30,6 +31,7 @@ struct canfs_file {
 	uint32_t next;            /* the second cursor, as in canfs_pooled */
 	uint8_t cursors;
 	uint8_t strangers; /* the last reads, so many, were of no cursor */
+	bool watched;      /* is in the shard's list */
 	struct canfs_cursor first __attribute__((aligned(64)));
 };
 
@@ -50,6 +52,8 @@ struct canfs_shard {
 	uint32_t pool_hand;
 	uint32_t reads;
 	uint64_t files_used, pool_used;
+	uint32_t watched[CANFS_WATCHED_MAX]; /* places, a ring: account.h */
+	uint32_t watched_first, watched_files;
 	int64_t risk, trust; /* not yet booked on the server's accounts */
 	struct canfs_files_stats stats;
 } __attribute__((aligned(128)));
