@@ -248,7 +248,11 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 	       old->lag_bytes == new->lag_bytes && old->demand_msec == new->demand_msec;
 }
 
-/* A server that ends in a hurry (exit(3) in the middle of its work) still has exports: then all of it stays. */
+/*
+ * A server that ends in a hurry (exit(3) in the middle of its work) has exports that were not drained: then all of it
+ * stays. One that ends in order has drained them, but need not have released them: a request that was not answered any
+ * more keeps its export.
+ */
 void canfs_stop_prefetcher(void)
 {
 	if (CANFS.prefetcher == NULL || canfs_prefetcher_trees(CANFS.prefetcher) != 0)

@@ -273,9 +273,12 @@ static void forget_all(struct canfs_tree *tree, void (*visit)(struct canfs_local
 	}
 }
 
-void canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file))
+bool canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file))
 {
+	bool first;
+
 	pthread_mutex_lock(&tree->mutex);
+	first = !tree->draining;
 	tree->draining = true;
 	pthread_mutex_unlock(&tree->mutex);
 	forget_all(tree, visit);
@@ -289,6 +292,7 @@ void canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_
 	/* Whoever had entered before may have opened one meanwhile. */
 	forget_all(tree, visit);
 	close_all(tree->locals);
+	return first;
 }
 
 void canfs_tree_close(struct canfs_tree *tree)
@@ -297,7 +301,9 @@ void canfs_tree_close(struct canfs_tree *tree)
 
 	if (tree == NULL)
 		return;
-	forget_all(tree, NULL);
+	/* What all trees share is gone before a drained one is closed, if the server ends. */
+	if (!canfs_tree_is_draining(tree))
+		forget_all(tree, NULL);
 	close(tree->dir);
 	pthread_mutex_lock(&tree->mutex);
 	tree->closed = true;

@@ -80,9 +80,9 @@ bool canfs_tree_is_draining(struct canfs_tree *tree);
 
 /*
  * From now on nobody enters; every file of it that has anything under way is visited, then forgotten. Returns when all have
- * left, and its files are closed.
+ * left, and its files are closed. False: it was drained before.
  */
-void canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file));
+bool canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file));
 void canfs_tree_close(struct canfs_tree *tree); /* the descriptor of whoever opened it; NULL allowed */
 
 /* Why it is off, or NULL: handles are not as expected, or may not be opened. Then no file of it is ever found. */

@@ -199,9 +199,18 @@ static void give_up(struct canfs_local_file *file)
 	canfs_engine_drop(canfs_tree_device(file->tree)->engine, file->name);
 }
 
+/* Of a tree that is drained now, or closed without that. */
+static void one_tree_less(struct canfs_prefetcher *prefetcher)
+{
+	pthread_mutex_lock(&prefetcher->mutex);
+	prefetcher->trees--;
+	pthread_mutex_unlock(&prefetcher->mutex);
+}
+
 void canfs_prefetcher_drain(struct canfs_tree *tree)
 {
-	canfs_tree_drain(tree, give_up);
+	if (canfs_tree_drain(tree, give_up))
+		one_tree_less(canfs_tree_device(tree)->prefetcher);
 }
 
 void canfs_prefetcher_close(struct canfs_tree *tree)
@@ -210,11 +219,13 @@ void canfs_prefetcher_close(struct canfs_tree *tree)
 
 	if (tree == NULL)
 		return;
+	if (canfs_tree_is_draining(tree)) {
+		canfs_tree_close(tree);
+		return;
+	}
 	prefetcher = canfs_tree_device(tree)->prefetcher;
 	canfs_tree_close(tree);
-	pthread_mutex_lock(&prefetcher->mutex);
-	prefetcher->trees--;
-	pthread_mutex_unlock(&prefetcher->mutex);
+	one_tree_less(prefetcher);
 }
 
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object)

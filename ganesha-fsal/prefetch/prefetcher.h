@@ -42,10 +42,10 @@ struct canfs_prefetcher;
 int canfs_prefetcher_new(
 	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config);
 
-/* All trees are closed. NULL allowed. */
+/* All trees are drained or closed; of the drained nothing but close() may be called any more. NULL allowed. */
 void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher);
 
-/* The trees that there are. */
+/* The trees that are neither drained nor closed: while there are any, it may not be freed. */
 unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher);
 
 /*
