@@ -33,15 +33,15 @@ struct canfs_export_options {
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
-	struct canfs_exchange *exchange; /* NULL before init_config */
-	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
-	struct canfs_control *control;   /* NULL: no socket */
+	struct canfs_exchange *exchange;     /* NULL before init_config */
+	struct canfs_ghosts *ghosts;         /* NULL: reads are not looked at */
+	struct canfs_control *control;       /* NULL: no socket */
 	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
-	struct canfs_clients *clients;   /* NULL: nobody counts them */
-	struct canfs_config config;      /* as read last; of ghosts and socket, as they run */
-	uint64_t reload;                 /* counts them */
-	bool complained;                 /* by the last one */
-	uint64_t replaced;               /* number of the configuration before the last reload */
+	struct canfs_clients *clients;       /* NULL: nobody counts them */
+	struct canfs_config config;          /* as read last; of ghosts and socket, as they run */
+	uint64_t reload;                     /* counts them */
+	bool complained;                     /* by the last one */
+	uint64_t replaced; /* number of the configuration before the last reload */
 };
 
 struct canfs_export {
@@ -49,7 +49,7 @@ struct canfs_export {
 	struct canfs_board *board; /* NULL: it publishes no prices */
 	struct canfs_tree *tree;   /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
-	uint64_t reload;           /* the last one that came to it; 0: none */
+	uint64_t reload; /* the last one that came to it; 0: none */
 };
 
 struct canfs_handle {

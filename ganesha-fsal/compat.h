@@ -48,8 +48,8 @@
 #define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj, true)
 #define compat_set_iov(io, one)                   ((io)->iov = (one))
 #define compat_init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers)          \
-	init_op_context(context, gsh_export, fsal_export, NULL, caller, vers, minorvers,           \
-		UNKNOWN_REQUEST)
+	init_op_context(                                                                           \
+		context, gsh_export, fsal_export, NULL, caller, vers, minorvers, UNKNOWN_REQUEST)
 #define compat_close_given_up(handle) ((void)(handle)->obj_ops->close(handle))
 #else
 #define COMPAT_FREE_STATE 1
@@ -63,8 +63,7 @@
 #define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj)
 #define compat_set_iov(io, one)                   ((io)->iov[0] = *(one))
 #define compat_init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers)          \
-	init_op_context(                                                                           \
-		context, gsh_export, fsal_export, caller, vers, minorvers, UNKNOWN_REQUEST)
+	init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers, UNKNOWN_REQUEST)
 #define compat_close_given_up(handle) ((void)(handle))
 #endif
 

@@ -25,7 +25,8 @@ struct delayed {
 	fsal_async_cb done;
 	struct fsal_io_arg *io;
 	void *arg;
-	struct gsh_export *gsh_export; /* with a reference, which the context of the crew takes over */
+	struct gsh_export
+		*gsh_export; /* with a reference, which the context of the crew takes over */
 	struct fsal_export *sub_export;
 	struct user_cred creds; /* the groups are the request's own: there until the callback */
 	struct export_perms export_perms;
@@ -121,7 +122,8 @@ static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_o
 		return file;
 	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
 		return NULL;
-	file = canfs_local_open(tree, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
+	file = canfs_local_open(
+		tree, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
 	off = canfs_tree_off(tree);
 	if (off != NULL && file == NULL)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s",
@@ -132,7 +134,8 @@ static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_o
 bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
-	struct canfs_export *export = container_of(op_ctx->fsal_export, struct canfs_export, export);
+	struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct canfs_tree *tree = export->tree;
 	uint64_t offset = io->offset, bytes = 0;
 	struct canfs_local_file *file;
@@ -201,7 +204,8 @@ void canfs_open_prefetch(struct canfs_export *export, bool wanted)
 		return;
 	error = canfs_prefetcher_open(&export->tree, CANFS.prefetcher, path);
 	if (error == -ENODATA)
-		LogEvent(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: it is on no disk", path);
+		LogEvent(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: it is on no disk",
+			path);
 	else if (error != 0)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
 			strerror(-error));

@@ -476,7 +476,8 @@ static int make_fixture(struct fixture *f)
 		canfs_tag_encode(&f->space, &f->tag) != 0 || make_server(&f->one_export, 1) != 0 ||
 		make_server(&f->ten_exports, 10) != 0 ||
 		make_server(&f->hundred_exports, EXPORTS_MAX) != 0 || make_ghosts(f) != 0 ||
-		make_files(f) != 0 || make_disks(f) != 0 || make_mounts(1, &f->one, &f->one_text) != 0 ||
+		make_files(f) != 0 || make_disks(f) != 0 ||
+		make_mounts(1, &f->one, &f->one_text) != 0 ||
 		make_mounts(MOUNTS_MAX, &f->many, &f->many_text) != 0 ||
 		canfs_read_file("", "/proc/meminfo", f->meminfo_text, MEMINFO_BYTES) < 0)
 		return -1;

@@ -13,7 +13,7 @@ struct canfs_control_subject {
 	struct canfs_exchange *exchange;
 	struct canfs_clients *clients;
 	struct canfs_control_counters *counters;
-	canfs_say *say; /* told of every change */
+	canfs_say *say;                      /* told of every change */
 	struct canfs_prefetcher *prefetcher; /* NULL: there is none */
 };
 

@@ -18,7 +18,8 @@
  * undoes the order (Ellard & Seltzer §5.2). Of whatever has none, or of which nobody knows, nothing is to be ordered, and
  * depth is what makes it fast; there a wrong prefetch costs more than a late one, so units are small.
  */
-static const struct class {
+static const struct class
+{
 	const char *policy;
 	uint32_t unit_bytes;
 	unsigned int depth;
@@ -27,7 +28,7 @@ static const struct class {
 	[true] = { "lag", 4 * MIB, 4 },
 };
 
-#define CREW_THREADS 4    /* they copy from the page cache; a device that fails stops only its own */
+#define CREW_THREADS 4 /* they copy from the page cache; a device that fails stops only its own */
 #define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_BYTES ((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
+#define PAGE_BYTES                                                                                 \
+	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
 
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
 struct canfs_piece {
@@ -24,7 +25,8 @@ static int compare(struct canfs_piece *a, struct canfs_piece *b)
 		return a->fetch.offset < b->fetch.offset ? -1 : 1;
 	if (a == b)
 		return 0;
-	return a->file == NULL || a < b ? -1 : 1; /* what is looked for has no file, and is before all */
+	return a->file == NULL || a < b ? -1
+					: 1; /* what is looked for has no file, and is before all */
 }
 
 CANFS_TREE(canfs_pieces, canfs_piece, link, compare)
@@ -166,7 +168,8 @@ static void prefetch(struct canfs_local_file *file, const struct canfs_advice *a
 	uint64_t end = advice->offset + advice->bytes;
 
 	for (uint64_t at = advice->offset; at < end; at += CANFS_FETCH_BYTES_MAX) {
-		uint64_t bytes = end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
+		uint64_t bytes =
+			end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
 		struct canfs_piece *piece;
 		bool needless;
 

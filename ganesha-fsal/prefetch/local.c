@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/local.h"
-#include "ganesha-fsal/prefetch/kernel_handle.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,21 +30,8 @@ struct canfs_locals {
 	atomic_ullong open, opened, displaced, failed;
 };
 
-struct canfs_tree {
-	struct canfs_locals *locals;
-	struct canfs_device *device;
-	int dir;
-	dev_t st_dev;
-	_Atomic(const char *) off;
-
-	pthread_mutex_t mutex; /* of what follows */
-	pthread_cond_t left;
-	unsigned int inside;
-	_Atomic bool draining; /* read without it */
-	bool closed;
-};
-
-static struct shard *shard_of(struct canfs_locals *locals, const void *object, struct bucket **bucket)
+static struct shard *shard_of(
+	struct canfs_locals *locals, const void *object, struct bucket **bucket)
 {
 	uint64_t mixed = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
 	struct shard *shard = &locals->shards[mixed >> 60 & (SHARDS - 1)];
@@ -113,7 +99,7 @@ static bool close_one(struct canfs_locals *locals)
 	return file != NULL;
 }
 
-static void close_all(struct canfs_locals *locals)
+void canfs_locals_close_all(struct canfs_locals *locals)
 {
 	while (close_one(locals))
 		;
@@ -135,7 +121,7 @@ void canfs_locals_tick(struct canfs_locals *locals)
 		}
 		pthread_mutex_unlock(&shard->mutex);
 	}
-	close_all(locals);
+	canfs_locals_close_all(locals);
 }
 
 void canfs_locals_free(struct canfs_locals *locals)
@@ -151,7 +137,7 @@ void canfs_locals_free(struct canfs_locals *locals)
 		}
 		pthread_mutex_destroy(&locals->shards[i].mutex);
 	}
-	close_all(locals);
+	canfs_locals_close_all(locals);
 	pthread_mutex_destroy(&locals->closing_mutex);
 	free(locals);
 }
@@ -165,81 +151,6 @@ struct canfs_locals_stats canfs_locals_stats(struct canfs_locals *locals)
 
 	stats.memory_bytes = sizeof(*locals) + stats.open * sizeof(struct canfs_local_file);
 	return stats;
-}
-
-int canfs_tree_open(struct canfs_tree **tree, struct canfs_locals *locals, const char *path,
-	struct canfs_device *device)
-{
-	struct canfs_tree *new = calloc(1, sizeof(*new));
-	struct stat st;
-	int error;
-
-	if (new == NULL)
-		return -ENOMEM;
-	new->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (new->dir < 0 || fstat(new->dir, &st) != 0) {
-		error = -errno;
-		if (new->dir >= 0)
-			close(new->dir);
-		free(new);
-		return error;
-	}
-	new->locals = locals;
-	new->device = device;
-	new->st_dev = st.st_dev;
-	pthread_mutex_init(&new->mutex, NULL);
-	pthread_cond_init(&new->left, NULL);
-	*tree = new;
-	return 0;
-}
-
-struct canfs_device *canfs_tree_device(const struct canfs_tree *tree)
-{
-	return tree->device;
-}
-
-const char *canfs_tree_off(struct canfs_tree *tree)
-{
-	return atomic_load_explicit(&tree->off, memory_order_relaxed);
-}
-
-static void free_tree(struct canfs_tree *tree)
-{
-	pthread_mutex_destroy(&tree->mutex);
-	pthread_cond_destroy(&tree->left);
-	free(tree);
-}
-
-bool canfs_tree_enter(struct canfs_tree *tree)
-{
-	bool entered;
-
-	pthread_mutex_lock(&tree->mutex);
-	entered = !tree->draining;
-	if (entered)
-		tree->inside++;
-	pthread_mutex_unlock(&tree->mutex);
-	return entered;
-}
-
-void canfs_tree_leave(struct canfs_tree *tree)
-{
-	bool last;
-
-	pthread_mutex_lock(&tree->mutex);
-	tree->inside--;
-	last = tree->inside == 0;
-	if (last)
-		pthread_cond_broadcast(&tree->left);
-	last = last && tree->closed;
-	pthread_mutex_unlock(&tree->mutex);
-	if (last)
-		free_tree(tree);
-}
-
-bool canfs_tree_is_draining(struct canfs_tree *tree)
-{
-	return atomic_load_explicit(&tree->draining, memory_order_relaxed);
 }
 
 /* The next file of the tree in this shard, out of it, and with a user more. */
@@ -260,57 +171,18 @@ static struct canfs_local_file *take_one(struct shard *shard, const struct canfs
 	return file;
 }
 
-static void forget_all(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file))
+void canfs_locals_forget_tree(struct canfs_locals *locals, const struct canfs_tree *tree,
+	void (*visit)(struct canfs_local_file *file))
 {
 	struct canfs_local_file *file;
 
 	for (int i = 0; i < SHARDS; i++) {
-		while ((file = take_one(&tree->locals->shards[i], tree)) != NULL) {
+		while ((file = take_one(&locals->shards[i], tree)) != NULL) {
 			if (visit != NULL)
 				visit(file);
 			canfs_local_put(file);
 		}
 	}
-}
-
-bool canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file))
-{
-	bool first;
-
-	pthread_mutex_lock(&tree->mutex);
-	first = !tree->draining;
-	tree->draining = true;
-	pthread_mutex_unlock(&tree->mutex);
-	forget_all(tree, visit);
-
-	/* A file that was displaced while it was in use is not found there; its reads end all the same. */
-	pthread_mutex_lock(&tree->mutex);
-	while (tree->inside != 0)
-		pthread_cond_wait(&tree->left, &tree->mutex);
-	pthread_mutex_unlock(&tree->mutex);
-
-	/* Whoever had entered before may have opened one meanwhile. */
-	forget_all(tree, visit);
-	close_all(tree->locals);
-	return first;
-}
-
-void canfs_tree_close(struct canfs_tree *tree)
-{
-	bool last;
-
-	if (tree == NULL)
-		return;
-	/* What all trees share is gone before a drained one is closed, if the server ends. */
-	if (!canfs_tree_is_draining(tree))
-		forget_all(tree, NULL);
-	close(tree->dir);
-	pthread_mutex_lock(&tree->mutex);
-	tree->closed = true;
-	last = tree->inside == 0;
-	pthread_mutex_unlock(&tree->mutex);
-	if (last)
-		free_tree(tree);
 }
 
 static struct canfs_local_file *find(
@@ -337,7 +209,7 @@ static void use(struct shard *shard, struct canfs_local_file *file)
 struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *object)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(tree->locals, object, &bucket);
+	struct shard *shard = shard_of(canfs_tree_locals(tree), object, &bucket);
 	struct canfs_local_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
@@ -391,56 +263,17 @@ static struct canfs_local_file *enlist(struct canfs_locals *locals, struct canfs
 	return file;
 }
 
-static void switch_off(struct canfs_tree *tree, const char *why)
-{
-	const char *none = NULL;
-
-	atomic_compare_exchange_strong(&tree->off, &none, why);
-}
-
-/* The descriptor, or -1. */
-static int open_handle(struct canfs_tree *tree, uint64_t inode, const uint8_t *wire, size_t wire_bytes,
-	struct stat *st)
-{
-	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + CANFS_KERNEL_HANDLE_BYTES_MAX];
-	struct file_handle *kernel = (struct file_handle *)room;
-	struct canfs_kernel_handle handle;
-	int fd;
-
-	if (canfs_parse_kernel_handle(wire, wire_bytes, &handle) != 0) {
-		switch_off(tree, "its handles have another layout");
-		return -1;
-	}
-	kernel->handle_bytes = handle.bytes;
-	kernel->handle_type = handle.type;
-	memcpy(kernel->f_handle, handle.handle, handle.bytes);
-	/* O_NONBLOCK: whoever holds a lease on it is not waited for. */
-	fd = open_by_handle_at(
-		tree->dir, kernel, O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0) {
-		if (errno == EPERM || errno == EOPNOTSUPP || errno == EINVAL)
-			switch_off(tree, "its files may not be opened by their handles");
-		return -1;
-	}
-	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == inode &&
-		st->st_dev == tree->st_dev)
-		return fd;
-	switch_off(tree, "its handles name other files");
-	close(fd);
-	return -1;
-}
-
 struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes)
 {
-	struct canfs_locals *locals = tree->locals;
+	struct canfs_locals *locals = canfs_tree_locals(tree);
 	struct canfs_local_file *file;
 	struct stat st;
 	int fd;
 
 	if (canfs_tree_off(tree) != NULL || canfs_tree_is_draining(tree))
 		return NULL;
-	fd = open_handle(tree, inode, wire, wire_bytes, &st);
+	fd = canfs_tree_open_handle(tree, inode, wire, wire_bytes, &st);
 	file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
 	if (file == NULL) {
 		if (fd >= 0)
@@ -463,7 +296,7 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 void canfs_local_use(struct canfs_local_file *file)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(file->tree->locals, file->object, &bucket);
+	struct shard *shard = shard_of(canfs_tree_locals(file->tree), file->object, &bucket);
 
 	pthread_mutex_lock(&shard->mutex);
 	file->users++;
@@ -479,7 +312,7 @@ void canfs_local_put(struct canfs_local_file *file)
 
 	if (file == NULL)
 		return;
-	locals = file->tree->locals;
+	locals = canfs_tree_locals(file->tree);
 	shard = shard_of(locals, file->object, &bucket);
 	pthread_mutex_lock(&shard->mutex);
 	last = --file->users == 0 && !file->listed;

@@ -19,13 +19,12 @@
 #include <sys/types.h>
 #include <bsd/sys/tree.h>
 #include "ganesha-fsal/prefetch/resident.h"
+#include "ganesha-fsal/prefetch/tree.h"
 
 #define CANFS_LOCAL_IDLE_SEC 10
 #define CANFS_LOCAL_RECENT   8 /* ranges that were fetched ahead last, of each file */
 
 struct canfs_locals;
-struct canfs_tree;
-struct canfs_device;
 
 struct canfs_local_file {
 	int fd;
@@ -57,36 +56,19 @@ struct canfs_locals_stats {
 
 /* files: at most so many open. 0 or -ENOMEM. */
 int canfs_locals_new(struct canfs_locals **locals, unsigned int files);
-void canfs_locals_free(struct canfs_locals *locals); /* no file may be in use any more; NULL allowed */
+void canfs_locals_free(
+	struct canfs_locals *locals); /* no file may be in use any more; NULL allowed */
 struct canfs_locals_stats canfs_locals_stats(struct canfs_locals *locals);
 
 /* To be called about once a second: closes what is idle. It may take long: the last close of a deleted file frees it. */
 void canfs_locals_tick(struct canfs_locals *locals);
 
-/*
- * The file system that path, a directory, is on; all of its files are to be on `device`. 0 or -errno. It has one user
- * more with each read that is under way, and goes with the last.
- */
-int canfs_tree_open(struct canfs_tree **tree, struct canfs_locals *locals, const char *path,
-	struct canfs_device *device);
-struct canfs_device *canfs_tree_device(const struct canfs_tree *tree);
+/* Closes what nobody uses any more; as tick() and each open() do, too. */
+void canfs_locals_close_all(struct canfs_locals *locals);
 
-/*
- * For a read of the tree: nothing of it ends before leave(). False: the tree drains, and takes no more.
- */
-bool canfs_tree_enter(struct canfs_tree *tree);
-void canfs_tree_leave(struct canfs_tree *tree);
-bool canfs_tree_is_draining(struct canfs_tree *tree);
-
-/*
- * From now on nobody enters; every file of it that has anything under way is visited, then forgotten. Returns when all have
- * left, and its files are closed. False: it was drained before.
- */
-bool canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file));
-void canfs_tree_close(struct canfs_tree *tree); /* the descriptor of whoever opened it; NULL allowed */
-
-/* Why it is off, or NULL: handles are not as expected, or may not be opened. Then no file of it is ever found. */
-const char *canfs_tree_off(struct canfs_tree *tree);
+/* Each file of the tree is visited (NULL: nothing is done), and closed as soon as nobody uses it. */
+void canfs_locals_forget_tree(struct canfs_locals *locals, const struct canfs_tree *tree,
+	void (*visit)(struct canfs_local_file *file));
 
 /*
  * The open file of this object (any pointer that names it while it exists), with a user more; NULL: not open.

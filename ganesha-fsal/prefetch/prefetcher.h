@@ -27,13 +27,14 @@
 #define CANFS_DEVICES_MAX       256   /* exports on further ones are served without prefetch */
 
 struct canfs_prefetcher_config {
-	uint32_t files;        /* active ones, of each device: canfs_files_config */
-	unsigned int open_max; /* descriptors of our own */
-	char policy[16];       /* "": by the type of the device */
+	uint32_t files;                  /* active ones, of each device: canfs_files_config */
+	unsigned int open_max;           /* descriptors of our own */
+	char policy[16];                 /* "": by the type of the device */
 	uint32_t lag_bytes, demand_msec; /* of the engines */
-	const char *root;      /* put before /proc and /sys; "" but for tests */
+	const char *root;                /* put before /proc and /sys; "" but for tests */
 	canfs_say *say;
-	void (*thread_begins)(const char *name); /* called first in each thread; NULL: nothing to do */
+	void (*thread_begins)(
+		const char *name); /* called first in each thread; NULL: nothing to do */
 };
 
 struct canfs_prefetcher;
@@ -94,7 +95,8 @@ int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char 
 
 /* Everything that it does, by the time it is called. */
 struct canfs_prefetcher_stats {
-	uint64_t reads_at_once, reads_made_to_wait, reads_let_through; /* let through: too many waited */
+	uint64_t reads_at_once, reads_made_to_wait,
+		reads_let_through; /* let through: too many waited */
 	unsigned int waiting;
 	uint64_t evicted_bytes; /* fetched ahead, and gone before they were read */
 	double room;            /* [0, 1], of memory: scales the distance */

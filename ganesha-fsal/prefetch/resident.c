@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE_BYTES  ((uint64_t)4096) /* the smallest; vectors have room for all of them */
-#define NR_CACHESTAT 451 /* on all architectures; libraries of today lack the name */
+#define PAGE_BYTES   ((uint64_t)4096) /* the smallest; vectors have room for all of them */
+#define NR_CACHESTAT 451              /* on all architectures; libraries of today lack the name */
 
 /* As in the kernel's linux/mman.h, since 6.5. */
 struct cachestat_range {

@@ -11,8 +11,8 @@
 static const uint8_t body[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 
 /* A handle with a number of that many octets, a type and the body; returns its size. */
-static size_t build(uint8_t wire[64], uint8_t first, size_t number_bytes, const void *type,
-	size_t type_bytes)
+static size_t build(
+	uint8_t wire[64], uint8_t first, size_t number_bytes, const void *type, size_t type_bytes)
 {
 	wire[0] = first;
 	memset(wire + 1, 0xee, number_bytes);
@@ -78,11 +78,10 @@ static void what_is_no_handle_is_refused(void **state)
 	assert_int_equal(canfs_parse_kernel_handle(wire, size, &handle), -EPROTO);
 	wire[0] = 0x40;
 	memset(wire + 1, 1, sizeof(wire) - 1);
-	assert_int_equal(canfs_parse_kernel_handle(
-				 wire, 2 + CANFS_KERNEL_HANDLE_BYTES_MAX, &handle),
-		0);
-	assert_int_equal(canfs_parse_kernel_handle(
-				 wire, 3 + CANFS_KERNEL_HANDLE_BYTES_MAX, &handle),
+	assert_int_equal(
+		canfs_parse_kernel_handle(wire, 2 + CANFS_KERNEL_HANDLE_BYTES_MAX, &handle), 0);
+	assert_int_equal(
+		canfs_parse_kernel_handle(wire, 3 + CANFS_KERNEL_HANDLE_BYTES_MAX, &handle),
 		-EPROTO);
 }
 

@@ -91,8 +91,8 @@ static struct canfs_local_file *make(const char *name, const void *object, uint6
 	wire[0] = 0x40;
 	wire[1] = (uint8_t)kernel->handle_type;
 	memcpy(wire + 2, kernel->f_handle, kernel->handle_bytes);
-	return canfs_local_open(
-		tree, object, (uint64_t)(uintptr_t)object, st.st_ino, wire, 2 + kernel->handle_bytes);
+	return canfs_local_open(tree, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
+		2 + kernel->handle_bytes);
 }
 
 static int set_up(void **state)
@@ -344,7 +344,8 @@ static const char *reason_to_skip(void)
 	const char *off;
 
 	if (canfs_prefetcher_new(&prefetcher,
-		    &(struct canfs_prefetcher_config) { .files = 64, .open_max = 1, .root = "" }) != 0)
+		    &(struct canfs_prefetcher_config) { .files = 64, .open_max = 1, .root = "" }) !=
+		0)
 		return "no prefetcher";
 	if (canfs_prefetcher_open(&tree, prefetcher, directory) != 0) {
 		canfs_prefetcher_free(prefetcher);
