@@ -9,8 +9,10 @@
  *	file, own:      a twentieth of what is read of it in sequence - what is wasted, or doubtful
  *
  * Doubtful is what a cursor has fetched that was not hit while its file, or the other files, were read often. It is
- * forgiven if the cursor is hit after all. In the words of the bound: whatever is read, and if everybody stopped now, not more than a seventh of
- * all bytes were wasted but for the grant (risk); in the long run not more than a twentieth (trust, own).
+ * forgiven if the cursor is hit after all.
+ *
+ * So, if everybody stopped now, a seventh of all bytes would be wasted, and the grant of 6 x; in the long run it is a
+ * twentieth of what is read in sequence.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_ACCOUNT_H
 #define CANFS_GANESHA_FSAL_PREFETCH_ACCOUNT_H

@@ -46,14 +46,13 @@ struct canfs_cursor {
 		uint64_t step;
 		int64_t delta; /* LEARNING: from the read before that one */
 	};
-	uint32_t span; /* bytes read of a step; == step if there are no gaps. LEARNING: a bit's */
+	uint32_t span;        /* bytes read of a step; == step without gaps. LEARNING: a bit's */
 	uint32_t outstanding; /* bytes fetched, neither read nor given up */
 	union {
 		uint32_t run;   /* bytes read in sequence; halved as seqcount is */
 		uint32_t begun; /* LEARNING: the stamp at its begin */
 	};
-	uint32_t
-		stamp; /* the file's reads when it was hit: set by the table, before it tells the cursor */
+	uint32_t stamp;      /* the file's reads when it was hit; the table sets it before */
 	uint8_t seqcount;    /* 1 ... 127. LEARNING: reads */
 	uint8_t tolerance;   /* reads */
 	uint8_t heading;     /* enum canfs_heading */

@@ -113,7 +113,7 @@ static void look_at(struct canfs_files *files, struct canfs_shard *shard, struct
 				search->one[search->single].n = n;
 				search->one[search->single++].stamp = cursor->stamp;
 			}
-		} else if (cursor->outstanding > 0 && !cursor->doubtful) {
+		} else if (cursor->outstanding > 0) {
 			search->pending++;
 		}
 		if (idle >= longest) {
@@ -212,7 +212,8 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	shard = lock_shard(files, hash);
 	active = canfs_table_take(shard, file, hash);
 	active->stamp = ++shard->reads;
-	active->reads += active->reads < UINT32_MAX;
+	if (++active->reads == 0) /* that would be no file */
+		active->reads = 1;
 	shard->stats.reads++;
 	n = follow(files, shard, active, offset, bytes);
 	if (willingness > 0)

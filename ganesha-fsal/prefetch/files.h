@@ -23,11 +23,11 @@ struct canfs_files;
 
 struct canfs_files_config {
 	uint32_t files;       /* active ones: 1 ... CANFS_FILES_MAX */
-	uint32_t cursors;     /* common pool, besides each file's first: 0 ... CANFS_FILES_MAX */
-	uint32_t unit_bytes;  /* 64 KiB ... 64 MiB: 4 MiB on a spinning disk, <= 1 MiB on an SSD */
-	uint32_t units_ahead; /* 1 ... 8, at most, of a cursor */
-	uint32_t
-		tolerance_max_bytes; /* of reordering; 64 KiB ... 16 MiB, but 24 to 32 reads anyway */
+	uint32_t cursors;     /* in the pool, besides each file's first: 0 ... the same */
+	uint32_t unit_bytes;  /* 64 KiB ... 64 MiB: 4 MiB for a disk, <= 1 MiB for an SSD */
+	uint32_t units_ahead; /* at most, of a cursor: 1 ... 8 */
+	/* Of reordering: 64 KiB ... 16 MiB, if that is 24 to 32 reads. */
+	uint32_t tolerance_max_bytes;
 };
 #define CANFS_FILES_MAX ((uint32_t)1 << 26)
 
@@ -38,8 +38,7 @@ extern const struct canfs_files_config canfs_files_defaults;
 struct canfs_advice {
 	uint64_t offset;
 	uint64_t bytes;
-	uint32_t
-		cursor; /* its stream, for the scheduler; of all files, and used again once it has ended */
+	uint32_t cursor; /* its stream, for the scheduler. Used again when that has ended */
 };
 
 /* 0, -EINVAL (a member of config is out of range), -ENOMEM. */
@@ -55,7 +54,10 @@ void canfs_files_free(struct canfs_files *files); /* nobody may call it any more
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX]);
 
-/* A read of it comes soon: what it needs is fetched into the processor's cache. Saves a cache miss, if early enough. */
+/*
+ * A read of it comes soon: what the table knows of it is brought into the processor's cache. With a million active files
+ * that is most of the time of canfs_files_read(); tell it a few hundred nanoseconds before.
+ */
 void canfs_files_soon(const struct canfs_files *files, uint64_t file);
 
 /*
@@ -65,18 +67,25 @@ void canfs_files_soon(const struct canfs_files *files, uint64_t file);
 void canfs_files_not_fetched(
 	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t offset, uint64_t bytes);
 
-/* So many bytes of it need not be fetched: they were there already. They are not charged. */
+/*
+ * So many bytes of what was advised need not be fetched: they were there already. They are not charged. Whoever cannot
+ * tell may leave it: what is fetched and then read is used, whoever fetched it.
+ */
 void canfs_files_was_there(
 	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t bytes);
 
 /* Written or truncated: what was fetched from there on is no longer counted on. */
 void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from_offset);
 
+/*
+ * Bytes fetched are used, or wasted (their cursor ended, or left them behind), or still on their way. What was not
+ * fetched after all is no longer among them.
+ */
 struct canfs_files_stats {
-	uint64_t files, cursors, memory_bytes; /* memory: the bound */
-	uint64_t reads, matched;               /* by a cursor */
-	uint64_t fetched_bytes, used_bytes,
-		wasted_bytes; /* wasted: the cursor ended, or left it behind, before it was read */
+	uint64_t files, cursors;
+	uint64_t memory_bytes;   /* the bound */
+	uint64_t reads, matched; /* by a cursor */
+	uint64_t fetched_bytes, used_bytes, wasted_bytes;
 };
 struct canfs_files_stats canfs_files_stats(struct canfs_files *files); /* the sum of moments */
 

@@ -24,11 +24,11 @@
 
 struct canfs_file {
 	uint64_t key;
-	uint64_t fetched_bytes, used_bytes, wasted_bytes, doubtful_bytes,
-		sequential_bytes; /* account.h */
-	uint32_t reads;           /* 0: there is no file here */
-	uint32_t stamp;           /* the shard's reads at the file's last */
-	uint32_t next;            /* the second cursor, as in canfs_pooled */
+	/* account.h */
+	uint64_t fetched_bytes, used_bytes, wasted_bytes, doubtful_bytes, sequential_bytes;
+	uint32_t reads; /* 0: there is no file here */
+	uint32_t stamp; /* the shard's reads at the file's last */
+	uint32_t next;  /* the second cursor, as in canfs_pooled */
 	uint8_t cursors;
 	uint8_t strangers; /* the last reads, so many, were of no cursor */
 	bool watched;      /* is in the shard's list */
@@ -37,8 +37,7 @@ struct canfs_file {
 
 struct canfs_pooled {
 	struct canfs_cursor cursor;
-	uint32_t
-		next; /* of the same file: number in the shard; 0: none. Free ones are a list, too */
+	uint32_t next;  /* of the same file: number in the shard; 0: none. Free ones, too */
 	uint32_t owner; /* place of the file */
 };
 
