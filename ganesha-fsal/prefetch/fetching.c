@@ -10,6 +10,7 @@
 
 #define PAGE_BYTES                                                                                 \
 	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
+#define MEET_BYTES ((uint64_t)128 << 10)
 
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
 struct canfs_piece {
@@ -163,11 +164,19 @@ static void hand_over(struct canfs_piece *piece)
 		fetched(&piece->fetch, -ECANCELED);
 }
 
-static void prefetch(struct canfs_local_file *file, const struct canfs_advice *advice)
+/*
+ * What is left over at its end, the next advice brings, which begins earlier by as much: so that fetches meet where
+ * reads do, and none is half there and half on its way.
+ */
+static void prefetch(
+	struct canfs_local_file *file, const struct canfs_advice *advice, uint64_t file_bytes)
 {
+	uint64_t begin = advice->offset / MEET_BYTES * MEET_BYTES;
 	uint64_t end = advice->offset + advice->bytes;
 
-	for (uint64_t at = advice->offset; at < end; at += CANFS_FETCH_BYTES_MAX) {
+	if (end < file_bytes)
+		end = end / MEET_BYTES * MEET_BYTES;
+	for (uint64_t at = begin; at < end; at += CANFS_FETCH_BYTES_MAX) {
 		uint64_t bytes =
 			end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
 		struct canfs_piece *piece;
@@ -285,7 +294,7 @@ void canfs_prefetch_ahead(
 	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
 		willingness * (double)room, advice);
 	for (size_t i = 0; i < count; i++)
-		prefetch(file, &advice[i]);
+		prefetch(file, &advice[i], file_bytes);
 }
 
 void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset)
