@@ -25,6 +25,7 @@ struct options {
 	double interval_sec;
 	unsigned int count; /* redraws until the end; 0: no end */
 	json_t *settings;   /* of set */
+	const char *policy; /* of scheduler; NULL: only shown */
 };
 
 struct server {
@@ -43,6 +44,9 @@ static const char usage[] =
 	"  clients            who loads the server most\n"
 	"  counters           what the server counts\n"
 	"  config             what its configuration says of interfaces and disks\n"
+	"  prefetch           what is read ahead, and what waits for the disks\n"
+	"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
+	"                     auto, fifo, elevator, n-cscan, lag, none\n"
 	"  set [NAME=VALUE...] change settings until the server's restart, and show them:\n"
 	"                     interval_ms, publish and drain (on|off), pmax, and of cpu,\n"
 	"                     network, disk and memory k_... and weight_...\n"
@@ -157,6 +161,22 @@ static int run_config(struct server *server)
 	return show(server, ask(server, json_pack("{s:s}", "command", "config")), ctl_show_config);
 }
 
+static int run_prefetch(struct server *server)
+{
+	return show(
+		server, ask(server, json_pack("{s:s}", "command", "prefetch")), ctl_show_prefetch);
+}
+
+/* The server knows what names are allowed. */
+static int run_scheduler(struct server *server)
+{
+	json_t *request = json_pack("{s:s}", "command", "scheduler");
+
+	if (server->options->policy != NULL)
+		json_object_set_new(request, "policy", json_string(server->options->policy));
+	return show(server, ask(server, request), ctl_show_scheduler);
+}
+
 static int run_set(struct server *server)
 {
 	return show(server, ask(server, json_incref(server->options->settings)), ctl_show_settings);
@@ -204,6 +224,8 @@ static const struct command {
 	{ "clients", run_clients, 1u << OPT_TOP },
 	{ "counters", run_counters, 0 },
 	{ "config", run_config, 0 },
+	{ "prefetch", run_prefetch, 0 },
+	{ "scheduler", run_scheduler, 0 },
 	{ "set", run_set, 0 },
 };
 
@@ -307,7 +329,7 @@ static const struct command *find_command(const char *name)
 	}
 	ctl_complain(
 		"server: '%s' is no command; allowed: top, prices, history, clients, counters, "
-		"config, set",
+		"config, prefetch, scheduler, set",
 		name != NULL ? name : "");
 	return NULL;
 }
@@ -339,6 +361,10 @@ static int parse_command_line(
 		}
 	}
 	while (++optind < argc) {
+		if ((*command)->run == run_scheduler && options->policy == NULL) {
+			options->policy = argv[optind];
+			continue;
+		}
 		if ((*command)->run != run_set) {
 			ctl_complain(
 				"server %s takes no argument '%s'", (*command)->name, argv[optind]);

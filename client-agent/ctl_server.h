@@ -13,6 +13,8 @@ void ctl_show_clients(const json_t *reply);
 void ctl_show_counters(const json_t *reply);
 void ctl_show_config(const json_t *reply);
 void ctl_show_settings(const json_t *reply);
+void ctl_show_prefetch(const json_t *reply);
+void ctl_show_scheduler(const json_t *reply);
 
 /* Does any export publish prices? */
 bool ctl_publishes(const json_t *prices);

@@ -11,6 +11,7 @@
 #include "ganesha-fsal/control/control.h"
 #include "ganesha-fsal/monitors/exchange.h"
 #include "ganesha-fsal/monitors/ghosts.h"
+#include "ganesha-fsal/prefetch/prefetcher.h"
 
 /* What the CANFS { } block says. */
 struct canfs_config {
@@ -19,25 +20,36 @@ struct canfs_config {
 	double weight[CANFS_RESOURCES];
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 	char *control_path;        /* for gsh_free(); "": no socket */
+	bool prefetch;
+	struct canfs_prefetcher_config prefetcher;
+};
+
+/* What the FSAL { Name = CANFS; ... } block of an export says. */
+struct canfs_export_options {
+	struct canfs_disk_options disks;
+	bool prefetch;
 };
 
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
-	struct canfs_exchange *exchange; /* NULL before init_config */
-	struct canfs_ghosts *ghosts;     /* NULL: reads are not looked at */
-	struct canfs_control *control;   /* NULL: no socket */
-	struct canfs_clients *clients;   /* NULL: nobody counts them */
-	struct canfs_config config;      /* as read last; of ghosts and socket, as they run */
-	uint64_t reload;                 /* counts them */
-	bool complained;                 /* by the last one */
-	uint64_t replaced;               /* number of the configuration before the last reload */
+	struct canfs_exchange *exchange;     /* NULL before init_config */
+	struct canfs_ghosts *ghosts;         /* NULL: reads are not looked at */
+	struct canfs_control *control;       /* NULL: no socket */
+	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
+	struct canfs_clients *clients;       /* NULL: nobody counts them */
+	struct canfs_config config;          /* as read last; of ghosts and socket, as they run */
+	uint64_t reload;                     /* counts them */
+	bool complained;                     /* by the last one */
+	uint64_t replaced; /* number of the configuration before the last reload */
 };
 
 struct canfs_export {
 	struct fsal_export export;
 	struct canfs_board *board; /* NULL: it publishes no prices */
-	uint64_t reload;           /* the last one that came to it; 0: none */
+	struct canfs_tree *tree;   /* NULL: nothing of it can be prefetched */
+	_Atomic bool prefetches;
+	uint64_t reload; /* the last one that came to it; 0: none */
 };
 
 struct canfs_handle {
@@ -124,15 +136,15 @@ int canfs_reread_config(struct canfs_config *config, struct config_error_type *e
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type);
 
 /*
- * config.c: what the FSAL { Name = CANFS; ... } block of an export says of its disks. 0, or -EINVAL if
+ * config.c: what the FSAL { Name = CANFS; ... } block of an export says. 0, or -EINVAL if
  * it is wrong, which Ganesha then says with file and line; *own is set only on 0.
  */
 int canfs_read_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type);
 
 /* The same while Ganesha updates the export. -ENOENT, without a word, if anything in the file is no syntax. */
 int canfs_reread_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type);
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type);
 
 /* control.c: the control socket at path, on the exchange. Says why there is none. */
 void canfs_start_control(const char *path);
@@ -161,6 +173,40 @@ fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub
 /* reads.c: a read that was answered, for the ghost caches. */
 void canfs_reads_open(size_t ghost_memory_bytes); /* 0: none */
 void canfs_reads_note(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
+
+/* The number of the object's file, for all that remember files. */
+uint64_t canfs_name_file(const struct fsal_obj_handle *handle);
+
+/* prefetch.c */
+void canfs_start_prefetcher(const struct canfs_config *config);
+void canfs_stop_prefetcher(void);
+void canfs_open_prefetch(struct canfs_export *export, bool wanted); /* with op_ctx on it */
+
+/* Whether it is prefetched from now on. */
+void canfs_set_prefetch(struct canfs_export *export, bool wanted);
+
+/* The configuration was read again. False: some of it waits for a restart. */
+bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now);
+
+/*
+ * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
+ * sub-FSAL.
+ */
+bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg);
+
+/* Its contents or size change from there on; with op_ctx on our export. */
+void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);
+
+/* It is deleted, or its object is released. */
+void canfs_file_gone(struct fsal_obj_handle *handle);
+
+/*
+ * file.c: asks the sub-FSAL for it, with op_ctx on its export; or, if it is given up, tells the client to
+ * come again.
+ */
+void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg, bool give_up);
 
 /* file.c, xattrs.c */
 void canfs_file_ops_init(struct fsal_obj_ops *ops);

@@ -7,7 +7,8 @@
  *	 4.3      11   what the code is written for
  *	 6.5      13   pre and post attributes of the parent; free_state went into the state;
  *	               fsal_obj_handle_init/fini were given a flag; CONF_ITEM_PROC has another name;
- *	               the buffers of an fsal_io_arg are no longer part of it
+ *	               the buffers of an fsal_io_arg are no longer part of it; init_op_context was given
+ *	               the request; descriptors are in a list that must be empty at the end
  *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export; LogCrit and its like
  *	               use symbols of their own
  */
@@ -46,6 +47,10 @@
 #define compat_obj_handle_init(obj, export, type) fsal_obj_handle_init(obj, export, type, true)
 #define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj, true)
 #define compat_set_iov(io, one)                   ((io)->iov = (one))
+#define compat_init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers)          \
+	init_op_context(                                                                           \
+		context, gsh_export, fsal_export, NULL, caller, vers, minorvers, UNKNOWN_REQUEST)
+#define compat_close_given_up(handle) ((void)(handle)->obj_ops->close(handle))
 #else
 #define COMPAT_FREE_STATE 1
 #define COMPAT_ITEM_PROC  CONF_ITEM_PROC
@@ -57,6 +62,9 @@
 #define compat_obj_handle_init(obj, export, type) fsal_obj_handle_init(obj, export, type)
 #define compat_obj_handle_fini(obj)               fsal_obj_handle_fini(obj)
 #define compat_set_iov(io, one)                   ((io)->iov[0] = *(one))
+#define compat_init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers)          \
+	init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers, UNKNOWN_REQUEST)
+#define compat_close_given_up(handle) ((void)(handle))
 #endif
 
 #if FSAL_MAJOR_VERSION >= 14

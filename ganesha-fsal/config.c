@@ -28,6 +28,12 @@ struct parameters {
 	uint32_t weight_memory_percent;
 	uint32_t ghost_memory_mib;
 	char *control_socket;
+	bool prefetch;
+	uint32_t prefetch_files;
+	uint32_t prefetch_open_files;
+	uint32_t scheduler;
+	uint32_t lag_kib;
+	uint32_t demand_msec;
 	struct canfs_monitor_setup setup;
 };
 
@@ -70,6 +76,18 @@ static struct config_item_list monitor_names[] = {
 	CONFIG_LIST_EOL,
 };
 
+/* As canfs_policies[]; AUTO: by the type of the device. */
+enum { AUTO, FIFO, ELEVATOR, N_CSCAN, LAG, NONE };
+static struct config_item_list scheduler_names[] = {
+	CONFIG_LIST_TOK("auto", AUTO),
+	CONFIG_LIST_TOK("fifo", FIFO),
+	CONFIG_LIST_TOK("elevator", ELEVATOR),
+	CONFIG_LIST_TOK("n-cscan", N_CSCAN),
+	CONFIG_LIST_TOK("lag", LAG),
+	CONFIG_LIST_TOK("none", NONE),
+	CONFIG_LIST_EOL,
+};
+
 #define K_MIN 2 /* of the whole numbers that Ganesha's parser knows; see CANFS_K_MIN */
 #define K_MAX ((uint32_t)CANFS_K_MAX)
 
@@ -107,6 +125,12 @@ static struct config_item items[] = {
 	ITEM_PERCENT("Weight_Memory_Percent", weight_memory_percent),
 	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
 		parameters, control_socket),
+	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
+	CONF_ITEM_UI32("Prefetch_Files", 64, 16777216, 1000000, parameters, prefetch_files),
+	CONF_ITEM_UI32("Prefetch_Open_Files", 16, 65536, 1024, parameters, prefetch_open_files),
+	CONF_ITEM_TOKEN("Scheduler", AUTO, scheduler_names, parameters, scheduler),
+	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 4096, parameters, lag_kib),
+	CONF_ITEM_UI32("Demand_Msec", 0, 10000, 50, parameters, demand_msec),
 	CONFIG_EOL,
 };
 
@@ -125,6 +149,7 @@ static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("Name"),
 	CONF_ITEM_NOOP("FSAL"),
 	DISK_ITEMS,
+	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONFIG_EOL,
 };
 
@@ -218,7 +243,15 @@ static int take(
 			[CANFS_DISK] = given->weight_disk_percent / 100.0,
 			[CANFS_MEMORY] = given->weight_memory_percent / 100.0 },
 		.control_path = given->control_socket,
+		.prefetch = given->prefetch,
+		.prefetcher = { .files = given->prefetch_files,
+			.open_max = given->prefetch_open_files,
+			.lag_bytes = given->lag_kib << 10,
+			.demand_msec = given->demand_msec },
 	};
+	if (given->scheduler != AUTO)
+		snprintf(config->prefetcher.policy, sizeof(config->prefetcher.policy), "%s",
+			scheduler_names[given->scheduler].token);
 	if (given->monitors & 1u << CANFS_MEMORY)
 		config->ghost_memory_bytes = (size_t)given->ghost_memory_mib << 20;
 	return 0;
@@ -260,7 +293,7 @@ int canfs_reread_config(struct canfs_config *config, struct config_error_type *e
 }
 
 int canfs_read_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type)
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type)
 {
 	/* As above: it costs the export its prices, not its files. */
 	struct config_error_type errors = { .fp = err_type->fp };
@@ -269,14 +302,15 @@ int canfs_read_export_config(
 	(void)load_config_from_node(parse_node, &export_block, &given, true, &errors);
 	if (!check_block("FSAL { Name = CANFS; }", export_items, &errors))
 		return -EINVAL;
-	*own = (struct canfs_disk_options) { .read_queue = given.disk_read_queue,
-		.write_queue = given.disk_write_queue,
-		.k = given.k_disk };
+	*own = (struct canfs_export_options) { .disks = { .read_queue = given.disk_read_queue,
+						       .write_queue = given.disk_write_queue,
+						       .k = given.k_disk },
+		.prefetch = given.prefetch };
 	return 0;
 }
 
 int canfs_reread_export_config(
-	void *parse_node, struct canfs_disk_options *own, struct config_error_type *err_type)
+	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type)
 {
 	if (had_syntax_error(err_type))
 		return -ENOENT;

@@ -23,6 +23,7 @@ void canfs_start_control(const char *path)
 	struct canfs_control_config config = {
 		.path = path,
 		.exchange = CANFS.exchange,
+		.prefetcher = CANFS.prefetcher,
 		.say = say,
 		.thread_begins = name_thread,
 	};

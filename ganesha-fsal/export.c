@@ -42,6 +42,7 @@ static void release(struct fsal_export *export)
 	struct canfs_export *ours = container_of(export, struct canfs_export, export);
 	struct fsal_module *sub_fsal = export->sub_export->fsal;
 
+	canfs_prefetcher_close(ours->tree);
 	canfs_board_close(ours->board);
 	PASS_EXPORT_VOID(export, release);
 	fsal_put(sub_fsal);
@@ -52,6 +53,11 @@ static void release(struct fsal_export *export)
 
 static void prepare_unexport(struct fsal_export *export)
 {
+	struct canfs_tree *tree = container_of(export, struct canfs_export, export)->tree;
+
+	/* What waits for its pages must be answered while there is still an export. */
+	if (tree != NULL)
+		canfs_prefetcher_drain(tree);
 	PASS_EXPORT_VOID(export, prepare_unexport);
 }
 
@@ -264,21 +270,30 @@ static dev_t local_device(const struct fsal_export *bottom)
 
 /* Without one the export is served all the same, and publishes no prices. */
 static struct canfs_board *open_board(
-	const struct fsal_export *sub_export, void *parse_node, struct config_error_type *err_type)
+	const struct fsal_export *sub_export, const struct canfs_disk_options *own)
 {
-	const char *path = CTX_FULLPATH(op_ctx);
 	struct canfs_board *board = NULL;
-	struct canfs_disk_options own;
+	const char *path = CTX_FULLPATH(op_ctx);
 
-	if (CANFS.exchange == NULL)
-		return NULL;
-	if (canfs_read_export_config(parse_node, &own, err_type) != 0)
-		LogCrit(COMPONENT_FSAL,
-			"CANFS: its FSAL { } block is wrong: %s publishes no prices", path);
-	else if (canfs_board_open(&board, CANFS.exchange, path, local_device(sub_export), &own) !=
-		 0)
+	if (CANFS.exchange != NULL &&
+		canfs_board_open(&board, CANFS.exchange, path, local_device(sub_export), own) != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
 	return board;
+}
+
+/* What is ours of an export. With op_ctx on it. */
+static void open_ours(
+	struct canfs_export *ours, void *parse_node, struct config_error_type *err_type)
+{
+	struct canfs_export_options own = { .prefetch = true };
+
+	if (canfs_read_export_config(parse_node, &own, err_type) != 0)
+		LogCrit(COMPONENT_FSAL,
+			"CANFS: its FSAL { } block is wrong: %s publishes no prices",
+			CTX_FULLPATH(op_ctx));
+	else
+		ours->board = open_board(ours->export.sub_export, &own.disks);
+	canfs_open_prefetch(ours, own.prefetch);
 }
 
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
@@ -307,29 +322,33 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	ours->export.fsal = module;
 	op_ctx->fsal_export = &ours->export;
 
-	ours->board = open_board(ours->export.sub_export, parse_node, err_type);
+	open_ours(ours, parse_node, err_type);
 out:
 	gsh_free(stack.sub.name);
 	return status;
 }
 
-/* What has changed in the export's disk options takes effect. */
-static void update_board(
-	struct canfs_board *board, void *parse_node, struct config_error_type *err_type)
+/* What has changed in the export's options takes effect. */
+static void update_ours(
+	struct canfs_export *ours, void *parse_node, struct config_error_type *err_type)
 {
 	const char *path = CTX_FULLPATH(op_ctx);
-	struct canfs_disk_options own;
+	struct canfs_export_options own;
 	int error = canfs_reread_export_config(parse_node, &own, err_type);
 
-	if (error == -ENOENT || CANFS.exchange == NULL)
+	if (error == -ENOENT)
 		return;
-	if (board == NULL)
+	if (error == 0)
+		canfs_set_prefetch(ours, own.prefetch);
+	if (CANFS.exchange == NULL)
+		return;
+	if (ours->board == NULL)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: %s publishes no prices until the server is restarted", path);
 	else if (error != 0)
-		LogCrit(COMPONENT_FSAL,
-			"CANFS: the disk options of %s are wrong: it goes on as before", path);
-	else if (canfs_board_change(board, &own, canfs_now_usec()) > 0)
+		LogCrit(COMPONENT_FSAL, "CANFS: the options of %s are wrong: it goes on as before",
+			path);
+	else if (canfs_board_change(ours->board, &own.disks, canfs_now_usec()) > 0)
 		LogEvent(COMPONENT_FSAL, "CANFS: the new disk options of %s hold now", path);
 }
 
@@ -364,7 +383,7 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 			"before",
 			CTX_FULLPATH(op_ctx));
 	else
-		update_board(ours->board, parse_node, err_type);
+		update_ours(ours, parse_node, err_type);
 	gsh_free(stack.sub.name);
 	return status;
 }

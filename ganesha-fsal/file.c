@@ -46,13 +46,30 @@ static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	struct fsal_io_arg *io, void *arg)
 {
 	canfs_count_client(CANFS_CLIENT_READ, io);
-	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
+	if (!canfs_delay_read(handle, bypass, done, io, arg))
+		PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
+}
+
+void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg, bool give_up)
+{
+	struct fsal_obj_handle *sub = canfs_sub(handle);
+	struct io_caller *caller = io_caller_new(handle, done, arg);
+
+	if (!give_up) {
+		sub->obj_ops->read2(sub, bypass, read_done, io, caller);
+		return;
+	}
+	/* Of a server that ends, nobody will close it any more. */
+	compat_close_given_up(sub);
+	read_done(sub, fsalstat(ERR_FSAL_DELAY, 0), io, caller);
 }
 
 static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
 	canfs_count_client(CANFS_CLIENT_WRITE, io);
+	canfs_file_changed(handle, io->offset);
 	PASS_VOID(handle, write2, bypass, io_done, io, io_caller_new(handle, done, arg));
 }
 
@@ -125,6 +142,7 @@ static fsal_status_t lease_file(
 static fsal_status_t allocate_file(struct fsal_obj_handle *handle, struct state_t *state,
 	uint64_t offset, uint64_t length, bool allocate)
 {
+	canfs_file_changed(handle, offset);
 	return PASS(handle, fallocate, state, offset, length, allocate);
 }
 

@@ -27,6 +27,7 @@ static void release(struct fsal_obj_handle *handle)
 {
 	struct canfs_handle *ours = container_of(handle, struct canfs_handle, handle);
 
+	canfs_file_gone(handle);
 	if (op_ctx != NULL)
 		PASS_VOID(handle, release);
 	else
@@ -104,6 +105,8 @@ static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj
 static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_handle *handle,
 	const char *name COMPAT_PARENT_PARAMS)
 {
+	/* Before: nothing of ours shall keep its space. */
+	canfs_file_gone(handle);
 	return PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS);
 }
 
@@ -161,6 +164,8 @@ static fsal_status_t get_attrs(struct fsal_obj_handle *handle, struct fsal_attrl
 static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, struct state_t *state,
 	struct fsal_attrlist *attrs)
 {
+	if (FSAL_TEST_MASK(attrs->valid_mask, ATTR_SIZE))
+		canfs_file_changed(handle, attrs->filesize);
 	return PASS(handle, setattr2, bypass, state, attrs);
 }
 

@@ -80,6 +80,8 @@ static fsal_status_t init_config(
 		(void)change_scale(NULL, config);
 		error = canfs_exchange_start(CANFS.exchange);
 	}
+	if (error != -EINVAL)
+		canfs_start_prefetcher(config);
 	/* Files are served all the same. */
 	if (error == -EINVAL)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
@@ -130,6 +132,7 @@ static bool take_over(struct canfs_config *config)
 {
 	bool changed = change_scale(&CANFS.config, config);
 	bool holds = !needs_restart(&CANFS.config, config);
+	bool prefetch_holds = canfs_reload_prefetcher(&CANFS.config, config);
 
 	if (canfs_exchange_reload(CANFS.exchange, &config->exchange, canfs_now_usec()) > 0 ||
 		changed)
@@ -137,8 +140,12 @@ static bool take_over(struct canfs_config *config)
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
+	if (!prefetch_holds)
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: a new Lag_Kib, Demand_Msec, Prefetch_Files or Prefetch_Open_Files, "
+			"and the first Prefetch, need a restart");
 	keep(config);
-	return holds;
+	return holds && prefetch_holds;
 }
 
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
@@ -207,6 +214,7 @@ MODULE_INIT void canfs_load(void)
 MODULE_FINI void canfs_unload(void)
 {
 	canfs_stop_control();
+	canfs_stop_prefetcher();
 	canfs_exchange_free(CANFS.exchange);
 	CANFS.exchange = NULL;
 	if (CANFS.module.name == NULL)

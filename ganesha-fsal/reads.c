@@ -20,11 +20,14 @@ void canfs_reads_open(size_t ghost_memory_bytes)
 			strerror(-error));
 }
 
+uint64_t canfs_name_file(const struct fsal_obj_handle *handle)
+{
+	return handle->fileid ^
+	       canfs_ghost_mix(handle->fsid.major ^ canfs_ghost_mix(handle->fsid.minor));
+}
+
 /* What was answered, not what was asked for: many clients ask for more than the file has. */
 void canfs_reads_note(struct fsal_obj_handle *handle, const struct fsal_io_arg *io)
 {
-	uint64_t file = handle->fileid ^
-			canfs_ghost_mix(handle->fsid.major ^ canfs_ghost_mix(handle->fsid.minor));
-
-	canfs_ghosts_feed(CANFS.ghosts, file, io->offset, io->io_amount);
+	canfs_ghosts_feed(CANFS.ghosts, canfs_name_file(handle), io->offset, io->io_amount);
 }

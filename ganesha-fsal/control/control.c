@@ -107,7 +107,8 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 	new->subject = (struct canfs_control_subject) { .exchange = config->exchange,
 		.clients = config->clients,
 		.counters = &new->counters,
-		.say = config->say };
+		.say = config->say,
+		.prefetcher = config->prefetcher };
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (new->wake < 0) {
 		error = -errno;

@@ -12,12 +12,14 @@
 
 #include "ganesha-fsal/control/clients.h"
 #include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/prefetch/prefetcher.h"
 
 struct canfs_control_config {
 	const char *path;
 	struct canfs_exchange *exchange;
-	struct canfs_clients *clients; /* ticked from now on */
-	unsigned int idle_msec;        /* 0: as protocol/control/server.h says */
+	struct canfs_clients *clients;       /* ticked from now on */
+	struct canfs_prefetcher *prefetcher; /* NULL: there is none */
+	unsigned int idle_msec;              /* 0: as protocol/control/server.h says */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };

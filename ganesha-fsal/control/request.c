@@ -4,6 +4,7 @@
 static const char *const export_members[] = { "export", NULL };
 static const char *const history_members[] = { "export", "seconds", NULL };
 static const char *const clients_members[] = { "top", NULL };
+static const char *const scheduler_members[] = { "policy", NULL };
 static const char *const no_members[] = { NULL };
 
 static const struct canfs_control_command commands[] = {
@@ -13,6 +14,8 @@ static const struct canfs_control_command commands[] = {
 	{ "counters", no_members, canfs_control_show_counters },
 	{ "config", no_members, canfs_control_show_config },
 	{ "set", canfs_control_set_members, canfs_control_set },
+	{ "prefetch", no_members, canfs_control_prefetch },
+	{ "scheduler", scheduler_members, canfs_control_scheduler },
 	{ NULL, NULL, NULL },
 };
 

@@ -5,6 +5,7 @@
 
 #include "ganesha-fsal/control/clients.h"
 #include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/prefetch/prefetcher.h"
 #include "protocol/control/request.h"
 
 /* What there is to show and to change. */
@@ -12,7 +13,8 @@ struct canfs_control_subject {
 	struct canfs_exchange *exchange;
 	struct canfs_clients *clients;
 	struct canfs_control_counters *counters;
-	canfs_say *say; /* told of every change */
+	canfs_say *say;                      /* told of every change */
+	struct canfs_prefetcher *prefetcher; /* NULL: there is none */
 };
 
 /* Answers about the subject, which must outlive it. */
@@ -21,7 +23,8 @@ struct canfs_control_service canfs_control_service(const struct canfs_control_su
 /* From here: for the commands only. */
 
 canfs_control_run canfs_control_prices, canfs_control_history, canfs_control_clients,
-	canfs_control_show_counters, canfs_control_show_config, canfs_control_set;
+	canfs_control_show_counters, canfs_control_show_config, canfs_control_set,
+	canfs_control_prefetch, canfs_control_scheduler;
 
 static inline const struct canfs_control_subject *canfs_control_subject_of(
 	const struct canfs_control_call *call)

@@ -50,6 +50,11 @@ bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs
 	return true;
 }
 
+double canfs_board_own_readahead(struct canfs_board *board)
+{
+	return (double)atomic_load_explicit(&board->own_readahead, memory_order_relaxed);
+}
+
 void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
 	const struct canfs_exchange *exchange, const struct canfs_board *board)
 {
@@ -126,6 +131,19 @@ static void sample_disks(struct canfs_board *board, double elapsed_sec)
 	board->market.known[CANFS_DISK] = board->watched_by->market.known[CANFS_DISK];
 }
 
+/*
+ * What the server reads ahead itself, it pays with processor time and with memory. Nothing of it goes over the network
+ * before it is asked for; and the disk's queue is its own, in which whoever waits overtakes it: the price of the disk,
+ * which is 1 as soon as two readers keep it busy, would forbid read-ahead just where it spares the most seeks.
+ */
+static double own_readahead(const struct canfs_market *market)
+{
+	double cpu = canfs_market_price(market, CANFS_CPU);
+	double memory = canfs_market_price(market, CANFS_MEMORY);
+
+	return cpu > memory ? cpu : memory;
+}
+
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
 {
 	const struct canfs_exchange *exchange = board->exchange;
@@ -138,6 +156,8 @@ static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_use
 		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
 	write = board->quotes[CANFS_WRITE];
 	readahead = board->quotes[CANFS_READAHEAD];
+	atomic_store_explicit(
+		&board->own_readahead, (float)own_readahead(&board->market), memory_order_relaxed);
 	canfs_history_add(&board->history, now_usec, &board->market, write, readahead);
 	if (exchange->drain)
 		write.price = CANFS_PRICE_MAX;

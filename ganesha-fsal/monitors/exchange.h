@@ -80,6 +80,9 @@ void canfs_board_close(struct canfs_board *board); /* NULL allowed */
  */
 bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
 
+/* [0, 1]: what the server's own read-ahead costs, as made last. Never waits. */
+double canfs_board_own_readahead(struct canfs_board *board);
+
 /* What an administrator may change while the server runs (control/control.h). */
 struct canfs_settings {
 	unsigned int interval_ms;

@@ -54,7 +54,8 @@ static int set_up(void **state)
 	if (canfs_exchange_new(&exchange, &config) != 0 ||
 		canfs_board_open(&board, exchange, "/srv/data", 0, NULL) != 0)
 		return -1;
-	subject = (struct canfs_control_subject) { exchange, canfs_clients_new(), &counters, say };
+	subject = (struct canfs_control_subject) { exchange, canfs_clients_new(), &counters, say,
+		NULL };
 	/* Half of the processor is busy for three seconds. */
 	for (unsigned int second = 0; second <= 3; second++) {
 		now_usec = (100 + second) * SEC;

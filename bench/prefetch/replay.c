@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "bench/prefetch/replay.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define CHUNK_PAGES 512u /* 2 MB */
+
+/* When it was prefetched (the number of the read + 1; 0: not), and whether it was read. */
+struct page {
+	uint32_t fetched;
+	bool read;
+};
+
+struct chunk {
+	uint64_t file, number;
+	struct page page[CHUNK_PAGES];
+};
+
+struct canfs_replay {
+	struct canfs_files *files;
+	unsigned int arrival_reads;
+	struct canfs_replay_result result;
+	size_t chunks, room; /* room: a power of two */
+	struct chunk **chunk;
+};
+
+struct canfs_replay *canfs_replay_new(struct canfs_files *files, unsigned int arrival_reads)
+{
+	struct canfs_replay *replay = calloc(1, sizeof(*replay));
+
+	if (replay == NULL)
+		return NULL;
+	*replay = (struct canfs_replay) {
+		.files = files, .arrival_reads = arrival_reads, .room = 1024
+	};
+	replay->chunk = calloc(replay->room, sizeof(struct chunk *));
+	if (replay->chunk == NULL) {
+		free(replay);
+		return NULL;
+	}
+	return replay;
+}
+
+void canfs_replay_free(struct canfs_replay *replay)
+{
+	if (replay == NULL)
+		return;
+	for (size_t i = 0; i < replay->room; i++)
+		free(replay->chunk[i]);
+	free(replay->chunk);
+	free(replay);
+}
+
+static struct chunk **place_of(struct chunk **chunk, size_t room, uint64_t file, uint64_t number)
+{
+	size_t i = (size_t)((file * 0x9e3779b97f4a7c15u + number) * 0xd6e8feb86659fd93u >> 20);
+
+	for (;; i++) {
+		struct chunk **place = &chunk[i & (room - 1)];
+
+		if (*place == NULL || ((*place)->file == file && (*place)->number == number))
+			return place;
+	}
+}
+
+static int grow(struct canfs_replay *replay)
+{
+	size_t room = 2 * replay->room;
+	struct chunk **chunk = calloc(room, sizeof(struct chunk *));
+
+	if (chunk == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->room; i++) {
+		struct chunk *moved = replay->chunk[i];
+
+		if (moved != NULL)
+			*place_of(chunk, room, moved->file, moved->number) = moved;
+	}
+	free(replay->chunk);
+	replay->chunk = chunk;
+	replay->room = room;
+	return 0;
+}
+
+static struct page *page_of(struct canfs_replay *replay, uint64_t file, uint64_t page)
+{
+	struct chunk **place;
+
+	if (2 * replay->chunks >= replay->room && grow(replay) != 0)
+		return NULL;
+	place = place_of(replay->chunk, replay->room, file, page / CHUNK_PAGES);
+	if (*place == NULL) {
+		*place = calloc(1, sizeof(**place));
+		if (*place == NULL)
+			return NULL;
+		(*place)->file = file;
+		(*place)->number = page / CHUNK_PAGES;
+		replay->chunks++;
+	}
+	return &(*place)->page[page % CHUNK_PAGES];
+}
+
+static void read_page(struct canfs_replay *replay, struct page *page)
+{
+	struct canfs_replay_result *result = &replay->result;
+
+	if (page->read)
+		return;
+	page->read = true;
+	result->read++;
+	if (page->fetched == 0)
+		return;
+	result->wasted--;
+	if (result->reads - page->fetched >= replay->arrival_reads)
+		result->covered++;
+	else
+		result->late++;
+}
+
+static void fetch_page(struct canfs_replay *replay, struct page *page)
+{
+	if (page->read || page->fetched != 0)
+		return;
+	page->fetched = (uint32_t)replay->result.reads;
+	replay->result.prefetched++;
+	replay->result.wasted++;
+}
+
+/* Of the pages of these bytes, each. */
+static int each_page(struct canfs_replay *replay, uint64_t file, uint64_t offset, uint64_t bytes,
+	void (*call)(struct canfs_replay *, struct page *))
+{
+	uint64_t end = offset + bytes;
+
+	for (uint64_t n = offset / CANFS_REPLAY_PAGE_BYTES; n * CANFS_REPLAY_PAGE_BYTES < end;
+		n++) {
+		struct page *page = page_of(replay, file, n);
+
+		if (page == NULL)
+			return -ENOMEM;
+		call(replay, page);
+	}
+	return 0;
+}
+
+int canfs_replay_read(struct canfs_replay *replay, uint64_t file, uint64_t offset, uint32_t bytes,
+	uint64_t file_bytes)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	size_t n = canfs_files_read(replay->files, file, offset, bytes, file_bytes, 1, advice);
+	uint64_t before, fetched;
+	int error;
+
+	replay->result.reads++;
+	replay->result.advice += n;
+	if (offset >= file_bytes)
+		return 0;
+	error = each_page(replay, file, offset,
+		bytes < file_bytes - offset ? bytes : file_bytes - offset, read_page);
+	for (size_t i = 0; i < n && error == 0; i++) {
+		if (advice[i].bytes == 0 || advice[i].offset >= file_bytes ||
+			advice[i].bytes > file_bytes - advice[i].offset)
+			return -EINVAL;
+		before = replay->result.prefetched;
+		error = each_page(replay, file, advice[i].offset, advice[i].bytes, fetch_page);
+		fetched = (replay->result.prefetched - before) * CANFS_REPLAY_PAGE_BYTES;
+		if (fetched < advice[i].bytes)
+			canfs_files_was_there(
+				replay->files, file, advice[i].cursor, advice[i].bytes - fetched);
+	}
+	return error;
+}
+
+struct canfs_replay_result canfs_replay_result(const struct canfs_replay *replay)
+{
+	return replay->result;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole > 0 ? (double)part / (double)whole : 0;
+}
+
+double canfs_replay_coverage(const struct canfs_replay_result *result)
+{
+	return share(result->covered, result->read);
+}
+
+double canfs_replay_waste(const struct canfs_replay_result *result)
+{
+	return share(result->wasted, result->read + result->wasted);
+}

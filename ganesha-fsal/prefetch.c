@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Reads that wait for their pages (prefetch/prefetcher.h), in Ganesha: a worker that comes with one is free again at
+ * once. When the pages are there, a thread of the device's crew asks the sub-FSAL, in the name of the client, as
+ * the worker would have; so locks, share reservations and permissions are where they always were.
+ *
+ *	worker: read2 --> resident? --no--> delayed          crew: context of its own --> read2 of the sub-FSAL
+ *	                     `-yes-> read2 of the sub-FSAL                                   `-> caller's callback
+ */
+#include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/prefetch/prefetcher.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+
+/* A read that waits: what the worker's context says of it, which the worker takes with him. */
+struct delayed {
+	struct canfs_waiting_read waiting;
+	struct canfs_job job;
+	struct canfs_tree *tree;
+	struct fsal_obj_handle *handle;
+	bool bypass;
+	fsal_async_cb done;
+	struct fsal_io_arg *io;
+	void *arg;
+	struct gsh_export
+		*gsh_export; /* with a reference, which the context of the crew takes over */
+	struct fsal_export *sub_export;
+	struct user_cred creds; /* the groups are the request's own: there until the callback */
+	struct export_perms export_perms;
+	sockaddr_t *caller_addr;
+	struct gsh_client *client;
+	uint32_t nfs_vers, nfs_minorvers;
+};
+
+/* Whose progress the scheduler compares: one client's, in one file. */
+static uint32_t name_client(uint64_t file)
+{
+	const struct sockaddr_storage *address = (const void *)op_ctx->caller_addr;
+	uint64_t mixed = file;
+
+	if (address != NULL && address->ss_family == AF_INET)
+		mixed ^= ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+	else if (address != NULL && address->ss_family == AF_INET6)
+		memcpy(&mixed, &((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr[8],
+			sizeof(mixed));
+	return (uint32_t)canfs_ghost_mix(mixed ^ file);
+}
+
+static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *handle, bool bypass,
+	fsal_async_cb done, struct fsal_io_arg *io, void *arg)
+{
+	struct delayed *delayed = gsh_malloc(sizeof(*delayed));
+
+	get_gsh_export_ref(op_ctx->ctx_export);
+	*delayed = (struct delayed) { .tree = tree,
+		.handle = handle,
+		.bypass = bypass,
+		.done = done,
+		.io = io,
+		.arg = arg,
+		.gsh_export = op_ctx->ctx_export,
+		.sub_export = op_ctx->fsal_export->sub_export,
+		.creds = op_ctx->creds,
+		.export_perms = op_ctx->export_perms,
+		.caller_addr = op_ctx->caller_addr,
+		.client = op_ctx->client,
+		.nfs_vers = op_ctx->nfs_vers,
+		.nfs_minorvers = op_ctx->nfs_minorvers };
+	return delayed;
+}
+
+/* In the crew. The tree is left last of all: until then neither the export nor we may be unloaded. */
+static void answer(struct canfs_job *job)
+{
+	struct delayed *delayed = container_of(job, struct delayed, job);
+	struct canfs_tree *tree = delayed->tree;
+	struct req_op_context context;
+
+	compat_init_op_context(&context, delayed->gsh_export, delayed->sub_export,
+		delayed->caller_addr, delayed->nfs_vers, delayed->nfs_minorvers);
+	context.creds = delayed->creds;
+	context.export_perms = delayed->export_perms;
+	context.client = delayed->client;
+	canfs_answer_read(delayed->handle, delayed->bypass, delayed->done, delayed->io,
+		delayed->arg, canfs_tree_is_draining(tree));
+	/* The request may be gone: of the context nothing is used any more but what release knows. */
+	release_op_context();
+	gsh_free(delayed);
+	canfs_prefetch_answered(tree);
+}
+
+/* Maybe in a thread of the engine, which must go on. */
+static void ready(struct canfs_waiting_read *waiting)
+{
+	struct delayed *delayed = container_of(waiting, struct delayed, waiting);
+
+	delayed->job.run = answer;
+	canfs_prefetch_submit(delayed->tree, &delayed->job);
+}
+
+/*
+ * How far to read ahead, [0, 1]. What is read ahead and then asked for has cost no more than it would have cost later,
+ * and often less; what it costs in vain, the table's accounts bound. So the highest price halves the distance, no more.
+ */
+static double willingness(struct canfs_export *export)
+{
+	return export->board != NULL ? 1 - canfs_board_own_readahead(export->board) / 2 : 1;
+}
+
+/* The object's descriptor; opened, if it is not. NULL: it has none. */
+static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_obj_handle *handle)
+{
+	struct canfs_local_file *file = canfs_local_find(tree, handle);
+	uint8_t wire[NFS4_FHSIZE];
+	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
+	const char *off;
+
+	if (file != NULL || canfs_tree_off(tree) != NULL)
+		return file;
+	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
+		return NULL;
+	file = canfs_local_open(
+		tree, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
+	off = canfs_tree_off(tree);
+	if (off != NULL && file == NULL)
+		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s",
+			CTX_FULLPATH(op_ctx), off);
+	return file;
+}
+
+bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg)
+{
+	struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+	struct canfs_tree *tree = export->tree;
+	uint64_t offset = io->offset, bytes = 0;
+	struct canfs_local_file *file;
+	struct delayed *delayed;
+	bool waits;
+
+	if (tree == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
+		canfs_tree_is_draining(tree) || io->info != NULL)
+		return false;
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	if (bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
+		return false;
+	file = find_file(tree, handle);
+	if (file == NULL)
+		return false;
+	waits = canfs_prefetch_must_wait(file, offset, bytes);
+	if (waits) {
+		delayed = delay(tree, handle, bypass, done, io, arg);
+		delayed->waiting.ready = ready;
+		canfs_prefetch_wait(
+			file, name_client(file->name), offset, bytes, &delayed->waiting);
+	}
+	/* The read may have been answered by now; our own context is still there. */
+	canfs_prefetch_ahead(file, offset, bytes, willingness(export));
+	canfs_local_put(file);
+	return waits;
+}
+
+static struct canfs_tree *tree_here(void)
+{
+	return container_of(op_ctx->fsal_export, struct canfs_export, export)->tree;
+}
+
+void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset)
+{
+	if (tree_here() != NULL)
+		canfs_prefetch_changed(tree_here(), handle, from_offset);
+}
+
+void canfs_file_gone(struct fsal_obj_handle *handle)
+{
+	if (CANFS.prefetcher != NULL && handle->type == REGULAR_FILE)
+		canfs_prefetch_forget(CANFS.prefetcher, handle);
+}
+
+static bool is_vfs(const struct fsal_export *bottom)
+{
+	while (bottom->sub_export != NULL)
+		bottom = bottom->sub_export;
+	return strcmp(bottom->fsal->name, "VFS") == 0;
+}
+
+void canfs_set_prefetch(struct canfs_export *export, bool wanted)
+{
+	atomic_store(&export->prefetches, wanted && CANFS.config.prefetch);
+}
+
+void canfs_open_prefetch(struct canfs_export *export, bool wanted)
+{
+	const char *path = CTX_FULLPATH(op_ctx);
+	int error;
+
+	canfs_set_prefetch(export, wanted);
+	if (CANFS.prefetcher == NULL || !is_vfs(&export->export))
+		return;
+	error = canfs_prefetcher_open(&export->tree, CANFS.prefetcher, path);
+	if (error == -ENODATA)
+		LogEvent(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: it is on no disk",
+			path);
+	else if (error != 0)
+		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
+			strerror(-error));
+}
+
+static void name_thread(const char *name)
+{
+	SetNameFunction(name);
+	pthread_setname_np(pthread_self(), name);
+}
+
+static void say(const char *message)
+{
+	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
+}
+
+void canfs_start_prefetcher(const struct canfs_config *config)
+{
+	struct canfs_prefetcher_config wanted = config->prefetcher;
+	int error;
+
+	if (!config->prefetch)
+		return;
+	wanted.root = "";
+	wanted.say = say;
+	wanted.thread_begins = name_thread;
+	error = canfs_prefetcher_new(&CANFS.prefetcher, &wanted);
+	if (error != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS prefetches nothing: %s", strerror(-error));
+}
+
+bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now)
+{
+	const struct canfs_prefetcher_config *old = &before->prefetcher, *new = &now->prefetcher;
+	const char *policy = new->policy[0] != '\0' ? new->policy : "auto";
+
+	if (CANFS.prefetcher == NULL)
+		return !now->prefetch;
+	if (strcmp(old->policy, new->policy) != 0) {
+		canfs_prefetcher_set_policy(CANFS.prefetcher, policy);
+		LogEvent(COMPONENT_FSAL, "CANFS: the scheduler is %s now", policy);
+	}
+	return old->files == new->files && old->open_max == new->open_max &&
+	       old->lag_bytes == new->lag_bytes && old->demand_msec == new->demand_msec;
+}
+
+/*
+ * A server that ends in a hurry (exit(3) in the middle of its work) has exports that were not drained: then all of it
+ * stays. One that ends in order has drained them, but need not have released them: a request that was not answered any
+ * more keeps its export.
+ */
+void canfs_stop_prefetcher(void)
+{
+	if (CANFS.prefetcher == NULL || canfs_prefetcher_trees(CANFS.prefetcher) != 0)
+		return;
+	canfs_prefetcher_free(CANFS.prefetcher);
+	CANFS.prefetcher = NULL;
+}

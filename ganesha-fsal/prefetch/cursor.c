@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Positions: where a read begins, as seen by a reader who goes up. For one who goes down the file is mirrored, so
+ * that all the rest is written once.
+ *
+ *	UP, LEARNING: MIRROR + offset           DOWN: MIRROR - end of the read
+ *
+ * MIRROR keeps both positive, and a window that begins before the file, too.
+ */
+#include "ganesha-fsal/prefetch/cursor.h"
+#include "ganesha-fsal/prefetch/learn.h"
+
+#define MIRROR        CANFS_POSITION_ZERO
+#define SEQCOUNT_SURE 64u /* from here on it is as far ahead as it may be */
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t position(const struct canfs_cursor *cursor, uint64_t offset, uint64_t bytes)
+{
+	return cursor->heading == CANFS_DOWN ? MIRROR - (offset + bytes) : MIRROR + offset;
+}
+
+static struct canfs_piece piece_at(
+	const struct canfs_cursor *cursor, uint64_t begin, uint64_t bytes)
+{
+	return (struct canfs_piece) {
+		.offset = cursor->heading == CANFS_DOWN ? MIRROR - (begin + bytes) : begin - MIRROR,
+		.bytes = bytes
+	};
+}
+
+static bool has_gaps(const struct canfs_cursor *cursor)
+{
+	return cursor->step > cursor->span;
+}
+
+/* Where the furthest read ends. */
+static uint64_t front(const struct canfs_cursor *cursor)
+{
+	return cursor->seen == 0 ? cursor->base
+				 : cursor->base + (64 - (uint64_t)__builtin_clzll(cursor->seen)) *
+							  cursor->step;
+}
+
+uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes)
+{
+	return min(max(reach_bytes + (uint64_t)reach_bytes / 2, 36 * (uint64_t)span),
+		48 * (uint64_t)span);
+}
+
+void canfs_cursor_widen(struct canfs_cursor *cursor, uint64_t reads, uint32_t reach_bytes)
+{
+	/* What waits stays within reach. */
+	if (reads > cursor->tolerance)
+		cursor->tolerance = (uint8_t)max(cursor->tolerance,
+			min(reads, canfs_cursor_reach(cursor->span, reach_bytes) * 2 / 3 /
+					   cursor->span));
+}
+
+uint64_t canfs_cursor_distance(
+	const struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes)
+{
+	uint64_t begin = position(cursor, offset, bytes), behind = cursor->base - begin;
+
+	if (cursor->heading == CANFS_LEARNING)
+		return canfs_learn_distance(cursor, begin, reach_bytes);
+	if (begin >= cursor->base) {
+		uint64_t ahead = begin - cursor->base, steps = 0;
+
+		if (has_gaps(cursor)) {
+			steps = ahead / cursor->step;
+			if (ahead - steps * cursor->step + bytes > cursor->span && ahead > 0)
+				return UINT64_MAX;
+			ahead = steps * cursor->span;
+		}
+		return ahead < canfs_cursor_reach(cursor->span, reach_bytes) ? ahead : UINT64_MAX;
+	}
+	if (has_gaps(cursor)) {
+		uint64_t steps = (behind + cursor->step - 1) / cursor->step;
+
+		if (steps * cursor->step - behind + bytes > cursor->span)
+			return UINT64_MAX;
+		behind = steps * cursor->span;
+	} else if (behind < bytes) {
+		return 0; /* begins in what was read, and goes on */
+	}
+	return behind <= cursor->tolerance * (uint64_t)cursor->span ? behind : UINT64_MAX;
+}
+
+/* Bits for steps [first, last]. */
+static uint64_t bits(uint64_t first, uint64_t last)
+{
+	return ~(uint64_t)0 >> (63 - min(last, 63) + first) << first;
+}
+
+/* Those of the steps that are to be read from what was fetched. */
+static uint64_t fetched_bits(const struct canfs_cursor *cursor)
+{
+	uint64_t from = 0, to;
+
+	if (cursor->outstanding == 0 || cursor->fetched_to <= cursor->base)
+		return 0;
+	if (cursor->fetched_from > cursor->base)
+		from = (cursor->fetched_from - cursor->base + cursor->step - 1) / cursor->step;
+	if (cursor->fetched_to - cursor->base >= 64 * cursor->step)
+		to = 64;
+	else
+		to = (cursor->fetched_to - cursor->base + cursor->step - 1) / cursor->step;
+	return from > 63 || to <= from ? 0 : bits(from, to - 1);
+}
+
+static uint32_t settle(struct canfs_cursor *cursor, uint64_t bytes)
+{
+	uint32_t settled = (uint32_t)min(bytes, cursor->outstanding);
+
+	cursor->outstanding -= settled;
+	return settled;
+}
+
+/* What comes in order for long needs less tolerance. */
+static void narrow_tolerance(struct canfs_cursor *cursor)
+{
+	if (cursor->seen == 0 && cursor->tolerance > CANFS_CURSOR_TOLERANCE &&
+		cursor->base / cursor->step % 64 == 0)
+		cursor->tolerance--;
+}
+
+/* Base moves over what was read from it on; returns the bytes. */
+static uint64_t advance(struct canfs_cursor *cursor)
+{
+	/* ~seen has a bit: a full window of 64 is more than the reach. */
+	uint64_t steps =
+		cursor->seen == ~(uint64_t)0 ? 64 : (uint64_t)__builtin_ctzll(~cursor->seen);
+	uint64_t bytes = steps * cursor->span;
+
+	cursor->seen = steps == 64 ? 0 : cursor->seen >> steps;
+	cursor->base += steps * cursor->step;
+	cursor->run = (uint32_t)min(cursor->run + bytes, UINT32_MAX);
+	return bytes;
+}
+
+/* What lies before the first read that waits is given up: SlowDown's second case. Returns bytes wasted. */
+static uint32_t give_up(struct canfs_cursor *cursor)
+{
+	uint64_t steps = (uint64_t)__builtin_ctzll(cursor->seen);
+	uint64_t missed = bits(0, steps - 1) & fetched_bits(cursor);
+	uint32_t wasted = settle(cursor, (uint64_t)__builtin_popcountll(missed) * cursor->span);
+
+	cursor->seen >>= steps;
+	cursor->base += steps * cursor->step;
+	cursor->seqcount /= 2;
+	cursor->run /= 2;
+	return wasted;
+}
+
+/*
+ * Of the steps that this read was the first to read, those that were fetched. Reads may be smaller or larger than a
+ * step: never more is counted than was read.
+ */
+static uint32_t count_used(struct canfs_cursor *cursor, uint64_t new_bits, uint32_t bytes)
+{
+	uint64_t steps = (uint64_t)__builtin_popcountll(new_bits & fetched_bits(cursor));
+	uint64_t rest = max(
+		bytes / CANFS_GAP_PART, CANFS_PAGE_BYTES); /* of a page, or a gap that is none */
+	uint64_t read = bytes + rest + cursor->surplus;
+	uint64_t used = min(steps * cursor->span, read);
+
+	cursor->surplus = (uint32_t)min(read - used, cursor->span);
+	return settle(cursor, used);
+}
+
+/* What was fetched and lies behind, but was not counted as used: it was not read. */
+static uint32_t count_passed(struct canfs_cursor *cursor)
+{
+	uint64_t left = cursor->fetched_to > cursor->base ? cursor->fetched_to - cursor->base : 0;
+
+	if (has_gaps(cursor))
+		left = (left + cursor->step - 1) / cursor->step * cursor->span;
+	left += cursor->span; /* of the step that is being read */
+	return cursor->outstanding > left ? settle(cursor, cursor->outstanding - left) : 0;
+}
+
+/* The client's reads have become larger or smaller: steps, too. */
+static void rescale(struct canfs_cursor *cursor, uint32_t bytes)
+{
+	canfs_cursor_rescale(cursor, bytes);
+	cursor->step = cursor->span;
+}
+
+static void raise_seqcount(struct canfs_cursor *cursor, uint64_t hits)
+{
+	cursor->seqcount = (uint8_t)min(cursor->seqcount + hits, CANFS_SEQCOUNT_MAX);
+}
+
+/* What is expected has been read: base moves on. */
+static void go_on(struct canfs_cursor *cursor, uint32_t bytes, uint32_t reach_bytes,
+	struct canfs_followed *followed)
+{
+	uint64_t waited = (uint64_t)__builtin_popcountll(cursor->seen), passed = advance(cursor);
+	uint64_t more = passed > bytes ? (passed - bytes) / cursor->span : 0;
+
+	if (more > 0)
+		canfs_cursor_widen(cursor, 2 * waited, reach_bytes);
+	narrow_tolerance(cursor);
+	raise_seqcount(cursor, 1 + more);
+	followed->sequential = (uint32_t)min(passed, UINT32_MAX);
+	followed->wasted += count_passed(cursor);
+}
+
+struct canfs_followed canfs_cursor_follow(
+	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes)
+{
+	struct canfs_followed followed = { 0 };
+	uint64_t begin, new_bits;
+
+	if (cursor->heading == CANFS_LEARNING) {
+		followed.sequential = canfs_learn(cursor, MIRROR + offset, bytes, reach_bytes);
+		return followed;
+	}
+	if (!has_gaps(cursor))
+		rescale(cursor, bytes);
+	begin = position(cursor, offset, bytes);
+	if (begin < cursor->base) /* late, or once more: it had better been waited for */
+		canfs_cursor_widen(cursor, 2 * (front(cursor) - begin) / cursor->step, reach_bytes);
+	new_bits = canfs_cursor_middles(
+			   cursor->base, cursor->step, cursor->span, begin, begin + bytes) &
+		   ~cursor->seen;
+	followed.used = count_used(cursor, new_bits, bytes);
+	cursor->seen |= new_bits;
+	if ((cursor->seen & 1) == 0 && __builtin_popcountll(cursor->seen) > cursor->tolerance) {
+		followed.wasted = give_up(cursor);
+		if (cursor->seqcount <= 1) {
+			followed.wasted += settle(cursor, UINT32_MAX);
+			canfs_cursor_begin(cursor, offset, bytes, cursor->stamp);
+			return followed;
+		}
+	}
+	if (cursor->seen & 1)
+		go_on(cursor, bytes, reach_bytes, &followed);
+	return followed;
+}
+
+uint64_t canfs_cursor_ahead(const struct canfs_cursor *cursor, uint64_t max_bytes)
+{
+	uint64_t each = max_bytes / SEQCOUNT_SURE;
+
+	if (cursor->heading == CANFS_LEARNING)
+		return 0;
+	if (each < cursor->span)
+		each = cursor->span;
+	return min(min(cursor->seqcount * each, max_bytes), 2 * (uint64_t)cursor->run);
+}
+
+/* Position where the file ends for this reader. */
+static uint64_t end_of_file(const struct canfs_cursor *cursor, uint64_t file_bytes)
+{
+	return cursor->heading == CANFS_DOWN ? MIRROR : MIRROR + file_bytes;
+}
+
+static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach *reach,
+	struct canfs_piece piece[], size_t pieces)
+{
+	uint64_t ahead = front(cursor), end = end_of_file(cursor, reach->file_bytes);
+	uint64_t goal = ahead + reach->ahead_bytes / cursor->span * cursor->step, sum = 0;
+	size_t n = 0;
+
+	if (cursor->fetched_to > ahead + (goal - ahead) / 2)
+		return 0;
+	if (cursor->fetched_to < ahead)
+		cursor->fetched_to = ahead;
+	if (cursor->outstanding == 0)
+		cursor->fetched_from = cursor->fetched_to;
+	for (; n < pieces && cursor->fetched_to < min(goal, end);
+		cursor->fetched_to += cursor->step) {
+		uint64_t bytes = min(cursor->span, end - cursor->fetched_to);
+
+		piece[n++] = piece_at(cursor, cursor->fetched_to, bytes);
+		sum += bytes;
+	}
+	cursor->outstanding += (uint32_t)sum;
+	return n;
+}
+
+static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *reach,
+	struct canfs_piece piece[], size_t pieces)
+{
+	uint64_t ahead = front(cursor), end = end_of_file(cursor, reach->file_bytes);
+	uint64_t from = cursor->fetched_to > ahead ? cursor->fetched_to : ahead;
+	uint64_t to = min(ahead + reach->ahead_bytes, end), begin;
+	size_t n = 0;
+
+	if (from >= to || (from > ahead + reach->ahead_bytes / 2 && to < end))
+		return 0;
+	begin = from;
+	if (cursor->outstanding == 0)
+		cursor->fetched_from = from;
+	for (; n < pieces && from < to; n++) {
+		uint64_t bytes = min(to - from, reach->piece_bytes);
+
+		piece[n] = piece_at(cursor, from, bytes);
+		from += bytes;
+	}
+	cursor->outstanding += (uint32_t)(from - begin);
+	cursor->fetched_to = from;
+	return n;
+}
+
+size_t canfs_cursor_fetch(struct canfs_cursor *cursor, const struct canfs_reach *reach,
+	struct canfs_piece piece[], size_t pieces)
+{
+	if (cursor->heading == CANFS_LEARNING || reach->ahead_bytes < cursor->span)
+		return 0;
+	return has_gaps(cursor) ? fetch_steps(cursor, reach, piece, pieces)
+				: fetch_run(cursor, reach, piece, pieces);
+}
+
+uint32_t canfs_cursor_was_there(struct canfs_cursor *cursor, uint64_t bytes)
+{
+	return cursor->heading == CANFS_LEARNING ? 0 : settle(cursor, bytes);
+}
+
+uint32_t canfs_cursor_not_fetched(struct canfs_cursor *cursor, uint64_t offset, uint64_t bytes)
+{
+	uint64_t from, lost;
+
+	if (cursor->heading == CANFS_LEARNING || cursor->outstanding == 0)
+		return 0;
+	from = position(cursor, offset, bytes);
+	if (from + bytes <= cursor->base || from >= cursor->fetched_to)
+		return 0;
+	if (from < cursor->base)
+		from = cursor->base;
+	lost = cursor->fetched_to - from;
+	if (has_gaps(cursor))
+		lost = (lost + cursor->step - 1) / cursor->step * cursor->span;
+	cursor->fetched_to = from;
+	return settle(cursor, lost);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/prefetch/device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "ganesha-fsal/monitors/devices.h"
+#include "ganesha-fsal/monitors/disk_types.h"
+
+#define MIB ((uint32_t)1 << 20)
+
+/*
+ * By what is below. One head: large units, so that it moves seldom, and few at a time, or the drive's own queue
+ * undoes the order (Ellard & Seltzer §5.2). Of whatever has none, or of which nobody knows, nothing is to be ordered, and
+ * depth is what makes it fast; there a wrong prefetch costs more than a late one, so units are small.
+ */
+static const struct class
+{
+	const char *policy;
+	uint32_t unit_bytes;
+	unsigned int depth;
+} classes[] = {
+	[false] = { "none", MIB, 32 },
+	[true] = { "lag", 4 * MIB, 4 },
+};
+
+#define CREW_THREADS 4 /* they copy from the page cache; a device that fails stops only its own */
+#define WAITING_MAX  1024 /* pieces of prefetch in a queue */
+
+/* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */
+static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *place)
+{
+	char link[PATH_MAX], dir[PATH_MAX], partition[PATH_MAX + 16], text[32] = "";
+	unsigned int major_number, minor_number;
+	FILE *file;
+
+	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", root, major(st_dev), minor(st_dev));
+	if (realpath(link, dir) == NULL)
+		return false;
+	snprintf(partition, sizeof(partition), "%s/partition", dir);
+	if (access(partition, F_OK) == 0)
+		*strrchr(dir, '/') = '\0';
+	snprintf(place->name, sizeof(place->name), "%s", strrchr(dir, '/') + 1);
+	snprintf(partition, sizeof(partition), "%s/dev", dir);
+	file = fopen(partition, "re");
+	if (file == NULL)
+		return false;
+	if (fgets(text, sizeof(text), file) != NULL &&
+		sscanf(text, "%u:%u", &major_number, &minor_number) == 2)
+		place->number = makedev(major_number, minor_number);
+	else
+		place->number = st_dev;
+	fclose(file);
+	return true;
+}
+
+int canfs_device_find(const char *root, const char *path, struct canfs_device_place *place)
+{
+	struct canfs_disk_path *disks;
+	char resolved[PATH_MAX];
+	struct stat st;
+	int count;
+
+	if (stat(path, &st) != 0)
+		return -errno;
+	disks = calloc(CANFS_DISKS_MAX, sizeof(*disks));
+	if (disks == NULL)
+		return -ENOMEM;
+	canfs_resolve_path(root, path, resolved);
+	count = canfs_find_disks(root, st.st_dev, resolved, disks, CANFS_DISKS_MAX);
+	if (count <= 0) {
+		free(disks);
+		return count < 0 ? count : -ENODATA;
+	}
+	*place = (struct canfs_device_place) { .number = st.st_dev, .disks = (unsigned int)count };
+	place->type = canfs_disk_type(root, disks[0].path)->name;
+	for (int i = 0; i < count; i++) {
+		const char *type = canfs_disk_type(root, disks[i].path)->name;
+
+		if (strcmp(type, "rotational") == 0) {
+			place->rotational = true;
+			place->type = type;
+		}
+	}
+	/* A file system on several devices, as btrfs, is a device of its own. */
+	if (!find_top(root, st.st_dev, place))
+		snprintf(place->name, sizeof(place->name), "%u:%u", major(st.st_dev),
+			minor(st.st_dev));
+	free(disks);
+	return 0;
+}
+
+/* So many heads, so many requests for them; but no more than where there are none. */
+static unsigned int depth_of(const struct class *class, const struct canfs_device_place *place)
+{
+	unsigned int depth = class->depth * place->disks;
+
+	return depth < classes[false].depth ? depth : classes[false].depth;
+}
+
+int canfs_device_new(struct canfs_device **device, const struct canfs_device_place *place,
+	dev_t st_dev, const struct canfs_prefetcher_config *config)
+{
+	const struct class *class = &classes[place->rotational];
+	struct canfs_device *new = calloc(1, sizeof(*new));
+	struct canfs_files_config files = canfs_files_defaults;
+	struct canfs_engine_config engine = { .device = st_dev,
+		.policy = config->policy[0] != '\0' ? config->policy : class->policy,
+		.depth = depth_of(class, place),
+		.lag_bytes = config->lag_bytes,
+		.demand_msec = config->demand_msec,
+		.waiting_max = WAITING_MAX };
+	int error;
+
+	if (new == NULL)
+		return -ENOMEM;
+	files.files = config->files;
+	files.cursors = config->files;
+	files.unit_bytes = class->unit_bytes;
+	new->number = place->number;
+	new->type = place->type;
+	new->policy = class->policy;
+	snprintf(new->name, sizeof(new->name), "%s", place->name);
+	error = canfs_files_new(&new->files, &files);
+	if (error == 0)
+		error = canfs_crew_new(
+			&new->crew, CREW_THREADS, "canfs_reads", config->thread_begins);
+	if (error == 0)
+		error = canfs_engine_new(&new->engine, &engine);
+	if (error != 0) {
+		canfs_device_free(new);
+		return error;
+	}
+	*device = new;
+	return 0;
+}
+
+void canfs_device_free(struct canfs_device *device)
+{
+	if (device == NULL)
+		return;
+	/* The engine first: whoever waits in it goes to the crew. */
+	canfs_engine_free(device->engine);
+	canfs_crew_free(device->crew);
+	canfs_files_free(device->files);
+	free(device);
+}

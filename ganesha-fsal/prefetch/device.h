@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A device's engine, crew and table, and what all share. Of prefetcher.c and fetching.c only. */
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
+#define CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
+
+#include "ganesha-fsal/prefetch/prefetcher.h"
+
+struct canfs_device {
+	struct canfs_prefetcher *prefetcher;
+	dev_t number; /* of the whole disk, or st_dev if the file system has none */
+	char name[64];
+	const char *type;   /* disk_types.h */
+	const char *policy; /* that "auto" means here */
+	struct canfs_engine *engine;
+	struct canfs_files *files;
+	struct canfs_crew *crew;
+};
+
+/* What the data path shares of a prefetcher. */
+struct canfs_prefetch_shared {
+	atomic_ullong at_once, made_to_wait, let_through, evicted_bytes, ahead_bytes;
+	atomic_uint waiting;
+	_Atomic float room;
+};
+
+struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);
+
+/*
+ * device.c: the disk below the directory path: its engine and so on, with the given options. 0; -ENODATA: none is
+ * there; or another -errno.
+ */
+struct canfs_device_place {
+	dev_t number;
+	char name[64];
+	const char *type;
+	bool rotational;
+	unsigned int disks; /* that it is made of */
+};
+int canfs_device_find(const char *root, const char *path, struct canfs_device_place *place);
+int canfs_device_new(struct canfs_device **device, const struct canfs_device_place *place,
+	dev_t st_dev, const struct canfs_prefetcher_config *config);
+
+/* Everything that waits is cancelled, and answered. NULL allowed. */
+void canfs_device_free(struct canfs_device *device);
+
+#endif

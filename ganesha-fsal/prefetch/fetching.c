@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* A read, between the page cache, the table of active files and the device's queue. */
+#include "ganesha-fsal/prefetch/device.h"
+#include "ganesha-fsal/scheduler/sorted.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE_BYTES                                                                                 \
+	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
+#define MEET_BYTES ((uint64_t)128 << 10)
+
+/* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
+struct canfs_piece {
+	struct canfs_fetch fetch;
+	struct canfs_local_file *file;
+	struct canfs_waiting_read *read; /* NULL: prefetch */
+	RB_ENTRY(canfs_piece) link;
+};
+
+static int compare(struct canfs_piece *a, struct canfs_piece *b)
+{
+	if (a->fetch.offset != b->fetch.offset)
+		return a->fetch.offset < b->fetch.offset ? -1 : 1;
+	if (a == b)
+		return 0;
+	return a->file == NULL || a < b ? -1
+					: 1; /* what is looked for has no file, and is before all */
+}
+
+CANFS_TREE(canfs_pieces, canfs_piece, link, compare)
+
+static struct canfs_prefetch_shared *shared_of(const struct canfs_local_file *file)
+{
+	return canfs_prefetch_shared(canfs_tree_device(file->tree)->prefetcher);
+}
+
+static void one_less(struct canfs_waiting_read *read)
+{
+	if (atomic_fetch_sub(&read->left, 1) == 1)
+		read->ready(read);
+}
+
+/* Under the file's mutex: what was fetched ahead is remembered, to see whether it lasts until it is read. */
+static void remember(struct canfs_local_file *file, const struct canfs_fetch *fetch)
+{
+	unsigned int at = file->next_recent++ % CANFS_LOCAL_RECENT;
+
+	file->recent[at].offset = fetch->offset;
+	file->recent[at].bytes = fetch->bytes;
+}
+
+/* Under the file's mutex: some of these bytes are not there. Had they been fetched? Each is told of once. */
+static uint64_t evicted(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < CANFS_LOCAL_RECENT; i++) {
+		uint64_t from = file->recent[i].offset, to = from + file->recent[i].bytes;
+
+		if (offset >= to || offset + bytes <= from)
+			continue;
+		sum += file->recent[i].bytes;
+		file->recent[i].bytes = 0;
+	}
+	return sum;
+}
+
+static void fetched(struct canfs_fetch *fetch, int error)
+{
+	struct canfs_piece *piece = (struct canfs_piece *)fetch;
+	struct canfs_local_file *file = piece->file;
+	struct canfs_device *device = canfs_tree_device(file->tree);
+	struct canfs_waiting_read *read = piece->read;
+	struct canfs_tree *tree = file->tree;
+
+	pthread_mutex_lock(&file->mutex);
+	RB_REMOVE(canfs_pieces, &file->pieces, piece);
+	if (read == NULL && error == 0)
+		remember(file, fetch);
+	pthread_mutex_unlock(&file->mutex);
+	if (read == NULL && error != 0)
+		canfs_files_not_fetched(
+			device->files, fetch->file, fetch->stream, fetch->offset, fetch->bytes);
+	else if (read == NULL)
+		atomic_fetch_add(&shared_of(file)->ahead_bytes, fetch->bytes);
+	free(piece);
+	canfs_local_put(file);
+	if (read != NULL)
+		one_less(read);
+	canfs_tree_leave(tree);
+}
+
+/* Is any of it being fetched? Under the file's mutex. */
+static bool is_under_way(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	struct canfs_piece *piece, key = { .file = NULL };
+
+	if (RB_EMPTY(&file->pieces))
+		return false;
+	/* None is longer. */
+	if (offset > CANFS_FETCH_BYTES_MAX)
+		key.fetch.offset = offset - CANFS_FETCH_BYTES_MAX;
+	for (piece = RB_NFIND(canfs_pieces, &file->pieces, &key);
+		piece != NULL && piece->fetch.offset < offset + bytes;
+		piece = RB_NEXT(canfs_pieces, &file->pieces, piece)) {
+		if (offset < piece->fetch.offset + piece->fetch.bytes)
+			return true;
+	}
+	return false;
+}
+
+/* Under the file's mutex. */
+static bool is_resident(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	for (uint64_t at = offset & ~(PAGE_BYTES - 1); at < offset + bytes;
+		at += CANFS_RESIDENT_BYTES_MAX) {
+		uint64_t left = offset + bytes - at;
+
+		if (!canfs_is_resident(file->fd, at,
+			    left < CANFS_RESIDENT_BYTES_MAX ? left : CANFS_RESIDENT_BYTES_MAX,
+			    file->bytes, &file->map))
+			return false;
+	}
+	return true;
+}
+
+/* Ready-made, but not handed over: that may call done() at once. NULL: it is not to be. Not under the file's mutex. */
+static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+	uint32_t stream, struct canfs_waiting_read *read)
+{
+	struct canfs_piece *piece;
+
+	if (!canfs_tree_enter(file->tree))
+		return NULL;
+	piece = calloc(1, sizeof(*piece));
+	if (piece == NULL) {
+		canfs_tree_leave(file->tree);
+		return NULL;
+	}
+	canfs_local_use(file);
+	piece->file = file;
+	piece->read = read;
+	piece->fetch = (struct canfs_fetch) {
+		.kind = read != NULL ? CANFS_FETCH_DEMAND : CANFS_FETCH_PREFETCH,
+		.fd = file->fd,
+		.file = file->name,
+		.offset = offset,
+		.bytes = (uint32_t)bytes,
+		.stream = stream,
+		.done = fetched,
+	};
+	pthread_mutex_lock(&file->mutex);
+	RB_INSERT(canfs_pieces, &file->pieces, piece);
+	pthread_mutex_unlock(&file->mutex);
+	return piece;
+}
+
+static void hand_over(struct canfs_piece *piece)
+{
+	if (!canfs_engine_add(canfs_tree_device(piece->file->tree)->engine, &piece->fetch))
+		fetched(&piece->fetch, -ECANCELED);
+}
+
+/*
+ * What is left over at its end, the next advice brings, which begins earlier by as much: so that fetches meet where
+ * reads do, and none is half there and half on its way.
+ */
+static void prefetch(
+	struct canfs_local_file *file, const struct canfs_advice *advice, uint64_t file_bytes)
+{
+	uint64_t begin = advice->offset / MEET_BYTES * MEET_BYTES;
+	uint64_t end = advice->offset + advice->bytes;
+
+	if (end < file_bytes)
+		end = end / MEET_BYTES * MEET_BYTES;
+	for (uint64_t at = begin; at < end; at += CANFS_FETCH_BYTES_MAX) {
+		uint64_t bytes =
+			end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
+		struct canfs_piece *piece;
+		bool needless;
+
+		pthread_mutex_lock(&file->mutex);
+		needless = is_under_way(file, at, bytes) ? false : is_resident(file, at, bytes);
+		pthread_mutex_unlock(&file->mutex);
+		if (needless) {
+			canfs_files_was_there(canfs_tree_device(file->tree)->files, file->name,
+				advice->cursor, bytes);
+			continue;
+		}
+		piece = new_piece(file, at, bytes, advice->cursor, NULL);
+		if (piece == NULL)
+			return;
+		hand_over(piece);
+	}
+}
+
+/* A place among those that wait; false: too many do. */
+static bool may_wait(struct canfs_prefetch_shared *shared)
+{
+	if (atomic_fetch_add(&shared->waiting, 1) < CANFS_READS_WAITING_MAX)
+		return true;
+	atomic_fetch_sub(&shared->waiting, 1);
+	atomic_fetch_add(&shared->let_through, 1);
+	return false;
+}
+
+void canfs_prefetch_answered(struct canfs_tree *tree)
+{
+	atomic_fetch_sub(&canfs_prefetch_shared(canfs_tree_device(tree)->prefetcher)->waiting, 1);
+	canfs_tree_leave(tree);
+}
+
+/* How many of these bytes the file has. Under its mutex. */
+static uint64_t clip(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	struct stat st;
+
+	if ((file->resize || offset + bytes > file->bytes) && fstat(file->fd, &st) == 0) {
+		file->bytes = (uint64_t)st.st_size;
+		file->resize = false;
+	}
+	if (offset >= file->bytes)
+		return 0;
+	return bytes < file->bytes - offset ? bytes : file->bytes - offset;
+}
+
+bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	struct canfs_prefetch_shared *shared = shared_of(file);
+	bool under_way, resident;
+	uint64_t lost = 0;
+
+	pthread_mutex_lock(&file->mutex);
+	bytes = clip(file, offset, bytes);
+	under_way = is_under_way(file, offset, bytes);
+	resident = !under_way && is_resident(file, offset, bytes);
+	if (!resident && !under_way)
+		lost = evicted(file, offset, bytes);
+	pthread_mutex_unlock(&file->mutex);
+	if (resident) {
+		atomic_fetch_add_explicit(&shared->at_once, 1, memory_order_relaxed);
+		return false;
+	}
+	if (lost > 0)
+		atomic_fetch_add(&shared->evicted_bytes, lost);
+	if (!may_wait(shared))
+		return false;
+	if (!canfs_tree_enter(file->tree)) {
+		atomic_fetch_sub(&shared->waiting, 1);
+		return false;
+	}
+	atomic_fetch_add_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
+	return true;
+}
+
+/* In as many fetches as it takes. If there is no memory for them, the rest is read when the read is answered. */
+void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
+	uint64_t bytes, struct canfs_waiting_read *read)
+{
+	uint64_t at = offset & ~(PAGE_BYTES - 1), end = offset + bytes;
+
+	atomic_store(&read->left, 1);
+	while (at < end) {
+		uint64_t size = end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
+		struct canfs_piece *piece = new_piece(file, at, size, client, read);
+
+		if (piece == NULL)
+			break;
+		atomic_fetch_add(&read->left, 1);
+		hand_over(piece);
+		at += size;
+	}
+	one_less(read);
+}
+
+void canfs_prefetch_ahead(
+	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness)
+{
+	struct canfs_device *device = canfs_tree_device(file->tree);
+	float room = atomic_load_explicit(&shared_of(file)->room, memory_order_relaxed);
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	uint64_t file_bytes;
+	size_t count;
+
+	pthread_mutex_lock(&file->mutex);
+	bytes = clip(file, offset, bytes);
+	file_bytes = file->bytes;
+	pthread_mutex_unlock(&file->mutex);
+	if (bytes == 0)
+		return;
+	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
+		willingness * (double)room, advice);
+	for (size_t i = 0; i < count; i++)
+		prefetch(file, &advice[i], file_bytes);
+}
+
+void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset)
+{
+	struct canfs_local_file *file = canfs_local_find(tree, object);
+	struct canfs_device *device = canfs_tree_device(tree);
+
+	if (file == NULL)
+		return; /* nobody reads it */
+	pthread_mutex_lock(&file->mutex);
+	file->resize = true;
+	pthread_mutex_unlock(&file->mutex);
+	canfs_files_changed(device->files, file->name, from_offset);
+	canfs_engine_cancel(device->engine, file->name, from_offset);
+	canfs_local_put(file);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/prefetch/files.h"
+
+#include "ganesha-fsal/prefetch/account.h"
+#include "ganesha-fsal/prefetch/learn.h"
+
+#define READ_MAX_BYTES ((uint32_t)64 << 20) /* more of one read is not looked at */
+
+/* Reads of the file since a cursor was hit. */
+#define DOUBT_READS  16u   /* for each such cursor: nobody may read what was fetched for it */
+#define GONE_READS   4096u /* nobody will */
+#define STRIDE_READS 2u    /* since the one before it in a stride: they may have changed places */
+#define NO_CURSOR    UINT32_MAX
+
+/* A file is at its place, or at the next one, four times of five. */
+static void fetch_lines(const struct canfs_shard *shard, uint64_t hash)
+{
+	const struct canfs_file *file = &shard->file[canfs_table_place(shard, hash)];
+
+	__builtin_prefetch(file, 1);
+	__builtin_prefetch(&file->first, 1);
+	__builtin_prefetch(file + 1, 1);
+	__builtin_prefetch(&file[1].first, 1);
+}
+
+static struct canfs_shard *lock_shard(struct canfs_files *files, uint64_t hash)
+{
+	struct canfs_shard *shard = canfs_table_shard(files, hash);
+
+	fetch_lines(shard, hash);
+	pthread_mutex_lock(&shard->lock);
+	return shard;
+}
+
+static size_t advise(struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file,
+	uint32_t n, uint64_t file_bytes, double willingness,
+	struct canfs_advice advice[CANFS_ADVICE_MAX])
+{
+	struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
+	struct canfs_reach reach = {
+		.ahead_bytes = canfs_account_ahead(files, file, cursor, willingness),
+		.piece_bytes = files->config.unit_bytes,
+		.file_bytes = file_bytes,
+	};
+	struct canfs_piece piece[CANFS_ADVICE_MAX];
+	uint32_t before = cursor->outstanding;
+	size_t pieces;
+
+	pieces = canfs_cursor_fetch(cursor, &reach, piece, CANFS_ADVICE_MAX);
+	if (pieces > 0) {
+		canfs_account_fetched(files, shard, file, cursor->outstanding - before);
+		canfs_account_watch(shard, file);
+	}
+	for (size_t i = 0; i < pieces; i++)
+		advice[i] = (struct canfs_advice) { .offset = piece[i].offset,
+			.bytes = piece[i].bytes,
+			.cursor = (uint32_t)(shard - files->shard) * files->cursors + n };
+	return pieces;
+}
+
+/* What a look at all cursors of a file finds. */
+struct search {
+	uint32_t best; /* whose read it is */
+	uint64_t distance;
+	uint32_t oldest;      /* as canfs_table_new_cursor() wants it */
+	unsigned int pending; /* cursors for which something is on its way */
+	unsigned int single;  /* cursors with one read, which may be a stride together */
+	struct {
+		uint64_t offset;
+		uint32_t n, stamp;
+	} one[CANFS_FILE_CURSORS_MAX];
+};
+
+/* Whose reader has not come for so long that he has gone? Each is given as many reads. */
+static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned int pending)
+{
+	uint32_t n = canfs_table_first(shard, file);
+
+	do {
+		struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
+		uint32_t idle = file->reads - cursor->stamp;
+
+		if (idle > DOUBT_READS * (pending < 3 ? pending + 1 : 4))
+			canfs_account_doubt(shard, file, cursor);
+		if (idle > GONE_READS)
+			canfs_account_end(shard, file, cursor);
+		n = canfs_table_next(shard, n);
+	} while (n != 0);
+}
+
+static void look_at(struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file,
+	uint64_t offset, uint32_t bytes, struct search *search)
+{
+	uint32_t n = canfs_table_first(shard, file);
+	uint64_t longest = 0;
+
+	do {
+		struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
+		uint64_t distance = canfs_cursor_distance(
+			cursor, offset, bytes, files->config.tolerance_max_bytes);
+		uint64_t idle = file->reads - cursor->stamp;
+
+		if (distance < search->distance) {
+			search->distance = distance;
+			search->best = n;
+			if (distance == 0)
+				return;
+		}
+		if (cursor->heading == CANFS_LEARNING) {
+			idle |= (uint64_t)1 << 32;
+			if (cursor->seqcount == 1) {
+				search->one[search->single].offset = canfs_learn_offset(cursor);
+				search->one[search->single].n = n;
+				search->one[search->single++].stamp = cursor->stamp;
+			}
+		} else if (cursor->outstanding > 0) {
+			search->pending++;
+		}
+		if (idle >= longest) {
+			longest = idle;
+			search->oldest = n;
+		}
+		n = canfs_table_next(shard, n);
+	} while (n != 0);
+	if (search->pending > 0)
+		doubt(shard, file, search->pending);
+}
+
+static bool has_one_at(const struct search *search, uint64_t offset)
+{
+	for (unsigned int i = 0; i < search->single; i++) {
+		if (search->one[i].offset == offset)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A stride too wide for one window: this read, one of the last reads that nobody knew, and two before them are evenly
+ * spaced. Exactly so: among random reads that happens once in a million. Returns the cursor of the other read, begun
+ * anew, or NO_CURSOR.
+ */
+static uint32_t find_stride(struct canfs_shard *shard, const struct canfs_file *file,
+	const struct search *search, uint64_t offset, uint32_t bytes)
+{
+	for (unsigned int i = 0; i < search->single; i++) {
+		uint32_t n = search->one[i].n;
+		uint64_t from = search->one[i].offset, apart = offset - from;
+
+		if (file->reads - search->one[i].stamp <= STRIDE_READS &&
+			has_one_at(search, from - apart) && has_one_at(search, from - 2 * apart) &&
+			canfs_cursor_begin_stride(canfs_table_cursor(shard, n), offset, bytes,
+				(int64_t)apart, file->reads))
+			return n;
+	}
+	return NO_CURSOR;
+}
+
+/* The cursor whose read this is. */
+static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
+	struct canfs_file *file, uint64_t offset, uint32_t bytes)
+{
+	uint32_t reach = files->config.tolerance_max_bytes, n = NO_CURSOR;
+	struct search search; /* too large to be cleared each time */
+	struct canfs_cursor *cursor;
+
+	search.distance = UINT64_MAX;
+	search.oldest = 0;
+	search.single = 0;
+	search.pending = 0;
+	if (file->cursors > 0)
+		look_at(files, shard, file, offset, bytes, &search);
+	if (search.distance != UINT64_MAX) {
+		cursor = canfs_table_cursor(shard, search.best);
+		cursor->stamp = file->reads;
+		cursor->referenced = true;
+		canfs_account_hit(shard, file, cursor);
+		canfs_account_followed(
+			files, shard, file, canfs_cursor_follow(cursor, offset, bytes, reach));
+		file->strangers = 0;
+		shard->stats.matched++;
+		return search.best;
+	}
+	if (file->strangers < UINT8_MAX)
+		file->strangers++;
+	if (search.single >= 3)
+		n = find_stride(shard, file, &search, offset, bytes);
+	if (n == NO_CURSOR) {
+		n = canfs_table_new_cursor(shard, file, search.oldest);
+		canfs_cursor_begin(canfs_table_cursor(shard, n), offset, bytes, file->reads);
+	}
+	return n;
+}
+
+size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
+	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX])
+{
+	uint64_t hash = canfs_table_hash(file);
+	struct canfs_shard *shard;
+	struct canfs_file *active;
+	size_t pieces = 0;
+	uint32_t n;
+
+	if (file_bytes > CANFS_OFFSET_MAX)
+		file_bytes = CANFS_OFFSET_MAX;
+	if (bytes == 0 || offset >= file_bytes)
+		return 0;
+	if (bytes > READ_MAX_BYTES)
+		bytes = READ_MAX_BYTES;
+	if (bytes > file_bytes - offset)
+		bytes = (uint32_t)(file_bytes - offset);
+	shard = lock_shard(files, hash);
+	active = canfs_table_take(shard, file, hash);
+	active->stamp = ++shard->reads;
+	if (++active->reads == 0) /* that would be no file */
+		active->reads = 1;
+	shard->stats.reads++;
+	n = follow(files, shard, active, offset, bytes);
+	if (willingness > 0)
+		pieces = advise(files, shard, active, n, file_bytes,
+			willingness < 1 ? willingness : 1, advice);
+	pthread_mutex_unlock(&shard->lock);
+	return pieces;
+}
+
+void canfs_files_soon(const struct canfs_files *files, uint64_t file)
+{
+	uint64_t hash = canfs_table_hash(file);
+
+	fetch_lines(canfs_table_shard(files, hash), hash);
+}
+
+/*
+ * A cursor as advice names it, of a file in its shard, which is locked. NULL: the file has lost it, and it may be
+ * another's by now.
+ */
+static struct canfs_cursor *find_cursor(const struct canfs_files *files, struct canfs_shard *shard,
+	const struct canfs_file *file, uint32_t number)
+{
+	uint32_t n = number - (uint32_t)(shard - files->shard) * files->cursors;
+	uint32_t first = file == NULL ? 0 : canfs_table_first(shard, file);
+
+	if (file == NULL || n >= files->cursors ||
+		(n < shard->places ? n : shard->pool[n - shard->places].owner) != first)
+		return NULL;
+	return canfs_table_cursor(shard, n);
+}
+
+void canfs_files_not_fetched(
+	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t offset, uint64_t bytes)
+{
+	uint64_t hash = canfs_table_hash(file);
+	struct canfs_shard *shard = lock_shard(files, hash);
+	struct canfs_file *active = canfs_table_find(shard, file, hash);
+	struct canfs_cursor *found = find_cursor(files, shard, active, cursor);
+
+	if (found != NULL && offset < CANFS_OFFSET_MAX && bytes <= CANFS_OFFSET_MAX - offset)
+		canfs_account_refund(
+			shard, active, found, canfs_cursor_not_fetched(found, offset, bytes));
+	pthread_mutex_unlock(&shard->lock);
+}
+
+void canfs_files_was_there(
+	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t bytes)
+{
+	uint64_t hash = canfs_table_hash(file);
+	struct canfs_shard *shard = lock_shard(files, hash);
+	struct canfs_file *active = canfs_table_find(shard, file, hash);
+	struct canfs_cursor *found = find_cursor(files, shard, active, cursor);
+
+	if (found != NULL)
+		canfs_account_refund(shard, active, found, canfs_cursor_was_there(found, bytes));
+	pthread_mutex_unlock(&shard->lock);
+}
+
+void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from_offset)
+{
+	uint64_t hash = canfs_table_hash(file);
+	struct canfs_shard *shard = lock_shard(files, hash);
+	struct canfs_file *active = canfs_table_find(shard, file, hash);
+	uint32_t n = active == NULL ? 0 : canfs_table_first(shard, active);
+
+	if (active != NULL && from_offset < CANFS_OFFSET_MAX) {
+		do {
+			struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
+
+			canfs_account_refund(shard, active, cursor,
+				canfs_cursor_not_fetched(
+					cursor, from_offset, CANFS_OFFSET_MAX - from_offset));
+			n = canfs_table_next(shard, n);
+		} while (n != 0);
+	}
+	pthread_mutex_unlock(&shard->lock);
+}
+
+struct canfs_files_stats canfs_files_stats(struct canfs_files *files)
+{
+	struct canfs_files_stats sum = { .memory_bytes = files->memory_bytes };
+
+	for (uint32_t i = 0; i < files->shards; i++) {
+		struct canfs_shard *shard = &files->shard[i];
+
+		pthread_mutex_lock(&shard->lock);
+		sum.files += shard->files_used;
+		sum.cursors += shard->files_used + shard->pool_used;
+		sum.reads += shard->stats.reads;
+		sum.matched += shard->stats.matched;
+		sum.fetched_bytes += shard->stats.fetched_bytes;
+		sum.used_bytes += shard->stats.used_bytes;
+		sum.wasted_bytes += shard->stats.wasted_bytes;
+		pthread_mutex_unlock(&shard->lock);
+	}
+	return sum;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The table of active files (Ellard & Seltzer 2003, §6.3): which files are read, by which cursors (cursor.h), and what
+ * should be fetched ahead of them. Sharded by file; in each shard the least recently used gives way. Bounded, and full
+ * of nothing but what it needs: a table that is too small ruins any heuristic (§6.3), so it may be large.
+ *
+ * It neither reads nor waits, and has no clock: it says what to fetch, and is told what became of it. Any thread
+ * may call it; a shard's lock is held for some hundred nanoseconds.
+ *
+ * Waste is bounded by accounts (account.h), of each file and of the server. A file whose prefetch is not read gets
+ * less, and then nothing until enough of it was read in sequence; on a server where much is wasted, each file may risk
+ * what it has earned itself.
+ */
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_FILES_H
+#define CANFS_GANESHA_FSAL_PREFETCH_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CANFS_ADVICE_MAX 4
+
+struct canfs_files;
+
+struct canfs_files_config {
+	uint32_t files;       /* active ones: 1 ... CANFS_FILES_MAX */
+	uint32_t cursors;     /* in the pool, besides each file's first: 0 ... the same */
+	uint32_t unit_bytes;  /* 64 KiB ... 64 MiB: 4 MiB for a disk, <= 1 MiB for an SSD */
+	uint32_t units_ahead; /* at most, of a cursor: 1 ... 8 */
+	/* Of reordering: 64 KiB ... 16 MiB, if that is 24 to 32 reads. */
+	uint32_t tolerance_max_bytes;
+};
+#define CANFS_FILES_MAX ((uint32_t)1 << 26)
+
+/* A million files and 750000 more cursors, in 246 MB at most; a spinning disk. */
+extern const struct canfs_files_config canfs_files_defaults;
+
+/* Fetch these bytes of the file. They do not go beyond its end. */
+struct canfs_advice {
+	uint64_t offset;
+	uint64_t bytes;
+	uint32_t cursor; /* its stream, for the scheduler. Used again when that has ended */
+};
+
+/* 0, -EINVAL (a member of config is out of range), -ENOMEM. */
+int canfs_files_new(struct canfs_files **files, const struct canfs_files_config *config);
+void canfs_files_free(struct canfs_files *files); /* nobody may call it any more; NULL allowed */
+
+/*
+ * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
+ * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance: 1 - the
+ * read-ahead price, less under memory pressure; 0: nothing is prefetched, but patterns are still learnt.
+ * A read of nothing, or beyond the end, is none.
+ */
+size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
+	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX]);
+
+/*
+ * A read of it comes soon: what the table knows of it is brought into the processor's cache. With a million active files
+ * that is most of the time of canfs_files_read(); tell it a few hundred nanoseconds before.
+ */
+void canfs_files_soon(const struct canfs_files *files, uint64_t file);
+
+/*
+ * What was advised was not fetched (refused, cancelled, failed): neither it nor what its stream was advised beyond it
+ * is charged, and all may be advised again, at the next read already.
+ */
+void canfs_files_not_fetched(
+	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t offset, uint64_t bytes);
+
+/*
+ * So many bytes of what was advised need not be fetched: they were there already. They are not charged. Whoever cannot
+ * tell may leave it: what is fetched and then read is used, whoever fetched it.
+ */
+void canfs_files_was_there(
+	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t bytes);
+
+/* Written or truncated: what was fetched from there on is no longer counted on. */
+void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from_offset);
+
+/*
+ * Bytes fetched are used, or wasted (their cursor ended, or left them behind), or still on their way. What was not
+ * fetched after all is no longer among them.
+ */
+struct canfs_files_stats {
+	uint64_t files, cursors;
+	uint64_t memory_bytes;   /* the bound */
+	uint64_t reads, matched; /* by a cursor */
+	uint64_t fetched_bytes, used_bytes, wasted_bytes;
+};
+struct canfs_files_stats canfs_files_stats(struct canfs_files *files); /* the sum of moments */
+
+#endif

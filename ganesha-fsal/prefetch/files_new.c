@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* The table's memory. */
+#include "ganesha-fsal/prefetch/files.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include "ganesha-fsal/prefetch/account.h"
+
+#define SHARDS_MAX      256u
+#define SHARD_FILES_MIN 64u
+
+const struct canfs_files_config canfs_files_defaults = { .files = 1000000,
+	.cursors = 750000,
+	.unit_bytes = 4 << 20,
+	.units_ahead = 2,
+	.tolerance_max_bytes = 2 << 20 };
+
+static bool between(uint32_t value, uint32_t least, uint32_t most)
+{
+	return value >= least && value <= most;
+}
+
+static bool is_valid(const struct canfs_files_config *config)
+{
+	return between(config->files, 1, CANFS_FILES_MAX) &&
+	       between(config->cursors, 0, CANFS_FILES_MAX) &&
+	       between(config->unit_bytes, 64 << 10, 64 << 20) &&
+	       between(config->units_ahead, 1, 8) &&
+	       between(config->tolerance_max_bytes, 64 << 10, 16 << 20);
+}
+
+/* Space for n things of a size; a shard's alignment is the largest. */
+static size_t room(uint64_t *bytes, size_t n, size_t size)
+{
+	size_t at = *bytes;
+
+	*bytes += (n * size + 127) / 128 * 128;
+	return at;
+}
+
+static void make_shards(
+	struct canfs_files *files, struct canfs_file *file, struct canfs_pooled *pool)
+{
+	uint32_t pooled = files->cursors - files->places;
+
+	for (uint32_t i = 0; i < files->shards; i++) {
+		struct canfs_shard *shard = &files->shard[i];
+
+		pthread_mutex_init(&shard->lock, NULL);
+		shard->places = files->places;
+		shard->pooled = pooled;
+		shard->file = file + (size_t)i * files->places;
+		shard->pool = pool + (size_t)i * pooled;
+	}
+}
+
+static uint32_t part(uint32_t n, uint32_t shards)
+{
+	return (n + shards - 1) / shards;
+}
+
+int canfs_files_new(struct canfs_files **files, const struct canfs_files_config *config)
+{
+	struct canfs_files new = { .config = *config, .shards = SHARDS_MAX };
+	size_t file, pool, shard;
+	char *memory;
+
+	if (!is_valid(config))
+		return -EINVAL;
+	while (new.shards > 1 && config->files / new.shards < SHARD_FILES_MIN)
+		new.shards /= 2;
+	new.places = part(config->files, new.shards);
+	new.places += new.places / 2;
+	new.cursors = new.places + part(config->cursors, new.shards);
+
+	room(&new.memory_bytes, 1, sizeof(new));
+	shard = room(&new.memory_bytes, new.shards, sizeof(struct canfs_shard));
+	file = room(&new.memory_bytes, (size_t) new.shards *new.places, sizeof(struct canfs_file));
+	pool = room(&new.memory_bytes, (size_t) new.shards *(new.cursors - new.places),
+		sizeof(struct canfs_pooled));
+
+	/* Zero, and not there before it is touched. Huge pages: a lookup goes anywhere, and the TLB is small. */
+	memory = mmap(NULL, new.memory_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	(void)madvise(memory, new.memory_bytes, MADV_HUGEPAGE); /* no harm without */
+	new.shard = (struct canfs_shard *)(memory + shard);
+	new.ahead_max_bytes = (uint64_t)config->unit_bytes * config->units_ahead;
+	canfs_account_open(&new);
+	*files = (struct canfs_files *)memory;
+	**files = new;
+	make_shards(*files, (struct canfs_file *)(memory + file),
+		(struct canfs_pooled *)(memory + pool));
+	return 0;
+}
+
+void canfs_files_free(struct canfs_files *files)
+{
+	if (files == NULL)
+		return;
+	for (uint32_t i = 0; i < files->shards; i++)
+		pthread_mutex_destroy(&files->shard[i].lock);
+	munmap(files, files->memory_bytes);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The kernel's handle inside the one that Ganesha's FSAL VFS gives to its clients. Clients keep that over a
+ * restart of the server, so its layout does not change:
+ *
+ *	octet 0   low 5 bits: kind of the file system's number; 0x20: names no object of the kernel's (dummy);
+ *	          high 2 bits: width of the kernel's handle type, 1, 2 or 4 octets
+ *	          the file system's number, 0, 8 or 16 octets
+ *	          the handle type, in the byte order of the machine
+ *	          the kernel's handle
+ */
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_KERNEL_HANDLE_H
+#define CANFS_GANESHA_FSAL_PREFETCH_KERNEL_HANDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CANFS_KERNEL_HANDLE_BYTES_MAX 128 /* the kernel's MAX_HANDLE_SZ */
+#define CANFS_KERNEL_HANDLE_BYTES_MIN 4
+
+/* As struct file_handle of open_by_handle_at(2), with room. */
+struct canfs_kernel_handle {
+	uint32_t bytes;
+	int32_t type;
+	uint8_t handle[CANFS_KERNEL_HANDLE_BYTES_MAX];
+};
+
+/* 0; -EPROTO: it has another layout, or is no object of the kernel's. *handle is set only on 0. */
+int canfs_parse_kernel_handle(
+	const uint8_t *wire, size_t wire_bytes, struct canfs_kernel_handle *handle);
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/prefetch/local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SHARDS  16
+#define BUCKETS 64 /* of each shard */
+
+TAILQ_HEAD(by_use, canfs_local_file);
+LIST_HEAD(bucket, canfs_local_file);
+
+struct shard {
+	pthread_mutex_t mutex;
+	struct by_use used; /* least recently first */
+	unsigned int files;
+	struct bucket buckets[BUCKETS];
+};
+
+struct canfs_locals {
+	unsigned int files_max; /* of each shard */
+	struct shard shards[SHARDS];
+	pthread_mutex_t closing_mutex;
+	struct by_use closing; /* used by nobody, in no shard */
+	atomic_ullong open, opened, displaced, failed;
+};
+
+static struct shard *shard_of(
+	struct canfs_locals *locals, const void *object, struct bucket **bucket)
+{
+	uint64_t mixed = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
+	struct shard *shard = &locals->shards[mixed >> 60 & (SHARDS - 1)];
+
+	*bucket = &shard->buckets[mixed >> 54 & (BUCKETS - 1)];
+	return shard;
+}
+
+int canfs_locals_new(struct canfs_locals **locals, unsigned int files)
+{
+	struct canfs_locals *new = calloc(1, sizeof(*new));
+
+	if (new == NULL)
+		return -ENOMEM;
+	new->files_max = files < SHARDS ? 1 : files / SHARDS;
+	pthread_mutex_init(&new->closing_mutex, NULL);
+	TAILQ_INIT(&new->closing);
+	for (int i = 0; i < SHARDS; i++) {
+		pthread_mutex_init(&new->shards[i].mutex, NULL);
+		TAILQ_INIT(&new->shards[i].used);
+	}
+	*locals = new;
+	return 0;
+}
+
+/* Out of its shard, under that one's mutex. It is closed when the last user has put it. */
+static void unlist(struct shard *shard, struct canfs_local_file *file)
+{
+	if (!file->listed)
+		return;
+	file->listed = false;
+	LIST_REMOVE(file, in_bucket);
+	TAILQ_REMOVE(&shard->used, file, by_use);
+	shard->files--;
+}
+
+static void close_later(struct canfs_locals *locals, struct canfs_local_file *file)
+{
+	pthread_mutex_lock(&locals->closing_mutex);
+	TAILQ_INSERT_TAIL(&locals->closing, file, by_use);
+	pthread_mutex_unlock(&locals->closing_mutex);
+}
+
+static void close_file(struct canfs_locals *locals, struct canfs_local_file *file)
+{
+	canfs_resident_unmap(&file->map);
+	close(file->fd);
+	pthread_mutex_destroy(&file->mutex);
+	atomic_fetch_sub(&locals->open, 1);
+	free(file);
+}
+
+/* One of those that wait for it; false: there was none. */
+static bool close_one(struct canfs_locals *locals)
+{
+	struct canfs_local_file *file;
+
+	pthread_mutex_lock(&locals->closing_mutex);
+	file = TAILQ_FIRST(&locals->closing);
+	if (file != NULL)
+		TAILQ_REMOVE(&locals->closing, file, by_use);
+	pthread_mutex_unlock(&locals->closing_mutex);
+	if (file != NULL)
+		close_file(locals, file);
+	return file != NULL;
+}
+
+void canfs_locals_close_all(struct canfs_locals *locals)
+{
+	while (close_one(locals))
+		;
+}
+
+void canfs_locals_tick(struct canfs_locals *locals)
+{
+	for (int i = 0; i < SHARDS; i++) {
+		struct shard *shard = &locals->shards[i];
+		struct canfs_local_file *file, *next;
+
+		pthread_mutex_lock(&shard->mutex);
+		for (file = TAILQ_FIRST(&shard->used); file != NULL; file = next) {
+			next = TAILQ_NEXT(file, by_use);
+			if (file->users != 0 || ++file->idle_sec < CANFS_LOCAL_IDLE_SEC)
+				continue;
+			unlist(shard, file);
+			close_later(locals, file);
+		}
+		pthread_mutex_unlock(&shard->mutex);
+	}
+	canfs_locals_close_all(locals);
+}
+
+void canfs_locals_free(struct canfs_locals *locals)
+{
+	if (locals == NULL)
+		return;
+	for (int i = 0; i < SHARDS; i++) {
+		struct canfs_local_file *file;
+
+		while ((file = TAILQ_FIRST(&locals->shards[i].used)) != NULL) {
+			unlist(&locals->shards[i], file);
+			close_later(locals, file);
+		}
+		pthread_mutex_destroy(&locals->shards[i].mutex);
+	}
+	canfs_locals_close_all(locals);
+	pthread_mutex_destroy(&locals->closing_mutex);
+	free(locals);
+}
+
+struct canfs_locals_stats canfs_locals_stats(struct canfs_locals *locals)
+{
+	struct canfs_locals_stats stats = { .open = atomic_load(&locals->open),
+		.opened = atomic_load(&locals->opened),
+		.displaced = atomic_load(&locals->displaced),
+		.failed = atomic_load(&locals->failed) };
+
+	stats.memory_bytes = sizeof(*locals) + stats.open * sizeof(struct canfs_local_file);
+	return stats;
+}
+
+/* The next file of the tree in this shard, out of it, and with a user more. */
+static struct canfs_local_file *take_one(struct shard *shard, const struct canfs_tree *tree)
+{
+	struct canfs_local_file *file;
+
+	pthread_mutex_lock(&shard->mutex);
+	TAILQ_FOREACH (file, &shard->used, by_use) {
+		if (file->tree == tree)
+			break;
+	}
+	if (file != NULL) {
+		unlist(shard, file);
+		file->users++;
+	}
+	pthread_mutex_unlock(&shard->mutex);
+	return file;
+}
+
+void canfs_locals_forget_tree(struct canfs_locals *locals, const struct canfs_tree *tree,
+	void (*visit)(struct canfs_local_file *file))
+{
+	struct canfs_local_file *file;
+
+	for (int i = 0; i < SHARDS; i++) {
+		while ((file = take_one(&locals->shards[i], tree)) != NULL) {
+			if (visit != NULL)
+				visit(file);
+			canfs_local_put(file);
+		}
+	}
+}
+
+static struct canfs_local_file *find(
+	struct bucket *bucket, const struct canfs_tree *tree, const void *object)
+{
+	struct canfs_local_file *file;
+
+	LIST_FOREACH (file, bucket, in_bucket) {
+		if (file->object == object && file->tree == tree)
+			break;
+	}
+	return file;
+}
+
+/* Under the shard's mutex. */
+static void use(struct shard *shard, struct canfs_local_file *file)
+{
+	file->users++;
+	file->idle_sec = 0;
+	TAILQ_REMOVE(&shard->used, file, by_use);
+	TAILQ_INSERT_TAIL(&shard->used, file, by_use);
+}
+
+struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *object)
+{
+	struct bucket *bucket;
+	struct shard *shard = shard_of(canfs_tree_locals(tree), object, &bucket);
+	struct canfs_local_file *file;
+
+	pthread_mutex_lock(&shard->mutex);
+	file = find(bucket, tree, object);
+	if (file != NULL)
+		use(shard, file);
+	pthread_mutex_unlock(&shard->mutex);
+	return file;
+}
+
+/* Makes room for one more, if a file is used by nobody. Under the shard's mutex. */
+static void displace(struct canfs_locals *locals, struct shard *shard)
+{
+	struct canfs_local_file *file;
+
+	if (shard->files < locals->files_max)
+		return;
+	TAILQ_FOREACH (file, &shard->used, by_use) {
+		if (file->users == 0)
+			break;
+	}
+	if (file == NULL)
+		return;
+	unlist(shard, file);
+	close_later(locals, file);
+	atomic_fetch_add(&locals->displaced, 1);
+}
+
+/* Lists it; or, if another was quicker, closes it and takes that one. */
+static struct canfs_local_file *enlist(struct canfs_locals *locals, struct canfs_local_file *new)
+{
+	struct bucket *bucket;
+	struct shard *shard = shard_of(locals, new->object, &bucket);
+	struct canfs_local_file *file;
+
+	pthread_mutex_lock(&shard->mutex);
+	file = find(bucket, new->tree, new->object);
+	if (file == NULL) {
+		displace(locals, shard);
+		LIST_INSERT_HEAD(bucket, new, in_bucket);
+		TAILQ_INSERT_TAIL(&shard->used, new, by_use);
+		shard->files++;
+		new->listed = true;
+		file = new;
+	}
+	use(shard, file);
+	pthread_mutex_unlock(&shard->mutex);
+	if (file != new)
+		close_file(locals, new);
+	close_one(locals);
+	return file;
+}
+
+struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
+	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes)
+{
+	struct canfs_locals *locals = canfs_tree_locals(tree);
+	struct canfs_local_file *file;
+	struct stat st;
+	int fd;
+
+	if (canfs_tree_off(tree) != NULL || canfs_tree_is_draining(tree))
+		return NULL;
+	fd = canfs_tree_open_handle(tree, inode, wire, wire_bytes, &st);
+	file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
+	if (file == NULL) {
+		if (fd >= 0)
+			close(fd);
+		atomic_fetch_add(&locals->failed, 1);
+		return NULL;
+	}
+	atomic_fetch_add(&locals->opened, 1);
+	atomic_fetch_add(&locals->open, 1);
+	file->fd = fd;
+	file->name = name;
+	file->tree = tree;
+	file->bytes = (uint64_t)st.st_size;
+	file->object = object;
+	pthread_mutex_init(&file->mutex, NULL);
+	RB_INIT(&file->pieces);
+	return enlist(locals, file);
+}
+
+void canfs_local_use(struct canfs_local_file *file)
+{
+	struct bucket *bucket;
+	struct shard *shard = shard_of(canfs_tree_locals(file->tree), file->object, &bucket);
+
+	pthread_mutex_lock(&shard->mutex);
+	file->users++;
+	pthread_mutex_unlock(&shard->mutex);
+}
+
+void canfs_local_put(struct canfs_local_file *file)
+{
+	struct canfs_locals *locals;
+	struct bucket *bucket;
+	struct shard *shard;
+	bool last;
+
+	if (file == NULL)
+		return;
+	locals = canfs_tree_locals(file->tree);
+	shard = shard_of(locals, file->object, &bucket);
+	pthread_mutex_lock(&shard->mutex);
+	last = --file->users == 0 && !file->listed;
+	pthread_mutex_unlock(&shard->mutex);
+	if (last)
+		close_later(locals, file);
+}
+
+void canfs_local_forget(struct canfs_locals *locals, const void *object)
+{
+	struct bucket *bucket;
+	struct shard *shard = shard_of(locals, object, &bucket);
+	struct canfs_local_file *file, *next;
+
+	pthread_mutex_lock(&shard->mutex);
+	for (file = LIST_FIRST(bucket); file != NULL; file = next) {
+		next = LIST_NEXT(file, in_bucket);
+		if (file->object != object)
+			continue;
+		unlist(shard, file);
+		if (file->users == 0)
+			close_later(locals, file);
+	}
+	pthread_mutex_unlock(&shard->mutex);
+}

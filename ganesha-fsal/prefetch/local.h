@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Descriptors of our own for the files that are read: to ask what of them is in the page cache, and to have it
+ * brought there. Data is never read through them.
+ *
+ *	export --> tree (its file system)
+ *	object --> local file: open_by_handle_at() on the tree ---> closed when idle, forgotten, or displaced
+ *
+ * Bounded: of all trees together at most config.files stay open, but for those in use; the least recently used
+ * gives way. A file that nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
+ */
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
+#define CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <bsd/sys/tree.h>
+#include "ganesha-fsal/prefetch/resident.h"
+#include "ganesha-fsal/prefetch/tree.h"
+
+#define CANFS_LOCAL_IDLE_SEC 10
+#define CANFS_LOCAL_RECENT   8 /* ranges that were fetched ahead last, of each file */
+
+struct canfs_locals;
+
+struct canfs_local_file {
+	int fd;
+	uint64_t name; /* of the file, for the table of active files and the engine */
+	struct canfs_tree *tree;
+
+	pthread_mutex_t mutex; /* of what follows */
+	uint64_t bytes;        /* its size; looked up again if `resize` */
+	bool resize;
+	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
+	struct canfs_resident_map map;
+	struct {
+		uint64_t offset, bytes;
+	} recent[CANFS_LOCAL_RECENT];
+	unsigned int next_recent;
+
+	/* Of local.c. */
+	const void *object; /* with the tree: its name here */
+	unsigned int users, idle_sec;
+	bool listed;
+	TAILQ_ENTRY(canfs_local_file) by_use;
+	LIST_ENTRY(canfs_local_file) in_bucket;
+};
+
+struct canfs_locals_stats {
+	uint64_t open, opened, displaced, failed;
+	uint64_t memory_bytes;
+};
+
+/* files: at most so many open. 0 or -ENOMEM. */
+int canfs_locals_new(struct canfs_locals **locals, unsigned int files);
+void canfs_locals_free(
+	struct canfs_locals *locals); /* no file may be in use any more; NULL allowed */
+struct canfs_locals_stats canfs_locals_stats(struct canfs_locals *locals);
+
+/* To be called about once a second: closes what is idle. It may take long: the last close of a deleted file frees it. */
+void canfs_locals_tick(struct canfs_locals *locals);
+
+/* Closes what nobody uses any more; as tick() and each open() do, too. */
+void canfs_locals_close_all(struct canfs_locals *locals);
+
+/* Each file of the tree is visited (NULL: nothing is done), and closed as soon as nobody uses it. */
+void canfs_locals_forget_tree(struct canfs_locals *locals, const struct canfs_tree *tree,
+	void (*visit)(struct canfs_local_file *file));
+
+/*
+ * The open file of this object (any pointer that names it while it exists), with a user more; NULL: not open.
+ */
+struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *object);
+
+/*
+ * Opens it, by the handle that clients have of it; inode as Ganesha knows it. NULL: it cannot be had now (deleted, too
+ * many descriptors), or the tree is off, now or before, or drains.
+ */
+struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
+	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);
+
+/* Another user; one user less. Never closes anything itself: that is for tick() and drain(). */
+void canfs_local_use(struct canfs_local_file *file);
+void canfs_local_put(struct canfs_local_file *file); /* NULL allowed */
+
+/* The object goes, or its file is deleted: closed, in all trees, as soon as nobody uses it. */
+void canfs_local_forget(struct canfs_locals *locals, const void *object);
+
+#endif

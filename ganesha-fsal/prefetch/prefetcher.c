@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/prefetch/device.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/scheduler/policy.h"
+
+struct canfs_prefetcher {
+	struct canfs_prefetch_shared shared;
+	struct canfs_prefetcher_config config;
+	struct canfs_locals *locals;
+
+	pthread_mutex_t mutex; /* of what follows */
+	pthread_cond_t wake;
+	struct canfs_device *device[CANFS_DEVICES_MAX]; /* each stays until the end */
+	unsigned int devices, trees;
+	bool ends, keeps;
+
+	pthread_t keeper;
+	double memory_room; /* the keeper's own, as the next two */
+	uint64_t evicted_before, ahead_before;
+};
+
+/*
+ * How far may be read ahead, [0, 1]? Once a second:
+ *
+ *	- if more than 1/LOST_SHARE of what was fetched ahead has left the page cache before it was read, half as far as
+ *	  before, but not less than ROOM_MIN; otherwise ROOM_STEP further;
+ *	- and never further than the page cache bears: all of it if that may become CACHE_PLENTY_BYTES, and the less the
+ *	  smaller it is.
+ */
+#define LOST_SHARE         16
+#define ROOM_MIN           (1.0 / 16)
+#define ROOM_STEP          (1.0 / 16)
+#define CACHE_PLENTY_BYTES ((double)(256 << 20))
+
+struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher)
+{
+	return &prefetcher->shared;
+}
+
+static void look_at_memory(struct canfs_prefetcher *prefetcher)
+{
+	struct canfs_prefetch_shared *shared = &prefetcher->shared;
+	uint64_t evicted = atomic_load(&shared->evicted_bytes);
+	uint64_t ahead = atomic_load(&shared->ahead_bytes), cache_bytes;
+	double room = prefetcher->memory_room, most = 1;
+
+	if ((evicted - prefetcher->evicted_before) * LOST_SHARE > ahead - prefetcher->ahead_before)
+		room = room / 2 > ROOM_MIN ? room / 2 : ROOM_MIN;
+	else
+		room = room + ROOM_STEP < 1 ? room + ROOM_STEP : 1;
+	prefetcher->evicted_before = evicted;
+	prefetcher->ahead_before = ahead;
+	prefetcher->memory_room = room;
+	if (canfs_cache_size(prefetcher->config.root, &cache_bytes) == 0 &&
+		(double)cache_bytes < CACHE_PLENTY_BYTES)
+		most = (double)cache_bytes / CACHE_PLENTY_BYTES;
+	atomic_store(&shared->room, (float)(room < most ? room : most));
+}
+
+/* Once a second. It may wait for a file system that frees a deleted file: nobody waits for it but the end. */
+static void *keep(void *arg)
+{
+	struct canfs_prefetcher *prefetcher = arg;
+	struct timespec until;
+
+	if (prefetcher->config.thread_begins != NULL)
+		prefetcher->config.thread_begins("canfs_keeper");
+	pthread_mutex_lock(&prefetcher->mutex);
+	while (!prefetcher->ends) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec++;
+		pthread_cond_timedwait(&prefetcher->wake, &prefetcher->mutex, &until);
+		pthread_mutex_unlock(&prefetcher->mutex);
+		canfs_locals_tick(prefetcher->locals);
+		look_at_memory(prefetcher);
+		pthread_mutex_lock(&prefetcher->mutex);
+	}
+	pthread_mutex_unlock(&prefetcher->mutex);
+	return NULL;
+}
+
+static int start_keeper(struct canfs_prefetcher *prefetcher)
+{
+	sigset_t all, before;
+	int error;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&prefetcher->keeper, NULL, keep, prefetcher);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	prefetcher->keeps = error == 0;
+	return -error;
+}
+
+int canfs_prefetcher_new(
+	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config)
+{
+	struct canfs_prefetcher *new = calloc(1, sizeof(*new));
+	int error;
+
+	if (new == NULL)
+		return -ENOMEM;
+	new->config = *config;
+	new->memory_room = 1;
+	atomic_store(&new->shared.room, 1);
+	pthread_mutex_init(&new->mutex, NULL);
+	pthread_cond_init(&new->wake, NULL);
+	error = canfs_locals_new(&new->locals, config->open_max);
+	if (error == 0)
+		error = start_keeper(new);
+	if (error != 0) {
+		canfs_prefetcher_free(new);
+		return error;
+	}
+	*prefetcher = new;
+	return 0;
+}
+
+void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
+{
+	if (prefetcher == NULL)
+		return;
+	pthread_mutex_lock(&prefetcher->mutex);
+	prefetcher->ends = true;
+	pthread_cond_signal(&prefetcher->wake);
+	pthread_mutex_unlock(&prefetcher->mutex);
+	if (prefetcher->keeps)
+		pthread_join(prefetcher->keeper, NULL);
+	for (unsigned int i = 0; i < prefetcher->devices; i++)
+		canfs_device_free(prefetcher->device[i]);
+	canfs_locals_free(prefetcher->locals);
+	pthread_mutex_destroy(&prefetcher->mutex);
+	pthread_cond_destroy(&prefetcher->wake);
+	free(prefetcher);
+}
+
+unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher)
+{
+	unsigned int trees;
+
+	pthread_mutex_lock(&prefetcher->mutex);
+	trees = prefetcher->trees;
+	pthread_mutex_unlock(&prefetcher->mutex);
+	return trees;
+}
+
+/* That of the place, made if it is the first time. Under the mutex. */
+static int device_of(struct canfs_prefetcher *prefetcher, const struct canfs_device_place *place,
+	dev_t st_dev, struct canfs_device **device)
+{
+	int error;
+
+	for (unsigned int i = 0; i < prefetcher->devices; i++) {
+		*device = prefetcher->device[i];
+		if ((*device)->number == place->number)
+			return 0;
+	}
+	if (prefetcher->devices == CANFS_DEVICES_MAX)
+		return -ENOSPC;
+	error = canfs_device_new(device, place, st_dev, &prefetcher->config);
+	if (error != 0)
+		return error;
+	(*device)->prefetcher = prefetcher;
+	prefetcher->device[prefetcher->devices++] = *device;
+	return 0;
+}
+
+int canfs_prefetcher_open(
+	struct canfs_tree **tree, struct canfs_prefetcher *prefetcher, const char *path)
+{
+	struct canfs_device_place place;
+	struct canfs_device *device;
+	struct stat st;
+	int error = canfs_device_find(prefetcher->config.root, path, &place);
+
+	if (error != 0)
+		return error;
+	if (stat(path, &st) != 0)
+		return -errno;
+	pthread_mutex_lock(&prefetcher->mutex);
+	error = device_of(prefetcher, &place, st.st_dev, &device);
+	if (error == 0)
+		error = canfs_tree_open(tree, prefetcher->locals, path, device);
+	if (error == 0)
+		prefetcher->trees++;
+	pthread_mutex_unlock(&prefetcher->mutex);
+	return error;
+}
+
+static void give_up(struct canfs_local_file *file)
+{
+	canfs_engine_drop(canfs_tree_device(file->tree)->engine, file->name);
+}
+
+/* Of a tree that is drained now, or closed without that. */
+static void one_tree_less(struct canfs_prefetcher *prefetcher)
+{
+	pthread_mutex_lock(&prefetcher->mutex);
+	prefetcher->trees--;
+	pthread_mutex_unlock(&prefetcher->mutex);
+}
+
+void canfs_prefetcher_drain(struct canfs_tree *tree)
+{
+	if (canfs_tree_drain(tree, give_up))
+		one_tree_less(canfs_tree_device(tree)->prefetcher);
+}
+
+void canfs_prefetcher_close(struct canfs_tree *tree)
+{
+	struct canfs_prefetcher *prefetcher;
+
+	if (tree == NULL)
+		return;
+	if (canfs_tree_is_draining(tree)) {
+		canfs_tree_close(tree);
+		return;
+	}
+	prefetcher = canfs_tree_device(tree)->prefetcher;
+	canfs_tree_close(tree);
+	one_tree_less(prefetcher);
+}
+
+void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object)
+{
+	canfs_local_forget(prefetcher->locals, object);
+}
+
+void canfs_prefetch_submit(struct canfs_tree *tree, struct canfs_job *job)
+{
+	canfs_crew_submit(canfs_tree_device(tree)->crew, job);
+}
+
+int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)
+{
+	bool automatic = strcmp(policy, "auto") == 0;
+	int error = 0;
+
+	if (strlen(policy) >= sizeof(prefetcher->config.policy) ||
+		(!automatic && canfs_policy_named(policy) == NULL))
+		return -EINVAL;
+	pthread_mutex_lock(&prefetcher->mutex);
+	for (unsigned int i = 0; i < prefetcher->devices && error == 0; i++) {
+		struct canfs_device *device = prefetcher->device[i];
+
+		error = canfs_engine_set_policy(
+			device->engine, automatic ? device->policy : policy);
+	}
+	if (error == 0)
+		snprintf(prefetcher->config.policy, sizeof(prefetcher->config.policy), "%s",
+			automatic ? "" : policy);
+	pthread_mutex_unlock(&prefetcher->mutex);
+	return error;
+}
+
+void canfs_prefetcher_stats(
+	struct canfs_prefetcher *prefetcher, struct canfs_prefetcher_stats *stats)
+{
+	struct canfs_prefetch_shared *shared = &prefetcher->shared;
+
+	*stats = (struct canfs_prefetcher_stats) {
+		.reads_at_once = atomic_load(&shared->at_once),
+		.reads_made_to_wait = atomic_load(&shared->made_to_wait),
+		.reads_let_through = atomic_load(&shared->let_through),
+		.waiting = atomic_load(&shared->waiting),
+		.evicted_bytes = atomic_load(&shared->evicted_bytes),
+		.room = (double)atomic_load(&shared->room),
+		.locals = canfs_locals_stats(prefetcher->locals),
+	};
+}
+
+void canfs_prefetcher_visit(struct canfs_prefetcher *prefetcher,
+	void (*visit)(const struct canfs_device_view *view, void *arg), void *arg)
+{
+	pthread_mutex_lock(&prefetcher->mutex);
+	for (unsigned int i = 0; i < prefetcher->devices; i++) {
+		struct canfs_device *device = prefetcher->device[i];
+		struct canfs_device_view view = { .name = device->name,
+			.type = device->type,
+			.engine = canfs_engine_stats(device->engine),
+			.files = canfs_files_stats(device->files) };
+
+		visit(&view, arg);
+	}
+	pthread_mutex_unlock(&prefetcher->mutex);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The prefetcher of a server (Ellard & Seltzer 2003, §6, §7): what a read of a client makes of the table of active
+ * files and of the device's queue.
+ *
+ *	read --> in the page cache? --yes--> answered at once
+ *	  |            `--no--> demand fetch --> engine of the device --> ready --> answered by the crew
+ *	  `--> table of active files: what comes next? --> prefetch --> engine
+ *
+ * One engine, crew and table for each device, made when the first export on it comes. It moves no data: who was made to
+ * wait reads the file as always. If any part of it fails, reads go on as without it.
+ */
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_PREFETCHER_H
+#define CANFS_GANESHA_FSAL_PREFETCH_PREFETCHER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "ganesha-fsal/monitors/monitor.h"
+#include "ganesha-fsal/prefetch/crew.h"
+#include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/prefetch/local.h"
+#include "ganesha-fsal/scheduler/engine.h"
+
+#define CANFS_READS_WAITING_MAX 16384 /* more are not made to wait */
+#define CANFS_DEVICES_MAX       256   /* exports on further ones are served without prefetch */
+
+struct canfs_prefetcher_config {
+	uint32_t files;                  /* active ones, of each device: canfs_files_config */
+	unsigned int open_max;           /* descriptors of our own */
+	char policy[16];                 /* "": by the type of the device */
+	uint32_t lag_bytes, demand_msec; /* of the engines */
+	const char *root;                /* put before /proc and /sys; "" but for tests */
+	canfs_say *say;
+	void (*thread_begins)(
+		const char *name); /* called first in each thread; NULL: nothing to do */
+};
+
+struct canfs_prefetcher;
+
+/* 0 or -errno. Starts one thread; those of devices come with their exports. */
+int canfs_prefetcher_new(
+	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config);
+
+/* All trees are drained or closed; of the drained nothing but close() may be called any more. NULL allowed. */
+void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher);
+
+/* The trees that are neither drained nor closed: while there are any, it may not be freed. */
+unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher);
+
+/*
+ * For an export on the directory path. 0; -ENODATA: no block device is below it; or another -errno. To be ended
+ * by canfs_prefetcher_drain(), which cancels what waits and returns when nothing of it is under way, and
+ * canfs_prefetcher_close(), which waits for nobody.
+ */
+int canfs_prefetcher_open(
+	struct canfs_tree **tree, struct canfs_prefetcher *prefetcher, const char *path);
+void canfs_prefetcher_drain(struct canfs_tree *tree);
+void canfs_prefetcher_close(struct canfs_tree *tree); /* NULL allowed */
+
+/* A read that waits for its pages. ready() may be called before canfs_prefetch_wait() returns, and in any thread. */
+struct canfs_waiting_read {
+	void (*ready)(struct canfs_waiting_read *read); /* must neither block nor take long */
+	atomic_uint left;
+};
+
+/*
+ * A client reads [offset, offset + bytes) of the file: must it wait for pages? False: it is to be answered at once.
+ * True: canfs_prefetch_wait() is to follow, and canfs_prefetch_answered() when it is answered: until then the tree is
+ * not drained.
+ */
+bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+
+/* read->ready() will be called, or was, when they are there or not to be had. client: any number that names it. */
+void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
+	uint64_t bytes, struct canfs_waiting_read *read);
+void canfs_prefetch_answered(struct canfs_tree *tree);
+
+/* What will it read next? Has it fetched. willingness in [0, 1]: 1 - the price of a read-ahead. */
+void canfs_prefetch_ahead(
+	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness);
+
+/* The size or contents of the object's file have changed from there on. */
+void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset);
+
+/* The object goes, or its file is deleted: we have it open no longer than its last read takes. */
+void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object);
+
+/* By the crew of the tree's device. */
+void canfs_prefetch_submit(struct canfs_tree *tree, struct canfs_job *job);
+
+/* Of all engines. 0, -EINVAL: no such policy. "auto": each by its device's type. */
+int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy);
+
+/* Everything that it does, by the time it is called. */
+struct canfs_prefetcher_stats {
+	uint64_t reads_at_once, reads_made_to_wait,
+		reads_let_through; /* let through: too many waited */
+	unsigned int waiting;
+	uint64_t evicted_bytes; /* fetched ahead, and gone before they were read */
+	double room;            /* [0, 1], of memory: scales the distance */
+	struct canfs_locals_stats locals;
+};
+struct canfs_device_view {
+	const char *name; /* of the kernel: sda, md0 */
+	const char *type; /* disk_types.h */
+	struct canfs_engine_stats engine;
+	struct canfs_files_stats files;
+};
+void canfs_prefetcher_stats(
+	struct canfs_prefetcher *prefetcher, struct canfs_prefetcher_stats *stats);
+void canfs_prefetcher_visit(struct canfs_prefetcher *prefetcher,
+	void (*visit)(const struct canfs_device_view *view, void *arg), void *arg);
+
+#endif

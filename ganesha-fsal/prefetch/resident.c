@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/prefetch/resident.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE_BYTES   ((uint64_t)4096) /* the smallest; vectors have room for all of them */
+#define NR_CACHESTAT 451              /* on all architectures; libraries of today lack the name */
+
+/* As in the kernel's linux/mman.h, since 6.5. */
+struct cachestat_range {
+	uint64_t offset, bytes;
+};
+struct cachestat {
+	uint64_t cached, dirty, writeback, evicted, recently_evicted; /* pages */
+};
+
+static uint64_t page_bytes(void)
+{
+	static _Atomic uint64_t known;
+	uint64_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (bytes == 0) {
+		bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+		atomic_store_explicit(&known, bytes, memory_order_relaxed);
+	}
+	return bytes;
+}
+
+/* The pages of the range that are within the file; 0: none. */
+static uint64_t pages_of(uint64_t offset, uint64_t bytes, uint64_t file_bytes)
+{
+	if (offset >= file_bytes)
+		return 0;
+	if (bytes > file_bytes - offset)
+		bytes = file_bytes - offset;
+	return (bytes + page_bytes() - 1) / page_bytes();
+}
+
+void canfs_resident_unmap(struct canfs_resident_map *map)
+{
+	if (map->at != NULL)
+		munmap(map->at, map->bytes);
+	*map = (struct canfs_resident_map) { .at = NULL };
+}
+
+bool canfs_is_resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t file_bytes,
+	struct canfs_resident_map *map)
+{
+	unsigned char vector[CANFS_RESIDENT_BYTES_MAX / PAGE_BYTES];
+	uint64_t pages = pages_of(offset, bytes, file_bytes);
+	void *at;
+
+	if (pages == 0)
+		return true;
+	if (offset + pages * page_bytes() > map->bytes) {
+		canfs_resident_unmap(map);
+		map->bytes = (file_bytes + page_bytes() - 1) & ~(page_bytes() - 1);
+		at = mmap(NULL, map->bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		if (at == MAP_FAILED) {
+			map->bytes = 0;
+			return true;
+		}
+		map->at = at;
+	}
+	if (mincore((char *)map->at + offset, pages * page_bytes(), vector) != 0)
+		return true;
+	while (pages > 0 && (vector[pages - 1] & 1) != 0)
+		pages--;
+	return pages == 0;
+}
+
+bool canfs_is_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t file_bytes,
+	struct canfs_resident_map *map)
+{
+	static _Atomic bool missing;
+	struct cachestat_range range = { .offset = offset, .bytes = bytes };
+	struct cachestat found;
+	uint64_t pages = pages_of(offset, bytes, file_bytes);
+
+	if (pages == 0)
+		return true;
+	if (!atomic_load_explicit(&missing, memory_order_relaxed)) {
+		range.bytes = pages * page_bytes();
+		if (syscall(NR_CACHESTAT, fd, &range, &found, 0) == 0)
+			return found.cached >= pages;
+		if (errno != ENOSYS && errno != EPERM) /* EPERM: a filter of system calls */
+			return true;
+		atomic_store_explicit(&missing, true, memory_order_relaxed);
+	}
+	return canfs_is_resident_by_mincore(fd, offset, bytes, file_bytes, map);
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/scheduler/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "ganesha-fsal/scheduler/extents.h"
+#include "ganesha-fsal/scheduler/hands.h"
+#include "ganesha-fsal/scheduler/read_limit.h"
+#include "ganesha-fsal/scheduler/sorted.h"
+
+#define WINDOWS_MAX 4096 /* of extents: 1.5 MB */
+
+struct canfs_engine {
+	struct canfs_engine_config config;
+	const struct canfs_hands *hands_type;
+	void *hands;
+	pthread_t locator;
+	pthread_cond_t unlocated;
+	pthread_mutex_t mutex; /* all below; never held while the disk is waited for */
+	struct canfs_queue queue;
+	struct canfs_extents *extents;
+	struct canfs_fetch_list unplaced;  /* for the locator */
+	struct canfs_fetch_list cancelled; /* to be told */
+	struct canfs_engine_stats stats;
+	bool ending;
+	bool woken; /* the hands have been, and have not looked yet */
+};
+
+static uint64_t now_nsec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void count(struct canfs_engine_stats *stats, const struct canfs_fetch *fetch, uint64_t now)
+{
+	uint64_t wait_nsec = now - fetch->added_nsec;
+
+	if (fetch->error == -ECANCELED) {
+		stats->cancelled++;
+	} else if (fetch->error != 0) {
+		stats->failed++;
+	} else {
+		stats->done[fetch->kind]++;
+		stats->bytes[fetch->kind] += canfs_fetch_own_bytes(fetch);
+		stats->wait_nsec_sum[fetch->kind] += wait_nsec;
+		if (wait_nsec > stats->wait_nsec_max[fetch->kind])
+			stats->wait_nsec_max[fetch->kind] = wait_nsec;
+	}
+}
+
+static void append(struct canfs_fetch_list *list, struct canfs_fetch_list *more)
+{
+	if (more->first == NULL)
+		return;
+	if (list->first == NULL)
+		list->end = &list->first;
+	*list->end = more->first;
+	list->end = more->end;
+	*more = (struct canfs_fetch_list) { 0 };
+}
+
+static unsigned int take(struct canfs_engine *engine, struct canfs_fetch **taken, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && engine->queue.in_kernel < engine->config.depth &&
+		(taken[n] = canfs_queue_take(&engine->queue, now_nsec())) != NULL)
+		n++;
+	return n;
+}
+
+static bool is_over(const struct canfs_engine *engine)
+{
+	return engine->ending && engine->cancelled.first == NULL && engine->queue.waiting == 0 &&
+	       engine->queue.in_kernel == 0;
+}
+
+static void tell(struct canfs_fetch *fetch)
+{
+	struct canfs_fetch *next;
+
+	for (; fetch != NULL; fetch = next) {
+		next = fetch->next;
+		fetch->done(fetch, fetch->error);
+	}
+}
+
+int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *outcomes,
+	unsigned int n, struct canfs_fetch **taken, unsigned int max)
+{
+	struct canfs_fetch_list finished = { 0 };
+	uint64_t now;
+	int result;
+
+	pthread_mutex_lock(&engine->mutex);
+	now = now_nsec(); /* not before what has joined meanwhile was added */
+	engine->woken = false;
+	for (unsigned int i = 0; i < n; i++)
+		canfs_queue_finish(&engine->queue, outcomes[i].fetch, outcomes[i].error, &finished);
+	append(&finished, &engine->cancelled);
+	for (struct canfs_fetch *fetch = finished.first; fetch != NULL; fetch = fetch->next)
+		count(&engine->stats, fetch, now);
+	result = (int)take(engine, taken, max);
+	if (result == 0 && is_over(engine)) {
+		result = -1;
+		engine->hands_type->wake(engine->hands); /* the other threads */
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	tell(finished.first);
+	return result;
+}
+
+int canfs_hands_wait(struct canfs_engine *engine, pthread_cond_t *awake, struct canfs_fetch **taken)
+{
+	int n;
+
+	pthread_mutex_lock(&engine->mutex);
+	while ((n = (int)take(engine, taken, 1)) == 0 && engine->cancelled.first == NULL &&
+		!is_over(engine)) {
+		engine->woken = false;
+		pthread_cond_wait(awake, &engine->mutex);
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	return n;
+}
+
+uint64_t canfs_hands_piece_bytes(const struct canfs_engine *engine)
+{
+	return canfs_read_limit_bytes("/sys", engine->config.device);
+}
+
+uint64_t canfs_fetch_end(const struct canfs_fetch *fetch, int *error)
+{
+	struct stat stat;
+
+	if (fstat(fetch->fd, &stat) != 0) {
+		*error = -errno;
+		return 0;
+	}
+	if (stat.st_size < 0 || (uint64_t)stat.st_size <= fetch->from)
+		return 0;
+	return (uint64_t)stat.st_size < fetch->to ? (uint64_t)stat.st_size : fetch->to;
+}
+
+/* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
+static bool must_wake(struct canfs_engine *engine)
+{
+	bool free_slot = engine->queue.in_kernel < engine->config.depth;
+
+	if (engine->woken ||
+		!(engine->cancelled.first != NULL || (free_slot && engine->queue.waiting > 0)))
+		return false;
+	engine->woken = true;
+	return true;
+}
+
+static void unlock_and_wake(struct canfs_engine *engine)
+{
+	bool wake = must_wake(engine);
+
+	pthread_mutex_unlock(&engine->mutex);
+	if (wake)
+		engine->hands_type->wake(engine->hands);
+}
+
+static void push(struct canfs_fetch_list *list, struct canfs_fetch *fetch)
+{
+	fetch->next = NULL;
+	append(list, &(struct canfs_fetch_list) { .first = fetch, .end = &fetch->next });
+}
+
+static struct canfs_fetch *pop(struct canfs_fetch_list *list)
+{
+	struct canfs_fetch *fetch = list->first;
+
+	if (fetch != NULL)
+		list->first = fetch->next;
+	return fetch;
+}
+
+/* Its address is known, or does not matter; else the locator is to place it. */
+static void place(struct canfs_engine *engine, struct canfs_fetch *fetch)
+{
+	uint64_t address = canfs_address_by_file(fetch->file, fetch->from);
+
+	if (!engine->queue.config.policy->by_address ||
+		canfs_extents_find(engine->extents, fetch->file, fetch->from, &address)) {
+		canfs_queue_place(&engine->queue, fetch, address);
+		return;
+	}
+	push(&engine->unplaced, fetch);
+	pthread_cond_signal(&engine->unlocated);
+}
+
+bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
+{
+	bool taken;
+
+	pthread_mutex_lock(&engine->mutex);
+	taken = !engine->ending && canfs_queue_enter(&engine->queue, fetch, now_nsec());
+	if (taken && canfs_fetch_own_bytes(fetch) > 0)
+		place(engine, fetch);
+	unlock_and_wake(engine);
+	return taken;
+}
+
+/*
+ * The thread that asks the file system for addresses: it may have to read metadata, for which neither who adds
+ * nor the thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
+ */
+static void *locate(void *arg)
+{
+	struct canfs_engine *engine = arg;
+	struct canfs_window window;
+	struct canfs_fetch *fetch;
+	uint64_t address;
+
+	pthread_mutex_lock(&engine->mutex);
+	for (;;) {
+		while ((fetch = pop(&engine->unplaced)) == NULL && !engine->ending)
+			pthread_cond_wait(&engine->unlocated, &engine->mutex);
+		if (fetch == NULL)
+			break;
+		if (!canfs_extents_find(engine->extents, fetch->file, fetch->from, &address)) {
+			pthread_mutex_unlock(&engine->mutex);
+			canfs_window_ask(&window, fetch->fd, fetch->file, fetch->from);
+			pthread_mutex_lock(&engine->mutex);
+			canfs_extents_keep(engine->extents, &window);
+			address = canfs_window_address(&window, fetch->from);
+		}
+		if (engine->ending)
+			canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
+		else
+			canfs_queue_place(&engine->queue, fetch, address);
+		unlock_and_wake(engine);
+		pthread_mutex_lock(&engine->mutex);
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	return NULL;
+}
+
+void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t from_offset)
+{
+	pthread_mutex_lock(&engine->mutex);
+	canfs_extents_forget(engine->extents, file, from_offset);
+	canfs_queue_cancel(&engine->queue, file, from_offset, &engine->cancelled);
+	unlock_and_wake(engine);
+}
+
+void canfs_engine_drop(struct canfs_engine *engine, uint64_t file)
+{
+	struct canfs_fetch_list others = { 0 };
+	struct canfs_fetch *fetch;
+
+	pthread_mutex_lock(&engine->mutex);
+	while ((fetch = pop(&engine->unplaced)) != NULL) {
+		if (fetch->file == file)
+			canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
+		else
+			push(&others, fetch);
+	}
+	engine->unplaced = others;
+	canfs_queue_drop(&engine->queue, file, &engine->cancelled);
+	unlock_and_wake(engine);
+}
+
+int canfs_engine_set_policy(struct canfs_engine *engine, const char *policy)
+{
+	const struct canfs_policy *new = canfs_policy_named(policy);
+	int error;
+
+	if (new == NULL)
+		return -EINVAL;
+	pthread_mutex_lock(&engine->mutex);
+	error = canfs_queue_set_policy(&engine->queue, new);
+	pthread_mutex_unlock(&engine->mutex);
+	return error;
+}
+
+struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine)
+{
+	const struct canfs_queue *queue = &engine->queue;
+	struct canfs_engine_stats stats;
+
+	pthread_mutex_lock(&engine->mutex);
+	stats = engine->stats;
+	stats.policy = queue->config.policy->name;
+	stats.waiting = queue->waiting + queue->joiners;
+	stats.in_kernel = queue->in_kernel;
+	stats.refused = queue->refused;
+	stats.joined = queue->joined;
+	stats.overtook = queue->overtook;
+	pthread_mutex_unlock(&engine->mutex);
+	return stats;
+}
+
+static int begin_hands(struct canfs_engine *engine)
+{
+	unsigned int depth = engine->config.depth;
+
+	engine->hands_type = &canfs_ring;
+	engine->stats.ring_error = engine->config.without_ring
+					   ? -ENOSYS
+					   : canfs_ring.begin(&engine->hands, engine, depth);
+	if (engine->stats.ring_error == 0)
+		return 0;
+	engine->hands_type = &canfs_workers;
+	return canfs_workers.begin(&engine->hands, engine, depth);
+}
+
+/* The locator wakes the hands, so it ends first; what it has under way is cancelled when it comes back. */
+static void end_locator(struct canfs_engine *engine)
+{
+	struct canfs_fetch *fetch;
+
+	pthread_mutex_lock(&engine->mutex);
+	engine->ending = true;
+	while ((fetch = pop(&engine->unplaced)) != NULL)
+		canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
+	canfs_queue_cancel_all(&engine->queue, &engine->cancelled);
+	pthread_cond_signal(&engine->unlocated);
+	pthread_mutex_unlock(&engine->mutex);
+	pthread_join(engine->locator, NULL);
+}
+
+static void release(struct canfs_engine *engine)
+{
+	canfs_queue_destroy(&engine->queue);
+	canfs_extents_free(engine->extents);
+	pthread_cond_destroy(&engine->unlocated);
+	pthread_mutex_destroy(&engine->mutex);
+	free(engine);
+}
+
+static int begin_threads(struct canfs_engine *engine)
+{
+	int error = -pthread_create(&engine->locator, NULL, locate, engine);
+
+	if (error != 0)
+		return error;
+	error = begin_hands(engine);
+	if (error != 0)
+		end_locator(engine);
+	return error;
+}
+
+int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_config *config)
+{
+	const struct canfs_policy *policy = canfs_policy_named(config->policy);
+	struct canfs_engine *new;
+	int error;
+
+	if (policy == NULL || config->depth < 1 || config->depth > CANFS_ENGINE_DEPTH_MAX)
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (new == NULL)
+		return -ENOMEM;
+	new->config = *config;
+	pthread_mutex_init(&new->mutex, NULL);
+	pthread_cond_init(&new->unlocated, NULL);
+	new->extents = canfs_extents_new(WINDOWS_MAX);
+	error = canfs_queue_init(
+		&new->queue, &(struct canfs_queue_config) { .policy = policy,
+				     .lag_bytes = config->lag_bytes,
+				     .demand_nsec = (uint64_t)config->demand_msec * 1000000,
+				     .waiting_max = config->waiting_max });
+	if (error == 0)
+		error = new->extents != NULL ? begin_threads(new) : -ENOMEM;
+	if (error != 0) {
+		release(new);
+		return error;
+	}
+	*engine = new;
+	return 0;
+}
+
+void canfs_engine_free(struct canfs_engine *engine)
+{
+	if (engine == NULL)
+		return;
+	end_locator(engine);
+	engine->hands_type->wake(engine->hands);
+	engine->hands_type->end(engine->hands);
+	release(engine);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What of the engine those see who hand its fetches to the kernel: ring.c by io_uring, workers.c by threads. */
+#ifndef CANFS_GANESHA_FSAL_SCHEDULER_HANDS_H
+#define CANFS_GANESHA_FSAL_SCHEDULER_HANDS_H
+
+#include <pthread.h>
+
+#include "ganesha-fsal/scheduler/engine.h"
+#include "ganesha-fsal/scheduler/queue.h"
+
+#define CANFS_WORKERS_MAX 4
+
+struct canfs_hands {
+	/* Starts the threads. 0, -errno: nothing is started. */
+	int (*begin)(void **hands, struct canfs_engine *engine, unsigned int depth);
+	void (*wake)(void *hands); /* there may be something to do; any thread, never waits */
+	void (*end)(
+		void *hands); /* awaits the threads, which end when canfs_hands_turn() says so */
+};
+
+extern const struct canfs_hands canfs_ring, canfs_workers;
+
+/*
+ * What a thread of the hands calls again and again. It says what became of the last turn's fetches, tells who
+ * waits for them, and takes up to `max` new ones into `taken`. Returns how many, -1: all is done, the thread is
+ * to end.
+ */
+struct canfs_outcome {
+	struct canfs_fetch *fetch;
+	int error;
+};
+int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *outcomes,
+	unsigned int n, struct canfs_fetch **taken, unsigned int max);
+
+/* Likewise, but waits until there is something to do. For threads that share `awake`. */
+int canfs_hands_wait(
+	struct canfs_engine *engine, pthread_cond_t *awake, struct canfs_fetch **taken);
+
+/* Bytes that the kernel reads ahead at a time, of what it is asked for. */
+uint64_t canfs_hands_piece_bytes(const struct canfs_engine *engine);
+
+/*
+ * What is left of [from, to) before the end of the file: its end, or 0: nothing is to be read, or it cannot be
+ * told (*error, -errno).
+ */
+uint64_t canfs_fetch_end(const struct canfs_fetch *fetch, int *error);
+
+#endif

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/scheduler/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ganesha-fsal/scheduler/sorted.h"
+
+#define NEIGHBOURS_MAX 8 /* looked at to see whether one of them covers an offset */
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_known(struct canfs_fetch *a, struct canfs_fetch *b)
+{
+	int order = compare(a->file, b->file);
+
+	if (order == 0)
+		order = compare(a->from, b->from);
+	return order != 0 ? order : compare(a->serial, b->serial);
+}
+
+static int compare_age(struct canfs_fetch *a, struct canfs_fetch *b)
+{
+	return compare(a->serial, b->serial);
+}
+
+CANFS_TREE(canfs_known, canfs_fetch, by_file, compare_known)
+CANFS_TREE(canfs_demands, canfs_fetch, by_age, compare_age)
+
+static void *new_order(const struct canfs_policy *policy, uint32_t lag_bytes)
+{
+	void *order = calloc(1, policy->bytes);
+
+	if (order != NULL && policy->begin != NULL)
+		policy->begin(order, lag_bytes);
+	return order;
+}
+
+static void free_order(const struct canfs_policy *policy, void *order)
+{
+	if (policy->end != NULL)
+		policy->end(order);
+	free(order);
+}
+
+int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config *config)
+{
+	*queue = (struct canfs_queue) { .config = *config,
+		.since_overtaking_bytes = CANFS_OVERTAKING_GAP_BYTES };
+	queue->order = new_order(config->policy, config->lag_bytes);
+	return queue->order != NULL ? 0 : -ENOMEM;
+}
+
+void canfs_queue_destroy(struct canfs_queue *queue)
+{
+	if (queue->order != NULL)
+		free_order(queue->config.policy, queue->order);
+}
+
+static bool may_overtake(const struct canfs_fetch *fetch)
+{
+	return fetch->kind == CANFS_FETCH_DEMAND;
+}
+
+static bool covers(const struct canfs_fetch *known, uint64_t file, uint64_t offset)
+{
+	return known->file == file && known->from <= offset && offset < known->to;
+}
+
+/* One that will bring this byte of the file, NULL: none is found. */
+static struct canfs_fetch *find_cover(struct canfs_queue *queue, uint64_t file, uint64_t offset)
+{
+	struct canfs_fetch key = { .file = file, .from = offset, .serial = UINT64_MAX }, *known;
+
+	known = RB_NFIND(canfs_known, &queue->known, &key);
+	known = known != NULL ? RB_PREV(canfs_known, &queue->known, known)
+			      : RB_MAX(canfs_known, &queue->known);
+	for (int i = 0; i < NEIGHBOURS_MAX && known != NULL && known->file == file; i++) {
+		if (covers(known, file, offset))
+			return known;
+		known = RB_PREV(canfs_known, &queue->known, known);
+	}
+	return NULL;
+}
+
+static void join(struct canfs_queue *queue, struct canfs_fetch *fetch, struct canfs_join *link,
+	struct canfs_fetch *known)
+{
+	const struct canfs_policy *policy = queue->config.policy;
+
+	*link = (struct canfs_join) { .next = known->joined, .waiter = fetch };
+	known->joined = link;
+	fetch->pending++;
+	if (fetch->kind != CANFS_FETCH_DEMAND || known->kind == CANFS_FETCH_DEMAND ||
+		known->hurried)
+		return;
+	known->hurried = true;
+	if (policy->hurry != NULL && known->state == CANFS_FETCH_WAITING)
+		policy->hurry(queue->order, known);
+}
+
+bool canfs_queue_enter(struct canfs_queue *queue, struct canfs_fetch *fetch, uint64_t now_nsec)
+{
+	struct canfs_fetch *known;
+
+	if (fetch->kind == CANFS_FETCH_PREFETCH &&
+		queue->waiting + queue->joiners >= queue->config.waiting_max) {
+		queue->refused++;
+		return false;
+	}
+	fetch->from = fetch->offset;
+	fetch->to = fetch->offset + fetch->bytes;
+	fetch->serial = ++queue->serial; /* none is 0: a sweep that has not begun is before all */
+	fetch->added_nsec = now_nsec;
+	fetch->joined = NULL;
+	fetch->pending = 0;
+	fetch->error = 0;
+	fetch->hurried = false;
+	fetch->state = CANFS_FETCH_ENTERED;
+	known = find_cover(queue, fetch->file, fetch->from);
+	if (known != NULL) {
+		join(queue, fetch, &fetch->join[0], known);
+		fetch->from = known->to < fetch->to ? known->to : fetch->to;
+	}
+	known = fetch->from < fetch->to ? find_cover(queue, fetch->file, fetch->to - 1) : NULL;
+	if (known != NULL) {
+		join(queue, fetch, &fetch->join[1], known);
+		fetch->to = known->from > fetch->from ? known->from : fetch->from;
+	}
+	queue->joined += fetch->pending > 0;
+	if (fetch->from < fetch->to) {
+		fetch->pending++;
+		queue->waiting++;
+		RB_INSERT(canfs_known, &queue->known, fetch);
+	} else {
+		queue->joiners++;
+	}
+	return true;
+}
+
+void canfs_queue_place(struct canfs_queue *queue, struct canfs_fetch *fetch, uint64_t address)
+{
+	fetch->address = address;
+	fetch->state = CANFS_FETCH_WAITING;
+	queue->config.policy->add(queue->order, fetch);
+	if (may_overtake(fetch))
+		RB_INSERT(canfs_demands, &queue->demands, fetch);
+}
+
+static void leave(struct canfs_queue *queue, struct canfs_fetch *fetch, enum canfs_leave why)
+{
+	queue->config.policy->remove(queue->order, fetch, why);
+	if (may_overtake(fetch))
+		RB_REMOVE(canfs_demands, &queue->demands, fetch);
+	fetch->state = CANFS_FETCH_ENTERED;
+}
+
+struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, uint64_t now_nsec)
+{
+	const struct canfs_queue_config *config = &queue->config;
+	struct canfs_fetch *fetch = RB_MIN(canfs_demands, &queue->demands);
+
+	if (config->policy->demand_overtakes && fetch != NULL &&
+		now_nsec >= fetch->added_nsec + config->demand_nsec &&
+		queue->since_overtaking_bytes >= CANFS_OVERTAKING_GAP_BYTES) {
+		leave(queue, fetch, CANFS_OVERTOOK);
+		queue->since_overtaking_bytes = 0;
+		queue->overtook++;
+	} else {
+		fetch = config->policy->choose(queue->order);
+		if (fetch == NULL)
+			return NULL;
+		leave(queue, fetch, CANFS_SERVED);
+		queue->since_overtaking_bytes += canfs_fetch_own_bytes(fetch);
+	}
+	fetch->state = CANFS_FETCH_IN_KERNEL;
+	queue->waiting--;
+	queue->in_kernel++;
+	return fetch;
+}
+
+static void part_is_done(struct canfs_queue *queue, struct canfs_fetch *fetch, int error,
+	struct canfs_fetch_list *finished)
+{
+	if (fetch->error == 0)
+		fetch->error = error;
+	if (--fetch->pending > 0)
+		return;
+	if (canfs_fetch_own_bytes(fetch) == 0)
+		queue->joiners--;
+	fetch->next = NULL;
+	if (finished->first == NULL)
+		finished->end = &finished->first;
+	*finished->end = fetch;
+	finished->end = &fetch->next;
+}
+
+void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, int error,
+	struct canfs_fetch_list *finished)
+{
+	struct canfs_join *joined = fetch->joined, *next;
+
+	if (fetch->state == CANFS_FETCH_IN_KERNEL)
+		queue->in_kernel--;
+	else
+		queue->waiting--;
+	RB_REMOVE(canfs_known, &queue->known, fetch);
+	fetch->joined = NULL;
+	part_is_done(queue, fetch, error, finished);
+	for (; joined != NULL; joined = next) {
+		next = joined->next;
+		part_is_done(queue, joined->waiter, error, finished);
+	}
+}
+
+static bool is_wanted(const struct canfs_fetch *fetch)
+{
+	return fetch->kind != CANFS_FETCH_PREFETCH || fetch->hurried;
+}
+
+static void cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset, bool wanted_too,
+	struct canfs_fetch_list *finished)
+{
+	struct canfs_fetch key = { .file = file, .from = from_offset }, *fetch, *next;
+
+	for (fetch = RB_NFIND(canfs_known, &queue->known, &key);
+		fetch != NULL && fetch->file == file; fetch = next) {
+		next = RB_NEXT(canfs_known, &queue->known, fetch);
+		if ((!wanted_too && is_wanted(fetch)) || fetch->state != CANFS_FETCH_WAITING)
+			continue;
+		leave(queue, fetch, CANFS_CANCELLED);
+		canfs_queue_finish(queue, fetch, -ECANCELED, finished);
+	}
+}
+
+void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset,
+	struct canfs_fetch_list *finished)
+{
+	cancel(queue, file, from_offset, false, finished);
+}
+
+void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished)
+{
+	cancel(queue, file, 0, true, finished);
+}
+
+void canfs_queue_cancel_all(struct canfs_queue *queue, struct canfs_fetch_list *finished)
+{
+	struct canfs_fetch *fetch;
+
+	while ((fetch = queue->config.policy->choose(queue->order)) != NULL) {
+		leave(queue, fetch, CANFS_CANCELLED);
+		canfs_queue_finish(queue, fetch, -ECANCELED, finished);
+	}
+}
+
+int canfs_queue_set_policy(struct canfs_queue *queue, const struct canfs_policy *policy)
+{
+	const struct canfs_policy *old = queue->config.policy;
+	void *order = new_order(policy, queue->config.lag_bytes);
+	struct canfs_fetch *fetch;
+
+	if (order == NULL)
+		return -ENOMEM;
+	while ((fetch = old->choose(queue->order)) != NULL) {
+		old->remove(queue->order, fetch, CANFS_CANCELLED);
+		policy->add(order, fetch);
+	}
+	free_order(old, queue->order);
+	queue->order = order;
+	queue->config.policy = policy;
+	return 0;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/scheduler/read_limit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+
+#define DEFAULT_KIB 128
+#define MAX_KIB     (1u << 20)
+
+/* A partition's are those of its disk, one directory above. File systems without a device have only a BDI. */
+static const char *const formats[] = { "%s/dev/block/%u:%u/queue/max_sectors_kb",
+	"%s/dev/block/%u:%u/queue/read_ahead_kb", "%s/dev/block/%u:%u/../queue/max_sectors_kb",
+	"%s/dev/block/%u:%u/../queue/read_ahead_kb", "%s/class/bdi/%u:%u/read_ahead_kb" };
+
+static unsigned int read_kib(const char *path)
+{
+	unsigned int kib = 0;
+	FILE *file = fopen(path, "re");
+
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%u", &kib) != 1 || kib > MAX_KIB)
+		kib = 0;
+	fclose(file);
+	return kib;
+}
+
+uint64_t canfs_read_limit_bytes(const char *sysfs, dev_t device)
+{
+	unsigned int limit_kib = 0, kib;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		(void)snprintf(path, sizeof(path), formats[i], sysfs, major(device), minor(device));
+		kib = read_kib(path);
+		if (kib > limit_kib)
+			limit_kib = kib;
+	}
+	return (uint64_t)(limit_kib != 0 ? limit_kib : DEFAULT_KIB) * 1024;
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Fetches through io_uring. Of each, linked:
+ *
+ *	FADVISE WILLNEED (a piece) -> ... -> READ of the last byte
+ *
+ * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ
+ * of one byte of the last page waits for that page, and so, the device being read in order, for all. FADVISE
+ * speaks only if it fails. What is done, and another thread that wants this one, show in one eventfd. (io_uring
+ * could wait itself; valgrind, which believes that it never does, would stand still.)
+ */
+#include "ganesha-fsal/scheduler/hands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include <liburing.h>
+
+#define PAUSE_NSEC 1000000 /* when the kernel has no memory for more */
+
+/* One fetch in the kernel. The last byte of each goes to one place: nobody looks at it. */
+struct slot {
+	struct canfs_fetch *fetch;
+	int error;
+};
+
+struct ring {
+	struct canfs_engine *engine;
+	uint64_t piece_bytes;
+	struct io_uring uring;
+	pthread_t thread;
+	int wake_fd;
+	unsigned char scratch;
+	struct canfs_outcome outcome[CANFS_ENGINE_DEPTH_MAX];
+	unsigned int outcomes;
+	unsigned int free[CANFS_ENGINE_DEPTH_MAX], free_count;
+	struct slot slot[CANFS_ENGINE_DEPTH_MAX];
+};
+
+static void note_outcome(struct ring *ring, struct canfs_fetch *fetch, int error)
+{
+	ring->outcome[ring->outcomes++] = (struct canfs_outcome) { fetch, error };
+}
+
+/* user_data: that of a slot's FADVISE is 2 i, that of its READ 2 i + 1. */
+static void prepare(struct ring *ring, struct canfs_fetch *fetch)
+{
+	struct io_uring_sqe *sqe;
+	int error = 0;
+	uint64_t end = canfs_fetch_end(fetch, &error), bytes;
+	unsigned int i;
+
+	if (end == 0) {
+		note_outcome(ring, fetch, error);
+		return;
+	}
+	i = ring->free[--ring->free_count];
+	ring->slot[i] = (struct slot) { .fetch = fetch };
+	for (uint64_t at = fetch->from; at < end; at += bytes) {
+		bytes = end - at < ring->piece_bytes ? end - at : ring->piece_bytes;
+		sqe = io_uring_get_sqe(&ring->uring);
+		io_uring_prep_fadvise(sqe, fetch->fd, at, (uint32_t)bytes, POSIX_FADV_WILLNEED);
+		io_uring_sqe_set_flags(sqe, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+		io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i);
+	}
+	sqe = io_uring_get_sqe(&ring->uring);
+	io_uring_prep_read(sqe, fetch->fd, &ring->scratch, 1, end - 1);
+	io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i + 1);
+}
+
+static void look_at(struct ring *ring, uint64_t data, int result)
+{
+	struct slot *slot = &ring->slot[data / 2];
+
+	/* Why a FADVISE failed is said before the -ECANCELED of what is linked to it. */
+	if (result < 0 && slot->error == 0)
+		slot->error = result;
+	if (data % 2 == 0)
+		return;
+	note_outcome(ring, slot->fetch, slot->error);
+	ring->free[ring->free_count++] = (unsigned int)(data / 2);
+}
+
+static void collect(struct ring *ring)
+{
+	struct io_uring_cqe *cqe;
+
+	while (io_uring_peek_cqe(&ring->uring, &cqe) == 0) {
+		uint64_t data = io_uring_cqe_get_data64(cqe);
+		int result = cqe->res;
+
+		io_uring_cqe_seen(&ring->uring, cqe);
+		look_at(ring, data, result);
+	}
+}
+
+/* And waits, unless a fetch is done already. What cannot be submitted now is the next time. */
+static void submit(struct ring *ring)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NSEC };
+	eventfd_t woken;
+
+	if (io_uring_submit(&ring->uring) < 0)
+		nanosleep(&pause, NULL);
+	else if (ring->outcomes == 0)
+		(void)eventfd_read(ring->wake_fd, &woken);
+}
+
+static void *run(void *arg)
+{
+	struct ring *ring = arg;
+	struct canfs_fetch *taken[CANFS_ENGINE_DEPTH_MAX];
+	int n;
+
+	for (;;) {
+		unsigned int outcomes = ring->outcomes;
+
+		ring->outcomes = 0;
+		n = canfs_hands_turn(
+			ring->engine, ring->outcome, outcomes, taken, ring->free_count);
+		if (n < 0)
+			return NULL;
+		for (int i = 0; i < n; i++)
+			prepare(ring, taken[i]);
+		submit(ring);
+		collect(ring);
+	}
+}
+
+static void wake(void *hands)
+{
+	struct ring *ring = hands;
+
+	(void)eventfd_write(ring->wake_fd, 1);
+}
+
+static void end(void *hands)
+{
+	struct ring *ring = hands;
+
+	pthread_join(ring->thread, NULL);
+	io_uring_queue_exit(&ring->uring);
+	close(ring->wake_fd);
+	free(ring);
+}
+
+static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
+{
+	struct ring *ring = calloc(1, sizeof(*ring));
+	unsigned int entries, pieces;
+	int error;
+
+	if (ring == NULL)
+		return -ENOMEM;
+	ring->engine = engine;
+	ring->piece_bytes = canfs_hands_piece_bytes(engine);
+	for (unsigned int i = 0; i < depth; i++)
+		ring->free[ring->free_count++] = i;
+	ring->wake_fd = eventfd(0, EFD_CLOEXEC);
+	if (ring->wake_fd < 0) {
+		error = -errno;
+		goto no_fd;
+	}
+	pieces =
+		(unsigned int)((CANFS_FETCH_BYTES_MAX + ring->piece_bytes - 1) / ring->piece_bytes);
+	entries = depth * (pieces + 1); /* all of it at once: then there is always room */
+	error = io_uring_queue_init(entries, &ring->uring, 0);
+	if (error != 0)
+		goto no_ring;
+	error = io_uring_register_eventfd(&ring->uring, ring->wake_fd);
+	if (error == 0 && !(ring->uring.features & IORING_FEAT_CQE_SKIP))
+		error = -EOPNOTSUPP; /* before Linux 5.17 */
+	if (error == 0)
+		error = -pthread_create(&ring->thread, NULL, run, ring);
+	if (error != 0)
+		goto no_thread;
+	*hands = ring;
+	return 0;
+
+no_thread:
+	io_uring_queue_exit(&ring->uring);
+no_ring:
+	close(ring->wake_fd);
+no_fd:
+	free(ring);
+	return error;
+}
+
+const struct canfs_hands canfs_ring = { .begin = begin, .wake = wake, .end = end };

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Fetches by a few threads that block: where the kernel has no io_uring or a container forbids it. The same
+ * steps as in ring.c.
+ */
+#include "ganesha-fsal/scheduler/hands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct workers {
+	struct canfs_engine *engine;
+	uint64_t piece_bytes;
+	pthread_cond_t awake;
+	unsigned int count;
+	pthread_t thread[CANFS_WORKERS_MAX];
+};
+
+static int read_last_byte(int fd, uint64_t offset)
+{
+	unsigned char scratch;
+	ssize_t n;
+
+	do
+		n = pread(fd, &scratch, 1, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+static int fetch_now(const struct workers *workers, const struct canfs_fetch *fetch)
+{
+	int error = 0;
+	uint64_t end = canfs_fetch_end(fetch, &error), bytes;
+
+	if (end == 0)
+		return error;
+	for (uint64_t at = fetch->from; at < end; at += bytes) {
+		bytes = end - at < workers->piece_bytes ? end - at : workers->piece_bytes;
+		error = -posix_fadvise(fetch->fd, (off_t)at, (off_t)bytes, POSIX_FADV_WILLNEED);
+		if (error != 0)
+			return error;
+	}
+	return read_last_byte(fetch->fd, end - 1);
+}
+
+static void *run(void *arg)
+{
+	struct workers *workers = arg;
+	struct canfs_outcome outcome;
+	struct canfs_fetch *fetch;
+	unsigned int outcomes = 0;
+	int n;
+
+	for (;;) {
+		n = canfs_hands_turn(workers->engine, &outcome, outcomes, &fetch, 1);
+		outcomes = 0;
+		if (n == 0)
+			n = canfs_hands_wait(workers->engine, &workers->awake, &fetch);
+		if (n < 0)
+			return NULL;
+		if (n > 0) {
+			outcome = (struct canfs_outcome) { fetch, fetch_now(workers, fetch) };
+			outcomes = 1;
+		}
+	}
+}
+
+static void wake(void *hands)
+{
+	struct workers *workers = hands;
+
+	pthread_cond_broadcast(&workers->awake);
+}
+
+static void end(void *hands)
+{
+	struct workers *workers = hands;
+
+	for (unsigned int i = 0; i < workers->count; i++)
+		pthread_join(workers->thread[i], NULL);
+	pthread_cond_destroy(&workers->awake);
+	free(workers);
+}
+
+/* One thread is enough; more are better. */
+static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
+{
+	struct workers *workers = calloc(1, sizeof(*workers));
+	int error = 0;
+
+	if (workers == NULL)
+		return -ENOMEM;
+	workers->engine = engine;
+	workers->piece_bytes = canfs_hands_piece_bytes(engine);
+	pthread_cond_init(&workers->awake, NULL);
+	while (workers->count < depth && workers->count < CANFS_WORKERS_MAX && error == 0) {
+		error = -pthread_create(&workers->thread[workers->count], NULL, run, workers);
+		workers->count += error == 0;
+	}
+	if (workers->count == 0) {
+		pthread_cond_destroy(&workers->awake);
+		free(workers);
+		return error;
+	}
+	*hands = workers;
+	return 0;
+}
+
+const struct canfs_hands canfs_workers = { .begin = begin, .wake = wake, .end = end };

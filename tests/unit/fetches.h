@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A queue that is tested by hand: fetches by number, and what became of each. */
+#ifndef CANFS_TESTS_UNIT_FETCHES_H
+#define CANFS_TESTS_UNIT_FETCHES_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ganesha-fsal/scheduler/queue.h"
+#include "ganesha-fsal/scheduler/sorted.h"
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+
+static inline uint64_t next_random(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 33;
+}
+
+static inline void begin_queue(struct canfs_queue *queue, const char *policy, uint32_t lag_bytes)
+{
+	const struct canfs_queue_config config = { .policy = canfs_policy_named(policy),
+		.lag_bytes = lag_bytes,
+		.demand_nsec = 1000,
+		.waiting_max = 1000000 };
+
+	assert_int_equal(canfs_queue_init(queue, &config), 0);
+}
+
+static inline struct canfs_fetch prefetch(uint64_t file, uint64_t offset, uint32_t bytes)
+{
+	return (struct canfs_fetch) { .kind = CANFS_FETCH_PREFETCH,
+		.file = file,
+		.stream = (uint32_t)file,
+		.offset = offset,
+		.bytes = bytes };
+}
+
+static inline struct canfs_fetch demand(uint64_t file, uint64_t offset, uint32_t bytes)
+{
+	struct canfs_fetch fetch = prefetch(file, offset, bytes);
+
+	fetch.kind = CANFS_FETCH_DEMAND;
+	return fetch;
+}
+
+/* At its offset on the device, unless the caller says otherwise. */
+static inline void add_at(
+	struct canfs_queue *queue, struct canfs_fetch *fetch, uint64_t now_nsec, uint64_t address)
+{
+	assert_true(canfs_queue_enter(queue, fetch, now_nsec));
+	if (canfs_fetch_own_bytes(fetch) > 0)
+		canfs_queue_place(queue, fetch, address);
+}
+
+static inline void add(struct canfs_queue *queue, struct canfs_fetch *fetch)
+{
+	add_at(queue, fetch, 0, fetch->offset);
+}
+
+/* One is taken and done with; who is told of it. */
+static inline struct canfs_fetch *serve(struct canfs_queue *queue, uint64_t now_nsec)
+{
+	struct canfs_fetch_list finished = { 0 };
+	struct canfs_fetch *fetch = canfs_queue_take(queue, now_nsec);
+
+	if (fetch != NULL)
+		canfs_queue_finish(queue, fetch, 0, &finished);
+	return finished.first;
+}
+
+static inline void end_queue(struct canfs_queue *queue)
+{
+	while (serve(queue, 0) != NULL)
+		continue;
+	assert_int_equal(queue->waiting + queue->in_kernel, 0);
+	canfs_queue_destroy(queue);
+}
+
+#endif
