@@ -6,7 +6,7 @@
  *	oldest ->  r  r  w  r | F  r  r          F: a FLUSH goes alone, when it is the oldest
  *	           `--------' candidates, if they had arrived when the drive became free
  *
- * - A command older than 0.3 s goes first: the others would pass it for ever.
+ * - A command older than 0.7 s goes first: the others would pass it for ever.
  * - A write goes at once if the drive's cache takes it. If there is no room it lets the reads pass: the
  *   drive makes room between any two of them.
  *
