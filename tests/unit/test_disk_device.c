@@ -93,19 +93,23 @@ static uint64_t random_page(int i, int n)
 	return (x >> 32) % (CAPACITY_BYTES / 4096) * 4096;
 }
 
-/* Two streams of four commands of 128 KB each. */
-static int stream_position[2];
+/* Two streams of 128 KB commands, each of the first or second half of the closed loop. */
+static int stream_position[2], stream_depth;
 
 static uint64_t two_streams(int i, int n)
 {
 	(void)n;
-	return (uint64_t)(i / 4) * 8192 * MIB + (uint64_t)stream_position[i / 4]++ * (MIB / 8);
+	return (uint64_t)(i / stream_depth) * 8192 * MIB +
+	       (uint64_t)stream_position[i / stream_depth]++ * (MIB / 8);
 }
 
-static double two_streams_rate(enum canfs_disk_mode mode)
+static double two_streams_rate(enum canfs_disk_mode mode, int depth)
 {
 	stream_position[0] = stream_position[1] = 0;
-	return closed_loop(mode, CANFS_COMMAND_READ, MIB / 8, 8, 20, two_streams) * MIB / 8 / 1e6;
+	stream_depth = depth;
+	canfs_device_init(device, CAPACITY_BYTES);
+	return closed_loop(mode, CANFS_COMMAND_READ, MIB / 8, 2 * depth, 20, two_streams) * MIB /
+	       8 / 1e6;
 }
 
 static double random_reads(enum canfs_disk_mode mode, int depth)
@@ -144,13 +148,16 @@ static void test_age_is_bounded(void **state)
 	assert_between(late_max_usec, 300e3, 900e3);
 }
 
-static void test_tags_stay_with_a_stream(void **state)
+static void test_two_streams(void **state)
 {
 	(void)state;
-	assert_between(two_streams_rate(CANFS_DISK_HDD), 30, 50);
-	canfs_device_init(device, CAPACITY_BYTES);
-	assert_between(two_streams_rate(CANFS_DISK_HDD_NCQ), 140, 175);
-	assert_true(device->drive.stats.lookahead_hits > 1000);
+	assert_between(two_streams_rate(CANFS_DISK_HDD, 1), 11.5, 12.5);
+	assert_between(two_streams_rate(CANFS_DISK_HDD, 4), 38, 43);
+	/* nothing to choose from but the other stream */
+	assert_between(two_streams_rate(CANFS_DISK_HDD_NCQ, 1), 11.5, 12.5);
+	/* with more it stays with one stream until the other is too old */
+	assert_between(two_streams_rate(CANFS_DISK_HDD_NCQ, 8), 160, 172);
+	assert_true(device->drive.stats.lookahead_hits > 100 * device->drive.stats.seeks);
 }
 
 /* What the drive says that a read would take is what it takes. */
@@ -328,7 +335,7 @@ int main(void)
 		TEST(test_tags_double_random_reads),
 		TEST(test_tags_with_one_command_are_a_fifo),
 		TEST(test_age_is_bounded),
-		TEST(test_tags_stay_with_a_stream),
+		TEST(test_two_streams),
 		TEST(test_estimates_are_exact),
 		TEST(test_nothing_passes_a_flush),
 		TEST(test_reads_pass_writes_without_room),
