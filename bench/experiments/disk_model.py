@@ -90,6 +90,10 @@ EXPECTED = (
     Expected("hdd", "sequential-inner", 90, 0.04),
     # a seek and three quarters of a revolution for 128 KiB
     Expected("hdd", "two-streams", 12, 0.08),
+    # what the cache takes at first included
+    Expected("hdd", "write-1m", 183, 0.06),
+    # the cache never holds more than one: each write is a seek and half a revolution
+    Expected("hdd", "write-4k-flush", serial(HDD_RANDOM_USEC, paths=2), 0.1),
     Expected("hdd-ncq", "random-4k-depth-1", serial(HDD_RANDOM_USEC), 0.06),
     Expected("hdd-ncq", "random-4k-depth-32", 222, 0.08),
     Expected("hdd-ncq", "sequential-outer", 179, 0.04),
