@@ -40,8 +40,8 @@ TWO = ("--numjobs=2", "--offset_increment=8g")
 CASES = {  # name: what is measured, arguments of fio
     "random-4k-depth-1": (OPS, "--rw=randread", *RANDOM, "--iodepth=1"),
     "random-4k-depth-32": (OPS, "--rw=randread", *RANDOM, "--iodepth=32"),
-    "sequential-outer": (MB, *SEQUENTIAL, "--iodepth=4"),
-    "sequential-inner": (MB, *SEQUENTIAL, "--iodepth=4", "--offset=30g"),
+    "sequential-outer": (MB, *SEQUENTIAL, "--iodepth=8"),
+    "sequential-inner": (MB, *SEQUENTIAL, "--iodepth=8", "--offset=30g"),
     # Without tags not deeper: whether the streams' commands then come by fours or by turns, and stay so, is chance.
     "two-streams": (MB, *SEQUENTIAL, *TWO, "--iodepth=1"),
     "two-streams-depth-8": (MB, *SEQUENTIAL, *TWO, "--iodepth=8"),
@@ -84,7 +84,7 @@ SSD_FLUSH_USEC = 10 + 29 + 500
 # Much of it is the processors' time, and other work on the machine shows.
 BY_PROCESSOR = 0.25
 EXPECTED = (
-    Expected("hdd", "random-4k-depth-1", serial(HDD_RANDOM_USEC), 0.06),
+    Expected("hdd", "random-4k-depth-1", serial(HDD_RANDOM_USEC), 0.08),
     Expected("hdd", "random-4k-depth-32", 92, 0.06),
     Expected("hdd", "sequential-outer", 179, 0.04),
     Expected("hdd", "sequential-inner", 90, 0.04),
@@ -94,7 +94,7 @@ EXPECTED = (
     Expected("hdd", "write-1m", 183, 0.06),
     # the cache never holds more than one: each write is a seek and half a revolution
     Expected("hdd", "write-4k-flush", serial(HDD_RANDOM_USEC, paths=2), 0.1),
-    Expected("hdd-ncq", "random-4k-depth-1", serial(HDD_RANDOM_USEC), 0.06),
+    Expected("hdd-ncq", "random-4k-depth-1", serial(HDD_RANDOM_USEC), 0.08),
     Expected("hdd-ncq", "random-4k-depth-32", 222, 0.08),
     Expected("hdd-ncq", "sequential-outer", 179, 0.04),
     Expected("hdd-ncq", "sequential-inner", 90, 0.04),
