@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-#include <errno.h>
 #include <time.h>
 
 #include "bench/disk/clock.h"
@@ -31,18 +30,23 @@ double canfs_clock_now_usec(const struct canfs_clock *clock)
 	return clock->base_model_usec + (wall_usec() - clock->base_wall_usec) * clock->scale;
 }
 
-double canfs_clock_sleep_until(const struct canfs_clock *clock, double model_usec)
+static double due_wall_usec(const struct canfs_clock *clock, double model_usec)
 {
-	double due = clock->base_wall_usec + (model_usec - clock->base_model_usec) / clock->scale;
-	double now = wall_usec();
-	struct timespec until;
+	return clock->base_wall_usec + (model_usec - clock->base_model_usec) / clock->scale;
+}
 
-	if (due > now) {
-		until.tv_sec = (time_t)(due / 1e6);
-		until.tv_nsec = (long)((due - (double)until.tv_sec * 1e6) * 1e3);
-		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-			;
-		now = wall_usec();
-	}
-	return now > due ? now - due : 0;
+struct timespec canfs_clock_deadline(const struct canfs_clock *clock, double model_usec)
+{
+	double due = due_wall_usec(clock, model_usec);
+	struct timespec until = { .tv_sec = (time_t)(due / 1e6) };
+
+	until.tv_nsec = (long)((due - (double)until.tv_sec * 1e6) * 1e3);
+	return until;
+}
+
+double canfs_clock_late_usec(const struct canfs_clock *clock, double model_usec)
+{
+	double late = wall_usec() - due_wall_usec(clock, model_usec);
+
+	return late > 0 ? late : 0;
 }

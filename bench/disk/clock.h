@@ -7,6 +7,8 @@
 #ifndef CANFS_BENCH_DISK_CLOCK_H
 #define CANFS_BENCH_DISK_CLOCK_H
 
+#include <time.h>
+
 struct canfs_clock {
 	double base_wall_usec;
 	double base_model_usec;
@@ -20,7 +22,10 @@ void canfs_clock_set_scale(struct canfs_clock *clock, double scale);
 
 double canfs_clock_now_usec(const struct canfs_clock *clock);
 
-/* Returns by how much wall time it is late, microseconds >= 0. */
-double canfs_clock_sleep_until(const struct canfs_clock *clock, double model_usec);
+/* When model_usec is, on CLOCK_MONOTONIC. */
+struct timespec canfs_clock_deadline(const struct canfs_clock *clock, double model_usec);
+
+/* How long ago that was in wall time, microseconds >= 0. */
+double canfs_clock_late_usec(const struct canfs_clock *clock, double model_usec);
 
 #endif

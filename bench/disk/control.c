@@ -19,19 +19,28 @@ static int set_scale(struct canfs_queue *q, const char *value)
 	return 0;
 }
 
+static int set_mode(struct canfs_queue *q, const char *name)
+{
+	for (int i = 0; i < CANFS_DISK_MODES; i++) {
+		if (strcmp(name, canfs_disk_mode_names[i]) != 0)
+			continue;
+		canfs_device_set_mode(&q->device, (enum canfs_disk_mode)i);
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static int obey(struct canfs_queue *q, const char *word)
 {
-	if (!strcmp(word, "mode=free")) {
-		q->mode = CANFS_DISK_FREE;
-	} else if (!strcmp(word, "mode=hdd")) {
-		q->mode = CANFS_DISK_HDD;
-	} else if (!strcmp(word, "reset")) {
-		memset(&q->stats, 0, sizeof(q->stats));
-		memset(&q->drive.stats, 0, sizeof(q->drive.stats));
-	} else if (!strcmp(word, "flushcache")) {
-		canfs_drive_drop_buffers(&q->drive);
-	} else if (!strncmp(word, "scale=", 6)) {
+	if (!strncmp(word, "mode=", 5))
+		return set_mode(q, word + 5);
+	if (!strncmp(word, "scale=", 6))
 		return set_scale(q, word + 6);
+	if (!strcmp(word, "reset")) {
+		canfs_device_reset_stats(&q->device);
+		q->late = (struct canfs_lateness) { 0 };
+	} else if (!strcmp(word, "flushcache")) {
+		canfs_device_drop_buffers(&q->device);
 	} else {
 		return -EINVAL;
 	}
@@ -51,40 +60,49 @@ int canfs_disk_control(struct canfs_queue *q, const char *text, size_t bytes)
 	for (char *word = strtok_r(line, " \t\n", &rest); word && !err;
 		word = strtok_r(NULL, " \t\n", &rest))
 		err = obey(q, word);
+	/* what is outstanding may be due at another time now */
+	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 	return err;
 }
 
+/* Of counters that may be 0. */
+static double mean(double sum, uint64_t n)
+{
+	return n ? sum / (double)n : 0;
+}
+
 size_t canfs_disk_stat(struct canfs_queue *q, char *text, size_t size)
 {
-	const struct canfs_queue_stats *s = &q->stats;
-	const struct canfs_drive *d = &q->drive;
-	double requests;
+	const struct canfs_device_stats *s = &q->device.stats;
+	const struct canfs_drive *d = &q->device.drive;
+	uint64_t commands = 0;
 	int n;
 
 	pthread_mutex_lock(&q->lock);
-	requests = (double)(s->requests[CANFS_REQUEST_READ] + s->requests[CANFS_REQUEST_WRITE] +
-			    s->requests[CANFS_REQUEST_FLUSH]);
-	if (requests == 0)
-		requests = 1;
+	for (int i = 0; i < CANFS_COMMAND_KINDS; i++)
+		commands += s->commands[i];
 	n = snprintf(text, size,
 		"{\"mode\": \"%s\", \"scale\": %g, \"reads\": %llu, \"writes\": %llu, "
 		"\"flushes\": %llu, \"read_bytes\": %llu, \"write_bytes\": %llu, "
-		"\"buffer_hits\": %llu, \"seeks\": %llu, \"slices\": %llu, \"cached_bytes\": %llu, "
+		"\"buffer_hits\": %llu, \"lookahead_hits\": %llu, \"seeks\": %llu, "
+		"\"slices\": %llu, \"cached_bytes\": %llu, \"busy_seconds\": %.3f, "
 		"\"head_busy_seconds\": %.3f, \"flush_max_ms\": %.1f, \"depth_mean\": %.2f, "
-		"\"depth_max\": %u, \"late_mean_usec\": %.1f, \"late_max_usec\": %.1f, "
-		"\"used_bytes\": %llu}\n",
-		q->mode == CANFS_DISK_HDD ? "hdd" : "free", q->clock.scale,
-		(unsigned long long)s->requests[CANFS_REQUEST_READ],
-		(unsigned long long)s->requests[CANFS_REQUEST_WRITE],
-		(unsigned long long)s->requests[CANFS_REQUEST_FLUSH],
-		(unsigned long long)s->bytes[CANFS_REQUEST_READ],
-		(unsigned long long)s->bytes[CANFS_REQUEST_WRITE],
-		(unsigned long long)d->stats.buffer_hits, (unsigned long long)d->stats.seeks,
+		"\"depth_max\": %u, \"reordered\": %llu, \"late_mean_usec\": %.1f, "
+		"\"late_max_usec\": %.1f, \"used_bytes\": %llu}\n",
+		canfs_disk_mode_names[q->device.mode], q->clock.scale,
+		(unsigned long long)s->commands[CANFS_COMMAND_READ],
+		(unsigned long long)s->commands[CANFS_COMMAND_WRITE],
+		(unsigned long long)s->commands[CANFS_COMMAND_FLUSH],
+		(unsigned long long)s->bytes[CANFS_COMMAND_READ],
+		(unsigned long long)s->bytes[CANFS_COMMAND_WRITE],
+		(unsigned long long)d->stats.buffer_hits,
+		(unsigned long long)d->stats.lookahead_hits, (unsigned long long)d->stats.seeks,
 		(unsigned long long)d->stats.slices, (unsigned long long)d->wcache.bytes,
-		d->stats.head_busy_usec / 1e6, d->stats.flush_max_usec / 1e3,
-		(double)s->depth_sum / requests, s->depth_max, s->late_sum_usec / requests,
-		s->late_max_usec, (unsigned long long)q->store.used_bytes);
+		s->busy_usec / 1e6, d->stats.head_busy_usec / 1e6, d->stats.flush_max_usec / 1e3,
+		mean((double)s->depth_sum, commands), s->depth_max,
+		(unsigned long long)s->reordered, mean(q->late.sum_usec, q->late.commands),
+		q->late.max_usec, (unsigned long long)q->store.used_bytes);
 	pthread_mutex_unlock(&q->lock);
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }

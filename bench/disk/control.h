@@ -9,7 +9,7 @@
 
 /*
  * Words separated by white space, obeyed in order:
- *	mode=free | mode=hdd
+ *	mode=free | mode=hdd | mode=hdd-ncq | mode=ssd
  *	scale=N		model seconds per wall second, 0 < N <= 1000
  *	reset		counters to 0
  *	flushcache	forget the drive's buffers
@@ -17,7 +17,9 @@
  */
 int canfs_disk_control(struct canfs_queue *queue, const char *text, size_t bytes);
 
-/* One JSON object; returns its length, < size. */
+/* One JSON object; returns its length, < size. busy_seconds: with a command outstanding; head_busy_seconds:
+ * seeks and transfers; late_*: by how much answers were late, wall time; the drive's own counters
+ * (hits, seeks, slices, cached, flush) are those of a spinning disk. */
 size_t canfs_disk_stat(struct canfs_queue *queue, char *text, size_t size);
 
 #endif

@@ -30,19 +30,39 @@ static double bus_usec(uint64_t bytes)
 	return (double)bytes / BUS_BYTES_PER_USEC;
 }
 
+/* Where the head is at now_usec: it follows the stream that it reads ahead. */
+static double position(const struct canfs_drive *d, double now_usec)
+{
+	const struct canfs_geometry *g = &d->geometry;
+
+	if (d->lookahead.active < 0)
+		return d->head_position;
+	return canfs_geometry_position(g, canfs_lookahead_reach(&d->lookahead, g, now_usec));
+}
+
+/* When a head that leaves at start_usec has the first byte at `offset` below it. */
+static double arrival(const struct canfs_drive *d, double offset, double start_usec)
+{
+	const struct canfs_geometry *g = &d->geometry;
+	double target = canfs_geometry_position(g, offset), arrived;
+
+	arrived = start_usec + canfs_geometry_seek_usec(g, position(d, start_usec), target);
+	return arrived + canfs_geometry_rotation_usec(g, target, arrived);
+}
+
+static double transfer_usec(const struct canfs_geometry *g, double lo, double hi)
+{
+	return (canfs_geometry_position(g, hi) - canfs_geometry_position(g, lo)) *
+	       g->revolution_usec;
+}
+
 /* Take the head to `offset` at `now` or when it is free; returns when the first byte passes. */
 static double move_head(struct canfs_drive *d, double offset, double now_usec)
 {
-	const struct canfs_geometry *g = &d->geometry;
-	double start = fmax(now_usec, d->head_free_usec), target, arrived;
+	double start = fmax(now_usec, d->head_free_usec);
+	double arrived = arrival(d, offset, start);
 
-	if (d->lookahead.active >= 0)
-		d->head_position =
-			canfs_geometry_position(g, canfs_lookahead_reach(&d->lookahead, g, start));
-	canfs_lookahead_end(&d->lookahead, g, start);
-	target = canfs_geometry_position(g, offset);
-	arrived = start + canfs_geometry_seek_usec(g, d->head_position, target);
-	arrived += canfs_geometry_rotation_usec(g, target, arrived);
+	canfs_lookahead_end(&d->lookahead, &d->geometry, start);
 	d->stats.seeks++;
 	d->stats.head_busy_usec += arrived - start;
 	return arrived;
@@ -51,11 +71,9 @@ static double move_head(struct canfs_drive *d, double offset, double now_usec)
 /* Let [lo, hi) pass under the head, which is at lo at start_usec. */
 static void transfer(struct canfs_drive *d, double lo, double hi, double start_usec)
 {
-	const struct canfs_geometry *g = &d->geometry;
-	double usec;
+	double usec = transfer_usec(&d->geometry, lo, hi);
 
-	d->head_position = canfs_geometry_position(g, hi);
-	usec = (d->head_position - canfs_geometry_position(g, lo)) * g->revolution_usec;
+	d->head_position = canfs_geometry_position(&d->geometry, hi);
 	d->head_free_usec = start_usec + usec;
 	d->stats.head_busy_usec += usec;
 }
@@ -72,8 +90,7 @@ static void drain_slice(struct canfs_drive *d, double now_usec)
 	d->stats.slices++;
 }
 
-/* Catch up with what the head has drained by itself before a command starts at now_usec. */
-static void drain_before(struct canfs_drive *d, double now_usec)
+void canfs_drive_catch_up(struct canfs_drive *d, double now_usec)
 {
 	while (d->wcache.bytes > 0) {
 		double start = d->head_free_usec;
@@ -90,7 +107,7 @@ static double begin_command(struct canfs_drive *d, double arrival_usec)
 {
 	double start = fmax(arrival_usec, d->bus_free_usec);
 
-	drain_before(d, start);
+	canfs_drive_catch_up(d, start);
 	return start + COMMAND_USEC;
 }
 
@@ -104,6 +121,7 @@ double canfs_drive_read(struct canfs_drive *d, uint64_t offset, uint64_t bytes, 
 		d->bus_free_usec = now + bus_usec(bytes);
 	} else if (canfs_lookahead_serve(&d->lookahead, &d->geometry, lo, hi, now, &ready)) {
 		d->stats.buffer_hits++;
+		d->stats.lookahead_hits++;
 		/* the bus works while the platter turns: only what was there already has to be sent */
 		d->bus_free_usec = ready > now ? ready : now + bus_usec(bytes);
 		d->head_free_usec = fmax(d->head_free_usec, ready);
@@ -117,6 +135,27 @@ double canfs_drive_read(struct canfs_drive *d, uint64_t offset, uint64_t bytes, 
 			drain_slice(d, d->head_free_usec);
 	}
 	return d->bus_free_usec;
+}
+
+double canfs_drive_read_estimate(
+	const struct canfs_drive *d, uint64_t offset, uint64_t bytes, double start_usec)
+{
+	double lo = (double)offset, hi = (double)(offset + bytes), now = start_usec + COMMAND_USEC;
+	double ready;
+
+	if (canfs_wcache_covers(&d->wcache, offset, offset + bytes))
+		return now + bus_usec(bytes);
+	if (canfs_lookahead_has(&d->lookahead, &d->geometry, lo, hi, now, &ready))
+		return ready > now ? ready : now + bus_usec(bytes);
+	return arrival(d, lo, fmax(now, d->head_free_usec)) + transfer_usec(&d->geometry, lo, hi);
+}
+
+double canfs_drive_write_estimate(
+	const struct canfs_drive *d, uint64_t offset, uint64_t bytes, double start_usec)
+{
+	if (!canfs_wcache_has_room(&d->wcache, offset, offset + bytes))
+		return INFINITY;
+	return start_usec + COMMAND_USEC + bus_usec(bytes);
 }
 
 double canfs_drive_write(

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A spinning disk as its host sees it: one command at a time, in order (FIFO, no tagged queueing),
- * over one head.
+ * A spinning disk as its host sees it: one command at a time over one head, in the order in which they are
+ * given here (which that is, is device.h's business: by arrival, or tags.h's choice).
  *
- *	commands --FIFO--> interface --read--> look-ahead buffer --miss--> head
+ *	commands --------> interface --read--> look-ahead buffer --miss--> head
  *	                       |                                            ^
  *	                       +--write--> volatile cache (16 MB) --drain---+
  *
  * - A write is done when it is in the cache, at the speed of the bus; without room it waits for
- *   the head to make some, and as the interface is FIFO so does all that comes after it.
+ *   the head to make some, and so does all that comes after it.
  * - The head drains the cache in ascending slices (C-SCAN): when no command has come for a moment,
  *   and, above the high-water mark, one slice between any two commands. So writes contend with
  *   reads even though they are "done".
@@ -30,8 +30,10 @@
 
 struct canfs_drive_stats {
 	uint64_t buffer_hits; /* reads that did not move the head */
-	uint64_t seeks;       /* accesses that did, for reads and for draining */
-	uint64_t slices;      /* of the write cache drained */
+	uint64_t
+		lookahead_hits; /* those of them that look-ahead served, the others the write cache */
+	uint64_t seeks;         /* accesses that did, for reads and for draining */
+	uint64_t slices;        /* of the write cache drained */
 	double head_busy_usec;
 	double flush_max_usec;
 };
@@ -58,5 +60,15 @@ double canfs_drive_read(
 double canfs_drive_write(
 	struct canfs_drive *drive, uint64_t offset, uint64_t bytes, double arrival_usec);
 double canfs_drive_flush(struct canfs_drive *drive, double arrival_usec);
+
+/* Work out what the head has drained by itself before a command starts at now_usec. */
+void canfs_drive_catch_up(struct canfs_drive *drive, double now_usec);
+
+/* Completion time of a command that starts at start_usec, to which the drive has caught up. Nothing is
+ * changed. A write without room in the cache: INFINITY. */
+double canfs_drive_read_estimate(
+	const struct canfs_drive *drive, uint64_t offset, uint64_t bytes, double start_usec);
+double canfs_drive_write_estimate(
+	const struct canfs_drive *drive, uint64_t offset, uint64_t bytes, double start_usec);
 
 #endif

@@ -24,13 +24,22 @@ static double stop_after(const struct canfs_geometry *g, double hi)
 	return fmin(hi + AHEAD_BYTES, g->capacity_bytes);
 }
 
-/* Let the active segment hold what the head has read, and no more than a segment can. */
+/* Where segment i begins and ends once it holds what the head has read, and no more than a segment can. */
+static void bounds(const struct canfs_lookahead *la, int i, double reach, double *lo, double *hi)
+{
+	*lo = la->segment[i].lo;
+	*hi = la->segment[i].hi;
+	if (i != la->active)
+		return;
+	*hi = fmax(*hi, reach);
+	*lo = fmax(*lo, *hi - SEGMENT_MAX_BYTES);
+}
+
 static void fill_active(struct canfs_lookahead *la, double reach)
 {
 	struct canfs_segment *s = &la->segment[la->active];
 
-	s->hi = fmax(s->hi, reach);
-	s->lo = fmax(s->lo, s->hi - SEGMENT_MAX_BYTES);
+	bounds(la, la->active, reach, &s->lo, &s->hi);
 }
 
 /* A request near the end of the buffered data moves the stop; a stream that had already stopped
@@ -50,35 +59,48 @@ static void extend(
 	}
 }
 
+/* The segment that has [lo, hi), or will have it at *ready_usec without a seek; -1: none. */
+static int find(const struct canfs_lookahead *la, const struct canfs_geometry *g, double lo,
+	double hi, double now_usec, double *ready_usec)
+{
+	double reach = la->active >= 0 ? canfs_lookahead_reach(la, g, now_usec) : 0;
+	double segment_lo, segment_hi, passes_usec;
+
+	*ready_usec = now_usec;
+	for (int i = 0; i < CANFS_DISK_SEGMENTS; i++) {
+		bounds(la, i, reach, &segment_lo, &segment_hi);
+		if (lo >= segment_lo && hi <= segment_hi)
+			return i;
+	}
+	if (la->active < 0 || reach >= la->stop_bytes)
+		return -1;
+	bounds(la, la->active, reach, &segment_lo, &segment_hi);
+	if (lo < segment_lo || lo > reach)
+		return -1;
+	passes_usec = la->stream_usec +
+		      (canfs_geometry_position(g, hi) - la->stream_position) * g->revolution_usec;
+	*ready_usec = fmax(now_usec, passes_usec);
+	return la->active;
+}
+
+bool canfs_lookahead_has(const struct canfs_lookahead *la, const struct canfs_geometry *g,
+	double lo, double hi, double now_usec, double *ready_usec)
+{
+	return find(la, g, lo, hi, now_usec, ready_usec) >= 0;
+}
+
 bool canfs_lookahead_serve(struct canfs_lookahead *la, const struct canfs_geometry *g, double lo,
 	double hi, double now_usec, double *ready_usec)
 {
-	struct canfs_segment *s;
-	double reach;
+	int i = find(la, g, lo, hi, now_usec, ready_usec);
 
 	if (la->active >= 0)
 		fill_active(la, canfs_lookahead_reach(la, g, now_usec));
-	for (int i = 0; i < CANFS_DISK_SEGMENTS; i++) {
-		s = &la->segment[i];
-		if (lo < s->lo || hi > s->hi)
-			continue;
-		s->used_usec = now_usec;
-		if (i == la->active)
-			extend(la, g, hi, now_usec);
-		*ready_usec = now_usec;
-		return true;
-	}
-	if (la->active < 0)
+	if (i < 0)
 		return false;
-	s = &la->segment[la->active];
-	reach = canfs_lookahead_reach(la, g, now_usec);
-	if (lo < s->lo || lo > reach || reach >= la->stop_bytes)
-		return false;
-	s->used_usec = now_usec;
-	la->stop_bytes = fmax(la->stop_bytes, stop_after(g, hi));
-	*ready_usec = fmax(
-		now_usec, la->stream_usec + (canfs_geometry_position(g, hi) - la->stream_position) *
-						    g->revolution_usec);
+	la->segment[i].used_usec = now_usec;
+	if (i == la->active)
+		extend(la, g, hi, now_usec);
 	return true;
 }
 

