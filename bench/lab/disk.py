@@ -3,6 +3,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 from bench.lab.host import LabError, end, get, is_mounted, put, run, spawn, wait_for
@@ -10,6 +11,7 @@ from bench.lab.host import LabError, end, get, is_mounted, put, run, spawn, wait
 READ_AHEAD_KIB = 128
 # The server is to behave like one with 512 MB: the kernel's own limit for it would be 20 % of that.
 DIRTY_MAX_BYTES = 100_000_000
+SETTLE_SECONDS = 0.3
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 
@@ -36,10 +38,19 @@ class Disk:
         self.connection = os.minor(os.stat(self.model).st_dev)
         self.loop = run("losetup", "--direct-io=on", "--show", "-f", self.model / "disk").strip()
         self._tune()
+        self._make_file_system()
+
+    def _make_file_system(self):
         # Everything that mkfs would leave for later would come as I/O in the middle of a run.
         run("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E",
             "nodiscard,lazy_itable_init=0,lazy_journal_init=0", self.loop, timeout=120)
         run("mount", "-t", "ext4", "-o", "noatime", self.loop, self.mount)
+
+    def make_anew(self):
+        """An empty file system: where files lie on it does not depend on what was there before."""
+        self.control("mode=free")
+        run("umount", self.mount)
+        self._make_file_system()
 
     def _tune(self):
         block = Path("/sys/block") / Path(self.loop).name
@@ -65,12 +76,27 @@ class Disk:
     def stat(self):
         return json.loads(get(self.model / "stat"))
 
-    def cold(self):
-        """Nothing dirty, nothing cached, neither in the host's memory nor in the drive's."""
+    def cold(self, device="hdd"):
+        """Nothing dirty, nothing cached, neither in the host's memory nor in the drive's. device: a mode of
+        canfs-disk, from now on."""
         self.control("mode=free")
         run("sync", "-f", self.mount)
         put("/proc/sys/vm/drop_caches", 3)
-        self.control("mode=hdd flushcache reset")
+        self.control(f"mode={device} flushcache reset")
+
+    def cached_bytes(self, names):
+        """What the host's page cache has of these files."""
+        return sum(map(int, run("fincore", "-b", "-n", "-o", "RES", *(self.mount / name for name in names)).split()))
+
+    def settled(self, seconds=10):
+        """The counters, once no read is under way any more."""
+        deadline, last, now = time.monotonic() + seconds, None, self.stat()
+        while now["reads"] != last:
+            if time.monotonic() > deadline:
+                raise LabError(f"the disk still reads {seconds} s after the last reader ended")
+            time.sleep(SETTLE_SECONDS)
+            last, now = now["reads"], self.stat()
+        return now
 
     def write_file(self, name, megabytes):
         """Really written: unwritten extents would be read without the disk. Zeros cost no memory."""
