@@ -17,14 +17,13 @@ from dataclasses import dataclass, field
 from bench.experiments import figures_plot, reading_files
 from bench.experiments.canfs import SERVER_OPTIONS
 from bench.experiments.interference import check_names
-from bench.lab.disk import READ_AHEAD_KIB
+from bench.lab.disk import DEVICES, READ_AHEAD_KIB
 from bench.lab.host import LabError, end, run as run_command
 from bench.lab.lab import Guest, Lab
 from bench.lab.net import SERVER_ADDRESS
 from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
-DEVICES = ("hdd", "hdd-ncq", "ssd")  # modes of canfs-disk
 LEVELS_KIB = (128, 256, 512, 1024, 2048, 4096, 8192)
 QUICK_LEVELS_KIB = (2048, 8192)
 QUICK_SHARE = 4     # --quick reads a fourth
@@ -116,7 +115,7 @@ class Reading:
     asked: tuple
     panels: tuple
     Options: type = Options
-    DEVICES: tuple = DEVICES
+    DEVICES: tuple = tuple(DEVICES)
 
     def run(self, build, options, say, keep=None):
         """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
@@ -124,8 +123,8 @@ class Reading:
         check_names("case", options.cases, [case.name for case in self.cases])
         results = ReadingResults(self, options.device)
         say("setting up: network, modelled disk")
-        with Lab(build) as lab:
-            lab.disk.cold(options.device)  # says at once if there is no such device
+        with Lab(build, device=options.device) as lab:
+            lab.disk.cold()
             runner = Runner(self, lab, options, say, keep or (lambda trial: None), results, limit_of(lab))
             for case in self.cases:
                 if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
@@ -217,7 +216,7 @@ class Runner:
                              SERVER_OPTIONS | case.server | self.options.server if canfs else None)
             check_options_known(lab.server.log_text())
             guests = lab.start_clients([Guest("a", GUEST_MIB)]) if case.readers.kernel else []
-            lab.disk.cold(self.options.device)
+            lab.disk.cold()
             cached = lab.disk.cached_bytes(names)
             if cached:
                 raise LabError(f"{label}: {cached} bytes are cached before the first read")
@@ -245,7 +244,7 @@ class Runner:
 def limit_of(lab):
     """What the disk as it is now gives at most, in MB/s."""
     begin = time.monotonic()
-    run_command("dd", f"if={lab.disk.loop}", "of=/dev/null", "bs=8M", f"count={LIMIT_BYTES >> 23}", "iflag=direct",
+    run_command("dd", f"if={lab.disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_BYTES >> 26}", "iflag=direct",
                 "status=none", timeout=PATIENCE_SECONDS)
     return LIMIT_BYTES / 1e6 / (time.monotonic() - begin)
 

@@ -11,12 +11,17 @@ from bench.lab.host import LabError, end, get, is_mounted, put, run, spawn, wait
 READ_AHEAD_KIB = 128
 # The server is to behave like one with 512 MB: the kernel's own limit for it would be 20 % of that.
 DIRTY_MAX_BYTES = 100_000_000
+# What the modelled disk can be (a mode of it), and what its queue/rotational says.
+DEVICES = {"hdd": 1, "hdd-ncq": 1, "ssd": 0}
 SETTLE_SECONDS = 0.3
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 
 class Disk:
-    def __init__(self, program, directory, size_mib, log):
+    def __init__(self, program, directory, size_mib, log, device="hdd"):
+        if device not in DEVICES:
+            raise LabError(f"device {device!r}: must be one of {', '.join(DEVICES)}")
+        self.device = device
         self.program = program
         self.model = Path(directory) / "model"
         self.mount = Path(directory) / "export"
@@ -27,17 +32,9 @@ class Disk:
         self.loop = None
 
     def start(self):
-        self.model.mkdir(parents=True)
+        """With an empty file system on it."""
+        self.attach()
         self.mount.mkdir()
-        self.process = spawn(self.program, "--size-mib", self.size_mib, self.model,
-                             stdout=self.log, stderr=self.log)
-        wait_for(lambda: self.process.poll() is not None or is_mounted(self.model), 10,
-                 "canfs-disk: mount")
-        if self.process.poll() is not None:
-            raise LabError("canfs-disk ended at once: see its log")
-        self.connection = os.minor(os.stat(self.model).st_dev)
-        self.loop = run("losetup", "--direct-io=on", "--show", "-f", self.model / "disk").strip()
-        self._tune()
         self._make_file_system()
 
     def _make_file_system(self):
@@ -52,12 +49,31 @@ class Disk:
         run("umount", self.mount)
         self._make_file_system()
 
+    def attach(self):
+        """Only the block device: self.loop."""
+        self.model.mkdir(parents=True)
+        self.process = spawn(self.program, "--size-mib", self.size_mib, self.model,
+                             stdout=self.log, stderr=self.log)
+        wait_for(lambda: self.process.poll() is not None or is_mounted(self.model), 10,
+                 "canfs-disk: mount")
+        if self.process.poll() is not None:
+            raise LabError("canfs-disk ended at once: see its log")
+        self.connection = os.minor(os.stat(self.model).st_dev)
+        self.loop = run("losetup", "--direct-io=on", "--show", "-f", self.model / "disk").strip()
+        self.become(self.device)
+
+    def become(self, device):
+        """Another of DEVICES: what is measured next. The model is off until cold()."""
+        self.device = device
+        self.control("mode=free")
+        self._tune()
+
     def _tune(self):
         block = Path("/sys/block") / Path(self.loop).name
         if get(block / "loop/dio") != "1":
             raise LabError(f"{self.loop} refuses direct I/O: the page cache would hide the disk")
         put(block / "queue/scheduler", "none")
-        put(block / "queue/rotational", 1)
+        put(block / "queue/rotational", DEVICES[self.device])
         put(block / "queue/max_sectors_kb", 1024)
         # Only now: newer kernels recompute it when the queue's settings change.
         self.read_ahead(READ_AHEAD_KIB)
@@ -76,13 +92,13 @@ class Disk:
     def stat(self):
         return json.loads(get(self.model / "stat"))
 
-    def cold(self, device="hdd"):
-        """Nothing dirty, nothing cached, neither in the host's memory nor in the drive's. device: a mode of
-        canfs-disk, from now on."""
+    def cold(self):
+        """Nothing dirty, nothing cached, neither in the host's memory nor in the drive's; the model is on."""
         self.control("mode=free")
-        run("sync", "-f", self.mount)
+        if is_mounted(self.mount):
+            run("sync", "-f", self.mount)
         put("/proc/sys/vm/drop_caches", 3)
-        self.control(f"mode={device} flushcache reset")
+        self.control(f"mode={self.device} flushcache reset")
 
     def cached_bytes(self, names):
         """What the host's page cache has of these files."""

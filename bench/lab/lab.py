@@ -63,11 +63,13 @@ def what_is_missing():
 
 
 class Lab:
-    def __init__(self, build, disk_mib=DISK_MIB, memory_bytes=SERVER_MEMORY_BYTES):
+    def __init__(self, build, disk_mib=DISK_MIB, memory_bytes=SERVER_MEMORY_BYTES, device="hdd"):
+        """device: one of DEVICES of bench/lab/disk.py."""
         self.build = Path(build).resolve()
         self.name = f"{PREFIX}{os.getpid()}"
         self.disk_mib = disk_mib
         self.memory_bytes = memory_bytes
+        self.device = device
         self.clients = []
         self.server = None
         self._generation = 0
@@ -100,7 +102,7 @@ class Lab:
         self._undo.callback(self.network.stop)
         self.network.start()
         log = self._undo.enter_context(open(self.directory / "disk.log", "wb"))
-        self.disk = Disk(self.program("canfs-disk"), self.directory, self.disk_mib, log)
+        self.disk = Disk(self.program("canfs-disk"), self.directory, self.disk_mib, log, self.device)
         self._undo.callback(self.disk.stop)
         self.disk.start()
         self._undo.callback(self.stop_server)
