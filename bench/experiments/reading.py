@@ -32,7 +32,8 @@ SET_UP_SECONDS = 0.5  # of a reader: mount, look up, all from a cold disk
 PATIENCE_SECONDS = 200
 COLD_SHARE = 0.99
 GUEST_MIB = 512
-LIMIT_BYTES = 256 << 20
+LIMIT_BYTES = 192 << 20
+LIMIT_TRIES = 3
 # In a guest: each file by a job of its own, all since one moment. One after the other they get going.
 IN_GUEST = """
 begin=$EPOCHREALTIME
@@ -124,7 +125,6 @@ class Reading:
         results = ReadingResults(self, options.device)
         say("setting up: network, modelled disk")
         with Lab(build, device=options.device) as lab:
-            lab.disk.cold()
             runner = Runner(self, lab, options, say, keep or (lambda trial: None), results, limit_of(lab))
             for case in self.cases:
                 if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
@@ -242,11 +242,15 @@ class Runner:
 
 
 def limit_of(lab):
-    """What the disk as it is now gives at most, in MB/s."""
-    begin = time.monotonic()
-    run_command("dd", f"if={lab.disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_BYTES >> 26}", "iflag=direct",
-                "status=none", timeout=PATIENCE_SECONDS)
-    return LIMIT_BYTES / 1e6 / (time.monotonic() - begin)
+    """What the disk as it is now gives at most, in MB/s: the best of some, as what else runs here only slows it down."""
+    fastest = 0
+    for _ in range(LIMIT_TRIES):
+        lab.disk.cold()
+        begin = time.monotonic()
+        run_command("dd", f"if={lab.disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_BYTES >> 26}", "iflag=direct",
+                    "status=none", timeout=PATIENCE_SECONDS)
+        fastest = max(fastest, LIMIT_BYTES / 1e6 / (time.monotonic() - begin))
+    return fastest
 
 
 def first_case(case):
