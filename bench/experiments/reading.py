@@ -32,7 +32,7 @@ SET_UP_SECONDS = 0.5  # of a reader: mount, look up, all from a cold disk
 PATIENCE_SECONDS = 200
 COLD_SHARE = 0.99
 GUEST_MIB = 512
-LIMIT_BYTES = 192 << 20
+LIMIT_BYTES = 128 << 20
 LIMIT_TRIES = 3
 # In a guest: each file by a job of its own, all since one moment. One after the other they get going.
 IN_GUEST = """
@@ -123,12 +123,11 @@ class Reading:
         check_names("variant", options.variants, VARIANTS)
         check_names("case", options.cases, [case.name for case in self.cases])
         results = ReadingResults(self, options.device)
-        say("setting up: network, modelled disk")
-        with Lab(build, device=options.device) as lab:
-            runner = Runner(self, lab, options, say, keep or (lambda trial: None), results, limit_of(lab))
-            for case in self.cases:
-                if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
-                    runner.run(case)
+        for case in self.cases:
+            if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
+                # A disk of its own: where files lie on it does not depend on what was there before.
+                with Lab(build, device=options.device) as lab:
+                    Runner(self, lab, options, say, keep or (lambda trial: None), results).run(case)
         say(figures_plot.save(self, results))
         return results
 
@@ -167,7 +166,7 @@ class Runner:
     say: Callable
     keep: Callable
     results: ReadingResults
-    limit: float  # MB/s
+    limit: float = None  # MB/s
 
     def run(self, case):
         """--quick measures each setting once, so that the search's trials are the results."""
@@ -175,8 +174,9 @@ class Runner:
                   if not self.options.variants or variant in self.options.variants]
         if not wanted:
             return
-        self.results.add(first_case(case), self.options.device, "limit", "throughput", UNITS["throughput"], self.limit)
         names = self.make_files(case)
+        self.limit = limit_of(self.lab.disk)
+        self.results.add(first_case(case), self.options.device, "limit", "throughput", UNITS["throughput"], self.limit)
         levels = QUICK_LEVELS_KIB if self.options.quick else LEVELS_KIB
         best = None
         for number in range(self.options.runs):
@@ -193,7 +193,7 @@ class Runner:
         """Their names."""
         disk, mib = self.lab.disk, case.mib_each(self.options.quick)
         self.say(f"{case.name}: files, {case.readers.files} of {mib} MiB")
-        disk.make_anew()
+        disk.control("mode=free")
         names = reading_files.make(disk.mount, 1, case.readers.files, mib)
         if case.beside:
             names += reading_files.make(disk.mount, len(names) + 1, 1, case.mib_in_all(self.options.quick))
@@ -241,13 +241,13 @@ class Runner:
         self.lab.disk.read_ahead(READ_AHEAD_KIB)
 
 
-def limit_of(lab):
-    """What the disk as it is now gives at most, in MB/s: the best of some, as what else runs here only slows it down."""
+def limit_of(disk):
+    """What it gives at most, in MB/s: the best of some, as what else runs here can only slow it down."""
     fastest = 0
     for _ in range(LIMIT_TRIES):
-        lab.disk.cold()
+        disk.cold()
         begin = time.monotonic()
-        run_command("dd", f"if={lab.disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_BYTES >> 26}", "iflag=direct",
+        run_command("dd", f"if={disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_BYTES >> 26}", "iflag=direct",
                     "status=none", timeout=PATIENCE_SECONDS)
         fastest = max(fastest, LIMIT_BYTES / 1e6 / (time.monotonic() - begin))
     return fastest

@@ -34,21 +34,12 @@ class Disk:
     def start(self):
         """With an empty file system on it."""
         self.attach()
-        self.mount.mkdir()
-        self._make_file_system()
-
-    def _make_file_system(self):
         # Everything that mkfs or mount would leave for later would come as I/O in the middle of a run: ext4
         # reads block bitmaps, all over the disk, within five seconds.
         run("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E",
             "nodiscard,lazy_itable_init=0,lazy_journal_init=0", self.loop, timeout=120)
+        self.mount.mkdir()
         run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
-
-    def make_anew(self):
-        """An empty file system: where files lie on it does not depend on what was there before."""
-        self.control("mode=free")
-        run("umount", self.mount)
-        self._make_file_system()
 
     def attach(self):
         """Only the block device: self.loop."""
