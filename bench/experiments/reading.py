@@ -25,7 +25,7 @@ from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
 LEVELS_KIB = (128, 256, 512, 1024, 2048, 4096, 8192)
-QUICK_LEVELS_KIB = (2048, 8192)
+QUICK_LEVELS_KIB = (4096,)
 QUICK_SHARE = 4     # --quick reads a fourth
 SEED = 7
 SET_UP_SECONDS = 0.5  # of a reader: mount, look up, all from a cold disk
@@ -138,6 +138,7 @@ class ReadingResults(Results):
     def __init__(self, reading, device):
         super().__init__(reading.NAME)
         self.reading, self.device = reading, device
+        self.limit = None  # of the disk, MB/s
         self.best = {}  # case: KiB
         self.last = {}  # (case, variant): its last trial
 
@@ -166,7 +167,6 @@ class Runner:
     say: Callable
     keep: Callable
     results: ReadingResults
-    limit: float = None  # MB/s
 
     def run(self, case):
         """--quick measures each setting once, so that the search's trials are the results."""
@@ -175,8 +175,9 @@ class Runner:
         if not wanted:
             return
         names = self.make_files(case)
-        self.limit = limit_of(self.lab.disk)
-        self.results.add(first_case(case), self.options.device, "limit", "throughput", UNITS["throughput"], self.limit)
+        self.results.limit = self.results.limit or limit_of(self.lab.disk)
+        self.results.add(first_case(case), self.options.device, "limit", "throughput", UNITS["throughput"],
+                         self.results.limit)
         levels = QUICK_LEVELS_KIB if self.options.quick else LEVELS_KIB
         best = None
         for number in range(self.options.runs):
@@ -228,7 +229,7 @@ class Runner:
         finally:
             self.clean_up()
         check_cold(label, disk, seen)
-        values = values_of(seen, disk, cpu, self.limit)
+        values = values_of(seen, disk, cpu, self.results.limit)
         trial = Trial(self.reading.NAME, case.name, self.options.device, variant, kib, values, seen, disk)
         self.say(f"{label}: " + summary(values))
         self.keep(trial)
