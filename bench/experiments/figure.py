@@ -29,23 +29,26 @@ COUNTERS = __file__.replace("experiments/figure.py", "lab/counters.py")
 
 @dataclass(frozen=True)
 class Asked:
-    """Of the median of canfs: at most (or at least) so many times that of another variant, or just so much."""
+    """Of the median of canfs: at most (or at least) so many times that of another variant or case, or just so
+    much."""
     metric: str
     sense: str        # "at most", "at least"
     factor: float
     of: str = None    # a variant
     case: str = None  # None: each that has the metric
+    of_case: str = None
 
     def verdict(self, results, case):
         """A line, or None if it was not measured."""
+        relative = self.of or self.of_case
         value = results.median(case, "canfs", self.metric)
-        other = results.median(case, self.of, self.metric) if self.of else 1
+        other = results.median(self.of_case or case, self.of or "canfs", self.metric) if relative else 1
         if value is None or other is None or self.case not in (None, case):
             return None
         bound = self.factor * other
         good = value <= bound if self.sense == "at most" else value >= bound
         return (f"{case}, {self.metric}: {value:.4g} is {'good' if good else 'MISSED'}: {self.sense} {bound:.4g} is asked "
-                f"for" + (f" ({self.factor:g} x {self.of})" if self.of else ""))
+                f"for" + (f" ({self.factor:g} x {relative})" if relative else ""))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The pictures of figures.py: one file per experiment, a panel for each of its `panels`. A panel that is not in PANELS
-is a metric: bars of its medians, with the range over all runs. The others show the last run."""
+"""The pictures of figures.py and readings.py: one file per experiment, a panel for each of its `panels`. A panel is a
+function, one of PANELS, or else a metric: bars of its medians, with the range over all runs. The others show the last run."""
 
 from bench.lab.report import RESULTS_DIRECTORY
 
-COLOURS = {"stock": "tab:red", "best-static": "tab:orange", "canfs": "tab:blue"}
+COLOURS = {"limit": "lightgrey", "stock": "tab:red", "best-static": "tab:orange", "canfs": "tab:blue"}
 MB = 1e6
 
 
@@ -97,7 +97,8 @@ def png(figure, results, path):
     picture, panels = pyplot.subplots(1, len(figure.panels), figsize=(5 * len(figure.panels), 4.2), squeeze=False,
                                       constrained_layout=True)
     for axes, name in zip(panels[0], figure.panels):
-        PANELS.get(name, metric_bars(name))(axes, results)
+        draw = name if callable(name) else PANELS.get(name, metric_bars(name))
+        draw(axes, results)
         axes.grid(alpha=0.3)
     picture.suptitle(f"{figure.NAME}: {figure.HELP}")
     picture.savefig(path, dpi=110)

@@ -24,6 +24,7 @@ struct canfs_nfs3_handle {
 
 struct canfs_nfs3 {
 	const char *server;
+	bool udp;                /* set before connecting; there are no retransmissions */
 	struct rpc_context *rpc; /* NULL: not connected */
 	const char *failed;      /* NULL: nothing */
 	/* of a call that is waited for */

@@ -3,6 +3,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 from bench.lab.host import LabError, end, get, is_mounted, put, run, spawn, wait_for
@@ -12,6 +13,7 @@ READ_AHEAD_KIB = 128
 DIRTY_MAX_BYTES = 100_000_000
 # What the modelled disk can be (a mode of it), and what its queue/rotational says.
 DEVICES = {"hdd": 1, "hdd-ncq": 1, "ssd": 0}
+SETTLE_SECONDS = 0.3
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 
@@ -32,11 +34,12 @@ class Disk:
     def start(self):
         """With an empty file system on it."""
         self.attach()
-        # Everything that mkfs would leave for later would come as I/O in the middle of a run.
+        # Everything that mkfs or mount would leave for later would come as I/O in the middle of a run: ext4
+        # reads block bitmaps, all over the disk, within five seconds.
         run("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E",
             "nodiscard,lazy_itable_init=0,lazy_journal_init=0", self.loop, timeout=120)
         self.mount.mkdir()
-        run("mount", "-t", "ext4", "-o", "noatime", self.loop, self.mount)
+        run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
 
     def attach(self):
         """Only the block device: self.loop."""
@@ -88,6 +91,20 @@ class Disk:
             run("sync", "-f", self.mount)
         put("/proc/sys/vm/drop_caches", 3)
         self.control(f"mode={self.device} flushcache reset")
+
+    def cached_bytes(self, names):
+        """What the host's page cache has of these files."""
+        return sum(map(int, run("fincore", "-b", "-n", "-o", "RES", *(self.mount / name for name in names)).split()))
+
+    def settled(self, seconds=10):
+        """The counters, once no read is under way any more."""
+        deadline, last, now = time.monotonic() + seconds, None, self.stat()
+        while now["reads"] != last:
+            if time.monotonic() > deadline:
+                raise LabError(f"the disk still reads {seconds} s after the last reader ended")
+            time.sleep(SETTLE_SECONDS)
+            last, now = now["reads"], self.stat()
+        return now
 
     def write_file(self, name, megabytes):
         """Really written: unwritten extents would be read without the disk. Zeros cost no memory."""

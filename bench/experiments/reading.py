@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the experiments of readings.py have in common: files, cold caches, readers, the search for the best
+read-ahead, and what is asked for.
+
+limit        the raw disk, read past the page cache from its outer edge, where the files lie
+stock        Ganesha over VFS, read_ahead_kb 128
+best-static  the same with the read_ahead_kb that is best for this very case
+canfs        CANFS over VFS, read_ahead_kb 128"""
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bench.experiments import figures_plot, reading_files
+from bench.experiments.canfs import SERVER_OPTIONS
+from bench.experiments.interference import check_names
+from bench.lab.disk import DEVICES, READ_AHEAD_KIB
+from bench.lab.host import LabError, end, run as run_command
+from bench.lab.lab import Guest, Lab
+from bench.lab.net import SERVER_ADDRESS
+from bench.lab.report import Results
+
+VARIANTS = ("stock", "best-static", "canfs")
+LEVELS_KIB = (128, 256, 512, 1024, 2048, 4096, 8192)
+QUICK_LEVELS_KIB = (4096,)
+QUICK_SHARE = 4     # --quick reads a fourth
+SEED = 7
+SET_UP_SECONDS = 0.5  # of a reader: mount, look up, all from a cold disk
+PATIENCE_SECONDS = 200
+COLD_SHARE = 0.99
+LATE_USEC = 200  # mean; on a quiet machine 40 to 100
+GUEST_MIB = 512
+LIMIT_BYTES = 128 << 20
+LIMIT_TRIES = 3
+# In a guest: each file by a job of its own, all since one moment. One after the other they get going.
+IN_GUEST = """
+begin=$EPOCHREALTIME
+for file in "${@:4}"; do
+	(
+		result=$("$1" --sequential --block-kib "$2" --ops "$3" --phases 0-3600 "$file") || exit
+		echo "{\\"begin\\": $begin, \\"end\\": $EPOCHREALTIME, \\"job\\": $result}"
+	) &
+done
+wait
+"""
+UNITS = {"throughput": "MB/s", "of_limit": "1", "p50": "ms", "p99": "ms", "max": "ms", "waste": "1",
+         "cpu_per_mb": "ms/MB", "first_seconds": "s", "last_seconds": "s", "last_over_first": "1"}
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Who read at the same time in the same way. A kernel's read whole files, in order."""
+    files: int = 1
+    sharers: int = 1            # of each file, in as many parts
+    pattern: str = "sequential"  # of canfs-job-pattern
+    block_kib: int = 64
+    depth: int = 4              # outstanding, each
+    reads: int = None           # each; None: all of the file
+    udp: bool = False
+    kernel: bool = False        # in a guest, through its page cache
+    busy: int = 0               # endless loops in that guest
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    mib: int                    # of all the files of `readers`
+    readers: Readers
+    beside: Readers = None      # reads one more file of `mib` until the others have ended
+    beside_name: str = None     # NAME-sequential and NAME-this are the names of the results then
+    variants: tuple = VARIANTS
+    in_quick: bool = True
+    server: dict = field(default_factory=dict)  # of the CANFS block
+
+    def mib_in_all(self, quick):
+        return self.mib // (QUICK_SHARE if quick else 1)
+
+    def mib_each(self, quick):
+        return self.mib_in_all(quick) // self.readers.files
+
+
+@dataclass
+class Options:
+    """What a person may vary; the defaults are the experiment."""
+    runs: int = 5
+    quick: bool = False
+    cases: tuple = ()
+    variants: tuple = ()
+    agent: dict = field(default_factory=dict)   # not used: no client of these has an agent
+    server: dict = field(default_factory=dict)  # the CANFS { } block
+    device: str = "hdd"
+
+
+@dataclass
+class Trial:
+    """One run of one variant, with all that was seen."""
+    reading: str
+    case: str
+    device: str
+    variant: str
+    read_ahead_kib: int
+    values: dict   # {case: {metric: value}}
+    seen: dict     # {case: what its readers printed}
+    disk: dict
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An experiment, as bench/run knows them."""
+    NAME: str
+    HELP: str
+    cases: tuple
+    metrics: tuple
+    asked: tuple
+    panels: tuple
+    Options: type = Options
+    DEVICES: tuple = tuple(DEVICES)
+
+    def run(self, build, options, say, keep=None):
+        """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
+        check_names("variant", options.variants, VARIANTS)
+        check_names("case", options.cases, [case.name for case in self.cases])
+        results = ReadingResults(self, options.device)
+        for case in self.cases:
+            if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
+                # A disk of its own: where files lie on it does not depend on what was there before.
+                with Lab(build, device=options.device) as lab:
+                    Runner(self, lab, options, say, keep or (lambda trial: None), results).run(case)
+        say(figures_plot.save(self, results))
+        return results
+
+
+class ReadingResults(Results):
+    """The table says which read-ahead was best, and of what is asked for whether it was reached."""
+
+    def __init__(self, reading, device):
+        super().__init__(reading.NAME)
+        self.reading, self.device = reading, device
+        self.limit = None  # of the disk, MB/s
+        self.best = {}  # case: KiB
+        self.last = {}  # (case, variant): its last trial
+
+    def add_trial(self, trial):
+        self.last[trial.case, trial.variant] = trial
+        for case, metrics in trial.values.items():
+            for metric in self.reading.metrics:
+                if metric in metrics:
+                    self.add(case, self.device, trial.variant, metric, UNITS[metric], metrics[metric])
+
+    def table(self):
+        lines = [super().table(), ""]
+        lines += [f"{case}: best-static is read_ahead_kb {kib}" for case, kib in self.best.items()]
+        # What is asked for in itself is asked of the plain disk.
+        lines += [verdict for asked in self.reading.asked if asked.of or asked.of_case or self.device == "hdd"
+                  for case in dict.fromkeys(row["case"] for row in self.rows())
+                  if (verdict := asked.verdict(self, case))]
+        return "\n".join(lines)
+
+
+@dataclass
+class Runner:
+    reading: Reading
+    lab: Lab
+    options: Options
+    say: Callable
+    keep: Callable
+    results: ReadingResults
+
+    def run(self, case):
+        """--quick measures each setting once, so that the search's trials are the results."""
+        wanted = [variant for variant in case.variants
+                  if not self.options.variants or variant in self.options.variants]
+        if not wanted:
+            return
+        names = self.make_files(case)
+        self.results.limit = self.results.limit or limit_of(self.lab.disk)
+        self.results.add(first_case(case), self.options.device, "limit", "throughput", UNITS["throughput"],
+                         self.results.limit)
+        levels = QUICK_LEVELS_KIB if self.options.quick else LEVELS_KIB
+        best = None
+        for number in range(self.options.runs):
+            for variant in wanted:
+                label = f"run {number + 1} of {self.options.runs}, {case.name}, {variant}"
+                if variant == "best-static" and (best is None or self.options.quick):
+                    best = self.search(case, names, levels)
+                kib = best.read_ahead_kib if variant == "best-static" else READ_AHEAD_KIB
+                trial = best if variant == "best-static" and self.options.quick else \
+                    self.trial(case, names, variant, kib, label)
+                self.results.add_trial(Trial(**vars(trial) | {"variant": variant}))
+
+    def make_files(self, case):
+        """Their names."""
+        disk, mib = self.lab.disk, case.mib_each(self.options.quick)
+        self.say(f"{case.name}: files, {case.readers.files} of {mib} MiB")
+        disk.control("mode=free")
+        names = reading_files.make(disk.mount, 1, case.readers.files, mib)
+        if case.beside:
+            names += reading_files.make(disk.mount, len(names) + 1, 1, case.mib_in_all(self.options.quick))
+        return names
+
+    def search(self, case, names, levels):
+        """The best trial: of the throughput of those that read to the end."""
+        trials = [self.trial(case, names, "search", kib, f"{case.name}, search, read_ahead_kb {kib}")
+                  for kib in levels]
+        best = max(trials, key=lambda trial: trial.values[first_case(case)]["throughput"])
+        self.results.best[case.name] = best.read_ahead_kib
+        return best
+
+    def trial(self, case, names, variant, kib, label):
+        lab, canfs = self.lab, variant == "canfs"
+        try:
+            # Before the server opens a file: the kernel looks at it then.
+            lab.disk.read_ahead(kib)
+            lab.start_server("CANFS" if canfs else "VFS",
+                             SERVER_OPTIONS | case.server | self.options.server if canfs else None)
+            check_options_known(lab.server.log_text())
+            guests = lab.start_clients([Guest("a", GUEST_MIB)]) if case.readers.kernel else []
+            lab.disk.cold()
+            check_nothing_cached(label, lab.disk.cached_bytes(names), case.mib_in_all(self.options.quick))
+            cpu = cpu_seconds(lab.server.pid)
+            seen = read_in_guest(lab, guests[0], case, names, self.options.quick) if guests else \
+                read_beside_server(lab, case, names, self.options.quick)
+            cpu = cpu_seconds(lab.server.pid) - cpu
+            disk = lab.disk.settled()
+        finally:
+            self.clean_up()
+        check_cold(label, disk, seen)
+        values = values_of(seen, disk, cpu, self.results.limit)
+        trial = Trial(self.reading.NAME, case.name, self.options.device, variant, kib, values, seen, disk)
+        self.say(f"{label}: {summary(values)}{warning(disk)}")
+        self.keep(trial)
+        return trial
+
+    def clean_up(self):
+        self.lab.disk.control("mode=free")
+        self.lab.stop_clients()
+        self.lab.stop_server()
+        self.lab.disk.read_ahead(READ_AHEAD_KIB)
+
+
+def limit_of(disk):
+    """What it gives at most, in MB/s: the best of some, as what else runs here can only slow it down."""
+    fastest = 0
+    for _ in range(LIMIT_TRIES):
+        disk.cold()
+        begin = time.monotonic()
+        run_command("dd", f"if={disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_BYTES >> 26}", "iflag=direct",
+                    "status=none", timeout=PATIENCE_SECONDS)
+        fastest = max(fastest, LIMIT_BYTES / 1e6 / (time.monotonic() - begin))
+    return fastest
+
+
+def first_case(case):
+    """The name of the results of its `readers`."""
+    return f"{case.name}-sequential" if case.beside else case.name
+
+
+def cpu_seconds(pid):
+    """Processor time of a process, all its threads, in nanoseconds (clock_getcpuclockid(3))."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
+def words_of(readers, mib, quick):
+    """Options of canfs-job-pattern, for files of this size."""
+    reads = readers.reads and readers.reads // (QUICK_SHARE if quick else 1)
+    options = {"file-mib": mib, "pattern": readers.pattern, "block-kib": readers.block_kib, "depth": readers.depth,
+               "sharers": readers.sharers, "reads": reads}
+    words = [word for name, value in options.items() if value for word in (f"--{name}", value)]
+    return words + (["--udp"] if readers.udp else [])
+
+
+def read_beside_server(lab, case, names, quick):
+    """{case: what its readers printed}; all begin at one moment, and who reads beside ends with the others."""
+    at = time.monotonic() + SET_UP_SECONDS
+    groups = {first_case(case): (case.readers, case.mib_each(quick), names[:case.readers.files])}
+    if case.beside:
+        groups[f"{case.name}-{case.beside_name}"] = (case.beside, case.mib_in_all(quick), names[case.readers.files:])
+    jobs = {}
+    try:
+        for name, (readers, mib, files) in groups.items():
+            jobs[name] = lab.spawn_beside_server(
+                lab.program("canfs-job-pattern"), "--seed", SEED, "--at", at, *words_of(readers, mib, quick),
+                SERVER_ADDRESS, lab.disk.mount, *files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        seen = {}
+        for name, job in jobs.items():
+            if seen:
+                job.send_signal(signal.SIGTERM)
+            seen[name] = result_of(name, job)
+        return seen
+    finally:
+        for job in jobs.values():
+            end(job)
+
+
+def result_of(name, job):
+    try:
+        out, complaints = job.communicate(timeout=PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise LabError(f"{name}: still reading after {PATIENCE_SECONDS} s") from error
+    if job.returncode != 0:
+        raise LabError(f"{name}: {complaints.strip()}")
+    return json.loads(out)
+
+
+def read_in_guest(lab, client, case, names, quick):
+    """One canfs-job-read per file, in the kernel's own ways."""
+    readers, mib = case.readers, case.mib_each(quick)
+    for number in range(readers.busy):
+        client.run(f"busy-{number}", "sh", "-c", "while :; do :; done")
+    job = client.run("read", "bash", "-c", IN_GUEST, "bash", lab.program("canfs-job-read"), readers.block_kib,
+                     mib * 1024 // readers.block_kib, *map(lab.on_mount, names))
+    results = [json.loads(line) for line in job.wait(PATIENCE_SECONDS).splitlines()]
+    if len(results) != len(names):
+        raise LabError(f"{case.name}: only {len(results)} of {len(names)} readers in the guest came to the end")
+    return {case.name: merged(results, mib * reading_files.MIB)}
+
+
+def merged(results, bytes_each):
+    """What IN_GUEST printed, as canfs-job-pattern prints it; latencies are the worst reader's."""
+    finishes = [result["end"] - result["begin"] for result in results]
+    total = bytes_each * len(results)
+    return {"readers": [{"bytes": bytes_each, "finish_seconds": finish} for finish in finishes], "bytes": total,
+            "first_seconds": min(finishes), "last_seconds": max(finishes), "mb_per_s": total / 1e6 / max(finishes),
+            **{key: max(result["job"][key] for result in results) for key in ("p50_ms", "p99_ms", "max_ms")}}
+
+
+def values_of(seen, disk, cpu_seconds_used, limit):
+    """{case: {metric: value}}; what concerns all readers together is the first's."""
+    values = {case: {"throughput": what["mb_per_s"], "p50": what["p50_ms"], "p99": what["p99_ms"],
+                     "max": what["max_ms"], "first_seconds": what["first_seconds"],
+                     "last_seconds": what["last_seconds"],
+                     "last_over_first": what["last_seconds"] / what["first_seconds"]}
+              for case, what in seen.items()}
+    asked_bytes = sum(what["bytes"] for what in seen.values())
+    first = next(iter(values.values()))
+    first |= {"of_limit": first["throughput"] / limit, "waste": disk["read_bytes"] / asked_bytes - 1,
+              "cpu_per_mb": 1e3 * cpu_seconds_used / (asked_bytes / 1e6)}
+    return values
+
+
+def check_nothing_cached(label, cached_bytes, mib):
+    """Single pages may stay, where a processor still has them in its hands."""
+    if cached_bytes > (1 - COLD_SHARE) * mib * reading_files.MIB:
+        raise LabError(f"{label}: {cached_bytes} bytes of {mib} MiB are cached before the first read")
+
+
+def check_cold(label, disk, seen):
+    """No pattern asks twice for a block: what the disk did not read came from a cache."""
+    asked_bytes = sum(what["bytes"] for what in seen.values())
+    if disk["read_bytes"] < COLD_SHARE * asked_bytes:
+        raise LabError(f"{label}: {asked_bytes} bytes were read, but only {disk['read_bytes']} of the disk")
+
+
+def check_options_known(log):
+    """Ganesha goes on without an option that it does not know: what is measured would not be what was meant."""
+    for line in log.splitlines():
+        if "Unknown parameter" in line:
+            raise LabError(f"the server does not know an option: {line.split(' :')[-1].strip()}")
+
+
+def warning(disk):
+    """A disk that answers late is no disk any more, least of all for one who waits for each answer."""
+    late = disk["late_mean_usec"]
+    return f" (warning: the machine is busy, the modelled disk {late:.0f} us late)" if late > LATE_USEC else ""
+
+
+def summary(values):
+    return "; ".join(f"{case}: " + ", ".join(f"{metric} {metrics[metric]:.4g}" for metric in
+                                             ("throughput", "of_limit", "p50", "max", "waste") if metric in metrics)
+                     for case, metrics in values.items())

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The reading experiments: what the server's read-ahead and disk scheduling do, against stock and the best static
+read_ahead_kb (reading.py). Figures and tables are those of Ellard & Seltzer 2003.
+
+readers    concurrent readers, each of a file (§4.2, Figures 1 and 6); of one file; of a real kernel client
+stride     one reader, 2, 4 or 8 sequential streams in turn (Table 1); every second block
+reorder    a sequential reader whose requests are out of order (§6); a busy client
+backwards  one reader, from the end to the beginning
+random     what no read-ahead can help, and many hurt
+mixed      eight sequential readers, and one at random who has to wait for them
+scheduler  eight readers, each policy: who ends when (Figure 3)
+transport  TCP and UDP (Figures 4 and 5)
+
+The paper's files are 256 MB in all; here they are larger, since the disk is, and smaller where it is slow."""
+
+from bench.experiments.figure import Asked
+from bench.experiments.reading import Case, Reading, Readers
+from bench.experiments.reading_plot import finishes
+
+POLICIES = ("fifo", "elevator", "n-cscan", "lag")
+NOT_BELOW = 0.98  # which is what two medians of five runs can tell apart
+# Prefetched and not used; processor time of the server.
+HONEST = (Asked("waste", "at most", 0.05), Asked("cpu_per_mb", "at most", 1.1, "stock"))
+NEVER_WORSE = (Asked("throughput", "at least", NOT_BELOW, "stock"),
+               Asked("throughput", "at least", NOT_BELOW, "best-static"))
+ALWAYS = ("throughput", "of_limit", "p50", "p99", "max", "waste", "cpu_per_mb")
+BARS = ("throughput", "waste")
+
+
+def of_limit(share, *cases):
+    return tuple(Asked("of_limit", "at least", share, case=case) for case in cases)
+
+
+def stock_times(factor, *cases):
+    return tuple(Asked("throughput", "at least", factor, "stock", case) for case in cases)
+
+
+READERS = tuple(f"readers-{n}" for n in (2, 4, 8, 16, 32))
+STRIDES = ("stride-2", "stride-4", "stride-8")
+
+READINGS = (
+    Reading(
+        "readers", "1 to 32 concurrent sequential readers (Ellard & Seltzer Figures 1 and 6)",
+        (*(Case(f"readers-{n}", 512, Readers(files=n), in_quick=n not in (4, 16)) for n in (1, 2, 4, 8, 16, 32)),
+         Case("shared-8", 512, Readers(sharers=8)),
+         *(Case(f"kernel-readers-{n}", 512, Readers(files=n, kernel=True), in_quick=n > 2) for n in (2, 8))),
+        ALWAYS, (*of_limit(0.8, *READERS), *NEVER_WORSE, *HONEST), BARS),
+    Reading(
+        "stride", "one reader, 2 to 8 sequential streams in turn (Ellard & Seltzer Table 1)",
+        (*(Case(name, 384, Readers(pattern=name)) for name in STRIDES),
+         Case("one-of-2", 512, Readers(pattern="one-of-2"))),
+        ALWAYS, (*of_limit(0.85, *STRIDES), *stock_times(4, *STRIDES), *NEVER_WORSE, *HONEST), BARS),
+    Reading(
+        "reorder", "a sequential reader whose requests come out of order (Ellard & Seltzer §6)",
+        (*(Case(f"swap-{p}", 512, Readers(pattern=f"swap-{p}")) for p in (2, 6, 10)),
+         *(Case(f"shuffle-{w}", 256, Readers(pattern=f"shuffle-{w}")) for w in (8, 32)),
+         Case("busy-client", 512, Readers(files=4, kernel=True, busy=4))),
+        ALWAYS, (*of_limit(0.95, "shuffle-8", "shuffle-32"), *NEVER_WORSE, *HONEST), BARS),
+    Reading(
+        "backwards", "one reader, from the end to the beginning",
+        (Case("backwards", 192, Readers(pattern="backwards")),),
+        ALWAYS, (*of_limit(0.8, "backwards"), *NEVER_WORSE, *HONEST), BARS),
+    Reading(
+        "random", "reads that no read-ahead can help",
+        (Case("random", 1024, Readers(pattern="random", reads=2000)),
+         Case("random-8k", 1024, Readers(pattern="random", reads=1500, block_kib=8, depth=1))),
+        ALWAYS, (*NEVER_WORSE, *HONEST), BARS),
+    Reading(
+        "mixed", "eight sequential readers and one at random, who has to wait for them",
+        (Case("mixed", 512, Readers(files=8), beside=Readers(pattern="random", block_kib=8, depth=1),
+              beside_name="random"),),
+        ALWAYS, (Asked("p50", "at most", 60, case="mixed-random"), Asked("max", "at most", 100, case="mixed-random"),
+                 *of_limit(0.55, "mixed-sequential"), *HONEST),
+        ("throughput", "p50", "max")),
+    Reading(
+        "scheduler", "eight readers, each policy of the disk scheduler: who ends when (Ellard & Seltzer Figure 3)",
+        (Case("kernel", 512, Readers(files=8), variants=("stock", "best-static")),
+         *(Case(policy, 512, Readers(files=8), variants=("canfs",), server={"Scheduler": policy})
+           for policy in POLICIES)),
+        ("throughput", "of_limit", "first_seconds", "last_seconds", "last_over_first", "p50", "p99", "max"),
+        (Asked("throughput", "at least", 0.85, of_case="elevator", case="lag"),
+         Asked("last_over_first", "at most", 1.1, case="lag")),
+        (finishes, "throughput", "max")),
+    Reading(
+        "transport", "NFSv3 over TCP and UDP (Ellard & Seltzer Figures 4 and 5)",
+        tuple(Case(f"{name}-{n}", 512, Readers(files=n, block_kib=32, udp=name == "udp"))
+              for n in (1, 4, 16) for name in ("tcp", "udp")),
+        ALWAYS, (*NEVER_WORSE, *HONEST), BARS),
+)
