@@ -11,22 +11,10 @@
 #include <arpa/inet.h>
 
 #include "bench/jobs/job.h"
-#include "client-agent/mountstats.h"
-#include "client-agent/procfs.h"
-#include "ganesha-fsal/control/clients.h"
-#include "ganesha-fsal/monitors/exchange.h"
-#include "ganesha-fsal/monitors/ghosts.h"
-#include "ganesha-fsal/prefetch/files.h"
-#include "ganesha-fsal/scheduler/queue.h"
-#include "pricing/auction.h"
-#include "pricing/price.h"
-#include "protocol/tag.h"
+#include "bench/micro/fixture.h"
 
-#define MOUNTS_MAX    100
-#define EXPORTS_MAX   100
-#define SAMPLE_MSEC   100 /* the exchange's clock per pass */
-#define MOUNT_BYTES   4096
-#define MEMINFO_BYTES 8192
+#define SAMPLE_MSEC 100 /* the exchange's clock per pass */
+#define MOUNT_BYTES 4096
 
 /* A server with the default of Ghost_Memory whose clients read more than it caches. */
 #define GHOST_MEMORY_BYTES ((size_t)16 << 20)
@@ -34,53 +22,6 @@
 #define GHOST_READS        10000000 /* fed before anything is measured */
 #define GHOST_SMALL_FILES  1000000  /* of 8 KiB */
 #define GHOST_LARGE_FILES  100u     /* of 1 GiB */
-
-/* Active files, each read in sequence; the order in which they come looks random to every cache. */
-#define ACTIVE_FILES      (1u << 20)
-#define ACTIVE_FILE_READS 8 /* of each, before anything is measured */
-#define ACTIVE_READ_BYTES 8192u
-#define ACTIVE_FILE_BYTES ((uint64_t)1 << 40)
-#define ACTIVE_SOON       3 /* calls later: some hundred nanoseconds */
-
-/* A disk that is behind: so many fetches wait, of streams that have eight each. */
-#define WAITING     10000
-#define STREAMS     (WAITING / 8)
-#define DISK_BLOCKS ((uint64_t)1 << 24)
-#define BLOCK_BYTES 65536u
-
-struct disk {
-	struct canfs_queue queue;
-	struct canfs_fetch fetch[WAITING];
-};
-
-/* The monitors of a server with so many exports. */
-struct server {
-	struct canfs_exchange *exchange;
-	struct canfs_board *board[EXPORTS_MAX];
-};
-
-/* Whatever the functions work on; nothing is allocated in a measured call. */
-struct fixture {
-	uint64_t turn; /* arguments change with it, so that nothing is computed once and kept */
-	struct canfs_market market;
-	struct canfs_auction auction;
-	struct canfs_tag tag;
-	struct canfs_space space;
-	struct server one_export, ten_exports, hundred_exports;
-	struct canfs_ghosts *small_reads, *large_reads;
-	uint64_t unsampled_file;
-	struct canfs_files *files, *one_file, *random_file;
-	uint64_t files_turn, one_turn;
-	struct canfs_clients *few_clients, *many_clients;
-	struct disk fifo, elevator, n_cscan, lag;
-	uint64_t now_usec;
-	struct canfs_mounts *one, *many;
-	char *one_text, *many_text;
-	struct canfs_mountstats stats[MOUNTS_MAX];
-	char meminfo_text[MEMINFO_BYTES];
-	struct canfs_meminfo meminfo;
-	volatile double sink;
-};
 
 static double share(struct fixture *f)
 {
@@ -162,11 +103,6 @@ static void exchange_hundred(struct fixture *f)
 	sampling_pass(f, f->hundred_exports.exchange);
 }
 
-static uint64_t random_below(struct fixture *f, uint64_t n)
-{
-	return (uint64_t)(((__uint128_t)canfs_ghost_mix(f->turn++) * n) >> 64);
-}
-
 static void ghosts_feed_small(struct fixture *f)
 {
 	canfs_ghosts_feed(f->small_reads, random_below(f, GHOST_SMALL_FILES), 0, 8192);
@@ -188,86 +124,6 @@ static void ghosts_forecast(struct fixture *f)
 {
 	canfs_ghosts_resize(f->small_reads, GHOST_CACHE_BYTES);
 	f->sink = canfs_ghosts_forecast(f->small_reads, 0.1).utilization;
-}
-
-static void files_read(struct fixture *f, struct canfs_files *files, uint64_t file, uint64_t offset)
-{
-	struct canfs_advice advice[CANFS_ADVICE_MAX];
-
-	f->sink = (double)canfs_files_read(
-		files, file, offset, ACTIVE_READ_BYTES, ACTIVE_FILE_BYTES, 1, advice);
-}
-
-static void files_read_million(struct fixture *f)
-{
-	uint64_t turn = f->files_turn++;
-
-	files_read(f, f->files, turn % ACTIVE_FILES, turn / ACTIVE_FILES * ACTIVE_READ_BYTES);
-}
-
-/* As the plugin does it, which tells of a READ before all else that it does for it. */
-static void files_read_soon(struct fixture *f)
-{
-	canfs_files_soon(f->files, (f->files_turn + ACTIVE_SOON) % ACTIVE_FILES);
-	files_read_million(f);
-}
-
-static void files_read_one(struct fixture *f)
-{
-	files_read(f, f->one_file, 1,
-		f->one_turn++ % (ACTIVE_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
-}
-
-/* Each read is compared with all the cursors that a file may have. */
-static void files_read_random(struct fixture *f)
-{
-	files_read(f, f->random_file, 1,
-		random_below(f, ACTIVE_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
-}
-
-static void ask_disk(
-	struct fixture *f, struct disk *disk, struct canfs_fetch *fetch, uint32_t stream)
-{
-	*fetch = (struct canfs_fetch) { .kind = CANFS_FETCH_PREFETCH,
-		.file = stream,
-		.stream = stream,
-		.offset = random_below(f, DISK_BLOCKS) * BLOCK_BYTES,
-		.bytes = BLOCK_BYTES };
-	if (canfs_queue_enter(&disk->queue, fetch, 0) && fetch->from < fetch->to)
-		canfs_queue_place(&disk->queue, fetch, fetch->from);
-}
-
-/* One is taken, done, and another one asked for. */
-static void serve_disk(struct fixture *f, struct disk *disk)
-{
-	struct canfs_fetch_list finished = { 0 };
-	struct canfs_fetch *fetch = canfs_queue_take(&disk->queue, 0), *next;
-
-	canfs_queue_finish(&disk->queue, fetch, 0, &finished);
-	for (fetch = finished.first; fetch != NULL; fetch = next) {
-		next = fetch->next;
-		ask_disk(f, disk, fetch, fetch->stream);
-	}
-}
-
-static void queue_fifo(struct fixture *f)
-{
-	serve_disk(f, &f->fifo);
-}
-
-static void queue_elevator(struct fixture *f)
-{
-	serve_disk(f, &f->elevator);
-}
-
-static void queue_n_cscan(struct fixture *f)
-{
-	serve_disk(f, &f->n_cscan);
-}
-
-static void queue_lag(struct fixture *f)
-{
-	serve_disk(f, &f->lag);
 }
 
 static void mountstats_one(struct fixture *f)
@@ -412,55 +268,6 @@ static int make_ghosts(struct fixture *f)
 	return 0;
 }
 
-static int make_files(struct fixture *f)
-{
-	struct canfs_files_config config = canfs_files_defaults;
-	struct canfs_files_stats stats;
-	int error;
-
-	config.files = ACTIVE_FILES;
-	error = canfs_files_new(&f->files, &config);
-	if (!error)
-		error = canfs_files_new(&f->one_file, &config);
-	if (!error)
-		error = canfs_files_new(&f->random_file, &config);
-	if (error)
-		return error;
-	for (unsigned int i = 0; i < ACTIVE_FILE_READS * ACTIVE_FILES; i++)
-		files_read_million(f);
-	stats = canfs_files_stats(f->files);
-	fprintf(stderr, "canfs-micro: active files: %llu in at most %llu bytes\n",
-		(unsigned long long)stats.files, (unsigned long long)stats.memory_bytes);
-	return 0;
-}
-
-static int make_disk(struct fixture *f, struct disk *disk, const char *policy)
-{
-	const struct canfs_queue_config config = {
-		.policy = canfs_policy_named(policy), .lag_bytes = 8u << 20, .waiting_max = WAITING
-	};
-
-	if (canfs_queue_init(&disk->queue, &config) != 0)
-		return -1;
-	for (uint32_t i = 0; i < WAITING; i++)
-		ask_disk(f, disk, &disk->fetch[i], i % STREAMS);
-	return 0;
-}
-
-static int make_disks(struct fixture *f)
-{
-	return make_disk(f, &f->fifo, "fifo") != 0 || make_disk(f, &f->elevator, "elevator") != 0 ||
-	       make_disk(f, &f->n_cscan, "n-cscan") != 0 || make_disk(f, &f->lag, "lag") != 0;
-}
-
-static void free_disk(struct disk *disk)
-{
-	struct canfs_fetch_list cancelled = { 0 };
-
-	canfs_queue_cancel_all(&disk->queue, &cancelled);
-	canfs_queue_destroy(&disk->queue);
-}
-
 static int make_fixture(struct fixture *f)
 {
 	canfs_market_init(&f->market);
@@ -493,13 +300,7 @@ static void free_fixture(struct fixture *f)
 	free_server(&f->hundred_exports);
 	canfs_ghosts_free(f->small_reads);
 	canfs_ghosts_free(f->large_reads);
-	canfs_files_free(f->files);
-	canfs_files_free(f->one_file);
-	canfs_files_free(f->random_file);
-	free_disk(&f->fifo);
-	free_disk(&f->elevator);
-	free_disk(&f->n_cscan);
-	free_disk(&f->lag);
+	free_prefetching(f);
 	free(f->one);
 	free(f->many);
 	free(f->one_text);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Whatever the functions of canfs-micro work on; nothing is allocated in a measured call. */
+#ifndef CANFS_BENCH_MICRO_FIXTURE_H
+#define CANFS_BENCH_MICRO_FIXTURE_H
+
+#include "client-agent/mountstats.h"
+#include "client-agent/procfs.h"
+#include "ganesha-fsal/control/clients.h"
+#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/ghosts.h"
+#include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/scheduler/queue.h"
+#include "pricing/auction.h"
+#include "pricing/price.h"
+#include "protocol/tag.h"
+
+#define MOUNTS_MAX    100
+#define EXPORTS_MAX   100
+#define MEMINFO_BYTES 8192
+#define WAITING       10000 /* fetches, at a disk that is behind */
+
+struct disk {
+	struct canfs_queue queue;
+	struct canfs_fetch fetch[WAITING];
+};
+
+/* The monitors of a server with so many exports. */
+struct server {
+	struct canfs_exchange *exchange;
+	struct canfs_board *board[EXPORTS_MAX];
+};
+
+struct fixture {
+	uint64_t turn; /* arguments change with it, so that nothing is computed once and kept */
+	struct canfs_market market;
+	struct canfs_auction auction;
+	struct canfs_tag tag;
+	struct canfs_space space;
+	struct server one_export, ten_exports, hundred_exports;
+	struct canfs_ghosts *small_reads, *large_reads;
+	uint64_t unsampled_file;
+	struct canfs_files *files, *one_file, *random_file;
+	uint64_t files_turn, one_turn;
+	struct canfs_clients *few_clients, *many_clients;
+	struct disk fifo, elevator, n_cscan, lag;
+	uint64_t now_usec;
+	struct canfs_mounts *one, *many;
+	char *one_text, *many_text;
+	struct canfs_mountstats stats[MOUNTS_MAX];
+	char meminfo_text[MEMINFO_BYTES];
+	struct canfs_meminfo meminfo;
+	volatile double sink;
+};
+
+static inline uint64_t random_below(struct fixture *f, uint64_t n)
+{
+	return (uint64_t)(((__uint128_t)canfs_ghost_mix(f->turn++) * n) >> 64);
+}
+
+/* prefetching.c; 0 or not */
+int make_files(struct fixture *f);
+int make_disks(struct fixture *f);
+void free_prefetching(struct fixture *f);
+
+void files_read_million(struct fixture *f);
+void files_read_soon(struct fixture *f);
+void files_read_one(struct fixture *f);
+void files_read_random(struct fixture *f);
+void queue_fifo(struct fixture *f);
+void queue_elevator(struct fixture *f);
+void queue_n_cscan(struct fixture *f);
+void queue_lag(struct fixture *f);
+
+#endif

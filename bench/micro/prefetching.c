@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfs-micro of the prefetcher: its table of active files, and a device's queue. */
+#include "bench/micro/fixture.h"
+
+#include <stdio.h>
+
+/* Active files, each read in sequence; the order in which they come looks random to every cache. */
+#define ACTIVE_FILES      (1u << 20)
+#define ACTIVE_FILE_READS 8 /* of each, before anything is measured */
+#define ACTIVE_READ_BYTES 8192u
+#define ACTIVE_FILE_BYTES ((uint64_t)1 << 40)
+#define ACTIVE_SOON       3 /* calls later: some hundred nanoseconds */
+
+/* A disk that is behind: so many fetches wait, of streams that have eight each. */
+#define STREAMS     (WAITING / 8)
+#define DISK_BLOCKS ((uint64_t)1 << 24)
+#define BLOCK_BYTES 65536u
+
+static void files_read(struct fixture *f, struct canfs_files *files, uint64_t file, uint64_t offset)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+
+	f->sink = (double)canfs_files_read(
+		files, file, offset, ACTIVE_READ_BYTES, ACTIVE_FILE_BYTES, 1, advice);
+}
+
+void files_read_million(struct fixture *f)
+{
+	uint64_t turn = f->files_turn++;
+
+	files_read(f, f->files, turn % ACTIVE_FILES, turn / ACTIVE_FILES * ACTIVE_READ_BYTES);
+}
+
+/* As the plugin does it, which tells of a READ before all else that it does for it. */
+void files_read_soon(struct fixture *f)
+{
+	canfs_files_soon(f->files, (f->files_turn + ACTIVE_SOON) % ACTIVE_FILES);
+	files_read_million(f);
+}
+
+void files_read_one(struct fixture *f)
+{
+	files_read(f, f->one_file, 1,
+		f->one_turn++ % (ACTIVE_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
+}
+
+/* Each read is compared with all the cursors that a file may have. */
+void files_read_random(struct fixture *f)
+{
+	files_read(f, f->random_file, 1,
+		random_below(f, ACTIVE_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
+}
+
+static void ask_disk(
+	struct fixture *f, struct disk *disk, struct canfs_fetch *fetch, uint32_t stream)
+{
+	*fetch = (struct canfs_fetch) { .kind = CANFS_FETCH_PREFETCH,
+		.file = stream,
+		.stream = stream,
+		.offset = random_below(f, DISK_BLOCKS) * BLOCK_BYTES,
+		.bytes = BLOCK_BYTES };
+	if (canfs_queue_enter(&disk->queue, fetch, 0) && fetch->from < fetch->to)
+		canfs_queue_place(&disk->queue, fetch, fetch->from);
+}
+
+/* One is taken, done, and another one asked for. */
+static void serve_disk(struct fixture *f, struct disk *disk)
+{
+	struct canfs_fetch_list finished = { 0 };
+	struct canfs_fetch *fetch = canfs_queue_take(&disk->queue, 0), *next;
+
+	canfs_queue_finish(&disk->queue, fetch, 0, &finished);
+	for (fetch = finished.first; fetch != NULL; fetch = next) {
+		next = fetch->next;
+		ask_disk(f, disk, fetch, fetch->stream);
+	}
+}
+
+void queue_fifo(struct fixture *f)
+{
+	serve_disk(f, &f->fifo);
+}
+
+void queue_elevator(struct fixture *f)
+{
+	serve_disk(f, &f->elevator);
+}
+
+void queue_n_cscan(struct fixture *f)
+{
+	serve_disk(f, &f->n_cscan);
+}
+
+void queue_lag(struct fixture *f)
+{
+	serve_disk(f, &f->lag);
+}
+
+int make_files(struct fixture *f)
+{
+	struct canfs_files_config config = canfs_files_defaults;
+	struct canfs_files_stats stats;
+	int error;
+
+	config.files = ACTIVE_FILES;
+	error = canfs_files_new(&f->files, &config);
+	if (!error)
+		error = canfs_files_new(&f->one_file, &config);
+	if (!error)
+		error = canfs_files_new(&f->random_file, &config);
+	if (error)
+		return error;
+	for (unsigned int i = 0; i < ACTIVE_FILE_READS * ACTIVE_FILES; i++)
+		files_read_million(f);
+	stats = canfs_files_stats(f->files);
+	fprintf(stderr, "canfs-micro: active files: %llu in at most %llu bytes\n",
+		(unsigned long long)stats.files, (unsigned long long)stats.memory_bytes);
+	return 0;
+}
+
+static int make_disk(struct fixture *f, struct disk *disk, const char *policy)
+{
+	const struct canfs_queue_config config = {
+		.policy = canfs_policy_named(policy), .lag_bytes = 8u << 20, .waiting_max = WAITING
+	};
+
+	if (canfs_queue_init(&disk->queue, &config) != 0)
+		return -1;
+	for (uint32_t i = 0; i < WAITING; i++)
+		ask_disk(f, disk, &disk->fetch[i], i % STREAMS);
+	return 0;
+}
+
+int make_disks(struct fixture *f)
+{
+	return make_disk(f, &f->fifo, "fifo") != 0 || make_disk(f, &f->elevator, "elevator") != 0 ||
+	       make_disk(f, &f->n_cscan, "n-cscan") != 0 || make_disk(f, &f->lag, "lag") != 0;
+}
+
+static void free_disk(struct disk *disk)
+{
+	struct canfs_fetch_list cancelled = { 0 };
+
+	canfs_queue_cancel_all(&disk->queue, &cancelled);
+	canfs_queue_destroy(&disk->queue);
+}
+
+void free_prefetching(struct fixture *f)
+{
+	canfs_files_free(f->files);
+	canfs_files_free(f->one_file);
+	canfs_files_free(f->random_file);
+	free_disk(&f->fifo);
+	free_disk(&f->elevator);
+	free_disk(&f->n_cscan);
+	free_disk(&f->lag);
+}
