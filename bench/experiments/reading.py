@@ -215,7 +215,7 @@ class Runner:
             # Before the server opens a file: the kernel looks at it then.
             lab.disk.read_ahead(kib)
             lab.start_server("CANFS" if canfs else "VFS",
-                             SERVER_OPTIONS | case.server | self.options.server if canfs else None)
+                             SERVER_OPTIONS | {"Prefetch": "true"} | case.server | self.options.server if canfs else None)
             check_options_known(lab.server.log_text())
             guests = lab.start_clients([Guest("a", GUEST_MIB)]) if case.readers.kernel else []
             lab.disk.cold()
