@@ -6,7 +6,8 @@
  *
  * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ
  * of one byte of the last page waits for that page, and so, the device being read in order, for all. FADVISE
- * speaks only if it fails. What is done, and another thread that wants this one, show in one eventfd. (io_uring
+ * speaks only if it fails; the links are hard, since with others the kernel would then drop the READ without a
+ * word, and with it our slot. What is done, and another thread that wants this one, show in one eventfd. (io_uring
  * could wait itself; valgrind, which believes that it never does, would stand still.)
  */
 #include "ganesha-fsal/scheduler/hands.h"
@@ -63,7 +64,7 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 		bytes = end - at < ring->piece_bytes ? end - at : ring->piece_bytes;
 		sqe = io_uring_get_sqe(&ring->uring);
 		io_uring_prep_fadvise(sqe, fetch->fd, at, (uint32_t)bytes, POSIX_FADV_WILLNEED);
-		io_uring_sqe_set_flags(sqe, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+		io_uring_sqe_set_flags(sqe, IOSQE_IO_HARDLINK | IOSQE_CQE_SKIP_SUCCESS);
 		io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i);
 	}
 	sqe = io_uring_get_sqe(&ring->uring);
@@ -75,7 +76,7 @@ static void look_at(struct ring *ring, uint64_t data, int result)
 {
 	struct slot *slot = &ring->slot[data / 2];
 
-	/* Why a FADVISE failed is said before the -ECANCELED of what is linked to it. */
+	/* Why a FADVISE failed is said before what became of the READ. */
 	if (result < 0 && slot->error == 0)
 		slot->error = result;
 	if (data % 2 == 0)

@@ -170,6 +170,11 @@ static void test_errors_are_told(void **state)
 	assert_true(item.fetch.fd >= 0);
 	assert_int_equal(fetch_alone(item), -EBADF);
 	close(item.fetch.fd);
+	/* Of this one already the advice fails. */
+	item.fetch.fd = open(path, O_PATH | O_CLOEXEC);
+	assert_true(item.fetch.fd >= 0);
+	assert_int_equal(fetch_alone(item), -EBADF);
+	close(item.fetch.fd);
 }
 
 static void test_configuration_is_checked(void **state)
