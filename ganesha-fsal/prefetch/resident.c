@@ -48,26 +48,38 @@ void canfs_resident_unmap(struct canfs_resident_map *map)
 	*map = (struct canfs_resident_map) { .at = NULL };
 }
 
+static bool covers(const struct canfs_resident_map *map, uint64_t offset, uint64_t bytes)
+{
+	return map->at != NULL && offset >= map->offset &&
+	       offset + bytes <= map->offset + map->bytes;
+}
+
+/* With the longest range that may be asked for behind its end, so that one at the edge of two does not alternate. */
+static bool map_window(int fd, uint64_t offset, struct canfs_resident_map *map)
+{
+	uint64_t start = offset - offset % CANFS_RESIDENT_WINDOW_BYTES;
+	uint64_t bytes = CANFS_RESIDENT_WINDOW_BYTES + CANFS_RESIDENT_BYTES_MAX;
+	void *at;
+
+	canfs_resident_unmap(map);
+	at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)start);
+	if (at == MAP_FAILED)
+		return false;
+	*map = (struct canfs_resident_map) { .at = at, .offset = start, .bytes = bytes };
+	return true;
+}
+
 bool canfs_is_resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t file_bytes,
 	struct canfs_resident_map *map)
 {
 	unsigned char vector[CANFS_RESIDENT_BYTES_MAX / PAGE_BYTES];
 	uint64_t pages = pages_of(offset, bytes, file_bytes);
-	void *at;
 
 	if (pages == 0)
 		return true;
-	if (offset + pages * page_bytes() > map->bytes) {
-		canfs_resident_unmap(map);
-		map->bytes = (file_bytes + page_bytes() - 1) & ~(page_bytes() - 1);
-		at = mmap(NULL, map->bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-		if (at == MAP_FAILED) {
-			map->bytes = 0;
-			return true;
-		}
-		map->at = at;
-	}
-	if (mincore((char *)map->at + offset, pages * page_bytes(), vector) != 0)
+	if (!covers(map, offset, pages * page_bytes()) && !map_window(fd, offset, map))
+		return true;
+	if (mincore((char *)map->at + (offset - map->offset), pages * page_bytes(), vector) != 0)
 		return true;
 	while (pages > 0 && (vector[pages - 1] & 1) != 0)
 		pages--;

@@ -18,10 +18,14 @@
 
 #define CANFS_RESIDENT_BYTES_MAX ((uint64_t)1 << 20) /* looked at in one call */
 
-/* A mapping of a file, for mincore(2); all zero: none yet. Nobody ever touches its pages. */
+/*
+ * A mapping of a part of a file, for mincore(2); all zero: none yet. Nobody ever touches its pages. Of a part, as files
+ * may be larger than what a process can address, and a server without addresses dies.
+ */
+#define CANFS_RESIDENT_WINDOW_BYTES ((uint64_t)1 << 30)
 struct canfs_resident_map {
 	void *at;
-	uint64_t bytes;
+	uint64_t offset, bytes;
 };
 
 /*

@@ -326,6 +326,35 @@ static void both_probes_see_the_same(void **state)
 	canfs_local_put(file);
 }
 
+/* By mincore(2), which wants a mapping: of a file larger than what can be mapped, and far behind its beginning. */
+static void files_are_mapped_in_part(void **state)
+{
+	struct canfs_local_file *file = make("sparse", state, 64 * KIB);
+	const uint64_t tib = UINT64_C(1) << 40, bytes = 8 * tib, far = 7 * tib + (1 << 30) - 4 * KIB;
+	struct canfs_resident_map map = { .at = NULL };
+	char path[128], block[8192] = { 1 };
+	int fd;
+
+	path_of("sparse", path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	if (pwrite(fd, block, sizeof(block), (off_t)far) != sizeof(block) ||
+		ftruncate(fd, (off_t)bytes) != 0) {
+		close(fd);
+		canfs_local_put(file);
+		skip(); /* not on this file system */
+	}
+	assert_true(canfs_is_resident_by_mincore(fd, far, 8 * KIB, bytes, &map));
+	assert_in_range(map.bytes, 8 * KIB, 2 * CANFS_RESIDENT_WINDOW_BYTES);
+	assert_false(canfs_is_resident_by_mincore(fd, tib, 4 * KIB, bytes, &map));
+	assert_true(canfs_is_resident_by_mincore(fd, far, 4 * KIB, bytes, &map));
+	evict(fd);
+	assert_false(canfs_is_resident_by_mincore(fd, far, 8 * KIB, bytes, &map));
+	canfs_resident_unmap(&map);
+	close(fd);
+	canfs_local_put(file);
+}
+
 static int remove_all(void **state)
 {
 	char command[128];
@@ -373,6 +402,7 @@ int main(void)
 		TEST(policies_are_those_there_are),
 		TEST(what_is_on_no_disk_is_not_taken),
 		TEST(both_probes_see_the_same),
+		TEST(files_are_mapped_in_part),
 	};
 	const char *reason;
 
