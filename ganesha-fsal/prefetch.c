@@ -24,6 +24,7 @@ struct delayed {
 	bool bypass;
 	fsal_async_cb done;
 	struct fsal_io_arg *io;
+	uint64_t bytes; /* of its buffers */
 	void *arg;
 	struct gsh_export
 		*gsh_export; /* with a reference, which the context of the crew takes over */
@@ -50,7 +51,7 @@ static uint32_t name_client(uint64_t file)
 }
 
 static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *handle, bool bypass,
-	fsal_async_cb done, struct fsal_io_arg *io, void *arg)
+	fsal_async_cb done, struct fsal_io_arg *io, uint64_t bytes, void *arg)
 {
 	struct delayed *delayed = gsh_malloc(sizeof(*delayed));
 
@@ -60,6 +61,7 @@ static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *ha
 		.bypass = bypass,
 		.done = done,
 		.io = io,
+		.bytes = bytes,
 		.arg = arg,
 		.gsh_export = op_ctx->ctx_export,
 		.sub_export = op_ctx->fsal_export->sub_export,
@@ -77,6 +79,7 @@ static void answer(struct canfs_job *job)
 {
 	struct delayed *delayed = container_of(job, struct delayed, job);
 	struct canfs_tree *tree = delayed->tree;
+	uint64_t bytes = delayed->bytes;
 	struct req_op_context context;
 
 	compat_init_op_context(&context, delayed->gsh_export, delayed->sub_export,
@@ -89,7 +92,7 @@ static void answer(struct canfs_job *job)
 	/* The request may be gone: of the context nothing is used any more but what release knows. */
 	release_op_context();
 	gsh_free(delayed);
-	canfs_prefetch_answered(tree);
+	canfs_prefetch_answered(tree, bytes);
 }
 
 /* Maybe in a thread of the engine, which must go on. */
@@ -154,7 +157,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 		return false;
 	waits = canfs_prefetch_must_wait(file, offset, bytes);
 	if (waits) {
-		delayed = delay(tree, handle, bypass, done, io, arg);
+		delayed = delay(tree, handle, bypass, done, io, bytes, arg);
 		delayed->waiting.ready = ready;
 		canfs_prefetch_wait(
 			file, name_client(file->name), offset, bytes, &delayed->waiting);

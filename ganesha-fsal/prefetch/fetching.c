@@ -197,19 +197,28 @@ static void prefetch(
 	}
 }
 
-/* A place among those that wait; false: too many do. */
-static bool may_wait(struct canfs_prefetch_shared *shared)
+static void waits_no_more(struct canfs_prefetch_shared *shared, uint64_t bytes)
 {
-	if (atomic_fetch_add(&shared->waiting, 1) < CANFS_READS_WAITING_MAX)
-		return true;
 	atomic_fetch_sub(&shared->waiting, 1);
+	atomic_fetch_sub(&shared->waiting_bytes, bytes);
+}
+
+/* A place among those that wait; false: too many do. */
+static bool may_wait(struct canfs_prefetch_shared *shared, uint64_t bytes)
+{
+	unsigned int reads = atomic_fetch_add(&shared->waiting, 1);
+	uint64_t buffers = atomic_fetch_add(&shared->waiting_bytes, bytes);
+
+	if (reads < CANFS_READS_WAITING_MAX && buffers + bytes <= CANFS_READS_WAITING_BYTES_MAX)
+		return true;
+	waits_no_more(shared, bytes);
 	atomic_fetch_add(&shared->let_through, 1);
 	return false;
 }
 
-void canfs_prefetch_answered(struct canfs_tree *tree)
+void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
 {
-	atomic_fetch_sub(&canfs_prefetch_shared(canfs_tree_device(tree)->prefetcher)->waiting, 1);
+	waits_no_more(canfs_prefetch_shared(canfs_tree_device(tree)->prefetcher), bytes);
 	canfs_tree_leave(tree);
 }
 
@@ -231,14 +240,14 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
 	bool under_way, resident;
-	uint64_t lost = 0;
+	uint64_t lost = 0, there;
 
 	pthread_mutex_lock(&file->mutex);
-	bytes = clip(file, offset, bytes);
-	under_way = is_under_way(file, offset, bytes);
-	resident = !under_way && is_resident(file, offset, bytes);
+	there = clip(file, offset, bytes);
+	under_way = is_under_way(file, offset, there);
+	resident = !under_way && is_resident(file, offset, there);
 	if (!resident && !under_way)
-		lost = evicted(file, offset, bytes);
+		lost = evicted(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
 	if (resident) {
 		atomic_fetch_add_explicit(&shared->at_once, 1, memory_order_relaxed);
@@ -246,10 +255,10 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	}
 	if (lost > 0)
 		atomic_fetch_add(&shared->evicted_bytes, lost);
-	if (!may_wait(shared))
+	if (!may_wait(shared, bytes))
 		return false;
 	if (!canfs_tree_enter(file->tree)) {
-		atomic_fetch_sub(&shared->waiting, 1);
+		waits_no_more(shared, bytes);
 		return false;
 	}
 	atomic_fetch_add_explicit(&shared->made_to_wait, 1, memory_order_relaxed);

@@ -23,7 +23,9 @@
 #include "ganesha-fsal/prefetch/local.h"
 #include "ganesha-fsal/scheduler/engine.h"
 
-#define CANFS_READS_WAITING_MAX 16384 /* more are not made to wait */
+/* More are not made to wait: each has its buffer already, of up to 64 MiB. */
+#define CANFS_READS_WAITING_MAX       16384
+#define CANFS_READS_WAITING_BYTES_MAX ((uint64_t)512 << 20)
 #define CANFS_DEVICES_MAX       256   /* exports on further ones are served without prefetch */
 
 struct canfs_prefetcher_config {
@@ -67,15 +69,15 @@ struct canfs_waiting_read {
 
 /*
  * A client reads [offset, offset + bytes) of the file: must it wait for pages? False: it is to be answered at once.
- * True: canfs_prefetch_wait() is to follow, and canfs_prefetch_answered() when it is answered: until then the tree is
- * not drained.
+ * True: canfs_prefetch_wait() is to follow, and canfs_prefetch_answered() with the same bytes when it is answered:
+ * until then the tree is not drained.
  */
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
 
 /* read->ready() will be called, or was, when they are there or not to be had. client: any number that names it. */
 void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
 	uint64_t bytes, struct canfs_waiting_read *read);
-void canfs_prefetch_answered(struct canfs_tree *tree);
+void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
 
 /* What will it read next? Has it fetched. willingness in [0, 1]: 1 - the price of a read-ahead. */
 void canfs_prefetch_ahead(

@@ -134,13 +134,13 @@ static void a_read_waits_for_its_pages(void **state)
 	assert_true(canfs_prefetch_must_wait(file, 300 * KIB + 1, 64 * KIB));
 	begin(file, 300 * KIB + 1, 64 * KIB, &read);
 	await(&read);
-	canfs_prefetch_answered(tree);
+	canfs_prefetch_answered(tree, 64 * KIB);
 	assert_int_equal(stats().reads_made_to_wait, 1);
 	assert_false(canfs_prefetch_must_wait(file, 300 * KIB + 1, 64 * KIB));
 	assert_int_equal(stats().reads_at_once, 1);
 	/* What was not asked for is not there. */
 	assert_true(canfs_prefetch_must_wait(file, 8 * KIB * KIB, KIB));
-	canfs_prefetch_answered(tree);
+	canfs_prefetch_answered(tree, KIB);
 	assert_int_equal(stats().waiting, 0);
 	canfs_local_put(file);
 }
@@ -153,11 +153,31 @@ static void one_may_be_larger_than_a_fetch_or_the_file(void **state)
 	assert_true(canfs_prefetch_must_wait(file, 5 * KIB, 2 * FILE_BYTES));
 	begin(file, 5 * KIB, 2 * FILE_BYTES, &read);
 	await(&read);
-	canfs_prefetch_answered(tree);
+	canfs_prefetch_answered(tree, 2 * FILE_BYTES);
 	assert_false(canfs_prefetch_must_wait(file, 5 * KIB, 2 * FILE_BYTES));
 	/* Behind the end there is nothing to wait for. */
 	assert_false(canfs_prefetch_must_wait(file, FILE_BYTES, KIB));
 	assert_false(canfs_prefetch_must_wait(file, UINT64_C(1) << 62, KIB));
+	canfs_local_put(file);
+}
+
+/* Each that waits has a buffer. */
+static void large_reads_wait_in_small_numbers(void **state)
+{
+	struct canfs_local_file *file = make("buffers", state, FILE_BYTES);
+	const uint64_t bytes = CANFS_READS_WAITING_BYTES_MAX / 8;
+
+	for (int i = 0; i < 8; i++)
+		assert_true(canfs_prefetch_must_wait(file, 0, bytes));
+	assert_false(canfs_prefetch_must_wait(file, 0, bytes));
+	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
+	assert_int_equal(stats().reads_let_through, 2);
+	canfs_prefetch_answered(tree, bytes);
+	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
+	canfs_prefetch_answered(tree, KIB);
+	for (int i = 0; i < 7; i++)
+		canfs_prefetch_answered(tree, bytes);
+	assert_int_equal(stats().waiting, 0);
 	canfs_local_put(file);
 }
 
@@ -178,7 +198,7 @@ static void who_reads_in_order_finds_it_there(void **state)
 			begin(file, at, 64 * KIB, &read);
 			canfs_prefetch_ahead(file, at, 64 * KIB, 1);
 			await(&read);
-			canfs_prefetch_answered(tree);
+			canfs_prefetch_answered(tree, 64 * KIB);
 		} else {
 			canfs_prefetch_ahead(file, at, 64 * KIB, 1);
 		}
@@ -221,7 +241,7 @@ static void a_drained_tree_takes_nothing(void **state)
 	/* Whoever waits is told, and leaves. */
 	for (size_t i = 0; i < 200; i++) {
 		await(&reads[i]);
-		canfs_prefetch_answered(tree);
+		canfs_prefetch_answered(tree, 4 * KIB);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	canfs_local_put(file);
@@ -392,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_read_waits_for_its_pages),
 		TEST(one_may_be_larger_than_a_fetch_or_the_file),
+		TEST(large_reads_wait_in_small_numbers),
 		TEST(who_reads_in_order_finds_it_there),
 		TEST(unwilling_servers_read_nothing_ahead),
 		TEST(a_drained_tree_takes_nothing),
