@@ -10,6 +10,7 @@
 
 #define PAGE_BYTES                                                                                 \
 	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
+#define IN_VAIN_MAX 8
 #define MEET_BYTES ((uint64_t)128 << 10)
 
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
@@ -68,6 +69,44 @@ static uint64_t evicted(struct canfs_local_file *file, uint64_t offset, uint64_t
 	return sum;
 }
 
+/* How many of these bytes the file has. Under its mutex. */
+static uint64_t clip(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	struct stat st;
+
+	if ((file->resize || offset + bytes > file->bytes) && fstat(file->fd, &st) == 0) {
+		file->bytes = (uint64_t)st.st_size;
+		file->resize = false;
+	}
+	if (offset >= file->bytes)
+		return 0;
+	return bytes < file->bytes - offset ? bytes : file->bytes - offset;
+}
+
+/*
+ * Under the file's mutex: the pages that a read waited for have come. Of a file that is served past the page cache (DAX,
+ * ZFS, direct_io of FUSE) there never are any, and each read would wait in vain.
+ */
+static void see_if_it_caches(struct canfs_local_file *file, const struct canfs_fetch *fetch)
+{
+	uint64_t bytes, last;
+
+	if (file->caches)
+		return;
+	file->resize = true;
+	bytes = clip(file, fetch->offset, fetch->bytes);
+	if (bytes == 0)
+		return;
+	last = (fetch->offset + bytes - 1) & ~(PAGE_BYTES - 1);
+	file->caches = canfs_is_resident(file->fd, last, 1, file->bytes, &file->map);
+	file->in_vain += !file->caches;
+}
+
+static bool is_uncached(const struct canfs_local_file *file)
+{
+	return !file->caches && file->in_vain >= IN_VAIN_MAX;
+}
+
 static void fetched(struct canfs_fetch *fetch, int error)
 {
 	struct canfs_piece *piece = (struct canfs_piece *)fetch;
@@ -80,6 +119,8 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	RB_REMOVE(canfs_pieces, &file->pieces, piece);
 	if (read == NULL && error == 0)
 		remember(file, fetch);
+	else if (error == 0)
+		see_if_it_caches(file, fetch);
 	pthread_mutex_unlock(&file->mutex);
 	if (read == NULL && error != 0)
 		canfs_files_not_fetched(
@@ -222,20 +263,6 @@ void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
 	canfs_tree_leave(tree);
 }
 
-/* How many of these bytes the file has. Under its mutex. */
-static uint64_t clip(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
-{
-	struct stat st;
-
-	if ((file->resize || offset + bytes > file->bytes) && fstat(file->fd, &st) == 0) {
-		file->bytes = (uint64_t)st.st_size;
-		file->resize = false;
-	}
-	if (offset >= file->bytes)
-		return 0;
-	return bytes < file->bytes - offset ? bytes : file->bytes - offset;
-}
-
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
@@ -245,7 +272,7 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	pthread_mutex_lock(&file->mutex);
 	there = clip(file, offset, bytes);
 	under_way = is_under_way(file, offset, there);
-	resident = !under_way && is_resident(file, offset, there);
+	resident = is_uncached(file) || (!under_way && is_resident(file, offset, there));
 	if (!resident && !under_way)
 		lost = evicted(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
@@ -295,7 +322,7 @@ void canfs_prefetch_ahead(
 	size_t count;
 
 	pthread_mutex_lock(&file->mutex);
-	bytes = clip(file, offset, bytes);
+	bytes = is_uncached(file) ? 0 : clip(file, offset, bytes);
 	file_bytes = file->bytes;
 	pthread_mutex_unlock(&file->mutex);
 	if (bytes == 0)

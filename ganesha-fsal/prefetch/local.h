@@ -34,6 +34,8 @@ struct canfs_local_file {
 	pthread_mutex_t mutex; /* of what follows */
 	uint64_t bytes;        /* its size; looked up again if `resize` */
 	bool resize;
+	bool caches;          /* what was fetched for a read was then there */
+	unsigned int in_vain; /* or so often it was not, before the first time that it was */
 	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
 	struct canfs_resident_map map;
 	struct {

@@ -375,6 +375,33 @@ static void files_are_mapped_in_part(void **state)
 	canfs_local_put(file);
 }
 
+/* A file whose pages never are in the page cache, as one of the kernel's own: nobody waits for them for ever. */
+static void where_nothing_is_cached_nobody_waits(void **state)
+{
+	struct canfs_local_file *file = make("uncached", state, 64 * KIB);
+	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+	uint64_t waited;
+	struct read read;
+
+	if (fd < 0) {
+		canfs_local_put(file);
+		skip();
+	}
+	assert_int_equal(dup2(fd, file->fd), file->fd);
+	close(fd);
+	canfs_prefetch_changed(tree, state, 0);
+	for (int i = 0; i < 100 && canfs_prefetch_must_wait(file, 0, 4 * KIB); i++) {
+		begin(file, 0, 4 * KIB, &read);
+		await(&read);
+		canfs_prefetch_answered(tree, 4 * KIB);
+	}
+	waited = stats().reads_made_to_wait;
+	assert_in_range(waited, 2, 20);
+	assert_false(canfs_prefetch_must_wait(file, 0, 4 * KIB));
+	assert_int_equal(stats().reads_made_to_wait, waited);
+	canfs_local_put(file);
+}
+
 static int remove_all(void **state)
 {
 	char command[128];
@@ -424,6 +451,7 @@ int main(void)
 		TEST(what_is_on_no_disk_is_not_taken),
 		TEST(both_probes_see_the_same),
 		TEST(files_are_mapped_in_part),
+		TEST(where_nothing_is_cached_nobody_waits),
 	};
 	const char *reason;
 
