@@ -22,6 +22,7 @@
 #include "FSAL/fsal_commonlib.h"
 #include "FSAL/fsal_config.h"
 #include "FSAL/fsal_init.h"
+#include "FSAL/fsal_localfs.h"
 #include "config_parsing.h"
 #include "export_mgr.h"
 #include "log.h"

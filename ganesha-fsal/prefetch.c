@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 /* A read that waits: what the worker's context says of it, which the worker takes with him. */
 struct delayed {
@@ -113,6 +114,15 @@ static double willingness(struct canfs_export *export)
 	return export->board != NULL ? 1 - canfs_board_own_readahead(export->board) / 2 : 1;
 }
 
+static bool is_of_tree(const struct canfs_tree *tree, const struct fsal_obj_handle *handle)
+{
+	const struct fsal_filesystem *fs = canfs_sub(handle)->fs;
+
+	return fs == NULL ||
+	       makedev((unsigned int)fs->dev.major, (unsigned int)fs->dev.minor) ==
+		       canfs_tree_st_dev(tree);
+}
+
 /* The object's descriptor; opened, if it is not. NULL: it has none. */
 static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_obj_handle *handle)
 {
@@ -121,7 +131,7 @@ static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_o
 	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
 	const char *off;
 
-	if (file != NULL || canfs_tree_off(tree) != NULL)
+	if (file != NULL || canfs_tree_off(tree) != NULL || !is_of_tree(tree, handle))
 		return file;
 	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
 		return NULL;

@@ -61,6 +61,11 @@ const char *canfs_tree_off(struct canfs_tree *tree)
 	return atomic_load_explicit(&tree->off, memory_order_relaxed);
 }
 
+dev_t canfs_tree_st_dev(const struct canfs_tree *tree)
+{
+	return tree->st_dev;
+}
+
 static void free_tree(struct canfs_tree *tree)
 {
 	pthread_mutex_destroy(&tree->mutex);

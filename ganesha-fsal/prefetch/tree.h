@@ -39,6 +39,9 @@ void canfs_tree_close(
 /* Why it is off, or NULL: handles are not as expected, or may not be opened. Then no file of it is ever found. */
 const char *canfs_tree_off(struct canfs_tree *tree);
 
+/* st_dev of its file system: files of others, which are mounted below, are not to be had here. */
+dev_t canfs_tree_st_dev(const struct canfs_tree *tree);
+
 struct canfs_locals *canfs_tree_locals(const struct canfs_tree *tree);
 
 /*
