@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include "ganesha-fsal/monitors/cache_size.h"
 #include "ganesha-fsal/scheduler/policy.h"
 
@@ -74,7 +75,7 @@ static void *keep(void *arg)
 		prefetcher->config.thread_begins("canfs_keeper");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_sec++;
 		pthread_cond_timedwait(&prefetcher->wake, &prefetcher->mutex, &until);
 		pthread_mutex_unlock(&prefetcher->mutex);
@@ -103,6 +104,7 @@ int canfs_prefetcher_new(
 	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config)
 {
 	struct canfs_prefetcher *new = calloc(1, sizeof(*new));
+	pthread_condattr_t steady;
 	int error;
 
 	if (new == NULL)
@@ -111,7 +113,10 @@ int canfs_prefetcher_new(
 	new->memory_room = 1;
 	atomic_store(&new->shared.room, 1);
 	pthread_mutex_init(&new->mutex, NULL);
-	pthread_cond_init(&new->wake, NULL);
+	pthread_condattr_init(&steady);
+	pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+	pthread_cond_init(&new->wake, &steady);
+	pthread_condattr_destroy(&steady);
 	error = canfs_locals_new(&new->locals, config->open_max);
 	if (error == 0)
 		error = start_keeper(new);
