@@ -6,11 +6,18 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define SHARDS  16
 #define BUCKETS 64 /* of each shard */
+
+/*
+ * Ganesha does not know of our descriptors: it takes 90 % of what the process may have (FD_HWMark_Percent), and needs some
+ * of the rest for connections. So no more than 1/RLIMIT_SHARE is ours, and twice that while all are in use.
+ */
+#define RLIMIT_SHARE 32
 
 TAILQ_HEAD(by_use, canfs_local_file);
 LIST_HEAD(bucket, canfs_local_file);
@@ -24,6 +31,7 @@ struct shard {
 
 struct canfs_locals {
 	unsigned int files_max; /* of each shard */
+	unsigned int open_max;  /* of all, in use or not */
 	struct shard shards[SHARDS];
 	pthread_mutex_t closing_mutex;
 	struct by_use closing; /* used by nobody, in no shard */
@@ -43,10 +51,14 @@ static struct shard *shard_of(
 int canfs_locals_new(struct canfs_locals **locals, unsigned int files)
 {
 	struct canfs_locals *new = calloc(1, sizeof(*new));
+	struct rlimit limit;
 
 	if (new == NULL)
 		return -ENOMEM;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / RLIMIT_SHARE < files)
+		files = (unsigned int)(limit.rlim_cur / RLIMIT_SHARE);
 	new->files_max = files < SHARDS ? 1 : files / SHARDS;
+	new->open_max = 2 * SHARDS * new->files_max;
 	pthread_mutex_init(&new->closing_mutex, NULL);
 	TAILQ_INIT(&new->closing);
 	for (int i = 0; i < SHARDS; i++) {
@@ -273,7 +285,9 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 
 	if (canfs_tree_off(tree) != NULL || canfs_tree_is_draining(tree))
 		return NULL;
-	fd = canfs_tree_open_handle(tree, inode, wire, wire_bytes, &st);
+	fd = atomic_load(&locals->open) < locals->open_max
+		     ? canfs_tree_open_handle(tree, inode, wire, wire_bytes, &st)
+		     : -1;
 	file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
 	if (file == NULL) {
 		if (fd >= 0)

@@ -6,8 +6,8 @@
  *	export --> tree (its file system)
  *	object --> local file: open_by_handle_at() on the tree ---> closed when idle, forgotten, or displaced
  *
- * Bounded: of all trees together at most config.files stay open, but for those in use; the least recently used
- * gives way. A file that nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
+ * Bounded: of all trees together at most config.files stay open, and no more than 1/32 of what the process may have; the
+ * least recently used gives way. If all are in use there are twice as many, and then no more. A file that nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
 #define CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
@@ -79,7 +79,7 @@ struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *o
 
 /*
  * Opens it, by the handle that clients have of it; inode as Ganesha knows it. NULL: it cannot be had now (deleted, too
- * many descriptors), or the tree is off, now or before, or drains.
+ * many descriptors, of ours or of all), or the tree is off, now or before, or drains.
  */
 struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -270,6 +271,41 @@ static void at_most_so_many_are_open(void **state)
 	assert_in_range(stats().locals.displaced, sizeof(objects) - OPEN_MAX, sizeof(objects));
 }
 
+/* Where the process may have few descriptors, most are left to Ganesha; even if all of ours are in use. */
+static void few_are_open_where_few_may_be(void **state)
+{
+	static char objects[200];
+	struct canfs_local_file *file[sizeof(objects)];
+	struct rlimit before, few;
+	unsigned int had = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 1024;
+	if (setrlimit(RLIMIT_NOFILE, &few) != 0)
+		skip();
+	tear_down(state);
+	assert_int_equal(canfs_prefetcher_new(&prefetcher,
+				 &(struct canfs_prefetcher_config) { .files = 1000,
+					 .open_max = 65536,
+					 .lag_bytes = 4 << 20,
+					 .root = "" }),
+		0);
+	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (size_t i = 0; i < sizeof(objects); i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "few%zu", i);
+		file[i] = make(name, &objects[i], KIB);
+		had += file[i] != NULL;
+		assert_in_range(stats().locals.open, 1, 1024 / 16);
+	}
+	assert_in_range(had, 1024 / 32, 1024 / 16);
+	for (size_t i = 0; i < sizeof(objects); i++)
+		canfs_local_put(file[i]);
+}
+
 static void what_is_forgotten_is_closed(void **state)
 {
 	struct canfs_local_file *file = make("forgotten", state, KIB);
@@ -444,6 +480,7 @@ int main(void)
 		TEST(unwilling_servers_read_nothing_ahead),
 		TEST(a_drained_tree_takes_nothing),
 		TEST(at_most_so_many_are_open),
+		TEST(few_are_open_where_few_may_be),
 		TEST(what_is_forgotten_is_closed),
 		TEST(a_change_of_size_is_seen),
 		TEST(other_handles_switch_it_off),
