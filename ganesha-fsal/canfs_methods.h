@@ -198,6 +198,9 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 /* Its contents or size change from there on; with op_ctx on our export. */
 void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);
 
+/* The same of a write. */
+void canfs_file_written(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
+
 /* It is deleted, or its object is released. */
 void canfs_file_gone(struct fsal_obj_handle *handle);
 

@@ -69,7 +69,7 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 	struct fsal_io_arg *io, void *arg)
 {
 	canfs_count_client(CANFS_CLIENT_WRITE, io);
-	canfs_file_changed(handle, io->offset);
+	canfs_file_written(handle, io);
 	PASS_VOID(handle, write2, bypass, io_done, io, io_caller_new(handle, done, arg));
 }
 

@@ -144,13 +144,22 @@ static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_o
 	return file;
 }
 
+static uint64_t bytes_of(const struct fsal_io_arg *io)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < io->iov_count; i++)
+		bytes += io->iov[i].iov_len;
+	return bytes;
+}
+
 bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
 	struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct canfs_tree *tree = export->tree;
-	uint64_t offset = io->offset, bytes = 0;
+	uint64_t offset = io->offset, bytes;
 	struct canfs_local_file *file;
 	struct delayed *delayed;
 	bool waits;
@@ -158,8 +167,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	if (tree == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
 		canfs_tree_is_draining(tree) || io->info != NULL)
 		return false;
-	for (int i = 0; i < io->iov_count; i++)
-		bytes += io->iov[i].iov_len;
+	bytes = bytes_of(io);
 	if (bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return false;
 	file = find_file(tree, handle);
@@ -187,6 +195,12 @@ void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset)
 {
 	if (tree_here() != NULL)
 		canfs_prefetch_changed(tree_here(), handle, from_offset);
+}
+
+void canfs_file_written(struct fsal_obj_handle *handle, const struct fsal_io_arg *io)
+{
+	if (tree_here() != NULL)
+		canfs_prefetch_written(tree_here(), handle, io->offset, bytes_of(io));
 }
 
 void canfs_file_gone(struct fsal_obj_handle *handle)

@@ -347,3 +347,19 @@ void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_
 	canfs_engine_cancel(device->engine, file->name, from_offset);
 	canfs_local_put(file);
 }
+
+void canfs_prefetch_written(
+	struct canfs_tree *tree, const void *object, uint64_t offset, uint64_t bytes)
+{
+	struct canfs_local_file *file = canfs_local_find(tree, object);
+	bool within;
+
+	if (file == NULL)
+		return;
+	pthread_mutex_lock(&file->mutex);
+	within = !file->resize && offset <= file->bytes && bytes <= file->bytes - offset;
+	pthread_mutex_unlock(&file->mutex);
+	canfs_local_put(file);
+	if (!within)
+		canfs_prefetch_changed(tree, object, offset);
+}

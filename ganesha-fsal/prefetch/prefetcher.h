@@ -86,6 +86,13 @@ void canfs_prefetch_ahead(
 /* The size or contents of the object's file have changed from there on. */
 void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset);
 
+/*
+ * Some of it is written: what lies within the file changes nothing that we know of it, and whoever reads the rest of a
+ * database or of a disk image goes on.
+ */
+void canfs_prefetch_written(
+	struct canfs_tree *tree, const void *object, uint64_t offset, uint64_t bytes);
+
 /* The object goes, or its file is deleted: we have it open no longer than its last read takes. */
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object);
 

@@ -209,6 +209,41 @@ static void who_reads_in_order_finds_it_there(void **state)
 	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
 }
 
+static void visit_cancelled(const struct canfs_device_view *view, void *cancelled)
+{
+	*(uint64_t *)cancelled += view->engine.cancelled;
+}
+
+/* Who reads a database in order is not held up by those who write in it. */
+static void writes_within_a_file_cancel_nothing(void **state)
+{
+	struct canfs_local_file *file = make("database", state, FILE_BYTES);
+	uint64_t cancelled = 0, ahead = 0;
+	struct read read;
+
+	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB) {
+		bool waits = canfs_prefetch_must_wait(file, at, 64 * KIB);
+
+		if (waits)
+			begin(file, at, 64 * KIB, &read);
+		canfs_prefetch_ahead(file, at, 64 * KIB, 1);
+		canfs_prefetch_written(tree, state, 0, 4 * KIB);
+		if (waits) {
+			await(&read);
+			canfs_prefetch_answered(tree, 64 * KIB);
+		}
+	}
+	canfs_prefetcher_visit(prefetcher, visit_cancelled, &cancelled);
+	canfs_prefetcher_visit(prefetcher, visit, &ahead);
+	assert_int_equal(cancelled, 0);
+	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
+	/* But that of one who writes behind its end is seen. */
+	assert_false(file->resize);
+	canfs_prefetch_written(tree, state, FILE_BYTES - KIB, 2 * KIB);
+	assert_true(file->resize);
+	canfs_local_put(file);
+}
+
 static void unwilling_servers_read_nothing_ahead(void **state)
 {
 	struct canfs_local_file *file = make("unwilling", state, FILE_BYTES);
@@ -477,6 +512,7 @@ int main(void)
 		TEST(one_may_be_larger_than_a_fetch_or_the_file),
 		TEST(large_reads_wait_in_small_numbers),
 		TEST(who_reads_in_order_finds_it_there),
+		TEST(writes_within_a_file_cancel_nothing),
 		TEST(unwilling_servers_read_nothing_ahead),
 		TEST(a_drained_tree_takes_nothing),
 		TEST(at_most_so_many_are_open),
