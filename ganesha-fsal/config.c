@@ -32,6 +32,7 @@ struct parameters {
 	uint32_t prefetch_files;
 	uint32_t prefetch_open_files;
 	uint32_t scheduler;
+	uint32_t scheduler_depth;
 	uint32_t lag_kib;
 	uint32_t demand_msec;
 	struct canfs_monitor_setup setup;
@@ -129,6 +130,8 @@ static struct config_item items[] = {
 	CONF_ITEM_UI32("Prefetch_Files", 64, 16777216, 1000000, parameters, prefetch_files),
 	CONF_ITEM_UI32("Prefetch_Open_Files", 16, 65536, 1024, parameters, prefetch_open_files),
 	CONF_ITEM_TOKEN("Scheduler", AUTO, scheduler_names, parameters, scheduler),
+	CONF_ITEM_UI32(
+		"Scheduler_Depth", 0, CANFS_ENGINE_DEPTH_MAX, 0, parameters, scheduler_depth),
 	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 4096, parameters, lag_kib),
 	CONF_ITEM_UI32("Demand_Msec", 0, 10000, 50, parameters, demand_msec),
 	CONFIG_EOL,
@@ -246,6 +249,7 @@ static int take(
 		.prefetch = given->prefetch,
 		.prefetcher = { .files = given->prefetch_files,
 			.open_max = given->prefetch_open_files,
+			.depth = given->scheduler_depth,
 			.lag_bytes = given->lag_kib << 10,
 			.demand_msec = given->demand_msec },
 	};

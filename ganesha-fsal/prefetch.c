@@ -118,9 +118,8 @@ static bool is_of_tree(const struct canfs_tree *tree, const struct fsal_obj_hand
 {
 	const struct fsal_filesystem *fs = canfs_sub(handle)->fs;
 
-	return fs == NULL ||
-	       makedev((unsigned int)fs->dev.major, (unsigned int)fs->dev.minor) ==
-		       canfs_tree_st_dev(tree);
+	return fs == NULL || makedev((unsigned int)fs->dev.major, (unsigned int)fs->dev.minor) ==
+				     canfs_tree_st_dev(tree);
 }
 
 /* The object's descriptor; opened, if it is not. NULL: it has none. */
@@ -276,7 +275,8 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 		LogEvent(COMPONENT_FSAL, "CANFS: the scheduler is %s now", policy);
 	}
 	return old->files == new->files && old->open_max == new->open_max &&
-	       old->lag_bytes == new->lag_bytes && old->demand_msec == new->demand_msec;
+	       old->depth == new->depth && old->lag_bytes == new->lag_bytes &&
+	       old->demand_msec == new->demand_msec;
 }
 
 /*

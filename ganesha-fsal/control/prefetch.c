@@ -39,9 +39,9 @@ static json_t *show_files(const struct canfs_files_stats *files)
 static void visit_device(const struct canfs_device_view *view, void *devices)
 {
 	const struct canfs_engine_stats *engine = &view->engine;
-	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i}", "device", view->name, "type",
-		view->type, "scheduler", engine->policy, "waiting", (int)engine->waiting,
-		"in_kernel", (int)engine->in_kernel);
+	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i}", "device", view->name, "type",
+		view->type, "scheduler", engine->policy, "depth", (int)engine->depth, "waiting",
+		(int)engine->waiting, "in_kernel", (int)engine->in_kernel);
 
 	json_object_update_new(shown,
 		json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "demand",

@@ -110,7 +110,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	struct canfs_files_config files = canfs_files_defaults;
 	struct canfs_engine_config engine = { .device = st_dev,
 		.policy = config->policy[0] != '\0' ? config->policy : class->policy,
-		.depth = depth_of(class, place),
+		.depth = config->depth != 0 ? config->depth : depth_of(class, place),
 		.lag_bytes = config->lag_bytes,
 		.demand_msec = config->demand_msec,
 		.waiting_max = WAITING_MAX };

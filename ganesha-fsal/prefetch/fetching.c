@@ -11,7 +11,7 @@
 #define PAGE_BYTES                                                                                 \
 	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
 #define IN_VAIN_MAX 8
-#define MEET_BYTES ((uint64_t)128 << 10)
+#define MEET_BYTES  ((uint64_t)128 << 10)
 
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
 struct canfs_piece {

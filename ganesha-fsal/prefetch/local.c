@@ -58,7 +58,7 @@ int canfs_locals_new(struct canfs_locals **locals, unsigned int files)
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / RLIMIT_SHARE < files)
 		files = (unsigned int)(limit.rlim_cur / RLIMIT_SHARE);
 	new->files_max = files < SHARDS ? 1 : files / SHARDS;
-	new->open_max = 2 * SHARDS * new->files_max;
+	new->open_max = 2 * SHARDS *new->files_max;
 	pthread_mutex_init(&new->closing_mutex, NULL);
 	TAILQ_INIT(&new->closing);
 	for (int i = 0; i < SHARDS; i++) {

@@ -26,12 +26,13 @@
 /* More are not made to wait: each has its buffer already, of up to 64 MiB. */
 #define CANFS_READS_WAITING_MAX       16384
 #define CANFS_READS_WAITING_BYTES_MAX ((uint64_t)512 << 20)
-#define CANFS_DEVICES_MAX       256   /* exports on further ones are served without prefetch */
+#define CANFS_DEVICES_MAX             256 /* exports on further ones are served without prefetch */
 
 struct canfs_prefetcher_config {
 	uint32_t files;                  /* active ones, of each device: canfs_files_config */
 	unsigned int open_max;           /* descriptors of our own */
 	char policy[16];                 /* "": by the type of the device */
+	unsigned int depth;              /* of the engines; 0: by the device */
 	uint32_t lag_bytes, demand_msec; /* of the engines */
 	const char *root;                /* put before /proc and /sys; "" but for tests */
 	canfs_say *say;

@@ -291,6 +291,7 @@ struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine)
 	pthread_mutex_lock(&engine->mutex);
 	stats = engine->stats;
 	stats.policy = queue->config.policy->name;
+	stats.depth = engine->config.depth;
 	stats.waiting = queue->waiting + queue->joiners;
 	stats.in_kernel = queue->in_kernel;
 	stats.refused = queue->refused;

@@ -37,6 +37,7 @@ struct canfs_engine_config {
 
 struct canfs_engine_stats {
 	const char *policy;
+	unsigned int depth;
 	unsigned int waiting; /* those who wait for another's fetch, too */
 	unsigned int in_kernel;
 	uint64_t done[CANFS_FETCH_KINDS];
@@ -44,7 +45,7 @@ struct canfs_engine_stats {
 	uint64_t refused, cancelled, failed, joined, overtook;
 	/* from add() to done(), of those in done[] */
 	uint64_t wait_nsec_sum[CANFS_FETCH_KINDS], wait_nsec_max[CANFS_FETCH_KINDS];
-	int ring_error; /* why there is no io_uring (-errno): threads do it, at most 4 at a time */
+	int ring_error; /* why there is no io_uring (-errno): threads do it, as many as depth, at most 32 */
 };
 
 /* Starts its threads. 0, -EINVAL (config), or what pthreads or malloc() say. */

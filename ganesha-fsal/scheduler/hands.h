@@ -8,7 +8,7 @@
 #include "ganesha-fsal/scheduler/engine.h"
 #include "ganesha-fsal/scheduler/queue.h"
 
-#define CANFS_WORKERS_MAX 4
+#define CANFS_WORKERS_MAX 32 /* as deep as a device without a head wants it */
 
 struct canfs_hands {
 	/* Starts the threads. 0, -errno: nothing is started. */

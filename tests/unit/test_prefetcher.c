@@ -320,11 +320,11 @@ static void few_are_open_where_few_may_be(void **state)
 	if (setrlimit(RLIMIT_NOFILE, &few) != 0)
 		skip();
 	tear_down(state);
-	assert_int_equal(canfs_prefetcher_new(&prefetcher,
-				 &(struct canfs_prefetcher_config) { .files = 1000,
-					 .open_max = 65536,
-					 .lag_bytes = 4 << 20,
-					 .root = "" }),
+	assert_int_equal(
+		canfs_prefetcher_new(&prefetcher, &(struct canfs_prefetcher_config) { .files = 1000,
+							  .open_max = 65536,
+							  .lag_bytes = 4 << 20,
+							  .root = "" }),
 		0);
 	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -379,6 +379,31 @@ static void other_handles_switch_it_off(void **state)
 	assert_null(make("never", state, KIB));
 }
 
+static void visit_depth(const struct canfs_device_view *view, void *depth)
+{
+	*(unsigned int *)depth = view->engine.depth;
+}
+
+/* What one device of the kernel is made of, the kernel need not know. */
+static void the_depth_may_be_set(void **state)
+{
+	unsigned int depth = 0;
+
+	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
+	assert_in_range(depth, 4, 32);
+	tear_down(state);
+	assert_int_equal(
+		canfs_prefetcher_new(&prefetcher, &(struct canfs_prefetcher_config) { .files = 1000,
+							  .open_max = OPEN_MAX,
+							  .depth = 48,
+							  .lag_bytes = 4 << 20,
+							  .root = "" }),
+		0);
+	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
+	assert_int_equal(depth, 48);
+}
+
 static void policies_are_those_there_are(void **state)
 {
 	(void)state;
@@ -421,7 +446,8 @@ static void both_probes_see_the_same(void **state)
 static void files_are_mapped_in_part(void **state)
 {
 	struct canfs_local_file *file = make("sparse", state, 64 * KIB);
-	const uint64_t tib = UINT64_C(1) << 40, bytes = 8 * tib, far = 7 * tib + (1 << 30) - 4 * KIB;
+	const uint64_t tib = UINT64_C(1) << 40, bytes = 8 * tib,
+		       far = 7 * tib + (1 << 30) - 4 * KIB;
 	struct canfs_resident_map map = { .at = NULL };
 	char path[128], block[8192] = { 1 };
 	int fd;
@@ -520,6 +546,7 @@ int main(void)
 		TEST(what_is_forgotten_is_closed),
 		TEST(a_change_of_size_is_seen),
 		TEST(other_handles_switch_it_off),
+		TEST(the_depth_may_be_set),
 		TEST(policies_are_those_there_are),
 		TEST(what_is_on_no_disk_is_not_taken),
 		TEST(both_probes_see_the_same),
