@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* A prefetcher and one tree of it, on a directory of this machine: what its tests share. */
+#ifndef CANFS_TESTS_UNIT_PREFETCHED_H
+#define CANFS_TESTS_UNIT_PREFETCHED_H
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "ganesha-fsal/prefetch/prefetcher.h"
+#include "ganesha-fsal/prefetch/resident.h"
+
+#define KIB        ((uint64_t)1024)
+#define FILE_BYTES (16 * 1024 * KIB)
+#define OPEN_MAX   32
+
+static char directory[] = "/var/tmp/canfs-test-XXXXXX";
+static struct canfs_prefetcher *prefetcher;
+static struct canfs_tree *tree;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
+
+struct read {
+	struct canfs_waiting_read waiting;
+	bool ready;
+};
+
+static void ready(struct canfs_waiting_read *waiting)
+{
+	struct read *read = (struct read *)waiting;
+
+	pthread_mutex_lock(&mutex);
+	read->ready = true;
+	pthread_cond_broadcast(&came);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void await(struct read *read)
+{
+	pthread_mutex_lock(&mutex);
+	while (!read->ready)
+		pthread_cond_wait(&came, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void begin(struct canfs_local_file *file, uint64_t offset, uint64_t bytes, struct read *read)
+{
+	*read = (struct read) { .waiting.ready = ready };
+	canfs_prefetch_wait(file, 1, offset, bytes, &read->waiting);
+}
+
+static void path_of(const char *name, char path[128])
+{
+	snprintf(path, 128, "%s/%s", directory, name);
+}
+
+static void evict(int fd)
+{
+	assert_int_equal(fsync(fd), 0);
+	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+}
+
+/* A new file, nothing of it in the page cache, opened as Ganesha's handle would have it. */
+static struct canfs_local_file *make(const char *name, const void *object, uint64_t bytes)
+{
+	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	struct file_handle *kernel = (struct file_handle *)room;
+	static char block[64 * 1024] = { 1 };
+	uint8_t wire[2 + MAX_HANDLE_SZ];
+	char path[128];
+	struct stat st;
+	int mount, fd;
+
+	path_of(name, path);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_true(fd >= 0);
+	for (uint64_t at = 0; at < bytes; at += sizeof(block))
+		assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
+	evict(fd);
+	assert_int_equal(fstat(fd, &st), 0);
+	kernel->handle_bytes = MAX_HANDLE_SZ;
+	assert_int_equal(name_to_handle_at(fd, "", kernel, &mount, AT_EMPTY_PATH), 0);
+	close(fd);
+	wire[0] = 0x40;
+	wire[1] = (uint8_t)kernel->handle_type;
+	memcpy(wire + 2, kernel->f_handle, kernel->handle_bytes);
+	return canfs_local_open(tree, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
+		2 + kernel->handle_bytes);
+}
+
+static int set_up(void **state)
+{
+	struct canfs_prefetcher_config config = {
+		.files = 1000, .open_max = OPEN_MAX, .lag_bytes = 4 << 20, .root = ""
+	};
+
+	(void)state;
+	assert_int_equal(canfs_prefetcher_new(&prefetcher, &config), 0);
+	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	canfs_prefetcher_drain(tree);
+	canfs_prefetcher_close(tree);
+	assert_int_equal(canfs_prefetcher_trees(prefetcher), 0);
+	canfs_prefetcher_free(prefetcher);
+	return 0;
+}
+
+static struct canfs_prefetcher_stats stats(void)
+{
+	struct canfs_prefetcher_stats now;
+
+	canfs_prefetcher_stats(prefetcher, &now);
+	return now;
+}
+
+static int remove_all(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	return system(command) == 0 ? 0 : -1;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+/* Such a directory, on a disk, and handles may be opened? */
+static const char *reason_to_skip(void)
+{
+	struct canfs_local_file *file;
+	const char *off;
+
+	if (canfs_prefetcher_new(&prefetcher,
+		    &(struct canfs_prefetcher_config) { .files = 64, .open_max = 1, .root = "" }) !=
+		0)
+		return "no prefetcher";
+	if (canfs_prefetcher_open(&tree, prefetcher, directory) != 0) {
+		canfs_prefetcher_free(prefetcher);
+		return "/var/tmp is on no disk";
+	}
+	file = make("probe", &prefetcher, KIB);
+	canfs_local_put(file);
+	off = canfs_tree_off(tree);
+	tear_down(NULL);
+	return file == NULL ? (off != NULL ? off : "a file cannot be opened") : NULL;
+}
+
+static int run_on_a_disk(const struct CMUnitTest *tests, size_t count)
+{
+	const char *reason;
+
+	if (mkdtemp(directory) == NULL) {
+		puts("skipped: no directory in /var/tmp");
+		return 77;
+	}
+	reason = reason_to_skip();
+	if (reason != NULL) {
+		remove_all(NULL);
+		printf("skipped: %s\n", reason);
+		return 77;
+	}
+	return _cmocka_run_group_tests("prefetcher", tests, count, NULL, remove_all);
+}
+
+#endif

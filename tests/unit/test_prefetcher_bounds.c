@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* What the prefetcher takes of the server: descriptors, addresses, buffers, and waiting that is of no use. */
+#include <sys/resource.h>
+
+#include "tests/unit/prefetched.h"
+
+/* Each that waits has a buffer. */
+static void large_reads_wait_in_small_numbers(void **state)
+{
+	struct canfs_local_file *file = make("buffers", state, FILE_BYTES);
+	const uint64_t bytes = CANFS_READS_WAITING_BYTES_MAX / 8;
+
+	for (int i = 0; i < 8; i++)
+		assert_true(canfs_prefetch_must_wait(file, 0, bytes));
+	assert_false(canfs_prefetch_must_wait(file, 0, bytes));
+	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
+	assert_int_equal(stats().reads_let_through, 2);
+	canfs_prefetch_answered(tree, bytes);
+	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
+	canfs_prefetch_answered(tree, KIB);
+	for (int i = 0; i < 7; i++)
+		canfs_prefetch_answered(tree, bytes);
+	assert_int_equal(stats().waiting, 0);
+	canfs_local_put(file);
+}
+
+static void at_most_so_many_are_open(void **state)
+{
+	static char objects[4 * OPEN_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(objects); i++) {
+		struct canfs_local_file *file;
+		char name[16];
+
+		snprintf(name, sizeof(name), "many%zu", i);
+		file = make(name, &objects[i], KIB);
+		assert_non_null(file);
+		canfs_local_put(file);
+		assert_in_range(stats().locals.open, 1, OPEN_MAX + 1);
+	}
+	assert_in_range(stats().locals.displaced, sizeof(objects) - OPEN_MAX, sizeof(objects));
+}
+
+/* Where the process may have few descriptors, most are left to Ganesha; even if all of ours are in use. */
+static void few_are_open_where_few_may_be(void **state)
+{
+	static char objects[200];
+	struct canfs_local_file *file[sizeof(objects)];
+	struct rlimit before, few;
+	unsigned int had = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 1024;
+	if (setrlimit(RLIMIT_NOFILE, &few) != 0)
+		skip();
+	tear_down(state);
+	assert_int_equal(
+		canfs_prefetcher_new(&prefetcher, &(struct canfs_prefetcher_config) { .files = 1000,
+							  .open_max = 65536,
+							  .lag_bytes = 4 << 20,
+							  .root = "" }),
+		0);
+	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (size_t i = 0; i < sizeof(objects); i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "few%zu", i);
+		file[i] = make(name, &objects[i], KIB);
+		had += file[i] != NULL;
+		assert_in_range(stats().locals.open, 1, 1024 / 16);
+	}
+	assert_in_range(had, 1024 / 32, 1024 / 16);
+	for (size_t i = 0; i < sizeof(objects); i++)
+		canfs_local_put(file[i]);
+}
+
+/* By mincore(2), which wants a mapping: of a file larger than what can be mapped, and far behind its beginning. */
+static void files_are_mapped_in_part(void **state)
+{
+	struct canfs_local_file *file = make("sparse", state, 64 * KIB);
+	const uint64_t tib = UINT64_C(1) << 40, bytes = 8 * tib,
+		       far = 7 * tib + (1 << 30) - 4 * KIB;
+	struct canfs_resident_map map = { .at = NULL };
+	char path[128], block[8192] = { 1 };
+	int fd;
+
+	path_of("sparse", path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	if (pwrite(fd, block, sizeof(block), (off_t)far) != sizeof(block) ||
+		ftruncate(fd, (off_t)bytes) != 0) {
+		close(fd);
+		canfs_local_put(file);
+		skip(); /* not on this file system */
+	}
+	assert_true(canfs_is_resident_by_mincore(fd, far, 8 * KIB, bytes, &map));
+	assert_in_range(map.bytes, 8 * KIB, 2 * CANFS_RESIDENT_WINDOW_BYTES);
+	assert_false(canfs_is_resident_by_mincore(fd, tib, 4 * KIB, bytes, &map));
+	assert_true(canfs_is_resident_by_mincore(fd, far, 4 * KIB, bytes, &map));
+	evict(fd);
+	assert_false(canfs_is_resident_by_mincore(fd, far, 8 * KIB, bytes, &map));
+	canfs_resident_unmap(&map);
+	close(fd);
+	canfs_local_put(file);
+}
+
+/* A file whose pages never are in the page cache, as one of the kernel's own: nobody waits for them for ever. */
+static void where_nothing_is_cached_nobody_waits(void **state)
+{
+	struct canfs_local_file *file = make("uncached", state, 64 * KIB);
+	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+	uint64_t waited;
+	struct read read;
+
+	if (fd < 0) {
+		canfs_local_put(file);
+		skip();
+	}
+	assert_int_equal(dup2(fd, file->fd), file->fd);
+	close(fd);
+	canfs_prefetch_changed(tree, state, 0);
+	for (int i = 0; i < 100 && canfs_prefetch_must_wait(file, 0, 4 * KIB); i++) {
+		begin(file, 0, 4 * KIB, &read);
+		await(&read);
+		canfs_prefetch_answered(tree, 4 * KIB);
+	}
+	waited = stats().reads_made_to_wait;
+	assert_in_range(waited, 2, 20);
+	assert_false(canfs_prefetch_must_wait(file, 0, 4 * KIB));
+	assert_int_equal(stats().reads_made_to_wait, waited);
+	canfs_local_put(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(large_reads_wait_in_small_numbers),
+		TEST(at_most_so_many_are_open),
+		TEST(few_are_open_where_few_may_be),
+		TEST(files_are_mapped_in_part),
+		TEST(where_nothing_is_cached_nobody_waits),
+	};
+
+	return run_on_a_disk(tests, sizeof(tests) / sizeof(tests[0]));
+}
