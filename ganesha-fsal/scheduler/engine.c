@@ -11,18 +11,27 @@
 #include "ganesha-fsal/scheduler/read_limit.h"
 #include "ganesha-fsal/scheduler/sorted.h"
 
+/*
+ * A file system that is busy with a file may keep its addresses back for long (ext4 while it is written to, btrfs with
+ * many snapshots). Then the others do without.
+ */
+#define ASKING_NSEC_MAX ((uint64_t)50000000)
+#define LOCATORS        2 /* one asks, one watches it */
+
 #define WINDOWS_MAX 4096 /* of extents: 1.5 MB */
 
 struct canfs_engine {
 	struct canfs_engine_config config;
 	const struct canfs_hands *hands_type;
 	void *hands;
-	pthread_t locator;
+	pthread_t locator[LOCATORS];
+	unsigned int locators;
 	pthread_cond_t unlocated;
 	pthread_mutex_t mutex; /* all below; never held while the disk is waited for */
 	struct canfs_queue queue;
 	struct canfs_extents *extents;
-	struct canfs_fetch_list unplaced;  /* for the locator */
+	struct canfs_fetch_list unplaced;  /* for the locators */
+	uint64_t asking_nsec;              /* since when one of them asks; 0: none does */
 	struct canfs_fetch_list cancelled; /* to be told */
 	struct canfs_engine_stats stats;
 	bool ending;
@@ -184,7 +193,7 @@ static struct canfs_fetch *pop(struct canfs_fetch_list *list)
 	return fetch;
 }
 
-/* Its address is known, or does not matter; else the locator is to place it. */
+/* Its address is known, or does not matter; else a locator is to place it. */
 static void place(struct canfs_engine *engine, struct canfs_fetch *fetch)
 {
 	uint64_t address = canfs_address_by_file(fetch->file, fetch->from);
@@ -210,8 +219,38 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 	return taken;
 }
 
+/* With another locator asking: waits, but not longer than that one may take. True: it takes longer. */
+static bool watch(struct canfs_engine *engine)
+{
+	uint64_t until_nsec = engine->asking_nsec + ASKING_NSEC_MAX;
+	struct timespec until = { .tv_sec = (time_t)(until_nsec / 1000000000),
+		.tv_nsec = (long)(until_nsec % 1000000000) };
+
+	return pthread_cond_timedwait(&engine->unlocated, &engine->mutex, &until) == ETIMEDOUT &&
+	       engine->asking_nsec != 0 && engine->asking_nsec + ASKING_NSEC_MAX == until_nsec;
+}
+
+/* The next one to be placed, NULL: the end. *asks: it is to be asked for first; engine->asking_nsec is set then. */
+static struct canfs_fetch *next_unplaced(struct canfs_engine *engine, bool *asks)
+{
+	*asks = true;
+	for (;;) {
+		if (engine->unplaced.first == NULL && engine->ending)
+			return NULL;
+		if (engine->unplaced.first == NULL) {
+			pthread_cond_wait(&engine->unlocated, &engine->mutex);
+		} else if (engine->asking_nsec == 0) {
+			engine->asking_nsec = now_nsec();
+			return pop(&engine->unplaced);
+		} else if (watch(engine) && engine->unplaced.first != NULL) {
+			*asks = false;
+			return pop(&engine->unplaced);
+		}
+	}
+}
+
 /*
- * The thread that asks the file system for addresses: it may have to read metadata, for which neither who adds
+ * The threads that ask the file system for addresses: it may have to read metadata, for which neither who adds
  * nor the thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
  */
 static void *locate(void *arg)
@@ -220,20 +259,21 @@ static void *locate(void *arg)
 	struct canfs_window window;
 	struct canfs_fetch *fetch;
 	uint64_t address;
+	bool asks;
 
 	pthread_mutex_lock(&engine->mutex);
-	for (;;) {
-		while ((fetch = pop(&engine->unplaced)) == NULL && !engine->ending)
-			pthread_cond_wait(&engine->unlocated, &engine->mutex);
-		if (fetch == NULL)
-			break;
-		if (!canfs_extents_find(engine->extents, fetch->file, fetch->from, &address)) {
+	while ((fetch = next_unplaced(engine, &asks)) != NULL) {
+		address = canfs_address_by_file(fetch->file, fetch->from);
+		if (!canfs_extents_find(engine->extents, fetch->file, fetch->from, &address) &&
+			asks) {
 			pthread_mutex_unlock(&engine->mutex);
 			canfs_window_ask(&window, fetch->fd, fetch->file, fetch->from);
 			pthread_mutex_lock(&engine->mutex);
 			canfs_extents_keep(engine->extents, &window);
 			address = canfs_window_address(&window, fetch->from);
 		}
+		if (asks)
+			engine->asking_nsec = 0;
 		if (engine->ending)
 			canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
 		else
@@ -315,7 +355,7 @@ static int begin_hands(struct canfs_engine *engine)
 	return canfs_workers.begin(&engine->hands, engine, depth);
 }
 
-/* The locator wakes the hands, so it ends first; what it has under way is cancelled when it comes back. */
+/* The locators wake the hands, so they end first; what they have under way is cancelled when they come back. */
 static void end_locator(struct canfs_engine *engine)
 {
 	struct canfs_fetch *fetch;
@@ -325,9 +365,10 @@ static void end_locator(struct canfs_engine *engine)
 	while ((fetch = pop(&engine->unplaced)) != NULL)
 		canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
 	canfs_queue_cancel_all(&engine->queue, &engine->cancelled);
-	pthread_cond_signal(&engine->unlocated);
+	pthread_cond_broadcast(&engine->unlocated);
 	pthread_mutex_unlock(&engine->mutex);
-	pthread_join(engine->locator, NULL);
+	for (unsigned int i = 0; i < engine->locators; i++)
+		pthread_join(engine->locator[i], NULL);
 }
 
 static void release(struct canfs_engine *engine)
@@ -341,11 +382,14 @@ static void release(struct canfs_engine *engine)
 
 static int begin_threads(struct canfs_engine *engine)
 {
-	int error = -pthread_create(&engine->locator, NULL, locate, engine);
+	int error = 0;
 
-	if (error != 0)
-		return error;
-	error = begin_hands(engine);
+	while (engine->locators < LOCATORS && error == 0) {
+		error = -pthread_create(&engine->locator[engine->locators], NULL, locate, engine);
+		engine->locators += error == 0;
+	}
+	if (error == 0)
+		error = begin_hands(engine);
 	if (error != 0)
 		end_locator(engine);
 	return error;
@@ -354,6 +398,7 @@ static int begin_threads(struct canfs_engine *engine)
 int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_config *config)
 {
 	const struct canfs_policy *policy = canfs_policy_named(config->policy);
+	pthread_condattr_t monotonic;
 	struct canfs_engine *new;
 	int error;
 
@@ -364,7 +409,10 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 		return -ENOMEM;
 	new->config = *config;
 	pthread_mutex_init(&new->mutex, NULL);
-	pthread_cond_init(&new->unlocated, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&new->unlocated, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	new->extents = canfs_extents_new(WINDOWS_MAX);
 	error = canfs_queue_init(
 		&new->queue, &(struct canfs_queue_config) { .policy = policy,

@@ -161,6 +161,7 @@ static void test_addresses_that_hang(void **state)
 {
 	struct canfs_engine *engine = start("lag", 2);
 	struct canfs_fetch other = { .fd = file, .file = 2, .bytes = UNIT, .done = done };
+	struct canfs_fetch unknown = { .fd = file, .file = 3, .bytes = UNIT, .done = done };
 
 	(void)state;
 	assert_true(canfs_engine_add(engine, &other)); /* the window is known from now on */
@@ -171,8 +172,12 @@ static void test_addresses_that_hang(void **state)
 	assert_int_equal(canfs_engine_stats(engine).waiting, 1);
 	assert_true(canfs_engine_add(engine, &other));
 	wait_until(&told, 2);
-	set(&addresses_hang, false);
+	/* Nor is one whose place nobody knows left to wait for that. */
+	assert_true(canfs_engine_add(engine, &unknown));
 	wait_until(&told, 3);
+	assert_int_equal(asked, 2);
+	set(&addresses_hang, false);
+	wait_until(&told, 4);
 	assert_int_equal(cancelled, 0);
 	canfs_engine_free(engine);
 }
