@@ -122,6 +122,10 @@ static void where_nothing_is_cached_nobody_waits(void **state)
 	assert_int_equal(dup2(fd, file->fd), file->fd);
 	close(fd);
 	canfs_prefetch_changed(tree, state, 0);
+	if (canfs_is_resident(file->fd, 0, 4 * KIB, 4 * KIB, &file->map)) {
+		canfs_local_put(file);
+		skip(); /* without cachestat(2), as under valgrind: such a file cannot be mapped */
+	}
 	for (int i = 0; i < 100 && canfs_prefetch_must_wait(file, 0, 4 * KIB); i++) {
 		begin(file, 0, 4 * KIB, &read);
 		await(&read);
