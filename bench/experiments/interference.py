@@ -7,6 +7,7 @@ held      A reads at random in two busy phases and is idle between them; B write
           the disk is dear and drains while it is cheap.
 overfull  B writes more than any client can hold, at full speed: nothing is to be gained, and canfs
           must do no harm.
+held-two  as held, by two clients with half of it each; of them the one that shows here closes later.
 
 Variants: A alone; B with stock settings on a stock export; B with canfs."""
 
@@ -40,15 +41,18 @@ class Case:
     rate_mb: float   # 0: full speed
     begin: float     # second
     close_at: float  # second, 0: when all is written
+    writers: int = 1  # as B, each
 
 
 FULL = (
     Case("held", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32),
     Case("overfull", ("stock", "canfs"), 512, "0-40", 1000, 0, 2, 0),
+    Case("held-two", ("stock", "canfs"), 1024, "0-20,30-40", 300, 20, 2, 32, 2),
 )
 QUICK = (
     replace(FULL[0], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
     replace(FULL[1], phases="0-10", megabytes=200, begin=1),
+    replace(FULL[2], phases="0-7,11-14", megabytes=120, begin=1, close_at=12),
 )
 
 
@@ -69,7 +73,7 @@ class Trial:
     case: str
     variant: str
     reader: dict
-    writer: dict
+    writer: dict  # of several the one whose close() took longest
     disk: dict
     prices: list
     agents: dict  # guest: what its agent logged
@@ -79,29 +83,27 @@ def run_trial(lab, case, variant, options):
     priced = variant == "canfs"
     lab.start_server("CANFS" if priced else "VFS",
                      canfs.SERVER_OPTIONS | options.server if priced else None)
-    guests = [Guest("a", READER_MIB)]
-    if variant != "alone":
-        guests.append(Guest("b", case.writer_mib))
+    writers = "bcde"[:case.writers] if variant != "alone" else ""
+    guests = [Guest("a", READER_MIB), *(Guest(name, case.writer_mib) for name in writers)]
     clients = lab.start_clients(guests)
     lab.disk.cold()
     agents = canfs.start_agents(lab, clients, options.agent) if priced else []
     watch = canfs.PriceWatch(lab) if priced else None
     jobs = [clients[0].prepare("read", lab.program("canfs-job-read"), "--direct", "--phases",
                                case.phases, "--seed", SEED, lab.on_mount("data"))]
-    if variant != "alone":
-        jobs.append(clients[1].prepare(
-            "write", lab.program("canfs-job-write"), "--mb", case.megabytes, "--rate-mb",
-            case.rate_mb, "--begin", case.begin, "--close-at", case.close_at,
-            lab.on_mount("out")))
+    jobs += [client.prepare("write", lab.program("canfs-job-write"), "--mb", case.megabytes, "--rate-mb", case.rate_mb,
+                            "--begin", case.begin, "--close-at", case.close_at, lab.on_mount(f"out-{client.name}"))
+             for client in clients[1:]]
     lab.disk.control("reset")
     launch(jobs)
-    results = [job.result(PATIENCE_SECONDS) for job in jobs]
-    trial = Trial(case.name, variant, results[0], results[1] if len(results) > 1 else {},
+    reader, *wrote = [job.result(PATIENCE_SECONDS) for job in jobs]
+    trial = Trial(case.name, variant, reader, max(wrote, key=lambda job: job["close_seconds"], default={}),
                   lab.disk.stat(), watch.stop() if watch else [], canfs.stop_agents(agents))
     lab.disk.control("mode=free")
     lab.stop_clients()
     lab.stop_server()
-    (lab.disk.mount / "out").unlink(missing_ok=True)
+    for name in writers:
+        (lab.disk.mount / f"out-{name}").unlink(missing_ok=True)
     return trial
 
 
