@@ -109,11 +109,14 @@ static bool same_monitors(
  */
 void canfs_exchange_renew_monitors(struct canfs_exchange *exchange, uint64_t now_usec)
 {
-	double elapsed_sec =
-		now_usec > exchange->last_usec ? (double)(now_usec - exchange->last_usec) / 1e6 : 0;
 	struct canfs_market first = exchange->market;
 	struct canfs_board *board;
+	double elapsed_sec;
 
+	/* A step may have come since the caller looked at the clock. */
+	if (now_usec <= exchange->last_usec)
+		now_usec = exchange->last_usec + 1;
+	elapsed_sec = (double)(now_usec - exchange->last_usec) / 1e6;
 	canfs_exchange_close_monitors(exchange->monitors);
 	memset(exchange->market.known, 0, sizeof(exchange->market.known));
 	canfs_exchange_open_monitors(exchange->monitors, exchange, NULL);

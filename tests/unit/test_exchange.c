@@ -161,6 +161,12 @@ static void no_moment_is_without_a_price(void **state)
 	assert_true(canfs_board_read(board, 2 * SECOND + 200000, &tag));
 	assert_true(tag.bottleneck == CANFS_CPU && tag.write < 0.1);
 
+	/* A step came between the reload's look at the clock and itself. */
+	config.setup.link_mbit_per_sec = 2000;
+	assert_int_equal(canfs_exchange_reload(exchange, &config, 2 * SECOND + 150000), 1);
+	step(exchange, 2 * SECOND + 300000, 100, 200);
+	assert_true(canfs_board_read(board, 2 * SECOND + 300000, &tag));
+
 	/* Another resource comes, and the one before is out of the market. */
 	config.monitors = 1u << CANFS_MEMORY;
 	put_dirty(100);
