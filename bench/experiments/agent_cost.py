@@ -137,6 +137,7 @@ def measure_overhead(lab, options, keep):
                              f"{MOUNT_POINT}/0/overhead").result(PATIENCE_SECONDS)
             works[turn].append(job["write_seconds"] + job["close_seconds"])
     agent.signal("CONT")
+    time.sleep(SETTLE_SECONDS)
     canfs.stop_agents([agent])
     lab.stop_clients()
 
