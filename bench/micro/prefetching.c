@@ -31,7 +31,7 @@ void files_read_million(struct fixture *f)
 	files_read(f, f->files, turn % ACTIVE_FILES, turn / ACTIVE_FILES * ACTIVE_READ_BYTES);
 }
 
-/* As the plugin does it, which tells of a READ before all else that it does for it. */
+/* Told of it some hundred nanoseconds before, as who has other work to do for the READ first can do. */
 void files_read_soon(struct fixture *f)
 {
 	canfs_files_soon(f->files, (f->files_turn + ACTIVE_SOON) % ACTIVE_FILES);
