@@ -97,4 +97,21 @@ static inline void fake_root_namespace(const struct fake_root *root, int pid, co
 	assert_int_equal(symlink(name, full), 0);
 }
 
+/* For cmocka: the test's state is a fresh root. */
+static inline int fake_root_setup(void **state)
+{
+	struct fake_root *root = malloc(sizeof(*root));
+
+	fake_root_make(root);
+	*state = root;
+	return 0;
+}
+
+static inline int fake_root_teardown(void **state)
+{
+	fake_root_remove(*state);
+	free(*state);
+	return 0;
+}
+
 #endif

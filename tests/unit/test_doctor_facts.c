@@ -9,22 +9,6 @@
 
 #define CONFIG "/etc/canfs/agent.conf"
 
-static int setup(void **state)
-{
-	struct fake_root *root = malloc(sizeof(*root));
-
-	fake_root_make(root);
-	*state = root;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_root_remove(*state);
-	free(*state);
-	return 0;
-}
-
 static struct canfs_host_facts gather(const struct fake_root *root)
 {
 	struct canfs_host_facts host;
@@ -231,15 +215,23 @@ static void test_sum_over_mounts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_kernel_and_network, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_shared_name, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_dirty_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_an_empty_root, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_journal_of_this_boot_only, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_the_agents_lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kernel_and_network, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_shared_name, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_dirty_limits, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_an_empty_root, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_journal_of_this_boot_only, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_the_agents_lock, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test(test_locks),
-		cmocka_unit_test_setup_teardown(test_a_wrong_configuration, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_link_and_read_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_wrong_configuration, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_link_and_read_ahead, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test(test_sum_over_mounts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

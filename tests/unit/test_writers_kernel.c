@@ -8,22 +8,6 @@
 
 #include "client-agent/writers.h"
 
-static int setup(void **state)
-{
-	struct fake_root *root = malloc(sizeof(*root));
-
-	fake_root_make(root);
-	*state = root;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_root_remove(*state);
-	free(*state);
-	return 0;
-}
-
 /* Of this very process: readers are told from writers by what the kernel's links say. */
 static void test_this_kernel(void **state)
 {
@@ -134,7 +118,7 @@ static void test_who_has_not_run(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fake_root_setup, fake_root_teardown)
 
 int main(void)
 {
