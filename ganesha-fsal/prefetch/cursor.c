@@ -50,12 +50,6 @@ static uint64_t front(const struct canfs_cursor *cursor)
 							  cursor->step;
 }
 
-uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes)
-{
-	return min(max(reach_bytes + (uint64_t)reach_bytes / 2, 36 * (uint64_t)span),
-		48 * (uint64_t)span);
-}
-
 void canfs_cursor_widen(struct canfs_cursor *cursor, uint64_t reads, uint32_t reach_bytes)
 {
 	/* What waits stays within reach. */

@@ -156,12 +156,22 @@ static uint32_t find_stride(struct canfs_shard *shard, const struct canfs_file *
 	return NO_CURSOR;
 }
 
+/* Random reads of a small file are near some cursor now and then; what tells them from others is that they lead nowhere. */
+static void note_way(struct canfs_file *file, bool in_sequence)
+{
+	if (in_sequence)
+		file->astray = 0;
+	else if (file->astray < UINT8_MAX)
+		file->astray++;
+}
+
 /* The cursor whose read this is. */
 static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 	struct canfs_file *file, uint64_t offset, uint32_t bytes)
 {
 	uint32_t reach = files->config.tolerance_max_bytes, n = NO_CURSOR;
 	struct search search; /* too large to be cleared each time */
+	struct canfs_followed followed;
 	struct canfs_cursor *cursor;
 
 	search.distance = UINT64_MAX;
@@ -175,14 +185,13 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 		cursor->stamp = file->reads;
 		cursor->referenced = true;
 		canfs_account_hit(shard, file, cursor);
-		canfs_account_followed(
-			files, shard, file, canfs_cursor_follow(cursor, offset, bytes, reach));
-		file->strangers = 0;
+		followed = canfs_cursor_follow(cursor, offset, bytes, reach);
+		canfs_account_followed(files, shard, file, followed);
+		note_way(file, followed.sequential > 0);
 		shard->stats.matched++;
 		return search.best;
 	}
-	if (file->strangers < UINT8_MAX)
-		file->strangers++;
+	note_way(file, false);
 	if (search.single >= 3)
 		n = find_stride(shard, file, &search, offset, bytes);
 	if (n == NO_CURSOR) {

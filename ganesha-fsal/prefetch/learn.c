@@ -98,15 +98,6 @@ bool canfs_cursor_begin_stride(
 	return true;
 }
 
-uint64_t canfs_learn_distance(
-	const struct canfs_cursor *cursor, uint64_t position, uint32_t reach_bytes)
-{
-	uint64_t away = position > cursor->last ? position - cursor->last : cursor->last - position;
-
-	/* Whoever knows his way goes before. */
-	return away < canfs_cursor_reach(cursor->span, reach_bytes) ? ZERO + away : UINT64_MAX;
-}
-
 /* Bits 2i and 2i + 1 become bit i. */
 static uint64_t halve_bits(uint64_t x)
 {

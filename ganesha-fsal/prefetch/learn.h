@@ -16,9 +16,6 @@
 #define CANFS_POSITION_ZERO ((uint64_t)1 << 62) /* of offset 0 */
 
 /* For cursor.c alone. Positions are those of a reader who goes up. */
-uint64_t canfs_learn_distance(
-	const struct canfs_cursor *cursor, uint64_t position, uint32_t reach_bytes);
-
 /* Bytes that are found to be read in sequence: once, when the cursor has learnt. */
 uint32_t canfs_learn(
 	struct canfs_cursor *cursor, uint64_t position, uint32_t bytes, uint32_t reach_bytes);
@@ -27,7 +24,24 @@ uint32_t canfs_learn(
  * How far from the expected one a read may be, in bytes of reads: half as far again as reach_bytes, so that reads that
  * go on beyond those that wait are still known; but 36 to 48 reads, of a bitmap of 64.
  */
-uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes);
+static inline uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes)
+{
+	uint64_t reach = reach_bytes + (uint64_t)reach_bytes / 2, least = 36 * (uint64_t)span;
+
+	if (reach < least)
+		return least;
+	return reach < 48 * (uint64_t)span ? reach : 48 * (uint64_t)span;
+}
+
+/* From its last read. Whoever knows his way goes before. */
+static inline uint64_t canfs_learn_distance(
+	const struct canfs_cursor *cursor, uint64_t position, uint32_t reach_bytes)
+{
+	uint64_t away = position > cursor->last ? position - cursor->last : cursor->last - position;
+
+	return away < canfs_cursor_reach(cursor->span, reach_bytes) ? CANFS_POSITION_ZERO + away
+								    : UINT64_MAX;
+}
 
 /* At least so many reads may wait, but for two thirds of the reach. */
 void canfs_cursor_widen(struct canfs_cursor *cursor, uint64_t reads, uint32_t reach_bytes);

@@ -4,9 +4,12 @@
 #define CLOCK_STEPS 8u  /* the hand goes no further; then the next one gives way */
 #define NEW_IDLE    64u /* a cursor that learnt nothing in so many reads of its file may go */
 
-/* A file whose reads are of no cursor for so long is read at random: it need not be compared with that many. */
-#define STRANGERS_MANY 128u
-#define STRANGER_MAX   16u
+/*
+ * A file of which so many reads lead nowhere is read at random: they need not be compared with that many cursors. As many
+ * readers as there may be cursors, who begin together, are known by their third reads.
+ */
+#define ASTRAY_MANY (2 * CANFS_FILE_CURSORS_MAX)
+#define ASTRAY_MAX  16u
 
 uint64_t canfs_table_hash(uint64_t key)
 {
@@ -145,7 +148,7 @@ static uint32_t take_pooled(struct canfs_shard *shard)
 
 uint32_t canfs_table_new_cursor(struct canfs_shard *shard, struct canfs_file *file, uint32_t oldest)
 {
-	uint32_t most = file->strangers < STRANGERS_MANY ? CANFS_FILE_CURSORS_MAX : STRANGER_MAX, n;
+	uint32_t most = file->astray < ASTRAY_MANY ? CANFS_FILE_CURSORS_MAX : ASTRAY_MAX, n;
 	struct canfs_cursor *old;
 
 	if (file->cursors == 0) {

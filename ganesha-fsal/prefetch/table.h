@@ -30,8 +30,8 @@ struct canfs_file {
 	uint32_t stamp; /* the shard's reads at the file's last */
 	uint32_t next;  /* the second cursor, as in canfs_pooled */
 	uint8_t cursors;
-	uint8_t strangers; /* the last reads, so many, were of no cursor */
-	bool watched;      /* is in the shard's list */
+	uint8_t astray; /* the last reads, so many, went on nowhere in sequence */
+	bool watched;   /* is in the shard's list */
 	struct canfs_cursor first __attribute__((aligned(64)));
 };
 

@@ -243,6 +243,41 @@ static void a_file_that_wastes_gets_less_and_then_nothing(void **state)
 	canfs_files_free(files);
 }
 
+/* In a small file many a random read is near another by accident: that is no reason to compare all with more cursors. */
+static void random_reads_keep_few_cursors(void **state)
+{
+	struct canfs_files *files = new_table(1000, 1000);
+	struct pattern random = { 0 };
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+
+	(void)state;
+	for (unsigned int i = 0; i < 10000; i++)
+		canfs_files_read(files, 1, pattern_random(&random, 256 * MIB / 4096) * 4096, 4096,
+			256 * MIB, 1, advice);
+	assert_true(canfs_files_stats(files).matched > 100);
+	assert_int_equal(canfs_files_stats(files).cursors, 16);
+	canfs_files_free(files);
+}
+
+/* None of them leads anywhere at first, but it takes all of them to know. */
+static void as_many_readers_as_cursors_may_begin_together(void **state)
+{
+	struct canfs_files *files = new_table(1000, 1000);
+	uint64_t fetched[64] = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 8; i++) {
+		for (uint64_t reader = 0; reader < 64; reader++) {
+			uint64_t block = reader * reader * 3011 + i;
+
+			fetched[reader] += read_blocks(files, 1, block, block + 1, 1, NULL);
+		}
+	}
+	for (unsigned int reader = 0; reader < 64; reader++)
+		assert_true(fetched[reader] > 0);
+	canfs_files_free(files);
+}
+
 struct worker {
 	pthread_t thread;
 	struct canfs_files *files;
@@ -313,6 +348,8 @@ int main(void)
 		cmocka_unit_test(what_was_not_fetched_is_not_charged),
 		cmocka_unit_test(what_has_changed_is_not_counted_on),
 		cmocka_unit_test(a_file_that_wastes_gets_less_and_then_nothing),
+		cmocka_unit_test(random_reads_keep_few_cursors),
+		cmocka_unit_test(as_many_readers_as_cursors_may_begin_together),
 		cmocka_unit_test(threads_read_while_somebody_looks),
 	};
 
