@@ -69,22 +69,43 @@ static uint64_t evicted(struct canfs_local_file *file, uint64_t offset, uint64_t
 	return sum;
 }
 
-/* How many of these bytes the file has. Under its mutex. */
-static uint64_t clip(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static void look_up_size(struct canfs_local_file *file)
 {
 	struct stat st;
 
-	if ((file->resize || offset + bytes > file->bytes) && fstat(file->fd, &st) == 0) {
+	pthread_mutex_lock(&file->mutex);
+	if (fstat(file->fd, &st) == 0) {
 		file->bytes = (uint64_t)st.st_size;
 		file->resize = false;
 	}
-	if (offset >= file->bytes)
+	pthread_mutex_unlock(&file->mutex);
+}
+
+static void forget_size(struct canfs_local_file *file)
+{
+	pthread_mutex_lock(&file->mutex);
+	file->resize = true;
+	pthread_mutex_unlock(&file->mutex);
+}
+
+/* How many of these bytes a file of file_bytes has. */
+static uint64_t clip(uint64_t offset, uint64_t bytes, uint64_t file_bytes)
+{
+	if (offset >= file_bytes)
 		return 0;
-	return bytes < file->bytes - offset ? bytes : file->bytes - offset;
+	return bytes < file_bytes - offset ? bytes : file_bytes - offset;
+}
+
+/* The same of the file, as large as it is now. */
+static uint64_t clip_now(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	if (file->resize || offset + bytes > file->bytes)
+		look_up_size(file);
+	return clip(offset, bytes, file->bytes);
 }
 
 /*
- * Under the file's mutex: the pages that a read waited for have come. Of a file that is served past the page cache (DAX,
+ * The pages that a read waited for have come. Of a file that is served past the page cache (DAX,
  * ZFS, direct_io of FUSE) there never are any, and each read would wait in vain.
  */
 static void see_if_it_caches(struct canfs_local_file *file, const struct canfs_fetch *fetch)
@@ -93,13 +114,15 @@ static void see_if_it_caches(struct canfs_local_file *file, const struct canfs_f
 
 	if (file->caches)
 		return;
-	file->resize = true;
-	bytes = clip(file, fetch->offset, fetch->bytes);
+	forget_size(file);
+	bytes = clip_now(file, fetch->offset, fetch->bytes);
 	if (bytes == 0)
 		return;
 	last = (fetch->offset + bytes - 1) & ~(PAGE_BYTES - 1);
-	file->caches = canfs_is_resident(file->fd, last, 1, file->bytes, &file->map);
-	file->in_vain += !file->caches;
+	if (canfs_is_resident(file->fd, last, 1, file->bytes, &file->map))
+		file->caches = true;
+	else
+		file->in_vain++;
 }
 
 static bool is_uncached(const struct canfs_local_file *file)
@@ -117,11 +140,12 @@ static void fetched(struct canfs_fetch *fetch, int error)
 
 	pthread_mutex_lock(&file->mutex);
 	RB_REMOVE(canfs_pieces, &file->pieces, piece);
+	file->fetches--;
 	if (read == NULL && error == 0)
 		remember(file, fetch);
-	else if (error == 0)
-		see_if_it_caches(file, fetch);
 	pthread_mutex_unlock(&file->mutex);
+	if (read != NULL && error == 0)
+		see_if_it_caches(file, fetch);
 	if (read == NULL && error != 0)
 		canfs_files_not_fetched(
 			device->files, fetch->file, fetch->stream, fetch->offset, fetch->bytes);
@@ -139,8 +163,6 @@ static bool is_under_way(struct canfs_local_file *file, uint64_t offset, uint64_
 {
 	struct canfs_piece *piece, key = { .file = NULL };
 
-	if (RB_EMPTY(&file->pieces))
-		return false;
 	/* None is longer. */
 	if (offset > CANFS_FETCH_BYTES_MAX)
 		key.fetch.offset = offset - CANFS_FETCH_BYTES_MAX;
@@ -153,7 +175,6 @@ static bool is_under_way(struct canfs_local_file *file, uint64_t offset, uint64_
 	return false;
 }
 
-/* Under the file's mutex. */
 static bool is_resident(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
 	for (uint64_t at = offset & ~(PAGE_BYTES - 1); at < offset + bytes;
@@ -166,6 +187,24 @@ static bool is_resident(struct canfs_local_file *file, uint64_t offset, uint64_t
 			return false;
 	}
 	return true;
+}
+
+/*
+ * In the page cache, and not only on its way there: pages that are being read count as resident, but are under way
+ * until they are there; so that is asked last.
+ */
+static bool is_there(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	bool comes;
+
+	if (!is_resident(file, offset, bytes))
+		return false;
+	if (file->fetches == 0)
+		return true;
+	pthread_mutex_lock(&file->mutex);
+	comes = is_under_way(file, offset, bytes);
+	pthread_mutex_unlock(&file->mutex);
+	return !comes;
 }
 
 /* Ready-made, but not handed over: that may call done() at once. NULL: it is not to be. Not under the file's mutex. */
@@ -195,6 +234,7 @@ static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t off
 	};
 	pthread_mutex_lock(&file->mutex);
 	RB_INSERT(canfs_pieces, &file->pieces, piece);
+	file->fetches++;
 	pthread_mutex_unlock(&file->mutex);
 	return piece;
 }
@@ -221,12 +261,8 @@ static void prefetch(
 		uint64_t bytes =
 			end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
 		struct canfs_piece *piece;
-		bool needless;
 
-		pthread_mutex_lock(&file->mutex);
-		needless = is_under_way(file, at, bytes) ? false : is_resident(file, at, bytes);
-		pthread_mutex_unlock(&file->mutex);
-		if (needless) {
+		if (is_there(file, at, bytes)) {
 			canfs_files_was_there(canfs_tree_device(file->tree)->files, file->name,
 				advice->cursor, bytes);
 			continue;
@@ -266,20 +302,18 @@ void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
-	bool under_way, resident;
 	uint64_t lost = 0, there;
 
-	pthread_mutex_lock(&file->mutex);
-	there = clip(file, offset, bytes);
-	under_way = is_under_way(file, offset, there);
-	resident = is_uncached(file) || (!under_way && is_resident(file, offset, there));
-	if (!resident && !under_way)
-		lost = evicted(file, offset, there);
-	pthread_mutex_unlock(&file->mutex);
-	if (resident) {
+	canfs_files_soon(canfs_tree_device(file->tree)->files, file->name);
+	there = clip_now(file, offset, bytes);
+	if (is_uncached(file) || is_there(file, offset, there)) {
 		atomic_fetch_add_explicit(&shared->at_once, 1, memory_order_relaxed);
 		return false;
 	}
+	pthread_mutex_lock(&file->mutex);
+	if (!is_under_way(file, offset, there))
+		lost = evicted(file, offset, there);
+	pthread_mutex_unlock(&file->mutex);
 	if (lost > 0)
 		atomic_fetch_add(&shared->evicted_bytes, lost);
 	if (!may_wait(shared, bytes))
@@ -318,14 +352,11 @@ void canfs_prefetch_ahead(
 	struct canfs_device *device = canfs_tree_device(file->tree);
 	float room = atomic_load_explicit(&shared_of(file)->room, memory_order_relaxed);
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
-	uint64_t file_bytes;
+	uint64_t file_bytes = file->bytes;
 	size_t count;
 
-	pthread_mutex_lock(&file->mutex);
-	bytes = is_uncached(file) ? 0 : clip(file, offset, bytes);
-	file_bytes = file->bytes;
-	pthread_mutex_unlock(&file->mutex);
-	if (bytes == 0)
+	bytes = clip(offset, bytes, file_bytes);
+	if (is_uncached(file) || bytes == 0)
 		return;
 	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
 		willingness * (double)room, advice);
@@ -340,9 +371,7 @@ void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_
 
 	if (file == NULL)
 		return; /* nobody reads it */
-	pthread_mutex_lock(&file->mutex);
-	file->resize = true;
-	pthread_mutex_unlock(&file->mutex);
+	forget_size(file);
 	canfs_files_changed(device->files, file->name, from_offset);
 	canfs_engine_cancel(device->engine, file->name, from_offset);
 	canfs_local_put(file);
@@ -356,9 +385,7 @@ void canfs_prefetch_written(
 
 	if (file == NULL)
 		return;
-	pthread_mutex_lock(&file->mutex);
-	within = !file->resize && offset <= file->bytes && bytes <= file->bytes - offset;
-	pthread_mutex_unlock(&file->mutex);
+	within = !file->resize && clip(offset, bytes, file->bytes) == bytes;
 	canfs_local_put(file);
 	if (!within)
 		canfs_prefetch_changed(tree, object, offset);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -92,6 +91,7 @@ static void close_file(struct canfs_locals *locals, struct canfs_local_file *fil
 	canfs_resident_unmap(&file->map);
 	close(file->fd);
 	pthread_mutex_destroy(&file->mutex);
+	pthread_mutex_destroy(&file->map.mutex);
 	atomic_fetch_sub(&locals->open, 1);
 	free(file);
 }
@@ -303,6 +303,7 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 	file->bytes = (uint64_t)st.st_size;
 	file->object = object;
 	pthread_mutex_init(&file->mutex, NULL);
+	pthread_mutex_init(&file->map.mutex, NULL);
 	RB_INIT(&file->pieces);
 	return enlist(locals, file);
 }

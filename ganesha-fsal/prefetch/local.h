@@ -13,6 +13,7 @@
 #define CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -31,13 +32,15 @@ struct canfs_local_file {
 	uint64_t name; /* of the file, for the table of active files and the engine */
 	struct canfs_tree *tree;
 
-	pthread_mutex_t mutex; /* of what follows */
-	uint64_t bytes;        /* its size; looked up again if `resize` */
-	bool resize;
-	bool caches;          /* what was fetched for a read was then there */
-	unsigned int in_vain; /* or so often it was not, before the first time that it was */
-	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
 	struct canfs_resident_map map;
+	atomic_bool caches;  /* what was fetched for a read was then there */
+	atomic_uint in_vain; /* or so often it was not, before the first time that it was */
+
+	pthread_mutex_t mutex;  /* of what follows; what is atomic is read without it */
+	_Atomic uint64_t bytes; /* its size; looked up again if `resize` */
+	atomic_bool resize;
+	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
+	atomic_uint fetches;                       /* so many */
 	struct {
 		uint64_t offset, bytes;
 	} recent[CANFS_LOCAL_RECENT];

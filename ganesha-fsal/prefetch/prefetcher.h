@@ -80,7 +80,7 @@ void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_
 	uint64_t bytes, struct canfs_waiting_read *read);
 void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
 
-/* What will it read next? Has it fetched. willingness in [0, 1]: 1 - the price of a read-ahead. */
+/* Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: 1 - the price of a read-ahead. */
 void canfs_prefetch_ahead(
 	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness);
 

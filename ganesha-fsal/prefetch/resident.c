@@ -45,7 +45,7 @@ void canfs_resident_unmap(struct canfs_resident_map *map)
 {
 	if (map->at != NULL)
 		munmap(map->at, map->bytes);
-	*map = (struct canfs_resident_map) { .at = NULL };
+	map->at = NULL;
 }
 
 static bool covers(const struct canfs_resident_map *map, uint64_t offset, uint64_t bytes)
@@ -65,8 +65,18 @@ static bool map_window(int fd, uint64_t offset, struct canfs_resident_map *map)
 	at = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)start);
 	if (at == MAP_FAILED)
 		return false;
-	*map = (struct canfs_resident_map) { .at = at, .offset = start, .bytes = bytes };
+	map->at = at;
+	map->offset = start;
+	map->bytes = bytes;
 	return true;
+}
+
+/* Under the map's mutex. */
+static bool ask_mincore(int fd, uint64_t offset, uint64_t bytes, struct canfs_resident_map *map,
+	unsigned char vector[])
+{
+	return (covers(map, offset, bytes) || map_window(fd, offset, map)) &&
+	       mincore((char *)map->at + (offset - map->offset), bytes, vector) == 0;
 }
 
 bool canfs_is_resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t file_bytes,
@@ -74,12 +84,14 @@ bool canfs_is_resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint6
 {
 	unsigned char vector[CANFS_RESIDENT_BYTES_MAX / PAGE_BYTES];
 	uint64_t pages = pages_of(offset, bytes, file_bytes);
+	bool told;
 
 	if (pages == 0)
 		return true;
-	if (!covers(map, offset, pages * page_bytes()) && !map_window(fd, offset, map))
-		return true;
-	if (mincore((char *)map->at + (offset - map->offset), pages * page_bytes(), vector) != 0)
+	pthread_mutex_lock(&map->mutex);
+	told = ask_mincore(fd, offset, pages * page_bytes(), map, vector);
+	pthread_mutex_unlock(&map->mutex);
+	if (!told)
 		return true;
 	while (pages > 0 && (vector[pages - 1] & 1) != 0)
 		pages--;

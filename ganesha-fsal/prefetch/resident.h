@@ -13,33 +13,39 @@
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_RESIDENT_H
 #define CANFS_GANESHA_FSAL_PREFETCH_RESIDENT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define CANFS_RESIDENT_BYTES_MAX ((uint64_t)1 << 20) /* looked at in one call */
 
 /*
- * A mapping of a part of a file, for mincore(2); all zero: none yet. Nobody ever touches its pages. Of a part, as files
- * may be larger than what a process can address, and a server without addresses dies.
+ * A mapping of a part of a file, for mincore(2). Nobody ever touches its pages. Of a part, as files may be larger than
+ * what a process can address, and a server without addresses dies.
  */
 #define CANFS_RESIDENT_WINDOW_BYTES ((uint64_t)1 << 30)
 struct canfs_resident_map {
-	void *at;
+	pthread_mutex_t mutex; /* of what follows */
+	void *at;              /* NULL: none yet */
 	uint64_t offset, bytes;
 };
+#define CANFS_RESIDENT_MAP_INITIALIZER                                                             \
+	{                                                                                          \
+		.mutex = PTHREAD_MUTEX_INITIALIZER                                                 \
+	}
 
 /*
  * All of [offset, offset + bytes) of fd, a file of file_bytes? What lies behind its end is. offset is a
- * multiple of the page's size, and bytes at most CANFS_RESIDENT_BYTES_MAX. True if the kernel does not tell. Not in
- * two threads at once with one map.
+ * multiple of the page's size, and bytes at most CANFS_RESIDENT_BYTES_MAX. True if the kernel does not tell.
  */
 bool canfs_is_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t file_bytes,
 	struct canfs_resident_map *map);
 
-/* The same by mincore(2), whatever the kernel has. For the tests, too. */
+/* The same by mincore(2), whatever the kernel has, one thread at a time. For the tests, too. */
 bool canfs_is_resident_by_mincore(int fd, uint64_t offset, uint64_t bytes, uint64_t file_bytes,
 	struct canfs_resident_map *map);
 
+/* Nobody asks with it any more. */
 void canfs_resident_unmap(struct canfs_resident_map *map);
 
 #endif

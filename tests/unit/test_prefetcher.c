@@ -67,6 +67,63 @@ static void who_reads_in_order_finds_it_there(void **state)
 	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
 }
 
+#define READERS 4
+
+struct reader {
+	pthread_t thread;
+	struct canfs_local_file *file;
+	const void *object;
+	uint64_t at;
+	unsigned int
+		misled; /* reads that were to be answered at once, and had to wait for the disk */
+};
+
+static void *read_every_fourth(void *arg)
+{
+	struct reader *reader = arg;
+	struct read read;
+
+	for (uint64_t at = reader->at; at < FILE_BYTES; at += READERS * 16 * KIB) {
+		bool waits = canfs_prefetch_must_wait(reader->file, at, 16 * KIB);
+
+		if (waits)
+			begin(reader->file, at, 16 * KIB, &read);
+		else if (!canfs_is_resident_by_mincore(
+				 reader->file->fd, at, 16 * KIB, FILE_BYTES, &reader->file->map))
+			reader->misled++;
+		canfs_prefetch_ahead(reader->file, at, 16 * KIB, 1);
+		if (at % (1024 * KIB) == 0)
+			canfs_prefetch_changed(tree, reader->object, at + 256 * KIB);
+		if (waits) {
+			await(&read);
+			canfs_prefetch_answered(tree, 16 * KIB);
+		}
+	}
+	return NULL;
+}
+
+/* Together, as a client's outstanding reads are: much of it is on its way when it is asked for. */
+static void nobody_waits_unawares_for_what_others_read(void **state)
+{
+	struct canfs_local_file *file = make("shared", state, FILE_BYTES);
+	struct reader readers[READERS];
+
+	for (unsigned int i = 0; i < READERS; i++) {
+		readers[i] = (struct reader) { .file = file, .object = state, .at = i * 16 * KIB };
+		assert_int_equal(
+			pthread_create(&readers[i].thread, NULL, read_every_fourth, &readers[i]),
+			0);
+	}
+	for (unsigned int i = 0; i < READERS; i++) {
+		pthread_join(readers[i].thread, NULL);
+		assert_int_equal(readers[i].misled, 0);
+	}
+	assert_int_equal(
+		stats().reads_at_once + stats().reads_made_to_wait, FILE_BYTES / (16 * KIB));
+	assert_int_equal(stats().waiting, 0);
+	canfs_local_put(file);
+}
+
 static void visit_cancelled(const struct canfs_device_view *view, void *cancelled)
 {
 	*(uint64_t *)cancelled += view->engine.cancelled;
@@ -231,7 +288,7 @@ static void what_is_on_no_disk_is_not_taken(void **state)
 static void both_probes_see_the_same(void **state)
 {
 	struct canfs_local_file *file = make("probed", state, 1024 * KIB);
-	struct canfs_resident_map map = { .at = NULL };
+	struct canfs_resident_map map = CANFS_RESIDENT_MAP_INITIALIZER;
 	char block[4096];
 
 	assert_int_equal(pread(file->fd, block, sizeof(block), 0), sizeof(block));
@@ -253,6 +310,7 @@ int main(void)
 		TEST(a_read_waits_for_its_pages),
 		TEST(one_may_be_larger_than_a_fetch_or_the_file),
 		TEST(who_reads_in_order_finds_it_there),
+		TEST(nobody_waits_unawares_for_what_others_read),
 		TEST(writes_within_a_file_cancel_nothing),
 		TEST(unwilling_servers_read_nothing_ahead),
 		TEST(a_drained_tree_takes_nothing),

@@ -83,7 +83,7 @@ static void files_are_mapped_in_part(void **state)
 	struct canfs_local_file *file = make("sparse", state, 64 * KIB);
 	const uint64_t tib = UINT64_C(1) << 40, bytes = 8 * tib,
 		       far = 7 * tib + (1 << 30) - 4 * KIB;
-	struct canfs_resident_map map = { .at = NULL };
+	struct canfs_resident_map map = CANFS_RESIDENT_MAP_INITIALIZER;
 	char path[128], block[8192] = { 1 };
 	int fd;
 
