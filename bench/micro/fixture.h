@@ -9,6 +9,7 @@
 #include "ganesha-fsal/monitors/exchange.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/prefetch/resident.h"
 #include "ganesha-fsal/scheduler/queue.h"
 #include "pricing/auction.h"
 #include "pricing/price.h"
@@ -40,7 +41,9 @@ struct fixture {
 	struct canfs_ghosts *small_reads, *large_reads;
 	uint64_t unsampled_file;
 	struct canfs_files *files, *one_file, *random_file;
-	uint64_t files_turn, one_turn;
+	uint64_t files_turn, soon_turn, one_turn;
+	int cached; /* a file of which something is in the page cache */
+	struct canfs_resident_map map;
 	struct canfs_clients *few_clients, *many_clients;
 	struct disk fifo, elevator, n_cscan, lag;
 	uint64_t now_usec;
@@ -62,6 +65,7 @@ int make_files(struct fixture *f);
 int make_disks(struct fixture *f);
 void free_prefetching(struct fixture *f);
 
+void files_soon(struct fixture *f);
 void files_read_million(struct fixture *f);
 void files_read_soon(struct fixture *f);
 void files_read_one(struct fixture *f);

@@ -2,14 +2,18 @@
 /* canfs-micro of the prefetcher: its table of active files, and a device's queue. */
 #include "bench/micro/fixture.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* Active files, each read in sequence; the order in which they come looks random to every cache. */
 #define ACTIVE_FILES      (1u << 20)
 #define ACTIVE_FILE_READS 8 /* of each, before anything is measured */
 #define ACTIVE_READ_BYTES 8192u
 #define ACTIVE_FILE_BYTES ((uint64_t)1 << 40)
-#define ACTIVE_SOON       3 /* calls later: some hundred nanoseconds */
+#define RANDOM_FILE_BYTES                                                                          \
+	((uint64_t)64 << 20) /* so small that some reads are near others by accident */
 
 /* A disk that is behind: so many fetches wait, of streams that have eight each. */
 #define STREAMS     (WAITING / 8)
@@ -31,10 +35,22 @@ void files_read_million(struct fixture *f)
 	files_read(f, f->files, turn % ACTIVE_FILES, turn / ACTIVE_FILES * ACTIVE_READ_BYTES);
 }
 
-/* Told of it some hundred nanoseconds before, as who has other work to do for the READ first can do. */
+static void tell_and_probe(struct fixture *f, uint64_t turn)
+{
+	canfs_files_soon(f->files, turn % ACTIVE_FILES);
+	f->sink = canfs_is_resident(f->cached, 0, 4096, 4096, &f->map);
+}
+
+/* As in a READ: the table is told of the file, then the page cache is asked, */
+void files_soon(struct fixture *f)
+{
+	tell_and_probe(f, f->soon_turn++);
+}
+
+/* and then the table. */
 void files_read_soon(struct fixture *f)
 {
-	canfs_files_soon(f->files, (f->files_turn + ACTIVE_SOON) % ACTIVE_FILES);
+	tell_and_probe(f, f->files_turn);
 	files_read_million(f);
 }
 
@@ -44,11 +60,11 @@ void files_read_one(struct fixture *f)
 		f->one_turn++ % (ACTIVE_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
 }
 
-/* Each read is compared with all the cursors that a file may have. */
+/* Each read is compared with as many cursors as such a file may have. */
 void files_read_random(struct fixture *f)
 {
 	files_read(f, f->random_file, 1,
-		random_below(f, ACTIVE_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
+		random_below(f, RANDOM_FILE_BYTES / ACTIVE_READ_BYTES) * ACTIVE_READ_BYTES);
 }
 
 static void ask_disk(
@@ -102,6 +118,10 @@ int make_files(struct fixture *f)
 	struct canfs_files_stats stats;
 	int error;
 
+	f->cached = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (f->cached < 0)
+		return -errno;
+	pthread_mutex_init(&f->map.mutex, NULL);
 	config.files = ACTIVE_FILES;
 	error = canfs_files_new(&f->files, &config);
 	if (!error)
@@ -147,6 +167,8 @@ static void free_disk(struct disk *disk)
 
 void free_prefetching(struct fixture *f)
 {
+	canfs_resident_unmap(&f->map);
+	close(f->cached);
 	canfs_files_free(f->files);
 	canfs_files_free(f->one_file);
 	canfs_files_free(f->random_file);
