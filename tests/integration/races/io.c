@@ -27,7 +27,7 @@ static const struct order orders[] = {
 
 /* What the lanes of a client do: each its own. */
 static const struct habit {
-	int kind;
+	enum op_kind kind;
 	uint64_t blocks_max; /* of an operation; NFSv4 writes one */
 	uint64_t run_max;
 } habits[LANES] = {

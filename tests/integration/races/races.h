@@ -17,6 +17,8 @@
 #define WRITE_BLOCKS ((uint64_t)32)
 #define ANSWER_MSEC  90000 /* later, it is lost */
 
+enum op_kind { READ, WRITE, TRUNCATE, OP_KINDS };
+
 /* One file, whatever it is called. One without a name is closed by each client whose lanes are done with it. */
 struct shared_file {
 	uint32_t id;
@@ -52,7 +54,7 @@ struct lane {
 struct op {
 	struct lane *lane;
 	struct shared_file *file;
-	enum { READ, WRITE, TRUNCATE, OP_KINDS } kind;
+	enum op_kind kind;
 	bool asked, may_fail;
 	uint64_t first, count; /* blocks; TRUNCATE: all from first */
 	uint64_t begin;        /* by races.now */
