@@ -147,10 +147,11 @@ static struct config_block block = {
 	.blk_desc.u.blk.commit = noop_conf_commit,
 };
 
-/* What is not ours is for export.c. */
+/* What is not ours is for export.c. FSAL is a block: as a NOOP it might have no more than one option. */
+static struct config_item no_items[] = { CONFIG_EOL };
 static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("Name"),
-	CONF_ITEM_NOOP("FSAL"),
+	CONF_RELAX_BLOCK("FSAL", no_items, noop_conf_init, noop_conf_commit, parameters, setup),
 	DISK_ITEMS,
 	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONFIG_EOL,
