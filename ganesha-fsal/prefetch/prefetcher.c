@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/device.h"
+#include "ganesha-fsal/prefetch/remote.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,7 @@ struct canfs_prefetcher {
 	struct canfs_prefetch_shared shared;
 	struct canfs_prefetcher_config config;
 	struct canfs_locals *locals;
+	struct canfs_remotes remotes;
 
 	pthread_mutex_t mutex; /* of what follows */
 	pthread_cond_t wake;
@@ -43,6 +45,11 @@ struct canfs_prefetcher {
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher)
 {
 	return &prefetcher->shared;
+}
+
+struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher)
+{
+	return &prefetcher->remotes;
 }
 
 static void look_at_memory(struct canfs_prefetcher *prefetcher)
@@ -113,6 +120,7 @@ int canfs_prefetcher_new(
 	new->memory_room = 1;
 	atomic_store(&new->shared.room, 1);
 	pthread_mutex_init(&new->mutex, NULL);
+	pthread_mutex_init(&new->remotes.mutex, NULL);
 	pthread_condattr_init(&steady);
 	pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
 	pthread_cond_init(&new->wake, &steady);
@@ -141,6 +149,7 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 	for (unsigned int i = 0; i < prefetcher->devices; i++)
 		canfs_device_free(prefetcher->device[i]);
 	canfs_locals_free(prefetcher->locals);
+	pthread_mutex_destroy(&prefetcher->remotes.mutex);
 	pthread_mutex_destroy(&prefetcher->mutex);
 	pthread_cond_destroy(&prefetcher->wake);
 	free(prefetcher);
@@ -153,6 +162,9 @@ unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher)
 	pthread_mutex_lock(&prefetcher->mutex);
 	trees = prefetcher->trees;
 	pthread_mutex_unlock(&prefetcher->mutex);
+	pthread_mutex_lock(&prefetcher->remotes.mutex);
+	trees += prefetcher->remotes.count;
+	pthread_mutex_unlock(&prefetcher->remotes.mutex);
 	return trees;
 }
 
@@ -295,4 +307,5 @@ void canfs_prefetcher_visit(struct canfs_prefetcher *prefetcher,
 		visit(&view, arg);
 	}
 	pthread_mutex_unlock(&prefetcher->mutex);
+	canfs_remotes_visit(&prefetcher->remotes, visit, arg);
 }

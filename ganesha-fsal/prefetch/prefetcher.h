@@ -49,7 +49,7 @@ int canfs_prefetcher_new(
 /* All trees are drained or closed; of the drained nothing but close() may be called any more. NULL allowed. */
 void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher);
 
-/* The trees that are neither drained nor closed: while there are any, it may not be freed. */
+/* The trees, and exports of remote.h, that are neither drained nor closed: while there are any, it may not be freed. */
 unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher);
 
 /*
