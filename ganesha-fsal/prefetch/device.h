@@ -36,7 +36,7 @@ struct canfs_device_place {
 	dev_t number;
 	char name[64];
 	const char *type;
-	bool rotational;
+	const struct canfs_device_class *class;
 	unsigned int disks; /* that it is made of */
 };
 int canfs_device_find(const char *root, const char *path, struct canfs_device_place *place);
