@@ -19,7 +19,7 @@
 /* A read that waits: what the worker's context says of it, which the worker takes with him. */
 struct delayed {
 	struct canfs_waiting_read waiting;
-	struct canfs_job job;
+	struct canfs_answer answer;
 	struct canfs_tree *tree;
 	struct fsal_obj_handle *handle;
 	bool bypass;
@@ -76,9 +76,9 @@ static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *ha
 }
 
 /* In the crew. The tree is left last of all: until then neither the export nor we may be unloaded. */
-static void answer(struct canfs_job *job)
+static void answer(struct canfs_answer *answer)
 {
-	struct delayed *delayed = container_of(job, struct delayed, job);
+	struct delayed *delayed = container_of(answer, struct delayed, answer);
 	struct canfs_tree *tree = delayed->tree;
 	uint64_t bytes = delayed->bytes;
 	struct req_op_context context;
@@ -101,8 +101,7 @@ static void ready(struct canfs_waiting_read *waiting)
 {
 	struct delayed *delayed = container_of(waiting, struct delayed, waiting);
 
-	delayed->job.run = answer;
-	canfs_prefetch_submit(delayed->tree, &delayed->job);
+	canfs_prefetch_submit(&delayed->answer);
 }
 
 /*
@@ -178,6 +177,10 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	if (waits) {
 		delayed = delay(tree, handle, bypass, done, io, bytes, arg);
 		delayed->waiting.ready = ready;
+		canfs_local_use(file);
+		delayed->answer = (struct canfs_answer) {
+			.run = answer, .file = file, .offset = offset, .bytes = bytes
+		};
 		canfs_prefetch_wait(
 			file, name_client(file->name), offset, bytes, &delayed->waiting);
 	}

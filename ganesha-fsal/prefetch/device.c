@@ -32,7 +32,8 @@ static const struct canfs_device_class {
 };
 
 #define DEPTH_MAX    32
-#define CREW_THREADS 4 /* they copy from the page cache; a device that fails stops only its own */
+#define CREW_THREADS 4    /* they copy from the page cache */
+#define LATE_THREADS 4    /* they wait for the disk; one that fails stops those, and nobody else */
 #define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */
@@ -143,6 +144,9 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 		error = canfs_crew_new(
 			&new->crew, CREW_THREADS, "canfs_reads", config->thread_begins);
 	if (error == 0)
+		error = canfs_crew_new(
+			&new->late_crew, LATE_THREADS, "canfs_late", config->thread_begins);
+	if (error == 0)
 		error = canfs_engine_new(&new->engine, &engine);
 	if (error != 0) {
 		canfs_device_free(new);
@@ -158,7 +162,8 @@ void canfs_device_free(struct canfs_device *device)
 		return;
 	/* The engine first: whoever waits in it goes to the crew. */
 	canfs_engine_free(device->engine);
-	canfs_crew_free(device->crew);
+	canfs_crew_free(device->crew); /* which goes on to the next */
+	canfs_crew_free(device->late_crew);
 	canfs_files_free(device->files);
 	free(device);
 }

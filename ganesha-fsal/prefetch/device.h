@@ -13,7 +13,7 @@ struct canfs_device {
 	const char *policy; /* that "auto" means here */
 	struct canfs_engine *engine;
 	struct canfs_files *files;
-	struct canfs_crew *crew;
+	struct canfs_crew *crew, *late_crew; /* late: whose pages are not there after all */
 };
 
 /* What the data path shares of a prefetcher. */

@@ -250,11 +250,6 @@ void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *obje
 	canfs_local_forget(prefetcher->locals, object);
 }
 
-void canfs_prefetch_submit(struct canfs_tree *tree, struct canfs_job *job)
-{
-	canfs_crew_submit(canfs_tree_device(tree)->crew, job);
-}
-
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)
 {
 	bool automatic = strcmp(policy, "auto") == 0;

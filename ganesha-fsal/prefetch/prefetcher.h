@@ -97,8 +97,18 @@ void canfs_prefetch_written(
 /* The object goes, or its file is deleted: we have it open no longer than its last read takes. */
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object);
 
-/* By the crew of the tree's device. */
-void canfs_prefetch_submit(struct canfs_tree *tree, struct canfs_job *job);
+/*
+ * What is to be answered once it is ready, by run(), in a thread of the device's. If its pages are not there after all
+ * (evicted since, or the disk cannot read them), whoever answers will wait for the disk: other threads do that, so that
+ * no answer whose pages are there waits for one whose are not.
+ */
+struct canfs_answer {
+	struct canfs_job job; /* of answer.c */
+	void (*run)(struct canfs_answer *answer);
+	struct canfs_local_file *file; /* with a user, which goes before run() */
+	uint64_t offset, bytes;
+};
+void canfs_prefetch_submit(struct canfs_answer *answer);
 
 /* Of all engines. 0, -EINVAL: no such policy. "auto": each by its device's type. */
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy);
