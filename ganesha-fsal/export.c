@@ -55,14 +55,8 @@ static void release(struct fsal_export *export)
 
 static void prepare_unexport(struct fsal_export *export)
 {
-	struct canfs_export *ours = container_of(export, struct canfs_export, export);
-	struct canfs_remote *remote = atomic_load(&ours->remote);
-
 	/* What waits for its pages must be answered while there is still an export. */
-	if (ours->tree != NULL)
-		canfs_prefetcher_drain(ours->tree);
-	if (remote != NULL)
-		canfs_remote_drain(remote);
+	canfs_drain_prefetch(container_of(export, struct canfs_export, export));
 	PASS_EXPORT_VOID(export, prepare_unexport);
 }
 

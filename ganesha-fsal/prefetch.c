@@ -10,6 +10,7 @@
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/prefetch/remote.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -259,6 +260,28 @@ void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish w
 	else if (error != 0)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
 			strerror(-error));
+}
+
+/* The server may close us, but what is left behind returns to our code. */
+static void stay_loaded(void)
+{
+	Dl_info us = { 0 };
+
+	if (dladdr((void *)stay_loaded, &us) != 0)
+		(void)dlopen(us.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void canfs_drain_prefetch(struct canfs_export *export)
+{
+	struct canfs_remote *remote = atomic_load(&export->remote);
+
+	if ((export->tree == NULL || canfs_prefetcher_drain(export->tree)) &&
+		(remote == NULL || canfs_remote_drain(remote)))
+		return;
+	stay_loaded();
+	LogCrit(COMPONENT_FSAL,
+		"CANFS: the disk of %s does not answer: what is being read there is left behind",
+		op_ctx != NULL ? CTX_FULLPATH(op_ctx) : "an export");
 }
 
 void canfs_name_thread(const char *name)

@@ -11,6 +11,7 @@ struct canfs_device {
 	char name[64];
 	const char *type;   /* disk_types.h */
 	const char *policy; /* that "auto" means here */
+	atomic_bool stuck;  /* a drain was given up */
 	struct canfs_engine *engine;
 	struct canfs_files *files;
 	struct canfs_crew *crew, *late_crew; /* late: whose pages are not there after all */
@@ -24,6 +25,9 @@ struct canfs_prefetch_shared {
 };
 
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);
+
+/* The most that a drain may wait. */
+unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefetcher);
 
 /* Exports without a disk here (remote.h). */
 struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher);

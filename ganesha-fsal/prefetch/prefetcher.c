@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/device.h"
+#include "ganesha-fsal/prefetch/patience.h"
 #include "ganesha-fsal/prefetch/remote.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include "ganesha-fsal/monitors/cache_size.h"
 #include "ganesha-fsal/scheduler/policy.h"
 
@@ -19,9 +19,10 @@ struct canfs_prefetcher {
 	struct canfs_remotes remotes;
 
 	pthread_mutex_t mutex; /* of what follows */
-	pthread_cond_t wake;
+	pthread_cond_t wake, closed;
 	struct canfs_device *device[CANFS_DEVICES_MAX]; /* each stays until the end */
 	unsigned int devices, trees;
+	uint64_t closings_asked, closings_done; /* of the keeper */
 	bool ends, keeps;
 
 	pthread_t keeper;
@@ -72,26 +73,56 @@ static void look_at_memory(struct canfs_prefetcher *prefetcher)
 	atomic_store(&shared->room, (float)(room < most ? room : most));
 }
 
-/* Once a second. It may wait for a file system that frees a deleted file: nobody waits for it but the end. */
+/*
+ * Once a second, and when files are to be closed. It may wait for a file system that frees a deleted file: nobody waits for
+ * it but the end, and a drain until its patience ends.
+ */
 static void *keep(void *arg)
 {
 	struct canfs_prefetcher *prefetcher = arg;
 	struct timespec until;
+	uint64_t asked;
+	int error;
 
 	if (prefetcher->config.thread_begins != NULL)
 		prefetcher->config.thread_begins("canfs_keeper");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec++;
-		pthread_cond_timedwait(&prefetcher->wake, &prefetcher->mutex, &until);
+		until = canfs_in_msec(1000);
+		error = 0;
+		while (!prefetcher->ends && error == 0 &&
+			prefetcher->closings_asked == prefetcher->closings_done)
+			error = pthread_cond_timedwait(
+				&prefetcher->wake, &prefetcher->mutex, &until);
+		asked = prefetcher->closings_asked;
 		pthread_mutex_unlock(&prefetcher->mutex);
-		canfs_locals_tick(prefetcher->locals);
-		look_at_memory(prefetcher);
+		if (error == 0) {
+			canfs_locals_close_all(prefetcher->locals);
+		} else {
+			canfs_locals_tick(prefetcher->locals);
+			look_at_memory(prefetcher);
+		}
 		pthread_mutex_lock(&prefetcher->mutex);
+		prefetcher->closings_done = asked;
+		pthread_cond_broadcast(&prefetcher->closed);
 	}
 	pthread_mutex_unlock(&prefetcher->mutex);
 	return NULL;
+}
+
+/* Has all closed that nobody uses; false: not by then. */
+static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timespec *until)
+{
+	uint64_t asked;
+	int error = 0;
+
+	pthread_mutex_lock(&prefetcher->mutex);
+	asked = ++prefetcher->closings_asked;
+	pthread_cond_signal(&prefetcher->wake);
+	while (prefetcher->closings_done < asked && error == 0)
+		error = pthread_cond_timedwait(&prefetcher->closed, &prefetcher->mutex, until);
+	pthread_mutex_unlock(&prefetcher->mutex);
+	return error == 0;
 }
 
 static int start_keeper(struct canfs_prefetcher *prefetcher)
@@ -111,7 +142,6 @@ int canfs_prefetcher_new(
 	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config)
 {
 	struct canfs_prefetcher *new = calloc(1, sizeof(*new));
-	pthread_condattr_t steady;
 	int error;
 
 	if (new == NULL)
@@ -121,10 +151,8 @@ int canfs_prefetcher_new(
 	atomic_store(&new->shared.room, 1);
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_mutex_init(&new->remotes.mutex, NULL);
-	pthread_condattr_init(&steady);
-	pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-	pthread_cond_init(&new->wake, &steady);
-	pthread_condattr_destroy(&steady);
+	canfs_steady_cond_init(&new->wake);
+	canfs_steady_cond_init(&new->closed);
 	error = canfs_locals_new(&new->locals, config->open_max);
 	if (error == 0)
 		error = start_keeper(new);
@@ -152,6 +180,7 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 	pthread_mutex_destroy(&prefetcher->remotes.mutex);
 	pthread_mutex_destroy(&prefetcher->mutex);
 	pthread_cond_destroy(&prefetcher->wake);
+	pthread_cond_destroy(&prefetcher->closed);
 	free(prefetcher);
 }
 
@@ -224,10 +253,28 @@ static void one_tree_less(struct canfs_prefetcher *prefetcher)
 	pthread_mutex_unlock(&prefetcher->mutex);
 }
 
-void canfs_prefetcher_drain(struct canfs_tree *tree)
+unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefetcher)
 {
-	if (canfs_tree_drain(tree, give_up))
-		one_tree_less(canfs_tree_device(tree)->prefetcher);
+	unsigned int msec = prefetcher->config.patience_msec;
+
+	return msec != 0 ? msec : CANFS_PATIENCE_MSEC;
+}
+
+bool canfs_prefetcher_drain(struct canfs_tree *tree)
+{
+	struct canfs_device *device = canfs_tree_device(tree);
+	struct canfs_prefetcher *prefetcher = device->prefetcher;
+	struct timespec until = canfs_in_msec(
+		atomic_load(&device->stuck) ? 0 : canfs_prefetcher_patience_msec(prefetcher));
+	int error = canfs_tree_drain(tree, give_up, &until);
+
+	if (error == -ETIMEDOUT || !have_closed(prefetcher, &until)) {
+		atomic_store(&device->stuck, true);
+		return false;
+	}
+	if (error == 0)
+		one_tree_less(prefetcher);
+	return true;
 }
 
 void canfs_prefetcher_close(struct canfs_tree *tree)

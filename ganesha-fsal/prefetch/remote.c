@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "ganesha-fsal/prefetch/patience.h"
 #include "pricing/ghost.h"
 #include "protocol/clock.h"
 
@@ -32,6 +33,8 @@ struct canfs_remote {
 	unsigned int inside;                     /* those, and what of them is not yet ended */
 	unsigned int waiting, reading, failed_in_row, reads;
 	bool draining;
+	bool ended;       /* it is drained */
+	bool left_behind; /* a drain was given up: until another is not, all of it stays */
 	void *buffer[CANFS_REMOTE_THREADS]; /* those that nobody reads into */
 	unsigned int buffers;
 	struct {
@@ -80,7 +83,7 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *pre
 		.policy = "none", .depth = CANFS_REMOTE_THREADS, .ring_error = -ENOSYS
 	};
 	pthread_mutex_init(&new->mutex, NULL);
-	pthread_cond_init(&new->left, NULL);
+	canfs_steady_cond_init(&new->left);
 	TAILQ_INIT(&new->pieces);
 	files.files = files.cursors = config->files;
 	files.unit_bytes = CANFS_REMOTE_PIECE_BYTES;
@@ -111,35 +114,40 @@ static void drop(struct canfs_remote *remote, struct canfs_remote_piece *piece)
 	remote->stats.cancelled++;
 }
 
-void canfs_remote_drain(struct canfs_remote *remote)
+bool canfs_remote_drain(struct canfs_remote *remote)
 {
 	struct canfs_remotes *remotes = canfs_prefetcher_remotes(remote->prefetcher);
+	struct timespec until = canfs_in_msec(
+		remote->left_behind ? 0 : canfs_prefetcher_patience_msec(remote->prefetcher));
 	struct canfs_remote_piece *piece;
-	bool first;
+	bool ended, empty;
+	int error = 0;
 
 	pthread_mutex_lock(&remote->mutex);
-	first = !remote->draining;
 	remote->draining = true;
 	TAILQ_FOREACH (piece, &remote->pieces, next)
 		drop(remote, piece);
-	while (remote->inside != 0)
-		pthread_cond_wait(&remote->left, &remote->mutex);
+	while (remote->inside != 0 && error == 0)
+		error = pthread_cond_timedwait(&remote->left, &remote->mutex, &until);
+	empty = remote->inside == 0;
+	ended = remote->ended;
+	remote->ended = empty;
+	remote->left_behind = !empty;
 	pthread_mutex_unlock(&remote->mutex);
-	if (!first)
-		return;
+	if (ended || !empty)
+		return empty;
 	pthread_mutex_lock(&remotes->mutex);
 	LIST_REMOVE(remote, next);
 	remotes->count--;
 	pthread_mutex_unlock(&remotes->mutex);
 	canfs_crew_free(remote->crew);
+	return true;
 }
 
 void canfs_remote_close(struct canfs_remote *remote)
 {
-	if (remote == NULL)
+	if (remote == NULL || (!remote->ended && !canfs_remote_drain(remote)))
 		return;
-	if (!remote->draining)
-		canfs_remote_drain(remote);
 	canfs_files_free(remote->files);
 	while (remote->buffers > 0)
 		free(remote->buffer[--remote->buffers]);

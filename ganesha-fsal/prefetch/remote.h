@@ -54,9 +54,9 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *pre
 
 /*
  * From now on nothing is read ahead; what waits is dropped. Returns when nothing is being read, and its threads have
- * ended. Then close() needs the prefetcher no more; without that it drains.
+ * ended. Then close() needs the prefetcher no more; without that it drains. False: as canfs_prefetcher_drain().
  */
-void canfs_remote_drain(struct canfs_remote *remote);
+bool canfs_remote_drain(struct canfs_remote *remote);
 void canfs_remote_close(struct canfs_remote *remote); /* NULL allowed */
 
 /* A client reads this: what to read ahead. As canfs_files_read(); the file's size is found out. */

@@ -2,6 +2,7 @@
 /* What is read ahead through an FSAL below: the test's own here, which answers when it is told. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -284,6 +285,32 @@ static void test_drain(void **state)
 	assert_int_equal(client_reads(0), 0);
 }
 
+/* The drain has patience, but not without end: what is left behind ends when it can. */
+static void test_drain_gives_up(void **state)
+{
+	const struct canfs_prefetcher_config impatient = {
+		.files = 64, .open_max = 16, .patience_msec = 20, .root = ""
+	};
+
+	tear_down(state);
+	assert_int_equal(canfs_prefetcher_new(&prefetcher, &impatient), 0);
+	remote = open_one();
+	set_hangs(true);
+	for (unsigned int i = 0; i < 2 * CANFS_REMOTE_THREADS; i++)
+		assert_true(add(i * MIB));
+	wait_until(&begun, CANFS_REMOTE_THREADS);
+	assert_false(canfs_remote_drain(remote));
+	assert_false(canfs_remote_drain(remote));
+	assert_int_equal(canfs_prefetcher_trees(prefetcher), 1);
+	canfs_remote_close(remote); /* it stays */
+	assert_int_equal(ended, 0);
+	set_hangs(false);
+	wait_until(&ended, 2 * CANFS_REMOTE_THREADS);
+	assert_int_equal(begun, CANFS_REMOTE_THREADS);
+	while (!canfs_remote_drain(remote))
+		sched_yield();
+}
+
 /* An FSAL that fails is asked less and less, and again as before once it answers. */
 static void test_failures(void **state)
 {
@@ -316,6 +343,7 @@ int main(void)
 		TEST(test_object_goes),
 		TEST(test_what_waits_has_no_object),
 		TEST(test_drain),
+		TEST(test_drain_gives_up),
 		TEST(test_failures),
 	};
 
