@@ -11,12 +11,10 @@ static bool is_there(const struct canfs_answer *answer)
 	uint64_t end = answer->offset + answer->bytes, bytes;
 	bool there = true;
 
-	pthread_mutex_lock(&file->mutex);
 	for (uint64_t at = answer->offset & ~(PAGE_BYTES - 1); at < end && there; at += bytes) {
 		bytes = end - at < CANFS_RESIDENT_BYTES_MAX ? end - at : CANFS_RESIDENT_BYTES_MAX;
 		there = canfs_is_resident_by_mincore(file->fd, at, bytes, file->bytes, &file->map);
 	}
-	pthread_mutex_unlock(&file->mutex);
 	return there;
 }
 
