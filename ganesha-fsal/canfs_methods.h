@@ -25,9 +25,15 @@ struct canfs_config {
 };
 
 /* What the FSAL { Name = CANFS; ... } block of an export says. */
+enum canfs_prefetch_wish {
+	CANFS_PREFETCH_OFF,
+	CANFS_PREFETCH_LOCAL, /* if nothing is said: what is on a disk here */
+	CANFS_PREFETCH_ALWAYS /* and through a sub-FSAL that is not */
+};
+
 struct canfs_export_options {
 	struct canfs_disk_options disks;
-	bool prefetch;
+	enum canfs_prefetch_wish prefetch;
 };
 
 struct canfs_module {
@@ -49,6 +55,8 @@ struct canfs_export {
 	struct canfs_board *board; /* NULL: it publishes no prices */
 	struct canfs_tree *tree;   /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
+	_Atomic(struct canfs_remote *)
+		remote;  /* NULL: nothing is read ahead through the sub-FSAL */
 	uint64_t reload; /* the last one that came to it; 0: none */
 };
 
@@ -180,10 +188,17 @@ uint64_t canfs_name_file(const struct fsal_obj_handle *handle);
 /* prefetch.c */
 void canfs_start_prefetcher(const struct canfs_config *config);
 void canfs_stop_prefetcher(void);
-void canfs_open_prefetch(struct canfs_export *export, bool wanted); /* with op_ctx on it */
+void canfs_name_thread(const char *name);
 
-/* Whether it is prefetched from now on. */
-void canfs_set_prefetch(struct canfs_export *export, bool wanted);
+/* Both with op_ctx on it: when it is made; and what holds from now on. */
+void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish);
+void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish);
+
+/* It goes: nothing of it is under way any more; or, if a disk does not answer, that is left behind, for which we stay. */
+void canfs_drain_prefetch(struct canfs_export *export);
+
+/* How far to read ahead, [0, 1], by the price. */
+double canfs_willingness(struct canfs_export *export);
 
 /* The configuration was read again. False: some of it waits for a restart. */
 bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now);
@@ -201,8 +216,23 @@ void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);
 /* The same of a write. */
 void canfs_file_written(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
 
-/* It is deleted, or its object is released. */
-void canfs_file_gone(struct fsal_obj_handle *handle);
+/*
+ * It is deleted, or (goes) its object is to be released. True: that is left to those who read ahead in it, by
+ * canfs_release_handle().
+ */
+bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes);
+
+/* handle.c: releases both, with op_ctx on the sub-FSAL's export, or without any. */
+void canfs_release_handle(struct fsal_obj_handle *handle);
+
+/* prefetch_remote.c: -errno. */
+int canfs_open_remote(struct canfs_export *export, const char *path);
+
+/* A client reads; with op_ctx on our export. Does nothing if that has no `remote`. */
+void canfs_read_ahead_remotely(struct canfs_export *export, struct fsal_obj_handle *handle,
+	uint64_t offset, uint64_t bytes);
+void canfs_remote_file_changed(
+	struct canfs_export *export, struct fsal_obj_handle *handle, uint64_t from_offset);
 
 /*
  * file.c: asks the sub-FSAL for it, with op_ctx on its export; or, if it is given up, tells the client to

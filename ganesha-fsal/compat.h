@@ -52,6 +52,7 @@
 	init_op_context(                                                                           \
 		context, gsh_export, fsal_export, NULL, caller, vers, minorvers, UNKNOWN_REQUEST)
 #define compat_close_given_up(handle) ((void)(handle)->obj_ops->close(handle))
+#define compat_close_left(handle)     compat_close_given_up(handle)
 #else
 #define COMPAT_FREE_STATE 1
 #define COMPAT_ITEM_PROC  CONF_ITEM_PROC
@@ -66,6 +67,8 @@
 #define compat_init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers)          \
 	init_op_context(context, gsh_export, fsal_export, caller, vers, minorvers, UNKNOWN_REQUEST)
 #define compat_close_given_up(handle) ((void)(handle))
+#define compat_close_left(handle)     ((void)fsal_close(handle))
+#pragma weak open_fd_count /* fsal_close() counts there, which later releases do not */
 #endif
 
 #if FSAL_MAJOR_VERSION >= 14

@@ -29,6 +29,7 @@ struct parameters {
 	uint32_t ghost_memory_mib;
 	char *control_socket;
 	bool prefetch;
+	uint32_t export_prefetch, export_prefetch_given; /* 1 or 0 */
 	uint32_t prefetch_files;
 	uint32_t prefetch_open_files;
 	uint32_t scheduler;
@@ -147,12 +148,14 @@ static struct config_block block = {
 	.blk_desc.u.blk.commit = noop_conf_commit,
 };
 
-/* What is not ours is for export.c. */
+/* What is not ours is for export.c. FSAL is a block: as a NOOP it might have no more than one option. */
+static struct config_item no_items[] = { CONFIG_EOL };
 static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("Name"),
-	CONF_ITEM_NOOP("FSAL"),
+	CONF_RELAX_BLOCK("FSAL", no_items, noop_conf_init, noop_conf_commit, parameters, setup),
 	DISK_ITEMS,
-	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
+	CONF_ITEM_BOOLBIT_SET(
+		"Prefetch", true, 1, parameters, export_prefetch, export_prefetch_given),
 	CONFIG_EOL,
 };
 
@@ -193,7 +196,7 @@ static bool check_block(
 		if (item->type == CONFIG_UINT32)
 			append(text, sizeof(text), " %u to %u", item->u.ui32.minval,
 				item->u.ui32.maxval);
-		else if (item->type == CONFIG_BOOL)
+		else if (item->type == CONFIG_BOOL || item->type == CONFIG_BOOLBIT)
 			append(text, sizeof(text), " true or false");
 		for (const struct config_item_list *token =
 				item->type == CONFIG_LIST ? item->u.lst.tokens : NULL;
@@ -309,7 +312,9 @@ int canfs_read_export_config(
 	*own = (struct canfs_export_options) { .disks = { .read_queue = given.disk_read_queue,
 						       .write_queue = given.disk_write_queue,
 						       .k = given.k_disk },
-		.prefetch = given.prefetch };
+		.prefetch = CANFS_PREFETCH_LOCAL };
+	if (given.export_prefetch_given)
+		own->prefetch = given.export_prefetch ? CANFS_PREFETCH_ALWAYS : CANFS_PREFETCH_OFF;
 	return 0;
 }
 

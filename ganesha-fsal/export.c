@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Exports: passed on like the rest, but for the price tag in the answer to FSSTAT. */
 #include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/prefetch/remote.h"
 #include "protocol/clock.h"
 
 #include <string.h>
@@ -43,6 +44,7 @@ static void release(struct fsal_export *export)
 	struct fsal_module *sub_fsal = export->sub_export->fsal;
 
 	canfs_prefetcher_close(ours->tree);
+	canfs_remote_close(atomic_load(&ours->remote));
 	canfs_board_close(ours->board);
 	PASS_EXPORT_VOID(export, release);
 	fsal_put(sub_fsal);
@@ -53,11 +55,8 @@ static void release(struct fsal_export *export)
 
 static void prepare_unexport(struct fsal_export *export)
 {
-	struct canfs_tree *tree = container_of(export, struct canfs_export, export)->tree;
-
 	/* What waits for its pages must be answered while there is still an export. */
-	if (tree != NULL)
-		canfs_prefetcher_drain(tree);
+	canfs_drain_prefetch(container_of(export, struct canfs_export, export));
 	PASS_EXPORT_VOID(export, prepare_unexport);
 }
 
@@ -285,7 +284,7 @@ static struct canfs_board *open_board(
 static void open_ours(
 	struct canfs_export *ours, void *parse_node, struct config_error_type *err_type)
 {
-	struct canfs_export_options own = { .prefetch = true };
+	struct canfs_export_options own = { .prefetch = CANFS_PREFETCH_LOCAL };
 
 	if (canfs_read_export_config(parse_node, &own, err_type) != 0)
 		LogCrit(COMPONENT_FSAL,

@@ -23,17 +23,23 @@ fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub
 	return status;
 }
 
-static void release(struct fsal_obj_handle *handle)
+void canfs_release_handle(struct fsal_obj_handle *handle)
 {
 	struct canfs_handle *ours = container_of(handle, struct canfs_handle, handle);
 
-	canfs_file_gone(handle);
-	if (op_ctx != NULL)
-		PASS_VOID(handle, release);
-	else
-		ours->sub->obj_ops->release(ours->sub);
+	ours->sub->obj_ops->release(ours->sub);
 	compat_obj_handle_fini(handle);
 	gsh_free(ours);
+}
+
+static void release(struct fsal_obj_handle *handle)
+{
+	if (canfs_file_gone(handle, true))
+		return;
+	if (op_ctx != NULL)
+		BELOW_VOID(op_ctx->fsal_export, canfs_release_handle(handle));
+	else
+		canfs_release_handle(handle);
 }
 
 static fsal_status_t merge(struct fsal_obj_handle *original, struct fsal_obj_handle *duplicate)
@@ -106,7 +112,7 @@ static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_ha
 	const char *name COMPAT_PARENT_PARAMS)
 {
 	/* Before: nothing of ours shall keep its space. */
-	canfs_file_gone(handle);
+	(void)canfs_file_gone(handle, false);
 	return PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS);
 }
 

@@ -224,6 +224,8 @@ MODULE_FINI void canfs_unload(void)
 		fprintf(stderr, "CANFS: the FSAL could not be unregistered\n");
 		return;
 	}
+	if (CANFS.prefetcher != NULL)
+		return; /* so must what those feed that a disk has not let go */
 	canfs_ghosts_free(CANFS.ghosts);
 	CANFS.ghosts = NULL;
 	gsh_free(CANFS.config.control_path);

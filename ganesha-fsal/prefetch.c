@@ -8,8 +8,9 @@
  *	                     `-yes-> read2 of the sub-FSAL                                   `-> caller's callback
  */
 #include "ganesha-fsal/canfs_methods.h"
-#include "ganesha-fsal/prefetch/prefetcher.h"
+#include "ganesha-fsal/prefetch/remote.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -19,7 +20,7 @@
 /* A read that waits: what the worker's context says of it, which the worker takes with him. */
 struct delayed {
 	struct canfs_waiting_read waiting;
-	struct canfs_job job;
+	struct canfs_answer answer;
 	struct canfs_tree *tree;
 	struct fsal_obj_handle *handle;
 	bool bypass;
@@ -76,9 +77,9 @@ static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *ha
 }
 
 /* In the crew. The tree is left last of all: until then neither the export nor we may be unloaded. */
-static void answer(struct canfs_job *job)
+static void answer(struct canfs_answer *answer)
 {
-	struct delayed *delayed = container_of(job, struct delayed, job);
+	struct delayed *delayed = container_of(answer, struct delayed, answer);
 	struct canfs_tree *tree = delayed->tree;
 	uint64_t bytes = delayed->bytes;
 	struct req_op_context context;
@@ -101,15 +102,14 @@ static void ready(struct canfs_waiting_read *waiting)
 {
 	struct delayed *delayed = container_of(waiting, struct delayed, waiting);
 
-	delayed->job.run = answer;
-	canfs_prefetch_submit(delayed->tree, &delayed->job);
+	canfs_prefetch_submit(&delayed->answer);
 }
 
 /*
  * How far to read ahead, [0, 1]. What is read ahead and then asked for has cost no more than it would have cost later,
  * and often less; what it costs in vain, the table's accounts bound. So the highest price halves the distance, no more.
  */
-static double willingness(struct canfs_export *export)
+double canfs_willingness(struct canfs_export *export)
 {
 	return export->board != NULL ? 1 - canfs_board_own_readahead(export->board) / 2 : 1;
 }
@@ -163,6 +163,8 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	struct delayed *delayed;
 	bool waits;
 
+	if (tree == NULL)
+		canfs_read_ahead_remotely(export, handle, offset, bytes_of(io));
 	if (tree == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
 		canfs_tree_is_draining(tree) || io->info != NULL)
 		return false;
@@ -176,36 +178,50 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	if (waits) {
 		delayed = delay(tree, handle, bypass, done, io, bytes, arg);
 		delayed->waiting.ready = ready;
+		canfs_local_use(file);
+		delayed->answer = (struct canfs_answer) {
+			.run = answer, .file = file, .offset = offset, .bytes = bytes
+		};
 		canfs_prefetch_wait(
 			file, name_client(file->name), offset, bytes, &delayed->waiting);
 	}
 	/* The read may have been answered by now; our own context is still there. */
-	canfs_prefetch_ahead(file, offset, bytes, willingness(export));
+	canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));
 	canfs_local_put(file);
 	return waits;
 }
 
-static struct canfs_tree *tree_here(void)
+static struct canfs_export *export_here(void)
 {
-	return container_of(op_ctx->fsal_export, struct canfs_export, export)->tree;
+	return container_of(op_ctx->fsal_export, struct canfs_export, export);
 }
 
 void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset)
 {
-	if (tree_here() != NULL)
-		canfs_prefetch_changed(tree_here(), handle, from_offset);
+	struct canfs_export *export = export_here();
+
+	if (export->tree != NULL)
+		canfs_prefetch_changed(export->tree, handle, from_offset);
+	else
+		canfs_remote_file_changed(export, handle, from_offset);
 }
 
 void canfs_file_written(struct fsal_obj_handle *handle, const struct fsal_io_arg *io)
 {
-	if (tree_here() != NULL)
-		canfs_prefetch_written(tree_here(), handle, io->offset, bytes_of(io));
+	struct canfs_export *export = export_here();
+
+	if (export->tree != NULL)
+		canfs_prefetch_written(export->tree, handle, io->offset, bytes_of(io));
+	else
+		canfs_remote_file_changed(export, handle, io->offset);
 }
 
-void canfs_file_gone(struct fsal_obj_handle *handle)
+bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes)
 {
-	if (CANFS.prefetcher != NULL && handle->type == REGULAR_FILE)
-		canfs_prefetch_forget(CANFS.prefetcher, handle);
+	if (CANFS.prefetcher == NULL || handle->type != REGULAR_FILE)
+		return false;
+	canfs_prefetch_forget(CANFS.prefetcher, handle);
+	return canfs_remote_forget(CANFS.prefetcher, handle, goes);
 }
 
 static bool is_vfs(const struct fsal_export *bottom)
@@ -215,17 +231,26 @@ static bool is_vfs(const struct fsal_export *bottom)
 	return strcmp(bottom->fsal->name, "VFS") == 0;
 }
 
-void canfs_set_prefetch(struct canfs_export *export, bool wanted)
+void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish)
 {
-	atomic_store(&export->prefetches, wanted && CANFS.config.prefetch);
+	const char *path = CTX_FULLPATH(op_ctx);
+	int error = 0;
+
+	atomic_store(&export->prefetches, wish != CANFS_PREFETCH_OFF && CANFS.config.prefetch);
+	if (wish == CANFS_PREFETCH_ALWAYS && CANFS.prefetcher != NULL && export->tree == NULL &&
+		atomic_load(&export->remote) == NULL && !is_vfs(&export->export))
+		error = canfs_open_remote(export, path);
+	if (error != 0)
+		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
+			strerror(-error));
 }
 
-void canfs_open_prefetch(struct canfs_export *export, bool wanted)
+void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish)
 {
 	const char *path = CTX_FULLPATH(op_ctx);
 	int error;
 
-	canfs_set_prefetch(export, wanted);
+	canfs_set_prefetch(export, wish);
 	if (CANFS.prefetcher == NULL || !is_vfs(&export->export))
 		return;
 	error = canfs_prefetcher_open(&export->tree, CANFS.prefetcher, path);
@@ -237,7 +262,29 @@ void canfs_open_prefetch(struct canfs_export *export, bool wanted)
 			strerror(-error));
 }
 
-static void name_thread(const char *name)
+/* The server may close us, but what is left behind returns to our code. */
+static void stay_loaded(void)
+{
+	Dl_info us = { 0 };
+
+	if (dladdr((void *)stay_loaded, &us) != 0)
+		(void)dlopen(us.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void canfs_drain_prefetch(struct canfs_export *export)
+{
+	struct canfs_remote *remote = atomic_load(&export->remote);
+
+	if ((export->tree == NULL || canfs_prefetcher_drain(export->tree)) &&
+		(remote == NULL || canfs_remote_drain(remote)))
+		return;
+	stay_loaded();
+	LogCrit(COMPONENT_FSAL,
+		"CANFS: the disk of %s does not answer: what is being read there is left behind",
+		op_ctx != NULL ? CTX_FULLPATH(op_ctx) : "an export");
+}
+
+void canfs_name_thread(const char *name)
 {
 	SetNameFunction(name);
 	pthread_setname_np(pthread_self(), name);
@@ -257,7 +304,7 @@ void canfs_start_prefetcher(const struct canfs_config *config)
 		return;
 	wanted.root = "";
 	wanted.say = say;
-	wanted.thread_begins = name_thread;
+	wanted.thread_begins = canfs_name_thread;
 	error = canfs_prefetcher_new(&CANFS.prefetcher, &wanted);
 	if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS prefetches nothing: %s", strerror(-error));

@@ -8,7 +8,8 @@
         server.kill()            # as kill -9
         server.start()           # again, with the same rpcbind, hosts file and grace settings
 
-exports     list of (path, stack): stack is "CANFS" (CANFS over VFS) or "VFS". A path is exported under
+exports     list of (path, stack): stack is "CANFS" (CANFS over VFS), "VFS", or another FSAL below CANFS as
+            "CANFS MEM; Async_Delay = 9", whose plugin must be installed. A path is exported under
             its own name, to NFSv3 and as NFSv4 pseudo path. Not below /run or /var/lib/nfs: these are
             fresh in the mount namespace. Mounts made outside before start() are seen inside.
 netns       name of an existing network namespace, with lo up and one more interface with an address.
@@ -77,6 +78,17 @@ def release():
     if number is None:
         raise GaneshaError(f"ganesha.nfsd -v names no release: {said.strip()}")
     return int(number[1]), int(number[2])
+
+
+def packaged_plugin(fsal):
+    """The plugin of an FSAL as Debian packages it; None: it is not installed."""
+    files = (pathlib.Path(d) / f"libfsal{fsal.lower()}.so" for d in PLUGIN_DIRS)
+    return next((file for file in files if file.exists()), None)
+
+
+def below_of(stack):
+    """The FSAL that has the files, with its own options."""
+    return stack.removeprefix("CANFS").strip() or "VFS"
 
 
 class Ganesha:
@@ -194,28 +206,30 @@ class Ganesha:
             more[name] = more.get(name, {}) | items
         blocks = [_block("NFS_CORE_PARAM", core),
                   *(_block(name, items) for name, items in more.items())]
-        if any(stack == "CANFS" for _, stack in self.exports) and (self.options or not self.includes):
+        if any(stack.startswith("CANFS") for _, stack in self.exports) and (self.options or not self.includes):
             blocks.append(_block("CANFS", self.options))
         blocks += [f'%include "{path}"\n' for path in self.includes]
         for number, (path, stack) in enumerate(self.exports, start=1):
             own = "".join(f"{key} = {value}; " for key, value in self.export_options.get(path, {}).items())
-            fsal = {"CANFS": f"FSAL {{ Name = CANFS; {own}FSAL {{ Name = VFS; }} }}",
-                    "VFS": "FSAL { Name = VFS; }"}[stack]
+            below = below_of(stack)
+            fsal = f"FSAL {{ Name = {below}; }}" if stack == below else \
+                f"FSAL {{ Name = CANFS; {own}FSAL {{ Name = {below}; }} }}"
             blocks.append(_block("EXPORT", {
                 "Export_Id": number, "Path": path, "Pseudo": path, "Access_Type": "RW",
                 "Squash": "None", "SecType": "sys", "Protocols": "3, 4"}, fsal))
         self.config_path.write_text("\n".join(blocks))
 
     def _plugin_dir(self):
-        """A directory with our plugin and a link to the packaged VFS."""
+        """A directory with our plugin and links to the packaged ones."""
         plugins = self.directory / "plugins"
         shutil.rmtree(plugins, ignore_errors=True)
         plugins.mkdir()
-        packaged = next((pathlib.Path(d) / "libfsalvfs.so" for d in PLUGIN_DIRS
-                         if (pathlib.Path(d) / "libfsalvfs.so").exists()), None)
-        if packaged is None:
-            raise GaneshaError("libfsalvfs.so is not installed (package nfs-ganesha-vfs)")
-        (plugins / "libfsalvfs.so").symlink_to(packaged)
+        for below in {below_of(stack).split(";")[0] for _, stack in self.exports}:
+            name = f"libfsal{below.lower()}.so"
+            packaged = packaged_plugin(below)
+            if packaged is None:
+                raise GaneshaError(f"{name} is not installed (package nfs-ganesha-{below.lower()})")
+            (plugins / name).symlink_to(packaged)
         if self.build is not None:
             ours = self.build / "ganesha-fsal" / "libfsalcanfs.so"
             if not ours.exists():

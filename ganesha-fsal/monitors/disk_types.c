@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum type { NVME, SSD, ROTATIONAL, VIRTUAL };
+enum type { NVME, SSD, ROTATIONAL, RAID, VIRTUAL };
 
 /*
  * Reads wait for the device with an application behind each; queued writes are write-back, for
@@ -29,6 +29,10 @@ static const struct canfs_disk_type types[] = {
 	 * measured beside a reader (bench/run k-sensitivity), the smaller the better, and 4 is within 5 % of
 	 * the best with half and with twice of it. 0.66. */
 	[ROTATIONAL] = { "rotational", 1, 32, 4 },
+
+	/* A volume of a RAID controller: some heads, but how many it does not tell. 8, so that it is wrong by a factor of
+	 * 4 at most for 2 to 32 disks; as there is a head below each, it is dear as early as one. 0.66. */
+	[RAID] = { "raid", 8, 32, 4 },
 
 	/* What is behind it, nobody tells, and the rotational flag means nothing here. Between one head
 	 * and 32 tags, so that it is wrong by a factor of 8 or 4 at most. As there may be a head behind it,
@@ -55,6 +59,20 @@ static const struct {
 	{ "nvme", "device/model", "nvme_card-pd", VIRTUAL }, /* Persistent Disk */
 	{ "nvme", "queue/rotational", "0", NVME },
 	{ "", "queue/rotational", "0", SSD },
+	/* Volumes of RAID controllers that spin, by what they answer to INQUIRY. Single disks behind such a
+	 * controller answer for themselves. Smart Array and SmartRAID have the same model; Adaptec's is otherwise
+	 * what the administrator calls the volume, as Areca's. */
+	{ "sd", "device/model", "PERC", RAID }, /* Dell */
+	{ "sd", "device/vendor", "LSI", RAID }, /* and LSILOGIC */
+	{ "sd", "device/vendor", "AVAGO", RAID },
+	{ "sd", "device/vendor", "BROADCOM", RAID },
+	{ "sd", "device/model", "LOGICAL VOLUME", RAID }, /* HP, HPE, Adaptec */
+	{ "sd", "device/model", "ServeRAID", RAID },      /* IBM */
+	{ "sd", "device/model", "SERVERAID", RAID },
+	{ "sd", "device/vendor", "Adaptec", RAID },
+	{ "sd", "device/vendor", "ADAPTEC", RAID },
+	{ "sd", "device/vendor", "ASR", RAID }, /* Adaptec's card */
+	{ "sd", "device/vendor", "Areca", RAID },
 	{ "", NULL, NULL, ROTATIONAL },
 };
 

@@ -14,21 +14,26 @@
 #define MIB ((uint32_t)1 << 20)
 
 /*
- * By what is below. One head: large units, so that it moves seldom, and few at a time, or the drive's own queue
- * undoes the order (Ellard & Seltzer §5.2). Of whatever has none, or of which nobody knows, nothing is to be ordered, and
- * depth is what makes it fast; there a wrong prefetch costs more than a late one, so units are small.
+ * By what is below; of several disks, whatever comes first here. One head: large units, so that it moves seldom, and
+ * few at a time, or the drive's own queue undoes the order (Ellard & Seltzer §5.2). Many heads behind one address: where
+ * each is, only their controller knows, so it is for that to order, out of enough for all of them; each moves as seldom
+ * as one that is alone. Of whatever has none, or of which nobody knows, nothing is to be ordered, and depth is what makes
+ * it fast; there a wrong prefetch costs more than a late one, so units are small.
  */
-static const struct class
-{
+static const struct canfs_device_class {
+	const char *type; /* disk_types.h; NULL: any other */
 	const char *policy;
 	uint32_t unit_bytes;
-	unsigned int depth;
+	unsigned int depth; /* of each disk, but not more than DEPTH_MAX in all */
 } classes[] = {
-	[false] = { "none", MIB, 32 },
-	[true] = { "lag", 4 * MIB, 4 },
+	{ "rotational", "lag", 4 * MIB, 4 },
+	{ "raid", "none", 4 * MIB, 32 },
+	{ NULL, "none", MIB, 32 },
 };
 
-#define CREW_THREADS 4 /* they copy from the page cache; a device that fails stops only its own */
+#define DEPTH_MAX    32
+#define CREW_THREADS 4    /* they copy from the page cache */
+#define LATE_THREADS 4    /* they wait for the disk; one that fails stops those, and nobody else */
 #define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */
@@ -58,6 +63,15 @@ static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *
 	return true;
 }
 
+static const struct canfs_device_class *class_of(const char *type)
+{
+	const struct canfs_device_class *class = classes;
+
+	while (class->type != NULL && strcmp(class->type, type) != 0)
+		class ++;
+	return class;
+}
+
 int canfs_device_find(const char *root, const char *path, struct canfs_device_place *place)
 {
 	struct canfs_disk_path *disks;
@@ -77,14 +91,14 @@ int canfs_device_find(const char *root, const char *path, struct canfs_device_pl
 		return count < 0 ? count : -ENODATA;
 	}
 	*place = (struct canfs_device_place) { .number = st.st_dev, .disks = (unsigned int)count };
-	place->type = canfs_disk_type(root, disks[0].path)->name;
 	for (int i = 0; i < count; i++) {
 		const char *type = canfs_disk_type(root, disks[i].path)->name;
+		const struct canfs_device_class *class = class_of(type);
 
-		if (strcmp(type, "rotational") == 0) {
-			place->rotational = true;
-			place->type = type;
-		}
+		if (i > 0 && class >= place->class)
+			continue;
+		place->class = class;
+		place->type = type;
 	}
 	/* A file system on several devices, as btrfs, is a device of its own. */
 	if (!find_top(root, st.st_dev, place))
@@ -95,22 +109,22 @@ int canfs_device_find(const char *root, const char *path, struct canfs_device_pl
 }
 
 /* So many heads, so many requests for them; but no more than where there are none. */
-static unsigned int depth_of(const struct class *class, const struct canfs_device_place *place)
+static unsigned int depth_of(const struct canfs_device_place *place)
 {
-	unsigned int depth = class->depth * place->disks;
+	unsigned int depth = place->class->depth * place->disks;
 
-	return depth < classes[false].depth ? depth : classes[false].depth;
+	return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
 
 int canfs_device_new(struct canfs_device **device, const struct canfs_device_place *place,
 	dev_t st_dev, const struct canfs_prefetcher_config *config)
 {
-	const struct class *class = &classes[place->rotational];
+	const struct canfs_device_class *class = place->class;
 	struct canfs_device *new = calloc(1, sizeof(*new));
 	struct canfs_files_config files = canfs_files_defaults;
 	struct canfs_engine_config engine = { .device = st_dev,
 		.policy = config->policy[0] != '\0' ? config->policy : class->policy,
-		.depth = config->depth != 0 ? config->depth : depth_of(class, place),
+		.depth = config->depth != 0 ? config->depth : depth_of(place),
 		.lag_bytes = config->lag_bytes,
 		.demand_msec = config->demand_msec,
 		.waiting_max = WAITING_MAX };
@@ -130,6 +144,9 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 		error = canfs_crew_new(
 			&new->crew, CREW_THREADS, "canfs_reads", config->thread_begins);
 	if (error == 0)
+		error = canfs_crew_new(
+			&new->late_crew, LATE_THREADS, "canfs_late", config->thread_begins);
+	if (error == 0)
 		error = canfs_engine_new(&new->engine, &engine);
 	if (error != 0) {
 		canfs_device_free(new);
@@ -145,7 +162,8 @@ void canfs_device_free(struct canfs_device *device)
 		return;
 	/* The engine first: whoever waits in it goes to the crew. */
 	canfs_engine_free(device->engine);
-	canfs_crew_free(device->crew);
+	canfs_crew_free(device->crew); /* which goes on to the next */
+	canfs_crew_free(device->late_crew);
 	canfs_files_free(device->files);
 	free(device);
 }

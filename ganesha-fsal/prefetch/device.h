@@ -11,9 +11,10 @@ struct canfs_device {
 	char name[64];
 	const char *type;   /* disk_types.h */
 	const char *policy; /* that "auto" means here */
+	atomic_bool stuck;  /* a drain was given up */
 	struct canfs_engine *engine;
 	struct canfs_files *files;
-	struct canfs_crew *crew;
+	struct canfs_crew *crew, *late_crew; /* late: whose pages are not there after all */
 };
 
 /* What the data path shares of a prefetcher. */
@@ -25,6 +26,12 @@ struct canfs_prefetch_shared {
 
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);
 
+/* The most that a drain may wait. */
+unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefetcher);
+
+/* Exports without a disk here (remote.h). */
+struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher);
+
 /*
  * device.c: the disk below the directory path: its engine and so on, with the given options. 0; -ENODATA: none is
  * there; or another -errno.
@@ -33,7 +40,7 @@ struct canfs_device_place {
 	dev_t number;
 	char name[64];
 	const char *type;
-	bool rotational;
+	const struct canfs_device_class *class;
 	unsigned int disks; /* that it is made of */
 };
 int canfs_device_find(const char *root, const char *path, struct canfs_device_place *place);

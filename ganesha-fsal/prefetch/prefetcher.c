@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/device.h"
+#include "ganesha-fsal/prefetch/patience.h"
+#include "ganesha-fsal/prefetch/remote.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -7,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include "ganesha-fsal/monitors/cache_size.h"
 #include "ganesha-fsal/scheduler/policy.h"
 
@@ -15,11 +16,13 @@ struct canfs_prefetcher {
 	struct canfs_prefetch_shared shared;
 	struct canfs_prefetcher_config config;
 	struct canfs_locals *locals;
+	struct canfs_remotes remotes;
 
 	pthread_mutex_t mutex; /* of what follows */
-	pthread_cond_t wake;
+	pthread_cond_t wake, closed;
 	struct canfs_device *device[CANFS_DEVICES_MAX]; /* each stays until the end */
 	unsigned int devices, trees;
+	uint64_t closings_asked, closings_done; /* of the keeper */
 	bool ends, keeps;
 
 	pthread_t keeper;
@@ -45,6 +48,11 @@ struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *pre
 	return &prefetcher->shared;
 }
 
+struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher)
+{
+	return &prefetcher->remotes;
+}
+
 static void look_at_memory(struct canfs_prefetcher *prefetcher)
 {
 	struct canfs_prefetch_shared *shared = &prefetcher->shared;
@@ -65,26 +73,56 @@ static void look_at_memory(struct canfs_prefetcher *prefetcher)
 	atomic_store(&shared->room, (float)(room < most ? room : most));
 }
 
-/* Once a second. It may wait for a file system that frees a deleted file: nobody waits for it but the end. */
+/*
+ * Once a second, and when files are to be closed. It may wait for a file system that frees a deleted file: nobody waits for
+ * it but the end, and a drain until its patience ends.
+ */
 static void *keep(void *arg)
 {
 	struct canfs_prefetcher *prefetcher = arg;
 	struct timespec until;
+	uint64_t asked;
+	int error;
 
 	if (prefetcher->config.thread_begins != NULL)
 		prefetcher->config.thread_begins("canfs_keeper");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec++;
-		pthread_cond_timedwait(&prefetcher->wake, &prefetcher->mutex, &until);
+		until = canfs_in_msec(1000);
+		error = 0;
+		while (!prefetcher->ends && error == 0 &&
+			prefetcher->closings_asked == prefetcher->closings_done)
+			error = pthread_cond_timedwait(
+				&prefetcher->wake, &prefetcher->mutex, &until);
+		asked = prefetcher->closings_asked;
 		pthread_mutex_unlock(&prefetcher->mutex);
-		canfs_locals_tick(prefetcher->locals);
-		look_at_memory(prefetcher);
+		if (error == 0) {
+			canfs_locals_close_all(prefetcher->locals);
+		} else {
+			canfs_locals_tick(prefetcher->locals);
+			look_at_memory(prefetcher);
+		}
 		pthread_mutex_lock(&prefetcher->mutex);
+		prefetcher->closings_done = asked;
+		pthread_cond_broadcast(&prefetcher->closed);
 	}
 	pthread_mutex_unlock(&prefetcher->mutex);
 	return NULL;
+}
+
+/* Has all closed that nobody uses; false: not by then. */
+static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timespec *until)
+{
+	uint64_t asked;
+	int error = 0;
+
+	pthread_mutex_lock(&prefetcher->mutex);
+	asked = ++prefetcher->closings_asked;
+	pthread_cond_signal(&prefetcher->wake);
+	while (prefetcher->closings_done < asked && error == 0)
+		error = pthread_cond_timedwait(&prefetcher->closed, &prefetcher->mutex, until);
+	pthread_mutex_unlock(&prefetcher->mutex);
+	return error == 0;
 }
 
 static int start_keeper(struct canfs_prefetcher *prefetcher)
@@ -104,7 +142,6 @@ int canfs_prefetcher_new(
 	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config)
 {
 	struct canfs_prefetcher *new = calloc(1, sizeof(*new));
-	pthread_condattr_t steady;
 	int error;
 
 	if (new == NULL)
@@ -113,10 +150,9 @@ int canfs_prefetcher_new(
 	new->memory_room = 1;
 	atomic_store(&new->shared.room, 1);
 	pthread_mutex_init(&new->mutex, NULL);
-	pthread_condattr_init(&steady);
-	pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
-	pthread_cond_init(&new->wake, &steady);
-	pthread_condattr_destroy(&steady);
+	pthread_mutex_init(&new->remotes.mutex, NULL);
+	canfs_steady_cond_init(&new->wake);
+	canfs_steady_cond_init(&new->closed);
 	error = canfs_locals_new(&new->locals, config->open_max);
 	if (error == 0)
 		error = start_keeper(new);
@@ -141,8 +177,10 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 	for (unsigned int i = 0; i < prefetcher->devices; i++)
 		canfs_device_free(prefetcher->device[i]);
 	canfs_locals_free(prefetcher->locals);
+	pthread_mutex_destroy(&prefetcher->remotes.mutex);
 	pthread_mutex_destroy(&prefetcher->mutex);
 	pthread_cond_destroy(&prefetcher->wake);
+	pthread_cond_destroy(&prefetcher->closed);
 	free(prefetcher);
 }
 
@@ -153,6 +191,9 @@ unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher)
 	pthread_mutex_lock(&prefetcher->mutex);
 	trees = prefetcher->trees;
 	pthread_mutex_unlock(&prefetcher->mutex);
+	pthread_mutex_lock(&prefetcher->remotes.mutex);
+	trees += prefetcher->remotes.count;
+	pthread_mutex_unlock(&prefetcher->remotes.mutex);
 	return trees;
 }
 
@@ -212,10 +253,28 @@ static void one_tree_less(struct canfs_prefetcher *prefetcher)
 	pthread_mutex_unlock(&prefetcher->mutex);
 }
 
-void canfs_prefetcher_drain(struct canfs_tree *tree)
+unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefetcher)
 {
-	if (canfs_tree_drain(tree, give_up))
-		one_tree_less(canfs_tree_device(tree)->prefetcher);
+	unsigned int msec = prefetcher->config.patience_msec;
+
+	return msec != 0 ? msec : CANFS_PATIENCE_MSEC;
+}
+
+bool canfs_prefetcher_drain(struct canfs_tree *tree)
+{
+	struct canfs_device *device = canfs_tree_device(tree);
+	struct canfs_prefetcher *prefetcher = device->prefetcher;
+	struct timespec until = canfs_in_msec(
+		atomic_load(&device->stuck) ? 0 : canfs_prefetcher_patience_msec(prefetcher));
+	int error = canfs_tree_drain(tree, give_up, &until);
+
+	if (error == -ETIMEDOUT || !have_closed(prefetcher, &until)) {
+		atomic_store(&device->stuck, true);
+		return false;
+	}
+	if (error == 0)
+		one_tree_less(prefetcher);
+	return true;
 }
 
 void canfs_prefetcher_close(struct canfs_tree *tree)
@@ -236,11 +295,6 @@ void canfs_prefetcher_close(struct canfs_tree *tree)
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object)
 {
 	canfs_local_forget(prefetcher->locals, object);
-}
-
-void canfs_prefetch_submit(struct canfs_tree *tree, struct canfs_job *job)
-{
-	canfs_crew_submit(canfs_tree_device(tree)->crew, job);
 }
 
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)
@@ -295,4 +349,5 @@ void canfs_prefetcher_visit(struct canfs_prefetcher *prefetcher,
 		visit(&view, arg);
 	}
 	pthread_mutex_unlock(&prefetcher->mutex);
+	canfs_remotes_visit(&prefetcher->remotes, visit, arg);
 }

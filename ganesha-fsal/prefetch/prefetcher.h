@@ -34,6 +34,7 @@ struct canfs_prefetcher_config {
 	char policy[16];                 /* "": by the type of the device */
 	unsigned int depth;              /* of the engines; 0: by the device */
 	uint32_t lag_bytes, demand_msec; /* of the engines */
+	unsigned int patience_msec;      /* of drain(); 0: CANFS_PATIENCE_MSEC */
 	const char *root;                /* put before /proc and /sys; "" but for tests */
 	canfs_say *say;
 	void (*thread_begins)(
@@ -49,17 +50,23 @@ int canfs_prefetcher_new(
 /* All trees are drained or closed; of the drained nothing but close() may be called any more. NULL allowed. */
 void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher);
 
-/* The trees that are neither drained nor closed: while there are any, it may not be freed. */
+/*
+ * The trees, and exports of remote.h, that are neither drained nor closed: while there are any, it may not be freed. A
+ * drain that was given up is none.
+ */
 unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher);
 
 /*
  * For an export on the directory path. 0; -ENODATA: no block device is below it; or another -errno. To be ended
  * by canfs_prefetcher_drain(), which cancels what waits and returns when nothing of it is under way, and
  * canfs_prefetcher_close(), which waits for nobody.
+ *
+ * Drain: false: its disk does not answer (patience_msec). What is under way is left behind and may end at any time, for
+ * which all of the prefetcher, and its code, must stay. Further drains on that disk do not wait.
  */
 int canfs_prefetcher_open(
 	struct canfs_tree **tree, struct canfs_prefetcher *prefetcher, const char *path);
-void canfs_prefetcher_drain(struct canfs_tree *tree);
+bool canfs_prefetcher_drain(struct canfs_tree *tree);
 void canfs_prefetcher_close(struct canfs_tree *tree); /* NULL allowed */
 
 /* A read that waits for its pages. ready() may be called before canfs_prefetch_wait() returns, and in any thread. */
@@ -97,8 +104,18 @@ void canfs_prefetch_written(
 /* The object goes, or its file is deleted: we have it open no longer than its last read takes. */
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object);
 
-/* By the crew of the tree's device. */
-void canfs_prefetch_submit(struct canfs_tree *tree, struct canfs_job *job);
+/*
+ * What is to be answered once it is ready, by run(), in a thread of the device's. If its pages are not there after all
+ * (evicted since, or the disk cannot read them), whoever answers will wait for the disk: other threads do that, so that
+ * no answer whose pages are there waits for one whose are not.
+ */
+struct canfs_answer {
+	struct canfs_job job; /* of answer.c */
+	void (*run)(struct canfs_answer *answer);
+	struct canfs_local_file *file; /* with a user, which goes before run() */
+	uint64_t offset, bytes;
+};
+void canfs_prefetch_submit(struct canfs_answer *answer);
 
 /* Of all engines. 0, -EINVAL: no such policy. "auto": each by its device's type. */
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy);

@@ -2,6 +2,7 @@
 #include "ganesha-fsal/prefetch/tree.h"
 #include "ganesha-fsal/prefetch/kernel_handle.h"
 #include "ganesha-fsal/prefetch/local.h"
+#include "ganesha-fsal/prefetch/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +47,7 @@ int canfs_tree_open(struct canfs_tree **tree, struct canfs_locals *locals, const
 	new->device = device;
 	new->st_dev = st.st_dev;
 	pthread_mutex_init(&new->mutex, NULL);
-	pthread_cond_init(&new->left, NULL);
+	canfs_steady_cond_init(&new->left);
 	*tree = new;
 	return 0;
 }
@@ -110,9 +111,11 @@ struct canfs_locals *canfs_tree_locals(const struct canfs_tree *tree)
 	return tree->locals;
 }
 
-bool canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file))
+int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file),
+	const struct timespec *until)
 {
-	bool first;
+	bool first, empty;
+	int error = 0;
 
 	pthread_mutex_lock(&tree->mutex);
 	first = !tree->draining;
@@ -122,14 +125,16 @@ bool canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_
 
 	/* A file that was displaced while it was in use is not found there; its reads end all the same. */
 	pthread_mutex_lock(&tree->mutex);
-	while (tree->inside != 0)
-		pthread_cond_wait(&tree->left, &tree->mutex);
+	while (tree->inside != 0 && error == 0)
+		error = pthread_cond_timedwait(&tree->left, &tree->mutex, until);
+	empty = tree->inside == 0;
 	pthread_mutex_unlock(&tree->mutex);
 
 	/* Whoever had entered before may have opened one meanwhile. */
 	canfs_locals_forget_tree(tree->locals, tree, visit);
-	canfs_locals_close_all(tree->locals);
-	return first;
+	if (!first)
+		return -EALREADY;
+	return empty ? 0 : -ETIMEDOUT;
 }
 
 void canfs_tree_close(struct canfs_tree *tree)

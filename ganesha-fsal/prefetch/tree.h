@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 struct canfs_device;
 struct canfs_local_file;
@@ -29,10 +30,12 @@ void canfs_tree_leave(struct canfs_tree *tree);
 bool canfs_tree_is_draining(struct canfs_tree *tree);
 
 /*
- * From now on nobody enters; every file of it that has anything under way is visited, then forgotten. Returns when all have
- * left, and its files are closed. False: it was drained before.
+ * From now on nobody enters; every file of it that has anything under way is visited, then forgotten, and to be closed.
+ * Returns when all have left (0), -EALREADY: it was drained before; or, by CLOCK_MONOTONIC, -ETIMEDOUT at `until`: the
+ * tree stays usable for those who are still inside, for as long as they are.
  */
-bool canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file));
+int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file),
+	const struct timespec *until);
 void canfs_tree_close(
 	struct canfs_tree *tree); /* the descriptor of whoever opened it; NULL allowed */
 

@@ -34,7 +34,7 @@ struct read {
 	bool ready;
 };
 
-static void ready(struct canfs_waiting_read *waiting)
+static inline void ready(struct canfs_waiting_read *waiting)
 {
 	struct read *read = (struct read *)waiting;
 
@@ -44,7 +44,7 @@ static void ready(struct canfs_waiting_read *waiting)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void await(struct read *read)
+static inline void await(struct read *read)
 {
 	pthread_mutex_lock(&mutex);
 	while (!read->ready)
@@ -52,7 +52,8 @@ static void await(struct read *read)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void begin(struct canfs_local_file *file, uint64_t offset, uint64_t bytes, struct read *read)
+static inline void begin(
+	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, struct read *read)
 {
 	*read = (struct read) { .waiting.ready = ready };
 	canfs_prefetch_wait(file, 1, offset, bytes, &read->waiting);
@@ -119,7 +120,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct canfs_prefetcher_stats stats(void)
+static inline struct canfs_prefetcher_stats stats(void)
 {
 	struct canfs_prefetcher_stats now;
 

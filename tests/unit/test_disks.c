@@ -221,6 +221,45 @@ static void types_are_recognized(void **state)
 	assert_string_equal(canfs_disk_type(root.path, "none")->name, "rotational");
 }
 
+static void raid_controllers_are_recognized(void **state)
+{
+	static const struct {
+		const char *vendor, *model, *type;
+	} volumes[] = {
+		{ "DELL    ", "PERC H730P Mini ", "raid" },
+		{ "Dell    ", "PERC H755       ", "raid" },
+		{ "LSI     ", "MR9271-8iCC     ", "raid" },
+		{ "LSILOGIC", "Logical Volume  ", "raid" },
+		{ "AVAGO   ", "MR9361-8i       ", "raid" },
+		{ "BROADCOM", "MR9560-16i      ", "raid" },
+		{ "HP      ", "LOGICAL VOLUME  ", "raid" },
+		{ "HPE     ", "LOGICAL VOLUME  ", "raid" },
+		{ "Adaptec ", "LOGICAL VOLUME  ", "raid" },
+		{ "Adaptec ", "RAID6           ", "raid" },
+		{ "ADAPTEC ", "Data 2          ", "raid" },
+		{ "ASR8405 ", "storage         ", "raid" },
+		{ "Areca   ", "vs#0 av1        ", "raid" },
+		{ "IBM     ", "ServeRAID M5110e", "raid" },
+		{ "IBM     ", "SERVERAID       ", "raid" },
+		/* Behind such a controller, or with its maker's name, but one disk */
+		{ "SEAGATE ", "ST9300603SS     ", "rotational" },
+		{ "HP      ", "EG0600FBVFP     ", "rotational" },
+		{ "IBM-ESXS", "ST9300603SS   F ", "rotational" },
+		{ "DELL    ", "                ", "rotational" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(volumes) / sizeof(volumes[0]); i++) {
+		(void)type_of("sdr", "queue/rotational", "1\n");
+		(void)type_of("sdr", "device/vendor", volumes[i].vendor);
+		assert_string_equal(
+			type_of("sdr", "device/model", volumes[i].model), volumes[i].type);
+	}
+	/* One of flash that says so is as any other. */
+	(void)type_of("sdr", "device/model", "PERC H755       ");
+	assert_string_equal(type_of("sdr", "queue/rotational", "0\n"), "ssd");
+}
+
 /* A faster kind bears more, and gets dear later. */
 static void types_are_in_order_of_what_they_bear(void **state)
 {
@@ -396,6 +435,7 @@ int main(void)
 		TEST(other_file_systems_have_no_disk),
 		TEST(longest_and_last_mount_counts),
 		TEST(types_are_recognized),
+		TEST(raid_controllers_are_recognized),
 		TEST(types_are_in_order_of_what_they_bear),
 		TEST(k_is_that_of_the_exports_own_disk),
 		TEST(links_to_an_export_are_followed_once),

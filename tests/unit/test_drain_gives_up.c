@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * An export goes whose disk hangs: the drain has patience, but not without end, and what is left behind may come back at
+ * any time. What hangs is posix_fadvise(), of a kernel without io_uring.
+ */
+#include <errno.h>
+#include <liburing.h>
+#include <sys/syscall.h>
+
+#include "tests/unit/prefetched.h"
+
+#define READS 40
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* of both below */
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static bool hangs;
+static unsigned int hanging;
+
+int io_uring_queue_init(unsigned int entries, struct io_uring *ring, unsigned int flags)
+{
+	(void)entries, (void)ring, (void)flags;
+	return -ENOSYS;
+}
+
+int posix_fadvise(int fd, off_t offset, off_t bytes, int advice)
+{
+	if (advice != POSIX_FADV_WILLNEED)
+		return syscall(SYS_fadvise64, fd, offset, bytes, advice) == 0 ? 0 : errno;
+	pthread_mutex_lock(&gate);
+	hanging++;
+	pthread_cond_broadcast(&moved);
+	while (hangs)
+		pthread_cond_wait(&moved, &gate);
+	pthread_mutex_unlock(&gate);
+	return 0;
+}
+
+static void set_hangs(bool value)
+{
+	pthread_mutex_lock(&gate);
+	hangs = value;
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&gate);
+}
+
+static void wait_until_one_hangs(void)
+{
+	pthread_mutex_lock(&gate);
+	while (hanging == 0)
+		pthread_cond_wait(&moved, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static void visit(const struct canfs_device_view *view, void *in_kernel)
+{
+	*(unsigned int *)in_kernel += view->engine.in_kernel;
+}
+
+static void what_hangs_is_left_behind(void **state)
+{
+	const struct canfs_prefetcher_config impatient = { .files = 1000,
+		.open_max = OPEN_MAX,
+		.lag_bytes = 4 << 20,
+		.patience_msec = 20,
+		.root = "" };
+	static struct read reads[READS];
+	struct canfs_local_file *file;
+	struct canfs_tree *other;
+	unsigned int in_kernel = 0;
+
+	tear_down(state);
+	assert_int_equal(canfs_prefetcher_new(&prefetcher, &impatient), 0);
+	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	assert_int_equal(canfs_prefetcher_open(&other, prefetcher, directory), 0);
+	file = make("hangs", state, FILE_BYTES);
+	set_hangs(true);
+	for (unsigned int i = 0; i < READS; i++) {
+		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, 4 * KIB));
+		begin(file, i * 64 * KIB, 4 * KIB, &reads[i]);
+	}
+	canfs_local_put(file);
+	wait_until_one_hangs();
+	assert_false(canfs_prefetcher_drain(tree));
+	assert_true(canfs_tree_is_draining(tree));
+	/* It goes all the same, and whatever else is on that disk. */
+	canfs_prefetcher_close(tree);
+	(void)canfs_prefetcher_drain(other);
+	canfs_prefetcher_close(other);
+	assert_true(canfs_prefetcher_trees(prefetcher) > 0);
+	canfs_prefetcher_visit(prefetcher, visit, &in_kernel);
+	assert_true(in_kernel > 0);
+	/* The disk is back: all are told, and the last of them takes the tree with it. */
+	set_hangs(false);
+	for (unsigned int i = 0; i < READS; i++) {
+		await(&reads[i]);
+		canfs_prefetch_answered(tree, 4 * KIB);
+	}
+	assert_int_equal(stats().waiting, 0);
+	/* A server would not know: it leaves all of it. */
+	canfs_prefetcher_free(prefetcher);
+	set_up(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { TEST(what_hangs_is_left_behind) };
+
+	return run_on_a_disk(tests, sizeof(tests) / sizeof(tests[0]));
+}

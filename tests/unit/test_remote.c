@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* What is read ahead through an FSAL below: the test's own here, which answers when it is told. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "ganesha-fsal/prefetch/remote.h"
+
+#define KIB  ((uint32_t)1024)
+#define MIB  (1024 * KIB)
+#define NAME 7u
+
+static struct canfs_prefetcher *prefetcher;
+static struct canfs_remote *remote;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static bool hangs;
+static int64_t fails; /* -errno, 0: does not */
+static uint64_t file_bytes;
+static unsigned int added, begun, ended, kept;
+
+static int64_t read_below(struct canfs_remote_piece *piece, void *buffer)
+{
+	uint64_t left = piece->offset < file_bytes ? file_bytes - piece->offset : 0;
+	uint64_t bytes = left < piece->bytes ? left : piece->bytes;
+	int64_t result;
+
+	pthread_mutex_lock(&mutex);
+	((char *)buffer)[piece->bytes - 1] = 1;
+	begun++;
+	pthread_cond_broadcast(&changed);
+	while (hangs)
+		pthread_cond_wait(&changed, &mutex);
+	piece->at_end = left <= piece->bytes;
+	result = fails < 0 ? fails : (int64_t)bytes;
+	pthread_mutex_unlock(&mutex);
+	return result;
+}
+
+static void end(struct canfs_remote_piece *piece, bool keeps_object)
+{
+	free(piece);
+	pthread_mutex_lock(&mutex);
+	ended++;
+	kept += keeps_object;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void wait_until(const unsigned int *what, unsigned int least)
+{
+	pthread_mutex_lock(&mutex);
+	while (*what < least)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void set_hangs(bool value)
+{
+	pthread_mutex_lock(&mutex);
+	hangs = value;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&mutex);
+}
+
+static bool add_of(struct canfs_remote *to, const void *object, uint64_t offset, uint32_t bytes,
+	uint32_t cursor)
+{
+	struct canfs_remote_piece *piece = calloc(1, sizeof(*piece));
+	bool taken;
+
+	assert_non_null(piece);
+	piece->object = object;
+	piece->file = NAME;
+	piece->offset = offset;
+	piece->bytes = bytes;
+	piece->cursor = cursor;
+	taken = canfs_remote_add(to, piece);
+	if (!taken)
+		free(piece);
+	added += taken;
+	return taken;
+}
+
+static bool add(uint64_t offset)
+{
+	return add_of(remote, &prefetcher, offset, KIB, 0);
+}
+
+static struct canfs_device_view seen;
+static void see(const struct canfs_device_view *view, void *arg)
+{
+	(void)arg;
+	seen = *view;
+}
+
+static struct canfs_device_view view(void)
+{
+	canfs_prefetcher_visit(prefetcher, see, NULL);
+	return seen;
+}
+
+static struct canfs_remote *open_one(void)
+{
+	const struct canfs_remote_config config = {
+		.files = 64, .name = "/far", .read = read_below, .end = end
+	};
+	struct canfs_remote *one = NULL;
+
+	assert_int_equal(canfs_remote_open(&one, prefetcher, &config), 0);
+	return one;
+}
+
+static int set_up(void **state)
+{
+	const struct canfs_prefetcher_config config = { .files = 64, .open_max = 16, .root = "" };
+
+	(void)state;
+	added = begun = ended = kept = 0;
+	hangs = false;
+	fails = 0;
+	file_bytes = 64 * (uint64_t)MIB;
+	assert_int_equal(canfs_prefetcher_new(&prefetcher, &config), 0);
+	remote = open_one();
+	assert_int_equal(canfs_prefetcher_trees(prefetcher), 1);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	canfs_remote_drain(remote);
+	assert_int_equal(canfs_prefetcher_trees(prefetcher), 0);
+	canfs_prefetcher_free(prefetcher);
+	canfs_remote_close(remote); /* drained: may be later */
+	return 0;
+}
+
+/* A client reads; what is advised is read. How much that was. */
+static uint64_t client_reads(uint64_t offset)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	size_t count = canfs_remote_advise(remote, NAME, offset, 64 * KIB, 1, advice);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		for (uint64_t at = 0; at < advice[i].bytes; at += MIB) {
+			uint64_t left = advice[i].bytes - at;
+
+			assert_true(add_of(remote, &prefetcher, advice[i].offset + at,
+				left < MIB ? (uint32_t)left : MIB, advice[i].cursor));
+			wait_until(&ended, added);
+		}
+		sum += advice[i].bytes;
+	}
+	return sum;
+}
+
+static void test_stream_to_the_end(void **state)
+{
+	uint64_t advised = 0, beyond;
+
+	(void)state;
+	for (uint64_t at = 0; at < file_bytes; at += 64 * KIB)
+		advised += client_reads(at);
+	assert_true(advised > file_bytes / 2);
+	canfs_remote_drain(remote); /* all is booked */
+	beyond = advised > file_bytes ? advised - file_bytes : 0;
+	assert_true(beyond <= 8 * (uint64_t)MIB); /* what was advised before the end was known */
+}
+
+/* What was fetched is used, and the end is known: nothing beyond it is ever asked for again. */
+static void test_end_is_known(void **state)
+{
+	(void)state;
+	file_bytes = 4 * (uint64_t)MIB;
+	assert_true(add_of(remote, &prefetcher, file_bytes - KIB, MIB, 0));
+	wait_until(&ended, 1);
+	for (uint64_t at = 0; at < file_bytes; at += 64 * KIB)
+		(void)client_reads(at);
+	assert_int_equal(view().files.fetched_bytes <= file_bytes, 1);
+	assert_true(view().files.used_bytes > 0);
+	assert_int_equal(view().files.wasted_bytes, 0);
+	/* It grows: who reads there is followed again. */
+	file_bytes *= 4;
+	for (uint64_t at = 4 * (uint64_t)MIB; at < file_bytes; at += 64 * KIB)
+		(void)client_reads(at);
+	assert_true(view().files.fetched_bytes > 6 * (uint64_t)MIB);
+}
+
+static void test_bounded(void **state)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+
+	(void)state;
+	set_hangs(true);
+	for (unsigned int i = 0; i < CANFS_REMOTE_THREADS; i++)
+		assert_true(add(i * MIB));
+	wait_until(&begun, CANFS_REMOTE_THREADS);
+	for (unsigned int i = 0; i < CANFS_REMOTE_WAITING_MAX; i++)
+		assert_true(add((CANFS_REMOTE_THREADS + i) * (uint64_t)MIB));
+	assert_false(add(1000 * (uint64_t)MIB));
+	assert_int_equal(view().engine.in_kernel, CANFS_REMOTE_THREADS);
+	assert_int_equal(view().engine.waiting, CANFS_REMOTE_WAITING_MAX);
+	assert_int_equal(view().engine.refused, 1);
+	/* A client has come to one of them, which makes room. */
+	(void)canfs_remote_advise(remote, NAME, 10 * (uint64_t)MIB, 64 * KIB, 1, advice);
+	assert_int_equal(view().engine.waiting, CANFS_REMOTE_WAITING_MAX - 1);
+	assert_true(add(1000 * (uint64_t)MIB));
+	/* The file is truncated. */
+	canfs_remote_changed(remote, NAME, 20 * (uint64_t)MIB);
+	assert_int_equal(view().engine.waiting, 20 - CANFS_REMOTE_THREADS - 1);
+	set_hangs(false);
+	wait_until(&ended, CANFS_REMOTE_THREADS + CANFS_REMOTE_WAITING_MAX + 1);
+	assert_int_equal(begun, 20 - 1);
+}
+
+/* Whoever reads an object that goes is the last to have it, in whatever export. */
+static void test_object_goes(void **state)
+{
+	struct canfs_remote *other = open_one();
+	int here, there;
+
+	(void)state;
+	assert_false(canfs_remote_forget(prefetcher, &here, true));
+	set_hangs(true);
+	assert_true(add_of(remote, &here, 0, KIB, 0));
+	assert_true(add_of(other, &here, MIB, KIB, 0));
+	wait_until(&begun, 2);
+	assert_false(canfs_remote_forget(prefetcher, &here, false)); /* deleted */
+	assert_false(canfs_remote_forget(prefetcher, &there, true));
+	assert_true(canfs_remote_forget(prefetcher, &here, true));
+	set_hangs(false);
+	wait_until(&ended, 2);
+	assert_int_equal(kept, 1);
+	assert_false(canfs_remote_forget(prefetcher, &here, true));
+	canfs_remote_close(other);
+}
+
+static void test_what_waits_has_no_object(void **state)
+{
+	int object;
+
+	(void)state;
+	set_hangs(true);
+	for (unsigned int i = 0; i < CANFS_REMOTE_THREADS; i++)
+		assert_true(add(i * MIB));
+	wait_until(&begun, CANFS_REMOTE_THREADS);
+	assert_true(add_of(remote, &object, 0, KIB, 0));
+	assert_false(canfs_remote_forget(prefetcher, &object, true));
+	set_hangs(false);
+	wait_until(&ended, CANFS_REMOTE_THREADS + 1);
+	assert_int_equal(begun, CANFS_REMOTE_THREADS);
+	assert_int_equal(kept, 0);
+}
+
+static void *open_the_gate(void *arg)
+{
+	wait_until(&begun, CANFS_REMOTE_THREADS);
+	set_hangs(false);
+	return arg;
+}
+
+static void test_drain(void **state)
+{
+	pthread_t gate;
+
+	(void)state;
+	set_hangs(true);
+	for (unsigned int i = 0; i < 3 * CANFS_REMOTE_THREADS; i++)
+		assert_true(add(i * MIB));
+	wait_until(&begun, CANFS_REMOTE_THREADS);
+	assert_int_equal(pthread_create(&gate, NULL, open_the_gate, NULL), 0);
+	canfs_remote_drain(remote);
+	pthread_join(gate, NULL);
+	assert_int_equal(ended, 3 * CANFS_REMOTE_THREADS);
+	assert_false(add(0));
+	assert_int_equal(client_reads(0), 0);
+}
+
+/* The drain has patience, but not without end: what is left behind ends when it can. */
+static void test_drain_gives_up(void **state)
+{
+	const struct canfs_prefetcher_config impatient = {
+		.files = 64, .open_max = 16, .patience_msec = 20, .root = ""
+	};
+
+	tear_down(state);
+	assert_int_equal(canfs_prefetcher_new(&prefetcher, &impatient), 0);
+	remote = open_one();
+	set_hangs(true);
+	for (unsigned int i = 0; i < 2 * CANFS_REMOTE_THREADS; i++)
+		assert_true(add(i * MIB));
+	wait_until(&begun, CANFS_REMOTE_THREADS);
+	assert_false(canfs_remote_drain(remote));
+	assert_false(canfs_remote_drain(remote));
+	assert_int_equal(canfs_prefetcher_trees(prefetcher), 1);
+	canfs_remote_close(remote); /* it stays */
+	assert_int_equal(ended, 0);
+	set_hangs(false);
+	wait_until(&ended, 2 * CANFS_REMOTE_THREADS);
+	assert_int_equal(begun, CANFS_REMOTE_THREADS);
+	while (!canfs_remote_drain(remote))
+		sched_yield();
+}
+
+/* An FSAL that fails is asked less and less, and again as before once it answers. */
+static void test_failures(void **state)
+{
+	unsigned int failed;
+
+	(void)state;
+	fails = -EIO;
+	for (uint64_t at = 0; at < 32 * (uint64_t)MIB; at += 64 * KIB)
+		(void)client_reads(at);
+	failed = begun;
+	assert_true(failed > 0 && failed < 64);
+	assert_int_equal(view().engine.failed, failed);
+	assert_int_equal(view().files.fetched_bytes, 0);
+	fails = 0;
+	assert_true(add(0));
+	wait_until(&ended, added);
+	for (uint64_t at = 32 * (uint64_t)MIB; at < file_bytes; at += 64 * KIB)
+		(void)client_reads(at);
+	assert_true(view().files.used_bytes > 16 * (uint64_t)MIB);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_stream_to_the_end),
+		TEST(test_end_is_known),
+		TEST(test_bounded),
+		TEST(test_object_goes),
+		TEST(test_what_waits_has_no_object),
+		TEST(test_drain),
+		TEST(test_drain_gives_up),
+		TEST(test_failures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
