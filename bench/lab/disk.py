@@ -17,6 +17,11 @@ SETTLE_SECONDS = 0.3
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 
+def fincore(paths):
+    """The command that prints how many bytes of each are cached."""
+    return ["fincore", "-b", "-n", "-o", "RES", *paths]
+
+
 class Disk:
     def __init__(self, program, directory, size_mib, log, device="hdd"):
         if device not in DEVICES:
@@ -39,7 +44,26 @@ class Disk:
         run("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E",
             "nodiscard,lazy_itable_init=0,lazy_journal_init=0", self.loop, timeout=120)
         self.mount.mkdir()
-        run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
+        self.enter()
+
+    def enter(self):
+        """This kernel has the file system, if it has not yet."""
+        if not is_mounted(self.mount):
+            run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
+
+    def leave(self):
+        """Another kernel may have the file system, until enter()."""
+        if is_mounted(self.mount):
+            run("umount", self.mount)
+        # The mount namespace of a server that has just ended may have it for a moment more.
+        wait_for(self._is_unused, 10, f"{self.loop}: unmount")
+
+    def _is_unused(self):
+        try:
+            os.close(os.open(self.loop, os.O_RDONLY | os.O_EXCL))
+        except OSError:
+            return False
+        return True
 
     def attach(self):
         """Only the block device: self.loop."""
@@ -94,7 +118,7 @@ class Disk:
 
     def cached_bytes(self, names):
         """What the host's page cache has of these files."""
-        return sum(map(int, run("fincore", "-b", "-n", "-o", "RES", *(self.mount / name for name in names)).split()))
+        return sum(map(int, run(*fincore(self.mount / name for name in names)).split()))
 
     def settled(self, seconds=10):
         """The counters, once no read is under way any more."""
