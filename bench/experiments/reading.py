@@ -78,6 +78,9 @@ class Case:
     in_quick: bool = True
     server: dict = field(default_factory=dict)  # of the CANFS block
 
+    def wanted(self, asked_for):
+        return [variant for variant in self.variants if variant in (asked_for or VARIANTS)]
+
     def mib_in_all(self, quick):
         return self.mib // (QUICK_SHARE if quick else 1)
 
@@ -176,7 +179,7 @@ class Runner:
 
     def run(self, case):
         """--quick measures each setting once, so that the search's trials are the results."""
-        wanted = [variant for variant in case.variants if variant in (self.options.variants or VARIANTS)]
+        wanted = case.wanted(self.options.variants)
         if not wanted:
             return
         names = self.make_files(case)

@@ -35,6 +35,7 @@ class Disk:
         self.process = None
         self.connection = None  # number of the FUSE connection
         self.loop = None
+        self._is_writable = True
 
     def start(self):
         """With an empty file system on it."""
@@ -44,26 +45,14 @@ class Disk:
         run("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E",
             "nodiscard,lazy_itable_init=0,lazy_journal_init=0", self.loop, timeout=120)
         self.mount.mkdir()
-        self.enter()
+        run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
 
-    def enter(self):
-        """This kernel has the file system, if it has not yet."""
-        if not is_mounted(self.mount):
-            run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
-
-    def leave(self):
-        """Another kernel may have the file system, until enter()."""
-        if is_mounted(self.mount):
-            run("umount", self.mount)
-        # The mount namespace of a server that has just ended may have it for a moment more.
-        wait_for(self._is_unused, 10, f"{self.loop}: unmount")
-
-    def _is_unused(self):
-        try:
-            os.close(os.open(self.loop, os.O_RDONLY | os.O_EXCL))
-        except OSError:
-            return False
-        return True
+    def writable(self, is_writable):
+        """If not, the journal is empty, and another kernel may mount the file system as well, read-only. (An unmount would
+        not do: whatever mount namespace was made meanwhile has the file system, too.)"""
+        if is_writable != self._is_writable:
+            run("mount", "-o", f"remount,{'rw' if is_writable else 'ro'}", self.mount)
+            self._is_writable = is_writable
 
     def attach(self):
         """Only the block device: self.loop."""

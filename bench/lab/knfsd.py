@@ -21,6 +21,8 @@ PROGRAMS = ("qemu-storage-daemon", "rpc.nfsd", "rpc.mountd", "exportfs")
 SERVE = Path(__file__).resolve().parent / "knfsd-serve"
 VIRTIO_ID_BLOCK = 2
 START_SECONDS = 30
+# By itself it has eight, and a request that waits for one is not seen by the disk.
+THREADS = 64
 
 
 def check_installed():
@@ -52,7 +54,7 @@ class Knfsd:
 
     def start(self, read_ahead_kib):
         check_installed()
-        self.disk.leave()
+        self.disk.writable(False)
         with open(self.log, "wb") as log:
             self.storage = spawn(
                 "qemu-storage-daemon", "--blockdev",
@@ -64,7 +66,8 @@ class Knfsd:
             raise LabError(f"qemu-storage-daemon ended at once: {tail(self.log)}")
         self.guest.boot([], f"virtio_uml.device={self.socket}:{VIRTIO_ID_BLOCK}")
         self.guest.wait_ready()
-        self.guest.run("serve", SERVE, self.disk.mount, read_ahead_kib, DEVICES[self.disk.device]).wait(START_SECONDS)
+        self.guest.run("serve", SERVE, self.disk.mount, read_ahead_kib, DEVICES[self.disk.device], THREADS).wait(
+            START_SECONDS)
 
     def close(self):
         self.guest.stop()

@@ -123,7 +123,7 @@ class Lab:
 
     def start_server(self, stack="VFS", options=None):
         """stack: "VFS" (stock) or "CANFS" (ours over VFS); options: of the CANFS { } block."""
-        self.disk.enter()
+        self.disk.writable(True)
         self.server = Ganesha([(str(self.disk.mount), stack)], self.name,
                               self.directory / "ganesha", options=options,
                               build=self.build if stack == "CANFS" else None,
