@@ -5,7 +5,8 @@ read-ahead, and what is asked for.
 limit        the raw disk, read past the page cache from its outer edge, where the files lie
 stock        Ganesha over VFS, read_ahead_kb 128
 best-static  the same with the read_ahead_kb that is best for this very case
-canfs        CANFS over VFS, read_ahead_kb 128"""
+canfs        CANFS over VFS, read_ahead_kb 128
+knfsd        the kernel's server in a guest with this disk (lab/knfsd.py), read_ahead_kb 128; if asked for by name"""
 
 import json
 import signal
@@ -17,13 +18,15 @@ from dataclasses import dataclass, field
 from bench.experiments import figures_plot, reading_files
 from bench.experiments.canfs import SERVER_OPTIONS
 from bench.experiments.interference import check_names
+from bench.experiments.reading_limits import limit_of, limit_of_guest
 from bench.lab.disk import DEVICES, READ_AHEAD_KIB
-from bench.lab.host import LabError, end, run as run_command
+from bench.lab.host import LabError, end
+from bench.lab.knfsd import check_installed
 from bench.lab.lab import Guest, Lab
-from bench.lab.net import SERVER_ADDRESS
 from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
+ALL_VARIANTS = (*VARIANTS, "knfsd")
 LEVELS_KIB = (128, 256, 512, 1024, 2048, 4096, 8192)
 QUICK_LEVELS_KIB = (4096,)
 QUICK_SHARE = 4     # --quick reads a fourth
@@ -33,8 +36,7 @@ PATIENCE_SECONDS = 200
 COLD_SHARE = 0.99
 LATE_USEC = 200  # mean; on a quiet machine 40 to 100
 GUEST_MIB = 512
-LIMIT_BYTES = 128 << 20
-LIMIT_TRIES = 3
+PATH_MIB = 64  # fits a server's cache
 # In a guest: each file by a job of its own, all since one moment. One after the other they get going.
 IN_GUEST = """
 begin=$EPOCHREALTIME
@@ -47,7 +49,8 @@ done
 wait
 """
 UNITS = {"throughput": "MB/s", "of_limit": "1", "p50": "ms", "p99": "ms", "max": "ms", "waste": "1",
-         "cpu_per_mb": "ms/MB", "first_seconds": "s", "last_seconds": "s", "last_over_first": "1"}
+         "cpu_per_mb": "ms/MB", "first_seconds": "s", "last_seconds": "s", "last_over_first": "1",
+         "disk_of_limit": "1", "path": "MB/s"}
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,12 @@ class Case:
     readers: Readers
     beside: Readers = None      # reads one more file of `mib` until the others have ended
     beside_name: str = None     # NAME-sequential and NAME-this are the names of the results then
-    variants: tuple = VARIANTS
+    variants: tuple = ALL_VARIANTS
     in_quick: bool = True
     server: dict = field(default_factory=dict)  # of the CANFS block
+
+    def wanted(self, asked_for):
+        return [variant for variant in self.variants if variant in (asked_for or VARIANTS)]
 
     def mib_in_all(self, quick):
         return self.mib // (QUICK_SHARE if quick else 1)
@@ -121,7 +127,9 @@ class Reading:
 
     def run(self, build, options, say, keep=None):
         """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
-        check_names("variant", options.variants, VARIANTS)
+        check_names("variant", options.variants, ALL_VARIANTS)
+        if "knfsd" in options.variants:
+            check_installed()
         check_names("case", options.cases, [case.name for case in self.cases])
         results = ReadingResults(self, options.device)
         for case in self.cases:
@@ -171,8 +179,7 @@ class Runner:
 
     def run(self, case):
         """--quick measures each setting once, so that the search's trials are the results."""
-        wanted = [variant for variant in case.variants
-                  if not self.options.variants or variant in self.options.variants]
+        wanted = case.wanted(self.options.variants)
         if not wanted:
             return
         names = self.make_files(case)
@@ -210,29 +217,43 @@ class Runner:
         return best
 
     def trial(self, case, names, variant, kib, label):
-        lab, canfs = self.lab, variant == "canfs"
+        lab, knfsd, own = self.lab, variant == "knfsd", {}
         try:
-            # Before the server opens a file: the kernel looks at it then.
-            lab.disk.read_ahead(kib)
-            lab.start_server("CANFS" if canfs else "VFS",
-                             SERVER_OPTIONS | {"Prefetch": "true"} | case.server | self.options.server if canfs else None)
-            check_options_known(lab.server.log_text())
+            self.start_server(case, variant, kib)
+            if knfsd:
+                own["disk_of_limit"] = limit_of_guest(lab) / self.results.limit
             guests = lab.start_clients([Guest("a", GUEST_MIB)]) if case.readers.kernel else []
             lab.disk.cold()
-            check_nothing_cached(label, lab.disk.cached_bytes(names), case.mib_in_all(self.options.quick))
+            check_nothing_cached(label, (lab.server if knfsd else lab.disk).cached_bytes(names), case.mib_in_all(self.options.quick))
             cpu = cpu_seconds(lab.server.pid)
             seen = read_in_guest(lab, guests[0], case, names, self.options.quick) if guests else \
                 read_beside_server(lab, case, names, self.options.quick)
             cpu = cpu_seconds(lab.server.pid) - cpu
             disk = lab.disk.settled()
+            if knfsd:
+                own["path"] = path_of_guest(lab, names[0], case.mib_each(self.options.quick))
         finally:
             self.clean_up()
         check_cold(label, disk, seen)
         values = values_of(seen, disk, cpu, self.results.limit)
+        values[first_case(case)] |= own
+        if knfsd:
+            del values[first_case(case)]["cpu_per_mb"]  # User-Mode Linux's, not the server's
         trial = Trial(self.reading.NAME, case.name, self.options.device, variant, kib, values, seen, disk)
         self.say(f"{label}: {summary(values)}{warning(disk)}")
         self.keep(trial)
         return trial
+
+    def start_server(self, case, variant, kib):
+        lab, canfs = self.lab, variant == "canfs"
+        if variant == "knfsd":
+            lab.start_knfsd(kib)
+            return
+        # Before the server opens a file: the kernel looks at it then.
+        lab.disk.read_ahead(kib)
+        lab.start_server("CANFS" if canfs else "VFS",
+                         SERVER_OPTIONS | {"Prefetch": "true"} | case.server | self.options.server if canfs else None)
+        check_options_known(lab.server.log_text())
 
     def clean_up(self):
         self.lab.disk.control("mode=free")
@@ -241,16 +262,17 @@ class Runner:
         self.lab.disk.read_ahead(READ_AHEAD_KIB)
 
 
-def limit_of(disk):
-    """What it gives at most, in MB/s: the best of some, as what else runs here can only slow it down."""
-    fastest = 0
-    for _ in range(LIMIT_TRIES):
-        disk.cold()
-        begin = time.monotonic()
-        run_command("dd", f"if={disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_BYTES >> 26}", "iflag=direct",
-                    "status=none", timeout=PATIENCE_SECONDS)
-        fastest = max(fastest, LIMIT_BYTES / 1e6 / (time.monotonic() - begin))
-    return fastest
+def path_of_guest(lab, name, mib):
+    """What the guest that serves gives at most, from its cache: MB/s of one reader of the beginning of this file."""
+    mib = min(mib, PATH_MIB)
+    lab.server.read("path", lab.disk.mount / name, mib)
+    job = lab.spawn_beside_server(
+        lab.program("canfs-job-pattern"), *words_of(Readers(), mib, quick=False), lab.server_address, lab.disk.mount, name,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        return result_of("path", job)["mb_per_s"]
+    finally:
+        end(job)
 
 
 def first_case(case):
@@ -283,7 +305,7 @@ def read_beside_server(lab, case, names, quick):
         for name, (readers, mib, files) in groups.items():
             jobs[name] = lab.spawn_beside_server(
                 lab.program("canfs-job-pattern"), "--seed", SEED, "--at", at, *words_of(readers, mib, quick),
-                SERVER_ADDRESS, lab.disk.mount, *files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                lab.server_address, lab.disk.mount, *files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         seen = {}
         for name, job in jobs.items():
             if seen:
@@ -369,5 +391,5 @@ def warning(disk):
 
 def summary(values):
     return "; ".join(f"{case}: " + ", ".join(f"{metric} {metrics[metric]:.4g}" for metric in
-                                             ("throughput", "of_limit", "p50", "max", "waste") if metric in metrics)
+                                             ("throughput", "of_limit", "p50", "max", "waste", "disk_of_limit", "path") if metric in metrics)
                      for case, metrics in values.items())

@@ -14,7 +14,7 @@ transport  TCP and UDP (Figures 4 and 5)
 The paper's files are 256 MB in all; here they are larger, since the disk is, and smaller where it is slow."""
 
 from bench.experiments.figure import Asked
-from bench.experiments.reading import Case, Reading, Readers
+from bench.experiments.reading import ALL_VARIANTS, VARIANTS, Case, Reading, Readers
 from bench.experiments.reading_plot import finishes
 
 POLICIES = ("fifo", "elevator", "n-cscan", "lag")
@@ -23,7 +23,9 @@ NOT_BELOW = 0.98  # which is what two medians of five runs can tell apart
 HONEST = (Asked("waste", "at most", 0.05), Asked("cpu_per_mb", "at most", 1.1, "stock"))
 NEVER_WORSE = (Asked("throughput", "at least", NOT_BELOW, "stock"),
                Asked("throughput", "at least", NOT_BELOW, "best-static"))
-ALWAYS = ("throughput", "of_limit", "p50", "p99", "max", "waste", "cpu_per_mb")
+# Of knfsd alone: what its guest has of the disk, and what it gives from its cache.
+OF_GUEST = ("disk_of_limit", "path")
+ALWAYS = ("throughput", "of_limit", "p50", "p99", "max", "waste", "cpu_per_mb", *OF_GUEST)
 BARS = ("throughput", "waste")
 
 
@@ -74,16 +76,18 @@ READINGS = (
         ("throughput", "p50", "max")),
     Reading(
         "scheduler", "eight readers, each policy of the disk scheduler: who ends when (Ellard & Seltzer Figure 3)",
-        (Case("kernel", 512, Readers(files=8), variants=("stock", "best-static")),
+        (Case("kernel", 512, Readers(files=8), variants=("stock", "best-static", "knfsd")),
          *(Case(policy, 512, Readers(files=8), variants=("canfs",), server={"Scheduler": policy})
            for policy in POLICIES)),
-        ("throughput", "of_limit", "first_seconds", "last_seconds", "last_over_first", "p50", "p99", "max"),
+        ("throughput", "of_limit", "first_seconds", "last_seconds", "last_over_first", "p50", "p99", "max",
+         *OF_GUEST),
         (Asked("throughput", "at least", 0.85, of_case="elevator", case="lag"),
          Asked("last_over_first", "at most", 1.1, case="lag")),
         (finishes, "throughput", "max")),
     Reading(
         "transport", "NFSv3 over TCP and UDP (Ellard & Seltzer Figures 4 and 5)",
-        tuple(Case(f"{name}-{n}", 512, Readers(files=n, block_kib=32, udp=name == "udp"))
+        tuple(Case(f"{name}-{n}", 512, Readers(files=n, block_kib=32, udp=name == "udp"),
+                   variants=VARIANTS if name == "udp" else ALL_VARIANTS)  # the kernel's server is one of TCP
               for n in (1, 4, 16) for name in ("tcp", "udp")),
         ALWAYS, (*NEVER_WORSE, *HONEST), BARS),
 )

@@ -94,8 +94,9 @@ class Client:
         self.process = None
         self.console = self.directory / "console"
 
-    def boot(self, mounts):
-        """mounts: [(source, target, options)]. Returns at once; wait_ready() waits."""
+    def boot(self, mounts, *words):
+        """mounts: [(source, target, options)]; words: more of the kernel's command line. Returns at once;
+        wait_ready() waits."""
         self.directory.mkdir(parents=True)
         lines = "\n".join(" ".join(mount) for mount in mounts)
         command, modules = kernel(os.environ.get("CANFS_KERNEL"))
@@ -108,7 +109,7 @@ class Client:
                 *self.network.enter(), *command, f"mem={self.memory_mib}M", "rootfstype=hostfs",
                 "rootflags=/", "rw", f"init={INIT}", "con=null", "con0=null,fd:1", "quiet",
                 f"vec0:transport=tap,ifname={self.network.tap(self.index)},gro=1",
-                f"uml_dir={self.directory}", f"umid={self.name}", f"CANFS_DIR={self.directory}",
+                f"uml_dir={self.directory}", f"umid={self.name}", f"CANFS_DIR={self.directory}", *words,
                 stdout=console, stderr=console, env={**os.environ, "TMPDIR": "/dev/shm"})
 
     def wait_ready(self):

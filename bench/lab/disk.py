@@ -17,6 +17,11 @@ SETTLE_SECONDS = 0.3
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 
+def fincore(paths):
+    """The command that prints how many bytes of each are cached."""
+    return ["fincore", "-b", "-n", "-o", "RES", *paths]
+
+
 class Disk:
     def __init__(self, program, directory, size_mib, log, device="hdd"):
         if device not in DEVICES:
@@ -30,6 +35,7 @@ class Disk:
         self.process = None
         self.connection = None  # number of the FUSE connection
         self.loop = None
+        self._is_writable = True
 
     def start(self):
         """With an empty file system on it."""
@@ -40,6 +46,13 @@ class Disk:
             "nodiscard,lazy_itable_init=0,lazy_journal_init=0", self.loop, timeout=120)
         self.mount.mkdir()
         run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
+
+    def writable(self, is_writable):
+        """If not, the journal is empty, and another kernel may mount the file system as well, read-only. (An unmount would
+        not do: whatever mount namespace was made meanwhile has the file system, too.)"""
+        if is_writable != self._is_writable:
+            run("mount", "-o", f"remount,{'rw' if is_writable else 'ro'}", self.mount)
+            self._is_writable = is_writable
 
     def attach(self):
         """Only the block device: self.loop."""
@@ -94,7 +107,7 @@ class Disk:
 
     def cached_bytes(self, names):
         """What the host's page cache has of these files."""
-        return sum(map(int, run("fincore", "-b", "-n", "-o", "RES", *(self.mount / name for name in names)).split()))
+        return sum(map(int, run(*fincore(self.mount / name for name in names)).split()))
 
     def settled(self, seconds=10):
         """The counters, once no read is under way any more."""

@@ -24,6 +24,7 @@ from bench.lab.client import MOUNT_OPTIONS, Client
 from bench.lab.disk import Disk
 from bench.lab.ganesha import Ganesha
 from bench.lab.host import LabError, spawn
+from bench.lab.knfsd import Knfsd
 from bench.lab.net import SERVER_ADDRESS, Network
 from bench.lab.sweep import PREFIX, sweep
 
@@ -72,6 +73,7 @@ class Lab:
         self.device = device
         self.clients = []
         self.server = None
+        self.server_address = SERVER_ADDRESS
         self._generation = 0
         self._undo = contextlib.ExitStack()
 
@@ -121,16 +123,26 @@ class Lab:
 
     def start_server(self, stack="VFS", options=None):
         """stack: "VFS" (stock) or "CANFS" (ours over VFS); options: of the CANFS { } block."""
+        self.disk.writable(True)
         self.server = Ganesha([(str(self.disk.mount), stack)], self.name,
                               self.directory / "ganesha", options=options,
                               build=self.build if stack == "CANFS" else None,
                               memory_limit_bytes=self.memory_bytes)
         self.server.start()
 
+    def start_knfsd(self, read_ahead_kib):
+        """The kernel's own server, read-only, NFSv3, in a guest with as much memory; what it opens is read ahead so."""
+        self._generation += 1
+        self.server = Knfsd(self.disk, self.network, GUESTS_MAX - 1, self.directory / f"knfsd-{self._generation}",
+                            self.memory_bytes >> 20)
+        self.server_address = self.server.address
+        self.server.start(read_ahead_kib)
+
     def stop_server(self):
         if self.server:
             self.server.close()
         self.server = None
+        self.server_address = SERVER_ADDRESS
 
     def spawn_beside_server(self, *command, **options):
         """A process of the host, in the lab's network."""
@@ -157,7 +169,7 @@ class Lab:
 
     def source(self):
         """What a client mounts."""
-        return f"{SERVER_ADDRESS}:{self.disk.mount}"
+        return f"{self.server_address}:{self.disk.mount}"
 
     @staticmethod
     def on_mount(name):

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The NFS server of the Linux kernel, for a host whose own has none: in a User-Mode Linux guest, which has the modelled
+disk to itself.
+
+	guest: nfsd, page cache, ext4, virtio-blk -- vhost-user socket -- qemu-storage-daemon -- loop device -- canfs-disk
+
+qemu-storage-daemon reads with O_DIRECT through io_uring: the host caches nothing and reads nothing ahead, and the disk
+has as many requests outstanding as the guest sends. (A guest's usual disk, ubd, has one, through the host's page cache.)
+
+It is read-only, so that the file system is at any time the one that the other servers have."""
+
+import re
+import shutil
+from pathlib import Path
+
+from bench.lab.client import Client
+from bench.lab.disk import DEVICES, fincore
+from bench.lab.host import LabError, end, spawn, tail, wait_for
+
+PROGRAMS = ("qemu-storage-daemon", "rpc.nfsd", "rpc.mountd", "exportfs")
+SERVE = Path(__file__).resolve().parent / "knfsd-serve"
+VIRTIO_ID_BLOCK = 2
+START_SECONDS = 30
+# By itself it has eight, and a request that waits for one is not seen by the disk.
+THREADS = 64
+
+
+def check_installed():
+    missing = [program for program in PROGRAMS if not shutil.which(program)]
+    if missing:
+        raise LabError(f"knfsd: {missing[0]} is not installed (bench/setup --knfsd installs it)")
+
+
+def seconds_of_dd(said):
+    """Of its last line: the lab looks only now and then whether a job has ended."""
+    return float(re.search(r"copied, ([0-9.]+) s", said)[1])
+
+
+class Knfsd:
+    def __init__(self, disk, network, index, directory, memory_mib):
+        """index: of the guest in the network."""
+        self.address = network.guest_address(index)
+        self.disk = disk
+        self.directory = Path(directory)
+        self.guest = Client(self.directory.name, network, index, self.directory, memory_mib)
+        self.socket = self.directory.with_suffix(".disk")
+        self.log = self.directory.with_suffix(".log")
+        self.storage = None
+
+    @property
+    def pid(self):
+        """Of the guest: its processor time is most of all User-Mode Linux's."""
+        return self.guest.process.pid
+
+    def start(self, read_ahead_kib):
+        check_installed()
+        self.disk.writable(False)
+        with open(self.log, "wb") as log:
+            self.storage = spawn(
+                "qemu-storage-daemon", "--blockdev",
+                f"driver=host_device,node-name=disk,filename={self.disk.loop},read-only=on,cache.direct=on,aio=io_uring",
+                "--export", f"type=vhost-user-blk,id=export,node-name=disk,addr.type=unix,addr.path={self.socket}",
+                stdout=log, stderr=log)
+        wait_for(lambda: self.socket.exists() or self.storage.poll() is not None, START_SECONDS, "qemu-storage-daemon")
+        if self.storage.poll() is not None:
+            raise LabError(f"qemu-storage-daemon ended at once: {tail(self.log)}")
+        self.guest.boot([], f"virtio_uml.device={self.socket}:{VIRTIO_ID_BLOCK}")
+        self.guest.wait_ready()
+        self.guest.run("serve", SERVE, self.disk.mount, read_ahead_kib, DEVICES[self.disk.device], THREADS).wait(
+            START_SECONDS)
+
+    def close(self):
+        self.guest.stop()
+        end(self.storage)
+        self.storage = None
+        self.socket.unlink(missing_ok=True)
+
+    def cached_bytes(self, names):
+        """What the guest's page cache has of these files."""
+        words = fincore(self.disk.mount / name for name in names)
+        return sum(map(int, self.guest.run("fincore", *words).wait(START_SECONDS).split()))
+
+    def read(self, name, path, mib, *options):
+        """The beginning of a file or device, by dd in the guest; name: of the job, new. How many seconds it took."""
+        job = self.guest.run(name, "dd", f"if={path}", "of=/dev/null", "bs=1M", f"count={mib}", *options)
+        job.wait(START_SECONDS)
+        return seconds_of_dd(job.errors())
