@@ -10,7 +10,7 @@ static void show_kind(const json_t *device, const char *kind)
 	const json_t *done = json_object_get(device, kind);
 	char operations[CTL_SHORT_MAX], bytes[CTL_SHORT_MAX];
 
-	printf("  %-10s%8s%8s%12.1f%12.1f\n", kind, ctl_short(ctl_number(done, "done"), operations),
+	printf("  %-10s%8s%8s%15.1f%12.1f\n", kind, ctl_short(ctl_number(done, "done"), operations),
 		ctl_short(ctl_number(done, "bytes"), bytes), ctl_number(done, "wait_msec_mean"),
 		ctl_number(done, "wait_msec_max"));
 }
@@ -30,11 +30,12 @@ static void show_table(const json_t *table)
 
 static void show_device(const json_t *device)
 {
-	printf("\n%s (%s), scheduler %s%s: %.0f wait, %.0f in the kernel\n",
+	printf("\n%s (%s), scheduler %s%s: %.0f wait, %.0f of at most %.0f in the kernel\n",
 		ctl_text(device, "device"), ctl_text(device, "type"), ctl_text(device, "scheduler"),
 		json_is_false(json_object_get(device, "io_uring")) ? " without io_uring" : "",
-		ctl_number(device, "waiting"), ctl_number(device, "in_kernel"));
-	printf("  %-10s%8s%8s%12s%12s\n", "", "fetches", "bytes", "mean wait ms", "max");
+		ctl_number(device, "waiting"), ctl_number(device, "in_kernel"),
+		ctl_number(device, "depth"));
+	printf("  %-10s%8s%8s%15s%12s\n", "", "fetches", "bytes", "mean wait ms", "max");
 	show_kind(device, "demand");
 	show_kind(device, "prefetch");
 	printf("  refused %.0f, cancelled %.0f, failed %.0f, joined %.0f, overtook %.0f\n",
