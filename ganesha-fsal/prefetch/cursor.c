@@ -86,7 +86,9 @@ uint64_t canfs_cursor_distance(
 	} else if (behind < bytes) {
 		return 0; /* begins in what was read, and goes on */
 	}
-	return behind <= cursor->tolerance * (uint64_t)cursor->span ? behind : UINT64_MAX;
+	/* Before its begin, a read is not late, but another's; or the first few had changed places. */
+	return behind <= min(cursor->tolerance * (uint64_t)cursor->span, cursor->run) ? behind
+										      : UINT64_MAX;
 }
 
 /* Bits for steps [first, last]. */
@@ -250,7 +252,7 @@ uint64_t canfs_cursor_ahead(const struct canfs_cursor *cursor, uint64_t max_byte
 		return 0;
 	if (each < cursor->span)
 		each = cursor->span;
-	return min(min(cursor->seqcount * each, max_bytes), 2 * (uint64_t)cursor->run);
+	return min(min(cursor->seqcount * each, max_bytes), 4 * (uint64_t)cursor->run);
 }
 
 /* Position where the file ends for this reader. */

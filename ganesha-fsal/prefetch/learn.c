@@ -212,8 +212,8 @@ static int way(const struct canfs_cursor *cursor)
 	bool at_begin = cursor->base + lowest(cursor->seen) * (uint64_t)cursor->span <= ZERO;
 	int enough = cursor->ups == 0 || cursor->downs == 0 ? LEARNT_WAY : LEARNT_MOSTLY;
 
-	if (at_begin && cursor->ups > 0) /* from there one can go up only */
-		return 1;
+	if (at_begin) /* from there one can go up only */
+		return cursor->ups > 0;
 	return more >= enough ? 1 : more <= -enough ? -1 : 0;
 }
 

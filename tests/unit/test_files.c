@@ -223,6 +223,34 @@ static void what_has_changed_is_not_counted_on(void **state)
 	canfs_files_free(files);
 }
 
+/* Clients have several READs under way, and a server's threads change their order: the first four may even descend. */
+static void goes_up_whatever_the_order_of_the_first_reads(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 2 * 256; i++) {
+		unsigned int order[4] = { i & 3, i >> 2 & 3, i >> 4 & 3, i >> 6 & 3 };
+		uint64_t begin = i < 256 ? 0 : 1000, furthest = 0;
+		struct canfs_files *files;
+
+		if ((1 << order[0] | 1 << order[1] | 1 << order[2] | 1 << order[3]) != 15)
+			continue;
+		files = new_table(1000, 1000);
+		for (unsigned int n = 0; n < 12; n++) {
+			struct canfs_advice advice[CANFS_ADVICE_MAX];
+			size_t pieces = canfs_files_read(files, 1,
+				(begin + (n < 4 ? order[n] : n)) * BLOCK, BLOCK, LARGE, 1,
+				advice);
+
+			for (size_t j = 0; j < pieces; j++) {
+				if (advice[j].offset + advice[j].bytes > furthest)
+					furthest = advice[j].offset + advice[j].bytes;
+			}
+		}
+		assert_true(furthest >= (begin + 16) * BLOCK);
+		canfs_files_free(files);
+	}
+}
+
 /* In sequence, and left half-way; over and over. */
 static void a_file_that_wastes_gets_less_and_then_nothing(void **state)
 {
@@ -347,6 +375,7 @@ int main(void)
 		cmocka_unit_test(no_read_is_no_read),
 		cmocka_unit_test(what_was_not_fetched_is_not_charged),
 		cmocka_unit_test(what_has_changed_is_not_counted_on),
+		cmocka_unit_test(goes_up_whatever_the_order_of_the_first_reads),
 		cmocka_unit_test(a_file_that_wastes_gets_less_and_then_nothing),
 		cmocka_unit_test(random_reads_keep_few_cursors),
 		cmocka_unit_test(as_many_readers_as_cursors_may_begin_together),
