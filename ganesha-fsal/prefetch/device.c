@@ -133,7 +133,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	if (new == NULL)
 		return -ENOMEM;
 	files.files = config->files;
-	files.cursors = config->files;
+	files.cursors = config->files / 4 * 3;
 	files.unit_bytes = class->unit_bytes;
 	new->number = place->number;
 	new->type = place->type;

@@ -10,11 +10,16 @@
 
 #define SHARDS_MAX      256u
 #define SHARD_FILES_MIN 64u
+#define HUGE_FILES      16384u
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1; the C library's headers are older */
+#endif
 
 const struct canfs_files_config canfs_files_defaults = { .files = 1000000,
 	.cursors = 750000,
 	.unit_bytes = 4 << 20,
-	.units_ahead = 2,
+	.units_ahead = 4,
 	.tolerance_max_bytes = 2 << 20 };
 
 static bool between(uint32_t value, uint32_t least, uint32_t most)
@@ -81,12 +86,11 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 	pool = room(&new.memory_bytes, (size_t) new.shards *(new.cursors - new.places),
 		sizeof(struct canfs_pooled));
 
-	/* Zero, and not there before it is touched. Huge pages: a lookup goes anywhere, and the TLB is small. */
+	/* Zero, and not there before it is touched. */
 	memory = mmap(NULL, new.memory_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return -ENOMEM;
-	(void)madvise(memory, new.memory_bytes, MADV_HUGEPAGE); /* no harm without */
 	new.shard = (struct canfs_shard *)(memory + shard);
 	new.ahead_max_bytes = (uint64_t)config->unit_bytes * config->units_ahead;
 	canfs_account_open(&new);
@@ -95,6 +99,22 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 	make_shards(*files, (struct canfs_file *)(memory + file),
 		(struct canfs_pooled *)(memory + pool));
 	return 0;
+}
+
+void canfs_files_tidy(struct canfs_files *files)
+{
+	struct canfs_shard *shard = &files->shard[0]; /* they are alike */
+	uint64_t used;
+
+	pthread_mutex_lock(&shard->lock);
+	used = shard->files_used;
+	pthread_mutex_unlock(&shard->lock);
+	if (files->huge || used * files->shards < HUGE_FILES)
+		return;
+	files->huge = true;
+	/* At once, where the kernel knows how (6.1); by and by otherwise. No harm without. */
+	(void)madvise(files, files->memory_bytes, MADV_HUGEPAGE);
+	(void)madvise(files, files->memory_bytes, MADV_COLLAPSE);
 }
 
 void canfs_files_free(struct canfs_files *files)

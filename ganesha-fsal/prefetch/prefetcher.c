@@ -73,6 +73,17 @@ static void look_at_memory(struct canfs_prefetcher *prefetcher)
 	atomic_store(&shared->room, (float)(room < most ? room : most));
 }
 
+static void tidy_tables(struct canfs_prefetcher *prefetcher)
+{
+	unsigned int devices;
+
+	pthread_mutex_lock(&prefetcher->mutex);
+	devices = prefetcher->devices; /* none goes before the prefetcher does */
+	pthread_mutex_unlock(&prefetcher->mutex);
+	for (unsigned int i = 0; i < devices; i++)
+		canfs_files_tidy(prefetcher->device[i]->files);
+}
+
 /*
  * Once a second, and when files are to be closed. It may wait for a file system that frees a deleted file: nobody waits for
  * it but the end, and a drain until its patience ends.
@@ -101,6 +112,7 @@ static void *keep(void *arg)
 		} else {
 			canfs_locals_tick(prefetcher->locals);
 			look_at_memory(prefetcher);
+			tidy_tables(prefetcher);
 		}
 		pthread_mutex_lock(&prefetcher->mutex);
 		prefetcher->closings_done = asked;

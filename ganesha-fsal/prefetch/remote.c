@@ -85,7 +85,8 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *pre
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->left);
 	TAILQ_INIT(&new->pieces);
-	files.files = files.cursors = config->files;
+	files.files = config->files;
+	files.cursors = config->files / 4 * 3;
 	files.unit_bytes = CANFS_REMOTE_PIECE_BYTES;
 	error = canfs_files_new(&new->files, &files);
 	if (error == 0)
