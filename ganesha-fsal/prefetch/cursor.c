@@ -12,6 +12,7 @@
 
 #define MIRROR        CANFS_POSITION_ZERO
 #define SEQCOUNT_SURE 64u /* from here on it is as far ahead as it may be */
+#define EARLY_READS   8u
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -255,28 +256,42 @@ uint64_t canfs_cursor_ahead(const struct canfs_cursor *cursor, uint64_t max_byte
 	return min(min(cursor->seqcount * each, max_bytes), 4 * (uint64_t)cursor->run);
 }
 
-/* Position where the file ends for this reader. */
-static uint64_t end_of_file(const struct canfs_cursor *cursor, uint64_t file_bytes)
+uint64_t canfs_cursor_end(const struct canfs_cursor *cursor, uint64_t file_bytes)
 {
 	return cursor->heading == CANFS_DOWN ? MIRROR : MIRROR + file_bytes;
+}
+
+uint64_t canfs_cursor_end_before(
+	const struct canfs_cursor *cursor, const struct canfs_cursor *other, uint64_t end)
+{
+	uint64_t begin = other->base - other->run; /* or a little before: some reads were early */
+
+	if (other->heading != cursor->heading || has_gaps(other) ||
+		begin + EARLY_READS * (uint64_t)other->span <= front(cursor))
+		return end;
+	return min(begin, end);
+}
+
+bool canfs_cursor_wants(const struct canfs_cursor *cursor, uint64_t ahead_bytes)
+{
+	uint64_t half = ahead_bytes / 2;
+
+	if (cursor->heading == CANFS_LEARNING || ahead_bytes < cursor->span)
+		return false;
+	if (has_gaps(cursor))
+		half = ahead_bytes / cursor->span * cursor->step / 2;
+	return cursor->fetched_to <= front(cursor) + half;
 }
 
 static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach *reach,
 	struct canfs_piece piece[], size_t pieces)
 {
-	uint64_t ahead = front(cursor), end = end_of_file(cursor, reach->file_bytes);
-	uint64_t goal = ahead + reach->ahead_bytes / cursor->span * cursor->step, sum = 0;
+	uint64_t to = front(cursor) + reach->ahead_bytes / cursor->span * cursor->step, sum = 0;
 	size_t n = 0;
 
-	if (cursor->fetched_to > ahead + (goal - ahead) / 2)
-		return 0;
-	if (cursor->fetched_to < ahead)
-		cursor->fetched_to = ahead;
-	if (cursor->outstanding == 0)
-		cursor->fetched_from = cursor->fetched_to;
-	for (; n < pieces && cursor->fetched_to < min(goal, end);
+	for (; n < pieces && cursor->fetched_to < min(to, reach->end);
 		cursor->fetched_to += cursor->step) {
-		uint64_t bytes = min(cursor->span, end - cursor->fetched_to);
+		uint64_t bytes = min(cursor->span, reach->end - cursor->fetched_to);
 
 		piece[n++] = piece_at(cursor, cursor->fetched_to, bytes);
 		sum += bytes;
@@ -288,32 +303,28 @@ static size_t fetch_steps(struct canfs_cursor *cursor, const struct canfs_reach 
 static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *reach,
 	struct canfs_piece piece[], size_t pieces)
 {
-	uint64_t ahead = front(cursor), end = end_of_file(cursor, reach->file_bytes);
-	uint64_t from = cursor->fetched_to > ahead ? cursor->fetched_to : ahead;
-	uint64_t to = min(ahead + reach->ahead_bytes, end), begin;
+	uint64_t to = min(front(cursor) + reach->ahead_bytes, reach->end);
 	size_t n = 0;
 
-	if (from >= to || (from > ahead + reach->ahead_bytes / 2 && to < end))
-		return 0;
-	begin = from;
-	if (cursor->outstanding == 0)
-		cursor->fetched_from = from;
-	for (; n < pieces && from < to; n++) {
-		uint64_t bytes = min(to - from, reach->piece_bytes);
+	for (; n < pieces && cursor->fetched_to < to; n++) {
+		uint64_t bytes = min(to - cursor->fetched_to, reach->piece_bytes);
 
-		piece[n] = piece_at(cursor, from, bytes);
-		from += bytes;
+		piece[n] = piece_at(cursor, cursor->fetched_to, bytes);
+		cursor->fetched_to += bytes;
+		cursor->outstanding += (uint32_t)bytes;
 	}
-	cursor->outstanding += (uint32_t)(from - begin);
-	cursor->fetched_to = from;
 	return n;
 }
 
 size_t canfs_cursor_fetch(struct canfs_cursor *cursor, const struct canfs_reach *reach,
 	struct canfs_piece piece[], size_t pieces)
 {
-	if (cursor->heading == CANFS_LEARNING || reach->ahead_bytes < cursor->span)
+	if (!canfs_cursor_wants(cursor, reach->ahead_bytes))
 		return 0;
+	if (cursor->fetched_to < front(cursor))
+		cursor->fetched_to = front(cursor);
+	if (cursor->outstanding == 0)
+		cursor->fetched_from = cursor->fetched_to;
 	return has_gaps(cursor) ? fetch_steps(cursor, reach, piece, pieces)
 				: fetch_run(cursor, reach, piece, pieces);
 }

@@ -103,9 +103,12 @@ struct canfs_followed canfs_cursor_follow(
  */
 uint64_t canfs_cursor_ahead(const struct canfs_cursor *cursor, uint64_t max_bytes);
 
+/* Is there something to fetch now? Not while more than half of ahead_bytes is on its way. */
+bool canfs_cursor_wants(const struct canfs_cursor *cursor, uint64_t ahead_bytes);
+
 /*
- * What to fetch next, nearest first; returns the number of pieces, 0 if there is nothing now: more than half of
- * ahead_bytes is on its way, or the file ends. It counts as fetched. With gaps, each step is a piece of its own.
+ * What to fetch next, nearest first; returns the number of pieces, 0 if it wants nothing or has come to its end. It counts
+ * as fetched. With gaps, each step is a piece of its own.
  */
 struct canfs_piece {
 	uint64_t offset, bytes;
@@ -113,8 +116,18 @@ struct canfs_piece {
 struct canfs_reach {
 	uint64_t ahead_bytes; /* to be fetched ahead of the furthest read */
 	uint32_t piece_bytes; /* at most */
-	uint64_t file_bytes;
+	uint64_t end;         /* canfs_cursor_end() */
 };
+
+/* Where it will stop, as a position of its own: at the end of the file, */
+uint64_t canfs_cursor_end(const struct canfs_cursor *cursor, uint64_t file_bytes);
+
+/*
+ * or before, where another reader of the same file began: who reads a file in parts reads none of another's. Whoever
+ * goes on from there all the same has passed it. Returns the nearer one.
+ */
+uint64_t canfs_cursor_end_before(
+	const struct canfs_cursor *cursor, const struct canfs_cursor *other, uint64_t end);
 size_t canfs_cursor_fetch(struct canfs_cursor *cursor, const struct canfs_reach *reach,
 	struct canfs_piece piece[], size_t pieces);
 

@@ -32,6 +32,23 @@ static struct canfs_shard *lock_shard(struct canfs_files *files, uint64_t hash)
 	return shard;
 }
 
+/* Where the cursor stops: at the end of the file, or where another reader of it began. */
+static uint64_t end_of(struct canfs_shard *shard, struct canfs_file *file,
+	const struct canfs_cursor *cursor, uint64_t file_bytes)
+{
+	uint64_t end = canfs_cursor_end(cursor, file_bytes);
+	uint32_t n = canfs_table_first(shard, file);
+
+	do {
+		const struct canfs_cursor *other = canfs_table_cursor(shard, n);
+
+		if (other != cursor)
+			end = canfs_cursor_end_before(cursor, other, end);
+		n = canfs_table_next(shard, n);
+	} while (n != 0);
+	return end;
+}
+
 static size_t advise(struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file,
 	uint32_t n, uint64_t file_bytes, double willingness,
 	struct canfs_advice advice[CANFS_ADVICE_MAX])
@@ -40,12 +57,14 @@ static size_t advise(struct canfs_files *files, struct canfs_shard *shard, struc
 	struct canfs_reach reach = {
 		.ahead_bytes = canfs_account_ahead(files, file, cursor, willingness),
 		.piece_bytes = files->config.unit_bytes,
-		.file_bytes = file_bytes,
 	};
 	struct canfs_piece piece[CANFS_ADVICE_MAX];
 	uint32_t before = cursor->outstanding;
 	size_t pieces;
 
+	if (!canfs_cursor_wants(cursor, reach.ahead_bytes))
+		return 0;
+	reach.end = end_of(shard, file, cursor, file_bytes);
 	pieces = canfs_cursor_fetch(cursor, &reach, piece, CANFS_ADVICE_MAX);
 	if (pieces > 0) {
 		canfs_account_fetched(files, shard, file, cursor->outstanding - before);

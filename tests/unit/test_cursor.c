@@ -41,7 +41,7 @@ static uint64_t distance(const struct canfs_cursor *cursor, int64_t block)
 static uint64_t fetch(
 	struct canfs_cursor *cursor, uint64_t ahead_bytes, struct canfs_piece piece[4])
 {
-	struct canfs_reach reach = { ahead_bytes, 4 * MIB, LARGE };
+	struct canfs_reach reach = { ahead_bytes, 4 * MIB, canfs_cursor_end(cursor, LARGE) };
 	size_t n = canfs_cursor_fetch(cursor, &reach, piece, 4);
 	uint64_t bytes = 0;
 
@@ -218,7 +218,8 @@ static void fetches_again_when_half_of_it_is_read(void **state)
 static void stops_at_the_end_of_the_file(void **state)
 {
 	struct canfs_cursor cursor = sequential(100);
-	struct canfs_reach reach = { AHEAD, 4 * MIB, MIDDLE + 101 * (uint64_t)BLOCK + 7 };
+	struct canfs_reach reach = { AHEAD, 4 * MIB,
+		canfs_cursor_end(&cursor, MIDDLE + 101 * (uint64_t)BLOCK + 7) };
 	struct canfs_piece piece[4];
 
 	(void)state;
