@@ -133,8 +133,8 @@ static struct config_item items[] = {
 	CONF_ITEM_TOKEN("Scheduler", AUTO, scheduler_names, parameters, scheduler),
 	CONF_ITEM_UI32(
 		"Scheduler_Depth", 0, CANFS_ENGINE_DEPTH_MAX, 0, parameters, scheduler_depth),
-	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 4096, parameters, lag_kib),
-	CONF_ITEM_UI32("Demand_Msec", 0, 10000, 50, parameters, demand_msec),
+	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 12288, parameters, lag_kib),
+	CONF_ITEM_UI32("Demand_Msec", 0, 10000, 25, parameters, demand_msec),
 	CONFIG_EOL,
 };
 

@@ -6,8 +6,8 @@
 #define WASTE_SHARE 20
 
 /* Times the most that one cursor may be ahead: at the start, and after long good conduct. */
-#define RISK_GRANT  6
-#define TRUST_GRANT 2
+#define RISK_GRANT  16
+#define TRUST_GRANT 1
 #define SAVED_MAX   256
 
 #define RISK_PART                                                                                  \

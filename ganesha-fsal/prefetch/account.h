@@ -2,16 +2,16 @@
 /*
  * What bounds waste: accounts of each file, and of the server; files.h says what they are for.
  *
- *	server, risk:   6 x the most that one cursor may be ahead
+ *	server, risk:   16 x the most that one cursor may be ahead
  *	                + a sixth of all that is read in sequence
  *	                - what is fetched and was not read (yet)
- *	server, trust:  2 x that most + a twentieth - what is wasted, or doubtful
+ *	server, trust:  1 x that most + a twentieth - what is wasted, or doubtful
  *	file, own:      a twentieth of what is read of it in sequence - what is wasted, or doubtful
  *
  * Doubtful is what a cursor has fetched that was not hit while its file, or the other files, were read often. It is
  * forgiven if the cursor is hit after all.
  *
- * So, if everybody stopped now, a seventh of all bytes would be wasted, and the grant of 6 x; in the long run it is a
+ * So, if everybody stopped now, a seventh of all bytes would be wasted, and the grant of 16 x; in the long run it is a
  * twentieth of what is read in sequence.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_ACCOUNT_H

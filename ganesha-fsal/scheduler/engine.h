@@ -27,7 +27,7 @@ struct canfs_engine_config {
 	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
 	const char *policy; /* a name of canfs_policies */
 	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX handed to the kernel at a time */
-	/* K of `lag`: 6 ... 8 MiB on a spinning disk (tests/unit/test_figure3.c) */
+	/* K of `lag`: 8 ... 12 MiB on a spinning disk (bench/run scheduler) */
 	uint32_t lag_bytes;
 	/* L: a demand read that is older goes first (0: at once), except under `fifo` and `none`: 25 */
 	uint32_t demand_msec;
