@@ -130,18 +130,22 @@ static void narrow_tolerance(struct canfs_cursor *cursor)
 		cursor->tolerance--;
 }
 
+static void pass(struct canfs_cursor *cursor, uint64_t steps)
+{
+	cursor->base += steps * cursor->step;
+	cursor->run = (uint32_t)min(cursor->run + steps * cursor->span, UINT32_MAX);
+}
+
 /* Base moves over what was read from it on; returns the bytes. */
 static uint64_t advance(struct canfs_cursor *cursor)
 {
 	/* ~seen has a bit: a full window of 64 is more than the reach. */
 	uint64_t steps =
 		cursor->seen == ~(uint64_t)0 ? 64 : (uint64_t)__builtin_ctzll(~cursor->seen);
-	uint64_t bytes = steps * cursor->span;
 
 	cursor->seen = steps == 64 ? 0 : cursor->seen >> steps;
-	cursor->base += steps * cursor->step;
-	cursor->run = (uint32_t)min(cursor->run + bytes, UINT32_MAX);
-	return bytes;
+	pass(cursor, steps);
+	return steps * cursor->span;
 }
 
 /* What lies before the first read that waits is given up: SlowDown's second case. Returns bytes wasted. */
@@ -152,9 +156,8 @@ static uint32_t give_up(struct canfs_cursor *cursor)
 	uint32_t wasted = settle(cursor, (uint64_t)__builtin_popcountll(missed) * cursor->span);
 
 	cursor->seen >>= steps;
-	cursor->base += steps * cursor->step;
+	pass(cursor, steps);
 	cursor->seqcount /= 2;
-	cursor->run /= 2;
 	return wasted;
 }
 

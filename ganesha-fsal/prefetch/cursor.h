@@ -49,7 +49,7 @@ struct canfs_cursor {
 	uint32_t span;        /* bytes read of a step; == step without gaps. LEARNING: a bit's */
 	uint32_t outstanding; /* bytes fetched, neither read nor given up */
 	union {
-		uint32_t run;   /* bytes read in sequence; halved as seqcount is */
+		uint32_t run;   /* bytes from where it began to base, gaps left out */
 		uint32_t begun; /* LEARNING: the stamp at its begin */
 	};
 	uint32_t stamp;      /* the file's reads when it was hit; the table sets it before */
