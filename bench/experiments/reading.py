@@ -39,7 +39,7 @@ COLD_SHARE = 0.99
 LATE_USEC = 200  # mean; on a quiet machine 40 to 100
 # Of what is read, evicted before it was and read again: the machine needs its memory for others (or its kernel reclaims
 # before it has to, DAMON), and what is measured is that.
-EVICTED_SHARE = 0.0005
+EVICTED_SHARE = 0.002
 EVICTED_TRIES = 6
 GUEST_MIB = 512
 PATH_MIB = 64  # fits a server's cache

@@ -9,7 +9,8 @@
 /* Reads of the file since a cursor was hit. */
 #define DOUBT_READS  16u   /* for each such cursor: nobody may read what was fetched for it */
 #define GONE_READS   4096u /* nobody will */
-#define STRIDE_READS 2u    /* since the one before it in a stride: they may have changed places */
+#define PATIENCE     2u /* times as far as it was followed: so much may be read by others meanwhile */
+#define STRIDE_READS 2u /* since the one before it in a stride: they may have changed places */
 #define NO_CURSOR    UINT32_MAX
 
 /* A file is at its place, or at the next one, four times of five. */
@@ -90,16 +91,24 @@ struct search {
 	} one[CANFS_FILE_CURSORS_MAX];
 };
 
-/* Whose reader has not come for so long that he has gone? Each is given as many reads. */
+/*
+ * Whose reader has not come for so long that he has gone? Each is given as many reads; and whoever was followed for long,
+ * as many as it takes the others to read all that is on its way: the disk may have given them theirs first.
+ */
 static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned int pending)
 {
+	uint64_t pending_bytes = file->fetched_bytes - file->used_bytes - file->wasted_bytes;
 	uint32_t n = canfs_table_first(shard, file);
 
 	do {
 		struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
 		uint32_t idle = file->reads - cursor->stamp;
+		uint64_t patience = PATIENCE * (uint64_t)cursor->run;
 
-		if (idle > DOUBT_READS * (pending < 3 ? pending + 1 : 4))
+		if (patience > pending_bytes)
+			patience = pending_bytes;
+		if (idle > DOUBT_READS * (pending < 3 ? pending + 1 : 4) &&
+			idle * (uint64_t)cursor->span > patience)
 			canfs_account_doubt(shard, file, cursor);
 		if (idle > GONE_READS)
 			canfs_account_end(shard, file, cursor);
