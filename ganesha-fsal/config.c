@@ -127,7 +127,7 @@ static struct config_item items[] = {
 	ITEM_PERCENT("Weight_Memory_Percent", weight_memory_percent),
 	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
 		parameters, control_socket),
-	CONF_ITEM_BOOL("Prefetch", false, parameters, prefetch),
+	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONF_ITEM_UI32("Prefetch_Files", 64, 16777216, 1000000, parameters, prefetch_files),
 	CONF_ITEM_UI32("Prefetch_Open_Files", 16, 65536, 1024, parameters, prefetch_open_files),
 	CONF_ITEM_TOKEN("Scheduler", AUTO, scheduler_names, parameters, scheduler),
