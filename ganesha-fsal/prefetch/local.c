@@ -250,7 +250,10 @@ static void displace(struct canfs_locals *locals, struct shard *shard)
 	atomic_fetch_add(&locals->displaced, 1);
 }
 
-/* Lists it; or, if another was quicker, closes it and takes that one. */
+/*
+ * Lists it; or, if another was quicker, closes it and takes that one. NULL: the tree drains. What it does not see of
+ * that under the mutex, forget_tree() finds in the list.
+ */
 static struct canfs_local_file *enlist(struct canfs_locals *locals, struct canfs_local_file *new)
 {
 	struct bucket *bucket;
@@ -259,7 +262,7 @@ static struct canfs_local_file *enlist(struct canfs_locals *locals, struct canfs
 
 	pthread_mutex_lock(&shard->mutex);
 	file = find(bucket, new->tree, new->object);
-	if (file == NULL) {
+	if (file == NULL && !canfs_tree_is_draining(new->tree)) {
 		displace(locals, shard);
 		LIST_INSERT_HEAD(bucket, new, in_bucket);
 		TAILQ_INSERT_TAIL(&shard->used, new, by_use);
@@ -267,7 +270,8 @@ static struct canfs_local_file *enlist(struct canfs_locals *locals, struct canfs
 		new->listed = true;
 		file = new;
 	}
-	use(shard, file);
+	if (file != NULL)
+		use(shard, file);
 	pthread_mutex_unlock(&shard->mutex);
 	if (file != new)
 		close_file(locals, new);

@@ -123,15 +123,12 @@ int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_f
 	pthread_mutex_unlock(&tree->mutex);
 	canfs_locals_forget_tree(tree->locals, tree, visit);
 
-	/* A file that was displaced while it was in use is not found there; its reads end all the same. */
+	/* A file that was deleted while it was in use is not found there; its reads end all the same. */
 	pthread_mutex_lock(&tree->mutex);
 	while (tree->inside != 0 && error == 0)
 		error = pthread_cond_timedwait(&tree->left, &tree->mutex, until);
 	empty = tree->inside == 0;
 	pthread_mutex_unlock(&tree->mutex);
-
-	/* Whoever had entered before may have opened one meanwhile. */
-	canfs_locals_forget_tree(tree->locals, tree, visit);
 	if (!first)
 		return -EALREADY;
 	return empty ? 0 : -ETIMEDOUT;
