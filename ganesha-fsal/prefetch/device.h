@@ -11,7 +11,7 @@ struct canfs_device {
 	char name[64];
 	const char *type;   /* disk_types.h */
 	const char *policy; /* that "auto" means here */
-	atomic_bool stuck;  /* a drain was given up */
+	atomic_bool stuck;  /* a drain was given up, and nothing has come back since */
 	struct canfs_engine *engine;
 	struct canfs_files *files;
 	struct canfs_crew *crew, *late_crew; /* late: whose pages are not there after all */

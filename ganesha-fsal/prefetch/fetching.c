@@ -144,6 +144,8 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	if (read == NULL && error == 0)
 		remember(file, fetch);
 	pthread_mutex_unlock(&file->mutex);
+	if (error != -ECANCELED && atomic_load(&device->stuck))
+		atomic_store(&device->stuck, false);
 	if (read != NULL && error == 0)
 		see_if_it_caches(file, fetch);
 	if (read == NULL && error != 0)

@@ -62,7 +62,7 @@ unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher);
  * canfs_prefetcher_close(), which waits for nobody.
  *
  * Drain: false: its disk does not answer (patience_msec). What is under way is left behind and may end at any time, for
- * which all of the prefetcher, and its code, must stay. Further drains on that disk do not wait.
+ * which all of the prefetcher, and its code, must stay. Until that disk answers again, further drains on it do not wait.
  */
 int canfs_prefetcher_open(
 	struct canfs_tree **tree, struct canfs_prefetcher *prefetcher, const char *path);
