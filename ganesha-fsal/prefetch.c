@@ -12,7 +12,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -37,20 +36,6 @@ struct delayed {
 	struct gsh_client *client;
 	uint32_t nfs_vers, nfs_minorvers;
 };
-
-/* Whose progress the scheduler compares: one client's, in one file. */
-static uint32_t name_client(uint64_t file)
-{
-	const struct sockaddr_storage *address = (const void *)op_ctx->caller_addr;
-	uint64_t mixed = file;
-
-	if (address != NULL && address->ss_family == AF_INET)
-		mixed ^= ((const struct sockaddr_in *)address)->sin_addr.s_addr;
-	else if (address != NULL && address->ss_family == AF_INET6)
-		memcpy(&mixed, &((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr[8],
-			sizeof(mixed));
-	return (uint32_t)canfs_ghost_mix(mixed ^ file);
-}
 
 static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *handle, bool bypass,
 	fsal_async_cb done, struct fsal_io_arg *io, uint64_t bytes, void *arg)
@@ -161,6 +146,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	uint64_t offset = io->offset, bytes;
 	struct canfs_local_file *file;
 	struct delayed *delayed;
+	uint32_t client;
 	bool waits;
 
 	if (tree == NULL)
@@ -182,8 +168,9 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 		delayed->answer = (struct canfs_answer) {
 			.run = answer, .file = file, .offset = offset, .bytes = bytes
 		};
-		canfs_prefetch_wait(
-			file, name_client(file->name), offset, bytes, &delayed->waiting);
+		/* Whose progress the scheduler compares: one client's, in one file. */
+		client = canfs_client_in_file((const void *)op_ctx->caller_addr, file->name);
+		canfs_prefetch_wait(file, client, offset, bytes, &delayed->waiting);
 	}
 	/* The read may have been answered by now; our own context is still there. */
 	canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "pricing/ghost.h"
 
 struct sum {
 	_Atomic uint64_t operations[CANFS_CLIENT_OPS];
@@ -82,6 +83,15 @@ static uint64_t tag_of(const struct in6_addr *address)
 	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
 	return (hash ^ hash >> 31) | 1;
+}
+
+uint32_t canfs_client_in_file(const struct sockaddr *address, uint64_t file)
+{
+	struct in6_addr plain = IN6ADDR_ANY_INIT;
+
+	if (address != NULL)
+		plain = address_of(address);
+	return (uint32_t)canfs_ghost_mix(tag_of(&plain) ^ file);
 }
 
 static void add(struct sum *sum, enum canfs_client_op op, uint64_t bytes)
