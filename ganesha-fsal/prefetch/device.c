@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
+#include "ganesha-fsal/monitors/source.h"
 
 #define MIB ((uint32_t)1 << 20)
 
@@ -39,9 +40,9 @@ static const struct canfs_device_class {
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */
 static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *place)
 {
-	char link[PATH_MAX], dir[PATH_MAX], partition[PATH_MAX + 16], text[32] = "";
-	unsigned int major_number, minor_number;
-	FILE *file;
+	char link[PATH_MAX], dir[PATH_MAX], partition[PATH_MAX + 16], text[32];
+	uint64_t major_number, minor_number;
+	const char *cursor = text;
 
 	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", root, major(st_dev), minor(st_dev));
 	if (realpath(link, dir) == NULL)
@@ -51,15 +52,12 @@ static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *
 		*strrchr(dir, '/') = '\0';
 	snprintf(place->name, sizeof(place->name), "%s", strrchr(dir, '/') + 1);
 	snprintf(partition, sizeof(partition), "%s/dev", dir);
-	file = fopen(partition, "re");
-	if (file == NULL)
+	if (canfs_read_source("", partition, text, sizeof(text)) < 0)
 		return false;
-	if (fgets(text, sizeof(text), file) != NULL &&
-		sscanf(text, "%u:%u", &major_number, &minor_number) == 2)
-		place->number = makedev(major_number, minor_number);
-	else
-		place->number = st_dev;
-	fclose(file);
+	place->number = st_dev;
+	if (canfs_parse_number(&cursor, &major_number) && *cursor++ == ':' &&
+		canfs_parse_number(&cursor, &minor_number))
+		place->number = makedev((unsigned int)major_number, (unsigned int)minor_number);
 	return true;
 }
 

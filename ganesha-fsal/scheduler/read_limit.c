@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
+#include "ganesha-fsal/monitors/source.h"
 
 #define DEFAULT_KIB 128
 #define MAX_KIB     (1u << 20)
@@ -13,22 +14,21 @@ static const char *const formats[] = { "%s/dev/block/%u:%u/queue/max_sectors_kb"
 	"%s/dev/block/%u:%u/queue/read_ahead_kb", "%s/dev/block/%u:%u/../queue/max_sectors_kb",
 	"%s/dev/block/%u:%u/../queue/read_ahead_kb", "%s/class/bdi/%u:%u/read_ahead_kb" };
 
-static unsigned int read_kib(const char *path)
+static uint64_t read_kib(const char *path)
 {
-	unsigned int kib = 0;
-	FILE *file = fopen(path, "re");
+	char text[32];
+	const char *cursor = text;
+	uint64_t kib;
 
-	if (file == NULL)
+	if (canfs_read_source("", path, text, sizeof(text)) < 0 ||
+		!canfs_parse_number(&cursor, &kib) || kib > MAX_KIB)
 		return 0;
-	if (fscanf(file, "%u", &kib) != 1 || kib > MAX_KIB)
-		kib = 0;
-	fclose(file);
 	return kib;
 }
 
 uint64_t canfs_read_limit_bytes(const char *sysfs, dev_t device)
 {
-	unsigned int limit_kib = 0, kib;
+	uint64_t limit_kib = 0, kib;
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -37,5 +37,5 @@ uint64_t canfs_read_limit_bytes(const char *sysfs, dev_t device)
 		if (kib > limit_kib)
 			limit_kib = kib;
 	}
-	return (uint64_t)(limit_kib != 0 ? limit_kib : DEFAULT_KIB) * 1024;
+	return (limit_kib != 0 ? limit_kib : DEFAULT_KIB) * 1024;
 }
