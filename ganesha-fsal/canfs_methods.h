@@ -205,10 +205,15 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 
 /*
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
- * sub-FSAL.
+ * sub-FSAL, and then to call canfs_read_passed(): the disk may have been held for it.
  */
+struct canfs_passage {
+	struct canfs_tree *tree; /* NULL: it was not */
+	uint64_t bytes;
+};
 bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg);
+	struct fsal_io_arg *io, void *arg, struct canfs_passage *passage);
+void canfs_read_passed(const struct canfs_passage *passage);
 
 /* Its contents or size change from there on; with op_ctx on our export. */
 void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);

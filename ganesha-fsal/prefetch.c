@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Reads that wait for their pages (prefetch/prefetcher.h), in Ganesha: a worker that comes with one is free again at
- * once. When the pages are there, a thread of the device's crew asks the sub-FSAL, in the name of the client, as
+ * once; but if the disk is, too, he reads himself, which no hand-over can beat: no more of them than the disk is given at
+ * a time. When the pages are there, a thread of the device's crew asks the sub-FSAL, in the name of the client, as
  * the worker would have; so locks, share reservations and permissions are where they always were.
  *
  *	worker: read2 --> resident? --no--> delayed          crew: context of its own --> read2 of the sub-FSAL
@@ -138,7 +139,7 @@ static uint64_t bytes_of(const struct fsal_io_arg *io)
 }
 
 bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg)
+	struct fsal_io_arg *io, void *arg, struct canfs_passage *passage)
 {
 	struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
@@ -161,6 +162,10 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	if (file == NULL)
 		return false;
 	waits = canfs_prefetch_must_wait(file, offset, bytes);
+	if (waits && canfs_prefetch_may_pass(file, offset, bytes)) {
+		*passage = (struct canfs_passage) { .tree = tree, .bytes = bytes };
+		waits = false;
+	}
 	if (waits) {
 		delayed = delay(tree, handle, bypass, done, io, bytes, arg);
 		delayed->waiting.ready = ready;
@@ -176,6 +181,12 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));
 	canfs_local_put(file);
 	return waits;
+}
+
+void canfs_read_passed(const struct canfs_passage *passage)
+{
+	if (passage->tree != NULL)
+		canfs_prefetch_passed(passage->tree, passage->bytes);
 }
 
 static struct canfs_export *export_here(void)

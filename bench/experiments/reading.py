@@ -9,13 +9,11 @@ canfs        CANFS over VFS, read_ahead_kb 128
 knfsd        the kernel's server in a guest with this disk (lab/knfsd.py), read_ahead_kb 128; if asked for by name"""
 
 import json
-import resource
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bench.experiments import figures_plot, reading_files
 from bench.experiments.canfs import SERVER_OPTIONS
@@ -247,10 +245,10 @@ class Runner:
             guests = lab.start_clients([Guest("a", GUEST_MIB)]) if case.readers.kernel else []
             lab.disk.cold()
             check_nothing_cached(label, (lab.server if knfsd else lab.disk).cached_bytes(names), case.mib_in_all(self.options.quick))
-            cpu, evicted = cpu_seconds(lab.server.pid), evicted_bytes()
+            cpu, evicted = cpu_seconds(lab.server.pid), lab.server.evicted_bytes()
             seen = read_in_guest(lab, guests[0], case, names, self.options.quick) if guests else \
                 read_beside_server(lab, case, names, self.options.quick)
-            cpu, evicted = cpu_seconds(lab.server.pid) - cpu, evicted_bytes() - evicted
+            cpu, evicted = cpu_seconds(lab.server.pid) - cpu, lab.server.evicted_bytes() - evicted
             disk = lab.disk.settled()
             if knfsd:
                 own["path"] = path_of_guest(lab, names[0], case.mib_each(self.options.quick))
@@ -302,12 +300,6 @@ def first_case(case):
 def cpu_seconds(pid):
     """Processor time of a process, all its threads, in nanoseconds (clock_getcpuclockid(3))."""
     return time.clock_gettime(~pid << 3 | 2)
-
-
-def evicted_bytes():
-    """What was in the page cache, was reclaimed (not dropped), and was read again: since the machine's start."""
-    counters = dict(line.split() for line in Path("/proc/vmstat").read_text().splitlines())
-    return int(counters["workingset_refault_file"]) * resource.getpagesize()
 
 
 def words_of(readers, mib, quick):

@@ -33,6 +33,7 @@ left behind even if this program dies.
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -132,9 +133,16 @@ class Ganesha:
     def log_text(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
+    def _memory_stat(self):
+        return dict(line.split() for line in (self._cgroup / "memory.stat").read_text().splitlines())
+
+    def evicted_bytes(self):
+        """What was in the page cache of its memory cgroup, was reclaimed (not dropped), and was read again, so far."""
+        return int(self._memory_stat()["workingset_refault_file"]) * resource.getpagesize()
+
     def cache_room_bytes(self):
         """What the page cache in the server's memory cgroup could grow to."""
-        stat = dict(line.split() for line in (self._cgroup / "memory.stat").read_text().splitlines())
+        stat = self._memory_stat()
         used = next(path for name in ("memory.usage_in_bytes", "memory.current")
                     if (path := self._cgroup / name).exists())
         cached = int(stat.get("total_cache") or stat["file"])

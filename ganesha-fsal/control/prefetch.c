@@ -65,8 +65,9 @@ json_t *canfs_control_prefetch(struct canfs_control_call *call)
 	canfs_prefetcher_stats(prefetcher, &stats);
 	devices = json_array();
 	canfs_prefetcher_visit(prefetcher, visit_device, devices);
-	return json_pack("{s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-		"reads_at_once", (json_int_t)stats.reads_at_once, "reads_made_to_wait",
+	return json_pack("{s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+		"reads_at_once", (json_int_t)stats.reads_at_once, "reads_passed",
+		(json_int_t)stats.reads_passed, "reads_made_to_wait",
 		(json_int_t)stats.reads_made_to_wait, "reads_let_through",
 		(json_int_t)stats.reads_let_through, "waiting", (int)stats.waiting, "room",
 		stats.room, "evicted_bytes", (json_int_t)stats.evicted_bytes, "files_open",

@@ -19,7 +19,8 @@ struct canfs_device {
 
 /* What the data path shares of a prefetcher. */
 struct canfs_prefetch_shared {
-	atomic_ullong at_once, made_to_wait, let_through, evicted_bytes, ahead_bytes, waiting_bytes;
+	atomic_ullong at_once, passed, made_to_wait, let_through, evicted_bytes, ahead_bytes,
+		waiting_bytes;
 	atomic_uint waiting;
 	_Atomic float room;
 };

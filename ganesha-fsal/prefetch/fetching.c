@@ -328,6 +328,27 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	return true;
 }
 
+bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	struct canfs_prefetch_shared *shared = shared_of(file);
+	bool under_way;
+
+	pthread_mutex_lock(&file->mutex);
+	under_way = is_under_way(file, offset, bytes);
+	pthread_mutex_unlock(&file->mutex);
+	if (under_way || !canfs_engine_take_place(canfs_tree_device(file->tree)->engine))
+		return false;
+	atomic_fetch_sub_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&shared->passed, 1, memory_order_relaxed);
+	return true;
+}
+
+void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes)
+{
+	canfs_engine_leave_place(canfs_tree_device(tree)->engine);
+	canfs_prefetch_answered(tree, bytes);
+}
+
 /* In as many fetches as it takes. If there is no memory for them, the rest is read when the read is answered. */
 void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
 	uint64_t bytes, struct canfs_waiting_read *read)

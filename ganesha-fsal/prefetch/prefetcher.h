@@ -82,6 +82,13 @@ struct canfs_waiting_read {
  */
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
 
+/*
+ * Instead, for whoever can wait for the disk himself: is it free, and nobody waits for it? True: he is to read now, and to
+ * call canfs_prefetch_passed() when he has; the disk has one place less until then.
+ */
+bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes);
+
 /* read->ready() will be called, or was, when they are there or not to be had. client: any number that names it. */
 void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
 	uint64_t bytes, struct canfs_waiting_read *read);
@@ -122,7 +129,7 @@ int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char 
 
 /* Everything that it does, by the time it is called. */
 struct canfs_prefetcher_stats {
-	uint64_t reads_at_once, reads_made_to_wait,
+	uint64_t reads_at_once, reads_passed, reads_made_to_wait,
 		reads_let_through; /* let through: too many waited */
 	unsigned int waiting;
 	uint64_t evicted_bytes; /* fetched ahead, and gone before they were read */

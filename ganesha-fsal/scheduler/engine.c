@@ -219,6 +219,25 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 	return taken;
 }
 
+bool canfs_engine_take_place(struct canfs_engine *engine)
+{
+	struct canfs_queue *queue = &engine->queue;
+	bool taken;
+
+	pthread_mutex_lock(&engine->mutex);
+	taken = queue->waiting == 0 && queue->in_kernel < engine->config.depth;
+	queue->in_kernel += taken;
+	pthread_mutex_unlock(&engine->mutex);
+	return taken;
+}
+
+void canfs_engine_leave_place(struct canfs_engine *engine)
+{
+	pthread_mutex_lock(&engine->mutex);
+	engine->queue.in_kernel--;
+	unlock_and_wake(engine);
+}
+
 /* With another locator asking: waits, but not longer than that one may take. True: it takes longer. */
 static bool watch(struct canfs_engine *engine)
 {

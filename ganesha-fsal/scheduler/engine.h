@@ -64,6 +64,13 @@ void canfs_engine_free(struct canfs_engine *engine);
 bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
 
 /*
+ * For who reads without a fetch: is one of the places in the kernel free, and does nobody wait? True: it is taken, until
+ * leave_place() is called, which may wake who has come since.
+ */
+bool canfs_engine_take_place(struct canfs_engine *engine);
+void canfs_engine_leave_place(struct canfs_engine *engine);
+
+/*
  * The file is truncated or overwritten from there on, or nobody reads it any more: waiting prefetch that begins
  * there is cancelled, unless a demand read has joined it, and its addresses on the device are asked for again.
  */

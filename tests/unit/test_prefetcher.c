@@ -247,6 +247,33 @@ static void visit_depth(const struct canfs_device_view *view, void *depth)
 }
 
 /* What one device of the kernel is made of, the kernel need not know. */
+/* As many as the disk is given at a time, and nobody before those who wait. */
+static void who_finds_the_disk_idle_reads_himself(void **state)
+{
+	struct canfs_local_file *file = make("idle", state, FILE_BYTES);
+	unsigned int depth = 0;
+	struct read read;
+
+	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
+	for (unsigned int i = 0; i <= depth; i++) {
+		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, KIB));
+		assert_int_equal(canfs_prefetch_may_pass(file, i * 64 * KIB, KIB), i < depth);
+	}
+	assert_int_equal(stats().reads_passed, depth);
+	assert_int_equal(stats().reads_made_to_wait, 1);
+	begin(file, depth * 64 * KIB, KIB, &read);
+	assert_true(canfs_prefetch_must_wait(file, FILE_BYTES / 2, KIB));
+	assert_false(canfs_prefetch_may_pass(file, FILE_BYTES / 2, KIB));
+	canfs_prefetch_answered(tree, KIB);
+	assert_false(read.ready);
+	for (unsigned int i = 0; i < depth; i++)
+		canfs_prefetch_passed(tree, KIB);
+	await(&read);
+	canfs_prefetch_answered(tree, KIB);
+	assert_int_equal(stats().waiting, 0);
+	canfs_local_put(file);
+}
+
 static void the_depth_may_be_set(void **state)
 {
 	unsigned int depth = 0;
@@ -317,6 +344,7 @@ int main(void)
 		TEST(what_is_forgotten_is_closed),
 		TEST(a_change_of_size_is_seen),
 		TEST(other_handles_switch_it_off),
+		TEST(who_finds_the_disk_idle_reads_himself),
 		TEST(the_depth_may_be_set),
 		TEST(policies_are_those_there_are),
 		TEST(what_is_on_no_disk_is_not_taken),
