@@ -32,6 +32,7 @@ QUICK_LEVELS_KIB = (4096,)
 QUICK_SHARE = 4     # --quick reads a fourth
 SEED = 7
 SET_UP_SECONDS = 0.5  # of a reader: mount, look up, all from a cold disk
+BESIDE_SECONDS = 0.5  # who reads beside others comes when these are under way
 PATIENCE_SECONDS = 200
 COLD_SHARE = 0.99
 LATE_USEC = 200  # mean; on a quiet machine 40 to 100
@@ -312,7 +313,7 @@ def words_of(readers, mib, quick):
 
 
 def read_beside_server(lab, case, names, quick):
-    """{case: what its readers printed}; all begin at one moment, and who reads beside ends with the others."""
+    """{case: what its readers printed}; all begin at one moment, but who reads beside, who ends with the others."""
     at = time.monotonic() + SET_UP_SECONDS
     groups = {first_case(case): (case.readers, case.mib_each(quick), names[:case.readers.files])}
     if case.beside:
@@ -321,7 +322,7 @@ def read_beside_server(lab, case, names, quick):
     try:
         for name, (readers, mib, files) in groups.items():
             jobs[name] = lab.spawn_beside_server(
-                lab.program("canfs-job-pattern"), "--seed", SEED, "--at", at, *words_of(readers, mib, quick),
+                lab.program("canfs-job-pattern"), "--seed", SEED, "--at", at + BESIDE_SECONDS * bool(jobs), *words_of(readers, mib, quick),
                 lab.server_address, lab.disk.mount, *files, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         seen = {}
         for name, job in jobs.items():

@@ -56,7 +56,7 @@ READINGS = (
     Reading(
         "reorder", "a sequential reader whose requests come out of order (Ellard & Seltzer §6)",
         (*(Case(f"swap-{p}", 512, Readers(pattern=f"swap-{p}")) for p in (2, 6, 10)),
-         *(Case(f"shuffle-{w}", 256, Readers(pattern=f"shuffle-{w}")) for w in (8, 32)),
+         *(Case(f"shuffle-{w}", 512, Readers(pattern=f"shuffle-{w}")) for w in (8, 32)),
          Case("busy-client", 512, Readers(files=4, kernel=True, busy=4))),
         ALWAYS, (*of_limit(0.95, "shuffle-8", "shuffle-32"), *NEVER_WORSE, *HONEST), BARS),
     Reading(
