@@ -87,7 +87,8 @@ READINGS = (
         (finishes, "throughput", "max")),
     Reading(
         "transport", "NFSv3 over TCP and UDP (Ellard & Seltzer Figures 4 and 5)",
-        tuple(Case(f"{name}-{n}", 512, Readers(files=n, block_kib=32, udp=name == "udp"),
+        # Over UDP, Ganesha 4.3 answers no more when its cgroup is full: these fit.
+        tuple(Case(f"{name}-{n}", 256, Readers(files=n, block_kib=32, udp=name == "udp"),
                    variants=VARIANTS if name == "udp" else ALL_VARIANTS)  # the kernel's server is one of TCP
               for n in (1, 4, 16) for name in ("tcp", "udp")),
         ALWAYS, (*NEVER_WORSE, *HONEST), BARS),
