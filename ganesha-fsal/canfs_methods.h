@@ -210,10 +210,11 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 struct canfs_passage {
 	struct canfs_tree *tree; /* NULL: it was not */
 	uint64_t bytes;
+	struct canfs_passing passing;
 };
 bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg, struct canfs_passage *passage);
-void canfs_read_passed(const struct canfs_passage *passage);
+void canfs_read_passed(struct canfs_passage *passage);
 
 /* Its contents or size change from there on; with op_ctx on our export. */
 void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);

@@ -162,8 +162,9 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	if (file == NULL)
 		return false;
 	waits = canfs_prefetch_must_wait(file, offset, bytes);
-	if (waits && canfs_prefetch_may_pass(file, offset, bytes)) {
-		*passage = (struct canfs_passage) { .tree = tree, .bytes = bytes };
+	if (waits && canfs_prefetch_may_pass(file, offset, bytes, &passage->passing)) {
+		passage->tree = tree;
+		passage->bytes = bytes;
 		waits = false;
 	}
 	if (waits) {
@@ -183,10 +184,10 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	return waits;
 }
 
-void canfs_read_passed(const struct canfs_passage *passage)
+void canfs_read_passed(struct canfs_passage *passage)
 {
 	if (passage->tree != NULL)
-		canfs_prefetch_passed(passage->tree, passage->bytes);
+		canfs_prefetch_passed(passage->tree, passage->bytes, &passage->passing);
 }
 
 static struct canfs_export *export_here(void)

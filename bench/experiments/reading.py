@@ -39,7 +39,7 @@ LATE_USEC = 200  # mean; on a quiet machine 40 to 100
 # Of what is read, evicted before it was and read again: the machine needs its memory for others (or its kernel reclaims
 # before it has to, DAMON), and what is measured is that.
 EVICTED_SHARE = 0.002
-EVICTED_TRIES = 6
+EVICTED_TRIES = 3  # the last one counts: it may be the variant itself that asks too much of the memory
 GUEST_MIB = 512
 PATH_MIB = 64  # fits a server's cache
 # In a guest: each file by a job of its own, all since one moment. One after the other they get going.
@@ -223,16 +223,15 @@ class Runner:
         return best
 
     def trial(self, case, names, variant, kib, label):
-        for _ in range(EVICTED_TRIES):
+        for left in reversed(range(EVICTED_TRIES)):
             trial = self.attempt(case, names, variant, kib, label)
             share = trial.evicted_bytes / sum(what["bytes"] for what in trial.seen.values())
             text = f"{label}: {summary(trial.values)}{warning(trial.disk)}"
             if share <= EVICTED_SHARE:
                 break
-            text += f" (the kernel evicted {share:.2%} of it before it was read: once more)"
-            self.say(text)
-        else:
-            raise LabError(f"{label}: the kernel evicts what has just been read; {EVICTED_TRIES} times tried")
+            text += f" (warning: the kernel evicted {share:.2%} of it before it was read{': once more' if left else ''})"
+            if left:
+                self.say(text)
         self.say(text)
         self.keep(trial)
         return trial

@@ -268,9 +268,11 @@ uint64_t canfs_cursor_end_before(
 	const struct canfs_cursor *cursor, const struct canfs_cursor *other, uint64_t end)
 {
 	uint64_t begin = other->base - other->run; /* or a little before: some reads were early */
+	uint64_t early = EARLY_READS * (uint64_t)other->span;
 
-	if (other->heading != cursor->heading || has_gaps(other) ||
-		begin + EARLY_READS * (uint64_t)other->span <= front(cursor))
+	/* It began elsewhere; where, is not known any more; he began before; or is passed. */
+	if (other->heading != cursor->heading || has_gaps(other) || other->run == UINT32_MAX ||
+		begin <= cursor->base - cursor->run + early || begin + early <= front(cursor))
 		return end;
 	return min(begin, end);
 }

@@ -98,8 +98,8 @@ struct canfs_followed canfs_cursor_follow(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes);
 
 /*
- * How far to be ahead: it grows with seqcount, to all of max_bytes at half of its maximum, but not beyond twice as
- * far as the stream was followed. 0 while LEARNING.
+ * How far to be ahead: it grows with seqcount, to all of max_bytes at half of its maximum, but not beyond four
+ * times as far as the stream was followed. 0 while LEARNING.
  */
 uint64_t canfs_cursor_ahead(const struct canfs_cursor *cursor, uint64_t max_bytes);
 

@@ -328,24 +328,44 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	return true;
 }
 
-bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static void nobody(struct canfs_waiting_read *read)
+{
+	(void)read;
+}
+
+/* What is being read is entered as if it were fetched: whoever wants the same waits for it. */
+bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+	struct canfs_passing *passing)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
+	struct canfs_engine *engine = canfs_tree_device(file->tree)->engine;
+	uint64_t at = offset & ~(PAGE_BYTES - 1);
+	struct canfs_piece *piece;
 	bool under_way;
 
 	pthread_mutex_lock(&file->mutex);
 	under_way = is_under_way(file, offset, bytes);
 	pthread_mutex_unlock(&file->mutex);
-	if (under_way || !canfs_engine_take_place(canfs_tree_device(file->tree)->engine))
+	if (under_way || offset + bytes - at > CANFS_FETCH_BYTES_MAX ||
+		!canfs_engine_take_place(engine))
 		return false;
+	passing->read.ready = nobody;
+	atomic_store(&passing->read.left, 1);
+	piece = new_piece(file, at, offset + bytes - at, 0, &passing->read);
+	if (piece == NULL) {
+		canfs_engine_leave_place(engine);
+		return false;
+	}
+	passing->fetch = &piece->fetch;
 	atomic_fetch_sub_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shared->passed, 1, memory_order_relaxed);
 	return true;
 }
 
-void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes)
+void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes, struct canfs_passing *passing)
 {
 	canfs_engine_leave_place(canfs_tree_device(tree)->engine);
+	fetched(passing->fetch, 0);
 	canfs_prefetch_answered(tree, bytes);
 }
 

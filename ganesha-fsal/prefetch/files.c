@@ -43,7 +43,7 @@ static uint64_t end_of(struct canfs_shard *shard, struct canfs_file *file,
 	do {
 		const struct canfs_cursor *other = canfs_table_cursor(shard, n);
 
-		if (other != cursor)
+		if (other != cursor && file->reads - other->stamp <= GONE_READS)
 			end = canfs_cursor_end_before(cursor, other, end);
 		n = canfs_table_next(shard, n);
 	} while (n != 0);

@@ -78,15 +78,15 @@ void canfs_files_was_there(
 void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from_offset);
 
 /*
- * Bytes fetched are used, or wasted (their cursor ended, or left them behind), or still on their way. What was not
- * fetched after all is no longer among them.
- */
-/*
  * To be called now and then, by one thread. Once 16384 are active, their memory becomes huge pages: a lookup goes
  * anywhere, and the processor cannot have the addresses of so many pages. Few files are better off with small ones.
  */
 void canfs_files_tidy(struct canfs_files *files);
 
+/*
+ * Bytes fetched are used, or wasted (their cursor ended, or left them behind), or still on their way. What was not
+ * fetched after all is no longer among them.
+ */
 struct canfs_files_stats {
 	uint64_t files, cursors;
 	uint64_t memory_bytes;   /* the bound */

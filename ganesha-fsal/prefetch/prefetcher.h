@@ -86,8 +86,13 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
  * Instead, for whoever can wait for the disk himself: is it free, and nobody waits for it? True: he is to read now, and to
  * call canfs_prefetch_passed() when he has; the disk has one place less until then.
  */
-bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
-void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes);
+struct canfs_passing {
+	struct canfs_waiting_read read;
+	struct canfs_fetch *fetch;
+};
+bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+	struct canfs_passing *passing);
+void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes, struct canfs_passing *passing);
 
 /* read->ready() will be called, or was, when they are there or not to be had. client: any number that names it. */
 void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,

@@ -284,6 +284,19 @@ static void stops_where_another_reader_began(void **state)
 	}
 }
 
+/* The file is read anew: that somebody began there before is no reason to stop. */
+static void a_file_that_is_read_again_is_read_ahead_again(void **state)
+{
+	struct canfs_files *files = new_table(1000, 1000);
+	uint64_t first, again;
+
+	(void)state;
+	first = read_blocks(files, 1, 0, 200, 1, NULL);
+	again = read_blocks(files, 1, 0, 200, 1, NULL);
+	assert_true(again >= first - 8 * BLOCK);
+	canfs_files_free(files);
+}
+
 /* In sequence, and left half-way; over and over. */
 static void a_file_that_wastes_gets_less_and_then_nothing(void **state)
 {
@@ -410,6 +423,7 @@ int main(void)
 		cmocka_unit_test(what_has_changed_is_not_counted_on),
 		cmocka_unit_test(goes_up_whatever_the_order_of_the_first_reads),
 		cmocka_unit_test(stops_where_another_reader_began),
+		cmocka_unit_test(a_file_that_is_read_again_is_read_ahead_again),
 		cmocka_unit_test(a_file_that_wastes_gets_less_and_then_nothing),
 		cmocka_unit_test(random_reads_keep_few_cursors),
 		cmocka_unit_test(as_many_readers_as_cursors_may_begin_together),

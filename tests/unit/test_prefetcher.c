@@ -246,34 +246,44 @@ static void visit_depth(const struct canfs_device_view *view, void *depth)
 	*(unsigned int *)depth = view->engine.depth;
 }
 
-/* What one device of the kernel is made of, the kernel need not know. */
 /* As many as the disk is given at a time, and nobody before those who wait. */
 static void who_finds_the_disk_idle_reads_himself(void **state)
 {
 	struct canfs_local_file *file = make("idle", state, FILE_BYTES);
+	struct canfs_passing passing[64];
 	unsigned int depth = 0;
+	char block[KIB];
 	struct read read;
 
 	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
+	assert_true(depth < 64);
 	for (unsigned int i = 0; i <= depth; i++) {
 		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, KIB));
-		assert_int_equal(canfs_prefetch_may_pass(file, i * 64 * KIB, KIB), i < depth);
+		assert_int_equal(
+			canfs_prefetch_may_pass(file, i * 64 * KIB, KIB, &passing[i]), i < depth);
 	}
 	assert_int_equal(stats().reads_passed, depth);
 	assert_int_equal(stats().reads_made_to_wait, 1);
 	begin(file, depth * 64 * KIB, KIB, &read);
 	assert_true(canfs_prefetch_must_wait(file, FILE_BYTES / 2, KIB));
-	assert_false(canfs_prefetch_may_pass(file, FILE_BYTES / 2, KIB));
+	assert_false(canfs_prefetch_may_pass(file, FILE_BYTES / 2, KIB, &passing[depth]));
 	canfs_prefetch_answered(tree, KIB);
 	assert_false(read.ready);
+	/* The pages that one reads look as if they were there. Whoever wants the same waits, but not in a worker. */
+	assert_int_equal(pread(file->fd, block, KIB, 0), KIB);
+	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
+	assert_false(canfs_prefetch_may_pass(file, 0, KIB, &passing[depth]));
+	canfs_prefetch_answered(tree, KIB);
 	for (unsigned int i = 0; i < depth; i++)
-		canfs_prefetch_passed(tree, KIB);
+		canfs_prefetch_passed(tree, KIB, &passing[i]);
+	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
 	await(&read);
 	canfs_prefetch_answered(tree, KIB);
 	assert_int_equal(stats().waiting, 0);
 	canfs_local_put(file);
 }
 
+/* What one device of the kernel is made of, the kernel need not know. */
 static void the_depth_may_be_set(void **state)
 {
 	unsigned int depth = 0;
