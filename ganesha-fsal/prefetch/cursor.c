@@ -13,6 +13,7 @@
 #define MIRROR        CANFS_POSITION_ZERO
 #define SEQCOUNT_SURE 64u /* from here on it is as far ahead as it may be */
 #define EARLY_READS   8u
+#define MISSING_MAX   63u
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -84,12 +85,13 @@ uint64_t canfs_cursor_distance(
 		if (steps * cursor->step - behind + bytes > cursor->span)
 			return UINT64_MAX;
 		behind = steps * cursor->span;
-	} else if (behind < bytes) {
-		return 0; /* begins in what was read, and goes on */
+	} else if (behind < max(bytes, cursor->span)) {
+		return 0; /* begins in what was read last, and goes on */
 	}
-	/* Before its begin, a read is not late, but another's; or the first few had changed places. */
-	return behind <= min(cursor->tolerance * (uint64_t)cursor->span, cursor->run) ? behind
-										      : UINT64_MAX;
+	/* Late is what was given up. What was read comes of another reader, or of the same one anew. */
+	return cursor->missing > 0 && behind <= cursor->tolerance * (uint64_t)cursor->span
+		       ? behind
+		       : UINT64_MAX;
 }
 
 /* Bits for steps [first, last]. */
@@ -157,6 +159,7 @@ static uint32_t give_up(struct canfs_cursor *cursor)
 
 	cursor->seen >>= steps;
 	pass(cursor, steps);
+	cursor->missing = min(cursor->missing + steps, MISSING_MAX) & MISSING_MAX;
 	cursor->seqcount /= 2;
 	return wasted;
 }
@@ -189,10 +192,16 @@ static uint32_t count_passed(struct canfs_cursor *cursor)
 }
 
 /* The client's reads have become larger or smaller: steps, too. */
-static void rescale(struct canfs_cursor *cursor, uint32_t bytes)
+static void rescale(struct canfs_cursor *cursor, uint64_t begin, uint32_t bytes)
 {
+	uint32_t before = cursor->span;
+
 	canfs_cursor_rescale(cursor, bytes);
 	cursor->step = cursor->span;
+	/* Where he really is: base was as coarse as the steps. */
+	if (cursor->span < before && cursor->seen == 0 && begin < cursor->base &&
+		cursor->base - begin < before)
+		cursor->base = begin;
 }
 
 static void raise_seqcount(struct canfs_cursor *cursor, uint64_t hits)
@@ -225,11 +234,13 @@ struct canfs_followed canfs_cursor_follow(
 		followed.sequential = canfs_learn(cursor, MIRROR + offset, bytes, reach_bytes);
 		return followed;
 	}
-	if (!has_gaps(cursor))
-		rescale(cursor, bytes);
 	begin = position(cursor, offset, bytes);
-	if (begin < cursor->base) /* late, or once more: it had better been waited for */
+	if (!has_gaps(cursor))
+		rescale(cursor, begin, bytes);
+	if (begin + bytes <= cursor->base && cursor->missing > 0) {
+		cursor->missing--; /* late: it had better been waited for */
 		canfs_cursor_widen(cursor, 2 * (front(cursor) - begin) / cursor->step, reach_bytes);
+	}
 	new_bits = canfs_cursor_middles(
 			   cursor->base, cursor->step, cursor->span, begin, begin + bytes) &
 		   ~cursor->seen;

@@ -133,8 +133,22 @@ static void takes_what_is_near_and_nothing_else(void **state)
 	assert_int_equal(distance(&cursor, 21), BLOCK);
 	assert_true(distance(&cursor, 20 + 31) < UINT64_MAX); /* 2 MB of 64 KB */
 	assert_true(distance(&cursor, 20 + 64) == UINT64_MAX);
-	assert_true(distance(&cursor, 19) < UINT64_MAX); /* late, or once more */
+	assert_true(distance(&cursor, 19) == UINT64_MAX); /* it was read */
 	assert_true(distance(&cursor, -20) == UINT64_MAX);
+}
+
+static void takes_late_as_many_as_it_has_given_up(void **state)
+{
+	struct canfs_cursor cursor = sequential(20);
+
+	(void)state;
+	for (unsigned int block = 21; block <= 21 + CANFS_CURSOR_TOLERANCE; block++)
+		read_at(&cursor, MIDDLE + (uint64_t)block * BLOCK);
+	assert_true(distance(&cursor, 20) < UINT64_MAX);
+	assert_true(distance(&cursor, -20) == UINT64_MAX); /* too late */
+	read_at(&cursor, MIDDLE + 20 * (uint64_t)BLOCK);
+	assert_true(cursor.tolerance > CANFS_CURSOR_TOLERANCE);
+	assert_true(distance(&cursor, 20) == UINT64_MAX);
 }
 
 static void descends(void **state)
@@ -274,6 +288,7 @@ int main(void)
 		cmocka_unit_test(seqcount_halves_when_a_read_is_given_up),
 		cmocka_unit_test(what_leaves_holes_chops_it_down_to_learning),
 		cmocka_unit_test(takes_what_is_near_and_nothing_else),
+		cmocka_unit_test(takes_late_as_many_as_it_has_given_up),
 		cmocka_unit_test(descends),
 		cmocka_unit_test(goes_by_strides_either_way),
 		cmocka_unit_test(wants_more_the_longer_it_was_followed),

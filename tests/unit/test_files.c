@@ -297,6 +297,33 @@ static void a_file_that_is_read_again_is_read_ahead_again(void **state)
 	canfs_files_free(files);
 }
 
+/* Forward, backward, and forward again: a reader who has come to his end is not in the way of the next. */
+static void a_file_that_is_read_each_way_in_turn_is_read_ahead_each_time(void **state)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	const uint64_t file_bytes = 12 * MIB;
+
+	(void)state;
+	for (uint32_t read = BLOCK; read <= MIB; read *= 2) {
+		struct canfs_files *files = new_table(1000, 1000);
+
+		for (unsigned int pass = 0; pass < 8; pass++) {
+			uint64_t bytes = 0;
+
+			for (uint64_t at = 0; at < file_bytes; at += read) {
+				uint64_t offset = pass % 2 == 0 ? at : file_bytes - read - at;
+				size_t n = canfs_files_read(
+					files, 1, offset, read, file_bytes, 1, advice);
+
+				while (n > 0)
+					bytes += advice[--n].bytes;
+			}
+			assert_true(bytes >= file_bytes - 5 * (uint64_t)read);
+		}
+		canfs_files_free(files);
+	}
+}
+
 /* In sequence, and left half-way; over and over. */
 static void a_file_that_wastes_gets_less_and_then_nothing(void **state)
 {
@@ -424,6 +451,7 @@ int main(void)
 		cmocka_unit_test(goes_up_whatever_the_order_of_the_first_reads),
 		cmocka_unit_test(stops_where_another_reader_began),
 		cmocka_unit_test(a_file_that_is_read_again_is_read_ahead_again),
+		cmocka_unit_test(a_file_that_is_read_each_way_in_turn_is_read_ahead_each_time),
 		cmocka_unit_test(a_file_that_wastes_gets_less_and_then_nothing),
 		cmocka_unit_test(random_reads_keep_few_cursors),
 		cmocka_unit_test(as_many_readers_as_cursors_may_begin_together),
