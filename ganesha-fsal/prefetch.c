@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Reads that wait for their pages (prefetch/prefetcher.h), in Ganesha: a worker that comes with one is free again at
- * once; but if the disk is, too, he reads himself, which no hand-over can beat: no more of them than the disk is given at
- * a time. When the pages are there, a thread of the device's crew asks the sub-FSAL, in the name of the client, as
- * the worker would have; so locks, share reservations and permissions are where they always were.
+ * once; but if the disk is, too, or is reading these very pages, he reads himself, which no hand-over can beat: no more of
+ * them, either way, than the disk is given at a time. When the pages are there, a thread of the device's crew asks the
+ * sub-FSAL, in the name of the client, as the worker would have; so locks, share reservations and permissions are where
+ * they always were.
  *
  *	worker: read2 --> resident? --no--> delayed          crew: context of its own --> read2 of the sub-FSAL
  *	                     `-yes-> read2 of the sub-FSAL                                   `-> caller's callback

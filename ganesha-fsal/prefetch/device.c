@@ -136,6 +136,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	new->number = place->number;
 	new->type = place->type;
 	new->policy = class->policy;
+	new->asleep_max = engine.depth;
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	error = canfs_files_new(&new->files, &files);
 	if (error == 0)

@@ -12,6 +12,8 @@ struct canfs_device {
 	const char *type;   /* disk_types.h */
 	const char *policy; /* that "auto" means here */
 	atomic_bool stuck;  /* a drain was given up, and nothing has come back since */
+	atomic_uint asleep; /* workers, for pages that the disk is reading */
+	unsigned int asleep_max;
 	struct canfs_engine *engine;
 	struct canfs_files *files;
 	struct canfs_crew *crew, *late_crew; /* late: whose pages are not there after all */

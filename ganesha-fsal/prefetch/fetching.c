@@ -333,30 +333,50 @@ static void nobody(struct canfs_waiting_read *read)
 	(void)read;
 }
 
-/* What is being read is entered as if it were fetched: whoever wants the same waits for it. */
+/* Pages that the kernel has begun to read: nobody can overtake them, and whoever reads them sleeps until they are there. */
+static bool may_sleep(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	struct canfs_device *device = canfs_tree_device(file->tree);
+
+	if (!is_resident(file, offset, clip_now(file, offset, bytes)))
+		return false;
+	if (atomic_fetch_add(&device->asleep, 1) < device->asleep_max)
+		return true;
+	atomic_fetch_sub(&device->asleep, 1);
+	return false;
+}
+
+/* What is read of an idle disk is entered as if it were fetched: whoever wants the same waits for it. */
+static struct canfs_fetch *enter_idle(struct canfs_local_file *file, uint64_t offset,
+	uint64_t bytes, struct canfs_waiting_read *read)
+{
+	struct canfs_engine *engine = canfs_tree_device(file->tree)->engine;
+	uint64_t at = offset & ~(PAGE_BYTES - 1);
+	struct canfs_piece *piece;
+
+	if (offset + bytes - at > CANFS_FETCH_BYTES_MAX || !canfs_engine_take_place(engine))
+		return NULL;
+	read->ready = nobody;
+	atomic_store(&read->left, 1);
+	piece = new_piece(file, at, offset + bytes - at, 0, read);
+	if (piece != NULL)
+		return &piece->fetch;
+	canfs_engine_leave_place(engine);
+	return NULL;
+}
+
 bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_passing *passing)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
-	struct canfs_engine *engine = canfs_tree_device(file->tree)->engine;
-	uint64_t at = offset & ~(PAGE_BYTES - 1);
-	struct canfs_piece *piece;
 	bool under_way;
 
 	pthread_mutex_lock(&file->mutex);
 	under_way = is_under_way(file, offset, bytes);
 	pthread_mutex_unlock(&file->mutex);
-	if (under_way || offset + bytes - at > CANFS_FETCH_BYTES_MAX ||
-		!canfs_engine_take_place(engine))
+	passing->fetch = under_way ? NULL : enter_idle(file, offset, bytes, &passing->read);
+	if (passing->fetch == NULL && !(under_way && may_sleep(file, offset, bytes)))
 		return false;
-	passing->read.ready = nobody;
-	atomic_store(&passing->read.left, 1);
-	piece = new_piece(file, at, offset + bytes - at, 0, &passing->read);
-	if (piece == NULL) {
-		canfs_engine_leave_place(engine);
-		return false;
-	}
-	passing->fetch = &piece->fetch;
 	atomic_fetch_sub_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shared->passed, 1, memory_order_relaxed);
 	return true;
@@ -364,8 +384,14 @@ bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uin
 
 void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes, struct canfs_passing *passing)
 {
-	canfs_engine_leave_place(canfs_tree_device(tree)->engine);
-	fetched(passing->fetch, 0);
+	struct canfs_device *device = canfs_tree_device(tree);
+
+	if (passing->fetch == NULL) {
+		atomic_fetch_sub(&device->asleep, 1);
+	} else {
+		canfs_engine_leave_place(device->engine);
+		fetched(passing->fetch, 0);
+	}
 	canfs_prefetch_answered(tree, bytes);
 }
 

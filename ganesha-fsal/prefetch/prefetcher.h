@@ -83,12 +83,14 @@ struct canfs_waiting_read {
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
 
 /*
- * Instead, for whoever can wait for the disk himself: is it free, and nobody waits for it? True: he is to read now, and to
- * call canfs_prefetch_passed() when he has; the disk has one place less until then.
+ * Instead, for whoever can wait for the disk himself: is it free, and nobody waits for it? Or is it reading just this?
+ * True: he is to read now, and to call canfs_prefetch_passed() when he has. Of either kind there are no more at a time
+ * than the depth.
  */
 struct canfs_passing {
 	struct canfs_waiting_read read;
-	struct canfs_fetch *fetch;
+	struct canfs_fetch
+		*fetch; /* NULL: the disk was reading it; else it has one place less until then */
 };
 bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_passing *passing);

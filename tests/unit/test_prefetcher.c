@@ -246,11 +246,11 @@ static void visit_depth(const struct canfs_device_view *view, void *depth)
 	*(unsigned int *)depth = view->engine.depth;
 }
 
-/* As many as the disk is given at a time, and nobody before those who wait. */
+/* As many as the disk is given at a time, and nobody before those who wait; or who finds it reading just this. */
 static void who_finds_the_disk_idle_reads_himself(void **state)
 {
 	struct canfs_local_file *file = make("idle", state, FILE_BYTES);
-	struct canfs_passing passing[64];
+	struct canfs_passing passing[64], asleep[64];
 	unsigned int depth = 0;
 	char block[KIB];
 	struct read read;
@@ -269,13 +269,21 @@ static void who_finds_the_disk_idle_reads_himself(void **state)
 	assert_false(canfs_prefetch_may_pass(file, FILE_BYTES / 2, KIB, &passing[depth]));
 	canfs_prefetch_answered(tree, KIB);
 	assert_false(read.ready);
-	/* The pages that one reads look as if they were there. Whoever wants the same waits, but not in a worker. */
-	assert_int_equal(pread(file->fd, block, KIB, 0), KIB);
+	/* Whoever wants what one of them has not begun to read waits. */
 	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-	assert_false(canfs_prefetch_may_pass(file, 0, KIB, &passing[depth]));
+	assert_false(canfs_prefetch_may_pass(file, 0, KIB, &asleep[0]));
 	canfs_prefetch_answered(tree, KIB);
-	for (unsigned int i = 0; i < depth; i++)
+	/* Then its pages look as if they were there; as many as the depth may sleep for them. */
+	assert_int_equal(pread(file->fd, block, KIB, 0), KIB);
+	for (unsigned int i = 0; i <= depth; i++) {
+		assert_true(canfs_prefetch_must_wait(file, 0, KIB));
+		assert_int_equal(canfs_prefetch_may_pass(file, 0, KIB, &asleep[i]), i < depth);
+	}
+	canfs_prefetch_answered(tree, KIB);
+	for (unsigned int i = 0; i < depth; i++) {
 		canfs_prefetch_passed(tree, KIB, &passing[i]);
+		canfs_prefetch_passed(tree, KIB, &asleep[i]);
+	}
 	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
 	await(&read);
 	canfs_prefetch_answered(tree, KIB);
