@@ -240,16 +240,6 @@ static int start_helper(struct slot *slot)
 	return err;
 }
 
-static void init_cond(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 /* Slots are left untouched: memory that no BDI uses is none. */
 int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *root)
 {
@@ -258,7 +248,7 @@ int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *ro
 	if (!made)
 		return -ENOMEM;
 	pthread_mutex_init(&made->lock, NULL);
-	init_cond(&made->gone);
+	canfs_steady_cond_init(&made->gone);
 	made->exact = canfs_flush_exact();
 	made->root = strdup(root);
 	if (!made->root) {
@@ -327,7 +317,7 @@ static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canf
 		return NULL;
 	if (!oldest->used) {
 		oldest->accelerator = accelerator;
-		init_cond(&oldest->wake);
+		canfs_steady_cond_init(&oldest->wake);
 	}
 	oldest->bdi = bdi;
 	oldest->used = true;

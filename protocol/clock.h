@@ -3,6 +3,7 @@
 #ifndef CANFS_PROTOCOL_CLOCK_H
 #define CANFS_PROTOCOL_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -32,6 +33,32 @@ static inline uint64_t canfs_suspended_usec(void)
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	return (uint64_t)boot.tv_sec * 1000000 + (uint64_t)boot.tv_nsec / 1000 - now_usec;
+}
+
+/* Of the same clock. */
+static inline void canfs_steady_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t steady;
+
+	pthread_condattr_init(&steady);
+	pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &steady);
+	pthread_condattr_destroy(&steady);
+}
+
+/* For pthread_cond_timedwait() on such a one. */
+static inline struct timespec canfs_in_msec(unsigned int msec)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	time.tv_sec += msec / 1000;
+	time.tv_nsec += (long)(msec % 1000) * 1000000;
+	if (time.tv_nsec >= 1000000000) {
+		time.tv_sec++;
+		time.tv_nsec -= 1000000000;
+	}
+	return time;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 
 #include "bench/disk/queue.h"
+#include "protocol/clock.h"
 
 struct request {
 	struct canfs_command command; /* first: what the device gives back is the request */
@@ -124,7 +125,6 @@ static void *work(void *argument)
 
 int canfs_queue_start(struct canfs_queue *q, uint64_t capacity_bytes)
 {
-	pthread_condattr_t attributes;
 	int err;
 
 	memset(q, 0, sizeof(*q));
@@ -134,10 +134,7 @@ int canfs_queue_start(struct canfs_queue *q, uint64_t capacity_bytes)
 	canfs_device_init(&q->device, capacity_bytes);
 	canfs_clock_init(&q->clock);
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	canfs_steady_cond_init(&q->changed);
 	err = pthread_create(&q->thread, NULL, work, q);
 	if (err)
 		canfs_store_fini(&q->store);

@@ -221,7 +221,6 @@ static void *run(void *arg)
 
 int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
 {
-	pthread_condattr_t attributes;
 	struct canfs_exchange *new;
 
 	if (!canfs_is_interval(config->interval_ms))
@@ -234,10 +233,7 @@ int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exch
 	new->publish = config->publish;
 	LIST_INIT(&new->boards);
 	pthread_mutex_init(&new->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&new->wake, &attributes);
-	pthread_condattr_destroy(&attributes);
+	canfs_steady_cond_init(&new->wake);
 	canfs_market_init(&new->market);
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
 		canfs_exchange_set_k(new, (enum canfs_resource)i, config->k[i]);

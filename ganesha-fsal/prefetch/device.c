@@ -119,7 +119,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 {
 	const struct canfs_device_class *class = place->class;
 	struct canfs_device *new = calloc(1, sizeof(*new));
-	struct canfs_files_config files = canfs_files_defaults;
+	struct canfs_files_config files = canfs_files_config_for(config->files);
 	struct canfs_engine_config engine = { .device = st_dev,
 		.policy = config->policy[0] != '\0' ? config->policy : class->policy,
 		.depth = config->depth != 0 ? config->depth : depth_of(place),
@@ -130,8 +130,6 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 
 	if (new == NULL)
 		return -ENOMEM;
-	files.files = config->files;
-	files.cursors = config->files / 4 * 3;
 	files.unit_bytes = class->unit_bytes;
 	new->number = place->number;
 	new->type = place->type;

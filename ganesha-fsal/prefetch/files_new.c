@@ -22,6 +22,15 @@ const struct canfs_files_config canfs_files_defaults = { .files = 1000000,
 	.units_ahead = 4,
 	.tolerance_max_bytes = 2 << 20 };
 
+struct canfs_files_config canfs_files_config_for(uint32_t files)
+{
+	struct canfs_files_config config = canfs_files_defaults;
+
+	config.files = files;
+	config.cursors = files / 4 * 3;
+	return config;
+}
+
 static bool between(uint32_t value, uint32_t least, uint32_t most)
 {
 	return value >= least && value <= most;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/device.h"
-#include "ganesha-fsal/prefetch/patience.h"
 #include "ganesha-fsal/prefetch/remote.h"
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include "ganesha-fsal/monitors/cache_size.h"
 #include "ganesha-fsal/scheduler/policy.h"
+#include "protocol/clock.h"
 
 struct canfs_prefetcher {
 	struct canfs_prefetch_shared shared;

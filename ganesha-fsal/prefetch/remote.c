@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "ganesha-fsal/prefetch/patience.h"
 #include "pricing/ghost.h"
 #include "protocol/clock.h"
 
@@ -69,7 +68,7 @@ static void forget_end(struct canfs_remote *remote, uint64_t file)
 int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *prefetcher,
 	const struct canfs_remote_config *config)
 {
-	struct canfs_files_config files = canfs_files_defaults;
+	struct canfs_files_config files = canfs_files_config_for(config->files);
 	struct canfs_remote *new = calloc(1, sizeof(*new));
 	struct canfs_remotes *remotes = canfs_prefetcher_remotes(prefetcher);
 	int error;
@@ -85,8 +84,6 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *pre
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->left);
 	TAILQ_INIT(&new->pieces);
-	files.files = config->files;
-	files.cursors = config->files / 4 * 3;
 	files.unit_bytes = CANFS_REMOTE_PIECE_BYTES;
 	error = canfs_files_new(&new->files, &files);
 	if (error == 0)

@@ -2,7 +2,6 @@
 #include "ganesha-fsal/prefetch/tree.h"
 #include "ganesha-fsal/prefetch/kernel_handle.h"
 #include "ganesha-fsal/prefetch/local.h"
-#include "ganesha-fsal/prefetch/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "protocol/clock.h"
 
 struct canfs_tree {
 	struct canfs_locals *locals;

@@ -10,6 +10,7 @@
 #include "ganesha-fsal/scheduler/hands.h"
 #include "ganesha-fsal/scheduler/read_limit.h"
 #include "ganesha-fsal/scheduler/sorted.h"
+#include "protocol/clock.h"
 
 /*
  * A file system that is busy with a file may keep its addresses back for long (ext4 while it is written to, btrfs with
@@ -417,7 +418,6 @@ static int begin_threads(struct canfs_engine *engine)
 int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_config *config)
 {
 	const struct canfs_policy *policy = canfs_policy_named(config->policy);
-	pthread_condattr_t monotonic;
 	struct canfs_engine *new;
 	int error;
 
@@ -428,10 +428,7 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 		return -ENOMEM;
 	new->config = *config;
 	pthread_mutex_init(&new->mutex, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&new->unlocated, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	canfs_steady_cond_init(&new->unlocated);
 	new->extents = canfs_extents_new(WINDOWS_MAX);
 	error = canfs_queue_init(
 		&new->queue, &(struct canfs_queue_config) { .policy = policy,
