@@ -65,7 +65,7 @@ READINGS = (
         ALWAYS, (*of_limit(0.8, "backwards"), *NEVER_WORSE, *HONEST), BARS),
     Reading(
         "random", "reads that no read-ahead can help",
-        (Case("random", 1024, Readers(pattern="random", reads=2000)),
+        (Case("random", 1024, Readers(pattern="random", reads=4000)),
          Case("random-8k", 1024, Readers(pattern="random", reads=1500, block_kib=8, depth=1))),
         ALWAYS, (*NEVER_WORSE, *HONEST), BARS),
     Reading(

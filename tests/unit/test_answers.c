@@ -2,44 +2,26 @@
 /* Reads of a file that the disk cannot read: they keep nobody else from being answered. */
 #include <sys/mman.h>
 
+#include "tests/unit/gate.h"
 #include "tests/unit/prefetched.h"
 
 #define BAD  50
 #define GOOD 50
 
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* of all below */
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static bool disk_hangs;
 static unsigned int bad_begun, bad_done, good_done;
 
 static void answer_bad(struct canfs_answer *answer)
 {
 	(void)answer;
-	pthread_mutex_lock(&gate);
-	bad_begun++;
-	pthread_cond_broadcast(&moved);
-	while (disk_hangs)
-		pthread_cond_wait(&moved, &gate);
-	bad_done++;
-	pthread_cond_broadcast(&moved);
-	pthread_mutex_unlock(&gate);
+	gate_pass(&bad_begun, &disk_hangs);
+	gate_count(&bad_done);
 }
 
 static void answer_good(struct canfs_answer *answer)
 {
 	(void)answer;
-	pthread_mutex_lock(&gate);
-	good_done++;
-	pthread_cond_broadcast(&moved);
-	pthread_mutex_unlock(&gate);
-}
-
-static void wait_for(const unsigned int *what, unsigned int least)
-{
-	pthread_mutex_lock(&gate);
-	while (*what < least)
-		pthread_cond_wait(&moved, &gate);
-	pthread_mutex_unlock(&gate);
+	gate_count(&good_done);
 }
 
 static void submit(struct canfs_answer *answer, void (*run)(struct canfs_answer *answer),
@@ -62,19 +44,16 @@ static void others_are_answered(void **state)
 	void *kept = mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED | MAP_POPULATE, there->fd, 0);
 
 	assert_ptr_not_equal(kept, MAP_FAILED);
-	disk_hangs = true;
+	gate_set(&disk_hangs, true);
 	for (unsigned int i = 0; i < BAD; i++)
 		submit(&bad[i], answer_bad, unreadable, i * 64 * KIB);
-	wait_for(&bad_begun, 1);
+	gate_await(&bad_begun, 1);
 	for (unsigned int i = 0; i < GOOD; i++)
 		submit(&good[i], answer_good, there, i * 64 * KIB);
-	wait_for(&good_done, GOOD);
+	gate_await(&good_done, GOOD);
 	assert_int_equal(bad_done, 0);
-	pthread_mutex_lock(&gate);
-	disk_hangs = false;
-	pthread_cond_broadcast(&moved);
-	pthread_mutex_unlock(&gate);
-	wait_for(&bad_done, BAD);
+	gate_set(&disk_hangs, false);
+	gate_await(&bad_done, BAD);
 	munmap(kept, FILE_BYTES);
 	canfs_local_put(unreadable);
 	canfs_local_put(there);

@@ -7,12 +7,11 @@
 #include <liburing.h>
 #include <sys/syscall.h>
 
+#include "tests/unit/gate.h"
 #include "tests/unit/prefetched.h"
 
 #define READS 40
 
-static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* of both below */
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static bool hangs;
 static unsigned int hanging;
 
@@ -26,29 +25,8 @@ int posix_fadvise(int fd, off_t offset, off_t bytes, int advice)
 {
 	if (advice != POSIX_FADV_WILLNEED)
 		return syscall(SYS_fadvise64, fd, offset, bytes, advice) == 0 ? 0 : errno;
-	pthread_mutex_lock(&gate);
-	hanging++;
-	pthread_cond_broadcast(&moved);
-	while (hangs)
-		pthread_cond_wait(&moved, &gate);
-	pthread_mutex_unlock(&gate);
+	gate_pass(&hanging, &hangs);
 	return 0;
-}
-
-static void set_hangs(bool value)
-{
-	pthread_mutex_lock(&gate);
-	hangs = value;
-	pthread_cond_broadcast(&moved);
-	pthread_mutex_unlock(&gate);
-}
-
-static void wait_until_one_hangs(void)
-{
-	pthread_mutex_lock(&gate);
-	while (hanging == 0)
-		pthread_cond_wait(&moved, &gate);
-	pthread_mutex_unlock(&gate);
 }
 
 static void visit(const struct canfs_device_view *view, void *in_kernel)
@@ -73,13 +51,13 @@ static void what_hangs_is_left_behind(void **state)
 	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
 	assert_int_equal(canfs_prefetcher_open(&other, prefetcher, directory), 0);
 	file = make("hangs", state, FILE_BYTES);
-	set_hangs(true);
+	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < READS; i++) {
 		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, 4 * KIB));
 		begin(file, i * 64 * KIB, 4 * KIB, &reads[i]);
 	}
 	canfs_local_put(file);
-	wait_until_one_hangs();
+	gate_await(&hanging, 1);
 	assert_false(canfs_prefetcher_drain(tree));
 	assert_true(canfs_tree_is_draining(tree));
 	/* It goes all the same, and whatever else is on that disk. */
@@ -90,7 +68,7 @@ static void what_hangs_is_left_behind(void **state)
 	canfs_prefetcher_visit(prefetcher, visit, &in_kernel);
 	assert_true(in_kernel > 0);
 	/* The disk is back: all are told, and the last of them takes the tree with it. */
-	set_hangs(false);
+	gate_set(&hangs, false);
 	for (unsigned int i = 0; i < READS; i++) {
 		await(&reads[i]);
 		canfs_prefetch_answered(tree, 4 * KIB);

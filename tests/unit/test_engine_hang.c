@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -20,14 +19,13 @@
 #include <cmocka.h>
 
 #include "ganesha-fsal/scheduler/engine.h"
+#include "tests/unit/gate.h"
 
 #define FETCHES    100u
 #define UNIT       4096u
 #define DISK_BYTES ((uint64_t)1 << 30)
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool reads_hang, addresses_hang; /* under the mutex, all of these */
+static bool reads_hang, addresses_hang;
 static unsigned int reads, asked, told, cancelled;
 static uint64_t order[FETCHES];
 
@@ -37,14 +35,14 @@ static struct canfs_fetch fetch[FETCHES];
 int posix_fadvise(int fd, off_t offset, off_t bytes, int advice)
 {
 	(void)fd, (void)bytes, (void)advice;
-	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&gate);
 	if (reads < FETCHES)
 		order[reads] = (uint64_t)offset;
 	reads++;
-	pthread_cond_broadcast(&changed);
+	pthread_cond_broadcast(&moved);
 	while (reads_hang)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
+		pthread_cond_wait(&moved, &gate);
+	pthread_mutex_unlock(&gate);
 	return 0;
 }
 
@@ -62,12 +60,7 @@ int ioctl(int fd, unsigned long request, ...)
 		errno = ENOTTY;
 		return -1;
 	}
-	pthread_mutex_lock(&mutex);
-	asked++;
-	pthread_cond_broadcast(&changed);
-	while (addresses_hang)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
+	gate_pass(&asked, &addresses_hang);
 	map->fm_mapped_extents = map->fm_extent_count;
 	for (uint64_t i = 0; i < map->fm_extent_count; i++) {
 		uint64_t offset = map->fm_start / UNIT * UNIT + i * UNIT;
@@ -79,30 +72,14 @@ int ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
-static void set(bool *what, bool value)
-{
-	pthread_mutex_lock(&mutex);
-	*what = value;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&mutex);
-}
-
-static void wait_until(const unsigned int *what, unsigned int least)
-{
-	pthread_mutex_lock(&mutex);
-	while (*what < least)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
-}
-
 static void done(struct canfs_fetch *one, int error)
 {
 	(void)one;
-	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&gate);
 	told++;
 	cancelled += error == -ECANCELED;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&mutex);
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&gate);
 }
 
 static struct canfs_engine *start(const char *policy, unsigned int depth)
@@ -139,18 +116,18 @@ static void test_device_that_hangs(void **state)
 	struct canfs_engine_stats stats;
 
 	(void)state;
-	set(&reads_hang, true);
+	gate_set(&reads_hang, true);
 	for (unsigned int i = 0; i < FETCHES; i++)
 		add(engine, i, i % 2 ? CANFS_FETCH_DEMAND : CANFS_FETCH_PREFETCH);
-	wait_until(&reads, 4);
+	gate_await(&reads, 4);
 	stats = canfs_engine_stats(engine);
 	assert_int_equal(stats.in_kernel, 4);
 	assert_int_equal(stats.waiting, FETCHES - 4);
 	assert_int_equal(canfs_engine_set_policy(engine, "none"), 0);
 	canfs_engine_cancel(engine, 1, FETCHES / 2 * UNIT);
 	assert_int_equal(canfs_engine_stats(engine).waiting, FETCHES - 4 - FETCHES / 4);
-	set(&reads_hang, false);
-	wait_until(&told, FETCHES);
+	gate_set(&reads_hang, false);
+	gate_await(&told, FETCHES);
 	assert_int_equal(cancelled, FETCHES / 4);
 	assert_int_equal(canfs_engine_stats(engine).wait_nsec_max[CANFS_FETCH_DEMAND] > 0, 1);
 	canfs_engine_free(engine);
@@ -165,19 +142,19 @@ static void test_addresses_that_hang(void **state)
 
 	(void)state;
 	assert_true(canfs_engine_add(engine, &other)); /* the window is known from now on */
-	wait_until(&told, 1);
-	set(&addresses_hang, true);
+	gate_await(&told, 1);
+	gate_set(&addresses_hang, true);
 	add(engine, 0, CANFS_FETCH_DEMAND);
-	wait_until(&asked, 2);
+	gate_await(&asked, 2);
 	assert_int_equal(canfs_engine_stats(engine).waiting, 1);
 	assert_true(canfs_engine_add(engine, &other));
-	wait_until(&told, 2);
+	gate_await(&told, 2);
 	/* Nor is one whose place nobody knows left to wait for that. */
 	assert_true(canfs_engine_add(engine, &unknown));
-	wait_until(&told, 3);
+	gate_await(&told, 3);
 	assert_int_equal(asked, 2);
-	set(&addresses_hang, false);
-	wait_until(&told, 4);
+	gate_set(&addresses_hang, false);
+	gate_await(&told, 4);
 	assert_int_equal(cancelled, 0);
 	canfs_engine_free(engine);
 }
@@ -187,11 +164,11 @@ static void test_end_while_addresses_hang(void **state)
 	struct canfs_engine *engine = start("lag", 2);
 
 	(void)state;
-	set(&addresses_hang, true);
+	gate_set(&addresses_hang, true);
 	for (unsigned int i = 0; i < FETCHES; i++)
 		add(engine, i, CANFS_FETCH_DEMAND);
-	wait_until(&asked, 1);
-	set(&addresses_hang, false);
+	gate_await(&asked, 1);
+	gate_set(&addresses_hang, false);
 	canfs_engine_free(engine);
 	assert_int_equal(told, FETCHES);
 }
@@ -202,14 +179,14 @@ static void test_order_on_the_device(void **state)
 	struct canfs_engine *engine = start("elevator", 1);
 
 	(void)state;
-	set(&reads_hang, true);
+	gate_set(&reads_hang, true);
 	add(engine, 10,
 		CANFS_FETCH_PREFETCH); /* from now on the window is known: add() places at once */
-	wait_until(&reads, 1);
+	gate_await(&reads, 1);
 	for (unsigned int i = 0; i < 10; i++)
 		add(engine, i * 7 % 10, CANFS_FETCH_PREFETCH);
-	set(&reads_hang, false);
-	wait_until(&told, 11);
+	gate_set(&reads_hang, false);
+	gate_await(&told, 11);
 	for (unsigned int i = 1; i < 10; i++)
 		assert_true(order[i + 1] == order[i] - UNIT);
 	canfs_engine_free(engine);

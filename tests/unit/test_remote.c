@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* What is read ahead through an FSAL below: the test's own here, which answers when it is told. */
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +10,7 @@
 #include <cmocka.h>
 
 #include "ganesha-fsal/prefetch/remote.h"
+#include "tests/unit/gate.h"
 
 #define KIB  ((uint32_t)1024)
 #define MIB  (1024 * KIB)
@@ -19,9 +19,7 @@
 static struct canfs_prefetcher *prefetcher;
 static struct canfs_remote *remote;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of all below */
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool hangs;
+static bool hangs;    /* behind the gate, all of these */
 static int64_t fails; /* -errno, 0: does not */
 static uint64_t file_bytes;
 static unsigned int added, begun, ended, kept;
@@ -32,42 +30,26 @@ static int64_t read_below(struct canfs_remote_piece *piece, void *buffer)
 	uint64_t bytes = left < piece->bytes ? left : piece->bytes;
 	int64_t result;
 
-	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&gate);
 	((char *)buffer)[piece->bytes - 1] = 1;
 	begun++;
-	pthread_cond_broadcast(&changed);
+	pthread_cond_broadcast(&moved);
 	while (hangs)
-		pthread_cond_wait(&changed, &mutex);
+		pthread_cond_wait(&moved, &gate);
 	piece->at_end = left <= piece->bytes;
 	result = fails < 0 ? fails : (int64_t)bytes;
-	pthread_mutex_unlock(&mutex);
+	pthread_mutex_unlock(&gate);
 	return result;
 }
 
 static void end(struct canfs_remote_piece *piece, bool keeps_object)
 {
 	free(piece);
-	pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&gate);
 	ended++;
 	kept += keeps_object;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&mutex);
-}
-
-static void wait_until(const unsigned int *what, unsigned int least)
-{
-	pthread_mutex_lock(&mutex);
-	while (*what < least)
-		pthread_cond_wait(&changed, &mutex);
-	pthread_mutex_unlock(&mutex);
-}
-
-static void set_hangs(bool value)
-{
-	pthread_mutex_lock(&mutex);
-	hangs = value;
-	pthread_cond_broadcast(&changed);
-	pthread_mutex_unlock(&mutex);
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&gate);
 }
 
 static bool add_of(struct canfs_remote *to, const void *object, uint64_t offset, uint32_t bytes,
@@ -156,7 +138,7 @@ static uint64_t client_reads(uint64_t offset)
 
 			assert_true(add_of(remote, &prefetcher, advice[i].offset + at,
 				left < MIB ? (uint32_t)left : MIB, advice[i].cursor));
-			wait_until(&ended, added);
+			gate_await(&ended, added);
 		}
 		sum += advice[i].bytes;
 	}
@@ -182,7 +164,7 @@ static void test_end_is_known(void **state)
 	(void)state;
 	file_bytes = 4 * (uint64_t)MIB;
 	assert_true(add_of(remote, &prefetcher, file_bytes - KIB, MIB, 0));
-	wait_until(&ended, 1);
+	gate_await(&ended, 1);
 	for (uint64_t at = 0; at < file_bytes; at += 64 * KIB)
 		(void)client_reads(at);
 	assert_int_equal(view().files.fetched_bytes <= file_bytes, 1);
@@ -200,10 +182,10 @@ static void test_bounded(void **state)
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 
 	(void)state;
-	set_hangs(true);
+	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < CANFS_REMOTE_THREADS; i++)
 		assert_true(add(i * MIB));
-	wait_until(&begun, CANFS_REMOTE_THREADS);
+	gate_await(&begun, CANFS_REMOTE_THREADS);
 	for (unsigned int i = 0; i < CANFS_REMOTE_WAITING_MAX; i++)
 		assert_true(add((CANFS_REMOTE_THREADS + i) * (uint64_t)MIB));
 	assert_false(add(1000 * (uint64_t)MIB));
@@ -217,8 +199,8 @@ static void test_bounded(void **state)
 	/* The file is truncated. */
 	canfs_remote_changed(remote, NAME, 20 * (uint64_t)MIB);
 	assert_int_equal(view().engine.waiting, 20 - CANFS_REMOTE_THREADS - 1);
-	set_hangs(false);
-	wait_until(&ended, CANFS_REMOTE_THREADS + CANFS_REMOTE_WAITING_MAX + 1);
+	gate_set(&hangs, false);
+	gate_await(&ended, CANFS_REMOTE_THREADS + CANFS_REMOTE_WAITING_MAX + 1);
 	assert_int_equal(begun, 20 - 1);
 }
 
@@ -230,15 +212,15 @@ static void test_object_goes(void **state)
 
 	(void)state;
 	assert_false(canfs_remote_forget(prefetcher, &here, true));
-	set_hangs(true);
+	gate_set(&hangs, true);
 	assert_true(add_of(remote, &here, 0, KIB, 0));
 	assert_true(add_of(other, &here, MIB, KIB, 0));
-	wait_until(&begun, 2);
+	gate_await(&begun, 2);
 	assert_false(canfs_remote_forget(prefetcher, &here, false)); /* deleted */
 	assert_false(canfs_remote_forget(prefetcher, &there, true));
 	assert_true(canfs_remote_forget(prefetcher, &here, true));
-	set_hangs(false);
-	wait_until(&ended, 2);
+	gate_set(&hangs, false);
+	gate_await(&ended, 2);
 	assert_int_equal(kept, 1);
 	assert_false(canfs_remote_forget(prefetcher, &here, true));
 	canfs_remote_close(other);
@@ -249,22 +231,22 @@ static void test_what_waits_has_no_object(void **state)
 	int object;
 
 	(void)state;
-	set_hangs(true);
+	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < CANFS_REMOTE_THREADS; i++)
 		assert_true(add(i * MIB));
-	wait_until(&begun, CANFS_REMOTE_THREADS);
+	gate_await(&begun, CANFS_REMOTE_THREADS);
 	assert_true(add_of(remote, &object, 0, KIB, 0));
 	assert_false(canfs_remote_forget(prefetcher, &object, true));
-	set_hangs(false);
-	wait_until(&ended, CANFS_REMOTE_THREADS + 1);
+	gate_set(&hangs, false);
+	gate_await(&ended, CANFS_REMOTE_THREADS + 1);
 	assert_int_equal(begun, CANFS_REMOTE_THREADS);
 	assert_int_equal(kept, 0);
 }
 
 static void *open_the_gate(void *arg)
 {
-	wait_until(&begun, CANFS_REMOTE_THREADS);
-	set_hangs(false);
+	gate_await(&begun, CANFS_REMOTE_THREADS);
+	gate_set(&hangs, false);
 	return arg;
 }
 
@@ -273,10 +255,10 @@ static void test_drain(void **state)
 	pthread_t gate;
 
 	(void)state;
-	set_hangs(true);
+	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < 3 * CANFS_REMOTE_THREADS; i++)
 		assert_true(add(i * MIB));
-	wait_until(&begun, CANFS_REMOTE_THREADS);
+	gate_await(&begun, CANFS_REMOTE_THREADS);
 	assert_int_equal(pthread_create(&gate, NULL, open_the_gate, NULL), 0);
 	canfs_remote_drain(remote);
 	pthread_join(gate, NULL);
@@ -295,17 +277,17 @@ static void test_drain_gives_up(void **state)
 	tear_down(state);
 	assert_int_equal(canfs_prefetcher_new(&prefetcher, &impatient), 0);
 	remote = open_one();
-	set_hangs(true);
+	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < 2 * CANFS_REMOTE_THREADS; i++)
 		assert_true(add(i * MIB));
-	wait_until(&begun, CANFS_REMOTE_THREADS);
+	gate_await(&begun, CANFS_REMOTE_THREADS);
 	assert_false(canfs_remote_drain(remote));
 	assert_false(canfs_remote_drain(remote));
 	assert_int_equal(canfs_prefetcher_trees(prefetcher), 1);
 	canfs_remote_close(remote); /* it stays */
 	assert_int_equal(ended, 0);
-	set_hangs(false);
-	wait_until(&ended, 2 * CANFS_REMOTE_THREADS);
+	gate_set(&hangs, false);
+	gate_await(&ended, 2 * CANFS_REMOTE_THREADS);
 	assert_int_equal(begun, CANFS_REMOTE_THREADS);
 	while (!canfs_remote_drain(remote))
 		sched_yield();
@@ -326,7 +308,7 @@ static void test_failures(void **state)
 	assert_int_equal(view().files.fetched_bytes, 0);
 	fails = 0;
 	assert_true(add(0));
-	wait_until(&ended, added);
+	gate_await(&ended, added);
 	for (uint64_t at = 32 * (uint64_t)MIB; at < file_bytes; at += 64 * KIB)
 		(void)client_reads(at);
 	assert_true(view().files.used_bytes > 16 * (uint64_t)MIB);

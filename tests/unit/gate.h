@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a test's own device holds back until the test lets it go; and counters that a test waits for. */
+#ifndef CANFS_TESTS_UNIT_GATE_H
+#define CANFS_TESTS_UNIT_GATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+static pthread_mutex_t gate =
+	PTHREAD_MUTEX_INITIALIZER; /* of such counters and of what holds them back */
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+
+static inline void gate_set(bool *held, bool value)
+{
+	pthread_mutex_lock(&gate);
+	*held = value;
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&gate);
+}
+
+static inline void gate_await(const unsigned int *count, unsigned int least)
+{
+	pthread_mutex_lock(&gate);
+	while (*count < least)
+		pthread_cond_wait(&moved, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static inline void gate_count(unsigned int *count)
+{
+	pthread_mutex_lock(&gate);
+	++*count;
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&gate);
+}
+
+/* Counted at once, and held back if need be. */
+static inline void gate_pass(unsigned int *count, const bool *held)
+{
+	pthread_mutex_lock(&gate);
+	++*count;
+	pthread_cond_broadcast(&moved);
+	while (*held)
+		pthread_cond_wait(&moved, &gate);
+	pthread_mutex_unlock(&gate);
+}
+
+#endif
