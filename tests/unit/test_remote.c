@@ -252,16 +252,16 @@ static void *open_the_gate(void *arg)
 
 static void test_drain(void **state)
 {
-	pthread_t gate;
+	pthread_t opener;
 
 	(void)state;
 	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < 3 * CANFS_REMOTE_THREADS; i++)
 		assert_true(add(i * MIB));
 	gate_await(&begun, CANFS_REMOTE_THREADS);
-	assert_int_equal(pthread_create(&gate, NULL, open_the_gate, NULL), 0);
+	assert_int_equal(pthread_create(&opener, NULL, open_the_gate, NULL), 0);
 	canfs_remote_drain(remote);
-	pthread_join(gate, NULL);
+	pthread_join(opener, NULL);
 	assert_int_equal(ended, 3 * CANFS_REMOTE_THREADS);
 	assert_false(add(0));
 	assert_int_equal(client_reads(0), 0);
