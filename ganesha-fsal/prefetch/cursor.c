@@ -13,7 +13,8 @@
 #define MIRROR        CANFS_POSITION_ZERO
 #define SEQCOUNT_SURE 64u /* from here on it is as far ahead as it may be */
 #define EARLY_READS   8u
-#define MISSING_MAX   63u
+#define BEHIND_MAX    63u
+#define REPEATS       2u
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -88,8 +89,11 @@ uint64_t canfs_cursor_distance(
 	} else if (behind < max(bytes, cursor->span)) {
 		return 0; /* begins in what was read last, and goes on */
 	}
-	/* Late is what was given up. What was read comes of another reader, or of the same one anew. */
-	return cursor->missing > 0 && behind <= cursor->tolerance * (uint64_t)cursor->span
+	/*
+	 * Late is what was given up; a few may be repeats, or of who follows closely. More of what was read comes of
+	 * another reader, or of the same one the other way, or anew.
+	 */
+	return cursor->behind > 0 && behind <= cursor->tolerance * (uint64_t)cursor->span
 		       ? behind
 		       : UINT64_MAX;
 }
@@ -159,7 +163,7 @@ static uint32_t give_up(struct canfs_cursor *cursor)
 
 	cursor->seen >>= steps;
 	pass(cursor, steps);
-	cursor->missing = min(cursor->missing + steps, MISSING_MAX) & MISSING_MAX;
+	cursor->behind = min(cursor->behind + steps, BEHIND_MAX) & BEHIND_MAX;
 	cursor->seqcount /= 2;
 	return wasted;
 }
@@ -218,6 +222,8 @@ static void go_on(struct canfs_cursor *cursor, uint32_t bytes, uint32_t reach_by
 
 	if (more > 0)
 		canfs_cursor_widen(cursor, 2 * waited, reach_bytes);
+	if (cursor->behind < REPEATS)
+		cursor->behind++;
 	narrow_tolerance(cursor);
 	raise_seqcount(cursor, 1 + more);
 	followed->sequential = (uint32_t)min(passed, UINT32_MAX);
@@ -237,8 +243,8 @@ struct canfs_followed canfs_cursor_follow(
 	begin = position(cursor, offset, bytes);
 	if (!has_gaps(cursor))
 		rescale(cursor, begin, bytes);
-	if (begin + bytes <= cursor->base && cursor->missing > 0) {
-		cursor->missing--; /* late: it had better been waited for */
+	if (begin + bytes <= cursor->base && cursor->behind > 0) {
+		cursor->behind--; /* late: it had better been waited for */
 		canfs_cursor_widen(cursor, 2 * (front(cursor) - begin) / cursor->step, reach_bytes);
 	}
 	new_bits = canfs_cursor_middles(

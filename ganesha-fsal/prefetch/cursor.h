@@ -58,7 +58,7 @@ struct canfs_cursor {
 	uint8_t heading;     /* enum canfs_heading */
 	bool referenced : 1; /* the table's: hit since it last looked for one to recycle */
 	bool doubtful : 1;   /* account.h */
-	uint8_t missing : 6; /* steps given up, for which a read may come late; no more are counted */
+	uint8_t behind : 6;  /* so many more reads behind base it takes: late ones, repeats */
 	union {
 		uint32_t surplus; /* bytes read that are not yet counted as used, < span */
 		struct {

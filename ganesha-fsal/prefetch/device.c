@@ -35,6 +35,7 @@ static const struct canfs_device_class {
 #define DEPTH_MAX    32
 #define CREW_THREADS 4    /* they copy from the page cache */
 #define LATE_THREADS 4    /* they wait for the disk; one that fails stops those, and nobody else */
+#define ASLEEP_MAX   8    /* workers, while a disk reads what they want */
 #define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */
@@ -134,7 +135,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	new->number = place->number;
 	new->type = place->type;
 	new->policy = class->policy;
-	new->asleep_max = engine.depth;
+	new->asleep_max = engine.depth < ASLEEP_MAX ? engine.depth : ASLEEP_MAX;
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	error = canfs_files_new(&new->files, &files);
 	if (error == 0)

@@ -338,7 +338,7 @@ static bool may_sleep(struct canfs_local_file *file, uint64_t offset, uint64_t b
 {
 	struct canfs_device *device = canfs_tree_device(file->tree);
 
-	if (!is_resident(file, offset, clip_now(file, offset, bytes)))
+	if (atomic_load(&device->stuck) || !is_resident(file, offset, bytes))
 		return false;
 	if (atomic_fetch_add(&device->asleep, 1) < device->asleep_max)
 		return true;
@@ -369,13 +369,14 @@ bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uin
 	struct canfs_passing *passing)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
+	uint64_t there = clip_now(file, offset, bytes);
 	bool under_way;
 
 	pthread_mutex_lock(&file->mutex);
-	under_way = is_under_way(file, offset, bytes);
+	under_way = is_under_way(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
 	passing->fetch = under_way ? NULL : enter_idle(file, offset, bytes, &passing->read);
-	if (passing->fetch == NULL && !(under_way && may_sleep(file, offset, bytes)))
+	if (passing->fetch == NULL && !(under_way && may_sleep(file, offset, there)))
 		return false;
 	atomic_fetch_sub_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shared->passed, 1, memory_order_relaxed);

@@ -89,9 +89,9 @@ struct canfs_waiting_read {
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
 
 /*
- * Instead, for whoever can wait for the disk himself: is it free, and nobody waits for it? Or is it reading just this?
- * True: he is to read now, and to call canfs_prefetch_passed() when he has. Of either kind there are no more at a time
- * than the depth.
+ * Instead, for whoever can wait for the disk himself: is it free, and nobody waits for it? Or is it reading just this, as far
+ * as cachestat(2) tells (Linux 6.5)? True: he is to read now, and to call canfs_prefetch_passed() when he has. Of either
+ * kind there are no more at a time than the depth, of the latter at most eight.
  */
 struct canfs_passing {
 	struct canfs_waiting_read read;

@@ -88,6 +88,21 @@ static inline void pattern_reverse(struct pattern *pattern)
 		pattern_exchange(pattern, i, pattern->reads - 1 - i);
 }
 
+/* Each read so often, one after the other. */
+static inline void pattern_repeat(struct pattern *pattern, unsigned int times)
+{
+	struct pattern once = *pattern;
+
+	if (times < 2)
+		return;
+	pattern->reads = pattern->room = 0;
+	pattern->read = NULL;
+	for (size_t i = 0; i < once.reads * times; i++)
+		pattern_add(pattern, once.read[i / times].file, once.read[i / times].offset,
+			once.read[i / times].bytes);
+	free(once.read);
+}
+
 /* So many per cent of the reads change places with the next one: §6. */
 static inline void pattern_swap(struct pattern *pattern, unsigned int pct)
 {

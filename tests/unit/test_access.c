@@ -172,6 +172,27 @@ static void does_so_with_the_units_of_an_ssd(void **state)
 	assert_no_failures();
 }
 
+/* Several readers at the same place: what one reads again is no stream of its own. */
+static void readers_in_lockstep_are_not_in_each_others_way(void **state)
+{
+	struct canfs_files_config config = small_table();
+
+	(void)state;
+	for (unsigned int seed = 1; seed <= 5; seed++) {
+		struct pattern pattern = { .file_bytes = 32 * MIB, .random = 1000 * seed };
+		struct outcome outcome;
+
+		pattern_stride(&pattern, 16 * KIB, 16 * KIB);
+		pattern_repeat(&pattern, 4);
+		pattern_slots(&pattern, 16);
+		outcome = replay(&pattern, &config);
+		expect_between("lockstep", "coverage", outcome.coverage, 0.98, 1);
+		expect_between("lockstep", "waste", outcome.waste, 0, 0.01);
+		pattern_free(&pattern);
+	}
+	assert_no_failures();
+}
+
 /* With gaps only what will be read is fetched; gaps that are hardly any are. */
 static void fetches_no_gaps_worth_the_name(void **state)
 {
@@ -396,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(covers_what_is_regular_and_wastes_nothing_of_it),
 		cmocka_unit_test(does_so_with_the_units_of_an_ssd),
+		cmocka_unit_test(readers_in_lockstep_are_not_in_each_others_way),
 		cmocka_unit_test(fetches_no_gaps_worth_the_name),
 		cmocka_unit_test(random_reads_are_not_prefetched_for),
 		cmocka_unit_test(finds_streams_among_random_reads),

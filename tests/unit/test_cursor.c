@@ -133,10 +133,11 @@ static void takes_what_is_near_and_nothing_else(void **state)
 	assert_int_equal(distance(&cursor, 21), BLOCK);
 	assert_true(distance(&cursor, 20 + 31) < UINT64_MAX); /* 2 MB of 64 KB */
 	assert_true(distance(&cursor, 20 + 64) == UINT64_MAX);
-	assert_true(distance(&cursor, 19) == UINT64_MAX); /* it was read */
+	assert_true(distance(&cursor, 19) < UINT64_MAX); /* once more */
 	assert_true(distance(&cursor, -20) == UINT64_MAX);
 }
 
+/* And two repeats. */
 static void takes_late_as_many_as_it_has_given_up(void **state)
 {
 	struct canfs_cursor cursor = sequential(20);
@@ -144,9 +145,11 @@ static void takes_late_as_many_as_it_has_given_up(void **state)
 	(void)state;
 	for (unsigned int block = 21; block <= 21 + CANFS_CURSOR_TOLERANCE; block++)
 		read_at(&cursor, MIDDLE + (uint64_t)block * BLOCK);
-	assert_true(distance(&cursor, 20) < UINT64_MAX);
 	assert_true(distance(&cursor, -20) == UINT64_MAX); /* too late */
-	read_at(&cursor, MIDDLE + 20 * (uint64_t)BLOCK);
+	for (unsigned int i = 0; i < 1 + 2; i++) {
+		assert_true(distance(&cursor, 20) < UINT64_MAX);
+		read_at(&cursor, MIDDLE + 20 * (uint64_t)BLOCK);
+	}
 	assert_true(cursor.tolerance > CANFS_CURSOR_TOLERANCE);
 	assert_true(distance(&cursor, 20) == UINT64_MAX);
 }
