@@ -23,8 +23,10 @@ WATCH_SECONDS = 0.5
 RECORD = struct.Struct("<QQQQ")
 RECORDS = PAGE_BYTES // RECORD.size
 READ_BYTES = (PAGE_BYTES, 16 * PAGE_BYTES, 64 * PAGE_BYTES)
-# What a file says that another client has deleted; NFSv4, if the server was restarted since it was opened.
-GONE = (errno.ENOENT, errno.ESTALE, errno.EIO)
+# What a file says that another client has deleted.
+GONE = (errno.ENOENT, errno.ESTALE)
+# NFSv4, if the server was restarted since it was opened: an opening that cannot be had again.
+LOST = (errno.EIO, errno.EBADF)
 
 
 def record(name, version, page):
@@ -109,19 +111,39 @@ def load(directory, seed, stop):
         time.sleep(chance.random())
 
 
+def is_replaced(path, opened):
+    """Opening it once more asks the server, as stat() need not."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            now = os.fstat(file.fileno())
+    except FileNotFoundError:
+        return True
+    return (now.st_ino, now.st_mtime_ns) != (opened.st_ino, opened.st_mtime_ns)
+
+
+def read_piece(file, path, opened, size, start):
+    try:
+        return os.pread(file.fileno(), size, start)
+    except OSError as error:
+        if error.errno in LOST and is_replaced(path, opened):
+            raise FileNotFoundError(errno.ENOENT, "deleted while it was read", path) from error
+        raise
+
+
 def read_any(chance, path, name):
     """Forward, backward or anywhere; the bytes that there were."""
     size = chance.choice(READ_BYTES)
     done = 0
     with open(path, "rb", buffering=0) as file:
-        starts = list(range(0, os.fstat(file.fileno()).st_size, size))
+        opened = os.fstat(file.fileno())
+        starts = list(range(0, opened.st_size, size))
         order = chance.choice(("forward", "backward", "random"))
         if order == "backward":
             starts.reverse()
         elif order == "random":
             chance.shuffle(starts)
         for start in starts:
-            data = os.pread(file.fileno(), size, start)
+            data = read_piece(file, path, opened, size, start)
             done += len(data)
             for at in range(0, len(data), PAGE_BYTES):
                 if not is_of(name, (start + at) // PAGE_BYTES, data[at:at + PAGE_BYTES]):
