@@ -26,13 +26,14 @@
 /* More are not made to wait: each has its buffer already, of up to 64 MiB. */
 #define CANFS_READS_WAITING_MAX       16384
 #define CANFS_READS_WAITING_BYTES_MAX ((uint64_t)512 << 20)
+#define CANFS_DEVICES_MAX             256 /* exports on further ones are served without prefetch */
+
 /*
  * How long the end of an export waits for what the kernel has of it: longer than a disk takes that works (32 MiB and
  * a retry of each), and than one with a limited time for recovery (7 s) takes for an error; and far shorter than the service
  * manager's patience with the whole server (90 s).
  */
 #define CANFS_PATIENCE_MSEC 10000u
-#define CANFS_DEVICES_MAX   256 /* exports on further ones are served without prefetch */
 
 struct canfs_prefetcher_config {
 	uint32_t files;                  /* active ones, of each device: canfs_files_config */
@@ -95,8 +96,8 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
  */
 struct canfs_passing {
 	struct canfs_waiting_read read;
-	struct canfs_fetch
-		*fetch; /* NULL: the disk was reading it; else it has one place less until then */
+	/* NULL: the disk was reading it; else it has one place less until then. */
+	struct canfs_fetch *fetch;
 };
 bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_passing *passing);
