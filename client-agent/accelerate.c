@@ -162,6 +162,8 @@ static void tidy(struct slot *slot)
 	slot->status.busy_since_usec = now;
 	pthread_mutex_unlock(&slot->accelerator->lock);
 	slot->writers.drop_behind = drop_behind;
+	if (drop_behind && slot->accelerator->exact)
+		canfs_flush_pass_sent(&slot->writers);
 	drop_if_due(slot, now);
 	if (let_go)
 		canfs_writers_close(&slot->writers);

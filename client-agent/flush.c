@@ -144,3 +144,15 @@ uint64_t canfs_flush(
 	}
 	return asked;
 }
+
+void canfs_flush_pass_sent(struct canfs_writers *writers)
+{
+	for (size_t i = 0; i < writers->n; i++) {
+		struct canfs_writer *writer = &writers->writer[i];
+		uint64_t end;
+		if (look_at_size(writer) != 0 || next_cursor(writer, &end) != &writer->tail_bytes)
+			continue;
+		if (dirty_bytes(writer->fd, writer->tail_bytes, end - writer->tail_bytes) == 0)
+			writer->tail_bytes = end;
+	}
+}

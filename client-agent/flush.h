@@ -23,4 +23,7 @@ bool canfs_flush_exact(void);
 uint64_t canfs_flush(
 	struct canfs_writers *writers, uint64_t chunk_bytes, bool exact, unsigned int *errors);
 
+/* Passes over what was appended and the kernel has sent by itself. Needs cachestat(2). */
+void canfs_flush_pass_sent(struct canfs_writers *writers);
+
 #endif
