@@ -290,11 +290,6 @@ void canfs_name_thread(const char *name)
 	pthread_setname_np(pthread_self(), name);
 }
 
-static void say(const char *message)
-{
-	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
-}
-
 void canfs_start_prefetcher(const struct canfs_config *config)
 {
 	struct canfs_prefetcher_config wanted = config->prefetcher;
@@ -303,7 +298,6 @@ void canfs_start_prefetcher(const struct canfs_config *config)
 	if (!config->prefetch)
 		return;
 	wanted.root = "";
-	wanted.say = say;
 	wanted.thread_begins = canfs_name_thread;
 	error = canfs_prefetcher_new(&CANFS.prefetcher, &wanted);
 	if (error != 0)

@@ -243,7 +243,7 @@ static void free_server(struct server *server)
 	canfs_exchange_free(server->exchange);
 }
 
-/* The "10 million reads of 1 million files", and as many large ones. */
+/* 10 million reads of 1 million files, and as many large ones. */
 static int make_ghosts(struct fixture *f)
 {
 	struct canfs_ghost_walk walk;

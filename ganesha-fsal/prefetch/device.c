@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
+#include "ganesha-fsal/monitors/monitor.h"
 #include "ganesha-fsal/monitors/source.h"
 
 #define MIB ((uint32_t)1 << 20)

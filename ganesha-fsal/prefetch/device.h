@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A device's engine, crew and table, and what all share. Of prefetcher.c and fetching.c only. */
+/* A device's engine, crews and table, and what all share: the inside of the prefetcher. */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
 #define CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define PAGE_BYTES                                                                                 \
 	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
@@ -106,7 +105,7 @@ static uint64_t clip_now(struct canfs_local_file *file, uint64_t offset, uint64_
 
 /*
  * The pages that a read waited for have come. Of a file that is served past the page cache (DAX,
- * ZFS, direct_io of FUSE) there never are any, and each read would wait in vain.
+ * direct_io of FUSE) there never are any, and each read would wait in vain.
  */
 static void see_if_it_caches(struct canfs_local_file *file, const struct canfs_fetch *fetch)
 {

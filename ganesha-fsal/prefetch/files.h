@@ -50,8 +50,8 @@ void canfs_files_free(struct canfs_files *files); /* nobody may call it any more
 
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
- * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance: 1 - the
- * read-ahead price, less under memory pressure; 0: nothing is prefetched, but patterns are still learnt.
+ * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance;
+ * 0: nothing is prefetched, but patterns are still learnt.
  * A read of nothing, or beyond the end, is none.
  */
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,

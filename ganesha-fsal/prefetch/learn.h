@@ -15,7 +15,7 @@
 #define CANFS_GAP_PART      16u /* a gap is none if it is less than this part of the step */
 #define CANFS_POSITION_ZERO ((uint64_t)1 << 62) /* of offset 0 */
 
-/* For cursor.c alone. Positions are those of a reader who goes up. */
+/* The inside of cursors. Positions are those of a reader who goes up. */
 /* Bytes that are found to be read in sequence: once, when the cursor has learnt. */
 uint32_t canfs_learn(
 	struct canfs_cursor *cursor, uint64_t position, uint32_t bytes, uint32_t reach_bytes);

@@ -6,8 +6,9 @@
  *	export --> tree (its file system)
  *	object --> local file: open_by_handle_at() on the tree ---> closed when idle, forgotten, or displaced
  *
- * Bounded: of all trees together at most config.files stay open, and no more than 1/32 of what the process may have; the
- * least recently used gives way. If all are in use there are twice as many, and then no more. A file that nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
+ * Bounded: of all trees together no more stay open than is said when it is made, and than 1/32 of what the process may
+ * have; the least recently used gives way. If all are in use there are twice as many, and then no more. A file that
+ * nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
 #define CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H

@@ -7,7 +7,7 @@
  *	  |            `--no--> demand fetch --> engine of the device --> ready --> answered by the crew
  *	  `--> table of active files: what comes next? --> prefetch --> engine
  *
- * One engine, crew and table for each device, made when the first export on it comes. It moves no data: who was made to
+ * One engine, table and two crews for each device, made when the first export on it comes. It moves no data: who was made to
  * wait reads the file as always. If any part of it fails, reads go on as without it.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_PREFETCHER_H
@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "ganesha-fsal/monitors/monitor.h"
 #include "ganesha-fsal/prefetch/crew.h"
 #include "ganesha-fsal/prefetch/files.h"
 #include "ganesha-fsal/prefetch/local.h"
@@ -43,7 +42,6 @@ struct canfs_prefetcher_config {
 	uint32_t lag_bytes, demand_msec; /* of the engines */
 	unsigned int patience_msec;      /* of drain(); 0: CANFS_PATIENCE_MSEC */
 	const char *root;                /* put before /proc and /sys; "" but for tests */
-	canfs_say *say;
 	void (*thread_begins)(
 		const char *name); /* called first in each thread; NULL: nothing to do */
 };
@@ -108,7 +106,7 @@ void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_
 	uint64_t bytes, struct canfs_waiting_read *read);
 void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
 
-/* Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: 1 - the price of a read-ahead. */
+/* Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: how far. */
 void canfs_prefetch_ahead(
 	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness);
 

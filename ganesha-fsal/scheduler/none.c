@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * For devices without a head (SSD): no order but that of arrival, and demand before prefetch at once, since a long
+ * For devices without a head (SSD), and those that order for themselves: no order but that of arrival, and demand before prefetch at once, since a long
  * wait is not worth anything there. So that prefetch does not starve beside demand that never ends, one fetch in
  * eight is the oldest of it.
  */
