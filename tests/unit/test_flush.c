@@ -12,22 +12,19 @@
 #define MIB      (UINT64_C(1) << 20)
 #define NOT_OPEN (-1)
 
-/* A file of so many bytes, all hole. */
-static void make_file(const struct fake_root *root, const char *path, uint64_t bytes)
-{
-	char full[PATH_MAX];
-
-	fake_root_write(root, path, "");
-	fake_root_full(root, path, full);
-	assert_int_equal(truncate(full, (off_t)bytes), 0);
-}
-
 static void grow(const struct fake_root *root, const char *path, uint64_t bytes)
 {
 	char full[PATH_MAX];
 
 	fake_root_full(root, path, full);
 	assert_int_equal(truncate(full, (off_t)bytes), 0);
+}
+
+/* A file of so many bytes, all hole. */
+static void make_file(const struct fake_root *root, const char *path, uint64_t bytes)
+{
+	fake_root_write(root, path, "");
+	grow(root, path, bytes);
 }
 
 static void add_writer(

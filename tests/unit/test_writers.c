@@ -16,18 +16,8 @@ static const char mountinfo[] = "25 1 0:41 / /mnt/a rw - nfs s:/a rw\n"
 
 static int setup(void **state)
 {
-	struct fake_root *root = malloc(sizeof(*root));
-
-	fake_root_make(root);
-	fake_root_write(root, "/proc/meminfo", "");
-	*state = root;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	fake_root_remove(*state);
-	free(*state);
+	fake_root_setup(state);
+	fake_root_write(*state, "/proc/meminfo", "");
 	return 0;
 }
 
@@ -237,7 +227,7 @@ static void test_fdinfo(void **state)
 		-EPROTO);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, fake_root_teardown)
 
 int main(void)
 {
