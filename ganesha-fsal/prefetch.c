@@ -162,6 +162,10 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	file = find_file(tree, handle);
 	if (file == NULL)
 		return false;
+	if (canfs_prefetch_is_warm(file)) {
+		canfs_local_put(file);
+		return false;
+	}
 	waits = canfs_prefetch_must_wait(file, offset, bytes);
 	if (waits && canfs_prefetch_may_pass(file, offset, bytes, &passage->passing)) {
 		passage->tree = tree;

@@ -33,8 +33,9 @@ GOAL = 0.97
 FILE_MIB = 64
 FILES = 256
 PATIENCE_SECONDS = 120
-# A kernel may take single pages back even where memory is plenty (DAMON).
+# A kernel may take pages back even where memory is plenty (DAMON): then a trial is made again.
 COLD_SHARE = 0.01
+TRIES = 5
 NO_METADATA_CACHE = {"MDCACHE": {"Dir_Chunk": 0}, "EXPORT_DEFAULTS": {"Attr_Expiration_Time": 0}}
 METRICS = (("ops_per_s", "1/s"), ("server_cpu", "us/op"), ("client_cpu", "%"))
 # Of a variant and stock in the same round: what, its unit, its format, its name in the table.
@@ -162,7 +163,17 @@ def server(lab, options, cached):
 
 
 def measure(lab, ganesha, case, options):
-    """The slices of one case; all pages must have been in memory."""
+    """A trial of one case in which all pages were in memory."""
+    for _ in range(TRIES):
+        trial, cold_share = attempt(lab, ganesha, case, options)
+        if cold_share <= COLD_SHARE:
+            return trial
+    raise LabError(f"{case.name}: {100 * cold_share:.1f} % came from the disk, not from the page "
+                   f"cache, and no less than {100 * COLD_SHARE:.0f} % in {TRIES} trials")
+
+
+def attempt(lab, ganesha, case, options):
+    """(a trial, which share of what was read came from the disk)."""
     command = lab.network.enter() + [
         lab.program("canfs-job-nfs"), "--op", case.op, "--depth", case.depth, "--block-kib",
         case.kib, "--file-mib", FILE_MIB, "--files", FILES, "--rounds", options.rounds(),
@@ -175,12 +186,10 @@ def measure(lab, ganesha, case, options):
     slices = seen["slices"]
     cold = lab.disk.stat()["read_bytes"] - before
     served = sum(item["ops"] for item in slices) * case.kib * 1024
-    if cold > COLD_SHARE * served:
-        raise LabError(f"{case.name}: {cold} of {served} bytes came from the disk, not from the "
-                       "page cache")
     for item in slices:
         item["variant"] = VARIANTS[item.pop("export")]
-    return Trial(case.name, ",".join(VARIANTS), slices, dict(zip(VARIANTS, seen["latencies"])))
+    return (Trial(case.name, ",".join(VARIANTS), slices, dict(zip(VARIANTS, seen["latencies"]))),
+            cold / served)
 
 
 def per_round(slices, variant):

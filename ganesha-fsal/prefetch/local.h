@@ -42,6 +42,7 @@ struct canfs_local_file {
 	atomic_bool resize;
 	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
 	atomic_uint fetches;                       /* so many */
+	atomic_uint found; /* reads in a row for which nothing was to be fetched */
 	struct {
 		uint64_t offset, bytes;
 	} recent[CANFS_LOCAL_RECENT];

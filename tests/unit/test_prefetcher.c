@@ -124,6 +124,53 @@ static void nobody_waits_unawares_for_what_others_read(void **state)
 	canfs_local_put(file);
 }
 
+/* So many reads, which find everything there, until it is. */
+static unsigned int until_warm(struct canfs_local_file *file)
+{
+	unsigned int reads = 0;
+
+	while (!canfs_prefetch_is_warm(file)) {
+		assert_false(canfs_prefetch_must_wait(file, reads * KIB, KIB));
+		reads++;
+	}
+	return reads;
+}
+
+static unsigned int until_looked_at(struct canfs_local_file *file)
+{
+	unsigned int reads = 0;
+
+	while (canfs_prefetch_is_warm(file) && reads < 100000)
+		reads++;
+	return reads;
+}
+
+/* Nothing of it was fetched for so long that not every read need be looked at; but what has gone is seen soon. */
+static void a_warm_file_is_looked_at_now_and_then(void **state)
+{
+	struct canfs_local_file *file = make("warm", state, FILE_BYTES);
+	unsigned int reads, looked;
+	struct read read;
+
+	assert_true(canfs_prefetch_must_wait(file, 0, FILE_BYTES));
+	begin(file, 0, FILE_BYTES, &read);
+	await(&read);
+	canfs_prefetch_answered(tree, FILE_BYTES);
+	reads = until_warm(file);
+	assert_in_range(reads, FILE_BYTES / (4 * KIB), 99999);
+	looked = until_looked_at(file);
+	assert_in_range(looked, 1, 100);
+	assert_int_equal(stats().reads_at_once, reads + 1 + looked);
+	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
+	assert_true(canfs_prefetch_is_warm(file));
+	evict(file->fd);
+	assert_in_range(until_looked_at(file), 1, 100);
+	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
+	canfs_prefetch_answered(tree, KIB);
+	assert_false(canfs_prefetch_is_warm(file));
+	canfs_local_put(file);
+}
+
 static void visit_cancelled(const struct canfs_device_view *view, void *cancelled)
 {
 	*(uint64_t *)cancelled += view->engine.cancelled;
@@ -357,6 +404,7 @@ int main(void)
 		TEST(one_may_be_larger_than_a_fetch_or_the_file),
 		TEST(who_reads_in_order_finds_it_there),
 		TEST(nobody_waits_unawares_for_what_others_read),
+		TEST(a_warm_file_is_looked_at_now_and_then),
 		TEST(writes_within_a_file_cancel_nothing),
 		TEST(unwilling_servers_read_nothing_ahead),
 		TEST(a_drained_tree_takes_nothing),
