@@ -12,15 +12,6 @@
 #define IN_VAIN_MAX 8
 #define MEET_BYTES  ((uint64_t)128 << 10)
 
-/*
- * Of a warm file one read in WARM_LOOK is looked at. The others save what that costs, a 25th of a small read out of the
- * page cache; those of them that are not there after all hold up a worker, as without us: one in 1,000 of all reads at
- * most, however often that happens, since it takes WARM_READS to be warm again. A file that is being fetched never is:
- * its reader uses up a unit in fewer.
- */
-#define WARM_READS 2048u
-#define WARM_LOOK  32u
-
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
 struct canfs_piece {
 	struct canfs_fetch fetch;
@@ -245,7 +236,7 @@ static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t off
 	pthread_mutex_lock(&file->mutex);
 	RB_INSERT(canfs_pieces, &file->pieces, piece);
 	file->fetches++;
-	file->found = 0;
+	canfs_warmth_lost(&file->warmth);
 	pthread_mutex_unlock(&file->mutex);
 	return piece;
 }
@@ -310,15 +301,6 @@ void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
 	canfs_tree_leave(tree);
 }
 
-/* Without a lock: if two come together and one is not counted, so be it. */
-static void found(struct canfs_local_file *file)
-{
-	uint32_t reads = atomic_load_explicit(&file->found, memory_order_relaxed);
-
-	if (reads < WARM_READS)
-		atomic_store_explicit(&file->found, reads + 1, memory_order_relaxed);
-}
-
 static void count_at_once(struct canfs_prefetch_shared *shared)
 {
 	atomic_fetch_add_explicit(&shared->at_once, 1, memory_order_relaxed);
@@ -326,13 +308,7 @@ static void count_at_once(struct canfs_prefetch_shared *shared)
 
 bool canfs_prefetch_is_warm(struct canfs_local_file *file)
 {
-	uint32_t reads = atomic_load_explicit(&file->found, memory_order_relaxed);
-
-	if (reads < WARM_READS)
-		return false;
-	reads = reads + 1 < WARM_READS + WARM_LOOK ? reads + 1 : WARM_READS;
-	atomic_store_explicit(&file->found, reads, memory_order_relaxed);
-	if (reads == WARM_READS)
+	if (!canfs_warmth_suffices(&file->warmth))
 		return false;
 	count_at_once(shared_of(file));
 	return true;
@@ -346,11 +322,11 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	canfs_files_soon(canfs_tree_device(file->tree)->files, file->name);
 	there = clip_now(file, offset, bytes);
 	if (is_uncached(file) || is_there(file, offset, there)) {
-		found(file);
+		canfs_warmth_found(&file->warmth);
 		count_at_once(shared);
 		return false;
 	}
-	file->found = 0;
+	canfs_warmth_lost(&file->warmth);
 	pthread_mutex_lock(&file->mutex);
 	if (!is_under_way(file, offset, there))
 		lost = evicted(file, offset, there);

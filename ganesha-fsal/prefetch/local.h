@@ -22,6 +22,7 @@
 #include <bsd/sys/tree.h>
 #include "ganesha-fsal/prefetch/resident.h"
 #include "ganesha-fsal/prefetch/tree.h"
+#include "ganesha-fsal/prefetch/warmth.h"
 
 #define CANFS_LOCAL_IDLE_SEC 10
 #define CANFS_LOCAL_RECENT   8 /* ranges that were fetched ahead last, of each file */
@@ -42,7 +43,7 @@ struct canfs_local_file {
 	atomic_bool resize;
 	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
 	atomic_uint fetches;                       /* so many */
-	atomic_uint found; /* reads in a row for which nothing was to be fetched */
+	struct canfs_warmth warmth;
 	struct {
 		uint64_t offset, bytes;
 	} recent[CANFS_LOCAL_RECENT];
