@@ -20,17 +20,21 @@
  * few at a time, or the drive's own queue undoes the order (Ellard & Seltzer §5.2). Many heads behind one address: where
  * each is, only their controller knows, so it is for that to order, out of enough for all of them; each moves as seldom
  * as one that is alone. Of whatever has none, or of which nobody knows, nothing is to be ordered, and depth is what makes
- * it fast; there a wrong prefetch costs more than a late one, so units are small.
+ * it fast; there a wrong prefetch costs more than a late one, so units are small. A flash drive of one's own is soon kept
+ * busy by large reads, behind all of which one at random would come: it has no more than few of those at a time. How far
+ * away a virtual disk is, nobody tells.
  */
 static const struct canfs_device_class {
 	const char *type; /* disk_types.h; NULL: any other */
 	const char *policy;
 	uint32_t unit_bytes;
-	unsigned int depth; /* of each disk, but not more than DEPTH_MAX in all */
+	unsigned int depth;   /* of each disk, but not more than DEPTH_MAX in all */
+	uint64_t depth_bytes; /* of each disk; 0: no bound */
 } classes[] = {
-	{ "rotational", "lag", 4 * MIB, 4 },
-	{ "raid", "none", 4 * MIB, 32 },
-	{ NULL, "none", MIB, 32 },
+	{ "rotational", "lag", 4 * MIB, 4, 0 },
+	{ "raid", "none", 4 * MIB, 32, 0 },
+	{ "virtual", "none", MIB, 32, 0 },
+	{ NULL, "none", MIB, 32, 4 * MIB },
 };
 
 #define DEPTH_MAX    32
@@ -125,6 +129,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	struct canfs_engine_config engine = { .device = st_dev,
 		.policy = config->policy[0] != '\0' ? config->policy : class->policy,
 		.depth = config->depth != 0 ? config->depth : depth_of(place),
+		.depth_bytes = config->depth != 0 ? 0 : class->depth_bytes * place->disks,
 		.lag_bytes = config->lag_bytes,
 		.demand_msec = config->demand_msec,
 		.waiting_max = WAITING_MAX };

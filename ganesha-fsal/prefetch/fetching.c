@@ -366,17 +366,17 @@ static struct canfs_fetch *enter_idle(struct canfs_local_file *file, uint64_t of
 	uint64_t bytes, struct canfs_waiting_read *read)
 {
 	struct canfs_engine *engine = canfs_tree_device(file->tree)->engine;
-	uint64_t at = offset & ~(PAGE_BYTES - 1);
+	uint64_t at = offset & ~(PAGE_BYTES - 1), size = offset + bytes - at;
 	struct canfs_piece *piece;
 
-	if (offset + bytes - at > CANFS_FETCH_BYTES_MAX || !canfs_engine_take_place(engine))
+	if (size > CANFS_FETCH_BYTES_MAX || !canfs_engine_take_place(engine, size))
 		return NULL;
 	read->ready = nobody;
 	atomic_store(&read->left, 1);
-	piece = new_piece(file, at, offset + bytes - at, 0, read);
+	piece = new_piece(file, at, size, 0, read);
 	if (piece != NULL)
 		return &piece->fetch;
-	canfs_engine_leave_place(engine);
+	canfs_engine_leave_place(engine, size);
 	return NULL;
 }
 
@@ -405,7 +405,7 @@ void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes, struct canfs
 	if (passing->fetch == NULL) {
 		atomic_fetch_sub(&device->asleep, 1);
 	} else {
-		canfs_engine_leave_place(device->engine);
+		canfs_engine_leave_place(device->engine, passing->fetch->bytes);
 		fetched(passing->fetch, 0);
 	}
 	canfs_prefetch_answered(tree, bytes);

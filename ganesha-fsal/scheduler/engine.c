@@ -75,11 +75,20 @@ static void append(struct canfs_fetch_list *list, struct canfs_fetch_list *more)
 	*more = (struct canfs_fetch_list) { 0 };
 }
 
+static bool has_place(const struct canfs_engine *engine)
+{
+	const struct canfs_queue *queue = &engine->queue;
+
+	return queue->in_kernel < engine->config.depth &&
+	       (engine->config.depth_bytes == 0 ||
+		       queue->in_kernel_bytes < engine->config.depth_bytes);
+}
+
 static unsigned int take(struct canfs_engine *engine, struct canfs_fetch **taken, unsigned int max)
 {
 	unsigned int n = 0;
 
-	while (n < max && engine->queue.in_kernel < engine->config.depth &&
+	while (n < max && has_place(engine) &&
 		(taken[n] = canfs_queue_take(&engine->queue, now_nsec())) != NULL)
 		n++;
 	return n;
@@ -161,10 +170,8 @@ uint64_t canfs_fetch_end(const struct canfs_fetch *fetch, int *error)
 /* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
 static bool must_wake(struct canfs_engine *engine)
 {
-	bool free_slot = engine->queue.in_kernel < engine->config.depth;
-
-	if (engine->woken ||
-		!(engine->cancelled.first != NULL || (free_slot && engine->queue.waiting > 0)))
+	if (engine->woken || !(engine->cancelled.first != NULL ||
+				     (has_place(engine) && engine->queue.waiting > 0)))
 		return false;
 	engine->woken = true;
 	return true;
@@ -220,22 +227,24 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 	return taken;
 }
 
-bool canfs_engine_take_place(struct canfs_engine *engine)
+bool canfs_engine_take_place(struct canfs_engine *engine, uint64_t bytes)
 {
 	struct canfs_queue *queue = &engine->queue;
 	bool taken;
 
 	pthread_mutex_lock(&engine->mutex);
-	taken = queue->waiting == 0 && queue->in_kernel < engine->config.depth;
+	taken = queue->waiting == 0 && has_place(engine);
 	queue->in_kernel += taken;
+	queue->in_kernel_bytes += taken ? bytes : 0;
 	pthread_mutex_unlock(&engine->mutex);
 	return taken;
 }
 
-void canfs_engine_leave_place(struct canfs_engine *engine)
+void canfs_engine_leave_place(struct canfs_engine *engine, uint64_t bytes)
 {
 	pthread_mutex_lock(&engine->mutex);
 	engine->queue.in_kernel--;
+	engine->queue.in_kernel_bytes -= bytes;
 	unlock_and_wake(engine);
 }
 

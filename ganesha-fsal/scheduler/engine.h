@@ -27,6 +27,8 @@ struct canfs_engine_config {
 	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
 	const char *policy; /* a name of canfs_policies */
 	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX handed to the kernel at a time */
+	/* No more while it has as many bytes to read: whoever comes next would wait for all of them. 0: no bound */
+	uint64_t depth_bytes;
 	/* K of `lag`: 8 ... 12 MiB on a spinning disk (bench/run scheduler) */
 	uint32_t lag_bytes;
 	/* L: a demand read that is older goes first (0: at once), except under `fifo` and `none`: 25 */
@@ -64,11 +66,11 @@ void canfs_engine_free(struct canfs_engine *engine);
 bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
 
 /*
- * For who reads without a fetch: is one of the places in the kernel free, and does nobody wait? True: it is taken, until
+ * For who reads so many bytes without a fetch: is a place in the kernel free, and does nobody wait? True: it is taken, until
  * leave_place() is called, which may wake who has come since.
  */
-bool canfs_engine_take_place(struct canfs_engine *engine);
-void canfs_engine_leave_place(struct canfs_engine *engine);
+bool canfs_engine_take_place(struct canfs_engine *engine, uint64_t bytes);
+void canfs_engine_leave_place(struct canfs_engine *engine, uint64_t bytes); /* the same */
 
 /*
  * The file is truncated or overwritten from there on, or nobody reads it any more: waiting prefetch that begins

@@ -179,6 +179,7 @@ struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, uint64_t now_nse
 	fetch->state = CANFS_FETCH_IN_KERNEL;
 	queue->waiting--;
 	queue->in_kernel++;
+	queue->in_kernel_bytes += canfs_fetch_own_bytes(fetch);
 	return fetch;
 }
 
@@ -203,10 +204,12 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 {
 	struct canfs_join *joined = fetch->joined, *next;
 
-	if (fetch->state == CANFS_FETCH_IN_KERNEL)
+	if (fetch->state == CANFS_FETCH_IN_KERNEL) {
 		queue->in_kernel--;
-	else
+		queue->in_kernel_bytes -= canfs_fetch_own_bytes(fetch);
+	} else {
 		queue->waiting--;
+	}
 	RB_REMOVE(canfs_known, &queue->known, fetch);
 	fetch->joined = NULL;
 	part_is_done(queue, fetch, error, finished);

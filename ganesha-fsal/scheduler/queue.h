@@ -37,7 +37,8 @@ struct canfs_queue {
 	uint64_t serial;
 	uint64_t since_overtaking_bytes;
 	unsigned int waiting, in_kernel; /* waiting: those that have entered, too */
-	unsigned int joiners;            /* of whom others fetch all */
+	uint64_t in_kernel_bytes;
+	unsigned int joiners; /* of whom others fetch all */
 	uint64_t refused, joined, overtook;
 };
 

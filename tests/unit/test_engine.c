@@ -390,6 +390,36 @@ static void test_where_io_uring_is_forbidden(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Small ones as many as the depth; of large ones no more than its bytes, but always one. */
+static void test_depth_has_bytes_too(void **state)
+{
+	const struct canfs_engine_config config = { .device = device,
+		.policy = "none",
+		.depth = 4,
+		.depth_bytes = MIB,
+		.lag_bytes = MIB,
+		.without_ring = without_ring };
+	struct item small = fetch_of(0, 0, PAGE), large = fetch_of(1, 0, MIB);
+	struct canfs_engine *engine;
+
+	(void)state;
+	assert_int_equal(canfs_engine_new(&engine, &config), 0);
+	assert_true(canfs_engine_take_place(engine, PAGE));
+	assert_true(canfs_engine_take_place(engine, PAGE));
+	assert_true(canfs_engine_take_place(engine, MIB));
+	assert_false(canfs_engine_take_place(engine, PAGE));
+	assert_true(add(engine, &small));
+	assert_true(add(engine, &large));
+	assert_int_equal(canfs_engine_stats(engine).waiting, 2);
+	canfs_engine_leave_place(engine, MIB);
+	wait_for_all();
+	assert_int_equal(small.done + large.done, 2);
+	assert_int_equal(canfs_engine_stats(engine).in_kernel, 2);
+	canfs_engine_leave_place(engine, PAGE);
+	canfs_engine_leave_place(engine, PAGE);
+	canfs_engine_free(engine);
+}
+
 static int with_ring(void **state)
 {
 	(void)state;
@@ -451,6 +481,7 @@ int main(void)
 		BOTH(test_nothing_is_lost_when_policies_change),
 		BOTH(test_end_with_fetches_outstanding),
 		BOTH(test_who_is_told_may_add),
+		BOTH(test_depth_has_bytes_too),
 		cmocka_unit_test(test_where_io_uring_is_forbidden),
 	};
 
