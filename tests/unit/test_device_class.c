@@ -85,6 +85,11 @@ static void test_each_type(void **state)
 	expect("raid", "none", 32, 32);
 	put("sda", "queue/rotational", "0\n");
 	expect("ssd", "none", 32, 4);
+}
+
+static void test_virtual(void **state)
+{
+	root = *state;
 	stand_on("vda");
 	put("vda", "stat", "0\n");
 	put("vda", "queue/rotational", "1\n");
@@ -115,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			test_each_type, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(test_virtual, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_several_disks, fake_root_setup, fake_root_teardown),
 	};
