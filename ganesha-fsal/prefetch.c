@@ -162,7 +162,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	file = find_file(tree, handle);
 	if (file == NULL)
 		return false;
-	if (canfs_prefetch_is_warm(file)) {
+	if (canfs_prefetch_is_warm(file, offset, bytes)) {
 		canfs_local_put(file);
 		return false;
 	}

@@ -25,7 +25,7 @@ static void files_read(struct fixture *f, struct canfs_files *files, uint64_t fi
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 
 	f->sink = (double)canfs_files_read(
-		files, file, offset, ACTIVE_READ_BYTES, ACTIVE_FILE_BYTES, 1, advice);
+		files, file, offset, ACTIVE_READ_BYTES, ACTIVE_FILE_BYTES, 1, advice, NULL);
 }
 
 void files_read_million(struct fixture *f)

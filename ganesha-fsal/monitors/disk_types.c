@@ -47,8 +47,10 @@ static const struct {
 	const char *text; /* its beginning */
 	enum type type;
 } rows[] = {
-	{ "vd", NULL, NULL, VIRTUAL },               /* virtio */
-	{ "xvd", NULL, NULL, VIRTUAL },              /* Xen */
+	{ "vd", NULL, NULL, VIRTUAL },  /* virtio */
+	{ "xvd", NULL, NULL, VIRTUAL }, /* Xen */
+	{ "rbd", NULL, NULL, VIRTUAL }, /* Ceph */
+	{ "nbd", NULL, NULL, VIRTUAL },
 	{ "sd", "device/vendor", "Msft ", VIRTUAL }, /* Hyper-V, Azure */
 	{ "sd", "device/vendor", "QEMU ", VIRTUAL }, /* virtio-scsi and emulated */
 	{ "sd", "device/vendor", "VMware", VIRTUAL },

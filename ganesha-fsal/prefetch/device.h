@@ -13,6 +13,7 @@ struct canfs_device {
 	const char *policy; /* that "auto" means here */
 	atomic_bool stuck;  /* a drain was given up, and nothing has come back since */
 	atomic_uint asleep; /* workers, for pages that the disk is reading */
+	atomic_uint age;    /* of what is known to be warm (warmth.h) */
 	unsigned int asleep_max;
 	struct canfs_engine *engine;
 	struct canfs_files *files;

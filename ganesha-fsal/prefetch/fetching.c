@@ -9,8 +9,9 @@
 
 #define PAGE_BYTES                                                                                 \
 	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
-#define IN_VAIN_MAX 8
-#define MEET_BYTES  ((uint64_t)128 << 10)
+#define IN_VAIN_MAX        8
+#define MEET_BYTES         ((uint64_t)128 << 10)
+#define KERNEL_AHEAD_BYTES ((uint64_t)16 << 20) /* more than its read_ahead_kb will be */
 
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
 struct canfs_piece {
@@ -37,35 +38,16 @@ static struct canfs_prefetch_shared *shared_of(const struct canfs_local_file *fi
 	return canfs_prefetch_shared(canfs_tree_device(file->tree)->prefetcher);
 }
 
+/* How often a warm file of the device was found cold. */
+static unsigned int age_of(const struct canfs_local_file *file)
+{
+	return atomic_load_explicit(&canfs_tree_device(file->tree)->age, memory_order_relaxed);
+}
+
 static void one_less(struct canfs_waiting_read *read)
 {
 	if (atomic_fetch_sub(&read->left, 1) == 1)
 		read->ready(read);
-}
-
-/* Under the file's mutex: what was fetched ahead is remembered, to see whether it lasts until it is read. */
-static void remember(struct canfs_local_file *file, const struct canfs_fetch *fetch)
-{
-	unsigned int at = file->next_recent++ % CANFS_LOCAL_RECENT;
-
-	file->recent[at].offset = fetch->offset;
-	file->recent[at].bytes = fetch->bytes;
-}
-
-/* Under the file's mutex: some of these bytes are not there. Had they been fetched? Each is told of once. */
-static uint64_t evicted(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < CANFS_LOCAL_RECENT; i++) {
-		uint64_t from = file->recent[i].offset, to = from + file->recent[i].bytes;
-
-		if (offset >= to || offset + bytes <= from)
-			continue;
-		sum += file->recent[i].bytes;
-		file->recent[i].bytes = 0;
-	}
-	return sum;
 }
 
 static void look_up_size(struct canfs_local_file *file)
@@ -141,7 +123,7 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	RB_REMOVE(canfs_pieces, &file->pieces, piece);
 	file->fetches--;
 	if (read == NULL && error == 0)
-		remember(file, fetch);
+		canfs_local_fetched(file, fetch->offset, fetch->bytes);
 	pthread_mutex_unlock(&file->mutex);
 	if (error != -ECANCELED && atomic_load(&device->stuck))
 		atomic_store(&device->stuck, false);
@@ -236,7 +218,7 @@ static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t off
 	pthread_mutex_lock(&file->mutex);
 	RB_INSERT(canfs_pieces, &file->pieces, piece);
 	file->fetches++;
-	canfs_warmth_lost(&file->warmth);
+	canfs_warmth_lost(&file->warmth, age_of(file));
 	pthread_mutex_unlock(&file->mutex);
 	return piece;
 }
@@ -306,12 +288,37 @@ static void count_at_once(struct canfs_prefetch_shared *shared)
 	atomic_fetch_add_explicit(&shared->at_once, 1, memory_order_relaxed);
 }
 
-bool canfs_prefetch_is_warm(struct canfs_local_file *file)
+/* What is read, and what the kernel would not have read ahead by itself for one who comes from where all was there. */
+static bool is_still_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
-	if (!canfs_warmth_suffices(&file->warmth))
+	uint64_t there = clip_now(file, offset, bytes),
+		 beyond = offset + there + KERNEL_AHEAD_BYTES;
+
+	if (there == 0)
+		return true;
+	if (beyond >= file->bytes)
+		beyond = file->bytes - 1;
+	return is_there(file, offset, there) && is_resident(file, beyond, 1);
+}
+
+bool canfs_prefetch_is_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	struct canfs_prefetch_shared *shared = shared_of(file);
+	unsigned int age = age_of(file);
+
+	switch (canfs_warmth_of(&file->warmth, age)) {
+	case CANFS_WARM_BUT_LOOK:
+		if (!is_still_warm(file, offset, bytes)) {
+			atomic_fetch_add(&canfs_tree_device(file->tree)->age, 1);
+			return false;
+		}
+		/* fallthrough */
+	case CANFS_WARM:
+		count_at_once(shared);
+		return true;
+	default:
 		return false;
-	count_at_once(shared_of(file));
-	return true;
+	}
 }
 
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
@@ -322,14 +329,14 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	canfs_files_soon(canfs_tree_device(file->tree)->files, file->name);
 	there = clip_now(file, offset, bytes);
 	if (is_uncached(file) || is_there(file, offset, there)) {
-		canfs_warmth_found(&file->warmth);
+		canfs_warmth_found(&file->warmth, age_of(file));
 		count_at_once(shared);
 		return false;
 	}
-	canfs_warmth_lost(&file->warmth);
+	canfs_warmth_lost(&file->warmth, age_of(file));
 	pthread_mutex_lock(&file->mutex);
 	if (!is_under_way(file, offset, there))
-		lost = evicted(file, offset, there);
+		lost = canfs_local_evicted(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
 	if (lost > 0)
 		atomic_fetch_add(&shared->evicted_bytes, lost);
@@ -369,7 +376,7 @@ static struct canfs_fetch *enter_idle(struct canfs_local_file *file, uint64_t of
 	uint64_t at = offset & ~(PAGE_BYTES - 1), size = offset + bytes - at;
 	struct canfs_piece *piece;
 
-	if (size > CANFS_FETCH_BYTES_MAX || !canfs_engine_take_place(engine, size))
+	if (bytes == 0 || size > CANFS_FETCH_BYTES_MAX || !canfs_engine_take_place(engine, size))
 		return NULL;
 	read->ready = nobody;
 	atomic_store(&read->left, 1);
@@ -390,7 +397,7 @@ bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uin
 	pthread_mutex_lock(&file->mutex);
 	under_way = is_under_way(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
-	passing->fetch = under_way ? NULL : enter_idle(file, offset, bytes, &passing->read);
+	passing->fetch = under_way ? NULL : enter_idle(file, offset, there, &passing->read);
 	if (passing->fetch == NULL && !(under_way && may_sleep(file, offset, there)))
 		return false;
 	atomic_fetch_sub_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
@@ -415,7 +422,7 @@ void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes, struct canfs
 void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
 	uint64_t bytes, struct canfs_waiting_read *read)
 {
-	uint64_t at = offset & ~(PAGE_BYTES - 1), end = offset + bytes;
+	uint64_t at = offset & ~(PAGE_BYTES - 1), end = offset + clip_now(file, offset, bytes);
 
 	atomic_store(&read->left, 1);
 	while (at < end) {
@@ -438,13 +445,16 @@ void canfs_prefetch_ahead(
 	float room = atomic_load_explicit(&shared_of(file)->room, memory_order_relaxed);
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	uint64_t file_bytes = file->bytes;
+	bool awaited;
 	size_t count;
 
 	bytes = clip(offset, bytes, file_bytes);
 	if (is_uncached(file) || bytes == 0)
 		return;
 	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
-		willingness * (double)room, advice);
+		willingness * (double)room, advice, &awaited);
+	if (awaited) /* who reads others' reads would be lost among those that are not looked at */
+		canfs_warmth_lost(&file->warmth, age_of(file));
 	for (size_t i = 0; i < count; i++)
 		prefetch(file, &advice[i], file_bytes);
 }
@@ -457,6 +467,7 @@ void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_
 	if (file == NULL)
 		return; /* nobody reads it */
 	forget_size(file);
+	canfs_warmth_lost(&file->warmth, age_of(file));
 	canfs_files_changed(device->files, file->name, from_offset);
 	canfs_engine_cancel(device->engine, file->name, from_offset);
 	canfs_local_put(file);

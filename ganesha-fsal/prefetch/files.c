@@ -91,13 +91,19 @@ struct search {
 	} one[CANFS_FILE_CURSORS_MAX];
 };
 
+/* Fetched, and neither used nor given up. */
+static uint64_t pending_bytes(const struct canfs_file *file)
+{
+	return file->fetched_bytes - file->used_bytes - file->wasted_bytes;
+}
+
 /*
  * Whose reader has not come for so long that he has gone? Each is given as many reads; and whoever was followed for long,
  * as many as it takes the others to read all that is on its way: the disk may have given them theirs first.
  */
 static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned int pending)
 {
-	uint64_t pending_bytes = file->fetched_bytes - file->used_bytes - file->wasted_bytes;
+	uint64_t expected_bytes = pending_bytes(file);
 	uint32_t n = canfs_table_first(shard, file);
 
 	do {
@@ -105,8 +111,8 @@ static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned i
 		uint32_t idle = file->reads - cursor->stamp;
 		uint64_t patience = PATIENCE * (uint64_t)cursor->run;
 
-		if (patience > pending_bytes)
-			patience = pending_bytes;
+		if (patience > expected_bytes)
+			patience = expected_bytes;
 		if (idle > DOUBT_READS * (pending < 3 ? pending + 1 : 4) &&
 			idle * (uint64_t)cursor->span > patience)
 			canfs_account_doubt(shard, file, cursor);
@@ -230,7 +236,8 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 }
 
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
-	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX])
+	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX],
+	bool *awaited)
 {
 	uint64_t hash = canfs_table_hash(file);
 	struct canfs_shard *shard;
@@ -240,6 +247,8 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 
 	if (file_bytes > CANFS_OFFSET_MAX)
 		file_bytes = CANFS_OFFSET_MAX;
+	if (awaited != NULL)
+		*awaited = false;
 	if (bytes == 0 || offset >= file_bytes)
 		return 0;
 	if (bytes > READ_MAX_BYTES)
@@ -253,6 +262,8 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 		active->reads = 1;
 	shard->stats.reads++;
 	n = follow(files, shard, active, offset, bytes);
+	if (awaited != NULL)
+		*awaited = pending_bytes(active) > 0;
 	if (willingness > 0)
 		pieces = advise(files, shard, active, n, file_bytes,
 			willingness < 1 ? willingness : 1, advice);

@@ -15,6 +15,7 @@
 #define CANFS_GANESHA_FSAL_PREFETCH_FILES_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CANFS_ADVICE_MAX 4
@@ -51,11 +52,13 @@ void canfs_files_free(struct canfs_files *files); /* nobody may call it any more
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
  * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance;
- * 0: nothing is prefetched, but patterns are still learnt.
+ * 0: nothing is prefetched, but patterns are still learnt. *awaited, unless NULL: somebody is expected to read what was
+ * fetched before.
  * A read of nothing, or beyond the end, is none.
  */
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
-	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX]);
+	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX],
+	bool *awaited);
 
 /*
  * A read of it comes soon: what the table knows of it is brought into the processor's cache. With a million active files

@@ -355,3 +355,26 @@ void canfs_local_forget(struct canfs_locals *locals, const void *object)
 	}
 	pthread_mutex_unlock(&shard->mutex);
 }
+
+void canfs_local_fetched(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	unsigned int at = file->next_recent++ % CANFS_LOCAL_RECENT;
+
+	file->recent[at].offset = offset;
+	file->recent[at].bytes = bytes;
+}
+
+uint64_t canfs_local_evicted(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < CANFS_LOCAL_RECENT; i++) {
+		uint64_t from = file->recent[i].offset, to = from + file->recent[i].bytes;
+
+		if (offset >= to || offset + bytes <= from)
+			continue;
+		sum += file->recent[i].bytes;
+		file->recent[i].bytes = 0;
+	}
+	return sum;
+}

@@ -94,6 +94,12 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 void canfs_local_use(struct canfs_local_file *file);
 void canfs_local_put(struct canfs_local_file *file); /* NULL allowed */
 
+/* Under the file's mutex: what was fetched ahead is remembered, to see whether it lasts until it is read. */
+void canfs_local_fetched(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+
+/* Under the file's mutex: some of these bytes are not there. How much of them had been fetched? Each is told of once. */
+uint64_t canfs_local_evicted(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+
 /* The object goes, or its file is deleted: closed, in all trees, as soon as nobody uses it. */
 void canfs_local_forget(struct canfs_locals *locals, const void *object);
 

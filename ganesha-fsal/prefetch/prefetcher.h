@@ -81,13 +81,13 @@ struct canfs_waiting_read {
 };
 
 /*
- * A client reads of the file. True: so many reads have found all of theirs in the page cache that this one is to be
- * answered at once, with no further call; now and then it is false, to see whether that still holds.
+ * A client reads [offset, offset + bytes) of the file. True: so many reads have found all of theirs in the page cache
+ * (warmth.h) that this one is to be answered at once, with no further call.
  */
-bool canfs_prefetch_is_warm(struct canfs_local_file *file);
+bool canfs_prefetch_is_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
 
 /*
- * Otherwise: he reads [offset, offset + bytes) of it: must it wait for pages? False: it is to be answered at once.
+ * Otherwise: must it wait for pages? False: it is to be answered at once.
  * True: canfs_prefetch_wait() is to follow, and canfs_prefetch_answered() with the same bytes when it is answered:
  * until then the tree is not drained.
  */

@@ -110,6 +110,16 @@ static void tell(struct canfs_fetch *fetch)
 	}
 }
 
+/* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
+static bool must_wake(struct canfs_engine *engine)
+{
+	if (engine->woken || !(engine->cancelled.first != NULL ||
+				     (has_place(engine) && engine->queue.waiting > 0)))
+		return false;
+	engine->woken = true;
+	return true;
+}
+
 int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *outcomes,
 	unsigned int n, struct canfs_fetch **taken, unsigned int max)
 {
@@ -129,6 +139,9 @@ int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *ou
 	if (result == 0 && is_over(engine)) {
 		result = -1;
 		engine->hands_type->wake(engine->hands); /* the other threads */
+	} else if (result == (int)max && must_wake(engine)) {
+		/* One large one has made room for many small ones. */
+		engine->hands_type->wake(engine->hands);
 	}
 	pthread_mutex_unlock(&engine->mutex);
 	tell(finished.first);
@@ -165,16 +178,6 @@ uint64_t canfs_fetch_end(const struct canfs_fetch *fetch, int *error)
 	if (stat.st_size < 0 || (uint64_t)stat.st_size <= fetch->from)
 		return 0;
 	return (uint64_t)stat.st_size < fetch->to ? (uint64_t)stat.st_size : fetch->to;
-}
-
-/* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
-static bool must_wake(struct canfs_engine *engine)
-{
-	if (engine->woken || !(engine->cancelled.first != NULL ||
-				     (has_place(engine) && engine->queue.waiting > 0)))
-		return false;
-	engine->woken = true;
-	return true;
 }
 
 static void unlock_and_wake(struct canfs_engine *engine)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * For devices without a head (SSD), and those that order for themselves: no order but that of arrival, and demand before
- * prefetch at once, since a long wait is not worth anything there. Who waits for a few pages is before those who have
- * caught up with their prefetch, a unit each. So that nobody starves beside demand that never ends, of eight fetches one
- * is the oldest of these, and one the oldest that nobody waits for.
+ * prefetch at once, since a long wait is not worth anything there. Who waits for a few pages is before those who wait
+ * for many, or for their prefetch. So that nobody starves beside demand that never ends, of eight fetches one is the
+ * oldest of these, and one the oldest that nobody waits for.
  */
 #include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/sorted.h"
 
-enum rank { DEMAND, HURRIED, PREFETCH, RANKS };
+#define FEW_BYTES ((uint64_t)128 << 10)
 
-static const enum rank turns[] = { DEMAND, DEMAND, DEMAND, HURRIED, DEMAND, DEMAND, DEMAND,
-	PREFETCH };
+enum rank { FEW, MANY, PREFETCH, RANKS };
+
+static const enum rank turns[] = { FEW, FEW, FEW, MANY, FEW, FEW, FEW, PREFETCH };
 
 #define TURNS (sizeof(turns) / sizeof(turns[0]))
 
@@ -20,12 +21,17 @@ struct none {
 	unsigned int turn;
 };
 
+static enum rank rank_of(const struct canfs_fetch *fetch)
+{
+	if (fetch->kind == CANFS_FETCH_PREFETCH)
+		return fetch->hurried ? MANY : PREFETCH;
+	return canfs_fetch_own_bytes(fetch) <= FEW_BYTES ? FEW : MANY;
+}
+
 static void add(void *order, struct canfs_fetch *fetch)
 {
 	struct none *none = order;
-	enum rank rank = fetch->kind == CANFS_FETCH_DEMAND ? DEMAND
-			 : fetch->hurried                  ? HURRIED
-							   : PREFETCH;
+	enum rank rank = rank_of(fetch);
 
 	fetch->owner = &none->waiting[rank];
 	RB_INSERT(canfs_by_arrival, &none->waiting[rank], fetch);

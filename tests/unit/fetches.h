@@ -75,6 +75,7 @@ static inline void end_queue(struct canfs_queue *queue)
 	while (serve(queue, 0) != NULL)
 		continue;
 	assert_int_equal(queue->waiting + queue->in_kernel, 0);
+	assert_int_equal(queue->in_kernel_bytes, 0);
 	canfs_queue_destroy(queue);
 }
 

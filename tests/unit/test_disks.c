@@ -217,6 +217,8 @@ static void types_are_recognized(void **state)
 		type_of("nvme0n1", "device/model", "Amazon Elastic Block Store   \n"), "virtual");
 	assert_string_equal(type_of("vdb", "queue/rotational", "0\n"), "virtual");
 	assert_string_equal(type_of("xvda", "queue/rotational", "1\n"), "virtual");
+	assert_string_equal(type_of("rbd0", "queue/rotational", "0\n"), "virtual");
+	assert_string_equal(type_of("nbd0", "queue/rotational", "0\n"), "virtual");
 	assert_string_equal(type_of("loop0", "queue/rotational", "1\n"), "rotational");
 	assert_string_equal(canfs_disk_type(root.path, "none")->name, "rotational");
 }

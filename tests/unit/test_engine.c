@@ -92,6 +92,7 @@ static struct canfs_engine *start(const char *policy, unsigned int waiting_max)
 	const struct canfs_engine_config config = { .device = device,
 		.policy = policy,
 		.depth = 4,
+		.depth_bytes = 2 * MIB,
 		.lag_bytes = 4 * MIB,
 		.demand_msec = 5,
 		.waiting_max = waiting_max,
@@ -399,7 +400,7 @@ static void test_depth_has_bytes_too(void **state)
 		.depth_bytes = MIB,
 		.lag_bytes = MIB,
 		.without_ring = without_ring };
-	struct item small = fetch_of(0, 0, PAGE), large = fetch_of(1, 0, MIB);
+	struct item large[2] = { fetch_of(0, 0, MIB), fetch_of(1, 0, MIB) };
 	struct canfs_engine *engine;
 
 	(void)state;
@@ -408,15 +409,21 @@ static void test_depth_has_bytes_too(void **state)
 	assert_true(canfs_engine_take_place(engine, PAGE));
 	assert_true(canfs_engine_take_place(engine, MIB));
 	assert_false(canfs_engine_take_place(engine, PAGE));
-	assert_true(add(engine, &small));
-	assert_true(add(engine, &large));
+	assert_true(add(engine, &large[0]));
+	assert_true(add(engine, &large[1]));
 	assert_int_equal(canfs_engine_stats(engine).waiting, 2);
 	canfs_engine_leave_place(engine, MIB);
 	wait_for_all();
-	assert_int_equal(small.done + large.done, 2);
+	assert_int_equal(large[0].done + large[1].done, 2);
 	assert_int_equal(canfs_engine_stats(engine).in_kernel, 2);
 	canfs_engine_leave_place(engine, PAGE);
 	canfs_engine_leave_place(engine, PAGE);
+	/* Nothing of them is left in the account. */
+	assert_true(canfs_engine_take_place(engine, MIB - 1));
+	assert_true(canfs_engine_take_place(engine, MIB));
+	assert_false(canfs_engine_take_place(engine, 1));
+	canfs_engine_leave_place(engine, MIB - 1);
+	canfs_engine_leave_place(engine, MIB);
 	canfs_engine_free(engine);
 }
 

@@ -43,7 +43,7 @@ static uint64_t read_blocks(struct canfs_files *files, uint64_t file, uint64_t b
 
 	for (uint64_t block = begin; block < end; block++) {
 		size_t n = canfs_files_read(
-			files, file, block * BLOCK, BLOCK, LARGE, willingness, advice);
+			files, file, block * BLOCK, BLOCK, LARGE, willingness, advice, NULL);
 
 		for (size_t i = 0; i < n; i++) {
 			bytes += advice[i].bytes;
@@ -178,10 +178,10 @@ static void no_read_is_no_read(void **state)
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 
 	(void)state;
-	assert_int_equal(canfs_files_read(files, 1, 0, 0, LARGE, 1, advice), 0);
-	assert_int_equal(canfs_files_read(files, 1, LARGE, BLOCK, LARGE, 1, advice), 0);
+	assert_int_equal(canfs_files_read(files, 1, 0, 0, LARGE, 1, advice, NULL), 0);
+	assert_int_equal(canfs_files_read(files, 1, LARGE, BLOCK, LARGE, 1, advice, NULL), 0);
 	assert_int_equal(
-		canfs_files_read(files, 1, UINT64_MAX, UINT32_MAX, UINT64_MAX, 1, advice), 0);
+		canfs_files_read(files, 1, UINT64_MAX, UINT32_MAX, UINT64_MAX, 1, advice, NULL), 0);
 	assert_int_equal(canfs_files_stats(files).reads, 0);
 	canfs_files_changed(files, 1, 0);
 	canfs_files_not_fetched(files, 1, 0, 0, 1);
@@ -199,7 +199,7 @@ static void what_was_not_fetched_is_not_charged(void **state)
 	(void)state;
 	canfs_files_not_fetched(files, 1, last.cursor, last.offset, last.bytes);
 	assert_int_equal(canfs_files_stats(files).fetched_bytes, fetched - last.bytes);
-	while (canfs_files_read(files, 1, block++ * BLOCK, BLOCK, LARGE, 1, again) == 0)
+	while (canfs_files_read(files, 1, block++ * BLOCK, BLOCK, LARGE, 1, again, NULL) == 0)
 		assert_true(block < 400);
 	assert_int_equal(again[0].offset, last.offset);
 	fetched = canfs_files_stats(files).fetched_bytes;
@@ -243,8 +243,9 @@ static void goes_up_whatever_the_order_of_the_first_reads(void **state)
 		files = new_table(1000, 1000);
 		for (unsigned int n = 0; n < 12; n++) {
 			struct canfs_advice advice[CANFS_ADVICE_MAX];
-			size_t pieces = canfs_files_read(files, 1,
-				(begin + (n < 4 ? order[n] : n)) * BLOCK, BLOCK, LARGE, 1, advice);
+			size_t pieces =
+				canfs_files_read(files, 1, (begin + (n < 4 ? order[n] : n)) * BLOCK,
+					BLOCK, LARGE, 1, advice, NULL);
 
 			for (size_t j = 0; j < pieces; j++) {
 				if (advice[j].offset + advice[j].bytes > furthest)
@@ -269,8 +270,9 @@ static void stops_where_another_reader_began(void **state)
 		for (uint64_t n = 0; n < 4 * part; n++) {
 			struct canfs_advice advice[CANFS_ADVICE_MAX];
 			uint64_t of = n % 4, block = 1000 + of * part + n / 4;
-			size_t pieces = canfs_files_read(files, 1,
-				(down ? 10000 - block : block) * BLOCK, BLOCK, LARGE, 1, advice);
+			size_t pieces =
+				canfs_files_read(files, 1, (down ? 10000 - block : block) * BLOCK,
+					BLOCK, LARGE, 1, advice, NULL);
 
 			for (size_t i = 0; i < pieces; i++)
 				fetched[of] += advice[i].bytes;
@@ -313,7 +315,7 @@ static void a_file_that_is_read_each_way_in_turn_is_read_ahead_each_time(void **
 			for (uint64_t at = 0; at < file_bytes; at += read) {
 				uint64_t offset = pass % 2 == 0 ? at : file_bytes - read - at;
 				size_t n = canfs_files_read(
-					files, 1, offset, read, file_bytes, 1, advice);
+					files, 1, offset, read, file_bytes, 1, advice, NULL);
 
 				while (n > 0)
 					bytes += advice[--n].bytes;
@@ -354,7 +356,7 @@ static void random_reads_keep_few_cursors(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 10000; i++)
 		canfs_files_read(files, 1, pattern_random(&random, 256 * MIB / 4096) * 4096, 4096,
-			256 * MIB, 1, advice);
+			256 * MIB, 1, advice, NULL);
 	assert_true(canfs_files_stats(files).matched > 100);
 	assert_int_equal(canfs_files_stats(files).cursors, 16);
 	canfs_files_free(files);
@@ -398,7 +400,7 @@ static void *work(void *arg)
 		/* Even files are read at random, odd ones in sequence, by all. */
 		canfs_files_read(worker->files, file,
 			(file & 1 ? i / 40 : pattern_random(&worker->random, 1 << 20)) * BLOCK,
-			BLOCK, LARGE, 1, advice);
+			BLOCK, LARGE, 1, advice, NULL);
 		if (what < 10)
 			canfs_files_not_fetched(worker->files, file, advice[0].cursor,
 				advice[0].offset, advice[0].bytes);

@@ -88,17 +88,18 @@ static void test_none_serves_demand_first_but_not_only(void **state)
 	end_queue(&queue);
 }
 
-/* Who wants a few pages need not wait for the units of those who have caught up with their prefetch, nor those for ever. */
-static void test_none_serves_who_has_caught_up_next(void **state)
+/* Who wants a few pages need not wait for those who want many, or their prefetch; nor those for ever. */
+static void test_none_serves_few_pages_first(void **state)
 {
 	struct canfs_fetch ahead = prefetch(1, 0, MIB), later = prefetch(1, MIB, MIB),
-			   joins = demand(1, MIB, 4096), wanted[8];
+			   joins = demand(1, MIB, 4096), many = demand(3, 0, MIB), wanted[8];
 
 	(void)state;
 	begin_queue(&queue, "none", 0);
 	add(&queue, &ahead);
 	add(&queue, &later);
 	add(&queue, &joins);
+	add(&queue, &many);
 	for (size_t i = 0; i < 8; i++) {
 		wanted[i] = demand(2, i * MIB, 4096);
 		add(&queue, &wanted[i]);
@@ -109,6 +110,9 @@ static void test_none_serves_who_has_caught_up_next(void **state)
 	for (size_t i = 3; i < 6; i++)
 		assert_ptr_equal(serve(&queue, 0), &wanted[i]);
 	assert_ptr_equal(serve(&queue, 0), &ahead);
+	for (size_t i = 6; i < 8; i++)
+		assert_ptr_equal(serve(&queue, 0), &wanted[i]);
+	assert_ptr_equal(serve(&queue, 0), &many);
 	end_queue(&queue);
 }
 
@@ -450,7 +454,7 @@ int main(void)
 		cmocka_unit_test(test_arrivals_during_a_sweep),
 		cmocka_unit_test(test_unknown_policy),
 		cmocka_unit_test(test_none_serves_demand_first_but_not_only),
-		cmocka_unit_test(test_none_serves_who_has_caught_up_next),
+		cmocka_unit_test(test_none_serves_few_pages_first),
 		cmocka_unit_test(test_bound_of_lag),
 		cmocka_unit_test(test_lag_stays_with_a_stream),
 		cmocka_unit_test(test_late_stream_gets_no_arrears),

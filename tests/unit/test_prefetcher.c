@@ -124,52 +124,59 @@ static void nobody_waits_unawares_for_what_others_read(void **state)
 	canfs_local_put(file);
 }
 
-/* So many reads, which find everything there, until it is. */
-static unsigned int until_warm(struct canfs_local_file *file)
+/* As Ganesha does. */
+static bool read_as_ganesha(struct canfs_local_file *file, uint64_t at, uint64_t bytes)
 {
-	unsigned int reads = 0;
+	struct read read;
 
-	while (!canfs_prefetch_is_warm(file)) {
-		assert_false(canfs_prefetch_must_wait(file, reads * KIB, KIB));
-		reads++;
+	if (canfs_prefetch_is_warm(file, at, bytes))
+		return true;
+	if (canfs_prefetch_must_wait(file, at, bytes)) {
+		begin(file, at, bytes, &read);
+		canfs_prefetch_ahead(file, at, bytes, 1);
+		await(&read);
+		canfs_prefetch_answered(tree, bytes);
+	} else {
+		canfs_prefetch_ahead(file, at, bytes, 1);
 	}
-	return reads;
+	return false;
 }
 
-static unsigned int until_looked_at(struct canfs_local_file *file)
+/* Reads [0, end) in order; how many of these reads were not looked at. */
+static unsigned int read_in_order(struct canfs_local_file *file, uint64_t end, uint64_t bytes)
 {
-	unsigned int reads = 0;
+	static char block[64 * KIB];
+	unsigned int warm = 0;
 
-	while (canfs_prefetch_is_warm(file) && reads < 100000)
-		reads++;
-	return reads;
+	for (uint64_t at = 0; at < end; at += bytes) {
+		warm += read_as_ganesha(file, at, bytes);
+		assert_int_equal(pread(file->fd, block, bytes, (off_t)at), bytes);
+	}
+	return warm;
 }
 
 /* Nothing of it was fetched for so long that not every read need be looked at; but what has gone is seen soon. */
 static void a_warm_file_is_looked_at_now_and_then(void **state)
 {
 	struct canfs_local_file *file = make("warm", state, FILE_BYTES);
-	unsigned int reads, looked;
-	struct read read;
+	struct canfs_local_file *other = make("warm too", &file, FILE_BYTES);
+	unsigned int reads = 4 * FILE_BYTES / (4 * KIB), cold = 0;
 
-	assert_true(canfs_prefetch_must_wait(file, 0, FILE_BYTES));
-	begin(file, 0, FILE_BYTES, &read);
-	await(&read);
-	canfs_prefetch_answered(tree, FILE_BYTES);
-	reads = until_warm(file);
-	assert_in_range(reads, 4096 / 4,
-		99999); /* as a unit has pages: who is read ahead for is never warm */
-	looked = until_looked_at(file);
-	assert_in_range(looked, 1, 100);
-	assert_int_equal(stats().reads_at_once, reads + 1 + looked);
-	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
-	assert_true(canfs_prefetch_is_warm(file));
+	/* Not while it is read ahead for the first time. */
+	assert_int_equal(read_in_order(file, FILE_BYTES, 4 * KIB), 0);
+	for (int i = 0; i < 3; i++)
+		cold += read_in_order(file, FILE_BYTES, 4 * KIB);
+	assert_in_range(cold, reads / 4, reads);
+	for (int i = 0; i < 4; i++)
+		read_in_order(other, FILE_BYTES, 4 * KIB);
+	assert_in_range(stats().reads_at_once, reads, 2 * reads);
+	/* The kernel reads ahead for who reads on: that is seen, too, and of each file of the device. */
 	evict(file->fd);
-	assert_in_range(until_looked_at(file), 1, 100);
-	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-	canfs_prefetch_answered(tree, KIB);
-	assert_false(canfs_prefetch_is_warm(file));
+	assert_in_range(read_in_order(file, FILE_BYTES / 4, 4 * KIB), 0, 40);
+	assert_false(canfs_prefetch_is_warm(file, 0, 4 * KIB));
+	assert_false(canfs_prefetch_is_warm(other, 0, 4 * KIB));
 	canfs_local_put(file);
+	canfs_local_put(other);
 }
 
 static void visit_cancelled(const struct canfs_device_view *view, void *cancelled)
