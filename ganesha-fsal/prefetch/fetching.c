@@ -231,31 +231,36 @@ static void hand_over(struct canfs_piece *piece)
 
 /*
  * What is left over at its end, the next advice brings, which begins earlier by as much: so that fetches meet where
- * reads do, and none is half there and half on its way.
+ * reads do, and none is half there and half on its way. Not so of a short one, which may be a step of a stride.
  */
 static void prefetch(
 	struct canfs_local_file *file, const struct canfs_advice *advice, uint64_t file_bytes)
 {
-	uint64_t begin = advice->offset / MEET_BYTES * MEET_BYTES;
-	uint64_t end = advice->offset + advice->bytes;
+	uint64_t meet_bytes = advice->bytes < MEET_BYTES ? 1 : MEET_BYTES;
+	uint64_t begin = advice->offset / meet_bytes * meet_bytes;
+	uint64_t end = advice->offset + advice->bytes, was_there = 0;
 
 	if (end < file_bytes)
-		end = end / MEET_BYTES * MEET_BYTES;
+		end = end / meet_bytes * meet_bytes;
 	for (uint64_t at = begin; at < end; at += CANFS_FETCH_BYTES_MAX) {
 		uint64_t bytes =
 			end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
 		struct canfs_piece *piece;
 
 		if (is_there(file, at, bytes)) {
-			canfs_files_was_there(canfs_tree_device(file->tree)->files, file->name,
-				advice->cursor, bytes);
+			was_there += bytes;
 			continue;
 		}
 		piece = new_piece(file, at, bytes, advice->cursor, NULL);
 		if (piece == NULL)
-			return;
+			break;
 		hand_over(piece);
 	}
+	if (was_there == end - begin)
+		was_there = advice->bytes; /* to the byte: nothing is awaited any more */
+	if (was_there > 0)
+		canfs_files_was_there(canfs_tree_device(file->tree)->files, file->name,
+			advice->cursor, was_there);
 }
 
 static void waits_no_more(struct canfs_prefetch_shared *shared, uint64_t bytes)
@@ -288,37 +293,38 @@ static void count_at_once(struct canfs_prefetch_shared *shared)
 	atomic_fetch_add_explicit(&shared->at_once, 1, memory_order_relaxed);
 }
 
-/* What is read, and what the kernel would not have read ahead by itself for one who comes from where all was there. */
+/* A page that the kernel would not have read ahead by itself, for one who comes from where all was there. */
+static bool is_beyond_there(struct canfs_local_file *file, uint64_t end)
+{
+	uint64_t beyond = end + KERNEL_AHEAD_BYTES, last = file->bytes - 1;
+
+	return is_resident(file, beyond < last ? beyond : last, 1);
+}
+
+/* Of a warm file; if not, each of its reads is looked at again, and if it is this one that has gone, of all files. */
 static bool is_still_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
-	uint64_t there = clip_now(file, offset, bytes),
-		 beyond = offset + there + KERNEL_AHEAD_BYTES;
+	uint64_t there = clip_now(file, offset, bytes);
 
-	if (there == 0)
+	if (is_uncached(file) || there == 0)
 		return true;
-	if (beyond >= file->bytes)
-		beyond = file->bytes - 1;
-	return is_there(file, offset, there) && is_resident(file, beyond, 1);
+	if (!is_there(file, offset, there))
+		atomic_fetch_add(&canfs_tree_device(file->tree)->age, 1);
+	else if (is_beyond_there(file, offset + there))
+		return true;
+	canfs_warmth_lost(&file->warmth, age_of(file));
+	return false;
 }
 
 bool canfs_prefetch_is_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
-	struct canfs_prefetch_shared *shared = shared_of(file);
-	unsigned int age = age_of(file);
+	enum canfs_warm warm = canfs_warmth_of(&file->warmth, age_of(file));
 
-	switch (canfs_warmth_of(&file->warmth, age)) {
-	case CANFS_WARM_BUT_LOOK:
-		if (!is_still_warm(file, offset, bytes)) {
-			atomic_fetch_add(&canfs_tree_device(file->tree)->age, 1);
-			return false;
-		}
-		/* fallthrough */
-	case CANFS_WARM:
-		count_at_once(shared);
-		return true;
-	default:
+	if (warm == CANFS_COLD ||
+		(warm == CANFS_WARM_BUT_LOOK && !is_still_warm(file, offset, bytes)))
 		return false;
-	}
+	count_at_once(shared_of(file));
+	return true;
 }
 
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
