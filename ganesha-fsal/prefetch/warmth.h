@@ -21,9 +21,8 @@
 
 /* All zero at first. */
 struct canfs_warmth {
-	atomic_uint
-		reads; /* in a row that were there; from CANFS_WARM_READS on, since the last look */
-	atomic_uint age; /* of its device, when it began to count */
+	atomic_uint reads; /* in a row that were there; of a warm file, since the last look, too */
+	atomic_uint age;   /* of its device, when it began to count */
 };
 
 enum canfs_warm { CANFS_COLD, CANFS_WARM, CANFS_WARM_BUT_LOOK };
