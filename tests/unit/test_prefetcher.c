@@ -174,13 +174,13 @@ static void a_warm_file_is_looked_at_now_and_then(void **state)
 {
 	struct canfs_local_file *file = make("warm", state, FILE_BYTES);
 	struct canfs_local_file *other = make("warm too", &file, FILE_BYTES);
-	unsigned int reads = 4 * FILE_BYTES / (4 * KIB), cold = 0;
+	unsigned int reads = 4 * FILE_BYTES / (4 * KIB), unlooked = 0;
 
 	/* Not while it is read ahead for the first time. */
 	assert_int_equal(read_in_order(file, FILE_BYTES, 4 * KIB), 0);
 	for (int i = 0; i < 3; i++)
-		cold += read_in_order(file, FILE_BYTES, 4 * KIB);
-	assert_in_range(cold, reads / 4, reads);
+		unlooked += read_in_order(file, FILE_BYTES, 4 * KIB);
+	assert_in_range(unlooked, reads / 4, reads);
 	for (int i = 0; i < 4; i++)
 		read_in_order(other, FILE_BYTES, 4 * KIB);
 	assert_in_range(stats().reads_at_once, reads, 2 * reads);
@@ -194,8 +194,8 @@ static void a_warm_file_is_looked_at_now_and_then(void **state)
 	assert_true(canfs_prefetch_is_warm(other, 0, 4 * KIB));
 	/* What goes from one file may have gone from all. */
 	evict(file->fd);
-	for (cold = 0; canfs_prefetch_is_warm(file, 0, 4 * KIB); cold++)
-		assert_in_range(cold, 0, 40);
+	for (unlooked = 0; canfs_prefetch_is_warm(file, 0, 4 * KIB); unlooked++)
+		assert_in_range(unlooked, 0, 40);
 	assert_false(canfs_prefetch_is_warm(other, 0, 4 * KIB));
 	canfs_local_put(file);
 	canfs_local_put(other);
