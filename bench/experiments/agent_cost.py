@@ -10,9 +10,10 @@ without an agent."""
 import statistics
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bench.experiments import canfs
+from bench.experiments.options import Options as CommonOptions
 from bench.lab.client import MOUNT_OPTIONS, Client
 from bench.lab.host import end, wait_for
 from bench.lab.lab import MOUNT_POINT, Lab
@@ -42,16 +43,7 @@ READERS = 3
 READ_MB = 200
 
 
-@dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = RUNS
-    quick: bool = False
-    cases: tuple = ()      # cost, overhead; none: both
-    variants: tuple = ()   # not used
-    agent: dict = field(default_factory=dict)
-    server: dict = field(default_factory=dict)  # the CANFS { } block
-
+class Options(CommonOptions):
     def seconds(self):
         return 6 if self.quick else 40
 
@@ -106,7 +98,7 @@ def measure_cost(lab, options, keep):
             writer = start_writer(lab, agent, seconds)
             measure(agent, f"{name}-accelerate", seconds, keep)
             writer.wait(PATIENCE_SECONDS)
-            lab.disk.control("mode=hdd")
+            lab.disk.model_on()
             readers = [lab.spawn_beside_server(lab.program("canfs-job-read"), "--direct", "--seed", seed, "--phases",
                                                "0-1000", lab.disk.mount / "data") for seed in range(READERS)]
             writer = start_writer(lab, agent, seconds)
@@ -151,7 +143,7 @@ def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     results = Results(NAME)
     say(f"setting up: network, modelled disk, a client with {MOUNTS} mounts")
-    with Lab(build) as lab:
+    with Lab(build, disk=options.disk) as lab:
         lab.disk.control("mode=free")
         lab.disk.write_file("data", READ_MB)
         for number in range(options.runs):

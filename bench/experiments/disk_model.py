@@ -15,10 +15,11 @@ import signal
 import statistics
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.lab.disk import Disk
+from bench.experiments.options import Options
+from bench.lab.disk import Disk, DiskSettings
 from bench.lab.host import LabError, run as run_command
 from bench.lab.lab import DISK_MIB, what_cannot_be_installed
 from bench.lab.report import Results
@@ -26,6 +27,7 @@ from bench.lab.sweep import PREFIX, sweep
 
 NAME = "disk-model"
 HELP = "the modelled disks through the loop device, against what is expected of them"
+DISK_OPTIONS_REFUSED = ("device", "filesystem")
 VARIANT = "alone"
 PATH_USEC = 100
 SECONDS, SECONDS_QUICK = 4, 2.5
@@ -119,17 +121,6 @@ EXPECTED = (
 
 
 @dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = 5
-    quick: bool = False
-    cases: tuple = ()     # names of cases or of devices; none: all
-    variants: tuple = ()  # there is but one
-    agent: dict = field(default_factory=dict)   # not used
-    server: dict = field(default_factory=dict)  # not used
-
-
-@dataclass
 class Trial:
     device: str
     case: str
@@ -212,7 +203,7 @@ def fio_command(case, device, seconds):
 
 def measure(disk, row, seconds):
     if disk.device != row.kind():
-        disk.become(row.kind())
+        disk.become(DiskSettings(row.kind(), disk.settings.scheduler))
     disk.control(f"scale={row.scale():g}")
     disk.cold()
     try:
@@ -224,7 +215,7 @@ def measure(disk, row, seconds):
 
 
 @contextlib.contextmanager
-def bare_disk(build):
+def bare_disk(build, settings):
     """The modelled disk under its loop device, without a file system; gone at the end, whatever happens."""
     program = Path(build).resolve() / "bench/canfs-disk"
     if not program.exists():
@@ -234,7 +225,7 @@ def bare_disk(build):
     directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir="/tmp"))
     try:
         with open(directory / "disk.log", "wb") as log:
-            disk = Disk(program, directory, DISK_MIB, log)
+            disk = Disk(program, directory, DISK_MIB, log, settings)
             try:
                 disk.attach()
                 yield disk
@@ -250,7 +241,7 @@ def run(build, options, say, keep=None):
     rows = plan(options.cases)
     results = DiskModelResults(rows)
     seconds = SECONDS_QUICK if options.quick else SECONDS
-    with bare_disk(build) as disk:
+    with bare_disk(build, DiskSettings(scheduler=options.disk.scheduler or "none")) as disk:
         for number in range(options.runs):
             for row in rows:
                 trial = measure(disk, row, seconds)

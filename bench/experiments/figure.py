@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 from bench.experiments import best_static, canfs, figures_plot
-from bench.experiments.interference import Options, check_names
+from bench.experiments.options import Options, check_names
 from bench.lab.client import launch
 from bench.lab.host import wait_for
 from bench.lab.lab import MOUNT_POINT, Lab
 from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
-DEVICE = "hdd"
 # A job may take so much longer than planned before the run is given up.
 PATIENCE_SECONDS = 240
 SAMPLE_SECONDS = 0.2
@@ -77,9 +76,9 @@ class Figure:
         plan = self.plan(options.quick)
         check_names("variant", options.variants, self.variants)
         check_names("case", options.cases, plan.cases)
-        results = FigureResults(self)
-        say(f"setting up: network, modelled disk, {plan.files}")
-        with Lab(build) as lab:
+        results = FigureResults(self, options.disk)
+        say(f"setting up: network, {options.disk.describe()}, {plan.files}")
+        with Lab(build, disk=options.disk) as lab:
             self.prepare(lab, plan)
             lab.disk.control("mode=free")
             Runner(self, lab, plan, options, say, keep or (lambda trial: None), results).run()
@@ -104,8 +103,8 @@ class Trial:
 class FigureResults(Results):
     """The table says of what is asked for whether it was reached."""
 
-    def __init__(self, figure):
-        super().__init__(figure.NAME)
+    def __init__(self, figure, disk):
+        super().__init__(figure.NAME, disk)
         self.figure = figure
         self.setting = None
         self.last = {}  # variant: its last trial
@@ -114,7 +113,7 @@ class FigureResults(Results):
         self.last[trial.variant] = trial
         for case, metrics in trial.values.items():
             for metric, value in metrics.items():
-                self.add(case, DEVICE, trial.variant, metric, self.figure.units[metric], value)
+                self.add(case, self.disk.name, trial.variant, metric, self.figure.units[metric], value)
 
     def cases(self):
         return list(dict.fromkeys(key[0] for key in self._values))

@@ -12,8 +12,9 @@ import os
 import re
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from bench.experiments.options import Options as CommonOptions
 from bench.lab.ganesha import Ganesha
 from bench.lab.host import LabError, end, get, run as run_command
 from bench.lab.lab import Lab
@@ -39,16 +40,7 @@ EXPORT_BYTES = 24 << 10
 OBJECT_BYTES = 160
 
 
-@dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = 1
-    quick: bool = False
-    cases: tuple = ()      # there is one
-    variants: tuple = ()   # none: both
-    agent: dict = field(default_factory=dict)   # not used
-    server: dict = field(default_factory=dict)  # the CANFS { } block
-
+class Options(CommonOptions):
     def files(self):
         return 50_000 if self.quick else 1_000_000
 
@@ -161,7 +153,7 @@ def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     results = FootprintResults(options.bound_bytes())
     say(f"setting up: network, {options.files()} files")
-    with Lab(build) as lab, file_system(lab, options.files()) as mount:
+    with Lab(build, disk=options.disk) as lab, file_system(lab, options.files()) as mount:
         for _ in range(options.runs):
             for variant in STACKS:
                 if options.variants and variant not in options.variants:

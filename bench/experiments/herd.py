@@ -11,16 +11,18 @@ the lab; a trial depends on its seed alone."""
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
 from bench.experiments import herd_plot
+from bench.experiments.options import Options
 from bench.lab.host import LabError, run as run_command
 from bench.lab.report import Results
 
 NAME = "herd"
 HELP = "2 to 10,000 simulated clients of one server: backlog, unused drain, blocked writers, fairness, smoothness"
+DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem")
 CLIENTS = (2, 8, 64, 1000, 10000)
 LOADS_PCT = (80, 110)
 PRICE_AGES_MSEC = (100, 1000)
@@ -46,16 +48,6 @@ CRITERIA = (
 
 def what_is_missing():
     """It needs neither root nor the lab."""
-
-
-@dataclass
-class Options:
-    runs: int = 5         # seeds 1, 2 ...
-    quick: bool = False   # fewer laws
-    cases: tuple = ()     # clients-N-load-P, beside-reader; none: all
-    variants: tuple = ()  # laws, or LAW@MSEC for prices of that age; none: all
-    agent: dict = field(default_factory=dict)   # not used
-    server: dict = field(default_factory=dict)  # not used
 
 
 @dataclass

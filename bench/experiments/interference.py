@@ -11,9 +11,10 @@ held-two  as held, by two clients with half of it each; of them the one that sho
 
 Variants: A alone; B with stock settings on a stock export; B with canfs."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from bench.experiments import canfs
+from bench.experiments.options import Options, check_names
 from bench.lab.client import launch
 from bench.lab.host import LabError
 from bench.lab.lab import Guest, Lab
@@ -21,7 +22,6 @@ from bench.lab.report import Results
 
 NAME = "interference"
 HELP = "one client's write-back against another's reads (CA-NFS Figure 4)"
-DEVICE = "hdd"
 DATA_MB = 4000
 READER_MIB = 512
 SEED = 7
@@ -54,17 +54,6 @@ QUICK = (
     replace(FULL[1], phases="0-10", megabytes=200, begin=1),
     replace(FULL[2], phases="0-7,11-14", megabytes=120, begin=1, close_at=12),
 )
-
-
-@dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = 5
-    quick: bool = False
-    cases: tuple = ()       # names; none: all
-    variants: tuple = ()    # names; none: all of the case
-    agent: dict = field(default_factory=dict)   # agent.conf
-    server: dict = field(default_factory=dict)  # the CANFS { } block
 
 
 @dataclass
@@ -113,7 +102,7 @@ def was_cold(trial):
 
 def add(results, trial):
     def row(who, metric, unit, value):
-        results.add(f"{trial.case}-{who}", DEVICE, trial.variant, metric, unit, value)
+        results.add(f"{trial.case}-{who}", results.disk.name, trial.variant, metric, unit, value)
     row("reader", "ops_per_s", "1/s", trial.reader["ops_per_s"])
     row("reader", "p50", "ms", trial.reader["p50_ms"])
     row("reader", "p99", "ms", trial.reader["p99_ms"])
@@ -136,21 +125,15 @@ def summary(trial):
     return text
 
 
-def check_names(what, names, allowed):
-    for name in names:
-        if name not in allowed:
-            raise LabError(f"--{what} {name}: must be one of {', '.join(allowed)}")
-
-
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     check_names("case", options.cases, [case.name for case in FULL])
     check_names("variant", options.variants, FULL[0].variants)
     cases = [case for case in (QUICK if options.quick else FULL)
              if not options.cases or case.name in options.cases]
-    results = Results(NAME)
-    say("setting up: network, modelled disk, a 4 GB file")
-    with Lab(build) as lab:
+    results = Results(NAME, options.disk)
+    say(f"setting up: network, {options.disk.describe()}, a 4 GB file")
+    with Lab(build, disk=options.disk) as lab:
         lab.disk.write_file("data", DATA_MB)
         for number in range(options.runs):
             for case in cases:

@@ -25,10 +25,10 @@ Not the processors: clients, server and modelled disk share them here."""
 
 import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bench.experiments import canfs, k_sensitivity_plot
-from bench.experiments.interference import check_names
+from bench.experiments.options import Options, check_names
 from bench.lab.client import launch
 from bench.lab.host import LabError
 from bench.lab.lab import Guest, Lab
@@ -75,7 +75,7 @@ class Case:
     full_per_sec: float  # so many reads take all of the resource
     answer_ms: float     # undisturbed
     lead_seconds: float  # from the reader's start to the timeline's: the agent starts in it
-    disk: str            # what the modelled disk is told
+    disk: str            # what the modelled disk is told; device: which it is
     server: dict         # the CANFS block
 
 
@@ -85,23 +85,12 @@ LEAD_SECONDS = 2.5
 CASES = (
     Case("network", "none", 64, 512, 15, 5.5, 32, 380, 0.3, LEAD_SECONDS, "mode=free",
          {"Interfaces": Link.interface, "Link_Speed": LINK_MBIT}),
-    Case("disk", "hdd", 4, 1024, 35, 40, 8, 133, 7.5, LEAD_SECONDS, "mode=hdd", WIDE),
+    Case("disk", "{disk}", 4, 1024, 35, 40, 8, 133, 7.5, LEAD_SECONDS, "mode={device}", WIDE),
     # A store with so much to spare that it is not what is short, yet far slower than the cache. The worth of the
     # cache is an average over some seconds (CANFS_GHOSTS_TAU_SEC): it must be known when the writer begins.
-    Case("memory", "hdd-x4", 32, 1024, 35, 26, 32, 0, 0, 8, "mode=hdd scale=4",
+    Case("memory", "{disk}-x4", 32, 1024, 35, 26, 32, 0, 0, 8, "mode={device} scale=4",
          WIDE | {"Disk_Read_Queue": 32, "Disk_Write_Queue": 64}),
 )
-
-
-@dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = RUNS
-    quick: bool = False
-    cases: tuple = ()      # RESOURCE or RESOURCE-xFACTOR; none: all
-    variants: tuple = ()   # not used
-    agent: dict = field(default_factory=dict)   # agent.conf
-    server: dict = field(default_factory=dict)  # the CANFS { } block
 
 
 @dataclass
@@ -193,7 +182,7 @@ class Session:
         reader = start_reader(lab, case, self.link, phases, self.count)
         try:
             begin = reader.wait_begin(PATIENCE_SECONDS) + self.lead_seconds
-            lab.disk.control(f"{case.disk} reset")
+            lab.disk.control(case.disk.format(device=lab.disk.device) + " reset")
             agents = [] if point == STOCK else canfs.start_agents(
                 lab, [self.client], self.agent_options(), f"agent-{self.count}", canfs.wait_for_verdict)
             writer = self.prepare_writer(begin)
@@ -322,7 +311,7 @@ def run_case(session, points, results, tell):
         name, variant = (case.resource, STOCK) if point == STOCK else (
             point_name(case.resource, point), "canfs")
         for metric, (unit_name, value) in values.items():
-            results.add(name, case.device, variant, metric, unit_name, value)
+            results.add(name, case.device.format(disk=results.disk.name), variant, metric, unit_name, value)
         tell(trial, values)
 
 
@@ -330,14 +319,14 @@ def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     check_names("case", options.cases, [name for case in CASES for name in (
         case.resource, *(point_name(case.resource, factor) for factor in factors(case)))])
-    results = SensitivityResults(NAME)
+    results = SensitivityResults(NAME, options.disk)
 
     def tell(trial, values):
         say(f"run {number + 1} of {options.runs}, {summary(trial, values)}")
         if keep:
             keep(trial)
     say("setting up: network, modelled disk, a 4 GB file")
-    with Lab(build) as lab:
+    with Lab(build, disk=options.disk) as lab:
         link = Link(lab.network, LINK_MBIT, taps=1)
         try:
             link.start()

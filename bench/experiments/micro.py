@@ -3,29 +3,21 @@
 fsal_read2-BLOCK-CACHE-xTHREADS: all that CANFS adds to one READ."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from bench.experiments.options import Options
 from bench.lab.host import LabError, run as run_command
 from bench.lab.report import Results
 
 NAME = "micro"
 HELP = "nanoseconds per call: prices, tags, auction, monitors, parsers"
+DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem")
 RUNS_MIN = 5  # the default of bench/run for --quick is too few for a median
 
 
 def what_is_missing():
     """It needs neither root nor the lab."""
-
-
-@dataclass
-class Options:
-    runs: int = 5
-    quick: bool = False
-    cases: tuple = ()     # names of functions; none: all
-    variants: tuple = ()  # there are none
-    agent: dict = field(default_factory=dict)   # not used
-    server: dict = field(default_factory=dict)  # not used
 
 
 def measure(program, options):

@@ -15,9 +15,10 @@ import shutil
 import statistics
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from bench.experiments.options import Options as CommonOptions
 from bench.lab.ganesha import Ganesha
 from bench.lab.host import LabError, get, run as run_command
 from bench.lab.lab import Lab
@@ -64,16 +65,7 @@ CASES = (
 )
 
 
-@dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = 5
-    quick: bool = False
-    cases: tuple = ()      # names; none: all
-    variants: tuple = ()   # all of them are needed
-    agent: dict = field(default_factory=dict)   # not used
-    server: dict = field(default_factory=dict)  # the CANFS { } block
-
+class Options(CommonOptions):
     @staticmethod
     def rounds():
         return 120
@@ -257,7 +249,7 @@ def run(build, options, say, keep=None):
     results = OverheadResults()
     cases = [case for case in CASES if not options.cases or case.name in options.cases]
     say("setting up: network, disk, files")
-    with Lab(build) as lab:
+    with Lab(build, disk=options.disk) as lab:
         lab.disk.control("mode=free")
         make_files(lab)
         for number in range(options.runs):

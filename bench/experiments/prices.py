@@ -16,9 +16,10 @@ too, before or after the staircase: how soon does it show?"""
 
 import statistics
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from bench.experiments import canfs, prices_plot
+from bench.experiments.options import Options
 from bench.lab.disk import READ_AHEAD_KIB
 from bench.lab.host import LabError
 from bench.lab.lab import Lab
@@ -80,7 +81,7 @@ FULL = (
     # The hit rates stand for a window of some seconds (CANFS_GHOSTS_TAU_SEC), so each
     # stair lasts longer, and the first comes when what filled the cache is forgotten.
     Case("memory", "none", "hit rate", (0, 0.25, 0.5, 0.75, 0.9, 1), 25, 20, 14, 2, step_first=True),
-    Case("disk", "hdd", "span, MiB", (256, 288, 352, 512, 1024, 3800), 10, 10, 2, 5),
+    Case("disk", "{disk}", "span, MiB", (256, 288, 352, 512, 1024, 3800), 10, 10, 2, 5),
 )
 QUICK = (
     replace(FULL[0], idle_seconds=3, stair_seconds=2.5, settle_seconds=1, gap_seconds=2,
@@ -110,17 +111,6 @@ CRITERIA = (
     ("step_seconds", lambda v: v <= 0.5, "at most 0.5"),
     ("bottleneck", lambda v: v >= 0.95, "named in at least 0.95 of the samples"),
 )
-
-
-@dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = 5
-    quick: bool = False
-    cases: tuple = ()      # names; none: all
-    variants: tuple = ()   # there is but one
-    agent: dict = field(default_factory=dict)   # not used
-    server: dict = field(default_factory=dict)  # the CANFS { } block
 
 
 @dataclass
@@ -200,7 +190,7 @@ def run_trial(lab, case, link, options):
         fill_server_cache(lab, CACHED_MIB, PATIENCE_SECONDS)
     if case.name == "disk":
         fill_server_cache(lab, case.loads[0], PATIENCE_SECONDS)
-        lab.disk.control("mode=hdd flushcache reset")
+        lab.disk.model_on("flushcache reset")
     prices = canfs.PriceWatch(lab, PRICE_SECONDS)
     watch = ServerWatch(lab, link.interface)
     loads = []
@@ -279,7 +269,7 @@ def judge(trial):
 def add(results, trial):
     for metric, value in trial.metrics.items():
         unit = "s" if metric == "step_seconds" else "1"
-        results.add(trial.case.name, trial.case.device, "canfs", metric, unit, value)
+        results.add(trial.case.name, trial.case.device.format(disk=results.disk.name), "canfs", metric, unit, value)
 
 
 def summary(trial):
@@ -296,10 +286,10 @@ def run(build, options, say, keep=None):
             raise LabError(f"--case {name}: must be one of {', '.join(names)}")
     cases = [case for case in (QUICK if options.quick else FULL)
              if not options.cases or case.name in options.cases]
-    results = PricesResults(NAME)
+    results = PricesResults(NAME, options.disk)
     trials = []
     say("setting up: network, modelled disk, a 4 GB file")
-    with Lab(build) as lab:
+    with Lab(build, disk=options.disk) as lab:
         link = Link(lab.network, LINK_MBIT)
         try:
             link.start()

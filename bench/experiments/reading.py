@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 
 from bench.experiments import figures_plot, reading_files
 from bench.experiments.canfs import SERVER_OPTIONS
-from bench.experiments.interference import check_names
+from bench.experiments.options import Options, check_names
 from bench.experiments.reading_limits import limit_of, limit_of_guest
-from bench.lab.disk import DEVICES, READ_AHEAD_KIB
+from bench.lab.disk import READ_AHEAD_KIB, DiskSettings
 from bench.lab.host import LabError, end
-from bench.lab.knfsd import check_installed
+from bench.lab.knfsd import check_file_system, check_installed
 from bench.lab.lab import Guest, Lab
 from bench.lab.report import Results
 
@@ -94,18 +94,6 @@ class Case:
 
 
 @dataclass
-class Options:
-    """What a person may vary; the defaults are the experiment."""
-    runs: int = 5
-    quick: bool = False
-    cases: tuple = ()
-    variants: tuple = ()
-    agent: dict = field(default_factory=dict)   # not used: no client of these has an agent
-    server: dict = field(default_factory=dict)  # the CANFS { } block
-    device: str = "hdd"
-
-
-@dataclass
 class Trial:
     """One run of one variant, with all that was seen."""
     reading: str
@@ -129,19 +117,19 @@ class Reading:
     asked: tuple
     panels: tuple
     Options: type = Options
-    DEVICES: tuple = tuple(DEVICES)
 
     def run(self, build, options, say, keep=None):
         """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
         check_names("variant", options.variants, ALL_VARIANTS)
         if "knfsd" in options.variants:
             check_installed()
+            check_file_system(options.disk)
         check_names("case", options.cases, [case.name for case in self.cases])
-        results = ReadingResults(self, options.device)
+        results = ReadingResults(self, options.disk)
         for case in self.cases:
             if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
                 # A disk of its own: where files lie on it does not depend on what was there before.
-                with Lab(build, device=options.device) as lab:
+                with Lab(build, disk=options.disk) as lab:
                     Runner(self, lab, options, say, keep or (lambda trial: None), results).run(case)
         say(figures_plot.save(self, results))
         return results
@@ -150,9 +138,9 @@ class Reading:
 class ReadingResults(Results):
     """The table says which read-ahead was best, and of what is asked for whether it was reached."""
 
-    def __init__(self, reading, device):
-        super().__init__(reading.NAME)
-        self.reading, self.device = reading, device
+    def __init__(self, reading, disk):
+        super().__init__(reading.NAME, disk)
+        self.reading = reading
         self.limit = None  # of the disk, MB/s
         self.best = {}  # case: KiB
         self.last = {}  # (case, variant): its last trial
@@ -162,13 +150,13 @@ class ReadingResults(Results):
         for case, metrics in trial.values.items():
             for metric in self.reading.metrics:
                 if metric in metrics:
-                    self.add(case, self.device, trial.variant, metric, UNITS[metric], metrics[metric])
+                    self.add(case, self.disk.name, trial.variant, metric, UNITS[metric], metrics[metric])
 
     def table(self):
         lines = [super().table(), ""]
         lines += [f"{case}: best-static is read_ahead_kb {kib}" for case, kib in self.best.items()]
-        # What is asked for in itself is asked of the plain disk.
-        lines += [verdict for asked in self.reading.asked if asked.of or asked.of_case or self.device == "hdd"
+        # What is asked for in itself is asked of the default disk.
+        lines += [verdict for asked in self.reading.asked if asked.of or asked.of_case or self.disk == DiskSettings()
                   for case in dict.fromkeys(row["case"] for row in self.rows())
                   if (verdict := asked.verdict(self, case))]
         return "\n".join(lines)
@@ -190,7 +178,7 @@ class Runner:
             return
         names = self.make_files(case)
         self.results.limit = self.results.limit or limit_of(self.lab.disk)
-        self.results.add(first_case(case), self.options.device, "limit", "throughput", UNITS["throughput"],
+        self.results.add(first_case(case), self.options.disk.name, "limit", "throughput", UNITS["throughput"],
                          self.results.limit)
         levels = QUICK_LEVELS_KIB if self.options.quick else LEVELS_KIB
         best = None
@@ -259,7 +247,7 @@ class Runner:
         values[first_case(case)] |= own
         if knfsd:
             del values[first_case(case)]["cpu_per_mb"]  # User-Mode Linux's, not the server's
-        return Trial(self.reading.NAME, case.name, self.options.device, variant, kib, values, seen, disk, evicted)
+        return Trial(self.reading.NAME, case.name, self.options.disk.name, variant, kib, values, seen, disk, evicted)
 
     def start_server(self, case, variant, kib):
         lab, canfs = self.lab, variant == "canfs"

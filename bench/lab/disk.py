@@ -4,17 +4,53 @@
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.lab.host import LabError, end, get, is_mounted, put, run, spawn, wait_for
+from bench.lab.loop import DEVICES, SCHEDULERS, Loop
+from bench.lab.sweep import LOOP_NOTE
 
 READ_AHEAD_KIB = 128
-# The server is to behave like one with 512 MB: the kernel's own limit for it would be 20 % of that.
-DIRTY_MAX_BYTES = 100_000_000
-# What the modelled disk can be (a mode of it), and what its queue/rotational says.
-DEVICES = {"hdd": 1, "hdd-ncq": 1, "ssd": 0}
 SETTLE_SECONDS = 0.3
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
+
+# Everything that mkfs or mount would leave for later would come as I/O in the middle of a run: ext4 reads block bitmaps, all
+# over the disk, within five seconds.
+_EXT4 = ("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0")
+_EXT4_MOUNT = "noatime,no_prefetch_block_bitmaps"
+# name: (the kernel's name, mkfs, options of mount)
+FILESYSTEMS = {
+    "ext4": ("ext4", _EXT4, _EXT4_MOUNT),
+    "ext4-fast-commit": ("ext4", (*_EXT4, "-O", "fast_commit"), _EXT4_MOUNT),
+    "xfs": ("xfs", ("mkfs.xfs", "-q", "-f", "-K"), "noatime"),
+    "btrfs": ("btrfs", ("mkfs.btrfs", "-q", "-f", "-K"), "noatime"),
+}
+
+
+@dataclass(frozen=True)
+class DiskSettings:
+    """The disk of an experiment; the default is a SATA disk as Debian sets it up."""
+    device: str = "hdd-ncq"    # of DEVICES
+    scheduler: str = None      # of SCHEDULERS; None: that of the device type
+    filesystem: str = "ext4"   # of FILESYSTEMS
+
+    def __post_init__(self):
+        for what, value, allowed in (("device", self.device, DEVICES), ("scheduler", self.scheduler, (None, *SCHEDULERS)),
+                                     ("filesystem", self.filesystem, FILESYSTEMS)):
+            if value not in allowed:
+                raise LabError(f"{what} {value!r}: must be one of {', '.join(filter(None, allowed))}")
+
+    @property
+    def name(self):
+        """In results: what differs from the default stands behind the device's name."""
+        more = (self.scheduler, self.filesystem if self.filesystem != "ext4" else None)
+        return "-".join(filter(None, (self.device, *more)))
+
+    def describe(self):
+        kind = DEVICES[self.device]
+        return (f"{self.device}: {kind.tags} tags, scheduler {self.scheduler or kind.scheduler}, "
+                f"write-back throttling {kind.wbt_usec / 1000:g} ms, {self.filesystem}")
 
 
 def fincore(paths):
@@ -23,10 +59,8 @@ def fincore(paths):
 
 
 class Disk:
-    def __init__(self, program, directory, size_mib, log, device="hdd"):
-        if device not in DEVICES:
-            raise LabError(f"device {device!r}: must be one of {', '.join(DEVICES)}")
-        self.device = device
+    def __init__(self, program, directory, size_mib, log, settings=DiskSettings()):
+        self.settings = settings
         self.program = program
         self.model = Path(directory) / "model"
         self.mount = Path(directory) / "export"
@@ -34,18 +68,29 @@ class Disk:
         self.log = log
         self.process = None
         self.connection = None  # number of the FUSE connection
-        self.loop = None
+        self._loop = Loop(Path(directory) / LOOP_NOTE)
         self._is_writable = True
 
     def start(self):
         """With an empty file system on it."""
         self.attach()
-        # Everything that mkfs or mount would leave for later would come as I/O in the middle of a run: ext4
-        # reads block bitmaps, all over the disk, within five seconds.
-        run("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E",
-            "nodiscard,lazy_itable_init=0,lazy_journal_init=0", self.loop, timeout=120)
+        self.make_file_system()
+
+    def make_file_system(self):
+        """As the settings say, empty, and mounted."""
+        kind, mkfs, options = FILESYSTEMS[self.settings.filesystem]
+        run(*mkfs, self.loop, timeout=120)
         self.mount.mkdir()
-        run("mount", "-t", "ext4", "-o", "noatime,no_prefetch_block_bitmaps", self.loop, self.mount)
+        run("mount", "-t", kind, "-o", options, self.loop, self.mount)
+
+    @property
+    def loop(self):
+        """Its block device; None: not attached."""
+        return self._loop.path
+
+    @property
+    def device(self):
+        return self.settings.device
 
     def writable(self, is_writable):
         """If not, the journal is empty, and another kernel may mount the file system as well, read-only. (An unmount would
@@ -64,32 +109,22 @@ class Disk:
         if self.process.poll() is not None:
             raise LabError("canfs-disk ended at once: see its log")
         self.connection = os.minor(os.stat(self.model).st_dev)
-        self.loop = run("losetup", "--direct-io=on", "--show", "-f", self.model / "disk").strip()
-        self.become(self.device)
+        self._loop.attach(self.model / "disk")
+        self.become(self.settings)
 
-    def become(self, device):
-        """Another of DEVICES: what is measured next. The model is off until cold()."""
-        self.device = device
+    def become(self, settings):
+        """Another disk below the same file system: what is measured next. The model is off until cold()."""
+        self.settings = settings
         self.control("mode=free")
-        self._tune()
-
-    def _tune(self):
-        block = Path("/sys/block") / Path(self.loop).name
-        if get(block / "loop/dio") != "1":
-            raise LabError(f"{self.loop} refuses direct I/O: the page cache would hide the disk")
-        put(block / "queue/scheduler", "none")
-        put(block / "queue/rotational", DEVICES[self.device])
-        put(block / "queue/max_sectors_kb", 1024)
-        # Only now: newer kernels recompute it when the queue's settings change.
-        self.read_ahead(READ_AHEAD_KIB)
-        bdi = block / "bdi"
-        if (bdi / "strict_limit").exists():  # Linux >= 6.2
-            put(bdi / "strict_limit", 1)
-            put(bdi / "max_bytes", DIRTY_MAX_BYTES)
+        self._loop.tune(settings.device, settings.scheduler or DEVICES[settings.device].scheduler, READ_AHEAD_KIB)
 
     def read_ahead(self, kib):
         """Of files that are opened from now on."""
-        put(Path("/sys/block") / Path(self.loop).name / "queue/read_ahead_kb", kib)
+        self._loop.read_ahead(kib)
+
+    def model_on(self, words=""):
+        """Its caches stay as they are."""
+        self.control(f"mode={self.device} {words}")
 
     def control(self, words):
         put(self.model / "control", words)
@@ -103,7 +138,7 @@ class Disk:
         if is_mounted(self.mount):
             run("sync", "-f", self.mount)
         put("/proc/sys/vm/drop_caches", 3)
-        self.control(f"mode={self.device} flushcache reset")
+        self.model_on("flushcache reset")
 
     def cached_bytes(self, names):
         """What the host's page cache has of these files."""
@@ -147,9 +182,7 @@ class Disk:
             run("umount", self.mount, check=False)
         if is_mounted(self.mount):
             run("umount", "-l", self.mount, check=False)
-        if self.loop:
-            run("losetup", "-d", self.loop, check=False)
-            self.loop = None
+        self._loop.detach()
         end(self.process)
         self.process = None
         if is_mounted(self.model):

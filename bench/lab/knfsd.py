@@ -31,6 +31,12 @@ def check_installed():
         raise LabError(f"knfsd: {missing[0]} is not installed (bench/setup --knfsd installs it)")
 
 
+def check_file_system(settings):
+    """The guest mounts what the host has mounted: it knows of ext4 that this is safe."""
+    if not settings.filesystem.startswith("ext4"):
+        raise LabError(f"knfsd: --filesystem {settings.filesystem}: must be ext4 or ext4-fast-commit")
+
+
 def seconds_of_dd(said):
     """Of its last line: the lab looks only now and then whether a job has ended."""
     return float(re.search(r"copied, ([0-9.]+) s", said)[1])
@@ -66,7 +72,7 @@ class Knfsd:
             raise LabError(f"qemu-storage-daemon ended at once: {tail(self.log)}")
         self.guest.boot([], f"virtio_uml.device={self.socket}:{VIRTIO_ID_BLOCK}")
         self.guest.wait_ready()
-        self.guest.run("serve", SERVE, self.disk.mount, read_ahead_kib, DEVICES[self.disk.device], THREADS).wait(
+        self.guest.run("serve", SERVE, self.disk.mount, read_ahead_kib, DEVICES[self.disk.device].rotational, THREADS).wait(
             START_SECONDS)
 
     def close(self):

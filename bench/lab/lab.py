@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.lab.client import MOUNT_OPTIONS, Client
-from bench.lab.disk import Disk
+from bench.lab.disk import Disk, DiskSettings
 from bench.lab.ganesha import Ganesha
 from bench.lab.host import LabError, spawn
 from bench.lab.knfsd import Knfsd
@@ -30,7 +30,7 @@ from bench.lab.sweep import PREFIX, sweep
 
 DISK_MIB = 32 * 1024
 SERVER_MEMORY_BYTES = 512 << 20
-GUESTS_MAX = 16
+GUESTS_MAX = 40
 MOUNT_POINT = "/run/nfs"  # in the guest, where /run is its own
 
 
@@ -64,13 +64,12 @@ def what_is_missing():
 
 
 class Lab:
-    def __init__(self, build, disk_mib=DISK_MIB, memory_bytes=SERVER_MEMORY_BYTES, device="hdd"):
-        """device: one of DEVICES of bench/lab/disk.py."""
+    def __init__(self, build, disk_mib=DISK_MIB, memory_bytes=SERVER_MEMORY_BYTES, disk=DiskSettings()):
         self.build = Path(build).resolve()
         self.name = f"{PREFIX}{os.getpid()}"
         self.disk_mib = disk_mib
         self.memory_bytes = memory_bytes
-        self.device = device
+        self.disk_settings = disk
         self.clients = []
         self.server = None
         self.server_address = SERVER_ADDRESS
@@ -104,7 +103,8 @@ class Lab:
         self._undo.callback(self.network.stop)
         self.network.start()
         log = self._undo.enter_context(open(self.directory / "disk.log", "wb"))
-        self.disk = Disk(self.program("canfs-disk"), self.directory, self.disk_mib, log, self.device)
+        self.disk = Disk(self.program("canfs-disk"), self.directory, self.disk_mib, log,
+                         self.disk_settings)
         self._undo.callback(self.disk.stop)
         self.disk.start()
         self._undo.callback(self.stop_server)

@@ -11,8 +11,10 @@ RESULTS_DIRECTORY = Path(__file__).resolve().parent.parent / "results"  # for pi
 
 
 class Results:
-    def __init__(self, experiment):
+    def __init__(self, experiment, disk=None):
+        """disk: the DiskSettings, where it matters what disk it was."""
         self.experiment = experiment
+        self.disk = disk
         self._values = defaultdict(list)  # (case, device, variant, metric, unit): one per run
 
     def add(self, case, device, variant, metric, unit, value):

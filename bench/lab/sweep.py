@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 
 from bench.lab.host import run
+from bench.lab.loop import remove
 
 PREFIX = "canfs-lab-"  # then the process id of the lab
+LOOP_NOTE = "loop"     # in its directory: the number of its loop device
 DIRECTORIES = Path("/tmp")
 NAMESPACES = Path("/run/netns")
 CGROUPS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))
@@ -66,6 +68,12 @@ def _unmount(suffix):
             run("umount", "-l", mount, check=False)
 
 
+def _remove_loop(note):
+    """Of which somebody else may have become the user meanwhile: then it stays."""
+    if note.exists() and note.read_text(encoding="ascii").isdigit():
+        remove(int(note.read_text(encoding="ascii")))
+
+
 def sweep():
     _sweep_processes([path for root in CGROUPS for path in _stale_in(root)])
     _unmount("/export")
@@ -77,4 +85,5 @@ def sweep():
     for namespace in _stale_in(NAMESPACES):
         run("ip", "netns", "delete", namespace.name, check=False)
     for directory in _stale_in(DIRECTORIES):
+        _remove_loop(directory / LOOP_NOTE)
         shutil.rmtree(directory, ignore_errors=True)

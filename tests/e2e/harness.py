@@ -185,7 +185,7 @@ class Busy:
     def __enter__(self):
         if not (self.lab.disk.mount / DATA).exists():
             self.lab.disk.write_file(DATA, megabytes=DATA_MB)
-        self.lab.disk.control("mode=hdd")
+        self.lab.disk.model_on()
         for seed in range(READERS):
             self._readers.append(self.lab.spawn_beside_server(
                 self.lab.program("canfs-job-read"), "--direct", "--seed", seed, "--phases",

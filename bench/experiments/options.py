@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What a person may vary of an experiment; the defaults are the experiment. Not every experiment uses all of it."""
+
+from dataclasses import dataclass, field
+
+from bench.lab.disk import DiskSettings
+from bench.lab.host import LabError
+
+
+@dataclass
+class Options:
+    runs: int = 5
+    quick: bool = False
+    cases: tuple = ()     # names; none: all
+    variants: tuple = ()  # names; none: all of the case
+    agent: dict = field(default_factory=dict)   # agent.conf
+    server: dict = field(default_factory=dict)  # the CANFS { } block
+    disk: DiskSettings = DiskSettings()
+
+
+def check_names(what, names, allowed):
+    for name in names:
+        if name not in allowed:
+            raise LabError(f"--{what} {name}: must be one of {', '.join(allowed)}")

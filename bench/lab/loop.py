@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""A loop device of our own over the modelled disk, with the queue that such a disk has on a Debian server.
+
+A loop device is born as flash: not rotational, throttled (WBT) at 2 ms, 128 commands deep, without a scheduler; and it keeps
+what its last user has set. So each one is new, all that makes a difference is set and read back, and it is removed at the end.
+The depth cannot be set, the number of its tags can: nr_requests without a scheduler."""
+
+import errno
+import fcntl
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.lab.host import LabError, get, put, run
+
+CONTROL = "/dev/loop-control"
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # <linux/loop.h>
+ANY_FREE_NUMBER = -1
+BUSY_SECONDS = 2
+SCHEDULERS = ("none", "mq-deadline", "bfq", "kyber")
+SCHEDULED = 64  # what a scheduler has of requests: of a SATA controller's 32 tags twice as many
+MAX_SECTORS_KIB = 1024
+# The server is to behave like one with 512 MB: the kernel's own limit for it would be 20 % of that.
+DIRTY_MAX_BYTES = 100_000_000
+
+
+@dataclass(frozen=True)
+class DeviceType:
+    rotational: int
+    tags: int       # commands that the disk takes at a time; 4 is the least that a loop device can be given
+    scheduler: str
+    wbt_usec: int   # the kernel's default for it
+
+
+# What the modelled disk can be; each is a mode of it.
+DEVICES = {
+    "hdd-ncq": DeviceType(1, 32, "mq-deadline", 75000),
+    "hdd": DeviceType(1, 4, "mq-deadline", 75000),
+    "ssd": DeviceType(0, 32, "none", 2000),
+}
+
+
+def _control(request, number):
+    with open(CONTROL, "rb") as control:
+        return fcntl.ioctl(control, request, number)
+
+
+def remove(number, seconds=BUSY_SECONDS):
+    """Forgets the device and all its settings; False: somebody still uses it."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            _control(LOOP_CTL_REMOVE, number)
+            return True
+        except OSError as error:
+            if error.errno == errno.ENODEV:
+                return True
+            if error.errno != errno.EBUSY or time.monotonic() > deadline:
+                return False
+        time.sleep(0.05)
+
+
+class Loop:
+    def __init__(self, note):
+        """note: a file in which the device's number stands while there is one, for who sweeps up after a SIGKILL."""
+        self._note = Path(note)
+        self._number = None
+
+    @property
+    def path(self):
+        return None if self._number is None else f"/dev/loop{self._number}"
+
+    @property
+    def block(self):
+        return Path(f"/sys/block/loop{self._number}")
+
+    def attach(self, file):
+        try:
+            self._number = _control(LOOP_CTL_ADD, ANY_FREE_NUMBER)
+        except OSError as error:
+            raise LabError(f"{CONTROL}: no new loop device: {error.strerror}") from error
+        self._note.write_text(str(self._number), encoding="ascii")
+        run("losetup", "--direct-io=on", self.path, file)
+        if get(self.block / "loop/dio") != "1":
+            raise LabError(f"{self.path} refuses direct I/O: the page cache would hide the disk")
+
+    def detach(self):
+        if self._number is None:
+            return
+        run("losetup", "-d", self.path, check=False)
+        if remove(self._number):
+            self._note.unlink(missing_ok=True)
+        self._number = None
+
+    def tune(self, device, scheduler, read_ahead_kib):
+        """As the kernel and Debian set up a disk of that type."""
+        queue, kind = self.block / "queue", DEVICES[device]
+        put(queue / "scheduler", "none")
+        put(queue / "nr_requests", kind.tags)
+        if scheduler != "none":
+            put(queue / "scheduler", scheduler)
+            put(queue / "nr_requests", SCHEDULED)
+        # bfq does without, since it throttles by itself
+        wbt_usec = 0 if scheduler == "bfq" else kind.wbt_usec
+        settings = {"rotational": kind.rotational, "wbt_lat_usec": wbt_usec, "max_sectors_kb": MAX_SECTORS_KIB,
+                    # last: newer kernels recompute it when the queue's settings change
+                    "read_ahead_kb": read_ahead_kib}
+        for name, value in settings.items():
+            put(queue / name, value)
+        self._check({"write_cache": "write back", "nr_requests": kind.tags if scheduler == "none" else SCHEDULED, **settings})
+        if f"[{scheduler}]" not in get(queue / "scheduler"):
+            raise LabError(f"{self.path}: the scheduler is {get(queue / 'scheduler')}, not {scheduler}")
+        self._bound_dirty_pages()
+
+    def _check(self, settings):
+        for name, value in settings.items():
+            found = get(self.block / "queue" / name)
+            if found != str(value):
+                raise LabError(f"{self.path}: queue/{name} is {found} and not {value}")
+
+    def _bound_dirty_pages(self):
+        bdi = self.block / "bdi"
+        if (bdi / "strict_limit").exists():  # Linux >= 6.2
+            put(bdi / "strict_limit", 1)
+            put(bdi / "max_bytes", DIRTY_MAX_BYTES)
+
+    def read_ahead(self, kib):
+        """Of files that are opened from now on."""
+        put(self.block / "queue/read_ahead_kb", kib)
