@@ -38,10 +38,9 @@ static void show_device(const json_t *device)
 	printf("  %-10s%8s%8s%15s%12s\n", "", "fetches", "bytes", "mean wait ms", "max");
 	show_kind(device, "demand");
 	show_kind(device, "prefetch");
-	printf("  refused %.0f, cancelled %.0f, failed %.0f, joined %.0f, overtook %.0f\n",
+	printf("  refused %.0f, cancelled %.0f, failed %.0f, joined %.0f\n",
 		ctl_number(device, "refused"), ctl_number(device, "cancelled"),
-		ctl_number(device, "failed"), ctl_number(device, "joined"),
-		ctl_number(device, "overtook"));
+		ctl_number(device, "failed"), ctl_number(device, "joined"));
 	show_table(json_object_get(device, "table"));
 }
 
@@ -54,7 +53,7 @@ void ctl_show_prefetch(const json_t *reply)
 	       "%.0f wait now\n"
 	       "files open for it: %.0f; %.0f were opened, %.0f displaced, %.0f failed\n"
 	       "room in memory %.2f; evicted before they were read: %s bytes\n",
-		ctl_number(reply, "reads_at_once"), ctl_number(reply, "reads_passed"),
+		ctl_number(reply, "reads_at_once"), ctl_number(reply, "reads_inline"),
 		ctl_number(reply, "reads_made_to_wait"), ctl_number(reply, "reads_let_through"),
 		ctl_number(reply, "waiting"), ctl_number(reply, "files_open"),
 		ctl_number(reply, "files_opened"), ctl_number(reply, "files_displaced"),

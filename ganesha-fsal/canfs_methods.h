@@ -205,16 +205,16 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 
 /*
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
- * sub-FSAL, and then to call canfs_read_passed(): the disk may have been held for it.
+ * sub-FSAL, and then to call canfs_end_inline_read().
  */
-struct canfs_passage {
-	struct canfs_tree *tree; /* NULL: it was not */
+struct canfs_read_here {
+	struct canfs_tree *tree; /* NULL: its pages are there, or nobody else may want them */
 	uint64_t bytes;
-	struct canfs_passing passing;
+	struct canfs_inline_read inline_read;
 };
 bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg, struct canfs_passage *passage);
-void canfs_read_passed(struct canfs_passage *passage);
+	struct fsal_io_arg *io, void *arg, struct canfs_read_here *here);
+void canfs_end_inline_read(struct canfs_read_here *here);
 
 /* Its contents or size change from there on; with op_ctx on our export. */
 void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);

@@ -35,7 +35,6 @@ struct parameters {
 	uint32_t scheduler;
 	uint32_t scheduler_depth;
 	uint32_t lag_kib;
-	uint32_t demand_msec;
 	struct canfs_monitor_setup setup;
 };
 
@@ -134,7 +133,6 @@ static struct config_item items[] = {
 	CONF_ITEM_UI32(
 		"Scheduler_Depth", 0, CANFS_ENGINE_DEPTH_MAX, 0, parameters, scheduler_depth),
 	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 12288, parameters, lag_kib),
-	CONF_ITEM_UI32("Demand_Msec", 0, 10000, 25, parameters, demand_msec),
 	CONFIG_EOL,
 };
 
@@ -253,8 +251,7 @@ static int take(
 		.prefetcher = { .files = given->prefetch_files,
 			.open_max = given->prefetch_open_files,
 			.depth = given->scheduler_depth,
-			.lag_bytes = given->lag_kib << 10,
-			.demand_msec = given->demand_msec },
+			.lag_bytes = given->lag_kib << 10 },
 	};
 	if (given->scheduler != AUTO)
 		snprintf(config->prefetcher.policy, sizeof(config->prefetcher.policy), "%s",

@@ -45,13 +45,13 @@ static struct io_caller *io_caller_new(
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
-	struct canfs_passage passage = { .tree = NULL };
+	struct canfs_read_here here = { .tree = NULL };
 
 	canfs_count_client(CANFS_CLIENT_READ, io);
-	if (canfs_delay_read(handle, bypass, done, io, arg, &passage))
+	if (canfs_delay_read(handle, bypass, done, io, arg, &here))
 		return;
 	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
-	canfs_read_passed(&passage);
+	canfs_end_inline_read(&here);
 }
 
 void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,

@@ -142,7 +142,7 @@ static bool take_over(struct canfs_config *config)
 			"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
 	if (!prefetch_holds)
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: a new Scheduler_Depth, Lag_Kib, Demand_Msec, Prefetch_Files or "
+			"CANFS: a new Scheduler_Depth, Lag_Kib, Prefetch_Files or "
 			"Prefetch_Open_Files, and the first Prefetch, need a restart");
 	keep(config);
 	return holds && prefetch_holds;

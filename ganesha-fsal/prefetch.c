@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Reads that wait for their pages (prefetch/prefetcher.h), in Ganesha: a worker that comes with one is free again at
- * once; but if the disk is, too, or is reading these very pages, he reads himself, which no hand-over can beat: no more of
- * them, either way, than the disk is given at a time. When the pages are there, a thread of the device's crew asks the
- * sub-FSAL, in the name of the client, as the worker would have; so locks, share reservations and permissions are where
- * they always were.
+ * Reads whose pages are being read ahead already (prefetch/prefetcher.h), in Ganesha: the worker that comes with one is
+ * free again at once. When the pages are there, a thread of the device's crew asks the sub-FSAL, in the name of the
+ * client, as the worker would have; so locks, share reservations and permissions are where they always were. All other
+ * reads are the worker's own, as without us.
  *
- *	worker: read2 --> resident? --no--> delayed          crew: context of its own --> read2 of the sub-FSAL
- *	                     `-yes-> read2 of the sub-FSAL                                   `-> caller's callback
+ *	worker: read2 --> being read ahead? --yes--> delayed          crew: context of its own --> read2 of the sub-FSAL
+ *	                     `-no-> read2 of the sub-FSAL                                           `-> caller's callback
  */
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/prefetch/remote.h"
@@ -140,7 +139,7 @@ static uint64_t bytes_of(const struct fsal_io_arg *io)
 }
 
 bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg, struct canfs_passage *passage)
+	struct fsal_io_arg *io, void *arg, struct canfs_read_here *here)
 {
 	struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
@@ -148,7 +147,6 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	uint64_t offset = io->offset, bytes;
 	struct canfs_local_file *file;
 	struct delayed *delayed;
-	uint32_t client;
 	bool waits;
 
 	if (tree == NULL)
@@ -167,9 +165,9 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 		return false;
 	}
 	waits = canfs_prefetch_must_wait(file, offset, bytes);
-	if (waits && canfs_prefetch_may_pass(file, offset, bytes, &passage->passing)) {
-		passage->tree = tree;
-		passage->bytes = bytes;
+	if (waits && canfs_prefetch_begin_inline(file, offset, bytes, &here->inline_read)) {
+		here->tree = tree;
+		here->bytes = bytes;
 		waits = false;
 	}
 	if (waits) {
@@ -179,9 +177,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 		delayed->answer = (struct canfs_answer) {
 			.run = answer, .file = file, .offset = offset, .bytes = bytes
 		};
-		/* Whose progress the scheduler compares: one client's, in one file. */
-		client = canfs_client_in_file((const void *)op_ctx->caller_addr, file->name);
-		canfs_prefetch_wait(file, client, offset, bytes, &delayed->waiting);
+		canfs_prefetch_wait(file, offset, bytes, &delayed->waiting);
 	}
 	/* The read may have been answered by now; our own context is still there. */
 	canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));
@@ -189,10 +185,10 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	return waits;
 }
 
-void canfs_read_passed(struct canfs_passage *passage)
+void canfs_end_inline_read(struct canfs_read_here *here)
 {
-	if (passage->tree != NULL)
-		canfs_prefetch_passed(passage->tree, passage->bytes, &passage->passing);
+	if (here->tree != NULL)
+		canfs_prefetch_end_inline(here->tree, here->bytes, &here->inline_read);
 }
 
 static struct canfs_export *export_here(void)
@@ -320,8 +316,7 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 		LogEvent(COMPONENT_FSAL, "CANFS: the scheduler is %s now", policy);
 	}
 	return old->files == new->files && old->open_max == new->open_max &&
-	       old->depth == new->depth && old->lag_bytes == new->lag_bytes &&
-	       old->demand_msec == new->demand_msec;
+	       old->depth == new->depth && old->lag_bytes == new->lag_bytes;
 }
 
 /*

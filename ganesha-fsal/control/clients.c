@@ -85,15 +85,6 @@ static uint64_t tag_of(const struct in6_addr *address)
 	return (hash ^ hash >> 31) | 1;
 }
 
-uint32_t canfs_client_in_file(const struct sockaddr *address, uint64_t file)
-{
-	struct in6_addr plain = IN6ADDR_ANY_INIT;
-
-	if (address != NULL)
-		plain = address_of(address);
-	return (uint32_t)canfs_ghost_mix(tag_of(&plain) ^ file);
-}
-
 static void add(struct sum *sum, enum canfs_client_op op, uint64_t bytes)
 {
 	atomic_fetch_add_explicit(&sum->operations[op], 1, memory_order_relaxed);

@@ -66,9 +66,6 @@ void canfs_clients_tick(struct canfs_clients *clients, double elapsed_sec);
 size_t canfs_clients_top(struct canfs_clients *clients, struct canfs_client_row *rows, size_t max,
 	struct canfs_client_sum *others);
 
-/* A number for what one client (NULL: unknown) does to one file, whose name may be any number. Not of the table. */
-uint32_t canfs_client_in_file(const struct sockaddr *address, uint64_t file);
-
 /* What the table takes of memory. */
 size_t canfs_clients_bytes(void);
 

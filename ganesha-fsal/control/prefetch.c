@@ -44,13 +44,12 @@ static void visit_device(const struct canfs_device_view *view, void *devices)
 		(int)engine->waiting, "in_kernel", (int)engine->in_kernel);
 
 	json_object_update_new(shown,
-		json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:b, s:o}", "demand",
+		json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:b, s:o}", "demand",
 			show_kind(engine, CANFS_FETCH_DEMAND), "prefetch",
 			show_kind(engine, CANFS_FETCH_PREFETCH), "refused",
 			(json_int_t)engine->refused, "cancelled", (json_int_t)engine->cancelled,
 			"failed", (json_int_t)engine->failed, "joined", (json_int_t)engine->joined,
-			"overtook", (json_int_t)engine->overtook, "io_uring",
-			engine->ring_error == 0, "table", show_files(&view->files)));
+			"io_uring", engine->ring_error == 0, "table", show_files(&view->files)));
 	json_array_append_new(devices, shown);
 }
 
@@ -66,8 +65,8 @@ json_t *canfs_control_prefetch(struct canfs_control_call *call)
 	devices = json_array();
 	canfs_prefetcher_visit(prefetcher, visit_device, devices);
 	return json_pack("{s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-		"reads_at_once", (json_int_t)stats.reads_at_once, "reads_passed",
-		(json_int_t)stats.reads_passed, "reads_made_to_wait",
+		"reads_at_once", (json_int_t)stats.reads_at_once, "reads_inline",
+		(json_int_t)stats.reads_inline, "reads_made_to_wait",
 		(json_int_t)stats.reads_made_to_wait, "reads_let_through",
 		(json_int_t)stats.reads_let_through, "waiting", (int)stats.waiting, "room",
 		stats.room, "evicted_bytes", (json_int_t)stats.evicted_bytes, "files_open",

@@ -13,6 +13,7 @@ struct canfs_device {
 	const char *policy; /* that "auto" means here */
 	atomic_bool stuck;  /* a drain was given up, and nothing has come back since */
 	atomic_uint asleep; /* workers, for pages that the disk is reading */
+	atomic_uint inline_reads;
 	atomic_uint age;    /* of what is known to be warm (warmth.h) */
 	unsigned int asleep_max;
 	struct canfs_engine *engine;
@@ -22,7 +23,7 @@ struct canfs_device {
 
 /* What the data path shares of a prefetcher. */
 struct canfs_prefetch_shared {
-	atomic_ullong at_once, passed, made_to_wait, let_through, evicted_bytes, ahead_bytes,
+	atomic_ullong at_once, inline_reads, made_to_wait, let_through, evicted_bytes, ahead_bytes,
 		waiting_bytes;
 	atomic_uint waiting;
 	_Atomic float room;

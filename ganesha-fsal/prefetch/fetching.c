@@ -192,7 +192,7 @@ static bool is_there(struct canfs_local_file *file, uint64_t offset, uint64_t by
 
 /* Ready-made, but not handed over: that may call done() at once. NULL: it is not to be. Not under the file's mutex. */
 static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
-	uint32_t stream, struct canfs_waiting_read *read)
+	uint32_t cursor, struct canfs_waiting_read *read)
 {
 	struct canfs_piece *piece;
 
@@ -212,7 +212,7 @@ static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t off
 		.file = file->name,
 		.offset = offset,
 		.bytes = (uint32_t)bytes,
-		.stream = stream,
+		.stream = cursor,
 		.done = fetched,
 	};
 	pthread_mutex_lock(&file->mutex);
@@ -374,27 +374,35 @@ static bool may_sleep(struct canfs_local_file *file, uint64_t offset, uint64_t b
 	return false;
 }
 
-/* What is read of an idle disk is entered as if it were fetched: whoever wants the same waits for it. */
-static struct canfs_fetch *enter_idle(struct canfs_local_file *file, uint64_t offset,
+static bool take_inline_place(struct canfs_device *device)
+{
+	if (atomic_fetch_add(&device->inline_reads, 1) < CANFS_INLINE_MAX)
+		return true;
+	atomic_fetch_sub(&device->inline_reads, 1);
+	return false;
+}
+
+/* It is entered as if it were fetched: who wants the same waits for it, and nobody fetches it again. */
+static struct canfs_fetch *enter_inline(struct canfs_local_file *file, uint64_t offset,
 	uint64_t bytes, struct canfs_waiting_read *read)
 {
-	struct canfs_engine *engine = canfs_tree_device(file->tree)->engine;
+	struct canfs_device *device = canfs_tree_device(file->tree);
 	uint64_t at = offset & ~(PAGE_BYTES - 1), size = offset + bytes - at;
 	struct canfs_piece *piece;
 
-	if (bytes == 0 || size > CANFS_FETCH_BYTES_MAX || !canfs_engine_take_place(engine, size))
+	if (bytes == 0 || size > CANFS_FETCH_BYTES_MAX || !take_inline_place(device))
 		return NULL;
 	read->ready = nobody;
 	atomic_store(&read->left, 1);
 	piece = new_piece(file, at, size, 0, read);
 	if (piece != NULL)
 		return &piece->fetch;
-	canfs_engine_leave_place(engine, size);
+	atomic_fetch_sub(&device->inline_reads, 1);
 	return NULL;
 }
 
-bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
-	struct canfs_passing *passing)
+bool canfs_prefetch_begin_inline(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+	struct canfs_inline_read *inline_read)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
 	uint64_t there = clip_now(file, offset, bytes);
@@ -403,37 +411,39 @@ bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uin
 	pthread_mutex_lock(&file->mutex);
 	under_way = is_under_way(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
-	passing->fetch = under_way ? NULL : enter_idle(file, offset, there, &passing->read);
-	if (passing->fetch == NULL && !(under_way && may_sleep(file, offset, there)))
+	inline_read->fetch =
+		under_way ? NULL : enter_inline(file, offset, there, &inline_read->read);
+	if (inline_read->fetch == NULL && !(under_way && may_sleep(file, offset, there)))
 		return false;
 	atomic_fetch_sub_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&shared->passed, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&shared->inline_reads, 1, memory_order_relaxed);
 	return true;
 }
 
-void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes, struct canfs_passing *passing)
+void canfs_prefetch_end_inline(
+	struct canfs_tree *tree, uint64_t bytes, struct canfs_inline_read *inline_read)
 {
 	struct canfs_device *device = canfs_tree_device(tree);
 
-	if (passing->fetch == NULL) {
+	if (inline_read->fetch == NULL) {
 		atomic_fetch_sub(&device->asleep, 1);
 	} else {
-		canfs_engine_leave_place(device->engine, passing->fetch->bytes);
-		fetched(passing->fetch, 0);
+		atomic_fetch_sub(&device->inline_reads, 1);
+		fetched(inline_read->fetch, 0);
 	}
 	canfs_prefetch_answered(tree, bytes);
 }
 
 /* In as many fetches as it takes. If there is no memory for them, the rest is read when the read is answered. */
-void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
-	uint64_t bytes, struct canfs_waiting_read *read)
+void canfs_prefetch_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+	struct canfs_waiting_read *read)
 {
 	uint64_t at = offset & ~(PAGE_BYTES - 1), end = offset + clip_now(file, offset, bytes);
 
 	atomic_store(&read->left, 1);
 	while (at < end) {
 		uint64_t size = end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
-		struct canfs_piece *piece = new_piece(file, at, size, client, read);
+		struct canfs_piece *piece = new_piece(file, at, size, 0, read);
 
 		if (piece == NULL)
 			break;

@@ -338,7 +338,7 @@ void canfs_prefetcher_stats(
 
 	*stats = (struct canfs_prefetcher_stats) {
 		.reads_at_once = atomic_load(&shared->at_once),
-		.reads_passed = atomic_load(&shared->passed),
+		.reads_inline = atomic_load(&shared->inline_reads),
 		.reads_made_to_wait = atomic_load(&shared->made_to_wait),
 		.reads_let_through = atomic_load(&shared->let_through),
 		.waiting = atomic_load(&shared->waiting),

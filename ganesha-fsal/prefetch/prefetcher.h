@@ -28,6 +28,12 @@
 #define CANFS_DEVICES_MAX             256 /* exports on further ones are served without prefetch */
 
 /*
+ * Of Ganesha's workers (200), so many may wait for one device. It is what the kernel's scheduler holds for a disk
+ * (nr_requests): more would wait there without being sorted.
+ */
+#define CANFS_INLINE_MAX 64u
+
+/*
  * How long the end of an export waits for what the kernel has of it: longer than a disk takes that works (32 MiB and
  * a retry of each), and than one with a limited time for recovery (7 s) takes for an error; and far shorter than the service
  * manager's patience with the whole server (90 s).
@@ -39,7 +45,7 @@ struct canfs_prefetcher_config {
 	unsigned int open_max;           /* descriptors of our own */
 	char policy[16];                 /* "": by the type of the device */
 	unsigned int depth;              /* of the engines; 0: by the device */
-	uint32_t lag_bytes, demand_msec; /* of the engines */
+	uint32_t lag_bytes;              /* of the engines */
 	unsigned int patience_msec;      /* of drain(); 0: CANFS_PATIENCE_MSEC */
 	const char *root;                /* put before /proc and /sys; "" but for tests */
 	void (*thread_begins)(
@@ -94,22 +100,23 @@ bool canfs_prefetch_is_warm(struct canfs_local_file *file, uint64_t offset, uint
 bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
 
 /*
- * Instead, for whoever can wait for the disk himself: is it free, and nobody waits for it? Or is it reading just this, as far
- * as cachestat(2) tells (Linux 6.5)? True: he is to read now, and to call canfs_prefetch_passed() when he has. Of either
- * kind there are no more at a time than the depth, of the latter at most eight.
+ * Instead: may the caller read inline, and wait for the disk itself? So it is where nothing of it is being fetched: our order
+ * and our hand-over could only make it later than without us. Also where the disk is reading just this, as far as
+ * cachestat(2) tells (Linux 6.5). True: the caller is to read now, and to call canfs_prefetch_end_inline() when it has.
+ * At most CANFS_INLINE_MAX of the first kind read at a time from one device, and eight of the second.
  */
-struct canfs_passing {
+struct canfs_inline_read {
 	struct canfs_waiting_read read;
-	/* NULL: the disk was reading it; else it has one place less until then. */
-	struct canfs_fetch *fetch;
+	struct canfs_fetch *fetch; /* NULL: the disk was reading it */
 };
-bool canfs_prefetch_may_pass(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
-	struct canfs_passing *passing);
-void canfs_prefetch_passed(struct canfs_tree *tree, uint64_t bytes, struct canfs_passing *passing);
+bool canfs_prefetch_begin_inline(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+	struct canfs_inline_read *inline_read);
+void canfs_prefetch_end_inline(
+	struct canfs_tree *tree, uint64_t bytes, struct canfs_inline_read *inline_read);
 
-/* read->ready() will be called, or was, when they are there or not to be had. client: any number that names it. */
-void canfs_prefetch_wait(struct canfs_local_file *file, uint32_t client, uint64_t offset,
-	uint64_t bytes, struct canfs_waiting_read *read);
+/* read->ready() will be called, or was, when they are there or not to be had. */
+void canfs_prefetch_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+	struct canfs_waiting_read *read);
 void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
 
 /* Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: how far. */
@@ -147,7 +154,7 @@ int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char 
 
 /* Everything that it does, by the time it is called. */
 struct canfs_prefetcher_stats {
-	uint64_t reads_at_once, reads_passed, reads_made_to_wait,
+	uint64_t reads_at_once, reads_inline, reads_made_to_wait,
 		reads_let_through; /* let through: too many waited */
 	unsigned int waiting;
 	uint64_t evicted_bytes; /* fetched ahead, and gone before they were read */

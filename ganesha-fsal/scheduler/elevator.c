@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * C-LOOK, as bufqdisksort() of FreeBSD: upwards through what waits, then back to the lowest. Fast, and unfair:
- * who goes on asking just ahead of the head keeps it (Ellard & Seltzer 2003, §5.3, Figure 3). Prefetch may starve;
- * a demand read that overtakes does not.
+ * who goes on asking just ahead of the head keeps it (Ellard & Seltzer 2003, §5.3, Figure 3).
  */
 #include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/sorted.h"
@@ -37,7 +36,6 @@ static struct canfs_fetch *choose(void *order)
 
 const struct canfs_policy canfs_elevator = { .name = "elevator",
 	.by_address = true,
-	.demand_overtakes = true,
 	.bytes = sizeof(struct elevator),
 	.add = add,
 	.remove = leave,

@@ -75,29 +75,47 @@ static void append(struct canfs_fetch_list *list, struct canfs_fetch_list *more)
 	*more = (struct canfs_fetch_list) { 0 };
 }
 
-static bool has_place(const struct canfs_engine *engine)
+/* May one more of the kind be handed to the kernel? */
+static bool has_place(const struct canfs_engine *engine, enum canfs_fetch_kind kind)
 {
+	const struct canfs_engine_config *config = &engine->config;
 	const struct canfs_queue *queue = &engine->queue;
 
-	return queue->in_kernel < engine->config.depth &&
-	       (engine->config.depth_bytes == 0 ||
-		       queue->in_kernel_bytes < engine->config.depth_bytes);
+	if (kind == CANFS_FETCH_DEMAND)
+		return queue->in_kernel[kind] < CANFS_ENGINE_DEMANDS;
+	return queue->in_kernel[kind] < config->depth &&
+	       (config->depth_bytes == 0 || queue->prefetch_bytes < config->depth_bytes);
+}
+
+static struct canfs_fetch *take_one(struct canfs_engine *engine)
+{
+	struct canfs_fetch *fetch = NULL;
+
+	for (enum canfs_fetch_kind kind = 0; kind < CANFS_FETCH_KINDS && fetch == NULL; kind++) {
+		if (has_place(engine, kind))
+			fetch = canfs_queue_take(&engine->queue, kind);
+	}
+	return fetch;
 }
 
 static unsigned int take(struct canfs_engine *engine, struct canfs_fetch **taken, unsigned int max)
 {
 	unsigned int n = 0;
 
-	while (n < max && has_place(engine) &&
-		(taken[n] = canfs_queue_take(&engine->queue, now_nsec())) != NULL)
+	while (n < max && (taken[n] = take_one(engine)) != NULL)
 		n++;
 	return n;
+}
+
+static unsigned int in_kernel(const struct canfs_queue *queue)
+{
+	return queue->in_kernel[CANFS_FETCH_DEMAND] + queue->in_kernel[CANFS_FETCH_PREFETCH];
 }
 
 static bool is_over(const struct canfs_engine *engine)
 {
 	return engine->ending && engine->cancelled.first == NULL && engine->queue.waiting == 0 &&
-	       engine->queue.in_kernel == 0;
+	       in_kernel(&engine->queue) == 0;
 }
 
 static void tell(struct canfs_fetch *fetch)
@@ -110,11 +128,19 @@ static void tell(struct canfs_fetch *fetch)
 	}
 }
 
+/* Maybe: what waits for its address is no work yet. */
+static bool has_work(const struct canfs_engine *engine)
+{
+	const struct canfs_queue *queue = &engine->queue;
+
+	return (has_place(engine, CANFS_FETCH_DEMAND) && !RB_EMPTY(&queue->demands)) ||
+	       (has_place(engine, CANFS_FETCH_PREFETCH) && queue->waiting > 0);
+}
+
 /* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
 static bool must_wake(struct canfs_engine *engine)
 {
-	if (engine->woken || !(engine->cancelled.first != NULL ||
-				     (has_place(engine) && engine->queue.waiting > 0)))
+	if (engine->woken || (engine->cancelled.first == NULL && !has_work(engine)))
 		return false;
 	engine->woken = true;
 	return true;
@@ -209,7 +235,7 @@ static void place(struct canfs_engine *engine, struct canfs_fetch *fetch)
 {
 	uint64_t address = canfs_address_by_file(fetch->file, fetch->from);
 
-	if (!engine->queue.config.policy->by_address ||
+	if (fetch->kind == CANFS_FETCH_DEMAND || !engine->queue.config.policy->by_address ||
 		canfs_extents_find(engine->extents, fetch->file, fetch->from, &address)) {
 		canfs_queue_place(&engine->queue, fetch, address);
 		return;
@@ -228,27 +254,6 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch)
 		place(engine, fetch);
 	unlock_and_wake(engine);
 	return taken;
-}
-
-bool canfs_engine_take_place(struct canfs_engine *engine, uint64_t bytes)
-{
-	struct canfs_queue *queue = &engine->queue;
-	bool taken;
-
-	pthread_mutex_lock(&engine->mutex);
-	taken = queue->waiting == 0 && has_place(engine);
-	queue->in_kernel += taken;
-	queue->in_kernel_bytes += taken ? bytes : 0;
-	pthread_mutex_unlock(&engine->mutex);
-	return taken;
-}
-
-void canfs_engine_leave_place(struct canfs_engine *engine, uint64_t bytes)
-{
-	pthread_mutex_lock(&engine->mutex);
-	engine->queue.in_kernel--;
-	engine->queue.in_kernel_bytes -= bytes;
-	unlock_and_wake(engine);
 }
 
 /* With another locator asking: waits, but not longer than that one may take. True: it takes longer. */
@@ -364,27 +369,27 @@ struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine)
 	stats = engine->stats;
 	stats.policy = queue->config.policy->name;
 	stats.depth = engine->config.depth;
+	stats.depth_bytes = engine->config.depth_bytes;
 	stats.waiting = queue->waiting + queue->joiners;
-	stats.in_kernel = queue->in_kernel;
+	stats.in_kernel = in_kernel(queue);
 	stats.refused = queue->refused;
 	stats.joined = queue->joined;
-	stats.overtook = queue->overtook;
 	pthread_mutex_unlock(&engine->mutex);
 	return stats;
 }
 
 static int begin_hands(struct canfs_engine *engine)
 {
-	unsigned int depth = engine->config.depth;
+	unsigned int slots = engine->config.depth + CANFS_ENGINE_DEMANDS;
 
 	engine->hands_type = &canfs_ring;
 	engine->stats.ring_error = engine->config.without_ring
 					   ? -ENOSYS
-					   : canfs_ring.begin(&engine->hands, engine, depth);
+					   : canfs_ring.begin(&engine->hands, engine, slots);
 	if (engine->stats.ring_error == 0)
 		return 0;
 	engine->hands_type = &canfs_workers;
-	return canfs_workers.begin(&engine->hands, engine, depth);
+	return canfs_workers.begin(&engine->hands, engine, slots);
 }
 
 /* The locators wake the hands, so they end first; what they have under way is cancelled when they come back. */
@@ -445,7 +450,6 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 	error = canfs_queue_init(
 		&new->queue, &(struct canfs_queue_config) { .policy = policy,
 				     .lag_bytes = config->lag_bytes,
-				     .demand_nsec = (uint64_t)config->demand_msec * 1000000,
 				     .waiting_max = config->waiting_max });
 	if (error == 0)
 		error = new->extents != NULL ? begin_threads(new) : -ENOMEM;

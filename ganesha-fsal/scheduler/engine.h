@@ -22,17 +22,16 @@
 struct canfs_engine;
 
 #define CANFS_ENGINE_DEPTH_MAX 64
+#define CANFS_ENGINE_DEMANDS   32 /* handed to the kernel at a time, besides */
 
 struct canfs_engine_config {
 	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
 	const char *policy; /* a name of canfs_policies */
-	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX handed to the kernel at a time */
-	/* No more while it has as many bytes to read: whoever comes next would wait for all of them. 0: no bound */
+	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX of prefetch handed to the kernel at a time */
+	/* No more while it has as many bytes to prefetch: whoever comes next would wait for all of them. 0: no bound */
 	uint64_t depth_bytes;
 	/* K of `lag`: 8 ... 12 MiB on a spinning disk (bench/run scheduler) */
 	uint32_t lag_bytes;
-	/* L: a demand read that is older goes first (0: at once), except under `fifo` and `none`: 25 */
-	uint32_t demand_msec;
 	unsigned int waiting_max; /* more prefetch is refused */
 	bool without_ring;        /* as where the kernel forbids io_uring: threads */
 };
@@ -40,11 +39,12 @@ struct canfs_engine_config {
 struct canfs_engine_stats {
 	const char *policy;
 	unsigned int depth;
+	uint64_t depth_bytes; /* 0: no bound */
 	unsigned int waiting; /* those who wait for another's fetch, too */
 	unsigned int in_kernel;
 	uint64_t done[CANFS_FETCH_KINDS];
 	uint64_t bytes[CANFS_FETCH_KINDS]; /* fetched for these; what joined another costs none */
-	uint64_t refused, cancelled, failed, joined, overtook;
+	uint64_t refused, cancelled, failed, joined;
 	/* from add() to done(), of those in done[] */
 	uint64_t wait_nsec_sum[CANFS_FETCH_KINDS], wait_nsec_max[CANFS_FETCH_KINDS];
 	int ring_error; /* why there is no io_uring (-errno): threads do it, as many as depth, at most 32 */
@@ -64,13 +64,6 @@ void canfs_engine_free(struct canfs_engine *engine);
  * always), or the engine ends. Done() may have been called before it returns.
  */
 bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
-
-/*
- * For who reads so many bytes without a fetch: is a place in the kernel free, and does nobody wait? True: it is taken, until
- * leave_place() is called, which may wake who has come since.
- */
-bool canfs_engine_take_place(struct canfs_engine *engine, uint64_t bytes);
-void canfs_engine_leave_place(struct canfs_engine *engine, uint64_t bytes); /* the same */
 
 /*
  * The file is truncated or overwritten from there on, or nobody reads it any more: waiting prefetch that begins

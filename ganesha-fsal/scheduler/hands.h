@@ -9,10 +9,11 @@
 #include "ganesha-fsal/scheduler/queue.h"
 
 #define CANFS_WORKERS_MAX 32 /* as deep as a device without a head wants it */
+#define CANFS_SLOTS_MAX   (CANFS_ENGINE_DEPTH_MAX + CANFS_ENGINE_DEMANDS) /* fetches in the kernel */
 
 struct canfs_hands {
 	/* Starts the threads. 0, -errno: nothing is started. */
-	int (*begin)(void **hands, struct canfs_engine *engine, unsigned int depth);
+	int (*begin)(void **hands, struct canfs_engine *engine, unsigned int slots);
 	void (*wake)(void *hands); /* there may be something to do; any thread, never waits */
 	void (*end)(
 		void *hands); /* awaits the threads, which end when canfs_hands_turn() says so */

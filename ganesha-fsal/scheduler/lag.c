@@ -207,10 +207,10 @@ static void leave(void *order, struct canfs_fetch *fetch, enum canfs_leave why)
 
 	take_out(lag, stream);
 	RB_REMOVE(canfs_by_place, &stream->waiting, fetch);
-	if (why != CANFS_CANCELLED)
+	if (why == CANFS_SERVED) {
 		charge(lag, stream, fetch);
-	if (why == CANFS_SERVED)
 		lag->head = canfs_head_at(fetch);
+	}
 	put_back(lag, stream);
 }
 
@@ -256,7 +256,6 @@ static void end(void *order)
 
 const struct canfs_policy canfs_lag = { .name = "lag",
 	.by_address = true,
-	.demand_overtakes = true,
 	.bytes = sizeof(struct lag),
 	.begin = begin,
 	.end = end,

@@ -37,7 +37,6 @@ static struct canfs_fetch *choose(void *order)
 
 const struct canfs_policy canfs_n_cscan = { .name = "n-cscan",
 	.by_address = true,
-	.demand_overtakes = true,
 	.bytes = sizeof(struct n_cscan),
 	.add = add,
 	.remove = leave,

@@ -1,37 +1,24 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * For devices without a head (SSD), and those that order for themselves: no order but that of arrival, and demand before
- * prefetch at once, since a long wait is not worth anything there. Who waits for a few pages is before those who wait
- * for many, or for their prefetch. So that nobody starves beside demand that never ends, of eight fetches one is the
- * oldest of these, and one the oldest that nobody waits for.
+ * For devices without a head (SSD), and those that order for themselves: no order but that of arrival. What a client has
+ * come to wait for is served before the rest; but so that the rest does not starve, one of eight is the oldest of that.
  */
 #include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/sorted.h"
 
-#define FEW_BYTES ((uint64_t)128 << 10)
+enum rank { AWAITED, PREFETCH, RANKS };
 
-enum rank { FEW, MANY, PREFETCH, RANKS };
-
-static const enum rank turns[] = { FEW, FEW, FEW, MANY, FEW, FEW, FEW, PREFETCH };
-
-#define TURNS (sizeof(turns) / sizeof(turns[0]))
+#define TURNS 8 /* of which the last is PREFETCH's */
 
 struct none {
 	struct canfs_by_arrival waiting[RANKS];
 	unsigned int turn;
 };
 
-static enum rank rank_of(const struct canfs_fetch *fetch)
-{
-	if (fetch->kind == CANFS_FETCH_PREFETCH)
-		return fetch->hurried ? MANY : PREFETCH;
-	return canfs_fetch_own_bytes(fetch) <= FEW_BYTES ? FEW : MANY;
-}
-
 static void add(void *order, struct canfs_fetch *fetch)
 {
 	struct none *none = order;
-	enum rank rank = rank_of(fetch);
+	enum rank rank = fetch->hurried ? AWAITED : PREFETCH;
 
 	fetch->owner = &none->waiting[rank];
 	RB_INSERT(canfs_by_arrival, &none->waiting[rank], fetch);
@@ -49,11 +36,10 @@ static void leave(void *order, struct canfs_fetch *fetch, enum canfs_leave why)
 static struct canfs_fetch *choose(void *order)
 {
 	struct none *none = order;
-	struct canfs_fetch *fetch = RB_MIN(canfs_by_arrival, &none->waiting[turns[none->turn]]);
+	enum rank first = none->turn == TURNS - 1 ? PREFETCH : AWAITED;
+	struct canfs_fetch *fetch = RB_MIN(canfs_by_arrival, &none->waiting[first]);
 
-	for (int rank = 0; rank < RANKS && fetch == NULL; rank++)
-		fetch = RB_MIN(canfs_by_arrival, &none->waiting[rank]);
-	return fetch;
+	return fetch != NULL ? fetch : RB_MIN(canfs_by_arrival, &none->waiting[!first]);
 }
 
 static void hurry(void *order, struct canfs_fetch *fetch)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * In which order a device serves what waits (Ellard & Seltzer 2003, §5.3). One policy is one file and one row of
- * canfs_policies[]. Pure: no clock, no thread, no lock; every call takes O(log n) of what waits.
- *
- * A demand read that has waited for long may be served out of turn; the queue does that for all policies that say
- * so (queue.h). Such an excursion does not move the sweep: what the head left is where it goes on.
+ * In which order a device serves the prefetch that waits (Ellard & Seltzer 2003, §5.3). One policy is one file and one
+ * row of canfs_policies[]. Pure: no clock, no thread, no lock; every call takes O(log n) of what waits. Demand reads
+ * have no order of ours: the queue hands them out before any prefetch (queue.h).
  */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_POLICY_H
 #define CANFS_GANESHA_FSAL_SCHEDULER_POLICY_H
@@ -15,15 +13,13 @@
 
 enum canfs_leave {
 	CANFS_SERVED,   /* it is the one that was chosen */
-	CANFS_OVERTOOK, /* served out of turn */
 	CANFS_CANCELLED /* not served */
 };
 
 struct canfs_policy {
 	const char *name;
-	bool by_address;       /* fetches must know their address */
-	bool demand_overtakes; /* a demand read older than L goes first */
-	size_t bytes;          /* of an order, which is zeroed and then begun */
+	bool by_address; /* fetches must know their address */
+	size_t bytes;    /* of an order, which is zeroed and then begun */
 	void (*begin)(void *order, uint32_t lag_bytes); /* NULL: nothing to do */
 	void (*end)(void *order); /* with nothing in it; NULL: nothing to do */
 	void (*add)(void *order, struct canfs_fetch *fetch);

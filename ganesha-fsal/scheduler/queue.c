@@ -48,8 +48,7 @@ static void free_order(const struct canfs_policy *policy, void *order)
 
 int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config *config)
 {
-	*queue = (struct canfs_queue) { .config = *config,
-		.since_overtaking_bytes = CANFS_OVERTAKING_GAP_BYTES };
+	*queue = (struct canfs_queue) { .config = *config };
 	queue->order = new_order(config->policy, config->lag_bytes);
 	return queue->order != NULL ? 0 : -ENOMEM;
 }
@@ -58,11 +57,6 @@ void canfs_queue_destroy(struct canfs_queue *queue)
 {
 	if (queue->order != NULL)
 		free_order(queue->config.policy, queue->order);
-}
-
-static bool may_overtake(const struct canfs_fetch *fetch)
-{
-	return fetch->kind == CANFS_FETCH_DEMAND;
 }
 
 static bool covers(const struct canfs_fetch *known, uint64_t file, uint64_t offset)
@@ -145,41 +139,39 @@ void canfs_queue_place(struct canfs_queue *queue, struct canfs_fetch *fetch, uin
 {
 	fetch->address = address;
 	fetch->state = CANFS_FETCH_WAITING;
-	queue->config.policy->add(queue->order, fetch);
-	if (may_overtake(fetch))
+	if (fetch->kind == CANFS_FETCH_DEMAND)
 		RB_INSERT(canfs_demands, &queue->demands, fetch);
+	else
+		queue->config.policy->add(queue->order, fetch);
 }
 
 static void leave(struct canfs_queue *queue, struct canfs_fetch *fetch, enum canfs_leave why)
 {
-	queue->config.policy->remove(queue->order, fetch, why);
-	if (may_overtake(fetch))
+	if (fetch->kind == CANFS_FETCH_DEMAND)
 		RB_REMOVE(canfs_demands, &queue->demands, fetch);
+	else
+		queue->config.policy->remove(queue->order, fetch, why);
 	fetch->state = CANFS_FETCH_ENTERED;
 }
 
-struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, uint64_t now_nsec)
+static struct canfs_fetch *next_of(struct canfs_queue *queue, enum canfs_fetch_kind kind)
 {
-	const struct canfs_queue_config *config = &queue->config;
-	struct canfs_fetch *fetch = RB_MIN(canfs_demands, &queue->demands);
+	return kind == CANFS_FETCH_DEMAND ? RB_MIN(canfs_demands, &queue->demands)
+					  : queue->config.policy->choose(queue->order);
+}
 
-	if (config->policy->demand_overtakes && fetch != NULL &&
-		now_nsec >= fetch->added_nsec + config->demand_nsec &&
-		queue->since_overtaking_bytes >= CANFS_OVERTAKING_GAP_BYTES) {
-		leave(queue, fetch, CANFS_OVERTOOK);
-		queue->since_overtaking_bytes = 0;
-		queue->overtook++;
-	} else {
-		fetch = config->policy->choose(queue->order);
-		if (fetch == NULL)
-			return NULL;
-		leave(queue, fetch, CANFS_SERVED);
-		queue->since_overtaking_bytes += canfs_fetch_own_bytes(fetch);
-	}
+struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, enum canfs_fetch_kind kind)
+{
+	struct canfs_fetch *fetch = next_of(queue, kind);
+
+	if (fetch == NULL)
+		return NULL;
+	leave(queue, fetch, CANFS_SERVED);
 	fetch->state = CANFS_FETCH_IN_KERNEL;
 	queue->waiting--;
-	queue->in_kernel++;
-	queue->in_kernel_bytes += canfs_fetch_own_bytes(fetch);
+	queue->in_kernel[kind]++;
+	if (kind == CANFS_FETCH_PREFETCH)
+		queue->prefetch_bytes += canfs_fetch_own_bytes(fetch);
 	return fetch;
 }
 
@@ -205,8 +197,9 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 	struct canfs_join *joined = fetch->joined, *next;
 
 	if (fetch->state == CANFS_FETCH_IN_KERNEL) {
-		queue->in_kernel--;
-		queue->in_kernel_bytes -= canfs_fetch_own_bytes(fetch);
+		queue->in_kernel[fetch->kind]--;
+		if (fetch->kind == CANFS_FETCH_PREFETCH)
+			queue->prefetch_bytes -= canfs_fetch_own_bytes(fetch);
 	} else {
 		queue->waiting--;
 	}
@@ -254,9 +247,11 @@ void canfs_queue_cancel_all(struct canfs_queue *queue, struct canfs_fetch_list *
 {
 	struct canfs_fetch *fetch;
 
-	while ((fetch = queue->config.policy->choose(queue->order)) != NULL) {
-		leave(queue, fetch, CANFS_CANCELLED);
-		canfs_queue_finish(queue, fetch, -ECANCELED, finished);
+	for (enum canfs_fetch_kind kind = 0; kind < CANFS_FETCH_KINDS; kind++) {
+		while ((fetch = next_of(queue, kind)) != NULL) {
+			leave(queue, fetch, CANFS_CANCELLED);
+			canfs_queue_finish(queue, fetch, -ECANCELED, finished);
+		}
 	}
 }
 

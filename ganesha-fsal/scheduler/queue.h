@@ -6,23 +6,19 @@
  *	enter() --> place() --policy--> take() --> finish() --> list of those to be told
  *	   \---- joins what is known already --------------^
  *
- * A demand read that has waited L overtakes what the policy would serve, the oldest first; but after each of
- * them at least CANFS_OVERTAKING_GAP_BYTES are served in the policy's order: if all that waits is old, a device
- * would be all seeks, and prefetch would starve. One that has joined a prefetch has that one's place and does
- * not overtake: so sequential readers who have caught up with their prefetch, all waiting, do not undo the
- * order that makes them fast.
+ * The policy orders prefetch only. A demand read gains nothing from it: the kernel and the drive order demand reads better
+ * than who sees only some of them, so they are handed out as they come. One that has joined a prefetch has that one's
+ * place: so sequential readers who have caught up with their prefetch, all waiting, do not undo the order that makes
+ * them fast.
  */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_QUEUE_H
 #define CANFS_GANESHA_FSAL_SCHEDULER_QUEUE_H
 
 #include "ganesha-fsal/scheduler/policy.h"
 
-#define CANFS_OVERTAKING_GAP_BYTES ((uint64_t)CANFS_FETCH_BYTES_MAX)
-
 struct canfs_queue_config {
 	const struct canfs_policy *policy;
 	uint32_t lag_bytes;
-	uint64_t demand_nsec;
 	unsigned int waiting_max;
 };
 
@@ -33,13 +29,13 @@ struct canfs_queue {
 	struct canfs_queue_config config;
 	void *order;                  /* the policy's */
 	struct canfs_known known;     /* all that fetch something themselves, by file and offset */
-	struct canfs_demands demands; /* those that may overtake, by arrival */
+	struct canfs_demands demands; /* those that wait, by arrival */
 	uint64_t serial;
-	uint64_t since_overtaking_bytes;
-	unsigned int waiting, in_kernel; /* waiting: those that have entered, too */
-	uint64_t in_kernel_bytes;
+	unsigned int waiting; /* those that have entered, too */
+	unsigned int in_kernel[CANFS_FETCH_KINDS];
+	uint64_t prefetch_bytes; /* in the kernel */
 	unsigned int joiners; /* of whom others fetch all */
-	uint64_t refused, joined, overtook;
+	uint64_t refused, joined;
 };
 
 /* Those to be told, oldest first. */
@@ -59,11 +55,11 @@ void canfs_queue_destroy(struct canfs_queue *queue);
  */
 bool canfs_queue_enter(struct canfs_queue *queue, struct canfs_fetch *fetch, uint64_t now_nsec);
 
-/* One that has entered: it waits at this address from now on, where its first own byte is. */
+/* One that has entered: it waits at this address from now on, where its first own byte is (of no matter for a demand). */
 void canfs_queue_place(struct canfs_queue *queue, struct canfs_fetch *fetch, uint64_t address);
 
-/* The next one for the kernel: its bytes [from, to). NULL: nothing waits. */
-struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, uint64_t now_nsec);
+/* The next one of that kind for the kernel: its bytes [from, to). NULL: none waits. */
+struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, enum canfs_fetch_kind kind);
 
 /* One that was taken, or has entered and will not be placed, is done with (0, -errno). */
 void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, int error,

@@ -35,10 +35,10 @@ struct ring {
 	pthread_t thread;
 	int wake_fd;
 	unsigned char scratch;
-	struct canfs_outcome outcome[CANFS_ENGINE_DEPTH_MAX];
+	struct canfs_outcome outcome[CANFS_SLOTS_MAX];
 	unsigned int outcomes;
-	unsigned int free[CANFS_ENGINE_DEPTH_MAX], free_count;
-	struct slot slot[CANFS_ENGINE_DEPTH_MAX];
+	unsigned int free[CANFS_SLOTS_MAX], free_count;
+	struct slot slot[CANFS_SLOTS_MAX];
 };
 
 static void note_outcome(struct ring *ring, struct canfs_fetch *fetch, int error)
@@ -113,7 +113,7 @@ static void submit(struct ring *ring)
 static void *run(void *arg)
 {
 	struct ring *ring = arg;
-	struct canfs_fetch *taken[CANFS_ENGINE_DEPTH_MAX];
+	struct canfs_fetch *taken[CANFS_SLOTS_MAX];
 	int n;
 
 	for (;;) {
@@ -148,7 +148,7 @@ static void end(void *hands)
 	free(ring);
 }
 
-static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
+static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
 	unsigned int entries, pieces;
@@ -158,7 +158,7 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
 		return -ENOMEM;
 	ring->engine = engine;
 	ring->piece_bytes = canfs_hands_piece_bytes(engine);
-	for (unsigned int i = 0; i < depth; i++)
+	for (unsigned int i = 0; i < slots; i++)
 		ring->free[ring->free_count++] = i;
 	ring->wake_fd = eventfd(0, EFD_CLOEXEC);
 	if (ring->wake_fd < 0) {
@@ -167,7 +167,7 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
 	}
 	pieces =
 		(unsigned int)((CANFS_FETCH_BYTES_MAX + ring->piece_bytes - 1) / ring->piece_bytes);
-	entries = depth * (pieces + 1); /* all of it at once: then there is always room */
+	entries = slots * (pieces + 1); /* all of it at once: then there is always room */
 	error = io_uring_queue_init(entries, &ring->uring, 0);
 	if (error != 0)
 		goto no_ring;

@@ -85,7 +85,7 @@ static void end(void *hands)
 }
 
 /* One thread is enough; more are better. */
-static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
+static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
 {
 	struct workers *workers = calloc(1, sizeof(*workers));
 	int error = 0;
@@ -95,7 +95,7 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int depth)
 	workers->engine = engine;
 	workers->piece_bytes = canfs_hands_piece_bytes(engine);
 	pthread_cond_init(&workers->awake, NULL);
-	while (workers->count < depth && workers->count < CANFS_WORKERS_MAX && error == 0) {
+	while (workers->count < slots && workers->count < CANFS_WORKERS_MAX && error == 0) {
 		error = -pthread_create(&workers->thread[workers->count], NULL, run, workers);
 		workers->count += error == 0;
 	}

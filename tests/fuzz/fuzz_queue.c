@@ -69,8 +69,10 @@ static void add(struct scene *s, struct input *input)
 static void take(struct scene *s)
 {
 	unsigned int waiting = s->queue.waiting;
-	struct canfs_fetch *fetch = canfs_queue_take(&s->queue, s->now_nsec);
+	struct canfs_fetch *fetch = canfs_queue_take(&s->queue, CANFS_FETCH_DEMAND);
 
+	if (fetch == NULL)
+		fetch = canfs_queue_take(&s->queue, CANFS_FETCH_PREFETCH);
 	FUZZ_CHECK((fetch == NULL) == (waiting == 0)); /* the disk never idles for anybody */
 	if (fetch != NULL)
 		s->in_kernel[s->in_kernel_count++] = fetch;
@@ -129,14 +131,15 @@ static void step(struct scene *s, struct input *input)
 		break;
 	}
 	hear(s);
-	FUZZ_CHECK(s->queue.in_kernel == s->in_kernel_count);
+	FUZZ_CHECK(s->queue.in_kernel[CANFS_FETCH_DEMAND] + s->queue.in_kernel[CANFS_FETCH_PREFETCH] ==
+		   s->in_kernel_count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = { data, size };
 	struct scene *s = calloc(1, sizeof(*s));
-	struct canfs_queue_config config = { .demand_nsec = 500, .waiting_max = 100 };
+	struct canfs_queue_config config = { .waiting_max = 100 };
 
 	FUZZ_CHECK(s != NULL && (s->member = calloc(FETCHES_MAX, sizeof(*s->member))) != NULL);
 	config.policy = canfs_policies[next_byte(&input) % 5];

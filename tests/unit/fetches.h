@@ -22,7 +22,6 @@ static inline void begin_queue(struct canfs_queue *queue, const char *policy, ui
 {
 	const struct canfs_queue_config config = { .policy = canfs_policy_named(policy),
 		.lag_bytes = lag_bytes,
-		.demand_nsec = 1000,
 		.waiting_max = 1000000 };
 
 	assert_int_equal(canfs_queue_init(queue, &config), 0);
@@ -59,11 +58,19 @@ static inline void add(struct canfs_queue *queue, struct canfs_fetch *fetch)
 	add_at(queue, fetch, 0, fetch->offset);
 }
 
+/* As the engine does: a demand if there is one. */
+static inline struct canfs_fetch *take(struct canfs_queue *queue)
+{
+	struct canfs_fetch *fetch = canfs_queue_take(queue, CANFS_FETCH_DEMAND);
+
+	return fetch != NULL ? fetch : canfs_queue_take(queue, CANFS_FETCH_PREFETCH);
+}
+
 /* One is taken and done with; who is told of it. */
-static inline struct canfs_fetch *serve(struct canfs_queue *queue, uint64_t now_nsec)
+static inline struct canfs_fetch *serve(struct canfs_queue *queue)
 {
 	struct canfs_fetch_list finished = { 0 };
-	struct canfs_fetch *fetch = canfs_queue_take(queue, now_nsec);
+	struct canfs_fetch *fetch = take(queue);
 
 	if (fetch != NULL)
 		canfs_queue_finish(queue, fetch, 0, &finished);
@@ -72,10 +79,12 @@ static inline struct canfs_fetch *serve(struct canfs_queue *queue, uint64_t now_
 
 static inline void end_queue(struct canfs_queue *queue)
 {
-	while (serve(queue, 0) != NULL)
+	while (serve(queue) != NULL)
 		continue;
-	assert_int_equal(queue->waiting + queue->in_kernel, 0);
-	assert_int_equal(queue->in_kernel_bytes, 0);
+	assert_int_equal(queue->waiting, 0);
+	assert_int_equal(queue->in_kernel[CANFS_FETCH_DEMAND], 0);
+	assert_int_equal(queue->in_kernel[CANFS_FETCH_PREFETCH], 0);
+	assert_int_equal(queue->prefetch_bytes, 0);
 	canfs_queue_destroy(queue);
 }
 

@@ -56,7 +56,7 @@ static inline void begin(
 	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, struct read *read)
 {
 	*read = (struct read) { .waiting.ready = ready };
-	canfs_prefetch_wait(file, 1, offset, bytes, &read->waiting);
+	canfs_prefetch_wait(file, offset, bytes, &read->waiting);
 }
 
 static void path_of(const char *name, char path[128])

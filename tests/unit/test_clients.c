@@ -136,26 +136,6 @@ static void yesterdays_load_gives_way(void **state)
 	canfs_clients_free(clients);
 }
 
-static uint32_t in_file(const char *text, uint64_t file)
-{
-	struct sockaddr_storage storage = address(text);
-
-	return canfs_client_in_file((const struct sockaddr *)&storage, file);
-}
-
-static void client_and_file_name_a_stream(void **state)
-{
-	static const char *const clients[] = { "10.0.0.1", "10.0.0.2", "2001:db8::1" };
-
-	(void)state;
-	for (size_t i = 0; i < 3; i++) {
-		assert_int_not_equal(in_file(clients[i], 1), in_file(clients[i], 2));
-		assert_int_not_equal(in_file(clients[i], 1), in_file(clients[(i + 1) % 3], 1));
-	}
-	assert_int_equal(in_file("10.0.0.1", 1), in_file("::ffff:10.0.0.1", 1));
-	assert_int_not_equal(canfs_client_in_file(NULL, 1), canfs_client_in_file(NULL, 2));
-}
-
 #define THREADS    4
 #define PER_THREAD 200000
 
@@ -208,7 +188,6 @@ int main(void)
 		cmocka_unit_test(rates_follow_the_load),
 		cmocka_unit_test(a_crowd_does_not_push_out_the_heavy),
 		cmocka_unit_test(yesterdays_load_gives_way),
-		cmocka_unit_test(client_and_file_name_a_stream),
 		cmocka_unit_test(threads_lose_nothing),
 	};
 

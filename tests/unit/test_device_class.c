@@ -46,20 +46,7 @@ static void stand_on(const char *disk)
 	put_link(path, target);
 }
 
-/* So many places there are for large reads; they are left again. */
-static unsigned int large_places(struct canfs_engine *engine)
-{
-	const uint64_t bytes = CANFS_FETCH_BYTES_MAX;
-	unsigned int places = 0;
-
-	while (canfs_engine_take_place(engine, bytes))
-		places++;
-	for (unsigned int i = 0; i < places; i++)
-		canfs_engine_leave_place(engine, bytes);
-	return places;
-}
-
-static void expect(const char *type, const char *policy, unsigned int depth, unsigned int large)
+static void expect(const char *type, const char *policy, unsigned int depth, uint64_t depth_bytes)
 {
 	const struct canfs_prefetcher_config config = { .files = 64, .lag_bytes = 4 << 20 };
 	struct canfs_device_place place;
@@ -70,7 +57,7 @@ static void expect(const char *type, const char *policy, unsigned int depth, uns
 	assert_int_equal(canfs_device_new(&device, &place, 0, &config), 0);
 	assert_string_equal(canfs_engine_stats(device->engine).policy, policy);
 	assert_int_equal(canfs_engine_stats(device->engine).depth, depth);
-	assert_int_equal(large_places(device->engine), large);
+	assert_int_equal(canfs_engine_stats(device->engine).depth_bytes, depth_bytes);
 	canfs_device_free(device);
 }
 
@@ -80,11 +67,11 @@ static void test_each_type(void **state)
 	stand_on("sda");
 	put("sda", "stat", "0\n");
 	put("sda", "queue/rotational", "1\n");
-	expect("rotational", "lag", 4, 4);
+	expect("rotational", "lag", 4, 0);
 	put("sda", "device/model", "PERC H730P Mini \n");
-	expect("raid", "none", 32, 32);
+	expect("raid", "none", 32, 0);
 	put("sda", "queue/rotational", "0\n");
-	expect("ssd", "none", 32, 4);
+	expect("ssd", "none", 32, 4 << 20);
 }
 
 static void test_virtual(void **state)
@@ -93,7 +80,7 @@ static void test_virtual(void **state)
 	stand_on("vda");
 	put("vda", "stat", "0\n");
 	put("vda", "queue/rotational", "1\n");
-	expect("virtual", "none", 32, 32);
+	expect("virtual", "none", 32, 0);
 }
 
 static void test_several_disks(void **state)
@@ -112,7 +99,7 @@ static void test_several_disks(void **state)
 		snprintf(target, sizeof(target), "../../%s", name);
 		put_link(slave, target);
 	}
-	expect("rotational", "lag", 12, 12);
+	expect("rotational", "lag", 12, 0);
 }
 
 int main(void)

@@ -94,7 +94,6 @@ static struct canfs_engine *start(const char *policy, unsigned int waiting_max)
 		.depth = 4,
 		.depth_bytes = 2 * MIB,
 		.lag_bytes = 4 * MIB,
-		.demand_msec = 5,
 		.waiting_max = waiting_max,
 		.without_ring = without_ring };
 	struct canfs_engine *engine = NULL;
@@ -391,42 +390,6 @@ static void test_where_io_uring_is_forbidden(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* Small ones as many as the depth; of large ones no more than its bytes, but always one. */
-static void test_depth_has_bytes_too(void **state)
-{
-	const struct canfs_engine_config config = { .device = device,
-		.policy = "none",
-		.depth = 4,
-		.depth_bytes = MIB,
-		.lag_bytes = MIB,
-		.without_ring = without_ring };
-	struct item large[2] = { fetch_of(0, 0, MIB), fetch_of(1, 0, MIB) };
-	struct canfs_engine *engine;
-
-	(void)state;
-	assert_int_equal(canfs_engine_new(&engine, &config), 0);
-	assert_true(canfs_engine_take_place(engine, PAGE));
-	assert_true(canfs_engine_take_place(engine, PAGE));
-	assert_true(canfs_engine_take_place(engine, MIB));
-	assert_false(canfs_engine_take_place(engine, PAGE));
-	assert_true(add(engine, &large[0]));
-	assert_true(add(engine, &large[1]));
-	assert_int_equal(canfs_engine_stats(engine).waiting, 2);
-	canfs_engine_leave_place(engine, MIB);
-	wait_for_all();
-	assert_int_equal(large[0].done + large[1].done, 2);
-	assert_int_equal(canfs_engine_stats(engine).in_kernel, 2);
-	canfs_engine_leave_place(engine, PAGE);
-	canfs_engine_leave_place(engine, PAGE);
-	/* Nothing of them is left in the account. */
-	assert_true(canfs_engine_take_place(engine, MIB - 1));
-	assert_true(canfs_engine_take_place(engine, MIB));
-	assert_false(canfs_engine_take_place(engine, 1));
-	canfs_engine_leave_place(engine, MIB - 1);
-	canfs_engine_leave_place(engine, MIB);
-	canfs_engine_free(engine);
-}
-
 static int with_ring(void **state)
 {
 	(void)state;
@@ -488,7 +451,6 @@ int main(void)
 		BOTH(test_nothing_is_lost_when_policies_change),
 		BOTH(test_end_with_fetches_outstanding),
 		BOTH(test_who_is_told_may_add),
-		BOTH(test_depth_has_bytes_too),
 		cmocka_unit_test(test_where_io_uring_is_forbidden),
 	};
 

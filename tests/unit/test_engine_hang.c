@@ -22,6 +22,7 @@
 #include "tests/unit/gate.h"
 
 #define FETCHES    100u
+#define THREADS    32u
 #define UNIT       4096u
 #define DISK_BYTES ((uint64_t)1 << 30)
 
@@ -82,12 +83,13 @@ static void done(struct canfs_fetch *one, int error)
 	pthread_mutex_unlock(&gate);
 }
 
-static struct canfs_engine *start(const char *policy, unsigned int depth)
+static struct canfs_engine *start_bounded(
+	const char *policy, unsigned int depth, uint64_t depth_bytes)
 {
 	const struct canfs_engine_config config = { .policy = policy,
 		.depth = depth,
+		.depth_bytes = depth_bytes,
 		.lag_bytes = 1 << 20,
-		.demand_msec = 1000000,
 		.waiting_max = FETCHES,
 		.without_ring = true };
 	struct canfs_engine *engine = NULL;
@@ -96,6 +98,11 @@ static struct canfs_engine *start(const char *policy, unsigned int depth)
 	assert_int_equal(canfs_engine_new(&engine, &config), 0);
 	assert_int_equal(canfs_engine_stats(engine).ring_error, -ENOSYS);
 	return engine;
+}
+
+static struct canfs_engine *start(const char *policy, unsigned int depth)
+{
+	return start_bounded(policy, depth, 0);
 }
 
 static void add(struct canfs_engine *engine, unsigned int i, enum canfs_fetch_kind kind)
@@ -119,13 +126,13 @@ static void test_device_that_hangs(void **state)
 	gate_set(&reads_hang, true);
 	for (unsigned int i = 0; i < FETCHES; i++)
 		add(engine, i, i % 2 ? CANFS_FETCH_DEMAND : CANFS_FETCH_PREFETCH);
-	gate_await(&reads, 4);
+	gate_await(&reads, THREADS);
 	stats = canfs_engine_stats(engine);
-	assert_int_equal(stats.in_kernel, 4);
-	assert_int_equal(stats.waiting, FETCHES - 4);
+	assert_int_equal(stats.in_kernel, THREADS);
+	assert_int_equal(stats.waiting, FETCHES - THREADS);
 	assert_int_equal(canfs_engine_set_policy(engine, "none"), 0);
 	canfs_engine_cancel(engine, 1, FETCHES / 2 * UNIT);
-	assert_int_equal(canfs_engine_stats(engine).waiting, FETCHES - 4 - FETCHES / 4);
+	assert_int_equal(canfs_engine_stats(engine).waiting, FETCHES - THREADS - FETCHES / 4);
 	gate_set(&reads_hang, false);
 	gate_await(&told, FETCHES);
 	assert_int_equal(cancelled, FETCHES / 4);
@@ -133,18 +140,46 @@ static void test_device_that_hangs(void **state)
 	canfs_engine_free(engine);
 }
 
+/* Prefetch by number or by bytes, whichever is reached first; demand beside it. */
+static void test_depth(void **state)
+{
+	const struct {
+		unsigned int depth;
+		uint64_t bytes;
+		unsigned int in_kernel;
+	} bounds[] = { { 4, 0, 4 }, { 8, 3 * UNIT, 3 }, { 8, 2 * UNIT + 1, 3 }, { 2, 8 * UNIT, 2 } };
+
+	(void)state;
+	for (size_t b = 0; b < sizeof(bounds) / sizeof(bounds[0]); b++) {
+		struct canfs_engine *engine =
+			start_bounded("fifo", bounds[b].depth, bounds[b].bytes);
+
+		gate_set(&reads_hang, true);
+		for (unsigned int i = 0; i < 10; i++)
+			add(engine, i, CANFS_FETCH_PREFETCH);
+		gate_await(&reads, bounds[b].in_kernel);
+		for (unsigned int i = 10; i < 15; i++)
+			add(engine, i, CANFS_FETCH_DEMAND);
+		gate_await(&reads, bounds[b].in_kernel + 5);
+		assert_int_equal(canfs_engine_stats(engine).in_kernel, bounds[b].in_kernel + 5);
+		gate_set(&reads_hang, false);
+		gate_await(&told, 15);
+		canfs_engine_free(engine);
+	}
+}
+
 /* Metadata that cannot be read: the others are served meanwhile. */
 static void test_addresses_that_hang(void **state)
 {
 	struct canfs_engine *engine = start("lag", 2);
-	struct canfs_fetch other = { .fd = file, .file = 2, .bytes = UNIT, .done = done };
-	struct canfs_fetch unknown = { .fd = file, .file = 3, .bytes = UNIT, .done = done };
+	struct canfs_fetch other = { .kind = CANFS_FETCH_PREFETCH, .fd = file, .file = 2, .bytes = UNIT, .done = done };
+	struct canfs_fetch unknown = { .kind = CANFS_FETCH_PREFETCH, .fd = file, .file = 3, .bytes = UNIT, .done = done };
 
 	(void)state;
 	assert_true(canfs_engine_add(engine, &other)); /* the window is known from now on */
 	gate_await(&told, 1);
 	gate_set(&addresses_hang, true);
-	add(engine, 0, CANFS_FETCH_DEMAND);
+	add(engine, 0, CANFS_FETCH_PREFETCH);
 	gate_await(&asked, 2);
 	assert_int_equal(canfs_engine_stats(engine).waiting, 1);
 	assert_true(canfs_engine_add(engine, &other));
@@ -166,7 +201,7 @@ static void test_end_while_addresses_hang(void **state)
 	(void)state;
 	gate_set(&addresses_hang, true);
 	for (unsigned int i = 0; i < FETCHES; i++)
-		add(engine, i, CANFS_FETCH_DEMAND);
+		add(engine, i, CANFS_FETCH_PREFETCH);
 	gate_await(&asked, 1);
 	gate_set(&addresses_hang, false);
 	canfs_engine_free(engine);
@@ -206,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_device_that_hangs),
+		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_addresses_that_hang),
 		cmocka_unit_test(test_end_while_addresses_hang),
 		cmocka_unit_test(test_order_on_the_device),

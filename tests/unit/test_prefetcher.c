@@ -323,49 +323,50 @@ static void visit_depth(const struct canfs_device_view *view, void *depth)
 	*(unsigned int *)depth = view->engine.depth;
 }
 
-/* As many as the disk is given at a time, and nobody before those who wait; or who finds it reading just this. */
-static void who_finds_the_disk_idle_reads_himself(void **state)
+/* What nobody fetches the worker reads itself: as many at a time as CANFS_INLINE_MAX, the next one waits. */
+static void what_nobody_fetches_is_read_inline(void **state)
 {
 	struct canfs_local_file *file = make("idle", state, FILE_BYTES);
-	struct canfs_passing passing[64], asleep[64];
+	struct canfs_inline_read here[CANFS_INLINE_MAX + 1], asleep[64];
+	const uint64_t step = FILE_BYTES / (CANFS_INLINE_MAX + 2) / KIB * KIB;
 	unsigned int depth = 0, most;
 	char block[KIB];
 	struct read read;
 
 	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
-	assert_true(depth < 64);
 	most = depth < 8 ? depth : 8;
-	for (unsigned int i = 0; i <= depth; i++) {
-		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, KIB));
-		assert_int_equal(
-			canfs_prefetch_may_pass(file, i * 64 * KIB, KIB, &passing[i]), i < depth);
+	for (unsigned int i = 0; i <= CANFS_INLINE_MAX; i++) {
+		assert_true(canfs_prefetch_must_wait(file, i * step, KIB));
+		assert_int_equal(canfs_prefetch_begin_inline(file, i * step, KIB, &here[i]),
+			i < CANFS_INLINE_MAX);
 	}
-	assert_int_equal(stats().reads_passed, depth);
+	assert_int_equal(stats().reads_inline, CANFS_INLINE_MAX);
 	assert_int_equal(stats().reads_made_to_wait, 1);
-	begin(file, depth * 64 * KIB, KIB, &read);
-	assert_true(canfs_prefetch_must_wait(file, FILE_BYTES / 2, KIB));
-	assert_false(canfs_prefetch_may_pass(file, FILE_BYTES / 2, KIB, &passing[depth]));
+	begin(file, CANFS_INLINE_MAX * step, KIB, &read);
+	await(&read);
 	canfs_prefetch_answered(tree, KIB);
-	assert_false(read.ready);
 	/* Whoever wants what one of them has not begun to read waits. */
 	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-	assert_false(canfs_prefetch_may_pass(file, 0, KIB, &asleep[0]));
+	assert_false(canfs_prefetch_begin_inline(file, 0, KIB, &asleep[0]));
 	canfs_prefetch_answered(tree, KIB);
 	/* Then its pages look as if they were there; as many as the depth, or eight, may sleep for them. */
 	assert_int_equal(pread(file->fd, block, KIB, 0), KIB);
 	for (unsigned int i = 0; i <= most; i++) {
 		assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-		assert_int_equal(canfs_prefetch_may_pass(file, 0, KIB, &asleep[i]), i < most);
+		assert_int_equal(
+			canfs_prefetch_begin_inline(file, 0, KIB, &asleep[i]), i < most);
 	}
 	canfs_prefetch_answered(tree, KIB);
 	for (unsigned int i = 0; i < most; i++)
-		canfs_prefetch_passed(tree, KIB, &asleep[i]);
-	for (unsigned int i = 0; i < depth; i++)
-		canfs_prefetch_passed(tree, KIB, &passing[i]);
+		canfs_prefetch_end_inline(tree, KIB, &asleep[i]);
+	for (unsigned int i = 0; i < CANFS_INLINE_MAX; i++)
+		canfs_prefetch_end_inline(tree, KIB, &here[i]);
 	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
-	await(&read);
-	canfs_prefetch_answered(tree, KIB);
 	assert_int_equal(stats().waiting, 0);
+	/* All places are free again. */
+	assert_true(canfs_prefetch_must_wait(file, FILE_BYTES - KIB, KIB));
+	assert_true(canfs_prefetch_begin_inline(file, FILE_BYTES - KIB, KIB, &here[0]));
+	canfs_prefetch_end_inline(tree, KIB, &here[0]);
 	canfs_local_put(file);
 }
 
@@ -442,7 +443,7 @@ int main(void)
 		TEST(what_is_forgotten_is_closed),
 		TEST(a_change_of_size_is_seen),
 		TEST(other_handles_switch_it_off),
-		TEST(who_finds_the_disk_idle_reads_himself),
+		TEST(what_nobody_fetches_is_read_inline),
 		TEST(the_depth_may_be_set),
 		TEST(policies_are_those_there_are),
 		TEST(what_is_on_no_disk_is_not_taken),

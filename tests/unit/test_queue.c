@@ -45,10 +45,10 @@ static void test_demand_joins_prefetch_in_the_kernel(void **state)
 
 	(void)state;
 	add(&queue, &ahead);
-	assert_ptr_equal(canfs_queue_take(&queue, 0), &ahead);
+	assert_ptr_equal(take(&queue), &ahead);
 	add(&queue, &wanted);
 	assert_int_equal(canfs_fetch_own_bytes(&wanted), 0);
-	assert_null(canfs_queue_take(&queue, UINT64_MAX / 2)); /* no slot for it */
+	assert_null(take(&queue)); /* no slot for it */
 	assert_int_equal(queue.waiting, 0);
 	canfs_queue_finish(&queue, &ahead, 0, &finished);
 	assert_told(&ahead, &wanted);
@@ -63,7 +63,7 @@ static void test_errors_reach_those_who_joined(void **state)
 	(void)state;
 	add(&queue, &ahead);
 	add(&queue, &wanted);
-	canfs_queue_finish(&queue, canfs_queue_take(&queue, 0), -EIO, &finished);
+	canfs_queue_finish(&queue, take(&queue), -EIO, &finished);
 	assert_int_equal(wanted.error, -EIO);
 	assert_told(&ahead, &wanted);
 	end_queue(&queue);
@@ -81,11 +81,11 @@ static void test_parts_of_a_fetch(void **state)
 	add(&queue, &end);
 	add(&queue, &wanted);
 	assert_own(&wanted, 256 * KIB, 512 * KIB);
-	canfs_queue_finish(&queue, canfs_queue_take(&queue, 0), 0, &finished);
+	canfs_queue_finish(&queue, canfs_queue_take(&queue, CANFS_FETCH_PREFETCH), 0, &finished);
 	assert_told(&front, NULL);
-	canfs_queue_finish(&queue, canfs_queue_take(&queue, 0), -EIO, &finished);
+	canfs_queue_finish(&queue, canfs_queue_take(&queue, CANFS_FETCH_DEMAND), -EIO, &finished);
 	assert_told(NULL, NULL); /* its own part: the end is still missing */
-	canfs_queue_finish(&queue, canfs_queue_take(&queue, 0), 0, &finished);
+	canfs_queue_finish(&queue, canfs_queue_take(&queue, CANFS_FETCH_PREFETCH), 0, &finished);
 	assert_told(&end, &wanted);
 	assert_int_equal(wanted.error, -EIO);
 	assert_int_equal(end.error, 0);
@@ -124,38 +124,30 @@ static void test_end_of_offsets(void **state)
 	end_queue(&queue);
 }
 
-static void test_old_demand_overtakes_with_a_gap(void **state)
+/* Whatever the policy would serve, and whatever prefetch is in the kernel; the oldest first. */
+static void test_demand_waits_for_no_prefetch(void **state)
 {
-	struct canfs_fetch ahead[4], wanted[2];
+	struct canfs_fetch ahead[2] = { prefetch(1, 0, 4096), prefetch(1, MIB, 4096) };
+	struct canfs_fetch wanted[2] = { demand(2, 100 * MIB, 4096), demand(3, 0, 4096) };
 
 	(void)state;
-	for (uint64_t i = 0; i < 4; i++) {
-		ahead[i] = prefetch(1, i * MIB, (uint32_t)MIB / 2);
-		add(&queue, &ahead[i]);
+	for (size_t p = 0; canfs_policies[p] != NULL; p++) {
+		assert_int_equal(canfs_queue_set_policy(&queue, canfs_policies[p]), 0);
+		for (size_t i = 0; i < 2; i++)
+			add(&queue, &ahead[i]);
+		for (size_t i = 0; i < 2; i++)
+			add(&queue, &wanted[i]);
+		assert_ptr_equal(canfs_queue_take(&queue, CANFS_FETCH_PREFETCH), &ahead[0]);
+		assert_ptr_equal(canfs_queue_take(&queue, CANFS_FETCH_DEMAND), &wanted[0]);
+		assert_int_equal(queue.in_kernel[CANFS_FETCH_DEMAND], 1);
+		assert_int_equal(queue.in_kernel[CANFS_FETCH_PREFETCH], 1);
+		assert_int_equal(queue.prefetch_bytes, 4096);
+		assert_ptr_equal(serve(&queue), &wanted[1]);
+		canfs_queue_finish(&queue, &wanted[0], 0, &finished);
+		canfs_queue_finish(&queue, &ahead[0], 0, &finished);
+		assert_told(&wanted[0], &ahead[0]);
+		assert_ptr_equal(serve(&queue), &ahead[1]);
 	}
-	for (uint64_t i = 0; i < 2; i++) {
-		wanted[i] = demand(2 + i, (100 - i) * MIB, 4096);
-		add_at(&queue, &wanted[i], 10, (100 - i) * MIB);
-	}
-	assert_ptr_equal(serve(&queue, 1009), &ahead[0]);
-	assert_ptr_equal(serve(&queue, 1010), &wanted[0]); /* the older one, not the nearer one */
-	assert_ptr_equal(serve(&queue, 1010), &ahead[1]);
-	assert_ptr_equal(serve(&queue, 1010), &ahead[2]);
-	assert_ptr_equal(serve(&queue, 1010), &wanted[1]);
-	assert_ptr_equal(serve(&queue, 1010), &ahead[3]);
-	assert_int_equal(queue.overtook, 2);
-	end_queue(&queue);
-}
-
-static void test_fifo_lets_nobody_overtake(void **state)
-{
-	struct canfs_fetch ahead = prefetch(1, 0, 4096), wanted = demand(2, 0, 4096);
-
-	(void)state;
-	assert_int_equal(canfs_queue_set_policy(&queue, canfs_policy_named("fifo")), 0);
-	add(&queue, &ahead);
-	add(&queue, &wanted);
-	assert_ptr_equal(serve(&queue, UINT64_MAX / 2), &ahead);
 	end_queue(&queue);
 }
 
@@ -170,8 +162,8 @@ static void test_who_has_joined_keeps_that_place(void **state)
 	add(&queue, &first);
 	add(&queue, &ahead);
 	add(&queue, &wanted);
-	assert_ptr_equal(serve(&queue, UINT64_MAX / 2), &first);
-	assert_ptr_equal(serve(&queue, UINT64_MAX / 2), &ahead);
+	assert_ptr_equal(serve(&queue), &first);
+	assert_ptr_equal(serve(&queue), &ahead);
 	assert_int_equal(wanted.pending, 0);
 	end_queue(&queue);
 }
@@ -187,7 +179,7 @@ static void test_without_an_order_who_has_joined_hurries(void **state)
 	add(&queue, &first);
 	add(&queue, &ahead);
 	add(&queue, &wanted);
-	assert_ptr_equal(serve(&queue, 0), &ahead);
+	assert_ptr_equal(serve(&queue), &ahead);
 	end_queue(&queue);
 }
 
@@ -223,7 +215,7 @@ static void test_cancel(void **state)
 
 	(void)state;
 	add(&queue, &in_kernel);
-	assert_ptr_equal(canfs_queue_take(&queue, 0), &in_kernel);
+	assert_ptr_equal(take(&queue), &in_kernel);
 	add(&queue, &before);
 	add(&queue, &from_there);
 	add(&queue, &hurried);
@@ -269,8 +261,7 @@ int main(void)
 		TEST(test_parts_of_a_fetch),
 		TEST(test_only_the_same_bytes_are_joined),
 		TEST(test_end_of_offsets),
-		TEST(test_old_demand_overtakes_with_a_gap),
-		TEST(test_fifo_lets_nobody_overtake),
+		TEST(test_demand_waits_for_no_prefetch),
 		TEST(test_who_has_joined_keeps_that_place),
 		TEST(test_without_an_order_who_has_joined_hurries),
 		TEST(test_prefetch_is_refused_demand_is_not),
