@@ -50,6 +50,7 @@ static const struct canfs_check checks[] = {
 /* Of each disk of a server; a row here needs the same as one above. */
 static const struct canfs_disk_check disk_checks[] = {
 	{ "disk-scheduler", canfs_check_disk_scheduler },
+	{ "write-throttling", canfs_check_wbt },
 };
 
 const struct canfs_check *canfs_check_at(size_t i)

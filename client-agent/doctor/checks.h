@@ -55,6 +55,6 @@ canfs_check_fn canfs_check_nconnect, canfs_check_mtu, canfs_check_jumbo, canfs_c
 canfs_check_fn canfs_check_slots, canfs_check_buffers, canfs_check_windows, canfs_check_dirty_limit,
 	canfs_check_dirty_small, canfs_check_background, canfs_check_kernel, canfs_check_knobs,
 	canfs_check_agent, canfs_check_journal, canfs_check_config;
-canfs_disk_check_fn canfs_check_disk_scheduler;
+canfs_disk_check_fn canfs_check_disk_scheduler, canfs_check_wbt;
 
 #endif

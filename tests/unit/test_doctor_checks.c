@@ -320,7 +320,7 @@ static void judge_disk(
 
 static void test_disks(void **state)
 {
-	static const char scheduler[] = "disk-scheduler";
+	static const char scheduler[] = "disk-scheduler", throttling[] = "write-throttling";
 
 	(void)state;
 	OF_DISK(NULL, "", "sda", .rotational = true, .wbt_lat_usec = 75000);
@@ -332,6 +332,17 @@ static void test_disks(void **state)
 	OF_DISK(scheduler, "KERNEL==\"" LONGEST "\", ATTR{queue/rotational}==\"1\"", LONGEST,
 		.rotational = true, .no_scheduler = true);
 	OF_DISK(NULL, "", "vda", .rotational = true, .no_scheduler = true, .is_virtual = true);
+	OF_DISK(throttling, "sda is rotational, but wbt_lat_usec is 2000", "sda",
+		.rotational = true, .wbt_lat_usec = 2000);
+	OF_DISK(throttling, "echo 75000 >/sys/block/loop0/queue/wbt_lat_usec; ", "loop0",
+		.rotational = true, .is_virtual = true, .no_scheduler = true, .wbt_lat_usec = 2000);
+	OF_DISK(throttling, "sdb is non-rotational, but wbt_lat_usec is 75000", "sdb",
+		.wbt_lat_usec = 75000);
+	OF_DISK(throttling, "==\"0\", ATTR{queue/wbt_lat_usec}=\"2000\"", LONGEST,
+		.wbt_lat_usec = 75000);
+	OF_DISK(NULL, "", "sda", .rotational = true, .wbt_lat_usec = 0);    /* off */
+	OF_DISK(NULL, "", "sda", .rotational = true, .wbt_lat_usec = 2001); /* a choice */
+	OF_DISK(NULL, "", "sdb", .wbt_lat_usec = 10000);
 }
 
 /* The last test: a check without a case above is one that may never find anything. */
