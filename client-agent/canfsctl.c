@@ -19,7 +19,7 @@ static const struct subcommand {
 	{ "why", "the agent's last decisions and their reasons", ctl_why },
 	{ "price", "ask an NFS server for its prices", ctl_price },
 	{ "server", "see and control the canfs server on this host", ctl_server },
-	{ "doctor", "find what slows the NFS mounts of this client", ctl_doctor },
+	{ "doctor", "find what slows NFS mounts, or a server's disks", ctl_doctor },
 	{ "calibrate", "measure a server's link and disk for its prices", ctl_calibrate },
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* canfsctl doctor: what slows the NFS mounts of this client, and what to do about it. */
+/* canfsctl doctor: what slows the NFS mounts of this client, or the disks of a server, and what to do about it. */
 #include "client-agent/ctl.h"
 
 #include <errno.h>
@@ -30,8 +30,9 @@ struct patient {
 static const char usage[] =
 	"usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
 	"\n"
-	"Says what slows the NFS mounts of this client (or one of them), and what to do\n"
-	"about it. Changes nothing, and waits for no server longer than --timeout.\n"
+	"Says what slows the NFS mounts of this client (or one of them) and, on an NFS\n"
+	"server, its disks, and what to do about it. Changes nothing, and waits for no\n"
+	"server longer than --timeout.\n"
 	"\n"
 	"  --json             one JSON array\n"
 	"  --timeout=SECONDS  for the servers' prices (3)\n"
@@ -141,6 +142,8 @@ out:
 static void examine(const struct options *options, struct patient *patient)
 {
 	canfs_host_gather("", options->config_file, &patient->host);
+	if (!options->mountpoint)
+		canfs_disks_gather("", &patient->host);
 	for (size_t i = 0; i < patient->n; i++)
 		canfs_mount_gather("", &patient->mount[i]);
 	canfs_prices_gather(patient->mount, patient->n, options->timeout_sec);
@@ -157,23 +160,33 @@ static const char *plain(char *text)
 	return text;
 }
 
-static void tell(const struct canfs_check *check, const char *mountpoint,
+/* Whose finding it is; both members are NULL for one of the host. */
+struct subject {
+	const char *mountpoint;
+	const char *disk;
+};
+
+static void tell(const struct subject *subject, const char *check, bool note,
 	struct canfs_finding *finding, json_t *array)
 {
-	char where[CANFS_MOUNT_PATH_MAX];
+	char where[CANFS_MOUNT_PATH_MAX], disk[CANFS_DISK_NAME_MAX];
 
-	snprintf(where, sizeof(where), "%s", mountpoint ? mountpoint : "this host");
+	snprintf(where, sizeof(where), "%s",
+		subject->mountpoint ? subject->mountpoint : "this host");
+	snprintf(disk, sizeof(disk), "%s", subject->disk ? subject->disk : "");
 	plain(where);
+	plain(disk);
 	plain(finding->what);
 	plain(finding->remedy);
 	if (array)
-		json_array_append_new(array,
-			json_pack("{s:s?, s:s, s:s, s:s, s:s}", "mount", mountpoint ? where : NULL,
-				"check", check->name, "level", check->note ? "note" : "finding",
-				"finding", finding->what, "remedy", finding->remedy));
+		json_array_append_new(array, json_pack("{s:s?, s:s?, s:s, s:s, s:s, s:s}", "mount",
+						     subject->mountpoint ? where : NULL, "disk",
+						     subject->disk ? disk : NULL, "check", check,
+						     "level", note ? "note" : "finding", "finding",
+						     finding->what, "remedy", finding->remedy));
 	else
-		printf("%s: %s%s: %s\n    remedy: %s\n", where, check->note ? "note: " : "",
-			check->name, finding->what, finding->remedy);
+		printf("%s: %s%s: %s\n    remedy: %s\n", where, note ? "note: " : "", check,
+			finding->what, finding->remedy);
 }
 
 /* How many findings there are; notes are told, but do not count. */
@@ -189,27 +202,58 @@ static unsigned int judge(const struct patient *patient, json_t *array)
 		for (size_t k = 0; k < n; k++) {
 			const struct canfs_mount_facts *mount =
 				check->per_mount ? &patient->mount[k] : NULL;
+			const struct subject subject = { mount ? mount->mount->mountpoint : NULL,
+				NULL };
 
 			if (!check->look(&patient->host, mount, &finding))
 				continue;
-			tell(check, mount ? mount->mount->mountpoint : NULL, &finding, array);
+			tell(&subject, check->name, check->note, &finding, array);
 			findings += !check->note;
 		}
 	}
 	return findings;
 }
 
+static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *array)
+{
+	const struct canfs_disk_check *check;
+	struct canfs_finding finding;
+	unsigned int findings = 0;
+
+	for (size_t i = 0; (check = canfs_disk_check_at(i)); i++) {
+		for (size_t k = 0; k < host->disks; k++) {
+			const struct subject subject = { NULL, host->disk[k].name };
+
+			if (!check->look(&host->disk[k], &finding))
+				continue;
+			tell(&subject, check->name, false, &finding, array);
+			findings++;
+		}
+	}
+	return findings;
+}
+
+/* "2 NFS mounts looked at: 1 finding"; on a server "0 NFS mounts and 3 disks looked at: 0 findings" */
+static void print_total(const struct patient *patient, unsigned int findings)
+{
+	const size_t disks = patient->host.disks;
+
+	printf("%zu NFS mount%s", patient->n, patient->n == 1 ? "" : "s");
+	if (patient->host.serves_nfs)
+		printf(" and %zu disk%s", disks, disks == 1 ? "" : "s");
+	printf(" looked at: %u finding%s\n", findings, findings == 1 ? "" : "s");
+}
+
 static int report(const struct options *options, const struct patient *patient)
 {
 	json_t *array = options->json ? json_array() : NULL;
-	const unsigned int findings = judge(patient, array);
+	const unsigned int findings = judge(patient, array) + judge_disks(&patient->host, array);
 
 	if (options->json) {
 		json_dumpf(array, stdout, JSON_INDENT(2));
 		putchar('\n');
 	} else {
-		printf("%zu NFS mount%s looked at: %u finding%s\n", patient->n,
-			patient->n == 1 ? "" : "s", findings, findings == 1 ? "" : "s");
+		print_total(patient, findings);
 	}
 	json_decref(array);
 	if (fflush(stdout) != 0) {

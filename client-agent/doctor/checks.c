@@ -47,9 +47,20 @@ static const struct canfs_check checks[] = {
 	{ "agent", false, true, canfs_check_agent },
 };
 
+/* Of each disk of a server; a row here needs the same as one above. */
+static const struct canfs_disk_check disk_checks[] = {
+	{ "disk-scheduler", canfs_check_disk_scheduler },
+	{ "write-throttling", canfs_check_wbt },
+};
+
 const struct canfs_check *canfs_check_at(size_t i)
 {
 	return i < sizeof(checks) / sizeof(checks[0]) ? &checks[i] : NULL;
+}
+
+const struct canfs_disk_check *canfs_disk_check_at(size_t i)
+{
+	return i < sizeof(disk_checks) / sizeof(disk_checks[0]) ? &disk_checks[i] : NULL;
 }
 
 void canfs_finding_say(struct canfs_finding *finding, const char *format, ...)

@@ -2,6 +2,7 @@
 /*
  * What canfsctl doctor looks for: a table of checks, each a function of the facts alone. Most are from
  * T. Talpey, "NFS Tuning for High Performance" (USENIX 2004); the table in checks.c says which slide.
+ * Those of a server's disks are from measurements of our own.
  */
 #ifndef CANFS_CLIENT_AGENT_DOCTOR_CHECKS_H
 #define CANFS_CLIENT_AGENT_DOCTOR_CHECKS_H
@@ -27,13 +28,24 @@ struct canfs_check {
 /* The i-th check, those of mounts first; NULL beyond the last. */
 const struct canfs_check *canfs_check_at(size_t i);
 
+/* The same of each disk of a server; the finding names the disk. */
+typedef bool canfs_disk_check_fn(
+	const struct canfs_disk_facts *disk, struct canfs_finding *finding);
+
+struct canfs_disk_check {
+	const char *name;
+	canfs_disk_check_fn *look;
+};
+
+const struct canfs_disk_check *canfs_disk_check_at(size_t i);
+
 /* Both lines of a finding, cut to fit; advise returns true, for the last line of a check. */
 void canfs_finding_say(struct canfs_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool canfs_finding_advise(struct canfs_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The checks: of a mount's options, its way to the server, its counters; of the host. */
+/* The checks: of a mount's options, its way to the server, its counters; of the host; of a disk. */
 canfs_check_fn canfs_check_rsize, canfs_check_wsize, canfs_check_attributes, canfs_check_lookups,
 	canfs_check_sync, canfs_check_soft, canfs_check_timeo, canfs_check_udp,
 	canfs_check_callback, canfs_check_client_id, canfs_check_krb5;
@@ -43,5 +55,6 @@ canfs_check_fn canfs_check_nconnect, canfs_check_mtu, canfs_check_jumbo, canfs_c
 canfs_check_fn canfs_check_slots, canfs_check_buffers, canfs_check_windows, canfs_check_dirty_limit,
 	canfs_check_dirty_small, canfs_check_background, canfs_check_kernel, canfs_check_knobs,
 	canfs_check_agent, canfs_check_journal, canfs_check_config;
+canfs_disk_check_fn canfs_check_disk_scheduler, canfs_check_wbt;
 
 #endif

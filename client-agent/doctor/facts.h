@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What canfsctl doctor knows when it judges. Facts are gathered once (host.c, link.c, prices.c), and
- * then judged by functions that look at nothing else (checks.h). A fact that could not be learned is
+ * What canfsctl doctor knows when it judges. Facts are gathered once (host.c, link.c, prices.c, disks.c),
+ * and then judged by functions that look at nothing else (checks.h). A fact that could not be learned is
  * 0 or "", and nothing is said about it.
  *
  * Nothing here waits for an NFS server but the questions for prices, which have a deadline; no path
@@ -40,6 +40,18 @@ struct canfs_mount_facts {
 	char price_error[256]; /* of CANFS_PRICE_UNANSWERED */
 };
 
+#define CANFS_DISKS_MAX     64 /* further ones are not looked at */
+#define CANFS_DISK_NAME_MAX 32 /* the kernel's DISK_NAME_LEN: NUL included */
+
+/* What requests of a local file system wait in: a whole disk, be it below partitions, md and dm. */
+struct canfs_disk_facts {
+	char name[CANFS_DISK_NAME_MAX]; /* below /sys/block */
+	bool rotational;
+	bool is_virtual;       /* what is behind it sorts requests itself */
+	bool no_scheduler;     /* though it could have one */
+	uint64_t wbt_lat_usec; /* of write-back throttling; 0: switched off, or not known */
+};
+
 struct canfs_host_facts {
 	uint32_t page_bytes;
 	uint32_t kernel_major;
@@ -63,6 +75,11 @@ struct canfs_host_facts {
 	struct canfs_config config; /* of the agent; its defaults where it is wrong */
 	char config_error[CANFS_CONFIG_ERROR_MAX];
 
+	/* By canfs_disks_gather(). */
+	bool serves_nfs; /* by the kernel's server or by Ganesha */
+	size_t disks;
+	struct canfs_disk_facts disk[CANFS_DISKS_MAX]; /* of mounted local file systems */
+
 	/* Over all mounts that are judged. */
 	bool has_mounts;
 	uint32_t rsize_bytes;     /* the largest */
@@ -73,13 +90,25 @@ struct canfs_host_facts {
 
 /*
  * Reads root + /proc, /sys, config_file and the state directory that it names. Nothing fails. Sets all
- * but what is over all mounts. agent_runs is seen in the pid namespace of the caller only.
+ * but the disks and what is over all mounts. agent_runs is seen in the pid namespace of the caller only.
  */
 void canfs_host_gather(const char *root, const char *config_file, struct canfs_host_facts *host);
 
 /* What is over all mounts. */
 void canfs_host_sum_up(
 	struct canfs_host_facts *host, const struct canfs_mount_facts *mounts, size_t n);
+
+/*
+ * Sets serves_nfs and, if it is true, the disks; reads root + /proc and /sys. Nothing fails. A server is
+ * seen in the pid namespace of the caller only.
+ */
+void canfs_disks_gather(const char *root, struct canfs_host_facts *host);
+
+/*
+ * A line of mountinfo; *end is its newline. True: it is of a local file system, btrfs excepted, and *device is
+ * its block device. Apart for the tests.
+ */
+bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_bdi *device);
 
 /* read_ahead_kib and link, but mss_bytes and rtt_usec; mount is set. Sends nothing. */
 void canfs_mount_gather(const char *root, struct canfs_mount_facts *facts);

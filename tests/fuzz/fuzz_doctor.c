@@ -2,6 +2,7 @@
 /* What canfsctl doctor makes of any mountinfo, mountstats and locks: whole lines, each with a remedy. */
 #include "tests/fuzz/text.h"
 
+#include <stdio.h>
 #include "client-agent/doctor/checks.h"
 
 static void check_one_line(const char *line, size_t size)
@@ -20,6 +21,37 @@ static void judge(const struct canfs_host_facts *host, const struct canfs_mount_
 			continue;
 		check_one_line(finding.what, sizeof(finding.what));
 		check_one_line(finding.remedy, sizeof(finding.remedy));
+	}
+}
+
+static void judge_disk(const struct canfs_disk_facts *disk)
+{
+	const struct canfs_disk_check *check;
+
+	for (size_t i = 0; (check = canfs_disk_check_at(i)); i++) {
+		struct canfs_finding finding = { 0 };
+
+		if (!check->look(disk, &finding))
+			continue;
+		check_one_line(finding.what, sizeof(finding.what));
+		check_one_line(finding.remedy, sizeof(finding.remedy));
+	}
+}
+
+/* The devices of the lines that are of local file systems; what their disks are, the number says. */
+static void judge_local(const char *text)
+{
+	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+		struct canfs_disk_facts disk = { .no_scheduler = true };
+		struct canfs_bdi device;
+
+		if (!canfs_local_fs_parse(line, end, &device))
+			continue;
+		snprintf(disk.name, sizeof(disk.name), "%u:%u", device.major, device.minor);
+		disk.rotational = device.major % 2;
+		disk.is_virtual = device.major / 2 % 2;
+		disk.wbt_lat_usec = device.minor;
+		judge_disk(&disk);
 	}
 }
 
@@ -44,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	facts.price = size % 4;
 
 	canfs_locks_hold(text, 0, 22, 493);
+	judge_local(text);
 	canfs_mounts_parse(text, &mounts);
 	canfs_mountstats_parse(text, &mounts, stats);
 	for (size_t i = 0; i < mounts.n; i++) {
