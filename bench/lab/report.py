@@ -59,7 +59,7 @@ class Results:
                          for row in cells)
 
 
-def _number(value):
+def number(value):
     if value != value or abs(value) >= 1e6:
         return f"{value:.3g}"
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
@@ -68,9 +68,9 @@ def _number(value):
 def _cell(values):
     if not values:
         return "-"
-    text = _number(statistics.median(values))
+    text = number(statistics.median(values))
     if len(values) > 1:
-        text += f" ({_number(min(values))} ... {_number(max(values))})"
+        text += f" ({number(min(values))} ... {number(max(values))})"
     return text
 
 

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""filebench (CA-NFS §4.2: Figures 7 and 9, Table 1): the real filebench with 1 to 23 clients, each in a directory of its own.
+
+A case is PERSONALITY-clients-N, with -4.1 over NFSv4.1.
+
+stock        kernel and Ganesha defaults
+best-static  the same server; the clients' dirty limits and read-ahead searched for this personality, with 8 clients
+canfs        CANFS on the server, canfs-agent on the clients"""
+
+import re
+import shutil
+import time
+from dataclasses import dataclass, replace
+
+from bench.experiments import best_static, filebench_plot, filebench_trial
+from bench.experiments.figure import Asked
+from bench.experiments.options import Options, check_names
+from bench.experiments.reading import warning
+from bench.lab import filebench, lab as laboratory
+from bench.lab.host import LabError
+from bench.lab.lab import GUESTS_MAX, Lab
+from bench.lab.report import Results, number
+
+__all__ = ["NAME", "HELP", "RUNS", "Options", "run", "what_is_missing"]
+NAME = "filebench"
+HELP = "filebench's personalities with 1 to 23 clients (CA-NFS Figures 7 and 9, Table 1)"
+RUNS = 3
+VARIANTS = ("stock", "best-static", "canfs")
+UNITS = {"ops_per_s": "1/s", "p50": "ms", "p99": "ms", "close_p99": "ms"}
+COUNTS = (1, 8, 23)
+OVER_NFS4 = ("fileserver", "oltp")
+QUICK_CASES = ("fileserver-clients-1", "fileserver-clients-4")
+QUICK_VARIANTS = ("stock", "canfs")
+SECONDS = 20
+QUICK_SECONDS = 8
+GUEST_MIB = 256
+# More, and the machine is too busy: what each client measured was another time.
+BEGIN_WITHIN_SECONDS = 5
+# Beside the guests: the server, the disk's contents and what runs on the host.
+OTHERS_MIB = 2048
+SEARCH_CLIENTS = 8
+KNOBS = ("dirty", "read_ahead_kib")
+LEVELS = {"dirty": ((1, 2), (35, 45)), "read_ahead_kib": (16, 1024)}
+ASKED = (Asked("ops_per_s", "at least", 0.97, "stock"), Asked("ops_per_s", "at least", 0.97, "best-static"))
+
+
+@dataclass(frozen=True)
+class Case:
+    personality: filebench.Personality
+    clients: int
+    version: str = "3"
+    guest_mib: int = GUEST_MIB
+
+    @property
+    def name(self):
+        return f"{self.personality.name}-clients-{self.clients}" + ("" if self.version == "3" else f"-{self.version}")
+
+    @property
+    def search_key(self):
+        """Cases that have one best static setting."""
+        return self.personality.name, self.version
+
+
+def case_of(name):
+    match = re.fullmatch(r"(\w+)-clients-([1-9]\d*)(-4\.1)?", name)
+    if not match or match[1] not in filebench.PERSONALITIES:
+        raise LabError(f"--case {name}: must be PERSONALITY-clients-N or PERSONALITY-clients-N-4.1, the personality one of "
+                       f"{', '.join(filebench.PERSONALITIES)}")
+    if int(match[2]) > GUESTS_MAX:
+        raise LabError(f"--case {name}: at most {GUESTS_MAX} clients")
+    return Case(filebench.PERSONALITIES[match[1]], int(match[2]), "4.1" if match[3] else "3")
+
+
+def all_cases():
+    cases = [Case(personality, count) for personality in filebench.PERSONALITIES.values() for count in COUNTS]
+    return cases + [Case(filebench.PERSONALITIES[name], count, "4.1") for name in OVER_NFS4 for count in COUNTS]
+
+
+def chosen_cases(options):
+    names = options.cases or (QUICK_CASES if options.quick else tuple(case.name for case in all_cases()))
+    return [case_of(name) for name in dict.fromkeys(names)]
+
+
+def chosen_variants(options):
+    check_names("variant", options.variants, VARIANTS)
+    if options.quick and "best-static" in options.variants:
+        raise LabError("--variant best-static: is not searched with --quick")
+    return [variant for variant in (QUICK_VARIANTS if options.quick else VARIANTS)
+            if not options.variants or variant in options.variants]
+
+
+def what_is_missing():
+    return laboratory.what_is_missing() or filebench.what_is_missing()
+
+
+def available_mib():
+    """For guests: their memory is files in /dev/shm."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        kib = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable:"))
+    return min(kib // 1024 - OTHERS_MIB, shutil.disk_usage("/dev/shm").free >> 20)
+
+
+def check_memory(cases, available):
+    for case in cases:
+        needed = case.clients * case.guest_mib
+        if needed > available:
+            raise LabError(f"{case.name}: {case.clients} guests of {case.guest_mib} MiB need {needed} MiB of memory, "
+                           f"{max(0, available)} MiB are left for them")
+
+
+class FilebenchResults(Results):
+    """The table says of what is asked for whether it was reached, and what CA-NFS had."""
+
+    def __init__(self, disk):
+        super().__init__(NAME, disk)
+        self.settings = {}  # (personality, version): best static
+        self.last = {}      # (case, variant): its last trial
+
+    def add_trial(self, trial):
+        self.last[trial.case, trial.variant] = trial
+        for metric, value in trial.metrics.items():
+            self.add(trial.case, self.disk.name, trial.variant, metric, UNITS[metric], value)
+
+    def cases(self):
+        return list(dict.fromkeys(key[0] for key in self._values))
+
+    def table(self):
+        lines = [super().table(), ""]
+        lines += [f"best-static of {' over NFSv'.join(key)} is: {setting}" for key, setting in self.settings.items()]
+        lines += [line for asked in ASKED for case in self.cases() if (line := asked.verdict(self, case))]
+        return "\n".join(lines + filebench_plot.beside_the_paper(self))
+
+
+class Progress:
+    """How long the rest will take: a trial takes what others with as many clients took."""
+
+    def __init__(self, trials, seconds):
+        self.left = list(trials)  # clients of each that is to come
+        self._guess = seconds + 20
+        self._took = {}
+
+    def done(self, clients, seconds):
+        self.left.remove(clients)
+        self._took.setdefault(clients, []).append(seconds)
+
+    def expected(self, clients):
+        took = self._took.get(clients)
+        return sum(took) / len(took) if took else self._guess + 1.5 * clients
+
+    def text(self):
+        seconds = sum(map(self.expected, self.left))
+        return f"about {seconds / 60:.0f} min left" if seconds >= 90 else f"about {seconds:.0f} s left"
+
+
+@dataclass
+class Runner:
+    lab: Lab
+    cases: list
+    variants: list
+    options: Options
+    seconds: int
+    say: object
+    keep: object
+    results: FilebenchResults
+
+    def search_cases(self):
+        """{key: the case by which its best static setting is searched}: 8 clients, or those that were asked for."""
+        counts = {}
+        for case in self.cases if "best-static" in self.variants else ():
+            counts.setdefault(case.search_key, []).append(case)
+        return {key: cases[0] if len(cases) == 1 else replace(cases[0], clients=SEARCH_CLIENTS)
+                for key, cases in counts.items()}
+
+    def run(self):
+        searches = self.search_cases()
+        each = 1 + sum(len(LEVELS[knob]) for knob in KNOBS)
+        self.progress = Progress(
+            [case.clients for case in searches.values() for _ in range(each)] +
+            [case.clients for case in self.cases for _ in self.variants for _ in range(self.options.runs)], self.seconds)
+        self.say(f"{len(self.progress.left)} trials, {self.progress.text()}")
+        for key, case in searches.items():
+            self.results.settings[key] = self.search(case)
+        for number in range(self.options.runs):
+            for case in self.cases:
+                for variant in self.variants:
+                    setting = self.results.settings[case.search_key] if variant == "best-static" else best_static.STOCK
+                    label = f"run {number + 1} of {self.options.runs}, {case.name}, {variant}"
+                    self.results.add_trial(self.trial(case, variant, setting, label))
+
+    def search(self, case):
+        setting, _ = best_static.search(
+            LEVELS, KNOBS, lambda setting: self.trial(case, "search", setting, f"search, {case.name}, {setting}"),
+            lambda trial: -trial.metrics["ops_per_s"], self.say)
+        return setting
+
+    def trial(self, case, variant, setting, label):
+        begin = time.monotonic()
+        filebench_trial.forget_files(self.lab, case.personality)
+        try:
+            trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.seconds)
+        finally:
+            filebench_trial.clean_up(self.lab, case)
+            self.progress.done(case.clients, time.monotonic() - begin)
+        self.say(f"{label}: {summary(trial)}; {self.progress.text()}")
+        self.keep(trial)
+        return trial
+
+
+def summary(trial):
+    text = ", ".join(f"{value:.0f} ops/s" if metric == "ops_per_s" else f"{metric} {number(value)} ms"
+                     for metric, value in trial.metrics.items())
+    begins = [client["begin_seconds"] for client in trial.clients.values()]
+    if max(begins) - min(begins) > BEGIN_WITHIN_SECONDS:
+        text += f" (warning: the clients began within {max(begins) - min(begins):.1f} s)"
+    idle = [name for name, client in trial.clients.items() if not client["ops_per_s"]]
+    if idle:
+        text += f" (warning: {', '.join(idle)} did nothing)"
+    return text + warning(trial.disk)
+
+
+def run(build, options, say, keep=None):
+    """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
+    cases, variants = chosen_cases(options), chosen_variants(options)
+    check_memory(cases, available_mib())
+    results = FilebenchResults(options.disk)
+    say(f"setting up: network, {options.disk.describe()}")
+    with Lab(build, disk=options.disk) as lab:
+        Runner(lab, cases, variants, options, QUICK_SECONDS if options.quick else SECONDS, say,
+               keep or (lambda trial: None), results).run()
+    say(filebench_plot.save(results))
+    return results

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""One trial of filebench.py: N clients that run one personality of filebench at the same time, and all that is seen of it."""
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.experiments import canfs
+from bench.lab import counters, filebench
+from bench.lab.client import launch
+from bench.lab.host import LabError, get, wait_for
+from bench.lab.lab import MOUNT_POINT, Guest
+from bench.lab.waits import Waits
+
+CREATE_SECONDS = 240
+# From "go" to the first operation, and from the end of the run to filebench's own: its processes begin and end one by one.
+SLACK_SECONDS = 120
+BLOCK_STAT = ("reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "write_sectors", "write_ms",
+              "in_flight", "busy_ms", "queue_ms", "discards", "discards_merged", "discard_sectors", "discard_ms", "flushes",
+              "flush_ms")
+
+
+@dataclass
+class Trial:
+    case: str
+    variant: str
+    setting: str
+    metrics: dict
+    clients: dict      # guest: {"begin_seconds": after "go", "ops_per_s": ..., "flowops": {name: Flowop.summary()}}
+    series: dict       # guest: [{"seconds": since "go", bytes and calls so far}], one a second
+    rpcs: dict         # {operation: {"ops", "rtt_ms", "execute_ms" (means)}}, of all clients
+    disk: dict         # of the modelled disk, and "block": of the loop device
+    waits: dict        # {kernel function: threads of the server that waited in it, on average}
+    seconds: dict      # what the parts of the trial took
+    prices: list
+    agents: dict       # guest: what its agent logged
+
+
+class Stopwatch:
+    def __init__(self):
+        self.laps = {}
+        self._last = time.monotonic()
+
+    def lap(self, name):
+        now = time.monotonic()
+        self.laps[name] = round(now - self._last, 1)
+        self._last = now
+
+
+def block_stat(lab):
+    words = get(Path("/sys/block") / Path(lab.disk.loop).name / "stat").split()
+    return dict(zip(BLOCK_STAT, map(int, words)))
+
+
+class Run:
+    """filebench in one guest."""
+
+    def __init__(self, lab, case, client, seconds):
+        name = case.personality.name
+        self.client = client
+        self.text = filebench.upstream_text(name)
+        directory = lab.disk.mount / f"{name}-{client.name}"
+        directory.mkdir(exist_ok=True)
+        script = client.directory / "workload.f"
+        script.write_text(filebench.workload(case.personality, self.text, lab.on_mount(directory.name), seconds),
+                          encoding="utf-8")
+        self.job = client.prepare("filebench", filebench.CLIENT, filebench.PREFIX / "bin/filebench", script)
+        self.begin = None  # monotonic
+
+    def check(self):
+        """LabError if it has ended, in one line."""
+        self.client.check_alive()
+        if self.job.is_done():
+            said = (self.job.errors().strip() or self.job.output().strip() or "without a word").splitlines()
+            raise LabError(f"filebench on {self.client.name} ended too early: {said[0]}")
+
+    def has_created(self):
+        self.check()
+        return (self.client.directory / "created").exists()
+
+    def has_begun(self):
+        if not self.begin:
+            self.check()
+            if "Running..." in self.job.output():
+                self.begin = time.monotonic()
+        return bool(self.begin)
+
+    def has_measured(self):
+        return self.job.is_done() or "IO Summary" in self.job.output()
+
+    def go(self):
+        (self.client.directory / "go").touch()
+
+    def result(self):
+        """{name: Flowop}; LabError, in one line, if it failed."""
+        try:
+            return filebench.parse(self.job.wait(SLACK_SECONDS))
+        except LabError as error:
+            raise LabError(" ".join(str(error).split())[:300]) from error
+
+    def samples(self):
+        """The blocks of "counters": (seconds since the first, mountstats and meminfo)."""
+        text = (self.client.directory / "counters").read_text(encoding="utf-8", errors="replace")
+        blocks = [block.partition("\n") for block in text.split("uptime ")[1:]]
+        begin = float(blocks[0][0])
+        return [(round(float(uptime) - begin, 2), rest) for uptime, _, rest in blocks if "Writeback:" in rest]
+
+
+def series(blocks):
+    """One sample a second, as counters.py has them."""
+    return [{"seconds": seconds, **counters.parse(*split(text), MOUNT_POINT)} for seconds, text in blocks]
+
+
+def split(text):
+    mountstats, _, meminfo = text.partition("MemTotal:")
+    return mountstats, "MemTotal:" + meminfo
+
+
+def rpc_counters(text):
+    """{operation: (calls, sum of the round trips, of the executions, in ms)}"""
+    return {words[0][:-1]: (int(words[1]), int(words[7]), int(words[8]))
+            for words in counters.of_mount(text, MOUNT_POINT)
+            if len(words) >= 9 and words[0].endswith(":") and words[0][:-1].isupper()}
+
+
+def rpcs(all_blocks):
+    """What the clients asked for between the first sample and the last."""
+    total = {}
+    for blocks in all_blocks:
+        first, last = (rpc_counters(text) for _, text in (blocks[0], blocks[-1]))
+        for name, values in last.items():
+            before = first.get(name, (0, 0, 0))
+            total[name] = [t + v - b for t, v, b in zip(total.get(name, (0, 0, 0)), values, before)]
+    return {name: {"ops": ops, "rtt_ms": round(rtt / ops, 3), "execute_ms": round(execute / ops, 3)}
+            for name, (ops, rtt, execute) in total.items() if ops}
+
+
+def counted(flowops, kinds):
+    """All operations of one client in one."""
+    return filebench.merged(flowop for name, flowop in flowops.items() if kinds[name] not in filebench.NOT_COUNTED)
+
+
+def metrics_of(results, kinds):
+    """Of all clients: results is what filebench.parse() returned of each, kinds the types of the steps."""
+    operations = filebench.merged(counted(flowops, kinds) for flowops in results)
+    closes = filebench.merged(flowop for flowops in results for name, flowop in flowops.items() if kinds[name] == "closefile")
+    metrics = {"ops_per_s": operations.ops_per_s, "p50": operations.percentile_ms(0.5), "p99": operations.percentile_ms(0.99),
+               "close_p99": closes.percentile_ms(0.99)}
+    return {name: value for name, value in metrics.items() if value is not None}
+
+
+def start(lab, case, variant, options, setting):
+    """The server and the clients; returns the clients."""
+    priced = variant == "canfs"
+    lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+    clients = lab.start_clients([Guest(f"c{number}", case.guest_mib, case.version) for number in range(case.clients)])
+    jobs = [client.prepare(f"setting-{number}", *command)
+            for client in clients for number, command in enumerate(setting.commands())]
+    launch(jobs)
+    for job in jobs:
+        job.wait(SLACK_SECONDS)
+    return clients
+
+
+def create(lab, runs):
+    """filebench makes its files. Then the server begins anew: what it has learnt of these files while they were made, and
+    what it has cached, would be of a workload that is none."""
+    launch([run.job for run in runs])
+    wait_for(lambda: all([run.has_created() for run in runs]), CREATE_SECONDS, "filebench: making its files")
+    lab.server.stop()
+    lab.server.start()
+
+
+def observe(lab, runs, seconds, watch):
+    """From "go" until all have measured: the disk's counters, and where the server waited, until the first has."""
+    block = block_stat(lab)
+    with Waits(lab.server.pid) as waits:
+        begin = time.monotonic()
+        for run in runs:
+            run.go()
+        wait_for(lambda: all([run.has_begun() for run in runs]), SLACK_SECONDS, "filebench: starting its processes")
+        watch.lap("begin")
+        wait_for(lambda: any(run.has_measured() for run in runs), seconds + SLACK_SECONDS, "filebench")
+        disk = lab.disk.stat() | {"block": {key: value - block[key] for key, value in block_stat(lab).items()}}
+        waited = waits.stop()
+    wait_for(lambda: all(run.has_measured() for run in runs), SLACK_SECONDS, "filebench")
+    watch.lap("run")
+    lab.disk.control("mode=free")
+    return begin, disk, waited
+
+
+def measure(lab, case, variant, setting, options, seconds):
+    watch = Stopwatch()
+    clients = start(lab, case, variant, options, setting)
+    watch.lap("boot")
+    runs = [Run(lab, case, client, seconds) for client in clients]
+    create(lab, runs)
+    watch.lap("create")
+    agents = canfs.start_agents(lab, clients, options.agent) if variant == "canfs" else []
+    lab.disk.cold()
+    prices = canfs.PriceWatch(lab) if agents else None
+    watch.lap("cold")
+    begin, disk, waited = observe(lab, runs, seconds, watch)
+    results = [run.result() for run in runs]
+    samples = {run.client.name: run.samples() for run in runs}
+    said = canfs.stop_agents(agents)
+    watch.lap("end")
+    kinds = filebench.kinds(runs[0].text)
+    seen = {run.client.name: {"begin_seconds": round(run.begin - begin, 2), "ops_per_s": counted(flowops, kinds).ops_per_s,
+                              "flowops": {name: flowop.summary() | {"kind": kinds[name]} for name, flowop in flowops.items()}}
+            for run, flowops in zip(runs, results)}
+    return Trial(case.name, variant, str(setting), metrics_of(results, kinds), seen,
+                 {name: series(blocks) for name, blocks in samples.items()}, rpcs(samples.values()), disk, waited, watch.laps,
+                 prices.stop() if prices else [], said)
+
+
+def forget_files(lab, but=None):
+    """What filebench has made; but: a personality that keeps its own."""
+    for path in lab.disk.mount.glob("*-c*"):
+        if not (but and but.keeps_files and path.name.startswith(but.name)):
+            shutil.rmtree(path)
+
+
+def clean_up(lab, case):
+    """Also after a trial that failed."""
+    lab.disk.control("mode=free")
+    lab.stop_clients()
+    lab.stop_server()
+    forget_files(lab, case.personality)
