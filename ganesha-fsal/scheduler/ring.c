@@ -171,6 +171,8 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
 	error = io_uring_queue_init(entries, &ring->uring, 0);
 	if (error != 0)
 		goto no_ring;
+	/* FADVISE always runs in one of these; by itself the kernel has four for each processor. */
+	(void)io_uring_register_iowq_max_workers(&ring->uring, (unsigned int[]) { slots, 0 });
 	error = io_uring_register_eventfd(&ring->uring, ring->wake_fd);
 	if (error == 0 && !(ring->uring.features & IORING_FEAT_CQE_SKIP))
 		error = -EOPNOTSUPP; /* before Linux 5.17 */
