@@ -19,10 +19,11 @@ static void show_table(const json_t *table)
 {
 	char fetched[CTL_SHORT_MAX], used[CTL_SHORT_MAX], wasted[CTL_SHORT_MAX];
 
-	printf("  %.0f active files, %.0f cursors, which matched %.0f of %.0f reads\n"
+	printf("  %.0f active files, %.0f cursors, which matched %.0f of %.0f reads; %.0f left to "
+	       "the kernel\n"
 	       "  read ahead %s bytes: used %s, wasted %s\n",
 		ctl_number(table, "files"), ctl_number(table, "cursors"),
-		ctl_number(table, "matched"), ctl_number(table, "reads"),
+		ctl_number(table, "matched"), ctl_number(table, "reads"), ctl_number(table, "left"),
 		ctl_short(ctl_number(table, "fetched_bytes"), fetched),
 		ctl_short(ctl_number(table, "used_bytes"), used),
 		ctl_short(ctl_number(table, "wasted_bytes"), wasted));
@@ -41,6 +42,9 @@ static void show_device(const json_t *device)
 	printf("  refused %.0f, cancelled %.0f, failed %.0f, joined %.0f\n",
 		ctl_number(device, "refused"), ctl_number(device, "cancelled"),
 		ctl_number(device, "failed"), ctl_number(device, "joined"));
+	if (json_is_true(json_object_get(device, "yields")))
+		printf("  others use it: plain sequential streams are left to the kernel's "
+		       "read-ahead\n");
 	show_table(json_object_get(device, "table"));
 }
 

@@ -180,7 +180,8 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 		canfs_prefetch_wait(file, offset, bytes, &delayed->waiting);
 	}
 	/* The read may have been answered by now; our own context is still there. */
-	canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));
+	here->inline_read.left =
+		canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));
 	canfs_local_put(file);
 	return waits;
 }

@@ -28,20 +28,21 @@ static json_t *show_kind(const struct canfs_engine_stats *engine, enum canfs_fet
 
 static json_t *show_files(const struct canfs_files_stats *files)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
 		(json_int_t)files->files, "cursors", (json_int_t)files->cursors, "memory_bytes",
 		(json_int_t)files->memory_bytes, "reads", (json_int_t)files->reads, "matched",
-		(json_int_t)files->matched, "fetched_bytes", (json_int_t)files->fetched_bytes,
-		"used_bytes", (json_int_t)files->used_bytes, "wasted_bytes",
-		(json_int_t)files->wasted_bytes);
+		(json_int_t)files->matched, "left", (json_int_t)files->left, "fetched_bytes",
+		(json_int_t)files->fetched_bytes, "used_bytes", (json_int_t)files->used_bytes,
+		"wasted_bytes", (json_int_t)files->wasted_bytes);
 }
 
 static void visit_device(const struct canfs_device_view *view, void *devices)
 {
 	const struct canfs_engine_stats *engine = &view->engine;
-	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i}", "device", view->name, "type",
-		view->type, "scheduler", engine->policy, "depth", (int)engine->depth, "waiting",
-		(int)engine->waiting, "in_kernel", (int)engine->in_kernel);
+	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b}", "device", view->name,
+		"type", view->type, "scheduler", engine->policy, "depth", (int)engine->depth,
+		"waiting", (int)engine->waiting, "in_kernel", (int)engine->in_kernel, "yields",
+		view->yields);
 
 	json_object_update_new(shown,
 		json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:b, s:o}", "demand",

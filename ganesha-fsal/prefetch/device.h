@@ -4,6 +4,7 @@
 #define CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
 
 #include "ganesha-fsal/prefetch/prefetcher.h"
+#include "ganesha-fsal/prefetch/yield.h"
 
 struct canfs_device {
 	struct canfs_prefetcher *prefetcher;
@@ -14,7 +15,12 @@ struct canfs_device {
 	atomic_bool stuck;  /* a drain was given up, and nothing has come back since */
 	atomic_uint asleep; /* workers, for pages that the disk is reading */
 	atomic_uint inline_reads;
-	atomic_uint age;    /* of what is known to be warm (warmth.h) */
+	atomic_ullong
+		inline_usec; /* what they have taken, but for those of plain streams that are left to the kernel */
+	struct canfs_yield yield; /* of the housekeeping thread */
+	atomic_bool yields;
+	bool ordered;    /* its type is one whose streams we put into an order */
+	atomic_uint age; /* of what is known to be warm (warmth.h) */
 	unsigned int asleep_max;
 	struct canfs_engine *engine;
 	struct canfs_files *files;

@@ -2,6 +2,7 @@
 /* A read, between the page cache, the table of active files and the device's queue. */
 #include "ganesha-fsal/prefetch/device.h"
 #include "ganesha-fsal/scheduler/sorted.h"
+#include "protocol/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -415,6 +416,8 @@ bool canfs_prefetch_begin_inline(struct canfs_local_file *file, uint64_t offset,
 		under_way ? NULL : enter_inline(file, offset, there, &inline_read->read);
 	if (inline_read->fetch == NULL && !(under_way && may_sleep(file, offset, there)))
 		return false;
+	inline_read->left = false;
+	inline_read->begin_usec = canfs_now_usec();
 	atomic_fetch_sub_explicit(&shared->made_to_wait, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&shared->inline_reads, 1, memory_order_relaxed);
 	return true;
@@ -429,6 +432,9 @@ void canfs_prefetch_end_inline(
 		atomic_fetch_sub(&device->asleep, 1);
 	} else {
 		atomic_fetch_sub(&device->inline_reads, 1);
+		if (!inline_read->left)
+			atomic_fetch_add_explicit(&device->inline_usec,
+				canfs_now_usec() - inline_read->begin_usec, memory_order_relaxed);
 		fetched(inline_read->fetch, 0);
 	}
 	canfs_prefetch_answered(tree, bytes);
@@ -454,25 +460,26 @@ void canfs_prefetch_wait(struct canfs_local_file *file, uint64_t offset, uint64_
 	one_less(read);
 }
 
-void canfs_prefetch_ahead(
+bool canfs_prefetch_ahead(
 	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness)
 {
 	struct canfs_device *device = canfs_tree_device(file->tree);
 	float room = atomic_load_explicit(&shared_of(file)->room, memory_order_relaxed);
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	uint64_t file_bytes = file->bytes;
-	bool awaited;
+	struct canfs_files_found found;
 	size_t count;
 
 	bytes = clip(offset, bytes, file_bytes);
 	if (is_uncached(file) || bytes == 0)
-		return;
+		return false;
 	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
-		willingness * (double)room, advice, &awaited);
-	if (awaited) /* who reads others' reads would be lost among those that are not looked at */
+		willingness * (double)room, advice, &found);
+	if (found.awaited) /* who reads others' reads would be lost among those that are not looked at */
 		canfs_warmth_lost(&file->warmth, age_of(file));
 	for (size_t i = 0; i < count; i++)
 		prefetch(file, &advice[i], file_bytes);
+	return found.left;
 }
 
 void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset)

@@ -235,20 +235,33 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 	return n;
 }
 
+void canfs_files_leave_plain(struct canfs_files *files, bool leave)
+{
+	atomic_store_explicit(&files->leave_plain, leave, memory_order_relaxed);
+}
+
+static bool is_left(const struct canfs_files *files, const struct canfs_file *file,
+	const struct canfs_cursor *cursor)
+{
+	return atomic_load_explicit(&files->leave_plain, memory_order_relaxed) &&
+	       file->cursors == 1 && cursor->heading == CANFS_UP && cursor->step == cursor->span;
+}
+
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX],
-	bool *awaited)
+	struct canfs_files_found *found)
 {
 	uint64_t hash = canfs_table_hash(file);
 	struct canfs_shard *shard;
 	struct canfs_file *active;
 	size_t pieces = 0;
+	bool left;
 	uint32_t n;
 
 	if (file_bytes > CANFS_OFFSET_MAX)
 		file_bytes = CANFS_OFFSET_MAX;
-	if (awaited != NULL)
-		*awaited = false;
+	if (found != NULL)
+		*found = (struct canfs_files_found) { false, false };
 	if (bytes == 0 || offset >= file_bytes)
 		return 0;
 	if (bytes > READ_MAX_BYTES)
@@ -262,9 +275,11 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 		active->reads = 1;
 	shard->stats.reads++;
 	n = follow(files, shard, active, offset, bytes);
-	if (awaited != NULL)
-		*awaited = pending_bytes(active) > 0;
-	if (willingness > 0)
+	left = is_left(files, active, canfs_table_cursor(shard, n));
+	shard->stats.left += left;
+	if (found != NULL)
+		*found = (struct canfs_files_found) { pending_bytes(active) > 0, left };
+	if (willingness > 0 && !left)
 		pieces = advise(files, shard, active, n, file_bytes,
 			willingness < 1 ? willingness : 1, advice);
 	pthread_mutex_unlock(&shard->lock);
@@ -353,6 +368,7 @@ struct canfs_files_stats canfs_files_stats(struct canfs_files *files)
 		sum.cursors += shard->files_used + shard->pool_used;
 		sum.reads += shard->stats.reads;
 		sum.matched += shard->stats.matched;
+		sum.left += shard->stats.left;
 		sum.fetched_bytes += shard->stats.fetched_bytes;
 		sum.used_bytes += shard->stats.used_bytes;
 		sum.wasted_bytes += shard->stats.wasted_bytes;

@@ -49,16 +49,27 @@ struct canfs_advice {
 int canfs_files_new(struct canfs_files **files, const struct canfs_files_config *config);
 void canfs_files_free(struct canfs_files *files); /* nobody may call it any more; NULL allowed */
 
+/* What else a read was found to be. */
+struct canfs_files_found {
+	bool awaited; /* somebody is expected to read what was fetched before of this file */
+	bool left;    /* it is of a plain stream, which is left to the kernel's own read-ahead */
+};
+
+/*
+ * From now on nothing is advised for plain streams (or it is again): those that go up without gaps, each the only one in its
+ * file. They are still learnt.
+ */
+void canfs_files_leave_plain(struct canfs_files *files, bool leave);
+
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
  * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance;
- * 0: nothing is prefetched, but patterns are still learnt. *awaited, unless NULL: somebody is expected to read what was
- * fetched before.
+ * 0: nothing is prefetched, but patterns are still learnt. found: NULL allowed.
  * A read of nothing, or beyond the end, is none.
  */
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX],
-	bool *awaited);
+	struct canfs_files_found *found);
 
 /*
  * A read of it comes soon: what the table knows of it is brought into the processor's cache. With a million active files
@@ -97,6 +108,7 @@ struct canfs_files_stats {
 	uint64_t files, cursors;
 	uint64_t memory_bytes;   /* the bound */
 	uint64_t reads, matched; /* by a cursor */
+	uint64_t left;           /* reads of plain streams that were left to the kernel */
 	uint64_t fetched_bytes, used_bytes, wasted_bytes;
 };
 struct canfs_files_stats canfs_files_stats(struct canfs_files *files); /* the sum of moments */

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include "ganesha-fsal/monitors/cache_size.h"
+#include "ganesha-fsal/monitors/source.h"
 #include "ganesha-fsal/scheduler/policy.h"
 #include "protocol/clock.h"
 
@@ -27,7 +29,7 @@ struct canfs_prefetcher {
 
 	pthread_t keeper;
 	double memory_room; /* the keeper's own, as the next two */
-	uint64_t evicted_before, ahead_before;
+	uint64_t evicted_before, ahead_before, looked_usec;
 };
 
 /*
@@ -42,6 +44,9 @@ struct canfs_prefetcher {
 #define ROOM_MIN           (1.0 / 16)
 #define ROOM_STEP          (1.0 / 16)
 #define CACHE_PLENTY_BYTES ((double)(256 << 20))
+
+#define TICK_MSEC     250
+#define TICKS_PER_SEC (1000 / TICK_MSEC)
 
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher)
 {
@@ -73,25 +78,80 @@ static void look_at_memory(struct canfs_prefetcher *prefetcher)
 	atomic_store(&shared->room, (float)(room < most ? room : most));
 }
 
-static void tidy_tables(struct canfs_prefetcher *prefetcher)
+/* /sys/dev/block is by number, wherever the device is. False: it does not tell. */
+static bool read_use(
+	const char *root, const struct canfs_device *device, struct canfs_disk_use *use)
+{
+	char path[64], stat[512], inflight[64];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major(device->number),
+		minor(device->number));
+	if (canfs_read_source(root, path, stat, sizeof(stat)) < 0)
+		return false;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/inflight", major(device->number),
+		minor(device->number));
+	if (canfs_read_source(root, path, inflight, sizeof(inflight)) < 0)
+		return false;
+	use->reads_usec = atomic_load(&device->inline_usec);
+	return canfs_parse_disk_use(stat, inflight, use) == 0;
+}
+
+static void see_who_else_uses(const char *root, struct canfs_device *device, double elapsed_sec)
+{
+	struct canfs_disk_use use = { 0 };
+	bool yields = device->ordered && read_use(root, device, &use) &&
+		      canfs_yield_step(&device->yield, &use, elapsed_sec);
+
+	if (yields == atomic_load(&device->yields))
+		return;
+	atomic_store(&device->yields, yields);
+	canfs_files_leave_plain(device->files, yields);
+	if (yields) /* what waits would keep us where we no longer want to be for a second */
+		canfs_engine_cancel_prefetch(device->engine);
+}
+
+/* None goes before the prefetcher does. */
+static unsigned int count_devices(struct canfs_prefetcher *prefetcher)
 {
 	unsigned int devices;
 
 	pthread_mutex_lock(&prefetcher->mutex);
-	devices = prefetcher->devices; /* none goes before the prefetcher does */
+	devices = prefetcher->devices;
 	pthread_mutex_unlock(&prefetcher->mutex);
+	return devices;
+}
+
+static void see_who_else_uses_them(struct canfs_prefetcher *prefetcher)
+{
+	unsigned int devices = count_devices(prefetcher);
+	uint64_t now_usec = canfs_now_usec();
+	double elapsed_sec = (double)(now_usec - prefetcher->looked_usec) / 1e6;
+
+	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++)
+		see_who_else_uses(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
+	prefetcher->looked_usec = now_usec;
+}
+
+/* Once a second. */
+static void look_after_all(struct canfs_prefetcher *prefetcher)
+{
+	unsigned int devices = count_devices(prefetcher);
+
+	canfs_locals_tick(prefetcher->locals);
+	look_at_memory(prefetcher);
 	for (unsigned int i = 0; i < devices; i++)
 		canfs_files_tidy(prefetcher->device[i]->files);
 }
 
 /*
- * Once a second, and when files are to be closed. It may wait for a file system that frees a deleted file: nobody waits for
+ * Each tick, and when files are to be closed. It may wait for a file system that frees a deleted file: nobody waits for
  * it but the end, and a drain until its patience ends.
  */
 static void *keep(void *arg)
 {
 	struct canfs_prefetcher *prefetcher = arg;
 	struct timespec until;
+	unsigned int ticks = 0;
 	uint64_t asked;
 	int error;
 
@@ -99,7 +159,7 @@ static void *keep(void *arg)
 		prefetcher->config.thread_begins("canfs_keeper");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
-		until = canfs_in_msec(1000);
+		until = canfs_in_msec(TICK_MSEC);
 		error = 0;
 		while (!prefetcher->ends && error == 0 &&
 			prefetcher->closings_asked == prefetcher->closings_done)
@@ -110,9 +170,9 @@ static void *keep(void *arg)
 		if (error == 0) {
 			canfs_locals_close_all(prefetcher->locals);
 		} else {
-			canfs_locals_tick(prefetcher->locals);
-			look_at_memory(prefetcher);
-			tidy_tables(prefetcher);
+			see_who_else_uses_them(prefetcher);
+			if (++ticks % TICKS_PER_SEC == 0)
+				look_after_all(prefetcher);
 		}
 		pthread_mutex_lock(&prefetcher->mutex);
 		prefetcher->closings_done = asked;
@@ -160,6 +220,7 @@ int canfs_prefetcher_new(
 		return -ENOMEM;
 	new->config = *config;
 	new->memory_room = 1;
+	new->looked_usec = canfs_now_usec();
 	atomic_store(&new->shared.room, 1);
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_mutex_init(&new->remotes.mutex, NULL);
@@ -356,6 +417,7 @@ void canfs_prefetcher_visit(struct canfs_prefetcher *prefetcher,
 		struct canfs_device *device = prefetcher->device[i];
 		struct canfs_device_view view = { .name = device->name,
 			.type = device->type,
+			.yields = atomic_load(&device->yields),
 			.engine = canfs_engine_stats(device->engine),
 			.files = canfs_files_stats(device->files) };
 

@@ -41,13 +41,13 @@
 #define CANFS_PATIENCE_MSEC 10000u
 
 struct canfs_prefetcher_config {
-	uint32_t files;                  /* active ones, of each device: canfs_files_config */
-	unsigned int open_max;           /* descriptors of our own */
-	char policy[16];                 /* "": by the type of the device */
-	unsigned int depth;              /* of the engines; 0: by the device */
-	uint32_t lag_bytes;              /* of the engines */
-	unsigned int patience_msec;      /* of drain(); 0: CANFS_PATIENCE_MSEC */
-	const char *root;                /* put before /proc and /sys; "" but for tests */
+	uint32_t files;             /* active ones, of each device: canfs_files_config */
+	unsigned int open_max;      /* descriptors of our own */
+	char policy[16];            /* "": by the type of the device */
+	unsigned int depth;         /* of the engines; 0: by the device */
+	uint32_t lag_bytes;         /* of the engines */
+	unsigned int patience_msec; /* of drain(); 0: CANFS_PATIENCE_MSEC */
+	const char *root;           /* put before /proc and /sys; "" but for tests, never NULL */
 	void (*thread_begins)(
 		const char *name); /* called first in each thread; NULL: nothing to do */
 };
@@ -108,6 +108,8 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 struct canfs_inline_read {
 	struct canfs_waiting_read read;
 	struct canfs_fetch *fetch; /* NULL: the disk was reading it */
+	uint64_t begin_usec;
+	bool left; /* set by the caller: what canfs_prefetch_ahead() returned */
 };
 bool canfs_prefetch_begin_inline(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_inline_read *inline_read);
@@ -119,8 +121,11 @@ void canfs_prefetch_wait(struct canfs_local_file *file, uint64_t offset, uint64_
 	struct canfs_waiting_read *read);
 void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
 
-/* Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: how far. */
-void canfs_prefetch_ahead(
+/*
+ * Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: how far. True: that was left to the
+ * kernel's own read-ahead (yield.h).
+ */
+bool canfs_prefetch_ahead(
 	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness);
 
 /* The size or contents of the object's file have changed from there on. */
@@ -164,6 +169,7 @@ struct canfs_prefetcher_stats {
 struct canfs_device_view {
 	const char *name; /* of the kernel: sda, md0 */
 	const char *type; /* disk_types.h */
+	bool yields;      /* yield.h */
 	struct canfs_engine_stats engine;
 	struct canfs_files_stats files;
 };

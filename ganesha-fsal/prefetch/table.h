@@ -61,7 +61,8 @@ struct canfs_files {
 	struct canfs_files_config config;
 	uint64_t ahead_max_bytes; /* of one cursor */
 	uint64_t memory_bytes;
-	bool huge;                /* its pages */
+	bool huge; /* its pages */
+	atomic_bool leave_plain;
 	uint32_t shards;          /* a power of two */
 	uint32_t places, cursors; /* of each: places, and numbers of cursors */
 	struct canfs_shard *shard;

@@ -330,6 +330,13 @@ void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t fr
 	unlock_and_wake(engine);
 }
 
+void canfs_engine_cancel_prefetch(struct canfs_engine *engine)
+{
+	pthread_mutex_lock(&engine->mutex);
+	canfs_queue_cancel_prefetch(&engine->queue, &engine->cancelled);
+	unlock_and_wake(engine);
+}
+
 void canfs_engine_drop(struct canfs_engine *engine, uint64_t file)
 {
 	struct canfs_fetch_list others = { 0 };
@@ -447,10 +454,9 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->unlocated);
 	new->extents = canfs_extents_new(WINDOWS_MAX);
-	error = canfs_queue_init(
-		&new->queue, &(struct canfs_queue_config) { .policy = policy,
-				     .lag_bytes = config->lag_bytes,
-				     .waiting_max = config->waiting_max });
+	error = canfs_queue_init(&new->queue, &(struct canfs_queue_config) { .policy = policy,
+						      .lag_bytes = config->lag_bytes,
+						      .waiting_max = config->waiting_max });
 	if (error == 0)
 		error = new->extents != NULL ? begin_threads(new) : -ENOMEM;
 	if (error != 0) {

@@ -27,7 +27,8 @@ struct canfs_engine;
 struct canfs_engine_config {
 	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
 	const char *policy; /* a name of canfs_policies */
-	unsigned int depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX of prefetch handed to the kernel at a time */
+	unsigned int
+		depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX of prefetch handed to the kernel at a time */
 	/* No more while it has as many bytes to prefetch: whoever comes next would wait for all of them. 0: no bound */
 	uint64_t depth_bytes;
 	/* K of `lag`: 8 ... 12 MiB on a spinning disk (bench/run scheduler) */
@@ -70,6 +71,9 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
  * there is cancelled, unless a demand read has joined it, and its addresses on the device are asked for again.
  */
 void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t from_offset);
+
+/* All prefetch that waits is cancelled, but for what a demand read has joined. */
+void canfs_engine_cancel_prefetch(struct canfs_engine *engine);
 
 /* Nobody waits for anything of the file any more (its export goes): what waits is cancelled, demand reads too. */
 void canfs_engine_drop(struct canfs_engine *engine, uint64_t file);

@@ -217,6 +217,16 @@ static bool is_wanted(const struct canfs_fetch *fetch)
 	return fetch->kind != CANFS_FETCH_PREFETCH || fetch->hurried;
 }
 
+/* Unless it is in the kernel already, or its address is not known yet. */
+static void cancel_one(
+	struct canfs_queue *queue, struct canfs_fetch *fetch, struct canfs_fetch_list *finished)
+{
+	if (fetch->state != CANFS_FETCH_WAITING)
+		return;
+	leave(queue, fetch, CANFS_CANCELLED);
+	canfs_queue_finish(queue, fetch, -ECANCELED, finished);
+}
+
 static void cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset, bool wanted_too,
 	struct canfs_fetch_list *finished)
 {
@@ -225,10 +235,8 @@ static void cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offse
 	for (fetch = RB_NFIND(canfs_known, &queue->known, &key);
 		fetch != NULL && fetch->file == file; fetch = next) {
 		next = RB_NEXT(canfs_known, &queue->known, fetch);
-		if ((!wanted_too && is_wanted(fetch)) || fetch->state != CANFS_FETCH_WAITING)
-			continue;
-		leave(queue, fetch, CANFS_CANCELLED);
-		canfs_queue_finish(queue, fetch, -ECANCELED, finished);
+		if (wanted_too || !is_wanted(fetch))
+			cancel_one(queue, fetch, finished);
 	}
 }
 
@@ -236,6 +244,17 @@ void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_
 	struct canfs_fetch_list *finished)
 {
 	cancel(queue, file, from_offset, false, finished);
+}
+
+void canfs_queue_cancel_prefetch(struct canfs_queue *queue, struct canfs_fetch_list *finished)
+{
+	struct canfs_fetch *fetch, *next;
+
+	for (fetch = RB_MIN(canfs_known, &queue->known); fetch != NULL; fetch = next) {
+		next = RB_NEXT(canfs_known, &queue->known, fetch);
+		if (!is_wanted(fetch))
+			cancel_one(queue, fetch, finished);
+	}
 }
 
 void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished)

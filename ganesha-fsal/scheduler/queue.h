@@ -34,7 +34,7 @@ struct canfs_queue {
 	unsigned int waiting; /* those that have entered, too */
 	unsigned int in_kernel[CANFS_FETCH_KINDS];
 	uint64_t prefetch_bytes; /* in the kernel */
-	unsigned int joiners; /* of whom others fetch all */
+	unsigned int joiners;    /* of whom others fetch all */
 	uint64_t refused, joined;
 };
 
@@ -68,6 +68,9 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 /* The prefetch of the file that waits from that offset on, and that no demand read has joined: -ECANCELED. */
 void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset,
 	struct canfs_fetch_list *finished);
+
+/* The same of all files. */
+void canfs_queue_cancel_prefetch(struct canfs_queue *queue, struct canfs_fetch_list *finished);
 
 /* All of the file that waits in its place, whoever waits for it: -ECANCELED. */
 void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished);

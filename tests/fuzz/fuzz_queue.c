@@ -131,8 +131,9 @@ static void step(struct scene *s, struct input *input)
 		break;
 	}
 	hear(s);
-	FUZZ_CHECK(s->queue.in_kernel[CANFS_FETCH_DEMAND] + s->queue.in_kernel[CANFS_FETCH_PREFETCH] ==
-		   s->in_kernel_count);
+	FUZZ_CHECK(
+		s->queue.in_kernel[CANFS_FETCH_DEMAND] + s->queue.in_kernel[CANFS_FETCH_PREFETCH] ==
+		s->in_kernel_count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -48,7 +48,9 @@ static void stand_on(const char *disk)
 
 static void expect(const char *type, const char *policy, unsigned int depth, uint64_t depth_bytes)
 {
-	const struct canfs_prefetcher_config config = { .files = 64, .lag_bytes = 4 << 20 };
+	const struct canfs_prefetcher_config config = {
+		.files = 64, .lag_bytes = 4 << 20, .root = root->path
+	};
 	struct canfs_device_place place;
 	struct canfs_device *device = NULL;
 
@@ -72,6 +74,31 @@ static void test_each_type(void **state)
 	expect("raid", "none", 32, 0);
 	put("sda", "queue/rotational", "0\n");
 	expect("ssd", "none", 32, 4 << 20);
+}
+
+/* By what SCSI says; of any other it is learnt. */
+static void test_drive_that_takes_many(void **state)
+{
+	const char *const depths[] = { NULL, "1\n", "7\n", "8\n", "32\n", "many\n" };
+	const struct canfs_prefetcher_config config = {
+		.files = 64, .lag_bytes = 4 << 20, .root = ((struct fake_root *)*state)->path
+	};
+	struct canfs_device_place place;
+	struct canfs_device *device;
+
+	root = *state;
+	stand_on("sda");
+	put("sda", "stat", "0\n");
+	put("sda", "queue/rotational", "1\n");
+	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		if (depths[i] != NULL)
+			put("sda", "device/queue_depth", depths[i]);
+		assert_int_equal(canfs_device_find(root->path, root->path, &place), 0);
+		assert_int_equal(canfs_device_new(&device, &place, 0, &config), 0);
+		assert_true(device->ordered);
+		assert_int_equal(device->yield.takes_many, i == 3 || i == 4);
+		canfs_device_free(device);
+	}
 }
 
 static void test_virtual(void **state)
@@ -107,6 +134,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			test_each_type, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_drive_that_takes_many, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(test_virtual, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_several_disks, fake_root_setup, fake_root_teardown),

@@ -147,7 +147,8 @@ static void test_depth(void **state)
 		unsigned int depth;
 		uint64_t bytes;
 		unsigned int in_kernel;
-	} bounds[] = { { 4, 0, 4 }, { 8, 3 * UNIT, 3 }, { 8, 2 * UNIT + 1, 3 }, { 2, 8 * UNIT, 2 } };
+	} bounds[] = { { 4, 0, 4 }, { 8, 3 * UNIT, 3 }, { 8, 2 * UNIT + 1, 3 },
+		{ 2, 8 * UNIT, 2 } };
 
 	(void)state;
 	for (size_t b = 0; b < sizeof(bounds) / sizeof(bounds[0]); b++) {
@@ -172,8 +173,12 @@ static void test_depth(void **state)
 static void test_addresses_that_hang(void **state)
 {
 	struct canfs_engine *engine = start("lag", 2);
-	struct canfs_fetch other = { .kind = CANFS_FETCH_PREFETCH, .fd = file, .file = 2, .bytes = UNIT, .done = done };
-	struct canfs_fetch unknown = { .kind = CANFS_FETCH_PREFETCH, .fd = file, .file = 3, .bytes = UNIT, .done = done };
+	struct canfs_fetch other = {
+		.kind = CANFS_FETCH_PREFETCH, .fd = file, .file = 2, .bytes = UNIT, .done = done
+	};
+	struct canfs_fetch unknown = {
+		.kind = CANFS_FETCH_PREFETCH, .fd = file, .file = 3, .bytes = UNIT, .done = done
+	};
 
 	(void)state;
 	assert_true(canfs_engine_add(engine, &other)); /* the window is known from now on */

@@ -353,8 +353,7 @@ static void what_nobody_fetches_is_read_inline(void **state)
 	assert_int_equal(pread(file->fd, block, KIB, 0), KIB);
 	for (unsigned int i = 0; i <= most; i++) {
 		assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-		assert_int_equal(
-			canfs_prefetch_begin_inline(file, 0, KIB, &asleep[i]), i < most);
+		assert_int_equal(canfs_prefetch_begin_inline(file, 0, KIB, &asleep[i]), i < most);
 	}
 	canfs_prefetch_answered(tree, KIB);
 	for (unsigned int i = 0; i < most; i++)
