@@ -53,7 +53,7 @@ void ctl_show_prefetch(const json_t *reply)
 	const json_t *devices = json_object_get(reply, "devices");
 	char evicted[CTL_SHORT_MAX];
 
-	printf("reads: %.0f at once, %.0f by the worker, %.0f made to wait, %.0f let through; "
+	printf("reads: %.0f at once, %.0f inline, %.0f made to wait, %.0f let through; "
 	       "%.0f wait now\n"
 	       "files open for it: %.0f; %.0f were opened, %.0f displaced, %.0f failed\n"
 	       "room in memory %.2f; evicted before they were read: %s bytes\n",

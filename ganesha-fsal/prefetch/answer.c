@@ -1,8 +1,32 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Who answers a read that has waited. */
+/* How many reads wait, and who answers one that has waited. */
 #include "ganesha-fsal/prefetch/device.h"
 
 #define PAGE_BYTES ((uint64_t)4096)
+
+void canfs_waits_no_more(struct canfs_prefetch_shared *shared, uint64_t bytes)
+{
+	atomic_fetch_sub(&shared->waiting, 1);
+	atomic_fetch_sub(&shared->waiting_bytes, bytes);
+}
+
+bool canfs_may_wait(struct canfs_prefetch_shared *shared, uint64_t bytes)
+{
+	unsigned int reads = atomic_fetch_add(&shared->waiting, 1);
+	uint64_t buffers = atomic_fetch_add(&shared->waiting_bytes, bytes);
+
+	if (reads < CANFS_READS_WAITING_MAX && buffers + bytes <= CANFS_READS_WAITING_BYTES_MAX)
+		return true;
+	canfs_waits_no_more(shared, bytes);
+	atomic_fetch_add(&shared->let_through, 1);
+	return false;
+}
+
+void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
+{
+	canfs_waits_no_more(canfs_prefetch_shared(canfs_tree_device(tree)->prefetcher), bytes);
+	canfs_tree_leave(tree);
+}
 
 /* By mincore(2): cachestat(2) counts pages that were to be read and could not. */
 static bool is_there(const struct canfs_answer *answer)

@@ -37,6 +37,10 @@ struct canfs_prefetch_shared {
 
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);
 
+/* A place among the reads that wait, with a buffer of so many bytes; false: too many do. */
+bool canfs_may_wait(struct canfs_prefetch_shared *shared, uint64_t bytes);
+void canfs_waits_no_more(struct canfs_prefetch_shared *shared, uint64_t bytes);
+
 /* The most that a drain may wait. */
 unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefetcher);
 

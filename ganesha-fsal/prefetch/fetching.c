@@ -264,31 +264,6 @@ static void prefetch(
 			advice->cursor, was_there);
 }
 
-static void waits_no_more(struct canfs_prefetch_shared *shared, uint64_t bytes)
-{
-	atomic_fetch_sub(&shared->waiting, 1);
-	atomic_fetch_sub(&shared->waiting_bytes, bytes);
-}
-
-/* A place among those that wait; false: too many do. */
-static bool may_wait(struct canfs_prefetch_shared *shared, uint64_t bytes)
-{
-	unsigned int reads = atomic_fetch_add(&shared->waiting, 1);
-	uint64_t buffers = atomic_fetch_add(&shared->waiting_bytes, bytes);
-
-	if (reads < CANFS_READS_WAITING_MAX && buffers + bytes <= CANFS_READS_WAITING_BYTES_MAX)
-		return true;
-	waits_no_more(shared, bytes);
-	atomic_fetch_add(&shared->let_through, 1);
-	return false;
-}
-
-void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
-{
-	waits_no_more(canfs_prefetch_shared(canfs_tree_device(tree)->prefetcher), bytes);
-	canfs_tree_leave(tree);
-}
-
 static void count_at_once(struct canfs_prefetch_shared *shared)
 {
 	atomic_fetch_add_explicit(&shared->at_once, 1, memory_order_relaxed);
@@ -347,10 +322,10 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	pthread_mutex_unlock(&file->mutex);
 	if (lost > 0)
 		atomic_fetch_add(&shared->evicted_bytes, lost);
-	if (!may_wait(shared, bytes))
+	if (!canfs_may_wait(shared, bytes))
 		return false;
 	if (!canfs_tree_enter(file->tree)) {
-		waits_no_more(shared, bytes);
+		canfs_waits_no_more(shared, bytes);
 		return false;
 	}
 	atomic_fetch_add_explicit(&shared->made_to_wait, 1, memory_order_relaxed);

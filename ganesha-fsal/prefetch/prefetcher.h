@@ -4,7 +4,8 @@
  * files and of the device's queue.
  *
  *	read --> in the page cache? --yes--> answered at once
- *	  |            `--no--> demand fetch --> engine of the device --> ready --> answered by the crew
+ *	  |            |--no, nor being read ahead--> read inline by the caller
+ *	  |            `--no, but being read ahead--> waits for that in the engine --> ready --> answered by the crew
  *	  `--> table of active files: what comes next? --> prefetch --> engine
  *
  * One engine, table and two crews for each device, made when the first export on it comes. It moves no data: who was made to
