@@ -50,6 +50,17 @@ class Asked:
                 f"for" + (f" ({self.factor:g} x {relative})" if relative else ""))
 
 
+QUICK_COMPARES_NOTHING = "--quick shows that it runs: it is too short to compare variants, or cases"
+
+
+def verdicts(results, asked_for, cases, quick):
+    """The lines of what is asked for; of a quick run only what is asked for in itself."""
+    if quick:
+        asked_for = [asked for asked in asked_for if not asked.of and not asked.of_case]
+    lines = [line for asked in asked_for for case in cases if (line := asked.verdict(results, case))]
+    return [*lines, QUICK_COMPARES_NOTHING] if quick else lines
+
+
 @dataclass(frozen=True)
 class Figure:
     """An experiment, as bench/run knows them."""
@@ -76,7 +87,7 @@ class Figure:
         plan = self.plan(options.quick)
         check_names("variant", options.variants, self.variants)
         check_names("case", options.cases, plan.cases)
-        results = FigureResults(self, options.disk)
+        results = FigureResults(self, options)
         say(f"setting up: network, {options.disk.describe()}, {plan.files}")
         with Lab(build, disk=options.disk) as lab:
             self.prepare(lab, plan)
@@ -103,8 +114,9 @@ class Trial:
 class FigureResults(Results):
     """The table says of what is asked for whether it was reached."""
 
-    def __init__(self, figure, disk):
-        super().__init__(figure.NAME, disk)
+    def __init__(self, figure, options):
+        super().__init__(figure.NAME, options.disk)
+        self.quick = options.quick
         self.figure = figure
         self.setting = None
         self.last = {}  # variant: its last trial
@@ -122,9 +134,7 @@ class FigureResults(Results):
         lines = [super().table(), ""]
         if self.setting:
             lines.append(f"best-static is: {self.setting}")
-        lines += [line for asked in self.figure.asked for case in self.cases()
-                  if (line := asked.verdict(self, case))]
-        return "\n".join(lines)
+        return "\n".join([*lines, *verdicts(self, self.figure.asked, self.cases(), self.quick)])
 
 
 @dataclass

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, replace
 
 from bench.experiments import best_static, filebench_plot, filebench_trial
-from bench.experiments.figure import Asked
+from bench.experiments.figure import Asked, verdicts
 from bench.experiments.options import Options, check_names
 from bench.experiments.reading import warning
 from bench.lab import filebench, lab as laboratory
@@ -111,8 +111,9 @@ def check_memory(cases, available):
 class FilebenchResults(Results):
     """The table says of what is asked for whether it was reached, and what CA-NFS had."""
 
-    def __init__(self, disk):
-        super().__init__(NAME, disk)
+    def __init__(self, options):
+        super().__init__(NAME, options.disk)
+        self.quick = options.quick
         self.settings = {}  # (personality, version): best static
         self.last = {}      # (case, variant): its last trial
 
@@ -127,8 +128,8 @@ class FilebenchResults(Results):
     def table(self):
         lines = [super().table(), ""]
         lines += [f"best-static of {' over NFSv'.join(key)} is: {setting}" for key, setting in self.settings.items()]
-        lines += [line for asked in ASKED for case in self.cases() if (line := asked.verdict(self, case))]
-        return "\n".join(lines + filebench_plot.beside_the_paper(self))
+        lines += verdicts(self, ASKED, self.cases(), self.quick)
+        return "\n".join(lines if self.quick else lines + filebench_plot.beside_the_paper(self))
 
 
 class Progress:
@@ -222,7 +223,7 @@ def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     cases, variants = chosen_cases(options), chosen_variants(options)
     check_memory(cases, available_mib())
-    results = FilebenchResults(options.disk)
+    results = FilebenchResults(options)
     say(f"setting up: network, {options.disk.describe()}")
     with Lab(build, disk=options.disk) as lab:
         Runner(lab, cases, variants, options, QUICK_SECONDS if options.quick else SECONDS, say,

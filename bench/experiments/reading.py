@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from bench.experiments import figures_plot, reading_files
 from bench.experiments.canfs import SERVER_OPTIONS
+from bench.experiments.figure import verdicts
 from bench.experiments.options import Options, check_names
 from bench.experiments.reading_limits import limit_of, limit_of_guest
 from bench.lab.disk import READ_AHEAD_KIB, DiskSettings
@@ -125,7 +126,7 @@ class Reading:
             check_installed()
             check_file_system(options.disk)
         check_names("case", options.cases, [case.name for case in self.cases])
-        results = ReadingResults(self, options.disk)
+        results = ReadingResults(self, options)
         for case in self.cases:
             if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
                 # A disk of its own: where files lie on it does not depend on what was there before.
@@ -138,8 +139,9 @@ class Reading:
 class ReadingResults(Results):
     """The table says which read-ahead was best, and of what is asked for whether it was reached."""
 
-    def __init__(self, reading, disk):
-        super().__init__(reading.NAME, disk)
+    def __init__(self, reading, options):
+        super().__init__(reading.NAME, options.disk)
+        self.quick = options.quick
         self.reading = reading
         self.limit = None  # of the disk, MB/s
         self.best = {}  # case: KiB
@@ -156,10 +158,9 @@ class ReadingResults(Results):
         lines = [super().table(), ""]
         lines += [f"{case}: best-static is read_ahead_kb {kib}" for case, kib in self.best.items()]
         # What is asked for in itself is asked of the default disk.
-        lines += [verdict for asked in self.reading.asked if asked.of or asked.of_case or self.disk == DiskSettings()
-                  for case in dict.fromkeys(row["case"] for row in self.rows())
-                  if (verdict := asked.verdict(self, case))]
-        return "\n".join(lines)
+        asked_for = [asked for asked in self.reading.asked if asked.of or asked.of_case or self.disk == DiskSettings()]
+        cases = list(dict.fromkeys(row["case"] for row in self.rows()))
+        return "\n".join([*lines, *verdicts(self, asked_for, cases, self.quick)])
 
 
 @dataclass

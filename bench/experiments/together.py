@@ -10,7 +10,6 @@ fsync       8 threads that write 16 KB files, with an fsync each: a mail server
 
 sequential and random read beside the server, without a client's cache; the others are clients with an agent each."""
 
-import json
 import signal
 import subprocess
 import time
@@ -19,11 +18,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from bench.experiments import canfs, reading_files
-from bench.experiments.figure import Asked
+from bench.experiments.figure import Asked, verdicts
 from bench.experiments.options import Options, check_names
-from bench.experiments.reading import Readers, words_of
+from bench.experiments.reading import Readers, result_of, words_of
 from bench.lab.client import launch
-from bench.lab.host import LabError, end
+from bench.lab.host import end
 from bench.lab.lab import Guest, Lab
 from bench.lab.report import Results
 
@@ -128,6 +127,10 @@ class Trial:
 
 
 class TogetherResults(Results):
+    def __init__(self, options):
+        super().__init__(NAME, options.disk)
+        self.quick = options.quick
+
     def add_trial(self, trial):
         for member, metrics in trial.values.items():
             for metric, value in metrics.items():
@@ -135,8 +138,7 @@ class TogetherResults(Results):
 
     def table(self):
         cases = list(dict.fromkeys(row["case"] for row in self.rows()))
-        verdicts = [line for case in cases for asked in ASKED if (line := asked.verdict(self, case))]
-        return "\n".join([super().table(), "", *verdicts])
+        return "\n".join([super().table(), "", *verdicts(self, ASKED, cases, self.quick)])
 
 
 def row_name(case, member):
@@ -152,17 +154,6 @@ def make_files(lab, plan):
     directory.mkdir()
     for number in range(SMALL_FILES):
         (directory / str(number)).write_bytes(b"\xa5" * 16384)
-
-
-def result_of(name, job):
-    """Of a reader beside the server."""
-    try:
-        out, complaints = job.communicate(timeout=PATIENCE_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise LabError(f"{name}: still reading after {PATIENCE_SECONDS} s") from error
-    if job.returncode != 0:
-        raise LabError(f"{name}: {complaints.strip()}")
-    return json.loads(out)
 
 
 def work(lab, plan, members, clients):
@@ -228,7 +219,7 @@ def run(build, options, say, keep=None):
     plan = QUICK if options.quick else FULL
     cases = [case for case in CASES if not options.cases or case in options.cases]
     variants = [variant for variant in VARIANTS if not options.variants or variant in options.variants]
-    results = TogetherResults(NAME, options.disk)
+    results = TogetherResults(options)
     say(f"setting up: {options.disk.describe()}, files")
     begin, done, total = time.monotonic(), 0, options.runs * len(cases) * len(variants)
     with Lab(build, disk=options.disk) as lab:
