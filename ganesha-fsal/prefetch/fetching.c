@@ -337,7 +337,7 @@ static void nobody(struct canfs_waiting_read *read)
 	(void)read;
 }
 
-/* Pages that the kernel has begun to read: nobody can overtake them, and whoever reads them sleeps until they are there. */
+/* Pages that the kernel has begun to read: nothing can come before them, and a thread that reads them sleeps until they are there. */
 static bool may_sleep(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_device *device = canfs_tree_device(file->tree);

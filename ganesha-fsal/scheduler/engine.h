@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * One block device's queue of what shall become resident (Ellard & Seltzer 2003, §5.3): prefetch, and the demand
- * reads of pages that are not in the page cache. It orders them by the policy's choice, hands at most `depth` at
- * a time to the kernel through io_uring, and says when the pages are there. It moves no data to anybody: who asked
- * reads the file as always, and finds it in the page cache.
+ * reads that need a part of it. It orders prefetch by the policy's choice and hands at most `depth` at a time to the
+ * kernel through io_uring, demand reads before it and in order of arrival; and says when the pages are there. It moves
+ * no data: the caller reads the file as always, and finds it in the page cache.
  *
- *	canfs_engine_add() --> waiting --policy--> in the kernel, at most depth --> done()
+ *	canfs_engine_add() --> prefetch waits --policy--> in the kernel, at most depth --> done()
+ *	                   `-> a demand waits ----------> in the kernel, at most CANFS_ENGINE_DEMANDS --'
  *
  * What is asked for twice is fetched once: a fetch whose bytes wait already, or are in the kernel, joins that one
  * and is done with it, in that one's place in the order. So a demand read needs not know what is prefetched.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A device's queue: who joins whom, who overtakes, what is refused and cancelled. */
+/* A device's queue: who joins whom, who goes first, what is refused and cancelled. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
