@@ -110,16 +110,19 @@ static void smooth(
 	pace->rate_bytes_per_sec = clamp(pace->rate_bytes_per_sec, least, most);
 }
 
-/* Earns for the time that has passed, and pays out whole chunks. */
-static uint64_t spend(struct canfs_pace *pace, double rate, double sec)
+/* For the time that has passed. What was not sent was not borne: a long time earns one chunk, or what a late step does. */
+static void earn(struct canfs_pace *pace, double rate, double sec, double credit_max)
 {
-	/* What was not sent was not borne: a long time earns one chunk, or what a late step does. */
 	double most = fmax(rate * learning_max_sec, CANFS_PACE_CHUNK_BYTES);
-	uint64_t bytes;
 
-	pace->credit_bytes =
-		clamp(pace->credit_bytes + fmin(rate * sec, most), 0, CANFS_PACE_BURST_MAX_BYTES);
-	bytes = (uint64_t)pace->credit_bytes / CANFS_PACE_CHUNK_BYTES * CANFS_PACE_CHUNK_BYTES;
+	pace->credit_bytes = clamp(pace->credit_bytes + fmin(rate * sec, most), 0, credit_max);
+}
+
+static uint64_t pay_whole_chunks(struct canfs_pace *pace)
+{
+	uint64_t bytes =
+		(uint64_t)pace->credit_bytes / CANFS_PACE_CHUNK_BYTES * CANFS_PACE_CHUNK_BYTES;
+
 	pace->credit_bytes -= (double)bytes;
 	return bytes;
 }
@@ -131,6 +134,16 @@ static bool window_is_open(double rate, uint64_t on_its_way_bytes)
 	return (double)on_its_way_bytes <= fmax(window, CANFS_PACE_WINDOW_MIN_BYTES);
 }
 
+/* From when nothing is left until what has come is worth a COMMIT, or cannot wait. */
+static void note_gathering(struct canfs_pace *pace, const struct canfs_pace_view *view)
+{
+	if (view->held_bytes >= CANFS_PACE_WORTH_BYTES || view->own_price > CANFS_PACE_BID_MIN ||
+		view->held_usec >= CANFS_PACE_DEADLINE_USEC)
+		pace->gathering = false;
+	else if (view->held_bytes < CANFS_PACE_CHUNK_BYTES)
+		pace->gathering = true;
+}
+
 uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
 	double sec = (double)view->elapsed_usec / 1e6, own = bid(view);
@@ -140,6 +153,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	pace->since_halved_usec += view->elapsed_usec;
 	learn(pace, own, view->server_price, share, known_sec);
 	smooth(pace, view, share, known_sec);
+	note_gathering(pace, view);
 	rate = pace->rate_bytes_per_sec * share * share;
 	if ((double)view->room_bytes < view->fill_bytes_per_sec)
 		rate = fmax(rate, view->fill_bytes_per_sec);
@@ -148,7 +162,9 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 		pace->credit_bytes = 0;
 		return 0;
 	}
-	return rate > 0 ? spend(pace, rate, sec) : 0;
+	earn(pace, rate, sec,
+		pace->gathering ? CANFS_PACE_WORTH_BYTES : CANFS_PACE_BURST_MAX_BYTES);
+	return rate > 0 && !pace->gathering ? pay_whole_chunks(pace) : 0;
 }
 
 uint64_t canfs_pace_blind(struct canfs_pace *pace, uint64_t on_its_way_bytes, uint64_t elapsed_usec)
@@ -159,5 +175,6 @@ uint64_t canfs_pace_blind(struct canfs_pace *pace, uint64_t on_its_way_bytes, ui
 		pace->credit_bytes = 0;
 		return 0;
 	}
-	return spend(pace, rate, (double)elapsed_usec / 1e6);
+	earn(pace, rate, (double)elapsed_usec / 1e6, CANFS_PACE_BURST_MAX_BYTES);
+	return pay_whole_chunks(pace);
 }

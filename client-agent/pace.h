@@ -16,6 +16,10 @@
  * remembered until it is cheap. Only whole chunks are sent: a client whose share is small sends one
  * now and then.
  *
+ * What is sent is committed, and a COMMIT costs the server's disk a flush, however little it brings.
+ * So less than CANFS_PACE_WORTH_BYTES is gathered first, and then sent at once, unless memory has a
+ * price or it gets old: a log that is written to costs a flush every few MiB instead of each.
+ *
  * What is held has a deadline: after 30 s the kernel sends all of it at once. So the deadline is a
  * resource, too, whose use has a price: who has held longest outbids the others, is drained and
  * starts anew. That is also what makes clients take turns.
@@ -49,6 +53,8 @@
 #include <stdint.h>
 
 #define CANFS_PACE_CHUNK_BYTES (1 << 20)
+#define CANFS_PACE_WORTH_BYTES                                                                     \
+	(4 << 20) /* what a spinning disk writes in the time of two flushes */
 #define CANFS_PACE_MIN_BYTES_PER_SEC                                                               \
 	4096.0 /* 10,000 clients of which each must get less than 10 kB/s */
 #define CANFS_PACE_START_BYTES_PER_SEC (12.0 * (1 << 20))
@@ -82,6 +88,7 @@ struct canfs_pace {
 	double even_bytes_per_sec; /* bound of the rate after one; 0: none */
 	double even_sec;           /* for so long */
 	bool borne;                /* the server took something since then */
+	bool gathering;            /* too little for a COMMIT so far */
 };
 
 /* What a step depends on. */

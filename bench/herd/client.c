@@ -286,5 +286,9 @@ double herd_client_held(const struct herd_client *client)
 
 double herd_client_work(const struct herd_client *client)
 {
-	return floor(herd_client_held(client) / CANFS_PACE_CHUNK_BYTES) * CANFS_PACE_CHUNK_BYTES;
+	double held = herd_client_held(client);
+
+	return held < CANFS_PACE_WORTH_BYTES
+		       ? 0
+		       : floor(held / CANFS_PACE_CHUNK_BYTES) * CANFS_PACE_CHUNK_BYTES;
 }

@@ -77,7 +77,7 @@ void herd_client_tick(struct herd_client *client, double server_price, uint64_t 
 /* What it would put on its link within dt_sec. */
 double herd_client_offers(const struct herd_client *client, double dt_sec);
 
-/* What it holds and has not sent; of that, whole chunks: less is not worth the agent's while. */
+/* What it holds and has not sent; of that, whole chunks, if it is worth a COMMIT. */
 double herd_client_held(const struct herd_client *client);
 double herd_client_work(const struct herd_client *client);
 

@@ -11,12 +11,13 @@
 #define TICK_USEC 100000
 #define MIB       (1 << 20)
 
-/* A server at this price, a client with little data and much room, a tenth of a second. */
+/* A server at this price, a client with some data and much room, a tenth of a second. */
 static struct canfs_pace_view at_price(double server_price)
 {
 	return (struct canfs_pace_view) {
 		.own_price = 0.02,
 		.server_price = server_price,
+		.held_bytes = 50ull * MIB,
 		.room_bytes = 500ull * MIB,
 		.elapsed_usec = TICK_USEC,
 	};
@@ -38,9 +39,10 @@ static uint64_t run(struct canfs_pace *pace, const struct canfs_pace_view *view,
 	return sent;
 }
 
-static const struct canfs_pace_view idle = {
-	.own_price = 0.02, .room_bytes = 500ull * MIB, .elapsed_usec = TICK_USEC
-};
+static const struct canfs_pace_view idle = { .own_price = 0.02,
+	.held_bytes = 50ull * MIB,
+	.room_bytes = 500ull * MIB,
+	.elapsed_usec = TICK_USEC };
 
 static void test_nothing_leaves_beyond_the_taper(void **state)
 {
@@ -116,6 +118,46 @@ static void test_small_shares_are_single_chunks(void **state)
 	/* It was away for an hour. */
 	level.elapsed_usec = 3600ull * 1000000;
 	assert_int_equal(canfs_pace_step(&pace, &level), CANFS_PACE_CHUNK_BYTES);
+}
+
+/* A log of 0.5 MiB/s on an idle server: a COMMIT for each 4 MiB, not for each chunk. */
+static void test_a_trickle_leaves_in_few_commits(void **state)
+{
+	struct canfs_pace_view view = idle;
+	double held = 0, most = 0;
+	unsigned int sends = 0;
+	struct canfs_pace pace;
+
+	(void)state;
+	canfs_pace_init(&pace);
+	for (int i = 0; i < 600; i++) {
+		uint64_t bytes;
+
+		held += 0.05 * MIB;
+		most = held > most ? held : most;
+		view.held_bytes = (uint64_t)held;
+		bytes = canfs_pace_step(&pace, &view);
+		sends += bytes > 0;
+		held -= bytes > held ? held : (double)bytes;
+	}
+	assert_in_range(sends, 6, 8); /* 30 MiB */
+	assert_true(most < CANFS_PACE_WORTH_BYTES + MIB);
+}
+
+/* Little, but there is no memory for it. */
+static void test_memory_that_has_a_price_lets_nothing_wait(void **state)
+{
+	struct canfs_pace_view view = idle;
+	struct canfs_pace pace;
+
+	(void)state;
+	canfs_pace_init(&pace);
+	view.held_bytes = MIB / 2;
+	assert_int_equal(run(&pace, &view, 50), 0);
+	view.held_bytes = 3 * MIB;
+	assert_int_equal(run(&pace, &view, 50), 0);
+	view.own_price = 2 * CANFS_PACE_BID_MIN;
+	assert_true(run(&pace, &view, 1) > 0);
 }
 
 static void test_a_late_caller_gets_no_flood(void **state)
@@ -313,6 +355,8 @@ int main(void)
 		cmocka_unit_test(test_grows_while_cheap_and_fast_if_idle),
 		cmocka_unit_test(test_remembers_half_of_what_was_borne),
 		cmocka_unit_test(test_small_shares_are_single_chunks),
+		cmocka_unit_test(test_a_trickle_leaves_in_few_commits),
+		cmocka_unit_test(test_memory_that_has_a_price_lets_nothing_wait),
 		cmocka_unit_test(test_a_late_caller_gets_no_flood),
 		cmocka_unit_test(test_what_is_old_outbids),
 		cmocka_unit_test(test_a_writer_is_not_outrun),
