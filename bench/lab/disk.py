@@ -82,6 +82,7 @@ class Disk:
         run(*mkfs, self.loop, timeout=120)
         self.mount.mkdir()
         run("mount", "-t", kind, "-o", options, self.loop, self.mount)
+        self.read_ahead(READ_AHEAD_KIB)  # mkfs makes it 2 MiB, of the device's optimal size
 
     @property
     def loop(self):
@@ -134,6 +135,7 @@ class Disk:
 
     def cold(self):
         """Nothing dirty, nothing cached, neither in the host's memory nor in the drive's; the model is on."""
+        self._loop.check()
         self.control("mode=free")
         if is_mounted(self.mount):
             run("sync", "-f", self.mount)

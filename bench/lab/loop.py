@@ -65,6 +65,7 @@ class Loop:
         """note: a file in which the device's number stands while there is one, for who sweeps up after a SIGKILL."""
         self._note = Path(note)
         self._number = None
+        self._settings = {}  # of its queue, as they are to be
 
     @property
     def path(self):
@@ -107,13 +108,15 @@ class Loop:
                     "read_ahead_kb": read_ahead_kib}
         for name, value in settings.items():
             put(queue / name, value)
-        self._check({"write_cache": "write back", "nr_requests": kind.tags if scheduler == "none" else SCHEDULED, **settings})
+        self._settings = {"write_cache": "write back", "nr_requests": kind.tags if scheduler == "none" else SCHEDULED, **settings}
+        self.check()
         if f"[{scheduler}]" not in get(queue / "scheduler"):
             raise LabError(f"{self.path}: the scheduler is {get(queue / 'scheduler')}, not {scheduler}")
         self._bound_dirty_pages()
 
-    def _check(self, settings):
-        for name, value in settings.items():
+    def check(self):
+        """The queue is as it was set: mkfs changes it (Linux 6.18)."""
+        for name, value in self._settings.items():
             found = get(self.block / "queue" / name)
             if found != str(value):
                 raise LabError(f"{self.path}: queue/{name} is {found} and not {value}")
@@ -126,4 +129,5 @@ class Loop:
 
     def read_ahead(self, kib):
         """Of files that are opened from now on."""
+        self._settings["read_ahead_kb"] = kib
         put(self.block / "queue/read_ahead_kb", kib)
