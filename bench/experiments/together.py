@@ -40,27 +40,28 @@ ALL = "all"
 @dataclass(frozen=True)
 class Plan:
     seconds: float
+    warm_up: float   # of them, not counted of sequential and random: what is read ahead until then is no work lost
     mib_each: int    # of the sequential readers' files: more than they can read
     random_mib: int
 
 
-FULL = Plan(15, 384, 1024)
-QUICK = Plan(5, 128, 512)
+FULL = Plan(18, 3, 512, 1024)
+QUICK = Plan(6, 1, 160, 512)
 
 
-def read_beside_server(lab, readers, mib, names, at):
+def read_beside_server(lab, plan, readers, mib, names, at):
     """A job of canfs-job-pattern that reads until it is told to end."""
     return lab.spawn_beside_server(
-        lab.program("canfs-job-pattern"), "--seed", SEED, "--at", at, *words_of(readers, mib, False),
+        lab.program("canfs-job-pattern"), "--seed", SEED, "--at", at, "--warm-up", plan.warm_up, *words_of(readers, mib, False),
         lab.server_address, lab.disk.mount, *names, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def sequential(lab, plan, at):
-    return read_beside_server(lab, Readers(files=8), plan.mib_each, [str(number) for number in range(1, 9)], at)
+    return read_beside_server(lab, plan, Readers(files=8), plan.mib_each, [str(number) for number in range(1, 9)], at)
 
 
 def random(lab, plan, at):
-    return read_beside_server(lab, Readers(pattern="random", block_kib=8, depth=1), plan.random_mib, ["9"], at)
+    return read_beside_server(lab, plan, Readers(pattern="random", block_kib=8, depth=1), plan.random_mib, ["9"], at)
 
 
 def small(lab, plan):

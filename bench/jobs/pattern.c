@@ -4,7 +4,8 @@
  * of READs outstanding, over one connection of raw NFSv3; JSON. No client's cache or read-ahead is in between.
  *
  * A file's name is a number. Its contents are its witness: each 4 KB begin with its offset and the file's number
- * (struct stamp, little-endian), and what comes otherwise ends the job. SIGTERM: nothing more is asked for.
+ * (struct stamp, little-endian), and what comes otherwise ends the job. SIGTERM: nothing more is asked for. What is
+ * answered in the first --warm-up seconds is not counted: a server that reads ahead has less to show for it then.
  */
 #include <endian.h>
 #include <errno.h>
@@ -57,7 +58,7 @@ struct job {
 	const char *pattern;
 	unsigned int block_bytes, depth, sharers;
 	uint64_t file_bytes, reads, seed;
-	double at, begin;
+	double at, begin, warm_up; /* begin: after the warm-up */
 	unsigned int readers, busy;
 	struct reader reader[READERS_MAX];
 };
@@ -123,9 +124,11 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
 		canfs_nfs3_fail(&job->nfs, "a READ brought other data than the file holds");
 		return;
 	}
-	canfs_samples_add(&r->samples, now - slot->begin);
-	r->bytes += job->block_bytes;
-	r->finish = now - job->begin;
+	if (now >= job->begin) {
+		canfs_samples_add(&r->samples, now - slot->begin);
+		r->bytes += job->block_bytes;
+		r->finish = now - job->begin;
+	}
 	ask(slot);
 }
 
@@ -133,7 +136,7 @@ static int run(struct job *job)
 {
 	if (job->at > 0)
 		canfs_job_sleep_until(job->at);
-	job->begin = canfs_job_now();
+	job->begin = canfs_job_now() + job->warm_up;
 	for (unsigned int i = 0; i < job->readers; i++) {
 		for (unsigned int k = 0; k < job->depth; k++) {
 			job->reader[i].slots[k].reader = &job->reader[i];
@@ -215,7 +218,7 @@ static void usage(void)
 	fprintf(stderr, "usage: canfs-job-pattern --file-mib N [--pattern NAME] [--block-kib N] "
 			"[--depth N]\n"
 			"                         [--sharers N] [--reads N] [--seed N] [--at "
-			"SECONDS] [--udp]\n"
+			"SECONDS] [--warm-up SECONDS] [--udp]\n"
 			"                         SERVER EXPORT FILE ...\n");
 	exit(EXIT_BAD_USE);
 }
@@ -233,7 +236,8 @@ static void parse_options(struct job *job, int argc, char **argv)
 		{ "depth", required_argument, NULL, 'd' },
 		{ "sharers", required_argument, NULL, 'h' },
 		{ "reads", required_argument, NULL, 'r' }, { "seed", required_argument, NULL, 's' },
-		{ "at", required_argument, NULL, 'a' }, { "udp", no_argument, NULL, 'u' }, { 0 } };
+		{ "at", required_argument, NULL, 'a' }, { "warm-up", required_argument, NULL, 'w' },
+		{ "udp", no_argument, NULL, 'u' }, { 0 } };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -261,6 +265,9 @@ static void parse_options(struct job *job, int argc, char **argv)
 			break;
 		case 'a':
 			job->at = canfs_job_number("at", optarg, 0, 1e12);
+			break;
+		case 'w':
+			job->warm_up = canfs_job_number("warm-up", optarg, 0, 3600);
 			break;
 		case 'u':
 			job->nfs.udp = true;
