@@ -4,8 +4,8 @@
  * of READs outstanding, over one connection of raw NFSv3; JSON. No client's cache or read-ahead is in between.
  *
  * A file's name is a number. Its contents are its witness: each 4 KB begin with its offset and the file's number
- * (struct stamp, little-endian), and what comes otherwise ends the job. SIGTERM: nothing more is asked for. What is
- * answered in the first --warm-up seconds is not counted: a server that reads ahead has less to show for it then.
+ * (struct stamp, little-endian), and what comes otherwise ends the job. SIGTERM: nothing more is asked for
+ * or counted. Nor is what is answered in the first --warm-up seconds: who reads ahead has less to show for it then.
  */
 #include <endian.h>
 #include <errno.h>
@@ -124,7 +124,7 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
 		canfs_nfs3_fail(&job->nfs, "a READ brought other data than the file holds");
 		return;
 	}
-	if (now >= job->begin) {
+	if (now >= job->begin && !told_to_stop) {
 		canfs_samples_add(&r->samples, now - slot->begin);
 		r->bytes += job->block_bytes;
 		r->finish = now - job->begin;
