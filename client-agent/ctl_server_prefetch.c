@@ -43,8 +43,7 @@ static void show_device(const json_t *device)
 		ctl_number(device, "refused"), ctl_number(device, "cancelled"),
 		ctl_number(device, "failed"), ctl_number(device, "joined"));
 	if (json_is_true(json_object_get(device, "yields")))
-		printf("  others use it: plain sequential streams are left to the kernel's "
-		       "read-ahead\n");
+		printf("  plain sequential streams are left to the kernel's read-ahead\n");
 	show_table(json_object_get(device, "table"));
 }
 

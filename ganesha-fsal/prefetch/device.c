@@ -120,17 +120,19 @@ static unsigned int depth_of(const struct canfs_device_place *place)
 	return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
 
-/* Disks behind SCSI, SATA among them, say how many commands they take; of others it is learnt. */
-static bool takes_many(const char *root, dev_t number)
+/* Disks behind SCSI, SATA among them, say how many commands they take at once. 0: of others it is learnt. */
+static uint64_t takes(const char *root, dev_t number)
 {
 	char path[64], text[32];
 	const char *cursor = text;
-	uint64_t depth;
+	uint64_t commands;
 
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/device/queue_depth", major(number),
 		minor(number));
-	return canfs_read_source(root, path, text, sizeof(text)) > 0 &&
-	       canfs_parse_number(&cursor, &depth) && depth >= CANFS_YIELD_MANY;
+	if (canfs_read_source(root, path, text, sizeof(text)) <= 0 ||
+		!canfs_parse_number(&cursor, &commands))
+		return 0;
+	return commands;
 }
 
 int canfs_device_new(struct canfs_device **device, const struct canfs_device_place *place,
@@ -154,7 +156,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	new->type = place->type;
 	new->policy = class->policy;
 	new->ordered = strcmp(class->policy, "none") != 0;
-	new->yield.takes_many = takes_many(config->root, place->number);
+	new->yield.takes = takes(config->root, place->number);
 	new->asleep_max = engine.depth < ASLEEP_MAX ? engine.depth : ASLEEP_MAX;
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	error = canfs_files_new(&new->files, &files);

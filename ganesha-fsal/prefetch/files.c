@@ -9,6 +9,7 @@
 /* Reads of the file since a cursor was hit. */
 #define DOUBT_READS  16u   /* for each such cursor: nobody may read what was fetched for it */
 #define GONE_READS   4096u /* nobody will */
+#define STRAY_READS  64u   /* it was none of a reader's */
 #define PATIENCE     2u /* times as far as it was followed: so much may be read by others meanwhile */
 #define STRIDE_READS 2u /* since the one before it in a stride: they may have changed places */
 #define NO_CURSOR    UINT32_MAX
@@ -240,11 +241,47 @@ void canfs_files_leave_plain(struct canfs_files *files, bool leave)
 	atomic_store_explicit(&files->leave_plain, leave, memory_order_relaxed);
 }
 
-static bool is_left(const struct canfs_files *files, const struct canfs_file *file,
-	const struct canfs_cursor *cursor)
+void canfs_files_begin_turn(struct canfs_files *files)
 {
-	return atomic_load_explicit(&files->leave_plain, memory_order_relaxed) &&
-	       file->cursors == 1 && cursor->heading == CANFS_UP && cursor->step == cursor->span;
+	atomic_fetch_add_explicit(&files->turn, 1, memory_order_relaxed);
+	for (uint32_t i = 0; i < files->shards; i++) {
+		pthread_mutex_lock(&files->shard[i].lock);
+		files->shard[i].stats.plain_streams = 0;
+		pthread_mutex_unlock(&files->shard[i].lock);
+	}
+}
+
+/* Cursors that nobody has come back to, of reads that overtook each other, are no other readers. */
+static bool has_others(struct canfs_shard *shard, struct canfs_file *file, uint32_t n)
+{
+	uint32_t other = canfs_table_first(shard, file);
+
+	if (file->cursors == 1)
+		return false;
+	do {
+		if (other != n &&
+			file->reads - canfs_table_cursor(shard, other)->stamp <= STRAY_READS)
+			return true;
+		other = canfs_table_next(shard, other);
+	} while (other != 0);
+	return false;
+}
+
+static bool is_plain(struct canfs_shard *shard, struct canfs_file *file, uint32_t n)
+{
+	const struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
+
+	return cursor->heading == CANFS_UP && cursor->step == cursor->span &&
+	       !has_others(shard, file, n);
+}
+
+static void count_plain(
+	const struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file)
+{
+	uint8_t turn = atomic_load_explicit(&files->turn, memory_order_relaxed);
+
+	shard->stats.plain_streams += file->turn != turn;
+	file->turn = turn;
 }
 
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
@@ -255,7 +292,7 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	struct canfs_shard *shard;
 	struct canfs_file *active;
 	size_t pieces = 0;
-	bool left;
+	bool plain, left;
 	uint32_t n;
 
 	if (file_bytes > CANFS_OFFSET_MAX)
@@ -275,13 +312,18 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 		active->reads = 1;
 	shard->stats.reads++;
 	n = follow(files, shard, active, offset, bytes);
-	left = is_left(files, active, canfs_table_cursor(shard, n));
+	plain = is_plain(shard, active, n);
+	left = plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed);
 	shard->stats.left += left;
+	if (plain)
+		count_plain(files, shard, active);
 	if (found != NULL)
 		*found = (struct canfs_files_found) { pending_bytes(active) > 0, left };
 	if (willingness > 0 && !left)
 		pieces = advise(files, shard, active, n, file_bytes,
 			willingness < 1 ? willingness : 1, advice);
+	if (!plain)
+		shard->stats.other_fetches += pieces;
 	pthread_mutex_unlock(&shard->lock);
 	return pieces;
 }
@@ -369,6 +411,8 @@ struct canfs_files_stats canfs_files_stats(struct canfs_files *files)
 		sum.reads += shard->stats.reads;
 		sum.matched += shard->stats.matched;
 		sum.left += shard->stats.left;
+		sum.plain_streams += shard->stats.plain_streams;
+		sum.other_fetches += shard->stats.other_fetches;
 		sum.fetched_bytes += shard->stats.fetched_bytes;
 		sum.used_bytes += shard->stats.used_bytes;
 		sum.wasted_bytes += shard->stats.wasted_bytes;

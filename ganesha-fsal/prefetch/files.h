@@ -61,6 +61,9 @@ struct canfs_files_found {
  */
 void canfs_files_leave_plain(struct canfs_files *files, bool leave);
 
+/* From now on canfs_files_stats() counts plain streams anew. One thread at a time. */
+void canfs_files_begin_turn(struct canfs_files *files);
+
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
  * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance;
@@ -109,6 +112,8 @@ struct canfs_files_stats {
 	uint64_t memory_bytes;   /* the bound */
 	uint64_t reads, matched; /* by a cursor */
 	uint64_t left;           /* reads of plain streams that were left to the kernel */
+	uint64_t plain_streams;  /* that have read in this turn (canfs_files_begin_turn()) */
+	uint64_t other_fetches;  /* pieces that were advised for all but plain streams */
 	uint64_t fetched_bytes, used_bytes, wasted_bytes;
 };
 struct canfs_files_stats canfs_files_stats(struct canfs_files *files); /* the sum of moments */

@@ -83,6 +83,7 @@ static bool read_use(
 	const char *root, const struct canfs_device *device, struct canfs_disk_use *use)
 {
 	char path[64], stat[512], inflight[64];
+	struct canfs_files_stats files;
 
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major(device->number),
 		minor(device->number));
@@ -92,7 +93,10 @@ static bool read_use(
 		minor(device->number));
 	if (canfs_read_source(root, path, inflight, sizeof(inflight)) < 0)
 		return false;
+	files = canfs_files_stats(device->files);
 	use->reads_usec = atomic_load(&device->inline_usec);
+	use->fetches = files.other_fetches;
+	use->plain = files.plain_streams;
 	return canfs_parse_disk_use(stat, inflight, use) == 0;
 }
 
@@ -102,6 +106,8 @@ static void see_who_else_uses(const char *root, struct canfs_device *device, dou
 	bool yields = device->ordered && read_use(root, device, &use) &&
 		      canfs_yield_step(&device->yield, &use, elapsed_sec);
 
+	if (device->yield.turn_sec == 0)
+		canfs_files_begin_turn(device->files);
 	if (yields == atomic_load(&device->yields))
 		return;
 	atomic_store(&device->yields, yields);

@@ -77,9 +77,12 @@ static void test_each_type(void **state)
 }
 
 /* By what SCSI says; of any other it is learnt. */
-static void test_drive_that_takes_many(void **state)
+static void test_how_much_a_drive_takes(void **state)
 {
-	const char *const depths[] = { NULL, "1\n", "7\n", "8\n", "32\n", "many\n" };
+	static const struct {
+		const char *text;
+		uint64_t takes;
+	} told[] = { { NULL, 0 }, { "1\n", 1 }, { "32\n", 32 }, { "many\n", 0 } };
 	const struct canfs_prefetcher_config config = {
 		.files = 64, .lag_bytes = 4 << 20, .root = ((struct fake_root *)*state)->path
 	};
@@ -90,13 +93,13 @@ static void test_drive_that_takes_many(void **state)
 	stand_on("sda");
 	put("sda", "stat", "0\n");
 	put("sda", "queue/rotational", "1\n");
-	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
-		if (depths[i] != NULL)
-			put("sda", "device/queue_depth", depths[i]);
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		if (told[i].text != NULL)
+			put("sda", "device/queue_depth", told[i].text);
 		assert_int_equal(canfs_device_find(root->path, root->path, &place), 0);
 		assert_int_equal(canfs_device_new(&device, &place, 0, &config), 0);
 		assert_true(device->ordered);
-		assert_int_equal(device->yield.takes_many, i == 3 || i == 4);
+		assert_int_equal(device->yield.takes, told[i].takes);
 		canfs_device_free(device);
 	}
 }
@@ -135,7 +138,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_each_type, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
-			test_drive_that_takes_many, fake_root_setup, fake_root_teardown),
+			test_how_much_a_drive_takes, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(test_virtual, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_several_disks, fake_root_setup, fake_root_teardown),

@@ -16,7 +16,7 @@
 
 /* What the drive does in a second. */
 struct load {
-	unsigned int writes, in_driver;
+	unsigned int writes, in_driver, fetches, plain;
 	double reads; /* at a time */
 };
 
@@ -30,20 +30,24 @@ static bool after(
 		use->writes += load.writes / 4;
 		use->reads_usec += (uint64_t)(load.reads * STEP_SEC * 1e6);
 		use->in_driver = load.in_driver;
+		use->fetches += load.fetches / 4;
+		use->plain = load.plain;
 		yields = canfs_yield_step(yield, use, STEP_SEC);
 	}
 	return yields;
 }
 
-static const struct load ours = { .in_driver = 4 }, random_reader = { .in_driver = 5, .reads = 1 },
-			 journal = { .writes = 4, .in_driver = 5 },
-			 large_writer = { .writes = 80, .in_driver = 28 },
-			 fsyncs = { .writes = 36, .in_driver = 6 },
-			 small_files = { .in_driver = 32, .reads = 60 };
+/* Streams are always there, more than the drive has room for. */
+static const struct load ours = { .in_driver = 4, .plain = 32 },
+			 random_reader = { .in_driver = 5, .reads = 1, .plain = 32 },
+			 journal = { .writes = 4, .in_driver = 5, .plain = 32 },
+			 large_writer = { .writes = 80, .in_driver = 28, .plain = 32 },
+			 fsyncs = { .writes = 36, .in_driver = 6, .plain = 32 },
+			 small_files = { .in_driver = 32, .reads = 60, .plain = 32 };
 
-static void test_alone_it_does_not(void **state)
+static void test_to_nobody_it_does_not(void **state)
 {
-	struct canfs_yield yield = { .takes_many = true };
+	struct canfs_yield yield = { .takes = 32 };
 	struct canfs_disk_use use = { 0 };
 
 	(void)state;
@@ -58,7 +62,7 @@ static void test_to_others_it_does(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		struct canfs_yield yield = { .takes_many = true };
+		struct canfs_yield yield = { .takes = 32 };
 		struct canfs_disk_use use = { 0 };
 
 		assert_false(after(&yield, &use, ours, 5));
@@ -70,7 +74,7 @@ static void test_to_others_it_does(void **state)
 /* Nor does a pause between two bursts change it; a longer one does. */
 static void test_until_they_have_gone_for_a_while(void **state)
 {
-	struct canfs_yield yield = { .takes_many = true };
+	struct canfs_yield yield = { .takes = 32 };
 	struct canfs_disk_use use = { 0 };
 
 	(void)state;
@@ -92,14 +96,58 @@ static void test_not_where_the_drive_takes_few(void **state)
 	(void)state;
 	few.in_driver = 4;
 	assert_false(after(&yield, &use, few, 20));
+	yield = (struct canfs_yield) { .takes = 1 };
+	assert_false(after(
+		&yield, &use, large_writer, 20)); /* the kernel says so, whatever waits for it */
+	yield = (struct canfs_yield) { 0 };
 	assert_true(after(&yield, &use, large_writer, 2)); /* it takes many after all */
 	assert_true(after(&yield, &use, few, 2));
+}
+
+/* A drive that has room for all that the kernel reads ahead for them needs no order. */
+static void test_few_streams_that_are_alone(void **state)
+{
+	const struct load few = { .in_driver = 4, .plain = 8 },
+			  opening = { .in_driver = 5, .plain = 8, .reads = 0.05 };
+	struct canfs_yield yield = { .takes = 32 };
+	struct canfs_disk_use use = { 0 };
+
+	(void)state;
+	assert_false(after(&yield, &use, few, CANFS_YIELD_QUIET_SEC - 1));
+	assert_true(after(&yield, &use, few, 2));
+	assert_true(after(&yield, &use, opening, 20));
+}
+
+static void test_few_streams_that_are_not_alone(void **state)
+{
+	const struct load few = { .in_driver = 4, .plain = 8 };
+	const struct load not_alone[] = {
+		{ .in_driver = 4, .plain = 17 },               /* too many for 32 commands */
+		{ .in_driver = 5, .plain = 8, .reads = 0.8 },  /* a random reader */
+		{ .in_driver = 4, .plain = 8, .fetches = 40 }, /* a stride */
+		{ .in_driver = 4, .plain = 0 },                /* nobody: who comes next? */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(not_alone) / sizeof(not_alone[0]); i++) {
+		struct canfs_yield yield = { .takes = 32 };
+		struct canfs_disk_use use = { 0 };
+
+		assert_false(after(&yield, &use, not_alone[i], 20));
+		assert_true(after(&yield, &use, few, 5));
+		assert_false(after(&yield, &use, not_alone[i], 2));
+		assert_false(after(&yield, &use, few, CANFS_YIELD_QUIET_SEC - 1));
+	}
+	struct canfs_yield yield = { .takes = 4 };
+	struct canfs_disk_use use = { 0 };
+
+	assert_false(after(&yield, &use, few, 20));
 }
 
 /* Counters of a device that was replaced begin anew. */
 static void test_counters_that_go_back(void **state)
 {
-	struct canfs_yield yield = { .takes_many = true };
+	struct canfs_yield yield = { .takes = 32 };
 	struct canfs_disk_use use = { .writes = 1000000, .reads_usec = 1000000000 };
 
 	(void)state;
@@ -110,7 +158,7 @@ static void test_counters_that_go_back(void **state)
 
 static void test_parse(void **state)
 {
-	struct canfs_disk_use use = { .reads_usec = 7 };
+	struct canfs_disk_use use = { .reads_usec = 7, .writes = 8 };
 
 	(void)state;
 	assert_int_equal(canfs_parse_disk_use(
@@ -166,22 +214,67 @@ static void test_plain_streams_are_left(void **state)
 		assert_true(steps[i] == 1 ? left > 150 : left == 0);
 	}
 	assert_in_range(canfs_files_stats(files).left, 150, 200);
+	assert_true(canfs_files_stats(files).other_fetches > 0);
 	canfs_files_leave_plain(files, false);
 	assert_true(read_file(files, 1, 1, 200, &left) > 0);
 	assert_int_equal(left, 0);
 	canfs_files_free(files);
 }
 
+/* One read that overtook others began a cursor of its own. It is no other reader. */
+static void test_a_stray_read_is_forgotten(void **state)
+{
+	struct canfs_files_config config = canfs_files_config_for(100);
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	struct canfs_files *files;
+	unsigned int left;
+
+	(void)state;
+	assert_int_equal(canfs_files_new(&files, &config), 0);
+	canfs_files_leave_plain(files, true);
+	canfs_files_read(files, 1, (uint64_t)(BLOCKS - 1) * BLOCK, BLOCK, (uint64_t)BLOCKS * BLOCK,
+		1, advice, NULL);
+	read_file(files, 1, 1, 50, &left);
+	assert_int_equal(left, 0);
+	read_file(files, 1, 1, 200, &left);
+	assert_in_range(left, 100, 200);
+	canfs_files_free(files);
+}
+
+/* Each counts once a turn; who reads backwards does not. */
+static void test_plain_streams_are_counted(void **state)
+{
+	struct canfs_files_config config = canfs_files_config_for(100);
+	struct canfs_files *files;
+	unsigned int left;
+
+	(void)state;
+	assert_int_equal(canfs_files_new(&files, &config), 0);
+	for (unsigned int turn = 0; turn < 300; turn++) {
+		canfs_files_begin_turn(files);
+		assert_int_equal(canfs_files_stats(files).plain_streams, 0);
+		for (uint64_t file = 1; file <= turn % 6; file++)
+			read_file(files, file, 1, 200, &left);
+		read_file(files, 10, -1, 200, &left);
+		assert_int_equal(canfs_files_stats(files).plain_streams, turn % 6);
+	}
+	canfs_files_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone_it_does_not),
+		cmocka_unit_test(test_to_nobody_it_does_not),
 		cmocka_unit_test(test_to_others_it_does),
 		cmocka_unit_test(test_until_they_have_gone_for_a_while),
 		cmocka_unit_test(test_not_where_the_drive_takes_few),
+		cmocka_unit_test(test_few_streams_that_are_alone),
+		cmocka_unit_test(test_few_streams_that_are_not_alone),
 		cmocka_unit_test(test_counters_that_go_back),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_plain_streams_are_left),
+		cmocka_unit_test(test_a_stray_read_is_forgotten),
+		cmocka_unit_test(test_plain_streams_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
