@@ -52,7 +52,7 @@
 #define CANFS_KERNEL_FLUSH_USEC 35000000
 
 /* Who writes slower takes a quarter of a minute to have a chunk to send. */
-#define CANFS_FILL_SMALL_BYTES_PER_SEC (64 << 10)
+#define CANFS_FILL_SMALL_BYTES_PER_SEC CANFS_PACE_STOPPED_BYTES_PER_SEC
 
 /* What is common to all bidders of this client at one moment. */
 struct canfs_purse {

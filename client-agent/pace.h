@@ -18,7 +18,8 @@
  *
  * What is sent is committed, and a COMMIT costs the server's disk a flush, however little it brings.
  * So less than CANFS_PACE_WORTH_BYTES is gathered first, and then sent at once, unless memory has a
- * price or it gets old: a log that is written to costs a flush every few MiB instead of each.
+ * price, it gets old, or the writer stops: a log that is written to costs a flush every few MiB
+ * instead of each.
  *
  * What is held has a deadline: after 30 s the kernel sends all of it at once. So the deadline is a
  * resource, too, whose use has a price: who has held longest outbids the others, is drained and
@@ -55,6 +56,7 @@
 #define CANFS_PACE_CHUNK_BYTES (1 << 20)
 #define CANFS_PACE_WORTH_BYTES                                                                     \
 	(4 << 20) /* what a spinning disk writes in the time of two flushes */
+#define CANFS_PACE_STOPPED_BYTES_PER_SEC (64 << 10) /* less is no writing */
 #define CANFS_PACE_MIN_BYTES_PER_SEC                                                               \
 	4096.0 /* 10,000 clients of which each must get less than 10 kB/s */
 #define CANFS_PACE_START_BYTES_PER_SEC (12.0 * (1 << 20))

@@ -130,6 +130,7 @@ static void test_a_trickle_leaves_in_few_commits(void **state)
 
 	(void)state;
 	canfs_pace_init(&pace);
+	view.fill_bytes_per_sec = 0.5 * MIB;
 	for (int i = 0; i < 600; i++) {
 		uint64_t bytes;
 
@@ -138,25 +139,30 @@ static void test_a_trickle_leaves_in_few_commits(void **state)
 		view.held_bytes = (uint64_t)held;
 		bytes = canfs_pace_step(&pace, &view);
 		sends += bytes > 0;
-		held -= bytes > held ? held : (double)bytes;
+		held -= (double)bytes > held ? held : (double)bytes;
 	}
 	assert_in_range(sends, 6, 8); /* 30 MiB */
 	assert_true(most < CANFS_PACE_WORTH_BYTES + MIB);
 }
 
-/* Little, but there is no memory for it. */
-static void test_memory_that_has_a_price_lets_nothing_wait(void **state)
+/* Little, but there is no memory for it, or no more to come. */
+static void test_what_does_not_gather(void **state)
 {
 	struct canfs_pace_view view = idle;
 	struct canfs_pace pace;
 
 	(void)state;
 	canfs_pace_init(&pace);
+	view.fill_bytes_per_sec = 0.5 * MIB;
 	view.held_bytes = MIB / 2;
 	assert_int_equal(run(&pace, &view, 50), 0);
 	view.held_bytes = 3 * MIB;
 	assert_int_equal(run(&pace, &view, 50), 0);
 	view.own_price = 2 * CANFS_PACE_BID_MIN;
+	assert_true(run(&pace, &view, 1) > 0);
+	view = idle;
+	view.held_bytes = MIB / 2;
+	view.fill_bytes_per_sec = 0;
 	assert_true(run(&pace, &view, 1) > 0);
 }
 
@@ -356,7 +362,7 @@ int main(void)
 		cmocka_unit_test(test_remembers_half_of_what_was_borne),
 		cmocka_unit_test(test_small_shares_are_single_chunks),
 		cmocka_unit_test(test_a_trickle_leaves_in_few_commits),
-		cmocka_unit_test(test_memory_that_has_a_price_lets_nothing_wait),
+		cmocka_unit_test(test_what_does_not_gather),
 		cmocka_unit_test(test_a_late_caller_gets_no_flood),
 		cmocka_unit_test(test_what_is_old_outbids),
 		cmocka_unit_test(test_a_writer_is_not_outrun),
