@@ -103,11 +103,15 @@ static bool read_use(
 static void see_who_else_uses(const char *root, struct canfs_device *device, double elapsed_sec)
 {
 	struct canfs_disk_use use = { 0 };
-	bool yields = device->ordered && read_use(root, device, &use) &&
-		      canfs_yield_step(&device->yield, &use, elapsed_sec);
+	bool yields = false;
 
-	if (device->yield.turn_sec == 0)
-		canfs_files_begin_turn(device->files);
+	if (!device->ordered)
+		return;
+	if (read_use(root, device, &use)) {
+		yields = canfs_yield_step(&device->yield, &use, elapsed_sec);
+		if (device->yield.turn_sec == 0)
+			canfs_files_begin_turn(device->files);
+	}
 	if (yields == atomic_load(&device->yields))
 		return;
 	atomic_store(&device->yields, yields);

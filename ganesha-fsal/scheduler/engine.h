@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * One block device's queue of what shall become resident (Ellard & Seltzer 2003, §5.3): prefetch, and the demand
- * reads that need a part of it. It orders prefetch by the policy's choice and hands at most `depth` at a time to the
+ * reads that need a part of it. It orders prefetch by the policy's choice and gives at most `depth` at a time to the
  * kernel through io_uring, demand reads before it and in order of arrival; and says when the pages are there. It moves
  * no data: the caller reads the file as always, and finds it in the page cache.
  *
