@@ -137,13 +137,13 @@ static bool window_is_open(double rate, uint64_t on_its_way_bytes)
 /* From when nothing is left until what has come is worth a COMMIT, cannot wait, or is all. */
 static void note_gathering(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
+	bool no_more_comes = view->fill_bytes_per_sec < CANFS_PACE_STOPPED_BYTES_PER_SEC;
+
 	if (view->held_bytes >= CANFS_PACE_WORTH_BYTES || view->own_price > CANFS_PACE_BID_MIN ||
-		view->held_usec >= CANFS_PACE_DEADLINE_USEC)
+		view->held_usec >= CANFS_PACE_DEADLINE_USEC || no_more_comes)
 		pace->gathering = false;
 	else if (view->held_bytes < CANFS_PACE_CHUNK_BYTES)
 		pace->gathering = true;
-	if (view->fill_bytes_per_sec < CANFS_PACE_STOPPED_BYTES_PER_SEC)
-		pace->gathering = false; /* no more will come */
 }
 
 uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *view)

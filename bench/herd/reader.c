@@ -85,22 +85,20 @@ static void step(struct course *course, unsigned int number, struct herd_smoothn
 		course->dear_bytes += course->drained_bytes[number];
 }
 
-/* Within any second; the mean is until all but a hundredth is on the disk: a rest that is worth no COMMIT may wait. */
+/* Within any second; the mean is from the first write to the last byte on the disk. */
 static void judge(const struct course *course, struct herd_smoothness *seen)
 {
-	double second = 0, peak = 0, all = 0, so_far = 0;
+	double second = 0, peak = 0, all = 0;
 	unsigned int last = 0;
 
-	for (unsigned int i = 0; i < STEPS; i++)
-		all += course->drained_bytes[i];
 	for (unsigned int i = 0; i < STEPS; i++) {
 		second += course->drained_bytes[i];
 		if (i >= STEPS_PER_SEC)
 			second -= course->drained_bytes[i - STEPS_PER_SEC];
 		peak = fmax(peak, second);
-		if (so_far < 0.99 * all)
+		all += course->drained_bytes[i];
+		if (course->drained_bytes[i] > 0)
 			last = i + 1;
-		so_far += course->drained_bytes[i];
 	}
 	seen->peak_over_mean = peak / (all / (last * HERD_STEP_SEC));
 	seen->dear_share = course->dear_bytes / all;
