@@ -40,7 +40,7 @@ ALL = "all"
 @dataclass(frozen=True)
 class Plan:
     seconds: float
-    warm_up: float   # of them, not counted of sequential and random: what is read ahead until then is no work lost
+    warm_up: float   # of them, not counted of sequential and random: what is read ahead by then makes up for what is at the end
     mib_each: int    # of the sequential readers' files: more than they can read
     random_mib: int
 
