@@ -25,6 +25,12 @@ uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_by
 	/* What was overwritten, or deleted before it was sent, is not to be taken for others' dirty pages later. */
 	backlog->unsent_bytes = canfs_smaller(backlog->unsent_bytes,
 		dirty_bytes < clean_bytes ? dirty_bytes : dirty_bytes + writeback_bytes);
+	return canfs_backlog_bytes(backlog, dirty_bytes, writeback_bytes);
+}
+
+uint64_t canfs_backlog_bytes(
+	const struct canfs_backlog *backlog, uint64_t dirty_bytes, uint64_t writeback_bytes)
+{
 	return canfs_smaller(backlog->unsent_bytes, dirty_bytes) + writeback_bytes;
 }
 

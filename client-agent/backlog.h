@@ -33,6 +33,13 @@ struct canfs_backlog {
 uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_bytes,
 	uint64_t sent_bytes, uint64_t dirty_bytes, uint64_t writeback_bytes);
 
+/*
+ * The backlog by what is dirty and under way now, while the counters are of an earlier time. The estimate stays as it
+ * is: bounded by what is dirty now, it would lose what was sent since, and lose it again when that is counted.
+ */
+uint64_t canfs_backlog_bytes(
+	const struct canfs_backlog *backlog, uint64_t dirty_bytes, uint64_t writeback_bytes);
+
 /* Nothing has moved for so long that nothing can be unsent any more. */
 void canfs_backlog_forget(struct canfs_backlog *backlog);
 

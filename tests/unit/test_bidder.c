@@ -284,6 +284,23 @@ static void test_what_was_counted_holds_until_it_is_counted_again(void **state)
 	assert_true(bidder->fill.value == fill); /* not: nothing was written */
 }
 
+/* 40 of 100 MiB leave between two looks, and are subtracted once. */
+static void test_what_was_sent_between_two_looks_counts_once(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
+
+	step(scene, 0, NULL);
+	step(scene, 100, NULL);
+	meminfo->dirty_bytes = 60 * MIB;
+	scene->purse.now_usec += TICK_USEC;
+	canfs_bidder_observe(&scene->bidder, NULL, meminfo, scene->purse.now_usec);
+	assert_int_equal(scene->bidder.backlog_bytes, 60 * MIB);
+	scene->stats.server_write_bytes += 40 * MIB;
+	step(scene, 60, NULL);
+	assert_int_equal(scene->bidder.backlog.unsent_bytes, 60 * MIB);
+}
+
 /* Another mount's sending, between two looks, makes an idle one hold nothing. */
 static void test_an_idle_mount_sends_nothing_between_two_looks(void **state)
 {
@@ -474,6 +491,7 @@ int main(void)
 		scene_test(test_a_writer_that_goes_on_grows_old),
 		scene_test(test_the_rest_leaves_when_the_writer_stops),
 		scene_test(test_what_was_counted_holds_until_it_is_counted_again),
+		scene_test(test_what_was_sent_between_two_looks_counts_once),
 		scene_test(test_an_idle_mount_sends_nothing_between_two_looks),
 		scene_test(test_a_nearly_full_client_sends_what_is_written),
 		scene_test(test_short_memory_overrules_any_price),
