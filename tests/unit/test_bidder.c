@@ -77,6 +77,15 @@ static uint64_t steps(
 	return sent;
 }
 
+/* A tick at which the counters are not read. */
+static void step_uncounted(struct scene *scene, uint64_t dirty_mib, uint64_t writeback_mib)
+{
+	scene->purse.now_usec += TICK_USEC;
+	scene->purse.meminfo.dirty_bytes = dirty_mib * MIB;
+	scene->purse.meminfo.writeback_bytes = writeback_mib * MIB;
+	canfs_bidder_observe(&scene->bidder, NULL, &scene->purse.meminfo, scene->purse.now_usec);
+}
+
 static void test_a_mount_without_an_address_is_refused(void **state)
 {
 	struct scene *scene = *state;
@@ -267,19 +276,15 @@ static void test_what_was_counted_holds_until_it_is_counted_again(void **state)
 {
 	struct scene *scene = *state;
 	struct canfs_bidder *bidder = &scene->bidder;
-	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
 	double fill;
 
-	canfs_bidder_observe(bidder, NULL, meminfo, scene->purse.now_usec);
+	step_uncounted(scene, 0, 0);
 	assert_false(canfs_bidder_holds(bidder)); /* nothing was ever counted */
 	step(scene, 0, NULL);
 	scene->stats.write.ops++;
 	step(scene, 100, NULL);
 	fill = bidder->fill.value;
-	meminfo->dirty_bytes = 60 * MIB;
-	meminfo->writeback_bytes = 30 * MIB;
-	scene->purse.now_usec += TICK_USEC;
-	canfs_bidder_observe(bidder, NULL, meminfo, scene->purse.now_usec);
+	step_uncounted(scene, 60, 30);
 	assert_int_equal(bidder->backlog_bytes, 90 * MIB);
 	assert_true(bidder->fill.value == fill); /* not: nothing was written */
 }
@@ -288,13 +293,10 @@ static void test_what_was_counted_holds_until_it_is_counted_again(void **state)
 static void test_what_was_sent_between_two_looks_counts_once(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
 
 	step(scene, 0, NULL);
 	step(scene, 100, NULL);
-	meminfo->dirty_bytes = 60 * MIB;
-	scene->purse.now_usec += TICK_USEC;
-	canfs_bidder_observe(&scene->bidder, NULL, meminfo, scene->purse.now_usec);
+	step_uncounted(scene, 60, 0);
 	assert_int_equal(scene->bidder.backlog_bytes, 60 * MIB);
 	scene->stats.server_write_bytes += 40 * MIB;
 	step(scene, 60, NULL);
@@ -305,13 +307,10 @@ static void test_what_was_sent_between_two_looks_counts_once(void **state)
 static void test_an_idle_mount_sends_nothing_between_two_looks(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
 
 	step(scene, 0, NULL);
 	step(scene, 0, NULL);
-	meminfo->dirty_bytes = meminfo->writeback_bytes = 60 * MIB;
-	scene->purse.now_usec += TICK_USEC;
-	canfs_bidder_observe(&scene->bidder, NULL, meminfo, scene->purse.now_usec);
+	step_uncounted(scene, 60, 60);
 	assert_false(canfs_bidder_holds(&scene->bidder));
 }
 
@@ -499,12 +498,9 @@ int main(void)
 		scene_test(test_foreign_writeback_closes_no_window),
 		scene_test(test_wasted_readahead_is_worth_less),
 		scene_test(test_direct_reads_are_no_wasted_readahead),
-		cmocka_unit_test_setup_teardown(
-			test_a_cache_that_is_missed_raises_the_own_price, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_who_fills_the_client_in_a_moment_is_not_held, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			test_a_mount_on_which_nothing_moves_holds_nothing, setup, teardown),
+		scene_test(test_a_cache_that_is_missed_raises_the_own_price),
+		scene_test(test_who_fills_the_client_in_a_moment_is_not_held),
+		scene_test(test_a_mount_on_which_nothing_moves_holds_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
