@@ -196,11 +196,11 @@ class Runner:
 
     def trial(self, case, variant, setting, label):
         begin = time.monotonic()
-        filebench_trial.forget_files(self.lab, case.personality)
+        filebench_trial.prepare_disk(self.lab, case.personality)
         try:
             trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.seconds)
         finally:
-            filebench_trial.clean_up(self.lab, case)
+            filebench_trial.clean_up(self.lab)
             self.progress.done(case.clients, time.monotonic() - begin)
         self.say(f"{label}: {summary(trial)}; {self.progress.text()}")
         self.keep(trial)

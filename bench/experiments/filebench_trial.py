@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """One trial of filebench.py: N clients that run one personality of filebench at the same time, and all that is seen of it."""
 
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,16 +214,15 @@ def measure(lab, case, variant, setting, options, seconds):
                  prices.stop() if prices else [], said)
 
 
-def forget_files(lab, but=None):
-    """What filebench has made; but: a personality that keeps its own."""
-    for path in lab.disk.mount.glob("*-c*"):
-        if not (but and but.keeps_files and path.name.startswith(but.name)):
-            shutil.rmtree(path)
+def prepare_disk(lab, personality):
+    """A new file system: where files come to lie on one that was used depends on what was there, and seeks on that. But a
+    personality that keeps its files finds them."""
+    if not (personality.keeps_files and any(lab.disk.mount.glob(f"{personality.name}-c*"))):
+        lab.disk.make_file_system()
 
 
-def clean_up(lab, case):
+def clean_up(lab):
     """Also after a trial that failed."""
     lab.disk.control("mode=free")
     lab.stop_clients()
     lab.stop_server()
-    forget_files(lab, case.personality)

@@ -48,6 +48,9 @@ static int teardown(void **state)
 	return 0;
 }
 
+static const struct canfs_tag dear = { .write = 0.96, .bottleneck = CANFS_DISK },
+			      cheap = { .write = 0 };
+
 /* Time goes on by one tick with so much held; returns what is to be sent. */
 static uint64_t step_bytes(struct scene *scene, uint64_t held_bytes, const struct canfs_tag *tag)
 {
@@ -146,8 +149,6 @@ static void test_no_price_means_the_kernels_defaults(void **state)
 static void test_holds_while_the_server_is_dear_and_sends_when_cheap(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.96, .bottleneck = CANFS_DISK };
-	const struct canfs_tag cheap = { .write = 0.0 };
 
 	assert_int_equal(steps(scene, 20, 300, &dear), 0);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
@@ -183,7 +184,6 @@ static void test_a_full_client_sends_even_to_an_overloaded_server(void **state)
 static void test_an_old_price_sends_nothing(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag cheap = { .write = 0.0 };
 
 	steps(scene, 100, 0, &cheap);
 	scene->purse.now_usec += 5000000;
@@ -201,7 +201,6 @@ static void test_an_old_price_sends_nothing(void **state)
 static void test_what_is_coming_counts(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.96 };
 
 	step(scene, 0, &dear);
 	for (uint64_t held = 1; held < 10; held++) {
@@ -217,7 +216,6 @@ static void test_what_is_coming_counts(void **state)
 static void test_old_data_leaves(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.96 };
 
 	assert_int_equal(steps(scene, 50, 100, &dear), 0);
 	assert_true(steps(scene, 200, 100, &dear) > 0);
@@ -239,7 +237,6 @@ static void write_and_send(struct scene *scene, unsigned int seconds, const stru
 static void test_a_writer_that_goes_on_grows_old(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.96 };
 
 	write_and_send(scene, 25, &dear);
 	assert_true(steps(scene, 20, 40, &dear) > 0);
@@ -252,7 +249,6 @@ static void test_a_writer_that_goes_on_grows_old(void **state)
 static void test_the_rest_leaves_when_the_writer_stops(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag cheap = { .write = 0 };
 
 	for (int i = 0; i < 50; i++)
 		step_bytes(scene, MIB / 2, &cheap);
@@ -332,7 +328,6 @@ static void test_a_nearly_full_client_sends_what_is_written(void **state)
 static void test_short_memory_overrules_any_price(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag dear = { .write = 0.96 };
 
 	steps(scene, 20, 300, &dear);
 	scene->purse.guarded = true;
@@ -358,7 +353,6 @@ static void test_foreign_writeback_is_not_ours(void **state)
 /* Nor does it keep what is held here from a server that is idle. */
 static void test_foreign_writeback_closes_no_window(void **state)
 {
-	const struct canfs_tag cheap = { .write = 0.0 };
 	struct scene *scene = *state;
 
 	step(scene, 0, &cheap);
