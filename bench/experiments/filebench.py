@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """filebench (CA-NFS §4.2: Figures 7 and 9, Table 1): the real filebench with 1 to 23 clients, each in a directory of its own.
 
-A case is PERSONALITY-clients-N, with -4.1 over NFSv4.1.
+A case is PERSONALITY-clients-N, with -4.1 over NFSv4.1; with -beside-writer one more client writes a large file meanwhile.
 
 stock        kernel and Ganesha defaults
 best-static  the same server; the clients' dirty limits and read-ahead searched for this personality, with 8 clients
@@ -18,7 +18,7 @@ from bench.experiments.options import Options, check_names
 from bench.experiments.reading import warning
 from bench.lab import filebench, lab as laboratory
 from bench.lab.host import LabError
-from bench.lab.lab import GUESTS_MAX, Lab
+from bench.lab.lab import GUESTS_MAX, Guest, Lab
 from bench.lab.report import Results, number
 
 __all__ = ["NAME", "HELP", "RUNS", "Options", "run", "what_is_missing"]
@@ -26,13 +26,17 @@ NAME = "filebench"
 HELP = "filebench's personalities with 1 to 23 clients (CA-NFS Figures 7 and 9, Table 1)"
 RUNS = 3
 VARIANTS = ("stock", "best-static", "canfs")
-UNITS = {"ops_per_s": "1/s", "p50": "ms", "p99": "ms", "close_p99": "ms"}
+UNITS = {"ops_per_s": "1/s", "p50": "ms", "p99": "ms", "close_p99": "ms", "write_max": "ms", "writer_close": "s"}
 COUNTS = (1, 8, 23)
 OVER_NFS4 = ("fileserver", "oltp")
+BESIDE_WRITER = ("webserver", "oltp")
+BESIDE_WRITER_CLIENTS = 8
 QUICK_CASES = ("fileserver-clients-1", "fileserver-clients-4")
 QUICK_VARIANTS = ("stock", "canfs")
 SECONDS = 20
 QUICK_SECONDS = 8
+# Longer than anything is held: all that the writer writes reaches the disk meanwhile, whatever the variant.
+BESIDE_WRITER_SECONDS = 60
 GUEST_MIB = 256
 # More, and the machine is too busy: what each client measured was another time.
 BEGIN_WITHIN_SECONDS = 5
@@ -49,11 +53,18 @@ class Case:
     personality: filebench.Personality
     clients: int
     version: str = "3"
-    guest_mib: int = GUEST_MIB
+    beside_writer: bool = False
 
     @property
     def name(self):
-        return f"{self.personality.name}-clients-{self.clients}" + ("" if self.version == "3" else f"-{self.version}")
+        return f"{self.personality.name}-clients-{self.clients}" + ("" if self.version == "3" else f"-{self.version}") + \
+               ("-beside-writer" if self.beside_writer else "")
+
+    @property
+    def guests(self):
+        """The writer is the last."""
+        return [Guest(f"c{number}", GUEST_MIB, self.version) for number in range(self.clients)] + \
+               [Guest("writer", filebench_trial.WRITER_MIB, self.version)] * self.beside_writer
 
     @property
     def search_key(self):
@@ -62,18 +73,20 @@ class Case:
 
 
 def case_of(name):
-    match = re.fullmatch(r"(\w+)-clients-([1-9]\d*)(-4\.1)?", name)
+    match = re.fullmatch(r"(\w+)-clients-([1-9]\d*)(-4\.1)?(-beside-writer)?", name)
     if not match or match[1] not in filebench.PERSONALITIES:
-        raise LabError(f"--case {name}: must be PERSONALITY-clients-N or PERSONALITY-clients-N-4.1, the personality one of "
+        raise LabError(f"--case {name}: must be PERSONALITY-clients-N[-4.1][-beside-writer], the personality one of "
                        f"{', '.join(filebench.PERSONALITIES)}")
-    if int(match[2]) > GUESTS_MAX:
+    case = Case(filebench.PERSONALITIES[match[1]], int(match[2]), "4.1" if match[3] else "3", bool(match[4]))
+    if case.clients + case.beside_writer > GUESTS_MAX:
         raise LabError(f"--case {name}: at most {GUESTS_MAX} clients")
-    return Case(filebench.PERSONALITIES[match[1]], int(match[2]), "4.1" if match[3] else "3")
+    return case
 
 
 def all_cases():
     cases = [Case(personality, count) for personality in filebench.PERSONALITIES.values() for count in COUNTS]
-    return cases + [Case(filebench.PERSONALITIES[name], count, "4.1") for name in OVER_NFS4 for count in COUNTS]
+    cases += [Case(filebench.PERSONALITIES[name], count, "4.1") for name in OVER_NFS4 for count in COUNTS]
+    return cases + [Case(filebench.PERSONALITIES[name], BESIDE_WRITER_CLIENTS, beside_writer=True) for name in BESIDE_WRITER]
 
 
 def chosen_cases(options):
@@ -102,9 +115,9 @@ def available_mib():
 
 def check_memory(cases, available):
     for case in cases:
-        needed = case.clients * case.guest_mib
+        needed = sum(guest.memory_mib for guest in case.guests)
         if needed > available:
-            raise LabError(f"{case.name}: {case.clients} guests of {case.guest_mib} MiB need {needed} MiB of memory, "
+            raise LabError(f"{case.name}: {len(case.guests)} guests need {needed} MiB of memory, "
                            f"{max(0, available)} MiB are left for them")
 
 
@@ -133,20 +146,19 @@ class FilebenchResults(Results):
 
 
 class Progress:
-    """How long the rest will take: a trial takes what others with as many clients took."""
+    """How long the rest will take: a trial takes what others of its kind took. A kind: (clients, seconds of the run)."""
 
-    def __init__(self, trials, seconds):
-        self.left = list(trials)  # clients of each that is to come
-        self._guess = seconds + 20
+    def __init__(self, kinds):
+        self.left = list(kinds)  # of each trial that is to come
         self._took = {}
 
-    def done(self, clients, seconds):
-        self.left.remove(clients)
-        self._took.setdefault(clients, []).append(seconds)
+    def done(self, kind, seconds):
+        self.left.remove(kind)
+        self._took.setdefault(kind, []).append(seconds)
 
-    def expected(self, clients):
-        took = self._took.get(clients)
-        return sum(took) / len(took) if took else self._guess + 1.5 * clients
+    def expected(self, kind):
+        took = self._took.get(kind)
+        return sum(took) / len(took) if took else kind[1] + 20 + 1.5 * kind[0]
 
     def text(self):
         seconds = sum(map(self.expected, self.left))
@@ -168,7 +180,7 @@ class Runner:
         """{key: the case by which its best static setting is searched}: 8 clients, or those that were asked for."""
         counts = {}
         for case in self.cases if "best-static" in self.variants else ():
-            counts.setdefault(case.search_key, []).append(case)
+            counts.setdefault(case.search_key, []).append(replace(case, beside_writer=False))
         return {key: cases[0] if len(cases) == 1 else replace(cases[0], clients=SEARCH_CLIENTS)
                 for key, cases in counts.items()}
 
@@ -176,8 +188,8 @@ class Runner:
         searches = self.search_cases()
         each = 1 + sum(len(LEVELS[knob]) for knob in KNOBS)
         self.progress = Progress(
-            [case.clients for case in searches.values() for _ in range(each)] +
-            [case.clients for case in self.cases for _ in self.variants for _ in range(self.options.runs)], self.seconds)
+            [self.kind(case) for case in searches.values() for _ in range(each)] +
+            [self.kind(case) for case in self.cases for _ in self.variants for _ in range(self.options.runs)])
         self.say(f"{len(self.progress.left)} trials, {self.progress.text()}")
         for key, case in searches.items():
             self.results.settings[key] = self.search(case)
@@ -187,6 +199,9 @@ class Runner:
                     setting = self.results.settings[case.search_key] if variant == "best-static" else best_static.STOCK
                     label = f"run {number + 1} of {self.options.runs}, {case.name}, {variant}"
                     self.results.add_trial(self.trial(case, variant, setting, label))
+
+    def kind(self, case):
+        return case.clients, BESIDE_WRITER_SECONDS if case.beside_writer else self.seconds
 
     def search(self, case):
         setting, _ = best_static.search(
@@ -198,17 +213,17 @@ class Runner:
         begin = time.monotonic()
         filebench_trial.prepare_disk(self.lab, case.personality)
         try:
-            trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.seconds)
+            trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.kind(case)[1])
         finally:
             filebench_trial.clean_up(self.lab)
-            self.progress.done(case.clients, time.monotonic() - begin)
+            self.progress.done(self.kind(case), time.monotonic() - begin)
         self.say(f"{label}: {summary(trial)}; {self.progress.text()}")
         self.keep(trial)
         return trial
 
 
 def summary(trial):
-    text = ", ".join(f"{value:.0f} ops/s" if metric == "ops_per_s" else f"{metric} {number(value)} ms"
+    text = ", ".join(f"{value:.0f} ops/s" if metric == "ops_per_s" else f"{metric} {number(value)} {UNITS[metric]}"
                      for metric, value in trial.metrics.items())
     begins = [client["begin_seconds"] for client in trial.clients.values()]
     if max(begins) - min(begins) > BEGIN_WITHIN_SECONDS:

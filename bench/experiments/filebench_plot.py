@@ -10,12 +10,14 @@ from bench.lab.report import RESULTS_DIRECTORY
 # to four clients, growing with their number; NFS with 23 clients is slower than with 12.
 PAPER = {("fileserver", 1): (1.10, "more than 1.10", "Figure 7"), ("fileserver", 8): (1.20, "more than 1.20", "Figure 7"),
          ("webserver", None): (2503 / 2443, "1.02", "Table 1")}
+# Of the ends of cases' names: what is drawn against the number of clients.
+LINES = {"": "-", "-4.1": "--"}
 # Table 1, webserver: ms an operation of NFS and CA-NFS.
 TABLE_1 = {"openfile": (34.3, 33.7), "readwholefile": (5.3, 5.1), "closefile": (4.0, 4.2), "appendfilerand": (7.1, 7.2)}
 
 
 def parts(case):
-    """(personality, clients, "" or "-4.1")"""
+    """(personality, clients, the rest)"""
     match = re.fullmatch(r"(\w+)-clients-(\d+)(.*)", case)
     return match[1], int(match[2]), match[3]
 
@@ -61,7 +63,7 @@ def latencies(results, case):
 
 
 def draw_ops(axes, results, personality):
-    for suffix, line in (("", "-"), ("-4.1", "--")):
+    for suffix, line in LINES.items():
         for variant, colour in COLOURS.items():
             points = {parts(row["case"])[1]: row for row in results.rows() if row["variant"] == variant
                       and row["metric"] == "ops_per_s" and parts(row["case"])[::2] == (personality, suffix)}
@@ -104,7 +106,7 @@ def png(results, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot  # noqa: PLC0415
 
-    personalities = list(dict.fromkeys(parts(case)[0] for case in results.cases()))
+    personalities = list(dict.fromkeys(parts(case)[0] for case in results.cases() if parts(case)[2] in LINES))
     count = len(personalities) + bool(compared(results))
     columns = min(3, count)
     rows = -(-count // columns)

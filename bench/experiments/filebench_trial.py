@@ -9,12 +9,15 @@ from bench.experiments import canfs
 from bench.lab import counters, filebench
 from bench.lab.client import launch
 from bench.lab.host import LabError, get, wait_for
-from bench.lab.lab import MOUNT_POINT, Guest
+from bench.lab.lab import MOUNT_POINT
 from bench.lab.waits import Waits
 
 CREATE_SECONDS = 240
 # From "go" to the first operation, and from the end of the run to filebench's own: its processes begin and end one by one.
 SLACK_SECONDS = 120
+# Of case.beside_writer: what its client may hold, written in 10 s, and closed after the 30 s that anything may be held.
+WRITER_MIB, WRITER_FILE = 1024, "large"
+WRITER_WORDS = ("--mb", 400, "--rate-mb", 40, "--begin", 5, "--close-at", 50)
 BLOCK_STAT = ("reads", "reads_merged", "read_sectors", "read_ms", "writes", "writes_merged", "write_sectors", "write_ms",
               "in_flight", "busy_ms", "queue_ms", "discards", "discards_merged", "discard_sectors", "discard_ms", "flushes",
               "flush_ms")
@@ -34,6 +37,7 @@ class Trial:
     seconds: dict      # what the parts of the trial took
     prices: list
     agents: dict       # guest: what its agent logged
+    writer: dict       # what it printed; {}: there was none
 
 
 class Stopwatch:
@@ -149,11 +153,15 @@ def metrics_of(results, kinds):
     return {name: value for name, value in metrics.items() if value is not None}
 
 
+def writer_metrics(writer):
+    return {"write_max": writer["write_max_ms"], "writer_close": writer["close_seconds"]} if writer else {}
+
+
 def start(lab, case, variant, options, setting):
     """The server and the clients; returns the clients."""
     priced = variant == "canfs"
     lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
-    clients = lab.start_clients([Guest(f"c{number}", case.guest_mib, case.version) for number in range(case.clients)])
+    clients = lab.start_clients(case.guests)
     jobs = [client.prepare(f"setting-{number}", *command)
             for client in clients for number, command in enumerate(setting.commands())]
     launch(jobs)
@@ -171,13 +179,14 @@ def create(lab, runs):
     lab.server.start()
 
 
-def observe(lab, runs, seconds, watch):
+def observe(lab, runs, beside, seconds, watch):
     """From "go" until all have measured: the disk's counters, and where the server waited, until the first has."""
     block = block_stat(lab)
     with Waits(lab.server.pid) as waits:
         begin = time.monotonic()
         for run in runs:
             run.go()
+        launch(beside)
         wait_for(lambda: all([run.has_begun() for run in runs]), SLACK_SECONDS, "filebench: starting its processes")
         watch.lap("begin")
         wait_for(lambda: any(run.has_measured() for run in runs), seconds + SLACK_SECONDS, "filebench")
@@ -193,15 +202,18 @@ def measure(lab, case, variant, setting, options, seconds):
     watch = Stopwatch()
     clients = start(lab, case, variant, options, setting)
     watch.lap("boot")
-    runs = [Run(lab, case, client, seconds) for client in clients]
+    runs = [Run(lab, case, client, seconds) for client in clients[:case.clients]]
+    beside = [client.prepare("write", lab.program("canfs-job-write"), *WRITER_WORDS, lab.on_mount(WRITER_FILE))
+              for client in clients[case.clients:]]
     create(lab, runs)
     watch.lap("create")
     agents = canfs.start_agents(lab, clients, options.agent) if variant == "canfs" else []
     lab.disk.cold()
     prices = canfs.PriceWatch(lab) if agents else None
     watch.lap("cold")
-    begin, disk, waited = observe(lab, runs, seconds, watch)
+    begin, disk, waited = observe(lab, runs, beside, seconds, watch)
     results = [run.result() for run in runs]
+    writer = {key: value for job in beside for key, value in job.result(SLACK_SECONDS).items()}
     samples = {run.client.name: run.samples() for run in runs}
     said = canfs.stop_agents(agents)
     watch.lap("end")
@@ -209,9 +221,9 @@ def measure(lab, case, variant, setting, options, seconds):
     seen = {run.client.name: {"begin_seconds": round(run.begin - begin, 2), "ops_per_s": counted(flowops, kinds).ops_per_s,
                               "flowops": {name: flowop.summary() | {"kind": kinds[name]} for name, flowop in flowops.items()}}
             for run, flowops in zip(runs, results)}
-    return Trial(case.name, variant, str(setting), metrics_of(results, kinds), seen,
+    return Trial(case.name, variant, str(setting), metrics_of(results, kinds) | writer_metrics(writer), seen,
                  {name: series(blocks) for name, blocks in samples.items()}, rpcs(samples.values()), disk, waited, watch.laps,
-                 prices.stop() if prices else [], said)
+                 prices.stop() if prices else [], said, writer)
 
 
 def prepare_disk(lab, personality):
@@ -226,3 +238,4 @@ def clean_up(lab):
     lab.disk.control("mode=free")
     lab.stop_clients()
     lab.stop_server()
+    (lab.disk.mount / WRITER_FILE).unlink(missing_ok=True)
