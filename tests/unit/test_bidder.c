@@ -48,7 +48,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static const struct canfs_tag dear = { .write = 0.96, .bottleneck = CANFS_DISK },
+static const struct canfs_tag high = { .write = 0.96, .bottleneck = CANFS_DISK },
 			      cheap = { .write = 0 };
 
 /* Time goes on by one tick with so much held; returns what is to be sent. */
@@ -83,10 +83,12 @@ static uint64_t steps(
 /* A tick at which the counters are not read. */
 static void step_uncounted(struct scene *scene, uint64_t dirty_mib, uint64_t writeback_mib)
 {
-	scene->purse.now_usec += TICK_USEC;
-	scene->purse.meminfo.dirty_bytes = dirty_mib * MIB;
-	scene->purse.meminfo.writeback_bytes = writeback_mib * MIB;
-	canfs_bidder_observe(&scene->bidder, NULL, &scene->purse.meminfo, scene->purse.now_usec);
+	struct canfs_purse *host = &scene->purse;
+
+	host->now_usec += TICK_USEC;
+	host->meminfo.dirty_bytes = dirty_mib * MIB;
+	host->meminfo.writeback_bytes = writeback_mib * MIB;
+	canfs_bidder_observe(&scene->bidder, NULL, &host->meminfo, host->now_usec);
 }
 
 static void test_a_mount_without_an_address_is_refused(void **state)
@@ -146,26 +148,25 @@ static void test_no_price_means_the_kernels_defaults(void **state)
 	assert_int_equal(scene->bidder.write.verdict, CANFS_HOLD);
 }
 
-static void test_holds_while_the_server_is_dear_and_sends_when_cheap(void **state)
+static void test_holds_while_the_server_is_expensive_and_sends_when_cheap(void **state)
 {
 	struct scene *scene = *state;
 
-	assert_int_equal(steps(scene, 20, 300, &dear), 0);
+	assert_int_equal(steps(scene, 20, 300, &high), 0);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
 	assert_true(canfs_bidder_holds(&scene->bidder));
 	assert_true(steps(scene, 20, 300, &cheap) > 16 * MIB);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
-	/* Back to dear: it stops. */
-	steps(scene, 3, 250, &dear);
-	assert_int_equal(steps(scene, 20, 250, &dear), 0);
+	/* Back to a high price: it stops. */
+	steps(scene, 3, 250, &high);
+	assert_int_equal(steps(scene, 20, 250, &high), 0);
 }
 
 static void test_idle_server_gets_the_data_at_once(void **state)
 {
 	struct scene *scene = *state;
-	const struct canfs_tag idle = { .write = 0.0 };
 
-	steps(scene, 5, 10, &idle);
+	steps(scene, 5, 10, &cheap);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE); /* Pmin > 0 */
 }
 
@@ -202,26 +203,26 @@ static void test_what_is_coming_counts(void **state)
 {
 	struct scene *scene = *state;
 
-	step(scene, 0, &dear);
+	step(scene, 0, &high);
 	for (uint64_t held = 1; held < 10; held++) {
-		step(scene, held * 100, &dear); /* 1000 MiB/s into 700 MiB */
+		step(scene, held * 100, &high); /* 1000 MiB/s into 700 MiB */
 		scene->purse.coming_bytes = (uint64_t)scene->bidder.fill.value;
 	}
 	scene->purse.backlog_bytes = 0;
-	canfs_bidder_bid(&scene->bidder, &dear, &scene->purse);
+	canfs_bidder_bid(&scene->bidder, &high, &scene->purse);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
 }
 
-/* The server is dear for ever: before the kernel's 30 s are over what is held begins to leave. */
+/* The server is expensive for ever: before the kernel's 30 s are over what is held begins to leave. */
 static void test_old_data_leaves(void **state)
 {
 	struct scene *scene = *state;
 
-	assert_int_equal(steps(scene, 50, 100, &dear), 0);
-	assert_true(steps(scene, 200, 100, &dear) > 0);
+	assert_int_equal(steps(scene, 50, 100, &high), 0);
+	assert_true(steps(scene, 200, 100, &high) > 0);
 	/* Once it has been clean, the clock starts anew. */
-	step(scene, 0, &dear);
-	assert_int_equal(steps(scene, 50, 100, &dear), 0);
+	step(scene, 0, &high);
+	assert_int_equal(steps(scene, 50, 100, &high), 0);
 }
 
 /* A writer of 5 MiB/s whose data is sent as it comes, for so long. */
@@ -238,11 +239,11 @@ static void test_a_writer_that_goes_on_grows_old(void **state)
 {
 	struct scene *scene = *state;
 
-	write_and_send(scene, 25, &dear);
-	assert_true(steps(scene, 20, 40, &dear) > 0);
+	write_and_send(scene, 25, &high);
+	assert_true(steps(scene, 20, 40, &high) > 0);
 	/* Then the kernel's flusher has been there, however much is held. */
-	steps(scene, 90, 40, &dear);
-	assert_int_equal(steps(scene, 20, 40, &dear), 0);
+	steps(scene, 90, 40, &high);
+	assert_int_equal(steps(scene, 20, 40, &high), 0);
 }
 
 /* Half a MiB waits for more to come, unless it is what is left when the writer stops. */
@@ -329,9 +330,9 @@ static void test_short_memory_overrules_any_price(void **state)
 {
 	struct scene *scene = *state;
 
-	steps(scene, 20, 300, &dear);
+	steps(scene, 20, 300, &high);
 	scene->purse.guarded = true;
-	assert_true(steps(scene, 20, 300, &dear) > 0);
+	assert_true(steps(scene, 20, 300, &high) > 0);
 	assert_true(steps(scene, 20, 300, NULL) > 0);
 }
 
@@ -439,13 +440,12 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 static void test_a_mount_on_which_nothing_moves_holds_nothing(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_tag tag = { .write = 0.96, .bottleneck = CANFS_DISK };
 
-	step(scene, 0, &tag);
-	step(scene, 20, &tag);
+	step(scene, 0, &high);
+	step(scene, 20, &high);
 	assert_true(canfs_bidder_holds(&scene->bidder));
 	scene->purse.now_usec += 50 * 1000000ull;
-	step(scene, 20, &tag);
+	step(scene, 20, &high);
 	assert_false(canfs_bidder_holds(&scene->bidder));
 }
 
@@ -475,7 +475,7 @@ int main(void)
 		scene_test(test_a_mount_without_an_address_is_refused),
 		scene_test(test_the_way_to_ask_is_that_of_the_mount),
 		scene_test(test_no_price_means_the_kernels_defaults),
-		scene_test(test_holds_while_the_server_is_dear_and_sends_when_cheap),
+		scene_test(test_holds_while_the_server_is_expensive_and_sends_when_cheap),
 		scene_test(test_idle_server_gets_the_data_at_once),
 		scene_test(test_a_full_client_sends_even_to_an_overloaded_server),
 		scene_test(test_an_old_price_sends_nothing),
