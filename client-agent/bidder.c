@@ -176,13 +176,12 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	if (now_usec - bidder->moved_usec >= quiet_usec)
 		canfs_backlog_forget(&bidder->backlog);
 	bidder->under_way_bytes = under_way(bidder, stats, meminfo->writeback_bytes, now_usec);
-	bidder->backlog_bytes =
-		stats ? canfs_backlog_update(&bidder->backlog,
-				stats->normal_write_bytes + stats->direct_write_bytes,
-				stats->server_write_bytes, meminfo->dirty_bytes,
-				bidder->under_way_bytes)
-		      : canfs_backlog_bytes(
-				&bidder->backlog, meminfo->dirty_bytes, bidder->under_way_bytes);
+	if (stats)
+		canfs_backlog_update(&bidder->backlog,
+			stats->normal_write_bytes + stats->direct_write_bytes,
+			stats->server_write_bytes, meminfo->dirty_bytes, bidder->under_way_bytes);
+	bidder->backlog_bytes = canfs_backlog_bytes(
+		&bidder->backlog, meminfo->dirty_bytes, bidder->under_way_bytes);
 	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
 	note_rest(bidder, unsent);
 	clean = is_clean(bidder, unsent, now_usec);
