@@ -200,8 +200,11 @@ class Runner:
                     label = f"run {number + 1} of {self.options.runs}, {case.name}, {variant}"
                     self.results.add_trial(self.trial(case, variant, setting, label))
 
+    def seconds_of(self, case):
+        return BESIDE_WRITER_SECONDS if case.beside_writer else self.seconds
+
     def kind(self, case):
-        return case.clients, BESIDE_WRITER_SECONDS if case.beside_writer else self.seconds
+        return case.clients, self.seconds_of(case)
 
     def search(self, case):
         setting, _ = best_static.search(
@@ -213,7 +216,7 @@ class Runner:
         begin = time.monotonic()
         filebench_trial.prepare_disk(self.lab, case.personality)
         try:
-            trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.kind(case)[1])
+            trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.seconds_of(case))
         finally:
             filebench_trial.clean_up(self.lab)
             self.progress.done(self.kind(case), time.monotonic() - begin)

@@ -80,7 +80,6 @@ class Disk:
     def make_file_system(self):
         """As the settings say, empty, and mounted; of one that was there nothing is left, and nobody may use it."""
         kind, mkfs, options = FILESYSTEMS[self.settings.filesystem]
-        self.control("mode=free")
         if is_mounted(self.mount):
             run("umount", self.mount)
         run(*mkfs, self.loop, timeout=120)
