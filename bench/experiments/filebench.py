@@ -33,7 +33,6 @@ BESIDE_WRITER = ("webserver", "oltp")
 BESIDE_WRITER_CLIENTS = 8
 QUICK_CASES = ("fileserver-clients-1", "fileserver-clients-4")
 QUICK_VARIANTS = ("stock", "canfs")
-SECONDS = 20
 QUICK_SECONDS = 8
 # Longer than anything is held: all that the writer writes reaches the disk meanwhile, whatever the variant.
 BESIDE_WRITER_SECONDS = 60
@@ -171,7 +170,6 @@ class Runner:
     cases: list
     variants: list
     options: Options
-    seconds: int
     say: object
     keep: object
     results: FilebenchResults
@@ -201,7 +199,9 @@ class Runner:
                     self.results.add_trial(self.trial(case, variant, setting, label))
 
     def seconds_of(self, case):
-        return BESIDE_WRITER_SECONDS if case.beside_writer else self.seconds
+        if case.beside_writer:
+            return BESIDE_WRITER_SECONDS
+        return QUICK_SECONDS if self.options.quick else case.personality.seconds
 
     def kind(self, case):
         return case.clients, self.seconds_of(case)
@@ -244,7 +244,6 @@ def run(build, options, say, keep=None):
     results = FilebenchResults(options)
     say(f"setting up: network, {options.disk.describe()}")
     with Lab(build, disk=options.disk) as lab:
-        Runner(lab, cases, variants, options, QUICK_SECONDS if options.quick else SECONDS, say,
-               keep or (lambda trial: None), results).run()
+        Runner(lab, cases, variants, options, say, keep or (lambda trial: None), results).run()
     say(filebench_plot.save(results))
     return results

@@ -25,6 +25,7 @@ class Personality:
     variables: dict
     numbers: dict = field(default_factory=dict)  # in the text, that no variable sets
     keeps_files: bool = False  # it neither creates nor deletes files, and its workload file says "reuse"
+    seconds: int = 20
 
 
 PERSONALITIES = {personality.name: personality for personality in (
@@ -34,9 +35,10 @@ PERSONALITIES = {personality.name: personality for personality in (
     Personality("webproxy", {"nfiles": 400, "nthreads": 8}),
     # A tenth of upstream's readers, of the writes in a batch, of the reads that let the next batch go, and of what a reader
     # computes between two reads: the processors of this machine, which all clients share, are not what is to be measured.
+    # A batch takes two seconds: of twenty of them chance decides.
     Personality("oltp", {"nshadows": 20, "usermode": 20000, "filesize": "4m", "logfilesize": "4m"},
                 {"iters=100": "iters=10", "value=1000,highwater=2000": "value=100,highwater=200",
-                 "value=3200,highwater=1000": "value=320,highwater=100"}, keeps_files=True),
+                 "value=3200,highwater=1000": "value=320,highwater=100"}, keeps_files=True, seconds=60),
 )}
 # Each thread zeroes its buffers when it begins: 8 times upstream's 10 MB would be a third of a small guest.
 MEMORY = "memsize=2m"
