@@ -15,6 +15,7 @@
 #define EARLY_READS   8u
 #define BEHIND_MAX    63u
 #define REPEATS       2u
+#define MEET_BYTES    ((uint64_t)128 << 10)
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -328,6 +329,9 @@ static size_t fetch_run(struct canfs_cursor *cursor, const struct canfs_reach *r
 	uint64_t to = min(front(cursor) + reach->ahead_bytes, reach->end);
 	size_t n = 0;
 
+	/* The rest comes with the next fetch: two meet between pages, and none is of a few bytes. */
+	if (to < reach->end)
+		to -= to % (to < cursor->fetched_to + MEET_BYTES ? CANFS_PAGE_BYTES : MEET_BYTES);
 	for (; n < pieces && cursor->fetched_to < to; n++) {
 		uint64_t bytes = min(to - cursor->fetched_to, reach->piece_bytes);
 

@@ -11,7 +11,6 @@
 #define PAGE_BYTES                                                                                 \
 	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
 #define IN_VAIN_MAX        8
-#define MEET_BYTES         ((uint64_t)128 << 10)
 #define KERNEL_AHEAD_BYTES ((uint64_t)16 << 20) /* more than its read_ahead_kb will be */
 
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
@@ -230,24 +229,14 @@ static void hand_over(struct canfs_piece *piece)
 		fetched(&piece->fetch, -ECANCELED);
 }
 
-/*
- * What is left over at its end, the next advice brings, which begins earlier by as much: so that fetches meet where
- * reads do, and none is half there and half on its way. Not so of a short one, which may be a step of a stride.
- */
-static void prefetch(
-	struct canfs_local_file *file, const struct canfs_advice *advice, uint64_t file_bytes)
+static void prefetch(struct canfs_local_file *file, const struct canfs_advice *advice)
 {
-	uint64_t meet_bytes = advice->bytes < MEET_BYTES ? 1 : MEET_BYTES;
-	uint64_t begin = advice->offset / meet_bytes * meet_bytes;
-	uint64_t end = advice->offset + advice->bytes, was_there = 0;
+	uint64_t end = advice->offset + advice->bytes, was_there = 0, bytes;
 
-	if (end < file_bytes)
-		end = end / meet_bytes * meet_bytes;
-	for (uint64_t at = begin; at < end; at += CANFS_FETCH_BYTES_MAX) {
-		uint64_t bytes =
-			end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
+	for (uint64_t at = advice->offset; at < end; at += bytes) {
 		struct canfs_piece *piece;
 
+		bytes = end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
 		if (is_there(file, at, bytes)) {
 			was_there += bytes;
 			continue;
@@ -257,8 +246,6 @@ static void prefetch(
 			break;
 		hand_over(piece);
 	}
-	if (was_there == end - begin)
-		was_there = advice->bytes; /* to the byte: nothing is awaited any more */
 	if (was_there > 0)
 		canfs_files_was_there(canfs_tree_device(file->tree)->files, file->name,
 			advice->cursor, was_there);
@@ -453,7 +440,7 @@ bool canfs_prefetch_ahead(
 	if (found.awaited) /* who reads others' reads would be lost among those that are not looked at */
 		canfs_warmth_lost(&file->warmth, age_of(file));
 	for (size_t i = 0; i < count; i++)
-		prefetch(file, &advice[i], file_bytes);
+		prefetch(file, &advice[i]);
 	return found.left;
 }
 

@@ -232,6 +232,28 @@ static void fetches_again_when_half_of_it_is_read(void **state)
 	assert_int_equal(cursor.outstanding, AHEAD);
 }
 
+/* However far it is to be ahead (prices make that any number of bytes): no hole, and no scrap. */
+static void fetches_meet(void **state)
+{
+	struct canfs_cursor cursor = sequential(100);
+	struct canfs_piece piece[4];
+	uint64_t fetched_to = MIDDLE + 100 * (uint64_t)BLOCK;
+
+	(void)state;
+	for (unsigned int i = 0; i < 1000; i++) {
+		struct canfs_reach reach = { 5 * MIB + 12345 - 1000 * (i % 7), 4 * MIB,
+			canfs_cursor_end(&cursor, LARGE) };
+		size_t n = canfs_cursor_fetch(&cursor, &reach, piece, 4);
+
+		for (size_t j = 0; j < n; j++) {
+			assert_int_equal(piece[j].offset, fetched_to);
+			fetched_to += piece[j].bytes;
+		}
+		assert_int_equal(fetched_to % (128 * KIB), 0);
+		read_at(&cursor, MIDDLE + (100 + (uint64_t)i) * BLOCK);
+	}
+}
+
 static void stops_at_the_end_of_the_file(void **state)
 {
 	struct canfs_cursor cursor = sequential(100);
@@ -296,6 +318,7 @@ int main(void)
 		cmocka_unit_test(goes_by_strides_either_way),
 		cmocka_unit_test(wants_more_the_longer_it_was_followed),
 		cmocka_unit_test(fetches_again_when_half_of_it_is_read),
+		cmocka_unit_test(fetches_meet),
 		cmocka_unit_test(stops_at_the_end_of_the_file),
 		cmocka_unit_test(follows_reads_that_grow_and_shrink),
 		cmocka_unit_test(what_was_not_fetched_is_wanted_again),
