@@ -15,7 +15,11 @@
 #define EARLY_READS   8u
 #define BEHIND_MAX    63u
 #define REPEATS       2u
-#define MEET_BYTES    ((uint64_t)128 << 10)
+/* Disorder: a read so early counts for several in order, and more than half of the most is no sequence. */
+#define FAR_READS    4u
+#define FAR_WEIGHT   4u
+#define DISORDER_MAX 63u
+#define MEET_BYTES   ((uint64_t)128 << 10)
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -231,6 +235,20 @@ static void go_on(struct canfs_cursor *cursor, uint32_t bytes, uint32_t reach_by
 	followed->wasted += count_passed(cursor);
 }
 
+static void note_order(struct canfs_cursor *cursor, uint64_t begin)
+{
+	if (begin >= cursor->base + FAR_READS * cursor->step)
+		cursor->disorder = min(cursor->disorder + FAR_WEIGHT, DISORDER_MAX) & DISORDER_MAX;
+	else if (cursor->disorder > 0)
+		cursor->disorder--;
+}
+
+bool canfs_cursor_is_plain(const struct canfs_cursor *cursor)
+{
+	return cursor->heading == CANFS_UP && !has_gaps(cursor) &&
+	       cursor->disorder <= DISORDER_MAX / 2;
+}
+
 struct canfs_followed canfs_cursor_follow(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes)
 {
@@ -244,6 +262,7 @@ struct canfs_followed canfs_cursor_follow(
 	begin = position(cursor, offset, bytes);
 	if (!has_gaps(cursor))
 		rescale(cursor, begin, bytes);
+	note_order(cursor, begin);
 	if (begin + bytes <= cursor->base && cursor->behind > 0) {
 		cursor->behind--; /* late: it had better been waited for */
 		canfs_cursor_widen(cursor, 2 * (front(cursor) - begin) / cursor->step, reach_bytes);

@@ -52,13 +52,14 @@ struct canfs_cursor {
 		uint32_t run;   /* bytes from where it began to base, gaps left out */
 		uint32_t begun; /* LEARNING: the stamp at its begin */
 	};
-	uint32_t stamp;      /* the file's reads when it was hit; the table sets it before */
-	uint8_t seqcount;    /* 1 ... 127. LEARNING: reads */
-	uint8_t tolerance;   /* reads */
-	uint8_t heading;     /* enum canfs_heading */
-	bool referenced : 1; /* the table's: hit since it last looked for one to recycle */
-	bool doubtful : 1;   /* account.h */
-	uint8_t behind : 6;  /* so many more reads behind base it takes: late ones, repeats */
+	uint32_t stamp;       /* the file's reads when it was hit; the table sets it before */
+	uint8_t seqcount;     /* 1 ... 127. LEARNING: reads */
+	uint8_t tolerance;    /* reads */
+	uint8_t heading : 2;  /* enum canfs_heading */
+	uint8_t disorder : 6; /* of the last reads: 0 (as in a sequence) ... 63 */
+	bool referenced : 1;  /* the table's: hit since it last looked for one to recycle */
+	bool doubtful : 1;    /* account.h */
+	uint8_t behind : 6;   /* so many more reads behind base it takes: late ones, repeats */
 	union {
 		uint32_t surplus; /* bytes read that are not yet counted as used, < span */
 		struct {
@@ -97,6 +98,12 @@ uint64_t canfs_cursor_distance(
 /* The read belongs to this cursor: its distance is not UINT64_MAX. */
 struct canfs_followed canfs_cursor_follow(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes);
+
+/*
+ * It goes up, without gaps, and in such an order as a server's few threads make of a sequence. To a kernel that guesses at
+ * readers, reads in less order are random ones.
+ */
+bool canfs_cursor_is_plain(const struct canfs_cursor *cursor);
 
 /*
  * How far to be ahead: it grows with seqcount, to all of max_bytes at half of its maximum, but not beyond four

@@ -269,10 +269,7 @@ static bool has_others(struct canfs_shard *shard, struct canfs_file *file, uint3
 
 static bool is_plain(struct canfs_shard *shard, struct canfs_file *file, uint32_t n)
 {
-	const struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
-
-	return cursor->heading == CANFS_UP && cursor->step == cursor->span &&
-	       !has_others(shard, file, n);
+	return canfs_cursor_is_plain(canfs_table_cursor(shard, n)) && !has_others(shard, file, n);
 }
 
 static void count_plain(

@@ -56,8 +56,8 @@ struct canfs_files_found {
 };
 
 /*
- * From now on nothing is advised for plain streams (or it is again): those that go up without gaps, each the only one in its
- * file. They are still learnt.
+ * From now on nothing is advised for plain streams (or it is again): canfs_cursor_is_plain(), each the
+ * only one in its file. They are still learnt.
  */
 void canfs_files_leave_plain(struct canfs_files *files, bool leave);
 

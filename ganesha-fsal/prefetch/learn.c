@@ -62,7 +62,7 @@ static void know(struct canfs_cursor *cursor, enum canfs_heading heading, uint64
 		.seqcount = cursor->seqcount,
 		.tolerance = cursor->tolerance,
 		.referenced = true,
-		.heading = (uint8_t)heading };
+		.heading = heading & 3 };
 	/* Gaps that are hardly any, or within a page, are not worth a request each. */
 	if (step < cursor->span + CANFS_PAGE_BYTES || step - cursor->span <= step / CANFS_GAP_PART)
 		cursor->span = (uint32_t)step;

@@ -254,6 +254,23 @@ static void fetches_meet(void **state)
 	}
 }
 
+static void only_a_sequence_is_plain(void **state)
+{
+	struct canfs_cursor cursor = sequential(100);
+
+	(void)state;
+	assert_true(canfs_cursor_is_plain(&cursor));
+	for (uint64_t i = 100; i < 400; i++) /* by threads that overtake each other now and then */
+		read_at(&cursor, MIDDLE + (i % 10 == 0 ? i + 4 : i % 10 < 5 ? i - 1 : i) * BLOCK);
+	assert_true(canfs_cursor_is_plain(&cursor));
+	for (uint64_t i = 400; i < 480; i++) /* each eight the other way round */
+		read_at(&cursor, MIDDLE + (i / 8 * 8 + 7 - i % 8) * BLOCK);
+	assert_false(canfs_cursor_is_plain(&cursor));
+	for (uint64_t i = 480; i < 560; i++)
+		read_at(&cursor, MIDDLE + i * BLOCK);
+	assert_true(canfs_cursor_is_plain(&cursor));
+}
+
 static void stops_at_the_end_of_the_file(void **state)
 {
 	struct canfs_cursor cursor = sequential(100);
@@ -319,6 +336,7 @@ int main(void)
 		cmocka_unit_test(wants_more_the_longer_it_was_followed),
 		cmocka_unit_test(fetches_again_when_half_of_it_is_read),
 		cmocka_unit_test(fetches_meet),
+		cmocka_unit_test(only_a_sequence_is_plain),
 		cmocka_unit_test(stops_at_the_end_of_the_file),
 		cmocka_unit_test(follows_reads_that_grow_and_shrink),
 		cmocka_unit_test(what_was_not_fetched_is_wanted_again),

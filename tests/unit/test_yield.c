@@ -241,6 +241,46 @@ static void test_a_stray_read_is_forgotten(void **state)
 	canfs_files_free(files);
 }
 
+/* Of each `window` blocks, which are read in random order, how many reads are left to the kernel. */
+static unsigned int read_shuffled(
+	struct canfs_files *files, uint64_t file, unsigned int window, unsigned int reads)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	struct canfs_files_found found;
+	unsigned int block[64], left = 0, seed = 7;
+
+	assert_true(window <= 64 && reads % window == 0);
+	for (unsigned int i = 0; i < reads; i++) {
+		unsigned int n = i % window, other;
+
+		for (unsigned int j = 0; n == 0 && j < window; j++) {
+			other = (seed = seed * 1103515245 + 12345) / 65536 % (j + 1);
+			block[j] = block[other];
+			block[other] = i + j;
+		}
+		canfs_files_read(files, file, (uint64_t)block[n] * BLOCK, BLOCK,
+			(uint64_t)BLOCKS * BLOCK, 1, advice, &found);
+		left += found.left;
+	}
+	return left;
+}
+
+/* What a few threads of a server mix up the kernel reads ahead all the same; what comes in less order it does not. */
+static void test_shuffled_streams_are_not_left(void **state)
+{
+	struct canfs_files_config config = canfs_files_config_for(100);
+	struct canfs_files *files;
+
+	(void)state;
+	assert_int_equal(canfs_files_new(&files, &config), 0);
+	canfs_files_leave_plain(files, true);
+	assert_in_range(read_shuffled(files, 1, 4, 320), 250, 320);
+	assert_in_range(read_shuffled(files, 2, 8, 320), 0, 32);
+	assert_in_range(read_shuffled(files, 3, 32, 320), 0, 64);
+	assert_true(canfs_files_stats(files).other_fetches > 0);
+	canfs_files_free(files);
+}
+
 /* Each counts once a turn; who reads backwards does not. */
 static void test_plain_streams_are_counted(void **state)
 {
@@ -274,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_plain_streams_are_left),
 		cmocka_unit_test(test_a_stray_read_is_forgotten),
+		cmocka_unit_test(test_shuffled_streams_are_not_left),
 		cmocka_unit_test(test_plain_streams_are_counted),
 	};
 
