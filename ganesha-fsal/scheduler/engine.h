@@ -32,7 +32,7 @@ struct canfs_engine_config {
 		depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX of prefetch handed to the kernel at a time */
 	/* No more while it has as many bytes to prefetch: whoever comes next would wait for all of them. 0: no bound */
 	uint64_t depth_bytes;
-	/* K of `lag`: 8 ... 12 MiB on a spinning disk (bench/run scheduler) */
+	/* K of `lag`: 6 ... 12 MiB on a spinning disk (bench/run scheduler, readers) */
 	uint32_t lag_bytes;
 	unsigned int waiting_max; /* more prefetch is refused */
 	bool without_ring;        /* as where the kernel forbids io_uring: threads */
