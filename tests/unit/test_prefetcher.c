@@ -24,6 +24,21 @@ static void a_read_waits_for_its_pages(void **state)
 	canfs_local_put(file);
 }
 
+/* A disk that reorders what it is asked for brings the last page, which is waited for, before others (ring.c). */
+static void find_there(struct canfs_local_file *file, uint64_t at, uint64_t bytes)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+
+	for (unsigned int i = 0; i < 1000; i++) {
+		if (!canfs_prefetch_must_wait(file, at, bytes))
+			return;
+		canfs_prefetch_answered(tree, bytes);
+		nanosleep(&pause, NULL);
+	}
+	fail_msg("not there within 10 s: %llu bytes at %llu", (unsigned long long)bytes,
+		(unsigned long long)at);
+}
+
 static void one_may_be_larger_than_a_fetch_or_the_file(void **state)
 {
 	struct canfs_local_file *file = make("large", state, FILE_BYTES);
@@ -33,7 +48,7 @@ static void one_may_be_larger_than_a_fetch_or_the_file(void **state)
 	begin(file, 5 * KIB, 2 * FILE_BYTES, &read);
 	await(&read);
 	canfs_prefetch_answered(tree, 2 * FILE_BYTES);
-	assert_false(canfs_prefetch_must_wait(file, 5 * KIB, 2 * FILE_BYTES));
+	find_there(file, 5 * KIB, 2 * FILE_BYTES);
 	/* Behind the end there is nothing to wait for. */
 	assert_false(canfs_prefetch_must_wait(file, FILE_BYTES, KIB));
 	assert_false(canfs_prefetch_must_wait(file, UINT64_C(1) << 62, KIB));
