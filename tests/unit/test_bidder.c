@@ -83,12 +83,10 @@ static uint64_t steps(
 /* A tick at which the counters are not read. */
 static void step_uncounted(struct scene *scene, uint64_t dirty_mib, uint64_t writeback_mib)
 {
-	struct canfs_purse *host = &scene->purse;
-
-	host->now_usec += TICK_USEC;
-	host->meminfo.dirty_bytes = dirty_mib * MIB;
-	host->meminfo.writeback_bytes = writeback_mib * MIB;
-	canfs_bidder_observe(&scene->bidder, NULL, &host->meminfo, host->now_usec);
+	scene->purse.now_usec += TICK_USEC;
+	scene->purse.meminfo.dirty_bytes = dirty_mib * MIB;
+	scene->purse.meminfo.writeback_bytes = writeback_mib * MIB;
+	canfs_bidder_observe(&scene->bidder, NULL, &scene->purse.meminfo, scene->purse.now_usec);
 }
 
 static void test_a_mount_without_an_address_is_refused(void **state)
