@@ -5,7 +5,8 @@
  *	FADVISE WILLNEED (a piece) -> ... -> READ of the last byte
  *
  * FADVISE starts the reading of a piece, at the cost of no copy; it is done before the pages are there. A READ
- * of one byte of the last page waits for that page, and so, the device being read in order, for all. FADVISE
+ * of one byte of the last page waits for that page, and so for all, if the device reads in order. A device that
+ * reorders may bring others a little later; the FSAL below waits for those, as for any page that is being read. FADVISE
  * speaks only if it fails; the links are hard, since with others the kernel would then drop the READ without a
  * word, and with it our slot. What is done, and another thread that wants this one, show in one eventfd. (io_uring
  * could wait itself; valgrind, which believes that it never does, would stand still.)
