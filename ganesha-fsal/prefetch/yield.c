@@ -16,8 +16,7 @@ static void judge(struct canfs_yield *yield, const struct canfs_disk_use *now)
 	double writes = (double)canfs_growth(now->writes, last->writes) / sec;
 	double reads = (double)canfs_growth(now->reads_usec, last->reads_usec) / 1e6 / sec;
 	bool has_others = writes >= CANFS_YIELD_WRITES || reads >= CANFS_YIELD_READS;
-	bool is_alone = now->plain > 0 &&
-			now->plain * CANFS_YIELD_KERNEL_COMMANDS <= yield->takes && !has_others &&
+	bool is_alone = now->plain * CANFS_YIELD_KERNEL_COMMANDS <= yield->takes && !has_others &&
 			reads < CANFS_YIELD_READS_ALONE && now->fetches == last->fetches;
 
 	yield->quiet_sec = has_others ? 0 : yield->quiet_sec + sec;

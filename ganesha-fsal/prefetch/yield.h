@@ -14,7 +14,8 @@
  *	takes     commands at once: as the kernel says; else, if MORE were seen than we give a disk, as many as a SATA disk
  *	crowded   a drive that takes MANY, and others do WRITES writes and flushes a second; or so many reads at a time, on average,
  *	          that are none of a stream's, that they are a load of their own (READS); until QUIET_SEC without
- *	alone     for QUIET_SEC: nothing but plain streams that KERNEL_COMMANDS each suffice for
+ *	alone     for QUIET_SEC: nothing but plain streams that KERNEL_COMMANDS each suffice for, or nothing at all: a stream
+ *	          that comes to an idle disk is left at once
  *	yields    either
  *
  * What the kernel does not read ahead (strides, backward and shuffled reads, several streams of a file) is not concerned.

@@ -118,6 +118,19 @@ static void test_few_streams_that_are_alone(void **state)
 	assert_true(after(&yield, &use, opening, 20));
 }
 
+/* The first second of a stream on an idle disk, too. */
+static void test_a_stream_that_comes_to_an_idle_disk(void **state)
+{
+	const struct load nobody = { 0 }, one = { .in_driver = 2, .plain = 1, .reads = 0.02 };
+	struct canfs_yield yield = { .takes = 32 };
+	struct canfs_disk_use use = { 0 };
+
+	(void)state;
+	assert_true(after(&yield, &use, nobody, CANFS_YIELD_QUIET_SEC + 1));
+	assert_true(after(&yield, &use, one, STEP_SEC));
+	assert_true(after(&yield, &use, one, 20));
+}
+
 static void test_few_streams_that_are_not_alone(void **state)
 {
 	const struct load few = { .in_driver = 4, .plain = 8 };
@@ -125,7 +138,6 @@ static void test_few_streams_that_are_not_alone(void **state)
 		{ .in_driver = 4, .plain = 17 },               /* too many for 32 commands */
 		{ .in_driver = 5, .plain = 8, .reads = 0.8 },  /* a random reader */
 		{ .in_driver = 4, .plain = 8, .fetches = 40 }, /* a stride */
-		{ .in_driver = 4, .plain = 0 },                /* nobody: who comes next? */
 	};
 
 	(void)state;
@@ -309,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_until_they_have_gone_for_a_while),
 		cmocka_unit_test(test_not_where_the_drive_takes_few),
 		cmocka_unit_test(test_few_streams_that_are_alone),
+		cmocka_unit_test(test_a_stream_that_comes_to_an_idle_disk),
 		cmocka_unit_test(test_few_streams_that_are_not_alone),
 		cmocka_unit_test(test_counters_that_go_back),
 		cmocka_unit_test(test_parse),
