@@ -15,9 +15,12 @@
 #define EARLY_READS   8u
 #define BEHIND_MAX    63u
 #define REPEATS       2u
-/* Disorder: a read so early counts for several in order, and more than half of the most is no sequence. */
+/*
+ * Disorder: a read so far from the furthest one counts for several in order, and more than half of the most is no sequence.
+ * From the furthest, not from base: a server thread that is delayed lets dozens pass, which are in order all the same.
+ */
 #define FAR_READS    4u
-#define FAR_WEIGHT   4u
+#define FAR_WEIGHT   8u
 #define DISORDER_MAX 63u
 #define MEET_BYTES   ((uint64_t)128 << 10)
 
@@ -237,7 +240,9 @@ static void go_on(struct canfs_cursor *cursor, uint32_t bytes, uint32_t reach_by
 
 static void note_order(struct canfs_cursor *cursor, uint64_t begin)
 {
-	if (begin >= cursor->base + FAR_READS * cursor->step)
+	uint64_t to = front(cursor), far = FAR_READS * cursor->step;
+
+	if (begin >= to + far || begin + far + cursor->step < to)
 		cursor->disorder = min(cursor->disorder + FAR_WEIGHT, DISORDER_MAX) & DISORDER_MAX;
 	else if (cursor->disorder > 0)
 		cursor->disorder--;

@@ -271,6 +271,25 @@ static void only_a_sequence_is_plain(void **state)
 	assert_true(canfs_cursor_is_plain(&cursor));
 }
 
+/* A server's thread is interrupted while it has a read, and dozens of others go on. */
+static void one_delayed_read_is_no_shuffle(void **state)
+{
+	struct canfs_cursor cursor = sequential(100);
+
+	(void)state;
+	for (uint64_t delayed = 100; delayed < 1000; delayed += 100) {
+		for (uint64_t i = delayed + 1; i < delayed + 40; i++) {
+			read_at(&cursor, MIDDLE + i * BLOCK);
+			assert_true(canfs_cursor_is_plain(&cursor));
+		}
+		read_at(&cursor, MIDDLE + delayed * BLOCK);
+		for (uint64_t i = delayed + 40; i < delayed + 100; i++) {
+			assert_true(canfs_cursor_is_plain(&cursor));
+			read_at(&cursor, MIDDLE + i * BLOCK);
+		}
+	}
+}
+
 static void stops_at_the_end_of_the_file(void **state)
 {
 	struct canfs_cursor cursor = sequential(100);
@@ -337,6 +356,7 @@ int main(void)
 		cmocka_unit_test(fetches_again_when_half_of_it_is_read),
 		cmocka_unit_test(fetches_meet),
 		cmocka_unit_test(only_a_sequence_is_plain),
+		cmocka_unit_test(one_delayed_read_is_no_shuffle),
 		cmocka_unit_test(stops_at_the_end_of_the_file),
 		cmocka_unit_test(follows_reads_that_grow_and_shrink),
 		cmocka_unit_test(what_was_not_fetched_is_wanted_again),
