@@ -223,9 +223,10 @@ def run(build, options, say, keep=None):
     results = TogetherResults(options)
     say(f"setting up: {options.disk.describe()}, files")
     begin, done, total = time.monotonic(), 0, options.runs * len(cases) * len(variants)
-    with Lab(build, disk=options.disk) as lab:
-        make_files(lab, plan)
-        for number in range(options.runs):
+    for number in range(options.runs):
+        # A new disk for each run: it is in memory, and keeps what was written to files that are gone.
+        with Lab(build, disk=options.disk) as lab:
+            make_files(lab, plan)
             for case in cases:
                 for variant in variants:
                     trial = run_trial(lab, plan, case, variant, options)
