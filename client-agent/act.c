@@ -106,20 +106,20 @@ void canfs_actors_close(struct canfs_actors *actors)
 }
 
 bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
-	const struct canfs_purse *purse, bool guarded)
+	const struct canfs_host_state *host, bool guarded)
 {
 	uint64_t floor_bytes = (uint64_t)config->guard_mib << 20;
-	uint64_t spare_bytes = canfs_meminfo_spare_bytes(&purse->meminfo);
+	uint64_t spare_bytes = canfs_meminfo_spare_bytes(&host->meminfo);
 	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 2 : 0);
 
 	/* What frees memory for a moment is our own sending. */
 	if (is_short)
-		actors->guarded_usec = purse->now_usec;
+		actors->guarded_usec = host->now_usec;
 	else if (guarded)
-		is_short = purse->now_usec - actors->guarded_usec < guard_usec;
+		is_short = host->now_usec - actors->guarded_usec < guard_usec;
 	if (is_short != guarded)
 		canfs_log("memory guard: %s",
-			canfs_decisions_note(&actors->decisions, purse->now_usec, "memory guard",
+			canfs_decisions_note(&actors->decisions, host->now_usec, "memory guard",
 				guarded ? "on guard" : "at rest", guarded ? "at rest" : "on guard",
 				no_bids, "%llu MiB spare, %s",
 				(unsigned long long)spare_bytes / MIB,
@@ -156,7 +156,7 @@ struct holders {
 	size_t switched_on; /* with a price or not */
 	size_t priced;      /* n without those that are leaving */
 	bool wanted;
-	uint64_t coming_bytes; /* of those with a price; as in the purse */
+	uint64_t coming_bytes; /* of those with a price; as in the host state */
 };
 
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
@@ -169,19 +169,19 @@ bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_b
  * while others do, keeps its share until it is drained.
  */
 static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *bidder,
-	const struct canfs_purse *purse)
+	const struct canfs_host_state *host)
 {
 	if (!canfs_act_has_share(actors, bidder) || !canfs_bidder_holds(bidder)) {
 		bidder->leaving_usec = 0;
 		return false;
 	}
 	if (!bidder->leaving_usec)
-		bidder->leaving_usec = purse->now_usec;
-	return purse->now_usec - bidder->leaving_usec < leave_usec;
+		bidder->leaving_usec = host->now_usec;
+	return host->now_usec - bidder->leaving_usec < leave_usec;
 }
 
 static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
-	size_t n, const struct canfs_purse *purse, struct holders *holders)
+	size_t n, const struct canfs_host_state *host, struct holders *holders)
 {
 	*holders = (struct holders) { 0 };
 	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
@@ -193,13 +193,13 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 		holders->coming_bytes += may_hold ? canfs_bidder_coming_bytes(bidder) : 0;
 		if (may_hold)
 			bidder->leaving_usec = 0;
-		else if (!is_leaving(actors, bidder, purse))
+		else if (!is_leaving(actors, bidder, host))
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
 		holders->share[holders->n++] = bidder->terms.hold_share;
 		/* Whatever the verdict: a server gets dear sooner than a flusher that runs can be stopped. */
 		holders->wanted |= may_hold && canfs_bidder_holds(bidder) &&
-				   canfs_bidder_is_worth_holding(bidder, purse);
+				   canfs_bidder_is_worth_holding(bidder, host);
 	}
 }
 
@@ -211,16 +211,16 @@ static void complain(struct canfs_actors *actors, int error)
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
-static bool is_crowded(const struct canfs_actors *actors, const struct canfs_purse *purse)
+static bool is_crowded(const struct canfs_actors *actors, const struct canfs_host_state *host)
 {
-	return purse->now_usec < actors->crowded_until_usec;
+	return host->now_usec < actors->crowded_until_usec;
 }
 
 /* Why the flushing point is not to stay as it is; NULL: it is. */
 static const char *reason_to_release(const struct canfs_actors *actors,
-	const struct holders *holders, const struct canfs_purse *purse)
+	const struct holders *holders, const struct canfs_host_state *host)
 {
-	if (purse->now_usec < actors->resting_until_usec)
+	if (host->now_usec < actors->resting_until_usec)
 		return actors->resting_for;
 	if (!holders->switched_on)
 		return "not wanted on any mount";
@@ -230,26 +230,26 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 		return "not possible here";
 	if (actors->squeezed)
 		return "the page cache has room, or nobody writes";
-	if (is_crowded(actors, purse))
+	if (is_crowded(actors, host))
 		return "the page cache is needed";
-	return purse->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
+	return host->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
 }
 
 /* Memory that others need is not filled again at once, and a release that was begun is finished. */
-static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_purse *purse)
+static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_host_state *host)
 {
-	bool used = canfs_cache_is_crowded(purse->cache_used_bytes, &purse->meminfo);
+	bool used = canfs_cache_is_crowded(host->cache_used_bytes, &host->meminfo);
 
 	if (used)
-		actors->used_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
-	if (used || purse->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
-		actors->crowded_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
+		actors->used_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+	if (used || host->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
+		actors->crowded_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	canfs_accelerate_drop_behind(
-		actors->accelerator, purse->squeezes && is_crowded(actors, purse));
-	if (!purse->guarded)
+		actors->accelerator, host->squeezes && is_crowded(actors, host));
+	if (!host->guarded)
 		return;
 	actors->resting_for = "memory is short";
-	actors->resting_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
+	actors->resting_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 }
 
 /*
@@ -257,45 +257,45 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
  * within the last minute. The limits are not given back to writers just when memory is short.
  */
 static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
-	const struct canfs_purse *purse)
+	const struct canfs_host_state *host)
 {
 	/* What was missed may be of local files, or a container's that is at its own limit. */
-	bool used = purse->now_usec < actors->used_until_usec;
+	bool used = host->now_usec < actors->used_until_usec;
 
-	if (!purse->squeezes || !used || !holders->priced || !canfs_defer_available(actors->defer))
+	if (!host->squeezes || !used || !holders->priced || !canfs_defer_available(actors->defer))
 		return false;
 	if (actors->squeezed)
-		return purse->now_usec - actors->written_usec < CANFS_ACT_REST_USEC;
-	return !canfs_defer_active(actors->defer) && actors->written_usec == purse->now_usec &&
-	       purse->now_usec >= actors->resting_until_usec;
+		return host->now_usec - actors->written_usec < CANFS_ACT_REST_USEC;
+	return !canfs_defer_active(actors->defer) && actors->written_usec == host->now_usec &&
+	       host->now_usec >= actors->resting_until_usec;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse, const char *reason)
+	const struct canfs_host_state *host, const char *reason)
 {
 	int ret;
 
-	if (purse->now_usec < actors->release_due_usec)
+	if (host->now_usec < actors->release_due_usec)
 		return;
-	ret = canfs_act_release(actors, bidders, n, purse);
+	ret = canfs_act_release(actors, bidders, n, host);
 	if (ret == -EAGAIN)
 		return;
 	if (ret)
-		actors->release_due_usec = purse->now_usec + CANFS_ACT_REST_USEC;
+		actors->release_due_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
-	canfs_decisions_note(&actors->decisions, purse->now_usec, "flushing point",
+	canfs_decisions_note(&actors->decisions, host->now_usec, "flushing point",
 		actors->squeezed ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
 		no_bids, "%s", reason);
 	actors->squeezed = false;
 }
 
 /* At a pace that any server bears. */
-static void drain(
-	struct canfs_actors *actors, struct canfs_bidder *bidder, const struct canfs_purse *purse)
+static void drain(struct canfs_actors *actors, struct canfs_bidder *bidder,
+	const struct canfs_host_state *host)
 {
-	uint64_t elapsed = purse->now_usec - bidder->released_usec;
+	uint64_t elapsed = host->now_usec - bidder->released_usec;
 
-	bidder->released_usec = purse->now_usec;
+	bidder->released_usec = host->now_usec;
 	if (elapsed <= 1000000) /* else it begins now */
 		send_chunk(actors, bidder,
 			canfs_pace_blind(&bidder->pace, bidder->under_way_bytes, elapsed));
@@ -311,42 +311,42 @@ static void note_failure(struct canfs_actors *actors, int error, uint64_t now_us
 	}
 }
 
-static bool is_draining(struct canfs_actors *actors, const struct canfs_purse *purse)
+static bool is_draining(struct canfs_actors *actors, const struct canfs_host_state *host)
 {
-	uint64_t dirty = purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes;
+	uint64_t dirty = host->meminfo.dirty_bytes + host->meminfo.writeback_bytes;
 
 	if (!actors->squeezed ||
 		dirty < actors->draining_bytes - actors->draining_bytes / squeeze_part) {
 		actors->draining_bytes = dirty;
-		actors->draining_usec = purse->now_usec;
+		actors->draining_usec = host->now_usec;
 	}
-	return purse->now_usec - actors->draining_usec < squeeze_usec;
+	return host->now_usec - actors->draining_usec < squeeze_usec;
 }
 
 /* The limits come down with what is dirty. While that does not fall all writers wait at them, on any file system. */
-static void squeeze(struct canfs_actors *actors, const struct canfs_purse *purse)
+static void squeeze(struct canfs_actors *actors, const struct canfs_host_state *host)
 {
 	struct canfs_changes changes = { 0 };
 	bool draining;
 	int ret;
 
-	if (purse->now_usec < actors->defer_due_usec)
+	if (host->now_usec < actors->defer_due_usec)
 		return;
-	draining = is_draining(actors, purse);
+	draining = is_draining(actors, host);
 	actors->squeezed = true;
-	ret = canfs_defer_squeeze(actors->defer, &purse->meminfo, &changes);
+	ret = canfs_defer_squeeze(actors->defer, &host->meminfo, &changes);
 	canfs_act_log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
 	if (ret != -EAGAIN) {
-		note_failure(actors, ret, purse->now_usec);
+		note_failure(actors, ret, host->now_usec);
 	} else if (!draining) {
 		actors->squeezed = false;
 		actors->resting_for = "what is dirty does not get less";
-		actors->resting_until_usec = purse->now_usec + CANFS_ACT_REST_USEC;
+		actors->resting_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	}
 }
 
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse)
+	const struct canfs_host_state *host)
 {
 	struct holders holders;
 	struct canfs_changes changes = { 0 };
@@ -354,37 +354,37 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	bool active = canfs_defer_active(actors->defer);
 	int ret;
 
-	find_holders(actors, bidders, n, purse, &holders);
+	find_holders(actors, bidders, n, host, &holders);
 	if (holders.wanted ||
-		(active && purse->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
-		actors->needed_usec = purse->now_usec;
+		(active && host->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
+		actors->needed_usec = host->now_usec;
 	if (holders.coming_bytes >= CANFS_BACKLOG_SMALL_BYTES)
-		actors->written_usec = purse->now_usec;
-	leave_memory_to_others(actors, purse);
-	if (is_to_squeeze(actors, &holders, purse)) {
-		squeeze(actors, purse);
+		actors->written_usec = host->now_usec;
+	leave_memory_to_others(actors, host);
+	if (is_to_squeeze(actors, &holders, host)) {
+		squeeze(actors, host);
 		return;
 	}
 	if (!active)
 		actors->squeezed = false;
-	reason = reason_to_release(actors, &holders, purse);
+	reason = reason_to_release(actors, &holders, host);
 	if (reason && active)
-		release(actors, bidders, n, purse, reason);
+		release(actors, bidders, n, host, reason);
 	for (size_t i = 0; i < n && !reason; i++) {
 		if (bidders[i]->leaving_usec)
-			drain(actors, bidders[i], purse);
+			drain(actors, bidders[i], host);
 	}
-	if (reason || (!holders.wanted && !active) || purse->now_usec < actors->defer_due_usec)
+	if (reason || (!holders.wanted && !active) || host->now_usec < actors->defer_due_usec)
 		return;
-	ret = canfs_defer_apply(actors->defer, purse->bound_bytes, holders.mount, holders.share,
-		holders.n, &purse->meminfo, &changes);
+	ret = canfs_defer_apply(actors->defer, host->bound_bytes, holders.mount, holders.share,
+		holders.n, &host->meminfo, &changes);
 	canfs_act_log_changes(&actors->decisions, "defer", "data is held back", &changes);
-	actors->defer_due_usec = purse->now_usec + apply_usec;
-	note_failure(actors, ret, purse->now_usec);
+	actors->defer_due_usec = host->now_usec + apply_usec;
+	note_failure(actors, ret, host->now_usec);
 }
 
 int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse)
+	const struct canfs_host_state *host)
 {
 	struct canfs_changes changes = { 0 };
 	int ret;
@@ -392,9 +392,9 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 	for (size_t i = 0; i < n; i++) {
 		/* What a mount holds that was switched off meanwhile must leave, too. */
 		if (acts_on_writes(bidders[i]) || canfs_act_has_share(actors, bidders[i]))
-			drain(actors, bidders[i], purse);
+			drain(actors, bidders[i], host);
 	}
-	ret = canfs_defer_restore_step(actors->defer, &purse->meminfo, 4 * MIB, &changes);
+	ret = canfs_defer_restore_step(actors->defer, &host->meminfo, 4 * MIB, &changes);
 	canfs_act_log_changes(&actors->decisions, "release", "put back in stages", &changes);
 	return ret;
 }

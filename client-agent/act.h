@@ -79,11 +79,11 @@ void canfs_actors_close(struct canfs_actors *actors);
  * as much more, for five seconds. guarded: was it, so far? Says so when it changes.
  */
 bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
-	const struct canfs_purse *purse, bool guarded);
+	const struct canfs_host_state *host, bool guarded);
 
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
-void canfs_act_report(
-	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse);
+void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host);
 
 /* Says and remembers what was done to knobs, and why; changes is empty then. */
 void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
@@ -101,7 +101,7 @@ bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_b
  * others do is drained at a steady pace before it loses its share.
  */
 void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse);
+	const struct canfs_host_state *host);
 
 /*
  * Moves read_ahead_kb one step towards what the auction says; back to the original without a price,
@@ -119,7 +119,7 @@ int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder);
  * is as it was; -EAGAIN: go on; another -errno: a knob could not be put back.
  */
 int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
-	const struct canfs_purse *purse);
+	const struct canfs_host_state *host);
 
 /* At the end: read-ahead back everywhere, and whatever of the flushing point is still raised.
  * 0, or the first -errno: the journal then keeps the rest. */

@@ -50,26 +50,26 @@ static void log_decision(
 }
 
 static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
-	const struct canfs_purse *purse, const char *mode)
+	const struct canfs_host_state *host, const char *mode)
 {
 	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
-		purse->now_usec, "write-back", canfs_verdict_name(bidder->told_write),
+		host->now_usec, "write-back", canfs_verdict_name(bidder->told_write),
 		canfs_verdict_name(bidder->write.verdict),
 		(struct canfs_bids) { tag->write, bidder->own_write },
 		"server %.2f (%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f", tag->write,
 		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
-		bidder->own_write, (unsigned long long)purse->backlog_bytes / MIB,
-		(unsigned long long)purse->bound_bytes / MIB, purse->cache_worth);
+		bidder->own_write, (unsigned long long)host->backlog_bytes / MIB,
+		(unsigned long long)host->bound_bytes / MIB, host->cache_worth);
 
 	log_decision(bidder, decision, mode);
 	bidder->told_write = bidder->write.verdict;
 }
 
 static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag *tag,
-	const struct canfs_purse *purse, const char *mode)
+	const struct canfs_host_state *host, const char *mode)
 {
 	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
-		purse->now_usec, "read-ahead", canfs_verdict_name(bidder->told_readahead),
+		host->now_usec, "read-ahead", canfs_verdict_name(bidder->told_readahead),
 		canfs_verdict_name(bidder->readahead.verdict),
 		(struct canfs_bids) { tag->readahead, bidder->own_readahead },
 		"server %.2f %s own %.2f; confidence %.2f", tag->readahead,
@@ -80,26 +80,26 @@ static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag
 	bidder->told_readahead = bidder->readahead.verdict;
 }
 
-void canfs_act_report(
-	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse)
+void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host)
 {
 	const char *mode = bidder->terms.mode == CANFS_ENFORCE ? "" : " (observing)";
 	bool readahead_news = bidder->readahead.verdict != bidder->told_readahead &&
-			      canfs_bidder_reads(bidder, purse->now_usec);
+			      canfs_bidder_reads(bidder, host->now_usec);
 
 	if (!tag) {
-		report_no_price(bidder, purse->now_usec);
+		report_no_price(bidder, host->now_usec);
 		return;
 	}
 	bidder->told_no_price = false;
-	if (purse->now_usec < bidder->news_due_usec ||
+	if (host->now_usec < bidder->news_due_usec ||
 		(bidder->write.verdict == bidder->told_write && !readahead_news))
 		return;
-	bidder->news_due_usec = purse->now_usec + news_usec;
+	bidder->news_due_usec = host->now_usec + news_usec;
 	if (bidder->write.verdict != bidder->told_write)
-		report_write(bidder, tag, purse, mode);
+		report_write(bidder, tag, host, mode);
 	if (readahead_news)
-		report_readahead(bidder, tag, purse, mode);
+		report_readahead(bidder, tag, host, mode);
 }
 
 void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, const char *why,

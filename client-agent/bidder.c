@@ -241,70 +241,70 @@ static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 }
 
 /* What is left of the bound when the others have filled their part of it. */
-static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_purse *purse)
+static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
-	uint64_t others = canfs_growth(purse->coming_bytes, canfs_bidder_coming_bytes(bidder));
+	uint64_t others = canfs_growth(host->coming_bytes, canfs_bidder_coming_bytes(bidder));
 
-	return canfs_growth(purse->bound_bytes, purse->backlog_bytes + others);
+	return canfs_growth(host->bound_bytes, host->backlog_bytes + others);
 }
 
 bool canfs_bidder_is_worth_holding(
-	const struct canfs_bidder *bidder, const struct canfs_purse *purse)
+	const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
 	double worth_sec =
 		bidder->write.verdict == CANFS_DEFER ? CANFS_DEFER_WORTH_SEC : CANFS_HOLD_WORTH_SEC;
 
-	return canfs_growth(purse->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
-	       (double)room(bidder, purse) >= worth_sec * bidder->fill_peak;
+	return canfs_growth(host->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
+	       (double)room(bidder, host) >= worth_sec * bidder->fill_peak;
 }
 
 static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
-	const struct canfs_purse *purse)
+	const struct canfs_host_state *host)
 {
 	struct canfs_pace_view view = {
 		.own_price = own_price,
 		.server_price = server_price,
-		.held_usec = canfs_growth(purse->now_usec, bidder->clean_usec),
+		.held_usec = canfs_growth(host->now_usec, bidder->clean_usec),
 		.held_bytes =
-			canfs_smaller(bidder->backlog.unsent_bytes, purse->meminfo.dirty_bytes),
-		.room_bytes = room(bidder, purse),
+			canfs_smaller(bidder->backlog.unsent_bytes, host->meminfo.dirty_bytes),
+		.room_bytes = room(bidder, host),
 		.fill_bytes_per_sec = bidder->fill.value,
 		.on_its_way_bytes = bidder->under_way_bytes,
 		.elapsed_usec = bidder->sent_until_usec
-					? canfs_growth(purse->now_usec, bidder->sent_until_usec)
+					? canfs_growth(host->now_usec, bidder->sent_until_usec)
 					: 0,
 	};
 
-	bidder->sent_until_usec = purse->now_usec;
+	bidder->sent_until_usec = host->now_usec;
 	return canfs_pace_step(&bidder->pace, &view);
 }
 
-uint64_t canfs_bidder_bid(
-	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse)
+uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host)
 {
-	uint64_t elapsed = bidder->bid_usec ? purse->now_usec - bidder->bid_usec : 0;
+	uint64_t elapsed = bidder->bid_usec ? host->now_usec - bidder->bid_usec : 0;
 	double filled =
-		(double)(purse->backlog_bytes + purse->coming_bytes) / (double)purse->bound_bytes;
+		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
 
-	bidder->bid_usec = purse->now_usec;
+	bidder->bid_usec = host->now_usec;
 	/* §2.1: deferring takes memory from those who write and from those who read. */
 	bidder->own_write = canfs_own_price(
-		&bidder->write.terms, fmax(filled, purse->cache_worth), bidder->terms.k_memory);
+		&bidder->write.terms, fmax(filled, host->cache_worth), bidder->terms.k_memory);
 	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
-		readahead_willingness(bidder, &purse->meminfo), bidder->terms.k_memory);
+		readahead_willingness(bidder, &host->meminfo), bidder->terms.k_memory);
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);
-		return purse->guarded
+		return host->guarded
 			       ? canfs_pace_blind(&bidder->pace, bidder->under_way_bytes, elapsed)
 			       : 0;
 	}
 	canfs_auction_hold(
-		&bidder->readahead, bidder->own_readahead, tag->readahead, purse->now_usec);
-	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, purse->now_usec);
-	if (purse->guarded && canfs_bidder_holds(bidder))
-		return send_paced(bidder, CANFS_PRICE_MAX, 0, purse);
-	if (!may_send(bidder, purse->now_usec))
+		&bidder->readahead, bidder->own_readahead, tag->readahead, host->now_usec);
+	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, host->now_usec);
+	if (host->guarded && canfs_bidder_holds(bidder))
+		return send_paced(bidder, CANFS_PRICE_MAX, 0, host);
+	if (!may_send(bidder, host->now_usec))
 		return 0;
-	return send_paced(bidder, bidder->own_write, tag->write, purse);
+	return send_paced(bidder, bidder->own_write, tag->write, host);
 }

@@ -55,7 +55,7 @@
 #define CANFS_FILL_SMALL_BYTES_PER_SEC CANFS_PACE_STOPPED_BYTES_PER_SEC
 
 /* What is common to all bidders of this client at one moment. */
-struct canfs_purse {
+struct canfs_host_state {
 	uint64_t now_usec;
 	uint64_t bound_bytes;   /* what deferred data may take, of all BDIs together; > 0 */
 	uint64_t backlog_bytes; /* what it takes ... */
@@ -157,13 +157,13 @@ bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
  * so that the flushing point may be raised?
  */
 bool canfs_bidder_is_worth_holding(
-	const struct canfs_bidder *bidder, const struct canfs_purse *purse);
+	const struct canfs_bidder *bidder, const struct canfs_host_state *host);
 
 /*
  * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how
  * many bytes are to be sent now.
  */
-uint64_t canfs_bidder_bid(
-	struct canfs_bidder *bidder, const struct canfs_tag *tag, const struct canfs_purse *purse);
+uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host);
 
 #endif

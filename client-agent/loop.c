@@ -93,27 +93,27 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 	canfs_act_restore_all(&loop->actors);
 }
 
-static int read_counters(struct loop *loop, const struct canfs_purse *purse)
+static int read_counters(struct loop *loop, const struct canfs_host_state *host)
 {
 	uint64_t began_usec = canfs_cpu_usec();
 	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
 
 	if (!ret) /* else they stay due: until they can be read nothing is known */
-		canfs_look_done(&loop->look, &purse->meminfo, canfs_cpu_usec() - began_usec,
-			purse->now_usec);
+		canfs_look_done(
+			&loop->look, &host->meminfo, canfs_cpu_usec() - began_usec, host->now_usec);
 	return ret;
 }
 
 /* *counted: the counters were due, too. */
-static int read_kernel(struct loop *loop, struct canfs_purse *purse, bool *counted)
+static int read_kernel(struct loop *loop, struct canfs_host_state *host, bool *counted)
 {
 	bool refresh = loop->mounts_changed || canfs_bidders_left(&loop->bidders, &loop->actors);
 	int ret = refresh ? refresh_mounts(loop) : 0;
 
 	if (!ret)
-		ret = canfs_meminfo_read(loop->options->root, &purse->meminfo);
-	*counted = !ret && canfs_look_is_due(&loop->look, &purse->meminfo, purse->now_usec);
-	return *counted ? read_counters(loop, purse) : ret;
+		ret = canfs_meminfo_read(loop->options->root, &host->meminfo);
+	*counted = !ret && canfs_look_is_due(&loop->look, &host->meminfo, host->now_usec);
+	return *counted ? read_counters(loop, host) : ret;
 }
 
 /* What was counted for a bidder; NULL: nothing. */
@@ -157,14 +157,14 @@ static bool is_busy(const struct loop *loop)
 }
 
 /* Reads the kernel's state and lets each bidder take its part. -EAGAIN: nothing has happened. */
-static int observe(struct loop *loop, struct canfs_purse *purse)
+static int observe(struct loop *loop, struct canfs_host_state *host)
 {
 	double cache_worth;
 	bool counted;
-	int ret = read_kernel(loop, purse, &counted);
+	int ret = read_kernel(loop, host, &counted);
 
 	if (ret) {
-		be_blind(loop, ret, purse->now_usec);
+		be_blind(loop, ret, host->now_usec);
 		return ret;
 	}
 	if (!counted && !loop->blind_usec && !is_busy(loop))
@@ -174,38 +174,38 @@ static int observe(struct loop *loop, struct canfs_purse *purse)
 		struct canfs_bidder *bidder = loop->bidders.bidder[i];
 
 		canfs_bidder_observe(bidder, counted ? stats_of(loop, bidder) : NULL,
-			&purse->meminfo, purse->now_usec);
-		purse->backlog_bytes += bidder->backlog_bytes;
-		purse->coming_bytes += canfs_bidder_coming_bytes(bidder);
+			&host->meminfo, host->now_usec);
+		host->backlog_bytes += bidder->backlog_bytes;
+		host->coming_bytes += canfs_bidder_coming_bytes(bidder);
 	}
 	/* Each counted as its own what may be another's. */
-	purse->backlog_bytes = canfs_smaller(
-		purse->backlog_bytes, purse->meminfo.dirty_bytes + purse->meminfo.writeback_bytes);
-	cache_worth = look_at_cache(loop, purse->now_usec);
-	purse->squeezes = loop->config->squeeze;
-	purse->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &purse->meminfo);
-	purse->bound_bytes = canfs_defer_bound_bytes(
-		&purse->meminfo, purse->cache_used_bytes, loop->config->hold_pct);
+	host->backlog_bytes = canfs_smaller(
+		host->backlog_bytes, host->meminfo.dirty_bytes + host->meminfo.writeback_bytes);
+	cache_worth = look_at_cache(loop, host->now_usec);
+	host->squeezes = loop->config->squeeze;
+	host->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &host->meminfo);
+	host->bound_bytes = canfs_defer_bound_bytes(
+		&host->meminfo, host->cache_used_bytes, loop->config->hold_pct);
 	/* While that much is free, nothing that we hold has pushed anything out. */
-	purse->cache_worth = purse->meminfo.free_bytes < purse->bound_bytes ? cache_worth : 0;
-	loop->guarded = purse->guarded =
-		canfs_act_guard(&loop->actors, loop->config, purse, loop->guarded);
-	loop->desk.view.purse = *purse;
+	host->cache_worth = host->meminfo.free_bytes < host->bound_bytes ? cache_worth : 0;
+	loop->guarded = host->guarded =
+		canfs_act_guard(&loop->actors, loop->config, host, loop->guarded);
+	loop->desk.view.host = *host;
 	return 0;
 }
 
-static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct canfs_purse *purse)
+static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
 	const struct canfs_tag *tag;
 	uint64_t chunk;
 
-	canfs_feed_tick(&bidder->feed, purse->now_usec, canfs_bidder_rpcs(bidder),
+	canfs_feed_tick(&bidder->feed, host->now_usec, canfs_bidder_rpcs(bidder),
 		canfs_bidder_holds(bidder));
-	tag = canfs_feed_price(&bidder->feed, purse->now_usec);
-	chunk = canfs_bidder_bid(bidder, tag, purse);
-	canfs_act_report(bidder, tag, purse);
+	tag = canfs_feed_price(&bidder->feed, host->now_usec);
+	chunk = canfs_bidder_bid(bidder, tag, host);
+	canfs_act_report(bidder, tag, host);
 	canfs_act_accelerate(&loop->actors, bidder, chunk);
-	canfs_act_readahead(&loop->actors, bidder, purse->now_usec);
+	canfs_act_readahead(&loop->actors, bidder, host->now_usec);
 }
 
 /* What the servers asked before a suspend says nothing about now. The journal holds on: no reboot. */
@@ -226,29 +226,29 @@ static void notice_suspend(struct loop *loop)
 /* Returns false when the end has come. */
 static bool tick(struct loop *loop)
 {
-	struct canfs_purse purse = { .now_usec = canfs_now_usec() };
+	struct canfs_host_state host = { .now_usec = canfs_now_usec() };
 	int ret;
 
 	if (loop->hurrying)
 		return false;
-	loop->ticked_usec = purse.now_usec;
+	loop->ticked_usec = host.now_usec;
 	loop->answers = 0;
 	loop->desk.view.ticks++;
 	notice_suspend(loop);
-	canfs_notify_alive(purse.now_usec, &loop->notified_usec);
-	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, purse.now_usec);
-	ret = observe(loop, &purse);
+	canfs_notify_alive(host.now_usec, &loop->notified_usec);
+	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, host.now_usec);
+	ret = observe(loop, &host);
 	if (ret)
 		return ret == -EAGAIN || !loop->ending;
 	if (loop->ending) {
-		bool late = purse.now_usec - loop->ended_usec > farewell_usec;
+		bool late = host.now_usec - loop->ended_usec > farewell_usec;
 
 		return !late && canfs_act_release(&loop->actors, loop->bidders.bidder,
-					loop->bidders.n, &purse) == -EAGAIN;
+					loop->bidders.n, &host) == -EAGAIN;
 	}
 	for (size_t i = 0; i < loop->bidders.n; i++)
-		bid(loop, loop->bidders.bidder[i], &purse);
-	canfs_act_defer(&loop->actors, loop->bidders.bidder, loop->bidders.n, &purse);
+		bid(loop, loop->bidders.bidder[i], &host);
+	canfs_act_defer(&loop->actors, loop->bidders.bidder, loop->bidders.n, &host);
 	return true;
 }
 
@@ -302,12 +302,12 @@ static void take_signal(struct loop *loop)
 /* A new price acts at once, on what is known of the rest. */
 static void take_answer(struct loop *loop, struct canfs_bidder *bidder)
 {
-	struct canfs_purse purse = loop->desk.view.purse;
+	struct canfs_host_state host = loop->desk.view.host;
 
 	notice_suspend(loop);
 	loop->answers++;
-	purse.now_usec = canfs_now_usec();
-	bid(loop, bidder, &purse);
+	host.now_usec = canfs_now_usec();
+	bid(loop, bidder, &host);
 }
 
 static int msec_until(uint64_t usec)

@@ -186,15 +186,15 @@ static json_t *show_knobs(const struct canfs_actors *actors)
 
 static json_t *show_memory(const struct canfs_view *view)
 {
-	const struct canfs_meminfo *meminfo = &view->purse.meminfo;
+	const struct canfs_meminfo *meminfo = &view->host.meminfo;
 
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:f}", "total_bytes",
 		integer(meminfo->total_bytes), "available_bytes", integer(meminfo->available_bytes),
 		"dirty_bytes", integer(meminfo->dirty_bytes), "writeback_bytes",
 		integer(meminfo->writeback_bytes), "spare_bytes",
 		integer(canfs_meminfo_spare_bytes(meminfo)), "guard_bytes",
-		integer((uint64_t)view->config->guard_mib << 20), "guarded", view->purse.guarded,
-		"cache_worth", rounded(view->purse.cache_worth));
+		integer((uint64_t)view->config->guard_mib << 20), "guarded", view->host.guarded,
+		"cache_worth", rounded(view->host.cache_worth));
 }
 
 static json_t *show_counters(const struct canfs_view *view)
@@ -221,8 +221,8 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 		integer((now_usec - view->started_usec) / 1000000), "mode",
 		mode_name(canfs_config_enforces(view->config) ? CANFS_ENFORCE : CANFS_OBSERVE),
 		"blind", view->blind, "memory", show_memory(view), "hold", "bound_bytes",
-		integer(view->purse.bound_bytes), "held_bytes", integer(view->purse.backlog_bytes),
-		"coming_bytes", integer(view->purse.coming_bytes), "flushing_point", "raised",
+		integer(view->host.bound_bytes), "held_bytes", integer(view->host.backlog_bytes),
+		"coming_bytes", integer(view->host.coming_bytes), "flushing_point", "raised",
 		canfs_defer_active(view->actors->defer) && !view->actors->squeezed, "squeezed",
 		view->actors->squeezed, "possible", canfs_defer_available(view->actors->defer),
 		"knobs", show_knobs(view->actors), "mounts_left_out", integer(view->left_out),

@@ -17,8 +17,8 @@ struct canfs_view {
 	const struct canfs_actors *actors;
 	struct canfs_bidder *const *bidders;
 	size_t n;
-	size_t left_out;          /* mounts beyond the bounds */
-	struct canfs_purse purse; /* of the last tick */
+	size_t left_out;              /* mounts beyond the bounds */
+	struct canfs_host_state host; /* of the last tick */
 	uint64_t ticks;
 	uint64_t started_usec;
 	bool blind; /* /proc cannot be read */

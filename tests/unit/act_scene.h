@@ -18,7 +18,7 @@ struct scene {
 	struct canfs_config config;
 	struct canfs_actors actors;
 	struct canfs_bidder bidder; /* of BDI A; asks no server */
-	struct canfs_purse purse;
+	struct canfs_host_state host;
 };
 
 static inline int setup(void **state)
@@ -39,7 +39,7 @@ static inline int setup(void **state)
 	scene->bidder.terms = scene->config.terms;
 	scene->bidder.stats.age_sec = 100;
 	scene->bidder.reading_usec = NOW_USEC;
-	scene->purse = (struct canfs_purse) { .now_usec = NOW_USEC,
+	scene->host = (struct canfs_host_state) { .now_usec = NOW_USEC,
 		.bound_bytes = 360 * MIB,
 		.squeezes = true,
 		.meminfo = { .total_bytes = 1000 * MIB, .available_bytes = 800 * MIB } };
@@ -61,13 +61,13 @@ static inline void defer(struct scene *scene)
 {
 	struct canfs_bidder *bidder = &scene->bidder;
 
-	canfs_act_defer(&scene->actors, &bidder, 1, &scene->purse);
+	canfs_act_defer(&scene->actors, &bidder, 1, &scene->host);
 }
 
 /* A raised flushing point is looked after every two seconds. */
 static inline void defer_later(struct scene *scene)
 {
-	scene->purse.now_usec += 2000000;
+	scene->host.now_usec += 2000000;
 	defer(scene);
 }
 

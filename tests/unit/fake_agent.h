@@ -62,7 +62,7 @@ static inline void fake_agent_make(struct fake_agent *agent)
 		.actors = &agent->actors,
 		.bidders = agent->bidders,
 		.n = 2,
-		.purse = { .now_usec = agent->now_usec,
+		.host = { .now_usec = agent->now_usec,
 			.bound_bytes = 360 * MIB,
 			.backlog_bytes = 23 * MIB,
 			.cache_worth = 0.3,
@@ -104,8 +104,8 @@ static inline void fake_agent_defers(struct fake_agent *agent)
 	bidder->backlog_bytes = 23 * MIB;
 	bidder->reading_usec = agent->now_usec;
 	bidder->stats.age_sec = 100;
-	canfs_act_report(bidder, &bidder->feed.tag, &agent->view.purse);
-	canfs_act_defer(&agent->actors, agent->bidders, 2, &agent->view.purse);
+	canfs_act_report(bidder, &bidder->feed.tag, &agent->view.host);
+	canfs_act_defer(&agent->actors, agent->bidders, 2, &agent->view.host);
 	canfs_act_readahead(&agent->actors, bidder, agent->now_usec);
 }
 

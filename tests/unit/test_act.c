@@ -4,7 +4,7 @@
 
 static void readahead(struct scene *scene)
 {
-	canfs_act_readahead(&scene->actors, &scene->bidder, scene->purse.now_usec);
+	canfs_act_readahead(&scene->actors, &scene->bidder, scene->host.now_usec);
 }
 
 static void raise_readahead(struct scene *scene)
@@ -12,8 +12,8 @@ static void raise_readahead(struct scene *scene)
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
 	readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 256);
-	scene->purse.now_usec += MINUTE;
-	scene->bidder.reading_usec = scene->purse.now_usec;
+	scene->host.now_usec += MINUTE;
+	scene->bidder.reading_usec = scene->host.now_usec;
 }
 
 static void test_readahead_is_back_without_a_price(void **state)
@@ -54,10 +54,10 @@ static void test_readahead_of_someone_else_stays_theirs(void **state)
 	fake_root_write(&scene->root, RA_A, "1000\n");
 	readahead(scene); /* yields */
 	canfs_auction_reset(&scene->bidder.readahead);
-	scene->purse.now_usec += MINUTE;
+	scene->host.now_usec += MINUTE;
 	readahead(scene);
-	scene->purse.now_usec += MINUTE;
-	scene->bidder.reading_usec = scene->purse.now_usec;
+	scene->host.now_usec += MINUTE;
+	scene->bidder.reading_usec = scene->host.now_usec;
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
 	readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 1000);
@@ -104,7 +104,7 @@ static void test_raised_flushing_point_follows_memory_slowly(void **state)
 
 	raise_flushing_point(scene);
 	raised = fake_root_number(&scene->root, BACKGROUND_BYTES);
-	scene->purse.bound_bytes *= 2;
+	scene->host.bound_bytes *= 2;
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), raised);
 	defer_later(scene);
@@ -153,7 +153,7 @@ static void hold_on_both(struct scene *scene, struct canfs_bidder *bidders[2])
 		bidders[i]->write.verdict = CANFS_DEFER;
 		bidders[i]->backlog_bytes = 100 * MIB;
 	}
-	canfs_act_defer(&scene->actors, bidders, 2, &scene->purse);
+	canfs_act_defer(&scene->actors, bidders, 2, &scene->host);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 45);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 45);
 	fake_kernel_settle(&scene->root);
@@ -162,8 +162,8 @@ static void hold_on_both(struct scene *scene, struct canfs_bidder *bidders[2])
 static void ticks(struct scene *scene, struct canfs_bidder *bidders[2], int n)
 {
 	while (n-- > 0) {
-		scene->purse.now_usec += 100000;
-		canfs_act_defer(&scene->actors, bidders, 2, &scene->purse);
+		scene->host.now_usec += 100000;
+		canfs_act_defer(&scene->actors, bidders, 2, &scene->host);
 	}
 }
 
@@ -212,13 +212,13 @@ static void test_observed_mount_is_left_alone(void **state)
 	other.terms.mode = CANFS_OBSERVE;
 	other.write.verdict = scene->bidder.write.verdict = CANFS_DEFER;
 	other.backlog_bytes = scene->bidder.backlog_bytes = 2 * MIB;
-	canfs_act_defer(&scene->actors, bidders, 2, &scene->purse);
+	canfs_act_defer(&scene->actors, bidders, 2, &scene->host);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 90);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 0);
 	other.readahead.verdict = CANFS_ACCELERATE;
 	other.stats.age_sec = 100;
-	other.reading_usec = scene->purse.now_usec;
-	canfs_act_readahead(&scene->actors, &other, scene->purse.now_usec);
+	other.reading_usec = scene->host.now_usec;
+	canfs_act_readahead(&scene->actors, &other, scene->host.now_usec);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/read_ahead_kb"), 128);
 }
 
@@ -251,8 +251,8 @@ static void test_readahead_moves_only_where_the_verdict_goes(void **state)
 		assert_int_equal(canfs_act_let_go(&scene->actors, &scene->bidder), 0);
 		assert_int_equal(
 			fake_root_number(&scene->root, RA_A), strtoull(moves[i].from, NULL, 10));
-		scene->purse.now_usec += MINUTE;
-		scene->bidder.reading_usec = scene->purse.now_usec;
+		scene->host.now_usec += MINUTE;
+		scene->bidder.reading_usec = scene->host.now_usec;
 	}
 }
 
@@ -275,7 +275,7 @@ static void test_knobs_that_cannot_be_written(void **state)
 	scene->bidder.backlog_bytes = 2 * MIB;
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
 	for (int minute = 0; minute < 3; minute++) {
-		scene->bidder.reading_usec = scene->purse.now_usec += MINUTE;
+		scene->bidder.reading_usec = scene->host.now_usec += MINUTE;
 		defer(scene);
 		readahead(scene);
 	}
@@ -296,10 +296,10 @@ static void test_flushing_point_that_fails_rests(void **state)
 	scene->bidder.backlog_bytes = 2 * MIB;
 	defer(scene);
 	fake_root_write(&scene->root, DIRTY_BYTES, "0\n");
-	scene->purse.now_usec += 100000;
+	scene->host.now_usec += 100000;
 	defer(scene);
 	assert_false(canfs_defer_active(scene->actors.defer));
-	scene->purse.now_usec += MINUTE;
+	scene->host.now_usec += MINUTE;
 	raise_flushing_point(scene);
 }
 

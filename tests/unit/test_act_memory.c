@@ -9,16 +9,16 @@
 static void check_lowered_for_others(struct scene *scene, bool guarded, double cache_worth)
 {
 	raise_flushing_point(scene);
-	scene->purse.guarded = guarded;
-	scene->purse.cache_worth = cache_worth;
+	scene->host.guarded = guarded;
+	scene->host.cache_worth = cache_worth;
 	defer(scene);
 	assert_flushing_point_is_back(scene);
-	scene->purse.guarded = false;
-	scene->purse.cache_worth = 0;
-	scene->purse.now_usec += 1000000;
+	scene->host.guarded = false;
+	scene->host.cache_worth = 0;
+	scene->host.now_usec += 1000000;
 	defer(scene);
 	assert_flushing_point_is_back(scene);
-	scene->purse.now_usec += MINUTE;
+	scene->host.now_usec += MINUTE;
 	fake_kernel_settle(&scene->root);
 	raise_flushing_point(scene);
 }
@@ -39,13 +39,13 @@ static void test_a_release_is_finished_though_its_reason_is_gone(void **state)
 	struct scene *scene = *state;
 
 	raise_flushing_point(scene);
-	scene->purse.guarded = true;
-	scene->purse.meminfo.dirty_bytes = 400 * MIB;
+	scene->host.guarded = true;
+	scene->host.meminfo.dirty_bytes = 400 * MIB;
 	defer(scene);
 	assert_true(canfs_defer_active(scene->actors.defer));
-	scene->purse.guarded = false;
-	scene->purse.meminfo.dirty_bytes = 0;
-	scene->purse.now_usec += 100000;
+	scene->host.guarded = false;
+	scene->host.meminfo.dirty_bytes = 0;
+	scene->host.now_usec += 100000;
 	defer(scene);
 	assert_flushing_point_is_back(scene);
 }
@@ -54,24 +54,24 @@ static void test_a_release_is_finished_though_its_reason_is_gone(void **state)
 static void test_memory_guard(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_meminfo *meminfo = &scene->purse.meminfo;
+	struct canfs_meminfo *meminfo = &scene->host.meminfo;
 	const struct canfs_config *config = &scene->config;
 	struct canfs_actors *actors = &scene->actors;
 
 	meminfo->available_bytes = (config->guard_mib + 100) * MIB;
 	meminfo->dirty_bytes = 100 * MIB;
-	assert_false(canfs_act_guard(actors, config, &scene->purse, false));
+	assert_false(canfs_act_guard(actors, config, &scene->host, false));
 	meminfo->dirty_bytes += MIB;
-	assert_true(canfs_act_guard(actors, config, &scene->purse, false));
+	assert_true(canfs_act_guard(actors, config, &scene->host, false));
 	meminfo->dirty_bytes -= (config->guard_mib / 2) * MIB;
-	scene->purse.now_usec += MINUTE;
-	assert_true(canfs_act_guard(actors, config, &scene->purse, true));
+	scene->host.now_usec += MINUTE;
+	assert_true(canfs_act_guard(actors, config, &scene->host, true));
 	meminfo->dirty_bytes -= MIB;
-	scene->purse.now_usec += 4900000;
-	assert_true(canfs_act_guard(actors, config, &scene->purse, true));
+	scene->host.now_usec += 4900000;
+	assert_true(canfs_act_guard(actors, config, &scene->host, true));
 	assert_int_equal(canfs_decisions_count(&actors->decisions), 1);
-	scene->purse.now_usec += 100000;
-	assert_false(canfs_act_guard(actors, config, &scene->purse, true));
+	scene->host.now_usec += 100000;
+	assert_false(canfs_act_guard(actors, config, &scene->host, true));
 	assert_int_equal(canfs_decisions_count(&actors->decisions), 2);
 	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "at rest");
 }
@@ -80,13 +80,13 @@ static void test_memory_guard(void **state)
 static void test_a_crowded_cache_squeezes_writers(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_purse *purse = &scene->purse;
+	struct canfs_host_state *host = &scene->host;
 
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
-	purse->cache_used_bytes = 400 * MIB;
+	host->cache_used_bytes = 400 * MIB;
 	defer(scene);
 	assert_false(canfs_defer_active(scene->actors.defer)); /* nobody writes */
-	purse->coming_bytes = 50 * MIB;
+	host->coming_bytes = 50 * MIB;
 	defer(scene);
 	assert_false(
 		canfs_defer_active(scene->actors.defer)); /* but to a mount that is only observed */
@@ -94,8 +94,8 @@ static void test_a_crowded_cache_squeezes_writers(void **state)
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), 10 * MIB);
-	purse->cache_used_bytes = 0;
-	purse->now_usec += MINUTE - 1;
+	host->cache_used_bytes = 0;
+	host->now_usec += MINUTE - 1;
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 	defer_later(scene);
@@ -106,21 +106,21 @@ static void test_a_crowded_cache_squeezes_writers(void **state)
 static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_purse *purse = &scene->purse;
+	struct canfs_host_state *host = &scene->host;
 
 	raise_flushing_point(scene);
-	purse->meminfo.dirty_bytes = 300 * MIB;
-	purse->cache_used_bytes = 400 * MIB;
+	host->meminfo.dirty_bytes = 300 * MIB;
+	host->cache_used_bytes = 400 * MIB;
 	scene->bidder.fill.value = 50 * MIB;
 	for (int i = 0; i < 1000 && canfs_defer_active(scene->actors.defer); i++) {
 		assert_true(
-			fake_root_number(&scene->root, DIRTY_BYTES) > purse->meminfo.dirty_bytes);
-		purse->meminfo.dirty_bytes -= canfs_smaller(purse->meminfo.dirty_bytes, 3 * MIB);
-		purse->now_usec += 100000;
+			fake_root_number(&scene->root, DIRTY_BYTES) > host->meminfo.dirty_bytes);
+		host->meminfo.dirty_bytes -= canfs_smaller(host->meminfo.dirty_bytes, 3 * MIB);
+		host->now_usec += 100000;
 		defer(scene);
 	}
 	assert_flushing_point_is_back(scene);
-	purse->meminfo.dirty_bytes = 0;
+	host->meminfo.dirty_bytes = 0;
 	defer_later(scene);
 	assert_true(fake_root_number(&scene->root, DIRTY_BYTES) < 100 * MIB);
 }
@@ -129,7 +129,7 @@ static void squeeze(struct scene *scene)
 {
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
 	scene->bidder.fill.value = 50 * MIB;
-	scene->purse.cache_used_bytes = 400 * MIB;
+	scene->host.cache_used_bytes = 400 * MIB;
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 }
@@ -141,7 +141,7 @@ static void test_a_squeeze_ends_with_the_writers(void **state)
 
 	squeeze(scene);
 	scene->bidder.fill.value = 0;
-	scene->purse.now_usec += MINUTE - 1;
+	scene->host.now_usec += MINUTE - 1;
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 	defer_later(scene);
@@ -154,26 +154,26 @@ static void test_a_squeeze_ends_with_the_writers(void **state)
 static void test_a_squeeze_is_given_up_where_nothing_drains(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_purse *purse = &scene->purse;
+	struct canfs_host_state *host = &scene->host;
 
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
 	scene->bidder.fill.value = 50 * MIB;
-	purse->cache_used_bytes = 400 * MIB;
-	purse->meminfo.dirty_bytes = 120 * MIB;
+	host->cache_used_bytes = 400 * MIB;
+	host->meminfo.dirty_bytes = 120 * MIB;
 	for (int i = 0; i < 200; i++) {
 		defer(scene);
 		assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 120 * MIB);
-		purse->now_usec += 100000;
+		host->now_usec += 100000;
 	}
 	for (int i = 0; i < 600; i++) {
 		defer(scene);
-		purse->now_usec += 100000;
+		host->now_usec += 100000;
 	}
 	assert_flushing_point_is_back(scene);
-	purse->meminfo.dirty_bytes = 0;
+	host->meminfo.dirty_bytes = 0;
 	for (int i = 0; i < 600; i++) {
 		fake_kernel_settle(&scene->root);
-		purse->now_usec += 100000;
+		host->now_usec += 100000;
 		defer(scene);
 	}
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
@@ -185,7 +185,7 @@ static void test_a_squeeze_outlasts_the_guard(void **state)
 	struct scene *scene = *state;
 
 	squeeze(scene);
-	scene->purse.guarded = true;
+	scene->host.guarded = true;
 	for (int i = 0; i < 5; i++) {
 		defer_later(scene);
 		assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
@@ -199,19 +199,19 @@ static void test_a_squeeze_outlasts_the_guard(void **state)
 static void test_no_squeeze_without_readers_of_ours_or_if_off(void **state)
 {
 	struct scene *scene = *state;
-	struct canfs_purse *purse = &scene->purse;
+	struct canfs_host_state *host = &scene->host;
 
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
 	scene->bidder.fill.value = 50 * MIB;
-	purse->coming_bytes = 50 * MIB;
-	purse->cache_worth = 1;
+	host->coming_bytes = 50 * MIB;
+	host->cache_worth = 1;
 	defer(scene);
 	assert_false(canfs_defer_active(scene->actors.defer));
-	purse->cache_used_bytes = 400 * MIB;
-	purse->squeezes = false;
+	host->cache_used_bytes = 400 * MIB;
+	host->squeezes = false;
 	defer_later(scene);
 	assert_false(canfs_defer_active(scene->actors.defer));
-	purse->squeezes = true;
+	host->squeezes = true;
 	defer_later(scene);
 	assert_true(canfs_defer_active(scene->actors.defer));
 }

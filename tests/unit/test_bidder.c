@@ -18,7 +18,7 @@ struct scene {
 	struct canfs_config config;
 	struct canfs_bidder bidder;
 	struct canfs_mountstats stats;
-	struct canfs_purse purse;
+	struct canfs_host_state host;
 };
 
 static int setup(void **state)
@@ -31,7 +31,7 @@ static int setup(void **state)
 	mount.address.ss_family = AF_INET;
 	assert_int_equal(canfs_bidder_init(&scene.bidder, &mount, &scene.config, 1), 0);
 	scene.stats.found = true;
-	scene.purse = (struct canfs_purse) {
+	scene.host = (struct canfs_host_state) {
 		.now_usec = 1000000,
 		.bound_bytes = 700 * MIB,
 		.meminfo = { .total_bytes = 2000 * MIB, .available_bytes = 1800 * MIB },
@@ -54,15 +54,15 @@ static const struct canfs_tag high = { .write = 0.96, .bottleneck = CANFS_DISK }
 /* Time goes on by one tick with so much held; returns what is to be sent. */
 static uint64_t step_bytes(struct scene *scene, uint64_t held_bytes, const struct canfs_tag *tag)
 {
-	scene->purse.now_usec += TICK_USEC;
+	scene->host.now_usec += TICK_USEC;
 	if (tag)
-		scene->bidder.feed.tag_usec = scene->purse.now_usec;
+		scene->bidder.feed.tag_usec = scene->host.now_usec;
 	scene->stats.normal_write_bytes = scene->stats.server_write_bytes + held_bytes;
-	scene->purse.meminfo.dirty_bytes = held_bytes;
+	scene->host.meminfo.dirty_bytes = held_bytes;
 	canfs_bidder_observe(
-		&scene->bidder, &scene->stats, &scene->purse.meminfo, scene->purse.now_usec);
-	scene->purse.backlog_bytes = scene->bidder.backlog_bytes;
-	return canfs_bidder_bid(&scene->bidder, tag, &scene->purse);
+		&scene->bidder, &scene->stats, &scene->host.meminfo, scene->host.now_usec);
+	scene->host.backlog_bytes = scene->bidder.backlog_bytes;
+	return canfs_bidder_bid(&scene->bidder, tag, &scene->host);
 }
 
 static uint64_t step(struct scene *scene, uint64_t held_mib, const struct canfs_tag *tag)
@@ -83,10 +83,10 @@ static uint64_t steps(
 /* A tick at which the counters are not read. */
 static void step_uncounted(struct scene *scene, uint64_t dirty_mib, uint64_t writeback_mib)
 {
-	scene->purse.now_usec += TICK_USEC;
-	scene->purse.meminfo.dirty_bytes = dirty_mib * MIB;
-	scene->purse.meminfo.writeback_bytes = writeback_mib * MIB;
-	canfs_bidder_observe(&scene->bidder, NULL, &scene->purse.meminfo, scene->purse.now_usec);
+	scene->host.now_usec += TICK_USEC;
+	scene->host.meminfo.dirty_bytes = dirty_mib * MIB;
+	scene->host.meminfo.writeback_bytes = writeback_mib * MIB;
+	canfs_bidder_observe(&scene->bidder, NULL, &scene->host.meminfo, scene->host.now_usec);
 }
 
 static void test_a_mount_without_an_address_is_refused(void **state)
@@ -185,13 +185,13 @@ static void test_an_old_price_sends_nothing(void **state)
 	struct scene *scene = *state;
 
 	steps(scene, 100, 0, &cheap);
-	scene->purse.now_usec += 5000000;
+	scene->host.now_usec += 5000000;
 	scene->stats.normal_write_bytes += 40 * MIB;
-	scene->purse.meminfo.dirty_bytes = 40 * MIB;
+	scene->host.meminfo.dirty_bytes = 40 * MIB;
 	canfs_bidder_observe(
-		&scene->bidder, &scene->stats, &scene->purse.meminfo, scene->purse.now_usec);
+		&scene->bidder, &scene->stats, &scene->host.meminfo, scene->host.now_usec);
 	assert_true(canfs_bidder_holds(&scene->bidder));
-	assert_int_equal(canfs_bidder_bid(&scene->bidder, &cheap, &scene->purse), 0);
+	assert_int_equal(canfs_bidder_bid(&scene->bidder, &cheap, &scene->host), 0);
 	/* And an idle time does not earn a flood. */
 	assert_in_range(step(scene, 40, &cheap), 0, 1 * MIB);
 }
@@ -204,10 +204,10 @@ static void test_what_is_coming_counts(void **state)
 	step(scene, 0, &high);
 	for (uint64_t held = 1; held < 10; held++) {
 		step(scene, held * 100, &high); /* 1000 MiB/s into 700 MiB */
-		scene->purse.coming_bytes = (uint64_t)scene->bidder.fill.value;
+		scene->host.coming_bytes = (uint64_t)scene->bidder.fill.value;
 	}
-	scene->purse.backlog_bytes = 0;
-	canfs_bidder_bid(&scene->bidder, &high, &scene->purse);
+	scene->host.backlog_bytes = 0;
+	canfs_bidder_bid(&scene->bidder, &high, &scene->host);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
 }
 
@@ -319,7 +319,7 @@ static void test_a_nearly_full_client_sends_what_is_written(void **state)
 	step(scene, 0, &full);
 	for (uint64_t held = 1; held <= 20; held++) {
 		sent = step(scene, held * 30, &full);
-		scene->purse.coming_bytes = (uint64_t)scene->bidder.fill.value;
+		scene->host.coming_bytes = (uint64_t)scene->bidder.fill.value;
 	}
 	assert_in_range(sent, 20 * MIB, 32 * MIB);
 }
@@ -329,7 +329,7 @@ static void test_short_memory_overrules_any_price(void **state)
 	struct scene *scene = *state;
 
 	steps(scene, 20, 300, &high);
-	scene->purse.guarded = true;
+	scene->host.guarded = true;
 	assert_true(steps(scene, 20, 300, &high) > 0);
 	assert_true(steps(scene, 20, 300, NULL) > 0);
 }
@@ -340,8 +340,8 @@ static void test_foreign_writeback_is_not_ours(void **state)
 	struct scene *scene = *state;
 
 	step(scene, 0, NULL);
-	scene->purse.now_usec += 60000000;
-	scene->purse.meminfo.writeback_bytes = 50 * MIB;
+	scene->host.now_usec += 60000000;
+	scene->host.meminfo.writeback_bytes = 50 * MIB;
 	step(scene, 0, NULL);
 	assert_false(canfs_bidder_holds(&scene->bidder));
 	scene->stats.server_write_bytes += 20 * MIB;
@@ -355,7 +355,7 @@ static void test_foreign_writeback_closes_no_window(void **state)
 	struct scene *scene = *state;
 
 	step(scene, 0, &cheap);
-	scene->purse.meminfo.writeback_bytes = 500 * MIB;
+	scene->host.meminfo.writeback_bytes = 500 * MIB;
 	assert_true(steps(scene, 20, 300, &cheap) > 16 * MIB);
 }
 
@@ -397,7 +397,7 @@ static void test_a_cache_that_is_missed_raises_the_own_price(void **state)
 	for (int i = 0; i < 5; i++)
 		step(scene, 20, &tag);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
-	scene->purse.cache_worth = 0.9;
+	scene->host.cache_worth = 0.9;
 	for (int i = 0; i < 5; i++)
 		step(scene, 20, &tag);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
@@ -424,13 +424,13 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 		teardown(state);
 		setup(state);
 		step(scene, 0, &tag);
-		scene->purse.now_usec += 900000; /* an idle client looks once a second */
+		scene->host.now_usec += 900000; /* an idle client looks once a second */
 		for (unsigned int tick = 1; tick <= rows[i].ticks; tick++)
 			step(scene, tick * rows[i].mib_per_tick, &tag);
 		if (rows[i].blocked)
 			steps(scene, 10, rows[i].ticks * rows[i].mib_per_tick, &tag);
-		assert_int_equal(canfs_bidder_is_worth_holding(&scene->bidder, &scene->purse),
-			rows[i].worth);
+		assert_int_equal(
+			canfs_bidder_is_worth_holding(&scene->bidder, &scene->host), rows[i].worth);
 	}
 }
 
@@ -442,7 +442,7 @@ static void test_a_mount_on_which_nothing_moves_holds_nothing(void **state)
 	step(scene, 0, &high);
 	step(scene, 20, &high);
 	assert_true(canfs_bidder_holds(&scene->bidder));
-	scene->purse.now_usec += 50 * 1000000ull;
+	scene->host.now_usec += 50 * 1000000ull;
 	step(scene, 20, &high);
 	assert_false(canfs_bidder_holds(&scene->bidder));
 }

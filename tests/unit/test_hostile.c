@@ -167,7 +167,7 @@ static void send_bytes(struct world *world, uint64_t bytes)
 static void agent_ticks(struct world *world, double price)
 {
 	struct canfs_bidder *bidders[] = { &world->bidder[0], &world->bidder[1] };
-	struct canfs_purse purse = { .now_usec = world->now_usec,
+	struct canfs_host_state host = { .now_usec = world->now_usec,
 		.meminfo = { .total_bytes = TOTAL_BYTES,
 			.available_bytes = 10 * BACKGROUND_MIB * MIB,
 			.dirty_bytes = world->dirty_bytes } };
@@ -176,21 +176,21 @@ static void agent_ticks(struct world *world, double price)
 	canfs_tuner_tick(world->actors.tuner, world->config.changes_per_min, world->now_usec);
 	for (int i = 0; i < 2; i++) {
 		answer(world, bidders[i], price);
-		canfs_bidder_observe(bidders[i], &world->stats, &purse.meminfo, world->now_usec);
+		canfs_bidder_observe(bidders[i], &world->stats, &host.meminfo, world->now_usec);
 	}
-	purse.backlog_bytes = bidders[0]->backlog_bytes;
-	purse.coming_bytes = (uint64_t)bidders[0]->fill.value;
-	purse.bound_bytes = TOTAL_BYTES / 100 * world->config.hold_pct + 1;
+	host.backlog_bytes = bidders[0]->backlog_bytes;
+	host.coming_bytes = (uint64_t)bidders[0]->fill.value;
+	host.bound_bytes = TOTAL_BYTES / 100 * world->config.hold_pct + 1;
 	for (int i = 0; i < 2; i++) {
 		const struct canfs_tag *tag = canfs_feed_price(&bidders[i]->feed, world->now_usec);
 
-		chunk = canfs_bidder_bid(bidders[i], tag, &purse);
+		chunk = canfs_bidder_bid(bidders[i], tag, &host);
 		canfs_act_accelerate(&world->actors, bidders[i], chunk);
 		canfs_act_readahead(&world->actors, bidders[i], world->now_usec);
 		if (i == 0)
 			send_bytes(world, chunk);
 	}
-	canfs_act_defer(&world->actors, bidders, 2, &purse);
+	canfs_act_defer(&world->actors, bidders, 2, &host);
 }
 
 static void assert_within_bounds(const struct world *world)

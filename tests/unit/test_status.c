@@ -193,9 +193,9 @@ static void test_knobs_with_their_originals(void **state)
 	fake_agent_defers(&agent);
 	/* Someone else turns one of ours; the agent notices when it wants to turn it again. */
 	fake_root_write(&agent.root, BDI_A "/min_ratio", "7\n");
-	agent.view.purse.bound_bytes *= 2;
-	agent.view.purse.now_usec += 2000000;
-	canfs_act_defer(&agent.actors, agent.bidders, 1, &agent.view.purse);
+	agent.view.host.bound_bytes *= 2;
+	agent.view.host.now_usec += 2000000;
+	canfs_act_defer(&agent.actors, agent.bidders, 1, &agent.view.host);
 	status = must("{\"command\":\"status\"}");
 	knob = find_knob(status, "read_ahead_kb");
 	assert_number(knob, "original", 128);
