@@ -203,11 +203,11 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 	}
 }
 
-static void complain(struct canfs_actors *actors, int error)
+static void warn(struct canfs_actors *actors, int error)
 {
-	if (actors->complained)
+	if (actors->warned)
 		return;
-	actors->complained = true;
+	actors->warned = true;
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
@@ -307,7 +307,7 @@ static void note_failure(struct canfs_actors *actors, int error, uint64_t now_us
 		actors->defer_due_usec = now_usec + CANFS_ACT_QUOTA_USEC;
 	} else if (error) {
 		actors->defer_due_usec = now_usec + CANFS_ACT_REST_USEC;
-		complain(actors, error);
+		warn(actors, error);
 	}
 }
 

@@ -51,8 +51,8 @@ struct canfs_actors {
 	bool squeezed;              /* the kernel's limits are below their originals */
 	uint64_t draining_bytes;    /* so much was dirty ... */
 	uint64_t draining_usec;     /* ... when that last got less meanwhile */
-	bool complained;            /* about an actuator that does not work here ... */
-	bool complained_readahead; /* ... and about read_ahead_kb */
+	bool warned;                /* about an actuator that does not work here ... */
+	bool warned_readahead;      /* ... and about read_ahead_kb */
 
 	/* For status/: what was decided that is no single mount's. */
 	struct canfs_decisions decisions;

@@ -13,11 +13,11 @@ static const uint64_t readahead_step_usec = 1000000;
 /* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
-static void complain_readahead(struct canfs_actors *actors, int error)
+static void warn_readahead(struct canfs_actors *actors, int error)
 {
-	if (!actors->complained_readahead)
+	if (!actors->warned_readahead)
 		canfs_log("read-ahead: not possible here (%s); left as it is", strerror(-error));
-	actors->complained_readahead = true;
+	actors->warned_readahead = true;
 }
 
 int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
@@ -83,7 +83,7 @@ void canfs_act_readahead(
 		bidder->readahead_due_usec =
 			now_usec + (ret == -EDQUOT ? CANFS_ACT_QUOTA_USEC : CANFS_ACT_REST_USEC);
 	if (ret == -EROFS || ret == -EACCES)
-		complain_readahead(actors, ret);
+		warn_readahead(actors, ret);
 	else
 		canfs_act_log_changes(&bidder->decisions, bidder->mount.mountpoint,
 			bidder->readahead.verdict == CANFS_ACCELERATE

@@ -25,7 +25,7 @@ static const struct subcommand {
 
 #define SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
 
-void ctl_complain(const char *format, ...)
+void ctl_warn(const char *format, ...)
 {
 	va_list args;
 
@@ -54,7 +54,7 @@ bool ctl_parse_number(
 	*number = strtod(text, &end);
 	if (errno == 0 && end != text && *end == '\0' && *number >= least && *number <= most)
 		return true;
-	ctl_complain("%s: '%s' is not a number from %g to %g", option, text, least, most);
+	ctl_warn("%s: '%s' is not a number from %g to %g", option, text, least, most);
 	return false;
 }
 
@@ -71,7 +71,7 @@ bool ctl_parse_count(const char *option, const char *text, unsigned int least, u
 		*count = (unsigned int)number;
 		return true;
 	}
-	ctl_complain("%s: '%s' is not a whole number from %u to %u", option, text, least, most);
+	ctl_warn("%s: '%s' is not a whole number from %u to %u", option, text, least, most);
 	return false;
 }
 
@@ -101,6 +101,6 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], subcommands[i].name) == 0)
 			return subcommands[i].run(argc - 1, argv + 1);
 	}
-	ctl_complain("'%s' is no subcommand; 'canfsctl --help' lists them", argv[1]);
+	ctl_warn("'%s' is no subcommand; 'canfsctl --help' lists them", argv[1]);
 	return CTL_USAGE;
 }

@@ -277,7 +277,7 @@ static void take_header(struct parser *parser, const char *line)
 		end = strchr(end + 1, ']');
 	while (end && !strchr("\r\n;#", end[1 + strspn(end + 1, " \t")]));
 	if (!end)
-		return; /* inih complains */
+		return; /* inih warns */
 	name += strspn(name, " \t");
 	while (end > name && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;

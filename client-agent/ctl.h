@@ -18,7 +18,7 @@ int ctl_why(int argc, char **argv);
 int ctl_doctor(int argc, char **argv); /* whose exit status is its own */
 
 /* "canfsctl: ...", one line on standard error. */
-void ctl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void ctl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Makes a mount point as it is typed, or completed by a shell, one as mountinfo writes it: takes
@@ -26,7 +26,7 @@ void ctl_complain(const char *format, ...) __attribute__((format(printf, 1, 2)))
  */
 char *ctl_mountpoint(char *path);
 
-/* Parses an option's value; complains and returns false if it is not in [least, most]. */
+/* Parses an option's value; warns and returns false if it is not in [least, most]. */
 bool ctl_parse_number(
 	const char *option, const char *text, double least, double most, double *number);
 bool ctl_parse_count(const char *option, const char *text, unsigned int least, unsigned int most,

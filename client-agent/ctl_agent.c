@@ -89,7 +89,7 @@ static bool parse_option(struct options *options, int option)
 		options->batch = true;
 		return true;
 	default:
-		return false; /* getopt_long() has complained */
+		return false; /* getopt_long() has warned */
 	}
 }
 
@@ -104,7 +104,7 @@ static int parse_command_line(struct options *options, int argc, char **argv, co
 	*options = (struct options) { .peer = { .who = "agent", .socket = DEFAULT_SOCKET },
 		.interval_sec = 1 };
 	snprintf(name, sizeof(name), "canfsctl %s", command);
-	argv[0] = name; /* for getopt_long()'s complaints */
+	argv[0] = name; /* for getopt_long()'s messages */
 	while ((option = getopt_long(argc, argv, takes & 1u << OPT_BATCH ? "n" : "", long_options,
 			NULL)) != -1) {
 		if (option == OPT_HELP) {
@@ -114,14 +114,14 @@ static int parse_command_line(struct options *options, int argc, char **argv, co
 		if (!parse_option(options, option == 'n' ? OPT_BATCH : option))
 			return CTL_USAGE;
 		if (option != 'n' && !((takes | FOR_ALL) & 1u << option)) {
-			ctl_complain("%s takes no --%s", command, long_options[option - 1].name);
+			ctl_warn("%s takes no --%s", command, long_options[option - 1].name);
 			return CTL_USAGE;
 		}
 	}
 	if (takes_mount && optind < argc)
 		options->mount = ctl_mountpoint(argv[optind++]);
 	if (optind < argc) {
-		ctl_complain("%s takes no argument '%s'", command, argv[optind]);
+		ctl_warn("%s takes no argument '%s'", command, argv[optind]);
 		return CTL_USAGE;
 	}
 	return -1;
@@ -137,7 +137,7 @@ static int show_once(
 	json_decref(request);
 	ctl_hang_up(&options->peer);
 	if (reply == NULL) {
-		ctl_complain("%s", options->peer.error);
+		ctl_warn("%s", options->peer.error);
 		return CTL_ERROR;
 	}
 	if (!options->peer.json)
@@ -145,7 +145,7 @@ static int show_once(
 	json_decref(reply);
 	if (fflush(stdout) == 0)
 		return CTL_OK;
-	ctl_complain("standard output: %s", strerror(errno));
+	ctl_warn("standard output: %s", strerror(errno));
 	return CTL_ERROR;
 }
 
@@ -173,7 +173,7 @@ int ctl_why(int argc, char **argv)
 	request = json_pack("{s:s}", "command", "why");
 	if (options.mount != NULL &&
 		json_object_set_new(request, "mount", json_string(options.mount)) != 0) {
-		ctl_complain("why: the mount point is not UTF-8");
+		ctl_warn("why: the mount point is not UTF-8");
 		json_decref(request);
 		return CTL_USAGE;
 	}

@@ -71,7 +71,7 @@ static bool parse_name(const char *option, const char **name)
 	*name = optarg;
 	if (*optarg && *optarg != '-')
 		return true;
-	ctl_complain("%s: '%s' is no name", option, optarg);
+	ctl_warn("%s: '%s' is no name", option, optarg);
 	return false;
 }
 
@@ -96,7 +96,7 @@ static bool parse_option(struct options *options, int option)
 		options->json = true;
 		return true;
 	default:
-		return false; /* getopt_long() has complained */
+		return false; /* getopt_long() has warned */
 	}
 }
 
@@ -108,7 +108,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	*options = (struct options) {
 		.setup = { .seconds = 3, .size_mib = 1024, .port = 5201, .progress = show_progress }
 	};
-	argv[0] = "canfsctl calibrate"; /* for getopt_long()'s complaints */
+	argv[0] = "canfsctl calibrate"; /* for getopt_long()'s messages */
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (option == OPT_HELP) {
 			fputs(usage, stdout);
@@ -118,12 +118,12 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 			return CTL_USAGE;
 	}
 	if (optind != argc) {
-		ctl_complain("calibrate: '%s' belongs to no option", argv[optind]);
+		ctl_warn("calibrate: '%s' belongs to no option", argv[optind]);
 		return CTL_USAGE;
 	}
 	if (!options->host && !options->directory) {
-		ctl_complain("calibrate: nothing to measure; give --link HOST, --disk DIRECTORY or "
-			     "both");
+		ctl_warn("calibrate: nothing to measure; give --link HOST, --disk DIRECTORY or "
+			 "both");
 		return CTL_USAGE;
 	}
 	return -1;
@@ -144,7 +144,7 @@ static int measure(const struct options *options, struct canfs_calibration *cali
 			options->directory, &options->setup, &calibration->disk, error);
 	end_progress();
 	if (r < 0)
-		ctl_complain("calibrate: %s", error);
+		ctl_warn("calibrate: %s", error);
 	return r;
 }
 
@@ -177,7 +177,7 @@ static int write_file(const char *path, const struct canfs_calibration *calibrat
 	fclose(out);
 out:
 	if (r < 0)
-		ctl_complain("%s: %s", path, strerrordesc_np(-r));
+		ctl_warn("%s: %s", path, strerrordesc_np(-r));
 	return r;
 }
 
@@ -212,7 +212,7 @@ int ctl_calibrate(int argc, char **argv)
 	else if (!options.output)
 		canfs_profile_print(stdout, &calibration);
 	if (r < 0 || fflush(stdout) != 0) {
-		ctl_complain("standard output: %s", strerrordesc_np(r < 0 ? -r : errno));
+		ctl_warn("standard output: %s", strerrordesc_np(r < 0 ? -r : errno));
 		return CTL_ERROR;
 	}
 	if (options.output && write_file(options.output, &calibration) < 0)

@@ -62,7 +62,7 @@ static bool parse_option(struct options *options, int option)
 		options->config_file = optarg;
 		return true;
 	default:
-		return false; /* getopt_long() has complained */
+		return false; /* getopt_long() has warned */
 	}
 }
 
@@ -72,7 +72,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	int option;
 
 	*options = (struct options) { .timeout_sec = 3, .config_file = CANFS_CONFIG_FILE };
-	argv[0] = "canfsctl doctor"; /* for getopt_long()'s complaints */
+	argv[0] = "canfsctl doctor"; /* for getopt_long()'s messages */
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (option == OPT_HELP) {
 			fputs(usage, stdout);
@@ -82,7 +82,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 			return FAILED;
 	}
 	if (argc - optind > 1) {
-		ctl_complain("doctor: expected one mount point at most, got %d", argc - optind);
+		ctl_warn("doctor: expected one mount point at most, got %d", argc - optind);
 		return FAILED;
 	}
 	options->mountpoint = ctl_mountpoint(argv[optind]);
@@ -112,16 +112,16 @@ static int read_mounts(
 	int r = stats ? canfs_mounts_read("", mounts) : -ENOMEM;
 
 	if (r < 0) {
-		ctl_complain("doctor: /proc/self/mountinfo: %s", strerrordesc_np(-r));
+		ctl_warn("doctor: /proc/self/mountinfo: %s", strerrordesc_np(-r));
 		goto out;
 	}
 	r = canfs_mountstats_read("", mounts, stats);
 	if (r < 0) /* e.g. no kernel module of NFS */
-		ctl_complain("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-r));
+		ctl_warn("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-r));
 	patient->n = choose(options, mounts, index);
 	r = -ENOENT;
 	if (options->mountpoint && patient->n == 0) {
-		ctl_complain("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
+		ctl_warn("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
 			options->mountpoint);
 		goto out;
 	}
@@ -257,7 +257,7 @@ static int report(const struct options *options, const struct patient *patient)
 	}
 	json_decref(array);
 	if (fflush(stdout) != 0) {
-		ctl_complain("standard output: %s", strerrordesc_np(errno));
+		ctl_warn("standard output: %s", strerrordesc_np(errno));
 		return FAILED;
 	}
 	return findings ? FINDINGS : HEALTHY;

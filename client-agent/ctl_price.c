@@ -95,7 +95,7 @@ static bool parse_version(struct options *options, const char *text)
 			return true;
 		}
 	}
-	ctl_complain("--nfs-version is '%s'; allowed: 3, 4, auto", text);
+	ctl_warn("--nfs-version is '%s'; allowed: 3, 4, auto", text);
 	return false;
 }
 
@@ -123,7 +123,7 @@ static bool parse_option(struct options *options, int option)
 		return ctl_parse_count(
 			"--rpcbind-port", optarg, 1, UINT16_MAX, &options->rpcbind_port);
 	default:
-		return false; /* getopt_long() has complained */
+		return false; /* getopt_long() has warned */
 	}
 }
 
@@ -131,7 +131,7 @@ static bool parse_option(struct options *options, int option)
 static bool settle_on_version_3(struct options *options)
 {
 	if (options->versions && options->versions[0] == 4 && !options->versions[1]) {
-		ctl_complain("--mount-port and --rpcbind-port are for NFSv3 only");
+		ctl_warn("--mount-port and --rpcbind-port are for NFSv3 only");
 		return false;
 	}
 	return parse_version(options, "3");
@@ -143,7 +143,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	int option;
 
 	*options = (struct options) { .interval_sec = 1, .timeout_sec = 5 };
-	argv[0] = "canfsctl price"; /* for getopt_long()'s complaints */
+	argv[0] = "canfsctl price"; /* for getopt_long()'s messages */
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (option == OPT_HELP) {
 			fputs(usage, stdout);
@@ -153,11 +153,11 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 			return CTL_USAGE;
 	}
 	if (optind != argc - 1) {
-		ctl_complain("price: expected one SERVER:/PATH, got %d", argc - optind);
+		ctl_warn("price: expected one SERVER:/PATH, got %d", argc - optind);
 		return CTL_USAGE;
 	}
 	if (options->count && !options->watch) {
-		ctl_complain("--count is for --watch");
+		ctl_warn("--count is for --watch");
 		return CTL_USAGE;
 	}
 	if ((options->mount_port || options->rpcbind_port) && !settle_on_version_3(options))
@@ -166,7 +166,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		options->versions = version_choices[0].versions;
 	options->server = argv[optind];
 	if (canfs_export_name_parse(options->server, &options->export) < 0) {
-		ctl_complain("'%s' is not SERVER:/PATH (an IPv6 address stands in brackets)",
+		ctl_warn("'%s' is not SERVER:/PATH (an IPv6 address stands in brackets)",
 			options->server);
 		return CTL_USAGE;
 	}
@@ -325,7 +325,7 @@ static void print_text(
 	else if (report->answered)
 		printf("%s %s\n", options->server, report->why);
 	else if (news)
-		ctl_complain("%s: %s", options->server, report->why);
+		ctl_warn("%s: %s", options->server, report->why);
 }
 
 static int print(const struct options *options, const struct report *report, char said[ERROR_MAX])
@@ -335,7 +335,7 @@ static int print(const struct options *options, const struct report *report, cha
 	else
 		print_text(options, report, said);
 	if (fflush(stdout) != 0) {
-		ctl_complain("standard output: %s", strerrordesc_np(errno));
+		ctl_warn("standard output: %s", strerrordesc_np(errno));
 		return -EIO;
 	}
 	return 0;

@@ -84,7 +84,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* The reply to a request, which it takes; NULL after having complained. Dials if need be. */
+/* The reply to a request, which it takes; NULL after a warning. Dials if need be. */
 static json_t *ask(struct server *server, json_t *request)
 {
 	const bool connected = server->peer.stream != NULL || ctl_dial(&server->peer);
@@ -92,7 +92,7 @@ static json_t *ask(struct server *server, json_t *request)
 
 	json_decref(request);
 	if (reply == NULL)
-		ctl_complain("%s", server->peer.error);
+		ctl_warn("%s", server->peer.error);
 	return reply;
 }
 
@@ -114,7 +114,7 @@ static json_t *ask_clients(struct server *server)
 	return ask(server, request);
 }
 
-/* Takes the reply; NULL: an error that has been complained of. */
+/* Takes the reply; NULL: an error that has been warned of. */
 static int show(struct server *server, json_t *reply, void (*text)(const json_t *reply))
 {
 	if (reply == NULL)
@@ -240,7 +240,7 @@ static bool parse_export(struct options *options, const char *path)
 
 	options->export = path;
 	if (text == NULL)
-		ctl_complain("--export: the path is not UTF-8");
+		ctl_warn("--export: the path is not UTF-8");
 	json_decref(text);
 	return text != NULL;
 }
@@ -265,7 +265,7 @@ static bool parse_option(struct options *options, int option)
 	case OPT_COUNT:
 		return ctl_parse_count("--count", optarg, 1, UINT32_MAX, &options->count);
 	default:
-		return false; /* getopt_long() has complained */
+		return false; /* getopt_long() has warned */
 	}
 }
 
@@ -306,14 +306,14 @@ static bool parse_setting(struct options *options, char *word)
 		value = parse_value(equals + 1);
 	}
 	if (equals == NULL || !known) {
-		ctl_complain("set: '%s' is no setting; allowed: interval_ms=, publish=, drain=, "
-			     "pmax=, and k_ or weight_ of cpu=, network=, disk=, memory=",
+		ctl_warn("set: '%s' is no setting; allowed: interval_ms=, publish=, drain=, "
+			 "pmax=, and k_ or weight_ of cpu=, network=, disk=, memory=",
 			word);
 		json_decref(value);
 		return false;
 	}
 	if (value == NULL) {
-		ctl_complain("set: %s: '%s' is neither a number nor on, off or default", word,
+		ctl_warn("set: %s: '%s' is neither a number nor on, off or default", word,
 			equals + 1);
 		return false;
 	}
@@ -327,9 +327,8 @@ static const struct command *find_command(const char *name)
 		if (name != NULL && strcmp(name, commands[i].name) == 0)
 			return &commands[i];
 	}
-	ctl_complain(
-		"server: '%s' is no command; allowed: top, prices, history, clients, counters, "
-		"config, prefetch, scheduler, set",
+	ctl_warn("server: '%s' is no command; allowed: top, prices, history, clients, counters, "
+		 "config, prefetch, scheduler, set",
 		name != NULL ? name : "");
 	return NULL;
 }
@@ -341,7 +340,7 @@ static int parse_command_line(
 	unsigned int given = 0;
 	int option;
 
-	argv[0] = "canfsctl server"; /* for getopt_long()'s complaints */
+	argv[0] = "canfsctl server"; /* for getopt_long()'s messages */
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (option == OPT_HELP) {
 			fputs(usage, stdout);
@@ -356,7 +355,7 @@ static int parse_command_line(
 		return CTL_USAGE;
 	for (const struct option *known = long_options; known->name != NULL; known++) {
 		if (given & 1u << known->val & ~TAKES(*command)) {
-			ctl_complain("server %s takes no --%s", (*command)->name, known->name);
+			ctl_warn("server %s takes no --%s", (*command)->name, known->name);
 			return CTL_USAGE;
 		}
 	}
@@ -366,7 +365,7 @@ static int parse_command_line(
 			continue;
 		}
 		if ((*command)->run != run_set) {
-			ctl_complain(
+			ctl_warn(
 				"server %s takes no argument '%s'", (*command)->name, argv[optind]);
 			return CTL_USAGE;
 		}
@@ -393,7 +392,7 @@ int ctl_server(int argc, char **argv)
 	status = command->run(&server);
 	ctl_hang_up(&server.peer);
 	if (fflush(stdout) != 0) {
-		ctl_complain("standard output: %s", strerror(errno));
+		ctl_warn("standard output: %s", strerror(errno));
 		status = CTL_ERROR;
 	}
 out:

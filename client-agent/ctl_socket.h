@@ -12,7 +12,7 @@ struct ctl_peer {
 	const char *socket;
 	bool json;       /* replies are printed as they come, one a line */
 	FILE *stream;    /* of its replies; requests go to the descriptor below. NULL: none */
-	char error[512]; /* what the last call complains of */
+	char error[512]; /* why the last call failed */
 };
 
 /* Connects. False with an error. */

@@ -46,7 +46,7 @@ struct canfs_module {
 	struct canfs_clients *clients;       /* NULL: nobody counts them */
 	struct canfs_config config;          /* as read last; of ghosts and socket, as they run */
 	uint64_t reload;                     /* counts them */
-	bool complained;                     /* by the last one */
+	bool warned;                         /* by the last one */
 	uint64_t replaced; /* number of the configuration before the last reload */
 };
 

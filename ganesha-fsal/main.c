@@ -154,10 +154,10 @@ void canfs_reload(struct canfs_export *export, struct config_error_type *err_typ
 	int error;
 
 	/* Whatever was said need not be said of each export. */
-	if (is_same_reload(export) && CANFS.complained)
+	if (is_same_reload(export) && CANFS.warned)
 		return;
 	error = canfs_reread_config(&config, err_type);
-	CANFS.complained = error != -ENOENT;
+	CANFS.warned = error != -ENOENT;
 	if (error == -ENOENT)
 		return;
 	if (error != 0) {
@@ -166,7 +166,7 @@ void canfs_reload(struct canfs_export *export, struct config_error_type *err_typ
 		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
 		gsh_free(config.control_path);
 	} else {
-		CANFS.complained = !take_over(&config);
+		CANFS.warned = !take_over(&config);
 	}
 }
 

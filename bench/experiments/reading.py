@@ -326,11 +326,11 @@ def read_beside_server(lab, case, names, quick):
 
 def result_of(name, job):
     try:
-        out, complaints = job.communicate(timeout=PATIENCE_SECONDS)
+        out, errors = job.communicate(timeout=PATIENCE_SECONDS)
     except subprocess.TimeoutExpired as error:
         raise LabError(f"{name}: still reading after {PATIENCE_SECONDS} s") from error
     if job.returncode != 0:
-        raise LabError(f"{name}: {complaints.strip()}")
+        raise LabError(f"{name}: {errors.strip()}")
     return json.loads(out)
 
 

@@ -69,7 +69,7 @@ class Job:
         return file.exists() and file.stat().st_size > 0
 
     def errors(self):
-        """What it has complained of so far."""
+        """What it has said on standard error so far."""
         file = self._file("err")  # the guest makes it
         return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 

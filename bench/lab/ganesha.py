@@ -164,10 +164,10 @@ class Ganesha:
             status = self._ganesha.poll()
             if status is not None:
                 raise GaneshaError(f"ganesha.nfsd ended with status {status}: "
-                                   f"{self._complaints(already)}")
+                                   f"{self._warnings(already)}")
             if time.monotonic() > deadline:
                 raise GaneshaError(f"ganesha.nfsd is not ready after {timeout_sec} s: "
-                                   f"{self._complaints(already)}")
+                                   f"{self._warnings(already)}")
             time.sleep(0.02)
 
     def stop(self, timeout_sec=30):
@@ -278,7 +278,7 @@ class Ganesha:
         self._ganesha = None
         return status
 
-    def _complaints(self, offset):
+    def _warnings(self, offset):
         """The last lines of the log that say what is wrong; the log's place if there are none."""
         lines = [line.split(" :", 3)[-1] for line in self.log_text()[offset:].splitlines()
                  if any(level in line for level in (":CRIT :", ":MAJ :", ":FATAL :"))

@@ -57,7 +57,7 @@ class Load:
             raise LabError(f"canfs-job-load: exit code {code}: {said}")
 
     def stop(self):
-        """What it complained of."""
+        """What it said on standard error."""
         end(self._process)
         self._thread.join()
         said = "" if self._process.stderr.closed else self._process.stderr.read().decode()

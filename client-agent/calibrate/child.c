@@ -80,14 +80,13 @@ static int read_all(int fd, char **text)
 }
 
 /* Into memory, not pipes: there is nothing to be read while it runs, and nothing to block on. */
-int canfs_child_run(
-	const char *const argv[], unsigned int limit_sec, char **output, char **complaint)
+int canfs_child_run(const char *const argv[], unsigned int limit_sec, char **output, char **errors)
 {
 	int out = memfd_create("output", MFD_CLOEXEC), err = memfd_create("error", MFD_CLOEXEC);
 	int r = -errno, status;
 	pid_t pid;
 
-	*output = *complaint = NULL;
+	*output = *errors = NULL;
 	if (out < 0 || err < 0)
 		goto out;
 	r = start(argv, out, err, &pid);
@@ -99,7 +98,7 @@ int canfs_child_run(
 		goto out;
 	r = read_all(out, output);
 	if (r == 0)
-		r = read_all(err, complaint);
+		r = read_all(err, errors);
 	if (r == 0) {
 		r = status;
 		goto out;

@@ -17,7 +17,7 @@
 /* Beyond its runtime: a slow disk has to work off a full queue. */
 #define DRAIN_SEC 60
 
-static int complain(char error[CANFS_MEASURE_ERROR_MAX], int r, const char *what, const char *why)
+static int set_error(char error[CANFS_MEASURE_ERROR_MAX], int r, const char *what, const char *why)
 {
 	snprintf(error, CANFS_MEASURE_ERROR_MAX, "%s: %s", what, why ? why : strerrordesc_np(-r));
 	return r;
@@ -28,11 +28,11 @@ static int check_place(const char *directory, unsigned int size_mib, char *error
 	struct statfs fs;
 
 	if (statfs(directory, &fs) < 0)
-		return complain(error, -errno, directory, NULL);
+		return set_error(error, -errno, directory, NULL);
 	if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
-		return complain(error, -EINVAL, directory, "is in memory (tmpfs), not on a disk");
+		return set_error(error, -EINVAL, directory, "is in memory (tmpfs), not on a disk");
 	if ((uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 2 < size_mib * MIB)
-		return complain(error, -ENOSPC, directory,
+		return set_error(error, -ENOSPC, directory,
 			"the file would take more than half of the free space: see --size");
 	return 0;
 }
@@ -45,10 +45,10 @@ static int create(const char *directory, char *error)
 
 	if (snprintf(path, sizeof(path), "%s/canfs-calibrate-XXXXXX", directory) >=
 		(int)sizeof(path))
-		return complain(error, -ENAMETOOLONG, directory, NULL);
+		return set_error(error, -ENAMETOOLONG, directory, NULL);
 	fd = mkstemp(path);
 	if (fd < 0)
-		return complain(error, -errno, directory, NULL);
+		return set_error(error, -errno, directory, NULL);
 	unlink(path);
 	return fd;
 }
@@ -59,7 +59,7 @@ static int check_direct(const char *file, const char *directory, char *error)
 	const int fd = open(file, O_RDONLY | O_DIRECT | O_CLOEXEC);
 
 	if (fd < 0)
-		return complain(error, -errno, directory,
+		return set_error(error, -errno, directory,
 			errno == EINVAL ? "its file system has no direct I/O" : NULL);
 	close(fd);
 	return 0;
@@ -72,7 +72,7 @@ static int fill(int fd, const struct canfs_measure_setup *setup, unsigned int al
 	int r = 0;
 
 	if (!block)
-		return complain(error, -ENOMEM, "disk", NULL);
+		return set_error(error, -ENOMEM, "disk", NULL);
 	setup->progress("writing the file", 0, all);
 	for (unsigned int i = 0; r == 0 && i < setup->size_mib; i++) {
 		ssize_t written;
@@ -90,7 +90,7 @@ static int fill(int fd, const struct canfs_measure_setup *setup, unsigned int al
 	if (r == 0 && fsync(fd) < 0)
 		r = -errno;
 	if (r < 0)
-		complain(error, r, "writing the file", NULL);
+		set_error(error, r, "writing the file", NULL);
 	free(block);
 	return r;
 }
@@ -104,26 +104,26 @@ static int run_fio(const char *file, enum canfs_direction direction,
 		"--bs=4k", "--direct=1", "--ioengine=libaio", "--randrepeat=0", "--thread",
 		"--allow_file_create=0", "--fallocate=none", "--output-format=json", "--eta=never",
 		direction == CANFS_READS ? "--readonly" : NULL, NULL };
-	char *output, *complaint;
+	char *output, *errors;
 	int r;
 
 	snprintf(filename, sizeof(filename), "--filename=%s", file);
 	snprintf(size, sizeof(size), "--size=%um", setup->size_mib);
 	snprintf(depth, sizeof(depth), "--iodepth=%.0f", point->depth);
 	snprintf(runtime, sizeof(runtime), "--runtime=%u", setup->seconds);
-	r = canfs_child_run(argv, setup->seconds + DRAIN_SEC, &output, &complaint);
+	r = canfs_child_run(argv, setup->seconds + DRAIN_SEC, &output, &errors);
 	if (r < 0)
-		return complain(error, r, "fio",
+		return set_error(error, r, "fio",
 			r == -ENOENT      ? "is not installed"
 			: r == -ETIMEDOUT ? "did not end in time"
 					  : NULL);
 	r = canfs_fio_parse(output, direction, point, why);
 	/* An option that this fio does not know, say, is told in words. */
-	complaint[strcspn(complaint, "\n")] = '\0';
+	errors[strcspn(errors, "\n")] = '\0';
 	if (r < 0)
-		complain(error, r, "fio", r == -EPROTO && *complaint ? complaint : why);
+		set_error(error, r, "fio", r == -EPROTO && *errors ? errors : why);
 	free(output);
-	free(complaint);
+	free(errors);
 	return r;
 }
 
@@ -150,7 +150,7 @@ static int sweep(const char *file, enum canfs_direction direction,
 	} while (curve->count < CANFS_DEPTHS && !canfs_knee_passed(curve->points, curve->count));
 
 	r = canfs_knee_find(curve->points, curve->count, &curve->knee);
-	return r < 0 ? complain(error, r, "fio", "printed impossible numbers") : 0;
+	return r < 0 ? set_error(error, r, "fio", "printed impossible numbers") : 0;
 }
 
 int canfs_measure_disk(const char *directory, const struct canfs_measure_setup *setup,

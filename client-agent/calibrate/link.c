@@ -23,12 +23,12 @@ static int run_iperf(const char *host, bool reverse, const struct canfs_measure_
 	const char *argv[] = { "iperf3", "--json", "--client", host, "--port", port, "--time",
 		seconds, "--omit", "1", "--parallel", "4", "--connect-timeout", "5000",
 		reverse ? "--reverse" : NULL, NULL };
-	char *output, *complaint;
+	char *output, *errors;
 	int r;
 
 	snprintf(port, sizeof(port), "%u", setup->port);
 	snprintf(seconds, sizeof(seconds), "%u", setup->seconds);
-	r = canfs_child_run(argv, setup->seconds + AROUND_SEC, &output, &complaint);
+	r = canfs_child_run(argv, setup->seconds + AROUND_SEC, &output, &errors);
 	if (r < 0) {
 		snprintf(error, CANFS_MEASURE_ERROR_MAX, "iperf3: %s",
 			r == -ENOENT      ? "is not installed"
@@ -41,7 +41,7 @@ static int run_iperf(const char *host, bool reverse, const struct canfs_measure_
 		snprintf(error, CANFS_MEASURE_ERROR_MAX, "iperf3 to %s, port %u: %s", host,
 			setup->port, why);
 	free(output);
-	free(complaint);
+	free(errors);
 	return r;
 }
 

@@ -56,7 +56,7 @@ static uint64_t word(uint64_t block, uint64_t times, uint64_t i)
 }
 
 /* 0, or 1 with a message. */
-static int complain(const struct load *load, const char *what, int result)
+static int warn(const struct load *load, const char *what, int result)
 {
 	fprintf(stderr, "%s after %llu operations: %d (%s)\n", what,
 		(unsigned long long)load->operations, result, nfs_get_error(load->nfs));
@@ -73,7 +73,7 @@ static int write_block(struct load *load, uint64_t block)
 	for (uint64_t i = 0; i < load->words; i++)
 		words[i] = word(block, load->times[block], i);
 	result = nfs_pwrite(load->nfs, load->file, block * bytes, bytes, words);
-	return result == (int)bytes ? 0 : complain(load, "write", result);
+	return result == (int)bytes ? 0 : warn(load, "write", result);
 }
 
 static int read_block(struct load *load, uint64_t block)
@@ -83,10 +83,10 @@ static int read_block(struct load *load, uint64_t block)
 	int result = nfs_pread(load->nfs, load->file, block * bytes, bytes, words);
 
 	if (result != (int)bytes)
-		return complain(load, "read", result);
+		return warn(load, "read", result);
 	for (uint64_t i = 0; i < load->words; i++) {
 		if (words[i] != word(block, load->times[block], i))
-			return complain(load, "wrong data", (int)block);
+			return warn(load, "wrong data", (int)block);
 	}
 	return 0;
 }
@@ -96,7 +96,7 @@ static int ask_space(struct load *load)
 	struct nfs_statvfs_64 st;
 	int result = nfs_statvfs64(load->nfs, "/", &st);
 
-	return result == 0 ? 0 : complain(load, "statvfs", result);
+	return result == 0 ? 0 : warn(load, "statvfs", result);
 }
 
 static int run(struct load *load)
@@ -141,8 +141,8 @@ int main(int argc, char **argv)
 		nfs_set_timeout(load.nfs, ANSWER_MSEC);
 	url = nfs_parse_url_dir(load.nfs, argv[1]);
 	if (url == NULL || nfs_mount(load.nfs, url->server, url->path) != 0)
-		return complain(&load, "mount", 0);
+		return warn(&load, "mount", 0);
 	if (nfs_open2(load.nfs, argv[3], O_CREAT | O_RDWR, 0644, &load.file) != 0)
-		return complain(&load, "open", 0);
+		return warn(&load, "open", 0);
 	return run(&load);
 }

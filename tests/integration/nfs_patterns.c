@@ -42,7 +42,7 @@ static uint64_t word_at(uint64_t offset)
 	return (offset / sizeof(uint64_t) + 1) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static int complain(const char *what, const char *why)
+static int warn(const char *what, const char *why)
 {
 	fprintf(stderr, "%s: %s\n", what, why);
 	return 1;
@@ -54,14 +54,14 @@ static int make(const char *path, uint64_t mib)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
 	if (fd < 0)
-		return complain(path, strerror(errno));
+		return warn(path, strerror(errno));
 	for (uint64_t i = 0; i < mib; i++) {
 		for (uint64_t j = 0; j < sizeof(words) / sizeof(words[0]); j++)
 			words[j] = word_at(i * sizeof(words) + j * sizeof(words[0]));
 		if (write(fd, words, sizeof(words)) != (ssize_t)sizeof(words))
-			return complain(path, strerror(errno));
+			return warn(path, strerror(errno));
 	}
-	return fsync(fd) == 0 && close(fd) == 0 ? 0 : complain(path, strerror(errno));
+	return fsync(fd) == 0 && close(fd) == 0 ? 0 : warn(path, strerror(errno));
 }
 
 static uint64_t random_below(uint64_t bound)
@@ -119,7 +119,7 @@ static void answered(int status, struct nfs_context *nfs, void *data, void *priv
 	reader->answered++;
 	if (status != (int)want) {
 		reader->failed = true;
-		complain("read", status < 0 ? nfs_get_error(nfs) : "too short");
+		warn("read", status < 0 ? nfs_get_error(nfs) : "too short");
 	}
 	for (uint64_t i = 0; !reader->failed && i < want; i += sizeof(uint64_t)) {
 		uint64_t word;
@@ -152,12 +152,12 @@ static bool turn(struct reader *reader)
 		.events = (short)nfs_which_events(reader->nfs) };
 
 	if (poll(&polled, 1, WAIT_MSEC) <= 0) {
-		complain("read", "no answer");
+		warn("read", "no answer");
 		return false;
 	}
 	if (nfs_service(reader->nfs, polled.revents) == 0)
 		return true;
-	complain("connection", nfs_get_error(reader->nfs));
+	warn("connection", nfs_get_error(reader->nfs));
 	return false;
 }
 
@@ -166,7 +166,7 @@ static int read_all(struct reader *reader, uint64_t depth)
 	while (reader->answered < reader->blocks && !reader->failed) {
 		while (reader->asked < reader->blocks && reader->asked - reader->answered < depth) {
 			if (!ask(reader))
-				return complain("read", nfs_get_error(reader->nfs));
+				return warn("read", nfs_get_error(reader->nfs));
 		}
 		if (!turn(reader))
 			return 1;
@@ -178,14 +178,14 @@ static int hold(struct reader *reader, uint64_t depth)
 {
 	while (reader->asked < depth && reader->asked < reader->blocks) {
 		if (!ask(reader))
-			return complain("read", nfs_get_error(reader->nfs));
+			return warn("read", nfs_get_error(reader->nfs));
 	}
 	while ((nfs_which_events(reader->nfs) & POLLOUT) != 0) {
 		struct pollfd polled = { .fd = nfs_get_fd(reader->nfs), .events = POLLOUT };
 
 		if (poll(&polled, 1, WAIT_MSEC) <= 0 ||
 			nfs_service(reader->nfs, polled.revents & POLLOUT) != 0)
-			return complain("connection", nfs_get_error(reader->nfs));
+			return warn("connection", nfs_get_error(reader->nfs));
 	}
 	puts("asked");
 	fflush(stdout);
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "make") == 0)
 		return make(argv[2], strtoull(argv[3], NULL, 10));
 	if (argc != 8)
-		return complain("usage", "see the head of nfs_patterns.c");
+		return warn("usage", "see the head of nfs_patterns.c");
 	reader.block_bytes = strtoull(argv[6], NULL, 10) << 10;
 	depth = strtoull(argv[7], NULL, 10);
 	reader.nfs = nfs_init_context();
@@ -210,14 +210,14 @@ int main(int argc, char **argv)
 	struct nfs_url *url = nfs_parse_url_dir(reader.nfs, argv[2]);
 
 	if (url == NULL || nfs_mount(reader.nfs, url->server, url->path) != 0)
-		return complain("mount", nfs_get_error(reader.nfs));
+		return warn("mount", nfs_get_error(reader.nfs));
 	if (nfs_open(reader.nfs, argv[4], O_RDONLY, &reader.file) != 0 ||
 		nfs_fstat64(reader.nfs, reader.file, &st) != 0)
-		return complain(argv[4], nfs_get_error(reader.nfs));
+		return warn(argv[4], nfs_get_error(reader.nfs));
 	reader.file_bytes = st.nfs_size;
 	reader.blocks = (st.nfs_size + reader.block_bytes - 1) / reader.block_bytes;
 	reader.order = calloc(reader.blocks + 1, sizeof(*reader.order));
 	if (reader.order == NULL || !put_in_order(&reader, argv[5]))
-		return complain(argv[5], "no such pattern");
+		return warn(argv[5], "no such pattern");
 	return strcmp(argv[1], "hold") == 0 ? hold(&reader, depth) : read_all(&reader, depth);
 }

@@ -281,7 +281,7 @@ static void test_knobs_that_cannot_be_written(void **state)
 	}
 	assert_int_equal(seteuid(uid), 0);
 	assert_false(canfs_defer_available(scene->actors.defer));
-	assert_true(scene->actors.complained && scene->actors.complained_readahead);
+	assert_true(scene->actors.warned && scene->actors.warned_readahead);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
 	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);

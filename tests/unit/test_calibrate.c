@@ -204,21 +204,21 @@ static void test_child(void **state)
 	const char *const hangs[] = { "sleep", "1000", NULL };
 	const char *const dies[] = { "sh", "-c", "kill -9 $$", NULL };
 	const char *const missing[] = { "canfs-no-such-program", NULL };
-	char *output, *complaint;
+	char *output, *errors;
 
 	(void)state;
-	assert_int_equal(canfs_child_run(talks, 60, &output, &complaint), 3);
+	assert_int_equal(canfs_child_run(talks, 60, &output, &errors), 3);
 	assert_string_equal(output, "out\n");
-	assert_string_equal(complaint, "err\n");
+	assert_string_equal(errors, "err\n");
 	free(output);
-	free(complaint);
-	assert_int_equal(canfs_child_run(dies, 60, &output, &complaint), 128 + 9);
+	free(errors);
+	assert_int_equal(canfs_child_run(dies, 60, &output, &errors), 128 + 9);
 	free(output);
-	free(complaint);
-	assert_int_equal(canfs_child_run(hangs, 0, &output, &complaint), -ETIMEDOUT);
+	free(errors);
+	assert_int_equal(canfs_child_run(hangs, 0, &output, &errors), -ETIMEDOUT);
 	assert_null(output);
-	assert_int_equal(canfs_child_run(missing, 60, &output, &complaint), -ENOENT);
-	assert_null(complaint);
+	assert_int_equal(canfs_child_run(missing, 60, &output, &errors), -ENOENT);
+	assert_null(errors);
 }
 
 #define MEMINFO                                                                                    \

@@ -65,7 +65,7 @@ static bool wrong(struct races *races, const struct shared_file *file, uint64_t 
 {
 	const struct past *past = &file->pasts[block];
 
-	races_complain(races,
+	races_warn(races,
 		"%s (file %u), block %llu, word %llu: %s: %016llx: file %llu block %llu number %u",
 		file->name, file->id, (unsigned long long)block, (unsigned long long)index, what,
 		(unsigned long long)word, (unsigned long long)(word >> 48),
@@ -238,7 +238,7 @@ static bool judge(struct op *op, int status, const void *data, struct nfs_contex
 		races->stale++;
 		return true;
 	}
-	return races_complain(races,
+	return races_warn(races,
 		"client %u (NFSv%d): %s of %s (file %u%s), %llu blocks from %llu: %d (%s) %s",
 		op->lane->client->number, op->lane->client->version, names[op->kind],
 		op->file->name, op->file->id, op->file->doomed ? ", doomed" : "",
@@ -285,7 +285,7 @@ static void send(struct races *races, struct op *op)
 		error = nfs_ftruncate_async(nfs, handle, offset, answered, op);
 	}
 	if (error != 0)
-		races_complain(races, "cannot ask: %s", nfs_get_error(nfs));
+		races_warn(races, "cannot ask: %s", nfs_get_error(nfs));
 }
 
 static void ask(struct races *races, struct lane *lane)

@@ -26,7 +26,7 @@ uint64_t races_random(uint64_t *chance, uint64_t bound)
 	return (*chance >> 33) % bound;
 }
 
-bool races_complain(struct races *races, const char *format, ...)
+bool races_warn(struct races *races, const char *format, ...)
 {
 	va_list args;
 
@@ -48,7 +48,7 @@ static bool connect_client(struct races *races, struct client *client)
 
 	client->nfs = nfs_init_context();
 	if (client->nfs == NULL)
-		return races_complain(races, "no memory");
+		return races_warn(races, "no memory");
 	nfs_set_version(client->nfs, client->version);
 	nfs_set_autoreconnect(client->nfs, 0);
 	nfs_set_timeout(client->nfs, ANSWER_MSEC);
@@ -56,7 +56,7 @@ static bool connect_client(struct races *races, struct client *client)
 	snprintf(name, sizeof(name), "races %d %u", (int)getpid(), ++races->connections);
 	nfs4_set_client_name(client->nfs, name);
 	if (nfs_mount(client->nfs, races->url->server, races->url->path) != 0)
-		return races_complain(races, "client %u (NFSv%d): mount: %s", client->number,
+		return races_warn(races, "client %u (NFSv%d): mount: %s", client->number,
 			client->version, nfs_get_error(client->nfs));
 	return true;
 }
@@ -85,11 +85,11 @@ static bool hear(struct races *races)
 	char said[16] = "";
 
 	if (read(STDIN_FILENO, said, sizeof(said) - 1) <= 0)
-		return races_complain(races, "nobody speaks to us any more");
+		return races_warn(races, "nobody speaks to us any more");
 	if (strcmp(said, "away\n") == 0)
 		races->away = true;
 	else if (strcmp(said, "back\n") != 0)
-		return races_complain(races, "'%s' is neither away nor back", said);
+		return races_warn(races, "'%s' is neither away nor back", said);
 	else if (!come_back(races))
 		return false;
 	fputs(said, stdout);
@@ -107,11 +107,11 @@ bool races_turn(struct races *races, int msec)
 		polled[i].revents = 0;
 	}
 	if (poll(polled, CLIENTS, msec) < 0)
-		return races_complain(races, "poll");
+		return races_warn(races, "poll");
 	/* Even if nothing has come: what is not answered in time is noticed here. */
 	for (int i = 0; i < CLIENTS; i++) {
 		if (nfs_service(races->clients[i].nfs, polled[i].revents) != 0)
-			return races_complain(races, "client %d: connection: %s", i,
+			return races_warn(races, "client %d: connection: %s", i,
 				nfs_get_error(races->clients[i].nfs));
 	}
 	return !races->failed;
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 
 	races.url = parser != NULL ? nfs_parse_url_dir(parser, argv[1]) : NULL;
 	if (races.url == NULL)
-		return !races_complain(&races, "%s: no URL", argv[1]);
+		return !races_warn(&races, "%s: no URL", argv[1]);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		if (!connect_client(&races, &races.clients[i]))
 			return 1;

@@ -19,7 +19,7 @@
 static bool failed(struct races *races, const struct client *client, const char *what,
 	const char *name, int error)
 {
-	return races_complain(races, "client %u (NFSv%d): %s %s: %d (%s)", client->number,
+	return races_warn(races, "client %u (NFSv%d): %s %s: %d (%s)", client->number,
 		client->version, what, name, error, nfs_get_error(client->nfs));
 }
 
@@ -270,7 +270,7 @@ static bool check_bytes(struct races *races, struct shared_file *file, int fd, u
 			    (uint64_t)got))
 			return false;
 		if (got != there || memcmp(over_nfs, on_disk, (size_t)got) != 0)
-			return races_complain(races,
+			return races_warn(races,
 				"%s: at %llu of %llu bytes the disk has something else: %lld "
 				"bytes, not %lld",
 				file->name, (unsigned long long)at, (unsigned long long)size,
@@ -293,9 +293,9 @@ static bool check_file(struct races *races, struct shared_file *file)
 	snprintf(path, sizeof(path), "%s%s", races->directory, file->name);
 	fd = open(path, O_RDONLY | O_DIRECT);
 	if (fd < 0 || fstat(fd, &on_disk) != 0)
-		return races_complain(races, "%s: %s", path, strerror(errno));
+		return races_warn(races, "%s: %s", path, strerror(errno));
 	if (st.nfs_size != (uint64_t)on_disk.st_size)
-		return races_complain(races, "%s: %llu bytes over NFS, %llu on disk", path,
+		return races_warn(races, "%s: %llu bytes over NFS, %llu on disk", path,
 			(unsigned long long)st.nfs_size, (unsigned long long)on_disk.st_size);
 	same = check_bytes(races, file, fd, st.nfs_size);
 	close(fd);

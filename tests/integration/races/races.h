@@ -84,8 +84,7 @@ struct races {
 uint64_t races_random(uint64_t *chance, uint64_t bound);
 
 /* false, with a message: something is wrong. */
-bool races_complain(struct races *races, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+bool races_warn(struct races *races, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Each lane that has nothing under way asks for the next thing. */
 void races_ask(struct races *races);
