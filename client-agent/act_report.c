@@ -23,12 +23,12 @@ static const char *relation(double price, double other)
 /* Also said of a server that never had a price; not while it is being found out. */
 static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
 {
-	const struct canfs_feed *feed = &bidder->feed;
+	const struct canfs_poller *poller = &bidder->poller;
 	const char *why = "the server publishes none";
 
-	if (feed->failures)
-		why = canfs_fsstat_error(feed->fsstat);
-	else if (!feed->answers || feed->publisher.valid)
+	if (poller->failures)
+		why = canfs_fsstat_error(poller->fsstat);
+	else if (!poller->answers || poller->publisher.valid)
 		return;
 	if (!bidder->told_no_price) {
 		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,

@@ -31,9 +31,9 @@ static struct canfs_auction_terms auction_terms(const struct canfs_terms *mine)
 	return terms;
 }
 
-static struct canfs_feed_terms feed_terms(const struct canfs_config *config)
+static struct canfs_poller_terms poller_terms(const struct canfs_config *config)
 {
-	struct canfs_feed_terms terms = canfs_feed_defaults;
+	struct canfs_poller_terms terms = canfs_poller_defaults;
 
 	terms.idle_usec = config->price_idle_sec * 1000000ull;
 	terms.min_usec = config->price_min_msec * 1000ull;
@@ -66,7 +66,7 @@ int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MO
 int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
 	const struct canfs_config *config, unsigned int seed)
 {
-	struct canfs_feed_terms feed = feed_terms(config);
+	struct canfs_poller_terms poller = poller_terms(config);
 	const struct canfs_terms *terms = canfs_config_terms(config, mount->mountpoint);
 	struct canfs_auction_terms auction = auction_terms(terms);
 	struct canfs_fsstat_target target;
@@ -81,18 +81,18 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
 	canfs_average_init(&bidder->fill, fill_tau_sec);
-	return canfs_feed_init(&bidder->feed, &target, &feed, seed);
+	return canfs_poller_init(&bidder->poller, &target, &poller, seed);
 }
 
 void canfs_bidder_fini(struct canfs_bidder *bidder)
 {
-	canfs_feed_fini(&bidder->feed);
+	canfs_poller_fini(&bidder->poller);
 }
 
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config)
 {
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
-	bidder->feed.terms = feed_terms(config);
+	bidder->poller.terms = poller_terms(config);
 	bidder->write.terms = auction_terms(&bidder->terms);
 	bidder->readahead.terms = auction_terms(&bidder->terms);
 }
@@ -237,7 +237,7 @@ static double readahead_willingness(
 static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	return canfs_bidder_holds(bidder) &&
-	       now_usec - bidder->feed.tag_usec <= 2 * bidder->feed.terms.hold_usec;
+	       now_usec - bidder->poller.tag_usec <= 2 * bidder->poller.terms.hold_usec;
 }
 
 /* What is left of the bound when the others have filled their part of it. */

@@ -8,16 +8,16 @@
  *	 bidders) / bound, or the
  *	 worth of the page cache       --> own price of a write       \
  *	spare memory * confidence      --> own price of a read-ahead   > auction --> verdict, pace
- *	feed                           --> the server's prices        /
+ *	poller                           --> the server's prices        /
  *
- * Asks the server through its feed; touches no knob: that is the loop's.
+ * Asks the server through its poller; touches no knob: that is the loop's.
  */
 #ifndef CANFS_AGENT_BIDDER_H
 #define CANFS_AGENT_BIDDER_H
 
 #include "client-agent/backlog.h"
 #include "client-agent/config.h"
-#include "client-agent/feed.h"
+#include "client-agent/poller.h"
 #include "client-agent/handle.h"
 #include "client-agent/mountstats.h"
 #include "client-agent/pace.h"
@@ -70,7 +70,7 @@ struct canfs_host_state {
 struct canfs_bidder {
 	struct canfs_mount mount; /* the first one of its BDI, stands for it */
 	struct canfs_terms terms; /* the configuration's for that mount point */
-	struct canfs_feed feed;
+	struct canfs_poller poller;
 	struct canfs_auction write;
 	struct canfs_auction readahead;
 	struct canfs_backlog backlog;
@@ -120,7 +120,7 @@ int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MO
 	struct canfs_fsstat_target *target);
 
 /*
- * Takes the mount's terms from config. seed: see canfs_feed_init(). 0; -EDESTADDRREQ if the mount
+ * Takes the mount's terms from config. seed: see canfs_poller_init(). 0; -EDESTADDRREQ if the mount
  * names no server address; -ENOMEM.
  */
 int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
@@ -137,7 +137,7 @@ void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_conf
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);
 
-/* Cumulative READ and WRITE requests, for the feed. */
+/* Cumulative READ and WRITE requests, for the poller. */
 uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
 
 /* Is data held back that the server should be asked about? */

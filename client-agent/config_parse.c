@@ -184,7 +184,7 @@ static void blame(struct parser *parser, const char *a, const char *b)
 }
 
 /*
- * A price must not be taken for lost while the next question is not yet due, or its answer (feed.h: at
+ * A price must not be taken for lost while the next question is not yet due, or its answer (poller.h: at
  * random up to 1.2 times the interval, and 2 s) on its way.
  */
 static void check_timeout(struct parser *parser, const char *name, unsigned int value,

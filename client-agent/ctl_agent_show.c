@@ -154,24 +154,24 @@ void ctl_show_top(FILE *out, const json_t *status)
 		show_mount(out, json_array_get(mounts, i));
 }
 
-static void show_feed(FILE *out, const json_t *mount)
+static void show_poller(FILE *out, const json_t *mount)
 {
-	const json_t *feed = in(mount, "feed"), *price = in(mount, "price");
+	const json_t *poller = in(mount, "poller"), *price = in(mount, "price");
 
 	fprintf(out, "  prices    asked %.0f times, %.0f answers, %.0f failures",
-		ctl_number(feed, "questions"), ctl_number(feed, "answers"),
-		ctl_number(feed, "failures"));
+		ctl_number(poller, "questions"), ctl_number(poller, "answers"),
+		ctl_number(poller, "failures"));
 	if (json_is_object(price))
 		fprintf(out, "; the last one is %.1f s old", ctl_number(price, "age_sec"));
 	else
 		fprintf(out, "; %s",
-			is_true(feed, "publishes")                ? "none in time"
-			: ctl_number(feed, "prices_in_a_row") > 0 ? "believed after three"
-			: ctl_number(feed, "answers") > 0         ? "the server publishes none"
-								  : "no answer yet");
-	if (json_is_string(in(feed, "error"))) {
+			is_true(poller, "publishes")                ? "none in time"
+			: ctl_number(poller, "prices_in_a_row") > 0 ? "believed after three"
+			: ctl_number(poller, "answers") > 0         ? "the server publishes none"
+								    : "no answer yet");
+	if (json_is_string(in(poller, "error"))) {
 		fputs(": ", out);
-		put_member(out, feed, "error");
+		put_member(out, poller, "error");
 	}
 	fputc('\n', out);
 }
@@ -198,7 +198,7 @@ void ctl_show_status(FILE *out, const json_t *status)
 	show_head(out, status);
 	for (size_t i = 0; i < json_array_size(mounts); i++) {
 		show_mount(out, json_array_get(mounts, i));
-		show_feed(out, json_array_get(mounts, i));
+		show_poller(out, json_array_get(mounts, i));
 	}
 	fprintf(out, "\nknobs that are not as they were:%s\n",
 		json_array_size(knobs) == 0 ? " none" : "");

@@ -199,9 +199,9 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	const struct canfs_tag *tag;
 	uint64_t chunk;
 
-	canfs_feed_tick(&bidder->feed, host->now_usec, canfs_bidder_rpcs(bidder),
+	canfs_poller_tick(&bidder->poller, host->now_usec, canfs_bidder_rpcs(bidder),
 		canfs_bidder_holds(bidder));
-	tag = canfs_feed_price(&bidder->feed, host->now_usec);
+	tag = canfs_poller_price(&bidder->poller, host->now_usec);
 	chunk = canfs_bidder_bid(bidder, tag, host);
 	canfs_act_report(bidder, tag, host);
 	canfs_act_accelerate(&loop->actors, bidder, chunk);
@@ -220,7 +220,7 @@ static void notice_suspend(struct loop *loop)
 		(unsigned long long)slept_usec / 1000000);
 	loop->suspended_usec = suspended_usec;
 	for (size_t i = 0; i < loop->bidders.n; i++)
-		canfs_feed_forget_price(&loop->bidders.bidder[i]->feed);
+		canfs_poller_forget_price(&loop->bidders.bidder[i]->poller);
 }
 
 /* Returns false when the end has come. */
@@ -332,7 +332,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	struct canfs_view *view = &loop->desk.view;
 
 	for (size_t i = 0; i < asking; i++) {
-		struct canfs_fsstat *fsstat = loop->bidders.bidder[i]->feed.fsstat;
+		struct canfs_fsstat *fsstat = loop->bidders.bidder[i]->poller.fsstat;
 
 		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
 		fds[2 + i].events = canfs_fsstat_events(fsstat);

@@ -75,14 +75,14 @@ static void init_writer(struct herd_client *client, unsigned int number, double 
 static void init_agent(struct herd_client *client, uint64_t price_age_usec)
 {
 	struct herd_agent *agent = &client->agent;
-	struct canfs_feed *feed = &agent->feed;
+	struct canfs_poller *poller = &agent->poller;
 
-	feed->terms = canfs_feed_defaults;
-	feed->terms.min_usec = price_age_usec;
-	if (feed->terms.hold_usec < price_age_usec)
-		feed->terms.hold_usec = price_age_usec;
-	feed->publisher.valid = feed->publisher.believed = true;
-	feed->phase = 1;
+	poller->terms = canfs_poller_defaults;
+	poller->terms.min_usec = price_age_usec;
+	if (poller->terms.hold_usec < price_age_usec)
+		poller->terms.hold_usec = price_age_usec;
+	poller->publisher.valid = poller->publisher.believed = true;
+	poller->phase = 1;
 	canfs_auction_init(&agent->auction, &canfs_auction_defaults);
 	canfs_average_init(&agent->fill, fill_tau_sec);
 	agent->tick_usec =
@@ -190,19 +190,19 @@ static bool holds(const struct herd_client *client)
 	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
-/* As canfs_feed_tick(), but that the answer comes at once. */
+/* As canfs_poller_tick(), but that the answer comes at once. */
 static void ask(struct herd_client *client, double server_price, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
-	struct canfs_feed *feed = &agent->feed;
+	struct canfs_poller *poller = &agent->poller;
 	uint64_t rpcs = (uint64_t)(client->kernel.sent_bytes / wsize_bytes);
 
-	if (now_usec < canfs_feed_due_usec(feed, rpcs, holds(client)))
+	if (now_usec < canfs_poller_due_usec(poller, rpcs, holds(client)))
 		return;
-	feed->questions++;
-	feed->asked_usec = feed->tag_usec = now_usec;
-	feed->asked_rpcs = rpcs;
-	feed->phase = 0.8 + 0.4 * erand48(client->random);
+	poller->questions++;
+	poller->asked_usec = poller->tag_usec = now_usec;
+	poller->asked_rpcs = rpcs;
+	poller->phase = 0.8 + 0.4 * erand48(client->random);
 	agent->server_price = server_price;
 }
 
@@ -235,7 +235,7 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
 	struct herd_kernel *kernel = &client->kernel;
-	const struct canfs_feed *feed = &agent->feed;
+	const struct canfs_poller *poller = &agent->poller;
 	double backlog = kernel->dirty_bytes + on_its_way(kernel);
 	double coming = agent->fill.value * CANFS_FILL_HORIZON_SEC, bytes;
 	struct herd_view view = { .pace = {
@@ -254,7 +254,7 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 
 	view.verdict = canfs_auction_hold(
 		&agent->auction, view.pace.own_price, agent->server_price, now_usec);
-	if (!holds(client) || now_usec - feed->tag_usec > 2 * feed->terms.hold_usec)
+	if (!holds(client) || now_usec - poller->tag_usec > 2 * poller->terms.hold_usec)
 		return;
 	agent->stepped_usec = now_usec;
 	bytes = fmin((double)agent->law->step(&agent->state, &view), kernel->dirty_bytes);

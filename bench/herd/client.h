@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * A client of the herd simulation: an application that writes in its own rhythm, the kernel's write-back,
- * and the agent's own modules for the question (feed.c), the auction (pricing/auction.c) and the pace.
+ * and the agent's own modules for the question (poller.c), the auction (pricing/auction.c) and the pace.
  *
  *	writer --> dirty ---------> leaving --link--> at the server --disk--> clean
  *	             |  agent: what the pace says
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "bench/herd/laws.h"
-#include "client-agent/feed.h"
+#include "client-agent/poller.h"
 #include "pricing/auction.h"
 #include "pricing/utilization.h"
 
@@ -47,10 +47,10 @@ struct herd_kernel {
 struct herd_agent {
 	const struct herd_law *law;
 	union herd_law_state state;
-	struct canfs_feed feed; /* for its rule when to ask; no question is sent */
+	struct canfs_poller poller; /* for its rule when to ask; no question is sent */
 	struct canfs_auction auction;
 	struct canfs_average fill;
-	double server_price; /* as of feed.tag_usec */
+	double server_price; /* as of poller.tag_usec */
 	bool has_rest;
 	uint64_t tick_usec; /* the next */
 	uint64_t ticked_usec, stepped_usec, clean_usec;

@@ -58,23 +58,23 @@ static json_t *show_version(const struct canfs_mount *mount)
 /* What the server asks; null if it asks nothing, or nobody has heard it for too long. */
 static json_t *show_price(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
-	const struct canfs_tag *tag = canfs_feed_price(&bidder->feed, now_usec);
+	const struct canfs_tag *tag = canfs_poller_price(&bidder->poller, now_usec);
 
 	if (!tag)
 		return json_null();
 	return json_pack("{s:f, s:f, s:s, s:f}", "write", rounded(tag->write), "read_ahead",
 		rounded(tag->readahead), "bottleneck", canfs_resource_name(tag->bottleneck),
-		"age_sec", rounded((double)(now_usec - bidder->feed.tag_usec) / 1e6));
+		"age_sec", rounded((double)(now_usec - bidder->poller.tag_usec) / 1e6));
 }
 
-static json_t *show_feed(const struct canfs_feed *feed)
+static json_t *show_poller(const struct canfs_poller *poller)
 {
-	const char *error = feed->failures ? canfs_fsstat_error(feed->fsstat) : "";
+	const char *error = poller->failures ? canfs_fsstat_error(poller->fsstat) : "";
 
-	return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "publishes", feed->publisher.believed,
-		"prices_in_a_row", integer(feed->publisher.valid), "questions",
-		integer(feed->questions), "answers", integer(feed->answers), "failures",
-		integer(feed->unanswered), "error",
+	return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "publishes", poller->publisher.believed,
+		"prices_in_a_row", integer(poller->publisher.valid), "questions",
+		integer(poller->questions), "answers", integer(poller->answers), "failures",
+		integer(poller->unanswered), "error",
 		*error ? canfs_control_text(error) : json_null());
 }
 
@@ -144,7 +144,7 @@ static json_t *show_mount(
 		"read_ahead", rounded(bidder->own_readahead), "verdict", "write",
 		canfs_verdict_name(bidder->write.verdict), "read_ahead",
 		canfs_verdict_name(bidder->readahead.verdict), "confidence",
-		rounded(bidder->confidence.average.value), "feed", show_feed(&bidder->feed));
+		rounded(bidder->confidence.average.value), "poller", show_poller(&bidder->poller));
 	json_t *effects = json_pack("{s:o, s:o, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
 		integer(bidder->backlog_bytes), "unsent_bytes",
 		integer(bidder->backlog.unsent_bytes), "written_bytes_per_sec",

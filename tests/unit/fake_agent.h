@@ -89,14 +89,14 @@ static inline void fake_agent_defers(struct fake_agent *agent)
 {
 	struct canfs_bidder *bidder = agent->bidders[0];
 
-	bidder->feed.tag =
+	bidder->poller.tag =
 		(struct canfs_tag) { .write = 0.4, .readahead = 0.1, .bottleneck = CANFS_DISK };
-	bidder->feed.tag_usec = agent->now_usec - SEC / 2;
-	bidder->feed.publisher.believed = true;
-	bidder->feed.publisher.valid = CANFS_TAGS_TO_BELIEVE;
-	bidder->feed.questions = 12;
-	bidder->feed.answers = 10;
-	bidder->feed.unanswered = 2;
+	bidder->poller.tag_usec = agent->now_usec - SEC / 2;
+	bidder->poller.publisher.believed = true;
+	bidder->poller.publisher.valid = CANFS_TAGS_TO_BELIEVE;
+	bidder->poller.questions = 12;
+	bidder->poller.answers = 10;
+	bidder->poller.unanswered = 2;
 	bidder->own_write = 0.12;
 	bidder->own_readahead = 0.5;
 	bidder->write.verdict = CANFS_DEFER;
@@ -104,7 +104,7 @@ static inline void fake_agent_defers(struct fake_agent *agent)
 	bidder->backlog_bytes = 23 * MIB;
 	bidder->reading_usec = agent->now_usec;
 	bidder->stats.age_sec = 100;
-	canfs_act_report(bidder, &bidder->feed.tag, &agent->view.host);
+	canfs_act_report(bidder, &bidder->poller.tag, &agent->view.host);
 	canfs_act_defer(&agent->actors, agent->bidders, 2, &agent->view.host);
 	canfs_act_readahead(&agent->actors, bidder, agent->now_usec);
 }

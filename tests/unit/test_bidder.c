@@ -56,7 +56,7 @@ static uint64_t step_bytes(struct scene *scene, uint64_t held_bytes, const struc
 {
 	scene->host.now_usec += TICK_USEC;
 	if (tag)
-		scene->bidder.feed.tag_usec = scene->host.now_usec;
+		scene->bidder.poller.tag_usec = scene->host.now_usec;
 	scene->stats.normal_write_bytes = scene->stats.server_write_bytes + held_bytes;
 	scene->host.meminfo.dirty_bytes = held_bytes;
 	canfs_bidder_observe(
@@ -130,10 +130,10 @@ static void test_the_way_to_ask_is_that_of_the_mount(void **state)
 		address.sin_addr.s_addr = htonl(1);
 		memcpy(&mount.address, &address, sizeof(address));
 		assert_int_equal(canfs_bidder_init(&bidder, &mount, &scene->config, 1), 0);
-		if (!canfs_fsstat_start(bidder.feed.fsstat, 0))
-			assert_true(canfs_fsstat_step(bidder.feed.fsstat, 1, &space) < 0);
-		assert_ptr_equal(strstr(canfs_fsstat_error(bidder.feed.fsstat), cases[i].says),
-			canfs_fsstat_error(bidder.feed.fsstat));
+		if (!canfs_fsstat_start(bidder.poller.fsstat, 0))
+			assert_true(canfs_fsstat_step(bidder.poller.fsstat, 1, &space) < 0);
+		assert_ptr_equal(strstr(canfs_fsstat_error(bidder.poller.fsstat), cases[i].says),
+			canfs_fsstat_error(bidder.poller.fsstat));
 		canfs_bidder_fini(&bidder);
 	}
 }

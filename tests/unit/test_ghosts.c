@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Ghost caches that many threads feed. */
+/* Ghost caches that many threads poller. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * Servers that lie: prices that are always 0 or always 1, that flip or jump, tags that come and go. The
  * chain from price to knob runs on a made-up kernel and a made-up writer and reader, in made-up time:
  *
- *	price -> feed -> bidder -> act -> knobs -> kernel flushes beyond the background --.
+ *	price -> poller -> bidder -> act -> knobs -> kernel flushes beyond the background --.
  *	                   ^                                                             |
  *	                   `---------- dirty bytes <-- writer: 20 MB/s, 6 s of 10 -------'
  *
@@ -106,20 +106,20 @@ static double tags_nothing(struct world *world, uint64_t sec)
 	return NO_TAG;
 }
 
-/* As canfs_feed_tick() takes an answer. */
+/* As canfs_poller_tick() takes an answer. */
 static void answer(struct world *world, struct canfs_bidder *bidder, double price)
 {
-	struct canfs_feed *feed = &bidder->feed;
+	struct canfs_poller *poller = &bidder->poller;
 
 	if (price == NOTHING)
 		return;
-	feed->answers++;
-	canfs_publisher_note(&feed->publisher, price >= 0);
+	poller->answers++;
+	canfs_publisher_note(&poller->publisher, price >= 0);
 	if (price < 0)
 		return;
-	feed->tag =
+	poller->tag =
 		(struct canfs_tag) { .write = price, .readahead = price, .bottleneck = CANFS_DISK };
-	feed->tag_usec = world->now_usec;
+	poller->tag_usec = world->now_usec;
 }
 
 static uint64_t background_bytes(const struct world *world)
@@ -182,7 +182,8 @@ static void agent_ticks(struct world *world, double price)
 	host.coming_bytes = (uint64_t)bidders[0]->fill.value;
 	host.bound_bytes = TOTAL_BYTES / 100 * world->config.hold_pct + 1;
 	for (int i = 0; i < 2; i++) {
-		const struct canfs_tag *tag = canfs_feed_price(&bidders[i]->feed, world->now_usec);
+		const struct canfs_tag *tag =
+			canfs_poller_price(&bidders[i]->poller, world->now_usec);
 
 		chunk = canfs_bidder_bid(bidders[i], tag, &host);
 		canfs_act_accelerate(&world->actors, bidders[i], chunk);

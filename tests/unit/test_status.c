@@ -136,11 +136,11 @@ static void test_status_of_a_mount_that_defers(void **state)
 	assert_number(mount, "rpc.write.per_sec", 120);
 	assert_number(mount, "rpc.write.round_trip_ms", 3.1);
 	assert_number(mount, "rpc.write.total", 42);
-	assert_number(mount, "feed.questions", 12);
-	assert_number(mount, "feed.answers", 10);
-	assert_number(mount, "feed.prices_in_a_row", 3);
-	assert_number(mount, "feed.failures", 2);
-	assert_true(json_is_true(at(mount, "feed.publishes")));
+	assert_number(mount, "poller.questions", 12);
+	assert_number(mount, "poller.answers", 10);
+	assert_number(mount, "poller.prices_in_a_row", 3);
+	assert_number(mount, "poller.failures", 2);
+	assert_true(json_is_true(at(mount, "poller.publishes")));
 	assert_true(json_is_true(at(status, "flushing_point.raised")));
 	assert_true(json_is_false(at(status, "flushing_point.squeezed")));
 	json_decref(status);
@@ -166,7 +166,7 @@ static void test_status_of_a_mount_without_a_price(void **state)
 	assert_text(mount, "verdict.write", "hold");
 	assert_number(mount, "read_ahead_kib.original", 128);
 	assert_number(mount, "read_ahead_kib.now", 128);
-	assert_true(json_is_false(at(mount, "feed.publishes")));
+	assert_true(json_is_false(at(mount, "poller.publishes")));
 	json_decref(status);
 }
 

@@ -8,12 +8,12 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 
-#include "client-agent/feed.h"
+#include "client-agent/poller.h"
 
-static struct canfs_feed asked_at(uint64_t now_usec)
+static struct canfs_poller asked_at(uint64_t now_usec)
 {
-	return (struct canfs_feed) {
-		.terms = canfs_feed_defaults,
+	return (struct canfs_poller) {
+		.terms = canfs_poller_defaults,
 		.phase = 1,
 		.questions = 1,
 		.asked_usec = now_usec,
@@ -25,84 +25,84 @@ static struct canfs_feed asked_at(uint64_t now_usec)
 
 static void test_first_question_is_due_at_once(void **state)
 {
-	struct canfs_feed feed = { .terms = canfs_feed_defaults, .phase = 1 };
+	struct canfs_poller poller = { .terms = canfs_poller_defaults, .phase = 1 };
 
 	(void)state;
-	assert_int_equal(canfs_feed_due_usec(&feed, 0, false), 0);
+	assert_int_equal(canfs_poller_due_usec(&poller, 0, false), 0);
 }
 
 static void test_ten_rpcs_or_ten_seconds(void **state)
 {
-	struct canfs_feed feed = asked_at(1000000);
+	struct canfs_poller poller = asked_at(1000000);
 
 	(void)state;
-	assert_int_equal(canfs_feed_due_usec(&feed, CANFS_FEED_RPCS - 1, false), 11000000);
-	assert_int_equal(canfs_feed_due_usec(&feed, CANFS_FEED_RPCS, false), 2000000);
+	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_FEED_RPCS - 1, false), 11000000);
+	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_FEED_RPCS, false), 2000000);
 }
 
 static void test_who_holds_data_keeps_asking(void **state)
 {
-	struct canfs_feed feed = asked_at(1000000);
+	struct canfs_poller poller = asked_at(1000000);
 
 	(void)state;
-	assert_int_equal(canfs_feed_due_usec(&feed, 0, true), 1250000);
-	assert_int_equal(canfs_feed_due_usec(&feed, CANFS_FEED_RPCS, true), 1100000);
+	assert_int_equal(canfs_poller_due_usec(&poller, 0, true), 1250000);
+	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_FEED_RPCS, true), 1100000);
 }
 
 static void test_belief_is_settled_quickly(void **state)
 {
-	struct canfs_feed feed = asked_at(1000000);
+	struct canfs_poller poller = asked_at(1000000);
 
 	(void)state;
-	feed.publisher = (struct canfs_publisher) { .valid = 1 };
-	assert_int_equal(canfs_feed_due_usec(&feed, 0, false), 1100000);
-	assert_null(canfs_feed_price(&feed, 1000000));
+	poller.publisher = (struct canfs_publisher) { .valid = 1 };
+	assert_int_equal(canfs_poller_due_usec(&poller, 0, false), 1100000);
+	assert_null(canfs_poller_price(&poller, 1000000));
 }
 
 static void test_a_server_without_prices_is_left_alone(void **state)
 {
-	struct canfs_feed feed = asked_at(1000000);
+	struct canfs_poller poller = asked_at(1000000);
 
 	(void)state;
-	feed.publisher = (struct canfs_publisher) { 0 };
-	assert_int_equal(canfs_feed_due_usec(&feed, 1000, true), 11000000);
+	poller.publisher = (struct canfs_publisher) { 0 };
+	assert_int_equal(canfs_poller_due_usec(&poller, 1000, true), 11000000);
 }
 
 static void test_failures_back_off_to_the_idle_interval(void **state)
 {
-	struct canfs_feed feed = asked_at(0);
+	struct canfs_poller poller = asked_at(0);
 	uint64_t last = 0;
 
 	(void)state;
 	for (unsigned int failures = 1; failures < 100; failures++) {
-		feed.failures = failures;
-		uint64_t due = canfs_feed_due_usec(&feed, 1000, true);
-		assert_true(due >= last && due <= feed.terms.idle_usec);
+		poller.failures = failures;
+		uint64_t due = canfs_poller_due_usec(&poller, 1000, true);
+		assert_true(due >= last && due <= poller.terms.idle_usec);
 		last = due;
 	}
-	assert_int_equal(last, feed.terms.idle_usec);
+	assert_int_equal(last, poller.terms.idle_usec);
 }
 
 static void test_an_old_price_is_none(void **state)
 {
-	struct canfs_feed feed = asked_at(1000000);
+	struct canfs_poller poller = asked_at(1000000);
 
 	(void)state;
-	assert_non_null(canfs_feed_price(&feed, 1000000 + feed.terms.lost_usec));
-	assert_null(canfs_feed_price(&feed, 1000001 + feed.terms.lost_usec));
+	assert_non_null(canfs_poller_price(&poller, 1000000 + poller.terms.lost_usec));
+	assert_null(canfs_poller_price(&poller, 1000001 + poller.terms.lost_usec));
 }
 
 /* The clock stood still meanwhile: by it the price would still be good. */
 static void test_a_price_from_before_a_suspend_is_none(void **state)
 {
-	struct canfs_feed feed = asked_at(100000000);
+	struct canfs_poller poller = asked_at(100000000);
 
 	(void)state;
-	feed.failures = 9;
-	canfs_feed_forget_price(&feed);
-	assert_null(canfs_feed_price(&feed, 100000001));
-	assert_true(canfs_feed_due_usec(&feed, 0, false) < 100000001);
-	assert_true(feed.publisher.believed); /* one new price is enough */
+	poller.failures = 9;
+	canfs_poller_forget_price(&poller);
+	assert_null(canfs_poller_price(&poller, 100000001));
+	assert_true(canfs_poller_due_usec(&poller, 0, false) < 100000001);
+	assert_true(poller.publisher.believed); /* one new price is enough */
 }
 
 static void test_a_dead_server_is_asked_without_blocking(void **state)
@@ -112,17 +112,17 @@ static void test_a_dead_server_is_asked_without_blocking(void **state)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	struct canfs_fsstat_target target = { .nfs_port = 1, .mount_port = 1, .path = "/" };
-	struct canfs_feed feed;
+	struct canfs_poller poller;
 
 	(void)state;
 	memcpy(&target.address, &nowhere, sizeof(nowhere));
-	assert_int_equal(canfs_feed_init(&feed, &target, &canfs_feed_defaults, 7), 0);
+	assert_int_equal(canfs_poller_init(&poller, &target, &canfs_poller_defaults, 7), 0);
 	for (uint64_t now = 1; now < 100000000;
 		now += 1000000) /* its deadline is 2 s of our clock */
-		assert_false(canfs_feed_tick(&feed, now, 0, true));
-	assert_null(canfs_feed_price(&feed, 1));
-	assert_true(feed.failures > 3 && feed.questions < 40);
-	canfs_feed_fini(&feed);
+		assert_false(canfs_poller_tick(&poller, now, 0, true));
+	assert_null(canfs_poller_price(&poller, 1));
+	assert_true(poller.failures > 3 && poller.questions < 40);
+	canfs_poller_fini(&poller);
 }
 
 int main(void)

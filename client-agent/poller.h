@@ -13,10 +13,10 @@
  * has its read-ahead to decide about, which moves once a second.
  *
  * Questions are spread by a random phase, so that clients do not act on the same price at the same
- * instant as a herd. A feed without answers backs off to the idle interval, and a server that
+ * instant as a herd. A poller without answers backs off to the idle interval, and a server that
  * publishes no prices is asked at that only; a question never blocks.
  *
- * Mounts of one server do not share a feed or its connection: a price is of one export and its disks,
+ * Mounts of one server do not share a poller or its connection: a price is of one export and its disks,
  * and an answer that is late or malformed costs nothing but this one. A connection is cheap beside that.
  */
 #ifndef CANFS_AGENT_FEED_H
@@ -28,7 +28,7 @@
 
 #define CANFS_FEED_RPCS 10 /* READ and WRITE requests between two questions, §3.4 */
 
-struct canfs_feed_terms {
+struct canfs_poller_terms {
 	uint64_t idle_usec;   /* longest time between two questions; default 10 s */
 	uint64_t move_usec;   /* the same after CANFS_FEED_RPCS requests; default 1 s */
 	uint64_t hold_usec;   /* the same while data is held back; default 250 ms */
@@ -37,10 +37,10 @@ struct canfs_feed_terms {
 	uint64_t lost_usec;   /* a price older than this is none; default 30 s */
 };
 
-extern const struct canfs_feed_terms canfs_feed_defaults;
+extern const struct canfs_poller_terms canfs_poller_defaults;
 
-struct canfs_feed {
-	struct canfs_feed_terms terms;
+struct canfs_poller {
+	struct canfs_poller_terms terms;
 	struct canfs_fsstat *fsstat;
 	struct canfs_publisher publisher;
 	struct canfs_tag tag; /* the last valid one */
@@ -57,26 +57,26 @@ struct canfs_feed {
 };
 
 /* 0 or -errno of canfs_fsstat_new(). seed: for the phase; differs from client to client. */
-int canfs_feed_init(struct canfs_feed *feed, const struct canfs_fsstat_target *target,
-	const struct canfs_feed_terms *terms, unsigned int seed);
-void canfs_feed_fini(struct canfs_feed *feed);
+int canfs_poller_init(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
+	const struct canfs_poller_terms *terms, unsigned int seed);
+void canfs_poller_fini(struct canfs_poller *poller);
 
 /* When the next question is due if no further RPC is counted; rpcs: cumulative READ + WRITE. */
-uint64_t canfs_feed_due_usec(const struct canfs_feed *feed, uint64_t rpcs, bool holding);
+uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs, bool holding);
 
 /*
  * Asks if a question is due, and takes what has arrived. Call it on each tick and when
- * canfs_fsstat_fd(feed->fsstat) is ready. Returns true when a new price has come.
+ * canfs_fsstat_fd(poller->fsstat) is ready. Returns true when a new price has come.
  */
-bool canfs_feed_tick(struct canfs_feed *feed, uint64_t now_usec, uint64_t rpcs, bool holding);
+bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding);
 
 /*
  * Whatever is known is from before a suspend: no price until a new one has come, which is asked for at
  * once. That the server is one of ours stays believed.
  */
-void canfs_feed_forget_price(struct canfs_feed *feed);
+void canfs_poller_forget_price(struct canfs_poller *poller);
 
 /* The price in force, or NULL: none yet, none for lost_usec, or no canfs server. */
-const struct canfs_tag *canfs_feed_price(const struct canfs_feed *feed, uint64_t now_usec);
+const struct canfs_tag *canfs_poller_price(const struct canfs_poller *poller, uint64_t now_usec);
 
 #endif
