@@ -71,10 +71,10 @@ json_t *canfs_control_prefetch(struct canfs_control_call *call)
 		(json_int_t)stats.reads_made_to_wait, "reads_let_through",
 		(json_int_t)stats.reads_let_through, "waiting", (int)stats.waiting, "room",
 		stats.room, "evicted_bytes", (json_int_t)stats.evicted_bytes, "files_open",
-		(json_int_t)stats.locals.open, "files_opened", (json_int_t)stats.locals.opened,
-		"files_displaced", (json_int_t)stats.locals.displaced, "files_failed",
-		(json_int_t)stats.locals.failed, "files_bytes",
-		(json_int_t)stats.locals.memory_bytes, "devices", devices);
+		(json_int_t)stats.fd_cache.open, "files_opened", (json_int_t)stats.fd_cache.opened,
+		"files_displaced", (json_int_t)stats.fd_cache.displaced, "files_failed",
+		(json_int_t)stats.fd_cache.failed, "files_bytes",
+		(json_int_t)stats.fd_cache.memory_bytes, "devices", devices);
 }
 
 static void visit_scheduler(const struct canfs_device_view *view, void *devices)

@@ -26,7 +26,7 @@ struct shard {
 	struct bucket buckets[BUCKETS];
 };
 
-struct canfs_locals {
+struct canfs_fd_cache {
 	unsigned int files_max; /* of each shard */
 	unsigned int open_max;  /* of all, in use or not */
 	struct shard shards[SHARDS];
@@ -36,18 +36,18 @@ struct canfs_locals {
 };
 
 static struct shard *shard_of(
-	struct canfs_locals *locals, const void *object, struct bucket **bucket)
+	struct canfs_fd_cache *fd_cache, const void *object, struct bucket **bucket)
 {
 	uint64_t mixed = (uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15);
-	struct shard *shard = &locals->shards[mixed >> 60 & (SHARDS - 1)];
+	struct shard *shard = &fd_cache->shards[mixed >> 60 & (SHARDS - 1)];
 
 	*bucket = &shard->buckets[mixed >> 54 & (BUCKETS - 1)];
 	return shard;
 }
 
-int canfs_locals_new(struct canfs_locals **locals, unsigned int files)
+int canfs_fd_cache_new(struct canfs_fd_cache **fd_cache, unsigned int files)
 {
-	struct canfs_locals *new = calloc(1, sizeof(*new));
+	struct canfs_fd_cache *new = calloc(1, sizeof(*new));
 	struct rlimit limit;
 
 	if (new == NULL)
@@ -62,7 +62,7 @@ int canfs_locals_new(struct canfs_locals **locals, unsigned int files)
 		pthread_mutex_init(&new->shards[i].mutex, NULL);
 		TAILQ_INIT(&new->shards[i].used);
 	}
-	*locals = new;
+	*fd_cache = new;
 	return 0;
 }
 
@@ -77,48 +77,48 @@ static void unlist(struct shard *shard, struct canfs_local_file *file)
 	shard->files--;
 }
 
-static void close_later(struct canfs_locals *locals, struct canfs_local_file *file)
+static void close_later(struct canfs_fd_cache *fd_cache, struct canfs_local_file *file)
 {
-	pthread_mutex_lock(&locals->closing_mutex);
-	TAILQ_INSERT_TAIL(&locals->closing, file, by_use);
-	pthread_mutex_unlock(&locals->closing_mutex);
+	pthread_mutex_lock(&fd_cache->closing_mutex);
+	TAILQ_INSERT_TAIL(&fd_cache->closing, file, by_use);
+	pthread_mutex_unlock(&fd_cache->closing_mutex);
 }
 
-static void close_file(struct canfs_locals *locals, struct canfs_local_file *file)
+static void close_file(struct canfs_fd_cache *fd_cache, struct canfs_local_file *file)
 {
 	canfs_resident_unmap(&file->map);
 	close(file->fd);
 	pthread_mutex_destroy(&file->mutex);
 	pthread_mutex_destroy(&file->map.mutex);
-	atomic_fetch_sub(&locals->open, 1);
+	atomic_fetch_sub(&fd_cache->open, 1);
 	free(file);
 }
 
 /* One of those that wait for it; false: there was none. */
-static bool close_one(struct canfs_locals *locals)
+static bool close_one(struct canfs_fd_cache *fd_cache)
 {
 	struct canfs_local_file *file;
 
-	pthread_mutex_lock(&locals->closing_mutex);
-	file = TAILQ_FIRST(&locals->closing);
+	pthread_mutex_lock(&fd_cache->closing_mutex);
+	file = TAILQ_FIRST(&fd_cache->closing);
 	if (file != NULL)
-		TAILQ_REMOVE(&locals->closing, file, by_use);
-	pthread_mutex_unlock(&locals->closing_mutex);
+		TAILQ_REMOVE(&fd_cache->closing, file, by_use);
+	pthread_mutex_unlock(&fd_cache->closing_mutex);
 	if (file != NULL)
-		close_file(locals, file);
+		close_file(fd_cache, file);
 	return file != NULL;
 }
 
-void canfs_locals_close_all(struct canfs_locals *locals)
+void canfs_fd_cache_close_all(struct canfs_fd_cache *fd_cache)
 {
-	while (close_one(locals))
+	while (close_one(fd_cache))
 		;
 }
 
-void canfs_locals_tick(struct canfs_locals *locals)
+void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache)
 {
 	for (int i = 0; i < SHARDS; i++) {
-		struct shard *shard = &locals->shards[i];
+		struct shard *shard = &fd_cache->shards[i];
 		struct canfs_local_file *file, *next;
 
 		pthread_mutex_lock(&shard->mutex);
@@ -127,39 +127,39 @@ void canfs_locals_tick(struct canfs_locals *locals)
 			if (file->users != 0 || ++file->idle_sec < CANFS_LOCAL_IDLE_SEC)
 				continue;
 			unlist(shard, file);
-			close_later(locals, file);
+			close_later(fd_cache, file);
 		}
 		pthread_mutex_unlock(&shard->mutex);
 	}
-	canfs_locals_close_all(locals);
+	canfs_fd_cache_close_all(fd_cache);
 }
 
-void canfs_locals_free(struct canfs_locals *locals)
+void canfs_fd_cache_free(struct canfs_fd_cache *fd_cache)
 {
-	if (locals == NULL)
+	if (fd_cache == NULL)
 		return;
 	for (int i = 0; i < SHARDS; i++) {
 		struct canfs_local_file *file;
 
-		while ((file = TAILQ_FIRST(&locals->shards[i].used)) != NULL) {
-			unlist(&locals->shards[i], file);
-			close_later(locals, file);
+		while ((file = TAILQ_FIRST(&fd_cache->shards[i].used)) != NULL) {
+			unlist(&fd_cache->shards[i], file);
+			close_later(fd_cache, file);
 		}
-		pthread_mutex_destroy(&locals->shards[i].mutex);
+		pthread_mutex_destroy(&fd_cache->shards[i].mutex);
 	}
-	canfs_locals_close_all(locals);
-	pthread_mutex_destroy(&locals->closing_mutex);
-	free(locals);
+	canfs_fd_cache_close_all(fd_cache);
+	pthread_mutex_destroy(&fd_cache->closing_mutex);
+	free(fd_cache);
 }
 
-struct canfs_locals_stats canfs_locals_stats(struct canfs_locals *locals)
+struct canfs_fd_cache_stats canfs_fd_cache_stats(struct canfs_fd_cache *fd_cache)
 {
-	struct canfs_locals_stats stats = { .open = atomic_load(&locals->open),
-		.opened = atomic_load(&locals->opened),
-		.displaced = atomic_load(&locals->displaced),
-		.failed = atomic_load(&locals->failed) };
+	struct canfs_fd_cache_stats stats = { .open = atomic_load(&fd_cache->open),
+		.opened = atomic_load(&fd_cache->opened),
+		.displaced = atomic_load(&fd_cache->displaced),
+		.failed = atomic_load(&fd_cache->failed) };
 
-	stats.memory_bytes = sizeof(*locals) + stats.open * sizeof(struct canfs_local_file);
+	stats.memory_bytes = sizeof(*fd_cache) + stats.open * sizeof(struct canfs_local_file);
 	return stats;
 }
 
@@ -181,13 +181,13 @@ static struct canfs_local_file *take_one(struct shard *shard, const struct canfs
 	return file;
 }
 
-void canfs_locals_forget_tree(struct canfs_locals *locals, const struct canfs_tree *tree,
+void canfs_fd_cache_forget_tree(struct canfs_fd_cache *fd_cache, const struct canfs_tree *tree,
 	void (*visit)(struct canfs_local_file *file))
 {
 	struct canfs_local_file *file;
 
 	for (int i = 0; i < SHARDS; i++) {
-		while ((file = take_one(&locals->shards[i], tree)) != NULL) {
+		while ((file = take_one(&fd_cache->shards[i], tree)) != NULL) {
 			if (visit != NULL)
 				visit(file);
 			canfs_local_put(file);
@@ -219,7 +219,7 @@ static void use(struct shard *shard, struct canfs_local_file *file)
 struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *object)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(canfs_tree_locals(tree), object, &bucket);
+	struct shard *shard = shard_of(canfs_tree_fd_cache(tree), object, &bucket);
 	struct canfs_local_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
@@ -231,11 +231,11 @@ struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *o
 }
 
 /* Makes room for one more, if a file is used by nobody. Under the shard's mutex. */
-static void displace(struct canfs_locals *locals, struct shard *shard)
+static void displace(struct canfs_fd_cache *fd_cache, struct shard *shard)
 {
 	struct canfs_local_file *file;
 
-	if (shard->files < locals->files_max)
+	if (shard->files < fd_cache->files_max)
 		return;
 	TAILQ_FOREACH (file, &shard->used, by_use) {
 		if (file->users == 0)
@@ -244,24 +244,25 @@ static void displace(struct canfs_locals *locals, struct shard *shard)
 	if (file == NULL)
 		return;
 	unlist(shard, file);
-	close_later(locals, file);
-	atomic_fetch_add(&locals->displaced, 1);
+	close_later(fd_cache, file);
+	atomic_fetch_add(&fd_cache->displaced, 1);
 }
 
 /*
  * Lists it; or, if another was quicker, closes it and takes that one. NULL: the tree drains. What it does not see of
  * that under the mutex, forget_tree() finds in the list.
  */
-static struct canfs_local_file *enlist(struct canfs_locals *locals, struct canfs_local_file *new)
+static struct canfs_local_file *enlist(
+	struct canfs_fd_cache *fd_cache, struct canfs_local_file *new)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(locals, new->object, &bucket);
+	struct shard *shard = shard_of(fd_cache, new->object, &bucket);
 	struct canfs_local_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
 	file = find(bucket, new->tree, new->object);
 	if (file == NULL && !canfs_tree_is_draining(new->tree)) {
-		displace(locals, shard);
+		displace(fd_cache, shard);
 		LIST_INSERT_HEAD(bucket, new, in_bucket);
 		TAILQ_INSERT_TAIL(&shard->used, new, by_use);
 		shard->files++;
@@ -272,33 +273,33 @@ static struct canfs_local_file *enlist(struct canfs_locals *locals, struct canfs
 		use(shard, file);
 	pthread_mutex_unlock(&shard->mutex);
 	if (file != new)
-		close_file(locals, new);
-	close_one(locals);
+		close_file(fd_cache, new);
+	close_one(fd_cache);
 	return file;
 }
 
 struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes)
 {
-	struct canfs_locals *locals = canfs_tree_locals(tree);
+	struct canfs_fd_cache *fd_cache = canfs_tree_fd_cache(tree);
 	struct canfs_local_file *file;
 	struct stat st;
 	int fd;
 
 	if (canfs_tree_off(tree) != NULL || canfs_tree_is_draining(tree))
 		return NULL;
-	fd = atomic_load(&locals->open) < locals->open_max
+	fd = atomic_load(&fd_cache->open) < fd_cache->open_max
 		     ? canfs_tree_open_handle(tree, inode, wire, wire_bytes, &st)
 		     : -1;
 	file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
 	if (file == NULL) {
 		if (fd >= 0)
 			close(fd);
-		atomic_fetch_add(&locals->failed, 1);
+		atomic_fetch_add(&fd_cache->failed, 1);
 		return NULL;
 	}
-	atomic_fetch_add(&locals->opened, 1);
-	atomic_fetch_add(&locals->open, 1);
+	atomic_fetch_add(&fd_cache->opened, 1);
+	atomic_fetch_add(&fd_cache->open, 1);
 	file->fd = fd;
 	file->name = name;
 	file->tree = tree;
@@ -307,13 +308,13 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 	pthread_mutex_init(&file->mutex, NULL);
 	pthread_mutex_init(&file->map.mutex, NULL);
 	RB_INIT(&file->pieces);
-	return enlist(locals, file);
+	return enlist(fd_cache, file);
 }
 
 void canfs_local_use(struct canfs_local_file *file)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(canfs_tree_locals(file->tree), file->object, &bucket);
+	struct shard *shard = shard_of(canfs_tree_fd_cache(file->tree), file->object, &bucket);
 
 	pthread_mutex_lock(&shard->mutex);
 	file->users++;
@@ -322,26 +323,26 @@ void canfs_local_use(struct canfs_local_file *file)
 
 void canfs_local_put(struct canfs_local_file *file)
 {
-	struct canfs_locals *locals;
+	struct canfs_fd_cache *fd_cache;
 	struct bucket *bucket;
 	struct shard *shard;
 	bool last;
 
 	if (file == NULL)
 		return;
-	locals = canfs_tree_locals(file->tree);
-	shard = shard_of(locals, file->object, &bucket);
+	fd_cache = canfs_tree_fd_cache(file->tree);
+	shard = shard_of(fd_cache, file->object, &bucket);
 	pthread_mutex_lock(&shard->mutex);
 	last = --file->users == 0 && !file->listed;
 	pthread_mutex_unlock(&shard->mutex);
 	if (last)
-		close_later(locals, file);
+		close_later(fd_cache, file);
 }
 
-void canfs_local_forget(struct canfs_locals *locals, const void *object)
+void canfs_local_forget(struct canfs_fd_cache *fd_cache, const void *object)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(locals, object, &bucket);
+	struct shard *shard = shard_of(fd_cache, object, &bucket);
 	struct canfs_local_file *file, *next;
 
 	pthread_mutex_lock(&shard->mutex);
@@ -351,7 +352,7 @@ void canfs_local_forget(struct canfs_locals *locals, const void *object)
 			continue;
 		unlist(shard, file);
 		if (file->users == 0)
-			close_later(locals, file);
+			close_later(fd_cache, file);
 	}
 	pthread_mutex_unlock(&shard->mutex);
 }

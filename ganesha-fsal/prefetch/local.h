@@ -27,7 +27,7 @@
 #define CANFS_LOCAL_IDLE_SEC 10
 #define CANFS_LOCAL_RECENT   8 /* ranges that were fetched ahead last, of each file */
 
-struct canfs_locals;
+struct canfs_fd_cache;
 
 struct canfs_local_file {
 	int fd;
@@ -57,25 +57,25 @@ struct canfs_local_file {
 	LIST_ENTRY(canfs_local_file) in_bucket;
 };
 
-struct canfs_locals_stats {
+struct canfs_fd_cache_stats {
 	uint64_t open, opened, displaced, failed;
 	uint64_t memory_bytes;
 };
 
 /* files: at most so many open. 0 or -ENOMEM. */
-int canfs_locals_new(struct canfs_locals **locals, unsigned int files);
-void canfs_locals_free(
-	struct canfs_locals *locals); /* no file may be in use any more; NULL allowed */
-struct canfs_locals_stats canfs_locals_stats(struct canfs_locals *locals);
+int canfs_fd_cache_new(struct canfs_fd_cache **fd_cache, unsigned int files);
+void canfs_fd_cache_free(
+	struct canfs_fd_cache *fd_cache); /* no file may be in use any more; NULL allowed */
+struct canfs_fd_cache_stats canfs_fd_cache_stats(struct canfs_fd_cache *fd_cache);
 
 /* To be called about once a second: closes what is idle. It may take long: the last close of a deleted file frees it. */
-void canfs_locals_tick(struct canfs_locals *locals);
+void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache);
 
 /* Closes what nobody uses any more; as tick() and each open() do, too. */
-void canfs_locals_close_all(struct canfs_locals *locals);
+void canfs_fd_cache_close_all(struct canfs_fd_cache *fd_cache);
 
 /* Each file of the tree is visited (NULL: nothing is done), and closed as soon as nobody uses it. */
-void canfs_locals_forget_tree(struct canfs_locals *locals, const struct canfs_tree *tree,
+void canfs_fd_cache_forget_tree(struct canfs_fd_cache *fd_cache, const struct canfs_tree *tree,
 	void (*visit)(struct canfs_local_file *file));
 
 /*
@@ -101,6 +101,6 @@ void canfs_local_fetched(struct canfs_local_file *file, uint64_t offset, uint64_
 uint64_t canfs_local_evicted(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
 
 /* The object goes, or its file is deleted: closed, in all trees, as soon as nobody uses it. */
-void canfs_local_forget(struct canfs_locals *locals, const void *object);
+void canfs_local_forget(struct canfs_fd_cache *fd_cache, const void *object);
 
 #endif

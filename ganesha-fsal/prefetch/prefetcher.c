@@ -17,7 +17,7 @@
 struct canfs_prefetcher {
 	struct canfs_prefetch_shared shared;
 	struct canfs_prefetcher_config config;
-	struct canfs_locals *locals;
+	struct canfs_fd_cache *fd_cache;
 	struct canfs_remotes remotes;
 
 	pthread_mutex_t mutex; /* of what follows */
@@ -147,7 +147,7 @@ static void look_after_all(struct canfs_prefetcher *prefetcher)
 {
 	unsigned int devices = count_devices(prefetcher);
 
-	canfs_locals_tick(prefetcher->locals);
+	canfs_fd_cache_tick(prefetcher->fd_cache);
 	look_at_memory(prefetcher);
 	for (unsigned int i = 0; i < devices; i++)
 		canfs_files_tidy(prefetcher->device[i]->files);
@@ -178,7 +178,7 @@ static void *keep(void *arg)
 		asked = prefetcher->closings_asked;
 		pthread_mutex_unlock(&prefetcher->mutex);
 		if (error == 0) {
-			canfs_locals_close_all(prefetcher->locals);
+			canfs_fd_cache_close_all(prefetcher->fd_cache);
 		} else {
 			see_who_else_uses_them(prefetcher);
 			if (++ticks % TICKS_PER_SEC == 0)
@@ -236,7 +236,7 @@ int canfs_prefetcher_new(
 	pthread_mutex_init(&new->remotes.mutex, NULL);
 	canfs_steady_cond_init(&new->wake);
 	canfs_steady_cond_init(&new->closed);
-	error = canfs_locals_new(&new->locals, config->open_max);
+	error = canfs_fd_cache_new(&new->fd_cache, config->open_max);
 	if (error == 0)
 		error = start_keeper(new);
 	if (error != 0) {
@@ -259,7 +259,7 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 		pthread_join(prefetcher->keeper, NULL);
 	for (unsigned int i = 0; i < prefetcher->devices; i++)
 		canfs_device_free(prefetcher->device[i]);
-	canfs_locals_free(prefetcher->locals);
+	canfs_fd_cache_free(prefetcher->fd_cache);
 	pthread_mutex_destroy(&prefetcher->remotes.mutex);
 	pthread_mutex_destroy(&prefetcher->mutex);
 	pthread_cond_destroy(&prefetcher->wake);
@@ -316,7 +316,7 @@ int canfs_prefetcher_open(
 	pthread_mutex_lock(&prefetcher->mutex);
 	error = device_of(prefetcher, &place, st.st_dev, &device);
 	if (error == 0)
-		error = canfs_tree_open(tree, prefetcher->locals, path, device);
+		error = canfs_tree_open(tree, prefetcher->fd_cache, path, device);
 	if (error == 0)
 		prefetcher->trees++;
 	pthread_mutex_unlock(&prefetcher->mutex);
@@ -377,7 +377,7 @@ void canfs_prefetcher_close(struct canfs_tree *tree)
 
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object)
 {
-	canfs_local_forget(prefetcher->locals, object);
+	canfs_local_forget(prefetcher->fd_cache, object);
 }
 
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)
@@ -415,7 +415,7 @@ void canfs_prefetcher_stats(
 		.waiting = atomic_load(&shared->waiting),
 		.evicted_bytes = atomic_load(&shared->evicted_bytes),
 		.room = (double)atomic_load(&shared->room),
-		.locals = canfs_locals_stats(prefetcher->locals),
+		.fd_cache = canfs_fd_cache_stats(prefetcher->fd_cache),
 	};
 }
 

@@ -13,7 +13,7 @@
 #include "protocol/clock.h"
 
 struct canfs_tree {
-	struct canfs_locals *locals;
+	struct canfs_fd_cache *fd_cache;
 	struct canfs_device *device;
 	int dir;
 	dev_t st_dev;
@@ -26,7 +26,7 @@ struct canfs_tree {
 	bool closed;
 };
 
-int canfs_tree_open(struct canfs_tree **tree, struct canfs_locals *locals, const char *path,
+int canfs_tree_open(struct canfs_tree **tree, struct canfs_fd_cache *fd_cache, const char *path,
 	struct canfs_device *device)
 {
 	struct canfs_tree *new = calloc(1, sizeof(*new));
@@ -43,7 +43,7 @@ int canfs_tree_open(struct canfs_tree **tree, struct canfs_locals *locals, const
 		free(new);
 		return error;
 	}
-	new->locals = locals;
+	new->fd_cache = fd_cache;
 	new->device = device;
 	new->st_dev = st.st_dev;
 	pthread_mutex_init(&new->mutex, NULL);
@@ -106,9 +106,9 @@ bool canfs_tree_is_draining(struct canfs_tree *tree)
 	return atomic_load_explicit(&tree->draining, memory_order_relaxed);
 }
 
-struct canfs_locals *canfs_tree_locals(const struct canfs_tree *tree)
+struct canfs_fd_cache *canfs_tree_fd_cache(const struct canfs_tree *tree)
 {
-	return tree->locals;
+	return tree->fd_cache;
 }
 
 int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file),
@@ -121,7 +121,7 @@ int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_f
 	first = !tree->draining;
 	tree->draining = true;
 	pthread_mutex_unlock(&tree->mutex);
-	canfs_locals_forget_tree(tree->locals, tree, visit);
+	canfs_fd_cache_forget_tree(tree->fd_cache, tree, visit);
 
 	/* A file that was deleted while it was in use is not found there; its reads end all the same. */
 	pthread_mutex_lock(&tree->mutex);
@@ -142,7 +142,7 @@ void canfs_tree_close(struct canfs_tree *tree)
 		return;
 	/* What all trees share is gone before a drained one is closed, if the server ends. */
 	if (!canfs_tree_is_draining(tree))
-		canfs_locals_forget_tree(tree->locals, tree, NULL);
+		canfs_fd_cache_forget_tree(tree->fd_cache, tree, NULL);
 	close(tree->dir);
 	pthread_mutex_lock(&tree->mutex);
 	tree->closed = true;

@@ -11,14 +11,14 @@
 
 struct canfs_device;
 struct canfs_local_file;
-struct canfs_locals;
+struct canfs_fd_cache;
 struct canfs_tree;
 
 /*
  * The file system that path, a directory, is on; all of its files are to be on `device`. 0 or -errno. It has one user
  * more with each read that is under way, and goes with the last.
  */
-int canfs_tree_open(struct canfs_tree **tree, struct canfs_locals *locals, const char *path,
+int canfs_tree_open(struct canfs_tree **tree, struct canfs_fd_cache *fd_cache, const char *path,
 	struct canfs_device *device);
 struct canfs_device *canfs_tree_device(const struct canfs_tree *tree);
 
@@ -45,7 +45,7 @@ const char *canfs_tree_off(struct canfs_tree *tree);
 /* st_dev of its file system: files of others, which are mounted below, are not to be had here. */
 dev_t canfs_tree_st_dev(const struct canfs_tree *tree);
 
-struct canfs_locals *canfs_tree_locals(const struct canfs_tree *tree);
+struct canfs_fd_cache *canfs_tree_fd_cache(const struct canfs_tree *tree);
 
 /*
  * The file that this handle of FSAL VFS names, by its inode as Ganesha knows it: its descriptor and *st, or -1. If

@@ -18,7 +18,7 @@ static void what_is_opened_meanwhile_is_closed(void **state)
 	drains = true;
 	assert_null(make("file", state, KIB));
 	drains = false;
-	assert_int_equal(stats().locals.open, 0);
+	assert_int_equal(stats().fd_cache.open, 0);
 }
 
 int main(void)

@@ -292,7 +292,7 @@ static void a_drained_tree_takes_nothing(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	canfs_local_put(file);
 	canfs_prefetcher_drain(tree);
-	assert_int_equal(stats().locals.open, 0);
+	assert_int_equal(stats().fd_cache.open, 0);
 	assert_true(canfs_tree_is_draining(tree));
 	assert_null(canfs_local_find(tree, state));
 	assert_null(make("late", state, KIB));

@@ -37,9 +37,9 @@ static void at_most_so_many_are_open(void **state)
 		file = make(name, &objects[i], KIB);
 		assert_non_null(file);
 		canfs_local_put(file);
-		assert_in_range(stats().locals.open, 1, OPEN_MAX + 1);
+		assert_in_range(stats().fd_cache.open, 1, OPEN_MAX + 1);
 	}
-	assert_in_range(stats().locals.displaced, sizeof(objects) - OPEN_MAX, sizeof(objects));
+	assert_in_range(stats().fd_cache.displaced, sizeof(objects) - OPEN_MAX, sizeof(objects));
 }
 
 /* Where the process may have few descriptors, most are left to Ganesha; even if all of ours are in use. */
@@ -70,7 +70,7 @@ static void few_are_open_where_few_may_be(void **state)
 		snprintf(name, sizeof(name), "few%zu", i);
 		file[i] = make(name, &objects[i], KIB);
 		had += file[i] != NULL;
-		assert_in_range(stats().locals.open, 1, 1024 / 16);
+		assert_in_range(stats().fd_cache.open, 1, 1024 / 16);
 	}
 	assert_in_range(had, 1024 / 32, 1024 / 16);
 	for (size_t i = 0; i < sizeof(objects); i++)
