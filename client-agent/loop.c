@@ -17,7 +17,7 @@
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
 #include "client-agent/look.h"
-#include "client-agent/status/desk.h"
+#include "client-agent/status/server.h"
 #include "client-agent/notify.h"
 #include "protocol/clock.h"
 
@@ -62,7 +62,7 @@ struct loop {
 	uint64_t ended_usec;     /* when ending began */
 	int mountinfo_fd;
 	int signal_fd;
-	struct canfs_desk desk;
+	struct canfs_status_server status_server;
 };
 
 static int refresh_mounts(struct loop *loop)
@@ -190,7 +190,7 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 	host->cache_worth = host->meminfo.free_bytes < host->bound_bytes ? cache_worth : 0;
 	loop->guarded = host->guarded =
 		canfs_act_guard(&loop->actors, loop->config, host, loop->guarded);
-	loop->desk.view.host = *host;
+	loop->status_server.view.host = *host;
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static bool tick(struct loop *loop)
 		return false;
 	loop->ticked_usec = host.now_usec;
 	loop->answers = 0;
-	loop->desk.view.ticks++;
+	loop->status_server.view.ticks++;
 	notice_suspend(loop);
 	canfs_notify_alive(host.now_usec, &loop->notified_usec);
 	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, host.now_usec);
@@ -272,7 +272,7 @@ static void reload(struct loop *loop)
 	}
 	*loop->config = config;
 	loop->mounts_changed = true; /* so that the bidders take their new terms */
-	canfs_desk_configure(&loop->desk, loop->config);
+	canfs_status_server_configure(&loop->status_server, loop->config);
 	canfs_log("%s: reloaded", loop->options->config_file);
 }
 
@@ -302,7 +302,7 @@ static void take_signal(struct loop *loop)
 /* A new price acts at once, on what is known of the rest. */
 static void take_answer(struct loop *loop, struct canfs_bidder *bidder)
 {
-	struct canfs_host_state host = loop->desk.view.host;
+	struct canfs_host_state host = loop->status_server.view.host;
 
 	notice_suspend(loop);
 	loop->answers++;
@@ -329,7 +329,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	size_t asking = deaf ? 0 : loop->bidders.n;
 	size_t n = 2 + asking;
 	int timeout_msec = msec_until(until_usec);
-	struct canfs_view *view = &loop->desk.view;
+	struct canfs_view *view = &loop->status_server.view;
 
 	for (size_t i = 0; i < asking; i++) {
 		struct canfs_fsstat *fsstat = loop->bidders.bidder[i]->poller.fsstat;
@@ -337,12 +337,13 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
 		fds[2 + i].events = canfs_fsstat_events(fsstat);
 	}
-	if (poll(fds, n + canfs_desk_poll(&loop->desk, fds + n, &timeout_msec), timeout_msec) < 0)
+	if (poll(fds, n + canfs_status_server_poll(&loop->status_server, fds + n, &timeout_msec),
+		    timeout_msec) < 0)
 		return true;
 	view->n = loop->bidders.n;
 	view->left_out = loop->bidders.left_out;
 	view->blind = loop->blind_usec != 0;
-	canfs_desk_serve(&loop->desk, fds + n);
+	canfs_status_server_serve(&loop->status_server, fds + n);
 	if (fds[0].revents)
 		take_signal(loop);
 	if (fds[1].revents)
@@ -398,12 +399,12 @@ static int loop_open(struct loop *loop)
 		canfs_log("canfs-agent " CANFS_VERSION ", %s%s", loop->options->config_file,
 			access(loop->options->config_file, F_OK) ? " (missing: defaults)" : "");
 	canfs_act_take_back(&loop->actors);
-	loop->desk.view = (struct canfs_view) { .config = loop->config,
+	loop->status_server.view = (struct canfs_view) { .config = loop->config,
 		.config_file = loop->options->config_file,
 		.actors = &loop->actors,
 		.bidders = loop->bidders.bidder,
 		.started_usec = canfs_now_usec() };
-	canfs_desk_configure(&loop->desk, loop->config);
+	canfs_status_server_configure(&loop->status_server, loop->config);
 	loop->suspended_usec = canfs_suspended_usec();
 	canfs_notify_ready();
 	return 0;
@@ -414,7 +415,7 @@ static int loop_close(struct loop *loop)
 {
 	int ret = canfs_act_restore_all(&loop->actors);
 
-	canfs_desk_close(&loop->desk);
+	canfs_status_server_close(&loop->status_server);
 	canfs_actors_close(&loop->actors);
 	canfs_bidders_free(&loop->bidders);
 	free(loop->stats);
@@ -429,7 +430,7 @@ static int loop_close(struct loop *loop)
 int canfs_loop_run(struct canfs_config *config, const struct canfs_loop_options *options)
 {
 	struct loop loop = {
-		.config = config, .options = options, .desk = { .root = options->root }
+		.config = config, .options = options, .status_server = { .root = options->root }
 	};
 	int ret = loop_open(&loop);
 	int restored;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* An agent as its desk sees it, on a made-up kernel: /mnt/a defers, /mnt/b has no price. */
+/* An agent as its status server sees it, on a made-up kernel: /mnt/a defers, /mnt/b has no price. */
 #ifndef CANFS_TESTS_FAKE_AGENT_H
 #define CANFS_TESTS_FAKE_AGENT_H
 

@@ -4,8 +4,8 @@
  * /metrics (Prometheus). Neither ever waits for who asks; one that cannot be opened is said once
  * and done without.
  */
-#ifndef CANFS_AGENT_STATUS_DESK_H
-#define CANFS_AGENT_STATUS_DESK_H
+#ifndef CANFS_AGENT_STATUS_SERVER_H
+#define CANFS_AGENT_STATUS_SERVER_H
 
 #include "client-agent/status/http.h"
 #include "client-agent/status/status.h"
@@ -13,7 +13,7 @@
 
 #define CANFS_DESK_POLLED (CANFS_CONTROL_POLLED + 1)
 
-struct canfs_desk {
+struct canfs_status_server {
 	const char *root;                   /* before the socket's path; "" in production */
 	char socket[CANFS_CONFIG_PATH_MAX]; /* what is open, as configured; "": nothing */
 	char listen[CANFS_CONFIG_PATH_MAX];
@@ -23,15 +23,17 @@ struct canfs_desk {
 	uint64_t ticked_usec;
 };
 
-/* *desk is all 0 but for root and view. Again after a change of the configuration: opens what differs. */
-void canfs_desk_configure(struct canfs_desk *desk, const struct canfs_config *config);
-void canfs_desk_close(struct canfs_desk *desk);
+/* *status_server is all 0 but for root and view. Again after a change of the configuration: opens what differs. */
+void canfs_status_server_configure(
+	struct canfs_status_server *status_server, const struct canfs_config *config);
+void canfs_status_server_close(struct canfs_status_server *status_server);
 
 /* What poll(2) shall wait for, and how long at most (shortened if need be). Returns how many. */
-size_t canfs_desk_poll(
-	struct canfs_desk *desk, struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec);
+size_t canfs_status_server_poll(struct canfs_status_server *status_server,
+	struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec);
 
 /* Answers what poll(2) has found in these entries. */
-void canfs_desk_serve(struct canfs_desk *desk, const struct pollfd *polled);
+void canfs_status_server_serve(
+	struct canfs_status_server *status_server, const struct pollfd *polled);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The desk in a poll loop: who asks is answered, who does not read keeps nobody. */
+/* The status server in a poll loop: who asks is answered, who does not read keeps nobody. */
 #include "tests/unit/fake_agent.h"
 
 #include <errno.h>
@@ -8,25 +8,26 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "client-agent/status/desk.h"
+#include "client-agent/status/server.h"
 
 static struct fake_agent agent;
-static struct canfs_desk desk;
+static struct canfs_status_server status_server;
 
 static int setup(void **state)
 {
 	(void)state;
 	fake_agent_make(&agent);
 	strcpy(agent.config.control_socket, "/state/agent.sock");
-	desk = (struct canfs_desk) { .root = agent.root.path, .view = agent.view };
-	canfs_desk_configure(&desk, &agent.config);
+	status_server =
+		(struct canfs_status_server) { .root = agent.root.path, .view = agent.view };
+	canfs_status_server_configure(&status_server, &agent.config);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	canfs_desk_close(&desk);
+	canfs_status_server_close(&status_server);
 	fake_agent_remove(&agent);
 	return 0;
 }
@@ -38,11 +39,11 @@ static void turn(unsigned int rounds)
 
 	while (rounds-- > 0) {
 		int timeout_msec = 20;
-		size_t n = canfs_desk_poll(&desk, polled, &timeout_msec);
+		size_t n = canfs_status_server_poll(&status_server, polled, &timeout_msec);
 
 		assert_true(n <= CANFS_DESK_POLLED);
 		assert_true(poll(polled, n, timeout_msec) >= 0);
-		canfs_desk_serve(&desk, polled);
+		canfs_status_server_serve(&status_server, polled);
 	}
 }
 
@@ -92,7 +93,7 @@ static void test_the_socket_is_roots_alone(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(S_ISSOCK(st.st_mode));
 	assert_int_equal(st.st_mode & 0777, 0600);
-	canfs_desk_close(&desk);
+	canfs_status_server_close(&status_server);
 	assert_int_equal(stat(path, &st), -1);
 }
 
@@ -109,9 +110,9 @@ static void test_asking(void **state)
 	assert_non_null(strstr(hear(fd, "\n"), "\"ok\":false"));
 	close(fd);
 	turn(3);
-	assert_int_equal(desk.server.count, 0);
-	assert_int_equal(desk.view.counters.requests, 3);
-	assert_int_equal(desk.view.counters.requests_bad, 1);
+	assert_int_equal(status_server.server.count, 0);
+	assert_int_equal(status_server.view.counters.requests, 3);
+	assert_int_equal(status_server.view.counters.requests_bad, 1);
 }
 
 static void test_too_many_and_deaf_ones(void **state)
@@ -123,13 +124,13 @@ static void test_too_many_and_deaf_ones(void **state)
 		fd[i] = dial();
 		turn(1);
 	}
-	assert_int_equal(desk.server.count, CANFS_CONTROL_CONNECTIONS);
+	assert_int_equal(status_server.server.count, CANFS_CONTROL_CONNECTIONS);
 	assert_non_null(strstr(hear(fd[CANFS_CONTROL_CONNECTIONS], "\n"), "too many connections"));
 	/* One asks without reading: its requests wait, the others do not. */
 	for (size_t i = 0; i < 2000; i++)
 		(void)!send(fd[0], "{\"command\":\"status\"}\n", 21, MSG_NOSIGNAL | MSG_DONTWAIT);
 	turn(500);
-	assert_true(desk.view.counters.requests < 2000);
+	assert_true(status_server.view.counters.requests < 2000);
 	say(fd[1], "{\"command\":\"config\"}\n");
 	assert_non_null(strstr(hear(fd[1], "\n"), "\"ok\":true"));
 	for (size_t i = 0; i <= CANFS_CONTROL_CONNECTIONS; i++)
@@ -181,8 +182,8 @@ static void test_metrics(void **state)
 	(void)state;
 	snprintf(agent.config.metrics_listen, sizeof(agent.config.metrics_listen), "127.0.0.1:%u",
 		port);
-	canfs_desk_configure(&desk, &agent.config);
-	assert_non_null(desk.http);
+	canfs_status_server_configure(&status_server, &agent.config);
+	assert_non_null(status_server.http);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		int fd = dial_http(port);
 		const char *said;
@@ -201,24 +202,24 @@ static void test_reconfigured(void **state)
 
 	(void)state;
 	strcpy(agent.config.control_socket, "/state/other.sock");
-	canfs_desk_configure(&desk, &agent.config);
+	canfs_status_server_configure(&status_server, &agent.config);
 	snprintf(path, sizeof(path), "%s/state/agent.sock", agent.root.path);
 	assert_int_equal(access(path, F_OK), -1);
 	snprintf(path, sizeof(path), "%s/state/other.sock", agent.root.path);
 	assert_int_equal(access(path, F_OK), 0);
 	agent.config.control_socket[0] = '\0';
-	canfs_desk_configure(&desk, &agent.config);
+	canfs_status_server_configure(&status_server, &agent.config);
 	assert_int_equal(access(path, F_OK), -1);
 	turn(2);
 	/* What cannot be opened is done without, and tried again with the next configuration. */
 	strcpy(agent.config.control_socket, "/no/such/directory");
 	strcpy(agent.config.metrics_listen, "127.0.0.1:0");
-	canfs_desk_configure(&desk, &agent.config);
-	assert_string_equal(desk.socket, "");
-	assert_null(desk.http);
+	canfs_status_server_configure(&status_server, &agent.config);
+	assert_string_equal(status_server.socket, "");
+	assert_null(status_server.http);
 	turn(2);
 	strcpy(agent.config.control_socket, "/state/agent.sock");
-	canfs_desk_configure(&desk, &agent.config);
+	canfs_status_server_configure(&status_server, &agent.config);
 	close(dial());
 }
 

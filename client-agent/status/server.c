@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/status/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "client-agent/log.h"
+#include "client-agent/status/metrics.h"
+#include "protocol/clock.h"
+
+static const uint64_t tick_usec = 1000000;
+
+static void close_socket(struct canfs_status_server *status_server)
+{
+	if (status_server->socket[0])
+		canfs_control_server_close(&status_server->server);
+	status_server->socket[0] = '\0';
+}
+
+static void close_http(struct canfs_status_server *status_server)
+{
+	canfs_http_close(status_server->http);
+	status_server->http = NULL;
+	status_server->listen[0] = '\0';
+}
+
+static int open_socket(struct canfs_status_server *status_server, const char *socket)
+{
+	const struct canfs_control_service service = { .commands = canfs_status_commands,
+		.less = "\"last\" or one \"mount\"",
+		.subject = &status_server->view,
+		.counters = &status_server->view.counters };
+	char path[CANFS_SOCKET_PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", status_server->root, socket) >=
+		sizeof(path))
+		return -ENAMETOOLONG;
+	return canfs_control_server_open(&status_server->server, path, &service, 0);
+}
+
+static char *render(void *data)
+{
+	const struct canfs_status_server *status_server = data;
+	json_t *status = canfs_status_json(&status_server->view, canfs_now_usec());
+	char *text = status ? canfs_metrics_text(status) : NULL;
+
+	json_decref(status);
+	return text;
+}
+
+void canfs_status_server_configure(
+	struct canfs_status_server *status_server, const struct canfs_config *config)
+{
+	int ret;
+
+	if (strcmp(status_server->socket, config->control_socket) != 0) {
+		close_socket(status_server);
+		ret = config->control_socket[0] ? open_socket(status_server, config->control_socket)
+						: 0;
+		if (ret)
+			canfs_log("control_socket = %s: %s; canfsctl cannot ask",
+				config->control_socket, strerror(-ret));
+		else
+			strcpy(status_server->socket, config->control_socket);
+	}
+	if (strcmp(status_server->listen, config->metrics_listen) != 0) {
+		close_http(status_server);
+		ret = config->metrics_listen[0]
+			      ? canfs_http_open(&status_server->http, config->metrics_listen,
+					render, status_server)
+			      : 0;
+		if (ret)
+			canfs_log("metrics_listen = %s: %s; no metrics", config->metrics_listen,
+				strerror(-ret));
+		else
+			strcpy(status_server->listen, config->metrics_listen);
+	}
+}
+
+void canfs_status_server_close(struct canfs_status_server *status_server)
+{
+	close_socket(status_server);
+	close_http(status_server);
+}
+
+size_t canfs_status_server_poll(struct canfs_status_server *status_server,
+	struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec)
+{
+	size_t n = status_server->socket[0]
+			   ? canfs_control_server_poll(&status_server->server, polled)
+			   : 0;
+	int http_msec;
+
+	if (!status_server->http)
+		return n;
+	polled[n] = (struct pollfd) { .fd = canfs_http_fd(status_server->http), .events = POLLIN };
+	http_msec = canfs_http_timeout_msec(status_server->http);
+	if (http_msec >= 0 && http_msec < *timeout_msec)
+		*timeout_msec = http_msec;
+	return n + 1;
+}
+
+void canfs_status_server_serve(
+	struct canfs_status_server *status_server, const struct pollfd *polled)
+{
+	struct canfs_control_time now = canfs_control_time_now();
+
+	if (status_server->socket[0])
+		canfs_control_server_serve(&status_server->server, polled, now);
+	/* It sees itself who is ready, and whose time is over. */
+	if (status_server->http)
+		canfs_http_run(status_server->http);
+	if (now.monotonic_usec - status_server->ticked_usec < tick_usec)
+		return;
+	status_server->ticked_usec = now.monotonic_usec;
+	if (status_server->socket[0])
+		canfs_control_server_tick(&status_server->server, now.monotonic_usec);
+}
