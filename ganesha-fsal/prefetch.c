@@ -109,9 +109,9 @@ static bool is_of_tree(const struct canfs_tree *tree, const struct fsal_obj_hand
 }
 
 /* The object's descriptor; opened, if it is not. NULL: it has none. */
-static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_obj_handle *handle)
+static struct canfs_open_file *find_file(struct canfs_tree *tree, struct fsal_obj_handle *handle)
 {
-	struct canfs_local_file *file = canfs_local_find(tree, handle);
+	struct canfs_open_file *file = canfs_fd_cache_find(tree, handle);
 	uint8_t wire[NFS4_FHSIZE];
 	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
 	const char *off;
@@ -120,7 +120,7 @@ static struct canfs_local_file *find_file(struct canfs_tree *tree, struct fsal_o
 		return file;
 	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
 		return NULL;
-	file = canfs_local_open(
+	file = canfs_fd_cache_open(
 		tree, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
 	off = canfs_tree_off(tree);
 	if (off != NULL && file == NULL)
@@ -145,7 +145,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct canfs_tree *tree = export->tree;
 	uint64_t offset = io->offset, bytes;
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 	struct delayed *delayed;
 	bool waits;
 
@@ -161,7 +161,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	if (file == NULL)
 		return false;
 	if (canfs_prefetch_is_warm(file, offset, bytes)) {
-		canfs_local_put(file);
+		canfs_fd_cache_put(file);
 		return false;
 	}
 	waits = canfs_prefetch_must_wait(file, offset, bytes);
@@ -173,7 +173,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	if (waits) {
 		delayed = delay(tree, handle, bypass, done, io, bytes, arg);
 		delayed->waiting.ready = ready;
-		canfs_local_use(file);
+		canfs_fd_cache_use(file);
 		delayed->answer = (struct canfs_answer) {
 			.run = answer, .file = file, .offset = offset, .bytes = bytes
 		};
@@ -182,7 +182,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	/* The read may have been answered by now; our own context is still there. */
 	here->inline_read.left =
 		canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	return waits;
 }
 

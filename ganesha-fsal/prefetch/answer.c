@@ -31,7 +31,7 @@ void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
 /* By mincore(2): cachestat(2) counts pages that were to be read and could not. */
 static bool is_there(const struct canfs_answer *answer)
 {
-	struct canfs_local_file *file = answer->file;
+	struct canfs_open_file *file = answer->file;
 	uint64_t end = answer->offset + answer->bytes, bytes;
 	bool there = true;
 
@@ -46,7 +46,7 @@ static void run(struct canfs_job *job)
 {
 	struct canfs_answer *answer = (struct canfs_answer *)job;
 
-	canfs_local_put(answer->file);
+	canfs_fd_cache_put(answer->file);
 	answer->run(answer);
 }
 

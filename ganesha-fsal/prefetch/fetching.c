@@ -16,7 +16,7 @@
 /* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
 struct canfs_piece {
 	struct canfs_fetch fetch;
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 	struct canfs_waiting_read *read; /* NULL: prefetch */
 	RB_ENTRY(canfs_piece) link;
 };
@@ -33,13 +33,13 @@ static int compare(struct canfs_piece *a, struct canfs_piece *b)
 
 CANFS_TREE(canfs_pieces, canfs_piece, link, compare)
 
-static struct canfs_prefetch_shared *shared_of(const struct canfs_local_file *file)
+static struct canfs_prefetch_shared *shared_of(const struct canfs_open_file *file)
 {
 	return canfs_prefetch_shared(canfs_tree_device(file->tree)->prefetcher);
 }
 
 /* How often a warm file of the device was found cold. */
-static unsigned int age_of(const struct canfs_local_file *file)
+static unsigned int age_of(const struct canfs_open_file *file)
 {
 	return atomic_load_explicit(&canfs_tree_device(file->tree)->age, memory_order_relaxed);
 }
@@ -50,7 +50,7 @@ static void one_less(struct canfs_waiting_read *read)
 		read->ready(read);
 }
 
-static void look_up_size(struct canfs_local_file *file)
+static void look_up_size(struct canfs_open_file *file)
 {
 	struct stat st;
 
@@ -62,7 +62,7 @@ static void look_up_size(struct canfs_local_file *file)
 	pthread_mutex_unlock(&file->mutex);
 }
 
-static void forget_size(struct canfs_local_file *file)
+static void forget_size(struct canfs_open_file *file)
 {
 	pthread_mutex_lock(&file->mutex);
 	file->resize = true;
@@ -78,7 +78,7 @@ static uint64_t clip(uint64_t offset, uint64_t bytes, uint64_t file_bytes)
 }
 
 /* The same of the file, as large as it is now. */
-static uint64_t clip_now(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static uint64_t clip_now(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	if (file->resize || offset + bytes > file->bytes)
 		look_up_size(file);
@@ -89,7 +89,7 @@ static uint64_t clip_now(struct canfs_local_file *file, uint64_t offset, uint64_
  * The pages that a read waited for have come. Of a file that is served past the page cache (DAX,
  * direct_io of FUSE) there never are any, and each read would wait in vain.
  */
-static void see_if_it_caches(struct canfs_local_file *file, const struct canfs_fetch *fetch)
+static void see_if_it_caches(struct canfs_open_file *file, const struct canfs_fetch *fetch)
 {
 	uint64_t bytes, last;
 
@@ -106,7 +106,7 @@ static void see_if_it_caches(struct canfs_local_file *file, const struct canfs_f
 		file->in_vain++;
 }
 
-static bool is_uncached(const struct canfs_local_file *file)
+static bool is_uncached(const struct canfs_open_file *file)
 {
 	return !file->caches && file->in_vain >= IN_VAIN_MAX;
 }
@@ -114,7 +114,7 @@ static bool is_uncached(const struct canfs_local_file *file)
 static void fetched(struct canfs_fetch *fetch, int error)
 {
 	struct canfs_piece *piece = (struct canfs_piece *)fetch;
-	struct canfs_local_file *file = piece->file;
+	struct canfs_open_file *file = piece->file;
 	struct canfs_device *device = canfs_tree_device(file->tree);
 	struct canfs_waiting_read *read = piece->read;
 	struct canfs_tree *tree = file->tree;
@@ -123,7 +123,7 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	RB_REMOVE(canfs_pieces, &file->pieces, piece);
 	file->fetches--;
 	if (read == NULL && error == 0)
-		canfs_local_fetched(file, fetch->offset, fetch->bytes);
+		canfs_fd_cache_fetched(file, fetch->offset, fetch->bytes);
 	pthread_mutex_unlock(&file->mutex);
 	if (error != -ECANCELED && atomic_load(&device->stuck))
 		atomic_store(&device->stuck, false);
@@ -135,14 +135,14 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	else if (read == NULL)
 		atomic_fetch_add(&shared_of(file)->ahead_bytes, fetch->bytes);
 	free(piece);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	if (read != NULL)
 		one_less(read);
 	canfs_tree_leave(tree);
 }
 
 /* Is any of it being fetched? Under the file's mutex. */
-static bool is_under_way(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static bool is_under_way(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_piece *piece, key = { .file = NULL };
 
@@ -158,7 +158,7 @@ static bool is_under_way(struct canfs_local_file *file, uint64_t offset, uint64_
 	return false;
 }
 
-static bool is_resident(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static bool is_resident(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	for (uint64_t at = offset & ~(PAGE_BYTES - 1); at < offset + bytes;
 		at += CANFS_RESIDENT_BYTES_MAX) {
@@ -176,7 +176,7 @@ static bool is_resident(struct canfs_local_file *file, uint64_t offset, uint64_t
  * In the page cache, and not only on its way there: pages that are being read count as resident, but are under way
  * until they are there; so that is asked last.
  */
-static bool is_there(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static bool is_there(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	bool comes;
 
@@ -191,7 +191,7 @@ static bool is_there(struct canfs_local_file *file, uint64_t offset, uint64_t by
 }
 
 /* Ready-made, but not handed over: that may call done() at once. NULL: it is not to be. Not under the file's mutex. */
-static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+static struct canfs_piece *new_piece(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	uint32_t cursor, struct canfs_waiting_read *read)
 {
 	struct canfs_piece *piece;
@@ -203,7 +203,7 @@ static struct canfs_piece *new_piece(struct canfs_local_file *file, uint64_t off
 		canfs_tree_leave(file->tree);
 		return NULL;
 	}
-	canfs_local_use(file);
+	canfs_fd_cache_use(file);
 	piece->file = file;
 	piece->read = read;
 	piece->fetch = (struct canfs_fetch) {
@@ -229,7 +229,7 @@ static void hand_over(struct canfs_piece *piece)
 		fetched(&piece->fetch, -ECANCELED);
 }
 
-static void prefetch(struct canfs_local_file *file, const struct canfs_advice *advice)
+static void prefetch(struct canfs_open_file *file, const struct canfs_advice *advice)
 {
 	uint64_t end = advice->offset + advice->bytes, was_there = 0, bytes;
 
@@ -257,7 +257,7 @@ static void count_at_once(struct canfs_prefetch_shared *shared)
 }
 
 /* A page that the kernel would not have read ahead by itself, for one who comes from where all was there. */
-static bool is_beyond_there(struct canfs_local_file *file, uint64_t end)
+static bool is_beyond_there(struct canfs_open_file *file, uint64_t end)
 {
 	uint64_t beyond = end + KERNEL_AHEAD_BYTES, last = file->bytes - 1;
 
@@ -265,7 +265,7 @@ static bool is_beyond_there(struct canfs_local_file *file, uint64_t end)
 }
 
 /* Of a warm file; if not, each of its reads is looked at again, and if it is this one that has gone, of all files. */
-static bool is_still_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static bool is_still_warm(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	uint64_t there = clip_now(file, offset, bytes);
 
@@ -279,7 +279,7 @@ static bool is_still_warm(struct canfs_local_file *file, uint64_t offset, uint64
 	return false;
 }
 
-bool canfs_prefetch_is_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+bool canfs_prefetch_is_warm(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	enum canfs_warm warm = canfs_warmth_of(&file->warmth, age_of(file));
 
@@ -290,7 +290,7 @@ bool canfs_prefetch_is_warm(struct canfs_local_file *file, uint64_t offset, uint
 	return true;
 }
 
-bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
 	uint64_t lost = 0, there;
@@ -305,7 +305,7 @@ bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, ui
 	canfs_warmth_lost(&file->warmth, age_of(file));
 	pthread_mutex_lock(&file->mutex);
 	if (!is_under_way(file, offset, there))
-		lost = canfs_local_evicted(file, offset, there);
+		lost = canfs_fd_cache_evicted(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
 	if (lost > 0)
 		atomic_fetch_add(&shared->evicted_bytes, lost);
@@ -325,7 +325,7 @@ static void nobody(struct canfs_waiting_read *read)
 }
 
 /* Pages that the kernel has begun to read: nothing can come before them, and a thread that reads them sleeps until they are there. */
-static bool may_sleep(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+static bool may_sleep(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_device *device = canfs_tree_device(file->tree);
 
@@ -346,7 +346,7 @@ static bool take_inline_place(struct canfs_device *device)
 }
 
 /* It is entered as if it were fetched: who wants the same waits for it, and nobody fetches it again. */
-static struct canfs_fetch *enter_inline(struct canfs_local_file *file, uint64_t offset,
+static struct canfs_fetch *enter_inline(struct canfs_open_file *file, uint64_t offset,
 	uint64_t bytes, struct canfs_waiting_read *read)
 {
 	struct canfs_device *device = canfs_tree_device(file->tree);
@@ -364,7 +364,7 @@ static struct canfs_fetch *enter_inline(struct canfs_local_file *file, uint64_t 
 	return NULL;
 }
 
-bool canfs_prefetch_begin_inline(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+bool canfs_prefetch_begin_inline(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_inline_read *inline_read)
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
@@ -403,7 +403,7 @@ void canfs_prefetch_end_inline(
 }
 
 /* In as many fetches as it takes. If there is no memory for them, the rest is read when the read is answered. */
-void canfs_prefetch_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_waiting_read *read)
 {
 	uint64_t at = offset & ~(PAGE_BYTES - 1), end = offset + clip_now(file, offset, bytes);
@@ -423,7 +423,7 @@ void canfs_prefetch_wait(struct canfs_local_file *file, uint64_t offset, uint64_
 }
 
 bool canfs_prefetch_ahead(
-	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness)
+	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double willingness)
 {
 	struct canfs_device *device = canfs_tree_device(file->tree);
 	float room = atomic_load_explicit(&shared_of(file)->room, memory_order_relaxed);
@@ -446,7 +446,7 @@ bool canfs_prefetch_ahead(
 
 void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset)
 {
-	struct canfs_local_file *file = canfs_local_find(tree, object);
+	struct canfs_open_file *file = canfs_fd_cache_find(tree, object);
 	struct canfs_device *device = canfs_tree_device(tree);
 
 	if (file == NULL)
@@ -455,19 +455,19 @@ void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_
 	canfs_warmth_lost(&file->warmth, age_of(file));
 	canfs_files_changed(device->files, file->name, from_offset);
 	canfs_engine_cancel(device->engine, file->name, from_offset);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 void canfs_prefetch_written(
 	struct canfs_tree *tree, const void *object, uint64_t offset, uint64_t bytes)
 {
-	struct canfs_local_file *file = canfs_local_find(tree, object);
+	struct canfs_open_file *file = canfs_fd_cache_find(tree, object);
 	bool within;
 
 	if (file == NULL)
 		return;
 	within = !file->resize && clip(offset, bytes, file->bytes) == bytes;
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	if (!within)
 		canfs_prefetch_changed(tree, object, offset);
 }

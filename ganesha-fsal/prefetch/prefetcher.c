@@ -323,7 +323,7 @@ int canfs_prefetcher_open(
 	return error;
 }
 
-static void give_up(struct canfs_local_file *file)
+static void give_up(struct canfs_open_file *file)
 {
 	canfs_engine_drop(canfs_tree_device(file->tree)->engine, file->name);
 }
@@ -377,7 +377,7 @@ void canfs_prefetcher_close(struct canfs_tree *tree)
 
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object)
 {
-	canfs_local_forget(prefetcher->fd_cache, object);
+	canfs_fd_cache_forget(prefetcher->fd_cache, object);
 }
 
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)

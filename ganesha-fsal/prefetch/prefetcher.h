@@ -20,7 +20,7 @@
 #include <sys/types.h>
 #include "ganesha-fsal/prefetch/crew.h"
 #include "ganesha-fsal/prefetch/files.h"
-#include "ganesha-fsal/prefetch/local.h"
+#include "ganesha-fsal/prefetch/fd_cache.h"
 #include "ganesha-fsal/scheduler/engine.h"
 
 /* More are not made to wait: each has its buffer already, of up to 64 MiB. */
@@ -91,14 +91,14 @@ struct canfs_waiting_read {
  * A client reads [offset, offset + bytes) of the file. True: so many reads have found all of theirs in the page cache
  * (warmth.h) that this one is to be answered at once, with no further call.
  */
-bool canfs_prefetch_is_warm(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+bool canfs_prefetch_is_warm(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
 /*
  * Otherwise: must it wait for pages? False: it is to be answered at once.
  * True: canfs_prefetch_wait() is to follow, and canfs_prefetch_answered() with the same bytes when it is answered:
  * until then the tree is not drained.
  */
-bool canfs_prefetch_must_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
 /*
  * Instead: may the caller read inline, and wait for the disk itself? So it is where nothing of it is being fetched: our order
@@ -112,13 +112,13 @@ struct canfs_inline_read {
 	uint64_t begin_usec;
 	bool left; /* set by the caller: what canfs_prefetch_ahead() returned */
 };
-bool canfs_prefetch_begin_inline(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+bool canfs_prefetch_begin_inline(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_inline_read *inline_read);
 void canfs_prefetch_end_inline(
 	struct canfs_tree *tree, uint64_t bytes, struct canfs_inline_read *inline_read);
 
 /* read->ready() will be called, or was, when they are there or not to be had. */
-void canfs_prefetch_wait(struct canfs_local_file *file, uint64_t offset, uint64_t bytes,
+void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_waiting_read *read);
 void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
 
@@ -127,7 +127,7 @@ void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
  * kernel's own read-ahead (yield.h).
  */
 bool canfs_prefetch_ahead(
-	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, double willingness);
+	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double willingness);
 
 /* The size or contents of the object's file have changed from there on. */
 void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset);
@@ -150,7 +150,7 @@ void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *obje
 struct canfs_answer {
 	struct canfs_job job; /* of answer.c */
 	void (*run)(struct canfs_answer *answer);
-	struct canfs_local_file *file; /* with a user, which goes before run() */
+	struct canfs_open_file *file; /* with a user, which goes before run() */
 	uint64_t offset, bytes;
 };
 void canfs_prefetch_submit(struct canfs_answer *answer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/prefetch/tree.h"
 #include "ganesha-fsal/prefetch/kernel_handle.h"
-#include "ganesha-fsal/prefetch/local.h"
+#include "ganesha-fsal/prefetch/fd_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +111,7 @@ struct canfs_fd_cache *canfs_tree_fd_cache(const struct canfs_tree *tree)
 	return tree->fd_cache;
 }
 
-int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file),
+int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_open_file *file),
 	const struct timespec *until)
 {
 	bool first, empty;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 struct canfs_device;
-struct canfs_local_file;
+struct canfs_open_file;
 struct canfs_fd_cache;
 struct canfs_tree;
 
@@ -34,7 +34,7 @@ bool canfs_tree_is_draining(struct canfs_tree *tree);
  * Returns when all have left (0), -EALREADY: it was drained before; or, by CLOCK_MONOTONIC, -ETIMEDOUT at `until`: the
  * tree stays usable for those who are still inside, for as long as they are.
  */
-int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_local_file *file),
+int canfs_tree_drain(struct canfs_tree *tree, void (*visit)(struct canfs_open_file *file),
 	const struct timespec *until);
 void canfs_tree_close(
 	struct canfs_tree *tree); /* the descriptor of whoever opened it; NULL allowed */

@@ -53,7 +53,7 @@ static inline void await(struct read *read)
 }
 
 static inline void begin(
-	struct canfs_local_file *file, uint64_t offset, uint64_t bytes, struct read *read)
+	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, struct read *read)
 {
 	*read = (struct read) { .waiting.ready = ready };
 	canfs_prefetch_wait(file, offset, bytes, &read->waiting);
@@ -71,7 +71,7 @@ static void evict(int fd)
 }
 
 /* A new file, nothing of it in the page cache, opened as Ganesha's handle would have it. */
-static struct canfs_local_file *make(const char *name, const void *object, uint64_t bytes)
+static struct canfs_open_file *make(const char *name, const void *object, uint64_t bytes)
 {
 	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
 	struct file_handle *kernel = (struct file_handle *)room;
@@ -94,7 +94,7 @@ static struct canfs_local_file *make(const char *name, const void *object, uint6
 	wire[0] = 0x40;
 	wire[1] = (uint8_t)kernel->handle_type;
 	memcpy(wire + 2, kernel->f_handle, kernel->handle_bytes);
-	return canfs_local_open(tree, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
+	return canfs_fd_cache_open(tree, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
 		2 + kernel->handle_bytes);
 }
 
@@ -142,7 +142,7 @@ static int remove_all(void **state)
 /* Such a directory, on a disk, and handles may be opened? */
 static const char *reason_to_skip(void)
 {
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 	const char *off;
 
 	if (canfs_prefetcher_new(&prefetcher,
@@ -154,7 +154,7 @@ static const char *reason_to_skip(void)
 		return "/var/tmp is on no disk";
 	}
 	file = make("probe", &prefetcher, KIB);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	off = canfs_tree_off(tree);
 	tear_down(NULL);
 	return file == NULL ? (off != NULL ? off : "a file cannot be opened") : NULL;

@@ -25,20 +25,20 @@ static void answer_good(struct canfs_answer *answer)
 }
 
 static void submit(struct canfs_answer *answer, void (*run)(struct canfs_answer *answer),
-	struct canfs_local_file *file, uint64_t offset)
+	struct canfs_open_file *file, uint64_t offset)
 {
 	*answer = (struct canfs_answer) {
 		.run = run, .file = file, .offset = offset, .bytes = 64 * KIB
 	};
-	canfs_local_use(file);
+	canfs_fd_cache_use(file);
 	canfs_prefetch_submit(answer);
 }
 
 static void others_are_answered(void **state)
 {
 	static struct canfs_answer bad[BAD], good[GOOD];
-	struct canfs_local_file *unreadable = make("bad", state, FILE_BYTES);
-	struct canfs_local_file *there = make("good", &good, FILE_BYTES);
+	struct canfs_open_file *unreadable = make("bad", state, FILE_BYTES);
+	struct canfs_open_file *there = make("good", &good, FILE_BYTES);
 
 	/* Mapped, so that nobody who drops the machine's caches drops these. */
 	void *kept = mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED | MAP_POPULATE, there->fd, 0);
@@ -55,8 +55,8 @@ static void others_are_answered(void **state)
 	gate_set(&disk_hangs, false);
 	gate_await(&bad_done, BAD);
 	munmap(kept, FILE_BYTES);
-	canfs_local_put(unreadable);
-	canfs_local_put(there);
+	canfs_fd_cache_put(unreadable);
+	canfs_fd_cache_put(there);
 }
 
 int main(void)

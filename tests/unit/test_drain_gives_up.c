@@ -42,7 +42,7 @@ static void what_hangs_is_left_behind(void **state)
 		.patience_msec = 1000,
 		.root = "" };
 	static struct read reads[READS];
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 	struct canfs_tree *other;
 	unsigned int in_kernel = 0;
 
@@ -56,7 +56,7 @@ static void what_hangs_is_left_behind(void **state)
 		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, 4 * KIB));
 		begin(file, i * 64 * KIB, 4 * KIB, &reads[i]);
 	}
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	gate_await(&hanging, 1);
 	assert_false(canfs_prefetcher_drain(tree));
 	assert_true(canfs_tree_is_draining(tree));

@@ -6,7 +6,7 @@
 
 static void a_read_waits_for_its_pages(void **state)
 {
-	struct canfs_local_file *file = make("cold", state, FILE_BYTES);
+	struct canfs_open_file *file = make("cold", state, FILE_BYTES);
 	struct read read;
 
 	assert_non_null(file);
@@ -21,11 +21,11 @@ static void a_read_waits_for_its_pages(void **state)
 	assert_true(canfs_prefetch_must_wait(file, 8 * KIB * KIB, KIB));
 	canfs_prefetch_answered(tree, KIB);
 	assert_int_equal(stats().waiting, 0);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 /* A disk that reorders what it is asked for brings the last page, which is waited for, before others (ring.c). */
-static void find_there(struct canfs_local_file *file, uint64_t at, uint64_t bytes)
+static void find_there(struct canfs_open_file *file, uint64_t at, uint64_t bytes)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 
@@ -41,7 +41,7 @@ static void find_there(struct canfs_local_file *file, uint64_t at, uint64_t byte
 
 static void one_may_be_larger_than_a_fetch_or_the_file(void **state)
 {
-	struct canfs_local_file *file = make("large", state, FILE_BYTES);
+	struct canfs_open_file *file = make("large", state, FILE_BYTES);
 	struct read read;
 
 	assert_true(canfs_prefetch_must_wait(file, 5 * KIB, 2 * FILE_BYTES));
@@ -52,11 +52,11 @@ static void one_may_be_larger_than_a_fetch_or_the_file(void **state)
 	/* Behind the end there is nothing to wait for. */
 	assert_false(canfs_prefetch_must_wait(file, FILE_BYTES, KIB));
 	assert_false(canfs_prefetch_must_wait(file, UINT64_C(1) << 62, KIB));
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 /* As Ganesha does. */
-static bool read_as_ganesha(struct canfs_local_file *file, uint64_t at, uint64_t bytes)
+static bool read_as_ganesha(struct canfs_open_file *file, uint64_t at, uint64_t bytes)
 {
 	struct read read;
 
@@ -81,12 +81,12 @@ static void visit(const struct canfs_device_view *view, void *ahead)
 /* All of it is read in order: most was there, or under way, before it was asked for. */
 static void who_reads_in_order_finds_it_there(void **state)
 {
-	struct canfs_local_file *file = make("ordered", state, FILE_BYTES);
+	struct canfs_open_file *file = make("ordered", state, FILE_BYTES);
 	uint64_t ahead = 0;
 
 	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB)
 		read_as_ganesha(file, at, 64 * KIB);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	canfs_prefetcher_visit(prefetcher, visit, &ahead);
 	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
 }
@@ -95,7 +95,7 @@ static void who_reads_in_order_finds_it_there(void **state)
 static void who_reads_in_strides_finds_it_there(void **state)
 {
 	const uint64_t places[] = { 0, 64 * KIB, 36 * KIB };
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 	char name[16];
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -105,7 +105,7 @@ static void who_reads_in_strides_finds_it_there(void **state)
 		file = make(name, &places[i], FILE_BYTES);
 		for (uint64_t at = places[i]; at < FILE_BYTES; at += 128 * KIB)
 			read_as_ganesha(file, at, 64 * KIB);
-		canfs_local_put(file);
+		canfs_fd_cache_put(file);
 		canfs_prefetcher_visit(prefetcher, visit, &ahead);
 		/* Of all files up to now. */
 		assert_in_range(
@@ -118,7 +118,7 @@ static void who_reads_in_strides_finds_it_there(void **state)
 
 struct reader {
 	pthread_t thread;
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 	const void *object;
 	uint64_t at;
 	unsigned int
@@ -152,7 +152,7 @@ static void *read_every_fourth(void *arg)
 /* Together, as a client's outstanding reads are: much of it is on its way when it is asked for. */
 static void nobody_waits_unawares_for_what_others_read(void **state)
 {
-	struct canfs_local_file *file = make("shared", state, FILE_BYTES);
+	struct canfs_open_file *file = make("shared", state, FILE_BYTES);
 	struct reader readers[READERS];
 	unsigned int misled = 0;
 
@@ -171,11 +171,11 @@ static void nobody_waits_unawares_for_what_others_read(void **state)
 	assert_int_equal(
 		stats().reads_at_once + stats().reads_made_to_wait, FILE_BYTES / (16 * KIB));
 	assert_int_equal(stats().waiting, 0);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 /* Reads [0, end) in order; how many of these reads were not looked at. */
-static unsigned int read_in_order(struct canfs_local_file *file, uint64_t end, uint64_t bytes)
+static unsigned int read_in_order(struct canfs_open_file *file, uint64_t end, uint64_t bytes)
 {
 	static char block[64 * KIB];
 	unsigned int warm = 0;
@@ -190,8 +190,8 @@ static unsigned int read_in_order(struct canfs_local_file *file, uint64_t end, u
 /* Nothing of it was fetched for so long that not every read need be looked at; but what has gone is seen soon. */
 static void a_warm_file_is_looked_at_now_and_then(void **state)
 {
-	struct canfs_local_file *file = make("warm", state, FILE_BYTES);
-	struct canfs_local_file *other = make("warm too", &file, FILE_BYTES);
+	struct canfs_open_file *file = make("warm", state, FILE_BYTES);
+	struct canfs_open_file *other = make("warm too", &file, FILE_BYTES);
 	unsigned int reads = 4 * FILE_BYTES / (4 * KIB), unlooked = 0;
 
 	/* Not while it is read ahead for the first time. */
@@ -215,8 +215,8 @@ static void a_warm_file_is_looked_at_now_and_then(void **state)
 	for (unlooked = 0; canfs_prefetch_is_warm(file, 0, 4 * KIB); unlooked++)
 		assert_in_range(unlooked, 0, 40);
 	assert_false(canfs_prefetch_is_warm(other, 0, 4 * KIB));
-	canfs_local_put(file);
-	canfs_local_put(other);
+	canfs_fd_cache_put(file);
+	canfs_fd_cache_put(other);
 }
 
 static void visit_cancelled(const struct canfs_device_view *view, void *cancelled)
@@ -227,7 +227,7 @@ static void visit_cancelled(const struct canfs_device_view *view, void *cancelle
 /* Who reads a database in order is not held up by those who write in it. */
 static void writes_within_a_file_cancel_nothing(void **state)
 {
-	struct canfs_local_file *file = make("database", state, FILE_BYTES);
+	struct canfs_open_file *file = make("database", state, FILE_BYTES);
 	uint64_t cancelled = 0, ahead = 0;
 	struct read read;
 
@@ -251,17 +251,17 @@ static void writes_within_a_file_cancel_nothing(void **state)
 	assert_false(file->resize);
 	canfs_prefetch_written(tree, state, FILE_BYTES - KIB, 2 * KIB);
 	assert_true(file->resize);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 static void unwilling_servers_read_nothing_ahead(void **state)
 {
-	struct canfs_local_file *file = make("unwilling", state, FILE_BYTES);
+	struct canfs_open_file *file = make("unwilling", state, FILE_BYTES);
 	uint64_t ahead = 0;
 
 	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB)
 		canfs_prefetch_ahead(file, at, 64 * KIB, 0);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	canfs_prefetcher_drain(tree);
 	canfs_prefetcher_visit(prefetcher, visit, &ahead);
 	assert_int_equal(ahead, 0);
@@ -275,7 +275,7 @@ static void *drain(void *arg)
 
 static void a_drained_tree_takes_nothing(void **state)
 {
-	struct canfs_local_file *file = make("drained", state, FILE_BYTES);
+	struct canfs_open_file *file = make("drained", state, FILE_BYTES);
 	struct read reads[200];
 	pthread_t thread;
 
@@ -290,29 +290,29 @@ static void a_drained_tree_takes_nothing(void **state)
 		canfs_prefetch_answered(tree, 4 * KIB);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 	canfs_prefetcher_drain(tree);
 	assert_int_equal(stats().fd_cache.open, 0);
 	assert_true(canfs_tree_is_draining(tree));
-	assert_null(canfs_local_find(tree, state));
+	assert_null(canfs_fd_cache_find(tree, state));
 	assert_null(make("late", state, KIB));
 }
 
 static void what_is_forgotten_is_closed(void **state)
 {
-	struct canfs_local_file *file = make("forgotten", state, KIB);
+	struct canfs_open_file *file = make("forgotten", state, KIB);
 
-	assert_ptr_equal(canfs_local_find(tree, state), file);
-	canfs_local_put(file);
+	assert_ptr_equal(canfs_fd_cache_find(tree, state), file);
+	canfs_fd_cache_put(file);
 	canfs_prefetch_forget(prefetcher, state);
-	assert_null(canfs_local_find(tree, state));
-	canfs_local_put(file); /* the last */
+	assert_null(canfs_fd_cache_find(tree, state));
+	canfs_fd_cache_put(file); /* the last */
 	assert_null(canfs_tree_off(tree));
 }
 
 static void a_change_of_size_is_seen(void **state)
 {
-	struct canfs_local_file *file = make("growing", state, 64 * KIB);
+	struct canfs_open_file *file = make("growing", state, 64 * KIB);
 	char path[128];
 
 	path_of("growing", path);
@@ -320,7 +320,7 @@ static void a_change_of_size_is_seen(void **state)
 	assert_int_equal(truncate(path, 0), 0);
 	canfs_prefetch_changed(tree, state, 0);
 	assert_false(canfs_prefetch_must_wait(file, 0, KIB)); /* nothing is left to wait for */
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 static void other_handles_switch_it_off(void **state)
@@ -328,10 +328,10 @@ static void other_handles_switch_it_off(void **state)
 	uint8_t wire[] = { 0x40, 1, 9, 9, 9, 9, 9, 9, 9, 9 };
 
 	/* A handle that names nothing is no reason. */
-	assert_null(canfs_local_open(tree, state, 1, 1, wire, sizeof(wire)));
+	assert_null(canfs_fd_cache_open(tree, state, 1, 1, wire, sizeof(wire)));
 	assert_null(canfs_tree_off(tree));
 	wire[0] = 0x1f;
-	assert_null(canfs_local_open(tree, state, 1, 1, wire, sizeof(wire)));
+	assert_null(canfs_fd_cache_open(tree, state, 1, 1, wire, sizeof(wire)));
 	assert_string_equal(canfs_tree_off(tree), "its handles have another layout");
 	assert_null(make("never", state, KIB));
 }
@@ -344,7 +344,7 @@ static void visit_depth(const struct canfs_device_view *view, void *depth)
 /* What nobody fetches the worker reads itself: as many at a time as CANFS_INLINE_MAX, the next one waits. */
 static void what_nobody_fetches_is_read_inline(void **state)
 {
-	struct canfs_local_file *file = make("idle", state, FILE_BYTES);
+	struct canfs_open_file *file = make("idle", state, FILE_BYTES);
 	struct canfs_inline_read here[CANFS_INLINE_MAX + 1], asleep[64];
 	const uint64_t step = FILE_BYTES / (CANFS_INLINE_MAX + 2) / KIB * KIB;
 	unsigned int depth = 0, most;
@@ -384,7 +384,7 @@ static void what_nobody_fetches_is_read_inline(void **state)
 	assert_true(canfs_prefetch_must_wait(file, FILE_BYTES - KIB, KIB));
 	assert_true(canfs_prefetch_begin_inline(file, FILE_BYTES - KIB, KIB, &here[0]));
 	canfs_prefetch_end_inline(tree, KIB, &here[0]);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 /* What one device of the kernel is made of, the kernel need not know. */
@@ -428,7 +428,7 @@ static void what_is_on_no_disk_is_not_taken(void **state)
 
 static void both_probes_see_the_same(void **state)
 {
-	struct canfs_local_file *file = make("probed", state, 1024 * KIB);
+	struct canfs_open_file *file = make("probed", state, 1024 * KIB);
 	struct canfs_resident_map map = CANFS_RESIDENT_MAP_INITIALIZER;
 	char block[4096];
 
@@ -442,7 +442,7 @@ static void both_probes_see_the_same(void **state)
 	assert_false(canfs_is_resident(file->fd, 0, 4 * KIB, 1024 * KIB, &map));
 	assert_true(canfs_is_resident_by_mincore(file->fd, 1024 * KIB, 4 * KIB, 1024 * KIB, &map));
 	canfs_resident_unmap(&map);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 /* Each that waits has a buffer. */
 static void large_reads_wait_in_small_numbers(void **state)
 {
-	struct canfs_local_file *file = make("buffers", state, FILE_BYTES);
+	struct canfs_open_file *file = make("buffers", state, FILE_BYTES);
 	const uint64_t bytes = CANFS_READS_WAITING_BYTES_MAX / 8;
 
 	for (int i = 0; i < 8; i++)
@@ -21,7 +21,7 @@ static void large_reads_wait_in_small_numbers(void **state)
 	for (int i = 0; i < 7; i++)
 		canfs_prefetch_answered(tree, bytes);
 	assert_int_equal(stats().waiting, 0);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 static void at_most_so_many_are_open(void **state)
@@ -30,13 +30,13 @@ static void at_most_so_many_are_open(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(objects); i++) {
-		struct canfs_local_file *file;
+		struct canfs_open_file *file;
 		char name[16];
 
 		snprintf(name, sizeof(name), "many%zu", i);
 		file = make(name, &objects[i], KIB);
 		assert_non_null(file);
-		canfs_local_put(file);
+		canfs_fd_cache_put(file);
 		assert_in_range(stats().fd_cache.open, 1, OPEN_MAX + 1);
 	}
 	assert_in_range(stats().fd_cache.displaced, sizeof(objects) - OPEN_MAX, sizeof(objects));
@@ -46,7 +46,7 @@ static void at_most_so_many_are_open(void **state)
 static void few_are_open_where_few_may_be(void **state)
 {
 	static char objects[200];
-	struct canfs_local_file *file[sizeof(objects)];
+	struct canfs_open_file *file[sizeof(objects)];
 	struct rlimit before, few;
 	unsigned int had = 0;
 
@@ -74,13 +74,13 @@ static void few_are_open_where_few_may_be(void **state)
 	}
 	assert_in_range(had, 1024 / 32, 1024 / 16);
 	for (size_t i = 0; i < sizeof(objects); i++)
-		canfs_local_put(file[i]);
+		canfs_fd_cache_put(file[i]);
 }
 
 /* By mincore(2), which wants a mapping: of a file larger than what can be mapped, and far behind its beginning. */
 static void files_are_mapped_in_part(void **state)
 {
-	struct canfs_local_file *file = make("sparse", state, 64 * KIB);
+	struct canfs_open_file *file = make("sparse", state, 64 * KIB);
 	const uint64_t tib = UINT64_C(1) << 40, bytes = 8 * tib,
 		       far = 7 * tib + (1 << 30) - 4 * KIB;
 	struct canfs_resident_map map = CANFS_RESIDENT_MAP_INITIALIZER;
@@ -93,7 +93,7 @@ static void files_are_mapped_in_part(void **state)
 	if (pwrite(fd, block, sizeof(block), (off_t)far) != sizeof(block) ||
 		ftruncate(fd, (off_t)bytes) != 0) {
 		close(fd);
-		canfs_local_put(file);
+		canfs_fd_cache_put(file);
 		skip(); /* not on this file system */
 	}
 	assert_true(canfs_is_resident_by_mincore(fd, far, 8 * KIB, bytes, &map));
@@ -104,26 +104,26 @@ static void files_are_mapped_in_part(void **state)
 	assert_false(canfs_is_resident_by_mincore(fd, far, 8 * KIB, bytes, &map));
 	canfs_resident_unmap(&map);
 	close(fd);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 /* A file whose pages never are in the page cache, as one of the kernel's own: nobody waits for them for ever. */
 static void where_nothing_is_cached_nobody_waits(void **state)
 {
-	struct canfs_local_file *file = make("uncached", state, 64 * KIB);
+	struct canfs_open_file *file = make("uncached", state, 64 * KIB);
 	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
 	uint64_t waited;
 	struct read read;
 
 	if (fd < 0) {
-		canfs_local_put(file);
+		canfs_fd_cache_put(file);
 		skip();
 	}
 	assert_int_equal(dup2(fd, file->fd), file->fd);
 	close(fd);
 	canfs_prefetch_changed(tree, state, 0);
 	if (canfs_is_resident(file->fd, 0, 4 * KIB, 4 * KIB, &file->map)) {
-		canfs_local_put(file);
+		canfs_fd_cache_put(file);
 		skip(); /* without cachestat(2), as under valgrind: such a file cannot be mapped */
 	}
 	for (int i = 0; i < 100 && canfs_prefetch_must_wait(file, 0, 4 * KIB); i++) {
@@ -135,7 +135,7 @@ static void where_nothing_is_cached_nobody_waits(void **state)
 	assert_in_range(waited, 2, 20);
 	assert_false(canfs_prefetch_must_wait(file, 0, 4 * KIB));
 	assert_int_equal(stats().reads_made_to_wait, waited);
-	canfs_local_put(file);
+	canfs_fd_cache_put(file);
 }
 
 int main(void)

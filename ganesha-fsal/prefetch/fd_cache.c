@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/prefetch/local.h"
+#include "ganesha-fsal/prefetch/fd_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
  */
 #define RLIMIT_SHARE 32
 
-TAILQ_HEAD(by_use, canfs_local_file);
-LIST_HEAD(bucket, canfs_local_file);
+TAILQ_HEAD(by_use, canfs_open_file);
+LIST_HEAD(bucket, canfs_open_file);
 
 struct shard {
 	pthread_mutex_t mutex;
@@ -67,7 +67,7 @@ int canfs_fd_cache_new(struct canfs_fd_cache **fd_cache, unsigned int files)
 }
 
 /* Out of its shard, under that one's mutex. It is closed when the last user has put it. */
-static void unlist(struct shard *shard, struct canfs_local_file *file)
+static void unlist(struct shard *shard, struct canfs_open_file *file)
 {
 	if (!file->listed)
 		return;
@@ -77,14 +77,14 @@ static void unlist(struct shard *shard, struct canfs_local_file *file)
 	shard->files--;
 }
 
-static void close_later(struct canfs_fd_cache *fd_cache, struct canfs_local_file *file)
+static void close_later(struct canfs_fd_cache *fd_cache, struct canfs_open_file *file)
 {
 	pthread_mutex_lock(&fd_cache->closing_mutex);
 	TAILQ_INSERT_TAIL(&fd_cache->closing, file, by_use);
 	pthread_mutex_unlock(&fd_cache->closing_mutex);
 }
 
-static void close_file(struct canfs_fd_cache *fd_cache, struct canfs_local_file *file)
+static void close_file(struct canfs_fd_cache *fd_cache, struct canfs_open_file *file)
 {
 	canfs_resident_unmap(&file->map);
 	close(file->fd);
@@ -97,7 +97,7 @@ static void close_file(struct canfs_fd_cache *fd_cache, struct canfs_local_file 
 /* One of those that wait for it; false: there was none. */
 static bool close_one(struct canfs_fd_cache *fd_cache)
 {
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&fd_cache->closing_mutex);
 	file = TAILQ_FIRST(&fd_cache->closing);
@@ -119,7 +119,7 @@ void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache)
 {
 	for (int i = 0; i < SHARDS; i++) {
 		struct shard *shard = &fd_cache->shards[i];
-		struct canfs_local_file *file, *next;
+		struct canfs_open_file *file, *next;
 
 		pthread_mutex_lock(&shard->mutex);
 		for (file = TAILQ_FIRST(&shard->used); file != NULL; file = next) {
@@ -139,7 +139,7 @@ void canfs_fd_cache_free(struct canfs_fd_cache *fd_cache)
 	if (fd_cache == NULL)
 		return;
 	for (int i = 0; i < SHARDS; i++) {
-		struct canfs_local_file *file;
+		struct canfs_open_file *file;
 
 		while ((file = TAILQ_FIRST(&fd_cache->shards[i].used)) != NULL) {
 			unlist(&fd_cache->shards[i], file);
@@ -159,14 +159,14 @@ struct canfs_fd_cache_stats canfs_fd_cache_stats(struct canfs_fd_cache *fd_cache
 		.displaced = atomic_load(&fd_cache->displaced),
 		.failed = atomic_load(&fd_cache->failed) };
 
-	stats.memory_bytes = sizeof(*fd_cache) + stats.open * sizeof(struct canfs_local_file);
+	stats.memory_bytes = sizeof(*fd_cache) + stats.open * sizeof(struct canfs_open_file);
 	return stats;
 }
 
 /* The next file of the tree in this shard, out of it, and with a user more. */
-static struct canfs_local_file *take_one(struct shard *shard, const struct canfs_tree *tree)
+static struct canfs_open_file *take_one(struct shard *shard, const struct canfs_tree *tree)
 {
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
 	TAILQ_FOREACH (file, &shard->used, by_use) {
@@ -182,23 +182,23 @@ static struct canfs_local_file *take_one(struct shard *shard, const struct canfs
 }
 
 void canfs_fd_cache_forget_tree(struct canfs_fd_cache *fd_cache, const struct canfs_tree *tree,
-	void (*visit)(struct canfs_local_file *file))
+	void (*visit)(struct canfs_open_file *file))
 {
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 
 	for (int i = 0; i < SHARDS; i++) {
 		while ((file = take_one(&fd_cache->shards[i], tree)) != NULL) {
 			if (visit != NULL)
 				visit(file);
-			canfs_local_put(file);
+			canfs_fd_cache_put(file);
 		}
 	}
 }
 
-static struct canfs_local_file *find(
+static struct canfs_open_file *find(
 	struct bucket *bucket, const struct canfs_tree *tree, const void *object)
 {
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 
 	LIST_FOREACH (file, bucket, in_bucket) {
 		if (file->object == object && file->tree == tree)
@@ -208,7 +208,7 @@ static struct canfs_local_file *find(
 }
 
 /* Under the shard's mutex. */
-static void use(struct shard *shard, struct canfs_local_file *file)
+static void use(struct shard *shard, struct canfs_open_file *file)
 {
 	file->users++;
 	file->idle_sec = 0;
@@ -216,11 +216,11 @@ static void use(struct shard *shard, struct canfs_local_file *file)
 	TAILQ_INSERT_TAIL(&shard->used, file, by_use);
 }
 
-struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *object)
+struct canfs_open_file *canfs_fd_cache_find(struct canfs_tree *tree, const void *object)
 {
 	struct bucket *bucket;
 	struct shard *shard = shard_of(canfs_tree_fd_cache(tree), object, &bucket);
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
 	file = find(bucket, tree, object);
@@ -233,7 +233,7 @@ struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *o
 /* Makes room for one more, if a file is used by nobody. Under the shard's mutex. */
 static void displace(struct canfs_fd_cache *fd_cache, struct shard *shard)
 {
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 
 	if (shard->files < fd_cache->files_max)
 		return;
@@ -252,12 +252,11 @@ static void displace(struct canfs_fd_cache *fd_cache, struct shard *shard)
  * Lists it; or, if another was quicker, closes it and takes that one. NULL: the tree drains. What it does not see of
  * that under the mutex, forget_tree() finds in the list.
  */
-static struct canfs_local_file *enlist(
-	struct canfs_fd_cache *fd_cache, struct canfs_local_file *new)
+static struct canfs_open_file *enlist(struct canfs_fd_cache *fd_cache, struct canfs_open_file *new)
 {
 	struct bucket *bucket;
 	struct shard *shard = shard_of(fd_cache, new->object, &bucket);
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
 	file = find(bucket, new->tree, new->object);
@@ -278,11 +277,11 @@ static struct canfs_local_file *enlist(
 	return file;
 }
 
-struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
+struct canfs_open_file *canfs_fd_cache_open(struct canfs_tree *tree, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes)
 {
 	struct canfs_fd_cache *fd_cache = canfs_tree_fd_cache(tree);
-	struct canfs_local_file *file;
+	struct canfs_open_file *file;
 	struct stat st;
 	int fd;
 
@@ -311,7 +310,7 @@ struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *o
 	return enlist(fd_cache, file);
 }
 
-void canfs_local_use(struct canfs_local_file *file)
+void canfs_fd_cache_use(struct canfs_open_file *file)
 {
 	struct bucket *bucket;
 	struct shard *shard = shard_of(canfs_tree_fd_cache(file->tree), file->object, &bucket);
@@ -321,7 +320,7 @@ void canfs_local_use(struct canfs_local_file *file)
 	pthread_mutex_unlock(&shard->mutex);
 }
 
-void canfs_local_put(struct canfs_local_file *file)
+void canfs_fd_cache_put(struct canfs_open_file *file)
 {
 	struct canfs_fd_cache *fd_cache;
 	struct bucket *bucket;
@@ -339,11 +338,11 @@ void canfs_local_put(struct canfs_local_file *file)
 		close_later(fd_cache, file);
 }
 
-void canfs_local_forget(struct canfs_fd_cache *fd_cache, const void *object)
+void canfs_fd_cache_forget(struct canfs_fd_cache *fd_cache, const void *object)
 {
 	struct bucket *bucket;
 	struct shard *shard = shard_of(fd_cache, object, &bucket);
-	struct canfs_local_file *file, *next;
+	struct canfs_open_file *file, *next;
 
 	pthread_mutex_lock(&shard->mutex);
 	for (file = LIST_FIRST(bucket); file != NULL; file = next) {
@@ -357,7 +356,7 @@ void canfs_local_forget(struct canfs_fd_cache *fd_cache, const void *object)
 	pthread_mutex_unlock(&shard->mutex);
 }
 
-void canfs_local_fetched(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	unsigned int at = file->next_recent++ % CANFS_LOCAL_RECENT;
 
@@ -365,7 +364,7 @@ void canfs_local_fetched(struct canfs_local_file *file, uint64_t offset, uint64_
 	file->recent[at].bytes = bytes;
 }
 
-uint64_t canfs_local_evicted(struct canfs_local_file *file, uint64_t offset, uint64_t bytes)
+uint64_t canfs_fd_cache_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	uint64_t sum = 0;
 

@@ -10,8 +10,8 @@
  * have; the least recently used gives way. If all are in use there are twice as many, and then no more. A file that
  * nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
  */
-#ifndef CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
-#define CANFS_GANESHA_FSAL_PREFETCH_LOCAL_H
+#ifndef CANFS_GANESHA_FSAL_PREFETCH_FD_CACHE_H
+#define CANFS_GANESHA_FSAL_PREFETCH_FD_CACHE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@
 
 struct canfs_fd_cache;
 
-struct canfs_local_file {
+struct canfs_open_file {
 	int fd;
 	uint64_t name; /* of the file, for the table of active files and the engine */
 	struct canfs_tree *tree;
@@ -49,12 +49,12 @@ struct canfs_local_file {
 	} recent[CANFS_LOCAL_RECENT];
 	unsigned int next_recent;
 
-	/* Of local.c. */
+	/* Of fd_cache.c. */
 	const void *object; /* with the tree: its name here */
 	unsigned int users, idle_sec;
 	bool listed;
-	TAILQ_ENTRY(canfs_local_file) by_use;
-	LIST_ENTRY(canfs_local_file) in_bucket;
+	TAILQ_ENTRY(canfs_open_file) by_use;
+	LIST_ENTRY(canfs_open_file) in_bucket;
 };
 
 struct canfs_fd_cache_stats {
@@ -76,31 +76,31 @@ void canfs_fd_cache_close_all(struct canfs_fd_cache *fd_cache);
 
 /* Each file of the tree is visited (NULL: nothing is done), and closed as soon as nobody uses it. */
 void canfs_fd_cache_forget_tree(struct canfs_fd_cache *fd_cache, const struct canfs_tree *tree,
-	void (*visit)(struct canfs_local_file *file));
+	void (*visit)(struct canfs_open_file *file));
 
 /*
  * The open file of this object (any pointer that names it while it exists), with a user more; NULL: not open.
  */
-struct canfs_local_file *canfs_local_find(struct canfs_tree *tree, const void *object);
+struct canfs_open_file *canfs_fd_cache_find(struct canfs_tree *tree, const void *object);
 
 /*
  * Opens it, by the handle that clients have of it; inode as Ganesha knows it. NULL: it cannot be had now (deleted, too
  * many descriptors, of ours or of all), or the tree is off, now or before, or drains.
  */
-struct canfs_local_file *canfs_local_open(struct canfs_tree *tree, const void *object,
+struct canfs_open_file *canfs_fd_cache_open(struct canfs_tree *tree, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);
 
 /* Another user; one user less. Never closes anything itself: that is for tick() and drain(). */
-void canfs_local_use(struct canfs_local_file *file);
-void canfs_local_put(struct canfs_local_file *file); /* NULL allowed */
+void canfs_fd_cache_use(struct canfs_open_file *file);
+void canfs_fd_cache_put(struct canfs_open_file *file); /* NULL allowed */
 
 /* Under the file's mutex: what was fetched ahead is remembered, to see whether it lasts until it is read. */
-void canfs_local_fetched(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
 /* Under the file's mutex: some of these bytes are not there. How much of them had been fetched? Each is told of once. */
-uint64_t canfs_local_evicted(struct canfs_local_file *file, uint64_t offset, uint64_t bytes);
+uint64_t canfs_fd_cache_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
 /* The object goes, or its file is deleted: closed, in all trees, as soon as nobody uses it. */
-void canfs_local_forget(struct canfs_fd_cache *fd_cache, const void *object);
+void canfs_fd_cache_forget(struct canfs_fd_cache *fd_cache, const void *object);
 
 #endif
