@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Reads whose pages are being read ahead already (prefetch/prefetcher.h), in Ganesha: the worker that comes with one is
- * free again at once. When the pages are there, a thread of the device's crew asks the sub-FSAL, in the name of the
+ * free again at once. When the pages are there, a thread of the device's worker pool asks the sub-FSAL, in the name of the
  * client, as the worker would have; so locks, share reservations and permissions are where they always were. All other
  * reads are the worker's own, as without us.
  *
- *	worker: read2 --> being read ahead? --yes--> delayed          crew: context of its own --> read2 of the sub-FSAL
+ *	worker: read2 --> being read ahead? --yes--> delayed          pool: context of its own --> read2 of the sub-FSAL
  *	                     `-no-> read2 of the sub-FSAL                                           `-> caller's callback
  */
 #include "ganesha-fsal/canfs_methods.h"
@@ -29,7 +29,7 @@ struct delayed {
 	uint64_t bytes; /* of its buffers */
 	void *arg;
 	struct gsh_export
-		*gsh_export; /* with a reference, which the context of the crew takes over */
+		*gsh_export; /* with a reference, which the context of the pool takes over */
 	struct fsal_export *sub_export;
 	struct user_cred creds; /* the groups are the request's own: there until the callback */
 	struct export_perms export_perms;
@@ -62,7 +62,7 @@ static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *ha
 	return delayed;
 }
 
-/* In the crew. The tree is left last of all: until then neither the export nor we may be unloaded. */
+/* In the pool. The tree is left last of all: until then neither the export nor we may be unloaded. */
 static void answer(struct canfs_answer *answer)
 {
 	struct delayed *delayed = container_of(answer, struct delayed, answer);

@@ -59,11 +59,11 @@ static void look(struct canfs_job *job)
 	if (canfs_tree_is_draining(tree) || is_there(answer))
 		run(job);
 	else
-		canfs_crew_submit(canfs_tree_device(tree)->late_crew, job);
+		canfs_worker_pool_submit(canfs_tree_device(tree)->blocking_pool, job);
 }
 
 void canfs_prefetch_submit(struct canfs_answer *answer)
 {
 	answer->job.run = look;
-	canfs_crew_submit(canfs_tree_device(answer->file->tree)->crew, &answer->job);
+	canfs_worker_pool_submit(canfs_tree_device(answer->file->tree)->pool, &answer->job);
 }

@@ -38,7 +38,7 @@ static const struct canfs_device_class {
 };
 
 #define DEPTH_MAX    32
-#define CREW_THREADS 4    /* they copy from the page cache */
+#define POOL_THREADS 4    /* they copy from the page cache */
 #define LATE_THREADS 4    /* they wait for the disk; one that fails stops those, and nobody else */
 #define ASLEEP_MAX   8    /* workers, while a disk reads what they want */
 #define WAITING_MAX  1024 /* pieces of prefetch in a queue */
@@ -161,11 +161,11 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	error = canfs_files_new(&new->files, &files);
 	if (error == 0)
-		error = canfs_crew_new(
-			&new->crew, CREW_THREADS, "canfs_reads", config->thread_begins);
+		error = canfs_worker_pool_new(
+			&new->pool, POOL_THREADS, "canfs_reads", config->thread_begins);
 	if (error == 0)
-		error = canfs_crew_new(
-			&new->late_crew, LATE_THREADS, "canfs_late", config->thread_begins);
+		error = canfs_worker_pool_new(
+			&new->blocking_pool, LATE_THREADS, "canfs_late", config->thread_begins);
 	if (error == 0)
 		error = canfs_engine_new(&new->engine, &engine);
 	if (error != 0) {
@@ -180,10 +180,10 @@ void canfs_device_free(struct canfs_device *device)
 {
 	if (device == NULL)
 		return;
-	/* The engine first: whoever waits in it goes to the crew. */
+	/* The engine first: whoever waits in it goes to the pool. */
 	canfs_engine_free(device->engine);
-	canfs_crew_free(device->crew); /* which goes on to the next */
-	canfs_crew_free(device->late_crew);
+	canfs_worker_pool_free(device->pool); /* which goes on to the next */
+	canfs_worker_pool_free(device->blocking_pool);
 	canfs_files_free(device->files);
 	free(device);
 }

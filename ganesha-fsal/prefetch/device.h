@@ -24,7 +24,8 @@ struct canfs_device {
 	unsigned int asleep_max;
 	struct canfs_engine *engine;
 	struct canfs_files *files;
-	struct canfs_crew *crew, *late_crew; /* late: whose pages are not there after all */
+	struct canfs_worker_pool *pool,
+		*blocking_pool; /* late: whose pages are not there after all */
 };
 
 /* What the data path shares of a prefetcher. */

@@ -5,10 +5,10 @@
  *
  *	read --> in the page cache? --yes--> answered at once
  *	  |            |--no, nor being read ahead--> read inline by the caller
- *	  |            `--no, but being read ahead--> waits for that in the engine --> ready --> answered by the crew
+ *	  |            `--no, but being read ahead--> waits for that in the engine --> ready --> answered by the pool
  *	  `--> table of active files: what comes next? --> prefetch --> engine
  *
- * One engine, table and two crews for each device, made when the first export on it comes. It moves no data: who was made to
+ * One engine, table and two worker pools for each device, made when the first export on it comes. It moves no data: who was made to
  * wait reads the file as always. If any part of it fails, reads go on as without it.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_PREFETCHER_H
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "ganesha-fsal/prefetch/crew.h"
+#include "ganesha-fsal/prefetch/worker_pool.h"
 #include "ganesha-fsal/prefetch/files.h"
 #include "ganesha-fsal/prefetch/fd_cache.h"
 #include "ganesha-fsal/scheduler/engine.h"

@@ -22,7 +22,7 @@ struct canfs_remote {
 	struct canfs_prefetcher *prefetcher;
 	struct canfs_remote_config config;
 	struct canfs_files *files;
-	struct canfs_crew *crew;
+	struct canfs_worker_pool *pool;
 	LIST_ENTRY(canfs_remote) next;
 	char name[PATH_MAX];
 
@@ -87,8 +87,8 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *pre
 	files.unit_bytes = CANFS_REMOTE_PIECE_BYTES;
 	error = canfs_files_new(&new->files, &files);
 	if (error == 0)
-		error = canfs_crew_new(
-			&new->crew, CANFS_REMOTE_THREADS, "canfs_remote", config->thread_begins);
+		error = canfs_worker_pool_new(
+			&new->pool, CANFS_REMOTE_THREADS, "canfs_remote", config->thread_begins);
 	if (error != 0) {
 		canfs_files_free(new->files);
 		free(new);
@@ -138,7 +138,7 @@ bool canfs_remote_drain(struct canfs_remote *remote)
 	LIST_REMOVE(remote, next);
 	remotes->count--;
 	pthread_mutex_unlock(&remotes->mutex);
-	canfs_crew_free(remote->crew);
+	canfs_worker_pool_free(remote->pool);
 	return true;
 }
 
@@ -326,7 +326,7 @@ bool canfs_remote_add(struct canfs_remote *remote, struct canfs_remote_piece *pi
 	}
 	pthread_mutex_unlock(&remote->mutex);
 	if (taken)
-		canfs_crew_submit(remote->crew, &piece->job);
+		canfs_worker_pool_submit(remote->pool, &piece->job);
 	else
 		canfs_files_not_fetched(
 			remote->files, piece->file, piece->cursor, piece->offset, piece->bytes);

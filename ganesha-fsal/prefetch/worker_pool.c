@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/prefetch/worker_pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct canfs_worker_pool {
+	pthread_mutex_t mutex;
+	pthread_cond_t wake;
+	STAILQ_HEAD(, canfs_job) jobs;
+	bool ends;
+	const char *name;
+	void (*thread_begins)(const char *name);
+	unsigned int threads;
+	pthread_t thread[CANFS_POOL_THREADS_MAX];
+};
+
+static void *run(void *arg)
+{
+	struct canfs_worker_pool *pool = arg;
+	struct canfs_job *job;
+
+	if (pool->thread_begins != NULL)
+		pool->thread_begins(pool->name);
+	pthread_mutex_lock(&pool->mutex);
+	for (;;) {
+		job = STAILQ_FIRST(&pool->jobs);
+		if (job == NULL && pool->ends)
+			break;
+		if (job == NULL) {
+			pthread_cond_wait(&pool->wake, &pool->mutex);
+			continue;
+		}
+		STAILQ_REMOVE_HEAD(&pool->jobs, next);
+		pthread_mutex_unlock(&pool->mutex);
+		job->run(job);
+		pthread_mutex_lock(&pool->mutex);
+	}
+	pthread_mutex_unlock(&pool->mutex);
+	return NULL;
+}
+
+int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads, const char *name,
+	void (*thread_begins)(const char *name))
+{
+	struct canfs_worker_pool *new;
+	sigset_t all, before;
+	int error = 0;
+
+	if (threads == 0 || threads > CANFS_POOL_THREADS_MAX)
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (new == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&new->mutex, NULL);
+	pthread_cond_init(&new->wake, NULL);
+	STAILQ_INIT(&new->jobs);
+	new->name = name;
+	new->thread_begins = thread_begins;
+	/* The server's signals are for the server's threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (error == 0 && new->threads < threads) {
+		error = pthread_create(&new->thread[new->threads], NULL, run, new);
+		if (error == 0)
+			new->threads++;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error != 0) {
+		canfs_worker_pool_free(new);
+		return -error;
+	}
+	*pool = new;
+	return 0;
+}
+
+void canfs_worker_pool_free(struct canfs_worker_pool *pool)
+{
+	if (pool == NULL)
+		return;
+	pthread_mutex_lock(&pool->mutex);
+	pool->ends = true;
+	pthread_cond_broadcast(&pool->wake);
+	pthread_mutex_unlock(&pool->mutex);
+	for (unsigned int i = 0; i < pool->threads; i++)
+		pthread_join(pool->thread[i], NULL);
+	pthread_mutex_destroy(&pool->mutex);
+	pthread_cond_destroy(&pool->wake);
+	free(pool);
+}
+
+void canfs_worker_pool_submit(struct canfs_worker_pool *pool, struct canfs_job *job)
+{
+	pthread_mutex_lock(&pool->mutex);
+	STAILQ_INSERT_TAIL(&pool->jobs, job, next);
+	pthread_cond_signal(&pool->wake);
+	pthread_mutex_unlock(&pool->mutex);
+}
