@@ -371,7 +371,7 @@ def values_of(seen, disk, cpu_seconds_used, limit):
 
 
 def check_nothing_cached(label, cached_bytes, mib):
-    """Single pages may stay, where a processor still has them in its hands."""
+    """Single pages may stay, where a processor still has them in its caches."""
     if cached_bytes > (1 - COLD_SHARE) * mib * reading_files.MIB:
         raise LabError(f"{label}: {cached_bytes} bytes of {mib} MiB are cached before the first read")
 

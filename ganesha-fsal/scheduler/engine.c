@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "ganesha-fsal/scheduler/extents.h"
-#include "ganesha-fsal/scheduler/hands.h"
+#include "ganesha-fsal/scheduler/backend.h"
 #include "ganesha-fsal/scheduler/read_limit.h"
 #include "ganesha-fsal/scheduler/sorted.h"
 #include "protocol/clock.h"
@@ -23,8 +23,8 @@
 
 struct canfs_engine {
 	struct canfs_engine_config config;
-	const struct canfs_hands *hands_type;
-	void *hands;
+	const struct canfs_backend *backend_type;
+	void *backend;
 	pthread_t locator[LOCATORS];
 	unsigned int locators;
 	pthread_cond_t unlocated;
@@ -36,7 +36,7 @@ struct canfs_engine {
 	struct canfs_fetch_list cancelled; /* to be told */
 	struct canfs_engine_stats stats;
 	bool ending;
-	bool woken; /* the hands have been, and have not looked yet */
+	bool woken; /* the backend has been, and has not looked yet */
 };
 
 static uint64_t now_nsec(void)
@@ -137,7 +137,7 @@ static bool has_work(const struct canfs_engine *engine)
 	       (has_place(engine, CANFS_FETCH_PREFETCH) && queue->waiting > 0);
 }
 
-/* The hands look by themselves when something comes back from the kernel; else they must be woken, once. */
+/* The backend looks by itself when something comes back from the kernel; else it must be woken, once. */
 static bool must_wake(struct canfs_engine *engine)
 {
 	if (engine->woken || (engine->cancelled.first == NULL && !has_work(engine)))
@@ -146,7 +146,7 @@ static bool must_wake(struct canfs_engine *engine)
 	return true;
 }
 
-int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *outcomes,
+int canfs_engine_turn(struct canfs_engine *engine, const struct canfs_outcome *outcomes,
 	unsigned int n, struct canfs_fetch **taken, unsigned int max)
 {
 	struct canfs_fetch_list finished = { 0 };
@@ -164,17 +164,18 @@ int canfs_hands_turn(struct canfs_engine *engine, const struct canfs_outcome *ou
 	result = (int)take(engine, taken, max);
 	if (result == 0 && is_over(engine)) {
 		result = -1;
-		engine->hands_type->wake(engine->hands); /* the other threads */
+		engine->backend_type->wake(engine->backend); /* the other threads */
 	} else if (result == (int)max && must_wake(engine)) {
 		/* One large one has made room for many small ones. */
-		engine->hands_type->wake(engine->hands);
+		engine->backend_type->wake(engine->backend);
 	}
 	pthread_mutex_unlock(&engine->mutex);
 	tell(finished.first);
 	return result;
 }
 
-int canfs_hands_wait(struct canfs_engine *engine, pthread_cond_t *awake, struct canfs_fetch **taken)
+int canfs_engine_wait_turn(
+	struct canfs_engine *engine, pthread_cond_t *awake, struct canfs_fetch **taken)
 {
 	int n;
 
@@ -188,7 +189,7 @@ int canfs_hands_wait(struct canfs_engine *engine, pthread_cond_t *awake, struct 
 	return n;
 }
 
-uint64_t canfs_hands_piece_bytes(const struct canfs_engine *engine)
+uint64_t canfs_engine_piece_bytes(const struct canfs_engine *engine)
 {
 	return canfs_read_limit_bytes("/sys", engine->config.device);
 }
@@ -212,7 +213,7 @@ static void unlock_and_wake(struct canfs_engine *engine)
 
 	pthread_mutex_unlock(&engine->mutex);
 	if (wake)
-		engine->hands_type->wake(engine->hands);
+		engine->backend_type->wake(engine->backend);
 }
 
 static void push(struct canfs_fetch_list *list, struct canfs_fetch *fetch)
@@ -385,21 +386,21 @@ struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine)
 	return stats;
 }
 
-static int begin_hands(struct canfs_engine *engine)
+static int begin_backend(struct canfs_engine *engine)
 {
 	unsigned int slots = engine->config.depth + CANFS_ENGINE_DEMANDS;
 
-	engine->hands_type = &canfs_ring;
+	engine->backend_type = &canfs_ring;
 	engine->stats.ring_error = engine->config.without_ring
 					   ? -ENOSYS
-					   : canfs_ring.begin(&engine->hands, engine, slots);
+					   : canfs_ring.begin(&engine->backend, engine, slots);
 	if (engine->stats.ring_error == 0)
 		return 0;
-	engine->hands_type = &canfs_workers;
-	return canfs_workers.begin(&engine->hands, engine, slots);
+	engine->backend_type = &canfs_workers;
+	return canfs_workers.begin(&engine->backend, engine, slots);
 }
 
-/* The locators wake the hands, so they end first; what they have under way is cancelled when they come back. */
+/* The locators wake the backend, so they end first; what it has under way is cancelled when they come back. */
 static void end_locator(struct canfs_engine *engine)
 {
 	struct canfs_fetch *fetch;
@@ -433,7 +434,7 @@ static int begin_threads(struct canfs_engine *engine)
 		engine->locators += error == 0;
 	}
 	if (error == 0)
-		error = begin_hands(engine);
+		error = begin_backend(engine);
 	if (error != 0)
 		end_locator(engine);
 	return error;
@@ -472,7 +473,7 @@ void canfs_engine_free(struct canfs_engine *engine)
 	if (engine == NULL)
 		return;
 	end_locator(engine);
-	engine->hands_type->wake(engine->hands);
-	engine->hands_type->end(engine->hands);
+	engine->backend_type->wake(engine->backend);
+	engine->backend_type->end(engine->backend);
 	release(engine);
 }

@@ -11,7 +11,7 @@
  * word, and with it our slot. What is done, and another thread that wants this one, show in one eventfd. (io_uring
  * could wait itself; valgrind, which believes that it never does, would stand still.)
  */
-#include "ganesha-fsal/scheduler/hands.h"
+#include "ganesha-fsal/scheduler/backend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,7 +121,7 @@ static void *run(void *arg)
 		unsigned int outcomes = ring->outcomes;
 
 		ring->outcomes = 0;
-		n = canfs_hands_turn(
+		n = canfs_engine_turn(
 			ring->engine, ring->outcome, outcomes, taken, ring->free_count);
 		if (n < 0)
 			return NULL;
@@ -132,16 +132,16 @@ static void *run(void *arg)
 	}
 }
 
-static void wake(void *hands)
+static void wake(void *backend)
 {
-	struct ring *ring = hands;
+	struct ring *ring = backend;
 
 	(void)eventfd_write(ring->wake_fd, 1);
 }
 
-static void end(void *hands)
+static void end(void *backend)
 {
-	struct ring *ring = hands;
+	struct ring *ring = backend;
 
 	pthread_join(ring->thread, NULL);
 	io_uring_queue_exit(&ring->uring);
@@ -149,7 +149,7 @@ static void end(void *hands)
 	free(ring);
 }
 
-static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
+static int begin(void **backend, struct canfs_engine *engine, unsigned int slots)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
 	unsigned int entries, pieces;
@@ -158,7 +158,7 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
 	if (ring == NULL)
 		return -ENOMEM;
 	ring->engine = engine;
-	ring->piece_bytes = canfs_hands_piece_bytes(engine);
+	ring->piece_bytes = canfs_engine_piece_bytes(engine);
 	for (unsigned int i = 0; i < slots; i++)
 		ring->free[ring->free_count++] = i;
 	ring->wake_fd = eventfd(0, EFD_CLOEXEC);
@@ -181,7 +181,7 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
 		error = -pthread_create(&ring->thread, NULL, run, ring);
 	if (error != 0)
 		goto no_thread;
-	*hands = ring;
+	*backend = ring;
 	return 0;
 
 no_thread:
@@ -193,4 +193,4 @@ no_fd:
 	return error;
 }
 
-const struct canfs_hands canfs_ring = { .begin = begin, .wake = wake, .end = end };
+const struct canfs_backend canfs_ring = { .begin = begin, .wake = wake, .end = end };

@@ -3,7 +3,7 @@
  * Fetches by a few threads that block: where the kernel has no io_uring or a container forbids it. The same
  * steps as in ring.c.
  */
-#include "ganesha-fsal/scheduler/hands.h"
+#include "ganesha-fsal/scheduler/backend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,10 +54,10 @@ static void *run(void *arg)
 	int n;
 
 	for (;;) {
-		n = canfs_hands_turn(workers->engine, &outcome, outcomes, &fetch, 1);
+		n = canfs_engine_turn(workers->engine, &outcome, outcomes, &fetch, 1);
 		outcomes = 0;
 		if (n == 0)
-			n = canfs_hands_wait(workers->engine, &workers->awake, &fetch);
+			n = canfs_engine_wait_turn(workers->engine, &workers->awake, &fetch);
 		if (n < 0)
 			return NULL;
 		if (n > 0) {
@@ -67,16 +67,16 @@ static void *run(void *arg)
 	}
 }
 
-static void wake(void *hands)
+static void wake(void *backend)
 {
-	struct workers *workers = hands;
+	struct workers *workers = backend;
 
 	pthread_cond_broadcast(&workers->awake);
 }
 
-static void end(void *hands)
+static void end(void *backend)
 {
-	struct workers *workers = hands;
+	struct workers *workers = backend;
 
 	for (unsigned int i = 0; i < workers->count; i++)
 		pthread_join(workers->thread[i], NULL);
@@ -85,7 +85,7 @@ static void end(void *hands)
 }
 
 /* One thread is enough; more are better. */
-static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
+static int begin(void **backend, struct canfs_engine *engine, unsigned int slots)
 {
 	struct workers *workers = calloc(1, sizeof(*workers));
 	int error = 0;
@@ -93,7 +93,7 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
 	if (workers == NULL)
 		return -ENOMEM;
 	workers->engine = engine;
-	workers->piece_bytes = canfs_hands_piece_bytes(engine);
+	workers->piece_bytes = canfs_engine_piece_bytes(engine);
 	pthread_cond_init(&workers->awake, NULL);
 	while (workers->count < slots && workers->count < CANFS_WORKERS_MAX && error == 0) {
 		error = -pthread_create(&workers->thread[workers->count], NULL, run, workers);
@@ -104,8 +104,8 @@ static int begin(void **hands, struct canfs_engine *engine, unsigned int slots)
 		free(workers);
 		return error;
 	}
-	*hands = workers;
+	*backend = workers;
 	return 0;
 }
 
-const struct canfs_hands canfs_workers = { .begin = begin, .wake = wake, .end = end };
+const struct canfs_backend canfs_workers = { .begin = begin, .wake = wake, .end = end };
