@@ -52,8 +52,8 @@ struct canfs_module {
 
 struct canfs_export {
 	struct fsal_export export;
-	struct canfs_board *board; /* NULL: it publishes no prices */
-	struct canfs_tree *tree;   /* NULL: nothing of it can be prefetched */
+	struct canfs_board *board;         /* NULL: it publishes no prices */
+	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
 	_Atomic(struct canfs_remote *)
 		remote;  /* NULL: nothing is read ahead through the sub-FSAL */
@@ -208,7 +208,8 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
  * sub-FSAL, and then to call canfs_end_inline_read().
  */
 struct canfs_read_here {
-	struct canfs_tree *tree; /* NULL: its pages are there, or nobody else may want them */
+	struct canfs_export_fs
+		*export_fs; /* NULL: its pages are there, or nobody else may want them */
 	uint64_t bytes;
 	struct canfs_inline_read inline_read;
 };

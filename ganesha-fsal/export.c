@@ -43,7 +43,7 @@ static void release(struct fsal_export *export)
 	struct canfs_export *ours = container_of(export, struct canfs_export, export);
 	struct fsal_module *sub_fsal = export->sub_export->fsal;
 
-	canfs_prefetcher_close(ours->tree);
+	canfs_prefetcher_close(ours->export_fs);
 	canfs_remote_close(atomic_load(&ours->remote));
 	canfs_board_close(ours->board);
 	PASS_EXPORT_VOID(export, release);

@@ -45,7 +45,7 @@ static struct io_caller *io_caller_new(
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
-	struct canfs_read_here here = { .tree = NULL };
+	struct canfs_read_here here = { .export_fs = NULL };
 
 	canfs_count_client(CANFS_CLIENT_READ, io);
 	if (canfs_delay_read(handle, bypass, done, io, arg, &here))

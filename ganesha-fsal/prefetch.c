@@ -21,7 +21,7 @@
 struct delayed {
 	struct canfs_waiting_read waiting;
 	struct canfs_answer answer;
-	struct canfs_tree *tree;
+	struct canfs_export_fs *export_fs;
 	struct fsal_obj_handle *handle;
 	bool bypass;
 	fsal_async_cb done;
@@ -38,13 +38,13 @@ struct delayed {
 	uint32_t nfs_vers, nfs_minorvers;
 };
 
-static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *handle, bool bypass,
-	fsal_async_cb done, struct fsal_io_arg *io, uint64_t bytes, void *arg)
+static struct delayed *delay(struct canfs_export_fs *export_fs, struct fsal_obj_handle *handle,
+	bool bypass, fsal_async_cb done, struct fsal_io_arg *io, uint64_t bytes, void *arg)
 {
 	struct delayed *delayed = gsh_malloc(sizeof(*delayed));
 
 	get_gsh_export_ref(op_ctx->ctx_export);
-	*delayed = (struct delayed) { .tree = tree,
+	*delayed = (struct delayed) { .export_fs = export_fs,
 		.handle = handle,
 		.bypass = bypass,
 		.done = done,
@@ -62,11 +62,11 @@ static struct delayed *delay(struct canfs_tree *tree, struct fsal_obj_handle *ha
 	return delayed;
 }
 
-/* In the pool. The tree is left last of all: until then neither the export nor we may be unloaded. */
+/* In the pool. export_fs is left last of all: until then neither the export nor we may be unloaded. */
 static void answer(struct canfs_answer *answer)
 {
 	struct delayed *delayed = container_of(answer, struct delayed, answer);
-	struct canfs_tree *tree = delayed->tree;
+	struct canfs_export_fs *export_fs = delayed->export_fs;
 	uint64_t bytes = delayed->bytes;
 	struct req_op_context context;
 
@@ -76,11 +76,11 @@ static void answer(struct canfs_answer *answer)
 	context.export_perms = delayed->export_perms;
 	context.client = delayed->client;
 	canfs_answer_read(delayed->handle, delayed->bypass, delayed->done, delayed->io,
-		delayed->arg, canfs_tree_is_draining(tree));
+		delayed->arg, canfs_export_fs_is_draining(export_fs));
 	/* The request may be gone: of the context nothing is used any more but what release knows. */
 	release_op_context();
 	gsh_free(delayed);
-	canfs_prefetch_answered(tree, bytes);
+	canfs_prefetch_answered(export_fs, bytes);
 }
 
 /* Maybe in a thread of the engine, which must go on. */
@@ -100,29 +100,32 @@ double canfs_willingness(struct canfs_export *export)
 	return export->board != NULL ? 1 - canfs_board_own_readahead(export->board) / 2 : 1;
 }
 
-static bool is_of_tree(const struct canfs_tree *tree, const struct fsal_obj_handle *handle)
+static bool is_of_export_fs(
+	const struct canfs_export_fs *export_fs, const struct fsal_obj_handle *handle)
 {
 	const struct fsal_filesystem *fs = canfs_sub(handle)->fs;
 
 	return fs == NULL || makedev((unsigned int)fs->dev.major, (unsigned int)fs->dev.minor) ==
-				     canfs_tree_st_dev(tree);
+				     canfs_export_fs_st_dev(export_fs);
 }
 
 /* The object's descriptor; opened, if it is not. NULL: it has none. */
-static struct canfs_open_file *find_file(struct canfs_tree *tree, struct fsal_obj_handle *handle)
+static struct canfs_open_file *find_file(
+	struct canfs_export_fs *export_fs, struct fsal_obj_handle *handle)
 {
-	struct canfs_open_file *file = canfs_fd_cache_find(tree, handle);
+	struct canfs_open_file *file = canfs_fd_cache_find(export_fs, handle);
 	uint8_t wire[NFS4_FHSIZE];
 	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
 	const char *off;
 
-	if (file != NULL || canfs_tree_off(tree) != NULL || !is_of_tree(tree, handle))
+	if (file != NULL || canfs_export_fs_off(export_fs) != NULL ||
+		!is_of_export_fs(export_fs, handle))
 		return file;
 	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
 		return NULL;
 	file = canfs_fd_cache_open(
-		tree, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
-	off = canfs_tree_off(tree);
+		export_fs, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
+	off = canfs_export_fs_off(export_fs);
 	if (off != NULL && file == NULL)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s",
 			CTX_FULLPATH(op_ctx), off);
@@ -143,21 +146,21 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 {
 	struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
-	struct canfs_tree *tree = export->tree;
+	struct canfs_export_fs *export_fs = export->export_fs;
 	uint64_t offset = io->offset, bytes;
 	struct canfs_open_file *file;
 	struct delayed *delayed;
 	bool waits;
 
-	if (tree == NULL)
+	if (export_fs == NULL)
 		canfs_read_ahead_remotely(export, handle, offset, bytes_of(io));
-	if (tree == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
-		canfs_tree_is_draining(tree) || io->info != NULL)
+	if (export_fs == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
+		canfs_export_fs_is_draining(export_fs) || io->info != NULL)
 		return false;
 	bytes = bytes_of(io);
 	if (bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return false;
-	file = find_file(tree, handle);
+	file = find_file(export_fs, handle);
 	if (file == NULL)
 		return false;
 	if (canfs_prefetch_is_warm(file, offset, bytes)) {
@@ -166,12 +169,12 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	}
 	waits = canfs_prefetch_must_wait(file, offset, bytes);
 	if (waits && canfs_prefetch_begin_inline(file, offset, bytes, &here->inline_read)) {
-		here->tree = tree;
+		here->export_fs = export_fs;
 		here->bytes = bytes;
 		waits = false;
 	}
 	if (waits) {
-		delayed = delay(tree, handle, bypass, done, io, bytes, arg);
+		delayed = delay(export_fs, handle, bypass, done, io, bytes, arg);
 		delayed->waiting.ready = ready;
 		canfs_fd_cache_use(file);
 		delayed->answer = (struct canfs_answer) {
@@ -188,8 +191,8 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 
 void canfs_end_inline_read(struct canfs_read_here *here)
 {
-	if (here->tree != NULL)
-		canfs_prefetch_end_inline(here->tree, here->bytes, &here->inline_read);
+	if (here->export_fs != NULL)
+		canfs_prefetch_end_inline(here->export_fs, here->bytes, &here->inline_read);
 }
 
 static struct canfs_export *export_here(void)
@@ -201,8 +204,8 @@ void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset)
 {
 	struct canfs_export *export = export_here();
 
-	if (export->tree != NULL)
-		canfs_prefetch_changed(export->tree, handle, from_offset);
+	if (export->export_fs != NULL)
+		canfs_prefetch_changed(export->export_fs, handle, from_offset);
 	else
 		canfs_remote_file_changed(export, handle, from_offset);
 }
@@ -211,8 +214,8 @@ void canfs_file_written(struct fsal_obj_handle *handle, const struct fsal_io_arg
 {
 	struct canfs_export *export = export_here();
 
-	if (export->tree != NULL)
-		canfs_prefetch_written(export->tree, handle, io->offset, bytes_of(io));
+	if (export->export_fs != NULL)
+		canfs_prefetch_written(export->export_fs, handle, io->offset, bytes_of(io));
 	else
 		canfs_remote_file_changed(export, handle, io->offset);
 }
@@ -238,8 +241,9 @@ void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wi
 	int error = 0;
 
 	atomic_store(&export->prefetches, wish != CANFS_PREFETCH_OFF && CANFS.config.prefetch);
-	if (wish == CANFS_PREFETCH_ALWAYS && CANFS.prefetcher != NULL && export->tree == NULL &&
-		atomic_load(&export->remote) == NULL && !is_vfs(&export->export))
+	if (wish == CANFS_PREFETCH_ALWAYS && CANFS.prefetcher != NULL &&
+		export->export_fs == NULL && atomic_load(&export->remote) == NULL &&
+		!is_vfs(&export->export))
 		error = canfs_open_remote(export, path);
 	if (error != 0)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
@@ -254,7 +258,7 @@ void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish w
 	canfs_set_prefetch(export, wish);
 	if (CANFS.prefetcher == NULL || !is_vfs(&export->export))
 		return;
-	error = canfs_prefetcher_open(&export->tree, CANFS.prefetcher, path);
+	error = canfs_prefetcher_open(&export->export_fs, CANFS.prefetcher, path);
 	if (error == -ENODATA)
 		LogEvent(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: it is on no disk",
 			path);
@@ -276,7 +280,7 @@ void canfs_drain_prefetch(struct canfs_export *export)
 {
 	struct canfs_remote *remote = atomic_load(&export->remote);
 
-	if ((export->tree == NULL || canfs_prefetcher_drain(export->tree)) &&
+	if ((export->export_fs == NULL || canfs_prefetcher_drain(export->export_fs)) &&
 		(remote == NULL || canfs_remote_drain(remote)))
 		return;
 	stay_loaded();
@@ -327,7 +331,7 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
  */
 void canfs_stop_prefetcher(void)
 {
-	if (CANFS.prefetcher == NULL || canfs_prefetcher_trees(CANFS.prefetcher) != 0)
+	if (CANFS.prefetcher == NULL || canfs_prefetcher_open_count(CANFS.prefetcher) != 0)
 		return;
 	canfs_prefetcher_free(CANFS.prefetcher);
 	CANFS.prefetcher = NULL;

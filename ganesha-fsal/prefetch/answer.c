@@ -22,10 +22,11 @@ bool canfs_may_wait(struct canfs_prefetch_shared *shared, uint64_t bytes)
 	return false;
 }
 
-void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes)
+void canfs_prefetch_answered(struct canfs_export_fs *export_fs, uint64_t bytes)
 {
-	canfs_waits_no_more(canfs_prefetch_shared(canfs_tree_device(tree)->prefetcher), bytes);
-	canfs_tree_leave(tree);
+	canfs_waits_no_more(
+		canfs_prefetch_shared(canfs_export_fs_device(export_fs)->prefetcher), bytes);
+	canfs_export_fs_leave(export_fs);
 }
 
 /* By mincore(2): cachestat(2) counts pages that were to be read and could not. */
@@ -53,17 +54,18 @@ static void run(struct canfs_job *job)
 static void look(struct canfs_job *job)
 {
 	struct canfs_answer *answer = (struct canfs_answer *)job;
-	struct canfs_tree *tree = answer->file->tree;
+	struct canfs_export_fs *export_fs = answer->file->export_fs;
 
 	answer->job.run = run;
-	if (canfs_tree_is_draining(tree) || is_there(answer))
+	if (canfs_export_fs_is_draining(export_fs) || is_there(answer))
 		run(job);
 	else
-		canfs_worker_pool_submit(canfs_tree_device(tree)->blocking_pool, job);
+		canfs_worker_pool_submit(canfs_export_fs_device(export_fs)->blocking_pool, job);
 }
 
 void canfs_prefetch_submit(struct canfs_answer *answer)
 {
 	answer->job.run = look;
-	canfs_worker_pool_submit(canfs_tree_device(answer->file->tree)->pool, &answer->job);
+	canfs_worker_pool_submit(
+		canfs_export_fs_device(answer->file->export_fs)->pool, &answer->job);
 }

@@ -163,14 +163,15 @@ struct canfs_fd_cache_stats canfs_fd_cache_stats(struct canfs_fd_cache *fd_cache
 	return stats;
 }
 
-/* The next file of the tree in this shard, out of it, and with a user more. */
-static struct canfs_open_file *take_one(struct shard *shard, const struct canfs_tree *tree)
+/* The next file of export_fs in this shard, out of it, and with a user more. */
+static struct canfs_open_file *take_one(
+	struct shard *shard, const struct canfs_export_fs *export_fs)
 {
 	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
 	TAILQ_FOREACH (file, &shard->used, by_use) {
-		if (file->tree == tree)
+		if (file->export_fs == export_fs)
 			break;
 	}
 	if (file != NULL) {
@@ -181,13 +182,13 @@ static struct canfs_open_file *take_one(struct shard *shard, const struct canfs_
 	return file;
 }
 
-void canfs_fd_cache_forget_tree(struct canfs_fd_cache *fd_cache, const struct canfs_tree *tree,
-	void (*visit)(struct canfs_open_file *file))
+void canfs_fd_cache_forget_export_fs(struct canfs_fd_cache *fd_cache,
+	const struct canfs_export_fs *export_fs, void (*visit)(struct canfs_open_file *file))
 {
 	struct canfs_open_file *file;
 
 	for (int i = 0; i < SHARDS; i++) {
-		while ((file = take_one(&fd_cache->shards[i], tree)) != NULL) {
+		while ((file = take_one(&fd_cache->shards[i], export_fs)) != NULL) {
 			if (visit != NULL)
 				visit(file);
 			canfs_fd_cache_put(file);
@@ -196,12 +197,12 @@ void canfs_fd_cache_forget_tree(struct canfs_fd_cache *fd_cache, const struct ca
 }
 
 static struct canfs_open_file *find(
-	struct bucket *bucket, const struct canfs_tree *tree, const void *object)
+	struct bucket *bucket, const struct canfs_export_fs *export_fs, const void *object)
 {
 	struct canfs_open_file *file;
 
 	LIST_FOREACH (file, bucket, in_bucket) {
-		if (file->object == object && file->tree == tree)
+		if (file->object == object && file->export_fs == export_fs)
 			break;
 	}
 	return file;
@@ -216,14 +217,14 @@ static void use(struct shard *shard, struct canfs_open_file *file)
 	TAILQ_INSERT_TAIL(&shard->used, file, by_use);
 }
 
-struct canfs_open_file *canfs_fd_cache_find(struct canfs_tree *tree, const void *object)
+struct canfs_open_file *canfs_fd_cache_find(struct canfs_export_fs *export_fs, const void *object)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(canfs_tree_fd_cache(tree), object, &bucket);
+	struct shard *shard = shard_of(canfs_export_fs_fd_cache(export_fs), object, &bucket);
 	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
-	file = find(bucket, tree, object);
+	file = find(bucket, export_fs, object);
 	if (file != NULL)
 		use(shard, file);
 	pthread_mutex_unlock(&shard->mutex);
@@ -249,8 +250,8 @@ static void displace(struct canfs_fd_cache *fd_cache, struct shard *shard)
 }
 
 /*
- * Lists it; or, if another was quicker, closes it and takes that one. NULL: the tree drains. What it does not see of
- * that under the mutex, forget_tree() finds in the list.
+ * Lists it; or, if another was quicker, closes it and takes that one. NULL: export_fs drains. What it does not see of
+ * that under the mutex, forget_export_fs() finds in the list.
  */
 static struct canfs_open_file *enlist(struct canfs_fd_cache *fd_cache, struct canfs_open_file *new)
 {
@@ -259,8 +260,8 @@ static struct canfs_open_file *enlist(struct canfs_fd_cache *fd_cache, struct ca
 	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
-	file = find(bucket, new->tree, new->object);
-	if (file == NULL && !canfs_tree_is_draining(new->tree)) {
+	file = find(bucket, new->export_fs, new->object);
+	if (file == NULL && !canfs_export_fs_is_draining(new->export_fs)) {
 		displace(fd_cache, shard);
 		LIST_INSERT_HEAD(bucket, new, in_bucket);
 		TAILQ_INSERT_TAIL(&shard->used, new, by_use);
@@ -277,18 +278,18 @@ static struct canfs_open_file *enlist(struct canfs_fd_cache *fd_cache, struct ca
 	return file;
 }
 
-struct canfs_open_file *canfs_fd_cache_open(struct canfs_tree *tree, const void *object,
+struct canfs_open_file *canfs_fd_cache_open(struct canfs_export_fs *export_fs, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes)
 {
-	struct canfs_fd_cache *fd_cache = canfs_tree_fd_cache(tree);
+	struct canfs_fd_cache *fd_cache = canfs_export_fs_fd_cache(export_fs);
 	struct canfs_open_file *file;
 	struct stat st;
 	int fd;
 
-	if (canfs_tree_off(tree) != NULL || canfs_tree_is_draining(tree))
+	if (canfs_export_fs_off(export_fs) != NULL || canfs_export_fs_is_draining(export_fs))
 		return NULL;
 	fd = atomic_load(&fd_cache->open) < fd_cache->open_max
-		     ? canfs_tree_open_handle(tree, inode, wire, wire_bytes, &st)
+		     ? canfs_export_fs_open_handle(export_fs, inode, wire, wire_bytes, &st)
 		     : -1;
 	file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
 	if (file == NULL) {
@@ -301,7 +302,7 @@ struct canfs_open_file *canfs_fd_cache_open(struct canfs_tree *tree, const void 
 	atomic_fetch_add(&fd_cache->open, 1);
 	file->fd = fd;
 	file->name = name;
-	file->tree = tree;
+	file->export_fs = export_fs;
 	file->bytes = (uint64_t)st.st_size;
 	file->object = object;
 	pthread_mutex_init(&file->mutex, NULL);
@@ -313,7 +314,8 @@ struct canfs_open_file *canfs_fd_cache_open(struct canfs_tree *tree, const void 
 void canfs_fd_cache_use(struct canfs_open_file *file)
 {
 	struct bucket *bucket;
-	struct shard *shard = shard_of(canfs_tree_fd_cache(file->tree), file->object, &bucket);
+	struct shard *shard =
+		shard_of(canfs_export_fs_fd_cache(file->export_fs), file->object, &bucket);
 
 	pthread_mutex_lock(&shard->mutex);
 	file->users++;
@@ -329,7 +331,7 @@ void canfs_fd_cache_put(struct canfs_open_file *file)
 
 	if (file == NULL)
 		return;
-	fd_cache = canfs_tree_fd_cache(file->tree);
+	fd_cache = canfs_export_fs_fd_cache(file->export_fs);
 	shard = shard_of(fd_cache, file->object, &bucket);
 	pthread_mutex_lock(&shard->mutex);
 	last = --file->users == 0 && !file->listed;

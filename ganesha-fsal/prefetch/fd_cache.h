@@ -3,10 +3,10 @@
  * Descriptors of our own for the files that are read: to ask what of them is in the page cache, and to have it
  * brought there. Data is never read through them.
  *
- *	export --> tree (its file system)
- *	object --> local file: open_by_handle_at() on the tree ---> closed when idle, forgotten, or displaced
+ *	export --> export_fs (its file system)
+ *	object --> open file: open_by_handle_at() on it ---> closed when idle, forgotten, or displaced
  *
- * Bounded: of all trees together no more stay open than is said when it is made, and than 1/32 of what the process may
+ * Bounded: of all exported file systems together no more stay open than is said when it is made, and than 1/32 of what the process may
  * have; the least recently used gives way. If all are in use there are twice as many, and then no more. A file that
  * nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
  */
@@ -21,7 +21,7 @@
 #include <sys/types.h>
 #include <bsd/sys/tree.h>
 #include "ganesha-fsal/prefetch/resident.h"
-#include "ganesha-fsal/prefetch/tree.h"
+#include "ganesha-fsal/prefetch/export_fs.h"
 #include "ganesha-fsal/prefetch/warmth.h"
 
 #define CANFS_LOCAL_IDLE_SEC 10
@@ -32,7 +32,7 @@ struct canfs_fd_cache;
 struct canfs_open_file {
 	int fd;
 	uint64_t name; /* of the file, for the table of active files and the engine */
-	struct canfs_tree *tree;
+	struct canfs_export_fs *export_fs;
 
 	struct canfs_resident_map map;
 	atomic_bool caches;  /* what was fetched for a read was then there */
@@ -50,7 +50,7 @@ struct canfs_open_file {
 	unsigned int next_recent;
 
 	/* Of fd_cache.c. */
-	const void *object; /* with the tree: its name here */
+	const void *object; /* with export_fs: its name here */
 	unsigned int users, idle_sec;
 	bool listed;
 	TAILQ_ENTRY(canfs_open_file) by_use;
@@ -74,20 +74,20 @@ void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache);
 /* Closes what nobody uses any more; as tick() and each open() do, too. */
 void canfs_fd_cache_close_all(struct canfs_fd_cache *fd_cache);
 
-/* Each file of the tree is visited (NULL: nothing is done), and closed as soon as nobody uses it. */
-void canfs_fd_cache_forget_tree(struct canfs_fd_cache *fd_cache, const struct canfs_tree *tree,
-	void (*visit)(struct canfs_open_file *file));
+/* Each file of export_fs is visited (NULL: nothing is done), and closed as soon as nobody uses it. */
+void canfs_fd_cache_forget_export_fs(struct canfs_fd_cache *fd_cache,
+	const struct canfs_export_fs *export_fs, void (*visit)(struct canfs_open_file *file));
 
 /*
  * The open file of this object (any pointer that names it while it exists), with a user more; NULL: not open.
  */
-struct canfs_open_file *canfs_fd_cache_find(struct canfs_tree *tree, const void *object);
+struct canfs_open_file *canfs_fd_cache_find(struct canfs_export_fs *export_fs, const void *object);
 
 /*
  * Opens it, by the handle that clients have of it; inode as Ganesha knows it. NULL: it cannot be had now (deleted, too
- * many descriptors, of ours or of all), or the tree is off, now or before, or drains.
+ * many descriptors, of ours or of all), or export_fs is off, now or before, or drains.
  */
-struct canfs_open_file *canfs_fd_cache_open(struct canfs_tree *tree, const void *object,
+struct canfs_open_file *canfs_fd_cache_open(struct canfs_export_fs *export_fs, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);
 
 /* Another user; one user less. Never closes anything itself: that is for tick() and drain(). */
@@ -100,7 +100,7 @@ void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint6
 /* Under the file's mutex: some of these bytes are not there. How much of them had been fetched? Each is told of once. */
 uint64_t canfs_fd_cache_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
-/* The object goes, or its file is deleted: closed, in all trees, as soon as nobody uses it. */
+/* The object goes, or its file is deleted: closed, in all exported file systems, as soon as nobody uses it. */
 void canfs_fd_cache_forget(struct canfs_fd_cache *fd_cache, const void *object);
 
 #endif

@@ -31,17 +31,18 @@ static int compare(struct canfs_piece *a, struct canfs_piece *b)
 					: 1; /* what is looked for has no file, and is before all */
 }
 
-CANFS_TREE(canfs_pieces, canfs_piece, link, compare)
+CANFS_RB(canfs_pieces, canfs_piece, link, compare)
 
 static struct canfs_prefetch_shared *shared_of(const struct canfs_open_file *file)
 {
-	return canfs_prefetch_shared(canfs_tree_device(file->tree)->prefetcher);
+	return canfs_prefetch_shared(canfs_export_fs_device(file->export_fs)->prefetcher);
 }
 
 /* How often a warm file of the device was found cold. */
 static unsigned int age_of(const struct canfs_open_file *file)
 {
-	return atomic_load_explicit(&canfs_tree_device(file->tree)->age, memory_order_relaxed);
+	return atomic_load_explicit(
+		&canfs_export_fs_device(file->export_fs)->age, memory_order_relaxed);
 }
 
 static void one_less(struct canfs_waiting_read *read)
@@ -115,9 +116,9 @@ static void fetched(struct canfs_fetch *fetch, int error)
 {
 	struct canfs_piece *piece = (struct canfs_piece *)fetch;
 	struct canfs_open_file *file = piece->file;
-	struct canfs_device *device = canfs_tree_device(file->tree);
+	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 	struct canfs_waiting_read *read = piece->read;
-	struct canfs_tree *tree = file->tree;
+	struct canfs_export_fs *export_fs = file->export_fs;
 
 	pthread_mutex_lock(&file->mutex);
 	RB_REMOVE(canfs_pieces, &file->pieces, piece);
@@ -138,7 +139,7 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	canfs_fd_cache_put(file);
 	if (read != NULL)
 		one_less(read);
-	canfs_tree_leave(tree);
+	canfs_export_fs_leave(export_fs);
 }
 
 /* Is any of it being fetched? Under the file's mutex. */
@@ -196,11 +197,11 @@ static struct canfs_piece *new_piece(struct canfs_open_file *file, uint64_t offs
 {
 	struct canfs_piece *piece;
 
-	if (!canfs_tree_enter(file->tree))
+	if (!canfs_export_fs_enter(file->export_fs))
 		return NULL;
 	piece = calloc(1, sizeof(*piece));
 	if (piece == NULL) {
-		canfs_tree_leave(file->tree);
+		canfs_export_fs_leave(file->export_fs);
 		return NULL;
 	}
 	canfs_fd_cache_use(file);
@@ -225,7 +226,8 @@ static struct canfs_piece *new_piece(struct canfs_open_file *file, uint64_t offs
 
 static void hand_over(struct canfs_piece *piece)
 {
-	if (!canfs_engine_add(canfs_tree_device(piece->file->tree)->engine, &piece->fetch))
+	if (!canfs_engine_add(
+		    canfs_export_fs_device(piece->file->export_fs)->engine, &piece->fetch))
 		fetched(&piece->fetch, -ECANCELED);
 }
 
@@ -247,7 +249,7 @@ static void prefetch(struct canfs_open_file *file, const struct canfs_advice *ad
 		hand_over(piece);
 	}
 	if (was_there > 0)
-		canfs_files_was_there(canfs_tree_device(file->tree)->files, file->name,
+		canfs_files_was_there(canfs_export_fs_device(file->export_fs)->files, file->name,
 			advice->cursor, was_there);
 }
 
@@ -272,7 +274,7 @@ static bool is_still_warm(struct canfs_open_file *file, uint64_t offset, uint64_
 	if (is_uncached(file) || there == 0)
 		return true;
 	if (!is_there(file, offset, there))
-		atomic_fetch_add(&canfs_tree_device(file->tree)->age, 1);
+		atomic_fetch_add(&canfs_export_fs_device(file->export_fs)->age, 1);
 	else if (is_beyond_there(file, offset + there))
 		return true;
 	canfs_warmth_lost(&file->warmth, age_of(file));
@@ -295,7 +297,7 @@ bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uin
 	struct canfs_prefetch_shared *shared = shared_of(file);
 	uint64_t lost = 0, there;
 
-	canfs_files_soon(canfs_tree_device(file->tree)->files, file->name);
+	canfs_files_soon(canfs_export_fs_device(file->export_fs)->files, file->name);
 	there = clip_now(file, offset, bytes);
 	if (is_uncached(file) || is_there(file, offset, there)) {
 		canfs_warmth_found(&file->warmth, age_of(file));
@@ -311,7 +313,7 @@ bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uin
 		atomic_fetch_add(&shared->evicted_bytes, lost);
 	if (!canfs_may_wait(shared, bytes))
 		return false;
-	if (!canfs_tree_enter(file->tree)) {
+	if (!canfs_export_fs_enter(file->export_fs)) {
 		canfs_waits_no_more(shared, bytes);
 		return false;
 	}
@@ -327,7 +329,7 @@ static void nobody(struct canfs_waiting_read *read)
 /* Pages that the kernel has begun to read: nothing can come before them, and a thread that reads them sleeps until they are there. */
 static bool may_sleep(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
-	struct canfs_device *device = canfs_tree_device(file->tree);
+	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 
 	if (atomic_load(&device->stuck) || !is_resident(file, offset, bytes))
 		return false;
@@ -349,7 +351,7 @@ static bool take_inline_place(struct canfs_device *device)
 static struct canfs_fetch *enter_inline(struct canfs_open_file *file, uint64_t offset,
 	uint64_t bytes, struct canfs_waiting_read *read)
 {
-	struct canfs_device *device = canfs_tree_device(file->tree);
+	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 	uint64_t at = offset & ~(PAGE_BYTES - 1), size = offset + bytes - at;
 	struct canfs_piece *piece;
 
@@ -386,9 +388,9 @@ bool canfs_prefetch_begin_inline(struct canfs_open_file *file, uint64_t offset, 
 }
 
 void canfs_prefetch_end_inline(
-	struct canfs_tree *tree, uint64_t bytes, struct canfs_inline_read *inline_read)
+	struct canfs_export_fs *export_fs, uint64_t bytes, struct canfs_inline_read *inline_read)
 {
-	struct canfs_device *device = canfs_tree_device(tree);
+	struct canfs_device *device = canfs_export_fs_device(export_fs);
 
 	if (inline_read->fetch == NULL) {
 		atomic_fetch_sub(&device->asleep, 1);
@@ -399,7 +401,7 @@ void canfs_prefetch_end_inline(
 				canfs_now_usec() - inline_read->begin_usec, memory_order_relaxed);
 		fetched(inline_read->fetch, 0);
 	}
-	canfs_prefetch_answered(tree, bytes);
+	canfs_prefetch_answered(export_fs, bytes);
 }
 
 /* In as many fetches as it takes. If there is no memory for them, the rest is read when the read is answered. */
@@ -425,7 +427,7 @@ void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t
 bool canfs_prefetch_ahead(
 	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double willingness)
 {
-	struct canfs_device *device = canfs_tree_device(file->tree);
+	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 	float room = atomic_load_explicit(&shared_of(file)->room, memory_order_relaxed);
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	uint64_t file_bytes = file->bytes;
@@ -444,10 +446,11 @@ bool canfs_prefetch_ahead(
 	return found.left;
 }
 
-void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset)
+void canfs_prefetch_changed(
+	struct canfs_export_fs *export_fs, const void *object, uint64_t from_offset)
 {
-	struct canfs_open_file *file = canfs_fd_cache_find(tree, object);
-	struct canfs_device *device = canfs_tree_device(tree);
+	struct canfs_open_file *file = canfs_fd_cache_find(export_fs, object);
+	struct canfs_device *device = canfs_export_fs_device(export_fs);
 
 	if (file == NULL)
 		return; /* nobody reads it */
@@ -459,9 +462,9 @@ void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_
 }
 
 void canfs_prefetch_written(
-	struct canfs_tree *tree, const void *object, uint64_t offset, uint64_t bytes)
+	struct canfs_export_fs *export_fs, const void *object, uint64_t offset, uint64_t bytes)
 {
-	struct canfs_open_file *file = canfs_fd_cache_find(tree, object);
+	struct canfs_open_file *file = canfs_fd_cache_find(export_fs, object);
 	bool within;
 
 	if (file == NULL)
@@ -469,5 +472,5 @@ void canfs_prefetch_written(
 	within = !file->resize && clip(offset, bytes, file->bytes) == bytes;
 	canfs_fd_cache_put(file);
 	if (!within)
-		canfs_prefetch_changed(tree, object, offset);
+		canfs_prefetch_changed(export_fs, object, offset);
 }

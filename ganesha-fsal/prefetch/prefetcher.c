@@ -23,7 +23,7 @@ struct canfs_prefetcher {
 	pthread_mutex_t mutex; /* of what follows */
 	pthread_cond_t wake, closed;
 	struct canfs_device *device[CANFS_DEVICES_MAX]; /* each stays until the end */
-	unsigned int devices, trees;
+	unsigned int devices, open_count;
 	uint64_t closings_asked, closings_done; /* of the keeper */
 	bool ends, keeps;
 
@@ -267,17 +267,17 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 	free(prefetcher);
 }
 
-unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher)
+unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher)
 {
-	unsigned int trees;
+	unsigned int open_count;
 
 	pthread_mutex_lock(&prefetcher->mutex);
-	trees = prefetcher->trees;
+	open_count = prefetcher->open_count;
 	pthread_mutex_unlock(&prefetcher->mutex);
 	pthread_mutex_lock(&prefetcher->remotes.mutex);
-	trees += prefetcher->remotes.count;
+	open_count += prefetcher->remotes.count;
 	pthread_mutex_unlock(&prefetcher->remotes.mutex);
-	return trees;
+	return open_count;
 }
 
 /* That of the place, made if it is the first time. Under the mutex. */
@@ -302,7 +302,7 @@ static int device_of(struct canfs_prefetcher *prefetcher, const struct canfs_dev
 }
 
 int canfs_prefetcher_open(
-	struct canfs_tree **tree, struct canfs_prefetcher *prefetcher, const char *path)
+	struct canfs_export_fs **export_fs, struct canfs_prefetcher *prefetcher, const char *path)
 {
 	struct canfs_device_place place;
 	struct canfs_device *device;
@@ -316,23 +316,23 @@ int canfs_prefetcher_open(
 	pthread_mutex_lock(&prefetcher->mutex);
 	error = device_of(prefetcher, &place, st.st_dev, &device);
 	if (error == 0)
-		error = canfs_tree_open(tree, prefetcher->fd_cache, path, device);
+		error = canfs_export_fs_open(export_fs, prefetcher->fd_cache, path, device);
 	if (error == 0)
-		prefetcher->trees++;
+		prefetcher->open_count++;
 	pthread_mutex_unlock(&prefetcher->mutex);
 	return error;
 }
 
 static void give_up(struct canfs_open_file *file)
 {
-	canfs_engine_drop(canfs_tree_device(file->tree)->engine, file->name);
+	canfs_engine_drop(canfs_export_fs_device(file->export_fs)->engine, file->name);
 }
 
-/* Of a tree that is drained now, or closed without that. */
-static void one_tree_less(struct canfs_prefetcher *prefetcher)
+/* Of an exported file system that is drained now, or closed without that. */
+static void count_down(struct canfs_prefetcher *prefetcher)
 {
 	pthread_mutex_lock(&prefetcher->mutex);
-	prefetcher->trees--;
+	prefetcher->open_count--;
 	pthread_mutex_unlock(&prefetcher->mutex);
 }
 
@@ -343,36 +343,36 @@ unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefe
 	return msec != 0 ? msec : CANFS_PATIENCE_MSEC;
 }
 
-bool canfs_prefetcher_drain(struct canfs_tree *tree)
+bool canfs_prefetcher_drain(struct canfs_export_fs *export_fs)
 {
-	struct canfs_device *device = canfs_tree_device(tree);
+	struct canfs_device *device = canfs_export_fs_device(export_fs);
 	struct canfs_prefetcher *prefetcher = device->prefetcher;
 	struct timespec until = canfs_in_msec(
 		atomic_load(&device->stuck) ? 0 : canfs_prefetcher_patience_msec(prefetcher));
-	int error = canfs_tree_drain(tree, give_up, &until);
+	int error = canfs_export_fs_drain(export_fs, give_up, &until);
 
 	if (error == -ETIMEDOUT || !have_closed(prefetcher, &until)) {
 		atomic_store(&device->stuck, true);
 		return false;
 	}
 	if (error == 0)
-		one_tree_less(prefetcher);
+		count_down(prefetcher);
 	return true;
 }
 
-void canfs_prefetcher_close(struct canfs_tree *tree)
+void canfs_prefetcher_close(struct canfs_export_fs *export_fs)
 {
 	struct canfs_prefetcher *prefetcher;
 
-	if (tree == NULL)
+	if (export_fs == NULL)
 		return;
-	if (canfs_tree_is_draining(tree)) {
-		canfs_tree_close(tree);
+	if (canfs_export_fs_is_draining(export_fs)) {
+		canfs_export_fs_close(export_fs);
 		return;
 	}
-	prefetcher = canfs_tree_device(tree)->prefetcher;
-	canfs_tree_close(tree);
-	one_tree_less(prefetcher);
+	prefetcher = canfs_export_fs_device(export_fs)->prefetcher;
+	canfs_export_fs_close(export_fs);
+	count_down(prefetcher);
 }
 
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object)

@@ -59,14 +59,14 @@ struct canfs_prefetcher;
 int canfs_prefetcher_new(
 	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config);
 
-/* All trees are drained or closed; of the drained nothing but close() may be called any more. NULL allowed. */
+/* All exported file systems are drained or closed; of the drained nothing but close() may be called any more. NULL allowed. */
 void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher);
 
 /*
- * The trees, and exports of remote.h, that are neither drained nor closed: while there are any, it may not be freed. A
+ * The exported file systems, and exports of remote.h, that are neither drained nor closed: while there are any, it may not be freed. A
  * drain that was given up is none.
  */
-unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher);
+unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher);
 
 /*
  * For an export on the directory path. 0; -ENODATA: no block device is below it; or another -errno. To be ended
@@ -77,9 +77,9 @@ unsigned int canfs_prefetcher_trees(struct canfs_prefetcher *prefetcher);
  * which all of the prefetcher, and its code, must stay. Until that disk answers again, further drains on it do not wait.
  */
 int canfs_prefetcher_open(
-	struct canfs_tree **tree, struct canfs_prefetcher *prefetcher, const char *path);
-bool canfs_prefetcher_drain(struct canfs_tree *tree);
-void canfs_prefetcher_close(struct canfs_tree *tree); /* NULL allowed */
+	struct canfs_export_fs **export_fs, struct canfs_prefetcher *prefetcher, const char *path);
+bool canfs_prefetcher_drain(struct canfs_export_fs *export_fs);
+void canfs_prefetcher_close(struct canfs_export_fs *export_fs); /* NULL allowed */
 
 /* A read that waits for its pages. ready() may be called before canfs_prefetch_wait() returns, and in any thread. */
 struct canfs_waiting_read {
@@ -96,7 +96,7 @@ bool canfs_prefetch_is_warm(struct canfs_open_file *file, uint64_t offset, uint6
 /*
  * Otherwise: must it wait for pages? False: it is to be answered at once.
  * True: canfs_prefetch_wait() is to follow, and canfs_prefetch_answered() with the same bytes when it is answered:
- * until then the tree is not drained.
+ * until then export_fs is not drained.
  */
 bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
@@ -115,12 +115,12 @@ struct canfs_inline_read {
 bool canfs_prefetch_begin_inline(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_inline_read *inline_read);
 void canfs_prefetch_end_inline(
-	struct canfs_tree *tree, uint64_t bytes, struct canfs_inline_read *inline_read);
+	struct canfs_export_fs *export_fs, uint64_t bytes, struct canfs_inline_read *inline_read);
 
 /* read->ready() will be called, or was, when they are there or not to be had. */
 void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	struct canfs_waiting_read *read);
-void canfs_prefetch_answered(struct canfs_tree *tree, uint64_t bytes);
+void canfs_prefetch_answered(struct canfs_export_fs *export_fs, uint64_t bytes);
 
 /*
  * Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: how far. True: that was left to the
@@ -130,14 +130,15 @@ bool canfs_prefetch_ahead(
 	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double willingness);
 
 /* The size or contents of the object's file have changed from there on. */
-void canfs_prefetch_changed(struct canfs_tree *tree, const void *object, uint64_t from_offset);
+void canfs_prefetch_changed(
+	struct canfs_export_fs *export_fs, const void *object, uint64_t from_offset);
 
 /*
  * Some of it is written: what lies within the file changes nothing that we know of it, and whoever reads the rest of a
  * database or of a disk image goes on.
  */
 void canfs_prefetch_written(
-	struct canfs_tree *tree, const void *object, uint64_t offset, uint64_t bytes);
+	struct canfs_export_fs *export_fs, const void *object, uint64_t offset, uint64_t bytes);
 
 /* The object goes, or its file is deleted: we have it open no longer than its last read takes. */
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object);

@@ -24,7 +24,7 @@ static int compare_start(struct entry *a, struct entry *b)
 
 RB_HEAD(windows, entry);
 TAILQ_HEAD(uses, entry);
-CANFS_TREE(windows, entry, by_start, compare_start)
+CANFS_RB(windows, entry, by_start, compare_start)
 
 struct canfs_extents {
 	struct windows windows;

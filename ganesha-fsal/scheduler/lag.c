@@ -59,9 +59,9 @@ static int compare_next(struct stream *a, struct stream *b)
 RB_HEAD(numbers, stream);
 RB_HEAD(shares, stream);
 RB_HEAD(sweep, stream);
-CANFS_TREE(numbers, stream, by_number, compare_number)
-CANFS_TREE(shares, stream, by_served, compare_served)
-CANFS_TREE(sweep, stream, by_next, compare_next)
+CANFS_RB(numbers, stream, by_number, compare_number)
+CANFS_RB(shares, stream, by_served, compare_served)
+CANFS_RB(sweep, stream, by_next, compare_next)
 
 struct lag {
 	uint64_t lag_bytes, floor, newcomer;

@@ -27,8 +27,8 @@ static int compare_age(struct canfs_fetch *a, struct canfs_fetch *b)
 	return compare(a->serial, b->serial);
 }
 
-CANFS_TREE(canfs_known, canfs_fetch, by_file, compare_known)
-CANFS_TREE(canfs_demands, canfs_fetch, by_age, compare_age)
+CANFS_RB(canfs_known, canfs_fetch, by_file, compare_known)
+CANFS_RB(canfs_demands, canfs_fetch, by_age, compare_age)
 
 static void *new_order(const struct canfs_policy *policy, uint32_t lag_bytes)
 {

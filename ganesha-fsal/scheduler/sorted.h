@@ -6,7 +6,7 @@
 #include "ganesha-fsal/scheduler/fetch.h"
 
 /* A tree of one file; it need not use all that it gets. */
-#define CANFS_TREE(name, type, field, compare)                                                     \
+#define CANFS_RB(name, type, field, compare)                                                       \
 	RB_GENERATE_INTERNAL(name, type, field, compare, __attribute__((unused)) static)
 
 RB_HEAD(canfs_by_arrival, canfs_fetch);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A prefetcher and one tree of it, on a directory of this machine: what its tests share. */
+/* A prefetcher and one exported file system of it, on a directory of this machine: what its tests share. */
 #ifndef CANFS_TESTS_UNIT_PREFETCHED_H
 #define CANFS_TESTS_UNIT_PREFETCHED_H
 
@@ -24,7 +24,7 @@
 
 static char directory[] = "/var/tmp/canfs-test-XXXXXX";
 static struct canfs_prefetcher *prefetcher;
-static struct canfs_tree *tree;
+static struct canfs_export_fs *export_fs;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
@@ -94,7 +94,7 @@ static struct canfs_open_file *make(const char *name, const void *object, uint64
 	wire[0] = 0x40;
 	wire[1] = (uint8_t)kernel->handle_type;
 	memcpy(wire + 2, kernel->f_handle, kernel->handle_bytes);
-	return canfs_fd_cache_open(tree, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
+	return canfs_fd_cache_open(export_fs, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
 		2 + kernel->handle_bytes);
 }
 
@@ -106,16 +106,16 @@ static int set_up(void **state)
 
 	(void)state;
 	assert_int_equal(canfs_prefetcher_new(&prefetcher, &config), 0);
-	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	canfs_prefetcher_drain(tree);
-	canfs_prefetcher_close(tree);
-	assert_int_equal(canfs_prefetcher_trees(prefetcher), 0);
+	canfs_prefetcher_drain(export_fs);
+	canfs_prefetcher_close(export_fs);
+	assert_int_equal(canfs_prefetcher_open_count(prefetcher), 0);
 	canfs_prefetcher_free(prefetcher);
 	return 0;
 }
@@ -149,13 +149,13 @@ static const char *reason_to_skip(void)
 		    &(struct canfs_prefetcher_config) { .files = 64, .open_max = 1, .root = "" }) !=
 		0)
 		return "no prefetcher";
-	if (canfs_prefetcher_open(&tree, prefetcher, directory) != 0) {
+	if (canfs_prefetcher_open(&export_fs, prefetcher, directory) != 0) {
 		canfs_prefetcher_free(prefetcher);
 		return "/var/tmp is on no disk";
 	}
 	file = make("probe", &prefetcher, KIB);
 	canfs_fd_cache_put(file);
-	off = canfs_tree_off(tree);
+	off = canfs_export_fs_off(export_fs);
 	tear_down(NULL);
 	return file == NULL ? (off != NULL ? off : "a file cannot be opened") : NULL;
 }

@@ -43,12 +43,12 @@ static void what_hangs_is_left_behind(void **state)
 		.root = "" };
 	static struct read reads[READS];
 	struct canfs_open_file *file;
-	struct canfs_tree *other;
+	struct canfs_export_fs *other;
 	unsigned int in_kernel = 0;
 
 	tear_down(state);
 	assert_int_equal(canfs_prefetcher_new(&prefetcher, &impatient), 0);
-	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
 	assert_int_equal(canfs_prefetcher_open(&other, prefetcher, directory), 0);
 	file = make("hangs", state, FILE_BYTES);
 	gate_set(&hangs, true);
@@ -58,20 +58,20 @@ static void what_hangs_is_left_behind(void **state)
 	}
 	canfs_fd_cache_put(file);
 	gate_await(&hanging, 1);
-	assert_false(canfs_prefetcher_drain(tree));
-	assert_true(canfs_tree_is_draining(tree));
+	assert_false(canfs_prefetcher_drain(export_fs));
+	assert_true(canfs_export_fs_is_draining(export_fs));
 	/* It goes all the same, and whatever else is on that disk. */
-	canfs_prefetcher_close(tree);
+	canfs_prefetcher_close(export_fs);
 	(void)canfs_prefetcher_drain(other);
 	canfs_prefetcher_close(other);
-	assert_true(canfs_prefetcher_trees(prefetcher) > 0);
+	assert_true(canfs_prefetcher_open_count(prefetcher) > 0);
 	canfs_prefetcher_visit(prefetcher, visit, &in_kernel);
 	assert_true(in_kernel > 0);
-	/* The disk is back: all are told, and the last of them takes the tree with it. */
+	/* The disk is back: all are told, and the last of them takes export_fs with it. */
 	gate_set(&hangs, false);
 	for (unsigned int i = 0; i < READS; i++) {
 		await(&reads[i]);
-		canfs_prefetch_answered(tree, 4 * KIB);
+		canfs_prefetch_answered(export_fs, 4 * KIB);
 	}
 	assert_int_equal(stats().waiting, 0);
 	/* Nor is an export that comes later taken for one on a disk that hangs. */

@@ -9,7 +9,7 @@ static bool drains;
 int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
 	if (drains)
-		assert_true(canfs_prefetcher_drain(tree));
+		assert_true(canfs_prefetcher_drain(export_fs));
 	return (int)syscall(SYS_open_by_handle_at, mount, handle, flags);
 }
 

@@ -13,13 +13,13 @@ static void a_read_waits_for_its_pages(void **state)
 	assert_true(canfs_prefetch_must_wait(file, 300 * KIB + 1, 64 * KIB));
 	begin(file, 300 * KIB + 1, 64 * KIB, &read);
 	await(&read);
-	canfs_prefetch_answered(tree, 64 * KIB);
+	canfs_prefetch_answered(export_fs, 64 * KIB);
 	assert_int_equal(stats().reads_made_to_wait, 1);
 	assert_false(canfs_prefetch_must_wait(file, 300 * KIB + 1, 64 * KIB));
 	assert_int_equal(stats().reads_at_once, 1);
 	/* What was not asked for is not there. */
 	assert_true(canfs_prefetch_must_wait(file, 8 * KIB * KIB, KIB));
-	canfs_prefetch_answered(tree, KIB);
+	canfs_prefetch_answered(export_fs, KIB);
 	assert_int_equal(stats().waiting, 0);
 	canfs_fd_cache_put(file);
 }
@@ -32,7 +32,7 @@ static void find_there(struct canfs_open_file *file, uint64_t at, uint64_t bytes
 	for (unsigned int i = 0; i < 1000; i++) {
 		if (!canfs_prefetch_must_wait(file, at, bytes))
 			return;
-		canfs_prefetch_answered(tree, bytes);
+		canfs_prefetch_answered(export_fs, bytes);
 		nanosleep(&pause, NULL);
 	}
 	fail_msg("not there within 10 s: %llu bytes at %llu", (unsigned long long)bytes,
@@ -47,7 +47,7 @@ static void one_may_be_larger_than_a_fetch_or_the_file(void **state)
 	assert_true(canfs_prefetch_must_wait(file, 5 * KIB, 2 * FILE_BYTES));
 	begin(file, 5 * KIB, 2 * FILE_BYTES, &read);
 	await(&read);
-	canfs_prefetch_answered(tree, 2 * FILE_BYTES);
+	canfs_prefetch_answered(export_fs, 2 * FILE_BYTES);
 	find_there(file, 5 * KIB, 2 * FILE_BYTES);
 	/* Behind the end there is nothing to wait for. */
 	assert_false(canfs_prefetch_must_wait(file, FILE_BYTES, KIB));
@@ -66,7 +66,7 @@ static bool read_as_ganesha(struct canfs_open_file *file, uint64_t at, uint64_t 
 		begin(file, at, bytes, &read);
 		canfs_prefetch_ahead(file, at, bytes, 1);
 		await(&read);
-		canfs_prefetch_answered(tree, bytes);
+		canfs_prefetch_answered(export_fs, bytes);
 	} else {
 		canfs_prefetch_ahead(file, at, bytes, 1);
 	}
@@ -140,10 +140,10 @@ static void *read_every_fourth(void *arg)
 			reader->misled++;
 		canfs_prefetch_ahead(reader->file, at, 16 * KIB, 1);
 		if (at % (1024 * KIB) == 0)
-			canfs_prefetch_changed(tree, reader->object, at + 256 * KIB);
+			canfs_prefetch_changed(export_fs, reader->object, at + 256 * KIB);
 		if (waits) {
 			await(&read);
-			canfs_prefetch_answered(tree, 16 * KIB);
+			canfs_prefetch_answered(export_fs, 16 * KIB);
 		}
 	}
 	return NULL;
@@ -237,10 +237,10 @@ static void writes_within_a_file_cancel_nothing(void **state)
 		if (waits)
 			begin(file, at, 64 * KIB, &read);
 		canfs_prefetch_ahead(file, at, 64 * KIB, 1);
-		canfs_prefetch_written(tree, state, 0, 4 * KIB);
+		canfs_prefetch_written(export_fs, state, 0, 4 * KIB);
 		if (waits) {
 			await(&read);
-			canfs_prefetch_answered(tree, 64 * KIB);
+			canfs_prefetch_answered(export_fs, 64 * KIB);
 		}
 	}
 	canfs_prefetcher_visit(prefetcher, visit_cancelled, &cancelled);
@@ -249,7 +249,7 @@ static void writes_within_a_file_cancel_nothing(void **state)
 	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
 	/* But that of one who writes behind its end is seen. */
 	assert_false(file->resize);
-	canfs_prefetch_written(tree, state, FILE_BYTES - KIB, 2 * KIB);
+	canfs_prefetch_written(export_fs, state, FILE_BYTES - KIB, 2 * KIB);
 	assert_true(file->resize);
 	canfs_fd_cache_put(file);
 }
@@ -262,7 +262,7 @@ static void unwilling_servers_read_nothing_ahead(void **state)
 	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB)
 		canfs_prefetch_ahead(file, at, 64 * KIB, 0);
 	canfs_fd_cache_put(file);
-	canfs_prefetcher_drain(tree);
+	canfs_prefetcher_drain(export_fs);
 	canfs_prefetcher_visit(prefetcher, visit, &ahead);
 	assert_int_equal(ahead, 0);
 }
@@ -273,7 +273,7 @@ static void *drain(void *arg)
 	return NULL;
 }
 
-static void a_drained_tree_takes_nothing(void **state)
+static void a_drained_export_fs_takes_nothing(void **state)
 {
 	struct canfs_open_file *file = make("drained", state, FILE_BYTES);
 	struct read reads[200];
@@ -283,18 +283,18 @@ static void a_drained_tree_takes_nothing(void **state)
 		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, 4 * KIB));
 		begin(file, i * 64 * KIB, 4 * KIB, &reads[i]);
 	}
-	assert_int_equal(pthread_create(&thread, NULL, drain, tree), 0);
+	assert_int_equal(pthread_create(&thread, NULL, drain, export_fs), 0);
 	/* Whoever waits is told, and leaves. */
 	for (size_t i = 0; i < 200; i++) {
 		await(&reads[i]);
-		canfs_prefetch_answered(tree, 4 * KIB);
+		canfs_prefetch_answered(export_fs, 4 * KIB);
 	}
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	canfs_fd_cache_put(file);
-	canfs_prefetcher_drain(tree);
+	canfs_prefetcher_drain(export_fs);
 	assert_int_equal(stats().fd_cache.open, 0);
-	assert_true(canfs_tree_is_draining(tree));
-	assert_null(canfs_fd_cache_find(tree, state));
+	assert_true(canfs_export_fs_is_draining(export_fs));
+	assert_null(canfs_fd_cache_find(export_fs, state));
 	assert_null(make("late", state, KIB));
 }
 
@@ -302,12 +302,12 @@ static void what_is_forgotten_is_closed(void **state)
 {
 	struct canfs_open_file *file = make("forgotten", state, KIB);
 
-	assert_ptr_equal(canfs_fd_cache_find(tree, state), file);
+	assert_ptr_equal(canfs_fd_cache_find(export_fs, state), file);
 	canfs_fd_cache_put(file);
 	canfs_prefetch_forget(prefetcher, state);
-	assert_null(canfs_fd_cache_find(tree, state));
+	assert_null(canfs_fd_cache_find(export_fs, state));
 	canfs_fd_cache_put(file); /* the last */
-	assert_null(canfs_tree_off(tree));
+	assert_null(canfs_export_fs_off(export_fs));
 }
 
 static void a_change_of_size_is_seen(void **state)
@@ -318,7 +318,7 @@ static void a_change_of_size_is_seen(void **state)
 	path_of("growing", path);
 	assert_false(canfs_prefetch_must_wait(file, 64 * KIB, KIB));
 	assert_int_equal(truncate(path, 0), 0);
-	canfs_prefetch_changed(tree, state, 0);
+	canfs_prefetch_changed(export_fs, state, 0);
 	assert_false(canfs_prefetch_must_wait(file, 0, KIB)); /* nothing is left to wait for */
 	canfs_fd_cache_put(file);
 }
@@ -328,11 +328,11 @@ static void other_handles_switch_it_off(void **state)
 	uint8_t wire[] = { 0x40, 1, 9, 9, 9, 9, 9, 9, 9, 9 };
 
 	/* A handle that names nothing is no reason. */
-	assert_null(canfs_fd_cache_open(tree, state, 1, 1, wire, sizeof(wire)));
-	assert_null(canfs_tree_off(tree));
+	assert_null(canfs_fd_cache_open(export_fs, state, 1, 1, wire, sizeof(wire)));
+	assert_null(canfs_export_fs_off(export_fs));
 	wire[0] = 0x1f;
-	assert_null(canfs_fd_cache_open(tree, state, 1, 1, wire, sizeof(wire)));
-	assert_string_equal(canfs_tree_off(tree), "its handles have another layout");
+	assert_null(canfs_fd_cache_open(export_fs, state, 1, 1, wire, sizeof(wire)));
+	assert_string_equal(canfs_export_fs_off(export_fs), "its handles have another layout");
 	assert_null(make("never", state, KIB));
 }
 
@@ -362,28 +362,28 @@ static void what_nobody_fetches_is_read_inline(void **state)
 	assert_int_equal(stats().reads_made_to_wait, 1);
 	begin(file, CANFS_INLINE_MAX * step, KIB, &read);
 	await(&read);
-	canfs_prefetch_answered(tree, KIB);
+	canfs_prefetch_answered(export_fs, KIB);
 	/* Whoever wants what one of them has not begun to read waits. */
 	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
 	assert_false(canfs_prefetch_begin_inline(file, 0, KIB, &asleep[0]));
-	canfs_prefetch_answered(tree, KIB);
+	canfs_prefetch_answered(export_fs, KIB);
 	/* Then its pages look as if they were there; as many as the depth, or eight, may sleep for them. */
 	assert_int_equal(pread(file->fd, block, KIB, 0), KIB);
 	for (unsigned int i = 0; i <= most; i++) {
 		assert_true(canfs_prefetch_must_wait(file, 0, KIB));
 		assert_int_equal(canfs_prefetch_begin_inline(file, 0, KIB, &asleep[i]), i < most);
 	}
-	canfs_prefetch_answered(tree, KIB);
+	canfs_prefetch_answered(export_fs, KIB);
 	for (unsigned int i = 0; i < most; i++)
-		canfs_prefetch_end_inline(tree, KIB, &asleep[i]);
+		canfs_prefetch_end_inline(export_fs, KIB, &asleep[i]);
 	for (unsigned int i = 0; i < CANFS_INLINE_MAX; i++)
-		canfs_prefetch_end_inline(tree, KIB, &here[i]);
+		canfs_prefetch_end_inline(export_fs, KIB, &here[i]);
 	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
 	assert_int_equal(stats().waiting, 0);
 	/* All places are free again. */
 	assert_true(canfs_prefetch_must_wait(file, FILE_BYTES - KIB, KIB));
 	assert_true(canfs_prefetch_begin_inline(file, FILE_BYTES - KIB, KIB, &here[0]));
-	canfs_prefetch_end_inline(tree, KIB, &here[0]);
+	canfs_prefetch_end_inline(export_fs, KIB, &here[0]);
 	canfs_fd_cache_put(file);
 }
 
@@ -402,7 +402,7 @@ static void the_depth_may_be_set(void **state)
 							  .lag_bytes = 4 << 20,
 							  .root = "" }),
 		0);
-	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
 	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
 	assert_int_equal(depth, 48);
 }
@@ -418,7 +418,7 @@ static void policies_are_those_there_are(void **state)
 
 static void what_is_on_no_disk_is_not_taken(void **state)
 {
-	struct canfs_tree *other = NULL;
+	struct canfs_export_fs *other = NULL;
 
 	(void)state;
 	assert_int_equal(canfs_prefetcher_open(&other, prefetcher, "/proc"), -ENODATA);
@@ -456,7 +456,7 @@ int main(void)
 		TEST(a_warm_file_is_looked_at_now_and_then),
 		TEST(writes_within_a_file_cancel_nothing),
 		TEST(unwilling_servers_read_nothing_ahead),
-		TEST(a_drained_tree_takes_nothing),
+		TEST(a_drained_export_fs_takes_nothing),
 		TEST(what_is_forgotten_is_closed),
 		TEST(a_change_of_size_is_seen),
 		TEST(other_handles_switch_it_off),

@@ -15,11 +15,11 @@ static void large_reads_wait_in_small_numbers(void **state)
 	assert_false(canfs_prefetch_must_wait(file, 0, bytes));
 	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
 	assert_int_equal(stats().reads_let_through, 2);
-	canfs_prefetch_answered(tree, bytes);
+	canfs_prefetch_answered(export_fs, bytes);
 	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-	canfs_prefetch_answered(tree, KIB);
+	canfs_prefetch_answered(export_fs, KIB);
 	for (int i = 0; i < 7; i++)
-		canfs_prefetch_answered(tree, bytes);
+		canfs_prefetch_answered(export_fs, bytes);
 	assert_int_equal(stats().waiting, 0);
 	canfs_fd_cache_put(file);
 }
@@ -62,7 +62,7 @@ static void few_are_open_where_few_may_be(void **state)
 							  .lag_bytes = 4 << 20,
 							  .root = "" }),
 		0);
-	assert_int_equal(canfs_prefetcher_open(&tree, prefetcher, directory), 0);
+	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	for (size_t i = 0; i < sizeof(objects); i++) {
 		char name[16];
@@ -121,7 +121,7 @@ static void where_nothing_is_cached_nobody_waits(void **state)
 	}
 	assert_int_equal(dup2(fd, file->fd), file->fd);
 	close(fd);
-	canfs_prefetch_changed(tree, state, 0);
+	canfs_prefetch_changed(export_fs, state, 0);
 	if (canfs_is_resident(file->fd, 0, 4 * KIB, 4 * KIB, &file->map)) {
 		canfs_fd_cache_put(file);
 		skip(); /* without cachestat(2), as under valgrind: such a file cannot be mapped */
@@ -129,7 +129,7 @@ static void where_nothing_is_cached_nobody_waits(void **state)
 	for (int i = 0; i < 100 && canfs_prefetch_must_wait(file, 0, 4 * KIB); i++) {
 		begin(file, 0, 4 * KIB, &read);
 		await(&read);
-		canfs_prefetch_answered(tree, 4 * KIB);
+		canfs_prefetch_answered(export_fs, 4 * KIB);
 	}
 	waited = stats().reads_made_to_wait;
 	assert_in_range(waited, 2, 20);

@@ -111,7 +111,7 @@ static int set_up(void **state)
 	file_bytes = 64 * (uint64_t)MIB;
 	assert_int_equal(canfs_prefetcher_new(&prefetcher, &config), 0);
 	remote = open_one();
-	assert_int_equal(canfs_prefetcher_trees(prefetcher), 1);
+	assert_int_equal(canfs_prefetcher_open_count(prefetcher), 1);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	canfs_remote_drain(remote);
-	assert_int_equal(canfs_prefetcher_trees(prefetcher), 0);
+	assert_int_equal(canfs_prefetcher_open_count(prefetcher), 0);
 	canfs_prefetcher_free(prefetcher);
 	canfs_remote_close(remote); /* drained: may be later */
 	return 0;
@@ -283,7 +283,7 @@ static void test_drain_gives_up(void **state)
 	gate_await(&begun, CANFS_REMOTE_THREADS);
 	assert_false(canfs_remote_drain(remote));
 	assert_false(canfs_remote_drain(remote));
-	assert_int_equal(canfs_prefetcher_trees(prefetcher), 1);
+	assert_int_equal(canfs_prefetcher_open_count(prefetcher), 1);
 	canfs_remote_close(remote); /* it stays */
 	assert_int_equal(ended, 0);
 	gate_set(&hangs, false);

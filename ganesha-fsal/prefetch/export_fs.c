@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/prefetch/export_fs.h"
+#include "ganesha-fsal/prefetch/kernel_handle.h"
+#include "ganesha-fsal/prefetch/fd_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "protocol/clock.h"
+
+struct canfs_export_fs {
+	struct canfs_fd_cache *fd_cache;
+	struct canfs_device *device;
+	int dir;
+	dev_t st_dev;
+	_Atomic(const char *) off;
+
+	pthread_mutex_t mutex; /* of what follows */
+	pthread_cond_t left;
+	unsigned int inside;
+	_Atomic bool draining; /* read without it */
+	bool closed;
+};
+
+int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cache *fd_cache,
+	const char *path, struct canfs_device *device)
+{
+	struct canfs_export_fs *new = calloc(1, sizeof(*new));
+	struct stat st;
+	int error;
+
+	if (new == NULL)
+		return -ENOMEM;
+	new->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (new->dir < 0 || fstat(new->dir, &st) != 0) {
+		error = -errno;
+		if (new->dir >= 0)
+			close(new->dir);
+		free(new);
+		return error;
+	}
+	new->fd_cache = fd_cache;
+	new->device = device;
+	new->st_dev = st.st_dev;
+	pthread_mutex_init(&new->mutex, NULL);
+	canfs_steady_cond_init(&new->left);
+	*export_fs = new;
+	return 0;
+}
+
+struct canfs_device *canfs_export_fs_device(const struct canfs_export_fs *export_fs)
+{
+	return export_fs->device;
+}
+
+const char *canfs_export_fs_off(struct canfs_export_fs *export_fs)
+{
+	return atomic_load_explicit(&export_fs->off, memory_order_relaxed);
+}
+
+dev_t canfs_export_fs_st_dev(const struct canfs_export_fs *export_fs)
+{
+	return export_fs->st_dev;
+}
+
+static void free_export_fs(struct canfs_export_fs *export_fs)
+{
+	pthread_mutex_destroy(&export_fs->mutex);
+	pthread_cond_destroy(&export_fs->left);
+	free(export_fs);
+}
+
+bool canfs_export_fs_enter(struct canfs_export_fs *export_fs)
+{
+	bool entered;
+
+	pthread_mutex_lock(&export_fs->mutex);
+	entered = !export_fs->draining;
+	if (entered)
+		export_fs->inside++;
+	pthread_mutex_unlock(&export_fs->mutex);
+	return entered;
+}
+
+void canfs_export_fs_leave(struct canfs_export_fs *export_fs)
+{
+	bool last;
+
+	pthread_mutex_lock(&export_fs->mutex);
+	export_fs->inside--;
+	last = export_fs->inside == 0;
+	if (last)
+		pthread_cond_broadcast(&export_fs->left);
+	last = last && export_fs->closed;
+	pthread_mutex_unlock(&export_fs->mutex);
+	if (last)
+		free_export_fs(export_fs);
+}
+
+bool canfs_export_fs_is_draining(struct canfs_export_fs *export_fs)
+{
+	return atomic_load_explicit(&export_fs->draining, memory_order_relaxed);
+}
+
+struct canfs_fd_cache *canfs_export_fs_fd_cache(const struct canfs_export_fs *export_fs)
+{
+	return export_fs->fd_cache;
+}
+
+int canfs_export_fs_drain(struct canfs_export_fs *export_fs,
+	void (*visit)(struct canfs_open_file *file), const struct timespec *until)
+{
+	bool first, empty;
+	int error = 0;
+
+	pthread_mutex_lock(&export_fs->mutex);
+	first = !export_fs->draining;
+	export_fs->draining = true;
+	pthread_mutex_unlock(&export_fs->mutex);
+	canfs_fd_cache_forget_export_fs(export_fs->fd_cache, export_fs, visit);
+
+	/* A file that was deleted while it was in use is not found there; its reads end all the same. */
+	pthread_mutex_lock(&export_fs->mutex);
+	while (export_fs->inside != 0 && error == 0)
+		error = pthread_cond_timedwait(&export_fs->left, &export_fs->mutex, until);
+	empty = export_fs->inside == 0;
+	pthread_mutex_unlock(&export_fs->mutex);
+	if (!first)
+		return -EALREADY;
+	return empty ? 0 : -ETIMEDOUT;
+}
+
+void canfs_export_fs_close(struct canfs_export_fs *export_fs)
+{
+	bool last;
+
+	if (export_fs == NULL)
+		return;
+	/* What all exported file systems share is gone before a drained one is closed, if the server ends. */
+	if (!canfs_export_fs_is_draining(export_fs))
+		canfs_fd_cache_forget_export_fs(export_fs->fd_cache, export_fs, NULL);
+	close(export_fs->dir);
+	pthread_mutex_lock(&export_fs->mutex);
+	export_fs->closed = true;
+	last = export_fs->inside == 0;
+	pthread_mutex_unlock(&export_fs->mutex);
+	if (last)
+		free_export_fs(export_fs);
+}
+
+static void switch_off(struct canfs_export_fs *export_fs, const char *why)
+{
+	const char *none = NULL;
+
+	atomic_compare_exchange_strong(&export_fs->off, &none, why);
+}
+
+int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inode,
+	const uint8_t *wire, size_t wire_bytes, struct stat *st)
+{
+	_Alignas(struct file_handle) char
+		room[sizeof(struct file_handle) + CANFS_KERNEL_HANDLE_BYTES_MAX];
+	struct file_handle *kernel = (struct file_handle *)room;
+	struct canfs_kernel_handle handle;
+	int fd;
+
+	if (canfs_parse_kernel_handle(wire, wire_bytes, &handle) != 0) {
+		switch_off(export_fs, "its handles have another layout");
+		return -1;
+	}
+	kernel->handle_bytes = handle.bytes;
+	kernel->handle_type = handle.type;
+	memcpy(kernel->f_handle, handle.handle, handle.bytes);
+	/* O_NONBLOCK: whoever holds a lease on it is not waited for. */
+	fd = open_by_handle_at(
+		export_fs->dir, kernel, O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0) {
+		if (errno == EPERM || errno == EOPNOTSUPP || errno == EINVAL)
+			switch_off(export_fs, "its files may not be opened by their handles");
+		return -1;
+	}
+	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == inode &&
+		st->st_dev == export_fs->st_dev)
+		return fd;
+	switch_off(export_fs, "its handles name other files");
+	close(fd);
+	return -1;
+}
