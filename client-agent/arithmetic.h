@@ -15,7 +15,7 @@ static inline uint64_t canfs_larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Of a counter; 0 if it ran backwards (another mount took the place). Also what is left of a room. */
+/* Of a counter; 0 if it ran backwards (another mount took the place). Also what is left of a capacity. */
 static inline uint64_t canfs_growth(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;

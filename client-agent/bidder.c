@@ -241,7 +241,7 @@ static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 }
 
 /* What is left of the bound when the others have filled their part of it. */
-static uint64_t room(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+static uint64_t headroom(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
 	uint64_t others = canfs_growth(host->coming_bytes, canfs_bidder_coming_bytes(bidder));
 
@@ -255,7 +255,7 @@ bool canfs_bidder_is_worth_holding(
 		bidder->write.verdict == CANFS_DEFER ? CANFS_DEFER_WORTH_SEC : CANFS_HOLD_WORTH_SEC;
 
 	return canfs_growth(host->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
-	       (double)room(bidder, host) >= worth_sec * bidder->fill_peak;
+	       (double)headroom(bidder, host) >= worth_sec * bidder->fill_peak;
 }
 
 static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
@@ -267,7 +267,7 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 		.held_usec = canfs_growth(host->now_usec, bidder->clean_usec),
 		.held_bytes =
 			canfs_smaller(bidder->backlog.unsent_bytes, host->meminfo.dirty_bytes),
-		.room_bytes = room(bidder, host),
+		.headroom_bytes = headroom(bidder, host),
 		.fill_bytes_per_sec = bidder->fill.value,
 		.on_its_way_bytes = bidder->under_way_bytes,
 		.elapsed_usec = bidder->sent_until_usec

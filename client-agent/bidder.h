@@ -153,7 +153,7 @@ uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder);
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
 
 /*
- * Would the client have room for CANFS_HOLD_WORTH_SEC of what it writes (CANFS_DEFER_WORTH_SEC while the server is dear),
+ * Would the client have headroom for CANFS_HOLD_WORTH_SEC of what it writes (CANFS_DEFER_WORTH_SEC while the server is dear),
  * so that the flushing point may be raised?
  */
 bool canfs_bidder_is_worth_holding(

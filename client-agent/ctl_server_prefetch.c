@@ -55,12 +55,12 @@ void ctl_show_prefetch(const json_t *reply)
 	printf("reads: %.0f at once, %.0f inline, %.0f made to wait, %.0f let through; "
 	       "%.0f wait now\n"
 	       "files open for it: %.0f; %.0f were opened, %.0f displaced, %.0f failed\n"
-	       "room in memory %.2f; evicted before they were read: %s bytes\n",
+	       "memory headroom %.2f; evicted before they were read: %s bytes\n",
 		ctl_number(reply, "reads_at_once"), ctl_number(reply, "reads_inline"),
 		ctl_number(reply, "reads_made_to_wait"), ctl_number(reply, "reads_let_through"),
 		ctl_number(reply, "waiting"), ctl_number(reply, "files_open"),
 		ctl_number(reply, "files_opened"), ctl_number(reply, "files_displaced"),
-		ctl_number(reply, "files_failed"), ctl_number(reply, "room"),
+		ctl_number(reply, "files_failed"), ctl_number(reply, "headroom"),
 		ctl_short(ctl_number(reply, "evicted_bytes"), evicted));
 	for (size_t i = 0; i < json_array_size(devices); i++)
 		show_device(json_array_get(devices, i));

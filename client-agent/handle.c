@@ -56,7 +56,7 @@ int canfs_mount_handle(const char *mountpoint, int version, uint8_t handle[CANFS
 {
 	union {
 		struct file_handle head;
-		uint8_t room[sizeof(struct file_handle) + KERNEL_HANDLE_MAX];
+		uint8_t buffer[sizeof(struct file_handle) + KERNEL_HANDLE_MAX];
 	} kernel = { .head.handle_bytes = KERNEL_HANDLE_MAX };
 	int mount_id, fd, ret = 0;
 

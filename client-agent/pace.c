@@ -157,7 +157,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	smooth(pace, view, share, known_sec);
 	note_gathering(pace, view);
 	rate = pace->rate_bytes_per_sec * share * share;
-	if ((double)view->room_bytes < view->fill_bytes_per_sec)
+	if ((double)view->headroom_bytes < view->fill_bytes_per_sec)
 		rate = fmax(rate, view->fill_bytes_per_sec);
 	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {
 		scale_rate(pace, exp(-shrinkage * known_sec));

@@ -99,7 +99,7 @@ struct canfs_pace_view {
 	double server_price;
 	uint64_t held_usec;        /* so long the kernel has known of something dirty */
 	uint64_t held_bytes;       /* not yet sent */
-	uint64_t room_bytes;       /* until nothing more may be held */
+	uint64_t headroom_bytes;   /* until nothing more may be held */
 	double fill_bytes_per_sec; /* what applications write */
 	uint64_t on_its_way_bytes; /* sent and not yet committed */
 	uint64_t elapsed_usec; /* since the last step, however long nothing was held in between */

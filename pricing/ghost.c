@@ -195,7 +195,7 @@ static void set_limits(struct canfs_ghost *ghost)
 }
 
 /* How many pages a sample of this threshold may have. */
-static uint32_t room(const struct canfs_ghost *ghost, uint64_t threshold)
+static uint32_t limit_of(const struct canfs_ghost *ghost, uint64_t threshold)
 {
 	return threshold > QUICK_THRESHOLD && QUICK_PAGES < ghost->capacity ? QUICK_PAGES
 									    : ghost->capacity;
@@ -223,7 +223,7 @@ static void raise_threshold(struct canfs_ghost *ghost)
 
 	if (__builtin_mul_overflow(ghost->threshold, 2, &twice))
 		twice = UINT64_MAX;
-	if (end->pages == end->limit && ghost->used <= room(ghost, twice) / 4)
+	if (end->pages == end->limit && ghost->used <= limit_of(ghost, twice) / 4)
 		ghost->threshold = twice;
 }
 
@@ -232,7 +232,7 @@ static uint32_t allocate(struct canfs_ghost *ghost)
 {
 	uint32_t i;
 
-	while (ghost->used >= room(ghost, ghost->threshold) && ghost->threshold > THRESHOLD_MIN)
+	while (ghost->used >= limit_of(ghost, ghost->threshold) && ghost->threshold > THRESHOLD_MIN)
 		lower_threshold(ghost);
 	if (ghost->used == ghost->capacity)
 		forget(ghost, ghost->pages[0].newer);

@@ -128,7 +128,7 @@ static double wants(struct herd_client *client, double dt_sec)
 
 static void flush(struct herd_kernel *kernel, uint64_t now_usec, double dt_sec)
 {
-	double room = fmax(HERD_LINK_BYTES_PER_SEC * dt_sec - kernel->leaving_bytes, 0);
+	double headroom = fmax(HERD_LINK_BYTES_PER_SEC * dt_sec - kernel->leaving_bytes, 0);
 	double due, bytes;
 
 	if (!kernel->dirtied_usec) {
@@ -140,7 +140,7 @@ static void flush(struct herd_kernel *kernel, uint64_t now_usec, double dt_sec)
 		kernel->dirtied_usec = now_usec;
 	}
 	due = fmax(kernel->due_bytes, kernel->dirty_bytes - kernel->flush_point_bytes);
-	bytes = fmin(fmax(due, 0), fmin(room, kernel->dirty_bytes));
+	bytes = fmin(fmax(due, 0), fmin(headroom, kernel->dirty_bytes));
 	kernel->dirty_bytes -= bytes;
 	kernel->leaving_bytes += bytes;
 	kernel->due_bytes = fmin(fmax(kernel->due_bytes - bytes, 0), kernel->dirty_bytes);
@@ -153,9 +153,9 @@ void herd_client_write(struct herd_client *client, uint64_t now_usec, double dt_
 	double wanted = wants(client, dt_sec);
 
 	if (wanted > 0) {
-		double room = kernel->limit_bytes - kernel->dirty_bytes - kernel->leaving_bytes -
-			      kernel->uncommitted_bytes;
-		double bytes = fmin(wanted, fmax(room, 0));
+		double headroom = kernel->limit_bytes - kernel->dirty_bytes -
+				  kernel->leaving_bytes - kernel->uncommitted_bytes;
+		double bytes = fmin(wanted, fmax(headroom, 0));
 
 		kernel->dirty_bytes += bytes;
 		writer->written_bytes += bytes;
@@ -244,7 +244,8 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 					  .server_price = agent->server_price,
 					  .held_usec = now_usec - agent->clean_usec,
 					  .held_bytes = (uint64_t)kernel->dirty_bytes,
-					  .room_bytes = (uint64_t)fmax(bound_bytes - backlog, 0),
+					  .headroom_bytes =
+						  (uint64_t)fmax(bound_bytes - backlog, 0),
 					  .fill_bytes_per_sec = agent->fill.value,
 					  .on_its_way_bytes = (uint64_t)on_its_way(kernel),
 					  .elapsed_usec = agent->stepped_usec

@@ -22,10 +22,10 @@ void herd_server_init(struct herd_server *server, uint64_t interval_usec)
 
 double herd_server_accepts(const struct herd_server *server, double offered_bytes, double dt_sec)
 {
-	double room = HERD_DIRTY_LIMIT_BYTES - server->backlog_bytes;
+	double headroom = HERD_DIRTY_LIMIT_BYTES - server->backlog_bytes;
 
-	room = fmax(room, HERD_DRAIN_BYTES_PER_SEC * dt_sec);
-	return fmin(offered_bytes, fmin(room, HERD_NETWORK_BYTES_PER_SEC * dt_sec));
+	headroom = fmax(headroom, HERD_DRAIN_BYTES_PER_SEC * dt_sec);
+	return fmin(offered_bytes, fmin(headroom, HERD_NETWORK_BYTES_PER_SEC * dt_sec));
 }
 
 static void make_price(struct herd_server *server)

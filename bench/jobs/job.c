@@ -27,17 +27,18 @@ void canfs_job_sleep_until(double when)
 
 void canfs_samples_add(struct canfs_samples *s, double seconds)
 {
-	if (s->count == s->room) {
-		size_t room = s->room ? 2 * s->room : 4096;
-		double *larger =
-			room > SAMPLES_MAX ? NULL : realloc(s->seconds, room * sizeof(*larger));
+	if (s->count == s->capacity) {
+		size_t capacity = s->capacity ? 2 * s->capacity : 4096;
+		double *larger = capacity > SAMPLES_MAX
+					 ? NULL
+					 : realloc(s->seconds, capacity * sizeof(*larger));
 
 		if (!larger) {
 			s->lost++;
 			return;
 		}
 		s->seconds = larger;
-		s->room = room;
+		s->capacity = capacity;
 	}
 	s->seconds[s->count++] = seconds;
 }

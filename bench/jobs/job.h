@@ -13,7 +13,7 @@ void canfs_job_sleep_until(double when);
 
 /* Latencies in the order they came; bounded, `lost` counts what did not fit. */
 struct canfs_samples {
-	size_t count, room, lost;
+	size_t count, capacity, lost;
 	double *seconds;
 };
 

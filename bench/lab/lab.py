@@ -78,9 +78,9 @@ class Lab:
 
     def program(self, name):
         """A program of ours in the build tree."""
-        for room in ("bench", "client-agent"):
-            if (self.build / room / name).exists():
-                return self.build / room / name
+        for folder in ("bench", "client-agent"):
+            if (self.build / folder / name).exists():
+                return self.build / folder / name
         raise LabError(f"{name} is not built in {self.build}")
 
     def __enter__(self):

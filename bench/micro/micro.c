@@ -178,19 +178,19 @@ static const struct {
 static int make_mounts(unsigned int n, struct canfs_mounts **mounts, char **text)
 {
 	char *info = calloc(n, MOUNT_BYTES);
-	size_t room = (size_t)n * MOUNT_BYTES, used = 0, told = 0;
+	size_t capacity = (size_t)n * MOUNT_BYTES, used = 0, told = 0;
 
 	*mounts = calloc(1, sizeof(**mounts));
-	*text = calloc(1, room);
+	*text = calloc(1, capacity);
 	if (!info || !*mounts || !*text) {
 		free(info);
 		return -1;
 	}
 	for (unsigned int i = 0; i < n; i++) {
-		used += (size_t)snprintf(info + used, room - used,
+		used += (size_t)snprintf(info + used, capacity - used,
 			"%u 1 0:%u / /mnt/%u rw - nfs srv:/export/%u rw,vers=3,addr=10.0.0.1\n",
 			i + 1, i + 40, i, i);
-		told += (size_t)snprintf(*text + told, room - told,
+		told += (size_t)snprintf(*text + told, capacity - told,
 			"device srv:/export/%u mounted on /mnt/%u with fstype nfs statvers=1.1\n"
 			"\topts:\trw,vers=3,rsize=1048576,wsize=1048576,namlen=255,hard,proto=tcp\n"
 			"\tage:\t86400\n\tsec:\tflavor=1,pseudoflavor=1\n"
@@ -201,7 +201,7 @@ static int make_mounts(unsigned int n, struct canfs_mounts **mounts, char **text
 			"\tper-op statistics\n",
 			i, i);
 		for (unsigned int op = 0; op < 22; op++)
-			told += (size_t)snprintf(*text + told, room - told,
+			told += (size_t)snprintf(*text + told, capacity - told,
 				"\t%12s: 100000 100001 0 14000000 12000000 500 60000 61000 0\n",
 				op == 6    ? "READ"
 				: op == 7  ? "WRITE"

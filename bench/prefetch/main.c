@@ -27,7 +27,7 @@ struct read {
 };
 
 struct trace {
-	size_t reads, room;
+	size_t reads, capacity;
 	struct read *read;
 };
 
@@ -40,11 +40,11 @@ static void refuse(const char *what, size_t line)
 
 static void add(struct trace *trace, struct read read)
 {
-	if (trace->reads == trace->room) {
-		trace->room = trace->room ? 2 * trace->room : 1024;
-		trace->read = reallocarray(trace->read, trace->room, sizeof(read));
+	if (trace->reads == trace->capacity) {
+		trace->capacity = trace->capacity ? 2 * trace->capacity : 1024;
+		trace->read = reallocarray(trace->read, trace->capacity, sizeof(read));
 		if (trace->read == NULL) {
-			fprintf(stderr, "canfs-replay: no memory for %zu reads\n", trace->room);
+			fprintf(stderr, "canfs-replay: no memory for %zu reads\n", trace->capacity);
 			exit(1);
 		}
 	}
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 	struct trace trace = { 0 };
 	unsigned int arrival = 1;
 	char *line = NULL;
-	size_t room = 0, number = 0;
+	size_t capacity = 0, number = 0;
 	int option, status;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return 2;
 	}
-	while (getline(&line, &room, stdin) >= 0)
+	while (getline(&line, &capacity, stdin) >= 0)
 		parse_line(&trace, line, ++number);
 	free(line);
 	find_ends(&trace);

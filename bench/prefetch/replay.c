@@ -22,7 +22,7 @@ struct canfs_replay {
 	struct canfs_files *files;
 	unsigned int arrival_reads;
 	struct canfs_replay_result result;
-	size_t chunks, room; /* room: a power of two */
+	size_t chunks, capacity; /* a power of two */
 	struct chunk **chunk;
 };
 
@@ -33,9 +33,9 @@ struct canfs_replay *canfs_replay_new(struct canfs_files *files, unsigned int ar
 	if (replay == NULL)
 		return NULL;
 	*replay = (struct canfs_replay) {
-		.files = files, .arrival_reads = arrival_reads, .room = 1024
+		.files = files, .arrival_reads = arrival_reads, .capacity = 1024
 	};
-	replay->chunk = calloc(replay->room, sizeof(struct chunk *));
+	replay->chunk = calloc(replay->capacity, sizeof(struct chunk *));
 	if (replay->chunk == NULL) {
 		free(replay);
 		return NULL;
@@ -47,18 +47,19 @@ void canfs_replay_free(struct canfs_replay *replay)
 {
 	if (replay == NULL)
 		return;
-	for (size_t i = 0; i < replay->room; i++)
+	for (size_t i = 0; i < replay->capacity; i++)
 		free(replay->chunk[i]);
 	free(replay->chunk);
 	free(replay);
 }
 
-static struct chunk **place_of(struct chunk **chunk, size_t room, uint64_t file, uint64_t number)
+static struct chunk **place_of(
+	struct chunk **chunk, size_t capacity, uint64_t file, uint64_t number)
 {
 	size_t i = (size_t)((file * 0x9e3779b97f4a7c15u + number) * 0xd6e8feb86659fd93u >> 20);
 
 	for (;; i++) {
-		struct chunk **place = &chunk[i & (room - 1)];
+		struct chunk **place = &chunk[i & (capacity - 1)];
 
 		if (*place == NULL || ((*place)->file == file && (*place)->number == number))
 			return place;
@@ -67,20 +68,20 @@ static struct chunk **place_of(struct chunk **chunk, size_t room, uint64_t file,
 
 static int grow(struct canfs_replay *replay)
 {
-	size_t room = 2 * replay->room;
-	struct chunk **chunk = calloc(room, sizeof(struct chunk *));
+	size_t capacity = 2 * replay->capacity;
+	struct chunk **chunk = calloc(capacity, sizeof(struct chunk *));
 
 	if (chunk == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < replay->room; i++) {
+	for (size_t i = 0; i < replay->capacity; i++) {
 		struct chunk *moved = replay->chunk[i];
 
 		if (moved != NULL)
-			*place_of(chunk, room, moved->file, moved->number) = moved;
+			*place_of(chunk, capacity, moved->file, moved->number) = moved;
 	}
 	free(replay->chunk);
 	replay->chunk = chunk;
-	replay->room = room;
+	replay->capacity = capacity;
 	return 0;
 }
 
@@ -88,9 +89,9 @@ static struct page *page_of(struct canfs_replay *replay, uint64_t file, uint64_t
 {
 	struct chunk **place;
 
-	if (2 * replay->chunks >= replay->room && grow(replay) != 0)
+	if (2 * replay->chunks >= replay->capacity && grow(replay) != 0)
 		return NULL;
-	place = place_of(replay->chunk, replay->room, file, page / CHUNK_PAGES);
+	place = place_of(replay->chunk, replay->capacity, file, page / CHUNK_PAGES);
 	if (*place == NULL) {
 		*place = calloc(1, sizeof(**place));
 		if (*place == NULL)

@@ -33,7 +33,7 @@ struct canfs_prefetch_shared {
 	atomic_ullong at_once, inline_reads, made_to_wait, let_through, evicted_bytes, ahead_bytes,
 		waiting_bytes;
 	atomic_uint waiting;
-	_Atomic float room;
+	_Atomic float headroom;
 };
 
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);

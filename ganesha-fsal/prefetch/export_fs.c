@@ -163,8 +163,8 @@ int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inod
 	const uint8_t *wire, size_t wire_bytes, struct stat *st)
 {
 	_Alignas(struct file_handle) char
-		room[sizeof(struct file_handle) + CANFS_KERNEL_HANDLE_BYTES_MAX];
-	struct file_handle *kernel = (struct file_handle *)room;
+		buffer[sizeof(struct file_handle) + CANFS_KERNEL_HANDLE_BYTES_MAX];
+	struct file_handle *kernel = (struct file_handle *)buffer;
 	struct canfs_kernel_handle handle;
 	int fd;
 

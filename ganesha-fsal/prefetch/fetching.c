@@ -428,7 +428,7 @@ bool canfs_prefetch_ahead(
 	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double willingness)
 {
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
-	float room = atomic_load_explicit(&shared_of(file)->room, memory_order_relaxed);
+	float headroom = atomic_load_explicit(&shared_of(file)->headroom, memory_order_relaxed);
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	uint64_t file_bytes = file->bytes;
 	struct canfs_files_found found;
@@ -438,7 +438,7 @@ bool canfs_prefetch_ahead(
 	if (is_uncached(file) || bytes == 0)
 		return false;
 	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
-		willingness * (double)room, advice, &found);
+		willingness * (double)headroom, advice, &found);
 	if (found.awaited) /* who reads others' reads would be lost among those that are not looked at */
 		canfs_warmth_lost(&file->warmth, age_of(file));
 	for (size_t i = 0; i < count; i++)

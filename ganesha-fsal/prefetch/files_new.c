@@ -46,7 +46,7 @@ static bool is_valid(const struct canfs_files_config *config)
 }
 
 /* Space for n things of a size; a shard's alignment is the largest. */
-static size_t room(uint64_t *bytes, size_t n, size_t size)
+static size_t add_part(uint64_t *bytes, size_t n, size_t size)
 {
 	size_t at = *bytes;
 
@@ -89,10 +89,11 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 	new.places += new.places / 2;
 	new.cursors = new.places + part(config->cursors, new.shards);
 
-	room(&new.memory_bytes, 1, sizeof(new));
-	shard = room(&new.memory_bytes, new.shards, sizeof(struct canfs_shard));
-	file = room(&new.memory_bytes, (size_t) new.shards *new.places, sizeof(struct canfs_file));
-	pool = room(&new.memory_bytes, (size_t) new.shards *(new.cursors - new.places),
+	add_part(&new.memory_bytes, 1, sizeof(new));
+	shard = add_part(&new.memory_bytes, new.shards, sizeof(struct canfs_shard));
+	file = add_part(
+		&new.memory_bytes, (size_t) new.shards *new.places, sizeof(struct canfs_file));
+	pool = add_part(&new.memory_bytes, (size_t) new.shards *(new.cursors - new.places),
 		sizeof(struct canfs_pooled));
 
 	/* Zero, and not there before it is touched. */

@@ -28,7 +28,7 @@ struct canfs_prefetcher {
 	bool ends, keeps;
 
 	pthread_t keeper;
-	double memory_room; /* the keeper's own, as the next two */
+	double memory_headroom; /* the keeper's own, as the next two */
 	uint64_t evicted_before, ahead_before, looked_usec;
 };
 
@@ -36,13 +36,13 @@ struct canfs_prefetcher {
  * How far may be read ahead, [0, 1]? Once a second:
  *
  *	- if more than 1/LOST_SHARE of what was fetched ahead has left the page cache before it was read, half as far as
- *	  before, but not less than ROOM_MIN; otherwise ROOM_STEP further;
+ *	  before, but not less than HEADROOM_MIN; otherwise HEADROOM_STEP further;
  *	- and never further than the page cache bears: all of it if that may become CACHE_PLENTY_BYTES, and the less the
  *	  smaller it is.
  */
 #define LOST_SHARE         16
-#define ROOM_MIN           (1.0 / 16)
-#define ROOM_STEP          (1.0 / 16)
+#define HEADROOM_MIN       (1.0 / 16)
+#define HEADROOM_STEP      (1.0 / 16)
 #define CACHE_PLENTY_BYTES ((double)(256 << 20))
 
 #define TICK_MSEC     250
@@ -63,19 +63,19 @@ static void look_at_memory(struct canfs_prefetcher *prefetcher)
 	struct canfs_prefetch_shared *shared = &prefetcher->shared;
 	uint64_t evicted = atomic_load(&shared->evicted_bytes);
 	uint64_t ahead = atomic_load(&shared->ahead_bytes), cache_bytes;
-	double room = prefetcher->memory_room, most = 1;
+	double headroom = prefetcher->memory_headroom, most = 1;
 
 	if ((evicted - prefetcher->evicted_before) * LOST_SHARE > ahead - prefetcher->ahead_before)
-		room = room / 2 > ROOM_MIN ? room / 2 : ROOM_MIN;
+		headroom = headroom / 2 > HEADROOM_MIN ? headroom / 2 : HEADROOM_MIN;
 	else
-		room = room + ROOM_STEP < 1 ? room + ROOM_STEP : 1;
+		headroom = headroom + HEADROOM_STEP < 1 ? headroom + HEADROOM_STEP : 1;
 	prefetcher->evicted_before = evicted;
 	prefetcher->ahead_before = ahead;
-	prefetcher->memory_room = room;
+	prefetcher->memory_headroom = headroom;
 	if (canfs_cache_size(prefetcher->config.root, &cache_bytes) == 0 &&
 		(double)cache_bytes < CACHE_PLENTY_BYTES)
 		most = (double)cache_bytes / CACHE_PLENTY_BYTES;
-	atomic_store(&shared->room, (float)(room < most ? room : most));
+	atomic_store(&shared->headroom, (float)(headroom < most ? headroom : most));
 }
 
 /* /sys/dev/block is by number, wherever the device is. False: it does not tell. */
@@ -229,9 +229,9 @@ int canfs_prefetcher_new(
 	if (new == NULL)
 		return -ENOMEM;
 	new->config = *config;
-	new->memory_room = 1;
+	new->memory_headroom = 1;
 	new->looked_usec = canfs_now_usec();
-	atomic_store(&new->shared.room, 1);
+	atomic_store(&new->shared.headroom, 1);
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_mutex_init(&new->remotes.mutex, NULL);
 	canfs_steady_cond_init(&new->wake);
@@ -414,7 +414,7 @@ void canfs_prefetcher_stats(
 		.reads_let_through = atomic_load(&shared->let_through),
 		.waiting = atomic_load(&shared->waiting),
 		.evicted_bytes = atomic_load(&shared->evicted_bytes),
-		.room = (double)atomic_load(&shared->room),
+		.headroom = (double)atomic_load(&shared->headroom),
 		.fd_cache = canfs_fd_cache_stats(prefetcher->fd_cache),
 	};
 }

@@ -165,7 +165,7 @@ struct canfs_prefetcher_stats {
 		reads_let_through; /* let through: too many waited */
 	unsigned int waiting;
 	uint64_t evicted_bytes; /* fetched ahead, and gone before they were read */
-	double room;            /* [0, 1], of memory: scales the distance */
+	double headroom;        /* [0, 1], of memory: scales the distance */
 	struct canfs_fd_cache_stats fd_cache;
 };
 struct canfs_device_view {

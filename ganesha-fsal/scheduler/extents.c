@@ -37,8 +37,8 @@ static bool ask_from(struct canfs_window *window, int fd, uint64_t start, uint64
 {
 	union {
 		struct fiemap map;
-		unsigned char room[sizeof(struct fiemap) +
-				   CANFS_EXTENTS_MAX * sizeof(struct fiemap_extent)];
+		unsigned char buffer[sizeof(struct fiemap) +
+				     CANFS_EXTENTS_MAX * sizeof(struct fiemap_extent)];
 	} asked = { .map = { .fm_start = start,
 			    .fm_length = max_end - start,
 			    .fm_extent_count = CANFS_EXTENTS_MAX } };

@@ -15,7 +15,7 @@ struct pattern_read {
 };
 
 struct pattern {
-	size_t reads, room;
+	size_t reads, capacity;
 	struct pattern_read *read;
 	uint64_t file_bytes; /* of each */
 	uint64_t random;     /* state */
@@ -34,9 +34,10 @@ static inline uint64_t pattern_random(struct pattern *pattern, uint64_t below)
 static inline void pattern_add(
 	struct pattern *pattern, uint64_t file, uint64_t offset, uint64_t bytes)
 {
-	if (pattern->reads == pattern->room) {
-		pattern->room = pattern->room ? 2 * pattern->room : 1024;
-		pattern->read = reallocarray(pattern->read, pattern->room, sizeof(*pattern->read));
+	if (pattern->reads == pattern->capacity) {
+		pattern->capacity = pattern->capacity ? 2 * pattern->capacity : 1024;
+		pattern->read =
+			reallocarray(pattern->read, pattern->capacity, sizeof(*pattern->read));
 		if (pattern->read == NULL)
 			abort();
 	}
@@ -95,7 +96,7 @@ static inline void pattern_repeat(struct pattern *pattern, unsigned int times)
 
 	if (times < 2)
 		return;
-	pattern->reads = pattern->room = 0;
+	pattern->reads = pattern->capacity = 0;
 	pattern->read = NULL;
 	for (size_t i = 0; i < once.reads * times; i++)
 		pattern_add(pattern, once.read[i / times].file, once.read[i / times].offset,

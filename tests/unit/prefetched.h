@@ -73,8 +73,8 @@ static void evict(int fd)
 /* A new file, nothing of it in the page cache, opened as Ganesha's handle would have it. */
 static struct canfs_open_file *make(const char *name, const void *object, uint64_t bytes)
 {
-	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-	struct file_handle *kernel = (struct file_handle *)room;
+	_Alignas(struct file_handle) char buffer[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	struct file_handle *kernel = (struct file_handle *)buffer;
 	static char block[64 * 1024] = { 1 };
 	uint8_t wire[2 + MAX_HANDLE_SZ];
 	char path[128];

@@ -30,24 +30,26 @@ static void test_all_lengths(void **state)
 {
 	(void)state;
 	for (uint16_t size = 1; size <= CANFS_MOUNT_HANDLE_MAX; size++) {
-		size_t room = lay_out(size, S_IFDIR);
-		assert_int_equal(
-			canfs_mount_handle_decode((int)room / 4, kernel, room, handle, &len), 0);
+		size_t capacity = lay_out(size, S_IFDIR);
+		assert_int_equal(canfs_mount_handle_decode(
+					 (int)capacity / 4, kernel, capacity, handle, &len),
+			0);
 		assert_int_equal(len, size);
 		assert_int_equal(handle[0], 1);
 		assert_int_equal(handle[size - 1], size);
 	}
 	/* NFSv4 handles may be longer than NFSv3 allows. */
-	size_t room = lay_out(65, S_IFDIR);
+	size_t capacity = lay_out(65, S_IFDIR);
 	assert_int_equal(
-		canfs_mount_handle_decode((int)room / 4, kernel, room, handle, &len), -EMSGSIZE);
+		canfs_mount_handle_decode((int)capacity / 4, kernel, capacity, handle, &len),
+		-EMSGSIZE);
 }
 
 static void test_lies(void **state)
 {
 	(void)state;
-	size_t room = lay_out(24, S_IFDIR);
-	assert_int_equal(room, 40);
+	size_t capacity = lay_out(24, S_IFDIR);
+	assert_int_equal(capacity, 40);
 	assert_int_equal(canfs_mount_handle_decode(9, kernel, 40, handle, &len), -EPROTO);
 	assert_int_equal(canfs_mount_handle_decode(-1, kernel, 40, handle, &len), -EPROTO);
 	assert_int_equal(canfs_mount_handle_decode(11, kernel, 44, handle, &len), -EPROTO);

@@ -18,7 +18,7 @@ static struct canfs_pace_view at_price(double server_price)
 		.own_price = 0.02,
 		.server_price = server_price,
 		.held_bytes = 50ull * MIB,
-		.room_bytes = 500ull * MIB,
+		.headroom_bytes = 500ull * MIB,
 		.elapsed_usec = TICK_USEC,
 	};
 }
@@ -41,7 +41,7 @@ static uint64_t run(struct canfs_pace *pace, const struct canfs_pace_view *view,
 
 static const struct canfs_pace_view idle = { .own_price = 0.02,
 	.held_bytes = 50ull * MIB,
-	.room_bytes = 500ull * MIB,
+	.headroom_bytes = 500ull * MIB,
 	.elapsed_usec = TICK_USEC };
 
 static void test_nothing_leaves_beyond_the_taper(void **state)
@@ -202,9 +202,9 @@ static void test_a_writer_is_not_outrun(void **state)
 	(void)state;
 	canfs_pace_init(&pace);
 	view.fill_bytes_per_sec = 100 * MIB;
-	view.room_bytes = 101 * MIB;
+	view.headroom_bytes = 101 * MIB;
 	assert_int_equal(run(&pace, &view, 20), 0);
-	view.room_bytes = 99 * MIB;
+	view.headroom_bytes = 99 * MIB;
 	assert_in_range(run(&pace, &view, 20), 199 * MIB, 200 * MIB);
 }
 
