@@ -72,19 +72,19 @@ static unsigned int slots_in_use(const struct canfs_accelerator *accelerator, ui
 }
 
 /*
- * Looks for writers if it is time. With thousands of processes a scan is dear, and so the next one comes
+ * Looks for writers if it is time. With thousands of processes a scan is expensive, and so the next one comes
  * later. -errno if /proc cannot be read.
  */
 static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use, uint64_t now_usec)
 {
 	uint64_t pause_usec = slot->writers.next_pid ? PARTIAL_USEC : IDLE_USEC;
-	uint64_t dear_usec =
+	uint64_t pause_min_usec =
 		in_use * canfs_writers_rest_usec(&slot->writers, slot->scan_cost_usec, slot->sent);
 	uint64_t began_usec;
 	int ret;
 
-	if (dear_usec > pause_usec)
-		pause_usec = dear_usec;
+	if (pause_min_usec > pause_usec)
+		pause_usec = pause_min_usec;
 	if (slot->scanned_usec && now_usec - slot->scanned_usec < pause_usec) {
 		/* A file that we keep open after its writer makes umount fail, and rm leave .nfs files. */
 		if (now_usec - slot->rechecked_usec >= IDLE_USEC) {

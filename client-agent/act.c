@@ -197,7 +197,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
 		holders->share[holders->n++] = bidder->terms.hold_share;
-		/* Whatever the verdict: a server gets dear sooner than a flusher that runs can be stopped. */
+		/* Whatever the verdict: a server gets expensive sooner than a flusher that runs can be stopped. */
 		holders->wanted |= may_hold && canfs_bidder_holds(bidder) &&
 				   canfs_bidder_is_worth_holding(bidder, host);
 	}

@@ -37,7 +37,7 @@
 /*
  * Nor is there anything to gain from holding a writer's data if the client is full in a moment all the same: its
  * writer then waits behind a longer queue. How fast it fills is known after half a second. While the server is
- * cheap what is held leaves as it comes; while it is dear it is only piled up, and its writer, which will have
+ * cheap what is held leaves as it comes; while it is expensive it is only piled up, and its writer, which will have
  * to wait for the disk all the same, has lost that time.
  */
 #define CANFS_HOLD_KNOWN_USEC 500000
@@ -153,7 +153,7 @@ uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder);
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
 
 /*
- * Would the client have headroom for CANFS_HOLD_WORTH_SEC of what it writes (CANFS_DEFER_WORTH_SEC while the server is dear),
+ * Would the client have headroom for CANFS_HOLD_WORTH_SEC of what it writes (CANFS_DEFER_WORTH_SEC while the server is expensive),
  * so that the flushing point may be raised?
  */
 bool canfs_bidder_is_worth_holding(

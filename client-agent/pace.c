@@ -11,7 +11,7 @@ static const double growth_if_idle =
 	1.8; /* more: for a server that costs nothing; twofold in 0.33 s */
 static const double shrinkage = 0.5;
 
-/* Dear prices of one burst count once: so long takes a server's queue to be seen and to be drained. */
+/* High prices of one burst count once: so long takes a server's queue to be seen and to be drained. */
 static const uint64_t halving_usec = 700000;
 
 /* A step that comes later than this says nothing of what the server bore in the meantime. */
@@ -68,7 +68,7 @@ static void learn(struct canfs_pace *pace, double own, double server, double sha
 static void bound_after_spell(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
 	double age_sec = (double)view->held_usec / 1e6;
-	double spell_sec = fmin(pace->dear_sec, age_sec);
+	double spell_sec = fmin(pace->expensive_sec, age_sec);
 	double left_sec = fmax(CANFS_PACE_GONE_USEC / 1e6 - age_sec, even_min_sec);
 
 	if (spell_sec < CANFS_PACE_SPELL_USEC / 1e6)
@@ -89,18 +89,18 @@ static bool is_its_time(const struct canfs_pace_view *view)
 static void smooth(
 	struct canfs_pace *pace, const struct canfs_pace_view *view, double share, double sec)
 {
-	bool dear = share < CANFS_PACE_DEAR_SHARE;
+	bool expensive = share < CANFS_PACE_EXPENSIVE_SHARE;
 	double even, least, most;
 
 	pace->even_sec -= share * share * (double)view->elapsed_usec / 1e6;
-	if (dear)
-		pace->dear_sec += sec;
-	else if (pace->dear_sec > 0)
+	if (expensive)
+		pace->expensive_sec += sec;
+	else if (pace->expensive_sec > 0)
 		bound_after_spell(pace, view);
 	if (share >= 1) /* until then the pile may still grow, and the bound with it */
-		pace->dear_sec = 0;
+		pace->expensive_sec = 0;
 	even = pace->even_bytes_per_sec;
-	if (dear || pace->even_sec <= 0 ||
+	if (expensive || pace->even_sec <= 0 ||
 		(double)view->held_bytes < fmax(gone_bytes, even * gone_sec))
 		even = pace->even_bytes_per_sec = 0;
 	if (!(even > 0))

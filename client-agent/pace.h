@@ -8,11 +8,11 @@
  *	        |-------.            The price acts at once, and not as a switch: from the own price on
  *	        |        \           what is sent tapers off, as the square of what is left of the taper.
  *	        |         `.         So clients neither all stop nor all begin at the same price, and a
- *	      0 |___________`- _____ server that is only just too dear is not left idle.
+ *	      0 |___________`- _____ server that is only just too expensive is not left idle.
  *	            own    own + TAPER        server's price
  *
  * The rate learns slowly what share is ours. It grows while the server is cheaper, fast if it is idle;
- * sinks within the taper; is halved once when the server has become too dear for us, and then
+ * sinks within the taper; is halved once when the server has become too expensive for us, and then
  * remembered until it is cheap. Only whole chunks are sent: a client whose share is small sends one
  * now and then.
  *
@@ -25,19 +25,19 @@
  * resource, too, whose use has a price: who has held longest outbids the others, is drained and
  * starts anew. That is also what makes clients take turns.
  *
- * After a long spell of dear prices (a reader's, say) the rate of a lone client would run away: the server is idle,
+ * After a long spell of high prices (a reader's, say) the rate of a lone client would run away: the server is idle,
  * and the pile is gone in a second (CA-NFS §4.3). So what was held back leaves as evenly as it came: for as long
  * again as the spell has lasted, or what is left until the kernel would send it, while as much more comes.
  *
  *	held |      .'`.           spell: the taper leaves less than 0.7 of the rate, for 4 s at least.
- *	     |    .'    `.         A herd's own queue is dear for a shorter time; if each of many clients were
+ *	     |    .'    `.         A herd's own queue is expensive for a shorter time; if each of many clients were
  *	   0 |__.'________`.___    always bound, they would leave the server idle (doc/herd.md).
- *	       dear   | cheap
+ *	       high   | cheap
  *
  * The rate may have sunk to nothing meanwhile: once the server is cheap, or the data old, it starts with most of
  * that. While memory has a price there is no upper bound.
  *
- * Prices lag: a server takes data into its memory at once and becomes dear only when its disk has to
+ * Prices lag: a server takes data into its memory at once and becomes expensive only when its disk has to
  * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
  * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it.
  *
@@ -63,7 +63,7 @@
 #define CANFS_PACE_MAX_BYTES_PER_SEC   (256.0 * (1 << 20))
 #define CANFS_PACE_BLIND_BYTES_PER_SEC (32.0 * (1 << 20)) /* any server's disk bears this */
 
-/* In prices: the least bid, and how much dearer than the bid a server must be to get nothing. */
+/* In prices: the least bid, and how much more expensive than the bid a server must be to get nothing. */
 #define CANFS_PACE_BID_MIN 0.18
 #define CANFS_PACE_TAPER   0.80
 
@@ -71,10 +71,10 @@
 #define CANFS_PACE_DEADLINE_USEC 20000000
 #define CANFS_PACE_DEADLINE_K    6.0
 
-/* A spell of dear prices; and how old nothing should get that was held back in one. */
-#define CANFS_PACE_DEAR_SHARE 0.7 /* the taper leaves less */
-#define CANFS_PACE_SPELL_USEC 4000000
-#define CANFS_PACE_GONE_USEC  29000000
+/* A spell of high prices; and how old nothing should get that was held back in one. */
+#define CANFS_PACE_EXPENSIVE_SHARE 0.7 /* the taper leaves less */
+#define CANFS_PACE_SPELL_USEC      4000000
+#define CANFS_PACE_GONE_USEC       29000000
 
 #define CANFS_PACE_WINDOW_USEC      150000
 #define CANFS_PACE_WINDOW_MIN_BYTES (4 << 20) /* keeps a server with slow COMMITs going */
@@ -86,7 +86,7 @@ struct canfs_pace {
 	double rate_bytes_per_sec; /* [MIN, MAX]: our share, as far as it is known */
 	double credit_bytes;       /* earned and not yet sent */
 	uint64_t since_halved_usec;
-	double dear_sec;           /* this spell has lasted so long */
+	double expensive_sec;      /* this spell has lasted so long */
 	double even_bytes_per_sec; /* bound of the rate after one; 0: none */
 	double even_sec;           /* for so long */
 	bool borne;                /* the server took something since then */

@@ -9,7 +9,7 @@
  * floor Pmin (both idle: the work is done at the server, now).
  *
  * Prices hover. Two guards keep the client from flapping: it defers only when the server is
- * dearer by more than the hysteresis, and a verdict stands for the dwell time at least.
+ * more expensive by more than the hysteresis, and a verdict stands for the dwell time at least.
  *
  *	              own price      own price + hysteresis
  *	  ACCELERATE      |    verdict stays    |      DEFER        --> server's price

@@ -24,7 +24,7 @@ static const struct {
 	[CANFS_NETWORK] = { "network", 64.0 },
 
 	/* 0.66: "each additional I/O interferes with all subsequent I/Os", lengthens the queue
-	 * and moves the head away, so the disk must be dear early. */
+	 * and moves the head away, so the disk must be expensive early. */
 	[CANFS_DISK] = { "disk", 4.0 },
 
 	/* 0.81: "works well until it's nearly full", but what follows then (fragmentation,

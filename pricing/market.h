@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The server's market (CA-NFS §3.2, last paragraphs): resources have prices, an operation costs
- * as much as the dearest resource that it uses, and that resource is its bottleneck.
+ * as much as the most expensive resource that it uses, and that resource is its bottleneck.
  *
  *	resource      utilization --k--> price     write   read-ahead
  *	cpu               0.10          0.01         x         x
@@ -23,7 +23,7 @@
  * a seller who refuses when nothing is left, has come too late for what went at pmax * weight. Then
  * r <= (1 + 2 log2(k)) / (pmax * weight), and r without that divisor is exceeded: both are in
  * tests/unit/test_competitive.c. Of several resources with different weights the bottleneck is
- * the one dearest to the administrator, no longer the fullest in terms of k.
+ * the one that matters most to the administrator, no longer the fullest in terms of k.
  */
 #ifndef CANFS_PRICING_MARKET_H
 #define CANFS_PRICING_MARKET_H

@@ -11,7 +11,7 @@ double canfs_price(double utilization, double k)
 	if (utilization <= 0.0)
 		return 0.0;
 
-	/* fmax() drops a NaN, so that k without a value becomes the small one: dear early. */
+	/* fmax() drops a NaN, so that k without a value becomes the small one: expensive early. */
 	k = fmin(fmax(k, CANFS_K_MIN), CANFS_K_MAX);
 
 	/* expm1() is k^u - 1 without the cancellation near u = 0. */

@@ -4,8 +4,8 @@
  *
  *	price                                  P(u) = Pmax * (k^u - 1) / (k - 1)
  *	 Pmax |                       .
- *	      |                      .     small k: dear early   (disk)
- *	      |                   . '      large k: dear near u=1 (network, memory)
+ *	      |                      .     small k: expensive early   (disk)
+ *	      |                   . '      large k: expensive near u=1 (network, memory)
  *	    0 |_._._._._.. - ' ______ u
  *	      0                     1
  *

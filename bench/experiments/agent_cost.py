@@ -37,7 +37,7 @@ OVERHEAD_MB = 64
 # What becomes of the agent for a write. control is stopped once more: how far chance alone gets.
 TURNS = {"running": "CONT", "stopped": "STOP", "control": "STOP"}
 SETTLE_SECONDS = 0.3
-# Only the disk decides: readers at it make it dear, and without them it costs nothing.
+# Only the disk decides: readers at it make it expensive, and without them it costs nothing.
 SERVER_OPTIONS = {"Monitors": "disk", "Disk_Read_Queue": 1, "Disk_Write_Queue": 4096}
 READERS = 3
 READ_MB = 200

@@ -3,7 +3,7 @@
 the agent paces its write-back keep the server busy, its queue short, its writers running and its clients
 equal? Clients know prices that are 0.1 s or 1 s old; all together they write 80 % or 110 % of what the
 server's disk drains. And does what one client holds back leave smoothly, beside a reader that keeps the
-server dear by turns (a miniature of writeback-cdf)?
+server expensive by turns (a miniature of writeback-cdf)?
 
 The prices are those of pricing/, the agent's law is client-agent/pace.c itself. It needs neither root nor
 the lab; a trial depends on its seed alone."""
@@ -34,8 +34,8 @@ BESIDE_READER = "beside-reader"
 METRICS = (("backlog_p99_mb", "backlog_p99", "MB"), ("unused_pct", "idle", "share"),
            ("blocked_sec", "blocked_seconds", "s"), ("fairness", "fairness", "index"),
            ("throughput_mb_per_sec", "throughput", "MB/s"),
-           ("peak_over_mean", "peak_over_mean", "1"), ("dear_pct", "sent_while_dear", "share"))
-SCALE = {"unused_pct": 0.01, "dear_pct": 0.01}
+           ("peak_over_mean", "peak_over_mean", "1"), ("expensive_pct", "sent_while_expensive", "share"))
+SCALE = {"unused_pct": 0.01, "expensive_pct": 0.01}
 # metric, is it good beside stock's?, what is asked for
 CRITERIA = (
     ("backlog_p99", lambda v, stock: v <= 100, "at most 100 MB"),

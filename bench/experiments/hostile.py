@@ -3,9 +3,9 @@
 enough to lie with:
 
 always-0        nothing costs anything
-always-1        every write is the dearest there is
+always-1        every write is as expensive as can be
 flips           from the one to the other each second
-comes-and-goes  for five seconds there are prices, as dear as can be, for five there are none
+comes-and-goes  for five seconds there are prices, as high as can be, for five there are none
 
 Each case is the same work: a file is written at full speed and closed, read again, another is written by and by and
 closed, and small files are made."""
@@ -19,9 +19,9 @@ from bench.experiments.figure import Asked, Figure
 from bench.lab.lab import Guest
 
 HONEST = {"pmax": 1, "drain": "off", "publish": "on"}
-FREE, DEAR, NONE = HONEST | {"pmax": 0}, HONEST | {"drain": "on"}, HONEST | {"publish": "off"}
+FREE, HIGH, NONE = HONEST | {"pmax": 0}, HONEST | {"drain": "on"}, HONEST | {"publish": "off"}
 # What is set, second after second, and again from the first.
-LIES = {"always-0": [FREE], "always-1": [DEAR], "flips": [FREE, DEAR], "comes-and-goes": [DEAR] * 5 + [NONE] * 5}
+LIES = {"always-0": [FREE], "always-1": [HIGH], "flips": [FREE, HIGH], "comes-and-goes": [HIGH] * 5 + [NONE] * 5}
 NEVER_BELOW = 0.9  # of the speed of stock
 
 WORK = """set -e

@@ -4,7 +4,7 @@ another client's reads.
 
 held      A reads at random in two busy phases and is idle between them; B writes a file that fits
           what it may hold and keeps it open. Stock flushes into A's busy phase; canfs holds while
-          the disk is dear and drains while it is cheap.
+          the disk is expensive and drains while it is cheap.
 overfull  B writes more than any client can hold, at full speed: nothing is to be gained, and canfs
           must do no harm.
 held-two  as held, by two clients with half of it each; of them the one that shows here closes later.

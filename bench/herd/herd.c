@@ -125,8 +125,9 @@ static int beside_reader(char **words)
 		fprintf(stderr, "canfs-herd: %s\n", strerror(-ret));
 		return 1;
 	}
-	printf("[0, 0, 0]], \"peak_over_mean\": %.3f, \"dear_pct\": %.2f, \"left_mb\": %.3f}\n",
-		seen.peak_over_mean, 100 * seen.dear_share, seen.left_bytes / 1e6);
+	printf("[0, 0, 0]], \"peak_over_mean\": %.3f, \"expensive_pct\": %.2f, \"left_mb\": "
+	       "%.3f}\n",
+		seen.peak_over_mean, 100 * seen.expensive_share, seen.left_bytes / 1e6);
 	return 0;
 }
 

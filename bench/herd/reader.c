@@ -25,7 +25,7 @@ struct course {
 	unsigned int phase;
 	double left_sec; /* of the phase */
 	double drained_bytes[STEPS];
-	double dear_bytes;
+	double expensive_bytes;
 };
 
 static double vary(struct course *course, double value)
@@ -82,7 +82,7 @@ static void step(struct course *course, unsigned int number, struct herd_smoothn
 	herd->server.reader_is_at_work = is_at_work(course);
 	course->drained_bytes[number] = herd_step(herd);
 	if (herd->server.reader_is_at_work)
-		course->dear_bytes += course->drained_bytes[number];
+		course->expensive_bytes += course->drained_bytes[number];
 }
 
 /* Within any second; the mean is from the first write to the last byte on the disk. */
@@ -101,7 +101,7 @@ static void judge(const struct course *course, struct herd_smoothness *seen)
 			last = i + 1;
 	}
 	seen->peak_over_mean = peak / (all / (last * HERD_STEP_SEC));
-	seen->dear_share = course->dear_bytes / all;
+	seen->expensive_share = course->expensive_bytes / all;
 }
 
 int herd_beside_reader(const struct herd_setup *setup, struct herd_smoothness *seen, herd_say *say)

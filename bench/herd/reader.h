@@ -12,9 +12,9 @@
 #include "bench/herd/model.h"
 
 struct herd_smoothness {
-	double peak_over_mean; /* of the bytes that reach the disk within a second */
-	double dear_share;     /* of them: while the reader was at work */
-	double left_bytes;     /* held until the file was closed */
+	double peak_over_mean;  /* of the bytes that reach the disk within a second */
+	double expensive_share; /* of them: while the reader was at work */
+	double left_bytes;      /* held until the file was closed */
 };
 
 /* A second of it, to be printed: what reached the disk in it. */

@@ -4,7 +4,7 @@
  *
  *	clients --network, 400 MB/s--> dirty memory, 1000 MB --disk, 100 MB/s-->
  *
- * A reader, if one is at work, keeps the disk dear and takes half of it.
+ * A reader, if one is at work, keeps the disk expensive and takes half of it.
  *
  * Below its dirty limit it takes in what the network brings, as Linux does; at the limit only what
  * the disk drains. It prices as the plugin does, with the plugin's own market and levels

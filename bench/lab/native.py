@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """An agent on this machine's own kernel, where a system call costs what it costs: User-Mode Linux makes one a
-hundred times as dear, and counts a processor's time in ticks.
+hundred times as expensive, and counts a processor's time in ticks.
 
 This kernel may mount no NFS, and the agent must turn none of its knobs. So it runs in a mount namespace of its own
 in which local file systems pass for NFS mounts of the lab's server: mountinfo, mountstats and the knobs are made up,

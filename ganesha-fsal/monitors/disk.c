@@ -38,7 +38,7 @@ struct disk {
 
 struct disks {
 	const char *root;
-	struct canfs_monitor_traits traits; /* of the disk that is dear earliest */
+	struct canfs_monitor_traits traits; /* of the disk that is expensive earliest */
 	size_t count;
 	struct disk disk[];
 };

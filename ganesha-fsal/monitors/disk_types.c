@@ -21,7 +21,7 @@ static const struct canfs_disk_type types[] = {
 	[NVME] = { "nvme", 128, 128, 64 },
 
 	/* 32 tags on a SATA link: the 33rd read waits. Writes end in the drive's cache. Up to there
-	 * channels work side by side, but share one link: dear a little earlier than NVMe. 0.81. */
+	 * channels work side by side, but share one link: expensive a little earlier than NVMe. 0.81. */
 	[SSD] = { "ssd", 32, 64, 32 },
 
 	/* One head: the second read waits for a seek of the first. Writes go by elevator and drive
@@ -31,12 +31,12 @@ static const struct canfs_disk_type types[] = {
 	[ROTATIONAL] = { "rotational", 1, 32, 4 },
 
 	/* A volume of a RAID controller: some heads, but how many it does not tell. 8, so that it is wrong by a factor of
-	 * 4 at most for 2 to 32 disks; as there is a head below each, it is dear as early as one. 0.66. */
+	 * 4 at most for 2 to 32 disks; as there is a head below each, it is expensive as early as one. 0.66. */
 	[RAID] = { "raid", 8, 32, 4 },
 
 	/* What is behind it, nobody tells, and the rotational flag means nothing here. Between one head
 	 * and 32 tags, so that it is wrong by a factor of 8 or 4 at most. As there may be a head behind it,
-	 * it is dear as early as one: an error of the queue, but not of the slope as well. 0.66. */
+	 * it is expensive as early as one: an error of the queue, but not of the slope as well. 0.66. */
 	[VIRTUAL] = { "virtual", 8, 32, 4 },
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""What the end-to-end tests share: how a test ends, an agent in a guest, a server that is dear on demand.
+"""What the end-to-end tests share: how a test ends, an agent in a guest, a server that is expensive on demand.
 
 A test is a program: exit status 0 passed, 1 failed (the last line of stderr says what), 77 skipped (with
 its reason). Environment: CANFS_BUILD, the build directory (default build/dev). Nothing here asserts how
@@ -28,7 +28,7 @@ DATA = "busy-data"
 DATA_MB = 200
 READERS = 3
 READERS_PHASE_SECONDS = 3000
-# Only the disk decides, and a queue of one is all it bears: readers make it as dear as can be, and
+# Only the disk decides, and a queue of one is all it bears: readers make it as expensive as can be, and
 # without them it costs nothing.
 ONLY_DISK = {"Monitors": "disk", "Disk_Read_Queue": 1, "Disk_Write_Queue": 4096}
 HELD_MIB = 48
@@ -176,7 +176,7 @@ class Agent:
 
 
 class Busy:
-    """Readers at the server's disk: while they run, a CANFS server with ONLY_DISK is dear."""
+    """Readers at the server's disk: while they run, a CANFS server with ONLY_DISK is expensive."""
 
     def __init__(self, lab):
         self.lab = lab
@@ -207,7 +207,7 @@ class Busy:
 
 class HeldFile:
     """A file that a guest writes and keeps open while its agent holds the data back. The server must be
-    dear, the agent running and the knobs in their stock state."""
+    expensive, the agent running and the knobs in their stock state."""
 
     def __init__(self, lab, shell, name):
         self.lab = lab

@@ -52,12 +52,12 @@ static void test_own_price_has_floor_and_ceiling(void **state)
 
 static void test_cheaper_place_gets_the_work(void **state)
 {
-	struct canfs_auction dear_server = fresh(), cheap_server = fresh();
+	struct canfs_auction expensive_server = fresh(), cheap_server = fresh();
 
 	(void)state;
-	assert_int_equal(dear_server.verdict, CANFS_HOLD);
-	assert_int_equal(canfs_auction_hold(&dear_server, 0.3, 0.6, 1), CANFS_DEFER);
-	assert_int_equal(dear_server.verdict, CANFS_DEFER);
+	assert_int_equal(expensive_server.verdict, CANFS_HOLD);
+	assert_int_equal(canfs_auction_hold(&expensive_server, 0.3, 0.6, 1), CANFS_DEFER);
+	assert_int_equal(expensive_server.verdict, CANFS_DEFER);
 	assert_int_equal(canfs_auction_hold(&cheap_server, 0.6, 0.3, 1), CANFS_ACCELERATE);
 	assert_int_equal(cheap_server.verdict, CANFS_ACCELERATE);
 }

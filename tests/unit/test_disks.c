@@ -262,7 +262,7 @@ static void raid_controllers_are_recognized(void **state)
 	assert_string_equal(type_of("sdr", "queue/rotational", "0\n"), "ssd");
 }
 
-/* A faster kind bears more, and gets dear later. */
+/* A faster kind bears more, and gets expensive later. */
 static void types_are_in_order_of_what_they_bear(void **state)
 {
 	const struct canfs_disk_type *rotational, *virtual, *ssd, *nvme;
@@ -401,8 +401,8 @@ static void a_configured_k_goes_before_the_type(void **state)
 	canfs_exchange_free(exchange);
 }
 
-/* A mirror of different disks is as dear as the one that gets dear first. */
-static void the_disk_that_gets_dear_first_speaks_for_all(void **state)
+/* A mirror of different disks is as expensive as the one that gets expensive first. */
+static void the_disk_that_gets_expensive_first_speaks_for_all(void **state)
 {
 	const struct canfs_exchange_config config = { .interval_ms = 100,
 		.monitors = 1u << CANFS_DISK,
@@ -442,7 +442,7 @@ int main(void)
 		TEST(k_is_that_of_the_exports_own_disk),
 		TEST(links_to_an_export_are_followed_once),
 		TEST(a_configured_k_goes_before_the_type),
-		TEST(the_disk_that_gets_dear_first_speaks_for_all),
+		TEST(the_disk_that_gets_expensive_first_speaks_for_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void test_beside_a_reader(void **state)
 	assert_int_equal(herd_beside_reader(&setup, &taper, NULL), 0);
 	assert_true(stock.peak_over_mean > 10);
 	assert_true(taper.peak_over_mean > 1 && taper.peak_over_mean <= 3);
-	assert_true(taper.dear_share < stock.dear_share);
+	assert_true(taper.expensive_share < stock.expensive_share);
 	assert_true(taper.left_bytes < CANFS_BACKLOG_REST_BYTES);
 }
 

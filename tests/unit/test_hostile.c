@@ -49,7 +49,7 @@ static double always_cheap(struct world *world, uint64_t sec)
 	return 0;
 }
 
-static double always_dear(struct world *world, uint64_t sec)
+static double always_expensive(struct world *world, uint64_t sec)
 {
 	(void)world;
 	(void)sec;
@@ -302,7 +302,7 @@ static void test_hostile_prices(void **state)
 		bool acts; /* or it would show nothing */
 	} servers[] = {
 		{ "always cheap", always_cheap, true },
-		{ "always dear", always_dear, true },
+		{ "always expensive", always_expensive, true },
 		{ "flips every second", flips_every_second, true },
 		{ "flips every time", flips_every_time, true },
 		{ "jumps", jumps, true },

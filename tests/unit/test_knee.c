@@ -155,7 +155,7 @@ static void test_k_follows_the_shape_of_latency(void **state)
 		}
 		assert_int_equal(canfs_knee_find(curve.points, POINTS, &knee), 0);
 		assert_true(knee.depth == 8);
-		/* Trapezoids lie above a convex curve: a little too dear early. */
+		/* Trapezoids lie above a convex curve: a little too expensive early. */
 		assert_true(knee.k <= k && knee.k > 0.7 * k);
 	}
 }

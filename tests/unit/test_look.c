@@ -56,7 +56,7 @@ static void test_at_once_when_some_megabytes_have_moved(void **state)
 }
 
 /* Tens of mounts: what moves waits, but no longer than what does not. */
-static void test_what_is_dear_comes_less_often(void **state)
+static void test_what_is_expensive_comes_less_often(void **state)
 {
 	const struct canfs_meminfo moved = { .dirty_bytes = 100 * MIB };
 	struct canfs_look look = looked_at(5000000, 250);
@@ -74,7 +74,7 @@ int main(void)
 		cmocka_unit_test(test_first_look_is_due),
 		cmocka_unit_test(test_once_a_second_while_nothing_moves),
 		cmocka_unit_test(test_at_once_when_some_megabytes_have_moved),
-		cmocka_unit_test(test_what_is_dear_comes_less_often),
+		cmocka_unit_test(test_what_is_expensive_comes_less_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

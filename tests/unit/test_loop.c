@@ -24,7 +24,7 @@ struct scene {
 };
 
 /* In place of the right answer: the tag says that everything costs 1. */
-static void dear(struct server *server, struct reply *reply)
+static void become_expensive(struct server *server, struct reply *reply)
 {
 	const struct canfs_tag tag = { .write = 1, .readahead = 1, .bottleneck = CANFS_DISK };
 	struct canfs_space space = { UINT64_C(1) << 40, UINT64_C(1) << 39, UINT64_C(1) << 39 };
@@ -138,7 +138,7 @@ static int setup(void **state)
 	fake_stock_limits(&scene->root);
 	fake_bdi(&scene->root, BDI_A);
 	start_server(&scene->server, AF_INET);
-	scene->server.change = dear;
+	scene->server.change = become_expensive;
 	write_proc(scene);
 	configure(scene, "[agent]\nmode = enforce\nstate_dir = /state\n");
 	scene->notify_fd = listen_for_notices(scene);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The server's market: the dearest resource prices the operation (CA-NFS §3.2). */
+/* The server's market: the most expensive resource prices the operation (CA-NFS §3.2). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void test_highest_price_wins(void **state)
 			    canfs_market_price(&market, (enum canfs_resource)i));
 }
 
-/* It is the price that is compared, not the utilization: 0.6 of a disk is dearer than 0.7 of a link. */
+/* It is the price that is compared, not the utilization: 0.6 of a disk is more expensive than 0.7 of a link. */
 static void test_bottleneck_is_not_the_highest_utilization(void **state)
 {
 	struct canfs_market market;

@@ -196,7 +196,7 @@ static uint64_t run_disk(struct canfs_exchange *exchange, uint64_t now_usec, uns
 	return now_usec;
 }
 
-static void a_busy_disk_is_dear_and_prices_only_its_export(void **state)
+static void a_busy_disk_is_expensive_and_prices_only_its_export(void **state)
 {
 	struct canfs_exchange *exchange = open_exchange(1u << CANFS_DISK, 0);
 	struct canfs_board *on_sda, *on_sdb;
@@ -366,7 +366,7 @@ static void a_tap_that_claims_10_mbit_has_no_price(void **state)
 	check_no_network();
 }
 
-static void a_full_processor_is_dear(void **state)
+static void a_full_processor_is_expensive(void **state)
 {
 	struct canfs_exchange *exchange = open_exchange(1u << CANFS_CPU, 0);
 	struct canfs_board *board;
@@ -450,7 +450,7 @@ int main(void)
 		TEST(finds_the_disks_under_dm_and_md_once),
 		TEST(devices_that_contain_each_other_end),
 		TEST(bearing_goes_by_type),
-		TEST(a_busy_disk_is_dear_and_prices_only_its_export),
+		TEST(a_busy_disk_is_expensive_and_prices_only_its_export),
 		TEST(old_quotes_are_not_read),
 		TEST(a_lost_source_is_said_once_and_leaves_the_market),
 		TEST(an_export_without_a_disk_says_so),
@@ -458,7 +458,7 @@ int main(void)
 		TEST(a_given_speed_goes_first),
 		TEST(a_link_of_unknown_speed_has_no_price),
 		TEST(a_tap_that_claims_10_mbit_has_no_price),
-		TEST(a_full_processor_is_dear),
+		TEST(a_full_processor_is_expensive),
 		TEST(a_clock_that_stands_or_goes_back_is_no_step),
 		TEST(a_board_outlives_the_exchange),
 		TEST(the_thread_starts_and_ends),

@@ -46,14 +46,14 @@ static const struct canfs_pace_view idle = { .own_price = 0.02,
 
 static void test_nothing_leaves_beyond_the_taper(void **state)
 {
-	struct canfs_pace_view dear = at_price(CANFS_PACE_BID_MIN + CANFS_PACE_TAPER);
+	struct canfs_pace_view expensive = at_price(CANFS_PACE_BID_MIN + CANFS_PACE_TAPER);
 	struct canfs_pace pace;
 
 	(void)state;
 	canfs_pace_init(&pace);
-	assert_int_equal(run(&pace, &dear, 50), 0);
+	assert_int_equal(run(&pace, &expensive, 50), 0);
 	assert_true(run(&pace, &idle, 50) > 0);
-	assert_int_equal(run(&pace, &dear, 1), 0);
+	assert_int_equal(run(&pace, &expensive, 1), 0);
 }
 
 static void test_the_price_tapers_what_is_sent(void **state)
@@ -91,10 +91,10 @@ static void test_grows_while_cheap_and_fast_if_idle(void **state)
 	run(&pace, &idle, 1000); /* run() looks at the bounds */
 }
 
-/* While nothing is sent, others make the server dear: it says nothing about our share. */
+/* While nothing is sent, others make the server expensive: it says nothing about our share. */
 static void test_remembers_half_of_what_was_borne(void **state)
 {
-	struct canfs_pace_view dear = at_price(1);
+	struct canfs_pace_view expensive = at_price(1);
 	struct canfs_pace pace;
 	double top;
 
@@ -102,7 +102,7 @@ static void test_remembers_half_of_what_was_borne(void **state)
 	canfs_pace_init(&pace);
 	run(&pace, &idle, 20);
 	top = pace.rate_bytes_per_sec;
-	run(&pace, &dear, 300);
+	run(&pace, &expensive, 300);
 	assert_true(pace.rate_bytes_per_sec > top * 0.49 && pace.rate_bytes_per_sec < top * 0.51);
 }
 
@@ -271,7 +271,7 @@ static void test_what_was_held_back_leaves_evenly(void **state)
 	}
 }
 
-/* Neither cheap nor urgent: the rate that sank is not lifted to disturb those for whom it is dear. */
+/* Neither cheap nor urgent: the rate that sank is not lifted to disturb those for whom it is expensive. */
 static void test_what_was_held_back_waits_for_its_time(void **state)
 {
 	struct writer writer = writer_at(0.02);
@@ -282,7 +282,7 @@ static void test_what_was_held_back_waits_for_its_time(void **state)
 	assert_true(most_in_a_second(&writer, 0.1, 3) > 5);
 }
 
-/* As the dear times of a herd are. */
+/* As the times of high prices of a herd are. */
 static void test_a_short_spell_bounds_nothing(void **state)
 {
 	struct writer writer = writer_at(0.02);
