@@ -135,7 +135,7 @@ static void take_counters(
 	bidder->seen_usec = now_usec;
 }
 
-/* Between two looks at the counters: what more is under way counts as ours, if anything of ours moved at the last one. */
+/* Between two samples of the counters: what more is under way counts as ours, if anything of ours moved at the last one. */
 static uint64_t under_way(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	uint64_t writeback_bytes, uint64_t now_usec)
 {
@@ -185,7 +185,7 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
 	note_rest(bidder, unsent);
 	clean = is_clean(bidder, unsent, now_usec);
-	/* Up to the first look at what is held: an idle client looks less often. */
+	/* Up to the first sample of what is held: an idle client samples less often. */
 	if (clean || bidder->was_clean)
 		bidder->clean_usec = now_usec;
 	bidder->was_clean = clean;

@@ -205,7 +205,7 @@ static unsigned int judge(const struct patient *patient, json_t *array)
 			const struct subject subject = { mount ? mount->mount->mountpoint : NULL,
 				NULL };
 
-			if (!check->look(&patient->host, mount, &finding))
+			if (!check->judge(&patient->host, mount, &finding))
 				continue;
 			tell(&subject, check->name, check->note, &finding, array);
 			findings += !check->note;
@@ -224,7 +224,7 @@ static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *arr
 		for (size_t k = 0; k < host->disks; k++) {
 			const struct subject subject = { NULL, host->disk[k].name };
 
-			if (!check->look(&host->disk[k], &finding))
+			if (!check->judge(&host->disk[k], &finding))
 				continue;
 			tell(&subject, check->name, false, &finding, array);
 			findings++;

@@ -262,7 +262,7 @@ static bool get_space(struct canfs_fsstat **fsstat, const struct options *option
  * One valid tag may be chance: asks until the server is believed, or a reply comes without a
  * price. A server that is believed already is asked once.
  */
-static struct report look(struct canfs_fsstat **fsstat, const struct options *options,
+static struct report ask_price(struct canfs_fsstat **fsstat, const struct options *options,
 	struct canfs_publisher *publisher)
 {
 	struct report report = { 0 };
@@ -367,7 +367,7 @@ int ctl_price(int argc, char **argv)
 		const uint64_t next_usec =
 			canfs_now_usec() + (uint64_t)(options.interval_sec * USEC_PER_SEC);
 
-		report = look(&fsstat, &options, &publisher);
+		report = ask_price(&fsstat, &options, &publisher);
 		if (print(&options, &report, said) < 0)
 			goto out;
 		/* Next time the name may resolve, or stand for another address. */

@@ -17,12 +17,12 @@
 /* The usual wsize, in which a growing file is sent. */
 #define UNIT_BYTES (UINT64_C(1) << 20)
 /* Clean pieces that are looked at per file and call: 1 GiB. */
-#define LOOKS_MAX 256
+#define PROBES_MAX 256
 /*
  * But to look at a piece in memory takes 20 microseconds: a walk that finds nothing is followed by so many calls
  * without one that this is what a call comes to.
  */
-#define LOOKS_PER_CALL 4
+#define PROBES_PER_CALL 4
 /* sync_file_range calls per chunk where dirty pages lie scattered. */
 #define PIECES_MAX 1024
 
@@ -90,15 +90,15 @@ static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
 
 /*
  * Sends one piece of a file, of want bytes at most. The bytes that count; 0 if nothing is dirty all
- * round the file, or in LOOKS_MAX pieces.
+ * round the file, or in PROBES_MAX pieces.
  */
 static uint64_t flush_piece(
 	struct canfs_writer *writer, uint64_t want, bool exact, unsigned int *errors)
 {
 	uint64_t window = exact ? PIECE_BYTES : want, seen = 0;
-	unsigned int looks;
+	unsigned int probes;
 
-	for (looks = 0; looks < LOOKS_MAX && seen <= writer->size_bytes; looks++) {
+	for (probes = 0; probes < PROBES_MAX && seen <= writer->size_bytes; probes++) {
 		uint64_t end, *cursor = next_cursor(writer, &end);
 		uint64_t offset = *cursor;
 		uint64_t len = canfs_smaller(window, end - offset);
@@ -121,7 +121,7 @@ static uint64_t flush_piece(
 		++*errors;
 		return 0;
 	}
-	writer->rests = looks / LOOKS_PER_CALL;
+	writer->rests = probes / PROBES_PER_CALL;
 	return 0;
 }
 

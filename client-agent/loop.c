@@ -16,7 +16,7 @@
 #include "client-agent/bidders.h"
 #include "client-agent/cache_worth.h"
 #include "client-agent/log.h"
-#include "client-agent/look.h"
+#include "client-agent/sampling.h"
 #include "client-agent/status/server.h"
 #include "client-agent/notify.h"
 #include "protocol/clock.h"
@@ -45,8 +45,8 @@ struct loop {
 	struct canfs_actors actors;
 	struct canfs_mounts *mounts;
 	struct canfs_mountstats
-		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last look */
-	struct canfs_look look;
+		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last sample */
+	struct canfs_sampling sampling;
 	struct canfs_bidders bidders;
 	bool mounts_changed;
 	bool guarded;
@@ -72,7 +72,7 @@ static int refresh_mounts(struct loop *loop)
 	if (ret)
 		return ret;
 	loop->mounts_changed = false;
-	loop->look = (struct canfs_look) { 0 };
+	loop->sampling = (struct canfs_sampling) { 0 };
 	canfs_tuner_forget_gone(loop->actors.tuner, loop->mounts);
 	canfs_bidders_refresh(&loop->bidders, loop->mounts, loop->config, &loop->actors);
 	return 0;
@@ -99,8 +99,8 @@ static int read_counters(struct loop *loop, const struct canfs_host_state *host)
 	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
 
 	if (!ret) /* else they stay due: until they can be read nothing is known */
-		canfs_look_done(
-			&loop->look, &host->meminfo, canfs_cpu_usec() - began_usec, host->now_usec);
+		canfs_sampling_done(&loop->sampling, &host->meminfo, canfs_cpu_usec() - began_usec,
+			host->now_usec);
 	return ret;
 }
 
@@ -112,7 +112,7 @@ static int read_kernel(struct loop *loop, struct canfs_host_state *host, bool *c
 
 	if (!ret)
 		ret = canfs_meminfo_read(loop->options->root, &host->meminfo);
-	*counted = !ret && canfs_look_is_due(&loop->look, &host->meminfo, host->now_usec);
+	*counted = !ret && canfs_sampling_is_due(&loop->sampling, &host->meminfo, host->now_usec);
 	return *counted ? read_counters(loop, host) : ret;
 }
 

@@ -22,7 +22,7 @@ struct canfs_check {
 	const char *name; /* stands in the manual, and in JSON */
 	bool per_mount;
 	bool note; /* worth knowing, but nothing that is wrong */
-	canfs_check_fn *look;
+	canfs_check_fn *judge;
 };
 
 /* The i-th check, those of mounts first; NULL beyond the last. */
@@ -34,7 +34,7 @@ typedef bool canfs_disk_check_fn(
 
 struct canfs_disk_check {
 	const char *name;
-	canfs_disk_check_fn *look;
+	canfs_disk_check_fn *judge;
 };
 
 const struct canfs_disk_check *canfs_disk_check_at(size_t i);

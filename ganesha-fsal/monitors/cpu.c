@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_SEC   1.0
+#define SAMPLE_SEC 1.0
 #define QUOTAS_MAX 8 /* groups with a quota on the way to the root; those above are ignored */
 #define STAT_BYTES (1 << 17) /* more than the lines of CPU_SETSIZE processors */
 
@@ -41,7 +41,7 @@ struct cpu {
 	bool primed;
 	struct quota quotas[QUOTAS_MAX];
 	size_t quota_count;
-	double since_look_sec;
+	double since_sample_sec;
 	char text[STAT_BYTES];
 };
 
@@ -216,7 +216,7 @@ int canfs_cpu_open(void **state, const struct canfs_monitor_setup *setup)
 	if (cpu == NULL)
 		return -ENOMEM;
 	cpu->root = setup->root;
-	cpu->since_look_sec = INFINITY;
+	cpu->since_sample_sec = INFINITY;
 	*state = cpu;
 	return 0;
 }
@@ -272,11 +272,11 @@ int canfs_cpu_sample(void *state, double elapsed_sec, double *utilization)
 	struct cpu *cpu = state;
 	int result;
 
-	cpu->since_look_sec += elapsed_sec;
-	if (cpu->since_look_sec >= LOOK_SEC) {
+	cpu->since_sample_sec += elapsed_sec;
+	if (cpu->since_sample_sec >= SAMPLE_SEC) {
 		look_for_processors(cpu);
 		look_for_quotas(cpu);
-		cpu->since_look_sec = 0;
+		cpu->since_sample_sec = 0;
 	}
 	result = sample_processors(cpu, utilization);
 	for (size_t i = 0; i < cpu->quota_count; i++) {

@@ -37,12 +37,12 @@
  * The cache's size and the pressure move slowly, and a large server's memory.stat takes the kernel a
  * while.
  */
-#define LOOK_SEC 1.0
+#define SAMPLE_SEC 1.0
 
 struct memory {
 	const char *root;
 	struct canfs_ghosts *ghosts;
-	double since_look_sec;
+	double since_sample_sec;
 	struct canfs_memory_view view; /* but its usage */
 };
 
@@ -80,7 +80,7 @@ int canfs_memory_open(void **state, const struct canfs_monitor_setup *setup)
 		return -ENOMEM;
 	*memory = (struct memory) { .root = setup->root,
 		.ghosts = setup->ghosts,
-		.since_look_sec = INFINITY,
+		.since_sample_sec = INFINITY,
 		.view = { .dirty_share = NAN, .has_ghosts = setup->ghosts != NULL } };
 	*state = memory;
 	return 0;
@@ -107,7 +107,7 @@ static double read_pressure(const char *root)
 }
 
 /* Without a size of the cache nothing can be said of its use: the ghosts go on with the last one. */
-static void look(struct memory *memory)
+static void sample_cache(struct memory *memory)
 {
 	struct canfs_memory_view *view = &memory->view;
 	uint64_t cache_bytes;
@@ -127,10 +127,10 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 	char text[16384];
 	int error;
 
-	memory->since_look_sec += elapsed_sec;
-	if (memory->since_look_sec >= LOOK_SEC) {
-		look(memory);
-		memory->since_look_sec = 0;
+	memory->since_sample_sec += elapsed_sec;
+	if (memory->since_sample_sec >= SAMPLE_SEC) {
+		sample_cache(memory);
+		memory->since_sample_sec = 0;
 	}
 	if (memory->ghosts != NULL)
 		view->forecast = canfs_ghosts_forecast(memory->ghosts, elapsed_sec);

@@ -17,7 +17,7 @@
  * down, which can be seen without the lock, and once more when its driver must have settled. What else may
  * change a speed (ethtool on a virtual card) is rare, and found late.
  */
-#define LOOK_SEC         1.0
+#define SAMPLE_SEC       1.0
 #define SPEED_SETTLE_SEC 10.0
 #define SPEED_STANDS_SEC 600.0
 
@@ -30,7 +30,7 @@ struct network {
 	const struct canfs_monitor_setup *setup;
 	struct interface interfaces[CANFS_INTERFACES_MAX];
 	size_t count;
-	double until_look_sec;
+	double until_sample_sec;
 	double until_ask_sec;
 	uint64_t carrier_changes; /* of all watched: a bond's speed is its members' */
 };
@@ -147,11 +147,11 @@ static bool speeds_are_old(struct network *network, double elapsed_sec)
 	bool due, changed = false;
 
 	network->until_ask_sec -= elapsed_sec;
-	network->until_look_sec -= elapsed_sec;
-	if (network->until_look_sec <= 0) {
+	network->until_sample_sec -= elapsed_sec;
+	if (network->until_sample_sec <= 0) {
 		uint64_t before = network->carrier_changes;
 
-		network->until_look_sec = LOOK_SEC;
+		network->until_sample_sec = SAMPLE_SEC;
 		network->carrier_changes = count_carrier_changes(network);
 		changed = network->carrier_changes != before;
 	}

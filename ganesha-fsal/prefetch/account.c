@@ -14,10 +14,10 @@
 	6 /* one cursor takes one part in so many of what may be risked still: all get something */
 #define GRACE_PART 4 /* of a unit: waste of a file that says nothing yet */
 
-#define WATCH_LOOKS 2u
-#define IDLE_READS  16u  /* of the shard, for each watched file, */
-#define IDLE_MAX    128u /* but not more: they may all have gone */
-#define BATCH_BYTES ((int64_t)1 << 20)
+#define WATCH_PROBES 2u
+#define IDLE_READS   16u  /* of the shard, for each watched file, */
+#define IDLE_MAX     128u /* but not more: they may all have gone */
+#define BATCH_BYTES  ((int64_t)1 << 20)
 
 void canfs_account_open(struct canfs_files *files)
 {
@@ -125,7 +125,7 @@ static struct canfs_file *unwatch_first(struct canfs_shard *shard)
 
 void canfs_account_watch(struct canfs_shard *shard, struct canfs_file *file)
 {
-	for (unsigned int i = 0; i < WATCH_LOOKS && shard->watched_files > 0; i++) {
+	for (unsigned int i = 0; i < WATCH_PROBES && shard->watched_files > 0; i++) {
 		uint32_t idle = IDLE_READS * (shard->watched_files + 1);
 		struct canfs_file *first = unwatch_first(shard);
 		uint32_t n = canfs_table_first(shard, first);

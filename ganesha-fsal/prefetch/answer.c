@@ -51,7 +51,7 @@ static void run(struct canfs_job *job)
 	answer->run(answer);
 }
 
-static void look(struct canfs_job *job)
+static void probe(struct canfs_job *job)
 {
 	struct canfs_answer *answer = (struct canfs_answer *)job;
 	struct canfs_export_fs *export_fs = answer->file->export_fs;
@@ -65,7 +65,7 @@ static void look(struct canfs_job *job)
 
 void canfs_prefetch_submit(struct canfs_answer *answer)
 {
-	answer->job.run = look;
+	answer->job.run = probe;
 	canfs_worker_pool_submit(
 		canfs_export_fs_device(answer->file->export_fs)->pool, &answer->job);
 }

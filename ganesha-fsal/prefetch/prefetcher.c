@@ -29,7 +29,7 @@ struct canfs_prefetcher {
 
 	pthread_t keeper;
 	double memory_headroom; /* the keeper's own, as the next two */
-	uint64_t evicted_before, ahead_before, looked_usec;
+	uint64_t evicted_before, ahead_before, sampled_usec;
 };
 
 /*
@@ -135,11 +135,11 @@ static void see_who_else_uses_them(struct canfs_prefetcher *prefetcher)
 {
 	unsigned int devices = count_devices(prefetcher);
 	uint64_t now_usec = canfs_now_usec();
-	double elapsed_sec = (double)(now_usec - prefetcher->looked_usec) / 1e6;
+	double elapsed_sec = (double)(now_usec - prefetcher->sampled_usec) / 1e6;
 
 	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++)
 		see_who_else_uses(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
-	prefetcher->looked_usec = now_usec;
+	prefetcher->sampled_usec = now_usec;
 }
 
 /* Once a second. */
@@ -230,7 +230,7 @@ int canfs_prefetcher_new(
 		return -ENOMEM;
 	new->config = *config;
 	new->memory_headroom = 1;
-	new->looked_usec = canfs_now_usec();
+	new->sampled_usec = canfs_now_usec();
 	atomic_store(&new->shared.headroom, 1);
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_mutex_init(&new->remotes.mutex, NULL);

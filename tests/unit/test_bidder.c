@@ -285,7 +285,7 @@ static void test_what_was_counted_holds_until_it_is_counted_again(void **state)
 }
 
 /* 40 of 100 MiB leave between two looks, and are subtracted once. */
-static void test_what_was_sent_between_two_looks_counts_once(void **state)
+static void test_what_was_sent_between_two_samples_counts_once(void **state)
 {
 	struct scene *scene = *state;
 
@@ -299,7 +299,7 @@ static void test_what_was_sent_between_two_looks_counts_once(void **state)
 }
 
 /* Another mount's sending, between two looks, makes an idle one hold nothing. */
-static void test_an_idle_mount_sends_nothing_between_two_looks(void **state)
+static void test_an_idle_mount_sends_nothing_between_two_samples(void **state)
 {
 	struct scene *scene = *state;
 
@@ -448,7 +448,7 @@ static void test_a_mount_on_which_nothing_moves_holds_nothing(void **state)
 }
 
 /* What was read before we looked is nobody's use of the page cache now. */
-static void test_reads_count_from_the_first_look(void **state)
+static void test_reads_count_from_the_first_sample(void **state)
 {
 	struct scene *scene = *state;
 
@@ -469,7 +469,7 @@ static void test_reads_count_from_the_first_look(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		scene_test(test_reads_count_from_the_first_look),
+		scene_test(test_reads_count_from_the_first_sample),
 		scene_test(test_a_mount_without_an_address_is_refused),
 		scene_test(test_the_way_to_ask_is_that_of_the_mount),
 		scene_test(test_no_price_means_the_kernels_defaults),
@@ -482,8 +482,8 @@ int main(void)
 		scene_test(test_a_writer_that_goes_on_grows_old),
 		scene_test(test_the_rest_leaves_when_the_writer_stops),
 		scene_test(test_what_was_counted_holds_until_it_is_counted_again),
-		scene_test(test_what_was_sent_between_two_looks_counts_once),
-		scene_test(test_an_idle_mount_sends_nothing_between_two_looks),
+		scene_test(test_what_was_sent_between_two_samples_counts_once),
+		scene_test(test_an_idle_mount_sends_nothing_between_two_samples),
 		scene_test(test_a_nearly_full_client_sends_what_is_written),
 		scene_test(test_short_memory_overrules_any_price),
 		scene_test(test_foreign_writeback_is_not_ours),

@@ -72,7 +72,7 @@ static void assert_only(const char *name, const char *what, int line)
 
 	canfs_host_sum_up(&host, &facts, 1);
 	for (size_t i = 0; (check = canfs_check_at(i)); i++) {
-		if (!check->look(&host, check->per_mount ? &facts : NULL, &finding))
+		if (!check->judge(&host, check->per_mount ? &facts : NULL, &finding))
 			continue;
 		if (check->note && name && strcmp(check->name, name) != 0)
 			continue; /* may stand beside a finding */
@@ -295,7 +295,7 @@ static void judge_disk(
 	bool seen = false;
 
 	for (size_t i = 0; (check = canfs_disk_check_at(i)); i++) {
-		if (!check->look(disk, &finding))
+		if (!check->judge(disk, &finding))
 			continue;
 		if (!name || strcmp(check->name, name) != 0)
 			fail_msg("line %d: %s: %s", line, check->name, finding.what);
