@@ -289,7 +289,7 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 	actors->squeezed = false;
 }
 
-/* At a pace that any server bears. */
+/* At a pace that any server sustains. */
 static void drain(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host)
 {

@@ -27,7 +27,7 @@ static const char usage[] =
 	"Measures this server and writes what it finds as a CANFS { } block for Ganesha.\n"
 	"\n"
 	"  --link HOST       the network's capacity, both ways, by iperf3 at HOST\n"
-	"  --disk DIRECTORY  how many requests the disk bears, by fio with a file there\n"
+	"  --disk DIRECTORY  how deep a queue the disk takes, by fio with a file there\n"
 	"  --port=N          iperf3 listens at this port (5201)\n"
 	"  --size=MIB        of the file (1024)\n"
 	"  --seconds=N       for each step (3); a disk takes up to 18 of them, a link 2\n"

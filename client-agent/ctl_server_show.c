@@ -68,8 +68,8 @@ static void show_export(const json_t *export)
 		printf("%8g%8g", ctl_number(value, "k"), ctl_number(value, "weight"));
 		if (json_object_get(value, "type") != NULL)
 			printf("  %s: %g reads, %g writes", ctl_text(value, "type"),
-				ctl_number(value, "bears_reads"),
-				ctl_number(value, "bears_writes"));
+				ctl_number(value, "nominal_reads"),
+				ctl_number(value, "nominal_writes"));
 		putchar('\n');
 	}
 	json_object_foreach(operations, name, value)

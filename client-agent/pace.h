@@ -61,7 +61,7 @@
 	4096.0 /* 10,000 clients of which each must get less than 10 kB/s */
 #define CANFS_PACE_START_BYTES_PER_SEC (12.0 * (1 << 20))
 #define CANFS_PACE_MAX_BYTES_PER_SEC   (256.0 * (1 << 20))
-#define CANFS_PACE_BLIND_BYTES_PER_SEC (32.0 * (1 << 20)) /* any server's disk bears this */
+#define CANFS_PACE_BLIND_BYTES_PER_SEC (32.0 * (1 << 20)) /* any server's disk sustains this */
 
 /* In prices: the least bid, and how much more expensive than the bid a server must be to get nothing. */
 #define CANFS_PACE_BID_MIN 0.18

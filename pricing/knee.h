@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The queue that a disk bears, and its k, from measured latency against queue depth.
+ * A disk's nominal queue depth, and its k, from measured latency against queue depth.
  *
  *	 throughput                        latency
  *	 X |         _____________         R |               /
@@ -55,7 +55,7 @@ struct canfs_load_point {
 struct canfs_knee {
 	double depth; /* the least of those whose power is the greatest, to 5 % */
 	double k;     /* [CANFS_KNEE_K_MIN, CANFS_KNEE_K_MAX] */
-	bool at_end;  /* it is the deepest one measured: the disk may bear more */
+	bool at_end;  /* it is the deepest one measured: the disk may take more */
 	bool is_flat; /* the first depth had 90 % of the greatest throughput already */
 };
 

@@ -4,7 +4,7 @@
 copy           CA-NFS Figure 2: one client copies a tree of files from 1 KB to 200 MB
 accelerate     Figure 3: a big write beside re-reads of a cached file
 writeback-cdf  Figure 8: how long data is held until it is on the server's disk, and how evenly it goes there
-burst          Figure 10: two clients write at full speed for 15 s, more than their memory bears
+burst          Figure 10: two clients write at full speed for 15 s, more than their memory holds
 overzealous    tuning talk: what read-ahead makes of random reads from many threads
 rewrite        FreeBSD thread: rewriting whole pages must not read them first
 
@@ -208,7 +208,7 @@ FIGURES = (
         quick={"guest_mib": 512, "data_mb": 1000, "files": "a file of 1 GB", "rate_mb": 10, "seconds": 9, "close_at": 11,
                "phases": "0-4,6-9"}),
     Figure(
-        "burst", "two clients write more than their memory bears (CA-NFS Figure 10)",
+        "burst", "two clients write more than their memory holds (CA-NFS Figure 10)",
         lambda lab, plan: None, lambda plan: [Guest(name, plan.guest_mib) for name in ("a", "b")], burst,
         units={"bytes": "bytes", "first_block_seconds": "s", "blocked_writes": "1", "write_max": "ms"},
         knobs=("dirty",), cost=lambda values: -values["two-writers"]["bytes"],

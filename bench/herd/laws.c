@@ -118,7 +118,7 @@ static uint64_t step_taper_ageless(union herd_law_state *state, const struct her
 
 static const struct herd_law laws[] = {
 	{ "stock", "the kernel alone, at its defaults", NULL, NULL },
-	{ "threshold", "all that the link bears while the auction says accelerate", init_simple,
+	{ "threshold", "all that the link carries while the auction says accelerate", init_simple,
 		step_threshold },
 	{ "margin", "in proportion to how much cheaper the server is", init_simple, step_margin },
 	{ "aimd", "additive increase while cheaper, multiplicative decrease", init_simple,

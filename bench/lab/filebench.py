@@ -43,7 +43,7 @@ PERSONALITIES = {personality.name: personality for personality in (
 # Each thread zeroes its buffers when it begins: 8 times upstream's 10 MB would be a third of a small guest.
 MEMORY = "memsize=2m"
 # Processes of one thread each become one process of many threads: to start 31 processes in each of 23 guests takes half a
-# minute, during which some clients already run and others do not. (The shared memory of `useism` does not bear threads.)
+# minute, during which some clients already run and others do not. (The shared memory of `useism` does not work with threads.)
 PROCESSES = re.compile(r"(define process name=\w+,instances=)(\$\w+)(\s*\{\s*thread name=[\w-]+)")
 
 

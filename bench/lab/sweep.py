@@ -30,7 +30,7 @@ def _stale_in(directory):
 
 
 def _stale_processes(cgroups):
-    """User-Mode Linux's helpers bear the lab's directory on their command line; rpcbind changes its
+    """User-Mode Linux's helpers have the lab's directory on their command line; rpcbind changes its
     user, which makes the kernel forget that it was to die with us, but not its cgroup."""
     pids = {int(pid) for cgroup in cgroups
             for pid in (cgroup / "cgroup.procs").read_text(encoding="ascii").split()}

@@ -9,7 +9,7 @@
 #include "client-agent/calibrate/results.h"
 
 #define CANFS_MEASURE_ERROR_MAX 512
-#define CANFS_DEPTHS            9 /* 1, 2, 4 ... 256: NVMe is said to bear 128 */
+#define CANFS_DEPTHS            9 /* 1, 2, 4 ... 256: the nominal depth of NVMe is 128 */
 
 /* Told before each step; done of all (an upper bound: a disk's curve may end early). */
 typedef void canfs_progress(const char *step, unsigned int done, unsigned int all);

@@ -69,7 +69,7 @@ static void print_disk_options(
 	if (profile->disk_write_queue)
 		fprintf(out, "\tDisk_Write_Queue = %u;\n", profile->disk_write_queue);
 	else
-		fputs("\t# Disk_Write_Queue by type: its write cache hides what the disk bears\n",
+		fputs("\t# Disk_Write_Queue by type: its write cache hides the disk's own queue\n",
 			out);
 	/* A proposal: how k follows from a latency curve is ours, and not shown to be the better k. */
 	fprintf(out,
@@ -102,7 +102,7 @@ static void print_curve(FILE *out, const char *what, const char *option, unsigne
 	}
 	if (queue)
 		fprintf(out, "%s %u%s\n", option, queue,
-			curve->knee.at_end ? "; the disk may bear more" : "");
+			curve->knee.at_end ? "; the disk may take more" : "");
 	else
 		fprintf(out, "%s left at its default: no gain with depth, so a write cache\n",
 			option);

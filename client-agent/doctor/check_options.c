@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Half of the kernel's smallest default; below it requests, not bytes, are what the server bears. */
+/* Half of the kernel's smallest default; below it requests, not bytes, are what limits the server. */
 #define SMALL_TRANSFER_BYTES 65536
 
 /* nfs(5)'s own acregmin: less believes nothing even of a file that has not changed for hours. */
@@ -22,7 +22,7 @@ static bool check_size(uint32_t bytes, const char *name, const struct canfs_host
 		canfs_finding_say(
 			finding, "%u bytes: many small requests move what one could", bytes);
 		return canfs_finding_advise(finding,
-			"unmount, mount without %s= (the largest that both ends bear), or with "
+			"unmount, mount without %s= (the largest that both ends allow), or with "
 			"%s=1048576",
 			name, name);
 	}

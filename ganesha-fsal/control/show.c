@@ -42,9 +42,9 @@ static json_t *show_quote(struct canfs_quote quote)
 static void add_disk(json_t *shown, const struct canfs_monitor_traits *disk)
 {
 	if (disk->type != NULL)
-		json_object_update_new(
-			shown, json_pack("{s:s, s:f, s:f}", "type", disk->type, "bears_reads",
-				       disk->bears_reads, "bears_writes", disk->bears_writes));
+		json_object_update_new(shown,
+			json_pack("{s:s, s:f, s:f}", "type", disk->type, "nominal_reads",
+				disk->nominal_reads, "nominal_writes", disk->nominal_writes));
 }
 
 static json_t *show_export(const struct canfs_board_view *view)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Disk: mean queue length over what the device bears.
+ * Disk: mean queue length over the device's nominal queue depth.
  *
- *	utilization = reads queued / reads it bears + writes queued / writes it bears
+ *	utilization = reads queued / nominal reads + writes queued / nominal writes
  *
  * The mean is exact, not sampled: the kernel sums up the waiting times of all requests, and their
  * growth over an interval, divided by the interval, is the mean number that waited (Little). But
@@ -30,7 +30,7 @@
 
 struct disk {
 	struct canfs_disk_path path;
-	double bears[CANFS_DISK_KINDS];
+	double nominal[CANFS_DISK_KINDS];
 	struct canfs_disk_count last[CANFS_DISK_KINDS];
 	double credit_msec[CANFS_DISK_KINDS];
 	bool primed;
@@ -83,15 +83,15 @@ static void begin_disk(struct disks *disks, struct disk *disk, const struct canf
 	const struct canfs_disk_type *type = canfs_disk_type(setup->root, path->path);
 
 	disk->path = *path;
-	disk->bears[CANFS_DISK_READ] =
+	disk->nominal[CANFS_DISK_READ] =
 		setup->disk_read_queue != 0 ? setup->disk_read_queue : type->reads;
-	disk->bears[CANFS_DISK_WRITE] =
+	disk->nominal[CANFS_DISK_WRITE] =
 		setup->disk_write_queue != 0 ? setup->disk_write_queue : type->writes;
 	if (disk == disks->disk || type->k < disks->traits.k)
 		disks->traits = (struct canfs_monitor_traits) { .k = type->k,
 			.type = type->name,
-			.bears_reads = disk->bears[CANFS_DISK_READ],
-			.bears_writes = disk->bears[CANFS_DISK_WRITE] };
+			.nominal_reads = disk->nominal[CANFS_DISK_READ],
+			.nominal_writes = disk->nominal[CANFS_DISK_WRITE] };
 }
 
 int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
@@ -169,8 +169,8 @@ static int sample_one(const char *root, struct disk *disk, double elapsed_msec, 
 	disk->primed = true;
 	if (!primed)
 		return -EAGAIN;
-	*utilization = queue[CANFS_DISK_READ] / disk->bears[CANFS_DISK_READ] +
-		       queue[CANFS_DISK_WRITE] / disk->bears[CANFS_DISK_WRITE];
+	*utilization = queue[CANFS_DISK_READ] / disk->nominal[CANFS_DISK_READ] +
+		       queue[CANFS_DISK_WRITE] / disk->nominal[CANFS_DISK_WRITE];
 	return 0;
 }
 

@@ -11,7 +11,7 @@ enum type { NVME, SSD, ROTATIONAL, RAID, VIRTUAL };
 
 /*
  * Reads wait for the device with an application behind each; queued writes are write-back, for
- * which nobody waits one by one and which the kernel queues deeply on purpose. So a disk bears
+ * which nobody waits one by one and which the kernel queues deeply on purpose. So a disk takes
  * more writes than reads before another request hurts. k: the sooner a further request hurts the
  * others, the smaller (CA-NFS §3.2); next to it the share of a full queue at which the price is 1/2.
  */

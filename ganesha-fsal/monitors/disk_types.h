@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What a disk bears, and how early it gets expensive, by its type: the one table of that. */
+/* The nominal queue depth of a disk, and its k, by its type: the one table of that. */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_DISK_TYPES_H
 #define CANFS_GANESHA_FSAL_MONITORS_DISK_TYPES_H
 

@@ -5,7 +5,7 @@
  *
  *	cpu      share of busy time, or of a quota          /proc/stat, /proc/self/status, cpu cgroups
  *	network  bytes over link speed, busiest interface   /proc/net/dev, /sys/class/net
- *	disk     mean queue over what the type bears        /sys/dev/block/M:m/{stat,inflight}
+ *	disk     mean over nominal queue depth               /sys/dev/block/M:m/{stat,inflight}
  *	         (found by)                                 /proc/self/mountinfo, /sys/fs/btrfs
  *	memory   dirty pages over the dirty limit, or       /proc/vmstat, the reads that are fed,
  *	         what the read cache is worth, or           /proc/meminfo, memory cgroups,
@@ -28,8 +28,8 @@ struct canfs_ghosts; /* ghosts.h */
 
 /* What an administrator may tell of the disks of one export; 0: as of the server's. */
 struct canfs_disk_options {
-	unsigned int read_queue;  /* reads that a disk bears */
-	unsigned int write_queue; /* writes that a disk bears */
+	unsigned int read_queue;  /* nominal queue depth of reads */
+	unsigned int write_queue; /* nominal queue depth of writes */
 	double k;                 /* [CANFS_K_MIN, CANFS_K_MAX] */
 };
 
@@ -40,8 +40,8 @@ struct canfs_monitor_setup {
 	const char *path; /* of the export, without links if device is anonymous */
 	dev_t device;     /* st_dev of the export */
 	unsigned int link_mbit_per_sec; /* of every interface; 0: what the kernel says */
-	unsigned int disk_read_queue;   /* reads that a disk bears; 0: by its type */
-	unsigned int disk_write_queue;  /* writes that a disk bears; 0: by its type */
+	unsigned int disk_read_queue;   /* nominal queue depth of reads; 0: by its type */
+	unsigned int disk_write_queue;  /* nominal queue depth of writes; 0: by its type */
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE]; /* only these */
 	size_t interface_count;      /* 0: all real ones with a known speed */
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
@@ -49,10 +49,10 @@ struct canfs_monitor_setup {
 
 /* What a monitor knows of the kind of thing that it watches; all zero: nothing. */
 struct canfs_monitor_traits {
-	double k;            /* of its price, instead of the resource's */
-	const char *type;    /* of the device: disk_types.c */
-	double bears_reads;  /* as Disk_Read_Queue, or by its type */
-	double bears_writes; /* likewise */
+	double k;              /* of its price, instead of the resource's */
+	const char *type;      /* of the device: disk_types.c */
+	double nominal_reads;  /* as Disk_Read_Queue, or by its type */
+	double nominal_writes; /* likewise */
 };
 
 /*

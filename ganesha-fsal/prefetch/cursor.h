@@ -16,7 +16,7 @@
  *	`tolerance` reads wait for base to be read: it will not be; what is missing is given up, seqcount halves
  *
  * So a shuffled window counts as sequential once it is complete, and random reads, which leave holes, never do.
- * How many reads may wait is learnt from what came late; a new cursor bears 8, NFS clients' usual slots.
+ * How many reads may wait is learnt from what came late; a new cursor takes 8, NFS clients' usual slots.
  *
  * A step is one read, or the distance of two if there are gaps between them (a stride). Descending readers are
  * ascending ones in mirrored positions. A new cursor is LEARNING: it gathers reads in the bitmap around its first one

@@ -37,7 +37,7 @@ struct canfs_prefetcher {
  *
  *	- if more than 1/LOST_SHARE of what was fetched ahead has left the page cache before it was read, half as far as
  *	  before, but not less than HEADROOM_MIN; otherwise HEADROOM_STEP further;
- *	- and never further than the page cache bears: all of it if that may become CACHE_PLENTY_BYTES, and the less the
+ *	- and never further than the page cache allows: all of it if that may become CACHE_PLENTY_BYTES, and the less the
  *	  smaller it is.
  */
 #define LOST_SHARE         16

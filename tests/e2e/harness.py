@@ -28,7 +28,7 @@ DATA = "busy-data"
 DATA_MB = 200
 READERS = 3
 READERS_PHASE_SECONDS = 3000
-# Only the disk decides, and a queue of one is all it bears: readers make it as expensive as can be, and
+# Only the disk decides, and its nominal queue is one: readers make it as expensive as can be, and
 # without them it costs nothing.
 ONLY_DISK = {"Monitors": "disk", "Disk_Read_Queue": 1, "Disk_Write_Queue": 4096}
 HELD_MIB = 48

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The monitors' parsers on any text: no read beyond it, no result that a market could not bear. */
+/* The monitors' parsers on any text: no read beyond it, no result that a market could not take. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -24,7 +24,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	fake_root_make(&root);
-	/* One head: by its type it bears 1 read and 32 writes. */
+	/* One head: by its type it takes 1 read and 32 writes. */
 	fake_root_write(&root, "/sys/dev/block/8:0/queue/rotational", "1\n");
 	fake_root_write(&root, "/sys/dev/block/8:0/inflight", "0 0\n");
 	return 0;

@@ -160,7 +160,7 @@ static void test_profile(void **state)
 	assert_prints(&given,
 		"# Measured by canfsctl calibrate: see ganesha-canfs-config(8).\n"
 		"CANFS {\n" DISK_COMMENT "\tDisk_Read_Queue = 1;\n"
-		"\t# Disk_Write_Queue by type: its write cache hides what the disk bears\n"
+		"\t# Disk_Write_Queue by type: its write cache hides the disk's own queue\n"
 		"\t# K_Disk = 2; as measured; the default of the device's type holds without it\n"
 		"}\n");
 }

@@ -224,7 +224,7 @@ static void a_request_has_an_end(void **state)
 }
 
 /* All places are taken by clients that ask and do not read: they wait, nobody else does. */
-static void bears_the_deaf(void **state)
+static void survives_the_deaf(void **state)
 {
 	struct canfs_control *control = start(0);
 	int deaf[CANFS_CONTROL_CONNECTIONS], fd;
@@ -290,7 +290,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_no_socket_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(answers_line_by_line, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_request_has_an_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(bears_the_deaf, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(survives_the_deaf, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_idle_are_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			can_be_started_and_stopped_again, set_up, tear_down),

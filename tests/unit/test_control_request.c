@@ -426,8 +426,8 @@ static void shows_what_the_disk_is_taken_for(void **state)
 	shown = json_array_get(json_object_get(reply, "exports"), 0);
 	shown = json_object_get(json_object_get(shown, "resources"), "disk");
 	assert_string_equal(json_string_value(json_object_get(shown, "type")), "ssd");
-	assert_float_equal(json_number_value(json_object_get(shown, "bears_reads")), 32, 0);
-	assert_float_equal(json_number_value(json_object_get(shown, "bears_writes")), 64, 0);
+	assert_float_equal(json_number_value(json_object_get(shown, "nominal_reads")), 32, 0);
+	assert_float_equal(json_number_value(json_object_get(shown, "nominal_writes")), 64, 0);
 	assert_float_equal(json_number_value(json_object_get(shown, "k")), 32, 0);
 	json_decref(reply);
 	canfs_board_close(on_disk);

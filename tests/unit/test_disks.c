@@ -262,7 +262,7 @@ static void raid_controllers_are_recognized(void **state)
 	assert_string_equal(type_of("sdr", "queue/rotational", "0\n"), "ssd");
 }
 
-/* A faster kind bears more, and gets expensive later. */
+/* A faster kind takes more, and gets expensive later. */
 static void types_are_in_order_of_what_they_bear(void **state)
 {
 	const struct canfs_disk_type *rotational, *virtual, *ssd, *nvme;
@@ -319,7 +319,7 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 	look(exchange, seen);
 	assert_true(seen[0].k == 32 && seen[1].k == 4);
 	assert_string_equal(seen[0].disk.type, "ssd");
-	assert_true(seen[0].disk.bears_reads == 5 && seen[0].disk.bears_writes == 64);
+	assert_true(seen[0].disk.nominal_reads == 5 && seen[0].disk.nominal_writes == 64);
 	assert_null(seen[1].disk.type);
 
 	/* What the administrator says holds for all, until he takes it back. */
@@ -376,7 +376,7 @@ static void links_to_an_export_are_followed_once(void **state)
 	assert_int_equal(canfs_exchange_reload(exchange, &config, 1), 1);
 	look(exchange, seen);
 	assert_string_equal(seen[0].disk.type, "ssd");
-	assert_true(seen[0].disk.bears_reads == 5);
+	assert_true(seen[0].disk.nominal_reads == 5);
 	canfs_board_close(board);
 	canfs_exchange_free(exchange);
 }

@@ -78,7 +78,7 @@ static void memory_is_bounded(void **state)
 	canfs_ghosts_free(ghosts);
 }
 
-static void refuses_memory_out_of_range_and_bears_none(void **state)
+static void refuses_memory_out_of_range_and_takes_none(void **state)
 {
 	struct canfs_ghosts *ghosts;
 
@@ -138,7 +138,7 @@ int main(void)
 		cmocka_unit_test(forecasts_one_cache),
 		cmocka_unit_test(what_was_read_long_ago_does_not_count),
 		cmocka_unit_test(memory_is_bounded),
-		cmocka_unit_test(refuses_memory_out_of_range_and_bears_none),
+		cmocka_unit_test(refuses_memory_out_of_range_and_takes_none),
 		cmocka_unit_test(threads_feed_while_the_market_asks),
 	};
 

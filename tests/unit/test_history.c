@@ -83,7 +83,7 @@ static void remembers_ten_minutes(void **state)
 	assert_false(canfs_history_get(&history, 9000 * SEC, 0, &row));
 }
 
-static void bears_any_number(void **state)
+static void takes_any_number(void **state)
 {
 	struct canfs_history_row row;
 
@@ -100,7 +100,7 @@ int main(void)
 		cmocka_unit_test_setup(a_row_is_the_mean_of_its_second, set_up),
 		cmocka_unit_test_setup(what_is_unknown_does_not_count, set_up),
 		cmocka_unit_test_setup(remembers_ten_minutes, set_up),
-		cmocka_unit_test_setup(bears_any_number, set_up),
+		cmocka_unit_test_setup(takes_any_number, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

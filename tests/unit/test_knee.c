@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The queue that a disk bears, on curves of disks whose knee is known. */
+/* A disk's nominal queue depth, on curves of disks whose knee is known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static struct canfs_knee knee_of(const struct curve *curve)
 	return knee;
 }
 
-static void test_one_head_bears_one_request(void **state)
+static void test_one_head_takes_one_request(void **state)
 {
 	const struct curve curve = places(11000, 1);
 	const struct canfs_knee knee = knee_of(&curve);
@@ -77,7 +77,7 @@ static void test_tagged_queueing_does_not_make_it_a_flash_disk(void **state)
 	assert_true(knee.k < 16);
 }
 
-static void test_flash_bears_as_many_as_it_has_places(void **state)
+static void test_flash_takes_as_many_as_it_has_places(void **state)
 {
 	(void)state;
 	for (double count = 2; count <= 128; count *= 2) {
@@ -112,7 +112,7 @@ static void test_throughput_that_grows_slowly(void **state)
 	assert_true(knee.k < 4);
 }
 
-static void test_a_disk_that_bears_more_than_was_measured(void **state)
+static void test_a_disk_that_takes_more_than_was_measured(void **state)
 {
 	const struct curve curve = places(80, 1024);
 
@@ -201,12 +201,12 @@ static void test_what_is_no_measurement_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_head_bears_one_request),
+		cmocka_unit_test(test_one_head_takes_one_request),
 		cmocka_unit_test(test_tagged_queueing_does_not_make_it_a_flash_disk),
-		cmocka_unit_test(test_flash_bears_as_many_as_it_has_places),
+		cmocka_unit_test(test_flash_takes_as_many_as_it_has_places),
 		cmocka_unit_test(test_between_two_measured_depths),
 		cmocka_unit_test(test_throughput_that_grows_slowly),
-		cmocka_unit_test(test_a_disk_that_bears_more_than_was_measured),
+		cmocka_unit_test(test_a_disk_that_takes_more_than_was_measured),
 		cmocka_unit_test(test_noise_does_not_move_the_knee),
 		cmocka_unit_test(test_k_follows_the_shape_of_latency),
 		cmocka_unit_test(test_measuring_ends_beyond_the_knee),
