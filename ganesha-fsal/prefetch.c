@@ -163,7 +163,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	file = find_file(export_fs, handle);
 	if (file == NULL)
 		return false;
-	if (canfs_prefetch_is_warm(file, offset, bytes)) {
+	if (canfs_prefetch_is_resident(file, offset, bytes)) {
 		canfs_fd_cache_put(file);
 		return false;
 	}

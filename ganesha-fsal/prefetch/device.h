@@ -20,7 +20,7 @@ struct canfs_device {
 	struct canfs_yield yield; /* of the housekeeping thread */
 	atomic_bool yields;
 	bool ordered;    /* its type is one whose streams we put into an order */
-	atomic_uint age; /* of what is known to be warm (warmth.h) */
+	atomic_uint age; /* of what is known to be resident (residency.h) */
 	unsigned int asleep_max;
 	struct canfs_engine *engine;
 	struct canfs_files *files;

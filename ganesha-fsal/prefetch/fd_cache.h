@@ -22,7 +22,7 @@
 #include <bsd/sys/tree.h>
 #include "ganesha-fsal/prefetch/resident.h"
 #include "ganesha-fsal/prefetch/export_fs.h"
-#include "ganesha-fsal/prefetch/warmth.h"
+#include "ganesha-fsal/prefetch/residency.h"
 
 #define CANFS_LOCAL_IDLE_SEC 10
 #define CANFS_LOCAL_RECENT   8 /* ranges that were fetched ahead last, of each file */
@@ -43,7 +43,7 @@ struct canfs_open_file {
 	atomic_bool resize;
 	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
 	atomic_uint fetches;                       /* so many */
-	struct canfs_warmth warmth;
+	struct canfs_residency residency;
 	struct {
 		uint64_t offset, bytes;
 	} recent[CANFS_LOCAL_RECENT];

@@ -38,7 +38,7 @@ static struct canfs_prefetch_shared *shared_of(const struct canfs_open_file *fil
 	return canfs_prefetch_shared(canfs_export_fs_device(file->export_fs)->prefetcher);
 }
 
-/* How often a warm file of the device was found cold. */
+/* How often a resident file of the device was found not to be. */
 static unsigned int age_of(const struct canfs_open_file *file)
 {
 	return atomic_load_explicit(
@@ -219,7 +219,7 @@ static struct canfs_piece *new_piece(struct canfs_open_file *file, uint64_t offs
 	pthread_mutex_lock(&file->mutex);
 	RB_INSERT(canfs_pieces, &file->pieces, piece);
 	file->fetches++;
-	canfs_warmth_lost(&file->warmth, age_of(file));
+	canfs_residency_lost(&file->residency, age_of(file));
 	pthread_mutex_unlock(&file->mutex);
 	return piece;
 }
@@ -266,8 +266,8 @@ static bool is_beyond_there(struct canfs_open_file *file, uint64_t end)
 	return is_resident(file, beyond < last ? beyond : last, 1);
 }
 
-/* Of a warm file; if not, each of its reads is looked at again, and if it is this one that has gone, of all files. */
-static bool is_still_warm(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
+/* Of a resident file; if not, each of its reads is probed again, and if it is this one that has gone, of all files. */
+static bool is_still_resident(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	uint64_t there = clip_now(file, offset, bytes);
 
@@ -277,16 +277,16 @@ static bool is_still_warm(struct canfs_open_file *file, uint64_t offset, uint64_
 		atomic_fetch_add(&canfs_export_fs_device(file->export_fs)->age, 1);
 	else if (is_beyond_there(file, offset + there))
 		return true;
-	canfs_warmth_lost(&file->warmth, age_of(file));
+	canfs_residency_lost(&file->residency, age_of(file));
 	return false;
 }
 
-bool canfs_prefetch_is_warm(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
+bool canfs_prefetch_is_resident(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
-	enum canfs_warm warm = canfs_warmth_of(&file->warmth, age_of(file));
+	enum canfs_residency_verdict residency = canfs_residency_of(&file->residency, age_of(file));
 
-	if (warm == CANFS_COLD ||
-		(warm == CANFS_WARM_BUT_LOOK && !is_still_warm(file, offset, bytes)))
+	if (residency == CANFS_RESIDENCY_UNKNOWN ||
+		(residency == CANFS_RESIDENCY_PROBE && !is_still_resident(file, offset, bytes)))
 		return false;
 	count_at_once(shared_of(file));
 	return true;
@@ -300,11 +300,11 @@ bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uin
 	canfs_files_soon(canfs_export_fs_device(file->export_fs)->files, file->name);
 	there = clip_now(file, offset, bytes);
 	if (is_uncached(file) || is_there(file, offset, there)) {
-		canfs_warmth_found(&file->warmth, age_of(file));
+		canfs_residency_found(&file->residency, age_of(file));
 		count_at_once(shared);
 		return false;
 	}
-	canfs_warmth_lost(&file->warmth, age_of(file));
+	canfs_residency_lost(&file->residency, age_of(file));
 	pthread_mutex_lock(&file->mutex);
 	if (!is_under_way(file, offset, there))
 		lost = canfs_fd_cache_evicted(file, offset, there);
@@ -440,7 +440,7 @@ bool canfs_prefetch_ahead(
 	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
 		willingness * (double)headroom, advice, &found);
 	if (found.awaited) /* who reads others' reads would be lost among those that are not looked at */
-		canfs_warmth_lost(&file->warmth, age_of(file));
+		canfs_residency_lost(&file->residency, age_of(file));
 	for (size_t i = 0; i < count; i++)
 		prefetch(file, &advice[i]);
 	return found.left;
@@ -455,7 +455,7 @@ void canfs_prefetch_changed(
 	if (file == NULL)
 		return; /* nobody reads it */
 	forget_size(file);
-	canfs_warmth_lost(&file->warmth, age_of(file));
+	canfs_residency_lost(&file->residency, age_of(file));
 	canfs_files_changed(device->files, file->name, from_offset);
 	canfs_engine_cancel(device->engine, file->name, from_offset);
 	canfs_fd_cache_put(file);

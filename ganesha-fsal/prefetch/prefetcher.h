@@ -89,9 +89,9 @@ struct canfs_waiting_read {
 
 /*
  * A client reads [offset, offset + bytes) of the file. True: so many reads have found all of theirs in the page cache
- * (warmth.h) that this one is to be answered at once, with no further call.
+ * (residency.h) that this one is to be answered at once, with no further call.
  */
-bool canfs_prefetch_is_warm(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
+bool canfs_prefetch_is_resident(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
 /*
  * Otherwise: must it wait for pages? False: it is to be answered at once.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * An export whose sub-FSAL has no descriptor to fetch through (PROXY_V4, CEPH, GLUSTER): what the table of active files
- * advises is read through the sub-FSAL and thrown away. What is warm then is the cache of the sub-FSAL, or of the
+ * advises is read through the sub-FSAL and thrown away. What is filled then is the cache of the sub-FSAL, or of the
  * server behind it; here nothing is kept, and no read of a client ever waits.
  *
  *	read --> table of active files: what comes next? --> piece --> a few threads --> config.read, into a buffer

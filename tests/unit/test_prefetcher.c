@@ -60,7 +60,7 @@ static bool read_as_ganesha(struct canfs_open_file *file, uint64_t at, uint64_t 
 {
 	struct read read;
 
-	if (canfs_prefetch_is_warm(file, at, bytes))
+	if (canfs_prefetch_is_resident(file, at, bytes))
 		return true;
 	if (canfs_prefetch_must_wait(file, at, bytes)) {
 		begin(file, at, bytes, &read);
@@ -178,20 +178,20 @@ static void nobody_waits_unawares_for_what_others_read(void **state)
 static unsigned int read_in_order(struct canfs_open_file *file, uint64_t end, uint64_t bytes)
 {
 	static char block[64 * KIB];
-	unsigned int warm = 0;
+	unsigned int resident = 0;
 
 	for (uint64_t at = 0; at < end; at += bytes) {
-		warm += read_as_ganesha(file, at, bytes);
+		resident += read_as_ganesha(file, at, bytes);
 		assert_int_equal(pread(file->fd, block, bytes, (off_t)at), bytes);
 	}
-	return warm;
+	return resident;
 }
 
 /* Nothing of it was fetched for so long that not every read need be looked at; but what has gone is seen soon. */
-static void a_warm_file_is_looked_at_now_and_then(void **state)
+static void a_resident_file_is_probed_now_and_then(void **state)
 {
-	struct canfs_open_file *file = make("warm", state, FILE_BYTES);
-	struct canfs_open_file *other = make("warm too", &file, FILE_BYTES);
+	struct canfs_open_file *file = make("resident", state, FILE_BYTES);
+	struct canfs_open_file *other = make("resident too", &file, FILE_BYTES);
 	unsigned int reads = 4 * FILE_BYTES / (4 * KIB), unlooked = 0;
 
 	/* Not while it is read ahead for the first time. */
@@ -205,16 +205,16 @@ static void a_warm_file_is_looked_at_now_and_then(void **state)
 	/* The kernel reads ahead for who reads on: that is seen, too. */
 	evict(other->fd);
 	assert_in_range(read_in_order(other, FILE_BYTES / 4, 4 * KIB), 0, 40);
-	assert_false(canfs_prefetch_is_warm(other, 0, 4 * KIB));
-	assert_true(canfs_prefetch_is_warm(file, 0, 4 * KIB));
+	assert_false(canfs_prefetch_is_resident(other, 0, 4 * KIB));
+	assert_true(canfs_prefetch_is_resident(file, 0, 4 * KIB));
 	for (int i = 0; i < 4; i++)
 		read_in_order(other, FILE_BYTES, 4 * KIB);
-	assert_true(canfs_prefetch_is_warm(other, 0, 4 * KIB));
+	assert_true(canfs_prefetch_is_resident(other, 0, 4 * KIB));
 	/* What goes from one file may have gone from all. */
 	evict(file->fd);
-	for (unlooked = 0; canfs_prefetch_is_warm(file, 0, 4 * KIB); unlooked++)
+	for (unlooked = 0; canfs_prefetch_is_resident(file, 0, 4 * KIB); unlooked++)
 		assert_in_range(unlooked, 0, 40);
-	assert_false(canfs_prefetch_is_warm(other, 0, 4 * KIB));
+	assert_false(canfs_prefetch_is_resident(other, 0, 4 * KIB));
 	canfs_fd_cache_put(file);
 	canfs_fd_cache_put(other);
 }
@@ -453,7 +453,7 @@ int main(void)
 		TEST(who_reads_in_order_finds_it_there),
 		TEST(who_reads_in_strides_finds_it_there),
 		TEST(nobody_waits_unawares_for_what_others_read),
-		TEST(a_warm_file_is_looked_at_now_and_then),
+		TEST(a_resident_file_is_probed_now_and_then),
 		TEST(writes_within_a_file_cancel_nothing),
 		TEST(unwilling_servers_read_nothing_ahead),
 		TEST(a_drained_export_fs_takes_nothing),
