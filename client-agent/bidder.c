@@ -221,7 +221,7 @@ bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
 
 /* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the
  * effectiveness of the operation". */
-static double readahead_willingness(
+static double readahead_scale(
 	const struct canfs_bidder *bidder, const struct canfs_meminfo *meminfo)
 {
 	double ample = ample_memory_share * (double)meminfo->total_bytes;
@@ -291,7 +291,7 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 	bidder->own_write = canfs_own_price(
 		&bidder->write.terms, fmax(filled, host->cache_worth), bidder->terms.k_memory);
 	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
-		readahead_willingness(bidder, &host->meminfo), bidder->terms.k_memory);
+		readahead_scale(bidder, &host->meminfo), bidder->terms.k_memory);
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);

@@ -198,7 +198,7 @@ void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wi
 void canfs_drain_prefetch(struct canfs_export *export);
 
 /* How far to read ahead, [0, 1], by the price. */
-double canfs_willingness(struct canfs_export *export);
+double canfs_readahead_scale(struct canfs_export *export);
 
 /* The configuration was read again. False: some of it waits for a restart. */
 bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now);

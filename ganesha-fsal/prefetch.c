@@ -95,7 +95,7 @@ static void ready(struct canfs_waiting_read *waiting)
  * How far to read ahead, [0, 1]. What is read ahead and then asked for has cost no more than it would have cost later,
  * and often less; what it costs in vain, the table's accounts bound. So the highest price halves the distance, no more.
  */
-double canfs_willingness(struct canfs_export *export)
+double canfs_readahead_scale(struct canfs_export *export)
 {
 	return export->board != NULL ? 1 - canfs_board_own_readahead(export->board) / 2 : 1;
 }
@@ -184,7 +184,7 @@ bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	}
 	/* The read may have been answered by now; our own context is still there. */
 	here->inline_read.left =
-		canfs_prefetch_ahead(file, offset, bytes, canfs_willingness(export));
+		canfs_prefetch_ahead(file, offset, bytes, canfs_readahead_scale(export));
 	canfs_fd_cache_put(file);
 	return waits;
 }

@@ -177,7 +177,7 @@ void canfs_read_ahead_remotely(struct canfs_export *export, struct fsal_obj_hand
 		bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return;
 	count = canfs_remote_advise(remote, canfs_name_file(handle), offset, (uint32_t)bytes,
-		canfs_willingness(export), advice);
+		canfs_readahead_scale(export), advice);
 	for (size_t i = 0; i < count && add(remote, handle, &advice[i]); i++)
 		continue;
 }

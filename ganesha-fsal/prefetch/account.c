@@ -167,7 +167,7 @@ static int64_t max(int64_t a, int64_t b)
 }
 
 uint64_t canfs_account_ahead(struct canfs_files *files, const struct canfs_file *file,
-	const struct canfs_cursor *cursor, double willingness)
+	const struct canfs_cursor *cursor, double scale)
 {
 	int64_t bad = (int64_t)(file->wasted_bytes + file->doubtful_bytes);
 	int64_t own = (int64_t)(file->sequential_bytes / WASTE_SHARE) - bad;
@@ -175,7 +175,7 @@ uint64_t canfs_account_ahead(struct canfs_files *files, const struct canfs_file 
 	int64_t grace = files->config.unit_bytes / GRACE_PART;
 	int64_t risk = atomic_load_explicit(&files->risk, memory_order_relaxed) / RISK_PART;
 	int64_t ahead =
-		(int64_t)((double)canfs_cursor_ahead(cursor, files->ahead_max_bytes) * willingness);
+		(int64_t)((double)canfs_cursor_ahead(cursor, files->ahead_max_bytes) * scale);
 
 	if (bad > grace)
 		ahead = own < 0 ? 0 : min(ahead, max(own, grace));

@@ -49,8 +49,8 @@ void canfs_account_watch(struct canfs_shard *shard, struct canfs_file *file);
 void canfs_account_refund(struct canfs_shard *shard, struct canfs_file *file,
 	const struct canfs_cursor *cursor, uint32_t bytes);
 
-/* How far ahead the cursor may be, in bytes; willingness in [0, 1]. */
+/* How far ahead the cursor may be, in bytes; scale in [0, 1]. */
 uint64_t canfs_account_ahead(struct canfs_files *files, const struct canfs_file *file,
-	const struct canfs_cursor *cursor, double willingness);
+	const struct canfs_cursor *cursor, double scale);
 
 #endif

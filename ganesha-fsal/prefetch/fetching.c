@@ -425,7 +425,7 @@ void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t
 }
 
 bool canfs_prefetch_ahead(
-	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double willingness)
+	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale)
 {
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 	float headroom = atomic_load_explicit(&shared_of(file)->headroom, memory_order_relaxed);
@@ -438,7 +438,7 @@ bool canfs_prefetch_ahead(
 	if (is_uncached(file) || bytes == 0)
 		return false;
 	count = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
-		willingness * (double)headroom, advice, &found);
+		scale * (double)headroom, advice, &found);
 	if (found.awaited) /* who reads others' reads would be lost among those that are not looked at */
 		canfs_residency_lost(&file->residency, age_of(file));
 	for (size_t i = 0; i < count; i++)

@@ -52,12 +52,11 @@ static uint64_t end_of(struct canfs_shard *shard, struct canfs_file *file,
 }
 
 static size_t advise(struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file,
-	uint32_t n, uint64_t file_bytes, double willingness,
-	struct canfs_advice advice[CANFS_ADVICE_MAX])
+	uint32_t n, uint64_t file_bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX])
 {
 	struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
 	struct canfs_reach reach = {
-		.ahead_bytes = canfs_account_ahead(files, file, cursor, willingness),
+		.ahead_bytes = canfs_account_ahead(files, file, cursor, scale),
 		.piece_bytes = files->config.unit_bytes,
 	};
 	struct canfs_piece piece[CANFS_ADVICE_MAX];
@@ -282,7 +281,7 @@ static void count_plain(
 }
 
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
-	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX],
+	uint64_t file_bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX],
 	struct canfs_files_found *found)
 {
 	uint64_t hash = canfs_table_hash(file);
@@ -316,9 +315,8 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 		count_plain(files, shard, active);
 	if (found != NULL)
 		*found = (struct canfs_files_found) { pending_bytes(active) > 0, left };
-	if (willingness > 0 && !left)
-		pieces = advise(files, shard, active, n, file_bytes,
-			willingness < 1 ? willingness : 1, advice);
+	if (scale > 0 && !left)
+		pieces = advise(files, shard, active, n, file_bytes, scale < 1 ? scale : 1, advice);
 	if (!plain)
 		shard->stats.other_fetches += pieces;
 	pthread_mutex_unlock(&shard->lock);

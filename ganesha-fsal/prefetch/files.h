@@ -66,12 +66,12 @@ void canfs_files_begin_turn(struct canfs_files *files);
 
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
- * most urgent first, and returns how many (0: nothing). willingness in [0, 1] scales the distance;
+ * most urgent first, and returns how many (0: nothing). scale in [0, 1] scales the distance;
  * 0: nothing is prefetched, but patterns are still learnt. found: NULL allowed.
  * A read of nothing, or beyond the end, is none.
  */
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
-	uint64_t file_bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX],
+	uint64_t file_bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX],
 	struct canfs_files_found *found);
 
 /*

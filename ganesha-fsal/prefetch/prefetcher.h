@@ -123,11 +123,11 @@ void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t
 void canfs_prefetch_answered(struct canfs_export_fs *export_fs, uint64_t bytes);
 
 /*
- * Of the same read, after that: what comes next? Has it fetched. willingness in [0, 1]: how far. True: that was left to the
+ * Of the same read, after that: what comes next? Has it fetched. scale in [0, 1]: how far. True: that was left to the
  * kernel's own read-ahead (yield.h).
  */
 bool canfs_prefetch_ahead(
-	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double willingness);
+	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale);
 
 /* The size or contents of the object's file have changed from there on. */
 void canfs_prefetch_changed(

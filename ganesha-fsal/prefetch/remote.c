@@ -178,7 +178,7 @@ static void drop_late(struct canfs_remote *remote, uint64_t file, uint64_t offse
 }
 
 size_t canfs_remote_advise(struct canfs_remote *remote, uint64_t file, uint64_t offset,
-	uint32_t bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX])
+	uint32_t bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX])
 {
 	uint64_t file_bytes = UINT64_MAX, *end;
 	unsigned int rests;
@@ -192,10 +192,10 @@ size_t canfs_remote_advise(struct canfs_remote *remote, uint64_t file, uint64_t 
 		file_bytes = *end;
 	rests = remote->failed_in_row < RESTS_MAX ? remote->failed_in_row : RESTS_MAX;
 	if ((remote->reads++ & ((1u << rests) - 1)) != 0 || remote->draining)
-		willingness = 0;
+		scale = 0;
 	pthread_mutex_unlock(&remote->mutex);
 	return canfs_files_read(
-		remote->files, file, offset, bytes, file_bytes, willingness, advice, NULL);
+		remote->files, file, offset, bytes, file_bytes, scale, advice, NULL);
 }
 
 static void count(struct canfs_engine_stats *stats, uint64_t bytes, uint64_t wait_usec)

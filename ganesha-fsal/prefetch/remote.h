@@ -61,7 +61,7 @@ void canfs_remote_close(struct canfs_remote *remote); /* NULL allowed */
 
 /* A client reads this: what to read ahead. As canfs_files_read(); the file's size is found out. */
 size_t canfs_remote_advise(struct canfs_remote *remote, uint64_t file, uint64_t offset,
-	uint32_t bytes, double willingness, struct canfs_advice advice[CANFS_ADVICE_MAX]);
+	uint32_t bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX]);
 
 /* Takes over the piece. False: not taken, end() will not be called: too many wait, or it drains. */
 bool canfs_remote_add(struct canfs_remote *remote, struct canfs_remote_piece *piece);

@@ -36,14 +36,14 @@ static struct canfs_files *new_table(uint32_t n, uint32_t cursors)
 
 /* Blocks [begin, end) of a file; returns the bytes that are to be fetched, and the last advice. */
 static uint64_t read_blocks(struct canfs_files *files, uint64_t file, uint64_t begin, uint64_t end,
-	double willingness, struct canfs_advice *last)
+	double scale, struct canfs_advice *last)
 {
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	uint64_t bytes = 0;
 
 	for (uint64_t block = begin; block < end; block++) {
 		size_t n = canfs_files_read(
-			files, file, block * BLOCK, BLOCK, LARGE, willingness, advice, NULL);
+			files, file, block * BLOCK, BLOCK, LARGE, scale, advice, NULL);
 
 		for (size_t i = 0; i < n; i++) {
 			bytes += advice[i].bytes;
@@ -156,15 +156,15 @@ static void works_without_a_pool(void **state)
 	canfs_files_free(files);
 }
 
-static void does_as_willing_as_told(void **state)
+static void reads_as_far_as_the_scale_says(void **state)
 {
-	static const double unwilling[] = { 0, -1, NAN };
+	static const double scale_0[] = { 0, -1, NAN };
 	struct canfs_files *files = new_table(1000, 1000);
 	uint64_t all = read_blocks(files, 1, 0, 200, 1, NULL);
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(unwilling) / sizeof(unwilling[0]); i++)
-		assert_int_equal(read_blocks(files, 2 + i, 0, 200, unwilling[i], NULL), 0);
+	for (size_t i = 0; i < sizeof(scale_0) / sizeof(scale_0[0]); i++)
+		assert_int_equal(read_blocks(files, 2 + i, 0, 200, scale_0[i], NULL), 0);
 	/* It has learnt the pattern nevertheless. */
 	assert_true(read_blocks(files, 2, 200, 201, 1, NULL) >= 4 * MIB);
 	assert_true(read_blocks(files, 10, 0, 200, 0.25, NULL) < all - 4 * MIB);
@@ -446,7 +446,7 @@ int main(void)
 		cmocka_unit_test(who_was_read_longest_ago_gives_way),
 		cmocka_unit_test(cursors_are_a_common_pool),
 		cmocka_unit_test(works_without_a_pool),
-		cmocka_unit_test(does_as_willing_as_told),
+		cmocka_unit_test(reads_as_far_as_the_scale_says),
 		cmocka_unit_test(no_read_is_no_read),
 		cmocka_unit_test(what_was_not_fetched_is_not_charged),
 		cmocka_unit_test(what_has_changed_is_not_counted_on),

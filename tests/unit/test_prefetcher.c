@@ -254,9 +254,9 @@ static void writes_within_a_file_cancel_nothing(void **state)
 	canfs_fd_cache_put(file);
 }
 
-static void unwilling_servers_read_nothing_ahead(void **state)
+static void scale_0_reads_nothing_ahead(void **state)
 {
-	struct canfs_open_file *file = make("unwilling", state, FILE_BYTES);
+	struct canfs_open_file *file = make("scale_0", state, FILE_BYTES);
 	uint64_t ahead = 0;
 
 	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB)
@@ -455,7 +455,7 @@ int main(void)
 		TEST(nobody_waits_unawares_for_what_others_read),
 		TEST(a_resident_file_is_probed_now_and_then),
 		TEST(writes_within_a_file_cancel_nothing),
-		TEST(unwilling_servers_read_nothing_ahead),
+		TEST(scale_0_reads_nothing_ahead),
 		TEST(a_drained_export_fs_takes_nothing),
 		TEST(what_is_forgotten_is_closed),
 		TEST(a_change_of_size_is_seen),
