@@ -21,7 +21,7 @@ struct options {
 	bool json;
 };
 
-struct patient {
+struct examined {
 	struct canfs_host_facts host;
 	size_t n;
 	struct canfs_mount_facts *mount;
@@ -105,7 +105,7 @@ static size_t choose(const struct options *options, const struct canfs_mounts *m
 }
 
 static int read_mounts(
-	const struct options *options, struct canfs_mounts *mounts, struct patient *patient)
+	const struct options *options, struct canfs_mounts *mounts, struct examined *examined)
 {
 	struct canfs_mountstats *stats = calloc(CANFS_MOUNTS_MAX, sizeof(*stats));
 	size_t index[CANFS_MOUNTS_MAX];
@@ -118,20 +118,20 @@ static int read_mounts(
 	r = canfs_mountstats_read("", mounts, stats);
 	if (r < 0) /* e.g. no kernel module of NFS */
 		ctl_warn("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-r));
-	patient->n = choose(options, mounts, index);
+	examined->n = choose(options, mounts, index);
 	r = -ENOENT;
-	if (options->mountpoint && patient->n == 0) {
+	if (options->mountpoint && examined->n == 0) {
 		ctl_warn("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
 			options->mountpoint);
 		goto out;
 	}
 	r = -ENOMEM;
-	patient->mount = calloc(patient->n + 1, sizeof(*patient->mount));
-	if (!patient->mount)
+	examined->mount = calloc(examined->n + 1, sizeof(*examined->mount));
+	if (!examined->mount)
 		goto out;
-	for (size_t i = 0; i < patient->n; i++) {
-		patient->mount[i].mount = &mounts->mount[index[i]];
-		patient->mount[i].stats = stats[index[i]];
+	for (size_t i = 0; i < examined->n; i++) {
+		examined->mount[i].mount = &mounts->mount[index[i]];
+		examined->mount[i].stats = stats[index[i]];
 	}
 	r = 0;
 out:
@@ -139,15 +139,15 @@ out:
 	return r;
 }
 
-static void examine(const struct options *options, struct patient *patient)
+static void examine(const struct options *options, struct examined *examined)
 {
-	canfs_host_gather("", options->config_file, &patient->host);
+	canfs_host_gather("", options->config_file, &examined->host);
 	if (!options->mountpoint)
-		canfs_disks_gather("", &patient->host);
-	for (size_t i = 0; i < patient->n; i++)
-		canfs_mount_gather("", &patient->mount[i]);
-	canfs_prices_gather(patient->mount, patient->n, options->timeout_sec);
-	canfs_host_sum_up(&patient->host, patient->mount, patient->n);
+		canfs_disks_gather("", &examined->host);
+	for (size_t i = 0; i < examined->n; i++)
+		canfs_mount_gather("", &examined->mount[i]);
+	canfs_prices_gather(examined->mount, examined->n, options->timeout_sec);
+	canfs_host_sum_up(&examined->host, examined->mount, examined->n);
 }
 
 /* A mount point may hold any byte: what is no plain ASCII becomes '?'. */
@@ -190,22 +190,22 @@ static void tell(const struct subject *subject, const char *check, bool note,
 }
 
 /* How many findings there are; notes are told, but do not count. */
-static unsigned int judge(const struct patient *patient, json_t *array)
+static unsigned int judge(const struct examined *examined, json_t *array)
 {
 	const struct canfs_check *check;
 	struct canfs_finding finding;
 	unsigned int findings = 0;
 
 	for (size_t i = 0; (check = canfs_check_at(i)); i++) {
-		const size_t n = check->per_mount ? patient->n : 1;
+		const size_t n = check->per_mount ? examined->n : 1;
 
 		for (size_t k = 0; k < n; k++) {
 			const struct canfs_mount_facts *mount =
-				check->per_mount ? &patient->mount[k] : NULL;
+				check->per_mount ? &examined->mount[k] : NULL;
 			const struct subject subject = { mount ? mount->mount->mountpoint : NULL,
 				NULL };
 
-			if (!check->judge(&patient->host, mount, &finding))
+			if (!check->judge(&examined->host, mount, &finding))
 				continue;
 			tell(&subject, check->name, check->note, &finding, array);
 			findings += !check->note;
@@ -234,26 +234,26 @@ static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *arr
 }
 
 /* "2 NFS mounts looked at: 1 finding"; on a server "0 NFS mounts and 3 disks looked at: 0 findings" */
-static void print_total(const struct patient *patient, unsigned int findings)
+static void print_total(const struct examined *examined, unsigned int findings)
 {
-	const size_t disks = patient->host.disks;
+	const size_t disks = examined->host.disks;
 
-	printf("%zu NFS mount%s", patient->n, patient->n == 1 ? "" : "s");
-	if (patient->host.serves_nfs)
+	printf("%zu NFS mount%s", examined->n, examined->n == 1 ? "" : "s");
+	if (examined->host.serves_nfs)
 		printf(" and %zu disk%s", disks, disks == 1 ? "" : "s");
 	printf(" looked at: %u finding%s\n", findings, findings == 1 ? "" : "s");
 }
 
-static int report(const struct options *options, const struct patient *patient)
+static int report(const struct options *options, const struct examined *examined)
 {
 	json_t *array = options->json ? json_array() : NULL;
-	const unsigned int findings = judge(patient, array) + judge_disks(&patient->host, array);
+	const unsigned int findings = judge(examined, array) + judge_disks(&examined->host, array);
 
 	if (options->json) {
 		json_dumpf(array, stdout, JSON_INDENT(2));
 		putchar('\n');
 	} else {
-		print_total(patient, findings);
+		print_total(examined, findings);
 	}
 	json_decref(array);
 	if (fflush(stdout) != 0) {
@@ -266,7 +266,7 @@ static int report(const struct options *options, const struct patient *patient)
 int ctl_doctor(int argc, char **argv)
 {
 	struct canfs_mounts *mounts = NULL;
-	struct patient patient = { 0 };
+	struct examined examined = { 0 };
 	struct options options;
 	int status = parse_command_line(&options, argc, argv);
 
@@ -274,11 +274,11 @@ int ctl_doctor(int argc, char **argv)
 		return status;
 	status = FAILED;
 	mounts = malloc(sizeof(*mounts));
-	if (mounts && read_mounts(&options, mounts, &patient) == 0) {
-		examine(&options, &patient);
-		status = report(&options, &patient);
+	if (mounts && read_mounts(&options, mounts, &examined) == 0) {
+		examine(&options, &examined);
+		status = report(&options, &examined);
 	}
-	free(patient.mount);
+	free(examined.mount);
 	free(mounts);
 	return status;
 }

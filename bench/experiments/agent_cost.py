@@ -29,7 +29,7 @@ MOUNTS = 10
 PROCESSES, FILES = 1000, 10
 GUEST_MIB = 1024
 WRITER_MB_PER_SEC = 20
-PATIENCE_SECONDS = 120
+TIMEOUT_SECONDS = 120
 GOAL_CPU_PCT = 0.3
 GOAL_RSS_MIB = 8
 GOAL_OVERHEAD_PCT = 2
@@ -64,7 +64,7 @@ def crowd(lab, agent):
     ready = agent.directory / "crowd.ready"
     process = agent.spawn(lab.program("canfs-job-crowd"), "--processes", PROCESSES, "--files", FILES, "--ready",
                           ready, *(agent.point(number) / "data" for number in range(MOUNTS)))
-    wait_for(ready.exists, PATIENCE_SECONDS, "the crowd")
+    wait_for(ready.exists, TIMEOUT_SECONDS, "the crowd")
     return process
 
 
@@ -97,7 +97,7 @@ def measure_cost(lab, options, keep):
             measure(agent, f"{name}-idle", seconds, keep)
             writer = start_writer(lab, agent, seconds)
             measure(agent, f"{name}-accelerate", seconds, keep)
-            writer.wait(PATIENCE_SECONDS)
+            writer.wait(TIMEOUT_SECONDS)
             lab.disk.model_on()
             readers = [lab.spawn_beside_server(lab.program("canfs-job-read"), "--direct", "--seed", seed, "--phases",
                                                "0-1000", lab.disk.mount / "data") for seed in range(READERS)]
@@ -126,7 +126,7 @@ def measure_overhead(lab, options, keep):
             agent.signal(TURNS[turn])
             time.sleep(SETTLE_SECONDS)
             job = client.run(f"write-{turn}-{number}", lab.program("canfs-job-write"), "--mb", OVERHEAD_MB,
-                             f"{MOUNT_POINT}/0/overhead").result(PATIENCE_SECONDS)
+                             f"{MOUNT_POINT}/0/overhead").result(TIMEOUT_SECONDS)
             works[turn].append(job["write_seconds"] + job["close_seconds"])
     agent.signal("CONT")
     time.sleep(SETTLE_SECONDS)

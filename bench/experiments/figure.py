@@ -21,7 +21,7 @@ from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
 # A job may take so much longer than planned before the run is given up.
-PATIENCE_SECONDS = 240
+TIMEOUT_SECONDS = 240
 SAMPLE_SECONDS = 0.2
 COUNTERS = __file__.replace("experiments/figure.py", "lab/counters.py")
 
@@ -163,13 +163,13 @@ class Session:
         launch(jobs)
         if meanwhile:
             meanwhile()
-        return [job.result(PATIENCE_SECONDS) for job in jobs]
+        return [job.result(TIMEOUT_SECONDS) for job in jobs]
 
     def run(self, client, program, *words):
         """Its standard output."""
         job = self.prepare(client, program, *words)
         launch([job])
-        return job.wait(PATIENCE_SECONDS)
+        return job.wait(TIMEOUT_SECONDS)
 
     def counters(self, client):
         return json.loads(self.run(client, COUNTERS, MOUNT_POINT))
@@ -179,14 +179,14 @@ class Session:
         self.watches = {client.name: client.run("counters", COUNTERS, MOUNT_POINT, SAMPLE_SECONDS)
                         for client in self.clients}
         for name, job in self.watches.items():
-            wait_for(job.output_begun, PATIENCE_SECONDS, f"{name}: the first of its counters")
+            wait_for(job.output_begun, TIMEOUT_SECONDS, f"{name}: the first of its counters")
 
     def counted(self):
         """{guest: samples}; the watch ends here."""
         for name, job in self.watches.items():
             if name not in self.samples:
                 job.signal("TERM")
-                self.samples[name] = [json.loads(line) for line in job.wait(PATIENCE_SECONDS).splitlines()]
+                self.samples[name] = [json.loads(line) for line in job.wait(TIMEOUT_SECONDS).splitlines()]
         return self.samples
 
     def forget(self, client):

@@ -31,7 +31,7 @@ FILES_PER_DIRECTORY = 1000  # as in bench/jobs/many.c
 FILE_BYTES = 4096
 INODE_BYTES = 256
 SETTLE_SECONDS = 2
-PATIENCE_SECONDS = 1800
+TIMEOUT_SECONDS = 1800
 
 # MEMORY of ganesha-canfs-config(8), for one export, Ghost_Memory = 16 and no connection to the control socket.
 GHOSTS_BYTES = 16 << 20
@@ -134,7 +134,7 @@ def serve(lab, mount, variant, options, say):
                 if len(seen) % 4 == 1:
                     say(f"{variant}: {lookups} files looked up, {seen[-1][1]} reads: "
                         f"{seen[-1][2] / 2**20:.1f} MiB, {seen[0][2] / 2**20:.1f} at the start")
-            if job.wait(PATIENCE_SECONDS) != 0:
+            if job.wait(TIMEOUT_SECONDS) != 0:
                 raise LabError(f"canfs-job-many: {job.stderr.read().strip()}")
         finally:
             end(job)

@@ -26,7 +26,7 @@ DATA_MB = 4000
 READER_MIB = 512
 SEED = 7
 # A job may take so much longer than planned before the run is given up.
-PATIENCE_SECONDS = 240
+TIMEOUT_SECONDS = 240
 # Below this share of the reads at the disk, the server's cache has answered the rest.
 COLD_SHARE = 0.9
 
@@ -85,7 +85,7 @@ def run_trial(lab, case, variant, options):
              for client in clients[1:]]
     lab.disk.control("reset")
     launch(jobs)
-    reader, *wrote = [job.result(PATIENCE_SECONDS) for job in jobs]
+    reader, *wrote = [job.result(TIMEOUT_SECONDS) for job in jobs]
     trial = Trial(case.name, variant, reader, max(wrote, key=lambda job: job["close_seconds"], default={}),
                   lab.disk.stat(), watch.stop() if watch else [], canfs.stop_agents(agents))
     lab.disk.control("mode=free")

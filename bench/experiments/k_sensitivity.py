@@ -51,7 +51,7 @@ MEMORY_RATE = 2000  # the reader thinks half a millisecond
 # The server's ghost caches remember the trial before: each begins so much farther in the file. When they come
 # round it is forgotten.
 FRESH_STEP_MIB, FRESH_END_MIB = 800, 3200
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 STOCK = "stock"
 # Below this price nothing is a bottleneck, and the name that comes with it is no finding.
 BUSY = 0.05
@@ -177,19 +177,19 @@ class Session:
         lab.disk.cold()
         lab.disk.control("mode=free")
         if case.resource == "network":
-            fill_server_cache(lab, CACHED_MIB, PATIENCE_SECONDS)
+            fill_server_cache(lab, CACHED_MIB, TIMEOUT_SECONDS)
         phases = timeline(self.lead_seconds, self.scale)
         reader = start_reader(lab, case, self.link, phases, self.count)
         try:
-            begin = reader.wait_begin(PATIENCE_SECONDS) + self.lead_seconds
+            begin = reader.wait_begin(TIMEOUT_SECONDS) + self.lead_seconds
             lab.disk.control(case.disk.format(device=lab.disk.device) + " reset")
             agents = [] if point == STOCK else canfs.start_agents(
                 lab, [self.client], self.agent_options(), f"agent-{self.count}", canfs.wait_for_verdict)
             writer = self.prepare_writer(begin)
             watch = canfs.PriceWatch(lab)
             launch([writer])
-            reader.wait(PATIENCE_SECONDS)
-            written = writer.result(PATIENCE_SECONDS)
+            reader.wait(TIMEOUT_SECONDS)
+            written = writer.result(TIMEOUT_SECONDS)
         finally:
             reader.stop()
         prices = [sample | {"seconds": round(sample["seconds"] + watch.begin - begin, 3)}

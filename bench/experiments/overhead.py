@@ -33,7 +33,7 @@ STACKS = {"stock": "VFS", "canfs": "CANFS", "control": "VFS"}
 GOAL = 0.97
 FILE_MIB = 64
 FILES = 256
-PATIENCE_SECONDS = 120
+TIMEOUT_SECONDS = 120
 # A kernel may take pages back even where memory is plenty (DAMON): then a trial is made again.
 COLD_SHARE = 0.01
 TRIES = 5
@@ -175,7 +175,7 @@ def attempt(lab, ganesha, case, options):
     for variant in VARIANTS:
         (lab.disk.mount / variant / "data").read_bytes()
     before = lab.disk.stat()["read_bytes"]
-    seen = json.loads(run_command(*command, timeout=PATIENCE_SECONDS))
+    seen = json.loads(run_command(*command, timeout=TIMEOUT_SECONDS))
     slices = seen["slices"]
     cold = lab.disk.stat()["read_bytes"] - before
     served = sum(item["ops"] for item in slices) * case.kib * 1024

@@ -35,7 +35,7 @@ LINK_MBIT = 100  # more would be a matter of this machine's processors
 DATA_MB = 4000
 CACHED_MIB = 64
 START_SECONDS = 2.0  # for the clients' mounts, before the phases begin
-PATIENCE_SECONDS = 30
+TIMEOUT_SECONDS = 30
 # Below this price nothing is a bottleneck, and the name that comes with it is no finding.
 BUSY = 0.05
 # Prices go over the wire in such steps: what differs by less is the same.
@@ -150,7 +150,7 @@ def start_network(lab, case, link):
 
 def start_memory(lab, case):
     """The client remembers as much as the server's cache holds, once the server has its buffers."""
-    fill_server_cache(lab, WARM_UP_MIB, PATIENCE_SECONDS)
+    fill_server_cache(lab, WARM_UP_MIB, TIMEOUT_SECONDS)
     begin, end = case.step()
     phases = [f"{begin}-{end}:{MEMORY_STEP_RATE}:1"]
     for number, rereads in enumerate(case.loads):
@@ -187,9 +187,9 @@ def run_trial(lab, case, link, options):
         server_options |= MEMORY_DISK
     lab.start_server("CANFS", server_options)
     if case.name == "network":
-        fill_server_cache(lab, CACHED_MIB, PATIENCE_SECONDS)
+        fill_server_cache(lab, CACHED_MIB, TIMEOUT_SECONDS)
     if case.name == "disk":
-        fill_server_cache(lab, case.loads[0], PATIENCE_SECONDS)
+        fill_server_cache(lab, case.loads[0], TIMEOUT_SECONDS)
         lab.disk.model_on("flushcache reset")
     prices = canfs.PriceWatch(lab, PRICE_SECONDS)
     watch = ServerWatch(lab, link.interface)
@@ -197,9 +197,9 @@ def run_trial(lab, case, link, options):
     try:
         loads = start_network(lab, case, link) if case.name == "network" else \
             {"memory": start_memory, "disk": start_disk}[case.name](lab, case)
-        begin = min(load.wait_begin(PATIENCE_SECONDS) for load in loads)
+        begin = min(load.wait_begin(TIMEOUT_SECONDS) for load in loads)
         for load in loads:
-            load.wait(case.end() + PATIENCE_SECONDS)
+            load.wait(case.end() + TIMEOUT_SECONDS)
     finally:
         for load in loads:
             load.stop()

@@ -34,7 +34,7 @@ QUICK_SHARE = 4     # --quick reads a fourth
 SEED = 7
 SET_UP_SECONDS = 0.5  # of a reader: mount, look up, all from a cold disk
 BESIDE_SECONDS = 0.5  # who reads beside others comes when these are under way
-PATIENCE_SECONDS = 200
+TIMEOUT_SECONDS = 200
 COLD_SHARE = 0.99
 LATE_USEC = 200  # mean; on a quiet machine 40 to 100
 # Of what is read, evicted before it was and read again: the machine needs its memory for others (or its kernel reclaims
@@ -326,9 +326,9 @@ def read_beside_server(lab, case, names, quick):
 
 def result_of(name, job):
     try:
-        out, errors = job.communicate(timeout=PATIENCE_SECONDS)
+        out, errors = job.communicate(timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired as error:
-        raise LabError(f"{name}: still reading after {PATIENCE_SECONDS} s") from error
+        raise LabError(f"{name}: still reading after {TIMEOUT_SECONDS} s") from error
     if job.returncode != 0:
         raise LabError(f"{name}: {errors.strip()}")
     return json.loads(out)
@@ -341,7 +341,7 @@ def read_in_guest(lab, client, case, names, quick):
         client.run(f"busy-{number}", "sh", "-c", "while :; do :; done")
     job = client.run("read", "bash", "-c", IN_GUEST, "bash", lab.program("canfs-job-read"), readers.block_kib,
                      mib * 1024 // readers.block_kib, *map(lab.on_mount, names))
-    results = [json.loads(line) for line in job.wait(PATIENCE_SECONDS).splitlines()]
+    results = [json.loads(line) for line in job.wait(TIMEOUT_SECONDS).splitlines()]
     if len(results) != len(names):
         raise LabError(f"{case.name}: only {len(results)} of {len(names)} readers in the guest came to the end")
     return {case.name: merged(results, mib * reading_files.MIB)}

@@ -7,14 +7,14 @@ from bench.lab.host import run
 
 LIMIT_MIB = 128
 TRIES = 3
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 def limit_of(disk):
     def read(_):
         begin = time.monotonic()
         run("dd", f"if={disk.loop}", "of=/dev/null", "bs=64M", f"count={LIMIT_MIB // 64}", "iflag=direct", "status=none",
-            timeout=PATIENCE_SECONDS)
+            timeout=TIMEOUT_SECONDS)
         return time.monotonic() - begin
     return fastest(disk, read)
 

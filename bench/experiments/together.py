@@ -31,7 +31,7 @@ HELP = "readers and writers that share a disk, in pairs and all at once"
 VARIANTS = ("stock", "canfs")
 SEED = 7
 SET_UP_SECONDS = 1  # of all that runs
-PATIENCE_SECONDS = 120
+TIMEOUT_SECONDS = 120
 SMALL_FILES, SMALL_THREADS, FSYNC_THREADS = 20_000, 64, 8
 SMALL_JOB = __file__.replace("experiments/together.py", "jobs/small_files.py")
 ALL = "all"
@@ -173,7 +173,7 @@ def work(lab, plan, members, clients):
         for job in beside.values():
             job.send_signal(signal.SIGTERM)
         return {name: result_of(name, job) for name, job in beside.items()} | \
-               {name: job.result(PATIENCE_SECONDS) for name, job in jobs.items()}
+               {name: job.result(TIMEOUT_SECONDS) for name, job in jobs.items()}
     finally:
         for job in beside.values():
             end(job)

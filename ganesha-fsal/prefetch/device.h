@@ -43,7 +43,7 @@ bool canfs_may_wait(struct canfs_prefetch_shared *shared, uint64_t bytes);
 void canfs_waits_no_more(struct canfs_prefetch_shared *shared, uint64_t bytes);
 
 /* The most that a drain may wait. */
-unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefetcher);
+unsigned int canfs_prefetcher_drain_timeout_msec(const struct canfs_prefetcher *prefetcher);
 
 /* Exports without a disk here (remote.h). */
 struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher);

@@ -7,10 +7,11 @@
 #define READ_MAX_BYTES ((uint32_t)64 << 20) /* more of one read is not looked at */
 
 /* Reads of the file since a cursor was hit. */
-#define DOUBT_READS  16u   /* for each such cursor: nobody may read what was fetched for it */
-#define GONE_READS   4096u /* nobody will */
-#define STRAY_READS  64u   /* it was none of a reader's */
-#define PATIENCE     2u /* times as far as it was followed: so much may be read by others meanwhile */
+#define DOUBT_READS 16u   /* for each such cursor: nobody may read what was fetched for it */
+#define GONE_READS  4096u /* nobody will */
+#define STRAY_READS 64u   /* it was none of a reader's */
+#define IDLE_FACTOR                                                                                \
+	2u /* times as far as it was followed: so much may be read by others meanwhile */
 #define STRIDE_READS 2u /* since the one before it in a stride: they may have changed places */
 #define NO_CURSOR    UINT32_MAX
 
@@ -109,12 +110,12 @@ static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned i
 	do {
 		struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
 		uint32_t idle = file->reads - cursor->stamp;
-		uint64_t patience = PATIENCE * (uint64_t)cursor->run;
+		uint64_t idle_max = IDLE_FACTOR * (uint64_t)cursor->run;
 
-		if (patience > expected_bytes)
-			patience = expected_bytes;
+		if (idle_max > expected_bytes)
+			idle_max = expected_bytes;
 		if (idle > DOUBT_READS * (pending < 3 ? pending + 1 : 4) &&
-			idle * (uint64_t)cursor->span > patience)
+			idle * (uint64_t)cursor->span > idle_max)
 			canfs_account_doubt(shard, file, cursor);
 		if (idle > GONE_READS)
 			canfs_account_end(shard, file, cursor);

@@ -155,7 +155,7 @@ static void look_after_all(struct canfs_prefetcher *prefetcher)
 
 /*
  * Each tick, and when files are to be closed. It may wait for a file system that frees a deleted file: nobody waits for
- * it but the end, and a drain until its patience ends.
+ * it but the end, and a drain until its timeout.
  */
 static void *keep(void *arg)
 {
@@ -336,11 +336,11 @@ static void count_down(struct canfs_prefetcher *prefetcher)
 	pthread_mutex_unlock(&prefetcher->mutex);
 }
 
-unsigned int canfs_prefetcher_patience_msec(const struct canfs_prefetcher *prefetcher)
+unsigned int canfs_prefetcher_drain_timeout_msec(const struct canfs_prefetcher *prefetcher)
 {
-	unsigned int msec = prefetcher->config.patience_msec;
+	unsigned int msec = prefetcher->config.drain_timeout_msec;
 
-	return msec != 0 ? msec : CANFS_PATIENCE_MSEC;
+	return msec != 0 ? msec : CANFS_DRAIN_TIMEOUT_MSEC;
 }
 
 bool canfs_prefetcher_drain(struct canfs_export_fs *export_fs)
@@ -348,7 +348,7 @@ bool canfs_prefetcher_drain(struct canfs_export_fs *export_fs)
 	struct canfs_device *device = canfs_export_fs_device(export_fs);
 	struct canfs_prefetcher *prefetcher = device->prefetcher;
 	struct timespec until = canfs_in_msec(
-		atomic_load(&device->stuck) ? 0 : canfs_prefetcher_patience_msec(prefetcher));
+		atomic_load(&device->stuck) ? 0 : canfs_prefetcher_drain_timeout_msec(prefetcher));
 	int error = canfs_export_fs_drain(export_fs, give_up, &until);
 
 	if (error == -ETIMEDOUT || !have_closed(prefetcher, &until)) {

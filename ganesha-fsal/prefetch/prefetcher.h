@@ -37,18 +37,18 @@
 /*
  * How long the end of an export waits for what the kernel has of it: longer than a disk takes that works (32 MiB and
  * a retry of each), and than one with a limited time for recovery (7 s) takes for an error; and far shorter than the service
- * manager's patience with the whole server (90 s).
+ * manager's timeout for the whole server (90 s).
  */
-#define CANFS_PATIENCE_MSEC 10000u
+#define CANFS_DRAIN_TIMEOUT_MSEC 10000u
 
 struct canfs_prefetcher_config {
-	uint32_t files;             /* active ones, of each device: canfs_files_config */
-	unsigned int open_max;      /* descriptors of our own */
-	char policy[16];            /* "": by the type of the device */
-	unsigned int depth;         /* of the engines; 0: by the device */
-	uint32_t lag_bytes;         /* of the engines */
-	unsigned int patience_msec; /* of drain(); 0: CANFS_PATIENCE_MSEC */
-	const char *root;           /* put before /proc and /sys; "" but for tests, never NULL */
+	uint32_t files;                  /* active ones, of each device: canfs_files_config */
+	unsigned int open_max;           /* descriptors of our own */
+	char policy[16];                 /* "": by the type of the device */
+	unsigned int depth;              /* of the engines; 0: by the device */
+	uint32_t lag_bytes;              /* of the engines */
+	unsigned int drain_timeout_msec; /* of drain(); 0: CANFS_DRAIN_TIMEOUT_MSEC */
+	const char *root; /* put before /proc and /sys; "" but for tests, never NULL */
 	void (*thread_begins)(
 		const char *name); /* called first in each thread; NULL: nothing to do */
 };
@@ -73,7 +73,7 @@ unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher);
  * by canfs_prefetcher_drain(), which cancels what waits and returns when nothing of it is under way, and
  * canfs_prefetcher_close(), which waits for nobody.
  *
- * Drain: false: its disk does not answer (patience_msec). What is under way is left behind and may end at any time, for
+ * Drain: false: its disk does not answer (drain_timeout_msec). What is under way is left behind and may end at any time, for
  * which all of the prefetcher, and its code, must stay. Until that disk answers again, further drains on it do not wait.
  */
 int canfs_prefetcher_open(

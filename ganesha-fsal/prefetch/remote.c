@@ -116,7 +116,7 @@ bool canfs_remote_drain(struct canfs_remote *remote)
 {
 	struct canfs_remotes *remotes = canfs_prefetcher_remotes(remote->prefetcher);
 	struct timespec until = canfs_in_msec(
-		remote->left_behind ? 0 : canfs_prefetcher_patience_msec(remote->prefetcher));
+		remote->left_behind ? 0 : canfs_prefetcher_drain_timeout_msec(remote->prefetcher));
 	struct canfs_remote_piece *piece;
 	bool ended, empty;
 	int error = 0;

@@ -21,7 +21,7 @@ from bench.lab.lab import Lab, what_is_missing  # noqa: E402
 
 BUILD = Path(os.environ.get("CANFS_BUILD", ROOT / "build" / "dev")).resolve()
 DISK_MIB = 4096
-PATIENCE_SECONDS = 90
+TIMEOUT_SECONDS = 90
 STATE_DIR = "/run/canfs"  # of the agent; /run is the guest's own
 JOURNAL = f"{STATE_DIR}/journal"
 DATA = "busy-data"
@@ -91,11 +91,11 @@ class Shell:
     def start(self, script, *arguments):
         return self.job("sh", "bash", "-c", script, "sh", *arguments)
 
-    def __call__(self, script, *arguments, seconds=PATIENCE_SECONDS):
+    def __call__(self, script, *arguments, seconds=TIMEOUT_SECONDS):
         """Its standard output."""
         return self.start(script, *arguments).wait(seconds)
 
-    def wait(self, condition, *arguments, seconds=PATIENCE_SECONDS):
+    def wait(self, condition, *arguments, seconds=TIMEOUT_SECONDS):
         """Until a shell command is true; whether it came to that. (What a guest writes reaches the
         host late, so that files of a guest are looked at from inside.)"""
         script = f"for ((i = 0; i < {seconds * 10}; i++)); do {condition} && break; sleep 0.1; done; " \
@@ -143,12 +143,12 @@ class Agent:
     def log(self):
         return self.shell('cat "$1"', self.log_path)
 
-    def wait_log(self, pattern, seconds=PATIENCE_SECONDS):
+    def wait_log(self, pattern, seconds=TIMEOUT_SECONDS):
         """pattern: an extended regular expression for one line."""
         if not self.shell.wait('grep -Eq -- "$2" "$1"', self.log_path, pattern, seconds=seconds):
             raise Failed(f"{self.shell.client.name}: the agent's log has no /{pattern}/:\n{self.log()}")
 
-    def wait_more_log(self, pattern, count, seconds=PATIENCE_SECONDS):
+    def wait_more_log(self, pattern, count, seconds=TIMEOUT_SECONDS):
         """Until it has come more than count times."""
         condition = '[ "$(grep -Ec -- "$2" "$1")" -gt "$3" ]'
         if not self.shell.wait(condition, self.log_path, pattern, count, seconds=seconds):
@@ -161,18 +161,18 @@ class Agent:
     def kill(self):
         """As a crash would."""
         self.job.signal("KILL")
-        wait_for(self.job.is_done, PATIENCE_SECONDS, "the agent's end by SIGKILL")
+        wait_for(self.job.is_done, TIMEOUT_SECONDS, "the agent's end by SIGKILL")
 
     def stop(self):
         """SIGTERM; it must end well. Its log."""
         self.job.signal("TERM")
-        self.job.wait(PATIENCE_SECONDS)
+        self.job.wait(TIMEOUT_SECONDS)
         return self.job.errors()
 
     def restore(self):
         """canfs-agent --restore; what it says, on either stream."""
         job = self.shell.job("restore", self.program, "--config", self.config, "--restore")
-        return job.wait(PATIENCE_SECONDS) + job.errors()
+        return job.wait(TIMEOUT_SECONDS) + job.errors()
 
 
 class Busy:
@@ -231,7 +231,7 @@ class HeldFile:
 
     def close(self):
         self.shell(': >"$1.close"', self.flag)
-        self.job.wait(PATIENCE_SECONDS)
+        self.job.wait(TIMEOUT_SECONDS)
 
     def check_on_server(self, when):
         run("sync", "-f", self.lab.disk.mount)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * An export goes whose disk hangs: the drain has patience, but not without end, and what is left behind may come back at
+ * An export goes whose disk hangs: the drain has a timeout, and what is left behind may come back at
  * any time. What hangs is posix_fadvise(), of a kernel without io_uring.
  */
 #include <errno.h>
@@ -36,10 +36,10 @@ static void visit(const struct canfs_device_view *view, void *in_kernel)
 
 static void what_hangs_is_left_behind(void **state)
 {
-	const struct canfs_prefetcher_config impatient = { .files = 1000,
+	const struct canfs_prefetcher_config short_timeout = { .files = 1000,
 		.open_max = OPEN_MAX,
 		.lag_bytes = 4 << 20,
-		.patience_msec = 1000,
+		.drain_timeout_msec = 1000,
 		.root = "" };
 	static struct read reads[READS];
 	struct canfs_open_file *file;
@@ -47,7 +47,7 @@ static void what_hangs_is_left_behind(void **state)
 	unsigned int in_kernel = 0;
 
 	tear_down(state);
-	assert_int_equal(canfs_prefetcher_new(&prefetcher, &impatient), 0);
+	assert_int_equal(canfs_prefetcher_new(&prefetcher, &short_timeout), 0);
 	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
 	assert_int_equal(canfs_prefetcher_open(&other, prefetcher, directory), 0);
 	file = make("hangs", state, FILE_BYTES);

@@ -267,15 +267,15 @@ static void test_drain(void **state)
 	assert_int_equal(client_reads(0), 0);
 }
 
-/* The drain has patience, but not without end: what is left behind ends when it can. */
+/* The drain has a timeout: what is left behind ends when it can. */
 static void test_drain_gives_up(void **state)
 {
-	const struct canfs_prefetcher_config impatient = {
-		.files = 64, .open_max = 16, .patience_msec = 20, .root = ""
+	const struct canfs_prefetcher_config short_timeout = {
+		.files = 64, .open_max = 16, .drain_timeout_msec = 20, .root = ""
 	};
 
 	tear_down(state);
-	assert_int_equal(canfs_prefetcher_new(&prefetcher, &impatient), 0);
+	assert_int_equal(canfs_prefetcher_new(&prefetcher, &short_timeout), 0);
 	remote = open_one();
 	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < 2 * CANFS_REMOTE_THREADS; i++)
