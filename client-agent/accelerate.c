@@ -152,7 +152,7 @@ static bool is_unasked(const struct slot *slot)
 }
 
 /* Lets go of files whose writers are gone, so that we keep nothing busy. Lock as in serve(). */
-static void tidy(struct slot *slot)
+static void release_gone_writers(struct slot *slot)
 {
 	uint64_t now = canfs_now_usec();
 	bool let_go = is_unasked(slot), drop_behind = slot->accelerator->drop_behind;
@@ -208,7 +208,7 @@ static void *help(void *data)
 		if (slot->pending)
 			serve(slot);
 		else if (pthread_cond_timedwait(&slot->wake, &accelerator->lock, &until) != 0)
-			tidy(slot);
+			release_gone_writers(slot);
 	}
 	if (accelerator->stop) {
 		pthread_mutex_unlock(&accelerator->lock);

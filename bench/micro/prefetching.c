@@ -132,7 +132,7 @@ int make_files(struct fixture *f)
 		return error;
 	for (unsigned int i = 0; i < ACTIVE_FILE_READS * ACTIVE_FILES; i++)
 		files_read_million(f);
-	canfs_files_tidy(f->files);
+	canfs_files_collapse(f->files);
 	stats = canfs_files_stats(f->files);
 	fprintf(stderr, "canfs-micro: active files: %llu in at most %llu bytes\n",
 		(unsigned long long)stats.files, (unsigned long long)stats.memory_bytes);

@@ -46,10 +46,10 @@ static void book(struct canfs_files *files, struct canfs_shard *shard)
 void canfs_account_hit(
 	struct canfs_shard *shard, struct canfs_file *file, struct canfs_cursor *cursor)
 {
-	if (!cursor->doubtful)
+	if (!cursor->suspected)
 		return;
-	cursor->doubtful = false;
-	file->doubtful_bytes -= cursor->outstanding;
+	cursor->suspected = false;
+	file->suspected_bytes -= cursor->outstanding;
 	shard->trust += cursor->outstanding;
 }
 
@@ -67,13 +67,13 @@ void canfs_account_followed(struct canfs_files *files, struct canfs_shard *shard
 		book(files, shard);
 }
 
-void canfs_account_doubt(
+void canfs_account_suspect(
 	struct canfs_shard *shard, struct canfs_file *file, struct canfs_cursor *cursor)
 {
-	if (cursor->doubtful || cursor->outstanding == 0)
+	if (cursor->suspected || cursor->outstanding == 0)
 		return;
-	cursor->doubtful = true;
-	file->doubtful_bytes += cursor->outstanding;
+	cursor->suspected = true;
+	file->suspected_bytes += cursor->outstanding;
 	shard->trust -= cursor->outstanding;
 }
 
@@ -99,7 +99,7 @@ void canfs_account_fetched(struct canfs_files *files, struct canfs_shard *shard,
 
 static bool is_pending(const struct canfs_file *file)
 {
-	return file->fetched_bytes > file->used_bytes + file->wasted_bytes + file->doubtful_bytes;
+	return file->fetched_bytes > file->used_bytes + file->wasted_bytes + file->suspected_bytes;
 }
 
 static void watch(struct canfs_shard *shard, struct canfs_file *file)
@@ -137,7 +137,7 @@ void canfs_account_watch(struct canfs_shard *shard, struct canfs_file *file)
 			continue;
 		}
 		do {
-			canfs_account_doubt(shard, first, canfs_table_cursor(shard, n));
+			canfs_account_suspect(shard, first, canfs_table_cursor(shard, n));
 			n = canfs_table_next(shard, n);
 		} while (n != 0);
 	}
@@ -150,8 +150,8 @@ void canfs_account_refund(struct canfs_shard *shard, struct canfs_file *file,
 	file->fetched_bytes -= bytes;
 	shard->stats.fetched_bytes -= bytes;
 	shard->risk += bytes;
-	if (cursor->doubtful) {
-		file->doubtful_bytes -= bytes;
+	if (cursor->suspected) {
+		file->suspected_bytes -= bytes;
 		shard->trust += bytes;
 	}
 }
@@ -169,7 +169,7 @@ static int64_t max(int64_t a, int64_t b)
 uint64_t canfs_account_ahead(struct canfs_files *files, const struct canfs_file *file,
 	const struct canfs_cursor *cursor, double scale)
 {
-	int64_t bad = (int64_t)(file->wasted_bytes + file->doubtful_bytes);
+	int64_t bad = (int64_t)(file->wasted_bytes + file->suspected_bytes);
 	int64_t own = (int64_t)(file->sequential_bytes / WASTE_SHARE) - bad;
 	int64_t pending = (int64_t)(file->fetched_bytes - file->used_bytes) - bad;
 	int64_t grace = files->config.unit_bytes / GRACE_PART;

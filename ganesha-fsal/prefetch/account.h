@@ -5,8 +5,8 @@
  *	server, risk:   16 x the most that one cursor may be ahead
  *	                + a sixth of all that is read in sequence
  *	                - what is fetched and was not read (yet)
- *	server, trust:  1 x that most + a twentieth - what is wasted, or doubtful
- *	file, own:      a twentieth of what is read of it in sequence - what is wasted, or doubtful
+ *	server, trust:  1 x that most + a twentieth - what is wasted, or suspected to be
+ *	file, own:      a twentieth of what is read of it in sequence - what is wasted, or suspected to be
  *
  * Doubtful is what a cursor has fetched that was not hit while its file, or the other files, were read often. It is
  * forgiven if the cursor is hit after all.
@@ -28,7 +28,7 @@ void canfs_account_followed(struct canfs_files *files, struct canfs_shard *shard
 	struct canfs_file *file, struct canfs_followed followed);
 
 /* The cursor was not hit for long. */
-void canfs_account_doubt(
+void canfs_account_suspect(
 	struct canfs_shard *shard, struct canfs_file *file, struct canfs_cursor *cursor);
 
 /* Its stream has ended: what was fetched and not read is wasted. */
@@ -40,7 +40,7 @@ void canfs_account_fetched(struct canfs_files *files, struct canfs_shard *shard,
 
 /*
  * Something is on its way for this file: it is watched from now on, and another one, that was watched before, is looked
- * at. If nobody has read it while all others were, what it has fetched is doubtful: its reader has gone, and left no
+ * at. If nobody has read it while all others were, what it has fetched is suspected: its reader has gone, and left no
  * other trace.
  */
 void canfs_account_watch(struct canfs_shard *shard, struct canfs_file *file);

@@ -58,7 +58,7 @@ struct canfs_cursor {
 	uint8_t heading : 2;  /* enum canfs_heading */
 	uint8_t disorder : 6; /* of the last reads: 0 (as in a sequence) ... 63 */
 	bool referenced : 1;  /* the table's: hit since it last looked for one to recycle */
-	bool doubtful : 1;    /* account.h */
+	bool suspected : 1;   /* account.h */
 	uint8_t behind : 6;   /* so many more reads behind base it takes: late ones, repeats */
 	union {
 		uint32_t surplus; /* bytes read that are not yet counted as used, < span */

@@ -102,7 +102,7 @@ static uint64_t pending_bytes(const struct canfs_file *file)
  * Whose reader has not come for so long that he has gone? Each is given as many reads; and whoever was followed for long,
  * as many as it takes the others to read all that is on its way: the disk may have given them theirs first.
  */
-static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned int pending)
+static void suspect(struct canfs_shard *shard, struct canfs_file *file, unsigned int pending)
 {
 	uint64_t expected_bytes = pending_bytes(file);
 	uint32_t n = canfs_table_first(shard, file);
@@ -116,7 +116,7 @@ static void doubt(struct canfs_shard *shard, struct canfs_file *file, unsigned i
 			idle_max = expected_bytes;
 		if (idle > DOUBT_READS * (pending < 3 ? pending + 1 : 4) &&
 			idle * (uint64_t)cursor->span > idle_max)
-			canfs_account_doubt(shard, file, cursor);
+			canfs_account_suspect(shard, file, cursor);
 		if (idle > GONE_READS)
 			canfs_account_end(shard, file, cursor);
 		n = canfs_table_next(shard, n);
@@ -158,7 +158,7 @@ static void look_at(struct canfs_files *files, struct canfs_shard *shard, struct
 		n = canfs_table_next(shard, n);
 	} while (n != 0);
 	if (search->pending > 0)
-		doubt(shard, file, search->pending);
+		suspect(shard, file, search->pending);
 }
 
 static bool has_one_at(const struct search *search, uint64_t offset)
@@ -195,9 +195,9 @@ static uint32_t find_stride(struct canfs_shard *shard, const struct canfs_file *
 static void note_way(struct canfs_file *file, bool in_sequence)
 {
 	if (in_sequence)
-		file->astray = 0;
-	else if (file->astray < UINT8_MAX)
-		file->astray++;
+		file->random_run = 0;
+	else if (file->random_run < UINT8_MAX)
+		file->random_run++;
 }
 
 /* The cursor whose read this is. */

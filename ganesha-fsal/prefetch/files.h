@@ -101,7 +101,7 @@ void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from
  * To be called now and then, by one thread. Once 16384 are active, their memory becomes huge pages: a lookup goes
  * anywhere, and the processor cannot have the addresses of so many pages. Few files are better off with small ones.
  */
-void canfs_files_tidy(struct canfs_files *files);
+void canfs_files_collapse(struct canfs_files *files);
 
 /*
  * Bytes fetched are used, or wasted (their cursor ended, or left them behind), or still on their way. What was not

@@ -111,7 +111,7 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 	return 0;
 }
 
-void canfs_files_tidy(struct canfs_files *files)
+void canfs_files_collapse(struct canfs_files *files)
 {
 	struct canfs_shard *shard = &files->shard[0]; /* they are alike */
 	uint64_t used;

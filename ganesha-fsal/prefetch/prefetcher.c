@@ -24,11 +24,11 @@ struct canfs_prefetcher {
 	pthread_cond_t wake, closed;
 	struct canfs_device *device[CANFS_DEVICES_MAX]; /* each stays until the end */
 	unsigned int devices, open_count;
-	uint64_t closings_asked, closings_done; /* of the keeper */
+	uint64_t closings_asked, closings_done; /* of the housekeeping thread */
 	bool ends, keeps;
 
-	pthread_t keeper;
-	double memory_headroom; /* the keeper's own, as the next two */
+	pthread_t housekeeping;
+	double memory_headroom; /* the housekeeping thread's own, as the next two */
 	uint64_t evicted_before, ahead_before, sampled_usec;
 };
 
@@ -150,7 +150,7 @@ static void look_after_all(struct canfs_prefetcher *prefetcher)
 	canfs_fd_cache_tick(prefetcher->fd_cache);
 	look_at_memory(prefetcher);
 	for (unsigned int i = 0; i < devices; i++)
-		canfs_files_tidy(prefetcher->device[i]->files);
+		canfs_files_collapse(prefetcher->device[i]->files);
 }
 
 /*
@@ -166,7 +166,7 @@ static void *keep(void *arg)
 	int error;
 
 	if (prefetcher->config.thread_begins != NULL)
-		prefetcher->config.thread_begins("canfs_keeper");
+		prefetcher->config.thread_begins("canfs_house");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
 		until = canfs_in_msec(TICK_MSEC);
@@ -207,14 +207,14 @@ static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timesp
 	return error == 0;
 }
 
-static int start_keeper(struct canfs_prefetcher *prefetcher)
+static int start_housekeeping(struct canfs_prefetcher *prefetcher)
 {
 	sigset_t all, before;
 	int error;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&prefetcher->keeper, NULL, keep, prefetcher);
+	error = pthread_create(&prefetcher->housekeeping, NULL, keep, prefetcher);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	prefetcher->keeps = error == 0;
 	return -error;
@@ -238,7 +238,7 @@ int canfs_prefetcher_new(
 	canfs_steady_cond_init(&new->closed);
 	error = canfs_fd_cache_new(&new->fd_cache, config->open_max);
 	if (error == 0)
-		error = start_keeper(new);
+		error = start_housekeeping(new);
 	if (error != 0) {
 		canfs_prefetcher_free(new);
 		return error;
@@ -256,7 +256,7 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 	pthread_cond_signal(&prefetcher->wake);
 	pthread_mutex_unlock(&prefetcher->mutex);
 	if (prefetcher->keeps)
-		pthread_join(prefetcher->keeper, NULL);
+		pthread_join(prefetcher->housekeeping, NULL);
 	for (unsigned int i = 0; i < prefetcher->devices; i++)
 		canfs_device_free(prefetcher->device[i]);
 	canfs_fd_cache_free(prefetcher->fd_cache);

@@ -8,8 +8,8 @@
  * A file of which so many reads lead nowhere is read at random: they need not be compared with that many cursors. As many
  * readers as there may be cursors, who begin together, are known by their third reads.
  */
-#define ASTRAY_MANY (2 * CANFS_FILE_CURSORS_MAX)
-#define ASTRAY_MAX  16u
+#define RANDOM_RUN_MANY (2 * CANFS_FILE_CURSORS_MAX)
+#define RANDOM_RUN_MAX  16u
 
 uint64_t canfs_table_hash(uint64_t key)
 {
@@ -148,7 +148,9 @@ static uint32_t take_pooled(struct canfs_shard *shard)
 
 uint32_t canfs_table_new_cursor(struct canfs_shard *shard, struct canfs_file *file, uint32_t oldest)
 {
-	uint32_t most = file->astray < ASTRAY_MANY ? CANFS_FILE_CURSORS_MAX : ASTRAY_MAX, n;
+	uint32_t most = file->random_run < RANDOM_RUN_MANY ? CANFS_FILE_CURSORS_MAX
+							   : RANDOM_RUN_MAX,
+		 n;
 	struct canfs_cursor *old;
 
 	if (file->cursors == 0) {

@@ -25,14 +25,14 @@
 struct canfs_file {
 	uint64_t key;
 	/* account.h */
-	uint64_t fetched_bytes, used_bytes, wasted_bytes, doubtful_bytes, sequential_bytes;
+	uint64_t fetched_bytes, used_bytes, wasted_bytes, suspected_bytes, sequential_bytes;
 	uint32_t reads; /* 0: there is no file here */
 	uint32_t stamp; /* the shard's reads at the file's last */
 	uint32_t next;  /* the second cursor, as in canfs_pooled */
 	uint8_t cursors;
-	uint8_t astray; /* the last reads, so many, went on nowhere in sequence */
-	bool watched;   /* is in the shard's list */
-	uint8_t turn;   /* the last one in which a plain stream has read it */
+	uint8_t random_run; /* the last reads, so many, went on nowhere in sequence */
+	bool watched;       /* is in the shard's list */
+	uint8_t turn;       /* the last one in which a plain stream has read it */
 	struct canfs_cursor first __attribute__((aligned(64)));
 };
 

@@ -86,8 +86,8 @@ static void a_million_files_fit_256_mb(void **state)
 	assert_true(canfs_files_stats(files).memory_bytes <= 256000000);
 	for (uint64_t file = 1; file <= 20000; file++)
 		read_blocks(files, file, 0, 1, 1, NULL);
-	canfs_files_tidy(files); /* whatever pages it gets, nothing is lost */
-	canfs_files_tidy(files);
+	canfs_files_collapse(files); /* whatever pages it gets, nothing is lost */
+	canfs_files_collapse(files);
 	assert_int_equal(canfs_files_stats(files).files, 20000);
 	canfs_files_free(files);
 }

@@ -13,7 +13,7 @@
 #include "protocol/tag.h"
 
 #define CONFIG_FILE   "/agent.conf"
-#define PATIENCE_MSEC 30000 /* then the test has failed */
+#define TIMEOUT_MSEC 30000 /* then the test has failed */
 
 struct scene {
 	struct fake_root root;
@@ -88,7 +88,7 @@ static void expect_notice(const struct scene *scene, const char *words)
 	ssize_t len;
 
 	do {
-		if (poll(&polled, 1, PATIENCE_MSEC) <= 0)
+		if (poll(&polled, 1, TIMEOUT_MSEC) <= 0)
 			fail_msg("waited in vain for \"%s\"", words);
 		len = recv(scene->notify_fd, text, sizeof(text) - 1, 0);
 		assert_true(len >= 0);
@@ -101,7 +101,7 @@ static void expect_knob(const struct scene *scene, const char *path, uint64_t va
 {
 	char notice[512];
 
-	for (int msec = 0; msec < PATIENCE_MSEC; msec += 10) {
+	for (int msec = 0; msec < TIMEOUT_MSEC; msec += 10) {
 		while (recv(scene->notify_fd, notice, sizeof(notice), MSG_DONTWAIT) >= 0)
 			continue;
 		if ((fake_root_number(&scene->root, path) == value) == equal)
