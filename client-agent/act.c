@@ -298,7 +298,7 @@ static void drain(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	bidder->released_usec = host->now_usec;
 	if (elapsed <= 1000000) /* else it begins now */
 		send_chunk(actors, bidder,
-			canfs_pace_blind(&bidder->pace, bidder->under_way_bytes, elapsed));
+			canfs_pace_blind(&bidder->pace, bidder->in_flight_bytes, elapsed));
 }
 
 static void note_failure(struct canfs_actors *actors, int error, uint64_t now_usec)

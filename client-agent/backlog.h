@@ -4,7 +4,7 @@
  * cachestat(2) do not say it per mount, so it is estimated from two counters and bounded by a third:
  *
  *	unsent   += written by applications - written to the server     (mountstats, never < 0)
- *	backlog   = min(unsent, Dirty) + Writeback                      (meminfo; of that what is ours, under_way.h)
+ *	backlog   = min(unsent, Dirty) + Writeback                      (meminfo; of that what is ours, in_flight.h)
  *
  * Overwriting a dirty page, or deleting it, makes unsent too large and page-granular WRITEs make it too
  * small; it is forgotten whenever the whole system is clean, or nothing has moved for longer than the kernel
@@ -34,7 +34,7 @@ uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_by
 	uint64_t sent_bytes, uint64_t dirty_bytes, uint64_t writeback_bytes);
 
 /*
- * The backlog by what is dirty and under way now, while the counters are of an earlier time. The estimate stays as it
+ * The backlog by what is dirty and in flight now, while the counters are of an earlier time. The estimate stays as it
  * is: bounded by what is dirty now, it would lose what was sent since, and lose it again when that is counted.
  */
 uint64_t canfs_backlog_bytes(

@@ -135,16 +135,16 @@ static void take_counters(
 	bidder->seen_usec = now_usec;
 }
 
-/* Between two samples of the counters: what more is under way counts as ours, if anything of ours moved at the last one. */
-static uint64_t under_way(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+/* Between two samples of the counters: what more is in flight counts as ours, if anything of ours moved at the last one. */
+static uint64_t in_flight(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	uint64_t writeback_bytes, uint64_t now_usec)
 {
 	bool moves = bidder->moved_usec == bidder->seen_usec;
 	uint64_t more = moves ? canfs_growth(writeback_bytes, bidder->writeback_bytes) : 0;
 
 	bidder->writeback_bytes = writeback_bytes;
-	return stats ? canfs_under_way_update(&bidder->under_way, stats, writeback_bytes, now_usec)
-		     : canfs_smaller(bidder->under_way_bytes + more, writeback_bytes);
+	return stats ? canfs_in_flight_update(&bidder->in_flight, stats, writeback_bytes, now_usec)
+		     : canfs_smaller(bidder->in_flight_bytes + more, writeback_bytes);
 }
 
 static void note_rest(struct canfs_bidder *bidder, uint64_t unsent)
@@ -175,13 +175,13 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 		return;
 	if (now_usec - bidder->moved_usec >= quiet_usec)
 		canfs_backlog_forget(&bidder->backlog);
-	bidder->under_way_bytes = under_way(bidder, stats, meminfo->writeback_bytes, now_usec);
+	bidder->in_flight_bytes = in_flight(bidder, stats, meminfo->writeback_bytes, now_usec);
 	if (stats)
 		canfs_backlog_update(&bidder->backlog,
 			stats->normal_write_bytes + stats->direct_write_bytes,
-			stats->server_write_bytes, meminfo->dirty_bytes, bidder->under_way_bytes);
+			stats->server_write_bytes, meminfo->dirty_bytes, bidder->in_flight_bytes);
 	bidder->backlog_bytes = canfs_backlog_bytes(
-		&bidder->backlog, meminfo->dirty_bytes, bidder->under_way_bytes);
+		&bidder->backlog, meminfo->dirty_bytes, bidder->in_flight_bytes);
 	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
 	note_rest(bidder, unsent);
 	clean = is_clean(bidder, unsent, now_usec);
@@ -269,7 +269,7 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 			canfs_smaller(bidder->backlog.unsent_bytes, host->meminfo.dirty_bytes),
 		.headroom_bytes = headroom(bidder, host),
 		.fill_bytes_per_sec = bidder->fill.value,
-		.on_its_way_bytes = bidder->under_way_bytes,
+		.on_its_way_bytes = bidder->in_flight_bytes,
 		.elapsed_usec = bidder->sent_until_usec
 					? canfs_growth(host->now_usec, bidder->sent_until_usec)
 					: 0,
@@ -296,7 +296,7 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);
 		return host->guarded
-			       ? canfs_pace_blind(&bidder->pace, bidder->under_way_bytes, elapsed)
+			       ? canfs_pace_blind(&bidder->pace, bidder->in_flight_bytes, elapsed)
 			       : 0;
 	}
 	canfs_auction_hold(

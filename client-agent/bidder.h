@@ -24,7 +24,7 @@
 #include "client-agent/procfs.h"
 #include "client-agent/status/decisions.h"
 #include "client-agent/status/rates.h"
-#include "client-agent/under_way.h"
+#include "client-agent/in_flight.h"
 #include "pricing/auction.h"
 #include "pricing/confidence.h"
 
@@ -74,7 +74,7 @@ struct canfs_bidder {
 	struct canfs_auction write;
 	struct canfs_auction readahead;
 	struct canfs_backlog backlog;
-	struct canfs_under_way under_way;
+	struct canfs_in_flight in_flight;
 	struct canfs_average fill; /* applications write so many bytes per second ... */
 	double fill_peak;          /* ... and did lately: who is blocked writes little */
 	struct canfs_pace pace;
@@ -92,7 +92,7 @@ struct canfs_bidder {
 	uint64_t sent_until_usec; /* last step of the pace; 0: never */
 	uint64_t backlog_bytes;
 	uint64_t writeback_bytes; /* of the whole system, likewise */
-	uint64_t under_way_bytes; /* of it: sent, not yet committed */
+	uint64_t in_flight_bytes; /* of it: sent, not yet committed */
 	double own_write;         /* the last bids */
 	double own_readahead;
 
@@ -132,7 +132,7 @@ void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_conf
 
 /*
  * Takes the counters, stats->found must be true, or goes by the last ones (NULL: not read this time), and sets
- * backlog_bytes and under_way_bytes by what the system has dirty now.
+ * backlog_bytes and in_flight_bytes by what the system has dirty now.
  */
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);

@@ -111,7 +111,7 @@ uint64_t canfs_writers_rest_usec(
 	return cost_usec * (sends && writers->n > 0 ? 2000 : 100);
 }
 
-/* Only what was sent: the kernel would begin to send the rest, and what is under way is not dropped. */
+/* Only what was sent: the kernel would begin to send the rest, and what is in flight is not dropped. */
 void canfs_writer_drop_behind(struct canfs_writer *writer)
 {
 	if (!writer->write_only || writer->tail_bytes < CANFS_DROP_MIN_BYTES)

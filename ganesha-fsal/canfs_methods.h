@@ -194,7 +194,7 @@ void canfs_name_thread(const char *name);
 void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish);
 void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish);
 
-/* It goes: nothing of it is under way any more; or, if a disk does not answer, that is left behind, for which we stay. */
+/* It goes: nothing of it is in flight any more; or, if a disk does not answer, that is left behind, for which we stay. */
 void canfs_drain_prefetch(struct canfs_export *export);
 
 /* How far to read ahead, [0, 1], by the price. */

@@ -33,7 +33,7 @@ struct canfs_session {
 	uint64_t client_id;
 	uint32_t create_sequence; /* for CREATE_SESSION */
 	uint8_t id[16];
-	uint32_t sequence; /* of the slot; of the request under way */
+	uint32_t sequence; /* of the slot; of the request in flight */
 };
 
 /* What GETATTR is about. */

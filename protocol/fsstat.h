@@ -55,11 +55,11 @@ void canfs_fsstat_free(struct canfs_fsstat *fsstat); /* NULL allowed */
 
 /*
  * Begins a request that must be answered by deadline_usec (CLOCK_MONOTONIC). 0; -EBUSY
- * while one is under way; another -errno if it failed at once.
+ * while one is in flight; another -errno if it failed at once.
  */
 int canfs_fsstat_start(struct canfs_fsstat *fsstat, uint64_t deadline_usec);
 
-/* -1 and 0 while no request is under way. The descriptor may change with every step. */
+/* -1 and 0 while no request is in flight. The descriptor may change with every step. */
 int canfs_fsstat_fd(const struct canfs_fsstat *fsstat);
 short canfs_fsstat_events(const struct canfs_fsstat *fsstat);           /* for poll(2) */
 uint64_t canfs_fsstat_deadline_usec(const struct canfs_fsstat *fsstat); /* UINT64_MAX if idle */
@@ -68,7 +68,7 @@ uint64_t canfs_fsstat_deadline_usec(const struct canfs_fsstat *fsstat); /* UINT6
  * Goes on as far as it can without blocking. 0: answered, *space is set; -EINPROGRESS:
  * poll again; -ETIMEDOUT; -EPROTO: the reply was malformed, oversized or answered
  * something else; -ESTALE: the file handle is not good any more; -EREMOTEIO, -EPROTONOSUPPORT, -ENOLINK:
- * another RPC, MOUNT or NFS error status; -EINVAL: no request is under way; or the socket's -errno.
+ * another RPC, MOUNT or NFS error status; -EINVAL: no request is in flight; or the socket's -errno.
  * Whatever it is, canfs_fsstat_error() says it in words. An answer that is there already counts,
  * even if the deadline has passed.
  */

@@ -3,7 +3,7 @@
 written, and when it was safe on the server (committed).
 
     written    ________/‾‾‾‾‾‾      what the application gave to write()
-    committed  ____________/‾‾‾     the same less what is dirty, under way or waits for a COMMIT
+    committed  ____________/‾‾‾     the same less what is dirty, in flight or waits for a COMMIT
                        |---|        a byte's delay: between the curves, from left to right
 
 Bytes are taken to leave in the order in which they came. Resolution: that of the samples."""

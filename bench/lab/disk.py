@@ -150,7 +150,7 @@ class Disk:
         return sum(map(int, run(*fincore(self.mount / name for name in names)).split()))
 
     def settled(self, seconds=10):
-        """The counters, once no read is under way any more."""
+        """The counters, once no read is in flight any more."""
         deadline, last, now = time.monotonic() + seconds, None, self.stat()
         while now["reads"] != last:
             if time.monotonic() > deadline:

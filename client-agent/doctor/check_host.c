@@ -26,7 +26,7 @@ bool canfs_check_slots(const struct canfs_host_facts *host, const struct canfs_m
 	if (host->slots_max == 0 || host->slots_max >= SLOTS_MIN)
 		return false;
 	canfs_finding_say(finding,
-		"sunrpc.tcp_max_slot_table_entries is %llu: no more requests may be under way",
+		"sunrpc.tcp_max_slot_table_entries is %llu: no more requests may be in flight",
 		(unsigned long long)host->slots_max);
 	return canfs_finding_advise(finding,
 		"sysctl sunrpc.tcp_max_slot_table_entries=65536 (the default), then unmount and "
@@ -36,7 +36,7 @@ bool canfs_check_slots(const struct canfs_host_facts *host, const struct canfs_m
 /*
  * The kernel's client leaves its buffers to TCP, which grows them up to tcp_rmem and tcp_wmem;
  * net.core.rmem_max and wmem_max bind only programs that ask for a size. Half of a buffer is
- * bookkeeping: hence twice what is under way.
+ * bookkeeping: hence twice what is in flight.
  */
 bool canfs_check_buffers(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
@@ -50,12 +50,12 @@ bool canfs_check_buffers(const struct canfs_host_facts *host, const struct canfs
 			"4096 131072" },
 		{ "net.ipv4.tcp_wmem", host->send_buffer_bytes, host->wsize_bytes, "4096 16384" },
 	};
-	const uint64_t under_way = 2 * host->bandwidth_delay;
+	const uint64_t in_flight = 2 * host->bandwidth_delay;
 
 	(void)mount;
 	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
-		const uint64_t least = under_way > buffers[i].transfer_bytes
-					       ? under_way
+		const uint64_t least = in_flight > buffers[i].transfer_bytes
+					       ? in_flight
 					       : buffers[i].transfer_bytes;
 		if (buffers[i].bytes == 0 || buffers[i].bytes >= least)
 			continue;

@@ -59,10 +59,10 @@ struct canfs_host_facts {
 	uint64_t dirty_bytes; /* the limits in force: a ratio is taken of the available memory */
 	uint64_t background_bytes;
 	uint64_t expire_sec; /* after which the kernel writes dirty data back anyhow */
-	uint64_t slots_max;  /* sunrpc: requests that one TCP connection may have under way */
+	uint64_t slots_max;  /* sunrpc: requests that one TCP connection may have in flight */
 	uint64_t receive_buffer_bytes; /* up to which TCP grows the buffers of a connection */
 	uint64_t send_buffer_bytes;
-	bool no_window_scaling; /* of TCP: 64 KiB under way at most */
+	bool no_window_scaling; /* of TCP: 64 KiB in flight at most */
 	char shared_name
 		[64]; /* the host name, if an NFSv4 server knows us by it and others have it, too */
 	bool knobs_read_only; /* /proc/sys is mounted so, as in containers */

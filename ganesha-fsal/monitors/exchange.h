@@ -60,7 +60,7 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
 /*
  * A board for the export at path (copied) on the file system st_dev; 0: none of this machine. own: how its disks
  * differ from what the server's setup has; NULL: in nothing. 0, -ENOMEM, -EINVAL (k out of range).
- * Opening and closing wait for a step that is under way, which reads /proc and /sys only. Opening follows the
+ * Opening and closing wait for a step that is in progress, which reads /proc and /sys only. Opening follows the
  * links in path first, if st_dev is anonymous, and may hang with them: nobody waits for that but the caller, and
  * path is not looked at again.
  */

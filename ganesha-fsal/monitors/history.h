@@ -26,9 +26,9 @@ struct canfs_history_packed {
 };
 
 struct canfs_history {
-	/* The second under way: sums over its steps. */
+	/* The current second: sums over its steps. */
 	uint32_t second;
-	unsigned int steps; /* 0: none is under way */
+	unsigned int steps; /* 0: none in this second */
 	double write, write_peak, readahead;
 	double utilization[CANFS_RESOURCES];
 	unsigned int known[CANFS_RESOURCES]; /* steps in which it was */

@@ -3,7 +3,7 @@
  * One cursor: a reader's place in a file, how sure we are of it, and what was fetched ahead of it (Ellard & Seltzer
  * 2003: SlowDown, §6.2; cursors, §7). Pure: no clock, no lock, no allocation. 64 bytes, a cache line.
  *
- * The paper's nfsd expects one offset. Ours expects steps, since clients have many READs under way:
+ * The paper's nfsd expects one offset. Ours expects steps, since clients have many READs in flight:
  *
  *	              base = the expected offset               front
  *	               v                                         v

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* An export's file system, as its files are opened: from the first read to when nothing of it is under way any more. */
+/* An export's file system, as its files are opened: from the first read to when nothing of it is in flight any more. */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_EXPORT_FS_H
 #define CANFS_GANESHA_FSAL_PREFETCH_EXPORT_FS_H
 
@@ -16,7 +16,7 @@ struct canfs_export_fs;
 
 /*
  * The file system that path, a directory, is on; all of its files are to be on `device`. 0 or -errno. It has one user
- * more with each read that is under way, and goes with the last.
+ * more with each read that is in flight, and goes with the last.
  */
 int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cache *fd_cache,
 	const char *path, struct canfs_device *device);
@@ -30,7 +30,7 @@ void canfs_export_fs_leave(struct canfs_export_fs *export_fs);
 bool canfs_export_fs_is_draining(struct canfs_export_fs *export_fs);
 
 /*
- * From now on nobody enters; every file of it that has anything under way is visited, then forgotten, and to be closed.
+ * From now on nobody enters; every file of it that has anything in flight is visited, then forgotten, and to be closed.
  * Returns when all have left (0), -EALREADY: it was drained before; or, by CLOCK_MONOTONIC, -ETIMEDOUT at `until`: the
  * export_fs stays usable for those who are still inside, for as long as they are.
  */

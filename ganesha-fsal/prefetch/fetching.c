@@ -143,7 +143,7 @@ static void fetched(struct canfs_fetch *fetch, int error)
 }
 
 /* Is any of it being fetched? Under the file's mutex. */
-static bool is_under_way(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
+static bool is_in_flight(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_piece *piece, key = { .file = NULL };
 
@@ -174,7 +174,7 @@ static bool is_resident(struct canfs_open_file *file, uint64_t offset, uint64_t 
 }
 
 /*
- * In the page cache, and not only on its way there: pages that are being read count as resident, but are under way
+ * In the page cache, and not only on its way there: pages that are being read count as resident, but are in flight
  * until they are there; so that is asked last.
  */
 static bool is_there(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
@@ -186,7 +186,7 @@ static bool is_there(struct canfs_open_file *file, uint64_t offset, uint64_t byt
 	if (file->fetches == 0)
 		return true;
 	pthread_mutex_lock(&file->mutex);
-	comes = is_under_way(file, offset, bytes);
+	comes = is_in_flight(file, offset, bytes);
 	pthread_mutex_unlock(&file->mutex);
 	return !comes;
 }
@@ -306,7 +306,7 @@ bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uin
 	}
 	canfs_residency_lost(&file->residency, age_of(file));
 	pthread_mutex_lock(&file->mutex);
-	if (!is_under_way(file, offset, there))
+	if (!is_in_flight(file, offset, there))
 		lost = canfs_fd_cache_evicted(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
 	if (lost > 0)
@@ -371,14 +371,14 @@ bool canfs_prefetch_begin_inline(struct canfs_open_file *file, uint64_t offset, 
 {
 	struct canfs_prefetch_shared *shared = shared_of(file);
 	uint64_t there = clip_now(file, offset, bytes);
-	bool under_way;
+	bool in_flight;
 
 	pthread_mutex_lock(&file->mutex);
-	under_way = is_under_way(file, offset, there);
+	in_flight = is_in_flight(file, offset, there);
 	pthread_mutex_unlock(&file->mutex);
 	inline_read->fetch =
-		under_way ? NULL : enter_inline(file, offset, there, &inline_read->read);
-	if (inline_read->fetch == NULL && !(under_way && may_sleep(file, offset, there)))
+		in_flight ? NULL : enter_inline(file, offset, there, &inline_read->read);
+	if (inline_read->fetch == NULL && !(in_flight && may_sleep(file, offset, there)))
 		return false;
 	inline_read->left = false;
 	inline_read->begin_usec = canfs_now_usec();

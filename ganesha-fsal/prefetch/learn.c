@@ -241,7 +241,7 @@ static unsigned int spacing(uint64_t line)
 
 /*
  * Is what was read a line, seen the way it went? Its oldest part must be complete; of the rest, where reads may be
- * under way, half.
+ * in flight, half.
  */
 static bool learn_line(struct canfs_cursor *cursor, bool down)
 {

@@ -70,10 +70,10 @@ unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher);
 
 /*
  * For an export on the directory path. 0; -ENODATA: no block device is below it; or another -errno. To be ended
- * by canfs_prefetcher_drain(), which cancels what waits and returns when nothing of it is under way, and
+ * by canfs_prefetcher_drain(), which cancels what waits and returns when nothing of it is in flight, and
  * canfs_prefetcher_close(), which waits for nobody.
  *
- * Drain: false: its disk does not answer (drain_timeout_msec). What is under way is left behind and may end at any time, for
+ * Drain: false: its disk does not answer (drain_timeout_msec). What is in flight is left behind and may end at any time, for
  * which all of the prefetcher, and its code, must stay. Until that disk answers again, further drains on it do not wait.
  */
 int canfs_prefetcher_open(

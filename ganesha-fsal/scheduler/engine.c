@@ -400,7 +400,7 @@ static int begin_backend(struct canfs_engine *engine)
 	return canfs_workers.begin(&engine->backend, engine, slots);
 }
 
-/* The locators wake the backend, so they end first; what it has under way is cancelled when they come back. */
+/* The locators wake the backend, so they end first; what it has in flight is cancelled when they come back. */
 static void end_locator(struct canfs_engine *engine)
 {
 	struct canfs_fetch *fetch;

@@ -11,7 +11,7 @@ struct canfs_connection {
 	bool ended;          /* nothing more will be read: to be closed when all is answered */
 	size_t got;          /* of request */
 	char request[CANFS_CONTROL_REQUEST_MAX];
-	char *reply; /* NULL: none is under way */
+	char *reply; /* NULL: none is in flight */
 	size_t reply_length, sent;
 };
 

@@ -33,7 +33,7 @@ struct canfs_control_time {
 	double unix_sec;
 };
 
-/* A request under way. */
+/* A request in flight. */
 struct canfs_control_call {
 	const void *subject; /* what there is to show and to change */
 	const json_t *request;

@@ -2,7 +2,7 @@
 /*
  * nfs_patterns make PATH MIB                               a file in which each word tells where it stands
  * nfs_patterns read URL VERSION FILE PATTERN KIB DEPTH     reads all of such a file over NFS, in this order, by blocks of
- *                                                          KIB, with DEPTH reads under way at a time
+ *                                                          KIB, with DEPTH reads in flight at a time
  * nfs_patterns hold URL VERSION FILE PATTERN KIB DEPTH     asks for DEPTH blocks at once, says "asked", and takes no answer
  *
  * PATTERN: forward, backward, stride (eight streams), shuffle (within 32 blocks), random (each block once). Ends with 0, or

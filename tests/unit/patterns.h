@@ -126,7 +126,7 @@ static inline void pattern_shuffle(struct pattern *pattern, size_t window)
 	}
 }
 
-/* So many are under way at a time, and any of them is the next to arrive. */
+/* So many are in flight at a time, and any of them is the next to arrive. */
 static inline void pattern_slots(struct pattern *pattern, size_t slots)
 {
 	for (size_t i = 0; i + 1 < pattern->reads; i++) {

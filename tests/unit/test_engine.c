@@ -38,7 +38,7 @@ static bool without_ring;
 /* Who adds waits here until all are done. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t all_done = PTHREAD_COND_INITIALIZER;
-static unsigned int under_way;
+static unsigned int in_flight;
 static unsigned int successes, cancellations, failures;
 static int last_error;
 
@@ -57,7 +57,7 @@ static void done(struct canfs_fetch *fetch, int error)
 	cancellations += error == -ECANCELED;
 	failures += error != 0 && error != -ECANCELED;
 	last_error = error;
-	if (--under_way == 0)
+	if (--in_flight == 0)
 		pthread_cond_broadcast(&all_done);
 	pthread_mutex_unlock(&mutex);
 }
@@ -65,7 +65,7 @@ static void done(struct canfs_fetch *fetch, int error)
 static void wait_for_all(void)
 {
 	pthread_mutex_lock(&mutex);
-	while (under_way > 0)
+	while (in_flight > 0)
 		pthread_cond_wait(&all_done, &mutex);
 	pthread_mutex_unlock(&mutex);
 }
@@ -75,13 +75,13 @@ static bool add(struct canfs_engine *engine, struct item *item)
 	bool taken;
 
 	pthread_mutex_lock(&mutex);
-	under_way++;
+	in_flight++;
 	pthread_mutex_unlock(&mutex);
 	item->fetch.done = done;
 	taken = canfs_engine_add(engine, &item->fetch);
 	if (!taken) {
 		pthread_mutex_lock(&mutex);
-		under_way--;
+		in_flight--;
 		pthread_mutex_unlock(&mutex);
 	}
 	return taken;
@@ -247,8 +247,8 @@ static void run_crowd(struct canfs_engine *engine, void (*meanwhile)(struct canf
 	for (unsigned int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(thread[i], NULL), 0);
 	if (meanwhile == NULL) {
-		canfs_engine_free(engine); /* with most of them under way */
-		assert_int_equal(under_way, 0);
+		canfs_engine_free(engine); /* with most of them in flight */
+		assert_int_equal(in_flight, 0);
 	} else {
 		wait_for_all();
 	}
@@ -334,7 +334,7 @@ static void test_who_is_told_may_add(void **state)
 	assert_non_null(first);
 	*first = fetch_of(2, 0, PAGE);
 	first->fetch.done = add_link;
-	under_way = 1;
+	in_flight = 1;
 	chain_engine = start("elevator", 1);
 	assert_true(canfs_engine_add(chain_engine, &first->fetch));
 	wait_for_all();

@@ -39,7 +39,7 @@ struct result {
 struct request {
 	struct canfs_fetch fetch;
 	double added_usec, end_usec;
-	bool under_way;
+	bool in_flight;
 };
 
 struct simulation {
@@ -103,7 +103,7 @@ static void dispatch(struct simulation *s)
 		(s->queue.in_kernel[CANFS_FETCH_PREFETCH] < s->setting.depth &&
 			(fetch = canfs_queue_take(&s->queue, CANFS_FETCH_PREFETCH)) != NULL)) {
 		request = (struct request *)fetch;
-		request->under_way = true;
+		request->in_flight = true;
 		request->end_usec = canfs_drive_read(
 			&s->drive, fetch->address, canfs_fetch_own_bytes(fetch), s->now_usec);
 	}
@@ -114,7 +114,7 @@ static struct request *earliest(struct simulation *s)
 	struct request *request = &s->request[0][0], *first = NULL;
 
 	for (size_t i = 0; i < sizeof(s->request) / sizeof(*request); i++) {
-		if (request[i].under_way &&
+		if (request[i].in_flight &&
 			(first == NULL || request[i].end_usec < first->end_usec))
 			first = &request[i];
 	}
@@ -127,7 +127,7 @@ static void finish(struct simulation *s, struct request *request)
 	unsigned int reader = request->fetch.stream;
 	double wait_usec;
 
-	request->under_way = false;
+	request->in_flight = false;
 	s->now_usec = request->end_usec;
 	canfs_queue_finish(&s->queue, &request->fetch, 0, &finished);
 	assert_ptr_equal(finished.first, &request->fetch);
@@ -154,14 +154,14 @@ static bool all_finished(const struct simulation *s)
 	return true;
 }
 
-/* What the random reader has under way. */
+/* What the random reader has in flight. */
 static void drain(struct simulation *s)
 {
 	struct canfs_fetch_list finished = { 0 };
 	struct canfs_fetch *fetch;
 
 	canfs_queue_cancel_all(&s->queue, &finished);
-	for (struct request *left; (left = earliest(s)) != NULL; left->under_way = false) {
+	for (struct request *left; (left = earliest(s)) != NULL; left->in_flight = false) {
 		fetch = &left->fetch;
 		canfs_queue_finish(&s->queue, fetch, 0, &finished);
 	}

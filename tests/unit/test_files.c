@@ -229,7 +229,7 @@ static void what_has_changed_is_not_counted_on(void **state)
 	canfs_files_free(files);
 }
 
-/* Clients have several READs under way, and a server's threads change their order: the first four may even descend. */
+/* Clients have several READs in flight, and a server's threads change their order: the first four may even descend. */
 static void goes_up_whatever_the_order_of_the_first_reads(void **state)
 {
 	(void)state;

@@ -334,7 +334,7 @@ static void test_one_request_at_a_time(void **state)
 	assert_int_equal(canfs_fsstat_start(f.fsstat, DEADLINE_USEC), 0);
 	assert_int_equal(canfs_fsstat_start(f.fsstat, DEADLINE_USEC), -EBUSY);
 	assert_true(canfs_fsstat_fd(f.fsstat) >= 0);
-	fixture_stop(&f); /* freed with a request under way */
+	fixture_stop(&f); /* freed with a request in flight */
 	canfs_fsstat_free(NULL);
 }
 

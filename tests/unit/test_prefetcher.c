@@ -78,7 +78,7 @@ static void visit(const struct canfs_device_view *view, void *ahead)
 	*(uint64_t *)ahead += view->engine.bytes[CANFS_FETCH_PREFETCH];
 }
 
-/* All of it is read in order: most was there, or under way, before it was asked for. */
+/* All of it is read in order: most was there, or in flight, before it was asked for. */
 static void who_reads_in_order_finds_it_there(void **state)
 {
 	struct canfs_open_file *file = make("ordered", state, FILE_BYTES);

@@ -30,7 +30,7 @@ static void test_answered_is_seen(void **state)
 	assert_true(past_allows(&past, 1, 21));
 }
 
-static void test_under_way_is_seen_or_not(void **state)
+static void test_in_flight_is_seen_or_not(void **state)
 {
 	struct past past;
 
@@ -106,7 +106,7 @@ static void test_only_what_no_read_can_see_is_forgotten(void **state)
 	past_init(&past);
 	for (uint32_t i = 1; i < PAST_MAX; i++)
 		change(&past, i, i, i * 10, i * 10 + 5);
-	assert_false(past_has_room(&past, 10)); /* of then there is still a read under way */
+	assert_false(past_has_room(&past, 10)); /* of then there is still a read in flight */
 	assert_true(past_allows(&past, 0, 10));
 	assert_true(past_has_room(&past, 10000));
 	assert_int_equal(past.count, 1);
@@ -118,7 +118,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answered_is_seen),
-		cmocka_unit_test(test_under_way_is_seen_or_not),
+		cmocka_unit_test(test_in_flight_is_seen_or_not),
 		cmocka_unit_test(test_overlapping_come_in_any_order),
 		cmocka_unit_test(test_truncate_leaves_nothing),
 		cmocka_unit_test(test_failed_may_have_happened),

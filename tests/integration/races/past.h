@@ -22,7 +22,7 @@
 
 /* A value: 0 is nothing (a hole, or behind the end); else the number of a write. */
 struct past_change {
-	uint64_t begin, end; /* end: UINT64_MAX while it is under way */
+	uint64_t begin, end; /* end: UINT64_MAX while it is in flight */
 	uint32_t number;     /* of the write or truncate */
 	uint32_t value;
 	bool sure; /* it has happened; else maybe */

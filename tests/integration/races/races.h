@@ -71,7 +71,7 @@ struct races {
 	struct client clients[CLIENTS];
 	struct lane lanes[CLIENTS * LANES];
 	struct shared_file *slots[SLOTS], *doomed;
-	struct op *ops; /* under way */
+	struct op *ops; /* in flight */
 	uint32_t files; /* numbers them */
 	unsigned int connections;
 	bool away;  /* the export is, or may be: what is asked now may fail */
@@ -86,7 +86,7 @@ uint64_t races_random(uint64_t *chance, uint64_t bound);
 /* false, with a message: something is wrong. */
 bool races_warn(struct races *races, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Each lane that has nothing under way asks for the next thing. */
+/* Each lane that has nothing in flight asks for the next thing. */
 void races_ask(struct races *races);
 
 /* What a read of blocks from first has brought, and may: begin is when it was sent. */
@@ -97,13 +97,13 @@ bool races_check(struct races *races, struct shared_file *file, uint64_t first, 
 void races_fill(const struct shared_file *file, uint64_t first, uint64_t count, uint32_t number,
 	uint64_t *words);
 
-/* The oldest read of the file that is under way. */
+/* The oldest read of the file that is in flight. */
 uint64_t races_oldest_read(const struct races *races, const struct shared_file *file);
 
 /* Whatever has come is dealt with; waits for at most msec. */
 bool races_turn(struct races *races, int msec);
 
-/* Until nothing is under way. */
+/* Until nothing is in flight. */
 bool races_quiesce(struct races *races);
 
 bool races_make_files(struct races *races);

@@ -17,18 +17,18 @@
  *
  * Pure: no I/O, no clock.
  */
-#ifndef CANFS_AGENT_UNDER_WAY_H
-#define CANFS_AGENT_UNDER_WAY_H
+#ifndef CANFS_AGENT_IN_FLIGHT_H
+#define CANFS_AGENT_IN_FLIGHT_H
 
 #include "client-agent/mountstats.h"
 
 /* What was written to the server is remembered for 13 s: less is known of a server that is slower. */
-#define CANFS_UNDER_WAY_SAMPLES     128
-#define CANFS_UNDER_WAY_SAMPLE_USEC 100000
-#define CANFS_UNDER_WAY_REST_USEC   1000000
+#define CANFS_IN_FLIGHT_SAMPLES     128
+#define CANFS_IN_FLIGHT_SAMPLE_USEC 100000
+#define CANFS_IN_FLIGHT_REST_USEC   1000000
 
 /* All 0: nothing seen yet. */
-struct canfs_under_way {
+struct canfs_in_flight {
 	bool primed;
 	int64_t lead_bytes; /* how far begun bytes are ahead of sent ones with nothing on its way */
 	uint64_t uncounted_bytes; /* sent and never begun ... */
@@ -37,15 +37,15 @@ struct canfs_under_way {
 	struct canfs_op_stats commit;
 	uint64_t round_trip_usec;   /* of the COMMITs that were done last ... */
 	uint64_t committed_usec[2]; /* ... which was seen then; [1]: those before; 0: none */
-	size_t samples;             /* so far; the last CANFS_UNDER_WAY_SAMPLES are kept */
+	size_t samples;             /* so far; the last CANFS_IN_FLIGHT_SAMPLES are kept */
 	struct {
 		uint64_t usec;
 		uint64_t sent_bytes;
-	} sample[CANFS_UNDER_WAY_SAMPLES];
+	} sample[CANFS_IN_FLIGHT_SAMPLES];
 };
 
 /* Bytes, <= writeback_bytes, which is of the whole system now. Counters that run backwards start anew. */
-uint64_t canfs_under_way_update(struct canfs_under_way *under_way,
+uint64_t canfs_in_flight_update(struct canfs_in_flight *in_flight,
 	const struct canfs_mountstats *stats, uint64_t writeback_bytes, uint64_t now_usec);
 
 #endif

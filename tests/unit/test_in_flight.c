@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client-agent/under_way.h"
+#include "client-agent/in_flight.h"
 
 #define MIB       (1ull << 20)
 #define TICK_USEC 100000
 
 struct scene {
-	struct canfs_under_way under_way;
+	struct canfs_in_flight in_flight;
 	struct canfs_mountstats stats;
 	uint64_t now_usec;
 };
@@ -22,7 +22,7 @@ static int setup(void **state)
 	static struct scene scene;
 
 	scene = (struct scene) { .now_usec = 1000000 };
-	canfs_under_way_update(&scene.under_way, &scene.stats, 0, scene.now_usec);
+	canfs_in_flight_update(&scene.in_flight, &scene.stats, 0, scene.now_usec);
 	*state = &scene;
 	return 0;
 }
@@ -30,8 +30,8 @@ static int setup(void **state)
 static uint64_t tick_mib(struct scene *scene, uint64_t writeback_mib)
 {
 	scene->now_usec += TICK_USEC;
-	return canfs_under_way_update(
-		       &scene->under_way, &scene->stats, writeback_mib * MIB, scene->now_usec) /
+	return canfs_in_flight_update(
+		       &scene->in_flight, &scene->stats, writeback_mib * MIB, scene->now_usec) /
 	       MIB;
 }
 
@@ -48,7 +48,7 @@ static void commit(struct scene *scene, uint64_t round_trip_msec)
 	scene->stats.commit.rtt_msec += round_trip_msec;
 }
 
-static void test_a_mount_that_sends_nothing_has_nothing_under_way(void **state)
+static void test_a_mount_that_sends_nothing_has_nothing_in_flight(void **state)
 {
 	struct scene *scene = *state;
 
@@ -193,21 +193,21 @@ static void test_bytes_that_were_not_begun(void **state)
 	assert_int_equal(tick_mib(scene, 500), 0);
 }
 
-#define UNDER_WAY_TEST(f) cmocka_unit_test_setup(f, setup)
+#define IN_FLIGHT_TEST(f) cmocka_unit_test_setup(f, setup)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		UNDER_WAY_TEST(test_a_mount_that_sends_nothing_has_nothing_under_way),
-		UNDER_WAY_TEST(test_from_the_first_page_to_the_commit),
-		UNDER_WAY_TEST(test_the_last_commit_counts_a_second_later),
-		UNDER_WAY_TEST(test_a_stream_beside_a_local_disk),
-		UNDER_WAY_TEST(test_a_slow_commit_of_another_file),
-		UNDER_WAY_TEST(test_small_files_leave_nothing),
-		UNDER_WAY_TEST(test_direct_writes_are_no_writeback),
-		UNDER_WAY_TEST(test_large_folios_count_as_one_page),
-		UNDER_WAY_TEST(test_bytes_that_were_not_begun),
-		UNDER_WAY_TEST(test_counters_that_run_backwards_start_anew),
+		IN_FLIGHT_TEST(test_a_mount_that_sends_nothing_has_nothing_in_flight),
+		IN_FLIGHT_TEST(test_from_the_first_page_to_the_commit),
+		IN_FLIGHT_TEST(test_the_last_commit_counts_a_second_later),
+		IN_FLIGHT_TEST(test_a_stream_beside_a_local_disk),
+		IN_FLIGHT_TEST(test_a_slow_commit_of_another_file),
+		IN_FLIGHT_TEST(test_small_files_leave_nothing),
+		IN_FLIGHT_TEST(test_direct_writes_are_no_writeback),
+		IN_FLIGHT_TEST(test_large_folios_count_as_one_page),
+		IN_FLIGHT_TEST(test_bytes_that_were_not_begun),
+		IN_FLIGHT_TEST(test_counters_that_run_backwards_start_anew),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
