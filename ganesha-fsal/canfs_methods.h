@@ -2,20 +2,20 @@
 /*
  * CANFS, a stackable FSAL: what its files share. The stacking glue follows the split of Ganesha's
  * own stackable FSALs (main, export, handle, file, xattrs); what is canfs proper is the price
- * exchange (monitors/exchange.h) and the call to it, in export.c.
+ * sampler (monitors/sampler.h) and the call to it, in export.c.
  */
 #ifndef CANFS_GANESHA_FSAL_CANFS_METHODS_H
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H
 
 #include "ganesha-fsal/compat.h"
 #include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 
 /* What the CANFS { } block says. */
 struct canfs_config {
-	struct canfs_exchange_config exchange;
+	struct canfs_sampler_config sampler;
 	double pmax; /* both as in struct canfs_settings */
 	double weight[CANFS_RESOURCES];
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
@@ -39,7 +39,7 @@ struct canfs_export_options {
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
-	struct canfs_exchange *exchange;     /* NULL before init_config */
+	struct canfs_sampler *sampler;       /* NULL before init_config */
 	struct canfs_ghosts *ghosts;         /* NULL: reads are not looked at */
 	struct canfs_control *control;       /* NULL: no socket */
 	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
@@ -154,7 +154,7 @@ int canfs_read_export_config(
 int canfs_reread_export_config(
 	void *parse_node, struct canfs_export_options *own, struct config_error_type *err_type);
 
-/* control.c: the control socket at path, on the exchange. Says why there is none. */
+/* control.c: the control socket at path, on the sampler. Says why there is none. */
 void canfs_start_control(const char *path);
 void canfs_stop_control(void);
 

@@ -231,7 +231,7 @@ static int take(
 	given->setup.disk_read_queue = given->disk_read_queue;
 	given->setup.disk_write_queue = given->disk_write_queue;
 	*config = (struct canfs_config) {
-		.exchange = { .interval_ms = given->interval_ms,
+		.sampler = { .interval_ms = given->interval_ms,
 			.publish = given->publish,
 			.monitors = given->monitors,
 			.k = { [CANFS_CPU] = given->k_cpu,

@@ -22,7 +22,7 @@ void canfs_start_control(const char *path)
 {
 	struct canfs_control_config config = {
 		.path = path,
-		.exchange = CANFS.exchange,
+		.sampler = CANFS.sampler,
 		.prefetcher = CANFS.prefetcher,
 		.say = say,
 		.thread_begins = name_thread,
@@ -51,13 +51,13 @@ void canfs_start_control(const char *path)
  */
 void canfs_stop_control(void)
 {
-	struct canfs_exchange_counters counters;
+	struct canfs_sampler_counters counters;
 
 	if (CANFS.control == NULL)
 		return;
 	canfs_control_stop(CANFS.control);
 	CANFS.control = NULL;
-	canfs_exchange_count(CANFS.exchange, &counters);
+	canfs_sampler_count(CANFS.sampler, &counters);
 	if (counters.exports != 0)
 		return;
 	canfs_clients_free(CANFS.clients);

@@ -274,8 +274,8 @@ static struct canfs_board *open_board(
 	struct canfs_board *board = NULL;
 	const char *path = CTX_FULLPATH(op_ctx);
 
-	if (CANFS.exchange != NULL &&
-		canfs_board_open(&board, CANFS.exchange, path, local_device(sub_export), own) != 0)
+	if (CANFS.sampler != NULL &&
+		canfs_board_open(&board, CANFS.sampler, path, local_device(sub_export), own) != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
 	return board;
 }
@@ -339,7 +339,7 @@ static void update_ours(
 		return;
 	if (error == 0)
 		canfs_set_prefetch(ours, own.prefetch);
-	if (CANFS.exchange == NULL)
+	if (CANFS.sampler == NULL)
 		return;
 	if (ours->board == NULL)
 		LogWarn(COMPONENT_FSAL,

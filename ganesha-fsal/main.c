@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The module: registration, configuration, and the life of the exchange. */
+/* The module: registration, configuration, and the life of the sampler. */
 #include "ganesha-fsal/canfs_methods.h"
 
 #include <dlfcn.h>
@@ -43,7 +43,7 @@ struct canfs_module CANFS = {
 };
 
 /*
- * Pmax and weights are no part of canfs_exchange_config, where 0 is the default. As there, what the
+ * Pmax and weights are no part of canfs_sampler_config, where 0 is the default. As there, what the
  * block says as before (NULL: at the start) stays as it was set since. Did anything change?
  */
 static bool change_scale(const struct canfs_config *before, const struct canfs_config *now)
@@ -51,7 +51,7 @@ static bool change_scale(const struct canfs_config *before, const struct canfs_c
 	struct canfs_settings found, wanted;
 	bool changed = before == NULL || now->pmax != before->pmax;
 
-	canfs_exchange_settings(CANFS.exchange, &found);
+	canfs_sampler_settings(CANFS.sampler, &found);
 	wanted = found;
 	if (changed)
 		wanted.pmax = now->pmax;
@@ -61,7 +61,7 @@ static bool change_scale(const struct canfs_config *before, const struct canfs_c
 		wanted.weight[i] = now->weight[i];
 		changed = true;
 	}
-	return changed && canfs_exchange_set(CANFS.exchange, &found, &wanted) == 0;
+	return changed && canfs_sampler_set(CANFS.sampler, &found, &wanted) == 0;
 }
 
 /* Called once, after the server has forked into the background: threads may be started here. */
@@ -73,12 +73,12 @@ static fsal_status_t init_config(
 
 	if (error == 0) {
 		canfs_reads_open(config->ghost_memory_bytes);
-		config->exchange.setup.ghosts = CANFS.ghosts;
-		error = canfs_exchange_new(&CANFS.exchange, &config->exchange);
+		config->sampler.setup.ghosts = CANFS.ghosts;
+		error = canfs_sampler_new(&CANFS.sampler, &config->sampler);
 	}
 	if (error == 0) {
 		(void)change_scale(NULL, config);
-		error = canfs_exchange_start(CANFS.exchange);
+		error = canfs_sampler_start(CANFS.sampler);
 	}
 	if (error != -EINVAL)
 		canfs_start_prefetcher(config);
@@ -96,7 +96,7 @@ static fsal_status_t init_config(
 /* What is allocated at the start, and used by all workers, stays. Only the monitor of memory asks for ghosts. */
 static bool needs_restart(const struct canfs_config *running, const struct canfs_config *now)
 {
-	bool wants_ghosts = (now->exchange.monitors & 1u << CANFS_MEMORY) != 0;
+	bool wants_ghosts = (now->sampler.monitors & 1u << CANFS_MEMORY) != 0;
 
 	return (wants_ghosts && running->ghost_memory_bytes != now->ghost_memory_bytes) ||
 	       strcmp(running->control_path, now->control_path) != 0;
@@ -134,8 +134,7 @@ static bool take_over(struct canfs_config *config)
 	bool holds = !needs_restart(&CANFS.config, config);
 	bool prefetch_holds = canfs_reload_prefetcher(&CANFS.config, config);
 
-	if (canfs_exchange_reload(CANFS.exchange, &config->exchange, canfs_now_usec()) > 0 ||
-		changed)
+	if (canfs_sampler_reload(CANFS.sampler, &config->sampler, canfs_now_usec()) > 0 || changed)
 		LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
@@ -162,7 +161,7 @@ void canfs_reload(struct canfs_export *export, struct config_error_type *err_typ
 		return;
 	if (error != 0) {
 		LogCrit(COMPONENT_FSAL, "CANFS goes on as before: the CANFS { } block is wrong");
-	} else if (CANFS.exchange == NULL) {
+	} else if (CANFS.sampler == NULL) {
 		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
 		gsh_free(config.control_path);
 	} else {
@@ -215,8 +214,8 @@ MODULE_FINI void canfs_unload(void)
 {
 	canfs_stop_control();
 	canfs_stop_prefetcher();
-	canfs_exchange_free(CANFS.exchange);
-	CANFS.exchange = NULL;
+	canfs_sampler_free(CANFS.sampler);
+	CANFS.sampler = NULL;
 	if (CANFS.module.name == NULL)
 		return; /* refused: the server may see another structure */
 	if (unregister_fsal(&CANFS.module) != 0) {

@@ -6,7 +6,7 @@
 #include "client-agent/mountstats.h"
 #include "client-agent/procfs.h"
 #include "ganesha-fsal/control/clients.h"
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/files.h"
 #include "ganesha-fsal/prefetch/resident.h"
@@ -27,7 +27,7 @@ struct disk {
 
 /* The monitors of a server with so many exports. */
 struct server {
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_board *board[EXPORTS_MAX];
 };
 

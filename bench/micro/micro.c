@@ -13,7 +13,7 @@
 #include "bench/jobs/job.h"
 #include "bench/micro/fixture.h"
 
-#define SAMPLE_MSEC 100 /* the exchange's clock per pass */
+#define SAMPLE_MSEC 100 /* the sampler's clock per pass */
 #define MOUNT_BYTES 4096
 
 /* A server with the default of Ghost_Memory whose clients read more than it caches. */
@@ -82,25 +82,25 @@ static void clients_many(struct fixture *f)
 	count_client(f, f->many_clients, 16 * CANFS_CLIENTS_MAX);
 }
 
-static void sampling_pass(struct fixture *f, struct canfs_exchange *exchange)
+static void sampling_pass(struct fixture *f, struct canfs_sampler *sampler)
 {
 	f->now_usec += SAMPLE_MSEC * 1000;
-	canfs_exchange_step(exchange, f->now_usec);
+	canfs_sampler_step(sampler, f->now_usec);
 }
 
-static void exchange_one(struct fixture *f)
+static void sampler_one(struct fixture *f)
 {
-	sampling_pass(f, f->one_export.exchange);
+	sampling_pass(f, f->one_export.sampler);
 }
 
-static void exchange_ten(struct fixture *f)
+static void sampler_ten(struct fixture *f)
 {
-	sampling_pass(f, f->ten_exports.exchange);
+	sampling_pass(f, f->ten_exports.sampler);
 }
 
-static void exchange_hundred(struct fixture *f)
+static void sampler_hundred(struct fixture *f)
 {
-	sampling_pass(f, f->hundred_exports.exchange);
+	sampling_pass(f, f->hundred_exports.sampler);
 }
 
 static void ghosts_feed_small(struct fixture *f)
@@ -150,9 +150,9 @@ static const struct {
 	{ "canfs_tag_encode", encode },
 	{ "canfs_tag_decode", decode },
 	{ "canfs_auction_hold", auction },
-	{ "canfs_exchange_step-1", exchange_one },
-	{ "canfs_exchange_step-10", exchange_ten },
-	{ "canfs_exchange_step-100", exchange_hundred },
+	{ "canfs_sampler_step-1", sampler_one },
+	{ "canfs_sampler_step-10", sampler_ten },
+	{ "canfs_sampler_step-100", sampler_hundred },
 	{ "canfs_board_read", board_read },
 	{ "canfs_ghosts_feed-8k", ghosts_feed_small },
 	{ "canfs_ghosts_feed-1m", ghosts_feed_large },
@@ -221,18 +221,18 @@ static void say(const char *message)
 /* All exports are on the file system of the current directory. */
 static int make_server(struct server *server, unsigned int exports)
 {
-	struct canfs_exchange_config config = { .interval_ms = SAMPLE_MSEC,
+	struct canfs_sampler_config config = { .interval_ms = SAMPLE_MSEC,
 		.publish = true,
 		.monitors = 1u << CANFS_CPU | 1u << CANFS_NETWORK | 1u << CANFS_DISK |
 			    1u << CANFS_MEMORY,
 		.setup = { .root = "", .link_mbit_per_sec = 1000 },
 		.say = say };
 	struct stat st;
-	int error = stat(".", &st) == 0 ? canfs_exchange_new(&server->exchange, &config) : -1;
+	int error = stat(".", &st) == 0 ? canfs_sampler_new(&server->sampler, &config) : -1;
 
 	for (unsigned int i = 0; i < exports && !error; i++)
 		error = canfs_board_open(
-			&server->board[i], server->exchange, "/export", st.st_dev, NULL);
+			&server->board[i], server->sampler, "/export", st.st_dev, NULL);
 	return error;
 }
 
@@ -240,7 +240,7 @@ static void free_server(struct server *server)
 {
 	for (unsigned int i = 0; i < EXPORTS_MAX; i++)
 		canfs_board_close(server->board[i]);
-	canfs_exchange_free(server->exchange);
+	canfs_sampler_free(server->sampler);
 }
 
 /* 10 million reads of 1 million files, and as many large ones. */

@@ -104,7 +104,7 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 		return -ENOMEM;
 	new->thread_begins = config->thread_begins;
 	new->ticked_usec = canfs_now_usec();
-	new->subject = (struct canfs_control_subject) { .exchange = config->exchange,
+	new->subject = (struct canfs_control_subject) { .sampler = config->sampler,
 		.clients = config->clients,
 		.counters = &new->counters,
 		.say = config->say,

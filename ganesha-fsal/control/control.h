@@ -2,7 +2,7 @@
 /*
  * The control socket: what an administrator sees and changes of a running server (control.md).
  *
- *	canfsctl server ... --UNIX socket--> this thread --> exchange, clients
+ *	canfsctl server ... --UNIX socket--> this thread --> sampler, clients
  *
  * One thread of its own answers everybody, and waits for nobody (protocol/control/server.h). No
  * other thread of the server ever waits for this one.
@@ -11,12 +11,12 @@
 #define CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
 
 #include "ganesha-fsal/control/clients.h"
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 
 struct canfs_control_config {
 	const char *path;
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;       /* ticked from now on */
 	struct canfs_prefetcher *prefetcher; /* NULL: there is none */
 	unsigned int idle_msec;              /* 0: as protocol/control/server.h says */

@@ -4,13 +4,13 @@
 #define CANFS_GANESHA_FSAL_CONTROL_REQUEST_H
 
 #include "ganesha-fsal/control/clients.h"
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 #include "protocol/control/request.h"
 
 /* What there is to show and to change. */
 struct canfs_control_subject {
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;
 	struct canfs_control_counters *counters;
 	canfs_say *say;                      /* told of every change */

@@ -138,7 +138,7 @@ json_t *canfs_control_set(struct canfs_control_call *call)
 	struct canfs_settings before, after;
 	json_t *shown;
 
-	canfs_exchange_settings(canfs_control_subject_of(call)->exchange, &before);
+	canfs_sampler_settings(canfs_control_subject_of(call)->sampler, &before);
 	after = before;
 	for (size_t i = 0; i < SETTINGS; i++) {
 		const json_t *given = json_object_get(call->request, settings_table[i].name);
@@ -146,7 +146,7 @@ json_t *canfs_control_set(struct canfs_control_call *call)
 		if (given != NULL && !take(call, &settings_table[i], given, &after))
 			return NULL;
 	}
-	if (canfs_exchange_set(canfs_control_subject_of(call)->exchange, &before, &after) != 0)
+	if (canfs_sampler_set(canfs_control_subject_of(call)->sampler, &before, &after) != 0)
 		return canfs_control_refuse(call, "set: out of range");
 	shown = json_object();
 	for (size_t i = 0; i < SETTINGS; i++) {

@@ -63,12 +63,12 @@ static json_t *show_export(const struct canfs_board_view *view)
 }
 
 /* What the price of memory is made of; null if nobody looks. */
-static json_t *show_memory(struct canfs_exchange *exchange)
+static json_t *show_memory(struct canfs_sampler *sampler)
 {
 	struct canfs_memory_view view;
 	json_t *cache = NULL, *dirty;
 
-	if (!canfs_exchange_memory(exchange, &view))
+	if (!canfs_sampler_memory(sampler, &view))
 		return json_null();
 	dirty = isnan(view.dirty_share) ? json_null() : json_real(rounded(view.dirty_share));
 	if (view.has_ghosts)
@@ -112,16 +112,16 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 	if (!canfs_control_string(call, "export", &visit.export))
 		return NULL;
 	visit.shown = json_array();
-	canfs_exchange_visit(canfs_control_subject_of(call)->exchange, call->now.monotonic_usec,
+	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
 		visit_prices, &visit);
 	if (visit.export != NULL && json_array_size(visit.shown) == 0) {
 		json_decref(visit.shown);
 		return no_export(call, visit.export);
 	}
-	canfs_exchange_settings(canfs_control_subject_of(call)->exchange, &settings);
+	canfs_sampler_settings(canfs_control_subject_of(call)->sampler, &settings);
 	return json_pack("{s:i, s:b, s:b, s:f, s:o, s:o}", "interval_ms", (int)settings.interval_ms,
 		"publish", settings.publish, "drain", settings.drain, "pmax", settings.pmax,
-		"memory", show_memory(canfs_control_subject_of(call)->exchange), "exports",
+		"memory", show_memory(canfs_control_subject_of(call)->sampler), "exports",
 		visit.shown);
 }
 
@@ -179,7 +179,7 @@ json_t *canfs_control_history(struct canfs_control_call *call)
 			call, "seconds", CANFS_HISTORY_SEC, CANFS_HISTORY_SEC, &visit.seconds))
 		return NULL;
 	visit.rows = json_array();
-	canfs_exchange_visit(canfs_control_subject_of(call)->exchange, call->now.monotonic_usec,
+	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
 		visit_history, &visit);
 	if (visit.found == 0 || (visit.export == NULL && visit.found > 1)) {
 		json_decref(visit.path);
@@ -246,19 +246,19 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 json_t *canfs_control_show_counters(struct canfs_control_call *call)
 {
 	const struct canfs_control_counters *control = canfs_control_subject_of(call)->counters;
-	struct canfs_exchange_counters exchange;
+	struct canfs_sampler_counters sampler;
 
-	canfs_exchange_count(canfs_control_subject_of(call)->exchange, &exchange);
+	canfs_sampler_count(canfs_control_subject_of(call)->sampler, &sampler);
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "exports",
-		(json_int_t)exchange.exports, "market_steps", (json_int_t)exchange.steps,
-		"market_steps_late", (json_int_t)exchange.late_steps, "replies_priced",
-		(json_int_t)exchange.replies_priced, "replies_without_price",
-		(json_int_t)exchange.replies_without_price, "connections",
+		(json_int_t)sampler.exports, "market_steps", (json_int_t)sampler.steps,
+		"market_steps_late", (json_int_t)sampler.late_steps, "replies_priced",
+		(json_int_t)sampler.replies_priced, "replies_without_price",
+		(json_int_t)sampler.replies_without_price, "connections",
 		(json_int_t)control->connections, "connections_refused",
 		(json_int_t)control->connections_refused, "connections_dropped",
 		(json_int_t)control->connections_dropped, "requests", (json_int_t)control->requests,
 		"requests_bad", (json_int_t)control->requests_bad, "history_bytes",
-		(json_int_t)(exchange.exports * sizeof(struct canfs_history)), "clients_bytes",
+		(json_int_t)(sampler.exports * sizeof(struct canfs_history)), "clients_bytes",
 		(json_int_t)canfs_clients_bytes());
 }
 
@@ -298,10 +298,10 @@ json_t *canfs_control_show_config(struct canfs_control_call *call)
 	struct config_visit visit = { .setup = &setup, .shown = json_array() };
 	json_t *interfaces = json_array();
 
-	canfs_exchange_setup(canfs_control_subject_of(call)->exchange, &setup);
+	canfs_sampler_setup(canfs_control_subject_of(call)->sampler, &setup);
 	for (size_t i = 0; i < setup.interface_count; i++)
 		json_array_append_new(interfaces, canfs_control_text(setup.interfaces[i]));
-	canfs_exchange_visit(canfs_control_subject_of(call)->exchange, call->now.monotonic_usec,
+	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
 		visit_config, &visit);
 	return json_pack("{s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
 		show_option(setup.link_mbit_per_sec), "exports", visit.shown);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Exports come and go. Of those on the same disks one has the monitors, the others look at its. */
 #include "ganesha-fsal/monitors/devices.h"
-#include "ganesha-fsal/monitors/exchange_parts.h"
+#include "ganesha-fsal/monitors/sampler_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static struct canfs_board *find_watcher(const struct canfs_board *board)
 {
 	struct canfs_board *other;
 
-	LIST_FOREACH (other, &board->exchange->boards, link) {
+	LIST_FOREACH (other, &board->sampler->boards, link) {
 		if (other->watched_by == NULL && other->device == board->device &&
 			have_same_queues(&other->own, &board->own))
 			return other;
@@ -31,7 +31,7 @@ static void hand_over(struct canfs_board *board)
 {
 	struct canfs_board *other, *heir = NULL;
 
-	LIST_FOREACH (other, &board->exchange->boards, link) {
+	LIST_FOREACH (other, &board->sampler->boards, link) {
 		if (other->watched_by != board)
 			continue;
 		other->watched_by = heir;
@@ -49,12 +49,12 @@ static void hand_over(struct canfs_board *board)
 /* Both under the mutex. */
 static void enter(struct canfs_board *board)
 {
-	struct canfs_exchange *exchange = board->exchange;
+	struct canfs_sampler *sampler = board->sampler;
 
 	board->watched_by = find_watcher(board);
 	if (board->watched_by == NULL) {
-		canfs_exchange_open_monitors(board->monitors, exchange, board);
-		LIST_INSERT_HEAD(&exchange->boards, board, link);
+		canfs_sampler_open_monitors(board->monitors, sampler, board);
+		LIST_INSERT_HEAD(&sampler->boards, board, link);
 	} else {
 		LIST_INSERT_AFTER(board->watched_by, board, link);
 	}
@@ -65,7 +65,7 @@ static void leave(struct canfs_board *board)
 {
 	LIST_REMOVE(board, link);
 	hand_over(board);
-	canfs_exchange_close_monitors(board->monitors);
+	canfs_sampler_close_monitors(board->monitors);
 }
 
 static void free_board(struct canfs_board *board)
@@ -80,7 +80,7 @@ static bool are_possible(const struct canfs_disk_options *own)
 	return own->k == 0 || canfs_is_within(own->k, CANFS_K_MIN, CANFS_K_MAX);
 }
 
-int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
+int canfs_board_open(struct canfs_board **board, struct canfs_sampler *sampler, const char *path,
 	dev_t device, const struct canfs_disk_options *own)
 {
 	struct canfs_monitor_setup setup;
@@ -92,14 +92,14 @@ int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange
 	new = calloc(1, sizeof(*new));
 	if (new == NULL)
 		return -ENOMEM;
-	new->exchange = exchange;
+	new->sampler = sampler;
 	if (own != NULL)
 		new->own = *own;
 	new->device = device;
 	new->name = strdup(path);
 	if (canfs_is_anonymous(device)) {
 		/* Before the mutex, and once: this may hang, and others must not wait for it. */
-		canfs_exchange_setup(exchange, &setup);
+		canfs_sampler_setup(sampler, &setup);
 		canfs_resolve_path(setup.root, path, resolved);
 		path = resolved;
 	}
@@ -108,9 +108,9 @@ int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange
 		free_board(new);
 		return -ENOMEM;
 	}
-	pthread_mutex_lock(&exchange->mutex);
+	pthread_mutex_lock(&sampler->mutex);
 	enter(new);
-	pthread_mutex_unlock(&exchange->mutex);
+	pthread_mutex_unlock(&sampler->mutex);
 	*board = new;
 	return 0;
 }
@@ -118,12 +118,12 @@ int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange
 int canfs_board_change(
 	struct canfs_board *board, const struct canfs_disk_options *own, uint64_t now_usec)
 {
-	struct canfs_exchange *exchange = board->exchange;
+	struct canfs_sampler *sampler = board->sampler;
 	bool same_monitor, changed;
 
 	if (!are_possible(own))
 		return -EINVAL;
-	pthread_mutex_lock(&exchange->mutex);
+	pthread_mutex_lock(&sampler->mutex);
 	same_monitor = have_same_queues(&board->own, own);
 	changed = !same_monitor || board->own.k != own->k;
 	if (!same_monitor)
@@ -131,27 +131,27 @@ int canfs_board_change(
 	board->own = *own;
 	if (!same_monitor) {
 		enter(board);
-		canfs_exchange_renew_monitors(exchange, now_usec);
+		canfs_sampler_renew_monitors(sampler, now_usec);
 	}
 	if (changed)
-		canfs_exchange_hurry(exchange);
-	pthread_mutex_unlock(&exchange->mutex);
+		canfs_sampler_hurry(sampler);
+	pthread_mutex_unlock(&sampler->mutex);
 	return changed;
 }
 
 void canfs_board_close(struct canfs_board *board)
 {
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 
 	if (board == NULL)
 		return;
-	exchange = board->exchange;
-	if (exchange != NULL) {
-		pthread_mutex_lock(&exchange->mutex);
+	sampler = board->sampler;
+	if (sampler != NULL) {
+		pthread_mutex_lock(&sampler->mutex);
 		leave(board);
-		pthread_mutex_unlock(&exchange->mutex);
+		pthread_mutex_unlock(&sampler->mutex);
 	} else {
-		canfs_exchange_close_monitors(board->monitors);
+		canfs_sampler_close_monitors(board->monitors);
 	}
 	free_board(board);
 }

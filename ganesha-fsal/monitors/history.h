@@ -4,7 +4,7 @@
  * (about 14 KiB). A row holds the means of its second and the highest price of a write, so that a
  * burst of 100 ms is not lost between two rows.
  *
- * Pure: no lock, no clock. Rows are as long as the exchange's interval if that is above a second.
+ * Pure: no lock, no clock. Rows are as long as the sampler's interval if that is above a second.
  */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_HISTORY_H
 #define CANFS_GANESHA_FSAL_MONITORS_HISTORY_H
@@ -46,7 +46,7 @@ struct canfs_history_row {
 	bool known[CANFS_RESOURCES];         /* at any time of that second */
 };
 
-/* All zero is an empty history. Adds one step of the exchange. */
+/* All zero is an empty history. Adds one step of the sampler. */
 void canfs_history_add(struct canfs_history *history, uint64_t now_usec,
 	const struct canfs_market *market, struct canfs_quote write, struct canfs_quote readahead);
 

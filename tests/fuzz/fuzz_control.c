@@ -9,11 +9,11 @@ static void say(const char *message)
 	FUZZ_CHECK(strlen(message) < 256);
 }
 
-static void check_settings(struct canfs_exchange *exchange)
+static void check_settings(struct canfs_sampler *sampler)
 {
 	struct canfs_settings settings;
 
-	canfs_exchange_settings(exchange, &settings);
+	canfs_sampler_settings(sampler, &settings);
 	FUZZ_CHECK(settings.interval_ms >= CANFS_INTERVAL_MS_MIN);
 	FUZZ_CHECK(settings.interval_ms <= CANFS_INTERVAL_MS_MAX);
 	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
@@ -27,7 +27,7 @@ static void check_settings(struct canfs_exchange *exchange)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* Memory's is the one monitor that always opens; here it finds nothing to read. */
-	const struct canfs_exchange_config config = { .interval_ms = 100,
+	const struct canfs_sampler_config config = { .interval_ms = 100,
 		.publish = true,
 		.monitors = 1u << CANFS_MEMORY,
 		.setup = { .root = "/nonexistent", .interfaces = { "eth0" }, .interface_count = 1 },
@@ -40,11 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct canfs_board *board;
 	json_t *parsed;
 
-	FUZZ_CHECK(canfs_exchange_new(&subject.exchange, &config) == 0);
-	FUZZ_CHECK(canfs_board_open(&board, subject.exchange, "/srv/data", 0, &own) == 0);
+	FUZZ_CHECK(canfs_sampler_new(&subject.sampler, &config) == 0);
+	FUZZ_CHECK(canfs_board_open(&board, subject.sampler, "/srv/data", 0, &own) == 0);
 	subject.clients = canfs_clients_new();
-	canfs_exchange_step(subject.exchange, 1000000);
-	canfs_exchange_step(subject.exchange, 2000000);
+	canfs_sampler_step(subject.sampler, 1000000);
+	canfs_sampler_step(subject.sampler, 2000000);
 
 	reply = canfs_control_respond(
 		&service, text, size, (struct canfs_control_time) { 2000000, 1800000000.0 });
@@ -52,13 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(strchr(reply, '\n') == reply + strlen(reply) - 1);
 	parsed = json_loads(reply, 0, NULL);
 	FUZZ_CHECK(json_is_boolean(json_object_get(parsed, "ok")));
-	check_settings(subject.exchange);
+	check_settings(subject.sampler);
 
 	json_decref(parsed);
 	free(reply);
 	canfs_clients_free(subject.clients);
 	canfs_board_close(board);
-	canfs_exchange_free(subject.exchange);
+	canfs_sampler_free(subject.sampler);
 	free(text);
 	return 0;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What exports may have of their own on the exchange, and what it lets others see of the price of memory. */
+/* What exports may have of their own on the sampler, and what it lets others see of the price of memory. */
 #include "tests/unit/fake_root.h"
 
 #include <errno.h>
 #include <math.h>
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 #include "ganesha-fsal/monitors/monitors.h"
 #include "pricing/price.h"
 
@@ -37,24 +37,24 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct canfs_exchange *open_exchange(
+static struct canfs_sampler *open_sampler(
 	enum canfs_resource resource, const struct canfs_monitor_setup *given)
 {
-	struct canfs_exchange_config config = { .interval_ms = 100,
+	struct canfs_sampler_config config = { .interval_ms = 100,
 		.publish = true,
 		.monitors = 1u << resource,
 		.setup = *given,
 		.say = say };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 
 	config.setup.root = root.path;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	return exchange;
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	return sampler;
 }
 
 /* Mean queues of so many reads and writes, for a second. */
 static void load_disk_further(
-	struct canfs_exchange *exchange, unsigned int reads, unsigned int writes)
+	struct canfs_sampler *sampler, unsigned int reads, unsigned int writes)
 {
 	static uint64_t now_usec = SEC;
 	static unsigned int read_msec, write_msec, done;
@@ -63,7 +63,7 @@ static void load_disk_further(
 	snprintf(text, sizeof(text), "%u 0 0 %u %u 0 0 %u 0 0 0\n", done, read_msec, done,
 		write_msec);
 	fake_root_write(&root, "/sys/dev/block/8:0/stat", text);
-	canfs_exchange_step(exchange, now_usec);
+	canfs_sampler_step(sampler, now_usec);
 	last_usec = now_usec;
 	now_usec += SEC;
 	done += 10;
@@ -71,10 +71,10 @@ static void load_disk_further(
 	write_msec += writes * 1000;
 }
 
-static void load_disk(struct canfs_exchange *exchange, unsigned int reads, unsigned int writes)
+static void load_disk(struct canfs_sampler *sampler, unsigned int reads, unsigned int writes)
 {
 	for (int i = 0; i < 2; i++)
-		load_disk_further(exchange, reads, writes);
+		load_disk_further(sampler, reads, writes);
 }
 
 struct seen {
@@ -90,11 +90,11 @@ static void look(const struct canfs_board_view *view, void *arg)
 		seen->market = *view->market;
 }
 
-static struct canfs_market market_of(struct canfs_exchange *exchange, const char *path)
+static struct canfs_market market_of(struct canfs_sampler *sampler, const char *path)
 {
 	struct seen seen = { .path = path };
 
-	canfs_exchange_visit(exchange, 0, look, &seen);
+	canfs_sampler_visit(sampler, 0, look, &seen);
 	return seen.market;
 }
 
@@ -103,42 +103,42 @@ static void exports_have_disks_of_their_own(void **state)
 	const struct canfs_monitor_setup of_server = { .disk_write_queue = 20 };
 	const struct canfs_disk_options deep = { .read_queue = 8, .k = 50 };
 	const struct canfs_disk_options writes = { .write_queue = 5 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &of_server);
+	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &of_server);
 	struct canfs_board *boards[3];
 	struct canfs_settings before, settings;
 	struct canfs_market market;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
-	assert_int_equal(canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
+	assert_int_equal(canfs_board_open(&boards[0], sampler, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_board_open(&boards[1], sampler, "/deep", makedev(8, 0), &deep), 0);
 	assert_int_equal(
-		canfs_board_open(&boards[2], exchange, "/writes", makedev(8, 0), &writes), 0);
-	load_disk(exchange, 0, 2);
-	assert_float_equal(market_of(exchange, "/a").utilization[CANFS_DISK], 0.1, 1e-9);
-	assert_float_equal(market_of(exchange, "/deep").utilization[CANFS_DISK], 0.1, 1e-9);
-	assert_float_equal(market_of(exchange, "/writes").utilization[CANFS_DISK], 0.4, 1e-9);
+		canfs_board_open(&boards[2], sampler, "/writes", makedev(8, 0), &writes), 0);
+	load_disk(sampler, 0, 2);
+	assert_float_equal(market_of(sampler, "/a").utilization[CANFS_DISK], 0.1, 1e-9);
+	assert_float_equal(market_of(sampler, "/deep").utilization[CANFS_DISK], 0.1, 1e-9);
+	assert_float_equal(market_of(sampler, "/writes").utilization[CANFS_DISK], 0.4, 1e-9);
 	for (int i = 0; i < 3; i++)
 		canfs_board_close(boards[i]);
 
-	assert_int_equal(canfs_board_open(&boards[1], exchange, "/deep", makedev(8, 0), &deep), 0);
-	load_disk(exchange, 4, 0);
-	market = market_of(exchange, "/deep");
+	assert_int_equal(canfs_board_open(&boards[1], sampler, "/deep", makedev(8, 0), &deep), 0);
+	load_disk(sampler, 4, 0);
+	market = market_of(sampler, "/deep");
 	assert_float_equal(market.utilization[CANFS_DISK], 0.5, 1e-9);
 	assert_float_equal(market.k[CANFS_DISK], 50, 0);
 	/* What is set for the server is for those without a k of their own. */
-	canfs_exchange_settings(exchange, &before);
+	canfs_sampler_settings(sampler, &before);
 	settings = before;
 	settings.k[CANFS_DISK] = 3;
 	settings.weight[CANFS_DISK] = 0.5;
-	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
-	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
-	load_disk(exchange, 4, 0);
-	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 3, 0);
-	market = market_of(exchange, "/deep");
+	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), 0);
+	assert_int_equal(canfs_board_open(&boards[0], sampler, "/a", makedev(8, 0), NULL), 0);
+	load_disk(sampler, 4, 0);
+	assert_float_equal(market_of(sampler, "/a").k[CANFS_DISK], 3, 0);
+	market = market_of(sampler, "/deep");
 	assert_float_equal(canfs_market_price(&market, CANFS_DISK), canfs_price(0.5, 50) / 2, 1e-9);
 	canfs_board_close(boards[0]);
 	canfs_board_close(boards[1]);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 /* Three exports of one file system: whoever looks at its disks goes, the others know on. */
@@ -147,18 +147,18 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 	static const char *const paths[] = { "/a", "/b", "/c" };
 	const struct canfs_monitor_setup none = { 0 };
 	const struct canfs_disk_options steep = { .k = 50 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &none);
 	struct canfs_board *boards[3];
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(canfs_board_open(&boards[i], exchange, paths[i], makedev(8, 0),
+		assert_int_equal(canfs_board_open(&boards[i], sampler, paths[i], makedev(8, 0),
 					 i == 2 ? &steep : NULL),
 			0);
-	load_disk(exchange, 0, 8);
+	load_disk(sampler, 0, 8);
 	for (int gone = 0; gone < 3; gone++) {
 		for (int i = gone; i < 3; i++) {
-			struct canfs_market market = market_of(exchange, paths[i]);
+			struct canfs_market market = market_of(sampler, paths[i]);
 
 			assert_true(market.known[CANFS_DISK]);
 			assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-9);
@@ -166,9 +166,9 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 		}
 		canfs_board_close(boards[gone]);
 		/* One step more: had the others to begin anew, they would know nothing now. */
-		load_disk_further(exchange, 0, 8);
+		load_disk_further(sampler, 0, 8);
 	}
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 /* The configuration was read again: an export leaves those whose disks are looked at as one, and comes back. */
@@ -177,127 +177,127 @@ static void disks_of_an_export_may_change(void **state)
 	const struct canfs_monitor_setup none = { 0 };
 	const struct canfs_disk_options as_server = { 0 }, steep = { .k = 50 },
 					few = { .write_queue = 16, .k = 50 }, wrong = { .k = 1 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &none);
 	struct canfs_board *boards[2];
 	struct canfs_tag tag;
 
 	(void)state;
 	/* b looks for both. */
-	assert_int_equal(canfs_board_open(&boards[1], exchange, "/b", makedev(8, 0), NULL), 0);
-	assert_int_equal(canfs_board_open(&boards[0], exchange, "/a", makedev(8, 0), NULL), 0);
-	load_disk(exchange, 0, 8);
+	assert_int_equal(canfs_board_open(&boards[1], sampler, "/b", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_board_open(&boards[0], sampler, "/a", makedev(8, 0), NULL), 0);
+	load_disk(sampler, 0, 8);
 	assert_int_equal(canfs_board_change(boards[1], &as_server, last_usec + 1), 0);
 	assert_int_equal(canfs_board_change(boards[1], &wrong, last_usec + 1), -EINVAL);
 	assert_int_equal(canfs_board_change(boards[1], &steep, last_usec + 1), 1);
-	load_disk_further(exchange, 0, 8);
-	assert_float_equal(market_of(exchange, "/b").k[CANFS_DISK], 50, 0);
-	assert_float_equal(market_of(exchange, "/b").utilization[CANFS_DISK], 0.25, 1e-9);
+	load_disk_further(sampler, 0, 8);
+	assert_float_equal(market_of(sampler, "/b").k[CANFS_DISK], 50, 0);
+	assert_float_equal(market_of(sampler, "/b").utilization[CANFS_DISK], 0.25, 1e-9);
 
 	assert_int_equal(canfs_board_change(boards[1], &few, last_usec + 1), 1);
 	for (int i = 0; i < 2; i++)
 		assert_true(canfs_board_read(boards[i], last_usec, &tag));
-	load_disk_further(exchange, 0, 8);
-	assert_float_equal(market_of(exchange, "/a").utilization[CANFS_DISK], 0.25, 1e-5);
-	assert_float_equal(market_of(exchange, "/b").utilization[CANFS_DISK], 0.5, 1e-5);
-	assert_float_equal(market_of(exchange, "/a").k[CANFS_DISK], 4, 0);
+	load_disk_further(sampler, 0, 8);
+	assert_float_equal(market_of(sampler, "/a").utilization[CANFS_DISK], 0.25, 1e-5);
+	assert_float_equal(market_of(sampler, "/b").utilization[CANFS_DISK], 0.5, 1e-5);
+	assert_float_equal(market_of(sampler, "/a").k[CANFS_DISK], 4, 0);
 
 	assert_int_equal(canfs_board_change(boards[1], &as_server, last_usec + 1), 1);
-	load_disk_further(exchange, 0, 8);
+	load_disk_further(sampler, 0, 8);
 	for (int i = 0; i < 2; i++) {
-		struct canfs_market market = market_of(exchange, i == 0 ? "/a" : "/b");
+		struct canfs_market market = market_of(sampler, i == 0 ? "/a" : "/b");
 
 		assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-5);
 		assert_float_equal(market.k[CANFS_DISK], 4, 0);
 		canfs_board_close(boards[i]);
 	}
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void a_k_that_cannot_be_is_refused(void **state)
 {
 	const double wrong[] = { 1, -8, 1e7, (double)NAN, (double)INFINITY };
 	const struct canfs_monitor_setup none = { 0 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &none);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		const struct canfs_disk_options own = { .k = wrong[i] };
 		struct canfs_board *board = NULL;
 
-		assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, &own), -EINVAL);
+		assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, &own), -EINVAL);
 		assert_null(board);
 	}
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void settings_out_of_range_change_nothing(void **state)
 {
 	const double wrong[] = { -0.001, 1.001, (double)NAN };
 	const struct canfs_monitor_setup none = { 0 };
-	struct canfs_exchange *exchange = open_exchange(CANFS_DISK, &none);
+	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &none);
 	struct canfs_settings before, given, after;
 
 	(void)state;
-	canfs_exchange_settings(exchange, &before);
+	canfs_sampler_settings(sampler, &before);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		given = before;
 		given.publish = !before.publish;
 		given.pmax = wrong[i];
-		assert_int_equal(canfs_exchange_set(exchange, &before, &given), -EINVAL);
+		assert_int_equal(canfs_sampler_set(sampler, &before, &given), -EINVAL);
 		given.pmax = before.pmax;
 		given.weight[CANFS_MEMORY] = wrong[i];
-		assert_int_equal(canfs_exchange_set(exchange, &before, &given), -EINVAL);
+		assert_int_equal(canfs_sampler_set(sampler, &before, &given), -EINVAL);
 	}
-	canfs_exchange_settings(exchange, &after);
+	canfs_sampler_settings(sampler, &after);
 	assert_memory_equal(&before, &after, sizeof(before));
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void the_price_of_memory_can_be_looked_into(void **state)
 {
 	struct canfs_monitor_setup setup = { 0 };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_memory_view view;
 
 	(void)state;
 	fake_root_write(&root, "/proc/meminfo",
 		"MemTotal: 1048576 kB\nMemFree: 10240 kB\nCached: 92160 kB\nShmem: 0 kB\n");
 	assert_int_equal(canfs_ghosts_new(&setup.ghosts, MIB, 1), 0);
-	exchange = open_exchange(CANFS_MEMORY, &setup);
-	assert_true(canfs_exchange_memory(exchange, &view));
+	sampler = open_sampler(CANFS_MEMORY, &setup);
+	assert_true(canfs_sampler_memory(sampler, &view));
 	assert_true(isnan(view.dirty_share) && view.has_ghosts && view.cache_bytes == 0);
 
 	/* There is no /proc/vmstat yet. */
-	canfs_exchange_step(exchange, SEC);
-	assert_true(canfs_exchange_memory(exchange, &view));
+	canfs_sampler_step(sampler, SEC);
+	assert_true(canfs_sampler_memory(sampler, &view));
 	assert_true(isnan(view.dirty_share) && view.cache_bytes == 100 * MIB);
 	fake_root_write(
 		&root, "/proc/vmstat", "nr_dirty 5\nnr_writeback 5\nnr_dirty_threshold 100\n");
 	for (uint64_t round = 2; round <= 3; round++) {
 		for (uint64_t offset = 0; offset < 80 * MIB; offset += MIB)
 			canfs_ghosts_feed(setup.ghosts, 1, offset, MIB);
-		canfs_exchange_step(exchange, round * SEC);
+		canfs_sampler_step(sampler, round * SEC);
 	}
-	assert_true(canfs_exchange_memory(exchange, &view));
+	assert_true(canfs_sampler_memory(sampler, &view));
 	assert_float_equal(view.dirty_share, 0.1, 1e-9);
 	/* Half of 100 MiB holds nothing of a circle of 80, and more holds no more. */
 	assert_true(view.forecast.hit > 0.4 && view.forecast.hit_less < 0.05);
 	assert_true(view.forecast.hit_more >= view.forecast.hit);
 	assert_true(view.forecast.utilization > 0.8);
 	assert_true(view.usage.memory_bytes == MIB && view.usage.used_bytes <= MIB);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 	canfs_ghosts_free(setup.ghosts);
 
 	setup.ghosts = NULL;
-	exchange = open_exchange(CANFS_MEMORY, &setup);
-	canfs_exchange_step(exchange, SEC);
-	assert_true(canfs_exchange_memory(exchange, &view));
+	sampler = open_sampler(CANFS_MEMORY, &setup);
+	canfs_sampler_step(sampler, SEC);
+	assert_true(canfs_sampler_memory(sampler, &view));
 	assert_true(!view.has_ghosts && view.dirty_share > 0);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 
-	exchange = open_exchange(CANFS_CPU, &setup);
-	assert_false(canfs_exchange_memory(exchange, &view));
-	canfs_exchange_free(exchange);
+	sampler = open_sampler(CANFS_CPU, &setup);
+	assert_false(canfs_sampler_memory(sampler, &view));
+	canfs_sampler_free(sampler);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

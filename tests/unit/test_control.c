@@ -22,7 +22,7 @@
 
 static struct fake_root root;
 static char path[CANFS_SOCKET_PATH_MAX];
-static struct canfs_exchange *exchange;
+static struct canfs_sampler *sampler;
 static struct canfs_clients *clients;
 
 static void say(const char *message)
@@ -32,7 +32,7 @@ static void say(const char *message)
 
 static int set_up(void **state)
 {
-	struct canfs_exchange_config config = { .interval_ms = 100, .say = say };
+	struct canfs_sampler_config config = { .interval_ms = 100, .say = say };
 
 	(void)state;
 	fake_root_make(&root);
@@ -40,13 +40,13 @@ static int set_up(void **state)
 	/* Its directory is missing: it is made. */
 	snprintf(path, sizeof(path), "%s/run/control.sock", root.path);
 	clients = canfs_clients_new();
-	return canfs_exchange_new(&exchange, &config);
+	return canfs_sampler_new(&sampler, &config);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 	canfs_clients_free(clients);
 	fake_root_remove(&root);
 	return 0;
@@ -55,7 +55,7 @@ static int tear_down(void **state)
 static struct canfs_control *start(unsigned int idle_msec)
 {
 	struct canfs_control_config config = { .path = path,
-		.exchange = exchange,
+		.sampler = sampler,
 		.clients = clients,
 		.idle_msec = idle_msec,
 		.say = say };

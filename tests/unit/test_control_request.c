@@ -18,7 +18,7 @@
 #define SEC UINT64_C(1000000)
 
 static struct fake_root root;
-static struct canfs_exchange *exchange;
+static struct canfs_sampler *sampler;
 static struct canfs_board *board;
 static struct canfs_control_counters counters;
 static struct canfs_control_subject subject;
@@ -41,7 +41,7 @@ static void cpu(unsigned int user, unsigned int idle)
 
 static int set_up(void **state)
 {
-	struct canfs_exchange_config config = {
+	struct canfs_sampler_config config = {
 		.interval_ms = 100, .publish = true, .monitors = 1u << CANFS_CPU, .say = say
 	};
 
@@ -51,16 +51,16 @@ static int set_up(void **state)
 	cpu(0, 0);
 	said[0] = '\0';
 	counters = (struct canfs_control_counters) { 0 };
-	if (canfs_exchange_new(&exchange, &config) != 0 ||
-		canfs_board_open(&board, exchange, "/srv/data", 0, NULL) != 0)
+	if (canfs_sampler_new(&sampler, &config) != 0 ||
+		canfs_board_open(&board, sampler, "/srv/data", 0, NULL) != 0)
 		return -1;
-	subject = (struct canfs_control_subject) { exchange, canfs_clients_new(), &counters, say,
+	subject = (struct canfs_control_subject) { sampler, canfs_clients_new(), &counters, say,
 		NULL };
 	/* Half of the processor is busy for three seconds. */
 	for (unsigned int second = 0; second <= 3; second++) {
 		now_usec = (100 + second) * SEC;
 		cpu(1000 + second * 50, 1000 + second * 50);
-		canfs_exchange_step(exchange, now_usec);
+		canfs_sampler_step(sampler, now_usec);
 	}
 	return 0;
 }
@@ -70,7 +70,7 @@ static int tear_down(void **state)
 	(void)state;
 	canfs_clients_free(subject.clients);
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 	fake_root_remove(&root);
 	return 0;
 }
@@ -142,22 +142,22 @@ static void shows_prices(void **state)
 	refused("{\"command\":\"prices\",\"export\":1}", "export: allowed is a string");
 }
 
-/* The same requests to another exchange. */
-static struct canfs_exchange *instead(const struct canfs_exchange_config *config)
+/* The same requests to another sampler. */
+static struct canfs_sampler *instead(const struct canfs_sampler_config *config)
 {
-	struct canfs_exchange *usual = subject.exchange;
+	struct canfs_sampler *usual = subject.sampler;
 
-	assert_int_equal(canfs_exchange_new(&subject.exchange, config), 0);
+	assert_int_equal(canfs_sampler_new(&subject.sampler, config), 0);
 	return usual;
 }
 
 static void shows_what_the_price_of_memory_is_made_of(void **state)
 {
-	struct canfs_exchange_config config = { .interval_ms = 100,
+	struct canfs_sampler_config config = { .interval_ms = 100,
 		.monitors = 1u << CANFS_MEMORY,
 		.setup.root = root.path,
 		.say = say };
-	struct canfs_exchange *usual;
+	struct canfs_sampler *usual;
 	json_t *reply = must("{\"command\":\"prices\"}");
 
 	(void)state;
@@ -171,11 +171,11 @@ static void shows_what_the_price_of_memory_is_made_of(void **state)
 	assert_true(json_is_null(json_object_get(json_object_get(reply, "memory"), "dirty")));
 	assert_true(json_is_null(json_object_get(json_object_get(reply, "memory"), "read_cache")));
 	json_decref(reply);
-	canfs_exchange_free(subject.exchange);
+	canfs_sampler_free(subject.sampler);
 
 	assert_int_equal(canfs_ghosts_new(&config.setup.ghosts, 1 << 20, 1), 0);
 	(void)instead(&config);
-	canfs_exchange_step(subject.exchange, SEC);
+	canfs_sampler_step(subject.sampler, SEC);
 	reply = must("{\"command\":\"prices\"}");
 	assert_float_equal(
 		json_number_value(json_object_get(json_object_get(reply, "memory"), "dirty")), 0.1,
@@ -185,14 +185,14 @@ static void shows_what_the_price_of_memory_is_made_of(void **state)
 	assert_float_equal(
 		real_at(reply, "memory", "read_cache", "ghost_memory_bytes"), 1048576, 0);
 	json_decref(reply);
-	canfs_exchange_free(subject.exchange);
+	canfs_sampler_free(subject.sampler);
 	canfs_ghosts_free(config.setup.ghosts);
-	subject.exchange = usual;
+	subject.sampler = usual;
 }
 
 static void shows_config(void **state)
 {
-	struct canfs_exchange_config config = { .interval_ms = 100,
+	struct canfs_sampler_config config = { .interval_ms = 100,
 		.setup = { .root = root.path,
 			.link_mbit_per_sec = 940,
 			.disk_write_queue = 16,
@@ -200,12 +200,12 @@ static void shows_config(void **state)
 			.interface_count = 2 },
 		.say = say };
 	const struct canfs_disk_options own = { .read_queue = 7, .k = 2.5 };
-	struct canfs_exchange *usual = instead(&config);
+	struct canfs_sampler *usual = instead(&config);
 	struct canfs_board *one;
 	json_t *reply, *expected;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&one, subject.exchange, "/one", 0, &own), 0);
+	assert_int_equal(canfs_board_open(&one, subject.sampler, "/one", 0, &own), 0);
 	reply = must("{\"command\":\"config\"}");
 	json_object_del(reply, "ok");
 	json_object_del(reply, "command");
@@ -217,8 +217,8 @@ static void shows_config(void **state)
 	json_decref(expected);
 	json_decref(reply);
 	canfs_board_close(one);
-	canfs_exchange_free(subject.exchange);
-	subject.exchange = usual;
+	canfs_sampler_free(subject.sampler);
+	subject.sampler = usual;
 	reply = must("{\"command\":\"config\"}");
 	assert_true(json_is_null(json_object_get(reply, "Link_Speed")));
 	assert_true(json_is_null(json_object_get(
@@ -246,7 +246,7 @@ static void shows_history(void **state)
 	assert_in_range(json_array_size(json_object_get(reply, "rows")), 1, 2);
 	json_decref(reply);
 	refused("{\"command\":\"history\",\"seconds\":601}", "from 1 to 600");
-	assert_int_equal(canfs_board_open(&second, exchange, "/srv/more", 0, NULL), 0);
+	assert_int_equal(canfs_board_open(&second, sampler, "/srv/more", 0, NULL), 0);
 	refused("{\"command\":\"history\"}", "there are 2");
 	json_decref(must("{\"command\":\"history\",\"export\":\"/srv/more\"}"));
 	canfs_board_close(second);
@@ -299,7 +299,7 @@ static void sets(void **state)
 	assert_non_null(strstr(said, "k_cpu 64.0 -> 2.0"));
 	now_usec += SEC;
 	cpu(1200, 1200);
-	canfs_exchange_step(exchange, now_usec);
+	canfs_sampler_step(sampler, now_usec);
 	assert_true(canfs_board_read(board, now_usec, &tag));
 	assert_float_equal(tag.write, 1, 0);
 	assert_float_equal(tag.readahead, canfs_price(0.5, 2), 0.01);
@@ -307,7 +307,7 @@ static void sets(void **state)
 	json_decref(must("{\"command\":\"set\"}"));
 	assert_string_equal(said, "");
 	json_decref(must("{\"command\":\"set\",\"publish\":false,\"drain\":false}"));
-	canfs_exchange_step(exchange, now_usec + SEC);
+	canfs_sampler_step(sampler, now_usec + SEC);
 	assert_false(canfs_board_read(board, now_usec + SEC, &tag));
 }
 
@@ -319,7 +319,7 @@ static void step(void)
 	now_usec += SEC;
 	ticks += 100;
 	cpu(ticks, ticks);
-	canfs_exchange_step(exchange, now_usec);
+	canfs_sampler_step(sampler, now_usec);
 }
 
 static void sets_pmax_and_weights(void **state)
@@ -357,7 +357,7 @@ static void sets_all_or_nothing(void **state)
 	struct canfs_settings before, after;
 
 	(void)state;
-	canfs_exchange_settings(exchange, &before);
+	canfs_sampler_settings(sampler, &before);
 	refused("{\"command\":\"set\",\"k_disk\":3,\"k_cpu\":1}",
 		"k_cpu: allowed is a number from 1.1");
 	refused("{\"command\":\"set\",\"k_disk\":1e7}", "to 1000000");
@@ -371,7 +371,7 @@ static void sets_all_or_nothing(void **state)
 	refused("{\"command\":\"set\",\"weight_disk\":true}", "weight_disk: allowed is a number");
 	refused("{\"command\":\"set\",\"k_dsk\":3}",
 		"unknown member 'k_dsk'; allowed: interval_ms, ");
-	canfs_exchange_settings(exchange, &after);
+	canfs_sampler_settings(sampler, &after);
 	assert_memory_equal(&before, &after, sizeof(before));
 }
 
@@ -396,10 +396,10 @@ static void k_of_the_disk_may_be_left_to_its_type(void **state)
 
 static void shows_what_the_disk_is_taken_for(void **state)
 {
-	struct canfs_exchange_config config = {
+	struct canfs_sampler_config config = {
 		.interval_ms = 100, .monitors = 1u << CANFS_DISK, .say = say
 	};
-	struct canfs_exchange *cpu_exchange = exchange;
+	struct canfs_sampler *cpu_sampler = sampler;
 	struct canfs_board *on_disk;
 	char disk[PATH_MAX], link[PATH_MAX];
 	const json_t *shown;
@@ -418,10 +418,10 @@ static void shows_what_the_disk_is_taken_for(void **state)
 	fake_root_full(&root, "/sys/dev/block/8:0", link);
 	assert_int_equal(symlink(disk, link), 0);
 	config.setup.root = root.path;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	subject.exchange = exchange;
-	assert_int_equal(canfs_board_open(&on_disk, exchange, "/d", makedev(8, 0), NULL), 0);
-	canfs_exchange_step(exchange, now_usec);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	subject.sampler = sampler;
+	assert_int_equal(canfs_board_open(&on_disk, sampler, "/d", makedev(8, 0), NULL), 0);
+	canfs_sampler_step(sampler, now_usec);
 	reply = must("{\"command\":\"prices\"}");
 	shown = json_array_get(json_object_get(reply, "exports"), 0);
 	shown = json_object_get(json_object_get(shown, "resources"), "disk");
@@ -431,8 +431,8 @@ static void shows_what_the_disk_is_taken_for(void **state)
 	assert_float_equal(json_number_value(json_object_get(shown, "k")), 32, 0);
 	json_decref(reply);
 	canfs_board_close(on_disk);
-	canfs_exchange_free(exchange);
-	exchange = cpu_exchange;
+	canfs_sampler_free(sampler);
+	sampler = cpu_sampler;
 }
 
 static void refuses_what_is_no_request(void **state)

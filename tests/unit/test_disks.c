@@ -5,7 +5,7 @@
 #include <sys/sysmacros.h>
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 #include "ganesha-fsal/monitors/mountinfo.h"
 
 #define ANONYMOUS makedev(0, 77)
@@ -293,55 +293,55 @@ static void see(const struct canfs_board_view *view, void *arg)
 }
 
 /* The k of the boards /a and /b after a step. */
-static void look(struct canfs_exchange *exchange, struct seen seen[2])
+static void look(struct canfs_sampler *sampler, struct seen seen[2])
 {
 	static uint64_t now_usec = 1000000;
 
-	canfs_exchange_step(exchange, now_usec += 100000);
-	canfs_exchange_visit(exchange, now_usec, see, seen);
+	canfs_sampler_step(sampler, now_usec += 100000);
+	canfs_sampler_visit(sampler, now_usec, see, seen);
 }
 
 static void k_is_that_of_the_exports_own_disk(void **state)
 {
-	const struct canfs_exchange_config config = { .interval_ms = 100,
+	const struct canfs_sampler_config config = { .interval_ms = 100,
 		.monitors = 1u << CANFS_DISK,
 		.setup = { .root = root.path, .disk_read_queue = 5 },
 		.say = say };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_board *a, *b;
 	struct canfs_settings before, settings;
 	struct seen seen[2];
 
 	(void)state;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&a, exchange, "/a", makedev(8, 16), NULL), 0);
-	assert_int_equal(canfs_board_open(&b, exchange, "/b", makedev(0, 1), NULL), 0);
-	look(exchange, seen);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_board_open(&a, sampler, "/a", makedev(8, 16), NULL), 0);
+	assert_int_equal(canfs_board_open(&b, sampler, "/b", makedev(0, 1), NULL), 0);
+	look(sampler, seen);
 	assert_true(seen[0].k == 32 && seen[1].k == 4);
 	assert_string_equal(seen[0].disk.type, "ssd");
 	assert_true(seen[0].disk.nominal_reads == 5 && seen[0].disk.nominal_writes == 64);
 	assert_null(seen[1].disk.type);
 
 	/* What the administrator says holds for all, until he takes it back. */
-	canfs_exchange_settings(exchange, &settings);
+	canfs_sampler_settings(sampler, &settings);
 	before = settings;
 	assert_true(settings.k[CANFS_DISK] == 0);
 	settings.k[CANFS_DISK] = 12;
-	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
-	look(exchange, seen);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), 0);
+	look(sampler, seen);
 	assert_true(seen[0].k == 12 && seen[1].k == 12);
-	canfs_exchange_settings(exchange, &settings);
+	canfs_sampler_settings(sampler, &settings);
 	before = settings;
 	assert_true(settings.k[CANFS_DISK] == 12);
 	settings.k[CANFS_DISK] = 0;
-	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
-	look(exchange, seen);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), 0);
+	look(sampler, seen);
 	assert_true(seen[0].k == 32 && seen[1].k == 4);
 	settings.k[CANFS_CPU] = 0;
-	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), -EINVAL);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), -EINVAL);
 	canfs_board_close(a);
 	canfs_board_close(b);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 /*
@@ -350,11 +350,11 @@ static void k_is_that_of_the_exports_own_disk(void **state)
  */
 static void links_to_an_export_are_followed_once(void **state)
 {
-	struct canfs_exchange_config config = { .interval_ms = 100,
+	struct canfs_sampler_config config = { .interval_ms = 100,
 		.monitors = 1u << CANFS_DISK,
 		.setup = { .root = root.path },
 		.say = say };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_board *board;
 	struct seen seen[2];
 	char first[64], full[PATH_MAX];
@@ -365,50 +365,50 @@ static void links_to_an_export_are_followed_once(void **state)
 	put_link("/a", "srv/data");
 	mounts("2 1 0:45 / /srv rw - btrfs /dev/sdb rw\n");
 	assert_int_equal(find("/a", first), -ENODATA);
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", ANONYMOUS, NULL), 0);
-	look(exchange, seen);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", ANONYMOUS, NULL), 0);
+	look(sampler, seen);
 	assert_string_equal(seen[0].disk.type, "ssd");
 
 	fake_root_full(&root, "/a", full);
 	assert_int_equal(unlink(full), 0);
 	config.setup.disk_read_queue = 5;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, 1), 1);
-	look(exchange, seen);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, 1), 1);
+	look(sampler, seen);
 	assert_string_equal(seen[0].disk.type, "ssd");
 	assert_true(seen[0].disk.nominal_reads == 5);
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void a_configured_k_goes_before_the_type(void **state)
 {
-	const struct canfs_exchange_config config = { .interval_ms = 100,
+	const struct canfs_sampler_config config = { .interval_ms = 100,
 		.monitors = 1u << CANFS_DISK,
 		.k = { [CANFS_DISK] = 3 },
 		.setup = { .root = root.path },
 		.say = say };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_board *board;
 	struct seen seen[2];
 
 	(void)state;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", makedev(8, 16), NULL), 0);
-	look(exchange, seen);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", makedev(8, 16), NULL), 0);
+	look(sampler, seen);
 	assert_true(seen[0].k == 3);
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 /* A mirror of different disks is as expensive as the one that gets expensive first. */
 static void the_disk_that_gets_expensive_first_speaks_for_all(void **state)
 {
-	const struct canfs_exchange_config config = { .interval_ms = 100,
+	const struct canfs_sampler_config config = { .interval_ms = 100,
 		.monitors = 1u << CANFS_DISK,
 		.setup = { .root = root.path },
 		.say = say };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_board *board;
 	struct seen seen[2];
 
@@ -416,13 +416,13 @@ static void the_disk_that_gets_expensive_first_speaks_for_all(void **state)
 	put_link(BTRFS_A "sda1", "../../../../devices/sda/sda1");
 	put_link(BTRFS_A "sdb", "../../../../devices/sdb");
 	mounts("2 1 0:45 / /a rw - btrfs /dev/sdb rw\n");
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", ANONYMOUS, NULL), 0);
-	look(exchange, seen);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", ANONYMOUS, NULL), 0);
+	look(sampler, seen);
 	assert_true(seen[0].k == 4);
 	assert_string_equal(seen[0].disk.type, "rotational");
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

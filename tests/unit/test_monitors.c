@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Monitors and exchange on a made-up /proc and /sys: time is a parameter, nothing is waited for. */
+/* Monitors and sampler on a made-up /proc and /sys: time is a parameter, nothing is waited for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 #include "protocol/clock.h"
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 
 #define INTERVAL_USEC 100000
 
@@ -90,17 +90,17 @@ static int tear_down(void **state)
 	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static struct canfs_exchange *open_exchange(unsigned int monitors, unsigned int link_mbit_per_sec)
+static struct canfs_sampler *open_sampler(unsigned int monitors, unsigned int link_mbit_per_sec)
 {
-	struct canfs_exchange_config config = { .interval_ms = 100,
+	struct canfs_sampler_config config = { .interval_ms = 100,
 		.publish = true,
 		.monitors = monitors,
 		.setup = { .root = root, .link_mbit_per_sec = link_mbit_per_sec },
 		.say = say };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	return exchange;
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	return sampler;
 }
 
 static void disk_stat(const char *disk, unsigned int reads, unsigned int read_msec,
@@ -181,7 +181,7 @@ static void bearing_goes_by_type(void **state)
 }
 
 /* Steps until the averages have settled. add_msec: what each interval adds to the disk. */
-static uint64_t run_disk(struct canfs_exchange *exchange, uint64_t now_usec, unsigned int *reads,
+static uint64_t run_disk(struct canfs_sampler *sampler, uint64_t now_usec, unsigned int *reads,
 	unsigned int add_reads, unsigned int add_msec)
 {
 	static unsigned int msec;
@@ -191,14 +191,14 @@ static uint64_t run_disk(struct canfs_exchange *exchange, uint64_t now_usec, uns
 		msec += add_msec;
 		disk_stat("sda", *reads, msec, 0, 0, 0);
 		now_usec += INTERVAL_USEC;
-		canfs_exchange_step(exchange, now_usec);
+		canfs_sampler_step(sampler, now_usec);
 	}
 	return now_usec;
 }
 
 static void a_busy_disk_is_expensive_and_prices_only_its_export(void **state)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_DISK, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_DISK, 0);
 	struct canfs_board *on_sda, *on_sdb;
 	struct canfs_tag tag;
 	unsigned int reads = 0;
@@ -209,88 +209,88 @@ static void a_busy_disk_is_expensive_and_prices_only_its_export(void **state)
 	disk_type("sdb", "1\n");
 	put_link("/sys/dev/block/8:0", "../../devices/sda");
 	put_link("/sys/dev/block/8:16", "../../devices/sdb");
-	assert_int_equal(canfs_board_open(&on_sda, exchange, "/a", makedev(8, 0), NULL), 0);
-	assert_int_equal(canfs_board_open(&on_sdb, exchange, "/b", makedev(8, 16), NULL), 0);
+	assert_int_equal(canfs_board_open(&on_sda, sampler, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_board_open(&on_sdb, sampler, "/b", makedev(8, 16), NULL), 0);
 	assert_false(canfs_board_read(on_sda, now_usec, &tag));
 
-	now_usec = run_disk(exchange, now_usec, &reads, 8, 98);
+	now_usec = run_disk(sampler, now_usec, &reads, 8, 98);
 	assert_true(canfs_board_read(on_sda, now_usec, &tag));
 	assert_true(tag.write > 0.9 && tag.readahead == tag.write);
 	assert_int_equal(tag.bottleneck, CANFS_DISK);
 	assert_true(canfs_board_read(on_sdb, now_usec, &tag));
 	assert_true(tag.write == 0);
 
-	now_usec = run_disk(exchange, now_usec, &reads, 0, 0);
+	now_usec = run_disk(sampler, now_usec, &reads, 0, 0);
 	assert_true(canfs_board_read(on_sda, now_usec, &tag));
 	assert_true(tag.write == 0);
 
 	canfs_board_close(on_sda);
 	canfs_board_close(on_sdb);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void old_quotes_are_not_read(void **state)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_MEMORY, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_MEMORY, 0);
 	struct canfs_board *board;
 	struct canfs_tag tag;
 
 	(void)state;
 	put("/proc/vmstat", "nr_dirty 50\nnr_writeback 50\nnr_dirty_threshold 100\n");
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
-	canfs_exchange_step(exchange, 1000000);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	canfs_sampler_step(sampler, 1000000);
 	assert_true(canfs_board_read(board, 1000000 + CANFS_STALE_MS_MIN * 1000, &tag));
 	assert_true(tag.write == 1 && tag.bottleneck == CANFS_MEMORY);
 	assert_true(tag.readahead == 0); /* it dirties nothing */
 	assert_false(canfs_board_read(board, 1001000 + CANFS_STALE_MS_MIN * 1000, &tag));
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void a_lost_source_is_said_once_and_leaves_the_market(void **state)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_MEMORY, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_MEMORY, 0);
 	struct canfs_board *board;
 	struct canfs_tag tag;
 	uint64_t now_usec = 1000000;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
 	for (int i = 0; i < 3; i++)
-		canfs_exchange_step(exchange, now_usec += INTERVAL_USEC);
+		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	assert_int_equal(said_count, 1);
 	assert_non_null(strstr(said, "memory monitor drops out"));
 	assert_false(canfs_board_read(board, now_usec, &tag));
 
 	put("/proc/vmstat", "nr_dirty 0\nnr_writeback 0\nnr_dirty_threshold 100\n");
 	for (int i = 0; i < 3; i++)
-		canfs_exchange_step(exchange, now_usec += INTERVAL_USEC);
+		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	assert_int_equal(said_count, 2);
 	assert_non_null(strstr(said, "memory monitor is back"));
 	assert_true(canfs_board_read(board, now_usec, &tag));
 
 	put_gone("/proc/vmstat");
-	canfs_exchange_step(exchange, now_usec += INTERVAL_USEC);
+	canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	assert_int_equal(said_count, 3);
 	assert_false(canfs_board_read(board, now_usec, &tag));
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void an_export_without_a_disk_says_so(void **state)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_DISK, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_DISK, 0);
 	struct canfs_board *board;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, exchange, "/tmpfs", makedev(0, 42), NULL), 0);
-	canfs_exchange_step(exchange, 1000000);
-	canfs_exchange_step(exchange, 1100000);
+	assert_int_equal(canfs_board_open(&board, sampler, "/tmpfs", makedev(0, 42), NULL), 0);
+	canfs_sampler_step(sampler, 1000000);
+	canfs_sampler_step(sampler, 1100000);
 	assert_int_equal(said_count, 1);
 	assert_string_equal(
 		said, "disk monitor of /tmpfs drops out of the price: no block device below");
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void net_dev(unsigned int received_bytes, unsigned int sent_bytes)
@@ -305,21 +305,21 @@ static void net_dev(unsigned int received_bytes, unsigned int sent_bytes)
 }
 
 /* 8 Mbit/s are 100000 bytes in 100 ms. */
-static void check_network(struct canfs_exchange *exchange)
+static void check_network(struct canfs_sampler *sampler)
 {
 	struct canfs_board *board;
 	struct canfs_tag tag;
 	uint64_t now_usec = 1000000;
 
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		net_dev(i * 1000, i * 100000);
-		canfs_exchange_step(exchange, now_usec += INTERVAL_USEC);
+		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	}
 	assert_true(canfs_board_read(board, now_usec, &tag));
 	assert_true(tag.write > 0.99 && tag.bottleneck == CANFS_NETWORK);
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void the_busier_direction_of_a_link_counts(void **state)
@@ -327,7 +327,7 @@ static void the_busier_direction_of_a_link_counts(void **state)
 	(void)state;
 	put("/sys/class/net/eth0/device", "");
 	put("/sys/class/net/eth0/speed", "8\n");
-	check_network(open_exchange(1u << CANFS_NETWORK, 0));
+	check_network(open_sampler(1u << CANFS_NETWORK, 0));
 }
 
 static void a_given_speed_goes_first(void **state)
@@ -335,20 +335,20 @@ static void a_given_speed_goes_first(void **state)
 	(void)state;
 	put("/sys/class/net/eth0/device", "");
 	put("/sys/class/net/eth0/speed", "-1\n");
-	check_network(open_exchange(1u << CANFS_NETWORK, 8));
+	check_network(open_sampler(1u << CANFS_NETWORK, 8));
 }
 
 static void check_no_network(void)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_NETWORK, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_NETWORK, 0);
 
 	for (unsigned int i = 1; i < 5; i++) {
 		net_dev(i * 1000, i * 100000);
-		canfs_exchange_step(exchange, i * INTERVAL_USEC);
+		canfs_sampler_step(sampler, i * INTERVAL_USEC);
 	}
 	assert_int_equal(said_count, 1);
 	assert_non_null(strstr(said, "Link_Speed"));
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void a_link_of_unknown_speed_has_no_price(void **state)
@@ -368,48 +368,48 @@ static void a_tap_that_claims_10_mbit_has_no_price(void **state)
 
 static void a_full_processor_is_expensive(void **state)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_CPU, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_CPU, 0);
 	struct canfs_board *board;
 	struct canfs_tag tag;
 	uint64_t now_usec = 1000000;
 	char text[128];
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		snprintf(text, sizeof(text), "cpu  %u 0 0 1000 0 0 0 0 0 0\n", 20 * i);
 		put("/proc/stat", text);
-		canfs_exchange_step(exchange, now_usec += INTERVAL_USEC);
+		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	}
 	assert_true(canfs_board_read(board, now_usec, &tag));
 	assert_true(tag.write > 0.99 && tag.bottleneck == CANFS_CPU);
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 static void a_clock_that_stands_or_goes_back_is_no_step(void **state)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_MEMORY, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_MEMORY, 0);
 
 	(void)state;
-	canfs_exchange_step(exchange, 1000000);
-	canfs_exchange_step(exchange, 1000000);
-	canfs_exchange_step(exchange, 999999);
+	canfs_sampler_step(sampler, 1000000);
+	canfs_sampler_step(sampler, 1000000);
+	canfs_sampler_step(sampler, 999999);
 	assert_int_equal(said_count, 1);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
-static void a_board_outlives_the_exchange(void **state)
+static void a_board_outlives_the_sampler(void **state)
 {
-	struct canfs_exchange *exchange = open_exchange(1u << CANFS_MEMORY, 0);
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_MEMORY, 0);
 	struct canfs_board *board;
 	struct canfs_tag tag;
 
 	(void)state;
 	put("/proc/vmstat", "nr_dirty 1\nnr_writeback 0\nnr_dirty_threshold 100\n");
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
-	canfs_exchange_step(exchange, 1000000);
-	canfs_exchange_free(exchange);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	canfs_sampler_step(sampler, 1000000);
+	canfs_sampler_free(sampler);
 	assert_true(canfs_board_read(board, 1000000, &tag));
 	assert_false(canfs_board_read(board, 4000000, &tag));
 	canfs_board_close(board);
@@ -417,28 +417,28 @@ static void a_board_outlives_the_exchange(void **state)
 
 static void the_thread_starts_and_ends(void **state)
 {
-	struct canfs_exchange_config config = { .interval_ms = 20,
+	struct canfs_sampler_config config = { .interval_ms = 20,
 		.publish = true,
 		.monitors = 1u << CANFS_MEMORY,
 		.setup.root = root,
 		.say = say };
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_board *board;
 	struct canfs_tag tag;
 
 	(void)state;
 	put("/proc/vmstat", "nr_dirty 1\nnr_writeback 0\nnr_dirty_threshold 100\n");
 	config.interval_ms = 19;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), -EINVAL);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), -EINVAL);
 	config.interval_ms = 20;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_exchange_start(exchange), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_sampler_start(sampler), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
 	while (!canfs_board_read(board, canfs_now_usec(), &tag))
 		usleep(1000);
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
-	canfs_exchange_free(NULL);
+	canfs_sampler_free(sampler);
+	canfs_sampler_free(NULL);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -460,7 +460,7 @@ int main(void)
 		TEST(a_tap_that_claims_10_mbit_has_no_price),
 		TEST(a_full_processor_is_expensive),
 		TEST(a_clock_that_stands_or_goes_back_is_no_step),
-		TEST(a_board_outlives_the_exchange),
+		TEST(a_board_outlives_the_sampler),
 		TEST(the_thread_starts_and_ends),
 	};
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The inside of the exchange: for exchange.c, which makes prices, board.c, for whom, and exchange_change.c, which
+ * The inside of the sampler: for sampler.c, which makes prices, board.c, for whom, and sampler_change.c, which
  * changes how.
  */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_PARTS_H
-#define CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_PARTS_H
+#ifndef CANFS_GANESHA_FSAL_MONITORS_SAMPLER_INTERNAL_H
+#define CANFS_GANESHA_FSAL_MONITORS_SAMPLER_INTERNAL_H
 
 #include <pthread.h>
 #include <sys/queue.h>
-#include "ganesha-fsal/monitors/exchange.h"
+#include "ganesha-fsal/monitors/sampler.h"
 
 struct canfs_board {
 	LIST_ENTRY(canfs_board) link;
-	struct canfs_exchange *exchange; /* NULL: it is gone */
+	struct canfs_sampler *sampler;   /* NULL: it is gone */
 	_Atomic unsigned int stale_msec; /* how old may posted be */
 	struct canfs_board
 		*watched_by; /* has the monitors of these very disks; NULL: they are here */
@@ -25,14 +25,14 @@ struct canfs_board {
 	_Atomic float own_readahead;
 	_Atomic uint64_t priced, unpriced; /* reads of the board */
 
-	/* Of the last step, under the exchange's mutex. */
+	/* Of the last step, under the sampler's mutex. */
 	struct canfs_market market;
 	struct canfs_quote quotes[CANFS_OPERATIONS];
 	struct canfs_history history;
 };
 
-struct canfs_exchange {
-	struct canfs_exchange_config
+struct canfs_sampler {
+	struct canfs_sampler_config
 		config; /* as given last; the next three as they were set since */
 	unsigned int interval_ms;
 	bool publish;
@@ -52,29 +52,29 @@ struct canfs_exchange {
 };
 
 /*
- * Those of the exchange (board NULL), or of one board, that are wanted. Under the mutex, once it is there.
+ * Those of the sampler (board NULL), or of one board, that are wanted. Under the mutex, once it is there.
  * A board that is watched by another needs none.
  */
-void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
-	const struct canfs_exchange *exchange, const struct canfs_board *board);
-void canfs_exchange_close_monitors(struct canfs_monitor *monitors);
-void canfs_exchange_sample_monitors(
+void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
+	const struct canfs_sampler *sampler, const struct canfs_board *board);
+void canfs_sampler_close_monitors(struct canfs_monitor *monitors);
+void canfs_sampler_sample_monitors(
 	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market);
 
 /* All monitors begin anew, with what config and boards say. Under the mutex. */
-void canfs_exchange_renew_monitors(struct canfs_exchange *exchange, uint64_t now_usec);
+void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_usec);
 
 /*
  * A step soon: the interval before may have been long. Not at once: next to nothing would have moved. Under the
  * mutex.
  */
-void canfs_exchange_hurry(struct canfs_exchange *exchange);
+void canfs_sampler_hurry(struct canfs_sampler *sampler);
 
 /* The shared part of the market, and what differs from export to export. Under the mutex. */
 void canfs_board_enter_market(struct canfs_board *board);
 
 /* 0 is nobody's wish: the default then. Under the mutex. */
-void canfs_exchange_set_k(struct canfs_exchange *exchange, enum canfs_resource resource, double k);
+void canfs_sampler_set_k(struct canfs_sampler *sampler, enum canfs_resource resource, double k);
 
 bool canfs_is_interval(unsigned int interval_ms);
 bool canfs_is_within(double value, double least, double most); /* false for NaN */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/exchange_parts.h"
+#include "ganesha-fsal/monitors/sampler_internal.h"
 #include "ganesha-fsal/monitors/monitors.h"
 
 #include <errno.h>
@@ -55,10 +55,10 @@ double canfs_board_own_readahead(struct canfs_board *board)
 	return (double)atomic_load_explicit(&board->own_readahead, memory_order_relaxed);
 }
 
-void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
-	const struct canfs_exchange *exchange, const struct canfs_board *board)
+void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
+	const struct canfs_sampler *sampler, const struct canfs_board *board)
 {
-	const struct canfs_exchange_config *config = &exchange->config;
+	const struct canfs_sampler_config *config = &sampler->config;
 	struct canfs_monitor_setup board_setup;
 	const struct canfs_monitor_setup *setup = &config->setup;
 
@@ -82,13 +82,13 @@ void canfs_exchange_open_monitors(struct canfs_monitor *monitors,
 	}
 }
 
-void canfs_exchange_close_monitors(struct canfs_monitor *monitors)
+void canfs_sampler_close_monitors(struct canfs_monitor *monitors)
 {
 	for (int i = 0; i < CANFS_RESOURCES; i++)
 		canfs_monitor_close(&monitors[i]);
 }
 
-void canfs_exchange_sample_monitors(
+void canfs_sampler_sample_monitors(
 	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market)
 {
 	for (int i = 0; i < CANFS_RESOURCES; i++)
@@ -113,8 +113,8 @@ void canfs_board_enter_market(struct canfs_board *board)
 {
 	const struct canfs_monitor_traits *disk = disk_of(board);
 
-	board->market = board->exchange->market;
-	if (board->exchange->k_of_disk_by_type && disk->k > 0)
+	board->market = board->sampler->market;
+	if (board->sampler->k_of_disk_by_type && disk->k > 0)
 		board->market.k[CANFS_DISK] = disk->k;
 	if (board->own.k != 0)
 		board->market.k[CANFS_DISK] = board->own.k;
@@ -124,7 +124,7 @@ void canfs_board_enter_market(struct canfs_board *board)
 static void sample_disks(struct canfs_board *board, double elapsed_sec)
 {
 	if (board->watched_by == NULL) {
-		canfs_exchange_sample_monitors(board->monitors, elapsed_sec, &board->market);
+		canfs_sampler_sample_monitors(board->monitors, elapsed_sec, &board->market);
 		return;
 	}
 	board->market.utilization[CANFS_DISK] = board->watched_by->market.utilization[CANFS_DISK];
@@ -146,7 +146,7 @@ static double own_readahead(const struct canfs_market *market)
 
 static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
 {
-	const struct canfs_exchange *exchange = board->exchange;
+	const struct canfs_sampler *sampler = board->sampler;
 	struct canfs_quote write, readahead;
 	uint64_t posted = 0;
 
@@ -159,69 +159,69 @@ static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_use
 	atomic_store_explicit(
 		&board->own_readahead, (float)own_readahead(&board->market), memory_order_relaxed);
 	canfs_history_add(&board->history, now_usec, &board->market, write, readahead);
-	if (exchange->drain)
+	if (sampler->drain)
 		write.price = CANFS_PRICE_MAX;
 	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
-	if (write.bottleneck != CANFS_NONE && exchange->publish)
+	if (write.bottleneck != CANFS_NONE && sampler->publish)
 		posted = pack(now_usec / 1000, &write, &readahead);
 	/* With the interval in which the next ones will come. */
-	board->stale_msec = stale_msec(exchange->interval_ms);
+	board->stale_msec = stale_msec(sampler->interval_ms);
 	atomic_store_explicit(&board->posted, posted, memory_order_release);
 }
 
-void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec)
+void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec)
 {
 	struct canfs_board *board;
 
-	pthread_mutex_lock(&exchange->mutex);
-	if (now_usec > exchange->last_usec) {
+	pthread_mutex_lock(&sampler->mutex);
+	if (now_usec > sampler->last_usec) {
 		/* The first one only primes the monitors: any interval will do. */
-		double elapsed_sec = (double)(now_usec - exchange->last_usec) / 1e6;
+		double elapsed_sec = (double)(now_usec - sampler->last_usec) / 1e6;
 
-		exchange->last_usec = now_usec;
-		exchange->steps++;
-		canfs_exchange_sample_monitors(exchange->monitors, elapsed_sec, &exchange->market);
-		LIST_FOREACH (board, &exchange->boards, link)
+		sampler->last_usec = now_usec;
+		sampler->steps++;
+		canfs_sampler_sample_monitors(sampler->monitors, elapsed_sec, &sampler->market);
+		LIST_FOREACH (board, &sampler->boards, link)
 			post(board, elapsed_sec, now_usec);
 	}
-	pthread_mutex_unlock(&exchange->mutex);
+	pthread_mutex_unlock(&sampler->mutex);
 }
 
 static void *run(void *arg)
 {
-	struct canfs_exchange *exchange = arg;
+	struct canfs_sampler *sampler = arg;
 
-	if (exchange->config.thread_begins != NULL)
-		exchange->config.thread_begins();
-	pthread_mutex_lock(&exchange->mutex);
-	exchange->next_usec = canfs_now_usec();
-	while (!exchange->stop) {
+	if (sampler->config.thread_begins != NULL)
+		sampler->config.thread_begins();
+	pthread_mutex_lock(&sampler->mutex);
+	sampler->next_usec = canfs_now_usec();
+	while (!sampler->stop) {
 		uint64_t now_usec = canfs_now_usec();
-		uint64_t interval_usec = (uint64_t)exchange->interval_ms * 1000;
-		struct timespec until = { .tv_sec = (time_t)(exchange->next_usec / 1000000),
-			.tv_nsec = (long)(exchange->next_usec % 1000000 * 1000) };
+		uint64_t interval_usec = (uint64_t)sampler->interval_ms * 1000;
+		struct timespec until = { .tv_sec = (time_t)(sampler->next_usec / 1000000),
+			.tv_nsec = (long)(sampler->next_usec % 1000000 * 1000) };
 
-		if (now_usec < exchange->next_usec) {
-			pthread_cond_timedwait(&exchange->wake, &exchange->mutex, &until);
+		if (now_usec < sampler->next_usec) {
+			pthread_cond_timedwait(&sampler->wake, &sampler->mutex, &until);
 			continue;
 		}
 		/* A step that came late is not made up for. */
-		exchange->next_usec += interval_usec;
-		if (exchange->next_usec < now_usec) {
-			exchange->next_usec = now_usec + interval_usec;
-			exchange->late_steps++;
+		sampler->next_usec += interval_usec;
+		if (sampler->next_usec < now_usec) {
+			sampler->next_usec = now_usec + interval_usec;
+			sampler->late_steps++;
 		}
-		pthread_mutex_unlock(&exchange->mutex);
-		canfs_exchange_step(exchange, now_usec);
-		pthread_mutex_lock(&exchange->mutex);
+		pthread_mutex_unlock(&sampler->mutex);
+		canfs_sampler_step(sampler, now_usec);
+		pthread_mutex_lock(&sampler->mutex);
 	}
-	pthread_mutex_unlock(&exchange->mutex);
+	pthread_mutex_unlock(&sampler->mutex);
 	return NULL;
 }
 
-int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exchange_config *config)
+int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler_config *config)
 {
-	struct canfs_exchange *new;
+	struct canfs_sampler *new;
 
 	if (!canfs_is_interval(config->interval_ms))
 		return -EINVAL;
@@ -236,13 +236,13 @@ int canfs_exchange_new(struct canfs_exchange **exchange, const struct canfs_exch
 	canfs_steady_cond_init(&new->wake);
 	canfs_market_init(&new->market);
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		canfs_exchange_set_k(new, (enum canfs_resource)i, config->k[i]);
-	canfs_exchange_open_monitors(new->monitors, new, NULL);
-	*exchange = new;
+		canfs_sampler_set_k(new, (enum canfs_resource)i, config->k[i]);
+	canfs_sampler_open_monitors(new->monitors, new, NULL);
+	*sampler = new;
 	return 0;
 }
 
-int canfs_exchange_start(struct canfs_exchange *exchange)
+int canfs_sampler_start(struct canfs_sampler *sampler)
 {
 	sigset_t all, before;
 	int error;
@@ -250,40 +250,40 @@ int canfs_exchange_start(struct canfs_exchange *exchange)
 	/* The server's signals are for the server's threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&exchange->thread, NULL, run, exchange);
+	error = pthread_create(&sampler->thread, NULL, run, sampler);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	exchange->runs = error == 0;
+	sampler->runs = error == 0;
 	return -error;
 }
 
-void canfs_exchange_free(struct canfs_exchange *exchange)
+void canfs_sampler_free(struct canfs_sampler *sampler)
 {
 	struct canfs_board *board;
 
-	if (exchange == NULL)
+	if (sampler == NULL)
 		return;
-	if (exchange->runs) {
-		pthread_mutex_lock(&exchange->mutex);
-		exchange->stop = true;
-		pthread_cond_signal(&exchange->wake);
-		pthread_mutex_unlock(&exchange->mutex);
-		pthread_join(exchange->thread, NULL);
+	if (sampler->runs) {
+		pthread_mutex_lock(&sampler->mutex);
+		sampler->stop = true;
+		pthread_cond_signal(&sampler->wake);
+		pthread_mutex_unlock(&sampler->mutex);
+		pthread_join(sampler->thread, NULL);
 	}
-	LIST_FOREACH (board, &exchange->boards, link)
-		board->exchange = NULL;
-	canfs_exchange_close_monitors(exchange->monitors);
-	pthread_cond_destroy(&exchange->wake);
-	pthread_mutex_destroy(&exchange->mutex);
-	free(exchange);
+	LIST_FOREACH (board, &sampler->boards, link)
+		board->sampler = NULL;
+	canfs_sampler_close_monitors(sampler->monitors);
+	pthread_cond_destroy(&sampler->wake);
+	pthread_mutex_destroy(&sampler->mutex);
+	free(sampler);
 }
 
-void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
+void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
 	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg)
 {
 	struct canfs_board *board;
 
-	pthread_mutex_lock(&exchange->mutex);
-	LIST_FOREACH (board, &exchange->boards, link) {
+	pthread_mutex_lock(&sampler->mutex);
+	LIST_FOREACH (board, &sampler->boards, link) {
 		const struct canfs_board_view view = { .path = board->name,
 			.own = &board->own,
 			.market = &board->market,
@@ -294,40 +294,40 @@ void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
 
 		visit(&view, arg);
 	}
-	pthread_mutex_unlock(&exchange->mutex);
+	pthread_mutex_unlock(&sampler->mutex);
 }
 
-bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view)
+bool canfs_sampler_memory(struct canfs_sampler *sampler, struct canfs_memory_view *view)
 {
-	const struct canfs_monitor *monitor = &exchange->monitors[CANFS_MEMORY];
+	const struct canfs_monitor *monitor = &sampler->monitors[CANFS_MEMORY];
 	bool runs;
 
-	pthread_mutex_lock(&exchange->mutex);
+	pthread_mutex_lock(&sampler->mutex);
 	runs = monitor->type != NULL;
 	if (runs)
 		canfs_memory_look(monitor->state, view);
-	pthread_mutex_unlock(&exchange->mutex);
+	pthread_mutex_unlock(&sampler->mutex);
 	return runs;
 }
 
-void canfs_exchange_setup(struct canfs_exchange *exchange, struct canfs_monitor_setup *setup)
+void canfs_sampler_setup(struct canfs_sampler *sampler, struct canfs_monitor_setup *setup)
 {
-	pthread_mutex_lock(&exchange->mutex);
-	*setup = exchange->config.setup;
-	pthread_mutex_unlock(&exchange->mutex);
+	pthread_mutex_lock(&sampler->mutex);
+	*setup = sampler->config.setup;
+	pthread_mutex_unlock(&sampler->mutex);
 }
 
-void canfs_exchange_count(struct canfs_exchange *exchange, struct canfs_exchange_counters *counters)
+void canfs_sampler_count(struct canfs_sampler *sampler, struct canfs_sampler_counters *counters)
 {
 	struct canfs_board *board;
 
-	pthread_mutex_lock(&exchange->mutex);
-	*counters = (struct canfs_exchange_counters) { .steps = exchange->steps,
-		.late_steps = exchange->late_steps };
-	LIST_FOREACH (board, &exchange->boards, link) {
+	pthread_mutex_lock(&sampler->mutex);
+	*counters = (struct canfs_sampler_counters) { .steps = sampler->steps,
+		.late_steps = sampler->late_steps };
+	LIST_FOREACH (board, &sampler->boards, link) {
 		counters->exports++;
 		counters->replies_priced += board->priced;
 		counters->replies_without_price += board->unpriced;
 	}
-	pthread_mutex_unlock(&exchange->mutex);
+	pthread_mutex_unlock(&sampler->mutex);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * The exchange's life: a configuration that is read again, threads that do all of it at once (for ThreadSanitizer),
+ * The sampler's life: a configuration that is read again, threads that do all of it at once (for ThreadSanitizer),
  * and a hundred lives, of which nothing is left (for LeakSanitizer and valgrind, which the plugin itself cannot
  * have: RTLD_DEEPBIND).
  */
@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/monitors/exchange_parts.h"
+#include "ganesha-fsal/monitors/sampler_internal.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "protocol/clock.h"
@@ -71,53 +71,53 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct canfs_exchange_config configuration(void)
+static struct canfs_sampler_config configuration(void)
 {
-	return (struct canfs_exchange_config) { .interval_ms = 100,
+	return (struct canfs_sampler_config) { .interval_ms = 100,
 		.publish = true,
 		.monitors = 1u << CANFS_CPU | 1u << CANFS_MEMORY,
 		.setup.root = root.path,
 		.say = say };
 }
 
-static struct canfs_settings settings_of(struct canfs_exchange *exchange)
+static struct canfs_settings settings_of(struct canfs_sampler *sampler)
 {
 	struct canfs_settings settings;
 
-	canfs_exchange_settings(exchange, &settings);
+	canfs_sampler_settings(sampler, &settings);
 	return settings;
 }
 
 /* No thread runs: each step is made here. */
 static void a_reload_changes_what_differs(void **state)
 {
-	struct canfs_exchange_config config = configuration();
-	struct canfs_exchange *exchange;
+	struct canfs_sampler_config config = configuration();
+	struct canfs_sampler *sampler;
 	struct canfs_settings settings, before;
 	double k_disk;
 
 	(void)state;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	k_disk = settings_of(exchange).k[CANFS_DISK];
-	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), 0);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	k_disk = settings_of(sampler).k[CANFS_DISK];
+	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), 0);
 
 	config.interval_ms = 200;
 	config.k[CANFS_DISK] = 5;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), 1);
-	assert_int_equal(settings_of(exchange).interval_ms, 200);
-	assert_float_equal(settings_of(exchange).k[CANFS_DISK], 5, 0);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), 1);
+	assert_int_equal(settings_of(sampler).interval_ms, 200);
+	assert_float_equal(settings_of(sampler).k[CANFS_DISK], 5, 0);
 
 	/* What was set while it ran stays unless the file says something new of it. */
-	before = settings = settings_of(exchange);
+	before = settings = settings_of(sampler);
 	settings.drain = true;
 	settings.publish = false;
 	settings.k[CANFS_CPU] = 7;
 	settings.interval_ms = 300;
-	assert_int_equal(canfs_exchange_set(exchange, &before, &settings), 0);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), 0);
 	config.interval_ms = 400;
 	config.k[CANFS_DISK] = 0; /* no longer in the file: the default */
-	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), 1);
-	settings = settings_of(exchange);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), 1);
+	settings = settings_of(sampler);
 	assert_int_equal(settings.interval_ms, 400);
 	assert_true(settings.drain && !settings.publish);
 	assert_float_equal(settings.k[CANFS_CPU], 7, 0);
@@ -125,123 +125,123 @@ static void a_reload_changes_what_differs(void **state)
 
 	config.interval_ms = CANFS_INTERVAL_MS_MAX + 1;
 	config.k[CANFS_CPU] = 9;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, SECOND), -EINVAL);
-	assert_float_equal(settings_of(exchange).k[CANFS_CPU], 7, 0);
-	canfs_exchange_free(exchange);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), -EINVAL);
+	assert_float_equal(settings_of(sampler).k[CANFS_CPU], 7, 0);
+	canfs_sampler_free(sampler);
 }
 
 static void step(
-	struct canfs_exchange *exchange, uint64_t now_usec, unsigned int busy, unsigned int idle)
+	struct canfs_sampler *sampler, uint64_t now_usec, unsigned int busy, unsigned int idle)
 {
 	put_cpu(busy, idle);
-	canfs_exchange_step(exchange, now_usec);
+	canfs_sampler_step(sampler, now_usec);
 }
 
 static void no_moment_is_without_a_price(void **state)
 {
-	struct canfs_exchange_config config = configuration();
-	struct canfs_exchange *exchange;
+	struct canfs_sampler_config config = configuration();
+	struct canfs_sampler *sampler;
 	struct canfs_board *board;
 	struct canfs_tag tag;
 
 	(void)state;
 	config.monitors = 1u << CANFS_CPU;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
-	step(exchange, 1 * SECOND, 0, 0);
-	step(exchange, 2 * SECOND, 100, 0);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	step(sampler, 1 * SECOND, 0, 0);
+	step(sampler, 2 * SECOND, 100, 0);
 	assert_true(canfs_board_read(board, 2 * SECOND, &tag));
 	assert_true(tag.bottleneck == CANFS_CPU && tag.write == 1);
 
 	/* The cpu is watched anew, and what was posted stands; the next step already knows it. */
 	config.setup.link_mbit_per_sec = 1000;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, 2 * SECOND + 100000), 1);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, 2 * SECOND + 100000), 1);
 	assert_true(canfs_board_read(board, 2 * SECOND + 200000, &tag));
-	step(exchange, 2 * SECOND + 200000, 100, 100);
+	step(sampler, 2 * SECOND + 200000, 100, 100);
 	assert_true(canfs_board_read(board, 2 * SECOND + 200000, &tag));
 	assert_true(tag.bottleneck == CANFS_CPU && tag.write < 0.1);
 
 	/* A step came between the reload's look at the clock and itself. */
 	config.setup.link_mbit_per_sec = 2000;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, 2 * SECOND + 150000), 1);
-	step(exchange, 2 * SECOND + 300000, 100, 200);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, 2 * SECOND + 150000), 1);
+	step(sampler, 2 * SECOND + 300000, 100, 200);
 	assert_true(canfs_board_read(board, 2 * SECOND + 300000, &tag));
 
 	/* Another resource comes, and the one before is out of the market. */
 	config.monitors = 1u << CANFS_MEMORY;
 	put_dirty(100);
-	assert_int_equal(canfs_exchange_reload(exchange, &config, 3 * SECOND), 1);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, 3 * SECOND), 1);
 	assert_true(canfs_board_read(board, 3 * SECOND, &tag));
-	canfs_exchange_step(exchange, 4 * SECOND);
+	canfs_sampler_step(sampler, 4 * SECOND);
 	assert_true(canfs_board_read(board, 4 * SECOND, &tag));
 	assert_true(tag.bottleneck == CANFS_MEMORY && tag.write == 1);
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 /* Prices of a long interval are good until the first of a short one. */
 static void a_shorter_interval_makes_no_price_stale(void **state)
 {
-	struct canfs_exchange_config config = configuration();
-	struct canfs_exchange *exchange;
+	struct canfs_sampler_config config = configuration();
+	struct canfs_sampler *sampler;
 	struct canfs_board *board;
 	struct canfs_tag tag;
 
 	(void)state;
 	config.monitors = 1u << CANFS_MEMORY;
 	config.interval_ms = 10000;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	assert_int_equal(canfs_board_open(&board, exchange, "/a", 0, NULL), 0);
-	canfs_exchange_step(exchange, 1 * SECOND);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	canfs_sampler_step(sampler, 1 * SECOND);
 	config.interval_ms = 20;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, 10 * SECOND), 1);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, 10 * SECOND), 1);
 	assert_true(canfs_board_read(board, 10 * SECOND, &tag));
-	canfs_exchange_step(exchange, 11 * SECOND);
+	canfs_sampler_step(sampler, 11 * SECOND);
 	assert_true(canfs_board_read(board, 11 * SECOND, &tag));
 	assert_false(canfs_board_read(board, 14 * SECOND, &tag));
 	canfs_board_close(board);
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 /* What is measured over next to no time is noise. */
 static void a_change_waits_for_the_shortest_interval(void **state)
 {
 	const uint64_t shortest_usec = CANFS_INTERVAL_MS_MIN * 1000;
-	struct canfs_exchange_config config = configuration();
-	struct canfs_exchange *exchange;
+	struct canfs_sampler_config config = configuration();
+	struct canfs_sampler *sampler;
 	struct canfs_settings before, after;
 	uint64_t later_usec = canfs_now_usec() + 1000 * SECOND;
 
 	(void)state;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	before = after = settings_of(exchange);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	before = after = settings_of(sampler);
 	after.drain = true;
-	canfs_exchange_step(exchange, 1);
-	assert_int_equal(canfs_exchange_set(exchange, &before, &after), 0);
-	assert_true(exchange->next_usec <= canfs_now_usec());
-	canfs_exchange_step(exchange, later_usec);
-	assert_int_equal(canfs_exchange_set(exchange, &before, &after), 0);
-	assert_int_equal(exchange->next_usec, later_usec + shortest_usec);
+	canfs_sampler_step(sampler, 1);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &after), 0);
+	assert_true(sampler->next_usec <= canfs_now_usec());
+	canfs_sampler_step(sampler, later_usec);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &after), 0);
+	assert_int_equal(sampler->next_usec, later_usec + shortest_usec);
 	config.k[CANFS_CPU] = 9;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, later_usec + 1), 1);
-	assert_int_equal(exchange->next_usec, later_usec + shortest_usec);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, later_usec + 1), 1);
+	assert_int_equal(sampler->next_usec, later_usec + shortest_usec);
 	/* Which begins the monitors anew. */
 	config.setup.link_mbit_per_sec = 9;
-	assert_int_equal(canfs_exchange_reload(exchange, &config, later_usec + 1), 1);
-	assert_int_equal(exchange->next_usec, later_usec + 1 + shortest_usec);
-	canfs_exchange_free(exchange);
+	assert_int_equal(canfs_sampler_reload(sampler, &config, later_usec + 1), 1);
+	assert_int_equal(sampler->next_usec, later_usec + 1 + shortest_usec);
+	canfs_sampler_free(sampler);
 }
 
 /* Each looks, and then writes what it wants to change: nothing of the other's. */
 static void two_changes_at_once_both_hold(void **state)
 {
-	struct canfs_exchange_config config = configuration();
-	struct canfs_exchange *exchange;
+	struct canfs_sampler_config config = configuration();
+	struct canfs_sampler *sampler;
 	struct canfs_settings before, one, other;
 
 	(void)state;
-	assert_int_equal(canfs_exchange_new(&exchange, &config), 0);
-	before = one = other = settings_of(exchange);
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	before = one = other = settings_of(sampler);
 	one.interval_ms = 200;
 	one.drain = true;
 	one.k[CANFS_CPU] = 9;
@@ -250,21 +250,21 @@ static void two_changes_at_once_both_hold(void **state)
 	other.pmax = 0.25;
 	other.k[CANFS_DISK] = 7;
 	other.weight[CANFS_CPU] = 0.75;
-	assert_int_equal(canfs_exchange_set(exchange, &before, &one), 0);
-	assert_int_equal(canfs_exchange_set(exchange, &before, &other), 0);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &one), 0);
+	assert_int_equal(canfs_sampler_set(sampler, &before, &other), 0);
 	one.publish = false;
 	one.pmax = 0.25;
 	one.k[CANFS_DISK] = 7;
 	one.weight[CANFS_CPU] = 0.75;
-	before = settings_of(exchange);
+	before = settings_of(sampler);
 	assert_memory_equal(&before, &one, sizeof(one));
-	canfs_exchange_free(exchange);
+	canfs_sampler_free(sampler);
 }
 
 /* A server in small: what the plugin's threads share. */
 struct server {
 	struct canfs_ghosts *ghosts;
-	struct canfs_exchange *exchange;
+	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;
 	struct canfs_control *control;
 	struct canfs_board *board; /* of the export that stays */
@@ -273,18 +273,18 @@ struct server {
 
 static void open_server(struct server *server)
 {
-	struct canfs_exchange_config config = configuration();
+	struct canfs_sampler_config config = configuration();
 
 	*server = (struct server) { .clients = canfs_clients_new() };
 	assert_int_equal(canfs_ghosts_new(&server->ghosts, CANFS_GHOSTS_MEMORY_MIN_BYTES, 1), 0);
 	config.interval_ms = CANFS_INTERVAL_MS_MIN;
 	config.setup.ghosts = server->ghosts;
-	assert_int_equal(canfs_exchange_new(&server->exchange, &config), 0);
-	assert_int_equal(canfs_exchange_start(server->exchange), 0);
-	assert_int_equal(canfs_board_open(&server->board, server->exchange, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_sampler_new(&server->sampler, &config), 0);
+	assert_int_equal(canfs_sampler_start(server->sampler), 0);
+	assert_int_equal(canfs_board_open(&server->board, server->sampler, "/a", 0, NULL), 0);
 	assert_int_equal(canfs_control_start(&server->control,
 				 &(struct canfs_control_config) { .path = socket_path,
-					 .exchange = server->exchange,
+					 .sampler = server->sampler,
 					 .clients = server->clients,
 					 .say = say }),
 		0);
@@ -296,7 +296,7 @@ static void close_server(struct server *server, bool board_first)
 	if (board_first)
 		canfs_board_close(server->board);
 	canfs_control_stop(server->control);
-	canfs_exchange_free(server->exchange);
+	canfs_sampler_free(server->sampler);
 	if (!board_first)
 		canfs_board_close(server->board);
 	canfs_clients_free(server->clients);
@@ -345,7 +345,7 @@ static void *export_and_unexport(void *arg)
 
 		breathe(number);
 		assert_int_equal(
-			canfs_board_open(&board, server->exchange, "/b", makedev(0, 77), NULL), 0);
+			canfs_board_open(&board, server->sampler, "/b", makedev(0, 77), NULL), 0);
 		canfs_board_close(board);
 	}
 	return NULL;
@@ -387,7 +387,7 @@ static void *ask_and_set(void *arg)
 
 static void *reload(void *arg)
 {
-	struct canfs_exchange_config config = configuration();
+	struct canfs_sampler_config config = configuration();
 	struct server *server = arg;
 
 	for (unsigned int i = 0; !server->stop; i++) {
@@ -398,7 +398,7 @@ static void *reload(void *arg)
 		config.k[CANFS_CPU] = 10 + i % 3;
 		config.setup.link_mbit_per_sec = 1 + i % 5;
 		assert_int_equal(
-			canfs_exchange_reload(server->exchange, &config, canfs_now_usec()) >= 0, 1);
+			canfs_sampler_reload(server->sampler, &config, canfs_now_usec()) >= 0, 1);
 		/* No step comes sooner than that after the monitors have begun anew. */
 		usleep(2 * CANFS_INTERVAL_MS_MIN * 1000);
 	}
@@ -409,7 +409,7 @@ static void threads_do_all_of_it_at_once(void **state)
 {
 	void *(*const roles[])(void *) = { work, work, export_and_unexport, ask_and_set, reload };
 	pthread_t threads[sizeof(roles) / sizeof(roles[0])];
-	struct canfs_exchange_counters counters;
+	struct canfs_sampler_counters counters;
 	struct server server;
 
 	(void)state;
@@ -418,7 +418,7 @@ static void threads_do_all_of_it_at_once(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, roles[i], &server), 0);
 	do {
 		usleep(1000);
-		canfs_exchange_count(server.exchange, &counters);
+		canfs_sampler_count(server.sampler, &counters);
 	} while (counters.steps < 30);
 	server.stop = true;
 	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The exchange: where the server's prices are made and posted. One per server, with one board for
+ * The sampler: where the server's prices are made and posted. One per server, with one board for
  * each export.
  *
  *	cpu, network, memory --.
@@ -11,8 +11,8 @@
  * reads the board with one atomic load: it never waits, and if the thread stands still the quotes
  * are soon too old and the export publishes none.
  */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_H
-#define CANFS_GANESHA_FSAL_MONITORS_EXCHANGE_H
+#ifndef CANFS_GANESHA_FSAL_MONITORS_SAMPLER_H
+#define CANFS_GANESHA_FSAL_MONITORS_SAMPLER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 #include "ganesha-fsal/monitors/monitor.h"
 #include "protocol/tag.h"
 
-struct canfs_exchange_config {
+struct canfs_sampler_config {
 	unsigned int interval_ms;  /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
 	bool publish;              /* false: prices are made, boards stay empty */
 	unsigned int monitors;     /* bit 1 << enum canfs_resource of each that runs */
@@ -38,24 +38,23 @@ struct canfs_exchange_config {
 #define CANFS_STALE_INTERVALS 5
 #define CANFS_STALE_MS_MIN    2000
 
-struct canfs_exchange;
+struct canfs_sampler;
 struct canfs_board;
 
 /* 0, -EINVAL (interval out of range), -ENOMEM. Starts no thread; config is copied. */
-int canfs_exchange_new(
-	struct canfs_exchange **exchange, const struct canfs_exchange_config *config);
+int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler_config *config);
 
 /* Starts the thread. 0 or -errno; nothing is published without it. */
-int canfs_exchange_start(struct canfs_exchange *exchange);
+int canfs_sampler_start(struct canfs_sampler *sampler);
 
 /*
  * Stops the thread, if it runs. NULL allowed. A board that is still open stays as it is: a server
  * that ends in a hurry (exit(3) in the middle of its work) unloads us while replies are made.
  */
-void canfs_exchange_free(struct canfs_exchange *exchange);
+void canfs_sampler_free(struct canfs_sampler *sampler);
 
 /* What the thread does once per interval; now_usec is CLOCK_MONOTONIC. For the tests. */
-void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
+void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec);
 
 /*
  * A board for the export at path (copied) on the file system st_dev; 0: none of this machine. own: how its disks
@@ -64,11 +63,11 @@ void canfs_exchange_step(struct canfs_exchange *exchange, uint64_t now_usec);
  * links in path first, if st_dev is anonymous, and may hang with them: nobody waits for that but the caller, and
  * path is not looked at again.
  */
-int canfs_board_open(struct canfs_board **board, struct canfs_exchange *exchange, const char *path,
+int canfs_board_open(struct canfs_board **board, struct canfs_sampler *sampler, const char *path,
 	dev_t device, const struct canfs_disk_options *own);
 
 /*
- * Its disks are said to be other ones now; otherwise as canfs_exchange_reload(). While the exchange is there.
+ * Its disks are said to be other ones now; otherwise as canfs_sampler_reload(). While the sampler is there.
  */
 int canfs_board_change(
 	struct canfs_board *board, const struct canfs_disk_options *own, uint64_t now_usec);
@@ -95,21 +94,21 @@ struct canfs_settings {
 
 /*
  * Both take effect on, and wait for, the market's thread only: the data path goes on reading its
- * board. canfs_exchange_set() changes what differs from before, which the caller has seen, and leaves what others
+ * board. canfs_sampler_set() changes what differs from before, which the caller has seen, and leaves what others
  * may have changed since. 0 and a step soon, or -EINVAL (out of range), nothing changed.
  */
-void canfs_exchange_settings(struct canfs_exchange *exchange, struct canfs_settings *settings);
-int canfs_exchange_set(struct canfs_exchange *exchange, const struct canfs_settings *before,
+void canfs_sampler_settings(struct canfs_sampler *sampler, struct canfs_settings *settings);
+int canfs_sampler_set(struct canfs_sampler *sampler, const struct canfs_settings *before,
 	const struct canfs_settings *after);
 
 /*
  * The configuration was read again: what differs from what was given before takes effect, with a step soon;
- * what canfs_exchange_set() changed stays otherwise. setup.ghosts, say and thread_begins are not looked at.
+ * what canfs_sampler_set() changed stays otherwise. setup.ghosts, say and thread_begins are not looked at.
  * If monitors change, all of them begin anew, while what is posted stands; now_usec as in
- * canfs_exchange_step(). 1: it differs, 0: it does not, -EINVAL (out of range): nothing changed.
+ * canfs_sampler_step(). 1: it differs, 0: it does not, -EINVAL (out of range): nothing changed.
  */
-int canfs_exchange_reload(struct canfs_exchange *exchange,
-	const struct canfs_exchange_config *config, uint64_t now_usec);
+int canfs_sampler_reload(struct canfs_sampler *sampler, const struct canfs_sampler_config *config,
+	uint64_t now_usec);
 
 /* One export as of the last step. */
 struct canfs_board_view {
@@ -122,19 +121,19 @@ struct canfs_board_view {
 	const struct canfs_history *history;
 };
 
-/* visit() sees each export under the exchange's lock: it must not wait, nor keep the view. */
-void canfs_exchange_visit(struct canfs_exchange *exchange, uint64_t now_usec,
+/* visit() sees each export under the sampler's lock: it must not wait, nor keep the view. */
+void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
 	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg);
 
 /* What the price of memory was made of at the last step. False: its monitor does not run. */
 struct canfs_memory_view; /* monitors.h */
-bool canfs_exchange_memory(struct canfs_exchange *exchange, struct canfs_memory_view *view);
+bool canfs_sampler_memory(struct canfs_sampler *sampler, struct canfs_memory_view *view);
 
 /* What the monitors of the server were told; what is of an export is not used. */
-void canfs_exchange_setup(struct canfs_exchange *exchange, struct canfs_monitor_setup *setup);
+void canfs_sampler_setup(struct canfs_sampler *sampler, struct canfs_monitor_setup *setup);
 
 /* Since the start. */
-struct canfs_exchange_counters {
+struct canfs_sampler_counters {
 	uint64_t exports;        /* now */
 	uint64_t steps;          /* of the market */
 	uint64_t late_steps;     /* begun more than one interval too late */
@@ -142,7 +141,6 @@ struct canfs_exchange_counters {
 	uint64_t replies_without_price;
 };
 
-void canfs_exchange_count(
-	struct canfs_exchange *exchange, struct canfs_exchange_counters *counters);
+void canfs_sampler_count(struct canfs_sampler *sampler, struct canfs_sampler_counters *counters);
 
 #endif
