@@ -52,7 +52,7 @@ struct canfs_module {
 
 struct canfs_export {
 	struct fsal_export export;
-	struct canfs_board *board;         /* NULL: it publishes no prices */
+	struct canfs_price_table *prices;  /* NULL: it publishes no prices */
 	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
 	_Atomic(struct canfs_remote *)

@@ -9,13 +9,14 @@
 
 /*
  * CA-NFS §3.3: prices travel in replies that clients get anyway. The sub-FSAL's counts are tagged
- * with what the board shows; without fresh prices, or with counts that cannot carry a tag, they
+ * with what its price table shows; without fresh prices, or with counts that cannot carry a tag, they
  * go out as they are.
  */
 static fsal_status_t get_fs_dynamic_info(
 	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
 {
-	struct canfs_board *board = container_of(export, struct canfs_export, export)->board;
+	struct canfs_price_table *prices =
+		container_of(export, struct canfs_export, export)->prices;
 	fsal_status_t status;
 	struct canfs_space space;
 	struct canfs_tag tag;
@@ -23,8 +24,8 @@ static fsal_status_t get_fs_dynamic_info(
 	/* Ganesha's NFSv4 sends what stands here after an error too; it comes from the stack. */
 	*info = (fsal_dynamicfsinfo_t) { .total_bytes = 0 };
 	status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
-	if (FSAL_IS_ERROR(status) || board == NULL ||
-		!canfs_board_read(board, canfs_now_usec(), &tag))
+	if (FSAL_IS_ERROR(status) || prices == NULL ||
+		!canfs_price_table_read(prices, canfs_now_usec(), &tag))
 		return status;
 	space = (struct canfs_space) { .total_bytes = info->total_bytes,
 		.free_bytes = info->free_bytes,
@@ -45,7 +46,7 @@ static void release(struct fsal_export *export)
 
 	canfs_prefetcher_close(ours->export_fs);
 	canfs_remote_close(atomic_load(&ours->remote));
-	canfs_board_close(ours->board);
+	canfs_price_table_close(ours->prices);
 	PASS_EXPORT_VOID(export, release);
 	fsal_put(sub_fsal);
 	fsal_detach_export(export->fsal, &export->exports);
@@ -268,16 +269,16 @@ static dev_t local_device(const struct fsal_export *bottom)
 }
 
 /* Without one the export is served all the same, and publishes no prices. */
-static struct canfs_board *open_board(
+static struct canfs_price_table *open_price_table(
 	const struct fsal_export *sub_export, const struct canfs_disk_options *own)
 {
-	struct canfs_board *board = NULL;
+	struct canfs_price_table *prices = NULL;
 	const char *path = CTX_FULLPATH(op_ctx);
 
-	if (CANFS.sampler != NULL &&
-		canfs_board_open(&board, CANFS.sampler, path, local_device(sub_export), own) != 0)
+	if (CANFS.sampler != NULL && canfs_price_table_open(&prices, CANFS.sampler, path,
+					     local_device(sub_export), own) != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
-	return board;
+	return prices;
 }
 
 /* What is ours of an export. With op_ctx on it. */
@@ -291,7 +292,7 @@ static void open_ours(
 			"CANFS: its FSAL { } block is wrong: %s publishes no prices",
 			CTX_FULLPATH(op_ctx));
 	else
-		ours->board = open_board(ours->export.sub_export, &own.disks);
+		ours->prices = open_price_table(ours->export.sub_export, &own.disks);
 	canfs_open_prefetch(ours, own.prefetch);
 }
 
@@ -341,13 +342,13 @@ static void update_ours(
 		canfs_set_prefetch(ours, own.prefetch);
 	if (CANFS.sampler == NULL)
 		return;
-	if (ours->board == NULL)
+	if (ours->prices == NULL)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: %s publishes no prices until the server is restarted", path);
 	else if (error != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: the options of %s are wrong: it goes on as before",
 			path);
-	else if (canfs_board_change(ours->board, &own.disks, canfs_now_usec()) > 0)
+	else if (canfs_price_table_change(ours->prices, &own.disks, canfs_now_usec()) > 0)
 		LogEvent(COMPONENT_FSAL, "CANFS: the new disk options of %s hold now", path);
 }
 

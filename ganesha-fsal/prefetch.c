@@ -97,7 +97,7 @@ static void ready(struct canfs_waiting_read *waiting)
  */
 double canfs_readahead_scale(struct canfs_export *export)
 {
-	return export->board != NULL ? 1 - canfs_board_own_readahead(export->board) / 2 : 1;
+	return export->prices != NULL ? 1 - canfs_price_table_own_readahead(export->prices) / 2 : 1;
 }
 
 static bool is_of_export_fs(

@@ -28,7 +28,7 @@ struct disk {
 /* The monitors of a server with so many exports. */
 struct server {
 	struct canfs_sampler *sampler;
-	struct canfs_board *board[EXPORTS_MAX];
+	struct canfs_price_table *prices[EXPORTS_MAX];
 };
 
 struct fixture {

@@ -58,9 +58,9 @@ static void auction(struct fixture *f)
 	f->sink = canfs_auction_hold(&f->auction, share(f), 0.5, f->now_usec);
 }
 
-static void board_read(struct fixture *f)
+static void price_table_read(struct fixture *f)
 {
-	f->sink = canfs_board_read(f->one_export.board[0], f->now_usec, &f->tag);
+	f->sink = canfs_price_table_read(f->one_export.prices[0], f->now_usec, &f->tag);
 }
 
 /* What it costs a READ or WRITE to be counted for one of so many clients. */
@@ -153,7 +153,7 @@ static const struct {
 	{ "canfs_sampler_step-1", sampler_one },
 	{ "canfs_sampler_step-10", sampler_ten },
 	{ "canfs_sampler_step-100", sampler_hundred },
-	{ "canfs_board_read", board_read },
+	{ "canfs_price_table_read", price_table_read },
 	{ "canfs_ghosts_feed-8k", ghosts_feed_small },
 	{ "canfs_ghosts_feed-1m", ghosts_feed_large },
 	{ "canfs_ghosts_feed-unsampled", ghosts_feed_unsampled },
@@ -231,15 +231,15 @@ static int make_server(struct server *server, unsigned int exports)
 	int error = stat(".", &st) == 0 ? canfs_sampler_new(&server->sampler, &config) : -1;
 
 	for (unsigned int i = 0; i < exports && !error; i++)
-		error = canfs_board_open(
-			&server->board[i], server->sampler, "/export", st.st_dev, NULL);
+		error = canfs_price_table_open(
+			&server->prices[i], server->sampler, "/export", st.st_dev, NULL);
 	return error;
 }
 
 static void free_server(struct server *server)
 {
 	for (unsigned int i = 0; i < EXPORTS_MAX; i++)
-		canfs_board_close(server->board[i]);
+		canfs_price_table_close(server->prices[i]);
 	canfs_sampler_free(server->sampler);
 }
 

@@ -47,7 +47,7 @@ static void add_disk(json_t *shown, const struct canfs_monitor_traits *disk)
 				disk->nominal_reads, "nominal_writes", disk->nominal_writes));
 }
 
-static json_t *show_export(const struct canfs_board_view *view)
+static json_t *show_export(const struct canfs_price_table_view *view)
 {
 	json_t *resources = json_object(), *operations = json_object();
 
@@ -89,7 +89,7 @@ struct price_visit {
 	json_t *shown;
 };
 
-static void visit_prices(const struct canfs_board_view *view, void *arg)
+static void visit_prices(const struct canfs_price_table_view *view, void *arg)
 {
 	struct price_visit *visit = arg;
 
@@ -145,7 +145,7 @@ static json_t *show_row(const struct canfs_history_row *row, double unix_sec)
 	return shown;
 }
 
-static void visit_history(const struct canfs_board_view *view, void *arg)
+static void visit_history(const struct canfs_price_table_view *view, void *arg)
 {
 	struct history_visit *visit = arg;
 	uint64_t now_usec = visit->now.monotonic_usec;
@@ -275,7 +275,7 @@ struct config_visit {
 	json_t *shown;
 };
 
-static void visit_config(const struct canfs_board_view *view, void *arg)
+static void visit_config(const struct canfs_price_table_view *view, void *arg)
 {
 	const struct config_visit *visit = arg;
 	const struct canfs_disk_options *own = view->own;

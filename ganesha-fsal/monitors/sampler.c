@@ -13,7 +13,7 @@
 #include "protocol/clock.h"
 
 /*
- * A board is one word, so that a reader needs no lock and never sees half of a posting:
+ * A price table is one word, so that a reader needs no lock and never sees half of a posting:
  *
  *	63            20 19       16 15    8 7        0
  *	| time, msec    | bottleneck | write | readahead |     0: nothing posted
@@ -28,20 +28,21 @@ static uint64_t pack(
 	       (uint64_t)(readahead->price / CANFS_PRICE_MAX * 255 + 0.5);
 }
 
-static bool is_fresh(const struct canfs_board *board, uint64_t posted, uint64_t now_usec)
+static bool is_fresh(const struct canfs_price_table *prices, uint64_t posted, uint64_t now_usec)
 {
 	return posted != 0 &&
-	       now_usec / 1000 <= (posted >> 20) + atomic_load_explicit(&board->stale_msec,
+	       now_usec / 1000 <= (posted >> 20) + atomic_load_explicit(&prices->stale_msec,
 							   memory_order_relaxed);
 }
 
-bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag)
+bool canfs_price_table_read(
+	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag)
 {
-	uint64_t posted = atomic_load_explicit(&board->posted, memory_order_acquire);
-	bool fresh = is_fresh(board, posted, now_usec);
+	uint64_t posted = atomic_load_explicit(&prices->posted, memory_order_acquire);
+	bool fresh = is_fresh(prices, posted, now_usec);
 
 	atomic_fetch_add_explicit(
-		fresh ? &board->priced : &board->unpriced, 1, memory_order_relaxed);
+		fresh ? &prices->priced : &prices->unpriced, 1, memory_order_relaxed);
 	if (!fresh)
 		return false;
 	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
@@ -50,33 +51,33 @@ bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs
 	return true;
 }
 
-double canfs_board_own_readahead(struct canfs_board *board)
+double canfs_price_table_own_readahead(struct canfs_price_table *prices)
 {
-	return (double)atomic_load_explicit(&board->own_readahead, memory_order_relaxed);
+	return (double)atomic_load_explicit(&prices->own_readahead, memory_order_relaxed);
 }
 
 void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
-	const struct canfs_sampler *sampler, const struct canfs_board *board)
+	const struct canfs_sampler *sampler, const struct canfs_price_table *prices)
 {
 	const struct canfs_sampler_config *config = &sampler->config;
-	struct canfs_monitor_setup board_setup;
+	struct canfs_monitor_setup price_table_setup;
 	const struct canfs_monitor_setup *setup = &config->setup;
 
-	if (board != NULL) {
-		board_setup = config->setup;
-		board_setup.name = board->name;
-		board_setup.path = board->path;
-		board_setup.device = board->device;
-		if (board->own.read_queue != 0)
-			board_setup.disk_read_queue = board->own.read_queue;
-		if (board->own.write_queue != 0)
-			board_setup.disk_write_queue = board->own.write_queue;
-		setup = &board_setup;
+	if (prices != NULL) {
+		price_table_setup = config->setup;
+		price_table_setup.name = prices->name;
+		price_table_setup.path = prices->path;
+		price_table_setup.device = prices->device;
+		if (prices->own.read_queue != 0)
+			price_table_setup.disk_read_queue = prices->own.read_queue;
+		if (prices->own.write_queue != 0)
+			price_table_setup.disk_write_queue = prices->own.write_queue;
+		setup = &price_table_setup;
 	}
 	for (size_t i = 0; canfs_monitor_types[i].resource != CANFS_NONE; i++) {
 		const struct canfs_monitor_type *type = &canfs_monitor_types[i];
 
-		if (type->per_export == (board != NULL) &&
+		if (type->per_export == (prices != NULL) &&
 			(config->monitors & 1u << type->resource))
 			canfs_monitor_open(&monitors[type->resource], type, setup, config->say);
 	}
@@ -102,33 +103,33 @@ static unsigned int stale_msec(unsigned int interval_ms)
 	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
 }
 
-static const struct canfs_monitor_traits *disk_of(const struct canfs_board *board)
+static const struct canfs_monitor_traits *disk_of(const struct canfs_price_table *prices)
 {
-	return &(board->watched_by != NULL ? board->watched_by : board)
+	return &(prices->watched_by != NULL ? prices->watched_by : prices)
 			->monitors[CANFS_DISK]
 			.traits;
 }
 
-void canfs_board_enter_market(struct canfs_board *board)
+void canfs_price_table_enter_market(struct canfs_price_table *prices)
 {
-	const struct canfs_monitor_traits *disk = disk_of(board);
+	const struct canfs_monitor_traits *disk = disk_of(prices);
 
-	board->market = board->sampler->market;
-	if (board->sampler->k_of_disk_by_type && disk->k > 0)
-		board->market.k[CANFS_DISK] = disk->k;
-	if (board->own.k != 0)
-		board->market.k[CANFS_DISK] = board->own.k;
+	prices->market = prices->sampler->market;
+	if (prices->sampler->k_of_disk_by_type && disk->k > 0)
+		prices->market.k[CANFS_DISK] = disk->k;
+	if (prices->own.k != 0)
+		prices->market.k[CANFS_DISK] = prices->own.k;
 }
 
 /* Of exports on the same disks the first in the list looks at them: a server may have hundreds. */
-static void sample_disks(struct canfs_board *board, double elapsed_sec)
+static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 {
-	if (board->watched_by == NULL) {
-		canfs_sampler_sample_monitors(board->monitors, elapsed_sec, &board->market);
+	if (prices->watched_by == NULL) {
+		canfs_sampler_sample_monitors(prices->monitors, elapsed_sec, &prices->market);
 		return;
 	}
-	board->market.utilization[CANFS_DISK] = board->watched_by->market.utilization[CANFS_DISK];
-	board->market.known[CANFS_DISK] = board->watched_by->market.known[CANFS_DISK];
+	prices->market.utilization[CANFS_DISK] = prices->watched_by->market.utilization[CANFS_DISK];
+	prices->market.known[CANFS_DISK] = prices->watched_by->market.known[CANFS_DISK];
 }
 
 /*
@@ -144,34 +145,34 @@ static double own_readahead(const struct canfs_market *market)
 	return cpu > memory ? cpu : memory;
 }
 
-static void post(struct canfs_board *board, double elapsed_sec, uint64_t now_usec)
+static void post(struct canfs_price_table *prices, double elapsed_sec, uint64_t now_usec)
 {
-	const struct canfs_sampler *sampler = board->sampler;
+	const struct canfs_sampler *sampler = prices->sampler;
 	struct canfs_quote write, readahead;
 	uint64_t posted = 0;
 
-	canfs_board_enter_market(board);
-	sample_disks(board, elapsed_sec);
+	canfs_price_table_enter_market(prices);
+	sample_disks(prices, elapsed_sec);
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
-		board->quotes[i] = canfs_market_quote(&board->market, (enum canfs_operation)i);
-	write = board->quotes[CANFS_WRITE];
-	readahead = board->quotes[CANFS_READAHEAD];
-	atomic_store_explicit(
-		&board->own_readahead, (float)own_readahead(&board->market), memory_order_relaxed);
-	canfs_history_add(&board->history, now_usec, &board->market, write, readahead);
+		prices->quotes[i] = canfs_market_quote(&prices->market, (enum canfs_operation)i);
+	write = prices->quotes[CANFS_WRITE];
+	readahead = prices->quotes[CANFS_READAHEAD];
+	atomic_store_explicit(&prices->own_readahead, (float)own_readahead(&prices->market),
+		memory_order_relaxed);
+	canfs_history_add(&prices->history, now_usec, &prices->market, write, readahead);
 	if (sampler->drain)
 		write.price = CANFS_PRICE_MAX;
 	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
 	if (write.bottleneck != CANFS_NONE && sampler->publish)
 		posted = pack(now_usec / 1000, &write, &readahead);
 	/* With the interval in which the next ones will come. */
-	board->stale_msec = stale_msec(sampler->interval_ms);
-	atomic_store_explicit(&board->posted, posted, memory_order_release);
+	prices->stale_msec = stale_msec(sampler->interval_ms);
+	atomic_store_explicit(&prices->posted, posted, memory_order_release);
 }
 
 void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec)
 {
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 
 	pthread_mutex_lock(&sampler->mutex);
 	if (now_usec > sampler->last_usec) {
@@ -181,8 +182,8 @@ void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec)
 		sampler->last_usec = now_usec;
 		sampler->steps++;
 		canfs_sampler_sample_monitors(sampler->monitors, elapsed_sec, &sampler->market);
-		LIST_FOREACH (board, &sampler->boards, link)
-			post(board, elapsed_sec, now_usec);
+		LIST_FOREACH (prices, &sampler->price_tables, link)
+			post(prices, elapsed_sec, now_usec);
 	}
 	pthread_mutex_unlock(&sampler->mutex);
 }
@@ -231,7 +232,7 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 	new->config = *config;
 	new->interval_ms = config->interval_ms;
 	new->publish = config->publish;
-	LIST_INIT(&new->boards);
+	LIST_INIT(&new->price_tables);
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->wake);
 	canfs_market_init(&new->market);
@@ -258,7 +259,7 @@ int canfs_sampler_start(struct canfs_sampler *sampler)
 
 void canfs_sampler_free(struct canfs_sampler *sampler)
 {
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 
 	if (sampler == NULL)
 		return;
@@ -269,8 +270,8 @@ void canfs_sampler_free(struct canfs_sampler *sampler)
 		pthread_mutex_unlock(&sampler->mutex);
 		pthread_join(sampler->thread, NULL);
 	}
-	LIST_FOREACH (board, &sampler->boards, link)
-		board->sampler = NULL;
+	LIST_FOREACH (prices, &sampler->price_tables, link)
+		prices->sampler = NULL;
 	canfs_sampler_close_monitors(sampler->monitors);
 	pthread_cond_destroy(&sampler->wake);
 	pthread_mutex_destroy(&sampler->mutex);
@@ -278,19 +279,19 @@ void canfs_sampler_free(struct canfs_sampler *sampler)
 }
 
 void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
-	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg)
+	void (*visit)(const struct canfs_price_table_view *view, void *arg), void *arg)
 {
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 
 	pthread_mutex_lock(&sampler->mutex);
-	LIST_FOREACH (board, &sampler->boards, link) {
-		const struct canfs_board_view view = { .path = board->name,
-			.own = &board->own,
-			.market = &board->market,
-			.disk = disk_of(board),
-			.quotes = board->quotes,
-			.publishes = is_fresh(board, board->posted, now_usec),
-			.history = &board->history };
+	LIST_FOREACH (prices, &sampler->price_tables, link) {
+		const struct canfs_price_table_view view = { .path = prices->name,
+			.own = &prices->own,
+			.market = &prices->market,
+			.disk = disk_of(prices),
+			.quotes = prices->quotes,
+			.publishes = is_fresh(prices, prices->posted, now_usec),
+			.history = &prices->history };
 
 		visit(&view, arg);
 	}
@@ -319,15 +320,15 @@ void canfs_sampler_setup(struct canfs_sampler *sampler, struct canfs_monitor_set
 
 void canfs_sampler_count(struct canfs_sampler *sampler, struct canfs_sampler_counters *counters)
 {
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 
 	pthread_mutex_lock(&sampler->mutex);
 	*counters = (struct canfs_sampler_counters) { .steps = sampler->steps,
 		.late_steps = sampler->late_steps };
-	LIST_FOREACH (board, &sampler->boards, link) {
+	LIST_FOREACH (prices, &sampler->price_tables, link) {
 		counters->exports++;
-		counters->replies_priced += board->priced;
-		counters->replies_without_price += board->unpriced;
+		counters->replies_priced += prices->priced;
+		counters->replies_without_price += prices->unpriced;
 	}
 	pthread_mutex_unlock(&sampler->mutex);
 }

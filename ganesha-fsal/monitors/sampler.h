@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The sampler: where the server's prices are made and posted. One per server, with one board for
+ * The sampler: where the server's prices are made and posted. One per server, with one price table for
  * each export.
  *
  *	cpu, network, memory --.
- *	                        >-- market -- quotes --> board of export A --> FSSTAT replies
+ *	                        >-- market -- quotes --> price table of export A --> FSSTAT replies
  *	disks of export A -----'
  *
  * One thread samples all monitors once per interval (CA-NFS §3.3) and posts the quotes. A reply
- * reads the board with one atomic load: it never waits, and if the thread stands still the quotes
+ * reads its price table with one atomic load: it never waits, and if the thread stands still the quotes
  * are soon too old and the export publishes none.
  */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_SAMPLER_H
@@ -23,7 +23,7 @@
 
 struct canfs_sampler_config {
 	unsigned int interval_ms;  /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
-	bool publish;              /* false: prices are made, boards stay empty */
+	bool publish;              /* false: prices are made, price tables stay empty */
 	unsigned int monitors;     /* bit 1 << enum canfs_resource of each that runs */
 	double k[CANFS_RESOURCES]; /* 0: by the type of the device, or the market's default */
 	struct canfs_monitor_setup setup; /* of all monitors; what is of an export is not used */
@@ -39,7 +39,7 @@ struct canfs_sampler_config {
 #define CANFS_STALE_MS_MIN    2000
 
 struct canfs_sampler;
-struct canfs_board;
+struct canfs_price_table;
 
 /* 0, -EINVAL (interval out of range), -ENOMEM. Starts no thread; config is copied. */
 int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler_config *config);
@@ -48,7 +48,7 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 int canfs_sampler_start(struct canfs_sampler *sampler);
 
 /*
- * Stops the thread, if it runs. NULL allowed. A board that is still open stays as it is: a server
+ * Stops the thread, if it runs. NULL allowed. A price table that is still open stays as it is: a server
  * that ends in a hurry (exit(3) in the middle of its work) unloads us while replies are made.
  */
 void canfs_sampler_free(struct canfs_sampler *sampler);
@@ -57,30 +57,31 @@ void canfs_sampler_free(struct canfs_sampler *sampler);
 void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec);
 
 /*
- * A board for the export at path (copied) on the file system st_dev; 0: none of this machine. own: how its disks
+ * A price table for the export at path (copied) on the file system st_dev; 0: none of this machine. own: how its disks
  * differ from what the server's setup has; NULL: in nothing. 0, -ENOMEM, -EINVAL (k out of range).
  * Opening and closing wait for a step that is in progress, which reads /proc and /sys only. Opening follows the
  * links in path first, if st_dev is anonymous, and may hang with them: nobody waits for that but the caller, and
  * path is not looked at again.
  */
-int canfs_board_open(struct canfs_board **board, struct canfs_sampler *sampler, const char *path,
-	dev_t device, const struct canfs_disk_options *own);
+int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampler *sampler,
+	const char *path, dev_t device, const struct canfs_disk_options *own);
 
 /*
  * Its disks are said to be other ones now; otherwise as canfs_sampler_reload(). While the sampler is there.
  */
-int canfs_board_change(
-	struct canfs_board *board, const struct canfs_disk_options *own, uint64_t now_usec);
-void canfs_board_close(struct canfs_board *board); /* NULL allowed */
+int canfs_price_table_change(
+	struct canfs_price_table *prices, const struct canfs_disk_options *own, uint64_t now_usec);
+void canfs_price_table_close(struct canfs_price_table *prices); /* NULL allowed */
 
 /*
  * The quotes posted last. False, with *tag untouched, if there are none, they are too old, or no
  * monitor works. Never waits.
  */
-bool canfs_board_read(struct canfs_board *board, uint64_t now_usec, struct canfs_tag *tag);
+bool canfs_price_table_read(
+	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag);
 
 /* [0, 1]: what the server's own read-ahead costs, as made last. Never waits. */
-double canfs_board_own_readahead(struct canfs_board *board);
+double canfs_price_table_own_readahead(struct canfs_price_table *prices);
 
 /* What an administrator may change while the server runs (control/control.h). */
 struct canfs_settings {
@@ -94,7 +95,7 @@ struct canfs_settings {
 
 /*
  * Both take effect on, and wait for, the market's thread only: the data path goes on reading its
- * board. canfs_sampler_set() changes what differs from before, which the caller has seen, and leaves what others
+ * price table. canfs_sampler_set() changes what differs from before, which the caller has seen, and leaves what others
  * may have changed since. 0 and a step soon, or -EINVAL (out of range), nothing changed.
  */
 void canfs_sampler_settings(struct canfs_sampler *sampler, struct canfs_settings *settings);
@@ -111,7 +112,7 @@ int canfs_sampler_reload(struct canfs_sampler *sampler, const struct canfs_sampl
 	uint64_t now_usec);
 
 /* One export as of the last step. */
-struct canfs_board_view {
+struct canfs_price_table_view {
 	const char *path;
 	const struct canfs_disk_options *own;
 	const struct canfs_market *market;
@@ -123,7 +124,7 @@ struct canfs_board_view {
 
 /* visit() sees each export under the sampler's lock: it must not wait, nor keep the view. */
 void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
-	void (*visit)(const struct canfs_board_view *view, void *arg), void *arg);
+	void (*visit)(const struct canfs_price_table_view *view, void *arg), void *arg);
 
 /* What the price of memory was made of at the last step. False: its monitor does not run. */
 struct canfs_memory_view; /* monitors.h */

@@ -110,7 +110,7 @@ static bool same_monitors(
 void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_usec)
 {
 	struct canfs_market first = sampler->market;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	double elapsed_sec;
 
 	/* A step may have come since the caller looked at the clock. */
@@ -121,12 +121,12 @@ void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_us
 	memset(sampler->market.known, 0, sizeof(sampler->market.known));
 	canfs_sampler_open_monitors(sampler->monitors, sampler, NULL);
 	canfs_sampler_sample_monitors(sampler->monitors, elapsed_sec, &first);
-	LIST_FOREACH (board, &sampler->boards, link) {
-		if (board->watched_by != NULL)
+	LIST_FOREACH (prices, &sampler->price_tables, link) {
+		if (prices->watched_by != NULL)
 			continue;
-		canfs_sampler_close_monitors(board->monitors);
-		canfs_sampler_open_monitors(board->monitors, sampler, board);
-		canfs_sampler_sample_monitors(board->monitors, elapsed_sec, &first);
+		canfs_sampler_close_monitors(prices->monitors);
+		canfs_sampler_open_monitors(prices->monitors, sampler, prices);
+		canfs_sampler_sample_monitors(prices->monitors, elapsed_sec, &first);
 	}
 	sampler->last_usec = now_usec;
 }

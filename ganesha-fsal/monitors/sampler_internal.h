@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The inside of the sampler: for sampler.c, which makes prices, board.c, for whom, and sampler_change.c, which
+ * The inside of the sampler: for sampler.c, which makes prices, price_table.c, for whom, and sampler_change.c, which
  * changes how.
  */
 #ifndef CANFS_GANESHA_FSAL_MONITORS_SAMPLER_INTERNAL_H
@@ -10,11 +10,11 @@
 #include <sys/queue.h>
 #include "ganesha-fsal/monitors/sampler.h"
 
-struct canfs_board {
-	LIST_ENTRY(canfs_board) link;
+struct canfs_price_table {
+	LIST_ENTRY(canfs_price_table) link;
 	struct canfs_sampler *sampler;   /* NULL: it is gone */
 	_Atomic unsigned int stale_msec; /* how old may posted be */
-	struct canfs_board
+	struct canfs_price_table
 		*watched_by; /* has the monitors of these very disks; NULL: they are here */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* those of this export */
 	struct canfs_disk_options own;
@@ -23,7 +23,7 @@ struct canfs_board {
 	dev_t device;
 	_Atomic uint64_t posted; /* see pack() */
 	_Atomic float own_readahead;
-	_Atomic uint64_t priced, unpriced; /* reads of the board */
+	_Atomic uint64_t priced, unpriced; /* reads of the price table */
 
 	/* Of the last step, under the sampler's mutex. */
 	struct canfs_market market;
@@ -45,23 +45,23 @@ struct canfs_sampler {
 	uint64_t steps, late_steps;
 	pthread_mutex_t mutex; /* all of it */
 	pthread_cond_t wake;
-	LIST_HEAD(, canfs_board) boards;
+	LIST_HEAD(, canfs_price_table) price_tables;
 	pthread_t thread;
 	bool runs;
 	bool stop;
 };
 
 /*
- * Those of the sampler (board NULL), or of one board, that are wanted. Under the mutex, once it is there.
- * A board that is watched by another needs none.
+ * Those of the sampler (prices NULL), or of one price table, that are wanted. Under the mutex, once it is there.
+ * A price table that is watched by another needs none.
  */
 void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
-	const struct canfs_sampler *sampler, const struct canfs_board *board);
+	const struct canfs_sampler *sampler, const struct canfs_price_table *prices);
 void canfs_sampler_close_monitors(struct canfs_monitor *monitors);
 void canfs_sampler_sample_monitors(
 	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market);
 
-/* All monitors begin anew, with what config and boards say. Under the mutex. */
+/* All monitors begin anew, with what config and price tables say. Under the mutex. */
 void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_usec);
 
 /*
@@ -71,7 +71,7 @@ void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_us
 void canfs_sampler_hurry(struct canfs_sampler *sampler);
 
 /* The shared part of the market, and what differs from export to export. Under the mutex. */
-void canfs_board_enter_market(struct canfs_board *board);
+void canfs_price_table_enter_market(struct canfs_price_table *prices);
 
 /* 0 is nobody's wish: the default then. Under the mutex. */
 void canfs_sampler_set_k(struct canfs_sampler *sampler, enum canfs_resource resource, double k);

@@ -37,11 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct canfs_control_subject subject = { .counters = &counters, .say = say };
 	const struct canfs_control_service service = canfs_control_service(&subject);
 	char *text = fuzz_text(data, size), *reply;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	json_t *parsed;
 
 	FUZZ_CHECK(canfs_sampler_new(&subject.sampler, &config) == 0);
-	FUZZ_CHECK(canfs_board_open(&board, subject.sampler, "/srv/data", 0, &own) == 0);
+	FUZZ_CHECK(canfs_price_table_open(&prices, subject.sampler, "/srv/data", 0, &own) == 0);
 	subject.clients = canfs_clients_new();
 	canfs_sampler_step(subject.sampler, 1000000);
 	canfs_sampler_step(subject.sampler, 2000000);
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_decref(parsed);
 	free(reply);
 	canfs_clients_free(subject.clients);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(subject.sampler);
 	free(text);
 	return 0;

@@ -19,7 +19,7 @@
 
 static struct fake_root root;
 static struct canfs_sampler *sampler;
-static struct canfs_board *board;
+static struct canfs_price_table *prices;
 static struct canfs_control_counters counters;
 static struct canfs_control_subject subject;
 static uint64_t now_usec;
@@ -52,7 +52,7 @@ static int set_up(void **state)
 	said[0] = '\0';
 	counters = (struct canfs_control_counters) { 0 };
 	if (canfs_sampler_new(&sampler, &config) != 0 ||
-		canfs_board_open(&board, sampler, "/srv/data", 0, NULL) != 0)
+		canfs_price_table_open(&prices, sampler, "/srv/data", 0, NULL) != 0)
 		return -1;
 	subject = (struct canfs_control_subject) { sampler, canfs_clients_new(), &counters, say,
 		NULL };
@@ -69,7 +69,7 @@ static int tear_down(void **state)
 {
 	(void)state;
 	canfs_clients_free(subject.clients);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 	fake_root_remove(&root);
 	return 0;
@@ -201,11 +201,11 @@ static void shows_config(void **state)
 		.say = say };
 	const struct canfs_disk_options own = { .read_queue = 7, .k = 2.5 };
 	struct canfs_sampler *usual = instead(&config);
-	struct canfs_board *one;
+	struct canfs_price_table *one;
 	json_t *reply, *expected;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&one, subject.sampler, "/one", 0, &own), 0);
+	assert_int_equal(canfs_price_table_open(&one, subject.sampler, "/one", 0, &own), 0);
 	reply = must("{\"command\":\"config\"}");
 	json_object_del(reply, "ok");
 	json_object_del(reply, "command");
@@ -216,7 +216,7 @@ static void shows_config(void **state)
 	assert_true(json_equal(reply, expected));
 	json_decref(expected);
 	json_decref(reply);
-	canfs_board_close(one);
+	canfs_price_table_close(one);
 	canfs_sampler_free(subject.sampler);
 	subject.sampler = usual;
 	reply = must("{\"command\":\"config\"}");
@@ -232,7 +232,7 @@ static void shows_history(void **state)
 	json_t *reply = must("{\"command\":\"history\"}");
 	const json_t *rows = json_object_get(reply, "rows");
 	const json_t *last = json_array_get(rows, json_array_size(rows) - 1);
-	struct canfs_board *second;
+	struct canfs_price_table *second;
 
 	(void)state;
 	assert_int_equal(json_array_size(rows), 3);
@@ -246,10 +246,10 @@ static void shows_history(void **state)
 	assert_in_range(json_array_size(json_object_get(reply, "rows")), 1, 2);
 	json_decref(reply);
 	refused("{\"command\":\"history\",\"seconds\":601}", "from 1 to 600");
-	assert_int_equal(canfs_board_open(&second, sampler, "/srv/more", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&second, sampler, "/srv/more", 0, NULL), 0);
 	refused("{\"command\":\"history\"}", "there are 2");
 	json_decref(must("{\"command\":\"history\",\"export\":\"/srv/more\"}"));
-	canfs_board_close(second);
+	canfs_price_table_close(second);
 }
 
 static void shows_clients(void **state)
@@ -275,8 +275,8 @@ static void shows_counters(void **state)
 	json_t *reply;
 
 	(void)state;
-	assert_true(canfs_board_read(board, now_usec, &tag));
-	assert_false(canfs_board_read(board, now_usec + 60 * SEC, &tag));
+	assert_true(canfs_price_table_read(prices, now_usec, &tag));
+	assert_false(canfs_price_table_read(prices, now_usec + 60 * SEC, &tag));
 	refused("{}", "no \"command\"");
 	reply = must("{\"command\":\"counters\"}");
 	assert_int_equal(json_integer_value(json_object_get(reply, "market_steps")), 4);
@@ -300,7 +300,7 @@ static void sets(void **state)
 	now_usec += SEC;
 	cpu(1200, 1200);
 	canfs_sampler_step(sampler, now_usec);
-	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_float_equal(tag.write, 1, 0);
 	assert_float_equal(tag.readahead, canfs_price(0.5, 2), 0.01);
 	said[0] = '\0';
@@ -308,7 +308,7 @@ static void sets(void **state)
 	assert_string_equal(said, "");
 	json_decref(must("{\"command\":\"set\",\"publish\":false,\"drain\":false}"));
 	canfs_sampler_step(sampler, now_usec + SEC);
-	assert_false(canfs_board_read(board, now_usec + SEC, &tag));
+	assert_false(canfs_price_table_read(prices, now_usec + SEC, &tag));
 }
 
 /* Another second in which half of the processor is busy. */
@@ -333,17 +333,17 @@ static void sets_pmax_and_weights(void **state)
 	assert_float_equal(json_number_value(json_object_get(reply, "weight_disk")), 1, 0);
 	json_decref(reply);
 	step();
-	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_float_equal(tag.write, canfs_price(0.5, 2) / 4, 0.01);
 	/* drain says that writes are unwelcome, which no Pmax makes less true. */
 	json_decref(must("{\"command\":\"set\",\"drain\":true}"));
 	step();
-	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_float_equal(tag.write, 1, 0);
 	/* The only monitor that works is taken out of the price: nothing to publish, but to see. */
 	json_decref(must("{\"command\":\"set\",\"weight_cpu\":0}"));
 	step();
-	assert_false(canfs_board_read(board, now_usec, &tag));
+	assert_false(canfs_price_table_read(prices, now_usec, &tag));
 	reply = must("{\"command\":\"prices\"}");
 	assert_float_equal(json_number_value(json_object_get(reply, "pmax")), 0.5, 0);
 	export = json_array_get(json_object_get(reply, "exports"), 0);
@@ -400,7 +400,7 @@ static void shows_what_the_disk_is_taken_for(void **state)
 		.interval_ms = 100, .monitors = 1u << CANFS_DISK, .say = say
 	};
 	struct canfs_sampler *cpu_sampler = sampler;
-	struct canfs_board *on_disk;
+	struct canfs_price_table *on_disk;
 	char disk[PATH_MAX], link[PATH_MAX];
 	const json_t *shown;
 	json_t *reply;
@@ -420,7 +420,7 @@ static void shows_what_the_disk_is_taken_for(void **state)
 	config.setup.root = root.path;
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
 	subject.sampler = sampler;
-	assert_int_equal(canfs_board_open(&on_disk, sampler, "/d", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_price_table_open(&on_disk, sampler, "/d", makedev(8, 0), NULL), 0);
 	canfs_sampler_step(sampler, now_usec);
 	reply = must("{\"command\":\"prices\"}");
 	shown = json_array_get(json_object_get(reply, "exports"), 0);
@@ -430,7 +430,7 @@ static void shows_what_the_disk_is_taken_for(void **state)
 	assert_float_equal(json_number_value(json_object_get(shown, "nominal_writes")), 64, 0);
 	assert_float_equal(json_number_value(json_object_get(shown, "k")), 32, 0);
 	json_decref(reply);
-	canfs_board_close(on_disk);
+	canfs_price_table_close(on_disk);
 	canfs_sampler_free(sampler);
 	sampler = cpu_sampler;
 }

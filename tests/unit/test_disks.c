@@ -284,7 +284,7 @@ struct seen {
 	struct canfs_monitor_traits disk;
 };
 
-static void see(const struct canfs_board_view *view, void *arg)
+static void see(const struct canfs_price_table_view *view, void *arg)
 {
 	struct seen *seen = arg;
 
@@ -292,7 +292,7 @@ static void see(const struct canfs_board_view *view, void *arg)
 	*seen = (struct seen) { view->market->k[CANFS_DISK], *view->disk };
 }
 
-/* The k of the boards /a and /b after a step. */
+/* The k of the price tables /a and /b after a step. */
 static void look(struct canfs_sampler *sampler, struct seen seen[2])
 {
 	static uint64_t now_usec = 1000000;
@@ -308,14 +308,14 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 		.setup = { .root = root.path, .disk_read_queue = 5 },
 		.say = say };
 	struct canfs_sampler *sampler;
-	struct canfs_board *a, *b;
+	struct canfs_price_table *a, *b;
 	struct canfs_settings before, settings;
 	struct seen seen[2];
 
 	(void)state;
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
-	assert_int_equal(canfs_board_open(&a, sampler, "/a", makedev(8, 16), NULL), 0);
-	assert_int_equal(canfs_board_open(&b, sampler, "/b", makedev(0, 1), NULL), 0);
+	assert_int_equal(canfs_price_table_open(&a, sampler, "/a", makedev(8, 16), NULL), 0);
+	assert_int_equal(canfs_price_table_open(&b, sampler, "/b", makedev(0, 1), NULL), 0);
 	look(sampler, seen);
 	assert_true(seen[0].k == 32 && seen[1].k == 4);
 	assert_string_equal(seen[0].disk.type, "ssd");
@@ -339,8 +339,8 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 	assert_true(seen[0].k == 32 && seen[1].k == 4);
 	settings.k[CANFS_CPU] = 0;
 	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), -EINVAL);
-	canfs_board_close(a);
-	canfs_board_close(b);
+	canfs_price_table_close(a);
+	canfs_price_table_close(b);
 	canfs_sampler_free(sampler);
 }
 
@@ -355,7 +355,7 @@ static void links_to_an_export_are_followed_once(void **state)
 		.setup = { .root = root.path },
 		.say = say };
 	struct canfs_sampler *sampler;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct seen seen[2];
 	char first[64], full[PATH_MAX];
 
@@ -366,7 +366,7 @@ static void links_to_an_export_are_followed_once(void **state)
 	mounts("2 1 0:45 / /srv rw - btrfs /dev/sdb rw\n");
 	assert_int_equal(find("/a", first), -ENODATA);
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", ANONYMOUS, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", ANONYMOUS, NULL), 0);
 	look(sampler, seen);
 	assert_string_equal(seen[0].disk.type, "ssd");
 
@@ -377,7 +377,7 @@ static void links_to_an_export_are_followed_once(void **state)
 	look(sampler, seen);
 	assert_string_equal(seen[0].disk.type, "ssd");
 	assert_true(seen[0].disk.nominal_reads == 5);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
@@ -389,15 +389,15 @@ static void a_configured_k_goes_before_the_type(void **state)
 		.setup = { .root = root.path },
 		.say = say };
 	struct canfs_sampler *sampler;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct seen seen[2];
 
 	(void)state;
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", makedev(8, 16), NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", makedev(8, 16), NULL), 0);
 	look(sampler, seen);
 	assert_true(seen[0].k == 3);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
@@ -409,7 +409,7 @@ static void the_disk_that_gets_expensive_first_speaks_for_all(void **state)
 		.setup = { .root = root.path },
 		.say = say };
 	struct canfs_sampler *sampler;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct seen seen[2];
 
 	(void)state;
@@ -417,11 +417,11 @@ static void the_disk_that_gets_expensive_first_speaks_for_all(void **state)
 	put_link(BTRFS_A "sdb", "../../../../devices/sdb");
 	mounts("2 1 0:45 / /a rw - btrfs /dev/sdb rw\n");
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", ANONYMOUS, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", ANONYMOUS, NULL), 0);
 	look(sampler, seen);
 	assert_true(seen[0].k == 4);
 	assert_string_equal(seen[0].disk.type, "rotational");
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 

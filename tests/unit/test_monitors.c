@@ -199,7 +199,7 @@ static uint64_t run_disk(struct canfs_sampler *sampler, uint64_t now_usec, unsig
 static void a_busy_disk_is_expensive_and_prices_only_its_export(void **state)
 {
 	struct canfs_sampler *sampler = open_sampler(1u << CANFS_DISK, 0);
-	struct canfs_board *on_sda, *on_sdb;
+	struct canfs_price_table *on_sda, *on_sdb;
 	struct canfs_tag tag;
 	unsigned int reads = 0;
 	uint64_t now_usec = 1000000;
@@ -209,87 +209,88 @@ static void a_busy_disk_is_expensive_and_prices_only_its_export(void **state)
 	disk_type("sdb", "1\n");
 	put_link("/sys/dev/block/8:0", "../../devices/sda");
 	put_link("/sys/dev/block/8:16", "../../devices/sdb");
-	assert_int_equal(canfs_board_open(&on_sda, sampler, "/a", makedev(8, 0), NULL), 0);
-	assert_int_equal(canfs_board_open(&on_sdb, sampler, "/b", makedev(8, 16), NULL), 0);
-	assert_false(canfs_board_read(on_sda, now_usec, &tag));
+	assert_int_equal(canfs_price_table_open(&on_sda, sampler, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_price_table_open(&on_sdb, sampler, "/b", makedev(8, 16), NULL), 0);
+	assert_false(canfs_price_table_read(on_sda, now_usec, &tag));
 
 	now_usec = run_disk(sampler, now_usec, &reads, 8, 98);
-	assert_true(canfs_board_read(on_sda, now_usec, &tag));
+	assert_true(canfs_price_table_read(on_sda, now_usec, &tag));
 	assert_true(tag.write > 0.9 && tag.readahead == tag.write);
 	assert_int_equal(tag.bottleneck, CANFS_DISK);
-	assert_true(canfs_board_read(on_sdb, now_usec, &tag));
+	assert_true(canfs_price_table_read(on_sdb, now_usec, &tag));
 	assert_true(tag.write == 0);
 
 	now_usec = run_disk(sampler, now_usec, &reads, 0, 0);
-	assert_true(canfs_board_read(on_sda, now_usec, &tag));
+	assert_true(canfs_price_table_read(on_sda, now_usec, &tag));
 	assert_true(tag.write == 0);
 
-	canfs_board_close(on_sda);
-	canfs_board_close(on_sdb);
+	canfs_price_table_close(on_sda);
+	canfs_price_table_close(on_sdb);
 	canfs_sampler_free(sampler);
 }
 
 static void old_quotes_are_not_read(void **state)
 {
 	struct canfs_sampler *sampler = open_sampler(1u << CANFS_MEMORY, 0);
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 
 	(void)state;
 	put("/proc/vmstat", "nr_dirty 50\nnr_writeback 50\nnr_dirty_threshold 100\n");
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	canfs_sampler_step(sampler, 1000000);
-	assert_true(canfs_board_read(board, 1000000 + CANFS_STALE_MS_MIN * 1000, &tag));
+	assert_true(canfs_price_table_read(prices, 1000000 + CANFS_STALE_MS_MIN * 1000, &tag));
 	assert_true(tag.write == 1 && tag.bottleneck == CANFS_MEMORY);
 	assert_true(tag.readahead == 0); /* it dirties nothing */
-	assert_false(canfs_board_read(board, 1001000 + CANFS_STALE_MS_MIN * 1000, &tag));
-	canfs_board_close(board);
+	assert_false(canfs_price_table_read(prices, 1001000 + CANFS_STALE_MS_MIN * 1000, &tag));
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
 static void a_lost_source_is_said_once_and_leaves_the_market(void **state)
 {
 	struct canfs_sampler *sampler = open_sampler(1u << CANFS_MEMORY, 0);
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 	uint64_t now_usec = 1000000;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	assert_int_equal(said_count, 1);
 	assert_non_null(strstr(said, "memory monitor drops out"));
-	assert_false(canfs_board_read(board, now_usec, &tag));
+	assert_false(canfs_price_table_read(prices, now_usec, &tag));
 
 	put("/proc/vmstat", "nr_dirty 0\nnr_writeback 0\nnr_dirty_threshold 100\n");
 	for (int i = 0; i < 3; i++)
 		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	assert_int_equal(said_count, 2);
 	assert_non_null(strstr(said, "memory monitor is back"));
-	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 
 	put_gone("/proc/vmstat");
 	canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	assert_int_equal(said_count, 3);
-	assert_false(canfs_board_read(board, now_usec, &tag));
-	canfs_board_close(board);
+	assert_false(canfs_price_table_read(prices, now_usec, &tag));
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
 static void an_export_without_a_disk_says_so(void **state)
 {
 	struct canfs_sampler *sampler = open_sampler(1u << CANFS_DISK, 0);
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, sampler, "/tmpfs", makedev(0, 42), NULL), 0);
+	assert_int_equal(
+		canfs_price_table_open(&prices, sampler, "/tmpfs", makedev(0, 42), NULL), 0);
 	canfs_sampler_step(sampler, 1000000);
 	canfs_sampler_step(sampler, 1100000);
 	assert_int_equal(said_count, 1);
 	assert_string_equal(
 		said, "disk monitor of /tmpfs drops out of the price: no block device below");
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
@@ -307,18 +308,18 @@ static void net_dev(unsigned int received_bytes, unsigned int sent_bytes)
 /* 8 Mbit/s are 100000 bytes in 100 ms. */
 static void check_network(struct canfs_sampler *sampler)
 {
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 	uint64_t now_usec = 1000000;
 
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		net_dev(i * 1000, i * 100000);
 		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	}
-	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_true(tag.write > 0.99 && tag.bottleneck == CANFS_NETWORK);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
@@ -369,21 +370,21 @@ static void a_tap_that_claims_10_mbit_has_no_price(void **state)
 static void a_full_processor_is_expensive(void **state)
 {
 	struct canfs_sampler *sampler = open_sampler(1u << CANFS_CPU, 0);
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 	uint64_t now_usec = 1000000;
 	char text[128];
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	for (unsigned int i = 0; i < 40; i++) {
 		snprintf(text, sizeof(text), "cpu  %u 0 0 1000 0 0 0 0 0 0\n", 20 * i);
 		put("/proc/stat", text);
 		canfs_sampler_step(sampler, now_usec += INTERVAL_USEC);
 	}
-	assert_true(canfs_board_read(board, now_usec, &tag));
+	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_true(tag.write > 0.99 && tag.bottleneck == CANFS_CPU);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
@@ -399,20 +400,20 @@ static void a_clock_that_stands_or_goes_back_is_no_step(void **state)
 	canfs_sampler_free(sampler);
 }
 
-static void a_board_outlives_the_sampler(void **state)
+static void a_price_table_outlives_the_sampler(void **state)
 {
 	struct canfs_sampler *sampler = open_sampler(1u << CANFS_MEMORY, 0);
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 
 	(void)state;
 	put("/proc/vmstat", "nr_dirty 1\nnr_writeback 0\nnr_dirty_threshold 100\n");
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	canfs_sampler_step(sampler, 1000000);
 	canfs_sampler_free(sampler);
-	assert_true(canfs_board_read(board, 1000000, &tag));
-	assert_false(canfs_board_read(board, 4000000, &tag));
-	canfs_board_close(board);
+	assert_true(canfs_price_table_read(prices, 1000000, &tag));
+	assert_false(canfs_price_table_read(prices, 4000000, &tag));
+	canfs_price_table_close(prices);
 }
 
 static void the_thread_starts_and_ends(void **state)
@@ -423,7 +424,7 @@ static void the_thread_starts_and_ends(void **state)
 		.setup.root = root,
 		.say = say };
 	struct canfs_sampler *sampler;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 
 	(void)state;
@@ -433,10 +434,10 @@ static void the_thread_starts_and_ends(void **state)
 	config.interval_ms = 20;
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
 	assert_int_equal(canfs_sampler_start(sampler), 0);
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
-	while (!canfs_board_read(board, canfs_now_usec(), &tag))
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
+	while (!canfs_price_table_read(prices, canfs_now_usec(), &tag))
 		usleep(1000);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 	canfs_sampler_free(NULL);
 }
@@ -460,7 +461,7 @@ int main(void)
 		TEST(a_tap_that_claims_10_mbit_has_no_price),
 		TEST(a_full_processor_is_expensive),
 		TEST(a_clock_that_stands_or_goes_back_is_no_step),
-		TEST(a_board_outlives_the_sampler),
+		TEST(a_price_table_outlives_the_sampler),
 		TEST(the_thread_starts_and_ends),
 	};
 

@@ -141,41 +141,41 @@ static void no_moment_is_without_a_price(void **state)
 {
 	struct canfs_sampler_config config = configuration();
 	struct canfs_sampler *sampler;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 
 	(void)state;
 	config.monitors = 1u << CANFS_CPU;
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	step(sampler, 1 * SECOND, 0, 0);
 	step(sampler, 2 * SECOND, 100, 0);
-	assert_true(canfs_board_read(board, 2 * SECOND, &tag));
+	assert_true(canfs_price_table_read(prices, 2 * SECOND, &tag));
 	assert_true(tag.bottleneck == CANFS_CPU && tag.write == 1);
 
 	/* The cpu is watched anew, and what was posted stands; the next step already knows it. */
 	config.setup.link_mbit_per_sec = 1000;
 	assert_int_equal(canfs_sampler_reload(sampler, &config, 2 * SECOND + 100000), 1);
-	assert_true(canfs_board_read(board, 2 * SECOND + 200000, &tag));
+	assert_true(canfs_price_table_read(prices, 2 * SECOND + 200000, &tag));
 	step(sampler, 2 * SECOND + 200000, 100, 100);
-	assert_true(canfs_board_read(board, 2 * SECOND + 200000, &tag));
+	assert_true(canfs_price_table_read(prices, 2 * SECOND + 200000, &tag));
 	assert_true(tag.bottleneck == CANFS_CPU && tag.write < 0.1);
 
 	/* A step came between the reload's look at the clock and itself. */
 	config.setup.link_mbit_per_sec = 2000;
 	assert_int_equal(canfs_sampler_reload(sampler, &config, 2 * SECOND + 150000), 1);
 	step(sampler, 2 * SECOND + 300000, 100, 200);
-	assert_true(canfs_board_read(board, 2 * SECOND + 300000, &tag));
+	assert_true(canfs_price_table_read(prices, 2 * SECOND + 300000, &tag));
 
 	/* Another resource comes, and the one before is out of the market. */
 	config.monitors = 1u << CANFS_MEMORY;
 	put_dirty(100);
 	assert_int_equal(canfs_sampler_reload(sampler, &config, 3 * SECOND), 1);
-	assert_true(canfs_board_read(board, 3 * SECOND, &tag));
+	assert_true(canfs_price_table_read(prices, 3 * SECOND, &tag));
 	canfs_sampler_step(sampler, 4 * SECOND);
-	assert_true(canfs_board_read(board, 4 * SECOND, &tag));
+	assert_true(canfs_price_table_read(prices, 4 * SECOND, &tag));
 	assert_true(tag.bottleneck == CANFS_MEMORY && tag.write == 1);
-	canfs_board_close(board);
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
@@ -184,22 +184,22 @@ static void a_shorter_interval_makes_no_price_stale(void **state)
 {
 	struct canfs_sampler_config config = configuration();
 	struct canfs_sampler *sampler;
-	struct canfs_board *board;
+	struct canfs_price_table *prices;
 	struct canfs_tag tag;
 
 	(void)state;
 	config.monitors = 1u << CANFS_MEMORY;
 	config.interval_ms = 10000;
 	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
-	assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	canfs_sampler_step(sampler, 1 * SECOND);
 	config.interval_ms = 20;
 	assert_int_equal(canfs_sampler_reload(sampler, &config, 10 * SECOND), 1);
-	assert_true(canfs_board_read(board, 10 * SECOND, &tag));
+	assert_true(canfs_price_table_read(prices, 10 * SECOND, &tag));
 	canfs_sampler_step(sampler, 11 * SECOND);
-	assert_true(canfs_board_read(board, 11 * SECOND, &tag));
-	assert_false(canfs_board_read(board, 14 * SECOND, &tag));
-	canfs_board_close(board);
+	assert_true(canfs_price_table_read(prices, 11 * SECOND, &tag));
+	assert_false(canfs_price_table_read(prices, 14 * SECOND, &tag));
+	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
 
@@ -267,7 +267,7 @@ struct server {
 	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;
 	struct canfs_control *control;
-	struct canfs_board *board; /* of the export that stays */
+	struct canfs_price_table *prices; /* of the export that stays */
 	_Atomic bool stop;
 };
 
@@ -281,7 +281,8 @@ static void open_server(struct server *server)
 	config.setup.ghosts = server->ghosts;
 	assert_int_equal(canfs_sampler_new(&server->sampler, &config), 0);
 	assert_int_equal(canfs_sampler_start(server->sampler), 0);
-	assert_int_equal(canfs_board_open(&server->board, server->sampler, "/a", 0, NULL), 0);
+	assert_int_equal(
+		canfs_price_table_open(&server->prices, server->sampler, "/a", 0, NULL), 0);
 	assert_int_equal(canfs_control_start(&server->control,
 				 &(struct canfs_control_config) { .path = socket_path,
 					 .sampler = server->sampler,
@@ -290,15 +291,15 @@ static void open_server(struct server *server)
 		0);
 }
 
-/* In the order of the plugin's end; there a board may be open still. */
-static void close_server(struct server *server, bool board_first)
+/* In the order of the plugin's end; there a price table may be open still. */
+static void close_server(struct server *server, bool price_table_first)
 {
-	if (board_first)
-		canfs_board_close(server->board);
+	if (price_table_first)
+		canfs_price_table_close(server->prices);
 	canfs_control_stop(server->control);
 	canfs_sampler_free(server->sampler);
-	if (!board_first)
-		canfs_board_close(server->board);
+	if (!price_table_first)
+		canfs_price_table_close(server->prices);
 	canfs_clients_free(server->clients);
 	canfs_ghosts_free(server->ghosts);
 }
@@ -313,7 +314,7 @@ static void serve(struct server *server, uint32_t number)
 	canfs_ghosts_feed(server->ghosts, number % 100, (uint64_t)number << 12, 65536);
 	canfs_clients_count(
 		server->clients, (const struct sockaddr *)&client, CANFS_CLIENT_READ, 65536);
-	if (canfs_board_read(server->board, canfs_now_usec(), &tag))
+	if (canfs_price_table_read(server->prices, canfs_now_usec(), &tag))
 		assert_true(tag.write >= 0 && tag.write <= 1);
 }
 
@@ -341,12 +342,13 @@ static void *export_and_unexport(void *arg)
 	struct server *server = arg;
 
 	for (uint32_t number = 0; !server->stop; number++) {
-		struct canfs_board *board;
+		struct canfs_price_table *prices;
 
 		breathe(number);
-		assert_int_equal(
-			canfs_board_open(&board, server->sampler, "/b", makedev(0, 77), NULL), 0);
-		canfs_board_close(board);
+		assert_int_equal(canfs_price_table_open(
+					 &prices, server->sampler, "/b", makedev(0, 77), NULL),
+			0);
+		canfs_price_table_close(prices);
 	}
 	return NULL;
 }
@@ -393,7 +395,7 @@ static void *reload(void *arg)
 	for (unsigned int i = 0; !server->stop; i++) {
 		const struct canfs_disk_options own = { .read_queue = i / 2 % 2, .k = 8 };
 
-		assert_true(canfs_board_change(server->board, &own, canfs_now_usec()) >= 0);
+		assert_true(canfs_price_table_change(server->prices, &own, canfs_now_usec()) >= 0);
 		config.interval_ms = CANFS_INTERVAL_MS_MIN + i % 2;
 		config.k[CANFS_CPU] = 10 + i % 3;
 		config.setup.link_mbit_per_sec = 1 + i % 5;

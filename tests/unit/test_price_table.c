@@ -82,7 +82,7 @@ struct seen {
 	struct canfs_market market;
 };
 
-static void look(const struct canfs_board_view *view, void *arg)
+static void look(const struct canfs_price_table_view *view, void *arg)
 {
 	struct seen *seen = arg;
 
@@ -104,23 +104,29 @@ static void exports_have_disks_of_their_own(void **state)
 	const struct canfs_disk_options deep = { .read_queue = 8, .k = 50 };
 	const struct canfs_disk_options writes = { .write_queue = 5 };
 	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &of_server);
-	struct canfs_board *boards[3];
+	struct canfs_price_table *price_tables[3];
 	struct canfs_settings before, settings;
 	struct canfs_market market;
 
 	(void)state;
-	assert_int_equal(canfs_board_open(&boards[0], sampler, "/a", makedev(8, 0), NULL), 0);
-	assert_int_equal(canfs_board_open(&boards[1], sampler, "/deep", makedev(8, 0), &deep), 0);
 	assert_int_equal(
-		canfs_board_open(&boards[2], sampler, "/writes", makedev(8, 0), &writes), 0);
+		canfs_price_table_open(&price_tables[0], sampler, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(
+		canfs_price_table_open(&price_tables[1], sampler, "/deep", makedev(8, 0), &deep),
+		0);
+	assert_int_equal(canfs_price_table_open(
+				 &price_tables[2], sampler, "/writes", makedev(8, 0), &writes),
+		0);
 	load_disk(sampler, 0, 2);
 	assert_float_equal(market_of(sampler, "/a").utilization[CANFS_DISK], 0.1, 1e-9);
 	assert_float_equal(market_of(sampler, "/deep").utilization[CANFS_DISK], 0.1, 1e-9);
 	assert_float_equal(market_of(sampler, "/writes").utilization[CANFS_DISK], 0.4, 1e-9);
 	for (int i = 0; i < 3; i++)
-		canfs_board_close(boards[i]);
+		canfs_price_table_close(price_tables[i]);
 
-	assert_int_equal(canfs_board_open(&boards[1], sampler, "/deep", makedev(8, 0), &deep), 0);
+	assert_int_equal(
+		canfs_price_table_open(&price_tables[1], sampler, "/deep", makedev(8, 0), &deep),
+		0);
 	load_disk(sampler, 4, 0);
 	market = market_of(sampler, "/deep");
 	assert_float_equal(market.utilization[CANFS_DISK], 0.5, 1e-9);
@@ -131,13 +137,14 @@ static void exports_have_disks_of_their_own(void **state)
 	settings.k[CANFS_DISK] = 3;
 	settings.weight[CANFS_DISK] = 0.5;
 	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), 0);
-	assert_int_equal(canfs_board_open(&boards[0], sampler, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(
+		canfs_price_table_open(&price_tables[0], sampler, "/a", makedev(8, 0), NULL), 0);
 	load_disk(sampler, 4, 0);
 	assert_float_equal(market_of(sampler, "/a").k[CANFS_DISK], 3, 0);
 	market = market_of(sampler, "/deep");
 	assert_float_equal(canfs_market_price(&market, CANFS_DISK), canfs_price(0.5, 50) / 2, 1e-9);
-	canfs_board_close(boards[0]);
-	canfs_board_close(boards[1]);
+	canfs_price_table_close(price_tables[0]);
+	canfs_price_table_close(price_tables[1]);
 	canfs_sampler_free(sampler);
 }
 
@@ -148,12 +155,12 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 	const struct canfs_monitor_setup none = { 0 };
 	const struct canfs_disk_options steep = { .k = 50 };
 	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &none);
-	struct canfs_board *boards[3];
+	struct canfs_price_table *price_tables[3];
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(canfs_board_open(&boards[i], sampler, paths[i], makedev(8, 0),
-					 i == 2 ? &steep : NULL),
+		assert_int_equal(canfs_price_table_open(&price_tables[i], sampler, paths[i],
+					 makedev(8, 0), i == 2 ? &steep : NULL),
 			0);
 	load_disk(sampler, 0, 8);
 	for (int gone = 0; gone < 3; gone++) {
@@ -164,7 +171,7 @@ static void exports_on_the_same_disks_share_their_monitor(void **state)
 			assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-9);
 			assert_float_equal(market.k[CANFS_DISK], i == 2 ? 50 : 4, 0);
 		}
-		canfs_board_close(boards[gone]);
+		canfs_price_table_close(price_tables[gone]);
 		/* One step more: had the others to begin anew, they would know nothing now. */
 		load_disk_further(sampler, 0, 8);
 	}
@@ -178,37 +185,39 @@ static void disks_of_an_export_may_change(void **state)
 	const struct canfs_disk_options as_server = { 0 }, steep = { .k = 50 },
 					few = { .write_queue = 16, .k = 50 }, wrong = { .k = 1 };
 	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &none);
-	struct canfs_board *boards[2];
+	struct canfs_price_table *price_tables[2];
 	struct canfs_tag tag;
 
 	(void)state;
 	/* b looks for both. */
-	assert_int_equal(canfs_board_open(&boards[1], sampler, "/b", makedev(8, 0), NULL), 0);
-	assert_int_equal(canfs_board_open(&boards[0], sampler, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(
+		canfs_price_table_open(&price_tables[1], sampler, "/b", makedev(8, 0), NULL), 0);
+	assert_int_equal(
+		canfs_price_table_open(&price_tables[0], sampler, "/a", makedev(8, 0), NULL), 0);
 	load_disk(sampler, 0, 8);
-	assert_int_equal(canfs_board_change(boards[1], &as_server, last_usec + 1), 0);
-	assert_int_equal(canfs_board_change(boards[1], &wrong, last_usec + 1), -EINVAL);
-	assert_int_equal(canfs_board_change(boards[1], &steep, last_usec + 1), 1);
+	assert_int_equal(canfs_price_table_change(price_tables[1], &as_server, last_usec + 1), 0);
+	assert_int_equal(canfs_price_table_change(price_tables[1], &wrong, last_usec + 1), -EINVAL);
+	assert_int_equal(canfs_price_table_change(price_tables[1], &steep, last_usec + 1), 1);
 	load_disk_further(sampler, 0, 8);
 	assert_float_equal(market_of(sampler, "/b").k[CANFS_DISK], 50, 0);
 	assert_float_equal(market_of(sampler, "/b").utilization[CANFS_DISK], 0.25, 1e-9);
 
-	assert_int_equal(canfs_board_change(boards[1], &few, last_usec + 1), 1);
+	assert_int_equal(canfs_price_table_change(price_tables[1], &few, last_usec + 1), 1);
 	for (int i = 0; i < 2; i++)
-		assert_true(canfs_board_read(boards[i], last_usec, &tag));
+		assert_true(canfs_price_table_read(price_tables[i], last_usec, &tag));
 	load_disk_further(sampler, 0, 8);
 	assert_float_equal(market_of(sampler, "/a").utilization[CANFS_DISK], 0.25, 1e-5);
 	assert_float_equal(market_of(sampler, "/b").utilization[CANFS_DISK], 0.5, 1e-5);
 	assert_float_equal(market_of(sampler, "/a").k[CANFS_DISK], 4, 0);
 
-	assert_int_equal(canfs_board_change(boards[1], &as_server, last_usec + 1), 1);
+	assert_int_equal(canfs_price_table_change(price_tables[1], &as_server, last_usec + 1), 1);
 	load_disk_further(sampler, 0, 8);
 	for (int i = 0; i < 2; i++) {
 		struct canfs_market market = market_of(sampler, i == 0 ? "/a" : "/b");
 
 		assert_float_equal(market.utilization[CANFS_DISK], 0.25, 1e-5);
 		assert_float_equal(market.k[CANFS_DISK], 4, 0);
-		canfs_board_close(boards[i]);
+		canfs_price_table_close(price_tables[i]);
 	}
 	canfs_sampler_free(sampler);
 }
@@ -222,10 +231,10 @@ static void a_k_that_cannot_be_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		const struct canfs_disk_options own = { .k = wrong[i] };
-		struct canfs_board *board = NULL;
+		struct canfs_price_table *prices = NULL;
 
-		assert_int_equal(canfs_board_open(&board, sampler, "/a", 0, &own), -EINVAL);
-		assert_null(board);
+		assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, &own), -EINVAL);
+		assert_null(prices);
 	}
 	canfs_sampler_free(sampler);
 }

@@ -14,25 +14,25 @@ static bool have_same_queues(
 	return one->read_queue == other->read_queue && one->write_queue == other->write_queue;
 }
 
-static struct canfs_board *find_watcher(const struct canfs_board *board)
+static struct canfs_price_table *find_watcher(const struct canfs_price_table *prices)
 {
-	struct canfs_board *other;
+	struct canfs_price_table *other;
 
-	LIST_FOREACH (other, &board->sampler->boards, link) {
-		if (other->watched_by == NULL && other->device == board->device &&
-			have_same_queues(&other->own, &board->own))
+	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
+		if (other->watched_by == NULL && other->device == prices->device &&
+			have_same_queues(&other->own, &prices->own))
 			return other;
 	}
 	return NULL;
 }
 
 /* Whoever it watched for: the first of them takes over, and watches for the rest. */
-static void hand_over(struct canfs_board *board)
+static void hand_over(struct canfs_price_table *prices)
 {
-	struct canfs_board *other, *heir = NULL;
+	struct canfs_price_table *other, *heir = NULL;
 
-	LIST_FOREACH (other, &board->sampler->boards, link) {
-		if (other->watched_by != board)
+	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
+		if (other->watched_by != prices)
 			continue;
 		other->watched_by = heir;
 		if (heir == NULL)
@@ -40,39 +40,39 @@ static void hand_over(struct canfs_board *board)
 	}
 	if (heir == NULL)
 		return;
-	memcpy(heir->monitors, board->monitors, sizeof(heir->monitors));
-	memset(board->monitors, 0, sizeof(board->monitors));
+	memcpy(heir->monitors, prices->monitors, sizeof(heir->monitors));
+	memset(prices->monitors, 0, sizeof(prices->monitors));
 	for (int i = 0; i < CANFS_RESOURCES; i++)
 		heir->monitors[i].name = heir->name;
 }
 
 /* Both under the mutex. */
-static void enter(struct canfs_board *board)
+static void enter(struct canfs_price_table *prices)
 {
-	struct canfs_sampler *sampler = board->sampler;
+	struct canfs_sampler *sampler = prices->sampler;
 
-	board->watched_by = find_watcher(board);
-	if (board->watched_by == NULL) {
-		canfs_sampler_open_monitors(board->monitors, sampler, board);
-		LIST_INSERT_HEAD(&sampler->boards, board, link);
+	prices->watched_by = find_watcher(prices);
+	if (prices->watched_by == NULL) {
+		canfs_sampler_open_monitors(prices->monitors, sampler, prices);
+		LIST_INSERT_HEAD(&sampler->price_tables, prices, link);
 	} else {
-		LIST_INSERT_AFTER(board->watched_by, board, link);
+		LIST_INSERT_AFTER(prices->watched_by, prices, link);
 	}
-	canfs_board_enter_market(board);
+	canfs_price_table_enter_market(prices);
 }
 
-static void leave(struct canfs_board *board)
+static void leave(struct canfs_price_table *prices)
 {
-	LIST_REMOVE(board, link);
-	hand_over(board);
-	canfs_sampler_close_monitors(board->monitors);
+	LIST_REMOVE(prices, link);
+	hand_over(prices);
+	canfs_sampler_close_monitors(prices->monitors);
 }
 
-static void free_board(struct canfs_board *board)
+static void free_price_table(struct canfs_price_table *prices)
 {
-	free(board->name);
-	free(board->path);
-	free(board);
+	free(prices->name);
+	free(prices->path);
+	free(prices);
 }
 
 static bool are_possible(const struct canfs_disk_options *own)
@@ -80,12 +80,12 @@ static bool are_possible(const struct canfs_disk_options *own)
 	return own->k == 0 || canfs_is_within(own->k, CANFS_K_MIN, CANFS_K_MAX);
 }
 
-int canfs_board_open(struct canfs_board **board, struct canfs_sampler *sampler, const char *path,
-	dev_t device, const struct canfs_disk_options *own)
+int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampler *sampler,
+	const char *path, dev_t device, const struct canfs_disk_options *own)
 {
 	struct canfs_monitor_setup setup;
 	char resolved[PATH_MAX];
-	struct canfs_board *new;
+	struct canfs_price_table *new;
 
 	if (own != NULL && !are_possible(own))
 		return -EINVAL;
@@ -105,32 +105,32 @@ int canfs_board_open(struct canfs_board **board, struct canfs_sampler *sampler, 
 	}
 	new->path = strdup(path);
 	if (new->name == NULL || new->path == NULL) {
-		free_board(new);
+		free_price_table(new);
 		return -ENOMEM;
 	}
 	pthread_mutex_lock(&sampler->mutex);
 	enter(new);
 	pthread_mutex_unlock(&sampler->mutex);
-	*board = new;
+	*prices = new;
 	return 0;
 }
 
-int canfs_board_change(
-	struct canfs_board *board, const struct canfs_disk_options *own, uint64_t now_usec)
+int canfs_price_table_change(
+	struct canfs_price_table *prices, const struct canfs_disk_options *own, uint64_t now_usec)
 {
-	struct canfs_sampler *sampler = board->sampler;
+	struct canfs_sampler *sampler = prices->sampler;
 	bool same_monitor, changed;
 
 	if (!are_possible(own))
 		return -EINVAL;
 	pthread_mutex_lock(&sampler->mutex);
-	same_monitor = have_same_queues(&board->own, own);
-	changed = !same_monitor || board->own.k != own->k;
+	same_monitor = have_same_queues(&prices->own, own);
+	changed = !same_monitor || prices->own.k != own->k;
 	if (!same_monitor)
-		leave(board);
-	board->own = *own;
+		leave(prices);
+	prices->own = *own;
 	if (!same_monitor) {
-		enter(board);
+		enter(prices);
 		canfs_sampler_renew_monitors(sampler, now_usec);
 	}
 	if (changed)
@@ -139,19 +139,19 @@ int canfs_board_change(
 	return changed;
 }
 
-void canfs_board_close(struct canfs_board *board)
+void canfs_price_table_close(struct canfs_price_table *prices)
 {
 	struct canfs_sampler *sampler;
 
-	if (board == NULL)
+	if (prices == NULL)
 		return;
-	sampler = board->sampler;
+	sampler = prices->sampler;
 	if (sampler != NULL) {
 		pthread_mutex_lock(&sampler->mutex);
-		leave(board);
+		leave(prices);
 		pthread_mutex_unlock(&sampler->mutex);
 	} else {
-		canfs_sampler_close_monitors(board->monitors);
+		canfs_sampler_close_monitors(prices->monitors);
 	}
-	free_board(board);
+	free_price_table(prices);
 }
