@@ -45,7 +45,7 @@ static unsigned int age_of(const struct canfs_open_file *file)
 		&canfs_export_fs_device(file->export_fs)->age, memory_order_relaxed);
 }
 
-static void one_less(struct canfs_waiting_read *read)
+static void put_waiter(struct canfs_waiting_read *read)
 {
 	if (atomic_fetch_sub(&read->left, 1) == 1)
 		read->ready(read);
@@ -90,7 +90,7 @@ static uint64_t clip_now(struct canfs_open_file *file, uint64_t offset, uint64_t
  * The pages that a read waited for have come. Of a file that is served past the page cache (DAX,
  * direct_io of FUSE) there never are any, and each read would wait in vain.
  */
-static void see_if_it_caches(struct canfs_open_file *file, const struct canfs_fetch *fetch)
+static void probe_page_cache(struct canfs_open_file *file, const struct canfs_fetch *fetch)
 {
 	uint64_t bytes, last;
 
@@ -129,7 +129,7 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	if (error != -ECANCELED && atomic_load(&device->stuck))
 		atomic_store(&device->stuck, false);
 	if (read != NULL && error == 0)
-		see_if_it_caches(file, fetch);
+		probe_page_cache(file, fetch);
 	if (read == NULL && error != 0)
 		canfs_files_not_fetched(
 			device->files, fetch->file, fetch->stream, fetch->offset, fetch->bytes);
@@ -138,7 +138,7 @@ static void fetched(struct canfs_fetch *fetch, int error)
 	free(piece);
 	canfs_fd_cache_put(file);
 	if (read != NULL)
-		one_less(read);
+		put_waiter(read);
 	canfs_export_fs_leave(export_fs);
 }
 
@@ -421,7 +421,7 @@ void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t
 		hand_over(piece);
 		at += size;
 	}
-	one_less(read);
+	put_waiter(read);
 }
 
 bool canfs_prefetch_ahead(
