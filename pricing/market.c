@@ -96,6 +96,8 @@ struct canfs_quote canfs_market_quote(
 
 const char *canfs_resource_name(enum canfs_resource resource)
 {
+	if (resource == CANFS_OTHER)
+		return "other";
 	return resources[is_resource(resource) ? resource : CANFS_NONE].name;
 }
 

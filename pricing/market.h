@@ -38,7 +38,8 @@ enum canfs_resource {
 	CANFS_NETWORK,
 	CANFS_DISK,
 	CANFS_MEMORY,
-	CANFS_RESOURCES /* how many, NONE included */
+	CANFS_RESOURCES,              /* how many, NONE included */
+	CANFS_OTHER = CANFS_RESOURCES /* one that only a newer server knows; prices nothing here */
 };
 
 enum canfs_operation {
@@ -70,7 +71,7 @@ struct canfs_quote canfs_market_quote(
 /* Price of one resource now, in [0, pmax]; 0 if it is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
-/* "cpu", "network", "disk", "memory"; "none" for anything else. Never NULL. */
+/* "cpu", "network", "disk", "memory", "other"; "none" for anything else. Never NULL. */
 const char *canfs_resource_name(enum canfs_resource resource);
 
 /* "write", "read-ahead"; "unknown" for anything else. Never NULL. */

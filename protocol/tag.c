@@ -107,12 +107,14 @@ int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag)
 		return -ENOMSG;
 	if ((total & 0xFF) != crc8(&parts))
 		return -ENOMSG;
-	if (parts.version != CANFS_TAG_VERSION || parts.resource >= CANFS_RESOURCES)
+	if (parts.version != CANFS_TAG_VERSION)
 		return -EPROTO;
 
 	tag->write = price_of_octet(parts.write);
 	tag->readahead = price_of_octet(parts.readahead);
-	tag->bottleneck = (enum canfs_resource)parts.resource;
+	/* Whatever is scarce there, the price holds: a newer server must not lose us when it is busy. */
+	tag->bottleneck = parts.resource < CANFS_RESOURCES ? (enum canfs_resource)parts.resource
+							   : CANFS_OTHER;
 	return 0;
 }
 

@@ -51,7 +51,7 @@ struct canfs_space {
 struct canfs_tag {
 	double write;     /* price of an asynchronous write, [0, 1], in steps of 1/255 */
 	double readahead; /* price of a read-ahead, likewise */
-	enum canfs_resource bottleneck; /* of the write */
+	enum canfs_resource bottleneck; /* of the write; CANFS_OTHER: not known here */
 };
 
 /*
@@ -63,7 +63,7 @@ int canfs_tag_encode(struct canfs_space *space, const struct canfs_tag *tag);
 
 /*
  * Reads a tag. 0; -ENOMSG if the counts carry none (marks, magic or CRC wrong); -EPROTO
- * if they carry one of another version, or an unknown resource. *tag is set only on 0.
+ * if they carry one of another version. *tag is set only on 0.
  */
 int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag);
 

@@ -162,19 +162,36 @@ static void test_untagged_counts_are_no_tag(void **state)
 }
 
 /* A tag that says what this one does not know; made with the CRC that README.md defines. */
-static void test_other_versions_and_resources_are_told_from_no_tag(void **state)
+static void test_other_versions_are_told_from_no_tag(void **state)
 {
 	static const struct canfs_space others[] = {
 		{ 0xa0a, 0xbd9, 0xd80 }, /* version 2 */
 		{ 0x8ce, 0xbd9, 0xd80 }, /* version 0 */
-		{ 0x9d8, 0xdd9, 0xd80 }, /* resource 5 */
-		{ 0x9f4, 0xfd9, 0xd80 }, /* resource 7 */
 	};
 	struct canfs_tag tag;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(others); i++)
 		assert_int_equal(canfs_tag_decode(&others[i], &tag), -EPROTO);
+}
+
+/* A newer server says that something is scarce of which this reader has not heard: its price holds. */
+static void test_the_price_of_an_unknown_resource_counts(void **state)
+{
+	static const struct canfs_space others[] = {
+		{ 0x9d8, 0xdd9, 0xd80 }, /* resource 5 */
+		{ 0x9f4, 0xfd9, 0xd80 }, /* resource 7 */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(others); i++) {
+		struct canfs_tag tag;
+
+		assert_int_equal(canfs_tag_decode(&others[i], &tag), 0);
+		assert_true(tag.write == 217 / 255.0 && tag.readahead == 128 / 255.0);
+		assert_int_equal(tag.bottleneck, CANFS_OTHER);
+		assert_string_equal(canfs_resource_name(tag.bottleneck), "other");
+	}
 }
 
 static void assert_refused(struct canfs_space space, enum canfs_resource bottleneck, int expected)
@@ -311,7 +328,8 @@ int main(void)
 		cmocka_unit_test(test_one_two_or_three_flipped_bits_are_no_tag),
 		cmocka_unit_test(test_bits_above_the_field_do_not_matter),
 		cmocka_unit_test(test_untagged_counts_are_no_tag),
-		cmocka_unit_test(test_other_versions_and_resources_are_told_from_no_tag),
+		cmocka_unit_test(test_other_versions_are_told_from_no_tag),
+		cmocka_unit_test(test_the_price_of_an_unknown_resource_counts),
 		cmocka_unit_test(test_what_cannot_be_tagged_is_left_alone),
 		cmocka_unit_test(test_a_client_that_rounds_up_sees_what_it_saw),
 		cmocka_unit_test(test_order_holds_after_rounding),
