@@ -9,7 +9,8 @@
 #include <time.h>
 #include "client-agent/flush.h"
 #include "client-agent/writers.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
+#include "common/thread.h"
 
 #define IDLE_USEC    (CANFS_ACCELERATE_IDLE_MSEC * UINT64_C(1000))
 #define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
@@ -227,17 +228,13 @@ static void *help(void *data)
 /* Sees to it that the slot has a helper. 0, or -EAGAIN. */
 static int start_helper(struct slot *slot)
 {
-	pthread_attr_t attr;
 	int err;
 
 	if (slot->helper == HELPER_RUNS)
 		return 0;
 	if (slot->helper == HELPER_ENDED)
 		pthread_join(slot->thread, NULL);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	err = -pthread_create(&slot->thread, &attr, help, slot);
-	pthread_attr_destroy(&attr);
+	err = canfs_thread_start(&slot->thread, STACK_BYTES, help, slot);
 	slot->helper = err ? NO_HELPER : HELPER_RUNS;
 	return err;
 }

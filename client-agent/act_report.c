@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "client-agent/log.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 #define MIB (1 << 20)
 

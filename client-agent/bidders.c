@@ -9,7 +9,7 @@
 #include "client-agent/act.h"
 #include "client-agent/log.h"
 #include "client-agent/notify.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 static const char *mode_word(const struct canfs_bidder *bidder)
 {

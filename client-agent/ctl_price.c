@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "client-agent/export_name.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 #include "protocol/fsstat.h"
 
 #define USEC_PER_SEC 1000000

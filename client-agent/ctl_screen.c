@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 struct view {
 	char *text;

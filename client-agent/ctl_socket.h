@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* How canfsctl asks a daemon over its control socket (protocol/control/), and reads the reply. */
+/* How canfsctl asks a daemon over its control socket (common/control/), and reads the reply. */
 #ifndef CANFS_CLIENT_AGENT_CTL_SOCKET_H
 #define CANFS_CLIENT_AGENT_CTL_SOCKET_H
 

@@ -7,10 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef SYS_cachestat
-#define SYS_cachestat 451 /* on all architectures but alpha, where it then answers ENOSYS */
-#endif
+#include "common/cachestat.h"
 
 /* Long enough for whole WRITEs of any wsize, short enough that files take turns. */
 #define PIECE_BYTES (UINT64_C(4) << 20)
@@ -26,34 +23,20 @@
 /* sync_file_range calls per chunk where dirty pages lie scattered. */
 #define PIECES_MAX 1024
 
-struct cachestat_range {
-	uint64_t off;
-	uint64_t len;
-};
-
-struct cachestat {
-	uint64_t nr_cache;
-	uint64_t nr_dirty;
-	uint64_t nr_writeback;
-	uint64_t nr_evicted;
-	uint64_t nr_recently_evicted;
-};
-
 bool canfs_flush_exact(void)
 {
 	/* A kernel that knows the call, and a sandbox that lets it pass, get to the descriptor. */
-	return syscall(SYS_cachestat, -1, NULL, NULL, 0) < 0 && errno == EBADF;
+	return canfs_cachestat(-1, 0, 0, NULL) < 0 && errno == EBADF;
 }
 
 /* Dirty bytes of a range; all of it if the kernel will not tell for this file. */
 static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
 {
-	struct cachestat_range range = { offset, len };
-	struct cachestat stat;
+	struct canfs_cachestat stat;
 
-	if (syscall(SYS_cachestat, fd, &range, &stat, 0) < 0)
+	if (canfs_cachestat(fd, offset, len, &stat) < 0)
 		return len;
-	return stat.nr_dirty * (uint64_t)sysconf(_SC_PAGESIZE);
+	return stat.dirty * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* The size as we know it, without asking the server; does it change? */

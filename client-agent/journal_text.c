@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client-agent/procfs.h"
+#include "common/unescape.h"
 
 #define WORDS_MAX 8
 

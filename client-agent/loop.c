@@ -19,7 +19,7 @@
 #include "client-agent/sampling.h"
 #include "client-agent/status/server.h"
 #include "client-agent/notify.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 /* While data is held: the pace is made for it. */
 static const uint64_t busy_tick_usec = 100000;

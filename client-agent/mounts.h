@@ -94,10 +94,4 @@ const char *canfs_mount_left_alone(const struct canfs_mount *mount);
 /* The same mount as before (ID, BDI, source, mount point)? Its index, or -ENOENT. */
 int canfs_mounts_find(const struct canfs_mounts *mounts, const struct canfs_mount *mount);
 
-/*
- * Undoes the octal escapes of mountinfo and mountstats (\040 ...) from text[0 ... len) into buf.
- * 0, or -ENAMETOOLONG.
- */
-int canfs_unescape(const char *text, size_t len, char *buf, size_t size);
-
 #endif

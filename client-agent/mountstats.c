@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "client-agent/procfs.h"
+#include "common/unescape.h"
 
 /* Up to max numbers, separated by blanks, from text to the line's end. How many, or -EPROTO. */
 static int parse_numbers(const char *text, uint64_t *numbers, int max)

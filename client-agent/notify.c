@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <systemd/sd-daemon.h>
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 void canfs_notify_ready(void)
 {

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "protocol/control/socket.h"
+#include "common/control/socket.h"
 #include "pricing/price.h"
 
 /* As Ganesha's parser fills it in. */

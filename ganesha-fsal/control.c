@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The control socket in Ganesha: its life, and the counting of clients. */
 #include "ganesha-fsal/canfs_methods.h"
-#include "protocol/control/socket.h"
+#include "common/control/socket.h"
 
 #include <errno.h>
 #include <pthread.h>

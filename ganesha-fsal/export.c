@@ -2,7 +2,7 @@
 /* Exports: passed on like the rest, but for the price tag in the answer to FSSTAT. */
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/prefetch/remote.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 /* Ganesha looks for libfsal<name in lower case>.so. */
 static const char name[] = "CANFS";

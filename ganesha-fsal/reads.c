@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/random.h>
+#include "common/hash.h"
 
 void canfs_reads_open(size_t ghost_memory_bytes)
 {
@@ -22,8 +23,7 @@ void canfs_reads_open(size_t ghost_memory_bytes)
 
 uint64_t canfs_name_file(const struct fsal_obj_handle *handle)
 {
-	return handle->fileid ^
-	       canfs_ghost_mix(handle->fsid.major ^ canfs_ghost_mix(handle->fsid.minor));
+	return handle->fileid ^ canfs_hash(handle->fsid.major ^ canfs_hash(handle->fsid.minor));
 }
 
 /* What was answered, not what was asked for: many clients ask for more than the file has. */

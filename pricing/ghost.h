@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "common/hash.h"
 
 #define CANFS_GHOST_PAGE_BYTES 4096
 #define CANFS_GHOST_UNIT_PAGES 64
@@ -113,14 +114,6 @@ struct canfs_ghost_walk {
 	uint64_t page, end_page;
 };
 
-/* A hash with a full avalanche (the finalizer of MurmurHash3). */
-static inline uint64_t canfs_ghost_mix(uint64_t x)
-{
-	x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-	x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-	return x ^ x >> 33;
-}
-
 static inline void canfs_ghost_walk_init(struct canfs_ghost_walk *walk, uint64_t seed,
 	uint64_t file, uint64_t offset, uint64_t length)
 {
@@ -130,7 +123,7 @@ static inline void canfs_ghost_walk_init(struct canfs_ghost_walk *walk, uint64_t
 		length = CANFS_GHOST_READ_MAX_BYTES;
 	if (__builtin_add_overflow(offset, length, &end))
 		end = UINT64_MAX;
-	walk->file = canfs_ghost_mix(file ^ seed);
+	walk->file = canfs_hash(file ^ seed);
 	walk->page = offset / CANFS_GHOST_PAGE_BYTES;
 	walk->end_page = end / CANFS_GHOST_PAGE_BYTES + (end % CANFS_GHOST_PAGE_BYTES != 0);
 	if (length == 0)
@@ -143,7 +136,7 @@ static inline bool canfs_ghost_walk_next(struct canfs_ghost_walk *walk, uint64_t
 	while (walk->page < walk->end_page) {
 		uint64_t unit = walk->page / CANFS_GHOST_UNIT_PAGES, page;
 
-		*key = canfs_ghost_mix(walk->file + unit);
+		*key = canfs_hash(walk->file + unit);
 		page = unit * CANFS_GHOST_UNIT_PAGES + *key % CANFS_GHOST_UNIT_PAGES;
 		if (page >= walk->page && page < walk->end_page) {
 			walk->page = (unit + 1) * CANFS_GHOST_UNIT_PAGES;

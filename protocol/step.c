@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 #define RPCBIND_PORT 111
 #define NFS4_PORT    2049 /* RFC 7530 §3.1: NFSv4 needs no rpcbind */

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 
 #include "bench/disk/queue.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 struct request {
 	struct canfs_command command; /* first: what the device gives back is the request */

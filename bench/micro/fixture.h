@@ -14,6 +14,7 @@
 #include "pricing/auction.h"
 #include "pricing/price.h"
 #include "protocol/tag.h"
+#include "common/hash.h"
 
 #define MOUNTS_MAX    100
 #define EXPORTS_MAX   100
@@ -57,7 +58,7 @@ struct fixture {
 
 static inline uint64_t random_below(struct fixture *f, uint64_t n)
 {
-	return (uint64_t)(((__uint128_t)canfs_ghost_mix(f->turn++) * n) >> 64);
+	return (uint64_t)(((__uint128_t)canfs_hash(f->turn++) * n) >> 64);
 }
 
 /* prefetching.c; 0 or not */

@@ -20,6 +20,7 @@
 
 #include "bench/jobs/job.h"
 #include "ganesha-fsal/canfs_methods.h"
+#include "common/hash.h"
 
 #define GHOST_MEMORY_BYTES ((size_t)16 << 20) /* the default of Ghost_Memory */
 #define FILE_BYTES         ((uint64_t)1 << 20)
@@ -69,7 +70,7 @@ static void sub_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb 
 
 	(void)bypass;
 	for (int i = 0; i < WORK_ROUNDS; i++)
-		work = canfs_ghost_mix(work + io->offset);
+		work = canfs_hash(work + io->offset);
 	io->io_amount = io->iov[0].iov_len;
 	done(handle, fsalstat(ERR_FSAL_NO_ERROR, 0), io, arg);
 }

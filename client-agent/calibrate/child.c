@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 #define NO_SUCH_PROGRAM 127
 

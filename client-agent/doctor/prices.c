@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client-agent/bidder.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 #define USEC_PER_SEC 1000000.0
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "client-agent/log.h"
 #include "client-agent/status/metrics.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 static const uint64_t tick_usec = 1000000;
 

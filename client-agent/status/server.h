@@ -9,7 +9,7 @@
 
 #include "client-agent/status/http.h"
 #include "client-agent/status/status.h"
-#include "protocol/control/server.h"
+#include "common/control/server.h"
 
 #define CANFS_DESK_POLLED (CANFS_CONTROL_POLLED + 1)
 

@@ -8,7 +8,7 @@
 #define CANFS_AGENT_STATUS_STATUS_H
 
 #include "client-agent/act.h"
-#include "protocol/control/request.h"
+#include "common/control/request.h"
 
 /* What there is to see: the loop's own, and what it notes for us. */
 struct canfs_view {

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "ganesha-fsal/control/request.h"
-#include "protocol/clock.h"
-#include "protocol/control/server.h"
+#include "common/clock.h"
+#include "common/control/server.h"
+#include "common/thread.h"
 
 #define TICK_USEC 1000000
 
@@ -81,19 +81,6 @@ static void free_control(struct canfs_control *control)
 	free(control);
 }
 
-static int start_thread(struct canfs_control *control)
-{
-	sigset_t all, before;
-	int error;
-
-	/* The server's signals are for the server's threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&control->thread, NULL, run, control);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -error;
-}
-
 int canfs_control_start(struct canfs_control **control, const struct canfs_control_config *config)
 {
 	struct canfs_control *new = calloc(1, sizeof(*new));
@@ -118,7 +105,7 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 	error = canfs_control_server_open(&new->server, config->path, &service, config->idle_msec);
 	if (error != 0)
 		goto out;
-	error = start_thread(new);
+	error = canfs_thread_start(&new->thread, 0, run, new);
 	if (error != 0) {
 		canfs_control_server_close(&new->server);
 		goto out;

@@ -4,7 +4,7 @@
  *
  *	canfsctl server ... --UNIX socket--> this thread --> sampler, clients
  *
- * One thread of its own answers everybody, and waits for nobody (protocol/control/server.h). No
+ * One thread of its own answers everybody, and waits for nobody (common/control/server.h). No
  * other thread of the server ever waits for this one.
  */
 #ifndef CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
@@ -19,7 +19,7 @@ struct canfs_control_config {
 	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;       /* ticked from now on */
 	struct canfs_prefetcher *prefetcher; /* NULL: there is none */
-	unsigned int idle_msec;              /* 0: as protocol/control/server.h says */
+	unsigned int idle_msec;              /* 0: as common/control/server.h says */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };

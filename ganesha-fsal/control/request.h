@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The commands of this server's control socket (protocol/control/); control.md is their manual. */
+/* The commands of this server's control socket (common/control/); control.md is their manual. */
 #ifndef CANFS_GANESHA_FSAL_CONTROL_REQUEST_H
 #define CANFS_GANESHA_FSAL_CONTROL_REQUEST_H
 
 #include "ganesha-fsal/control/clients.h"
 #include "ganesha-fsal/monitors/sampler.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
-#include "protocol/control/request.h"
+#include "common/control/request.h"
 
 /* What there is to show and to change. */
 struct canfs_control_subject {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/monitors/mountinfo.h"
+#include "common/unescape.h"
 #include "ganesha-fsal/monitors/source.h"
 
 #include <errno.h>
@@ -7,26 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-
-/* Blank, tab, newline and backslash stand there as \ooo; so does the comma in an option's value. */
-static bool unescape(const char *from, size_t len, char *to, size_t size)
-{
-	const char *end = from + len;
-
-	for (; from < end && size > 1; size--) {
-		if (from[0] == '\\' && end - from >= 4 && from[1] >= '0' && from[1] <= '3' &&
-			from[2] >= '0' && from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
-			*to++ = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
-				       (from[3] - '0'));
-			from += 4;
-			continue;
-		}
-		*to++ = *from++;
-	}
-	if (size > 0)
-		*to = '\0';
-	return from == end;
-}
 
 /* The next word of a line; empty at its end. */
 static const char *next_word(const char **cursor, size_t *len)
@@ -72,20 +53,20 @@ static bool parse_line(const char *line, char point[PATH_MAX], struct canfs_moun
 	mount->device = makedev((unsigned int)first, (unsigned int)second);
 	(void)next_word(&line, &len);
 	word = next_word(&line, &len);
-	if (len == 0 || !unescape(word, len, point, PATH_MAX))
+	if (len == 0 || canfs_unescape(word, len, point, PATH_MAX) != 0)
 		return false;
 	do
 		word = next_word(&line, &len);
 	while (len != 0 && !(len == 1 && *word == '-'));
 	word = next_word(&line, &len);
-	if (len == 0 || !unescape(word, len, mount->type, sizeof(mount->type)))
+	if (len == 0 || canfs_unescape(word, len, mount->type, sizeof(mount->type)) != 0)
 		return false;
 	word = next_word(&line, &len);
-	if (!unescape(word, len, mount->source, sizeof(mount->source)))
+	if (canfs_unescape(word, len, mount->source, sizeof(mount->source)) != 0)
 		return false;
 	options = next_word(&line, &len);
 	len = find_option(&options, len, "upperdir=");
-	return unescape(options, len, mount->upper, sizeof(mount->upper));
+	return canfs_unescape(options, len, mount->upper, sizeof(mount->upper)) == 0;
 }
 
 static bool is_above(const char *point, size_t len, const char *path)

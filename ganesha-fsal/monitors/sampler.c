@@ -3,14 +3,14 @@
 #include "ganesha-fsal/monitors/monitors.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "pricing/price.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
+#include "common/thread.h"
 
 /*
  * A price table is one word, so that a reader needs no lock and never sees half of a posting:
@@ -245,16 +245,10 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 
 int canfs_sampler_start(struct canfs_sampler *sampler)
 {
-	sigset_t all, before;
-	int error;
+	int error = canfs_thread_start(&sampler->thread, 0, run, sampler);
 
-	/* The server's signals are for the server's threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&sampler->thread, NULL, run, sampler);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	sampler->runs = error == 0;
-	return -error;
+	return error;
 }
 
 void canfs_sampler_free(struct canfs_sampler *sampler)

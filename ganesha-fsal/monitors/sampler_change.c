@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include "pricing/price.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 bool canfs_is_interval(unsigned int interval_ms)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 struct canfs_export_fs {
 	struct canfs_fd_cache *fd_cache;

@@ -2,7 +2,7 @@
 /* A read, between the page cache, the table of active files and the device's queue. */
 #include "ganesha-fsal/prefetch/device.h"
 #include "ganesha-fsal/scheduler/sorted.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "ganesha-fsal/prefetch/remote.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,8 @@
 #include "ganesha-fsal/monitors/cache_size.h"
 #include "ganesha-fsal/monitors/source.h"
 #include "ganesha-fsal/scheduler/policy.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
+#include "common/thread.h"
 
 struct canfs_prefetcher {
 	struct canfs_prefetch_shared shared;
@@ -209,15 +209,10 @@ static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timesp
 
 static int start_housekeeping(struct canfs_prefetcher *prefetcher)
 {
-	sigset_t all, before;
-	int error;
+	int error = canfs_thread_start(&prefetcher->housekeeping, 0, keep, prefetcher);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&prefetcher->housekeeping, NULL, keep, prefetcher);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	prefetcher->keeps = error == 0;
-	return -error;
+	return error;
 }
 
 int canfs_prefetcher_new(

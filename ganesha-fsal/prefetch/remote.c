@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "pricing/ghost.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
+#include "common/hash.h"
 
 /*
  * Where files end: nobody tells but a read that comes to the end, and to ask for attributes might cost as much as that. Without
@@ -44,14 +45,14 @@ struct canfs_remote {
 
 static uint64_t *end_of(struct canfs_remote *remote, uint64_t file)
 {
-	unsigned int at = (unsigned int)(canfs_ghost_mix(file) % ENDS);
+	unsigned int at = (unsigned int)(canfs_hash(file) % ENDS);
 
 	return remote->ends[at].file == file ? &remote->ends[at].bytes : NULL;
 }
 
 static void note_end(struct canfs_remote *remote, uint64_t file, uint64_t bytes)
 {
-	unsigned int at = (unsigned int)(canfs_ghost_mix(file) % ENDS);
+	unsigned int at = (unsigned int)(canfs_hash(file) % ENDS);
 
 	remote->ends[at].file = file;
 	remote->ends[at].bytes = bytes;

@@ -7,17 +7,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "common/cachestat.h"
 
-#define PAGE_BYTES   ((uint64_t)4096) /* the smallest; vectors have room for all of them */
-#define NR_CACHESTAT 451              /* on all architectures; libraries of today lack the name */
-
-/* As in the kernel's linux/mman.h, since 6.5. */
-struct cachestat_range {
-	uint64_t offset, bytes;
-};
-struct cachestat {
-	uint64_t cached, dirty, writeback, evicted, recently_evicted; /* pages */
-};
+#define PAGE_BYTES ((uint64_t)4096) /* the smallest; vectors have room for all of them */
 
 static uint64_t page_bytes(void)
 {
@@ -102,15 +94,13 @@ bool canfs_is_resident(int fd, uint64_t offset, uint64_t bytes, uint64_t file_by
 	struct canfs_resident_map *map)
 {
 	static _Atomic bool missing;
-	struct cachestat_range range = { .offset = offset, .bytes = bytes };
-	struct cachestat found;
+	struct canfs_cachestat found;
 	uint64_t pages = pages_of(offset, bytes, file_bytes);
 
 	if (pages == 0)
 		return true;
 	if (!atomic_load_explicit(&missing, memory_order_relaxed)) {
-		range.bytes = pages * page_bytes();
-		if (syscall(NR_CACHESTAT, fd, &range, &found, 0) == 0)
+		if (canfs_cachestat(fd, offset, pages * page_bytes(), &found) == 0)
 			return found.cached >= pages;
 		if (errno != ENOSYS && errno != EPERM) /* EPERM: a filter of system calls */
 			return true;

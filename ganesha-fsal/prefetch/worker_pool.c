@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include "common/thread.h"
 
 struct canfs_worker_pool {
 	pthread_mutex_t mutex;
@@ -47,7 +47,6 @@ int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads,
 	void (*thread_begins)(const char *name))
 {
 	struct canfs_worker_pool *new;
-	sigset_t all, before;
 	int error = 0;
 
 	if (threads == 0 || threads > CANFS_POOL_THREADS_MAX)
@@ -60,18 +59,13 @@ int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads,
 	STAILQ_INIT(&new->jobs);
 	new->name = name;
 	new->thread_begins = thread_begins;
-	/* The server's signals are for the server's threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (error == 0 && new->threads < threads) {
-		error = pthread_create(&new->thread[new->threads], NULL, run, new);
-		if (error == 0)
-			new->threads++;
+		error = canfs_thread_start(&new->thread[new->threads], 0, run, new);
+		new->threads += error == 0;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error != 0) {
 		canfs_worker_pool_free(new);
-		return -error;
+		return error;
 	}
 	*pool = new;
 	return 0;

@@ -10,7 +10,8 @@
 #include "ganesha-fsal/scheduler/backend.h"
 #include "ganesha-fsal/scheduler/read_limit.h"
 #include "ganesha-fsal/scheduler/sorted.h"
-#include "protocol/clock.h"
+#include "common/clock.h"
+#include "common/thread.h"
 
 /*
  * A file system that is busy with a file may keep its addresses back for long (ext4 while it is written to, btrfs with
@@ -430,7 +431,7 @@ static int begin_threads(struct canfs_engine *engine)
 	int error = 0;
 
 	while (engine->locators < LOCATORS && error == 0) {
-		error = -pthread_create(&engine->locator[engine->locators], NULL, locate, engine);
+		error = canfs_thread_start(&engine->locator[engine->locators], 0, locate, engine);
 		engine->locators += error == 0;
 	}
 	if (error == 0)

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <liburing.h>
+#include "common/thread.h"
 
 #define PAUSE_NSEC 1000000 /* when the kernel has no memory for more */
 
@@ -178,7 +179,7 @@ static int begin(void **backend, struct canfs_engine *engine, unsigned int slots
 	if (error == 0 && !(ring->uring.features & IORING_FEAT_CQE_SKIP))
 		error = -EOPNOTSUPP; /* before Linux 5.17 */
 	if (error == 0)
-		error = -pthread_create(&ring->thread, NULL, run, ring);
+		error = canfs_thread_start(&ring->thread, 0, run, ring);
 	if (error != 0)
 		goto no_thread;
 	*backend = ring;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "common/thread.h"
 
 struct workers {
 	struct canfs_engine *engine;
@@ -96,7 +97,7 @@ static int begin(void **backend, struct canfs_engine *engine, unsigned int slots
 	workers->piece_bytes = canfs_engine_piece_bytes(engine);
 	pthread_cond_init(&workers->awake, NULL);
 	while (workers->count < slots && workers->count < CANFS_WORKERS_MAX && error == 0) {
-		error = -pthread_create(&workers->thread[workers->count], NULL, run, workers);
+		error = canfs_thread_start(&workers->thread[workers->count], 0, run, workers);
 		workers->count += error == 0;
 	}
 	if (workers->count == 0) {

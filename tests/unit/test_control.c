@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
 #include "ganesha-fsal/control/request.h"
-#include "protocol/control/server.h"
+#include "common/control/server.h"
 #include "tests/unit/fake_root.h"
 
 static struct fake_root root;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <ftw.h>
 #include <cmocka.h>
-#include "protocol/clock.h"
+#include "common/clock.h"
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
 #include "ganesha-fsal/monitors/sampler.h"

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 
 #include "client-agent/mounts.h"
+#include "common/unescape.h"
 
 #define V3                                                                                         \
 	"rw,vers=3,rsize=1048576,namlen=255,hard,proto=tcp,timeo=600,sec=sys,"                     \

@@ -22,8 +22,8 @@
 #include "ganesha-fsal/monitors/sampler_internal.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/price.h"
-#include "protocol/clock.h"
-#include "protocol/control/socket.h"
+#include "common/clock.h"
+#include "common/control/socket.h"
 #include "tests/unit/fake_root.h"
 
 #define SECOND 1000000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "protocol/control/server.h"
+#include "common/control/server.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-#include "protocol/clock.h"
+#include "common/clock.h"
 
 enum { LISTENER, FIRST };
 

@@ -7,8 +7,8 @@
  *
  * What commands there are is a table of the one who serves. No socket, no thread, no clock in here.
  */
-#ifndef CANFS_PROTOCOL_CONTROL_REQUEST_H
-#define CANFS_PROTOCOL_CONTROL_REQUEST_H
+#ifndef CANFS_COMMON_CONTROL_REQUEST_H
+#define CANFS_COMMON_CONTROL_REQUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The clock of all deadlines, samples and auctions. It does not run backwards. */
-#ifndef CANFS_PROTOCOL_CLOCK_H
-#define CANFS_PROTOCOL_CLOCK_H
+#ifndef CANFS_COMMON_CLOCK_H
+#define CANFS_COMMON_CLOCK_H
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One connection to the control socket: bytes in, lines answered, bytes out; it never waits. */
-#ifndef CANFS_PROTOCOL_CONTROL_CONNECTION_H
-#define CANFS_PROTOCOL_CONTROL_CONNECTION_H
+#ifndef CANFS_COMMON_CONTROL_CONNECTION_H
+#define CANFS_COMMON_CONTROL_CONNECTION_H
 
-#include "protocol/control/request.h"
+#include "common/control/request.h"
 
 struct canfs_connection {
 	int fd;              /* non-blocking; owned */

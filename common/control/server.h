@@ -8,12 +8,12 @@
  * A connection has one buffer for its request and one for its reply, and is read again when the
  * reply has gone: 16 MiB in all at the very most.
  */
-#ifndef CANFS_PROTOCOL_CONTROL_SERVER_H
-#define CANFS_PROTOCOL_CONTROL_SERVER_H
+#ifndef CANFS_COMMON_CONTROL_SERVER_H
+#define CANFS_COMMON_CONTROL_SERVER_H
 
 #include <poll.h>
-#include "protocol/control/connection.h"
-#include "protocol/control/socket.h"
+#include "common/control/connection.h"
+#include "common/control/socket.h"
 
 #define CANFS_CONTROL_CONNECTIONS 16
 #define CANFS_CONTROL_POLLED      (1 + CANFS_CONTROL_CONNECTIONS)

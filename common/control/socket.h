@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A UNIX socket at a path, which is taken from the dead but not from the living. */
-#ifndef CANFS_PROTOCOL_CONTROL_SOCKET_H
-#define CANFS_PROTOCOL_CONTROL_SOCKET_H
+#ifndef CANFS_COMMON_CONTROL_SOCKET_H
+#define CANFS_COMMON_CONTROL_SOCKET_H
 
 #include <sys/types.h>
 #include <sys/un.h>

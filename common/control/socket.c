@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "protocol/control/socket.h"
+#include "common/control/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "protocol/control/connection.h"
+#include "common/control/connection.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "protocol/control/request.h"
+#include "common/control/request.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "common/thread.h"
+
+#include <signal.h>
+
+int canfs_thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *arg), void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	int error;
+
+	pthread_attr_init(&attr);
+	error = stack_bytes ? pthread_attr_setstacksize(&attr, stack_bytes) : 0;
+	if (!error) {
+		/* A thread inherits the mask of the one that makes it; masked later, it could still get one. */
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		error = pthread_create(thread, &attr, run, arg);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	pthread_attr_destroy(&attr);
+	return -error;
+}
