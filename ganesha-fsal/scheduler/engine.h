@@ -79,7 +79,7 @@ void canfs_engine_cancel_prefetch(struct canfs_engine *engine);
 /* Nobody waits for anything of the file any more (its export goes): what waits is cancelled, demand reads too. */
 void canfs_engine_drop(struct canfs_engine *engine, uint64_t file);
 
-/* Another policy from now on, for what waits, too; nothing is lost. 0, -EINVAL: no such policy, -ENOMEM. */
+/* Another policy from now on, for what waits, too; nothing is lost. 0, -EINVAL: no such policy. */
 int canfs_engine_set_policy(struct canfs_engine *engine, const char *policy);
 
 struct canfs_engine_stats canfs_engine_stats(struct canfs_engine *engine);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ganesha-fsal/scheduler/sorted.h"
 
@@ -30,33 +31,48 @@ static int compare_age(struct canfs_fetch *a, struct canfs_fetch *b)
 CANFS_RB(canfs_known, canfs_fetch, by_file, compare_known)
 CANFS_RB(canfs_demands, canfs_fetch, by_age, compare_age)
 
-static void *new_order(const struct canfs_policy *policy, uint32_t lag_bytes)
+/* Of the order of any policy. */
+static size_t order_bytes(void)
 {
-	void *order = calloc(1, policy->bytes);
+	size_t most = 0;
 
-	if (order != NULL && policy->begin != NULL)
-		policy->begin(order, lag_bytes);
-	return order;
+	for (size_t i = 0; canfs_policies[i] != NULL; i++)
+		most = canfs_policies[i]->bytes > most ? canfs_policies[i]->bytes : most;
+	return most;
 }
 
-static void free_order(const struct canfs_policy *policy, void *order)
+static void begin_order(const struct canfs_policy *policy, void *order, uint32_t lag_bytes)
+{
+	memset(order, 0, policy->bytes);
+	if (policy->begin != NULL)
+		policy->begin(order, lag_bytes);
+}
+
+static void end_order(const struct canfs_policy *policy, void *order)
 {
 	if (policy->end != NULL)
 		policy->end(order);
-	free(order);
 }
 
 int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config *config)
 {
 	*queue = (struct canfs_queue) { .config = *config };
-	queue->order = new_order(config->policy, config->lag_bytes);
-	return queue->order != NULL ? 0 : -ENOMEM;
+	queue->order = malloc(order_bytes());
+	queue->spare = malloc(order_bytes());
+	if (queue->order == NULL || queue->spare == NULL) {
+		free(queue->order);
+		free(queue->spare);
+		return -ENOMEM;
+	}
+	begin_order(config->policy, queue->order, config->lag_bytes);
+	return 0;
 }
 
 void canfs_queue_destroy(struct canfs_queue *queue)
 {
-	if (queue->order != NULL)
-		free_order(queue->config.policy, queue->order);
+	end_order(queue->config.policy, queue->order);
+	free(queue->order);
+	free(queue->spare);
 }
 
 static bool covers(const struct canfs_fetch *known, uint64_t file, uint64_t offset)
@@ -274,20 +290,19 @@ void canfs_queue_cancel_all(struct canfs_queue *queue, struct canfs_fetch_list *
 	}
 }
 
-int canfs_queue_set_policy(struct canfs_queue *queue, const struct canfs_policy *policy)
+void canfs_queue_set_policy(struct canfs_queue *queue, const struct canfs_policy *policy)
 {
 	const struct canfs_policy *old = queue->config.policy;
-	void *order = new_order(policy, queue->config.lag_bytes);
+	void *order = queue->spare;
 	struct canfs_fetch *fetch;
 
-	if (order == NULL)
-		return -ENOMEM;
+	begin_order(policy, order, queue->config.lag_bytes);
 	while ((fetch = old->choose(queue->order)) != NULL) {
 		old->remove(queue->order, fetch, CANFS_CANCELLED);
 		policy->add(order, fetch);
 	}
-	free_order(old, queue->order);
+	end_order(old, queue->order);
+	queue->spare = queue->order;
 	queue->order = order;
 	queue->config.policy = policy;
-	return 0;
 }

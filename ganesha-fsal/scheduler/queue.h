@@ -28,6 +28,7 @@ RB_HEAD(canfs_demands, canfs_fetch);
 struct canfs_queue {
 	struct canfs_queue_config config;
 	void *order;                  /* the policy's */
+	void *spare;                  /* for the next one's: a change of policy cannot fail */
 	struct canfs_known known;     /* all that fetch something themselves, by file and offset */
 	struct canfs_demands demands; /* those that wait, by arrival */
 	uint64_t serial;
@@ -78,7 +79,7 @@ void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fet
 /* All that waits in its place: -ECANCELED. */
 void canfs_queue_cancel_all(struct canfs_queue *queue, struct canfs_fetch_list *finished);
 
-/* 0, -ENOMEM: nothing is changed. */
-int canfs_queue_set_policy(struct canfs_queue *queue, const struct canfs_policy *policy);
+/* What waits goes over to the new policy's order. */
+void canfs_queue_set_policy(struct canfs_queue *queue, const struct canfs_policy *policy);
 
 #endif

@@ -132,7 +132,7 @@ static void test_demand_waits_for_no_prefetch(void **state)
 
 	(void)state;
 	for (size_t p = 0; canfs_policies[p] != NULL; p++) {
-		assert_int_equal(canfs_queue_set_policy(&queue, canfs_policies[p]), 0);
+		canfs_queue_set_policy(&queue, canfs_policies[p]);
 		for (size_t i = 0; i < 2; i++)
 			add(&queue, &ahead[i]);
 		for (size_t i = 0; i < 2; i++)
@@ -175,7 +175,7 @@ static void test_without_an_order_who_has_joined_hurries(void **state)
 			   wanted = demand(2, 50 * MIB, 4096);
 
 	(void)state;
-	assert_int_equal(canfs_queue_set_policy(&queue, canfs_policy_named("none")), 0);
+	canfs_queue_set_policy(&queue, canfs_policy_named("none"));
 	add(&queue, &first);
 	add(&queue, &ahead);
 	add(&queue, &wanted);
