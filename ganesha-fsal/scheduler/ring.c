@@ -100,13 +100,16 @@ static void collect(struct ring *ring)
 	}
 }
 
-/* And waits, unless a fetch is done already. What cannot be submitted now is the next time. */
+/*
+ * And waits, unless a fetch is done already. What the kernel has no memory for now is submitted the next time, soon:
+ * it may be the READ of a chain, and nothing else would tell of that fetch.
+ */
 static void submit(struct ring *ring)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NSEC };
 	eventfd_t woken;
 
-	if (io_uring_submit(&ring->uring) < 0)
+	if (io_uring_submit(&ring->uring) < 0 || io_uring_sq_ready(&ring->uring) > 0)
 		nanosleep(&pause, NULL);
 	else if (ring->outcomes == 0)
 		(void)eventfd_read(ring->wake_fd, &woken);

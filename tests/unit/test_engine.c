@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* A device's queue at work on real files: through io_uring, where the kernel lets us, and through threads. */
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,8 +22,10 @@
 #include <unistd.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <liburing.h>
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "ganesha-fsal/scheduler/engine.h"
 #include "ganesha-fsal/scheduler/policy.h"
 
@@ -35,9 +41,25 @@ static int file[FILES];
 static dev_t device;
 static bool without_ring;
 
+/* A kernel that is short of memory takes only some of what is submitted: all but the last. */
+static atomic_bool submits_short;
+
+int io_uring_submit(struct io_uring *ring)
+{
+	int (*submit)(struct io_uring * ring) =
+		(int (*)(struct io_uring *))dlsym(RTLD_NEXT, "io_uring_submit");
+	bool is_short = io_uring_sq_ready(ring) > 0 && atomic_exchange(&submits_short, false);
+	int submitted;
+
+	ring->sq.sqe_tail -= is_short;
+	submitted = submit(ring);
+	ring->sq.sqe_tail += is_short;
+	return submitted;
+}
+
 /* Who adds waits here until all are done. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t all_done = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t all_done;
 static unsigned int in_flight;
 static unsigned int successes, cancellations, failures;
 static int last_error;
@@ -60,6 +82,20 @@ static void done(struct canfs_fetch *fetch, int error)
 	if (--in_flight == 0)
 		pthread_cond_broadcast(&all_done);
 	pthread_mutex_unlock(&mutex);
+}
+
+static bool all_are_done_within(unsigned int msec)
+{
+	const struct timespec until = canfs_in_msec(msec);
+	int error = 0;
+	bool all;
+
+	pthread_mutex_lock(&mutex);
+	while (in_flight > 0 && error == 0)
+		error = pthread_cond_timedwait(&all_done, &mutex, &until);
+	all = in_flight == 0;
+	pthread_mutex_unlock(&mutex);
+	return all;
 }
 
 static void wait_for_all(void)
@@ -305,6 +341,66 @@ static void test_end_with_fetches_outstanding(void **state)
 		run_crowd(start(canfs_policies[i]->name, 100000), NULL);
 }
 
+/* Nothing else is in the kernel that would wake the thread. */
+static void test_a_short_submit_is_made_good(void **state)
+{
+	struct canfs_engine *engine = start("lag", 100);
+	struct item item = fetch_of(0, 0, MIB);
+
+	(void)state;
+	atomic_store(&submits_short, true);
+	assert_true(add(engine, &item));
+	assert_true(all_are_done_within(10000));
+	assert_false(atomic_load(&submits_short));
+	assert_int_equal(last_error, 0);
+	canfs_engine_free(engine);
+}
+
+/* Of this process but the thread that asks: one of those whose signals are not all blocked, 0: none. */
+static pid_t thread_with_signals(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	pid_t found = 0;
+
+	assert_non_null(tasks);
+	while ((task = readdir(tasks)) != NULL) {
+		char path[300], line[256];
+		unsigned long long blocked = 0;
+		FILE *status;
+
+		if (task->d_name[0] == '.' || atoi(task->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
+		status = fopen(path, "r");
+		while (status != NULL && fgets(line, sizeof(line), status) != NULL)
+			(void)sscanf(line, "SigBlk: %llx", &blocked);
+		if (status == NULL)
+			continue;
+		fclose(status);
+		/* SIGTERM, SIGHUP and SIGUSR1 are what servers are told things with. */
+		for (size_t i = 0; i < 3; i++) {
+			if ((blocked >> ((const int[]) { SIGTERM, SIGHUP, SIGUSR1 }[i] - 1) & 1) ==
+				0)
+				found = atoi(task->d_name);
+		}
+	}
+	closedir(tasks);
+	return found;
+}
+
+static void test_signals_are_left_to_the_server(void **state)
+{
+	struct canfs_engine *engine = start("lag", 100);
+	struct item item = fetch_of(0, 0, MIB);
+
+	(void)state;
+	assert_true(add(engine, &item));
+	wait_for_all();
+	assert_int_equal(thread_with_signals(), 0);
+	canfs_engine_free(engine);
+}
+
 /* Who is told may add the next at once, as a reader does, and free what he was told of. */
 static struct canfs_engine *chain_engine;
 
@@ -411,6 +507,7 @@ static int make_files(void **state)
 	char path[64];
 
 	(void)state;
+	canfs_steady_cond_init(&all_done);
 	if (bytes == NULL || mkdtemp(directory) == NULL)
 		return -1;
 	memset(bytes, 'x', FILE_BYTES);
@@ -451,6 +548,8 @@ int main(void)
 		BOTH(test_nothing_is_lost_when_policies_change),
 		BOTH(test_end_with_fetches_outstanding),
 		BOTH(test_who_is_told_may_add),
+		BOTH(test_signals_are_left_to_the_server),
+		cmocka_unit_test_setup(test_a_short_submit_is_made_good, with_ring),
 		cmocka_unit_test(test_where_io_uring_is_forbidden),
 	};
 
