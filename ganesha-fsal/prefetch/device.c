@@ -13,7 +13,8 @@
 #include "ganesha-fsal/monitors/monitor.h"
 #include "ganesha-fsal/monitors/source.h"
 
-#define MIB ((uint32_t)1 << 20)
+#define MIB          ((uint32_t)1 << 20)
+#define SECTOR_BYTES 512u /* of /sys, whatever the disk's own are */
 
 /*
  * By what is below; of several disks, whatever comes first here. One head: large units, so that it moves seldom, and
@@ -43,6 +44,20 @@ static const struct canfs_device_class {
 #define ASLEEP_MAX   8    /* workers, while a disk reads what they want */
 #define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
+/* In bytes; of the partition with that directory in /sys. 0: the kernel does not say. */
+static uint64_t partition_start(const char *dir)
+{
+	char path[PATH_MAX + 16], text[32];
+	const char *cursor = text;
+	uint64_t sectors;
+
+	snprintf(path, sizeof(path), "%s/start", dir);
+	if (canfs_read_source("", path, text, sizeof(text)) <= 0 ||
+		!canfs_parse_number(&cursor, &sectors))
+		return 0;
+	return sectors * SECTOR_BYTES;
+}
+
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */
 static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *place)
 {
@@ -54,8 +69,10 @@ static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *
 	if (realpath(link, dir) == NULL)
 		return false;
 	snprintf(partition, sizeof(partition), "%s/partition", dir);
-	if (access(partition, F_OK) == 0)
+	if (access(partition, F_OK) == 0) {
+		place->fs_start = partition_start(dir);
 		*strrchr(dir, '/') = '\0';
+	}
 	snprintf(place->name, sizeof(place->name), "%s", strrchr(dir, '/') + 1);
 	snprintf(partition, sizeof(partition), "%s/dev", dir);
 	if (canfs_read_source("", partition, text, sizeof(text)) < 0)

@@ -58,6 +58,7 @@ struct canfs_device_place {
 	const char *type;
 	const struct canfs_device_class *class;
 	unsigned int disks; /* that it is made of */
+	uint64_t fs_start;  /* bytes; of the partition on its disk, 0: there is none */
 };
 int canfs_device_find(const char *root, const char *path, struct canfs_device_place *place);
 int canfs_device_new(struct canfs_device **device, const struct canfs_device_place *place,

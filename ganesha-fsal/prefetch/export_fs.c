@@ -17,6 +17,7 @@ struct canfs_export_fs {
 	struct canfs_device *device;
 	int dir;
 	dev_t st_dev;
+	uint64_t fs_start;
 	_Atomic(const char *) off;
 
 	pthread_mutex_t mutex; /* of what follows */
@@ -27,7 +28,7 @@ struct canfs_export_fs {
 };
 
 int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cache *fd_cache,
-	const char *path, struct canfs_device *device)
+	const char *path, struct canfs_device *device, uint64_t fs_start)
 {
 	struct canfs_export_fs *new = calloc(1, sizeof(*new));
 	struct stat st;
@@ -45,6 +46,7 @@ int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cac
 	}
 	new->fd_cache = fd_cache;
 	new->device = device;
+	new->fs_start = fs_start;
 	new->st_dev = st.st_dev;
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->left);
@@ -55,6 +57,11 @@ int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cac
 struct canfs_device *canfs_export_fs_device(const struct canfs_export_fs *export_fs)
 {
 	return export_fs->device;
+}
+
+uint64_t canfs_export_fs_start(const struct canfs_export_fs *export_fs)
+{
+	return export_fs->fs_start;
 }
 
 const char *canfs_export_fs_off(struct canfs_export_fs *export_fs)

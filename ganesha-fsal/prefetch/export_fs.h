@@ -15,11 +15,12 @@ struct canfs_fd_cache;
 struct canfs_export_fs;
 
 /*
- * The file system that path, a directory, is on; all of its files are to be on `device`. 0 or -errno. It has one user
- * more with each read that is in flight, and goes with the last.
+ * The file system that path, a directory, is on; all of its files are to be on `device`, where it begins at fs_start
+ * (bytes). 0 or -errno. It has one user more with each read that is in flight, and goes with the last.
  */
 int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cache *fd_cache,
-	const char *path, struct canfs_device *device);
+	const char *path, struct canfs_device *device, uint64_t fs_start);
+uint64_t canfs_export_fs_start(const struct canfs_export_fs *export_fs);
 struct canfs_device *canfs_export_fs_device(const struct canfs_export_fs *export_fs);
 
 /*

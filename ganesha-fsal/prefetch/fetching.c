@@ -211,6 +211,7 @@ static struct canfs_piece *new_piece(struct canfs_open_file *file, uint64_t offs
 		.kind = read != NULL ? CANFS_FETCH_DEMAND : CANFS_FETCH_PREFETCH,
 		.fd = file->fd,
 		.file = file->name,
+		.fs_start = canfs_export_fs_start(file->export_fs),
 		.offset = offset,
 		.bytes = (uint32_t)bytes,
 		.stream = cursor,

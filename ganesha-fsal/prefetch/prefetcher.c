@@ -311,7 +311,8 @@ int canfs_prefetcher_open(
 	pthread_mutex_lock(&prefetcher->mutex);
 	error = device_of(prefetcher, &place, st.st_dev, &device);
 	if (error == 0)
-		error = canfs_export_fs_open(export_fs, prefetcher->fd_cache, path, device);
+		error = canfs_export_fs_open(
+			export_fs, prefetcher->fd_cache, path, device, place.fs_start);
 	if (error == 0)
 		prefetcher->open_count++;
 	pthread_mutex_unlock(&prefetcher->mutex);
@@ -387,8 +388,7 @@ int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char 
 		struct canfs_device *device = prefetcher->device[i];
 
 		/* A known policy is never refused: no disk stays behind with another one. */
-		(void)canfs_engine_set_policy(
-			device->engine, automatic ? device->policy : policy);
+		(void)canfs_engine_set_policy(device->engine, automatic ? device->policy : policy);
 	}
 	snprintf(prefetcher->config.policy, sizeof(prefetcher->config.policy), "%s",
 		automatic ? "" : policy);

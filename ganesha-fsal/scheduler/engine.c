@@ -306,7 +306,8 @@ static void *locate(void *arg)
 		if (!canfs_extents_find(engine->extents, fetch->file, fetch->from, &address) &&
 			asks) {
 			pthread_mutex_unlock(&engine->mutex);
-			canfs_window_ask(&window, fetch->fd, fetch->file, fetch->from);
+			canfs_window_ask(
+				&window, fetch->fd, fetch->file, fetch->fs_start, fetch->from);
 			pthread_mutex_lock(&engine->mutex);
 			canfs_extents_keep(engine->extents, &window);
 			address = canfs_window_address(&window, fetch->from);

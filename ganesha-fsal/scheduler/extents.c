@@ -33,7 +33,8 @@ struct canfs_extents {
 };
 
 /* From start on, at most to max_end. False: the file system does not say. */
-static bool ask_from(struct canfs_window *window, int fd, uint64_t start, uint64_t max_end)
+static bool ask_from(
+	struct canfs_window *window, int fd, uint64_t fs_start, uint64_t start, uint64_t max_end)
 {
 	union {
 		struct fiemap map;
@@ -53,7 +54,7 @@ static bool ask_from(struct canfs_window *window, int fd, uint64_t start, uint64
 		if (extent[i].fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE))
 			continue; /* not written yet, or beside the inode */
 		window->extent[window->n].offset = extent[i].fe_logical;
-		window->extent[window->n++].address = extent[i].fe_physical;
+		window->extent[window->n++].address = fs_start + extent[i].fe_physical;
 	}
 	if (asked.map.fm_mapped_extents >= CANFS_EXTENTS_MAX) {
 		extent += CANFS_EXTENTS_MAX - 1;
@@ -69,14 +70,15 @@ static bool covers(const struct canfs_window *window, uint64_t offset)
 	return window->start <= offset && offset < window->end;
 }
 
-void canfs_window_ask(struct canfs_window *window, int fd, uint64_t file, uint64_t offset)
+void canfs_window_ask(
+	struct canfs_window *window, int fd, uint64_t file, uint64_t fs_start, uint64_t offset)
 {
 	uint64_t start = offset - offset % CANFS_WINDOW_BYTES, end = start + CANFS_WINDOW_BYTES;
 
 	window->file = file;
 	/* The same window whoever asks, unless there are too many extents in it. */
-	if (end > start && ask_from(window, fd, start, end) &&
-		(covers(window, offset) || ask_from(window, fd, offset, end)) &&
+	if (end > start && ask_from(window, fd, fs_start, start, end) &&
+		(covers(window, offset) || ask_from(window, fd, fs_start, offset, end)) &&
 		covers(window, offset))
 		return;
 	window->n = 0;

@@ -25,8 +25,12 @@ struct canfs_window {
 	} extent[CANFS_EXTENTS_MAX];
 };
 
-/* Asks the file system about the window around the offset; may wait for the disk. It covers the offset. */
-void canfs_window_ask(struct canfs_window *window, int fd, uint64_t file, uint64_t offset);
+/*
+ * Asks the file system about the window around the offset; may wait for the disk. It covers the offset. fs_start: of the
+ * file system on the disk, in bytes; partitions of one disk share its queue, and are to share its addresses.
+ */
+void canfs_window_ask(
+	struct canfs_window *window, int fd, uint64_t file, uint64_t fs_start, uint64_t offset);
 
 /* The address of the offset, which the window covers. */
 uint64_t canfs_window_address(const struct canfs_window *window, uint64_t offset);

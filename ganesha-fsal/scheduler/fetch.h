@@ -31,8 +31,9 @@ struct canfs_fetch {
 	 * each fetch is read of it, which a kernel that guesses at readers by descriptor takes for a reader.
 	 */
 	int fd;
-	uint64_t file;   /* names the file, as for the table of active files */
-	uint64_t offset; /* bytes */
+	uint64_t file;     /* names the file, as for the table of active files */
+	uint64_t fs_start; /* of its file system on the disk, bytes: that of its partition */
+	uint64_t offset;   /* bytes */
 	/* 1 ... CANFS_FETCH_BYTES_MAX; what lies past the end of the file is not waited for */
 	uint32_t bytes;
 	uint32_t stream; /* of prefetch: its cursor's number, whose progress `lag` compares */

@@ -76,6 +76,28 @@ static void test_each_type(void **state)
 	expect("ssd", "none", 32, 4 << 20);
 }
 
+/* Partitions of one disk have its queue, each with its own place on it. */
+static void test_partitions_share_a_disk(void **state)
+{
+	struct canfs_device_place place, second;
+
+	root = *state;
+	put("sda", "stat", "0\n");
+	put("sda", "dev", "8:0\n");
+	put("sda", "queue/rotational", "1\n");
+	put("sda/sda1", "partition", "1\n");
+	put("sda/sda1", "start", "2048\n");
+	put("sda/sda2", "partition", "2\n");
+	put("sda/sda2", "start", "976773168\n");
+	stand_on("sda/sda1");
+	assert_int_equal(canfs_device_find(root->path, root->path, &place), 0);
+	stand_on("sda/sda2");
+	assert_int_equal(canfs_device_find(root->path, root->path, &second), 0);
+	assert_true(place.number == makedev(8, 0) && second.number == place.number);
+	assert_true(place.fs_start == 2048 * 512);
+	assert_true(second.fs_start == UINT64_C(976773168) * 512);
+}
+
 /* By what SCSI says; of any other it is learnt. */
 static void test_how_much_a_drive_takes(void **state)
 {
@@ -137,6 +159,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			test_each_type, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_partitions_share_a_disk, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_how_much_a_drive_takes, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(test_virtual, fake_root_setup, fake_root_teardown),

@@ -136,7 +136,7 @@ static void test_what_the_file_system_says(void **state)
 {
 	char path[] = "/tmp/canfs-extents-XXXXXX", block[4096];
 	int fd = mkstemp(path);
-	struct canfs_window window;
+	struct canfs_window window, moved;
 
 	(void)state;
 	assert_true(fd >= 0);
@@ -146,12 +146,19 @@ static void test_what_the_file_system_says(void **state)
 		assert_int_equal(pwrite(fd, block, sizeof(block), i * 4096), sizeof(block));
 	assert_int_equal(fsync(fd), 0);
 	for (uint64_t i = 0; i < 200; i += 2) {
-		canfs_window_ask(&window, fd, 9, i * 4096);
+		canfs_window_ask(&window, fd, 9, 0, i * 4096);
 		assert_int_equal(window.file, 9);
 		assert_true(window.start <= i * 4096 && i * 4096 < window.end);
 		assert_true(window.n <= CANFS_EXTENTS_MAX);
 	}
-	canfs_window_ask(&window, fd, 9, UINT64_MAX - 1); /* past the end: no more than its order */
+	/* In a partition that begins later, all of it is later. */
+	canfs_window_ask(&window, fd, 9, 0, 0);
+	canfs_window_ask(&moved, fd, 9, 100 * MIB, 0);
+	assert_int_equal(moved.n, window.n);
+	for (unsigned int i = 0; i < window.n; i++)
+		assert_true(moved.extent[i].address == window.extent[i].address + 100 * MIB);
+	canfs_window_ask(
+		&window, fd, 9, 0, UINT64_MAX - 1); /* past the end: no more than its order */
 	assert_true(window.start <= UINT64_MAX - 1 && UINT64_MAX - 1 < window.end);
 	close(fd);
 }
@@ -162,7 +169,7 @@ static void test_file_system_that_says_nothing(void **state)
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
-	canfs_window_ask(&window, fd, 5, 70 * MIB);
+	canfs_window_ask(&window, fd, 5, 0, 70 * MIB);
 	close(fd);
 	assert_int_equal(window.start, 0); /* never asked again */
 	assert_true(window.end == UINT64_MAX);
