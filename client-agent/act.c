@@ -62,10 +62,8 @@ int canfs_act_take_back(struct canfs_actors *actors)
 	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
 		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
-	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
-		error = canfs_tuner_restore_all(actors->tuner, knob, &changes);
-		ret = ret ? ret : error;
-	}
+	error = canfs_tuner_restore_all(actors->tuner, false, &changes);
+	ret = ret ? ret : error;
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
 	canfs_tuner_forget_yielded(actors->tuner);
 	if (ret)
@@ -406,7 +404,7 @@ int canfs_act_restore_all(struct canfs_actors *actors)
 
 	if (!actors->tuner)
 		return 0;
-	ret = canfs_tuner_restore_all(actors->tuner, CANFS_KNOB_READ_AHEAD, &changes);
+	ret = canfs_tuner_restore_all(actors->tuner, false, &changes);
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
 	error = canfs_defer_restore_force(actors->defer, &changes);
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);

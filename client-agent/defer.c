@@ -330,7 +330,7 @@ bool canfs_defer_active(const struct canfs_defer *defer)
 
 	for (size_t i = 0; i < canfs_journal_count(journal); i++) {
 		const struct canfs_journal_entry *entry = canfs_journal_at(journal, i);
-		if (entry->knob != CANFS_KNOB_READ_AHEAD && entry->written && !entry->yielded)
+		if (canfs_knob_info(entry->knob)->holds_writes && entry->written && !entry->yielded)
 			return true;
 	}
 	return false;
@@ -408,22 +408,13 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 		return err;
 	if (err && err != -EPERM && !first)
 		first = err;
-	err = canfs_tuner_restore_all(tuner, CANFS_KNOB_MIN_RATIO, changes);
+	err = canfs_tuner_restore_all(tuner, true, changes); /* the shares of BDIs */
 	return first ? first : err;
 }
 
 int canfs_defer_restore_force(struct canfs_defer *defer, struct canfs_changes *changes)
 {
-	static const enum canfs_knob order[] = { CANFS_KNOB_BACKGROUND_BYTES,
-		CANFS_KNOB_DIRTY_BYTES, CANFS_KNOB_MIN_RATIO, CANFS_KNOB_MAX_RATIO };
-	int first = 0;
-
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		int err = canfs_tuner_restore_all(defer->tuner, order[i], changes);
-		if (err && !first)
-			first = err;
-	}
-	return first;
+	return canfs_tuner_restore_all(defer->tuner, true, changes);
 }
 
 int canfs_defer_restore_wait(struct canfs_defer *defer, unsigned int wait_msec,

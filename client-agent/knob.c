@@ -17,21 +17,19 @@
  * so low that every writer waits, no read-ahead so low that streams collapse.
  */
 static const struct canfs_knob_info knobs[CANFS_KNOBS] = {
-	[CANFS_KNOB_DIRTY_BYTES] = { "dirty_bytes", "/proc/sys/vm/dirty_bytes", "bytes", false,
-		CANFS_KNOB_DIRTY_RATIO, 8 * MIB, TIB },
-	[CANFS_KNOB_DIRTY_RATIO] = { "dirty_ratio", "/proc/sys/vm/dirty_ratio", "%", false,
-		CANFS_KNOB_DIRTY_BYTES, 1, 100 },
 	[CANFS_KNOB_BACKGROUND_BYTES] = { "dirty_background_bytes",
-		"/proc/sys/vm/dirty_background_bytes", "bytes", false, CANFS_KNOB_BACKGROUND_RATIO,
-		4 * MIB, TIB },
+		"/proc/sys/vm/dirty_background_bytes", "bytes", false, true,
+		CANFS_KNOB_BACKGROUND_RATIO, 4 * MIB, TIB },
 	[CANFS_KNOB_BACKGROUND_RATIO] = { "dirty_background_ratio",
-		"/proc/sys/vm/dirty_background_ratio", "%", false, CANFS_KNOB_BACKGROUND_BYTES, 1,
-		100 },
-	[CANFS_KNOB_MIN_RATIO] = { "min_ratio", "min_ratio", "%", true, CANFS_KNOB_MIN_RATIO, 0,
-		99 },
-	[CANFS_KNOB_MAX_RATIO] = { "max_ratio", "max_ratio", "%", true, CANFS_KNOB_MAX_RATIO, 1,
-		100 },
-	[CANFS_KNOB_READ_AHEAD] = { "read_ahead_kb", "read_ahead_kb", "KiB", true,
+		"/proc/sys/vm/dirty_background_ratio", "%", false, true,
+		CANFS_KNOB_BACKGROUND_BYTES, 1, 100 },
+	[CANFS_KNOB_DIRTY_BYTES] = { "dirty_bytes", "/proc/sys/vm/dirty_bytes", "bytes", false,
+		true, CANFS_KNOB_DIRTY_RATIO, 8 * MIB, TIB },
+	[CANFS_KNOB_DIRTY_RATIO] = { "dirty_ratio", "/proc/sys/vm/dirty_ratio", "%", false, true,
+		CANFS_KNOB_DIRTY_BYTES, 1, 100 },
+	[CANFS_KNOB_MIN_RATIO] = { "min_ratio", "min_ratio", "%", true, true, CANFS_KNOB_MIN_RATIO,
+		0, 99 },
+	[CANFS_KNOB_READ_AHEAD] = { "read_ahead_kb", "read_ahead_kb", "KiB", true, false,
 		CANFS_KNOB_READ_AHEAD, 64, 15360 },
 };
 

@@ -11,13 +11,13 @@
 
 #include "client-agent/mounts.h"
 
+/* In the order in which they are put back: nobody flushes below a background that is still raised. */
 enum canfs_knob {
-	CANFS_KNOB_DIRTY_BYTES,
-	CANFS_KNOB_DIRTY_RATIO,
 	CANFS_KNOB_BACKGROUND_BYTES,
 	CANFS_KNOB_BACKGROUND_RATIO,
+	CANFS_KNOB_DIRTY_BYTES,
+	CANFS_KNOB_DIRTY_RATIO,
 	CANFS_KNOB_MIN_RATIO,
-	CANFS_KNOB_MAX_RATIO,
 	CANFS_KNOB_READ_AHEAD,
 	CANFS_KNOBS
 };
@@ -27,6 +27,7 @@ struct canfs_knob_info {
 	const char *path;     /* below the root; per BDI: the file's name in /sys/class/bdi/M:N */
 	const char *unit;     /* "bytes", "%", "KiB" */
 	bool per_bdi;         /* else one for the whole system */
+	bool holds_writes;    /* put back in stages, as what it holds back leaves (defer.h) */
 	enum canfs_knob pair; /* the knob that it zeroes; itself if none */
 	uint64_t lowest;      /* what we may set; putting an original back is not bound by it */
 	uint64_t highest;

@@ -337,7 +337,7 @@ void canfs_tuner_forget_yielded(struct canfs_tuner *tuner)
 	}
 }
 
-int canfs_tuner_restore_all(
+static int restore_each(
 	struct canfs_tuner *tuner, enum canfs_knob knob, struct canfs_changes *changes)
 {
 	int first = 0;
@@ -348,6 +348,22 @@ int canfs_tuner_restore_all(
 			continue;
 		int err = canfs_knob_restore(tuner, knob, entry->bdi, changes);
 		if (err && err != -EPERM && !first)
+			first = err;
+	}
+	return first;
+}
+
+int canfs_tuner_restore_all(
+	struct canfs_tuner *tuner, bool hold_writes, struct canfs_changes *changes)
+{
+	int first = 0;
+
+	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
+		int err = 0;
+
+		if (canfs_knob_info(knob)->holds_writes == hold_writes)
+			err = restore_each(tuner, knob, changes);
+		if (err && !first)
 			first = err;
 	}
 	return first;

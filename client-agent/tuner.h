@@ -91,10 +91,10 @@ void canfs_tuner_forget_gone(struct canfs_tuner *tuner, const struct canfs_mount
 void canfs_tuner_forget_yielded(struct canfs_tuner *tuner);
 
 /*
- * Restores all knobs of kind knob, on whatever BDI. Returns the first error but -EPERM; goes on
- * after it.
+ * Restores the knobs that hold writes, or all others, on whatever BDI, in the order of the table. Returns the first
+ * error but -EPERM; goes on after it.
  */
 int canfs_tuner_restore_all(
-	struct canfs_tuner *tuner, enum canfs_knob knob, struct canfs_changes *changes);
+	struct canfs_tuner *tuner, bool hold_writes, struct canfs_changes *changes);
 
 #endif

@@ -42,8 +42,6 @@ static inline void fake_bdi(const struct fake_root *root, const char *dir)
 	fake_root_write(root, path, "128\n");
 	snprintf(path, sizeof(path), "%s/min_ratio", dir);
 	fake_root_write(root, path, "0\n");
-	snprintf(path, sizeof(path), "%s/max_ratio", dir);
-	fake_root_write(root, path, "100\n");
 }
 
 /* Of the whole system: the ratios are in force. */

@@ -303,6 +303,29 @@ static void test_flushing_point_that_fails_rests(void **state)
 	raise_flushing_point(scene);
 }
 
+/* Whatever the agent may turn: a new knob is not to be forgotten. */
+static void test_every_knob_is_put_back(void **state)
+{
+	struct scene *scene = *state;
+
+	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
+		const struct canfs_knob_info *info = canfs_knob_info(knob);
+		struct canfs_bdi bdi = info->per_bdi ? mount_a.bdi : whole_system;
+		uint64_t before, now;
+
+		assert_int_equal(canfs_knob_read(scene->root.path, knob, bdi, &before), 0);
+		assert_int_equal(canfs_knob_set(scene->actors.tuner, knob,
+					 info->per_bdi ? &mount_a : NULL, info->lowest + 1, NULL),
+			0);
+		fake_kernel_settle(&scene->root);
+		assert_int_equal(canfs_act_restore_all(&scene->actors), 0);
+		fake_kernel_settle(&scene->root);
+		assert_int_equal(canfs_knob_read(scene->root.path, knob, bdi, &now), 0);
+		assert_true(now == before);
+		assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -322,6 +345,7 @@ int main(void)
 		ACT_TEST(test_readahead_moves_only_where_the_verdict_goes),
 		ACT_TEST(test_knobs_that_cannot_be_written),
 		ACT_TEST(test_flushing_point_that_fails_rests),
+		ACT_TEST(test_every_knob_is_put_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
