@@ -124,12 +124,18 @@ void canfs_price_table_enter_market(struct canfs_price_table *prices)
 /* Of exports on the same disks the first in the list looks at them: a server may have hundreds. */
 static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 {
-	if (prices->watched_by == NULL) {
+	const struct canfs_price_table *watcher = prices->watched_by;
+
+	if (watcher == NULL) {
 		canfs_sampler_sample_monitors(prices->monitors, elapsed_sec, &prices->market);
 		return;
 	}
-	prices->market.utilization[CANFS_DISK] = prices->watched_by->market.utilization[CANFS_DISK];
-	prices->market.known[CANFS_DISK] = prices->watched_by->market.known[CANFS_DISK];
+	for (int i = 0; i < CANFS_RESOURCES; i++) {
+		if (watcher->monitors[i].type == NULL)
+			continue;
+		prices->market.utilization[i] = watcher->market.utilization[i];
+		prices->market.known[i] = watcher->market.known[i];
+	}
 }
 
 /*

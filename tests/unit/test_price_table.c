@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/monitors/sampler.h"
+#include "ganesha-fsal/monitors/sampler_internal.h"
 #include "ganesha-fsal/monitors/monitors.h"
 #include "pricing/price.h"
 
@@ -96,6 +96,47 @@ static struct canfs_market market_of(struct canfs_sampler *sampler, const char *
 
 	canfs_sampler_visit(sampler, 0, look, &seen);
 	return seen.market;
+}
+
+static int sample_half(void *state, double elapsed_sec, double *utilization)
+{
+	(void)state;
+	(void)elapsed_sec;
+	*utilization = 0.5;
+	return 0;
+}
+
+static void close_nothing(void *state)
+{
+	(void)state;
+}
+
+/* Not the disk alone: a resource more that exports have, not the server. */
+static void who_shares_disks_has_all_of_their_monitors(void **state)
+{
+	static const struct canfs_monitor_type type = { .resource = CANFS_MEMORY,
+		.per_export = true,
+		.sample = sample_half,
+		.close = close_nothing };
+	const struct canfs_monitor_setup of_server = { .link_mbit_per_sec = 0 };
+	struct canfs_sampler *sampler = open_sampler(CANFS_DISK, &of_server);
+	struct canfs_price_table *first, *second;
+
+	(void)state;
+	assert_int_equal(canfs_price_table_open(&first, sampler, "/a", makedev(8, 0), NULL), 0);
+	assert_int_equal(canfs_price_table_open(&second, sampler, "/b", makedev(8, 0), NULL), 0);
+	assert_ptr_equal(second->watched_by, first);
+	first->monitors[CANFS_MEMORY] = (struct canfs_monitor) { .type = &type, .say = say };
+	load_disk(sampler, 0, 2);
+	for (int i = 0; i < 2; i++) {
+		struct canfs_market market = market_of(sampler, i == 0 ? "/a" : "/b");
+
+		assert_true(market.known[CANFS_DISK] && market.known[CANFS_MEMORY]);
+		assert_float_equal(market.utilization[CANFS_MEMORY], 0.5, 1e-9);
+	}
+	canfs_price_table_close(second);
+	canfs_price_table_close(first);
+	canfs_sampler_free(sampler);
 }
 
 static void exports_have_disks_of_their_own(void **state)
@@ -314,6 +355,7 @@ static void the_price_of_memory_can_be_looked_into(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(who_shares_disks_has_all_of_their_monitors),
 		TEST(exports_have_disks_of_their_own),
 		TEST(exports_on_the_same_disks_share_their_monitor),
 		TEST(disks_of_an_export_may_change),
