@@ -52,12 +52,12 @@ void ctl_show_prefetch(const json_t *reply)
 	const json_t *devices = json_object_get(reply, "devices");
 	char evicted[CTL_SHORT_MAX];
 
-	printf("reads: %.0f at once, %.0f inline, %.0f made to wait, %.0f let through; "
+	printf("reads: %.0f at once, %.0f inline, %.0f delayed, %.0f let through; "
 	       "%.0f wait now\n"
 	       "files open for it: %.0f; %.0f were opened, %.0f displaced, %.0f failed\n"
 	       "memory headroom %.2f; evicted before they were read: %s bytes\n",
 		ctl_number(reply, "reads_at_once"), ctl_number(reply, "reads_inline"),
-		ctl_number(reply, "reads_made_to_wait"), ctl_number(reply, "reads_let_through"),
+		ctl_number(reply, "reads_delayed"), ctl_number(reply, "reads_let_through"),
 		ctl_number(reply, "waiting"), ctl_number(reply, "files_open"),
 		ctl_number(reply, "files_opened"), ctl_number(reply, "files_displaced"),
 		ctl_number(reply, "files_failed"), ctl_number(reply, "headroom"),

@@ -205,23 +205,31 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 
 /*
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
- * sub-FSAL, and then to call canfs_end_inline_read().
+ * sub-FSAL, and then to call canfs_complete_read().
  */
-struct canfs_read_here {
-	struct canfs_export_fs
-		*export_fs; /* NULL: its pages are there, or nobody else may want them */
-	uint64_t bytes;
-	struct canfs_inline_read inline_read;
+struct canfs_io {
+	struct canfs_read read; /* the prefetcher's; the rest is that of read2 */
+	struct fsal_obj_handle *handle;
+	bool bypass;
+	fsal_async_cb done;
+	struct fsal_io_arg *arg_of_fsal;
+	void *arg;
 };
-bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg, struct canfs_read_here *here);
-void canfs_end_inline_read(struct canfs_read_here *here);
+bool canfs_submit_read(struct canfs_io *io);
+void canfs_complete_read(struct canfs_io *io);
 
-/* Its contents or size change from there on; with op_ctx on our export. */
-void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset);
+/*
+ * After these bytes of it were written, or, with CANFS_TO_THE_END, its contents or size changed from there on: before,
+ * a read in between would bring the old ones back. With op_ctx on our export.
+ */
+#define CANFS_TO_THE_END UINT64_MAX
+void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t bytes);
 
-/* The same of a write. */
-void canfs_file_written(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
+/* file.c: did the last open of this thread make this handle, and truncate its file? */
+bool canfs_was_truncated(const struct fsal_obj_handle *handle);
+
+/* How many bytes its buffers have. */
+uint64_t canfs_bytes_of(const struct fsal_io_arg *io);
 
 /*
  * It is deleted, or (goes) its object is to be released. True: that is left to those who read ahead in it, by

@@ -45,13 +45,18 @@ static struct io_caller *io_caller_new(
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
-	struct canfs_read_here here = { .export_fs = NULL };
+	struct canfs_io read;
 
+	read.handle = handle;
+	read.bypass = bypass;
+	read.done = done;
+	read.arg_of_fsal = io;
+	read.arg = arg;
 	canfs_count_client(CANFS_CLIENT_READ, io);
-	if (canfs_delay_read(handle, bypass, done, io, arg, &here))
+	if (canfs_submit_read(&read))
 		return;
 	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
-	canfs_end_inline_read(&here);
+	canfs_complete_read(&read);
 }
 
 void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
@@ -69,12 +74,36 @@ void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 	read_done(sub, fsalstat(ERR_FSAL_DELAY, 0), io, caller);
 }
 
+/* Whatever came of it: some may have been written. */
+static void write_done(
+	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
+{
+	struct fsal_export *sub_export = op_ctx->fsal_export;
+	const struct io_caller *caller = caller_arg;
+	const struct fsal_io_arg *io = io_arg;
+
+	op_ctx->fsal_export = sub_export->super_export;
+	canfs_invalidate(caller->handle, io->offset, canfs_bytes_of(io));
+	op_ctx->fsal_export = sub_export;
+	io_done(sub, status, io_arg, caller_arg);
+}
+
 static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
 	canfs_count_client(CANFS_CLIENT_WRITE, io);
-	canfs_file_written(handle, io);
-	PASS_VOID(handle, write2, bypass, io_done, io, io_caller_new(handle, done, arg));
+	PASS_VOID(handle, write2, bypass, write_done, io, io_caller_new(handle, done, arg));
+}
+
+/*
+ * An open by name gives a new handle. If the file has one already, that one is used, and merge() told of both, in the
+ * same thread, before anything else is opened in it. (A member of each handle would make all of them larger.)
+ */
+static __thread const struct fsal_obj_handle *truncated;
+
+bool canfs_was_truncated(const struct fsal_obj_handle *handle)
+{
+	return handle == truncated;
 }
 
 static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
@@ -82,14 +111,21 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
 	struct fsal_attrlist *attrs_out, bool *caller_perm_check COMPAT_PARENT_PARAMS)
 {
+	bool truncates = (openflags & FSAL_O_TRUNC) != 0 ||
+			 (attrs_in != NULL && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE));
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = PASS(handle, open2, state, openflags, createmode, name, attrs_in,
 		verifier, &sub, attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
 
 	/* Opening by handle gives no new object, and the caller may have passed NULL then. */
-	if (sub == NULL)
+	if (sub == NULL) {
+		if (truncates && name == NULL)
+			canfs_invalidate(handle, 0, CANFS_TO_THE_END);
 		return status;
-	return canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
+	}
+	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
+	truncated = truncates && !FSAL_IS_ERROR(status) ? *created : NULL;
+	return status;
 }
 
 static bool check_verifier(struct fsal_obj_handle *handle, fsal_verifier_t verifier)
@@ -105,7 +141,11 @@ static fsal_openflags_t status_file(struct fsal_obj_handle *handle, struct state
 static fsal_status_t reopen_file(
 	struct fsal_obj_handle *handle, struct state_t *state, fsal_openflags_t openflags)
 {
-	return PASS(handle, reopen2, state, openflags);
+	fsal_status_t status = PASS(handle, reopen2, state, openflags);
+
+	if (openflags & FSAL_O_TRUNC)
+		canfs_invalidate(handle, 0, CANFS_TO_THE_END);
+	return status;
 }
 
 static fsal_status_t seek_file(
@@ -146,8 +186,10 @@ static fsal_status_t lease_file(
 static fsal_status_t allocate_file(struct fsal_obj_handle *handle, struct state_t *state,
 	uint64_t offset, uint64_t length, bool allocate)
 {
-	canfs_file_changed(handle, offset);
-	return PASS(handle, fallocate, state, offset, length, allocate);
+	fsal_status_t status = PASS(handle, fallocate, state, offset, length, allocate);
+
+	canfs_invalidate(handle, offset, CANFS_TO_THE_END);
+	return status;
 }
 
 static fsal_status_t close_file(struct fsal_obj_handle *handle)

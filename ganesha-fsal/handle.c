@@ -44,6 +44,8 @@ static void release(struct fsal_obj_handle *handle)
 
 static fsal_status_t merge(struct fsal_obj_handle *original, struct fsal_obj_handle *duplicate)
 {
+	if (canfs_was_truncated(duplicate))
+		canfs_invalidate(original, 0, CANFS_TO_THE_END);
 	return PASS(original, merge, canfs_sub(duplicate));
 }
 
@@ -170,9 +172,13 @@ static fsal_status_t get_attrs(struct fsal_obj_handle *handle, struct fsal_attrl
 static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, struct state_t *state,
 	struct fsal_attrlist *attrs)
 {
-	if (FSAL_TEST_MASK(attrs->valid_mask, ATTR_SIZE))
-		canfs_file_changed(handle, attrs->filesize);
-	return PASS(handle, setattr2, bypass, state, attrs);
+	bool resizes = FSAL_TEST_MASK(attrs->valid_mask, ATTR_SIZE);
+	uint64_t size = attrs->filesize;
+	fsal_status_t status = PASS(handle, setattr2, bypass, state, attrs);
+
+	if (resizes)
+		canfs_invalidate(handle, size, CANFS_TO_THE_END);
+	return status;
 }
 
 static fsal_status_t handle_to_wire(const struct fsal_obj_handle *handle,

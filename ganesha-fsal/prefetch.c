@@ -17,16 +17,13 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* A read that waits: what the worker's context says of it, which the worker takes with him. */
+/* A read of a client as the worker has it, and as it waits: then with what the worker's context says of it. */
 struct delayed {
-	struct canfs_waiting_read waiting;
-	struct canfs_answer answer;
-	struct canfs_export_fs *export_fs;
+	struct canfs_read read;
 	struct fsal_obj_handle *handle;
 	bool bypass;
 	fsal_async_cb done;
 	struct fsal_io_arg *io;
-	uint64_t bytes; /* of its buffers */
 	void *arg;
 	struct gsh_export
 		*gsh_export; /* with a reference, which the context of the pool takes over */
@@ -38,19 +35,18 @@ struct delayed {
 	uint32_t nfs_vers, nfs_minorvers;
 };
 
-static struct delayed *delay(struct canfs_export_fs *export_fs, struct fsal_obj_handle *handle,
-	bool bypass, fsal_async_cb done, struct fsal_io_arg *io, uint64_t bytes, void *arg)
+static struct canfs_read *delay(struct canfs_read *read)
 {
+	const struct canfs_io *io = container_of(read, struct canfs_io, read);
 	struct delayed *delayed = gsh_malloc(sizeof(*delayed));
 
 	get_gsh_export_ref(op_ctx->ctx_export);
-	*delayed = (struct delayed) { .export_fs = export_fs,
-		.handle = handle,
-		.bypass = bypass,
-		.done = done,
-		.io = io,
-		.bytes = bytes,
-		.arg = arg,
+	*delayed = (struct delayed) { .read = *read,
+		.handle = io->handle,
+		.bypass = io->bypass,
+		.done = io->done,
+		.io = io->arg_of_fsal,
+		.arg = io->arg,
 		.gsh_export = op_ctx->ctx_export,
 		.sub_export = op_ctx->fsal_export->sub_export,
 		.creds = op_ctx->creds,
@@ -59,15 +55,13 @@ static struct delayed *delay(struct canfs_export_fs *export_fs, struct fsal_obj_
 		.client = op_ctx->client,
 		.nfs_vers = op_ctx->nfs_vers,
 		.nfs_minorvers = op_ctx->nfs_minorvers };
-	return delayed;
+	return &delayed->read;
 }
 
-/* In the pool. export_fs is left last of all: until then neither the export nor we may be unloaded. */
-static void answer(struct canfs_answer *answer)
+/* In the pool. The read is completed last of all: until then neither the export nor we may be unloaded. */
+static void answer(struct canfs_read *read)
 {
-	struct delayed *delayed = container_of(answer, struct delayed, answer);
-	struct canfs_export_fs *export_fs = delayed->export_fs;
-	uint64_t bytes = delayed->bytes;
+	struct delayed *delayed = container_of(read, struct delayed, read);
 	struct req_op_context context;
 
 	compat_init_op_context(&context, delayed->gsh_export, delayed->sub_export,
@@ -76,19 +70,11 @@ static void answer(struct canfs_answer *answer)
 	context.export_perms = delayed->export_perms;
 	context.client = delayed->client;
 	canfs_answer_read(delayed->handle, delayed->bypass, delayed->done, delayed->io,
-		delayed->arg, canfs_export_fs_is_draining(export_fs));
+		delayed->arg, canfs_export_fs_is_draining(read->export_fs));
 	/* The request may be gone: of the context nothing is used any more but what release knows. */
 	release_op_context();
+	canfs_prefetch_complete(read);
 	gsh_free(delayed);
-	canfs_prefetch_answered(export_fs, bytes);
-}
-
-/* Maybe in a thread of the engine, which must go on. */
-static void ready(struct canfs_waiting_read *waiting)
-{
-	struct delayed *delayed = container_of(waiting, struct delayed, waiting);
-
-	canfs_prefetch_submit(&delayed->answer);
 }
 
 /*
@@ -132,7 +118,7 @@ static struct canfs_open_file *find_file(
 	return file;
 }
 
-static uint64_t bytes_of(const struct fsal_io_arg *io)
+uint64_t canfs_bytes_of(const struct fsal_io_arg *io)
 {
 	uint64_t bytes = 0;
 
@@ -141,58 +127,40 @@ static uint64_t bytes_of(const struct fsal_io_arg *io)
 	return bytes;
 }
 
-bool canfs_delay_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg, struct canfs_read_here *here)
+bool canfs_submit_read(struct canfs_io *io)
 {
 	struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct canfs_export_fs *export_fs = export->export_fs;
-	uint64_t offset = io->offset, bytes;
+	uint64_t offset = io->arg_of_fsal->offset, bytes = canfs_bytes_of(io->arg_of_fsal);
 	struct canfs_open_file *file;
-	struct delayed *delayed;
-	bool waits;
+	bool delayed;
 
+	io->read.way = CANFS_READ_AT_ONCE;
 	if (export_fs == NULL)
-		canfs_read_ahead_remotely(export, handle, offset, bytes_of(io));
+		canfs_read_ahead_remotely(export, io->handle, offset, bytes);
 	if (export_fs == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
-		canfs_export_fs_is_draining(export_fs) || io->info != NULL)
+		canfs_export_fs_is_draining(export_fs) || io->arg_of_fsal->info != NULL)
 		return false;
-	bytes = bytes_of(io);
 	if (bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return false;
-	file = find_file(export_fs, handle);
+	file = find_file(export_fs, io->handle);
 	if (file == NULL)
 		return false;
-	if (canfs_prefetch_is_resident(file, offset, bytes)) {
-		canfs_fd_cache_put(file);
-		return false;
-	}
-	waits = canfs_prefetch_must_wait(file, offset, bytes);
-	if (waits && canfs_prefetch_begin_inline(file, offset, bytes, &here->inline_read)) {
-		here->export_fs = export_fs;
-		here->bytes = bytes;
-		waits = false;
-	}
-	if (waits) {
-		delayed = delay(export_fs, handle, bypass, done, io, bytes, arg);
-		delayed->waiting.ready = ready;
-		canfs_fd_cache_use(file);
-		delayed->answer = (struct canfs_answer) {
-			.run = answer, .file = file, .offset = offset, .bytes = bytes
-		};
-		canfs_prefetch_wait(file, offset, bytes, &delayed->waiting);
-	}
-	/* The read may have been answered by now; our own context is still there. */
-	here->inline_read.left =
-		canfs_prefetch_ahead(file, offset, bytes, canfs_readahead_scale(export));
+	io->read = (struct canfs_read) { .file = file,
+		.offset = offset,
+		.bytes = bytes,
+		.scale = canfs_readahead_scale(export),
+		.delay = delay,
+		.answer = answer };
+	delayed = canfs_prefetch_submit(&io->read);
 	canfs_fd_cache_put(file);
-	return waits;
+	return delayed;
 }
 
-void canfs_end_inline_read(struct canfs_read_here *here)
+void canfs_complete_read(struct canfs_io *io)
 {
-	if (here->export_fs != NULL)
-		canfs_prefetch_end_inline(here->export_fs, here->bytes, &here->inline_read);
+	canfs_prefetch_complete(&io->read);
 }
 
 static struct canfs_export *export_here(void)
@@ -200,24 +168,14 @@ static struct canfs_export *export_here(void)
 	return container_of(op_ctx->fsal_export, struct canfs_export, export);
 }
 
-void canfs_file_changed(struct fsal_obj_handle *handle, uint64_t from_offset)
+void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t bytes)
 {
 	struct canfs_export *export = export_here();
 
 	if (export->export_fs != NULL)
-		canfs_prefetch_changed(export->export_fs, handle, from_offset);
+		canfs_prefetch_invalidate(export->export_fs, handle, offset, bytes);
 	else
-		canfs_remote_file_changed(export, handle, from_offset);
-}
-
-void canfs_file_written(struct fsal_obj_handle *handle, const struct fsal_io_arg *io)
-{
-	struct canfs_export *export = export_here();
-
-	if (export->export_fs != NULL)
-		canfs_prefetch_written(export->export_fs, handle, io->offset, bytes_of(io));
-	else
-		canfs_remote_file_changed(export, handle, io->offset);
+		canfs_remote_file_changed(export, handle, offset);
 }
 
 bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes)

@@ -66,9 +66,9 @@ json_t *canfs_control_prefetch(struct canfs_control_call *call)
 	devices = json_array();
 	canfs_prefetcher_visit(prefetcher, visit_device, devices);
 	return json_pack("{s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
-		"reads_at_once", (json_int_t)stats.reads_at_once, "reads_inline",
-		(json_int_t)stats.reads_inline, "reads_made_to_wait",
-		(json_int_t)stats.reads_made_to_wait, "reads_let_through",
+		"reads_at_once", (json_int_t)stats.reads[CANFS_READ_AT_ONCE], "reads_inline",
+		(json_int_t)(stats.reads[CANFS_READ_INLINE] + stats.reads[CANFS_READ_ASLEEP]),
+		"reads_delayed", (json_int_t)stats.reads[CANFS_READ_DELAYED], "reads_let_through",
 		(json_int_t)stats.reads_let_through, "waiting", (int)stats.waiting, "headroom",
 		stats.headroom, "evicted_bytes", (json_int_t)stats.evicted_bytes, "files_open",
 		(json_int_t)stats.fd_cache.open, "files_opened", (json_int_t)stats.fd_cache.opened,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A device's engine, crews and table, and what all share: the inside of the prefetcher. */
+/* A device's engine, worker pools and table, and what all share: the inside of the prefetcher. */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
 #define CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
 
@@ -30,17 +30,13 @@ struct canfs_device {
 
 /* What the data path shares of a prefetcher. */
 struct canfs_prefetch_shared {
-	atomic_ullong at_once, inline_reads, made_to_wait, let_through, evicted_bytes, ahead_bytes,
+	atomic_ullong reads[CANFS_READ_WAYS], let_through, evicted_bytes, ahead_bytes,
 		waiting_bytes;
 	atomic_uint waiting;
 	_Atomic float headroom;
 };
 
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);
-
-/* A place among the reads that wait, with a buffer of so many bytes; false: too many do. */
-bool canfs_may_wait(struct canfs_prefetch_shared *shared, uint64_t bytes);
-void canfs_waits_no_more(struct canfs_prefetch_shared *shared, uint64_t bytes);
 
 /* The most that a drain may wait. */
 unsigned int canfs_prefetcher_drain_timeout_msec(const struct canfs_prefetcher *prefetcher);

@@ -41,8 +41,8 @@ struct canfs_open_file {
 	pthread_mutex_t mutex;  /* of what follows; what is atomic is read without it */
 	_Atomic uint64_t bytes; /* its size; looked up again if `resize` */
 	atomic_bool resize;
-	RB_HEAD(canfs_pieces, canfs_piece) pieces; /* being fetched (fetching.c) */
-	atomic_uint fetches;                       /* so many */
+	RB_HEAD(canfs_fetchings, canfs_fetching) pieces; /* being fetched (fetching.c) */
+	atomic_uint fetches;                             /* so many */
 	struct canfs_residency residency;
 	struct {
 		uint64_t offset, bytes;

@@ -402,15 +402,14 @@ void canfs_prefetcher_stats(
 	struct canfs_prefetch_shared *shared = &prefetcher->shared;
 
 	*stats = (struct canfs_prefetcher_stats) {
-		.reads_at_once = atomic_load(&shared->at_once),
-		.reads_inline = atomic_load(&shared->inline_reads),
-		.reads_made_to_wait = atomic_load(&shared->made_to_wait),
 		.reads_let_through = atomic_load(&shared->let_through),
 		.waiting = atomic_load(&shared->waiting),
 		.evicted_bytes = atomic_load(&shared->evicted_bytes),
 		.headroom = (double)atomic_load(&shared->headroom),
 		.fd_cache = canfs_fd_cache_stats(prefetcher->fd_cache),
 	};
+	for (int way = 0; way < CANFS_READ_WAYS; way++)
+		stats->reads[way] = atomic_load(&shared->reads[way]);
 }
 
 void canfs_prefetcher_visit(struct canfs_prefetcher *prefetcher,

@@ -5,7 +5,7 @@
  *
  *	read --> in the page cache? --yes--> answered at once
  *	  |            |--no, nor being read ahead--> read inline by the caller
- *	  |            `--no, but being read ahead--> waits for that in the engine --> ready --> answered by the pool
+ *	  |            `--no, but being read ahead--> waits for that in the engine --> answered by the pool
  *	  `--> table of active files: what comes next? --> prefetch --> engine
  *
  * One engine, table and two worker pools for each device, made when the first export on it comes. It moves no data: who was made to
@@ -81,88 +81,66 @@ int canfs_prefetcher_open(
 bool canfs_prefetcher_drain(struct canfs_export_fs *export_fs);
 void canfs_prefetcher_close(struct canfs_export_fs *export_fs); /* NULL allowed */
 
-/* A read that waits for its pages. ready() may be called before canfs_prefetch_wait() returns, and in any thread. */
-struct canfs_waiting_read {
-	void (*ready)(struct canfs_waiting_read *read); /* must neither block nor take long */
-	atomic_uint left;
+/*
+ * A read of a client. submit(): a worker comes with it; true: it is delayed, and answer() follows, maybe before submit()
+ * returns. Else the caller reads now, as without us; that may wait for the disk:
+ *
+ *	AT_ONCE   its pages are there, or too many reads wait
+ *	INLINE    nothing of it is being fetched: our order and our hand-over could only make it later than without us. At
+ *	          most CANFS_INLINE_MAX at a time from one device
+ *	ASLEEP    the disk is reading just this, as far as cachestat(2) tells (Linux 6.5). At most eight at a time
+ *	DELAYED   the rest; in the kernel there is only so much as keeps the disk busy
+ *
+ * complete(): it has been read, whichever way; until then export_fs is not drained. Between them the read stays where it
+ * is. What comes next of the file is fetched ahead.
+ */
+enum canfs_read_way {
+	CANFS_READ_AT_ONCE,
+	CANFS_READ_INLINE,
+	CANFS_READ_ASLEEP,
+	CANFS_READ_DELAYED,
+	CANFS_READ_WAYS
 };
+struct canfs_read {
+	struct canfs_job job; /* the first: of the worker pool */
+	/* Of the caller. */
+	struct canfs_open_file *file; /* with a user, until submit() returns */
+	uint64_t offset, bytes;       /* bytes > 0, and within INT64_MAX */
+	double scale;                 /* how far to read ahead, [0, 1] */
+	/* It is to be delayed: copies it to where it may stay. In submit(), once at most. */
+	struct canfs_read *(*delay)(struct canfs_read *read);
+	/* Its pages are there, or not to be had: reads it, completes it and frees it. In a thread of the device's. */
+	void (*answer)(struct canfs_read *read);
 
-/*
- * A client reads [offset, offset + bytes) of the file. True: so many reads have found all of theirs in the page cache
- * (residency.h) that this one is to be answered at once, with no further call.
- */
-bool canfs_prefetch_is_resident(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
-
-/*
- * Otherwise: must it wait for pages? False: it is to be answered at once.
- * True: canfs_prefetch_wait() is to follow, and canfs_prefetch_answered() with the same bytes when it is answered:
- * until then export_fs is not drained.
- */
-bool canfs_prefetch_must_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
-
-/*
- * Instead: may the caller read inline, and wait for the disk itself? So it is where nothing of it is being fetched: our order
- * and our hand-over could only make it later than without us. Also where the disk is reading just this, as far as
- * cachestat(2) tells (Linux 6.5). True: the caller is to read now, and to call canfs_prefetch_end_inline() when it has.
- * At most CANFS_INLINE_MAX of the first kind read at a time from one device, and eight of the second.
- */
-struct canfs_inline_read {
-	struct canfs_waiting_read read;
-	struct canfs_fetch *fetch; /* NULL: the disk was reading it */
+	/* The prefetcher's own. */
+	struct canfs_export_fs *export_fs;
+	enum canfs_read_way way;
+	bool left_to_kernel; /* so was what comes next */
 	uint64_t begin_usec;
-	bool left; /* set by the caller: what canfs_prefetch_ahead() returned */
+	struct canfs_fetch *fetch; /* of one that is read inline */
+	atomic_uint left;          /* of a delayed one: fetches that it waits for */
 };
-bool canfs_prefetch_begin_inline(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
-	struct canfs_inline_read *inline_read);
-void canfs_prefetch_end_inline(
-	struct canfs_export_fs *export_fs, uint64_t bytes, struct canfs_inline_read *inline_read);
-
-/* read->ready() will be called, or was, when they are there or not to be had. */
-void canfs_prefetch_wait(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
-	struct canfs_waiting_read *read);
-void canfs_prefetch_answered(struct canfs_export_fs *export_fs, uint64_t bytes);
+bool canfs_prefetch_submit(struct canfs_read *read);
+void canfs_prefetch_complete(struct canfs_read *read);
 
 /*
- * Of the same read, after that: what comes next? Has it fetched. scale in [0, 1]: how far. True: that was left to the
- * kernel's own read-ahead (yield.h).
+ * [offset, offset + bytes) of the object's file has been written; bytes UINT64_MAX: from there on it has changed, or its
+ * size has. What lies within the file changes nothing that we know of it, and whoever reads the rest of a database or of a
+ * disk image goes on.
  */
-bool canfs_prefetch_ahead(
-	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale);
-
-/* The size or contents of the object's file have changed from there on. */
-void canfs_prefetch_changed(
-	struct canfs_export_fs *export_fs, const void *object, uint64_t from_offset);
-
-/*
- * Some of it is written: what lies within the file changes nothing that we know of it, and whoever reads the rest of a
- * database or of a disk image goes on.
- */
-void canfs_prefetch_written(
+void canfs_prefetch_invalidate(
 	struct canfs_export_fs *export_fs, const void *object, uint64_t offset, uint64_t bytes);
 
 /* The object goes, or its file is deleted: we have it open no longer than its last read takes. */
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object);
-
-/*
- * What is to be answered once it is ready, by run(), in a thread of the device's. If its pages are not there after all
- * (evicted since, or the disk cannot read them), whoever answers will wait for the disk: other threads do that, so that
- * no answer whose pages are there waits for one whose are not.
- */
-struct canfs_answer {
-	struct canfs_job job; /* of answer.c */
-	void (*run)(struct canfs_answer *answer);
-	struct canfs_open_file *file; /* with a user, which goes before run() */
-	uint64_t offset, bytes;
-};
-void canfs_prefetch_submit(struct canfs_answer *answer);
 
 /* Of all engines. 0, -EINVAL: no such policy. "auto": each by its device's type. */
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy);
 
 /* Everything that it does, by the time it is called. */
 struct canfs_prefetcher_stats {
-	uint64_t reads_at_once, reads_inline, reads_made_to_wait,
-		reads_let_through; /* let through: too many waited */
+	uint64_t reads[CANFS_READ_WAYS];
+	uint64_t reads_let_through; /* of those at once: too many waited */
 	unsigned int waiting;
 	uint64_t evicted_bytes; /* fetched ahead, and gone before they were read */
 	double headroom;        /* [0, 1], of memory: scales the distance */

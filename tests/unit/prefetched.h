@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/prefetch/prefetcher.h"
+#include "ganesha-fsal/prefetch/device.h"
 #include "ganesha-fsal/prefetch/resident.h"
 
 #define KIB        ((uint64_t)1024)
@@ -29,34 +29,84 @@ static struct canfs_export_fs *export_fs;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
 
+/* A read of a client, and who waits for its answer. */
 struct read {
-	struct canfs_waiting_read waiting;
-	bool ready;
+	struct canfs_read read;
+	bool answered;
 };
 
-static inline void ready(struct canfs_waiting_read *waiting)
+static inline struct canfs_read *stay(struct canfs_read *read)
 {
-	struct read *read = (struct read *)waiting;
+	return read; /* it may stay where it is */
+}
+
+static inline void answered(struct canfs_read *of_prefetcher)
+{
+	struct read *read = (struct read *)of_prefetcher;
 
 	pthread_mutex_lock(&mutex);
-	read->ready = true;
+	read->answered = true;
 	pthread_cond_broadcast(&came);
 	pthread_mutex_unlock(&mutex);
+}
+
+/* Is it delayed? In any case finish() is to follow. */
+static inline bool begin_scaled(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
+	double scale, struct read *read)
+{
+	*read = (struct read) { .read = { .file = file,
+					.offset = offset,
+					.bytes = bytes,
+					.scale = scale,
+					.delay = stay,
+					.answer = answered } };
+	return canfs_prefetch_submit(&read->read);
+}
+
+/* The same, without read-ahead. */
+static inline bool begin(
+	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, struct read *read)
+{
+	return begin_scaled(file, offset, bytes, 0, read);
 }
 
 static inline void await(struct read *read)
 {
 	pthread_mutex_lock(&mutex);
-	while (!read->ready)
+	while (!read->answered)
 		pthread_cond_wait(&came, &mutex);
 	pthread_mutex_unlock(&mutex);
 }
 
-static inline void begin(
-	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, struct read *read)
+/* As the FSAL below would: once its pages are there, or now. How it was read. */
+static inline enum canfs_read_way finish(struct read *read)
 {
-	*read = (struct read) { .waiting.ready = ready };
-	canfs_prefetch_wait(file, offset, bytes, &read->waiting);
+	static char buffer[64 * 1024];
+	enum canfs_read_way way = read->read.way;
+	uint64_t end = read->read.offset + read->read.bytes;
+
+	if (way == CANFS_READ_DELAYED)
+		await(read);
+	for (uint64_t at = read->read.offset; way != CANFS_READ_DELAYED && at < end;) {
+		size_t bytes = end - at < sizeof(buffer) ? end - at : sizeof(buffer);
+		ssize_t got = pread(read->read.file->fd, buffer, bytes, (off_t)at);
+
+		if (got <= 0)
+			break;
+		at += (uint64_t)got;
+	}
+	canfs_prefetch_complete(&read->read);
+	return way;
+}
+
+/* All of it; how. scale: how far to read ahead. */
+static inline enum canfs_read_way read_all(
+	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale)
+{
+	struct read read;
+
+	(void)begin_scaled(file, offset, bytes, scale, &read);
+	return finish(&read);
 }
 
 static void path_of(const char *name, char path[128])
@@ -98,6 +148,15 @@ static struct canfs_open_file *make(const char *name, const void *object, uint64
 		2 + kernel->handle_bytes);
 }
 
+/* No place is left for reads by workers: all that are not there are delayed. */
+static inline void delay_all(void)
+{
+	struct canfs_device *device = canfs_export_fs_device(export_fs);
+
+	atomic_store(&device->inline_reads, CANFS_INLINE_MAX);
+	device->asleep_max = 0;
+}
+
 static int set_up(void **state)
 {
 	struct canfs_prefetcher_config config = {
@@ -107,6 +166,7 @@ static int set_up(void **state)
 	(void)state;
 	assert_int_equal(canfs_prefetcher_new(&prefetcher, &config), 0);
 	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
+	delay_all();
 	return 0;
 }
 

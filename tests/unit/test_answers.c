@@ -2,6 +2,7 @@
 /* Reads of a file that the disk cannot read: they keep nobody else from being answered. */
 #include <sys/mman.h>
 
+#include "ganesha-fsal/prefetch/fetching.h"
 #include "tests/unit/gate.h"
 #include "tests/unit/prefetched.h"
 
@@ -11,32 +12,37 @@
 static bool disk_hangs;
 static unsigned int bad_begun, bad_done, good_done;
 
-static void answer_bad(struct canfs_answer *answer)
+static void answer_bad(struct canfs_read *read)
 {
-	(void)answer;
+	(void)read;
 	gate_pass(&bad_begun, &disk_hangs);
 	gate_count(&bad_done);
 }
 
-static void answer_good(struct canfs_answer *answer)
+static void answer_good(struct canfs_read *read)
 {
-	(void)answer;
+	(void)read;
 	gate_count(&good_done);
 }
 
-static void submit(struct canfs_answer *answer, void (*run)(struct canfs_answer *answer),
+/* One whose pages were fetched, or were to be. */
+static void arrive(struct canfs_read *read, void (*answer)(struct canfs_read *read),
 	struct canfs_open_file *file, uint64_t offset)
 {
-	*answer = (struct canfs_answer) {
-		.run = run, .file = file, .offset = offset, .bytes = 64 * KIB
-	};
+	*read = (struct canfs_read) { .answer = answer,
+		.file = file,
+		.export_fs = export_fs,
+		.way = CANFS_READ_DELAYED,
+		.left = 1,
+		.offset = offset,
+		.bytes = 64 * KIB };
 	canfs_fd_cache_use(file);
-	canfs_prefetch_submit(answer);
+	canfs_read_arrived(read);
 }
 
 static void others_are_answered(void **state)
 {
-	static struct canfs_answer bad[BAD], good[GOOD];
+	static struct canfs_read bad[BAD], good[GOOD];
 	struct canfs_open_file *unreadable = make("bad", state, FILE_BYTES);
 	struct canfs_open_file *there = make("good", &good, FILE_BYTES);
 
@@ -46,10 +52,10 @@ static void others_are_answered(void **state)
 	assert_ptr_not_equal(kept, MAP_FAILED);
 	gate_set(&disk_hangs, true);
 	for (unsigned int i = 0; i < BAD; i++)
-		submit(&bad[i], answer_bad, unreadable, i * 64 * KIB);
+		arrive(&bad[i], answer_bad, unreadable, i * 64 * KIB);
 	gate_await(&bad_begun, 1);
 	for (unsigned int i = 0; i < GOOD; i++)
-		submit(&good[i], answer_good, there, i * 64 * KIB);
+		arrive(&good[i], answer_good, there, i * 64 * KIB);
 	gate_await(&good_done, GOOD);
 	assert_int_equal(bad_done, 0);
 	gate_set(&disk_hangs, false);

@@ -50,11 +50,11 @@ static void what_hangs_is_left_behind(void **state)
 	assert_int_equal(canfs_prefetcher_new(&prefetcher, &short_timeout), 0);
 	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
 	assert_int_equal(canfs_prefetcher_open(&other, prefetcher, directory), 0);
+	delay_all();
 	file = make("hangs", state, FILE_BYTES);
 	gate_set(&hangs, true);
 	for (unsigned int i = 0; i < READS; i++) {
-		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, 4 * KIB));
-		begin(file, i * 64 * KIB, 4 * KIB, &reads[i]);
+		assert_true(begin(file, i * 64 * KIB, 4 * KIB, &reads[i]));
 	}
 	canfs_fd_cache_put(file);
 	gate_await(&hanging, 1);
@@ -69,10 +69,8 @@ static void what_hangs_is_left_behind(void **state)
 	assert_true(in_kernel > 0);
 	/* The disk is back: all are told, and the last of them takes export_fs with it. */
 	gate_set(&hangs, false);
-	for (unsigned int i = 0; i < READS; i++) {
-		await(&reads[i]);
-		canfs_prefetch_answered(export_fs, 4 * KIB);
-	}
+	for (unsigned int i = 0; i < READS; i++)
+		finish(&reads[i]);
 	assert_int_equal(stats().waiting, 0);
 	/* Nor is an export that comes later taken for one on a disk that hangs. */
 	assert_int_equal(canfs_prefetcher_open(&other, prefetcher, directory), 0);

@@ -12,7 +12,7 @@
 #include "client-agent/loop.h"
 #include "protocol/tag.h"
 
-#define CONFIG_FILE   "/agent.conf"
+#define CONFIG_FILE  "/agent.conf"
 #define TIMEOUT_MSEC 30000 /* then the test has failed */
 
 struct scene {

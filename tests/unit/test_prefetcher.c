@@ -10,16 +10,14 @@ static void a_read_waits_for_its_pages(void **state)
 	struct read read;
 
 	assert_non_null(file);
-	assert_true(canfs_prefetch_must_wait(file, 300 * KIB + 1, 64 * KIB));
-	begin(file, 300 * KIB + 1, 64 * KIB, &read);
-	await(&read);
-	canfs_prefetch_answered(export_fs, 64 * KIB);
-	assert_int_equal(stats().reads_made_to_wait, 1);
-	assert_false(canfs_prefetch_must_wait(file, 300 * KIB + 1, 64 * KIB));
-	assert_int_equal(stats().reads_at_once, 1);
+	assert_true(begin(file, 300 * KIB + 1, 64 * KIB, &read));
+	assert_int_equal(stats().waiting, 1);
+	finish(&read);
+	assert_int_equal(stats().reads[CANFS_READ_DELAYED], 1);
+	assert_int_equal(read_all(file, 300 * KIB + 1, 64 * KIB, 0), CANFS_READ_AT_ONCE);
+	assert_int_equal(stats().reads[CANFS_READ_AT_ONCE], 1);
 	/* What was not asked for is not there. */
-	assert_true(canfs_prefetch_must_wait(file, 8 * KIB * KIB, KIB));
-	canfs_prefetch_answered(export_fs, KIB);
+	assert_int_equal(read_all(file, 8 * KIB * KIB, KIB, 0), CANFS_READ_DELAYED);
 	assert_int_equal(stats().waiting, 0);
 	canfs_fd_cache_put(file);
 }
@@ -30,9 +28,8 @@ static void find_there(struct canfs_open_file *file, uint64_t at, uint64_t bytes
 	const struct timespec pause = { .tv_nsec = 10000000 };
 
 	for (unsigned int i = 0; i < 1000; i++) {
-		if (!canfs_prefetch_must_wait(file, at, bytes))
+		if (read_all(file, at, bytes, 0) == CANFS_READ_AT_ONCE)
 			return;
-		canfs_prefetch_answered(export_fs, bytes);
 		nanosleep(&pause, NULL);
 	}
 	fail_msg("not there within 10 s: %llu bytes at %llu", (unsigned long long)bytes,
@@ -42,35 +39,21 @@ static void find_there(struct canfs_open_file *file, uint64_t at, uint64_t bytes
 static void one_may_be_larger_than_a_fetch_or_the_file(void **state)
 {
 	struct canfs_open_file *file = make("large", state, FILE_BYTES);
-	struct read read;
 
-	assert_true(canfs_prefetch_must_wait(file, 5 * KIB, 2 * FILE_BYTES));
-	begin(file, 5 * KIB, 2 * FILE_BYTES, &read);
-	await(&read);
-	canfs_prefetch_answered(export_fs, 2 * FILE_BYTES);
+	assert_int_equal(read_all(file, 5 * KIB, 2 * FILE_BYTES, 0), CANFS_READ_DELAYED);
 	find_there(file, 5 * KIB, 2 * FILE_BYTES);
 	/* Behind the end there is nothing to wait for. */
-	assert_false(canfs_prefetch_must_wait(file, FILE_BYTES, KIB));
-	assert_false(canfs_prefetch_must_wait(file, UINT64_C(1) << 62, KIB));
+	assert_int_equal(read_all(file, FILE_BYTES, KIB, 0), CANFS_READ_AT_ONCE);
+	assert_int_equal(read_all(file, UINT64_C(1) << 62, KIB, 0), CANFS_READ_AT_ONCE);
 	canfs_fd_cache_put(file);
 }
 
-/* As Ganesha does. */
-static bool read_as_ganesha(struct canfs_open_file *file, uint64_t at, uint64_t bytes)
+/* Would a read of it not be looked at (residency.h)? */
+static bool is_known_resident(struct canfs_open_file *file)
 {
-	struct read read;
-
-	if (canfs_prefetch_is_resident(file, at, bytes))
-		return true;
-	if (canfs_prefetch_must_wait(file, at, bytes)) {
-		begin(file, at, bytes, &read);
-		canfs_prefetch_ahead(file, at, bytes, 1);
-		await(&read);
-		canfs_prefetch_answered(export_fs, bytes);
-	} else {
-		canfs_prefetch_ahead(file, at, bytes, 1);
-	}
-	return false;
+	return atomic_load(&file->residency.reads) >= CANFS_RESIDENT_READS &&
+	       atomic_load(&file->residency.age) ==
+		       atomic_load(&canfs_export_fs_device(export_fs)->age);
 }
 
 static void visit(const struct canfs_device_view *view, void *ahead)
@@ -85,7 +68,7 @@ static void who_reads_in_order_finds_it_there(void **state)
 	uint64_t ahead = 0;
 
 	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB)
-		read_as_ganesha(file, at, 64 * KIB);
+		read_all(file, at, 64 * KIB, 1);
 	canfs_fd_cache_put(file);
 	canfs_prefetcher_visit(prefetcher, visit, &ahead);
 	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
@@ -104,7 +87,7 @@ static void who_reads_in_strides_finds_it_there(void **state)
 		snprintf(name, sizeof(name), "strides%zu", i);
 		file = make(name, &places[i], FILE_BYTES);
 		for (uint64_t at = places[i]; at < FILE_BYTES; at += 128 * KIB)
-			read_as_ganesha(file, at, 64 * KIB);
+			read_all(file, at, 64 * KIB, 1);
 		canfs_fd_cache_put(file);
 		canfs_prefetcher_visit(prefetcher, visit, &ahead);
 		/* Of all files up to now. */
@@ -131,20 +114,16 @@ static void *read_every_fourth(void *arg)
 	struct read read;
 
 	for (uint64_t at = reader->at; at < FILE_BYTES; at += READERS * 16 * KIB) {
-		bool waits = canfs_prefetch_must_wait(reader->file, at, 16 * KIB);
+		bool waits = begin_scaled(reader->file, at, 16 * KIB, 1, &read);
 
-		if (waits)
-			begin(reader->file, at, 16 * KIB, &read);
-		else if (!canfs_is_resident_by_mincore(
-				 reader->file->fd, at, 16 * KIB, FILE_BYTES, &reader->file->map))
+		if (!waits && !canfs_is_resident_by_mincore(reader->file->fd, at, 16 * KIB,
+				      FILE_BYTES, &reader->file->map))
 			reader->misled++;
-		canfs_prefetch_ahead(reader->file, at, 16 * KIB, 1);
 		if (at % (1024 * KIB) == 0)
-			canfs_prefetch_changed(export_fs, reader->object, at + 256 * KIB);
-		if (waits) {
-			await(&read);
-			canfs_prefetch_answered(export_fs, 16 * KIB);
-		}
+			canfs_prefetch_invalidate(
+				export_fs, reader->object, at + 256 * KIB, UINT64_MAX);
+		if (waits)
+			finish(&read);
 	}
 	return NULL;
 }
@@ -168,8 +147,8 @@ static void nobody_waits_unawares_for_what_others_read(void **state)
 	}
 	/* A disk that takes a fetch's requests out of order may have its last page, which is waited for (ring.c), before others. */
 	assert_in_range(misled, 0, FILE_BYTES / (16 * KIB) / 64);
-	assert_int_equal(
-		stats().reads_at_once + stats().reads_made_to_wait, FILE_BYTES / (16 * KIB));
+	assert_int_equal(stats().reads[CANFS_READ_AT_ONCE] + stats().reads[CANFS_READ_DELAYED],
+		FILE_BYTES / (16 * KIB));
 	assert_int_equal(stats().waiting, 0);
 	canfs_fd_cache_put(file);
 }
@@ -181,7 +160,9 @@ static unsigned int read_in_order(struct canfs_open_file *file, uint64_t end, ui
 	unsigned int resident = 0;
 
 	for (uint64_t at = 0; at < end; at += bytes) {
-		resident += read_as_ganesha(file, at, bytes);
+		bool known = is_known_resident(file);
+
+		resident += read_all(file, at, bytes, 1) == CANFS_READ_AT_ONCE && known;
 		assert_int_equal(pread(file->fd, block, bytes, (off_t)at), bytes);
 	}
 	return resident;
@@ -193,6 +174,7 @@ static void a_resident_file_is_probed_now_and_then(void **state)
 	struct canfs_open_file *file = make("resident", state, FILE_BYTES);
 	struct canfs_open_file *other = make("resident too", &file, FILE_BYTES);
 	unsigned int reads = 4 * FILE_BYTES / (4 * KIB), unlooked = 0;
+	struct read read;
 
 	/* Not while it is read ahead for the first time. */
 	assert_int_equal(read_in_order(file, FILE_BYTES, 4 * KIB), 0);
@@ -201,20 +183,24 @@ static void a_resident_file_is_probed_now_and_then(void **state)
 	assert_in_range(unlooked, reads / 4, reads);
 	for (int i = 0; i < 4; i++)
 		read_in_order(other, FILE_BYTES, 4 * KIB);
-	assert_in_range(stats().reads_at_once, reads, 2 * reads);
+	assert_in_range(stats().reads[CANFS_READ_AT_ONCE], reads, 2 * reads);
 	/* The kernel reads ahead for who reads on: that is seen, too. */
 	evict(other->fd);
 	assert_in_range(read_in_order(other, FILE_BYTES / 4, 4 * KIB), 0, 40);
-	assert_false(canfs_prefetch_is_resident(other, 0, 4 * KIB));
-	assert_true(canfs_prefetch_is_resident(file, 0, 4 * KIB));
+	assert_false(is_known_resident(other));
+	assert_true(is_known_resident(file));
 	for (int i = 0; i < 4; i++)
 		read_in_order(other, FILE_BYTES, 4 * KIB);
-	assert_true(canfs_prefetch_is_resident(other, 0, 4 * KIB));
+	assert_true(is_known_resident(other));
 	/* What goes from one file may have gone from all. */
 	evict(file->fd);
-	for (unlooked = 0; canfs_prefetch_is_resident(file, 0, 4 * KIB); unlooked++)
+	for (unlooked = 0; is_known_resident(file); unlooked++) {
 		assert_in_range(unlooked, 0, 40);
-	assert_false(canfs_prefetch_is_resident(other, 0, 4 * KIB));
+		/* One at once is not read here: that would bring the page back. */
+		if (begin(file, 0, 4 * KIB, &read))
+			finish(&read);
+	}
+	assert_false(is_known_resident(other));
 	canfs_fd_cache_put(file);
 	canfs_fd_cache_put(other);
 }
@@ -232,16 +218,9 @@ static void writes_within_a_file_cancel_nothing(void **state)
 	struct read read;
 
 	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB) {
-		bool waits = canfs_prefetch_must_wait(file, at, 64 * KIB);
-
-		if (waits)
-			begin(file, at, 64 * KIB, &read);
-		canfs_prefetch_ahead(file, at, 64 * KIB, 1);
-		canfs_prefetch_written(export_fs, state, 0, 4 * KIB);
-		if (waits) {
-			await(&read);
-			canfs_prefetch_answered(export_fs, 64 * KIB);
-		}
+		begin_scaled(file, at, 64 * KIB, 1, &read);
+		canfs_prefetch_invalidate(export_fs, state, 0, 4 * KIB);
+		finish(&read);
 	}
 	canfs_prefetcher_visit(prefetcher, visit_cancelled, &cancelled);
 	canfs_prefetcher_visit(prefetcher, visit, &ahead);
@@ -249,7 +228,7 @@ static void writes_within_a_file_cancel_nothing(void **state)
 	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
 	/* But that of one who writes behind its end is seen. */
 	assert_false(file->resize);
-	canfs_prefetch_written(export_fs, state, FILE_BYTES - KIB, 2 * KIB);
+	canfs_prefetch_invalidate(export_fs, state, FILE_BYTES - KIB, 2 * KIB);
 	assert_true(file->resize);
 	canfs_fd_cache_put(file);
 }
@@ -260,7 +239,7 @@ static void scale_0_reads_nothing_ahead(void **state)
 	uint64_t ahead = 0;
 
 	for (uint64_t at = 0; at < FILE_BYTES; at += 64 * KIB)
-		canfs_prefetch_ahead(file, at, 64 * KIB, 0);
+		read_all(file, at, 64 * KIB, 0);
 	canfs_fd_cache_put(file);
 	canfs_prefetcher_drain(export_fs);
 	canfs_prefetcher_visit(prefetcher, visit, &ahead);
@@ -280,15 +259,12 @@ static void a_drained_export_fs_takes_nothing(void **state)
 	pthread_t thread;
 
 	for (size_t i = 0; i < 200; i++) {
-		assert_true(canfs_prefetch_must_wait(file, i * 64 * KIB, 4 * KIB));
-		begin(file, i * 64 * KIB, 4 * KIB, &reads[i]);
+		assert_true(begin(file, i * 64 * KIB, 4 * KIB, &reads[i]));
 	}
 	assert_int_equal(pthread_create(&thread, NULL, drain, export_fs), 0);
 	/* Whoever waits is told, and leaves. */
-	for (size_t i = 0; i < 200; i++) {
-		await(&reads[i]);
-		canfs_prefetch_answered(export_fs, 4 * KIB);
-	}
+	for (size_t i = 0; i < 200; i++)
+		finish(&reads[i]);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	canfs_fd_cache_put(file);
 	canfs_prefetcher_drain(export_fs);
@@ -316,10 +292,11 @@ static void a_change_of_size_is_seen(void **state)
 	char path[128];
 
 	path_of("growing", path);
-	assert_false(canfs_prefetch_must_wait(file, 64 * KIB, KIB));
+	assert_int_equal(read_all(file, 64 * KIB, KIB, 0), CANFS_READ_AT_ONCE);
 	assert_int_equal(truncate(path, 0), 0);
-	canfs_prefetch_changed(export_fs, state, 0);
-	assert_false(canfs_prefetch_must_wait(file, 0, KIB)); /* nothing is left to wait for */
+	canfs_prefetch_invalidate(export_fs, state, 0, UINT64_MAX);
+	/* Nothing is left to wait for. */
+	assert_int_equal(read_all(file, 0, KIB, 0), CANFS_READ_AT_ONCE);
 	canfs_fd_cache_put(file);
 }
 
@@ -341,49 +318,44 @@ static void visit_depth(const struct canfs_device_view *view, void *depth)
 	*(unsigned int *)depth = view->engine.depth;
 }
 
+#define MOST 8
+
 /* What nobody fetches the worker reads itself: as many at a time as CANFS_INLINE_MAX, the next one waits. */
 static void what_nobody_fetches_is_read_inline(void **state)
 {
 	struct canfs_open_file *file = make("idle", state, FILE_BYTES);
-	struct canfs_inline_read here[CANFS_INLINE_MAX + 1], asleep[64];
+	struct canfs_device *device = canfs_export_fs_device(export_fs);
 	const uint64_t step = FILE_BYTES / (CANFS_INLINE_MAX + 2) / KIB * KIB;
-	unsigned int depth = 0, most;
-	char block[KIB];
-	struct read read;
+	struct read here[CANFS_INLINE_MAX + 1], waits, asleep[MOST + 1];
 
-	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
-	most = depth < 8 ? depth : 8;
+	atomic_store(&device->inline_reads, 0);
+	device->asleep_max = MOST;
 	for (unsigned int i = 0; i <= CANFS_INLINE_MAX; i++) {
-		assert_true(canfs_prefetch_must_wait(file, i * step, KIB));
-		assert_int_equal(canfs_prefetch_begin_inline(file, i * step, KIB, &here[i]),
-			i < CANFS_INLINE_MAX);
+		begin(file, i * step, KIB, &here[i]);
+		assert_int_equal(here[i].read.way,
+			i < CANFS_INLINE_MAX ? CANFS_READ_INLINE : CANFS_READ_DELAYED);
 	}
-	assert_int_equal(stats().reads_inline, CANFS_INLINE_MAX);
-	assert_int_equal(stats().reads_made_to_wait, 1);
-	begin(file, CANFS_INLINE_MAX * step, KIB, &read);
-	await(&read);
-	canfs_prefetch_answered(export_fs, KIB);
+	assert_int_equal(stats().reads[CANFS_READ_INLINE], CANFS_INLINE_MAX);
+	assert_int_equal(stats().reads[CANFS_READ_DELAYED], 1);
+	finish(&here[CANFS_INLINE_MAX]);
 	/* Whoever wants what one of them has not begun to read waits. */
-	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-	assert_false(canfs_prefetch_begin_inline(file, 0, KIB, &asleep[0]));
-	canfs_prefetch_answered(export_fs, KIB);
-	/* Then its pages look as if they were there; as many as the depth, or eight, may sleep for them. */
-	assert_int_equal(pread(file->fd, block, KIB, 0), KIB);
-	for (unsigned int i = 0; i <= most; i++) {
-		assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-		assert_int_equal(canfs_prefetch_begin_inline(file, 0, KIB, &asleep[i]), i < most);
+	assert_true(begin(file, 0, KIB, &waits));
+	finish(&waits);
+	/* Now its pages look as if they were there; so many may sleep for them. */
+	for (unsigned int i = 0; i <= MOST; i++) {
+		begin(file, 0, KIB, &asleep[i]);
+		assert_int_equal(
+			asleep[i].read.way, i < MOST ? CANFS_READ_ASLEEP : CANFS_READ_DELAYED);
 	}
-	canfs_prefetch_answered(export_fs, KIB);
-	for (unsigned int i = 0; i < most; i++)
-		canfs_prefetch_end_inline(export_fs, KIB, &asleep[i]);
+	for (unsigned int i = 0; i <= MOST; i++)
+		finish(&asleep[i]);
 	for (unsigned int i = 0; i < CANFS_INLINE_MAX; i++)
-		canfs_prefetch_end_inline(export_fs, KIB, &here[i]);
-	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
+		finish(&here[i]);
+	assert_int_equal(read_all(file, 0, KIB, 0), CANFS_READ_AT_ONCE);
 	assert_int_equal(stats().waiting, 0);
 	/* All places are free again. */
-	assert_true(canfs_prefetch_must_wait(file, FILE_BYTES - KIB, KIB));
-	assert_true(canfs_prefetch_begin_inline(file, FILE_BYTES - KIB, KIB, &here[0]));
-	canfs_prefetch_end_inline(export_fs, KIB, &here[0]);
+	assert_int_equal(read_all(file, FILE_BYTES - KIB, KIB, 0), CANFS_READ_INLINE);
+	assert_int_equal(atomic_load(&device->inline_reads) + atomic_load(&device->asleep), 0);
 	canfs_fd_cache_put(file);
 }
 

@@ -9,17 +9,18 @@ static void large_reads_wait_in_small_numbers(void **state)
 {
 	struct canfs_open_file *file = make("buffers", state, FILE_BYTES);
 	const uint64_t bytes = CANFS_READS_WAITING_BYTES_MAX / 8;
+	struct read reads[8], more;
 
-	for (int i = 0; i < 8; i++)
-		assert_true(canfs_prefetch_must_wait(file, 0, bytes));
-	assert_false(canfs_prefetch_must_wait(file, 0, bytes));
-	assert_false(canfs_prefetch_must_wait(file, 0, KIB));
+	/* Each wants one page more of the file's end. */
+	for (unsigned int i = 0; i < 8; i++)
+		assert_true(begin(file, FILE_BYTES - (i + 1) * 4 * KIB, bytes, &reads[i]));
+	assert_false(begin(file, 0, bytes, &more));
+	assert_false(begin(file, 0, KIB, &more));
 	assert_int_equal(stats().reads_let_through, 2);
-	canfs_prefetch_answered(export_fs, bytes);
-	assert_true(canfs_prefetch_must_wait(file, 0, KIB));
-	canfs_prefetch_answered(export_fs, KIB);
-	for (int i = 0; i < 7; i++)
-		canfs_prefetch_answered(export_fs, bytes);
+	finish(&reads[0]);
+	assert_int_equal(read_all(file, 0, KIB, 0), CANFS_READ_DELAYED);
+	for (unsigned int i = 1; i < 8; i++)
+		finish(&reads[i]);
 	assert_int_equal(stats().waiting, 0);
 	canfs_fd_cache_put(file);
 }
@@ -113,7 +114,6 @@ static void where_nothing_is_cached_nobody_waits(void **state)
 	struct canfs_open_file *file = make("uncached", state, 64 * KIB);
 	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
 	uint64_t waited;
-	struct read read;
 
 	if (fd < 0) {
 		canfs_fd_cache_put(file);
@@ -121,20 +121,17 @@ static void where_nothing_is_cached_nobody_waits(void **state)
 	}
 	assert_int_equal(dup2(fd, file->fd), file->fd);
 	close(fd);
-	canfs_prefetch_changed(export_fs, state, 0);
+	canfs_prefetch_invalidate(export_fs, state, 0, UINT64_MAX);
 	if (canfs_is_resident(file->fd, 0, 4 * KIB, 4 * KIB, &file->map)) {
 		canfs_fd_cache_put(file);
 		skip(); /* without cachestat(2), as under valgrind: such a file cannot be mapped */
 	}
-	for (int i = 0; i < 100 && canfs_prefetch_must_wait(file, 0, 4 * KIB); i++) {
-		begin(file, 0, 4 * KIB, &read);
-		await(&read);
-		canfs_prefetch_answered(export_fs, 4 * KIB);
-	}
-	waited = stats().reads_made_to_wait;
+	for (int i = 0; i < 100 && read_all(file, 0, 4 * KIB, 0) == CANFS_READ_DELAYED; i++)
+		continue;
+	waited = stats().reads[CANFS_READ_DELAYED];
 	assert_in_range(waited, 2, 20);
-	assert_false(canfs_prefetch_must_wait(file, 0, 4 * KIB));
-	assert_int_equal(stats().reads_made_to_wait, waited);
+	assert_int_equal(read_all(file, 0, 4 * KIB, 0), CANFS_READ_AT_ONCE);
+	assert_int_equal(stats().reads[CANFS_READ_DELAYED], waited);
 	canfs_fd_cache_put(file);
 }
 

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* A read of a client, from its arrival to its answer. */
+#include "ganesha-fsal/prefetch/device.h"
+#include "ganesha-fsal/prefetch/fetching.h"
+
+#include "common/clock.h"
+
+#define PAGE_BYTES         ((uint64_t)4096)
+#define KERNEL_AHEAD_BYTES ((uint64_t)16 << 20) /* more than its read_ahead_kb will be */
+
+static struct canfs_device *device_of(const struct canfs_read *read)
+{
+	return canfs_export_fs_device(read->export_fs);
+}
+
+static struct canfs_prefetch_shared *shared_of(const struct canfs_read *read)
+{
+	return canfs_prefetch_shared(device_of(read)->prefetcher);
+}
+
+static void count(const struct canfs_read *read)
+{
+	atomic_fetch_add_explicit(&shared_of(read)->reads[read->way], 1, memory_order_relaxed);
+}
+
+/* A page that the kernel would not have read ahead by itself, for one who comes from where all was there. */
+static bool is_beyond_there(struct canfs_open_file *file, uint64_t end)
+{
+	uint64_t beyond = end + KERNEL_AHEAD_BYTES, last = file->bytes - 1;
+
+	return canfs_range_is_resident(file, beyond < last ? beyond : last, 1);
+}
+
+/* Of a resident file; if not, each of its reads is probed again, and if it is this one that has gone, of all files. */
+static bool is_still_resident(const struct canfs_read *read)
+{
+	struct canfs_open_file *file = read->file;
+	uint64_t there = canfs_clip_now(file, read->offset, read->bytes);
+
+	if (canfs_is_uncached(file) || there == 0)
+		return true;
+	if (!canfs_range_is_there(file, read->offset, there))
+		atomic_fetch_add(&device_of(read)->age, 1);
+	else if (is_beyond_there(file, read->offset + there))
+		return true;
+	canfs_residency_lost(&file->residency, canfs_residency_age(file));
+	return false;
+}
+
+/* So many reads have found all of theirs in the page cache that this one is not looked at further. */
+static bool is_known_resident(const struct canfs_read *read)
+{
+	enum canfs_residency_verdict residency =
+		canfs_residency_of(&read->file->residency, canfs_residency_age(read->file));
+
+	return residency == CANFS_RESIDENT ||
+	       (residency == CANFS_RESIDENCY_PROBE && is_still_resident(read));
+}
+
+static bool is_there(const struct canfs_read *read)
+{
+	struct canfs_open_file *file = read->file;
+	uint64_t there = canfs_clip_now(file, read->offset, read->bytes), lost;
+
+	if (canfs_is_uncached(file) || canfs_range_is_there(file, read->offset, there)) {
+		canfs_residency_found(&file->residency, canfs_residency_age(file));
+		return true;
+	}
+	canfs_residency_lost(&file->residency, canfs_residency_age(file));
+	lost = canfs_range_evicted(file, read->offset, there);
+	if (lost > 0)
+		atomic_fetch_add(&shared_of(read)->evicted_bytes, lost);
+	return false;
+}
+
+static void leave(const struct canfs_read *read)
+{
+	atomic_fetch_sub(&shared_of(read)->waiting, 1);
+	atomic_fetch_sub(&shared_of(read)->waiting_bytes, read->bytes);
+}
+
+/* A place among the reads that are not there: each has its buffer already. */
+static bool enter(const struct canfs_read *read)
+{
+	struct canfs_prefetch_shared *shared = shared_of(read);
+	unsigned int reads = atomic_fetch_add(&shared->waiting, 1);
+	uint64_t buffers = atomic_fetch_add(&shared->waiting_bytes, read->bytes);
+
+	if (reads < CANFS_READS_WAITING_MAX &&
+		buffers + read->bytes <= CANFS_READS_WAITING_BYTES_MAX) {
+		if (canfs_export_fs_enter(read->export_fs))
+			return true;
+	} else {
+		atomic_fetch_add(&shared->let_through, 1);
+	}
+	leave(read);
+	return false;
+}
+
+static bool take_place(atomic_uint *taken, unsigned int max)
+{
+	if (atomic_fetch_add(taken, 1) < max)
+		return true;
+	atomic_fetch_sub(taken, 1);
+	return false;
+}
+
+/* Pages that the disk is reading: nothing can come before them, and a worker that reads them sleeps until they are there. */
+static bool may_sleep(struct canfs_read *read, uint64_t there)
+{
+	struct canfs_device *device = device_of(read);
+
+	if (atomic_load(&device->stuck) ||
+		!canfs_range_is_resident(read->file, read->offset, there) ||
+		!take_place(&device->asleep, device->asleep_max))
+		return false;
+	read->way = CANFS_READ_ASLEEP;
+	return true;
+}
+
+/* It is entered as if it were fetched: who wants the same waits for it, and nobody fetches it again. */
+static bool may_read_inline(struct canfs_read *read, uint64_t there)
+{
+	struct canfs_device *device = device_of(read);
+	uint64_t at = read->offset & ~(PAGE_BYTES - 1), size = read->offset + there - at;
+
+	if (there == 0 || size > CANFS_FETCH_BYTES_MAX ||
+		!take_place(&device->inline_reads, CANFS_INLINE_MAX))
+		return false;
+	read->way = CANFS_READ_INLINE;
+	read->begin_usec = canfs_now_usec();
+	read->fetch = canfs_fetching_begin(read->file, at, size, 0, read);
+	if (read->fetch != NULL)
+		return true;
+	atomic_fetch_sub(&device->inline_reads, 1);
+	return false;
+}
+
+/*
+ * By mincore(2): cachestat(2) counts pages that were to be read and could not.
+ */
+static bool has_come(const struct canfs_read *read)
+{
+	struct canfs_open_file *file = read->file;
+	uint64_t end = read->offset + read->bytes, bytes;
+	bool there = true;
+
+	for (uint64_t at = read->offset & ~(PAGE_BYTES - 1); at < end && there; at += bytes) {
+		bytes = end - at < CANFS_RESIDENT_BYTES_MAX ? end - at : CANFS_RESIDENT_BYTES_MAX;
+		there = canfs_is_resident_by_mincore(file->fd, at, bytes, file->bytes, &file->map);
+	}
+	return there;
+}
+
+static void answer(struct canfs_job *job)
+{
+	struct canfs_read *read = (struct canfs_read *)job;
+
+	canfs_fd_cache_put(read->file);
+	read->answer(read);
+}
+
+/*
+ * If its pages are not there after all (evicted since, or the disk cannot read them), whoever answers will wait for
+ * the disk: other threads do that, so that no answer whose pages are there waits for one whose are not.
+ */
+static void probe(struct canfs_job *job)
+{
+	struct canfs_read *read = (struct canfs_read *)job;
+
+	read->job.run = answer;
+	if (canfs_export_fs_is_draining(read->export_fs) || has_come(read))
+		answer(job);
+	else
+		canfs_worker_pool_submit(device_of(read)->blocking_pool, job);
+}
+
+/* Maybe in a thread of the engine, which must go on. */
+void canfs_read_arrived(struct canfs_read *read)
+{
+	if (read->way != CANFS_READ_DELAYED || atomic_fetch_sub(&read->left, 1) != 1)
+		return;
+	read->job.run = probe;
+	canfs_worker_pool_submit(device_of(read)->pool, &read->job);
+}
+
+/* In as many fetches as it takes. If there is no memory for them, the rest is read when the read is answered. */
+static void wait(struct canfs_read *read)
+{
+	struct canfs_open_file *file = read->file;
+	uint64_t at = read->offset & ~(PAGE_BYTES - 1);
+	uint64_t end = read->offset + canfs_clip_now(file, read->offset, read->bytes);
+
+	canfs_fd_cache_use(file);
+	atomic_store(&read->left, 1);
+	while (at < end) {
+		uint64_t size = end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
+		struct canfs_fetch *fetch = canfs_fetching_begin(file, at, size, 0, read);
+
+		if (fetch == NULL)
+			break;
+		atomic_fetch_add(&read->left, 1);
+		canfs_fetching_queue(fetch);
+		at += size;
+	}
+	canfs_read_arrived(read);
+}
+
+/* What comes next? Has it fetched. True: that was left to the kernel's own read-ahead (yield.h). */
+static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale)
+{
+	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
+	struct canfs_prefetch_shared *shared = canfs_prefetch_shared(device->prefetcher);
+	float headroom = atomic_load_explicit(&shared->headroom, memory_order_relaxed);
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	uint64_t file_bytes = file->bytes;
+	struct canfs_files_found found;
+	size_t advices;
+
+	bytes = canfs_clip(offset, bytes, file_bytes);
+	if (canfs_is_uncached(file) || bytes == 0)
+		return false;
+	advices = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
+		scale * (double)headroom, advice, &found);
+	if (found.awaited) /* who reads others' reads would be lost among those that are not looked at */
+		canfs_residency_lost(&file->residency, canfs_residency_age(file));
+	for (size_t i = 0; i < advices; i++)
+		canfs_fetching_ahead(file, &advice[i]);
+	return found.left;
+}
+
+/* Those that are not there: by the caller, if our order and our hand-over could only make it later; else delayed. */
+static void choose_way(struct canfs_read *read)
+{
+	uint64_t there = canfs_clip_now(read->file, read->offset, read->bytes);
+
+	if (canfs_range_is_in_flight(read->file, read->offset, there)
+			? may_sleep(read, there)
+			: may_read_inline(read, there))
+		return;
+	read->way = CANFS_READ_DELAYED;
+}
+
+bool canfs_prefetch_submit(struct canfs_read *read)
+{
+	struct canfs_open_file *file = read->file;
+	uint64_t offset = read->offset, bytes = read->bytes;
+	double scale = read->scale;
+	bool delayed = false;
+
+	read->export_fs = file->export_fs;
+	read->way = CANFS_READ_AT_ONCE;
+	if (is_known_resident(read)) {
+		count(read);
+		return false;
+	}
+	canfs_files_soon(device_of(read)->files, file->name);
+	if (!is_there(read) && enter(read)) {
+		choose_way(read);
+		delayed = read->way == CANFS_READ_DELAYED;
+	}
+	count(read);
+	if (delayed)
+		wait(read->delay(read));
+	/* A delayed read may have been answered by now, and be gone. */
+	if (delayed)
+		(void)read_ahead(file, offset, bytes, scale);
+	else
+		read->left_to_kernel = read_ahead(file, offset, bytes, scale);
+	return delayed;
+}
+
+void canfs_prefetch_complete(struct canfs_read *read)
+{
+	struct canfs_export_fs *export_fs = read->export_fs;
+	struct canfs_device *device;
+
+	if (read->way == CANFS_READ_AT_ONCE)
+		return;
+	device = device_of(read);
+	if (read->way == CANFS_READ_ASLEEP) {
+		atomic_fetch_sub(&device->asleep, 1);
+	} else if (read->way == CANFS_READ_INLINE) {
+		atomic_fetch_sub(&device->inline_reads, 1);
+		/* Of a plain stream the kernel brings what comes next, too: that is not what one read takes. */
+		if (!read->left_to_kernel)
+			atomic_fetch_add_explicit(&device->inline_usec,
+				canfs_now_usec() - read->begin_usec, memory_order_relaxed);
+		canfs_fetching_end(read->fetch, 0);
+	}
+	leave(read);
+	canfs_export_fs_leave(export_fs);
+}
