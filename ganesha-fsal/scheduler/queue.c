@@ -62,6 +62,7 @@ int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config 
 	if (queue->order == NULL || queue->spare == NULL) {
 		free(queue->order);
 		free(queue->spare);
+		queue->order = queue->spare = NULL;
 		return -ENOMEM;
 	}
 	begin_order(config->policy, queue->order, config->lag_bytes);
@@ -70,6 +71,8 @@ int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config 
 
 void canfs_queue_destroy(struct canfs_queue *queue)
 {
+	if (queue->order == NULL)
+		return;
 	end_order(queue->config.policy, queue->order);
 	free(queue->order);
 	free(queue->spare);
