@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client-agent/act.h"
-#include "client-agent/config.h"
+#include "client-agent/actuators/act.h"
+#include "client-agent/config/config.h"
 #include "client-agent/loop.h"
 
 enum { EXIT_USAGE = 2 };

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client-agent/act.h"
-#include "client-agent/log.h"
+#include "client-agent/actuators/act.h"
+#include "common/log.h"
 #include "client-agent/notify.h"
 #include "common/clock.h"
 

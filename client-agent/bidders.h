@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* All bidders of this client, one for each BDI with NFS mounts that are to be managed. */
-#ifndef CANFS_AGENT_BIDDERS_H
-#define CANFS_AGENT_BIDDERS_H
+#ifndef CANFS_CLIENT_AGENT_BIDDERS_H
+#define CANFS_CLIENT_AGENT_BIDDERS_H
 
-#include "client-agent/bidder.h"
-#include "client-agent/defer.h"
+#include "client-agent/auction/bidder.h"
+#include "client-agent/actuators/defer.h"
 
 #define CANFS_BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 

@@ -11,11 +11,11 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "client-agent/arithmetic.h"
-#include "client-agent/act.h"
+#include "client-agent/auction/arithmetic.h"
+#include "client-agent/actuators/act.h"
 #include "client-agent/bidders.h"
-#include "client-agent/cache_worth.h"
-#include "client-agent/log.h"
+#include "client-agent/auction/cache_worth.h"
+#include "common/log.h"
 #include "client-agent/sampling.h"
 #include "client-agent/status/server.h"
 #include "client-agent/notify.h"

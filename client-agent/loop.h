@@ -10,10 +10,10 @@
  * configuration again; a bad one is named and the running one stays. After a suspend there is no price
  * until a new one has come. The service manager is told of all this, and that the loop goes round.
  */
-#ifndef CANFS_AGENT_LOOP_H
-#define CANFS_AGENT_LOOP_H
+#ifndef CANFS_CLIENT_AGENT_LOOP_H
+#define CANFS_CLIENT_AGENT_LOOP_H
 
-#include "client-agent/config.h"
+#include "client-agent/config/config.h"
 
 struct canfs_loop_options {
 	const char *root;        /* "" in production */

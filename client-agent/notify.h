@@ -3,8 +3,8 @@
  * What the service manager is told (sd_notify(3)): ready, reloading, stopping, one line of status, and
  * that the loop goes round. All of it is nothing where there is no service manager.
  */
-#ifndef CANFS_AGENT_NOTIFY_H
-#define CANFS_AGENT_NOTIFY_H
+#ifndef CANFS_CLIENT_AGENT_NOTIFY_H
+#define CANFS_CLIENT_AGENT_NOTIFY_H
 
 #include <stdint.h>
 

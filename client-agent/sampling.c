@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "client-agent/sampling.h"
-#include "client-agent/arithmetic.h"
+#include "client-agent/auction/arithmetic.h"
 
 static bool has_moved(uint64_t from_bytes, uint64_t to_bytes)
 {

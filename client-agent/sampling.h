@@ -10,12 +10,12 @@
  *
  * Pure: no I/O, no clock.
  */
-#ifndef CANFS_AGENT_SAMPLING_H
-#define CANFS_AGENT_SAMPLING_H
+#ifndef CANFS_CLIENT_AGENT_SAMPLING_H
+#define CANFS_CLIENT_AGENT_SAMPLING_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "client-agent/procfs.h"
+#include "client-agent/kernel/procfs.h"
 
 #define CANFS_SAMPLING_USEC  1000000
 #define CANFS_SAMPLING_BYTES (4 << 20)

@@ -9,7 +9,7 @@
 
 #include "ganesha-fsal/compat.h"
 #include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/monitors/sampler.h"
+#include "ganesha-fsal/market/sampler.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 

@@ -183,7 +183,7 @@ bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes)
 	if (CANFS.prefetcher == NULL || handle->type != REGULAR_FILE)
 		return false;
 	canfs_prefetch_forget(CANFS.prefetcher, handle);
-	return canfs_remote_forget(CANFS.prefetcher, handle, goes);
+	return canfs_remote_forget(canfs_prefetcher_remotes(CANFS.prefetcher), handle, goes);
 }
 
 static bool is_vfs(const struct fsal_export *bottom)

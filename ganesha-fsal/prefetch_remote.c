@@ -133,7 +133,7 @@ int canfs_open_remote(struct canfs_export *export, const char *path)
 		.end = end,
 		.thread_begins = canfs_name_thread };
 	struct canfs_remote *remote;
-	int error = canfs_remote_open(&remote, CANFS.prefetcher, &config);
+	int error = canfs_remote_open(&remote, canfs_prefetcher_remotes(CANFS.prefetcher), &config);
 
 	if (error == 0)
 		atomic_store(&export->remote, remote);

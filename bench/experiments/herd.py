@@ -5,7 +5,7 @@ equal? Clients know prices that are 0.1 s or 1 s old; all together they write 80
 server's disk drains. And does what one client holds back leave smoothly, beside a reader that keeps the
 server expensive by turns (a miniature of writeback-cdf)?
 
-The prices are those of pricing/, the agent's law is client-agent/pace.c itself. It needs neither root nor
+The prices are those of pricing/, the agent's law is client-agent/auction/pace.c itself. It needs neither root nor
 the lab; a trial depends on its seed alone."""
 
 import json

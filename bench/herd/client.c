@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "client-agent/bidder.h"
+#include "client-agent/auction/bidder.h"
 
 /*
  * Mixed burstiness: clients take these in turn. A burst is so many seconds at a multiple of the client's
@@ -21,7 +21,7 @@ static const struct herd_rhythm rhythms[] = {
 	{ .burst_sec = 60, .times_mean = 1 }, /* steady */
 };
 
-/* The kernel's defaults, and what the agent makes of them (client-agent/defer.h). */
+/* The kernel's defaults, and what the agent makes of them (client-agent/actuators/defer.h). */
 static const double stock_background = 0.10, stock_limit = 0.20;
 static const double bound_bytes = 0.35 * HERD_RAM_BYTES;
 static const double background_of_bound = 1 / 0.9, limit_of_background = 1.15;

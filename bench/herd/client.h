@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "bench/herd/laws.h"
-#include "client-agent/poller.h"
+#include "client-agent/auction/poller.h"
 #include "pricing/auction.h"
 #include "pricing/utilization.h"
 

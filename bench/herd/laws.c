@@ -128,7 +128,7 @@ static const struct herd_law laws[] = {
 		init_simple, step_doubling },
 	{ "commit", "by the round trip of COMMITs, without a price", init_simple, step_commit },
 	{ "ageless", "taper without the price of the deadline", init_taper, step_taper_ageless },
-	{ "taper", "the agent's: client-agent/pace.c", init_taper, step_taper },
+	{ "taper", "the agent's: client-agent/auction/pace.c", init_taper, step_taper },
 };
 
 const struct herd_law *herd_law_at(unsigned int index)

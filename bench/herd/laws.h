@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The pacing laws that the herd simulation compares: one row each in laws.c. `taper` is the agent's own,
- * client-agent/pace.c itself; the others show what simpler ones come to.
+ * client-agent/auction/pace.c itself; the others show what simpler ones come to.
  */
 #ifndef CANFS_BENCH_HERD_LAWS_H
 #define CANFS_BENCH_HERD_LAWS_H
 
 #include <stdint.h>
-#include "client-agent/pace.h"
+#include "client-agent/auction/pace.h"
 #include "pricing/auction.h"
 
 struct herd_view {

@@ -3,10 +3,10 @@
 #ifndef CANFS_BENCH_MICRO_FIXTURE_H
 #define CANFS_BENCH_MICRO_FIXTURE_H
 
-#include "client-agent/mountstats.h"
-#include "client-agent/procfs.h"
+#include "client-agent/kernel/mountstats.h"
+#include "client-agent/kernel/procfs.h"
 #include "ganesha-fsal/control/clients.h"
-#include "ganesha-fsal/monitors/sampler.h"
+#include "ganesha-fsal/market/sampler.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/files.h"
 #include "ganesha-fsal/prefetch/resident.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include "client-agent/status/listen.h"
+#include "client-agent/config/listen.h"
 #include "client-agent/status/metrics.h"
 
 #define IDLE_SEC     10u

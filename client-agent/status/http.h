@@ -3,8 +3,8 @@
  * GET /metrics over HTTP, by libmicrohttpd: in the caller's poll loop, without a thread, never
  * blocking. A connection has 16 KiB for what it asks; one that stands still for 10 s is closed.
  */
-#ifndef CANFS_AGENT_STATUS_HTTP_H
-#define CANFS_AGENT_STATUS_HTTP_H
+#ifndef CANFS_CLIENT_AGENT_STATUS_HTTP_H
+#define CANFS_CLIENT_AGENT_STATUS_HTTP_H
 
 #define CANFS_HTTP_CONNECTIONS 8
 

@@ -4,8 +4,8 @@
  * series; a mount is a label, so that there are no more series than rows times mounts (which are
  * CANFS_DEFER_BDIS_MAX at most).
  */
-#ifndef CANFS_AGENT_STATUS_METRICS_H
-#define CANFS_AGENT_STATUS_METRICS_H
+#ifndef CANFS_CLIENT_AGENT_STATUS_METRICS_H
+#define CANFS_CLIENT_AGENT_STATUS_METRICS_H
 
 #include <jansson.h>
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "client-agent/log.h"
+#include "common/log.h"
 #include "client-agent/status/metrics.h"
 #include "common/clock.h"
 

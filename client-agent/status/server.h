@@ -4,8 +4,8 @@
  * /metrics (Prometheus). Neither ever waits for who asks; one that cannot be opened is said once
  * and done without.
  */
-#ifndef CANFS_AGENT_STATUS_SERVER_H
-#define CANFS_AGENT_STATUS_SERVER_H
+#ifndef CANFS_CLIENT_AGENT_STATUS_SERVER_H
+#define CANFS_CLIENT_AGENT_STATUS_SERVER_H
 
 #include "client-agent/status/http.h"
 #include "client-agent/status/status.h"

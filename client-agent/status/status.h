@@ -4,10 +4,10 @@
  * metrics.c makes its text of. Everything is read from what the loop has at hand, and of the kernel
  * only the knobs, which answer at once.
  */
-#ifndef CANFS_AGENT_STATUS_STATUS_H
-#define CANFS_AGENT_STATUS_STATUS_H
+#ifndef CANFS_CLIENT_AGENT_STATUS_STATUS_H
+#define CANFS_CLIENT_AGENT_STATUS_STATUS_H
 
-#include "client-agent/act.h"
+#include "client-agent/actuators/act.h"
 #include "common/control/request.h"
 
 /* What there is to see: the loop's own, and what it notes for us. */

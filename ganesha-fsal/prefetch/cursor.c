@@ -61,15 +61,6 @@ static uint64_t front(const struct canfs_cursor *cursor)
 							  cursor->step;
 }
 
-void canfs_cursor_widen(struct canfs_cursor *cursor, uint64_t reads, uint32_t reach_bytes)
-{
-	/* What waits stays within reach. */
-	if (reads > cursor->tolerance)
-		cursor->tolerance = (uint8_t)max(cursor->tolerance,
-			min(reads, canfs_cursor_reach(cursor->span, reach_bytes) * 2 / 3 /
-					   cursor->span));
-}
-
 uint64_t canfs_cursor_distance(
 	const struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes)
 {

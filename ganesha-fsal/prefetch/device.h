@@ -38,12 +38,6 @@ struct canfs_prefetch_shared {
 
 struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);
 
-/* The most that a drain may wait. */
-unsigned int canfs_prefetcher_drain_timeout_msec(const struct canfs_prefetcher *prefetcher);
-
-/* Exports without a disk here (remote.h). */
-struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher);
-
 /*
  * device.c: the disk below the directory path: its engine and so on, with the given options. 0; -ENODATA: none is
  * there; or another -errno.

@@ -33,6 +33,17 @@ void canfs_cursor_begin(
 		.tolerance = CANFS_CURSOR_TOLERANCE };
 }
 
+void canfs_cursor_widen(struct canfs_cursor *cursor, uint64_t reads, uint32_t reach_bytes)
+{
+	/* What waits stays within reach. */
+	uint64_t most = canfs_cursor_reach(cursor->span, reach_bytes) * 2 / 3 / cursor->span;
+
+	if (reads > most)
+		reads = most;
+	if (reads > cursor->tolerance)
+		cursor->tolerance = (uint8_t)reads;
+}
+
 static void count(uint8_t *n)
 {
 	if (*n < UINT8_MAX)

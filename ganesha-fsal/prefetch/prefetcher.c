@@ -215,6 +215,13 @@ static int start_housekeeping(struct canfs_prefetcher *prefetcher)
 	return error;
 }
 
+static unsigned int drain_timeout_msec(const struct canfs_prefetcher *prefetcher)
+{
+	unsigned int msec = prefetcher->config.drain_timeout_msec;
+
+	return msec != 0 ? msec : CANFS_DRAIN_TIMEOUT_MSEC;
+}
+
 int canfs_prefetcher_new(
 	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config)
 {
@@ -229,6 +236,7 @@ int canfs_prefetcher_new(
 	atomic_store(&new->shared.headroom, 1);
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_mutex_init(&new->remotes.mutex, NULL);
+	new->remotes.drain_timeout_msec = drain_timeout_msec(new);
 	canfs_steady_cond_init(&new->wake);
 	canfs_steady_cond_init(&new->closed);
 	error = canfs_fd_cache_new(&new->fd_cache, config->open_max);
@@ -332,19 +340,12 @@ static void count_down(struct canfs_prefetcher *prefetcher)
 	pthread_mutex_unlock(&prefetcher->mutex);
 }
 
-unsigned int canfs_prefetcher_drain_timeout_msec(const struct canfs_prefetcher *prefetcher)
-{
-	unsigned int msec = prefetcher->config.drain_timeout_msec;
-
-	return msec != 0 ? msec : CANFS_DRAIN_TIMEOUT_MSEC;
-}
-
 bool canfs_prefetcher_drain(struct canfs_export_fs *export_fs)
 {
 	struct canfs_device *device = canfs_export_fs_device(export_fs);
 	struct canfs_prefetcher *prefetcher = device->prefetcher;
-	struct timespec until = canfs_in_msec(
-		atomic_load(&device->stuck) ? 0 : canfs_prefetcher_drain_timeout_msec(prefetcher));
+	struct timespec until =
+		canfs_in_msec(atomic_load(&device->stuck) ? 0 : drain_timeout_msec(prefetcher));
 	int error = canfs_export_fs_drain(export_fs, give_up, &until);
 
 	if (error == -ETIMEDOUT || !have_closed(prefetcher, &until)) {

@@ -68,6 +68,9 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher);
  */
 unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher);
 
+/* Of exports without a disk here (remote.h). */
+struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher);
+
 /*
  * For an export on the directory path. 0; -ENODATA: no block device is below it; or another -errno. To be ended
  * by canfs_prefetcher_drain(), which cancels what waits and returns when nothing of it is in flight, and

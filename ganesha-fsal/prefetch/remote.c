@@ -20,7 +20,7 @@
 #define RESTS_MAX 10
 
 struct canfs_remote {
-	struct canfs_prefetcher *prefetcher;
+	struct canfs_remotes *remotes;
 	struct canfs_remote_config config;
 	struct canfs_files *files;
 	struct canfs_worker_pool *pool;
@@ -66,17 +66,16 @@ static void forget_end(struct canfs_remote *remote, uint64_t file)
 		*end = UINT64_MAX;
 }
 
-int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *prefetcher,
+int canfs_remote_open(struct canfs_remote **remote, struct canfs_remotes *remotes,
 	const struct canfs_remote_config *config)
 {
 	struct canfs_files_config files = canfs_files_config_for(config->files);
 	struct canfs_remote *new = calloc(1, sizeof(*new));
-	struct canfs_remotes *remotes = canfs_prefetcher_remotes(prefetcher);
 	int error;
 
 	if (new == NULL)
 		return -ENOMEM;
-	new->prefetcher = prefetcher;
+	new->remotes = remotes;
 	new->config = *config;
 	snprintf(new->name, sizeof(new->name), "%s", config->name);
 	new->stats = (struct canfs_engine_stats) {
@@ -115,9 +114,9 @@ static void drop(struct canfs_remote *remote, struct canfs_remote_piece *piece)
 
 bool canfs_remote_drain(struct canfs_remote *remote)
 {
-	struct canfs_remotes *remotes = canfs_prefetcher_remotes(remote->prefetcher);
-	struct timespec until = canfs_in_msec(
-		remote->left_behind ? 0 : canfs_prefetcher_drain_timeout_msec(remote->prefetcher));
+	struct canfs_remotes *remotes = remote->remotes;
+	struct timespec until =
+		canfs_in_msec(remote->left_behind ? 0 : remotes->drain_timeout_msec);
 	struct canfs_remote_piece *piece;
 	bool ended, empty;
 	int error = 0;
@@ -246,7 +245,7 @@ static bool is_read(struct canfs_remote *remote, const void *object)
 static bool settle_last(
 	struct canfs_remote *remote, struct canfs_remote_piece *piece, int64_t result)
 {
-	struct canfs_remotes *remotes = canfs_prefetcher_remotes(remote->prefetcher);
+	struct canfs_remotes *remotes = remote->remotes;
 	struct canfs_remote *other;
 	bool last;
 
@@ -301,7 +300,7 @@ static void run(struct canfs_job *job)
 			piece->offset + there, piece->bytes - there);
 	keeps = settle_last(remote, piece, result);
 	remote->config.end(piece, keeps);
-	atomic_fetch_sub(&canfs_prefetcher_remotes(remote->prefetcher)->pieces, 1);
+	atomic_fetch_sub(&remote->remotes->pieces, 1);
 	pthread_mutex_lock(&remote->mutex);
 	if (--remote->inside == 0)
 		pthread_cond_broadcast(&remote->left);
@@ -321,7 +320,7 @@ bool canfs_remote_add(struct canfs_remote *remote, struct canfs_remote_piece *pi
 		TAILQ_INSERT_TAIL(&remote->pieces, piece, next);
 		remote->waiting++;
 		remote->inside++;
-		atomic_fetch_add(&canfs_prefetcher_remotes(remote->prefetcher)->pieces, 1);
+		atomic_fetch_add(&remote->remotes->pieces, 1);
 	} else {
 		remote->stats.refused++;
 	}
@@ -367,9 +366,8 @@ static bool forget(struct canfs_remote *remote, const void *object, bool goes)
 	return found;
 }
 
-bool canfs_remote_forget(struct canfs_prefetcher *prefetcher, const void *object, bool goes)
+bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object, bool goes)
 {
-	struct canfs_remotes *remotes = canfs_prefetcher_remotes(prefetcher);
 	struct canfs_remote *remote;
 	bool found = false;
 

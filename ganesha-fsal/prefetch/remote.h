@@ -38,6 +38,8 @@ struct canfs_remote_piece {
 	TAILQ_ENTRY(canfs_remote_piece) next;
 };
 
+struct canfs_remotes;
+
 struct canfs_remote_config {
 	uint32_t files;   /* active ones */
 	const char *name; /* for the administrator; copied */
@@ -49,7 +51,7 @@ struct canfs_remote_config {
 };
 
 /* 0 or -errno. Starts its threads. */
-int canfs_remote_open(struct canfs_remote **remote, struct canfs_prefetcher *prefetcher,
+int canfs_remote_open(struct canfs_remote **remote, struct canfs_remotes *remotes,
 	const struct canfs_remote_config *config);
 
 /*
@@ -73,14 +75,15 @@ void canfs_remote_changed(struct canfs_remote *remote, uint64_t file, uint64_t f
  * The object's file is deleted (goes: false), or the object itself is to go: nothing more of it is read, in any export.
  * True: it goes, but is being read: config.end() of that is to release it.
  */
-bool canfs_remote_forget(struct canfs_prefetcher *prefetcher, const void *object, bool goes);
+bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object, bool goes);
 
 /* All of a server: part of its prefetcher. */
 struct canfs_remotes {
 	pthread_mutex_t mutex;
 	LIST_HEAD(, canfs_remote) list; /* that are not drained */
 	unsigned int count;
-	atomic_uint pieces; /* of all: while there is none, no object is looked for */
+	unsigned int drain_timeout_msec; /* as canfs_prefetcher_drain() */
+	atomic_uint pieces;              /* of all: while there is none, no object is looked for */
 };
 
 /* As canfs_prefetcher_visit(). */

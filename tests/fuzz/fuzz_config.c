@@ -2,7 +2,7 @@
 /* agent.conf: whatever it says, either an error line or values within their bounds. */
 #include "tests/fuzz/text.h"
 
-#include "client-agent/config.h"
+#include "client-agent/config/config.h"
 
 static void check_terms(const struct canfs_terms *terms)
 {

@@ -2,7 +2,7 @@
 /* The journal that a crash left: bounded, and every entry names a knob and a place. */
 #include "tests/fuzz/text.h"
 
-#include "client-agent/journal.h"
+#include "client-agent/kernel/journal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

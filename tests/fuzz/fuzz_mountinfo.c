@@ -2,7 +2,7 @@
 /* /proc/self/mountinfo: only mounts that are fit to be used come out. */
 #include "tests/fuzz/text.h"
 
-#include "client-agent/mounts.h"
+#include "client-agent/kernel/mounts.h"
 
 static void check_mount(const struct canfs_mount *mount)
 {

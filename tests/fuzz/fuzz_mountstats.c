@@ -2,7 +2,7 @@
 /* /proc/self/mountstats: what is not found is all zero. */
 #include "tests/fuzz/text.h"
 
-#include "client-agent/mountstats.h"
+#include "client-agent/kernel/mountstats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

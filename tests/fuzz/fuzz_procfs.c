@@ -4,8 +4,8 @@
 
 #include <limits.h>
 
-#include "client-agent/procfs.h"
-#include "client-agent/writers.h"
+#include "client-agent/kernel/procfs.h"
+#include "client-agent/kernel/writers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "client-agent/config.h"
+#include "client-agent/config/config.h"
 #include "client-agent/loop.h"
 
 int main(int argc, char **argv)

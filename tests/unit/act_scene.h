@@ -5,7 +5,7 @@
 
 #include "tests/unit/fake_kernel.h"
 
-#include "client-agent/act.h"
+#include "client-agent/actuators/act.h"
 
 #define MIB      (UINT64_C(1) << 20)
 #define MINUTE   UINT64_C(60000000)

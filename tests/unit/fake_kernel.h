@@ -10,7 +10,7 @@
 
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/tuner.h"
+#include "client-agent/kernel/tuner.h"
 
 #define DIRTY_BYTES      "/proc/sys/vm/dirty_bytes"
 #define DIRTY_RATIO      "/proc/sys/vm/dirty_ratio"

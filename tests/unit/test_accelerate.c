@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "client-agent/accelerate.h"
+#include "client-agent/actuators/accelerate.h"
 #include "client-agent/bidders.h"
 
 #define MIB     (UINT64_C(1) << 20)

@@ -2,8 +2,8 @@
 /* What follows where memory is short, or readers need it as page cache. */
 #include "tests/unit/act_scene.h"
 
-#include "client-agent/arithmetic.h"
-#include "client-agent/cache_worth.h"
+#include "client-agent/auction/arithmetic.h"
+#include "client-agent/auction/cache_worth.h"
 
 /* What others need of memory is not to be filled: neither now nor as soon as they need a little less. */
 static void check_lowered_for_others(struct scene *scene, bool guarded, double cache_worth)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client-agent/backlog.h"
+#include "client-agent/auction/backlog.h"
 
 #define MIB (1ull << 20)
 

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 
-#include "client-agent/bidder.h"
+#include "client-agent/auction/bidder.h"
 
 #define MIB       (1ull << 20)
 #define TICK_USEC 100000

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client-agent/cache_worth.h"
+#include "client-agent/auction/cache_worth.h"
 
 #define MIB    (1ull << 20)
 #define SECOND 1000000ull

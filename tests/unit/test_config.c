@@ -2,8 +2,8 @@
 /* The agent's configuration: defaults, every option, and one clear line for each mistake. */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/config.h"
-#include "client-agent/procfs.h"
+#include "client-agent/config/config.h"
+#include "client-agent/kernel/procfs.h"
 
 static struct canfs_config config;
 static char error[CANFS_CONFIG_ERROR_MAX];

@@ -5,8 +5,8 @@
  */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/config_option.h"
-#include "client-agent/procfs.h"
+#include "client-agent/config/config_option.h"
+#include "client-agent/kernel/procfs.h"
 
 #define PER_MOUNT "\n.Sh OPTIONS PER MOUNT\n"
 

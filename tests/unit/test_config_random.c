@@ -5,7 +5,7 @@
  */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/config_option.h"
+#include "client-agent/config/config_option.h"
 
 #define CONFIGURATIONS 10000
 #define LINES_MAX      12

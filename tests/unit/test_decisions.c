@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "client-agent/status/decisions.h"
+#include "client-agent/auction/decisions.h"
 
 static const struct canfs_decision *note(struct canfs_decisions *ring, unsigned int i)
 {

@@ -2,7 +2,7 @@
 /* DEFER: which limits for which bound, and the staged way back. */
 #include "tests/unit/fake_kernel.h"
 
-#include "client-agent/defer.h"
+#include "client-agent/actuators/defer.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -5,7 +5,7 @@
 #include <sys/sysmacros.h>
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/monitors/sampler.h"
+#include "ganesha-fsal/market/sampler.h"
 #include "ganesha-fsal/monitors/mountinfo.h"
 
 #define ANONYMOUS makedev(0, 77)

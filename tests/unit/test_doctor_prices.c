@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "client-agent/doctor/facts.h"
+#include "client-agent/ctl/doctor/facts.h"
 
 #define LONG_SEC   20.0 /* never waited for */
 #define ENOUGH_SEC 3.0  /* waited for in full: a server that answers does so meanwhile */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "client-agent/export_name.h"
+#include "client-agent/auction/export_name.h"
 
 static void test_good_names(void **state)
 {

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/vfs.h>
 
-#include "client-agent/flush.h"
+#include "client-agent/actuators/flush.h"
 
 #define MIB      (UINT64_C(1) << 20)
 #define NOT_OPEN (-1)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "client-agent/handle.h"
+#include "client-agent/kernel/handle.h"
 
 static uint8_t kernel[128], handle[CANFS_MOUNT_HANDLE_MAX];
 static size_t len;

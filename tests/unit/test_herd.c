@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "bench/herd/reader.h"
-#include "client-agent/bidder.h"
+#include "client-agent/auction/bidder.h"
 
 #define STEPS 1000 /* 20 s */
 

@@ -12,7 +12,7 @@
  */
 #include "tests/unit/fake_kernel.h"
 
-#include "client-agent/act.h"
+#include "client-agent/actuators/act.h"
 
 #define MIB            (UINT64_C(1) << 20)
 #define SEC            UINT64_C(1000000)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client-agent/in_flight.h"
+#include "client-agent/auction/in_flight.h"
 
 #define MIB       (1ull << 20)
 #define TICK_USEC 100000

@@ -2,7 +2,7 @@
 /* The journal: what a process wrote, the next one knows; whatever happened to the file. */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/journal.h"
+#include "client-agent/kernel/journal.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 #define FILE_AT "/state/journal"

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 
-#include "client-agent/status/listen.h"
+#include "client-agent/config/listen.h"
 
 static void test_loopback(void **state)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client-agent/log.h"
+#include "common/log.h"
 
 /* stderr is a pipe while it lasts. */
 static int begin(int pipe_fd[2])

@@ -18,7 +18,7 @@
 #include "common/clock.h"
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/monitors/sampler.h"
+#include "ganesha-fsal/market/sampler.h"
 
 #define INTERVAL_USEC 100000
 

@@ -4,7 +4,7 @@
 
 #include <arpa/inet.h>
 
-#include "client-agent/mounts.h"
+#include "client-agent/kernel/mounts.h"
 #include "common/unescape.h"
 
 #define V3                                                                                         \

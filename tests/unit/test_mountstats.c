@@ -2,8 +2,8 @@
 /* /proc/self/mountstats: counters of the right mount, and nothing from torn text. */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/mountstats.h"
-#include "client-agent/procfs.h"
+#include "client-agent/kernel/mountstats.h"
+#include "client-agent/kernel/procfs.h"
 
 #define HEAD(source, point) "device " source " mounted on " point " with fstype nfs statvers=1.1\n"
 #define BODY(w)                                                                                    \

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "client-agent/pace.h"
+#include "client-agent/auction/pace.h"
 
 #define TICK_USEC 100000
 #define MIB       (1 << 20)

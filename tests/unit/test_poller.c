@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 
-#include "client-agent/poller.h"
+#include "client-agent/auction/poller.h"
 
 static struct canfs_poller asked_at(uint64_t now_usec)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/monitors/sampler_internal.h"
+#include "ganesha-fsal/market/internal.h"
 #include "ganesha-fsal/monitors/monitors.h"
 #include "pricing/price.h"
 

@@ -2,7 +2,7 @@
 /* /proc/meminfo, whole and torn. */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/procfs.h"
+#include "client-agent/kernel/procfs.h"
 
 static const char meminfo_text[] = "MemTotal:        2014684 kB\n"
 				   "MemFree:          900000 kB\n"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client-agent/status/rates.h"
+#include "client-agent/auction/rates.h"
 
 #define SEC UINT64_C(1000000)
 

@@ -96,7 +96,7 @@ static struct canfs_remote *open_one(void)
 	};
 	struct canfs_remote *one = NULL;
 
-	assert_int_equal(canfs_remote_open(&one, prefetcher, &config), 0);
+	assert_int_equal(canfs_remote_open(&one, canfs_prefetcher_remotes(prefetcher), &config), 0);
 	return one;
 }
 
@@ -211,18 +211,19 @@ static void test_object_goes(void **state)
 	int here, there;
 
 	(void)state;
-	assert_false(canfs_remote_forget(prefetcher, &here, true));
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here, true));
 	gate_set(&hangs, true);
 	assert_true(add_of(remote, &here, 0, KIB, 0));
 	assert_true(add_of(other, &here, MIB, KIB, 0));
 	gate_await(&begun, 2);
-	assert_false(canfs_remote_forget(prefetcher, &here, false)); /* deleted */
-	assert_false(canfs_remote_forget(prefetcher, &there, true));
-	assert_true(canfs_remote_forget(prefetcher, &here, true));
+	assert_false(canfs_remote_forget(
+		canfs_prefetcher_remotes(prefetcher), &here, false)); /* deleted */
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &there, true));
+	assert_true(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here, true));
 	gate_set(&hangs, false);
 	gate_await(&ended, 2);
 	assert_int_equal(kept, 1);
-	assert_false(canfs_remote_forget(prefetcher, &here, true));
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here, true));
 	canfs_remote_close(other);
 }
 
@@ -236,7 +237,7 @@ static void test_what_waits_has_no_object(void **state)
 		assert_true(add(i * MIB));
 	gate_await(&begun, CANFS_REMOTE_THREADS);
 	assert_true(add_of(remote, &object, 0, KIB, 0));
-	assert_false(canfs_remote_forget(prefetcher, &object, true));
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &object, true));
 	gate_set(&hangs, false);
 	gate_await(&ended, CANFS_REMOTE_THREADS + 1);
 	assert_int_equal(begun, CANFS_REMOTE_THREADS);

@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/monitors/sampler_internal.h"
+#include "ganesha-fsal/market/internal.h"
 #include "ganesha-fsal/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "common/clock.h"

@@ -2,7 +2,7 @@
 /* Knobs that are turned can be turned back, and other people's knobs are theirs. */
 #include "tests/unit/fake_kernel.h"
 
-#include "client-agent/readahead.h"
+#include "client-agent/actuators/readahead.h"
 
 #define RA_A BDI_A "/read_ahead_kb"
 

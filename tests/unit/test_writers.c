@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "client-agent/writers.h"
+#include "client-agent/kernel/writers.h"
 
 #define NFS_ID 25
 

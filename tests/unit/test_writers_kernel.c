@@ -6,7 +6,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#include "client-agent/writers.h"
+#include "client-agent/kernel/writers.h"
 
 /* Of this very process: readers are told from writers by what the kernel's links say. */
 static void test_this_kernel(void **state)

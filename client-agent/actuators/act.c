@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/actuators/act.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-agent/auction/cache_worth.h"
+#include "common/log.h"
+
+#define MIB (1 << 20)
+
+/* A flushing point that nobody has needed for so long is lowered again. */
+static const uint64_t linger_usec = 60000000;
+
+/* Memory must be enough for so long before the guard is at rest. */
+static const uint64_t guard_usec = 5000000;
+
+/* A flushing point that is raised is looked after so often: a dozen files to read, and memory changes slowly. */
+static const uint64_t apply_usec = 2000000;
+
+/* What is dirty must get a sixteenth less in this time, or those who wait for it wait for a dead server. */
+static const uint64_t squeeze_usec = 20000000;
+static const uint64_t squeeze_part = 16;
+
+/* How long a mount may take to be drained that is not to hold any more: after 30 s the kernel sends all. */
+static const uint64_t leave_usec = 30000000;
+
+/* Leftovers are drained for so long before they are taken back by force. */
+static const unsigned int take_back_msec = 20000;
+
+static const struct canfs_bids no_bids = { NAN, NAN };
+
+/* Asks every NFS BDI for its part of the bytes, while leftovers are taken back. */
+static void drain_all(void *data, uint64_t bytes)
+{
+	struct canfs_actors *actors = data;
+	struct canfs_mounts *mounts = calloc(1, sizeof(*mounts));
+	size_t index[CANFS_MOUNTS_MAX];
+	size_t n;
+
+	if (!mounts || canfs_mounts_read(actors->root, mounts))
+		goto out;
+	n = canfs_mounts_bdis(mounts, index);
+	for (size_t i = 0; i < n; i++)
+		canfs_accelerate(actors->accelerator, mounts->mount[index[i]].bdi, bytes / n);
+out:
+	free(mounts);
+}
+
+int canfs_act_take_back(struct canfs_actors *actors)
+{
+	struct canfs_changes changes = { 0 };
+	int ret, error;
+
+	if (!canfs_journal_count(actors->journal))
+		return 0;
+	canfs_log("journal: an agent ended without restoring; %zu knobs to put back",
+		canfs_journal_count(actors->journal));
+	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
+		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	error = canfs_tuner_restore_all(actors->tuner, false, &changes);
+	ret = ret ? ret : error;
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_tuner_forget_yielded(actors->tuner);
+	if (ret)
+		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
+	return ret;
+}
+
+int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *config,
+	const char *root, char *error, size_t error_size)
+{
+	int ret;
+
+	*actors = (struct canfs_actors) { .root = root };
+	*error = '\0';
+	ret = canfs_journal_open(&actors->journal, root, config->state_dir, error, error_size);
+	if (!ret)
+		ret = canfs_tuner_new(&actors->tuner, root, actors->journal);
+	if (!ret)
+		ret = canfs_defer_new(&actors->defer, actors->tuner);
+	if (!ret)
+		ret = canfs_accelerator_new(&actors->accelerator, root);
+	if (ret && !*error)
+		snprintf(error, error_size, "%s: %s", config->state_dir, strerror(-ret));
+	if (ret)
+		canfs_actors_close(actors);
+	return ret;
+}
+
+void canfs_actors_close(struct canfs_actors *actors)
+{
+	canfs_accelerator_free(actors->accelerator);
+	canfs_defer_free(actors->defer);
+	if (actors->tuner)
+		canfs_tuner_forget_yielded(actors->tuner);
+	canfs_tuner_free(actors->tuner);
+	canfs_journal_close(actors->journal);
+	*actors = (struct canfs_actors) { 0 };
+}
+
+bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
+	const struct canfs_host_state *host, bool guarded)
+{
+	uint64_t floor_bytes = (uint64_t)config->guard_mib << 20;
+	uint64_t spare_bytes = canfs_meminfo_spare_bytes(&host->meminfo);
+	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 2 : 0);
+
+	/* What frees memory for a moment is our own sending. */
+	if (is_short)
+		actors->guarded_usec = host->now_usec;
+	else if (guarded)
+		is_short = host->now_usec - actors->guarded_usec < guard_usec;
+	if (is_short != guarded)
+		canfs_log("memory guard: %s",
+			canfs_decisions_note(&actors->decisions, host->now_usec, "memory guard",
+				guarded ? "on guard" : "at rest", guarded ? "at rest" : "on guard",
+				no_bids, "%llu MiB spare, %s",
+				(unsigned long long)spare_bytes / MIB,
+				is_short ? "sending at any price" : "enough again")
+				->reason);
+	return is_short;
+}
+
+static void send_chunk(
+	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+{
+	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
+	if (chunk_bytes && canfs_bidder_holds(bidder))
+		canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes);
+}
+
+static bool acts_on_writes(const struct canfs_bidder *bidder)
+{
+	return bidder->terms.mode == CANFS_ENFORCE && bidder->terms.writeback;
+}
+
+void canfs_act_accelerate(
+	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+{
+	if (acts_on_writes(bidder))
+		send_chunk(actors, bidder, chunk_bytes);
+}
+
+/* The bidders on which data may be held, and whether there is any to be. */
+struct holders {
+	size_t n;
+	const struct canfs_mount *mount[CANFS_DEFER_BDIS_MAX];
+	unsigned int share[CANFS_DEFER_BDIS_MAX];
+	size_t switched_on; /* with a price or not */
+	size_t priced;      /* n without those that are leaving */
+	bool wanted;
+	uint64_t coming_bytes; /* of those with a price; as in the host state */
+};
+
+bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
+{
+	return canfs_knob_is_ours(actors->tuner, CANFS_KNOB_MIN_RATIO, bidder->mount.bdi);
+}
+
+/*
+ * Without its share the kernel would send all that a mount holds at once. So one that may not hold any more,
+ * while others do, keeps its share until it is drained.
+ */
+static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *bidder,
+	const struct canfs_host_state *host)
+{
+	if (!canfs_act_has_share(actors, bidder) || !canfs_bidder_holds(bidder)) {
+		bidder->leaving_usec = 0;
+		return false;
+	}
+	if (!bidder->leaving_usec)
+		bidder->leaving_usec = host->now_usec;
+	return host->now_usec - bidder->leaving_usec < leave_usec;
+}
+
+static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
+	size_t n, const struct canfs_host_state *host, struct holders *holders)
+{
+	*holders = (struct holders) { 0 };
+	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
+		struct canfs_bidder *bidder = bidders[i];
+		bool may_hold = acts_on_writes(bidder) && bidder->write.verdict != CANFS_HOLD;
+
+		holders->switched_on += acts_on_writes(bidder);
+		holders->priced += may_hold;
+		holders->coming_bytes += may_hold ? canfs_bidder_coming_bytes(bidder) : 0;
+		if (may_hold)
+			bidder->leaving_usec = 0;
+		else if (!is_leaving(actors, bidder, host))
+			continue;
+		holders->mount[holders->n] = &bidder->mount;
+		holders->share[holders->n++] = bidder->terms.hold_share;
+		/* Whatever the verdict: a server gets expensive sooner than a flusher that runs can be stopped. */
+		holders->wanted |= may_hold && canfs_bidder_holds(bidder) &&
+				   canfs_bidder_is_worth_holding(bidder, host);
+	}
+}
+
+static void warn(struct canfs_actors *actors, int error)
+{
+	if (actors->warned)
+		return;
+	actors->warned = true;
+	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
+}
+
+static bool is_crowded(const struct canfs_actors *actors, const struct canfs_host_state *host)
+{
+	return host->now_usec < actors->crowded_until_usec;
+}
+
+/* Why the flushing point is not to stay as it is; NULL: it is. */
+static const char *reason_to_release(const struct canfs_actors *actors,
+	const struct holders *holders, const struct canfs_host_state *host)
+{
+	if (host->now_usec < actors->resting_until_usec)
+		return actors->resting_for;
+	if (!holders->switched_on)
+		return "not wanted on any mount";
+	if (!holders->priced)
+		return "no price";
+	if (!canfs_defer_available(actors->defer))
+		return "not possible here";
+	if (actors->squeezed)
+		return "the page cache has room, or nobody writes";
+	if (is_crowded(actors, host))
+		return "the page cache is needed";
+	return host->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
+}
+
+/* Memory that others need is not filled again at once, and a release that was begun is finished. */
+static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_host_state *host)
+{
+	bool used = canfs_cache_is_crowded(host->cache_used_bytes, &host->meminfo);
+
+	if (used)
+		actors->used_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+	if (used || host->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
+		actors->crowded_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+	canfs_accelerate_drop_behind(
+		actors->accelerator, host->squeezes && is_crowded(actors, host));
+	if (!host->guarded)
+		return;
+	actors->resting_for = "memory is short";
+	actors->resting_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+}
+
+/*
+ * Writers must not push out what readers use (§3.3). Not for nobody: somebody writes to a server with a price, or did
+ * within the last minute. The limits are not given back to writers just when memory is short.
+ */
+static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
+	const struct canfs_host_state *host)
+{
+	/* What was missed may be of local files, or a container's that is at its own limit. */
+	bool used = host->now_usec < actors->used_until_usec;
+
+	if (!host->squeezes || !used || !holders->priced || !canfs_defer_available(actors->defer))
+		return false;
+	if (actors->squeezed)
+		return host->now_usec - actors->written_usec < CANFS_ACT_REST_USEC;
+	return !canfs_defer_active(actors->defer) && actors->written_usec == host->now_usec &&
+	       host->now_usec >= actors->resting_until_usec;
+}
+
+static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_host_state *host, const char *reason)
+{
+	int ret;
+
+	if (host->now_usec < actors->release_due_usec)
+		return;
+	ret = canfs_act_release(actors, bidders, n, host);
+	if (ret == -EAGAIN)
+		return;
+	if (ret)
+		actors->release_due_usec = host->now_usec + CANFS_ACT_REST_USEC;
+	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
+	canfs_decisions_note(&actors->decisions, host->now_usec, "flushing point",
+		actors->squeezed ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
+		no_bids, "%s", reason);
+	actors->squeezed = false;
+}
+
+/* At a pace that any server sustains. */
+static void drain(struct canfs_actors *actors, struct canfs_bidder *bidder,
+	const struct canfs_host_state *host)
+{
+	uint64_t elapsed = host->now_usec - bidder->released_usec;
+
+	bidder->released_usec = host->now_usec;
+	if (elapsed <= 1000000) /* else it begins now */
+		send_chunk(actors, bidder,
+			canfs_pace_blind(&bidder->pace, bidder->in_flight_bytes, elapsed));
+}
+
+static void note_failure(struct canfs_actors *actors, int error, uint64_t now_usec)
+{
+	if (error == -EDQUOT) {
+		actors->defer_due_usec = now_usec + CANFS_ACT_QUOTA_USEC;
+	} else if (error) {
+		actors->defer_due_usec = now_usec + CANFS_ACT_REST_USEC;
+		warn(actors, error);
+	}
+}
+
+static bool is_draining(struct canfs_actors *actors, const struct canfs_host_state *host)
+{
+	uint64_t dirty = host->meminfo.dirty_bytes + host->meminfo.writeback_bytes;
+
+	if (!actors->squeezed ||
+		dirty < actors->draining_bytes - actors->draining_bytes / squeeze_part) {
+		actors->draining_bytes = dirty;
+		actors->draining_usec = host->now_usec;
+	}
+	return host->now_usec - actors->draining_usec < squeeze_usec;
+}
+
+/* The limits come down with what is dirty. While that does not fall all writers wait at them, on any file system. */
+static void squeeze(struct canfs_actors *actors, const struct canfs_host_state *host)
+{
+	struct canfs_changes changes = { 0 };
+	bool draining;
+	int ret;
+
+	if (host->now_usec < actors->defer_due_usec)
+		return;
+	draining = is_draining(actors, host);
+	actors->squeezed = true;
+	ret = canfs_defer_squeeze(actors->defer, &host->meminfo, &changes);
+	canfs_act_log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
+	if (ret != -EAGAIN) {
+		note_failure(actors, ret, host->now_usec);
+	} else if (!draining) {
+		actors->squeezed = false;
+		actors->resting_for = "what is dirty does not get less";
+		actors->resting_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+	}
+}
+
+void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_host_state *host)
+{
+	struct holders holders;
+	struct canfs_changes changes = { 0 };
+	const char *reason;
+	bool active = canfs_defer_active(actors->defer);
+	int ret;
+
+	find_holders(actors, bidders, n, host, &holders);
+	if (holders.wanted ||
+		(active && host->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
+		actors->needed_usec = host->now_usec;
+	if (holders.coming_bytes >= CANFS_BACKLOG_SMALL_BYTES)
+		actors->written_usec = host->now_usec;
+	leave_memory_to_others(actors, host);
+	if (is_to_squeeze(actors, &holders, host)) {
+		squeeze(actors, host);
+		return;
+	}
+	if (!active)
+		actors->squeezed = false;
+	reason = reason_to_release(actors, &holders, host);
+	if (reason && active)
+		release(actors, bidders, n, host, reason);
+	for (size_t i = 0; i < n && !reason; i++) {
+		if (bidders[i]->leaving_usec)
+			drain(actors, bidders[i], host);
+	}
+	if (reason || (!holders.wanted && !active) || host->now_usec < actors->defer_due_usec)
+		return;
+	ret = canfs_defer_apply(actors->defer, host->bound_bytes, holders.mount, holders.share,
+		holders.n, &host->meminfo, &changes);
+	canfs_act_log_changes(&actors->decisions, "defer", "data is held back", &changes);
+	actors->defer_due_usec = host->now_usec + apply_usec;
+	note_failure(actors, ret, host->now_usec);
+}
+
+int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
+	const struct canfs_host_state *host)
+{
+	struct canfs_changes changes = { 0 };
+	int ret;
+
+	for (size_t i = 0; i < n; i++) {
+		/* What a mount holds that was switched off meanwhile must leave, too. */
+		if (acts_on_writes(bidders[i]) || canfs_act_has_share(actors, bidders[i]))
+			drain(actors, bidders[i], host);
+	}
+	ret = canfs_defer_restore_step(actors->defer, &host->meminfo, 4 * MIB, &changes);
+	canfs_act_log_changes(&actors->decisions, "release", "put back in stages", &changes);
+	return ret;
+}
+
+int canfs_act_restore_all(struct canfs_actors *actors)
+{
+	struct canfs_changes changes = { 0 };
+	int ret, error;
+
+	if (!actors->tuner)
+		return 0;
+	ret = canfs_tuner_restore_all(actors->tuner, false, &changes);
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	error = canfs_defer_restore_force(actors->defer, &changes);
+	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	return ret ? ret : error;
+}

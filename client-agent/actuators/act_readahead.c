@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* read_ahead_kb: towards what the auction says, and back. */
+#include "client-agent/actuators/act.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/log.h"
+
+/* read_ahead_kb moves at most so often: it reaches files opened later, and its effect takes a while. */
+static const uint64_t readahead_step_usec = 1000000;
+
+/* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
+static const uint64_t udev_grace_sec = 5;
+
+static void warn_readahead(struct canfs_actors *actors, int error)
+{
+	if (!actors->warned_readahead)
+		canfs_log("read-ahead: not possible here (%s); left as it is", strerror(-error));
+	actors->warned_readahead = true;
+}
+
+int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
+{
+	struct canfs_changes changes = { 0 };
+	int ret;
+
+	/* Someone else's stays remembered as such. */
+	if (!canfs_knob_is_ours(actors->tuner, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi))
+		return 0;
+	ret = canfs_readahead_restore(actors->tuner, bidder->mount.bdi, &changes);
+	canfs_act_log_changes(&bidder->decisions, bidder->mount.mountpoint, "put back", &changes);
+	return ret == -EPERM ? 0 : ret;
+}
+
+/*
+ * One step in the direction of the verdict, never the other way: an administrator's value beyond a
+ * bound is moved towards the bounds only if that is where the verdict goes. 0: stay.
+ */
+static unsigned int readahead_step(const struct canfs_bidder *bidder, uint64_t now_kib)
+{
+	unsigned int min_kib = bidder->terms.readahead_min_kib;
+	unsigned int max_kib = bidder->terms.readahead_max_kib;
+	unsigned int want_kib;
+
+	if (bidder->readahead.verdict == CANFS_ACCELERATE) {
+		want_kib = canfs_readahead_clamp(
+			now_kib < max_kib ? (unsigned int)now_kib * 2 : max_kib, min_kib, max_kib);
+		return want_kib > now_kib ? want_kib : 0;
+	}
+	want_kib = canfs_readahead_clamp(
+		now_kib / 2 < max_kib ? (unsigned int)now_kib / 2 : max_kib, min_kib, max_kib);
+	return want_kib < now_kib ? want_kib : 0;
+}
+
+void canfs_act_readahead(
+	struct canfs_actors *actors, struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	const struct canfs_terms *terms = &bidder->terms;
+	struct canfs_changes changes = { 0 };
+	uint64_t now_kib;
+	unsigned int want_kib;
+	int ret;
+
+	if (now_usec < bidder->readahead_due_usec)
+		return;
+	if (terms->mode != CANFS_ENFORCE || !terms->readahead ||
+		bidder->readahead.verdict == CANFS_HOLD) {
+		if (canfs_act_let_go(actors, bidder))
+			bidder->readahead_due_usec = now_usec + CANFS_ACT_REST_USEC;
+		return;
+	}
+	if (bidder->stats.age_sec < udev_grace_sec || !canfs_bidder_reads(bidder, now_usec) ||
+		canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
+		return;
+	bidder->readahead_due_usec = now_usec + readahead_step_usec;
+	want_kib = readahead_step(bidder, now_kib);
+	if (!want_kib)
+		return;
+	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib, terms->readahead_min_kib,
+		terms->readahead_max_kib, &changes);
+	if (ret)
+		bidder->readahead_due_usec =
+			now_usec + (ret == -EDQUOT ? CANFS_ACT_QUOTA_USEC : CANFS_ACT_REST_USEC);
+	if (ret == -EROFS || ret == -EACCES)
+		warn_readahead(actors, ret);
+	else
+		canfs_act_log_changes(&bidder->decisions, bidder->mount.mountpoint,
+			bidder->readahead.verdict == CANFS_ACCELERATE
+				? "read-ahead is worth more than it costs"
+				: "read-ahead costs more than it is worth",
+			&changes);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What the log and `canfsctl why` say of the auctions and of knobs, and why it came out so. */
+#include "client-agent/actuators/act.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "common/log.h"
+#include "common/clock.h"
+
+#define MIB (1 << 20)
+
+/* Prices that flip must not fill the log: one bidder's news at most so often. */
+static const uint64_t news_usec = 1000000;
+
+/* "above", "below" or "level with" the other price. */
+static const char *relation(double price, double other)
+{
+	return price > other ? "above" : price < other ? "below" : "level with";
+}
+
+/* Also said of a server that never had a price; not while it is being found out. */
+static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	const struct canfs_poller *poller = &bidder->poller;
+	const char *why = "the server publishes none";
+
+	if (poller->failures)
+		why = canfs_fsstat_error(poller->fsstat);
+	else if (!poller->answers || poller->publisher.valid)
+		return;
+	if (!bidder->told_no_price) {
+		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
+			*why ? why : "no answer");
+		canfs_decisions_note(&bidder->decisions, now_usec, "write-back",
+			canfs_verdict_name(bidder->told_write), canfs_verdict_name(CANFS_HOLD),
+			(struct canfs_bids) { NAN, NAN }, "no price (%s): the kernel's defaults",
+			*why ? why : "no answer");
+	}
+	bidder->told_no_price = true;
+	bidder->told_write = bidder->told_readahead = CANFS_HOLD;
+}
+
+static void log_decision(
+	const struct canfs_bidder *bidder, const struct canfs_decision *decision, const char *mode)
+{
+	canfs_log("%s: %s %s -> %s%s: %s", bidder->mount.mountpoint, decision->what, decision->from,
+		decision->to, mode, decision->reason);
+}
+
+static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host, const char *mode)
+{
+	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
+		host->now_usec, "write-back", canfs_verdict_name(bidder->told_write),
+		canfs_verdict_name(bidder->write.verdict),
+		(struct canfs_bids) { tag->write, bidder->own_write },
+		"server %.2f (%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f", tag->write,
+		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
+		bidder->own_write, (unsigned long long)host->backlog_bytes / MIB,
+		(unsigned long long)host->bound_bytes / MIB, host->cache_worth);
+
+	log_decision(bidder, decision, mode);
+	bidder->told_write = bidder->write.verdict;
+}
+
+static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host, const char *mode)
+{
+	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
+		host->now_usec, "read-ahead", canfs_verdict_name(bidder->told_readahead),
+		canfs_verdict_name(bidder->readahead.verdict),
+		(struct canfs_bids) { tag->readahead, bidder->own_readahead },
+		"server %.2f %s own %.2f; confidence %.2f", tag->readahead,
+		relation(tag->readahead, bidder->own_readahead), bidder->own_readahead,
+		bidder->confidence.average.value);
+
+	log_decision(bidder, decision, mode);
+	bidder->told_readahead = bidder->readahead.verdict;
+}
+
+void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host)
+{
+	const char *mode = bidder->terms.mode == CANFS_ENFORCE ? "" : " (observing)";
+	bool readahead_news = bidder->readahead.verdict != bidder->told_readahead &&
+			      canfs_bidder_reads(bidder, host->now_usec);
+
+	if (!tag) {
+		report_no_price(bidder, host->now_usec);
+		return;
+	}
+	bidder->told_no_price = false;
+	if (host->now_usec < bidder->news_due_usec ||
+		(bidder->write.verdict == bidder->told_write && !readahead_news))
+		return;
+	bidder->news_due_usec = host->now_usec + news_usec;
+	if (bidder->write.verdict != bidder->told_write)
+		report_write(bidder, tag, host, mode);
+	if (readahead_news)
+		report_readahead(bidder, tag, host, mode);
+}
+
+void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
+	struct canfs_changes *changes)
+{
+	char text[160], from[24], to[24];
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct canfs_change *change = &changes->change[i];
+
+		canfs_change_text(change, text, sizeof(text));
+		canfs_log("%s: %s", who, text);
+		snprintf(from, sizeof(from), "%" PRIu64, change->old_value);
+		snprintf(to, sizeof(to), "%" PRIu64,
+			change->error ? change->old_value : change->new_value);
+		canfs_decisions_note(decisions, canfs_now_usec(),
+			canfs_knob_info(change->knob)->name, from, to,
+			(struct canfs_bids) { NAN, NAN }, "%s%s%s", why, change->error ? ": " : "",
+			canfs_change_error(change));
+	}
+	if (changes->dropped)
+		canfs_log("%s: and %u more", who, changes->dropped);
+	changes->n = changes->dropped = 0;
+}

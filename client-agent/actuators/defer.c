@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/actuators/defer.h"
+#include "client-agent/auction/arithmetic.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define MIB        (UINT64_C(1) << 20)
+#define STEP_BYTES (4 * MIB) /* the background moves in multiples of this on its way back */
+/* Stock limits move with MemAvailable; in multiples of this they do not move ours all the time. */
+#define STOCK_UNIT_BYTES (32 * MIB)
+#define STEP_MSEC        100
+#define LOWEST_PCT_EACH  1
+/*
+ * What the kernel counts as available is not all for dirty pages: it stops writers at 1.28 times the bound, and
+ * what programs need in the meantime must come from the rest.
+ */
+#define AVAILABLE_PCT 55
+/* Nor is the page cache that is in use, but for what the kernel would let be dirty anyway (its flushing point). */
+#define AVAILABLE_MIN_PCT 10
+/* The kernel's limits are squeezed to this part; less would leave a server's disk idle between two COMMITs. */
+#define SQUEEZE            8
+#define SQUEEZED_MIN_BYTES (16 * MIB)
+/* Squeezed limits move by this part of them at least: each move may cost two of changes_per_min, and is logged. */
+#define SQUEEZE_STEP 16
+/* As far as memory has come back they rise again: nobody else would raise them while the squeeze lasts. */
+#define SQUEEZED_LOW_PCT 75
+
+struct canfs_defer {
+	struct canfs_tuner *tuner;
+	bool refused;             /* for good: read-only, or someone else's */
+	unsigned int granted_pct; /* so much the shares may sum up to, as far as is known */
+};
+
+static const struct canfs_bdi whole_system = { 0, 0 };
+
+int canfs_defer_new(struct canfs_defer **defer, struct canfs_tuner *tuner)
+{
+	*defer = calloc(1, sizeof(**defer));
+	if (!*defer)
+		return -ENOMEM;
+	(*defer)->tuner = tuner;
+	return 0;
+}
+
+void canfs_defer_free(struct canfs_defer *defer)
+{
+	free(defer);
+}
+
+uint64_t canfs_defer_bound_bytes(
+	const struct canfs_meminfo *meminfo, uint64_t used_bytes, unsigned int hold_pct)
+{
+	uint64_t step = meminfo->total_bytes / 64 + 1;
+	uint64_t unused = canfs_growth(meminfo->available_bytes, used_bytes);
+	uint64_t available = canfs_larger(unused / 100 * AVAILABLE_PCT,
+				     meminfo->available_bytes / 100 * AVAILABLE_MIN_PCT) /
+			     step * step;
+	uint64_t most =
+		canfs_knob_info(CANFS_KNOB_DIRTY_BYTES)->highest / 115 * CANFS_DEFER_SHARE_PCT;
+
+	return canfs_smaller(
+		       canfs_smaller(meminfo->total_bytes / 100 * hold_pct, available), most) +
+	       1;
+}
+
+uint64_t canfs_defer_background_bytes(uint64_t bound_bytes)
+{
+	return bound_bytes / CANFS_DEFER_SHARE_PCT * 100;
+}
+
+uint64_t canfs_defer_limit_bytes(uint64_t bound_bytes)
+{
+	return canfs_defer_background_bytes(bound_bytes) / 100 * 115;
+}
+
+/*
+ * What the kernel would make of the original of a *_bytes knob: that, or the ratio of the memory
+ * that may be dirty, for which MemAvailable stands.
+ */
+static int stock_bytes(const struct canfs_defer *defer, enum canfs_knob knob,
+	const struct canfs_meminfo *meminfo, uint64_t *bytes)
+{
+	const char *root = canfs_tuner_root(defer->tuner);
+	const struct canfs_journal_entry *entry =
+		canfs_journal_find(canfs_tuner_journal(defer->tuner), knob, whole_system);
+	uint64_t original, ratio;
+	int err = 0;
+
+	if (entry) {
+		original = entry->original;
+		ratio = entry->pair_original;
+	} else {
+		err = canfs_knob_read(root, knob, whole_system, &original);
+		if (!err)
+			err = canfs_knob_read(
+				root, canfs_knob_info(knob)->pair, whole_system, &ratio);
+	}
+	if (!err)
+		*bytes = original ? original : meminfo->available_bytes / 100 * ratio;
+	return err;
+}
+
+struct limits {
+	uint64_t background_bytes;
+	uint64_t limit_bytes;
+	unsigned int share_pct; /* of the background that is the bound */
+};
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+/*
+ * The limits for a bound. Never below the stock ones: other file systems live under them too. Where
+ * that makes the background larger than the bound needs, the share is smaller. Never below what is
+ * dirty now while that is below what we allowed before.
+ */
+static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
+	const struct canfs_meminfo *meminfo, struct limits *limits)
+{
+	const char *root = canfs_tuner_root(defer->tuner);
+	uint64_t stock_background, stock_limit, now = 0;
+	uint64_t dirty = meminfo->dirty_bytes + meminfo->writeback_bytes;
+	int err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
+
+	if (!err)
+		err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock_limit);
+	if (!err && canfs_knob_is_ours(defer->tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system))
+		err = canfs_knob_read(root, CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
+	if (err)
+		return err;
+	uint64_t background = canfs_larger(canfs_defer_background_bytes(bound_bytes),
+		round_up(stock_background, STOCK_UNIT_BYTES));
+	background = round_up(canfs_larger(background, dirty < now ? dirty : now), MIB);
+	limits->background_bytes = background;
+	limits->limit_bytes =
+		canfs_larger(background / 100 * 115, round_up(stock_limit, STOCK_UNIT_BYTES));
+	uint64_t share = background ? bound_bytes / (background / 100) : 0;
+	limits->share_pct =
+		share < CANFS_DEFER_SHARE_PCT ? (unsigned int)share : CANFS_DEFER_SHARE_PCT;
+	return 0;
+}
+
+/* The two global limits, the raised one first, so that background < limit holds all the time. */
+static int set_limits(
+	struct canfs_defer *defer, const struct limits *limits, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t now;
+	int err = canfs_knob_read(
+		canfs_tuner_root(tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+
+	if (err)
+		return err;
+	bool raise = now == 0 || limits->limit_bytes >= now;
+	if (raise)
+		err = canfs_knob_set(
+			tuner, CANFS_KNOB_DIRTY_BYTES, NULL, limits->limit_bytes, changes);
+	if (!err)
+		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL,
+			limits->background_bytes, changes);
+	if (!err && !raise)
+		err = canfs_knob_set(
+			tuner, CANFS_KNOB_DIRTY_BYTES, NULL, limits->limit_bytes, changes);
+	return err;
+}
+
+/*
+ * Others may hold min_ratio too, and the kernel refuses a sum of 100: then take less. Only the last
+ * try is reported.
+ */
+static int set_share(struct canfs_defer *defer, const struct canfs_mount *mount,
+	unsigned int share_pct, bool *refused, struct canfs_changes *changes)
+{
+	struct canfs_changes tries = { 0 };
+	int err;
+
+	do {
+		tries.n = 0;
+		err = canfs_knob_set(defer->tuner, CANFS_KNOB_MIN_RATIO, mount, share_pct, &tries);
+		*refused |= err == -EINVAL;
+		share_pct /= 2;
+	} while (err == -EINVAL && share_pct >= LOWEST_PCT_EACH);
+	if (tries.n && changes) {
+		if (changes->n < CANFS_CHANGES_MAX)
+			changes->change[changes->n++] = tries.change[0];
+		else
+			changes->dropped++;
+	}
+	return err;
+}
+
+/* Gives the share of BDIs back that are not deferred any more: the sum must have room. */
+static void drop_other_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[],
+	size_t n, struct canfs_changes *changes)
+{
+	struct canfs_journal *journal = canfs_tuner_journal(defer->tuner);
+
+	for (size_t i = canfs_journal_count(journal); i-- > 0;) {
+		const struct canfs_journal_entry *entry = canfs_journal_at(journal, i);
+		bool wanted = entry->knob != CANFS_KNOB_MIN_RATIO;
+		for (size_t k = 0; !wanted && k < n; k++)
+			wanted = canfs_bdi_equal(entry->bdi, mounts[k]->bdi);
+		if (!wanted)
+			canfs_knob_restore(defer->tuner, CANFS_KNOB_MIN_RATIO, entry->bdi, changes);
+	}
+}
+
+/* Everyone gets the least, what is left is shared out: so the sum is never above share_pct or n. */
+static unsigned int part_of(
+	unsigned int share_pct, unsigned int share, unsigned int sum, unsigned int n)
+{
+	unsigned int least = n * LOWEST_PCT_EACH;
+
+	return LOWEST_PCT_EACH + (share_pct > least ? (share_pct - least) * share / sum : 0);
+}
+
+static unsigned int sum_of_shares(
+	const struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n)
+{
+	uint64_t sum = 0, share;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!canfs_knob_read(canfs_tuner_root(defer->tuner), CANFS_KNOB_MIN_RATIO,
+			    mounts[i]->bdi, &share))
+			sum += share;
+	}
+	return sum < CANFS_DEFER_SHARE_PCT ? (unsigned int)sum : CANFS_DEFER_SHARE_PCT;
+}
+
+/* Lowers first, then raises, so that the sum stays below 100 all the time. */
+static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n,
+	const unsigned int shares[], unsigned int share_pct, struct canfs_changes *changes)
+{
+	const char *root = canfs_tuner_root(defer->tuner);
+	unsigned int sum = 0;
+	bool refused = false;
+	int first = 0;
+
+	if (share_pct > defer->granted_pct)
+		share_pct = defer->granted_pct;
+	for (size_t i = 0; i < n; i++)
+		sum += shares ? shares[i] : 1;
+	drop_other_shares(defer, mounts, n, changes);
+	for (int raise = 0; raise <= 1; raise++) {
+		for (size_t i = 0; i < n; i++) {
+			unsigned int each =
+				part_of(share_pct, shares ? shares[i] : 1, sum, (unsigned int)n);
+			uint64_t now = 0;
+			int err = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
+			if (!err && (now < each) == raise)
+				err = set_share(defer, mounts[i], each, &refused, changes);
+			/* One BDI that is gone or is someone else's must not stop the rest. */
+			if (err && err != -EPERM && err != -ENOENT && !first)
+				first = err;
+		}
+	}
+	if (refused) /* or each call would try in vain, and use up the changes of the minute */
+		defer->granted_pct = sum_of_shares(defer, mounts, n);
+	return first;
+}
+
+int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
+	const struct canfs_mount *const mounts[], const unsigned int shares[], size_t n,
+	const struct canfs_meminfo *meminfo, struct canfs_changes *changes)
+{
+	struct limits limits;
+
+	if (n == 0 || n > CANFS_DEFER_BDIS_MAX)
+		return -EINVAL;
+	if (!canfs_defer_active(defer))
+		defer->granted_pct = CANFS_DEFER_SHARE_PCT;
+	int err = plan(defer, bound_bytes, meminfo, &limits);
+	if (!err)
+		err = set_limits(defer, &limits, changes);
+	if (!err)
+		err = set_shares(defer, mounts, n, shares, limits.share_pct, changes);
+	if (err == -EROFS || err == -EACCES || err == -EPERM)
+		defer->refused = true;
+	return err;
+}
+
+/* A step more than the least is as good as that. */
+static int is_squeezed(uint64_t limit, uint64_t least)
+{
+	return limit - limit / SQUEEZE_STEP < least ? 0 : -EAGAIN;
+}
+
+int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
+	struct canfs_changes *changes)
+{
+	const char *root = canfs_tuner_root(defer->tuner);
+	uint64_t dirty = round_up(meminfo->dirty_bytes + meminfo->writeback_bytes, STEP_BYTES);
+	uint64_t stock, stock_background, now, least, next, background;
+	int err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock);
+
+	if (!err)
+		err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
+	if (!err)
+		err = canfs_knob_read(root, CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+	if (err)
+		return err;
+	now = now ? now : stock;
+	least = canfs_larger(round_up(stock / SQUEEZE, STEP_BYTES), SQUEEZED_MIN_BYTES);
+	next = canfs_larger(least, canfs_smaller(now, dirty));
+	/* An original below the least, an administrator's, stays as it is. */
+	if (next > now - now / SQUEEZE_STEP &&
+		(now >= least / 100 * SQUEEZED_LOW_PCT || now >= stock))
+		return is_squeezed(now, least);
+	background = canfs_larger(canfs_smaller(next / 2, stock_background),
+		canfs_knob_info(CANFS_KNOB_BACKGROUND_BYTES)->lowest);
+	err = set_limits(defer, &(struct limits) { background, next, 0 },
+		next == least ? changes : NULL /* too many to report */);
+	if (err == -EROFS || err == -EACCES || err == -EPERM)
+		defer->refused = true;
+	return err ? err : is_squeezed(next, least);
+}
+
+bool canfs_defer_available(const struct canfs_defer *defer)
+{
+	return !defer->refused;
+}
+
+bool canfs_defer_active(const struct canfs_defer *defer)
+{
+	struct canfs_journal *journal = canfs_tuner_journal(defer->tuner);
+
+	for (size_t i = 0; i < canfs_journal_count(journal); i++) {
+		const struct canfs_journal_entry *entry = canfs_journal_at(journal, i);
+		if (canfs_knob_info(entry->knob)->holds_writes && entry->written && !entry->yielded)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * -EAGAIN while more is dirty than the stock background; then the background is back. The steps on
+ * the way are too many to report.
+ */
+static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t stock,
+	uint64_t drain_bytes, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t now, next = dirty > drain_bytes ? dirty - drain_bytes : 0;
+
+	if (!canfs_knob_is_ours(tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system) || next <= stock)
+		return canfs_knob_restore(
+			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
+	next = round_up(next, STEP_BYTES);
+	int err = canfs_knob_read(
+		canfs_tuner_root(tuner), CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
+	/* Whatever keeps it dirty (a local writer, a dead server): it comes down. */
+	if (!err && next >= now)
+		next = now > STEP_BYTES ? now - STEP_BYTES : 0;
+	if (!err && next <= stock)
+		return canfs_knob_restore(
+			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
+	if (!err)
+		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL, next, NULL);
+	return err ? err : -EAGAIN;
+}
+
+/* As slowly: whoever writes is throttled to a little less than what drains, and never stopped. */
+static int lower_limit(struct canfs_defer *defer, uint64_t stock, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t now;
+	int err = canfs_knob_read(
+		canfs_tuner_root(tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+
+	if (!err && now <= stock + STEP_BYTES)
+		return canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
+	if (!err)
+		err = canfs_knob_set(tuner, CANFS_KNOB_DIRTY_BYTES, NULL, now - STEP_BYTES, NULL);
+	return err ? err : -EAGAIN;
+}
+
+int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
+	uint64_t drain_bytes, struct canfs_changes *changes)
+{
+	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t dirty = meminfo->dirty_bytes + meminfo->writeback_bytes;
+	uint64_t background, limit;
+	int first = 0;
+
+	if (!canfs_defer_active(defer))
+		return canfs_defer_restore_force(defer, changes); /* nothing but yielded ones */
+	int err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &background);
+	if (!err)
+		err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &limit);
+	if (err)
+		return err;
+	err = lower_background(defer, dirty, background, drain_bytes, changes);
+	if (err == -EAGAIN)
+		return err;
+	if (err && err != -EPERM)
+		first = err;
+	/* Writers are throttled from half way between the two: not before all fits below it. */
+	if (canfs_knob_is_ours(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system) &&
+		dirty > background / 2 + limit / 2)
+		err = lower_limit(defer, limit, changes);
+	else
+		err = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
+	if (err == -EAGAIN)
+		return err;
+	if (err && err != -EPERM && !first)
+		first = err;
+	err = canfs_tuner_restore_all(tuner, true, changes); /* the shares of BDIs */
+	return first ? first : err;
+}
+
+int canfs_defer_restore_force(struct canfs_defer *defer, struct canfs_changes *changes)
+{
+	return canfs_tuner_restore_all(defer->tuner, true, changes);
+}
+
+int canfs_defer_restore_wait(struct canfs_defer *defer, unsigned int wait_msec,
+	uint64_t drain_bytes, void (*drain)(void *data, uint64_t bytes), void *data,
+	struct canfs_changes *changes)
+{
+	static const struct timespec pause = { .tv_nsec = STEP_MSEC * 1000000L };
+	struct canfs_meminfo meminfo;
+
+	for (unsigned int waited = 0; waited < wait_msec; waited += STEP_MSEC) {
+		int err = canfs_meminfo_read(canfs_tuner_root(defer->tuner), &meminfo);
+		if (!err)
+			err = canfs_defer_restore_step(defer, &meminfo, drain_bytes, changes);
+		if (err != -EAGAIN)
+			break;
+		if (drain)
+			drain(data, drain_bytes);
+		nanosleep(&pause, NULL);
+	}
+	return canfs_defer_restore_force(defer, changes);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/actuators/flush.h"
+#include "client-agent/auction/arithmetic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "common/cachestat.h"
+
+/* Long enough for whole WRITEs of any wsize, short enough that files take turns. */
+#define PIECE_BYTES (UINT64_C(4) << 20)
+/* The usual wsize, in which a growing file is sent. */
+#define UNIT_BYTES (UINT64_C(1) << 20)
+/* Clean pieces that are looked at per file and call: 1 GiB. */
+#define PROBES_MAX 256
+/*
+ * But to look at a piece in memory takes 20 microseconds: a walk that finds nothing is followed by so many calls
+ * without one that this is what a call comes to.
+ */
+#define PROBES_PER_CALL 4
+/* sync_file_range calls per chunk where dirty pages lie scattered. */
+#define PIECES_MAX 1024
+
+bool canfs_flush_exact(void)
+{
+	/* A kernel that knows the call, and a sandbox that lets it pass, get to the descriptor. */
+	return canfs_cachestat(-1, 0, 0, NULL) < 0 && errno == EBADF;
+}
+
+/* Dirty bytes of a range; all of it if the kernel will not tell for this file. */
+static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
+{
+	struct canfs_cachestat stat;
+
+	if (canfs_cachestat(fd, offset, len, &stat) < 0)
+		return len;
+	return stat.dirty * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The size as we know it, without asking the server; does it change? */
+static int look_at_size(struct canfs_writer *writer)
+{
+	struct statx stx;
+
+	if (statx(writer->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &stx) < 0)
+		return -errno;
+	writer->grows = stx.stx_size != writer->size_bytes;
+	writer->size_bytes = stx.stx_size;
+	writer->rests -= writer->rests > 0;
+	return 0;
+}
+
+/*
+ * Where to go on, and how far that goes. A file that grows is sent up to its last whole unit only:
+ * its writer would otherwise run into the page that is on its way, and wait for the server.
+ */
+static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
+{
+	uint64_t size = writer->size_bytes;
+
+	*end = writer->grows ? size / UNIT_BYTES * UNIT_BYTES : size;
+	if (writer->tail_bytes > size) /* truncated */
+		writer->tail_bytes = size;
+	if (writer->tail_bytes < *end)
+		return &writer->tail_bytes;
+	*end = writer->tail_bytes;
+	if (writer->walk_bytes >= *end)
+		writer->walk_bytes = 0;
+	return &writer->walk_bytes;
+}
+
+/*
+ * Sends one piece of a file, of want bytes at most. The bytes that count; 0 if nothing is dirty all
+ * round the file, or in PROBES_MAX pieces.
+ */
+static uint64_t flush_piece(
+	struct canfs_writer *writer, uint64_t want, bool exact, unsigned int *errors)
+{
+	uint64_t window = exact ? PIECE_BYTES : want, seen = 0;
+	unsigned int probes;
+
+	for (probes = 0; probes < PROBES_MAX && seen <= writer->size_bytes; probes++) {
+		uint64_t end, *cursor = next_cursor(writer, &end);
+		uint64_t offset = *cursor;
+		uint64_t len = canfs_smaller(window, end - offset);
+		uint64_t count = exact && len ? dirty_bytes(writer->fd, offset, len) : len;
+		if (len == 0 || (cursor == &writer->walk_bytes && writer->rests))
+			return 0;
+		if (count > 0 && len > want) { /* something in here: close in on it */
+			window = len / 2 > want ? len / 2 : want;
+			continue;
+		}
+		*cursor += len;
+		seen += len;
+		if (count == 0) {
+			window = PIECE_BYTES;
+			continue;
+		}
+		if (sync_file_range(writer->fd, (off_t)offset, (off_t)len, SYNC_FILE_RANGE_WRITE) ==
+			0)
+			return canfs_smaller(count, want);
+		++*errors;
+		return 0;
+	}
+	writer->rests = probes / PROBES_PER_CALL;
+	return 0;
+}
+
+uint64_t canfs_flush(
+	struct canfs_writers *writers, uint64_t chunk_bytes, bool exact, unsigned int *errors)
+{
+	/* Not exact, small clean files count again and again: no more than once round then. */
+	uint64_t pieces = exact ? PIECES_MAX : writers->n + chunk_bytes / PIECE_BYTES;
+	uint64_t asked = 0;
+	size_t idle = 0; /* files in a row that had nothing */
+
+	for (size_t i = 0; i < writers->n; i++)
+		*errors += look_at_size(&writers->writer[i]) != 0;
+	for (; asked < chunk_bytes && idle < writers->n && pieces > 0; pieces--) {
+		uint64_t want = canfs_smaller(chunk_bytes - asked, PIECE_BYTES);
+		uint64_t count = flush_piece(
+			&writers->writer[writers->next++ % writers->n], want, exact, errors);
+		idle = count ? 0 : idle + 1;
+		asked += count;
+	}
+	return asked;
+}
+
+void canfs_flush_pass_sent(struct canfs_writers *writers)
+{
+	for (size_t i = 0; i < writers->n; i++) {
+		struct canfs_writer *writer = &writers->writer[i];
+		uint64_t end;
+		if (look_at_size(writer) != 0 || next_cursor(writer, &end) != &writer->tail_bytes)
+			continue;
+		if (dirty_bytes(writer->fd, writer->tail_bytes, end - writer->tail_bytes) == 0)
+			writer->tail_bytes = end;
+	}
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/auction/bidder.h"
+#include "client-agent/auction/arithmetic.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "pricing/price.h"
+
+/* Read-ahead is judged by the last few seconds: a streaming phase is about that long. */
+static const double confidence_tau_sec = 5;
+
+/* Averaged over about as long as it is projected; a single large write is no stream. */
+static const double fill_tau_sec = 0.5;
+static const double fill_peak_tau_sec = 10;
+
+/* What is older than 30 s the kernel sends; it looks every 5 s. Nothing moved for longer: nothing is there. */
+static const uint64_t quiet_usec = 40000000;
+
+/* Read-ahead may use spare memory freely while it is more than this share of RAM. */
+static const double ample_memory_share = 0.25;
+
+static struct canfs_auction_terms auction_terms(const struct canfs_terms *mine)
+{
+	struct canfs_auction_terms terms = canfs_auction_defaults;
+
+	terms.price_min = mine->price_min;
+	terms.hysteresis = mine->hysteresis;
+	terms.dwell_usec = mine->dwell_ms * 1000ull;
+	return terms;
+}
+
+static struct canfs_poller_terms poller_terms(const struct canfs_config *config)
+{
+	struct canfs_poller_terms terms = canfs_poller_defaults;
+
+	terms.idle_usec = config->price_idle_sec * 1000000ull;
+	terms.min_usec = config->price_min_msec * 1000ull;
+	terms.lost_usec = config->price_timeout_sec * 1000000ull;
+	terms.hold_usec = canfs_larger(terms.hold_usec, terms.min_usec);
+	terms.move_usec = canfs_larger(terms.move_usec, terms.min_usec);
+	return terms;
+}
+
+int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
+	struct canfs_fsstat_target *target)
+{
+	/* By the version of the mount: where it works, the way to ask is open, too. */
+	*target = (struct canfs_fsstat_target) {
+		.address = mount->address,
+		.version = mount->version == 4 ? 4 : 3,
+		.nfs_port = mount->tcp ? mount->port : 0,
+		.mount_port = mount->mount_port,
+		.path = mount->export_path,
+	};
+	if (mount->address.ss_family == AF_UNSPEC)
+		return -EDESTADDRREQ;
+	if (mount->version == target->version &&
+		!canfs_mount_handle(
+			mount->mountpoint, target->version, handle, &target->handle_len))
+		target->handle = handle;
+	return 0;
+}
+
+int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
+	const struct canfs_config *config, unsigned int seed)
+{
+	struct canfs_poller_terms poller = poller_terms(config);
+	const struct canfs_terms *terms = canfs_config_terms(config, mount->mountpoint);
+	struct canfs_auction_terms auction = auction_terms(terms);
+	struct canfs_fsstat_target target;
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
+	int r = canfs_bidder_target(mount, handle, &target);
+
+	if (r < 0)
+		return r;
+	*bidder = (struct canfs_bidder) { .mount = *mount, .terms = *terms };
+	canfs_auction_init(&bidder->write, &auction);
+	canfs_auction_init(&bidder->readahead, &auction);
+	canfs_pace_init(&bidder->pace);
+	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
+	canfs_average_init(&bidder->fill, fill_tau_sec);
+	return canfs_poller_init(&bidder->poller, &target, &poller, seed);
+}
+
+void canfs_bidder_fini(struct canfs_bidder *bidder)
+{
+	canfs_poller_fini(&bidder->poller);
+}
+
+void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config)
+{
+	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
+	bidder->poller.terms = poller_terms(config);
+	bidder->write.terms = auction_terms(&bidder->terms);
+	bidder->readahead.terms = auction_terms(&bidder->terms);
+}
+
+static uint64_t rpcs_of(const struct canfs_mountstats *stats)
+{
+	return stats->read.ops + stats->write.ops;
+}
+
+static void take_counters(
+	struct canfs_bidder *bidder, const struct canfs_mountstats *stats, uint64_t now_usec)
+{
+	const struct canfs_mountstats *last = &bidder->stats;
+
+	if (bidder->seen_usec) {
+		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
+		uint64_t direct = canfs_growth(stats->direct_read_bytes, last->direct_read_bytes);
+		uint64_t written =
+			canfs_growth(stats->normal_write_bytes, last->normal_write_bytes);
+		uint64_t read = canfs_growth(stats->normal_read_bytes, last->normal_read_bytes);
+		uint64_t fetched = canfs_growth(
+			canfs_growth(stats->server_read_bytes, last->server_read_bytes), direct);
+
+		bidder->cache_read_bytes += read;
+		bidder->cache_fetched_bytes += fetched;
+		canfs_confidence_add(&bidder->confidence, read, fetched, elapsed_sec);
+		if (elapsed_sec > 0)
+			canfs_average_add(
+				&bidder->fill, (double)written / elapsed_sec, elapsed_sec);
+		bidder->fill_peak = fmax(bidder->fill.value,
+			bidder->fill_peak * exp(-elapsed_sec / fill_peak_tau_sec));
+	}
+	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
+		bidder->reading_usec = now_usec;
+	if (stats->normal_write_bytes != last->normal_write_bytes ||
+		stats->server_write_bytes != last->server_write_bytes || !bidder->seen_usec)
+		bidder->moved_usec = now_usec;
+	canfs_rates_note(&bidder->rates, stats, now_usec);
+	bidder->stats = *stats;
+	bidder->seen_usec = now_usec;
+}
+
+/* Between two samples of the counters: what more is in flight counts as ours, if anything of ours moved at the last one. */
+static uint64_t in_flight(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	uint64_t writeback_bytes, uint64_t now_usec)
+{
+	bool moves = bidder->moved_usec == bidder->seen_usec;
+	uint64_t more = moves ? canfs_growth(writeback_bytes, bidder->writeback_bytes) : 0;
+
+	bidder->writeback_bytes = writeback_bytes;
+	return stats ? canfs_in_flight_update(&bidder->in_flight, stats, writeback_bytes, now_usec)
+		     : canfs_smaller(bidder->in_flight_bytes + more, writeback_bytes);
+}
+
+static void note_rest(struct canfs_bidder *bidder, uint64_t unsent)
+{
+	if (unsent >= CANFS_BACKLOG_SMALL_BYTES)
+		bidder->has_rest = true;
+	else if (unsent < CANFS_BACKLOG_REST_BYTES)
+		bidder->has_rest = false;
+}
+
+/* Is nothing there that the kernel's flusher would come for? */
+static bool is_clean(const struct canfs_bidder *bidder, uint64_t unsent, uint64_t now_usec)
+{
+	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
+	return !bidder->clean_usec || now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC ||
+	       (unsent < CANFS_BACKLOG_SMALL_BYTES && !canfs_bidder_fills(bidder));
+}
+
+void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	const struct canfs_meminfo *meminfo, uint64_t now_usec)
+{
+	uint64_t unsent;
+	bool clean;
+
+	if (stats)
+		take_counters(bidder, stats, now_usec);
+	if (!bidder->seen_usec)
+		return;
+	if (now_usec - bidder->moved_usec >= quiet_usec)
+		canfs_backlog_forget(&bidder->backlog);
+	bidder->in_flight_bytes = in_flight(bidder, stats, meminfo->writeback_bytes, now_usec);
+	if (stats)
+		canfs_backlog_update(&bidder->backlog,
+			stats->normal_write_bytes + stats->direct_write_bytes,
+			stats->server_write_bytes, meminfo->dirty_bytes, bidder->in_flight_bytes);
+	bidder->backlog_bytes = canfs_backlog_bytes(
+		&bidder->backlog, meminfo->dirty_bytes, bidder->in_flight_bytes);
+	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
+	note_rest(bidder, unsent);
+	clean = is_clean(bidder, unsent, now_usec);
+	/* Up to the first sample of what is held: an idle client samples less often. */
+	if (clean || bidder->was_clean)
+		bidder->clean_usec = now_usec;
+	bidder->was_clean = clean;
+}
+
+uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
+{
+	return rpcs_of(&bidder->stats);
+}
+
+bool canfs_bidder_holds(const struct canfs_bidder *bidder)
+{
+	bool rest = bidder->has_rest && !canfs_bidder_fills(bidder);
+
+	return bidder->backlog_bytes >=
+	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
+}
+
+bool canfs_bidder_fills(const struct canfs_bidder *bidder)
+{
+	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
+}
+
+uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder)
+{
+	return (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
+}
+
+bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return now_usec - bidder->reading_usec <= 1000000;
+}
+
+/* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the
+ * effectiveness of the operation". */
+static double readahead_scale(
+	const struct canfs_bidder *bidder, const struct canfs_meminfo *meminfo)
+{
+	double ample = ample_memory_share * (double)meminfo->total_bytes;
+	double spare = (double)canfs_meminfo_spare_bytes(meminfo);
+
+	return bidder->confidence.average.value * (spare < ample ? spare / ample : 1);
+}
+
+/*
+ * An idle client asks every ten seconds only: its price may be from before the rush hour. The first
+ * data that it holds makes it ask, and waits for the answer.
+ */
+static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return canfs_bidder_holds(bidder) &&
+	       now_usec - bidder->poller.tag_usec <= 2 * bidder->poller.terms.hold_usec;
+}
+
+/* What is left of the bound when the others have filled their part of it. */
+static uint64_t headroom(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+{
+	uint64_t others = canfs_growth(host->coming_bytes, canfs_bidder_coming_bytes(bidder));
+
+	return canfs_growth(host->bound_bytes, host->backlog_bytes + others);
+}
+
+bool canfs_bidder_is_worth_holding(
+	const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+{
+	double worth_sec =
+		bidder->write.verdict == CANFS_DEFER ? CANFS_DEFER_WORTH_SEC : CANFS_HOLD_WORTH_SEC;
+
+	return canfs_growth(host->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
+	       (double)headroom(bidder, host) >= worth_sec * bidder->fill_peak;
+}
+
+static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
+	const struct canfs_host_state *host)
+{
+	struct canfs_pace_view view = {
+		.own_price = own_price,
+		.server_price = server_price,
+		.held_usec = canfs_growth(host->now_usec, bidder->clean_usec),
+		.held_bytes =
+			canfs_smaller(bidder->backlog.unsent_bytes, host->meminfo.dirty_bytes),
+		.headroom_bytes = headroom(bidder, host),
+		.fill_bytes_per_sec = bidder->fill.value,
+		.on_its_way_bytes = bidder->in_flight_bytes,
+		.elapsed_usec = bidder->sent_until_usec
+					? canfs_growth(host->now_usec, bidder->sent_until_usec)
+					: 0,
+	};
+
+	bidder->sent_until_usec = host->now_usec;
+	return canfs_pace_step(&bidder->pace, &view);
+}
+
+uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host)
+{
+	uint64_t elapsed = bidder->bid_usec ? host->now_usec - bidder->bid_usec : 0;
+	double filled =
+		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
+
+	bidder->bid_usec = host->now_usec;
+	/* §2.1: deferring takes memory from those who write and from those who read. */
+	bidder->own_write = canfs_own_price(
+		&bidder->write.terms, fmax(filled, host->cache_worth), bidder->terms.k_memory);
+	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
+		readahead_scale(bidder, &host->meminfo), bidder->terms.k_memory);
+	if (!tag) {
+		canfs_auction_reset(&bidder->write);
+		canfs_auction_reset(&bidder->readahead);
+		return host->guarded
+			       ? canfs_pace_blind(&bidder->pace, bidder->in_flight_bytes, elapsed)
+			       : 0;
+	}
+	canfs_auction_hold(
+		&bidder->readahead, bidder->own_readahead, tag->readahead, host->now_usec);
+	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, host->now_usec);
+	if (host->guarded && canfs_bidder_holds(bidder))
+		return send_paced(bidder, CANFS_PRICE_MAX, 0, host);
+	if (!may_send(bidder, host->now_usec))
+		return 0;
+	return send_paced(bidder, bidder->own_write, tag->write, host);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * One BDI (super block) of NFS mounts as it bids in the auction: what it holds, what that is worth to
+ * this client, what its server asks, and what follows.
+ *
+ *	mountstats, meminfo --> observe --> backlog, confidence
+ *	(backlog + what one more second of writing adds, of all
+ *	 bidders) / bound, or the
+ *	 worth of the page cache       --> own price of a write       \
+ *	spare memory * confidence      --> own price of a read-ahead   > auction --> verdict, pace
+ *	poller                           --> the server's prices        /
+ *
+ * Asks the server through its poller; touches no knob: that is the loop's.
+ */
+#ifndef CANFS_CLIENT_AGENT_AUCTION_BIDDER_H
+#define CANFS_CLIENT_AGENT_AUCTION_BIDDER_H
+
+#include "client-agent/auction/backlog.h"
+#include "client-agent/config/config.h"
+#include "client-agent/auction/poller.h"
+#include "client-agent/kernel/handle.h"
+#include "client-agent/kernel/mountstats.h"
+#include "client-agent/auction/pace.h"
+#include "client-agent/kernel/procfs.h"
+#include "client-agent/auction/decisions.h"
+#include "client-agent/auction/rates.h"
+#include "client-agent/auction/in_flight.h"
+#include "pricing/auction.h"
+#include "pricing/confidence.h"
+
+/*
+ * A writer that will have filled the client by the time a price can have changed cannot be held: the
+ * kernel would stop it until a long queue is written. So what is coming counts as if it were here.
+ */
+#define CANFS_FILL_HORIZON_SEC 1.0
+
+/*
+ * Nor is there anything to gain from holding a writer's data if the client is full in a moment all the same: its
+ * writer then waits behind a longer queue. How fast it fills is known after half a second. While the server is
+ * cheap what is held leaves as it comes; while it is expensive it is only piled up, and its writer, which will have
+ * to wait for the disk all the same, has lost that time.
+ */
+#define CANFS_HOLD_KNOWN_USEC 500000
+#define CANFS_HOLD_WORTH_SEC  2.0
+#define CANFS_DEFER_WORTH_SEC 8.0
+
+/* Holding less than this is holding nothing; the rest of more than that goes, too, once nothing more is written. */
+#define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
+#define CANFS_BACKLOG_REST_BYTES  (16 << 10)
+
+/* The kernel's flusher comes 30 to 35 s after a file's first dirty page, whatever of it was sent before. */
+#define CANFS_KERNEL_FLUSH_USEC 35000000
+
+/* Who writes slower takes a quarter of a minute to have a chunk to send. */
+#define CANFS_FILL_SMALL_BYTES_PER_SEC CANFS_PACE_STOPPED_BYTES_PER_SEC
+
+/* What is common to all bidders of this client at one moment. */
+struct canfs_host_state {
+	uint64_t now_usec;
+	uint64_t bound_bytes;   /* what deferred data may take, of all BDIs together; > 0 */
+	uint64_t backlog_bytes; /* what it takes ... */
+	uint64_t coming_bytes;  /* ... and what CANFS_FILL_HORIZON_SEC more of the same will add */
+	double cache_worth;     /* what the page cache is worth, [0, 1] (cache_worth.h) */
+	uint64_t cache_used_bytes;
+	bool squeezes; /* writers may be made to wait for the sake of that */
+	struct canfs_meminfo meminfo;
+	bool guarded; /* memory is short: send, whatever it costs */
+};
+
+struct canfs_bidder {
+	struct canfs_mount mount; /* the first one of its BDI, stands for it */
+	struct canfs_terms terms; /* the configuration's for that mount point */
+	struct canfs_poller poller;
+	struct canfs_auction write;
+	struct canfs_auction readahead;
+	struct canfs_backlog backlog;
+	struct canfs_in_flight in_flight;
+	struct canfs_average fill; /* applications write so many bytes per second ... */
+	double fill_peak;          /* ... and did lately: who is blocked writes little */
+	struct canfs_pace pace;
+	struct canfs_confidence confidence;
+	struct canfs_mountstats stats; /* as of seen_usec */
+	uint64_t seen_usec;            /* 0: never */
+	uint64_t cache_read_bytes;     /* since then: read through the cache ... */
+	uint64_t cache_fetched_bytes;  /* ... and fetched into it */
+	uint64_t reading_usec;         /* when an application last read through the cache */
+	uint64_t moved_usec;           /* when a byte was last written or sent */
+	uint64_t clean_usec; /* since when the kernel knows of something dirty, else now */
+	bool was_clean;
+	bool has_rest;            /* what is unsent is or was more than CANFS_BACKLOG_SMALL_BYTES */
+	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
+	uint64_t sent_until_usec; /* last step of the pace; 0: never */
+	uint64_t backlog_bytes;
+	uint64_t writeback_bytes; /* of the whole system, likewise */
+	uint64_t in_flight_bytes; /* of it: sent, not yet committed */
+	double own_write;         /* the last bids */
+	double own_readahead;
+
+	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, who leaves, what was logged. */
+	uint64_t readahead_due_usec;
+	uint64_t released_usec;
+	uint64_t
+		leaving_usec; /* since when it is drained, as it may not hold any more; 0: it is not */
+	bool unwanted;        /* not in the configuration any more: goes as soon as it is drained */
+	uint64_t news_due_usec;
+	enum canfs_verdict told_write;
+	enum canfs_verdict told_readahead;
+	bool told_no_price;
+
+	/* For status/: what canfsctl shows besides. */
+	struct canfs_decisions decisions;
+	struct canfs_rates rates;
+};
+
+/*
+ * Whom to ask for the prices of a mount: *target points into mount and handle. 0, or -EDESTADDRREQ if
+ * the mount names no server address. Asks nobody.
+ */
+int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
+	struct canfs_fsstat_target *target);
+
+/*
+ * Takes the mount's terms from config. seed: see canfs_poller_init(). 0; -EDESTADDRREQ if the mount
+ * names no server address; -ENOMEM.
+ */
+int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
+	const struct canfs_config *config, unsigned int seed);
+void canfs_bidder_fini(struct canfs_bidder *bidder);
+
+/* Takes new terms (a reloaded configuration) without forgetting prices or verdicts. */
+void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config);
+
+/*
+ * Takes the counters, stats->found must be true, or goes by the last ones (NULL: not read this time), and sets
+ * backlog_bytes and in_flight_bytes by what the system has dirty now.
+ */
+void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
+	const struct canfs_meminfo *meminfo, uint64_t now_usec);
+
+/* Cumulative READ and WRITE requests, for the poller. */
+uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
+
+/* Is data held back that the server should be asked about? */
+bool canfs_bidder_holds(const struct canfs_bidder *bidder);
+
+/* Do applications write so much that there will soon be data to hold or to send? */
+bool canfs_bidder_fills(const struct canfs_bidder *bidder);
+
+/* What CANFS_FILL_HORIZON_SEC more of the same will add. */
+uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder);
+
+/* Did an application read through the cache in the last second? Else read-ahead is nobody's business. */
+bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec);
+
+/*
+ * Would the client have headroom for CANFS_HOLD_WORTH_SEC of what it writes (CANFS_DEFER_WORTH_SEC while the server is expensive),
+ * so that the flushing point may be raised?
+ */
+bool canfs_bidder_is_worth_holding(
+	const struct canfs_bidder *bidder, const struct canfs_host_state *host);
+
+/*
+ * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how
+ * many bytes are to be sent now.
+ */
+uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host);
+
+#endif

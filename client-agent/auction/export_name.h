@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* How a user, and the kernel's mount table, name an export: SERVER:/PATH. */
+#ifndef CANFS_CLIENT_AGENT_AUCTION_EXPORT_NAME_H
+#define CANFS_CLIENT_AGENT_AUCTION_EXPORT_NAME_H
+
+#define CANFS_HOST_MAX 255 /* octets of a DNS name, RFC 1035 §2.3.4 */
+
+struct canfs_export_name {
+	char host[CANFS_HOST_MAX + 1]; /* name or address; an IPv6 address without its brackets */
+	const char *path;              /* part of the text that was parsed */
+};
+
+/*
+ * "server:/path", "192.0.2.1:/path" or "[2001:db8::1]:/path". 0, or -EINVAL: no ":/", a host
+ * that is empty or too long, or an IPv6 address without brackets.
+ */
+int canfs_export_name_parse(const char *text, struct canfs_export_name *name);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/auction/poller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const struct canfs_poller_terms canfs_poller_defaults = {
+	.idle_usec = 10000000,
+	.move_usec = 1000000,
+	.hold_usec = 250000,
+	.min_usec = 100000,
+	.answer_usec = 2000000,
+	.lost_usec = 30000000,
+};
+
+int canfs_poller_init(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
+	const struct canfs_poller_terms *terms, unsigned int seed)
+{
+	*poller = (struct canfs_poller) { .terms = *terms, .phase = 1, .seed = seed };
+	return canfs_fsstat_new(&poller->fsstat, target);
+}
+
+void canfs_poller_fini(struct canfs_poller *poller)
+{
+	canfs_fsstat_free(poller->fsstat);
+	poller->fsstat = NULL;
+}
+
+static uint64_t wait_usec(const struct canfs_poller_terms *terms, bool moving, bool holding)
+{
+	if (holding)
+		return moving ? terms->min_usec : terms->hold_usec;
+	return moving ? terms->move_usec : terms->idle_usec;
+}
+
+uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs, bool holding)
+{
+	const struct canfs_poller_terms *terms = &poller->terms;
+	bool moving = rpcs - poller->asked_rpcs >= CANFS_FEED_RPCS;
+	bool settling = poller->publisher.valid && !poller->publisher.believed;
+	double wait = (double)terms->idle_usec;
+
+	if (!poller->questions)
+		return 0;
+	if (poller->failures) { /* 1, 2, 4 ... times hold_usec */
+		unsigned int doublings = poller->failures < 16 ? poller->failures - 1 : 15;
+		double back_off = (double)terms->hold_usec * (double)(1u << doublings);
+
+		wait = back_off < wait ? back_off : wait;
+	} else if (settling) {
+		wait = (double)terms->min_usec;
+	} else if (poller->publisher.believed) {
+		wait = (double)wait_usec(terms, moving, holding);
+	}
+	return poller->asked_usec + (uint64_t)(wait * poller->phase);
+}
+
+static int ask(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs)
+{
+	poller->asked_usec = now_usec;
+	poller->asked_rpcs = rpcs;
+	poller->phase = 0.8 + 0.4 * rand_r(&poller->seed) / RAND_MAX;
+	poller->questions++;
+	return canfs_fsstat_start(poller->fsstat, now_usec + poller->terms.answer_usec);
+}
+
+/* The answer to a question that was on its way when the machine was suspended. */
+static bool is_from_before_a_suspend(const struct canfs_poller *poller)
+{
+	return poller->stale && !poller->asked_usec;
+}
+
+bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
+{
+	struct canfs_space space;
+	struct canfs_tag tag;
+	bool valid;
+	int ret = 0;
+
+	if (canfs_fsstat_deadline_usec(poller->fsstat) == UINT64_MAX) {
+		if (now_usec < canfs_poller_due_usec(poller, rpcs, holding))
+			return false;
+		ret = ask(poller, now_usec, rpcs);
+	}
+	if (!ret)
+		ret = canfs_fsstat_step(poller->fsstat, now_usec, &space);
+	if (ret == -EINPROGRESS)
+		return false;
+	if (ret < 0) {
+		poller->failures++;
+		poller->unanswered++;
+		return false;
+	}
+	poller->failures = 0;
+	poller->answers++;
+	valid = canfs_tag_decode(&space, &tag) == 0;
+	canfs_publisher_note(&poller->publisher, valid);
+	if (!valid || is_from_before_a_suspend(poller))
+		return false;
+	poller->tag = tag;
+	poller->tag_usec = now_usec;
+	poller->stale = false;
+	return poller->publisher.believed;
+}
+
+void canfs_poller_forget_price(struct canfs_poller *poller)
+{
+	poller->stale = true;
+	poller->failures = 0;
+	poller->asked_usec = 0;
+}
+
+const struct canfs_tag *canfs_poller_price(const struct canfs_poller *poller, uint64_t now_usec)
+{
+	if (!poller->publisher.believed || poller->stale ||
+		now_usec - poller->tag_usec > poller->terms.lost_usec)
+		return NULL;
+	return &poller->tag;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfsctl calibrate: measure a server's link and disk, write a profile for its CANFS { } block. */
+#include "client-agent/ctl/ctl.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client-agent/ctl/calibrate/profile.h"
+
+struct options {
+	const char *host;
+	const char *directory;
+	const char *output; /* NULL: standard output */
+	bool json;
+	struct canfs_measure_setup setup;
+};
+
+static const char usage[] =
+	"usage: canfsctl calibrate [OPTION ...] --link HOST | --disk DIRECTORY\n"
+	"\n"
+	"Measures this server and writes what it finds as a CANFS { } block for Ganesha.\n"
+	"\n"
+	"  --link HOST       the network's capacity, both ways, by iperf3 at HOST\n"
+	"  --disk DIRECTORY  how deep a queue the disk takes, by fio with a file there\n"
+	"  --port=N          iperf3 listens at this port (5201)\n"
+	"  --size=MIB        of the file (1024)\n"
+	"  --seconds=N       for each step (3); a disk takes up to 18 of them, a link 2\n"
+	"  --output=FILE     write the profile to FILE (standard output)\n"
+	"  --json            print what was measured as JSON; the profile only to a FILE\n"
+	"\n"
+	"Both load what they measure fully: do not run it on a server at work.\n"
+	"Exit status: 0 measured, 1 error, 2 usage.\n";
+
+enum { OPT_LINK = 1, OPT_DISK, OPT_PORT, OPT_SIZE, OPT_SECONDS, OPT_OUTPUT, OPT_JSON, OPT_HELP };
+
+static const struct option long_options[] = {
+	{ "link", required_argument, NULL, OPT_LINK },
+	{ "disk", required_argument, NULL, OPT_DISK },
+	{ "port", required_argument, NULL, OPT_PORT },
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "seconds", required_argument, NULL, OPT_SECONDS },
+	{ "output", required_argument, NULL, OPT_OUTPUT },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* Clears the line on a terminal; a log gets a line each. */
+static void show_progress(const char *step, unsigned int done, unsigned int all)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K[%u/%u] %s ...", done + 1, all, step);
+	else
+		fprintf(stderr, "[%u/%u] %s\n", done + 1, all, step);
+}
+
+static void end_progress(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+static bool parse_name(const char *option, const char **name)
+{
+	*name = optarg;
+	if (*optarg && *optarg != '-')
+		return true;
+	ctl_warn("%s: '%s' is no name", option, optarg);
+	return false;
+}
+
+static bool parse_option(struct options *options, int option)
+{
+	struct canfs_measure_setup *setup = &options->setup;
+
+	switch (option) {
+	case OPT_LINK:
+		return parse_name("--link", &options->host);
+	case OPT_DISK:
+		return parse_name("--disk", &options->directory);
+	case OPT_PORT:
+		return ctl_parse_count("--port", optarg, 1, UINT16_MAX, &setup->port);
+	case OPT_SIZE:
+		return ctl_parse_count("--size", optarg, 16, 65536, &setup->size_mib);
+	case OPT_SECONDS:
+		return ctl_parse_count("--seconds", optarg, 1, 60, &setup->seconds);
+	case OPT_OUTPUT:
+		return parse_name("--output", &options->output);
+	case OPT_JSON:
+		options->json = true;
+		return true;
+	default:
+		return false; /* getopt_long() has warned */
+	}
+}
+
+/* -1: go on; else the exit status. */
+static int parse_command_line(struct options *options, int argc, char **argv)
+{
+	int option;
+
+	*options = (struct options) {
+		.setup = { .seconds = 3, .size_mib = 1024, .port = 5201, .progress = show_progress }
+	};
+	argv[0] = "canfsctl calibrate"; /* for getopt_long()'s messages */
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return CTL_OK;
+		}
+		if (!parse_option(options, option))
+			return CTL_USAGE;
+	}
+	if (optind != argc) {
+		ctl_warn("calibrate: '%s' belongs to no option", argv[optind]);
+		return CTL_USAGE;
+	}
+	if (!options->host && !options->directory) {
+		ctl_warn("calibrate: nothing to measure; give --link HOST, --disk DIRECTORY or "
+			 "both");
+		return CTL_USAGE;
+	}
+	return -1;
+}
+
+static int measure(const struct options *options, struct canfs_calibration *calibration)
+{
+	char error[CANFS_MEASURE_ERROR_MAX];
+	int r;
+
+	*calibration = (struct canfs_calibration) { .host = options->host,
+		.directory = options->directory };
+	r = canfs_measure_memory("", &calibration->memory, error);
+	if (r == 0 && options->host)
+		r = canfs_measure_link(options->host, &options->setup, &calibration->link, error);
+	if (r == 0 && options->directory)
+		r = canfs_measure_disk(
+			options->directory, &options->setup, &calibration->disk, error);
+	end_progress();
+	if (r < 0)
+		ctl_warn("calibrate: %s", error);
+	return r;
+}
+
+/* Whole or not at all: a server that starts meanwhile reads the old one. */
+static int write_file(const char *path, const struct canfs_calibration *calibration)
+{
+	char temporary[4096];
+	FILE *out = NULL;
+	int r = -ENAMETOOLONG, fd;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
+		goto out;
+	fd = mkstemp(temporary);
+	r = -errno;
+	if (fd < 0)
+		goto out;
+	out = fdopen(fd, "w");
+	if (!out) {
+		r = -errno;
+		close(fd);
+		unlink(temporary);
+		goto out;
+	}
+	canfs_profile_print(out, calibration);
+	r = fflush(out) || fchmod(fd, 0644) < 0 || fsync(fd) < 0 || rename(temporary, path) < 0
+		    ? -errno
+		    : 0;
+	if (r < 0)
+		unlink(temporary);
+	fclose(out);
+out:
+	if (r < 0)
+		ctl_warn("%s: %s", path, strerrordesc_np(-r));
+	return r;
+}
+
+static int print_json(const struct canfs_calibration *calibration)
+{
+	json_t *object = canfs_calibration_json(calibration);
+	int r;
+
+	if (!object)
+		return -ENOMEM;
+	r = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) < 0 ? -EIO : 0;
+	putchar('\n');
+	json_decref(object);
+	return r;
+}
+
+int ctl_calibrate(int argc, char **argv)
+{
+	struct canfs_calibration calibration;
+	struct options options;
+	int status = parse_command_line(&options, argc, argv);
+	int r = 0;
+
+	if (status >= 0)
+		return status;
+	if (measure(&options, &calibration) < 0)
+		return CTL_ERROR;
+
+	canfs_calibration_print(stderr, &calibration);
+	if (options.json)
+		r = print_json(&calibration);
+	else if (!options.output)
+		canfs_profile_print(stdout, &calibration);
+	if (r < 0 || fflush(stdout) != 0) {
+		ctl_warn("standard output: %s", strerrordesc_np(r < 0 ? -r : errno));
+		return CTL_ERROR;
+	}
+	if (options.output && write_file(options.output, &calibration) < 0)
+		return CTL_ERROR;
+	return CTL_OK;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/ctl/calibrate/measure.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "client-agent/ctl/calibrate/child.h"
+
+/* Beyond the run itself: name look-up, connecting (5 s), TCP's start (1 s), exchange of results. */
+#define AROUND_SEC 20
+
+static int run_iperf(const char *host, bool reverse, const struct canfs_measure_setup *setup,
+	struct canfs_iperf *run, char *error)
+{
+	char port[16], seconds[16], why[CANFS_RESULT_ERROR_MAX];
+	/* Four streams, since one may be held up by its own window; slow start is left out. */
+	const char *argv[] = { "iperf3", "--json", "--client", host, "--port", port, "--time",
+		seconds, "--omit", "1", "--parallel", "4", "--connect-timeout", "5000",
+		reverse ? "--reverse" : NULL, NULL };
+	char *output, *errors;
+	int r;
+
+	snprintf(port, sizeof(port), "%u", setup->port);
+	snprintf(seconds, sizeof(seconds), "%u", setup->seconds);
+	r = canfs_child_run(argv, setup->seconds + AROUND_SEC, &output, &errors);
+	if (r < 0) {
+		snprintf(error, CANFS_MEASURE_ERROR_MAX, "iperf3: %s",
+			r == -ENOENT      ? "is not installed"
+			: r == -ETIMEDOUT ? "did not end in time"
+					  : strerrordesc_np(-r));
+		return r;
+	}
+	r = canfs_iperf_parse(output, run, why);
+	if (r < 0)
+		snprintf(error, CANFS_MEASURE_ERROR_MAX, "iperf3 to %s, port %u: %s", host,
+			setup->port, why);
+	free(output);
+	free(errors);
+	return r;
+}
+
+/* The interface that has this address; "" if there is none. */
+static void find_interface(const char *address, char interface[IF_NAMESIZE])
+{
+	struct ifaddrs *list;
+	char name[NI_MAXHOST];
+
+	interface[0] = '\0';
+	if (getifaddrs(&list) < 0)
+		return;
+	for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+		const int family = i->ifa_addr ? i->ifa_addr->sa_family : AF_UNSPEC;
+		const socklen_t size = family == AF_INET    ? sizeof(struct sockaddr_in)
+				       : family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							    : 0;
+
+		if (size == 0 || getnameinfo(i->ifa_addr, size, name, sizeof(name), NULL, 0,
+					 NI_NUMERICHOST) != 0)
+			continue;
+		name[strcspn(name, "%")] = '\0'; /* a link-local address names its interface */
+		if (strcmp(name, address) == 0) {
+			snprintf(interface, IF_NAMESIZE, "%s", i->ifa_name);
+			break;
+		}
+	}
+	freeifaddrs(list);
+}
+
+int canfs_measure_link(const char *host, const struct canfs_measure_setup *setup,
+	struct canfs_link_result *result, char error[CANFS_MEASURE_ERROR_MAX])
+{
+	struct canfs_iperf to, from;
+	int r;
+
+	setup->progress("sending", 0, 2);
+	r = run_iperf(host, false, setup, &to, error);
+	if (r < 0)
+		return r;
+	setup->progress("receiving", 1, 2);
+	r = run_iperf(host, true, setup, &from, error);
+	if (r < 0)
+		return r;
+	result->sent_bits_per_sec = to.bits_per_sec;
+	result->received_bits_per_sec = from.bits_per_sec;
+	find_interface(to.local_address, result->interface);
+	return 0;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/ctl/calibrate/measure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client-agent/kernel/procfs.h"
+
+#define VMSTAT_MAX 65536
+
+/* The kernel makes it of vm.dirty_ratio or vm.dirty_bytes and of the memory that is free now. */
+static int read_dirty_limit(const char *root, uint64_t *bytes)
+{
+	static const char name[] = "\nnr_dirty_threshold ";
+	char text[VMSTAT_MAX];
+	const ssize_t length = canfs_read_file(root, "/proc/vmstat", text, sizeof(text));
+	const char *line;
+	uint64_t pages;
+
+	if (length < 0)
+		return (int)length;
+	line = strstr(text, name);
+	if (!line)
+		return -EPROTO;
+	line += strlen(name);
+	if (canfs_parse_u64(&line, &pages) < 0)
+		return -EPROTO;
+	return __builtin_mul_overflow(pages, (uint64_t)sysconf(_SC_PAGESIZE), bytes) ? -EPROTO : 0;
+}
+
+int canfs_measure_memory(
+	const char *root, struct canfs_memory_result *result, char error[CANFS_MEASURE_ERROR_MAX])
+{
+	struct canfs_meminfo meminfo;
+	int r = canfs_meminfo_read(root, &meminfo);
+
+	if (r < 0) {
+		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/meminfo: %s", strerrordesc_np(-r));
+		return r;
+	}
+	r = read_dirty_limit(root, &result->dirty_limit_bytes);
+	if (r < 0) {
+		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/vmstat: %s", strerrordesc_np(-r));
+		return r;
+	}
+	result->total_bytes = meminfo.total_bytes;
+	return 0;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfsctl doctor: what slows the NFS mounts of this client, or the disks of a server, and what to do about it. */
+#include "client-agent/ctl/ctl.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+
+#include "client-agent/ctl/doctor/checks.h"
+
+/* As diff(1) and grep(1) have it: something that was looked for was found. */
+enum { HEALTHY, FINDINGS, FAILED };
+
+struct options {
+	const char *mountpoint; /* NULL: all mounts */
+	const char *config_file;
+	double timeout_sec;
+	bool json;
+};
+
+struct examined {
+	struct canfs_host_facts host;
+	size_t n;
+	struct canfs_mount_facts *mount;
+};
+
+static const char usage[] =
+	"usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
+	"\n"
+	"Says what slows the NFS mounts of this client (or one of them) and, on an NFS\n"
+	"server, its disks, and what to do about it. Changes nothing, and waits for no\n"
+	"server longer than --timeout.\n"
+	"\n"
+	"  --json             one JSON array\n"
+	"  --timeout=SECONDS  for the servers' prices (3)\n"
+	"  --config=FILE      of the agent (" CANFS_CONFIG_FILE ")\n"
+	"\n"
+	"Exit status: 0 nothing found, 1 findings, 2 error.\n";
+
+enum { OPT_JSON = 1, OPT_TIMEOUT, OPT_CONFIG, OPT_HELP };
+
+static const struct option long_options[] = {
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "config", required_argument, NULL, OPT_CONFIG },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static bool parse_option(struct options *options, int option)
+{
+	switch (option) {
+	case OPT_JSON:
+		options->json = true;
+		return true;
+	case OPT_TIMEOUT:
+		return ctl_parse_number("--timeout", optarg, 0.1, 60, &options->timeout_sec);
+	case OPT_CONFIG:
+		options->config_file = optarg;
+		return true;
+	default:
+		return false; /* getopt_long() has warned */
+	}
+}
+
+/* -1: go on; else the exit status. */
+static int parse_command_line(struct options *options, int argc, char **argv)
+{
+	int option;
+
+	*options = (struct options) { .timeout_sec = 3, .config_file = CANFS_CONFIG_FILE };
+	argv[0] = "canfsctl doctor"; /* for getopt_long()'s messages */
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return HEALTHY;
+		}
+		if (!parse_option(options, option))
+			return FAILED;
+	}
+	if (argc - optind > 1) {
+		ctl_warn("doctor: expected one mount point at most, got %d", argc - optind);
+		return FAILED;
+	}
+	options->mountpoint = ctl_mountpoint(argv[optind]);
+	return -1;
+}
+
+/* The mounts to be judged, as indices: each BDI once, or the one that is named. */
+static size_t choose(const struct options *options, const struct canfs_mounts *mounts,
+	size_t index[CANFS_MOUNTS_MAX])
+{
+	if (!options->mountpoint)
+		return canfs_mounts_bdis(mounts, index);
+	for (size_t i = mounts->n; i-- > 0;) { /* the uppermost of several */
+		if (strcmp(options->mountpoint, mounts->mount[i].mountpoint) == 0) {
+			index[0] = i;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int read_mounts(
+	const struct options *options, struct canfs_mounts *mounts, struct examined *examined)
+{
+	struct canfs_mountstats *stats = calloc(CANFS_MOUNTS_MAX, sizeof(*stats));
+	size_t index[CANFS_MOUNTS_MAX];
+	int r = stats ? canfs_mounts_read("", mounts) : -ENOMEM;
+
+	if (r < 0) {
+		ctl_warn("doctor: /proc/self/mountinfo: %s", strerrordesc_np(-r));
+		goto out;
+	}
+	r = canfs_mountstats_read("", mounts, stats);
+	if (r < 0) /* e.g. no kernel module of NFS */
+		ctl_warn("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-r));
+	examined->n = choose(options, mounts, index);
+	r = -ENOENT;
+	if (options->mountpoint && examined->n == 0) {
+		ctl_warn("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
+			options->mountpoint);
+		goto out;
+	}
+	r = -ENOMEM;
+	examined->mount = calloc(examined->n + 1, sizeof(*examined->mount));
+	if (!examined->mount)
+		goto out;
+	for (size_t i = 0; i < examined->n; i++) {
+		examined->mount[i].mount = &mounts->mount[index[i]];
+		examined->mount[i].stats = stats[index[i]];
+	}
+	r = 0;
+out:
+	free(stats);
+	return r;
+}
+
+static void examine(const struct options *options, struct examined *examined)
+{
+	canfs_host_gather("", options->config_file, &examined->host);
+	if (!options->mountpoint)
+		canfs_disks_gather("", &examined->host);
+	for (size_t i = 0; i < examined->n; i++)
+		canfs_mount_gather("", &examined->mount[i]);
+	canfs_prices_gather(examined->mount, examined->n, options->timeout_sec);
+	canfs_host_sum_up(&examined->host, examined->mount, examined->n);
+}
+
+/* A mount point may hold any byte: what is no plain ASCII becomes '?'. */
+static const char *plain(char *text)
+{
+	for (char *c = text; *c; c++) {
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	}
+	return text;
+}
+
+/* Whose finding it is; both members are NULL for one of the host. */
+struct subject {
+	const char *mountpoint;
+	const char *disk;
+};
+
+static void tell(const struct subject *subject, const char *check, bool note,
+	struct canfs_finding *finding, json_t *array)
+{
+	char where[CANFS_MOUNT_PATH_MAX], disk[CANFS_DISK_NAME_MAX];
+
+	snprintf(where, sizeof(where), "%s",
+		subject->mountpoint ? subject->mountpoint : "this host");
+	snprintf(disk, sizeof(disk), "%s", subject->disk ? subject->disk : "");
+	plain(where);
+	plain(disk);
+	plain(finding->what);
+	plain(finding->remedy);
+	if (array)
+		json_array_append_new(array, json_pack("{s:s?, s:s?, s:s, s:s, s:s, s:s}", "mount",
+						     subject->mountpoint ? where : NULL, "disk",
+						     subject->disk ? disk : NULL, "check", check,
+						     "level", note ? "note" : "finding", "finding",
+						     finding->what, "remedy", finding->remedy));
+	else
+		printf("%s: %s%s: %s\n    remedy: %s\n", where, note ? "note: " : "", check,
+			finding->what, finding->remedy);
+}
+
+/* How many findings there are; notes are told, but do not count. */
+static unsigned int judge(const struct examined *examined, json_t *array)
+{
+	const struct canfs_check *check;
+	struct canfs_finding finding;
+	unsigned int findings = 0;
+
+	for (size_t i = 0; (check = canfs_check_at(i)); i++) {
+		const size_t n = check->per_mount ? examined->n : 1;
+
+		for (size_t k = 0; k < n; k++) {
+			const struct canfs_mount_facts *mount =
+				check->per_mount ? &examined->mount[k] : NULL;
+			const struct subject subject = { mount ? mount->mount->mountpoint : NULL,
+				NULL };
+
+			if (!check->judge(&examined->host, mount, &finding))
+				continue;
+			tell(&subject, check->name, check->note, &finding, array);
+			findings += !check->note;
+		}
+	}
+	return findings;
+}
+
+static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *array)
+{
+	const struct canfs_disk_check *check;
+	struct canfs_finding finding;
+	unsigned int findings = 0;
+
+	for (size_t i = 0; (check = canfs_disk_check_at(i)); i++) {
+		for (size_t k = 0; k < host->disks; k++) {
+			const struct subject subject = { NULL, host->disk[k].name };
+
+			if (!check->judge(&host->disk[k], &finding))
+				continue;
+			tell(&subject, check->name, false, &finding, array);
+			findings++;
+		}
+	}
+	return findings;
+}
+
+/* "2 NFS mounts looked at: 1 finding"; on a server "0 NFS mounts and 3 disks looked at: 0 findings" */
+static void print_total(const struct examined *examined, unsigned int findings)
+{
+	const size_t disks = examined->host.disks;
+
+	printf("%zu NFS mount%s", examined->n, examined->n == 1 ? "" : "s");
+	if (examined->host.serves_nfs)
+		printf(" and %zu disk%s", disks, disks == 1 ? "" : "s");
+	printf(" looked at: %u finding%s\n", findings, findings == 1 ? "" : "s");
+}
+
+static int report(const struct options *options, const struct examined *examined)
+{
+	json_t *array = options->json ? json_array() : NULL;
+	const unsigned int findings = judge(examined, array) + judge_disks(&examined->host, array);
+
+	if (options->json) {
+		json_dumpf(array, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else {
+		print_total(examined, findings);
+	}
+	json_decref(array);
+	if (fflush(stdout) != 0) {
+		ctl_warn("standard output: %s", strerrordesc_np(errno));
+		return FAILED;
+	}
+	return findings ? FINDINGS : HEALTHY;
+}
+
+int ctl_doctor(int argc, char **argv)
+{
+	struct canfs_mounts *mounts = NULL;
+	struct examined examined = { 0 };
+	struct options options;
+	int status = parse_command_line(&options, argc, argv);
+
+	if (status >= 0)
+		return status;
+	status = FAILED;
+	mounts = malloc(sizeof(*mounts));
+	if (mounts && read_mounts(&options, mounts, &examined) == 0) {
+		examine(&options, &examined);
+		status = report(&options, &examined);
+	}
+	free(examined.mount);
+	free(mounts);
+	return status;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What canfsctl doctor knows when it judges. Facts are gathered once (host.c, link.c, prices.c, disks.c),
+ * and then judged by functions that look at nothing else (checks.h). A fact that could not be learned is
+ * 0 or "", and nothing is said about it.
+ *
+ * Nothing here waits for an NFS server but the questions for prices, which have a deadline; no path
+ * on a mount is looked at.
+ */
+#ifndef CANFS_CLIENT_AGENT_CTL_DOCTOR_FACTS_H
+#define CANFS_CLIENT_AGENT_CTL_DOCTOR_FACTS_H
+
+#include <net/if.h>
+#include "client-agent/config/config.h"
+#include "client-agent/kernel/mountstats.h"
+
+/* The way to a server. */
+struct canfs_link_facts {
+	char interface[IF_NAMESIZE];
+	uint32_t mtu_bytes;      /* of the interface */
+	uint32_t path_mtu_bytes; /* what the kernel believes of the whole way; at most the above */
+	uint32_t speed_mbit;     /* unknown for most virtual interfaces */
+	uint32_t mss_bytes;      /* what a TCP segment to the server may hold ... */
+	uint32_t rtt_usec;       /* ... and its least round trip, both of the question for prices */
+};
+
+enum canfs_price_fact {
+	CANFS_PRICE_NOT_ASKED,
+	CANFS_PRICE_PUBLISHED,
+	CANFS_PRICE_NONE, /* an answer without one */
+	CANFS_PRICE_UNANSWERED,
+};
+
+struct canfs_mount_facts {
+	const struct canfs_mount *mount;
+	struct canfs_mountstats stats;
+	uint64_t read_ahead_kib;
+	struct canfs_link_facts link;
+	enum canfs_price_fact price;
+	char price_error[256]; /* of CANFS_PRICE_UNANSWERED */
+};
+
+#define CANFS_DISKS_MAX     64 /* further ones are not looked at */
+#define CANFS_DISK_NAME_MAX 32 /* the kernel's DISK_NAME_LEN: NUL included */
+
+/* What requests of a local file system wait in: a whole disk, be it below partitions, md and dm. */
+struct canfs_disk_facts {
+	char name[CANFS_DISK_NAME_MAX]; /* below /sys/block */
+	bool rotational;
+	bool is_virtual;       /* what is behind it sorts requests itself */
+	bool no_scheduler;     /* though it could have one */
+	uint64_t wbt_lat_usec; /* of write-back throttling; 0: switched off, or not known */
+};
+
+struct canfs_host_facts {
+	uint32_t page_bytes;
+	uint32_t kernel_major;
+	uint32_t kernel_minor;
+	uint64_t dirty_bytes; /* the limits in force: a ratio is taken of the available memory */
+	uint64_t background_bytes;
+	uint64_t expire_sec; /* after which the kernel writes dirty data back anyhow */
+	uint64_t slots_max;  /* sunrpc: requests that one TCP connection may have in flight */
+	uint64_t receive_buffer_bytes; /* up to which TCP grows the buffers of a connection */
+	uint64_t send_buffer_bytes;
+	bool no_window_scaling; /* of TCP: 64 KiB in flight at most */
+	char shared_name
+		[64]; /* the host name, if an NFSv4 server knows us by it and others have it, too */
+	bool knobs_read_only; /* /proc/sys is mounted so, as in containers */
+	bool agent_runs;
+	size_t journal_entries; /* knobs that an agent has turned and not put back */
+	bool journal_hidden;    /* from all but root: any knob may be turned */
+	bool dirty_turned;      /* by an agent, and nobody else since: a dirty limit ... */
+	size_t read_aheads_turned;
+	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* ... and the read-ahead of these */
+	struct canfs_config config; /* of the agent; its defaults where it is wrong */
+	char config_error[CANFS_CONFIG_ERROR_MAX];
+
+	/* By canfs_disks_gather(). */
+	bool serves_nfs; /* by the kernel's server or by Ganesha */
+	size_t disks;
+	struct canfs_disk_facts disk[CANFS_DISKS_MAX]; /* of mounted local file systems */
+
+	/* Over all mounts that are judged. */
+	bool has_mounts;
+	uint32_t rsize_bytes;     /* the largest */
+	uint32_t wsize_bytes;     /* the largest */
+	uint32_t slowest_mbit;    /* of the links whose speed is known */
+	uint64_t bandwidth_delay; /* of the link where it is the greatest, bytes */
+};
+
+/*
+ * Reads root + /proc, /sys, config_file and the state directory that it names. Nothing fails. Sets all
+ * but the disks and what is over all mounts. agent_runs is seen in the pid namespace of the caller only.
+ */
+void canfs_host_gather(const char *root, const char *config_file, struct canfs_host_facts *host);
+
+/* What is over all mounts. */
+void canfs_host_sum_up(
+	struct canfs_host_facts *host, const struct canfs_mount_facts *mounts, size_t n);
+
+/*
+ * Sets serves_nfs and, if it is true, the disks; reads root + /proc and /sys. Nothing fails. A server is
+ * seen in the pid namespace of the caller only.
+ */
+void canfs_disks_gather(const char *root, struct canfs_host_facts *host);
+
+/*
+ * A line of mountinfo; *end is its newline. True: it is of a local file system, btrfs excepted, and *device is
+ * its block device. Apart for the tests.
+ */
+bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_bdi *device);
+
+/* read_ahead_kib and link, but mss_bytes and rtt_usec; mount is set. Sends nothing. */
+void canfs_mount_gather(const char *root, struct canfs_mount_facts *facts);
+
+/*
+ * Asks the servers of all mounts side by side; sets price, price_error, link.mss_bytes and
+ * link.rtt_usec. Returns after timeout_sec at the latest. n: up to
+ * CANFS_MOUNTS_MAX. Mounts by Kerberos are not asked for.
+ */
+void canfs_prices_gather(struct canfs_mount_facts *mounts, size_t n, double timeout_sec);
+
+/* Is there a lock of flock(2) on the file, by /proc/locks? Apart for the tests. */
+bool canfs_locks_hold(
+	const char *text, unsigned int major, unsigned int minor, unsigned long long inode);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* canfsctl price: ask any NFS server for the prices that it may publish with the space of an export. */
+#include "client-agent/ctl/ctl.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <jansson.h>
+
+#include "client-agent/auction/export_name.h"
+#include "common/clock.h"
+#include "protocol/fsstat.h"
+
+#define USEC_PER_SEC 1000000
+#define ERROR_MAX    600 /* two of canfs_fsstat_error() */
+
+struct options {
+	const char *server; /* as the user wrote it */
+	struct canfs_export_name export;
+	const int *versions; /* of NFS, in the order in which they are tried; 0 ends them */
+	bool json;
+	bool watch;
+	double interval_sec;
+	double timeout_sec;
+	unsigned int count;                              /* lines until the end; 0: no end */
+	unsigned int nfs_port, mount_port, rpcbind_port; /* 0: the standard way */
+};
+
+/* NFSv4 first: one question to one port, which firewalls let through. */
+static const struct {
+	const char *name;
+	int versions[3];
+} version_choices[] = { { "auto", { 4, 3 } }, { "3", { 3 } }, { "4", { 4 } } };
+
+/* What one line of output says. */
+struct report {
+	bool answered;
+	bool publishes; /* and so the tag is set */
+	struct canfs_tag tag;
+	char why[ERROR_MAX]; /* not answered, or no prices: in words */
+};
+
+static const char usage[] =
+	"usage: canfsctl price [OPTION ...] SERVER:/PATH\n"
+	"\n"
+	"Asks an NFS server for the prices that it publishes for one export.\n"
+	"\n"
+	"  --json             one JSON object per line\n"
+	"  --watch[=SECONDS]  ask again every so often (1)\n"
+	"  --count=N          with --watch: end after N lines\n"
+	"  --timeout=SECONDS  wait no longer for an answer (5)\n"
+	"  --nfs-version=V    3, 4, or auto: 4, and 3 where that fails (auto)\n"
+	"  --port=N           of NFS (2049 for NFSv4; for NFSv3 rpcbind is asked)\n"
+	"  --mount-port=N     of MOUNT; rpcbind is not asked for it; NFSv3 only\n"
+	"  --rpcbind-port=N   of rpcbind (111); NFSv3 only\n"
+	"\n"
+	"Exit status: 0 prices, 1 error, 2 usage, 3 the server publishes no prices.\n";
+
+enum {
+	OPT_JSON = 1,
+	OPT_WATCH,
+	OPT_COUNT,
+	OPT_TIMEOUT,
+	OPT_VERSION,
+	OPT_PORT,
+	OPT_MOUNT,
+	OPT_RPCBIND,
+	OPT_HELP
+};
+
+static const struct option long_options[] = {
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "watch", optional_argument, NULL, OPT_WATCH },
+	{ "count", required_argument, NULL, OPT_COUNT },
+	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "nfs-version", required_argument, NULL, OPT_VERSION },
+	{ "port", required_argument, NULL, OPT_PORT },
+	{ "mount-port", required_argument, NULL, OPT_MOUNT },
+	{ "rpcbind-port", required_argument, NULL, OPT_RPCBIND },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static bool parse_version(struct options *options, const char *text)
+{
+	for (size_t i = 0; i < sizeof(version_choices) / sizeof(version_choices[0]); i++) {
+		if (strcmp(version_choices[i].name, text) == 0) {
+			options->versions = version_choices[i].versions;
+			return true;
+		}
+	}
+	ctl_warn("--nfs-version is '%s'; allowed: 3, 4, auto", text);
+	return false;
+}
+
+static bool parse_option(struct options *options, int option)
+{
+	switch (option) {
+	case OPT_JSON:
+		options->json = true;
+		return true;
+	case OPT_WATCH:
+		options->watch = true;
+		return !optarg ||
+		       ctl_parse_number("--watch", optarg, 0.1, 86400, &options->interval_sec);
+	case OPT_COUNT:
+		return ctl_parse_count("--count", optarg, 1, UINT32_MAX, &options->count);
+	case OPT_TIMEOUT:
+		return ctl_parse_number("--timeout", optarg, 0.01, 3600, &options->timeout_sec);
+	case OPT_VERSION:
+		return parse_version(options, optarg);
+	case OPT_PORT:
+		return ctl_parse_count("--port", optarg, 1, UINT16_MAX, &options->nfs_port);
+	case OPT_MOUNT:
+		return ctl_parse_count("--mount-port", optarg, 1, UINT16_MAX, &options->mount_port);
+	case OPT_RPCBIND:
+		return ctl_parse_count(
+			"--rpcbind-port", optarg, 1, UINT16_MAX, &options->rpcbind_port);
+	default:
+		return false; /* getopt_long() has warned */
+	}
+}
+
+/* Whoever names a port of MOUNT or rpcbind means NFSv3. */
+static bool settle_on_version_3(struct options *options)
+{
+	if (options->versions && options->versions[0] == 4 && !options->versions[1]) {
+		ctl_warn("--mount-port and --rpcbind-port are for NFSv3 only");
+		return false;
+	}
+	return parse_version(options, "3");
+}
+
+/* -1: go on; else the exit status. */
+static int parse_command_line(struct options *options, int argc, char **argv)
+{
+	int option;
+
+	*options = (struct options) { .interval_sec = 1, .timeout_sec = 5 };
+	argv[0] = "canfsctl price"; /* for getopt_long()'s messages */
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return CTL_OK;
+		}
+		if (!parse_option(options, option))
+			return CTL_USAGE;
+	}
+	if (optind != argc - 1) {
+		ctl_warn("price: expected one SERVER:/PATH, got %d", argc - optind);
+		return CTL_USAGE;
+	}
+	if (options->count && !options->watch) {
+		ctl_warn("--count is for --watch");
+		return CTL_USAGE;
+	}
+	if ((options->mount_port || options->rpcbind_port) && !settle_on_version_3(options))
+		return CTL_USAGE;
+	if (!options->versions)
+		options->versions = version_choices[0].versions;
+	options->server = argv[optind];
+	if (canfs_export_name_parse(options->server, &options->export) < 0) {
+		ctl_warn("'%s' is not SERVER:/PATH (an IPv6 address stands in brackets)",
+			options->server);
+		return CTL_USAGE;
+	}
+	return -1;
+}
+
+static int ask(struct canfs_fsstat *fsstat, double timeout_sec, struct canfs_space *space)
+{
+	const uint64_t deadline_usec = canfs_now_usec() + (uint64_t)(timeout_sec * USEC_PER_SEC);
+	int r = canfs_fsstat_start(fsstat, deadline_usec);
+
+	if (r < 0)
+		return r;
+	while ((r = canfs_fsstat_step(fsstat, canfs_now_usec(), space)) == -EINPROGRESS) {
+		struct pollfd polled = { canfs_fsstat_fd(fsstat), canfs_fsstat_events(fsstat), 0 };
+		const uint64_t now = canfs_now_usec();
+		const uint64_t left_usec = deadline_usec > now ? deadline_usec - now : 0;
+
+		poll(&polled, 1, (int)(left_usec / 1000 + 1));
+	}
+	return r;
+}
+
+static struct canfs_fsstat_target target_of(
+	const struct options *options, const struct addrinfo *info, int version)
+{
+	struct canfs_fsstat_target target = {
+		.version = version,
+		.nfs_port = (uint16_t)options->nfs_port,
+		.mount_port = (uint16_t)options->mount_port,
+		.rpcbind_port = (uint16_t)options->rpcbind_port,
+		.path = options->export.path,
+	};
+
+	memcpy(&target.address, info->ai_addr, info->ai_addrlen);
+	return target;
+}
+
+/* The versions of NFS at one address; NULL: none answers, and why says what each said. */
+static struct canfs_fsstat *open_address(const struct options *options, const struct addrinfo *info,
+	struct canfs_space *space, char why[ERROR_MAX])
+{
+	why[0] = '\0';
+	for (const int *version = options->versions; *version; version++) {
+		const struct canfs_fsstat_target target = target_of(options, info, *version);
+		const size_t len = strlen(why);
+		struct canfs_fsstat *fsstat;
+		int r = canfs_fsstat_new(&fsstat, &target);
+
+		if (r == 0 && ask(fsstat, options->timeout_sec, space) == 0)
+			return fsstat;
+		snprintf(why + len, ERROR_MAX - len, "%s%s", len ? "; " : "",
+			r < 0 ? strerrordesc_np(-r) : canfs_fsstat_error(fsstat));
+		canfs_fsstat_free(fsstat);
+	}
+	return NULL;
+}
+
+/* Takes the first of the server's addresses that answers. NULL: none; says what the last one said. */
+static struct canfs_fsstat *open_server(
+	const struct options *options, struct canfs_space *space, char why[ERROR_MAX])
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct canfs_fsstat *fsstat = NULL;
+	struct addrinfo *list;
+	int r = getaddrinfo(options->export.host, NULL, &hints, &list);
+
+	if (r != 0) {
+		snprintf(why, ERROR_MAX, "%s", gai_strerror(r));
+		return NULL;
+	}
+	for (const struct addrinfo *info = list; info && !fsstat; info = info->ai_next)
+		fsstat = open_address(options, info, space, why);
+	freeaddrinfo(list);
+	return fsstat;
+}
+
+/* The answer to one question; the first one looks for somebody to ask, too. False: why says why. */
+static bool get_space(struct canfs_fsstat **fsstat, const struct options *options,
+	struct canfs_space *space, char why[ERROR_MAX])
+{
+	if (!*fsstat) {
+		*fsstat = open_server(options, space, why);
+		return *fsstat;
+	}
+	if (ask(*fsstat, options->timeout_sec, space) == 0)
+		return true;
+	snprintf(why, ERROR_MAX, "%s", canfs_fsstat_error(*fsstat));
+	return false;
+}
+
+/*
+ * One valid tag may be chance: asks until the server is believed, or a reply comes without a
+ * price. A server that is believed already is asked once.
+ */
+static struct report ask_price(struct canfs_fsstat **fsstat, const struct options *options,
+	struct canfs_publisher *publisher)
+{
+	struct report report = { 0 };
+	struct canfs_space space;
+	bool believed;
+	int r;
+
+	do {
+		if (!get_space(fsstat, options, &space, report.why))
+			return report;
+		r = canfs_tag_decode(&space, &report.tag);
+		believed = canfs_publisher_note(publisher, r == 0);
+	} while (r == 0 && !believed);
+
+	report.answered = true;
+	report.publishes = r == 0;
+	snprintf(report.why, ERROR_MAX, "%s",
+		r == -EPROTO ? "publishes prices in a version that this program does not know"
+			     : "publishes no prices");
+	return report;
+}
+
+static void print_json(const struct options *options, const struct report *report)
+{
+	struct timespec now;
+	struct tm utc;
+	char text[32], time[64];
+	json_t *line;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime(text, sizeof(text), "%FT%T", gmtime_r(&now.tv_sec, &utc));
+	snprintf(time, sizeof(time), "%s.%03ldZ", text, now.tv_nsec / 1000000);
+	if (report->publishes)
+		line = json_pack("{s:s, s:s, s:b, s:f, s:f, s:s}", "time", time, "server",
+			options->server, "publishes", 1, "write", report->tag.write, "read_ahead",
+			report->tag.readahead, "bottleneck",
+			canfs_resource_name(report->tag.bottleneck));
+	else if (report->answered)
+		line = json_pack("{s:s, s:s, s:b, s:n, s:n, s:n}", "time", time, "server",
+			options->server, "publishes", 0, "write", "read_ahead", "bottleneck");
+	else
+		line = json_pack("{s:s, s:s, s:s}", "time", time, "server", options->server,
+			"error", report->why);
+	json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
+	putchar('\n');
+	json_decref(line);
+}
+
+/* An error that lasts is said once; said holds the last one, "" if there was none. */
+static void print_text(
+	const struct options *options, const struct report *report, char said[ERROR_MAX])
+{
+	const bool news = !report->answered && strncmp(said, report->why, ERROR_MAX - 1) != 0;
+
+	snprintf(said, ERROR_MAX, "%s", report->answered ? "" : report->why);
+	if (report->publishes)
+		printf("%s: write %.3f, read-ahead %.3f, bottleneck %s\n", options->server,
+			report->tag.write, report->tag.readahead,
+			canfs_resource_name(report->tag.bottleneck));
+	else if (report->answered)
+		printf("%s %s\n", options->server, report->why);
+	else if (news)
+		ctl_warn("%s: %s", options->server, report->why);
+}
+
+static int print(const struct options *options, const struct report *report, char said[ERROR_MAX])
+{
+	if (options->json)
+		print_json(options, report);
+	else
+		print_text(options, report, said);
+	if (fflush(stdout) != 0) {
+		ctl_warn("standard output: %s", strerrordesc_np(errno));
+		return -EIO;
+	}
+	return 0;
+}
+
+static void sleep_until(uint64_t usec)
+{
+	const struct timespec until = { (time_t)(usec / USEC_PER_SEC),
+		(long)(usec % USEC_PER_SEC) * 1000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+int ctl_price(int argc, char **argv)
+{
+	struct canfs_publisher publisher = { 0 };
+	struct canfs_fsstat *fsstat = NULL;
+	char said[ERROR_MAX] = "";
+	struct options options;
+	struct report report;
+	int status = parse_command_line(&options, argc, argv);
+
+	if (status >= 0)
+		return status;
+
+	status = CTL_ERROR;
+	for (unsigned int lines = 1;; lines++) {
+		const uint64_t next_usec =
+			canfs_now_usec() + (uint64_t)(options.interval_sec * USEC_PER_SEC);
+
+		report = ask_price(&fsstat, &options, &publisher);
+		if (print(&options, &report, said) < 0)
+			goto out;
+		/* Next time the name may resolve, or stand for another address. */
+		if (!report.answered) {
+			canfs_fsstat_free(fsstat);
+			fsstat = NULL;
+		}
+		if (!options.watch || lines == options.count)
+			break;
+		sleep_until(next_usec);
+	}
+	if (report.answered)
+		status = report.publishes ? CTL_OK : CTL_NO_PRICES;
+out:
+	canfs_fsstat_free(fsstat);
+	return status;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* canfsctl server: see and control the canfs server on this host, over its control socket. */
+#include "client-agent/ctl/ctl.h"
+#include "client-agent/ctl/server.h"
+#include "client-agent/ctl/socket.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_SOCKET "/run/canfs/ganesha.sock"
+
+struct options {
+	const char *socket;
+	bool json;
+	const char *export;   /* NULL: all, or the only one */
+	unsigned int seconds; /* 0: all */
+	unsigned int top;     /* 0: the server's default */
+	double interval_sec;
+	unsigned int count; /* redraws until the end; 0: no end */
+	json_t *settings;   /* of set */
+	const char *policy; /* of scheduler; NULL: only shown */
+};
+
+struct server {
+	struct ctl_peer peer;
+	const struct options *options;
+};
+
+static const char usage[] =
+	"usage: canfsctl server COMMAND [OPTION ...]\n"
+	"\n"
+	"Asks the canfs server on this host over its control socket.\n"
+	"\n"
+	"  top                prices and clients, drawn anew each second\n"
+	"  prices             utilization and price of each resource, the prices\n"
+	"  history            the last ten minutes of one export\n"
+	"  clients            who loads the server most\n"
+	"  counters           what the server counts\n"
+	"  config             what its configuration says of interfaces and disks\n"
+	"  prefetch           what is read ahead, and what waits for the disks\n"
+	"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
+	"                     auto, fifo, elevator, n-cscan, lag, none\n"
+	"  set [NAME=VALUE...] change settings until the server's restart, and show them:\n"
+	"                     interval_ms, publish and drain (on|off), pmax, and of cpu,\n"
+	"                     network, disk and memory k_... and weight_...\n"
+	"\n"
+	"  --socket=PATH      the server's Control_Socket (" DEFAULT_SOCKET ")\n"
+	"  --json             the server's replies as they are, one a line\n"
+	"  --export=PATH      prices, history: only this export\n"
+	"  --seconds=N        history: no farther back (1 to 600)\n"
+	"  --top=N            clients, top: so many clients (1 to 256)\n"
+	"  --interval=SECONDS top: between two pictures (1)\n"
+	"  --count=N          top: end after N pictures\n"
+	"\n"
+	"Exit status: 0 done, 1 error, 2 usage, 3 the server publishes no prices.\n";
+
+enum {
+	OPT_SOCKET = 1,
+	OPT_JSON,
+	OPT_EXPORT,
+	OPT_SECONDS,
+	OPT_TOP,
+	OPT_INTERVAL,
+	OPT_COUNT,
+	OPT_HELP
+};
+
+static const struct option long_options[] = {
+	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "export", required_argument, NULL, OPT_EXPORT },
+	{ "seconds", required_argument, NULL, OPT_SECONDS },
+	{ "top", required_argument, NULL, OPT_TOP },
+	{ "interval", required_argument, NULL, OPT_INTERVAL },
+	{ "count", required_argument, NULL, OPT_COUNT },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* The reply to a request, which it takes; NULL after a warning. Dials if need be. */
+static json_t *ask(struct server *server, json_t *request)
+{
+	const bool connected = server->peer.stream != NULL || ctl_dial(&server->peer);
+	json_t *reply = connected ? ctl_ask(&server->peer, json_incref(request)) : NULL;
+
+	json_decref(request);
+	if (reply == NULL)
+		ctl_warn("%s", server->peer.error);
+	return reply;
+}
+
+static json_t *ask_prices(struct server *server)
+{
+	json_t *request = json_pack("{s:s}", "command", "prices");
+
+	if (server->options->export != NULL)
+		json_object_set_new(request, "export", json_string(server->options->export));
+	return ask(server, request);
+}
+
+static json_t *ask_clients(struct server *server)
+{
+	json_t *request = json_pack("{s:s}", "command", "clients");
+
+	if (server->options->top != 0)
+		json_object_set_new(request, "top", json_integer(server->options->top));
+	return ask(server, request);
+}
+
+/* Takes the reply; NULL: an error that has been warned of. */
+static int show(struct server *server, json_t *reply, void (*text)(const json_t *reply))
+{
+	if (reply == NULL)
+		return CTL_ERROR;
+	if (!server->options->json)
+		text(reply);
+	json_decref(reply);
+	return CTL_OK;
+}
+
+static int run_prices(struct server *server)
+{
+	json_t *reply = ask_prices(server);
+	bool publishes = ctl_publishes(reply);
+	int status = show(server, reply, ctl_show_prices);
+
+	return status == CTL_OK && !publishes ? CTL_NO_PRICES : status;
+}
+
+static int run_history(struct server *server)
+{
+	json_t *request = json_pack("{s:s}", "command", "history");
+
+	if (server->options->export != NULL)
+		json_object_set_new(request, "export", json_string(server->options->export));
+	if (server->options->seconds != 0)
+		json_object_set_new(request, "seconds", json_integer(server->options->seconds));
+	return show(server, ask(server, request), ctl_show_history);
+}
+
+static int run_clients(struct server *server)
+{
+	return show(server, ask_clients(server), ctl_show_clients);
+}
+
+static int run_counters(struct server *server)
+{
+	return show(
+		server, ask(server, json_pack("{s:s}", "command", "counters")), ctl_show_counters);
+}
+
+static int run_config(struct server *server)
+{
+	return show(server, ask(server, json_pack("{s:s}", "command", "config")), ctl_show_config);
+}
+
+static int run_prefetch(struct server *server)
+{
+	return show(
+		server, ask(server, json_pack("{s:s}", "command", "prefetch")), ctl_show_prefetch);
+}
+
+/* The server knows what names are allowed. */
+static int run_scheduler(struct server *server)
+{
+	json_t *request = json_pack("{s:s}", "command", "scheduler");
+
+	if (server->options->policy != NULL)
+		json_object_set_new(request, "policy", json_string(server->options->policy));
+	return show(server, ask(server, request), ctl_show_scheduler);
+}
+
+static int run_set(struct server *server)
+{
+	return show(server, ask(server, json_incref(server->options->settings)), ctl_show_settings);
+}
+
+static int run_top(struct server *server)
+{
+	const double interval_sec = server->options->interval_sec;
+	const struct timespec pause = { (time_t)interval_sec,
+		(long)((interval_sec - (double)(time_t)interval_sec) * 1e9) };
+	const bool redraw = isatty(STDOUT_FILENO) && !server->options->json;
+
+	for (unsigned int pictures = 1;; pictures++) {
+		json_t *prices = ask_prices(server);
+		json_t *clients = prices != NULL ? ask_clients(server) : NULL;
+
+		/* The server would not wait for the next picture. */
+		ctl_hang_up(&server->peer);
+		if (redraw && clients != NULL)
+			fputs("\033[H\033[J", stdout);
+		if (clients == NULL) {
+			json_decref(prices);
+			return CTL_ERROR;
+		}
+		(void)show(server, prices, ctl_show_prices);
+		if (!server->options->json)
+			putchar('\n');
+		(void)show(server, clients, ctl_show_clients);
+		if (fflush(stdout) != 0)
+			return CTL_ERROR;
+		if (pictures == server->options->count)
+			return CTL_OK;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(struct server *server);
+	unsigned int takes; /* bit 1 << OPT_... besides socket, json and help */
+} commands[] = {
+	{ "top", run_top, 1u << OPT_TOP | 1u << OPT_INTERVAL | 1u << OPT_COUNT | 1u << OPT_EXPORT },
+	{ "prices", run_prices, 1u << OPT_EXPORT },
+	{ "history", run_history, 1u << OPT_EXPORT | 1u << OPT_SECONDS },
+	{ "clients", run_clients, 1u << OPT_TOP },
+	{ "counters", run_counters, 0 },
+	{ "config", run_config, 0 },
+	{ "prefetch", run_prefetch, 0 },
+	{ "scheduler", run_scheduler, 0 },
+	{ "set", run_set, 0 },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define FOR_ALL  (1u << OPT_SOCKET | 1u << OPT_JSON | 1u << OPT_HELP)
+#define TAKES(c) (FOR_ALL | (c)->takes)
+
+/* The socket carries UTF-8; without the name, all exports would be meant. */
+static bool parse_export(struct options *options, const char *path)
+{
+	json_t *text = json_string(path);
+
+	options->export = path;
+	if (text == NULL)
+		ctl_warn("--export: the path is not UTF-8");
+	json_decref(text);
+	return text != NULL;
+}
+
+static bool parse_option(struct options *options, int option)
+{
+	switch (option) {
+	case OPT_SOCKET:
+		options->socket = optarg;
+		return true;
+	case OPT_JSON:
+		options->json = true;
+		return true;
+	case OPT_EXPORT:
+		return parse_export(options, optarg);
+	case OPT_SECONDS:
+		return ctl_parse_count("--seconds", optarg, 1, 600, &options->seconds);
+	case OPT_TOP:
+		return ctl_parse_count("--top", optarg, 1, 256, &options->top);
+	case OPT_INTERVAL:
+		return ctl_parse_number("--interval", optarg, 0.1, 3600, &options->interval_sec);
+	case OPT_COUNT:
+		return ctl_parse_count("--count", optarg, 1, UINT32_MAX, &options->count);
+	default:
+		return false; /* getopt_long() has warned */
+	}
+}
+
+static json_t *parse_value(const char *text)
+{
+	char *end;
+	double value;
+
+	if (strcmp(text, "on") == 0 || strcmp(text, "true") == 0)
+		return json_true();
+	if (strcmp(text, "off") == 0 || strcmp(text, "false") == 0)
+		return json_false();
+	if (strcmp(text, "default") == 0)
+		return json_null();
+	value = strtod(text, &end);
+	if (end == text || *end != '\0')
+		return NULL;
+	/* interval_ms is a whole number; a k may be one. NaN and infinity are no JSON. */
+	if (value >= -1e9 && value <= 1e9 && value == (double)(json_int_t)value)
+		return json_integer((json_int_t)value);
+	return json_real(value);
+}
+
+/* NAME=VALUE into the request; the server knows what values are allowed. */
+static bool parse_setting(struct options *options, char *word)
+{
+	static const char *const names[] = { "interval_ms", "publish", "drain", "pmax", "k_cpu",
+		"k_network", "k_disk", "k_memory", "weight_cpu", "weight_network", "weight_disk",
+		"weight_memory" };
+	char *equals = strchr(word, '=');
+	json_t *value = NULL;
+	bool known = false;
+
+	if (equals != NULL) {
+		*equals = '\0';
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			known = known || strcmp(word, names[i]) == 0;
+		value = parse_value(equals + 1);
+	}
+	if (equals == NULL || !known) {
+		ctl_warn("set: '%s' is no setting; allowed: interval_ms=, publish=, drain=, "
+			 "pmax=, and k_ or weight_ of cpu=, network=, disk=, memory=",
+			word);
+		json_decref(value);
+		return false;
+	}
+	if (value == NULL) {
+		ctl_warn("set: %s: '%s' is neither a number nor on, off or default", word,
+			equals + 1);
+		return false;
+	}
+	json_object_set_new(options->settings, word, value);
+	return true;
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (name != NULL && strcmp(name, commands[i].name) == 0)
+			return &commands[i];
+	}
+	ctl_warn("server: '%s' is no command; allowed: top, prices, history, clients, counters, "
+		 "config, prefetch, scheduler, set",
+		name != NULL ? name : "");
+	return NULL;
+}
+
+/* -1: go on; else the exit status. */
+static int parse_command_line(
+	struct options *options, const struct command **command, int argc, char **argv)
+{
+	unsigned int given = 0;
+	int option;
+
+	argv[0] = "canfsctl server"; /* for getopt_long()'s messages */
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option == OPT_HELP) {
+			fputs(usage, stdout);
+			return CTL_OK;
+		}
+		if (!parse_option(options, option))
+			return CTL_USAGE;
+		given |= 1u << option;
+	}
+	*command = find_command(argv[optind]);
+	if (*command == NULL)
+		return CTL_USAGE;
+	for (const struct option *known = long_options; known->name != NULL; known++) {
+		if (given & 1u << known->val & ~TAKES(*command)) {
+			ctl_warn("server %s takes no --%s", (*command)->name, known->name);
+			return CTL_USAGE;
+		}
+	}
+	while (++optind < argc) {
+		if ((*command)->run == run_scheduler && options->policy == NULL) {
+			options->policy = argv[optind];
+			continue;
+		}
+		if ((*command)->run != run_set) {
+			ctl_warn(
+				"server %s takes no argument '%s'", (*command)->name, argv[optind]);
+			return CTL_USAGE;
+		}
+		if (!parse_setting(options, argv[optind]))
+			return CTL_USAGE;
+	}
+	return -1;
+}
+
+int ctl_server(int argc, char **argv)
+{
+	struct options options = { .socket = DEFAULT_SOCKET, .interval_sec = 1 };
+	struct server server = { .options = &options };
+	const struct command *command;
+	int status;
+
+	options.settings = json_pack("{s:s}", "command", "set");
+	status = parse_command_line(&options, &command, argc, argv);
+	if (status >= 0)
+		goto out;
+	server.peer = (struct ctl_peer) {
+		.who = "server", .socket = options.socket, .json = options.json
+	};
+	status = command->run(&server);
+	ctl_hang_up(&server.peer);
+	if (fflush(stdout) != 0) {
+		ctl_warn("standard output: %s", strerror(errno));
+		status = CTL_ERROR;
+	}
+out:
+	json_decref(options.settings);
+	return status;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The NFS mounts of this client, from /proc/self/mountinfo.
+ *
+ *	36 25 0:41 / /mnt/data rw,relatime shared:9 - nfs srv:/export rw,vers=3,...,addr=10.0.0.1
+ *	|     |      mount point                      |   source        options
+ *	id    major:minor = name of the BDI           fs type
+ *
+ * A BDI (the kernel's unit of write-back and read-ahead control) belongs to a super block, so that
+ * several mounts may share one: bind mounts, and v3 exports on one file system of the server. The
+ * agent's unit of control is therefore the BDI.
+ */
+#ifndef CANFS_CLIENT_AGENT_KERNEL_MOUNTS_H
+#define CANFS_CLIENT_AGENT_KERNEL_MOUNTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define CANFS_MOUNTS_MAX      256       /* further ones are counted in dropped */
+#define CANFS_MOUNT_PATH_MAX  1024      /* NUL included; a longer path makes its line malformed */
+#define CANFS_MOUNTS_TEXT_MAX (4 << 20) /* bytes of a process's mountinfo that are read */
+
+struct canfs_bdi {
+	unsigned int major;
+	unsigned int minor; /* 0:NN numbers are used again after umount */
+};
+
+/* What nfs(5) lets an administrator set. An option that is not shown, or makes no sense, is 0. */
+struct canfs_mount_options {
+	uint32_t rsize_bytes;
+	uint32_t wsize_bytes;
+	uint32_t timeo_dsec;
+	uint32_t nconnect;     /* 0: one connection */
+	uint32_t acregmax_sec; /* how long attributes are believed; 60, the default, is not shown */
+	uint32_t acdirmax_sec;
+	bool soft; /* or softerr: a request may fail */
+	bool read_only;
+	bool sync;
+	bool noac;
+	bool no_lookup_cache;
+	bool no_callback; /* v4.0, and the server cannot call back: no delegations */
+	bool udp;
+};
+
+struct canfs_mount {
+	int id; /* mount ID, as in fdinfo */
+	struct canfs_bdi bdi;
+	char mountpoint[CANFS_MOUNT_PATH_MAX];
+	char source[CANFS_MOUNT_PATH_MAX];      /* server:/path */
+	char export_path[CANFS_MOUNT_PATH_MAX]; /* /path of source */
+	char fstype[8];                         /* "nfs" or "nfs4" */
+	int version;                            /* 3 or 4 (2 for the very old) */
+	int minor_version;                      /* of 4; else 0 */
+	struct sockaddr_storage address;        /* addr=, else mountaddr=; AF_UNSPEC if neither */
+	uint16_t port;                          /* 0: not given */
+	uint16_t mount_port;                    /* of TCP; 0: not given */
+	bool tcp;
+	char sec[16]; /* "sys", "krb5" ...; "" if not given */
+	struct canfs_mount_options options;
+};
+
+struct canfs_mounts {
+	size_t n;
+	unsigned int malformed; /* NFS lines that could not be read, and lines that are none */
+	unsigned int dropped;   /* mounts beyond CANFS_MOUNTS_MAX */
+	struct canfs_mount mount[CANFS_MOUNTS_MAX]; /* ~ 800 KB in all: not for the stack */
+};
+
+/* Replaces *mounts by what text says, in its order. Nothing fails: bad lines are counted. */
+void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts);
+
+/*
+ * The same on root + /proc/self/mountinfo, however long that is. 0, or canfs_read_lines()'s error, with
+ * the mounts that came before it.
+ */
+int canfs_mounts_read(const char *root, struct canfs_mounts *mounts);
+
+bool canfs_bdi_equal(struct canfs_bdi a, struct canfs_bdi b);
+
+/*
+ * The first mount of each BDI, in order, as indices into mounts->mount. Returns how many. It stands
+ * for its BDI wherever an actuator asks for a mount.
+ */
+size_t canfs_mounts_bdis(const struct canfs_mounts *mounts, size_t index[CANFS_MOUNTS_MAX]);
+
+/*
+ * Why the agent leaves this mount at the kernel's defaults, in words; NULL: it does not. Prices are asked
+ * for with AUTH_SYS, which a server may refuse where its clients come with Kerberos.
+ */
+const char *canfs_mount_left_alone(const struct canfs_mount *mount);
+
+/* The same mount as before (ID, BDI, source, mount point)? Its index, or -ENOENT. */
+int canfs_mounts_find(const struct canfs_mounts *mounts, const struct canfs_mount *mount);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Counters of the NFS mounts, from /proc/self/mountstats (statvers 1.0 and 1.1). All of them are
+ * cumulative since mount; mounts that share a super block show the same ones.
+ */
+#ifndef CANFS_CLIENT_AGENT_KERNEL_MOUNTSTATS_H
+#define CANFS_CLIENT_AGENT_KERNEL_MOUNTSTATS_H
+
+#include "client-agent/kernel/mounts.h"
+
+struct canfs_op_stats {
+	uint64_t ops;
+	uint64_t transmissions;
+	uint64_t timeouts;
+	uint64_t sent_bytes;
+	uint64_t received_bytes;
+	uint64_t queue_msec;
+	uint64_t rtt_msec; /* sum over ops; congestion shows in that of COMMIT */
+	uint64_t execute_msec;
+	uint64_t errors; /* 0 on kernels that do not count them */
+};
+
+/* Sums over the connections of a mount (nconnect); only TCP ones are counted. */
+struct canfs_xprt_stats {
+	uint64_t connections;
+	uint64_t sends;
+	uint64_t backlog; /* at each send, how many requests waited for a slot: a sum over sends */
+	uint64_t max_slots; /* the most slots that any of them ever used at once */
+};
+
+struct canfs_mountstats {
+	bool found; /* false: all else is 0 */
+	uint64_t age_sec;
+	uint64_t normal_read_bytes; /* by read(2) ... */
+	uint64_t normal_write_bytes;
+	uint64_t direct_read_bytes; /* ... with O_DIRECT ... */
+	uint64_t direct_write_bytes;
+	uint64_t server_read_bytes; /* ... and what the server saw of it */
+	uint64_t server_write_bytes;
+	uint64_t begun_write_bytes;   /* whole pages, as their sending begins */
+	struct canfs_xprt_stats xprt; /* all 0 if the kernel shows none that we know */
+	struct canfs_op_stats read;
+	struct canfs_op_stats write;
+	struct canfs_op_stats commit;
+};
+
+/*
+ * One pass over text; stats[i] is set for mounts->mount[i], matched by source and mount point (of
+ * several stacked on one place: in their order). A mount with a torn or malformed line that we
+ * need (its "bytes:", READ, WRITE or COMMIT) is not found. Returns how many such lines there were.
+ */
+unsigned int canfs_mountstats_parse(
+	const char *text, const struct canfs_mounts *mounts, struct canfs_mountstats *stats);
+
+/*
+ * The same on root + /proc/self/mountstats, however long that is: a thousand NFSv4 mounts make 6 MB. 0,
+ * or canfs_read_lines()'s error, with the mounts not found that came after it.
+ */
+int canfs_mountstats_read(
+	const char *root, const struct canfs_mounts *mounts, struct canfs_mountstats *stats);
+
+#endif

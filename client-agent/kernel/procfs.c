@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "client-agent/kernel/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Holds /proc/meminfo on any kernel of today. */
+#define PROC_FILE_MAX 32768
+
+static int open_below(const char *root, const char *path)
+{
+	char full[PATH_MAX];
+	int len = snprintf(full, sizeof(full), "%s%s", root, path);
+
+	if (len < 0 || (size_t)len >= sizeof(full))
+		return -ENAMETOOLONG;
+	int fd = open(full, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Reads until the end or until buf is full. The length, or -errno. */
+static ssize_t read_up_to(int fd, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		ssize_t n = read(fd, buf + len, size - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+ssize_t canfs_read_file(const char *root, const char *path, char *buf, size_t size)
+{
+	int fd = open_below(root, path);
+
+	if (fd < 0)
+		return fd;
+	ssize_t len = read_up_to(fd, buf, size);
+	if (len >= 0 && (size_t)len == size)
+		len = -EFBIG;
+	if (len >= 0)
+		buf[len] = '\0';
+	close(fd);
+	return len;
+}
+
+int canfs_read_text(const char *root, const char *path, size_t max_bytes, char **text)
+{
+	size_t size = PROC_FILE_MAX, len = 0;
+	char *buf = NULL;
+	int err = 0;
+	int fd = open_below(root, path);
+
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		char *more = realloc(buf, size);
+		if (!more) {
+			err = -ENOMEM;
+			goto out;
+		}
+		buf = more;
+		ssize_t n = read_up_to(fd, buf + len, size - len);
+		if (n < 0) {
+			err = (int)n;
+			goto out;
+		}
+		len += (size_t)n;
+		if (len < size)
+			break;
+		if (size > max_bytes)
+			break;
+		size *= 2;
+	}
+	if (len > max_bytes) {
+		err = -EFBIG;
+		goto out;
+	}
+	buf[len] = '\0';
+	*text = buf;
+	buf = NULL;
+out:
+	free(buf);
+	close(fd);
+	return err;
+}
+
+/* Hands the whole lines in buf[0 ... len) to take(); returns how many bytes they are. */
+static size_t take_lines(const char *buf, size_t len,
+	void (*take)(void *data, const char *line, const char *end), void *data, bool *skip)
+{
+	size_t used = 0;
+	const char *end;
+
+	while ((end = memchr(buf + used, '\n', len - used))) {
+		if (!*skip)
+			take(data, buf + used, end);
+		*skip = false;
+		used = (size_t)(end - buf) + 1;
+	}
+	return used;
+}
+
+int canfs_read_lines(const char *root, const char *path,
+	void (*take)(void *data, const char *line, const char *end), void *data)
+{
+	size_t len = 0, used;
+	bool skip = false; /* the line whose beginning did not fit */
+	ssize_t n;
+	char *buf;
+	int fd = open_below(root, path);
+
+	if (fd < 0)
+		return fd;
+	buf = malloc(CANFS_PROC_LINE_MAX);
+	if (!buf) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while ((n = read_up_to(fd, buf + len, CANFS_PROC_LINE_MAX - len)) > 0) {
+		len += (size_t)n;
+		used = take_lines(buf, len, take, data, &skip);
+		if (used == 0 && len == CANFS_PROC_LINE_MAX) {
+			skip = true;
+			used = len;
+		}
+		len -= used;
+		memmove(buf, buf + used, len);
+	}
+	free(buf);
+	close(fd);
+	return (int)n;
+}
+
+int canfs_parse_u64(const char **text, uint64_t *value)
+{
+	const char *p = *text;
+	uint64_t v = 0;
+
+	if (*p < '0' || *p > '9')
+		return -EPROTO;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (__builtin_mul_overflow(v, 10, &v) ||
+			__builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+			return -EPROTO;
+	}
+	*text = p;
+	*value = v;
+	return 0;
+}
+
+struct field {
+	const char *name; /* with what separates it from the number */
+	size_t offset;    /* of the uint64_t that it is stored in */
+};
+
+/* "NAME  123 kB\n" at line? The number goes to *bytes. -ENOENT: another name. */
+static int parse_line(const char *line, const char *name, uint64_t *bytes)
+{
+	size_t name_len = strlen(name);
+
+	if (strncmp(line, name, name_len) != 0)
+		return -ENOENT;
+	line += name_len;
+	line += strspn(line, " ");
+	if (canfs_parse_u64(&line, bytes) != 0 || strncmp(line, " kB\n", 4) != 0)
+		return -EPROTO;
+	return __builtin_mul_overflow(*bytes, 1024, bytes) ? -EPROTO : 0;
+}
+
+/* Every field must be there once at least, whole. */
+static int parse_fields(const char *text, const struct field *fields, size_t n, void *into)
+{
+	unsigned int seen = 0;
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		if (*line == '\n' && *++line == '\0')
+			break;
+		for (size_t i = 0; i < n; i++) {
+			uint64_t value;
+			int err = parse_line(line, fields[i].name, &value);
+			if (err == -ENOENT)
+				continue;
+			if (err)
+				return err;
+			memcpy((char *)into + fields[i].offset, &value, sizeof(value));
+			seen |= 1u << i;
+			break;
+		}
+	}
+	return seen == (1u << n) - 1 ? 0 : -EPROTO;
+}
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo)
+{
+	static const struct field fields[] = {
+		{ "MemTotal:", offsetof(struct canfs_meminfo, total_bytes) },
+		{ "MemFree:", offsetof(struct canfs_meminfo, free_bytes) },
+		{ "MemAvailable:", offsetof(struct canfs_meminfo, available_bytes) },
+		{ "Active(file):", offsetof(struct canfs_meminfo, active_file_bytes) },
+		{ "Dirty:", offsetof(struct canfs_meminfo, dirty_bytes) },
+		{ "Writeback:", offsetof(struct canfs_meminfo, writeback_bytes) },
+	};
+	struct canfs_meminfo parsed = { 0 };
+	int err = parse_fields(text, fields, COUNT(fields), &parsed);
+
+	if (!err)
+		*meminfo = parsed;
+	return err;
+}
+
+int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo)
+{
+	char text[PROC_FILE_MAX];
+	ssize_t len = canfs_read_file(root, "/proc/meminfo", text, sizeof(text));
+
+	return len < 0 ? (int)len : canfs_meminfo_parse(text, meminfo);
+}
+
+uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo)
+{
+	uint64_t owed;
+
+	if (__builtin_add_overflow(meminfo->dirty_bytes, meminfo->writeback_bytes, &owed))
+		return 0;
+	return meminfo->available_bytes > owed ? meminfo->available_bytes - owed : 0;
+}
+
+int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes)
+{
+	static const char name[] = "\nworkingset_activate_file ";
+	const char *line = strstr(text, name);
+	uint64_t pages, bytes;
+
+	if (!line)
+		return -EPROTO;
+	line += sizeof(name) - 1;
+	if (canfs_parse_u64(&line, &pages) != 0 || *line != '\n' ||
+		__builtin_mul_overflow(pages, (uint64_t)sysconf(_SC_PAGESIZE), &bytes))
+		return -EPROTO;
+	*missed_bytes = bytes;
+	return 0;
+}
+
+int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes)
+{
+	char text[PROC_FILE_MAX];
+	ssize_t len = canfs_read_file(root, "/proc/vmstat", text, sizeof(text));
+
+	return len < 0 ? (int)len : canfs_cache_missed_parse(text, missed_bytes);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Exports come and go. Of those on the same disks one has the monitors, the others look at its. */
+#include "ganesha-fsal/monitors/devices.h"
+#include "ganesha-fsal/market/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "pricing/price.h"
+
+static bool have_same_queues(
+	const struct canfs_disk_options *one, const struct canfs_disk_options *other)
+{
+	return one->read_queue == other->read_queue && one->write_queue == other->write_queue;
+}
+
+static struct canfs_price_table *find_watcher(const struct canfs_price_table *prices)
+{
+	struct canfs_price_table *other;
+
+	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
+		if (other->watched_by == NULL && other->device == prices->device &&
+			have_same_queues(&other->own, &prices->own))
+			return other;
+	}
+	return NULL;
+}
+
+/* Whoever it watched for: the first of them takes over, and watches for the rest. */
+static void hand_over(struct canfs_price_table *prices)
+{
+	struct canfs_price_table *other, *heir = NULL;
+
+	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
+		if (other->watched_by != prices)
+			continue;
+		other->watched_by = heir;
+		if (heir == NULL)
+			heir = other;
+	}
+	if (heir == NULL)
+		return;
+	memcpy(heir->monitors, prices->monitors, sizeof(heir->monitors));
+	memset(prices->monitors, 0, sizeof(prices->monitors));
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		heir->monitors[i].name = heir->name;
+}
+
+/* Both under the mutex. */
+static void enter(struct canfs_price_table *prices)
+{
+	struct canfs_sampler *sampler = prices->sampler;
+
+	prices->watched_by = find_watcher(prices);
+	if (prices->watched_by == NULL) {
+		canfs_sampler_open_monitors(prices->monitors, sampler, prices);
+		LIST_INSERT_HEAD(&sampler->price_tables, prices, link);
+	} else {
+		LIST_INSERT_AFTER(prices->watched_by, prices, link);
+	}
+	canfs_price_table_enter_market(prices);
+}
+
+static void leave(struct canfs_price_table *prices)
+{
+	LIST_REMOVE(prices, link);
+	hand_over(prices);
+	canfs_sampler_close_monitors(prices->monitors);
+}
+
+static void free_price_table(struct canfs_price_table *prices)
+{
+	free(prices->name);
+	free(prices->path);
+	free(prices);
+}
+
+static bool are_possible(const struct canfs_disk_options *own)
+{
+	return own->k == 0 || canfs_is_within(own->k, CANFS_K_MIN, CANFS_K_MAX);
+}
+
+int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampler *sampler,
+	const char *path, dev_t device, const struct canfs_disk_options *own)
+{
+	struct canfs_monitor_setup setup;
+	char resolved[PATH_MAX];
+	struct canfs_price_table *new;
+
+	if (own != NULL && !are_possible(own))
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (new == NULL)
+		return -ENOMEM;
+	new->sampler = sampler;
+	if (own != NULL)
+		new->own = *own;
+	new->device = device;
+	new->name = strdup(path);
+	if (canfs_is_anonymous(device)) {
+		/* Before the mutex, and once: this may hang, and others must not wait for it. */
+		canfs_sampler_setup(sampler, &setup);
+		canfs_resolve_path(setup.root, path, resolved);
+		path = resolved;
+	}
+	new->path = strdup(path);
+	if (new->name == NULL || new->path == NULL) {
+		free_price_table(new);
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&sampler->mutex);
+	enter(new);
+	pthread_mutex_unlock(&sampler->mutex);
+	*prices = new;
+	return 0;
+}
+
+int canfs_price_table_change(
+	struct canfs_price_table *prices, const struct canfs_disk_options *own, uint64_t now_usec)
+{
+	struct canfs_sampler *sampler = prices->sampler;
+	bool same_monitor, changed;
+
+	if (!are_possible(own))
+		return -EINVAL;
+	pthread_mutex_lock(&sampler->mutex);
+	same_monitor = have_same_queues(&prices->own, own);
+	changed = !same_monitor || prices->own.k != own->k;
+	if (!same_monitor)
+		leave(prices);
+	prices->own = *own;
+	if (!same_monitor) {
+		enter(prices);
+		canfs_sampler_renew_monitors(sampler, now_usec);
+	}
+	if (changed)
+		canfs_sampler_hurry(sampler);
+	pthread_mutex_unlock(&sampler->mutex);
+	return changed;
+}
+
+void canfs_price_table_close(struct canfs_price_table *prices)
+{
+	struct canfs_sampler *sampler;
+
+	if (prices == NULL)
+		return;
+	sampler = prices->sampler;
+	if (sampler != NULL) {
+		pthread_mutex_lock(&sampler->mutex);
+		leave(prices);
+		pthread_mutex_unlock(&sampler->mutex);
+	} else {
+		canfs_sampler_close_monitors(prices->monitors);
+	}
+	free_price_table(prices);
+}

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/market/internal.h"
+#include "ganesha-fsal/monitors/monitors.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "pricing/price.h"
+#include "common/clock.h"
+#include "common/thread.h"
+
+/*
+ * A price table is one word, so that a reader needs no lock and never sees half of a posting:
+ *
+ *	63            20 19       16 15    8 7        0
+ *	| time, msec    | bottleneck | write | readahead |     0: nothing posted
+ *
+ * Prices in steps of 1/255 are what the tag carries anyway.
+ */
+static uint64_t pack(
+	uint64_t now_msec, const struct canfs_quote *write, const struct canfs_quote *readahead)
+{
+	return now_msec << 20 | (uint64_t)write->bottleneck << 16 |
+	       (uint64_t)(write->price / CANFS_PRICE_MAX * 255 + 0.5) << 8 |
+	       (uint64_t)(readahead->price / CANFS_PRICE_MAX * 255 + 0.5);
+}
+
+static bool is_fresh(const struct canfs_price_table *prices, uint64_t posted, uint64_t now_usec)
+{
+	return posted != 0 &&
+	       now_usec / 1000 <= (posted >> 20) + atomic_load_explicit(&prices->stale_msec,
+							   memory_order_relaxed);
+}
+
+bool canfs_price_table_read(
+	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag)
+{
+	uint64_t posted = atomic_load_explicit(&prices->posted, memory_order_acquire);
+	bool fresh = is_fresh(prices, posted, now_usec);
+
+	atomic_fetch_add_explicit(
+		fresh ? &prices->priced : &prices->unpriced, 1, memory_order_relaxed);
+	if (!fresh)
+		return false;
+	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
+	tag->write = (double)(posted >> 8 & 0xff) / 255;
+	tag->readahead = (double)(posted & 0xff) / 255;
+	return true;
+}
+
+double canfs_price_table_own_readahead(struct canfs_price_table *prices)
+{
+	return (double)atomic_load_explicit(&prices->own_readahead, memory_order_relaxed);
+}
+
+void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
+	const struct canfs_sampler *sampler, const struct canfs_price_table *prices)
+{
+	const struct canfs_sampler_config *config = &sampler->config;
+	struct canfs_monitor_setup price_table_setup;
+	const struct canfs_monitor_setup *setup = &config->setup;
+
+	if (prices != NULL) {
+		price_table_setup = config->setup;
+		price_table_setup.name = prices->name;
+		price_table_setup.path = prices->path;
+		price_table_setup.device = prices->device;
+		if (prices->own.read_queue != 0)
+			price_table_setup.disk_read_queue = prices->own.read_queue;
+		if (prices->own.write_queue != 0)
+			price_table_setup.disk_write_queue = prices->own.write_queue;
+		setup = &price_table_setup;
+	}
+	for (size_t i = 0; canfs_monitor_types[i].resource != CANFS_NONE; i++) {
+		const struct canfs_monitor_type *type = &canfs_monitor_types[i];
+
+		if (type->per_export == (prices != NULL) &&
+			(config->monitors & 1u << type->resource))
+			canfs_monitor_open(&monitors[type->resource], type, setup, config->say);
+	}
+}
+
+void canfs_sampler_close_monitors(struct canfs_monitor *monitors)
+{
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		canfs_monitor_close(&monitors[i]);
+}
+
+void canfs_sampler_sample_monitors(
+	struct canfs_monitor *monitors, double elapsed_sec, struct canfs_market *market)
+{
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		canfs_monitor_sample(&monitors[i], elapsed_sec, market);
+}
+
+static unsigned int stale_msec(unsigned int interval_ms)
+{
+	unsigned int msec = interval_ms * CANFS_STALE_INTERVALS;
+
+	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
+}
+
+static const struct canfs_monitor_traits *disk_of(const struct canfs_price_table *prices)
+{
+	return &(prices->watched_by != NULL ? prices->watched_by : prices)
+			->monitors[CANFS_DISK]
+			.traits;
+}
+
+void canfs_price_table_enter_market(struct canfs_price_table *prices)
+{
+	const struct canfs_monitor_traits *disk = disk_of(prices);
+
+	prices->market = prices->sampler->market;
+	if (prices->sampler->k_of_disk_by_type && disk->k > 0)
+		prices->market.k[CANFS_DISK] = disk->k;
+	if (prices->own.k != 0)
+		prices->market.k[CANFS_DISK] = prices->own.k;
+}
+
+/* Of exports on the same disks the first in the list looks at them: a server may have hundreds. */
+static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
+{
+	const struct canfs_price_table *watcher = prices->watched_by;
+
+	if (watcher == NULL) {
+		canfs_sampler_sample_monitors(prices->monitors, elapsed_sec, &prices->market);
+		return;
+	}
+	for (int i = 0; i < CANFS_RESOURCES; i++) {
+		if (watcher->monitors[i].type == NULL)
+			continue;
+		prices->market.utilization[i] = watcher->market.utilization[i];
+		prices->market.known[i] = watcher->market.known[i];
+	}
+}
+
+/*
+ * What the server reads ahead itself, it pays with processor time and with memory. Nothing of it goes over the network
+ * before it is asked for; and the disk's queue is its own, in which whoever waits overtakes it: the price of the disk,
+ * which is 1 as soon as two readers keep it busy, would forbid read-ahead just where it spares the most seeks.
+ */
+static double own_readahead(const struct canfs_market *market)
+{
+	double cpu = canfs_market_price(market, CANFS_CPU);
+	double memory = canfs_market_price(market, CANFS_MEMORY);
+
+	return cpu > memory ? cpu : memory;
+}
+
+static void post(struct canfs_price_table *prices, double elapsed_sec, uint64_t now_usec)
+{
+	const struct canfs_sampler *sampler = prices->sampler;
+	struct canfs_quote write, readahead;
+	uint64_t posted = 0;
+
+	canfs_price_table_enter_market(prices);
+	sample_disks(prices, elapsed_sec);
+	for (int i = 0; i < CANFS_OPERATIONS; i++)
+		prices->quotes[i] = canfs_market_quote(&prices->market, (enum canfs_operation)i);
+	write = prices->quotes[CANFS_WRITE];
+	readahead = prices->quotes[CANFS_READAHEAD];
+	atomic_store_explicit(&prices->own_readahead, (float)own_readahead(&prices->market),
+		memory_order_relaxed);
+	canfs_history_add(&prices->history, now_usec, &prices->market, write, readahead);
+	if (sampler->drain)
+		write.price = CANFS_PRICE_MAX;
+	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
+	if (write.bottleneck != CANFS_NONE && sampler->publish)
+		posted = pack(now_usec / 1000, &write, &readahead);
+	/* With the interval in which the next ones will come. */
+	prices->stale_msec = stale_msec(sampler->interval_ms);
+	atomic_store_explicit(&prices->posted, posted, memory_order_release);
+}
+
+void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec)
+{
+	struct canfs_price_table *prices;
+
+	pthread_mutex_lock(&sampler->mutex);
+	if (now_usec > sampler->last_usec) {
+		/* The first one only primes the monitors: any interval will do. */
+		double elapsed_sec = (double)(now_usec - sampler->last_usec) / 1e6;
+
+		sampler->last_usec = now_usec;
+		sampler->steps++;
+		canfs_sampler_sample_monitors(sampler->monitors, elapsed_sec, &sampler->market);
+		LIST_FOREACH (prices, &sampler->price_tables, link)
+			post(prices, elapsed_sec, now_usec);
+	}
+	pthread_mutex_unlock(&sampler->mutex);
+}
+
+static void *run(void *arg)
+{
+	struct canfs_sampler *sampler = arg;
+
+	if (sampler->config.thread_begins != NULL)
+		sampler->config.thread_begins();
+	pthread_mutex_lock(&sampler->mutex);
+	sampler->next_usec = canfs_now_usec();
+	while (!sampler->stop) {
+		uint64_t now_usec = canfs_now_usec();
+		uint64_t interval_usec = (uint64_t)sampler->interval_ms * 1000;
+		struct timespec until = { .tv_sec = (time_t)(sampler->next_usec / 1000000),
+			.tv_nsec = (long)(sampler->next_usec % 1000000 * 1000) };
+
+		if (now_usec < sampler->next_usec) {
+			pthread_cond_timedwait(&sampler->wake, &sampler->mutex, &until);
+			continue;
+		}
+		/* A step that came late is not made up for. */
+		sampler->next_usec += interval_usec;
+		if (sampler->next_usec < now_usec) {
+			sampler->next_usec = now_usec + interval_usec;
+			sampler->late_steps++;
+		}
+		pthread_mutex_unlock(&sampler->mutex);
+		canfs_sampler_step(sampler, now_usec);
+		pthread_mutex_lock(&sampler->mutex);
+	}
+	pthread_mutex_unlock(&sampler->mutex);
+	return NULL;
+}
+
+void canfs_sampler_set_k(struct canfs_sampler *sampler, enum canfs_resource resource, double k)
+{
+	struct canfs_market usual;
+
+	canfs_market_init(&usual);
+	sampler->market.k[resource] = k != 0 ? k : usual.k[resource];
+	if (resource == CANFS_DISK)
+		sampler->k_of_disk_by_type = k == 0;
+}
+
+void canfs_sampler_hurry(struct canfs_sampler *sampler)
+{
+	uint64_t now_usec = canfs_now_usec();
+	uint64_t earliest_usec = sampler->last_usec + CANFS_INTERVAL_MS_MIN * 1000;
+
+	sampler->next_usec = now_usec > earliest_usec ? now_usec : earliest_usec;
+	pthread_cond_signal(&sampler->wake);
+}
+
+int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler_config *config)
+{
+	struct canfs_sampler *new;
+
+	if (!canfs_is_interval(config->interval_ms))
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (new == NULL)
+		return -ENOMEM;
+	new->config = *config;
+	new->interval_ms = config->interval_ms;
+	new->publish = config->publish;
+	LIST_INIT(&new->price_tables);
+	pthread_mutex_init(&new->mutex, NULL);
+	canfs_steady_cond_init(&new->wake);
+	canfs_market_init(&new->market);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
+		canfs_sampler_set_k(new, (enum canfs_resource)i, config->k[i]);
+	canfs_sampler_open_monitors(new->monitors, new, NULL);
+	*sampler = new;
+	return 0;
+}
+
+int canfs_sampler_start(struct canfs_sampler *sampler)
+{
+	int error = canfs_thread_start(&sampler->thread, 0, run, sampler);
+
+	sampler->runs = error == 0;
+	return error;
+}
+
+void canfs_sampler_free(struct canfs_sampler *sampler)
+{
+	struct canfs_price_table *prices;
+
+	if (sampler == NULL)
+		return;
+	if (sampler->runs) {
+		pthread_mutex_lock(&sampler->mutex);
+		sampler->stop = true;
+		pthread_cond_signal(&sampler->wake);
+		pthread_mutex_unlock(&sampler->mutex);
+		pthread_join(sampler->thread, NULL);
+	}
+	LIST_FOREACH (prices, &sampler->price_tables, link)
+		prices->sampler = NULL;
+	canfs_sampler_close_monitors(sampler->monitors);
+	pthread_cond_destroy(&sampler->wake);
+	pthread_mutex_destroy(&sampler->mutex);
+	free(sampler);
+}
+
+void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
+	void (*visit)(const struct canfs_price_table_view *view, void *arg), void *arg)
+{
+	struct canfs_price_table *prices;
+
+	pthread_mutex_lock(&sampler->mutex);
+	LIST_FOREACH (prices, &sampler->price_tables, link) {
+		const struct canfs_price_table_view view = { .path = prices->name,
+			.own = &prices->own,
+			.market = &prices->market,
+			.disk = disk_of(prices),
+			.quotes = prices->quotes,
+			.publishes = is_fresh(prices, prices->posted, now_usec),
+			.history = &prices->history };
+
+		visit(&view, arg);
+	}
+	pthread_mutex_unlock(&sampler->mutex);
+}
+
+bool canfs_sampler_memory(struct canfs_sampler *sampler, struct canfs_memory_view *view)
+{
+	const struct canfs_monitor *monitor = &sampler->monitors[CANFS_MEMORY];
+	bool runs;
+
+	pthread_mutex_lock(&sampler->mutex);
+	runs = monitor->type != NULL;
+	if (runs)
+		canfs_memory_look(monitor->state, view);
+	pthread_mutex_unlock(&sampler->mutex);
+	return runs;
+}
+
+void canfs_sampler_setup(struct canfs_sampler *sampler, struct canfs_monitor_setup *setup)
+{
+	pthread_mutex_lock(&sampler->mutex);
+	*setup = sampler->config.setup;
+	pthread_mutex_unlock(&sampler->mutex);
+}
+
+void canfs_sampler_count(struct canfs_sampler *sampler, struct canfs_sampler_counters *counters)
+{
+	struct canfs_price_table *prices;
+
+	pthread_mutex_lock(&sampler->mutex);
+	*counters = (struct canfs_sampler_counters) { .steps = sampler->steps,
+		.late_steps = sampler->late_steps };
+	LIST_FOREACH (prices, &sampler->price_tables, link) {
+		counters->exports++;
+		counters->replies_priced += prices->priced;
+		counters->replies_without_price += prices->unpriced;
+	}
+	pthread_mutex_unlock(&sampler->mutex);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* What changes while the sampler runs: by the control socket, or since the configuration was read again. */
+#include "ganesha-fsal/market/internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include "pricing/price.h"
+#include "common/clock.h"
+
+void canfs_sampler_settings(struct canfs_sampler *sampler, struct canfs_settings *settings)
+{
+	pthread_mutex_lock(&sampler->mutex);
+	*settings = (struct canfs_settings) { .interval_ms = sampler->interval_ms,
+		.publish = sampler->publish,
+		.drain = sampler->drain,
+		.pmax = sampler->market.pmax };
+	memcpy(settings->k, sampler->market.k, sizeof(settings->k));
+	if (sampler->k_of_disk_by_type)
+		settings->k[CANFS_DISK] = 0;
+	memcpy(settings->weight, sampler->market.weight, sizeof(settings->weight));
+	pthread_mutex_unlock(&sampler->mutex);
+}
+
+static bool are_in_range(const struct canfs_settings *settings)
+{
+	if (!canfs_is_interval(settings->interval_ms) ||
+		!canfs_is_within(settings->pmax, 0, CANFS_PRICE_MAX))
+		return false;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
+
+		if ((!by_type && !canfs_is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX)) ||
+			!canfs_is_within(settings->weight[i], 0, 1))
+			return false;
+	}
+	return true;
+}
+
+int canfs_sampler_set(struct canfs_sampler *sampler, const struct canfs_settings *before,
+	const struct canfs_settings *after)
+{
+	if (!are_in_range(after))
+		return -EINVAL;
+	pthread_mutex_lock(&sampler->mutex);
+	if (after->interval_ms != before->interval_ms)
+		sampler->interval_ms = after->interval_ms;
+	if (after->publish != before->publish)
+		sampler->publish = after->publish;
+	if (after->drain != before->drain)
+		sampler->drain = after->drain;
+	if (after->pmax != before->pmax)
+		sampler->market.pmax = after->pmax;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		if (after->k[i] != before->k[i])
+			canfs_sampler_set_k(sampler, (enum canfs_resource)i, after->k[i]);
+		if (after->weight[i] != before->weight[i])
+			sampler->market.weight[i] = after->weight[i];
+	}
+	canfs_sampler_hurry(sampler);
+	pthread_mutex_unlock(&sampler->mutex);
+	return 0;
+}
+
+static bool same_monitors(
+	const struct canfs_sampler_config *one, const struct canfs_sampler_config *other)
+{
+	const struct canfs_monitor_setup *a = &one->setup, *b = &other->setup;
+
+	return one->monitors == other->monitors && a->link_mbit_per_sec == b->link_mbit_per_sec &&
+	       a->disk_read_queue == b->disk_read_queue &&
+	       a->disk_write_queue == b->disk_write_queue &&
+	       a->interface_count == b->interface_count &&
+	       memcmp(a->interfaces, b->interfaces,
+		       a->interface_count * sizeof(a->interfaces[0])) == 0;
+}
+
+/*
+ * Their first reading is taken here, since it is only to compare with: what was posted before stands until the next
+ * step, and there is no moment without prices.
+ */
+void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_usec)
+{
+	struct canfs_market first = sampler->market;
+	struct canfs_price_table *prices;
+	double elapsed_sec;
+
+	/* A step may have come since the caller looked at the clock. */
+	if (now_usec <= sampler->last_usec)
+		now_usec = sampler->last_usec + 1;
+	elapsed_sec = (double)(now_usec - sampler->last_usec) / 1e6;
+	canfs_sampler_close_monitors(sampler->monitors);
+	memset(sampler->market.known, 0, sizeof(sampler->market.known));
+	canfs_sampler_open_monitors(sampler->monitors, sampler, NULL);
+	canfs_sampler_sample_monitors(sampler->monitors, elapsed_sec, &first);
+	LIST_FOREACH (prices, &sampler->price_tables, link) {
+		if (prices->watched_by != NULL)
+			continue;
+		canfs_sampler_close_monitors(prices->monitors);
+		canfs_sampler_open_monitors(prices->monitors, sampler, prices);
+		canfs_sampler_sample_monitors(prices->monitors, elapsed_sec, &first);
+	}
+	sampler->last_usec = now_usec;
+}
+
+static void change_monitors(
+	struct canfs_sampler *sampler, const struct canfs_sampler_config *config, uint64_t now_usec)
+{
+	struct canfs_ghosts *ghosts = sampler->config.setup.ghosts;
+
+	sampler->config.monitors = config->monitors;
+	sampler->config.setup = config->setup;
+	sampler->config.setup.ghosts = ghosts;
+	canfs_sampler_renew_monitors(sampler, now_usec);
+}
+
+/* What was set over the socket and stands in the file as before, stays. */
+static bool change_settings(
+	struct canfs_sampler *sampler, const struct canfs_sampler_config *config)
+{
+	struct canfs_sampler_config *old = &sampler->config;
+	bool changed = config->interval_ms != old->interval_ms || config->publish != old->publish;
+
+	if (config->interval_ms != old->interval_ms)
+		sampler->interval_ms = config->interval_ms;
+	if (config->publish != old->publish)
+		sampler->publish = config->publish;
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		if (config->k[i] == old->k[i])
+			continue;
+		canfs_sampler_set_k(sampler, (enum canfs_resource)i, config->k[i]);
+		changed = true;
+	}
+	old->interval_ms = config->interval_ms;
+	old->publish = config->publish;
+	memcpy(old->k, config->k, sizeof(old->k));
+	return changed;
+}
+
+int canfs_sampler_reload(
+	struct canfs_sampler *sampler, const struct canfs_sampler_config *config, uint64_t now_usec)
+{
+	bool changed;
+
+	if (!canfs_is_interval(config->interval_ms))
+		return -EINVAL;
+	pthread_mutex_lock(&sampler->mutex);
+	changed = change_settings(sampler, config);
+	if (!same_monitors(config, &sampler->config)) {
+		change_monitors(sampler, config, now_usec);
+		changed = true;
+	}
+	if (changed)
+		canfs_sampler_hurry(sampler);
+	pthread_mutex_unlock(&sampler->mutex);
+	return changed;
+}
