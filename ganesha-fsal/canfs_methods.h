@@ -144,6 +144,12 @@ int canfs_reread_config(struct canfs_config *config, struct config_error_type *e
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type);
 
 /*
+ * reload.c: pmax and weights, which are no part of canfs_sampler_config, where 0 is the default. What the block says as
+ * before (NULL: at the start) stays as it was set since. Did anything change?
+ */
+bool canfs_change_scale(const struct canfs_config *before, const struct canfs_config *now);
+
+/*
  * config.c: what the FSAL { Name = CANFS; ... } block of an export says. 0, or -EINVAL if
  * it is wrong, which Ganesha then says with file and line; *own is set only on 0.
  */
@@ -174,9 +180,12 @@ fsal_status_t canfs_lookup_path(struct fsal_export *export, const char *path,
 	struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out);
 fsal_status_t canfs_create_handle(struct fsal_export *export, struct gsh_buffdesc *key,
 	struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out);
-/* A handle of ours around one of the sub-FSAL's, if status is no error; returns status. */
+/* module.c: a handle of ours around one of the sub-FSAL's, if status is no error; returns status. */
 fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub,
 	struct fsal_filesystem *fs, struct fsal_obj_handle **handle, fsal_status_t status);
+
+/* module.c: in that thread; its name in the log, and for ps. */
+void canfs_name_thread(const char *name);
 
 /* reads.c: a read that was answered, for the ghost caches. */
 void canfs_reads_open(size_t ghost_memory_bytes); /* 0: none */
@@ -188,7 +197,6 @@ uint64_t canfs_name_file(const struct fsal_obj_handle *handle);
 /* prefetch.c */
 void canfs_start_prefetcher(const struct canfs_config *config);
 void canfs_stop_prefetcher(void);
-void canfs_name_thread(const char *name);
 
 /* Both with op_ctx on it: when it is made; and what holds from now on. */
 void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish);
@@ -197,8 +205,14 @@ void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wi
 /* It goes: nothing of it is in flight any more; or, if a disk does not answer, that is left behind, for which we stay. */
 void canfs_drain_prefetch(struct canfs_export *export);
 
-/* How far to read ahead, [0, 1], by the price. */
-double canfs_readahead_scale(struct canfs_export *export);
+/*
+ * How far to read ahead, [0, 1]. What is read ahead and then asked for has cost no more than it would have cost later,
+ * and often less; what it costs in vain, the table's accounts bound. So the highest price halves the distance, no more.
+ */
+static inline double canfs_readahead_scale(const struct canfs_export *export)
+{
+	return export->prices != NULL ? 1 - canfs_price_table_own_readahead(export->prices) / 2 : 1;
+}
 
 /* The configuration was read again. False: some of it waits for a restart. */
 bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now);
@@ -207,8 +221,11 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
  * sub-FSAL, and then to call canfs_complete_read().
  */
+typedef void canfs_answer_fn(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg, bool give_up);
 struct canfs_io {
-	struct canfs_read read; /* the prefetcher's; the rest is that of read2 */
+	struct canfs_read read;  /* the prefetcher's */
+	canfs_answer_fn *answer; /* if it is delayed; the rest is that of read2 */
 	struct fsal_obj_handle *handle;
 	bool bypass;
 	fsal_async_cb done;
@@ -225,8 +242,8 @@ void canfs_complete_read(struct canfs_io *io);
 #define CANFS_TO_THE_END UINT64_MAX
 void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t bytes);
 
-/* file.c: did the last open of this thread make this handle, and truncate its file? */
-bool canfs_was_truncated(const struct fsal_obj_handle *handle);
+/* handle.c: the open that gave this new handle has truncated its file. */
+void canfs_note_truncated(const struct fsal_obj_handle *handle);
 
 /* How many bytes its buffers have. */
 uint64_t canfs_bytes_of(const struct fsal_io_arg *io);
@@ -237,7 +254,7 @@ uint64_t canfs_bytes_of(const struct fsal_io_arg *io);
  */
 bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes);
 
-/* handle.c: releases both, with op_ctx on the sub-FSAL's export, or without any. */
+/* module.c: releases both, with op_ctx on the sub-FSAL's export, or without any. */
 void canfs_release_handle(struct fsal_obj_handle *handle);
 
 /* prefetch_remote.c: -errno. */
@@ -248,13 +265,6 @@ void canfs_read_ahead_remotely(struct canfs_export *export, struct fsal_obj_hand
 	uint64_t offset, uint64_t bytes);
 void canfs_remote_file_changed(
 	struct canfs_export *export, struct fsal_obj_handle *handle, uint64_t from_offset);
-
-/*
- * file.c: asks the sub-FSAL for it, with op_ctx on its export; or, if it is given up, tells the client to
- * come again.
- */
-void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg, bool give_up);
 
 /* file.c, xattrs.c */
 void canfs_file_ops_init(struct fsal_obj_ops *ops);

@@ -42,24 +42,11 @@ static struct io_caller *io_caller_new(
 	return caller;
 }
 
-static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg)
-{
-	struct canfs_io read;
-
-	read.handle = handle;
-	read.bypass = bypass;
-	read.done = done;
-	read.arg_of_fsal = io;
-	read.arg = arg;
-	canfs_count_client(CANFS_CLIENT_READ, io);
-	if (canfs_submit_read(&read))
-		return;
-	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
-	canfs_complete_read(&read);
-}
-
-void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+/*
+ * A delayed read, whose pages are there, or not to be had: with op_ctx on the sub-FSAL's export. If it is given up, the
+ * client is told to come again.
+ */
+static void answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg, bool give_up)
 {
 	struct fsal_obj_handle *sub = canfs_sub(handle);
@@ -72,6 +59,24 @@ void canfs_answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 	/* Of a server that ends, nobody will close it any more. */
 	compat_close_given_up(sub);
 	read_done(sub, fsalstat(ERR_FSAL_DELAY, 0), io, caller);
+}
+
+static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
+	struct fsal_io_arg *io, void *arg)
+{
+	struct canfs_io read;
+
+	read.answer = answer_read;
+	read.handle = handle;
+	read.bypass = bypass;
+	read.done = done;
+	read.arg_of_fsal = io;
+	read.arg = arg;
+	canfs_count_client(CANFS_CLIENT_READ, io);
+	if (canfs_submit_read(&read))
+		return;
+	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
+	canfs_complete_read(&read);
 }
 
 /* Whatever came of it: some may have been written. */
@@ -95,17 +100,6 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 	PASS_VOID(handle, write2, bypass, write_done, io, io_caller_new(handle, done, arg));
 }
 
-/*
- * An open by name gives a new handle. If the file has one already, that one is used, and merge() told of both, in the
- * same thread, before anything else is opened in it. (A member of each handle would make all of them larger.)
- */
-static __thread const struct fsal_obj_handle *truncated;
-
-bool canfs_was_truncated(const struct fsal_obj_handle *handle)
-{
-	return handle == truncated;
-}
-
 static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
 	fsal_openflags_t openflags, enum fsal_create_mode createmode, const char *name,
 	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
@@ -124,7 +118,8 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 		return status;
 	}
 	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
-	truncated = truncates && !FSAL_IS_ERROR(status) ? *created : NULL;
+	if (truncates && !FSAL_IS_ERROR(status))
+		canfs_note_truncated(*created);
 	return status;
 }
 

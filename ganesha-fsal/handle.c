@@ -2,36 +2,6 @@
 /* Objects: our handle wraps the sub-FSAL's, and every operation is passed on to that. */
 #include "ganesha-fsal/canfs_methods.h"
 
-fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub,
-	struct fsal_filesystem *fs, struct fsal_obj_handle **handle, fsal_status_t status)
-{
-	struct canfs_handle *ours;
-
-	*handle = NULL;
-	if (FSAL_IS_ERROR(status))
-		return status;
-
-	ours = gsh_calloc(1, sizeof(*ours));
-	compat_obj_handle_init(&ours->handle, export, sub->type);
-	ours->handle.obj_ops = &CANFS.handle_ops;
-	ours->handle.fsid = sub->fsid;
-	ours->handle.fileid = sub->fileid;
-	ours->handle.fs = fs;
-	ours->handle.state_hdl = sub->state_hdl;
-	ours->sub = sub;
-	*handle = &ours->handle;
-	return status;
-}
-
-void canfs_release_handle(struct fsal_obj_handle *handle)
-{
-	struct canfs_handle *ours = container_of(handle, struct canfs_handle, handle);
-
-	ours->sub->obj_ops->release(ours->sub);
-	compat_obj_handle_fini(handle);
-	gsh_free(ours);
-}
-
 static void release(struct fsal_obj_handle *handle)
 {
 	if (canfs_file_gone(handle, true))
@@ -42,9 +12,20 @@ static void release(struct fsal_obj_handle *handle)
 		canfs_release_handle(handle);
 }
 
+/*
+ * An open by name gives a new handle. If the file has one already, that one is used, and merge() told of both, in the
+ * same thread, before anything else is opened in it. (A member of each handle would make all of them larger.)
+ */
+static __thread const struct fsal_obj_handle *truncated;
+
+void canfs_note_truncated(const struct fsal_obj_handle *handle)
+{
+	truncated = handle;
+}
+
 static fsal_status_t merge(struct fsal_obj_handle *original, struct fsal_obj_handle *duplicate)
 {
-	if (canfs_was_truncated(duplicate))
+	if (duplicate == truncated)
 		canfs_invalidate(original, 0, CANFS_TO_THE_END);
 	return PASS(original, merge, canfs_sub(duplicate));
 }
@@ -220,8 +201,6 @@ void canfs_handle_ops_init(struct fsal_obj_ops *ops)
 	ops->handle_to_wire = handle_to_wire;
 	ops->handle_to_key = handle_to_key;
 	ops->is_referral = is_referral;
-	canfs_file_ops_init(ops);
-	canfs_xattr_ops_init(ops);
 }
 
 /* The two export operations that give handles live here, beside what they wrap. */

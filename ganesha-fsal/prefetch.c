@@ -20,6 +20,7 @@
 /* A read of a client as the worker has it, and as it waits: then with what the worker's context says of it. */
 struct delayed {
 	struct canfs_read read;
+	canfs_answer_fn *answer;
 	struct fsal_obj_handle *handle;
 	bool bypass;
 	fsal_async_cb done;
@@ -42,6 +43,7 @@ static struct canfs_read *delay(struct canfs_read *read)
 
 	get_gsh_export_ref(op_ctx->ctx_export);
 	*delayed = (struct delayed) { .read = *read,
+		.answer = io->answer,
 		.handle = io->handle,
 		.bypass = io->bypass,
 		.done = io->done,
@@ -69,21 +71,12 @@ static void answer(struct canfs_read *read)
 	context.creds = delayed->creds;
 	context.export_perms = delayed->export_perms;
 	context.client = delayed->client;
-	canfs_answer_read(delayed->handle, delayed->bypass, delayed->done, delayed->io,
-		delayed->arg, canfs_export_fs_is_draining(read->export_fs));
+	delayed->answer(delayed->handle, delayed->bypass, delayed->done, delayed->io, delayed->arg,
+		canfs_export_fs_is_draining(read->export_fs));
 	/* The request may be gone: of the context nothing is used any more but what release knows. */
 	release_op_context();
 	canfs_prefetch_complete(read);
 	gsh_free(delayed);
-}
-
-/*
- * How far to read ahead, [0, 1]. What is read ahead and then asked for has cost no more than it would have cost later,
- * and often less; what it costs in vain, the table's accounts bound. So the highest price halves the distance, no more.
- */
-double canfs_readahead_scale(struct canfs_export *export)
-{
-	return export->prices != NULL ? 1 - canfs_price_table_own_readahead(export->prices) / 2 : 1;
 }
 
 static bool is_of_export_fs(
@@ -245,12 +238,6 @@ void canfs_drain_prefetch(struct canfs_export *export)
 	LogCrit(COMPONENT_FSAL,
 		"CANFS: the disk of %s does not answer: what is being read there is left behind",
 		op_ctx != NULL ? CTX_FULLPATH(op_ctx) : "an export");
-}
-
-void canfs_name_thread(const char *name)
-{
-	SetNameFunction(name);
-	pthread_setname_np(pthread_self(), name);
 }
 
 void canfs_start_prefetcher(const struct canfs_config *config)

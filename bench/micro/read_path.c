@@ -31,15 +31,6 @@
 #define TICKS              200u /* of the market, while the ghost caches are filled */
 #define TICK_SEC           0.1
 
-/* The plugin's, but for main.c: no configuration is read, nor read again. */
-struct canfs_module CANFS;
-
-void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
-{
-	(void)export;
-	(void)err_type;
-}
-
 struct file {
 	struct canfs_handle ours;
 	struct fsal_obj_handle sub;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What canfsctl's subcommands share: one file ctl_NAME.c each, one row in canfsctl.c. */
+/* What canfsctl's subcommands share: one file each, one row in canfsctl.c. */
 #ifndef CANFS_CLIENT_AGENT_CTL_CTL_H
 #define CANFS_CLIENT_AGENT_CTL_CTL_H
 

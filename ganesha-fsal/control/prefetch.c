@@ -50,7 +50,8 @@ static void visit_device(const struct canfs_device_view *view, void *devices)
 			show_kind(engine, CANFS_FETCH_PREFETCH), "refused",
 			(json_int_t)engine->refused, "cancelled", (json_int_t)engine->cancelled,
 			"failed", (json_int_t)engine->failed, "joined", (json_int_t)engine->joined,
-			"io_uring", engine->ring_error == 0, "table", show_files(&view->files)));
+			"io_uring", strcmp(engine->backend, "io_uring") == 0, "table",
+			show_files(&view->files)));
 	json_array_append_new(devices, shown);
 }
 

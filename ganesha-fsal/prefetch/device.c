@@ -163,7 +163,8 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 		.depth = config->depth != 0 ? config->depth : depth_of(place),
 		.depth_bytes = config->depth != 0 ? 0 : class->depth_bytes * place->disks,
 		.lag_bytes = config->lag_bytes,
-		.waiting_max = WAITING_MAX };
+		.waiting_max = WAITING_MAX,
+		.backends = canfs_backends };
 	int error;
 
 	if (new == NULL)

@@ -118,38 +118,34 @@ struct canfs_fd_cache *canfs_export_fs_fd_cache(const struct canfs_export_fs *ex
 	return export_fs->fd_cache;
 }
 
-int canfs_export_fs_drain(struct canfs_export_fs *export_fs,
-	void (*visit)(struct canfs_open_file *file), const struct timespec *until)
+bool canfs_export_fs_begin_drain(struct canfs_export_fs *export_fs)
 {
-	bool first, empty;
-	int error = 0;
+	bool first;
 
 	pthread_mutex_lock(&export_fs->mutex);
 	first = !export_fs->draining;
 	export_fs->draining = true;
 	pthread_mutex_unlock(&export_fs->mutex);
-	canfs_fd_cache_forget_export_fs(export_fs->fd_cache, export_fs, visit);
+	return first;
+}
 
-	/* A file that was deleted while it was in use is not found there; its reads end all the same. */
+bool canfs_export_fs_is_left(struct canfs_export_fs *export_fs, const struct timespec *until)
+{
+	bool empty;
+	int error = 0;
+
 	pthread_mutex_lock(&export_fs->mutex);
 	while (export_fs->inside != 0 && error == 0)
 		error = pthread_cond_timedwait(&export_fs->left, &export_fs->mutex, until);
 	empty = export_fs->inside == 0;
 	pthread_mutex_unlock(&export_fs->mutex);
-	if (!first)
-		return -EALREADY;
-	return empty ? 0 : -ETIMEDOUT;
+	return empty;
 }
 
 void canfs_export_fs_close(struct canfs_export_fs *export_fs)
 {
 	bool last;
 
-	if (export_fs == NULL)
-		return;
-	/* What all exported file systems share is gone before a drained one is closed, if the server ends. */
-	if (!canfs_export_fs_is_draining(export_fs))
-		canfs_fd_cache_forget_export_fs(export_fs->fd_cache, export_fs, NULL);
 	close(export_fs->dir);
 	pthread_mutex_lock(&export_fs->mutex);
 	export_fs->closed = true;

@@ -31,14 +31,19 @@ void canfs_export_fs_leave(struct canfs_export_fs *export_fs);
 bool canfs_export_fs_is_draining(struct canfs_export_fs *export_fs);
 
 /*
- * From now on nobody enters; every file of it that has anything in flight is visited, then forgotten, and to be closed.
- * Returns when all have left (0), -EALREADY: it was drained before; or, by CLOCK_MONOTONIC, -ETIMEDOUT at `until`: the
- * export_fs stays usable for those who are still inside, for as long as they are.
+ * From now on nobody enters. False: it was begun before. All of its files are to be forgotten then (fd_cache.h): each has
+ * it in use.
  */
-int canfs_export_fs_drain(struct canfs_export_fs *export_fs,
-	void (*visit)(struct canfs_open_file *file), const struct timespec *until);
-void canfs_export_fs_close(
-	struct canfs_export_fs *export_fs); /* the descriptor of whoever opened it; NULL allowed */
+bool canfs_export_fs_begin_drain(struct canfs_export_fs *export_fs);
+
+/*
+ * Has everybody left, at the latest at `until` (CLOCK_MONOTONIC)? If not, it stays usable for those who are still
+ * inside, for as long as they are.
+ */
+bool canfs_export_fs_is_left(struct canfs_export_fs *export_fs, const struct timespec *until);
+
+/* The descriptor of whoever opened it. It goes when the last one leaves. */
+void canfs_export_fs_close(struct canfs_export_fs *export_fs);
 
 /* Why it is off, or NULL: handles are not as expected, or may not be opened. Then no file of it is ever found. */
 const char *canfs_export_fs_off(struct canfs_export_fs *export_fs);

@@ -124,7 +124,7 @@ void canfs_fetching_end(struct canfs_fetch *fetch, int error)
 	free(piece);
 	canfs_fd_cache_put(file);
 	if (read != NULL)
-		canfs_read_arrived(read);
+		read->arrived(read);
 	canfs_export_fs_leave(export_fs);
 }
 

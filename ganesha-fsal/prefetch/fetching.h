@@ -3,7 +3,7 @@
  * What is being fetched of a file, and what of it is there: for read.c.
  *
  *	begin() --> queue() --> engine ----.
- *	       `--> read inline by a worker --> end() --> whoever waits for it: canfs_read_arrived()
+ *	       `--> read inline by a worker --> end() --> the read that wanted it: arrived()
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_FETCHING_H
 #define CANFS_GANESHA_FSAL_PREFETCH_FETCHING_H
@@ -30,7 +30,7 @@ uint64_t canfs_range_evicted(struct canfs_open_file *file, uint64_t offset, uint
 
 /*
  * From now on it is in flight, for the read, or (NULL) ahead for that cursor; at most CANFS_FETCH_BYTES_MAX, from a
- * page's beginning. queue() or end() is to follow, which may both call canfs_read_arrived() at once. NULL: no memory, or
+ * page's beginning. queue() or end() is to follow, which may both call read->arrived() at once. NULL: no memory, or
  * export_fs drains.
  */
 struct canfs_fetch *canfs_fetching_begin(struct canfs_open_file *file, uint64_t offset,
@@ -41,7 +41,7 @@ void canfs_fetching_end(struct canfs_fetch *fetch, int error);
 /* What of the advice is not there yet. */
 void canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice);
 
-/* read.c: one of the fetches that the read waits for has ended. */
+/* read.c: one of the fetches that the read waits for has ended; read->arrived. */
 void canfs_read_arrived(struct canfs_read *read);
 
 #endif

@@ -346,13 +346,16 @@ bool canfs_prefetcher_drain(struct canfs_export_fs *export_fs)
 	struct canfs_prefetcher *prefetcher = device->prefetcher;
 	struct timespec until =
 		canfs_in_msec(atomic_load(&device->stuck) ? 0 : drain_timeout_msec(prefetcher));
-	int error = canfs_export_fs_drain(export_fs, give_up, &until);
+	bool first = canfs_export_fs_begin_drain(export_fs), left;
 
-	if (error == -ETIMEDOUT || !have_closed(prefetcher, &until)) {
+	canfs_fd_cache_forget_export_fs(prefetcher->fd_cache, export_fs, give_up);
+	/* A file that was deleted while it was in use is not found there; its reads end all the same. */
+	left = canfs_export_fs_is_left(export_fs, &until) || !first;
+	if (!left || !have_closed(prefetcher, &until)) {
 		atomic_store(&device->stuck, true);
 		return false;
 	}
-	if (error == 0)
+	if (first)
 		count_down(prefetcher);
 	return true;
 }
@@ -367,7 +370,9 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs)
 		canfs_export_fs_close(export_fs);
 		return;
 	}
+	/* Of one that is drained all of that may be gone, if the server ends. */
 	prefetcher = canfs_export_fs_device(export_fs)->prefetcher;
+	canfs_fd_cache_forget_export_fs(prefetcher->fd_cache, export_fs, NULL);
 	canfs_export_fs_close(export_fs);
 	count_down(prefetcher);
 }

@@ -116,6 +116,7 @@ struct canfs_read {
 	void (*answer)(struct canfs_read *read);
 
 	/* The prefetcher's own. */
+	void (*arrived)(struct canfs_read *read);
 	struct canfs_export_fs *export_fs;
 	enum canfs_read_way way;
 	bool left_to_kernel; /* so was what comes next */

@@ -249,6 +249,7 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	bool delayed = false;
 
 	read->export_fs = file->export_fs;
+	read->arrived = canfs_read_arrived;
 	read->way = CANFS_READ_AT_ONCE;
 	if (is_known_resident(read)) {
 		count(read);

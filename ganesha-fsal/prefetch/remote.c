@@ -79,7 +79,7 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_remotes *remote
 	new->config = *config;
 	snprintf(new->name, sizeof(new->name), "%s", config->name);
 	new->stats = (struct canfs_engine_stats) {
-		.policy = "none", .depth = CANFS_REMOTE_THREADS, .ring_error = -ENOSYS
+		.policy = "none", .depth = CANFS_REMOTE_THREADS, .backend = "threads"
 	};
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->left);

@@ -12,6 +12,7 @@
 #define CANFS_SLOTS_MAX   (CANFS_ENGINE_DEPTH_MAX + CANFS_ENGINE_DEMANDS) /* fetches in the kernel */
 
 struct canfs_backend {
+	const char *name;
 	/* Starts the threads. 0, -errno: nothing is started. */
 	int (*begin)(void **backend, struct canfs_engine *engine, unsigned int slots);
 	void (*wake)(void *backend); /* there may be something to do; any thread, never waits */

@@ -391,14 +391,16 @@ static int begin_backend(struct canfs_engine *engine)
 {
 	unsigned int slots = engine->config.depth + CANFS_ENGINE_DEMANDS;
 
-	engine->backend_type = &canfs_ring;
-	engine->stats.ring_error = engine->config.without_ring
-					   ? -ENOSYS
-					   : canfs_ring.begin(&engine->backend, engine, slots);
-	if (engine->stats.ring_error == 0)
-		return 0;
-	engine->backend_type = &canfs_workers;
-	return canfs_workers.begin(&engine->backend, engine, slots);
+	int error = -EINVAL;
+
+	for (size_t i = 0; engine->config.backends[i] != NULL && error != 0; i++) {
+		if (i == 1)
+			engine->stats.backend_error = error;
+		engine->backend_type = engine->config.backends[i];
+		error = engine->backend_type->begin(&engine->backend, engine, slots);
+	}
+	engine->stats.backend = engine->backend_type->name;
+	return error;
 }
 
 /* The locators wake the backend, so they end first; what it has in flight is cancelled when they come back. */

@@ -25,6 +25,10 @@ struct canfs_engine;
 #define CANFS_ENGINE_DEPTH_MAX 64
 #define CANFS_ENGINE_DEMANDS   32 /* handed to the kernel at a time, besides */
 
+/* io_uring, else threads (backend.h). */
+struct canfs_backend;
+extern const struct canfs_backend *const canfs_backends[];
+
 struct canfs_engine_config {
 	dev_t device; /* of the files, as stat() says: how much its kernel reads ahead at a time */
 	const char *policy; /* a name of canfs_policies */
@@ -35,7 +39,8 @@ struct canfs_engine_config {
 	/* K of `lag`: 6 ... 12 MiB on a spinning disk (bench/run scheduler, readers) */
 	uint32_t lag_bytes;
 	unsigned int waiting_max; /* more prefetch is refused */
-	bool without_ring;        /* as where the kernel forbids io_uring: threads */
+	/* Ends with NULL; the first that the kernel allows. canfs_backends, but for tests. */
+	const struct canfs_backend *const *backends;
 };
 
 struct canfs_engine_stats {
@@ -49,7 +54,8 @@ struct canfs_engine_stats {
 	uint64_t refused, cancelled, failed, joined;
 	/* from add() to done(), of those in done[] */
 	uint64_t wait_nsec_sum[CANFS_FETCH_KINDS], wait_nsec_max[CANFS_FETCH_KINDS];
-	int ring_error; /* why there is no io_uring (-errno): threads do it, as many as depth, at most 32 */
+	const char *backend; /* its name: "io_uring"; or "threads", as many as depth, at most 32 */
+	int backend_error;   /* why there is no io_uring: -errno */
 };
 
 /* Starts its threads. 0, -EINVAL (config), or what pthreads or malloc() say. */

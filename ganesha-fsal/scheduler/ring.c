@@ -197,4 +197,6 @@ no_fd:
 	return error;
 }
 
-const struct canfs_backend canfs_ring = { .begin = begin, .wake = wake, .end = end };
+const struct canfs_backend canfs_ring = {
+	.name = "io_uring", .begin = begin, .wake = wake, .end = end
+};

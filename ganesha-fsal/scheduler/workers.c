@@ -109,4 +109,6 @@ static int begin(void **backend, struct canfs_engine *engine, unsigned int slots
 	return 0;
 }
 
-const struct canfs_backend canfs_workers = { .begin = begin, .wake = wake, .end = end };
+const struct canfs_backend canfs_workers = {
+	.name = "threads", .begin = begin, .wake = wake, .end = end
+};

@@ -131,7 +131,7 @@ static struct canfs_engine *start(const char *policy, unsigned int waiting_max)
 		.depth_bytes = 2 * MIB,
 		.lag_bytes = 4 * MIB,
 		.waiting_max = waiting_max,
-		.without_ring = without_ring };
+		.backends = canfs_backends + without_ring };
 	struct canfs_engine *engine = NULL;
 
 	successes = cancellations = failures = 0;
@@ -458,19 +458,21 @@ static int forbid_io_uring(void)
 /* In a process of its own, which nothing gives io_uring back to. Its exit status: 0, it fetches with threads. */
 static int fetch_without_io_uring(void)
 {
-	const struct canfs_engine_config config = { .device = device, .policy = "lag", .depth = 2 };
+	const struct canfs_engine_config config = {
+		.device = device, .policy = "lag", .depth = 2, .backends = canfs_backends
+	};
 	struct item item = fetch_of(0, 0, PAGE);
 	struct canfs_engine *engine;
-	int ring_error;
+	int error;
 
 	if (forbid_io_uring() != 0)
 		return 2;
 	if (canfs_engine_new(&engine, &config) != 0 || !add(engine, &item))
 		return 3;
 	wait_for_all();
-	ring_error = canfs_engine_stats(engine).ring_error;
+	error = canfs_engine_stats(engine).backend_error;
 	canfs_engine_free(engine);
-	return ring_error == -EPERM && last_error == 0 ? 0 : 4;
+	return error == -EPERM && last_error == 0 ? 0 : 4;
 }
 
 static void test_where_io_uring_is_forbidden(void **state)

@@ -91,12 +91,12 @@ static struct canfs_engine *start_bounded(
 		.depth_bytes = depth_bytes,
 		.lag_bytes = 1 << 20,
 		.waiting_max = FETCHES,
-		.without_ring = true };
+		.backends = canfs_backends + 1 };
 	struct canfs_engine *engine = NULL;
 
 	reads = asked = told = cancelled = 0;
 	assert_int_equal(canfs_engine_new(&engine, &config), 0);
-	assert_int_equal(canfs_engine_stats(engine).ring_error, -ENOSYS);
+	assert_string_equal(canfs_engine_stats(engine).backend, "threads");
 	return engine;
 }
 

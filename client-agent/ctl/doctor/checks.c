@@ -62,22 +62,3 @@ const struct canfs_disk_check *canfs_disk_check_at(size_t i)
 {
 	return i < sizeof(disk_checks) / sizeof(disk_checks[0]) ? &disk_checks[i] : NULL;
 }
-
-void canfs_finding_say(struct canfs_finding *finding, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(finding->what, sizeof(finding->what), format, args);
-	va_end(args);
-}
-
-bool canfs_finding_advise(struct canfs_finding *finding, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(finding->remedy, sizeof(finding->remedy), format, args);
-	va_end(args);
-	return true;
-}
