@@ -16,6 +16,7 @@
 #include "client-agent/auction/export_name.h"
 #include "common/clock.h"
 #include "protocol/fsstat.h"
+#include "common/control/request.h"
 
 #define USEC_PER_SEC 1000000
 #define ERROR_MAX    600 /* two of canfs_fsstat_error() */
@@ -296,16 +297,18 @@ static void print_json(const struct options *options, const struct report *repor
 	strftime(text, sizeof(text), "%FT%T", gmtime_r(&now.tv_sec, &utc));
 	snprintf(time, sizeof(time), "%s.%03ldZ", text, now.tv_nsec / 1000000);
 	if (report->publishes)
-		line = json_pack("{s:s, s:s, s:b, s:f, s:f, s:s}", "time", time, "server",
-			options->server, "publishes", 1, "write", report->tag.write, "read_ahead",
-			report->tag.readahead, "bottleneck",
+		line = json_pack("{s:s, s:o, s:b, s:f, s:f, s:s}", "time", time, "server",
+			canfs_control_text(options->server), "publishes", 1, "write",
+			report->tag.write, "read_ahead", report->tag.readahead, "bottleneck",
 			canfs_resource_name(report->tag.bottleneck));
 	else if (report->answered)
-		line = json_pack("{s:s, s:s, s:b, s:n, s:n, s:n}", "time", time, "server",
-			options->server, "publishes", 0, "write", "read_ahead", "bottleneck");
+		line = json_pack("{s:s, s:o, s:b, s:n, s:n, s:n}", "time", time, "server",
+			canfs_control_text(options->server), "publishes", 0, "write", "read_ahead",
+			"bottleneck");
 	else
-		line = json_pack("{s:s, s:s, s:s}", "time", time, "server", options->server,
-			"error", report->why);
+		line = json_pack("{s:s, s:o, s:o}", "time", time, "server",
+			canfs_control_text(options->server), "error",
+			canfs_control_text(report->why));
 	json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	putchar('\n');
 	json_decref(line);

@@ -184,12 +184,16 @@ static void test_values_stay_in_the_options_ranges(void **state)
 
 static void test_json(void **state)
 {
-	const struct canfs_calibration given = calibration();
-	json_t *object = canfs_calibration_json(&given);
-	const json_t *disk = json_object_get(object, "disk");
+	struct canfs_calibration given = calibration();
+	const json_t *disk;
+	json_t *object;
 
 	(void)state;
+	given.directory = "/srv/\xff"; /* as any path may be */
+	object = canfs_calibration_json(&given);
+	disk = json_object_get(object, "disk");
 	assert_non_null(object);
+	assert_string_equal(json_string_value(json_object_get(disk, "directory")), "/srv/?");
 	assert_int_equal(json_integer_value(json_object_get(disk, "Disk_Write_Queue")), 16);
 	assert_int_equal(json_array_size(json_object_get(disk, "reads")), 1);
 	assert_int_equal(json_integer_value(json_object_get(

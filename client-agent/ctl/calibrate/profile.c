@@ -2,6 +2,7 @@
 #include "client-agent/ctl/calibrate/profile.h"
 
 #include <math.h>
+#include "common/control/request.h"
 
 #define BITS_PER_MBIT  1e6
 #define BYTES_PER_MB   1e6
@@ -156,7 +157,8 @@ static json_t *link_json(
 {
 	const struct canfs_link_result *link = &calibration->link;
 
-	return json_pack("{s:s, s:s?, s:f, s:f, s:o}", "host", calibration->host, "interface",
+	return json_pack("{s:o, s:s?, s:f, s:f, s:o}", "host",
+		canfs_control_text(calibration->host), "interface",
 		*link->interface ? link->interface : NULL, "sent_bits_per_sec",
 		link->sent_bits_per_sec, "received_bits_per_sec", link->received_bits_per_sec,
 		"Link_Speed", option_json(profile->link_mbit_per_sec));
@@ -167,10 +169,10 @@ static json_t *disk_json(
 {
 	const struct canfs_disk_curve *curves = calibration->disk.curves;
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "directory", calibration->directory,
-		"reads", curve_json(&curves[CANFS_READS]), "writes",
-		curve_json(&curves[CANFS_WRITES]), "Disk_Read_Queue",
-		option_json(profile->disk_read_queue), "Disk_Write_Queue",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "directory",
+		canfs_control_text(calibration->directory), "reads",
+		curve_json(&curves[CANFS_READS]), "writes", curve_json(&curves[CANFS_WRITES]),
+		"Disk_Read_Queue", option_json(profile->disk_read_queue), "Disk_Write_Queue",
 		option_json(profile->disk_write_queue), "K_Disk", option_json(profile->k_disk));
 }
 
