@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/control/socket.h"
+#include "ganesha-fsal/scheduler/policies.h"
 #include "pricing/price.h"
 
 /* As Ganesha's parser fills it in. */
@@ -77,17 +78,11 @@ static struct config_item_list monitor_names[] = {
 	CONFIG_LIST_EOL,
 };
 
-/* As canfs_policies[]; AUTO: by the type of the device. */
-enum { AUTO, FIFO, ELEVATOR, N_CSCAN, LAG, NONE };
-static struct config_item_list scheduler_names[] = {
-	CONFIG_LIST_TOK("auto", AUTO),
-	CONFIG_LIST_TOK("fifo", FIFO),
-	CONFIG_LIST_TOK("elevator", ELEVATOR),
-	CONFIG_LIST_TOK("n-cscan", N_CSCAN),
-	CONFIG_LIST_TOK("lag", LAG),
-	CONFIG_LIST_TOK("none", NONE),
-	CONFIG_LIST_EOL,
-};
+/* 0: by the type of the device; else one more than its number in canfs_policies[]. */
+#define AUTO                       0
+#define POLICY_TOKEN(policy, name) CONFIG_LIST_TOK(name, CANFS_POLICY_##policy + 1),
+static struct config_item_list scheduler_names[] = { CONFIG_LIST_TOK("auto", AUTO),
+	CANFS_POLICY_ROWS(POLICY_TOKEN) CONFIG_LIST_EOL };
 
 #define K_MIN 2 /* of the whole numbers that Ganesha's parser knows; see CANFS_K_MIN */
 #define K_MAX ((uint32_t)CANFS_K_MAX)

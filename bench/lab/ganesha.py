@@ -40,6 +40,9 @@ import socket
 import subprocess
 import time
 
+# What may be a Scheduler of CANFS { }, from the table of them.
+POLICIES = (*re.findall(r'row\(\w+, "([^"]+)"\)', (pathlib.Path(__file__).resolve().parents[2] /
+                                                  "ganesha-fsal/scheduler/policies.h").read_text()), "auto")
 READY = "NFS SERVER INITIALIZED"
 PLUGIN_DIRS = ("/usr/lib/x86_64-linux-gnu/ganesha", "/usr/lib/aarch64-linux-gnu/ganesha",
                "/usr/lib64/ganesha", "/usr/lib/ganesha")

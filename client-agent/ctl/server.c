@@ -46,7 +46,7 @@ static const char usage[] =
 	"  config             what its configuration says of interfaces and disks\n"
 	"  prefetch           what is read ahead, and what waits for the disks\n"
 	"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
-	"                     auto, fifo, elevator, n-cscan, lag, none\n"
+	"                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
 	"  set [NAME=VALUE...] change settings until the server's restart, and show them:\n"
 	"                     interval_ms, publish and drain (on|off), pmax, and of cpu,\n"
 	"                     network, disk and memory k_... and weight_...\n"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-const struct canfs_policy *const canfs_policies[] = { &canfs_fifo, &canfs_elevator, &canfs_n_cscan,
-	&canfs_lag, &canfs_none, NULL };
+#define ADDRESS(policy, name) &canfs_##policy,
+const struct canfs_policy *const canfs_policies[] = { CANFS_POLICY_ROWS(ADDRESS) NULL };
 
 const struct canfs_policy *canfs_policy_named(const char *name)
 {

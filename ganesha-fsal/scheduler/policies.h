@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The policies, each in the file of its name; policies.c has their table. */
+/*
+ * The policies: a row each, and a file of that name. What else has to know them (the configuration, the control socket,
+ * the tests) takes them from here.
+ */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_POLICIES_H
 #define CANFS_GANESHA_FSAL_SCHEDULER_POLICIES_H
 
 #include "ganesha-fsal/scheduler/policy.h"
 
-extern const struct canfs_policy canfs_fifo, canfs_elevator, canfs_n_cscan, canfs_lag, canfs_none;
+/* Its name in C, and the administrator's. */
+#define CANFS_POLICY_ROWS(row)                                                                     \
+	row(fifo, "fifo") row(elevator, "elevator") row(n_cscan, "n-cscan") row(lag, "lag")        \
+		row(none, "none")
+
+#define CANFS_POLICY_DECLARE(policy, name) extern const struct canfs_policy canfs_##policy;
+CANFS_POLICY_ROWS(CANFS_POLICY_DECLARE)
+
+/* In the order of canfs_policies[]. */
+#define CANFS_POLICY_NUMBER(policy, name) CANFS_POLICY_##policy,
+enum canfs_policy_number { CANFS_POLICY_ROWS(CANFS_POLICY_NUMBER) CANFS_POLICY_COUNT };
 
 #endif

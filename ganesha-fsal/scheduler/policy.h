@@ -29,7 +29,7 @@ struct canfs_policy {
 	void (*hurry)(void *order, struct canfs_fetch *fetch);
 };
 
-/* fifo, elevator, n-cscan, lag, none; ends with a NULL. */
+/* Those of policies.h; ends with a NULL. */
 extern const struct canfs_policy *const canfs_policies[];
 
 /* NULL: no such policy. */

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/queue.h"
 #include "ganesha-fsal/scheduler/sorted.h"
 
@@ -127,7 +128,7 @@ static void step(struct scene *s, struct input *input)
 			&s->queue, what >> 3 & (FILES - 1), next_byte(input) * BLOCK, &s->finished);
 		break;
 	case 7:
-		canfs_queue_set_policy(&s->queue, canfs_policies[what / 8 % 5]);
+		canfs_queue_set_policy(&s->queue, canfs_policies[what / 8 % CANFS_POLICY_COUNT]);
 		break;
 	}
 	hear(s);
