@@ -317,7 +317,7 @@ static int msec_until(uint64_t usec)
 	return usec > now ? (int)((usec - now + 999) / 1000) : 0;
 }
 
-/* Waits until then for a price, a signal or a mount, and answers who asks. Is a tick due? */
+/* Waits until then for a price, a signal or a mount, and answers requests. Is a tick due? */
 static bool wait_once(struct loop *loop, uint64_t until_usec)
 {
 	struct pollfd fds[2 + CANFS_BIDDERS_MAX + CANFS_DESK_POLLED] = {

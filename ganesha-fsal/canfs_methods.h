@@ -249,7 +249,7 @@ void canfs_note_truncated(const struct fsal_obj_handle *handle);
 uint64_t canfs_bytes_of(const struct fsal_io_arg *io);
 
 /*
- * It is deleted, or (goes) its object is to be released. True: that is left to those who read ahead in it, by
+ * It is deleted, or (goes) its object is to be released. True: that is left to the reads ahead of it, by
  * canfs_release_handle().
  */
 bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Exports whose sub-FSAL has no descriptor here (prefetch/remote.h), in Ganesha: who reads ahead of a client does so
- * in its name, by the sub-FSAL's read2 with a context of its own, and without any state. An object has no count of those who
- * use it but MDCACHE's, which knows nothing of us: if one is to go while it is being read, it goes with that read.
+ * Exports whose sub-FSAL has no descriptor here (prefetch/remote.h), in Ganesha: a read ahead of a client is made
+ * in its name, by the sub-FSAL's read2 with a context of its own, and without any state. An object has no count of its
+ * users but MDCACHE's, which knows nothing of us: if one is to go while it is being read, it goes with that read.
  */
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/prefetch/remote.h"
@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Something to be read, and what the worker's context says of the client, which the worker takes with him. */
+/* Something to be read, and what the worker's context says of the client, which the worker takes with it. */
 struct ahead {
 	struct canfs_remote_piece piece;
 	struct fsal_obj_handle *handle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The client's side of the reverse auction (CA-NFS §3, §3.2): work goes to whoever sells cheaper.
+ * The client's side of the reverse auction (CA-NFS §3, §3.2): work goes to the cheaper seller.
  *
  *	own price > server's price   the server is the cheaper place   ACCELERATE
  *	own price < server's price   the client is the cheaper place   DEFER

@@ -49,7 +49,7 @@ struct canfs_ghost;
 
 /*
  * memory_bytes: all that it will ever use, allocated now (and touched as the sample grows);
- * CANFS_GHOST_MEMORY_MIN_BYTES ... MAX. seed: of the hash; nobody who reads may know it, or he could
+ * CANFS_GHOST_MEMORY_MIN_BYTES ... MAX. seed: of the hash; no reader may know it, or it could
  * choose what is sampled. 0, -EINVAL, -ENOMEM.
  */
 int canfs_ghost_new(struct canfs_ghost **ghost, size_t memory_bytes, uint64_t seed);

@@ -20,7 +20,7 @@
  * What that does to the competitive ratio r <= 1 + 2 log2(k) of pricing/price.h: nothing, for bids up to
  * pmax * weight, as all prices and bids are scaled alike. But that is then the price of a full
  * resource: a bid above it is taken however full it is (sold beyond what there is), or, by
- * a seller who refuses when nothing is left, has come too late for what went at pmax * weight. Then
+ * a seller that refuses when nothing is left, has come too late for what went at pmax * weight. Then
  * r <= (1 + 2 log2(k)) / (pmax * weight), and r without that divisor is exceeded: both are in
  * tests/unit/test_competitive.c. Of several resources with different weights the bottleneck is
  * the one that matters most to the administrator, no longer the fullest in terms of k.

@@ -10,7 +10,7 @@
  *
  * Every client that rounds *up* to its own block size of 4096 or more (Linux) sees exactly what it
  * saw before; one that rounds *down* to 4096 sees one block less in all three, so that
- * used = total - free holds. The order total >= free >= avail holds for whoever counts blocks; in
+ * used = total - free holds. The order total >= free >= avail holds where blocks are counted; in
  * single bytes it may be off by less than 4096 where two counts were equal.
  *
  *	         11   10  9  8    7 6 5 4 3 2 1 0

@@ -297,7 +297,7 @@ static struct slot *find_slot(struct canfs_accelerator *accelerator, struct canf
 }
 
 /*
- * An unused slot, or the one that was not asked for longest. NULL if all are in use: who gives way and comes
+ * An unused slot, or the one that was not asked for longest. NULL if all are in use: a BDI that gives way and comes
  * back has all its writers to be looked for anew, which must not happen at each request.
  */
 static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canfs_bdi bdi)

@@ -21,7 +21,7 @@ static const uint64_t guard_usec = 5000000;
 /* A flushing point that is raised is looked after so often: a dozen files to read, and memory changes slowly. */
 static const uint64_t apply_usec = 2000000;
 
-/* What is dirty must get a sixteenth less in this time, or those who wait for it wait for a dead server. */
+/* What is dirty must get a sixteenth less in this time, or its writers wait for a dead server. */
 static const uint64_t squeeze_usec = 20000000;
 static const uint64_t squeeze_part = 16;
 

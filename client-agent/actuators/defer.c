@@ -363,7 +363,7 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	return err ? err : -EAGAIN;
 }
 
-/* As slowly: whoever writes is throttled to a little less than what drains, and never stopped. */
+/* As slowly: writers are throttled to a little less than what drains, and never stopped. */
 static int lower_limit(struct canfs_defer *defer, uint64_t stock, struct canfs_changes *changes)
 {
 	struct canfs_tuner *tuner = defer->tuner;

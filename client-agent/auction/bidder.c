@@ -287,7 +287,7 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
 
 	bidder->bid_usec = host->now_usec;
-	/* §2.1: deferring takes memory from those who write and from those who read. */
+	/* §2.1: deferring takes memory from writers and from readers. */
 	bidder->own_write = canfs_own_price(
 		&bidder->write.terms, fmax(filled, host->cache_worth), bidder->terms.k_memory);
 	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,

@@ -76,7 +76,7 @@ struct canfs_bidder {
 	struct canfs_backlog backlog;
 	struct canfs_in_flight in_flight;
 	struct canfs_average fill; /* applications write so many bytes per second ... */
-	double fill_peak;          /* ... and did lately: who is blocked writes little */
+	double fill_peak;          /* ... and did lately: a blocked writer writes little */
 	struct canfs_pace pace;
 	struct canfs_confidence confidence;
 	struct canfs_mountstats stats; /* as of seen_usec */
@@ -96,7 +96,7 @@ struct canfs_bidder {
 	double own_write;         /* the last bids */
 	double own_readahead;
 
-	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, who leaves, what was logged. */
+	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, which leave, what was logged. */
 	uint64_t readahead_due_usec;
 	uint64_t released_usec;
 	uint64_t

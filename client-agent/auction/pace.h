@@ -22,7 +22,7 @@
  * instead of each.
  *
  * What is held has a deadline: after 30 s the kernel sends all of it at once. So the deadline is a
- * resource, too, whose use has a price: who has held longest outbids the others, is drained and
+ * resource, too, whose use has a price: the client that has held longest outbids the others, is drained and
  * starts anew. That is also what makes clients take turns.
  *
  * After a long spell of high prices (a reader's, say) the rate of a lone client would run away: the server is idle,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where metrics may be served: on this host's loopback only, since nobody is asked who he is. */
+/* Where metrics may be served: on this host's loopback only, since nobody has to authenticate. */
 #ifndef CANFS_CLIENT_AGENT_CONFIG_LISTEN_H
 #define CANFS_CLIENT_AGENT_CONFIG_LISTEN_H
 

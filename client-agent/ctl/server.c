@@ -41,7 +41,7 @@ static const char usage[] =
 	"  top                prices and clients, drawn anew each second\n"
 	"  prices             utilization and price of each resource, the prices\n"
 	"  history            the last ten minutes of one export\n"
-	"  clients            who loads the server most\n"
+	"  clients            which load the server most\n"
 	"  counters           what the server counts\n"
 	"  config             what its configuration says of interfaces and disks\n"
 	"  prefetch           what is read ahead, and what waits for the disks\n"

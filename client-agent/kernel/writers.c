@@ -131,7 +131,7 @@ void canfs_writers_close(struct canfs_writers *writers)
 		let_go(writers, writers->n - 1);
 }
 
-/* The fourth number behind "Uid:" or "Gid:" in /proc/PID/status: who it is to file systems. */
+/* The fourth number behind "Uid:" or "Gid:" in /proc/PID/status: its identity to file systems. */
 static int status_id(const char *status, const char *name, unsigned int *id)
 {
 	unsigned int ids[4];
@@ -383,7 +383,7 @@ static int scan_files(struct scan *scan, int pid)
 	return err || all ? err : -EAGAIN;
 }
 
-/* The same, if it has run since. It is not over with who has a file that is known by another's descriptor. */
+/* The same, if it has run since. A process is not done with because its file is known by another's descriptor. */
 static int scan_process(struct scan *scan, int pid)
 {
 	uint64_t *seen = &scan->writers->seen[pid % CANFS_WRITERS_SEEN_MAX];

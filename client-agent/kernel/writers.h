@@ -34,7 +34,7 @@ struct canfs_writer {
 	int mount_id;  /* likewise */
 	uint64_t inode;
 	int fd;              /* ours, O_RDONLY */
-	bool write_only;     /* opened so: who writes it does not read it */
+	bool write_only;     /* opened so: its writer does not read it */
 	uint64_t size_bytes; /* when flush.c looked last ... */
 	bool grows;          /* ... and was it another before? */
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
@@ -56,7 +56,7 @@ struct canfs_writers {
 	unsigned int errors;    /* files that could not be opened */
 	bool drop_behind;       /* see canfs_writer_drop_behind() */
 
-	/* At PID modulo the size: who was looked at, and its CPU time then. */
+	/* At PID modulo the size: the process looked at, and its CPU time then. */
 	uint64_t seen[CANFS_WRITERS_SEEN_MAX];
 };
 
@@ -72,7 +72,7 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root);
 /*
  * How long to rest after a scan that took cost_usec of a processor. Until all processes have been looked at once it
  * may take 1/10: data is to be sent now. Then 1/2000, since most that write go on writing; but 1/100 if what is
- * to be sent is none of theirs whom we know (sends false): who began while all was held is to be found as well.
+ * to be sent is none of the known writers' (sends false): one that began while all was held is to be found as well.
  */
 uint64_t canfs_writers_rest_usec(
 	const struct canfs_writers *writers, uint64_t cost_usec, bool sends);

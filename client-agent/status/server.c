@@ -107,7 +107,7 @@ void canfs_status_server_serve(
 
 	if (status_server->socket[0])
 		canfs_control_server_serve(&status_server->server, polled, now);
-	/* It sees itself who is ready, and whose time is over. */
+	/* It sees itself which connections are ready, and which have timed out. */
 	if (status_server->http)
 		canfs_http_run(status_server->http);
 	if (now.monotonic_usec - status_server->ticked_usec < tick_usec)

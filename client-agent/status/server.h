@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Where the agent is asked, in its loop's poll: the control socket (canfsctl) and, if configured,
- * /metrics (Prometheus). Neither ever waits for who asks; one that cannot be opened is said once
+ * /metrics (Prometheus). Neither ever waits for a client; one that cannot be opened is said once
  * and done without.
  */
 #ifndef CANFS_CLIENT_AGENT_STATUS_SERVER_H

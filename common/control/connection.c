@@ -30,7 +30,7 @@ static bool has_request(const struct canfs_connection *connection)
 		       memchr(connection->request, '\n', connection->got) != NULL);
 }
 
-/* Not read while its reply is in flight: who does not read is not listened to. */
+/* Not read while its reply is in flight: a client that does not read is not listened to. */
 short canfs_connection_events(const struct canfs_connection *connection)
 {
 	return connection->reply != NULL || has_request(connection) ? POLLOUT : POLLIN;

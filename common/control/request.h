@@ -5,7 +5,7 @@
  *	{"command":"prices", MEMBER...}  -->  {"ok":true,"command":"prices","time":..., MEMBER...}
  *	anything else                    -->  {"ok":false,"error":"what is wrong; what is allowed"}
  *
- * What commands there are is a table of the one who serves. No socket, no thread, no clock in here.
+ * What commands there are is a table of the server's. No socket, no thread, no clock in here.
  */
 #ifndef CANFS_COMMON_CONTROL_REQUEST_H
 #define CANFS_COMMON_CONTROL_REQUEST_H

@@ -3,7 +3,7 @@
  * A control socket in somebody's poll loop: it waits for nobody.
  *
  *	poll --> serve: a little is read, answered, written on each connection that is ready
- *	 ^---------'    once a second, tick: who has moved nothing for too long is dropped
+ *	 ^---------'    once a second, tick: a connection that has moved nothing for too long is dropped
  *
  * A connection has one buffer for its request and one for its reply, and is read again when the
  * reply has gone: 16 MiB in all at the very most.

@@ -17,8 +17,8 @@
 
 /*
  * Between the look whether somebody listens and the bind, another process could do the same: one
- * at a time. On a file of its own beside the path, which only its owner can open: whoever can read
- * a directory can lock that. The file stays, since who unlinks it may take it from the next.
+ * at a time. On a file of its own beside the path, which only its owner can open: anybody who can read
+ * a directory can lock that. The file stays: unlinking it may take it from the next server.
  */
 static int lock_path(const char *path, int *lock)
 {
@@ -136,7 +136,7 @@ void canfs_socket_close(struct canfs_socket *listener)
 {
 	struct stat st;
 
-	/* Unlinked first: whoever finds the path finds somebody who listens. */
+	/* Unlinked first: a client that finds the path finds a listener. */
 	if (lstat(listener->path, &st) == 0 && st.st_dev == listener->device &&
 		st.st_ino == listener->inode)
 		unlink(listener->path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The inside of the sampler: for sampler.c, which makes prices, price_table.c, for whom, and sampler_change.c, which
+ * The inside of the sampler: for sampler.c, which makes prices, price_table.c, for which exports, and settings.c, which
  * changes how.
  */
 #ifndef CANFS_GANESHA_FSAL_MARKET_INTERNAL_H

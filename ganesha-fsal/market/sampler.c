@@ -140,7 +140,7 @@ static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 
 /*
  * What the server reads ahead itself, it pays with processor time and with memory. Nothing of it goes over the network
- * before it is asked for; and the disk's queue is its own, in which whoever waits overtakes it: the price of the disk,
+ * before it is asked for; and the disk's queue is its own, in which demand reads overtake it: the price of the disk,
  * which is 1 as soon as two readers keep it busy, would forbid read-ahead just where it spares the most seeks.
  */
 static double own_readahead(const struct canfs_market *market)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Positions: where a read begins, as seen by a reader who goes up. For one who goes down the file is mirrored, so
+ * Positions: where a read begins, as seen by a reader that goes up. For one that goes down the file is mirrored, so
  * that all the rest is written once.
  *
  *	UP, LEARNING: MIRROR + offset           DOWN: MIRROR - end of the read
@@ -89,7 +89,7 @@ uint64_t canfs_cursor_distance(
 		return 0; /* begins in what was read last, and goes on */
 	}
 	/*
-	 * Late is what was given up; a few may be repeats, or of who follows closely. More of what was read comes of
+	 * Late is what was given up; a few may be repeats, or of a reader that follows closely. More of what was read comes of
 	 * another reader, or of the same one the other way, or anew.
 	 */
 	return cursor->behind > 0 && behind <= cursor->tolerance * (uint64_t)cursor->span
@@ -201,7 +201,7 @@ static void rescale(struct canfs_cursor *cursor, uint64_t begin, uint32_t bytes)
 
 	canfs_cursor_rescale(cursor, bytes);
 	cursor->step = cursor->span;
-	/* Where he really is: base was as coarse as the steps. */
+	/* Where the reader really is: base was as coarse as the steps. */
 	if (cursor->span < before && cursor->seen == 0 && begin < cursor->base &&
 		cursor->base - begin < before)
 		cursor->base = begin;
@@ -303,7 +303,7 @@ uint64_t canfs_cursor_end_before(
 	uint64_t begin = other->base - other->run; /* or a little before: some reads were early */
 	uint64_t early = EARLY_READS * (uint64_t)other->span;
 
-	/* It began elsewhere; where, is not known any more; he began before; or is passed. */
+	/* It began elsewhere; where, is not known any more; it began before; or is passed. */
 	if (other->heading != cursor->heading || has_gaps(other) || other->run == UINT32_MAX ||
 		begin <= cursor->base - cursor->run + early || begin + early <= front(cursor))
 		return end;

@@ -131,7 +131,7 @@ struct canfs_reach {
 uint64_t canfs_cursor_end(const struct canfs_cursor *cursor, uint64_t file_bytes);
 
 /*
- * or before, where another reader of the same file began: who reads a file in parts reads none of another's. Whoever
+ * or before, where another reader of the same file began: a reader of one part reads none of another's. A reader that
  * goes on from there all the same has passed it. Returns the nearer one.
  */
 uint64_t canfs_cursor_end_before(

@@ -198,7 +198,7 @@ void canfs_device_free(struct canfs_device *device)
 {
 	if (device == NULL)
 		return;
-	/* The engine first: whoever waits in it goes to the pool. */
+	/* The engine first: the reads that wait in it go to the pool. */
 	canfs_engine_free(device->engine);
 	canfs_worker_pool_free(device->pool); /* which goes on to the next */
 	canfs_worker_pool_free(device->blocking_pool);

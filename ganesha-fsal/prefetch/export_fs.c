@@ -178,7 +178,7 @@ int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inod
 	kernel->handle_bytes = handle.bytes;
 	kernel->handle_type = handle.type;
 	memcpy(kernel->f_handle, handle.handle, handle.bytes);
-	/* O_NONBLOCK: whoever holds a lease on it is not waited for. */
+	/* O_NONBLOCK: the holder of a lease on it is not waited for. */
 	fd = open_by_handle_at(
 		export_fs->dir, kernel, O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0) {

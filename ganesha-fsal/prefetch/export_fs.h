@@ -37,12 +37,12 @@ bool canfs_export_fs_is_draining(struct canfs_export_fs *export_fs);
 bool canfs_export_fs_begin_drain(struct canfs_export_fs *export_fs);
 
 /*
- * Has everybody left, at the latest at `until` (CLOCK_MONOTONIC)? If not, it stays usable for those who are still
+ * Have all reads left, at the latest at `until` (CLOCK_MONOTONIC)? If not, it stays usable for the reads that are still
  * inside, for as long as they are.
  */
 bool canfs_export_fs_is_left(struct canfs_export_fs *export_fs, const struct timespec *until);
 
-/* The descriptor of whoever opened it. It goes when the last one leaves. */
+/* The opener's descriptor. It goes when the last read leaves. */
 void canfs_export_fs_close(struct canfs_export_fs *export_fs);
 
 /* Why it is off, or NULL: handles are not as expected, or may not be opened. Then no file of it is ever found. */

@@ -99,7 +99,7 @@ static uint64_t pending_bytes(const struct canfs_file *file)
 }
 
 /*
- * Whose reader has not come for so long that he has gone? Each is given as many reads; and whoever was followed for long,
+ * Whose reader has not come for so long that it has gone? Each is given as many reads; and one that was followed for long,
  * as many as it takes the others to read all that is on its way: the disk may have given them theirs first.
  */
 static void suspect(struct canfs_shard *shard, struct canfs_file *file, unsigned int pending)

@@ -15,7 +15,7 @@
 #define CANFS_GAP_PART      16u /* a gap is none if it is less than this part of the step */
 #define CANFS_POSITION_ZERO ((uint64_t)1 << 62) /* of offset 0 */
 
-/* The inside of cursors. Positions are those of a reader who goes up. */
+/* The inside of cursors. Positions are those of a reader that goes up. */
 /* Bytes that are found to be read in sequence: once, when the cursor has learnt. */
 uint32_t canfs_learn(
 	struct canfs_cursor *cursor, uint64_t position, uint32_t bytes, uint32_t reach_bytes);
@@ -33,7 +33,7 @@ static inline uint64_t canfs_cursor_reach(uint32_t span, uint32_t reach_bytes)
 	return reach < 48 * (uint64_t)span ? reach : 48 * (uint64_t)span;
 }
 
-/* From its last read. Whoever knows his way goes before. */
+/* From its last read. A cursor that knows its way goes before. */
 static inline uint64_t canfs_learn_distance(
 	const struct canfs_cursor *cursor, uint64_t position, uint32_t reach_bytes)
 {

@@ -8,8 +8,7 @@
  *	  |            `--no, but being read ahead--> waits for that in the engine --> answered by the pool
  *	  `--> table of active files: what comes next? --> prefetch --> engine
  *
- * One engine, table and two worker pools for each device, made when the first export on it comes. It moves no data: who was made to
- * wait reads the file as always. If any part of it fails, reads go on as without it.
+ * One engine, table and two worker pools for each device, made when the first export on it comes. It moves no data: a delayed read is read as always. If any part of it fails, reads go on as without it.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_PREFETCHER_H
 #define CANFS_GANESHA_FSAL_PREFETCH_PREFETCHER_H
@@ -129,8 +128,8 @@ void canfs_prefetch_complete(struct canfs_read *read);
 
 /*
  * [offset, offset + bytes) of the object's file has been written; bytes UINT64_MAX: from there on it has changed, or its
- * size has. What lies within the file changes nothing that we know of it, and whoever reads the rest of a database or of a
- * disk image goes on.
+ * size has. What lies within the file changes nothing that we know of it, and readers of the rest of a database or of a disk image
+ * go on.
  */
 void canfs_prefetch_invalidate(
 	struct canfs_export_fs *export_fs, const void *object, uint64_t offset, uint64_t bytes);

@@ -23,7 +23,7 @@ static void count(const struct canfs_read *read)
 	atomic_fetch_add_explicit(&shared_of(read)->reads[read->way], 1, memory_order_relaxed);
 }
 
-/* A page that the kernel would not have read ahead by itself, for one who comes from where all was there. */
+/* A page that the kernel would not have read ahead by itself, for a reader that comes from where all was there. */
 static bool is_beyond_there(struct canfs_open_file *file, uint64_t end)
 {
 	uint64_t beyond = end + KERNEL_AHEAD_BYTES, last = file->bytes - 1;
@@ -118,7 +118,7 @@ static bool may_sleep(struct canfs_read *read, uint64_t there)
 	return true;
 }
 
-/* It is entered as if it were fetched: who wants the same waits for it, and nobody fetches it again. */
+/* It is entered as if it were fetched: other reads of it wait, and nothing fetches it again. */
 static bool may_read_inline(struct canfs_read *read, uint64_t there)
 {
 	struct canfs_device *device = device_of(read);
@@ -161,8 +161,8 @@ static void answer(struct canfs_job *job)
 }
 
 /*
- * If its pages are not there after all (evicted since, or the disk cannot read them), whoever answers will wait for
- * the disk: other threads do that, so that no answer whose pages are there waits for one whose are not.
+ * If its pages are not there after all (evicted since, or the disk cannot read them), answering waits for the
+ * disk: other threads do that, so that no read whose pages are there waits for one whose are not.
  */
 static void probe(struct canfs_job *job)
 {
@@ -222,7 +222,7 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 		return false;
 	advices = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
 		scale * (double)headroom, advice, &found);
-	if (found.awaited) /* who reads others' reads would be lost among those that are not looked at */
+	if (found.awaited) /* its reads would be lost among those that are not looked at */
 		canfs_residency_lost(&file->residency, canfs_residency_age(file));
 	for (size_t i = 0; i < advices; i++)
 		canfs_fetching_ahead(file, &advice[i]);

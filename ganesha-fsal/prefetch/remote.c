@@ -241,7 +241,7 @@ static bool is_read(struct canfs_remote *remote, const void *object)
 	return piece != NULL;
 }
 
-/* Settles it. True: the object was left to those who read it, of whom this is the last one, in all exports. */
+/* Settles it. True: the object was left to its reads, of which this is the last one, in all exports. */
 static bool settle_last(
 	struct canfs_remote *remote, struct canfs_remote_piece *piece, int64_t result)
 {

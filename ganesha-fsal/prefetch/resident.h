@@ -7,8 +7,8 @@
  *	cachestat  0.3-0.6  0.3-0.4  0.3-0.4 usec   Linux 6.5 or later
  *	mincore    1.0-1.4  1.5-2.0  10-16          over a mapping that stays; 5-7 more to map and unmap
  *
- * So cachestat, where there is one. It counts pages that are only now being read, mincore does not: who starts
- * reads must know himself which of them are in flight (fetching.c).
+ * So cachestat, where there is one. It counts pages that are only now being read, mincore does not: the code that starts
+ * reads must know itself which of them are in flight (fetching.c).
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_RESIDENT_H
 #define CANFS_GANESHA_FSAL_PREFETCH_RESIDENT_H

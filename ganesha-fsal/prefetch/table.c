@@ -6,7 +6,7 @@
 
 /*
  * A file of which so many reads lead nowhere is read at random: they need not be compared with that many cursors. As many
- * readers as there may be cursors, who begin together, are known by their third reads.
+ * readers as there may be cursors, beginning together, are known by their third reads.
  */
 #define RANDOM_RUN_MANY (2 * CANFS_FILE_CURSORS_MAX)
 #define RANDOM_RUN_MAX  16u
@@ -91,7 +91,7 @@ struct canfs_file *canfs_table_take(struct canfs_shard *shard, uint64_t key, uin
 		if (oldest == NULL || shard->reads - file->stamp > shard->reads - oldest->stamp)
 			oldest = file;
 	}
-	/* Nobody's place becomes empty, so that whoever came to lie behind this one is still found. */
+	/* Nobody's place becomes empty, so that a file behind this one is still found. */
 	forget(shard, oldest);
 	*oldest = (struct canfs_file) { .key = key, .watched = oldest->watched };
 	return oldest;

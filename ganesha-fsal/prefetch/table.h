@@ -3,7 +3,7 @@
  * Where the active files and their cursors are kept: one shard of them, under a lock of its own.
  *
  *	hash --> place --> file, next to it its first cursor --> its other cursors, in the common pool
- *	         ... 16 places: whoever was read longest ago gives way to a new file
+ *	         ... 16 places: the file read longest ago gives way to a new one
  *
  * As FreeBSD's nfsheur (Ellard & Seltzer, §6.3): open hashing with a bounded number of probes. There are half as many
  * places again as files, so that hardly any gives way before there are too many. A lookup is one cache miss: nothing

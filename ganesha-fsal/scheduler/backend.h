@@ -23,8 +23,8 @@ struct canfs_backend {
 extern const struct canfs_backend canfs_ring, canfs_workers;
 
 /*
- * What a thread of the backend calls again and again. It says what became of the last turn's fetches, tells who
- * waits for them, and takes up to `max` new ones into `taken`. Returns how many, -1: all is done, the thread is
+ * What a thread of the backend calls again and again. It says what became of the last turn's fetches, tells those
+ * that wait for them, and takes up to `max` new ones into `taken`. Returns how many, -1: all is done, the thread is
  * to end.
  */
 struct canfs_outcome {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * C-LOOK, as bufqdisksort() of FreeBSD: upwards through what waits, then back to the lowest. Fast, and unfair:
- * who goes on asking just ahead of the head keeps it (Ellard & Seltzer 2003, §5.3, Figure 3).
+ * a reader that goes on asking just ahead of the head keeps it (Ellard & Seltzer 2003, §5.3, Figure 3).
  */
 #include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/sorted.h"

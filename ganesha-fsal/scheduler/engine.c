@@ -289,8 +289,8 @@ static struct canfs_fetch *next_unplaced(struct canfs_engine *engine, bool *asks
 }
 
 /*
- * The threads that ask the file system for addresses: it may have to read metadata, for which neither who adds
- * nor the thread that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
+ * The threads that ask the file system for addresses: it may have to read metadata, for which neither the thread that adds
+ * nor the one that keeps the disk busy shall wait. Only the first fetch of a window goes this way.
  */
 static void *locate(void *arg)
 {

@@ -34,7 +34,7 @@ struct canfs_engine_config {
 	const char *policy; /* a name of canfs_policies */
 	unsigned int
 		depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX of prefetch handed to the kernel at a time */
-	/* No more while it has as many bytes to prefetch: whoever comes next would wait for all of them. 0: no bound */
+	/* No more while it has as many bytes to prefetch: the next demand read would wait for all of them. 0: no bound */
 	uint64_t depth_bytes;
 	/* K of `lag`: 6 ... 12 MiB on a spinning disk (bench/run scheduler, readers) */
 	uint32_t lag_bytes;
@@ -47,7 +47,7 @@ struct canfs_engine_stats {
 	const char *policy;
 	unsigned int depth;
 	uint64_t depth_bytes; /* 0: no bound */
-	unsigned int waiting; /* those who wait for another's fetch, too */
+	unsigned int waiting; /* those that wait for another's fetch, too */
 	unsigned int in_kernel;
 	uint64_t done[CANFS_FETCH_KINDS];
 	uint64_t bytes[CANFS_FETCH_KINDS]; /* fetched for these; what joined another costs none */

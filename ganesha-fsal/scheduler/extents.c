@@ -76,7 +76,7 @@ void canfs_window_ask(
 	uint64_t start = offset - offset % CANFS_WINDOW_BYTES, end = start + CANFS_WINDOW_BYTES;
 
 	window->file = file;
-	/* The same window whoever asks, unless there are too many extents in it. */
+	/* The same window whichever offset is asked for, unless there are too many extents in it. */
 	if (end > start && ask_from(window, fd, fs_start, start, end) &&
 		(covers(window, offset) || ask_from(window, fd, fs_start, offset, end)) &&
 		covers(window, offset))

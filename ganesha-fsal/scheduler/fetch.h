@@ -23,7 +23,7 @@ struct canfs_join {
 	struct canfs_fetch *waiter;
 };
 
-/* The caller's, who fills in the first part, and leaves it alone from add() until done(). */
+/* The caller's, which fills in the first part, and leaves it alone from add() until done(). */
 struct canfs_fetch {
 	enum canfs_fetch_kind kind;
 	/*
@@ -48,8 +48,8 @@ struct canfs_fetch {
 	uint64_t from, to;        /* what it fetches itself; the rest others fetch anyway */
 	uint64_t address, serial; /* its place on the device, and in the order of arrival */
 	uint64_t added_nsec;
-	struct canfs_join join[2]; /* with whom fetches the front and the end of it */
-	struct canfs_join *joined; /* who waits for it */
+	struct canfs_join join[2]; /* with the fetches of its front and its end */
+	struct canfs_join *joined; /* which wait for it */
 	unsigned int pending;      /* joins, and the part of its own, that are not done */
 	int error;
 	enum { CANFS_FETCH_ENTERED, CANFS_FETCH_WAITING, CANFS_FETCH_IN_KERNEL } state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* In order of arrival, whoever waits: what a block layer does with what it is given. To compare with. */
+/* In order of arrival, whatever waits: what a block layer does with what it is given. To compare with. */
 #include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/sorted.h"
 

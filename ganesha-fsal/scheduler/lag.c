@@ -7,10 +7,10 @@
  *	       floor <------- K ------->
  *
  * - `served` is counted in bytes, and each seek as the bytes that the disk could have read meanwhile: else a
- *   hundred random readers, who get few bytes out of much time, would stop all others.
- * - The floor is the least of all streams', those included that have nothing waiting at the moment: who asks
- *   again soon keeps his place. The disk never idles for them: once all others are K ahead, the floor rises to the
- *   least of those that wait, and whoever is below it is forgotten. (Start-time fair queueing, Goyal et al. 1996,
+ *   hundred random readers, which get few bytes out of much time, would stop all others.
+ * - The floor is the least of all streams', those included that have nothing waiting at the moment: a stream that asks
+ *   again soon keeps its place. The disk never idles for them: once all others are K ahead, the floor rises to the
+ *   least of those that wait, and a stream below it is forgotten. (Start-time fair queueing, Goyal et al. 1996,
  *   does so with a virtual time.)
  * - A new stream begins at the floor. New streams without end, each just ahead of the head, would starve the others
  *   as under the elevator; so each of them begins a little above the last new one, until the floor has risen.
@@ -71,7 +71,7 @@ struct lag {
 	struct sweep sweep; /* the busy ones that are not too far ahead */
 	struct canfs_head head;
 	uint64_t last_end;    /* of the last fetch, wherever it was */
-	struct stream common; /* of those whom there was no memory for; not in `streams` */
+	struct stream common; /* of those there was no memory for; not in `streams` */
 };
 
 static void enter_sweep(struct lag *lag, struct stream *stream)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * N-step C-SCAN: what arrives during a sweep is for the next one. Fair, and slow: a sequential reader gets no more
- * of a sweep than he had asked for before it (Ellard & Seltzer 2003, §5.3, Figure 3).
+ * of a sweep than it had asked for before it (Ellard & Seltzer 2003, §5.3, Figure 3).
  */
 #include "ganesha-fsal/scheduler/policies.h"
 #include "ganesha-fsal/scheduler/sorted.h"

@@ -24,7 +24,8 @@ struct canfs_policy {
 	void (*end)(void *order); /* with nothing in it; NULL: nothing to do */
 	void (*add)(void *order, struct canfs_fetch *fetch);
 	void (*remove)(void *order, struct canfs_fetch *fetch, enum canfs_leave why);
-	struct canfs_fetch *(*choose)(void *order); /* who is next; stays in. NULL: nothing waits */
+	struct canfs_fetch *(*choose)(
+		void *order); /* the next one; stays in. NULL: nothing waits */
 	/* A demand read has joined it (fetch->hurried). NULL: keeps its place */
 	void (*hurry)(void *order, struct canfs_fetch *fetch);
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What a device shall fetch, from its arrival to its end: who waits, in a policy's order; what is in the
- * kernel; who has joined whom. Pure: no clock, no thread, no lock: of several threads one at a time.
+ * What a device shall fetch, from its arrival to its end: what waits, in a policy's order; what is in the
+ * kernel; which fetch has joined which. Pure: no clock, no thread, no lock: of several threads one at a time.
  *
  *	enter() --> place() --policy--> take() --> finish() --> list of those to be told
  *	   \---- joins what is known already --------------^
  *
  * The policy orders prefetch only. A demand read gains nothing from it: the kernel and the drive order demand reads better
- * than who sees only some of them, so they are handed out as they come. One that has joined a prefetch has that one's
- * place: so sequential readers who have caught up with their prefetch, all waiting, do not undo the order that makes
+ * than anything that sees only some of them, so they are handed out as they come. One that has joined a prefetch has that one's
+ * place: so sequential readers that have caught up with their prefetch, all waiting, do not undo the order that makes
  * them fast.
  */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_QUEUE_H
@@ -35,7 +35,7 @@ struct canfs_queue {
 	unsigned int waiting; /* those that have entered, too */
 	unsigned int in_kernel[CANFS_FETCH_KINDS];
 	uint64_t prefetch_bytes; /* in the kernel */
-	unsigned int joiners;    /* of whom others fetch all */
+	unsigned int joiners;    /* of which others fetch all */
 	uint64_t refused, joined;
 };
 
@@ -73,7 +73,7 @@ void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_
 /* The same of all files. */
 void canfs_queue_cancel_prefetch(struct canfs_queue *queue, struct canfs_fetch_list *finished);
 
-/* All of the file that waits in its place, whoever waits for it: -ECANCELED. */
+/* All of the file that waits in its place, demand reads too: -ECANCELED. */
 void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished);
 
 /* All that waits in its place: -ECANCELED. */

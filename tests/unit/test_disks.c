@@ -322,7 +322,7 @@ static void k_is_that_of_the_exports_own_disk(void **state)
 	assert_true(seen[0].disk.nominal_reads == 5 && seen[0].disk.nominal_writes == 64);
 	assert_null(seen[1].disk.type);
 
-	/* What the administrator says holds for all, until he takes it back. */
+	/* What the administrator says holds for all, until that is taken back. */
 	canfs_sampler_settings(sampler, &settings);
 	before = settings;
 	assert_true(settings.k[CANFS_DISK] == 0);

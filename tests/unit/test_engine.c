@@ -401,7 +401,7 @@ static void test_signals_are_left_to_the_server(void **state)
 	canfs_engine_free(engine);
 }
 
-/* Who is told may add the next at once, as a reader does, and free what he was told of. */
+/* A waiter that is told may add the next at once, as a reader does, and free what it was told of. */
 static struct canfs_engine *chain_engine;
 
 static void add_link(struct canfs_fetch *fetch, int error)

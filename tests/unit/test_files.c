@@ -299,7 +299,7 @@ static void a_file_that_is_read_again_is_read_ahead_again(void **state)
 	canfs_files_free(files);
 }
 
-/* Forward, backward, and forward again: a reader who has come to his end is not in the way of the next. */
+/* Forward, backward, and forward again: a reader that has come to its end is not in the way of the next. */
 static void a_file_that_is_read_each_way_in_turn_is_read_ahead_each_time(void **state)
 {
 	struct canfs_advice advice[CANFS_ADVICE_MAX];

@@ -162,7 +162,7 @@ static void test_lag_stays_with_a_stream(void **state)
 	end_queue(&queue);
 }
 
-/* One who comes later, or asks again after a pause, gets no arrears: he is as the one who has had least. */
+/* A stream that comes later, or asks again after a pause, gets no arrears: it is as the one that has had least. */
 static void test_late_stream_gets_no_arrears(void **state)
 {
 	struct canfs_fetch fetch[2][OF_EACH], *one;
