@@ -28,7 +28,7 @@ static struct canfs_bidder *take_bidder(struct canfs_bidders *bidders,
 
 			bidders->bidder[i] = bidders->bidder[--bidders->n];
 			bidder->mount = *mount;
-			bidder->unwanted = false;
+			bidder->act.unwanted = false;
 			canfs_bidder_configure(bidder, config);
 			if (bidder->terms.mode != mode)
 				canfs_log("%s: now %s", mount->mountpoint, mode_word(bidder));
@@ -138,7 +138,7 @@ static void keep_leaving(struct canfs_bidders *now, struct canfs_bidders *before
 			!canfs_act_has_share(actors, bidder))
 			continue;
 		before->bidder[i] = before->bidder[--before->n];
-		bidder->unwanted = true;
+		bidder->act.unwanted = true;
 		bidder->terms.mode = CANFS_OBSERVE;
 		now->bidder[now->n++] = bidder;
 	}
@@ -163,7 +163,7 @@ void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mou
 bool canfs_bidders_left(const struct canfs_bidders *bidders, const struct canfs_actors *actors)
 {
 	for (size_t i = 0; i < bidders->n; i++) {
-		if (bidders->bidder[i]->unwanted &&
+		if (bidders->bidder[i]->act.unwanted &&
 			!canfs_act_has_share(actors, bidders->bidder[i]))
 			return true;
 	}

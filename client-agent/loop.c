@@ -133,8 +133,8 @@ static double look_at_cache(struct loop *loop, uint64_t now_usec)
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
 		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
 		for (size_t i = 0; i < loop->bidders.n; i++) {
-			fetched_bytes += loop->bidders.bidder[i]->cache_fetched_bytes;
-			read_bytes += loop->bidders.bidder[i]->cache_read_bytes;
+			fetched_bytes += loop->bidders.bidder[i]->seen.cache_fetched_bytes;
+			read_bytes += loop->bidders.bidder[i]->seen.cache_read_bytes;
 		}
 		canfs_cache_worth_update(
 			&loop->cache_worth, missed_bytes, fetched_bytes, read_bytes, now_usec);
@@ -175,7 +175,7 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 
 		canfs_bidder_observe(bidder, counted ? stats_of(loop, bidder) : NULL,
 			&host->meminfo, host->now_usec);
-		host->backlog_bytes += bidder->backlog_bytes;
+		host->backlog_bytes += bidder->held.backlog_bytes;
 		host->coming_bytes += canfs_bidder_coming_bytes(bidder);
 	}
 	/* Each counted as its own what may be another's. */

@@ -112,9 +112,9 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *con
 
 	/* What frees memory for a moment is our own sending. */
 	if (is_short)
-		actors->guarded_usec = host->now_usec;
+		actors->last.guarded_usec = host->now_usec;
 	else if (guarded)
-		is_short = host->now_usec - actors->guarded_usec < guard_usec;
+		is_short = host->now_usec - actors->last.guarded_usec < guard_usec;
 	if (is_short != guarded)
 		canfs_log("memory guard: %s",
 			canfs_decisions_note(&actors->decisions, host->now_usec, "memory guard",
@@ -170,12 +170,12 @@ static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *b
 	const struct canfs_host_state *host)
 {
 	if (!canfs_act_has_share(actors, bidder) || !canfs_bidder_holds(bidder)) {
-		bidder->leaving_usec = 0;
+		bidder->act.leaving_usec = 0;
 		return false;
 	}
-	if (!bidder->leaving_usec)
-		bidder->leaving_usec = host->now_usec;
-	return host->now_usec - bidder->leaving_usec < leave_usec;
+	if (!bidder->act.leaving_usec)
+		bidder->act.leaving_usec = host->now_usec;
+	return host->now_usec - bidder->act.leaving_usec < leave_usec;
 }
 
 static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
@@ -190,7 +190,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 		holders->priced += may_hold;
 		holders->coming_bytes += may_hold ? canfs_bidder_coming_bytes(bidder) : 0;
 		if (may_hold)
-			bidder->leaving_usec = 0;
+			bidder->act.leaving_usec = 0;
 		else if (!is_leaving(actors, bidder, host))
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
@@ -203,34 +203,34 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 
 static void warn(struct canfs_actors *actors, int error)
 {
-	if (actors->warned)
+	if (actors->warned.defer)
 		return;
-	actors->warned = true;
+	actors->warned.defer = true;
 	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
 }
 
 static bool is_crowded(const struct canfs_actors *actors, const struct canfs_host_state *host)
 {
-	return host->now_usec < actors->crowded_until_usec;
+	return host->now_usec < actors->cache.crowded_until_usec;
 }
 
 /* Why the flushing point is not to stay as it is; NULL: it is. */
 static const char *reason_to_release(const struct canfs_actors *actors,
 	const struct holders *holders, const struct canfs_host_state *host)
 {
-	if (host->now_usec < actors->resting_until_usec)
-		return actors->resting_for;
+	if (host->now_usec < actors->rest.until_usec)
+		return actors->rest.why;
 	if (!holders->switched_on)
 		return "not wanted on any mount";
 	if (!holders->priced)
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
-	if (actors->squeezed)
+	if (actors->squeeze.active)
 		return "the page cache has room, or nobody writes";
 	if (is_crowded(actors, host))
 		return "the page cache is needed";
-	return host->now_usec - actors->needed_usec > linger_usec ? "not needed" : NULL;
+	return host->now_usec - actors->last.held_usec > linger_usec ? "not needed" : NULL;
 }
 
 /* Memory that others need is not filled again at once, and a release that was begun is finished. */
@@ -239,15 +239,15 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 	bool used = canfs_cache_is_crowded(host->cache_used_bytes, &host->meminfo);
 
 	if (used)
-		actors->used_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+		actors->cache.used_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	if (used || host->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
-		actors->crowded_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+		actors->cache.crowded_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	canfs_accelerate_drop_behind(
 		actors->accelerator, host->squeezes && is_crowded(actors, host));
 	if (!host->guarded)
 		return;
-	actors->resting_for = "memory is short";
-	actors->resting_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+	actors->rest.why = "memory is short";
+	actors->rest.until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 }
 
 /*
@@ -258,14 +258,14 @@ static bool is_to_squeeze(const struct canfs_actors *actors, const struct holder
 	const struct canfs_host_state *host)
 {
 	/* What was missed may be of local files, or a container's that is at its own limit. */
-	bool used = host->now_usec < actors->used_until_usec;
+	bool used = host->now_usec < actors->cache.used_until_usec;
 
 	if (!host->squeezes || !used || !holders->priced || !canfs_defer_available(actors->defer))
 		return false;
-	if (actors->squeezed)
-		return host->now_usec - actors->written_usec < CANFS_ACT_REST_USEC;
-	return !canfs_defer_active(actors->defer) && actors->written_usec == host->now_usec &&
-	       host->now_usec >= actors->resting_until_usec;
+	if (actors->squeeze.active)
+		return host->now_usec - actors->last.written_usec < CANFS_ACT_REST_USEC;
+	return !canfs_defer_active(actors->defer) && actors->last.written_usec == host->now_usec &&
+	       host->now_usec >= actors->rest.until_usec;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -273,38 +273,38 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 {
 	int ret;
 
-	if (host->now_usec < actors->release_due_usec)
+	if (host->now_usec < actors->rest.release_due_usec)
 		return;
 	ret = canfs_act_release(actors, bidders, n, host);
 	if (ret == -EAGAIN)
 		return;
 	if (ret)
-		actors->release_due_usec = host->now_usec + CANFS_ACT_REST_USEC;
+		actors->rest.release_due_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
 	canfs_decisions_note(&actors->decisions, host->now_usec, "flushing point",
-		actors->squeezed ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
+		actors->squeeze.active ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
 		no_bids, "%s", reason);
-	actors->squeezed = false;
+	actors->squeeze.active = false;
 }
 
 /* At a pace that any server sustains. */
 static void drain(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host)
 {
-	uint64_t elapsed = host->now_usec - bidder->released_usec;
+	uint64_t elapsed = host->now_usec - bidder->act.released_usec;
 
-	bidder->released_usec = host->now_usec;
+	bidder->act.released_usec = host->now_usec;
 	if (elapsed <= 1000000) /* else it begins now */
 		send_chunk(actors, bidder,
-			canfs_pace_blind(&bidder->pace, bidder->in_flight_bytes, elapsed));
+			canfs_pace_blind(&bidder->pace, bidder->held.in_flight_bytes, elapsed));
 }
 
 static void note_failure(struct canfs_actors *actors, int error, uint64_t now_usec)
 {
 	if (error == -EDQUOT) {
-		actors->defer_due_usec = now_usec + CANFS_ACT_QUOTA_USEC;
+		actors->rest.defer_due_usec = now_usec + CANFS_ACT_QUOTA_USEC;
 	} else if (error) {
-		actors->defer_due_usec = now_usec + CANFS_ACT_REST_USEC;
+		actors->rest.defer_due_usec = now_usec + CANFS_ACT_REST_USEC;
 		warn(actors, error);
 	}
 }
@@ -313,12 +313,12 @@ static bool is_draining(struct canfs_actors *actors, const struct canfs_host_sta
 {
 	uint64_t dirty = host->meminfo.dirty_bytes + host->meminfo.writeback_bytes;
 
-	if (!actors->squeezed ||
-		dirty < actors->draining_bytes - actors->draining_bytes / squeeze_part) {
-		actors->draining_bytes = dirty;
-		actors->draining_usec = host->now_usec;
+	if (!actors->squeeze.active ||
+		dirty < actors->squeeze.dirty_bytes - actors->squeeze.dirty_bytes / squeeze_part) {
+		actors->squeeze.dirty_bytes = dirty;
+		actors->squeeze.since_usec = host->now_usec;
 	}
-	return host->now_usec - actors->draining_usec < squeeze_usec;
+	return host->now_usec - actors->squeeze.since_usec < squeeze_usec;
 }
 
 /* The limits come down with what is dirty. While that does not fall all writers wait at them, on any file system. */
@@ -328,18 +328,18 @@ static void squeeze(struct canfs_actors *actors, const struct canfs_host_state *
 	bool draining;
 	int ret;
 
-	if (host->now_usec < actors->defer_due_usec)
+	if (host->now_usec < actors->rest.defer_due_usec)
 		return;
 	draining = is_draining(actors, host);
-	actors->squeezed = true;
+	actors->squeeze.active = true;
 	ret = canfs_defer_squeeze(actors->defer, &host->meminfo, &changes);
 	canfs_act_log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
 	if (ret != -EAGAIN) {
 		note_failure(actors, ret, host->now_usec);
 	} else if (!draining) {
-		actors->squeezed = false;
-		actors->resting_for = "what is dirty does not get less";
-		actors->resting_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
+		actors->squeeze.active = false;
+		actors->rest.why = "what is dirty does not get less";
+		actors->rest.until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	}
 }
 
@@ -355,29 +355,29 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	find_holders(actors, bidders, n, host, &holders);
 	if (holders.wanted ||
 		(active && host->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
-		actors->needed_usec = host->now_usec;
+		actors->last.held_usec = host->now_usec;
 	if (holders.coming_bytes >= CANFS_BACKLOG_SMALL_BYTES)
-		actors->written_usec = host->now_usec;
+		actors->last.written_usec = host->now_usec;
 	leave_memory_to_others(actors, host);
 	if (is_to_squeeze(actors, &holders, host)) {
 		squeeze(actors, host);
 		return;
 	}
 	if (!active)
-		actors->squeezed = false;
+		actors->squeeze.active = false;
 	reason = reason_to_release(actors, &holders, host);
 	if (reason && active)
 		release(actors, bidders, n, host, reason);
 	for (size_t i = 0; i < n && !reason; i++) {
-		if (bidders[i]->leaving_usec)
+		if (bidders[i]->act.leaving_usec)
 			drain(actors, bidders[i], host);
 	}
-	if (reason || (!holders.wanted && !active) || host->now_usec < actors->defer_due_usec)
+	if (reason || (!holders.wanted && !active) || host->now_usec < actors->rest.defer_due_usec)
 		return;
 	ret = canfs_defer_apply(actors->defer, host->bound_bytes, holders.mount, holders.share,
 		holders.n, &host->meminfo, &changes);
 	canfs_act_log_changes(&actors->decisions, "defer", "data is held back", &changes);
-	actors->defer_due_usec = host->now_usec + apply_usec;
+	actors->rest.defer_due_usec = host->now_usec + apply_usec;
 	note_failure(actors, ret, host->now_usec);
 }
 

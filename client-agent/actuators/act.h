@@ -38,21 +38,35 @@ struct canfs_actors {
 	struct canfs_tuner *tuner;
 	struct canfs_defer *defer;
 	struct canfs_accelerator *accelerator;
-	uint64_t guarded_usec;       /* when memory was last found short */
-	uint64_t needed_usec;        /* when something was last held back */
-	uint64_t written_usec;       /* when somebody last wrote to a server with a price */
-	uint64_t defer_due_usec;     /* not before, after a failure */
-	uint64_t release_due_usec;   /* likewise */
-	uint64_t resting_until_usec; /* nothing is held until then, since memory is ... */
-	const char *resting_for;     /* ... needed otherwise */
-	uint64_t used_until_usec;    /* readers of our mounts use much of the page cache ... */
-	uint64_t
-		crowded_until_usec; /* ... or somebody misses it: what is written leaves it to them */
-	bool squeezed;              /* the kernel's limits are below their originals */
-	uint64_t draining_bytes;    /* so much was dirty ... */
-	uint64_t draining_usec;     /* ... when that last got less meanwhile */
-	bool warned;                /* about an actuator that does not work here ... */
-	bool warned_readahead;      /* ... and about read_ahead_kb */
+
+	/* When what happened last. */
+	struct {
+		uint64_t guarded_usec; /* memory was found short */
+		uint64_t held_usec;    /* something was held back */
+		uint64_t written_usec; /* somebody wrote to a server with a price */
+	} last;
+	/* What is not to be done before. */
+	struct {
+		uint64_t defer_due_usec;   /* after a failure */
+		uint64_t release_due_usec; /* likewise */
+		uint64_t until_usec;       /* nothing is held until then, since memory is ... */
+		const char *why;           /* ... needed otherwise */
+	} rest;
+	/* The page cache: until when readers of our mounts use much of it, or somebody misses it. */
+	struct {
+		uint64_t used_until_usec;
+		uint64_t crowded_until_usec; /* what is written leaves it to them */
+	} cache;
+	/* The kernel's limits are below their originals. */
+	struct {
+		bool active;
+		uint64_t dirty_bytes; /* so much was dirty ... */
+		uint64_t since_usec;  /* ... when that last got less meanwhile */
+	} squeeze;
+	/* It was said that these do not work here. */
+	struct {
+		bool defer, readahead;
+	} warned;
 
 	/* For status/: what was decided that is no single mount's. */
 	struct canfs_decisions decisions;

@@ -15,9 +15,9 @@ static const uint64_t udev_grace_sec = 5;
 
 static void warn_readahead(struct canfs_actors *actors, int error)
 {
-	if (!actors->warned_readahead)
+	if (!actors->warned.readahead)
 		canfs_log("read-ahead: not possible here (%s); left as it is", strerror(-error));
-	actors->warned_readahead = true;
+	actors->warned.readahead = true;
 }
 
 int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
@@ -62,25 +62,25 @@ void canfs_act_readahead(
 	unsigned int want_kib;
 	int ret;
 
-	if (now_usec < bidder->readahead_due_usec)
+	if (now_usec < bidder->act.readahead_due_usec)
 		return;
 	if (terms->mode != CANFS_ENFORCE || !terms->readahead ||
 		bidder->readahead.verdict == CANFS_HOLD) {
 		if (canfs_act_let_go(actors, bidder))
-			bidder->readahead_due_usec = now_usec + CANFS_ACT_REST_USEC;
+			bidder->act.readahead_due_usec = now_usec + CANFS_ACT_REST_USEC;
 		return;
 	}
-	if (bidder->stats.age_sec < udev_grace_sec || !canfs_bidder_reads(bidder, now_usec) ||
+	if (bidder->seen.stats.age_sec < udev_grace_sec || !canfs_bidder_reads(bidder, now_usec) ||
 		canfs_knob_read(actors->root, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi, &now_kib))
 		return;
-	bidder->readahead_due_usec = now_usec + readahead_step_usec;
+	bidder->act.readahead_due_usec = now_usec + readahead_step_usec;
 	want_kib = readahead_step(bidder, now_kib);
 	if (!want_kib)
 		return;
 	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib, terms->readahead_min_kib,
 		terms->readahead_max_kib, &changes);
 	if (ret)
-		bidder->readahead_due_usec =
+		bidder->act.readahead_due_usec =
 			now_usec + (ret == -EDQUOT ? CANFS_ACT_QUOTA_USEC : CANFS_ACT_REST_USEC);
 	if (ret == -EROFS || ret == -EACCES)
 		warn_readahead(actors, ret);

@@ -30,16 +30,16 @@ static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
 		why = canfs_fsstat_error(poller->fsstat);
 	else if (!poller->answers || poller->publisher.valid)
 		return;
-	if (!bidder->told_no_price) {
+	if (!bidder->told.no_price) {
 		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
 			*why ? why : "no answer");
 		canfs_decisions_note(&bidder->decisions, now_usec, "write-back",
-			canfs_verdict_name(bidder->told_write), canfs_verdict_name(CANFS_HOLD),
+			canfs_verdict_name(bidder->told.write), canfs_verdict_name(CANFS_HOLD),
 			(struct canfs_bids) { NAN, NAN }, "no price (%s): the kernel's defaults",
 			*why ? why : "no answer");
 	}
-	bidder->told_no_price = true;
-	bidder->told_write = bidder->told_readahead = CANFS_HOLD;
+	bidder->told.no_price = true;
+	bidder->told.write = bidder->told.readahead = CANFS_HOLD;
 }
 
 static void log_decision(
@@ -53,7 +53,7 @@ static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *ta
 	const struct canfs_host_state *host, const char *mode)
 {
 	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
-		host->now_usec, "write-back", canfs_verdict_name(bidder->told_write),
+		host->now_usec, "write-back", canfs_verdict_name(bidder->told.write),
 		canfs_verdict_name(bidder->write.verdict),
 		(struct canfs_bids) { tag->write, bidder->own_write },
 		"server %.2f (%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f", tag->write,
@@ -62,14 +62,14 @@ static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *ta
 		(unsigned long long)host->bound_bytes / MIB, host->cache_worth);
 
 	log_decision(bidder, decision, mode);
-	bidder->told_write = bidder->write.verdict;
+	bidder->told.write = bidder->write.verdict;
 }
 
 static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host, const char *mode)
 {
 	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
-		host->now_usec, "read-ahead", canfs_verdict_name(bidder->told_readahead),
+		host->now_usec, "read-ahead", canfs_verdict_name(bidder->told.readahead),
 		canfs_verdict_name(bidder->readahead.verdict),
 		(struct canfs_bids) { tag->readahead, bidder->own_readahead },
 		"server %.2f %s own %.2f; confidence %.2f", tag->readahead,
@@ -77,26 +77,26 @@ static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag
 		bidder->confidence.average.value);
 
 	log_decision(bidder, decision, mode);
-	bidder->told_readahead = bidder->readahead.verdict;
+	bidder->told.readahead = bidder->readahead.verdict;
 }
 
 void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host)
 {
 	const char *mode = bidder->terms.mode == CANFS_ENFORCE ? "" : " (observing)";
-	bool readahead_news = bidder->readahead.verdict != bidder->told_readahead &&
+	bool readahead_news = bidder->readahead.verdict != bidder->told.readahead &&
 			      canfs_bidder_reads(bidder, host->now_usec);
 
 	if (!tag) {
 		report_no_price(bidder, host->now_usec);
 		return;
 	}
-	bidder->told_no_price = false;
-	if (host->now_usec < bidder->news_due_usec ||
-		(bidder->write.verdict == bidder->told_write && !readahead_news))
+	bidder->told.no_price = false;
+	if (host->now_usec < bidder->told.due_usec ||
+		(bidder->write.verdict == bidder->told.write && !readahead_news))
 		return;
-	bidder->news_due_usec = host->now_usec + news_usec;
-	if (bidder->write.verdict != bidder->told_write)
+	bidder->told.due_usec = host->now_usec + news_usec;
+	if (bidder->write.verdict != bidder->told.write)
 		report_write(bidder, tag, host, mode);
 	if (readahead_news)
 		report_readahead(bidder, tag, host, mode);

@@ -80,7 +80,7 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	canfs_auction_init(&bidder->readahead, &auction);
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
-	canfs_average_init(&bidder->fill, fill_tau_sec);
+	canfs_average_init(&bidder->seen.fill, fill_tau_sec);
 	return canfs_poller_init(&bidder->poller, &target, &poller, seed);
 }
 
@@ -105,10 +105,10 @@ static uint64_t rpcs_of(const struct canfs_mountstats *stats)
 static void take_counters(
 	struct canfs_bidder *bidder, const struct canfs_mountstats *stats, uint64_t now_usec)
 {
-	const struct canfs_mountstats *last = &bidder->stats;
+	const struct canfs_mountstats *last = &bidder->seen.stats;
 
-	if (bidder->seen_usec) {
-		double elapsed_sec = (double)(now_usec - bidder->seen_usec) / 1e6;
+	if (bidder->seen.usec) {
+		double elapsed_sec = (double)(now_usec - bidder->seen.usec) / 1e6;
 		uint64_t direct = canfs_growth(stats->direct_read_bytes, last->direct_read_bytes);
 		uint64_t written =
 			canfs_growth(stats->normal_write_bytes, last->normal_write_bytes);
@@ -116,50 +116,52 @@ static void take_counters(
 		uint64_t fetched = canfs_growth(
 			canfs_growth(stats->server_read_bytes, last->server_read_bytes), direct);
 
-		bidder->cache_read_bytes += read;
-		bidder->cache_fetched_bytes += fetched;
+		bidder->seen.cache_read_bytes += read;
+		bidder->seen.cache_fetched_bytes += fetched;
 		canfs_confidence_add(&bidder->confidence, read, fetched, elapsed_sec);
 		if (elapsed_sec > 0)
 			canfs_average_add(
-				&bidder->fill, (double)written / elapsed_sec, elapsed_sec);
-		bidder->fill_peak = fmax(bidder->fill.value,
-			bidder->fill_peak * exp(-elapsed_sec / fill_peak_tau_sec));
+				&bidder->seen.fill, (double)written / elapsed_sec, elapsed_sec);
+		bidder->seen.fill_peak = fmax(bidder->seen.fill.value,
+			bidder->seen.fill_peak * exp(-elapsed_sec / fill_peak_tau_sec));
 	}
-	if (bidder->seen_usec && stats->normal_read_bytes != last->normal_read_bytes)
-		bidder->reading_usec = now_usec;
+	if (bidder->seen.usec && stats->normal_read_bytes != last->normal_read_bytes)
+		bidder->seen.reading_usec = now_usec;
 	if (stats->normal_write_bytes != last->normal_write_bytes ||
-		stats->server_write_bytes != last->server_write_bytes || !bidder->seen_usec)
-		bidder->moved_usec = now_usec;
+		stats->server_write_bytes != last->server_write_bytes || !bidder->seen.usec)
+		bidder->seen.moved_usec = now_usec;
 	canfs_rates_note(&bidder->rates, stats, now_usec);
-	bidder->stats = *stats;
-	bidder->seen_usec = now_usec;
+	bidder->seen.stats = *stats;
+	bidder->seen.usec = now_usec;
 }
 
 /* Between two samples of the counters: what more is in flight counts as ours, if anything of ours moved at the last one. */
 static uint64_t in_flight(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	uint64_t writeback_bytes, uint64_t now_usec)
 {
-	bool moves = bidder->moved_usec == bidder->seen_usec;
-	uint64_t more = moves ? canfs_growth(writeback_bytes, bidder->writeback_bytes) : 0;
+	bool moves = bidder->seen.moved_usec == bidder->seen.usec;
+	uint64_t more = moves ? canfs_growth(writeback_bytes, bidder->held.writeback_bytes) : 0;
 
-	bidder->writeback_bytes = writeback_bytes;
-	return stats ? canfs_in_flight_update(&bidder->in_flight, stats, writeback_bytes, now_usec)
-		     : canfs_smaller(bidder->in_flight_bytes + more, writeback_bytes);
+	bidder->held.writeback_bytes = writeback_bytes;
+	return stats ? canfs_in_flight_update(
+			       &bidder->held.in_flight, stats, writeback_bytes, now_usec)
+		     : canfs_smaller(bidder->held.in_flight_bytes + more, writeback_bytes);
 }
 
 static void note_rest(struct canfs_bidder *bidder, uint64_t unsent)
 {
 	if (unsent >= CANFS_BACKLOG_SMALL_BYTES)
-		bidder->has_rest = true;
+		bidder->held.has_rest = true;
 	else if (unsent < CANFS_BACKLOG_REST_BYTES)
-		bidder->has_rest = false;
+		bidder->held.has_rest = false;
 }
 
 /* Is nothing there that the kernel's flusher would come for? */
 static bool is_clean(const struct canfs_bidder *bidder, uint64_t unsent, uint64_t now_usec)
 {
 	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
-	return !bidder->clean_usec || now_usec - bidder->clean_usec >= CANFS_KERNEL_FLUSH_USEC ||
+	return !bidder->held.clean_usec ||
+	       now_usec - bidder->held.clean_usec >= CANFS_KERNEL_FLUSH_USEC ||
 	       (unsent < CANFS_BACKLOG_SMALL_BYTES && !canfs_bidder_fills(bidder));
 }
 
@@ -171,52 +173,53 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 
 	if (stats)
 		take_counters(bidder, stats, now_usec);
-	if (!bidder->seen_usec)
+	if (!bidder->seen.usec)
 		return;
-	if (now_usec - bidder->moved_usec >= quiet_usec)
-		canfs_backlog_forget(&bidder->backlog);
-	bidder->in_flight_bytes = in_flight(bidder, stats, meminfo->writeback_bytes, now_usec);
+	if (now_usec - bidder->seen.moved_usec >= quiet_usec)
+		canfs_backlog_forget(&bidder->held.backlog);
+	bidder->held.in_flight_bytes = in_flight(bidder, stats, meminfo->writeback_bytes, now_usec);
 	if (stats)
-		canfs_backlog_update(&bidder->backlog,
+		canfs_backlog_update(&bidder->held.backlog,
 			stats->normal_write_bytes + stats->direct_write_bytes,
-			stats->server_write_bytes, meminfo->dirty_bytes, bidder->in_flight_bytes);
-	bidder->backlog_bytes = canfs_backlog_bytes(
-		&bidder->backlog, meminfo->dirty_bytes, bidder->in_flight_bytes);
-	unsent = canfs_smaller(bidder->backlog.unsent_bytes, meminfo->dirty_bytes);
+			stats->server_write_bytes, meminfo->dirty_bytes,
+			bidder->held.in_flight_bytes);
+	bidder->held.backlog_bytes = canfs_backlog_bytes(
+		&bidder->held.backlog, meminfo->dirty_bytes, bidder->held.in_flight_bytes);
+	unsent = canfs_smaller(bidder->held.backlog.unsent_bytes, meminfo->dirty_bytes);
 	note_rest(bidder, unsent);
 	clean = is_clean(bidder, unsent, now_usec);
 	/* Up to the first sample of what is held: an idle client samples less often. */
-	if (clean || bidder->was_clean)
-		bidder->clean_usec = now_usec;
-	bidder->was_clean = clean;
+	if (clean || bidder->held.was_clean)
+		bidder->held.clean_usec = now_usec;
+	bidder->held.was_clean = clean;
 }
 
 uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder)
 {
-	return rpcs_of(&bidder->stats);
+	return rpcs_of(&bidder->seen.stats);
 }
 
 bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 {
-	bool rest = bidder->has_rest && !canfs_bidder_fills(bidder);
+	bool rest = bidder->held.has_rest && !canfs_bidder_fills(bidder);
 
-	return bidder->backlog_bytes >=
+	return bidder->held.backlog_bytes >=
 	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
 bool canfs_bidder_fills(const struct canfs_bidder *bidder)
 {
-	return bidder->fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
+	return bidder->seen.fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
 }
 
 uint64_t canfs_bidder_coming_bytes(const struct canfs_bidder *bidder)
 {
-	return (uint64_t)(bidder->fill.value * CANFS_FILL_HORIZON_SEC);
+	return (uint64_t)(bidder->seen.fill.value * CANFS_FILL_HORIZON_SEC);
 }
 
 bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
-	return now_usec - bidder->reading_usec <= 1000000;
+	return now_usec - bidder->seen.reading_usec <= 1000000;
 }
 
 /* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the
@@ -254,8 +257,8 @@ bool canfs_bidder_is_worth_holding(
 	double worth_sec =
 		bidder->write.verdict == CANFS_DEFER ? CANFS_DEFER_WORTH_SEC : CANFS_HOLD_WORTH_SEC;
 
-	return canfs_growth(host->now_usec, bidder->clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
-	       (double)headroom(bidder, host) >= worth_sec * bidder->fill_peak;
+	return canfs_growth(host->now_usec, bidder->held.clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
+	       (double)headroom(bidder, host) >= worth_sec * bidder->seen.fill_peak;
 }
 
 static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
@@ -264,12 +267,12 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 	struct canfs_pace_view view = {
 		.own_price = own_price,
 		.server_price = server_price,
-		.held_usec = canfs_growth(host->now_usec, bidder->clean_usec),
+		.held_usec = canfs_growth(host->now_usec, bidder->held.clean_usec),
 		.held_bytes =
-			canfs_smaller(bidder->backlog.unsent_bytes, host->meminfo.dirty_bytes),
+			canfs_smaller(bidder->held.backlog.unsent_bytes, host->meminfo.dirty_bytes),
 		.headroom_bytes = headroom(bidder, host),
-		.fill_bytes_per_sec = bidder->fill.value,
-		.on_its_way_bytes = bidder->in_flight_bytes,
+		.fill_bytes_per_sec = bidder->seen.fill.value,
+		.on_its_way_bytes = bidder->held.in_flight_bytes,
 		.elapsed_usec = bidder->sent_until_usec
 					? canfs_growth(host->now_usec, bidder->sent_until_usec)
 					: 0,
@@ -295,9 +298,9 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);
-		return host->guarded
-			       ? canfs_pace_blind(&bidder->pace, bidder->in_flight_bytes, elapsed)
-			       : 0;
+		return host->guarded ? canfs_pace_blind(
+					       &bidder->pace, bidder->held.in_flight_bytes, elapsed)
+				     : 0;
 	}
 	canfs_auction_hold(
 		&bidder->readahead, bidder->own_readahead, tag->readahead, host->now_usec);

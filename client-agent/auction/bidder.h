@@ -67,49 +67,67 @@ struct canfs_host_state {
 	bool guarded; /* memory is short: send, whatever it costs */
 };
 
-struct canfs_bidder {
-	struct canfs_mount mount; /* the first one of its BDI, stands for it */
-	struct canfs_terms terms; /* the configuration's for that mount point */
-	struct canfs_poller poller;
-	struct canfs_auction write;
-	struct canfs_auction readahead;
-	struct canfs_backlog backlog;
-	struct canfs_in_flight in_flight;
-	struct canfs_average fill; /* applications write so many bytes per second ... */
-	double fill_peak;          /* ... and did lately: a blocked writer writes little */
-	struct canfs_pace pace;
-	struct canfs_confidence confidence;
-	struct canfs_mountstats stats; /* as of seen_usec */
-	uint64_t seen_usec;            /* 0: never */
+/* What its applications do, by the counters. */
+struct canfs_bidder_seen {
+	struct canfs_mountstats stats; /* as of usec */
+	uint64_t usec;                 /* 0: never */
 	uint64_t cache_read_bytes;     /* since then: read through the cache ... */
 	uint64_t cache_fetched_bytes;  /* ... and fetched into it */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
-	uint64_t clean_usec; /* since when the kernel knows of something dirty, else now */
-	bool was_clean;
-	bool has_rest;            /* what is unsent is or was more than CANFS_BACKLOG_SMALL_BYTES */
-	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
-	uint64_t sent_until_usec; /* last step of the pace; 0: never */
-	uint64_t backlog_bytes;
-	uint64_t writeback_bytes; /* of the whole system, likewise */
-	uint64_t in_flight_bytes; /* of it: sent, not yet committed */
-	double own_write;         /* the last bids */
-	double own_readahead;
+	struct canfs_average fill;     /* they write so many bytes per second ... */
+	double fill_peak;              /* ... and did lately: a blocked writer writes little */
+};
 
-	/* For act.c: when read_ahead_kb may next be moved, when a release last sent, which leave, what was logged. */
-	uint64_t readahead_due_usec;
-	uint64_t released_usec;
+/* What is written and not committed. */
+struct canfs_bidder_held {
+	struct canfs_backlog backlog;
+	struct canfs_in_flight in_flight;
+	uint64_t backlog_bytes;
+	uint64_t writeback_bytes; /* of the whole system */
+	uint64_t in_flight_bytes; /* of the backlog: sent, not yet committed */
+	uint64_t clean_usec;      /* since when the kernel knows of something dirty, else now */
+	bool was_clean;
+	bool has_rest; /* what is unsent is or was more than CANFS_BACKLOG_SMALL_BYTES */
+};
+
+/* What follows from its verdicts: the actuators' own. */
+struct canfs_bidder_act {
+	uint64_t readahead_due_usec; /* not before, read_ahead_kb is moved again */
+	uint64_t released_usec;      /* when a release last sent */
 	uint64_t
 		leaving_usec; /* since when it is drained, as it may not hold any more; 0: it is not */
 	bool unwanted;        /* not in the configuration any more: goes as soon as it is drained */
-	uint64_t news_due_usec;
-	enum canfs_verdict told_write;
-	enum canfs_verdict told_readahead;
-	bool told_no_price;
+};
 
-	/* For status/: what canfsctl shows besides. */
-	struct canfs_decisions decisions;
-	struct canfs_rates rates;
+/* What the log has been told of it. */
+struct canfs_bidder_told {
+	uint64_t due_usec; /* nothing more before */
+	enum canfs_verdict write;
+	enum canfs_verdict readahead;
+	bool no_price;
+};
+
+struct canfs_bidder {
+	struct canfs_mount mount; /* the first one of its BDI, stands for it */
+	struct canfs_terms terms; /* the configuration's for that mount point */
+	struct canfs_poller poller;
+	struct canfs_bidder_seen seen;
+	struct canfs_bidder_held held;
+
+	struct canfs_auction write;
+	struct canfs_auction readahead;
+	struct canfs_pace pace;
+	struct canfs_confidence confidence;
+	double own_write; /* the last bids */
+	double own_readahead;
+	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
+	uint64_t sent_until_usec; /* last step of the pace; 0: never */
+
+	struct canfs_bidder_act act;
+	struct canfs_bidder_told told;
+	struct canfs_decisions decisions; /* what canfsctl shows besides */
+	struct canfs_rates rates;         /* likewise */
 };
 
 /*
@@ -132,7 +150,7 @@ void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_conf
 
 /*
  * Takes the counters, stats->found must be true, or goes by the last ones (NULL: not read this time), and sets
- * backlog_bytes and in_flight_bytes by what the system has dirty now.
+ * what is held by what the system has dirty now.
  */
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);

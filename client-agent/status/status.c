@@ -83,7 +83,7 @@ static json_t *show_rpcs(const struct canfs_bidder *bidder)
 	json_t *shown = json_object();
 
 	for (enum canfs_rpc rpc = 0; rpc < CANFS_RPCS; rpc++) {
-		const struct canfs_op_stats *stats = canfs_rpc_stats(&bidder->stats, rpc);
+		const struct canfs_op_stats *stats = canfs_rpc_stats(&bidder->seen.stats, rpc);
 		const struct canfs_rate *rate = &bidder->rates.rate[rpc];
 
 		json_object_set_new(shown, canfs_rpc_name(rpc),
@@ -146,9 +146,9 @@ static json_t *show_mount(
 		canfs_verdict_name(bidder->readahead.verdict), "confidence",
 		rounded(bidder->confidence.average.value), "poller", show_poller(&bidder->poller));
 	json_t *effects = json_pack("{s:o, s:o, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
-		integer(bidder->backlog_bytes), "unsent_bytes",
-		integer(bidder->backlog.unsent_bytes), "written_bytes_per_sec",
-		round(bidder->fill.value), "pace_bytes_per_sec",
+		integer(bidder->held.backlog_bytes), "unsent_bytes",
+		integer(bidder->held.backlog.unsent_bytes), "written_bytes_per_sec",
+		round(bidder->seen.fill.value), "pace_bytes_per_sec",
 		round(bidder->pace.rate_bytes_per_sec), "read_ahead_kib",
 		show_read_ahead(view->actors, mount->bdi), "rpc", show_rpcs(bidder), "accelerate",
 		show_accelerate(view->actors, mount->bdi));
@@ -223,8 +223,9 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 		"blind", view->blind, "memory", show_memory(view), "hold", "bound_bytes",
 		integer(view->host.bound_bytes), "held_bytes", integer(view->host.backlog_bytes),
 		"coming_bytes", integer(view->host.coming_bytes), "flushing_point", "raised",
-		canfs_defer_active(view->actors->defer) && !view->actors->squeezed, "squeezed",
-		view->actors->squeezed, "possible", canfs_defer_available(view->actors->defer),
-		"knobs", show_knobs(view->actors), "mounts_left_out", integer(view->left_out),
-		"counters", show_counters(view), "mounts", mounts);
+		canfs_defer_active(view->actors->defer) && !view->actors->squeeze.active,
+		"squeezed", view->actors->squeeze.active, "possible",
+		canfs_defer_available(view->actors->defer), "knobs", show_knobs(view->actors),
+		"mounts_left_out", integer(view->left_out), "counters", show_counters(view),
+		"mounts", mounts);
 }

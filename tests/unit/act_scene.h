@@ -37,8 +37,8 @@ static inline int setup(void **state)
 		0);
 	scene->bidder.mount = mount_a;
 	scene->bidder.terms = scene->config.terms;
-	scene->bidder.stats.age_sec = 100;
-	scene->bidder.reading_usec = NOW_USEC;
+	scene->bidder.seen.stats.age_sec = 100;
+	scene->bidder.seen.reading_usec = NOW_USEC;
 	scene->host = (struct canfs_host_state) { .now_usec = NOW_USEC,
 		.bound_bytes = 360 * MIB,
 		.squeezes = true,
@@ -75,7 +75,7 @@ static inline void defer_later(struct scene *scene)
 static inline void raise_flushing_point(struct scene *scene)
 {
 	scene->bidder.write.verdict = CANFS_DEFER;
-	scene->bidder.backlog_bytes = 2 * MIB;
+	scene->bidder.held.backlog_bytes = 2 * MIB;
 	defer(scene);
 	assert_true(canfs_defer_active(scene->actors.defer));
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 90);

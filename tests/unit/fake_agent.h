@@ -101,9 +101,9 @@ static inline void fake_agent_defers(struct fake_agent *agent)
 	bidder->own_readahead = 0.5;
 	bidder->write.verdict = CANFS_DEFER;
 	bidder->readahead.verdict = CANFS_ACCELERATE;
-	bidder->backlog_bytes = 23 * MIB;
-	bidder->reading_usec = agent->now_usec;
-	bidder->stats.age_sec = 100;
+	bidder->held.backlog_bytes = 23 * MIB;
+	bidder->seen.reading_usec = agent->now_usec;
+	bidder->seen.stats.age_sec = 100;
 	canfs_act_report(bidder, &bidder->poller.tag, &agent->view.host);
 	canfs_act_defer(&agent->actors, agent->bidders, 2, &agent->view.host);
 	canfs_act_readahead(&agent->actors, bidder, agent->now_usec);

@@ -13,7 +13,7 @@ static void raise_readahead(struct scene *scene)
 	readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 256);
 	scene->host.now_usec += MINUTE;
-	scene->bidder.reading_usec = scene->host.now_usec;
+	scene->bidder.seen.reading_usec = scene->host.now_usec;
 }
 
 static void test_readahead_is_back_without_a_price(void **state)
@@ -57,7 +57,7 @@ static void test_readahead_of_someone_else_stays_theirs(void **state)
 	scene->host.now_usec += MINUTE;
 	readahead(scene);
 	scene->host.now_usec += MINUTE;
-	scene->bidder.reading_usec = scene->host.now_usec;
+	scene->bidder.seen.reading_usec = scene->host.now_usec;
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
 	readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 1000);
@@ -151,7 +151,7 @@ static void hold_on_both(struct scene *scene, struct canfs_bidder *bidders[2])
 	fake_bdi(&scene->root, BDI_B);
 	for (size_t i = 0; i < 2; i++) {
 		bidders[i]->write.verdict = CANFS_DEFER;
-		bidders[i]->backlog_bytes = 100 * MIB;
+		bidders[i]->held.backlog_bytes = 100 * MIB;
 	}
 	canfs_act_defer(&scene->actors, bidders, 2, &scene->host);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 45);
@@ -180,7 +180,7 @@ static void test_mount_that_leaves_is_drained_first(void **state)
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 45);
 	assert_true(asked_to_send(scene, mount_a.bdi) > 0);
 	assert_int_equal(asked_to_send(scene, mount_b.bdi), 0);
-	scene->bidder.backlog_bytes = 0;
+	scene->bidder.held.backlog_bytes = 0;
 	ticks(scene, bidders, 30);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 90);
@@ -211,13 +211,13 @@ static void test_observed_mount_is_left_alone(void **state)
 	fake_bdi(&scene->root, BDI_B);
 	other.terms.mode = CANFS_OBSERVE;
 	other.write.verdict = scene->bidder.write.verdict = CANFS_DEFER;
-	other.backlog_bytes = scene->bidder.backlog_bytes = 2 * MIB;
+	other.held.backlog_bytes = scene->bidder.held.backlog_bytes = 2 * MIB;
 	canfs_act_defer(&scene->actors, bidders, 2, &scene->host);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 90);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/min_ratio"), 0);
 	other.readahead.verdict = CANFS_ACCELERATE;
-	other.stats.age_sec = 100;
-	other.reading_usec = scene->host.now_usec;
+	other.seen.stats.age_sec = 100;
+	other.seen.reading_usec = scene->host.now_usec;
 	canfs_act_readahead(&scene->actors, &other, scene->host.now_usec);
 	assert_int_equal(fake_root_number(&scene->root, BDI_B "/read_ahead_kb"), 128);
 }
@@ -252,7 +252,7 @@ static void test_readahead_moves_only_where_the_verdict_goes(void **state)
 		assert_int_equal(
 			fake_root_number(&scene->root, RA_A), strtoull(moves[i].from, NULL, 10));
 		scene->host.now_usec += MINUTE;
-		scene->bidder.reading_usec = scene->host.now_usec;
+		scene->bidder.seen.reading_usec = scene->host.now_usec;
 	}
 }
 
@@ -272,16 +272,16 @@ static void test_knobs_that_cannot_be_written(void **state)
 	if (uid == 0)
 		assert_int_equal(seteuid(65534), 0);
 	scene->bidder.write.verdict = CANFS_DEFER;
-	scene->bidder.backlog_bytes = 2 * MIB;
+	scene->bidder.held.backlog_bytes = 2 * MIB;
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
 	for (int minute = 0; minute < 3; minute++) {
-		scene->bidder.reading_usec = scene->host.now_usec += MINUTE;
+		scene->bidder.seen.reading_usec = scene->host.now_usec += MINUTE;
 		defer(scene);
 		readahead(scene);
 	}
 	assert_int_equal(seteuid(uid), 0);
 	assert_false(canfs_defer_available(scene->actors.defer));
-	assert_true(scene->actors.warned && scene->actors.warned_readahead);
+	assert_true(scene->actors.warned.defer && scene->actors.warned.readahead);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
 	assert_int_equal(fake_root_number(&scene->root, SHARE_A), 0);
 	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
@@ -293,7 +293,7 @@ static void test_flushing_point_that_fails_rests(void **state)
 
 	fake_root_write(&scene->root, DIRTY_BYTES, "no number\n");
 	scene->bidder.write.verdict = CANFS_DEFER;
-	scene->bidder.backlog_bytes = 2 * MIB;
+	scene->bidder.held.backlog_bytes = 2 * MIB;
 	defer(scene);
 	fake_root_write(&scene->root, DIRTY_BYTES, "0\n");
 	scene->host.now_usec += 100000;

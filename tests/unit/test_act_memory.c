@@ -90,7 +90,7 @@ static void test_a_crowded_cache_squeezes_writers(void **state)
 	defer(scene);
 	assert_false(
 		canfs_defer_active(scene->actors.defer)); /* but to a mount that is only observed */
-	scene->bidder.fill.value = 50 * MIB;
+	scene->bidder.seen.fill.value = 50 * MIB;
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 	assert_int_equal(fake_root_number(&scene->root, BACKGROUND_BYTES), 10 * MIB);
@@ -111,7 +111,7 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 	raise_flushing_point(scene);
 	host->meminfo.dirty_bytes = 300 * MIB;
 	host->cache_used_bytes = 400 * MIB;
-	scene->bidder.fill.value = 50 * MIB;
+	scene->bidder.seen.fill.value = 50 * MIB;
 	for (int i = 0; i < 1000 && canfs_defer_active(scene->actors.defer); i++) {
 		assert_true(
 			fake_root_number(&scene->root, DIRTY_BYTES) > host->meminfo.dirty_bytes);
@@ -128,7 +128,7 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 static void squeeze(struct scene *scene)
 {
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
-	scene->bidder.fill.value = 50 * MIB;
+	scene->bidder.seen.fill.value = 50 * MIB;
 	scene->host.cache_used_bytes = 400 * MIB;
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
@@ -140,7 +140,7 @@ static void test_a_squeeze_ends_with_the_writers(void **state)
 	struct scene *scene = *state;
 
 	squeeze(scene);
-	scene->bidder.fill.value = 0;
+	scene->bidder.seen.fill.value = 0;
 	scene->host.now_usec += MINUTE - 1;
 	defer(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
@@ -157,7 +157,7 @@ static void test_a_squeeze_is_given_up_where_nothing_drains(void **state)
 	struct canfs_host_state *host = &scene->host;
 
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
-	scene->bidder.fill.value = 50 * MIB;
+	scene->bidder.seen.fill.value = 50 * MIB;
 	host->cache_used_bytes = 400 * MIB;
 	host->meminfo.dirty_bytes = 120 * MIB;
 	for (int i = 0; i < 200; i++) {
@@ -202,7 +202,7 @@ static void test_no_squeeze_without_readers_of_ours_or_if_off(void **state)
 	struct canfs_host_state *host = &scene->host;
 
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
-	scene->bidder.fill.value = 50 * MIB;
+	scene->bidder.seen.fill.value = 50 * MIB;
 	host->coming_bytes = 50 * MIB;
 	host->cache_worth = 1;
 	defer(scene);

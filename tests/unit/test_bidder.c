@@ -61,7 +61,7 @@ static uint64_t step_bytes(struct scene *scene, uint64_t held_bytes, const struc
 	scene->host.meminfo.dirty_bytes = held_bytes;
 	canfs_bidder_observe(
 		&scene->bidder, &scene->stats, &scene->host.meminfo, scene->host.now_usec);
-	scene->host.backlog_bytes = scene->bidder.backlog_bytes;
+	scene->host.backlog_bytes = scene->bidder.held.backlog_bytes;
 	return canfs_bidder_bid(&scene->bidder, tag, &scene->host);
 }
 
@@ -204,7 +204,7 @@ static void test_what_is_coming_counts(void **state)
 	step(scene, 0, &high);
 	for (uint64_t held = 1; held < 10; held++) {
 		step(scene, held * 100, &high); /* 1000 MiB/s into 700 MiB */
-		scene->host.coming_bytes = (uint64_t)scene->bidder.fill.value;
+		scene->host.coming_bytes = (uint64_t)scene->bidder.seen.fill.value;
 	}
 	scene->host.backlog_bytes = 0;
 	canfs_bidder_bid(&scene->bidder, &high, &scene->host);
@@ -278,10 +278,10 @@ static void test_what_was_counted_holds_until_it_is_counted_again(void **state)
 	step(scene, 0, NULL);
 	scene->stats.write.ops++;
 	step(scene, 100, NULL);
-	fill = bidder->fill.value;
+	fill = bidder->seen.fill.value;
 	step_uncounted(scene, 60, 30);
-	assert_int_equal(bidder->backlog_bytes, 90 * MIB);
-	assert_true(bidder->fill.value == fill); /* not: nothing was written */
+	assert_int_equal(bidder->held.backlog_bytes, 90 * MIB);
+	assert_true(bidder->seen.fill.value == fill); /* not: nothing was written */
 }
 
 /* 40 of 100 MiB leave between two looks, and are subtracted once. */
@@ -292,10 +292,10 @@ static void test_what_was_sent_between_two_samples_counts_once(void **state)
 	step(scene, 0, NULL);
 	step(scene, 100, NULL);
 	step_uncounted(scene, 60, 0);
-	assert_int_equal(scene->bidder.backlog_bytes, 60 * MIB);
+	assert_int_equal(scene->bidder.held.backlog_bytes, 60 * MIB);
 	scene->stats.server_write_bytes += 40 * MIB;
 	step(scene, 60, NULL);
-	assert_int_equal(scene->bidder.backlog.unsent_bytes, 60 * MIB);
+	assert_int_equal(scene->bidder.held.backlog.unsent_bytes, 60 * MIB);
 }
 
 /* Another mount's sending, between two looks, makes an idle one hold nothing. */
@@ -319,7 +319,7 @@ static void test_a_nearly_full_client_sends_what_is_written(void **state)
 	step(scene, 0, &full);
 	for (uint64_t held = 1; held <= 20; held++) {
 		sent = step(scene, held * 30, &full);
-		scene->host.coming_bytes = (uint64_t)scene->bidder.fill.value;
+		scene->host.coming_bytes = (uint64_t)scene->bidder.seen.fill.value;
 	}
 	assert_in_range(sent, 20 * MIB, 32 * MIB);
 }
@@ -346,7 +346,7 @@ static void test_foreign_writeback_is_not_ours(void **state)
 	assert_false(canfs_bidder_holds(&scene->bidder));
 	scene->stats.server_write_bytes += 20 * MIB;
 	step(scene, 0, NULL);
-	assert_int_equal(scene->bidder.backlog_bytes, 20 * MIB);
+	assert_int_equal(scene->bidder.held.backlog_bytes, 20 * MIB);
 }
 
 /* Nor does it keep what is held here from a server that is idle. */
@@ -456,14 +456,14 @@ static void test_reads_count_from_the_first_sample(void **state)
 	scene->stats.server_read_bytes = 1000000 * MIB;
 	scene->stats.direct_read_bytes = 1000 * MIB;
 	step_bytes(scene, 0, NULL);
-	assert_int_equal(scene->bidder.cache_read_bytes, 0);
-	assert_int_equal(scene->bidder.cache_fetched_bytes, 0);
+	assert_int_equal(scene->bidder.seen.cache_read_bytes, 0);
+	assert_int_equal(scene->bidder.seen.cache_fetched_bytes, 0);
 	scene->stats.normal_read_bytes += 30 * MIB;
 	scene->stats.server_read_bytes += 15 * MIB;
 	scene->stats.direct_read_bytes += 5 * MIB;
 	step_bytes(scene, 0, NULL);
-	assert_int_equal(scene->bidder.cache_read_bytes, 30 * MIB);
-	assert_int_equal(scene->bidder.cache_fetched_bytes, 10 * MIB);
+	assert_int_equal(scene->bidder.seen.cache_read_bytes, 30 * MIB);
+	assert_int_equal(scene->bidder.seen.cache_fetched_bytes, 10 * MIB);
 }
 
 int main(void)

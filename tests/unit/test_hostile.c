@@ -178,8 +178,8 @@ static void agent_ticks(struct world *world, double price)
 		answer(world, bidders[i], price);
 		canfs_bidder_observe(bidders[i], &world->stats, &host.meminfo, world->now_usec);
 	}
-	host.backlog_bytes = bidders[0]->backlog_bytes;
-	host.coming_bytes = (uint64_t)bidders[0]->fill.value;
+	host.backlog_bytes = bidders[0]->held.backlog_bytes;
+	host.coming_bytes = (uint64_t)bidders[0]->seen.fill.value;
 	host.bound_bytes = TOTAL_BYTES / 100 * world->config.hold_pct + 1;
 	for (int i = 0; i < 2; i++) {
 		const struct canfs_tag *tag =

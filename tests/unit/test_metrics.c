@@ -54,7 +54,8 @@ static void test_values(void **state)
 
 	(void)state;
 	fake_agent_defers(&agent);
-	agent.bidders[0]->stats.write = (struct canfs_op_stats) { .ops = 42, .rtt_msec = 1500 };
+	agent.bidders[0]->seen.stats.write =
+		(struct canfs_op_stats) { .ops = 42, .rtt_msec = 1500 };
 	text = metrics();
 	must(text, "canfs_enforcing 1");
 	must(text, "canfs_flushing_point_raised 1");
@@ -102,7 +103,7 @@ static void test_mounts_on_one_place(void **state)
 
 	(void)state;
 	strcpy(agent.bidders[0]->mount.mountpoint, "/mnt/b");
-	agent.bidders[1]->backlog_bytes = 5;
+	agent.bidders[1]->held.backlog_bytes = 5;
 	text = metrics();
 	must(text, "canfs_mount_held_bytes{mount=\"/mnt/b\"} 5");
 	assert_null(strstr(strstr(text, "canfs_mount_info{") + 1, "canfs_mount_info{"));

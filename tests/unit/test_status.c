@@ -113,7 +113,7 @@ static void test_status_of_a_mount_that_defers(void **state)
 
 	(void)state;
 	fake_agent_defers(&agent);
-	agent.bidders[0]->stats.write.ops = 42;
+	agent.bidders[0]->seen.stats.write.ops = 42;
 	agent.bidders[0]->rates.rate[CANFS_RPC_WRITE] = (struct canfs_rate) { 120, 1e6, 3.1 };
 	status = must("{\"command\":\"status\"}");
 	mount = json_array_get(at(status, "mounts"), 0);
@@ -144,9 +144,9 @@ static void test_status_of_a_mount_that_defers(void **state)
 	assert_true(json_is_true(at(status, "flushing_point.raised")));
 	assert_true(json_is_false(at(status, "flushing_point.squeezed")));
 	json_decref(status);
-	agent.actors.squeezed = true; /* the same knobs, the other way */
+	agent.actors.squeeze.active = true; /* the same knobs, the other way */
 	status = must("{\"command\":\"status\"}");
-	agent.actors.squeezed = false;
+	agent.actors.squeeze.active = false;
 	assert_true(json_is_false(at(status, "flushing_point.raised")));
 	assert_true(json_is_true(at(status, "flushing_point.squeezed")));
 	json_decref(status);
