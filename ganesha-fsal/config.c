@@ -18,15 +18,9 @@ struct parameters {
 	uint32_t monitors;
 	uint32_t disk_read_queue;
 	uint32_t disk_write_queue;
-	uint32_t k_cpu;
-	uint32_t k_network;
-	uint32_t k_disk;
-	uint32_t k_memory;
+	uint32_t k[CANFS_RESOURCES];
 	uint32_t pmax_percent;
-	uint32_t weight_cpu_percent;
-	uint32_t weight_network_percent;
-	uint32_t weight_disk_percent;
-	uint32_t weight_memory_percent;
+	uint32_t weight_percent[CANFS_RESOURCES];
 	uint32_t ghost_memory_mib;
 	char *control_socket;
 	bool prefetch;
@@ -39,7 +33,8 @@ struct parameters {
 	struct canfs_monitor_setup setup;
 };
 
-#define ALL_MONITORS (1u << CANFS_CPU | 1u << CANFS_NETWORK | 1u << CANFS_DISK | 1u << CANFS_MEMORY)
+#define BIT_OF(NAME, name, Name) | 1u << CANFS_##NAME
+#define ALL_MONITORS             (0u CANFS_RESOURCE_ROWS(BIT_OF))
 
 static void *interfaces_init(void *link_mem, void *self)
 {
@@ -70,12 +65,9 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	return 0;
 }
 
+#define MONITOR_TOKEN(NAME, name, Name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
 static struct config_item_list monitor_names[] = {
-	CONFIG_LIST_TOK("cpu", 1u << CANFS_CPU),
-	CONFIG_LIST_TOK("network", 1u << CANFS_NETWORK),
-	CONFIG_LIST_TOK("disk", 1u << CANFS_DISK),
-	CONFIG_LIST_TOK("memory", 1u << CANFS_MEMORY),
-	CONFIG_LIST_EOL,
+	CANFS_RESOURCE_ROWS(MONITOR_TOKEN) CONFIG_LIST_EOL,
 };
 
 /* 0: by the type of the device; else one more than its number in canfs_policies[]. */
@@ -90,14 +82,18 @@ static struct config_item_list scheduler_names[] = { CONFIG_LIST_TOK("auto", AUT
 /* Those that an export may have for itself. 0: not given. */
 #define DISK_ITEMS                                                                                 \
 	CONF_ITEM_UI32("Disk_Read_Queue", 1, 65536, 0, parameters, disk_read_queue),               \
-		CONF_ITEM_UI32("Disk_Write_Queue", 1, 65536, 0, parameters, disk_write_queue),     \
-		CONF_ITEM_UI32("K_Disk", K_MIN, K_MAX, 0, parameters, k_disk)
+		CONF_ITEM_UI32("Disk_Write_Queue", 1, 65536, 0, parameters, disk_write_queue)
+
+#define ITEM_K(NAME, name, Name)                                                                   \
+	CONF_ITEM_UI32("K_" #Name, K_MIN, K_MAX, 0, parameters, k[CANFS_##NAME]),
 
 /*
  * Percent, since Ganesha's parser has no fractions: it reads 0.5 as a file system's number, and 0.08 as
  * 0.0 and 8.
  */
 #define ITEM_PERCENT(name, member) CONF_ITEM_UI32(name, 0, 100, 100, parameters, member)
+#define ITEM_WEIGHT(NAME, name, Name)                                                              \
+	ITEM_PERCENT("Weight_" #Name "_Percent", weight_percent[CANFS_##NAME]),
 
 /* 0 where a default of 0 stands: the table in pricing/market.c or monitors/disk_types.c decides. */
 static struct config_item items[] = {
@@ -111,16 +107,10 @@ static struct config_item items[] = {
 	DISK_ITEMS,
 	CONF_ITEM_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, parameters,
 		ghost_memory_mib),
-	CONF_ITEM_UI32("K_Cpu", K_MIN, K_MAX, 0, parameters, k_cpu),
-	CONF_ITEM_UI32("K_Network", K_MIN, K_MAX, 0, parameters, k_network),
-	CONF_ITEM_UI32("K_Memory", K_MIN, K_MAX, 0, parameters, k_memory),
 	ITEM_PERCENT("Pmax_Percent", pmax_percent),
-	ITEM_PERCENT("Weight_Cpu_Percent", weight_cpu_percent),
-	ITEM_PERCENT("Weight_Network_Percent", weight_network_percent),
-	ITEM_PERCENT("Weight_Disk_Percent", weight_disk_percent),
-	ITEM_PERCENT("Weight_Memory_Percent", weight_memory_percent),
-	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
-		parameters, control_socket),
+	CANFS_RESOURCE_ROWS(ITEM_K) CANFS_RESOURCE_ROWS(ITEM_WEIGHT)
+		CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
+			"/run/canfs/ganesha.sock", parameters, control_socket),
 	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONF_ITEM_UI32("Prefetch_Files", 64, 16777216, 1000000, parameters, prefetch_files),
 	CONF_ITEM_UI32("Prefetch_Open_Files", 16, 65536, 1024, parameters, prefetch_open_files),
@@ -147,7 +137,7 @@ static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("Name"),
 	CONF_RELAX_BLOCK("FSAL", no_items, noop_conf_init, noop_conf_commit, parameters, setup),
 	DISK_ITEMS,
-	CONF_ITEM_BOOLBIT_SET(
+	ITEM_K(DISK, disk, Disk) CONF_ITEM_BOOLBIT_SET(
 		"Prefetch", true, 1, parameters, export_prefetch, export_prefetch_given),
 	CONFIG_EOL,
 };
@@ -229,18 +219,10 @@ static int take(
 		.sampler = { .interval_ms = given->interval_ms,
 			.publish = given->publish,
 			.monitors = given->monitors,
-			.k = { [CANFS_CPU] = given->k_cpu,
-				[CANFS_NETWORK] = given->k_network,
-				[CANFS_DISK] = given->k_disk,
-				[CANFS_MEMORY] = given->k_memory },
 			.setup = given->setup,
 			.say = say,
 			.thread_begins = name_thread },
 		.pmax = given->pmax_percent / 100.0 * CANFS_PRICE_MAX,
-		.weight = { [CANFS_CPU] = given->weight_cpu_percent / 100.0,
-			[CANFS_NETWORK] = given->weight_network_percent / 100.0,
-			[CANFS_DISK] = given->weight_disk_percent / 100.0,
-			[CANFS_MEMORY] = given->weight_memory_percent / 100.0 },
 		.control_path = given->control_socket,
 		.prefetch = given->prefetch,
 		.prefetcher = { .files = given->prefetch_files,
@@ -248,6 +230,10 @@ static int take(
 			.depth = given->scheduler_depth,
 			.lag_bytes = given->lag_kib << 10 },
 	};
+	for (int i = 0; i < CANFS_RESOURCES; i++) {
+		config->sampler.k[i] = given->k[i];
+		config->weight[i] = given->weight_percent[i] / 100.0;
+	}
 	if (given->scheduler != AUTO)
 		snprintf(config->prefetcher.policy, sizeof(config->prefetcher.policy), "%s",
 			scheduler_names[given->scheduler].token);
@@ -303,7 +289,7 @@ int canfs_read_export_config(
 		return -EINVAL;
 	*own = (struct canfs_export_options) { .disks = { .read_queue = given.disk_read_queue,
 						       .write_queue = given.disk_write_queue,
-						       .k = given.k_disk },
+						       .k = given.k[CANFS_DISK] },
 		.prefetch = CANFS_PREFETCH_LOCAL };
 	if (given.export_prefetch_given)
 		own->prefetch = given.export_prefetch ? CANFS_PREFETCH_ALWAYS : CANFS_PREFETCH_OFF;

@@ -30,15 +30,18 @@
 
 #include <stdbool.h>
 
-/* Their numbers go over the wire (protocol/tag.h): append only. NONE: nothing is for
- * sale. */
+/*
+ * A resource as the code, the control socket and the configuration write it. Their numbers go over the wire
+ * (protocol/tag.h): append only.
+ */
+#define CANFS_RESOURCE_ROWS(row)                                                                   \
+	row(CPU, cpu, Cpu) row(NETWORK, network, Network) row(DISK, disk, Disk)                    \
+		row(MEMORY, memory, Memory)
+
+#define CANFS_RESOURCE_NUMBER(NAME, name, Name) CANFS_##NAME,
 enum canfs_resource {
-	CANFS_NONE,
-	CANFS_CPU,
-	CANFS_NETWORK,
-	CANFS_DISK,
-	CANFS_MEMORY,
-	CANFS_RESOURCES,              /* how many, NONE included */
+	CANFS_NONE,                                                 /* nothing is for sale */
+	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* how many, NONE included */
 	CANFS_OTHER = CANFS_RESOURCES /* one that only a newer server knows; prices nothing here */
 };
 

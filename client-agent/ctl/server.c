@@ -48,8 +48,8 @@ static const char usage[] =
 	"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
 	"                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
 	"  set [NAME=VALUE...] change settings until the server's restart, and show them:\n"
-	"                     interval_ms, publish and drain (on|off), pmax, and of cpu,\n"
-	"                     network, disk and memory k_... and weight_...\n"
+	"                     interval_ms, publish and drain (on|off), pmax, and of each\n"
+	"                     resource k_... and weight_...\n"
 	"\n"
 	"  --socket=PATH      the server's Control_Socket (" DEFAULT_SOCKET ")\n"
 	"  --json             the server's replies as they are, one a line\n"
@@ -289,29 +289,18 @@ static json_t *parse_value(const char *text)
 	return json_real(value);
 }
 
-/* NAME=VALUE into the request; the server knows what values are allowed. */
+/* NAME=VALUE into the request; the server knows what names and values are allowed. */
 static bool parse_setting(struct options *options, char *word)
 {
-	static const char *const names[] = { "interval_ms", "publish", "drain", "pmax", "k_cpu",
-		"k_network", "k_disk", "k_memory", "weight_cpu", "weight_network", "weight_disk",
-		"weight_memory" };
 	char *equals = strchr(word, '=');
-	json_t *value = NULL;
-	bool known = false;
+	json_t *value;
 
-	if (equals != NULL) {
-		*equals = '\0';
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			known = known || strcmp(word, names[i]) == 0;
-		value = parse_value(equals + 1);
-	}
-	if (equals == NULL || !known) {
-		ctl_warn("set: '%s' is no setting; allowed: interval_ms=, publish=, drain=, "
-			 "pmax=, and k_ or weight_ of cpu=, network=, disk=, memory=",
-			word);
-		json_decref(value);
+	if (equals == NULL || equals == word) {
+		ctl_warn("set: '%s' is not NAME=VALUE", word);
 		return false;
 	}
+	*equals = '\0';
+	value = parse_value(equals + 1);
 	if (value == NULL) {
 		ctl_warn("set: %s: '%s' is neither a number nor on, off or default", word,
 			equals + 1);

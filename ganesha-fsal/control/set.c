@@ -19,25 +19,21 @@ static const struct setting {
 		name, kind, least, most, offsetof(struct canfs_settings, member)                   \
 	}
 	SETTING("interval_ms", WHOLE, CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, interval_ms),
-	SETTING("publish", SWITCH, 0, 0, publish),
-	SETTING("drain", SWITCH, 0, 0, drain),
+	SETTING("publish", SWITCH, 0, 0, publish), SETTING("drain", SWITCH, 0, 0, drain),
 	SETTING("pmax", NUMBER, 0, CANFS_PRICE_MAX, pmax),
-	SETTING("k_cpu", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_CPU]),
-	SETTING("k_network", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_NETWORK]),
-	SETTING("k_disk", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_DISK]),
-	SETTING("k_memory", NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_MEMORY]),
-	SETTING("weight_cpu", NUMBER, 0, 1, weight[CANFS_CPU]),
-	SETTING("weight_network", NUMBER, 0, 1, weight[CANFS_NETWORK]),
-	SETTING("weight_disk", NUMBER, 0, 1, weight[CANFS_DISK]),
-	SETTING("weight_memory", NUMBER, 0, 1, weight[CANFS_MEMORY]),
-#undef SETTING
+#define SETTING_K(NAME, name, Name)                                                                \
+	SETTING("k_" #name, NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_##NAME]),
+#define SETTING_WEIGHT(NAME, name, Name)                                                           \
+	SETTING("weight_" #name, NUMBER, 0, 1, weight[CANFS_##NAME]),
+	CANFS_RESOURCE_ROWS(SETTING_K) CANFS_RESOURCE_ROWS(SETTING_WEIGHT)
 };
 
 #define SETTINGS (sizeof(settings_table) / sizeof(settings_table[0]))
 
+#define NAME_OF_K(NAME, name, Name)      "k_" #name,
+#define NAME_OF_WEIGHT(NAME, name, Name) "weight_" #name,
 const char *const canfs_control_set_members[] = { "interval_ms", "publish", "drain", "pmax",
-	"k_cpu", "k_network", "k_disk", "k_memory", "weight_cpu", "weight_network", "weight_disk",
-	"weight_memory", NULL };
+	CANFS_RESOURCE_ROWS(NAME_OF_K) CANFS_RESOURCE_ROWS(NAME_OF_WEIGHT) NULL };
 
 _Static_assert(
 	sizeof(canfs_control_set_members) / sizeof(canfs_control_set_members[0]) == SETTINGS + 1,

@@ -17,11 +17,9 @@
 	int canfs_##name##_sample(void *state, double elapsed_sec, double *utilization);           \
 	void canfs_##name##_close(void *state)
 
-CANFS_MONITOR_OPERATIONS(cpu);
-CANFS_MONITOR_OPERATIONS(network);
-CANFS_MONITOR_OPERATIONS(disk);
+#define CANFS_MONITOR_OF(NAME, name, Name) CANFS_MONITOR_OPERATIONS(name);
+CANFS_RESOURCE_ROWS(CANFS_MONITOR_OF)
 struct canfs_monitor_traits canfs_disk_traits(const void *state);
-CANFS_MONITOR_OPERATIONS(memory);
 
 /* What the price of memory was made of at the last sample. */
 struct canfs_memory_view {
