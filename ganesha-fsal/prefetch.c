@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Reads whose pages are being read ahead already (prefetch/prefetcher.h), in Ganesha: the worker that comes with one is
- * free again at once. When the pages are there, a thread of the device's worker pool asks the sub-FSAL, in the name of the
- * client, as the worker would have; so locks, share reservations and permissions are where they always were. All other
- * reads are the worker's own, as without us.
+ * Reads in Ganesha. One that is delayed (prefetch/prefetcher.h: its pages are being fetched) leaves its worker free at
+ * once. When the pages are there, a thread of the device's worker pool asks the sub-FSAL, in the name of the client, as
+ * the worker would have; so locks, share reservations and permissions are where they always were. Every other read is
+ * the worker's own, as without us.
  *
- *	worker: read2 --> being read ahead? --yes--> delayed          pool: context of its own --> read2 of the sub-FSAL
+ *	worker: read2 --> delayed? --yes--> free                      pool: context of its own --> read2 of the sub-FSAL
  *	                     `-no-> read2 of the sub-FSAL                                           `-> caller's callback
  */
 #include "ganesha-fsal/canfs_methods.h"

@@ -373,8 +373,3 @@ void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs
 	}
 	pthread_mutex_unlock(&accelerator->lock);
 }
-
-bool canfs_accelerate_exact(const struct canfs_accelerator *accelerator)
-{
-	return accelerator->exact;
-}

@@ -62,7 +62,4 @@ void canfs_accelerate_drop_behind(struct canfs_accelerator *accelerator, bool dr
 void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,
 	struct canfs_accelerate_status *status);
 
-/* Does this kernel have cachestat(2)? Probed once at canfs_accelerator_new(). */
-bool canfs_accelerate_exact(const struct canfs_accelerator *accelerator);
-
 #endif

@@ -214,7 +214,7 @@ static bool is_crowded(const struct canfs_actors *actors, const struct canfs_hos
 	return host->now_usec < actors->cache.crowded_until_usec;
 }
 
-/* Why the flushing point is not to stay as it is; NULL: it is. */
+/* Why the flushing point is to be released; NULL: it is not. */
 static const char *reason_to_release(const struct canfs_actors *actors,
 	const struct holders *holders, const struct canfs_host_state *host)
 {
@@ -251,8 +251,8 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 }
 
 /*
- * Writers must not push out what readers use (§3.3). Not for nobody: somebody writes to a server with a price, or did
- * within the last minute. The limits are not given back to writers just when memory is short.
+ * Writers must not push out what readers use (§3.3), while somebody writes to a server with a price, or did within the
+ * last minute. The limits are not given back to writers just when memory is short.
  */
 static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
 	const struct canfs_host_state *host)

@@ -26,7 +26,7 @@
 #include "client-agent/actuators/readahead.h"
 #include "client-agent/kernel/tuner.h"
 
-/* What has failed is tried again after this: an error that lasts must not fill the log. */
+/* After a failure, or when memory was needed otherwise, nothing is tried for so long: the log must not fill up. */
 #define CANFS_ACT_REST_USEC 60000000u
 
 /* The same after too many changes in a minute. */
@@ -47,8 +47,8 @@ struct canfs_actors {
 	} last;
 	/* What is not to be done before. */
 	struct {
-		uint64_t defer_due_usec;   /* after a failure */
-		uint64_t release_due_usec; /* likewise */
+		uint64_t defer_due_usec;   /* after the last time; longer after a failure */
+		uint64_t release_due_usec; /* after a failure */
 		uint64_t until_usec;       /* nothing is held until then, since memory is ... */
 		const char *why;           /* ... needed otherwise */
 	} rest;

@@ -70,11 +70,6 @@ uint64_t canfs_defer_background_bytes(uint64_t bound_bytes)
 	return bound_bytes / CANFS_DEFER_SHARE_PCT * 100;
 }
 
-uint64_t canfs_defer_limit_bytes(uint64_t bound_bytes)
-{
-	return canfs_defer_background_bytes(bound_bytes) / 100 * 115;
-}
-
 /*
  * What the kernel would make of the original of a *_bytes knob: that, or the ratio of the memory
  * that may be dirty, for which MemAvailable stands.

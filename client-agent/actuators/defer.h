@@ -58,7 +58,6 @@ int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *m
 
 /* The two limits for a bound; pure. */
 uint64_t canfs_defer_background_bytes(uint64_t bound_bytes);
-uint64_t canfs_defer_limit_bytes(uint64_t bound_bytes);
 
 /*
  * Defers on exactly these mounts (one per BDI), which may hold bound_bytes together, in parts as their

@@ -10,7 +10,7 @@
  *	spare memory * confidence      --> own price of a read-ahead   > auction --> verdict, pace
  *	poller                           --> the server's prices        /
  *
- * Asks the server through its poller; touches no knob: that is the loop's.
+ * Asks the server through its poller; touches no knob: that is for actuators/.
  */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_BIDDER_H
 #define CANFS_CLIENT_AGENT_AUCTION_BIDDER_H
@@ -62,7 +62,7 @@ struct canfs_host_state {
 	uint64_t coming_bytes;  /* ... and what CANFS_FILL_HORIZON_SEC more of the same will add */
 	double cache_worth;     /* what the page cache is worth, [0, 1] (cache_worth.h) */
 	uint64_t cache_used_bytes;
-	bool squeezes; /* writers may be made to wait for the sake of that */
+	bool squeezes; /* writers may be made to wait for the sake of the cache */
 	struct canfs_meminfo meminfo;
 	bool guarded; /* memory is short: send, whatever it costs */
 };
@@ -71,7 +71,7 @@ struct canfs_host_state {
 struct canfs_bidder_seen {
 	struct canfs_mountstats stats; /* as of usec */
 	uint64_t usec;                 /* 0: never */
-	uint64_t cache_read_bytes;     /* since then: read through the cache ... */
+	uint64_t cache_read_bytes;     /* since the first sample: read through the cache ... */
 	uint64_t cache_fetched_bytes;  /* ... and fetched into it */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
@@ -86,7 +86,7 @@ struct canfs_bidder_held {
 	uint64_t backlog_bytes;
 	uint64_t writeback_bytes; /* of the whole system */
 	uint64_t in_flight_bytes; /* of the backlog: sent, not yet committed */
-	uint64_t clean_usec;      /* since when the kernel knows of something dirty, else now */
+	uint64_t clean_usec;      /* when nothing was dirty last */
 	bool was_clean;
 	bool has_rest; /* what is unsent is or was more than CANFS_BACKLOG_SMALL_BYTES */
 };

@@ -12,7 +12,7 @@
 	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
 #define IN_VAIN_MAX 8
 
-/* What is being fetched of a file, as cachestat(2) does not tell (resident.h). */
+/* A piece of a file that is in flight. cachestat(2) takes it for resident (resident.h), so it is kept here. */
 struct canfs_fetching {
 	struct canfs_fetch fetch;
 	struct canfs_open_file *file;
@@ -27,7 +27,7 @@ static int compare(struct canfs_fetching *a, struct canfs_fetching *b)
 	if (a == b)
 		return 0;
 	return a->file == NULL || a < b ? -1
-					: 1; /* what is looked for has no file, and is before all */
+					: 1; /* a key has no file, and is before all of its offset */
 }
 
 CANFS_RB(canfs_fetchings, canfs_fetching, link, compare)
@@ -133,7 +133,7 @@ static bool is_in_flight(struct canfs_open_file *file, uint64_t offset, uint64_t
 {
 	struct canfs_fetching *piece, key = { .file = NULL };
 
-	/* None is longer. */
+	/* No piece is longer than this. */
 	if (offset > CANFS_FETCH_BYTES_MAX)
 		key.fetch.offset = offset - CANFS_FETCH_BYTES_MAX;
 	for (piece = RB_NFIND(canfs_fetchings, &file->pieces, &key);

@@ -3,10 +3,12 @@
  * The prefetcher of a server (Ellard & Seltzer 2003, §6, §7): what a read of a client makes of the table of active
  * files and of the device's queue.
  *
- *	read --> in the page cache? --yes--> answered at once
- *	  |            |--no, nor being read ahead--> read inline by the caller
- *	  |            `--no, but being read ahead--> waits for that in the engine --> answered by the pool
- *	  `--> table of active files: what comes next? --> prefetch --> engine
+ *	read --> in the page cache? --yes------------------------> AT_ONCE
+ *	  |            |--no, and nothing fetches it-------------> INLINE: the worker reads it itself
+ *	  |            |--no, but the disk is reading just this--> ASLEEP: the worker waits for the disk
+ *	  |            `--no, but it is being fetched; or those have no place left
+ *	  |                                                      > DELAYED: engine --> answered by the worker pool
+ *	  `--> table of active files: what comes next? --> fetched ahead: engine
  *
  * One engine, table and two worker pools for each device, made when the first export on it comes. It moves no data: a delayed read is read as always. If any part of it fails, reads go on as without it.
  */
@@ -87,14 +89,15 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs); /* NULL allowed 
  * A read of a client. submit(): a worker comes with it; true: it is delayed, and answer() follows, maybe before submit()
  * returns. Else the caller reads now, as without us; that may wait for the disk:
  *
- *	AT_ONCE   its pages are there, or too many reads wait
+ *	AT_ONCE   its pages are there; or too many reads wait, or the export drains: then the caller may wait for the disk
  *	INLINE    nothing of it is being fetched: our order and our hand-over could only make it later than without us. At
  *	          most CANFS_INLINE_MAX at a time from one device
- *	ASLEEP    the disk is reading just this, as far as cachestat(2) tells (Linux 6.5). At most eight at a time
+ *	ASLEEP    the disk is reading just this, as far as cachestat(2) tells (Linux 6.5). At a time at most as many as the
+ *	          disk's queue is deep, and eight
  *	DELAYED   the rest; in the kernel there is only so much as keeps the disk busy
  *
- * complete(): it has been read, whichever way; until then export_fs is not drained. Between them the read stays where it
- * is. What comes next of the file is fetched ahead.
+ * complete(): it has been read. Until then export_fs is not drained, but by a read AT_ONCE, which is not counted; and the
+ * read stays where it is. What comes next of the file is fetched ahead.
  */
 enum canfs_read_way {
 	CANFS_READ_AT_ONCE,
@@ -118,7 +121,7 @@ struct canfs_read {
 	void (*arrived)(struct canfs_read *read);
 	struct canfs_export_fs *export_fs;
 	enum canfs_read_way way;
-	bool left_to_kernel; /* so was what comes next */
+	bool left_to_kernel; /* what comes next was left to its read-ahead (yield.h) */
 	uint64_t begin_usec;
 	struct canfs_fetch *fetch; /* of one that is read inline */
 	atomic_uint left;          /* of a delayed one: fetches that it waits for */

@@ -23,25 +23,31 @@ static void count(const struct canfs_read *read)
 	atomic_fetch_add_explicit(&shared_of(read)->reads[read->way], 1, memory_order_relaxed);
 }
 
-/* A page that the kernel would not have read ahead by itself, for a reader that comes from where all was there. */
-static bool is_beyond_there(struct canfs_open_file *file, uint64_t end)
+/*
+ * Is the page resident that is further ahead than the kernel reads? If not, the file is not: a sequential reader only
+ * finds what the kernel has read ahead for it.
+ */
+static bool is_far_ahead_resident(struct canfs_open_file *file, uint64_t end)
 {
 	uint64_t beyond = end + KERNEL_AHEAD_BYTES, last = file->bytes - 1;
 
 	return canfs_range_is_resident(file, beyond < last ? beyond : last, 1);
 }
 
-/* Of a resident file; if not, each of its reads is probed again, and if it is this one that has gone, of all files. */
-static bool is_still_resident(const struct canfs_read *read)
+/*
+ * Probes a read of a file that counts as resident. If the file is not any more, each of its reads is probed again; if
+ * these very pages have gone, so is each read of every file of the device.
+ */
+static bool probe_resident(const struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
-	uint64_t there = canfs_clip_now(file, read->offset, read->bytes);
+	uint64_t in_file = canfs_clip_now(file, read->offset, read->bytes);
 
-	if (canfs_is_uncached(file) || there == 0)
+	if (canfs_is_uncached(file) || in_file == 0)
 		return true;
-	if (!canfs_range_is_there(file, read->offset, there))
+	if (!canfs_range_is_there(file, read->offset, in_file))
 		atomic_fetch_add(&device_of(read)->age, 1);
-	else if (is_beyond_there(file, read->offset + there))
+	else if (is_far_ahead_resident(file, read->offset + in_file))
 		return true;
 	canfs_residency_lost(&file->residency, canfs_residency_age(file));
 	return false;
@@ -54,20 +60,21 @@ static bool is_known_resident(const struct canfs_read *read)
 		canfs_residency_of(&read->file->residency, canfs_residency_age(read->file));
 
 	return residency == CANFS_RESIDENT ||
-	       (residency == CANFS_RESIDENCY_PROBE && is_still_resident(read));
+	       (residency == CANFS_RESIDENCY_PROBE && probe_resident(read));
 }
 
-static bool is_there(const struct canfs_read *read)
+/* Are all of its pages there? The file's residency learns of it, and what was fetched ahead and evicted is counted. */
+static bool probe_pages(const struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
-	uint64_t there = canfs_clip_now(file, read->offset, read->bytes), lost;
+	uint64_t in_file = canfs_clip_now(file, read->offset, read->bytes), lost;
 
-	if (canfs_is_uncached(file) || canfs_range_is_there(file, read->offset, there)) {
+	if (canfs_is_uncached(file) || canfs_range_is_there(file, read->offset, in_file)) {
 		canfs_residency_found(&file->residency, canfs_residency_age(file));
 		return true;
 	}
 	canfs_residency_lost(&file->residency, canfs_residency_age(file));
-	lost = canfs_range_evicted(file, read->offset, there);
+	lost = canfs_range_evicted(file, read->offset, in_file);
 	if (lost > 0)
 		atomic_fetch_add(&shared_of(read)->evicted_bytes, lost);
 	return false;
@@ -79,7 +86,7 @@ static void leave(const struct canfs_read *read)
 	atomic_fetch_sub(&shared_of(read)->waiting_bytes, read->bytes);
 }
 
-/* A place among the reads that are not there: each has its buffer already. */
+/* A place among the reads whose pages are not there: each has its buffer already. */
 static bool enter(const struct canfs_read *read)
 {
 	struct canfs_prefetch_shared *shared = shared_of(read);
@@ -106,25 +113,25 @@ static bool take_place(atomic_uint *taken, unsigned int max)
 }
 
 /* Pages that the disk is reading: nothing can come before them, and a worker that reads them sleeps until they are there. */
-static bool may_sleep(struct canfs_read *read, uint64_t there)
+static bool may_sleep(struct canfs_read *read, uint64_t in_file)
 {
 	struct canfs_device *device = device_of(read);
 
 	if (atomic_load(&device->stuck) ||
-		!canfs_range_is_resident(read->file, read->offset, there) ||
+		!canfs_range_is_resident(read->file, read->offset, in_file) ||
 		!take_place(&device->asleep, device->asleep_max))
 		return false;
 	read->way = CANFS_READ_ASLEEP;
 	return true;
 }
 
-/* It is entered as if it were fetched: other reads of it wait, and nothing fetches it again. */
-static bool may_read_inline(struct canfs_read *read, uint64_t there)
+/* It is in flight like a fetch: other reads of the same wait for it, and nothing fetches it again. */
+static bool may_read_inline(struct canfs_read *read, uint64_t in_file)
 {
 	struct canfs_device *device = device_of(read);
-	uint64_t at = read->offset & ~(PAGE_BYTES - 1), size = read->offset + there - at;
+	uint64_t at = read->offset & ~(PAGE_BYTES - 1), size = read->offset + in_file - at;
 
-	if (there == 0 || size > CANFS_FETCH_BYTES_MAX ||
+	if (in_file == 0 || size > CANFS_FETCH_BYTES_MAX ||
 		!take_place(&device->inline_reads, CANFS_INLINE_MAX))
 		return false;
 	read->way = CANFS_READ_INLINE;
@@ -136,9 +143,7 @@ static bool may_read_inline(struct canfs_read *read, uint64_t there)
 	return false;
 }
 
-/*
- * By mincore(2): cachestat(2) counts pages that were to be read and could not.
- */
+/* By mincore(2): cachestat(2) counts pages that were to be read and could not. */
 static bool has_come(const struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
@@ -185,7 +190,7 @@ void canfs_read_arrived(struct canfs_read *read)
 }
 
 /* In as many fetches as it takes. If there is no memory for them, the rest is read when the read is answered. */
-static void wait(struct canfs_read *read)
+static void queue_fetches(struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
 	uint64_t at = read->offset & ~(PAGE_BYTES - 1);
@@ -229,14 +234,16 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 	return found.left;
 }
 
-/* Those that are not there: by the caller, if our order and our hand-over could only make it later; else delayed. */
+/*
+ * A read whose pages are not there. What nothing fetches is read inline, what the disk is reading is slept for, while
+ * there are places for either; the rest is delayed.
+ */
 static void choose_way(struct canfs_read *read)
 {
-	uint64_t there = canfs_clip_now(read->file, read->offset, read->bytes);
+	uint64_t in_file = canfs_clip_now(read->file, read->offset, read->bytes);
+	bool in_flight = canfs_range_is_in_flight(read->file, read->offset, in_file);
 
-	if (canfs_range_is_in_flight(read->file, read->offset, there)
-			? may_sleep(read, there)
-			: may_read_inline(read, there))
+	if (in_flight ? may_sleep(read, in_file) : may_read_inline(read, in_file))
 		return;
 	read->way = CANFS_READ_DELAYED;
 }
@@ -256,13 +263,13 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 		return false;
 	}
 	canfs_files_soon(device_of(read)->files, file->name);
-	if (!is_there(read) && enter(read)) {
+	if (!probe_pages(read) && enter(read)) {
 		choose_way(read);
 		delayed = read->way == CANFS_READ_DELAYED;
 	}
 	count(read);
 	if (delayed)
-		wait(read->delay(read));
+		queue_fetches(read->delay(read));
 	/* A delayed read may have been answered by now, and be gone. */
 	if (delayed)
 		(void)read_ahead(file, offset, bytes, scale);
@@ -273,11 +280,12 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 
 void canfs_prefetch_complete(struct canfs_read *read)
 {
-	struct canfs_export_fs *export_fs = read->export_fs;
+	struct canfs_export_fs *export_fs;
 	struct canfs_device *device;
 
 	if (read->way == CANFS_READ_AT_ONCE)
-		return;
+		return; /* nothing else of it need be set */
+	export_fs = read->export_fs;
 	device = device_of(read);
 	if (read->way == CANFS_READ_ASLEEP) {
 		atomic_fetch_sub(&device->asleep, 1);

@@ -195,8 +195,3 @@ void canfs_extents_forget(struct canfs_extents *extents, uint64_t file, uint64_t
 			drop(extents, entry);
 	}
 }
-
-size_t canfs_extents_count(const struct canfs_extents *extents)
-{
-	return extents->count;
-}

@@ -54,6 +54,4 @@ void canfs_extents_keep(struct canfs_extents *extents, const struct canfs_window
 /* What is known of the file from that offset on may no longer be true. */
 void canfs_extents_forget(struct canfs_extents *extents, uint64_t file, uint64_t from_offset);
 
-size_t canfs_extents_count(const struct canfs_extents *extents);
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * In which order a device serves the prefetch that waits (Ellard & Seltzer 2003, §5.3). One policy is one file and one
- * row of canfs_policies[]. Pure: no clock, no thread, no lock; every call takes O(log n) of what waits. Demand reads
+ * row of policies.h. Pure: no clock, no thread, no lock; every call takes O(log n) of what waits. Demand reads
  * have no order of ours: the queue hands them out before any prefetch (queue.h).
  */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_POLICY_H

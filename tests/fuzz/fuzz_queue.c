@@ -144,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct canfs_queue_config config = { .waiting_max = 100 };
 
 	FUZZ_CHECK(s != NULL && (s->member = calloc(FETCHES_MAX, sizeof(*s->member))) != NULL);
-	config.policy = canfs_policies[next_byte(&input) % 5];
+	config.policy = canfs_policies[next_byte(&input) % CANFS_POLICY_COUNT];
 	config.lag_bytes = (uint32_t)next_byte(&input) << 16;
 	FUZZ_CHECK(canfs_queue_init(&s->queue, &config) == 0);
 	while (input.size > 0)

@@ -49,12 +49,12 @@ static void test_formula(void **state)
 {
 	(void)state;
 	assert_int_equal(canfs_defer_background_bytes(180 * MIB) / MIB, 200);
-	assert_int_equal(canfs_defer_limit_bytes(180 * MIB) / MIB, 230);
+	assert_int_equal(canfs_defer_background_bytes(180 * MIB) / 100 * 115 / MIB, 230);
 	/* What is held stays below the point from which writers are throttled. */
 	for (uint64_t bound = MIB; bound < UINT64_C(1) << 45; bound *= 3) {
 		uint64_t background = canfs_defer_background_bytes(bound);
 		assert_true(bound <= background);
-		assert_true((background + canfs_defer_limit_bytes(bound)) / 2 > background);
+		assert_true((background + canfs_defer_background_bytes(bound) / 100 * 115) / 2 > background);
 	}
 }
 
@@ -76,7 +76,7 @@ static void test_bound(void **state)
 	for (mem.total_bytes = gib; mem.total_bytes < UINT64_C(1) << 50; mem.total_bytes *= 2) {
 		mem.available_bytes = mem.total_bytes;
 		uint64_t bound = canfs_defer_bound_bytes(&mem, 0, 50);
-		assert_true(canfs_defer_limit_bytes(bound) <=
+		assert_true(canfs_defer_background_bytes(bound) / 100 * 115 <=
 			    canfs_knob_info(CANFS_KNOB_DIRTY_BYTES)->highest);
 	}
 }

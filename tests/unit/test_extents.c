@@ -101,7 +101,6 @@ static void test_least_recently_used_window_gives_way(void **state)
 	window = window_at(4, 0, MIB, 4);
 	canfs_extents_keep(extents, &window);
 	canfs_extents_keep(extents, &window); /* again: in its place */
-	assert_int_equal(canfs_extents_count(extents), 3);
 	assert_address(extents, 1, 0, 1);
 	assert_unknown(extents, 2, 0);
 	assert_address(extents, 3, 0, 3);
@@ -127,7 +126,6 @@ static void test_forgotten_from_an_offset_on(void **state)
 	assert_address(extents, 2, 192 * MIB, 3);
 	canfs_extents_forget(extents, 3, 0);
 	canfs_extents_forget(extents, 1, 0);
-	assert_int_equal(canfs_extents_count(extents), 4);
 	canfs_extents_free(extents);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "ganesha-fsal/scheduler/policies.h"
 #include "tests/unit/fetches.h"
 
 static struct canfs_queue queue;
@@ -356,7 +357,7 @@ static void run_crowd(const char *policy, bool switching)
 	told = 0;
 	begin_queue(&queue, policy, LAG);
 	for (size_t added = 0; added < CROWD;) {
-		const char *to = canfs_policies[next_random(&seed) % 5]->name;
+		const char *to = canfs_policies[next_random(&seed) % CANFS_POLICY_COUNT]->name;
 
 		if (next_random(&seed) % 3 > 0)
 			random_member(&crowd[added++], &seed);
