@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfs-agent: arguments, and what it is asked to do. The work is in loop.c. */
 #include <errno.h>
 #include <getopt.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 #include "pricing/confidence.h"
 
 void canfs_confidence_init(struct canfs_confidence *confidence, double tau_sec)

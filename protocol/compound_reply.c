@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Like decode.c: every variable-length item is given its place beforehand. */
 #include "protocol/compound.h"
 

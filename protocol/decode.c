@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Replies, from untrusted octets to plain data. Every variable-length item is given its place
  * beforehand, so that the XDR routines neither allocate nor exceed it.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-disk: a modelled disk, spinning or solid-state, served as one file through FUSE, to be put under
  * `losetup --direct-io=on`. The directory has three files: disk, control, stat.

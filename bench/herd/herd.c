@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-herd LAW CLIENTS LOAD_PCT PRICE_AGE_MSEC SEED SECONDS: CLIENTS write to one server, all together at
  * LOAD_PCT of its drain; it makes a price every PRICE_AGE_MSEC, and they ask for it as often. SECONDS are

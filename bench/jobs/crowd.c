@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-crowd: many processes that have many files open, and do nothing: what an agent that looks for
  * writers in /proc has to look through. Creates READY when all is open, and ends with SIGTERM.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-load: an NFSv3 client of its own (libnfs: no cache, no read-ahead) that puts a load on a
  * server: reads at a given rate, or as fast as they are answered, one at a time.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-many: looks up all files of an export, then reads them in random order, so that a server's caches
  * of files are turned over all the time. An export holds directories "0", "1" ... of FILES_PER_DIRECTORY files

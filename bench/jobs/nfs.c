@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-nfs: drives one NFSv3 server with a fixed number of outstanding requests, in short
  * slices that go to its exports in turn; JSON, one object per slice. Between exports, only the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-pattern: readers that ask for the blocks of their files in an exact order, each with a fixed number
  * of READs outstanding, over one connection of raw NFSv3; JSON. No client's cache or read-ahead is in between.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-read: one reader, busy in given phases, closed loop or at a rate; a JSON result. With --ops it ends
  * after so many reads, wherever in its phases; with --threads so many readers share its open file, and with

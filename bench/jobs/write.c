@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-write: one writer, at a rate or at full speed; keeps its file open until a given second
  * and closes it then (close() is where NFS clients wait for what is still dirty). A JSON result.

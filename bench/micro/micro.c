@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-micro: nanoseconds per call of what runs often, warm. JSON: for each function the time per
  * call of each run. How often it is called in one run is found first, so that a run is long

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfs-micro of the prefetcher: its table of active files, and a device's queue. */
 #include "bench/micro/fixture.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfs-micro-read is in a library: see bench/CMakeLists.txt. */
 int canfs_micro_read(int argc, char **argv);
 

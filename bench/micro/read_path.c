@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-micro-read: what CANFS adds to a READ, in nanoseconds. The plugin's own read2, without the rest of
  * Ganesha, on an FSAL that answers at once:

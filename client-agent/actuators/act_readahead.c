@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* read_ahead_kb: towards what the auction says, and back. */
 #include "client-agent/actuators/act.h"
 

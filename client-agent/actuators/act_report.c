@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What the log and `canfsctl why` say of the auctions and of knobs, and why it came out so. */
 #include "client-agent/actuators/act.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The parser of agent.conf: inih splits the lines, this judges them. */
 #include <errno.h>
 #include <ini.h>

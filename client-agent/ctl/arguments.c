@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What is typed, and what is said of it. */
 #include "client-agent/ctl/ctl.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfsctl calibrate: measure a server's link and disk, write a profile for its CANFS { } block. */
 #include "client-agent/ctl/ctl.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The tool that an administrator types: canfsctl SUBCOMMAND. */
 #include "client-agent/ctl/ctl.h"
 

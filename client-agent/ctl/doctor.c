@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfsctl doctor: what slows the NFS mounts of this client, or the disks of a server, and what to do about it. */
 #include "client-agent/ctl/ctl.h"
 

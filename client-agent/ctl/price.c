@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfsctl price: ask any NFS server for the prices that it may publish with the space of an export. */
 #include "client-agent/ctl/ctl.h"
 

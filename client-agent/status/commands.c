@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The commands of the agent's control socket: status, why, config. status.md is the manual. */
 #include "client-agent/status/status.h"
 

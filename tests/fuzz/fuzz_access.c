@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * The table of active files: any reads of any files, with anything said of what was advised. What it advises must lie
  * within the file, and its accounts must add up. An input is a list of steps of 8 bytes:

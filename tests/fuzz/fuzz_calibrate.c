@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What fio and iperf3 print: a measurement, or an error with its reason. */
 #include "tests/fuzz/text.h"
 

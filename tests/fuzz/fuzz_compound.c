@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The decoders of NFSv4 replies: the first octet chooses one, the rest is the record. */
 #include <errno.h>
 #include <stddef.h>

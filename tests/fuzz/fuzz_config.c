@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* agent.conf: whatever it says, either an error line or values within their bounds. */
 #include "tests/fuzz/text.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What canfsctl doctor makes of any mountinfo, mountstats and locks: whole lines, each with a remedy. */
 #include "tests/fuzz/text.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The journal that a crash left: bounded, and every entry names a knob and a place. */
 #include "tests/fuzz/text.h"
 

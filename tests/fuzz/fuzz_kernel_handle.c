@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The parser of FSAL VFS's handles: what it takes is the end of what it was given, and of a size the kernel takes. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* /proc/self/mountinfo: only mounts that are fit to be used come out. */
 #include "tests/fuzz/text.h"
 

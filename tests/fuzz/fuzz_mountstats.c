@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* /proc/self/mountstats: what is not found is all zero. */
 #include "tests/fuzz/text.h"
 

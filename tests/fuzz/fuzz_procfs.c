@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* /proc/meminfo, /proc/vmstat, /proc/PID/fdinfo/N: whole or an error. */
 #include "tests/fuzz/text.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * A device's queue under any sequence of operations: who is taken into it is told once, and what it covers has been
  * fetched by then, unless it was cancelled or failed.

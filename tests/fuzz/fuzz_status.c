@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* A request to the agent's control socket: whatever it is, the answer is one line of JSON. */
 #include "tests/fuzz/text.h"
 

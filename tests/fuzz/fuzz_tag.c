@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The tag decoder: any three counts. What it accepts, the encoder must say the same way. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * agent_loop ROOT CONFIG: the agent's loop on a /proc that the test has written, in observe mode, so
  * that it can be tried on real servers where no kernel could mount from them.

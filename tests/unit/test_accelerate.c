@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The accelerator's helper threads: requests are served, the caller never waits. */
 #include "tests/unit/fake_root.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What follows the auctions, on a made-up kernel: above all that every knob is put back. */
 #include "tests/unit/act_scene.h"
 

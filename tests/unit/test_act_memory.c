@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What follows where memory is short, or readers need it as page cache. */
 #include "tests/unit/act_scene.h"
 

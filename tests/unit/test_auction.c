@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The client's side of the reverse auction (CA-NFS §3, §3.2) and its guards against flapping. */
 #include <setjmp.h>
 #include <stdarg.h>

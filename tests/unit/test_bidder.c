@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* One BDI in the auction: from counters and prices to a verdict and bytes to send. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfsctl calibrate: what fio 3.33 and iperf3 3.12 print (shortened), and the profile made of it. */
 #include <setjmp.h>
 #include <stdarg.h>

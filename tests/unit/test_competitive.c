@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * The competitive ratio of CA-NFS §3.1: r = Boffline / Bonline <= 1 + 2 log2(k).
  *

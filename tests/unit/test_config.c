@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The agent's configuration: defaults, every option, and one clear line for each mistake. */
 #include "tests/unit/fake_root.h"
 

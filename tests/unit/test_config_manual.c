@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-agent.conf(5) and the table of options say the same: each option, where it may stand, what is
  * allowed, its default; and none that there is not.

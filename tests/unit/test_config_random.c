@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * 10,000 configurations made of sense and nonsense, always the same ones: what is accepted is within its
  * bounds, what is rejected names a line that there is, and leaves the configuration as it was.

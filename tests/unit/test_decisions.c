@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The ring of decisions: bounded, the latest first. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The decoders of protocol/fsstat.h against replies that are wrong in every way. */
 #include <errno.h>
 #include <setjmp.h>

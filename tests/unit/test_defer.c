@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* DEFER: which limits for which bound, and the staged way back. */
 #include "tests/unit/fake_kernel.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The modelled disk with its queue, in model time: tagged queueing, the solid-state disk, statistics. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The modelled disk, in model time: what a 7200 rpm drive is known to do. No clock, no thread. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfsctl doctor: from a healthy client one fact is changed; one check must see it, and no other. */
 #include "tests/unit/fake_root.h"
 

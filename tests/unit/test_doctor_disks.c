@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Which disks canfsctl doctor finds below the file systems of a server, and what it learns of them. */
 #include "tests/unit/fake_root.h"
 

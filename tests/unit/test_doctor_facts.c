@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What canfsctl doctor gathers of /proc, /sys and the agent's state directory. */
 #include "tests/unit/fake_root.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfsctl doctor asks servers for prices: one that answers, one that has none, one that is dead. */
 #include "tests/unit/fake_nfs.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* A device's queue at work on real files: through io_uring, where the kernel lets us, and through threads. */
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * A device that hangs, and one whose order can be watched: posix_fadvise() and ioctl() are the test's own here. Whoever
  * adds or asks for the state must not notice.

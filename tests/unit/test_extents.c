@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Where bytes are on the device: what is remembered, for how long, and what stands for what is not known. */
 #include <fcntl.h>
 #include <setjmp.h>

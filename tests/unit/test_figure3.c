@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Figure 3 of Ellard & Seltzer 2003: eight readers begin at the same time, each of a file of 32 MB of its own, under
  * each policy, on the modelled disk and in its time. Fast and unfair, fair and slow, and both in measure.

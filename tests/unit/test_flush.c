@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* How files that are open for writing are flushed, and dropped. */
 #include "tests/unit/fake_root.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The client of protocol/fsstat.h against a server that behaves, and one that does not. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The client of protocol/fsstat.h over NFSv4: one port, minor versions, sessions. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The server's file handle inside the kernel's: every length is checked. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The herd simulation: does the model keep its books, and is a trial the same twice? */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Servers that lie: prices that are always 0 or always 1, that flip or jump, tags that come and go. The
  * chain from price to knob runs on a made-up kernel and a made-up writer and reader, in made-up time:

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What of the system's Writeback is one mount's. */
 #include <setjmp.h>
 #include <stdarg.h>

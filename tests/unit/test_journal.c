@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The journal: what a process wrote, the next one knows; whatever happened to the file. */
 #include "tests/unit/fake_root.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* A disk's nominal queue depth, on curves of disks whose knee is known. */
 #include <setjmp.h>
 #include <stdarg.h>

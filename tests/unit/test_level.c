@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The level of a noisy utilization: steady under a constant load, soon there after a change. */
 #include <setjmp.h>
 #include <stdarg.h>

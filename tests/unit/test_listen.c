@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Where metrics may be served: the loopback, and nowhere else. */
 #include <setjmp.h>
 #include <stdarg.h>

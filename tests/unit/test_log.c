@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The log's one promise: nobody waits for it. */
 #include <setjmp.h>
 #include <stdarg.h>

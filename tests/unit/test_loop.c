@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * The loop as its service manager sees it, in a process of its own on a made-up kernel, with a server
  * whose prices are always the highest in another. The test goes by what it is told, not by the clock.

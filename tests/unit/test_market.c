@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The server's market: the most expensive resource prices the operation (CA-NFS §3.2). */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The status as Prometheus reads it. */
 #include "tests/unit/fake_agent.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* /proc/self/mountinfo: v3, v4, bind mounts, escapes, and lines that are none. */
 #include "tests/unit/fake_root.h"
 

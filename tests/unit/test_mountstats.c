@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* /proc/self/mountstats: counters of the right mount, and nothing from torn text. */
 #include "tests/unit/fake_root.h"
 

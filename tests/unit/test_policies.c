@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* In which order each policy serves: by example, and what holds whatever arrives. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* When a question is due (CA-NFS §3.4), and what counts as a price. The wire is test_fsstat.c's. */
 #include <setjmp.h>
 #include <stdarg.h>

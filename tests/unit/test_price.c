@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The price of one resource has the properties of CA-NFS §3.1 and §3.2. */
 #include <setjmp.h>
 #include <stdarg.h>

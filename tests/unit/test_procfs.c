@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* /proc/meminfo, whole and torn. */
 #include "tests/unit/fake_root.h"
 

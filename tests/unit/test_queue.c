@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* A device's queue: who joins whom, who goes first, what is refused and cancelled. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* What tests/integration/test_fsal_races takes for right, and what for wrong. */
 #include <setjmp.h>
 #include <stdarg.h>

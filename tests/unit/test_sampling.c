@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* How often the counters are read: by what moves, and by what it costs. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The agent's control socket, text to text: what it says of mounts, knobs, decisions, options. */
 #include "tests/unit/fake_agent.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The status server in a poll loop: who asks is answered, who does not read keeps nobody. */
 #include "tests/unit/fake_agent.h"
 

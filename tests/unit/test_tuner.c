@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Knobs that are turned can be turned back, and other people's knobs are theirs. */
 #include "tests/unit/fake_kernel.h"
 

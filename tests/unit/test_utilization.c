@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The time-averaged utilization of CA-NFS §3.3. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Which files are open for writing, on a made-up /proc. */
 #include "tests/unit/fake_root.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* When plain streams are left to the kernel: by example, and on a model of a drive that others come to and leave. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Checks of a server's disk: what the kernel does with requests before the disk has them. */
 #include "client-agent/ctl/doctor/checks.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Checks of the host: sysctls, kernel, agent. */
 #include "client-agent/ctl/doctor/checks.h"
 

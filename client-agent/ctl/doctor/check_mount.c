@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Checks of a mount at work: the way to its server, its counters since mount, its prices. */
 #include "client-agent/ctl/doctor/checks.h"
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Checks of what was said to mount(8): nfs(5). */
 #include "client-agent/ctl/doctor/checks.h"
 

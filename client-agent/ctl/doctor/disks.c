@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * The disks of an NFS server: from the device of each mounted local file system down to the request
  * queues that its reads and writes wait in.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* The way to a server: which interface, its MTU and speed. Asks the kernel only. */
 #include "client-agent/ctl/doctor/facts.h"
 

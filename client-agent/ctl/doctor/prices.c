@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: LGPL-3.0-or-later */
+// SPDX-License-Identifier: LGPL-3.0-or-later
 /* Asks the servers of all mounts for their prices, side by side: a dead one costs its deadline once. */
 #include "client-agent/ctl/doctor/facts.h"
 
