@@ -114,7 +114,7 @@ static inline struct fsal_export *canfs_descend(struct fsal_export *sub_export)
 {
 	struct fsal_export *here = NULL;
 
-	if (op_ctx != NULL) {
+	if (op_ctx) {
 		here = op_ctx->fsal_export;
 		op_ctx->fsal_export = sub_export;
 	}
@@ -123,7 +123,7 @@ static inline struct fsal_export *canfs_descend(struct fsal_export *sub_export)
 
 static inline void canfs_ascend(struct fsal_export *here)
 {
-	if (op_ctx != NULL)
+	if (op_ctx)
 		op_ctx->fsal_export = here;
 }
 
@@ -211,7 +211,7 @@ void canfs_drain_prefetch(struct canfs_export *export);
  */
 static inline double canfs_readahead_scale(const struct canfs_export *export)
 {
-	return export->prices != NULL ? 1 - canfs_price_table_own_readahead(export->prices) / 2 : 1;
+	return export->prices ? 1 - canfs_price_table_own_readahead(export->prices) / 2 : 1;
 }
 
 /* The configuration was read again. False: some of it waits for a restart. */

@@ -53,7 +53,7 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	(void)item;
 	(void)node;
 	if (setup->interface_count == CANFS_INTERFACES_MAX || token[0] == '\0' ||
-		strlen(token) >= IF_NAMESIZE || strchr(token, '/') != NULL) {
+		strlen(token) >= IF_NAMESIZE || strchr(token, '/')) {
 		LogCrit(COMPONENT_CONFIG,
 			"CANFS: Interfaces: \"%s\": allowed are at most %d names of network "
 			"interfaces",
@@ -174,7 +174,7 @@ static bool check_block(
 
 	if (harmless && !errors->bogus)
 		return true;
-	for (; item->name != NULL; item++) {
+	for (; item->name; item++) {
 		append(text, sizeof(text), "%s%s", text[0] != '\0' ? "; " : "", item->name);
 		if (item->type == CONFIG_UINT32)
 			append(text, sizeof(text), " %u to %u", item->u.ui32.minval,
@@ -183,7 +183,7 @@ static bool check_block(
 			append(text, sizeof(text), " true or false");
 		for (const struct config_item_list *token =
 				item->type == CONFIG_LIST ? item->u.lst.tokens : NULL;
-			token != NULL && token->token != NULL; token++)
+			token && token->token; token++)
 			append(text, sizeof(text), " %s", token->token);
 	}
 	LogCrit(COMPONENT_CONFIG, "allowed in %s: %s", block_name, text);
@@ -259,8 +259,8 @@ int canfs_read_config(
 /* Of a syntax error that Ganesha's parser gets over, an empty block remains, and a message. */
 static bool had_syntax_error(const struct config_error_type *err_type)
 {
-	return err_type->fp != NULL && fflush(err_type->fp) == 0 &&
-	       strstr(err_type->diag_buf, "Syntax error in") != NULL;
+	return err_type->fp && fflush(err_type->fp) == 0 &&
+	       strstr(err_type->diag_buf, "Syntax error in");
 }
 
 int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type)
@@ -269,7 +269,7 @@ int canfs_reread_config(struct canfs_config *config, struct config_error_type *e
 	struct parameters given = { .interval_ms = 0 };
 	void *node = config_GetBlockNode(block.blk_desc.name);
 
-	if (node == NULL)
+	if (!node)
 		return -ENOENT;
 	if (had_syntax_error(err_type))
 		return -EINVAL;

@@ -29,12 +29,12 @@ void canfs_start_control(const char *path)
 	};
 	int error = -ENOMEM;
 
-	if (path == NULL || path[0] == '\0') {
+	if (!path || path[0] == '\0') {
 		say("no control socket: Control_Socket is empty");
 		return;
 	}
 	config.clients = canfs_clients_new();
-	if (config.clients != NULL)
+	if (config.clients)
 		error = canfs_control_start(&CANFS.control, &config);
 	if (error == 0) {
 		CANFS.clients = config.clients;
@@ -53,7 +53,7 @@ void canfs_stop_control(void)
 {
 	struct canfs_sampler_counters counters;
 
-	if (CANFS.control == NULL)
+	if (!CANFS.control)
 		return;
 	canfs_control_stop(CANFS.control);
 	CANFS.control = NULL;
@@ -69,7 +69,7 @@ void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io)
 {
 	uint64_t bytes = 0;
 
-	if (CANFS.clients == NULL || op_ctx->caller_addr == NULL)
+	if (!CANFS.clients || !op_ctx->caller_addr)
 		return;
 	for (int i = 0; i < io->iov_count; i++)
 		bytes += io->iov[i].iov_len;

@@ -24,7 +24,7 @@ static fsal_status_t get_fs_dynamic_info(
 	/* Ganesha's NFSv4 sends what stands here after an error too; it comes from the stack. */
 	*info = (fsal_dynamicfsinfo_t) { .total_bytes = 0 };
 	status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
-	if (FSAL_IS_ERROR(status) || prices == NULL ||
+	if (FSAL_IS_ERROR(status) || !prices ||
 		!canfs_price_table_read(prices, canfs_now_usec(), &tag))
 		return status;
 	space = (struct canfs_space) { .total_bytes = info->total_bytes,
@@ -236,13 +236,13 @@ static struct fsal_module *find_sub_fsal(
 	*stack = (struct stack) { .sub.name = NULL };
 	if (load_config_from_node(parse_node, &stack_block, stack, true, err_type) != 0)
 		return NULL;
-	if (stack->sub.name == NULL) {
+	if (!stack->sub.name) {
 		LogCrit(COMPONENT_FSAL, "CANFS serves no files itself: it needs a FSAL { Name = "
 					"...; } block in its own, as VFS");
 		return NULL;
 	}
 	sub = lookup_fsal(stack->sub.name);
-	if (sub == NULL)
+	if (!sub)
 		LogCrit(COMPONENT_FSAL, "CANFS: there is no FSAL %s to stack on", stack->sub.name);
 	else
 		fsal_put(sub); /* subfsal_commit() took a reference already */
@@ -258,7 +258,7 @@ static dev_t local_device(const struct fsal_export *bottom)
 	static const char *const local[] = { "VFS", "XFS" };
 	struct stat st;
 
-	while (bottom->sub_export != NULL)
+	while (bottom->sub_export)
 		bottom = bottom->sub_export;
 	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
 		if (strcmp(bottom->fsal->name, local[i]) == 0 &&
@@ -275,8 +275,8 @@ static struct canfs_price_table *open_price_table(
 	struct canfs_price_table *prices = NULL;
 	const char *path = CTX_FULLPATH(op_ctx);
 
-	if (CANFS.sampler != NULL && canfs_price_table_open(&prices, CANFS.sampler, path,
-					     local_device(sub_export), own) != 0)
+	if (CANFS.sampler && canfs_price_table_open(&prices, CANFS.sampler, path,
+				     local_device(sub_export), own) != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
 	return prices;
 }
@@ -304,7 +304,7 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	fsal_status_t status = fsalstat(ERR_FSAL_INVAL, EINVAL);
 	struct fsal_module *sub = find_sub_fsal(parse_node, &stack, err_type);
 
-	if (sub == NULL)
+	if (!sub)
 		goto out;
 	status = sub->m_ops.create_export(sub, stack.sub.fsal_node, err_type, up_ops);
 	if (FSAL_IS_ERROR(status)) {
@@ -340,9 +340,9 @@ static void update_ours(
 		return;
 	if (error == 0)
 		canfs_set_prefetch(ours, own.prefetch);
-	if (CANFS.sampler == NULL)
+	if (!CANFS.sampler)
 		return;
-	if (ours->prices == NULL)
+	if (!ours->prices)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: %s publishes no prices until the server is restarted", path);
 	else if (error != 0)
@@ -372,7 +372,7 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 		return status;
 	canfs_reload(ours, err_type);
 	sub = find_sub_fsal(parse_node, &stack, &errors);
-	if (sub != NULL) {
+	if (sub) {
 		below = sub->m_ops.update_export(
 			sub, stack.sub.fsal_node, &errors, original->sub_export, module);
 		fsal_put(sub);

@@ -106,14 +106,14 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	struct fsal_attrlist *attrs_out, bool *caller_perm_check COMPAT_PARENT_PARAMS)
 {
 	bool truncates = (openflags & FSAL_O_TRUNC) != 0 ||
-			 (attrs_in != NULL && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE));
+			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE));
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = PASS(handle, open2, state, openflags, createmode, name, attrs_in,
 		verifier, &sub, attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
 
 	/* Opening by handle gives no new object, and the caller may have passed NULL then. */
-	if (sub == NULL) {
-		if (truncates && name == NULL)
+	if (!sub) {
+		if (truncates && !name)
 			canfs_invalidate(handle, 0, CANFS_TO_THE_END);
 		return status;
 	}

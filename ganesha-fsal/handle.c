@@ -6,7 +6,7 @@ static void release(struct fsal_obj_handle *handle)
 {
 	if (canfs_file_gone(handle, true))
 		return;
-	if (op_ctx != NULL)
+	if (op_ctx)
 		BELOW_VOID(op_ctx->fsal_export, canfs_release_handle(handle));
 	else
 		canfs_release_handle(handle);

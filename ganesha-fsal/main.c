@@ -50,10 +50,10 @@ static bool server_is_ours(void)
 	Dl_info library = { 0 };
 	const char *file;
 
-	if (dladdr((void *)register_fsal, &library) == 0 || library.dli_fname == NULL)
+	if (dladdr((void *)register_fsal, &library) == 0 || !library.dli_fname)
 		return false;
 	file = strrchr(library.dli_fname, '/');
-	file = file != NULL ? file + 1 : library.dli_fname;
+	file = file ? file + 1 : library.dli_fname;
 	if (strcmp(file, CANFS_GANESHA_LIBRARY) == 0)
 		return true;
 	/* Not LogCrit, which is made of other symbols in other releases. */
@@ -90,14 +90,14 @@ MODULE_FINI void canfs_unload(void)
 	canfs_stop_prefetcher();
 	canfs_sampler_free(CANFS.sampler);
 	CANFS.sampler = NULL;
-	if (CANFS.module.name == NULL)
+	if (!CANFS.module.name)
 		return; /* refused: the server may see another structure */
 	if (unregister_fsal(&CANFS.module) != 0) {
 		/* exit(3) runs this beside workers that still read: what they feed must stay. */
 		fprintf(stderr, "CANFS: the FSAL could not be unregistered\n");
 		return;
 	}
-	if (CANFS.prefetcher != NULL)
+	if (CANFS.prefetcher)
 		return; /* so must what those feed that a disk has not let go */
 	canfs_ghosts_free(CANFS.ghosts);
 	CANFS.ghosts = NULL;

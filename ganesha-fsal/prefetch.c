@@ -84,8 +84,8 @@ static bool is_of_export_fs(
 {
 	const struct fsal_filesystem *fs = canfs_sub(handle)->fs;
 
-	return fs == NULL || makedev((unsigned int)fs->dev.major, (unsigned int)fs->dev.minor) ==
-				     canfs_export_fs_st_dev(export_fs);
+	return !fs || makedev((unsigned int)fs->dev.major, (unsigned int)fs->dev.minor) ==
+			      canfs_export_fs_st_dev(export_fs);
 }
 
 /* The object's descriptor; opened, if it is not. NULL: it has none. */
@@ -97,15 +97,14 @@ static struct canfs_open_file *find_file(
 	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
 	const char *off;
 
-	if (file != NULL || canfs_export_fs_off(export_fs) != NULL ||
-		!is_of_export_fs(export_fs, handle))
+	if (file || canfs_export_fs_off(export_fs) || !is_of_export_fs(export_fs, handle))
 		return file;
 	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
 		return NULL;
 	file = canfs_fd_cache_open(
 		export_fs, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
 	off = canfs_export_fs_off(export_fs);
-	if (off != NULL && file == NULL)
+	if (off && !file)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s",
 			CTX_FULLPATH(op_ctx), off);
 	return file;
@@ -130,15 +129,15 @@ bool canfs_submit_read(struct canfs_io *io)
 	bool delayed;
 
 	io->read.way = CANFS_READ_AT_ONCE;
-	if (export_fs == NULL)
+	if (!export_fs)
 		canfs_read_ahead_remotely(export, io->handle, offset, bytes);
-	if (export_fs == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
-		canfs_export_fs_is_draining(export_fs) || io->arg_of_fsal->info != NULL)
+	if (!export_fs || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
+		canfs_export_fs_is_draining(export_fs) || io->arg_of_fsal->info)
 		return false;
 	if (bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return false;
 	file = find_file(export_fs, io->handle);
-	if (file == NULL)
+	if (!file)
 		return false;
 	io->read = (struct canfs_read) { .file = file,
 		.offset = offset,
@@ -165,7 +164,7 @@ void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t 
 {
 	struct canfs_export *export = export_here();
 
-	if (export->export_fs != NULL)
+	if (export->export_fs)
 		canfs_prefetch_invalidate(export->export_fs, handle, offset, bytes);
 	else
 		canfs_remote_file_changed(export, handle, offset);
@@ -173,7 +172,7 @@ void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t 
 
 bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes)
 {
-	if (CANFS.prefetcher == NULL || handle->type != REGULAR_FILE)
+	if (!CANFS.prefetcher || handle->type != REGULAR_FILE)
 		return false;
 	canfs_prefetch_forget(CANFS.prefetcher, handle);
 	return canfs_remote_forget(canfs_prefetcher_remotes(CANFS.prefetcher), handle, goes);
@@ -181,7 +180,7 @@ bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes)
 
 static bool is_vfs(const struct fsal_export *bottom)
 {
-	while (bottom->sub_export != NULL)
+	while (bottom->sub_export)
 		bottom = bottom->sub_export;
 	return strcmp(bottom->fsal->name, "VFS") == 0;
 }
@@ -192,9 +191,8 @@ void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wi
 	int error = 0;
 
 	atomic_store(&export->prefetches, wish != CANFS_PREFETCH_OFF && CANFS.config.prefetch);
-	if (wish == CANFS_PREFETCH_ALWAYS && CANFS.prefetcher != NULL &&
-		export->export_fs == NULL && atomic_load(&export->remote) == NULL &&
-		!is_vfs(&export->export))
+	if (wish == CANFS_PREFETCH_ALWAYS && CANFS.prefetcher && !export->export_fs &&
+		!atomic_load(&export->remote) && !is_vfs(&export->export))
 		error = canfs_open_remote(export, path);
 	if (error != 0)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
@@ -207,7 +205,7 @@ void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish w
 	int error;
 
 	canfs_set_prefetch(export, wish);
-	if (CANFS.prefetcher == NULL || !is_vfs(&export->export))
+	if (!CANFS.prefetcher || !is_vfs(&export->export))
 		return;
 	error = canfs_prefetcher_open(&export->export_fs, CANFS.prefetcher, path);
 	if (error == -ENODATA)
@@ -231,13 +229,13 @@ void canfs_drain_prefetch(struct canfs_export *export)
 {
 	struct canfs_remote *remote = atomic_load(&export->remote);
 
-	if ((export->export_fs == NULL || canfs_prefetcher_drain(export->export_fs)) &&
-		(remote == NULL || canfs_remote_drain(remote)))
+	if ((!export->export_fs || canfs_prefetcher_drain(export->export_fs)) &&
+		(!remote || canfs_remote_drain(remote)))
 		return;
 	stay_loaded();
 	LogCrit(COMPONENT_FSAL,
 		"CANFS: the disk of %s does not answer: what is being read there is left behind",
-		op_ctx != NULL ? CTX_FULLPATH(op_ctx) : "an export");
+		op_ctx ? CTX_FULLPATH(op_ctx) : "an export");
 }
 
 void canfs_start_prefetcher(const struct canfs_config *config)
@@ -259,7 +257,7 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
 	const struct canfs_prefetcher_config *old = &before->prefetcher, *new = &now->prefetcher;
 	const char *policy = new->policy[0] != '\0' ? new->policy : "auto";
 
-	if (CANFS.prefetcher == NULL)
+	if (!CANFS.prefetcher)
 		return !now->prefetch;
 	if (strcmp(old->policy, new->policy) != 0) {
 		canfs_prefetcher_set_policy(CANFS.prefetcher, policy);
@@ -276,7 +274,7 @@ bool canfs_reload_prefetcher(const struct canfs_config *before, const struct can
  */
 void canfs_stop_prefetcher(void)
 {
-	if (CANFS.prefetcher == NULL || canfs_prefetcher_open_count(CANFS.prefetcher) != 0)
+	if (!CANFS.prefetcher || canfs_prefetcher_open_count(CANFS.prefetcher) != 0)
 		return;
 	canfs_prefetcher_free(CANFS.prefetcher);
 	CANFS.prefetcher = NULL;

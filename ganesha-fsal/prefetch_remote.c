@@ -42,7 +42,7 @@ static struct ahead *ahead_new(
 	ahead->gsh_export = op_ctx->ctx_export;
 	ahead->sub_export = op_ctx->fsal_export->sub_export;
 	ahead->export_perms = op_ctx->export_perms;
-	if (op_ctx->caller_addr != NULL)
+	if (op_ctx->caller_addr)
 		ahead->caller_addr = *op_ctx->caller_addr;
 	ahead->nfs_vers = op_ctx->nfs_vers;
 	ahead->nfs_minorvers = op_ctx->nfs_minorvers;
@@ -173,7 +173,7 @@ void canfs_read_ahead_remotely(struct canfs_export *export, struct fsal_obj_hand
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	size_t count;
 
-	if (remote == NULL || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
+	if (!remote || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
 		bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return;
 	count = canfs_remote_advise(remote, canfs_name_file(handle), offset, (uint32_t)bytes,
@@ -187,6 +187,6 @@ void canfs_remote_file_changed(
 {
 	struct canfs_remote *remote = atomic_load(&export->remote);
 
-	if (remote != NULL)
+	if (remote)
 		canfs_remote_changed(remote, canfs_name_file(handle), from_offset);
 }

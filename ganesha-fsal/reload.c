@@ -9,14 +9,14 @@
 bool canfs_change_scale(const struct canfs_config *before, const struct canfs_config *now)
 {
 	struct canfs_settings found, wanted;
-	bool changed = before == NULL || now->pmax != before->pmax;
+	bool changed = !before || now->pmax != before->pmax;
 
 	canfs_sampler_settings(CANFS.sampler, &found);
 	wanted = found;
 	if (changed)
 		wanted.pmax = now->pmax;
 	for (int i = 0; i < CANFS_RESOURCES; i++) {
-		if (before != NULL && now->weight[i] == before->weight[i])
+		if (before && now->weight[i] == before->weight[i])
 			continue;
 		wanted.weight[i] = now->weight[i];
 		changed = true;
@@ -92,7 +92,7 @@ void canfs_reload(struct canfs_export *export, struct config_error_type *err_typ
 		return;
 	if (error != 0) {
 		LogCrit(COMPONENT_FSAL, "CANFS goes on as before: the CANFS { } block is wrong");
-	} else if (CANFS.sampler == NULL) {
+	} else if (!CANFS.sampler) {
 		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
 		gsh_free(config.control_path);
 	} else {

@@ -309,11 +309,11 @@ int canfs_ghost_new(struct canfs_ghost **ghost, size_t memory_bytes, uint64_t se
 	capacity = (memory_bytes - buckets * sizeof(uint32_t)) / sizeof(struct page);
 
 	new = calloc(1, sizeof(*new));
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->buckets = calloc(buckets, sizeof(new->buckets[0]));
 	new->pages = calloc(capacity + 1, sizeof(new->pages[0]));
-	if (new->buckets == NULL || new->pages == NULL) {
+	if (!new->buckets || !new->pages) {
 		canfs_ghost_free(new);
 		return -ENOMEM;
 	}
@@ -328,7 +328,7 @@ int canfs_ghost_new(struct canfs_ghost **ghost, size_t memory_bytes, uint64_t se
 
 void canfs_ghost_free(struct canfs_ghost *ghost)
 {
-	if (ghost == NULL)
+	if (!ghost)
 		return;
 	free(ghost->pages);
 	free(ghost->buckets);

@@ -64,7 +64,7 @@ static void complete(struct slot *slot, const char *error)
 {
 	struct client *c = slot->client;
 
-	if (error != NULL)
+	if (error)
 		canfs_nfs3_fail(&c->nfs, error);
 	c->done++;
 	begin(c, slot);
@@ -78,7 +78,7 @@ static void on_found(struct rpc_context *rpc, int status, void *data, void *arg)
 	const char *error = error_of(c, status, status == RPC_STATUS_SUCCESS ? reply->status : 0);
 
 	(void)rpc;
-	if (error == NULL)
+	if (!error)
 		canfs_nfs3_take(&c->nfs, &c->file[slot->file], &reply->LOOKUP3res_u.resok.object);
 	complete(slot, error);
 }
@@ -104,7 +104,7 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
 		error_of(slot->client, status, status == RPC_STATUS_SUCCESS ? reply->status : 0);
 
 	(void)rpc;
-	if (error == NULL && reply->READ3res_u.resok.count != READ_BYTES)
+	if (!error && reply->READ3res_u.resok.count != READ_BYTES)
 		error = "a short read";
 	complete(slot, error);
 }

@@ -280,9 +280,8 @@ static int make_fixture(struct fixture *f)
 	f->now_usec = 1000000;
 	f->few_clients = canfs_clients_new();
 	f->many_clients = canfs_clients_new();
-	if (f->few_clients == NULL || f->many_clients == NULL ||
-		canfs_tag_encode(&f->space, &f->tag) != 0 || make_server(&f->one_export, 1) != 0 ||
-		make_server(&f->ten_exports, 10) != 0 ||
+	if (!f->few_clients || !f->many_clients || canfs_tag_encode(&f->space, &f->tag) != 0 ||
+		make_server(&f->one_export, 1) != 0 || make_server(&f->ten_exports, 10) != 0 ||
 		make_server(&f->hundred_exports, EXPORTS_MAX) != 0 || make_ghosts(f) != 0 ||
 		make_files(f) != 0 || make_disks(f) != 0 ||
 		make_mounts(1, &f->one, &f->one_text) != 0 ||

@@ -86,7 +86,7 @@ static void serve_disk(struct fixture *f, struct disk *disk)
 	struct canfs_fetch *fetch = canfs_queue_take(&disk->queue, 0), *next;
 
 	canfs_queue_finish(&disk->queue, fetch, 0, &finished);
-	for (fetch = finished.first; fetch != NULL; fetch = next) {
+	for (fetch = finished.first; fetch; fetch = next) {
 		next = fetch->next;
 		ask_disk(f, disk, fetch, fetch->stream);
 	}

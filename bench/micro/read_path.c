@@ -169,7 +169,7 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 	server->file = calloc(server->files, sizeof(*server->file));
 	CANFS.clients = canfs_clients_new();
 	canfs_reads_open(GHOST_MEMORY_BYTES);
-	if (server->file == NULL || CANFS.clients == NULL || CANFS.ghosts == NULL)
+	if (!server->file || !CANFS.clients || !CANFS.ghosts)
 		fail("no memory");
 	for (uint64_t i = 0; i < server->files; i++) {
 		struct file *file = &server->file[i];

@@ -43,7 +43,7 @@ static void add(struct trace *trace, struct read read)
 	if (trace->reads == trace->capacity) {
 		trace->capacity = trace->capacity ? 2 * trace->capacity : 1024;
 		trace->read = reallocarray(trace->read, trace->capacity, sizeof(read));
-		if (trace->read == NULL) {
+		if (!trace->read) {
 			fprintf(stderr, "canfs-replay: no memory for %zu reads\n", trace->capacity);
 			exit(1);
 		}
@@ -94,7 +94,7 @@ static void find_ends(struct trace *trace)
 {
 	struct read **sorted = calloc(trace->reads + 1, sizeof(*sorted));
 
-	if (sorted == NULL)
+	if (!sorted)
 		exit(1);
 	for (size_t i = 0; i < trace->reads; i++)
 		sorted[i] = &trace->read[i];
@@ -146,7 +146,7 @@ static int run(
 		return 1;
 	}
 	replay = canfs_replay_new(files, arrival);
-	if (replay == NULL)
+	if (!replay)
 		error = -ENOMEM;
 	for (size_t i = 0; i < trace->reads && error == 0; i++) {
 		const struct read *read = &trace->read[i];

@@ -30,13 +30,13 @@ struct canfs_replay *canfs_replay_new(struct canfs_files *files, unsigned int ar
 {
 	struct canfs_replay *replay = calloc(1, sizeof(*replay));
 
-	if (replay == NULL)
+	if (!replay)
 		return NULL;
 	*replay = (struct canfs_replay) {
 		.files = files, .arrival_reads = arrival_reads, .capacity = 1024
 	};
 	replay->chunk = calloc(replay->capacity, sizeof(struct chunk *));
-	if (replay->chunk == NULL) {
+	if (!replay->chunk) {
 		free(replay);
 		return NULL;
 	}
@@ -45,7 +45,7 @@ struct canfs_replay *canfs_replay_new(struct canfs_files *files, unsigned int ar
 
 void canfs_replay_free(struct canfs_replay *replay)
 {
-	if (replay == NULL)
+	if (!replay)
 		return;
 	for (size_t i = 0; i < replay->capacity; i++)
 		free(replay->chunk[i]);
@@ -61,7 +61,7 @@ static struct chunk **place_of(
 	for (;; i++) {
 		struct chunk **place = &chunk[i & (capacity - 1)];
 
-		if (*place == NULL || ((*place)->file == file && (*place)->number == number))
+		if (!*place || ((*place)->file == file && (*place)->number == number))
 			return place;
 	}
 }
@@ -71,12 +71,12 @@ static int grow(struct canfs_replay *replay)
 	size_t capacity = 2 * replay->capacity;
 	struct chunk **chunk = calloc(capacity, sizeof(struct chunk *));
 
-	if (chunk == NULL)
+	if (!chunk)
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->capacity; i++) {
 		struct chunk *moved = replay->chunk[i];
 
-		if (moved != NULL)
+		if (moved)
 			*place_of(chunk, capacity, moved->file, moved->number) = moved;
 	}
 	free(replay->chunk);
@@ -92,9 +92,9 @@ static struct page *page_of(struct canfs_replay *replay, uint64_t file, uint64_t
 	if (2 * replay->chunks >= replay->capacity && grow(replay) != 0)
 		return NULL;
 	place = place_of(replay->chunk, replay->capacity, file, page / CHUNK_PAGES);
-	if (*place == NULL) {
+	if (!*place) {
 		*place = calloc(1, sizeof(**place));
-		if (*place == NULL)
+		if (!*place)
 			return NULL;
 		(*place)->file = file;
 		(*place)->number = page / CHUNK_PAGES;
@@ -139,7 +139,7 @@ static int each_page(struct canfs_replay *replay, uint64_t file, uint64_t offset
 		n++) {
 		struct page *page = page_of(replay, file, n);
 
-		if (page == NULL)
+		if (!page)
 			return -ENOMEM;
 		call(replay, page);
 	}

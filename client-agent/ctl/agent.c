@@ -136,7 +136,7 @@ static int show_once(
 
 	json_decref(request);
 	ctl_hang_up(&options->peer);
-	if (reply == NULL) {
+	if (!reply) {
 		ctl_warn("%s", options->peer.error);
 		return CTL_ERROR;
 	}
@@ -171,7 +171,7 @@ int ctl_why(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	request = json_pack("{s:s}", "command", "why");
-	if (options.mount != NULL &&
+	if (options.mount &&
 		json_object_set_new(request, "mount", json_string(options.mount)) != 0) {
 		ctl_warn("why: the mount point is not UTF-8");
 		json_decref(request);
@@ -192,12 +192,12 @@ static char *picture(void *data)
 	FILE *out = open_memstream(&text, &size);
 
 	ctl_hang_up(&options->peer);
-	if (out != NULL && reply != NULL)
+	if (out && reply)
 		ctl_show_top(out, reply);
-	else if (out != NULL)
+	else if (out)
 		fprintf(out, "%s\n", options->peer.error);
 	json_decref(reply);
-	if (out != NULL)
+	if (out)
 		fclose(out);
 	return text;
 }

@@ -98,7 +98,7 @@ bool ctl_screen(char *(*picture)(void *data), void *data, double interval_sec, u
 
 	setlocale(LC_CTYPE, "");
 	screen = newterm(NULL, stdout, stdin);
-	if (screen == NULL)
+	if (!screen)
 		return false;
 	noecho();
 	cbreak();
@@ -107,7 +107,7 @@ bool ctl_screen(char *(*picture)(void *data), void *data, double interval_sec, u
 	for (unsigned int pictures = 1; more; pictures++) {
 		free(view.text);
 		view.text = picture(data);
-		if (view.text == NULL)
+		if (!view.text)
 			break;
 		view.lines = count_lines(view.text);
 		more = show(&view, canfs_now_usec() + (uint64_t)(interval_sec * 1e6)) &&

@@ -87,11 +87,11 @@ static const struct option long_options[] = {
 /* The reply to a request, which it takes; NULL after a warning. Dials if need be. */
 static json_t *ask(struct server *server, json_t *request)
 {
-	const bool connected = server->peer.stream != NULL || ctl_dial(&server->peer);
+	const bool connected = server->peer.stream || ctl_dial(&server->peer);
 	json_t *reply = connected ? ctl_ask(&server->peer, json_incref(request)) : NULL;
 
 	json_decref(request);
-	if (reply == NULL)
+	if (!reply)
 		ctl_warn("%s", server->peer.error);
 	return reply;
 }
@@ -100,7 +100,7 @@ static json_t *ask_prices(struct server *server)
 {
 	json_t *request = json_pack("{s:s}", "command", "prices");
 
-	if (server->options->export != NULL)
+	if (server->options->export)
 		json_object_set_new(request, "export", json_string(server->options->export));
 	return ask(server, request);
 }
@@ -117,7 +117,7 @@ static json_t *ask_clients(struct server *server)
 /* Takes the reply; NULL: an error that has been warned of. */
 static int show(struct server *server, json_t *reply, void (*text)(const json_t *reply))
 {
-	if (reply == NULL)
+	if (!reply)
 		return CTL_ERROR;
 	if (!server->options->json)
 		text(reply);
@@ -138,7 +138,7 @@ static int run_history(struct server *server)
 {
 	json_t *request = json_pack("{s:s}", "command", "history");
 
-	if (server->options->export != NULL)
+	if (server->options->export)
 		json_object_set_new(request, "export", json_string(server->options->export));
 	if (server->options->seconds != 0)
 		json_object_set_new(request, "seconds", json_integer(server->options->seconds));
@@ -172,7 +172,7 @@ static int run_scheduler(struct server *server)
 {
 	json_t *request = json_pack("{s:s}", "command", "scheduler");
 
-	if (server->options->policy != NULL)
+	if (server->options->policy)
 		json_object_set_new(request, "policy", json_string(server->options->policy));
 	return show(server, ask(server, request), ctl_show_scheduler);
 }
@@ -191,13 +191,13 @@ static int run_top(struct server *server)
 
 	for (unsigned int pictures = 1;; pictures++) {
 		json_t *prices = ask_prices(server);
-		json_t *clients = prices != NULL ? ask_clients(server) : NULL;
+		json_t *clients = prices ? ask_clients(server) : NULL;
 
 		/* The server would not wait for the next picture. */
 		ctl_hang_up(&server->peer);
-		if (redraw && clients != NULL)
+		if (redraw && clients)
 			fputs("\033[H\033[J", stdout);
-		if (clients == NULL) {
+		if (!clients) {
 			json_decref(prices);
 			return CTL_ERROR;
 		}
@@ -239,10 +239,10 @@ static bool parse_export(struct options *options, const char *path)
 	json_t *text = json_string(path);
 
 	options->export = path;
-	if (text == NULL)
+	if (!text)
 		ctl_warn("--export: the path is not UTF-8");
 	json_decref(text);
-	return text != NULL;
+	return text;
 }
 
 static bool parse_option(struct options *options, int option)
@@ -295,13 +295,13 @@ static bool parse_setting(struct options *options, char *word)
 	char *equals = strchr(word, '=');
 	json_t *value;
 
-	if (equals == NULL || equals == word) {
+	if (!equals || equals == word) {
 		ctl_warn("set: '%s' is not NAME=VALUE", word);
 		return false;
 	}
 	*equals = '\0';
 	value = parse_value(equals + 1);
-	if (value == NULL) {
+	if (!value) {
 		ctl_warn("set: %s: '%s' is neither a number nor on, off or default", word,
 			equals + 1);
 		return false;
@@ -313,12 +313,12 @@ static bool parse_setting(struct options *options, char *word)
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMANDS; i++) {
-		if (name != NULL && strcmp(name, commands[i].name) == 0)
+		if (name && strcmp(name, commands[i].name) == 0)
 			return &commands[i];
 	}
 	ctl_warn("server: '%s' is no command; allowed: top, prices, history, clients, counters, "
 		 "config, prefetch, scheduler, set",
-		name != NULL ? name : "");
+		name ? name : "");
 	return NULL;
 }
 
@@ -340,16 +340,16 @@ static int parse_command_line(
 		given |= 1u << option;
 	}
 	*command = find_command(argv[optind]);
-	if (*command == NULL)
+	if (!*command)
 		return CTL_USAGE;
-	for (const struct option *known = long_options; known->name != NULL; known++) {
+	for (const struct option *known = long_options; known->name; known++) {
 		if (given & 1u << known->val & ~TAKES(*command)) {
 			ctl_warn("server %s takes no --%s", (*command)->name, known->name);
 			return CTL_USAGE;
 		}
 	}
 	while (++optind < argc) {
-		if ((*command)->run == run_scheduler && options->policy == NULL) {
+		if ((*command)->run == run_scheduler && !options->policy) {
 			options->policy = argv[optind];
 			continue;
 		}

@@ -66,7 +66,7 @@ static void show_export(const json_t *export)
 		print_share(12, ctl_number(value, "utilization"));
 		print_share(8, ctl_number(value, "price"));
 		printf("%8g%8g", ctl_number(value, "k"), ctl_number(value, "weight"));
-		if (json_object_get(value, "type") != NULL)
+		if (json_object_get(value, "type"))
 			printf("  %s: %g reads, %g writes", ctl_text(value, "type"),
 				ctl_number(value, "nominal_reads"),
 				ctl_number(value, "nominal_writes"));

@@ -31,7 +31,7 @@ bool ctl_dial(struct ctl_peer *peer)
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) == 0 &&
 		connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		peer->stream = fdopen(fd, "r");
-	if (peer->stream != NULL)
+	if (peer->stream)
 		return true;
 	snprintf(peer->error, sizeof(peer->error), "%s: %s (is the %s running, and are you root?)",
 		peer->socket, strerror(errno), peer->who);
@@ -42,7 +42,7 @@ bool ctl_dial(struct ctl_peer *peer)
 
 void ctl_hang_up(struct ctl_peer *peer)
 {
-	if (peer->stream != NULL)
+	if (peer->stream)
 		fclose(peer->stream);
 	peer->stream = NULL;
 }
@@ -56,7 +56,7 @@ static char *exchange(struct ctl_peer *peer, const json_t *request)
 
 	errno = 0;
 	/* One that takes no more connections has said so by now, and does not listen. */
-	if (text != NULL && send(fd, text, strlen(text), MSG_NOSIGNAL) >= 0)
+	if (text && send(fd, text, strlen(text), MSG_NOSIGNAL) >= 0)
 		(void)!send(fd, "\n", 1, MSG_NOSIGNAL);
 	free(text);
 	if (errno == EPIPE)
@@ -82,7 +82,7 @@ json_t *ctl_ask(struct ctl_peer *peer, json_t *request)
 	json_t *reply;
 
 	json_decref(request);
-	if (line == NULL)
+	if (!line)
 		return NULL;
 	reply = json_loads(line, 0, NULL);
 	if (json_is_true(json_object_get(reply, "ok"))) {
@@ -96,7 +96,7 @@ json_t *ctl_ask(struct ctl_peer *peer, json_t *request)
 	if (!json_is_object(reply))
 		snprintf(peer->error, sizeof(peer->error), "%s: the reply is not a JSON object",
 			peer->socket);
-	else if (why != NULL)
+	else if (why)
 		snprintf(peer->error, sizeof(peer->error), "%s", why);
 	else
 		snprintf(peer->error, sizeof(peer->error), "the %s gives no reason", peer->who);
@@ -108,7 +108,7 @@ const char *ctl_text(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
-	return text != NULL ? text : "-";
+	return text ? text : "-";
 }
 
 double ctl_number(const json_t *object, const char *name)

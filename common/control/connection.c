@@ -27,13 +27,13 @@ static bool has_request(const struct canfs_connection *connection)
 {
 	return connection->got != 0 &&
 	       (connection->ended || connection->got == sizeof(connection->request) ||
-		       memchr(connection->request, '\n', connection->got) != NULL);
+		       memchr(connection->request, '\n', connection->got));
 }
 
 /* Not read while its reply is in flight: a client that does not read is not listened to. */
 short canfs_connection_events(const struct canfs_connection *connection)
 {
-	return connection->reply != NULL || has_request(connection) ? POLLOUT : POLLIN;
+	return connection->reply || has_request(connection) ? POLLOUT : POLLIN;
 }
 
 /* False: the peer is gone. */
@@ -81,10 +81,10 @@ static char *next_reply(struct canfs_connection *connection,
 	const struct canfs_control_service *service, struct canfs_control_time now)
 {
 	char *end = memchr(connection->request, '\n', connection->got);
-	size_t length = end != NULL ? (size_t)(end - connection->request) : connection->got;
+	size_t length = end ? (size_t)(end - connection->request) : connection->got;
 	char *reply;
 
-	if (end == NULL && connection->got == sizeof(connection->request)) {
+	if (!end && connection->got == sizeof(connection->request)) {
 		/* Where the next one begins is not known. */
 		connection->ended = true;
 		connection->got = 0;
@@ -93,23 +93,23 @@ static char *next_reply(struct canfs_connection *connection,
 		return canfs_control_refusal("the request is too long; allowed are 4096 bytes");
 	}
 	reply = canfs_control_respond(service, connection->request, length, now);
-	consume(connection, end != NULL ? length + 1 : length);
+	consume(connection, end ? length + 1 : length);
 	return reply;
 }
 
 bool canfs_connection_serve(struct canfs_connection *connection,
 	const struct canfs_control_service *service, struct canfs_control_time now)
 {
-	if (connection->reply == NULL && !receive(connection, now.monotonic_usec))
+	if (!connection->reply && !receive(connection, now.monotonic_usec))
 		return false;
-	if (connection->reply == NULL && has_request(connection)) {
+	if (!connection->reply && has_request(connection)) {
 		connection->reply = next_reply(connection, service, now);
-		if (connection->reply == NULL)
+		if (!connection->reply)
 			return false;
 		connection->reply_length = strlen(connection->reply);
 		connection->sent = 0;
 	}
-	if (connection->reply != NULL && !send_reply(connection, now.monotonic_usec))
+	if (connection->reply && !send_reply(connection, now.monotonic_usec))
 		return false;
-	return connection->reply != NULL || has_request(connection) || !connection->ended;
+	return connection->reply || has_request(connection) || !connection->ended;
 }

@@ -20,10 +20,10 @@ json_t *canfs_control_text(const char *text)
 	json_t *string = json_string(text);
 	char *copy;
 
-	if (string != NULL)
+	if (string)
 		return string;
 	copy = strdup(text);
-	if (copy == NULL)
+	if (!copy)
 		return NULL;
 	sanitize(copy);
 	string = json_string(copy);
@@ -47,7 +47,7 @@ bool canfs_control_string(struct canfs_control_call *call, const char *member, c
 	const json_t *given = json_object_get(call->request, member);
 
 	*value = json_string_value(given);
-	if (given == NULL || *value != NULL)
+	if (!given || *value)
 		return true;
 	canfs_control_refuse(call, "%s: allowed is a string", member);
 	return false;
@@ -60,7 +60,7 @@ bool canfs_control_count(struct canfs_control_call *call, const char *member, un
 	json_int_t number = json_integer_value(given);
 
 	*value = fallback;
-	if (given == NULL)
+	if (!given)
 		return true;
 	if (!json_is_integer(given) || number < 1 || number > (json_int_t)most) {
 		canfs_control_refuse(
@@ -85,12 +85,12 @@ static const struct canfs_control_command *find_command(
 	const char *name = json_string_value(json_object_get(call->request, "command"));
 	char allowed[128] = "";
 
-	for (; command->name != NULL; command++) {
-		if (name != NULL && strcmp(name, command->name) == 0)
+	for (; command->name; command++) {
+		if (name && strcmp(name, command->name) == 0)
 			return command;
 		list(allowed, sizeof(allowed), command->name);
 	}
-	if (name == NULL)
+	if (!name)
 		canfs_control_refuse(call, "no \"command\", a string; allowed: %s", allowed);
 	else
 		canfs_control_refuse(call, "unknown command '%.32s'; allowed: %s", name, allowed);
@@ -99,7 +99,7 @@ static const struct canfs_control_command *find_command(
 
 static bool knows_member(const struct canfs_control_command *command, const char *name)
 {
-	for (size_t i = 0; command->members[i] != NULL; i++) {
+	for (size_t i = 0; command->members[i]; i++) {
 		if (strcmp(name, command->members[i]) == 0)
 			return true;
 	}
@@ -114,13 +114,12 @@ static bool check_members(
 	json_t *request = (json_t *)(uintptr_t)call->request;
 	char allowed[160] = "";
 
-	for (void *at = json_object_iter(request); at != NULL;
-		at = json_object_iter_next(request, at)) {
+	for (void *at = json_object_iter(request); at; at = json_object_iter_next(request, at)) {
 		const char *name = json_object_iter_key(at);
 
 		if (knows_member(command, name))
 			continue;
-		for (const char *const *member = command->members; *member != NULL; member++)
+		for (const char *const *member = command->members; *member; member++)
 			list(allowed, sizeof(allowed), *member);
 		canfs_control_refuse(call, "%s: unknown member '%.32s'; allowed: %s", command->name,
 			name, allowed[0] != '\0' ? allowed : "none");
@@ -134,10 +133,10 @@ static json_t *run(struct canfs_control_call *call, const struct canfs_control_c
 	const struct canfs_control_command *command = find_command(call, commands);
 	json_t *members, *reply;
 
-	if (command == NULL || !check_members(call, command))
+	if (!command || !check_members(call, command))
 		return NULL;
 	members = command->run(call);
-	if (members == NULL)
+	if (!members)
 		return NULL;
 	reply = json_pack(
 		"{s:b, s:s, s:f}", "ok", 1, "command", command->name, "time", call->now.unix_sec);
@@ -154,14 +153,14 @@ static char *print(json_t *reply)
 	char *text = NULL, *longer;
 	size_t length;
 
-	if (reply != NULL)
+	if (reply)
 		text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	json_decref(reply);
-	if (text == NULL)
+	if (!text)
 		return NULL;
 	length = strlen(text);
 	longer = realloc(text, length + 2);
-	if (longer == NULL) {
+	if (!longer) {
 		free(text);
 		return NULL;
 	}
@@ -195,7 +194,7 @@ char *canfs_control_respond(const struct canfs_control_service *service, const c
 
 	call.request = parsed;
 	service->counters->requests++;
-	if (parsed == NULL)
+	if (!parsed)
 		canfs_control_refuse(&call,
 			"not JSON: %.80s (column %d); allowed is one object a line", error.text,
 			error.column);
@@ -206,10 +205,10 @@ char *canfs_control_respond(const struct canfs_control_service *service, const c
 		reply = run(&call, service->commands);
 	if (call.error[0] != '\0')
 		service->counters->requests_bad++;
-	else if (reply == NULL)
+	else if (!reply)
 		canfs_control_refuse(&call, "no memory");
-	text = reply != NULL ? print(reply) : canfs_control_refusal(call.error);
-	if (text != NULL && strlen(text) > CANFS_CONTROL_REPLY_MAX)
+	text = reply ? print(reply) : canfs_control_refusal(call.error);
+	if (text && strlen(text) > CANFS_CONTROL_REPLY_MAX)
 		text = too_long(service, text);
 	json_decref(parsed);
 	return text;

@@ -34,7 +34,7 @@ static void refuse(struct canfs_control_server *server, int fd)
 {
 	char *reply = canfs_control_refusal("too many connections; try again");
 
-	if (reply != NULL)
+	if (reply)
 		(void)!send(fd, reply, strlen(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
 	free(reply);
 	close(fd);
@@ -57,7 +57,7 @@ static void accept_one(struct canfs_control_server *server, uint64_t now_usec)
 		return;
 	}
 	connection = malloc(sizeof(*connection));
-	if (connection == NULL) {
+	if (!connection) {
 		close(fd);
 		return;
 	}

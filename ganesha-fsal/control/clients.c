@@ -37,7 +37,7 @@ struct canfs_clients *canfs_clients_new(void)
 	struct canfs_clients *clients =
 		aligned_alloc(_Alignof(struct canfs_clients), sizeof(*clients));
 
-	if (clients == NULL)
+	if (!clients)
 		return NULL;
 	memset(clients, 0, sizeof(*clients));
 	pthread_mutex_init(&clients->mutex, NULL);
@@ -46,7 +46,7 @@ struct canfs_clients *canfs_clients_new(void)
 
 void canfs_clients_free(struct canfs_clients *clients)
 {
-	if (clients == NULL)
+	if (!clients)
 		return;
 	pthread_mutex_destroy(&clients->mutex);
 	free(clients);
@@ -199,9 +199,9 @@ void canfs_clients_count(struct canfs_clients *clients, const struct sockaddr *a
 			break;
 		}
 	}
-	if (slot == NULL)
+	if (!slot)
 		slot = admit(clients, set, tag, &plain);
-	add(slot != NULL ? &slot->sum : &clients->others, op, bytes);
+	add(slot ? &slot->sum : &clients->others, op, bytes);
 }
 
 static void tick_slot(struct slot *slot, double elapsed_sec, double share)
@@ -268,7 +268,7 @@ size_t canfs_clients_top(struct canfs_clients *clients, struct canfs_client_row 
 			all[count++].sum = read_sum(&set->slot[way].sum);
 		}
 	}
-	if (others != NULL)
+	if (others)
 		*others = read_sum(&clients->others);
 	pthread_mutex_unlock(&clients->mutex);
 	qsort(all, count, sizeof(all[0]), by_load);

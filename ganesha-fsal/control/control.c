@@ -61,7 +61,7 @@ static void *run(void *arg)
 	struct canfs_control *control = arg;
 	struct pollfd polled[SERVER + CANFS_CONTROL_POLLED];
 
-	if (control->thread_begins != NULL)
+	if (control->thread_begins)
 		control->thread_begins();
 	for (;;) {
 		wait_for_something(control, polled);
@@ -87,7 +87,7 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 	struct canfs_control_service service;
 	int error;
 
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->thread_begins = config->thread_begins;
 	new->ticked_usec = canfs_now_usec();
@@ -119,7 +119,7 @@ out:
 
 void canfs_control_stop(struct canfs_control *control)
 {
-	if (control == NULL)
+	if (!control)
 		return;
 	eventfd_write(control->wake, 1);
 	pthread_join(control->thread, NULL);

@@ -11,7 +11,7 @@ static struct canfs_prefetcher *prefetcher_of(struct canfs_control_call *call)
 {
 	struct canfs_prefetcher *prefetcher = canfs_control_subject_of(call)->prefetcher;
 
-	if (prefetcher == NULL)
+	if (!prefetcher)
 		canfs_control_refuse(call, "nothing is prefetched: see Prefetch in CANFS { }");
 	return prefetcher;
 }
@@ -61,7 +61,7 @@ json_t *canfs_control_prefetch(struct canfs_control_call *call)
 	struct canfs_prefetcher_stats stats;
 	json_t *devices;
 
-	if (prefetcher == NULL)
+	if (!prefetcher)
 		return NULL;
 	canfs_prefetcher_stats(prefetcher, &stats);
 	devices = json_array();
@@ -89,7 +89,7 @@ static void list_policies(char *text, size_t size)
 {
 	size_t used = (size_t)snprintf(text, size, "auto");
 
-	for (size_t i = 0; canfs_policies[i] != NULL && used < size; i++)
+	for (size_t i = 0; canfs_policies[i] && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, ", %s", canfs_policies[i]->name);
 }
 
@@ -100,12 +100,12 @@ json_t *canfs_control_scheduler(struct canfs_control_call *call)
 	char text[128];
 	json_t *devices;
 
-	if (prefetcher == NULL)
+	if (!prefetcher)
 		return NULL;
-	if (given != NULL) {
+	if (given) {
 		const char *policy = json_string_value(given);
 
-		if (policy == NULL || canfs_prefetcher_set_policy(prefetcher, policy) != 0) {
+		if (!policy || canfs_prefetcher_set_policy(prefetcher, policy) != 0) {
 			list_policies(text, sizeof(text));
 			return canfs_control_refuse(call, "policy: allowed are %s", text);
 		}

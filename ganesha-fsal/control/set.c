@@ -139,7 +139,7 @@ json_t *canfs_control_set(struct canfs_control_call *call)
 	for (size_t i = 0; i < SETTINGS; i++) {
 		const json_t *given = json_object_get(call->request, settings_table[i].name);
 
-		if (given != NULL && !take(call, &settings_table[i], given, &after))
+		if (given && !take(call, &settings_table[i], given, &after))
 			return NULL;
 	}
 	if (canfs_sampler_set(canfs_control_subject_of(call)->sampler, &before, &after) != 0)

@@ -41,7 +41,7 @@ static json_t *show_quote(struct canfs_quote quote)
 /* What the disks are taken for: what moves their price. */
 static void add_disk(json_t *shown, const struct canfs_monitor_traits *disk)
 {
-	if (disk->type != NULL)
+	if (disk->type)
 		json_object_update_new(shown,
 			json_pack("{s:s, s:f, s:f}", "type", disk->type, "nominal_reads",
 				disk->nominal_reads, "nominal_writes", disk->nominal_writes));
@@ -81,7 +81,7 @@ static json_t *show_memory(struct canfs_sampler *sampler)
 			(json_int_t)view.usage.memory_bytes, "missed_reads",
 			(json_int_t)view.usage.missed_reads);
 	return json_pack("{s:o, s:f, s:o}", "dirty", dirty, "pressure", rounded(view.pressure),
-		"read_cache", cache != NULL ? cache : json_null());
+		"read_cache", cache ? cache : json_null());
 }
 
 struct price_visit {
@@ -93,7 +93,7 @@ static void visit_prices(const struct canfs_price_table_view *view, void *arg)
 {
 	struct price_visit *visit = arg;
 
-	if (visit->export == NULL || strcmp(visit->export, view->path) == 0)
+	if (!visit->export || strcmp(visit->export, view->path) == 0)
 		json_array_append_new(visit->shown, show_export(view));
 }
 
@@ -114,7 +114,7 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 	visit.shown = json_array();
 	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
 		visit_prices, &visit);
-	if (visit.export != NULL && json_array_size(visit.shown) == 0) {
+	if (visit.export && json_array_size(visit.shown) == 0) {
 		json_decref(visit.shown);
 		return no_export(call, visit.export);
 	}
@@ -151,7 +151,7 @@ static void visit_history(const struct canfs_price_table_view *view, void *arg)
 	uint64_t now_usec = visit->now.monotonic_usec;
 	struct canfs_history_row row;
 
-	if (visit->export != NULL && strcmp(visit->export, view->path) != 0)
+	if (visit->export && strcmp(visit->export, view->path) != 0)
 		return;
 	if (visit->found++ != 0)
 		return;
@@ -181,10 +181,10 @@ json_t *canfs_control_history(struct canfs_control_call *call)
 	visit.rows = json_array();
 	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
 		visit_history, &visit);
-	if (visit.found == 0 || (visit.export == NULL && visit.found > 1)) {
+	if (visit.found == 0 || (!visit.export && visit.found > 1)) {
 		json_decref(visit.path);
 		json_decref(visit.rows);
-		if (visit.export != NULL)
+		if (visit.export)
 			return no_export(call, visit.export);
 		return canfs_control_refuse(call,
 			"export: there are %u; name the Path of one, as \"prices\" tells it",

@@ -19,7 +19,7 @@ static struct canfs_price_table *find_watcher(const struct canfs_price_table *pr
 	struct canfs_price_table *other;
 
 	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
-		if (other->watched_by == NULL && other->device == prices->device &&
+		if (!other->watched_by && other->device == prices->device &&
 			have_same_queues(&other->own, &prices->own))
 			return other;
 	}
@@ -35,10 +35,10 @@ static void hand_over(struct canfs_price_table *prices)
 		if (other->watched_by != prices)
 			continue;
 		other->watched_by = heir;
-		if (heir == NULL)
+		if (!heir)
 			heir = other;
 	}
-	if (heir == NULL)
+	if (!heir)
 		return;
 	memcpy(heir->monitors, prices->monitors, sizeof(heir->monitors));
 	memset(prices->monitors, 0, sizeof(prices->monitors));
@@ -52,7 +52,7 @@ static void enter(struct canfs_price_table *prices)
 	struct canfs_sampler *sampler = prices->sampler;
 
 	prices->watched_by = find_watcher(prices);
-	if (prices->watched_by == NULL) {
+	if (!prices->watched_by) {
 		canfs_sampler_open_monitors(prices->monitors, sampler, prices);
 		LIST_INSERT_HEAD(&sampler->price_tables, prices, link);
 	} else {
@@ -87,13 +87,13 @@ int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampl
 	char resolved[PATH_MAX];
 	struct canfs_price_table *new;
 
-	if (own != NULL && !are_possible(own))
+	if (own && !are_possible(own))
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->sampler = sampler;
-	if (own != NULL)
+	if (own)
 		new->own = *own;
 	new->device = device;
 	new->name = strdup(path);
@@ -104,7 +104,7 @@ int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampl
 		path = resolved;
 	}
 	new->path = strdup(path);
-	if (new->name == NULL || new->path == NULL) {
+	if (!new->name || !new->path) {
 		free_price_table(new);
 		return -ENOMEM;
 	}
@@ -143,10 +143,10 @@ void canfs_price_table_close(struct canfs_price_table *prices)
 {
 	struct canfs_sampler *sampler;
 
-	if (prices == NULL)
+	if (!prices)
 		return;
 	sampler = prices->sampler;
-	if (sampler != NULL) {
+	if (sampler) {
 		pthread_mutex_lock(&sampler->mutex);
 		leave(prices);
 		pthread_mutex_unlock(&sampler->mutex);

@@ -63,7 +63,7 @@ void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
 	struct canfs_monitor_setup price_table_setup;
 	const struct canfs_monitor_setup *setup = &config->setup;
 
-	if (prices != NULL) {
+	if (prices) {
 		price_table_setup = config->setup;
 		price_table_setup.name = prices->name;
 		price_table_setup.path = prices->path;
@@ -77,8 +77,7 @@ void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
 	for (size_t i = 0; canfs_monitor_types[i].resource != CANFS_NONE; i++) {
 		const struct canfs_monitor_type *type = &canfs_monitor_types[i];
 
-		if (type->per_export == (prices != NULL) &&
-			(config->monitors & 1u << type->resource))
+		if (type->per_export == !!prices && (config->monitors & 1u << type->resource))
 			canfs_monitor_open(&monitors[type->resource], type, setup, config->say);
 	}
 }
@@ -105,9 +104,7 @@ static unsigned int stale_msec(unsigned int interval_ms)
 
 static const struct canfs_monitor_traits *disk_of(const struct canfs_price_table *prices)
 {
-	return &(prices->watched_by != NULL ? prices->watched_by : prices)
-			->monitors[CANFS_DISK]
-			.traits;
+	return &(prices->watched_by ? prices->watched_by : prices)->monitors[CANFS_DISK].traits;
 }
 
 void canfs_price_table_enter_market(struct canfs_price_table *prices)
@@ -126,12 +123,12 @@ static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 {
 	const struct canfs_price_table *watcher = prices->watched_by;
 
-	if (watcher == NULL) {
+	if (!watcher) {
 		canfs_sampler_sample_monitors(prices->monitors, elapsed_sec, &prices->market);
 		return;
 	}
 	for (int i = 0; i < CANFS_RESOURCES; i++) {
-		if (watcher->monitors[i].type == NULL)
+		if (!watcher->monitors[i].type)
 			continue;
 		prices->market.utilization[i] = watcher->market.utilization[i];
 		prices->market.known[i] = watcher->market.known[i];
@@ -198,7 +195,7 @@ static void *run(void *arg)
 {
 	struct canfs_sampler *sampler = arg;
 
-	if (sampler->config.thread_begins != NULL)
+	if (sampler->config.thread_begins)
 		sampler->config.thread_begins();
 	pthread_mutex_lock(&sampler->mutex);
 	sampler->next_usec = canfs_now_usec();
@@ -252,7 +249,7 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 	if (!canfs_is_interval(config->interval_ms))
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->config = *config;
 	new->interval_ms = config->interval_ms;
@@ -280,7 +277,7 @@ void canfs_sampler_free(struct canfs_sampler *sampler)
 {
 	struct canfs_price_table *prices;
 
-	if (sampler == NULL)
+	if (!sampler)
 		return;
 	if (sampler->runs) {
 		pthread_mutex_lock(&sampler->mutex);
@@ -323,7 +320,7 @@ bool canfs_sampler_memory(struct canfs_sampler *sampler, struct canfs_memory_vie
 	bool runs;
 
 	pthread_mutex_lock(&sampler->mutex);
-	runs = monitor->type != NULL;
+	runs = monitor->type;
 	if (runs)
 		canfs_memory_look(monitor->state, view);
 	pthread_mutex_unlock(&sampler->mutex);

@@ -93,7 +93,7 @@ void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_us
 	canfs_sampler_open_monitors(sampler->monitors, sampler, NULL);
 	canfs_sampler_sample_monitors(sampler->monitors, elapsed_sec, &first);
 	LIST_FOREACH (prices, &sampler->price_tables, link) {
-		if (prices->watched_by != NULL)
+		if (prices->watched_by)
 			continue;
 		canfs_sampler_close_monitors(prices->monitors);
 		canfs_sampler_open_monitors(prices->monitors, sampler, prices);

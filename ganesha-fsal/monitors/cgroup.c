@@ -17,7 +17,7 @@ static bool in_list(const char *list, size_t len, const char *word)
 
 	for (const char *end = list + len; list < end;) {
 		const char *comma = memchr(list, ',', (size_t)(end - list));
-		size_t here = (size_t)((comma != NULL ? comma : end) - list);
+		size_t here = (size_t)((comma ? comma : end) - list);
 
 		if (here == word_len && memcmp(list, word, here) == 0)
 			return true;
@@ -38,11 +38,11 @@ int canfs_parse_cgroup(
 		const char *group;
 		bool unified;
 
-		if (controllers == NULL)
+		if (!controllers)
 			continue;
 		controllers++;
 		group = memchr(controllers, ':', len - (size_t)(controllers - line));
-		if (group == NULL)
+		if (!group)
 			continue;
 		unified = group == controllers;
 		if (!unified && !in_list(controllers, (size_t)(group - controllers), controller))
@@ -86,7 +86,7 @@ bool canfs_cgroup_up(struct canfs_cgroup *group)
 {
 	char *slash = strrchr(group->path, '/');
 
-	if (slash == NULL)
+	if (!slash)
 		return false;
 	*slash = '\0';
 	return true;

@@ -72,7 +72,7 @@ int canfs_parse_cpu(const char *text, const cpu_set_t *allowed, struct canfs_cpu
 	if (strncmp(text, "cpu ", 4) != 0)
 		return -EPROTO;
 	all = text + 4;
-	if (allowed == NULL)
+	if (!allowed)
 		return add_times(all, times);
 	for (text = canfs_next_line(text); strncmp(text, "cpu", 3) == 0;
 		text = canfs_next_line(text)) {
@@ -213,7 +213,7 @@ int canfs_cpu_open(void **state, const struct canfs_monitor_setup *setup)
 {
 	struct cpu *cpu = calloc(1, sizeof(*cpu));
 
-	if (cpu == NULL)
+	if (!cpu)
 		return -ENOMEM;
 	cpu->root = setup->root;
 	cpu->since_sample_sec = INFINITY;

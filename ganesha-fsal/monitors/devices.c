@@ -52,7 +52,7 @@ static bool descend_all(struct search *search, const char *dir, int depth)
 	struct dirent *entry;
 	bool any = false;
 
-	while (links != NULL && (entry = readdir(links)) != NULL) {
+	while (links && (entry = readdir(links))) {
 		char link[PATH_MAX + NAME_MAX + 32];
 
 		if (entry->d_name[0] == '.')
@@ -61,7 +61,7 @@ static bool descend_all(struct search *search, const char *dir, int depth)
 		snprintf(link, sizeof(link), "%s/%s", dir, entry->d_name);
 		descend(search, link, depth);
 	}
-	if (links != NULL)
+	if (links)
 		closedir(links);
 	return any;
 }
@@ -70,7 +70,7 @@ static void descend(struct search *search, const char *link, int depth)
 {
 	char dir[PATH_MAX], slaves_dir[PATH_MAX + 16];
 
-	if (depth > DEPTH_MAX || realpath(link, dir) == NULL)
+	if (depth > DEPTH_MAX || !realpath(link, dir))
 		return;
 	if (exists(dir, "partition"))
 		*strrchr(dir, '/') = '\0';
@@ -99,11 +99,11 @@ void canfs_resolve_path(const char *root, const char *path, char resolved[PATH_M
 	size_t root_len;
 
 	snprintf(resolved, PATH_MAX, "%s", path);
-	if (root[0] != '\0' && realpath(root, real_root) == NULL)
+	if (root[0] != '\0' && !realpath(root, real_root))
 		return;
 	root_len = strlen(real_root);
 	snprintf(full, sizeof(full), "%s%s", real_root, path);
-	if (realpath(full, real) != NULL && strncmp(real, real_root, root_len) == 0)
+	if (realpath(full, real) && strncmp(real, real_root, root_len) == 0)
 		snprintf(resolved, PATH_MAX, "%s", real[root_len] != '\0' ? real + root_len : "/");
 }
 
@@ -122,7 +122,7 @@ static void search_btrfs(struct search *search, const struct canfs_mount *mount,
 	slash = strrchr(source, '/');
 	snprintf(base, sizeof(base), "%s/sys/fs/btrfs", search->root);
 	all = opendir(base);
-	while (slash != NULL && all != NULL && (entry = readdir(all)) != NULL) {
+	while (slash && all && (entry = readdir(all))) {
 		char devices[PATH_MAX + NAME_MAX + 64];
 
 		if (entry->d_name[0] == '.')
@@ -131,7 +131,7 @@ static void search_btrfs(struct search *search, const struct canfs_mount *mount,
 		if (exists(devices, slash + 1))
 			descend_all(search, devices, depth);
 	}
-	if (all != NULL)
+	if (all)
 		closedir(all);
 }
 
@@ -159,12 +159,12 @@ int canfs_find_disks(
 	char real_root[PATH_MAX] = "";
 	struct search search = { .root = real_root, .disks = disks, .max = max };
 
-	if (root[0] != '\0' && realpath(root, real_root) == NULL)
+	if (root[0] != '\0' && !realpath(root, real_root))
 		return -errno;
 	descend_device(&search, device);
-	if (search.count == 0 && canfs_is_anonymous(device) && path != NULL) {
+	if (search.count == 0 && canfs_is_anonymous(device) && path) {
 		search.mountinfo = malloc(MOUNTINFO_BYTES);
-		if (search.mountinfo == NULL)
+		if (!search.mountinfo)
 			return -ENOMEM;
 		if (canfs_read_source(
 			    root, "/proc/self/mountinfo", search.mountinfo, MOUNTINFO_BYTES) > 0)

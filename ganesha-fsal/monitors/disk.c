@@ -100,13 +100,13 @@ int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
 	struct disks *disks = NULL;
 	int count = -ENOMEM;
 
-	if (paths == NULL)
+	if (!paths)
 		goto out;
 	count = canfs_find_disks(setup->root, setup->device, setup->path, paths, CANFS_DISKS_MAX);
 	if (count < 0)
 		goto out;
 	disks = calloc(1, sizeof(*disks) + (size_t)count * sizeof(disks->disk[0]));
-	if (disks == NULL) {
+	if (!disks) {
 		count = -ENOMEM;
 		goto out;
 	}

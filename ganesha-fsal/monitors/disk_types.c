@@ -89,12 +89,12 @@ const struct canfs_disk_type *canfs_disk_type(const char *root, const char *path
 	char source[PATH_MAX + 32], text[64];
 	size_t i = 0;
 
-	name = name != NULL ? name + 1 : path;
+	name = name ? name + 1 : path;
 	/* The last row fits all. */
 	for (;; i++) {
 		if (!begins(name, rows[i].name_prefix))
 			continue;
-		if (rows[i].file == NULL)
+		if (!rows[i].file)
 			break;
 		snprintf(source, sizeof(source), "%s/%s", path, rows[i].file);
 		if (canfs_read_source(root, source, text, sizeof(text)) > 0 &&

@@ -53,7 +53,7 @@ void canfs_ghosts_feed(struct canfs_ghosts *ghosts, uint64_t file, uint64_t offs
 	struct canfs_ghost_walk walk;
 	uint64_t key, threshold;
 
-	if (ghosts == NULL)
+	if (!ghosts)
 		return;
 	threshold = atomic_load_explicit(&ghosts->threshold, memory_order_relaxed);
 	canfs_ghost_walk_init(&walk, ghosts->seed, file, offset, length);
@@ -110,7 +110,7 @@ int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t
 		memory_bytes > CANFS_GHOSTS_MEMORY_MAX_BYTES)
 		return -EINVAL;
 	new = aligned_alloc(LINE_BYTES, sizeof(*new));
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	*new = (struct canfs_ghosts) { .seed = seed, .memory_bytes = memory_bytes };
 	error = canfs_ghost_new(&new->list, memory_bytes - sizeof(*new), seed);
@@ -126,7 +126,7 @@ int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t
 
 void canfs_ghosts_free(struct canfs_ghosts *ghosts)
 {
-	if (ghosts == NULL)
+	if (!ghosts)
 		return;
 	canfs_ghost_free(ghosts->list);
 	pthread_mutex_destroy(&ghosts->mutex);

@@ -76,12 +76,12 @@ int canfs_memory_open(void **state, const struct canfs_monitor_setup *setup)
 {
 	struct memory *memory = malloc(sizeof(*memory));
 
-	if (memory == NULL)
+	if (!memory)
 		return -ENOMEM;
 	*memory = (struct memory) { .root = setup->root,
 		.ghosts = setup->ghosts,
 		.since_sample_sec = INFINITY,
-		.view = { .dirty_share = NAN, .has_ghosts = setup->ghosts != NULL } };
+		.view = { .dirty_share = NAN, .has_ghosts = setup->ghosts } };
 	*state = memory;
 	return 0;
 }
@@ -113,7 +113,7 @@ static void sample_cache(struct memory *memory)
 	uint64_t cache_bytes;
 
 	view->pressure = read_pressure(memory->root);
-	if (memory->ghosts != NULL && canfs_cache_size(memory->root, &cache_bytes) == 0) {
+	if (memory->ghosts && canfs_cache_size(memory->root, &cache_bytes) == 0) {
 		canfs_ghosts_resize(memory->ghosts, cache_bytes);
 		view->cache_bytes = cache_bytes;
 	}
@@ -132,7 +132,7 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 		sample_cache(memory);
 		memory->since_sample_sec = 0;
 	}
-	if (memory->ghosts != NULL)
+	if (memory->ghosts)
 		view->forecast = canfs_ghosts_forecast(memory->ghosts, elapsed_sec);
 	view->dirty_share = NAN;
 	error = canfs_read_source(memory->root, "/proc/vmstat", text, sizeof(text));
@@ -153,6 +153,6 @@ void canfs_memory_look(const void *state, struct canfs_memory_view *view)
 	const struct memory *memory = state;
 
 	*view = memory->view;
-	if (memory->ghosts != NULL)
+	if (memory->ghosts)
 		view->usage = canfs_ghosts_usage(memory->ghosts);
 }

@@ -38,8 +38,8 @@ static void report(struct canfs_monitor *monitor, int error)
 	if (error == 0)
 		why = "its source can be read again";
 	snprintf(message, sizeof(message), "%s monitor%s%s %s: %s",
-		canfs_resource_name(type->resource), monitor->name != NULL ? " of " : "",
-		monitor->name != NULL ? monitor->name : "",
+		canfs_resource_name(type->resource), monitor->name ? " of " : "",
+		monitor->name ? monitor->name : "",
 		error == 0 ? "is back" : "drops out of the price", why);
 	monitor->error = error;
 	monitor->say(message);
@@ -56,14 +56,14 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 	if (error != 0) {
 		report(monitor, error);
 		monitor->type = NULL;
-	} else if (type->traits != NULL) {
+	} else if (type->traits) {
 		monitor->traits = type->traits(monitor->state);
 	}
 }
 
 void canfs_monitor_close(struct canfs_monitor *monitor)
 {
-	if (monitor->type != NULL)
+	if (monitor->type)
 		monitor->type->close(monitor->state);
 	monitor->type = NULL;
 	monitor->traits = (struct canfs_monitor_traits) { 0 };
@@ -75,7 +75,7 @@ void canfs_monitor_sample(
 	double utilization;
 	int error;
 
-	if (monitor->type == NULL || !(elapsed_sec > 0))
+	if (!monitor->type || !(elapsed_sec > 0))
 		return;
 	error = monitor->type->sample(monitor->state, elapsed_sec, &utilization);
 	if (error == 0) {

@@ -27,7 +27,7 @@ static size_t find_option(const char **options, size_t len, const char *name)
 
 	for (const char *option = *options; option < end;) {
 		const char *comma = memchr(option, ',', (size_t)(end - option));
-		size_t here = (size_t)((comma != NULL ? comma : end) - option);
+		size_t here = (size_t)((comma ? comma : end) - option);
 
 		if (here > name_len && memcmp(option, name, name_len) == 0) {
 			*options = option + name_len;

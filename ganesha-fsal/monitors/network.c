@@ -71,7 +71,7 @@ int canfs_network_open(void **state, const struct canfs_monitor_setup *setup)
 {
 	struct network *network = calloc(1, sizeof(*network));
 
-	if (network == NULL)
+	if (!network)
 		return -ENOMEM;
 	network->setup = setup;
 	network->until_ask_sec = SPEED_SETTLE_SEC;
@@ -208,12 +208,12 @@ int canfs_network_sample(void *state, double elapsed_sec, double *utilization)
 			continue;
 		watched++;
 		after->last = now[i];
-		if (before == NULL || ask_speeds)
+		if (!before || ask_speeds)
 			after->bytes_per_sec = speed_bytes_per_sec(network->setup, now[i].name);
 		else
 			after->bytes_per_sec = before->bytes_per_sec;
 		known += after->bytes_per_sec > 0;
-		if (before != NULL && before->bytes_per_sec > 0)
+		if (before && before->bytes_per_sec > 0)
 			most = fmax(most, interface_utilization(before, &now[i], elapsed_sec));
 	}
 	memcpy(network->interfaces, next, watched * sizeof(next[0]));

@@ -73,5 +73,5 @@ const char *canfs_next_line(const char *line)
 {
 	const char *end = strchr(line, '\n');
 
-	return end != NULL ? end + 1 : line + strlen(line);
+	return end ? end + 1 : line + strlen(line);
 }

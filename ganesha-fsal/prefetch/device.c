@@ -66,7 +66,7 @@ static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *
 	const char *cursor = text;
 
 	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", root, major(st_dev), minor(st_dev));
-	if (realpath(link, dir) == NULL)
+	if (!realpath(link, dir))
 		return false;
 	snprintf(partition, sizeof(partition), "%s/partition", dir);
 	if (access(partition, F_OK) == 0) {
@@ -88,7 +88,7 @@ static const struct canfs_device_class *class_of(const char *type)
 {
 	const struct canfs_device_class *class = classes;
 
-	while (class->type != NULL && strcmp(class->type, type) != 0)
+	while (class->type && strcmp(class->type, type) != 0)
 		class ++;
 	return class;
 }
@@ -103,7 +103,7 @@ int canfs_device_find(const char *root, const char *path, struct canfs_device_pl
 	if (stat(path, &st) != 0)
 		return -errno;
 	disks = calloc(CANFS_DISKS_MAX, sizeof(*disks));
-	if (disks == NULL)
+	if (!disks)
 		return -ENOMEM;
 	canfs_resolve_path(root, path, resolved);
 	count = canfs_find_disks(root, st.st_dev, resolved, disks, CANFS_DISKS_MAX);
@@ -167,7 +167,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 		.backends = canfs_backends };
 	int error;
 
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	files.unit_bytes = class->unit_bytes;
 	new->number = place->number;
@@ -196,7 +196,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 
 void canfs_device_free(struct canfs_device *device)
 {
-	if (device == NULL)
+	if (!device)
 		return;
 	/* The engine first: the reads that wait in it go to the pool. */
 	canfs_engine_free(device->engine);

@@ -34,7 +34,7 @@ int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cac
 	struct stat st;
 	int error;
 
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (new->dir < 0 || fstat(new->dir, &st) != 0) {

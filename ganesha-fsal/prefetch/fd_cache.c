@@ -50,7 +50,7 @@ int canfs_fd_cache_new(struct canfs_fd_cache **fd_cache, unsigned int files)
 	struct canfs_fd_cache *new = calloc(1, sizeof(*new));
 	struct rlimit limit;
 
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / RLIMIT_SHARE < files)
 		files = (unsigned int)(limit.rlim_cur / RLIMIT_SHARE);
@@ -101,12 +101,12 @@ static bool close_one(struct canfs_fd_cache *fd_cache)
 
 	pthread_mutex_lock(&fd_cache->closing_mutex);
 	file = TAILQ_FIRST(&fd_cache->closing);
-	if (file != NULL)
+	if (file)
 		TAILQ_REMOVE(&fd_cache->closing, file, by_use);
 	pthread_mutex_unlock(&fd_cache->closing_mutex);
-	if (file != NULL)
+	if (file)
 		close_file(fd_cache, file);
-	return file != NULL;
+	return file;
 }
 
 void canfs_fd_cache_close_all(struct canfs_fd_cache *fd_cache)
@@ -122,7 +122,7 @@ void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache)
 		struct canfs_open_file *file, *next;
 
 		pthread_mutex_lock(&shard->mutex);
-		for (file = TAILQ_FIRST(&shard->used); file != NULL; file = next) {
+		for (file = TAILQ_FIRST(&shard->used); file; file = next) {
 			next = TAILQ_NEXT(file, by_use);
 			if (file->users != 0 || ++file->idle_sec < CANFS_LOCAL_IDLE_SEC)
 				continue;
@@ -136,12 +136,12 @@ void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache)
 
 void canfs_fd_cache_free(struct canfs_fd_cache *fd_cache)
 {
-	if (fd_cache == NULL)
+	if (!fd_cache)
 		return;
 	for (int i = 0; i < SHARDS; i++) {
 		struct canfs_open_file *file;
 
-		while ((file = TAILQ_FIRST(&fd_cache->shards[i].used)) != NULL) {
+		while ((file = TAILQ_FIRST(&fd_cache->shards[i].used))) {
 			unlist(&fd_cache->shards[i], file);
 			close_later(fd_cache, file);
 		}
@@ -174,7 +174,7 @@ static struct canfs_open_file *take_one(
 		if (file->export_fs == export_fs)
 			break;
 	}
-	if (file != NULL) {
+	if (file) {
 		unlist(shard, file);
 		file->users++;
 	}
@@ -188,8 +188,8 @@ void canfs_fd_cache_forget_export_fs(struct canfs_fd_cache *fd_cache,
 	struct canfs_open_file *file;
 
 	for (int i = 0; i < SHARDS; i++) {
-		while ((file = take_one(&fd_cache->shards[i], export_fs)) != NULL) {
-			if (visit != NULL)
+		while ((file = take_one(&fd_cache->shards[i], export_fs))) {
+			if (visit)
 				visit(file);
 			canfs_fd_cache_put(file);
 		}
@@ -225,7 +225,7 @@ struct canfs_open_file *canfs_fd_cache_find(struct canfs_export_fs *export_fs, c
 
 	pthread_mutex_lock(&shard->mutex);
 	file = find(bucket, export_fs, object);
-	if (file != NULL)
+	if (file)
 		use(shard, file);
 	pthread_mutex_unlock(&shard->mutex);
 	return file;
@@ -242,7 +242,7 @@ static void displace(struct canfs_fd_cache *fd_cache, struct shard *shard)
 		if (file->users == 0)
 			break;
 	}
-	if (file == NULL)
+	if (!file)
 		return;
 	unlist(shard, file);
 	close_later(fd_cache, file);
@@ -261,7 +261,7 @@ static struct canfs_open_file *enlist(struct canfs_fd_cache *fd_cache, struct ca
 
 	pthread_mutex_lock(&shard->mutex);
 	file = find(bucket, new->export_fs, new->object);
-	if (file == NULL && !canfs_export_fs_is_draining(new->export_fs)) {
+	if (!file && !canfs_export_fs_is_draining(new->export_fs)) {
 		displace(fd_cache, shard);
 		LIST_INSERT_HEAD(bucket, new, in_bucket);
 		TAILQ_INSERT_TAIL(&shard->used, new, by_use);
@@ -269,7 +269,7 @@ static struct canfs_open_file *enlist(struct canfs_fd_cache *fd_cache, struct ca
 		new->listed = true;
 		file = new;
 	}
-	if (file != NULL)
+	if (file)
 		use(shard, file);
 	pthread_mutex_unlock(&shard->mutex);
 	if (file != new)
@@ -286,13 +286,13 @@ struct canfs_open_file *canfs_fd_cache_open(struct canfs_export_fs *export_fs, c
 	struct stat st;
 	int fd;
 
-	if (canfs_export_fs_off(export_fs) != NULL || canfs_export_fs_is_draining(export_fs))
+	if (canfs_export_fs_off(export_fs) || canfs_export_fs_is_draining(export_fs))
 		return NULL;
 	fd = atomic_load(&fd_cache->open) < fd_cache->open_max
 		     ? canfs_export_fs_open_handle(export_fs, inode, wire, wire_bytes, &st)
 		     : -1;
 	file = fd >= 0 ? calloc(1, sizeof(*file)) : NULL;
-	if (file == NULL) {
+	if (!file) {
 		if (fd >= 0)
 			close(fd);
 		atomic_fetch_add(&fd_cache->failed, 1);
@@ -329,7 +329,7 @@ void canfs_fd_cache_put(struct canfs_open_file *file)
 	struct shard *shard;
 	bool last;
 
-	if (file == NULL)
+	if (!file)
 		return;
 	fd_cache = canfs_export_fs_fd_cache(file->export_fs);
 	shard = shard_of(fd_cache, file->object, &bucket);
@@ -347,7 +347,7 @@ void canfs_fd_cache_forget(struct canfs_fd_cache *fd_cache, const void *object)
 	struct canfs_open_file *file, *next;
 
 	pthread_mutex_lock(&shard->mutex);
-	for (file = LIST_FIRST(bucket); file != NULL; file = next) {
+	for (file = LIST_FIRST(bucket); file; file = next) {
 		next = LIST_NEXT(file, in_bucket);
 		if (file->object != object)
 			continue;

@@ -26,8 +26,7 @@ static int compare(struct canfs_fetching *a, struct canfs_fetching *b)
 		return a->fetch.offset < b->fetch.offset ? -1 : 1;
 	if (a == b)
 		return 0;
-	return a->file == NULL || a < b ? -1
-					: 1; /* a key has no file, and is before all of its offset */
+	return !a->file || a < b ? -1 : 1; /* a key has no file, and is before all of its offset */
 }
 
 CANFS_RB(canfs_fetchings, canfs_fetching, link, compare)
@@ -108,22 +107,22 @@ void canfs_fetching_end(struct canfs_fetch *fetch, int error)
 	pthread_mutex_lock(&file->mutex);
 	RB_REMOVE(canfs_fetchings, &file->pieces, piece);
 	file->fetches--;
-	if (read == NULL && error == 0)
+	if (!read && error == 0)
 		canfs_fd_cache_fetched(file, fetch->offset, fetch->bytes);
 	pthread_mutex_unlock(&file->mutex);
 	if (error != -ECANCELED && atomic_load(&device->stuck))
 		atomic_store(&device->stuck, false);
-	if (read != NULL && error == 0)
+	if (read && error == 0)
 		probe_page_cache(file, fetch);
-	if (read == NULL && error != 0)
+	if (!read && error != 0)
 		canfs_files_not_fetched(
 			device->files, fetch->file, fetch->stream, fetch->offset, fetch->bytes);
-	else if (read == NULL)
+	else if (!read)
 		atomic_fetch_add(
 			&canfs_prefetch_shared(device->prefetcher)->ahead_bytes, fetch->bytes);
 	free(piece);
 	canfs_fd_cache_put(file);
-	if (read != NULL)
+	if (read)
 		read->arrived(read);
 	canfs_export_fs_leave(export_fs);
 }
@@ -137,7 +136,7 @@ static bool is_in_flight(struct canfs_open_file *file, uint64_t offset, uint64_t
 	if (offset > CANFS_FETCH_BYTES_MAX)
 		key.fetch.offset = offset - CANFS_FETCH_BYTES_MAX;
 	for (piece = RB_NFIND(canfs_fetchings, &file->pieces, &key);
-		piece != NULL && piece->fetch.offset < offset + bytes;
+		piece && piece->fetch.offset < offset + bytes;
 		piece = RB_NEXT(canfs_fetchings, &file->pieces, piece)) {
 		if (offset < piece->fetch.offset + piece->fetch.bytes)
 			return true;
@@ -197,7 +196,7 @@ struct canfs_fetch *canfs_fetching_begin(struct canfs_open_file *file, uint64_t 
 	if (!canfs_export_fs_enter(file->export_fs))
 		return NULL;
 	piece = calloc(1, sizeof(*piece));
-	if (piece == NULL) {
+	if (!piece) {
 		canfs_export_fs_leave(file->export_fs);
 		return NULL;
 	}
@@ -205,7 +204,7 @@ struct canfs_fetch *canfs_fetching_begin(struct canfs_open_file *file, uint64_t 
 	piece->file = file;
 	piece->read = read;
 	piece->fetch = (struct canfs_fetch) {
-		.kind = read != NULL ? CANFS_FETCH_DEMAND : CANFS_FETCH_PREFETCH,
+		.kind = read ? CANFS_FETCH_DEMAND : CANFS_FETCH_PREFETCH,
 		.fd = file->fd,
 		.file = file->name,
 		.fs_start = canfs_export_fs_start(file->export_fs),
@@ -243,7 +242,7 @@ void canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advic
 			continue;
 		}
 		fetch = canfs_fetching_begin(file, at, bytes, advice->cursor, NULL);
-		if (fetch == NULL)
+		if (!fetch)
 			break;
 		canfs_fetching_queue(fetch);
 	}
@@ -258,7 +257,7 @@ void canfs_prefetch_invalidate(
 	struct canfs_open_file *file = canfs_fd_cache_find(export_fs, object);
 	struct canfs_device *device = canfs_export_fs_device(export_fs);
 
-	if (file == NULL)
+	if (!file)
 		return; /* nobody reads it */
 	if (file->resize || canfs_clip(offset, bytes, file->bytes) != bytes) {
 		forget_size(file);

@@ -294,7 +294,7 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 
 	if (file_bytes > CANFS_OFFSET_MAX)
 		file_bytes = CANFS_OFFSET_MAX;
-	if (found != NULL)
+	if (found)
 		*found = (struct canfs_files_found) { false, false };
 	if (bytes == 0 || offset >= file_bytes)
 		return 0;
@@ -314,7 +314,7 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	shard->stats.left += left;
 	if (plain)
 		count_plain(files, shard, active);
-	if (found != NULL)
+	if (found)
 		*found = (struct canfs_files_found) { pending_bytes(active) > 0, left };
 	if (scale > 0 && !left)
 		pieces = advise(files, shard, active, n, file_bytes, scale < 1 ? scale : 1, advice);
@@ -339,9 +339,9 @@ static struct canfs_cursor *find_cursor(const struct canfs_files *files, struct 
 	const struct canfs_file *file, uint32_t number)
 {
 	uint32_t n = number - (uint32_t)(shard - files->shard) * files->cursors;
-	uint32_t first = file == NULL ? 0 : canfs_table_first(shard, file);
+	uint32_t first = !file ? 0 : canfs_table_first(shard, file);
 
-	if (file == NULL || n >= files->cursors ||
+	if (!file || n >= files->cursors ||
 		(n < shard->places ? n : shard->pool[n - shard->places].owner) != first)
 		return NULL;
 	return canfs_table_cursor(shard, n);
@@ -355,7 +355,7 @@ void canfs_files_not_fetched(
 	struct canfs_file *active = canfs_table_find(shard, file, hash);
 	struct canfs_cursor *found = find_cursor(files, shard, active, cursor);
 
-	if (found != NULL && offset < CANFS_OFFSET_MAX && bytes <= CANFS_OFFSET_MAX - offset)
+	if (found && offset < CANFS_OFFSET_MAX && bytes <= CANFS_OFFSET_MAX - offset)
 		canfs_account_refund(
 			shard, active, found, canfs_cursor_not_fetched(found, offset, bytes));
 	pthread_mutex_unlock(&shard->lock);
@@ -369,7 +369,7 @@ void canfs_files_was_there(
 	struct canfs_file *active = canfs_table_find(shard, file, hash);
 	struct canfs_cursor *found = find_cursor(files, shard, active, cursor);
 
-	if (found != NULL)
+	if (found)
 		canfs_account_refund(shard, active, found, canfs_cursor_was_there(found, bytes));
 	pthread_mutex_unlock(&shard->lock);
 }
@@ -379,9 +379,9 @@ void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from
 	uint64_t hash = canfs_table_hash(file);
 	struct canfs_shard *shard = lock_shard(files, hash);
 	struct canfs_file *active = canfs_table_find(shard, file, hash);
-	uint32_t n = active == NULL ? 0 : canfs_table_first(shard, active);
+	uint32_t n = !active ? 0 : canfs_table_first(shard, active);
 
-	if (active != NULL && from_offset < CANFS_OFFSET_MAX) {
+	if (active && from_offset < CANFS_OFFSET_MAX) {
 		do {
 			struct canfs_cursor *cursor = canfs_table_cursor(shard, n);
 

@@ -129,7 +129,7 @@ void canfs_files_collapse(struct canfs_files *files)
 
 void canfs_files_free(struct canfs_files *files)
 {
-	if (files == NULL)
+	if (!files)
 		return;
 	for (uint32_t i = 0; i < files->shards; i++)
 		pthread_mutex_destroy(&files->shard[i].lock);

@@ -165,7 +165,7 @@ static void *keep(void *arg)
 	uint64_t asked;
 	int error;
 
-	if (prefetcher->config.thread_begins != NULL)
+	if (prefetcher->config.thread_begins)
 		prefetcher->config.thread_begins("canfs_house");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
@@ -228,7 +228,7 @@ int canfs_prefetcher_new(
 	struct canfs_prefetcher *new = calloc(1, sizeof(*new));
 	int error;
 
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->config = *config;
 	new->memory_headroom = 1;
@@ -252,7 +252,7 @@ int canfs_prefetcher_new(
 
 void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 {
-	if (prefetcher == NULL)
+	if (!prefetcher)
 		return;
 	pthread_mutex_lock(&prefetcher->mutex);
 	prefetcher->ends = true;
@@ -364,7 +364,7 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs)
 {
 	struct canfs_prefetcher *prefetcher;
 
-	if (export_fs == NULL)
+	if (!export_fs)
 		return;
 	if (canfs_export_fs_is_draining(export_fs)) {
 		canfs_export_fs_close(export_fs);
@@ -387,7 +387,7 @@ int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char 
 	bool automatic = strcmp(policy, "auto") == 0;
 
 	if (strlen(policy) >= sizeof(prefetcher->config.policy) ||
-		(!automatic && canfs_policy_named(policy) == NULL))
+		(!automatic && !canfs_policy_named(policy)))
 		return -EINVAL;
 	pthread_mutex_lock(&prefetcher->mutex);
 	for (unsigned int i = 0; i < prefetcher->devices; i++) {

@@ -137,7 +137,7 @@ static bool may_read_inline(struct canfs_read *read, uint64_t in_file)
 	read->way = CANFS_READ_INLINE;
 	read->begin_usec = canfs_now_usec();
 	read->fetch = canfs_fetching_begin(read->file, at, size, 0, read);
-	if (read->fetch != NULL)
+	if (read->fetch)
 		return true;
 	atomic_fetch_sub(&device->inline_reads, 1);
 	return false;
@@ -202,7 +202,7 @@ static void queue_fetches(struct canfs_read *read)
 		uint64_t size = end - at < CANFS_FETCH_BYTES_MAX ? end - at : CANFS_FETCH_BYTES_MAX;
 		struct canfs_fetch *fetch = canfs_fetching_begin(file, at, size, 0, read);
 
-		if (fetch == NULL)
+		if (!fetch)
 			break;
 		atomic_fetch_add(&read->left, 1);
 		canfs_fetching_queue(fetch);

@@ -62,7 +62,7 @@ static void forget_end(struct canfs_remote *remote, uint64_t file)
 {
 	uint64_t *end = end_of(remote, file);
 
-	if (end != NULL)
+	if (end)
 		*end = UINT64_MAX;
 }
 
@@ -73,7 +73,7 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_remotes *remote
 	struct canfs_remote *new = calloc(1, sizeof(*new));
 	int error;
 
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->remotes = remotes;
 	new->config = *config;
@@ -144,7 +144,7 @@ bool canfs_remote_drain(struct canfs_remote *remote)
 
 void canfs_remote_close(struct canfs_remote *remote)
 {
-	if (remote == NULL || (!remote->ended && !canfs_remote_drain(remote)))
+	if (!remote || (!remote->ended && !canfs_remote_drain(remote)))
 		return;
 	canfs_files_free(remote->files);
 	while (remote->buffers > 0)
@@ -186,9 +186,9 @@ size_t canfs_remote_advise(struct canfs_remote *remote, uint64_t file, uint64_t 
 	pthread_mutex_lock(&remote->mutex);
 	drop_late(remote, file, offset, bytes);
 	end = end_of(remote, file);
-	if (end != NULL && offset >= *end)
+	if (end && offset >= *end)
 		forget_end(remote, file); /* it has grown */
-	else if (end != NULL)
+	else if (end)
 		file_bytes = *end;
 	rests = remote->failed_in_row < RESTS_MAX ? remote->failed_in_row : RESTS_MAX;
 	if ((remote->reads++ & ((1u << rests) - 1)) != 0 || remote->draining)
@@ -238,7 +238,7 @@ static bool is_read(struct canfs_remote *remote, const void *object)
 			break;
 	}
 	pthread_mutex_unlock(&remote->mutex);
-	return piece != NULL;
+	return piece;
 }
 
 /* Settles it. True: the object was left to its reads, of which this is the last one, in all exports. */
@@ -276,9 +276,9 @@ static int64_t read_it(struct canfs_remote *remote, struct canfs_remote_piece *p
 	if (remote->buffers > 0)
 		buffer = remote->buffer[--remote->buffers];
 	pthread_mutex_unlock(&remote->mutex);
-	if (buffer == NULL)
+	if (!buffer)
 		buffer = malloc(CANFS_REMOTE_PIECE_BYTES);
-	if (buffer == NULL)
+	if (!buffer)
 		return -ENOMEM;
 	result = remote->config.read(piece, buffer);
 	pthread_mutex_lock(&remote->mutex);

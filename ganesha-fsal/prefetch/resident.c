@@ -35,15 +35,14 @@ static uint64_t pages_of(uint64_t offset, uint64_t bytes, uint64_t file_bytes)
 
 void canfs_resident_unmap(struct canfs_resident_map *map)
 {
-	if (map->at != NULL)
+	if (map->at)
 		munmap(map->at, map->bytes);
 	map->at = NULL;
 }
 
 static bool covers(const struct canfs_resident_map *map, uint64_t offset, uint64_t bytes)
 {
-	return map->at != NULL && offset >= map->offset &&
-	       offset + bytes <= map->offset + map->bytes;
+	return map->at && offset >= map->offset && offset + bytes <= map->offset + map->bytes;
 }
 
 /* With the longest range that may be asked for behind its end, so that one at the edge of two does not alternate. */

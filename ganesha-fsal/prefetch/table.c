@@ -79,7 +79,7 @@ struct canfs_file *canfs_table_take(struct canfs_shard *shard, uint64_t key, uin
 	struct canfs_file *file = canfs_table_find(shard, key, hash), *oldest = NULL;
 	uint32_t place = canfs_table_place(shard, hash);
 
-	if (file != NULL)
+	if (file)
 		return file;
 	for (uint32_t i = probes(shard); i > 0; i--, place = after(place, shard)) {
 		file = &shard->file[place];
@@ -88,7 +88,7 @@ struct canfs_file *canfs_table_take(struct canfs_shard *shard, uint64_t key, uin
 			*file = (struct canfs_file) { .key = key };
 			return file;
 		}
-		if (oldest == NULL || shard->reads - file->stamp > shard->reads - oldest->stamp)
+		if (!oldest || shard->reads - file->stamp > shard->reads - oldest->stamp)
 			oldest = file;
 	}
 	/* Nobody's place becomes empty, so that a file behind this one is still found. */

@@ -23,14 +23,14 @@ static void *run(void *arg)
 	struct canfs_worker_pool *pool = arg;
 	struct canfs_job *job;
 
-	if (pool->thread_begins != NULL)
+	if (pool->thread_begins)
 		pool->thread_begins(pool->name);
 	pthread_mutex_lock(&pool->mutex);
 	for (;;) {
 		job = STAILQ_FIRST(&pool->jobs);
-		if (job == NULL && pool->ends)
+		if (!job && pool->ends)
 			break;
-		if (job == NULL) {
+		if (!job) {
 			pthread_cond_wait(&pool->wake, &pool->mutex);
 			continue;
 		}
@@ -52,7 +52,7 @@ int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads,
 	if (threads == 0 || threads > CANFS_POOL_THREADS_MAX)
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_cond_init(&new->wake, NULL);
@@ -73,7 +73,7 @@ int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads,
 
 void canfs_worker_pool_free(struct canfs_worker_pool *pool)
 {
-	if (pool == NULL)
+	if (!pool)
 		return;
 	pthread_mutex_lock(&pool->mutex);
 	pool->ends = true;

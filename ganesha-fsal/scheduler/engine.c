@@ -67,9 +67,9 @@ static void count(struct canfs_engine_stats *stats, const struct canfs_fetch *fe
 
 static void append(struct canfs_fetch_list *list, struct canfs_fetch_list *more)
 {
-	if (more->first == NULL)
+	if (!more->first)
 		return;
-	if (list->first == NULL)
+	if (!list->first)
 		list->end = &list->first;
 	*list->end = more->first;
 	list->end = more->end;
@@ -92,7 +92,7 @@ static struct canfs_fetch *take_one(struct canfs_engine *engine)
 {
 	struct canfs_fetch *fetch = NULL;
 
-	for (enum canfs_fetch_kind kind = 0; kind < CANFS_FETCH_KINDS && fetch == NULL; kind++) {
+	for (enum canfs_fetch_kind kind = 0; kind < CANFS_FETCH_KINDS && !fetch; kind++) {
 		if (has_place(engine, kind))
 			fetch = canfs_queue_take(&engine->queue, kind);
 	}
@@ -103,7 +103,7 @@ static unsigned int take(struct canfs_engine *engine, struct canfs_fetch **taken
 {
 	unsigned int n = 0;
 
-	while (n < max && (taken[n] = take_one(engine)) != NULL)
+	while (n < max && (taken[n] = take_one(engine)))
 		n++;
 	return n;
 }
@@ -115,7 +115,7 @@ static unsigned int in_kernel(const struct canfs_queue *queue)
 
 static bool is_over(const struct canfs_engine *engine)
 {
-	return engine->ending && engine->cancelled.first == NULL && engine->queue.waiting == 0 &&
+	return engine->ending && !engine->cancelled.first && engine->queue.waiting == 0 &&
 	       in_kernel(&engine->queue) == 0;
 }
 
@@ -123,7 +123,7 @@ static void tell(struct canfs_fetch *fetch)
 {
 	struct canfs_fetch *next;
 
-	for (; fetch != NULL; fetch = next) {
+	for (; fetch; fetch = next) {
 		next = fetch->next;
 		fetch->done(fetch, fetch->error);
 	}
@@ -141,7 +141,7 @@ static bool has_work(const struct canfs_engine *engine)
 /* The backend looks by itself when something comes back from the kernel; else it must be woken, once. */
 static bool must_wake(struct canfs_engine *engine)
 {
-	if (engine->woken || (engine->cancelled.first == NULL && !has_work(engine)))
+	if (engine->woken || (!engine->cancelled.first && !has_work(engine)))
 		return false;
 	engine->woken = true;
 	return true;
@@ -160,7 +160,7 @@ int canfs_engine_turn(struct canfs_engine *engine, const struct canfs_outcome *o
 	for (unsigned int i = 0; i < n; i++)
 		canfs_queue_finish(&engine->queue, outcomes[i].fetch, outcomes[i].error, &finished);
 	append(&finished, &engine->cancelled);
-	for (struct canfs_fetch *fetch = finished.first; fetch != NULL; fetch = fetch->next)
+	for (struct canfs_fetch *fetch = finished.first; fetch; fetch = fetch->next)
 		count(&engine->stats, fetch, now);
 	result = (int)take(engine, taken, max);
 	if (result == 0 && is_over(engine)) {
@@ -181,7 +181,7 @@ int canfs_engine_wait_turn(
 	int n;
 
 	pthread_mutex_lock(&engine->mutex);
-	while ((n = (int)take(engine, taken, 1)) == 0 && engine->cancelled.first == NULL &&
+	while ((n = (int)take(engine, taken, 1)) == 0 && !engine->cancelled.first &&
 		!is_over(engine)) {
 		engine->woken = false;
 		pthread_cond_wait(awake, &engine->mutex);
@@ -227,7 +227,7 @@ static struct canfs_fetch *pop(struct canfs_fetch_list *list)
 {
 	struct canfs_fetch *fetch = list->first;
 
-	if (fetch != NULL)
+	if (fetch)
 		list->first = fetch->next;
 	return fetch;
 }
@@ -274,14 +274,14 @@ static struct canfs_fetch *next_unplaced(struct canfs_engine *engine, bool *asks
 {
 	*asks = true;
 	for (;;) {
-		if (engine->unplaced.first == NULL && engine->ending)
+		if (!engine->unplaced.first && engine->ending)
 			return NULL;
-		if (engine->unplaced.first == NULL) {
+		if (!engine->unplaced.first) {
 			pthread_cond_wait(&engine->unlocated, &engine->mutex);
 		} else if (engine->asking_nsec == 0) {
 			engine->asking_nsec = now_nsec();
 			return pop(&engine->unplaced);
-		} else if (watch(engine) && engine->unplaced.first != NULL) {
+		} else if (watch(engine) && engine->unplaced.first) {
 			*asks = false;
 			return pop(&engine->unplaced);
 		}
@@ -301,7 +301,7 @@ static void *locate(void *arg)
 	bool asks;
 
 	pthread_mutex_lock(&engine->mutex);
-	while ((fetch = next_unplaced(engine, &asks)) != NULL) {
+	while ((fetch = next_unplaced(engine, &asks))) {
 		address = canfs_address_by_file(fetch->file, fetch->from);
 		if (!canfs_extents_find(engine->extents, fetch->file, fetch->from, &address) &&
 			asks) {
@@ -346,7 +346,7 @@ void canfs_engine_drop(struct canfs_engine *engine, uint64_t file)
 	struct canfs_fetch *fetch;
 
 	pthread_mutex_lock(&engine->mutex);
-	while ((fetch = pop(&engine->unplaced)) != NULL) {
+	while ((fetch = pop(&engine->unplaced))) {
 		if (fetch->file == file)
 			canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
 		else
@@ -361,7 +361,7 @@ int canfs_engine_set_policy(struct canfs_engine *engine, const char *policy)
 {
 	const struct canfs_policy *new = canfs_policy_named(policy);
 
-	if (new == NULL)
+	if (!new)
 		return -EINVAL;
 	pthread_mutex_lock(&engine->mutex);
 	canfs_queue_set_policy(&engine->queue, new);
@@ -393,7 +393,7 @@ static int begin_backend(struct canfs_engine *engine)
 
 	int error = -EINVAL;
 
-	for (size_t i = 0; engine->config.backends[i] != NULL && error != 0; i++) {
+	for (size_t i = 0; engine->config.backends[i] && error != 0; i++) {
 		if (i == 1)
 			engine->stats.backend_error = error;
 		engine->backend_type = engine->config.backends[i];
@@ -410,7 +410,7 @@ static void end_locator(struct canfs_engine *engine)
 
 	pthread_mutex_lock(&engine->mutex);
 	engine->ending = true;
-	while ((fetch = pop(&engine->unplaced)) != NULL)
+	while ((fetch = pop(&engine->unplaced)))
 		canfs_queue_finish(&engine->queue, fetch, -ECANCELED, &engine->cancelled);
 	canfs_queue_cancel_all(&engine->queue, &engine->cancelled);
 	pthread_cond_broadcast(&engine->unlocated);
@@ -449,10 +449,10 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 	struct canfs_engine *new;
 	int error;
 
-	if (policy == NULL || config->depth < 1 || config->depth > CANFS_ENGINE_DEPTH_MAX)
+	if (!policy || config->depth < 1 || config->depth > CANFS_ENGINE_DEPTH_MAX)
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
-	if (new == NULL)
+	if (!new)
 		return -ENOMEM;
 	new->config = *config;
 	pthread_mutex_init(&new->mutex, NULL);
@@ -462,7 +462,7 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 						      .lag_bytes = config->lag_bytes,
 						      .waiting_max = config->waiting_max });
 	if (error == 0)
-		error = new->extents != NULL ? begin_threads(new) : -ENOMEM;
+		error = new->extents ? begin_threads(new) : -ENOMEM;
 	if (error != 0) {
 		release(new);
 		return error;
@@ -473,7 +473,7 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 
 void canfs_engine_free(struct canfs_engine *engine)
 {
-	if (engine == NULL)
+	if (!engine)
 		return;
 	end_locator(engine);
 	engine->backend_type->wake(engine->backend);

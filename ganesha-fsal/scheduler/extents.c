@@ -112,7 +112,7 @@ struct canfs_extents *canfs_extents_new(size_t windows_max)
 {
 	struct canfs_extents *extents = calloc(1, sizeof(*extents));
 
-	if (extents == NULL)
+	if (!extents)
 		return NULL;
 	extents->max = windows_max;
 	TAILQ_INIT(&extents->uses);
@@ -129,7 +129,7 @@ static void drop(struct canfs_extents *extents, struct entry *entry)
 
 void canfs_extents_free(struct canfs_extents *extents)
 {
-	if (extents == NULL)
+	if (!extents)
 		return;
 	while (!TAILQ_EMPTY(&extents->uses))
 		drop(extents, TAILQ_FIRST(&extents->uses));
@@ -142,7 +142,7 @@ static struct entry *last_before(struct canfs_extents *extents, uint64_t file, u
 	struct entry *entry = RB_ROOT(&extents->windows), *last = NULL;
 	const struct entry key = { .window = { .file = file, .start = offset } };
 
-	while (entry != NULL) {
+	while (entry) {
 		if (compare_start(entry, (struct entry *)&key) <= 0) {
 			last = entry;
 			entry = RB_RIGHT(entry, by_start);
@@ -150,7 +150,7 @@ static struct entry *last_before(struct canfs_extents *extents, uint64_t file, u
 			entry = RB_LEFT(entry, by_start);
 		}
 	}
-	return last != NULL && last->window.file == file ? last : NULL;
+	return last && last->window.file == file ? last : NULL;
 }
 
 bool canfs_extents_find(
@@ -158,7 +158,7 @@ bool canfs_extents_find(
 {
 	struct entry *entry = last_before(extents, file, offset);
 
-	if (entry == NULL || !covers(&entry->window, offset))
+	if (!entry || !covers(&entry->window, offset))
 		return false;
 	TAILQ_REMOVE(&extents->uses, entry, by_use);
 	TAILQ_INSERT_TAIL(&extents->uses, entry, by_use);
@@ -170,11 +170,11 @@ void canfs_extents_keep(struct canfs_extents *extents, const struct canfs_window
 {
 	struct entry *entry = malloc(sizeof(*entry)), *old;
 
-	if (entry == NULL)
+	if (!entry)
 		return;
 	entry->window = *window;
 	old = RB_FIND(windows, &extents->windows, entry);
-	if (old != NULL)
+	if (old)
 		drop(extents, old);
 	else if (extents->count == extents->max)
 		drop(extents, TAILQ_FIRST(&extents->uses));
@@ -187,7 +187,7 @@ void canfs_extents_forget(struct canfs_extents *extents, uint64_t file, uint64_t
 {
 	struct entry *entry = last_before(extents, file, UINT64_MAX), *before;
 
-	for (; entry != NULL && entry->window.file == file; entry = before) {
+	for (; entry && entry->window.file == file; entry = before) {
 		before = RB_PREV(windows, &extents->windows, entry);
 		if (entry->window.start + CANFS_WINDOW_BYTES <= from_offset)
 			return;

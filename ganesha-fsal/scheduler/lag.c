@@ -112,10 +112,10 @@ static void raise_floor(struct lag *lag, uint64_t floor)
 		return;
 	lag->floor = floor;
 	for (stream = RB_NFIND(shares, &lag->busy, &after);
-		stream != NULL && stream->served <= floor + lag->lag_bytes;
+		stream && stream->served <= floor + lag->lag_bytes;
 		stream = RB_NEXT(shares, &lag->busy, stream))
 		enter_sweep(lag, stream);
-	while ((stream = RB_MIN(shares, &lag->idle)) != NULL && stream->served < floor)
+	while ((stream = RB_MIN(shares, &lag->idle)) && stream->served < floor)
 		forget(lag, stream);
 }
 
@@ -123,9 +123,9 @@ static void follow_the_least(struct lag *lag)
 {
 	struct stream *busy = RB_MIN(shares, &lag->busy), *idle = RB_MIN(shares, &lag->idle);
 
-	if (busy != NULL && (idle == NULL || busy->served < idle->served))
+	if (busy && (!idle || busy->served < idle->served))
 		raise_floor(lag, busy->served);
-	else if (idle != NULL)
+	else if (idle)
 		raise_floor(lag, idle->served);
 }
 
@@ -171,10 +171,10 @@ static struct stream *stream_of(struct lag *lag, uint32_t number)
 	struct stream key = { .number = number }, *stream;
 
 	stream = RB_FIND(numbers, &lag->streams, &key);
-	if (stream != NULL)
+	if (stream)
 		return stream;
 	stream = calloc(1, sizeof(*stream));
-	if (stream == NULL)
+	if (!stream)
 		return &lag->common;
 	stream->number = number;
 	RB_INSERT(numbers, &lag->streams, stream);
@@ -227,7 +227,7 @@ static struct canfs_fetch *choose(void *order)
 		return NULL;
 	if (RB_EMPTY(&lag->sweep))
 		raise_floor(lag, RB_MIN(shares, &lag->busy)->served);
-	for (stream = RB_ROOT(&lag->sweep); stream != NULL;) {
+	for (stream = RB_ROOT(&lag->sweep); stream;) {
 		if (canfs_past_head(stream->next, lag->head) > 0) {
 			past = stream;
 			stream = RB_LEFT(stream, by_next);
@@ -235,7 +235,7 @@ static struct canfs_fetch *choose(void *order)
 			stream = RB_RIGHT(stream, by_next);
 		}
 	}
-	return (past != NULL ? past : RB_MIN(sweep, &lag->sweep))->next;
+	return (past ? past : RB_MIN(sweep, &lag->sweep))->next;
 }
 
 static void begin(void *order, uint32_t lag_bytes)
@@ -250,7 +250,7 @@ static void end(void *order)
 	struct lag *lag = order;
 	struct stream *stream;
 
-	while ((stream = RB_MIN(shares, &lag->idle)) != NULL)
+	while ((stream = RB_MIN(shares, &lag->idle)))
 		forget(lag, stream);
 }
 

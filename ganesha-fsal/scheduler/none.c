@@ -39,7 +39,7 @@ static struct canfs_fetch *choose(void *order)
 	enum rank first = none->turn == TURNS - 1 ? PREFETCH : AWAITED;
 	struct canfs_fetch *fetch = RB_MIN(canfs_by_arrival, &none->waiting[first]);
 
-	return fetch != NULL ? fetch : RB_MIN(canfs_by_arrival, &none->waiting[!first]);
+	return fetch ? fetch : RB_MIN(canfs_by_arrival, &none->waiting[!first]);
 }
 
 static void hurry(void *order, struct canfs_fetch *fetch)

@@ -8,7 +8,7 @@ const struct canfs_policy *const canfs_policies[] = { CANFS_POLICY_ROWS(ADDRESS)
 
 const struct canfs_policy *canfs_policy_named(const char *name)
 {
-	for (size_t i = 0; canfs_policies[i] != NULL; i++) {
+	for (size_t i = 0; canfs_policies[i]; i++) {
 		if (strcmp(canfs_policies[i]->name, name) == 0)
 			return canfs_policies[i];
 	}

@@ -36,7 +36,7 @@ static size_t order_bytes(void)
 {
 	size_t most = 0;
 
-	for (size_t i = 0; canfs_policies[i] != NULL; i++)
+	for (size_t i = 0; canfs_policies[i]; i++)
 		most = canfs_policies[i]->bytes > most ? canfs_policies[i]->bytes : most;
 	return most;
 }
@@ -44,13 +44,13 @@ static size_t order_bytes(void)
 static void begin_order(const struct canfs_policy *policy, void *order, uint32_t lag_bytes)
 {
 	memset(order, 0, policy->bytes);
-	if (policy->begin != NULL)
+	if (policy->begin)
 		policy->begin(order, lag_bytes);
 }
 
 static void end_order(const struct canfs_policy *policy, void *order)
 {
-	if (policy->end != NULL)
+	if (policy->end)
 		policy->end(order);
 }
 
@@ -59,7 +59,7 @@ int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config 
 	*queue = (struct canfs_queue) { .config = *config };
 	queue->order = malloc(order_bytes());
 	queue->spare = malloc(order_bytes());
-	if (queue->order == NULL || queue->spare == NULL) {
+	if (!queue->order || !queue->spare) {
 		free(queue->order);
 		free(queue->spare);
 		queue->order = queue->spare = NULL;
@@ -71,7 +71,7 @@ int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config 
 
 void canfs_queue_destroy(struct canfs_queue *queue)
 {
-	if (queue->order == NULL)
+	if (!queue->order)
 		return;
 	end_order(queue->config.policy, queue->order);
 	free(queue->order);
@@ -89,9 +89,9 @@ static struct canfs_fetch *find_cover(struct canfs_queue *queue, uint64_t file, 
 	struct canfs_fetch key = { .file = file, .from = offset, .serial = UINT64_MAX }, *known;
 
 	known = RB_NFIND(canfs_known, &queue->known, &key);
-	known = known != NULL ? RB_PREV(canfs_known, &queue->known, known)
-			      : RB_MAX(canfs_known, &queue->known);
-	for (int i = 0; i < NEIGHBOURS_MAX && known != NULL && known->file == file; i++) {
+	known = known ? RB_PREV(canfs_known, &queue->known, known)
+		      : RB_MAX(canfs_known, &queue->known);
+	for (int i = 0; i < NEIGHBOURS_MAX && known && known->file == file; i++) {
 		if (covers(known, file, offset))
 			return known;
 		known = RB_PREV(canfs_known, &queue->known, known);
@@ -111,7 +111,7 @@ static void join(struct canfs_queue *queue, struct canfs_fetch *fetch, struct ca
 		known->hurried)
 		return;
 	known->hurried = true;
-	if (policy->hurry != NULL && known->state == CANFS_FETCH_WAITING)
+	if (policy->hurry && known->state == CANFS_FETCH_WAITING)
 		policy->hurry(queue->order, known);
 }
 
@@ -134,12 +134,12 @@ bool canfs_queue_enter(struct canfs_queue *queue, struct canfs_fetch *fetch, uin
 	fetch->hurried = false;
 	fetch->state = CANFS_FETCH_ENTERED;
 	known = find_cover(queue, fetch->file, fetch->from);
-	if (known != NULL) {
+	if (known) {
 		join(queue, fetch, &fetch->join[0], known);
 		fetch->from = known->to < fetch->to ? known->to : fetch->to;
 	}
 	known = fetch->from < fetch->to ? find_cover(queue, fetch->file, fetch->to - 1) : NULL;
-	if (known != NULL) {
+	if (known) {
 		join(queue, fetch, &fetch->join[1], known);
 		fetch->to = known->from > fetch->from ? known->from : fetch->from;
 	}
@@ -183,7 +183,7 @@ struct canfs_fetch *canfs_queue_take(struct canfs_queue *queue, enum canfs_fetch
 {
 	struct canfs_fetch *fetch = next_of(queue, kind);
 
-	if (fetch == NULL)
+	if (!fetch)
 		return NULL;
 	leave(queue, fetch, CANFS_SERVED);
 	fetch->state = CANFS_FETCH_IN_KERNEL;
@@ -204,7 +204,7 @@ static void part_is_done(struct canfs_queue *queue, struct canfs_fetch *fetch, i
 	if (canfs_fetch_own_bytes(fetch) == 0)
 		queue->joiners--;
 	fetch->next = NULL;
-	if (finished->first == NULL)
+	if (!finished->first)
 		finished->end = &finished->first;
 	*finished->end = fetch;
 	finished->end = &fetch->next;
@@ -225,7 +225,7 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 	RB_REMOVE(canfs_known, &queue->known, fetch);
 	fetch->joined = NULL;
 	part_is_done(queue, fetch, error, finished);
-	for (; joined != NULL; joined = next) {
+	for (; joined; joined = next) {
 		next = joined->next;
 		part_is_done(queue, joined->waiter, error, finished);
 	}
@@ -251,8 +251,8 @@ static void cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offse
 {
 	struct canfs_fetch key = { .file = file, .from = from_offset }, *fetch, *next;
 
-	for (fetch = RB_NFIND(canfs_known, &queue->known, &key);
-		fetch != NULL && fetch->file == file; fetch = next) {
+	for (fetch = RB_NFIND(canfs_known, &queue->known, &key); fetch && fetch->file == file;
+		fetch = next) {
 		next = RB_NEXT(canfs_known, &queue->known, fetch);
 		if (wanted_too || !is_wanted(fetch))
 			cancel_one(queue, fetch, finished);
@@ -269,7 +269,7 @@ void canfs_queue_cancel_prefetch(struct canfs_queue *queue, struct canfs_fetch_l
 {
 	struct canfs_fetch *fetch, *next;
 
-	for (fetch = RB_MIN(canfs_known, &queue->known); fetch != NULL; fetch = next) {
+	for (fetch = RB_MIN(canfs_known, &queue->known); fetch; fetch = next) {
 		next = RB_NEXT(canfs_known, &queue->known, fetch);
 		if (!is_wanted(fetch))
 			cancel_one(queue, fetch, finished);
@@ -286,7 +286,7 @@ void canfs_queue_cancel_all(struct canfs_queue *queue, struct canfs_fetch_list *
 	struct canfs_fetch *fetch;
 
 	for (enum canfs_fetch_kind kind = 0; kind < CANFS_FETCH_KINDS; kind++) {
-		while ((fetch = next_of(queue, kind)) != NULL) {
+		while ((fetch = next_of(queue, kind))) {
 			leave(queue, fetch, CANFS_CANCELLED);
 			canfs_queue_finish(queue, fetch, -ECANCELED, finished);
 		}
@@ -300,7 +300,7 @@ void canfs_queue_set_policy(struct canfs_queue *queue, const struct canfs_policy
 	struct canfs_fetch *fetch;
 
 	begin_order(policy, order, queue->config.lag_bytes);
-	while ((fetch = old->choose(queue->order)) != NULL) {
+	while ((fetch = old->choose(queue->order))) {
 		old->remove(queue->order, fetch, CANFS_CANCELLED);
 		policy->add(order, fetch);
 	}

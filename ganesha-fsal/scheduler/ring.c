@@ -159,7 +159,7 @@ static int begin(void **backend, struct canfs_engine *engine, unsigned int slots
 	unsigned int entries, pieces;
 	int error;
 
-	if (ring == NULL)
+	if (!ring)
 		return -ENOMEM;
 	ring->engine = engine;
 	ring->piece_bytes = canfs_engine_piece_bytes(engine);

@@ -35,7 +35,7 @@ struct canfs_fetch *canfs_next_of_sweep(struct canfs_by_place *waiting, struct c
 {
 	struct canfs_fetch *fetch = RB_ROOT(waiting), *past = NULL;
 
-	while (fetch != NULL) {
+	while (fetch) {
 		if (canfs_past_head(fetch, head) > 0) {
 			past = fetch;
 			fetch = RB_LEFT(fetch, by_place);
@@ -43,5 +43,5 @@ struct canfs_fetch *canfs_next_of_sweep(struct canfs_by_place *waiting, struct c
 			fetch = RB_RIGHT(fetch, by_place);
 		}
 	}
-	return past != NULL ? past : RB_MIN(canfs_by_place, waiting);
+	return past ? past : RB_MIN(canfs_by_place, waiting);
 }

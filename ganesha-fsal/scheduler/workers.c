@@ -91,7 +91,7 @@ static int begin(void **backend, struct canfs_engine *engine, unsigned int slots
 	struct workers *workers = calloc(1, sizeof(*workers));
 	int error = 0;
 
-	if (workers == NULL)
+	if (!workers)
 		return -ENOMEM;
 	workers->engine = engine;
 	workers->piece_bytes = canfs_engine_piece_bytes(engine);

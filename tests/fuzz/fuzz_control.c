@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	reply = canfs_control_respond(
 		&service, text, size, (struct canfs_control_time) { 2000000, 1800000000.0 });
-	FUZZ_CHECK(reply != NULL);
+	FUZZ_CHECK(reply);
 	FUZZ_CHECK(strchr(reply, '\n') == reply + strlen(reply) - 1);
 	parsed = json_loads(reply, 0, NULL);
 	FUZZ_CHECK(json_is_boolean(json_object_get(parsed, "ok")));

@@ -13,7 +13,7 @@ static void fuzz_disk(const char *text)
 	const char *inflight = strchr(text, '\n');
 	double credit_msec = 0;
 
-	if (inflight == NULL || canfs_parse_disk(text, inflight + 1, now) != 0)
+	if (!inflight || canfs_parse_disk(text, inflight + 1, now) != 0)
 		return;
 	memset(before, 0, sizeof(before));
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct canfs_interface_bytes interfaces[8];
 	size_t count;
 
-	if (text == NULL)
+	if (!text)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';

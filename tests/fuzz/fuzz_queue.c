@@ -72,10 +72,10 @@ static void take(struct scene *s)
 	unsigned int waiting = s->queue.waiting;
 	struct canfs_fetch *fetch = canfs_queue_take(&s->queue, CANFS_FETCH_DEMAND);
 
-	if (fetch == NULL)
+	if (!fetch)
 		fetch = canfs_queue_take(&s->queue, CANFS_FETCH_PREFETCH);
-	FUZZ_CHECK((fetch == NULL) == (waiting == 0)); /* the disk never idles for anybody */
-	if (fetch != NULL)
+	FUZZ_CHECK((!fetch) == (waiting == 0)); /* the disk never idles for anybody */
+	if (fetch)
 		s->in_kernel[s->in_kernel_count++] = fetch;
 }
 
@@ -92,7 +92,7 @@ static void finish(struct scene *s, size_t index, bool fails)
 
 static void hear(struct scene *s)
 {
-	for (struct canfs_fetch *fetch = s->finished.first; fetch != NULL; fetch = fetch->next) {
+	for (struct canfs_fetch *fetch = s->finished.first; fetch; fetch = fetch->next) {
 		struct member *member = (struct member *)fetch;
 		uint64_t end = (fetch->offset + fetch->bytes) / BLOCK;
 
@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct scene *s = calloc(1, sizeof(*s));
 	struct canfs_queue_config config = { .waiting_max = 100 };
 
-	FUZZ_CHECK(s != NULL && (s->member = calloc(FETCHES_MAX, sizeof(*s->member))) != NULL);
+	FUZZ_CHECK(s && (s->member = calloc(FETCHES_MAX, sizeof(*s->member))));
 	config.policy = canfs_policies[next_byte(&input) % CANFS_POLICY_COUNT];
 	config.lag_bytes = (uint32_t)next_byte(&input) << 16;
 	FUZZ_CHECK(canfs_queue_init(&s->queue, &config) == 0);

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		view = make_view();
 	reply = canfs_control_respond(
 		&service, text, size, (struct canfs_control_time) { 2000000, 1800000000.0 });
-	FUZZ_CHECK(reply != NULL);
+	FUZZ_CHECK(reply);
 	FUZZ_CHECK(strchr(reply, '\n') == reply + strlen(reply) - 1);
 	parsed = json_loads(reply, 0, NULL);
 	FUZZ_CHECK(json_is_boolean(json_object_get(parsed, "ok")));
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* And metrics of any status that might be. */
 	parsed = json_loadb(text, size, 0, NULL);
 	reply = canfs_metrics_text(parsed);
-	FUZZ_CHECK(reply != NULL && (*reply == '\0' || reply[strlen(reply) - 1] == '\n'));
+	FUZZ_CHECK(reply && (*reply == '\0' || reply[strlen(reply) - 1] == '\n'));
 	free(reply);
 	json_decref(parsed);
 	free(text);

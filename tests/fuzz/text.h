@@ -17,7 +17,7 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
 
-	FUZZ_CHECK(text != NULL);
+	FUZZ_CHECK(text);
 	if (size)
 		memcpy(text, data, size);
 	text[size] = '\0';

@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 	bool persist = argc == 5 && strcmp(argv[4], "persist") == 0;
 	struct nfs_url *url;
 
-	if (load.nfs == NULL || (version != 3 && version != 4) || argc > 4 + persist) {
+	if (!load.nfs || (version != 3 && version != 4) || argc > 4 + persist) {
 		fprintf(stderr, "usage: nfs_load nfs://server/path/. 3|4 file [persist]\n");
 		return 1;
 	}
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	if (!persist)
 		nfs_set_timeout(load.nfs, ANSWER_MSEC);
 	url = nfs_parse_url_dir(load.nfs, argv[1]);
-	if (url == NULL || nfs_mount(load.nfs, url->server, url->path) != 0)
+	if (!url || nfs_mount(load.nfs, url->server, url->path) != 0)
 		return warn(&load, "mount", 0);
 	if (nfs_open2(load.nfs, argv[3], O_CREAT | O_RDWR, 0644, &load.file) != 0)
 		return warn(&load, "open", 0);

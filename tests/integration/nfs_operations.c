@@ -47,7 +47,7 @@ static void note_directory(struct nfs_context *nfs, const char *path)
 	if (note("opendir", nfs_opendir(nfs, path, &dir)) != 0)
 		return;
 	/* The order is the file system's affair. */
-	while ((entry = nfs_readdir(nfs, dir)) != NULL) {
+	while ((entry = nfs_readdir(nfs, dir))) {
 		for (const char *c = entry->name; *c != '\0'; c++)
 			sum += (unsigned char)*c;
 		count++;
@@ -146,13 +146,13 @@ int main(int argc, char **argv)
 	struct nfs_url *url;
 	int version = argc == 3 ? atoi(argv[2]) : 0;
 
-	if (nfs == NULL || (version != 3 && version != 4)) {
+	if (!nfs || (version != 3 && version != 4)) {
 		fprintf(stderr, "usage: nfs_operations nfs://server/path/. 3|4\n");
 		return 1;
 	}
 	nfs_set_version(nfs, version);
 	url = nfs_parse_url_dir(nfs, argv[1]);
-	if (url == NULL || nfs_mount(nfs, url->server, url->path) != 0) {
+	if (!url || nfs_mount(nfs, url->server, url->path) != 0) {
 		fprintf(stderr, "%s: %s\n", argv[1], nfs_get_error(nfs));
 		return 1;
 	}

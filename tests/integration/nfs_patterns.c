@@ -137,7 +137,7 @@ static bool ask(struct reader *reader)
 {
 	struct request *request = malloc(sizeof(*request));
 
-	if (request == NULL)
+	if (!request)
 		return false;
 	request->reader = reader;
 	request->offset = reader->order[reader->asked++] * reader->block_bytes;
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
 	nfs_set_version(reader.nfs, atoi(argv[3]));
 	struct nfs_url *url = nfs_parse_url_dir(reader.nfs, argv[2]);
 
-	if (url == NULL || nfs_mount(reader.nfs, url->server, url->path) != 0)
+	if (!url || nfs_mount(reader.nfs, url->server, url->path) != 0)
 		return warn("mount", nfs_get_error(reader.nfs));
 	if (nfs_open(reader.nfs, argv[4], O_RDONLY, &reader.file) != 0 ||
 		nfs_fstat64(reader.nfs, reader.file, &st) != 0)
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 	reader.file_bytes = st.nfs_size;
 	reader.blocks = (st.nfs_size + reader.block_bytes - 1) / reader.block_bytes;
 	reader.order = calloc(reader.blocks + 1, sizeof(*reader.order));
-	if (reader.order == NULL || !put_in_order(&reader, argv[5]))
+	if (!reader.order || !put_in_order(&reader, argv[5]))
 		return warn(argv[5], "no such pattern");
 	return strcmp(argv[1], "hold") == 0 ? hold(&reader, depth) : read_all(&reader, depth);
 }

@@ -24,7 +24,7 @@ static inline void exact_lru_init(struct exact_lru *lru, uint32_t pages, uint32_
 	*lru = (struct exact_lru) { .pages = pages, .accesses = accesses };
 	lru->last = calloc(pages, sizeof(lru->last[0]));
 	lru->tree = calloc(accesses + 1, sizeof(lru->tree[0]));
-	if (lru->last == NULL || lru->tree == NULL)
+	if (!lru->last || !lru->tree)
 		abort();
 }
 
@@ -78,7 +78,7 @@ static inline double *zipf_new(uint32_t n, double skew)
 	double *cumulated = malloc(n * sizeof(*cumulated));
 	double sum = 0;
 
-	if (cumulated == NULL)
+	if (!cumulated)
 		abort();
 	for (uint32_t i = 0; i < n; i++)
 		cumulated[i] = sum += pow(i + 1, -skew);

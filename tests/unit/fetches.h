@@ -63,7 +63,7 @@ static inline struct canfs_fetch *take(struct canfs_queue *queue)
 {
 	struct canfs_fetch *fetch = canfs_queue_take(queue, CANFS_FETCH_DEMAND);
 
-	return fetch != NULL ? fetch : canfs_queue_take(queue, CANFS_FETCH_PREFETCH);
+	return fetch ? fetch : canfs_queue_take(queue, CANFS_FETCH_PREFETCH);
 }
 
 /* One is taken and done with; who is told of it. */
@@ -72,14 +72,14 @@ static inline struct canfs_fetch *serve(struct canfs_queue *queue)
 	struct canfs_fetch_list finished = { 0 };
 	struct canfs_fetch *fetch = take(queue);
 
-	if (fetch != NULL)
+	if (fetch)
 		canfs_queue_finish(queue, fetch, 0, &finished);
 	return finished.first;
 }
 
 static inline void end_queue(struct canfs_queue *queue)
 {
-	while (serve(queue) != NULL)
+	while (serve(queue))
 		continue;
 	assert_int_equal(queue->waiting, 0);
 	assert_int_equal(queue->in_kernel[CANFS_FETCH_DEMAND], 0);

@@ -38,7 +38,7 @@ static inline void pattern_add(
 		pattern->capacity = pattern->capacity ? 2 * pattern->capacity : 1024;
 		pattern->read =
 			reallocarray(pattern->read, pattern->capacity, sizeof(*pattern->read));
-		if (pattern->read == NULL)
+		if (!pattern->read)
 			abort();
 	}
 	pattern->read[pattern->reads++] = (struct pattern_read) { file, offset, (uint32_t)bytes };

@@ -217,19 +217,19 @@ static const char *reason_to_skip(void)
 	canfs_fd_cache_put(file);
 	off = canfs_export_fs_off(export_fs);
 	tear_down(NULL);
-	return file == NULL ? (off != NULL ? off : "a file cannot be opened") : NULL;
+	return !file ? (off ? off : "a file cannot be opened") : NULL;
 }
 
 static int run_on_a_disk(const struct CMUnitTest *tests, size_t count)
 {
 	const char *reason;
 
-	if (mkdtemp(directory) == NULL) {
+	if (!mkdtemp(directory)) {
 		puts("skipped: no directory in /var/tmp");
 		return 77;
 	}
 	reason = reason_to_skip();
-	if (reason != NULL) {
+	if (reason) {
 		remove_all(NULL);
 		printf("skipped: %s\n", reason);
 		return 77;

@@ -125,7 +125,7 @@ static void test_help_has_each_option(void **state)
 		assert_true(canfs_config_help(i, line, sizeof(line)));
 		snprintf(start, sizeof(start), "%s =", option->name);
 		assert_memory_equal(line, start, strlen(start));
-		assert_int_equal(strstr(line, ", per mount\n") != NULL, option->per_mount);
+		assert_int_equal(!!strstr(line, ", per mount\n"), option->per_mount);
 		if (option->type == TYPE_COUNT || option->type == TYPE_REAL) {
 			allowed(option, range, sizeof(range));
 			snprintf(start, sizeof(start), " (%s)", range);

@@ -106,7 +106,7 @@ static void refused(const char *request, const char *of)
 
 	assert_true(json_is_false(json_object_get(reply, "ok")));
 	assert_non_null(error);
-	if (strstr(error, of) == NULL)
+	if (!strstr(error, of))
 		fail_msg("'%s' is answered '%s', without '%s'", request, error, of);
 	json_decref(reply);
 }

@@ -54,7 +54,8 @@ static void test_formula(void **state)
 	for (uint64_t bound = MIB; bound < UINT64_C(1) << 45; bound *= 3) {
 		uint64_t background = canfs_defer_background_bytes(bound);
 		assert_true(bound <= background);
-		assert_true((background + canfs_defer_background_bytes(bound) / 100 * 115) / 2 > background);
+		assert_true((background + canfs_defer_background_bytes(bound) / 100 * 115) / 2 >
+			    background);
 	}
 }
 

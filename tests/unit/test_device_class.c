@@ -117,7 +117,7 @@ static void test_how_much_a_drive_takes(void **state)
 	put("sda", "stat", "0\n");
 	put("sda", "queue/rotational", "1\n");
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-		if (told[i].text != NULL)
+		if (told[i].text)
 			put("sda", "device/queue_depth", told[i].text);
 		assert_int_equal(canfs_device_find(root->path, root->path, &place), 0);
 		assert_int_equal(canfs_device_new(&device, &place, 0, &config), 0);

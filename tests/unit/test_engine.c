@@ -278,11 +278,11 @@ static void run_crowd(struct canfs_engine *engine, void (*meanwhile)(struct canf
 		assert_non_null(adder[i].items);
 		assert_int_equal(pthread_create(&thread[i], NULL, add_many, &adder[i]), 0);
 	}
-	if (meanwhile != NULL)
+	if (meanwhile)
 		meanwhile(engine);
 	for (unsigned int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(thread[i], NULL), 0);
-	if (meanwhile == NULL) {
+	if (!meanwhile) {
 		canfs_engine_free(engine); /* with most of them in flight */
 		assert_int_equal(in_flight, 0);
 	} else {
@@ -306,7 +306,7 @@ static void run_crowd(struct canfs_engine *engine, void (*meanwhile)(struct canf
 static void switch_policies(struct canfs_engine *engine)
 {
 	for (int round = 0; round < 40; round++) {
-		for (size_t i = 0; canfs_policies[i] != NULL; i++) {
+		for (size_t i = 0; canfs_policies[i]; i++) {
 			assert_int_equal(
 				canfs_engine_set_policy(engine, canfs_policies[i]->name), 0);
 			assert_string_equal(
@@ -337,7 +337,7 @@ static void test_nothing_is_lost_when_policies_change(void **state)
 static void test_end_with_fetches_outstanding(void **state)
 {
 	(void)state;
-	for (size_t i = 0; canfs_policies[i] != NULL; i++)
+	for (size_t i = 0; canfs_policies[i]; i++)
 		run_crowd(start(canfs_policies[i]->name, 100000), NULL);
 }
 
@@ -364,7 +364,7 @@ static pid_t thread_with_signals(void)
 	pid_t found = 0;
 
 	assert_non_null(tasks);
-	while ((task = readdir(tasks)) != NULL) {
+	while ((task = readdir(tasks))) {
 		char path[300], line[256];
 		unsigned long long blocked = 0;
 		FILE *status;
@@ -373,9 +373,9 @@ static pid_t thread_with_signals(void)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/task/%s/status", task->d_name);
 		status = fopen(path, "r");
-		while (status != NULL && fgets(line, sizeof(line), status) != NULL)
+		while (status && fgets(line, sizeof(line), status))
 			(void)sscanf(line, "SigBlk: %llx", &blocked);
-		if (status == NULL)
+		if (!status)
 			continue;
 		fclose(status);
 		/* SIGTERM, SIGHUP and SIGUSR1 are what servers are told things with. */
@@ -510,7 +510,7 @@ static int make_files(void **state)
 
 	(void)state;
 	canfs_steady_cond_init(&all_done);
-	if (bytes == NULL || mkdtemp(directory) == NULL)
+	if (!bytes || !mkdtemp(directory))
 		return -1;
 	memset(bytes, 'x', FILE_BYTES);
 	for (unsigned int i = 0; i < FILES; i++) {

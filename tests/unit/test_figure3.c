@@ -99,9 +99,9 @@ static void dispatch(struct simulation *s)
 	struct canfs_fetch *fetch;
 	struct request *request;
 
-	while ((fetch = canfs_queue_take(&s->queue, CANFS_FETCH_DEMAND)) != NULL ||
+	while ((fetch = canfs_queue_take(&s->queue, CANFS_FETCH_DEMAND)) ||
 		(s->queue.in_kernel[CANFS_FETCH_PREFETCH] < s->setting.depth &&
-			(fetch = canfs_queue_take(&s->queue, CANFS_FETCH_PREFETCH)) != NULL)) {
+			(fetch = canfs_queue_take(&s->queue, CANFS_FETCH_PREFETCH)))) {
 		request = (struct request *)fetch;
 		request->in_flight = true;
 		request->end_usec = canfs_drive_read(
@@ -114,8 +114,7 @@ static struct request *earliest(struct simulation *s)
 	struct request *request = &s->request[0][0], *first = NULL;
 
 	for (size_t i = 0; i < sizeof(s->request) / sizeof(*request); i++) {
-		if (request[i].in_flight &&
-			(first == NULL || request[i].end_usec < first->end_usec))
+		if (request[i].in_flight && (!first || request[i].end_usec < first->end_usec))
 			first = &request[i];
 	}
 	return first;
@@ -161,7 +160,7 @@ static void drain(struct simulation *s)
 	struct canfs_fetch *fetch;
 
 	canfs_queue_cancel_all(&s->queue, &finished);
-	for (struct request *left; (left = earliest(s)) != NULL; left->in_flight = false) {
+	for (struct request *left; (left = earliest(s)); left->in_flight = false) {
 		fetch = &left->fetch;
 		canfs_queue_finish(&s->queue, fetch, 0, &finished);
 	}

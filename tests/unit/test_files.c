@@ -47,7 +47,7 @@ static uint64_t read_blocks(struct canfs_files *files, uint64_t file, uint64_t b
 
 		for (size_t i = 0; i < n; i++) {
 			bytes += advice[i].bytes;
-			if (last != NULL)
+			if (last)
 				*last = advice[i];
 		}
 	}

@@ -203,7 +203,8 @@ static void assert_within_bounds(const struct world *world)
 			  fake_root_number(&world->root, BDI_B "/min_ratio");
 
 	if (limit)
-		assert_in_range(limit, 20 * 16 * MIB, canfs_defer_background_bytes(bound) / 100 * 115 + 2 * MIB);
+		assert_in_range(limit, 20 * 16 * MIB,
+			canfs_defer_background_bytes(bound) / 100 * 115 + 2 * MIB);
 	if (background)
 		assert_in_range(background, 4 * MIB, canfs_defer_background_bytes(bound) + 2 * MIB);
 	assert_in_range(shares, 0, CANFS_DEFER_SHARE_PCT);

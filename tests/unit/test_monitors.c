@@ -39,7 +39,7 @@ static void put(const char *path, const char *text)
 	FILE *file;
 
 	snprintf(full, sizeof(full), "%s%s", root, path);
-	for (char *slash = strchr(full + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(full + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		mkdir(full, 0700);
 		*slash = '/';
@@ -81,7 +81,7 @@ static int set_up(void **state)
 	(void)state;
 	strcpy(root, "/tmp/canfs-monitors-XXXXXX");
 	said_count = 0;
-	return mkdtemp(root) == NULL;
+	return !mkdtemp(root);
 }
 
 static int tear_down(void **state)

@@ -309,7 +309,7 @@ static unsigned int told;
 
 static void note(struct canfs_fetch_list *finished)
 {
-	for (struct canfs_fetch *fetch = finished->first; fetch != NULL; fetch = fetch->next) {
+	for (struct canfs_fetch *fetch = finished->first; fetch; fetch = fetch->next) {
 		((struct member *)fetch)->told++;
 		told++;
 	}
@@ -339,12 +339,12 @@ static void random_step(uint64_t *seed, const char *switch_to)
 			&queue, next_random(seed) % 40, next_random(seed) % (8 * MIB), &finished);
 		break;
 	case 1:
-		if (switch_to != NULL)
+		if (switch_to)
 			canfs_queue_set_policy(&queue, canfs_policy_named(switch_to));
 		break;
 	default:
 		fetch = take(&queue);
-		if (fetch != NULL)
+		if (fetch)
 			canfs_queue_finish(&queue, fetch, 0, &finished);
 	}
 	note(&finished);
@@ -399,8 +399,8 @@ static void test_lag_without_bound_is_the_elevator(void **state)
 		for (uint64_t n = next_random(&seed) % 3; n > 0; n--) {
 			elevator = serve(&queues[0]);
 			lag = serve(&queues[1]);
-			assert_true((elevator == NULL) == (lag == NULL));
-			if (lag != NULL)
+			assert_true((!elevator) == (!lag));
+			if (lag)
 				assert_int_equal(elevator - fetch[0], lag - fetch[1]);
 		}
 	}
@@ -411,7 +411,7 @@ static void test_lag_without_bound_is_the_elevator(void **state)
 static void test_nothing_is_lost_or_served_twice(void **state)
 {
 	(void)state;
-	for (size_t i = 0; canfs_policies[i] != NULL; i++) {
+	for (size_t i = 0; canfs_policies[i]; i++) {
 		run_crowd(canfs_policies[i]->name, false);
 		run_crowd(canfs_policies[i]->name, true);
 	}

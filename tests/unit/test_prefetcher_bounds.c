@@ -70,7 +70,7 @@ static void few_are_open_where_few_may_be(void **state)
 
 		snprintf(name, sizeof(name), "few%zu", i);
 		file[i] = make(name, &objects[i], KIB);
-		had += file[i] != NULL;
+		had += !!file[i];
 		assert_in_range(stats().fd_cache.open, 1, 1024 / 16);
 	}
 	assert_in_range(had, 1024 / 32, 1024 / 16);

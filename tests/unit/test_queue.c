@@ -31,9 +31,9 @@ static void assert_own(const struct canfs_fetch *fetch, uint64_t from, uint64_t 
 static void assert_told(struct canfs_fetch *first, struct canfs_fetch *second)
 {
 	assert_ptr_equal(finished.first, first);
-	if (first != NULL)
+	if (first)
 		assert_ptr_equal(first->next, second);
-	if (second != NULL)
+	if (second)
 		assert_null(second->next);
 	finished = (struct canfs_fetch_list) { 0 };
 }
@@ -131,7 +131,7 @@ static void test_demand_waits_for_no_prefetch(void **state)
 	struct canfs_fetch wanted[2] = { demand(2, 100 * MIB, 4096), demand(3, 0, 4096) };
 
 	(void)state;
-	for (size_t p = 0; canfs_policies[p] != NULL; p++) {
+	for (size_t p = 0; canfs_policies[p]; p++) {
 		canfs_queue_set_policy(&queue, canfs_policies[p]);
 		for (size_t i = 0; i < 2; i++)
 			add(&queue, &ahead[i]);

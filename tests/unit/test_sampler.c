@@ -434,7 +434,7 @@ static unsigned int open_files(void)
 	unsigned int count = 0;
 
 	assert_non_null(directory);
-	while (readdir(directory) != NULL)
+	while (readdir(directory))
 		count++;
 	closedir(directory);
 	return count;

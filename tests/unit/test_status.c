@@ -51,7 +51,7 @@ static void refused(const char *request, const char *of)
 	const char *error = json_string_value(json_object_get(reply, "error"));
 
 	assert_true(json_is_false(json_object_get(reply, "ok")));
-	if (strstr(error, of) == NULL)
+	if (!strstr(error, of))
 		fail_msg("'%s' is answered '%s', without '%s'", request, error, of);
 	json_decref(reply);
 }

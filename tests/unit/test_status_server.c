@@ -190,7 +190,7 @@ static void test_metrics(void **state)
 
 		say(fd, cases[i].request);
 		said = hear(fd, cases[i].until);
-		if (cases[i].status != NULL)
+		if (cases[i].status)
 			assert_memory_equal(said + strlen("HTTP/1.x "), cases[i].status, 3);
 		close(fd);
 	}

@@ -127,7 +127,7 @@ uint64_t races_oldest_read(const struct races *races, const struct shared_file *
 {
 	uint64_t oldest = races->now;
 
-	for (const struct op *op = races->ops; op != NULL; op = op->next) {
+	for (const struct op *op = races->ops; op; op = op->next) {
 		if (op->file == file && op->kind == READ && op->begin < oldest)
 			oldest = op->begin;
 	}
@@ -160,7 +160,7 @@ static struct op *choose(struct races *races, struct lane *lane)
 {
 	struct op *op = calloc(1, sizeof(*op));
 
-	if (op == NULL)
+	if (!op)
 		abort();
 	if (lane->run == 0) {
 		choose_run(races, lane);
@@ -234,7 +234,7 @@ static bool judge(struct op *op, int status, const void *data, struct nfs_contex
 		return true;
 	}
 	/* libnfs 4 has one errno for all that goes wrong with a write. */
-	if (op->file->doomed && strstr(nfs_get_error(nfs), "ERR_STALE") != NULL) {
+	if (op->file->doomed && strstr(nfs_get_error(nfs), "ERR_STALE")) {
 		races->stale++;
 		return true;
 	}
@@ -275,7 +275,7 @@ static void send(struct races *races, struct op *op)
 	races->ops = op;
 	if (op->kind == WRITE) {
 		op->words = malloc(bytes);
-		if (op->words == NULL)
+		if (!op->words)
 			abort();
 		races_fill(op->file, op->first, op->count, op->number, op->words);
 		error = nfs_pwrite_async(nfs, handle, offset, bytes, op->words, answered, op);
@@ -290,7 +290,7 @@ static void send(struct races *races, struct op *op)
 
 static void ask(struct races *races, struct lane *lane)
 {
-	if (lane->op == NULL)
+	if (!lane->op)
 		lane->op = choose(races, lane);
 	if (lane->op->asked)
 		return;
@@ -304,10 +304,10 @@ void races_ask(struct races *races)
 	for (int i = 0; i < CLIENTS * LANES; i++) {
 		struct lane *lane = &races->lanes[i];
 
-		if (lane->habit == NULL)
+		if (!lane->habit)
 			lane->habit = &habits[i % LANES];
 		if (!races->quiet && !races->failed && !(races->away && lane->rests) &&
-			(lane->left > 0 || lane->op != NULL))
+			(lane->left > 0 || lane->op))
 			ask(races, lane);
 	}
 }

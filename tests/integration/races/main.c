@@ -47,7 +47,7 @@ static bool connect_client(struct races *races, struct client *client)
 	char name[48];
 
 	client->nfs = nfs_init_context();
-	if (client->nfs == NULL)
+	if (!client->nfs)
 		return races_warn(races, "no memory");
 	nfs_set_version(client->nfs, client->version);
 	nfs_set_autoreconnect(client->nfs, 0);
@@ -120,7 +120,7 @@ bool races_turn(struct races *races, int msec)
 bool races_quiesce(struct races *races)
 {
 	races->quiet = true;
-	while (races->ops != NULL && races_turn(races, 100))
+	while (races->ops && races_turn(races, 100))
 		;
 	return !races->failed;
 }
@@ -133,7 +133,7 @@ static uint64_t all_done(const struct races *races)
 static bool lanes_are_left(const struct races *races)
 {
 	for (int i = 0; i < CLIENTS * LANES; i++) {
-		if (races->lanes[i].left > 0 || races->lanes[i].op != NULL)
+		if (races->lanes[i].left > 0 || races->lanes[i].op)
 			return true;
 	}
 	return false;
@@ -189,8 +189,8 @@ int main(int argc, char **argv)
 	}
 	struct nfs_context *parser = nfs_init_context();
 
-	races.url = parser != NULL ? nfs_parse_url_dir(parser, argv[1]) : NULL;
-	if (races.url == NULL)
+	races.url = parser ? nfs_parse_url_dir(parser, argv[1]) : NULL;
+	if (!races.url)
 		return !races_warn(&races, "%s: no URL", argv[1]);
 	for (unsigned int i = 0; i < CLIENTS; i++) {
 		if (!connect_client(&races, &races.clients[i]))

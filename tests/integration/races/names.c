@@ -70,7 +70,7 @@ static struct shared_file *make(struct races *races)
 	struct client *maker = any_client(races);
 	int error;
 
-	if (file == NULL)
+	if (!file)
 		abort();
 	file->id = ++races->files;
 	for (uint64_t i = 0; i < BLOCKS; i++)
@@ -183,12 +183,12 @@ static bool close_it(struct races *races, struct shared_file *file)
 	bool closed = true;
 
 	for (int i = 0; i < CLIENTS; i++) {
-		if (file->handles[i] != NULL && file->users[i] == 0) {
+		if (file->handles[i] && file->users[i] == 0) {
 			/* Of what is gone, an error is as good as an answer. */
 			nfs_close(races->clients[i].nfs, file->handles[i]);
 			file->handles[i] = NULL;
 		}
-		closed &= file->handles[i] == NULL;
+		closed &= !file->handles[i];
 	}
 	return closed;
 }
@@ -197,7 +197,7 @@ static void bury(struct races *races)
 {
 	struct shared_file **at = &races->doomed, *file;
 
-	while ((file = *at) != NULL) {
+	while ((file = *at)) {
 		if (close_it(races, file)) {
 			*at = file->next;
 			free(file);
@@ -227,7 +227,7 @@ bool races_open_again(struct races *races)
 	for (int i = 0; i < CLIENTS * LANES; i++) {
 		struct lane *lane = &races->lanes[i];
 
-		if (lane->file == NULL || !lane->file->doomed)
+		if (!lane->file || !lane->file->doomed)
 			continue;
 		lane->file->users[lane->client->number]--;
 		lane->file = NULL;
@@ -238,7 +238,7 @@ bool races_open_again(struct races *races)
 	for (struct client *client = races->clients; client < races->clients + CLIENTS; client++) {
 		if (client->version != 4)
 			continue;
-		for (struct shared_file *file = races->doomed; file != NULL; file = file->next)
+		for (struct shared_file *file = races->doomed; file; file = file->next)
 			file->handles[client->number] = NULL;
 		for (int i = 0; i < SLOTS; i++) {
 			struct shared_file *file = races->slots[i];

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: LGPL-3.0-or-later
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
 #ifndef CANFS_RACES_PAST_H
 #define CANFS_RACES_PAST_H
 
