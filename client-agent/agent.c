@@ -34,7 +34,7 @@ static void print_help(void)
 		printf("  %s\n", line);
 }
 
-static int restore(const struct canfs_config *config)
+static int restore(const struct canfs_agent_config *config)
 {
 	struct canfs_actors actors;
 	char error[CANFS_CONFIG_ERROR_MAX];
@@ -53,7 +53,7 @@ static int restore(const struct canfs_config *config)
 }
 
 /* The file that was asked for must be there; the default one may be missing. */
-static int read_config(struct canfs_config *config, const char *file)
+static int read_config(struct canfs_agent_config *config, const char *file)
 {
 	char error[CANFS_CONFIG_ERROR_MAX];
 	int ret;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct canfs_loop_options options = { .root = "", .mode = -1 };
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	const char *file = NULL;
 	char action = 0;
 	int c;

@@ -17,7 +17,7 @@ static const char *mode_word(const struct canfs_bidder *bidder)
 }
 
 static struct canfs_bidder *take_bidder(struct canfs_bidders *bidders,
-	const struct canfs_config *config, const struct canfs_mount *mount)
+	const struct canfs_agent_config *config, const struct canfs_mount *mount)
 {
 	for (size_t i = 0; i < bidders->n; i++) {
 		struct canfs_bidder *bidder = bidders->bidder[i];
@@ -39,7 +39,7 @@ static struct canfs_bidder *take_bidder(struct canfs_bidders *bidders,
 }
 
 static struct canfs_bidder *new_bidder(
-	const struct canfs_config *config, const struct canfs_mount *mount)
+	const struct canfs_agent_config *config, const struct canfs_mount *mount)
 {
 	struct canfs_bidder *bidder = calloc(1, sizeof(*bidder));
 	unsigned int seed = (unsigned int)(canfs_now_usec() ^ (uint64_t)getpid() << 16);
@@ -104,7 +104,7 @@ static void report(const struct canfs_bidders *now, const struct canfs_bidders *
 }
 
 static void add_wanted(struct canfs_bidders *now, struct canfs_bidders *before,
-	const struct canfs_mounts *mounts, const struct canfs_config *config)
+	const struct canfs_mounts *mounts, const struct canfs_agent_config *config)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
 		const struct canfs_mount *mount = &mounts->mount[i];
@@ -145,7 +145,7 @@ static void keep_leaving(struct canfs_bidders *now, struct canfs_bidders *before
 }
 
 void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
-	const struct canfs_config *config, struct canfs_actors *actors)
+	const struct canfs_agent_config *config, struct canfs_actors *actors)
 {
 	struct canfs_bidders now = { .left_out = mounts->dropped };
 

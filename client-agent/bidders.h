@@ -25,7 +25,7 @@ struct canfs_actors; /* act.h */
  * flushing point left. Says what is new.
  */
 void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
-	const struct canfs_config *config, struct canfs_actors *actors);
+	const struct canfs_agent_config *config, struct canfs_actors *actors);
 
 /* Is one that is not wanted any more drained, so that a refresh would let it go? */
 bool canfs_bidders_left(const struct canfs_bidders *bidders, const struct canfs_actors *actors);

@@ -40,7 +40,7 @@ static const uint64_t farewell_usec = 40000000;
 static const uint64_t suspend_usec = 1000000;
 
 struct loop {
-	struct canfs_config *config;
+	struct canfs_agent_config *config;
 	const struct canfs_loop_options *options;
 	struct canfs_actors actors;
 	struct canfs_mounts *mounts;
@@ -254,7 +254,7 @@ static bool tick(struct loop *loop)
 
 static void reload(struct loop *loop)
 {
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	char error[CANFS_CONFIG_ERROR_MAX];
 
 	if (!loop->options->config_file)
@@ -427,7 +427,7 @@ static int loop_close(struct loop *loop)
 	return ret;
 }
 
-int canfs_loop_run(struct canfs_config *config, const struct canfs_loop_options *options)
+int canfs_loop_run(struct canfs_agent_config *config, const struct canfs_loop_options *options)
 {
 	struct loop loop = {
 		.config = config, .options = options, .status_server = { .root = options->root }

@@ -22,6 +22,6 @@ struct canfs_loop_options {
 };
 
 /* Runs until SIGTERM or SIGINT. 0 or -errno; what went wrong has been logged. */
-int canfs_loop_run(struct canfs_config *config, const struct canfs_loop_options *options);
+int canfs_loop_run(struct canfs_agent_config *config, const struct canfs_loop_options *options);
 
 #endif

@@ -14,7 +14,7 @@
 #include "ganesha-fsal/prefetch/prefetcher.h"
 
 /* What the CANFS { } block says. */
-struct canfs_config {
+struct canfs_fsal_config {
 	struct canfs_sampler_config sampler;
 	double pmax; /* both as in struct canfs_settings */
 	double weight[CANFS_RESOURCES];
@@ -44,7 +44,7 @@ struct canfs_module {
 	struct canfs_control *control;       /* NULL: no socket */
 	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
 	struct canfs_clients *clients;       /* NULL: nobody counts them */
-	struct canfs_config config;          /* as read last; of ghosts and socket, as they run */
+	struct canfs_fsal_config config;     /* as read last; of ghosts and socket, as they run */
 	uint64_t reload;                     /* counts them */
 	bool warned;                         /* by the last one */
 	uint64_t replaced; /* number of the configuration before the last reload */
@@ -132,13 +132,13 @@ static inline void canfs_ascend(struct fsal_export *here)
  * wrong, which Ganesha then says with file and line; *config is set only on 0.
  */
 int canfs_read_config(
-	config_file_t file, struct canfs_config *config, struct config_error_type *err_type);
+	config_file_t file, struct canfs_fsal_config *config, struct config_error_type *err_type);
 
 /*
  * The same of the file that Ganesha has parsed last, and holds while it updates an export: it tells us no
  * more of it. -ENOENT, without a word, if that has no such block; -EINVAL if anything in it is no syntax.
  */
-int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type);
+int canfs_reread_config(struct canfs_fsal_config *config, struct config_error_type *err_type);
 
 /* main.c: for each export that is updated: what has changed in the block takes effect. */
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type);
@@ -147,7 +147,8 @@ void canfs_reload(struct canfs_export *export, struct config_error_type *err_typ
  * reload.c: pmax and weights, which are no part of canfs_sampler_config, where 0 is the default. What the block says as
  * before (NULL: at the start) stays as it was set since. Did anything change?
  */
-bool canfs_change_scale(const struct canfs_config *before, const struct canfs_config *now);
+bool canfs_change_scale(
+	const struct canfs_fsal_config *before, const struct canfs_fsal_config *now);
 
 /*
  * config.c: what the FSAL { Name = CANFS; ... } block of an export says. 0, or -EINVAL if
@@ -195,7 +196,7 @@ void canfs_reads_note(struct fsal_obj_handle *handle, const struct fsal_io_arg *
 uint64_t canfs_name_file(const struct fsal_obj_handle *handle);
 
 /* prefetch.c */
-void canfs_start_prefetcher(const struct canfs_config *config);
+void canfs_start_prefetcher(const struct canfs_fsal_config *config);
 void canfs_stop_prefetcher(void);
 
 /* Both with op_ctx on it: when it is made; and what holds from now on. */
@@ -215,7 +216,8 @@ static inline double canfs_readahead_scale(const struct canfs_export *export)
 }
 
 /* The configuration was read again. False: some of it waits for a restart. */
-bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now);
+bool canfs_reload_prefetcher(
+	const struct canfs_fsal_config *before, const struct canfs_fsal_config *now);
 
 /*
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the

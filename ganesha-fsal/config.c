@@ -203,8 +203,8 @@ static void name_thread(void)
 }
 
 /* Takes over what given holds. */
-static int take(
-	struct parameters *given, struct config_error_type *errors, struct canfs_config *config)
+static int take(struct parameters *given, struct config_error_type *errors,
+	struct canfs_fsal_config *config)
 {
 	if (!check_block("CANFS { }", items, errors)) {
 		gsh_free(given->control_socket);
@@ -215,7 +215,7 @@ static int take(
 	given->setup.root = "";
 	given->setup.disk_read_queue = given->disk_read_queue;
 	given->setup.disk_write_queue = given->disk_write_queue;
-	*config = (struct canfs_config) {
+	*config = (struct canfs_fsal_config) {
 		.sampler = { .interval_ms = given->interval_ms,
 			.publish = given->publish,
 			.monitors = given->monitors,
@@ -247,7 +247,7 @@ static int take(
  * wrong in earlier exports against the block; the messages go the same way.
  */
 int canfs_read_config(
-	config_file_t file, struct canfs_config *config, struct config_error_type *err_type)
+	config_file_t file, struct canfs_fsal_config *config, struct config_error_type *err_type)
 {
 	struct config_error_type errors = { .fp = err_type->fp };
 	struct parameters given = { .interval_ms = 0 };
@@ -263,7 +263,7 @@ static bool had_syntax_error(const struct config_error_type *err_type)
 	       strstr(err_type->diag_buf, "Syntax error in");
 }
 
-int canfs_reread_config(struct canfs_config *config, struct config_error_type *err_type)
+int canfs_reread_config(struct canfs_fsal_config *config, struct config_error_type *err_type)
 {
 	struct config_error_type errors = { .fp = err_type->fp };
 	struct parameters given = { .interval_ms = 0 };

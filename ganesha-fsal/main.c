@@ -16,7 +16,7 @@ static const char name[] = "CANFS";
 static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
-	struct canfs_config *config = &CANFS.config;
+	struct canfs_fsal_config *config = &CANFS.config;
 	int error = canfs_read_config(file, config, err_type);
 
 	if (error == 0) {

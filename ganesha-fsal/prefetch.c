@@ -238,7 +238,7 @@ void canfs_drain_prefetch(struct canfs_export *export)
 		op_ctx ? CTX_FULLPATH(op_ctx) : "an export");
 }
 
-void canfs_start_prefetcher(const struct canfs_config *config)
+void canfs_start_prefetcher(const struct canfs_fsal_config *config)
 {
 	struct canfs_prefetcher_config wanted = config->prefetcher;
 	int error;
@@ -252,7 +252,8 @@ void canfs_start_prefetcher(const struct canfs_config *config)
 		LogCrit(COMPONENT_FSAL, "CANFS prefetches nothing: %s", strerror(-error));
 }
 
-bool canfs_reload_prefetcher(const struct canfs_config *before, const struct canfs_config *now)
+bool canfs_reload_prefetcher(
+	const struct canfs_fsal_config *before, const struct canfs_fsal_config *now)
 {
 	const struct canfs_prefetcher_config *old = &before->prefetcher, *new = &now->prefetcher;
 	const char *policy = new->policy[0] != '\0' ? new->policy : "auto";

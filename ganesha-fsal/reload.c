@@ -6,7 +6,7 @@
 #include <string.h>
 #include "common/clock.h"
 
-bool canfs_change_scale(const struct canfs_config *before, const struct canfs_config *now)
+bool canfs_change_scale(const struct canfs_fsal_config *before, const struct canfs_fsal_config *now)
 {
 	struct canfs_settings found, wanted;
 	bool changed = !before || now->pmax != before->pmax;
@@ -25,7 +25,8 @@ bool canfs_change_scale(const struct canfs_config *before, const struct canfs_co
 }
 
 /* What is allocated at the start, and used by all workers, stays. Only the monitor of memory asks for ghosts. */
-static bool needs_restart(const struct canfs_config *running, const struct canfs_config *now)
+static bool needs_restart(
+	const struct canfs_fsal_config *running, const struct canfs_fsal_config *now)
 {
 	bool wants_ghosts = (now->sampler.monitors & 1u << CANFS_MEMORY) != 0;
 
@@ -34,7 +35,7 @@ static bool needs_restart(const struct canfs_config *running, const struct canfs
 }
 
 /* Takes over what was read, but for what goes on as it was started. */
-static void keep(struct canfs_config *config)
+static void keep(struct canfs_fsal_config *config)
 {
 	gsh_free(config->control_path);
 	config->control_path = CANFS.config.control_path;
@@ -59,7 +60,7 @@ static bool is_same_reload(struct canfs_export *export)
 }
 
 /* False: something is wrong with it, or waits for a restart, and this was said. */
-static bool take_over(struct canfs_config *config)
+static bool take_over(struct canfs_fsal_config *config)
 {
 	bool changed = canfs_change_scale(&CANFS.config, config);
 	bool holds = !needs_restart(&CANFS.config, config);
@@ -80,7 +81,7 @@ static bool take_over(struct canfs_config *config)
 
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
 {
-	struct canfs_config config;
+	struct canfs_fsal_config config;
 	int error;
 
 	/* Whatever was said need not be said of each export. */

@@ -8,7 +8,7 @@
 
 #define SCALE_MAX 1000.0
 
-static int set_scale(struct canfs_queue *q, const char *value)
+static int set_scale(struct canfs_disk_threads *q, const char *value)
 {
 	char *end;
 	double scale = strtod(value, &end);
@@ -19,7 +19,7 @@ static int set_scale(struct canfs_queue *q, const char *value)
 	return 0;
 }
 
-static int set_mode(struct canfs_queue *q, const char *name)
+static int set_mode(struct canfs_disk_threads *q, const char *name)
 {
 	for (int i = 0; i < CANFS_DISK_MODES; i++) {
 		if (strcmp(name, canfs_disk_mode_names[i]) != 0)
@@ -30,7 +30,7 @@ static int set_mode(struct canfs_queue *q, const char *name)
 	return -EINVAL;
 }
 
-static int obey(struct canfs_queue *q, const char *word)
+static int obey(struct canfs_disk_threads *q, const char *word)
 {
 	if (!strncmp(word, "mode=", 5))
 		return set_mode(q, word + 5);
@@ -47,7 +47,7 @@ static int obey(struct canfs_queue *q, const char *word)
 	return 0;
 }
 
-int canfs_disk_control(struct canfs_queue *q, const char *text, size_t bytes)
+int canfs_disk_control(struct canfs_disk_threads *q, const char *text, size_t bytes)
 {
 	char line[256], *rest = NULL;
 	int err = 0;
@@ -72,7 +72,7 @@ static double mean(double sum, uint64_t n)
 	return n ? sum / (double)n : 0;
 }
 
-size_t canfs_disk_stat(struct canfs_queue *q, char *text, size_t size)
+size_t canfs_disk_stat(struct canfs_disk_threads *q, char *text, size_t size)
 {
 	const struct canfs_device_stats *s = &q->device.stats;
 	const struct canfs_drive *d = &q->device.drive;

@@ -15,11 +15,11 @@
  *	flushcache	forget the drive's buffers
  * 0, or -EINVAL for the first word that is none of these (those before it were obeyed).
  */
-int canfs_disk_control(struct canfs_queue *queue, const char *text, size_t bytes);
+int canfs_disk_control(struct canfs_disk_threads *queue, const char *text, size_t bytes);
 
 /* One JSON object; returns its length, < size. busy_seconds: with a command outstanding; head_busy_seconds:
  * seeks and transfers; late_*: by how much answers were late, wall time; the drive's own counters
  * (hits, seeks, slices, cached, flush) are those of a spinning disk. */
-size_t canfs_disk_stat(struct canfs_queue *queue, char *text, size_t size);
+size_t canfs_disk_stat(struct canfs_disk_threads *queue, char *text, size_t size);
 
 #endif

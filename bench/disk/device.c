@@ -14,7 +14,7 @@ const char *const canfs_disk_mode_names[CANFS_DISK_MODES] = {
 	[CANFS_DISK_SSD] = "ssd",
 };
 
-void canfs_device_init(struct canfs_device *d, uint64_t capacity_bytes)
+void canfs_device_init(struct canfs_disk_model *d, uint64_t capacity_bytes)
 {
 	memset(d, 0, sizeof(*d));
 	canfs_drive_init(&d->drive, capacity_bytes);
@@ -22,19 +22,19 @@ void canfs_device_init(struct canfs_device *d, uint64_t capacity_bytes)
 	d->waiting_tail = &d->waiting;
 }
 
-void canfs_device_drop_buffers(struct canfs_device *d)
+void canfs_device_drop_buffers(struct canfs_disk_model *d)
 {
 	canfs_drive_drop_buffers(&d->drive);
 	canfs_ssd_init(&d->ssd);
 }
 
-void canfs_device_reset_stats(struct canfs_device *d)
+void canfs_device_reset_stats(struct canfs_disk_model *d)
 {
 	memset(&d->stats, 0, sizeof(d->stats));
 	memset(&d->drive.stats, 0, sizeof(d->drive.stats));
 }
 
-static bool has_one_head(const struct canfs_device *d)
+static bool has_one_head(const struct canfs_disk_model *d)
 {
 	return d->mode == CANFS_DISK_HDD || d->mode == CANFS_DISK_HDD_NCQ;
 }
@@ -65,14 +65,14 @@ static double ssd_due(struct canfs_ssd *s, const struct canfs_command *c)
 	return canfs_ssd_flush(s, c->arrival_usec);
 }
 
-static double due(struct canfs_device *d, const struct canfs_command *c)
+static double due(struct canfs_disk_model *d, const struct canfs_command *c)
 {
 	if (has_one_head(d))
 		return drive_due(&d->drive, c);
 	return d->mode == CANFS_DISK_SSD ? ssd_due(&d->ssd, c) : c->arrival_usec;
 }
 
-static struct canfs_command *take_waiting(struct canfs_device *d, struct canfs_command **link)
+static struct canfs_command *take_waiting(struct canfs_disk_model *d, struct canfs_command **link)
 {
 	struct canfs_command *c = *link;
 
@@ -83,7 +83,7 @@ static struct canfs_command *take_waiting(struct canfs_device *d, struct canfs_c
 	return c;
 }
 
-static void start(struct canfs_device *d, struct canfs_command *c)
+static void start(struct canfs_disk_model *d, struct canfs_command *c)
 {
 	struct canfs_command **link = &d->started;
 
@@ -94,7 +94,7 @@ static void start(struct canfs_device *d, struct canfs_command *c)
 	*link = c;
 }
 
-static void start_waiting(struct canfs_device *d)
+static void start_waiting(struct canfs_disk_model *d)
 {
 	while (d->waiting && !(has_one_head(d) && d->started)) {
 		struct canfs_command **next = &d->waiting;
@@ -105,13 +105,13 @@ static void start_waiting(struct canfs_device *d)
 	}
 }
 
-void canfs_device_set_mode(struct canfs_device *d, enum canfs_disk_mode mode)
+void canfs_device_set_mode(struct canfs_disk_model *d, enum canfs_disk_mode mode)
 {
 	d->mode = mode;
 	start_waiting(d);
 }
 
-void canfs_device_add(struct canfs_device *d, struct canfs_command *c)
+void canfs_device_add(struct canfs_disk_model *d, struct canfs_command *c)
 {
 	c->next = NULL;
 	*d->waiting_tail = c;
@@ -126,14 +126,14 @@ void canfs_device_add(struct canfs_device *d, struct canfs_command *c)
 	start_waiting(d);
 }
 
-double canfs_device_due_usec(const struct canfs_device *d)
+double canfs_device_due_usec(const struct canfs_disk_model *d)
 {
 	if (!d->started)
 		return INFINITY;
 	return d->mode == CANFS_DISK_FREE ? -INFINITY : d->started->due_usec;
 }
 
-struct canfs_command *canfs_device_take(struct canfs_device *d, double now_usec)
+struct canfs_command *canfs_device_take(struct canfs_disk_model *d, double now_usec)
 {
 	struct canfs_command *c = d->started;
 

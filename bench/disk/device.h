@@ -40,7 +40,7 @@ struct canfs_device_stats {
 	double busy_usec;   /* with a command outstanding */
 };
 
-struct canfs_device {
+struct canfs_disk_model {
 	enum canfs_disk_mode mode;
 	struct canfs_drive drive;
 	struct canfs_ssd ssd;
@@ -51,24 +51,24 @@ struct canfs_device {
 };
 
 /* In place: the structure must not be moved. */
-void canfs_device_init(struct canfs_device *device, uint64_t capacity_bytes);
+void canfs_device_init(struct canfs_disk_model *device, uint64_t capacity_bytes);
 
 /* What was started stays as it is; to mode free: it is done at once. */
-void canfs_device_set_mode(struct canfs_device *device, enum canfs_disk_mode mode);
+void canfs_device_set_mode(struct canfs_disk_model *device, enum canfs_disk_mode mode);
 
 /* Forget what the buffers hold (between two runs of an experiment). */
-void canfs_device_drop_buffers(struct canfs_device *device);
+void canfs_device_drop_buffers(struct canfs_disk_model *device);
 
 /* All counters to 0, the drive's too. */
-void canfs_device_reset_stats(struct canfs_device *device);
+void canfs_device_reset_stats(struct canfs_disk_model *device);
 
 /* kind, offset, bytes and arrival_usec are set; it arrives after those before it. */
-void canfs_device_add(struct canfs_device *device, struct canfs_command *command);
+void canfs_device_add(struct canfs_disk_model *device, struct canfs_command *command);
 
 /* When the next command is done; INFINITY if none is outstanding. */
-double canfs_device_due_usec(const struct canfs_device *device);
+double canfs_device_due_usec(const struct canfs_disk_model *device);
 
 /* A command that is done at now_usec, the earliest first, or NULL. */
-struct canfs_command *canfs_device_take(struct canfs_device *device, double now_usec);
+struct canfs_command *canfs_device_take(struct canfs_disk_model *device, double now_usec);
 
 #endif

@@ -26,7 +26,7 @@ static const char *const names[] = {
 	[INODE_DISK] = "disk", [INODE_CONTROL] = "control", [INODE_STAT] = "stat"
 };
 
-static struct canfs_queue *queue_of(fuse_req_t req)
+static struct canfs_disk_threads *queue_of(fuse_req_t req)
 {
 	return fuse_req_userdata(req);
 }
@@ -99,7 +99,7 @@ static void on_open(fuse_req_t req, fuse_ino_t inode, struct fuse_file_info *fil
 static void on_read(
 	fuse_req_t req, fuse_ino_t inode, size_t bytes, off_t offset, struct fuse_file_info *file)
 {
-	struct canfs_queue *queue = queue_of(req);
+	struct canfs_disk_threads *queue = queue_of(req);
 	uint64_t start = (uint64_t)offset, capacity = queue->store.capacity_bytes;
 	char text[2048];
 	size_t n;
@@ -120,7 +120,7 @@ static void on_read(
 static void on_write(fuse_req_t req, fuse_ino_t inode, const char *data, size_t bytes, off_t offset,
 	struct fuse_file_info *file)
 {
-	struct canfs_queue *queue = queue_of(req);
+	struct canfs_disk_threads *queue = queue_of(req);
 	uint64_t start = (uint64_t)offset, capacity = queue->store.capacity_bytes;
 	int err;
 
@@ -161,7 +161,7 @@ static const struct fuse_lowlevel_ops operations = {
 };
 
 /* Runs until a signal or until the mount is gone. Returns the exit code. */
-static int serve(struct canfs_queue *queue, uint64_t size_mib, const char *mountpoint)
+static int serve(struct canfs_disk_threads *queue, uint64_t size_mib, const char *mountpoint)
 {
 	char *arguments[] = { "canfs-disk",
 		"-ofsname=canfs-disk,default_permissions,max_read=1048576", NULL };
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 	static const struct option options[] = { { "size-mib", required_argument, NULL, 's' },
 		{ 0 } };
 	unsigned long long size_mib = 0;
-	struct canfs_queue *queue;
+	struct canfs_disk_threads *queue;
 	char *end = "";
 	int option, rc;
 

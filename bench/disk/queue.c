@@ -14,7 +14,7 @@ struct request {
 	char data[]; /* of a write */
 };
 
-void canfs_queue_add(struct canfs_queue *q, fuse_req_t fuse, enum canfs_command_kind kind,
+void canfs_queue_add(struct canfs_disk_threads *q, fuse_req_t fuse, enum canfs_command_kind kind,
 	uint64_t offset, size_t bytes, const char *data)
 {
 	size_t copied = data ? bytes : 0;
@@ -39,7 +39,7 @@ void canfs_queue_add(struct canfs_queue *q, fuse_req_t fuse, enum canfs_command_
 	pthread_mutex_unlock(&q->lock);
 }
 
-static void answer(struct canfs_queue *q, struct canfs_command *c)
+static void answer(struct canfs_disk_threads *q, struct canfs_command *c)
 {
 	struct request *r = (struct request *)c;
 
@@ -58,7 +58,7 @@ static void answer(struct canfs_queue *q, struct canfs_command *c)
 	free(r);
 }
 
-static void note_lateness(struct canfs_queue *q, const struct canfs_command *c)
+static void note_lateness(struct canfs_disk_threads *q, const struct canfs_command *c)
 {
 	double late = canfs_clock_late_usec(&q->clock, c->due_usec);
 
@@ -68,7 +68,7 @@ static void note_lateness(struct canfs_queue *q, const struct canfs_command *c)
 }
 
 /* Called with the lock: all that is done, in the order in which it was. */
-static struct canfs_command *take_done(struct canfs_queue *q)
+static struct canfs_command *take_done(struct canfs_disk_threads *q)
 {
 	struct canfs_command *done = NULL, **last = &done, *c;
 	double now = canfs_clock_now_usec(&q->clock);
@@ -84,7 +84,7 @@ static struct canfs_command *take_done(struct canfs_queue *q)
 }
 
 /* Called with the lock: until the next command is due, or something else has changed. */
-static void wait_due(struct canfs_queue *q)
+static void wait_due(struct canfs_disk_threads *q)
 {
 	double due = canfs_device_due_usec(&q->device);
 	struct timespec until;
@@ -99,7 +99,7 @@ static void wait_due(struct canfs_queue *q)
 
 static void *work(void *argument)
 {
-	struct canfs_queue *q = argument;
+	struct canfs_disk_threads *q = argument;
 
 	/* Sleep exactly. No real-time priority: a mistake in a spinning real-time thread would freeze
 	 * the machine, and the model makes up for late wake-ups anyway. */
@@ -123,7 +123,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-int canfs_queue_start(struct canfs_queue *q, uint64_t capacity_bytes)
+int canfs_queue_start(struct canfs_disk_threads *q, uint64_t capacity_bytes)
 {
 	int err;
 
@@ -141,7 +141,7 @@ int canfs_queue_start(struct canfs_queue *q, uint64_t capacity_bytes)
 	return -err;
 }
 
-void canfs_queue_stop(struct canfs_queue *q)
+void canfs_queue_stop(struct canfs_disk_threads *q)
 {
 	pthread_mutex_lock(&q->lock);
 	q->stop = true;

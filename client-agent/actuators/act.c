@@ -71,7 +71,7 @@ int canfs_act_take_back(struct canfs_actors *actors)
 	return ret;
 }
 
-int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *config,
+int canfs_actors_open(struct canfs_actors *actors, const struct canfs_agent_config *config,
 	const char *root, char *error, size_t error_size)
 {
 	int ret;
@@ -103,7 +103,7 @@ void canfs_actors_close(struct canfs_actors *actors)
 	*actors = (struct canfs_actors) { 0 };
 }
 
-bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
+bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_agent_config *config,
 	const struct canfs_host_state *host, bool guarded)
 {
 	uint64_t floor_bytes = (uint64_t)config->guard_mib << 20;

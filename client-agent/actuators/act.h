@@ -76,7 +76,7 @@ struct canfs_actors {
  * Opens the journal and starts the actuators. error: room for one line, "" if there is nothing to
  * say (also a warning on success). 0 or -errno.
  */
-int canfs_actors_open(struct canfs_actors *actors, const struct canfs_config *config,
+int canfs_actors_open(struct canfs_actors *actors, const struct canfs_agent_config *config,
 	const char *root, char *error, size_t error_size);
 
 /*
@@ -92,7 +92,7 @@ void canfs_actors_close(struct canfs_actors *actors);
  * Is memory short? MemAvailable counts dirty pages as available; this guard does not. Enough again is half
  * as much more, for five seconds. guarded: was it, so far? Says so when it changes.
  */
-bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_config *config,
+bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_agent_config *config,
 	const struct canfs_host_state *host, bool guarded);
 
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */

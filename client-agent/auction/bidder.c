@@ -31,7 +31,7 @@ static struct canfs_auction_terms auction_terms(const struct canfs_terms *mine)
 	return terms;
 }
 
-static struct canfs_poller_terms poller_terms(const struct canfs_config *config)
+static struct canfs_poller_terms poller_terms(const struct canfs_agent_config *config)
 {
 	struct canfs_poller_terms terms = canfs_poller_defaults;
 
@@ -64,7 +64,7 @@ int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MO
 }
 
 int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
-	const struct canfs_config *config, unsigned int seed)
+	const struct canfs_agent_config *config, unsigned int seed)
 {
 	struct canfs_poller_terms poller = poller_terms(config);
 	const struct canfs_terms *terms = canfs_config_terms(config, mount->mountpoint);
@@ -89,7 +89,7 @@ void canfs_bidder_fini(struct canfs_bidder *bidder)
 	canfs_poller_fini(&bidder->poller);
 }
 
-void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config)
+void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agent_config *config)
 {
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
 	bidder->poller.terms = poller_terms(config);

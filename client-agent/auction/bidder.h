@@ -142,11 +142,11 @@ int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MO
  * names no server address; -ENOMEM.
  */
 int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mount,
-	const struct canfs_config *config, unsigned int seed);
+	const struct canfs_agent_config *config, unsigned int seed);
 void canfs_bidder_fini(struct canfs_bidder *bidder);
 
 /* Takes new terms (a reloaded configuration) without forgetting prices or verdicts. */
-void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_config *config);
+void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agent_config *config);
 
 /*
  * Takes the counters, stats->found must be true, or goes by the last ones (NULL: not read this time), and sets

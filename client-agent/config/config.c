@@ -7,13 +7,13 @@
 #include "client-agent/config/config_option.h"
 #include "pricing/price.h"
 
-#define AT(member) offsetof(struct canfs_config, member)
+#define AT(member) offsetof(struct canfs_agent_config, member)
 #define OFF_ON                                                                                     \
 	{                                                                                          \
 		"off", "on"                                                                        \
 	}
 
-/* A new option is one row here and one member of struct canfs_config or canfs_terms. */
+/* A new option is one row here and one member of struct canfs_agent_config or canfs_terms. */
 const struct canfs_option canfs_options[] = {
 	{ .name = "mode",
 		.type = TYPE_MODE,
@@ -166,7 +166,8 @@ const struct canfs_option canfs_options[] = {
 _Static_assert(OPTIONS <= CANFS_OPTIONS_MAX, "too many options");
 const size_t canfs_options_n = OPTIONS;
 
-void canfs_option_put(struct canfs_config *config, const struct canfs_option *option, double number)
+void canfs_option_put(
+	struct canfs_agent_config *config, const struct canfs_option *option, double number)
 {
 	void *at = (char *)config + option->offset;
 
@@ -190,7 +191,7 @@ void canfs_option_put(struct canfs_config *config, const struct canfs_option *op
 	}
 }
 
-void canfs_config_defaults(struct canfs_config *config)
+void canfs_config_defaults(struct canfs_agent_config *config)
 {
 	memset(config, 0, sizeof(*config));
 	for (size_t i = 0; i < OPTIONS; i++) {
@@ -202,7 +203,7 @@ void canfs_config_defaults(struct canfs_config *config)
 	}
 }
 
-bool canfs_config_wants_mount(const struct canfs_config *config, const char *mountpoint)
+bool canfs_config_wants_mount(const struct canfs_agent_config *config, const char *mountpoint)
 {
 	for (size_t i = 0; i < config->patterns; i++) {
 		if (fnmatch(config->pattern[i], mountpoint, 0) == 0)
@@ -212,7 +213,7 @@ bool canfs_config_wants_mount(const struct canfs_config *config, const char *mou
 }
 
 const struct canfs_terms *canfs_config_terms(
-	const struct canfs_config *config, const char *mountpoint)
+	const struct canfs_agent_config *config, const char *mountpoint)
 {
 	for (size_t i = 0; i < config->sections; i++) {
 		if (fnmatch(config->section[i].pattern, mountpoint, 0) == 0)
@@ -221,14 +222,14 @@ const struct canfs_terms *canfs_config_terms(
 	return &config->terms;
 }
 
-void canfs_config_set_mode(struct canfs_config *config, enum canfs_mode mode)
+void canfs_config_set_mode(struct canfs_agent_config *config, enum canfs_mode mode)
 {
 	config->terms.mode = mode;
 	for (size_t i = 0; i < config->sections; i++)
 		config->section[i].terms.mode = mode;
 }
 
-bool canfs_config_enforces(const struct canfs_config *config)
+bool canfs_config_enforces(const struct canfs_agent_config *config)
 {
 	bool enforces = config->terms.mode == CANFS_ENFORCE;
 
@@ -267,7 +268,7 @@ bool canfs_config_help(size_t i, char *buf, size_t size)
 	return true;
 }
 
-static void show_patterns(const struct canfs_config *config, char *value, size_t size)
+static void show_patterns(const struct canfs_agent_config *config, char *value, size_t size)
 {
 	size_t used = 0;
 
@@ -277,8 +278,8 @@ static void show_patterns(const struct canfs_config *config, char *value, size_t
 			value + used, size - used, "%s%s", i ? " " : "", config->pattern[i]);
 }
 
-bool canfs_config_option(
-	const struct canfs_config *config, size_t i, const char **name, char *value, size_t size)
+bool canfs_config_option(const struct canfs_agent_config *config, size_t i, const char **name,
+	char *value, size_t size)
 {
 	if (i >= OPTIONS)
 		return false;

@@ -49,7 +49,7 @@ struct canfs_section {
 	struct canfs_terms terms;
 };
 
-struct canfs_config {
+struct canfs_agent_config {
 	unsigned int hold_pct;  /* share of RAM that deferred data may take: 5 ... 50, default 45 */
 	unsigned int guard_mib; /* floor of MemAvailable - Dirty - Writeback: 32 ... 1048576, 100 */
 
@@ -78,32 +78,32 @@ struct canfs_config {
 	struct canfs_section section[CANFS_CONFIG_SECTIONS_MAX];
 };
 
-void canfs_config_defaults(struct canfs_config *config);
+void canfs_config_defaults(struct canfs_agent_config *config);
 
 /*
  * Reads text on top of *config. 0; or -EINVAL, error then being one line that names the first
  * mistake and what is allowed: "agent.conf:7: hold_pct = 90: not in 5 ... 50". *config is changed
  * only on 0, and has no sections but the text's then. file is the name for that line.
  */
-int canfs_config_parse_string(struct canfs_config *config, const char *file, const char *text,
+int canfs_config_parse_string(struct canfs_agent_config *config, const char *file, const char *text,
 	char error[CANFS_CONFIG_ERROR_MAX]);
 
 /* The same on a file. Also -ENOENT, -EFBIG and open's and read's -errno, with an error line. */
 int canfs_config_parse_file(
-	struct canfs_config *config, const char *file, char error[CANFS_CONFIG_ERROR_MAX]);
+	struct canfs_agent_config *config, const char *file, char error[CANFS_CONFIG_ERROR_MAX]);
 
 /* Shall the mount at this mount point be managed? */
-bool canfs_config_wants_mount(const struct canfs_config *config, const char *mountpoint);
+bool canfs_config_wants_mount(const struct canfs_agent_config *config, const char *mountpoint);
 
 /* The terms of the first section that matches, or [agent]'s. Never NULL; lives as long as *config. */
 const struct canfs_terms *canfs_config_terms(
-	const struct canfs_config *config, const char *mountpoint);
+	const struct canfs_agent_config *config, const char *mountpoint);
 
 /* For --observe and --enforce: overrules the mode of every mount. */
-void canfs_config_set_mode(struct canfs_config *config, enum canfs_mode mode);
+void canfs_config_set_mode(struct canfs_agent_config *config, enum canfs_mode mode);
 
 /* Is anything but observed, on any mount? */
-bool canfs_config_enforces(const struct canfs_config *config);
+bool canfs_config_enforces(const struct canfs_agent_config *config);
 
 /*
  * The i-th line of help: "hold_pct = 35 (5 ... 50): share of RAM ...". Those that may stand in
@@ -115,7 +115,7 @@ bool canfs_config_help(size_t i, char *buf, size_t size);
  * The i-th option's name, and its value as the file would say it (cut if it does not fit). Returns
  * false beyond the last option.
  */
-bool canfs_config_option(
-	const struct canfs_config *config, size_t i, const char **name, char *value, size_t size);
+bool canfs_config_option(const struct canfs_agent_config *config, size_t i, const char **name,
+	char *value, size_t size);
 
 #endif

@@ -19,7 +19,7 @@ struct canfs_option {
 	const char *name;
 	enum canfs_option_type type;
 	bool per_mount; /* may stand in [mount ...] too */
-	size_t offset;  /* in struct canfs_config */
+	size_t offset;  /* in struct canfs_agent_config */
 	double min, max;
 	double number;        /* default; of a mode or switch its index in words */
 	const char *words[2]; /* a mode's or switch's values, false or 0 first */
@@ -35,6 +35,6 @@ extern const size_t canfs_options_n; /* <= CANFS_OPTIONS_MAX */
 
 /* number is within the option's bounds, or the index of a word. */
 void canfs_option_put(
-	struct canfs_config *config, const struct canfs_option *option, double number);
+	struct canfs_agent_config *config, const struct canfs_option *option, double number);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* What inih's handler works on. */
 struct parser {
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	const char *file;
 	char *error; /* of the first mistake; "" so far */
 	const char *text;
@@ -106,7 +106,7 @@ static size_t without_slash(const char *pattern, size_t len)
 
 static int set_patterns(struct parser *parser, const struct canfs_option *option, const char *value)
 {
-	struct canfs_config *config = &parser->config;
+	struct canfs_agent_config *config = &parser->config;
 
 	for (value += strspn(value, " \t"); *value; value += strspn(value, " \t")) {
 		size_t len = strcspn(value, " \t");
@@ -203,7 +203,7 @@ static void check_timeout(struct parser *parser, const char *name, unsigned int 
 /* Values that must fit together. */
 static void check_together(struct parser *parser)
 {
-	const struct canfs_config *config = &parser->config;
+	const struct canfs_agent_config *config = &parser->config;
 	int line = parser->line;
 
 	if (config->terms.readahead_min_kib > config->terms.readahead_max_kib) {
@@ -221,7 +221,7 @@ static void check_together(struct parser *parser)
 /* A section is complete: the terms of a [mount] go to their place. */
 static void end_section(struct parser *parser)
 {
-	struct canfs_config *config = &parser->config;
+	struct canfs_agent_config *config = &parser->config;
 
 	check_together(parser);
 	if (parser->place == MOUNT) {
@@ -232,7 +232,7 @@ static void end_section(struct parser *parser)
 
 static void begin_mount(struct parser *parser, const char *pattern, size_t len)
 {
-	struct canfs_config *config = &parser->config;
+	struct canfs_agent_config *config = &parser->config;
 
 	if (len >= CANFS_CONFIG_PATH_MAX) {
 		mistake(parser, "[mount]: the pattern is longer than %d bytes",
@@ -330,7 +330,7 @@ static const char *skip_byte_order_mark(const char *text)
 	return strncmp(text, mark, sizeof(mark) - 1) == 0 ? text + sizeof(mark) - 1 : text;
 }
 
-int canfs_config_parse_string(struct canfs_config *config, const char *file, const char *text,
+int canfs_config_parse_string(struct canfs_agent_config *config, const char *file, const char *text,
 	char error[CANFS_CONFIG_ERROR_MAX])
 {
 	struct parser *parser = calloc(1, sizeof(*parser));
@@ -362,7 +362,7 @@ int canfs_config_parse_string(struct canfs_config *config, const char *file, con
 }
 
 int canfs_config_parse_file(
-	struct canfs_config *config, const char *file, char error[CANFS_CONFIG_ERROR_MAX])
+	struct canfs_agent_config *config, const char *file, char error[CANFS_CONFIG_ERROR_MAX])
 {
 	char *text;
 	int err = canfs_read_text("", file, CANFS_CONFIG_BYTES_MAX, &text);

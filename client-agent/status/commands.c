@@ -120,7 +120,8 @@ static json_t *show_value(const char *value)
 }
 
 /* The options, or of those that base has, too, what differs. */
-static json_t *show_options(const struct canfs_config *config, const struct canfs_config *base)
+static json_t *show_options(
+	const struct canfs_agent_config *config, const struct canfs_agent_config *base)
 {
 	char value[CANFS_CONFIG_PATTERNS_MAX * CANFS_CONFIG_PATH_MAX], other[sizeof(value)];
 	json_t *options = json_object();
@@ -137,7 +138,7 @@ static json_t *show_options(const struct canfs_config *config, const struct canf
 static json_t *run_config(struct canfs_control_call *call)
 {
 	const struct canfs_view *view = call->subject;
-	struct canfs_config copy = *view->config;
+	struct canfs_agent_config copy = *view->config;
 	json_t *sections = json_array();
 
 	for (size_t i = 0; i < view->config->sections; i++) {

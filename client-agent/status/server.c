@@ -49,7 +49,7 @@ static char *render(void *data)
 }
 
 void canfs_status_server_configure(
-	struct canfs_status_server *status_server, const struct canfs_config *config)
+	struct canfs_status_server *status_server, const struct canfs_agent_config *config)
 {
 	int ret;
 

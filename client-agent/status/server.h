@@ -25,7 +25,7 @@ struct canfs_status_server {
 
 /* *status_server is all 0 but for root and view. Again after a change of the configuration: opens what differs. */
 void canfs_status_server_configure(
-	struct canfs_status_server *status_server, const struct canfs_config *config);
+	struct canfs_status_server *status_server, const struct canfs_agent_config *config);
 void canfs_status_server_close(struct canfs_status_server *status_server);
 
 /* What poll(2) shall wait for, and how long at most (shortened if need be). Returns how many. */

@@ -12,7 +12,7 @@
 
 /* What there is to see: the loop's own, and what it notes for us. */
 struct canfs_view {
-	const struct canfs_config *config;
+	const struct canfs_agent_config *config;
 	const char *config_file; /* NULL: none */
 	const struct canfs_actors *actors;
 	struct canfs_bidder *const *bidders;

@@ -111,7 +111,8 @@ void canfs_resolve_path(const char *root, const char *path, char resolved[PATH_M
  * The mount names one device; the file system that has it among its own has the others, too. They are
  * known by name, since a container has no device nodes.
  */
-static void search_btrfs(struct search *search, const struct canfs_mount *mount, int depth)
+static void search_btrfs(
+	struct search *search, const struct canfs_mountinfo_entry *mount, int depth)
 {
 	char source[PATH_MAX], base[PATH_MAX + 32];
 	const char *slash;
@@ -138,7 +139,7 @@ static void search_btrfs(struct search *search, const struct canfs_mount *mount,
 /* The file system that path is on, if it has no block device of its own. */
 static void search_path(struct search *search, const char *path, int depth)
 {
-	struct canfs_mount mount;
+	struct canfs_mountinfo_entry mount;
 	char upper[PATH_MAX];
 
 	if (depth > DEPTH_MAX || canfs_find_mount(search->mountinfo, path, &mount) != 0)

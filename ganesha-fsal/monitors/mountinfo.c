@@ -39,13 +39,13 @@ static size_t find_option(const char **options, size_t len, const char *name)
 }
 
 /* 36 35 98:0 /root /point rw,noatime master:1 - ext4 /dev/root rw,errors=continue */
-static bool parse_line(const char *line, char point[PATH_MAX], struct canfs_mount *mount)
+static bool parse_line(const char *line, char point[PATH_MAX], struct canfs_mountinfo_entry *mount)
 {
 	uint64_t id, parent, first, second;
 	const char *word, *options;
 	size_t len;
 
-	*mount = (struct canfs_mount) { .device = 0 };
+	*mount = (struct canfs_mountinfo_entry) { .device = 0 };
 	if (!canfs_parse_number(&line, &id) || !canfs_parse_number(&line, &parent) ||
 		!canfs_parse_number(&line, &first) || *line++ != ':' ||
 		!canfs_parse_number(&line, &second) || first > UINT32_MAX || second > UINT32_MAX)
@@ -76,9 +76,9 @@ static bool is_above(const char *point, size_t len, const char *path)
 	return strncmp(path, point, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-int canfs_find_mount(const char *text, const char *path, struct canfs_mount *mount)
+int canfs_find_mount(const char *text, const char *path, struct canfs_mountinfo_entry *mount)
 {
-	struct canfs_mount here;
+	struct canfs_mountinfo_entry here;
 	char point[PATH_MAX];
 	size_t longest = 0;
 

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-struct canfs_mount {
+struct canfs_mountinfo_entry {
 	dev_t device; /* of its superblock; not st_dev of the files of btrfs */
 	char type[32];
 	char source[PATH_MAX];
@@ -18,6 +18,6 @@ struct canfs_mount {
  * point above it, and of those with the same the last. text is NUL-terminated; lines that are not
  * what the kernel writes are left out. 0, or -ENODATA: there is none.
  */
-int canfs_find_mount(const char *text, const char *path, struct canfs_mount *mount);
+int canfs_find_mount(const char *text, const char *path, struct canfs_mountinfo_entry *mount);
 
 #endif

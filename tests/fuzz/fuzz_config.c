@@ -16,7 +16,7 @@ static void check_terms(const struct canfs_terms *terms)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct canfs_config config;
+	static struct canfs_agent_config config;
 	char *text = fuzz_text(data, size);
 	char error[CANFS_CONFIG_ERROR_MAX];
 

@@ -62,7 +62,7 @@ static void fuzz_pressure(const char *text)
 
 static void fuzz_mountinfo(const char *text)
 {
-	struct canfs_mount mount;
+	struct canfs_mountinfo_entry mount;
 
 	if (canfs_find_mount(text, "/srv/data", &mount) == 0 &&
 		(strnlen(mount.type, sizeof(mount.type)) == sizeof(mount.type) ||

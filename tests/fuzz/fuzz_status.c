@@ -8,7 +8,7 @@
 /* An agent of one mount, made once: answering changes nothing. */
 static struct canfs_view make_view(void)
 {
-	static struct canfs_config config;
+	static struct canfs_agent_config config;
 	static struct canfs_actors actors = { .root = "/nonexistent" };
 	static struct canfs_bidder bidder = { .mount = { .mountpoint = "/mnt/a",
 						      .source = "srv:/a",

@@ -15,7 +15,7 @@
 
 struct scene {
 	struct fake_root root;
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	struct canfs_actors actors;
 	struct canfs_bidder bidder; /* of BDI A; asks no server */
 	struct canfs_host_state host;

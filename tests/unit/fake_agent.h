@@ -13,7 +13,7 @@
 
 struct fake_agent {
 	struct fake_root root;
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	struct canfs_actors actors;
 	struct canfs_bidder *bidders[2];
 	struct canfs_view view;

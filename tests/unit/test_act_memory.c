@@ -55,7 +55,7 @@ static void test_memory_guard(void **state)
 {
 	struct scene *scene = *state;
 	struct canfs_meminfo *meminfo = &scene->host.meminfo;
-	const struct canfs_config *config = &scene->config;
+	const struct canfs_agent_config *config = &scene->config;
 	struct canfs_actors *actors = &scene->actors;
 
 	meminfo->available_bytes = (config->guard_mib + 100) * MIB;

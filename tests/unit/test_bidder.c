@@ -15,7 +15,7 @@
 #define TICK_USEC 100000
 
 struct scene {
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	struct canfs_bidder bidder;
 	struct canfs_mountstats stats;
 	struct canfs_host_state host;

@@ -5,7 +5,7 @@
 #include "client-agent/config/config.h"
 #include "client-agent/kernel/procfs.h"
 
-static struct canfs_config config;
+static struct canfs_agent_config config;
 static char error[CANFS_CONFIG_ERROR_MAX];
 
 static int parse(const char *text)
@@ -265,7 +265,7 @@ static void test_file(void **state)
 static void test_example(void **state)
 {
 	static const char here[] = "tests/unit/test_config.c";
-	struct canfs_config defaults;
+	struct canfs_agent_config defaults;
 	char path[PATH_MAX], text[CANFS_CONFIG_BYTES_MAX], name[64];
 
 	(void)state;

@@ -92,7 +92,7 @@ static unsigned int random_text(char *text, size_t size)
 }
 
 static void assert_number_within(
-	const struct canfs_config *config, const struct canfs_option *option)
+	const struct canfs_agent_config *config, const struct canfs_option *option)
 {
 	const void *at = (const char *)config + option->offset;
 
@@ -106,9 +106,9 @@ static void assert_number_within(
 		assert_in_range(*(const enum canfs_mode *)at, CANFS_OBSERVE, CANFS_ENFORCE);
 }
 
-static void assert_within(const struct canfs_config *config)
+static void assert_within(const struct canfs_agent_config *config)
 {
-	struct canfs_config each = *config;
+	struct canfs_agent_config each = *config;
 
 	for (size_t i = 0; i < canfs_options_n; i++)
 		assert_number_within(config, &canfs_options[i]);
@@ -142,7 +142,7 @@ static void assert_names_a_line(const char *error, unsigned int lines)
 
 static void test_random_configurations(void **state)
 {
-	static struct canfs_config config, before;
+	static struct canfs_agent_config config, before;
 	char text[4096], error[CANFS_CONFIG_ERROR_MAX];
 	unsigned int accepted = 0, rejected = 0;
 

@@ -16,7 +16,7 @@
 #define USEC_PER_SEC   1e6
 #define DEPTH_MAX      64
 
-static struct canfs_device *device;
+static struct canfs_disk_model *device;
 static struct canfs_command commands[DEPTH_MAX];
 
 static int setup(void **state)

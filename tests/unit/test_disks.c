@@ -171,7 +171,7 @@ static void other_file_systems_have_no_disk(void **state)
 
 static void longest_and_last_mount_counts(void **state)
 {
-	struct canfs_mount mount;
+	struct canfs_mountinfo_entry mount;
 
 	(void)state;
 	assert_int_equal(

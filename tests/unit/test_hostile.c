@@ -26,7 +26,7 @@
 
 struct world {
 	struct fake_root root;
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	struct canfs_actors actors;
 	struct canfs_bidder bidder[2];
 	struct canfs_mountstats stats;

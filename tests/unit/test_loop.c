@@ -117,7 +117,7 @@ static pid_t start_agent(const struct scene *scene)
 	struct canfs_loop_options options = {
 		.root = scene->root.path, .config_file = file, .mode = -1
 	};
-	struct canfs_config config;
+	struct canfs_agent_config config;
 	pid_t pid;
 
 	fake_root_full(&scene->root, CONFIG_FILE, file);

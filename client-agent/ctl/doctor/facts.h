@@ -72,7 +72,7 @@ struct canfs_host_facts {
 	bool dirty_turned;      /* by an agent, and nobody else since: a dirty limit ... */
 	size_t read_aheads_turned;
 	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* ... and the read-ahead of these */
-	struct canfs_config config; /* of the agent; its defaults where it is wrong */
+	struct canfs_agent_config config; /* of the agent; its defaults where it is wrong */
 	char config_error[CANFS_CONFIG_ERROR_MAX];
 
 	/* By canfs_disks_gather(). */

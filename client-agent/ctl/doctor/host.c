@@ -177,7 +177,7 @@ static void gather_journal(const char *root, const char *state_dir, struct canfs
 
 static void gather_agent(const char *root, const char *config_file, struct canfs_host_facts *host)
 {
-	struct canfs_config *config = &host->config;
+	struct canfs_agent_config *config = &host->config;
 	char path[PATH_MAX];
 
 	canfs_config_defaults(config);
