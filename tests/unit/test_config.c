@@ -3,6 +3,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/config/config.h"
+#include "client-agent/config/config_option.h"
 #include "client-agent/kernel/procfs.h"
 
 static struct canfs_agent_config config;
@@ -297,7 +298,7 @@ static void test_help(void **state)
 			assert_true(2 + strlen(part) + (*part == '\t' ? 7 : 0) <= 80);
 		n++;
 	}
-	assert_int_equal(n, 21);
+	assert_int_equal(n, canfs_options_n);
 	assert_true(canfs_config_help(0, line, sizeof(line)));
 	assert_string_equal(line,
 		"mode = observe (observe, enforce), per mount\n"
