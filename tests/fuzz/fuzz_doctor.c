@@ -17,7 +17,7 @@ static void judge(const struct canfs_host_facts *host, const struct canfs_mount_
 	for (size_t i = 0; (check = canfs_check_at(i)); i++) {
 		struct canfs_finding finding = { 0 };
 
-		if (!check->look(host, check->per_mount ? mount : NULL, &finding))
+		if (!check->judge(host, check->per_mount ? mount : NULL, &finding))
 			continue;
 		check_one_line(finding.what, sizeof(finding.what));
 		check_one_line(finding.remedy, sizeof(finding.remedy));
@@ -31,7 +31,7 @@ static void judge_disk(const struct canfs_disk_facts *disk)
 	for (size_t i = 0; (check = canfs_disk_check_at(i)); i++) {
 		struct canfs_finding finding = { 0 };
 
-		if (!check->look(disk, &finding))
+		if (!check->judge(disk, &finding))
 			continue;
 		check_one_line(finding.what, sizeof(finding.what));
 		check_one_line(finding.remedy, sizeof(finding.remedy));
