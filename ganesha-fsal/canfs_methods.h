@@ -185,7 +185,7 @@ fsal_status_t canfs_create_handle(struct fsal_export *export, struct gsh_buffdes
 fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub,
 	struct fsal_filesystem *fs, struct fsal_obj_handle **handle, fsal_status_t status);
 
-/* module.c: in that thread; its name in the log, and for ps. */
+/* module.c: in that thread; its name for Ganesha's log, and for top -H. */
 void canfs_name_thread(const char *name);
 
 /* reads.c: a read that was answered, for the ghost caches. */
@@ -231,7 +231,7 @@ struct canfs_io {
 	struct fsal_obj_handle *handle;
 	bool bypass;
 	fsal_async_cb done;
-	struct fsal_io_arg *arg_of_fsal;
+	struct fsal_io_arg *read_arg;
 	void *arg;
 };
 bool canfs_submit_read(struct canfs_io *io);
@@ -244,7 +244,7 @@ void canfs_complete_read(struct canfs_io *io);
 #define CANFS_TO_THE_END UINT64_MAX
 void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t bytes);
 
-/* handle.c: the open that gave this new handle has truncated its file. */
+/* handle.c: the last open by name gave this new handle, and truncated its file; NULL: it did not. */
 void canfs_note_truncated(const struct fsal_obj_handle *handle);
 
 /* How many bytes its buffers have. */

@@ -70,7 +70,7 @@ static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	read.handle = handle;
 	read.bypass = bypass;
 	read.done = done;
-	read.arg_of_fsal = io;
+	read.read_arg = io;
 	read.arg = arg;
 	canfs_count_client(CANFS_CLIENT_READ, io);
 	if (canfs_submit_read(&read))
@@ -118,8 +118,7 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 		return status;
 	}
 	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
-	if (truncates && !FSAL_IS_ERROR(status))
-		canfs_note_truncated(*created);
+	canfs_note_truncated(truncates && !FSAL_IS_ERROR(status) ? *created : NULL);
 	return status;
 }
 

@@ -19,13 +19,7 @@
 
 /* A read of a client as the worker has it, and as it waits: then with what the worker's context says of it. */
 struct delayed {
-	struct canfs_read read;
-	canfs_answer_fn *answer;
-	struct fsal_obj_handle *handle;
-	bool bypass;
-	fsal_async_cb done;
-	struct fsal_io_arg *io;
-	void *arg;
+	struct canfs_io io;
 	struct gsh_export
 		*gsh_export; /* with a reference, which the context of the pool takes over */
 	struct fsal_export *sub_export;
@@ -38,17 +32,10 @@ struct delayed {
 
 static struct canfs_read *delay(struct canfs_read *read)
 {
-	const struct canfs_io *io = container_of(read, struct canfs_io, read);
 	struct delayed *delayed = gsh_malloc(sizeof(*delayed));
 
 	get_gsh_export_ref(op_ctx->ctx_export);
-	*delayed = (struct delayed) { .read = *read,
-		.answer = io->answer,
-		.handle = io->handle,
-		.bypass = io->bypass,
-		.done = io->done,
-		.io = io->arg_of_fsal,
-		.arg = io->arg,
+	*delayed = (struct delayed) { .io = *container_of(read, struct canfs_io, read),
 		.gsh_export = op_ctx->ctx_export,
 		.sub_export = op_ctx->fsal_export->sub_export,
 		.creds = op_ctx->creds,
@@ -57,13 +44,14 @@ static struct canfs_read *delay(struct canfs_read *read)
 		.client = op_ctx->client,
 		.nfs_vers = op_ctx->nfs_vers,
 		.nfs_minorvers = op_ctx->nfs_minorvers };
-	return &delayed->read;
+	return &delayed->io.read;
 }
 
 /* In the pool. The read is completed last of all: until then neither the export nor we may be unloaded. */
 static void answer(struct canfs_read *read)
 {
-	struct delayed *delayed = container_of(read, struct delayed, read);
+	struct delayed *delayed = container_of(read, struct delayed, io.read);
+	const struct canfs_io *io = &delayed->io;
 	struct req_op_context context;
 
 	compat_init_op_context(&context, delayed->gsh_export, delayed->sub_export,
@@ -71,7 +59,7 @@ static void answer(struct canfs_read *read)
 	context.creds = delayed->creds;
 	context.export_perms = delayed->export_perms;
 	context.client = delayed->client;
-	delayed->answer(delayed->handle, delayed->bypass, delayed->done, delayed->io, delayed->arg,
+	io->answer(io->handle, io->bypass, io->done, io->read_arg, io->arg,
 		canfs_export_fs_is_draining(read->export_fs));
 	/* The request may be gone: of the context nothing is used any more but what release knows. */
 	release_op_context();
@@ -124,7 +112,7 @@ bool canfs_submit_read(struct canfs_io *io)
 	struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct canfs_export_fs *export_fs = export->export_fs;
-	uint64_t offset = io->arg_of_fsal->offset, bytes = canfs_bytes_of(io->arg_of_fsal);
+	uint64_t offset = io->read_arg->offset, bytes = canfs_bytes_of(io->read_arg);
 	struct canfs_open_file *file;
 	bool delayed;
 
@@ -132,7 +120,7 @@ bool canfs_submit_read(struct canfs_io *io)
 	if (!export_fs)
 		canfs_read_ahead_remotely(export, io->handle, offset, bytes);
 	if (!export_fs || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
-		canfs_export_fs_is_draining(export_fs) || io->arg_of_fsal->info)
+		canfs_export_fs_is_draining(export_fs) || io->read_arg->info)
 		return false;
 	if (bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return false;

@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include "ganesha-fsal/scheduler/sorted.h"
 
-#define PAGE_BYTES                                                                                 \
-	((uint64_t)4096) /* what is fetched is rounded to; a larger page is fetched whole anyway */
 #define IN_VAIN_MAX 8
 
 /* A piece of a file that is in flight. cachestat(2) takes it for resident (resident.h), so it is kept here. */
@@ -84,7 +82,7 @@ static void probe_page_cache(struct canfs_open_file *file, const struct canfs_fe
 	bytes = canfs_clip_now(file, fetch->offset, fetch->bytes);
 	if (bytes == 0)
 		return;
-	last = (fetch->offset + bytes - 1) & ~(PAGE_BYTES - 1);
+	last = (fetch->offset + bytes - 1) & ~(CANFS_FETCH_PAGE_BYTES - 1);
 	if (canfs_is_resident(file->fd, last, 1, file->bytes, &file->map))
 		file->caches = true;
 	else
@@ -146,7 +144,7 @@ static bool is_in_flight(struct canfs_open_file *file, uint64_t offset, uint64_t
 
 bool canfs_range_is_resident(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
 {
-	for (uint64_t at = offset & ~(PAGE_BYTES - 1); at < offset + bytes;
+	for (uint64_t at = offset & ~(CANFS_FETCH_PAGE_BYTES - 1); at < offset + bytes;
 		at += CANFS_RESIDENT_BYTES_MAX) {
 		uint64_t left = offset + bytes - at;
 

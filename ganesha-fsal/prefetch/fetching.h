@@ -10,6 +10,9 @@
 
 #include "ganesha-fsal/prefetch/prefetcher.h"
 
+/* What is fetched is rounded to; a larger page is fetched whole anyway. */
+#define CANFS_FETCH_PAGE_BYTES ((uint64_t)4096)
+
 /* How many of these bytes a file of file_bytes has; and the file, as large as it is now. */
 uint64_t canfs_clip(uint64_t offset, uint64_t bytes, uint64_t file_bytes);
 uint64_t canfs_clip_now(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);

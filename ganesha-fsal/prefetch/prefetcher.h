@@ -146,7 +146,7 @@ int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char 
 /* Everything that it does, by the time it is called. */
 struct canfs_prefetcher_stats {
 	uint64_t reads[CANFS_READ_WAYS];
-	uint64_t reads_let_through; /* of those at once: too many waited */
+	uint64_t reads_let_through; /* at once, and not counted there: too many waited */
 	unsigned int waiting;
 	uint64_t evicted_bytes; /* fetched ahead, and gone before they were read */
 	double headroom;        /* [0, 1], of memory: scales the distance */

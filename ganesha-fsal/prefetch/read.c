@@ -5,7 +5,6 @@
 
 #include "common/clock.h"
 
-#define PAGE_BYTES         ((uint64_t)4096)
 #define KERNEL_AHEAD_BYTES ((uint64_t)16 << 20) /* more than its read_ahead_kb will be */
 
 static struct canfs_device *device_of(const struct canfs_read *read)
@@ -129,7 +128,8 @@ static bool may_sleep(struct canfs_read *read, uint64_t in_file)
 static bool may_read_inline(struct canfs_read *read, uint64_t in_file)
 {
 	struct canfs_device *device = device_of(read);
-	uint64_t at = read->offset & ~(PAGE_BYTES - 1), size = read->offset + in_file - at;
+	uint64_t at = read->offset & ~(CANFS_FETCH_PAGE_BYTES - 1),
+		 size = read->offset + in_file - at;
 
 	if (in_file == 0 || size > CANFS_FETCH_BYTES_MAX ||
 		!take_place(&device->inline_reads, CANFS_INLINE_MAX))
@@ -150,7 +150,8 @@ static bool has_come(const struct canfs_read *read)
 	uint64_t end = read->offset + read->bytes, bytes;
 	bool there = true;
 
-	for (uint64_t at = read->offset & ~(PAGE_BYTES - 1); at < end && there; at += bytes) {
+	for (uint64_t at = read->offset & ~(CANFS_FETCH_PAGE_BYTES - 1); at < end && there;
+		at += bytes) {
 		bytes = end - at < CANFS_RESIDENT_BYTES_MAX ? end - at : CANFS_RESIDENT_BYTES_MAX;
 		there = canfs_is_resident_by_mincore(file->fd, at, bytes, file->bytes, &file->map);
 	}
@@ -193,7 +194,7 @@ void canfs_read_arrived(struct canfs_read *read)
 static void queue_fetches(struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
-	uint64_t at = read->offset & ~(PAGE_BYTES - 1);
+	uint64_t at = read->offset & ~(CANFS_FETCH_PAGE_BYTES - 1);
 	uint64_t end = read->offset + canfs_clip_now(file, read->offset, read->bytes);
 
 	canfs_fd_cache_use(file);
@@ -253,7 +254,7 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	struct canfs_open_file *file = read->file;
 	uint64_t offset = read->offset, bytes = read->bytes;
 	double scale = read->scale;
-	bool delayed = false;
+	bool there, entered, delayed;
 
 	read->export_fs = file->export_fs;
 	read->arrived = canfs_read_arrived;
@@ -263,18 +264,20 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 		return false;
 	}
 	canfs_files_soon(device_of(read)->files, file->name);
-	if (!probe_pages(read) && enter(read)) {
+	there = probe_pages(read);
+	entered = !there && enter(read);
+	if (entered)
 		choose_way(read);
-		delayed = read->way == CANFS_READ_DELAYED;
-	}
-	count(read);
-	if (delayed)
+	if (there || entered)
+		count(read);
+	delayed = read->way == CANFS_READ_DELAYED;
+	if (delayed) {
 		queue_fetches(read->delay(read));
-	/* A delayed read may have been answered by now, and be gone. */
-	if (delayed)
+		/* It may have been answered by now, and be gone. */
 		(void)read_ahead(file, offset, bytes, scale);
-	else
+	} else {
 		read->left_to_kernel = read_ahead(file, offset, bytes, scale);
+	}
 	return delayed;
 }
 
