@@ -3,7 +3,6 @@
 #include "ganesha-fsal/canfs_methods.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,11 +194,9 @@ static void say(const char *message)
 	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
 }
 
-/* The first name is for Ganesha's log, the second for top -H. */
 static void name_thread(void)
 {
-	SetNameFunction("canfs_market");
-	pthread_setname_np(pthread_self(), "canfs_market");
+	canfs_name_thread("canfs_market");
 }
 
 /* Takes over what given holds. */

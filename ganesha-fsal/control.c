@@ -4,7 +4,6 @@
 #include "common/control/socket.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 static void say(const char *message)
@@ -14,8 +13,7 @@ static void say(const char *message)
 
 static void name_thread(void)
 {
-	SetNameFunction("canfs_control");
-	pthread_setname_np(pthread_self(), "canfs_control");
+	canfs_name_thread("canfs_control");
 }
 
 void canfs_start_control(const char *path)

@@ -26,7 +26,7 @@ static struct canfs_price_table *find_watcher(const struct canfs_price_table *pr
 	return NULL;
 }
 
-/* Whoever it watched for: the first of them takes over, and watches for the rest. */
+/* Those that it watched for: the first of them takes over, and watches for the rest. */
 static void hand_over(struct canfs_price_table *prices)
 {
 	struct canfs_price_table *other, *heir = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What of the engine a backend sees, which hands its fetches to the kernel: ring.c by io_uring, workers.c by threads. */
+/* What of the engine a backend sees, which passes its fetches to the kernel: ring.c by io_uring, workers.c by threads. */
 #ifndef CANFS_GANESHA_FSAL_SCHEDULER_BACKEND_H
 #define CANFS_GANESHA_FSAL_SCHEDULER_BACKEND_H
 
