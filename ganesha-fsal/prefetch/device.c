@@ -38,11 +38,13 @@ static const struct canfs_device_class {
 	{ NULL, "none", MIB, 32, 4 * MIB },
 };
 
-#define DEPTH_MAX    32
-#define POOL_THREADS 4    /* they copy from the page cache */
-#define LATE_THREADS 4    /* they wait for the disk; one that fails stops those, and nobody else */
-#define ASLEEP_MAX   8    /* workers, while a disk reads what they want */
-#define WAITING_MAX  1024 /* pieces of prefetch in a queue */
+#define DEPTH_MAX 32
+#define POOL_THREADS                                                                               \
+	4 /* at first. They copy from the page cache; a lock of the sub-FSAL may keep them */
+#define LATE_THREADS                                                                               \
+	4 /* at first. They wait for the disk: one that fails stops those, and nobody else */
+#define ASLEEP_MAX  8    /* workers, while a disk reads what they want */
+#define WAITING_MAX 1024 /* pieces of prefetch in a queue */
 
 /* In bytes; of the partition with that directory in /sys. 0: the kernel does not say. */
 static uint64_t partition_start(const char *dir)

@@ -131,14 +131,17 @@ static unsigned int count_devices(struct canfs_prefetcher *prefetcher)
 	return devices;
 }
 
-static void see_who_else_uses_them(struct canfs_prefetcher *prefetcher)
+static void tick_devices(struct canfs_prefetcher *prefetcher)
 {
 	unsigned int devices = count_devices(prefetcher);
 	uint64_t now_usec = canfs_now_usec();
 	double elapsed_sec = (double)(now_usec - prefetcher->sampled_usec) / 1e6;
 
-	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++)
+	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++) {
 		see_who_else_uses(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
+		canfs_worker_pool_tick(prefetcher->device[i]->pool);
+		canfs_worker_pool_tick(prefetcher->device[i]->blocking_pool);
+	}
 	prefetcher->sampled_usec = now_usec;
 }
 
@@ -180,7 +183,7 @@ static void *keep(void *arg)
 		if (error == 0) {
 			canfs_fd_cache_close_all(prefetcher->fd_cache);
 		} else {
-			see_who_else_uses_them(prefetcher);
+			tick_devices(prefetcher);
 			if (++ticks % TICKS_PER_SEC == 0)
 				look_after_all(prefetcher);
 		}

@@ -12,9 +12,10 @@ struct canfs_worker_pool {
 	pthread_cond_t wake;
 	STAILQ_HEAD(, canfs_job) jobs;
 	bool ends;
+	unsigned int idle, begun; /* threads; jobs since the last tick */
 	const char *name;
 	void (*thread_begins)(const char *name);
-	unsigned int threads;
+	unsigned int threads; /* of whoever makes, ticks, and frees it, as the next */
 	pthread_t thread[CANFS_POOL_THREADS_MAX];
 };
 
@@ -31,10 +32,13 @@ static void *run(void *arg)
 		if (!job && pool->ends)
 			break;
 		if (!job) {
+			pool->idle++;
 			pthread_cond_wait(&pool->wake, &pool->mutex);
+			pool->idle--;
 			continue;
 		}
 		STAILQ_REMOVE_HEAD(&pool->jobs, next);
+		pool->begun++;
 		pthread_mutex_unlock(&pool->mutex);
 		job->run(job);
 		pthread_mutex_lock(&pool->mutex);
@@ -43,11 +47,22 @@ static void *run(void *arg)
 	return NULL;
 }
 
+static int start_threads(struct canfs_worker_pool *pool, unsigned int threads)
+{
+	int error = 0;
+
+	while (error == 0 && pool->threads < threads && pool->threads < CANFS_POOL_THREADS_MAX) {
+		error = canfs_thread_start(&pool->thread[pool->threads], 0, run, pool);
+		pool->threads += error == 0;
+	}
+	return error;
+}
+
 int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads, const char *name,
 	void (*thread_begins)(const char *name))
 {
 	struct canfs_worker_pool *new;
-	int error = 0;
+	int error;
 
 	if (threads == 0 || threads > CANFS_POOL_THREADS_MAX)
 		return -EINVAL;
@@ -59,10 +74,7 @@ int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads,
 	STAILQ_INIT(&new->jobs);
 	new->name = name;
 	new->thread_begins = thread_begins;
-	while (error == 0 && new->threads < threads) {
-		error = canfs_thread_start(&new->thread[new->threads], 0, run, new);
-		new->threads += error == 0;
-	}
+	error = start_threads(new, threads);
 	if (error != 0) {
 		canfs_worker_pool_free(new);
 		return error;
@@ -92,4 +104,16 @@ void canfs_worker_pool_submit(struct canfs_worker_pool *pool, struct canfs_job *
 	STAILQ_INSERT_TAIL(&pool->jobs, job, next);
 	pthread_cond_signal(&pool->wake);
 	pthread_mutex_unlock(&pool->mutex);
+}
+
+void canfs_worker_pool_tick(struct canfs_worker_pool *pool)
+{
+	bool stuck;
+
+	pthread_mutex_lock(&pool->mutex);
+	stuck = !STAILQ_EMPTY(&pool->jobs) && pool->idle == 0 && pool->begun == 0;
+	pool->begun = 0;
+	pthread_mutex_unlock(&pool->mutex);
+	if (stuck) /* if there is no memory for more, it is tried again */
+		(void)start_threads(pool, 2 * pool->threads);
 }
