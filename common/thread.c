@@ -7,17 +7,17 @@ int canfs_thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void 
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
-	int error;
+	int ret;
 
 	pthread_attr_init(&attr);
-	error = stack_bytes ? pthread_attr_setstacksize(&attr, stack_bytes) : 0;
-	if (!error) {
+	ret = stack_bytes ? pthread_attr_setstacksize(&attr, stack_bytes) : 0;
+	if (!ret) {
 		/* A thread inherits the mask of the one that makes it; masked later, it could still get one. */
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
-		error = pthread_create(thread, &attr, run, arg);
+		ret = pthread_create(thread, &attr, run, arg);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 	}
 	pthread_attr_destroy(&attr);
-	return -error;
+	return -ret;
 }

@@ -25,7 +25,7 @@ void canfs_start_control(const char *path)
 		.say = say,
 		.thread_begins = name_thread,
 	};
-	int error = -ENOMEM;
+	int ret = -ENOMEM;
 
 	if (!path || path[0] == '\0') {
 		say("no control socket: Control_Socket is empty");
@@ -33,14 +33,14 @@ void canfs_start_control(const char *path)
 	}
 	config.clients = canfs_clients_new();
 	if (config.clients)
-		error = canfs_control_start(&CANFS.control, &config);
-	if (error == 0) {
+		ret = canfs_control_start(&CANFS.control, &config);
+	if (ret == 0) {
 		CANFS.clients = config.clients;
 		return;
 	}
 	canfs_clients_free(config.clients);
 	LogWarn(COMPONENT_FSAL, "CANFS: no control socket at %s: %s", path,
-		canfs_socket_reason(error));
+		canfs_socket_reason(ret));
 }
 
 /*

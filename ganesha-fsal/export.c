@@ -334,18 +334,18 @@ static void update_ours(
 {
 	const char *path = CTX_FULLPATH(op_ctx);
 	struct canfs_export_options own;
-	int error = canfs_reread_export_config(parse_node, &own, err_type);
+	int ret = canfs_reread_export_config(parse_node, &own, err_type);
 
-	if (error == -ENOENT)
+	if (ret == -ENOENT)
 		return;
-	if (error == 0)
+	if (ret == 0)
 		canfs_set_prefetch(ours, own.prefetch);
 	if (!CANFS.sampler)
 		return;
 	if (!ours->prices)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: %s publishes no prices until the server is restarted", path);
-	else if (error != 0)
+	else if (ret != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: the options of %s are wrong: it goes on as before",
 			path);
 	else if (canfs_price_table_change(ours->prices, &own.disks, canfs_now_usec()) > 0)

@@ -17,24 +17,24 @@ static fsal_status_t init_config(
 	struct fsal_module *module, config_file_t file, struct config_error_type *err_type)
 {
 	struct canfs_fsal_config *config = &CANFS.config;
-	int error = canfs_read_config(file, config, err_type);
+	int ret = canfs_read_config(file, config, err_type);
 
-	if (error == 0) {
+	if (ret == 0) {
 		canfs_reads_open(config->ghost_memory_bytes);
 		config->sampler.setup.ghosts = CANFS.ghosts;
-		error = canfs_sampler_new(&CANFS.sampler, &config->sampler);
+		ret = canfs_sampler_new(&CANFS.sampler, &config->sampler);
 	}
-	if (error == 0) {
+	if (ret == 0) {
 		(void)canfs_change_scale(NULL, config);
-		error = canfs_sampler_start(CANFS.sampler);
+		ret = canfs_sampler_start(CANFS.sampler);
 	}
-	if (error != -EINVAL)
+	if (ret != -EINVAL)
 		canfs_start_prefetcher(config);
 	/* Files are served all the same. */
-	if (error == -EINVAL)
+	if (ret == -EINVAL)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
-	else if (error != 0)
-		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-error));
+	else if (ret != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-ret));
 	else
 		canfs_start_control(config->control_path);
 	display_fsinfo(module);

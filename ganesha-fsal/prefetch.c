@@ -176,32 +176,32 @@ static bool is_vfs(const struct fsal_export *bottom)
 void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish)
 {
 	const char *path = CTX_FULLPATH(op_ctx);
-	int error = 0;
+	int ret = 0;
 
 	atomic_store(&export->prefetches, wish != CANFS_PREFETCH_OFF && CANFS.config.prefetch);
 	if (wish == CANFS_PREFETCH_ALWAYS && CANFS.prefetcher && !export->export_fs &&
 		!atomic_load(&export->remote) && !is_vfs(&export->export))
-		error = canfs_open_remote(export, path);
-	if (error != 0)
+		ret = canfs_open_remote(export, path);
+	if (ret != 0)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
-			strerror(-error));
+			strerror(-ret));
 }
 
 void canfs_open_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish)
 {
 	const char *path = CTX_FULLPATH(op_ctx);
-	int error;
+	int ret;
 
 	canfs_set_prefetch(export, wish);
 	if (!CANFS.prefetcher || !is_vfs(&export->export))
 		return;
-	error = canfs_prefetcher_open(&export->export_fs, CANFS.prefetcher, path);
-	if (error == -ENODATA)
+	ret = canfs_prefetcher_open(&export->export_fs, CANFS.prefetcher, path);
+	if (ret == -ENODATA)
 		LogEvent(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: it is on no disk",
 			path);
-	else if (error != 0)
+	else if (ret != 0)
 		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
-			strerror(-error));
+			strerror(-ret));
 }
 
 /* The server may close us, but what is left behind returns to our code. */
@@ -229,15 +229,15 @@ void canfs_drain_prefetch(struct canfs_export *export)
 void canfs_start_prefetcher(const struct canfs_fsal_config *config)
 {
 	struct canfs_prefetcher_config wanted = config->prefetcher;
-	int error;
+	int ret;
 
 	if (!config->prefetch)
 		return;
 	wanted.root = "";
 	wanted.thread_begins = canfs_name_thread;
-	error = canfs_prefetcher_new(&CANFS.prefetcher, &wanted);
-	if (error != 0)
-		LogCrit(COMPONENT_FSAL, "CANFS prefetches nothing: %s", strerror(-error));
+	ret = canfs_prefetcher_new(&CANFS.prefetcher, &wanted);
+	if (ret != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS prefetches nothing: %s", strerror(-ret));
 }
 
 bool canfs_reload_prefetcher(

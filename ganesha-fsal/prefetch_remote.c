@@ -133,11 +133,11 @@ int canfs_open_remote(struct canfs_export *export, const char *path)
 		.end = end,
 		.thread_begins = canfs_name_thread };
 	struct canfs_remote *remote;
-	int error = canfs_remote_open(&remote, canfs_prefetcher_remotes(CANFS.prefetcher), &config);
+	int ret = canfs_remote_open(&remote, canfs_prefetcher_remotes(CANFS.prefetcher), &config);
 
-	if (error == 0)
+	if (ret == 0)
 		atomic_store(&export->remote, remote);
-	return error;
+	return ret;
 }
 
 /* Nothing of the FSAL below is asked for more than it says that it gives. */

@@ -9,16 +9,15 @@
 void canfs_reads_open(size_t ghost_memory_bytes)
 {
 	uint64_t seed;
-	int error;
+	int ret;
 
 	if (ghost_memory_bytes == 0)
 		return;
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uint64_t)(uintptr_t)&seed; /* early in the boot: the stack's place is random too */
-	error = canfs_ghosts_new(&CANFS.ghosts, ghost_memory_bytes, seed);
-	if (error != 0)
-		LogCrit(COMPONENT_FSAL, "CANFS: the read cache is not priced: %s",
-			strerror(-error));
+	ret = canfs_ghosts_new(&CANFS.ghosts, ghost_memory_bytes, seed);
+	if (ret != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS: the read cache is not priced: %s", strerror(-ret));
 }
 
 uint64_t canfs_name_file(const struct fsal_obj_handle *handle)

@@ -82,16 +82,16 @@ static bool take_over(struct canfs_fsal_config *config)
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
 {
 	struct canfs_fsal_config config;
-	int error;
+	int ret;
 
 	/* Whatever was said need not be said of each export. */
 	if (is_same_reload(export) && CANFS.warned)
 		return;
-	error = canfs_reread_config(&config, err_type);
-	CANFS.warned = error != -ENOENT;
-	if (error == -ENOENT)
+	ret = canfs_reread_config(&config, err_type);
+	CANFS.warned = ret != -ENOENT;
+	if (ret == -ENOENT)
 		return;
-	if (error != 0) {
+	if (ret != 0) {
 		LogCrit(COMPONENT_FSAL, "CANFS goes on as before: the CANFS { } block is wrong");
 	} else if (!CANFS.sampler) {
 		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");

@@ -40,7 +40,7 @@ static const struct canfs_status nfs4_stats[] = {
 /* op: the one that failed; 0: none was begun. */
 static int failed(uint32_t op, uint32_t status, const char **error)
 {
-	int r = canfs_reply_refused(nfs4_stats, COUNT(nfs4_stats), (int)status,
+	int ret = canfs_reply_refused(nfs4_stats, COUNT(nfs4_stats), (int)status,
 		op == OP_SEQUENCE ? "the server refuses the session with an unknown status"
 				  : "COMPOUND failed with an unknown status",
 		error);
@@ -56,7 +56,7 @@ static int failed(uint32_t op, uint32_t status, const char **error)
 	case NFS4ERR_MINOR_VERS_MISMATCH:
 		return -EPROTONOSUPPORT;
 	}
-	return r;
+	return ret;
 }
 
 /* Where what is decoded goes: each call needs some of it. */
@@ -187,10 +187,10 @@ static int decode(const uint8_t *record, size_t len, uint32_t xid, const uint32_
 	char tag[TAG_MAX];
 	COMPOUND4res_head head = { .tag = { .tag_val = tag } };
 	XDR xdrs;
-	int r = canfs_reply_open(&xdrs, record, len, xid, error);
+	int ret = canfs_reply_open(&xdrs, record, len, xid, error);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	if (!xdr_COMPOUND4res_head(&xdrs, &head) || !take_results(&xdrs, &head, ops, n, into) ||
 		!canfs_reply_is_at_end(&xdrs, len))
 		return canfs_reply_malformed("the answer to COMPOUND is malformed", error);
@@ -204,10 +204,10 @@ int canfs_decode_getattr(const uint8_t *record, size_t len, uint32_t xid,
 {
 	uint32_t ops[CANFS_OPS_MAX];
 	struct into into = { .what = what };
-	int r = decode(record, len, xid, ops, canfs_getattr_plan(what, ops), &into, error);
+	int ret = decode(record, len, xid, ops, canfs_getattr_plan(what, ops), &into, error);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	if (!into.tells_space) {
 		*error = "the server does not tell space_total, space_free and space_avail";
 		return -EREMOTEIO;
@@ -221,10 +221,10 @@ int canfs_decode_exchange_id(const uint8_t *record, size_t len, uint32_t xid,
 {
 	const uint32_t op = OP_EXCHANGE_ID;
 	struct into into = { 0 };
-	int r = decode(record, len, xid, &op, 1, &into, error);
+	int ret = decode(record, len, xid, &op, 1, &into, error);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	session->client_id = into.session.client_id;
 	session->create_sequence = into.session.create_sequence;
 	return 0;
@@ -235,10 +235,10 @@ int canfs_decode_create_session(const uint8_t *record, size_t len, uint32_t xid,
 {
 	const uint32_t op = OP_CREATE_SESSION;
 	struct into into = { 0 };
-	int r = decode(record, len, xid, &op, 1, &into, error);
+	int ret = decode(record, len, xid, &op, 1, &into, error);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	memcpy(session->id, into.session.id, sizeof(session->id));
 	session->sequence = 1;
 	return 0;

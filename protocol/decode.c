@@ -118,10 +118,10 @@ int canfs_decode_getport(
 {
 	u_int32_t number;
 	XDR xdrs;
-	int r = canfs_reply_open(&xdrs, record, len, xid, error);
+	int ret = canfs_reply_open(&xdrs, record, len, xid, error);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	if (!xdr_u_int32_t(&xdrs, &number) || !canfs_reply_is_at_end(&xdrs, len) ||
 		number > UINT16_MAX)
 		return canfs_reply_malformed("the answer to GETPORT is malformed", error);
@@ -141,10 +141,10 @@ int canfs_decode_mnt(const uint8_t *record, size_t len, uint32_t xid,
 	mountres3 result = { 0 };
 	mountres3_ok *ok = &result.mountres3_u.mountinfo;
 	XDR xdrs;
-	int r = canfs_reply_open(&xdrs, record, len, xid, error);
+	int ret = canfs_reply_open(&xdrs, record, len, xid, error);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	ok->fhandle.fhandle3_val = fhandle;
 	ok->auth_flavors.auth_flavors_val = flavors;
 	if (!xdr_mountres3(&xdrs, &result) || !canfs_reply_is_at_end(&xdrs, len))
@@ -166,18 +166,18 @@ int canfs_decode_fsstat(const uint8_t *record, size_t len, uint32_t xid, struct 
 	FSSTAT3res result = { 0 };
 	const FSSTAT3resok *ok = &result.FSSTAT3res_u.resok;
 	XDR xdrs;
-	int r = canfs_reply_open(&xdrs, record, len, xid, error);
+	int ret = canfs_reply_open(&xdrs, record, len, xid, error);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	if (!xdr_FSSTAT3res(&xdrs, &result) || !canfs_reply_is_at_end(&xdrs, len))
 		return canfs_reply_malformed("the answer to FSSTAT is malformed", error);
 	if (result.status != NFS3_OK) {
-		r = canfs_reply_refused(nfs_stats, COUNT(nfs_stats), (int)result.status,
+		ret = canfs_reply_refused(nfs_stats, COUNT(nfs_stats), (int)result.status,
 			"FSSTAT failed with an unknown status", error);
 		if (result.status == NFS3ERR_STALE || result.status == NFS3ERR_BADHANDLE)
-			r = -ESTALE;
-		return r;
+			ret = -ESTALE;
+		return ret;
 	}
 	*space = (struct canfs_space) { ok->tbytes, ok->fbytes, ok->abytes };
 	return 0;

@@ -35,15 +35,15 @@ struct canfs_fsstat {
 int canfs_fsstat_new(struct canfs_fsstat **fsstat, const struct canfs_fsstat_target *target)
 {
 	struct canfs_fsstat *f = calloc(1, sizeof(*f));
-	int r;
+	int ret;
 
 	*fsstat = NULL;
 	if (!f)
 		return -ENOMEM;
-	r = canfs_known_init(&f->known, target);
-	if (r < 0) {
+	ret = canfs_known_init(&f->known, target);
+	if (ret < 0) {
 		free(f);
-		return r;
+		return ret;
 	}
 	f->address = target->address;
 	/* Random, so that a late reply to an earlier process at this port is not taken for ours. */
@@ -102,7 +102,7 @@ static int begin(struct canfs_fsstat *fsstat, enum canfs_step step)
 {
 	const enum canfs_service service = canfs_step_service(step);
 	struct canfs_call call;
-	int r;
+	int ret;
 
 	fsstat->step = step;
 	if (service != fsstat->service || !canfs_rpc_is_quiet(&fsstat->rpc)) {
@@ -110,14 +110,14 @@ static int begin(struct canfs_fsstat *fsstat, enum canfs_step step)
 
 		const struct sockaddr_storage address = address_of(fsstat, service);
 
-		r = canfs_rpc_open(&fsstat->rpc, &address, service != CANFS_RPCBIND);
-		if (r < 0)
-			return fail(fsstat, r, NULL);
+		ret = canfs_rpc_open(&fsstat->rpc, &address, service != CANFS_RPCBIND);
+		if (ret < 0)
+			return fail(fsstat, ret, NULL);
 	}
 	fsstat->xid++;
-	r = canfs_step_call(step, &fsstat->known, fsstat->xid, &call);
-	if (r < 0)
-		return fail(fsstat, r, "the call cannot be encoded");
+	ret = canfs_step_call(step, &fsstat->known, fsstat->xid, &call);
+	if (ret < 0)
+		return fail(fsstat, ret, "the call cannot be encoded");
 	canfs_rpc_queue(&fsstat->rpc, &call);
 	return 0;
 }
@@ -159,16 +159,16 @@ static bool is_for(const struct canfs_rpc *rpc, uint32_t xid)
 /* Sends the call and reads records until one answers it. */
 static int exchange(struct canfs_fsstat *fsstat)
 {
-	int r = canfs_rpc_send(&fsstat->rpc);
+	int ret = canfs_rpc_send(&fsstat->rpc);
 
-	while (r == 0) {
-		r = canfs_rpc_receive(&fsstat->rpc);
-		if (r == 0 && is_for(&fsstat->rpc, fsstat->xid))
+	while (ret == 0) {
+		ret = canfs_rpc_receive(&fsstat->rpc);
+		if (ret == 0 && is_for(&fsstat->rpc, fsstat->xid))
 			return 0;
-		if (r == 0 && ++fsstat->strays > STRAYS_MAX)
+		if (ret == 0 && ++fsstat->strays > STRAYS_MAX)
 			return -EBADMSG;
 	}
-	return r;
+	return ret;
 }
 
 static int fail_exchange(struct canfs_fsstat *fsstat, int r)
@@ -193,26 +193,26 @@ int canfs_fsstat_step(struct canfs_fsstat *fsstat, uint64_t now_usec, struct can
 	for (;;) {
 		const struct canfs_rpc *rpc = &fsstat->rpc;
 		const char *error;
-		int r = exchange(fsstat);
+		int ret = exchange(fsstat);
 
-		if (r == -EINPROGRESS && now_usec >= fsstat->deadline_usec)
+		if (ret == -EINPROGRESS && now_usec >= fsstat->deadline_usec)
 			return fail(fsstat, -ETIMEDOUT, "no answer in time");
-		if (r == -EINPROGRESS)
-			return r;
-		if (r < 0)
-			return fail_exchange(fsstat, r);
-		r = canfs_step_take(fsstat->step, &fsstat->known, fsstat->xid, rpc->in, rpc->in_len,
-			space, &error);
-		if (r == 0) {
+		if (ret == -EINPROGRESS)
+			return ret;
+		if (ret < 0)
+			return fail_exchange(fsstat, ret);
+		ret = canfs_step_take(fsstat->step, &fsstat->known, fsstat->xid, rpc->in,
+			rpc->in_len, space, &error);
+		if (ret == 0) {
 			fsstat->step = CANFS_IDLE;
 			fsstat->error[0] = '\0';
-		} else if (r != -EAGAIN) {
-			return fail(fsstat, r, error);
+		} else if (ret != -EAGAIN) {
+			return fail(fsstat, ret, error);
 		} else {
-			r = begin(fsstat, canfs_step_next(&fsstat->known));
+			ret = begin(fsstat, canfs_step_next(&fsstat->known));
 		}
 		if (fsstat->step == CANFS_IDLE)
-			return r;
+			return ret;
 	}
 }
 

@@ -31,7 +31,7 @@ int canfs_rpc_open(struct canfs_rpc *rpc, const struct sockaddr_storage *address
 	const socklen_t len = address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 							     : sizeof(struct sockaddr_in);
 	const int on = 1;
-	int r;
+	int ret;
 
 	canfs_rpc_close(rpc);
 	rpc->fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -42,9 +42,9 @@ int canfs_rpc_open(struct canfs_rpc *rpc, const struct sockaddr_storage *address
 	if (reserved)
 		bindresvport_sa(rpc->fd, NULL);
 	if (connect(rpc->fd, (const struct sockaddr *)address, len) < 0 && errno != EINPROGRESS) {
-		r = -errno;
+		ret = -errno;
 		canfs_rpc_close(rpc);
-		return r;
+		return ret;
 	}
 	return 0;
 }
@@ -113,10 +113,10 @@ static uint32_t mark_of(const struct canfs_rpc *rpc)
 /* Reads the mark of the next fragment, and checks what it announces before any octet is taken. */
 static int begin_fragment(struct canfs_rpc *rpc)
 {
-	int r = fill(rpc->fd, rpc->mark, &rpc->mark_len, CANFS_MARK_LEN);
+	int ret = fill(rpc->fd, rpc->mark, &rpc->mark_len, CANFS_MARK_LEN);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	rpc->fragment_left = mark_of(rpc) & ~LAST_FRAGMENT;
 	/* An empty fragment is no progress, and a flood of them would keep us here for ever. */
 	if (rpc->fragment_left == 0 || rpc->fragment_left > sizeof(rpc->in) - rpc->in_len)
@@ -132,17 +132,17 @@ int canfs_rpc_receive(struct canfs_rpc *rpc)
 
 	for (;;) {
 		size_t end;
-		int r = 0;
+		int ret = 0;
 
 		if (rpc->fragment_left == 0)
-			r = begin_fragment(rpc);
-		if (r < 0)
-			return r;
+			ret = begin_fragment(rpc);
+		if (ret < 0)
+			return ret;
 		end = rpc->in_len + rpc->fragment_left;
-		r = fill(rpc->fd, rpc->in, &rpc->in_len, end);
+		ret = fill(rpc->fd, rpc->in, &rpc->in_len, end);
 		rpc->fragment_left = end - rpc->in_len;
-		if (r < 0)
-			return r;
+		if (ret < 0)
+			return ret;
 		if (mark_of(rpc) & LAST_FRAGMENT)
 			return 0;
 		rpc->mark_len = 0;

@@ -44,11 +44,11 @@ static int check_target(const struct canfs_fsstat_target *target)
 
 int canfs_known_init(struct canfs_known *known, const struct canfs_fsstat_target *target)
 {
-	int r = check_target(target);
+	int ret = check_target(target);
 
 	*known = (struct canfs_known) { .version = target->version ? target->version : 3 };
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	if (target->path) {
 		known->path = strdup(target->path);
 		if (!known->path)
@@ -174,10 +174,10 @@ static int take_getattr(struct canfs_known *known, uint32_t xid, const uint8_t *
 	struct canfs_space *space, const char **error)
 {
 	const struct canfs_getattr question = question_of(known);
-	int r = canfs_decode_getattr(record, len, xid, &question, space, error);
+	int ret = canfs_decode_getattr(record, len, xid, &question, space, error);
 
-	if (r < 0)
-		return try_otherwise(known, r);
+	if (ret < 0)
+		return try_otherwise(known, ret);
 	known->session.sequence++;
 	known->is_new = false;
 	return 0;
@@ -192,7 +192,7 @@ static int learned(int r)
 int canfs_step_take(enum canfs_step step, struct canfs_known *known, uint32_t xid,
 	const uint8_t *record, size_t len, struct canfs_space *space, const char **error)
 {
-	int r;
+	int ret;
 
 	switch (step) {
 	case CANFS_ASK_MOUNT_PORT:
@@ -207,13 +207,13 @@ int canfs_step_take(enum canfs_step step, struct canfs_known *known, uint32_t xi
 	case CANFS_ASK_FSSTAT:
 		return canfs_decode_fsstat(record, len, xid, space, error);
 	case CANFS_ASK_CLIENT_ID:
-		r = canfs_decode_exchange_id(record, len, xid, &known->session, error);
-		known->has_client_id = r == 0;
-		return r < 0 ? try_otherwise(known, r) : -EAGAIN;
+		ret = canfs_decode_exchange_id(record, len, xid, &known->session, error);
+		known->has_client_id = ret == 0;
+		return ret < 0 ? try_otherwise(known, ret) : -EAGAIN;
 	case CANFS_ASK_SESSION:
-		r = canfs_decode_create_session(record, len, xid, &known->session, error);
-		known->has_session = known->is_new = r == 0;
-		return learned(r);
+		ret = canfs_decode_create_session(record, len, xid, &known->session, error);
+		known->has_session = known->is_new = ret == 0;
+		return learned(ret);
 	case CANFS_ASK_GETATTR:
 		return take_getattr(known, xid, record, len, space, error);
 	case CANFS_IDLE:

@@ -50,20 +50,20 @@ static int obey(struct canfs_disk_threads *q, const char *word)
 int canfs_disk_control(struct canfs_disk_threads *q, const char *text, size_t bytes)
 {
 	char line[256], *rest = NULL;
-	int err = 0;
+	int ret = 0;
 
 	if (bytes >= sizeof(line))
 		return -EINVAL;
 	memcpy(line, text, bytes);
 	line[bytes] = '\0';
 	pthread_mutex_lock(&q->lock);
-	for (char *word = strtok_r(line, " \t\n", &rest); word && !err;
+	for (char *word = strtok_r(line, " \t\n", &rest); word && !ret;
 		word = strtok_r(NULL, " \t\n", &rest))
-		err = obey(q, word);
+		ret = obey(q, word);
 	/* what is outstanding may be due at another time now */
 	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
-	return err;
+	return ret;
 }
 
 /* Of counters that may be 0. */

@@ -122,13 +122,13 @@ static void on_write(fuse_req_t req, fuse_ino_t inode, const char *data, size_t 
 {
 	struct canfs_disk_threads *queue = queue_of(req);
 	uint64_t start = (uint64_t)offset, capacity = queue->store.capacity_bytes;
-	int err;
+	int ret;
 
 	(void)file;
 	if (inode == INODE_CONTROL) {
-		err = canfs_disk_control(queue, data, bytes);
-		if (err)
-			fuse_reply_err(req, -err);
+		ret = canfs_disk_control(queue, data, bytes);
+		if (ret)
+			fuse_reply_err(req, -ret);
 		else
 			fuse_reply_write(req, bytes);
 	} else if (inode != INODE_DISK || start >= capacity || bytes > capacity - start ||
@@ -168,21 +168,21 @@ static int serve(struct canfs_disk_threads *queue, uint64_t size_mib, const char
 	struct fuse_args args = FUSE_ARGS_INIT(2, arguments);
 	struct fuse_session *session =
 		fuse_session_new(&args, &operations, sizeof(operations), queue);
-	int err, rc = 1;
+	int ret, exit_code = 1;
 
 	if (!session)
 		goto out_args;
-	err = canfs_queue_start(queue, size_mib * MIB);
-	if (err) {
+	ret = canfs_queue_start(queue, size_mib * MIB);
+	if (ret) {
 		fprintf(stderr, "canfs-disk: %llu MiB: %s\n", (unsigned long long)size_mib,
-			strerror(-err));
+			strerror(-ret));
 		goto out_session;
 	}
 	if (fuse_set_signal_handlers(session) != 0)
 		goto out_queue;
 	if (fuse_session_mount(session, mountpoint) != 0)
 		goto out_signals;
-	rc = fuse_session_loop(session) < 0;
+	exit_code = fuse_session_loop(session) < 0;
 	fuse_session_unmount(session);
 out_signals:
 	fuse_remove_signal_handlers(session);
@@ -193,7 +193,7 @@ out_session:
 	fuse_session_destroy(session);
 out_args:
 	fuse_opt_free_args(&args);
-	return rc;
+	return exit_code;
 }
 
 static int usage(void)
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 	unsigned long long size_mib = 0;
 	struct canfs_disk_threads *queue;
 	char *end = "";
-	int option, rc;
+	int option, ret;
 
 	while ((option = getopt_long(argc, argv, "s:", options, NULL)) != -1) {
 		if (option != 's')
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 	}
 	/* the loop device's write-back must not wait for memory that waits for the loop device */
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
-	rc = serve(queue, size_mib, argv[optind]);
+	ret = serve(queue, size_mib, argv[optind]);
 	free(queue);
-	return rc;
+	return ret;
 }

@@ -125,20 +125,20 @@ static void *work(void *argument)
 
 int canfs_queue_start(struct canfs_disk_threads *q, uint64_t capacity_bytes)
 {
-	int err;
+	int ret;
 
 	memset(q, 0, sizeof(*q));
-	err = canfs_store_init(&q->store, capacity_bytes);
-	if (err)
-		return err;
+	ret = canfs_store_init(&q->store, capacity_bytes);
+	if (ret)
+		return ret;
 	canfs_device_init(&q->device, capacity_bytes);
 	canfs_clock_init(&q->clock);
 	pthread_mutex_init(&q->lock, NULL);
 	canfs_steady_cond_init(&q->changed);
-	err = pthread_create(&q->thread, NULL, work, q);
-	if (err)
+	ret = pthread_create(&q->thread, NULL, work, q);
+	if (ret)
 		canfs_store_fini(&q->store);
-	return -err;
+	return -ret;
 }
 
 void canfs_queue_stop(struct canfs_disk_threads *q)

@@ -64,16 +64,16 @@ static void parse_options(struct crowd *crowd, int argc, char **argv)
 /* One of them; says over the pipe how it went. */
 static void be_one(const struct crowd *crowd, unsigned int number, int said)
 {
-	int error = 0;
+	int ret = 0;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (unsigned int i = 0; i < crowd->files && !error; i++) {
+	for (unsigned int i = 0; i < crowd->files && !ret; i++) {
 		unsigned int at = (number * crowd->files + i) % crowd->path_count;
 
 		if (open(crowd->paths[at], O_RDONLY | O_CLOEXEC) < 0)
-			error = errno;
+			ret = errno;
 	}
-	if (write(said, &error, sizeof(error)) != sizeof(error))
+	if (write(said, &ret, sizeof(ret)) != sizeof(ret))
 		_exit(EXIT_FAILURE);
 	for (;;)
 		pause();
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 {
 	struct crowd crowd;
 	sigset_t term;
-	int said[2], error, taken;
+	int said[2], ret, taken;
 
 	parse_options(&crowd, argc, argv);
 	if (pipe2(said, O_CLOEXEC) < 0)
@@ -93,9 +93,9 @@ int main(int argc, char **argv)
 
 		if (pid == 0)
 			be_one(&crowd, i, said[1]);
-		if (pid < 0 || read(said[0], &error, sizeof(error)) != sizeof(error) || error) {
+		if (pid < 0 || read(said[0], &ret, sizeof(ret)) != sizeof(ret) || ret) {
 			fprintf(stderr, "canfs-job-crowd: process %u: %s\n", i,
-				strerror(pid < 0 ? errno : error));
+				strerror(pid < 0 ? errno : ret));
 			return EXIT_FAILURE; /* the others end with us */
 		}
 	}

@@ -155,23 +155,23 @@ static int open_file(struct load *l, const char *text)
 {
 	struct nfs_stat_64 st = { 0 };
 	struct nfs_url *url = NULL;
-	int error = -ENOMEM;
+	int ret = -ENOMEM;
 
 	l->nfs = nfs_init_context();
 	l->buffer = malloc(l->block_bytes);
 	if (!l->nfs || !l->buffer)
-		return error;
+		return ret;
 	url = nfs_parse_url_full(l->nfs, text);
 	if (!url)
 		return -EINVAL;
-	error = nfs_mount(l->nfs, url->server, url->path);
-	if (error == 0)
-		error = nfs_open(l->nfs, url->file, 0, &l->file);
-	if (error == 0)
-		error = nfs_fstat64(l->nfs, l->file, &st);
+	ret = nfs_mount(l->nfs, url->server, url->path);
+	if (ret == 0)
+		ret = nfs_open(l->nfs, url->file, 0, &l->file);
+	if (ret == 0)
+		ret = nfs_fstat64(l->nfs, l->file, &st);
 	nfs_destroy_url(url);
-	if (error != 0)
-		return error;
+	if (ret != 0)
+		return ret;
 	if (l->span_bytes == 0 || l->span_bytes > st.nfs_size)
 		l->span_bytes = st.nfs_size;
 	l->blocks = l->span_bytes / l->block_bytes;
@@ -233,22 +233,22 @@ static int run_phase(struct load *l, const struct phase *p)
 {
 	double begin = l->start + p->begin, end = l->start + p->end, now, asked;
 	double pause = p->rate > 0 ? 1 / p->rate : 0, due = begin;
-	int error = 0;
+	int ret = 0;
 
 	canfs_job_sleep_until(begin);
 	l->report_at = begin + REPORT_SECONDS;
-	for (uint64_t k = 1; !error && due < end && (now = canfs_job_now()) < end; k++) {
+	for (uint64_t k = 1; !ret && due < end && (now = canfs_job_now()) < end; k++) {
 		report(l, now);
 		canfs_job_sleep_until(due);
 		asked = canfs_job_now();
-		error = read_one(l, p->rereads);
+		ret = read_one(l, p->rereads);
 		now = canfs_job_now();
 		canfs_samples_add(&l->samples, now - asked);
 		due = l->think ? now + pause : begin + (double)k * pause;
 	}
 	canfs_job_sleep_until(end);
 	report(l, l->report_at);
-	return error;
+	return ret;
 }
 
 static void report_latency(struct load *l)
@@ -263,22 +263,22 @@ int main(int argc, char **argv)
 {
 	struct load load, *l = &load;
 	const char *url = parse_options(l, argc, argv);
-	int error = open_file(l, url);
+	int ret = open_file(l, url);
 
-	while (!error && l->recent_count < l->recent_max)
-		error = read_one(l, 0);
-	if (!error) {
+	while (!ret && l->recent_count < l->recent_max)
+		ret = read_one(l, 0);
+	if (!ret) {
 		if (l->start == 0)
 			l->start = canfs_job_now();
 		l->ops = 0;
 		printf("{\"begins\": %.6f}\n", l->start);
 		fflush(stdout);
-		for (int i = 0; i < l->phases && !error; i++)
-			error = run_phase(l, &l->phase[i]);
+		for (int i = 0; i < l->phases && !ret; i++)
+			ret = run_phase(l, &l->phase[i]);
 		report_latency(l);
 	}
-	if (error)
-		fprintf(stderr, "canfs-job-load: %s: %s: %s\n", url, strerror(-error),
+	if (ret)
+		fprintf(stderr, "canfs-job-load: %s: %s: %s\n", url, strerror(-ret),
 			l->nfs && nfs_get_error(l->nfs) ? nfs_get_error(l->nfs) : "");
 	if (l->file)
 		nfs_close(l->nfs, l->file);
@@ -287,5 +287,5 @@ int main(int argc, char **argv)
 	canfs_samples_free(&l->samples);
 	free(l->recent);
 	free(l->buffer);
-	return error ? 1 : 0;
+	return ret ? 1 : 0;
 }

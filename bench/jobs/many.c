@@ -142,19 +142,19 @@ static int run(struct client *c, const char *what,
 static int find_directories(struct client *c)
 {
 	uint64_t directories = (c->files + FILES_PER_DIRECTORY - 1) / FILES_PER_DIRECTORY;
-	int error = 0;
+	int ret = 0;
 
 	c->directory = calloc(directories, sizeof(*c->directory));
 	c->file = calloc(c->files, sizeof(*c->file));
 	if (!c->directory || !c->file)
 		return -ENOMEM;
-	for (uint64_t i = 0; i < directories && !error; i++) {
+	for (uint64_t i = 0; i < directories && !ret; i++) {
 		char name[NAME_BYTES];
 
 		snprintf(name, sizeof(name), "%u", (unsigned int)i);
-		error = canfs_nfs3_look_up(&c->nfs, &c->root, name, &c->directory[i]);
+		ret = canfs_nfs3_look_up(&c->nfs, &c->root, name, &c->directory[i]);
 	}
-	return error;
+	return ret;
 }
 
 static void parse_options(struct client *c, int argc, char **argv)
@@ -182,23 +182,23 @@ static void parse_options(struct client *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct client c = { .files = 1000, .reads = 10000 };
-	int error;
+	int ret;
 
 	parse_options(&c, argc, argv);
-	error = canfs_nfs3_mount(&c.nfs, c.path, &c.root);
-	if (!error)
-		error = canfs_nfs3_connect(&c.nfs);
-	if (!error)
-		error = find_directories(&c);
-	if (!error)
-		error = run(&c, "lookups", issue_lookup, c.files);
-	if (!error)
-		error = run(&c, "reads", issue_read, c.reads);
-	if (error)
+	ret = canfs_nfs3_mount(&c.nfs, c.path, &c.root);
+	if (!ret)
+		ret = canfs_nfs3_connect(&c.nfs);
+	if (!ret)
+		ret = find_directories(&c);
+	if (!ret)
+		ret = run(&c, "lookups", issue_lookup, c.files);
+	if (!ret)
+		ret = run(&c, "reads", issue_read, c.reads);
+	if (ret)
 		fprintf(stderr, "canfs-job-many: %s: %s\n", c.nfs.server,
-			c.nfs.failed ? c.nfs.failed : strerror(-error));
+			c.nfs.failed ? c.nfs.failed : strerror(-ret));
 	canfs_nfs3_disconnect(&c.nfs);
 	free(c.directory);
 	free(c.file);
-	return error ? 1 : 0;
+	return ret ? 1 : 0;
 }

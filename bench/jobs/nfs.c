@@ -63,26 +63,26 @@ struct client {
 
 static int mount_exports(struct client *c)
 {
-	int error = 0;
+	int ret = 0;
 
-	for (unsigned int i = 0; i < c->exports && !error; i++)
-		error = canfs_nfs3_mount(&c->nfs, c->export[i].path, &c->export[i].root);
-	return error;
+	for (unsigned int i = 0; i < c->exports && !ret; i++)
+		ret = canfs_nfs3_mount(&c->nfs, c->export[i].path, &c->export[i].root);
+	return ret;
 }
 
 static int connect_to_server(struct client *c)
 {
 	char data[] = "data";
-	int error = canfs_nfs3_connect(&c->nfs);
+	int ret = canfs_nfs3_connect(&c->nfs);
 
-	for (unsigned int i = 0; i < c->exports && !error; i++) {
+	for (unsigned int i = 0; i < c->exports && !ret; i++) {
 		struct place *e = &c->export[i];
 
-		error = canfs_nfs3_look_up(&c->nfs, &e->root, data, &e->data);
-		for (unsigned int k = 0; k < c->files && !error; k++)
-			error = canfs_nfs3_look_up(&c->nfs, &e->root, c->names[k], &e->files[k]);
+		ret = canfs_nfs3_look_up(&c->nfs, &e->root, data, &e->data);
+		for (unsigned int k = 0; k < c->files && !ret; k++)
+			ret = canfs_nfs3_look_up(&c->nfs, &e->root, c->names[k], &e->files[k]);
 	}
-	return error;
+	return ret;
 }
 
 /* The reply to slot has come: note it, and send the next one unless the slice is over. */
@@ -196,10 +196,10 @@ static int measure_slice(struct client *c, unsigned int round, unsigned int inde
 {
 	double begin = canfs_job_now(), server = server_cpu_seconds(c);
 	double own = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID), seconds;
-	int error = run_slice(c, &c->export[index], c -> slice_seconds);
+	int ret = run_slice(c, &c->export[index], c -> slice_seconds);
 
-	if (error)
-		return error;
+	if (ret)
+		return ret;
 	seconds = canfs_job_now() - begin;
 	server = server_cpu_seconds(c) - server;
 	own = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - own;
@@ -228,24 +228,24 @@ static void print_latencies(struct client *c)
 static int run_rounds(struct client *c)
 {
 	unsigned int n = c->exports;
-	int error = 0;
+	int ret = 0;
 
-	for (unsigned int i = 0; i < n && !error; i++)
-		error = run_slice(c, &c->export[i], WARM_UP_SECONDS);
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = run_slice(c, &c->export[i], WARM_UP_SECONDS);
 	for (unsigned int i = 0; i < n; i++)
 		c->export[i].samples.count = 0;
 	printf("{\"slices\": [");
 	for (unsigned int round = 0; round < c->rounds; round++) {
-		for (unsigned int i = 0; i < 2 * n && !error; i++) {
+		for (unsigned int i = 0; i < 2 * n && !ret; i++) {
 			unsigned int place = i < n ? i : 2 * n - 1 - i;
 
-			error = measure_slice(c, round, (place + round) % n, round + i == 0);
+			ret = measure_slice(c, round, (place + round) % n, round + i == 0);
 		}
 	}
 	printf("],\n ");
 	print_latencies(c);
 	printf("}\n");
-	return error;
+	return ret;
 }
 
 static void usage(void)
@@ -346,7 +346,7 @@ int main(int argc, char **argv)
 {
 	static struct client client; /* too large for a comfortable stack */
 	struct client *c = &client;
-	int error;
+	int ret;
 
 	*c = (struct client) {
 		.block_bytes = 4096, .depth = 8, .files = 256, .rounds = 8, .slice_seconds = 0.1
@@ -354,16 +354,16 @@ int main(int argc, char **argv)
 	parse_options(c, argc, argv);
 	for (unsigned int i = 0; i < c->files; i++)
 		snprintf(c->names[i], sizeof(c->names[i]), "%u", i);
-	error = mount_exports(c);
-	if (!error)
-		error = connect_to_server(c);
-	if (!error)
-		error = run_rounds(c);
-	if (error)
+	ret = mount_exports(c);
+	if (!ret)
+		ret = connect_to_server(c);
+	if (!ret)
+		ret = run_rounds(c);
+	if (ret)
 		fprintf(stderr, "canfs-job-nfs: %s: %s\n", c->nfs.server,
-			c->nfs.failed ? c->nfs.failed : strerror(-error));
+			c->nfs.failed ? c->nfs.failed : strerror(-ret));
 	for (unsigned int i = 0; i < c->exports; i++)
 		canfs_samples_free(&c->export[i].samples);
 	canfs_nfs3_disconnect(&c->nfs);
-	return error ? 1 : 0;
+	return ret ? 1 : 0;
 }

@@ -140,13 +140,13 @@ void canfs_nfs3_disconnect(struct canfs_nfs3 *nfs)
 
 int canfs_nfs3_mount(struct canfs_nfs3 *nfs, const char *path, struct canfs_nfs3_handle *root)
 {
-	int error = connect_to(nfs, MOUNT_PORT, MOUNT_PROGRAM, MOUNT_V3);
+	int ret = connect_to(nfs, MOUNT_PORT, MOUNT_PROGRAM, MOUNT_V3);
 
 	nfs->wanted = root;
-	if (!error)
-		error = await(nfs, rpc_mount3_mnt_async(nfs->rpc, on_mount, (char *)path, nfs));
+	if (!ret)
+		ret = await(nfs, rpc_mount3_mnt_async(nfs->rpc, on_mount, (char *)path, nfs));
 	canfs_nfs3_disconnect(nfs);
-	return error;
+	return ret;
 }
 
 int canfs_nfs3_look_up(struct canfs_nfs3 *nfs, const struct canfs_nfs3_handle *dir, char *name,

@@ -196,21 +196,21 @@ static int add_file(struct job *job, char *name)
 {
 	uint64_t part = job->file_bytes / job->block_bytes / job->sharers;
 	struct canfs_nfs3_handle file;
-	int error = canfs_nfs3_look_up(&job->nfs, &job->root, name, &file);
+	int ret = canfs_nfs3_look_up(&job->nfs, &job->root, name, &file);
 
-	for (unsigned int i = 0; i < job->sharers && !error; i++) {
+	for (unsigned int i = 0; i < job->sharers && !ret; i++) {
 		struct reader *r = &job->reader[job->readers];
 
 		*r = (struct reader) { .job = job,
 			.number = strtoull(name, NULL, 10),
 			.first_block = i * part,
 			.file = file };
-		error = canfs_order_make(job->pattern, part, job->seed + job->readers, &r->order);
+		ret = canfs_order_make(job->pattern, part, job->seed + job->readers, &r->order);
 		if (job->reads && r->order.count > job->reads)
 			r->order.count = job->reads;
 		job->readers++;
 	}
-	return error;
+	return ret;
 }
 
 static void usage(void)
@@ -288,7 +288,7 @@ static void parse_options(struct job *job, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct job job; /* too large for a comfortable stack */
-	int error;
+	int ret;
 
 	job = (struct job) {
 		.pattern = "sequential", .block_bytes = 65536, .depth = 4, .sharers = 1
@@ -296,25 +296,25 @@ int main(int argc, char **argv)
 	parse_options(&job, argc, argv);
 	sigaction(SIGTERM, &(struct sigaction) { .sa_handler = stop }, NULL);
 	job.nfs.server = argv[optind];
-	error = canfs_nfs3_mount(&job.nfs, argv[optind + 1], &job.root);
-	if (!error)
-		error = canfs_nfs3_connect(&job.nfs);
-	for (int i = optind + 2; i < argc && !error; i++)
-		error = add_file(&job, argv[i]);
-	if (!error)
-		error = run(&job);
-	if (!error)
+	ret = canfs_nfs3_mount(&job.nfs, argv[optind + 1], &job.root);
+	if (!ret)
+		ret = canfs_nfs3_connect(&job.nfs);
+	for (int i = optind + 2; i < argc && !ret; i++)
+		ret = add_file(&job, argv[i]);
+	if (!ret)
+		ret = run(&job);
+	if (!ret)
 		print_result(&job);
-	else if (error == -EINVAL)
+	else if (ret == -EINVAL)
 		fprintf(stderr, "--pattern %s: must be one of " CANFS_ORDER_PATTERNS "\n",
 			job.pattern);
 	else
 		fprintf(stderr, "canfs-job-pattern: %s: %s\n", job.nfs.server,
-			job.nfs.failed ? job.nfs.failed : strerror(-error));
+			job.nfs.failed ? job.nfs.failed : strerror(-ret));
 	canfs_nfs3_disconnect(&job.nfs);
 	for (unsigned int i = 0; i < job.readers; i++) {
 		canfs_samples_free(&job.reader[i].samples);
 		free(job.reader[i].order.block);
 	}
-	return error ? 1 : 0;
+	return ret ? 1 : 0;
 }

@@ -46,7 +46,7 @@ struct reader {
 	unsigned int ops_in_second[SECONDS_MAX];
 	double worst_in_second[SECONDS_MAX];
 	pthread_t thread;
-	int err;
+	int ret;
 };
 
 static void usage(void)
@@ -167,15 +167,15 @@ static int run_phase(struct reader *r, int index)
 {
 	uint64_t state = r->seed + (uint64_t)index, k = 0;
 	double begin = r->start + r->phase[index].begin, end = r->start + r->phase[index].end;
-	int err;
+	int ret;
 
 	canfs_job_sleep_until(begin);
 	while (canfs_job_now() < end && (!r->ops_goal || r->ops < r->ops_goal)) {
 		if (r->rate > 0)
 			canfs_job_sleep_until(begin + (double)k / r->rate);
-		err = read_block(r, (r->sequential ? k : canfs_job_random(&state)) % r->blocks);
-		if (err)
-			return err;
+		ret = read_block(r, (r->sequential ? k : canfs_job_random(&state)) % r->blocks);
+		if (ret)
+			return ret;
 		k++;
 	}
 	r->busy_seconds += canfs_job_now() - begin;
@@ -186,11 +186,11 @@ static void *run_thread(void *argument)
 {
 	struct reader *r = argument;
 
-	r->err = -posix_memalign(&r->buffer, ALIGN_BYTES, r->block_bytes);
-	if (r->err)
+	r->ret = -posix_memalign(&r->buffer, ALIGN_BYTES, r->block_bytes);
+	if (r->ret)
 		return NULL;
-	for (int i = 0; i < r->phases && !r->err; i++)
-		r->err = run_phase(r, i);
+	for (int i = 0; i < r->phases && !r->ret; i++)
+		r->ret = run_phase(r, i);
 	free(r->buffer);
 	return NULL;
 }
@@ -213,24 +213,24 @@ static void merge(struct reader *r, const struct reader *thread)
 static int run_threads(struct reader *r)
 {
 	struct reader *threads = calloc((size_t)r->threads, sizeof(*threads));
-	int started = 0, err = threads ? 0 : -ENOMEM;
+	int started = 0, ret = threads ? 0 : -ENOMEM;
 
-	while (!err && started < r->threads) {
+	while (!ret && started < r->threads) {
 		struct reader *thread = &threads[started];
 
 		*thread = *r;
 		thread->seed += (uint64_t)started * PHASES_MAX;
-		err = -pthread_create(&thread->thread, NULL, run_thread, thread);
-		started += !err;
+		ret = -pthread_create(&thread->thread, NULL, run_thread, thread);
+		started += !ret;
 	}
 	for (int i = 0; i < started; i++) {
 		pthread_join(threads[i].thread, NULL);
 		merge(r, &threads[i]);
 		canfs_samples_free(&threads[i].samples);
-		err = err ? err : threads[i].err;
+		ret = ret ? ret : threads[i].ret;
 	}
 	free(threads);
-	return err;
+	return ret;
 }
 
 static void print_result(struct reader *r)
@@ -258,15 +258,15 @@ static void print_result(struct reader *r)
 int main(int argc, char **argv)
 {
 	static struct reader reader; /* too large for a comfortable stack */
-	int err;
+	int ret;
 
 	parse_options(&reader, argc, argv);
-	err = open_file(&reader);
+	ret = open_file(&reader);
 	reader.start = canfs_job_now();
-	if (!err)
-		err = run_threads(&reader);
-	if (err) {
-		fprintf(stderr, "canfs-job-read: %s: %s\n", reader.path, strerror(-err));
+	if (!ret)
+		ret = run_threads(&reader);
+	if (ret) {
+		fprintf(stderr, "canfs-job-read: %s: %s\n", reader.path, strerror(-ret));
 		return 1;
 	}
 	print_result(&reader);

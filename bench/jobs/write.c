@@ -194,7 +194,7 @@ static int write_file(struct writer *w)
 {
 	double begin = w->start + w->begin, before, now;
 	uint64_t state = w->seed;
-	int err;
+	int ret;
 
 	canfs_job_sleep_until(begin);
 	for (now = begin; w->done_bytes < w->bytes; now = canfs_job_now()) {
@@ -202,9 +202,9 @@ static int write_file(struct writer *w)
 			break;
 		if (w->rate_bytes > 0)
 			canfs_job_sleep_until(begin + (double)w->done_bytes / w->rate_bytes);
-		err = write_block(w, &state, canfs_job_now() - begin);
-		if (err)
-			return err;
+		ret = write_block(w, &state, canfs_job_now() - begin);
+		if (ret)
+			return ret;
 	}
 	w->write_seconds = now - begin;
 	canfs_job_sleep_until(w->start + w->close_at);
@@ -240,20 +240,20 @@ int main(int argc, char **argv)
 {
 	static struct dirty dirty; /* too large for a comfortable stack */
 	struct writer writer;
-	int err;
+	int ret;
 
 	parse_options(&writer, argc, argv);
-	err = prepare(&writer);
+	ret = prepare(&writer);
 	writer.start = dirty.start = canfs_job_now();
-	if (!err)
-		err = -pthread_create(&dirty.thread, NULL, sample_dirty, &dirty);
-	if (!err) {
-		err = write_file(&writer);
+	if (!ret)
+		ret = -pthread_create(&dirty.thread, NULL, sample_dirty, &dirty);
+	if (!ret) {
+		ret = write_file(&writer);
 		dirty.stop = true;
 		pthread_join(dirty.thread, NULL);
 	}
-	if (err) {
-		fprintf(stderr, "canfs-job-write: %s: %s\n", writer.path, strerror(-err));
+	if (ret) {
+		fprintf(stderr, "canfs-job-write: %s: %s\n", writer.path, strerror(-ret));
 		return 1;
 	}
 	print_result(&writer, &dirty);

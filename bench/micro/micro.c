@@ -228,12 +228,12 @@ static int make_server(struct server *server, unsigned int exports)
 		.setup = { .root = "", .link_mbit_per_sec = 1000 },
 		.say = say };
 	struct stat st;
-	int error = stat(".", &st) == 0 ? canfs_sampler_new(&server->sampler, &config) : -1;
+	int ret = stat(".", &st) == 0 ? canfs_sampler_new(&server->sampler, &config) : -1;
 
-	for (unsigned int i = 0; i < exports && !error; i++)
-		error = canfs_price_table_open(
+	for (unsigned int i = 0; i < exports && !ret; i++)
+		ret = canfs_price_table_open(
 			&server->prices[i], server->sampler, "/export", st.st_dev, NULL);
-	return error;
+	return ret;
 }
 
 static void free_server(struct server *server)
@@ -248,12 +248,12 @@ static int make_ghosts(struct fixture *f)
 {
 	struct canfs_ghost_walk walk;
 	uint64_t key, seed = 1;
-	int error = canfs_ghosts_new(&f->small_reads, GHOST_MEMORY_BYTES, seed);
+	int ret = canfs_ghosts_new(&f->small_reads, GHOST_MEMORY_BYTES, seed);
 
-	if (!error)
-		error = canfs_ghosts_new(&f->large_reads, GHOST_MEMORY_BYTES, seed);
-	if (error)
-		return error;
+	if (!ret)
+		ret = canfs_ghosts_new(&f->large_reads, GHOST_MEMORY_BYTES, seed);
+	if (ret)
+		return ret;
 	canfs_ghosts_resize(f->small_reads, GHOST_CACHE_BYTES);
 	canfs_ghosts_resize(f->large_reads, GHOST_CACHE_BYTES);
 	for (int i = 0; i < GHOST_READS; i++) {

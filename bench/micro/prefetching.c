@@ -116,20 +116,20 @@ int make_files(struct fixture *f)
 {
 	struct canfs_files_config config = canfs_files_defaults;
 	struct canfs_files_stats stats;
-	int error;
+	int ret;
 
 	f->cached = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (f->cached < 0)
 		return -errno;
 	pthread_mutex_init(&f->map.mutex, NULL);
 	config.files = ACTIVE_FILES;
-	error = canfs_files_new(&f->files, &config);
-	if (!error)
-		error = canfs_files_new(&f->one_file, &config);
-	if (!error)
-		error = canfs_files_new(&f->random_file, &config);
-	if (error)
-		return error;
+	ret = canfs_files_new(&f->files, &config);
+	if (!ret)
+		ret = canfs_files_new(&f->one_file, &config);
+	if (!ret)
+		ret = canfs_files_new(&f->random_file, &config);
+	if (ret)
+		return ret;
 	for (unsigned int i = 0; i < ACTIVE_FILE_READS * ACTIVE_FILES; i++)
 		files_read_million(f);
 	canfs_files_collapse(f->files);

@@ -139,31 +139,31 @@ static int run(
 	struct canfs_replay *replay;
 	struct canfs_replay_result result;
 	struct canfs_files_stats stats;
-	int error = canfs_files_new(&files, config);
+	int ret = canfs_files_new(&files, config);
 
-	if (error != 0) {
-		fprintf(stderr, "canfs-replay: %s\n", strerror(-error));
+	if (ret != 0) {
+		fprintf(stderr, "canfs-replay: %s\n", strerror(-ret));
 		return 1;
 	}
 	replay = canfs_replay_new(files, arrival);
 	if (!replay)
-		error = -ENOMEM;
-	for (size_t i = 0; i < trace->reads && error == 0; i++) {
+		ret = -ENOMEM;
+	for (size_t i = 0; i < trace->reads && ret == 0; i++) {
 		const struct read *read = &trace->read[i];
 
-		error = canfs_replay_read(
+		ret = canfs_replay_read(
 			replay, read->file, read->offset, (uint32_t)read->bytes, read->file_bytes);
 	}
-	if (error == 0) {
+	if (ret == 0) {
 		result = canfs_replay_result(replay);
 		stats = canfs_files_stats(files);
 		print(&result, &stats);
 	} else {
-		fprintf(stderr, "canfs-replay: %s\n", strerror(-error));
+		fprintf(stderr, "canfs-replay: %s\n", strerror(-ret));
 	}
 	canfs_replay_free(replay);
 	canfs_files_free(files);
-	return error != 0;
+	return ret != 0;
 }
 
 static void usage(FILE *to)

@@ -153,26 +153,26 @@ int canfs_replay_read(struct canfs_replay *replay, uint64_t file, uint64_t offse
 	size_t n =
 		canfs_files_read(replay->files, file, offset, bytes, file_bytes, 1, advice, NULL);
 	uint64_t before, fetched;
-	int error;
+	int ret;
 
 	replay->result.reads++;
 	replay->result.advice += n;
 	if (offset >= file_bytes)
 		return 0;
-	error = each_page(replay, file, offset,
+	ret = each_page(replay, file, offset,
 		bytes < file_bytes - offset ? bytes : file_bytes - offset, read_page);
-	for (size_t i = 0; i < n && error == 0; i++) {
+	for (size_t i = 0; i < n && ret == 0; i++) {
 		if (advice[i].bytes == 0 || advice[i].offset >= file_bytes ||
 			advice[i].bytes > file_bytes - advice[i].offset)
 			return -EINVAL;
 		before = replay->result.prefetched;
-		error = each_page(replay, file, advice[i].offset, advice[i].bytes, fetch_page);
+		ret = each_page(replay, file, advice[i].offset, advice[i].bytes, fetch_page);
 		fetched = (replay->result.prefetched - before) * CANFS_REPLAY_PAGE_BYTES;
 		if (fetched < advice[i].bytes)
 			canfs_files_was_there(
 				replay->files, file, advice[i].cursor, advice[i].bytes - fetched);
 	}
-	return error;
+	return ret;
 }
 
 struct canfs_replay_result canfs_replay_result(const struct canfs_replay *replay)

@@ -228,15 +228,15 @@ static void *help(void *data)
 /* Sees to it that the slot has a helper. 0, or -EAGAIN. */
 static int start_helper(struct slot *slot)
 {
-	int err;
+	int ret;
 
 	if (slot->helper == HELPER_RUNS)
 		return 0;
 	if (slot->helper == HELPER_ENDED)
 		pthread_join(slot->thread, NULL);
-	err = canfs_thread_start(&slot->thread, STACK_BYTES, help, slot);
-	slot->helper = err ? NO_HELPER : HELPER_RUNS;
-	return err;
+	ret = canfs_thread_start(&slot->thread, STACK_BYTES, help, slot);
+	slot->helper = ret ? NO_HELPER : HELPER_RUNS;
+	return ret;
 }
 
 /* Slots are left untouched: memory that no BDI uses is none. */
@@ -328,30 +328,30 @@ static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canf
 int canfs_accelerate(
 	struct canfs_accelerator *accelerator, struct canfs_bdi bdi, uint64_t chunk_bytes)
 {
-	int err = 0;
+	int ret = 0;
 
 	if (chunk_bytes == 0)
 		return -EINVAL;
 	pthread_mutex_lock(&accelerator->lock);
 	struct slot *slot = find_slot(accelerator, bdi);
 	if (slot && slot->pending) {
-		err = -EBUSY;
+		ret = -EBUSY;
 		goto out;
 	}
 	if (!slot)
 		slot = take_slot(accelerator, bdi);
 	if (!slot) {
-		err = -ENOBUFS;
+		ret = -ENOBUFS;
 		goto out;
 	}
 	slot->chunk_bytes = chunk_bytes;
 	slot->asked_usec = canfs_now_usec();
-	err = start_helper(slot);
-	slot->pending = !err;
+	ret = start_helper(slot);
+	slot->pending = !ret;
 	pthread_cond_signal(&slot->wake);
 out:
 	pthread_mutex_unlock(&accelerator->lock);
-	return err;
+	return ret;
 }
 
 void canfs_accelerate_drop_behind(struct canfs_accelerator *accelerator, bool drop)

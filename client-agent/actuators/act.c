@@ -53,7 +53,7 @@ out:
 int canfs_act_take_back(struct canfs_actors *actors)
 {
 	struct canfs_changes changes = { 0 };
-	int ret, error;
+	int ret, others;
 
 	if (!canfs_journal_count(actors->journal))
 		return 0;
@@ -62,8 +62,8 @@ int canfs_act_take_back(struct canfs_actors *actors)
 	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
 		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
-	error = canfs_tuner_restore_all(actors->tuner, false, &changes);
-	ret = ret ? ret : error;
+	others = canfs_tuner_restore_all(actors->tuner, false, &changes);
+	ret = ret ? ret : others;
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
 	canfs_tuner_forget_yielded(actors->tuner);
 	if (ret)
@@ -400,13 +400,13 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 int canfs_act_restore_all(struct canfs_actors *actors)
 {
 	struct canfs_changes changes = { 0 };
-	int ret, error;
+	int ret, forced;
 
 	if (!actors->tuner)
 		return 0;
 	ret = canfs_tuner_restore_all(actors->tuner, false, &changes);
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
-	error = canfs_defer_restore_force(actors->defer, &changes);
+	forced = canfs_defer_restore_force(actors->defer, &changes);
 	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
-	return ret ? ret : error;
+	return ret ? ret : forced;
 }

@@ -81,20 +81,20 @@ static int stock_bytes(const struct canfs_defer *defer, enum canfs_knob knob,
 	const struct canfs_journal_entry *entry =
 		canfs_journal_find(canfs_tuner_journal(defer->tuner), knob, whole_system);
 	uint64_t original, ratio;
-	int err = 0;
+	int ret = 0;
 
 	if (entry) {
 		original = entry->original;
 		ratio = entry->pair_original;
 	} else {
-		err = canfs_knob_read(root, knob, whole_system, &original);
-		if (!err)
-			err = canfs_knob_read(
+		ret = canfs_knob_read(root, knob, whole_system, &original);
+		if (!ret)
+			ret = canfs_knob_read(
 				root, canfs_knob_info(knob)->pair, whole_system, &ratio);
 	}
-	if (!err)
+	if (!ret)
 		*bytes = original ? original : meminfo->available_bytes / 100 * ratio;
-	return err;
+	return ret;
 }
 
 struct limits {
@@ -119,14 +119,14 @@ static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 	const char *root = canfs_tuner_root(defer->tuner);
 	uint64_t stock_background, stock_limit, now = 0;
 	uint64_t dirty = meminfo->dirty_bytes + meminfo->writeback_bytes;
-	int err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
+	int ret = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
 
-	if (!err)
-		err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock_limit);
-	if (!err && canfs_knob_is_ours(defer->tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system))
-		err = canfs_knob_read(root, CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
-	if (err)
-		return err;
+	if (!ret)
+		ret = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock_limit);
+	if (!ret && canfs_knob_is_ours(defer->tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system))
+		ret = canfs_knob_read(root, CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
+	if (ret)
+		return ret;
 	uint64_t background = canfs_larger(canfs_defer_background_bytes(bound_bytes),
 		round_up(stock_background, STOCK_UNIT_BYTES));
 	background = round_up(canfs_larger(background, dirty < now ? dirty : now), MIB);
@@ -145,22 +145,22 @@ static int set_limits(
 {
 	struct canfs_tuner *tuner = defer->tuner;
 	uint64_t now;
-	int err = canfs_knob_read(
+	int ret = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
 
-	if (err)
-		return err;
+	if (ret)
+		return ret;
 	bool raise = now == 0 || limits->limit_bytes >= now;
 	if (raise)
-		err = canfs_knob_set(
+		ret = canfs_knob_set(
 			tuner, CANFS_KNOB_DIRTY_BYTES, NULL, limits->limit_bytes, changes);
-	if (!err)
-		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL,
+	if (!ret)
+		ret = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL,
 			limits->background_bytes, changes);
-	if (!err && !raise)
-		err = canfs_knob_set(
+	if (!ret && !raise)
+		ret = canfs_knob_set(
 			tuner, CANFS_KNOB_DIRTY_BYTES, NULL, limits->limit_bytes, changes);
-	return err;
+	return ret;
 }
 
 /*
@@ -171,21 +171,21 @@ static int set_share(struct canfs_defer *defer, const struct canfs_mount *mount,
 	unsigned int share_pct, bool *refused, struct canfs_changes *changes)
 {
 	struct canfs_changes tries = { 0 };
-	int err;
+	int ret;
 
 	do {
 		tries.n = 0;
-		err = canfs_knob_set(defer->tuner, CANFS_KNOB_MIN_RATIO, mount, share_pct, &tries);
-		*refused |= err == -EINVAL;
+		ret = canfs_knob_set(defer->tuner, CANFS_KNOB_MIN_RATIO, mount, share_pct, &tries);
+		*refused |= ret == -EINVAL;
 		share_pct /= 2;
-	} while (err == -EINVAL && share_pct >= LOWEST_PCT_EACH);
+	} while (ret == -EINVAL && share_pct >= LOWEST_PCT_EACH);
 	if (tries.n && changes) {
 		if (changes->n < CANFS_CHANGES_MAX)
 			changes->change[changes->n++] = tries.change[0];
 		else
 			changes->dropped++;
 	}
-	return err;
+	return ret;
 }
 
 /* Gives the share of BDIs back that are not deferred any more: the sum must have room. */
@@ -245,12 +245,12 @@ static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const
 			unsigned int each =
 				part_of(share_pct, shares ? shares[i] : 1, sum, (unsigned int)n);
 			uint64_t now = 0;
-			int err = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
-			if (!err && (now < each) == raise)
-				err = set_share(defer, mounts[i], each, &refused, changes);
+			int ret = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
+			if (!ret && (now < each) == raise)
+				ret = set_share(defer, mounts[i], each, &refused, changes);
 			/* One BDI that is gone or is someone else's must not stop the rest. */
-			if (err && err != -EPERM && err != -ENOENT && !first)
-				first = err;
+			if (ret && ret != -EPERM && ret != -ENOENT && !first)
+				first = ret;
 		}
 	}
 	if (refused) /* or each call would try in vain, and use up the changes of the minute */
@@ -268,14 +268,14 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 		return -EINVAL;
 	if (!canfs_defer_active(defer))
 		defer->granted_pct = CANFS_DEFER_SHARE_PCT;
-	int err = plan(defer, bound_bytes, meminfo, &limits);
-	if (!err)
-		err = set_limits(defer, &limits, changes);
-	if (!err)
-		err = set_shares(defer, mounts, n, shares, limits.share_pct, changes);
-	if (err == -EROFS || err == -EACCES || err == -EPERM)
+	int ret = plan(defer, bound_bytes, meminfo, &limits);
+	if (!ret)
+		ret = set_limits(defer, &limits, changes);
+	if (!ret)
+		ret = set_shares(defer, mounts, n, shares, limits.share_pct, changes);
+	if (ret == -EROFS || ret == -EACCES || ret == -EPERM)
 		defer->refused = true;
-	return err;
+	return ret;
 }
 
 /* A step more than the least is as good as that. */
@@ -290,14 +290,14 @@ int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *m
 	const char *root = canfs_tuner_root(defer->tuner);
 	uint64_t dirty = round_up(meminfo->dirty_bytes + meminfo->writeback_bytes, STEP_BYTES);
 	uint64_t stock, stock_background, now, least, next, background;
-	int err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock);
+	int ret = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &stock);
 
-	if (!err)
-		err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
-	if (!err)
-		err = canfs_knob_read(root, CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
-	if (err)
-		return err;
+	if (!ret)
+		ret = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &stock_background);
+	if (!ret)
+		ret = canfs_knob_read(root, CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
+	if (ret)
+		return ret;
 	now = now ? now : stock;
 	least = canfs_larger(round_up(stock / SQUEEZE, STEP_BYTES), SQUEEZED_MIN_BYTES);
 	next = canfs_larger(least, canfs_smaller(now, dirty));
@@ -307,11 +307,11 @@ int canfs_defer_squeeze(struct canfs_defer *defer, const struct canfs_meminfo *m
 		return is_squeezed(now, least);
 	background = canfs_larger(canfs_smaller(next / 2, stock_background),
 		canfs_knob_info(CANFS_KNOB_BACKGROUND_BYTES)->lowest);
-	err = set_limits(defer, &(struct limits) { background, next, 0 },
+	ret = set_limits(defer, &(struct limits) { background, next, 0 },
 		next == least ? changes : NULL /* too many to report */);
-	if (err == -EROFS || err == -EACCES || err == -EPERM)
+	if (ret == -EROFS || ret == -EACCES || ret == -EPERM)
 		defer->refused = true;
-	return err ? err : is_squeezed(next, least);
+	return ret ? ret : is_squeezed(next, least);
 }
 
 bool canfs_defer_available(const struct canfs_defer *defer)
@@ -345,17 +345,17 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 		return canfs_knob_restore(
 			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
 	next = round_up(next, STEP_BYTES);
-	int err = canfs_knob_read(
+	int ret = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
 	/* Whatever keeps it dirty (a local writer, a dead server): it comes down. */
-	if (!err && next >= now)
+	if (!ret && next >= now)
 		next = now > STEP_BYTES ? now - STEP_BYTES : 0;
-	if (!err && next <= stock)
+	if (!ret && next <= stock)
 		return canfs_knob_restore(
 			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
-	if (!err)
-		err = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL, next, NULL);
-	return err ? err : -EAGAIN;
+	if (!ret)
+		ret = canfs_knob_set(tuner, CANFS_KNOB_BACKGROUND_BYTES, NULL, next, NULL);
+	return ret ? ret : -EAGAIN;
 }
 
 /* As slowly: writers are throttled to a little less than what drains, and never stopped. */
@@ -363,14 +363,14 @@ static int lower_limit(struct canfs_defer *defer, uint64_t stock, struct canfs_c
 {
 	struct canfs_tuner *tuner = defer->tuner;
 	uint64_t now;
-	int err = canfs_knob_read(
+	int ret = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
 
-	if (!err && now <= stock + STEP_BYTES)
+	if (!ret && now <= stock + STEP_BYTES)
 		return canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
-	if (!err)
-		err = canfs_knob_set(tuner, CANFS_KNOB_DIRTY_BYTES, NULL, now - STEP_BYTES, NULL);
-	return err ? err : -EAGAIN;
+	if (!ret)
+		ret = canfs_knob_set(tuner, CANFS_KNOB_DIRTY_BYTES, NULL, now - STEP_BYTES, NULL);
+	return ret ? ret : -EAGAIN;
 }
 
 int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_meminfo *meminfo,
@@ -383,28 +383,28 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 
 	if (!canfs_defer_active(defer))
 		return canfs_defer_restore_force(defer, changes); /* nothing but yielded ones */
-	int err = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &background);
-	if (!err)
-		err = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &limit);
-	if (err)
-		return err;
-	err = lower_background(defer, dirty, background, drain_bytes, changes);
-	if (err == -EAGAIN)
-		return err;
-	if (err && err != -EPERM)
-		first = err;
+	int ret = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &background);
+	if (!ret)
+		ret = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &limit);
+	if (ret)
+		return ret;
+	ret = lower_background(defer, dirty, background, drain_bytes, changes);
+	if (ret == -EAGAIN)
+		return ret;
+	if (ret && ret != -EPERM)
+		first = ret;
 	/* Writers are throttled from half way between the two: not before all fits below it. */
 	if (canfs_knob_is_ours(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system) &&
 		dirty > background / 2 + limit / 2)
-		err = lower_limit(defer, limit, changes);
+		ret = lower_limit(defer, limit, changes);
 	else
-		err = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
-	if (err == -EAGAIN)
-		return err;
-	if (err && err != -EPERM && !first)
-		first = err;
-	err = canfs_tuner_restore_all(tuner, true, changes); /* the shares of BDIs */
-	return first ? first : err;
+		ret = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
+	if (ret == -EAGAIN)
+		return ret;
+	if (ret && ret != -EPERM && !first)
+		first = ret;
+	ret = canfs_tuner_restore_all(tuner, true, changes); /* the shares of BDIs */
+	return first ? first : ret;
 }
 
 int canfs_defer_restore_force(struct canfs_defer *defer, struct canfs_changes *changes)
@@ -420,10 +420,10 @@ int canfs_defer_restore_wait(struct canfs_defer *defer, unsigned int wait_msec,
 	struct canfs_meminfo meminfo;
 
 	for (unsigned int waited = 0; waited < wait_msec; waited += STEP_MSEC) {
-		int err = canfs_meminfo_read(canfs_tuner_root(defer->tuner), &meminfo);
-		if (!err)
-			err = canfs_defer_restore_step(defer, &meminfo, drain_bytes, changes);
-		if (err != -EAGAIN)
+		int ret = canfs_meminfo_read(canfs_tuner_root(defer->tuner), &meminfo);
+		if (!ret)
+			ret = canfs_defer_restore_step(defer, &meminfo, drain_bytes, changes);
+		if (ret != -EAGAIN)
 			break;
 		if (drain)
 			drain(data, drain_bytes);

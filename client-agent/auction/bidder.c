@@ -71,10 +71,10 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	struct canfs_auction_terms auction = auction_terms(terms);
 	struct canfs_fsstat_target target;
 	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
-	int r = canfs_bidder_target(mount, handle, &target);
+	int ret = canfs_bidder_target(mount, handle, &target);
 
-	if (r < 0)
-		return r;
+	if (ret < 0)
+		return ret;
 	*bidder = (struct canfs_bidder) { .mount = *mount, .terms = *terms };
 	canfs_auction_init(&bidder->write, &auction);
 	canfs_auction_init(&bidder->readahead, &auction);

@@ -86,11 +86,11 @@ static int set_path(struct parser *parser, const struct canfs_option *option, co
 static int set_listen(struct parser *parser, const struct canfs_option *option, const char *value)
 {
 	struct sockaddr_storage address;
-	int err = value[0] ? canfs_listen_parse(value, &address) : 0;
+	int ret = value[0] ? canfs_listen_parse(value, &address) : 0;
 
-	if (err)
+	if (ret)
 		return mistake(parser, "%s = %.64s: %s", option->name, value,
-			err == -EACCES ? "not a loopback address, as 127.0.0.1 and [::1] are"
+			ret == -EACCES ? "not a loopback address, as 127.0.0.1 and [::1] are"
 				       : "not ADDRESS:PORT, as 127.0.0.1:9105 or [::1]:9105");
 	strcpy((char *)&parser->config + option->offset, value);
 	return 1;
@@ -365,13 +365,13 @@ int canfs_config_parse_file(
 	struct canfs_agent_config *config, const char *file, char error[CANFS_CONFIG_ERROR_MAX])
 {
 	char *text;
-	int err = canfs_read_text("", file, CANFS_CONFIG_BYTES_MAX, &text);
+	int ret = canfs_read_text("", file, CANFS_CONFIG_BYTES_MAX, &text);
 
-	if (err) {
-		snprintf(error, CANFS_CONFIG_ERROR_MAX, "%.256s: %s", file, strerror(-err));
-		return err;
+	if (ret) {
+		snprintf(error, CANFS_CONFIG_ERROR_MAX, "%.256s: %s", file, strerror(-ret));
+		return ret;
 	}
-	err = canfs_config_parse_string(config, file, text, error);
+	ret = canfs_config_parse_string(config, file, text, error);
 	free(text);
-	return err;
+	return ret;
 }

@@ -132,20 +132,20 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 static int measure(const struct options *options, struct canfs_calibration *calibration)
 {
 	char error[CANFS_MEASURE_ERROR_MAX];
-	int r;
+	int ret;
 
 	*calibration = (struct canfs_calibration) { .host = options->host,
 		.directory = options->directory };
-	r = canfs_measure_memory("", &calibration->memory, error);
-	if (r == 0 && options->host)
-		r = canfs_measure_link(options->host, &options->setup, &calibration->link, error);
-	if (r == 0 && options->directory)
-		r = canfs_measure_disk(
+	ret = canfs_measure_memory("", &calibration->memory, error);
+	if (ret == 0 && options->host)
+		ret = canfs_measure_link(options->host, &options->setup, &calibration->link, error);
+	if (ret == 0 && options->directory)
+		ret = canfs_measure_disk(
 			options->directory, &options->setup, &calibration->disk, error);
 	end_progress();
-	if (r < 0)
+	if (ret < 0)
 		ctl_warn("calibrate: %s", error);
-	return r;
+	return ret;
 }
 
 /* Whole or not at all: a server that starts meanwhile reads the old one. */
@@ -153,45 +153,45 @@ static int write_file(const char *path, const struct canfs_calibration *calibrat
 {
 	char temporary[4096];
 	FILE *out = NULL;
-	int r = -ENAMETOOLONG, fd;
+	int ret = -ENAMETOOLONG, fd;
 
 	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
 		goto out;
 	fd = mkstemp(temporary);
-	r = -errno;
+	ret = -errno;
 	if (fd < 0)
 		goto out;
 	out = fdopen(fd, "w");
 	if (!out) {
-		r = -errno;
+		ret = -errno;
 		close(fd);
 		unlink(temporary);
 		goto out;
 	}
 	canfs_profile_print(out, calibration);
-	r = fflush(out) || fchmod(fd, 0644) < 0 || fsync(fd) < 0 || rename(temporary, path) < 0
-		    ? -errno
-		    : 0;
-	if (r < 0)
+	ret = fflush(out) || fchmod(fd, 0644) < 0 || fsync(fd) < 0 || rename(temporary, path) < 0
+		      ? -errno
+		      : 0;
+	if (ret < 0)
 		unlink(temporary);
 	fclose(out);
 out:
-	if (r < 0)
-		ctl_warn("%s: %s", path, strerrordesc_np(-r));
-	return r;
+	if (ret < 0)
+		ctl_warn("%s: %s", path, strerrordesc_np(-ret));
+	return ret;
 }
 
 static int print_json(const struct canfs_calibration *calibration)
 {
 	json_t *object = canfs_calibration_json(calibration);
-	int r;
+	int ret;
 
 	if (!object)
 		return -ENOMEM;
-	r = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) < 0 ? -EIO : 0;
+	ret = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) < 0 ? -EIO : 0;
 	putchar('\n');
 	json_decref(object);
-	return r;
+	return ret;
 }
 
 int ctl_calibrate(int argc, char **argv)
@@ -199,7 +199,7 @@ int ctl_calibrate(int argc, char **argv)
 	struct canfs_calibration calibration;
 	struct options options;
 	int status = parse_command_line(&options, argc, argv);
-	int r = 0;
+	int ret = 0;
 
 	if (status >= 0)
 		return status;
@@ -208,11 +208,11 @@ int ctl_calibrate(int argc, char **argv)
 
 	canfs_calibration_print(stderr, &calibration);
 	if (options.json)
-		r = print_json(&calibration);
+		ret = print_json(&calibration);
 	else if (!options.output)
 		canfs_profile_print(stdout, &calibration);
-	if (r < 0 || fflush(stdout) != 0) {
-		ctl_warn("standard output: %s", strerrordesc_np(r < 0 ? -r : errno));
+	if (ret < 0 || fflush(stdout) != 0) {
+		ctl_warn("standard output: %s", strerrordesc_np(ret < 0 ? -ret : errno));
 		return CTL_ERROR;
 	}
 	if (options.output && write_file(options.output, &calibration) < 0)

@@ -109,23 +109,23 @@ static int read_mounts(
 {
 	struct canfs_mountstats *stats = calloc(CANFS_MOUNTS_MAX, sizeof(*stats));
 	size_t index[CANFS_MOUNTS_MAX];
-	int r = stats ? canfs_mounts_read("", mounts) : -ENOMEM;
+	int ret = stats ? canfs_mounts_read("", mounts) : -ENOMEM;
 
-	if (r < 0) {
-		ctl_warn("doctor: /proc/self/mountinfo: %s", strerrordesc_np(-r));
+	if (ret < 0) {
+		ctl_warn("doctor: /proc/self/mountinfo: %s", strerrordesc_np(-ret));
 		goto out;
 	}
-	r = canfs_mountstats_read("", mounts, stats);
-	if (r < 0) /* e.g. no kernel module of NFS */
-		ctl_warn("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-r));
+	ret = canfs_mountstats_read("", mounts, stats);
+	if (ret < 0) /* e.g. no kernel module of NFS */
+		ctl_warn("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-ret));
 	examined->n = choose(options, mounts, index);
-	r = -ENOENT;
+	ret = -ENOENT;
 	if (options->mountpoint && examined->n == 0) {
 		ctl_warn("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
 			options->mountpoint);
 		goto out;
 	}
-	r = -ENOMEM;
+	ret = -ENOMEM;
 	examined->mount = calloc(examined->n + 1, sizeof(*examined->mount));
 	if (!examined->mount)
 		goto out;
@@ -133,10 +133,10 @@ static int read_mounts(
 		examined->mount[i].mount = &mounts->mount[index[i]];
 		examined->mount[i].stats = stats[index[i]];
 	}
-	r = 0;
+	ret = 0;
 out:
 	free(stats);
-	return r;
+	return ret;
 }
 
 static void examine(const struct options *options, struct examined *examined)

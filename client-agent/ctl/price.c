@@ -177,18 +177,18 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 static int ask(struct canfs_fsstat *fsstat, double timeout_sec, struct canfs_space *space)
 {
 	const uint64_t deadline_usec = canfs_now_usec() + (uint64_t)(timeout_sec * USEC_PER_SEC);
-	int r = canfs_fsstat_start(fsstat, deadline_usec);
+	int ret = canfs_fsstat_start(fsstat, deadline_usec);
 
-	if (r < 0)
-		return r;
-	while ((r = canfs_fsstat_step(fsstat, canfs_now_usec(), space)) == -EINPROGRESS) {
+	if (ret < 0)
+		return ret;
+	while ((ret = canfs_fsstat_step(fsstat, canfs_now_usec(), space)) == -EINPROGRESS) {
 		struct pollfd polled = { canfs_fsstat_fd(fsstat), canfs_fsstat_events(fsstat), 0 };
 		const uint64_t now = canfs_now_usec();
 		const uint64_t left_usec = deadline_usec > now ? deadline_usec - now : 0;
 
 		poll(&polled, 1, (int)(left_usec / 1000 + 1));
 	}
-	return r;
+	return ret;
 }
 
 static struct canfs_fsstat_target target_of(
@@ -215,12 +215,12 @@ static struct canfs_fsstat *open_address(const struct options *options, const st
 		const struct canfs_fsstat_target target = target_of(options, info, *version);
 		const size_t len = strlen(why);
 		struct canfs_fsstat *fsstat;
-		int r = canfs_fsstat_new(&fsstat, &target);
+		int ret = canfs_fsstat_new(&fsstat, &target);
 
-		if (r == 0 && ask(fsstat, options->timeout_sec, space) == 0)
+		if (ret == 0 && ask(fsstat, options->timeout_sec, space) == 0)
 			return fsstat;
 		snprintf(why + len, ERROR_MAX - len, "%s%s", len ? "; " : "",
-			r < 0 ? strerrordesc_np(-r) : canfs_fsstat_error(fsstat));
+			ret < 0 ? strerrordesc_np(-ret) : canfs_fsstat_error(fsstat));
 		canfs_fsstat_free(fsstat);
 	}
 	return NULL;
@@ -233,10 +233,10 @@ static struct canfs_fsstat *open_server(
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct canfs_fsstat *fsstat = NULL;
 	struct addrinfo *list;
-	int r = getaddrinfo(options->export.host, NULL, &hints, &list);
+	int ret = getaddrinfo(options->export.host, NULL, &hints, &list);
 
-	if (r != 0) {
-		snprintf(why, ERROR_MAX, "%s", gai_strerror(r));
+	if (ret != 0) {
+		snprintf(why, ERROR_MAX, "%s", gai_strerror(ret));
 		return NULL;
 	}
 	for (const struct addrinfo *info = list; info && !fsstat; info = info->ai_next)
@@ -269,20 +269,20 @@ static struct report ask_price(struct canfs_fsstat **fsstat, const struct option
 	struct report report = { 0 };
 	struct canfs_space space;
 	bool believed;
-	int r;
+	int ret;
 
 	do {
 		if (!get_space(fsstat, options, &space, report.why))
 			return report;
-		r = canfs_tag_decode(&space, &report.tag);
-		believed = canfs_publisher_note(publisher, r == 0);
-	} while (r == 0 && !believed);
+		ret = canfs_tag_decode(&space, &report.tag);
+		believed = canfs_publisher_note(publisher, ret == 0);
+	} while (ret == 0 && !believed);
 
 	report.answered = true;
-	report.publishes = r == 0;
+	report.publishes = ret == 0;
 	snprintf(report.why, ERROR_MAX, "%s",
-		r == -EPROTO ? "publishes prices in a version that this program does not know"
-			     : "publishes no prices");
+		ret == -EPROTO ? "publishes prices in a version that this program does not know"
+			       : "publishes no prices");
 	return report;
 }
 

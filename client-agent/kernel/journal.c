@@ -212,7 +212,7 @@ int canfs_journal_parse(struct canfs_journal **journal, const char *text, const 
 	static const char magic[] = MAGIC " ";
 	struct canfs_journal *parsed = calloc(1, sizeof(*parsed));
 	char *copy = strdup(text);
-	int err = -ENOMEM;
+	int ret = -ENOMEM;
 
 	error[0] = '\0';
 	if (!parsed || !copy)
@@ -223,7 +223,7 @@ int canfs_journal_parse(struct canfs_journal **journal, const char *text, const 
 	if (*copy && (!end || strncmp(copy, magic, sizeof(magic) - 1) != 0)) {
 		snprintf(error, error_size, "journal:1: not \"%sBOOT_ID\": not a journal of ours",
 			magic);
-		err = -EPROTO;
+		ret = -EPROTO;
 		goto out;
 	}
 	if (*copy) {
@@ -233,11 +233,11 @@ int canfs_journal_parse(struct canfs_journal **journal, const char *text, const 
 	}
 	*journal = parsed;
 	parsed = NULL;
-	err = 0;
+	ret = 0;
 out:
 	free(copy);
 	free(parsed);
-	return err;
+	return ret;
 }
 
 static int write_all(int fd, const char *buf, size_t len)
@@ -258,17 +258,17 @@ static int write_all(int fd, const char *buf, size_t len)
 static int write_entry(int fd, const struct canfs_journal_entry *entry)
 {
 	char line[LINE_MAX_BYTES];
-	int err = write_all(fd, line, format_original(entry, line));
+	int ret = write_all(fd, line, format_original(entry, line));
 
-	if (!err && entry->written && entry->before != entry->original)
-		err = write_all(
+	if (!ret && entry->written && entry->before != entry->original)
+		ret = write_all(
 			fd, line, format("wrote", entry->knob, entry->bdi, &entry->before, line));
-	if (!err && entry->written)
-		err = write_all(
+	if (!ret && entry->written)
+		ret = write_all(
 			fd, line, format("wrote", entry->knob, entry->bdi, &entry->wrote, line));
-	if (!err && entry->yielded)
-		err = write_all(fd, line, format("yielded", entry->knob, entry->bdi, NULL, line));
-	return err;
+	if (!ret && entry->yielded)
+		ret = write_all(fd, line, format("yielded", entry->knob, entry->bdi, NULL, line));
+	return ret;
 }
 
 static int fsync_dir(const char *dir)
@@ -277,9 +277,9 @@ static int fsync_dir(const char *dir)
 
 	if (fd < 0)
 		return -errno;
-	int err = fsync(fd) < 0 ? -errno : 0;
+	int ret = fsync(fd) < 0 ? -errno : 0;
 	close(fd);
-	return err;
+	return ret;
 }
 
 /* A new file with what is known now takes the old one's place; fd is then open on it. */
@@ -295,14 +295,14 @@ static int rewrite(struct canfs_journal *journal)
 	if (fd < 0)
 		return -errno;
 	int n = snprintf(line, sizeof(line), "%s %s\n", MAGIC, journal->boot_id);
-	int err = write_all(fd, line, (size_t)n);
-	for (size_t i = 0; !err && i < journal->n; i++)
-		err = write_entry(fd, &journal->entry[i]);
-	if (!err && (fsync(fd) < 0 || fstat(fd, &st) < 0 || rename(fresh, path) < 0))
-		err = -errno;
-	if (err) {
+	int ret = write_all(fd, line, (size_t)n);
+	for (size_t i = 0; !ret && i < journal->n; i++)
+		ret = write_entry(fd, &journal->entry[i]);
+	if (!ret && (fsync(fd) < 0 || fstat(fd, &st) < 0 || rename(fresh, path) < 0))
+		ret = -errno;
+	if (ret) {
 		close(fd);
-		return err;
+		return ret;
 	}
 	/* From here on the new file is the journal, also if its directory cannot be synced. */
 	if (journal->fd >= 0)
@@ -318,14 +318,14 @@ static int append(struct canfs_journal *journal, const char *line, size_t len, b
 {
 	if (journal->fd < 0)
 		return 0; /* in memory only: the tests */
-	int err = write_all(journal->fd, line, len);
-	if (!err && sync && fsync(journal->fd) < 0)
-		err = -errno;
-	if (err) {
+	int ret = write_all(journal->fd, line, len);
+	if (!ret && sync && fsync(journal->fd) < 0)
+		ret = -errno;
+	if (ret) {
 		/* No torn line in the middle of the file. */
 		if (ftruncate(journal->fd, (off_t)journal->bytes) < 0)
 			return -errno;
-		return err;
+		return ret;
 	}
 	journal->bytes += len;
 	return 0;
@@ -347,9 +347,9 @@ static int take_lock(const char *dir, int *lock_fd)
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		int err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+		int ret = errno == EWOULDBLOCK ? -EBUSY : -errno;
 		close(fd);
-		return err;
+		return ret;
 	}
 	*lock_fd = fd;
 	return 0;
@@ -373,14 +373,14 @@ static int load(struct canfs_journal **journal, const char *root, const char *di
 
 	read_boot_id(root, boot_id, sizeof(boot_id));
 	snprintf(path, sizeof(path), "%s/journal", dir);
-	int err = canfs_read_text("", path, CANFS_JOURNAL_BYTES_MAX, &text);
-	if (err && err != -ENOENT) {
-		snprintf(error, error_size, "%s: %s", path, strerror(-err));
-		return err;
+	int ret = canfs_read_text("", path, CANFS_JOURNAL_BYTES_MAX, &text);
+	if (ret && ret != -ENOENT) {
+		snprintf(error, error_size, "%s: %s", path, strerror(-ret));
+		return ret;
 	}
-	err = canfs_journal_parse(journal, text ? text : "", boot_id, error, error_size);
+	ret = canfs_journal_parse(journal, text ? text : "", boot_id, error, error_size);
 	free(text);
-	return err;
+	return ret;
 }
 
 int canfs_journal_open(struct canfs_journal **journal, const char *root, const char *state_dir,
@@ -389,30 +389,30 @@ int canfs_journal_open(struct canfs_journal **journal, const char *root, const c
 	struct canfs_journal *opened = NULL;
 	char *dir = NULL;
 	int lock_fd = -1;
-	int err;
+	int ret;
 
 	error[0] = '\0';
 	if (strlen(root) + strlen(state_dir) > PATH_MAX - sizeof("/journal.new"))
 		return -ENAMETOOLONG;
 	if (asprintf(&dir, "%s%s", root, state_dir) < 0)
 		return -ENOMEM;
-	err = mkdir(dir, 0755) < 0 && errno != EEXIST ? -errno : take_lock(dir, &lock_fd);
-	if (err) {
+	ret = mkdir(dir, 0755) < 0 && errno != EEXIST ? -errno : take_lock(dir, &lock_fd);
+	if (ret) {
 		snprintf(error, error_size, "%s: %s%s", dir,
-			err == -EBUSY ? "another agent holds the lock" : strerror(-err),
-			err == -EACCES ? " (are you root?)" : "");
+			ret == -EBUSY ? "another agent holds the lock" : strerror(-ret),
+			ret == -EACCES ? " (are you root?)" : "");
 		goto out;
 	}
-	err = load(&opened, root, dir, error, error_size);
-	if (err)
+	ret = load(&opened, root, dir, error, error_size);
+	if (ret)
 		goto out;
 	opened->dir = dir;
 	opened->lock_fd = lock_fd;
 	dir = NULL;
 	lock_fd = -1;
-	err = rewrite(opened);
-	if (err) {
-		snprintf(error, error_size, "%s/journal: %s", opened->dir, strerror(-err));
+	ret = rewrite(opened);
+	if (ret) {
+		snprintf(error, error_size, "%s/journal: %s", opened->dir, strerror(-ret));
 		goto out;
 	}
 	*journal = opened;
@@ -422,7 +422,7 @@ out:
 	if (lock_fd >= 0)
 		close(lock_fd);
 	free(dir);
-	return err;
+	return ret;
 }
 
 void canfs_journal_close(struct canfs_journal *journal)
@@ -476,13 +476,13 @@ int canfs_journal_original(struct canfs_journal *journal, enum canfs_knob knob,
 		entry.source = (char *)mount->source; /* copied, not written to */
 		entry.mountpoint = (char *)mount->mountpoint;
 	}
-	int err = add_entry(journal, &entry);
-	if (err)
-		return err;
-	err = append(journal, line, format_original(&entry, line), true);
-	if (err)
+	int ret = add_entry(journal, &entry);
+	if (ret)
+		return ret;
+	ret = append(journal, line, format_original(&entry, line), true);
+	if (ret)
 		drop_entry(journal, &journal->entry[journal->n - 1]);
-	return err;
+	return ret;
 }
 
 int canfs_journal_wrote(
@@ -493,9 +493,9 @@ int canfs_journal_wrote(
 
 	if (!entry)
 		return -ENOENT;
-	int err = append(journal, line, format("wrote", knob, bdi, &value, line), false);
-	if (err)
-		return err;
+	int ret = append(journal, line, format("wrote", knob, bdi, &value, line), false);
+	if (ret)
+		return ret;
 	note_wrote(entry, value);
 	compact_if_long(journal);
 	return 0;
@@ -508,10 +508,10 @@ int canfs_journal_yielded(struct canfs_journal *journal, enum canfs_knob knob, s
 
 	if (!entry)
 		return -ENOENT;
-	int err = append(journal, line, format("yielded", knob, bdi, NULL, line), false);
-	if (!err)
+	int ret = append(journal, line, format("yielded", knob, bdi, NULL, line), false);
+	if (!ret)
 		entry->yielded = true;
-	return err;
+	return ret;
 }
 
 int canfs_journal_restored(
@@ -522,9 +522,9 @@ int canfs_journal_restored(
 
 	if (!entry)
 		return -ENOENT;
-	int err = append(journal, line, format("restored", knob, bdi, NULL, line), false);
-	if (!err)
+	int ret = append(journal, line, format("restored", knob, bdi, NULL, line), false);
+	if (!ret)
 		drop_entry(journal, entry);
 	compact_if_long(journal);
-	return err;
+	return ret;
 }

@@ -63,17 +63,17 @@ static int knob_path(
 int canfs_knob_read(const char *root, enum canfs_knob knob, struct canfs_bdi bdi, uint64_t *value)
 {
 	char path[PATH_MAX], text[64];
-	int err = knob_path(root, knob, bdi, path, sizeof(path));
+	int ret = knob_path(root, knob, bdi, path, sizeof(path));
 
-	if (err)
-		return err;
+	if (ret)
+		return ret;
 	ssize_t len = canfs_read_file("", path, text, sizeof(text));
 	if (len < 0)
 		return (int)len;
 	const char *p = text;
 	uint64_t number;
-	err = canfs_parse_u64(&p, &number);
-	if (err || (*p && *p != '\n'))
+	ret = canfs_parse_u64(&p, &number);
+	if (ret || (*p && *p != '\n'))
 		return -EPROTO;
 	*value = number;
 	return 0;
@@ -82,10 +82,10 @@ int canfs_knob_read(const char *root, enum canfs_knob knob, struct canfs_bdi bdi
 int canfs_knob_write(const char *root, enum canfs_knob knob, struct canfs_bdi bdi, uint64_t value)
 {
 	char path[PATH_MAX], text[32];
-	int err = knob_path(root, knob, bdi, path, sizeof(path));
+	int ret = knob_path(root, knob, bdi, path, sizeof(path));
 
-	if (err)
-		return err;
+	if (ret)
+		return ret;
 	/* O_TRUNC means nothing to the kernel's files; the tests' ordinary files need it. */
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0)
@@ -93,7 +93,7 @@ int canfs_knob_write(const char *root, enum canfs_knob knob, struct canfs_bdi bd
 	int len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
 	ssize_t n = write(fd, text, (size_t)len);
 	if (n != len)
-		err = n < 0 ? -errno : -EIO;
+		ret = n < 0 ? -errno : -EIO;
 	close(fd);
-	return err;
+	return ret;
 }

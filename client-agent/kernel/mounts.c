@@ -203,9 +203,9 @@ static int parse_options(struct span options, struct canfs_mount *mount)
 			    span_is(option, "mountproto=udp6");
 		if (!next_piece(&option, '=', &name))
 			continue;
-		int err = parse_option(name, option, mount);
-		if (err)
-			return err;
+		int ret = parse_option(name, option, mount);
+		if (ret)
+			return ret;
 	}
 	if (mount_udp) /* over TCP, as prices are asked for, MOUNT may have another port */
 		mount->mount_port = 0;
@@ -256,8 +256,8 @@ static int parse_line(struct span line, struct canfs_mount *mount)
 		return -EPROTO;
 	if (mount->mountpoint[0] != '/')
 		return -EPROTO;
-	int err = split_source(mount);
-	return err ? err : parse_options(line, mount);
+	int ret = split_source(mount);
+	return ret ? ret : parse_options(line, mount);
 }
 
 static void begin(struct canfs_mounts *mounts)
@@ -272,12 +272,12 @@ static void take_line(void *data, const char *line, const char *end)
 	struct canfs_mounts *mounts = data;
 	struct canfs_mount beyond;
 	bool full = mounts->n == CANFS_MOUNTS_MAX;
-	int err = parse_line((struct span) { line, (size_t)(end - line) },
+	int ret = parse_line((struct span) { line, (size_t)(end - line) },
 		full ? &beyond : &mounts->mount[mounts->n]);
 
-	if (err == -ENOENT)
+	if (ret == -ENOENT)
 		return;
-	if (err)
+	if (ret)
 		mounts->malformed++;
 	else if (full)
 		mounts->dropped++;

@@ -233,7 +233,7 @@ int canfs_mountstats_read(
 	struct reader reader;
 
 	begin(&reader, mounts, stats);
-	int err = canfs_read_lines(root, "/proc/self/mountstats", take_line, &reader);
+	int ret = canfs_read_lines(root, "/proc/self/mountstats", take_line, &reader);
 	end_of_text(&reader);
-	return err;
+	return ret;
 }

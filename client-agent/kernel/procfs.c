@@ -61,7 +61,7 @@ int canfs_read_text(const char *root, const char *path, size_t max_bytes, char *
 {
 	size_t size = PROC_FILE_MAX, len = 0;
 	char *buf = NULL;
-	int err = 0;
+	int ret = 0;
 	int fd = open_below(root, path);
 
 	if (fd < 0)
@@ -69,13 +69,13 @@ int canfs_read_text(const char *root, const char *path, size_t max_bytes, char *
 	for (;;) {
 		char *more = realloc(buf, size);
 		if (!more) {
-			err = -ENOMEM;
+			ret = -ENOMEM;
 			goto out;
 		}
 		buf = more;
 		ssize_t n = read_up_to(fd, buf + len, size - len);
 		if (n < 0) {
-			err = (int)n;
+			ret = (int)n;
 			goto out;
 		}
 		len += (size_t)n;
@@ -86,7 +86,7 @@ int canfs_read_text(const char *root, const char *path, size_t max_bytes, char *
 		size *= 2;
 	}
 	if (len > max_bytes) {
-		err = -EFBIG;
+		ret = -EFBIG;
 		goto out;
 	}
 	buf[len] = '\0';
@@ -95,7 +95,7 @@ int canfs_read_text(const char *root, const char *path, size_t max_bytes, char *
 out:
 	free(buf);
 	close(fd);
-	return err;
+	return ret;
 }
 
 /* Hands the whole lines in buf[0 ... len) to take(); returns how many bytes they are. */
@@ -191,11 +191,11 @@ static int parse_fields(const char *text, const struct field *fields, size_t n, 
 			break;
 		for (size_t i = 0; i < n; i++) {
 			uint64_t value;
-			int err = parse_line(line, fields[i].name, &value);
-			if (err == -ENOENT)
+			int ret = parse_line(line, fields[i].name, &value);
+			if (ret == -ENOENT)
 				continue;
-			if (err)
-				return err;
+			if (ret)
+				return ret;
 			memcpy((char *)into + fields[i].offset, &value, sizeof(value));
 			seen |= 1u << i;
 			break;
@@ -217,11 +217,11 @@ int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo)
 		{ "Writeback:", offsetof(struct canfs_meminfo, writeback_bytes) },
 	};
 	struct canfs_meminfo parsed = { 0 };
-	int err = parse_fields(text, fields, COUNT(fields), &parsed);
+	int ret = parse_fields(text, fields, COUNT(fields), &parsed);
 
-	if (!err)
+	if (!ret)
 		*meminfo = parsed;
-	return err;
+	return ret;
 }
 
 int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo)

@@ -148,27 +148,27 @@ static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount
 	struct canfs_change *change)
 {
 	uint64_t pair, actual;
-	int err = 0;
+	int ret = 0;
 
 	if (!known) {
-		err = read_pair(tuner, change->knob, &pair);
-		if (!err)
-			err = canfs_journal_original(
+		ret = read_pair(tuner, change->knob, &pair);
+		if (!ret)
+			ret = canfs_journal_original(
 				tuner->journal, change->knob, mount, change->old_value, pair);
 	}
-	if (err)
-		return err;
-	err = canfs_journal_wrote(tuner->journal, change->knob, change->bdi, change->new_value);
-	if (!err)
-		err = canfs_knob_write(tuner->root, change->knob, change->bdi, change->new_value);
-	if (err) {
+	if (ret)
+		return ret;
+	ret = canfs_journal_wrote(tuner->journal, change->knob, change->bdi, change->new_value);
+	if (!ret)
+		ret = canfs_knob_write(tuner->root, change->knob, change->bdi, change->new_value);
+	if (ret) {
 		/* Nothing has changed; the journal shall say so. */
 		if (known)
 			canfs_journal_wrote(
 				tuner->journal, change->knob, change->bdi, change->old_value);
 		else
 			canfs_journal_restored(tuner->journal, change->knob, change->bdi);
-		return err;
+		return ret;
 	}
 	if (canfs_knob_read(tuner->root, change->knob, change->bdi, &actual) == 0 &&
 		actual != change->new_value) {
@@ -250,9 +250,9 @@ static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry 
 		return canfs_knob_write(tuner->root, entry->knob, entry->bdi, entry->original);
 	if (entry->pair_original == 0) {
 		/* The kernel zeroes the other one only if the value changes: make it change. */
-		int err = canfs_knob_write(tuner->root, pair, whole_system, 1);
-		if (err)
-			return err;
+		int ret = canfs_knob_write(tuner->root, pair, whole_system, 1);
+		if (ret)
+			return ret;
 	}
 	return canfs_knob_write(tuner->root, pair, whole_system, entry->pair_original);
 }
@@ -268,16 +268,16 @@ int canfs_knob_restore(struct canfs_tuner *tuner, enum canfs_knob knob, struct c
 	if (entry->yielded)
 		return -EPERM;
 	change.new_value = entry->original;
-	int err = canfs_knob_read(tuner->root, knob, bdi, &change.old_value);
-	if (err == -ENOENT || (!err && is_original(tuner, entry, change.old_value)))
+	int ret = canfs_knob_read(tuner->root, knob, bdi, &change.old_value);
+	if (ret == -ENOENT || (!ret && is_original(tuner, entry, change.old_value)))
 		return canfs_journal_restored(tuner->journal, knob, bdi);
-	if (!err)
-		err = is_written(entry, change.old_value) ? put_back(tuner, entry) : -EPERM;
-	change.error = err;
+	if (!ret)
+		ret = is_written(entry, change.old_value) ? put_back(tuner, entry) : -EPERM;
+	change.error = ret;
 	report(changes, &change);
-	if (err == -EPERM)
+	if (ret == -EPERM)
 		canfs_journal_yielded(tuner->journal, knob, bdi);
-	return err ? err : canfs_journal_restored(tuner->journal, knob, bdi);
+	return ret ? ret : canfs_journal_restored(tuner->journal, knob, bdi);
 }
 
 bool canfs_knob_is_ours(const struct canfs_tuner *tuner, enum canfs_knob knob, struct canfs_bdi bdi)
@@ -346,9 +346,9 @@ static int restore_each(
 		const struct canfs_journal_entry *entry = canfs_journal_at(tuner->journal, i);
 		if (entry->knob != knob)
 			continue;
-		int err = canfs_knob_restore(tuner, knob, entry->bdi, changes);
-		if (err && err != -EPERM && !first)
-			first = err;
+		int ret = canfs_knob_restore(tuner, knob, entry->bdi, changes);
+		if (ret && ret != -EPERM && !first)
+			first = ret;
 	}
 	return first;
 }
@@ -359,12 +359,12 @@ int canfs_tuner_restore_all(
 	int first = 0;
 
 	for (enum canfs_knob knob = 0; knob < CANFS_KNOBS; knob++) {
-		int err = 0;
+		int ret = 0;
 
 		if (canfs_knob_info(knob)->holds_writes == hold_writes)
-			err = restore_each(tuner, knob, changes);
-		if (err && !first)
-			first = err;
+			ret = restore_each(tuner, knob, changes);
+		if (ret && !first)
+			first = ret;
 	}
 	return first;
 }

@@ -57,10 +57,10 @@ static int read_fdinfo(const char *root, int pid, int fd, struct canfs_fdinfo *f
 	if (file < 0)
 		return -errno;
 	ssize_t len = read(file, text, sizeof(text) - 1);
-	int err = len < 0 ? -errno : 0;
+	int ret = len < 0 ? -errno : 0;
 	close(file);
-	if (err)
-		return err;
+	if (ret)
+		return ret;
 	text[len] = '\0';
 	return canfs_fdinfo_parse(text, fdinfo);
 }
@@ -159,10 +159,10 @@ static int open_as_writer(const char *root, int pid, const char *path, int flags
 	int old_gid = setfsgid(gid); /* both are of this thread alone */
 	int old_uid = setfsuid(uid);
 	int fd = open(path, flags);
-	int err = errno;
+	int ret = errno;
 	setfsuid((uid_t)old_uid);
 	setfsgid((gid_t)old_gid);
-	return fd < 0 ? -err : fd;
+	return fd < 0 ? -ret : fd;
 }
 
 /* Type and inode without asking the server: a stat that asks for mtime flushes the file. */
@@ -261,9 +261,9 @@ static int read_mount_ids(const struct scan *scan, int pid, struct namespace *na
 	char path[64], *text;
 
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
-	int err = canfs_read_text(scan->root, path, CANFS_MOUNTS_TEXT_MAX, &text);
-	if (err)
-		return err;
+	int ret = canfs_read_text(scan->root, path, CANFS_MOUNTS_TEXT_MAX, &text);
+	if (ret)
+		return ret;
 	namespace->ids = 0;
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		struct canfs_bdi bdi;
@@ -356,7 +356,7 @@ static int scan_files(struct scan *scan, int pid)
 	char path[PATH_MAX];
 	struct dirent *entry;
 	bool all = true;
-	int err = 0;
+	int ret = 0;
 
 	if (!namespace || namespace->ids == 0)
 		return 0;
@@ -364,23 +364,23 @@ static int scan_files(struct scan *scan, int pid)
 	DIR *dir = opendir(path);
 	if (!dir)
 		return 0;
-	while (!err && (entry = readdir(dir))) {
+	while (!ret && (entry = readdir(dir))) {
 		struct canfs_fdinfo fdinfo;
 		int fd = entry_number(entry);
 		if (fd < 0)
 			continue;
 		if (--scan->budget < 0) {
-			err = -E2BIG;
+			ret = -E2BIG;
 		} else if (may_be_written(dir, entry->d_name) &&
 			   read_fdinfo(scan->root, pid, fd, &fdinfo) == 0 &&
 			   is_for_writing(&fdinfo) && has_id(namespace, fdinfo.mount_id)) {
 			int added = add(scan->writers, scan->root, pid, fd, &fdinfo);
 			all = all && !added;
-			err = added == -ENOSPC ? -ENOSPC : 0;
+			ret = added == -ENOSPC ? -ENOSPC : 0;
 		}
 	}
 	closedir(dir);
-	return err || all ? err : -EAGAIN;
+	return ret || all ? ret : -EAGAIN;
 }
 
 /* The same, if it has run since. A process is not done with because its file is known by another's descriptor. */
@@ -389,14 +389,14 @@ static int scan_process(struct scan *scan, int pid)
 	uint64_t *seen = &scan->writers->seen[pid % CANFS_WRITERS_SEEN_MAX];
 	uint64_t mark =
 		mark_of(scan, pid); /* before the files: what is opened meanwhile changes it */
-	int err;
+	int ret;
 
 	if (mark && *seen == mark)
 		return 0;
-	err = scan_files(scan, pid);
-	if (!err)
+	ret = scan_files(scan, pid);
+	if (!ret)
 		*seen = mark;
-	return err == -EAGAIN ? 0 : err;
+	return ret == -EAGAIN ? 0 : ret;
 }
 
 int canfs_writers_scan(struct canfs_writers *writers, const char *root)
@@ -407,7 +407,7 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 		.budget = CANFS_WRITERS_SCAN_FILES };
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int from = writers->next_pid, err = 0;
+	int from = writers->next_pid, ret = 0;
 
 	canfs_writers_recheck(writers, root);
 	snprintf(path, sizeof(path), "%s/proc", root);
@@ -416,18 +416,18 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 		return -errno;
 	writers->next_pid = 0;
 	/* The kernel lists processes in the order of their numbers. */
-	while (!err && (entry = readdir(dir))) {
+	while (!ret && (entry = readdir(dir))) {
 		int pid = entry_number(entry);
 		if (pid < 0 || pid < from)
 			continue;
 		scan.budget--; /* also for a process that has nothing there: thousands do */
-		err = scan.budget < 0 ? -E2BIG : scan_process(&scan, pid);
+		ret = scan.budget < 0 ? -E2BIG : scan_process(&scan, pid);
 		/* One process with more files than the budget must not hold up the others. */
-		if (err)
-			writers->next_pid = err == -E2BIG && pid != from ? pid : pid + 1;
+		if (ret)
+			writers->next_pid = ret == -E2BIG && pid != from ? pid : pid + 1;
 	}
 	closedir(dir);
-	writers->truncated += err != 0;
+	writers->truncated += ret != 0;
 	writers->swept |= writers->next_pid == 0;
 	return 0;
 }

@@ -23,7 +23,7 @@
 static int lock_path(const char *path, int *lock)
 {
 	char file[CANFS_SOCKET_PATH_MAX + sizeof(LOCK_SUFFIX)];
-	int error = 0;
+	int ret = 0;
 
 	strcpy(file, path);
 	if (mkdir(dirname(file), 0755) != 0 && errno != EEXIST)
@@ -34,10 +34,10 @@ static int lock_path(const char *path, int *lock)
 		return -errno;
 	if (flock(*lock, LOCK_EX | LOCK_NB) != 0) {
 		/* Somebody is about to listen. */
-		error = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
+		ret = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
 		close(*lock);
 	}
-	return error;
+	return ret;
 }
 
 static struct sockaddr_un address_of(const char *path)
@@ -53,7 +53,7 @@ static int clear_path(const char *path)
 {
 	struct sockaddr_un address = address_of(path);
 	struct stat st;
-	int fd, error;
+	int fd, ret;
 
 	if (lstat(path, &st) != 0)
 		return errno == ENOENT ? 0 : -errno;
@@ -62,10 +62,10 @@ static int clear_path(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	error = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
+	ret = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
 	close(fd);
 	/* Only a refusal is a sign of death: a busy one answers EAGAIN. */
-	if (error == -ECONNREFUSED)
+	if (ret == -ECONNREFUSED)
 		return unlink(path) == 0 ? 0 : -errno;
 	return -EADDRINUSE;
 }
@@ -74,7 +74,7 @@ static int make_listener(struct canfs_socket *listener)
 {
 	struct sockaddr_un address = address_of(listener->path);
 	struct stat st;
-	int error;
+	int ret;
 
 	listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (listener->fd < 0)
@@ -82,15 +82,15 @@ static int make_listener(struct canfs_socket *listener)
 	/* The path takes its mode from the socket; the process's umask is not ours to change. */
 	if (fchmod(listener->fd, 0600) != 0 ||
 		bind(listener->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
-		error = -errno;
+		ret = -errno;
 		close(listener->fd);
-		return error;
+		return ret;
 	}
 	if (listen(listener->fd, BACKLOG) != 0 || lstat(listener->path, &st) != 0) {
-		error = -errno;
+		ret = -errno;
 		close(listener->fd);
 		unlink(listener->path);
-		return error;
+		return ret;
 	}
 	listener->device = st.st_dev;
 	listener->inode = st.st_ino;
@@ -99,7 +99,7 @@ static int make_listener(struct canfs_socket *listener)
 
 int canfs_socket_open(struct canfs_socket *listener, const char *path)
 {
-	int lock = -1, error;
+	int lock = -1, ret;
 
 	*listener = (struct canfs_socket) { .fd = -1 };
 	if (strlen(path) >= CANFS_SOCKET_PATH_MAX)
@@ -108,14 +108,14 @@ int canfs_socket_open(struct canfs_socket *listener, const char *path)
 	if (path[0] != '/')
 		return -EINVAL;
 	strcpy(listener->path, path);
-	error = lock_path(path, &lock);
-	if (error != 0)
-		return error;
-	error = clear_path(path);
-	if (error == 0)
-		error = make_listener(listener);
+	ret = lock_path(path, &lock);
+	if (ret != 0)
+		return ret;
+	ret = clear_path(path);
+	if (ret == 0)
+		ret = make_listener(listener);
 	close(lock);
-	return error;
+	return ret;
 }
 
 const char *canfs_socket_reason(int error)

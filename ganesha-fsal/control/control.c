@@ -85,7 +85,7 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 {
 	struct canfs_control *new = calloc(1, sizeof(*new));
 	struct canfs_control_service service;
-	int error;
+	int ret;
 
 	if (!new)
 		return -ENOMEM;
@@ -98,15 +98,15 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 		.prefetcher = config->prefetcher };
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (new->wake < 0) {
-		error = -errno;
+		ret = -errno;
 		goto out;
 	}
 	service = canfs_control_service(&new->subject);
-	error = canfs_control_server_open(&new->server, config->path, &service, config->idle_msec);
-	if (error != 0)
+	ret = canfs_control_server_open(&new->server, config->path, &service, config->idle_msec);
+	if (ret != 0)
 		goto out;
-	error = canfs_thread_start(&new->thread, 0, run, new);
-	if (error != 0) {
+	ret = canfs_thread_start(&new->thread, 0, run, new);
+	if (ret != 0) {
 		canfs_control_server_close(&new->server);
 		goto out;
 	}
@@ -114,7 +114,7 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 	return 0;
 out:
 	free_control(new);
-	return error;
+	return ret;
 }
 
 void canfs_control_stop(struct canfs_control *control)

@@ -267,10 +267,10 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 
 int canfs_sampler_start(struct canfs_sampler *sampler)
 {
-	int error = canfs_thread_start(&sampler->thread, 0, run, sampler);
+	int ret = canfs_thread_start(&sampler->thread, 0, run, sampler);
 
-	sampler->runs = error == 0;
-	return error;
+	sampler->runs = ret == 0;
+	return ret;
 }
 
 void canfs_sampler_free(struct canfs_sampler *sampler)

@@ -63,13 +63,13 @@ int canfs_cache_size(const char *root, uint64_t *bytes)
 	struct canfs_cgroup group;
 	char text[8192];
 	uint64_t free_kib;
-	int error = canfs_read_source(root, "/proc/meminfo", text, sizeof(text));
+	int ret = canfs_read_source(root, "/proc/meminfo", text, sizeof(text));
 
-	if (error < 0)
-		return error;
-	error = parse_cache(text, "Cached:", "Shmem:", 1024, bytes);
-	if (error != 0)
-		return error;
+	if (ret < 0)
+		return ret;
+	ret = parse_cache(text, "Cached:", "Shmem:", 1024, bytes);
+	if (ret != 0)
+		return ret;
 	if (!canfs_parse_named(text, "MemFree:", &free_kib) || free_kib > UINT64_MAX / 2048 ||
 		__builtin_add_overflow(*bytes, free_kib * 1024, bytes))
 		return -EPROTO;

@@ -231,15 +231,15 @@ static int sample_processors(struct cpu *cpu, double *utilization)
 	struct canfs_cpu_times now, last = cpu->last;
 	bool primed = cpu->primed;
 	uint64_t total;
-	int error;
+	int ret;
 
 	cpu->primed = false;
-	error = canfs_read_source(cpu->root, "/proc/stat", cpu->text, sizeof(cpu->text));
-	if (error < 0)
-		return error;
-	error = canfs_parse_cpu(cpu->text, cpu->knows_allowed ? &cpu->allowed : NULL, &now);
-	if (error != 0)
-		return error;
+	ret = canfs_read_source(cpu->root, "/proc/stat", cpu->text, sizeof(cpu->text));
+	if (ret < 0)
+		return ret;
+	ret = canfs_parse_cpu(cpu->text, cpu->knows_allowed ? &cpu->allowed : NULL, &now);
+	if (ret != 0)
+		return ret;
 	cpu->last = now;
 	cpu->primed = true;
 	total = canfs_growth(now.total, last.total);

@@ -134,16 +134,16 @@ static int read_counts(
 	const char *root, const char *path, struct canfs_disk_count count[CANFS_DISK_KINDS])
 {
 	char source[PATH_MAX + 16], stat[512], inflight[64];
-	int error;
+	int ret;
 
 	snprintf(source, sizeof(source), "%s/stat", path);
-	error = canfs_read_source(root, source, stat, sizeof(stat));
-	if (error < 0)
-		return error;
+	ret = canfs_read_source(root, source, stat, sizeof(stat));
+	if (ret < 0)
+		return ret;
 	snprintf(source, sizeof(source), "%s/inflight", path);
-	error = canfs_read_source(root, source, inflight, sizeof(inflight));
-	if (error < 0)
-		return error;
+	ret = canfs_read_source(root, source, inflight, sizeof(inflight));
+	if (ret < 0)
+		return ret;
 	return canfs_parse_disk(stat, inflight, count);
 }
 
@@ -152,12 +152,12 @@ static int sample_one(const char *root, struct disk *disk, double elapsed_msec, 
 	struct canfs_disk_count now[CANFS_DISK_KINDS];
 	double queue[CANFS_DISK_KINDS];
 	bool primed = disk->primed;
-	int error;
+	int ret;
 
 	disk->primed = false;
-	error = read_counts(root, disk->path.path, now);
-	if (error != 0)
-		return error;
+	ret = read_counts(root, disk->path.path, now);
+	if (ret != 0)
+		return ret;
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
 		if (!primed)
 			disk->credit_msec[kind] = 0;
@@ -182,12 +182,12 @@ int canfs_disk_sample(void *state, double elapsed_sec, double *utilization)
 
 	for (size_t i = 0; i < disks->count; i++) {
 		double u;
-		int error = sample_one(disks->root, &disks->disk[i], elapsed_sec * 1e3, &u);
+		int ret = sample_one(disks->root, &disks->disk[i], elapsed_sec * 1e3, &u);
 
-		if (error == 0)
+		if (ret == 0)
 			*utilization = result == 0 ? fmax(*utilization, u) : u;
-		if (error == 0 || result != 0)
-			result = error;
+		if (ret == 0 || result != 0)
+			result = ret;
 	}
 	return result;
 }

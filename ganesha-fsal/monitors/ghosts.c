@@ -104,7 +104,7 @@ struct canfs_ghosts_usage canfs_ghosts_usage(struct canfs_ghosts *ghosts)
 int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t seed)
 {
 	struct canfs_ghosts *new;
-	int error;
+	int ret;
 
 	if (memory_bytes < CANFS_GHOSTS_MEMORY_MIN_BYTES ||
 		memory_bytes > CANFS_GHOSTS_MEMORY_MAX_BYTES)
@@ -113,10 +113,10 @@ int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t
 	if (!new)
 		return -ENOMEM;
 	*new = (struct canfs_ghosts) { .seed = seed, .memory_bytes = memory_bytes };
-	error = canfs_ghost_new(&new->list, memory_bytes - sizeof(*new), seed);
-	if (error != 0) {
+	ret = canfs_ghost_new(&new->list, memory_bytes - sizeof(*new), seed);
+	if (ret != 0) {
 		free(new);
-		return error;
+		return ret;
 	}
 	new->threshold = canfs_ghost_threshold(new->list);
 	pthread_mutex_init(&new->mutex, NULL);

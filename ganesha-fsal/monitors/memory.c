@@ -125,7 +125,7 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 	struct canfs_memory_view *view = &memory->view;
 	struct canfs_dirty_pages pages;
 	char text[16384];
-	int error;
+	int ret;
 
 	memory->since_sample_sec += elapsed_sec;
 	if (memory->since_sample_sec >= SAMPLE_SEC) {
@@ -135,12 +135,12 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 	if (memory->ghosts)
 		view->forecast = canfs_ghosts_forecast(memory->ghosts, elapsed_sec);
 	view->dirty_share = NAN;
-	error = canfs_read_source(memory->root, "/proc/vmstat", text, sizeof(text));
-	if (error < 0)
-		return error;
-	error = canfs_parse_vmstat(text, &pages);
-	if (error != 0)
-		return error;
+	ret = canfs_read_source(memory->root, "/proc/vmstat", text, sizeof(text));
+	if (ret < 0)
+		return ret;
+	ret = canfs_parse_vmstat(text, &pages);
+	if (ret != 0)
+		return ret;
 	if (pages.limit == 0)
 		return -ENODATA;
 	view->dirty_share = ((double)pages.dirty + (double)pages.writeback) / (double)pages.limit;

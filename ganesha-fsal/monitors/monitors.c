@@ -48,13 +48,13 @@ static void report(struct canfs_monitor *monitor, int error)
 void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monitor_type *type,
 	const struct canfs_monitor_setup *setup, canfs_say *say)
 {
-	int error;
+	int ret;
 
 	*monitor = (struct canfs_monitor) { .type = type, .say = say, .name = setup->name };
 	canfs_level_init(&monitor->level, type->tau_sec);
-	error = type->open(&monitor->state, setup);
-	if (error != 0) {
-		report(monitor, error);
+	ret = type->open(&monitor->state, setup);
+	if (ret != 0) {
+		report(monitor, ret);
 		monitor->type = NULL;
 	} else if (type->traits) {
 		monitor->traits = type->traits(monitor->state);
@@ -73,19 +73,19 @@ void canfs_monitor_sample(
 	struct canfs_monitor *monitor, double elapsed_sec, struct canfs_market *market)
 {
 	double utilization;
-	int error;
+	int ret;
 
 	if (!monitor->type || !(elapsed_sec > 0))
 		return;
-	error = monitor->type->sample(monitor->state, elapsed_sec, &utilization);
-	if (error == 0) {
+	ret = monitor->type->sample(monitor->state, elapsed_sec, &utilization);
+	if (ret == 0) {
 		report(monitor, 0);
 		market->utilization[monitor->type->resource] =
 			canfs_level_add(&monitor->level, utilization, elapsed_sec);
-	} else if (error != -EAGAIN) {
-		report(monitor, error);
+	} else if (ret != -EAGAIN) {
+		report(monitor, ret);
 		/* What it returns with is news, not the end of an old level. */
 		canfs_level_init(&monitor->level, monitor->type->tau_sec);
 	}
-	market->known[monitor->type->resource] = error == 0;
+	market->known[monitor->type->resource] = ret == 0;
 }

@@ -190,14 +190,14 @@ int canfs_network_sample(void *state, double elapsed_sec, double *utilization)
 	bool ask_speeds;
 	char text[16384];
 	double most = -1;
-	int error;
+	int ret;
 
-	error = canfs_read_source(network->setup->root, "/proc/net/dev", text, sizeof(text));
-	if (error >= 0)
-		error = canfs_parse_net_dev(text, now, CANFS_INTERFACES_MAX, &count);
-	if (error < 0) {
+	ret = canfs_read_source(network->setup->root, "/proc/net/dev", text, sizeof(text));
+	if (ret >= 0)
+		ret = canfs_parse_net_dev(text, now, CANFS_INTERFACES_MAX, &count);
+	if (ret < 0) {
 		network->count = 0;
-		return error;
+		return ret;
 	}
 	ask_speeds = speeds_are_old(network, elapsed_sec);
 	for (size_t i = 0; i < count; i++) {

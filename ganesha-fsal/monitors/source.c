@@ -12,7 +12,7 @@ int canfs_read_source(const char *root, const char *path, char *text, size_t siz
 {
 	char full[PATH_MAX];
 	size_t len = 0;
-	int error = 0;
+	int ret = 0;
 	int fd;
 
 	if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full))
@@ -27,14 +27,14 @@ int canfs_read_source(const char *root, const char *path, char *text, size_t siz
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			error = -errno;
+			ret = -errno;
 		if (n <= 0)
 			break;
 		len += (size_t)n;
 	}
 	text[len] = '\0';
 	close(fd);
-	return error != 0 ? error : (int)len;
+	return ret != 0 ? ret : (int)len;
 }
 
 bool canfs_parse_number(const char **cursor, uint64_t *number)

@@ -167,7 +167,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 		.lag_bytes = config->lag_bytes,
 		.waiting_max = WAITING_MAX,
 		.backends = canfs_backends };
-	int error;
+	int ret;
 
 	if (!new)
 		return -ENOMEM;
@@ -179,18 +179,18 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	new->yield.takes = takes(config->root, place->number);
 	new->asleep_max = engine.depth < ASLEEP_MAX ? engine.depth : ASLEEP_MAX;
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
-	error = canfs_files_new(&new->files, &files);
-	if (error == 0)
-		error = canfs_worker_pool_new(
+	ret = canfs_files_new(&new->files, &files);
+	if (ret == 0)
+		ret = canfs_worker_pool_new(
 			&new->pool, POOL_THREADS, "canfs_reads", config->thread_begins);
-	if (error == 0)
-		error = canfs_worker_pool_new(
+	if (ret == 0)
+		ret = canfs_worker_pool_new(
 			&new->blocking_pool, LATE_THREADS, "canfs_late", config->thread_begins);
-	if (error == 0)
-		error = canfs_engine_new(&new->engine, &engine);
-	if (error != 0) {
+	if (ret == 0)
+		ret = canfs_engine_new(&new->engine, &engine);
+	if (ret != 0) {
 		canfs_device_free(new);
-		return error;
+		return ret;
 	}
 	*device = new;
 	return 0;

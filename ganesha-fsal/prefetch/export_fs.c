@@ -32,17 +32,17 @@ int canfs_export_fs_open(struct canfs_export_fs **export_fs, struct canfs_fd_cac
 {
 	struct canfs_export_fs *new = calloc(1, sizeof(*new));
 	struct stat st;
-	int error;
+	int ret;
 
 	if (!new)
 		return -ENOMEM;
 	new->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (new->dir < 0 || fstat(new->dir, &st) != 0) {
-		error = -errno;
+		ret = -errno;
 		if (new->dir >= 0)
 			close(new->dir);
 		free(new);
-		return error;
+		return ret;
 	}
 	new->fd_cache = fd_cache;
 	new->device = device;
@@ -132,11 +132,11 @@ bool canfs_export_fs_begin_drain(struct canfs_export_fs *export_fs)
 bool canfs_export_fs_is_left(struct canfs_export_fs *export_fs, const struct timespec *until)
 {
 	bool empty;
-	int error = 0;
+	int ret = 0;
 
 	pthread_mutex_lock(&export_fs->mutex);
-	while (export_fs->inside != 0 && error == 0)
-		error = pthread_cond_timedwait(&export_fs->left, &export_fs->mutex, until);
+	while (export_fs->inside != 0 && ret == 0)
+		ret = pthread_cond_timedwait(&export_fs->left, &export_fs->mutex, until);
 	empty = export_fs->inside == 0;
 	pthread_mutex_unlock(&export_fs->mutex);
 	return empty;

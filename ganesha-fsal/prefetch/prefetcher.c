@@ -166,21 +166,20 @@ static void *keep(void *arg)
 	struct timespec until;
 	unsigned int ticks = 0;
 	uint64_t asked;
-	int error;
+	int ret;
 
 	if (prefetcher->config.thread_begins)
 		prefetcher->config.thread_begins("canfs_house");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
 		until = canfs_in_msec(TICK_MSEC);
-		error = 0;
-		while (!prefetcher->ends && error == 0 &&
+		ret = 0;
+		while (!prefetcher->ends && ret == 0 &&
 			prefetcher->closings_asked == prefetcher->closings_done)
-			error = pthread_cond_timedwait(
-				&prefetcher->wake, &prefetcher->mutex, &until);
+			ret = pthread_cond_timedwait(&prefetcher->wake, &prefetcher->mutex, &until);
 		asked = prefetcher->closings_asked;
 		pthread_mutex_unlock(&prefetcher->mutex);
-		if (error == 0) {
+		if (ret == 0) {
 			canfs_fd_cache_close_all(prefetcher->fd_cache);
 		} else {
 			tick_devices(prefetcher);
@@ -199,23 +198,23 @@ static void *keep(void *arg)
 static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timespec *until)
 {
 	uint64_t asked;
-	int error = 0;
+	int ret = 0;
 
 	pthread_mutex_lock(&prefetcher->mutex);
 	asked = ++prefetcher->closings_asked;
 	pthread_cond_signal(&prefetcher->wake);
-	while (prefetcher->closings_done < asked && error == 0)
-		error = pthread_cond_timedwait(&prefetcher->closed, &prefetcher->mutex, until);
+	while (prefetcher->closings_done < asked && ret == 0)
+		ret = pthread_cond_timedwait(&prefetcher->closed, &prefetcher->mutex, until);
 	pthread_mutex_unlock(&prefetcher->mutex);
-	return error == 0;
+	return ret == 0;
 }
 
 static int start_housekeeping(struct canfs_prefetcher *prefetcher)
 {
-	int error = canfs_thread_start(&prefetcher->housekeeping, 0, keep, prefetcher);
+	int ret = canfs_thread_start(&prefetcher->housekeeping, 0, keep, prefetcher);
 
-	prefetcher->keeps = error == 0;
-	return error;
+	prefetcher->keeps = ret == 0;
+	return ret;
 }
 
 static unsigned int drain_timeout_msec(const struct canfs_prefetcher *prefetcher)
@@ -229,7 +228,7 @@ int canfs_prefetcher_new(
 	struct canfs_prefetcher **prefetcher, const struct canfs_prefetcher_config *config)
 {
 	struct canfs_prefetcher *new = calloc(1, sizeof(*new));
-	int error;
+	int ret;
 
 	if (!new)
 		return -ENOMEM;
@@ -242,12 +241,12 @@ int canfs_prefetcher_new(
 	new->remotes.drain_timeout_msec = drain_timeout_msec(new);
 	canfs_steady_cond_init(&new->wake);
 	canfs_steady_cond_init(&new->closed);
-	error = canfs_fd_cache_new(&new->fd_cache, config->open_max);
-	if (error == 0)
-		error = start_housekeeping(new);
-	if (error != 0) {
+	ret = canfs_fd_cache_new(&new->fd_cache, config->open_max);
+	if (ret == 0)
+		ret = start_housekeeping(new);
+	if (ret != 0) {
 		canfs_prefetcher_free(new);
-		return error;
+		return ret;
 	}
 	*prefetcher = new;
 	return 0;
@@ -290,7 +289,7 @@ unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher)
 static int device_of(struct canfs_prefetcher *prefetcher, const struct canfs_device_place *place,
 	dev_t st_dev, struct canfs_device **device)
 {
-	int error;
+	int ret;
 
 	for (unsigned int i = 0; i < prefetcher->devices; i++) {
 		*device = prefetcher->device[i];
@@ -299,9 +298,9 @@ static int device_of(struct canfs_prefetcher *prefetcher, const struct canfs_dev
 	}
 	if (prefetcher->devices == CANFS_DEVICES_MAX)
 		return -ENOSPC;
-	error = canfs_device_new(device, place, st_dev, &prefetcher->config);
-	if (error != 0)
-		return error;
+	ret = canfs_device_new(device, place, st_dev, &prefetcher->config);
+	if (ret != 0)
+		return ret;
 	(*device)->prefetcher = prefetcher;
 	prefetcher->device[prefetcher->devices++] = *device;
 	return 0;
@@ -313,21 +312,21 @@ int canfs_prefetcher_open(
 	struct canfs_device_place place;
 	struct canfs_device *device;
 	struct stat st;
-	int error = canfs_device_find(prefetcher->config.root, path, &place);
+	int ret = canfs_device_find(prefetcher->config.root, path, &place);
 
-	if (error != 0)
-		return error;
+	if (ret != 0)
+		return ret;
 	if (stat(path, &st) != 0)
 		return -errno;
 	pthread_mutex_lock(&prefetcher->mutex);
-	error = device_of(prefetcher, &place, st.st_dev, &device);
-	if (error == 0)
-		error = canfs_export_fs_open(
+	ret = device_of(prefetcher, &place, st.st_dev, &device);
+	if (ret == 0)
+		ret = canfs_export_fs_open(
 			export_fs, prefetcher->fd_cache, path, device, place.fs_start);
-	if (error == 0)
+	if (ret == 0)
 		prefetcher->open_count++;
 	pthread_mutex_unlock(&prefetcher->mutex);
-	return error;
+	return ret;
 }
 
 static void give_up(struct canfs_open_file *file)

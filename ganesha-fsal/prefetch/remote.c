@@ -71,7 +71,7 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_remotes *remote
 {
 	struct canfs_files_config files = canfs_files_config_for(config->files);
 	struct canfs_remote *new = calloc(1, sizeof(*new));
-	int error;
+	int ret;
 
 	if (!new)
 		return -ENOMEM;
@@ -85,14 +85,14 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_remotes *remote
 	canfs_steady_cond_init(&new->left);
 	TAILQ_INIT(&new->pieces);
 	files.unit_bytes = CANFS_REMOTE_PIECE_BYTES;
-	error = canfs_files_new(&new->files, &files);
-	if (error == 0)
-		error = canfs_worker_pool_new(
+	ret = canfs_files_new(&new->files, &files);
+	if (ret == 0)
+		ret = canfs_worker_pool_new(
 			&new->pool, CANFS_REMOTE_THREADS, "canfs_remote", config->thread_begins);
-	if (error != 0) {
+	if (ret != 0) {
 		canfs_files_free(new->files);
 		free(new);
-		return error;
+		return ret;
 	}
 	pthread_mutex_lock(&remotes->mutex);
 	LIST_INSERT_HEAD(&remotes->list, new, next);
@@ -119,14 +119,14 @@ bool canfs_remote_drain(struct canfs_remote *remote)
 		canfs_in_msec(remote->left_behind ? 0 : remotes->drain_timeout_msec);
 	struct canfs_remote_piece *piece;
 	bool ended, empty;
-	int error = 0;
+	int ret = 0;
 
 	pthread_mutex_lock(&remote->mutex);
 	remote->draining = true;
 	TAILQ_FOREACH (piece, &remote->pieces, next)
 		drop(remote, piece);
-	while (remote->inside != 0 && error == 0)
-		error = pthread_cond_timedwait(&remote->left, &remote->mutex, &until);
+	while (remote->inside != 0 && ret == 0)
+		ret = pthread_cond_timedwait(&remote->left, &remote->mutex, &until);
 	empty = remote->inside == 0;
 	ended = remote->ended;
 	remote->ended = empty;

@@ -49,20 +49,20 @@ static void *run(void *arg)
 
 static int start_threads(struct canfs_worker_pool *pool, unsigned int threads)
 {
-	int error = 0;
+	int ret = 0;
 
-	while (error == 0 && pool->threads < threads && pool->threads < CANFS_POOL_THREADS_MAX) {
-		error = canfs_thread_start(&pool->thread[pool->threads], 0, run, pool);
-		pool->threads += error == 0;
+	while (ret == 0 && pool->threads < threads && pool->threads < CANFS_POOL_THREADS_MAX) {
+		ret = canfs_thread_start(&pool->thread[pool->threads], 0, run, pool);
+		pool->threads += ret == 0;
 	}
-	return error;
+	return ret;
 }
 
 int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads, const char *name,
 	void (*thread_begins)(const char *name))
 {
 	struct canfs_worker_pool *new;
-	int error;
+	int ret;
 
 	if (threads == 0 || threads > CANFS_POOL_THREADS_MAX)
 		return -EINVAL;
@@ -74,10 +74,10 @@ int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads,
 	STAILQ_INIT(&new->jobs);
 	new->name = name;
 	new->thread_begins = thread_begins;
-	error = start_threads(new, threads);
-	if (error != 0) {
+	ret = start_threads(new, threads);
+	if (ret != 0) {
 		canfs_worker_pool_free(new);
-		return error;
+		return ret;
 	}
 	*pool = new;
 	return 0;

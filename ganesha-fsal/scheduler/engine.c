@@ -391,16 +391,16 @@ static int begin_backend(struct canfs_engine *engine)
 {
 	unsigned int slots = engine->config.depth + CANFS_ENGINE_DEMANDS;
 
-	int error = -EINVAL;
+	int ret = -EINVAL;
 
-	for (size_t i = 0; engine->config.backends[i] && error != 0; i++) {
+	for (size_t i = 0; engine->config.backends[i] && ret != 0; i++) {
 		if (i == 1)
-			engine->stats.backend_error = error;
+			engine->stats.backend_error = ret;
 		engine->backend_type = engine->config.backends[i];
-		error = engine->backend_type->begin(&engine->backend, engine, slots);
+		ret = engine->backend_type->begin(&engine->backend, engine, slots);
 	}
 	engine->stats.backend = engine->backend_type->name;
-	return error;
+	return ret;
 }
 
 /* The locators wake the backend, so they end first; what it has in flight is cancelled when they come back. */
@@ -430,24 +430,24 @@ static void release(struct canfs_engine *engine)
 
 static int begin_threads(struct canfs_engine *engine)
 {
-	int error = 0;
+	int ret = 0;
 
-	while (engine->locators < LOCATORS && error == 0) {
-		error = canfs_thread_start(&engine->locator[engine->locators], 0, locate, engine);
-		engine->locators += error == 0;
+	while (engine->locators < LOCATORS && ret == 0) {
+		ret = canfs_thread_start(&engine->locator[engine->locators], 0, locate, engine);
+		engine->locators += ret == 0;
 	}
-	if (error == 0)
-		error = begin_backend(engine);
-	if (error != 0)
+	if (ret == 0)
+		ret = begin_backend(engine);
+	if (ret != 0)
 		end_locator(engine);
-	return error;
+	return ret;
 }
 
 int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_config *config)
 {
 	const struct canfs_policy *policy = canfs_policy_named(config->policy);
 	struct canfs_engine *new;
-	int error;
+	int ret;
 
 	if (!policy || config->depth < 1 || config->depth > CANFS_ENGINE_DEPTH_MAX)
 		return -EINVAL;
@@ -458,14 +458,14 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->unlocated);
 	new->extents = canfs_extents_new(WINDOWS_MAX);
-	error = canfs_queue_init(&new->queue, &(struct canfs_queue_config) { .policy = policy,
-						      .lag_bytes = config->lag_bytes,
-						      .waiting_max = config->waiting_max });
-	if (error == 0)
-		error = new->extents ? begin_threads(new) : -ENOMEM;
-	if (error != 0) {
+	ret = canfs_queue_init(&new->queue, &(struct canfs_queue_config) { .policy = policy,
+						    .lag_bytes = config->lag_bytes,
+						    .waiting_max = config->waiting_max });
+	if (ret == 0)
+		ret = new->extents ? begin_threads(new) : -ENOMEM;
+	if (ret != 0) {
 		release(new);
-		return error;
+		return ret;
 	}
 	*engine = new;
 	return 0;

@@ -27,7 +27,7 @@
 /* One fetch in the kernel. The last byte of each goes to one place: nobody looks at it. */
 struct slot {
 	struct canfs_fetch *fetch;
-	int error;
+	int ret;
 };
 
 struct ring {
@@ -52,12 +52,12 @@ static void note_outcome(struct ring *ring, struct canfs_fetch *fetch, int error
 static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 {
 	struct io_uring_sqe *sqe;
-	int error = 0;
-	uint64_t end = canfs_fetch_end(fetch, &error), bytes;
+	int ret = 0;
+	uint64_t end = canfs_fetch_end(fetch, &ret), bytes;
 	unsigned int i;
 
 	if (end == 0) {
-		note_outcome(ring, fetch, error);
+		note_outcome(ring, fetch, ret);
 		return;
 	}
 	i = ring->free[--ring->free_count];
@@ -79,11 +79,11 @@ static void look_at(struct ring *ring, uint64_t data, int result)
 	struct slot *slot = &ring->slot[data / 2];
 
 	/* Why a FADVISE failed is said before what became of the READ. */
-	if (result < 0 && slot->error == 0)
-		slot->error = result;
+	if (result < 0 && slot->ret == 0)
+		slot->ret = result;
 	if (data % 2 == 0)
 		return;
-	note_outcome(ring, slot->fetch, slot->error);
+	note_outcome(ring, slot->fetch, slot->ret);
 	ring->free[ring->free_count++] = (unsigned int)(data / 2);
 }
 
@@ -157,7 +157,7 @@ static int begin(void **backend, struct canfs_engine *engine, unsigned int slots
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
 	unsigned int entries, pieces;
-	int error;
+	int ret;
 
 	if (!ring)
 		return -ENOMEM;
@@ -167,23 +167,23 @@ static int begin(void **backend, struct canfs_engine *engine, unsigned int slots
 		ring->free[ring->free_count++] = i;
 	ring->wake_fd = eventfd(0, EFD_CLOEXEC);
 	if (ring->wake_fd < 0) {
-		error = -errno;
+		ret = -errno;
 		goto no_fd;
 	}
 	pieces =
 		(unsigned int)((CANFS_FETCH_BYTES_MAX + ring->piece_bytes - 1) / ring->piece_bytes);
 	entries = slots * (pieces + 1); /* all of it at once: then there is always room */
-	error = io_uring_queue_init(entries, &ring->uring, 0);
-	if (error != 0)
+	ret = io_uring_queue_init(entries, &ring->uring, 0);
+	if (ret != 0)
 		goto no_ring;
 	/* FADVISE always runs in one of these; by itself the kernel has four for each processor. */
 	(void)io_uring_register_iowq_max_workers(&ring->uring, (unsigned int[]) { slots, 0 });
-	error = io_uring_register_eventfd(&ring->uring, ring->wake_fd);
-	if (error == 0 && !(ring->uring.features & IORING_FEAT_CQE_SKIP))
-		error = -EOPNOTSUPP; /* before Linux 5.17 */
-	if (error == 0)
-		error = canfs_thread_start(&ring->thread, 0, run, ring);
-	if (error != 0)
+	ret = io_uring_register_eventfd(&ring->uring, ring->wake_fd);
+	if (ret == 0 && !(ring->uring.features & IORING_FEAT_CQE_SKIP))
+		ret = -EOPNOTSUPP; /* before Linux 5.17 */
+	if (ret == 0)
+		ret = canfs_thread_start(&ring->thread, 0, run, ring);
+	if (ret != 0)
 		goto no_thread;
 	*backend = ring;
 	return 0;
@@ -194,7 +194,7 @@ no_ring:
 	close(ring->wake_fd);
 no_fd:
 	free(ring);
-	return error;
+	return ret;
 }
 
 const struct canfs_backend canfs_ring = {

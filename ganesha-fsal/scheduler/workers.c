@@ -32,16 +32,16 @@ static int read_last_byte(int fd, uint64_t offset)
 
 static int fetch_now(const struct workers *workers, const struct canfs_fetch *fetch)
 {
-	int error = 0;
-	uint64_t end = canfs_fetch_end(fetch, &error), bytes;
+	int ret = 0;
+	uint64_t end = canfs_fetch_end(fetch, &ret), bytes;
 
 	if (end == 0)
-		return error;
+		return ret;
 	for (uint64_t at = fetch->from; at < end; at += bytes) {
 		bytes = end - at < workers->piece_bytes ? end - at : workers->piece_bytes;
-		error = -posix_fadvise(fetch->fd, (off_t)at, (off_t)bytes, POSIX_FADV_WILLNEED);
-		if (error != 0)
-			return error;
+		ret = -posix_fadvise(fetch->fd, (off_t)at, (off_t)bytes, POSIX_FADV_WILLNEED);
+		if (ret != 0)
+			return ret;
 	}
 	return read_last_byte(fetch->fd, end - 1);
 }
@@ -89,21 +89,21 @@ static void end(void *backend)
 static int begin(void **backend, struct canfs_engine *engine, unsigned int slots)
 {
 	struct workers *workers = calloc(1, sizeof(*workers));
-	int error = 0;
+	int ret = 0;
 
 	if (!workers)
 		return -ENOMEM;
 	workers->engine = engine;
 	workers->piece_bytes = canfs_engine_piece_bytes(engine);
 	pthread_cond_init(&workers->awake, NULL);
-	while (workers->count < slots && workers->count < CANFS_WORKERS_MAX && error == 0) {
-		error = canfs_thread_start(&workers->thread[workers->count], 0, run, workers);
-		workers->count += error == 0;
+	while (workers->count < slots && workers->count < CANFS_WORKERS_MAX && ret == 0) {
+		ret = canfs_thread_start(&workers->thread[workers->count], 0, run, workers);
+		workers->count += ret == 0;
 	}
 	if (workers->count == 0) {
 		pthread_cond_destroy(&workers->awake);
 		free(workers);
-		return error;
+		return ret;
 	}
 	*backend = workers;
 	return 0;

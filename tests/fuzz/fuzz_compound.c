@@ -21,30 +21,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct canfs_session got = { 0 };
 	struct canfs_space space;
 	const char *error = NULL;
-	int r;
+	int ret;
 
 	if (size == 0)
 		return -1;
 	switch (data[0] % 4) {
 	case 0:
-		r = canfs_decode_getattr(data + 1, size - 1, XID, &by_path, &space, &error);
+		ret = canfs_decode_getattr(data + 1, size - 1, XID, &by_path, &space, &error);
 		break;
 	case 1:
-		r = canfs_decode_getattr(data + 1, size - 1, XID, &in_session, &space, &error);
+		ret = canfs_decode_getattr(data + 1, size - 1, XID, &in_session, &space, &error);
 		break;
 	case 2:
-		r = canfs_decode_exchange_id(data + 1, size - 1, XID, &got, &error);
+		ret = canfs_decode_exchange_id(data + 1, size - 1, XID, &got, &error);
 		break;
 	default:
-		r = canfs_decode_create_session(data + 1, size - 1, XID, &got, &error);
-		if (r == 0 && got.sequence != 1)
+		ret = canfs_decode_create_session(data + 1, size - 1, XID, &got, &error);
+		if (ret == 0 && got.sequence != 1)
 			abort();
 		break;
 	}
-	if (r != 0 && r != -EPROTO && r != -EREMOTEIO && r != -ESTALE && r != -ENOLINK &&
-		r != -EPROTONOSUPPORT)
+	if (ret != 0 && ret != -EPROTO && ret != -EREMOTEIO && ret != -ESTALE && ret != -ENOLINK &&
+		ret != -EPROTONOSUPPORT)
 		abort();
-	if (!error || (*error == '\0') != (r == 0))
+	if (!error || (*error == '\0') != (ret == 0))
 		abort();
 	return 0;
 }

@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char error[CANFS_CONFIG_ERROR_MAX];
 
 	canfs_config_defaults(&config);
-	int err = canfs_config_parse_string(&config, "agent.conf", text, error);
-	FUZZ_CHECK((err != 0) == (error[0] != '\0'));
+	int ret = canfs_config_parse_string(&config, "agent.conf", text, error);
+	FUZZ_CHECK((ret != 0) == (error[0] != '\0'));
 	FUZZ_CHECK(config.hold_pct >= 5 && config.hold_pct <= 50);
 	FUZZ_CHECK(config.changes_per_min >= 10 && config.changes_per_min <= 6000);
 	FUZZ_CHECK(config.price_timeout_sec >= 1.2 * config.price_idle_sec + 2);

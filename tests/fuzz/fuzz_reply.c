@@ -18,28 +18,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct canfs_space space;
 	const char *error = NULL;
 	uint16_t port = 0;
-	int r;
+	int ret;
 
 	if (size == 0)
 		return -1;
 	switch (data[0] % 3) {
 	case 0:
-		r = canfs_decode_getport(data + 1, size - 1, XID, &port, &error);
-		if (r == 0 && port == 0)
+		ret = canfs_decode_getport(data + 1, size - 1, XID, &port, &error);
+		if (ret == 0 && port == 0)
 			abort();
 		break;
 	case 1:
-		r = canfs_decode_mnt(data + 1, size - 1, XID, handle, &handle_len, &error);
-		if (r == 0 && (handle_len == 0 || handle_len > sizeof(handle)))
+		ret = canfs_decode_mnt(data + 1, size - 1, XID, handle, &handle_len, &error);
+		if (ret == 0 && (handle_len == 0 || handle_len > sizeof(handle)))
 			abort();
 		break;
 	default:
-		r = canfs_decode_fsstat(data + 1, size - 1, XID, &space, &error);
+		ret = canfs_decode_fsstat(data + 1, size - 1, XID, &space, &error);
 		break;
 	}
-	if (r != 0 && r != -EPROTO && r != -EREMOTEIO && r != -ESTALE)
+	if (ret != 0 && ret != -EPROTO && ret != -EREMOTEIO && ret != -ESTALE)
 		abort();
-	if (!error || (*error == '\0') != (r == 0))
+	if (!error || (*error == '\0') != (ret == 0))
 		abort();
 	return 0;
 }

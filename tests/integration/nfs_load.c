@@ -101,25 +101,25 @@ static int ask_space(struct load *load)
 
 static int run(struct load *load)
 {
-	int error = 0;
+	int ret = 0;
 
-	for (uint64_t block = 0; error == 0 && block < BLOCKS; block++)
-		error = write_block(load, block);
-	for (uint64_t turn = 0; error == 0 && !is_end(); turn++) {
-		error = write_block(load, turn * 7 % BLOCKS);
-		if (error == 0)
-			error = read_block(load, turn * 11 % BLOCKS);
-		if (error == 0)
-			error = ask_space(load);
+	for (uint64_t block = 0; ret == 0 && block < BLOCKS; block++)
+		ret = write_block(load, block);
+	for (uint64_t turn = 0; ret == 0 && !is_end(); turn++) {
+		ret = write_block(load, turn * 7 % BLOCKS);
+		if (ret == 0)
+			ret = read_block(load, turn * 11 % BLOCKS);
+		if (ret == 0)
+			ret = ask_space(load);
 		load->operations += 3;
 		if (turn % TELL_EVERY == 0) {
 			printf("%llu\n", (unsigned long long)load->operations);
 			fflush(stdout);
 		}
 	}
-	for (uint64_t block = 0; error == 0 && block < BLOCKS; block++)
-		error = read_block(load, block);
-	return error;
+	for (uint64_t block = 0; ret == 0 && block < BLOCKS; block++)
+		ret = read_block(load, block);
+	return ret;
 }
 
 int main(int argc, char **argv)

@@ -359,27 +359,27 @@ static inline int ask(struct fixture *fixture)
 	struct server *server = &fixture->server;
 	const unsigned int calls[SERVICES] = { server->calls[0], server->calls[1],
 		server->calls[2] };
-	int r = canfs_fsstat_start(fixture->fsstat, DEADLINE_USEC);
+	int ret = canfs_fsstat_start(fixture->fsstat, DEADLINE_USEC);
 
-	while (r == 0) {
+	while (ret == 0) {
 		uint64_t now_usec = 0;
 
 		for (int i = 0; i < SERVICES; i++) {
 			if (server->manners[i] == SAY_NOTHING && server->calls[i] > calls[i])
 				now_usec = DEADLINE_USEC;
 		}
-		r = canfs_fsstat_step(fixture->fsstat, now_usec, &fixture->space);
-		if (r != -EINPROGRESS)
+		ret = canfs_fsstat_step(fixture->fsstat, now_usec, &fixture->space);
+		if (ret != -EINPROGRESS)
 			break;
 		assert_true(canfs_fsstat_deadline_usec(fixture->fsstat) == DEADLINE_USEC);
 		serve(server, canfs_fsstat_fd(fixture->fsstat),
 			canfs_fsstat_events(fixture->fsstat));
-		r = 0;
+		ret = 0;
 	}
 	assert_int_equal(canfs_fsstat_fd(fixture->fsstat), -1);
 	assert_int_equal(canfs_fsstat_events(fixture->fsstat), 0);
 	assert_true(canfs_fsstat_deadline_usec(fixture->fsstat) == UINT64_MAX);
-	return r;
+	return ret;
 }
 
 /* A client of a new server; ports and handle are given to it, or it has to ask. */

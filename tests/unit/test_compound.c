@@ -37,7 +37,7 @@ static struct {
 static int decode(enum kind kind, const uint8_t *octets, size_t len, const char **error)
 {
 	uint8_t *record = malloc(len ? len : 1), untouched[sizeof(out)];
-	int r;
+	int ret;
 
 	assert_non_null(record);
 	memcpy(record, octets, len);
@@ -45,18 +45,18 @@ static int decode(enum kind kind, const uint8_t *octets, size_t len, const char 
 	memset(untouched, 0x5a, sizeof(untouched));
 	*error = NULL;
 	if (kind == CLIENT_ID)
-		r = canfs_decode_exchange_id(record, len, XID, &out.session, error);
+		ret = canfs_decode_exchange_id(record, len, XID, &out.session, error);
 	else if (kind == SESSION)
-		r = canfs_decode_create_session(record, len, XID, &out.session, error);
+		ret = canfs_decode_create_session(record, len, XID, &out.session, error);
 	else
-		r = canfs_decode_getattr(record, len, XID, kind == BY_PATH ? &by_path : &in_session,
-			&out.space, error);
+		ret = canfs_decode_getattr(record, len, XID,
+			kind == BY_PATH ? &by_path : &in_session, &out.space, error);
 	free(record);
 	assert_non_null(*error);
-	assert_true((r == 0) == (**error == '\0'));
-	if (r < 0)
+	assert_true((ret == 0) == (**error == '\0'));
+	if (ret < 0)
 		assert_memory_equal(&out, untouched, sizeof(out));
-	return r;
+	return ret;
 }
 
 static void assert_decodes(
@@ -330,12 +330,13 @@ static void test_every_octet_replaced(void **state)
 
 			for (int octet = 0; octet <= 255; octet++) {
 				const char *error;
-				int r;
+				int ret;
 
 				reply.octets[i] = (uint8_t)octet;
-				r = decode(kind, reply.octets, reply.len, &error);
-				assert_true(r == 0 || r == -EPROTO || r == -EREMOTEIO ||
-					    r == -ESTALE || r == -ENOLINK || r == -EPROTONOSUPPORT);
+				ret = decode(kind, reply.octets, reply.len, &error);
+				assert_true(ret == 0 || ret == -EPROTO || ret == -EREMOTEIO ||
+					    ret == -ESTALE || ret == -ENOLINK ||
+					    ret == -EPROTONOSUPPORT);
 			}
 			reply.octets[i] = before;
 		}

@@ -157,12 +157,12 @@ static void a_quota_is_full_between_bursts_too(void **state)
 	fake_root_write(&root, V2 "/cpu.max", "500000 1000000\n");
 	for (unsigned int n = 0; n < 30; n++) {
 		double utilization;
-		int error;
+		int ret;
 
 		ticks(0, 10 * n, 0, 10 * n);
 		used_usec(V2 "/cpu.stat", (n + 7) / 8 * 500000);
-		error = canfs_cpu_sample(monitor, SEC / 8, &utilization);
-		assert_int_equal(error, n == 0 ? -EAGAIN : 0);
+		ret = canfs_cpu_sample(monitor, SEC / 8, &utilization);
+		assert_int_equal(ret, n == 0 ? -EAGAIN : 0);
 		if (n > 0)
 			assert_float_equal(utilization, n < 8 ? 0 : 1, 1e-9);
 	}

@@ -27,26 +27,26 @@ static int decode(enum kind kind, const uint8_t *octets, size_t len, const char 
 	struct canfs_space space;
 	size_t handle_len;
 	uint16_t port;
-	int r = 0;
+	int ret = 0;
 
 	assert_non_null(record);
 	memcpy(record, octets, len);
 	*error = NULL;
 	switch (kind) {
 	case GETPORT:
-		r = canfs_decode_getport(record, len, XID, &port, error);
+		ret = canfs_decode_getport(record, len, XID, &port, error);
 		break;
 	case MNT:
-		r = canfs_decode_mnt(record, len, XID, got_handle, &handle_len, error);
+		ret = canfs_decode_mnt(record, len, XID, got_handle, &handle_len, error);
 		break;
 	case FSSTAT:
-		r = canfs_decode_fsstat(record, len, XID, &space, error);
+		ret = canfs_decode_fsstat(record, len, XID, &space, error);
 		break;
 	}
 	free(record);
 	assert_non_null(*error);
-	assert_true((r == 0) == (**error == '\0'));
-	return r;
+	assert_true((ret == 0) == (**error == '\0'));
+	return ret;
 }
 
 static void assert_decodes(enum kind kind, const struct reply *reply, int expected)
@@ -305,12 +305,12 @@ static void test_every_octet_replaced(void **state)
 
 			for (int octet = 0; octet <= 255; octet++) {
 				const char *error;
-				int r;
+				int ret;
 
 				reply.octets[i] = (uint8_t)octet;
-				r = decode(kind, reply.octets, reply.len, &error);
-				assert_true(
-					r == 0 || r == -EPROTO || r == -EREMOTEIO || r == -ESTALE);
+				ret = decode(kind, reply.octets, reply.len, &error);
+				assert_true(ret == 0 || ret == -EPROTO || ret == -EREMOTEIO ||
+					    ret == -ESTALE);
 			}
 			reply.octets[i] = before;
 		}

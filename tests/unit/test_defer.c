@@ -200,8 +200,8 @@ static void test_squeeze_takes_few_changes(void **state)
 	canfs_tuner_tick(k->tuner, 120, 1000000);
 	for (uint64_t dirty = 4000; dirty > 0; dirty -= 4) {
 		struct canfs_meminfo mem = meminfo(dirty);
-		int err = canfs_defer_squeeze(defer, &mem, NULL);
-		assert_true(err == 0 || err == -EAGAIN);
+		int ret = canfs_defer_squeeze(defer, &mem, NULL);
+		assert_true(ret == 0 || ret == -EAGAIN);
 	}
 	assert_in_range(mib(k, DIRTY_BYTES), 512, 512 + 512 / 15);
 	canfs_defer_free(defer);

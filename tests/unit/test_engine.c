@@ -87,12 +87,12 @@ static void done(struct canfs_fetch *fetch, int error)
 static bool all_are_done_within(unsigned int msec)
 {
 	const struct timespec until = canfs_in_msec(msec);
-	int error = 0;
+	int ret = 0;
 	bool all;
 
 	pthread_mutex_lock(&mutex);
-	while (in_flight > 0 && error == 0)
-		error = pthread_cond_timedwait(&all_done, &mutex, &until);
+	while (in_flight > 0 && ret == 0)
+		ret = pthread_cond_timedwait(&all_done, &mutex, &until);
 	all = in_flight == 0;
 	pthread_mutex_unlock(&mutex);
 	return all;
@@ -463,16 +463,16 @@ static int fetch_without_io_uring(void)
 	};
 	struct item item = fetch_of(0, 0, PAGE);
 	struct canfs_engine *engine;
-	int error;
+	int ret;
 
 	if (forbid_io_uring() != 0)
 		return 2;
 	if (canfs_engine_new(&engine, &config) != 0 || !add(engine, &item))
 		return 3;
 	wait_for_all();
-	error = canfs_engine_stats(engine).backend_error;
+	ret = canfs_engine_stats(engine).backend_error;
 	canfs_engine_free(engine);
-	return error == -EPERM && last_error == 0 ? 0 : 4;
+	return ret == -EPERM && last_error == 0 ? 0 : 4;
 }
 
 static void test_where_io_uring_is_forbidden(void **state)

@@ -55,11 +55,11 @@ static double after_sec(unsigned int sec)
 	double utilization = -1;
 
 	for (unsigned int i = 0; i < sec; i++) {
-		int error;
+		int ret;
 
 		sends(500000);
-		error = canfs_network_sample(monitor, 1, &utilization);
-		assert_true(error == 0 || error == -EAGAIN);
+		ret = canfs_network_sample(monitor, 1, &utilization);
+		assert_true(ret == 0 || ret == -EAGAIN);
 	}
 	return utilization;
 }

@@ -51,9 +51,9 @@ static void test_torn_meminfo(void **state)
 		struct canfs_meminfo meminfo = { .total_bytes = 1 };
 		memcpy(text, meminfo_text, len);
 		text[len] = '\0';
-		int err = canfs_meminfo_parse(text, &meminfo);
-		assert_int_equal(err, len < whole ? -EPROTO : 0);
-		assert_true((meminfo.total_bytes == 1) == (err != 0));
+		int ret = canfs_meminfo_parse(text, &meminfo);
+		assert_int_equal(ret, len < whole ? -EPROTO : 0);
+		assert_true((meminfo.total_bytes == 1) == (ret != 0));
 	}
 }
 

@@ -22,15 +22,15 @@ extern char **environ;
 static int start(const char *const argv[], int out, int err, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
-	int r;
+	int ret;
 
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-	r = posix_spawnp(pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+	ret = posix_spawnp(pid, argv[0], &actions, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
-	return -r;
+	return -ret;
 }
 
 /*
@@ -82,33 +82,34 @@ static int read_all(int fd, char **text)
 /* Into memory, not pipes: there is nothing to be read while it runs, and nothing to block on. */
 int canfs_child_run(const char *const argv[], unsigned int limit_sec, char **output, char **errors)
 {
-	int out = memfd_create("output", MFD_CLOEXEC), err = memfd_create("error", MFD_CLOEXEC);
-	int r = -errno, status;
+	int out_fd = memfd_create("output", MFD_CLOEXEC),
+	    err_fd = memfd_create("error", MFD_CLOEXEC);
+	int ret = -errno, status;
 	pid_t pid;
 
 	*output = *errors = NULL;
-	if (out < 0 || err < 0)
+	if (out_fd < 0 || err_fd < 0)
 		goto out;
-	r = start(argv, out, err, &pid);
-	if (r < 0)
+	ret = start(argv, out_fd, err_fd, &pid);
+	if (ret < 0)
 		goto out;
 	status = end(pid, limit_sec);
-	r = status;
+	ret = status;
 	if (status < 0)
 		goto out;
-	r = read_all(out, output);
-	if (r == 0)
-		r = read_all(err, errors);
-	if (r == 0) {
-		r = status;
+	ret = read_all(out_fd, output);
+	if (ret == 0)
+		ret = read_all(err_fd, errors);
+	if (ret == 0) {
+		ret = status;
 		goto out;
 	}
 	free(*output);
 	*output = NULL;
 out:
-	if (out >= 0)
-		close(out);
-	if (err >= 0)
-		close(err);
-	return r;
+	if (out_fd >= 0)
+		close(out_fd);
+	if (err_fd >= 0)
+		close(err_fd);
+	return ret;
 }

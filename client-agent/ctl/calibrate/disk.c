@@ -69,12 +69,12 @@ static int check_direct(const char *file, const char *directory, char *error)
 static int fill(int fd, const struct canfs_measure_setup *setup, unsigned int all, char *error)
 {
 	uint64_t *block = malloc(MIB), random = 88172645463325252u;
-	int r = 0;
+	int ret = 0;
 
 	if (!block)
 		return set_error(error, -ENOMEM, "disk", NULL);
 	setup->progress("writing the file", 0, all);
-	for (unsigned int i = 0; r == 0 && i < setup->size_mib; i++) {
+	for (unsigned int i = 0; ret == 0 && i < setup->size_mib; i++) {
 		ssize_t written;
 
 		for (size_t j = 0; j < MIB / sizeof(*block); j++) {
@@ -85,14 +85,14 @@ static int fill(int fd, const struct canfs_measure_setup *setup, unsigned int al
 		}
 		written = pwrite(fd, block, MIB, (off_t)(i * MIB));
 		if (written != (ssize_t)MIB)
-			r = written < 0 ? -errno : -ENOSPC;
+			ret = written < 0 ? -errno : -ENOSPC;
 	}
-	if (r == 0 && fsync(fd) < 0)
-		r = -errno;
-	if (r < 0)
-		set_error(error, r, "writing the file", NULL);
+	if (ret == 0 && fsync(fd) < 0)
+		ret = -errno;
+	if (ret < 0)
+		set_error(error, ret, "writing the file", NULL);
 	free(block);
-	return r;
+	return ret;
 }
 
 static int run_fio(const char *file, enum canfs_direction direction,
@@ -105,32 +105,32 @@ static int run_fio(const char *file, enum canfs_direction direction,
 		"--allow_file_create=0", "--fallocate=none", "--output-format=json", "--eta=never",
 		direction == CANFS_READS ? "--readonly" : NULL, NULL };
 	char *output, *errors;
-	int r;
+	int ret;
 
 	snprintf(filename, sizeof(filename), "--filename=%s", file);
 	snprintf(size, sizeof(size), "--size=%um", setup->size_mib);
 	snprintf(depth, sizeof(depth), "--iodepth=%.0f", point->depth);
 	snprintf(runtime, sizeof(runtime), "--runtime=%u", setup->seconds);
-	r = canfs_child_run(argv, setup->seconds + DRAIN_SEC, &output, &errors);
-	if (r < 0)
-		return set_error(error, r, "fio",
-			r == -ENOENT      ? "is not installed"
-			: r == -ETIMEDOUT ? "did not end in time"
-					  : NULL);
-	r = canfs_fio_parse(output, direction, point, why);
+	ret = canfs_child_run(argv, setup->seconds + DRAIN_SEC, &output, &errors);
+	if (ret < 0)
+		return set_error(error, ret, "fio",
+			ret == -ENOENT      ? "is not installed"
+			: ret == -ETIMEDOUT ? "did not end in time"
+					    : NULL);
+	ret = canfs_fio_parse(output, direction, point, why);
 	/* An option that this fio does not know, say, is told in words. */
 	errors[strcspn(errors, "\n")] = '\0';
-	if (r < 0)
-		set_error(error, r, "fio", r == -EPROTO && *errors ? errors : why);
+	if (ret < 0)
+		set_error(error, ret, "fio", ret == -EPROTO && *errors ? errors : why);
 	free(output);
 	free(errors);
-	return r;
+	return ret;
 }
 
 static int sweep(const char *file, enum canfs_direction direction,
 	const struct canfs_measure_setup *setup, struct canfs_disk_curve *curve, char *error)
 {
-	int r;
+	int ret;
 
 	do {
 		struct canfs_load_point *point = &curve->points[curve->count];
@@ -143,35 +143,35 @@ static int sweep(const char *file, enum canfs_direction direction,
 			1 + (unsigned int)curve->count +
 				(direction == CANFS_READS ? 0 : CANFS_DEPTHS),
 			1 + 2 * CANFS_DEPTHS);
-		r = run_fio(file, direction, setup, point, error);
-		if (r < 0)
-			return r;
+		ret = run_fio(file, direction, setup, point, error);
+		if (ret < 0)
+			return ret;
 		curve->count++;
 	} while (curve->count < CANFS_DEPTHS && !canfs_knee_passed(curve->points, curve->count));
 
-	r = canfs_knee_find(curve->points, curve->count, &curve->knee);
-	return r < 0 ? set_error(error, r, "fio", "printed impossible numbers") : 0;
+	ret = canfs_knee_find(curve->points, curve->count, &curve->knee);
+	return ret < 0 ? set_error(error, ret, "fio", "printed impossible numbers") : 0;
 }
 
 int canfs_measure_disk(const char *directory, const struct canfs_measure_setup *setup,
 	struct canfs_disk_result *result, char error[CANFS_MEASURE_ERROR_MAX])
 {
 	char file[64];
-	int fd, r;
+	int fd, ret;
 
 	*result = (struct canfs_disk_result) { 0 };
-	r = check_place(directory, setup->size_mib, error);
-	if (r < 0)
-		return r;
+	ret = check_place(directory, setup->size_mib, error);
+	if (ret < 0)
+		return ret;
 	fd = create(directory, error);
 	if (fd < 0)
 		return fd;
 	snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
-	r = check_direct(file, directory, error);
-	if (r == 0)
-		r = fill(fd, setup, 1 + 2 * CANFS_DEPTHS, error);
-	for (int i = CANFS_READS; r == 0 && i <= CANFS_WRITES; i++)
-		r = sweep(file, (enum canfs_direction)i, setup, &result->curves[i], error);
+	ret = check_direct(file, directory, error);
+	if (ret == 0)
+		ret = fill(fd, setup, 1 + 2 * CANFS_DEPTHS, error);
+	for (int i = CANFS_READS; ret == 0 && i <= CANFS_WRITES; i++)
+		ret = sweep(file, (enum canfs_direction)i, setup, &result->curves[i], error);
 	close(fd);
-	return r;
+	return ret;
 }

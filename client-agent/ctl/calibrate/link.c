@@ -24,25 +24,25 @@ static int run_iperf(const char *host, bool reverse, const struct canfs_measure_
 		seconds, "--omit", "1", "--parallel", "4", "--connect-timeout", "5000",
 		reverse ? "--reverse" : NULL, NULL };
 	char *output, *errors;
-	int r;
+	int ret;
 
 	snprintf(port, sizeof(port), "%u", setup->port);
 	snprintf(seconds, sizeof(seconds), "%u", setup->seconds);
-	r = canfs_child_run(argv, setup->seconds + AROUND_SEC, &output, &errors);
-	if (r < 0) {
+	ret = canfs_child_run(argv, setup->seconds + AROUND_SEC, &output, &errors);
+	if (ret < 0) {
 		snprintf(error, CANFS_MEASURE_ERROR_MAX, "iperf3: %s",
-			r == -ENOENT      ? "is not installed"
-			: r == -ETIMEDOUT ? "did not end in time"
-					  : strerrordesc_np(-r));
-		return r;
+			ret == -ENOENT      ? "is not installed"
+			: ret == -ETIMEDOUT ? "did not end in time"
+					    : strerrordesc_np(-ret));
+		return ret;
 	}
-	r = canfs_iperf_parse(output, run, why);
-	if (r < 0)
+	ret = canfs_iperf_parse(output, run, why);
+	if (ret < 0)
 		snprintf(error, CANFS_MEASURE_ERROR_MAX, "iperf3 to %s, port %u: %s", host,
 			setup->port, why);
 	free(output);
 	free(errors);
-	return r;
+	return ret;
 }
 
 /* The interface that has this address; "" if there is none. */
@@ -76,16 +76,16 @@ int canfs_measure_link(const char *host, const struct canfs_measure_setup *setup
 	struct canfs_link_result *result, char error[CANFS_MEASURE_ERROR_MAX])
 {
 	struct canfs_iperf to, from;
-	int r;
+	int ret;
 
 	setup->progress("sending", 0, 2);
-	r = run_iperf(host, false, setup, &to, error);
-	if (r < 0)
-		return r;
+	ret = run_iperf(host, false, setup, &to, error);
+	if (ret < 0)
+		return ret;
 	setup->progress("receiving", 1, 2);
-	r = run_iperf(host, true, setup, &from, error);
-	if (r < 0)
-		return r;
+	ret = run_iperf(host, true, setup, &from, error);
+	if (ret < 0)
+		return ret;
 	result->sent_bits_per_sec = to.bits_per_sec;
 	result->received_bits_per_sec = from.bits_per_sec;
 	find_interface(to.local_address, result->interface);

@@ -34,16 +34,17 @@ int canfs_measure_memory(
 	const char *root, struct canfs_memory_result *result, char error[CANFS_MEASURE_ERROR_MAX])
 {
 	struct canfs_meminfo meminfo;
-	int r = canfs_meminfo_read(root, &meminfo);
+	int ret = canfs_meminfo_read(root, &meminfo);
 
-	if (r < 0) {
-		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/meminfo: %s", strerrordesc_np(-r));
-		return r;
+	if (ret < 0) {
+		snprintf(
+			error, CANFS_MEASURE_ERROR_MAX, "/proc/meminfo: %s", strerrordesc_np(-ret));
+		return ret;
 	}
-	r = read_dirty_limit(root, &result->dirty_limit_bytes);
-	if (r < 0) {
-		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/vmstat: %s", strerrordesc_np(-r));
-		return r;
+	ret = read_dirty_limit(root, &result->dirty_limit_bytes);
+	if (ret < 0) {
+		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/vmstat: %s", strerrordesc_np(-ret));
+		return ret;
 	}
 	result->total_bytes = meminfo.total_bytes;
 	return 0;

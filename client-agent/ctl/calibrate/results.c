@@ -41,23 +41,23 @@ int canfs_fio_parse(const char *text, enum canfs_direction direction,
 	const double failure = number(job, "error");
 	const double per_sec = number(half, "iops");
 	const double latency_nsec = number(json_object_get(half, "lat_ns"), "mean");
-	int r = 0;
+	int ret = 0;
 
 	if (failure != 0.0) {
 		const char *words =
 			failure > 0 && failure < 4096 ? strerrordesc_np((int)failure) : NULL;
 
 		snprintf(error, CANFS_RESULT_ERROR_MAX, "%s", words ? words : "failed");
-		r = -EIO;
+		ret = -EIO;
 	} else if (!(per_sec > 0.0 && latency_nsec > 0.0)) {
 		snprintf(error, CANFS_RESULT_ERROR_MAX, "printed no result for %ss", name);
-		r = -EPROTO;
+		ret = -EPROTO;
 	} else {
 		point->per_sec = per_sec;
 		point->latency_usec = latency_nsec * USEC_PER_NSEC;
 	}
 	json_decref(root);
-	return r;
+	return ret;
 }
 
 /* Goodput is what iperf3 counts; a link fills up with headers too, and the monitor counts them. */
@@ -77,19 +77,19 @@ int canfs_iperf_parse(const char *text, struct canfs_iperf *run, char error[CANF
 	const char *address = json_string_value(json_object_get(
 		json_array_get(json_object_get(start, "connected"), 0), "local_host"));
 	const double goodput = number(received, "bits_per_second");
-	int r = 0;
+	int ret = 0;
 
 	if (failure) {
 		snprintf(error, CANFS_RESULT_ERROR_MAX, "%s", failure);
-		r = -EREMOTEIO;
+		ret = -EREMOTEIO;
 	} else if (!address || !*address || strlen(address) >= CANFS_ADDRESS_MAX ||
 		   !(goodput > 0.0 && goodput <= BITS_PER_SEC_MAX)) {
 		snprintf(error, CANFS_RESULT_ERROR_MAX, "printed no result");
-		r = -EPROTO;
+		ret = -EPROTO;
 	} else {
 		run->bits_per_sec = on_the_wire(goodput, number(start, "tcp_mss_default"));
 		strcpy(run->local_address, address);
 	}
 	json_decref(root);
-	return r;
+	return ret;
 }

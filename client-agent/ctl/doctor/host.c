@@ -157,15 +157,15 @@ static void gather_journal(const char *root, const char *state_dir, struct canfs
 	char path[PATH_MAX], boot_id[64], error[256];
 	struct canfs_journal *journal;
 	char *text;
-	int r;
+	int ret;
 
 	if (snprintf(path, sizeof(path), "%s/journal", state_dir) >= (int)sizeof(path) ||
 		canfs_read_file(root, "/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id)) <
 			0)
 		return;
-	r = canfs_read_text(root, path, CANFS_JOURNAL_BYTES_MAX, &text);
-	host->journal_hidden = r == -EACCES;
-	if (r < 0)
+	ret = canfs_read_text(root, path, CANFS_JOURNAL_BYTES_MAX, &text);
+	host->journal_hidden = ret == -EACCES;
+	if (ret < 0)
 		return;
 	boot_id[strcspn(boot_id, "\n")] = '\0';
 	if (canfs_journal_parse(&journal, text, boot_id, error, sizeof(error)) == 0) {

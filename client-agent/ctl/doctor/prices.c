@@ -32,10 +32,10 @@ static void end(struct question *question, enum canfs_price_fact price, const ch
 
 static void ask(struct question *question, uint64_t deadline_usec)
 {
-	int r = canfs_fsstat_start(question->fsstat, deadline_usec);
+	int ret = canfs_fsstat_start(question->fsstat, deadline_usec);
 
-	if (r < 0)
-		end(question, CANFS_PRICE_UNANSWERED, strerrordesc_np(-r));
+	if (ret < 0)
+		end(question, CANFS_PRICE_UNANSWERED, strerrordesc_np(-ret));
 }
 
 static void begin(struct question *question, uint64_t deadline_usec)
@@ -43,15 +43,15 @@ static void begin(struct question *question, uint64_t deadline_usec)
 	const struct canfs_mount *mount = question->facts->mount;
 	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
 	struct canfs_fsstat_target target;
-	int r;
+	int ret;
 
 	if (strncmp(mount->sec, "krb5", 4) == 0)
 		return;
-	r = canfs_bidder_target(mount, handle, &target);
-	if (r == 0)
-		r = canfs_fsstat_new(&question->fsstat, &target);
-	if (r < 0)
-		end(question, CANFS_PRICE_UNANSWERED, strerrordesc_np(-r));
+	ret = canfs_bidder_target(mount, handle, &target);
+	if (ret == 0)
+		ret = canfs_fsstat_new(&question->fsstat, &target);
+	if (ret < 0)
+		end(question, CANFS_PRICE_UNANSWERED, strerrordesc_np(-ret));
 	else
 		ask(question, deadline_usec);
 }
@@ -79,13 +79,13 @@ static void step(struct question *question, uint64_t now_usec, uint64_t deadline
 {
 	struct canfs_space space;
 	struct canfs_tag tag;
-	int r;
+	int ret;
 
 	look_at_connection(question);
-	r = canfs_fsstat_step(question->fsstat, now_usec, &space);
-	if (r == -EINPROGRESS)
+	ret = canfs_fsstat_step(question->fsstat, now_usec, &space);
+	if (ret == -EINPROGRESS)
 		return;
-	if (r < 0)
+	if (ret < 0)
 		end(question, CANFS_PRICE_UNANSWERED, canfs_fsstat_error(question->fsstat));
 	else if (canfs_tag_decode(&space, &tag) < 0)
 		end(question, CANFS_PRICE_NONE, "");

@@ -267,7 +267,7 @@ static void send(struct races *races, struct op *op)
 	struct nfs_context *nfs = op->lane->client->nfs;
 	struct nfsfh *handle = op->file->handles[op->lane->client->number];
 	uint64_t offset = op->first * BLOCK_BYTES, bytes = op->count * BLOCK_BYTES;
-	int error;
+	int ret;
 
 	op->asked = true;
 	op->may_fail = races->away;
@@ -278,13 +278,13 @@ static void send(struct races *races, struct op *op)
 		if (!op->words)
 			abort();
 		races_fill(op->file, op->first, op->count, op->number, op->words);
-		error = nfs_pwrite_async(nfs, handle, offset, bytes, op->words, answered, op);
+		ret = nfs_pwrite_async(nfs, handle, offset, bytes, op->words, answered, op);
 	} else if (op->kind == READ) {
-		error = nfs_pread_async(nfs, handle, offset, bytes, answered, op);
+		ret = nfs_pread_async(nfs, handle, offset, bytes, answered, op);
 	} else {
-		error = nfs_ftruncate_async(nfs, handle, offset, answered, op);
+		ret = nfs_ftruncate_async(nfs, handle, offset, answered, op);
 	}
-	if (error != 0)
+	if (ret != 0)
 		races_warn(races, "cannot ask: %s", nfs_get_error(nfs));
 }
 

@@ -68,7 +68,7 @@ static struct shared_file *make(struct races *races)
 {
 	struct shared_file *file = calloc(1, sizeof(*file));
 	struct client *maker = any_client(races);
-	int error;
+	int ret;
 
 	if (!file)
 		abort();
@@ -76,17 +76,17 @@ static struct shared_file *make(struct races *races)
 	for (uint64_t i = 0; i < BLOCKS; i++)
 		past_init(&file->pasts[i]);
 	new_name(races, file);
-	error = nfs_open2(
+	ret = nfs_open2(
 		maker->nfs, file->name, O_CREAT | O_RDWR, 0644, &file->handles[maker->number]);
-	if (error != 0)
-		failed(races, maker, "cannot make", file->name, error);
+	if (ret != 0)
+		failed(races, maker, "cannot make", file->name, ret);
 	for (struct client *client = races->clients;
 		!races->failed && client < races->clients + CLIENTS; client++) {
 		if (client == maker)
 			continue;
-		error = nfs_open(client->nfs, file->name, O_RDWR, &file->handles[client->number]);
-		if (error != 0)
-			failed(races, client, "cannot open", file->name, error);
+		ret = nfs_open(client->nfs, file->name, O_RDWR, &file->handles[client->number]);
+		if (ret != 0)
+			failed(races, client, "cannot open", file->name, ret);
 	}
 	if (!races->failed)
 		fill(races, file);
@@ -105,16 +105,16 @@ static bool check_names(struct races *races, struct shared_file *file, const cha
 {
 	struct client *client = any_client(races);
 	struct nfs_stat_64 named, held;
-	int error = nfs_stat64(client->nfs, gone, &named);
+	int ret = nfs_stat64(client->nfs, gone, &named);
 
-	if (error != -ENOENT)
-		return failed(races, client, "has not gone:", gone, error);
-	error = nfs_stat64(client->nfs, file->name, &named);
-	if (error != 0)
-		return failed(races, client, "cannot stat", file->name, error);
-	error = nfs_fstat64(client->nfs, file->handles[client->number], &held);
-	if (error != 0 || named.nfs_ino != held.nfs_ino)
-		return failed(races, client, "is another file now:", file->name, error);
+	if (ret != -ENOENT)
+		return failed(races, client, "has not gone:", gone, ret);
+	ret = nfs_stat64(client->nfs, file->name, &named);
+	if (ret != 0)
+		return failed(races, client, "cannot stat", file->name, ret);
+	ret = nfs_fstat64(client->nfs, file->handles[client->number], &held);
+	if (ret != 0 || named.nfs_ino != held.nfs_ino)
+		return failed(races, client, "is another file now:", file->name, ret);
 	return true;
 }
 
@@ -122,13 +122,13 @@ static bool rename_it(struct races *races, struct shared_file *file)
 {
 	struct client *client = any_client(races);
 	char old[sizeof(file->name)];
-	int error;
+	int ret;
 
 	memcpy(old, file->name, sizeof(old));
 	new_name(races, file);
-	error = nfs_rename(client->nfs, old, file->name);
-	if (error != 0)
-		return failed(races, client, "cannot rename", old, error);
+	ret = nfs_rename(client->nfs, old, file->name);
+	if (ret != 0)
+		return failed(races, client, "cannot rename", old, ret);
 	return check_names(races, file, old);
 }
 
@@ -142,11 +142,11 @@ static void doom(struct races *races, struct shared_file *file)
 static bool delete_it(struct races *races, struct shared_file *file)
 {
 	struct client *client = any_client(races);
-	int error;
+	int ret;
 
 	doom(races, file);
-	error = nfs_unlink(client->nfs, file->name);
-	return error == 0 || failed(races, client, "cannot delete", file->name, error);
+	ret = nfs_unlink(client->nfs, file->name);
+	return ret == 0 || failed(races, client, "cannot delete", file->name, ret);
 }
 
 static bool delete_and_make(struct races *races, struct shared_file **slot)
@@ -163,15 +163,15 @@ static bool replace(struct races *races, struct shared_file **slot)
 	struct shared_file *old = *slot, *file = make(races);
 	struct client *client = any_client(races);
 	char aside[sizeof(file->name)];
-	int error;
+	int ret;
 
 	if (races->failed)
 		return false;
 	memcpy(aside, file->name, sizeof(aside));
 	doom(races, old);
-	error = nfs_rename(client->nfs, aside, old->name);
-	if (error != 0)
-		return failed(races, client, "cannot replace", old->name, error);
+	ret = nfs_rename(client->nfs, aside, old->name);
+	if (ret != 0)
+		return failed(races, client, "cannot replace", old->name, ret);
 	memcpy(file->name, old->name, sizeof(file->name));
 	*slot = file;
 	return check_names(races, file, aside);
@@ -242,12 +242,11 @@ bool races_open_again(struct races *races)
 			file->handles[client->number] = NULL;
 		for (int i = 0; i < SLOTS; i++) {
 			struct shared_file *file = races->slots[i];
-			int error = nfs_open(
+			int ret = nfs_open(
 				client->nfs, file->name, O_RDWR, &file->handles[client->number]);
 
-			if (error != 0)
-				return failed(
-					races, client, "cannot open again", file->name, error);
+			if (ret != 0)
+				return failed(races, client, "cannot open again", file->name, ret);
 		}
 	}
 	return true;
@@ -286,10 +285,10 @@ static bool check_file(struct races *races, struct shared_file *file)
 	struct stat on_disk;
 	char path[4096];
 	bool same;
-	int fd, error = nfs_stat64(client->nfs, file->name, &st);
+	int fd, ret = nfs_stat64(client->nfs, file->name, &st);
 
-	if (error != 0)
-		return failed(races, client, "cannot stat", file->name, error);
+	if (ret != 0)
+		return failed(races, client, "cannot stat", file->name, ret);
 	snprintf(path, sizeof(path), "%s%s", races->directory, file->name);
 	fd = open(path, O_RDONLY | O_DIRECT);
 	if (fd < 0 || fstat(fd, &on_disk) != 0)
