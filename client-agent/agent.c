@@ -13,12 +13,35 @@
 
 enum { EXIT_USAGE = 2 };
 
+/* A configuration that says the defaults: installed as the first one. */
+static void print_example(void)
+{
+	char option[256];
+
+	puts("# " CANFS_CONFIG_FILE
+	     ": see canfs-agent.conf(5). What stands behind \"#\" is the default.\n"
+	     "# After a change: systemctl reload canfs-agent\n"
+	     "\n"
+	     "[agent]");
+	for (size_t i = 0; canfs_config_example(i, option, sizeof(option)); i++)
+		printf("%s%s", i ? "\n" : "", option);
+	puts("\n"
+	     "# For some mounts other values: a mount takes the first [mount PATTERN] that matches "
+	     "its mount point,\n"
+	     "# and from there what it says; all else as above.\n"
+	     "#\n"
+	     "#   [mount /data/db]\n"
+	     "#   mode = observe\n"
+	     "#\n"
+	     "#   [mount /data/*]\n"
+	     "#   mode = enforce\n"
+	     "#   hold_share = 3");
+}
+
 static void print_help(void)
 {
-	char line[256];
-
 	puts("usage: canfs-agent [--config FILE] [--observe | --enforce]\n"
-	     "       canfs-agent [--config FILE] --restore | --check\n"
+	     "       canfs-agent [--config FILE] --restore | --check | --example\n"
 	     "\n"
 	     "Holds the auction for write-back and read-ahead of this client's NFS mounts.\n"
 	     "\n"
@@ -27,11 +50,8 @@ static void print_help(void)
 	     "  --enforce      do it\n"
 	     "  --restore      put back what an agent that crashed has changed, and end\n"
 	     "  --check        read the configuration, say what is wrong with it, and end\n"
-	     "  --help, --version\n"
-	     "\n"
-	     "Options of the file, in [agent]; those per mount also in [mount PATTERN]:");
-	for (size_t i = 0; canfs_config_help(i, line, sizeof(line)); i++)
-		printf("  %s\n", line);
+	     "  --example      print a configuration with each option and its default, and end\n"
+	     "  --help, --version");
 }
 
 static int restore(const struct canfs_agent_config *config)
@@ -75,6 +95,7 @@ int main(int argc, char **argv)
 		{ "enforce", no_argument, NULL, 'e' },
 		{ "restore", no_argument, NULL, 'r' },
 		{ "check", no_argument, NULL, 'k' },
+		{ "example", no_argument, NULL, 'x' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
@@ -100,6 +121,9 @@ int main(int argc, char **argv)
 		case 'k':
 			action = (char)c;
 			break;
+		case 'x':
+			print_example();
+			return EXIT_SUCCESS;
 		case 'h':
 			print_help();
 			return EXIT_SUCCESS;

@@ -238,7 +238,7 @@ bool canfs_config_enforces(const struct canfs_agent_config *config)
 	return enforces;
 }
 
-bool canfs_config_help(size_t i, char *buf, size_t size)
+bool canfs_config_example(size_t i, char *buf, size_t size)
 {
 	char number[32], allowed[64] = "";
 	const char *value = number;
@@ -250,12 +250,13 @@ bool canfs_config_help(size_t i, char *buf, size_t size)
 	case TYPE_COUNT:
 	case TYPE_REAL:
 		snprintf(number, sizeof(number), "%g", option->number);
-		snprintf(allowed, sizeof(allowed), " (%.15g ... %.15g)", option->min, option->max);
+		snprintf(allowed, sizeof(allowed), " (%.15g ... %.15g", option->min, option->max);
 		break;
 	case TYPE_MODE:
 	case TYPE_SWITCH:
 		value = option->words[(int)option->number];
-		snprintf(allowed, sizeof(allowed), " (%s, %s)", option->words[0], option->words[1]);
+		snprintf(
+			allowed, sizeof(allowed), " (%s or %s", option->words[0], option->words[1]);
 		break;
 	case TYPE_PATH:
 	case TYPE_LISTEN:
@@ -263,8 +264,9 @@ bool canfs_config_help(size_t i, char *buf, size_t size)
 		value = option->path ? option->path : "";
 		break;
 	}
-	snprintf(buf, size, "%s =%s%s%s%s\n\t%s", option->name, *value ? " " : "", value, allowed,
-		option->per_mount ? ", per mount" : "", option->help);
+	snprintf(buf, size, "# %s%s%s%s\n#%s =%s%s\n", option->help, allowed,
+		option->per_mount ? ", per mount" : "", *allowed ? ")" : "", option->name,
+		*value ? " " : "", value);
 	return true;
 }
 

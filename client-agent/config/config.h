@@ -8,7 +8,7 @@
  *	name = value               a mount takes the first section that matches it, and that one only;
  *	[mount /data*]             what the section does not say is as in [agent]
  *
- * The table of options in config.c holds the defaults, bounds and help; canfs_config_help() prints
+ * The table of options in config.c holds the defaults, bounds and help; canfs_config_example() prints
  * it.
  */
 #ifndef CANFS_CLIENT_AGENT_CONFIG_CONFIG_H
@@ -106,10 +106,10 @@ void canfs_config_set_mode(struct canfs_agent_config *config, enum canfs_mode mo
 bool canfs_config_enforces(const struct canfs_agent_config *config);
 
 /*
- * The i-th line of help: "hold_pct = 35 (5 ... 50): share of RAM ...". Those that may stand in
- * [mount ...] too begin with "*", the others with a blank. Returns false beyond the last option.
+ * The i-th option as an example shows it, two lines of at most 120 characters, both comments: what it is and what is
+ * allowed; "#name = default". Returns false beyond the last option.
  */
-bool canfs_config_help(size_t i, char *buf, size_t size);
+bool canfs_config_example(size_t i, char *buf, size_t size);
 
 /*
  * The i-th option's name, and its value as the file would say it (cut if it does not fit). Returns

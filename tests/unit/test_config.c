@@ -265,44 +265,39 @@ static void test_file(void **state)
 /* The example shows every option with its default, behind a "#". */
 static void test_example(void **state)
 {
-	static const char here[] = "tests/unit/test_config.c";
 	struct canfs_agent_config defaults;
-	char path[PATH_MAX], text[CANFS_CONFIG_BYTES_MAX], name[64];
-
-	(void)state;
-	snprintf(path, sizeof(path), "%.*sclient-agent/agent.conf.example",
-		(int)(strlen(__FILE__) - strlen(here)), __FILE__);
-	assert_true(canfs_read_file("", path, text, sizeof(text)) > 0);
-	for (char *line = text; (line = strstr(line, "\n#")); line++) {
-		if (line[2] != ' ')
-			line[1] = '\n'; /* a blank would continue the line before */
-	}
-	for (size_t i = 0; canfs_config_help(i, name, sizeof(name)); i++) {
-		name[strcspn(name, " ")] = '\0';
-		assert_non_null(strstr(text, name));
-	}
-	canfs_config_defaults(&defaults);
-	assert_int_equal(parse(text), 0);
-	assert_memory_equal(&config, &defaults, sizeof(config));
-}
-
-static void test_help(void **state)
-{
-	char line[256];
+	char text[8192] = "[agent]\n", option[256];
 	size_t n = 0;
 
 	(void)state;
-	while (canfs_config_help(n, line, sizeof(line))) {
-		assert_non_null(strstr(line, " ="));
-		for (const char *part = strtok(line, "\n"); part; part = strtok(NULL, "\n"))
-			assert_true(2 + strlen(part) + (*part == '\t' ? 7 : 0) <= 80);
+	while (canfs_config_example(n, option, sizeof(option))) {
+		char *setting = strstr(option, "\n#");
+
+		assert_int_equal(strncmp(option, "# ", 2), 0);
+		assert_non_null(setting);
+		assert_true(strlen(option) < sizeof(option) - 1 && setting - option <= 120);
+		assert_int_equal(
+			strncmp(setting + 2, canfs_options[n].name, strlen(canfs_options[n].name)),
+			0);
+		strcat(text, setting + 2);
 		n++;
 	}
 	assert_int_equal(n, canfs_options_n);
-	assert_true(canfs_config_help(0, line, sizeof(line)));
-	assert_string_equal(line,
-		"mode = observe (observe, enforce), per mount\n"
-		"\tobserve logs decisions and changes nothing, enforce acts on them");
+	canfs_config_defaults(&defaults);
+	memset(&config, 0, sizeof(config));
+	assert_int_equal(canfs_config_parse_string(&config, "example", text, error), 0);
+	for (size_t i = 0; i < n; i++) {
+		char said[512], value[512];
+		const char *name;
+
+		canfs_config_option(&config, i, &name, said, sizeof(said));
+		canfs_config_option(&defaults, i, &name, value, sizeof(value));
+		assert_string_equal(said, value);
+	}
+	assert_true(canfs_config_example(0, option, sizeof(option)));
+	assert_string_equal(option, "# observe logs decisions and changes nothing, enforce acts on "
+				    "them (observe or enforce, per mount)\n"
+				    "#mode = observe\n");
 }
 
 int main(void)
@@ -318,7 +313,6 @@ int main(void)
 		cmocka_unit_test(test_long_things),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_example),
-		cmocka_unit_test(test_help),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

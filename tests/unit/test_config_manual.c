@@ -113,34 +113,11 @@ static void test_manual_has_no_other_option(void **state)
 	free(manual);
 }
 
-/* What --help prints is made of the same table. */
-static void test_help_has_each_option(void **state)
-{
-	char line[256], start[160], range[64];
-
-	(void)state;
-	for (size_t i = 0; i < canfs_options_n; i++) {
-		const struct canfs_option *option = &canfs_options[i];
-
-		assert_true(canfs_config_help(i, line, sizeof(line)));
-		snprintf(start, sizeof(start), "%s =", option->name);
-		assert_memory_equal(line, start, strlen(start));
-		assert_int_equal(!!strstr(line, ", per mount\n"), option->per_mount);
-		if (option->type == TYPE_COUNT || option->type == TYPE_REAL) {
-			allowed(option, range, sizeof(range));
-			snprintf(start, sizeof(start), " (%s)", range);
-			assert_non_null(strstr(line, start));
-		}
-	}
-	assert_false(canfs_config_help(canfs_options_n, line, sizeof(line)));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_manual_has_each_option),
 		cmocka_unit_test(test_manual_has_no_other_option),
-		cmocka_unit_test(test_help_has_each_option),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
