@@ -186,6 +186,9 @@ int canfs_engine_wait_turn(
 		engine->woken = false;
 		pthread_cond_wait(awake, &engine->mutex);
 	}
+	engine->woken = false;
+	if (n > 0 && must_wake(engine))
+		pthread_cond_signal(awake); /* each wakes the next, not one all */
 	pthread_mutex_unlock(&engine->mutex);
 	return n;
 }

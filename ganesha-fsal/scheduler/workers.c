@@ -72,7 +72,7 @@ static void wake(void *backend)
 {
 	struct workers *workers = backend;
 
-	pthread_cond_broadcast(&workers->awake);
+	pthread_cond_signal(&workers->awake);
 }
 
 static void end(void *backend)
