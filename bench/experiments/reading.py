@@ -118,7 +118,7 @@ class Reading:
     asked: tuple
     panels: tuple
     Options: type = Options
-    DEVICE: str = DiskSettings.device
+    DEFAULT_DEVICE: str = DiskSettings.device
 
     def run(self, build, options, say, keep=None):
         """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""

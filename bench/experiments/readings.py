@@ -87,7 +87,7 @@ READINGS = (
         (finishes, "throughput", "max"),
         # Streams that are alone on a disk that takes many commands are left to the kernel, whatever the policy; and in the paper,
         # too, a tagged queue hides what the policies do (§5.3).
-        DEVICE="hdd"),
+        DEFAULT_DEVICE="hdd"),
     Reading(
         "transport", "NFSv3 over TCP and UDP (Ellard & Seltzer Figures 4 and 5)",
         # Over UDP, Ganesha 4.3 answers no more when its cgroup is full: these fit.
