@@ -355,7 +355,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	return fds[0].revents || fds[1].revents || canfs_now_usec() >= until_usec;
 }
 
-/* Whoever asks what we do is answered meanwhile, and makes us do nothing. */
+/* Requests of the control socket are answered meanwhile; they make the agent do nothing. */
 static void wait_for_news(struct loop *loop)
 {
 	uint64_t until_usec = loop->ticked_usec + (is_busy(loop) ? busy_tick_usec : idle_tick_usec);

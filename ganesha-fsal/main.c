@@ -93,12 +93,12 @@ MODULE_FINI void canfs_unload(void)
 	if (!CANFS.module.name)
 		return; /* refused: the server may see another structure */
 	if (unregister_fsal(&CANFS.module) != 0) {
-		/* exit(3) runs this beside workers that still read: what they feed must stay. */
+		/* exit(3) runs this beside workers that still read: what they report to must stay. */
 		fprintf(stderr, "CANFS: the FSAL could not be unregistered\n");
 		return;
 	}
 	if (CANFS.prefetcher)
-		return; /* so must what those feed that a disk has not let go */
+		return; /* so must what those report to that a disk has not let go */
 	canfs_ghosts_free(CANFS.ghosts);
 	CANFS.ghosts = NULL;
 	gsh_free(CANFS.config.control_path);

@@ -46,7 +46,7 @@ def agent_command(lab, config):
 
 
 def wait_for_verdict(job):
-    """For who has no time for WARM_UP_SECONDS: until the agent has held its first auction."""
+    """For a trial that has no time for WARM_UP_SECONDS: until the agent has held its first auction."""
     wait_for(lambda: VERDICT in job.errors(), STOP_SECONDS, f"{job.client.name}: the agent's first verdict")
 
 

@@ -33,7 +33,7 @@ QUICK_LEVELS_KIB = (4096,)
 QUICK_SHARE = 4     # --quick reads a fourth
 SEED = 7
 SET_UP_SECONDS = 0.5  # of a reader: mount, look up, all from a cold disk
-BESIDE_SECONDS = 0.5  # who reads beside others comes when these are in flight
+BESIDE_SECONDS = 0.5  # a reader beside others begins when these are in flight
 TIMEOUT_SECONDS = 200
 COLD_SHARE = 0.99
 LATE_USEC = 200  # mean; on a quiet machine 40 to 100
@@ -61,7 +61,7 @@ UNITS = {"throughput": "MB/s", "of_limit": "1", "p50": "ms", "p99": "ms", "max":
 
 @dataclass(frozen=True)
 class Readers:
-    """Who read at the same time in the same way. A kernel's read whole files, in order."""
+    """Readers that read at the same time in the same way. A kernel's read whole files, in order."""
     files: int = 1
     sharers: int = 1            # of each file, in as many parts
     pattern: str = "sequential"  # of canfs-job-pattern
@@ -302,7 +302,7 @@ def words_of(readers, mib, quick):
 
 
 def read_beside_server(lab, case, names, quick):
-    """{case: what its readers printed}; all begin at one moment, but who reads beside, who ends with the others."""
+    """{case: what its readers printed}; all begin at one moment, but the reader beside them, which ends with the others."""
     at = time.monotonic() + SET_UP_SECONDS
     groups = {first_case(case): (case.readers, case.mib_each(quick), names[:case.readers.files])}
     if case.beside:
@@ -391,7 +391,7 @@ def check_options_known(log):
 
 
 def warning(disk):
-    """A disk that answers late is no disk any more, least of all for one who waits for each answer."""
+    """A disk that answers late is no disk any more, least of all for a reader that waits for each answer."""
     late = disk["late_mean_usec"]
     return f" (warning: the machine is busy, the modelled disk {late:.0f} us late)" if late > LATE_USEC else ""
 

@@ -7,8 +7,8 @@ stride     one reader, 2, 4 or 8 sequential streams in turn (Table 1); every sec
 reorder    a sequential reader whose requests are out of order (§6); a busy client
 backwards  one reader, from the end to the beginning
 random     what no read-ahead can help, and many hurt
-mixed      eight sequential readers, and one at random who has to wait for them
-scheduler  eight readers, each policy: who ends when (Figure 3)
+mixed      eight sequential readers, and one at random, which has to wait for them
+scheduler  eight readers, each policy: which ends when (Figure 3)
 transport  TCP and UDP (Figures 4 and 5)
 
 The paper's files are 256 MB in all, which took its disks some 7 s at best. Ours is four to five times as fast, and has four
@@ -69,14 +69,14 @@ READINGS = (
          Case("random-8k", 1024, Readers(pattern="random", reads=1500, block_kib=8, depth=1))),
         ALWAYS, (*NEVER_WORSE, *HONEST), BARS),
     Reading(
-        "mixed", "eight sequential readers and one at random, who has to wait for them",
+        "mixed", "eight sequential readers and one at random, which has to wait for them",
         (Case("mixed", 512, Readers(files=8), beside=Readers(pattern="random", block_kib=8, depth=1),
               beside_name="random"),),
         ALWAYS, (Asked("p50", "at most", 60, case="mixed-random"), Asked("max", "at most", 100, case="mixed-random"),
                  *of_limit(0.55, "mixed-sequential"), *HONEST),
         ("throughput", "p50", "max")),
     Reading(
-        "scheduler", "eight readers, each policy of the disk scheduler: who ends when (Ellard & Seltzer Figure 3)",
+        "scheduler", "eight readers, each policy of the disk scheduler: which ends when (Ellard & Seltzer Figure 3)",
         (Case("kernel", 1024, Readers(files=8), variants=("stock", "best-static", "knfsd")),
          *(Case(policy, 1024, Readers(files=8), variants=("canfs",), server={"Scheduler": policy})
            for policy in POLICIES)),

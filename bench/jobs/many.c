@@ -4,7 +4,7 @@
  * of files are turned over all the time. An export holds directories "0", "1" ... of FILES_PER_DIRECTORY files
  * "0", "1" ... each, of at least READ_BYTES.
  *
- * Prints a line of JSON twenty times: what has been done so far. Whoever reads these lines may look at the
+ * Prints a line of JSON twenty times: what has been done so far. The reader of these lines may look at the
  * server meanwhile.
  */
 #include <errno.h>

@@ -5,7 +5,7 @@
  *
  * A file's name is a number. Its contents are its witness: each 4 KB begin with its offset and the file's number
  * (struct stamp, little-endian), and what comes otherwise ends the job. SIGTERM: nothing more is asked for
- * or counted. Nor is what is answered in the first --warm-up seconds: who reads ahead has less to show for it then.
+ * or counted. Nor is what is answered in the first --warm-up seconds: a prefetcher has less to show for it then.
  */
 #include <endian.h>
 #include <errno.h>

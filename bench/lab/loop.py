@@ -62,7 +62,7 @@ def remove(number, seconds=BUSY_SECONDS):
 
 class Loop:
     def __init__(self, note):
-        """note: a file in which the device's number stands while there is one, for who sweeps up after a SIGKILL."""
+        """note: a file in which the device's number stands while there is one, for the sweep after a SIGKILL."""
         self._note = Path(note)
         self._number = None
         self._settings = {}  # of its queue, as they are to be

@@ -8,7 +8,7 @@
  *
  * The difference of the two is reported: JSON, for each size of reads, size of the server's cache and number
  * of threads one value per run. Reads are random, over twice what the cache holds, from some clients. Time is
- * the processor time of the reading threads, so that whoever else uses the machine counts little. The FSAL
+ * the processor time of the reading threads, so that other users of the machine count little. The FSAL
  * below works for about a microsecond: threads that did nothing but tell us of reads would queue up at our
  * lock as no server's do, whose READ takes twenty and more.
  */

@@ -51,7 +51,7 @@
 /* The kernel's flusher comes 30 to 35 s after a file's first dirty page, whatever of it was sent before. */
 #define CANFS_KERNEL_FLUSH_USEC 35000000
 
-/* Who writes slower takes a quarter of a minute to have a chunk to send. */
+/* A slower writer takes a quarter of a minute to have a chunk to send. */
 #define CANFS_FILL_SMALL_BYTES_PER_SEC CANFS_PACE_STOPPED_BYTES_PER_SEC
 
 /* What is common to all bidders of this client at one moment. */
@@ -131,7 +131,7 @@ struct canfs_bidder {
 };
 
 /*
- * Whom to ask for the prices of a mount: *target points into mount and handle. 0, or -EDESTADDRREQ if
+ * Which server to ask for the prices of a mount: *target points into mount and handle. 0, or -EDESTADDRREQ if
  * the mount names no server address. Asks nobody.
  */
 int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],

@@ -8,8 +8,8 @@
  *	holds data | min_usec        | hold_usec
  *	holds none | move_usec       | idle_usec
  *
- * Who holds data decides anew with each price, and must notice at once when the server becomes cheap, though it
- * makes no requests: it never asks more often than the server recomputes (Price_Interval, 100 ms). Who holds none
+ * A client that holds data decides anew with each price, and must notice at once when the server becomes cheap, though it
+ * makes no requests: it never asks more often than the server recomputes (Price_Interval, 100 ms). One that holds none
  * has its read-ahead to decide about, which moves once a second.
  *
  * Questions are spread by a random phase, so that clients do not act on the same price at the same

@@ -128,7 +128,7 @@ static bool parse_option(struct options *options, int option)
 	}
 }
 
-/* Whoever names a port of MOUNT or rpcbind means NFSv3. */
+/* A port of MOUNT or rpcbind implies NFSv3. */
 static bool settle_on_version_3(struct options *options)
 {
 	if (options->versions && options->versions[0] == 4 && !options->versions[1]) {

@@ -53,7 +53,7 @@ struct canfs_control_command {
 	canfs_control_run *run;
 };
 
-/* Who answers. */
+/* What answers. */
 struct canfs_control_service {
 	const struct canfs_control_command *commands;
 	const char *less; /* which member makes a reply shorter: "one \"export\"" */

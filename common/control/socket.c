@@ -17,7 +17,7 @@
 
 /*
  * Between the look whether somebody listens and the bind, another process could do the same: one
- * at a time. On a file of its own beside the path, which only its owner can open: anybody who can read
+ * at a time. On a file of its own beside the path, which only its owner can open: anybody that can read
  * a directory can lock that. The file stays: unlinking it may take it from the next server.
  */
 static int lock_path(const char *path, int *lock)

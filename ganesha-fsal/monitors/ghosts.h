@@ -31,7 +31,8 @@ struct canfs_ghosts;
  * canfs_ghost_new(). 0, -EINVAL, -ENOMEM.
  */
 int canfs_ghosts_new(struct canfs_ghosts **ghosts, size_t memory_bytes, uint64_t seed);
-void canfs_ghosts_free(struct canfs_ghosts *ghosts); /* nobody may feed any more; NULL allowed */
+void canfs_ghosts_free(
+	struct canfs_ghosts *ghosts); /* nobody may report reads any more; NULL allowed */
 
 /* A read of length bytes at offset. From any thread; never waits. NULL allowed: it does nothing. */
 void canfs_ghosts_feed(

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /*
- * Asking an interface for its speed takes the kernel's network lock (rtnl), which somebody who configures
+ * Asking an interface for its speed takes the kernel's network lock (rtnl), which a process that configures
  * interfaces may hold for seconds: until then there would be no prices. So it is asked when a link went up or
  * down, which can be seen without the lock, and once more when its driver must have settled. What else may
  * change a speed (ethtool on a virtual card) is rare, and found late.

@@ -88,7 +88,7 @@ void canfs_files_not_fetched(
 	struct canfs_files *files, uint64_t file, uint32_t cursor, uint64_t offset, uint64_t bytes);
 
 /*
- * So many bytes of what was advised need not be fetched: they were there already. They are not charged. Whoever cannot
+ * So many bytes of what was advised need not be fetched: they were there already. They are not charged. A caller that cannot
  * tell may leave it: what is fetched and then read is used, whichever cursor fetched it.
  */
 void canfs_files_was_there(

@@ -15,7 +15,7 @@ struct canfs_worker_pool {
 	unsigned int idle, begun; /* threads; jobs since the last tick */
 	const char *name;
 	void (*thread_begins)(const char *name);
-	unsigned int threads; /* of whoever makes, ticks, and frees it, as the next */
+	unsigned int threads; /* of the thread that makes, ticks and frees it, as the next */
 	pthread_t thread[CANFS_POOL_THREADS_MAX];
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * A device's queue under any sequence of operations: who is taken into it is told once, and what it covers has been
+ * A device's queue under any sequence of operations: a fetch that is taken into it is told once, and what it covers has been
  * fetched by then, unless it was cancelled or failed.
  */
 #include "tests/fuzz/text.h"

@@ -66,7 +66,7 @@ static inline struct canfs_fetch *take(struct canfs_queue *queue)
 	return fetch ? fetch : canfs_queue_take(queue, CANFS_FETCH_PREFETCH);
 }
 
-/* One is taken and done with; who is told of it. */
+/* One is taken and done with; which fetches are told of it. */
 static inline struct canfs_fetch *serve(struct canfs_queue *queue)
 {
 	struct canfs_fetch_list finished = { 0 };

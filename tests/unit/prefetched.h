@@ -29,7 +29,7 @@ static struct canfs_export_fs *export_fs;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
 
-/* A read of a client, and who waits for its answer. */
+/* A read of a client, and its answer. */
 struct read {
 	struct canfs_read read;
 	bool answered;

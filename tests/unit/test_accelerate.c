@@ -151,7 +151,7 @@ static void test_every_bidder_keeps_its_place(void **state)
 	}
 }
 
-/* Whoever opens the file hangs, as on a server that does not answer. Returns who has the lease. */
+/* A process that opens the file hangs, as on a server that does not answer. Returns the process that has the lease. */
 static int hang_open(const struct lab *lab)
 {
 	char full[PATH_MAX];

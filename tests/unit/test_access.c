@@ -369,7 +369,7 @@ static void tricks_cannot_waste_much(void **state)
 	assert_no_failures();
 }
 
-/* Whoever was tricked is not for ever: the file is read in sequence again. */
+/* A heuristic that was tricked recovers: the file is read in sequence again. */
 static void a_file_comes_back_from_debt(void **state)
 {
 	struct canfs_files_config config = small_table();

@@ -134,7 +134,7 @@ static void squeeze(struct scene *scene)
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 }
 
-/* Local writers are not to wait for readers of whom nobody is in the way. */
+/* Local writers are not to wait for readers that are in nobody's way. */
 static void test_a_squeeze_ends_with_the_writers(void **state)
 {
 	struct scene *scene = *state;
@@ -195,7 +195,7 @@ static void test_a_squeeze_outlasts_the_guard(void **state)
 	assert_flushing_point_is_back(scene);
 }
 
-/* A miss may be a local file's; and who has the squeeze switched off does without. */
+/* A miss may be a local file's; and a client with the squeeze switched off does without. */
 static void test_no_squeeze_without_readers_of_ours_or_if_off(void **state)
 {
 	struct scene *scene = *state;

@@ -46,7 +46,7 @@ static void others_are_answered(void **state)
 	struct canfs_open_file *unreadable = make("bad", state, FILE_BYTES);
 	struct canfs_open_file *there = make("good", &good, FILE_BYTES);
 
-	/* Mapped, so that nobody who drops the machine's caches drops these. */
+	/* Mapped, so that dropping the machine's caches does not drop these. */
 	void *kept = mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED | MAP_POPULATE, there->fd, 0);
 
 	assert_ptr_not_equal(kept, MAP_FAILED);

@@ -98,7 +98,7 @@ static void test_a_mount_without_an_address_is_refused(void **state)
 	assert_int_equal(canfs_bidder_init(&bidder, &mount, &scene->config, 1), -EDESTADDRREQ);
 }
 
-/* Whom a question goes to, as it says when it fails: nothing answers by a deadline that is over. */
+/* Where a question goes, as it says when it fails: nothing answers by a deadline that is over. */
 static void test_the_way_to_ask_is_that_of_the_mount(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The table of heavy clients: what it counts, and whom it keeps when there are too many. */
+/* The table of heavy clients: what it counts, and which it keeps when there are too many. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The control socket and its thread: who gets the path, and whom the thread puts up with. */
+/* The control socket and its thread: which server gets the path, and which clients the thread puts up with. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

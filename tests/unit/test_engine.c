@@ -57,7 +57,7 @@ int io_uring_submit(struct io_uring *ring)
 	return submitted;
 }
 
-/* Who adds waits here until all are done. */
+/* The thread that adds waits here until all are done. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t all_done;
 static unsigned int in_flight;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * A device that hangs, and one whose order can be watched: posix_fadvise() and ioctl() are the test's own here. Whoever
+ * A device that hangs, and one whose order can be watched: posix_fadvise() and ioctl() are the test's own here. A caller that
  * adds or asks for the state must not notice.
  */
 #include <errno.h>

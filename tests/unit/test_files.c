@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The table of active files: its bounds, who gives way, accounts, and many threads. */
+/* The table of active files: its bounds, which entry gives way, accounts, and many threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

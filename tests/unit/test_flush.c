@@ -127,7 +127,7 @@ static void test_drop_behind(void **state)
 	fill(root, "/a", bytes);
 	add_writer(&writers, root, "/a");
 	writer->tail_bytes = bytes;
-	canfs_writer_drop_behind(writer); /* may be read by who writes it */
+	canfs_writer_drop_behind(writer); /* may be read by its writer */
 	assert_kept(writer->fd, bytes, bytes);
 	writer->write_only = true;
 	writer->tail_bytes = CANFS_DROP_MIN_BYTES - 1; /* small, so far */

@@ -271,7 +271,7 @@ static void test_what_was_held_back_leaves_evenly(void **state)
 	}
 }
 
-/* Neither cheap nor urgent: the rate that sank is not lifted to disturb those for whom it is expensive. */
+/* Neither cheap nor urgent: the rate that sank is not lifted to disturb those that find it expensive. */
 static void test_what_was_held_back_waits_for_its_time(void **state)
 {
 	struct writer writer = writer_at(0.02);
@@ -303,7 +303,7 @@ static void test_short_memory_is_not_smooth(void **state)
 	assert_true(most_in_a_second(&writer, 0, 10) > 30);
 }
 
-/* Who writes more than before is not held up by what was. */
+/* A client that writes more than before is not held up by what was. */
 static void test_the_bound_ends(void **state)
 {
 	struct writer writer = writer_at(0.02);

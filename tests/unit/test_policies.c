@@ -214,7 +214,7 @@ static void test_idle_streams_do_not_hold_others_back(void **state)
 	end_queue(&queue);
 }
 
-/* Shares are of the disk's time: many readers who seek for each 8 KiB leave a sequential one more bytes than they get. */
+/* Shares are of the disk's time: many readers that seek for each 8 KiB leave a sequential one more bytes than they get. */
 static void test_seeks_are_charged(void **state)
 {
 	enum { RANDOM = 50, TURNS = 6600 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Reads of files in a directory of this machine, without Ganesha: who waits, for what, and what is held open. */
+/* Reads of files in a directory of this machine, without Ganesha: which reads wait, for what, and what is held open. */
 #include <errno.h>
 
 #include "tests/unit/prefetched.h"
@@ -200,7 +200,7 @@ static void a_resident_file_is_probed_now_and_then(void **state)
 	for (int i = 0; i < 4; i++)
 		read_in_order(other, FILE_BYTES, 4 * KIB);
 	assert_in_range(stats().reads[CANFS_READ_AT_ONCE], reads, 2 * reads);
-	/* The kernel reads ahead for who reads on: that is seen, too. */
+	/* The kernel reads ahead for a reader that goes on: that is seen, too. */
 	evict(other->fd);
 	assert_in_range(read_in_order(other, FILE_BYTES / 4, 4 * KIB), 0, 40);
 	assert_false(is_known_resident(other));
@@ -226,7 +226,7 @@ static void visit_cancelled(const struct canfs_device_view *view, void *cancelle
 	*(uint64_t *)cancelled += view->engine.cancelled;
 }
 
-/* Who reads a database in order is not held up by those who write in it. */
+/* A reader of a database in order is not held up by its writers. */
 static void writes_within_a_file_cancel_nothing(void **state)
 {
 	struct canfs_open_file *file = make("database", state, FILE_BYTES);
@@ -242,7 +242,7 @@ static void writes_within_a_file_cancel_nothing(void **state)
 	canfs_prefetcher_visit(prefetcher, visit, &ahead);
 	assert_int_equal(cancelled, 0);
 	assert_in_range(ahead, FILE_BYTES / 2, FILE_BYTES);
-	/* But that of one who writes behind its end is seen. */
+	/* But that of a writer behind its end is seen. */
 	assert_false(file->resize);
 	canfs_prefetch_invalidate(export_fs, state, FILE_BYTES - KIB, 2 * KIB);
 	assert_true(file->resize);
@@ -278,7 +278,7 @@ static void a_drained_export_fs_takes_nothing(void **state)
 		assert_true(begin(file, i * 64 * KIB, 4 * KIB, &reads[i]));
 	}
 	assert_int_equal(pthread_create(&thread, NULL, drain, export_fs), 0);
-	/* Whoever waits is told, and leaves. */
+	/* A read that waits is told, and leaves. */
 	for (size_t i = 0; i < 200; i++)
 		finish(&reads[i]);
 	assert_int_equal(pthread_join(thread, NULL), 0);
@@ -354,7 +354,7 @@ static void what_nobody_fetches_is_read_inline(void **state)
 	assert_int_equal(stats().reads[CANFS_READ_INLINE], CANFS_INLINE_MAX);
 	assert_int_equal(stats().reads[CANFS_READ_DELAYED], 1);
 	finish(&here[CANFS_INLINE_MAX]);
-	/* Whoever wants what one of them has not begun to read waits. */
+	/* A read of what one of them has not begun to read waits. */
 	assert_true(begin(file, 0, KIB, &waits));
 	finish(&waits);
 	/* Now its pages look as if they were there; so many may sleep for them. */

@@ -189,7 +189,7 @@ static void exports_have_disks_of_their_own(void **state)
 	canfs_sampler_free(sampler);
 }
 
-/* Three exports of one file system: whoever looks at its disks goes, the others know on. */
+/* Three exports of one file system: the one that looks at its disks goes, the others know on. */
 static void exports_on_the_same_disks_share_their_monitor(void **state)
 {
 	static const char *const paths[] = { "/a", "/b", "/c" };

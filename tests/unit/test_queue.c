@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* A device's queue: who joins whom, who goes first, what is refused and cancelled. */
+/* A device's queue: which fetch joins which, which goes first, what is refused and cancelled. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,7 +151,7 @@ static void test_demand_waits_for_no_prefetch(void **state)
 	end_queue(&queue);
 }
 
-/* Else sequential readers who wait for their prefetch would undo the order that makes them fast. */
+/* Else sequential readers that wait for their prefetch would undo the order that makes them fast. */
 static void test_who_has_joined_keeps_that_place(void **state)
 {
 	struct canfs_fetch first = prefetch(1, 0, (uint32_t)MIB),
@@ -195,7 +195,7 @@ static void test_prefetch_is_refused_demand_is_not(void **state)
 	assert_int_equal(queue.refused, 1);
 	add(&queue, &wanted);
 	assert_int_equal(queue.waiting, 2);
-	/* nor is there an end to those who join one */
+	/* nor is there an end to those that join one */
 	again = first;
 	assert_false(canfs_queue_enter(&queue, &again, 0));
 	queue.config.waiting_max = 3;

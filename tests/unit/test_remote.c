@@ -170,7 +170,7 @@ static void test_end_is_known(void **state)
 	assert_int_equal(view().files.fetched_bytes <= file_bytes, 1);
 	assert_true(view().files.used_bytes > 0);
 	assert_int_equal(view().files.wasted_bytes, 0);
-	/* It grows: who reads there is followed again. */
+	/* It grows: a reader there is followed again. */
 	file_bytes *= 4;
 	for (uint64_t at = 4 * (uint64_t)MIB; at < file_bytes; at += 64 * KIB)
 		(void)client_reads(at);
@@ -204,7 +204,7 @@ static void test_bounded(void **state)
 	assert_int_equal(begun, 20 - 1);
 }
 
-/* Whoever reads an object that goes is the last to have it, in whatever export. */
+/* A read of an object that goes is the last to have it, in whatever export. */
 static void test_object_goes(void **state)
 {
 	struct canfs_remote *other = open_one();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The status server in a poll loop: who asks is answered, who does not read keeps nobody. */
+/* The status server in a poll loop: a client that asks is answered, one that does not read keeps nobody. */
 #include "tests/unit/fake_agent.h"
 
 #include <errno.h>

@@ -242,7 +242,7 @@ static void test_a_client_that_rounds_up_sees_what_it_saw(void **state)
 	}
 }
 
-/* total >= free >= avail must hold for whoever counts blocks, whatever the fields are. */
+/* total >= free >= avail must hold for a client that counts blocks, whatever the fields are. */
 static void test_order_holds_after_rounding(void **state)
 {
 	static const uint64_t counts[] = { 4096, 4097, 8191, 8192, 8193, 1000000000000,

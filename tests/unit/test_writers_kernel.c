@@ -85,7 +85,7 @@ static bool finds(struct canfs_writers *writers, int pid)
 	return found;
 }
 
-/* Who has not run is not looked at again. */
+/* A process that has not run is not looked at again. */
 static void test_who_has_not_run(void **state)
 {
 	const struct fake_root *root = *state;

@@ -86,7 +86,7 @@ static void test_until_they_have_gone_for_a_while(void **state)
 	assert_false(after(&yield, &use, ours, CANFS_YIELD_QUIET_SEC + 1));
 }
 
-/* It is their order that makes streams fast on a drive that serves one command after the other, whoever else is there. */
+/* It is their order that makes streams fast on a drive that serves one command after the other, whatever else is there. */
 static void test_not_where_the_drive_takes_few(void **state)
 {
 	struct canfs_yield yield = { 0 };
@@ -208,7 +208,7 @@ static uint64_t read_file(struct canfs_files *files, uint64_t file, int64_t step
 	return bytes;
 }
 
-/* Those whom the kernel helps, and nobody else; and again when it is over. */
+/* Those that the kernel helps, and no others; and again when it is over. */
 static void test_plain_streams_are_left(void **state)
 {
 	const int64_t steps[] = { 1, -1, 8 };
@@ -293,7 +293,7 @@ static void test_shuffled_streams_are_not_left(void **state)
 	canfs_files_free(files);
 }
 
-/* Each counts once a turn; who reads backwards does not. */
+/* Each counts once a turn; one that reads backwards does not. */
 static void test_plain_streams_are_counted(void **state)
 {
 	struct canfs_files_config config = canfs_files_config_for(100);

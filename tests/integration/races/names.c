@@ -177,7 +177,7 @@ static bool replace(struct races *races, struct shared_file **slot)
 	return check_names(races, file, aside);
 }
 
-/* By those who are done with it. Whether nobody has it open any more. */
+/* By a client that is done with it. Whether none has it open any more. */
 static bool close_it(struct races *races, struct shared_file *file)
 {
 	bool closed = true;

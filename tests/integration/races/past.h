@@ -16,7 +16,7 @@
  *	                                     |-- read: W2 --|
  *	                  |-- read: W1 or W2 --|
  *
- * Time is a counter of whoever asks, that grows with each question and each answer.
+ * Time is a counter of the client's, that grows with each question and each answer.
  */
 #define PAST_MAX 24
 
