@@ -126,7 +126,7 @@ static const struct canfs_mountstats *stats_of(
 }
 
 /* A kernel that does not count it has no opinion: the worth stays 0. */
-static double look_at_cache(struct loop *loop, uint64_t now_usec)
+static double update_cache_worth(struct loop *loop, uint64_t now_usec)
 {
 	uint64_t missed_bytes, fetched_bytes = 0, read_bytes = 0;
 
@@ -181,7 +181,7 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 	/* Each counted as its own what may be another's. */
 	host->backlog_bytes = canfs_smaller(
 		host->backlog_bytes, host->meminfo.dirty_bytes + host->meminfo.writeback_bytes);
-	cache_worth = look_at_cache(loop, host->now_usec);
+	cache_worth = update_cache_worth(loop, host->now_usec);
 	host->squeezes = loop->config->squeeze;
 	host->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &host->meminfo);
 	host->bound_bytes = canfs_defer_bound_bytes(

@@ -28,5 +28,5 @@ uint64_t canfs_name_file(const struct fsal_obj_handle *handle)
 /* What was answered, not what was asked for: many clients ask for more than the file has. */
 void canfs_reads_note(struct fsal_obj_handle *handle, const struct fsal_io_arg *io)
 {
-	canfs_ghosts_feed(CANFS.ghosts, canfs_name_file(handle), io->offset, io->io_amount);
+	canfs_ghosts_note_read(CANFS.ghosts, canfs_name_file(handle), io->offset, io->io_amount);
 }

@@ -103,21 +103,21 @@ static void sampler_hundred(struct fixture *f)
 	sampling_pass(f, f->hundred_exports.sampler);
 }
 
-static void ghosts_feed_small(struct fixture *f)
+static void ghosts_note_small(struct fixture *f)
 {
-	canfs_ghosts_feed(f->small_reads, random_below(f, GHOST_SMALL_FILES), 0, 8192);
+	canfs_ghosts_note_read(f->small_reads, random_below(f, GHOST_SMALL_FILES), 0, 8192);
 }
 
-static void ghosts_feed_large(struct fixture *f)
+static void ghosts_note_large(struct fixture *f)
 {
 	uint64_t read = random_below(f, (uint64_t)GHOST_LARGE_FILES << 10);
 
-	canfs_ghosts_feed(f->large_reads, read >> 10, (read & 1023) << 20, 1u << 20);
+	canfs_ghosts_note_read(f->large_reads, read >> 10, (read & 1023) << 20, 1u << 20);
 }
 
-static void ghosts_feed_unsampled(struct fixture *f)
+static void ghosts_note_unsampled(struct fixture *f)
 {
-	canfs_ghosts_feed(f->small_reads, f->unsampled_file, 0, 8192);
+	canfs_ghosts_note_read(f->small_reads, f->unsampled_file, 0, 8192);
 }
 
 static void ghosts_forecast(struct fixture *f)
@@ -154,9 +154,9 @@ static const struct {
 	{ "canfs_sampler_step-10", sampler_ten },
 	{ "canfs_sampler_step-100", sampler_hundred },
 	{ "canfs_price_table_read", price_table_read },
-	{ "canfs_ghosts_feed-8k", ghosts_feed_small },
-	{ "canfs_ghosts_feed-1m", ghosts_feed_large },
-	{ "canfs_ghosts_feed-unsampled", ghosts_feed_unsampled },
+	{ "canfs_ghosts_note_read-8k", ghosts_note_small },
+	{ "canfs_ghosts_note_read-1m", ghosts_note_large },
+	{ "canfs_ghosts_note_read-unsampled", ghosts_note_unsampled },
 	{ "canfs_ghosts_forecast", ghosts_forecast },
 	{ "canfs_files_read-1", files_read_one },
 	{ "canfs_files_read-million", files_read_million },
@@ -257,8 +257,8 @@ static int make_ghosts(struct fixture *f)
 	canfs_ghosts_resize(f->small_reads, GHOST_CACHE_BYTES);
 	canfs_ghosts_resize(f->large_reads, GHOST_CACHE_BYTES);
 	for (int i = 0; i < GHOST_READS; i++) {
-		ghosts_feed_small(f);
-		ghosts_feed_large(f);
+		ghosts_note_small(f);
+		ghosts_note_large(f);
 	}
 	do
 		canfs_ghost_walk_init(&walk, seed, ++f->unsampled_file, 0, 8192);

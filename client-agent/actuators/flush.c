@@ -40,7 +40,7 @@ static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
 }
 
 /* The size as we know it, without asking the server; does it change? */
-static int look_at_size(struct canfs_writer *writer)
+static int refresh_size(struct canfs_writer *writer)
 {
 	struct statx stx;
 
@@ -117,7 +117,7 @@ uint64_t canfs_flush(
 	size_t idle = 0; /* files in a row that had nothing */
 
 	for (size_t i = 0; i < writers->n; i++)
-		*errors += look_at_size(&writers->writer[i]) != 0;
+		*errors += refresh_size(&writers->writer[i]) != 0;
 	for (; asked < chunk_bytes && idle < writers->n && pieces > 0; pieces--) {
 		uint64_t want = canfs_smaller(chunk_bytes - asked, PIECE_BYTES);
 		uint64_t count = flush_piece(
@@ -133,7 +133,7 @@ void canfs_flush_pass_sent(struct canfs_writers *writers)
 	for (size_t i = 0; i < writers->n; i++) {
 		struct canfs_writer *writer = &writers->writer[i];
 		uint64_t end;
-		if (look_at_size(writer) != 0 || next_cursor(writer, &end) != &writer->tail_bytes)
+		if (refresh_size(writer) != 0 || next_cursor(writer, &end) != &writer->tail_bytes)
 			continue;
 		if (dirty_bytes(writer->fd, writer->tail_bytes, end - writer->tail_bytes) == 0)
 			writer->tail_bytes = end;

@@ -322,7 +322,7 @@ bool canfs_sampler_memory(struct canfs_sampler *sampler, struct canfs_memory_vie
 	pthread_mutex_lock(&sampler->mutex);
 	runs = monitor->type;
 	if (runs)
-		canfs_memory_look(monitor->state, view);
+		canfs_memory_get_view(monitor->state, view);
 	pthread_mutex_unlock(&sampler->mutex);
 	return runs;
 }

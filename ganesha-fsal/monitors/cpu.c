@@ -171,7 +171,7 @@ static bool read_used(const struct canfs_cgroup *group, uint64_t *used_usec)
 }
 
 /* Takes over what is known of the groups that had a quota before. */
-static void look_for_quotas(struct cpu *cpu)
+static void find_quotas(struct cpu *cpu)
 {
 	struct quota found[QUOTAS_MAX];
 	struct canfs_cgroup group;
@@ -194,7 +194,7 @@ static void look_for_quotas(struct cpu *cpu)
 	cpu->quota_count = count;
 }
 
-static void look_for_processors(struct cpu *cpu)
+static void find_processors(struct cpu *cpu)
 {
 	cpu_set_t allowed;
 	bool knows = canfs_read_source(
@@ -274,8 +274,8 @@ int canfs_cpu_sample(void *state, double elapsed_sec, double *utilization)
 
 	cpu->since_sample_sec += elapsed_sec;
 	if (cpu->since_sample_sec >= SAMPLE_SEC) {
-		look_for_processors(cpu);
-		look_for_quotas(cpu);
+		find_processors(cpu);
+		find_quotas(cpu);
 		cpu->since_sample_sec = 0;
 	}
 	result = sample_processors(cpu, utilization);

@@ -48,7 +48,8 @@ static void access_list(struct canfs_ghosts *ghosts, struct canfs_ghost_walk *wa
 	unlock(ghosts);
 }
 
-void canfs_ghosts_feed(struct canfs_ghosts *ghosts, uint64_t file, uint64_t offset, uint64_t length)
+void canfs_ghosts_note_read(
+	struct canfs_ghosts *ghosts, uint64_t file, uint64_t offset, uint64_t length)
 {
 	struct canfs_ghost_walk walk;
 	uint64_t key, threshold;

@@ -35,7 +35,7 @@ void canfs_ghosts_free(
 	struct canfs_ghosts *ghosts); /* nobody may report reads any more; NULL allowed */
 
 /* A read of length bytes at offset. From any thread; never waits. NULL allowed: it does nothing. */
-void canfs_ghosts_feed(
+void canfs_ghosts_note_read(
 	struct canfs_ghosts *ghosts, uint64_t file, uint64_t offset, uint64_t length);
 
 /*

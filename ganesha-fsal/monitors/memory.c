@@ -148,7 +148,7 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 	return 0;
 }
 
-void canfs_memory_look(const void *state, struct canfs_memory_view *view)
+void canfs_memory_get_view(const void *state, struct canfs_memory_view *view)
 {
 	const struct memory *memory = state;
 

@@ -31,7 +31,7 @@ struct canfs_memory_view {
 	struct canfs_ghosts_usage usage; /* now */
 };
 /* Not while it samples. */
-void canfs_memory_look(const void *state, struct canfs_memory_view *view);
+void canfs_memory_get_view(const void *state, struct canfs_memory_view *view);
 
 /*
  * /proc/stat, in ticks since boot, of these processors together; allowed NULL: of all. Steal is busy:

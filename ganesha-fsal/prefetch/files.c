@@ -79,7 +79,7 @@ static size_t advise(struct canfs_files *files, struct canfs_shard *shard, struc
 	return pieces;
 }
 
-/* What a look at all cursors of a file finds. */
+/* What a search of all cursors of a file finds. */
 struct search {
 	uint32_t best; /* whose read it is */
 	uint64_t distance;
@@ -123,8 +123,8 @@ static void suspect(struct canfs_shard *shard, struct canfs_file *file, unsigned
 	} while (n != 0);
 }
 
-static void look_at(struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file,
-	uint64_t offset, uint32_t bytes, struct search *search)
+static void search_cursors(struct canfs_files *files, struct canfs_shard *shard,
+	struct canfs_file *file, uint64_t offset, uint32_t bytes, struct search *search)
 {
 	uint32_t n = canfs_table_first(shard, file);
 	uint64_t longest = 0;
@@ -214,7 +214,7 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 	search.single = 0;
 	search.pending = 0;
 	if (file->cursors > 0)
-		look_at(files, shard, file, offset, bytes, &search);
+		search_cursors(files, shard, file, offset, bytes, &search);
 	if (search.distance != UINT64_MAX) {
 		cursor = canfs_table_cursor(shard, search.best);
 		cursor->stamp = file->reads;

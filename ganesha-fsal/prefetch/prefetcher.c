@@ -58,7 +58,7 @@ struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetch
 	return &prefetcher->remotes;
 }
 
-static void look_at_memory(struct canfs_prefetcher *prefetcher)
+static void update_headroom(struct canfs_prefetcher *prefetcher)
 {
 	struct canfs_prefetch_shared *shared = &prefetcher->shared;
 	uint64_t evicted = atomic_load(&shared->evicted_bytes);
@@ -100,7 +100,7 @@ static bool read_use(
 	return canfs_parse_disk_use(stat, inflight, use) == 0;
 }
 
-static void see_who_else_uses(const char *root, struct canfs_device *device, double elapsed_sec)
+static void update_yield(const char *root, struct canfs_device *device, double elapsed_sec)
 {
 	struct canfs_disk_use use = { 0 };
 	bool yields = false;
@@ -138,7 +138,7 @@ static void tick_devices(struct canfs_prefetcher *prefetcher)
 	double elapsed_sec = (double)(now_usec - prefetcher->sampled_usec) / 1e6;
 
 	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++) {
-		see_who_else_uses(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
+		update_yield(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
 		canfs_worker_pool_tick(prefetcher->device[i]->pool);
 		canfs_worker_pool_tick(prefetcher->device[i]->blocking_pool);
 	}
@@ -146,12 +146,12 @@ static void tick_devices(struct canfs_prefetcher *prefetcher)
 }
 
 /* Once a second. */
-static void look_after_all(struct canfs_prefetcher *prefetcher)
+static void tick_second(struct canfs_prefetcher *prefetcher)
 {
 	unsigned int devices = count_devices(prefetcher);
 
 	canfs_fd_cache_tick(prefetcher->fd_cache);
-	look_at_memory(prefetcher);
+	update_headroom(prefetcher);
 	for (unsigned int i = 0; i < devices; i++)
 		canfs_files_collapse(prefetcher->device[i]->files);
 }
@@ -184,7 +184,7 @@ static void *keep(void *arg)
 		} else {
 			tick_devices(prefetcher);
 			if (++ticks % TICKS_PER_SEC == 0)
-				look_after_all(prefetcher);
+				tick_second(prefetcher);
 		}
 		pthread_mutex_lock(&prefetcher->mutex);
 		prefetcher->closings_done = asked;

@@ -82,7 +82,7 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 	io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i + 1);
 }
 
-static void look_at(struct ring *ring, uint64_t data, int result)
+static void take_completion(struct ring *ring, uint64_t data, int result)
 {
 	struct slot *slot = &ring->slot[data / 2];
 
@@ -104,7 +104,7 @@ static void collect(struct ring *ring)
 		int result = cqe->res;
 
 		io_uring_cqe_seen(&ring->uring, cqe);
-		look_at(ring, data, result);
+		take_completion(ring, data, result);
 	}
 }
 

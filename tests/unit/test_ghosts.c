@@ -30,7 +30,7 @@ static void read_file(
 {
 	for (unsigned int i = 0; i < times; i++) {
 		for (uint64_t offset = 0; offset < size_bytes; offset += 65536)
-			canfs_ghosts_feed(ghosts, file, offset, 65536);
+			canfs_ghosts_note_read(ghosts, file, offset, 65536);
 	}
 }
 
@@ -71,7 +71,7 @@ static void memory_is_bounded(void **state)
 	(void)state;
 	assert_true(canfs_ghosts_usage(ghosts).used_bytes < MEMORY / 4);
 	for (uint64_t file = 0; file < 10000; file++)
-		canfs_ghosts_feed(ghosts, file, 0, CANFS_GHOST_READ_MAX_BYTES);
+		canfs_ghosts_note_read(ghosts, file, 0, CANFS_GHOST_READ_MAX_BYTES);
 	usage = canfs_ghosts_usage(ghosts);
 	assert_int_equal(usage.memory_bytes, MEMORY);
 	assert_true(usage.used_bytes > MEMORY * 3 / 4 && usage.used_bytes <= MEMORY);
@@ -85,7 +85,7 @@ static void refuses_memory_out_of_range_and_takes_none(void **state)
 	(void)state;
 	assert_int_equal(canfs_ghosts_new(&ghosts, CANFS_GHOSTS_MEMORY_MIN_BYTES - 1, 0), -EINVAL);
 	assert_int_equal(canfs_ghosts_new(&ghosts, CANFS_GHOSTS_MEMORY_MAX_BYTES + 1, 0), -EINVAL);
-	canfs_ghosts_feed(NULL, 1, 0, 4096);
+	canfs_ghosts_note_read(NULL, 1, 0, 4096);
 	canfs_ghosts_free(NULL);
 }
 
@@ -102,7 +102,7 @@ static void *reads(void *arg)
 	for (int i = 0; i < 50000; i++) {
 		uint64_t file = (uint64_t)(trace_random(&reader->random) * 1000);
 
-		canfs_ghosts_feed(reader->ghosts, file, 0, 1u << 20);
+		canfs_ghosts_note_read(reader->ghosts, file, 0, 1u << 20);
 	}
 	return NULL;
 }

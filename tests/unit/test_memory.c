@@ -162,7 +162,7 @@ static double sample(void *monitor, double elapsed_sec)
 static void read_whole_file(struct canfs_ghosts *ghosts, uint64_t bytes)
 {
 	for (uint64_t offset = 0; offset < bytes; offset += MIB)
-		canfs_ghosts_feed(ghosts, 1, offset, MIB);
+		canfs_ghosts_note_read(ghosts, 1, offset, MIB);
 }
 
 static void worth_of_the_read_cache_is_priced(void **state)

@@ -325,7 +325,7 @@ static void the_price_of_memory_can_be_looked_into(void **state)
 		&root, "/proc/vmstat", "nr_dirty 5\nnr_writeback 5\nnr_dirty_threshold 100\n");
 	for (uint64_t round = 2; round <= 3; round++) {
 		for (uint64_t offset = 0; offset < 80 * MIB; offset += MIB)
-			canfs_ghosts_feed(setup.ghosts, 1, offset, MIB);
+			canfs_ghosts_note_read(setup.ghosts, 1, offset, MIB);
 		canfs_sampler_step(sampler, round * SEC);
 	}
 	assert_true(canfs_sampler_memory(sampler, &view));

@@ -311,7 +311,7 @@ static void serve(struct server *server, uint32_t number)
 		.sin_addr.s_addr = htonl(0x0a000000 + number % 1000) };
 	struct canfs_tag tag;
 
-	canfs_ghosts_feed(server->ghosts, number % 100, (uint64_t)number << 12, 65536);
+	canfs_ghosts_note_read(server->ghosts, number % 100, (uint64_t)number << 12, 65536);
 	canfs_clients_count(
 		server->clients, (const struct sockaddr *)&client, CANFS_CLIENT_READ, 65536);
 	if (canfs_price_table_read(server->prices, canfs_now_usec(), &tag))

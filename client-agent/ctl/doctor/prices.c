@@ -60,7 +60,7 @@ static void begin(struct question *question, uint64_t deadline_usec)
  * The connection is like the kernel's own: the same route, the same peer. Its least round trip is the
  * link's; the others hold the server's queue and delayed acknowledgements, too.
  */
-static void look_at_connection(const struct question *question)
+static void read_connection(const struct question *question)
 {
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
@@ -81,7 +81,7 @@ static void step(struct question *question, uint64_t now_usec, uint64_t deadline
 	struct canfs_tag tag;
 	int ret;
 
-	look_at_connection(question);
+	read_connection(question);
 	ret = canfs_fsstat_step(question->fsstat, now_usec, &space);
 	if (ret == -EINPROGRESS)
 		return;
