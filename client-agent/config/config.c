@@ -240,7 +240,7 @@ bool canfs_config_enforces(const struct canfs_agent_config *config)
 
 bool canfs_config_example(size_t i, char *buf, size_t size)
 {
-	char number[32], allowed[64] = "";
+	char number[32] = "", allowed[64] = "";
 	const char *value = number;
 
 	if (i >= OPTIONS)

@@ -24,104 +24,76 @@ struct options {
 	bool batch;
 };
 
-enum { OPT_SOCKET = 1, OPT_JSON, OPT_LAST, OPT_INTERVAL, OPT_COUNT, OPT_BATCH, OPT_HELP };
+enum command { STATUS = 1, TOP = 2, WHY = 4 };
 
-static const struct option long_options[] = {
-	{ "socket", required_argument, NULL, OPT_SOCKET },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "last", required_argument, NULL, OPT_LAST },
-	{ "interval", required_argument, NULL, OPT_INTERVAL },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "batch", no_argument, NULL, OPT_BATCH },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
+static const struct ctl_option option_table[] = {
+	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600, "between two pictures (1)",
+		.takers = TOP),
+	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "end after N pictures", .takers = TOP),
+	CTL_FLAG("batch", batch, "one picture below the other, as without a terminal",
+		.takers = TOP, .letter = 'n'),
+	CTL_COUNT("last", "=N", last, 1, 1024, "no more than N (1 to 1024; default 32)",
+		.takers = WHY),
+	CTL_FLAG("json", peer.json, "the agent's replies as they are, one a line"),
+	CTL_TEXT("socket", "=PATH", peer.socket, "the agent's control_socket (" DEFAULT_SOCKET ")"),
+	{ 0 },
 };
 
-#define FOR_ALL (1u << OPT_SOCKET | 1u << OPT_JSON | 1u << OPT_HELP)
+#define EPILOG "\nExit status: 0 done, 1 error, 2 usage.\n"
 
-static const char usage_status[] =
-	"usage: canfsctl status [--json] [--socket=PATH]\n"
-	"\n"
-	"What canfs-agent does on this host: prices, verdicts and their effect on each\n"
-	"NFS mount, and the kernel's knobs that are not as they were.\n";
+static const struct ctl_syntax status_syntax = {
+	.name = "status",
+	.usage = "usage: canfsctl status [OPTION ...]\n"
+		 "\n"
+		 "What canfs-agent does on this host: prices, verdicts and their effect on each\n"
+		 "NFS mount, and the kernel's knobs that are not as they were.\n"
+		 "\n",
+	.options = option_table,
+	.helped = STATUS,
+	.epilog = EPILOG,
+};
 
-static const char usage_top[] =
-	"usage: canfsctl top [--interval=SECONDS] [--count=N] [-n | --batch] [--json]\n"
-	"                    [--socket=PATH]\n"
-	"\n"
-	"The same for each mount, drawn anew each second; q ends it.\n"
-	"\n"
-	"  --interval=SECONDS  between two pictures (1)\n"
-	"  --count=N           end after N pictures\n"
-	"  -n, --batch         one picture below the other, as without a terminal\n";
+static const struct ctl_syntax top_syntax = {
+	.name = "top",
+	.usage = "usage: canfsctl top [OPTION ...]\n"
+		 "\n"
+		 "The same for each mount, drawn anew each second; q ends it.\n"
+		 "\n",
+	.options = option_table,
+	.helped = TOP,
+	.epilog = EPILOG,
+};
 
-static const char usage_why[] =
-	"usage: canfsctl why [MOUNT] [--last=N] [--json] [--socket=PATH]\n"
-	"\n"
-	"The agent's last decisions and their reasons, the latest last; with MOUNT (a\n"
-	"mount point) that one's and those of all mounts. It remembers 64 of each mount.\n"
-	"\n"
-	"  --last=N            no more than N (1 to 1024; default 32)\n";
-
-static const char usage_common[] =
-	"\n"
-	"  --json              the agent's replies as they are, one a line\n"
-	"  --socket=PATH       the agent's control_socket (" DEFAULT_SOCKET ")\n"
-	"\n"
-	"Exit status: 0 done, 1 error, 2 usage.\n";
-
-static bool parse_option(struct options *options, int option)
-{
-	switch (option) {
-	case OPT_SOCKET:
-		options->peer.socket = optarg;
-		return true;
-	case OPT_JSON:
-		options->peer.json = true;
-		return true;
-	case OPT_LAST:
-		return ctl_parse_count("--last", optarg, 1, 1024, &options->last);
-	case OPT_INTERVAL:
-		return ctl_parse_number("--interval", optarg, 0.1, 3600, &options->interval_sec);
-	case OPT_COUNT:
-		return ctl_parse_count("--count", optarg, 1, UINT32_MAX, &options->count);
-	case OPT_BATCH:
-		options->batch = true;
-		return true;
-	default:
-		return false; /* getopt_long() has warned */
-	}
-}
+static const struct ctl_syntax why_syntax = {
+	.name = "why",
+	.usage = "usage: canfsctl why [OPTION ...] [MOUNT]\n"
+		 "\n"
+		 "The agent's last decisions and their reasons, the latest last; with MOUNT (a\n"
+		 "mount point) that one's and those of all mounts. It remembers 64 of each mount.\n"
+		 "\n",
+	.options = option_table,
+	.helped = WHY,
+	.epilog = EPILOG,
+};
 
 /* -1: go on; else the exit status. */
-static int parse_command_line(struct options *options, int argc, char **argv, const char *usage,
-	unsigned int takes, bool takes_mount)
+static int parse_command_line(
+	struct options *options, const struct ctl_syntax *syntax, int argc, char **argv)
 {
-	static char name[32];
-	const char *command = argv[0];
-	int option;
+	unsigned int given;
+	int status;
 
 	*options = (struct options) { .peer = { .who = "agent", .socket = DEFAULT_SOCKET },
 		.interval_sec = 1 };
-	snprintf(name, sizeof(name), "canfsctl %s", command);
-	argv[0] = name; /* for getopt_long()'s messages */
-	while ((option = getopt_long(argc, argv, takes & 1u << OPT_BATCH ? "n" : "", long_options,
-			NULL)) != -1) {
-		if (option == OPT_HELP) {
-			printf("%s%s", usage, usage_common);
-			return CTL_OK;
-		}
-		if (!parse_option(options, option == 'n' ? OPT_BATCH : option))
-			return CTL_USAGE;
-		if (option != 'n' && !((takes | FOR_ALL) & 1u << option)) {
-			ctl_warn("%s takes no --%s", command, long_options[option - 1].name);
-			return CTL_USAGE;
-		}
-	}
-	if (takes_mount && optind < argc)
+	status = ctl_parse(syntax, options, &given, argc, argv);
+	if (status >= 0)
+		return status;
+	if (!ctl_takes(syntax, given, syntax->name, syntax->helped))
+		return CTL_USAGE;
+	if (syntax->helped == WHY && optind < argc)
 		options->mount = ctl_mountpoint(argv[optind++]);
 	if (optind < argc) {
-		ctl_warn("%s takes no argument '%s'", command, argv[optind]);
+		ctl_warn("%s takes no argument '%s'", syntax->name, argv[optind]);
 		return CTL_USAGE;
 	}
 	return -1;
@@ -157,7 +129,7 @@ static json_t *status_request(void)
 int ctl_status(int argc, char **argv)
 {
 	struct options options;
-	int status = parse_command_line(&options, argc, argv, usage_status, 0, false);
+	int status = parse_command_line(&options, &status_syntax, argc, argv);
 
 	return status >= 0 ? status : show_once(&options, status_request(), ctl_show_status);
 }
@@ -165,7 +137,7 @@ int ctl_status(int argc, char **argv)
 int ctl_why(int argc, char **argv)
 {
 	struct options options;
-	int status = parse_command_line(&options, argc, argv, usage_why, 1u << OPT_LAST, true);
+	int status = parse_command_line(&options, &why_syntax, argc, argv);
 	json_t *request;
 
 	if (status >= 0)
@@ -205,8 +177,7 @@ static char *picture(void *data)
 int ctl_top(int argc, char **argv)
 {
 	struct options options;
-	int status = parse_command_line(&options, argc, argv, usage_top,
-		1u << OPT_INTERVAL | 1u << OPT_COUNT | 1u << OPT_BATCH, false);
+	int status = parse_command_line(&options, &top_syntax, argc, argv);
 	struct timespec pause;
 
 	if (status >= 0)

@@ -21,34 +21,29 @@ struct options {
 	struct canfs_measure_setup setup;
 };
 
-static const char usage[] =
-	"usage: canfsctl calibrate [OPTION ...] --link HOST | --disk DIRECTORY\n"
-	"\n"
-	"Measures this server and writes what it finds as a CANFS { } block for Ganesha.\n"
-	"\n"
-	"  --link HOST       the network's capacity, both ways, by iperf3 at HOST\n"
-	"  --disk DIRECTORY  how deep a queue the disk takes, by fio with a file there\n"
-	"  --port=N          iperf3 listens at this port (5201)\n"
-	"  --size=MIB        of the file (1024)\n"
-	"  --seconds=N       for each step (3); a disk takes up to 18 of them, a link 2\n"
-	"  --output=FILE     write the profile to FILE (standard output)\n"
-	"  --json            print what was measured as JSON; the profile only to a FILE\n"
-	"\n"
-	"Both load what they measure fully: do not run it on a server at work.\n"
-	"Exit status: 0 measured, 1 error, 2 usage.\n";
+static const struct ctl_option option_table[] = {
+	CTL_TEXT("link", "=HOST", host, "the network's capacity, both ways, by iperf3 at HOST"),
+	CTL_TEXT("disk", "=DIRECTORY", directory,
+		"how deep a queue the disk takes, by fio with a file there"),
+	CTL_COUNT("port", "=N", setup.port, 1, UINT16_MAX, "iperf3 listens at this port (5201)"),
+	CTL_COUNT("size", "=MIB", setup.size_mib, 16, 65536, "of the file (1024)"),
+	CTL_COUNT("seconds", "=N", setup.seconds, 1, 60,
+		"for each step (3); a disk takes up to 18, a link 2"),
+	CTL_TEXT("output", "=FILE", output, "write the profile to FILE (standard output)"),
+	CTL_FLAG("json", json, "what was measured as JSON; the profile only to a FILE"),
+	{ 0 },
+};
 
-enum { OPT_LINK = 1, OPT_DISK, OPT_PORT, OPT_SIZE, OPT_SECONDS, OPT_OUTPUT, OPT_JSON, OPT_HELP };
-
-static const struct option long_options[] = {
-	{ "link", required_argument, NULL, OPT_LINK },
-	{ "disk", required_argument, NULL, OPT_DISK },
-	{ "port", required_argument, NULL, OPT_PORT },
-	{ "size", required_argument, NULL, OPT_SIZE },
-	{ "seconds", required_argument, NULL, OPT_SECONDS },
-	{ "output", required_argument, NULL, OPT_OUTPUT },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
+static const struct ctl_syntax syntax = {
+	.name = "calibrate",
+	.usage = "usage: canfsctl calibrate [OPTION ...] --link=HOST | --disk=DIRECTORY\n"
+		 "\n"
+		 "Measures this server and writes what it finds as a CANFS { } block for Ganesha.\n"
+		 "\n",
+	.options = option_table,
+	.epilog = "\n"
+		  "Both load what they measure fully: do not run it on a server at work.\n"
+		  "Exit status: 0 measured, 1 error, 2 usage.\n",
 };
 
 /* Clears the line on a terminal; a log gets a line each. */
@@ -66,57 +61,18 @@ static void end_progress(void)
 		fputs("\r\033[K", stderr);
 }
 
-static bool parse_name(const char *option, const char **name)
-{
-	*name = optarg;
-	if (*optarg && *optarg != '-')
-		return true;
-	ctl_warn("%s: '%s' is no name", option, optarg);
-	return false;
-}
-
-static bool parse_option(struct options *options, int option)
-{
-	struct canfs_measure_setup *setup = &options->setup;
-
-	switch (option) {
-	case OPT_LINK:
-		return parse_name("--link", &options->host);
-	case OPT_DISK:
-		return parse_name("--disk", &options->directory);
-	case OPT_PORT:
-		return ctl_parse_count("--port", optarg, 1, UINT16_MAX, &setup->port);
-	case OPT_SIZE:
-		return ctl_parse_count("--size", optarg, 16, 65536, &setup->size_mib);
-	case OPT_SECONDS:
-		return ctl_parse_count("--seconds", optarg, 1, 60, &setup->seconds);
-	case OPT_OUTPUT:
-		return parse_name("--output", &options->output);
-	case OPT_JSON:
-		options->json = true;
-		return true;
-	default:
-		return false; /* getopt_long() has warned */
-	}
-}
-
 /* -1: go on; else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
-	int option;
+	unsigned int given;
+	int status;
 
 	*options = (struct options) {
 		.setup = { .seconds = 3, .size_mib = 1024, .port = 5201, .progress = show_progress }
 	};
-	argv[0] = "canfsctl calibrate"; /* for getopt_long()'s messages */
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == OPT_HELP) {
-			fputs(usage, stdout);
-			return CTL_OK;
-		}
-		if (!parse_option(options, option))
-			return CTL_USAGE;
-	}
+	status = ctl_parse(&syntax, options, &given, argc, argv);
+	if (status >= 0)
+		return status;
 	if (optind != argc) {
 		ctl_warn("calibrate: '%s' belongs to no option", argv[optind]);
 		return CTL_USAGE;

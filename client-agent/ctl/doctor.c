@@ -27,60 +27,36 @@ struct examined {
 	struct canfs_mount_facts *mount;
 };
 
-static const char usage[] =
-	"usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
-	"\n"
-	"Says what slows the NFS mounts of this client (or one of them) and, on an NFS\n"
-	"server, its disks, and what to do about it. Changes nothing, and waits for no\n"
-	"server longer than --timeout.\n"
-	"\n"
-	"  --json             one JSON array\n"
-	"  --timeout=SECONDS  for the servers' prices (3)\n"
-	"  --config=FILE      of the agent (" CANFS_CONFIG_FILE ")\n"
-	"\n"
-	"Exit status: 0 nothing found, 1 findings, 2 error.\n";
-
-enum { OPT_JSON = 1, OPT_TIMEOUT, OPT_CONFIG, OPT_HELP };
-
-static const struct option long_options[] = {
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "config", required_argument, NULL, OPT_CONFIG },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
+static const struct ctl_option option_table[] = {
+	CTL_FLAG("json", json, "one JSON array"),
+	CTL_NUMBER("timeout", "=SECONDS", timeout_sec, 0.1, 60, "for the servers' prices (3)"),
+	CTL_TEXT("config", "=FILE", config_file, "of the agent (" CANFS_CONFIG_FILE ")"),
+	{ 0 },
 };
 
-static bool parse_option(struct options *options, int option)
-{
-	switch (option) {
-	case OPT_JSON:
-		options->json = true;
-		return true;
-	case OPT_TIMEOUT:
-		return ctl_parse_number("--timeout", optarg, 0.1, 60, &options->timeout_sec);
-	case OPT_CONFIG:
-		options->config_file = optarg;
-		return true;
-	default:
-		return false; /* getopt_long() has warned */
-	}
-}
+static const struct ctl_syntax syntax = {
+	.name = "doctor",
+	.usage = "usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
+		 "\n"
+		 "Says what slows the NFS mounts of this client (or one of them) and, on an NFS\n"
+		 "server, its disks, and what to do about it. Changes nothing, and waits for no\n"
+		 "server longer than --timeout.\n"
+		 "\n",
+	.options = option_table,
+	.epilog = "\n"
+		  "Exit status: 0 nothing found, 1 findings, 2 error.\n",
+};
 
 /* -1: go on; else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
-	int option;
+	unsigned int given;
+	int status;
 
 	*options = (struct options) { .timeout_sec = 3, .config_file = CANFS_CONFIG_FILE };
-	argv[0] = "canfsctl doctor"; /* for getopt_long()'s messages */
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == OPT_HELP) {
-			fputs(usage, stdout);
-			return HEALTHY;
-		}
-		if (!parse_option(options, option))
-			return FAILED;
-	}
+	status = ctl_parse(&syntax, options, &given, argc, argv);
+	if (status >= 0)
+		return status == CTL_OK ? HEALTHY : FAILED;
 	if (argc - optind > 1) {
 		ctl_warn("doctor: expected one mount point at most, got %d", argc - optind);
 		return FAILED;

@@ -24,10 +24,10 @@
 struct options {
 	const char *server; /* as the user wrote it */
 	struct canfs_export_name export;
+	const char *version;
 	const int *versions; /* of NFS, in the order in which they are tried; 0 ends them */
 	bool json;
-	bool watch;
-	double interval_sec;
+	double interval_sec; /* 0: asks once */
 	double timeout_sec;
 	unsigned int count;                              /* lines until the end; 0: no end */
 	unsigned int nfs_port, mount_port, rpcbind_port; /* 0: the standard way */
@@ -47,45 +47,32 @@ struct report {
 	char why[ERROR_MAX]; /* not answered, or no prices: in words */
 };
 
-static const char usage[] =
-	"usage: canfsctl price [OPTION ...] SERVER:/PATH\n"
-	"\n"
-	"Asks an NFS server for the prices that it publishes for one export.\n"
-	"\n"
-	"  --json             one JSON object per line\n"
-	"  --watch[=SECONDS]  ask again every so often (1)\n"
-	"  --count=N          with --watch: end after N lines\n"
-	"  --timeout=SECONDS  wait no longer for an answer (5)\n"
-	"  --nfs-version=V    3, 4, or auto: 4, and 3 where that fails (auto)\n"
-	"  --port=N           of NFS (2049 for NFSv4; for NFSv3 rpcbind is asked)\n"
-	"  --mount-port=N     of MOUNT; rpcbind is not asked for it; NFSv3 only\n"
-	"  --rpcbind-port=N   of rpcbind (111); NFSv3 only\n"
-	"\n"
-	"Exit status: 0 prices, 1 error, 2 usage, 3 the server publishes no prices.\n";
-
-enum {
-	OPT_JSON = 1,
-	OPT_WATCH,
-	OPT_COUNT,
-	OPT_TIMEOUT,
-	OPT_VERSION,
-	OPT_PORT,
-	OPT_MOUNT,
-	OPT_RPCBIND,
-	OPT_HELP
+static const struct ctl_option option_table[] = {
+	CTL_FLAG("json", json, "one JSON object per line"),
+	CTL_NUMBER("watch", "[=SECONDS]", interval_sec, 0.1, 86400, "ask again every so often (1)",
+		.missing = 1),
+	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "with --watch: end after N lines"),
+	CTL_NUMBER(
+		"timeout", "=SECONDS", timeout_sec, 0.01, 3600, "wait no longer for an answer (5)"),
+	CTL_TEXT("nfs-version", "=V", version, "3, 4, or auto: 4, and 3 where that fails (auto)"),
+	CTL_COUNT("port", "=N", nfs_port, 1, UINT16_MAX,
+		"of NFS (2049 for NFSv4; for NFSv3 rpcbind is asked)"),
+	CTL_COUNT("mount-port", "=N", mount_port, 1, UINT16_MAX,
+		"of MOUNT; rpcbind is not asked for it; NFSv3 only"),
+	CTL_COUNT(
+		"rpcbind-port", "=N", rpcbind_port, 1, UINT16_MAX, "of rpcbind (111); NFSv3 only"),
+	{ 0 },
 };
 
-static const struct option long_options[] = {
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "watch", optional_argument, NULL, OPT_WATCH },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "timeout", required_argument, NULL, OPT_TIMEOUT },
-	{ "nfs-version", required_argument, NULL, OPT_VERSION },
-	{ "port", required_argument, NULL, OPT_PORT },
-	{ "mount-port", required_argument, NULL, OPT_MOUNT },
-	{ "rpcbind-port", required_argument, NULL, OPT_RPCBIND },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
+static const struct ctl_syntax syntax = {
+	.name = "price",
+	.usage = "usage: canfsctl price [OPTION ...] SERVER:/PATH\n"
+		 "\n"
+		 "Asks an NFS server for the prices that it publishes for one export.\n"
+		 "\n",
+	.options = option_table,
+	.epilog = "\n"
+		  "Exit status: 0 prices, 1 error, 2 usage, 3 the server publishes no prices.\n",
 };
 
 static bool parse_version(struct options *options, const char *text)
@@ -98,34 +85,6 @@ static bool parse_version(struct options *options, const char *text)
 	}
 	ctl_warn("--nfs-version is '%s'; allowed: 3, 4, auto", text);
 	return false;
-}
-
-static bool parse_option(struct options *options, int option)
-{
-	switch (option) {
-	case OPT_JSON:
-		options->json = true;
-		return true;
-	case OPT_WATCH:
-		options->watch = true;
-		return !optarg ||
-		       ctl_parse_number("--watch", optarg, 0.1, 86400, &options->interval_sec);
-	case OPT_COUNT:
-		return ctl_parse_count("--count", optarg, 1, UINT32_MAX, &options->count);
-	case OPT_TIMEOUT:
-		return ctl_parse_number("--timeout", optarg, 0.01, 3600, &options->timeout_sec);
-	case OPT_VERSION:
-		return parse_version(options, optarg);
-	case OPT_PORT:
-		return ctl_parse_count("--port", optarg, 1, UINT16_MAX, &options->nfs_port);
-	case OPT_MOUNT:
-		return ctl_parse_count("--mount-port", optarg, 1, UINT16_MAX, &options->mount_port);
-	case OPT_RPCBIND:
-		return ctl_parse_count(
-			"--rpcbind-port", optarg, 1, UINT16_MAX, &options->rpcbind_port);
-	default:
-		return false; /* getopt_long() has warned */
-	}
 }
 
 /* A port of MOUNT or rpcbind implies NFSv3. */
@@ -141,23 +100,20 @@ static bool settle_on_version_3(struct options *options)
 /* -1: go on; else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
-	int option;
+	unsigned int given;
+	int status;
 
-	*options = (struct options) { .interval_sec = 1, .timeout_sec = 5 };
-	argv[0] = "canfsctl price"; /* for getopt_long()'s messages */
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == OPT_HELP) {
-			fputs(usage, stdout);
-			return CTL_OK;
-		}
-		if (!parse_option(options, option))
-			return CTL_USAGE;
-	}
+	*options = (struct options) { .timeout_sec = 5 };
+	status = ctl_parse(&syntax, options, &given, argc, argv);
+	if (status >= 0)
+		return status;
+	if (options->version && !parse_version(options, options->version))
+		return CTL_USAGE;
 	if (optind != argc - 1) {
 		ctl_warn("price: expected one SERVER:/PATH, got %d", argc - optind);
 		return CTL_USAGE;
 	}
-	if (options->count && !options->watch) {
+	if (options->count && options->interval_sec == 0) {
 		ctl_warn("--count is for --watch");
 		return CTL_USAGE;
 	}
@@ -378,7 +334,7 @@ int ctl_price(int argc, char **argv)
 			canfs_fsstat_free(fsstat);
 			fsstat = NULL;
 		}
-		if (!options.watch || lines == options.count)
+		if (options.interval_sec == 0 || lines == options.count)
 			break;
 		sleep_until(next_usec);
 	}

@@ -33,57 +33,6 @@ struct server {
 	const struct options *options;
 };
 
-static const char usage[] =
-	"usage: canfsctl server COMMAND [OPTION ...]\n"
-	"\n"
-	"Asks the canfs server on this host over its control socket.\n"
-	"\n"
-	"  top                prices and clients, drawn anew each second\n"
-	"  prices             utilization and price of each resource, the prices\n"
-	"  history            the last ten minutes of one export\n"
-	"  clients            which load the server most\n"
-	"  counters           what the server counts\n"
-	"  config             what its configuration says of interfaces and disks\n"
-	"  prefetch           what is read ahead, and what waits for the disks\n"
-	"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
-	"                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
-	"  set [NAME=VALUE...] change settings until the server's restart, and show them:\n"
-	"                     interval_ms, publish and drain (on|off), pmax, and of each\n"
-	"                     resource k_... and weight_...\n"
-	"\n"
-	"  --socket=PATH      the server's Control_Socket (" DEFAULT_SOCKET ")\n"
-	"  --json             the server's replies as they are, one a line\n"
-	"  --export=PATH      prices, history: only this export\n"
-	"  --seconds=N        history: no farther back (1 to 600)\n"
-	"  --top=N            clients, top: so many clients (1 to 256)\n"
-	"  --interval=SECONDS top: between two pictures (1)\n"
-	"  --count=N          top: end after N pictures\n"
-	"\n"
-	"Exit status: 0 done, 1 error, 2 usage, 3 the server publishes no prices.\n";
-
-enum {
-	OPT_SOCKET = 1,
-	OPT_JSON,
-	OPT_EXPORT,
-	OPT_SECONDS,
-	OPT_TOP,
-	OPT_INTERVAL,
-	OPT_COUNT,
-	OPT_HELP
-};
-
-static const struct option long_options[] = {
-	{ "socket", required_argument, NULL, OPT_SOCKET },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "export", required_argument, NULL, OPT_EXPORT },
-	{ "seconds", required_argument, NULL, OPT_SECONDS },
-	{ "top", required_argument, NULL, OPT_TOP },
-	{ "interval", required_argument, NULL, OPT_INTERVAL },
-	{ "count", required_argument, NULL, OPT_COUNT },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
 /* The reply to a request, which it takes; NULL after a warning. Dials if need be. */
 static json_t *ask(struct server *server, json_t *request)
 {
@@ -96,21 +45,19 @@ static json_t *ask(struct server *server, json_t *request)
 	return reply;
 }
 
-static json_t *ask_prices(struct server *server)
+/* Of what was given, the members that the server's command has. */
+static json_t *ask_for(struct server *server, const char *command)
 {
-	json_t *request = json_pack("{s:s}", "command", "prices");
+	const struct options *options = server->options;
+	bool of_clients = strcmp(command, "clients") == 0;
+	json_t *request = json_pack("{s:s}", "command", command);
 
-	if (server->options->export)
-		json_object_set_new(request, "export", json_string(server->options->export));
-	return ask(server, request);
-}
-
-static json_t *ask_clients(struct server *server)
-{
-	json_t *request = json_pack("{s:s}", "command", "clients");
-
-	if (server->options->top != 0)
-		json_object_set_new(request, "top", json_integer(server->options->top));
+	if (options->export && !of_clients)
+		json_object_set_new(request, "export", json_string(options->export));
+	if (options->seconds != 0)
+		json_object_set_new(request, "seconds", json_integer(options->seconds));
+	if (options->top != 0 && of_clients)
+		json_object_set_new(request, "top", json_integer(options->top));
 	return ask(server, request);
 }
 
@@ -127,44 +74,11 @@ static int show(struct server *server, json_t *reply, void (*text)(const json_t 
 
 static int run_prices(struct server *server)
 {
-	json_t *reply = ask_prices(server);
+	json_t *reply = ask_for(server, "prices");
 	bool publishes = ctl_publishes(reply);
 	int status = show(server, reply, ctl_show_prices);
 
 	return status == CTL_OK && !publishes ? CTL_NO_PRICES : status;
-}
-
-static int run_history(struct server *server)
-{
-	json_t *request = json_pack("{s:s}", "command", "history");
-
-	if (server->options->export)
-		json_object_set_new(request, "export", json_string(server->options->export));
-	if (server->options->seconds != 0)
-		json_object_set_new(request, "seconds", json_integer(server->options->seconds));
-	return show(server, ask(server, request), ctl_show_history);
-}
-
-static int run_clients(struct server *server)
-{
-	return show(server, ask_clients(server), ctl_show_clients);
-}
-
-static int run_counters(struct server *server)
-{
-	return show(
-		server, ask(server, json_pack("{s:s}", "command", "counters")), ctl_show_counters);
-}
-
-static int run_config(struct server *server)
-{
-	return show(server, ask(server, json_pack("{s:s}", "command", "config")), ctl_show_config);
-}
-
-static int run_prefetch(struct server *server)
-{
-	return show(
-		server, ask(server, json_pack("{s:s}", "command", "prefetch")), ctl_show_prefetch);
 }
 
 /* The server knows what names are allowed. */
@@ -190,8 +104,8 @@ static int run_top(struct server *server)
 	const bool redraw = isatty(STDOUT_FILENO) && !server->options->json;
 
 	for (unsigned int pictures = 1;; pictures++) {
-		json_t *prices = ask_prices(server);
-		json_t *clients = prices ? ask_clients(server) : NULL;
+		json_t *prices = ask_for(server, "prices");
+		json_t *clients = prices ? ask_for(server, "clients") : NULL;
 
 		/* The server would not wait for the next picture. */
 		ctl_hang_up(&server->peer);
@@ -213,61 +127,65 @@ static int run_top(struct server *server)
 	}
 }
 
+enum { TOP = 1, PRICES = 2, HISTORY = 4, CLIENTS = 8, OTHER = 16 };
+
 static const struct command {
 	const char *name;
-	int (*run)(struct server *server);
-	unsigned int takes; /* bit 1 << OPT_... besides socket, json and help */
+	unsigned int taker;                /* of options */
+	int (*run)(struct server *server); /* NULL: asks and shows */
+	void (*show)(const json_t *reply);
 } commands[] = {
-	{ "top", run_top, 1u << OPT_TOP | 1u << OPT_INTERVAL | 1u << OPT_COUNT | 1u << OPT_EXPORT },
-	{ "prices", run_prices, 1u << OPT_EXPORT },
-	{ "history", run_history, 1u << OPT_EXPORT | 1u << OPT_SECONDS },
-	{ "clients", run_clients, 1u << OPT_TOP },
-	{ "counters", run_counters, 0 },
-	{ "config", run_config, 0 },
-	{ "prefetch", run_prefetch, 0 },
-	{ "scheduler", run_scheduler, 0 },
-	{ "set", run_set, 0 },
+	{ "top", TOP, run_top, NULL },
+	{ "prices", PRICES, run_prices, NULL },
+	{ "history", HISTORY, NULL, ctl_show_history },
+	{ "clients", CLIENTS, NULL, ctl_show_clients },
+	{ "counters", OTHER, NULL, ctl_show_counters },
+	{ "config", OTHER, NULL, ctl_show_config },
+	{ "prefetch", OTHER, NULL, ctl_show_prefetch },
+	{ "scheduler", OTHER, run_scheduler, NULL },
+	{ "set", OTHER, run_set, NULL },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
-#define FOR_ALL  (1u << OPT_SOCKET | 1u << OPT_JSON | 1u << OPT_HELP)
-#define TAKES(c) (FOR_ALL | (c)->takes)
+static const struct ctl_option option_table[] = {
+	CTL_TEXT("socket", "=PATH", socket, "the server's Control_Socket (" DEFAULT_SOCKET ")"),
+	CTL_FLAG("json", json, "the server's replies as they are, one a line"),
+	CTL_TEXT("export", "=PATH", export, "prices, history: only this export",
+		.takers = TOP | PRICES | HISTORY),
+	CTL_COUNT("seconds", "=N", seconds, 1, 600, "history: no farther back (1 to 600)",
+		.takers = HISTORY),
+	CTL_COUNT("top", "=N", top, 1, 256, "clients, top: so many clients (1 to 256)",
+		.takers = TOP | CLIENTS),
+	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600, "top: between two pictures (1)",
+		.takers = TOP),
+	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "top: end after N pictures", .takers = TOP),
+	{ 0 },
+};
 
-/* The socket carries UTF-8; without the name, all exports would be meant. */
-static bool parse_export(struct options *options, const char *path)
-{
-	json_t *text = json_string(path);
-
-	options->export = path;
-	if (!text)
-		ctl_warn("--export: the path is not UTF-8");
-	json_decref(text);
-	return text;
-}
-
-static bool parse_option(struct options *options, int option)
-{
-	switch (option) {
-	case OPT_SOCKET:
-		options->socket = optarg;
-		return true;
-	case OPT_JSON:
-		options->json = true;
-		return true;
-	case OPT_EXPORT:
-		return parse_export(options, optarg);
-	case OPT_SECONDS:
-		return ctl_parse_count("--seconds", optarg, 1, 600, &options->seconds);
-	case OPT_TOP:
-		return ctl_parse_count("--top", optarg, 1, 256, &options->top);
-	case OPT_INTERVAL:
-		return ctl_parse_number("--interval", optarg, 0.1, 3600, &options->interval_sec);
-	case OPT_COUNT:
-		return ctl_parse_count("--count", optarg, 1, UINT32_MAX, &options->count);
-	default:
-		return false; /* getopt_long() has warned */
-	}
-}
+static const struct ctl_syntax syntax = {
+	.name = "server",
+	.usage =
+		"usage: canfsctl server COMMAND [OPTION ...]\n"
+		"\n"
+		"Asks the canfs server on this host over its control socket.\n"
+		"\n"
+		"  top                prices and clients, drawn anew each second\n"
+		"  prices             utilization and price of each resource, the prices\n"
+		"  history            the last ten minutes of one export\n"
+		"  clients            which load the server most\n"
+		"  counters           what the server counts\n"
+		"  config             what its configuration says of interfaces and disks\n"
+		"  prefetch           what is read ahead, and what waits for the disks\n"
+		"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
+		"                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
+		"  set [NAME=VALUE...] change settings until the server's restart, and show them:\n"
+		"                     interval_ms, publish and drain (on|off), pmax, and of each\n"
+		"                     resource k_... and weight_...\n"
+		"\n",
+	.options = option_table,
+	.epilog = "\n"
+		  "Exit status: 0 done, 1 error, 2 usage, 3 the server publishes no prices.\n",
+};
 
 static json_t *parse_value(const char *text)
 {
@@ -322,32 +240,33 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+/* The socket carries UTF-8; without the name, all exports would be meant. */
+static bool is_utf8(const char *path)
+{
+	json_t *text = json_string(path);
+
+	if (!text)
+		ctl_warn("--export: the path is not UTF-8");
+	json_decref(text);
+	return text;
+}
+
 /* -1: go on; else the exit status. */
 static int parse_command_line(
 	struct options *options, const struct command **command, int argc, char **argv)
 {
-	unsigned int given = 0;
-	int option;
+	unsigned int given;
+	char name[32];
+	int status = ctl_parse(&syntax, options, &given, argc, argv);
 
-	argv[0] = "canfsctl server"; /* for getopt_long()'s messages */
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == OPT_HELP) {
-			fputs(usage, stdout);
-			return CTL_OK;
-		}
-		if (!parse_option(options, option))
-			return CTL_USAGE;
-		given |= 1u << option;
-	}
+	if (status >= 0)
+		return status;
 	*command = find_command(argv[optind]);
-	if (!*command)
+	if (!*command || (options->export && !is_utf8(options->export)))
 		return CTL_USAGE;
-	for (const struct option *known = long_options; known->name; known++) {
-		if (given & 1u << known->val & ~TAKES(*command)) {
-			ctl_warn("server %s takes no --%s", (*command)->name, known->name);
-			return CTL_USAGE;
-		}
-	}
+	snprintf(name, sizeof(name), "server %s", (*command)->name);
+	if (!ctl_takes(&syntax, given, name, (*command)->taker))
+		return CTL_USAGE;
 	while (++optind < argc) {
 		if ((*command)->run == run_scheduler && !options->policy) {
 			options->policy = argv[optind];
@@ -378,7 +297,8 @@ int ctl_server(int argc, char **argv)
 	server.peer = (struct ctl_peer) {
 		.who = "server", .socket = options.socket, .json = options.json
 	};
-	status = command->run(&server);
+	status = command->run ? command->run(&server)
+			      : show(&server, ask_for(&server, command->name), command->show);
 	ctl_hang_up(&server.peer);
 	if (fflush(stdout) != 0) {
 		ctl_warn("standard output: %s", strerror(errno));
