@@ -187,11 +187,8 @@ int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inod
 		return -1;
 	}
 	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == inode &&
-		st->st_dev == export_fs->st_dev) {
-		/* Nothing is to be read but what is asked for; what cannot be told so is. */
-		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+		st->st_dev == export_fs->st_dev)
 		return fd;
-	}
 	switch_off(export_fs, "its handles name other files");
 	close(fd);
 	return -1;

@@ -27,9 +27,8 @@ struct canfs_join {
 struct canfs_fetch {
 	enum canfs_fetch_kind kind;
 	/*
-	 * A regular file, for reading, not O_DIRECT; stays open until done(). Best one of its own, with
-	 * POSIX_FADV_RANDOM: all or the last byte of each fetch is read of it, which a kernel that guesses at readers
-	 * by descriptor takes for a reader.
+	 * A regular file, for reading, not O_DIRECT; stays open until done(). Best one of its own: the last byte of
+	 * each fetch is read of it, which a kernel that guesses at readers by descriptor takes for a reader.
 	 */
 	int fd;
 	uint64_t file;     /* names the file, as for the table of active files */

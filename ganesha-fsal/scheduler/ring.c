@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Fetches through io_uring. A small one is a READ of all its bytes, which go nowhere: the kernel starts it at once, and
- * copies when the pages are there. Of a large one, linked:
+ * Fetches through io_uring. Of each, linked:
  *
  *	FADVISE WILLNEED (a piece) -> ... -> READ of the last byte
  *
@@ -9,7 +8,9 @@
  * of one byte of the last page waits for that page, and so for all, if the device reads in order. A device that
  * reorders may bring others a little later; the FSAL below waits for those, as for any page that is being read. FADVISE
  * speaks only if it fails; the links are hard, since with others the kernel would then drop the READ without a
- * word, and with it our slot. What is done, and another thread that wants this one, show in one eventfd. (io_uring
+ * word, and with it our slot. FADVISE runs in a thread of the kernel's, where it may wait: for the file's lock, which a
+ * truncation holds, for a tag, or for where its bytes lie. A READ of all bytes instead would take half the processor time
+ * of a small fetch, and make this thread wait, and with it all fetches of the disk. What is done, and another thread that wants this one, show in one eventfd. (io_uring
  * could wait itself; valgrind, which believes that it never does, would stand still.)
  */
 #include "ganesha-fsal/scheduler/backend.h"
@@ -25,13 +26,7 @@
 
 #define PAUSE_NSEC 1000000 /* when the kernel has no memory for more */
 
-/*
- * FADVISE always wakes a thread of the kernel's; to copy so many bytes costs less: 13 us of the processors instead of 24
- * at 4 KiB, 37 instead of 45 at 32 KiB; at 64 KiB about the same (bench/run fetch).
- */
-#define SMALL_BYTES 32768
-
-/* One fetch in the kernel. */
+/* One fetch in the kernel. The last byte of each goes to one place: nobody looks at it. */
 struct slot {
 	struct canfs_fetch *fetch;
 	int ret;
@@ -43,7 +38,7 @@ struct ring {
 	struct io_uring uring;
 	pthread_t thread;
 	int wake_fd;
-	unsigned char scratch[SMALL_BYTES]; /* what is read of all of them: nobody looks at it */
+	unsigned char scratch;
 	struct canfs_outcome outcome[CANFS_SLOTS_MAX];
 	unsigned int outcomes;
 	unsigned int free[CANFS_SLOTS_MAX], free_count;
@@ -60,7 +55,7 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 {
 	struct io_uring_sqe *sqe;
 	int ret = 0;
-	uint64_t end = canfs_fetch_end(fetch, &ret), bytes, last;
+	uint64_t end = canfs_fetch_end(fetch, &ret), bytes;
 	unsigned int i;
 
 	if (end == 0) {
@@ -69,8 +64,7 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 	}
 	i = ring->free[--ring->free_count];
 	ring->slot[i] = (struct slot) { .fetch = fetch };
-	last = end - fetch->from <= SMALL_BYTES ? fetch->from : end - 1;
-	for (uint64_t at = fetch->from; at < last; at += bytes) {
+	for (uint64_t at = fetch->from; at < end; at += bytes) {
 		bytes = end - at < ring->piece_bytes ? end - at : ring->piece_bytes;
 		sqe = io_uring_get_sqe(&ring->uring);
 		io_uring_prep_fadvise(sqe, fetch->fd, at, (uint32_t)bytes, POSIX_FADV_WILLNEED);
@@ -78,7 +72,7 @@ static void prepare(struct ring *ring, struct canfs_fetch *fetch)
 		io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i);
 	}
 	sqe = io_uring_get_sqe(&ring->uring);
-	io_uring_prep_read(sqe, fetch->fd, ring->scratch, (uint32_t)(end - last), last);
+	io_uring_prep_read(sqe, fetch->fd, &ring->scratch, 1, end - 1);
 	io_uring_sqe_set_data64(sqe, 2 * (uint64_t)i + 1);
 }
 

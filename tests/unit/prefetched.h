@@ -78,8 +78,8 @@ static inline void await(struct read *read)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* As the FSAL below would: once its pages are there, or now, with that descriptor. How it was read. */
-static inline enum canfs_read_way finish_by(struct read *read, int fd)
+/* As the FSAL below would: once its pages are there, or now. How it was read. */
+static inline enum canfs_read_way finish(struct read *read)
 {
 	static char buffer[64 * 1024];
 	enum canfs_read_way way = read->read.way;
@@ -89,7 +89,7 @@ static inline enum canfs_read_way finish_by(struct read *read, int fd)
 		await(read);
 	for (uint64_t at = read->read.offset; way != CANFS_READ_DELAYED && at < end;) {
 		size_t bytes = end - at < sizeof(buffer) ? end - at : sizeof(buffer);
-		ssize_t got = pread(fd, buffer, bytes, (off_t)at);
+		ssize_t got = pread(read->read.file->fd, buffer, bytes, (off_t)at);
 
 		if (got <= 0)
 			break;
@@ -97,11 +97,6 @@ static inline enum canfs_read_way finish_by(struct read *read, int fd)
 	}
 	canfs_prefetch_complete(&read->read);
 	return way;
-}
-
-static inline enum canfs_read_way finish(struct read *read)
-{
-	return finish_by(read, read->read.file->fd);
 }
 
 /* All of it; how. scale: how far to read ahead. */

@@ -153,34 +153,18 @@ static void nobody_waits_unawares_for_what_others_read(void **state)
 	canfs_fd_cache_put(file);
 }
 
-/* As the FSAL below has it, for which the kernel reads ahead. */
-static int open_again(const struct canfs_open_file *file)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
-	fd = open(path, O_RDONLY);
-	assert_true(fd >= 0);
-	return fd;
-}
-
 /* Reads [0, end) in order; how many of these reads were not looked at. */
 static unsigned int read_in_order(struct canfs_open_file *file, uint64_t end, uint64_t bytes)
 {
 	static char block[64 * KIB];
 	unsigned int resident = 0;
-	int fd = open_again(file);
-	struct read read;
 
 	for (uint64_t at = 0; at < end; at += bytes) {
 		bool known = is_known_resident(file);
 
-		(void)begin_scaled(file, at, bytes, 1, &read);
-		resident += finish_by(&read, fd) == CANFS_READ_AT_ONCE && known;
-		assert_int_equal(pread(fd, block, bytes, (off_t)at), bytes);
+		resident += read_all(file, at, bytes, 1) == CANFS_READ_AT_ONCE && known;
+		assert_int_equal(pread(file->fd, block, bytes, (off_t)at), bytes);
 	}
-	close(fd);
 	return resident;
 }
 
