@@ -39,12 +39,15 @@ static const struct canfs_device_class {
 };
 
 #define DEPTH_MAX 32
-#define POOL_THREADS                                                                               \
-	4 /* at first. They copy from the page cache; a lock of the sub-FSAL may keep them */
-#define LATE_THREADS                                                                               \
-	4 /* at first. They wait for the disk: one that fails stops those, and nobody else */
-#define ASLEEP_MAX  8    /* workers, while a disk reads what they want */
-#define WAITING_MAX 1024 /* pieces of prefetch in a queue */
+/*
+ * Threads at first: those that copy from the page cache, which a lock of the sub-FSAL may keep; and those that wait for
+ * the disk: one that fails stops those, and nobody else. Each of the latter has a read that no policy has put in order.
+ */
+#define POOL_THREADS 4
+#define LATE_THREADS 4
+#define LATE_MAX     64
+#define ASLEEP_MAX   8    /* workers, while a disk reads what they want */
+#define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
 /* In bytes; of the partition with that directory in /sys. 0: the kernel does not say. */
 static uint64_t partition_start(const char *dir)
@@ -181,11 +184,11 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	ret = canfs_files_new(&new->files, &files);
 	if (ret == 0)
-		ret = canfs_worker_pool_new(
-			&new->pool, POOL_THREADS, "canfs_reads", config->thread_begins);
+		ret = canfs_worker_pool_new(&new->pool, POOL_THREADS, CANFS_POOL_THREADS_MAX,
+			"canfs_reads", config->thread_begins);
 	if (ret == 0)
-		ret = canfs_worker_pool_new(
-			&new->blocking_pool, LATE_THREADS, "canfs_late", config->thread_begins);
+		ret = canfs_worker_pool_new(&new->blocking_pool, LATE_THREADS, LATE_MAX,
+			"canfs_late", config->thread_begins);
 	if (ret == 0)
 		ret = canfs_engine_new(&new->engine, &engine);
 	if (ret != 0) {

@@ -139,8 +139,8 @@ static void tick_devices(struct canfs_prefetcher *prefetcher)
 
 	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++) {
 		update_yield(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
-		canfs_worker_pool_tick(prefetcher->device[i]->pool);
-		canfs_worker_pool_tick(prefetcher->device[i]->blocking_pool);
+		canfs_worker_pool_tick(prefetcher->device[i]->pool, now_usec);
+		canfs_worker_pool_tick(prefetcher->device[i]->blocking_pool, now_usec);
 	}
 	prefetcher->sampled_usec = now_usec;
 }
@@ -158,7 +158,7 @@ static void tick_second(struct canfs_prefetcher *prefetcher)
 
 /*
  * Each tick, and when files are to be closed. It may wait for a file system that frees a deleted file: nobody waits for
- * it but the end, and a drain until its timeout.
+ * it but the end, and a drain until its timeout; pools grow with the next read all the same.
  */
 static void *keep(void *arg)
 {

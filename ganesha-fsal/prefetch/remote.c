@@ -87,8 +87,8 @@ int canfs_remote_open(struct canfs_remote **remote, struct canfs_remotes *remote
 	files.unit_bytes = CANFS_REMOTE_PIECE_BYTES;
 	ret = canfs_files_new(&new->files, &files);
 	if (ret == 0)
-		ret = canfs_worker_pool_new(
-			&new->pool, CANFS_REMOTE_THREADS, "canfs_remote", config->thread_begins);
+		ret = canfs_worker_pool_new(&new->pool, CANFS_REMOTE_THREADS, CANFS_REMOTE_THREADS,
+			"canfs_remote", config->thread_begins);
 	if (ret != 0) {
 		canfs_files_free(new->files);
 		free(new);

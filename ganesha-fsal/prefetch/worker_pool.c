@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include "common/clock.h"
 #include "common/thread.h"
 
 struct canfs_worker_pool {
@@ -12,10 +13,11 @@ struct canfs_worker_pool {
 	pthread_cond_t wake;
 	STAILQ_HEAD(, canfs_job) jobs;
 	bool ends;
-	unsigned int idle, begun; /* threads; jobs since the last tick */
+	unsigned int idle;   /* threads */
+	uint64_t grown_usec; /* when there were more of them */
 	const char *name;
 	void (*thread_begins)(const char *name);
-	unsigned int threads; /* of the thread that makes, ticks and frees it, as the next */
+	unsigned int threads, most;
 	pthread_t thread[CANFS_POOL_THREADS_MAX];
 };
 
@@ -38,7 +40,6 @@ static void *run(void *arg)
 			continue;
 		}
 		STAILQ_REMOVE_HEAD(&pool->jobs, next);
-		pool->begun++;
 		pthread_mutex_unlock(&pool->mutex);
 		job->run(job);
 		pthread_mutex_lock(&pool->mutex);
@@ -47,24 +48,25 @@ static void *run(void *arg)
 	return NULL;
 }
 
+/* Under the mutex, if there are others. */
 static int start_threads(struct canfs_worker_pool *pool, unsigned int threads)
 {
 	int ret = 0;
 
-	while (ret == 0 && pool->threads < threads && pool->threads < CANFS_POOL_THREADS_MAX) {
+	while (ret == 0 && pool->threads < threads && pool->threads < pool->most) {
 		ret = canfs_thread_start(&pool->thread[pool->threads], 0, run, pool);
 		pool->threads += ret == 0;
 	}
 	return ret;
 }
 
-int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads, const char *name,
-	void (*thread_begins)(const char *name))
+int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads, unsigned int most,
+	const char *name, void (*thread_begins)(const char *name))
 {
 	struct canfs_worker_pool *new;
 	int ret;
 
-	if (threads == 0 || threads > CANFS_POOL_THREADS_MAX)
+	if (threads == 0 || threads > most || most > CANFS_POOL_THREADS_MAX)
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
 	if (!new)
@@ -73,6 +75,7 @@ int canfs_worker_pool_new(struct canfs_worker_pool **pool, unsigned int threads,
 	pthread_cond_init(&new->wake, NULL);
 	STAILQ_INIT(&new->jobs);
 	new->name = name;
+	new->most = most;
 	new->thread_begins = thread_begins;
 	ret = start_threads(new, threads);
 	if (ret != 0) {
@@ -98,22 +101,31 @@ void canfs_worker_pool_free(struct canfs_worker_pool *pool)
 	free(pool);
 }
 
+/* Under the mutex. If there is no memory for more threads, it is tried again. */
+static void grow_if_late(struct canfs_worker_pool *pool, uint64_t now_usec)
+{
+	const struct canfs_job *first = STAILQ_FIRST(&pool->jobs);
+
+	if (!first || pool->idle > 0 || now_usec < first->queued_usec + CANFS_POOL_LATE_USEC ||
+		now_usec < pool->grown_usec + CANFS_POOL_LATE_USEC)
+		return;
+	(void)start_threads(pool, 2 * pool->threads);
+	pool->grown_usec = now_usec;
+}
+
 void canfs_worker_pool_submit(struct canfs_worker_pool *pool, struct canfs_job *job)
 {
+	job->queued_usec = canfs_now_usec();
 	pthread_mutex_lock(&pool->mutex);
 	STAILQ_INSERT_TAIL(&pool->jobs, job, next);
+	grow_if_late(pool, job->queued_usec);
 	pthread_cond_signal(&pool->wake);
 	pthread_mutex_unlock(&pool->mutex);
 }
 
-void canfs_worker_pool_tick(struct canfs_worker_pool *pool)
+void canfs_worker_pool_tick(struct canfs_worker_pool *pool, uint64_t now_usec)
 {
-	bool stuck;
-
 	pthread_mutex_lock(&pool->mutex);
-	stuck = !STAILQ_EMPTY(&pool->jobs) && pool->idle == 0 && pool->begun == 0;
-	pool->begun = 0;
+	grow_if_late(pool, now_usec);
 	pthread_mutex_unlock(&pool->mutex);
-	if (stuck) /* if there is no memory for more, it is tried again */
-		(void)start_threads(pool, 2 * pool->threads);
 }

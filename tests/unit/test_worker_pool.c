@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "ganesha-fsal/prefetch/worker_pool.h"
 #include "tests/unit/gate.h"
 
@@ -14,6 +15,7 @@
 
 static bool held;
 static unsigned int begun, threads;
+static uint64_t now_usec;
 
 static void wait_for_gate(struct canfs_job *job)
 {
@@ -37,6 +39,12 @@ static unsigned int threads_now(void)
 	return now;
 }
 
+static void tick_late(struct canfs_worker_pool *pool)
+{
+	now_usec += CANFS_POOL_LATE_USEC;
+	canfs_worker_pool_tick(pool, now_usec);
+}
+
 static void with_jobs_that_wait(unsigned int jobs, void (*check)(struct canfs_worker_pool *pool))
 {
 	static struct canfs_job job[2 * CANFS_POOL_THREADS_MAX];
@@ -44,12 +52,17 @@ static void with_jobs_that_wait(unsigned int jobs, void (*check)(struct canfs_wo
 
 	begun = threads = 0;
 	gate_set(&held, true);
-	assert_int_equal(canfs_worker_pool_new(&pool, THREADS, "test", count_thread), 0);
+	assert_int_equal(
+		canfs_worker_pool_new(&pool, THREADS, CANFS_POOL_THREADS_MAX, "test", count_thread),
+		0);
 	gate_await(&threads, THREADS);
 	for (unsigned int i = 0; i < jobs; i++) {
 		job[i] = (struct canfs_job) { .run = wait_for_gate };
 		canfs_worker_pool_submit(pool, &job[i]);
+		if (i < THREADS) /* so that none of them can be late */
+			gate_await(&begun, i + 1);
 	}
+	now_usec = canfs_now_usec();
 	check(pool);
 	gate_set(&held, false);
 	canfs_worker_pool_free(pool);
@@ -59,10 +72,11 @@ static void with_jobs_that_wait(unsigned int jobs, void (*check)(struct canfs_wo
 static void expect_all_to_begin(struct canfs_worker_pool *pool)
 {
 	gate_await(&begun, THREADS);
-	canfs_worker_pool_tick(pool); /* which saw those begin */
+	canfs_worker_pool_tick(pool, 0); /* none is late by then */
 	assert_int_equal(threads_now(), THREADS);
-	canfs_worker_pool_tick(pool);
+	tick_late(pool);
 	gate_await(&begun, THREADS + 1);
+	gate_await(&threads, 2 * THREADS);
 }
 
 static void jobs_that_wait_stop_no_other(void **state)
@@ -75,7 +89,7 @@ static void expect_no_more_threads(struct canfs_worker_pool *pool)
 {
 	gate_await(&begun, THREADS);
 	for (unsigned int i = 0; i < TICKS; i++)
-		canfs_worker_pool_tick(pool);
+		tick_late(pool);
 	assert_int_equal(threads_now(), THREADS);
 }
 
@@ -89,12 +103,12 @@ static void expect_the_most(struct canfs_worker_pool *pool)
 {
 	for (unsigned int now = THREADS; now < CANFS_POOL_THREADS_MAX; now *= 2) {
 		gate_await(&begun, now);
-		canfs_worker_pool_tick(pool);
-		canfs_worker_pool_tick(pool);
+		tick_late(pool);
+		canfs_worker_pool_tick(pool, now_usec); /* as many again are enough for a while */
 	}
 	gate_await(&begun, CANFS_POOL_THREADS_MAX);
 	for (unsigned int i = 0; i < TICKS; i++)
-		canfs_worker_pool_tick(pool);
+		tick_late(pool);
 	assert_int_equal(threads_now(), CANFS_POOL_THREADS_MAX);
 }
 
