@@ -19,7 +19,7 @@ static void print_example(void)
 	char option[256];
 
 	puts("# " CANFS_CONFIG_FILE
-	     ": see canfs-agent.conf(5). What stands behind \"#\" is the default.\n"
+	     ": see canfs-agent.conf(5). Lines \"#name = value\" are the defaults.\n"
 	     "# After a change: systemctl reload canfs-agent\n"
 	     "\n"
 	     "[agent]");
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 			break;
 		case 'x':
 			print_example();
-			return EXIT_SUCCESS;
+			return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 		case 'h':
 			print_help();
 			return EXIT_SUCCESS;

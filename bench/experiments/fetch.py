@@ -18,7 +18,7 @@ HELP = "what io_uring and threads take of the processors to fetch 4 KiB to 1 MiB
 DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem")
 CASES = {"4k": 4, "32k": 32, "64k": 64, "1m": 1024}
 VARIANTS = ("io_uring", "threads")
-FILE_MIB, QUICK_FILE_MIB = 4096, 1024
+FILE_MIB, QUICK_FILE_MIB = 2048, 1024
 METRICS = (("per_sec", "1/s"), ("cpu_usec", "us"), ("switches", "1"), ("p99_usec", "us"))
 
 
@@ -26,7 +26,10 @@ def what_is_missing():
     """Why it cannot run here."""
     if os.geteuid() != 0:
         return "needs root"
-    return None if shutil.which("mkfs.ext4") else "mkfs.ext4 is not installed"
+    if not shutil.which("mkfs.ext4"):
+        return "mkfs.ext4 is not installed"
+    pages, page_bytes = os.sysconf("SC_AVPHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    return None if pages * page_bytes > 3 * FILE_MIB << 20 else f"needs {3 * FILE_MIB >> 10} GiB of free memory"
 
 
 @contextlib.contextmanager
@@ -37,7 +40,7 @@ def file_in_memory(mib):
         for path in (memory, mount):
             path.mkdir()
         run_command("mount", "-t", "tmpfs", "-o", f"size={mib * 5 // 4}m", "none", memory)
-        cleanup.callback(run_command, "umount", memory)
+        cleanup.callback(run_command, "umount", "--lazy", memory)  # the loop device goes a little later
         image = memory / "image"
         with open(image, "wb") as file:
             file.truncate(mib * 9 // 8 << 20)

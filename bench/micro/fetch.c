@@ -153,6 +153,10 @@ int main(int argc, char **argv)
 		perror(argv[1]);
 		return 1;
 	}
+	if (st.st_size < bytes) {
+		fprintf(stderr, "canfs-micro-fetch: %s: shorter than one piece\n", argv[1]);
+		return 1;
+	}
 	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	config.device = st.st_dev;

@@ -126,10 +126,11 @@ int ctl_parse(
 	enum { HELP = 256, FIRST };
 	struct option longs[CTL_OPTIONS_MAX + 2] = { { "help", no_argument, NULL, HELP } };
 	const struct ctl_option *row = syntax->options;
-	char name[64], letters[CTL_OPTIONS_MAX + 1] = "";
+	static char name[64]; /* getopt_long() has it in its messages */
+	char letters[CTL_OPTIONS_MAX + 1] = "";
 	int c, rows = 0;
 
-	for (; row[rows].name; rows++) {
+	for (; row[rows].name && rows < CTL_OPTIONS_MAX; rows++) {
 		longs[rows + 1] = (struct option) { row[rows].name, needs_value(&row[rows]), NULL,
 			FIRST + rows };
 		if (row[rows].letter)
@@ -137,7 +138,7 @@ int ctl_parse(
 	}
 	*given = 0;
 	snprintf(name, sizeof(name), "canfsctl %s", syntax->name);
-	argv[0] = name; /* for getopt_long()'s messages */
+	argv[0] = name;
 	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		int i = c - FIRST;
 

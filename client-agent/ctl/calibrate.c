@@ -28,7 +28,7 @@ static const struct ctl_option option_table[] = {
 	CTL_COUNT("port", "=N", setup.port, 1, UINT16_MAX, "iperf3 listens at this port (5201)"),
 	CTL_COUNT("size", "=MIB", setup.size_mib, 16, 65536, "of the file (1024)"),
 	CTL_COUNT("seconds", "=N", setup.seconds, 1, 60,
-		"for each step (3); a disk takes up to 18, a link 2"),
+		"for each step (3); a disk takes up to 18 steps, a link 2"),
 	CTL_TEXT("output", "=FILE", output, "write the profile to FILE (standard output)"),
 	CTL_FLAG("json", json, "what was measured as JSON; the profile only to a FILE"),
 	{ 0 },

@@ -159,10 +159,10 @@ static int open_as_writer(const char *root, int pid, const char *path, int flags
 	int old_gid = setfsgid(gid); /* both are of this thread alone */
 	int old_uid = setfsuid(uid);
 	int fd = open(path, flags);
-	int ret = errno;
+	int reason = errno;
 	setfsuid((uid_t)old_uid);
 	setfsgid((gid_t)old_gid);
-	return fd < 0 ? -ret : fd;
+	return fd < 0 ? -reason : fd;
 }
 
 /* Type and inode without asking the server: a stat that asks for mtime flushes the file. */

@@ -15,7 +15,7 @@ struct canfs_backend {
 	const char *name;
 	/* Starts the threads. 0, -errno: nothing is started. */
 	int (*begin)(void **backend, struct canfs_engine *engine, unsigned int slots);
-	void (*wake)(void *backend); /* there may be something to do; any thread, never waits */
+	void (*wake)(void *backend); /* one thread: there may be something to do; never waits */
 	void (*end)(
 		void *backend); /* awaits the threads, which end when canfs_engine_turn() says so */
 };

@@ -165,7 +165,7 @@ int canfs_engine_turn(struct canfs_engine *engine, const struct canfs_outcome *o
 	result = (int)take(engine, taken, max);
 	if (result == 0 && is_over(engine)) {
 		result = -1;
-		engine->backend_type->wake(engine->backend); /* the other threads */
+		engine->backend_type->wake(engine->backend); /* the next thread */
 	} else if (result == (int)max && must_wake(engine)) {
 		/* One large one has made room for many small ones. */
 		engine->backend_type->wake(engine->backend);

@@ -8,10 +8,12 @@
  * of one byte of the last page waits for that page, and so for all, if the device reads in order. A device that
  * reorders may bring others a little later; the FSAL below waits for those, as for any page that is being read. FADVISE
  * speaks only if it fails; the links are hard, since with others the kernel would then drop the READ without a
- * word, and with it our slot. FADVISE runs in a thread of the kernel's, where it may wait: for the file's lock, which a
- * truncation holds, for a tag, or for where its bytes lie. A READ of all bytes instead would take half the processor time
- * of a small fetch, and make this thread wait, and with it all fetches of the disk. What is done, and another thread that wants this one, show in one eventfd. (io_uring
+ * word, and with it our slot. What is done, and another thread that wants this one, show in one eventfd. (io_uring
  * could wait itself; valgrind, which believes that it never does, would stand still.)
+ *
+ * FADVISE runs in a thread of the kernel's, where it may wait: for the file's lock, which a truncation holds, for a
+ * tag, or for where its bytes lie. A READ of all bytes instead would take half the processor time of a small fetch, but
+ * it would wait in our thread, and with it all fetches of the disk.
  */
 #include "ganesha-fsal/scheduler/backend.h"
 

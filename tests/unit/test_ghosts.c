@@ -108,7 +108,7 @@ static void *reads(void *arg)
 }
 
 /* For ThreadSanitizer: workers read while the market takes its forecasts and the cache changes. */
-static void threads_feed_while_the_market_asks(void **state)
+static void threads_read_while_the_market_asks(void **state)
 {
 	struct canfs_ghosts *ghosts = new_ghosts(MEMORY, CACHE_BYTES);
 	struct reader readers[THREADS];
@@ -139,7 +139,7 @@ int main(void)
 		cmocka_unit_test(what_was_read_long_ago_does_not_count),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(refuses_memory_out_of_range_and_takes_none),
-		cmocka_unit_test(threads_feed_while_the_market_asks),
+		cmocka_unit_test(threads_read_while_the_market_asks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
