@@ -60,16 +60,6 @@ static bool parse_count(const struct ctl_option *option, const char *text, unsig
 	return false;
 }
 
-/* What begins with "-" is an option whose turn this was not. */
-static bool parse_text(const struct ctl_option *option, const char *text, const char **value)
-{
-	*value = text;
-	if (*text && *text != '-')
-		return true;
-	ctl_warn("--%s: '%s' is no name", option->name, text);
-	return false;
-}
-
 static bool parse_value(const struct ctl_option *option, const char *text, void *options)
 {
 	void *at = (char *)options + option->at;
@@ -79,7 +69,8 @@ static bool parse_value(const struct ctl_option *option, const char *text, void 
 		*(bool *)at = true;
 		return true;
 	case CTL_IS_TEXT:
-		return parse_text(option, text, at);
+		*(const char **)at = text;
+		return true;
 	case CTL_IS_COUNT:
 		return parse_count(option, text, at);
 	case CTL_IS_NUMBER:

@@ -61,6 +61,15 @@ static void end_progress(void)
 		fputs("\r\033[K", stderr);
 }
 
+/* What begins with "-" is an option whose turn this was not. NULL: not given. */
+static bool is_name(const char *option, const char *name)
+{
+	if (!name || (*name && *name != '-'))
+		return true;
+	ctl_warn("%s: '%s' is no name", option, name);
+	return false;
+}
+
 /* -1: go on; else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
@@ -73,6 +82,9 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	status = ctl_parse(&syntax, options, &given, argc, argv);
 	if (status >= 0)
 		return status;
+	if (!is_name("--link", options->host) || !is_name("--disk", options->directory) ||
+		!is_name("--output", options->output))
+		return CTL_USAGE;
 	if (optind != argc) {
 		ctl_warn("calibrate: '%s' belongs to no option", argv[optind]);
 		return CTL_USAGE;

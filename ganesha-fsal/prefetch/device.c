@@ -39,6 +39,7 @@ static const struct canfs_device_class {
 };
 
 #define DEPTH_MAX 32
+
 /*
  * Threads at first: those that copy from the page cache, which a lock of the sub-FSAL may keep; and those that wait for
  * the disk: one that fails stops those, and nobody else. Each of the latter has a read that no policy has put in order.

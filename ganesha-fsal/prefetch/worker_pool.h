@@ -33,7 +33,7 @@ void canfs_worker_pool_free(struct canfs_worker_pool *pool);
 /* Never waits for a job. */
 void canfs_worker_pool_submit(struct canfs_worker_pool *pool, struct canfs_job *job);
 
-/* To be called now and then: nothing may be submitted any more that would see that a job is late. */
+/* Grows the pool if a job is late, as submit() does: for when nothing is submitted any more. */
 void canfs_worker_pool_tick(struct canfs_worker_pool *pool, uint64_t now_usec);
 
 #endif
