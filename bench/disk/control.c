@@ -30,13 +30,43 @@ static int set_mode(struct canfs_disk_threads *q, const char *name)
 	return -EINVAL;
 }
 
+static int power_cut(struct canfs_disk_threads *q, const char *value)
+{
+	char *end;
+	unsigned long seed = strtoul(value, &end, 10);
+
+	if (*value < '0' || *value > '9' || *end || seed > UINT32_MAX)
+		return -EINVAL;
+	canfs_queue_power_cut(q, (uint32_t)seed);
+	return 0;
+}
+
+static int fail(struct canfs_disk_threads *q, const char *value)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&q->medium_lock);
+	if (!strcmp(value, "none"))
+		q->faults.n = 0;
+	else
+		ret = canfs_faults_add(&q->faults, value);
+	pthread_mutex_unlock(&q->medium_lock);
+	return ret;
+}
+
 static int obey(struct canfs_disk_threads *q, const char *word)
 {
 	if (!strncmp(word, "mode=", 5))
 		return set_mode(q, word + 5);
 	if (!strncmp(word, "scale=", 6))
 		return set_scale(q, word + 6);
-	if (!strcmp(word, "reset")) {
+	if (!strncmp(word, "powercut=", 9))
+		return power_cut(q, word + 9);
+	if (!strncmp(word, "fail=", 5))
+		return fail(q, word + 5);
+	if (!strcmp(word, "poweron")) {
+		canfs_queue_power_on(q);
+	} else if (!strcmp(word, "reset")) {
 		canfs_device_reset_stats(&q->device);
 		q->late = (struct canfs_lateness) { 0 };
 	} else if (!strcmp(word, "flushcache")) {
@@ -80,6 +110,7 @@ size_t canfs_disk_stat(struct canfs_disk_threads *q, char *text, size_t size)
 	int n;
 
 	pthread_mutex_lock(&q->lock);
+	pthread_mutex_lock(&q->medium_lock);
 	for (int i = 0; i < CANFS_COMMAND_KINDS; i++)
 		commands += s->commands[i];
 	n = snprintf(text, size,
@@ -89,7 +120,8 @@ size_t canfs_disk_stat(struct canfs_disk_threads *q, char *text, size_t size)
 		"\"slices\": %llu, \"cached_bytes\": %llu, \"busy_seconds\": %.3f, "
 		"\"head_busy_seconds\": %.3f, \"flush_max_ms\": %.1f, \"depth_mean\": %.2f, "
 		"\"depth_max\": %u, \"reordered\": %llu, \"late_mean_usec\": %.1f, "
-		"\"late_max_usec\": %.1f, \"used_bytes\": %llu}\n",
+		"\"late_max_usec\": %.1f, \"used_bytes\": %llu, \"volatile_bytes\": %llu, "
+		"\"cut_sectors\": %llu, \"lost_sectors\": %llu, \"errors\": %llu}\n",
 		canfs_disk_mode_names[q->device.mode], q->clock.scale,
 		(unsigned long long)s->commands[CANFS_COMMAND_READ],
 		(unsigned long long)s->commands[CANFS_COMMAND_WRITE],
@@ -102,7 +134,10 @@ size_t canfs_disk_stat(struct canfs_disk_threads *q, char *text, size_t size)
 		s->busy_usec / 1e6, d->stats.head_busy_usec / 1e6, d->stats.flush_max_usec / 1e3,
 		mean((double)s->depth_sum, commands), s->depth_max,
 		(unsigned long long)s->reordered, mean(q->late.sum_usec, q->late.commands),
-		q->late.max_usec, (unsigned long long)q->store.used_bytes);
+		q->late.max_usec, (unsigned long long)q->store.used_bytes,
+		(unsigned long long)q->written.bytes, (unsigned long long)q->cut.sectors,
+		(unsigned long long)q->cut.lost_sectors, (unsigned long long)q->errors);
+	pthread_mutex_unlock(&q->medium_lock);
 	pthread_mutex_unlock(&q->lock);
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }

@@ -13,13 +13,17 @@
  *	scale=N		model seconds per wall second, 0 < N <= 1000
  *	reset		counters to 0
  *	flushcache	forget the drive's buffers
+ *	powercut=SEED	lose part of what no FLUSH has covered (volatile.h), and fail every command
+ *	poweron		until then
+ *	fail=WHAT	EIO, as faults.h says it; fail=none: no more
  * 0, or -EINVAL for the first word that is none of these (those before it were obeyed).
  */
 int canfs_disk_control(struct canfs_disk_threads *queue, const char *text, size_t bytes);
 
 /* One JSON object; returns its length, < size. busy_seconds: with a command outstanding; head_busy_seconds:
  * seeks and transfers; late_*: by how much answers were late, wall time; the drive's own counters
- * (hits, seeks, slices, cached, flush) are those of a spinning disk. */
+ * (hits, seeks, slices, cached, flush) are those of a spinning disk; cut_sectors and lost_sectors: that were
+ * volatile at the last power cut, and that it took; errors: commands that were failed. */
 size_t canfs_disk_stat(struct canfs_disk_threads *queue, char *text, size_t size);
 
 #endif

@@ -140,6 +140,7 @@ struct canfs_command *canfs_device_take(struct canfs_disk_model *d, double now_u
 	if (canfs_device_due_usec(d) > now_usec)
 		return NULL;
 	d->started = c->next;
+	c->due_usec = fmin(c->due_usec, now_usec);
 	if (--d->outstanding == 0)
 		d->stats.busy_usec += fmax(0, c->due_usec - d->busy_since_usec);
 	start_waiting(d);

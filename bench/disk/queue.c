@@ -39,23 +39,63 @@ void canfs_queue_add(struct canfs_disk_threads *q, fuse_req_t fuse, enum canfs_c
 	pthread_mutex_unlock(&q->lock);
 }
 
+/* Called with the medium's lock. 0 or -errno; of a read also where the data is. */
+static int execute(struct canfs_disk_threads *q, const struct request *r, const char **data)
+{
+	const struct canfs_command *c = &r->command;
+
+	if (q->is_off || canfs_faults_hit(&q->faults, c)) {
+		q->errors++;
+		return -EIO;
+	}
+	switch (c->kind) {
+	case CANFS_COMMAND_READ:
+		*data = canfs_store_read(&q->store, c->offset);
+		return 0;
+	case CANFS_COMMAND_WRITE:
+		return canfs_volatile_write(
+			&q->written, &q->store, c->offset, r->data, c->bytes, c->due_usec);
+	case CANFS_COMMAND_FLUSH:
+		break;
+	}
+	canfs_volatile_flush(&q->written, c->arrival_usec);
+	return 0;
+}
+
 static void answer(struct canfs_disk_threads *q, struct canfs_command *c)
 {
 	struct request *r = (struct request *)c;
+	const char *data = NULL;
+	int ret;
 
-	switch (c->kind) {
-	case CANFS_COMMAND_READ:
-		fuse_reply_buf(r->fuse, canfs_store_read(&q->store, c->offset), c->bytes);
-		break;
-	case CANFS_COMMAND_WRITE:
-		canfs_store_write(&q->store, c->offset, r->data, c->bytes);
+	pthread_mutex_lock(&q->medium_lock);
+	ret = execute(q, r, &data);
+	if (ret)
+		fuse_reply_err(r->fuse, -ret);
+	else if (c->kind == CANFS_COMMAND_READ)
+		fuse_reply_buf(r->fuse, data, c->bytes);
+	else if (c->kind == CANFS_COMMAND_WRITE)
 		fuse_reply_write(r->fuse, c->bytes);
-		break;
-	case CANFS_COMMAND_FLUSH:
+	else
 		fuse_reply_err(r->fuse, 0);
-		break;
-	}
+	pthread_mutex_unlock(&q->medium_lock);
 	free(r);
+}
+
+void canfs_queue_power_cut(struct canfs_disk_threads *q, uint32_t seed)
+{
+	pthread_mutex_lock(&q->medium_lock);
+	q->is_off = true;
+	q->cut = canfs_volatile_cut(&q->written, &q->store, seed);
+	pthread_mutex_unlock(&q->medium_lock);
+	canfs_device_drop_buffers(&q->device);
+}
+
+void canfs_queue_power_on(struct canfs_disk_threads *q)
+{
+	pthread_mutex_lock(&q->medium_lock);
+	q->is_off = false;
+	pthread_mutex_unlock(&q->medium_lock);
 }
 
 static void note_lateness(struct canfs_disk_threads *q, const struct canfs_command *c)
@@ -133,7 +173,9 @@ int canfs_queue_start(struct canfs_disk_threads *q, uint64_t capacity_bytes)
 		return ret;
 	canfs_device_init(&q->device, capacity_bytes);
 	canfs_clock_init(&q->clock);
+	canfs_volatile_init(&q->written);
 	pthread_mutex_init(&q->lock, NULL);
+	pthread_mutex_init(&q->medium_lock, NULL);
 	canfs_steady_cond_init(&q->changed);
 	ret = pthread_create(&q->thread, NULL, work, q);
 	if (ret)
@@ -149,5 +191,6 @@ void canfs_queue_stop(struct canfs_disk_threads *q)
 	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 	pthread_join(q->thread, NULL);
+	canfs_volatile_fini(&q->written);
 	canfs_store_fini(&q->store);
 }

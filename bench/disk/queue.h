@@ -13,7 +13,9 @@
 
 #include "bench/disk/clock.h"
 #include "bench/disk/device.h"
+#include "bench/disk/faults.h"
 #include "bench/disk/store.h"
+#include "bench/disk/volatile.h"
 
 struct canfs_lateness { /* wall time between when a command was due and when it was answered */
 	uint64_t commands;
@@ -22,13 +24,19 @@ struct canfs_lateness { /* wall time between when a command was due and when it 
 
 struct canfs_disk_threads {
 	pthread_t thread;
-	pthread_mutex_t lock; /* over all below but the store, which is the thread's */
+	pthread_mutex_t lock; /* over when commands are done */
 	pthread_cond_t changed;
 	bool stop;
 	struct canfs_clock clock;
 	struct canfs_disk_model device;
 	struct canfs_lateness late;
+	pthread_mutex_t medium_lock; /* over what they do; taken after `lock` */
 	struct canfs_store store;
+	struct canfs_volatile written; /* since the last FLUSH */
+	struct canfs_faults faults;
+	struct canfs_cut cut; /* the last one */
+	bool is_off;          /* every command fails */
+	uint64_t errors;
 };
 
 /* 0 or -errno. */
@@ -39,5 +47,10 @@ void canfs_queue_stop(struct canfs_disk_threads *queue);
 /* Answers fuse with ENOMEM if there is no memory. data only for a write. */
 void canfs_queue_add(struct canfs_disk_threads *queue, fuse_req_t fuse,
 	enum canfs_command_kind kind, uint64_t offset, size_t bytes, const char *data);
+
+/* Called with the lock: part of what is volatile is lost, and all that is outstanding or comes fails until
+ * the power is on again. */
+void canfs_queue_power_cut(struct canfs_disk_threads *queue, uint32_t seed);
+void canfs_queue_power_on(struct canfs_disk_threads *queue);
 
 #endif

@@ -20,12 +20,22 @@ FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 _EXT4 = ("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0,"
          "hash_seed=6e667363-616e-4653-8000-000000000000")
 _EXT4_MOUNT = "noatime,no_prefetch_block_bitmaps"
-# name: (the kernel's name, mkfs, options of mount)
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    kernel: str     # its name there
+    mkfs: tuple
+    options: str    # of mount
+    check: tuple    # changes nothing; fails if something is wrong
+
+
+_EXT4_CHECK = ("e2fsck", "-f", "-n")
 FILESYSTEMS = {
-    "ext4": ("ext4", _EXT4, _EXT4_MOUNT),
-    "ext4-fast-commit": ("ext4", (*_EXT4, "-O", "fast_commit"), _EXT4_MOUNT),
-    "xfs": ("xfs", ("mkfs.xfs", "-q", "-f", "-K"), "noatime"),
-    "btrfs": ("btrfs", ("mkfs.btrfs", "-q", "-f", "-K"), "noatime"),
+    "ext4": FileSystem("ext4", _EXT4, _EXT4_MOUNT, _EXT4_CHECK),
+    "ext4-fast-commit": FileSystem("ext4", (*_EXT4, "-O", "fast_commit"), _EXT4_MOUNT, _EXT4_CHECK),
+    "xfs": FileSystem("xfs", ("mkfs.xfs", "-q", "-f", "-K"), "noatime", ("xfs_repair", "-n")),
+    "btrfs": FileSystem("btrfs", ("mkfs.btrfs", "-q", "-f", "-K"), "noatime", ("btrfs", "check", "--readonly")),
 }
 
 
@@ -79,13 +89,39 @@ class Disk:
 
     def make_file_system(self):
         """As the settings say, empty, and mounted; of one that was there nothing is left, and nobody may use it."""
-        kind, mkfs, options = FILESYSTEMS[self.settings.filesystem]
+        self._unmount()
+        run(*self._filesystem.mkfs, self.loop, timeout=120)
+        self._mount()
+        self.read_ahead(READ_AHEAD_KIB)  # mkfs makes it 2 MiB, of the device's optimal size
+
+    @property
+    def _filesystem(self):
+        return FILESYSTEMS[self.settings.filesystem]
+
+    def _mount(self):
+        self.mount.mkdir(exist_ok=True)
+        run("mount", "-t", self._filesystem.kernel, "-o", self._filesystem.options, self.loop, self.mount)
+
+    def _unmount(self):
         if is_mounted(self.mount):
             run("umount", self.mount)
-        run(*mkfs, self.loop, timeout=120)
-        self.mount.mkdir(exist_ok=True)
-        run("mount", "-t", kind, "-o", options, self.loop, self.mount)
-        self.read_ahead(READ_AHEAD_KIB)  # mkfs makes it 2 MiB, of the device's optimal size
+
+    def power_cut(self, seed):
+        """Part of what no flush has covered is lost; from now on everything fails. The counters tell how much."""
+        self.control(f"powercut={seed}")
+
+    def power_on(self):
+        """Mounts the file system again, which replays its log; nobody may have used it any more. The model is off."""
+        self._unmount()
+        put("/proc/sys/vm/drop_caches", 3)  # the block device's own cache must not know what was lost
+        self.control("poweron mode=free")
+        self._mount()
+
+    def check_file_system(self):
+        """LabError says what is wrong with it; nobody may use it meanwhile."""
+        self._unmount()
+        run(*self._filesystem.check, self.loop, timeout=300)
+        self._mount()
 
     @property
     def loop(self):
