@@ -134,10 +134,11 @@ class Client:
         launch([job])
         return job
 
-    def stop(self):
+    def stop(self, is_orderly=True):
+        """Not orderly: as if its power were cut."""
         if self.process is None:
             return
-        if self.process.poll() is None:
+        if is_orderly and self.process.poll() is None:
             (self.directory / "halt").touch()
             try:
                 wait_for(lambda: self.process.poll() is not None, HALT_SECONDS, "halt")

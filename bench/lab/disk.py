@@ -12,6 +12,7 @@ from bench.lab.loop import DEVICES, SCHEDULERS, Loop
 from bench.lab.sweep import LOOP_NOTE
 
 READ_AHEAD_KIB = 128
+LOG_MIB = 256  # of the flash that holds a log: what mkfs makes of it on a disk of the lab's size is as large, of XFS a fourth
 SETTLE_SECONDS = 0.3
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
@@ -24,17 +25,25 @@ _EXT4_MOUNT = "noatime,no_prefetch_block_bitmaps"
 
 @dataclass(frozen=True)
 class FileSystem:
-    kernel: str     # its name there
+    """{log} in a command or in the options stands for the block device of the log on flash."""
+    kernel: str          # its name there
     mkfs: tuple
-    options: str    # of mount
-    check: tuple    # changes nothing; fails if something is wrong
+    options: str         # of mount
+    check: tuple         # changes nothing; fails if something is wrong
+    make_log: tuple = () # empty: the log is on the disk itself
 
 
 _EXT4_CHECK = ("e2fsck", "-f", "-n")
+_XFS = ("mkfs.xfs", "-q", "-f", "-K")
+_XFS_CHECK = ("xfs_repair", "-n")
 FILESYSTEMS = {
     "ext4": FileSystem("ext4", _EXT4, _EXT4_MOUNT, _EXT4_CHECK),
     "ext4-fast-commit": FileSystem("ext4", (*_EXT4, "-O", "fast_commit"), _EXT4_MOUNT, _EXT4_CHECK),
-    "xfs": FileSystem("xfs", ("mkfs.xfs", "-q", "-f", "-K"), "noatime", ("xfs_repair", "-n")),
+    "ext4-external-journal": FileSystem("ext4", (*_EXT4, "-J", "device={log}"), _EXT4_MOUNT, (*_EXT4_CHECK, "-j", "{log}"),
+                                        ("mke2fs", "-q", "-F", "-b", 4096, "-O", "journal_dev", "{log}")),
+    "xfs": FileSystem("xfs", _XFS, "noatime", _XFS_CHECK),
+    "xfs-external-log": FileSystem("xfs", (*_XFS, "-l", f"logdev={{log}},size={LOG_MIB // 4}m"), "noatime,logdev={log}",
+                                   (*_XFS_CHECK, "-l", "{log}"), ("true",)),
     "btrfs": FileSystem("btrfs", ("mkfs.btrfs", "-q", "-f", "-K"), "noatime", ("btrfs", "check", "--readonly")),
 }
 
@@ -81,6 +90,7 @@ class Disk:
         self.connection = None  # number of the FUSE connection
         self._loop = Loop(Path(directory) / LOOP_NOTE)
         self._is_writable = True
+        self._flash = None  # another Disk, for file systems with a log on flash
 
     def start(self):
         """With an empty file system on it."""
@@ -90,7 +100,10 @@ class Disk:
     def make_file_system(self):
         """As the settings say, empty, and mounted; of one that was there nothing is left, and nobody may use it."""
         self._unmount()
-        run(*self._filesystem.mkfs, self.loop, timeout=120)
+        if self._filesystem.make_log:
+            self._attach_flash()
+            run(*self._words(self._filesystem.make_log))
+        run(*self._words(self._filesystem.mkfs), self.loop, timeout=120)
         self._mount()
         self.read_ahead(READ_AHEAD_KIB)  # mkfs makes it 2 MiB, of the device's optimal size
 
@@ -98,9 +111,20 @@ class Disk:
     def _filesystem(self):
         return FILESYSTEMS[self.settings.filesystem]
 
+    def _attach_flash(self):
+        if not self._flash:
+            directory = self.model.parent / "flash"
+            directory.mkdir()
+            self._flash = Disk(self.program, directory, LOG_MIB, self.log, DiskSettings("ssd"))
+            self._flash.attach()
+            self._flash.model_on()  # for good: it is fast enough for setting up
+
+    def _words(self, command):
+        return [str(word).format(log=self._flash.loop if self._flash else None) for word in command]
+
     def _mount(self):
         self.mount.mkdir(exist_ok=True)
-        run("mount", "-t", self._filesystem.kernel, "-o", self._filesystem.options, self.loop, self.mount)
+        run("mount", "-t", self._filesystem.kernel, "-o", *self._words([self._filesystem.options]), self.loop, self.mount)
 
     def _unmount(self):
         if is_mounted(self.mount):
@@ -108,19 +132,22 @@ class Disk:
 
     def power_cut(self, seed):
         """Part of what no flush has covered is lost; from now on everything fails. The counters tell how much."""
-        self.control(f"powercut={seed}")
+        for disk in filter(None, (self, self._flash)):
+            disk.control(f"powercut={seed}")
 
     def power_on(self):
         """Mounts the file system again, which replays its log; nobody may have used it any more. The model is off."""
         self._unmount()
         put("/proc/sys/vm/drop_caches", 3)  # the block device's own cache must not know what was lost
         self.control("poweron mode=free")
+        if self._flash:
+            self._flash.control("poweron")
         self._mount()
 
     def check_file_system(self):
         """LabError says what is wrong with it; nobody may use it meanwhile."""
         self._unmount()
-        run(*self._filesystem.check, self.loop, timeout=300)
+        run(*self._words(self._filesystem.check), self.loop, timeout=300)
         self._mount()
 
     @property
@@ -205,6 +232,8 @@ class Disk:
     def let_go(self):
         """Before anything that may have I/O outstanding is ended: let it complete at once. If the
         daemon is dead or hangs, abort its connection; then all that waits for it fails."""
+        if self._flash:
+            self._flash.let_go()
         if self.process is None or self._obeys("mode=free"):
             return
         mounted = any(FUSE_CONNECTIONS.iterdir())
@@ -223,6 +252,9 @@ class Disk:
             run("umount", self.mount, check=False)
         if is_mounted(self.mount):
             run("umount", "-l", self.mount, check=False)
+        if self._flash:
+            self._flash.stop()
+            self._flash = None
         self._loop.detach()
         end(self.process)
         self.process = None

@@ -162,10 +162,20 @@ class Lab:
             client.wait_ready()
         return list(self.clients)
 
-    def stop_clients(self):
+    def stop_clients(self, is_orderly=True):
         for client in reversed(self.clients):
-            client.stop()
+            client.stop(is_orderly)
         self.clients.clear()
+
+    def power_cut(self, seed):
+        """Of the server and its disk at one instant; the clients go as well, since nobody answers them any more. Neither is
+        started again, the disk is: with the model off."""
+        os.kill(self.server.pid, signal.SIGSTOP)  # it answers nothing that it hears after the cut
+        self.disk.power_cut(seed)
+        self.server.kill()
+        self.stop_clients(is_orderly=False)
+        self.stop_server()
+        self.disk.power_on()
 
     def source(self):
         """What a client mounts."""

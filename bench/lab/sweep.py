@@ -14,7 +14,7 @@ from bench.lab.host import run
 from bench.lab.loop import remove
 
 PREFIX = "canfs-lab-"  # then the process id of the lab
-LOOP_NOTE = "loop"     # in its directory: the number of its loop device
+LOOP_NOTE = "loop"     # in its directory, or one below: the number of its loop device
 DIRECTORIES = Path("/tmp")
 NAMESPACES = Path("/run/netns")
 CGROUPS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))
@@ -85,5 +85,6 @@ def sweep():
     for namespace in _stale_in(NAMESPACES):
         run("ip", "netns", "delete", namespace.name, check=False)
     for directory in _stale_in(DIRECTORIES):
-        _remove_loop(directory / LOOP_NOTE)
+        for note in (*directory.glob(LOOP_NOTE), *directory.glob(f"*/{LOOP_NOTE}")):
+            _remove_loop(note)
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""powercut: the power of the server and its disk is cut while a client writes, and what the server had acknowledged is looked for.
+
+A client runs filebench's fileserver, and beside it jobs/promises.py. After 2 to 6 s the server stops answering, the disk loses
+what a drive may lose (bench/disk/volatile.h), the file system is mounted again, and checked. A run is a cut of each case:
+
+fsck        file systems that were found damaged
+made        promises: what was acknowledged as stable
+stable      broken: a file that was written, fsynced and closed is not there, or not as it was
+rewritten   broken: likewise the second version of one that existed
+created, renamed, removed   broken: a name is as it was before
+
+The cut is no less than a real one: the network and the clients' memory would help nobody, since the clients go as well."""
+
+import random
+import time
+from dataclasses import dataclass, replace
+
+from bench.experiments import canfs
+from bench.experiments.filebench import case_of, what_is_missing  # noqa: F401  (bench/run asks for the latter)
+from bench.experiments.filebench_trial import SLACK_SECONDS, Run, create
+from bench.experiments.options import Options, check_names  # noqa: F401  (bench/run makes Options)
+from bench.jobs import promises
+from bench.lab.client import launch
+from bench.lab.disk import FILESYSTEMS
+from bench.lab.host import LabError, wait_for
+from bench.lab.lab import Lab
+from bench.lab.report import Results
+
+NAME = "powercut"
+HELP = "what the server has acknowledged, after a power cut"
+DISK_OPTIONS_REFUSED = ("filesystem",)  # the cases are file systems
+RUNS = 3
+VARIANTS = ("stock", "canfs")
+LOAD = "fileserver-clients-1"
+LOAD_SECONDS = 30   # more than any cut waits
+CUT_SECONDS = 2, 6
+THREADS = 4
+EVENTS = ("stable", "rewritten", "created", "renamed", "removed")
+DIRECTORY = "promises"
+JOB = promises.__file__
+BROKEN_UNIT = "promises"
+
+
+@dataclass
+class Trial:
+    """One cut."""
+    case: str
+    variant: str
+    seed: int
+    seconds: float   # from the first operation to the cut
+    cut: dict        # of the disk: sectors that were volatile, and that were lost
+    damage: str      # what fsck said; "": nothing
+    made: dict       # {event: promises}
+    broken: dict     # {event: of them}
+
+
+class PowercutResults(Results):
+    """A row is the sum over all cuts, as n says how many."""
+
+    def add_trial(self, trial):
+        values = {"fsck": int(bool(trial.damage)), "made": sum(trial.made.values()),
+                  **{event: trial.broken.get(event, 0) for event in EVENTS}}
+        for metric, value in values.items():
+            self.add(trial.case, self.disk.name, trial.variant, metric, BROKEN_UNIT if metric != "fsck" else "file systems", value)
+
+    def table(self):
+        totals = [f"{case}, {variant}: {len(values['made'])} cuts, {sum(values['made'])} promises; "
+                  + ", ".join(f"{metric} {sum(values[metric])}" for metric in ("fsck", *EVENTS))
+                  for (case, variant), values in self._by_case().items()]
+        return "\n".join([super().table(), "", "damaged file systems and broken promises, all cuts together:", *totals])
+
+    def _by_case(self):
+        grouped = {}
+        for (case, _, variant, metric, _), values in self._values.items():
+            grouped.setdefault((case, variant), {})[metric] = values
+        return grouped
+
+
+def start(lab, variant, options):
+    priced = variant == "canfs"
+    lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+    load = case_of(LOAD)
+    [client] = lab.start_clients(load.guests)
+    run = Run(lab, load, client, LOAD_SECONDS)
+    create(lab, [run])
+    if priced:
+        canfs.start_agents(lab, [client], options.agent)
+    return client, run
+
+
+def run_trial(lab, case, variant, seed, options):
+    try:
+        lab.disk.settings = replace(options.disk, filesystem=case)
+        lab.disk.make_file_system()
+        client, run = start(lab, variant, options)
+        lab.disk.cold()
+        run.go()
+        wait_for(run.has_begun, SLACK_SECONDS, "filebench: starting its processes")
+        launch([client.prepare("promises", JOB, lab.on_mount(DIRECTORY), THREADS)])
+        seconds = random.Random(seed).uniform(*CUT_SECONDS)
+        time.sleep(seconds)
+        run.check()
+        lab.power_cut(seed)
+        stat = lab.disk.stat()
+        made, broken = promises.kept(lab.disk.mount / DIRECTORY, client.console.read_text(encoding="utf-8", errors="replace"))
+        return Trial(case, variant, seed, seconds, {key: stat[key] for key in ("cut_sectors", "lost_sectors")}, damage(lab),
+                     made, broken)
+    finally:
+        lab.disk.control("mode=free")
+        lab.stop_clients(is_orderly=False)
+        lab.stop_server()
+
+
+def damage(lab):
+    try:
+        lab.disk.check_file_system()
+    except LabError as error:
+        return str(error)
+    return ""
+
+
+def summary(trial):
+    return (f"after {trial.seconds:.1f} s {trial.cut['lost_sectors']} of {trial.cut['cut_sectors']} volatile sectors lost; "
+            f"{'DAMAGED: ' + trial.damage if trial.damage else 'fsck clean'}; {sum(trial.made.values())} promises, broken "
+            + (", ".join(f"{name} {count}" for name, count in trial.broken.items()) or "none"))
+
+
+def run(build, options, say, keep=None):
+    """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
+    check_names("case", options.cases, list(FILESYSTEMS))
+    check_names("variant", options.variants, VARIANTS)
+    cases = [case for case in FILESYSTEMS if not options.cases or case in options.cases]
+    variants = [variant for variant in VARIANTS if not options.variants or variant in options.variants]
+    results = PowercutResults(NAME, options.disk)
+    begin, done, total = time.monotonic(), 0, options.runs * len(cases) * len(variants)
+    for seed in range(options.runs):
+        # A new disk for each run: it is in memory, and keeps what was written to files that are gone.
+        with Lab(build, disk=options.disk) as lab:
+            for case in cases:
+                for variant in variants:
+                    trial = run_trial(lab, case, variant, seed, options)
+                    done += 1
+                    left = (time.monotonic() - begin) / done * (total - done)
+                    say(f"cut {seed + 1} of {options.runs}, {case}, {variant}: {summary(trial)} ({left / 60:.0f} min left)")
+                    results.add_trial(trial)
+                    if keep:
+                        keep(trial)
+    return results
