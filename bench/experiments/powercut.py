@@ -19,12 +19,12 @@ from dataclasses import dataclass, replace
 from bench.experiments import canfs
 from bench.experiments.filebench import case_of, what_is_missing  # noqa: F401  (bench/run asks for the latter)
 from bench.experiments.filebench_trial import SLACK_SECONDS, Run, create
-from bench.experiments.options import Options, check_names  # noqa: F401  (bench/run makes Options)
+from bench.experiments.options import Options  # noqa: F401  (bench/run makes Options)
+from bench.experiments.rounds import chosen, run_rounds
 from bench.jobs import promises
 from bench.lab.client import launch
 from bench.lab.disk import FILESYSTEMS
 from bench.lab.host import LabError, wait_for
-from bench.lab.lab import Lab
 from bench.lab.report import Results
 
 NAME = "powercut"
@@ -53,6 +53,11 @@ class Trial:
     damage: str      # what fsck said; "": nothing
     made: dict       # {event: promises}
     broken: dict     # {event: of them}
+
+    def __str__(self):
+        return (f"after {self.seconds:.1f} s {self.cut['lost_sectors']} of {self.cut['cut_sectors']} volatile sectors lost; "
+                f"{'DAMAGED: ' + self.damage if self.damage else 'fsck clean'}; {sum(self.made.values())} promises, broken "
+                + (", ".join(f"{name} {count}" for name, count in self.broken.items()) or "none"))
 
 
 class PowercutResults(Results):
@@ -89,7 +94,7 @@ def start(lab, variant, options):
     return client, run
 
 
-def run_trial(lab, case, variant, seed, options):
+def run_trial(lab, seed, case, variant, options):
     try:
         lab.disk.settings = replace(options.disk, filesystem=case)
         lab.disk.make_file_system()
@@ -120,30 +125,8 @@ def damage(lab):
     return ""
 
 
-def summary(trial):
-    return (f"after {trial.seconds:.1f} s {trial.cut['lost_sectors']} of {trial.cut['cut_sectors']} volatile sectors lost; "
-            f"{'DAMAGED: ' + trial.damage if trial.damage else 'fsck clean'}; {sum(trial.made.values())} promises, broken "
-            + (", ".join(f"{name} {count}" for name, count in trial.broken.items()) or "none"))
-
-
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
-    check_names("case", options.cases, list(FILESYSTEMS))
-    check_names("variant", options.variants, VARIANTS)
-    cases = [case for case in FILESYSTEMS if not options.cases or case in options.cases]
-    variants = [variant for variant in VARIANTS if not options.variants or variant in options.variants]
-    results = PowercutResults(NAME, options.disk)
-    begin, done, total = time.monotonic(), 0, options.runs * len(cases) * len(variants)
-    for seed in range(options.runs):
-        # A new disk for each run: it is in memory, and keeps what was written to files that are gone.
-        with Lab(build, disk=options.disk) as lab:
-            for case in cases:
-                for variant in variants:
-                    trial = run_trial(lab, case, variant, seed, options)
-                    done += 1
-                    left = (time.monotonic() - begin) / done * (total - done)
-                    say(f"cut {seed + 1} of {options.runs}, {case}, {variant}: {summary(trial)} ({left / 60:.0f} min left)")
-                    results.add_trial(trial)
-                    if keep:
-                        keep(trial)
-    return results
+    cases, variants = chosen("case", options.cases, FILESYSTEMS), chosen("variant", options.variants, VARIANTS)
+    return run_rounds(build, options, cases, variants, lambda *trial: run_trial(*trial, options),
+                      PowercutResults(NAME, options.disk), say, keep)

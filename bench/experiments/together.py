@@ -19,11 +19,12 @@ from itertools import combinations
 
 from bench.experiments import canfs, reading_files
 from bench.experiments.figure import Asked, verdicts
-from bench.experiments.options import Options, check_names
+from bench.experiments.options import Options  # noqa: F401  (bench/run makes Options)
 from bench.experiments.reading import Readers, result_of, words_of
+from bench.experiments.rounds import chosen, run_rounds
 from bench.lab.client import launch
 from bench.lab.host import end
-from bench.lab.lab import Guest, Lab
+from bench.lab.lab import Guest
 from bench.lab.report import Results
 
 NAME = "together"
@@ -126,6 +127,10 @@ class Trial:
     prefetch: dict  # what canfsctl server prefetch says; {}: stock
     agents: dict
 
+    def __str__(self):
+        return "; ".join(f"{member} " + ", ".join(f"{metric} {value:.3g}" for metric, value in metrics.items())
+                         for member, metrics in self.values.items())
+
 
 class TogetherResults(Results):
     def __init__(self, options):
@@ -208,32 +213,11 @@ def run_clean_up(lab):
             file.unlink()
 
 
-def summary(trial):
-    return "; ".join(f"{member} " + ", ".join(f"{metric} {value:.3g}" for metric, value in metrics.items())
-                     for member, metrics in trial.values.items())
-
-
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
-    check_names("case", options.cases, list(CASES))
-    check_names("variant", options.variants, VARIANTS)
+    cases, variants = chosen("case", options.cases, CASES), chosen("variant", options.variants, VARIANTS)
     plan = QUICK if options.quick else FULL
-    cases = [case for case in CASES if not options.cases or case in options.cases]
-    variants = [variant for variant in VARIANTS if not options.variants or variant in options.variants]
-    results = TogetherResults(options)
     say(f"setting up: {options.disk.describe()}, files")
-    begin, done, total = time.monotonic(), 0, options.runs * len(cases) * len(variants)
-    for number in range(options.runs):
-        # A new disk for each run: it is in memory, and keeps what was written to files that are gone.
-        with Lab(build, disk=options.disk) as lab:
-            make_files(lab, plan)
-            for case in cases:
-                for variant in variants:
-                    trial = run_trial(lab, plan, case, variant, options)
-                    done += 1
-                    left = (time.monotonic() - begin) / done * (total - done)
-                    say(f"run {number + 1} of {options.runs}, {case}, {variant}: {summary(trial)} ({left / 60:.0f} min left)")
-                    results.add_trial(trial)
-                    if keep:
-                        keep(trial)
-    return results
+    return run_rounds(build, options, cases, variants,
+                      lambda lab, _, case, variant: run_trial(lab, plan, case, variant, options),
+                      TogetherResults(options), say, keep, prepare=lambda lab: make_files(lab, plan))

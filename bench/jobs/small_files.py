@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""small_files.py read|write DIRECTORY THREADS SECONDS [FILES]: threads that read or write one small file after the other.
+"""small_files.py read|write|create DIRECTORY THREADS SECONDS [FILES]: threads that read or write one small file after the other.
 
-read   each of FILES files "0", "1" ... once, in their order, until SECONDS are over
-write  new files, each with an fsync before its close
+read    each of FILES files "0", "1" ... once, in their order, until SECONDS are over
+write   new files, each with an fsync before its close
+create  new files, without: what a copy or a compiler does
 
-Prints {"files", "seconds", "p50_ms", "p99_ms", "max_ms"}: of open, read or write, and close together."""
+Prints {"files", "seconds", "p50_ms", "p99_ms", "max_ms", "close_p50_ms", "close_p99_ms",
+"close_max_ms"}: of open, read or write, and close together, and of close alone."""
 
 import itertools
 import json
@@ -17,26 +19,40 @@ import time
 FILE_BYTES = 16384
 
 
-def read(directory, number):
-    fd = os.open(f"{directory}/{number}", os.O_RDONLY)
+def read(fd):
+    if len(os.read(fd, FILE_BYTES)) != FILE_BYTES:
+        sys.exit(f"{os.readlink(f'/proc/self/fd/{fd}')}: short")
+
+
+def write(fd):
+    create(fd)
+    os.fsync(fd)
+
+
+def create(fd):
+    os.write(fd, bytes(FILE_BYTES))
+
+
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+ACTIONS = {"read": (os.O_RDONLY, read), "write": (NEW, write), "create": (NEW, create)}
+
+
+def timed(path, flags, action):
+    """(all of it, close) in seconds"""
+    begin = time.monotonic()
+    fd = os.open(path, flags, 0o644)
     try:
-        if len(os.read(fd, FILE_BYTES)) != FILE_BYTES:
-            sys.exit(f"{directory}/{number}: short")
+        action(fd)
     finally:
+        closing = time.monotonic()
         os.close(fd)
+    end = time.monotonic()
+    return end - begin, end - closing
 
 
-def write(directory, number):
-    fd = os.open(f"{directory}/{number}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
-    try:
-        os.write(fd, bytes(FILE_BYTES))
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def run(action, directory, threads, seconds, files):
-    """The latencies of all that were done, in seconds, and how long it took."""
+def run(name, directory, threads, seconds, files):
+    """What timed() said of each file, and how long it took."""
+    flags, action = ACTIONS[name]
     numbers, took = itertools.count(), []  # both are safe among threads
     begin = time.monotonic()
 
@@ -45,26 +61,30 @@ def run(action, directory, threads, seconds, files):
             number = next(numbers)
             if files and number >= files:
                 return
-            start = time.monotonic()
-            action(directory, number)
-            took.append(time.monotonic() - start)
+            took.append(timed(f"{directory}/{number}", flags, action))
 
     workers = [threading.Thread(target=work) for _ in range(threads)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    return sorted(took), time.monotonic() - begin
+    return took, time.monotonic() - begin
+
+
+def percentiles(name, seconds):
+    ordered = sorted(seconds)
+    return {f"{name}p50_ms": 1e3 * ordered[len(ordered) // 2], f"{name}p99_ms": 1e3 * ordered[len(ordered) * 99 // 100],
+            f"{name}max_ms": 1e3 * ordered[-1]}
 
 
 def main():
-    action, directory, threads, seconds = {"read": read, "write": write}[sys.argv[1]], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+    action, directory, threads, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
     os.makedirs(directory, exist_ok=True)
     took, elapsed = run(action, directory, threads, seconds, int(sys.argv[5]) if len(sys.argv) > 5 else 0)
     if not took:
         sys.exit("no file was done")
-    print(json.dumps({"files": len(took), "seconds": elapsed, "p50_ms": 1e3 * took[len(took) // 2],
-                      "p99_ms": 1e3 * took[len(took) * 99 // 100], "max_ms": 1e3 * took[-1]}))
+    print(json.dumps({"files": len(took), "seconds": elapsed} | percentiles("", [all_of_it for all_of_it, _ in took])
+                     | percentiles("close_", [close for _, close in took])))
 
 
 if __name__ == "__main__":
