@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The modelled disk under a loop device, with a file system on it."""
 
+import errno
 import json
 import os
 import time
@@ -14,6 +15,7 @@ from bench.lab.sweep import LOOP_NOTE
 READ_AHEAD_KIB = 128
 LOG_MIB = 256  # of the flash that holds a log: what mkfs makes of it on a disk of the lab's size is as large, of XFS a fourth
 SETTLE_SECONDS = 0.3
+UNMOUNT_SECONDS = 10
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 # Everything that mkfs or mount would leave for later would come as I/O in the middle of a run: ext4 reads block bitmaps, all
@@ -127,8 +129,19 @@ class Disk:
         run("mount", "-t", self._filesystem.kernel, "-o", *self._words([self._filesystem.options]), self.loop, self.mount)
 
     def _unmount(self):
+        """Also from the kernel's memory: what a power cut has left there would hide what it did to the disk."""
         if is_mounted(self.mount):
             run("umount", self.mount)
+        wait_for(self._is_free, UNMOUNT_SECONDS, f"{self.loop}: end of its use, be it by another mount namespace")
+
+    def _is_free(self):
+        try:
+            os.close(os.open(self.loop, os.O_RDONLY | os.O_EXCL))
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+            return False
+        return True
 
     def power_cut(self, seed):
         """Part of what no flush has covered is lost; from now on everything fails. The counters tell how much."""
@@ -138,7 +151,6 @@ class Disk:
     def power_on(self):
         """Mounts the file system again, which replays its log; nobody may have used it any more. The model is off."""
         self._unmount()
-        put("/proc/sys/vm/drop_caches", 3)  # the block device's own cache must not know what was lost
         self.control("poweron mode=free")
         if self._flash:
             self._flash.control("poweron")

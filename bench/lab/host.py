@@ -10,6 +10,7 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 TAIL_LINES = 15
+ERROR_MAX = 2000
 
 
 class LabError(Exception):
@@ -24,7 +25,8 @@ def run(*command, timeout=60, check=True):
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LabError(f"{' '.join(words)}: {error}") from error
     if check and done.returncode != 0:
-        raise LabError(f"{' '.join(words)}: exit code {done.returncode}: {done.stderr.strip()}")
+        said = f"{done.stderr.strip()}\n{done.stdout.strip()}".strip()
+        raise LabError(f"{' '.join(words)}: exit code {done.returncode}: {said[-ERROR_MAX:]}")
     return done.stdout
 
 
