@@ -63,16 +63,23 @@ void canfs_volatile_flush(struct canfs_volatile *v, double arrival_usec)
 		forget_oldest(v);
 }
 
-static void swap(struct canfs_store *s, uint64_t offset, char *data, size_t bytes)
+/* How much of what begins at i is in one sector of the disk. */
+static size_t in_sector(const struct canfs_volatile_write *w, size_t i)
+{
+	size_t n = (size_t)(CANFS_SECTOR_BYTES - (w->offset + i) % CANFS_SECTOR_BYTES);
+
+	return n < w->bytes - i ? n : w->bytes - i;
+}
+
+static void swap(struct canfs_store *s, struct canfs_volatile_write *w)
 {
 	char sector[CANFS_SECTOR_BYTES];
 
-	for (size_t i = 0; i < bytes; i += sizeof(sector)) {
-		size_t n = bytes - i < sizeof(sector) ? bytes - i : sizeof(sector);
-
-		memcpy(sector, canfs_store_read(s, offset + i), n);
-		canfs_store_write(s, offset + i, data + i, n);
-		memcpy(data + i, sector, n);
+	for (size_t i = 0, n; i < w->bytes; i += n) {
+		n = in_sector(w, i);
+		memcpy(sector, canfs_store_read(s, w->offset + i), n);
+		canfs_store_write(s, w->offset + i, w->data + i, n);
+		memcpy(w->data + i, sector, n);
 	}
 }
 
@@ -83,19 +90,17 @@ struct canfs_cut canfs_volatile_cut(struct canfs_volatile *v, struct canfs_store
 	struct canfs_cut cut = { 0 };
 
 	for (struct canfs_volatile_write *w = v->newest; w; w = w->older)
-		swap(s, w->offset, w->data, w->bytes);
+		swap(s, w);
 	for (; v->oldest; forget_oldest(v)) {
 		const struct canfs_volatile_write *w = v->oldest;
 
-		for (size_t i = 0; i < w->bytes; i += CANFS_SECTOR_BYTES) {
-			size_t left = w->bytes - i;
-
+		for (size_t i = 0, n; i < w->bytes; i += n) {
+			n = in_sector(w, i);
 			cut.sectors++;
 			if (erand48(state) < lost_share)
 				cut.lost_sectors++;
 			else
-				canfs_store_write(s, w->offset + i, w->data + i,
-					left < CANFS_SECTOR_BYTES ? left : CANFS_SECTOR_BYTES);
+				canfs_store_write(s, w->offset + i, w->data + i, n);
 		}
 	}
 	return cut;

@@ -5,7 +5,7 @@
  *
  *	write --> [newest ... oldest] --FLUSH, or more than the drive's cache holds--> durable
  *
- * A drive drains its cache in any order and is torn between any two sectors. So a cut takes everything
+ * A drive drains its cache in any order, and stops between any two sectors. So a cut takes everything
  * back and then makes the writes again, in order, but each sector of each only with a probability that is
  * drawn once per cut: from next to all that is lost to next to nothing.
  * (Contents only: drive.h knows which extents are in the cache and when they are drained, wcache.h.)
@@ -19,8 +19,8 @@
 #include "bench/disk/store.h"
 
 #define CANFS_VOLATILE_BYTES_MAX                                                                   \
-	((uint64_t)16 << 20)   /* the drive's cache; older writes are durable */
-#define CANFS_SECTOR_BYTES 512 /* what a loop device promises to be atomic */
+	((uint64_t)16 << 20)                /* the drive's cache; older writes are durable */
+#define CANFS_SECTOR_BYTES ((uint64_t)4096) /* physical, of a disk of today: never torn */
 
 struct canfs_volatile_write;
 

@@ -12,7 +12,7 @@
 #include "bench/disk/volatile.h"
 
 #define MIB     ((uint64_t)1 << 20)
-#define SECTOR  ((uint64_t)CANFS_SECTOR_BYTES)
+#define SECTOR  CANFS_SECTOR_BYTES
 #define SECTORS 64
 #define SEEDS   200
 
@@ -136,6 +136,32 @@ static void test_cuts_differ_and_repeat(void **state)
 	assert_in_range(most, SECTORS * 9 / 10, SECTORS);
 }
 
+/* Sectors are the disk's, wherever a write begins and ends. */
+static void test_no_sector_is_torn(void **state)
+{
+	static const char data[3 * 4096] = { 0 };
+	static char new[3 * 4096];
+	uint64_t lost = 0;
+
+	(void)state;
+	memset(new, 'n', sizeof(new));
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		const char *left;
+
+		canfs_store_write(&store, 0, data, sizeof(data));
+		assert_int_equal(
+			canfs_volatile_write(&written, &store, 512, new, 2 * SECTOR, 1), 0);
+		lost += canfs_volatile_cut(&written, &store, seed).lost_sectors;
+		left = canfs_store_read(&store, 0);
+		assert_int_equal(left[0], 0);
+		assert_int_equal(left[512], left[SECTOR - 1]);
+		assert_int_equal(left[SECTOR], left[2 * SECTOR - 1]);
+		assert_int_equal(left[2 * SECTOR], left[2 * SECTOR + 511]);
+		assert_int_equal(left[2 * SECTOR + 512], 0);
+	}
+	assert_in_range(lost, 1, 3 * SEEDS - 1);
+}
+
 static void test_cache_is_bounded(void **state)
 {
 	const uint64_t cached = CANFS_VOLATILE_BYTES_MAX / MIB, sectors = MIB / SECTOR;
@@ -205,6 +231,7 @@ int main(void)
 			test_flush_covers_what_was_done_before_it_came, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cuts_differ_and_repeat, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_sector_is_torn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cache_is_bounded, setup, teardown),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_faults_refused),

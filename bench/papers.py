@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What doc/results.md shows, in its order: every figure and table of the two papers, and what a user of canfs asks beyond them.
+Adding one is adding a row here."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One call of bench/run; its result is doc/results/NAME.json."""
+    name: str
+    experiment: str
+    minutes: int               # about, until it has been measured once
+    arguments: tuple = ()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Rows of a measurement: those of the cases (prefixes; none: all) and metrics (none: all)."""
+    measurement: str
+    metrics: tuple = ()
+    cases: tuple = ()
+
+
+@dataclass(frozen=True)
+class Entry:
+    title: str
+    saw: str            # what the authors did and saw; of questions that are ours: what is asked
+    shown: tuple = ()
+    picture: str = ""   # in bench/results, where the measurement leaves it
+    note: str = ""      # what is other here, or why it is not there
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    entries: tuple
+
+
+def measurement(experiment, minutes, *arguments, name=None):
+    return Measurement(name or experiment, experiment, minutes, arguments)
+
+
+def filebench(personality, minutes, *cases):
+    arguments = [word for case in cases for word in ("--case", f"{personality}-clients-{case}")]
+    return measurement("filebench", minutes, *arguments, "--variant", "stock", "--variant", "canfs", name=f"filebench-{personality}")
+
+
+MEASUREMENTS = (
+    measurement("interference", 25), measurement("copy", 25), measurement("accelerate", 20), measurement("burst", 15),
+    measurement("writeback-cdf", 20), measurement("overzealous", 15), measurement("rewrite", 15),
+    filebench("fileserver", 20, 1, 8), filebench("varmail", 20, 1, 8), filebench("webserver", 20, 1, 8),
+    filebench("webproxy", 20, 1, 8), filebench("oltp", 30, 1, 8),
+    measurement("prices", 15), measurement("k-sensitivity", 40, "--runs", "3"), measurement("herd", 10),
+    measurement("readers", 40), measurement("stride", 20), measurement("reorder", 20), measurement("backwards", 10),
+    measurement("random", 10), measurement("mixed", 15), measurement("scheduler", 15),
+    measurement("scheduler", 15, "--device", "hdd-ncq", name="scheduler-tagged"), measurement("transport", 15),
+    measurement("together", 90, "--runs", "3"), measurement("overhead", 10), measurement("hostile", 15),
+    measurement("stable", 40), measurement("powercut", 25, "--runs", "34", "--case", "ext4", "--case", "ext4-fast-commit",
+                                           "--case", "xfs", "--variant", "stock"),
+)
+
+CANFS_PAPER = Section("CA-NFS: A Congestion-Aware Network File System (Batsakis et al., FAST 2009)", (
+    Entry("Figure 1", "The components: prices at the server, an auction at the client.", note="A drawing: doc/prices.md has ours."),
+    Entry("Figure 2", "One client copies a directory of 4 GB in 20 % less time; two thirds of that from writes, one from read-ahead.",
+          (Shown("copy", ("seconds",)),), "copy.png"),
+    Entry("Figure 3", "A cached file is read again and again while another is written: 21 % less time, more hits in the client's cache.",
+          (Shown("accelerate", ("hit_rate", "seconds")),), "accelerate.png"),
+    Entry("Figure 4", "One client reads at random, another writes 1 GB: deferring the writes takes the reader's interference away.",
+          (Shown("interference", ("ops_per_s", "p99", "seconds", "close_seconds"), ("held",)),), "interference.png"),
+    Entry("Figure 5", "The prices of network, memory and disk follow the load on them.",
+          (Shown("prices", ("price_idle", "price_saturated", "spearman", "price_stddev")),), "prices-disk.png"),
+    Entry("Figure 6", "Throughput against k, the steepness of the prices: flat near the calculated one, worse far from it.",
+          (Shown("k-sensitivity", ("throughput",)),), "k-sensitivity.png"),
+    Entry("Figure 7", "filebench's fileserver: more than 10 % more operations with one client, more than 20 % with eight.",
+          (Shown("filebench-fileserver", ("ops_per_s",)),)),
+    Entry("Figure 8", "How long a write waits until it is committed: spread evenly over 30 s, where NFS sends in bursts.",
+          (Shown("writeback-cdf", ("p50", "p99", "peak_over_mean")),), "writeback-cdf.png"),
+    Entry("Figure 9", "filebench's oltp scales with the number of clients, beyond what NFS reaches.",
+          (Shown("filebench-oltp", ("ops_per_s",)),)),
+    Entry("Figure 10", "Two clients write more than their memory holds: the first blocked write comes later.",
+          (Shown("burst", ("first_block_seconds", "blocked_writes", "bytes")),), "burst.png"),
+    Entry("Table 1", "Latencies of filebench's operations, NFS and CA-NFS.",
+          tuple(Shown(f"filebench-{name}", ("p50", "p99")) for name in ("fileserver", "oltp", "varmail", "webproxy", "webserver"))),
+))
+
+ELLARD_SELTZER = Section("NFS Tricks and Benchmarking Traps (Ellard & Seltzer, USENIX 2003)", (
+    Entry("Figure 3", "Eight readers under Elevator and N-CSCAN: N-CSCAN is fair and slower; tagged queues hide what the scheduler does.",
+          (Shown("scheduler", ("throughput", "first_seconds", "last_seconds")), Shown("scheduler-tagged", ("throughput", "first_seconds",
+                                                                                                           "last_seconds"))),
+          "scheduler.png"),
+    Entry("Figures 4 and 5", "NFS over UDP falls off with concurrent readers; over TCP it does not.",
+          (Shown("transport", ("throughput",)),), "transport.png"),
+    Entry("Figure 8, Table 1", "A file read in 2, 4, 8 streams in turn: cursors give 1.6 to 2.4 times the throughput.",
+          (Shown("stride", ("throughput",)),), "stride.png"),
+))
+
+ADMINISTRATOR = Section("What an administrator asks", (
+    Entry("close() and fsync()", "What do the file system and the place of its log make of close(), without canfs?",
+          (Shown("stable", ("files_per_s", "close_p99", "flushes")),)),
+    Entry("Power cuts", "What is left of what the server had acknowledged? Numbers are means per cut.", (Shown("powercut"),)),
+    Entry("Work that shares a disk", "Is what is good for one paid by another?",
+          (Shown("together", ("ops_per_s", "throughput"), ("all",)),)),
+    Entry("The price of the prices", "What does a CANFS export take from cached operations?", (Shown("overhead", ("ops_per_s",)),)),
+))
+
+SECTIONS = (CANFS_PAPER, ELLARD_SELTZER, ADMINISTRATOR)
