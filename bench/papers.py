@@ -91,17 +91,43 @@ ELLARD_SELTZER = Section("NFS Tricks and Benchmarking Traps (Ellard & Seltzer, U
           "scheduler.png"),
     Entry("Figures 4 and 5", "NFS over UDP falls off with concurrent readers; over TCP it does not.",
           (Shown("transport", ("throughput",)),), "transport.png"),
+    Entry("Section 6", "Requests of a sequential reader come out of order, more so from a busy client: SlowDown does not mind.",
+          (Shown("reorder", ("throughput",)),), "reorder.png"),
     Entry("Figure 8, Table 1", "A file read in 2, 4, 8 streams in turn: cursors give 1.6 to 2.4 times the throughput.",
           (Shown("stride", ("throughput",)),), "stride.png"),
+))
+
+OTHERS = Section("Other texts", (
+    Entry("NFS Tuning for High Performance (Talpey, 2004)", "Over-zealous prefetch: random reads of 8 KB move a multiple of their bytes.",
+          (Shown("overzealous"),), "overzealous.png"),
+    Entry("Terrible NFS performance (FreeBSD-fs, 2014)", "Rewriting in records smaller than wsize reads before it writes.",
+          (Shown("rewrite"),), "rewrite.png"),
 ))
 
 ADMINISTRATOR = Section("What an administrator asks", (
     Entry("close() and fsync()", "What do the file system and the place of its log make of close(), without canfs?",
           (Shown("stable", ("files_per_s", "close_p99", "flushes")),)),
+    Entry("Sequential readers", "What does the server's read-ahead give 1 to 32 of them, with and without a client's cache?",
+          (Shown("readers", ("throughput", "of_limit")),), "readers.png"),
+    Entry("Reads that go backwards, or nowhere", "What if nothing can be read ahead, or only the other way?",
+          (Shown("backwards", ("throughput",)), Shown("random", ("throughput", "waste"))), "backwards.png"),
+    Entry("A random reader beside sequential ones", "Who waits for whom?", (Shown("mixed", ("throughput", "p50", "max")),), "mixed.png"),
+    Entry("Many clients", "Do thousands of them act at once? A simulation with the agent's own code.", (Shown("herd"),)),
+    Entry("A server whose prices mean nothing", "What can a wrong server do to its clients?", (Shown("hostile"),)),
     Entry("Power cuts", "What is left of what the server had acknowledged? Numbers are means per cut.", (Shown("powercut"),)),
     Entry("Work that shares a disk", "Is what is good for one paid by another?",
           (Shown("together", ("ops_per_s", "throughput"), ("all",)),)),
     Entry("The price of the prices", "What does a CANFS export take from cached operations?", (Shown("overhead", ("ops_per_s",)),)),
 ))
 
-SECTIONS = (CANFS_PAPER, ELLARD_SELTZER, ADMINISTRATOR)
+SECTIONS = (CANFS_PAPER, ELLARD_SELTZER, OTHERS, ADMINISTRATOR)
+
+# name of the mark in README.md: (lines, variants); a line is its label, where its number is, what it is multiplied with, its form.
+README_TABLES = {
+    "interference": ((
+        ("A: reads/s", ("interference", "held-reader", "ops_per_s"), 1, "{:.0f}"),
+        ("A: 99th percentile", ("interference", "held-reader", "p99"), 1, "{:.0f} ms"),
+        ("B: slowest write()", ("interference", "held-writer", "write_max"), 1, "{:.0f} ms"),
+        ("B: close() of its 600 MB", ("interference", "held-writer", "close_seconds"), 1, "{:.1f} s"),
+    ), ("alone", "stock", "canfs")),
+}
