@@ -2,8 +2,8 @@
 """k-sensitivity (CA-NFS §4.1.2, Figure 6): what becomes of the throughput if k is not the one of the
 table in pricing/market.c, but a sixteenth to sixteen times as much?
 
-A reader (canfs-job-load, a client that thinks between two reads) keeps one resource partly busy: half,
-not at all, a quarter, three quarters, not at all. Beside it a kernel client with canfs-agent writes,
+A reader (canfs-job-load --drop: at a fixed rate, and what it cannot read in time it never reads) keeps one
+resource partly busy: half, not at all, a quarter, three quarters, not at all. Beside it a kernel client with canfs-agent writes,
 more than it may hold, and closes its file after the last pause.
 
     reader  |  1/2  |    | 1/4  | 3/4  |        |
@@ -47,7 +47,7 @@ NEAR_SHARE = 0.95   # ... there is at least this much of the best value
 LINK_MBIT = 100
 DATA_MB = 4000
 CACHED_MIB = 64
-MEMORY_RATE = 2000  # the reader thinks half a millisecond
+MEMORY_RATE = 1000  # a miss costs more than the time between two
 # The server's ghost caches remember the trial before: each begins so much farther in the file. When they come
 # round it is forgotten.
 FRESH_STEP_MIB, FRESH_END_MIB = 800, 3200
@@ -73,7 +73,6 @@ class Case:
     writer_mb_per_sec: float
     block_kib: int       # of the reader
     full_per_sec: float  # so many reads take all of the resource
-    answer_ms: float     # undisturbed
     lead_seconds: float  # from the reader's start to the timeline's: the agent starts in it
     disk: str            # what the modelled disk is told; device: which it is
     server: dict         # the CANFS block
@@ -83,12 +82,12 @@ SERVER_OPTIONS = {"Monitors": "network, disk, memory"}
 WIDE = {"Interfaces": "br0", "Link_Speed": 10000}
 LEAD_SECONDS = 2.5
 CASES = (
-    Case("network", "none", 64, 512, 15, 5.5, 32, 380, 0.3, LEAD_SECONDS, "mode=free",
+    Case("network", "none", 64, 512, 15, 5.5, 32, 380, LEAD_SECONDS, "mode=free",
          {"Interfaces": Link.interface, "Link_Speed": LINK_MBIT}),
-    Case("disk", "{disk}", 4, 1024, 35, 40, 8, 133, 7.5, LEAD_SECONDS, "mode={device}", WIDE),
+    Case("disk", "{disk}", 4, 1024, 35, 40, 8, 133, LEAD_SECONDS, "mode={device}", WIDE),
     # A store with so much to spare that it is not what is short, yet far slower than the cache. The worth of the
     # cache is an average over some seconds (CANFS_GHOSTS_TAU_SEC): it must be known when the writer begins.
-    Case("memory", "{disk}-x4", 32, 1024, 35, 26, 32, 0, 0, 8, "mode={device} scale=4",
+    Case("memory", "{disk}-x4", 32, 1024, 35, 26, 32, 0, 8, "mode={device} scale=4",
          WIDE | {"Disk_Read_Queue": 32, "Disk_Write_Queue": 64}),
 )
 
@@ -133,13 +132,12 @@ def reader_phases(case, phases):
     if case.resource == "memory":  # the share is that of the re-reads, known before the timeline begins
         return ",".join(f"{begin}-{end}:{MEMORY_RATE}:{share}"
                         for begin, end, share in [(0, phases[0][0], phases[0][2]), *phases])
-    return ",".join(f"{begin}-{end}:{1 / (1 / (case.full_per_sec * share) - case.answer_ms / 1e3)}"
-                    for begin, end, share in phases)
+    return ",".join(f"{begin}-{end}:{case.full_per_sec * share}" for begin, end, share in phases)
 
 
 def start_reader(lab, case, link, phases, number):
     enter = link.enter() if case.resource == "network" else lab.network.enter()
-    options = {"block_kib": case.block_kib, "think": True, "phases": reader_phases(case, phases)}
+    options = {"block_kib": case.block_kib, "drop": True, "phases": reader_phases(case, phases)}
     if case.resource == "network":
         options["span_mib"] = CACHED_MIB
     if case.resource == "memory":

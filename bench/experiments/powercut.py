@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """powercut: the power of the server and its disk is cut while a client writes, and what the server had acknowledged is looked for.
 
-A client runs filebench's fileserver, and beside it jobs/promises.py. After 2 to 6 s the server stops answering, the disk loses
+A client runs filebench's fileserver, and beside it jobs/promises.py. 2 to 6 s after the first promise the server stops answering, the disk loses
 what a drive may lose (bench/disk/volatile.h), the file system is mounted again, and checked. A run is a cut of each case:
 
-fsck        file systems that were found damaged
+unmountable file systems that the kernel refuses to mount; their promises are not counted
+fsck        others that were found damaged
 made        promises: what was acknowledged as stable
 stable      broken: a file that was written, fsynced and closed is not there, or not as it was
 rewritten   broken: likewise the second version of one that existed
@@ -23,8 +24,8 @@ from bench.experiments.options import Options  # noqa: F401  (bench/run makes Op
 from bench.experiments.rounds import chosen, run_rounds
 from bench.jobs import promises
 from bench.lab.client import launch
-from bench.lab.disk import FILESYSTEMS
-from bench.lab.host import LabError, wait_for
+from bench.lab.disk import FILESYSTEMS, DamageError, MountError
+from bench.lab.host import wait_for
 from bench.lab.report import Results
 
 NAME = "powercut"
@@ -39,7 +40,7 @@ THREADS = 4
 EVENTS = ("stable", "rewritten", "created", "renamed", "removed")
 DIRECTORY = "promises"
 JOB = promises.__file__
-BROKEN_UNIT = "promises"
+UNITS = {"unmountable": "file systems", "fsck": "file systems"}
 
 
 @dataclass
@@ -48,15 +49,22 @@ class Trial:
     case: str
     variant: str
     seed: int
-    seconds: float   # from the first operation to the cut
+    seconds: float   # from the first promise to the cut
     cut: dict        # of the disk: sectors that were volatile, and that were lost
+    refused: str     # what mount said; "": nothing
     damage: str      # what fsck said; "": nothing
     made: dict       # {event: promises}
     broken: dict     # {event: of them}
 
+    def verdict(self):
+        """In one line."""
+        if self.refused:
+            return "NOT MOUNTABLE: " + " ".join(self.refused.split())
+        return "DAMAGED: " + " ".join(self.damage.split()) if self.damage else "fsck clean"
+
     def __str__(self):
         return (f"after {self.seconds:.1f} s {self.cut['lost_sectors']} of {self.cut['cut_sectors']} volatile sectors lost; "
-                f"{'DAMAGED: ' + self.damage if self.damage else 'fsck clean'}; {sum(self.made.values())} promises, broken "
+                f"{self.verdict()}; {sum(self.made.values())} promises, broken "
                 + (", ".join(f"{name} {count}" for name, count in self.broken.items()) or "none"))
 
 
@@ -64,14 +72,14 @@ class PowercutResults(Results):
     """A row is the sum over all cuts, as n says how many."""
 
     def add_trial(self, trial):
-        values = {"fsck": int(bool(trial.damage)), "made": sum(trial.made.values()),
+        values = {"unmountable": int(bool(trial.refused)), "fsck": int(bool(trial.damage)), "made": sum(trial.made.values()),
                   **{event: trial.broken.get(event, 0) for event in EVENTS}}
         for metric, value in values.items():
-            self.add(trial.case, self.disk.name, trial.variant, metric, BROKEN_UNIT if metric != "fsck" else "file systems", value)
+            self.add(trial.case, self.disk.name, trial.variant, metric, UNITS.get(metric, "promises"), value)
 
     def table(self):
         totals = [f"{case}, {variant}: {len(values['made'])} cuts, {sum(values['made'])} promises; "
-                  + ", ".join(f"{metric} {sum(values[metric])}" for metric in ("fsck", *EVENTS))
+                  + ", ".join(f"{metric} {sum(values[metric])}" for metric in (*UNITS, *EVENTS))
                   for (case, variant), values in self._by_case().items()]
         return "\n".join([super().table(), "", "damaged file systems and broken promises, all cuts together:", *totals])
 
@@ -103,24 +111,32 @@ def run_trial(lab, seed, case, variant, options):
         run.go()
         wait_for(run.has_begun, SLACK_SECONDS, "filebench: starting its processes")
         launch([client.prepare("promises", JOB, lab.on_mount(DIRECTORY), THREADS)])
+        wait_for(lambda: promises.promises(heard(client)), SLACK_SECONDS, "the first promise")
         seconds = random.Random(seed).uniform(*CUT_SECONDS)
         time.sleep(seconds)
         run.check()
-        lab.power_cut(seed)
+        refused = complaint(lambda: lab.power_cut(seed))
         stat = lab.disk.stat()
-        made, broken = promises.kept(lab.disk.mount / DIRECTORY, client.console.read_text(encoding="utf-8", errors="replace"))
-        return Trial(case, variant, seed, seconds, {key: stat[key] for key in ("cut_sectors", "lost_sectors")}, damage(lab),
-                     made, broken)
+        cut = {key: stat[key] for key in ("cut_sectors", "lost_sectors")}
+        if refused:
+            return Trial(case, variant, seed, seconds, cut, refused, "", {}, {})
+        made, broken = promises.kept(lab.disk.mount / DIRECTORY, heard(client))
+        return Trial(case, variant, seed, seconds, cut, "", complaint(lab.disk.check_file_system), made, broken)
     finally:
         lab.disk.control("mode=free")
         lab.stop_clients(is_orderly=False)
         lab.stop_server()
 
 
-def damage(lab):
+def heard(client):
+    return client.console.read_text(encoding="utf-8", errors="replace")
+
+
+def complaint(action):
+    """What it failed with; "": it did not."""
     try:
-        lab.disk.check_file_system()
-    except LabError as error:
+        action()
+    except (MountError, DamageError) as error:
         return str(error)
     return ""
 

@@ -10,8 +10,8 @@
  *	                that hit rate, and each part of it earns as much. The list is filled first.
  *	--phases        BEGIN-END:RATE[:REREADS],...  in seconds; rate 0: closed loop
  *	--fresh-mib N   what was not read yet begins N MiB into the file (and goes round)
- *	--think         a phase's rate is that of a client which thinks for 1/rate seconds after each answer,
- *	                so that what delays an answer costs reads, as it does not with a schedule
+ *	--drop          reads that became due while another was not answered yet are dropped, not caught up
+ *	                with: what delays an answer by more than the time between two costs reads
  *	--at SECONDS    of the monotonic clock, when the phases begin; else as soon as it is ready
  *
  * On standard output: {"begins": SECONDS} of the monotonic clock, then {"ops": N} every half a second
@@ -19,6 +19,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ struct load {
 	size_t recent_count, recent_max;
 	uint64_t fresh; /* the next block that was not read yet */
 	unsigned int ops;
-	bool think;
+	bool drop;
 	double start, report_at;
 	struct canfs_samples samples;
 };
@@ -63,7 +64,7 @@ static void usage(void)
 {
 	fprintf(stderr, "usage: canfs-job-load [--block-kib N] [--span-mib N | --reread-mib N "
 			"[--fresh-mib N]]\n"
-			"                      [--seed N] [--at SECONDS] [--think]\n"
+			"                      [--seed N] [--at SECONDS] [--drop]\n"
 			"                      --phases BEGIN-END:RATE[:REREADS][,...]\n"
 			"                      nfs://SERVER/PATH/FILE\n");
 	exit(EXIT_BAD_USE);
@@ -110,7 +111,7 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 		{ "reread-mib", required_argument, NULL, 'r' },
 		{ "fresh-mib", required_argument, NULL, 'f' },
 		{ "seed", required_argument, NULL, 'e' }, { "at", required_argument, NULL, 'a' },
-		{ "think", no_argument, NULL, 't' }, { "phases", required_argument, NULL, 'p' },
+		{ "drop", no_argument, NULL, 'd' }, { "phases", required_argument, NULL, 'p' },
 		{ 0 } };
 	int option;
 
@@ -136,8 +137,8 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 		case 'a':
 			l->start = canfs_job_number("at", optarg, 0, 1e12);
 			break;
-		case 't':
-			l->think = true;
+		case 'd':
+			l->drop = true;
 			break;
 		case 'p':
 			parse_phases(l, optarg);
@@ -244,7 +245,9 @@ static int run_phase(struct load *l, const struct phase *p)
 		ret = read_one(l, p->rereads);
 		now = canfs_job_now();
 		canfs_samples_add(&l->samples, now - asked);
-		due = l->think ? now + pause : begin + (double)k * pause;
+		if (l->drop && pause > 0)
+			k = (uint64_t)fmax((double)k, ceil((now - begin) / pause));
+		due = begin + (double)k * pause;
 	}
 	canfs_job_sleep_until(end);
 	report(l, l->report_at);

@@ -25,6 +25,14 @@ _EXT4 = ("mkfs.ext4", "-q", "-N", 65536, "-m", 0, "-E", "nodiscard,lazy_itable_i
 _EXT4_MOUNT = "noatime,no_prefetch_block_bitmaps"
 
 
+class MountError(LabError):
+    """The kernel refuses the file system."""
+
+
+class DamageError(LabError):
+    """fsck found something."""
+
+
 @dataclass(frozen=True)
 class FileSystem:
     """{log} in a command or in the options stands for the block device of the log on flash."""
@@ -41,7 +49,7 @@ _XFS_CHECK = ("xfs_repair", "-n")
 FILESYSTEMS = {
     "ext4": FileSystem("ext4", _EXT4, _EXT4_MOUNT, _EXT4_CHECK),
     "ext4-fast-commit": FileSystem("ext4", (*_EXT4, "-O", "fast_commit"), _EXT4_MOUNT, _EXT4_CHECK),
-    "ext4-external-journal": FileSystem("ext4", (*_EXT4, "-J", "device={log}"), _EXT4_MOUNT, (*_EXT4_CHECK, "-j", "{log}"),
+    "ext4-external-journal": FileSystem("ext4", (*_EXT4, "-J", "device={log}"), f"{_EXT4_MOUNT},journal_path={{log}}", (*_EXT4_CHECK, "-j", "{log}"),
                                         ("mke2fs", "-q", "-F", "-b", 4096, "-O", "journal_dev", "{log}")),
     "xfs": FileSystem("xfs", _XFS, "noatime", _XFS_CHECK),
     "xfs-external-log": FileSystem("xfs", (*_XFS, "-l", f"logdev={{log}},size={LOG_MIB // 4}m"), "noatime,logdev={log}",
@@ -126,7 +134,10 @@ class Disk:
 
     def _mount(self):
         self.mount.mkdir(exist_ok=True)
-        run("mount", "-t", self._filesystem.kernel, "-o", *self._words([self._filesystem.options]), self.loop, self.mount)
+        try:
+            run("mount", "-t", self._filesystem.kernel, "-o", *self._words([self._filesystem.options]), self.loop, self.mount)
+        except LabError as error:
+            raise MountError(str(error)) from error
 
     def _unmount(self):
         """Also from the kernel's memory: what a power cut has left there would hide what it did to the disk."""
@@ -149,17 +160,29 @@ class Disk:
             disk.control(f"powercut={seed}")
 
     def power_on(self):
-        """Mounts the file system again, which replays its log; nobody may have used it any more. The model is off."""
+        """Mounts the file system again, which replays its log; nobody may have used it any more. The model is off. MountError:
+        it cannot be mounted."""
         self._unmount()
-        self.control("poweron mode=free")
+        self.begin_anew()
         if self._flash:
-            self._flash.control("poweron")
+            self._flash.begin_anew()
+            self._flash.model_on()
         self._mount()
 
+    def begin_anew(self):
+        """With power, and with a new loop device: of an old one the kernel remembers that writes have failed."""
+        self._loop.detach()
+        self.control("poweron")
+        self._loop.attach(self.model / "disk")
+        self.become(self.settings)
+
     def check_file_system(self):
-        """LabError says what is wrong with it; nobody may use it meanwhile."""
+        """DamageError says what is wrong with it, and it is not mounted then; nobody may use it meanwhile."""
         self._unmount()
-        run(*self._words(self._filesystem.check), self.loop, timeout=300)
+        try:
+            run(*self._words(self._filesystem.check), self.loop, timeout=300)
+        except LabError as error:
+            raise DamageError(str(error)) from error
         self._mount()
 
     @property
