@@ -20,6 +20,8 @@ from bench.lab.lab import MOUNT_POINT, Lab
 from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
+# What the agents are told; the parts of canfs are for those figures that take them apart.
+OF_AGENTS = {"canfs": {}, "canfs-write-only": {"readahead": "off"}, "canfs-read-ahead-only": {"writeback": "off"}}
 # A job may take so much longer than planned before the run is given up.
 TIMEOUT_SECONDS = 240
 SAMPLE_SECONDS = 0.2
@@ -229,8 +231,9 @@ class Runner:
             if "best-static" in wanted:
                 best = self.search(best_static.QUICK_LEVELS, stock)
                 self.results.add_trial(Trial(**vars(best) | {"variant": "best-static"}))
-            if "canfs" in wanted:
-                self.results.add_trial(self.trial("canfs", best_static.STOCK, f"{label}, canfs"))
+            for variant in OF_AGENTS:
+                if variant in wanted:
+                    self.results.add_trial(self.trial(variant, best_static.STOCK, f"{label}, {variant}"))
 
     def search(self, levels, stock=None):
         self.results.setting, trial = best_static.search(
@@ -249,12 +252,12 @@ class Runner:
         return trial
 
     def measure(self, variant, setting):
-        lab, priced = self.lab, variant == "canfs"
+        lab, priced = self.lab, variant in OF_AGENTS
         lab.start_server("CANFS" if priced else "VFS",
                          canfs.SERVER_OPTIONS | self.options.server if priced else None)
         clients = lab.start_clients(self.figure.guests(self.plan))
         lab.disk.cold()
-        agents = canfs.start_agents(lab, clients, self.options.agent) if priced else []
+        agents = canfs.start_agents(lab, clients, OF_AGENTS[variant] | self.options.agent) if priced else []
         prices = canfs.PriceWatch(lab) if priced else None
         session = Session(lab, self.plan, self.options.cases, clients)
         for client in clients:

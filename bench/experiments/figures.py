@@ -17,7 +17,7 @@ import random
 import threading
 
 from bench.experiments import write_back
-from bench.experiments.figure import Asked, Figure
+from bench.experiments.figure import VARIANTS, Asked, Figure
 from bench.lab.lab import Guest
 
 SEED = 7
@@ -182,6 +182,7 @@ FIGURES = (
         knobs=("dirty", "read_ahead_kib"), cost=lambda values: values["tree"]["seconds"],
         asked=(Asked("seconds", "at most", 0.85, "stock"), Asked("seconds", "at most", 1, "best-static")),
         panels=("seconds", "held", "sent"),
+        variants=(*VARIANTS, "canfs-write-only", "canfs-read-ahead-only"),
         full={"files": "a tree of 2 GB", "cases": ("tree",), "guest_mib": 1024, "tree_mb": 2000, "largest_mb": 100,
               "files_each": 20},
         quick={"files": "a tree of 160 MB", "guest_mib": 256, "tree_mb": 160, "largest_mb": 25}),

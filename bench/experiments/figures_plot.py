@@ -5,7 +5,7 @@ function, one of PANELS, or else a metric: bars of its medians, with the range o
 from bench.lab.report import RESULTS_DIRECTORY
 
 COLOURS = {"limit": "lightgrey", "stock": "tab:red", "best-static": "tab:orange", "canfs": "tab:blue",
-           "knfsd": "tab:green"}
+           "canfs-write-only": "tab:cyan", "canfs-read-ahead-only": "tab:purple", "knfsd": "tab:green"}
 MB = 1e6
 
 
