@@ -4,8 +4,8 @@
 once, what the server has acknowledged: a line "promise EVENT THREAD NUMBER" each. (Everything else in a guest is lost with it.)
 
 Each file is created, written, fsynced and closed ("stable"); then, by its number modulo 4, it is left alone, renamed ("renamed"),
-removed ("removed"), or its second half is overwritten and fsynced ("rewritten"). With every BARE-th comes an empty file that is
-only created ("created").
+removed ("removed"), or its second half is overwritten and fsynced ("rewritten"). With every BARE-th comes an empty file, or
+a directory, by turns, that is only created ("created").
 
 kept() says, on the machine that has the file system, what of these promises is true."""
 
@@ -47,6 +47,13 @@ def change(path, thread, number):
     return None
 
 
+def create_bare(path, number):
+    if number % (2 * BARE) == 0:
+        os.mkdir(path)
+    else:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+
+
 def work(directory, thread, say):
     number = 0
     while True:
@@ -57,7 +64,7 @@ def work(directory, thread, say):
         if event:
             say(event, thread, number)
         if number % BARE == 0:
-            os.close(os.open(f"{path}.bare", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+            create_bare(f"{path}.bare", number)
             say("created", thread, number)
         number += 1
 
