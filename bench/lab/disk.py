@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The modelled disk under a loop device, with a file system on it."""
 
+import errno
 import json
 import os
 import time
@@ -13,6 +14,7 @@ from bench.lab.sweep import LOOP_NOTE
 
 READ_AHEAD_KIB = 128
 SETTLE_SECONDS = 0.3
+UNUSED_SECONDS = 180
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 # Everything that mkfs or mount would leave for later would come as I/O in the middle of a run: ext4 reads block bitmaps, all
@@ -90,6 +92,8 @@ class Disk:
     def make_file_system(self):
         """As the settings say, empty, and mounted; of one that was there nothing is left, and nobody may use it."""
         self._unmount()
+        # Whoever has made a mount namespace meanwhile (another lab's server, a service) has the file system until that ends.
+        wait_for(self._is_unused, UNUSED_SECONDS, f"{self.loop}: unmounted in all mount namespaces")
         run(*self._filesystem.mkfs, self.loop, timeout=120)
         self._mount()
         self.read_ahead(READ_AHEAD_KIB)  # mkfs makes it 2 MiB, of the device's optimal size
@@ -105,6 +109,15 @@ class Disk:
     def _unmount(self):
         if is_mounted(self.mount):
             run("umount", self.mount)
+
+    def _is_unused(self):
+        try:
+            os.close(os.open(self.loop, os.O_RDWR | os.O_EXCL))
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise LabError(f"{self.loop}: {error.strerror}") from error
+            return False
+        return True
 
     def power_cut(self, seed):
         """Part of what no flush has covered is lost; from now on everything fails. The counters tell how much."""
