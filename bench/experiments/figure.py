@@ -2,6 +2,7 @@
 """What the experiments of figures.py have in common: variants, the search for the best static setting, trials,
 and what is asked for.
 
+alone        as stock, without what disturbs (of few figures)
 stock        kernel and Ganesha defaults
 best-static  the same server; the clients' dirty limits and read-ahead searched for this very workload
 canfs        CANFS on the server, canfs-agent on the clients"""
@@ -16,7 +17,7 @@ from bench.experiments import best_static, canfs, figures_plot
 from bench.experiments.options import Options, check_names
 from bench.lab.client import launch
 from bench.lab.host import wait_for
-from bench.lab.lab import MOUNT_POINT, Lab
+from bench.lab.lab import MOUNT_POINT, Lab, what_is_missing
 from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
@@ -80,6 +81,10 @@ class Figure:
     quick: dict        # what is other with --quick
     Options: type = Options
     variants: tuple = VARIANTS
+    levels: dict = field(default_factory=lambda: best_static.LEVELS)  # that are searched
+    tuned: tuple = ()  # guests that best-static tunes; none: all
+    reset: Callable = lambda lab, plan: None  # what is in the export, before each trial; the model is off
+    what_is_missing: Callable = what_is_missing
 
     def plan(self, quick):
         return SimpleNamespace(**self.full | (self.quick if quick else {}))
@@ -146,6 +151,7 @@ class Session:
     plan: SimpleNamespace
     cases: tuple
     clients: list
+    variant: str = "stock"
     details: dict = field(default_factory=dict)
     jobs: int = 0
     watches: dict = field(default_factory=dict)
@@ -214,7 +220,7 @@ class Runner:
             self.run_quick(wanted)
             return
         if "best-static" in wanted:
-            self.search(best_static.LEVELS)
+            self.search(self.figure.levels)
         for number in range(self.options.runs):
             for variant in wanted:
                 label = f"run {number + 1} of {self.options.runs}, {variant}"
@@ -225,15 +231,14 @@ class Runner:
         stock = None
         for number in range(self.options.runs):
             label = f"run {number + 1} of {self.options.runs}"
-            if "stock" in wanted:
-                stock = self.trial("stock", best_static.STOCK, f"{label}, stock")
-                self.results.add_trial(stock)
-            if "best-static" in wanted:
-                best = self.search(best_static.QUICK_LEVELS, stock)
-                self.results.add_trial(Trial(**vars(best) | {"variant": "best-static"}))
-            for variant in OF_AGENTS:
-                if variant in wanted:
-                    self.results.add_trial(self.trial(variant, best_static.STOCK, f"{label}, {variant}"))
+            for variant in wanted:
+                if variant == "best-static":
+                    best = self.search(best_static.QUICK_LEVELS, stock)
+                    trial = Trial(**vars(best) | {"variant": variant})
+                else:
+                    trial = self.trial(variant, best_static.STOCK, f"{label}, {variant}")
+                stock = trial if variant == "stock" else stock
+                self.results.add_trial(trial)
 
     def search(self, levels, stock=None):
         self.results.setting, trial = best_static.search(
@@ -253,14 +258,17 @@ class Runner:
 
     def measure(self, variant, setting):
         lab, priced = self.lab, variant in OF_AGENTS
+        self.figure.reset(lab, self.plan)
         lab.start_server("CANFS" if priced else "VFS",
                          canfs.SERVER_OPTIONS | self.options.server if priced else None)
         clients = lab.start_clients(self.figure.guests(self.plan))
         lab.disk.cold()
         agents = canfs.start_agents(lab, clients, OF_AGENTS[variant] | self.options.agent) if priced else []
         prices = canfs.PriceWatch(lab) if priced else None
-        session = Session(lab, self.plan, self.options.cases, clients)
+        session = Session(lab, self.plan, self.options.cases, clients, variant)
         for client in clients:
+            if self.figure.tuned and client.name not in self.figure.tuned:
+                continue
             for command in setting.commands():
                 session.run(client, *command)
         session.watch()
