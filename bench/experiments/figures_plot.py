@@ -4,7 +4,7 @@ function, one of PANELS, or else a metric: bars of its medians, with the range o
 
 from bench.lab.report import RESULTS_DIRECTORY
 
-COLOURS = {"limit": "lightgrey", "stock": "tab:red", "best-static": "tab:orange", "canfs": "tab:blue",
+COLOURS = {"limit": "lightgrey", "local": "tab:gray", "stock": "tab:red", "best-static": "tab:orange", "canfs": "tab:blue",
            "knfsd": "tab:green"}
 MB = 1e6
 
