@@ -2,7 +2,7 @@
 """What the experiments of readings.py have in common: files, cold caches, readers, the search for the best
 read-ahead, and what is asked for.
 
-limit        the raw disk, read past the page cache from its outer edge, where the files lie (zones: or its inner one)
+limit        the raw disk, read past the page cache from its outer edge (zones: of the zone), where the files lie
 local        as many processes on the server itself, read_ahead_kb 128; in some experiments
 stock        Ganesha over VFS, read_ahead_kb 128
 best-static  the same with the read_ahead_kb that is best for this very case
@@ -76,7 +76,7 @@ class Case:
     in_quick: bool = True
     server: dict = field(default_factory=dict)  # of the CANFS block
     device: str = None          # None: the one that was asked for
-    inner: bool = False         # the files lie at the inner edge of the disk
+    zone: int = None            # of the disk, in which alone its file system is; None: on all of it
 
     def wanted(self, asked_for):
         return [variant for variant in self.variants if variant in (asked_for or (LOCAL, *VARIANTS))]
@@ -126,7 +126,7 @@ class Reading:
         for case in self.cases:
             if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
                 # A disk of its own: where files lie on it does not depend on what was there before.
-                own = replace(options, disk=replace(options.disk, device=case.device or options.disk.device))
+                own = replace(options, disk=replace(options.disk, device=case.device or options.disk.device, zone=case.zone))
                 with Lab(build, disk=own.disk) as lab:
                     Runner(self, lab, own, say, keep or (lambda trial: None), results).run(case)
         say(figures_plot.save(self, results))
@@ -140,7 +140,7 @@ class ReadingResults(Results):
         super().__init__(reading.NAME, options.disk)
         self.quick = options.quick
         self.reading = reading
-        self.limits = {}  # of the disk, MB/s, by whether it is at the inner edge
+        self.limits = {}  # of the disk, MB/s, by zone
         self.best = {}  # case: KiB
         self.last = {}  # (case, variant): its last trial
 
@@ -175,10 +175,10 @@ class Runner:
         if not wanted:
             return
         names = self.make_files(case)
-        if case.inner not in self.results.limits:
-            self.results.limits[case.inner] = limit_of(self.lab.disk, case.inner)
+        if case.zone not in self.results.limits:
+            self.results.limits[case.zone] = limit_of(self.lab.disk)
         self.results.add(first_case(case), self.options.disk.name, "limit", "throughput", UNITS["throughput"],
-                         self.results.limits[case.inner])
+                         self.results.limits[case.zone])
         levels = QUICK_LEVELS_KIB if self.options.quick else LEVELS_KIB
         best = None
         for number in range(self.options.runs):
@@ -196,8 +196,6 @@ class Runner:
         disk, mib = self.lab.disk, case.mib_each(self.options.quick)
         self.say(f"{case.name}: files, {case.readers.files} of {mib} MiB")
         disk.control("mode=free")
-        if case.inner:
-            reading_files.fill(disk.mount, case.mib_in_all(self.options.quick))
         names = reading_files.make(disk.mount, 1, case.readers.files, mib)
         if case.beside:
             names += reading_files.make(disk.mount, len(names) + 1, 1, case.mib_in_all(self.options.quick))
@@ -231,7 +229,7 @@ class Runner:
             if variant != LOCAL:
                 self.start_server(case, variant, kib)
             if knfsd:
-                own["disk_of_limit"] = limit_of_guest(lab) / self.results.limits[case.inner]
+                own["disk_of_limit"] = limit_of_guest(lab) / self.results.limits[case.zone]
             guests = lab.start_clients([Guest("a", GUEST_MIB)]) if case.readers.kernel else []
             lab.disk.cold()
             check_nothing_cached(label, (lab.server if knfsd else lab.disk).cached_bytes(names), case.mib_in_all(self.options.quick))
@@ -247,7 +245,7 @@ class Runner:
         finally:
             self.clean_up()
         check_cold(label, disk, seen)
-        values = values_of(seen, disk, cpu, self.results.limits[case.inner])
+        values = values_of(seen, disk, cpu, self.results.limits[case.zone])
         values[first_case(case)] |= own
         if knfsd or variant == LOCAL:
             del values[first_case(case)]["cpu_per_mb"]  # User-Mode Linux's, not the server's; or no server

@@ -7,7 +7,6 @@ import os
 import struct
 
 MIB = 1 << 20
-SPARE_MIB = 256  # that a file system may keep for itself
 STAMP_EVERY = 4096  # as in bench/jobs/pattern.c
 STAMP = struct.Struct("<QQ")
 
@@ -16,17 +15,6 @@ def stamp(block, offset, number):
     """Marks a block that lies at this offset of this file."""
     for at in range(0, len(block), STAMP_EVERY):
         STAMP.pack_into(block, at, offset + at, number)
-
-
-def fill(directory, leave_mib):
-    """Takes the disk from its outer edge on, all but so much, without writing: what is made after it lies at the inner edge."""
-    free = os.statvfs(directory)
-    fd = os.open(directory / "filler", os.O_WRONLY | os.O_CREAT, 0o644)
-    try:
-        os.posix_fallocate(fd, 0, free.f_bavail * free.f_frsize - (leave_mib + SPARE_MIB) * MIB)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def make(directory, first, count, mib):

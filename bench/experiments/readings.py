@@ -10,7 +10,7 @@ random     what no read-ahead can help, and many hurt
 mixed      eight sequential readers, and one at random, which has to wait for them
 scheduler  eight readers, each policy: which ends when (Figure 3); also with tagged queueing
 transport  TCP and UDP, with and without tagged queueing (Figures 4 and 5)
-zones      the outer and the inner edge of the disk, with and without tagged queueing, local and over NFS (Figures 1 and 2)
+zones      the outermost and the innermost zone of the disk, with and without tagged queueing, local and over NFS (Figures 1 and 2)
 heuristics readers that are not quite in order, and a table of active files that is too small (Figures 6 and 7)
 
 Figures 6 and 7 compare heuristics of one nfsd. Of these CANFS has no switch, and no imitation is built here: its cursors are SlowDown with
@@ -24,6 +24,7 @@ times as much to read; less where it is slow."""
 from bench.experiments.figure import Asked
 from bench.experiments.reading import ALL_VARIANTS, LOCAL, VARIANTS, Case, Reading, Readers
 from bench.experiments.reading_plot import by_readers, finishes
+from bench.lab.disk import INNER_ZONE, OUTER_ZONE
 
 POLICIES = ("fifo", "elevator", "n-cscan", "lag")
 NOT_BELOW = 0.98  # which is what two medians of five runs can tell apart
@@ -51,7 +52,8 @@ NUMBERS = (1, 2, 4, 8, 16, 32)  # of readers, in the paper's figures
 QUICK_NUMBERS = (1, 8)
 # Without tags, the reads are in the order of the host's scheduler; with them, in the disk's own.
 TAGS = {"tags": "hdd-ncq", "no-tags": "hdd"}
-ZONES = tuple(f"{zone}-{tags}" for zone in ("outer", "inner") for tags in TAGS)
+PLACES = {"outer": OUTER_ZONE, "inner": INNER_ZONE}
+ZONES = tuple(f"{place}-{tags}" for place in PLACES for tags in TAGS)
 AMONG_MANY = 128  # readers, of whom the smallest table can hold half
 
 READINGS = (
@@ -116,10 +118,10 @@ READINGS = (
         ALWAYS, (*NEVER_WORSE, *HONEST),
         (by_readers("udp", "udp-no-tags"), by_readers("tcp", "tcp-no-tags"), "waste")),
     Reading(
-        "zones", "1 to 32 readers at the outer and the inner edge, with and without tags (Ellard & Seltzer Figures 1 and 2)",
-        tuple(Case(f"{zone}-{tags}-{n}", 512, Readers(files=n), variants=(LOCAL, "stock", "canfs"), device=device, inner=zone == "inner",
+        "zones", "1 to 32 readers in the outermost and the innermost zone, with and without tags (Ellard & Seltzer Figures 1 and 2)",
+        tuple(Case(f"{place}-{tags}-{n}", 512, Readers(files=n), variants=(LOCAL, "stock", "canfs"), device=device, zone=zone,
                    in_quick=n in QUICK_NUMBERS)
-              for zone in ("outer", "inner") for tags, device in TAGS.items() for n in NUMBERS),
+              for place, zone in PLACES.items() for tags, device in TAGS.items() for n in NUMBERS),
         ("throughput", "of_limit", "last_over_first", "max"), (Asked("throughput", "at least", NOT_BELOW, "stock"),),
         tuple(by_readers(*ZONES, variants=(variant,)) for variant in (LOCAL, "stock", "canfs")),
         DISK_OPTIONS_REFUSED=("device", "filesystem")),
