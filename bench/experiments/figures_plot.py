@@ -5,7 +5,7 @@ function, one of PANELS, or else a metric: bars of its medians, with the range o
 from bench.lab.report import RESULTS_DIRECTORY
 
 COLOURS = {"limit": "lightgrey", "local": "tab:gray", "stock": "tab:red", "best-static": "tab:orange", "canfs": "tab:blue",
-           "knfsd": "tab:green"}
+           "knfsd": "tab:green", "one-cursor": "tab:orange", "table-16": "tab:purple", "table-64": "tab:red"}
 MB = 1e6
 
 

@@ -26,25 +26,25 @@ def finishes(tags):
     return draw
 
 
-def points(rows, prefix, variant):
-    """[(readers, MB/s)] of the cases PREFIX-N, ascending."""
+def points(rows, prefix, variant, metric="throughput"):
+    """[(readers, median)] of the cases PREFIX-N, ascending."""
     found = {row["case"].removeprefix(f"{prefix}-"): row["median"] for row in rows
-             if row["metric"] == "throughput" and row["variant"] == variant and row["case"].startswith(f"{prefix}-")}
+             if row["metric"] == metric and row["variant"] == variant and row["case"].startswith(f"{prefix}-")}
     return sorted((int(number), median) for number, median in found.items() if number.isdigit())
 
 
-def by_readers(*prefixes, variants=COLOURS):
-    """Throughput by the number of readers, of the cases PREFIX-N: a line for each prefix and variant."""
+def by_readers(*prefixes, variants=COLOURS, metric="throughput", label="throughput, MB/s"):
+    """By the number of readers, of the cases PREFIX-N: a line for each prefix and variant."""
     def draw(axes, results):
         for prefix, style in zip(prefixes, STYLES):
             for variant in variants:
-                found = points(results.rows(), prefix, variant)
+                found = points(results.rows(), prefix, variant, metric)
                 if found:
                     axes.plot(*zip(*found), style, marker=".", color=COLOURS[variant], label=f"{prefix}, {variant}")
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:.0f}")
-        axes.set_xlabel("readers")
-        axes.set_ylabel("throughput, MB/s")
+        axes.set_xlabel("readers, or streams")
+        axes.set_ylabel(label)
         axes.set_ylim(bottom=0)
         legend(axes)
     return draw
