@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The picture of matrix.py, as Whitney's figures 3 and 4: throughput by clients, a panel for each direction and size."""
 
+CLIENTS = (1, 6, 13, 40)
 LINES = {"local": ":", "stock": "--", "canfs": "-"}
 COLOURS = {"ext4": "tab:red", "ext4-fast-commit": "tab:orange", "xfs": "tab:blue", "btrfs": "tab:green"}
 
@@ -19,6 +20,8 @@ def panel(kind):
                 points = by_clients(results, filesystem, kind, variant)
                 if points:
                     axes.plot(*zip(*points), line, color=colour, marker=".", label=f"{filesystem}, {variant}")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(CLIENTS, CLIENTS)
         axes.set_xlabel(f"clients, {kind}")
         axes.set_ylabel("throughput, MB/s")
         axes.set_ylim(bottom=0)

@@ -37,10 +37,11 @@ def by_readers(*prefixes, variants=COLOURS, metric="throughput", label="throughp
     """By the number of readers, of the cases PREFIX-N: a line for each prefix and variant."""
     def draw(axes, results):
         for prefix, style in zip(prefixes, STYLES):
-            for variant in variants:
+            for place, variant in enumerate(variants):
                 found = points(results.rows(), prefix, variant, metric)
                 if found:
-                    axes.plot(*zip(*found), style, marker=".", color=COLOURS[variant], label=f"{prefix}, {variant}")
+                    # The first is the widest: lines on top of each other are both seen.
+                    axes.plot(*zip(*found), style, marker=".", linewidth=max(1, 4 - place), color=COLOURS[variant], label=f"{prefix}, {variant}")
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.set_xlabel("readers, or streams")
