@@ -4,8 +4,9 @@ function, one of PANELS, or else a metric: bars of its medians, with the range o
 
 from bench.lab.report import RESULTS_DIRECTORY
 
-COLOURS = {"limit": "lightgrey", "alone": "tab:grey", "stock": "tab:red", "best-static": "tab:orange", "canfs": "tab:blue",
-           "knfsd": "tab:green"}
+COLOURS = {"limit": "lightgrey", "alone": "tab:grey", "local": "tab:grey", "stock": "tab:red", "best-static": "tab:orange",
+           "canfs": "tab:blue", "canfs-write-only": "tab:cyan", "canfs-read-ahead-only": "tab:purple", "knfsd": "tab:green",
+           "one-cursor": "tab:orange", "table-16": "tab:purple", "table-64": "tab:red"}
 MB = 1e6
 
 

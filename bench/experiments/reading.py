@@ -2,7 +2,8 @@
 """What the experiments of readings.py have in common: files, cold caches, readers, the search for the best
 read-ahead, and what is asked for.
 
-limit        the raw disk, read past the page cache from its outer edge, where the files lie
+limit        the raw disk, read past the page cache from its outer edge (zones: of the zone), where the files lie
+local        as many processes on the server itself, read_ahead_kb 128; in some experiments
 stock        Ganesha over VFS, read_ahead_kb 128
 best-static  the same with the read_ahead_kb that is best for this very case
 canfs        CANFS over VFS, read_ahead_kb 128
@@ -13,13 +14,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bench.experiments import figures_plot, reading_files
 from bench.experiments.canfs import SERVER_OPTIONS
 from bench.experiments.figure import verdicts
 from bench.experiments.options import Options, check_names
 from bench.experiments.reading_limits import limit_of, limit_of_guest
+from bench.experiments.reading_processes import read_in_guest, read_locally
 from bench.lab.disk import READ_AHEAD_KIB, DiskSettings
 from bench.lab.host import LabError, end
 from bench.lab.knfsd import check_file_system, check_installed
@@ -28,6 +30,7 @@ from bench.lab.report import Results
 
 VARIANTS = ("stock", "best-static", "canfs")
 ALL_VARIANTS = (*VARIANTS, "knfsd")
+LOCAL = "local"
 LEVELS_KIB = (128, 256, 512, 1024, 2048, 4096, 8192)
 QUICK_LEVELS_KIB = (4096,)
 QUICK_SHARE = 4     # --quick reads a fourth
@@ -43,17 +46,6 @@ EVICTED_SHARE = 0.002
 EVICTED_TRIES = 3  # the last one counts: it may be the variant itself that asks too much of the memory
 GUEST_MIB = 512
 PATH_MIB = 64  # fits a server's cache
-# In a guest: each file by a job of its own, all since one moment. One after the other they get going.
-IN_GUEST = """
-begin=$EPOCHREALTIME
-for file in "${@:4}"; do
-	(
-		result=$("$1" --sequential --block-kib "$2" --ops "$3" --phases 0-3600 "$file") || exit
-		echo "{\\"begin\\": $begin, \\"end\\": $EPOCHREALTIME, \\"job\\": $result}"
-	) &
-done
-wait
-"""
 UNITS = {"throughput": "MB/s", "of_limit": "1", "p50": "ms", "p99": "ms", "max": "ms", "waste": "1",
          "cpu_per_mb": "ms/MB", "first_seconds": "s", "last_seconds": "s", "last_over_first": "1",
          "disk_of_limit": "1", "path": "MB/s"}
@@ -83,9 +75,11 @@ class Case:
     variants: tuple = ALL_VARIANTS
     in_quick: bool = True
     server: dict = field(default_factory=dict)  # of the CANFS block
+    device: str = None          # None: the one that was asked for
+    zone: int = None            # of the disk, in which alone its file system is; None: on all of it
 
     def wanted(self, asked_for):
-        return [variant for variant in self.variants if variant in (asked_for or VARIANTS)]
+        return [variant for variant in self.variants if variant in (asked_for or (LOCAL, *VARIANTS))]
 
     def mib_in_all(self, quick):
         return self.mib // (QUICK_SHARE if quick else 1)
@@ -119,10 +113,11 @@ class Reading:
     panels: tuple
     Options: type = Options
     DEFAULT_DEVICE: str = DiskSettings.device
+    DISK_OPTIONS_REFUSED: tuple = ()
 
     def run(self, build, options, say, keep=None):
         """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
-        check_names("variant", options.variants, ALL_VARIANTS)
+        check_names("variant", options.variants, (LOCAL, *ALL_VARIANTS))
         if "knfsd" in options.variants:
             check_installed()
             check_file_system(options.disk)
@@ -131,8 +126,9 @@ class Reading:
         for case in self.cases:
             if case.name in options.cases or not options.cases and (case.in_quick or not options.quick):
                 # A disk of its own: where files lie on it does not depend on what was there before.
-                with Lab(build, disk=options.disk) as lab:
-                    Runner(self, lab, options, say, keep or (lambda trial: None), results).run(case)
+                own = replace(options, disk=replace(options.disk, device=case.device or options.disk.device, zone=case.zone))
+                with Lab(build, disk=own.disk) as lab:
+                    Runner(self, lab, own, say, keep or (lambda trial: None), results).run(case)
         say(figures_plot.save(self, results))
         return results
 
@@ -144,7 +140,7 @@ class ReadingResults(Results):
         super().__init__(reading.NAME, options.disk)
         self.quick = options.quick
         self.reading = reading
-        self.limit = None  # of the disk, MB/s
+        self.limits = {}  # of the disk, MB/s, by zone
         self.best = {}  # case: KiB
         self.last = {}  # (case, variant): its last trial
 
@@ -153,7 +149,7 @@ class ReadingResults(Results):
         for case, metrics in trial.values.items():
             for metric in self.reading.metrics:
                 if metric in metrics:
-                    self.add(case, self.disk.name, trial.variant, metric, UNITS[metric], metrics[metric])
+                    self.add(case, trial.device, trial.variant, metric, UNITS[metric], metrics[metric])
 
     def table(self):
         lines = [super().table(), ""]
@@ -179,9 +175,10 @@ class Runner:
         if not wanted:
             return
         names = self.make_files(case)
-        self.results.limit = self.results.limit or limit_of(self.lab.disk)
+        if case.zone not in self.results.limits:
+            self.results.limits[case.zone] = limit_of(self.lab.disk)
         self.results.add(first_case(case), self.options.disk.name, "limit", "throughput", UNITS["throughput"],
-                         self.results.limit)
+                         self.results.limits[case.zone])
         levels = QUICK_LEVELS_KIB if self.options.quick else LEVELS_KIB
         best = None
         for number in range(self.options.runs):
@@ -229,26 +226,29 @@ class Runner:
     def attempt(self, case, names, variant, kib, label):
         lab, knfsd, own = self.lab, variant == "knfsd", {}
         try:
-            self.start_server(case, variant, kib)
+            if variant != LOCAL:
+                self.start_server(case, variant, kib)
             if knfsd:
-                own["disk_of_limit"] = limit_of_guest(lab) / self.results.limit
+                own["disk_of_limit"] = limit_of_guest(lab) / self.results.limits[case.zone]
             guests = lab.start_clients([Guest("a", GUEST_MIB)]) if case.readers.kernel else []
             lab.disk.cold()
             check_nothing_cached(label, (lab.server if knfsd else lab.disk).cached_bytes(names), case.mib_in_all(self.options.quick))
-            cpu, evicted = cpu_seconds(lab.server.pid), lab.server.evicted_bytes()
-            seen = read_in_guest(lab, guests[0], case, names, self.options.quick) if guests else \
+            cpu, evicted = counted(lab.server)
+            mib = case.mib_each(self.options.quick)
+            seen = {case.name: read_in_guest(lab, guests[0], case.readers, mib, names)} if guests else \
+                {case.name: read_locally(lab, case.readers, mib, names)} if variant == LOCAL else \
                 read_beside_server(lab, case, names, self.options.quick)
-            cpu, evicted = cpu_seconds(lab.server.pid) - cpu, lab.server.evicted_bytes() - evicted
+            cpu, evicted = (after - before for before, after in zip((cpu, evicted), counted(lab.server)))
             disk = lab.disk.settled()
             if knfsd:
                 own["path"] = path_of_guest(lab, names[0], case.mib_each(self.options.quick))
         finally:
             self.clean_up()
         check_cold(label, disk, seen)
-        values = values_of(seen, disk, cpu, self.results.limit)
+        values = values_of(seen, disk, cpu, self.results.limits[case.zone])
         values[first_case(case)] |= own
-        if knfsd:
-            del values[first_case(case)]["cpu_per_mb"]  # User-Mode Linux's, not the server's
+        if knfsd or variant == LOCAL:
+            del values[first_case(case)]["cpu_per_mb"]  # User-Mode Linux's, not the server's; or no server
         return Trial(self.reading.NAME, case.name, self.options.disk.name, variant, kib, values, seen, disk, evicted)
 
     def start_server(self, case, variant, kib):
@@ -292,6 +292,11 @@ def cpu_seconds(pid):
     return time.clock_gettime(~pid << 3 | 2)
 
 
+def counted(server):
+    """Its seconds of processor time, and what was evicted of its cache; without a server nothing is counted."""
+    return (cpu_seconds(server.pid), server.evicted_bytes()) if server else (0, 0)
+
+
 def words_of(readers, mib, quick):
     """Options of canfs-job-pattern, for files of this size."""
     reads = readers.reads and readers.reads // (QUICK_SHARE if quick else 1)
@@ -332,28 +337,6 @@ def result_of(name, job):
     if job.returncode != 0:
         raise LabError(f"{name}: {errors.strip()}")
     return json.loads(out)
-
-
-def read_in_guest(lab, client, case, names, quick):
-    """One canfs-job-read per file, in the kernel's own ways."""
-    readers, mib = case.readers, case.mib_each(quick)
-    for number in range(readers.busy):
-        client.run(f"busy-{number}", "sh", "-c", "while :; do :; done")
-    job = client.run("read", "bash", "-c", IN_GUEST, "bash", lab.program("canfs-job-read"), readers.block_kib,
-                     mib * 1024 // readers.block_kib, *map(lab.on_mount, names))
-    results = [json.loads(line) for line in job.wait(TIMEOUT_SECONDS).splitlines()]
-    if len(results) != len(names):
-        raise LabError(f"{case.name}: only {len(results)} of {len(names)} readers in the guest came to the end")
-    return {case.name: merged(results, mib * reading_files.MIB)}
-
-
-def merged(results, bytes_each):
-    """What IN_GUEST printed, as canfs-job-pattern prints it; latencies are the worst reader's."""
-    finishes = [result["end"] - result["begin"] for result in results]
-    total = bytes_each * len(results)
-    return {"readers": [{"bytes": bytes_each, "finish_seconds": finish} for finish in finishes], "bytes": total,
-            "first_seconds": min(finishes), "last_seconds": max(finishes), "mb_per_s": total / 1e6 / max(finishes),
-            **{key: max(result["job"][key] for result in results) for key in ("p50_ms", "p99_ms", "max_ms")}}
 
 
 def values_of(seen, disk, cpu_seconds_used, limit):

@@ -8,15 +8,23 @@ reorder    a sequential reader whose requests are out of order (§6); a busy cli
 backwards  one reader, from the end to the beginning
 random     what no read-ahead can help, and many hurt
 mixed      eight sequential readers, and one at random, which has to wait for them
-scheduler  eight readers, each policy: which ends when (Figure 3)
-transport  TCP and UDP (Figures 4 and 5)
+scheduler  eight readers, each policy: which ends when (Figure 3); also with tagged queueing
+transport  TCP and UDP, with and without tagged queueing (Figures 4 and 5)
+zones      the outermost and the innermost zone of the disk, with and without tagged queueing, local and over NFS (Figures 1 and 2)
+heuristics readers that are not quite in order, and a table of active files that is too small (Figures 6 and 7)
+
+Figures 6 and 7 compare heuristics of one nfsd. Of these CANFS has no switch, and no imitation is built here: its cursors are SlowDown with
+a table of the size that is asked for (Prefetch_Files, at least 64). "Always read-ahead", the most that any heuristic could give, are the
+same readers in order (`in-order-N`): they leave nothing to a heuristic. "Default read-ahead" is stock, Linux's own: a file that is read out
+of order loses some of its window there, not a count. What tolerance and cursors are worth is computed without the lab, see ablation.py.
 
 The paper's files are 256 MB in all, which took its disks some 7 s at best. Ours is four to five times as fast, and has four
 times as much to read; less where it is slow."""
 
 from bench.experiments.figure import Asked
-from bench.experiments.reading import ALL_VARIANTS, VARIANTS, Case, Reading, Readers
-from bench.experiments.reading_plot import finishes
+from bench.experiments.reading import ALL_VARIANTS, LOCAL, VARIANTS, Case, Reading, Readers
+from bench.experiments.reading_plot import by_readers, finishes
+from bench.lab.disk import INNER_ZONE, OUTER_ZONE
 
 POLICIES = ("fifo", "elevator", "n-cscan", "lag")
 NOT_BELOW = 0.98  # which is what two medians of five runs can tell apart
@@ -40,6 +48,13 @@ def stock_times(factor, *cases):
 
 READERS = tuple(f"readers-{n}" for n in (2, 4, 8, 16, 32))
 STRIDES = ("stride-2", "stride-4", "stride-8")
+NUMBERS = (1, 2, 4, 8, 16, 32)  # of readers, in the paper's figures
+QUICK_NUMBERS = (1, 8)
+# Without tags, the reads are in the order of the host's scheduler; with them, in the disk's own.
+TAGS = {"tags": "hdd-ncq", "no-tags": "hdd"}
+PLACES = {"outer": OUTER_ZONE, "inner": INNER_ZONE}
+ZONES = tuple(f"{place}-{tags}" for place in PLACES for tags in TAGS)
+AMONG_MANY = 128  # readers, of whom the smallest table can hold half
 
 READINGS = (
     Reading(
@@ -77,22 +92,49 @@ READINGS = (
         ("throughput", "p50", "max")),
     Reading(
         "scheduler", "eight readers, each policy of the disk scheduler: which ends when (Ellard & Seltzer Figure 3)",
-        (Case("kernel", 1024, Readers(files=8), variants=("stock", "best-static", "knfsd")),
+        (Case("kernel", 1024, Readers(files=8), variants=(LOCAL, "stock", "best-static", "knfsd")),
          *(Case(policy, 1024, Readers(files=8), variants=("canfs",), server={"Scheduler": policy})
-           for policy in POLICIES)),
+           for policy in POLICIES),
+         Case("kernel-tags", 1024, Readers(files=8), variants=(LOCAL, "stock"), device=TAGS["tags"], in_quick=False),
+         *(Case(f"{policy}-tags", 1024, Readers(files=8), variants=("canfs",), server={"Scheduler": policy}, device=TAGS["tags"],
+                in_quick=False) for policy in POLICIES)),
         ("throughput", "of_limit", "first_seconds", "last_seconds", "last_over_first", "p50", "p99", "max",
          *OF_GUEST),
         (Asked("throughput", "at least", 0.85, of_case="elevator", case="lag"),
          Asked("last_over_first", "at most", 1.1, case="lag")),
-        (finishes, "throughput", "max"),
+        (finishes(False), finishes(True), "throughput", "max"),
         # Streams that are alone on a disk that takes many commands are left to the kernel, whatever the policy; and in the paper,
         # too, a tagged queue hides what the policies do (§5.3).
         DEFAULT_DEVICE="hdd"),
     Reading(
         "transport", "NFSv3 over TCP and UDP (Ellard & Seltzer Figures 4 and 5)",
         # Over UDP, Ganesha 4.3 answers no more when its cgroup is full: these fit.
-        tuple(Case(f"{name}-{n}", 256, Readers(files=n, block_kib=32, udp=name == "udp"),
-                   variants=VARIANTS if name == "udp" else ALL_VARIANTS)  # the kernel's server is one of TCP
-              for n in (1, 4, 16) for name in ("tcp", "udp")),
-        ALWAYS, (*NEVER_WORSE, *HONEST), BARS),
+        (*(Case(f"{name}-{n}", 256, Readers(files=n, block_kib=32, udp=name == "udp"),
+                variants=VARIANTS if name == "udp" else ALL_VARIANTS)  # the kernel's server is one of TCP
+           for n in (1, 4, 16) for name in ("tcp", "udp")),
+         *(Case(f"{name}-no-tags-{n}", 256, Readers(files=n, block_kib=32, udp=name == "udp"), variants=("stock", "canfs"),
+                device=TAGS["no-tags"], in_quick=False)
+           for n in (1, 4, 16) for name in ("tcp", "udp"))),
+        ALWAYS, (*NEVER_WORSE, *HONEST),
+        (by_readers("udp", "udp-no-tags"), by_readers("tcp", "tcp-no-tags"), "waste")),
+    Reading(
+        "zones", "1 to 32 readers in the outermost and the innermost zone, with and without tags (Ellard & Seltzer Figures 1 and 2)",
+        tuple(Case(f"{place}-{tags}-{n}", 512, Readers(files=n), variants=(LOCAL, "stock", "canfs"), device=device, zone=zone,
+                   in_quick=n in QUICK_NUMBERS)
+              for place, zone in PLACES.items() for tags, device in TAGS.items() for n in NUMBERS),
+        ("throughput", "of_limit", "last_over_first", "max"), (Asked("throughput", "at least", NOT_BELOW, "stock"),),
+        tuple(by_readers(*ZONES, variants=(variant,)) for variant in (LOCAL, "stock", "canfs")),
+        DISK_OPTIONS_REFUSED=("device", "filesystem")),
+    Reading(
+        "heuristics", "readers of whose requests 6 % are out of order, and a small table (Ellard & Seltzer Figures 6 and 7)",
+        (*(Case(f"{name}-{n}", 512, Readers(files=n, pattern=pattern), variants=("stock", "canfs"), in_quick=n in (8, AMONG_MANY))
+           for n in (*NUMBERS, AMONG_MANY) for name, pattern in (("in-order", "sequential"), ("reordered", "swap-6"))),
+         *(Case(f"small-table-{n}", 512, Readers(files=n, pattern="swap-6"), variants=("canfs",), server={"Prefetch_Files": 64},
+                in_quick=n == AMONG_MANY) for n in (8, 32, AMONG_MANY)),
+         *(Case(f"{name}-client-{n}", 512, Readers(files=n, kernel=True, busy=busy), variants=("stock", "canfs"), in_quick=False)
+           for n in (1, 4, 16) for name, busy in (("idle", 0), ("busy", 4)))),
+        ALWAYS,
+        (*(Asked("throughput", "at least", 0.95, case=f"reordered-{n}", of_case=f"in-order-{n}") for n in NUMBERS),
+         Asked("throughput", "at least", NOT_BELOW, "stock")),
+        (by_readers("in-order", "reordered", "small-table"), by_readers("idle-client", "busy-client"), "waste")),
 )

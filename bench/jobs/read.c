@@ -100,7 +100,7 @@ static void parse_options(struct reader *r, int argc, char **argv)
 		switch (option) {
 		case 'b':
 			r->block_bytes =
-				1024 * (size_t)canfs_job_number("block-kib", optarg, 4, 1 << 16);
+				1024 * (size_t)canfs_job_number("block-kib", optarg, 1, 1 << 16);
 			break;
 		case 'q':
 			r->sequential = true;

@@ -16,6 +16,8 @@ READ_AHEAD_KIB = 128
 LOG_MIB = 256  # of the flash that holds a log: what mkfs makes of it on a disk of the lab's size is as large, of XFS a fourth
 SETTLE_SECONDS = 0.3
 UNMOUNT_SECONDS = 10
+ZONES = 16  # of the modelled disk: CANFS_DISK_ZONES
+OUTER_ZONE, INNER_ZONE = 0, ZONES - 1
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
 
 # Everything that mkfs or mount would leave for later would come as I/O in the middle of a run: ext4 reads block bitmaps, all
@@ -64,6 +66,7 @@ class DiskSettings:
     device: str = "hdd-ncq"    # of DEVICES
     scheduler: str = None      # of SCHEDULERS; None: that of the device type
     filesystem: str = "ext4"   # of FILESYSTEMS
+    zone: int = None           # in which all of it lies, as in a partition; None: on the whole disk
 
     def __post_init__(self):
         for what, value, allowed in (("device", self.device, DEVICES), ("scheduler", self.scheduler, (None, *SCHEDULERS)),
@@ -211,7 +214,8 @@ class Disk:
         if self.process.poll() is not None:
             raise LabError("canfs-disk ended at once: see its log")
         self.connection = os.minor(os.stat(self.model).st_dev)
-        self._loop.attach(self.model / "disk")
+        zone_bytes = (self.size_mib << 20) // ZONES
+        self._loop.attach(self.model / "disk", *((self.settings.zone * zone_bytes, zone_bytes) if self.settings.zone is not None else ()))
         self.become(self.settings)
 
     def become(self, settings):

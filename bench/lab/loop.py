@@ -75,13 +75,14 @@ class Loop:
     def block(self):
         return Path(f"/sys/block/loop{self._number}")
 
-    def attach(self, file):
+    def attach(self, file, offset_bytes=0, size_bytes=0):
+        """With an offset and a size: only that part of it, as a partition would be."""
         try:
             self._number = _control(LOOP_CTL_ADD, ANY_FREE_NUMBER)
         except OSError as error:
             raise LabError(f"{CONTROL}: no new loop device: {error.strerror}") from error
         self._note.write_text(str(self._number), encoding="ascii")
-        run("losetup", "--direct-io=on", self.path, file)
+        run("losetup", "--direct-io=on", f"--offset={offset_bytes}", f"--sizelimit={size_bytes}", self.path, file)
         if get(self.block / "loop/dio") != "1":
             raise LabError(f"{self.path} refuses direct I/O: the page cache would hide the disk")
 
