@@ -5,9 +5,9 @@
  * somebody, and be no older than what had been answered when it was sent (past.h); what is at the end is compared with
  * DIRECTORY, where the server has the files, past the page cache.
  *
- * On standard input: "away", the export may go now, and errors are no failure; "back": it is there again. Each is repeated
- * on standard output when it is so. Ends with 0, and a line that says what was done; with 1 and a message at the first
- * wrong byte, unexpected error, or question without an answer.
+ * On standard input: "away", the export may go now, and errors are no failure; "still", the same, but nothing is asked
+ * meanwhile; "back": it is there again. Each is repeated on standard output when it is so. Ends with 0, and a line that
+ * says what was done; with 1 and a message at the first wrong byte, unexpected error, or question without an answer.
  */
 #include "tests/integration/races/races.h"
 
@@ -88,8 +88,10 @@ static bool hear(struct races *races)
 		return races_warn(races, "nobody speaks to us any more");
 	if (strcmp(said, "away\n") == 0)
 		races->away = true;
+	else if (strcmp(said, "still\n") == 0)
+		races->away = races_quiesce(races);
 	else if (strcmp(said, "back\n") != 0)
-		return races_warn(races, "'%s' is neither away nor back", said);
+		return races_warn(races, "'%s' is neither away, still nor back", said);
 	else if (!come_back(races))
 		return false;
 	fputs(said, stdout);
