@@ -90,7 +90,7 @@ class Trial:
     greedy: list    # what each process printed
     disk: dict
     prices: list
-    prefetch: dict  # what canfsctl server prefetch says; {}: stock
+    prefetch: dict  # what canfsctl server prefetch says; {}: the server reads nothing ahead
     agents: dict    # guest: what its agent logged
 
 
@@ -169,7 +169,7 @@ def run_trial(lab, plan, case, variant, setting, options):
         watch = canfs.PriceWatch(lab) if priced else None
         values, reader, greedy = work(lab, plan, case, clients)
         return Trial(case, variant, str(setting), values, reader, greedy, lab.disk.stat(), watch.stop() if watch else [],
-                     canfs.ask_server(lab, "prefetch") if priced else {}, canfs.stop_agents(agents))
+                     canfs.ask_server(lab, "prefetch") if priced and server is not PREFETCH_OFF else {}, canfs.stop_agents(agents))
     finally:
         lab.disk.control("mode=free")
         lab.stop_clients()
