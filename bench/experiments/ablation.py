@@ -7,10 +7,14 @@ one-cursor  a cursor for each file and no pool of more: what SlowDown has withou
 table-16    of 16 and of 64 active files: an nfsheur that is too small (§6.3)
 table-64
 
-`coverage` is the share of what was read that was fetched before; without read-ahead it is 0, with the paper's "always read-ahead"
-1, by definition. SlowDown itself (§6.2) has no switch: a new cursor takes eight reads out of order, and learns how many more it
-must. So the paper's "default" heuristic, which takes none, is not among the variants; what Linux makes of the same readers is
-stock in `heuristics` (readings.py)."""
+and to what the paper compares (nfsheur.py):
+
+always                read-ahead hard-wired
+default, slowdown     the two heuristics, with a table that is large enough
+default-old-table, slowdown-old-table   with FreeBSD's of 64 entries
+
+`coverage` is the share of what was read that was fetched before. What Linux makes of the same readers is stock in `heuristics`
+(readings.py)."""
 
 import json
 import random
@@ -19,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
-from bench.experiments import figures_plot, reading_plot
+from bench.experiments import figures_plot, nfsheur, reading_plot
 from bench.experiments.figure import Asked, verdicts
 from bench.experiments.options import Options, check_names
 from bench.lab.host import LabError
@@ -33,7 +37,11 @@ SEED = 7
 READ_BYTES = 64 << 10
 BLOCKS = 4096  # of all files together, but each has at least BLOCKS_EACH
 BLOCKS_EACH = 64
-VARIANTS = {"canfs": (), "one-cursor": ("--cursors", 0), "table-16": ("--files", 16), "table-64": ("--files", 64)}
+OURS = {"canfs": (), "one-cursor": ("--cursors", 0), "table-16": ("--files", 16), "table-64": ("--files", 64)}  # of canfs-replay
+PAPERS = {"always": (nfsheur.always, nfsheur.LARGE_TABLE), "default": (nfsheur.default, nfsheur.LARGE_TABLE),
+          "slowdown": (nfsheur.slowdown, nfsheur.LARGE_TABLE), "default-old-table": (nfsheur.default, nfsheur.OLD_TABLE),
+          "slowdown-old-table": (nfsheur.slowdown, nfsheur.OLD_TABLE)}
+VARIANTS = (*OURS, *PAPERS)
 NUMBERS = (1, 2, 4, 8, 16, 32, 128)
 METRICS = {"coverage": "1", "waste": "1"}
 ASKED = (Asked("coverage", "at least", 0.9), Asked("waste", "at most", 0.05))
@@ -76,15 +84,19 @@ def order(case, blocks, seed):
 
 
 def trace(case):
-    """All readers in turn."""
+    """All readers in turn: [(file, offset, bytes, bytes of the file)]"""
     blocks = max(BLOCKS_EACH, BLOCKS // case.readers)
     orders = [order(case, blocks, SEED + reader) for reader in range(case.readers)]
-    return "".join(f"{reader + 1} {block * READ_BYTES} {READ_BYTES} {blocks * READ_BYTES}\n"
-                   for turn in zip(*orders) for reader, block in enumerate(turn))
+    return [(reader + 1, block * READ_BYTES, READ_BYTES, blocks * READ_BYTES)
+            for turn in zip(*orders) for reader, block in enumerate(turn)]
 
 
-def replay(program, text, words):
-    done = subprocess.run([program, *map(str, words)], input=text, text=True, capture_output=True, check=False)
+def replay(program, reads, variant):
+    """What canfs-replay prints, or what of it nfsheur.py has."""
+    if variant in PAPERS:
+        return nfsheur.replay(reads, *PAPERS[variant])
+    text = "".join(f"{' '.join(map(str, read))}\n" for read in reads)
+    done = subprocess.run([program, *map(str, OURS[variant])], input=text, text=True, capture_output=True, check=False)
     if done.returncode != 0:
         raise LabError(f"canfs-replay: {done.stderr.strip()}")
     return json.loads(done.stdout)
@@ -95,11 +107,12 @@ class AblationResults(Results):
         return "\n".join([super().table(), "", *verdicts(self, ASKED, list(CASES), quick=False)])
 
 
-def coverage(*prefixes):
-    return reading_plot.by_readers(*prefixes, variants=tuple(VARIANTS), metric="coverage", label="coverage")
+def coverage(prefix, variants):
+    return reading_plot.by_readers(prefix, variants=variants, metric="coverage", label="coverage")
 
 
-PICTURE = SimpleNamespace(NAME=NAME, HELP=HELP, panels=(coverage("in-order", "reordered"), coverage("stride")))
+PICTURE = SimpleNamespace(NAME=NAME, HELP=HELP, panels=(coverage("reordered", ("canfs", *PAPERS)), coverage("reordered", tuple(OURS)),
+                                                        coverage("stride", VARIANTS)))
 
 
 def run(build, options, say, keep=None):
@@ -108,16 +121,16 @@ def run(build, options, say, keep=None):
     if not program.exists():
         raise LabError(f"{program} is not built")
     check_names("case", options.cases, list(CASES))
-    check_names("variant", options.variants, list(VARIANTS))
+    check_names("variant", options.variants, VARIANTS)
     results = AblationResults(NAME)
     for name, case in CASES.items():
         if name not in (options.cases or CASES):
             continue
-        text = trace(case)
-        for variant, words in VARIANTS.items():
+        reads = trace(case)
+        for variant in VARIANTS:
             if variant not in (options.variants or VARIANTS):
                 continue
-            seen = replay(program, text, words)
+            seen = replay(program, reads, variant)
             for metric, unit in METRICS.items():
                 results.add(name, "none", variant, metric, unit, seen[metric])
             if keep:
