@@ -69,7 +69,7 @@ class Trial:
 
 
 class PowercutResults(Results):
-    """A row is the sum over all cuts, as n says how many."""
+    """What is rare has a median of 0: a row is the sum over all cuts, as n says how many."""
 
     def add_trial(self, trial):
         values = {"unmountable": int(bool(trial.refused)), "fsck": int(bool(trial.damage)), "made": sum(trial.made.values()),
@@ -77,17 +77,17 @@ class PowercutResults(Results):
         for metric, value in values.items():
             self.add(trial.case, self.disk.name, trial.variant, metric, UNITS.get(metric, "promises"), value)
 
-    def table(self):
-        totals = [f"{case}, {variant}: {len(values['made'])} cuts, {sum(values['made'])} promises; "
-                  + ", ".join(f"{metric} {sum(values[metric])}" for metric in (*UNITS, *EVENTS))
-                  for (case, variant), values in self._by_case().items()]
-        return "\n".join([super().table(), "", "damaged file systems and broken promises, all cuts together:", *totals])
+    def rows(self):
+        """In place of median, least and most."""
+        totals = map(sum, self._values.values())
+        return [row | {"median": total, "min": total, "max": total} for row, total in zip(super().rows(), totals)]
 
-    def _by_case(self):
-        grouped = {}
-        for (case, _, variant, metric, _), values in self._values.items():
-            grouped.setdefault((case, variant), {})[metric] = values
-        return grouped
+    def table(self):
+        lines = {}
+        for row in self.rows():
+            lines.setdefault(f"{row['case']}, {row['variant']}, {row['n']} cuts", []).append(f"{row['metric']} {row['median']}")
+        return "\n".join(["damaged file systems, promises and broken ones, all cuts together:",
+                          *(f"{case}: {', '.join(values)}" for case, values in lines.items())])
 
 
 def start(lab, variant, options):
