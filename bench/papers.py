@@ -100,8 +100,8 @@ ELLARD_SELTZER = Section("NFS Tricks and Benchmarking Traps (Ellard & Seltzer, U
           (Shown("heuristics", ("throughput",)),), "heuristics.png", "`reordered` has 6 % of its requests out of order, as the paper's busy client."),
     Entry("Figure 7", "SlowDown helps only if the table of active files (nfsheur) is large enough; then it reaches always read-ahead.",
           (Shown("ablation", ("coverage", "waste")),), "ablation.png",
-          "Parts of the prefetcher taken away, on traces: `coverage` is the share of reads that were fetched before. "
-          "`small-table` of the figure above is the same on a disk."),
+          "On traces: `coverage` is the share of reads that were fetched before. Parts of the prefetcher taken away, and the heuristics of "
+          "the paper with a large table and with FreeBSD's. `small-table` of the figure above is the same on a disk."),
     Entry("Section 6", "Requests of a sequential reader come out of order, more so from a busy client: SlowDown does not mind.",
           (Shown("reorder", ("throughput",)),), "reorder.png"),
     Entry("Figure 8, Table 1", "A file read in 2, 4, 8 streams in turn: cursors give 1.6 to 2.4 times the throughput.",
@@ -134,7 +134,7 @@ ADMINISTRATOR = Section("What an administrator asks", (
     Entry("A random reader beside sequential ones", "Who waits for whom?", (Shown("mixed", ("throughput", "p50", "max")),), "mixed.png"),
     Entry("Many clients", "Do thousands of them act at once? A simulation with the agent's own code.", (Shown("herd"),)),
     Entry("A server whose prices mean nothing", "What can a wrong server do to its clients?", (Shown("hostile"),)),
-    Entry("Power cuts", "What is left of what the server had acknowledged? Numbers are means per cut.", (Shown("powercut"),)),
+    Entry("Power cuts", "What is left of what the server had acknowledged? Numbers are sums over n cuts.", (Shown("powercut"),)),
     Entry("Work that shares a disk", "Is what is good for one paid by another?",
           (Shown("together", ("ops_per_s", "throughput"), ("all",)),)),
     Entry("The price of the prices", "What does a CANFS export take from cached operations?", (Shown("overhead", ("ops_per_s",)),)),
@@ -142,12 +142,59 @@ ADMINISTRATOR = Section("What an administrator asks", (
 
 SECTIONS = (CANFS_PAPER, ELLARD_SELTZER, OTHERS, ADMINISTRATOR)
 
-# name of the mark in README.md: (lines, variants); a line is its label, where its number is, what it is multiplied with, its form.
-README_TABLES = {
-    "interference": ((
-        ("A: reads/s", ("interference", "held-reader", "ops_per_s"), 1, "{:.0f}"),
-        ("A: 99th percentile", ("interference", "held-reader", "p99"), 1, "{:.0f} ms"),
-        ("B: slowest write()", ("interference", "held-writer", "write_max"), 1, "{:.0f} ms"),
-        ("B: close() of its 600 MB", ("interference", "held-writer", "close_seconds"), 1, "{:.1f} s"),
-    ), ("alone", "stock", "canfs")),
+
+
+@dataclass(frozen=True)
+class Number:
+    """A median, in a table of another page: times factor, in this form."""
+    measurement: str
+    case: str
+    metric: str
+    variant: str
+    form: str = "{:.0f}"
+    factor: float = 1
+
+
+@dataclass(frozen=True)
+class Table:
+    head: tuple   # the words above the columns, of the labels too
+    lines: tuple  # (label, (Number, ...))
+
+
+def each(variants, measurement, case, metric, form="{:.0f}", factor=1):
+    """The same of each variant."""
+    return tuple(Number(measurement, case, metric, variant, form, factor) for variant in variants)
+
+
+STOCK_CANFS = ("stock", "canfs")
+STABLE = (("ext4", "ext4"), ("ext4 with `fast_commit`", "ext4-fast-commit"), ("ext4, journal on flash", "ext4-external-journal"),
+          ("XFS", "xfs"), ("XFS, log on flash", "xfs-external-log"), ("btrfs", "btrfs"))
+POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
+PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
+LOST = "a random reader A beside a writer B"
+
+# {page: {name of the mark in it: what stands between that and the end}}
+TABLES = {
+    "README.md": {
+        "interference": Table((LOST, "A alone", "stock", "canfs"), tuple(
+            (label, each(("alone", "stock", "canfs"), "interference", case, metric, form)) for label, case, metric, form in (
+                ("A: reads/s", "held-reader", "ops_per_s", "{:.0f}"),
+                ("A: 99th percentile", "held-reader", "p99", "{:.1f} ms"),
+                ("B: slowest write()", "held-writer", "write_max", "{:.0f} ms"),
+                ("B: close() of its 600 MB", "held-writer", "close_seconds", "{:.1f} s")))),
+        "filebench": Table(("operations/s", "stock, 1 client", "canfs", "stock, 8 clients", "canfs"), tuple(
+            (name, tuple(number for clients in (1, 8)
+                         for number in each(STOCK_CANFS, f"filebench-{name}", f"{name}-clients-{clients}", "ops_per_s")))
+            for name in PERSONALITIES)),
+    },
+    "doc/stable.md": {
+        "stable": Table(("", "files/s, 1 client", "close() p99", "flushes/s", "files/s, 8 clients", "close() p99"), tuple(
+            (label, tuple(Number("stable", f"{case}-clients-{clients}", metric, "stock", form) for clients, metric, form in (
+                (1, "files_per_s", "{:.0f}"), (1, "close_p99", "{:.0f} ms"), (1, "flushes", "{:.0f}"),
+                (8, "files_per_s", "{:.0f}"), (8, "close_p99", "{:.0f} ms"))))
+            for label, case in STABLE)),
+        "powercut": Table(("", *POWERCUT), tuple(
+            (label, tuple(Number("powercut", case, metric, "stock") for metric in POWERCUT))
+            for label, case in STABLE[:2] + STABLE[3:4])),
+    },
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""doc/results.md and the tables of README.md, made of rows of results (bench/lab/report.py). Text in, text out."""
+"""doc/results.md and tables of other pages, made of rows of results (bench/lab/report.py). Text in, text out."""
 
 import re
 
@@ -22,7 +22,7 @@ def cell(row):
     if row is None:
         return "–"
     text = number(row["median"])
-    return text if row["n"] == 1 else f"{text} ({number(row['min'])} … {number(row['max'])})"
+    return text if row["min"] == row["max"] else f"{text} ({number(row['min'])} … {number(row['max'])})"
 
 
 def chosen(rows, shown):
@@ -97,19 +97,22 @@ MARK = re.compile(r"(<!-- results: (?P<name>[\w-]+) -->\n).*?(?=<!-- end of resu
 
 
 def fill(text, tables, results):
-    """text with what stands between its marks made anew; tables: {name: (lines: [(label, (measurement, case, metric), factor,
-    format)], variants)}. A table whose results are missing stays as it is."""
+    """text with what stands between its marks made anew, of tables (bench/papers.py). One whose results are missing stays as it is."""
     def replace(match):
-        lines, variants = tables[match["name"]]
-        if any(source[0] not in results for _, source, _, _ in lines):
+        wanted = tables[match["name"]]
+        if any(number.measurement not in results for _, numbers in wanted.lines for number in numbers):
             return match[0]
-        return match[1] + "\n".join(readme_table(lines, variants, results)) + "\n"
+        return match[1] + "\n".join(filled(wanted, results)) + "\n"
     return MARK.sub(replace, text)
 
 
-def readme_table(lines, variants, results):
-    yield f"| | {' | '.join(variants)} |"
-    yield "|---|" + "---|" * len(variants)
-    for label, (name, case, metric), factor, form in lines:
-        found = {row["variant"]: row for row in results[name]["rows"] if (row["case"], row["metric"]) == (case, metric)}
-        yield f"| {label} | " + " | ".join(form.format(found[v]["median"] * factor) if v in found else "–" for v in variants) + " |"
+def filled(wanted, results):
+    yield f"| {' | '.join(wanted.head)} |"
+    yield "|---" * len(wanted.head) + "|"
+    for label, numbers in wanted.lines:
+        yield f"| {label} | {' | '.join(shown(number, results[number.measurement]['rows']) for number in numbers)} |"
+
+
+def shown(wanted, rows):
+    medians = [row["median"] for row in rows if (row["case"], row["metric"], row["variant"]) == (wanted.case, wanted.metric, wanted.variant)]
+    return wanted.form.format(medians[0] * wanted.factor) if medians else "–"
