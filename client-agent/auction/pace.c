@@ -118,11 +118,22 @@ static void earn(struct canfs_pace *pace, double rate, double sec, double credit
 	pace->credit_bytes = clamp(pace->credit_bytes + fmin(rate * sec, most), 0, credit_max);
 }
 
-static uint64_t pay_whole_chunks(struct canfs_pace *pace)
+/* So much makes a batch: less is not sent yet. */
+static double batch_bytes(const struct canfs_pace_view *view, double rate)
+{
+	if ((double)view->headroom_bytes < view->fill_bytes_per_sec)
+		return 0;
+	return fmin(fmin(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_BATCH_MAX_BYTES),
+		(double)view->held_bytes);
+}
+
+static uint64_t pay_whole_chunks(struct canfs_pace *pace, double least)
 {
 	uint64_t bytes =
 		(uint64_t)pace->credit_bytes / CANFS_PACE_CHUNK_BYTES * CANFS_PACE_CHUNK_BYTES;
 
+	if (pace->credit_bytes < least)
+		return 0;
 	pace->credit_bytes -= (double)bytes;
 	return bytes;
 }
@@ -159,6 +170,9 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	rate = pace->rate_bytes_per_sec * share * share;
 	if ((double)view->headroom_bytes < view->fill_bytes_per_sec)
 		rate = fmax(rate, view->fill_bytes_per_sec);
+	/* Of a batch that was begun at another price. */
+	pace->credit_bytes = fmin(pace->credit_bytes,
+		fmax(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_CHUNK_BYTES - 1));
 	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {
 		scale_rate(pace, exp(-shrinkage * known_sec));
 		pace->credit_bytes = 0;
@@ -166,7 +180,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	}
 	earn(pace, rate, sec,
 		pace->gathering ? CANFS_PACE_WORTH_BYTES : CANFS_PACE_BURST_MAX_BYTES);
-	return rate > 0 && !pace->gathering ? pay_whole_chunks(pace) : 0;
+	return rate > 0 && !pace->gathering ? pay_whole_chunks(pace, batch_bytes(view, rate)) : 0;
 }
 
 uint64_t canfs_pace_blind(struct canfs_pace *pace, uint64_t on_its_way_bytes, uint64_t elapsed_usec)
@@ -178,5 +192,5 @@ uint64_t canfs_pace_blind(struct canfs_pace *pace, uint64_t on_its_way_bytes, ui
 		return 0;
 	}
 	earn(pace, rate, (double)elapsed_usec / 1e6, CANFS_PACE_BURST_MAX_BYTES);
-	return pay_whole_chunks(pace);
+	return pay_whole_chunks(pace, 0);
 }

@@ -21,6 +21,10 @@
  * price, it gets old, or the writer stops: a log that is written to costs a flush every few MiB
  * instead of each.
  *
+ * For the same reason what leaves leaves in batches of a quarter of a second's worth, 16 MiB at most: a disk that gets 33 MB/s in
+ * pieces of 3 MiB, each with its fsync, is busy with flushes and seeks for as long as with writing, and a reader beside it waits for
+ * them. (bench/run k-sensitivity, disk: the reader's reads 38 -> 47 a second; with half a second as many, and longer waits.)
+ *
  * What is held has a deadline: after 30 s the kernel sends all of it at once. So the deadline is a
  * resource, too, whose use has a price: the client that has held longest outbids the others, is drained and
  * starts anew. That is also what makes clients take turns.
@@ -56,6 +60,8 @@
 #define CANFS_PACE_CHUNK_BYTES (1 << 20)
 #define CANFS_PACE_WORTH_BYTES                                                                     \
 	(4 << 20) /* what a spinning disk writes in the time of two flushes */
+#define CANFS_PACE_BATCH_SEC       0.25
+#define CANFS_PACE_BATCH_MAX_BYTES (16 << 20) /* a spinning disk writes it in 0.1 s */
 #define CANFS_PACE_STOPPED_BYTES_PER_SEC (64 << 10) /* less is no writing */
 #define CANFS_PACE_MIN_BYTES_PER_SEC                                                               \
 	4096.0 /* 10,000 clients of which each must get less than 10 kB/s */
