@@ -3,14 +3,15 @@
 table in pricing/market.c, but a sixteenth to sixteen times as much?
 
 A reader (canfs-job-load --drop: at a fixed rate, and what it cannot read in time it never reads) keeps one
-resource partly busy: half, not at all, a quarter, three quarters, not at all. Beside it a kernel client with canfs-agent writes,
-more than it may hold, and closes its file after the last pause.
+resource partly busy: half, not at all, a quarter, three quarters. Beside it a kernel client with canfs-agent writes
+two files, and closes one while the reader pauses, the other while it is at work.
 
-    reader  |  1/2  |    | 1/4  | 3/4  |        |
-    writer   |========================|      close
+    reader  |  1/2  |    | 1/4  |   3/4    |
+    writer   |=======| close
+                         |============| close
 
-So a writer that never defers disturbs the reader where it hurts most, and one that defers for ever must
-send when it is full, be the server busy or not, or has much left when it closes.
+So a writer that never defers disturbs the reader where it hurts most, and one that defers for ever has much left when it
+closes, which it waits for, and the second time the reader, too.
 
 network  The reader reads a cached file over a wire of known speed, which the writer shares.
 disk     It reads at random on the modelled disk.
@@ -57,10 +58,10 @@ STOCK = "stock"
 BUSY = 0.05
 
 # The share of the resource that the reader takes, and for how many seconds.
-TIMELINE = ((1 / 2, 6.5), (0, 3.5), (1 / 4, 3), (3 / 4, 3.5), (0, 3.5))
+TIMELINE = ((1 / 2, 6.5), (0, 3.5), (1 / 4, 3), (3 / 4, 5.5))
 QUICK_SCALE = 0.2  # of the seconds and of what the writer may hold
 HOLD_PCT_MIN = 5   # canfs-agent.conf(5)
-WRITER_BEGIN, WRITER_END, CLOSE_AT = 0.5, 16.5, 19
+FILES = ((0.5, 7.5), (10, 16))  # when each is written
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Trial:
     k: float
     busy_seconds: float
     reader: dict   # ops: [(second, reads)], p50_ms, p99_ms
-    writer: dict
+    writer: list   # of each file
     disk: dict
     prices: list
     agents: dict
@@ -183,11 +184,11 @@ class Session:
             lab.disk.control(case.disk.format(device=lab.disk.device) + " reset")
             agents = [] if point == STOCK else canfs.start_agents(
                 lab, [self.client], self.agent_options(), f"agent-{self.count}", canfs.wait_for_verdict)
-            writer = self.prepare_writer(begin)
+            writers = self.prepare_writers(begin)
             watch = canfs.PriceWatch(lab)
-            launch([writer])
+            launch(writers)
             reader.wait(TIMEOUT_SECONDS)
-            written = writer.result(TIMEOUT_SECONDS)
+            written = [writer.result(TIMEOUT_SECONDS) for writer in writers]
         finally:
             reader.stop()
         prices = [sample | {"seconds": round(sample["seconds"] + watch.begin - begin, 3)}
@@ -200,23 +201,27 @@ class Session:
         trial = Trial(case.resource, point if point == STOCK else f"{point:g}", k,
                       sum(end - begin for begin, end, _ in phases), {"ops": ops} | reader.latency, written,
                       stat, prices, canfs.stop_agents(agents))
-        (lab.disk.mount / f"out-{self.count}").unlink()
+        for number in range(len(FILES)):
+            self.out(number).unlink()
         return trial
 
     def agent_options(self):
         hold_pct = max(HOLD_PCT_MIN, round(self.case.hold_pct * self.scale))
         return {"hold_pct": hold_pct} | self.options.agent
 
-    def prepare_writer(self, timeline_begin):
+    def out(self, number):
+        return self.lab.disk.mount / f"out-{self.count}-{number}"
+
+    def prepare_writers(self, timeline_begin):
         case, scale = self.case, self.scale
         left = timeline_begin - time.monotonic()
         if left < 0:
             raise LabError(f"the agent on {self.client.name} took longer than {self.lead_seconds} s to start")
-        return self.client.prepare(
-            f"write-{self.count}", self.lab.program("canfs-job-write"),
-            "--mb", round(case.writer_mb_per_sec * (WRITER_END - WRITER_BEGIN) * scale),
-            "--rate-mb", case.writer_mb_per_sec, "--begin", left + WRITER_BEGIN * scale,
-            "--close-at", left + CLOSE_AT * scale, self.lab.on_mount(f"out-{self.count}"))
+        return [self.client.prepare(
+            f"write-{self.count}-{number}", self.lab.program("canfs-job-write"), "--mb",
+            round(case.writer_mb_per_sec * (end - begin) * scale), "--rate-mb", case.writer_mb_per_sec,
+            "--begin", left + begin * scale, "--close-at", left + end * scale, self.lab.on_mount(self.out(number).name))
+            for number, (begin, end) in enumerate(FILES)]
 
 
 def measure(trial):
@@ -224,14 +229,18 @@ def measure(trial):
     loaded = [sample for sample in trial.prices
               if sample.get("write") is not None and sample["write"] >= BUSY]
     named = [sample for sample in loaded if sample["bottleneck"] == trial.resource]
+
+    def total(name):
+        return sum(file[name] for file in trial.writer)
+
     return {
         "reader_ops_per_s": ("1/s", sum(ops for _, ops in trial.reader["ops"]) / trial.busy_seconds),
         "reader_p99": ("ms", trial.reader["p99_ms"]),
-        "writer_mb_per_s": ("MB/s", trial.writer["bytes"] / 1e6 / trial.writer["seconds"]),
-        "writer_seconds": ("s", trial.writer["seconds"]),
-        "close_seconds": ("s", trial.writer["close_seconds"]),
-        "write_max": ("ms", trial.writer["write_max_ms"]),
-        "dirty_peak": ("bytes", trial.writer["dirty_peak_bytes"]),
+        "writer_mb_per_s": ("MB/s", total("bytes") / 1e6 / total("seconds")),
+        "writer_seconds": ("s", total("seconds")),
+        "close_seconds": ("s", total("close_seconds")),
+        "write_max": ("ms", max(file["write_max_ms"] for file in trial.writer)),
+        "dirty_peak": ("bytes", max(file["dirty_peak_bytes"] for file in trial.writer)),
         "bottleneck": ("1", len(named) / len(loaded) if loaded else 0.0),
     }
 
