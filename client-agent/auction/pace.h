@@ -60,8 +60,8 @@
 #define CANFS_PACE_CHUNK_BYTES (1 << 20)
 #define CANFS_PACE_WORTH_BYTES                                                                     \
 	(4 << 20) /* what a spinning disk writes in the time of two flushes */
-#define CANFS_PACE_BATCH_SEC       0.25
-#define CANFS_PACE_BATCH_MAX_BYTES (16 << 20) /* a spinning disk writes it in 0.1 s */
+#define CANFS_PACE_BATCH_SEC             0.25
+#define CANFS_PACE_BATCH_MAX_BYTES       (16 << 20) /* a spinning disk writes it in 0.1 s */
 #define CANFS_PACE_STOPPED_BYTES_PER_SEC (64 << 10) /* less is no writing */
 #define CANFS_PACE_MIN_BYTES_PER_SEC                                                               \
 	4096.0 /* 10,000 clients of which each must get less than 10 kB/s */
