@@ -26,8 +26,11 @@ def cell(row):
 
 
 def chosen(rows, shown):
-    return [row for row in rows if (not shown.metrics or row["metric"] in shown.metrics)
-            and (not shown.cases or row["case"].startswith(shown.cases))]
+    found = [row for row in rows if (not shown.metrics or row["metric"] in shown.metrics)
+             and (not shown.cases or row["case"].startswith(shown.cases))]
+    if not found:
+        raise ValueError(f"{shown.measurement} has no {shown.metrics} of {shown.cases}")
+    return found
 
 
 def table(rows):

@@ -170,9 +170,9 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	rate = pace->rate_bytes_per_sec * share * share;
 	if ((double)view->headroom_bytes < view->fill_bytes_per_sec)
 		rate = fmax(rate, view->fill_bytes_per_sec);
-	/* Of a batch that was begun at another price. */
-	pace->credit_bytes = fmin(
-		pace->credit_bytes, fmax(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_CHUNK_BYTES - 1));
+	/* Of a batch that was begun at another price no more than is worth a COMMIT. */
+	pace->credit_bytes =
+		fmin(pace->credit_bytes, fmax(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_WORTH_BYTES));
 	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {
 		scale_rate(pace, exp(-shrinkage * known_sec));
 		pace->credit_bytes = 0;

@@ -218,9 +218,9 @@ static void test_old_data_leaves(void **state)
 
 	assert_int_equal(steps(scene, 50, 100, &high), 0);
 	assert_true(steps(scene, 200, 100, &high) > 0);
-	/* Once it has been clean, the clock starts anew. A chunk may still be owed. */
+	/* Once it has been clean, the clock starts anew. A part of a batch may still be owed. */
 	step(scene, 0, &high);
-	assert_true(steps(scene, 50, 100, &high) <= CANFS_PACE_CHUNK_BYTES);
+	assert_true(steps(scene, 50, 100, &high) <= CANFS_PACE_WORTH_BYTES);
 }
 
 /* A writer of 5 MiB/s whose data is sent as it comes, for so long. */
