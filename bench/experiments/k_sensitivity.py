@@ -254,6 +254,11 @@ def throughput(values, unit):
 class SensitivityResults(Results):
     """The table says whether k is well chosen."""
 
+    def rows(self):
+        """In the order of the factors, which were measured in another one in each run."""
+        names = [name for case in CASES for name in (case.resource, *(point_name(case.resource, factor) for factor in factors(case)))]
+        return sorted(super().rows(), key=lambda row: names.index(row["case"]))
+
     def curve(self, case, metric="throughput"):
         """[(factor, value)]"""
         return [(factor, value) for factor in factors(case) if (value := self.median(
