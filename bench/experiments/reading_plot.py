@@ -41,7 +41,7 @@ def by_readers(*prefixes, variants=COLOURS, metric="throughput", label="throughp
                 found = points(results.rows(), prefix, variant, metric)
                 if found:
                     # The first is the widest: lines on top of each other are both seen.
-                    axes.plot(*zip(*found), style, marker=".", linewidth=max(1, 4 - place), color=COLOURS.get(variant), label=f"{prefix}, {variant}")
+                    axes.plot(*zip(*found), style, marker=".", linewidth=max(1, 4 - place), color=COLOURS.get(variant, f"C{place}"), label=f"{prefix}, {variant}")
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.set_xlabel("readers, or streams")
