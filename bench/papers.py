@@ -148,7 +148,6 @@ ADMINISTRATOR = Section("What an administrator asks", (
 SECTIONS = (CANFS_PAPER, ELLARD_SELTZER, OTHERS, ADMINISTRATOR)
 
 
-
 @dataclass(frozen=True)
 class Number:
     """A median, in a table of another page: times factor, in this form."""
@@ -176,12 +175,11 @@ STABLE = (("ext4", "ext4"), ("ext4 with `fast_commit`", "ext4-fast-commit"), ("e
           ("XFS", "xfs"), ("XFS, log on flash", "xfs-external-log"), ("btrfs", "btrfs"))
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
 PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
-LOST = "a random reader A beside a writer B"
 
 # {page: {name of the mark in it: what stands between that and the end}}
 TABLES = {
     "README.md": {
-        "interference": Table((LOST, "A alone", "stock", "canfs"), tuple(
+        "interference": Table(("a random reader A beside a writer B", "A alone", "stock", "canfs"), tuple(
             (label, each(("alone", "stock", "canfs"), "interference", case, metric, form)) for label, case, metric, form in (
                 ("A: reads/s", "held-reader", "ops_per_s", "{:.0f}"),
                 ("A: 99th percentile", "held-reader", "p99", "{:.1f} ms"),

@@ -18,23 +18,25 @@ OLD_TABLE = 64, 4       # entries, probes: FreeBSD 4.x's
 LARGE_TABLE = 4096, 16
 
 
-def default(_seqcount, _distance):
-    return 1
+def default(seqcount, distance):
+    return seqcount + 1 if distance == 0 else 1
 
 
 def slowdown(seqcount, distance):
+    if distance == 0:
+        return seqcount + 1
     return seqcount if distance <= NEAR_BYTES else seqcount // 2
 
 
 def always(_seqcount, _distance):
-    """Not even asked."""
+    return SEQCOUNT_MAX
 
 
 @dataclass
 class Entry:
     file: int
-    expected: int = None  # it is new
-    seqcount: int = 1
+    expected: int
+    seqcount: int = 0  # 1 with the READ that makes it
     used: int = 0
 
 
@@ -44,31 +46,26 @@ class Table:
         self.probes = probes
         self.clock = 0
 
-    def find(self, file):
-        """The entry of this file: it may be a new one."""
+    def find(self, file, offset):
+        """The entry of this file: a new one expects this offset."""
         self.clock += 1
         first = file * 2654435761 % (1 << 32) * len(self.slots) >> 32
         places = [(first + probe) % len(self.slots) for probe in range(self.probes)]
         place = next((place for place in places if self.slots[place] and self.slots[place].file == file), None)
         if place is None:
             place = min(places, key=lambda place: self.slots[place].used if self.slots[place] else -1)
-            self.slots[place] = Entry(file)
+            self.slots[place] = Entry(file, offset)
         self.slots[place].used = self.clock
         return self.slots[place]
 
 
 def replay(reads, heuristic, table):
     """Coverage and waste, as canfs-replay has them. reads: [(file, offset, bytes, bytes of the file)], all READs of one size; heuristic:
-    a function above, of READs that are not where they were expected; table: entries and probes."""
+    a function above, of seqcount and how far from the expected offset a READ is; table: entries and probes."""
     table, there, read, covered = Table(*table), set(), set(), 0
     for file, offset, size, file_bytes in reads:
-        entry = table.find(file)
-        if heuristic is always:
-            entry.seqcount = SEQCOUNT_MAX
-        elif offset == entry.expected:
-            entry.seqcount = min(entry.seqcount + 1, SEQCOUNT_MAX)
-        elif entry.expected is not None:
-            entry.seqcount = heuristic(entry.seqcount, abs(offset - entry.expected))
+        entry = table.find(file, offset)
+        entry.seqcount = min(heuristic(entry.seqcount, abs(offset - entry.expected)), SEQCOUNT_MAX)
         entry.expected = offset + size
         covered += (file, offset) in there
         read.add((file, offset))

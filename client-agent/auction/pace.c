@@ -118,10 +118,15 @@ static void earn(struct canfs_pace *pace, double rate, double sec, double credit
 	pace->credit_bytes = clamp(pace->credit_bytes + fmin(rate * sec, most), 0, credit_max);
 }
 
+static bool is_soon_full(const struct canfs_pace_view *view)
+{
+	return (double)view->headroom_bytes < view->fill_bytes_per_sec;
+}
+
 /* So much makes a batch: less is not sent yet. */
 static double batch_bytes(const struct canfs_pace_view *view, double rate)
 {
-	if ((double)view->headroom_bytes < view->fill_bytes_per_sec)
+	if (is_soon_full(view))
 		return 0;
 	return fmin(fmin(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_BATCH_MAX_BYTES),
 		(double)view->held_bytes);
@@ -168,7 +173,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	smooth(pace, view, share, known_sec);
 	note_gathering(pace, view);
 	rate = pace->rate_bytes_per_sec * share * share;
-	if ((double)view->headroom_bytes < view->fill_bytes_per_sec)
+	if (is_soon_full(view))
 		rate = fmax(rate, view->fill_bytes_per_sec);
 	/* Of a batch that was begun at another price no more than is worth a COMMIT. */
 	pace->credit_bytes =
