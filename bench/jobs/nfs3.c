@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -18,8 +19,10 @@ int rpc_set_udp_destination(struct rpc_context *rpc, char *address, int port, in
 
 void canfs_nfs3_fail(struct canfs_nfs3 *nfs, const char *what)
 {
-	if (!nfs->failed)
-		nfs->failed = what;
+	if (nfs->failed)
+		return;
+	snprintf(nfs->failure, sizeof(nfs->failure), "%s", what);
+	nfs->failed = nfs->failure;
 }
 
 int canfs_nfs3_serve(struct canfs_nfs3 *nfs)

@@ -26,13 +26,14 @@ struct canfs_nfs3 {
 	const char *server;
 	bool udp;                /* set before connecting; there are no retransmissions */
 	struct rpc_context *rpc; /* NULL: not connected */
-	const char *failed;      /* NULL: nothing */
+	const char *failed;      /* NULL: nothing; else failure, so do not copy the struct */
+	char failure[128];
 	/* of a call that is waited for */
 	struct canfs_nfs3_handle *wanted;
 	bool done;
 };
 
-/* Remembers the first failure. */
+/* Remembers a copy of the first failure: what libnfs says of one is gone with the next. */
 void canfs_nfs3_fail(struct canfs_nfs3 *nfs, const char *what);
 
 /* The handle of an export, through a connection of its own. */
