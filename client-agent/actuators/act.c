@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client-agent/auction/arithmetic.h"
 #include "client-agent/auction/cache_worth.h"
 #include "common/log.h"
 
@@ -30,6 +31,16 @@ static const uint64_t leave_usec = 30000000;
 
 /* Leftovers are drained for so long before they are taken back by force. */
 static const unsigned int take_back_msec = 20000;
+
+/* Why the kernel's limits are squeezed, and to what at most. */
+struct squeeze_reason {
+	const char *why;
+	uint64_t most_bytes;
+};
+
+static const struct squeeze_reason cache_is_needed = { "the page cache is needed", UINT64_MAX };
+/* So much keeps a disk busy, and is little for others to wait behind. */
+static const struct squeeze_reason server_is_busy = { "others wait for the server", 32 * MIB };
 
 static const struct canfs_bids no_bids = { NAN, NAN };
 
@@ -154,6 +165,7 @@ struct holders {
 	size_t switched_on; /* with a price or not */
 	size_t priced;      /* n without those that are leaving */
 	bool wanted;
+	bool give_way;         /* to others who wait for the server */
 	uint64_t coming_bytes; /* of those with a price; as in the host state */
 };
 
@@ -189,6 +201,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 		holders->switched_on += acts_on_writes(bidder);
 		holders->priced += may_hold;
 		holders->coming_bytes += may_hold ? canfs_bidder_coming_bytes(bidder) : 0;
+		holders->give_way |= may_hold && bidder->give_way.active;
 		if (may_hold)
 			bidder->act.leaving_usec = 0;
 		else if (!is_leaving(actors, bidder, host))
@@ -227,7 +240,7 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
 	if (actors->squeeze.active)
-		return "the page cache has room, or nobody writes";
+		return "there is room in the page cache and at the server, or nobody writes";
 	if (is_crowded(actors, host))
 		return "the page cache is needed";
 	return host->now_usec - actors->last.held_usec > linger_usec ? "not needed" : NULL;
@@ -252,20 +265,39 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 
 /*
  * Writers must not push out what readers use (§3.3), while somebody writes to a server with a price, or did within the
- * last minute. The limits are not given back to writers just when memory is short.
+ * last minute.
  */
-static bool is_to_squeeze(const struct canfs_actors *actors, const struct holders *holders,
-	const struct canfs_host_state *host)
+static bool crowds_cache(const struct canfs_actors *actors, const struct canfs_host_state *host)
 {
-	/* What was missed may be of local files, or a container's that is at its own limit. */
-	bool used = host->now_usec < actors->cache.used_until_usec;
+	uint64_t since_usec = host->now_usec - actors->last.written_usec;
 
-	if (!host->squeezes || !used || !holders->priced || !canfs_defer_available(actors->defer))
-		return false;
-	if (actors->squeeze.active)
-		return host->now_usec - actors->last.written_usec < CANFS_ACT_REST_USEC;
-	return !canfs_defer_active(actors->defer) && actors->last.written_usec == host->now_usec &&
-	       host->now_usec >= actors->rest.until_usec;
+	/* What was missed may be of local files, or a container's that is at its own limit. */
+	return host->now_usec < actors->cache.used_until_usec &&
+	       (actors->squeeze.active ? since_usec < CANFS_ACT_REST_USEC : !since_usec);
+}
+
+/* Nor must they fill the queue of a server that others wait for. Writers of other file systems are not to wait for that. */
+static bool crowds_server(const struct holders *holders, const struct canfs_host_state *host)
+{
+	uint64_t dirty = host->meminfo.dirty_bytes + host->meminfo.writeback_bytes;
+
+	return holders->give_way &&
+	       canfs_growth(dirty, host->backlog_bytes) < server_is_busy.most_bytes;
+}
+
+/* NULL, or the reason. The limits are not given back to writers just when memory is short. */
+static const struct squeeze_reason *reason_to_squeeze(const struct canfs_actors *actors,
+	const struct holders *holders, const struct canfs_host_state *host)
+{
+	bool may_begin =
+		!canfs_defer_active(actors->defer) && host->now_usec >= actors->rest.until_usec;
+
+	if (!host->squeezes || !holders->priced || !canfs_defer_available(actors->defer) ||
+		!(actors->squeeze.active || may_begin))
+		return NULL;
+	return crowds_server(holders, host) ? &server_is_busy
+	       : crowds_cache(actors, host) ? &cache_is_needed
+					    : NULL;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,
@@ -322,7 +354,8 @@ static bool is_draining(struct canfs_actors *actors, const struct canfs_host_sta
 }
 
 /* The limits come down with what is dirty. While that does not fall all writers wait at them, on any file system. */
-static void squeeze(struct canfs_actors *actors, const struct canfs_host_state *host)
+static void squeeze(struct canfs_actors *actors, const struct squeeze_reason *reason,
+	const struct canfs_host_state *host)
 {
 	struct canfs_changes changes = { 0 };
 	bool draining;
@@ -332,8 +365,8 @@ static void squeeze(struct canfs_actors *actors, const struct canfs_host_state *
 		return;
 	draining = is_draining(actors, host);
 	actors->squeeze.active = true;
-	ret = canfs_defer_squeeze(actors->defer, &host->meminfo, &changes);
-	canfs_act_log_changes(&actors->decisions, "squeeze", "the page cache is needed", &changes);
+	ret = canfs_defer_squeeze(actors->defer, reason->most_bytes, &host->meminfo, &changes);
+	canfs_act_log_changes(&actors->decisions, "squeeze", reason->why, &changes);
 	if (ret != -EAGAIN) {
 		note_failure(actors, ret, host->now_usec);
 	} else if (!draining) {
@@ -348,6 +381,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 {
 	struct holders holders;
 	struct canfs_changes changes = { 0 };
+	const struct squeeze_reason *squeezed_for;
 	const char *reason;
 	bool active = canfs_defer_active(actors->defer);
 	int ret;
@@ -359,8 +393,9 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	if (holders.coming_bytes >= CANFS_BACKLOG_SMALL_BYTES)
 		actors->last.written_usec = host->now_usec;
 	leave_memory_to_others(actors, host);
-	if (is_to_squeeze(actors, &holders, host)) {
-		squeeze(actors, host);
+	squeezed_for = reason_to_squeeze(actors, &holders, host);
+	if (squeezed_for) {
+		squeeze(actors, squeezed_for, host);
 		return;
 	}
 	if (!active)

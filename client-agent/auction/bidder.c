@@ -81,6 +81,7 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
 	canfs_average_init(&bidder->seen.fill, fill_tau_sec);
+	canfs_give_way_init(&bidder->give_way);
 	return canfs_poller_init(&bidder->poller, &target, &poller, seed);
 }
 
@@ -261,6 +262,22 @@ bool canfs_bidder_is_worth_holding(
 	       (double)headroom(bidder, host) >= worth_sec * bidder->seen.fill_peak;
 }
 
+static void give_way(struct canfs_bidder *bidder, const struct canfs_tag *tag,
+	const struct canfs_host_state *host)
+{
+	double longest_sec = (double)headroom(bidder, host) / bidder->seen.fill_peak;
+	struct canfs_give_way_view view = {
+		.now_usec = host->now_usec,
+		.is_quiet = !canfs_bidder_holds(bidder) && !canfs_bidder_fills(bidder),
+		.is_too_fast = longest_sec < CANFS_DEFER_WORTH_SEC,
+		.sent_bytes = bidder->seen.stats.server_write_bytes + bidder->held.in_flight_bytes,
+		.price = tag ? tag->write : NAN,
+		.price_usec = bidder->poller.tag_usec,
+	};
+
+	canfs_give_way_update(&bidder->give_way, &view);
+}
+
 static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
 	const struct canfs_host_state *host)
 {
@@ -290,6 +307,7 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
 
 	bidder->bid_usec = host->now_usec;
+	give_way(bidder, tag, host);
 	/* §2.1: deferring takes memory from writers and from readers. */
 	bidder->own_write = canfs_own_price(
 		&bidder->write.terms, fmax(filled, host->cache_worth), bidder->terms.k_memory);

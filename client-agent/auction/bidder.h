@@ -25,6 +25,7 @@
 #include "client-agent/auction/decisions.h"
 #include "client-agent/auction/rates.h"
 #include "client-agent/auction/in_flight.h"
+#include "client-agent/auction/give_way.h"
 #include "pricing/auction.h"
 #include "pricing/confidence.h"
 
@@ -62,7 +63,7 @@ struct canfs_host_state {
 	uint64_t coming_bytes;  /* ... and what CANFS_FILL_HORIZON_SEC more of the same will add */
 	double cache_worth;     /* what the page cache is worth, [0, 1] (cache_worth.h) */
 	uint64_t cache_used_bytes;
-	bool squeezes; /* writers may be made to wait for the sake of the cache */
+	bool squeezes; /* writers may be made to wait sooner than the kernel would */
 	struct canfs_meminfo meminfo;
 	bool guarded; /* memory is short: send, whatever it costs */
 };
@@ -114,6 +115,7 @@ struct canfs_bidder {
 	struct canfs_poller poller;
 	struct canfs_bidder_seen seen;
 	struct canfs_bidder_held held;
+	struct canfs_give_way give_way; /* to others who wait for the server */
 
 	struct canfs_auction write;
 	struct canfs_auction readahead;

@@ -125,6 +125,40 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 	assert_true(fake_root_number(&scene->root, DIRTY_BYTES) < 100 * MIB);
 }
 
+/* Others wait for the server: what this client writes waits here, if nobody else's writes would have to. */
+static void test_who_gives_way_is_squeezed(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_host_state *host = &scene->host;
+
+	scene->bidder.write.verdict = CANFS_DEFER;
+	scene->bidder.give_way.active = true;
+	host->meminfo.dirty_bytes = host->backlog_bytes + 40 * MIB;
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer)); /* local files, too */
+	host->backlog_bytes = 40 * MIB;
+	defer_later(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 40 * MIB);
+	host->meminfo.dirty_bytes = host->backlog_bytes = 10 * MIB;
+	defer_later(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	scene->bidder.give_way.active = false;
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+}
+
+/* However large the client is: what matters is what the server has to write. */
+static void test_a_large_client_is_squeezed_as_much(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->bidder.write.verdict = CANFS_DEFER;
+	scene->bidder.give_way.active = true;
+	scene->host.meminfo.available_bytes = 100000 * MIB;
+	defer(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 32 * MIB);
+}
+
 static void squeeze(struct scene *scene)
 {
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
@@ -225,6 +259,8 @@ int main(void)
 		ACT_TEST(test_a_release_is_finished_though_its_reason_is_gone),
 		ACT_TEST(test_memory_guard),
 		ACT_TEST(test_a_crowded_cache_squeezes_writers),
+		ACT_TEST(test_who_gives_way_is_squeezed),
+		ACT_TEST(test_a_large_client_is_squeezed_as_much),
 		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
 		ACT_TEST(test_a_squeeze_ends_with_the_writers),
 		ACT_TEST(test_a_squeeze_is_given_up_where_nothing_drains),

@@ -434,6 +434,29 @@ static void test_who_fills_the_client_in_a_moment_is_not_held(void **state)
 	}
 }
 
+/* 700 MiB are the bound. Who writes more than that in eight seconds to a server that was busy before gives way. */
+static void test_a_fast_writer_gives_way(void **state)
+{
+	static const struct {
+		const struct canfs_tag *before;
+		unsigned int mib_per_tick;
+		bool gives_way;
+	} rows[] = { { &high, 50, true }, { &cheap, 50, false }, { &high, 4, false } };
+	struct scene *scene = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		teardown(state);
+		setup(state);
+		step(scene, 0, NULL);
+		step(scene, 2, rows[i].before);
+		for (unsigned int tick = 1; tick <= 7; tick++)
+			step(scene, tick * rows[i].mib_per_tick, &high);
+		assert_int_equal(scene->bidder.give_way.active, rows[i].gives_way);
+		steps(scene, 50, 0, &high);
+		assert_false(scene->bidder.give_way.active);
+	}
+}
+
 /* Its file was removed, or others' dirty pages were taken for its own: some time after nothing is held. */
 static void test_a_mount_on_which_nothing_moves_holds_nothing(void **state)
 {
@@ -470,6 +493,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		scene_test(test_reads_count_from_the_first_sample),
+		scene_test(test_a_fast_writer_gives_way),
 		scene_test(test_a_mount_without_an_address_is_refused),
 		scene_test(test_the_way_to_ask_is_that_of_the_mount),
 		scene_test(test_no_price_means_the_kernels_defaults),
