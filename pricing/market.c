@@ -91,6 +91,8 @@ struct canfs_quote canfs_market_quote(
 			quote.bottleneck = (enum canfs_resource)i;
 		}
 	}
+	if (quote.bottleneck == CANFS_DISK && market->flushing >= CANFS_LOG_FLUSHING)
+		quote.bottleneck = CANFS_LOG;
 	return quote;
 }
 
@@ -98,6 +100,8 @@ const char *canfs_resource_name(enum canfs_resource resource)
 {
 	if (resource == CANFS_OTHER)
 		return "other";
+	if (resource == CANFS_LOG)
+		return "log";
 	return resources[is_resource(resource) ? resource : CANFS_NONE].name;
 }
 

@@ -42,7 +42,12 @@
 enum canfs_resource {
 	CANFS_NONE,                                                 /* nothing is for sale */
 	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* how many, NONE included */
-	CANFS_OTHER = CANFS_RESOURCES /* one that only a newer server knows; prices nothing here */
+	CANFS_OTHER = CANFS_RESOURCES, /* one that only a newer server knows; prices nothing here */
+	/*
+	 * No resource, but as a bottleneck: the disk, whose flushes commits wait for. A log is written by one at a
+	 * time, and behind all data of a transaction: more of that hurts commits more than it hurts reads.
+	 */
+	CANFS_LOG = 7
 };
 
 enum canfs_operation {
@@ -56,7 +61,8 @@ struct canfs_market {
 	double pmax;                         /* in [0, CANFS_PRICE_MAX], the default */
 	double weight[CANFS_RESOURCES];      /* in [0, 1], by default 1; 0: as if not known */
 	double utilization[CANFS_RESOURCES]; /* in [0, 1] */
-	bool known[CANFS_RESOURCES];         /* false: out of the market, prices nothing */
+	double flushing; /* flushes that the disk had to do, in the mean; 0 if not known */
+	bool known[CANFS_RESOURCES]; /* false: out of the market, prices nothing */
 };
 
 struct canfs_quote {
@@ -67,6 +73,9 @@ struct canfs_quote {
 /* Defaults, nothing known. */
 void canfs_market_init(struct canfs_market *market);
 
+/* Half of the time a commit waits: the disk is named CANFS_LOG. */
+#define CANFS_LOG_FLUSHING 0.5
+
 /* Price of one operation now. Of resources with the same price the first is the bottleneck. */
 struct canfs_quote canfs_market_quote(
 	const struct canfs_market *market, enum canfs_operation operation);
@@ -74,7 +83,7 @@ struct canfs_quote canfs_market_quote(
 /* Price of one resource now, in [0, pmax]; 0 if it is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
-/* "cpu", "network", "disk", "memory", "other"; "none" for anything else. Never NULL. */
+/* "cpu", "network", "disk", "memory", "log", "other"; "none" for anything else. Never NULL. */
 const char *canfs_resource_name(enum canfs_resource resource);
 
 /* "write", "read-ahead"; "unknown" for anything else. Never NULL. */

@@ -68,9 +68,14 @@ static uint64_t with_field(uint64_t count_bytes, unsigned int field)
 	return ((count_bytes + FIELD_MASK) & ~(uint64_t)FIELD_MASK) - CANFS_TAG_BLOCK + field;
 }
 
+static bool is_bottleneck(unsigned int number)
+{
+	return number < CANFS_RESOURCES || number == CANFS_LOG;
+}
+
 int canfs_tag_encode(struct canfs_space *space, const struct canfs_tag *tag)
 {
-	if ((unsigned int)tag->bottleneck >= CANFS_RESOURCES)
+	if (!is_bottleneck((unsigned int)tag->bottleneck))
 		return -EINVAL;
 	if (!has_room(space->total_bytes) || !has_room(space->free_bytes) ||
 		!has_room(space->avail_bytes))
@@ -113,8 +118,8 @@ int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag)
 	tag->write = price_of_octet(parts.write);
 	tag->readahead = price_of_octet(parts.readahead);
 	/* Whatever is scarce there, the price holds: a newer server must not lose us when it is busy. */
-	tag->bottleneck = parts.resource < CANFS_RESOURCES ? (enum canfs_resource)parts.resource
-							   : CANFS_OTHER;
+	tag->bottleneck =
+		is_bottleneck(parts.resource) ? (enum canfs_resource)parts.resource : CANFS_OTHER;
 	return 0;
 }
 

@@ -127,6 +127,7 @@ static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 		canfs_sampler_sample_monitors(prices->monitors, elapsed_sec, &prices->market);
 		return;
 	}
+	prices->market.flushing = watcher->market.flushing;
 	for (int i = 0; i < CANFS_RESOURCES; i++) {
 		if (!watcher->monitors[i].type)
 			continue;

@@ -15,7 +15,8 @@
  *	kernel        0    0    0   350ms
  *	here         100  100  100   50
  *
- * Flushes are left out: they come from COMMITs, which a client that accelerates sends itself.
+ * Flushes are left out: they come from COMMITs, which a client that accelerates sends itself. That they are waited for is
+ * said beside the price.
  */
 #include "ganesha-fsal/monitors/devices.h"
 #include "ganesha-fsal/monitors/disk_types.h"
@@ -33,6 +34,8 @@ struct disk {
 	double nominal[CANFS_DISK_KINDS];
 	struct canfs_disk_count last[CANFS_DISK_KINDS];
 	double credit_msec[CANFS_DISK_KINDS];
+	uint64_t flushes_msec;
+	double flushing; /* waited for, in the mean */
 	bool primed;
 };
 
@@ -60,6 +63,17 @@ int canfs_parse_disk(
 			return -EPROTO;
 	}
 	return 0;
+}
+
+uint64_t canfs_parse_flushes(const char *stat)
+{
+	uint64_t field = 0;
+
+	for (int i = 0; i < 17; i++) {
+		if (!canfs_parse_number(&stat, &field))
+			return 0;
+	}
+	return field;
 }
 
 double canfs_disk_queue(const struct canfs_disk_count *before, const struct canfs_disk_count *now,
@@ -130,8 +144,8 @@ void canfs_disk_close(void *state)
 	free(state);
 }
 
-static int read_counts(
-	const char *root, const char *path, struct canfs_disk_count count[CANFS_DISK_KINDS])
+static int read_counts(const char *root, const char *path,
+	struct canfs_disk_count count[CANFS_DISK_KINDS], uint64_t *flushes_msec)
 {
 	char source[PATH_MAX + 16], stat[512], inflight[64];
 	int ret;
@@ -144,6 +158,7 @@ static int read_counts(
 	ret = canfs_read_source(root, source, inflight, sizeof(inflight));
 	if (ret < 0)
 		return ret;
+	*flushes_msec = canfs_parse_flushes(stat);
 	return canfs_parse_disk(stat, inflight, count);
 }
 
@@ -151,11 +166,12 @@ static int sample_one(const char *root, struct disk *disk, double elapsed_msec, 
 {
 	struct canfs_disk_count now[CANFS_DISK_KINDS];
 	double queue[CANFS_DISK_KINDS];
+	uint64_t flushes_msec;
 	bool primed = disk->primed;
 	int ret;
 
 	disk->primed = false;
-	ret = read_counts(root, disk->path.path, now);
+	ret = read_counts(root, disk->path.path, now, &flushes_msec);
 	if (ret != 0)
 		return ret;
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
@@ -166,6 +182,8 @@ static int sample_one(const char *root, struct disk *disk, double elapsed_msec, 
 				&disk->credit_msec[kind]);
 		disk->last[kind] = now[kind];
 	}
+	disk->flushing = (double)canfs_growth(flushes_msec, disk->flushes_msec) / elapsed_msec;
+	disk->flushes_msec = flushes_msec;
 	disk->primed = true;
 	if (!primed)
 		return -EAGAIN;
@@ -190,4 +208,17 @@ int canfs_disk_sample(void *state, double elapsed_sec, double *utilization)
 			result = ret;
 	}
 	return result;
+}
+
+/* Of the disk whose commits wait longest. */
+double canfs_disk_flushing(const void *state)
+{
+	const struct disks *disks = state;
+	double flushing = 0;
+
+	for (size_t i = 0; i < disks->count; i++) {
+		if (disks->disk[i].primed)
+			flushing = fmax(flushing, disks->disk[i].flushing);
+	}
+	return flushing;
 }

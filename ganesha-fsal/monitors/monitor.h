@@ -5,7 +5,7 @@
  *
  *	cpu      share of busy time, or of a quota          /proc/stat, /proc/self/status, cpu cgroups
  *	network  bytes over link speed, busiest interface   /proc/net/dev, /sys/class/net
- *	disk     mean over nominal queue depth               /sys/dev/block/M:m/{stat,inflight}
+ *	disk     mean over nominal queue depth, flushes      /sys/dev/block/M:m/{stat,inflight}
  *	         (found by)                                 /proc/self/mountinfo, /sys/fs/btrfs
  *	memory   dirty pages over the dirty limit, or       /proc/vmstat, the reads that are fed,
  *	         what the read cache is worth, or           /proc/meminfo, memory cgroups,
@@ -62,6 +62,7 @@ struct canfs_monitor_traits {
  *         -EAGAIN if it has only now a first reading to compare with; other -errno if its source
  *         cannot be read (-ENODATA: there is nothing to watch).
  * traits: of a state that is open; NULL: it knows nothing.
+ * flushing: the mean number of flushes that were waited for at the last sample; NULL: it knows nothing.
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
@@ -72,6 +73,7 @@ struct canfs_monitor_type {
 	int (*sample)(void *state, double elapsed_sec, double *utilization);
 	void (*close)(void *state);
 	struct canfs_monitor_traits (*traits)(const void *state);
+	double (*flushing)(const void *state);
 };
 
 /* Ends with a row of resource CANFS_NONE. */
@@ -85,6 +87,7 @@ struct canfs_monitor {
 	const struct canfs_monitor_type *type; /* NULL: none runs */
 	void *state;
 	struct canfs_level level;
+	struct canfs_level flushing;
 	int error; /* what was said last; 0: it works */
 	canfs_say *say;
 	const char *name; /* as in canfs_monitor_setup */

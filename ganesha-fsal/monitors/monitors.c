@@ -16,14 +16,14 @@
 
 const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ CANFS_CPU, false, RATE_TAU_SEC, "no cpu line in /proc/stat", canfs_cpu_open,
-		canfs_cpu_sample, canfs_cpu_close, NULL },
+		canfs_cpu_sample, canfs_cpu_close, NULL, NULL },
 	{ CANFS_NETWORK, false, RATE_TAU_SEC,
 		"no interface with a known speed; set Link_Speed and Interfaces in CANFS { }",
-		canfs_network_open, canfs_network_sample, canfs_network_close, NULL },
+		canfs_network_open, canfs_network_sample, canfs_network_close, NULL, NULL },
 	{ CANFS_DISK, true, RATE_TAU_SEC, "no block device below", canfs_disk_open,
-		canfs_disk_sample, canfs_disk_close, canfs_disk_traits },
+		canfs_disk_sample, canfs_disk_close, canfs_disk_traits, canfs_disk_flushing },
 	{ CANFS_MEMORY, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
-		canfs_memory_sample, canfs_memory_close, NULL },
+		canfs_memory_sample, canfs_memory_close, NULL, NULL },
 	{ .resource = CANFS_NONE },
 };
 
@@ -52,6 +52,7 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 
 	*monitor = (struct canfs_monitor) { .type = type, .say = say, .name = setup->name };
 	canfs_level_init(&monitor->level, type->tau_sec);
+	canfs_level_init(&monitor->flushing, type->tau_sec);
 	ret = type->open(&monitor->state, setup);
 	if (ret != 0) {
 		report(monitor, ret);
@@ -82,6 +83,9 @@ void canfs_monitor_sample(
 		report(monitor, 0);
 		market->utilization[monitor->type->resource] =
 			canfs_level_add(&monitor->level, utilization, elapsed_sec);
+		if (monitor->type->flushing)
+			market->flushing = canfs_level_add(&monitor->flushing,
+				monitor->type->flushing(monitor->state), elapsed_sec);
 	} else if (ret != -EAGAIN) {
 		report(monitor, ret);
 		/* What it returns with is news, not the end of an old level. */

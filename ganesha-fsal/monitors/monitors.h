@@ -20,6 +20,7 @@
 #define CANFS_MONITOR_OF(NAME, name, Name) CANFS_MONITOR_OPERATIONS(name);
 CANFS_RESOURCE_ROWS(CANFS_MONITOR_OF)
 struct canfs_monitor_traits canfs_disk_traits(const void *state);
+double canfs_disk_flushing(const void *state);
 
 /* What the price of memory was made of at the last sample. */
 struct canfs_memory_view {
@@ -93,6 +94,9 @@ struct canfs_disk_count {
 };
 int canfs_parse_disk(
 	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS]);
+
+/* stat of a block device: the waiting times of its flushes, summed up, in ms; 0 from a kernel before 5.5. */
+uint64_t canfs_parse_flushes(const char *stat);
 
 /*
  * Mean queue length of one kind between two counts. credit_msec, at first 0, is kept by the

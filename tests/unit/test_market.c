@@ -220,6 +220,23 @@ static void test_out_of_range_is_priced_as_nothing(void **state)
 	assert_quote(&market, CANFS_OPERATIONS, CANFS_NONE);
 }
 
+/* Who waits for the disk's flushes waits for the disk: its price, under another name. */
+static void test_a_disk_that_flushes_is_a_log(void **state)
+{
+	struct canfs_market market = busy_disk();
+	struct canfs_quote log, disk = canfs_market_quote(&market, CANFS_WRITE);
+
+	(void)state;
+	market.flushing = CANFS_LOG_FLUSHING - 0.01;
+	assert_quote(&market, CANFS_WRITE, CANFS_DISK);
+	market.flushing = CANFS_LOG_FLUSHING;
+	log = canfs_market_quote(&market, CANFS_WRITE);
+	assert_int_equal(log.bottleneck, CANFS_LOG);
+	assert_true(log.price == disk.price);
+	set(&market, CANFS_NETWORK, 1.0);
+	assert_quote(&market, CANFS_WRITE, CANFS_NETWORK);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -252,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_weight_of_one_resource),
 		cmocka_unit_test(test_weight_0_is_out_of_the_market),
 		cmocka_unit_test(test_out_of_range_is_priced_as_nothing),
+		cmocka_unit_test(test_a_disk_that_flushes_is_a_log),
 		cmocka_unit_test(test_names),
 	};
 

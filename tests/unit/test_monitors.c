@@ -103,14 +103,16 @@ static struct canfs_sampler *open_sampler(unsigned int monitors, unsigned int li
 	return sampler;
 }
 
+static unsigned int flushes_msec; /* of every disk */
+
 static void disk_stat(const char *disk, unsigned int reads, unsigned int read_msec,
 	unsigned int writes, unsigned int write_msec, unsigned int inflight_reads)
 {
 	char path[PATH_MAX], text[256];
 
 	snprintf(path, sizeof(path), "/sys/devices/%s/stat", disk);
-	snprintf(text, sizeof(text), "%u 0 0 %u %u 0 0 %u 0 0 0 0 0 0 0 0 0\n", reads, read_msec,
-		writes, write_msec);
+	snprintf(text, sizeof(text), "%u 0 0 %u %u 0 0 %u 0 0 0 0 0 0 0 0 %u\n", reads, read_msec,
+		writes, write_msec, flushes_msec);
 	put(path, text);
 	snprintf(path, sizeof(path), "/sys/devices/%s/inflight", disk);
 	snprintf(text, sizeof(text), "%u 0\n", inflight_reads);
@@ -182,13 +184,14 @@ static void bearing_goes_by_type(void **state)
 
 /* Steps until the averages have settled. add_msec: what each interval adds to the disk. */
 static uint64_t run_disk(struct canfs_sampler *sampler, uint64_t now_usec, unsigned int *reads,
-	unsigned int add_reads, unsigned int add_msec)
+	unsigned int add_reads, unsigned int add_msec, unsigned int add_flushes_msec)
 {
 	static unsigned int msec;
 
 	for (int i = 0; i < 40; i++) {
 		*reads += add_reads;
 		msec += add_msec;
+		flushes_msec += add_flushes_msec;
 		disk_stat("sda", *reads, msec, 0, 0, 0);
 		now_usec += INTERVAL_USEC;
 		canfs_sampler_step(sampler, now_usec);
@@ -213,14 +216,20 @@ static void a_busy_disk_is_expensive_and_prices_only_its_export(void **state)
 	assert_int_equal(canfs_price_table_open(&on_sdb, sampler, "/b", makedev(8, 16), NULL), 0);
 	assert_false(canfs_price_table_read(on_sda, now_usec, &tag));
 
-	now_usec = run_disk(sampler, now_usec, &reads, 8, 98);
+	now_usec = run_disk(sampler, now_usec, &reads, 8, 98, 40);
 	assert_true(canfs_price_table_read(on_sda, now_usec, &tag));
 	assert_true(tag.write > 0.9 && tag.readahead == tag.write);
 	assert_int_equal(tag.bottleneck, CANFS_DISK);
 	assert_true(canfs_price_table_read(on_sdb, now_usec, &tag));
 	assert_true(tag.write == 0);
 
-	now_usec = run_disk(sampler, now_usec, &reads, 0, 0);
+	/* Its price does not change, but who waits has. */
+	now_usec = run_disk(sampler, now_usec, &reads, 8, 98, 70);
+	assert_true(canfs_price_table_read(on_sda, now_usec, &tag));
+	assert_true(tag.write > 0.9);
+	assert_int_equal(tag.bottleneck, CANFS_LOG);
+
+	now_usec = run_disk(sampler, now_usec, &reads, 0, 0, 0);
 	assert_true(canfs_price_table_read(on_sda, now_usec, &tag));
 	assert_true(tag.write == 0);
 

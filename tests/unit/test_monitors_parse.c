@@ -119,6 +119,8 @@ static void disk_counts_reads_and_writes(void **state)
 	assert_int_equal(count[CANFS_DISK_WRITE].done, 20);
 	assert_int_equal(count[CANFS_DISK_WRITE].wait_msec, 900);
 	assert_int_equal(count[CANFS_DISK_WRITE].inflight, 2);
+	assert_int_equal(canfs_parse_flushes("  10 1 80 500  20 2 160 900 3 7 8 0 0 0 0 5 6\n"), 6);
+	assert_int_equal(canfs_parse_flushes("  10 1 80 500  20 2 160 900 3 7 8\n"), 0);
 	assert_int_equal(canfs_parse_disk("10 1 80 500 20 2 160", "1 2", count), -EPROTO);
 	assert_int_equal(canfs_parse_disk("10 1 80 500 20 2 160 900", "1", count), -EPROTO);
 }

@@ -178,7 +178,7 @@ static void test_other_versions_are_told_from_no_tag(void **state)
 /* A newer server says that something is scarce of which this reader has not heard: its price holds. */
 static void test_the_price_of_an_unknown_resource_counts(void **state)
 {
-	const struct canfs_space last = { 0x9f4, 0xfd9, 0xd80 }; /* resource 7 */
+	const struct canfs_space last = { 0x9e2, 0xed9, 0xd80 }; /* resource 6 */
 	struct canfs_tag tag;
 
 	(void)state;
@@ -186,6 +186,21 @@ static void test_the_price_of_an_unknown_resource_counts(void **state)
 	assert_true(tag.write == 217 / 255.0 && tag.readahead == 128 / 255.0);
 	assert_int_equal(tag.bottleneck, CANFS_OTHER);
 	assert_string_equal(canfs_resource_name(tag.bottleneck), "other");
+}
+
+/* No resource, and has its number all the same. */
+static void test_the_log_is_a_bottleneck(void **state)
+{
+	const struct canfs_tag log = { 217 / 255.0, 128 / 255.0, CANFS_LOG };
+	struct canfs_space space = { 4096, 4096, 4096 };
+	struct canfs_tag tag;
+
+	(void)state;
+	assert_int_equal(canfs_tag_encode(&space, &log), 0);
+	assert_space(&space, &(struct canfs_space) { 0x9f4, 0xfd9, 0xd80 });
+	assert_int_equal(canfs_tag_decode(&space, &tag), 0);
+	assert_int_equal(tag.bottleneck, CANFS_LOG);
+	assert_string_equal(canfs_resource_name(tag.bottleneck), "log");
 }
 
 static void assert_refused(struct canfs_space space, enum canfs_resource bottleneck, int expected)
@@ -324,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_untagged_counts_are_no_tag),
 		cmocka_unit_test(test_other_versions_are_told_from_no_tag),
 		cmocka_unit_test(test_the_price_of_an_unknown_resource_counts),
+		cmocka_unit_test(test_the_log_is_a_bottleneck),
 		cmocka_unit_test(test_what_cannot_be_tagged_is_left_alone),
 		cmocka_unit_test(test_a_client_that_rounds_up_sees_what_it_saw),
 		cmocka_unit_test(test_order_holds_after_rounding),
