@@ -32,15 +32,16 @@ static const uint64_t leave_usec = 30000000;
 /* Leftovers are drained for so long before they are taken back by force. */
 static const unsigned int take_back_msec = 20000;
 
-/* Why the kernel's limits are squeezed, and to what at most. */
+/* Why the kernel's limits are squeezed, and to what: see canfs_defer_squeeze(). */
 struct squeeze_reason {
 	const char *why;
-	uint64_t most_bytes;
+	uint64_t to_bytes;
 };
 
-static const struct squeeze_reason cache_is_needed = { "the page cache is needed", UINT64_MAX };
+static const struct squeeze_reason cache_is_needed = { "the page cache is needed", 0 };
 /* So much keeps a disk busy, and is little for others to wait behind. */
-static const struct squeeze_reason server_is_busy = { "others wait for the server", 32 * MIB };
+static const struct squeeze_reason server_is_busy = { "others' commits wait for the server",
+	32 * MIB };
 
 static const struct canfs_bids no_bids = { NAN, NAN };
 
@@ -242,7 +243,9 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (actors->squeeze.active)
 		return "there is room in the page cache and at the server, or nobody writes";
 	if (is_crowded(actors, host))
-		return "the page cache is needed";
+		return cache_is_needed.why;
+	if (holders->give_way && host->squeezes)
+		return server_is_busy.why;
 	return host->now_usec - actors->last.held_usec > linger_usec ? "not needed" : NULL;
 }
 
@@ -276,13 +279,13 @@ static bool crowds_cache(const struct canfs_actors *actors, const struct canfs_h
 	       (actors->squeeze.active ? since_usec < CANFS_ACT_REST_USEC : !since_usec);
 }
 
-/* Nor must they fill the queue of a server that others wait for. Writers of other file systems are not to wait for that. */
+/* Nor must they fill the queue that others' commits wait in. Writers of other file systems are not to wait for that. */
 static bool crowds_server(const struct holders *holders, const struct canfs_host_state *host)
 {
 	uint64_t dirty = host->meminfo.dirty_bytes + host->meminfo.writeback_bytes;
 
 	return holders->give_way &&
-	       canfs_growth(dirty, host->backlog_bytes) < server_is_busy.most_bytes;
+	       canfs_growth(dirty, host->backlog_bytes) < server_is_busy.to_bytes;
 }
 
 /* NULL, or the reason. The limits are not given back to writers just when memory is short. */
@@ -365,7 +368,7 @@ static void squeeze(struct canfs_actors *actors, const struct squeeze_reason *re
 		return;
 	draining = is_draining(actors, host);
 	actors->squeeze.active = true;
-	ret = canfs_defer_squeeze(actors->defer, reason->most_bytes, &host->meminfo, &changes);
+	ret = canfs_defer_squeeze(actors->defer, reason->to_bytes, &host->meminfo, &changes);
 	canfs_act_log_changes(&actors->decisions, "squeeze", reason->why, &changes);
 	if (ret != -EAGAIN) {
 		note_failure(actors, ret, host->now_usec);

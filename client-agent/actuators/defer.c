@@ -284,7 +284,7 @@ static int is_squeezed(uint64_t limit, uint64_t least)
 	return limit - limit / SQUEEZE_STEP < least ? 0 : -EAGAIN;
 }
 
-int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t most_bytes,
+int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t to_bytes,
 	const struct canfs_meminfo *meminfo, struct canfs_changes *changes)
 {
 	const char *root = canfs_tuner_root(defer->tuner);
@@ -299,8 +299,8 @@ int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t most_bytes,
 	if (ret)
 		return ret;
 	now = now ? now : stock;
-	least = canfs_larger(canfs_smaller(round_up(stock / SQUEEZE, STEP_BYTES), most_bytes),
-		SQUEEZED_MIN_BYTES);
+	least = to_bytes ? canfs_smaller(to_bytes, stock)
+			 : canfs_larger(round_up(stock / SQUEEZE, STEP_BYTES), SQUEEZED_MIN_BYTES);
 	next = canfs_larger(least, canfs_smaller(now, dirty));
 	/* An original below the least, an administrator's, stays as it is. */
 	if (next > now - now / SQUEEZE_STEP &&

@@ -272,6 +272,7 @@ static void give_way(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 		.is_too_fast = longest_sec < CANFS_DEFER_WORTH_SEC,
 		.sent_bytes = bidder->seen.stats.server_write_bytes + bidder->held.in_flight_bytes,
 		.price = tag ? tag->write : NAN,
+		.commits_wait = tag && tag->bottleneck == CANFS_LOG,
 		.price_usec = bidder->poller.tag_usec,
 	};
 

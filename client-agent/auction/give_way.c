@@ -15,7 +15,7 @@ static void begin(struct canfs_give_way *give_way, const struct canfs_give_way_v
 
 	if (is_first && view->price_usec > give_way->quiet_usec &&
 		canfs_growth(view->sent_bytes, give_way->sent_bytes) < CANFS_GIVE_WAY_SENT_BYTES)
-		give_way->price = view->price;
+		give_way->price = view->commits_wait ? view->price : 0;
 	if (view->is_too_fast && give_way->price >= CANFS_GIVE_WAY_PRICE) {
 		give_way->active = true;
 		give_way->busy_usec = view->now_usec;

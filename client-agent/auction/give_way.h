@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * When is a writer that is faster than its client can hold to give way to others? A price does not say whose work made
- * it. But before this client sends anything it is the others'; and while its writer is made to wait at a few MiB of dirty
- * data it nearly is: alone, that keeps a disk busy and its queue short, at a price near 0.
+ * When is a writer that is faster than its client can hold to give way to others? When these commit: a commit waits for
+ * all data that was sent before it. (Readers are the kernel's to look after, and gain nothing; only the writer loses.) A
+ * price does not say whose work made it. But before this client sends anything it is the others'; and while its writer
+ * is made to wait at a few MiB of dirty data it nearly is: alone, that keeps a disk busy and its queue short, at a price
+ * near 0.
  *
- *	nobody writes ... first price  --high-->  writes more than can be held:  --low for GIVE_WAY_LOW_USEC-->  until nobody
- *	                     |                    give way                                                       writes, not
- *	                     `--low, or too late----------------------------------------------------------------> again
+ *	nobody writes --> first price --high, commits wait--> more is written than can be held: give way
+ *	      ^             |                                         |
+ *	      |             low, or too late                          low for CANFS_GIVE_WAY_LOW_USEC
+ *	      |             v                                         |
+ *	      `------------ go on as without us <---------------------'
  *
  * Pure.
  */
@@ -39,6 +43,7 @@ struct canfs_give_way_view {
 	bool is_too_fast;    /* more is written than can be held for long */
 	uint64_t sent_bytes; /* so far, with what is on its way; since any time */
 	double price;        /* of a write, [0, 1], the last one; NAN: none */
+	bool commits_wait;   /* at the server, says its price */
 	uint64_t price_usec; /* when it came */
 };
 

@@ -66,7 +66,8 @@ const struct canfs_option canfs_options[] = {
 		.offset = AT(squeeze),
 		.words = OFF_ON,
 		.number = 1,
-		.help = "writers wait sooner where readers need the page cache" },
+		.help = "writers wait sooner for readers that need the page cache, and for others' "
+			"commits" },
 	{ .name = "changes_per_min",
 		.type = TYPE_COUNT,
 		.offset = AT(changes_per_min),

@@ -135,7 +135,7 @@ static void show_head(FILE *out, const json_t *status)
 	put_short(out, 0, hold, "bound_bytes");
 	fprintf(out, "; flushing point %s\n",
 		is_true(point, "raised")     ? "raised"
-		: is_true(point, "squeezed") ? "lowered: readers need the page cache"
+		: is_true(point, "squeezed") ? "lowered: for readers, or for others' commits"
 		: is_true(point, "possible") ? "as it was"
 					     : "not ours to raise: accelerating only");
 	if (ctl_number(status, "mounts_left_out") > 0)

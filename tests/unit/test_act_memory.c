@@ -141,10 +141,23 @@ static void test_who_gives_way_is_squeezed(void **state)
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 40 * MIB);
 	host->meminfo.dirty_bytes = host->backlog_bytes = 10 * MIB;
 	defer_later(scene);
-	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 32 * MIB);
 	scene->bidder.give_way.active = false;
 	defer_later(scene);
 	assert_flushing_point_is_back(scene);
+}
+
+/* What was held while its writer was slow drains first. */
+static void test_giving_way_ends_a_deferral_first(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	scene->bidder.give_way.active = true;
+	defer_later(scene);
+	assert_flushing_point_is_back(scene);
+	defer_later(scene);
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 32 * MIB);
 }
 
 /* However large the client is: what matters is what the server has to write. */
@@ -260,6 +273,7 @@ int main(void)
 		ACT_TEST(test_memory_guard),
 		ACT_TEST(test_a_crowded_cache_squeezes_writers),
 		ACT_TEST(test_who_gives_way_is_squeezed),
+		ACT_TEST(test_giving_way_ends_a_deferral_first),
 		ACT_TEST(test_a_large_client_is_squeezed_as_much),
 		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
 		ACT_TEST(test_a_squeeze_ends_with_the_writers),

@@ -49,7 +49,8 @@ static int teardown(void **state)
 }
 
 static const struct canfs_tag high = { .write = 0.96, .bottleneck = CANFS_DISK },
-			      cheap = { .write = 0 };
+			      cheap = { .write = 0 },
+			      commits = { .write = 0.96, .bottleneck = CANFS_LOG };
 
 /* Time goes on by one tick with so much held; returns what is to be sent. */
 static uint64_t step_bytes(struct scene *scene, uint64_t held_bytes, const struct canfs_tag *tag)
@@ -441,7 +442,8 @@ static void test_a_fast_writer_gives_way(void **state)
 		const struct canfs_tag *before;
 		unsigned int mib_per_tick;
 		bool gives_way;
-	} rows[] = { { &high, 50, true }, { &cheap, 50, false }, { &high, 4, false } };
+	} rows[] = { { &commits, 50, true }, { &high, 50, false }, { &cheap, 50, false },
+		{ &commits, 4, false } };
 	struct scene *scene = *state;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

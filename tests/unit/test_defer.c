@@ -90,15 +90,15 @@ static void test_squeeze(void **state)
 	struct canfs_meminfo mem = meminfo(180);
 	uint64_t before = 200 * MIB;
 
-	assert_int_equal(canfs_defer_squeeze(defer, UINT64_MAX, &mem, &k->changes), -EAGAIN);
+	assert_int_equal(canfs_defer_squeeze(defer, 0, &mem, &k->changes), -EAGAIN);
 	for (uint64_t dirty = 180; dirty > 0; dirty -= 20) {
 		uint64_t limit = fake_root_number(&k->root, DIRTY_BYTES);
 		assert_true(limit >= dirty * MIB && limit <= before);
 		assert_int_equal(fake_root_number(&k->root, BACKGROUND_BYTES), limit / 2);
 		before = limit;
 		mem = meminfo(dirty - 20);
-		assert_int_equal(canfs_defer_squeeze(defer, UINT64_MAX, &mem, &k->changes),
-			dirty > 40 ? -EAGAIN : 0);
+		assert_int_equal(
+			canfs_defer_squeeze(defer, 0, &mem, &k->changes), dirty > 40 ? -EAGAIN : 0);
 	}
 	assert_int_equal(fake_root_number(&k->root, DIRTY_BYTES), 28 * MIB);
 	assert_true(canfs_defer_active(defer));
@@ -115,7 +115,7 @@ static uint64_t squeezed_mib(
 
 	mem.available_bytes = available_mib * MIB;
 	k->changes.n = 0;
-	assert_int_equal(canfs_defer_squeeze(defer, UINT64_MAX, &mem, &k->changes), 0);
+	assert_int_equal(canfs_defer_squeeze(defer, 0, &mem, &k->changes), 0);
 	return mib(k, DIRTY_BYTES);
 }
 
@@ -125,7 +125,7 @@ static void test_squeeze_is_taken_back_after_a_crash(void **state)
 	struct canfs_defer *defer = new_defer(k);
 	struct canfs_meminfo mem = meminfo(0);
 
-	assert_int_equal(canfs_defer_squeeze(defer, UINT64_MAX, &mem, NULL), 0);
+	assert_int_equal(canfs_defer_squeeze(defer, 0, &mem, NULL), 0);
 	assert_int_equal(fake_root_number(&k->root, DIRTY_BYTES), 28 * MIB);
 	fake_kernel_settle(&k->root);
 	canfs_defer_free(defer);
@@ -175,7 +175,7 @@ static void test_squeeze_raises_nothing(void **state)
 		fake_root_write(&k->root, BACKGROUND_RATIO, originals[i].ratio);
 		for (uint64_t dirty = 180; dirty > 0; dirty -= 20) {
 			struct canfs_meminfo mem = meminfo(dirty);
-			assert_int_equal(canfs_defer_squeeze(defer, UINT64_MAX, &mem, NULL),
+			assert_int_equal(canfs_defer_squeeze(defer, 0, &mem, NULL),
 				dirty > 28 ? -EAGAIN : 0);
 			assert_true(fake_root_number(&k->root, BACKGROUND_BYTES) <=
 				    originals[i].most_mib * MIB);
@@ -200,7 +200,7 @@ static void test_squeeze_takes_few_changes(void **state)
 	canfs_tuner_tick(k->tuner, 120, 1000000);
 	for (uint64_t dirty = 4000; dirty > 0; dirty -= 4) {
 		struct canfs_meminfo mem = meminfo(dirty);
-		int ret = canfs_defer_squeeze(defer, UINT64_MAX, &mem, NULL);
+		int ret = canfs_defer_squeeze(defer, 0, &mem, NULL);
 		assert_true(ret == 0 || ret == -EAGAIN);
 	}
 	assert_in_range(mib(k, DIRTY_BYTES), 512, 512 + 512 / 15);

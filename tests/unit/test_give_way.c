@@ -25,6 +25,7 @@ static struct writer a_quiet_one(void)
 	struct writer writer = { .view = { .now_usec = 1000000,
 					 .is_quiet = true,
 					 .price = low,
+					 .commits_wait = true,
 					 .price_usec = 900000 } };
 
 	canfs_give_way_init(&writer.give_way);
@@ -57,6 +58,17 @@ static void test_only_if_the_server_was_busy_before(void **state)
 	assert_true(writes(&one, true, high));
 	assert_false(writes(&other, true, low));
 	assert_false(writes(&other, true, high)); /* its own doing */
+}
+
+static void test_readers_need_it_not(void **state)
+{
+	struct writer writer = a_quiet_one();
+
+	(void)state;
+	writer.view.commits_wait = false;
+	assert_false(writes(&writer, true, high));
+	writer.view.commits_wait = true; /* its own */
+	assert_false(writes(&writer, true, high));
 }
 
 static void test_what_can_be_held_need_not(void **state)
@@ -119,6 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_if_the_server_was_busy_before),
+		cmocka_unit_test(test_readers_need_it_not),
 		cmocka_unit_test(test_what_can_be_held_need_not),
 		cmocka_unit_test(test_a_price_of_another_time_says_nothing),
 		cmocka_unit_test(test_unknown_beginning),
