@@ -279,13 +279,18 @@ static bool crowds_cache(const struct canfs_actors *actors, const struct canfs_h
 	       (actors->squeeze.active ? since_usec < CANFS_ACT_REST_USEC : !since_usec);
 }
 
-/* Nor must they fill the queue that others' commits wait in. Writers of other file systems are not to wait for that. */
-static bool crowds_server(const struct holders *holders, const struct canfs_host_state *host)
+/*
+ * Nor must they fill the queue that others' commits wait in; but it is not begun while much is dirty of other file
+ * systems, whose writers would wait, too. (Later that is not known: of 32 MiB most may seem another's.)
+ */
+static bool crowds_server(const struct canfs_actors *actors, const struct holders *holders,
+	const struct canfs_host_state *host)
 {
 	uint64_t dirty = host->meminfo.dirty_bytes + host->meminfo.writeback_bytes;
 
 	return holders->give_way &&
-	       canfs_growth(dirty, host->backlog_bytes) < server_is_busy.to_bytes;
+	       (actors->squeeze.active ||
+		       canfs_growth(dirty, host->backlog_bytes) < server_is_busy.to_bytes);
 }
 
 /* NULL, or the reason. The limits are not given back to writers just when memory is short. */
@@ -298,9 +303,9 @@ static const struct squeeze_reason *reason_to_squeeze(const struct canfs_actors 
 	if (!host->squeezes || !holders->priced || !canfs_defer_available(actors->defer) ||
 		!(actors->squeeze.active || may_begin))
 		return NULL;
-	return crowds_server(holders, host) ? &server_is_busy
-	       : crowds_cache(actors, host) ? &cache_is_needed
-					    : NULL;
+	return crowds_server(actors, holders, host) ? &server_is_busy
+	       : crowds_cache(actors, host)         ? &cache_is_needed
+						    : NULL;
 }
 
 static void release(struct canfs_actors *actors, struct canfs_bidder *const bidders[], size_t n,

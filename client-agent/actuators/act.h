@@ -7,8 +7,8 @@
  *	                              is for the pace to say, and lowering it would dump the rest at once
  *	page cache is needed          let writers wait sooner than the kernel would (defer.c), and drop what
  *	                              they wrote once it is safe (accelerate.c)
- *	more written than can be      the same, and little on its way to the server: what others ask of it
- *	held, to a busy server        waits behind that
+ *	a writer gives way            let it wait sooner, too: others' commits wait behind what it has sent
+ *	(give_way.c)
  *	bytes to send                 send a chunk (accelerate.c)
  *	no price, switched off,       release: drain at a steady pace, lower in stages
  *	long nothing to hold,

@@ -47,9 +47,10 @@ uint64_t canfs_defer_bound_bytes(
 	const struct canfs_meminfo *meminfo, uint64_t used_bytes, unsigned int hold_pct);
 
 /*
- * One step towards to_bytes, or for 0 an eighth of the kernel's own limits: writers then wait sooner for the server, as one whose writes are accelerated does (CA-NFS §3.3), and take less from readers. Lowers no faster than what is dirty falls, so that
- * no writer stops; neither limit is set above its original. In steps of a sixteenth, also up again when memory comes
- * back. Only while nothing is raised; back by the restore steps. -EAGAIN: more is dirty than that: call
+ * One step towards to_bytes, or for 0 an eighth of the kernel's own limits: writers then wait sooner for the server, as
+ * one whose writes are accelerated does (CA-NFS §3.3), and take less from others. Lowers no faster than what is dirty
+ * falls, so that no writer stops; neither limit is set above its original. In steps of a sixteenth, also up again when
+ * memory comes back. Only while nothing is raised; back by the restore steps. -EAGAIN: more is dirty than that: call
  * again; else as canfs_defer_apply().
  */
 int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t to_bytes,

@@ -125,7 +125,7 @@ static void test_a_crowded_cache_ends_a_deferral_first(void **state)
 	assert_true(fake_root_number(&scene->root, DIRTY_BYTES) < 100 * MIB);
 }
 
-/* Others wait for the server: what this client writes waits here, if nobody else's writes would have to. */
+/* Others' commits wait for the server: what this client writes waits here, if nobody else's writes would have to. */
 static void test_who_gives_way_is_squeezed(void **state)
 {
 	struct scene *scene = *state;
@@ -133,13 +133,15 @@ static void test_who_gives_way_is_squeezed(void **state)
 
 	scene->bidder.write.verdict = CANFS_DEFER;
 	scene->bidder.give_way.active = true;
-	host->meminfo.dirty_bytes = host->backlog_bytes + 40 * MIB;
-	defer(scene);
-	assert_false(canfs_defer_active(scene->actors.defer)); /* local files, too */
+	host->meminfo.dirty_bytes = 72 * MIB;
 	host->backlog_bytes = 40 * MIB;
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer));
+	host->backlog_bytes++;
 	defer_later(scene);
-	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 40 * MIB);
-	host->meminfo.dirty_bytes = host->backlog_bytes = 10 * MIB;
+	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 72 * MIB);
+	host->meminfo.dirty_bytes = 32 * MIB;
+	host->backlog_bytes = 0;
 	defer_later(scene);
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 32 * MIB);
 	scene->bidder.give_way.active = false;
