@@ -173,6 +173,11 @@ def each(variants, measurement, case, metric, form="{:.0f}", factor=1):
 STOCK_CANFS = ("stock", "canfs")
 STABLE = (("ext4", "ext4"), ("ext4 with `fast_commit`", "ext4-fast-commit"), ("ext4, journal on flash", "ext4-external-journal"),
           ("XFS", "xfs"), ("XFS, log on flash", "xfs-external-log"), ("btrfs", "btrfs"))
+DATABASE = Table(("a database beside a copy of 1 GB", "alone", "stock", "best static", "canfs"), tuple(
+    (label, each(("alone", "stock", "best-static", "canfs"), "database", case, metric, form)) for label, case, metric, form in (
+        ("a commit: 99th percentile", "commits", "p99", "{:.0f} ms"),
+        ("transactions/s", "commits", "ops_per_s", "{:.0f}"),
+        ("the copy", "neighbour", "seconds", "{:.1f} s"))))
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
 PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
 
@@ -189,8 +194,10 @@ TABLES = {
             (name, tuple(number for clients in (1, 8)
                          for number in each(STOCK_CANFS, f"filebench-{name}", f"{name}-clients-{clients}", "ops_per_s")))
             for name in PERSONALITIES)),
+        "database": DATABASE,
     },
     "doc/stable.md": {
+        "database": DATABASE,
         "stable": Table(("", "files/s, 1 client", "close() p99", "flushes/s", "files/s, 8 clients", "close() p99"), tuple(
             (label, tuple(Number("stable", f"{case}-clients-{clients}", metric, "stock", form) for clients, metric, form in (
                 (1, "files_per_s", "{:.0f}"), (1, "close_p99", "{:.0f} ms"), (1, "flushes", "{:.0f}"),
