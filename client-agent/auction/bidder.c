@@ -252,6 +252,12 @@ static uint64_t headroom(const struct canfs_bidder *bidder, const struct canfs_h
 	return canfs_growth(host->bound_bytes, host->backlog_bytes + others);
 }
 
+static bool is_full_within(
+	const struct canfs_bidder *bidder, const struct canfs_host_state *host, double sec)
+{
+	return (double)headroom(bidder, host) < sec * bidder->seen.fill_peak;
+}
+
 bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
@@ -259,17 +265,16 @@ bool canfs_bidder_is_worth_holding(
 		bidder->write.verdict == CANFS_DEFER ? CANFS_DEFER_WORTH_SEC : CANFS_HOLD_WORTH_SEC;
 
 	return canfs_growth(host->now_usec, bidder->held.clean_usec) >= CANFS_HOLD_KNOWN_USEC &&
-	       (double)headroom(bidder, host) >= worth_sec * bidder->seen.fill_peak;
+	       !is_full_within(bidder, host, worth_sec);
 }
 
 static void give_way(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host)
 {
-	double longest_sec = (double)headroom(bidder, host) / bidder->seen.fill_peak;
 	struct canfs_give_way_view view = {
 		.now_usec = host->now_usec,
 		.is_quiet = !canfs_bidder_holds(bidder) && !canfs_bidder_fills(bidder),
-		.is_too_fast = longest_sec < CANFS_DEFER_WORTH_SEC,
+		.is_too_fast = is_full_within(bidder, host, CANFS_DEFER_WORTH_SEC),
 		.sent_bytes = bidder->seen.stats.server_write_bytes + bidder->held.in_flight_bytes,
 		.price = tag ? tag->write : NAN,
 		.commits_wait = tag && tag->bottleneck == CANFS_LOG,
