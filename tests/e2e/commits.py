@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""commits.py DIRECTORY, beside the server: files of DIRECTORY are written to and synced, each after each, as by the
-processes of a database, until somebody ends it."""
+"""commits.py DIRECTORY, beside the server: four files of DIRECTORY are written to and synced, record by record, as a
+database's log is, until the process is ended."""
 
 import os
 import sys
