@@ -104,7 +104,8 @@ class Loop:
             put(queue / "nr_requests", SCHEDULED)
         # bfq does without, since it throttles by itself
         wbt_usec = 0 if scheduler == "bfq" else kind.wbt_usec
-        settings = {"rotational": kind.rotational, "wbt_lat_usec": wbt_usec, "max_sectors_kb": MAX_SECTORS_KIB,
+        # The model knows no TRIM; the first discard that it refuses would change the queue's settings, whenever that comes.
+        settings = {"rotational": kind.rotational, "wbt_lat_usec": wbt_usec, "max_sectors_kb": MAX_SECTORS_KIB, "discard_max_bytes": 0,
                     # last: newer kernels recompute it when the queue's settings change
                     "read_ahead_kb": read_ahead_kib}
         for name, value in settings.items():
