@@ -178,6 +178,11 @@ DATABASE = Table(("a database beside a copy of 1 GB", "alone", "stock", "best st
         ("a commit: 99th percentile", "commits", "p99", "{:.0f} ms"),
         ("transactions/s", "commits", "ops_per_s", "{:.0f}"),
         ("the copy", "neighbour", "seconds", "{:.1f} s"))))
+MATRIX = Table(("", *(f"{name}, {variant}" for name in ("ext4", "XFS", "btrfs") for variant in STOCK_CANFS)), tuple(
+    (f"{clients} clients {direction} by {kib} KB" if clients > 1 else f"one client {direction}s by {kib} KB",
+     tuple(number for filesystem in ("ext4", "xfs", "btrfs")
+           for number in each(STOCK_CANFS, "matrix", f"{filesystem}-{direction}-{kib}k-clients-{clients}", "throughput")))
+    for direction in ("read", "write") for kib in (8, 32) for clients in (1, 6, 13, 40)))
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
 PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
 
@@ -196,6 +201,7 @@ TABLES = {
             for name in PERSONALITIES)),
         "database": DATABASE,
     },
+    "doc/file-systems.md": {"matrix": MATRIX},
     "doc/stable.md": {
         "database": DATABASE,
         "stable": Table(("", "files/s, 1 client", "close() p99", "flushes/s", "files/s, 8 clients", "close() p99"), tuple(
