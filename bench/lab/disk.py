@@ -142,6 +142,11 @@ class Disk:
         except LabError as error:
             raise MountError(str(error)) from error
 
+    def remount(self):
+        """New files come to lie where the first ones did: ext4 goes on where it ended, until it is mounted anew."""
+        self._unmount()
+        self._mount()
+
     def _unmount(self):
         """Also from the kernel's memory: what a power cut has left there would hide what it did to the disk."""
         if is_mounted(self.mount):
