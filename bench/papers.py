@@ -178,6 +178,16 @@ DATABASE = Table(("a database beside a copy of 1 GB", "alone", "stock", "best st
         ("a commit: 99th percentile", "commits", "p99", "{:.0f} ms"),
         ("transactions/s", "commits", "ops_per_s", "{:.0f}"),
         ("the copy", "neighbour", "seconds", "{:.1f} s"))))
+OWN_WORK = Table(("one client's own work", "stock", "best static", "canfs"), tuple(
+    (label, each(("stock", "best-static", "canfs"), name, case, metric, form, factor))
+    for label, name, case, metric, form, factor in (
+        ("a cached file is read again and again while another is written: hits of the cache", "accelerate", "reread", "hit_rate", "{:.2f}", 1),
+        ("– seconds of the reads", "accelerate", "reread", "seconds", "{:.0f}", 1),
+        ("– seconds of the writer", "accelerate", "write", "seconds", "{:.0f}", 1),
+        ("two clients write more than their memory holds, 15 s: first blocked write", "burst", "two-writers", "first_block_seconds", "{:.1f} s", 1),
+        ("– written in that time", "burst", "two-writers", "bytes", "{:.0f} MB", 1e-6),
+        ("a slow writer beside a reader: COMMITs of the worst second, over the mean", "writeback-cdf", "writer", "peak_over_mean", "{:.1f}", 1),
+        ("a tree of files is copied from the disk to itself: seconds", "copy", "tree", "seconds", "{:.0f}", 1))))
 MATRIX = Table(("", *(f"{name}, {variant}" for name in ("ext4", "XFS", "btrfs") for variant in STOCK_CANFS)), tuple(
     (f"{clients} clients {direction} by {kib} KB" if clients > 1 else f"one client {direction}s by {kib} KB",
      tuple(number for filesystem in ("ext4", "xfs", "btrfs")
@@ -200,6 +210,7 @@ TABLES = {
                          for number in each(STOCK_CANFS, f"filebench-{name}", f"{name}-clients-{clients}", "ops_per_s")))
             for name in PERSONALITIES)),
         "database": DATABASE,
+        "own-work": OWN_WORK,
     },
     "doc/file-systems.md": {"matrix": MATRIX},
     "doc/stable.md": {
