@@ -258,7 +258,6 @@ class Runner:
 
     def measure(self, variant, setting):
         lab, priced = self.lab, variant in OF_AGENTS
-        lab.disk.remount()
         self.figure.reset(lab, self.plan)
         lab.start_server("CANFS" if priced else "VFS",
                          canfs.SERVER_OPTIONS | self.options.server if priced else None)

@@ -118,7 +118,6 @@ class Disk:
             run(*self._words(self._filesystem.make_log))
         run(*self._words(self._filesystem.mkfs), self.loop, timeout=120)
         self._mount()
-        self.read_ahead(READ_AHEAD_KIB)  # mkfs makes it 2 MiB, of the device's optimal size
 
     @property
     def _filesystem(self):
@@ -141,11 +140,6 @@ class Disk:
             run("mount", "-t", self._filesystem.kernel, "-o", *self._words([self._filesystem.options]), self.loop, self.mount)
         except LabError as error:
             raise MountError(str(error)) from error
-
-    def remount(self):
-        """New files come to lie where the first ones did: ext4 goes on where it ended, until it is mounted anew."""
-        self._unmount()
-        self._mount()
 
     def _unmount(self):
         """Also from the kernel's memory: what a power cut has left there would hide what it did to the disk."""

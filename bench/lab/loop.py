@@ -117,7 +117,7 @@ class Loop:
         self._bound_dirty_pages()
 
     def check(self):
-        """The queue is as it was set: mkfs changes it (Linux 6.18)."""
+        """The queue is as it was set: the kernel makes it anew when the device's limits change (Linux 6.18)."""
         for name, value in self._settings.items():
             found = get(self.block / "queue" / name)
             if found != str(value):
