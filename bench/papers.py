@@ -186,7 +186,8 @@ OWN_WORK = Table(("", "stock", "best static", "canfs"), tuple(
         ("– seconds of the writer", "accelerate", "write", "seconds", "{:.0f}", 1),
         ("two clients write more than their memory holds, 15 s: first blocked write", "burst", "two-writers", "first_block_seconds", "{:.1f} s", 1),
         ("– written in that time", "burst", "two-writers", "bytes", "{:.0f} MB", 1e-6),
-        ("a slow writer beside a reader: COMMITs of the worst second, over the mean", "writeback-cdf", "writer", "peak_over_mean", "{:.1f}", 1))))
+        ("a slow writer beside a reader: COMMITs of the worst second, over the mean", "writeback-cdf", "writer", "peak_over_mean", "{:.1f}", 1),
+        ("a tree of 2 GB is copied from the disk to itself", "copy", "tree", "seconds", "{:.0f} s", 1))))
 MATRIX = Table(("", *(f"{name}, {variant}" for name in ("ext4", "XFS", "btrfs") for variant in STOCK_CANFS)), tuple(
     (f"{clients} clients {direction} by {kib} KB" if clients > 1 else f"one client {direction}s by {kib} KB",
      tuple(number for filesystem in ("ext4", "xfs", "btrfs")
