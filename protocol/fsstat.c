@@ -136,6 +136,11 @@ int canfs_fsstat_fd(const struct canfs_fsstat *fsstat)
 	return fsstat->step == CANFS_IDLE ? -1 : fsstat->rpc.fd;
 }
 
+uint32_t canfs_fsstat_round_trip_usec(const struct canfs_fsstat *fsstat)
+{
+	return canfs_rpc_round_trip_usec(&fsstat->rpc);
+}
+
 short canfs_fsstat_events(const struct canfs_fsstat *fsstat)
 {
 	return fsstat->step == CANFS_IDLE ? 0 : canfs_rpc_events(&fsstat->rpc);

@@ -64,6 +64,9 @@ int canfs_fsstat_fd(const struct canfs_fsstat *fsstat);
 short canfs_fsstat_events(const struct canfs_fsstat *fsstat);           /* for poll(2) */
 uint64_t canfs_fsstat_deadline_usec(const struct canfs_fsstat *fsstat); /* UINT64_MAX if idle */
 
+/* Of the connection, the shortest of late; 0: none was measured. It is the network's: the server's part is a TCP acknowledgement. */
+uint32_t canfs_fsstat_round_trip_usec(const struct canfs_fsstat *fsstat);
+
 /*
  * Goes on as far as it can without blocking. 0: answered, *space is set; -EINPROGRESS:
  * poll again; -ETIMEDOUT; -EPROTO: the reply was malformed, oversized or answered

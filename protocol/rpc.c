@@ -3,8 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/tcp.h> /* netinet/tcp.h's tcp_info ends before tcpi_min_rtt */
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,6 +86,17 @@ int canfs_rpc_send(struct canfs_rpc *rpc)
 }
 
 /* Reads until *have is want. */
+uint32_t canfs_rpc_round_trip_usec(const struct canfs_rpc *rpc)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (rpc->fd < 0 || getsockopt(rpc->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0 ||
+		info.tcpi_min_rtt == UINT32_MAX)
+		return 0;
+	return info.tcpi_min_rtt;
+}
+
 static int fill(int fd, uint8_t *buffer, size_t *have, size_t want)
 {
 	while (*have < want) {

@@ -42,6 +42,9 @@ void canfs_rpc_close(struct canfs_rpc *rpc);
 /* Is this open, and did an idle connection's peer neither close it nor send anything? */
 bool canfs_rpc_is_quiet(const struct canfs_rpc *rpc);
 
+/* The shortest one of late, by the kernel's account; 0: none was measured. */
+uint32_t canfs_rpc_round_trip_usec(const struct canfs_rpc *rpc);
+
 /* Sets what is to be sent. Nothing may be on its way. */
 void canfs_rpc_queue(struct canfs_rpc *rpc, const struct canfs_call *call);
 

@@ -33,6 +33,23 @@ int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
 	return ret == -EPERM ? 0 : ret;
 }
 
+/* As far as it may be raised now: all the way, or as far as the link needs. */
+static unsigned int top_kib(const struct canfs_bidder *bidder)
+{
+	unsigned int enough_kib = canfs_read_window_kib(bidder->seen.round_trip_usec);
+	unsigned int max_kib = bidder->terms.readahead_max_kib;
+
+	return bidder->beyond.verdict == CANFS_DEFER && enough_kib < max_kib ? enough_kib : max_kib;
+}
+
+/* Half of it, but not below least_kib, and if that is less than max_kib. */
+static uint64_t half_kib(uint64_t now_kib, unsigned int least_kib, unsigned int max_kib)
+{
+	uint64_t half = now_kib / 2 < max_kib ? now_kib / 2 : max_kib;
+
+	return half > least_kib ? half : least_kib;
+}
+
 /*
  * One step in the direction of the verdict, never the other way: an administrator's value beyond a
  * bound is moved towards the bounds only if that is where the verdict goes. 0: stay.
@@ -41,15 +58,17 @@ static unsigned int readahead_step(const struct canfs_bidder *bidder, uint64_t n
 {
 	unsigned int min_kib = bidder->terms.readahead_min_kib;
 	unsigned int max_kib = bidder->terms.readahead_max_kib;
-	unsigned int want_kib;
+	bool accelerates = bidder->readahead.verdict == CANFS_ACCELERATE;
+	unsigned int top = accelerates ? top_kib(bidder) : min_kib, want_kib;
 
-	if (bidder->readahead.verdict == CANFS_ACCELERATE) {
-		want_kib = canfs_readahead_clamp(
-			now_kib < max_kib ? (unsigned int)now_kib * 2 : max_kib, min_kib, max_kib);
+	if (accelerates && now_kib < top) {
+		want_kib = canfs_readahead_clamp((unsigned int)now_kib * 2, min_kib, top);
 		return want_kib > now_kib ? want_kib : 0;
 	}
+	if (accelerates && bidder->beyond.verdict != CANFS_DEFER)
+		return 0;
 	want_kib = canfs_readahead_clamp(
-		now_kib / 2 < max_kib ? (unsigned int)now_kib / 2 : max_kib, min_kib, max_kib);
+		(unsigned int)half_kib(now_kib, top, max_kib), min_kib, max_kib);
 	return want_kib < now_kib ? want_kib : 0;
 }
 
@@ -86,8 +105,7 @@ void canfs_act_readahead(
 		warn_readahead(actors, ret);
 	else
 		canfs_act_log_changes(&bidder->decisions, bidder->mount.mountpoint,
-			bidder->readahead.verdict == CANFS_ACCELERATE
-				? "read-ahead is worth more than it costs"
-				: "read-ahead costs more than it is worth",
+			want_kib > now_kib ? "read-ahead is worth more than it costs"
+					   : "read-ahead costs more than it is worth",
 			&changes);
 }

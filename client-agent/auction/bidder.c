@@ -78,6 +78,7 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	*bidder = (struct canfs_bidder) { .mount = *mount, .terms = *terms };
 	canfs_auction_init(&bidder->write, &auction);
 	canfs_auction_init(&bidder->readahead, &auction);
+	canfs_auction_init(&bidder->beyond, &auction);
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
 	canfs_average_init(&bidder->seen.fill, fill_tau_sec);
@@ -95,7 +96,7 @@ void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agen
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
 	bidder->poller.terms = poller_terms(config);
 	bidder->write.terms = auction_terms(&bidder->terms);
-	bidder->readahead.terms = auction_terms(&bidder->terms);
+	bidder->readahead.terms = bidder->beyond.terms = auction_terms(&bidder->terms);
 }
 
 static uint64_t rpcs_of(const struct canfs_mountstats *stats)
@@ -305,6 +306,16 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 	return canfs_pace_step(&bidder->pace, &view);
 }
 
+/* What was measured last stays while there is no connection. */
+static void note_round_trip(struct canfs_bidder *bidder)
+{
+	const struct canfs_fsstat *fsstat = bidder->poller.fsstat;
+	uint32_t round_trip_usec = fsstat ? canfs_fsstat_round_trip_usec(fsstat) : 0;
+
+	if (round_trip_usec > 0)
+		bidder->seen.round_trip_usec = round_trip_usec;
+}
+
 uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host)
 {
@@ -313,6 +324,7 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
 
 	bidder->bid_usec = host->now_usec;
+	note_round_trip(bidder);
 	give_way(bidder, tag, host);
 	/* §2.1: deferring takes memory from writers and from readers. */
 	bidder->own_write = canfs_own_price(
@@ -322,12 +334,15 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);
+		canfs_auction_reset(&bidder->beyond);
 		return host->guarded ? canfs_pace_blind(
 					       &bidder->pace, bidder->held.in_flight_bytes, elapsed)
 				     : 0;
 	}
 	canfs_auction_hold(
 		&bidder->readahead, bidder->own_readahead, tag->readahead, host->now_usec);
+	canfs_auction_hold(&bidder->beyond, CANFS_READ_BEYOND_WORTH * bidder->own_readahead,
+		tag->readahead, host->now_usec);
 	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, host->now_usec);
 	if (host->guarded && canfs_bidder_holds(bidder))
 		return send_paced(bidder, CANFS_PRICE_MAX, 0, host);

@@ -25,6 +25,7 @@
 #include "client-agent/auction/decisions.h"
 #include "client-agent/auction/rates.h"
 #include "client-agent/auction/in_flight.h"
+#include "client-agent/auction/read_window.h"
 #include "client-agent/auction/give_way.h"
 #include "pricing/auction.h"
 #include "pricing/confidence.h"
@@ -74,6 +75,7 @@ struct canfs_bidder_seen {
 	uint64_t usec;                 /* 0: never */
 	uint64_t cache_read_bytes;     /* since the first sample: read through the cache ... */
 	uint64_t cache_fetched_bytes;  /* ... and fetched into it */
+	uint32_t round_trip_usec;      /* of the network; 0: not known */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
 	struct canfs_average fill;     /* they write so many bytes per second ... */
@@ -119,6 +121,7 @@ struct canfs_bidder {
 
 	struct canfs_auction write;
 	struct canfs_auction readahead;
+	struct canfs_auction beyond; /* more read-ahead than the link needs (read_window.h) */
 	struct canfs_pace pace;
 	struct canfs_confidence confidence;
 	double own_write; /* the last bids */

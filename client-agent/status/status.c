@@ -107,15 +107,21 @@ static json_t *show_knob_now(
 }
 
 /* The original is what is there, unless we have changed it. */
-static json_t *show_read_ahead(const struct canfs_actors *actors, struct canfs_bdi bdi)
+static json_t *show_read_ahead(
+	const struct canfs_actors *actors, const struct canfs_bidder *bidder)
 {
+	const struct canfs_bdi bdi = bidder->mount.bdi;
 	const struct canfs_journal_entry *entry =
 		canfs_journal_find(actors->journal, CANFS_KNOB_READ_AHEAD, bdi);
+	const uint32_t round_trip_usec = bidder->seen.round_trip_usec;
 	json_t *now = show_knob_now(actors, CANFS_KNOB_READ_AHEAD, bdi);
+	json_t *enough = round_trip_usec > 0 ? integer(canfs_read_window_kib(round_trip_usec))
+					     : json_null();
 
 	if (!entry || entry->yielded)
-		return json_pack("{s:O, s:o}", "original", now, "now", now);
-	return json_pack("{s:o, s:o}", "original", integer(entry->original), "now", now);
+		return json_pack("{s:O, s:o, s:o}", "original", now, "now", now, "enough", enough);
+	return json_pack("{s:o, s:o, s:o}", "original", integer(entry->original), "now", now,
+		"enough", enough);
 }
 
 static json_t *show_accelerate(const struct canfs_actors *actors, struct canfs_bdi bdi)
@@ -150,7 +156,7 @@ static json_t *show_mount(
 		integer(bidder->held.backlog.unsent_bytes), "written_bytes_per_sec",
 		round(bidder->seen.fill.value), "pace_bytes_per_sec",
 		round(bidder->pace.rate_bytes_per_sec), "read_ahead_kib",
-		show_read_ahead(view->actors, mount->bdi), "rpc", show_rpcs(bidder), "accelerate",
+		show_read_ahead(view->actors, bidder), "rpc", show_rpcs(bidder), "accelerate",
 		show_accelerate(view->actors, mount->bdi));
 
 	json_object_update_new(shown, auction);

@@ -256,6 +256,43 @@ static void test_readahead_moves_only_where_the_verdict_goes(void **state)
 	}
 }
 
+/* More than the link needs is for servers that are idle. */
+static void test_readahead_is_enough_for_the_link(void **state)
+{
+	static const struct {
+		enum canfs_verdict beyond;
+		uint32_t round_trip_usec;
+		uint64_t from, to;
+	} moves[] = {
+		{ CANFS_DEFER, 200, 128, 128 },
+		{ CANFS_DEFER, 200, 64, 128 },
+		{ CANFS_DEFER, 200, 1024, 512 },
+		{ CANFS_DEFER, 200, 200, 128 },
+		{ CANFS_DEFER, 2000, 256, 488 }, /* 125 MB/s for 2 ms, twice */
+		{ CANFS_DEFER, 2000, 488, 488 },
+		{ CANFS_DEFER, 5000, 1024, 1024 },
+		{ CANFS_DEFER, 0, 512, 1024 },
+		{ CANFS_ACCELERATE, 200, 512, 1024 },
+		{ CANFS_HOLD, 200, 1024, 1024 },
+	};
+	struct scene *scene = *state;
+	char from[24];
+
+	scene->bidder.terms.readahead_max_kib = 1024;
+	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		snprintf(from, sizeof(from), "%llu", (unsigned long long)moves[i].from);
+		fake_root_write(&scene->root, RA_A, from);
+		scene->bidder.beyond.verdict = moves[i].beyond;
+		scene->bidder.seen.round_trip_usec = moves[i].round_trip_usec;
+		readahead(scene);
+		assert_int_equal(fake_root_number(&scene->root, RA_A), moves[i].to);
+		assert_int_equal(canfs_act_let_go(&scene->actors, &scene->bidder), 0);
+		scene->host.now_usec += MINUTE;
+		scene->bidder.seen.reading_usec = scene->host.now_usec;
+	}
+}
+
 /* A container: the knobs can be read, but not written. Nothing is raised, and that is said once. */
 static void test_knobs_that_cannot_be_written(void **state)
 {
@@ -343,6 +380,7 @@ int main(void)
 		ACT_TEST(test_mount_that_cannot_be_drained_leaves),
 		ACT_TEST(test_observed_mount_is_left_alone),
 		ACT_TEST(test_readahead_moves_only_where_the_verdict_goes),
+		ACT_TEST(test_readahead_is_enough_for_the_link),
 		ACT_TEST(test_knobs_that_cannot_be_written),
 		ACT_TEST(test_flushing_point_that_fails_rests),
 		ACT_TEST(test_every_knob_is_put_back),

@@ -375,6 +375,21 @@ static void test_wasted_readahead_is_worth_less(void **state)
 	assert_int_equal(scene->bidder.readahead.verdict, CANFS_DEFER);
 }
 
+/* To a server that is busy nothing that the link does not need; to one that is idle, why not? */
+static void test_readahead_beyond_the_link_is_worth_less(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag busy = { .readahead = 0.5 }, idle = { .readahead = 0.1 };
+
+	step(scene, 0, &busy);
+	assert_int_equal(scene->bidder.readahead.verdict, CANFS_ACCELERATE);
+	assert_int_equal(scene->bidder.beyond.verdict, CANFS_DEFER);
+	steps(scene, 5, 0, &idle);
+	assert_int_equal(scene->bidder.beyond.verdict, CANFS_ACCELERATE);
+	step(scene, 0, NULL);
+	assert_int_equal(scene->bidder.beyond.verdict, CANFS_HOLD);
+}
+
 static void test_direct_reads_are_no_wasted_readahead(void **state)
 {
 	struct scene *scene = *state;
@@ -515,6 +530,7 @@ int main(void)
 		scene_test(test_foreign_writeback_is_not_ours),
 		scene_test(test_foreign_writeback_closes_no_window),
 		scene_test(test_wasted_readahead_is_worth_less),
+		scene_test(test_readahead_beyond_the_link_is_worth_less),
 		scene_test(test_direct_reads_are_no_wasted_readahead),
 		scene_test(test_a_cache_that_is_missed_raises_the_own_price),
 		scene_test(test_who_fills_the_client_in_a_moment_is_not_held),
