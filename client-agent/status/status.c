@@ -107,16 +107,15 @@ static json_t *show_knob_now(
 }
 
 /* The original is what is there, unless we have changed it. */
-static json_t *show_read_ahead(
-	const struct canfs_actors *actors, const struct canfs_bidder *bidder)
+static json_t *show_read_ahead(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
 {
 	const struct canfs_bdi bdi = bidder->mount.bdi;
 	const struct canfs_journal_entry *entry =
 		canfs_journal_find(actors->journal, CANFS_KNOB_READ_AHEAD, bdi);
 	const uint32_t round_trip_usec = bidder->seen.round_trip_usec;
 	json_t *now = show_knob_now(actors, CANFS_KNOB_READ_AHEAD, bdi);
-	json_t *enough = round_trip_usec > 0 ? integer(canfs_read_window_kib(round_trip_usec))
-					     : json_null();
+	json_t *enough =
+		round_trip_usec > 0 ? integer(canfs_read_window_kib(round_trip_usec)) : json_null();
 
 	if (!entry || entry->yielded)
 		return json_pack("{s:O, s:o, s:o}", "original", now, "now", now, "enough", enough);
