@@ -85,7 +85,6 @@ int canfs_rpc_send(struct canfs_rpc *rpc)
 	return 0;
 }
 
-/* Reads until *have is want. */
 uint32_t canfs_rpc_round_trip_usec(const struct canfs_rpc *rpc)
 {
 	struct tcp_info info = { 0 };
@@ -97,6 +96,7 @@ uint32_t canfs_rpc_round_trip_usec(const struct canfs_rpc *rpc)
 	return info.tcpi_min_rtt;
 }
 
+/* Reads until *have is want. */
 static int fill(int fd, uint8_t *buffer, size_t *have, size_t want)
 {
 	while (*have < want) {
