@@ -85,6 +85,8 @@ def kernel(root):
 
 
 class Client:
+    preload = None  # of all guests' kernels: bench/uml/xstate.c; the lab knows where it is built
+
     def __init__(self, name, network, index, directory, memory_mib):
         self.name = name
         self.network = network
@@ -110,7 +112,8 @@ class Client:
                 "rootflags=/", "rw", f"init={INIT}", "con=null", "con0=null,fd:1", "quiet",
                 f"vec0:transport=tap,ifname={self.network.tap(self.index)},gro=1",
                 f"uml_dir={self.directory}", f"umid={self.name}", f"CANFS_DIR={self.directory}", *words,
-                stdout=console, stderr=console, env={**os.environ, "TMPDIR": "/dev/shm"})
+                stdout=console, stderr=console,
+                env={**os.environ, "TMPDIR": "/dev/shm", **({"LD_PRELOAD": str(self.preload)} if self.preload else {})})
 
     def wait_ready(self):
         def ready():

@@ -97,6 +97,7 @@ class Lab:
         return self
 
     def _build_up(self):
+        Client.preload = self.program("libcanfs-uml-xstate.so")
         self.directory = Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir="/tmp"))
         self._undo.callback(shutil.rmtree, self.directory, ignore_errors=True)
         self.network = Network(self.name, GUESTS_MAX)
