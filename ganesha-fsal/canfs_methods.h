@@ -9,8 +9,8 @@
 
 #include "ganesha-fsal/compat.h"
 #include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/market/sampler.h"
-#include "ganesha-fsal/monitors/ghosts.h"
+#include "server/market/sampler.h"
+#include "server/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 
 /* What the CANFS { } block says. */

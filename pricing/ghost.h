@@ -22,7 +22,7 @@
  * sample outgrows the memory, or what is quick to search, the threshold is lowered: memory and time are
  * bounded whatever is read.
  *
- * This is for one thread at a time; ganesha-fsal/monitors/ghosts.h is for many.
+ * This is for one thread at a time; server/monitors/ghosts.h is for many.
  */
 #ifndef CANFS_PRICING_GHOST_H
 #define CANFS_PRICING_GHOST_H

@@ -8,7 +8,7 @@
  *
  * Below its dirty limit it takes in what the network brings, as Linux does; at the limit only what
  * the disk drains. It prices as the plugin does, with the plugin's own market and levels
- * (pricing/): network and disk by level over 2 s (ganesha-fsal/monitors/monitors.c), memory by its
+ * (pricing/): network and disk by level over 2 s (server/monitors/monitors.c), memory by its
  * dirty share. The disk is of the type `rotational`: its nominal queue is 32 writes, here of 1 MB each.
  */
 #ifndef CANFS_BENCH_HERD_SERVER_H

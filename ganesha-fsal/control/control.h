@@ -11,7 +11,7 @@
 #define CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
 
 #include "ganesha-fsal/control/clients.h"
-#include "ganesha-fsal/market/sampler.h"
+#include "server/market/sampler.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 
 struct canfs_control_config {

@@ -4,7 +4,7 @@
 #define CANFS_GANESHA_FSAL_CONTROL_REQUEST_H
 
 #include "ganesha-fsal/control/clients.h"
-#include "ganesha-fsal/market/sampler.h"
+#include "server/market/sampler.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 #include "common/control/request.h"
 

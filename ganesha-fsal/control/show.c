@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The commands that show something: prices, history, clients, counters, config. */
 #include "ganesha-fsal/control/request.h"
-#include "ganesha-fsal/monitors/monitors.h"
+#include "server/monitors/monitors.h"
 
 #include <arpa/inet.h>
 #include <math.h>

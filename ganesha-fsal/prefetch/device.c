@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include "ganesha-fsal/monitors/devices.h"
-#include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/monitors/monitor.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/devices.h"
+#include "server/monitors/disk_types.h"
+#include "server/monitors/monitor.h"
+#include "server/monitors/source.h"
 
 #define MIB          ((uint32_t)1 << 20)
 #define SECTOR_BYTES 512u /* of /sys, whatever the disk's own are */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/monitors/cache_size.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/cache_size.h"
+#include "server/monitors/source.h"
 #include "ganesha-fsal/scheduler/policy.h"
 #include "common/clock.h"
 #include "common/thread.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/source.h"
 
 /* Fields of `stat`, from 0 (Documentation/block/stat.rst) */
 #define WRITES  4

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/source.h"
 
 #define DEFAULT_KIB 128
 #define MAX_KIB     (1u << 20)

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ganesha-fsal/monitors/cgroup.h"
-#include "ganesha-fsal/monitors/monitors.h"
-#include "ganesha-fsal/monitors/mountinfo.h"
+#include "server/monitors/cgroup.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/mountinfo.h"
 
 static void fuzz_disk(const char *text)
 {

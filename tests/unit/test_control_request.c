@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 #include "ganesha-fsal/control/request.h"
-#include "ganesha-fsal/monitors/ghosts.h"
+#include "server/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "tests/unit/fake_root.h"
 

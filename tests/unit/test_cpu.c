@@ -2,7 +2,7 @@
 /* The processor monitor: of the machine, of a part of it, and of a quota. */
 #include "tests/unit/fake_root.h"
 
-#include "ganesha-fsal/monitors/monitors.h"
+#include "server/monitors/monitors.h"
 
 #define V2  "/sys/fs/cgroup/nfs.slice"
 #define V1  "/sys/fs/cgroup/cpu/nfs"

@@ -3,10 +3,10 @@
 #include "tests/unit/fake_root.h"
 
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/monitors/devices.h"
-#include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/market/sampler.h"
-#include "ganesha-fsal/monitors/mountinfo.h"
+#include "server/monitors/devices.h"
+#include "server/monitors/disk_types.h"
+#include "server/market/sampler.h"
+#include "server/monitors/mountinfo.h"
 
 #define ANONYMOUS makedev(0, 77)
 #define BTRFS_A   "/sys/fs/btrfs/1b5cc7a2-a/devices/"

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <cmocka.h>
-#include "ganesha-fsal/monitors/ghosts.h"
+#include "server/monitors/ghosts.h"
 #include "tests/unit/exact_lru.h"
 
 #define THREADS     4

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "ganesha-fsal/market/history.h"
+#include "server/market/history.h"
 
 #define SEC UINT64_C(1000000)
 

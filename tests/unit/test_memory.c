@@ -2,10 +2,10 @@
 /* The memory monitor: the size of the real cache, and the larger of dirty pages and the cache's worth. */
 #include "tests/unit/fake_root.h"
 
-#include "ganesha-fsal/monitors/cache_size.h"
-#include "ganesha-fsal/monitors/cgroup.h"
-#include "ganesha-fsal/monitors/ghosts.h"
-#include "ganesha-fsal/monitors/monitors.h"
+#include "server/monitors/cache_size.h"
+#include "server/monitors/cgroup.h"
+#include "server/monitors/ghosts.h"
+#include "server/monitors/monitors.h"
 
 #define MIB      ((uint64_t)1 << 20)
 #define NO_LIMIT "9223372036854771712\n" /* as version 1 says it */

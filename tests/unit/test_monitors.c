@@ -16,9 +16,9 @@
 #include <ftw.h>
 #include <cmocka.h>
 #include "common/clock.h"
-#include "ganesha-fsal/monitors/devices.h"
-#include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/market/sampler.h"
+#include "server/monitors/devices.h"
+#include "server/monitors/disk_types.h"
+#include "server/market/sampler.h"
 
 #define INTERVAL_USEC 100000
 

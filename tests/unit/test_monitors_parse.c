@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "ganesha-fsal/monitors/monitors.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/source.h"
 
 static void number_stops_where_it_ends(void **state)
 {

@@ -2,7 +2,7 @@
 /* The network monitor: when it asks a link for its speed. */
 #include "tests/unit/fake_root.h"
 
-#include "ganesha-fsal/monitors/monitors.h"
+#include "server/monitors/monitors.h"
 
 static struct fake_root root;
 static struct canfs_monitor_setup setup;

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <math.h>
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/market/internal.h"
-#include "ganesha-fsal/monitors/monitors.h"
+#include "server/market/internal.h"
+#include "server/monitors/monitors.h"
 #include "pricing/price.h"
 
 #define SEC UINT64_C(1000000)

@@ -19,8 +19,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/market/internal.h"
-#include "ganesha-fsal/monitors/ghosts.h"
+#include "server/market/internal.h"
+#include "server/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "common/clock.h"
 #include "common/control/socket.h"

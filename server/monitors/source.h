@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Small files of /proc and /sys, and the numbers in them. */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_SOURCE_H
-#define CANFS_GANESHA_FSAL_MONITORS_SOURCE_H
+#ifndef CANFS_SERVER_MONITORS_SOURCE_H
+#define CANFS_SERVER_MONITORS_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  *
  * Pure: no lock, no clock. Rows are as long as the sampler's interval if that is above a second.
  */
-#ifndef CANFS_GANESHA_FSAL_MARKET_HISTORY_H
-#define CANFS_GANESHA_FSAL_MARKET_HISTORY_H
+#ifndef CANFS_SERVER_MARKET_HISTORY_H
+#define CANFS_SERVER_MARKET_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

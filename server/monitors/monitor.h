@@ -11,8 +11,8 @@
  *	         what the read cache is worth, or           /proc/meminfo, memory cgroups,
  *	         how long tasks wait for memory             memory.pressure, /proc/pressure/memory
  */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
-#define CANFS_GANESHA_FSAL_MONITORS_MONITOR_H
+#ifndef CANFS_SERVER_MONITORS_MONITOR_H
+#define CANFS_SERVER_MONITORS_MONITOR_H
 
 #include <net/if.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* How large may the page cache that serves the exports become? */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_CACHE_SIZE_H
-#define CANFS_GANESHA_FSAL_MONITORS_CACHE_SIZE_H
+#ifndef CANFS_SERVER_MONITORS_CACHE_SIZE_H
+#define CANFS_SERVER_MONITORS_CACHE_SIZE_H
 
 #include <stdint.h>
 

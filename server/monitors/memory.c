@@ -22,11 +22,11 @@
  * nor for which. One reader of a fast disk that was otherwise idle made it 0.37, the runs above 0.26 to
  * 0.52; and an export would pay for another one's disk.
  */
-#include "ganesha-fsal/monitors/cache_size.h"
-#include "ganesha-fsal/monitors/cgroup.h"
-#include "ganesha-fsal/monitors/ghosts.h"
-#include "ganesha-fsal/monitors/monitors.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/cache_size.h"
+#include "server/monitors/cgroup.h"
+#include "server/monitors/ghosts.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/source.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Exports come and go. Of those on the same disks one has the monitors, the others look at its. */
-#include "ganesha-fsal/monitors/devices.h"
-#include "ganesha-fsal/market/internal.h"
+#include "server/monitors/devices.h"
+#include "server/market/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

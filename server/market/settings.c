@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* What changes while the sampler runs: by the control socket, or since the configuration was read again. */
-#include "ganesha-fsal/market/internal.h"
+#include "server/market/internal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/market/history.h"
+#include "server/market/history.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Which file system is a path on? /proc/self/mountinfo knows, without asking that file system. */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_MOUNTINFO_H
-#define CANFS_GANESHA_FSAL_MONITORS_MOUNTINFO_H
+#ifndef CANFS_SERVER_MONITORS_MOUNTINFO_H
+#define CANFS_SERVER_MONITORS_MOUNTINFO_H
 
 #include <limits.h>
 #include <sys/types.h>

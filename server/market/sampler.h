@@ -11,14 +11,14 @@
  * reads its price table with one atomic load: it never waits, and if the thread stands still the quotes
  * are soon too old and the export publishes none.
  */
-#ifndef CANFS_GANESHA_FSAL_MARKET_SAMPLER_H
-#define CANFS_GANESHA_FSAL_MARKET_SAMPLER_H
+#ifndef CANFS_SERVER_MARKET_SAMPLER_H
+#define CANFS_SERVER_MARKET_SAMPLER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "ganesha-fsal/market/history.h"
-#include "ganesha-fsal/monitors/monitor.h"
+#include "server/market/history.h"
+#include "server/monitors/monitor.h"
 #include "protocol/tag.h"
 
 struct canfs_sampler_config {

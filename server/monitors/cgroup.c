@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/cgroup.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/cgroup.h"
+#include "server/monitors/source.h"
 
 #include <errno.h>
 #include <stdio.h>

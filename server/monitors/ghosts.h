@@ -8,8 +8,8 @@
  * There is one list and one lock: it is held for some ten nanoseconds per sampled page, once in a READ.
  * A worker never waits: if the lock is not free at that moment, the read is missed, and that is counted.
  */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_GHOSTS_H
-#define CANFS_GANESHA_FSAL_MONITORS_GHOSTS_H
+#ifndef CANFS_SERVER_MONITORS_GHOSTS_H
+#define CANFS_SERVER_MONITORS_GHOSTS_H
 
 #include <stddef.h>
 #include <stdint.h>

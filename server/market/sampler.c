@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/market/internal.h"
-#include "ganesha-fsal/monitors/monitors.h"
+#include "server/market/internal.h"
+#include "server/monitors/monitors.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/disk_types.h"
+#include "server/monitors/source.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

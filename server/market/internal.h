@@ -3,12 +3,12 @@
  * The inside of the sampler: for sampler.c, which makes prices, price_table.c, for which exports, and settings.c, which
  * changes how.
  */
-#ifndef CANFS_GANESHA_FSAL_MARKET_INTERNAL_H
-#define CANFS_GANESHA_FSAL_MARKET_INTERNAL_H
+#ifndef CANFS_SERVER_MARKET_INTERNAL_H
+#define CANFS_SERVER_MARKET_INTERNAL_H
 
 #include <pthread.h>
 #include <sys/queue.h>
-#include "ganesha-fsal/market/sampler.h"
+#include "server/market/sampler.h"
 
 struct canfs_price_table {
 	LIST_ENTRY(canfs_price_table) link;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/ghosts.h"
+#include "server/monitors/ghosts.h"
 
 #include <errno.h>
 #include <math.h>

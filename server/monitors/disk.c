@@ -18,10 +18,10 @@
  * Flushes are left out: they come from COMMITs, which a client that accelerates sends itself. That they are waited for is
  * said beside the price.
  */
-#include "ganesha-fsal/monitors/devices.h"
-#include "ganesha-fsal/monitors/disk_types.h"
-#include "ganesha-fsal/monitors/monitors.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/devices.h"
+#include "server/monitors/disk_types.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/source.h"
 
 #include <errno.h>
 #include <math.h>

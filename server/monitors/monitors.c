@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/monitor.h"
-#include "ganesha-fsal/monitors/monitors.h"
+#include "server/monitors/monitor.h"
+#include "server/monitors/monitors.h"
 
 #include <errno.h>
 #include <stdio.h>

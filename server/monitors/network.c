@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The busiest direction of the busiest interface: a reply goes out through one of them. */
-#include "ganesha-fsal/monitors/monitors.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/source.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/devices.h"
-#include "ganesha-fsal/monitors/mountinfo.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/devices.h"
+#include "server/monitors/mountinfo.h"
+#include "server/monitors/source.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The disks below a file system. */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_DEVICES_H
-#define CANFS_GANESHA_FSAL_MONITORS_DEVICES_H
+#ifndef CANFS_SERVER_MONITORS_DEVICES_H
+#define CANFS_SERVER_MONITORS_DEVICES_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -10,9 +10,9 @@
  * Which processors and quotas these are may be changed while the server runs: they are looked up once in a
  * second.
  */
-#include "ganesha-fsal/monitors/cgroup.h"
-#include "ganesha-fsal/monitors/monitors.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/cgroup.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/source.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,8 +5,8 @@
  *	for (bool more = canfs_cgroup_own(root, "cpu", &group); more; more = canfs_cgroup_up(&group))
  *		canfs_cgroup_read(&group, "cpu.max", text, sizeof(text));
  */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_CGROUP_H
-#define CANFS_GANESHA_FSAL_MONITORS_CGROUP_H
+#ifndef CANFS_SERVER_MONITORS_CGROUP_H
+#define CANFS_SERVER_MONITORS_CGROUP_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -4,13 +4,13 @@
  * their parsers, which are pure. text is NUL-terminated; a parser returns 0, or -EPROTO if the
  * text is not what the kernel writes.
  */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_MONITORS_H
-#define CANFS_GANESHA_FSAL_MONITORS_MONITORS_H
+#ifndef CANFS_SERVER_MONITORS_MONITORS_H
+#define CANFS_SERVER_MONITORS_MONITORS_H
 
 #include <sched.h>
 #include <stdint.h>
-#include "ganesha-fsal/monitors/ghosts.h"
-#include "ganesha-fsal/monitors/monitor.h"
+#include "server/monitors/ghosts.h"
+#include "server/monitors/monitor.h"
 
 #define CANFS_MONITOR_OPERATIONS(name)                                                             \
 	int canfs_##name##_open(void **state, const struct canfs_monitor_setup *setup);            \

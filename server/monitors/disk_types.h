@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The nominal queue depth of a disk, and its k, by its type: the one table of that. */
-#ifndef CANFS_GANESHA_FSAL_MONITORS_DISK_TYPES_H
-#define CANFS_GANESHA_FSAL_MONITORS_DISK_TYPES_H
+#ifndef CANFS_SERVER_MONITORS_DISK_TYPES_H
+#define CANFS_SERVER_MONITORS_DISK_TYPES_H
 
 struct canfs_disk_type {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/monitors/cache_size.h"
-#include "ganesha-fsal/monitors/cgroup.h"
-#include "ganesha-fsal/monitors/source.h"
+#include "server/monitors/cache_size.h"
+#include "server/monitors/cgroup.h"
+#include "server/monitors/source.h"
 
 #include <errno.h>
 
