@@ -43,6 +43,8 @@ struct canfs_sampler {
 	uint64_t last_usec; /* of the last step; 0: there was none */
 	uint64_t next_usec; /* when the next one is due */
 	uint64_t steps, late_steps;
+	void (*posted)(void *arg); /* NULL: nobody is told */
+	void *posted_arg;
 	pthread_mutex_t mutex; /* all of it */
 	pthread_cond_t wake;
 	LIST_HEAD(, canfs_price_table) price_tables;

@@ -51,6 +51,32 @@ bool canfs_price_table_read(
 	return true;
 }
 
+static uint32_t age_of(const struct canfs_sampler *sampler, uint64_t now_usec)
+{
+	uint64_t age_usec = now_usec > sampler->last_usec ? now_usec - sampler->last_usec : 0;
+
+	return age_usec < UINT32_MAX ? (uint32_t)age_usec : UINT32_MAX;
+}
+
+bool canfs_price_table_quotes(
+	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_prices *quotes)
+{
+	struct canfs_sampler *sampler = prices->sampler;
+	bool fresh;
+
+	pthread_mutex_lock(&sampler->mutex);
+	fresh = is_fresh(prices, atomic_load(&prices->posted), now_usec);
+	if (fresh) {
+		memcpy(quotes->quote, prices->quotes, sizeof(quotes->quote));
+		if (sampler->drain)
+			quotes->quote[CANFS_WRITE].price = CANFS_PRICE_MAX;
+		quotes->age_usec = age_of(sampler, now_usec);
+		quotes->interval_usec = sampler->interval_ms * 1000;
+	}
+	pthread_mutex_unlock(&sampler->mutex);
+	return fresh;
+}
+
 double canfs_price_table_own_readahead(struct canfs_price_table *prices)
 {
 	return (double)atomic_load_explicit(&prices->own_readahead, memory_order_relaxed);
@@ -188,6 +214,8 @@ void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec)
 		canfs_sampler_sample_monitors(sampler->monitors, elapsed_sec, &sampler->market);
 		LIST_FOREACH (prices, &sampler->price_tables, link)
 			post(prices, elapsed_sec, now_usec);
+		if (sampler->posted)
+			sampler->posted(sampler->posted_arg);
 	}
 	pthread_mutex_unlock(&sampler->mutex);
 }

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 #include "server/market/history.h"
 #include "server/monitors/monitor.h"
+#include "protocol/price_message.h"
 #include "protocol/tag.h"
 
 struct canfs_sampler_config {
@@ -79,6 +80,16 @@ void canfs_price_table_close(struct canfs_price_table *prices); /* NULL allowed 
  */
 bool canfs_price_table_read(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag);
+
+/* The same at full precision, of all operations. Waits for a step that is in progress. */
+bool canfs_price_table_quotes(
+	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_prices *quotes);
+
+/*
+ * From now on posted(arg) is called after each step, under the sampler's lock: it must not wait. NULL: nobody is; then it
+ * is not being called any more, either.
+ */
+void canfs_sampler_tell(struct canfs_sampler *sampler, void (*posted)(void *arg), void *arg);
 
 /* [0, 1]: what the server's own read-ahead costs, as made last. Never waits. */
 double canfs_price_table_own_readahead(struct canfs_price_table *prices);

@@ -7,6 +7,14 @@
 #include "pricing/price.h"
 #include "common/clock.h"
 
+void canfs_sampler_tell(struct canfs_sampler *sampler, void (*posted)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&sampler->mutex);
+	sampler->posted = posted;
+	sampler->posted_arg = arg;
+	pthread_mutex_unlock(&sampler->mutex);
+}
+
 void canfs_sampler_settings(struct canfs_sampler *sampler, struct canfs_settings *settings)
 {
 	pthread_mutex_lock(&sampler->mutex);

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/price-service/price_service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/thread.h"
+#include "server/price-service/cookie.h"
+#include "server/price-service/subscribers.h"
+
+/* Calls taken in one turn, so that a flood of them does not keep pushes back. */
+#define CALLS_MAX 64
+
+/* A push is much shorter than a datagram may be. */
+#define PUSH_BYTES_MAX 256
+#define BATCH_MAX      64
+
+#define EXPIRE_USEC 1000000
+
+struct batch {
+	size_t count;
+	struct canfs_endpoint endpoint[BATCH_MAX];
+	uint8_t datagram[BATCH_MAX][PUSH_BYTES_MAX];
+	size_t bytes[BATCH_MAX];
+};
+
+struct canfs_price_service {
+	struct canfs_price_service_config config;
+	struct canfs_cookies cookies;
+	int socket;
+	int wake; /* eventfd: the market has computed, or stop */
+	_Atomic bool stops;
+	pthread_t thread;
+	uint64_t expired_usec; /* when leases were looked at last; the thread's */
+	uint32_t xid;          /* of pushes; likewise */
+	struct batch batch;    /* likewise */
+
+	pthread_mutex_t mutex; /* of what follows */
+	struct canfs_subscribers *subscribers;
+	struct canfs_price_service_counters counters; /* but for the subscribers' own */
+};
+
+/* A message to or from one endpoint, with the local address beside it. */
+struct message {
+	struct msghdr head;
+	struct iovec iov;
+	alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+};
+
+static void address_message(
+	struct message *message, struct canfs_endpoint *endpoint, void *datagram, size_t bytes)
+{
+	struct cmsghdr *cmsg;
+
+	memset(message, 0, sizeof(*message));
+	message->iov = (struct iovec) { .iov_base = datagram, .iov_len = bytes };
+	message->head = (struct msghdr) { .msg_name = &endpoint->client,
+		.msg_namelen = sizeof(endpoint->client),
+		.msg_iov = &message->iov,
+		.msg_iovlen = 1,
+		.msg_control = message->control,
+		.msg_controllen = sizeof(message->control) };
+	cmsg = CMSG_FIRSTHDR(&message->head);
+	*cmsg = (struct cmsghdr) { .cmsg_len = CMSG_LEN(sizeof(endpoint->local)),
+		.cmsg_level = IPPROTO_IPV6,
+		.cmsg_type = IPV6_PKTINFO };
+	memcpy(CMSG_DATA(cmsg), &endpoint->local, sizeof(endpoint->local));
+}
+
+/* From which of our addresses. The interface is left to the routes, but where the address needs it. */
+static struct in6_pktinfo local_of(struct msghdr *head)
+{
+	struct in6_pktinfo local = { 0 };
+
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(head); cmsg; cmsg = CMSG_NXTHDR(head, cmsg)) {
+		if (cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_PKTINFO)
+			memcpy(&local, CMSG_DATA(cmsg), sizeof(local));
+	}
+	if (!IN6_IS_ADDR_LINKLOCAL(&local.ipi6_addr))
+		local.ipi6_ifindex = 0;
+	return local;
+}
+
+/* As Ganesha and the kernel compare addresses with their lists: IPv4 as such. */
+static struct sockaddr_storage plain_address(const struct sockaddr_in6 *client)
+{
+	struct sockaddr_storage plain = { 0 };
+	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&plain;
+
+	if (!IN6_IS_ADDR_V4MAPPED(&client->sin6_addr)) {
+		memcpy(&plain, client, sizeof(*client));
+		return plain;
+	}
+	ipv4->sin_family = AF_INET;
+	ipv4->sin_port = client->sin6_port;
+	memcpy(&ipv4->sin_addr, &client->sin6_addr.s6_addr[12], sizeof(ipv4->sin_addr));
+	return plain;
+}
+
+/* One call, as it is answered. */
+struct answer {
+	struct canfs_price_service *service;
+	const struct canfs_price_call *call;
+	const struct canfs_endpoint *endpoint;
+	uint64_t now_usec;
+	struct canfs_price_result result;
+};
+
+static void subscribe(struct answer *answer, struct canfs_price_table *prices)
+{
+	struct canfs_price_request request = answer->call->request;
+	struct canfs_subscribers *subscribers = answer->service->subscribers;
+	struct canfs_price_result *result = &answer->result;
+
+	if (request.lease_sec > CANFS_PRICE_LEASE_SEC)
+		request.lease_sec = CANFS_PRICE_LEASE_SEC;
+	if (request.lease_sec == 0)
+		canfs_subscribers_end(subscribers, &answer->endpoint->client, prices);
+	else if (canfs_subscribers_renew(subscribers, answer->endpoint, prices, &request,
+			 &result->prices, answer->now_usec) != 0)
+		result->status = CANFS_STATUS_FULL;
+	result->lease_sec = request.lease_sec;
+}
+
+static void use_export(struct canfs_price_table *prices, void *arg)
+{
+	struct answer *answer = arg;
+	struct canfs_price_result *result = &answer->result;
+
+	pthread_mutex_lock(&answer->service->mutex);
+	result->status = CANFS_STATUS_NONE;
+	if (canfs_price_table_quotes(prices, answer->now_usec, &result->prices)) {
+		result->status = CANFS_STATUS_OK;
+		if (answer->call->procedure == CANFS_PRICE_SUBSCRIBE)
+			subscribe(answer, prices);
+	}
+	pthread_mutex_unlock(&answer->service->mutex);
+}
+
+static void answer_call(struct answer *answer)
+{
+	const struct canfs_price_call *call = answer->call;
+	struct canfs_price_service *service = answer->service;
+	const struct sockaddr_in6 *client = &answer->endpoint->client;
+	struct sockaddr_storage plain = plain_address(client);
+
+	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL)
+		return;
+	if (call->procedure == CANFS_PRICE_SUBSCRIBE &&
+		!canfs_cookie_is_good(
+			&service->cookies, client, answer->now_usec, call->request.cookie)) {
+		answer->result.status = CANFS_STATUS_COOKIE;
+		canfs_cookie_make(
+			&service->cookies, client, answer->now_usec, answer->result.cookie);
+		return;
+	}
+	answer->result.status = CANFS_STATUS_ACCESS;
+	service->config.with_export(
+		call->request.export_name, call->request.nfs_version, &plain, use_export, answer);
+}
+
+static void count_call(struct answer *answer, size_t call_bytes, size_t reply_bytes)
+{
+	struct canfs_price_service_counters *counters = &answer->service->counters;
+	bool asks = answer->call->refused == 0 && answer->call->procedure != CANFS_PRICE_NULL;
+
+	pthread_mutex_lock(&answer->service->mutex);
+	counters->calls++;
+	counters->malformed += answer->call->refused != 0;
+	counters->cookies += asks && answer->result.status == CANFS_STATUS_COOKIE;
+	counters->denied += asks && answer->result.status == CANFS_STATUS_ACCESS;
+	counters->too_short += reply_bytes > call_bytes;
+	pthread_mutex_unlock(&answer->service->mutex);
+}
+
+static void count_one(struct canfs_price_service *service, uint64_t *counter)
+{
+	pthread_mutex_lock(&service->mutex);
+	++*counter;
+	pthread_mutex_unlock(&service->mutex);
+}
+
+static void reply_to(struct canfs_price_service *service, struct canfs_endpoint *endpoint,
+	const struct canfs_price_call *call, size_t call_bytes)
+{
+	struct answer answer = {
+		.service = service, .call = call, .endpoint = endpoint, .now_usec = canfs_now_usec()
+	};
+	uint8_t datagram[CANFS_DATAGRAM_MAX];
+	struct message message;
+	size_t bytes;
+
+	answer_call(&answer);
+	bytes = canfs_price_encode_reply(datagram, call, &answer.result);
+	count_call(&answer, call_bytes, bytes);
+	if (bytes > call_bytes)
+		return;
+	address_message(&message, endpoint, datagram, bytes);
+	if (sendmsg(service->socket, &message.head, MSG_DONTWAIT) < 0)
+		count_one(service, &service->counters.unsent);
+}
+
+/* False: there is no more. */
+static bool take_call(struct canfs_price_service *service)
+{
+	uint8_t datagram[CANFS_DATAGRAM_MAX];
+	struct canfs_endpoint endpoint = { 0 };
+	struct canfs_price_call call;
+	struct message message;
+	ssize_t got;
+
+	address_message(&message, &endpoint, datagram, sizeof(datagram));
+	got = recvmsg(service->socket, &message.head, MSG_DONTWAIT);
+	if (got < 0)
+		return errno == EINTR;
+	endpoint.local = local_of(&message.head);
+	endpoint.client.sin6_flowinfo = 0;
+	if ((message.head.msg_flags & MSG_TRUNC) ||
+		canfs_price_decode_call(datagram, (size_t)got, &call) != 0)
+		count_one(service, &service->counters.malformed);
+	else
+		reply_to(service, &endpoint, &call, (size_t)got);
+	return true;
+}
+
+static void send_batch(struct canfs_price_service *service)
+{
+	struct batch *batch = &service->batch;
+	struct message message[BATCH_MAX];
+	struct mmsghdr headers[BATCH_MAX] = { 0 };
+	int sent;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		address_message(
+			&message[i], &batch->endpoint[i], batch->datagram[i], batch->bytes[i]);
+		headers[i].msg_hdr = message[i].head;
+	}
+	/* One that cannot be sent holds up none behind it. */
+	for (size_t done = 0; done < batch->count; done += (size_t)sent) {
+		sent = sendmmsg(service->socket, headers + done,
+			(unsigned int)(batch->count - done), MSG_DONTWAIT);
+		if (sent <= 0) {
+			service->counters.unsent++;
+			sent = 1;
+		}
+	}
+	batch->count = 0;
+}
+
+static void add_to_batch(
+	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
+{
+	struct canfs_price_service *service = arg;
+	struct batch *batch = &service->batch;
+	uint8_t datagram[CANFS_DATAGRAM_MAX];
+	size_t bytes = canfs_price_encode_push(datagram, ++service->xid, push);
+
+	if (bytes > PUSH_BYTES_MAX)
+		return;
+	memcpy(batch->datagram[batch->count], datagram, bytes);
+	batch->bytes[batch->count] = bytes;
+	batch->endpoint[batch->count++] = *endpoint;
+	service->counters.pushes++;
+	if (batch->count == BATCH_MAX)
+		send_batch(service);
+}
+
+/* Without fresh prices an export says nothing, and its subscribers ask elsewhere. Under the mutex. */
+static void push_all(struct canfs_price_service *service, uint64_t now_usec)
+{
+	struct canfs_price_table *export = NULL;
+	struct canfs_prices prices;
+
+	while ((export = canfs_subscribers_next_export(service->subscribers, export))) {
+		if (canfs_price_table_quotes(export, now_usec, &prices))
+			canfs_subscribers_push(service->subscribers, export, &prices, now_usec,
+				add_to_batch, service);
+	}
+	send_batch(service);
+}
+
+static void tell_subscribers(struct canfs_price_service *service)
+{
+	uint64_t now_usec = canfs_now_usec();
+
+	pthread_mutex_lock(&service->mutex);
+	if (now_usec - service->expired_usec >= EXPIRE_USEC) {
+		canfs_subscribers_expire(service->subscribers, now_usec);
+		service->expired_usec = now_usec;
+	}
+	push_all(service, now_usec);
+	pthread_mutex_unlock(&service->mutex);
+}
+
+enum { WAKE, SOCKET, POLLED };
+
+static void *run(void *arg)
+{
+	struct canfs_price_service *service = arg;
+	struct pollfd polled[POLLED] = { [WAKE] = { .fd = service->wake, .events = POLLIN },
+		[SOCKET] = { .fd = service->socket, .events = POLLIN } };
+	eventfd_t times;
+
+	if (service->config.thread_begins)
+		service->config.thread_begins();
+	while (!atomic_load(&service->stops)) {
+		if (poll(polled, POLLED, -1) < 0)
+			continue;
+		if (polled[WAKE].revents != 0 && eventfd_read(service->wake, &times) == 0)
+			tell_subscribers(service);
+		if (polled[SOCKET].revents == 0)
+			continue;
+		for (int i = 0; i < CALLS_MAX && take_call(service); i++)
+			continue;
+	}
+	return NULL;
+}
+
+/* IPv4 comes as ::ffff:a.b.c.d. 0 or -errno. */
+static int open_socket(struct canfs_price_service *service, uint16_t port)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	const int on = 1, off = 0;
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	service->socket = fd;
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on)) < 0 ||
+		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
+		return -errno;
+	return 0;
+}
+
+static void free_service(struct canfs_price_service *service)
+{
+	if (service->socket >= 0)
+		close(service->socket);
+	if (service->wake >= 0)
+		close(service->wake);
+	canfs_subscribers_free(service->subscribers);
+	pthread_mutex_destroy(&service->mutex);
+	free(service);
+}
+
+int canfs_price_service_start(
+	struct canfs_price_service **service, const struct canfs_price_service_config *config)
+{
+	struct canfs_price_service *new = calloc(1, sizeof(*new));
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	new->config = *config;
+	new->socket = -1;
+	pthread_mutex_init(&new->mutex, NULL);
+	new->subscribers = canfs_subscribers_new();
+	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ret = new->wake < 0 ? -errno : new->subscribers ? 0 : -ENOMEM;
+	if (ret == 0)
+		ret = canfs_cookies_init(&new->cookies);
+	if (ret == 0)
+		ret = open_socket(new, config->port);
+	if (ret == 0)
+		ret = canfs_thread_start(&new->thread, 0, run, new);
+	if (ret != 0) {
+		free_service(new);
+		return ret;
+	}
+	*service = new;
+	return 0;
+}
+
+void canfs_price_service_stop(struct canfs_price_service *service)
+{
+	if (!service)
+		return;
+	atomic_store(&service->stops, true);
+	eventfd_write(service->wake, 1);
+	pthread_join(service->thread, NULL);
+	free_service(service);
+}
+
+uint16_t canfs_price_service_port(const struct canfs_price_service *service)
+{
+	struct sockaddr_in6 bound = { 0 };
+	socklen_t len = sizeof(bound);
+
+	getsockname(service->socket, (struct sockaddr *)&bound, &len);
+	return ntohs(bound.sin6_port);
+}
+
+void canfs_price_service_posted(void *service)
+{
+	eventfd_write(((struct canfs_price_service *)service)->wake, 1);
+}
+
+void canfs_price_service_forget(
+	struct canfs_price_service *service, struct canfs_price_table *prices)
+{
+	pthread_mutex_lock(&service->mutex);
+	canfs_subscribers_forget(service->subscribers, prices);
+	pthread_mutex_unlock(&service->mutex);
+}
+
+void canfs_price_service_count(
+	struct canfs_price_service *service, struct canfs_price_service_counters *counters)
+{
+	struct canfs_subscribers_counters of_table;
+
+	pthread_mutex_lock(&service->mutex);
+	*counters = service->counters;
+	of_table = canfs_subscribers_count(service->subscribers);
+	pthread_mutex_unlock(&service->mutex);
+	counters->subscribers = of_table.subscribers;
+	counters->begun = of_table.begun;
+	counters->expired = of_table.expired;
+	counters->displaced = of_table.displaced;
+}

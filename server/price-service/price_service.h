@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The price service: answers questions for prices over UDP, and tells subscribers of each move (protocol/prices.x).
+ *
+ *	SUBSCRIBE --> a good cookie? --no--> COOKIE
+ *	                  | yes
+ *	              may this address have the export's prices? --no--> ACCESS     the host's part
+ *	                  | yes
+ *	              subscribers <-- the market has computed: PUSH to each that is due
+ *
+ * One thread of its own, which waits for its socket and for the market. Nobody waits for it but who closes an export.
+ * A reply that would be longer than its call is not sent.
+ */
+#ifndef CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
+#define CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
+
+#include "server/market/sampler.h"
+
+/*
+ * Calls use(prices, arg) if there is such an export, the client may have its prices, and it has a price table; that stays
+ * at least until use() returns. name: of the export as NFS of nfs_version says it, or of a directory in it. 0; -ENOENT
+ * no such export or no price table; -EACCES. Called in the service's thread, and may wait.
+ */
+typedef int canfs_with_export(const char *name, uint32_t nfs_version,
+	const struct sockaddr_storage *client,
+	void (*use)(struct canfs_price_table *prices, void *arg), void *arg);
+
+struct canfs_price_service_config {
+	uint16_t port; /* UDP, at all addresses; 0: any */
+	canfs_with_export *with_export;
+	canfs_say *say;
+	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
+};
+
+struct canfs_price_service;
+
+/* 0; -EADDRINUSE; another -errno. The service must be told of the market: canfs_price_service_posted(). */
+int canfs_price_service_start(
+	struct canfs_price_service **service, const struct canfs_price_service_config *config);
+void canfs_price_service_stop(struct canfs_price_service *service); /* NULL allowed */
+
+/* Where it listens. */
+uint16_t canfs_price_service_port(const struct canfs_price_service *service);
+
+/* For canfs_sampler_config.posted: the market has computed. Does not wait. */
+void canfs_price_service_posted(void *service);
+
+/* Before a price table is closed: nobody is told of it any more. */
+void canfs_price_service_forget(
+	struct canfs_price_service *service, struct canfs_price_table *prices);
+
+/* Since the start. */
+struct canfs_price_service_counters {
+	uint64_t calls;
+	uint64_t malformed; /* not calls of ours; most are not answered */
+	uint64_t cookies;   /* given */
+	uint64_t denied;    /* no such export, or not for this client */
+	uint64_t too_short; /* calls whose reply would have been longer */
+	uint64_t pushes;
+	uint64_t unsent;      /* replies and pushes that the kernel did not take */
+	uint64_t subscribers; /* now */
+	uint64_t begun;       /* subscriptions */
+	uint64_t expired;
+	uint64_t displaced; /* there were too many */
+};
+void canfs_price_service_count(
+	struct canfs_price_service *service, struct canfs_price_service_counters *counters);
+
+#endif

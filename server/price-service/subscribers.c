@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/price-service/subscribers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No memory is an error like another: it must not end the server. */
+#define HASH_NONFATAL_OOM            1
+#define uthash_nonfatal_oom(element) ((element)->is_lost = true)
+#include <uthash.h>
+
+struct key {
+	struct canfs_price_table *export;
+	struct in6_addr address;
+	uint32_t port; /* as it is on the wire; wide, so that no octet of the key is padding */
+	uint32_t zero;
+};
+
+struct canfs_subscriber {
+	struct key key;
+	struct canfs_endpoint endpoint;
+	uint8_t token[CANFS_TOKEN_BYTES];
+	uint64_t lease_end_usec;
+	uint64_t told_usec; /* last datagram */
+	float threshold;
+	float told_price[CANFS_OPERATIONS];
+	uint8_t told_bottleneck[CANFS_OPERATIONS];
+	uint32_t number; /* of the last push */
+	bool is_lost;    /* the hash table had no memory for it */
+	LIST_ENTRY(canfs_subscriber) of_export;
+	TAILQ_ENTRY(canfs_subscriber) of_all;
+	UT_hash_handle hh;
+};
+/* With malloc(3)'s own, and two buckets of the hash table. */
+_Static_assert(sizeof(struct canfs_subscriber) + 16 + 2 * 16 <= CANFS_SUBSCRIBER_BYTES,
+	"the bound that is published");
+_Static_assert(CANFS_SUBSCRIBERS_MAX *CANFS_SUBSCRIBER_BYTES <= 4 << 20, "likewise");
+
+struct watched_export {
+	struct canfs_price_table *export;
+	LIST_HEAD(, canfs_subscriber) subscribers;
+	LIST_ENTRY(watched_export) link;
+};
+
+struct canfs_subscribers {
+	struct canfs_subscriber *by_key;           /* uthash */
+	TAILQ_HEAD(renewed, canfs_subscriber) all; /* renewed least recently first */
+	LIST_HEAD(, watched_export) exports;       /* with one subscriber at least */
+	struct canfs_subscribers_counters counters;
+};
+
+struct canfs_subscribers *canfs_subscribers_new(void)
+{
+	struct canfs_subscribers *new = calloc(1, sizeof(*new));
+
+	if (new) {
+		TAILQ_INIT(&new->all);
+		LIST_INIT(&new->exports);
+	}
+	return new;
+}
+
+static struct watched_export *find_export(
+	const struct canfs_subscribers *subscribers, struct canfs_price_table *export)
+{
+	struct watched_export *watched;
+
+	LIST_FOREACH (watched, &subscribers->exports, link) {
+		if (watched->export == export)
+			return watched;
+	}
+	return NULL;
+}
+
+static struct watched_export *watch_export(
+	struct canfs_subscribers *subscribers, struct canfs_price_table *export)
+{
+	struct watched_export *watched = find_export(subscribers, export);
+
+	if (watched)
+		return watched;
+	watched = calloc(1, sizeof(*watched));
+	if (!watched)
+		return NULL;
+	watched->export = export;
+	LIST_INIT(&watched->subscribers);
+	LIST_INSERT_HEAD(&subscribers->exports, watched, link);
+	return watched;
+}
+
+static void unwatch_if_unused(struct watched_export *watched)
+{
+	if (!LIST_EMPTY(&watched->subscribers))
+		return;
+	LIST_REMOVE(watched, link);
+	free(watched);
+}
+
+static void drop(struct canfs_subscribers *subscribers, struct canfs_subscriber *subscriber)
+{
+	struct watched_export *watched = find_export(subscribers, subscriber->key.export);
+
+	HASH_DEL(subscribers->by_key, subscriber);
+	TAILQ_REMOVE(&subscribers->all, subscriber, of_all);
+	LIST_REMOVE(subscriber, of_export);
+	subscribers->counters.subscribers--;
+	free(subscriber);
+	unwatch_if_unused(watched);
+}
+
+void canfs_subscribers_free(struct canfs_subscribers *subscribers)
+{
+	if (!subscribers)
+		return;
+	while (!TAILQ_EMPTY(&subscribers->all))
+		drop(subscribers, TAILQ_FIRST(&subscribers->all));
+	free(subscribers);
+}
+
+static struct key key_of(const struct sockaddr_in6 *client, struct canfs_price_table *export)
+{
+	return (struct key) {
+		.export = export, .address = client->sin6_addr, .port = client->sin6_port
+	};
+}
+
+static struct canfs_subscriber *find(
+	const struct canfs_subscribers *subscribers, const struct key *key)
+{
+	struct canfs_subscriber *found;
+
+	HASH_FIND(hh, subscribers->by_key, key, sizeof(*key), found);
+	return found;
+}
+
+static size_t count_of_address(
+	const struct canfs_subscribers *subscribers, const struct in6_addr *address)
+{
+	const struct canfs_subscriber *subscriber;
+	size_t count = 0;
+
+	TAILQ_FOREACH (subscriber, &subscribers->all, of_all)
+		count += IN6_ARE_ADDR_EQUAL(&subscriber->key.address, address) ? 1 : 0;
+	return count;
+}
+
+/* The last in the order of renewals, and in the table. NULL: no memory. */
+static struct canfs_subscriber *insert(struct canfs_subscribers *subscribers, const struct key *key)
+{
+	struct watched_export *watched = watch_export(subscribers, key->export);
+	struct canfs_subscriber *new = watched ? calloc(1, sizeof(*new)) : NULL;
+
+	if (new) {
+		new->key = *key;
+		HASH_ADD(hh, subscribers->by_key, key, sizeof(new->key), new);
+	}
+	if (!new || new->is_lost) {
+		free(new);
+		if (watched)
+			unwatch_if_unused(watched);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&watched->subscribers, new, of_export);
+	TAILQ_INSERT_TAIL(&subscribers->all, new, of_all);
+	subscribers->counters.subscribers++;
+	subscribers->counters.begun++;
+	return new;
+}
+
+static void note_told(
+	struct canfs_subscriber *subscriber, const struct canfs_prices *prices, uint64_t now_usec)
+{
+	for (int i = 0; i < CANFS_OPERATIONS; i++) {
+		subscriber->told_price[i] = (float)prices->quote[i].price;
+		subscriber->told_bottleneck[i] = (uint8_t)prices->quote[i].bottleneck;
+	}
+	subscriber->told_usec = now_usec;
+}
+
+int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
+	const struct canfs_endpoint *endpoint, struct canfs_price_table *export,
+	const struct canfs_price_request *request, const struct canfs_prices *prices,
+	uint64_t now_usec)
+{
+	struct key key = key_of(&endpoint->client, export);
+	struct canfs_subscriber *subscriber = find(subscribers, &key);
+
+	if (!subscriber &&
+		count_of_address(subscribers, &key.address) >= CANFS_SUBSCRIBERS_OF_CLIENT)
+		return -EUSERS;
+	if (!subscriber && subscribers->counters.subscribers >= CANFS_SUBSCRIBERS_MAX) {
+		drop(subscribers, TAILQ_FIRST(&subscribers->all));
+		subscribers->counters.displaced++;
+	}
+	if (!subscriber)
+		subscriber = insert(subscribers, &key);
+	if (!subscriber)
+		return -ENOMEM;
+	TAILQ_REMOVE(&subscribers->all, subscriber, of_all);
+	TAILQ_INSERT_TAIL(&subscribers->all, subscriber, of_all);
+	if (memcmp(subscriber->token, request->token, sizeof(subscriber->token)) != 0)
+		subscriber->number = 0;
+	memcpy(subscriber->token, request->token, sizeof(subscriber->token));
+	subscriber->endpoint = *endpoint;
+	subscriber->threshold = (float)request->threshold;
+	subscriber->lease_end_usec = now_usec + (uint64_t)request->lease_sec * 1000000;
+	note_told(subscriber, prices, now_usec);
+	return 0;
+}
+
+void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct sockaddr_in6 *client,
+	struct canfs_price_table *export)
+{
+	struct key key = key_of(client, export);
+	struct canfs_subscriber *subscriber = find(subscribers, &key);
+
+	if (subscriber)
+		drop(subscribers, subscriber);
+}
+
+void canfs_subscribers_forget(
+	struct canfs_subscribers *subscribers, struct canfs_price_table *export)
+{
+	struct canfs_subscriber *subscriber, *next;
+
+	for (subscriber = TAILQ_FIRST(&subscribers->all); subscriber; subscriber = next) {
+		next = TAILQ_NEXT(subscriber, of_all);
+		if (subscriber->key.export == export)
+			drop(subscribers, subscriber);
+	}
+}
+
+void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t now_usec)
+{
+	struct canfs_subscriber *subscriber, *next;
+
+	for (subscriber = TAILQ_FIRST(&subscribers->all); subscriber; subscriber = next) {
+		next = TAILQ_NEXT(subscriber, of_all);
+		if (subscriber->lease_end_usec > now_usec)
+			continue;
+		drop(subscribers, subscriber);
+		subscribers->counters.expired++;
+	}
+}
+
+struct canfs_price_table *canfs_subscribers_next_export(
+	const struct canfs_subscribers *subscribers, struct canfs_price_table *after)
+{
+	const struct watched_export *watched = LIST_FIRST(&subscribers->exports);
+
+	if (after)
+		watched = LIST_NEXT(find_export(subscribers, after), link);
+	return watched ? watched->export : NULL;
+}
+
+static bool is_due(const struct canfs_subscriber *subscriber, const struct canfs_prices *prices,
+	uint64_t now_usec)
+{
+	if (now_usec - subscriber->told_usec >= CANFS_PUSH_QUIET_USEC)
+		return true;
+	for (int i = 0; i < CANFS_OPERATIONS; i++) {
+		if (fabs(prices->quote[i].price - (double)subscriber->told_price[i]) >
+				(double)subscriber->threshold ||
+			prices->quote[i].bottleneck != subscriber->told_bottleneck[i])
+			return true;
+	}
+	return false;
+}
+
+void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_price_table *export,
+	const struct canfs_prices *prices, uint64_t now_usec, canfs_send_push *send, void *arg)
+{
+	struct watched_export *watched = find_export(subscribers, export);
+	struct canfs_price_push push = { .prices = *prices };
+	struct canfs_subscriber *subscriber;
+
+	if (!watched)
+		return;
+	LIST_FOREACH (subscriber, &watched->subscribers, of_export) {
+		if (!is_due(subscriber, prices, now_usec))
+			continue;
+		memcpy(push.token, subscriber->token, sizeof(push.token));
+		push.number = ++subscriber->number;
+		note_told(subscriber, prices, now_usec);
+		send(arg, &subscriber->endpoint, &push);
+	}
+}
+
+struct canfs_subscribers_counters canfs_subscribers_count(
+	const struct canfs_subscribers *subscribers)
+{
+	return subscribers->counters;
+}

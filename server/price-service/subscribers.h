@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Who is told of an export's prices, and who is due: a bounded table without I/O or clock.
+ *
+ *	export A --> subscriber --> subscriber         each: address, port, threshold, lease, what it was told last
+ *	export B --> subscriber
+ *	             renewed least recently ... most recently: the order in which they go when there are too many
+ *
+ * A subscriber is due when a price of its export, or what its bottleneck is, differs from what it was told last (a price
+ * by more than its threshold), and CANFS_PUSH_QUIET_USEC after that in any case.
+ */
+#ifndef CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
+#define CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include "protocol/price_message.h"
+
+#define CANFS_SUBSCRIBERS_MAX       10000
+#define CANFS_SUBSCRIBERS_OF_CLIENT 64 /* of one address: at its mounts */
+
+/* A little less than a second, so that one datagram that is late makes no gap of more than one. */
+#define CANFS_PUSH_QUIET_USEC 900000
+
+struct canfs_price_table; /* the export, for its address only */
+
+/* Both ends: a host with several addresses must answer from the one that it was asked at. */
+struct canfs_endpoint {
+	struct sockaddr_in6 client; /* IPv4 as ::ffff:a.b.c.d; flow and scope are no part of it */
+	struct in6_pktinfo local;
+};
+
+struct canfs_subscriber;
+struct canfs_subscribers;
+
+/* NULL: no memory. */
+struct canfs_subscribers *canfs_subscribers_new(void);
+void canfs_subscribers_free(struct canfs_subscribers *subscribers); /* NULL allowed */
+
+/*
+ * Begins or renews the subscription of this client to the export; prices: what the reply tells it. One that sends
+ * another token begins anew. 0; -EUSERS: the address has too many; -ENOMEM. If the table is full, the one that was
+ * renewed least recently goes.
+ */
+int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
+	const struct canfs_endpoint *endpoint, struct canfs_price_table *export,
+	const struct canfs_price_request *request, const struct canfs_prices *prices,
+	uint64_t now_usec);
+
+/* Ends it; if there is none, nothing. */
+void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct sockaddr_in6 *client,
+	struct canfs_price_table *export);
+
+/* All of an export that goes. */
+void canfs_subscribers_forget(
+	struct canfs_subscribers *subscribers, struct canfs_price_table *export);
+
+/* Ends those whose leases have run out. */
+void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t now_usec);
+
+/* Exports with subscribers, one after the other; NULL, or the one before. */
+struct canfs_price_table *canfs_subscribers_next_export(
+	const struct canfs_subscribers *subscribers, struct canfs_price_table *after);
+
+/*
+ * Calls send() for each subscriber of the export that is due, with its push, and takes it as told.
+ */
+typedef void canfs_send_push(
+	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push);
+void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_price_table *export,
+	const struct canfs_prices *prices, uint64_t now_usec, canfs_send_push *send, void *arg);
+
+struct canfs_subscribers_counters {
+	uint64_t subscribers; /* now */
+	uint64_t begun;
+	uint64_t expired;
+	uint64_t displaced; /* the table was full */
+};
+struct canfs_subscribers_counters canfs_subscribers_count(
+	const struct canfs_subscribers *subscribers);
+
+/* What one takes of memory, with all that is kept about it: the bound is CANFS_SUBSCRIBERS_MAX of these. */
+#define CANFS_SUBSCRIBER_BYTES 400
+
+#endif

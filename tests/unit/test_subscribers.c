@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Who is told of prices, and when: the price service's table, and its cookies. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "server/price-service/admissions.h"
+#include "server/price-service/cookie.h"
+#include "server/price-service/subscribers.h"
+
+#define SECOND UINT64_C(1000000)
+
+/* Never looked into. */
+static char places[2];
+static struct canfs_price_table *const export_a = (void *)&places[0], *const export_b =
+									      (void *)&places[1];
+
+static struct canfs_subscribers *table;
+
+static int set_up(void **state)
+{
+	(void)state;
+	table = canfs_subscribers_new();
+	return table ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	canfs_subscribers_free(table);
+	return 0;
+}
+
+static struct canfs_endpoint endpoint_of(uint32_t host, uint16_t port)
+{
+	struct canfs_endpoint endpoint = { .client = { .sin6_family = AF_INET6,
+						   .sin6_port = htons(port) } };
+
+	endpoint.client.sin6_addr.s6_addr[0] = 0xfd;
+	host = htonl(host);
+	memcpy(&endpoint.client.sin6_addr.s6_addr[12], &host, sizeof(host));
+	return endpoint;
+}
+
+static struct canfs_prices prices_of(double write)
+{
+	return (struct canfs_prices) { .quote = { [CANFS_WRITE] = { write, CANFS_DISK },
+					       [CANFS_READAHEAD] = { 0.5, CANFS_DISK } } };
+}
+
+static struct canfs_price_request request_of(uint8_t token)
+{
+	struct canfs_price_request request = {
+		.nfs_version = 3, .export_name = "/a", .lease_sec = 60, .threshold = 0.01
+	};
+
+	memset(request.token, token, sizeof(request.token));
+	return request;
+}
+
+static int renew(uint32_t host, uint16_t port, struct canfs_price_table *export, double write,
+	uint64_t now_usec)
+{
+	struct canfs_endpoint endpoint = endpoint_of(host, port);
+	struct canfs_price_request request = request_of(1);
+	struct canfs_prices prices = prices_of(write);
+
+	return canfs_subscribers_renew(table, &endpoint, export, &request, &prices, now_usec);
+}
+
+static struct {
+	unsigned int count;
+	struct canfs_price_push last;
+} sent;
+
+static void send_push(
+	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
+{
+	(void)arg;
+	(void)endpoint;
+	sent.count++;
+	sent.last = *push;
+}
+
+/* How many are told. */
+static unsigned int push(
+	struct canfs_price_table *export, struct canfs_prices prices, uint64_t now_usec)
+{
+	sent.count = 0;
+	canfs_subscribers_push(table, export, &prices, now_usec, send_push, NULL);
+	return sent.count;
+}
+
+static void a_move_beyond_the_threshold_is_told(void **state)
+{
+	struct canfs_prices log = prices_of(0.2);
+
+	(void)state;
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.205), SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.195), SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.211), SECOND), 1);
+	assert_int_equal(sent.last.number, 1);
+	assert_true(sent.last.prices.quote[CANFS_WRITE].price == 0.211);
+	/* Measured from what was told, not from what was last. */
+	assert_int_equal(push(export_a, prices_of(0.218), SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.222), SECOND), 1);
+	assert_int_equal(sent.last.number, 2);
+	log.quote[CANFS_WRITE] = (struct canfs_quote) { 0.222, CANFS_LOG };
+	assert_int_equal(push(export_a, log, SECOND), 1);
+	assert_int_equal(push(export_a, log, SECOND), 0);
+}
+
+static void silence_is_broken_each_second(void **state)
+{
+	(void)state;
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND + CANFS_PUSH_QUIET_USEC - 1), 0);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND + CANFS_PUSH_QUIET_USEC), 1);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND + CANFS_PUSH_QUIET_USEC + 1), 0);
+}
+
+static void each_export_has_its_own(void **state)
+{
+	(void)state;
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(renew(1, 700, export_b, 0.2, SECOND), 0);
+	assert_int_equal(renew(2, 700, export_b, 0.2, SECOND), 0);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 3);
+	assert_int_equal(push(export_a, prices_of(0.9), SECOND), 1);
+	assert_int_equal(push(export_b, prices_of(0.9), SECOND), 2);
+	canfs_subscribers_forget(table, export_b);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 1);
+	assert_ptr_equal(canfs_subscribers_next_export(table, NULL), export_a);
+	assert_null(canfs_subscribers_next_export(table, export_a));
+	assert_int_equal(push(export_b, prices_of(0.1), SECOND), 0);
+}
+
+static void leases_end(void **state)
+{
+	struct canfs_endpoint first = endpoint_of(1, 700);
+
+	(void)state;
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(renew(2, 700, export_a, 0.2, 2 * SECOND), 0);
+	assert_int_equal(renew(1, 700, export_a, 0.2, 30 * SECOND), 0);
+	canfs_subscribers_expire(table, 62 * SECOND - 1);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 2);
+	canfs_subscribers_expire(table, 62 * SECOND);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 1);
+	assert_int_equal(canfs_subscribers_count(table).expired, 1);
+	canfs_subscribers_end(table, &first.client, export_b);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 1);
+	canfs_subscribers_end(table, &first.client, export_a);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 0);
+	assert_null(canfs_subscribers_next_export(table, NULL));
+}
+
+static void another_token_counts_anew(void **state)
+{
+	struct canfs_endpoint endpoint = endpoint_of(1, 700);
+	struct canfs_price_request request = request_of(2);
+	struct canfs_prices prices = prices_of(0.5);
+
+	(void)state;
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.4), SECOND), 1);
+	assert_int_equal(renew(1, 700, export_a, 0.4, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.5), SECOND), 1);
+	assert_int_equal(sent.last.number, 2);
+	assert_int_equal(
+		canfs_subscribers_renew(table, &endpoint, export_a, &request, &prices, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.6), SECOND), 1);
+	assert_int_equal(sent.last.number, 1);
+	assert_memory_equal(sent.last.token, request.token, sizeof(request.token));
+}
+
+static void one_address_has_its_share(void **state)
+{
+	(void)state;
+	for (uint16_t i = 0; i < CANFS_SUBSCRIBERS_OF_CLIENT; i++)
+		assert_int_equal(renew(1, (uint16_t)(700 + i), export_a, 0.2, SECOND), 0);
+	assert_int_equal(renew(1, 900, export_a, 0.2, SECOND), -EUSERS);
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(renew(2, 900, export_a, 0.2, SECOND), 0);
+}
+
+/* The one that was renewed least recently makes room, and memory is what the manual says. */
+static void the_table_is_bounded(void **state)
+{
+	struct mallinfo2 before = mallinfo2(), after;
+
+	(void)state;
+	for (uint32_t i = 0; i < CANFS_SUBSCRIBERS_MAX; i++)
+		assert_int_equal(renew(i, 700, export_a, 0.2, SECOND), 0);
+	after = mallinfo2();
+	assert_in_range(after.uordblks - before.uordblks, 1, 4 << 20);
+	assert_int_equal(renew(0, 700, export_a, 0.2, SECOND), 0); /* so that 1 is the oldest */
+	assert_int_equal(renew(CANFS_SUBSCRIBERS_MAX, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, CANFS_SUBSCRIBERS_MAX);
+	assert_int_equal(canfs_subscribers_count(table).displaced, 1);
+	assert_int_equal(renew(0, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(canfs_subscribers_count(table).displaced, 1);
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(canfs_subscribers_count(table).displaced, 2);
+}
+
+static void a_cookie_is_for_one_address_and_a_while(void **state)
+{
+	struct canfs_endpoint here = endpoint_of(1, 700), port = endpoint_of(1, 701),
+			      host = endpoint_of(2, 700);
+	uint64_t begin = 10 * CANFS_COOKIE_PERIOD_USEC;
+	uint8_t cookie[CANFS_COOKIE_BYTES], zeroes[CANFS_COOKIE_BYTES] = { 0 };
+	struct canfs_cookies cookies, others;
+
+	(void)state;
+	assert_int_equal(canfs_cookies_init(&cookies), 0);
+	assert_int_equal(canfs_cookies_init(&others), 0);
+	canfs_cookie_make(&cookies, &here.client, begin, cookie);
+	assert_true(canfs_cookie_is_good(&cookies, &here.client, begin, cookie));
+	assert_true(canfs_cookie_is_good(
+		&cookies, &here.client, begin + 2 * CANFS_COOKIE_PERIOD_USEC - 1, cookie));
+	assert_false(canfs_cookie_is_good(
+		&cookies, &here.client, begin + 2 * CANFS_COOKIE_PERIOD_USEC, cookie));
+	assert_false(canfs_cookie_is_good(&cookies, &here.client, begin - 1, cookie));
+	assert_false(canfs_cookie_is_good(&cookies, &port.client, begin, cookie));
+	assert_false(canfs_cookie_is_good(&cookies, &host.client, begin, cookie));
+	assert_false(canfs_cookie_is_good(&others, &here.client, begin, cookie));
+	assert_false(canfs_cookie_is_good(&cookies, &here.client, begin, zeroes));
+	cookie[CANFS_COOKIE_BYTES - 1] ^= 1;
+	assert_false(canfs_cookie_is_good(&cookies, &here.client, begin, cookie));
+}
+
+static const struct sockaddr *ipv4_of(struct sockaddr_in *address, uint8_t host, uint16_t port)
+{
+	*address = (struct sockaddr_in) { .sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(0x0a000000u + host) };
+	return (const struct sockaddr *)address;
+}
+
+static void whom_the_server_has_answered_is_admitted(void **state)
+{
+	struct canfs_admissions *admissions = canfs_admissions_new();
+	struct sockaddr_in ipv4;
+	struct sockaddr_in6 mapped = { .sin6_family = AF_INET6, .sin6_port = htons(700) };
+	uint8_t mapped_1[16] = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1 };
+	uint64_t end_usec = SECOND + CANFS_ADMISSION_USEC;
+
+	(void)state;
+	memcpy(&mapped.sin6_addr, mapped_1, sizeof(mapped_1));
+	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, SECOND));
+	canfs_admissions_note(admissions, ipv4_of(&ipv4, 1, 700), export_a, false, SECOND);
+	assert_true(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 4000), export_a, SECOND));
+	assert_true(canfs_admissions_has(admissions, (struct sockaddr *)&mapped, export_a, SECOND));
+	assert_true(
+		canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, end_usec - 1));
+	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, end_usec));
+	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_b, SECOND));
+	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 2, 700), export_a, SECOND));
+
+	canfs_admissions_note(admissions, ipv4_of(&ipv4, 1, 700), export_a, true, SECOND);
+	assert_true(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 1023), export_a, SECOND));
+	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 1024), export_a, SECOND));
+	canfs_admissions_forget(admissions, export_b);
+	assert_true(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, SECOND));
+	canfs_admissions_forget(admissions, export_a);
+	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, SECOND));
+	mapped.sin6_family = AF_UNIX;
+	canfs_admissions_note(admissions, (struct sockaddr *)&mapped, export_a, false, SECOND);
+	assert_false(
+		canfs_admissions_has(admissions, (struct sockaddr *)&mapped, export_a, SECOND));
+	canfs_admissions_free(admissions);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_move_beyond_the_threshold_is_told),
+		TEST(silence_is_broken_each_second),
+		TEST(each_export_has_its_own),
+		TEST(leases_end),
+		TEST(another_token_counts_anew),
+		TEST(one_address_has_its_share),
+		TEST(the_table_is_bounded),
+		TEST(a_cookie_is_for_one_address_and_a_while),
+		TEST(whom_the_server_has_answered_is_admitted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
