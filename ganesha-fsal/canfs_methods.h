@@ -12,6 +12,7 @@
 #include "server/market/sampler.h"
 #include "server/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
+#include "server/price-service/price_service.h"
 
 /* What the CANFS { } block says. */
 struct canfs_fsal_config {
@@ -20,6 +21,7 @@ struct canfs_fsal_config {
 	double weight[CANFS_RESOURCES];
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 	char *control_path;        /* for gsh_free(); "": no socket */
+	uint16_t price_port;       /* UDP; 0: no price service */
 	bool prefetch;
 	struct canfs_prefetcher_config prefetcher;
 };
@@ -39,20 +41,23 @@ struct canfs_export_options {
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
-	struct canfs_sampler *sampler;       /* NULL before init_config */
-	struct canfs_ghosts *ghosts;         /* NULL: reads are not looked at */
-	struct canfs_control *control;       /* NULL: no socket */
-	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
-	struct canfs_clients *clients;       /* NULL: nobody counts them */
-	struct canfs_fsal_config config;     /* as read last; of ghosts and socket, as they run */
-	uint64_t reload;                     /* counts them */
-	bool warned;                         /* by the last one */
-	uint64_t replaced; /* number of the configuration before the last reload */
+	struct canfs_sampler *sampler;             /* NULL before init_config */
+	struct canfs_ghosts *ghosts;               /* NULL: reads are not looked at */
+	struct canfs_control *control;             /* NULL: no socket */
+	struct canfs_prefetcher *prefetcher;       /* NULL: nothing is prefetched */
+	struct canfs_clients *clients;             /* NULL: nobody counts them */
+	struct canfs_price_service *price_service; /* NULL: there is none */
+	struct canfs_admissions *admissions;       /* to its prices; NULL: likewise */
+	struct canfs_fsal_config config; /* as read last; of ghosts and socket, as they run */
+	uint64_t reload;                 /* counts them */
+	bool warned;                     /* by the last one */
+	uint64_t replaced;               /* number of the configuration before the last reload */
 };
 
 struct canfs_export {
 	struct fsal_export export;
 	struct canfs_price_table *prices;  /* NULL: it publishes no prices */
+	struct canfs_served *served;       /* NULL: the price service does not know it */
 	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
 	_Atomic(struct canfs_remote *)
@@ -164,6 +169,17 @@ int canfs_reread_export_config(
 /* control.c: the control socket at path, on the sampler. Says why there is none. */
 void canfs_start_control(const char *path);
 void canfs_stop_control(void);
+
+/* price_service.c: on the sampler. Says why there is none. */
+void canfs_start_price_service(uint16_t port); /* 0: none */
+void canfs_stop_price_service(void);
+
+/* The price service knows the export, with op_ctx on it, by the names that it has now; and no more. */
+void canfs_serve_prices(struct canfs_export *export);
+void canfs_unserve_prices(struct canfs_export *export);
+
+/* In a reply about the space of the export: Ganesha has admitted the client of op_ctx to it. */
+void canfs_note_admitted(const struct canfs_export *export);
 
 /* Counts a read or write for the client that asks for it, in the data path. */
 void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io);

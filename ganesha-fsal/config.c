@@ -22,6 +22,7 @@ struct parameters {
 	uint32_t weight_percent[CANFS_RESOURCES];
 	uint32_t ghost_memory_mib;
 	char *control_socket;
+	uint16_t price_port;
 	bool prefetch;
 	uint32_t export_prefetch, export_prefetch_given; /* 1 or 0 */
 	uint32_t prefetch_files;
@@ -110,6 +111,7 @@ static struct config_item items[] = {
 	CANFS_RESOURCE_ROWS(ITEM_K) CANFS_RESOURCE_ROWS(ITEM_WEIGHT)
 		CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
 			"/run/canfs/ganesha.sock", parameters, control_socket),
+	CONF_ITEM_UI16("Price_Port", 0, UINT16_MAX, 0, parameters, price_port),
 	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONF_ITEM_UI32("Prefetch_Files", 64, 16777216, 1000000, parameters, prefetch_files),
 	CONF_ITEM_UI32("Prefetch_Open_Files", 16, 65536, 1024, parameters, prefetch_open_files),
@@ -178,6 +180,9 @@ static bool check_block(
 		if (item->type == CONFIG_UINT32)
 			append(text, sizeof(text), " %u to %u", item->u.ui32.minval,
 				item->u.ui32.maxval);
+		else if (item->type == CONFIG_UINT16)
+			append(text, sizeof(text), " %u to %u", item->u.ui16.minval,
+				item->u.ui16.maxval);
 		else if (item->type == CONFIG_BOOL || item->type == CONFIG_BOOLBIT)
 			append(text, sizeof(text), " true or false");
 		for (const struct config_item_list *token =
@@ -221,6 +226,7 @@ static int take(struct parameters *given, struct config_error_type *errors,
 			.thread_begins = name_thread },
 		.pmax = given->pmax_percent / 100.0 * CANFS_PRICE_MAX,
 		.control_path = given->control_socket,
+		.price_port = given->price_port,
 		.prefetch = given->prefetch,
 		.prefetcher = { .files = given->prefetch_files,
 			.open_max = given->prefetch_open_files,

@@ -22,6 +22,7 @@ void canfs_start_control(const char *path)
 		.path = path,
 		.sampler = CANFS.sampler,
 		.prefetcher = CANFS.prefetcher,
+		.price_service = CANFS.price_service,
 		.say = say,
 		.thread_begins = name_thread,
 	};

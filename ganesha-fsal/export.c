@@ -15,14 +15,15 @@
 static fsal_status_t get_fs_dynamic_info(
 	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
 {
-	struct canfs_price_table *prices =
-		container_of(export, struct canfs_export, export)->prices;
+	const struct canfs_export *ours = container_of(export, struct canfs_export, export);
+	struct canfs_price_table *prices = ours->prices;
 	fsal_status_t status;
 	struct canfs_space space;
 	struct canfs_tag tag;
 
 	/* Ganesha's NFSv4 sends what stands here after an error too; it comes from the stack. */
 	*info = (fsal_dynamicfsinfo_t) { .total_bytes = 0 };
+	canfs_note_admitted(ours);
 	status = PASS_EXPORT(export, get_fs_dynamic_info, canfs_sub(handle), info);
 	if (FSAL_IS_ERROR(status) || !prices ||
 		!canfs_price_table_read(prices, canfs_now_usec(), &tag))
@@ -46,6 +47,7 @@ static void release(struct fsal_export *export)
 
 	canfs_prefetcher_close(ours->export_fs);
 	canfs_remote_close(atomic_load(&ours->remote));
+	canfs_unserve_prices(ours);
 	canfs_price_table_close(ours->prices);
 	PASS_EXPORT_VOID(export, release);
 	fsal_put(sub_fsal);
@@ -293,6 +295,7 @@ static void open_ours(
 			CTX_FULLPATH(op_ctx));
 	else
 		ours->prices = open_price_table(ours->export.sub_export, &own.disks);
+	canfs_serve_prices(ours);
 	canfs_open_prefetch(ours, own.prefetch);
 }
 
@@ -336,6 +339,7 @@ static void update_ours(
 	struct canfs_export_options own;
 	int ret = canfs_reread_export_config(parse_node, &own, err_type);
 
+	canfs_serve_prices(ours); /* its pseudo path may be another */
 	if (ret == -ENOENT)
 		return;
 	if (ret == 0)

@@ -35,8 +35,10 @@ static fsal_status_t init_config(
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: the CANFS { } block is wrong");
 	else if (ret != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-ret));
-	else
+	else {
+		canfs_start_price_service(config->price_port);
 		canfs_start_control(config->control_path);
+	}
 	display_fsinfo(module);
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
@@ -87,6 +89,7 @@ MODULE_INIT void canfs_load(void)
 MODULE_FINI void canfs_unload(void)
 {
 	canfs_stop_control();
+	canfs_stop_price_service();
 	canfs_stop_prefetcher();
 	canfs_sampler_free(CANFS.sampler);
 	CANFS.sampler = NULL;

@@ -31,6 +31,7 @@ static bool needs_restart(
 	bool wants_ghosts = (now->sampler.monitors & 1u << CANFS_MEMORY) != 0;
 
 	return (wants_ghosts && running->ghost_memory_bytes != now->ghost_memory_bytes) ||
+	       running->price_port != now->price_port ||
 	       strcmp(running->control_path, now->control_path) != 0;
 }
 
@@ -40,6 +41,7 @@ static void keep(struct canfs_fsal_config *config)
 	gsh_free(config->control_path);
 	config->control_path = CANFS.config.control_path;
 	config->ghost_memory_bytes = CANFS.config.ghost_memory_bytes;
+	config->price_port = CANFS.config.price_port;
 	CANFS.config = *config;
 }
 
@@ -70,7 +72,7 @@ static bool take_over(struct canfs_fsal_config *config)
 		LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: a new Control_Socket or Ghost_Memory needs a restart");
+			"CANFS: a new Control_Socket, Price_Port or Ghost_Memory needs a restart");
 	if (!prefetch_holds)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: a new Scheduler_Depth, Lag_Kib, Prefetch_Files or "

@@ -95,7 +95,8 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 		.clients = config->clients,
 		.counters = &new->counters,
 		.say = config->say,
-		.prefetcher = config->prefetcher };
+		.prefetcher = config->prefetcher,
+		.price_service = config->price_service };
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (new->wake < 0) {
 		ret = -errno;

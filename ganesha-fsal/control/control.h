@@ -12,14 +12,16 @@
 
 #include "ganesha-fsal/control/clients.h"
 #include "server/market/sampler.h"
+#include "server/price-service/price_service.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 
 struct canfs_control_config {
 	const char *path;
 	struct canfs_sampler *sampler;
-	struct canfs_clients *clients;       /* ticked from now on */
-	struct canfs_prefetcher *prefetcher; /* NULL: there is none */
-	unsigned int idle_msec;              /* 0: as common/control/server.h says */
+	struct canfs_clients *clients;             /* ticked from now on */
+	struct canfs_prefetcher *prefetcher;       /* NULL: there is none */
+	struct canfs_price_service *price_service; /* likewise */
+	unsigned int idle_msec;                    /* 0: as common/control/server.h says */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };

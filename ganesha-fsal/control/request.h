@@ -5,6 +5,7 @@
 
 #include "ganesha-fsal/control/clients.h"
 #include "server/market/sampler.h"
+#include "server/price-service/price_service.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 #include "common/control/request.h"
 
@@ -13,8 +14,9 @@ struct canfs_control_subject {
 	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;
 	struct canfs_control_counters *counters;
-	canfs_say *say;                      /* told of every change */
-	struct canfs_prefetcher *prefetcher; /* NULL: there is none */
+	canfs_say *say;                            /* told of every change */
+	struct canfs_prefetcher *prefetcher;       /* NULL: there is none */
+	struct canfs_price_service *price_service; /* likewise */
 };
 
 /* Answers about the subject, which must outlive it. */

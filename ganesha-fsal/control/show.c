@@ -243,13 +243,32 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 	return json_pack("{s:o, s:o}", "clients", shown, "forgotten", show_sum(&others));
 }
 
+/* Nothing if there is none. */
+static json_t *show_price_service(struct canfs_price_service *service)
+{
+	struct canfs_price_service_counters counters;
+
+	if (!service)
+		return json_object();
+	canfs_price_service_count(service, &counters);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "subscribers",
+		(json_int_t)counters.subscribers, "subscriptions", (json_int_t)counters.begun,
+		"subscriptions_expired", (json_int_t)counters.expired, "subscriptions_displaced",
+		(json_int_t)counters.displaced, "price_calls", (json_int_t)counters.calls,
+		"price_calls_malformed", (json_int_t)counters.malformed, "price_calls_too_short",
+		(json_int_t)counters.too_short, "price_calls_denied", (json_int_t)counters.denied,
+		"price_cookies", (json_int_t)counters.cookies, "price_pushes",
+		(json_int_t)counters.pushes, "price_datagrams_unsent", (json_int_t)counters.unsent);
+}
+
 json_t *canfs_control_show_counters(struct canfs_control_call *call)
 {
+	json_t *shown;
 	const struct canfs_control_counters *control = canfs_control_subject_of(call)->counters;
 	struct canfs_sampler_counters sampler;
 
 	canfs_sampler_count(canfs_control_subject_of(call)->sampler, &sampler);
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "exports",
+	shown = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "exports",
 		(json_int_t)sampler.exports, "market_steps", (json_int_t)sampler.steps,
 		"market_steps_late", (json_int_t)sampler.late_steps, "replies_priced",
 		(json_int_t)sampler.replies_priced, "replies_without_price",
@@ -260,6 +279,9 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 		"requests_bad", (json_int_t)control->requests_bad, "history_bytes",
 		(json_int_t)(sampler.exports * sizeof(struct canfs_history)), "clients_bytes",
 		(json_int_t)canfs_clients_bytes());
+	json_object_update_new(
+		shown, show_price_service(canfs_control_subject_of(call)->price_service));
+	return shown;
 }
 
 /* 0 stands for what the server finds out itself. */

@@ -54,8 +54,10 @@ static int set_up(void **state)
 	if (canfs_sampler_new(&sampler, &config) != 0 ||
 		canfs_price_table_open(&prices, sampler, "/srv/data", 0, NULL) != 0)
 		return -1;
-	subject = (struct canfs_control_subject) { sampler, canfs_clients_new(), &counters, say,
-		NULL };
+	subject = (struct canfs_control_subject) { .sampler = sampler,
+		.clients = canfs_clients_new(),
+		.counters = &counters,
+		.say = say };
 	/* Half of the processor is busy for three seconds. */
 	for (unsigned int second = 0; second <= 3; second++) {
 		now_usec = (100 + second) * SEC;

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * The price service in Ganesha: its life, the names of the exports, and who may have their prices. Ganesha's own functions for
+ * the last two are none of those that plugins can call.
+ */
+#include "ganesha-fsal/canfs_methods.h"
+#include "server/price-service/admissions.h"
+#include "common/clock.h"
+
+#include <errno.h>
+#include <string.h>
+#include "nfs_core.h"
+#include "nfs_exports.h"
+
+/* An export as clients name it. */
+struct canfs_served {
+	LIST_ENTRY(canfs_served) link;
+	struct canfs_price_table *prices;
+	char *path, *pseudo, *tag; /* tag: NULL if it has none */
+};
+
+static LIST_HEAD(, canfs_served) served_exports;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of the list and the names */
+
+static void say(const char *message)
+{
+	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
+}
+
+static void name_thread(void)
+{
+	canfs_name_thread("canfs_prices");
+}
+
+/* How long is the part of the path that is this export's own? 0: it is none of its. */
+static size_t match(const char *own, const char *path)
+{
+	size_t length = strlen(own);
+
+	if (length > 0 && own[length - 1] == '/')
+		length--; /* "/" above all */
+	if (strncmp(own, path, length) != 0 || (path[length] != '/' && path[length] != '\0'))
+		return 0;
+	return length + 1;
+}
+
+/* As MOUNT and NFSv4 look for it. */
+static struct canfs_served *find_export(const char *name, uint32_t nfs_version)
+{
+	bool by_pseudo = nfs_version == 4 || nfs_param.core_param.mount_path_pseudo;
+	struct canfs_served *served, *found = NULL;
+	size_t longest = 0;
+
+	LIST_FOREACH (served, &served_exports, link) {
+		size_t length = match(by_pseudo ? served->pseudo : served->path, name);
+
+		if (nfs_version == 3 && served->tag && strcmp(served->tag, name) == 0)
+			return served;
+		if (length > longest) {
+			longest = length;
+			found = served;
+		}
+	}
+	return found;
+}
+
+static int with_export(const char *name, uint32_t nfs_version,
+	const struct sockaddr_storage *client,
+	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
+{
+	struct canfs_served *served;
+	int ret = -ENOENT;
+
+	pthread_mutex_lock(&mutex);
+	served = find_export(name, nfs_version);
+	if (served) {
+		ret = canfs_admissions_has(CANFS.admissions, (const struct sockaddr *)client,
+			      served->prices, canfs_now_usec())
+			      ? 0
+			      : -EACCES;
+		if (ret == 0)
+			use(served->prices, arg);
+	}
+	pthread_mutex_unlock(&mutex);
+	return ret;
+}
+
+static void free_names(struct canfs_served *served)
+{
+	gsh_free(served->path);
+	gsh_free(served->pseudo);
+	gsh_free(served->tag);
+}
+
+void canfs_serve_prices(struct canfs_export *export)
+{
+	const char *tag = op_ctx->ctx_export->FS_tag;
+	struct canfs_served *served = export->served;
+
+	if (!CANFS.price_service || !export->prices)
+		return;
+	pthread_mutex_lock(&mutex);
+	if (served) {
+		free_names(served);
+		canfs_admissions_forget(CANFS.admissions, served->prices);
+	} else {
+		served = export->served = gsh_calloc(1, sizeof(*served));
+		served->prices = export->prices;
+		LIST_INSERT_HEAD(&served_exports, served, link);
+	}
+	served->path = gsh_strdup(CTX_FULLPATH(op_ctx));
+	served->pseudo = gsh_strdup(CTX_PSEUDOPATH(op_ctx));
+	served->tag = tag ? gsh_strdup(tag) : NULL;
+	pthread_mutex_unlock(&mutex);
+}
+
+void canfs_unserve_prices(struct canfs_export *export)
+{
+	struct canfs_served *served = export->served;
+
+	if (!served)
+		return;
+	pthread_mutex_lock(&mutex);
+	LIST_REMOVE(served, link);
+	pthread_mutex_unlock(&mutex);
+	if (CANFS.price_service)
+		canfs_price_service_forget(CANFS.price_service, export->prices);
+	canfs_admissions_forget(CANFS.admissions, export->prices);
+	free_names(served);
+	gsh_free(served);
+	export->served = NULL;
+}
+
+void canfs_note_admitted(const struct canfs_export *export)
+{
+	uint32_t options = op_ctx->export_perms.options;
+
+	if (CANFS.price_service && export->prices && op_ctx->caller_addr)
+		canfs_admissions_note(CANFS.admissions,
+			(const struct sockaddr *)op_ctx->caller_addr, export->prices,
+			(options & EXPORT_OPTION_PRIVILEGED_PORT) != 0, canfs_now_usec());
+}
+
+void canfs_start_price_service(uint16_t port)
+{
+	struct canfs_price_service_config config = {
+		.port = port, .with_export = with_export, .say = say, .thread_begins = name_thread
+	};
+	int ret = -ENOMEM;
+
+	if (port == 0)
+		return;
+	CANFS.admissions = canfs_admissions_new();
+	if (CANFS.admissions)
+		ret = canfs_price_service_start(&CANFS.price_service, &config);
+	if (ret != 0) {
+		LogWarn(COMPONENT_FSAL, "CANFS: no price service at UDP port %u: %s", port,
+			strerror(-ret));
+		return;
+	}
+	canfs_sampler_tell(CANFS.sampler, canfs_price_service_posted, CANFS.price_service);
+	LogEvent(COMPONENT_FSAL, "CANFS: price service at UDP port %u", port);
+}
+
+/* Admissions stay: a server that ends in a hurry unloads us while requests are answered. */
+void canfs_stop_price_service(void)
+{
+	struct canfs_price_service *service = CANFS.price_service;
+
+	if (!service)
+		return;
+	canfs_sampler_tell(CANFS.sampler, NULL, NULL);
+	CANFS.price_service = NULL;
+	canfs_price_service_stop(service);
+}
