@@ -320,22 +320,24 @@ static int msec_until(uint64_t usec)
 /* Waits until then for a price, a signal or a mount, and answers requests. Is a tick due? */
 static bool wait_once(struct loop *loop, uint64_t until_usec)
 {
-	struct pollfd fds[2 + CANFS_BIDDERS_MAX + CANFS_DESK_POLLED] = {
+	struct pollfd fds[2 + 2 * CANFS_BIDDERS_MAX + CANFS_DESK_POLLED] = {
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
 	/* An answer that nobody will take would keep us awake. */
 	bool deaf = loop->ending || loop->blind_usec || loop->answers >= answers_max;
 	size_t asking = deaf ? 0 : loop->bidders.n;
-	size_t n = 2 + asking;
+	size_t n = 2 + 2 * asking;
 	int timeout_msec = msec_until(until_usec);
 	struct canfs_view *view = &loop->status_server.view;
 
 	for (size_t i = 0; i < asking; i++) {
-		struct canfs_fsstat *fsstat = loop->bidders.bidder[i]->poller.fsstat;
+		const struct canfs_poller *poller = &loop->bidders.bidder[i]->poller;
 
-		fds[2 + i].fd = canfs_fsstat_fd(fsstat);
-		fds[2 + i].events = canfs_fsstat_events(fsstat);
+		fds[2 + 2 * i].fd = canfs_fsstat_fd(poller->fsstat);
+		fds[2 + 2 * i].events = canfs_fsstat_events(poller->fsstat);
+		fds[3 + 2 * i].fd = poller->subscription.fd;
+		fds[3 + 2 * i].events = POLLIN;
 	}
 	if (poll(fds, n + canfs_status_server_poll(&loop->status_server, fds + n, &timeout_msec),
 		    timeout_msec) < 0)
@@ -349,7 +351,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	if (fds[1].revents)
 		loop->mounts_changed = true;
 	for (size_t i = 0; i < asking; i++) {
-		if (fds[2 + i].revents)
+		if (fds[2 + 2 * i].revents || fds[3 + 2 * i].revents)
 			take_answer(loop, loop->bidders.bidder[i]);
 	}
 	return fds[0].revents || fds[1].revents || canfs_now_usec() >= until_usec;

@@ -40,6 +40,7 @@ static struct canfs_poller_terms poller_terms(const struct canfs_agent_config *c
 	terms.lost_usec = config->price_timeout_sec * 1000000ull;
 	terms.hold_usec = canfs_larger(terms.hold_usec, terms.min_usec);
 	terms.move_usec = canfs_larger(terms.move_usec, terms.min_usec);
+	terms.service_port = (uint16_t)config->price_port;
 	return terms;
 }
 
@@ -93,8 +94,13 @@ void canfs_bidder_fini(struct canfs_bidder *bidder)
 
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agent_config *config)
 {
+	const struct canfs_poller_terms poller = poller_terms(config);
+	struct canfs_fsstat_target target;
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
+
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
-	bidder->poller.terms = poller_terms(config);
+	if (canfs_bidder_target(&bidder->mount, handle, &target) == 0)
+		canfs_poller_configure(&bidder->poller, &target, &poller);
 	bidder->write.terms = auction_terms(&bidder->terms);
 	bidder->readahead.terms = bidder->beyond.terms = auction_terms(&bidder->terms);
 }
@@ -241,8 +247,7 @@ static double readahead_scale(
  */
 static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
-	return canfs_bidder_holds(bidder) &&
-	       now_usec - bidder->poller.tag_usec <= 2 * bidder->poller.terms.hold_usec;
+	return canfs_bidder_holds(bidder) && canfs_poller_is_current(&bidder->poller, now_usec);
 }
 
 /* What is left of the bound when the others have filled their part of it. */
@@ -279,7 +284,7 @@ static void give_way(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 		.sent_bytes = bidder->seen.stats.server_write_bytes + bidder->held.in_flight_bytes,
 		.price = tag ? tag->write : NAN,
 		.commits_wait = tag && tag->bottleneck == CANFS_LOG,
-		.price_usec = bidder->poller.tag_usec,
+		.price_usec = canfs_poller_price_usec(&bidder->poller, host->now_usec),
 	};
 
 	canfs_give_way_update(&bidder->give_way, &view);

@@ -11,17 +11,41 @@ const struct canfs_poller_terms canfs_poller_defaults = {
 	.min_usec = 100000,
 	.answer_usec = 2000000,
 	.lost_usec = 30000000,
+	.pushed_usec = 30000000,
+	.service_port = 0,
 };
+
+/* Where there is none to be had, FSSTAT is what there is. */
+static void subscribe(struct canfs_poller *poller, const struct canfs_fsstat_target *target)
+{
+	(void)canfs_subscription_open(&poller->subscription, &target->address,
+		target->path ? poller->terms.service_port : 0, target->version == 4 ? 4 : 3,
+		target->path, poller->seed);
+}
 
 int canfs_poller_init(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
 	const struct canfs_poller_terms *terms, unsigned int seed)
 {
 	*poller = (struct canfs_poller) { .terms = *terms, .phase = 1, .seed = seed };
+	subscribe(poller, target);
 	return canfs_fsstat_new(&poller->fsstat, target);
+}
+
+void canfs_poller_configure(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
+	const struct canfs_poller_terms *terms)
+{
+	bool same = poller->terms.service_port == terms->service_port;
+
+	poller->terms = *terms;
+	if (same)
+		return;
+	canfs_subscription_close(&poller->subscription);
+	subscribe(poller, target);
 }
 
 void canfs_poller_fini(struct canfs_poller *poller)
 {
+	canfs_subscription_close(&poller->subscription);
 	canfs_fsstat_free(poller->fsstat);
 	poller->fsstat = NULL;
 }
@@ -70,7 +94,53 @@ static bool is_from_before_a_suspend(const struct canfs_poller *poller)
 	return poller->stale && !poller->asked_usec;
 }
 
-bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
+static bool is_pushed(const struct canfs_poller *poller, uint64_t now_usec)
+{
+	return poller->source == CANFS_SOURCE_SERVICE &&
+	       canfs_subscription_is_current(&poller->subscription, now_usec);
+}
+
+static void take_price(struct canfs_poller *poller, enum canfs_price_source source,
+	const struct canfs_tag *tag, uint64_t now_usec)
+{
+	poller->source = source;
+	poller->tag = *tag;
+	poller->tag_usec = now_usec;
+	poller->stale = false;
+}
+
+/* A service that has no prices for us any more says so; one that is silent may come back. */
+static bool take_pushed(struct canfs_poller *poller, uint64_t now_usec)
+{
+	const struct canfs_subscription *subscription = &poller->subscription;
+	const struct canfs_quote *quote = subscription->prices.quote;
+	/* Who has not asked by NFS yet is not known to all servers. */
+	bool is_known = poller->answers > 0 || poller->unanswered > 0;
+	bool is_new = is_known && canfs_subscription_tick(&poller->subscription, now_usec);
+	struct canfs_tag tag = { .write = quote[CANFS_WRITE].price,
+		.readahead = quote[CANFS_READAHEAD].price,
+		.bottleneck = quote[CANFS_WRITE].bottleneck };
+
+	if (is_new)
+		take_price(poller, CANFS_SOURCE_SERVICE, &tag, now_usec);
+	else if (poller->source == CANFS_SOURCE_SERVICE &&
+		 subscription->status != CANFS_STATUS_OK &&
+		 subscription->status != CANFS_STATUS_COOKIE)
+		poller->source = CANFS_SOURCE_NONE;
+	return is_new;
+}
+
+static bool is_due(
+	const struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
+{
+	if (is_pushed(poller, now_usec) && poller->questions &&
+		now_usec < poller->asked_usec + poller->terms.pushed_usec)
+		return false;
+	return now_usec >= canfs_poller_due_usec(poller, rpcs, holding);
+}
+
+/* Asks FSSTAT if that is due, and takes what it has answered. */
+static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
 {
 	struct canfs_space space;
 	struct canfs_tag tag;
@@ -78,7 +148,7 @@ bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t 
 	int ret = 0;
 
 	if (canfs_fsstat_deadline_usec(poller->fsstat) == UINT64_MAX) {
-		if (now_usec < canfs_poller_due_usec(poller, rpcs, holding))
+		if (!is_due(poller, now_usec, rpcs, holding))
 			return false;
 		ret = ask(poller, now_usec, rpcs);
 	}
@@ -95,12 +165,18 @@ bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t 
 	poller->answers++;
 	valid = canfs_tag_decode(&space, &tag) == 0;
 	canfs_publisher_note(&poller->publisher, valid);
-	if (!valid || is_from_before_a_suspend(poller))
+	if (!valid || is_from_before_a_suspend(poller) || is_pushed(poller, now_usec))
 		return false;
-	poller->tag = tag;
-	poller->tag_usec = now_usec;
-	poller->stale = false;
+	take_price(poller, CANFS_SOURCE_FSSTAT, &tag, now_usec);
 	return poller->publisher.believed;
+}
+
+bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
+{
+	bool pushed = take_pushed(poller, now_usec);
+	bool answered = poll_fsstat(poller, now_usec, rpcs, holding);
+
+	return pushed || answered;
 }
 
 void canfs_poller_forget_price(struct canfs_poller *poller)
@@ -108,12 +184,31 @@ void canfs_poller_forget_price(struct canfs_poller *poller)
 	poller->stale = true;
 	poller->failures = 0;
 	poller->asked_usec = 0;
+	canfs_subscription_forget(&poller->subscription);
 }
 
 const struct canfs_tag *canfs_poller_price(const struct canfs_poller *poller, uint64_t now_usec)
 {
-	if (!poller->publisher.believed || poller->stale ||
-		now_usec - poller->tag_usec > poller->terms.lost_usec)
+	bool believed = poller->source == CANFS_SOURCE_SERVICE || poller->publisher.believed;
+
+	if (!believed || poller->stale || now_usec - poller->tag_usec > poller->terms.lost_usec)
 		return NULL;
 	return &poller->tag;
+}
+
+uint64_t canfs_poller_price_usec(const struct canfs_poller *poller, uint64_t now_usec)
+{
+	return is_pushed(poller, now_usec) ? now_usec : poller->tag_usec;
+}
+
+bool canfs_poller_is_current(const struct canfs_poller *poller, uint64_t now_usec)
+{
+	return now_usec - canfs_poller_price_usec(poller, now_usec) <= 2 * poller->terms.hold_usec;
+}
+
+const char *canfs_poller_source(const struct canfs_poller *poller, uint64_t now_usec)
+{
+	if (!canfs_poller_price(poller, now_usec))
+		return NULL;
+	return poller->source == CANFS_SOURCE_SERVICE ? "service" : "fsstat";
 }

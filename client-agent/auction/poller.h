@@ -16,6 +16,10 @@
  * instant as a herd. A poller without answers backs off to the idle interval, and a server that
  * publishes no prices is asked at that only; a question never blocks.
  *
+ * A server with a price service pushes its prices (protocol/subscription.h); while it does, FSSTAT is asked once in
+ * pushed_usec, for the network's round trip. When pushes stop, FSSTAT is asked as above, and what was pushed last holds as long
+ * as any price.
+ *
  * Mounts of one server do not share a poller or its connection: a price is of one export and its disks,
  * and an answer that is late or malformed costs nothing but this one. A connection is cheap beside that.
  */
@@ -25,25 +29,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "protocol/fsstat.h"
+#include "protocol/subscription.h"
 
 #define CANFS_FEED_RPCS 10 /* READ and WRITE requests between two questions, §3.4 */
 
 struct canfs_poller_terms {
-	uint64_t idle_usec;   /* longest time between two questions; default 10 s */
-	uint64_t move_usec;   /* the same after CANFS_FEED_RPCS requests; default 1 s */
-	uint64_t hold_usec;   /* the same while data is held back; default 250 ms */
-	uint64_t min_usec;    /* both; the shortest; default 100 ms */
-	uint64_t answer_usec; /* a question's deadline; default 2 s */
-	uint64_t lost_usec;   /* a price older than this is none; default 30 s */
+	uint64_t idle_usec;    /* longest time between two questions; default 10 s */
+	uint64_t move_usec;    /* the same after CANFS_FEED_RPCS requests; default 1 s */
+	uint64_t hold_usec;    /* the same while data is held back; default 250 ms */
+	uint64_t min_usec;     /* both; the shortest; default 100 ms */
+	uint64_t answer_usec;  /* a question's deadline; default 2 s */
+	uint64_t lost_usec;    /* a price older than this is none; default 30 s */
+	uint64_t pushed_usec;  /* between two questions while prices are pushed; default 30 s */
+	uint16_t service_port; /* of the server's price service, UDP; 0: it is not asked */
 };
 
 extern const struct canfs_poller_terms canfs_poller_defaults;
 
+enum canfs_price_source { CANFS_SOURCE_NONE, CANFS_SOURCE_FSSTAT, CANFS_SOURCE_SERVICE };
+
 struct canfs_poller {
 	struct canfs_poller_terms terms;
 	struct canfs_fsstat *fsstat;
+	struct canfs_subscription subscription;
+	enum canfs_price_source source; /* of the price */
 	struct canfs_publisher publisher;
-	struct canfs_tag tag; /* the last valid one */
+	struct canfs_tag tag; /* the last price; of the service not in steps of 1/255 */
 	uint64_t tag_usec;    /* when it came */
 	bool stale;           /* it is from before a suspend */
 	uint64_t asked_usec;  /* last question */
@@ -61,12 +72,16 @@ int canfs_poller_init(struct canfs_poller *poller, const struct canfs_fsstat_tar
 	const struct canfs_poller_terms *terms, unsigned int seed);
 void canfs_poller_fini(struct canfs_poller *poller);
 
-/* When the next question is due if no further RPC is counted; rpcs: cumulative READ + WRITE. */
+/* The terms are others. target: as of canfs_poller_init(). */
+void canfs_poller_configure(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
+	const struct canfs_poller_terms *terms);
+
+/* When the next question is due if no further RPC is counted; rpcs: cumulative READ + WRITE. While prices are pushed, later. */
 uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs, bool holding);
 
 /*
  * Asks if a question is due, and takes what has arrived. Call it on each tick and when
- * canfs_fsstat_fd(poller->fsstat) is ready. Returns true when a new price has come.
+ * canfs_fsstat_fd(poller->fsstat) or poller->subscription.fd is ready. Returns true when a new price has come.
  */
 bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding);
 
@@ -78,5 +93,14 @@ void canfs_poller_forget_price(struct canfs_poller *poller);
 
 /* The price in force, or NULL: none yet, none for lost_usec, or no canfs server. */
 const struct canfs_tag *canfs_poller_price(const struct canfs_poller *poller, uint64_t now_usec);
+
+/* When it was known to hold last: now, if it would be pushed when it moves; else when it came. */
+uint64_t canfs_poller_price_usec(const struct canfs_poller *poller, uint64_t now_usec);
+
+/* Is it not older than two questions of one who holds data? */
+bool canfs_poller_is_current(const struct canfs_poller *poller, uint64_t now_usec);
+
+/* "fsstat", "service"; NULL: there is no price. */
+const char *canfs_poller_source(const struct canfs_poller *poller, uint64_t now_usec);
 
 #endif

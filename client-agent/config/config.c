@@ -6,6 +6,7 @@
 #include <string.h>
 #include "client-agent/config/config_option.h"
 #include "pricing/price.h"
+#include "protocol/price_message.h"
 
 #define AT(member) offsetof(struct canfs_agent_config, member)
 #define OFF_ON                                                                                     \
@@ -96,6 +97,14 @@ const struct canfs_option canfs_options[] = {
 		.max = 60000,
 		.number = 100,
 		.help = "a busy client asks at most this often" },
+	{ .name = "price_port",
+		.type = TYPE_COUNT,
+		.offset = AT(price_port),
+		.min = 0,
+		.max = 65535,
+		.number = CANFS_PRICE_PORT,
+		.help = "UDP port of servers' price services; 0: prices are asked for by FSSTAT "
+			"only" },
 	{ .name = "k_memory",
 		.type = TYPE_REAL,
 		.per_mount = true,

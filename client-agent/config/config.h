@@ -63,6 +63,7 @@ struct canfs_agent_config {
 		price_timeout_sec;   /* without a price so long: kernel defaults: 1 ... 3600, 30 */
 	unsigned int price_idle_sec; /* an idle client asks so often: 1 ... 3600, 10 */
 	unsigned int price_min_msec; /* never more often than this: 20 ... 60000, 100 */
+	unsigned int price_port;     /* UDP, of servers' price services; 0: none, default 20590 */
 
 	char state_dir[CANFS_CONFIG_PATH_MAX]; /* absolute; default /run/canfs */
 

@@ -161,6 +161,8 @@ static void show_poller(FILE *out, const json_t *mount)
 	fprintf(out, "  prices    asked %.0f times, %.0f answers, %.0f failures",
 		ctl_number(poller, "questions"), ctl_number(poller, "answers"),
 		ctl_number(poller, "failures"));
+	if (is_true(in(mount, "service"), "current"))
+		fprintf(out, "; pushed %.0f times", ctl_number(in(mount, "service"), "pushes"));
 	if (json_is_object(price))
 		fprintf(out, "; the last one is %.1f s old", ctl_number(price, "age_sec"));
 	else

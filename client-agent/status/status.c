@@ -62,9 +62,25 @@ static json_t *show_price(const struct canfs_bidder *bidder, uint64_t now_usec)
 
 	if (!tag)
 		return json_null();
-	return json_pack("{s:f, s:f, s:s, s:f}", "write", rounded(tag->write), "read_ahead",
+	return json_pack("{s:f, s:f, s:s, s:f, s:s}", "write", rounded(tag->write), "read_ahead",
 		rounded(tag->readahead), "bottleneck", canfs_resource_name(tag->bottleneck),
-		"age_sec", rounded((double)(now_usec - bidder->poller.tag_usec) / 1e6));
+		"age_sec",
+		rounded((double)(now_usec - canfs_poller_price_usec(&bidder->poller, now_usec)) /
+			1e6),
+		"source", canfs_poller_source(&bidder->poller, now_usec));
+}
+
+/* null: it is not to be asked. */
+static json_t *show_subscription(const struct canfs_subscription *subscription, uint64_t now_usec)
+{
+	if (subscription->fd < 0)
+		return json_null();
+	return json_pack("{s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "current",
+		canfs_subscription_is_current(subscription, now_usec), "status",
+		canfs_price_status_name(subscription->status), "calls",
+		integer(subscription->calls), "pushes", integer(subscription->pushes), "lost",
+		integer(subscription->lost), "late", integer(subscription->late), "forged",
+		integer(subscription->forged), "malformed", integer(subscription->malformed));
 }
 
 static json_t *show_poller(const struct canfs_poller *poller)
@@ -144,12 +160,13 @@ static json_t *show_mount(
 		show_address(&mount->address), "version", show_version(mount), "sec",
 		mount->sec[0] ? canfs_control_text(mount->sec) : json_null(), "bdi",
 		show_bdi(mount->bdi));
-	json_t *auction = json_pack("{s:o, s:{s:f, s:f}, s:{s:s, s:s}, s:f, s:o}", "price",
+	json_t *auction = json_pack("{s:o, s:{s:f, s:f}, s:{s:s, s:s}, s:f, s:o, s:o}", "price",
 		show_price(bidder, now_usec), "own", "write", rounded(bidder->own_write),
 		"read_ahead", rounded(bidder->own_readahead), "verdict", "write",
 		canfs_verdict_name(bidder->write.verdict), "read_ahead",
 		canfs_verdict_name(bidder->readahead.verdict), "confidence",
-		rounded(bidder->confidence.average.value), "poller", show_poller(&bidder->poller));
+		rounded(bidder->confidence.average.value), "poller", show_poller(&bidder->poller),
+		"service", show_subscription(&bidder->poller.subscription, now_usec));
 	json_t *effects = json_pack("{s:o, s:o, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
 		integer(bidder->held.backlog_bytes), "unsent_bytes",
 		integer(bidder->held.backlog.unsent_bytes), "written_bytes_per_sec",

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * The price service and a subscription to it, over real sockets: what comes when, who gets nothing, and what forged,
+ * repeated and lost datagrams do. The market's steps are made here; time is only waited for where a datagram must arrive.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client-agent/auction/poller.h"
+#include "common/clock.h"
+#include "protocol/subscription.h"
+#include "server/price-service/price_service.h"
+#include "tests/unit/fake_root.h"
+
+#define SECOND    UINT64_C(1000000)
+#define WAIT_MSEC 10000 /* for what must come */
+#define ANY_PORT  0
+
+static struct fake_root root;
+static struct canfs_sampler *sampler;
+static struct canfs_price_table *prices; /* of /srv/data */
+static struct canfs_price_service *service;
+static bool admits;
+
+static void say(const char *message)
+{
+	(void)message;
+}
+
+static int with_export(const char *name, uint32_t nfs_version,
+	const struct sockaddr_storage *client,
+	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
+{
+	assert_int_equal(client->ss_family, AF_INET);
+	if (!admits)
+		return -EACCES;
+	if (nfs_version != 3 || strcmp(name, "/srv/data") != 0)
+		return -ENOENT;
+	use(prices, arg);
+	return 0;
+}
+
+/* Whose price is that of so much dirty memory. */
+static void step(unsigned int dirty_pages)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "nr_dirty %u\nnr_writeback 0\nnr_dirty_threshold 100\n",
+		dirty_pages);
+	fake_root_write(&root, "/proc/vmstat", text);
+	canfs_sampler_step(sampler, canfs_now_usec());
+}
+
+static void start_service(void)
+{
+	struct canfs_price_service_config config = {
+		.port = ANY_PORT, .with_export = with_export, .say = say
+	};
+
+	assert_int_equal(canfs_price_service_start(&service, &config), 0);
+	canfs_sampler_tell(sampler, canfs_price_service_posted, service);
+}
+
+static void stop_service(void)
+{
+	canfs_sampler_tell(sampler, NULL, NULL);
+	canfs_price_service_stop(service);
+}
+
+static int set_up(void **state)
+{
+	struct canfs_sampler_config market = { .interval_ms = 100,
+		.publish = true,
+		.monitors = 1u << CANFS_MEMORY,
+		.setup.root = root.path,
+		.say = say };
+
+	(void)state;
+	fake_root_make(&root);
+	admits = true;
+	assert_int_equal(canfs_sampler_new(&sampler, &market), 0);
+	assert_int_equal(canfs_price_table_open(&prices, sampler, "/srv/data", 0, NULL), 0);
+	start_service();
+	step(50);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	canfs_price_service_forget(service, prices);
+	stop_service();
+	canfs_price_table_close(prices);
+	canfs_sampler_free(sampler);
+	fake_root_remove(&root);
+	return 0;
+}
+
+static struct canfs_price_service_counters counters(void)
+{
+	struct canfs_price_service_counters now;
+
+	canfs_price_service_count(service, &now);
+	return now;
+}
+
+static struct sockaddr_storage loopback(uint16_t port)
+{
+	struct sockaddr_storage address = { 0 };
+	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&address;
+
+	ipv4->sin_family = AF_INET;
+	ipv4->sin_port = htons(port);
+	ipv4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return address;
+}
+
+static void subscribe(struct canfs_subscription *subscription)
+{
+	struct sockaddr_storage server = loopback(0);
+
+	assert_int_equal(canfs_subscription_open(subscription, &server,
+				 canfs_price_service_port(service), 3, "/srv/data", 1),
+		0);
+}
+
+static bool wait_for_datagram(int fd)
+{
+	struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+	return poll(&polled, 1, WAIT_MSEC) == 1;
+}
+
+/* Until there are new prices. */
+static void await_prices(struct canfs_subscription *subscription)
+{
+	while (!canfs_subscription_tick(subscription, canfs_now_usec()))
+		assert_true(wait_for_datagram(subscription->fd));
+}
+
+static double price_of(const struct canfs_subscription *subscription)
+{
+	return subscription->prices.quote[CANFS_WRITE].price;
+}
+
+static void moves_are_pushed(void **state)
+{
+	struct canfs_subscription subscription;
+	double half;
+
+	(void)state;
+	subscribe(&subscription);
+	await_prices(&subscription);
+	assert_true(canfs_subscription_is_current(&subscription, canfs_now_usec()));
+	assert_int_equal(subscription.calls, 2); /* the first one for the cookie */
+	assert_int_equal(subscription.prices.quote[CANFS_WRITE].bottleneck, CANFS_MEMORY);
+	half = price_of(&subscription);
+	assert_true(half > 0 && half < 1);
+	step(100);
+	await_prices(&subscription);
+	assert_true(price_of(&subscription) == 1);
+	step(50);
+	await_prices(&subscription);
+	assert_true(price_of(&subscription) == half);
+	assert_int_equal(subscription.pushes, 2);
+	assert_int_equal(subscription.calls, 2);
+	assert_int_equal(counters().subscribers, 1);
+	assert_int_equal(counters().pushes, 2);
+	canfs_subscription_close(&subscription);
+	while (counters().subscribers > 0)
+		usleep(1000);
+}
+
+static void whoever_is_not_admitted_gets_nothing(void **state)
+{
+	struct canfs_subscription subscription;
+
+	(void)state;
+	admits = false;
+	subscribe(&subscription);
+	while (subscription.status != CANFS_STATUS_ACCESS) {
+		assert_false(canfs_subscription_tick(&subscription, canfs_now_usec()));
+		if (subscription.status != CANFS_STATUS_ACCESS)
+			assert_true(wait_for_datagram(subscription.fd));
+	}
+	assert_false(canfs_subscription_is_current(&subscription, canfs_now_usec()));
+	assert_int_equal(counters().denied, 1);
+	assert_int_equal(counters().subscribers, 0);
+	step(100);
+	/* Not again at once, and then again. */
+	canfs_subscription_tick(&subscription, canfs_now_usec());
+	assert_int_equal(subscription.calls, 2);
+	canfs_subscription_tick(&subscription, canfs_now_usec() + 2 * SECOND);
+	assert_int_equal(subscription.calls, 3);
+	canfs_subscription_close(&subscription);
+}
+
+static void an_export_that_goes_is_told_of_no_more(void **state)
+{
+	struct canfs_subscription subscription;
+
+	(void)state;
+	subscribe(&subscription);
+	await_prices(&subscription);
+	canfs_price_service_forget(service, prices);
+	assert_int_equal(counters().subscribers, 0);
+	step(100);
+	assert_int_equal(counters().pushes, 0);
+	canfs_subscription_close(&subscription);
+}
+
+/* Prices that are not published are not pushed either. */
+static void without_prices_there_is_nothing_to_push(void **state)
+{
+	struct canfs_settings before, after;
+	struct canfs_subscription subscription;
+
+	(void)state;
+	canfs_sampler_settings(sampler, &before);
+	after = before;
+	after.publish = false;
+	assert_int_equal(canfs_sampler_set(sampler, &before, &after), 0);
+	step(60);
+	subscribe(&subscription);
+	while (subscription.status != CANFS_STATUS_NONE) {
+		assert_false(canfs_subscription_tick(&subscription, canfs_now_usec()));
+		if (subscription.status != CANFS_STATUS_NONE)
+			assert_true(wait_for_datagram(subscription.fd));
+	}
+	assert_int_equal(counters().subscribers, 0);
+	canfs_subscription_close(&subscription);
+}
+
+/* FSSTAT is refused here: what is pushed is the only source. */
+static void a_poller_takes_what_is_pushed(void **state)
+{
+	struct canfs_poller_terms terms = canfs_poller_defaults;
+	struct canfs_fsstat_target target = {
+		.address = loopback(0), .nfs_port = 1, .mount_port = 1, .path = "/srv/data"
+	};
+	uint64_t now_usec = canfs_now_usec();
+	struct canfs_poller poller;
+
+	(void)state;
+	terms.service_port = canfs_price_service_port(service);
+	assert_int_equal(canfs_poller_init(&poller, &target, &terms, 7), 0);
+	assert_false(canfs_poller_tick(&poller, now_usec, 0, true));
+	assert_int_equal(poller.subscription.calls, 0); /* before NFS knows us */
+	poller.unanswered++;
+	while (!canfs_poller_tick(&poller, now_usec, 0, true))
+		assert_true(wait_for_datagram(poller.subscription.fd));
+	assert_non_null(canfs_poller_price(&poller, now_usec));
+	assert_string_equal(canfs_poller_source(&poller, now_usec), "service");
+	assert_int_equal(canfs_poller_price(&poller, now_usec)->bottleneck, CANFS_MEMORY);
+
+	/* Current though nothing has moved for longer than a question would take; not when nothing is heard. */
+	assert_true(canfs_poller_is_current(&poller, now_usec + CANFS_PUSH_LOST_USEC - 1));
+	assert_false(canfs_poller_is_current(&poller, now_usec + CANFS_PUSH_LOST_USEC));
+	assert_non_null(canfs_poller_price(&poller, now_usec + terms.lost_usec));
+	assert_null(canfs_poller_price(&poller, now_usec + terms.lost_usec + 1));
+	assert_null(canfs_poller_source(&poller, now_usec + terms.lost_usec + 1));
+
+	/* A service that says that there is none for us is believed at once. */
+	admits = false;
+	canfs_subscription_forget(&poller.subscription);
+	while (canfs_poller_price(&poller, now_usec)) {
+		canfs_poller_tick(&poller, now_usec, 0, true);
+		if (canfs_poller_price(&poller, now_usec))
+			assert_true(wait_for_datagram(poller.subscription.fd));
+	}
+	canfs_poller_fini(&poller);
+}
+
+/* While prices are pushed FSSTAT is asked once in pushed_usec, however much a client holds. */
+static void pushes_spare_questions(void **state)
+{
+	struct canfs_poller poller = { .terms = canfs_poller_defaults,
+		.phase = 1,
+		.source = CANFS_SOURCE_SERVICE,
+		.questions = 1,
+		.asked_usec = 100 * SECOND,
+		.publisher = { .valid = CANFS_TAGS_TO_BELIEVE, .believed = true } };
+	struct canfs_fsstat_target target = { .address = loopback(0),
+		.nfs_port = 1,
+		.path = "/srv/data",
+		.handle = (const uint8_t *)"h",
+		.handle_len = 1 };
+	struct canfs_subscription *subscription = &poller.subscription;
+
+	(void)state;
+	assert_int_equal(canfs_fsstat_new(&poller.fsstat, &target), 0);
+	*subscription =
+		(struct canfs_subscription) { .fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+			.lease_end_usec = UINT64_MAX,
+			.ask_usec = UINT64_MAX };
+	for (uint64_t now_usec = 100 * SECOND; now_usec < 130 * SECOND; now_usec += SECOND / 10) {
+		subscription->answered_usec = now_usec;
+		canfs_poller_tick(&poller, now_usec, 1000, true);
+		assert_int_equal(poller.questions, 1);
+	}
+	canfs_poller_tick(&poller, 130 * SECOND, 1000, true);
+	assert_int_equal(poller.questions, 2);
+	subscription->lease_end_usec = 0; /* nobody to tell of the end */
+	canfs_poller_fini(&poller);
+}
+
+/* A server of our own making: what it sends is up to the test. */
+struct liar {
+	int fd;
+	struct sockaddr_storage client;
+	struct canfs_price_call call;
+};
+
+static void open_liar(struct liar *liar, struct canfs_subscription *subscription)
+{
+	struct sockaddr_storage at = loopback(0);
+	socklen_t len = sizeof(at);
+
+	liar->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(liar->fd, (struct sockaddr *)&at, sizeof(struct sockaddr_in)), 0);
+	assert_int_equal(getsockname(liar->fd, (struct sockaddr *)&at, &len), 0);
+	assert_int_equal(canfs_subscription_open(subscription, &at,
+				 ntohs(((struct sockaddr_in *)&at)->sin_port), 3, "/srv/data", 1),
+		0);
+}
+
+static void hear_call(struct liar *liar)
+{
+	uint8_t datagram[CANFS_DATAGRAM_MAX];
+	socklen_t len = sizeof(liar->client);
+	ssize_t got;
+
+	assert_true(wait_for_datagram(liar->fd));
+	got = recvfrom(
+		liar->fd, datagram, sizeof(datagram), 0, (struct sockaddr *)&liar->client, &len);
+	assert_int_equal(canfs_price_decode_call(datagram, (size_t)got, &liar->call), 0);
+}
+
+static void send_to_client(struct liar *liar, const void *datagram, size_t bytes)
+{
+	assert_int_equal(sendto(liar->fd, datagram, bytes, 0, (struct sockaddr *)&liar->client,
+				 sizeof(struct sockaddr_in)),
+		bytes);
+}
+
+static void answer_ok(struct liar *liar, uint32_t xid)
+{
+	struct canfs_price_result result = { .status = CANFS_STATUS_OK, .lease_sec = 60 };
+	struct canfs_price_call call = liar->call;
+	uint8_t datagram[CANFS_DATAGRAM_MAX];
+
+	call.xid = xid;
+	send_to_client(liar, datagram, canfs_price_encode_reply(datagram, &call, &result));
+}
+
+static void push_number(struct liar *liar, uint32_t number, uint8_t spoil)
+{
+	struct canfs_price_push push = { .number = number };
+	uint8_t datagram[CANFS_DATAGRAM_MAX];
+
+	push.prices.quote[CANFS_WRITE].price = number / 100.0;
+	memcpy(push.token, liar->call.request.token, sizeof(push.token));
+	push.token[0] ^= spoil;
+	send_to_client(liar, datagram, canfs_price_encode_push(datagram, 1, &push));
+}
+
+static bool tick_after_datagram(struct canfs_subscription *subscription, uint64_t now_usec)
+{
+	assert_true(wait_for_datagram(subscription->fd));
+	return canfs_subscription_tick(subscription, now_usec);
+}
+
+static void subscribe_to_liar(
+	struct liar *liar, struct canfs_subscription *subscription, uint64_t now_usec)
+{
+	open_liar(liar, subscription);
+	assert_false(canfs_subscription_tick(subscription, now_usec));
+	hear_call(liar);
+	answer_ok(liar, liar->call.xid);
+	assert_true(tick_after_datagram(subscription, now_usec));
+}
+
+static void what_is_forged_late_or_no_datagram_changes_nothing(void **state)
+{
+	struct canfs_subscription subscription;
+	uint64_t now_usec = 100 * SECOND;
+	struct liar liar;
+
+	(void)state;
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	push_number(&liar, 3, 0);
+	assert_true(tick_after_datagram(&subscription, now_usec));
+	assert_true(price_of(&subscription) == 0.03);
+	assert_int_equal(subscription.lost, 2);
+
+	push_number(&liar, 3, 0);
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	push_number(&liar, 2, 0);
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	assert_int_equal(subscription.late, 2);
+	push_number(&liar, 4, 1);
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	answer_ok(&liar, liar.call.xid); /* nobody has asked again */
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	assert_int_equal(subscription.forged, 2);
+	send_to_client(&liar, "?", 1);
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	assert_int_equal(subscription.malformed, 1);
+	assert_true(price_of(&subscription) == 0.03);
+	canfs_subscription_close(&subscription);
+	close(liar.fd);
+}
+
+static void silence_begins_anew_with_another_token(void **state)
+{
+	struct canfs_subscription subscription;
+	uint64_t now_usec = 100 * SECOND;
+	struct canfs_price_call first;
+	struct liar liar;
+
+	(void)state;
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	first = liar.call;
+	now_usec += CANFS_PUSH_LOST_USEC - 1;
+	assert_true(canfs_subscription_is_current(&subscription, now_usec));
+	canfs_subscription_tick(&subscription, now_usec);
+	assert_int_equal(subscription.calls, 1);
+	now_usec++;
+	assert_false(canfs_subscription_is_current(&subscription, now_usec));
+	canfs_subscription_tick(&subscription, now_usec);
+	hear_call(&liar);
+	assert_memory_not_equal(
+		liar.call.request.token, first.request.token, sizeof(first.request.token));
+	/* Without an answer it is asked less and less. */
+	for (unsigned int asked = 2; asked < 7; asked++) {
+		assert_int_equal(subscription.calls, asked);
+		now_usec += SECOND / 2 << (asked - 2);
+		canfs_subscription_tick(&subscription, now_usec);
+		assert_int_equal(subscription.calls, asked);
+		now_usec += SECOND << (asked - 2);
+		canfs_subscription_tick(&subscription, now_usec);
+	}
+	canfs_subscription_close(&subscription);
+	close(liar.fd);
+}
+
+static void a_lease_is_renewed_at_its_half(void **state)
+{
+	struct canfs_subscription subscription;
+	uint64_t now_usec = 100 * SECOND, end_usec;
+	struct liar liar;
+
+	(void)state;
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	end_usec = now_usec + 60 * SECOND;
+	for (uint32_t number = 1; subscription.calls == 1 && now_usec < end_usec; number++) {
+		now_usec += SECOND;
+		push_number(&liar, number, 0);
+		assert_true(tick_after_datagram(&subscription, now_usec));
+	}
+	assert_in_range(end_usec - now_usec, 20 * SECOND, 40 * SECOND);
+	hear_call(&liar);
+	answer_ok(&liar, liar.call.xid);
+	assert_true(tick_after_datagram(&subscription, now_usec));
+	assert_true(canfs_subscription_is_current(&subscription, now_usec));
+	canfs_subscription_close(&subscription);
+	close(liar.fd);
+}
+
+static void nobody_at_the_port_is_no_answer(void **state)
+{
+	struct sockaddr_storage server = loopback(0);
+	uint16_t port = canfs_price_service_port(service);
+	struct canfs_subscription subscription;
+
+	(void)state;
+	stop_service();
+	assert_int_equal(
+		canfs_subscription_open(&subscription, &server, port, 3, "/srv/data", 1), 0);
+	canfs_subscription_tick(&subscription, 100 * SECOND);
+	assert_true(wait_for_datagram(subscription.fd));
+	assert_false(canfs_subscription_tick(&subscription, 100 * SECOND));
+	assert_false(canfs_subscription_tick(&subscription, 100 * SECOND + SECOND / 2));
+	assert_int_equal(subscription.calls, 1);
+	canfs_subscription_tick(&subscription, 102 * SECOND);
+	assert_int_equal(subscription.calls, 2);
+	canfs_subscription_close(&subscription);
+	start_service(); /* for tear_down() */
+}
+
+static void port_0_is_no_service(void **state)
+{
+	struct sockaddr_storage server = loopback(0);
+	struct canfs_subscription subscription;
+
+	(void)state;
+	assert_int_equal(canfs_subscription_open(&subscription, &server, 0, 3, "/srv/data", 1), 0);
+	assert_int_equal(subscription.fd, -1);
+	assert_false(canfs_subscription_tick(&subscription, SECOND));
+	assert_false(canfs_subscription_is_current(&subscription, SECOND));
+	canfs_subscription_forget(&subscription);
+	canfs_subscription_close(&subscription);
+}
+
+/* Whatever is sent to it, it sends no more back, and goes on. */
+static void nothing_is_amplified(void **state)
+{
+	struct sockaddr_storage server = loopback(canfs_price_service_port(service));
+	uint8_t call[CANFS_DATAGRAM_MAX], reply[CANFS_DATAGRAM_MAX];
+	struct canfs_price_request asked = { .nfs_version = 3, .export_name = "/srv/data" };
+	size_t bytes = canfs_price_encode_call(call, 7, CANFS_PRICE_SUBSCRIBE, &asked);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint64_t before;
+
+	(void)state;
+	assert_int_equal(connect(fd, (struct sockaddr *)&server, sizeof(struct sockaddr_in)), 0);
+	for (size_t cut = 0; cut <= bytes; cut++) {
+		before = counters().calls + counters().malformed;
+		assert_int_equal(send(fd, call, cut, 0), cut);
+		while (counters().calls + counters().malformed == before)
+			usleep(100);
+		for (ssize_t got; (got = recv(fd, reply, sizeof(reply), MSG_DONTWAIT)) >= 0;)
+			assert_true((size_t)got <= cut);
+	}
+	assert_int_equal(counters().subscribers, 0);
+	close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(moves_are_pushed),
+		TEST(whoever_is_not_admitted_gets_nothing),
+		TEST(an_export_that_goes_is_told_of_no_more),
+		TEST(without_prices_there_is_nothing_to_push),
+		TEST(a_poller_takes_what_is_pushed),
+		TEST(pushes_spare_questions),
+		TEST(what_is_forged_late_or_no_datagram_changes_nothing),
+		TEST(silence_begins_anew_with_another_token),
+		TEST(a_lease_is_renewed_at_its_half),
+		TEST(nobody_at_the_port_is_no_answer),
+		TEST(port_0_is_no_service),
+		TEST(nothing_is_amplified),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
