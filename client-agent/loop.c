@@ -204,7 +204,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	tag = canfs_poller_price(&bidder->poller, host->now_usec);
 	chunk = canfs_bidder_bid(bidder, tag, host);
 	canfs_act_report(bidder, tag, host);
-	canfs_act_accelerate(&loop->actors, bidder, chunk);
+	canfs_act_accelerate(&loop->actors, bidder, host, chunk);
 	canfs_act_readahead(&loop->actors, bidder, host->now_usec);
 }
 

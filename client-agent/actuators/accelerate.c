@@ -32,6 +32,7 @@ struct slot {
 	bool pending;
 	uint64_t asked_usec;
 	uint64_t chunk_bytes;
+	bool hurries;
 	struct canfs_accelerate_status status;
 
 	/* The helper's own, without the lock. */
@@ -116,6 +117,9 @@ static void serve(struct slot *slot)
 {
 	struct canfs_accelerator *accelerator = slot->accelerator;
 	uint64_t chunk = slot->chunk_bytes, now = canfs_now_usec(), asked;
+	struct canfs_flush_terms terms = {
+		.now_usec = now, .exact = accelerator->exact, .hurries = slot->hurries
+	};
 	unsigned int errors = 0, in_use = slots_in_use(accelerator, now);
 	struct canfs_bdi bdi = slot->bdi;
 	bool fresh = slot->fresh;
@@ -133,7 +137,7 @@ static void serve(struct slot *slot)
 	}
 	writers->drop_behind = drop_behind;
 	errors += scan_if_due(slot, accelerator->root, in_use, now) != 0;
-	asked = canfs_flush(writers, chunk, accelerator->exact, &errors);
+	asked = canfs_flush(writers, chunk, &terms, &errors);
 	slot->sent = asked > 0;
 	drop_if_due(slot, now);
 	pthread_mutex_lock(&accelerator->lock);
@@ -325,8 +329,8 @@ static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canf
 	return oldest;
 }
 
-int canfs_accelerate(
-	struct canfs_accelerator *accelerator, struct canfs_bdi bdi, uint64_t chunk_bytes)
+int canfs_accelerate(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,
+	uint64_t chunk_bytes, bool hurries)
 {
 	int ret = 0;
 
@@ -345,6 +349,7 @@ int canfs_accelerate(
 		goto out;
 	}
 	slot->chunk_bytes = chunk_bytes;
+	slot->hurries = hurries;
 	slot->asked_usec = canfs_now_usec();
 	ret = start_helper(slot);
 	slot->pending = !ret;

@@ -57,7 +57,7 @@ static void drain_all(void *data, uint64_t bytes)
 		goto out;
 	n = canfs_mounts_bdis(mounts, index);
 	for (size_t i = 0; i < n; i++)
-		canfs_accelerate(actors->accelerator, mounts->mount[index[i]].bdi, bytes / n);
+		canfs_accelerate(actors->accelerator, mounts->mount[index[i]].bdi, bytes / n, true);
 out:
 	free(mounts);
 }
@@ -138,12 +138,12 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_agent_confi
 	return is_short;
 }
 
-static void send_chunk(
-	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+static void send_chunk(struct canfs_actors *actors, const struct canfs_bidder *bidder,
+	uint64_t chunk_bytes, bool hurries)
 {
 	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
 	if (chunk_bytes && canfs_bidder_holds(bidder))
-		canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes);
+		canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes, hurries);
 }
 
 static bool acts_on_writes(const struct canfs_bidder *bidder)
@@ -151,11 +151,13 @@ static bool acts_on_writes(const struct canfs_bidder *bidder)
 	return bidder->terms.mode == CANFS_ENFORCE && bidder->terms.writeback;
 }
 
-void canfs_act_accelerate(
-	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes)
+void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_bidder *bidder,
+	const struct canfs_host_state *host, uint64_t chunk_bytes)
 {
+	bool is_filling = host->backlog_bytes + host->coming_bytes > host->bound_bytes / 2;
+
 	if (acts_on_writes(bidder))
-		send_chunk(actors, bidder, chunk_bytes);
+		send_chunk(actors, bidder, chunk_bytes, host->guarded || is_filling);
 }
 
 /* The bidders on which data may be held, and whether there is any to be. */
@@ -336,7 +338,8 @@ static void drain(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	bidder->act.released_usec = host->now_usec;
 	if (elapsed <= 1000000) /* else it begins now */
 		send_chunk(actors, bidder,
-			canfs_pace_blind(&bidder->pace, bidder->held.in_flight_bytes, elapsed));
+			canfs_pace_blind(&bidder->pace, bidder->held.in_flight_bytes, elapsed),
+			true);
 }
 
 static void note_failure(struct canfs_actors *actors, int error, uint64_t now_usec)

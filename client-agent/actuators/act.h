@@ -105,9 +105,12 @@ void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, const char *why,
 	struct canfs_changes *changes);
 
-/* Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced. */
-void canfs_act_accelerate(
-	struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t chunk_bytes);
+/*
+ * Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced. What was overwritten may rest (flush.h) while
+ * more than half of the headroom is left.
+ */
+void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_bidder *bidder,
+	const struct canfs_host_state *host, uint64_t chunk_bytes);
 
 /* Has the bidder's BDI a share of the flushing point that is ours to take back? */
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder);

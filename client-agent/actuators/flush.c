@@ -56,7 +56,7 @@ static int refresh_size(struct canfs_writer *writer)
  * Where to go on, and how far that goes. A file that grows is sent up to its last whole unit only:
  * its writer would otherwise run into the page that is on its way, and wait for the server.
  */
-static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
+static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t now_usec, uint64_t *end)
 {
 	uint64_t size = writer->size_bytes;
 
@@ -66,32 +66,62 @@ static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
 	if (writer->tail_bytes < *end)
 		return &writer->tail_bytes;
 	*end = writer->tail_bytes;
-	if (writer->walk_bytes >= *end)
+	if (writer->walk_bytes >= *end || !writer->walk_from_usec) {
 		writer->walk_bytes = 0;
+		writer->walk_from_usec = now_usec + CANFS_FLUSH_REST_USEC;
+	}
 	return &writer->walk_bytes;
+}
+
+static bool walk_rests(const struct canfs_writer *writer, const struct canfs_flush_terms *terms)
+{
+	bool is_round = writer->walk_bytes == 0 && terms->now_usec < writer->walk_from_usec;
+
+	return writer->rests > 0 || (is_round && !terms->hurries);
+}
+
+/*
+ * How far a piece may go on behind len, where count bytes are dirty: each call ends with a COMMIT, which flushes the
+ * server's disk, and pages that lie scattered would have one for each few of them.
+ */
+static uint64_t gather(struct canfs_writer *writer, uint64_t offset, uint64_t len, uint64_t end,
+	uint64_t want, uint64_t *count)
+{
+	for (unsigned int probes = 0; probes < PROBES_MAX && offset + len < end; probes++) {
+		uint64_t more = canfs_smaller(PIECE_BYTES, end - offset - len);
+		uint64_t dirty = dirty_bytes(writer->fd, offset + len, more);
+
+		if (*count + dirty > want)
+			break;
+		*count += dirty;
+		len += more;
+	}
+	return len;
 }
 
 /*
  * Sends one piece of a file, of want bytes at most. The bytes that count; 0 if nothing is dirty all
  * round the file, or in PROBES_MAX pieces.
  */
-static uint64_t flush_piece(
-	struct canfs_writer *writer, uint64_t want, bool exact, unsigned int *errors)
+static uint64_t flush_piece(struct canfs_writer *writer, uint64_t want,
+	const struct canfs_flush_terms *terms, unsigned int *errors)
 {
-	uint64_t window = exact ? PIECE_BYTES : want, seen = 0;
+	uint64_t window = terms->exact ? PIECE_BYTES : want, seen = 0;
 	unsigned int probes;
 
 	for (probes = 0; probes < PROBES_MAX && seen <= writer->size_bytes; probes++) {
-		uint64_t end, *cursor = next_cursor(writer, &end);
+		uint64_t end, *cursor = next_cursor(writer, terms->now_usec, &end);
 		uint64_t offset = *cursor;
 		uint64_t len = canfs_smaller(window, end - offset);
-		uint64_t count = exact && len ? dirty_bytes(writer->fd, offset, len) : len;
-		if (len == 0 || (cursor == &writer->walk_bytes && writer->rests))
+		uint64_t count = terms->exact && len ? dirty_bytes(writer->fd, offset, len) : len;
+		if (len == 0 || (cursor == &writer->walk_bytes && walk_rests(writer, terms)))
 			return 0;
-		if (count > 0 && len > want) { /* something in here: close in on it */
+		if (count > want && len > want) { /* too much in here: close in on it */
 			window = len / 2 > want ? len / 2 : want;
 			continue;
 		}
+		if (terms->exact && count > 0)
+			len = gather(writer, offset, len, end, want, &count);
 		*cursor += len;
 		seen += len;
 		if (count == 0) {
@@ -108,11 +138,11 @@ static uint64_t flush_piece(
 	return 0;
 }
 
-uint64_t canfs_flush(
-	struct canfs_writers *writers, uint64_t chunk_bytes, bool exact, unsigned int *errors)
+uint64_t canfs_flush(struct canfs_writers *writers, uint64_t chunk_bytes,
+	const struct canfs_flush_terms *terms, unsigned int *errors)
 {
 	/* Not exact, small clean files count again and again: no more than once round then. */
-	uint64_t pieces = exact ? PIECES_MAX : writers->n + chunk_bytes / PIECE_BYTES;
+	uint64_t pieces = terms->exact ? PIECES_MAX : writers->n + chunk_bytes / PIECE_BYTES;
 	uint64_t asked = 0;
 	size_t idle = 0; /* files in a row that had nothing */
 
@@ -121,7 +151,7 @@ uint64_t canfs_flush(
 	for (; asked < chunk_bytes && idle < writers->n && pieces > 0; pieces--) {
 		uint64_t want = canfs_smaller(chunk_bytes - asked, PIECE_BYTES);
 		uint64_t count = flush_piece(
-			&writers->writer[writers->next++ % writers->n], want, exact, errors);
+			&writers->writer[writers->next++ % writers->n], want, terms, errors);
 		idle = count ? 0 : idle + 1;
 		asked += count;
 	}
@@ -133,7 +163,8 @@ void canfs_flush_pass_sent(struct canfs_writers *writers)
 	for (size_t i = 0; i < writers->n; i++) {
 		struct canfs_writer *writer = &writers->writer[i];
 		uint64_t end;
-		if (refresh_size(writer) != 0 || next_cursor(writer, &end) != &writer->tail_bytes)
+		if (refresh_size(writer) != 0 ||
+			next_cursor(writer, 0, &end) != &writer->tail_bytes)
 			continue;
 		if (dirty_bytes(writer->fd, writer->tail_bytes, end - writer->tail_bytes) == 0)
 			writer->tail_bytes = end;

@@ -39,9 +39,10 @@ struct canfs_writer {
 	bool grows;          /* ... and was it another before? */
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
 	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail, ... */
-	unsigned int rests;  /* ... but not in so many calls to come */
-	uint64_t dropped_bytes; /* dropped up to here ... */
-	unsigned int drops;     /* ... so many times: not all was safe the first time */
+	unsigned int rests;  /* ... but not in so many calls to come, ... */
+	uint64_t walk_from_usec; /* ... nor, from its beginning, before that; 0: not begun */
+	uint64_t dropped_bytes;  /* dropped up to here ... */
+	unsigned int drops;      /* ... so many times: not all was safe the first time */
 };
 
 /* The writers on one BDI. */

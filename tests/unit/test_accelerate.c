@@ -89,7 +89,7 @@ static void test_request_is_served(void **state)
 	const struct canfs_mount *a = &lab->mounts.mount[0];
 
 	write_file(lab, 26); /* the other mount of the same super block */
-	assert_int_equal(canfs_accelerate(lab->accelerator, a->bdi, 4 * MIB), 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, a->bdi, 4 * MIB, false), 0);
 	struct canfs_accelerate_status status = wait_for(lab, 41, 1);
 	assert_int_equal(status.files, 1);
 	assert_int_equal(status.errors, 0);
@@ -97,7 +97,7 @@ static void test_request_is_served(void **state)
 	if (!canfs_flush_exact())
 		assert_int_equal(status.asked_bytes, 4 * MIB);
 	assert_false(status.busy);
-	assert_int_equal(canfs_accelerate(lab->accelerator, a->bdi, 4 * MIB), 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, a->bdi, 4 * MIB, false), 0);
 	wait_for(lab, 41, 2);
 }
 
@@ -106,11 +106,14 @@ static void test_each_bdi_its_own(void **state)
 	struct lab *lab = *state;
 
 	write_file(lab, 25);
-	assert_int_equal(canfs_accelerate(lab->accelerator, lab->mounts.mount[2].bdi, MIB), 0);
+	assert_int_equal(
+		canfs_accelerate(lab->accelerator, lab->mounts.mount[2].bdi, MIB, false), 0);
 	assert_int_equal(wait_for(lab, 42, 1).files, 0);
-	assert_int_equal(canfs_accelerate(lab->accelerator, lab->mounts.mount[0].bdi, MIB), 0);
+	assert_int_equal(
+		canfs_accelerate(lab->accelerator, lab->mounts.mount[0].bdi, MIB, false), 0);
 	assert_int_equal(wait_for(lab, 41, 1).files, 1);
-	assert_int_equal(canfs_accelerate(lab->accelerator, lab->mounts.mount[0].bdi, 0), -EINVAL);
+	assert_int_equal(
+		canfs_accelerate(lab->accelerator, lab->mounts.mount[0].bdi, 0, false), -EINVAL);
 }
 
 /*
@@ -125,12 +128,12 @@ static void test_many_bdis(void **state)
 
 	for (unsigned int i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++) {
 		mount.bdi.minor = 100 + i;
-		assert_int_equal(canfs_accelerate(lab->accelerator, mount.bdi, MIB), 0);
+		assert_int_equal(canfs_accelerate(lab->accelerator, mount.bdi, MIB, false), 0);
 	}
 	for (unsigned int i = 0; i < CANFS_ACCELERATE_BDIS_MAX; i++)
 		wait_for(lab, 100 + i, 1);
 	mount.bdi.minor = 99;
-	while (canfs_accelerate(lab->accelerator, mount.bdi, MIB) == -ENOBUFS)
+	while (canfs_accelerate(lab->accelerator, mount.bdi, MIB, false) == -ENOBUFS)
 		nanosleep(&moment, NULL);
 	wait_for(lab, 99, 1);
 	canfs_accelerate_status(lab->accelerator, (struct canfs_bdi) { 0, 100 }, &status);
@@ -145,7 +148,7 @@ static void test_every_bidder_keeps_its_place(void **state)
 
 	for (uint64_t round = 1; round <= 2; round++) {
 		for (bdi.minor = 1; bdi.minor <= CANFS_BIDDERS_MAX; bdi.minor++) {
-			assert_int_equal(canfs_accelerate(lab->accelerator, bdi, MIB), 0);
+			assert_int_equal(canfs_accelerate(lab->accelerator, bdi, MIB, false), 0);
 			assert_int_equal(wait_for(lab, bdi.minor, round).requests, round);
 		}
 	}
@@ -186,19 +189,19 @@ static void test_one_that_hangs_hinders_no_other(void **state)
 	int holder = hang_open(lab);
 	if (holder < 0)
 		skip(); /* no leases on this file system */
-	assert_int_equal(canfs_accelerate(lab->accelerator, dead, MIB), 0);
+	assert_int_equal(canfs_accelerate(lab->accelerator, dead, MIB, false), 0);
 	do {
 		nanosleep(&moment, NULL);
 		canfs_accelerate_status(lab->accelerator, dead, &status);
 	} while (!status.busy_since_usec);
 	for (uint64_t i = 1; i <= 3; i++) {
-		assert_int_equal(canfs_accelerate(lab->accelerator, alive, MIB), 0);
+		assert_int_equal(canfs_accelerate(lab->accelerator, alive, MIB, false), 0);
 		assert_int_equal(wait_for(lab, alive.minor, i).busy_since_usec, 0);
 	}
 	canfs_accelerate_status(lab->accelerator, dead, &status);
 	assert_true(status.busy);
 	assert_int_equal(status.requests, 0);
-	assert_int_equal(canfs_accelerate(lab->accelerator, dead, MIB), -EBUSY);
+	assert_int_equal(canfs_accelerate(lab->accelerator, dead, MIB, false), -EBUSY);
 	canfs_accelerator_free(lab->accelerator); /* leaves the helper behind */
 	lab->accelerator = NULL;
 	assert_true(threads() > before);

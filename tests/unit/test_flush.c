@@ -12,6 +12,9 @@
 #define MIB      (UINT64_C(1) << 20)
 #define NOT_OPEN (-1)
 
+static const struct canfs_flush_terms all_terms = { .hurries = true },
+				      exact_terms = { .exact = true, .hurries = true };
+
 static void grow(const struct fake_root *root, const char *path, uint64_t bytes)
 {
 	char full[PATH_MAX];
@@ -47,21 +50,47 @@ static void test_appended_first_then_round(void **state)
 
 	make_file(root, "/a", 10 * MIB + 100);
 	add_writer(&writers, root, "/a");
-	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 4 * MIB);
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, &all_terms, &errors), 4 * MIB);
 	assert_int_equal(w->tail_bytes, 4 * MIB);
-	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 4 * MIB);
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, &all_terms, &errors), 4 * MIB);
 	/* It does not grow any more: to its very end, then round, for what was overwritten. */
-	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 4 * MIB);
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, &all_terms, &errors), 4 * MIB);
 	assert_int_equal(w->tail_bytes, 10 * MIB + 100);
 	assert_int_equal(w->walk_bytes, 2 * MIB - 100);
 	/* It grows: that comes first, but for the unit that is being written. */
 	grow(root, "/a", 12 * MIB + 5);
-	assert_true(canfs_flush(&writers, 4 * MIB, false, &errors) > 0);
+	assert_true(canfs_flush(&writers, 4 * MIB, &all_terms, &errors) > 0);
 	assert_int_equal(w->tail_bytes, 12 * MIB);
 	/* Truncated: the cursors follow. */
 	grow(root, "/a", MIB);
-	canfs_flush(&writers, 4 * MIB, false, &errors);
+	canfs_flush(&writers, 4 * MIB, &all_terms, &errors);
 	assert_true(w->tail_bytes <= MIB && w->walk_bytes <= MIB);
+	assert_int_equal(errors, 0);
+	canfs_writers_close(&writers);
+}
+
+/* What was overwritten rests, unless it must leave. */
+static void test_walks_rest(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_flush_terms terms = { .now_usec = 1 };
+	struct canfs_writers writers = { 0 };
+	unsigned int errors = 0;
+
+	make_file(root, "/a", 8 * MIB);
+	add_writer(&writers, root, "/a");
+	for (int round = 0; round < 3; round++) {
+		/* Once round, the first time as what was appended; and then no more. */
+		assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 8 * MIB);
+		assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 0);
+		terms.now_usec += CANFS_FLUSH_REST_USEC - 1;
+		assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 0);
+		terms.now_usec++;
+	}
+	assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 8 * MIB);
+	assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 0);
+	terms.hurries = true;
+	assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 8 * MIB);
 	assert_int_equal(errors, 0);
 	canfs_writers_close(&writers);
 }
@@ -158,7 +187,7 @@ static void test_files_take_turns(void **state)
 	make_file(root, "/b", 64 * MIB);
 	add_writer(&writers, root, "/a");
 	add_writer(&writers, root, "/b");
-	assert_int_equal(canfs_flush(&writers, 16 * MIB, false, &errors), 16 * MIB);
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &all_terms, &errors), 16 * MIB);
 	assert_int_equal(writers.writer[0].tail_bytes, 8 * MIB);
 	assert_int_equal(writers.writer[1].tail_bytes, 8 * MIB);
 	canfs_writers_close(&writers);
@@ -170,16 +199,16 @@ static void test_nothing_to_flush(void **state)
 	struct canfs_writers writers = { 0 };
 	unsigned int errors = 0;
 
-	assert_int_equal(canfs_flush(&writers, 4 * MIB, false, &errors), 0);
+	assert_int_equal(canfs_flush(&writers, 4 * MIB, &all_terms, &errors), 0);
 	make_file(root, "/empty", 0);
 	make_file(root, "/tiny", 5);
 	add_writer(&writers, root, "/empty");
 	add_writer(&writers, root, "/tiny");
 	for (int i = 0; i < 5; i++) /* ends although a chunk is never full */
-		assert_true(canfs_flush(&writers, 4 * MIB, false, &errors) <= 15);
+		assert_true(canfs_flush(&writers, 4 * MIB, &all_terms, &errors) <= 15);
 	assert_int_equal(errors, 0);
 	writers.writer[writers.n++] = (struct canfs_writer) { .fd = NOT_OPEN };
-	canfs_flush(&writers, 4 * MIB, false, &errors);
+	canfs_flush(&writers, 4 * MIB, &all_terms, &errors);
 	assert_true(errors > 0);
 	writers.n--;
 	canfs_writers_close(&writers);
@@ -205,7 +234,7 @@ static void test_clean_ranges_are_skipped(void **state)
 	make_file(root, "/hole", 3000 * MIB);
 	add_writer(&writers, root, "/hole");
 	for (int i = 0; i < 8; i++)
-		asked += canfs_flush(&writers, 4 * MIB, true, &errors);
+		asked += canfs_flush(&writers, 4 * MIB, &exact_terms, &errors);
 	assert_int_equal(asked, 0);
 	assert_int_equal(errors, 0);
 	assert_int_equal(writers.writer[0].tail_bytes, 3000 * MIB);
@@ -224,12 +253,12 @@ static void test_a_walk_for_nothing_is_not_repeated_at_once(void **state)
 	needs_cachestat();
 	make_file(root, "/hole", 400 * MIB);
 	add_writer(&writers, root, "/hole");
-	canfs_flush(&writers, 4 * MIB, true, &errors);
+	canfs_flush(&writers, 4 * MIB, &exact_terms, &errors);
 	walked = w->walk_bytes;
-	canfs_flush(&writers, 4 * MIB, true, &errors);
+	canfs_flush(&writers, 4 * MIB, &exact_terms, &errors);
 	assert_int_equal(w->walk_bytes, walked);
 	for (int i = 0; i < 24; i++)
-		canfs_flush(&writers, 4 * MIB, true, &errors);
+		canfs_flush(&writers, 4 * MIB, &exact_terms, &errors);
 	assert_true(w->walk_bytes != walked);
 	assert_int_equal(errors, 0);
 	canfs_writers_close(&writers);
@@ -265,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_appended_first_then_round),
+		TEST(test_walks_rest),
 		TEST(test_drop_behind),
 		TEST(test_files_take_turns),
 		TEST(test_nothing_to_flush),

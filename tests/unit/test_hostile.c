@@ -186,7 +186,7 @@ static void agent_ticks(struct world *world, double price)
 			canfs_poller_price(&bidders[i]->poller, world->now_usec);
 
 		chunk = canfs_bidder_bid(bidders[i], tag, &host);
-		canfs_act_accelerate(&world->actors, bidders[i], chunk);
+		canfs_act_accelerate(&world->actors, bidders[i], &host, chunk);
 		canfs_act_readahead(&world->actors, bidders[i], world->now_usec);
 		if (i == 0)
 			send_bytes(world, chunk);
