@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * The price service and a subscription to it, over real sockets: what comes when, who gets nothing, and what forged,
- * repeated and lost datagrams do. The market's steps are made here; time is only waited for where a datagram must arrive.
+ * The price service and a subscription to it, over real sockets: what comes when, and who gets nothing. The market's steps are made
+ * here; time is only waited for where a datagram must arrive.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -280,202 +280,6 @@ static void a_poller_takes_what_is_pushed(void **state)
 	canfs_poller_fini(&poller);
 }
 
-/* While prices are pushed FSSTAT is asked once in pushed_usec, however much a client holds. */
-static void pushes_spare_questions(void **state)
-{
-	struct canfs_poller poller = { .terms = canfs_poller_defaults,
-		.phase = 1,
-		.source = CANFS_SOURCE_SERVICE,
-		.questions = 1,
-		.asked_usec = 100 * SECOND,
-		.publisher = { .valid = CANFS_TAGS_TO_BELIEVE, .believed = true } };
-	struct canfs_fsstat_target target = { .address = loopback(0),
-		.nfs_port = 1,
-		.path = "/srv/data",
-		.handle = (const uint8_t *)"h",
-		.handle_len = 1 };
-	struct canfs_subscription *subscription = &poller.subscription;
-
-	(void)state;
-	assert_int_equal(canfs_fsstat_new(&poller.fsstat, &target), 0);
-	*subscription =
-		(struct canfs_subscription) { .fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0),
-			.lease_end_usec = UINT64_MAX,
-			.ask_usec = UINT64_MAX };
-	for (uint64_t now_usec = 100 * SECOND; now_usec < 130 * SECOND; now_usec += SECOND / 10) {
-		subscription->answered_usec = now_usec;
-		canfs_poller_tick(&poller, now_usec, 1000, true);
-		assert_int_equal(poller.questions, 1);
-	}
-	canfs_poller_tick(&poller, 130 * SECOND, 1000, true);
-	assert_int_equal(poller.questions, 2);
-	subscription->lease_end_usec = 0; /* nobody to tell of the end */
-	canfs_poller_fini(&poller);
-}
-
-/* A server of our own making: what it sends is up to the test. */
-struct liar {
-	int fd;
-	struct sockaddr_storage client;
-	struct canfs_price_call call;
-};
-
-static void open_liar(struct liar *liar, struct canfs_subscription *subscription)
-{
-	struct sockaddr_storage at = loopback(0);
-	socklen_t len = sizeof(at);
-
-	liar->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(liar->fd, (struct sockaddr *)&at, sizeof(struct sockaddr_in)), 0);
-	assert_int_equal(getsockname(liar->fd, (struct sockaddr *)&at, &len), 0);
-	assert_int_equal(canfs_subscription_open(subscription, &at,
-				 ntohs(((struct sockaddr_in *)&at)->sin_port), 3, "/srv/data", 1),
-		0);
-}
-
-static void hear_call(struct liar *liar)
-{
-	uint8_t datagram[CANFS_DATAGRAM_MAX];
-	socklen_t len = sizeof(liar->client);
-	ssize_t got;
-
-	assert_true(wait_for_datagram(liar->fd));
-	got = recvfrom(
-		liar->fd, datagram, sizeof(datagram), 0, (struct sockaddr *)&liar->client, &len);
-	assert_int_equal(canfs_price_decode_call(datagram, (size_t)got, &liar->call), 0);
-}
-
-static void send_to_client(struct liar *liar, const void *datagram, size_t bytes)
-{
-	assert_int_equal(sendto(liar->fd, datagram, bytes, 0, (struct sockaddr *)&liar->client,
-				 sizeof(struct sockaddr_in)),
-		bytes);
-}
-
-static void answer_ok(struct liar *liar, uint32_t xid)
-{
-	struct canfs_price_result result = { .status = CANFS_STATUS_OK, .lease_sec = 60 };
-	struct canfs_price_call call = liar->call;
-	uint8_t datagram[CANFS_DATAGRAM_MAX];
-
-	call.xid = xid;
-	send_to_client(liar, datagram, canfs_price_encode_reply(datagram, &call, &result));
-}
-
-static void push_number(struct liar *liar, uint32_t number, uint8_t spoil)
-{
-	struct canfs_price_push push = { .number = number };
-	uint8_t datagram[CANFS_DATAGRAM_MAX];
-
-	push.prices.quote[CANFS_WRITE].price = number / 100.0;
-	memcpy(push.token, liar->call.request.token, sizeof(push.token));
-	push.token[0] ^= spoil;
-	send_to_client(liar, datagram, canfs_price_encode_push(datagram, 1, &push));
-}
-
-static bool tick_after_datagram(struct canfs_subscription *subscription, uint64_t now_usec)
-{
-	assert_true(wait_for_datagram(subscription->fd));
-	return canfs_subscription_tick(subscription, now_usec);
-}
-
-static void subscribe_to_liar(
-	struct liar *liar, struct canfs_subscription *subscription, uint64_t now_usec)
-{
-	open_liar(liar, subscription);
-	assert_false(canfs_subscription_tick(subscription, now_usec));
-	hear_call(liar);
-	answer_ok(liar, liar->call.xid);
-	assert_true(tick_after_datagram(subscription, now_usec));
-}
-
-static void what_is_forged_late_or_no_datagram_changes_nothing(void **state)
-{
-	struct canfs_subscription subscription;
-	uint64_t now_usec = 100 * SECOND;
-	struct liar liar;
-
-	(void)state;
-	subscribe_to_liar(&liar, &subscription, now_usec);
-	push_number(&liar, 3, 0);
-	assert_true(tick_after_datagram(&subscription, now_usec));
-	assert_true(price_of(&subscription) == 0.03);
-	assert_int_equal(subscription.lost, 2);
-
-	push_number(&liar, 3, 0);
-	assert_false(tick_after_datagram(&subscription, now_usec));
-	push_number(&liar, 2, 0);
-	assert_false(tick_after_datagram(&subscription, now_usec));
-	assert_int_equal(subscription.late, 2);
-	push_number(&liar, 4, 1);
-	assert_false(tick_after_datagram(&subscription, now_usec));
-	answer_ok(&liar, liar.call.xid); /* nobody has asked again */
-	assert_false(tick_after_datagram(&subscription, now_usec));
-	assert_int_equal(subscription.forged, 2);
-	send_to_client(&liar, "?", 1);
-	assert_false(tick_after_datagram(&subscription, now_usec));
-	assert_int_equal(subscription.malformed, 1);
-	assert_true(price_of(&subscription) == 0.03);
-	canfs_subscription_close(&subscription);
-	close(liar.fd);
-}
-
-static void silence_begins_anew_with_another_token(void **state)
-{
-	struct canfs_subscription subscription;
-	uint64_t now_usec = 100 * SECOND;
-	struct canfs_price_call first;
-	struct liar liar;
-
-	(void)state;
-	subscribe_to_liar(&liar, &subscription, now_usec);
-	first = liar.call;
-	now_usec += CANFS_PUSH_LOST_USEC - 1;
-	assert_true(canfs_subscription_is_current(&subscription, now_usec));
-	canfs_subscription_tick(&subscription, now_usec);
-	assert_int_equal(subscription.calls, 1);
-	now_usec++;
-	assert_false(canfs_subscription_is_current(&subscription, now_usec));
-	canfs_subscription_tick(&subscription, now_usec);
-	hear_call(&liar);
-	assert_memory_not_equal(
-		liar.call.request.token, first.request.token, sizeof(first.request.token));
-	/* Without an answer it is asked less and less. */
-	for (unsigned int asked = 2; asked < 7; asked++) {
-		assert_int_equal(subscription.calls, asked);
-		now_usec += SECOND / 2 << (asked - 2);
-		canfs_subscription_tick(&subscription, now_usec);
-		assert_int_equal(subscription.calls, asked);
-		now_usec += SECOND << (asked - 2);
-		canfs_subscription_tick(&subscription, now_usec);
-	}
-	canfs_subscription_close(&subscription);
-	close(liar.fd);
-}
-
-static void a_lease_is_renewed_at_its_half(void **state)
-{
-	struct canfs_subscription subscription;
-	uint64_t now_usec = 100 * SECOND, end_usec;
-	struct liar liar;
-
-	(void)state;
-	subscribe_to_liar(&liar, &subscription, now_usec);
-	end_usec = now_usec + 60 * SECOND;
-	for (uint32_t number = 1; subscription.calls == 1 && now_usec < end_usec; number++) {
-		now_usec += SECOND;
-		push_number(&liar, number, 0);
-		assert_true(tick_after_datagram(&subscription, now_usec));
-	}
-	assert_in_range(end_usec - now_usec, 20 * SECOND, 40 * SECOND);
-	hear_call(&liar);
-	answer_ok(&liar, liar.call.xid);
-	assert_true(tick_after_datagram(&subscription, now_usec));
-	assert_true(canfs_subscription_is_current(&subscription, now_usec));
-	canfs_subscription_close(&subscription);
-	close(liar.fd);
-}
-
 static void nobody_at_the_port_is_no_answer(void **state)
 {
 	struct sockaddr_storage server = loopback(0);
@@ -495,20 +299,6 @@ static void nobody_at_the_port_is_no_answer(void **state)
 	assert_int_equal(subscription.calls, 2);
 	canfs_subscription_close(&subscription);
 	start_service(); /* for tear_down() */
-}
-
-static void port_0_is_no_service(void **state)
-{
-	struct sockaddr_storage server = loopback(0);
-	struct canfs_subscription subscription;
-
-	(void)state;
-	assert_int_equal(canfs_subscription_open(&subscription, &server, 0, 3, "/srv/data", 1), 0);
-	assert_int_equal(subscription.fd, -1);
-	assert_false(canfs_subscription_tick(&subscription, SECOND));
-	assert_false(canfs_subscription_is_current(&subscription, SECOND));
-	canfs_subscription_forget(&subscription);
-	canfs_subscription_close(&subscription);
 }
 
 /* Whatever is sent to it, it sends no more back, and goes on. */
@@ -545,12 +335,7 @@ int main(void)
 		TEST(an_export_that_goes_is_told_of_no_more),
 		TEST(without_prices_there_is_nothing_to_push),
 		TEST(a_poller_takes_what_is_pushed),
-		TEST(pushes_spare_questions),
-		TEST(what_is_forged_late_or_no_datagram_changes_nothing),
-		TEST(silence_begins_anew_with_another_token),
-		TEST(a_lease_is_renewed_at_its_half),
 		TEST(nobody_at_the_port_is_no_answer),
-		TEST(port_0_is_no_service),
 		TEST(nothing_is_amplified),
 	};
 
