@@ -284,7 +284,7 @@ int canfs_price_decode_call(const uint8_t *datagram, size_t len, struct canfs_pr
 	*call = (struct canfs_price_call) { .xid = take_uint(&in) };
 	if (take_uint(&in) != CALL)
 		return -EPROTO;
-	call->refused = take_call_head(&in, call);
+	call->refused = (int)take_call_head(&in, call);
 	if (in.bad)
 		return -EPROTO;
 	if (call->refused == SUCCESS && call->procedure != CANFS_PRICE_NULL)

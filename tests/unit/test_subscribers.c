@@ -201,7 +201,8 @@ static void the_table_is_bounded(void **state)
 	for (uint32_t i = 0; i < CANFS_SUBSCRIBERS_MAX; i++)
 		assert_int_equal(renew(i, 700, export_a, 0.2, SECOND), 0);
 	after = mallinfo2();
-	assert_in_range(after.uordblks - before.uordblks, 1, 4 << 20);
+	assert_true(
+		after.uordblks - before.uordblks <= 4 << 20); /* valgrind and sanitizers say 0 */
 	assert_int_equal(renew(0, 700, export_a, 0.2, SECOND), 0); /* so that 1 is the oldest */
 	assert_int_equal(renew(CANFS_SUBSCRIBERS_MAX, 700, export_a, 0.2, SECOND), 0);
 	assert_int_equal(canfs_subscribers_count(table).subscribers, CANFS_SUBSCRIBERS_MAX);
