@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* canfsctl price: ask any NFS server for the prices that it may publish with the space of an export. */
 #include "client-agent/ctl/ctl.h"
+#include "client-agent/ctl/export.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -13,7 +14,6 @@
 #include <time.h>
 #include <jansson.h>
 
-#include "client-agent/auction/export_name.h"
 #include "common/clock.h"
 #include "protocol/fsstat.h"
 #include "common/control/request.h"
@@ -22,22 +22,12 @@
 #define ERROR_MAX    600 /* two of canfs_fsstat_error() */
 
 struct options {
-	const char *server; /* as the user wrote it */
-	struct canfs_export_name export;
-	const char *version;
-	const int *versions; /* of NFS, in the order in which they are tried; 0 ends them */
+	struct ctl_export export;
 	bool json;
 	double interval_sec; /* 0: asks once */
 	double timeout_sec;
-	unsigned int count;                              /* lines until the end; 0: no end */
-	unsigned int nfs_port, mount_port, rpcbind_port; /* 0: the standard way */
+	unsigned int count; /* lines until the end; 0: no end */
 };
-
-/* NFSv4 first: one question to one port, which firewalls let through. */
-static const struct {
-	const char *name;
-	int versions[3];
-} version_choices[] = { { "auto", { 4, 3 } }, { "3", { 3 } }, { "4", { 4 } } };
 
 /* What one line of output says. */
 struct report {
@@ -54,13 +44,7 @@ static const struct ctl_option option_table[] = {
 	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "with --watch: end after N lines"),
 	CTL_NUMBER(
 		"timeout", "=SECONDS", timeout_sec, 0.01, 3600, "wait no longer for an answer (5)"),
-	CTL_TEXT("nfs-version", "=V", version, "3, 4, or auto: 4, and 3 where that fails (auto)"),
-	CTL_COUNT("port", "=N", nfs_port, 1, UINT16_MAX,
-		"of NFS (2049 for NFSv4; for NFSv3 rpcbind is asked)"),
-	CTL_COUNT("mount-port", "=N", mount_port, 1, UINT16_MAX,
-		"of MOUNT; rpcbind is not asked for it; NFSv3 only"),
-	CTL_COUNT(
-		"rpcbind-port", "=N", rpcbind_port, 1, UINT16_MAX, "of rpcbind (111); NFSv3 only"),
+	CTL_EXPORT_OPTIONS(export),
 	{ 0 },
 };
 
@@ -75,28 +59,6 @@ static const struct ctl_syntax syntax = {
 		  "Exit status: 0 prices, 1 error, 2 usage, 3 the server publishes no prices.\n",
 };
 
-static bool parse_version(struct options *options, const char *text)
-{
-	for (size_t i = 0; i < sizeof(version_choices) / sizeof(version_choices[0]); i++) {
-		if (strcmp(version_choices[i].name, text) == 0) {
-			options->versions = version_choices[i].versions;
-			return true;
-		}
-	}
-	ctl_warn("--nfs-version is '%s'; allowed: 3, 4, auto", text);
-	return false;
-}
-
-/* A port of MOUNT or rpcbind implies NFSv3. */
-static bool settle_on_version_3(struct options *options)
-{
-	if (options->versions && options->versions[0] == 4 && !options->versions[1]) {
-		ctl_warn("--mount-port and --rpcbind-port are for NFSv3 only");
-		return false;
-	}
-	return parse_version(options, "3");
-}
-
 /* -1: go on; else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
@@ -107,7 +69,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	status = ctl_parse(&syntax, options, &given, argc, argv);
 	if (status >= 0)
 		return status;
-	if (options->version && !parse_version(options, options->version))
+	if (!ctl_export_settle(&options->export))
 		return CTL_USAGE;
 	if (optind != argc - 1) {
 		ctl_warn("price: expected one SERVER:/PATH, got %d", argc - optind);
@@ -117,16 +79,8 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		ctl_warn("--count is for --watch");
 		return CTL_USAGE;
 	}
-	if ((options->mount_port || options->rpcbind_port) && !settle_on_version_3(options))
+	if (!ctl_export_parse(&options->export, argv[optind]))
 		return CTL_USAGE;
-	if (!options->versions)
-		options->versions = version_choices[0].versions;
-	options->server = argv[optind];
-	if (canfs_export_name_parse(options->server, &options->export) < 0) {
-		ctl_warn("'%s' is not SERVER:/PATH (an IPv6 address stands in brackets)",
-			options->server);
-		return CTL_USAGE;
-	}
 	return -1;
 }
 
@@ -147,28 +101,14 @@ static int ask(struct canfs_fsstat *fsstat, double timeout_sec, struct canfs_spa
 	return ret;
 }
 
-static struct canfs_fsstat_target target_of(
-	const struct options *options, const struct addrinfo *info, int version)
-{
-	struct canfs_fsstat_target target = {
-		.version = version,
-		.nfs_port = (uint16_t)options->nfs_port,
-		.mount_port = (uint16_t)options->mount_port,
-		.rpcbind_port = (uint16_t)options->rpcbind_port,
-		.path = options->export.path,
-	};
-
-	memcpy(&target.address, info->ai_addr, info->ai_addrlen);
-	return target;
-}
-
 /* The versions of NFS at one address; NULL: none answers, and why says what each said. */
 static struct canfs_fsstat *open_address(const struct options *options, const struct addrinfo *info,
 	struct canfs_space *space, char why[ERROR_MAX])
 {
 	why[0] = '\0';
-	for (const int *version = options->versions; *version; version++) {
-		const struct canfs_fsstat_target target = target_of(options, info, *version);
+	for (const int *version = options->export.versions; *version; version++) {
+		const struct canfs_fsstat_target target =
+			ctl_export_target(&options->export, info, *version);
 		const size_t len = strlen(why);
 		struct canfs_fsstat *fsstat;
 		int ret = canfs_fsstat_new(&fsstat, &target);
@@ -189,7 +129,7 @@ static struct canfs_fsstat *open_server(
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct canfs_fsstat *fsstat = NULL;
 	struct addrinfo *list;
-	int ret = getaddrinfo(options->export.host, NULL, &hints, &list);
+	int ret = getaddrinfo(options->export.name.host, NULL, &hints, &list);
 
 	if (ret != 0) {
 		snprintf(why, ERROR_MAX, "%s", gai_strerror(ret));
@@ -254,16 +194,16 @@ static void print_json(const struct options *options, const struct report *repor
 	snprintf(time, sizeof(time), "%s.%03ldZ", text, now.tv_nsec / 1000000);
 	if (report->publishes)
 		line = json_pack("{s:s, s:o, s:b, s:f, s:f, s:s}", "time", time, "server",
-			canfs_control_text(options->server), "publishes", 1, "write",
+			canfs_control_text(options->export.text), "publishes", 1, "write",
 			report->tag.write, "read_ahead", report->tag.readahead, "bottleneck",
 			canfs_resource_name(report->tag.bottleneck));
 	else if (report->answered)
 		line = json_pack("{s:s, s:o, s:b, s:n, s:n, s:n}", "time", time, "server",
-			canfs_control_text(options->server), "publishes", 0, "write", "read_ahead",
-			"bottleneck");
+			canfs_control_text(options->export.text), "publishes", 0, "write",
+			"read_ahead", "bottleneck");
 	else
 		line = json_pack("{s:s, s:o, s:o}", "time", time, "server",
-			canfs_control_text(options->server), "error",
+			canfs_control_text(options->export.text), "error",
 			canfs_control_text(report->why));
 	json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	putchar('\n');
@@ -278,13 +218,13 @@ static void print_text(
 
 	snprintf(said, ERROR_MAX, "%s", report->answered ? "" : report->why);
 	if (report->publishes)
-		printf("%s: write %.3f, read-ahead %.3f, bottleneck %s\n", options->server,
+		printf("%s: write %.3f, read-ahead %.3f, bottleneck %s\n", options->export.text,
 			report->tag.write, report->tag.readahead,
 			canfs_resource_name(report->tag.bottleneck));
 	else if (report->answered)
-		printf("%s %s\n", options->server, report->why);
+		printf("%s %s\n", options->export.text, report->why);
 	else if (news)
-		ctl_warn("%s: %s", options->server, report->why);
+		ctl_warn("%s: %s", options->export.text, report->why);
 }
 
 static int print(const struct options *options, const struct report *report, char said[ERROR_MAX])
