@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "client-agent/govern/law.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct canfs_govern_terms canfs_govern_defaults = {
+	.bid = 0.5,
+	.at_least = 0.1,
+	.patience_usec = 30000000,
+};
+
+/*
+ * Chosen among some thousand combinations on the simulated server of tests/unit/governed.h, averages and levels, for the least
+ * that others suffer (the share of their time in which the job runs) while the job alone runs for nine tenths of the time and
+ * beside others that are busy half of the time takes at most 2.3 times as long:
+ *
+ *	                              alone   beside a load of 3/4   beside bursts of 2, 5, 10, 20, 40 s
+ *	this law                      92 %    11 %, 19 %             37, 29, 25, 22, 16 %; 2.2 ... 1.9 times as long
+ *	growth 2, first run 2 s       94 %    11 %, 39 %             57, 48, 34, 22, 18 %; 1.8 ... 1.8
+ *	any fall towards the bid      93 %    11 %, 77 %             41, 30, 26, 20, 16 %; 2.1 ... 1.9
+ *	a look after 0.5 s, runs of   85 %    11 %, 87 %             69, 35, 25, 20, 14 %; 2.4 ... 2.0
+ *	0.5 ... 4 s that double
+ *
+ * Of bursts as short as the server's averages nobody can tell whose they are.
+ */
+static const double first_sec = 1; /* the first run after others were there */
+static const double growth = 1.5;  /* of a run, over the one before */
+static const double worth = 16;    /* it is at most so many times as long as finding out took */
+
+/* A price that falls within that was the job's own. */
+static const double probe_sec = 1;
+
+/* A fall is believed that goes on for so long, and to this share of the bid: near the bid any noise would do. */
+static const double fall_sec = 0.2;
+static const double fall_share = 0.6;
+
+/* Of the server's averages (RATE_TAU_SEC of its monitors). */
+static const double tau_sec = 2;
+
+/* What a job runs whose share is due: long enough to get something done. */
+static const double least_slice_sec = 0.5;
+
+/* Above the price that was the job's own: somebody else has come. */
+static const double rise = 0.15;
+
+void canfs_govern_law_init(
+	struct canfs_govern_law *law, const struct canfs_govern_terms *terms, uint64_t now_usec)
+{
+	double share = terms->at_least;
+
+	*law = (struct canfs_govern_law) {
+		.terms = *terms,
+		.reason = CANFS_GOVERN_START,
+		.since_usec = now_usec,
+		.stepped_usec = now_usec,
+		.high_price = NAN,
+		.own_price = NAN,
+	};
+	/* A pause that is too short to find out in would be lost time: the larger the share, the longer the runs. */
+	law->slice_sec = fmax(least_slice_sec, probe_sec * share / (1 - share));
+	law->run_sec = fmax(first_sec, law->slice_sec);
+}
+
+static double seconds(uint64_t from_usec, uint64_t to_usec)
+{
+	return to_usec > from_usec ? (double)(to_usec - from_usec) / 1e6 : 0;
+}
+
+/* What a paused job is owed when it goes on: the slice then takes as much of it as it earns meanwhile. */
+static double due_sec(const struct canfs_govern_law *law)
+{
+	return law->slice_sec * (1 - law->terms.at_least);
+}
+
+static void account(struct canfs_govern_law *law, uint64_t now_usec)
+{
+	double sec = seconds(law->stepped_usec, now_usec);
+
+	law->owed_sec += law->terms.at_least * sec;
+	if (!law->is_paused)
+		law->owed_sec -= sec;
+	law->owed_sec = fmin(fmax(law->owed_sec, 0), law->slice_sec);
+	law->stepped_usec = now_usec;
+}
+
+/* Only what came in this pause says what the price is without the job. */
+static void note_price(struct canfs_govern_law *law, struct canfs_govern_price price)
+{
+	uint64_t last_usec = law->n_seen > 0 ? law->seen[law->n_seen - 1].usec : law->since_usec;
+
+	if (price.usec <= last_usec)
+		return;
+	if (law->n_seen == CANFS_GOVERN_PRICES) {
+		memmove(law->seen, law->seen + 1, sizeof(law->seen) - sizeof(law->seen[0]));
+		law->n_seen--;
+	}
+	law->seen[law->n_seen++] = price;
+}
+
+/* The last one that is at least sec older than the given one; NULL: there is none. */
+static const struct canfs_govern_price *price_before(
+	const struct canfs_govern_law *law, const struct canfs_govern_price *price, double sec)
+{
+	for (unsigned int i = law->n_seen; i-- > 0;) {
+		if (seconds(law->seen[i].usec, price->usec) >= sec)
+			return &law->seen[i];
+	}
+	return NULL;
+}
+
+/* What the price comes to if it falls from the one to the other as the server's average does. */
+static double settles_at(const struct canfs_govern_price *from, const struct canfs_govern_price *to)
+{
+	double forgotten = -expm1(-seconds(from->usec, to->usec) / tau_sec);
+
+	return from->price - (from->price - to->price) / forgotten;
+}
+
+static bool falls(const struct canfs_govern_law *law)
+{
+	const struct canfs_govern_price *last, *middle, *first;
+
+	const double enough = law->terms.bid * fall_share;
+
+	if (law->n_seen == 0)
+		return false;
+	last = &law->seen[law->n_seen - 1];
+	middle = price_before(law, last, fall_sec / 2);
+	first = middle ? price_before(law, middle, fall_sec / 2) : NULL;
+	return first && settles_at(first, middle) <= enough && settles_at(middle, last) <= enough;
+}
+
+static enum canfs_govern_reason reason_to_go_on(
+	const struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec)
+{
+	if (isnan(price.price))
+		return CANFS_GOVERN_NO_PRICE;
+	if (law->n_seen > 0 && price.price <= law->terms.bid)
+		return CANFS_GOVERN_LOW;
+	if (falls(law))
+		return CANFS_GOVERN_FALLS;
+	if (now_usec - law->since_usec >= law->terms.patience_usec)
+		return CANFS_GOVERN_PATIENCE;
+	if (law->terms.at_least > 0 && law->owed_sec >= due_sec(law))
+		return CANFS_GOVERN_SHARE;
+	return CANFS_GOVERN_HIGH;
+}
+
+/* How long the job runs before it is paused again. */
+static double next_run_sec(struct canfs_govern_law *law, double paused_sec)
+{
+	bool fell = law->reason == CANFS_GOVERN_LOW || law->reason == CANFS_GOVERN_FALLS;
+
+	if (law->reason == CANFS_GOVERN_SHARE || law->reason == CANFS_GOVERN_PATIENCE)
+		return law->slice_sec;
+	if (!fell || paused_sec > probe_sec)
+		return fmax(first_sec, law->slice_sec);
+	law->own_price = law->high_price;
+	return fmax(
+		fmin(law->run_sec * growth, worth * paused_sec), fmax(first_sec, law->slice_sec));
+}
+
+static void go_on(struct canfs_govern_law *law, enum canfs_govern_reason reason, uint64_t now_usec)
+{
+	law->reason = reason;
+	law->own_price = NAN;
+	law->run_sec = next_run_sec(law, seconds(law->since_usec, now_usec));
+	law->is_paused = false;
+	law->since_usec = now_usec;
+}
+
+static bool is_to_pause(const struct canfs_govern_law *law, double price, uint64_t now_usec)
+{
+	double ran_sec = seconds(law->since_usec, now_usec);
+
+	if (!(price > law->terms.bid))
+		return false;
+	if (price > law->own_price + rise && ran_sec >= fmax(first_sec, law->slice_sec))
+		return true;
+	return ran_sec >= law->run_sec;
+}
+
+static void pause_job(struct canfs_govern_law *law, double price, uint64_t now_usec)
+{
+	law->is_paused = true;
+	law->reason = CANFS_GOVERN_HIGH;
+	law->since_usec = now_usec;
+	law->high_price = price;
+	law->n_seen = 0;
+}
+
+bool canfs_govern_law_step(
+	struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec)
+{
+	enum canfs_govern_reason reason;
+
+	account(law, now_usec);
+	if (!law->is_paused) {
+		if (is_to_pause(law, price.price, now_usec))
+			pause_job(law, price.price, now_usec);
+		return law->is_paused;
+	}
+	note_price(law, price);
+	reason = reason_to_go_on(law, price, now_usec);
+	if (reason != CANFS_GOVERN_HIGH)
+		go_on(law, reason, now_usec);
+	return law->is_paused;
+}
+
+uint64_t canfs_govern_law_due_usec(const struct canfs_govern_law *law)
+{
+	uint64_t patience_usec = law->since_usec + law->terms.patience_usec;
+	double sec;
+
+	if (!law->is_paused) {
+		sec = law->run_sec - seconds(law->since_usec, law->stepped_usec);
+		return sec > 0 && isfinite(sec) ? law->stepped_usec + (uint64_t)ceil(sec * 1e6)
+						: UINT64_MAX;
+	}
+	if (!(law->terms.at_least > 0))
+		return patience_usec;
+	sec = fmax(due_sec(law) - law->owed_sec, 0) / law->terms.at_least;
+	sec = fmin(sec, (double)law->terms.patience_usec / 1e6);
+	return law->stepped_usec + (uint64_t)ceil(sec * 1e6) < patience_usec
+		       ? law->stepped_usec + (uint64_t)ceil(sec * 1e6)
+		       : patience_usec;
+}
+
+const char *canfs_govern_reason_text(enum canfs_govern_reason reason)
+{
+	switch (reason) {
+	case CANFS_GOVERN_START:
+		return "it has just been started";
+	case CANFS_GOVERN_HIGH:
+		return "the price is above the bid";
+	case CANFS_GOVERN_LOW:
+		return "the price is not above the bid";
+	case CANFS_GOVERN_FALLS:
+		return "the price falls";
+	case CANFS_GOVERN_SHARE:
+		return "its share of the time is due";
+	case CANFS_GOVERN_PATIENCE:
+		return "the longest pause is over";
+	case CANFS_GOVERN_NO_PRICE:
+		return "there is no price";
+	}
+	return "";
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A job that is governed by client-agent/govern/law.c beside others, on a server that is simulated:
+ *
+ *	job     ====..====..========      own_load while it runs
+ *	others  ____########________##    1 while they are at work
+ *	u       the sum, at most 1, with noise; a sample each 100 ms
+ *	price   its average over 2 s; or, of a server that notices changes, P(u) of its level, as the plugin's
+ *
+ * Who shares the server has half of it. All that is random comes from the seed.
+ */
+#ifndef CANFS_TESTS_GOVERNED_H
+#define CANFS_TESTS_GOVERNED_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "client-agent/govern/law.h"
+#include "pricing/level.h"
+#include "pricing/price.h"
+#include "pricing/utilization.h"
+
+#define STEP_USEC   10000
+#define SAMPLE_USEC 100000
+#define SERVER_TAU  2.0
+#define SERVER_K    4.0
+
+struct scene {
+	struct canfs_govern_terms terms;
+	bool notices_changes;      /* does the server? */
+	double own_load, tail_sec; /* it goes on for so long in a pause: what is still on its way */
+	double others_load;        /* while they are at work; 0: 1 */
+	double busy_sec, idle_sec; /* of the others, in turn; idle first */
+	double jitter;    /* each of these is up to so much longer or shorter, a share of it */
+	double work_sec;  /* what the job takes alone */
+	double limit_sec; /* the simulation's end if the job does not end before; 0: none */
+	unsigned short seed;
+};
+
+struct outcome {
+	double took_sec, ran_sec, longest_pause_sec, done_sec;
+	double others_busy_sec, beside_sec; /* of that: while the job ran */
+	unsigned int pauses;
+	struct canfs_govern_law law; /* as it was at the end */
+};
+
+struct simulation {
+	const struct scene *scene;
+	struct outcome seen;
+	unsigned short random[3];
+	struct canfs_average average;
+	struct canfs_level level;
+	double sum; /* of the load, since the last sample */
+	double price;
+	bool others_work;
+	double turn_sec; /* until the others change */
+	double tail_sec; /* the paused job's load lasts */
+	double pause_sec;
+	uint64_t now_usec, ask_usec,
+		price_usec; /* when the job's poller asks next; when it had an answer */
+	double known_price;
+};
+
+static inline double draw(struct simulation *sim)
+{
+	return erand48(sim->random);
+}
+
+static inline void take_turns(struct simulation *sim, double dt_sec)
+{
+	const struct scene *scene = sim->scene;
+	double mean_sec;
+
+	sim->turn_sec -= dt_sec;
+	if (sim->turn_sec > 0 || !(scene->busy_sec > 0))
+		return;
+	sim->others_work = !sim->others_work || !(scene->idle_sec > 0);
+	mean_sec = sim->others_work ? scene->busy_sec : scene->idle_sec;
+	sim->turn_sec = mean_sec * (1 + scene->jitter * (2 * draw(sim) - 1));
+}
+
+/* A queue that is never empty, or always, has no noise. */
+static inline void sample(struct simulation *sim)
+{
+	double u = sim->sum * STEP_USEC / SAMPLE_USEC;
+
+	u += (2 * draw(sim) - 1) * fmin(fmin(u, 1 - u), 0.25);
+	canfs_average_add(&sim->average, u, SAMPLE_USEC / 1e6);
+	canfs_level_add(&sim->level, u, SAMPLE_USEC / 1e6);
+	sim->price = sim->scene->notices_changes ? canfs_price(sim->level.value, SERVER_K)
+						 : sim->average.value;
+	sim->price = round(sim->price * 255) / 255;
+	sim->sum = 0;
+}
+
+static inline void load_server(struct simulation *sim, bool job_runs, double dt_sec)
+{
+	double others_load = sim->scene->others_load > 0 ? sim->scene->others_load : 1;
+	double load = sim->others_work ? others_load : 0;
+
+	sim->tail_sec = job_runs ? sim->scene->tail_sec : fmax(sim->tail_sec - dt_sec, 0);
+	if (job_runs || sim->tail_sec > 0)
+		load += sim->scene->own_load;
+	sim->sum += fmin(load, 1);
+	if (sim->now_usec % SAMPLE_USEC == 0)
+		sample(sim);
+}
+
+/* The poller's rhythm: each 100 ms, stretched by a random phase. */
+static inline void govern(struct simulation *sim)
+{
+	struct canfs_govern_law *law = &sim->seen.law;
+	bool has_come = sim->now_usec >= sim->ask_usec, was_paused = law->is_paused;
+
+	if (!has_come && sim->now_usec < canfs_govern_law_due_usec(law))
+		return;
+	if (has_come) {
+		sim->ask_usec = sim->now_usec + (uint64_t)((0.8 + 0.4 * draw(sim)) * 1e5);
+		sim->price_usec = sim->now_usec;
+		sim->known_price = sim->price;
+	}
+	canfs_govern_law_step(law,
+		(struct canfs_govern_price) { sim->known_price, sim->price_usec }, sim->now_usec);
+	sim->seen.pauses += law->is_paused && !was_paused;
+}
+
+static inline void measure_job(struct simulation *sim, bool job_runs, double dt_sec)
+{
+	struct outcome *seen = &sim->seen;
+
+	seen->took_sec += dt_sec;
+	sim->pause_sec = job_runs ? 0 : sim->pause_sec + dt_sec;
+	seen->longest_pause_sec = fmax(seen->longest_pause_sec, sim->pause_sec);
+	if (sim->others_work)
+		seen->others_busy_sec += dt_sec;
+	if (!job_runs)
+		return;
+	seen->ran_sec += dt_sec;
+	seen->done_sec += sim->others_work ? dt_sec / 2 : dt_sec;
+	if (sim->others_work)
+		seen->beside_sec += dt_sec;
+}
+
+static inline struct outcome simulate(const struct scene *scene)
+{
+	struct simulation sim = {
+		.scene = scene, .now_usec = 1000000, .turn_sec = scene->idle_sec
+	};
+	const double dt_sec = STEP_USEC / 1e6;
+
+	sim.random[0] = scene->seed;
+	canfs_average_init(&sim.average, SERVER_TAU);
+	canfs_level_init(&sim.level, SERVER_TAU);
+	canfs_govern_law_init(&sim.seen.law, &scene->terms, sim.now_usec);
+	do {
+		bool job_runs = !sim.seen.law.is_paused;
+
+		sim.now_usec += STEP_USEC;
+		take_turns(&sim, dt_sec);
+		load_server(&sim, job_runs, dt_sec);
+		measure_job(&sim, job_runs, dt_sec);
+		govern(&sim);
+	} while (sim.seen.done_sec < scene->work_sec &&
+		 (!(scene->limit_sec > 0) || sim.seen.took_sec < scene->limit_sec));
+	return sim.seen;
+}
+
+#endif
