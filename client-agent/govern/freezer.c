@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "client-agent/govern/freezer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "client-agent/kernel/procfs.h"
+
+#define MOUNT  "/sys/fs/cgroup"
+#define HYBRID MOUNT "/unified" /* version 2 where version 1 has the controllers (systemd) */
+
+#define REMOVED_MSEC 1000
+
+static bool is_cgroup2(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+const char *canfs_cgroup2_mount(void)
+{
+	if (is_cgroup2(MOUNT))
+		return MOUNT;
+	return is_cgroup2(HYBRID) ? HYBRID : NULL;
+}
+
+/* "0::/a/b": below the mount, "" for the root. */
+static int own_group(char *path, size_t size)
+{
+	char text[8192];
+	const char *line;
+	ssize_t len = canfs_read_file("", "/proc/self/cgroup", text, sizeof(text));
+
+	if (len < 0)
+		return (int)len;
+	line = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+	if (!line)
+		return -EOPNOTSUPP;
+	line = strchr(line, '/');
+	if (!line)
+		return -EOPNOTSUPP;
+	len = (ssize_t)strcspn(line, "\n");
+	if (len == 1) /* the root's is "/" */
+		len = 0;
+	return snprintf(path, size, "%.*s", (int)len, line) < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+static int set_path(struct canfs_freezer *freezer, const char *mount, const char *group)
+{
+	int len = snprintf(freezer->path, sizeof(freezer->path), "%s%s", mount, group);
+
+	if (len >= (int)sizeof(freezer->path))
+		return -ENAMETOOLONG;
+	while (len > 1 && freezer->path[len - 1] == '/')
+		freezer->path[--len] = '\0';
+	return 0;
+}
+
+int canfs_freezer_create(struct canfs_freezer *freezer)
+{
+	const char *mount = canfs_cgroup2_mount();
+	char own[PATH_MAX], group[PATH_MAX + 32];
+	int ret;
+
+	if (!mount)
+		return -EOPNOTSUPP;
+	ret = own_group(own, sizeof(own));
+	if (ret < 0)
+		return ret;
+	snprintf(group, sizeof(group), "%s/canfs-run-%d", own, (int)getpid());
+	ret = set_path(freezer, mount, group);
+	if (ret == 0 && mkdir(freezer->path, 0755) < 0)
+		ret = -errno;
+	return ret;
+}
+
+/* A unit's group has its name, somewhere below the slices. */
+static int find_unit(struct canfs_freezer *freezer, const char *mount, const char *unit)
+{
+	char *const roots[] = { (char *)mount, NULL };
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
+	int ret = -ENOENT;
+
+	while (tree && ret == -ENOENT && (entry = fts_read(tree))) {
+		if (entry->fts_info == FTS_D && strcmp(entry->fts_name, unit) == 0)
+			ret = set_path(freezer, "", entry->fts_path);
+	}
+	if (tree)
+		fts_close(tree);
+	return ret;
+}
+
+int canfs_freezer_find(struct canfs_freezer *freezer, const char *name)
+{
+	const char *mount = canfs_cgroup2_mount();
+	char file[PATH_MAX + 32];
+	int ret;
+
+	if (!mount)
+		return -EOPNOTSUPP;
+	if (!strchr(name, '/'))
+		ret = find_unit(freezer, mount, name);
+	else if (strncmp(name, mount, strlen(mount)) == 0)
+		ret = set_path(freezer, "", name);
+	else
+		ret = set_path(freezer, mount, name);
+	if (ret < 0)
+		return ret;
+	snprintf(file, sizeof(file), "%s/cgroup.freeze", freezer->path);
+	if (access(file, F_OK) == 0)
+		return 0;
+	return access(freezer->path, F_OK) == 0 ? -EOPNOTSUPP : -ENOENT;
+}
+
+bool canfs_freezer_has_us(const struct canfs_freezer *freezer)
+{
+	const char *mount = canfs_cgroup2_mount();
+	size_t len = strlen(freezer->path);
+	struct canfs_freezer ours;
+	char own[PATH_MAX];
+
+	if (!mount || own_group(own, sizeof(own)) < 0 || set_path(&ours, mount, own) < 0)
+		return false;
+	return strncmp(ours.path, freezer->path, len) == 0 &&
+	       (ours.path[len] == '/' || ours.path[len] == '\0');
+}
+
+static int open_file(const struct canfs_freezer *freezer, const char *name, int flags)
+{
+	char path[PATH_MAX + 32];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", freezer->path, name);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int write_number(const struct canfs_freezer *freezer, const char *name, int number)
+{
+	int fd = open_file(freezer, name, O_WRONLY), ret = 0;
+
+	if (fd < 0)
+		return fd;
+	if (dprintf(fd, "%d", number) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int canfs_freezer_add(const struct canfs_freezer *freezer, pid_t pid)
+{
+	return write_number(freezer, "cgroup.procs", (int)pid);
+}
+
+int canfs_freezer_set(const struct canfs_freezer *freezer, bool frozen)
+{
+	return write_number(freezer, "cgroup.freeze", frozen);
+}
+
+int canfs_freezer_is_frozen(const struct canfs_freezer *freezer)
+{
+	char text[32];
+	ssize_t len = canfs_read_file(freezer->path, "/cgroup.freeze", text, sizeof(text));
+
+	return len < 0 ? (int)len : text[0] == '1';
+}
+
+bool canfs_freezer_is_empty(const struct canfs_freezer *freezer)
+{
+	char text[256];
+
+	return canfs_read_file(freezer->path, "/cgroup.events", text, sizeof(text)) < 0 ||
+	       strstr(text, "populated 0");
+}
+
+int canfs_freezer_events(const struct canfs_freezer *freezer)
+{
+	return open_file(freezer, "cgroup.events", O_RDONLY);
+}
+
+void canfs_freezer_remove_when_empty(const struct canfs_freezer *freezer)
+{
+	struct pollfd polled = { canfs_freezer_events(freezer), POLLPRI, 0 };
+	char text[256];
+
+	/*
+	 * Each time it is read anew: only then does poll() wait for the next change. The last one is not told if somebody else
+	 * removes the group.
+	 */
+	while (polled.fd >= 0 && pread(polled.fd, text, sizeof(text), 0) >= 0 &&
+		!canfs_freezer_is_empty(freezer))
+		poll(&polled, 1, REMOVED_MSEC);
+	if (polled.fd >= 0)
+		close(polled.fd);
+	canfs_freezer_remove(freezer);
+}
+
+void canfs_freezer_remove(const struct canfs_freezer *freezer)
+{
+	rmdir(freezer->path);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What stops a job and lets it go on: a control group of its own, or that of a unit (freezer.h); where there is none,
+ * SIGSTOP and SIGCONT to a process group. Those a process may notice (its parent is told, a timer runs out), and a
+ * descendant that has left the group is not stopped.
+ */
+#ifndef CANFS_CLIENT_AGENT_GOVERN_STOPPER_H
+#define CANFS_CLIENT_AGENT_GOVERN_STOPPER_H
+
+#include "client-agent/govern/freezer.h"
+
+struct canfs_stopper {
+	enum { CANFS_STOP_CGROUP, CANFS_STOP_GROUP, CANFS_STOP_PROCESS } how;
+	bool is_ours;                 /* the control group: made for the job, to be removed */
+	struct canfs_freezer freezer; /* of CANFS_STOP_CGROUP */
+	pid_t pid; /* of the process, or the leader of its group; 0: of neither */
+};
+
+/*
+ * For a child that has not called execve() yet: puts it into a control group of its own or, where we may not, or
+ * signals is true, into a process group of its own. 0 or -errno.
+ */
+int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals);
+
+/*
+ * For what runs already: PID (with the process group that it leads, if it does), the path of a control group, or the name
+ * of a systemd unit. 0, or -errno and *why in words: -EINVAL: none of these; -ESRCH, -ENOENT: not there; -EDEADLK: we
+ * are in it; -EBUSY: it is frozen already; -EPERM.
+ */
+int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const char **why);
+
+/* 0 or -errno, -ESRCH or -ENOENT if it is gone. */
+int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped);
+
+#endif

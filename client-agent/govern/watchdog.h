@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A process that lets a job go on if the one that governs it cannot: because it was killed, even by SIGKILL, or stopped,
+ * or hangs.
+ *
+ *	governor --- paused, runs, end --> watchdog
+ *	            connection is cut      the job goes on
+ *	            paused for too long    the job goes on
+ *	            end                    nothing is left to do
+ *
+ * It is in a session of its own and blocks all signals, so that what ends a terminal or a process group leaves it alone.
+ */
+#ifndef CANFS_CLIENT_AGENT_GOVERN_WATCHDOG_H
+#define CANFS_CLIENT_AGENT_GOVERN_WATCHDOG_H
+
+#include <stdint.h>
+#include "client-agent/govern/stopper.h"
+
+struct canfs_watchdog {
+	int fd;
+	pid_t pid;
+};
+
+/* limit_usec: for a pause. The stopper is copied. 0 or -errno. */
+int canfs_watchdog_start(
+	struct canfs_watchdog *watchdog, const struct canfs_stopper *stopper, uint64_t limit_usec);
+
+/* Before a job is paused, and after it goes on. 0, or -EPIPE: there is no watchdog any more. */
+int canfs_watchdog_tell(const struct canfs_watchdog *watchdog, bool paused);
+
+/* As if we were gone: the job goes on, and its control group is removed once it is empty. */
+void canfs_watchdog_leave(struct canfs_watchdog *watchdog);
+
+/* The job has ended, or is left alone. */
+void canfs_watchdog_end(struct canfs_watchdog *watchdog);
+
+#endif

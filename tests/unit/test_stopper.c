@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Are real processes stopped and continued, by signals and by a control group, and by the watchdog if we are gone? */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "client-agent/govern/process.h"
+#include "client-agent/govern/watchdog.h"
+#include "client-agent/kernel/procfs.h"
+
+#define STUCK_MSEC 30000 /* the test failed: nothing happens any more */
+#define LONG_USEC  3600000000u
+
+/* A job that starts a child, as a shell does, and what stops it. */
+struct fixture {
+	struct canfs_process process;
+	struct canfs_stopper stopper;
+	int end_fd; /* of a pipe that the job holds open: its end is that of all its processes */
+};
+
+static void sleep_msec(long msec)
+{
+	nanosleep(&(struct timespec) { .tv_nsec = msec * 1000000 }, NULL);
+}
+
+/* "R", "S", "T" ... of /proc/PID/stat; 0: gone. */
+static char state_of(pid_t pid)
+{
+	char path[64], text[512];
+	const char *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (canfs_read_file("", path, text, sizeof(text)) < 0)
+		return 0;
+	name_end = strrchr(text, ')');
+	return name_end ? name_end[2] : 0;
+}
+
+/* The kernel's own word that a group is frozen. */
+static bool is_frozen(const struct canfs_freezer *freezer)
+{
+	char text[256];
+
+	assert_true(canfs_read_file(freezer->path, "/cgroup.events", text, sizeof(text)) > 0);
+	return strstr(text, "frozen 1");
+}
+
+static bool is_stopped(const struct fixture *fixture)
+{
+	if (fixture->stopper.how == CANFS_STOP_CGROUP)
+		return is_frozen(&fixture->stopper.freezer);
+	return state_of(fixture->process.pid) == 'T';
+}
+
+static void await_stopped(const struct fixture *fixture, bool stopped)
+{
+	for (int msec = 0; is_stopped(fixture) != stopped; msec += 10) {
+		assert_true(msec < STUCK_MSEC);
+		sleep_msec(10);
+	}
+}
+
+static void start(struct fixture *fixture, bool signals)
+{
+	char *argv[] = { "sh", "-c", "sleep 1000 & wait", NULL };
+	int ends[2];
+	sigset_t none;
+
+	sigemptyset(&none);
+	assert_int_equal(pipe2(ends, 0), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFD, FD_CLOEXEC), 0);
+	assert_int_equal(canfs_process_start(&fixture->process, argv, &none), 0);
+	close(ends[1]);
+	fixture->end_fd = ends[0];
+	assert_int_equal(canfs_stopper_adopt(&fixture->stopper, fixture->process.pid, signals), 0);
+	assert_int_equal(canfs_process_go(&fixture->process), 0);
+}
+
+static void kill_all(const struct fixture *fixture)
+{
+	char path[PATH_MAX + 32];
+	int fd;
+
+	if (fixture->stopper.how == CANFS_STOP_GROUP) {
+		kill(-fixture->process.pid, SIGKILL);
+	} else {
+		snprintf(path, sizeof(path), "%s/cgroup.kill", fixture->stopper.freezer.path);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		assert_true(fd >= 0 && write(fd, "1", 1) == 1);
+		close(fd);
+	}
+}
+
+static void end(struct fixture *fixture)
+{
+	char word;
+
+	kill_all(fixture);
+	assert_int_equal(waitpid(fixture->process.pid, NULL, 0), fixture->process.pid);
+	assert_int_equal(read(fixture->end_fd, &word, 1), 0);
+	close(fixture->end_fd);
+	if (fixture->stopper.is_ours)
+		canfs_freezer_remove_when_empty(&fixture->stopper.freezer);
+}
+
+static void check_stop_and_continue(bool signals)
+{
+	struct fixture fixture;
+
+	start(&fixture, signals);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(canfs_stopper_set(&fixture.stopper, true), 0);
+		await_stopped(&fixture, true);
+		assert_int_equal(canfs_stopper_set(&fixture.stopper, false), 0);
+		await_stopped(&fixture, false);
+	}
+	end(&fixture);
+}
+
+/* cmocka's skip() says no reason. */
+static bool has_cgroup2(void)
+{
+	struct canfs_freezer freezer;
+	int ret = canfs_freezer_create(&freezer);
+
+	if (ret < 0)
+		print_message("skipped: no control group of version 2: %s\n", strerror(-ret));
+	else
+		canfs_freezer_remove(&freezer);
+	return ret == 0;
+}
+
+static void test_signals(void **state)
+{
+	(void)state;
+	check_stop_and_continue(true);
+}
+
+static void test_cgroup(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	if (!has_cgroup2())
+		skip();
+	check_stop_and_continue(false);
+	start(&fixture, false);
+	assert_int_equal(fixture.stopper.how, CANFS_STOP_CGROUP);
+	assert_false(canfs_freezer_is_empty(&fixture.stopper.freezer));
+	assert_false(canfs_freezer_has_us(&fixture.stopper.freezer));
+	end(&fixture);
+	assert_true(canfs_freezer_is_empty(&fixture.stopper.freezer));
+	assert_int_equal(access(fixture.stopper.freezer.path, F_OK), -1);
+}
+
+/* A governor that pauses its job and then is killed. The job is the test's, so that the test can see it. */
+static void check_killed_governor(bool signals)
+{
+	struct fixture fixture;
+	pid_t governor;
+
+	start(&fixture, signals);
+	governor = fork();
+	if (governor == 0) {
+		struct canfs_watchdog watchdog;
+
+		if (canfs_watchdog_start(&watchdog, &fixture.stopper, LONG_USEC) < 0 ||
+			canfs_watchdog_tell(&watchdog, true) < 0 ||
+			canfs_stopper_set(&fixture.stopper, true) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_true(governor > 0);
+	await_stopped(&fixture, true);
+	kill(governor, SIGKILL);
+	assert_int_equal(waitpid(governor, NULL, 0), governor);
+	await_stopped(&fixture, false);
+	end(&fixture);
+}
+
+static void test_watchdog_of_a_killed_governor(void **state)
+{
+	(void)state;
+	check_killed_governor(true);
+}
+
+static void test_watchdog_of_a_killed_governor_cgroup(void **state)
+{
+	(void)state;
+	if (!has_cgroup2())
+		skip();
+	check_killed_governor(false);
+}
+
+static void test_watchdog_of_one_that_hangs(void **state)
+{
+	struct canfs_watchdog watchdog;
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, true);
+	assert_int_equal(canfs_watchdog_start(&watchdog, &fixture.stopper, 300000), 0);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, true), 0);
+	assert_int_equal(canfs_stopper_set(&fixture.stopper, true), 0);
+	await_stopped(&fixture, true);
+	await_stopped(&fixture, false);
+	canfs_watchdog_end(&watchdog);
+	end(&fixture);
+}
+
+static void test_a_watchdog_that_is_gone(void **state)
+{
+	struct canfs_watchdog watchdog;
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, true);
+	assert_int_equal(canfs_watchdog_start(&watchdog, &fixture.stopper, LONG_USEC), 0);
+	kill(watchdog.pid, SIGKILL);
+	while (state_of(watchdog.pid) != 'Z')
+		sleep_msec(10);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, true), -EPIPE);
+	canfs_watchdog_end(&watchdog);
+	end(&fixture);
+}
+
+static void test_commands_that_cannot_be_run(void **state)
+{
+	char *absent[] = { "/nonexistent/command", NULL }, *directory[] = { "/", NULL };
+	struct canfs_process process;
+	sigset_t none;
+
+	(void)state;
+	sigemptyset(&none);
+	assert_int_equal(canfs_process_start(&process, absent, &none), 0);
+	assert_int_equal(canfs_process_go(&process), -ENOENT);
+	assert_int_equal(canfs_process_start(&process, directory, &none), 0);
+	assert_int_equal(canfs_process_go(&process), -EACCES);
+	assert_int_equal(canfs_process_start(&process, absent, &none), 0);
+	canfs_process_abandon(&process);
+	assert_int_equal(waitpid(process.pid, NULL, 0), -1);
+}
+
+static void test_attach_to_a_process(void **state)
+{
+	struct canfs_stopper stopper;
+	struct fixture fixture;
+	const char *why;
+	char text[32];
+
+	(void)state;
+	start(&fixture, true);
+	snprintf(text, sizeof(text), "%d", (int)fixture.process.pid);
+	assert_int_equal(canfs_stopper_attach(&stopper, text, &why), 0);
+	assert_int_equal(stopper.how, CANFS_STOP_GROUP);
+	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
+	await_stopped(&fixture, true);
+	assert_int_equal(canfs_stopper_set(&stopper, false), 0);
+	end(&fixture);
+	assert_int_equal(canfs_stopper_attach(&stopper, text, &why), -ESRCH);
+	assert_string_equal(why, "there is no such process");
+}
+
+static void test_attach_to_what_must_not_be(void **state)
+{
+	static const char *const none[] = { "0", "99999999999", "no-such.service", "/no/such/group",
+		"" };
+	struct canfs_stopper stopper;
+	const char *why;
+	char own[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		assert_true(canfs_stopper_attach(&stopper, none[i], &why) < 0);
+		assert_true(*why != '\0');
+	}
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	assert_int_equal(canfs_stopper_attach(&stopper, own, &why), -EDEADLK);
+}
+
+static void test_attach_to_a_control_group(void **state)
+{
+	struct canfs_stopper stopper;
+	struct fixture fixture;
+	const char *why;
+
+	(void)state;
+	if (!has_cgroup2())
+		skip();
+	start(&fixture, false);
+	assert_int_equal(canfs_stopper_attach(&stopper, fixture.stopper.freezer.path, &why), 0);
+	assert_string_equal(stopper.freezer.path, fixture.stopper.freezer.path);
+	assert_int_equal(canfs_stopper_attach(
+				 &stopper, strrchr(fixture.stopper.freezer.path, '/') + 1, &why),
+		0);
+	assert_string_equal(stopper.freezer.path, fixture.stopper.freezer.path);
+	assert_false(stopper.is_ours);
+	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
+	await_stopped(&fixture, true);
+	assert_int_equal(
+		canfs_stopper_attach(&stopper, fixture.stopper.freezer.path, &why), -EBUSY);
+	assert_int_equal(canfs_stopper_set(&fixture.stopper, false), 0);
+	end(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_cgroup),
+		cmocka_unit_test(test_watchdog_of_a_killed_governor),
+		cmocka_unit_test(test_watchdog_of_a_killed_governor_cgroup),
+		cmocka_unit_test(test_watchdog_of_one_that_hangs),
+		cmocka_unit_test(test_a_watchdog_that_is_gone),
+		cmocka_unit_test(test_commands_that_cannot_be_run),
+		cmocka_unit_test(test_attach_to_a_process),
+		cmocka_unit_test(test_attach_to_what_must_not_be),
+		cmocka_unit_test(test_attach_to_a_control_group),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
