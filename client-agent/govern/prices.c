@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "client-agent/govern/prices.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client-agent/auction/bidder.h"
+#include "common/clock.h"
+
+/* Between two rounds through the ways to ask a server that does not answer in any. */
+#define REST_USEC 1000000
+
+/*
+ * As often as the server recomputes, as every pause is to be short. A server that is so busy that it takes seconds to
+ * answer is the one to be spared; without a price for longer the job runs.
+ */
+static const struct canfs_poller_terms terms = {
+	.idle_usec = 5000000,
+	.move_usec = 100000,
+	.hold_usec = 100000,
+	.min_usec = 100000,
+	.answer_usec = 5000000,
+	.lost_usec = 10000000,
+};
+
+static int begin(struct canfs_job_server *server)
+{
+	unsigned int seed = (unsigned int)(canfs_now_usec() ^ (uint64_t)getpid() << 16);
+
+	return canfs_poller_init(&server->poller, &server->way[server->at], &terms, seed);
+}
+
+static struct canfs_job_server *new_server(struct canfs_job_prices *prices, const char *name)
+{
+	struct canfs_job_server *server = &prices->server[prices->n];
+
+	if (prices->n == CANFS_JOB_SERVERS_MAX)
+		return NULL;
+	*server = (struct canfs_job_server) { .ways = 1 };
+	snprintf(server->name, sizeof(server->name), "%s", name);
+	return server;
+}
+
+/* A price is of one export, that of a mount as its mount table has it. */
+static bool has(const struct canfs_job_prices *prices, const char *name)
+{
+	for (size_t i = 0; i < prices->n; i++) {
+		if (strcmp(prices->server[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct canfs_mount *mount)
+{
+	struct canfs_job_server *server;
+	int ret;
+
+	if (has(prices, mount->source))
+		return 0;
+	server = new_server(prices, mount->source);
+	if (!server)
+		return -ENOSPC;
+	ret = canfs_bidder_target(mount, server->handle, &server->way[0]);
+	if (ret == 0)
+		ret = begin(server);
+	if (ret == 0)
+		prices->n++;
+	return ret;
+}
+
+int canfs_job_prices_add_ways(struct canfs_job_prices *prices, const char *name,
+	const struct canfs_fsstat_target *ways, size_t n)
+{
+	struct canfs_job_server *server = new_server(prices, name);
+	int ret;
+
+	if (!server)
+		return -ENOSPC;
+	server->ways = n < CANFS_JOB_WAYS_MAX ? n : CANFS_JOB_WAYS_MAX;
+	memcpy(server->way, ways, server->ways * sizeof(*ways));
+	ret = begin(server);
+	if (ret == 0)
+		prices->n++;
+	return ret;
+}
+
+void canfs_job_prices_fini(struct canfs_job_prices *prices)
+{
+	while (prices->n > 0)
+		canfs_poller_fini(&prices->server[--prices->n].poller);
+}
+
+/* Of several ways the next one, if this one has never led to an answer. */
+static void try_next_way(struct canfs_job_server *server, uint64_t now_usec)
+{
+	const struct canfs_poller *poller = &server->poller;
+
+	if (poller->answers > 0 || server->ways == 1)
+		return;
+	server->failed++;
+	server->at = (server->at + 1) % server->ways;
+	if (server->at == 0)
+		server->rest_usec = now_usec + REST_USEC;
+	canfs_poller_fini(&server->poller);
+	/* Only memory can be short, which it was not for the first one of the same size. */
+	if (begin(server) < 0)
+		server->rest_usec = UINT64_MAX;
+}
+
+static void tick(struct canfs_job_server *server, uint64_t now_usec)
+{
+	uint64_t unanswered = server->poller.unanswered;
+
+	if (now_usec < server->rest_usec)
+		return;
+	canfs_poller_tick(&server->poller, now_usec, 0, true);
+	if (server->poller.failures == 0 && server->poller.answers > 0)
+		server->failed = 0;
+	if (server->poller.unanswered == unanswered)
+		return;
+	snprintf(server->why, sizeof(server->why), "%s", canfs_fsstat_error(server->poller.fsstat));
+	try_next_way(server, now_usec);
+}
+
+void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec)
+{
+	for (size_t i = 0; i < prices->n; i++)
+		tick(&prices->server[i], now_usec);
+}
+
+/* While a question is in flight its deadline is what is due, else the next question. */
+static uint64_t due_usec_of(const struct canfs_job_server *server)
+{
+	uint64_t deadline_usec = canfs_fsstat_deadline_usec(server->poller.fsstat), due_usec;
+
+	if (deadline_usec != UINT64_MAX)
+		return deadline_usec;
+	due_usec = canfs_poller_due_usec(&server->poller, 0, true);
+	return due_usec > server->rest_usec ? due_usec : server->rest_usec;
+}
+
+size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
+	struct pollfd polled[CANFS_JOB_SERVERS_MAX], uint64_t *due_usec)
+{
+	for (size_t i = 0; i < prices->n; i++) {
+		const struct canfs_job_server *server = &prices->server[i];
+		uint64_t server_usec;
+
+		polled[i] = (struct pollfd) { -1, 0, 0 };
+		if (server->rest_usec == UINT64_MAX)
+			continue;
+		polled[i].fd = canfs_fsstat_fd(server->poller.fsstat);
+		polled[i].events = canfs_fsstat_events(server->poller.fsstat);
+		server_usec = due_usec_of(server);
+		if (server_usec < *due_usec)
+			*due_usec = server_usec;
+	}
+	return prices->n;
+}
+
+struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *prices,
+	uint64_t now_usec, const struct canfs_job_server **server)
+{
+	struct canfs_govern_price highest = { NAN, 0 };
+
+	for (size_t i = 0; i < prices->n; i++) {
+		const struct canfs_poller *poller = &prices->server[i].poller;
+		const struct canfs_tag *tag = NULL;
+		double price;
+
+		if (prices->server[i].rest_usec != UINT64_MAX)
+			tag = canfs_poller_price(poller, now_usec);
+		price = tag ? fmax(tag->write, tag->readahead) : NAN;
+		if (!tag || price <= highest.price)
+			continue;
+		highest = (struct canfs_govern_price) { price, poller->tag_usec };
+		if (server)
+			*server = &prices->server[i];
+	}
+	return highest;
+}
+
+static bool is_silent(const struct canfs_job_server *server)
+{
+	return server->rest_usec == UINT64_MAX || server->failed >= server->ways ||
+	       (server->ways == 1 && server->poller.failures > 0);
+}
+
+/* It has answered, and not with a price. */
+static bool has_none(const struct canfs_job_server *server)
+{
+	return server->poller.answers > 0 && server->poller.publisher.valid == 0;
+}
+
+enum canfs_job_prices_state canfs_job_prices_state(
+	const struct canfs_job_prices *prices, uint64_t now_usec)
+{
+	enum canfs_job_prices_state state = CANFS_JOB_PRICES_NONE;
+
+	if (!isnan(canfs_job_prices_now(prices, now_usec, NULL).price))
+		return CANFS_JOB_PRICES_IN_FORCE;
+	for (size_t i = 0; i < prices->n; i++) {
+		if (is_silent(&prices->server[i]))
+			state = CANFS_JOB_PRICES_SILENT;
+		else if (!has_none(&prices->server[i]))
+			return CANFS_JOB_PRICES_ASKED;
+	}
+	return state;
+}
+
+const struct canfs_job_server *canfs_job_prices_silent(
+	const struct canfs_job_prices *prices, const char **why)
+{
+	for (size_t i = 0; i < prices->n; i++) {
+		const struct canfs_job_server *server = &prices->server[i];
+
+		if (is_silent(server)) {
+			*why = server->why;
+			return server;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * The prices of the servers that a job uses. Each is asked through a poller of its own, ten times a second; what counts is
+ * the highest price, of writes and read-aheads. Of a server that is typed as a name the addresses and versions of NFS
+ * are tried in turn until one answers.
+ *
+ *	canfs_job_prices_add_*() --> canfs_job_prices_tick() --> canfs_job_prices_now()
+ *	                               ^     canfs_job_prices_poll() says what to wait for
+ *	                               `-----------'
+ */
+#ifndef CANFS_CLIENT_AGENT_GOVERN_PRICES_H
+#define CANFS_CLIENT_AGENT_GOVERN_PRICES_H
+
+#include <poll.h>
+#include "client-agent/auction/poller.h"
+#include "client-agent/govern/law.h"
+#include "client-agent/kernel/handle.h"
+#include "client-agent/kernel/mounts.h"
+
+#define CANFS_JOB_SERVERS_MAX 4  /* servers; further ones are left out */
+#define CANFS_JOB_WAYS_MAX    16 /* addresses and versions of one */
+
+struct canfs_job_server {
+	char name[CANFS_MOUNT_PATH_MAX]; /* SERVER:/PATH */
+	struct canfs_fsstat_target way[CANFS_JOB_WAYS_MAX];
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount: its only way's */
+	size_t ways, at;
+	size_t failed;      /* of its ways, in a row */
+	uint64_t rest_usec; /* not asked before; UINT64_MAX: no more */
+	char why[320];      /* it did not answer */
+	struct canfs_poller poller;
+};
+
+struct canfs_job_prices {
+	size_t n;
+	struct canfs_job_server server[CANFS_JOB_SERVERS_MAX]; /* ~ 30 KB: not for the stack */
+};
+
+enum canfs_job_prices_state {
+	CANFS_JOB_PRICES_ASKED,  /* no server has said enough yet */
+	CANFS_JOB_PRICES_NONE,   /* none publishes prices */
+	CANFS_JOB_PRICES_SILENT, /* none does, and one does not answer */
+	CANFS_JOB_PRICES_IN_FORCE,
+};
+
+/* The mount's server, unless it is there already. 0; -ENOSPC; -EDESTADDRREQ: the mount table names no address; -ENOMEM. */
+int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct canfs_mount *mount);
+
+/* One that is asked in these ways, in turn; what their paths point to must last. 0, -ENOSPC, or canfs_poller_init()'s. */
+int canfs_job_prices_add_ways(struct canfs_job_prices *prices, const char *name,
+	const struct canfs_fsstat_target *ways, size_t n);
+
+void canfs_job_prices_fini(struct canfs_job_prices *prices);
+
+/* Asks whom it is time to ask, and takes what has arrived. */
+void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec);
+
+/* What to poll(2) for; *due_usec is lowered to when the next tick is due whatever comes. Returns how many. */
+size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
+	struct pollfd polled[CANFS_JOB_SERVERS_MAX], uint64_t *due_usec);
+
+/* The highest one in force; its price is NAN if there is none. *server (NULL allowed): whose. */
+struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *prices,
+	uint64_t now_usec, const struct canfs_job_server **server);
+
+enum canfs_job_prices_state canfs_job_prices_state(
+	const struct canfs_job_prices *prices, uint64_t now_usec);
+
+/* The first server that does not answer, and why in words; NULL: all do. */
+const struct canfs_job_server *canfs_job_prices_silent(
+	const struct canfs_job_prices *prices, const char **why);
+
+#endif
