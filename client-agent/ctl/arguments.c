@@ -118,9 +118,11 @@ int ctl_parse(
 	struct option longs[CTL_OPTIONS_MAX + 2] = { { "help", no_argument, NULL, HELP } };
 	const struct ctl_option *row = syntax->options;
 	static char name[64]; /* getopt_long() has it in its messages */
-	char letters[CTL_OPTIONS_MAX + 1] = "";
+	char letters[CTL_OPTIONS_MAX + 2] = "";
 	int c, rows = 0;
 
+	if (syntax->command_follows)
+		strcpy(letters, "+");
 	for (; row[rows].name && rows < CTL_OPTIONS_MAX; rows++) {
 		longs[rows + 1] = (struct option) { row[rows].name, needs_value(&row[rows]), NULL,
 			FIRST + rows };

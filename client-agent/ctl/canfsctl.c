@@ -16,6 +16,7 @@ static const struct subcommand {
 	{ "why", "the agent's last decisions and their reasons", ctl_why },
 	{ "price", "ask an NFS server for its prices", ctl_price },
 	{ "server", "see and control the canfs server on this host", ctl_server },
+	{ "run", "run a job that nobody waits for only while its server is not busy", ctl_run },
 	{ "doctor", "find what slows NFS mounts, or a server's disks", ctl_doctor },
 	{ "calibrate", "measure a server's link and disk for its prices", ctl_calibrate },
 };

@@ -17,6 +17,7 @@ int ctl_status(int argc, char **argv);
 int ctl_top(int argc, char **argv);
 int ctl_why(int argc, char **argv);
 int ctl_doctor(int argc, char **argv); /* whose exit status is its own */
+int ctl_run(int argc, char **argv);    /* whose exit status is its command's */
 
 /* "canfsctl: ...", one line on standard error. */
 void ctl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -58,7 +59,8 @@ struct ctl_syntax {
 	const char *name;           /* of the subcommand */
 	const char *usage, *epilog; /* of --help, before and behind the options */
 	const struct ctl_option *options;
-	unsigned int helped; /* --help shows what these commands take; 0: all options */
+	unsigned int helped;  /* --help shows what these commands take; 0: all options */
+	bool command_follows; /* options end at the first argument: what follows is not ours */
 };
 
 #define CTL_OPTIONS_MAX 16

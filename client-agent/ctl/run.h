@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What run.c is typed with, and whose prices follow from it. */
+#ifndef CANFS_CLIENT_AGENT_CTL_RUN_H
+#define CANFS_CLIENT_AGENT_CTL_RUN_H
+
+#include "client-agent/ctl/export.h"
+#include "client-agent/govern/prices.h"
+#include "client-agent/govern/stopper.h"
+
+/* What is governed, and by whose prices. */
+struct ctl_governed {
+	char **command;           /* ended by NULL; NULL: attach is set */
+	const char *attach;       /* to what runs already; NULL: a command is started */
+	const char *server;       /* a mount point; NULL: none is named */
+	struct ctl_export export; /* its text is NULL: none is named */
+};
+
+/*
+ * Whom to ask: who is named; else the mounts that the command's arguments are on, or the working directory, or what an
+ * attached job has open. CTL_OK, and perhaps nobody, which has been said; or another exit status after a warning.
+ */
+int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
+	struct canfs_job_prices *prices);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "client-agent/ctl/run_govern.h"
+
+#include <errno.h>
+#include <sys/pidfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+
+#define WATCHDOG_USEC 5000000 /* more than the longest pause: then we hang */
+
+/* What ends a job, and what it may know itself. Those that are ignored, as by nohup(1), stay so. */
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+static const int other_signals[] = { SIGUSR1, SIGUSR2 };
+
+static void tell_no_price(const struct ctl_run *run)
+{
+	const char *why = "";
+	const struct canfs_job_server *server = canfs_job_prices_silent(run->prices, &why);
+
+	if (server)
+		ctl_warn("%s does not answer: %s; the job is not paused", server->name, why);
+	else
+		ctl_warn("%s publishes no prices; the job is not paused",
+			run->prices->server[0].name);
+}
+
+/* Once that there are none; all that changes only if it is asked for. */
+static void tell_state(struct ctl_run *run, uint64_t now_usec)
+{
+	enum canfs_job_prices_state state = canfs_job_prices_state(run->prices, now_usec);
+
+	if (state == run->state || state == CANFS_JOB_PRICES_ASKED)
+		return;
+	run->state = state;
+	if (state != CANFS_JOB_PRICES_IN_FORCE && (!run->has_told || run->verbose))
+		tell_no_price(run);
+	run->has_told = run->has_told || state != CANFS_JOB_PRICES_IN_FORCE;
+}
+
+static void tell_change(const struct ctl_run *run, uint64_t now_usec)
+{
+	const struct canfs_job_server *server = NULL;
+	struct canfs_govern_price price = canfs_job_prices_now(run->prices, now_usec, &server);
+	double sec = (double)(now_usec - run->changed_usec) / 1e6;
+
+	if (!run->verbose)
+		return;
+	if (run->is_stopped && server)
+		ctl_warn("paused after %.1f s: the price is %.2f (%s)", sec, price.price,
+			canfs_resource_name(server->poller.tag.bottleneck));
+	else if (!run->is_stopped)
+		ctl_warn(
+			"goes on after %.1f s: %s", sec, canfs_govern_reason_text(run->law.reason));
+}
+
+static void note_change(struct ctl_run *run, bool stop, uint64_t now_usec)
+{
+	uint64_t lasted_usec = now_usec - run->changed_usec;
+
+	run->is_stopped = stop;
+	if (stop) {
+		run->pauses++;
+	} else {
+		run->paused_usec += lasted_usec;
+		if (lasted_usec > run->longest_usec)
+			run->longest_usec = lasted_usec;
+	}
+	tell_change(run, now_usec);
+	run->changed_usec = now_usec;
+}
+
+/* The watchdog knows of a pause before it begins, and until it is over. */
+static void set_stopped(struct ctl_run *run, bool stop, uint64_t now_usec)
+{
+	if (stop == run->is_stopped)
+		return;
+	if (stop && canfs_watchdog_tell(&run->watchdog, true) < 0) {
+		run->is_let_go = true;
+		ctl_warn("run: the watchdog has been killed; the job is not paused any more");
+		return;
+	}
+	canfs_stopper_set(&run->stopper, stop); /* what has ended is noticed elsewhere */
+	if (!stop)
+		canfs_watchdog_tell(&run->watchdog, false);
+	note_change(run, stop, now_usec);
+}
+
+static void let_go(struct ctl_run *run)
+{
+	run->is_let_go = true;
+	set_stopped(run, false, canfs_now_usec());
+}
+
+/* In a process group of its own the job does not get what the terminal sends; it does where it is in ours. */
+static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *info)
+{
+	bool is_terminal = info->ssi_code == SI_KERNEL;
+	pid_t pid = run->process.pid;
+
+	if (run->stopper.how == CANFS_STOP_GROUP)
+		kill(is_terminal ? -pid : pid, (int)info->ssi_signo);
+	else if (!is_terminal)
+		kill(pid, (int)info->ssi_signo);
+}
+
+/* Ctrl-Z: we and the job, until a shell continues us. */
+static void suspend(struct ctl_run *run)
+{
+	set_stopped(run, false, canfs_now_usec());
+	kill(-run->process.pid, SIGTSTP);
+	raise(SIGSTOP);
+	kill(-run->process.pid, SIGCONT);
+}
+
+static bool is_ending(int number)
+{
+	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+		if (ending_signals[i] == number)
+			return true;
+	}
+	return false;
+}
+
+static void take_signal(struct ctl_run *run)
+{
+	struct signalfd_siginfo info;
+	int number;
+
+	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	number = (int)info.ssi_signo;
+	if (number == SIGTSTP) {
+		suspend(run);
+		return;
+	}
+	if (is_ending(number))
+		let_go(run); /* what is stopped cannot end in order */
+	if (run->governed->attach)
+		run->ended_by = number;
+	else
+		pass_on(run, &info);
+}
+
+static void add_unless_ignored(sigset_t *set, const int *numbers, size_t n)
+{
+	struct sigaction action;
+
+	for (size_t i = 0; i < n; i++) {
+		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(set, numbers[i]);
+	}
+}
+
+int ctl_run_catch_signals(struct ctl_run *run)
+{
+	sigset_t *set = &run->caught;
+
+	sigemptyset(set);
+	add_unless_ignored(set, ending_signals, sizeof(ending_signals) / sizeof(ending_signals[0]));
+	if (!run->governed->attach)
+		add_unless_ignored(
+			set, other_signals, sizeof(other_signals) / sizeof(other_signals[0]));
+	sigprocmask(SIG_BLOCK, set, &run->before);
+	run->signal_fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return run->signal_fd < 0 ? -errno : 0;
+}
+
+/* Only in a process group of its own does Ctrl-Z not reach the job. */
+static void catch_suspend(struct ctl_run *run)
+{
+	const int suspend_signal = SIGTSTP;
+
+	if (run->governed->attach || run->stopper.how != CANFS_STOP_GROUP)
+		return;
+	add_unless_ignored(&run->caught, &suspend_signal, 1);
+	sigprocmask(SIG_BLOCK, &run->caught, NULL);
+	signalfd(run->signal_fd, &run->caught, 0);
+}
+
+/* The control group of a unit has no process that stands for it. */
+static int open_end(struct ctl_run *run)
+{
+	if (run->governed->attach && run->stopper.how == CANFS_STOP_CGROUP)
+		run->end_fd = canfs_freezer_events(&run->stopper.freezer);
+	else
+		run->end_fd = pidfd_open(run->stopper.pid, 0);
+	return run->end_fd < 0 ? -errno : 0;
+}
+
+static bool has_ended(const struct ctl_run *run, short events)
+{
+	char text[256];
+
+	if (!run->governed->attach || run->stopper.how != CANFS_STOP_CGROUP)
+		return events & POLLIN;
+	/* Read, it waits for the next change; but that it is removed is not told. */
+	if (events && pread(run->end_fd, text, sizeof(text), 0) < 0)
+		return true;
+	return canfs_freezer_is_empty(&run->stopper.freezer);
+}
+
+static void step(struct ctl_run *run, uint64_t now_usec)
+{
+	canfs_job_prices_tick(run->prices, now_usec);
+	tell_state(run, now_usec);
+	if (run->is_let_go)
+		return;
+	set_stopped(run,
+		canfs_govern_law_step(
+			&run->law, canfs_job_prices_now(run->prices, now_usec, NULL), now_usec),
+		now_usec);
+}
+
+static int timeout_msec(uint64_t due_usec, uint64_t now_usec)
+{
+	if (due_usec <= now_usec)
+		return 0;
+	return due_usec - now_usec < 1000000 ? (int)((due_usec - now_usec) / 1000 + 1) : 1000;
+}
+
+void ctl_run_govern(struct ctl_run *run)
+{
+	enum { SIGNAL, END, FIRST };
+	struct pollfd polled[FIRST + CANFS_JOB_SERVERS_MAX] = {
+		[SIGNAL] = { run->signal_fd, POLLIN, 0 },
+		[END] = { run->end_fd, POLLIN | POLLPRI, 0 },
+	};
+
+	while (!run->ended_by) {
+		uint64_t now_usec = canfs_now_usec(), due_usec;
+		size_t n;
+
+		step(run, now_usec);
+		due_usec = run->is_let_go ? UINT64_MAX : canfs_govern_law_due_usec(&run->law);
+		n = canfs_job_prices_poll(run->prices, polled + FIRST, &due_usec);
+		if (poll(polled, FIRST + n, timeout_msec(due_usec, now_usec)) < 0)
+			continue;
+		if (has_ended(run, polled[END].revents))
+			break;
+		if (polled[SIGNAL].revents)
+			take_signal(run);
+	}
+}
+
+static void tell_sum(const struct ctl_run *run)
+{
+	double sec = (double)(canfs_now_usec() - run->began_usec) / 1e6;
+
+	if (run->verbose)
+		ctl_warn("ran for %.1f s of %.1f s; %u pauses, the longest of %.1f s",
+			sec - (double)run->paused_usec / 1e6, sec, run->pauses,
+			(double)run->longest_usec / 1e6);
+}
+
+/* A process that the command has left behind keeps its control group, which the watchdog then removes. */
+void ctl_run_finish(struct ctl_run *run)
+{
+	set_stopped(run, false, canfs_now_usec());
+	if (run->stopper.is_ours && !canfs_freezer_is_empty(&run->stopper.freezer)) {
+		canfs_watchdog_leave(&run->watchdog);
+	} else {
+		canfs_watchdog_end(&run->watchdog);
+		if (run->stopper.is_ours)
+			canfs_freezer_remove(&run->stopper.freezer);
+	}
+	close(run->end_fd);
+	tell_sum(run);
+}
+
+int ctl_run_begin(struct ctl_run *run)
+{
+	int ret = open_end(run);
+
+	if (ret < 0)
+		return ret;
+	ret = canfs_watchdog_start(
+		&run->watchdog, &run->stopper, run->terms.patience_usec + WATCHDOG_USEC);
+	if (ret < 0) {
+		close(run->end_fd);
+		return ret;
+	}
+	catch_suspend(run);
+	run->began_usec = run->changed_usec = canfs_now_usec();
+	canfs_govern_law_init(&run->law, &run->terms, run->began_usec);
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A job while it is governed, from its start to its end: by one thread in one poll(2), which waits for the servers' answers,
+ * signals, the job's end, and for when the law is due.
+ */
+#ifndef CANFS_CLIENT_AGENT_CTL_RUN_GOVERN_H
+#define CANFS_CLIENT_AGENT_CTL_RUN_GOVERN_H
+
+#include <signal.h>
+
+#include "client-agent/ctl/run.h"
+#include "client-agent/govern/process.h"
+#include "client-agent/govern/watchdog.h"
+
+struct ctl_run {
+	const struct ctl_governed *governed; /* set by the caller, as are these: */
+	bool verbose;
+	struct canfs_govern_terms terms;
+	struct canfs_job_prices *prices;
+	struct canfs_stopper stopper;
+	struct canfs_process process; /* of a command */
+
+	struct canfs_govern_law law;
+	enum canfs_job_prices_state state; /* as of the last line about it */
+	bool has_told;
+	struct canfs_watchdog watchdog;
+	sigset_t before, caught; /* the signal mask that we were started with; what we take */
+	int signal_fd, end_fd;
+	int ended_by;    /* a signal to us ended an attachment; 0: none */
+	bool is_stopped; /* what the stopper was told last */
+	bool is_let_go;  /* it is to end, or there is no watchdog: not paused any more */
+	uint64_t began_usec, changed_usec, paused_usec, longest_usec;
+	unsigned int pauses;
+};
+
+/* Before the job is started: no signal may be lost. 0 or -errno. */
+int ctl_run_catch_signals(struct ctl_run *run);
+
+/* With what stops the job set: from here on a pause ends whatever happens to us. 0 or -errno. */
+int ctl_run_begin(struct ctl_run *run);
+
+/* Until the job ends, or a signal ends the attachment to it. */
+void ctl_run_govern(struct ctl_run *run);
+
+/* After ctl_run_begin(), in any case. The job goes on, if it is still there. */
+void ctl_run_finish(struct ctl_run *run);
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Which NFS servers a job uses: what canfsctl run asks for prices. */
+#include "client-agent/ctl/run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct search {
+	const struct canfs_mounts *mounts;
+	struct canfs_job_prices *prices;
+	const char *
+		left_alone; /* a mount that is used and cannot be asked about, and why; NULL: none */
+	const char *why;
+};
+
+/* The mount that a path is on. Nothing is asked of its server but what a path lookup asks. */
+static const struct canfs_mount *mount_of(const struct canfs_mounts *mounts, const char *path)
+{
+	struct statx stat;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &stat) < 0 ||
+		!(stat.stx_mask & STATX_MNT_ID))
+		return NULL;
+	for (size_t i = 0; i < mounts->n; i++) {
+		if ((uint64_t)mounts->mount[i].id == stat.stx_mnt_id)
+			return &mounts->mount[i];
+	}
+	return NULL;
+}
+
+static void add_mount(struct search *search, const struct canfs_mount *mount)
+{
+	const char *why = canfs_mount_left_alone(mount);
+	int ret = why ? 0 : canfs_job_prices_add_mount(search->prices, mount);
+
+	if (!why && ret < 0 && ret != -ENOSPC)
+		why = strerrordesc_np(-ret);
+	if (!why)
+		return;
+	search->left_alone = mount->mountpoint;
+	search->why = why;
+}
+
+static void add_path(struct search *search, const char *path)
+{
+	const struct canfs_mount *mount = mount_of(search->mounts, path);
+
+	if (mount)
+		add_mount(search, mount);
+}
+
+/* A path, or one that is yet to be created. */
+static bool add_argument_path(struct search *search, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char parent[CANFS_MOUNT_PATH_MAX];
+	struct stat stat;
+
+	if (lstat(path, &stat) == 0) {
+		add_path(search, path);
+		return true;
+	}
+	if (!slash || slash == path || (size_t)(slash - path) >= sizeof(parent))
+		return false;
+	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+	if (lstat(parent, &stat) < 0)
+		return false;
+	add_path(search, parent);
+	return true;
+}
+
+/* It may hold one behind "=", as those of dd(1) and long options do. */
+static void add_argument(struct search *search, const char *argument)
+{
+	const char *equals = strchr(argument, '=');
+
+	if (!add_argument_path(search, argument) && equals)
+		add_argument_path(search, equals + 1);
+}
+
+static void add_command(struct search *search, char **command)
+{
+	while (*++command)
+		add_argument(search, *command);
+	if (search->prices->n == 0 && !search->left_alone)
+		add_path(search, ".");
+}
+
+/* Its working directory and what it has open. */
+static void add_process(struct search *search, long pid)
+{
+	char path[64 + NAME_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%ld/cwd", pid);
+	add_path(search, path);
+	snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%ld/fd/%s", pid, entry->d_name);
+		if (entry->d_name[0] != '.')
+			add_path(search, path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void add_group(struct search *search, const struct canfs_freezer *freezer)
+{
+	char path[PATH_MAX + 32];
+	FILE *procs;
+	long pid;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", freezer->path);
+	procs = fopen(path, "re");
+	while (procs && fscanf(procs, "%ld", &pid) == 1)
+		add_process(search, pid);
+	if (procs)
+		fclose(procs);
+}
+
+/* By name: each of its addresses, in each version of NFS. */
+static int add_export(const struct ctl_export *export, struct canfs_job_prices *prices)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct canfs_fsstat_target ways[CANFS_JOB_WAYS_MAX];
+	struct addrinfo *list;
+	size_t n = 0;
+	int ret = getaddrinfo(export->name.host, NULL, &hints, &list);
+
+	if (ret != 0) {
+		ctl_warn("%s: %s; the job is not paused", export->text, gai_strerror(ret));
+		return CTL_OK;
+	}
+	for (const struct addrinfo *info = list; info; info = info->ai_next) {
+		for (const int *version = export->versions; *version && n < CANFS_JOB_WAYS_MAX;
+			version++)
+			ways[n++] = ctl_export_target(export, info, *version);
+	}
+	freeaddrinfo(list);
+	ret = canfs_job_prices_add_ways(prices, export->text, ways, n);
+	if (ret == 0)
+		return CTL_OK;
+	ctl_warn("%s: %s", export->text, strerrordesc_np(-ret));
+	return CTL_USAGE;
+}
+
+static int add_mountpoint(struct search *search, const char *mountpoint)
+{
+	for (size_t i = search->mounts->n; i-- > 0;) { /* the uppermost of several */
+		if (strcmp(mountpoint, search->mounts->mount[i].mountpoint) == 0) {
+			add_mount(search, &search->mounts->mount[i]);
+			return CTL_OK;
+		}
+	}
+	ctl_warn("--server: '%s' is neither SERVER:/PATH nor an NFS mount point; "
+		 "findmnt -t nfs,nfs4 lists these",
+		mountpoint);
+	return CTL_USAGE;
+}
+
+/* The command runs all the same; to watch what runs already without a price is to do nothing. */
+static int say_nobody(const struct ctl_governed *governed, const struct search *search)
+{
+	if (search->left_alone)
+		ctl_warn("%s: %s; the job is not paused", search->left_alone, search->why);
+	else if (governed->attach)
+		ctl_warn("%s uses no NFS mount; --server names whom to ask", governed->attach);
+	else
+		ctl_warn("%s uses no NFS mount; it is not paused", governed->command[0]);
+	return governed->attach ? CTL_ERROR : CTL_OK;
+}
+
+static int search_mounts(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
+	struct search *search)
+{
+	int status = CTL_OK;
+
+	if (governed->server)
+		status = add_mountpoint(search, governed->server);
+	else if (!governed->attach)
+		add_command(search, governed->command);
+	else if (stopper->how == CANFS_STOP_CGROUP)
+		add_group(search, &stopper->freezer);
+	else
+		add_process(search, stopper->pid);
+	if (status == CTL_OK && search->prices->n == 0)
+		status = say_nobody(governed, search);
+	return status;
+}
+
+int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
+	struct canfs_job_prices *prices)
+{
+	struct canfs_mounts *mounts;
+	struct search search = { .prices = prices };
+	int ret, status = CTL_OK;
+
+	if (governed->export.text)
+		return add_export(&governed->export, prices);
+	search.mounts = mounts = calloc(1, sizeof(*mounts));
+	if (!mounts)
+		return CTL_OK;
+	ret = canfs_mounts_read("", mounts);
+	if (ret < 0)
+		ctl_warn("/proc/self/mountinfo: %s; the job is not paused", strerrordesc_np(-ret));
+	else
+		status = search_mounts(governed, stopper, &search);
+	free(mounts);
+	return status;
+}
