@@ -8,7 +8,7 @@
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H
 
 #include "ganesha-fsal/compat.h"
-#include "ganesha-fsal/control/control.h"
+#include "server/control/control.h"
 #include "server/market/sampler.h"
 #include "server/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"

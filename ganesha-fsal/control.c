@@ -2,6 +2,7 @@
 /* The control socket in Ganesha: its life, and the counting of clients. */
 #include "ganesha-fsal/canfs_methods.h"
 #include "common/control/socket.h"
+#include "ganesha-fsal/control/prefetch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,8 +22,9 @@ void canfs_start_control(const char *path)
 	struct canfs_control_config config = {
 		.path = path,
 		.sampler = CANFS.sampler,
-		.prefetcher = CANFS.prefetcher,
 		.price_service = CANFS.price_service,
+		.more = canfs_prefetch_commands,
+		.host = CANFS.prefetcher,
 		.say = say,
 		.thread_begins = name_thread,
 	};

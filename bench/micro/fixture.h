@@ -5,7 +5,7 @@
 
 #include "client-agent/kernel/mountstats.h"
 #include "client-agent/kernel/procfs.h"
-#include "ganesha-fsal/control/clients.h"
+#include "server/control/clients.h"
 #include "server/market/sampler.h"
 #include "server/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/files.h"

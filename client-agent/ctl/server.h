@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What canfsctl server prints of a reply of the control socket (ganesha-fsal/control.md). */
+/* What canfsctl server prints of a reply of the control socket (server/control.md). */
 #ifndef CANFS_CLIENT_AGENT_CTL_SERVER_H
 #define CANFS_CLIENT_AGENT_CTL_SERVER_H
 

@@ -160,6 +160,10 @@ void ctl_show_clients(const json_t *reply)
 	const json_t *clients = json_object_get(reply, "clients");
 	int width = 15; /* "255.255.255.255" */
 
+	if (json_is_null(clients)) {
+		puts("clients: not counted by this server");
+		return;
+	}
 	for (size_t i = 0; i < json_array_size(clients); i++) {
 		int length = (int)strlen(ctl_text(json_array_get(clients, i), "address"));
 

@@ -79,17 +79,30 @@ static void list(char *text, size_t size, const char *name)
 	snprintf(text + used, size - used, "%s%s", used != 0 ? ", " : "", name);
 }
 
-static const struct canfs_control_command *find_command(
-	struct canfs_control_call *call, const struct canfs_control_command *command)
+/* NULL: none of this table, whose names it lists. */
+static const struct canfs_control_command *find_in(
+	const struct canfs_control_command *command, const char *name, char *allowed, size_t size)
 {
-	const char *name = json_string_value(json_object_get(call->request, "command"));
-	char allowed[128] = "";
-
-	for (; command->name; command++) {
+	for (; command && command->name; command++) {
 		if (name && strcmp(name, command->name) == 0)
 			return command;
-		list(allowed, sizeof(allowed), command->name);
+		list(allowed, size, command->name);
 	}
+	return NULL;
+}
+
+static const struct canfs_control_command *find_command(
+	struct canfs_control_call *call, const struct canfs_control_service *service)
+{
+	const char *name = json_string_value(json_object_get(call->request, "command"));
+	const struct canfs_control_command *found;
+	char allowed[128] = "";
+
+	found = find_in(service->commands, name, allowed, sizeof(allowed));
+	if (!found)
+		found = find_in(service->more, name, allowed, sizeof(allowed));
+	if (found)
+		return found;
 	if (!name)
 		canfs_control_refuse(call, "no \"command\", a string; allowed: %s", allowed);
 	else
@@ -128,9 +141,9 @@ static bool check_members(
 	return true;
 }
 
-static json_t *run(struct canfs_control_call *call, const struct canfs_control_command *commands)
+static json_t *run(struct canfs_control_call *call, const struct canfs_control_service *service)
 {
-	const struct canfs_control_command *command = find_command(call, commands);
+	const struct canfs_control_command *command = find_command(call, service);
 	json_t *members, *reply;
 
 	if (!command || !check_members(call, command))
@@ -202,7 +215,7 @@ char *canfs_control_respond(const struct canfs_control_service *service, const c
 		canfs_control_refuse(&call, "allowed is a JSON object, as {\"command\":\"%s\"}",
 			service->commands[0].name);
 	else
-		reply = run(&call, service->commands);
+		reply = run(&call, service);
 	if (call.error[0] != '\0')
 		service->counters->requests_bad++;
 	else if (!reply)

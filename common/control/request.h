@@ -56,6 +56,7 @@ struct canfs_control_command {
 /* What answers. */
 struct canfs_control_service {
 	const struct canfs_control_command *commands;
+	const struct canfs_control_command *more; /* likewise; NULL: no others */
 	const char *less; /* which member makes a reply shorter: "one \"export\"" */
 	const void *subject;
 	struct canfs_control_counters *counters;

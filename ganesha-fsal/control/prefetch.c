@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The commands that show the prefetcher, and choose the order in which disks are read. */
-#include "ganesha-fsal/control/request.h"
+#include "ganesha-fsal/control/prefetch.h"
+#include "ganesha-fsal/prefetch/prefetcher.h"
 #include "ganesha-fsal/scheduler/policy.h"
+#include "server/control/request.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 /* NULL, having refused: there is none. */
 static struct canfs_prefetcher *prefetcher_of(struct canfs_control_call *call)
 {
-	struct canfs_prefetcher *prefetcher = canfs_control_subject_of(call)->prefetcher;
+	struct canfs_prefetcher *prefetcher = canfs_control_subject_of(call)->host;
 
 	if (!prefetcher)
 		canfs_control_refuse(call, "nothing is prefetched: see Prefetch in CANFS { }");
@@ -55,7 +57,7 @@ static void visit_device(const struct canfs_device_view *view, void *devices)
 	json_array_append_new(devices, shown);
 }
 
-json_t *canfs_control_prefetch(struct canfs_control_call *call)
+static json_t *show_prefetch(struct canfs_control_call *call)
 {
 	struct canfs_prefetcher *prefetcher = prefetcher_of(call);
 	struct canfs_prefetcher_stats stats;
@@ -93,7 +95,7 @@ static void list_policies(char *text, size_t size)
 		used += (size_t)snprintf(text + used, size - used, ", %s", canfs_policies[i]->name);
 }
 
-json_t *canfs_control_scheduler(struct canfs_control_call *call)
+static json_t *choose_scheduler(struct canfs_control_call *call)
 {
 	const json_t *given = json_object_get(call->request, "policy");
 	struct canfs_prefetcher *prefetcher = prefetcher_of(call);
@@ -116,3 +118,12 @@ json_t *canfs_control_scheduler(struct canfs_control_call *call)
 	canfs_prefetcher_visit(prefetcher, visit_scheduler, devices);
 	return json_pack("{s:o}", "devices", devices);
 }
+
+static const char *const scheduler_members[] = { "policy", NULL };
+static const char *const no_members[] = { NULL };
+
+const struct canfs_control_command canfs_prefetch_commands[] = {
+	{ "prefetch", no_members, show_prefetch },
+	{ "scheduler", scheduler_members, choose_scheduler },
+	{ NULL, NULL, NULL },
+};

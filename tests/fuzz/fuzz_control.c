@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Any request to the control socket: one line of JSON comes back, and the settings stay in bounds. */
-#include "ganesha-fsal/control/request.h"
+#include "server/control/request.h"
 #include "pricing/price.h"
 #include "tests/fuzz/text.h"
 

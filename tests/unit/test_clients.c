@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <string.h>
-#include "ganesha-fsal/control/clients.h"
+#include "server/control/clients.h"
 
 static struct sockaddr_storage address(const char *text)
 {

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "ganesha-fsal/control/control.h"
-#include "ganesha-fsal/control/request.h"
+#include "server/control/control.h"
+#include "server/control/request.h"
 #include "common/control/server.h"
 #include "tests/unit/fake_root.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include "ganesha-fsal/control/request.h"
+#include "server/control/request.h"
 #include "server/monitors/ghosts.h"
 #include "pricing/price.h"
 #include "tests/unit/fake_root.h"
@@ -254,6 +254,48 @@ static void shows_history(void **state)
 	canfs_price_table_close(second);
 }
 
+/* As of a server that does not see its clients' reads and writes. */
+static void clients_may_be_unknown(void **state)
+{
+	json_t *reply;
+
+	(void)state;
+	canfs_clients_free(subject.clients);
+	subject.clients = NULL;
+	reply = must("{\"command\":\"clients\"}");
+	assert_true(json_is_null(json_object_get(reply, "clients")));
+	assert_true(json_is_null(json_object_get(reply, "forgotten")));
+	json_decref(reply);
+	reply = must("{\"command\":\"counters\"}");
+	assert_int_equal(json_integer_value(json_object_get(reply, "clients_bytes")), 0);
+	json_decref(reply);
+}
+
+static json_t *greet(struct canfs_control_call *call)
+{
+	return json_pack("{s:s}", "greeting", canfs_control_subject_of(call)->host);
+}
+
+static void a_server_may_have_more_commands(void **state)
+{
+	static const char *const no_members[] = { NULL };
+	static const struct canfs_control_command more[] = { { "greet", no_members, greet },
+		{ NULL, NULL, NULL } };
+	static char greeting[] = "hello";
+	json_t *reply;
+
+	(void)state;
+	refused("{\"command\":\"greet\"}", "unknown command 'greet'; allowed: prices, history");
+	subject.more = more;
+	subject.host = greeting;
+	reply = must("{\"command\":\"greet\"}");
+	assert_string_equal(json_string_value(json_object_get(reply, "greeting")), greeting);
+	json_decref(reply);
+	reply = must("{\"command\":\"prices\"}");
+	json_decref(reply);
+	refused("{\"command\":\"gree\"}", "config, set, greet");
+}
+
 static void shows_clients(void **state)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000001) };
@@ -466,6 +508,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shows_config, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_history, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_clients, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(clients_may_be_unknown, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_server_may_have_more_commands, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_pmax_and_weights, set_up, tear_down),

@@ -18,7 +18,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "ganesha-fsal/control/control.h"
+#include "server/control/control.h"
 #include "server/market/internal.h"
 #include "server/monitors/ghosts.h"
 #include "pricing/price.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The commands that show something: prices, history, clients, counters, config. */
-#include "ganesha-fsal/control/request.h"
+#include "server/control/request.h"
 #include "server/monitors/monitors.h"
 
 #include <arpa/inet.h>
@@ -236,6 +236,8 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 
 	if (!canfs_control_count(call, "top", CANFS_CLIENTS_MAX, 20, &top))
 		return NULL;
+	if (!canfs_control_subject_of(call)->clients)
+		return json_pack("{s:n, s:n}", "clients", "forgotten");
 	count = canfs_clients_top(canfs_control_subject_of(call)->clients, rows, top, &others);
 	shown = json_array();
 	for (size_t i = 0; i < count; i++)
@@ -278,7 +280,7 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 		(json_int_t)control->connections_dropped, "requests", (json_int_t)control->requests,
 		"requests_bad", (json_int_t)control->requests_bad, "history_bytes",
 		(json_int_t)(sampler.exports * sizeof(struct canfs_history)), "clients_bytes",
-		(json_int_t)canfs_clients_bytes());
+		(json_int_t)(canfs_control_subject_of(call)->clients ? canfs_clients_bytes() : 0));
 	json_object_update_new(
 		shown, show_price_service(canfs_control_subject_of(call)->price_service));
 	return shown;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The commands of this server's control socket (common/control/); control.md is their manual. */
-#ifndef CANFS_GANESHA_FSAL_CONTROL_REQUEST_H
-#define CANFS_GANESHA_FSAL_CONTROL_REQUEST_H
+/* The commands that the control socket of every server has (common/control/); control.md is their manual. */
+#ifndef CANFS_SERVER_CONTROL_REQUEST_H
+#define CANFS_SERVER_CONTROL_REQUEST_H
 
-#include "ganesha-fsal/control/clients.h"
+#include "server/control/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
-#include "ganesha-fsal/prefetch/prefetcher.h"
 #include "common/control/request.h"
 
 /* What there is to show and to change. */
 struct canfs_control_subject {
 	struct canfs_sampler *sampler;
-	struct canfs_clients *clients;
+	struct canfs_clients *clients; /* NULL: nobody counts them */
 	struct canfs_control_counters *counters;
 	canfs_say *say;                            /* told of every change */
-	struct canfs_prefetcher *prefetcher;       /* NULL: there is none */
-	struct canfs_price_service *price_service; /* likewise */
+	struct canfs_price_service *price_service; /* NULL: there is none */
+	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */
+	void *host;                                /* for them */
 };
 
 /* Answers about the subject, which must outlive it. */
@@ -25,8 +25,7 @@ struct canfs_control_service canfs_control_service(const struct canfs_control_su
 /* From here: for the commands only. */
 
 canfs_control_run canfs_control_prices, canfs_control_history, canfs_control_clients,
-	canfs_control_show_counters, canfs_control_show_config, canfs_control_set,
-	canfs_control_prefetch, canfs_control_scheduler;
+	canfs_control_show_counters, canfs_control_show_config, canfs_control_set;
 
 static inline const struct canfs_control_subject *canfs_control_subject_of(
 	const struct canfs_control_call *call)

@@ -2,25 +2,25 @@
 /*
  * The control socket: what an administrator sees and changes of a running server (control.md).
  *
- *	canfsctl server ... --UNIX socket--> this thread --> sampler, clients
+ *	canfsctl server ... --UNIX socket--> this thread --> sampler, clients, price service
  *
  * One thread of its own answers everybody, and waits for nobody (common/control/server.h). No
  * other thread of the server ever waits for this one.
  */
-#ifndef CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
-#define CANFS_GANESHA_FSAL_CONTROL_CONTROL_H
+#ifndef CANFS_SERVER_CONTROL_CONTROL_H
+#define CANFS_SERVER_CONTROL_CONTROL_H
 
-#include "ganesha-fsal/control/clients.h"
+#include "server/control/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
-#include "ganesha-fsal/prefetch/prefetcher.h"
 
 struct canfs_control_config {
 	const char *path;
 	struct canfs_sampler *sampler;
-	struct canfs_clients *clients;             /* ticked from now on */
-	struct canfs_prefetcher *prefetcher;       /* NULL: there is none */
-	struct canfs_price_service *price_service; /* likewise */
+	struct canfs_clients *clients; /* ticked from now on; NULL: nobody counts them */
+	struct canfs_price_service *price_service; /* NULL: there is none */
+	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */
+	void *host;                                /* for them */
 	unsigned int idle_msec;                    /* 0: as common/control/server.h says */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */

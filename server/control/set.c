@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The command that changes something. All of a request is done, or nothing of it. */
-#include "ganesha-fsal/control/request.h"
+#include "server/control/request.h"
 
 #include <stdio.h>
 #include "pricing/price.h"

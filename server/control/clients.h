@@ -16,8 +16,8 @@
  * without a lock; a miss takes the lock if it is free, and else counts into "others". An operation
  * that meets the eviction of its client may be counted for the newcomer.
  */
-#ifndef CANFS_GANESHA_FSAL_CONTROL_CLIENTS_H
-#define CANFS_GANESHA_FSAL_CONTROL_CLIENTS_H
+#ifndef CANFS_SERVER_CONTROL_CLIENTS_H
+#define CANFS_SERVER_CONTROL_CLIENTS_H
 
 #include <netinet/in.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/control/control.h"
+#include "server/control/control.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "ganesha-fsal/control/request.h"
+#include "server/control/request.h"
 #include "common/clock.h"
 #include "common/control/server.h"
 #include "common/thread.h"
@@ -32,8 +32,9 @@ static void tick(struct canfs_control *control)
 
 	if (now_usec - control->ticked_usec < TICK_USEC)
 		return;
-	canfs_clients_tick(
-		control->subject.clients, (double)(now_usec - control->ticked_usec) / 1e6);
+	if (control->subject.clients)
+		canfs_clients_tick(
+			control->subject.clients, (double)(now_usec - control->ticked_usec) / 1e6);
 	control->ticked_usec = now_usec;
 	canfs_control_server_tick(&control->server, now_usec);
 }
@@ -95,8 +96,9 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 		.clients = config->clients,
 		.counters = &new->counters,
 		.say = config->say,
-		.prefetcher = config->prefetcher,
-		.price_service = config->price_service };
+		.price_service = config->price_service,
+		.more = config->more,
+		.host = config->host };
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (new->wake < 0) {
 		ret = -errno;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/control/request.h"
+#include "server/control/request.h"
 
 static const char *const export_members[] = { "export", NULL };
 static const char *const history_members[] = { "export", "seconds", NULL };
 static const char *const clients_members[] = { "top", NULL };
-static const char *const scheduler_members[] = { "policy", NULL };
 static const char *const no_members[] = { NULL };
 
 static const struct canfs_control_command commands[] = {
@@ -14,14 +13,13 @@ static const struct canfs_control_command commands[] = {
 	{ "counters", no_members, canfs_control_show_counters },
 	{ "config", no_members, canfs_control_show_config },
 	{ "set", canfs_control_set_members, canfs_control_set },
-	{ "prefetch", no_members, canfs_control_prefetch },
-	{ "scheduler", scheduler_members, canfs_control_scheduler },
 	{ NULL, NULL, NULL },
 };
 
 struct canfs_control_service canfs_control_service(const struct canfs_control_subject *subject)
 {
 	return (struct canfs_control_service) { .commands = commands,
+		.more = subject->more,
 		.less = "one \"export\"",
 		.subject = subject,
 		.counters = subject->counters };

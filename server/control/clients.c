@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "ganesha-fsal/control/clients.h"
+#include "server/control/clients.h"
 
 #include <math.h>
 #include <pthread.h>
