@@ -8,7 +8,7 @@
 
 #include "client-agent/actuators/act.h"
 #include "common/log.h"
-#include "client-agent/notify.h"
+#include "common/notify.h"
 #include "common/clock.h"
 
 static const char *mode_word(const struct canfs_bidder *bidder)

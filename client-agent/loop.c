@@ -18,7 +18,7 @@
 #include "common/log.h"
 #include "client-agent/sampling.h"
 #include "client-agent/status/server.h"
-#include "client-agent/notify.h"
+#include "common/notify.h"
 #include "common/clock.h"
 
 /* While data is held: the pace is made for it. */
@@ -292,7 +292,7 @@ static void take_signal(struct loop *loop)
 						: "nothing is changed");
 		loop->ending = true;
 		loop->ended_usec = canfs_now_usec();
-		canfs_notify_stopping();
+		canfs_notify_stopping("Restoring what was changed");
 	} else if (info.ssi_signo != SIGHUP) {
 		canfs_log("ending at once: nothing more is drained");
 		loop->hurrying = true;

@@ -3,14 +3,14 @@
  * What the service manager is told (sd_notify(3)): ready, reloading, stopping, one line of status, and
  * that the loop goes round. All of it is nothing where there is no service manager.
  */
-#ifndef CANFS_CLIENT_AGENT_NOTIFY_H
-#define CANFS_CLIENT_AGENT_NOTIFY_H
+#ifndef CANFS_COMMON_NOTIFY_H
+#define CANFS_COMMON_NOTIFY_H
 
 #include <stdint.h>
 
-void canfs_notify_ready(void);     /* also after a reload */
-void canfs_notify_reloading(void); /* until the next canfs_notify_ready() */
-void canfs_notify_stopping(void);
+void canfs_notify_ready(void);                  /* also after a reload */
+void canfs_notify_reloading(void);              /* until the next canfs_notify_ready() */
+void canfs_notify_stopping(const char *status); /* a line, as below */
 
 /* One line for systemctl status. */
 void canfs_notify_status(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "client-agent/notify.h"
+#include "common/notify.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,9 +16,9 @@ void canfs_notify_reloading(void)
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)canfs_now_usec());
 }
 
-void canfs_notify_stopping(void)
+void canfs_notify_stopping(const char *status)
 {
-	sd_notify(0, "STOPPING=1\nSTATUS=Restoring what was changed");
+	sd_notifyf(0, "STOPPING=1\nSTATUS=%s", status);
 }
 
 void canfs_notify_status(const char *format, ...)
