@@ -64,13 +64,14 @@ static struct canfs_served *find_export(const char *name, uint32_t nfs_version)
 	return found;
 }
 
-static int with_export(const char *name, uint32_t nfs_version,
+static int with_export(void *host, const char *name, uint32_t nfs_version,
 	const struct sockaddr_storage *client,
 	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
 {
 	struct canfs_served *served;
 	int ret = -ENOENT;
 
+	(void)host;
 	pthread_mutex_lock(&mutex);
 	served = find_export(name, nfs_version);
 	if (served) {

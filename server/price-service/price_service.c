@@ -163,8 +163,8 @@ static void answer_call(struct answer *answer)
 		return;
 	}
 	answer->result.status = CANFS_STATUS_ACCESS;
-	service->config.with_export(
-		call->request.export_name, call->request.nfs_version, &plain, use_export, answer);
+	service->config.with_export(service->config.host, call->request.export_name,
+		call->request.nfs_version, &plain, use_export, answer);
 }
 
 static void count_call(struct answer *answer, size_t call_bytes, size_t reply_bytes)

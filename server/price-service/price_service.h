@@ -19,15 +19,16 @@
 /*
  * Calls use(prices, arg) if there is such an export, the client may have its prices, and it has a price table; that stays
  * at least until use() returns. name: of the export as NFS of nfs_version says it, or of a directory in it. 0; -ENOENT
- * no such export or no price table; -EACCES. Called in the service's thread, and may wait.
+ * no such export or no price table; -EACCES. Called in the service's thread, and may wait. host: of the configuration.
  */
-typedef int canfs_with_export(const char *name, uint32_t nfs_version,
+typedef int canfs_with_export(void *host, const char *name, uint32_t nfs_version,
 	const struct sockaddr_storage *client,
 	void (*use)(struct canfs_price_table *prices, void *arg), void *arg);
 
 struct canfs_price_service_config {
 	uint16_t port; /* UDP, at all addresses; 0: any */
 	canfs_with_export *with_export;
+	void *host; /* for with_export */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };

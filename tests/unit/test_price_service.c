@@ -36,10 +36,11 @@ static void say(const char *message)
 	(void)message;
 }
 
-static int with_export(const char *name, uint32_t nfs_version,
+static int with_export(void *host, const char *name, uint32_t nfs_version,
 	const struct sockaddr_storage *client,
 	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
 {
+	(void)host;
 	assert_int_equal(client->ss_family, AF_INET);
 	if (!admits)
 		return -EACCES;
