@@ -35,6 +35,7 @@ struct quota {
 
 struct cpu {
 	const char *root;
+	bool whole_machine; /* whatever this process may use of it */
 	cpu_set_t allowed;
 	bool knows_allowed; /* false: all of the machine */
 	struct canfs_cpu_times last;
@@ -216,6 +217,7 @@ int canfs_cpu_open(void **state, const struct canfs_monitor_setup *setup)
 	if (!cpu)
 		return -ENOMEM;
 	cpu->root = setup->root;
+	cpu->whole_machine = setup->whole_machine;
 	cpu->since_sample_sec = INFINITY;
 	*state = cpu;
 	return 0;
@@ -274,8 +276,10 @@ int canfs_cpu_sample(void *state, double elapsed_sec, double *utilization)
 
 	cpu->since_sample_sec += elapsed_sec;
 	if (cpu->since_sample_sec >= SAMPLE_SEC) {
-		find_processors(cpu);
-		find_quotas(cpu);
+		if (!cpu->whole_machine) {
+			find_processors(cpu);
+			find_quotas(cpu);
+		}
 		cpu->since_sample_sec = 0;
 	}
 	result = sample_processors(cpu, utilization);

@@ -16,7 +16,8 @@
  * taken: it is as slow as the worth of the cache, and as steady.
  *
  * The pressure of the server's own cgroup counts, if it is in one of version 2: that of the machine is also
- * made by the services in the other cgroups that hit limits of their own, and by kswapd, which nobody waits for.
+ * made by the services in the other cgroups that hit limits of their own, and by kswapd, which nobody waits for. Of the
+ * kernel's NFS server it is all that there is.
  *
  * The kernel's io pressure prices nothing: it tells that somebody waits for some disk, not how many wait,
  * nor for which. One reader of a fast disk that was otherwise idle made it 0.37, the runs above 0.26 to
@@ -41,6 +42,7 @@
 
 struct memory {
 	const char *root;
+	bool whole_machine;
 	struct canfs_ghosts *ghosts;
 	double since_sample_sec;
 	struct canfs_memory_view view; /* but its usage */
@@ -79,6 +81,7 @@ int canfs_memory_open(void **state, const struct canfs_monitor_setup *setup)
 	if (!memory)
 		return -ENOMEM;
 	*memory = (struct memory) { .root = setup->root,
+		.whole_machine = setup->whole_machine,
 		.ghosts = setup->ghosts,
 		.since_sample_sec = INFINITY,
 		.view = { .dirty_share = NAN, .has_ghosts = setup->ghosts } };
@@ -92,14 +95,14 @@ void canfs_memory_close(void *state)
 }
 
 /* 0 where the kernel has no PSI: it is one opinion less. */
-static double read_pressure(const char *root)
+static double read_pressure(const char *root, bool whole_machine)
 {
 	struct canfs_cgroup group;
 	char text[256];
 	double some;
 	int len = -ENOENT;
 
-	if (canfs_cgroup_own(root, "", &group))
+	if (!whole_machine && canfs_cgroup_own(root, "", &group))
 		len = canfs_cgroup_read(&group, "memory.pressure", text, sizeof(text));
 	if (len < 0)
 		len = canfs_read_source(root, "/proc/pressure/memory", text, sizeof(text));
@@ -112,7 +115,7 @@ static void sample_cache(struct memory *memory)
 	struct canfs_memory_view *view = &memory->view;
 	uint64_t cache_bytes;
 
-	view->pressure = read_pressure(memory->root);
+	view->pressure = read_pressure(memory->root, memory->whole_machine);
 	if (memory->ghosts && canfs_cache_size(memory->root, &cache_bytes) == 0) {
 		canfs_ghosts_resize(memory->ghosts, cache_bytes);
 		view->cache_bytes = cache_bytes;

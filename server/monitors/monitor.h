@@ -45,6 +45,7 @@ struct canfs_monitor_setup {
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE]; /* only these */
 	size_t interface_count;      /* 0: all real ones with a known speed */
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
+	bool whole_machine; /* the server is the kernel: the limits of this process are not its limits */
 };
 
 /* What a monitor knows of the kind of thing that it watches; all zero: nothing. */

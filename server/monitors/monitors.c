@@ -18,7 +18,7 @@ const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ CANFS_CPU, false, RATE_TAU_SEC, "no cpu line in /proc/stat", canfs_cpu_open,
 		canfs_cpu_sample, canfs_cpu_close, NULL, NULL },
 	{ CANFS_NETWORK, false, RATE_TAU_SEC,
-		"no interface with a known speed; set Link_Speed and Interfaces in CANFS { }",
+		"no interface with a known speed; set Link_Speed and Interfaces",
 		canfs_network_open, canfs_network_sample, canfs_network_close, NULL, NULL },
 	{ CANFS_DISK, true, RATE_TAU_SEC, "no block device below", canfs_disk_open,
 		canfs_disk_sample, canfs_disk_close, canfs_disk_traits, canfs_disk_flushing },

@@ -206,6 +206,25 @@ static void a_quota_does_not_stand_for_the_machine(void **state)
 	assert_int_equal(canfs_cpu_sample(monitor, SEC, &utilization), -ENOENT);
 }
 
+/* The kernel's server runs on all processors, whatever the program beside it may use. */
+static void of_the_whole_machine_all_count(void **state)
+{
+	const struct canfs_monitor_setup setup = { .root = root.path, .whole_machine = true };
+
+	(void)state;
+	canfs_cpu_close(monitor);
+	assert_int_equal(canfs_cpu_open(&monitor, &setup), 0);
+	fake_root_write(&root, "/proc/self/cgroup", "0::/nfs.slice\n");
+	fake_root_write(&root, V2 "/cpu.max", "1000 100000\n");
+	fake_root_write(&root, "/proc/self/status", "Cpus_allowed_list:\t1\n");
+	ticks(0, 0, 0, 0);
+	used_usec(V2 "/cpu.stat", 0);
+	not_yet();
+	ticks(100, 0, 0, 100);
+	used_usec(V2 "/cpu.stat", 1000000);
+	assert_float_equal(sample(), 0.5, 1e-9);
+}
+
 static void parses_quotas(void **state)
 {
 	static const struct {
@@ -262,6 +281,7 @@ int main(void)
 		TEST(a_quota_is_full_between_bursts_too),
 		TEST(quota_of_version_1),
 		TEST(a_quota_does_not_stand_for_the_machine),
+		TEST(of_the_whole_machine_all_count),
 		cmocka_unit_test(parses_quotas),
 		cmocka_unit_test(parses_allowed_processors),
 	};

@@ -225,6 +225,21 @@ static void waiting_for_memory_is_a_second_opinion(void **state)
 	canfs_memory_close(monitor);
 }
 
+/* The kernel's server is in no group, whatever that of the program beside it is. */
+static void of_the_whole_machine_its_pressure_counts(void **state)
+{
+	const struct canfs_monitor_setup setup = { .root = root.path, .whole_machine = true };
+	void *monitor;
+
+	(void)state;
+	fake_root_write(&root, "/proc/self/cgroup", "0::/priced\n");
+	pressure("/sys/fs/cgroup/priced/memory.pressure", "99.00");
+	pressure("/proc/pressure/memory", "75.50");
+	assert_int_equal(canfs_memory_open(&monitor, &setup), 0);
+	assert_float_equal(sample(monitor, 1), 0.755, 1e-9);
+	canfs_memory_close(monitor);
+}
+
 static void parses_pressure(void **state)
 {
 	double some;
@@ -253,6 +268,7 @@ int main(void)
 		TEST(finds_the_cgroup_with_the_memory_controller),
 		TEST(worth_of_the_read_cache_is_priced),
 		TEST(waiting_for_memory_is_a_second_opinion),
+		TEST(of_the_whole_machine_its_pressure_counts),
 		TEST(parses_pressure),
 	};
 
