@@ -36,7 +36,8 @@ struct canfs_price_service {
 	struct canfs_price_service_config config;
 	struct canfs_cookies cookies;
 	int socket;
-	int wake; /* eventfd: the market has computed, or stop */
+	bool has_ipv6; /* the socket; else this host speaks IPv4 only */
+	int wake;      /* eventfd: the market has computed, or stop */
 	_Atomic bool stops;
 	pthread_t thread;
 	uint64_t expired_usec; /* when leases were looked at last; the thread's */
@@ -52,11 +53,47 @@ struct canfs_price_service {
 struct message {
 	struct msghdr head;
 	struct iovec iov;
+	struct sockaddr_in ipv4; /* instead of the endpoint's, where there is no IPv6 */
 	alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
-static void address_message(
-	struct message *message, struct canfs_endpoint *endpoint, void *datagram, size_t bytes)
+static struct in_addr unmapped(const struct in6_addr *address)
+{
+	struct in_addr ipv4;
+
+	memcpy(&ipv4, &address->s6_addr[12], sizeof(ipv4));
+	return ipv4;
+}
+
+static struct in6_addr mapped(struct in_addr ipv4)
+{
+	struct in6_addr address = IN6ADDR_ANY_INIT;
+
+	address.s6_addr[10] = address.s6_addr[11] = 0xff;
+	memcpy(&address.s6_addr[12], &ipv4, sizeof(ipv4));
+	return address;
+}
+
+/* Where the host has no IPv6: the same, as its kernel takes it. */
+static void address_ipv4(struct message *message, const struct canfs_endpoint *endpoint)
+{
+	struct in_pktinfo local = { .ipi_spec_dst = unmapped(&endpoint->local.ipi6_addr) };
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message->head);
+
+	message->ipv4 = (struct sockaddr_in) { .sin_family = AF_INET,
+		.sin_port = endpoint->client.sin6_port,
+		.sin_addr = unmapped(&endpoint->client.sin6_addr) };
+	message->head.msg_name = &message->ipv4;
+	message->head.msg_namelen = sizeof(message->ipv4);
+	*cmsg = (struct cmsghdr) { .cmsg_len = CMSG_LEN(sizeof(local)),
+		.cmsg_level = IPPROTO_IP,
+		.cmsg_type = IP_PKTINFO };
+	memcpy(CMSG_DATA(cmsg), &local, sizeof(local));
+	message->head.msg_controllen = CMSG_SPACE(sizeof(local));
+}
+
+static void address_message(const struct canfs_price_service *service, struct message *message,
+	struct canfs_endpoint *endpoint, void *datagram, size_t bytes)
 {
 	struct cmsghdr *cmsg;
 
@@ -73,6 +110,8 @@ static void address_message(
 		.cmsg_level = IPPROTO_IPV6,
 		.cmsg_type = IPV6_PKTINFO };
 	memcpy(CMSG_DATA(cmsg), &endpoint->local, sizeof(endpoint->local));
+	if (!service->has_ipv6)
+		address_ipv4(message, endpoint);
 }
 
 /* From which of our addresses. The interface is left to the routes, but where the address needs it. */
@@ -83,10 +122,29 @@ static struct in6_pktinfo local_of(struct msghdr *head)
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(head); cmsg; cmsg = CMSG_NXTHDR(head, cmsg)) {
 		if (cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_PKTINFO)
 			memcpy(&local, CMSG_DATA(cmsg), sizeof(local));
+		if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO) {
+			struct in_pktinfo ipv4;
+
+			memcpy(&ipv4, CMSG_DATA(cmsg), sizeof(ipv4));
+			local.ipi6_addr = mapped(ipv4.ipi_spec_dst);
+		}
 	}
 	if (!IN6_IS_ADDR_LINKLOCAL(&local.ipi6_addr))
 		local.ipi6_ifindex = 0;
 	return local;
+}
+
+/* Who has sent it. */
+static struct canfs_endpoint endpoint_of(struct message *message, const struct sockaddr_in6 *client)
+{
+	struct canfs_endpoint endpoint = { .client = *client, .local = local_of(&message->head) };
+
+	if (message->ipv4.sin_family == AF_INET)
+		endpoint.client = (struct sockaddr_in6) { .sin6_family = AF_INET6,
+			.sin6_port = message->ipv4.sin_port,
+			.sin6_addr = mapped(message->ipv4.sin_addr) };
+	endpoint.client.sin6_flowinfo = 0;
+	return endpoint;
 }
 
 /* As Ganesha and the kernel compare addresses with their lists: IPv4 as such. */
@@ -101,7 +159,7 @@ static struct sockaddr_storage plain_address(const struct sockaddr_in6 *client)
 	}
 	ipv4->sin_family = AF_INET;
 	ipv4->sin_port = client->sin6_port;
-	memcpy(&ipv4->sin_addr, &client->sin6_addr.s6_addr[12], sizeof(ipv4->sin_addr));
+	ipv4->sin_addr = unmapped(&client->sin6_addr);
 	return plain;
 }
 
@@ -203,7 +261,7 @@ static void reply_to(struct canfs_price_service *service, struct canfs_endpoint 
 	count_call(&answer, call_bytes, bytes);
 	if (bytes > call_bytes)
 		return;
-	address_message(&message, endpoint, datagram, bytes);
+	address_message(service, &message, endpoint, datagram, bytes);
 	if (sendmsg(service->socket, &message.head, MSG_DONTWAIT) < 0)
 		count_one(service, &service->counters.unsent);
 }
@@ -217,12 +275,11 @@ static bool take_call(struct canfs_price_service *service)
 	struct message message;
 	ssize_t got;
 
-	address_message(&message, &endpoint, datagram, sizeof(datagram));
+	address_message(service, &message, &endpoint, datagram, sizeof(datagram));
 	got = recvmsg(service->socket, &message.head, MSG_DONTWAIT);
 	if (got < 0)
 		return errno == EINTR;
-	endpoint.local = local_of(&message.head);
-	endpoint.client.sin6_flowinfo = 0;
+	endpoint = endpoint_of(&message, &endpoint.client);
 	if ((message.head.msg_flags & MSG_TRUNC) ||
 		canfs_price_decode_call(datagram, (size_t)got, &call) != 0)
 		count_one(service, &service->counters.malformed);
@@ -239,8 +296,8 @@ static void send_batch(struct canfs_price_service *service)
 	int sent;
 
 	for (size_t i = 0; i < batch->count; i++) {
-		address_message(
-			&message[i], &batch->endpoint[i], batch->datagram[i], batch->bytes[i]);
+		address_message(service, &message[i], &batch->endpoint[i], batch->datagram[i],
+			batch->bytes[i]);
 		headers[i].msg_hdr = message[i].head;
 	}
 	/* One that cannot be sent holds up none behind it. */
@@ -324,6 +381,21 @@ static void *run(void *arg)
 	return NULL;
 }
 
+static int open_ipv4(struct canfs_price_service *service, uint16_t port)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
+	const int on = 1;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	service->socket = fd;
+	if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) < 0 ||
+		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
+		return -errno;
+	return 0;
+}
+
 /* IPv4 comes as ::ffff:a.b.c.d. 0 or -errno. */
 static int open_socket(struct canfs_price_service *service, uint16_t port)
 {
@@ -332,8 +404,9 @@ static int open_socket(struct canfs_price_service *service, uint16_t port)
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
-		return -errno;
+		return errno == EAFNOSUPPORT ? open_ipv4(service, port) : -errno;
 	service->socket = fd;
+	service->has_ipv6 = true;
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on)) < 0 ||
 		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
