@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "priced/nfsd_exports.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/unescape.h"
+
+/* Is one of the words of a list with commas, text[0 ... len), this one? */
+static bool in_list(const char *text, size_t len, const char *word, size_t word_len)
+{
+	for (const char *end = text + len; text <= end;) {
+		const char *comma = memchr(text, ',', (size_t)(end - text));
+		size_t here = (size_t)((comma ? comma : end) - text);
+
+		if (here == word_len && memcmp(text, word, here) == 0)
+			return true;
+		text += here + 1;
+	}
+	return false;
+}
+
+static bool has_option(const char *options, size_t len, const char *name)
+{
+	return in_list(options, len, name, strlen(name));
+}
+
+static void pass_line(struct canfs_nfsd_cursor *cursor)
+{
+	cursor->text += strcspn(cursor->text, "\n");
+	cursor->text += *cursor->text == '\n';
+	cursor->in_line = false;
+}
+
+/* The path that a line begins with, and the cursor behind it. */
+static bool take_path(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export *export)
+{
+	size_t len = strcspn(cursor->text, " \t\n");
+
+	if (cursor->text[0] != '/' ||
+		canfs_unescape(cursor->text, len, export->path, sizeof(export->path)) != 0)
+		return false;
+	cursor->text += len;
+	cursor->in_line = true;
+	return true;
+}
+
+/* CLIENT(OPTIONS), and the cursor behind it. */
+static bool take_client(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export *export)
+{
+	const char *client = cursor->text + strspn(cursor->text, " \t");
+	size_t client_len = strcspn(client, "( \t\n");
+	const char *options = client + client_len + 1;
+	size_t options_len;
+
+	if (client[client_len] != '(' || client_len == 0)
+		return false;
+	options_len = strcspn(options, ")\n");
+	if (options[options_len] != ')' ||
+		canfs_unescape(client, client_len, export->client, sizeof(export->client)) != 0)
+		return false;
+	export->insecure = has_option(options, options_len, "insecure");
+	export->is_root = has_option(options, options_len, "fsid=0");
+	export->is_way_only = has_option(options, options_len, "v4root");
+	cursor->text = options + options_len + 1;
+	return true;
+}
+
+bool canfs_nfsd_next_export(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export *export)
+{
+	while (*cursor->text != '\0') {
+		if ((cursor->in_line || take_path(cursor, export)) && take_client(cursor, export))
+			return true;
+		pass_line(cursor);
+	}
+	return false;
+}
+
+static struct in6_addr mapped(const struct in_addr *ipv4)
+{
+	struct in6_addr address = IN6ADDR_ANY_INIT;
+
+	address.s6_addr[10] = address.s6_addr[11] = 0xff;
+	memcpy(&address.s6_addr[12], ipv4, sizeof(*ipv4));
+	return address;
+}
+
+bool canfs_nfsd_address(const struct sockaddr_storage *client, struct in6_addr *address)
+{
+	if (client->ss_family == AF_INET6)
+		*address = ((const struct sockaddr_in6 *)client)->sin6_addr;
+	else if (client->ss_family == AF_INET)
+		*address = mapped(&((const struct sockaddr_in *)client)->sin_addr);
+	else
+		return false;
+	return true;
+}
+
+/* text[0 ... len); *is_ipv4 says how it is written. */
+static bool parse_address(const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)
+{
+	char copy[INET6_ADDRSTRLEN];
+	struct in_addr ipv4;
+
+	if (len >= sizeof(copy))
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	*is_ipv4 = inet_pton(AF_INET, copy, &ipv4) == 1;
+	if (!*is_ipv4)
+		return inet_pton(AF_INET6, copy, address) == 1;
+	*address = mapped(&ipv4);
+	return true;
+}
+
+static struct in6_addr mask_of(unsigned int bits)
+{
+	struct in6_addr mask = IN6ADDR_ANY_INIT;
+
+	for (unsigned int bit = 0; bit < bits; bit++)
+		mask.s6_addr[bit / 8] = (uint8_t)(mask.s6_addr[bit / 8] | 0x80 >> bit % 8);
+	return mask;
+}
+
+/* What stands behind the slash of a network: "24", "64" or "255.255.255.0". */
+static bool parse_mask(const char *text, size_t len, bool is_ipv4, struct in6_addr *mask)
+{
+	const unsigned int above = is_ipv4 ? 96 : 0;
+	unsigned int bits = 0;
+	bool mask_is_ipv4;
+
+	if (parse_address(text, len, mask, &mask_is_ipv4)) {
+		if (mask_is_ipv4)
+			memset(mask, 0xff, above / 8);
+		return mask_is_ipv4 == is_ipv4;
+	}
+	if (len == 0 || len > 3)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+		bits = bits * 10 + (unsigned int)(text[i] - '0');
+	}
+	if (above + bits > 128)
+		return false;
+	*mask = mask_of(above + bits);
+	return true;
+}
+
+static bool is_within(
+	const struct in6_addr *address, const struct in6_addr *network, const struct in6_addr *mask)
+{
+	for (size_t i = 0; i < sizeof(address->s6_addr); i++) {
+		if ((address->s6_addr[i] ^ network->s6_addr[i]) & mask->s6_addr[i])
+			return false;
+	}
+	return true;
+}
+
+/* "*", an address, or a network; "$ADDRESS" is how mountd names an address that it has made a domain of. */
+static bool parse_network(
+	const char *client, size_t len, struct in6_addr *network, struct in6_addr *mask)
+{
+	const char *slash;
+	bool is_ipv4;
+
+	*mask = mask_of(0);
+	if (len == 1 && *client == '*')
+		return true;
+	*mask = mask_of(128);
+	if (len > 0 && *client == '$') {
+		client++;
+		len--;
+	}
+	slash = memchr(client, '/', len);
+	if (!slash)
+		return parse_address(client, len, network, &is_ipv4);
+	return parse_address(client, (size_t)(slash - client), network, &is_ipv4) &&
+	       parse_mask(slash + 1, len - (size_t)(slash + 1 - client), is_ipv4, mask);
+}
+
+static bool covers(const char *client, size_t len, const struct in6_addr *address)
+{
+	struct in6_addr network = IN6ADDR_ANY_INIT, mask;
+
+	return parse_network(client, len, &network, &mask) && is_within(address, &network, &mask);
+}
+
+bool canfs_nfsd_is_client(const char *client, const struct in6_addr *address, const char *domain)
+{
+	/* The kernel's are domains: an address is of one if it is everybody in it. */
+	for (;;) {
+		size_t len = strcspn(client, ",");
+
+		if (len == 0 || (!covers(client, len, address) &&
+					!in_list(domain, strlen(domain), client, len)))
+			return false;
+		if (client[len] == '\0')
+			return true;
+		client += len + 1;
+	}
+}
+
+bool canfs_nfsd_has_name(const char *client)
+{
+	struct in6_addr network, mask;
+
+	for (;;) {
+		size_t len = strcspn(client, ",");
+
+		if (!parse_network(client, len, &network, &mask))
+			return true;
+		if (client[len] == '\0')
+			return false;
+		client += len + 1;
+	}
+}
+
+/* The next word of a line; *text behind it. */
+static const char *next_word(const char **text, size_t *len)
+{
+	const char *word = *text + strspn(*text, " ");
+
+	*len = strcspn(word, " \n");
+	*text = word + *len;
+	return word;
+}
+
+/* nfsd ADDRESS DOMAIN */
+static bool is_domain_of(
+	const char *line, const struct in6_addr *address, char domain[CANFS_NFSD_CLIENT_MAX])
+{
+	struct in6_addr here;
+	const char *word;
+	bool is_ipv4;
+	size_t len;
+
+	word = next_word(&line, &len);
+	if (len != 4 || memcmp(word, "nfsd", 4) != 0)
+		return false;
+	word = next_word(&line, &len);
+	if (!parse_address(word, len, &here, &is_ipv4) || !IN6_ARE_ADDR_EQUAL(&here, address))
+		return false;
+	word = next_word(&line, &len);
+	/* A last line that is torn has no end. */
+	if (len == 0 || len >= CANFS_NFSD_CLIENT_MAX || *line == '\0')
+		return false;
+	memcpy(domain, word, len);
+	domain[len] = '\0';
+	return true;
+}
+
+bool canfs_nfsd_find_domain(
+	const char *text, const struct in6_addr *address, char domain[CANFS_NFSD_CLIENT_MAX])
+{
+	while (*text != '\0') {
+		if (is_domain_of(text, address, domain))
+			return true;
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	domain[0] = '\0';
+	return false;
+}
+
+bool canfs_nfsd_is_below(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	if (len == 1)
+		return path[0] == '/';
+	return strncmp(path, directory, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* What the kernel's server exports to whom: only exports that are whole come out, and nobody unknown is a client. */
+#include "tests/fuzz/text.h"
+
+#include "priced/nfsd_exports.h"
+
+static void check_client(const struct canfs_nfsd_export *export, const char *domain)
+{
+	struct in6_addr address = IN6ADDR_LOOPBACK_INIT;
+	bool is_client = canfs_nfsd_is_client(export->client, &address, "");
+
+	FUZZ_CHECK(!is_client || !canfs_nfsd_has_name(export->client));
+	/* To be known makes nobody a stranger. */
+	FUZZ_CHECK(!is_client || canfs_nfsd_is_client(export->client, &address, domain));
+	if (!strchr(export->client, ','))
+		FUZZ_CHECK(canfs_nfsd_is_client(export->client, &address, export->client));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct canfs_nfsd_export export;
+	const struct in6_addr address = IN6ADDR_LOOPBACK_INIT;
+	char *text = fuzz_text(data, size);
+	struct canfs_nfsd_cursor cursor = { .text = text };
+	char domain[CANFS_NFSD_CLIENT_MAX];
+	bool is_known = canfs_nfsd_find_domain(text, &address, domain);
+
+	FUZZ_CHECK(is_known == (domain[0] != '\0'));
+	FUZZ_CHECK(strlen(domain) < CANFS_NFSD_CLIENT_MAX);
+	while (canfs_nfsd_next_export(&cursor, &export)) {
+		FUZZ_CHECK(export.path[0] == '/' && strlen(export.path) < PATH_MAX);
+		FUZZ_CHECK(export.client[0] != '\0');
+		FUZZ_CHECK(strlen(export.client) < CANFS_NFSD_CLIENT_MAX);
+		FUZZ_CHECK(canfs_nfsd_is_below(export.path, "/"));
+		FUZZ_CHECK(canfs_nfsd_is_below(export.path, export.path));
+		check_client(&export, domain);
+	}
+	free(text);
+	return 0;
+}
