@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "priced/export_list.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include "common/clock.h"
+#include "priced/nfsd_exports.h"
+#include "server/monitors/devices.h"
+#include "server/monitors/mountinfo.h"
+#include "server/monitors/source.h"
+
+/* What does not fit of a file is left out. Pages of the buffers that nothing is written to take no memory. */
+#define TEXT_BYTES_MAX (1 << 20)
+
+/* What the kernel remembers of its clients is read at most so often, and looked through so many times then. */
+#define DOMAINS_USEC    1000000
+#define DOMAINS_LOOKUPS 1000
+
+#define PRIVILEGED_PORTS 1024
+
+struct client {
+	SLIST_ENTRY(client) link;
+	bool insecure;
+	char name[];
+};
+
+struct export
+{
+	LIST_ENTRY(export) link;
+	char *path;
+	bool is_root; /* NFSv4 begins there */
+	dev_t device; /* 0: none of this machine's disks */
+	struct canfs_price_table *prices;
+	SLIST_HEAD(, client) clients;
+};
+
+LIST_HEAD(exports, export);
+
+/* The files that make the list. Empty: not there. */
+enum text { KERNEL, ETAB, MOUNTINFO, TEXTS };
+
+struct canfs_export_list {
+	struct canfs_export_list_config config; /* but for its etab */
+	char *etab;
+	char *text[TEXTS],
+		*last_text[TEXTS];           /* as read now, and at the last change; of refresh() */
+	bool too_many;                       /* was said; likewise */
+	struct canfs_price_service *service; /* NULL: none is told of exports that go */
+
+	char *domains;         /* the kernel's auth.unix.ip; of use(), as the next two */
+	uint64_t domains_usec; /* when it was read; 0: never */
+	unsigned int lookups;  /* in it, since */
+
+	pthread_mutex_t
+		mutex; /* of what follows; the market's and the service's are taken within it */
+	struct exports exports;
+	bool has_names; /* among their clients */
+};
+
+static void free_export(struct export *export)
+{
+	struct client *client;
+
+	while ((client = SLIST_FIRST(&export->clients))) {
+		SLIST_REMOVE_HEAD(&export->clients, link);
+		free(client);
+	}
+	free(export->path);
+	free(export);
+}
+
+/* The price tables are closed by then, or belong to others. */
+static void free_exports(struct exports *exports)
+{
+	struct export *export;
+
+	while ((export = LIST_FIRST(exports))) {
+		LIST_REMOVE(export, link);
+		free_export(export);
+	}
+}
+
+static struct export *find_path(const struct exports *exports, const char *path)
+{
+	struct export *export;
+
+	LIST_FOREACH (export, exports, link) {
+		if (strcmp(export->path, path) == 0)
+			return export;
+	}
+	return NULL;
+}
+
+static bool allocate(struct canfs_export_list *list)
+{
+	list->etab = strdup(list->config.etab);
+	list->domains = calloc(1, TEXT_BYTES_MAX);
+	for (int i = 0; i < TEXTS; i++) {
+		list->text[i] = calloc(1, TEXT_BYTES_MAX);
+		list->last_text[i] = calloc(1, TEXT_BYTES_MAX);
+		if (!list->text[i] || !list->last_text[i])
+			return false;
+	}
+	return list->etab && list->domains;
+}
+
+static void free_list(struct canfs_export_list *list)
+{
+	for (int i = 0; i < TEXTS; i++) {
+		free(list->text[i]);
+		free(list->last_text[i]);
+	}
+	free(list->domains);
+	free(list->etab);
+	pthread_mutex_destroy(&list->mutex);
+	free(list);
+}
+
+int canfs_export_list_new(
+	struct canfs_export_list **list, const struct canfs_export_list_config *config)
+{
+	struct canfs_export_list *new = calloc(1, sizeof(*new));
+
+	if (!new)
+		return -ENOMEM;
+	new->config = *config;
+	pthread_mutex_init(&new->mutex, NULL);
+	LIST_INIT(&new->exports);
+	if (!allocate(new)) {
+		free_list(new);
+		return -ENOMEM;
+	}
+	*list = new;
+	return 0;
+}
+
+void canfs_export_list_free(struct canfs_export_list *list)
+{
+	struct export *export;
+
+	if (!list)
+		return;
+	LIST_FOREACH (export, &list->exports, link)
+		canfs_price_table_close(export->prices);
+	free_exports(&list->exports);
+	free_list(list);
+}
+
+void canfs_export_list_serve(struct canfs_export_list *list, struct canfs_price_service *service)
+{
+	list->service = service;
+}
+
+static int read_text(struct canfs_export_list *list, enum text which, const char *path)
+{
+	int ret = canfs_read_source(list->config.root, path, list->text[which], TEXT_BYTES_MAX);
+
+	if (ret < 0)
+		list->text[which][0] = '\0';
+	return ret;
+}
+
+/* The kernel's list is at both places, the first one only where the nfsd file system is mounted. */
+static int read_texts(struct canfs_export_list *list)
+{
+	int kernel = read_text(list, KERNEL, "/proc/fs/nfsd/exports");
+	int etab = -ENOENT, mounts;
+
+	if (kernel == -ENOENT)
+		kernel = read_text(list, KERNEL, "/proc/fs/nfs/exports");
+	if (list->etab[0] != '\0')
+		etab = read_text(list, ETAB, list->etab);
+	mounts = read_text(list, MOUNTINFO, "/proc/self/mountinfo");
+	/* A server that does not run exports nothing. */
+	if (kernel < 0 && kernel != -ENOENT)
+		return kernel;
+	if (etab < 0 && etab != -ENOENT)
+		return etab;
+	return mounts < 0 ? mounts : 0;
+}
+
+static bool have_changed(const struct canfs_export_list *list)
+{
+	for (int i = 0; i < TEXTS; i++) {
+		if (strcmp(list->text[i], list->last_text[i]) != 0)
+			return true;
+	}
+	return false;
+}
+
+static void keep_texts(struct canfs_export_list *list)
+{
+	for (int i = 0; i < TEXTS; i++) {
+		char *text = list->last_text[i];
+
+		list->last_text[i] = list->text[i];
+		list->text[i] = text;
+	}
+}
+
+static bool has_disks_of_its_own(const char *type)
+{
+	static const char *const types[] = { "btrfs", "overlay", "bcachefs" };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The market follows the path of an anonymous device, to find its disks; there are none where a file system that
+ * might hang, as NFS and FUSE may, is exported on.
+ */
+static dev_t device_of(const char *mountinfo, const char *path)
+{
+	struct canfs_mountinfo_entry mount;
+
+	if (canfs_find_mount(mountinfo, path, &mount) != 0)
+		return 0;
+	if (canfs_is_anonymous(mount.device) && !has_disks_of_its_own(mount.type))
+		return 0;
+	return mount.device;
+}
+
+static struct export *add_path(struct exports *exports, const char *path)
+{
+	struct export *export = calloc(1, sizeof(*export));
+
+	if (!export)
+		return NULL;
+	export->path = strdup(path);
+	if (!export->path) {
+		free(export);
+		return NULL;
+	}
+	SLIST_INIT(&export->clients);
+	LIST_INSERT_HEAD(exports, export, link);
+	return export;
+}
+
+static int add_client(struct export *export, const struct canfs_nfsd_export *found)
+{
+	size_t bytes = strlen(found->client) + 1;
+	struct client *client = malloc(sizeof(*client) + bytes);
+
+	if (!client)
+		return -ENOMEM;
+	client->insecure = found->insecure;
+	memcpy(client->name, found->client, bytes);
+	SLIST_INSERT_HEAD(&export->clients, client, link);
+	export->is_root |= found->is_root;
+	return 0;
+}
+
+/* What a text exports. 0 or -ENOMEM. *too_many: paths were left out. */
+static int add_exports(struct exports *exports, const char *text, size_t *count, bool *too_many)
+{
+	struct canfs_nfsd_cursor cursor = { .text = text };
+	struct canfs_nfsd_export found;
+	int ret = 0;
+
+	while (ret == 0 && canfs_nfsd_next_export(&cursor, &found)) {
+		struct export *export = find_path(exports, found.path);
+
+		if (found.is_way_only)
+			continue;
+		if (!export && *count == CANFS_EXPORTS_MAX) {
+			*too_many = true;
+			continue;
+		}
+		if (!export) {
+			export = add_path(exports, found.path);
+			++*count;
+		}
+		ret = export ? add_client(export, &found) : -ENOMEM;
+	}
+	return ret;
+}
+
+static void say_too_many(struct canfs_export_list *list, bool too_many)
+{
+	char message[128];
+
+	if (too_many && !list->too_many) {
+		snprintf(message, sizeof(message),
+			"more than %d paths are exported: the others have no prices",
+			CANFS_EXPORTS_MAX);
+		list->config.say(message);
+	}
+	list->too_many = too_many;
+}
+
+static int parse_texts(struct canfs_export_list *list, struct exports *exports)
+{
+	struct export *export;
+	bool too_many = false;
+	size_t count = 0;
+	int ret = add_exports(exports, list->text[ETAB], &count, &too_many);
+
+	if (ret == 0)
+		ret = add_exports(exports, list->text[KERNEL], &count, &too_many);
+	say_too_many(list, too_many);
+	LIST_FOREACH (export, exports, link)
+		export->device = device_of(list->text[MOUNTINFO], export->path);
+	return ret;
+}
+
+/* From the list as it is, or new. Without memory for one the export has no prices until the next change. */
+static void find_price_table(struct canfs_export_list *list, struct export *export)
+{
+	struct export *old = find_path(&list->exports, export->path);
+
+	if (old && old->device == export->device && old->prices)
+		export->prices = old->prices;
+	else if (canfs_price_table_open(&export->prices, list->config.sampler, export->path,
+			 export->device, NULL) != 0)
+		list->config.say("no memory for the prices of an export");
+}
+
+static bool have_names(const struct exports *exports)
+{
+	struct export *export;
+	struct client *client;
+
+	LIST_FOREACH (export, exports, link) {
+		SLIST_FOREACH (client, &export->clients, link) {
+			if (canfs_nfsd_has_name(client->name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void exchange(struct canfs_export_list *list, struct exports *exports)
+{
+	bool has_names = have_names(exports);
+	struct export *first;
+
+	pthread_mutex_lock(&list->mutex);
+	first = LIST_FIRST(&list->exports);
+	LIST_FIRST(&list->exports) = LIST_FIRST(exports);
+	LIST_FIRST(exports) = first;
+	if (LIST_FIRST(&list->exports))
+		LIST_FIRST(&list->exports)->link.le_prev = &LIST_FIRST(&list->exports);
+	if (first)
+		first->link.le_prev = &LIST_FIRST(exports);
+	list->has_names = has_names;
+	pthread_mutex_unlock(&list->mutex);
+}
+
+/* Nobody finds it any more; but it may have subscribers. */
+static void close_prices(struct canfs_export_list *list, struct canfs_price_table *prices)
+{
+	if (list->service && prices)
+		canfs_price_service_forget(list->service, prices);
+	canfs_price_table_close(prices);
+}
+
+/* list->exports changes in this thread only, and is read here without the lock. */
+int canfs_export_list_refresh(struct canfs_export_list *list)
+{
+	struct exports exports = LIST_HEAD_INITIALIZER(exports);
+	struct export *export;
+	int ret = read_texts(list);
+
+	if (ret != 0 || !have_changed(list))
+		return ret;
+	ret = parse_texts(list, &exports);
+	if (ret != 0) {
+		free_exports(&exports);
+		return ret;
+	}
+	LIST_FOREACH (export, &exports, link)
+		find_price_table(list, export);
+	keep_texts(list);
+	exchange(list, &exports);
+	LIST_FOREACH (export, &exports, link) {
+		struct export *stays = find_path(&list->exports, export->path);
+
+		if (!stays || stays->prices != export->prices)
+			close_prices(list, export->prices);
+	}
+	free_exports(&exports);
+	return 1;
+}
+
+static bool comes_from_privileged_port(const struct sockaddr_storage *client)
+{
+	in_port_t port = client->ss_family == AF_INET6
+				 ? ((const struct sockaddr_in6 *)client)->sin6_port
+				 : ((const struct sockaddr_in *)client)->sin_port;
+
+	return ntohs(port) < PRIVILEGED_PORTS;
+}
+
+/* Who asks. */
+struct caller {
+	struct in6_addr address;
+	bool privileged;
+	char domain[CANFS_NFSD_CLIENT_MAX];
+};
+
+static bool admits(const struct export *export, const struct caller *caller)
+{
+	struct client *client;
+
+	SLIST_FOREACH (client, &export->clients, link) {
+		if ((client->insecure || caller->privileged) &&
+			canfs_nfsd_is_client(client->name, &caller->address, caller->domain))
+			return true;
+	}
+	return false;
+}
+
+/* As mountd looks for it: the longest path that is exported to this client. */
+static struct export *find_export(
+	const struct canfs_export_list *list, const char *path, const struct caller *caller)
+{
+	struct export *export, *found = NULL;
+	size_t longest = 0;
+
+	LIST_FOREACH (export, &list->exports, link) {
+		size_t len = strlen(export->path);
+
+		if (len > longest && canfs_nfsd_is_below(path, export->path) &&
+			admits(export, caller)) {
+			longest = len;
+			found = export;
+		}
+	}
+	return found;
+}
+
+/* Where this client's NFSv4 begins; NULL: at the root of the file systems. */
+static const char *nfs4_root(const struct canfs_export_list *list, const struct caller *caller)
+{
+	struct export *export;
+
+	LIST_FOREACH (export, &list->exports, link) {
+		if (export->is_root && strcmp(export->path, "/") != 0 && admits(export, caller))
+			return export->path;
+	}
+	return NULL;
+}
+
+static struct export *find_name(const struct canfs_export_list *list, const char *name,
+	uint32_t nfs_version, const struct caller *caller)
+{
+	const char *root = nfs_version == 4 ? nfs4_root(list, caller) : NULL;
+	char path[PATH_MAX + CANFS_EXPORT_NAME_MAX + 1];
+
+	if (name[0] != '/')
+		return NULL;
+	snprintf(path, sizeof(path), "%s%s", root ? root : "", name);
+	return find_export(list, path, caller);
+}
+
+/* Whom names mean, the kernel knows of those who have used the server. */
+static bool learn_domain(struct canfs_export_list *list, struct caller *caller)
+{
+	uint64_t now_usec = canfs_now_usec();
+
+	if (!list->has_names)
+		return false;
+	if (list->domains_usec == 0 || now_usec - list->domains_usec >= DOMAINS_USEC) {
+		list->domains_usec = now_usec;
+		list->lookups = 0;
+		if (canfs_read_source(list->config.root, "/proc/net/rpc/auth.unix.ip/content",
+			    list->domains, TEXT_BYTES_MAX) < 0)
+			list->domains[0] = '\0';
+	}
+	if (list->lookups++ >= DOMAINS_LOOKUPS)
+		return false;
+	return canfs_nfsd_find_domain(list->domains, &caller->address, caller->domain);
+}
+
+int canfs_export_list_use(void *host, const char *name, uint32_t nfs_version,
+	const struct sockaddr_storage *client,
+	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
+{
+	struct canfs_export_list *list = host;
+	struct caller caller = { .privileged = comes_from_privileged_port(client) };
+	struct export *export;
+	int ret = -ENOENT;
+
+	if (!canfs_nfsd_address(client, &caller.address))
+		return -EACCES;
+	pthread_mutex_lock(&list->mutex);
+	export = find_name(list, name, nfs_version, &caller);
+	if (!export && learn_domain(list, &caller))
+		export = find_name(list, name, nfs_version, &caller);
+	if (export && export->prices) {
+		ret = 0;
+		use(export->prices, arg);
+	}
+	pthread_mutex_unlock(&list->mutex);
+	return ret;
+}
