@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* priced.conf: whatever it says, either an error line or values within their bounds. */
+#include "tests/fuzz/text.h"
+
+#include "priced/config.h"
+#include "pricing/price.h"
+
+static void check_sampler(const struct canfs_priced_config *config)
+{
+	struct canfs_sampler_config sampler;
+	struct canfs_settings settings;
+
+	canfs_priced_config_of_sampler(config, &sampler);
+	FUZZ_CHECK(sampler.interval_ms >= CANFS_INTERVAL_MS_MIN);
+	FUZZ_CHECK(sampler.interval_ms <= CANFS_INTERVAL_MS_MAX);
+	FUZZ_CHECK(sampler.monitors != 0 && sampler.monitors < 1u << CANFS_RESOURCES);
+	FUZZ_CHECK(sampler.setup.interface_count <= CANFS_INTERFACES_MAX);
+	FUZZ_CHECK(canfs_priced_config_scale(NULL, config, &settings));
+	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		FUZZ_CHECK(sampler.k[i] == 0 ||
+			   (sampler.k[i] >= CANFS_K_MIN && sampler.k[i] <= CANFS_K_MAX));
+		FUZZ_CHECK(settings.weight[i] >= 0 && settings.weight[i] <= 1);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct canfs_priced_config config;
+	char *text = fuzz_text(data, size);
+	char error[CANFS_PRICED_ERROR_MAX];
+	int ret;
+
+	canfs_priced_config_defaults(&config);
+	ret = canfs_priced_config_parse_string(&config, "priced.conf", text, error);
+	FUZZ_CHECK((ret != 0) == (error[0] != '\0'));
+	FUZZ_CHECK(config.price_port >= 1 && config.price_port <= 65535);
+	FUZZ_CHECK(config.etab[0] == '/' || config.etab[0] == '\0');
+	FUZZ_CHECK(config.control_socket[0] == '/' || config.control_socket[0] == '\0');
+	check_sampler(&config);
+	free(text);
+	return 0;
+}
