@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* canfs-priced: arguments, and what it is asked to do. The work is in daemon.c. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "priced/config.h"
+#include "priced/daemon.h"
+
+enum { EXIT_USAGE = 2 };
+
+/* A configuration that says the defaults: installed as the first one. */
+static void print_example(void)
+{
+	char option[256];
+
+	puts("# " CANFS_PRICED_CONFIG_FILE
+	     ": see canfs-priced(8). Lines \"#name = value\" are the defaults.\n"
+	     "# After a change: systemctl reload canfs-priced\n"
+	     "\n"
+	     "[priced]");
+	for (size_t i = 0; canfs_priced_config_example(i, option, sizeof(option)); i++)
+		printf("%s%s", i != 0 ? "\n" : "", option);
+}
+
+static void print_help(void)
+{
+	puts("usage: canfs-priced [--config FILE]\n"
+	     "       canfs-priced [--config FILE] --check | --example\n"
+	     "\n"
+	     "Publishes what the exports of the kernel's NFS server cost now.\n"
+	     "\n"
+	     "  --config FILE  default " CANFS_PRICED_CONFIG_FILE ", which may be missing\n"
+	     "  --check        read the configuration, say what is wrong with it, and end\n"
+	     "  --example      print a configuration with each option and its default, and end\n"
+	     "  --help, --version");
+}
+
+/* The file that was asked for must be there; the default one may be missing. */
+static int read_config(struct canfs_priced_config *config, const char *file)
+{
+	char error[CANFS_PRICED_ERROR_MAX];
+	int ret;
+
+	canfs_priced_config_defaults(config);
+	ret = canfs_priced_config_parse_file(config, file ? file : CANFS_PRICED_CONFIG_FILE, error);
+	if (ret == -ENOENT && !file)
+		return 0;
+	if (ret != 0)
+		fprintf(stderr, "canfs-priced: %s\n", error);
+	return ret;
+}
+
+/* Of a configuration that could be read. */
+static int report(const char *file)
+{
+	bool is_there = file || access(CANFS_PRICED_CONFIG_FILE, F_OK) == 0;
+
+	printf("%s: %s\n", file ? file : CANFS_PRICED_CONFIG_FILE,
+		is_there ? "fine" : "missing, the defaults are taken");
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "check", no_argument, NULL, 'k' },
+		{ "example", no_argument, NULL, 'x' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct canfs_priced_config config;
+	const char *file = NULL;
+	bool checks = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			file = optarg;
+			break;
+		case 'k':
+			checks = true;
+			break;
+		case 'x':
+			print_example();
+			return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+		case 'h':
+			print_help();
+			return EXIT_SUCCESS;
+		case 'V':
+			puts("canfs-priced " CANFS_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			fputs("canfs-priced: see --help\n", stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "canfs-priced: %s: only options are allowed, see --help\n",
+			argv[optind]);
+		return EXIT_USAGE;
+	}
+	if (read_config(&config, file) != 0)
+		return EXIT_USAGE;
+	if (checks)
+		return report(file);
+	return canfs_priced_run(&config, file ? file : CANFS_PRICED_CONFIG_FILE) == 0
+		       ? EXIT_SUCCESS
+		       : EXIT_FAILURE;
+}
