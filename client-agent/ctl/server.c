@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 #define DEFAULT_SOCKET "/run/canfs/ganesha.sock"
+#define SIDECAR_SOCKET "/run/canfs/priced.sock"
 
 struct options {
-	const char *socket;
+	const char *socket; /* NULL: the one that there is */
 	bool json;
 	const char *export;   /* NULL: all, or the only one */
 	unsigned int seconds; /* 0: all */
@@ -33,10 +34,25 @@ struct server {
 	const struct options *options;
 };
 
+/* Without a word, NFS-Ganesha's, or that of the sidecar of the kernel's server. */
+static bool dial(struct server *server)
+{
+	if (ctl_dial(&server->peer))
+		return true;
+	if (server->options->socket)
+		return false;
+	server->peer.socket = SIDECAR_SOCKET;
+	if (ctl_dial(&server->peer))
+		return true;
+	/* Once more, so that the error speaks of it. */
+	server->peer.socket = DEFAULT_SOCKET;
+	return ctl_dial(&server->peer);
+}
+
 /* The reply to a request, which it takes; NULL after a warning. Dials if need be. */
 static json_t *ask(struct server *server, json_t *request)
 {
-	const bool connected = server->peer.stream || ctl_dial(&server->peer);
+	const bool connected = server->peer.stream || dial(server);
 	json_t *reply = connected ? ctl_ask(&server->peer, json_incref(request)) : NULL;
 
 	json_decref(request);
@@ -148,7 +164,7 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 static const struct ctl_option option_table[] = {
-	CTL_TEXT("socket", "=PATH", socket, "the server's Control_Socket (" DEFAULT_SOCKET ")"),
+	CTL_TEXT("socket", "=PATH", socket, "its socket (" DEFAULT_SOCKET " or priced.sock)"),
 	CTL_FLAG("json", json, "the server's replies as they are, one a line"),
 	CTL_TEXT("export", "=PATH", export, "prices, history: only this export",
 		.takers = TOP | PRICES | HISTORY),
@@ -285,7 +301,7 @@ static int parse_command_line(
 
 int ctl_server(int argc, char **argv)
 {
-	struct options options = { .socket = DEFAULT_SOCKET, .interval_sec = 1 };
+	struct options options = { .interval_sec = 1 };
 	struct server server = { .options = &options };
 	const struct command *command;
 	int status;
@@ -294,9 +310,9 @@ int ctl_server(int argc, char **argv)
 	status = parse_command_line(&options, &command, argc, argv);
 	if (status >= 0)
 		goto out;
-	server.peer = (struct ctl_peer) {
-		.who = "server", .socket = options.socket, .json = options.json
-	};
+	server.peer = (struct ctl_peer) { .who = "server",
+		.socket = options.socket ? options.socket : DEFAULT_SOCKET,
+		.json = options.json };
 	status = command->run ? command->run(&server)
 			      : show(&server, ask_for(&server, command->name), command->show);
 	ctl_hang_up(&server.peer);
