@@ -6,6 +6,7 @@
 #include "ganesha-fsal/canfs_methods.h"
 #include "server/price-service/admissions.h"
 #include "common/clock.h"
+#include "common/path.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,26 +23,9 @@ struct canfs_served {
 static LIST_HEAD(, canfs_served) served_exports;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of the list and the names */
 
-static void say(const char *message)
-{
-	LogEvent(COMPONENT_FSAL, "CANFS: %s", message);
-}
-
 static void name_thread(void)
 {
 	canfs_name_thread("canfs_prices");
-}
-
-/* How long is the part of the path that is this export's own? 0: it is none of its. */
-static size_t match(const char *own, const char *path)
-{
-	size_t length = strlen(own);
-
-	if (length > 0 && own[length - 1] == '/')
-		length--; /* "/" above all */
-	if (strncmp(own, path, length) != 0 || (path[length] != '/' && path[length] != '\0'))
-		return 0;
-	return length + 1;
 }
 
 /* As MOUNT and NFSv4 look for it. */
@@ -52,12 +36,12 @@ static struct canfs_served *find_export(const char *name, uint32_t nfs_version)
 	size_t longest = 0;
 
 	LIST_FOREACH (served, &served_exports, link) {
-		size_t length = match(by_pseudo ? served->pseudo : served->path, name);
+		const char *own = by_pseudo ? served->pseudo : served->path;
 
 		if (nfs_version == 3 && served->tag && strcmp(served->tag, name) == 0)
 			return served;
-		if (length > longest) {
-			longest = length;
+		if (canfs_path_is_below(name, own) && strlen(own) > longest) {
+			longest = strlen(own);
 			found = served;
 		}
 	}
@@ -145,7 +129,7 @@ void canfs_note_admitted(const struct canfs_export *export)
 void canfs_start_price_service(uint16_t port)
 {
 	struct canfs_price_service_config config = {
-		.port = port, .with_export = with_export, .say = say, .thread_begins = name_thread
+		.port = port, .with_export = with_export, .thread_begins = name_thread
 	};
 	int ret = -ENOMEM;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include "common/clock.h"
+#include "common/path.h"
 #include "priced/nfsd_exports.h"
 #include "server/monitors/devices.h"
 #include "server/monitors/mountinfo.h"
@@ -428,7 +429,7 @@ static struct export *find_export(
 	LIST_FOREACH (export, &list->exports, link) {
 		size_t len = strlen(export->path);
 
-		if (len > longest && canfs_nfsd_is_below(path, export->path) &&
+		if (len > longest && canfs_path_is_below(path, export->path) &&
 			admits(export, caller)) {
 			longest = len;
 			found = export;

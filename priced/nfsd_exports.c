@@ -262,12 +262,3 @@ bool canfs_nfsd_find_domain(
 	domain[0] = '\0';
 	return false;
 }
-
-bool canfs_nfsd_is_below(const char *path, const char *directory)
-{
-	size_t len = strlen(directory);
-
-	if (len == 1)
-		return path[0] == '/';
-	return strncmp(path, directory, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}

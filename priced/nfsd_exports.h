@@ -59,7 +59,4 @@ bool canfs_nfsd_is_client(const char *client, const struct in6_addr *address, co
 /* Does it take the domain to know who is this CLIENT? */
 bool canfs_nfsd_has_name(const char *client);
 
-/* Is path that directory, or one in it, by its name? */
-bool canfs_nfsd_is_below(const char *path, const char *directory);
-
 #endif

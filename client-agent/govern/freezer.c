@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "client-agent/kernel/procfs.h"
+#include "common/path.h"
 
 #define MOUNT  "/sys/fs/cgroup"
 #define HYBRID MOUNT "/unified" /* version 2 where version 1 has the controllers (systemd) */
@@ -126,14 +127,12 @@ int canfs_freezer_find(struct canfs_freezer *freezer, const char *name)
 bool canfs_freezer_has_us(const struct canfs_freezer *freezer)
 {
 	const char *mount = canfs_cgroup2_mount();
-	size_t len = strlen(freezer->path);
 	struct canfs_freezer ours;
 	char own[PATH_MAX];
 
 	if (!mount || own_group(own, sizeof(own)) < 0 || set_path(&ours, mount, own) < 0)
 		return false;
-	return strncmp(ours.path, freezer->path, len) == 0 &&
-	       (ours.path[len] == '/' || ours.path[len] == '\0');
+	return canfs_path_is_below(ours.path, freezer->path);
 }
 
 static int open_file(const struct canfs_freezer *freezer, const char *name, int flags)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/monitors/mountinfo.h"
+#include "common/path.h"
 #include "common/unescape.h"
 #include "server/monitors/source.h"
 
@@ -69,13 +70,6 @@ static bool parse_line(const char *line, char point[PATH_MAX], struct canfs_moun
 	return canfs_unescape(options, len, mount->upper, sizeof(mount->upper)) == 0;
 }
 
-static bool is_above(const char *point, size_t len, const char *path)
-{
-	if (len == 1 && point[0] == '/')
-		return path[0] == '/';
-	return strncmp(path, point, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
-
 int canfs_find_mount(const char *text, const char *path, struct canfs_mountinfo_entry *mount)
 {
 	struct canfs_mountinfo_entry here;
@@ -88,7 +82,7 @@ int canfs_find_mount(const char *text, const char *path, struct canfs_mountinfo_
 		if (!parse_line(text, point, &here))
 			continue;
 		len = strlen(point);
-		if (len == 0 || len < longest || !is_above(point, len, path))
+		if (len == 0 || len < longest || !canfs_path_is_below(path, point))
 			continue;
 		longest = len;
 		*mount = here;

@@ -2,6 +2,7 @@
 /* What the kernel's server exports to whom: only exports that are whole come out, and nobody unknown is a client. */
 #include "tests/fuzz/text.h"
 
+#include "common/path.h"
 #include "priced/nfsd_exports.h"
 
 static void check_client(const struct canfs_nfsd_export *export, const char *domain)
@@ -31,8 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(export.path[0] == '/' && strlen(export.path) < PATH_MAX);
 		FUZZ_CHECK(export.client[0] != '\0');
 		FUZZ_CHECK(strlen(export.client) < CANFS_NFSD_CLIENT_MAX);
-		FUZZ_CHECK(canfs_nfsd_is_below(export.path, "/"));
-		FUZZ_CHECK(canfs_nfsd_is_below(export.path, export.path));
+		FUZZ_CHECK(canfs_path_is_below(export.path, "/"));
+		FUZZ_CHECK(canfs_path_is_below(export.path, export.path));
 		check_client(&export, domain);
 	}
 	free(text);
