@@ -92,7 +92,6 @@ static int open_service(struct daemon *daemon)
 	struct canfs_price_service_config config = { .port = (uint16_t)daemon->config->price_port,
 		.with_export = canfs_export_list_use,
 		.host = daemon->list,
-		.say = say,
 		.thread_begins = name_service };
 	int ret = canfs_price_service_start(&daemon->service, &config);
 

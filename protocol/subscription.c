@@ -115,7 +115,6 @@ static void take_prices(struct canfs_subscription *subscription, const struct ca
 	uint64_t now_usec)
 {
 	subscription->prices = *prices;
-	subscription->prices_usec = now_usec > prices->age_usec ? now_usec - prices->age_usec : 0;
 	subscription->answered_usec = now_usec;
 }
 

@@ -40,7 +40,6 @@ struct canfs_subscription {
 	uint64_t lease_end_usec; /* 0: not subscribed */
 	uint32_t number;         /* of the last push */
 	struct canfs_prices prices;
-	uint64_t prices_usec;           /* when they were computed */
 	enum canfs_price_status status; /* of the last answer; CANFS_STATUS_OK: or there was none */
 
 	/* Counters. */

@@ -28,8 +28,7 @@ typedef int canfs_with_export(void *host, const char *name, uint32_t nfs_version
 struct canfs_price_service_config {
 	uint16_t port; /* UDP, at all addresses; 0: any */
 	canfs_with_export *with_export;
-	void *host; /* for with_export */
-	canfs_say *say;
+	void *host;                  /* for with_export */
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };
 

@@ -19,11 +19,11 @@
 #include "common/clock.h"
 #include "protocol/subscription.h"
 #include "server/price-service/price_service.h"
+#include "tests/unit/datagrams.h"
 #include "tests/unit/fake_root.h"
 
-#define SECOND    UINT64_C(1000000)
-#define WAIT_MSEC 10000 /* for what must come */
-#define ANY_PORT  0
+#define SECOND   UINT64_C(1000000)
+#define ANY_PORT 0
 
 static struct fake_root root;
 static struct canfs_sampler *sampler;
@@ -63,9 +63,7 @@ static void step(unsigned int dirty_pages)
 
 static void start_service(void)
 {
-	struct canfs_price_service_config config = {
-		.port = ANY_PORT, .with_export = with_export, .say = say
-	};
+	struct canfs_price_service_config config = { .port = ANY_PORT, .with_export = with_export };
 
 	assert_int_equal(canfs_price_service_start(&service, &config), 0);
 	canfs_sampler_tell(sampler, canfs_price_service_posted, service);
@@ -114,17 +112,6 @@ static struct canfs_price_service_counters counters(void)
 	return now;
 }
 
-static struct sockaddr_storage loopback(uint16_t port)
-{
-	struct sockaddr_storage address = { 0 };
-	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&address;
-
-	ipv4->sin_family = AF_INET;
-	ipv4->sin_port = htons(port);
-	ipv4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return address;
-}
-
 static void subscribe(struct canfs_subscription *subscription)
 {
 	struct sockaddr_storage server = loopback(0);
@@ -132,13 +119,6 @@ static void subscribe(struct canfs_subscription *subscription)
 	assert_int_equal(canfs_subscription_open(subscription, &server,
 				 canfs_price_service_port(service), 3, "/srv/data", 1),
 		0);
-}
-
-static bool wait_for_datagram(int fd)
-{
-	struct pollfd polled = { .fd = fd, .events = POLLIN };
-
-	return poll(&polled, 1, WAIT_MSEC) == 1;
 }
 
 /* Until there are new prices. */

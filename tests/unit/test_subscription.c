@@ -15,27 +15,9 @@
 
 #include "client-agent/auction/poller.h"
 #include "protocol/subscription.h"
+#include "tests/unit/datagrams.h"
 
-#define SECOND    UINT64_C(1000000)
-#define WAIT_MSEC 10000 /* for what must come */
-
-static struct sockaddr_storage loopback(uint16_t port)
-{
-	struct sockaddr_storage address = { 0 };
-	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&address;
-
-	ipv4->sin_family = AF_INET;
-	ipv4->sin_port = htons(port);
-	ipv4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	return address;
-}
-
-static bool wait_for_datagram(int fd)
-{
-	struct pollfd polled = { .fd = fd, .events = POLLIN };
-
-	return poll(&polled, 1, WAIT_MSEC) == 1;
-}
+#define SECOND UINT64_C(1000000)
 
 static double price_of(const struct canfs_subscription *subscription)
 {
