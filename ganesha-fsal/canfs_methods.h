@@ -2,7 +2,7 @@
 /*
  * CANFS, a stackable FSAL: what its files share. The stacking glue follows the split of Ganesha's
  * own stackable FSALs (main, export, handle, file, xattrs); what is canfs proper is the price
- * sampler (monitors/sampler.h) and the call to it, in export.c.
+ * sampler (server/market/sampler.h) and the call to it, in export.c.
  */
 #ifndef CANFS_GANESHA_FSAL_CANFS_METHODS_H
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H

@@ -140,7 +140,7 @@ static void only_what_differs_is_set(void **state)
 	assert_true(settings.pmax == CANFS_PRICE_MAX && settings.weight[CANFS_CPU] == 1);
 }
 
-/* Whoever takes its comments out, has said the same as before. */
+/* Without its comment signs it says what holds anyhow. */
 static void the_example_says_the_defaults(void **state)
 {
 	static char text[CANFS_PRICED_CONFIG_BYTES_MAX] = "[priced]\n";
