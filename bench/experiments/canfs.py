@@ -41,6 +41,29 @@ def export_prices(lab):
     return export
 
 
+# A virtual disk does not tell what it is, so an administrator would.
+PRICED_OPTIONS = {"monitors": "disk, memory"}
+PRICED_QUEUES = {"hdd-ncq": (1, 32), "hdd": (1, 32), "ssd": (32, 64)}  # as of disks that tell: reads, writes
+
+
+def start_priced(lab):
+    """canfs-priced beside the kernel's server."""
+    reads, writes = PRICED_QUEUES[lab.disk.device]
+    job = lab.server.guest.run("priced", lab.program("canfs-priced"), "--config", config_file(
+        lab.server.guest, "priced", PRICED_OPTIONS | {"disk_read_queue": reads, "disk_write_queue": writes}))
+    serves = lab.server.guest.run("priced-serves", "bash", "-c", 'until "$1" server prices >&2; do sleep 0.2; done', "bash",
+                                  lab.program("canfsctl"))
+    wait_for(lambda: job.is_done() or serves.is_done(), STOP_SECONDS, "prices of canfs-priced")
+    if job.is_done():
+        raise LabError(f"canfs-priced ended by itself: {job.errors()}")
+
+
+def config_file(client, section, values):
+    config = client.directory / f"{section}.conf"
+    config.write_text(f"[{section}]\n" + "".join(f"{k} = {v}\n" for k, v in values.items()), encoding="utf-8")
+    return config
+
+
 def agent_command(lab, config):
     return [lab.program("canfs-agent"), "--config", config]
 
@@ -55,10 +78,7 @@ def start_agents(lab, clients, options, name="agent", warm_up=None):
     if this is not the guest's first agent; warm_up(job): instead of WARM_UP_SECONDS."""
     jobs = []
     for client in clients:
-        config = client.directory / "agent.conf"
-        values = {"mode": "enforce"} | options
-        config.write_text("[agent]\n" + "".join(f"{k} = {v}\n" for k, v in values.items()),
-                          encoding="utf-8")
+        config = config_file(client, "agent", {"mode": "enforce"} | options)
         jobs.append(client.run(name, *agent_command(lab, config)))
     if not warm_up:
         time.sleep(WARM_UP_SECONDS)

@@ -8,6 +8,7 @@ held      A reads at random in two busy phases and is idle between them; B write
 overfull  B writes more than any client can hold, at full speed: nothing is to be gained, and canfs
           must do no harm.
 held-two  as held, by two clients with half of it each; of them the one that shows here closes later.
+held-knfsd  as held, on the kernel's server (lab/knfsd.py), which has its prices from canfs-priced.
 
 Variants: A alone; B with stock settings on a stock export; B with canfs."""
 
@@ -16,7 +17,9 @@ from dataclasses import dataclass, replace
 from bench.experiments import canfs
 from bench.experiments.options import Options, check_names
 from bench.lab.client import launch
+from bench.lab.disk import READ_AHEAD_KIB
 from bench.lab.host import LabError
+from bench.lab.knfsd import what_is_missing as what_knfsd_misses
 from bench.lab.lab import Guest, Lab
 from bench.lab.report import Results
 
@@ -42,17 +45,20 @@ class Case:
     begin: float     # second
     close_at: float  # second, 0: when all is written
     writers: int = 1  # as B, each
+    server: str = "ganesha"
 
 
 FULL = (
     Case("held", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32),
     Case("overfull", ("stock", "canfs"), 512, "0-40", 1000, 0, 2, 0),
     Case("held-two", ("stock", "canfs"), 1024, "0-20,30-40", 300, 20, 2, 32, 2),
+    Case("held-knfsd", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32, server="knfsd"),
 )
 QUICK = (
     replace(FULL[0], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
     replace(FULL[1], phases="0-10", megabytes=200, begin=1),
     replace(FULL[2], phases="0-7,11-14", megabytes=120, begin=1, close_at=12),
+    replace(FULL[3], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
 )
 
 
@@ -68,16 +74,24 @@ class Trial:
     agents: dict  # guest: what its agent logged
 
 
+def start_server(lab, case, priced, options):
+    if case.server == "knfsd":
+        lab.start_knfsd(READ_AHEAD_KIB, is_writable=True)
+        if priced:
+            canfs.start_priced(lab)
+    else:
+        lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+
+
 def run_trial(lab, case, variant, options):
     priced = variant == "canfs"
-    lab.start_server("CANFS" if priced else "VFS",
-                     canfs.SERVER_OPTIONS | options.server if priced else None)
+    start_server(lab, case, priced, options)
     writers = "bcde"[:case.writers] if variant != "alone" else ""
     guests = [Guest("a", READER_MIB), *(Guest(name, case.writer_mib) for name in writers)]
     clients = lab.start_clients(guests)
     lab.disk.cold()
     agents = canfs.start_agents(lab, clients, options.agent) if priced else []
-    watch = canfs.PriceWatch(lab) if priced else None
+    watch = canfs.PriceWatch(lab) if priced and case.server == "ganesha" else None  # canfs-priced publishes no tag
     jobs = [clients[0].prepare("read", lab.program("canfs-job-read"), "--direct", "--phases",
                                case.phases, "--seed", SEED, lab.on_mount("data"))]
     jobs += [client.prepare("write", lab.program("canfs-job-write"), "--mb", case.megabytes, "--rate-mb", case.rate_mb,
@@ -125,12 +139,24 @@ def summary(trial):
     return text
 
 
+def cases_of(options, say):
+    """Those that are asked for; if none is named, without the kernel's server where it is not installed, and in a quick run."""
+    cases = [case for case in (QUICK if options.quick else FULL) if not options.cases or case.name in options.cases]
+    missing = what_knfsd_misses(options.disk)
+    if options.cases:
+        if missing and any(case.server == "knfsd" for case in cases):
+            raise LabError(missing)
+        return cases
+    if missing:
+        say(f"held-knfsd is left out: {missing}")
+    return [case for case in cases if case.server != "knfsd" or not (missing or options.quick)]
+
+
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     check_names("case", options.cases, [case.name for case in FULL])
     check_names("variant", options.variants, FULL[0].variants)
-    cases = [case for case in (QUICK if options.quick else FULL)
-             if not options.cases or case.name in options.cases]
+    cases = cases_of(options, say)
     results = Results(NAME, options.disk)
     say(f"setting up: network, {options.disk.describe()}, a 4 GB file")
     with Lab(build, disk=options.disk) as lab:

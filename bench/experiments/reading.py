@@ -24,7 +24,7 @@ from bench.experiments.reading_limits import limit_of, limit_of_guest
 from bench.experiments.reading_processes import read_in_guest, read_locally
 from bench.lab.disk import READ_AHEAD_KIB, DiskSettings
 from bench.lab.host import LabError, end
-from bench.lab.knfsd import check_file_system, check_installed
+from bench.lab.knfsd import check as check_knfsd
 from bench.lab.lab import Guest, Lab
 from bench.lab.report import Results
 
@@ -119,8 +119,7 @@ class Reading:
         """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
         check_names("variant", options.variants, (LOCAL, *ALL_VARIANTS))
         if "knfsd" in options.variants:
-            check_installed()
-            check_file_system(options.disk)
+            check_knfsd(options.disk)
         check_names("case", options.cases, [case.name for case in self.cases])
         results = ReadingResults(self, options)
         for case in self.cases:

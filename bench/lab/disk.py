@@ -80,9 +80,13 @@ class DiskSettings:
         more = (self.scheduler, self.filesystem if self.filesystem != "ext4" else None)
         return "-".join(filter(None, (self.device, *more)))
 
+    @property
+    def scheduler_name(self):
+        return self.scheduler or DEVICES[self.device].scheduler
+
     def describe(self):
         kind = DEVICES[self.device]
-        return (f"{self.device}: {kind.tags} tags, scheduler {self.scheduler or kind.scheduler}, "
+        return (f"{self.device}: {kind.tags} tags, scheduler {self.scheduler_name}, "
                 f"write-back throttling {kind.wbt_usec / 1000:g} ms, {self.filesystem}")
 
 
@@ -203,6 +207,17 @@ class Disk:
             run("mount", "-o", f"remount,{'rw' if is_writable else 'ro'}", self.mount)
             self._is_writable = is_writable
 
+    def lend(self):
+        """To another kernel, which mounts the file system as its own, with the scheduler that it has there: here, it is not mounted,
+        and there is none. LabError: somebody here uses it. Until take_back()."""
+        self._unmount()
+        self._loop.tune(self.device, "none", READ_AHEAD_KIB)
+
+    def take_back(self):
+        """The other kernel has unmounted it, or is gone: the log is replayed then. The model is off."""
+        self.become(self.settings)
+        self._mount()
+
     def attach(self):
         """Only the block device: self.loop."""
         self.model.mkdir(parents=True)
@@ -221,7 +236,7 @@ class Disk:
         """Another disk below the same file system: what is measured next. The model is off until cold()."""
         self.settings = settings
         self.control("mode=free")
-        self._loop.tune(settings.device, settings.scheduler or DEVICES[settings.device].scheduler, READ_AHEAD_KIB)
+        self._loop.tune(settings.device, settings.scheduler_name, READ_AHEAD_KIB)
 
     def read_ahead(self, kib):
         """Of files that are opened from now on."""

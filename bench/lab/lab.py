@@ -131,13 +131,13 @@ class Lab:
                               memory_limit_bytes=self.memory_bytes)
         self.server.start()
 
-    def start_knfsd(self, read_ahead_kib):
-        """The kernel's own server, read-only, NFSv3, in a guest with as much memory; what it opens is read ahead so."""
+    def start_knfsd(self, read_ahead_kib, is_writable=False):
+        """The kernel's own server, NFSv3, in a guest with as much memory; what it opens is read ahead so."""
         self._generation += 1
         self.server = Knfsd(self.disk, self.network, GUESTS_MAX - 1, self.directory / f"knfsd-{self._generation}",
                             self.memory_bytes >> 20)
         self.server_address = self.server.address
-        self.server.start(read_ahead_kib)
+        self.server.start(read_ahead_kib, is_writable)
 
     def stop_server(self):
         if self.server:

@@ -40,6 +40,11 @@ DEVICES = {
 }
 
 
+def throttling_usec(device, scheduler):
+    """The kernel's default for wbt_lat_usec: bfq does without, since it throttles by itself."""
+    return 0 if scheduler == "bfq" else DEVICES[device].wbt_usec
+
+
 def _control(request, number):
     with open(CONTROL, "rb") as control:
         return fcntl.ioctl(control, request, number)
@@ -102,8 +107,7 @@ class Loop:
         if scheduler != "none":
             put(queue / "scheduler", scheduler)
             put(queue / "nr_requests", SCHEDULED)
-        # bfq does without, since it throttles by itself
-        wbt_usec = 0 if scheduler == "bfq" else kind.wbt_usec
+        wbt_usec = throttling_usec(device, scheduler)
         # The model knows no TRIM; the first discard that it refuses would change the queue's settings, whenever that comes.
         settings = {"rotational": kind.rotational, "wbt_lat_usec": wbt_usec, "max_sectors_kb": MAX_SECTORS_KIB, "discard_max_bytes": 0,
                     # last: newer kernels recompute it when the queue's settings change
