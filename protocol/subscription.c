@@ -182,12 +182,15 @@ static bool receive(struct canfs_subscription *subscription, uint64_t now_usec, 
 	struct canfs_price_datagram datagram;
 	ssize_t got = recv(subscription->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 
+	if (got < 0 && errno != EAGAIN)
+		subscription->network_error = errno;
 	if (got < 0 && errno == ECONNREFUSED) { /* nobody is at that port */
 		begin_anew(subscription);
 		return true;
 	}
 	if (got < 0)
 		return false;
+	subscription->network_error = 0;
 	if (canfs_price_decode_datagram(bytes, (size_t)got, &datagram) != 0)
 		subscription->malformed++;
 	else if (datagram.kind == CANFS_PRICE_IS_PUSH)

@@ -41,6 +41,7 @@ struct canfs_subscription {
 	uint32_t number;         /* of the last push */
 	struct canfs_prices prices;
 	enum canfs_price_status status; /* of the last answer; CANFS_STATUS_OK: or there was none */
+	int network_error; /* errno that a call brought back, as ECONNREFUSED; 0 when a datagram has come since */
 
 	/* Counters. */
 	uint64_t calls, pushes;

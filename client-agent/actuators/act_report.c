@@ -56,9 +56,11 @@ static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *ta
 		host->now_usec, "write-back", canfs_verdict_name(bidder->told.write),
 		canfs_verdict_name(bidder->write.verdict),
 		(struct canfs_bids) { tag->write, bidder->own_write },
-		"server %.2f (%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f", tag->write,
-		canfs_resource_name(tag->bottleneck), relation(tag->write, bidder->own_write),
-		bidder->own_write, (unsigned long long)host->backlog_bytes / MIB,
+		"server %.2f (%s%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f",
+		tag->write, canfs_resource_name(tag->bottleneck),
+		bidder->poller.source == CANFS_SOURCE_SERVICE ? ", pushed" : "",
+		relation(tag->write, bidder->own_write), bidder->own_write,
+		(unsigned long long)host->backlog_bytes / MIB,
 		(unsigned long long)host->bound_bytes / MIB, host->cache_worth);
 
 	log_decision(bidder, decision, mode);

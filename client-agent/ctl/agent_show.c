@@ -161,10 +161,9 @@ static void show_poller(FILE *out, const json_t *mount)
 	fprintf(out, "  prices    asked %.0f times, %.0f answers, %.0f failures",
 		ctl_number(poller, "questions"), ctl_number(poller, "answers"),
 		ctl_number(poller, "failures"));
-	if (is_true(in(mount, "service"), "current"))
-		fprintf(out, "; pushed %.0f times", ctl_number(in(mount, "service"), "pushes"));
 	if (json_is_object(price))
-		fprintf(out, "; the last one is %.1f s old", ctl_number(price, "age_sec"));
+		fprintf(out, "; by %s, %.1f s old", ctl_text(price, "source"),
+			ctl_number(price, "age_sec"));
 	else
 		fprintf(out, "; %s",
 			is_true(poller, "publishes")                ? "none in time"
@@ -176,6 +175,25 @@ static void show_poller(FILE *out, const json_t *mount)
 		put_member(out, poller, "error");
 	}
 	fputc('\n', out);
+}
+
+/* Of the server's price service, unless it is not to be asked. */
+static void show_service(FILE *out, const json_t *mount)
+{
+	const json_t *service = in(mount, "service");
+	const char *status = ctl_text(service, "status");
+
+	if (!json_is_object(service))
+		return;
+	fputs("  service   ", out);
+	if (is_true(service, "current"))
+		fputs("pushes prices", out);
+	else if (json_is_string(in(service, "error")))
+		put_member(out, service, "error");
+	else
+		fputs(strcmp(status, "ok") == 0 ? "no answer" : status, out);
+	fprintf(out, "; asked %.0f times, %.0f pushes, %.0f lost\n", ctl_number(service, "calls"),
+		ctl_number(service, "pushes"), ctl_number(service, "lost"));
 }
 
 static void show_knob(FILE *out, const json_t *knob)
@@ -201,6 +219,7 @@ void ctl_show_status(FILE *out, const json_t *status)
 	for (size_t i = 0; i < json_array_size(mounts); i++) {
 		show_mount(out, json_array_get(mounts, i));
 		show_poller(out, json_array_get(mounts, i));
+		show_service(out, json_array_get(mounts, i));
 	}
 	fprintf(out, "\nknobs that are not as they were:%s\n",
 		json_array_size(knobs) == 0 ? " none" : "");

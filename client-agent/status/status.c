@@ -73,14 +73,17 @@ static json_t *show_price(const struct canfs_bidder *bidder, uint64_t now_usec)
 /* null: it is not to be asked. */
 static json_t *show_subscription(const struct canfs_subscription *subscription, uint64_t now_usec)
 {
+	const int error = subscription->network_error;
+
 	if (subscription->fd < 0)
 		return json_null();
-	return json_pack("{s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "current",
+	return json_pack("{s:b, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "current",
 		canfs_subscription_is_current(subscription, now_usec), "status",
-		canfs_price_status_name(subscription->status), "calls",
-		integer(subscription->calls), "pushes", integer(subscription->pushes), "lost",
-		integer(subscription->lost), "late", integer(subscription->late), "forged",
-		integer(subscription->forged), "malformed", integer(subscription->malformed));
+		canfs_price_status_name(subscription->status), "error",
+		error ? strerrordesc_np(error) : NULL, "calls", integer(subscription->calls),
+		"pushes", integer(subscription->pushes), "lost", integer(subscription->lost),
+		"late", integer(subscription->late), "forged", integer(subscription->forged),
+		"malformed", integer(subscription->malformed));
 }
 
 static json_t *show_poller(const struct canfs_poller *poller)

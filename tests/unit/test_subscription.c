@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <arpa/inet.h>
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -220,6 +221,27 @@ static void pushes_spare_questions(void **state)
 	canfs_poller_fini(&poller);
 }
 
+static void a_closed_port_is_told(void **state)
+{
+	struct canfs_subscription subscription;
+	uint64_t now_usec = 100 * SECOND;
+	struct liar liar;
+
+	(void)state;
+	open_liar(&liar, &subscription);
+	close(liar.fd);
+	assert_false(canfs_subscription_tick(&subscription, now_usec));
+	assert_int_equal(subscription.network_error, 0);
+	assert_false(tick_after_datagram(&subscription, now_usec)); /* it comes back */
+	assert_int_equal(subscription.network_error, ECONNREFUSED);
+	assert_false(canfs_subscription_is_current(&subscription, now_usec));
+	canfs_subscription_close(&subscription);
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	assert_int_equal(subscription.network_error, 0);
+	canfs_subscription_close(&subscription);
+	close(liar.fd);
+}
+
 static void port_0_is_no_service(void **state)
 {
 	struct sockaddr_storage server = loopback(0);
@@ -241,6 +263,7 @@ int main(void)
 		cmocka_unit_test(silence_begins_anew_with_another_token),
 		cmocka_unit_test(a_lease_is_renewed_at_its_half),
 		cmocka_unit_test(pushes_spare_questions),
+		cmocka_unit_test(a_closed_port_is_told),
 		cmocka_unit_test(port_0_is_no_service),
 	};
 
