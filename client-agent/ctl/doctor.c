@@ -118,11 +118,14 @@ out:
 static void examine(const struct options *options, struct examined *examined)
 {
 	canfs_host_gather("", options->config_file, &examined->host);
-	if (!options->mountpoint)
+	if (!options->mountpoint) {
+		canfs_server_gather("", &examined->host);
 		canfs_disks_gather("", &examined->host);
+	}
 	for (size_t i = 0; i < examined->n; i++)
 		canfs_mount_gather("", &examined->mount[i]);
-	canfs_prices_gather(examined->mount, examined->n, options->timeout_sec);
+	canfs_prices_gather(examined->mount, examined->n,
+		(uint16_t)examined->host.config.price_port, options->timeout_sec);
 	canfs_host_sum_up(&examined->host, examined->mount, examined->n);
 }
 
@@ -215,7 +218,7 @@ static void print_total(const struct examined *examined, unsigned int findings)
 	const size_t disks = examined->host.disks;
 
 	printf("%zu NFS mount%s", examined->n, examined->n == 1 ? "" : "s");
-	if (examined->host.serves_nfs)
+	if (canfs_serves_nfs(&examined->host))
 		printf(" and %zu disk%s", disks, disks == 1 ? "" : "s");
 	printf(" looked at: %u finding%s\n", findings, findings == 1 ? "" : "s");
 }

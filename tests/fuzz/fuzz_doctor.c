@@ -45,6 +45,7 @@ static void judge_local(const char *text)
 		struct canfs_disk_facts disk = { .no_scheduler = true };
 		struct canfs_bdi device;
 
+		canfs_udp_line_has_port(line, end, 20590);
 		if (!canfs_local_fs_parse(line, end, &device))
 			continue;
 		snprintf(disk.name, sizeof(disk.name), "%u:%u", device.major, device.minor);
@@ -74,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	facts.link.speed_mbit = facts.link.rtt_usec = host.page_bytes;
 	facts.read_ahead_kib = size;
 	facts.price = size % 4;
+	facts.service = size % CANFS_SERVICE_FACTS;
+	host.kernel_serves = size % 2;
 
 	canfs_locks_hold(text, 0, 22, 493);
 	judge_local(text);

@@ -48,6 +48,7 @@ static void make_healthy(void)
 			.mss_bytes = 1448,
 			.rtt_usec = 500 },
 		.price = CANFS_PRICE_PUBLISHED,
+		.service = CANFS_SERVICE_SERVED,
 	};
 	host = (struct canfs_host_facts) {
 		.page_bytes = 4096,
@@ -60,6 +61,7 @@ static void make_healthy(void)
 		.receive_buffer_bytes = 6291456,
 		.send_buffer_bytes = 4194304,
 		.agent_runs = true,
+		.config.price_port = 20590,
 	};
 }
 
@@ -104,6 +106,18 @@ static void assert_only(const char *name, const char *what, int line)
 		change;                                                                            \
 		assert_only(name, what, __LINE__);                                                 \
 	} while (0)
+
+/* Of the last case: a note of that name could stand beside what was found. */
+static void assert_silent(const char *name)
+{
+	const struct canfs_check *check;
+	struct canfs_finding finding;
+
+	for (size_t i = 0; (check = canfs_check_at(i)); i++)
+		if (strcmp(check->name, name) == 0)
+			assert_false(
+				check->judge(&host, check->per_mount ? &facts : NULL, &finding));
+}
 
 /* A note: right for some, and no reason for an exit status. */
 #define NOTES(name, what, change)                                                                  \
@@ -229,20 +243,60 @@ static void test_read_ahead(void **state)
 	FINDS("read-ahead", "is 128", facts.read_ahead_kib = 128; enforce(true);
 		host.agent_runs = false);
 	FINDS("read-ahead", "is 128", facts.read_ahead_kib = 128; enforce(true);
-		facts.price = CANFS_PRICE_NONE);
+		facts.price = CANFS_PRICE_NONE; facts.service = CANFS_SERVICE_CLOSED);
 	HEALTHY(facts.read_ahead_kib = 0);
 }
 
 static void test_prices(void **state)
 {
 	(void)state;
-	NOTES("prices", "publishes no prices", facts.price = CANFS_PRICE_NONE);
+	NOTES("prices", "publishes no prices", facts.price = CANFS_PRICE_NONE;
+		facts.service = CANFS_SERVICE_CLOSED);
+	HEALTHY(facts.price = CANFS_PRICE_NONE); /* canfs-priced: they are pushed */
 	FINDS("prices", "no answer about prices: Connection refused",
 		facts.price = CANFS_PRICE_UNANSWERED;
 		strcpy(facts.price_error, "Connection refused"));
 	FINDS("prices", "canfsctl price srv:/export", facts.price = CANFS_PRICE_UNANSWERED);
 	assert_false(as_note);
 	HEALTHY(facts.price = CANFS_PRICE_NOT_ASKED);
+}
+
+static void test_price_service(void **state)
+{
+	static const char name[] = "price-service";
+
+	(void)state;
+	NOTES(name, "UDP port 20590 of the server: no answer",
+		facts.service = CANFS_SERVICE_UNANSWERED);
+	NOTES(name, "firewall", facts.service = CANFS_SERVICE_UNANSWERED);
+	NOTES(name, "closed, so that", facts.service = CANFS_SERVICE_CLOSED);
+	NOTES(name, "Price_Port", facts.service = CANFS_SERVICE_CLOSED);
+	NOTES(name, "below 1024", facts.service = CANFS_SERVICE_DENIED);
+	NOTES(name, "none of this export", facts.service = CANFS_SERVICE_NO_PRICES);
+	NOTES(name, "too many subscribers", facts.service = CANFS_SERVICE_FULL);
+	NOTES(name, "no answer", facts.service = CANFS_SERVICE_UNANSWERED;
+		facts.price = CANFS_PRICE_NONE); /* canfs-priced, perhaps */
+	HEALTHY(facts.service = CANFS_SERVICE_NOT_ASKED);
+	HEALTHY(facts.read_ahead_kib = 128; enforce(true); facts.price = CANFS_PRICE_NONE);
+	/* What the server lacks is said once. */
+	FINDS("prices", "no answer about", facts.price = CANFS_PRICE_UNANSWERED;
+		facts.service = CANFS_SERVICE_CLOSED);
+	assert_silent(name);
+	NOTES("prices", "canfs-priced", facts.price = CANFS_PRICE_NONE;
+		facts.service = CANFS_SERVICE_CLOSED);
+	assert_silent(name);
+}
+
+static void test_server(void **state)
+{
+	static const char name[] = "price-service";
+
+	(void)state;
+	HEALTHY(host.kernel_serves = host.price_port_bound = true);
+	NOTES(name, "enable --now canfs-priced", host.kernel_serves = true);
+	NOTES(name, "Price_Port = 20590", host.ganesha_serves = true);
+	NOTES(name, "at another port", host.kernel_serves = host.priced_runs = true);
+	HEALTHY(host.kernel_serves = true; host.config.price_port = 0);
 }
 
 static void test_host(void **state)
@@ -369,6 +423,8 @@ int main(void)
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_read_ahead),
 		cmocka_unit_test(test_prices),
+		cmocka_unit_test(test_price_service),
+		cmocka_unit_test(test_server),
 		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_dirty_limits),
 		cmocka_unit_test(test_disks),

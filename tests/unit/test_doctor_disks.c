@@ -10,6 +10,7 @@ static struct canfs_host_facts host;
 
 static void gather(const struct fake_root *root)
 {
+	canfs_server_gather(root->path, &host);
 	canfs_disks_gather(root->path, &host);
 }
 
@@ -92,7 +93,7 @@ static void test_servers_only(void **state)
 	const struct fake_root *root = *state;
 
 	gather(root); /* nothing is there */
-	assert_false(host.serves_nfs);
+	assert_false(canfs_serves_nfs(&host));
 	make_disk(root, "8:0", DEVICES "/sda", "1\n", "[none] mq-deadline\n", "75000\n");
 	fake_root_write(root, "/proc/self/mountinfo", "20 1 8:0 / / rw - ext4 /dev/sda rw\n");
 	run_process(root, "1", "systemd");
@@ -100,16 +101,16 @@ static void test_servers_only(void **state)
 	run_process(root, "61", "nfsdcld");
 	run_process(root, "sys", "nfsd"); /* no process */
 	gather(root);
-	assert_false(host.serves_nfs);
+	assert_false(canfs_serves_nfs(&host));
 	assert_int_equal(host.disks, 0);
 	run_process(root, "4194304", "ganesha.nfsd");
 	gather(root);
-	assert_true(host.serves_nfs);
+	assert_true(canfs_serves_nfs(&host));
 	assert_int_equal(host.disks, 1);
 	run_process(root, "4194304", "bash");
 	run_process(root, "700", "nfsd");
 	gather(root);
-	assert_true(host.serves_nfs);
+	assert_true(canfs_serves_nfs(&host));
 }
 
 static void test_partition(void **state)
@@ -253,7 +254,7 @@ static void test_what_is_not_there(void **state)
 
 	mount_all(root, "20 1 8:0 / / rw - ext4 /dev/sda rw\n"); /* no /sys */
 	gather(root);
-	assert_true(host.serves_nfs);
+	assert_true(canfs_serves_nfs(&host));
 	assert_int_equal(host.disks, 0);
 	/* A ring of slaves ends, and a device without a queue is no disk. */
 	make_link(root, "/sys/devices/virtual/block/dm-0/slaves/dm-0",

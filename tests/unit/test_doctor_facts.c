@@ -155,6 +155,54 @@ static void test_locks(void **state)
 	assert_false(canfs_locks_hold("", 0, 22, 493));
 }
 
+static bool has_port(const char *line, uint16_t port)
+{
+	return canfs_udp_line_has_port(line, line + strlen(line), port);
+}
+
+static void test_udp_lines(void **state)
+{
+	(void)state;
+	assert_true(has_port("   46: 00000000:506E 00000000:0000 07 00000000:00000000", 20590));
+	assert_true(has_port("46: 00000000000000000000000000000000:506E 0000", 20590));
+	assert_true(has_port("46: 0100007F:006F 0", 0x6f));
+	assert_false(has_port("46: 00000000:506F 00000000:506E 07", 20590)); /* the peer's */
+	assert_false(has_port("46: 00000000:506E0 00000000:0000 07", 20590));
+	assert_false(has_port("46: 00000000:506E", 20590)); /* torn */
+	assert_false(has_port("46: 00000000:", 20590));
+	assert_false(has_port("46:", 20590));
+	assert_false(has_port("", 20590));
+	assert_false(has_port("  sl  local_address rem_address   st tx_queue", 20590));
+}
+
+static void test_servers(void **state)
+{
+	const struct fake_root *root = *state;
+	struct canfs_host_facts host = gather(root); /* whose port is the default */
+
+	canfs_server_gather(root->path, &host);
+	assert_false(canfs_serves_nfs(&host) || host.priced_runs || host.price_port_bound);
+	fake_root_write(root, "/proc/700/comm", "nfsd\n");
+	fake_root_write(root, "/proc/701/comm", "nfsd\n");
+	fake_root_write(root, "/proc/net/udp",
+		"  sl  local_address rem_address   st\n"
+		"   12: 00000000:006F 00000000:0000 07\n");
+	canfs_server_gather(root->path, &host);
+	assert_true(host.kernel_serves && !host.ganesha_serves);
+	assert_false(host.priced_runs || host.price_port_bound);
+	fake_root_write(root, "/proc/800/comm", "canfs-priced\n");
+	fake_root_write(root, "/proc/801/comm", "ganesha.nfsd\n");
+	fake_root_write(root, "/proc/net/udp6",
+		"   12: 00000000000000000000000000000000:506E "
+		"00000000000000000000000000000000:0000 07\n");
+	canfs_server_gather(root->path, &host);
+	assert_true(host.kernel_serves && host.ganesha_serves);
+	assert_true(host.priced_runs && host.price_port_bound);
+	host.config.price_port = 20591;
+	canfs_server_gather(root->path, &host);
+	assert_false(host.price_port_bound);
+}
+
 static void test_a_wrong_configuration(void **state)
 {
 	const struct fake_root *root = *state;
@@ -228,6 +276,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_the_agents_lock, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_udp_lines),
+		cmocka_unit_test_setup_teardown(test_servers, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_wrong_configuration, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(

@@ -155,6 +155,31 @@ bool canfs_check_kernel(const struct canfs_host_facts *host, const struct canfs_
 		OLDEST_MINOR);
 }
 
+/* Of a server: what its clients would be told sooner, or at all. */
+bool canfs_check_price_port(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	const unsigned int port = host->config.price_port;
+
+	(void)mount;
+	if (!canfs_serves_nfs(host) || port == 0 || host->price_port_bound)
+		return false;
+	canfs_finding_say(
+		finding, "this host serves NFS, but no price service is at UDP port %u", port);
+	if (host->priced_runs)
+		return canfs_finding_advise(finding,
+			"canfs-priced runs, at another port: the same price_port in priced.conf "
+			"and in the agent.conf of its clients");
+	if (host->ganesha_serves)
+		return canfs_finding_advise(finding,
+			"Price_Port = %u in the CANFS block of Ganesha's configuration, and a "
+			"restart; without it clients ask CANFS exports by FSSTAT",
+			port);
+	return canfs_finding_advise(finding,
+		"systemctl enable --now canfs-priced; without it clients have no prices of the "
+		"kernel's server");
+}
+
 bool canfs_check_knobs(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {

@@ -163,6 +163,11 @@ bool canfs_check_retransmissions(const struct canfs_host_facts *host,
 		mtu - IP_ICMP_HEADERS);
 }
 
+static bool has_prices(const struct canfs_mount_facts *mount)
+{
+	return mount->price == CANFS_PRICE_PUBLISHED || mount->service == CANFS_SERVICE_SERVED;
+}
+
 /* Will an agent move it when something is read? */
 static bool agent_would_move(
 	const struct canfs_host_facts *host, const struct canfs_mount_facts *mount)
@@ -170,8 +175,8 @@ static bool agent_would_move(
 	const char *mountpoint = mount->mount->mountpoint;
 	const struct canfs_terms *terms = canfs_config_terms(&host->config, mountpoint);
 
-	return mount->price == CANFS_PRICE_PUBLISHED && terms->mode == CANFS_ENFORCE &&
-	       terms->readahead && canfs_config_wants_mount(&host->config, mountpoint);
+	return has_prices(mount) && terms->mode == CANFS_ENFORCE && terms->readahead &&
+	       canfs_config_wants_mount(&host->config, mountpoint);
 }
 
 /* An agent that has moved it did so for a reason, and puts it back. */
@@ -227,12 +232,45 @@ bool canfs_check_published(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
 	(void)host;
-	if (mount->price != CANFS_PRICE_NONE)
+	if (mount->price != CANFS_PRICE_NONE || has_prices(mount))
 		return false;
 	canfs_finding_say(finding, "the server publishes no prices");
 	return canfs_finding_advise(finding,
-		"put FSAL CANFS on the server's export; until then canfs-agent leaves this mount "
-		"as it is");
+		"put FSAL CANFS on the server's export, or run canfs-priced on a kernel's server; "
+		"until then canfs-agent leaves this mount as it is");
+}
+
+/* Nothing but that it is slower by a tenth of a second, unless prices come from nowhere else. */
+bool canfs_check_price_service(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	static const struct {
+		const char *says, *remedy;
+	} rows[CANFS_SERVICE_FACTS] = {
+		[CANFS_SERVICE_UNANSWERED] = { "no answer",
+			"open it in each firewall between, if the server has a price service" },
+		[CANFS_SERVICE_CLOSED] = { "closed, so that no prices are pushed",
+			"Price_Port in the server's CANFS block (ganesha-canfs-config(8)), and the "
+			"same number as price_port in agent.conf; until then FSSTAT is asked" },
+		[CANFS_SERVICE_DENIED] = { "its price service has none for this address and port",
+			"run this as root, for a port below 1024; then see price_calls_denied of "
+			"canfsctl server counters there" },
+		[CANFS_SERVICE_NO_PRICES] = { "its price service has none of this export now",
+			"canfsctl server prices, there, shows what is not known" },
+		[CANFS_SERVICE_FULL] = { "it has too many subscribers at this address",
+			"give the clients addresses of their own, if they share one (NAT); those "
+			"left out ask by FSSTAT" },
+	};
+	/* The other check has told of a server that does not answer at all, or has nothing of canfs. */
+	const bool is_told =
+		mount->price == CANFS_PRICE_UNANSWERED ||
+		(mount->price == CANFS_PRICE_NONE && mount->service == CANFS_SERVICE_CLOSED);
+
+	if (!rows[mount->service].says || is_told)
+		return false;
+	canfs_finding_say(finding, "UDP port %u of the server: %s", host->config.price_port,
+		rows[mount->service].says);
+	return canfs_finding_advise(finding, "%s", rows[mount->service].remedy);
 }
 
 bool canfs_check_answered(const struct canfs_host_facts *host,

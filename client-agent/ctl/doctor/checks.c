@@ -31,6 +31,7 @@ static const struct canfs_check checks[] = {
 	{ "over-fetch", true, true, canfs_check_overfetch },
 	{ "prices", true, false, canfs_check_answered },
 	{ "prices", true, true, canfs_check_published },
+	{ "price-service", true, true, canfs_check_price_service },
 
 	/* Little's law again; "Check socket options", TCP Large Windows */
 	{ "slot-table", false, false, canfs_check_slots },
@@ -45,6 +46,7 @@ static const struct canfs_check checks[] = {
 	{ "config", false, false, canfs_check_config },
 	{ "journal", false, false, canfs_check_journal },
 	{ "agent", false, true, canfs_check_agent },
+	{ "price-service", false, true, canfs_check_price_port },
 };
 
 /* Of each disk of a server; a row here needs the same as one above. */

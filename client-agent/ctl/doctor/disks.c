@@ -13,7 +13,6 @@
  */
 #include "client-agent/ctl/doctor/facts.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,10 +21,9 @@
 #include <unistd.h>
 #include "client-agent/kernel/procfs.h"
 
-#define PROCESSES_MAX 65536 /* that are asked for their names */
-#define DEVICES_MAX   256   /* of mounted file systems; bind mounts count once */
-#define DEPTH_MAX     8     /* dm on md on dm; deeper than any sane stack */
-#define VISITS_MAX    4096  /* devices on the way down, in all */
+#define DEVICES_MAX 256  /* of mounted file systems; bind mounts count once */
+#define DEPTH_MAX   8    /* dm on md on dm; deeper than any sane stack */
+#define VISITS_MAX  4096 /* devices on the way down, in all */
 
 struct search {
 	const char *root;
@@ -34,32 +32,6 @@ struct search {
 	struct canfs_bdi device[DEVICES_MAX]; /* done */
 	unsigned int visits;
 };
-
-/*
- * The kernel's server by its threads, Ganesha by its process. /proc/fs/nfsd/threads would need a mutex that is
- * held while a server starts or stops, which may take as long as rpcbind does not answer.
- */
-static bool serves_nfs(const char *root)
-{
-	char path[PATH_MAX], comm[32];
-	struct dirent *entry;
-	bool found = false;
-	DIR *all;
-
-	snprintf(path, sizeof(path), "%s/proc", root);
-	all = opendir(path);
-	for (int n = 0; all && !found && n < PROCESSES_MAX && (entry = readdir(all));) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		n++;
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		if (canfs_read_file(root, path, comm, sizeof(comm)) > 0)
-			found = strcmp(comm, "nfsd\n") == 0 || strcmp(comm, "ganesha.nfsd\n") == 0;
-	}
-	if (all)
-		closedir(all);
-	return found;
-}
 
 /* A number alone on its line. wbt_lat_usec of a queue without throttling fails with EINVAL. */
 static bool read_number(const char *dir, const char *file, uint64_t *value)
@@ -244,8 +216,7 @@ void canfs_disks_gather(const char *root, struct canfs_host_facts *host)
 	struct search search = { .root = root, .host = host };
 
 	host->disks = 0;
-	host->serves_nfs = serves_nfs(root);
-	if (!host->serves_nfs)
+	if (!canfs_serves_nfs(host))
 		return;
 	canfs_read_lines(root, "/proc/self/mountinfo", take_mount, &search);
 	search_btrfs(&search);

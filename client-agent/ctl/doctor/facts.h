@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What canfsctl doctor knows when it judges. Facts are gathered once (host.c, link.c, prices.c, disks.c),
- * and then judged by functions that look at nothing else (checks.h). A fact that could not be learned is
+ * What canfsctl doctor knows when it judges. Facts are gathered once (host.c, link.c, prices.c, server.c,
+ * disks.c), and then judged by functions that look at nothing else (checks.h). A fact that could not be learned is
  * 0 or "", and nothing is said about it.
  *
  * Nothing here waits for an NFS server but the questions for prices, which have a deadline; no path
@@ -31,6 +31,18 @@ enum canfs_price_fact {
 	CANFS_PRICE_UNANSWERED,
 };
 
+/* What came of a subscription to the server's price service, as the agent's. */
+enum canfs_service_fact {
+	CANFS_SERVICE_NOT_ASKED,
+	CANFS_SERVICE_SERVED, /* prices are pushed to this host */
+	CANFS_SERVICE_UNANSWERED,
+	CANFS_SERVICE_CLOSED,    /* nobody is at that port */
+	CANFS_SERVICE_DENIED,    /* it says: not for this address and port */
+	CANFS_SERVICE_NO_PRICES, /* it has none of this export now */
+	CANFS_SERVICE_FULL,      /* it has too many subscribers at this address */
+	CANFS_SERVICE_FACTS
+};
+
 struct canfs_mount_facts {
 	const struct canfs_mount *mount;
 	struct canfs_mountstats stats;
@@ -38,6 +50,7 @@ struct canfs_mount_facts {
 	struct canfs_link_facts link;
 	enum canfs_price_fact price;
 	char price_error[256]; /* of CANFS_PRICE_UNANSWERED */
+	enum canfs_service_fact service;
 };
 
 #define CANFS_DISKS_MAX     64 /* further ones are not looked at */
@@ -75,8 +88,12 @@ struct canfs_host_facts {
 	struct canfs_agent_config config; /* of the agent; its defaults where it is wrong */
 	char config_error[CANFS_CONFIG_ERROR_MAX];
 
+	/* By canfs_server_gather(). */
+	bool kernel_serves, ganesha_serves; /* NFS */
+	bool priced_runs;                   /* canfs-priced */
+	bool price_port_bound; /* UDP, the configuration's price_port: somebody is there */
+
 	/* By canfs_disks_gather(). */
-	bool serves_nfs; /* by the kernel's server or by Ganesha */
 	size_t disks;
 	struct canfs_disk_facts disk[CANFS_DISKS_MAX]; /* of mounted local file systems */
 
@@ -99,9 +116,20 @@ void canfs_host_sum_up(
 	struct canfs_host_facts *host, const struct canfs_mount_facts *mounts, size_t n);
 
 /*
- * Sets serves_nfs and, if it is true, the disks; reads root + /proc and /sys. Nothing fails. A server is
- * seen in the pid namespace of the caller only.
+ * Which servers of NFS run here, and whether with a price service; reads root + /proc. host->config is set. Nothing
+ * fails. A server is seen in the pid namespace of the caller only, a port in its network namespace.
  */
+void canfs_server_gather(const char *root, struct canfs_host_facts *host);
+
+static inline bool canfs_serves_nfs(const struct canfs_host_facts *host)
+{
+	return host->kernel_serves || host->ganesha_serves;
+}
+
+/* A line of /proc/net/udp or udp6; *end is its newline. Is the port its own? Apart for the tests. */
+bool canfs_udp_line_has_port(const char *line, const char *end, uint16_t port);
+
+/* The disks, if NFS is served here; reads root + /proc and /sys. Nothing fails. */
 void canfs_disks_gather(const char *root, struct canfs_host_facts *host);
 
 /*
@@ -114,11 +142,12 @@ bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_bdi *d
 void canfs_mount_gather(const char *root, struct canfs_mount_facts *facts);
 
 /*
- * Asks the servers of all mounts side by side; sets price, price_error, link.mss_bytes and
- * link.rtt_usec. Returns after timeout_sec at the latest. n: up to
- * CANFS_MOUNTS_MAX. Mounts by Kerberos are not asked for.
+ * Asks the servers of all mounts side by side, first by NFS, then their price services; sets price, price_error,
+ * service, link.mss_bytes and link.rtt_usec. Returns after timeout_sec at the latest. n: up to
+ * CANFS_MOUNTS_MAX. service_port: 0: no price service is asked. Mounts by Kerberos are not asked for.
  */
-void canfs_prices_gather(struct canfs_mount_facts *mounts, size_t n, double timeout_sec);
+void canfs_prices_gather(
+	struct canfs_mount_facts *mounts, size_t n, uint16_t service_port, double timeout_sec);
 
 /* Is there a lock of flock(2) on the file, by /proc/locks? Apart for the tests. */
 bool canfs_locks_hold(
