@@ -16,9 +16,10 @@ struct herd_rhythm {
 	double burst_bytes, bytes_per_sec;
 };
 
-static const struct herd_rhythm rhythms[] = {
-	{ .burst_sec = 2, .times_mean = 4 }, { .burst_bytes = 32e6, .bytes_per_sec = 200e6 },
-	{ .burst_sec = 60, .times_mean = 1 }, /* steady */
+static const struct herd_rhythm rhythms[HERD_RHYTHMS] = {
+	[HERD_BURSTS] = { .burst_sec = 2, .times_mean = 4 },
+	[HERD_RARE_BURSTS] = { .burst_bytes = 32e6, .bytes_per_sec = 200e6 },
+	[HERD_STEADY] = { .burst_sec = 60, .times_mean = 1 },
 };
 
 /* The kernel's defaults, and what the agent makes of them (client-agent/actuators/defer.h). */
@@ -49,11 +50,10 @@ static void begin_burst(struct herd_client *client)
 	writer->pause_sec = around(client, writer->mean_pause_sec);
 }
 
-static void init_writer(struct herd_client *client, unsigned int number, double mean_rate)
+static void init_writer(
+	struct herd_client *client, const struct herd_rhythm *rhythm, double mean_rate)
 {
 	struct herd_writer *writer = &client->writer;
-	const struct herd_rhythm *rhythm =
-		&rhythms[number % (sizeof(rhythms) / sizeof(rhythms[0]))];
 	double burst_sec = rhythm->burst_sec, period_sec;
 
 	writer->rhythm = rhythm;
@@ -72,10 +72,11 @@ static void init_writer(struct herd_client *client, unsigned int number, double 
 	}
 }
 
-static void init_agent(struct herd_client *client, uint64_t price_age_usec)
+static void init_agent(struct herd_client *client, const struct herd_setup *setup)
 {
 	struct herd_agent *agent = &client->agent;
 	struct canfs_poller *poller = &agent->poller;
+	uint64_t price_age_usec = setup->price_age_msec * 1000ull;
 
 	poller->terms = canfs_poller_defaults;
 	poller->terms.min_usec = price_age_usec;
@@ -83,6 +84,11 @@ static void init_agent(struct herd_client *client, uint64_t price_age_usec)
 		poller->terms.hold_usec = price_age_usec;
 	poller->publisher.valid = poller->publisher.believed = true;
 	poller->phase = 1;
+	if (setup->pushed) { /* over no socket, for ever */
+		poller->source = CANFS_SOURCE_SERVICE;
+		poller->subscription.lease_end_usec = UINT64_MAX;
+		herd_client_hear(client, 0, HERD_START_USEC);
+	}
 	canfs_auction_init(&agent->auction, &canfs_auction_defaults);
 	canfs_average_init(&agent->fill, fill_tau_sec);
 	agent->tick_usec =
@@ -90,26 +96,26 @@ static void init_agent(struct herd_client *client, uint64_t price_age_usec)
 	agent->law->init(&agent->state);
 }
 
-void herd_client_init(struct herd_client *client, unsigned int number, double rate_bytes_per_sec,
-	const struct herd_law *law, uint64_t price_age_usec, unsigned int seed)
+void herd_client_init(struct herd_client *client, unsigned int number, enum herd_rhythm_kind kind,
+	double rate_bytes_per_sec, const struct herd_setup *setup)
 {
 	struct herd_kernel *kernel = &client->kernel;
 
 	*client = (struct herd_client) {
 		.random = { (unsigned short)number, (unsigned short)(number >> 16),
-			(unsigned short)seed },
-		.agent.law = law,
+			(unsigned short)setup->seed },
+		.agent.law = setup->law,
 	};
 	for (int i = 0; i < 8; i++)
 		erand48(client->random); /* seeds that differ in one bit begin alike */
-	init_writer(client, number, rate_bytes_per_sec);
+	init_writer(client, &rhythms[kind], rate_bytes_per_sec);
 	kernel->head_start_usec = (uint64_t)(erand48(client->random) * (double)expire_usec);
 	kernel->flush_point_bytes = stock_background * HERD_RAM_BYTES;
 	kernel->limit_bytes = stock_limit * HERD_RAM_BYTES;
-	if (law->step) {
+	if (setup->law->step) {
 		kernel->flush_point_bytes = bound_bytes * background_of_bound;
 		kernel->limit_bytes = kernel->flush_point_bytes * limit_of_background;
-		init_agent(client, price_age_usec);
+		init_agent(client, setup);
 	}
 }
 
@@ -180,14 +186,18 @@ static bool fills(const struct herd_client *client)
 	return client->agent.fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
 }
 
+/* What was held at the last tick. */
+static double backlog(const struct herd_client *client)
+{
+	return client->agent.seen_dirty_bytes + client->agent.seen_on_its_way_bytes;
+}
+
 /* As canfs_bidder_holds(). */
 static bool holds(const struct herd_client *client)
 {
-	const struct herd_kernel *kernel = &client->kernel;
 	bool rest = client->agent.has_rest && !fills(client);
 
-	return kernel->dirty_bytes + on_its_way(kernel) >=
-	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
+	return backlog(client) >= (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
 /* As canfs_poller_tick(), but that the answer comes at once. */
@@ -227,6 +237,8 @@ static void observe(struct herd_client *client, uint64_t now_usec)
 					  now_usec - agent->clean_usec >= CANFS_KERNEL_FLUSH_USEC))
 		agent->clean_usec = now_usec;
 	agent->seen_written_bytes = client->writer.written_bytes;
+	agent->seen_dirty_bytes = unsent;
+	agent->seen_on_its_way_bytes = on_its_way(&client->kernel);
 	agent->ticked_usec = now_usec;
 }
 
@@ -235,19 +247,18 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
 	struct herd_kernel *kernel = &client->kernel;
-	const struct canfs_poller *poller = &agent->poller;
-	double backlog = kernel->dirty_bytes + on_its_way(kernel);
-	double coming = agent->fill.value * CANFS_FILL_HORIZON_SEC, bytes;
+	double held = backlog(client), bytes;
+	double coming = agent->fill.value * CANFS_FILL_HORIZON_SEC;
 	struct herd_view view = { .pace = {
 					  .own_price = canfs_own_price(&agent->auction.terms,
-						  (backlog + coming) / bound_bytes, k_memory),
+						  (held + coming) / bound_bytes, k_memory),
 					  .server_price = agent->server_price,
 					  .held_usec = now_usec - agent->clean_usec,
-					  .held_bytes = (uint64_t)kernel->dirty_bytes,
-					  .headroom_bytes =
-						  (uint64_t)fmax(bound_bytes - backlog, 0),
+					  .held_bytes = (uint64_t)agent->seen_dirty_bytes,
+					  .headroom_bytes = (uint64_t)fmax(bound_bytes - held, 0),
 					  .fill_bytes_per_sec = agent->fill.value,
-					  .on_its_way_bytes = (uint64_t)on_its_way(kernel),
+					  .on_its_way_bytes =
+						  (uint64_t)agent->seen_on_its_way_bytes,
 					  .elapsed_usec = agent->stepped_usec
 								  ? now_usec - agent->stepped_usec
 								  : 0,
@@ -255,7 +266,7 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 
 	view.verdict = canfs_auction_hold(
 		&agent->auction, view.pace.own_price, agent->server_price, now_usec);
-	if (!holds(client) || now_usec - poller->tag_usec > 2 * poller->terms.hold_usec)
+	if (!holds(client) || !canfs_poller_is_current(&agent->poller, now_usec))
 		return;
 	agent->stepped_usec = now_usec;
 	bytes = fmin((double)agent->law->step(&agent->state, &view), kernel->dirty_bytes);
@@ -263,16 +274,52 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 	kernel->leaving_bytes += bytes;
 }
 
-void herd_client_tick(struct herd_client *client, double server_price, uint64_t now_usec)
+void herd_client_hear(struct herd_client *client, double price, uint64_t now_usec)
+{
+	client->agent.has_heard = true;
+	client->agent.heard_price = price;
+	client->agent.poller.subscription.answered_usec = now_usec;
+}
+
+/* As canfs_poller_tick() takes what was pushed. Was there anything? */
+static bool take_heard(struct herd_agent *agent, uint64_t now_usec)
+{
+	bool is_new = agent->has_heard;
+
+	agent->has_heard = false;
+	if (is_new) {
+		agent->server_price = agent->heard_price;
+		agent->poller.tag_usec = now_usec;
+	}
+	return is_new;
+}
+
+static void tick(struct herd_client *client, double server_price, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
 
-	if (!agent->law->step || now_usec < agent->tick_usec)
-		return;
+	if (agent->defers)
+		agent->deferred_sec += (double)(now_usec - agent->ticked_usec) / 1e6;
 	observe(client, now_usec);
-	ask(client, server_price, now_usec);
+	if (agent->poller.source != CANFS_SOURCE_SERVICE)
+		ask(client, server_price, now_usec);
 	bid(client, now_usec);
+	agent->defers = holds(client) && agent->auction.verdict == CANFS_DEFER;
 	agent->tick_usec += holds(client) ? busy_tick_usec : idle_tick_usec;
+}
+
+void herd_client_tick(struct herd_client *client, double server_price, uint64_t now_usec)
+{
+	struct herd_agent *agent = &client->agent;
+	bool has_heard;
+
+	if (!agent->law->step)
+		return;
+	has_heard = take_heard(agent, now_usec);
+	if (now_usec >= agent->tick_usec)
+		tick(client, server_price, now_usec);
+	else if (has_heard)
+		bid(client, now_usec);
 }
 
 double herd_client_offers(const struct herd_client *client, double dt_sec)

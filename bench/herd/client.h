@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * A client of the herd simulation: an application that writes in its own rhythm, the kernel's write-back,
- * and the agent's own modules for the question (poller.c), the auction (pricing/auction.c) and the pace.
+ * and the agent's own modules for the question (poller.c), the auction (pricing/auction.c) and the pace. A price that is
+ * pushed acts at once, as in the agent's loop: by what was seen of the kernel at the last tick.
  *
  *	writer --> dirty ---------> leaving --link--> at the server --disk--> clean
  *	             |  agent: what the pace says
@@ -15,7 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "bench/herd/laws.h"
+#include "bench/herd/setup.h"
 #include "client-agent/auction/poller.h"
 #include "pricing/auction.h"
 #include "pricing/utilization.h"
@@ -23,6 +24,9 @@
 #define HERD_RAM_BYTES          1e9
 #define HERD_LINK_BYTES_PER_SEC 120e6
 #define HERD_START_USEC         100000000 /* of the simulated clock */
+
+/* How clients write; those of a herd in turn. */
+enum herd_rhythm_kind { HERD_BURSTS, HERD_RARE_BURSTS, HERD_STEADY, HERD_RHYTHMS };
 
 struct herd_writer {
 	const struct herd_rhythm *rhythm; /* of the table in client.c */
@@ -47,14 +51,18 @@ struct herd_kernel {
 struct herd_agent {
 	const struct herd_law *law;
 	union herd_law_state state;
-	struct canfs_poller poller; /* for its rule when to ask; no question is sent */
+	struct canfs_poller poller; /* when to ask, what is current; nothing is sent */
 	struct canfs_auction auction;
 	struct canfs_average fill;
 	double server_price; /* as of poller.tag_usec */
+	bool has_heard;      /* since then: heard_price was pushed */
+	double heard_price;
 	bool has_rest;
 	uint64_t tick_usec; /* the next */
 	uint64_t ticked_usec, stepped_usec, clean_usec;
-	double seen_written_bytes; /* at the last tick */
+	double seen_written_bytes, seen_dirty_bytes, seen_on_its_way_bytes; /* at the last tick */
+	bool defers; /* since then; for so long in all: */
+	double deferred_sec;
 };
 
 struct herd_client {
@@ -64,14 +72,17 @@ struct herd_client {
 	struct herd_agent agent;
 };
 
-/* number: of the client, it decides its rhythm. rate: of its writer, in the mean. */
-void herd_client_init(struct herd_client *client, unsigned int number, double rate_bytes_per_sec,
-	const struct herd_law *law, uint64_t price_age_usec, unsigned int seed);
+/* number: with the seed, for what is random. rate: of its writer, in the mean. */
+void herd_client_init(struct herd_client *client, unsigned int number, enum herd_rhythm_kind kind,
+	double rate_bytes_per_sec, const struct herd_setup *setup);
 
 /* The application writes and the kernel flushes, for dt_sec up to now_usec. */
 void herd_client_write(struct herd_client *client, uint64_t now_usec, double dt_sec);
 
-/* The agent's tick, if there is an agent and it is due. */
+/* The server has pushed a price; the agent takes it with the next call of herd_client_tick(). */
+void herd_client_hear(struct herd_client *client, double price, uint64_t now_usec);
+
+/* The agent's tick, if there is an agent and it is due; and what follows from a price that was pushed. */
 void herd_client_tick(struct herd_client *client, double server_price, uint64_t now_usec);
 
 /* What it would put on its link within dt_sec. */

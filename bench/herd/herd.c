@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-herd LAW CLIENTS LOAD_PCT PRICE_AGE_MSEC SEED SECONDS: CLIENTS write to one server, all together at
- * LOAD_PCT of its drain; it makes a price every PRICE_AGE_MSEC, and they ask for it as often. SECONDS are
- * measured, after 30 that are not. JSON on standard output: the same arguments, the same output.
+ * canfs-herd LAW CLIENTS LOAD_PCT PRICES SEED SECONDS: CLIENTS write to one server, all together at
+ * LOAD_PCT of its drain; it makes a price each so many ms, PRICES, and they ask for it as often; or push:PRICES, and
+ * it pushes it to them. SECONDS are measured, after 30 that are not. JSON on standard output: the same arguments, the same
+ * output.
  *
- * canfs-herd --reader LAW PRICE_AGE_MSEC SEED: one writes beside a reader (reader.h).
+ * canfs-herd --equals, and the same arguments: clients that are alike (equals.h).
+ *
+ * canfs-herd --reader LAW PRICES SEED: one writes beside a reader (reader.h).
  *
  * canfs-herd --laws: the names of the laws.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/herd/equals.h"
 #include "bench/herd/measure.h"
 #include "bench/herd/model.h"
 #include "bench/herd/reader.h"
 
-#define WARM_UP_SEC  30
-#define STEPS(sec)   ((sec) * (1000000u / HERD_STEP_USEC))
 #define CLIENTS_MAX  100000
+#define PUSH         "push:"
 #define SERIES_STEPS 10 /* a point of the series is of so many */
 
 static void print_point(const struct herd *herd, bool first)
@@ -32,9 +36,15 @@ static void print_point(const struct herd *herd, bool first)
 		herd->server.price, held / 1e6);
 }
 
+static void warn(int ret)
+{
+	fprintf(stderr, "canfs-herd: %s\n",
+		ret == -EUSERS ? "prices are pushed to 10000 clients at most" : strerror(-ret));
+}
+
 static int simulate(const struct herd_setup *setup, unsigned int seconds)
 {
-	unsigned int steps = STEPS(seconds);
+	unsigned int steps = HERD_STEPS(seconds);
 	struct measure measure = { 0 };
 	struct herd herd;
 	int ret = herd_init(&herd, setup);
@@ -42,10 +52,10 @@ static int simulate(const struct herd_setup *setup, unsigned int seconds)
 	if (!ret)
 		ret = measure_begin(&measure, setup->clients, steps);
 	if (ret) {
-		fprintf(stderr, "canfs-herd: %s\n", strerror(-ret));
+		warn(ret);
 		goto out;
 	}
-	for (unsigned int i = 0; i < STEPS(WARM_UP_SEC); i++)
+	for (unsigned int i = 0; i < HERD_STEPS(HERD_WARM_UP_SEC); i++)
 		herd_step(&herd);
 	measure_start(&measure, &herd);
 	printf("{\"series_sec\": %.2f, \"series\": [", SERIES_STEPS * HERD_STEP_SEC);
@@ -85,9 +95,12 @@ static bool parse_law(const char *name, struct herd_setup *setup)
 	return setup->law;
 }
 
-static bool parse_age(const char *text, struct herd_setup *setup)
+static bool parse_prices(const char *text, struct herd_setup *setup)
 {
-	return parse(text, "PRICE_AGE_MSEC", 20, 60000, &setup->price_age_msec);
+	setup->pushed = strncmp(text, PUSH, strlen(PUSH)) == 0;
+	if (setup->pushed)
+		text += strlen(PUSH);
+	return parse(text, "PRICES", 20, 60000, &setup->price_age_msec);
 }
 
 static bool parse_seed(const char *text, struct herd_setup *setup)
@@ -100,7 +113,7 @@ static bool parse_all(char **words, struct herd_setup *setup, unsigned int *seco
 	return parse_law(words[0], setup) &&
 	       parse(words[1], "CLIENTS", 1, CLIENTS_MAX, &setup->clients) &&
 	       parse(words[2], "LOAD_PCT", 1, 1000, &setup->load_pct) &&
-	       parse_age(words[3], setup) && parse_seed(words[4], setup) &&
+	       parse_prices(words[3], setup) && parse_seed(words[4], setup) &&
 	       parse(words[5], "SECONDS", 10, 3600, seconds);
 }
 
@@ -116,13 +129,13 @@ static int beside_reader(char **words)
 	struct herd_smoothness seen;
 	int ret;
 
-	if (!parse_law(words[0], &setup) || !parse_age(words[1], &setup) ||
+	if (!parse_law(words[0], &setup) || !parse_prices(words[1], &setup) ||
 		!parse_seed(words[2], &setup))
 		return 2;
 	printf("{\"series_sec\": 1, \"series\": [");
 	ret = herd_beside_reader(&setup, &seen, print_second);
 	if (ret) {
-		fprintf(stderr, "canfs-herd: %s\n", strerror(-ret));
+		warn(ret);
 		return 1;
 	}
 	printf("[0, 0, 0]], \"peak_over_mean\": %.3f, \"expensive_pct\": %.2f, \"left_mb\": "
@@ -131,8 +144,28 @@ static int beside_reader(char **words)
 	return 0;
 }
 
+static int among_equals(const struct herd_setup *setup, unsigned int seconds)
+{
+	struct herd_equality seen;
+	int ret = herd_among_equals(setup, seconds, &seen);
+
+	if (ret) {
+		warn(ret);
+		return 1;
+	}
+	printf("{\"served_fairness\": %.4f", seen.served_fairness);
+	if (setup->law->step)
+		printf(", \"deferred_fairness\": %.4f, \"deferred_sec\": %.2f, "
+		       "\"deferred_min_sec\": %.2f, \"deferred_max_sec\": %.2f",
+			seen.deferred_fairness, seen.deferred_sec, seen.deferred_min_sec,
+			seen.deferred_max_sec);
+	printf("}\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	bool equals = argc == 8 && !strcmp(argv[1], "--equals");
 	struct herd_setup setup;
 	unsigned int seconds;
 	const struct herd_law *law;
@@ -144,12 +177,15 @@ int main(int argc, char **argv)
 	}
 	if (argc == 5 && !strcmp(argv[1], "--reader"))
 		return beside_reader(argv + 2);
-	if (argc != 7) {
+	if (argc != 7 && !equals) {
 		fprintf(stderr,
-			"usage: canfs-herd LAW CLIENTS LOAD_PCT PRICE_AGE_MSEC SEED SECONDS\n"
-			"       canfs-herd --reader LAW PRICE_AGE_MSEC SEED\n"
-			"       canfs-herd --laws\n");
+			"usage: canfs-herd [--equals] LAW CLIENTS LOAD_PCT PRICES SEED SECONDS\n"
+			"       canfs-herd --reader LAW PRICES SEED\n"
+			"       canfs-herd --laws\n"
+			"PRICES: made each so many ms, and asked for; or push:MS, and pushed\n");
 		return 2;
 	}
-	return parse_all(argv + 1, &setup, &seconds) ? simulate(&setup, seconds) : 2;
+	if (!parse_all(argv + 1 + equals, &setup, &seconds))
+		return 2;
+	return equals ? among_equals(&setup, seconds) : simulate(&setup, seconds);
 }

@@ -66,23 +66,30 @@ void measure_step(struct measure *measure, const struct herd *herd, double drain
 		measure->to_send_bytes[i] += herd->clients[i].writer.written_bytes;
 }
 
+void herd_shares_add(struct herd_shares *shares, double value)
+{
+	shares->sum += value;
+	shares->squares += value * value;
+	shares->n++;
+}
+
+double herd_shares_jain(const struct herd_shares *shares)
+{
+	return shares->squares > 0 ? shares->sum * shares->sum / (shares->n * shares->squares) : 1;
+}
+
 static double fairness(const struct measure *measure, const struct herd *herd)
 {
-	double sum = 0, squares = 0;
-	unsigned int n = 0;
+	struct herd_shares shares = { 0 };
 
 	for (unsigned int i = 0; i < herd->count; i++) {
 		double to_send = measure->to_send_bytes[i];
 		double sent = measure->sent_bytes[i] + herd->clients[i].kernel.sent_bytes;
-		double share = fmin(sent / to_send, 1);
 
-		if (to_send < CANFS_PACE_CHUNK_BYTES)
-			continue;
-		sum += share;
-		squares += share * share;
-		n++;
+		if (to_send >= CANFS_PACE_CHUNK_BYTES)
+			herd_shares_add(&shares, fmin(sent / to_send, 1));
 	}
-	return squares > 0 ? sum * sum / (n * squares) : 1;
+	return herd_shares_jain(&shares);
 }
 
 static int ascending(const void *a, const void *b)

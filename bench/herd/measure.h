@@ -19,6 +19,17 @@
 
 #define MEASURE_WAIT_SEC 5
 
+/* What each of some clients got. */
+struct herd_shares {
+	double sum, squares;
+	unsigned int n;
+};
+
+void herd_shares_add(struct herd_shares *shares, double value);
+
+/* Jain's index, 1/n ... 1; 1 if there is nothing to share. */
+double herd_shares_jain(const struct herd_shares *shares);
+
 struct measure {
 	size_t steps, steps_max;
 	double *backlog_bytes;              /* one a step */

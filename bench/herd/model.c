@@ -3,12 +3,55 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* All clients are of one export, which is known by its address only. */
+static struct canfs_price_table *export_of(struct herd *herd)
+{
+	return (struct canfs_price_table *)&herd->server;
+}
+
+static int subscribe(struct herd *herd, uint32_t number)
+{
+	static const struct canfs_price_request request = { .lease_sec = UINT32_MAX,
+		.threshold = CANFS_PUSH_THRESHOLD };
+	struct canfs_endpoint endpoint = { .client.sin6_family = AF_INET6 };
+
+	memcpy(&endpoint.client.sin6_addr.s6_addr[12], &number, sizeof(number));
+	return canfs_subscribers_renew(herd->subscribers, &endpoint, export_of(herd), &request,
+		&herd->server.prices, herd->now_usec);
+}
+
+static int subscribe_all(struct herd *herd)
+{
+	int ret = herd->count > CANFS_SUBSCRIBERS_MAX ? -EUSERS : 0;
+
+	herd->subscribers = canfs_subscribers_new();
+	if (!herd->subscribers)
+		ret = -ENOMEM;
+	for (uint32_t i = 0; i < herd->count && ret == 0; i++)
+		ret = subscribe(herd, i);
+	return ret;
+}
+
+static void deliver(
+	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
+{
+	struct herd *herd = arg;
+	uint32_t number;
+
+	memcpy(&number, &endpoint->client.sin6_addr.s6_addr[12], sizeof(number));
+	herd_client_hear(
+		&herd->clients[number], push->prices.quote[CANFS_WRITE].price, herd->now_usec);
+}
+
+double herd_client_rate(const struct herd_setup *setup)
+{
+	return setup->load_pct / 100.0 * HERD_DRAIN_BYTES_PER_SEC / setup->clients;
+}
 
 int herd_init(struct herd *herd, const struct herd_setup *setup)
 {
-	uint64_t price_age_usec = setup->price_age_msec * 1000ull;
-	double rate = setup->load_pct / 100.0 * HERD_DRAIN_BYTES_PER_SEC / setup->clients;
-
 	*herd = (struct herd) {
 		.clients = calloc(setup->clients, sizeof(*herd->clients)),
 		.count = setup->clients,
@@ -16,16 +59,17 @@ int herd_init(struct herd *herd, const struct herd_setup *setup)
 	};
 	if (!herd->clients)
 		return -ENOMEM;
-	herd_server_init(&herd->server, price_age_usec);
+	herd_server_init(&herd->server, setup->price_age_msec * 1000ull);
 	for (unsigned int i = 0; i < herd->count; i++)
 		herd_client_init(
-			&herd->clients[i], i, rate, setup->law, price_age_usec, setup->seed);
-	return 0;
+			&herd->clients[i], i, i % HERD_RHYTHMS, herd_client_rate(setup), setup);
+	return setup->pushed ? subscribe_all(herd) : 0;
 }
 
 void herd_fini(struct herd *herd)
 {
 	free(herd->clients);
+	canfs_subscribers_free(herd->subscribers);
 }
 
 static double move_data(struct herd *herd)
@@ -56,10 +100,16 @@ static double move_data(struct herd *herd)
 
 double herd_step(struct herd *herd)
 {
+	double drained;
+
 	herd->now_usec += HERD_STEP_USEC;
 	for (unsigned int i = 0; i < herd->count; i++) {
 		herd_client_write(&herd->clients[i], herd->now_usec, HERD_STEP_SEC);
 		herd_client_tick(&herd->clients[i], herd->server.price, herd->now_usec);
 	}
-	return move_data(herd);
+	drained = move_data(herd);
+	if (herd->subscribers && herd->server.priced_usec == herd->now_usec)
+		canfs_subscribers_push(herd->subscribers, export_of(herd), &herd->server.prices,
+			herd->now_usec, deliver, herd);
+	return drained;
 }

@@ -2,6 +2,14 @@
 /*
  * The herd: clients, their links, the server's network and disk, in steps of HERD_STEP_USEC. All that is
  * random comes from the seed.
+ *
+ *	step      |    n    |   n+1   |
+ *	server    ... price
+ *	asked     .....<-any later tick of a client: prices are as old as its phase makes them
+ *	pushed    ......... bid           all subscribers whose price has moved, in the next step
+ *
+ * Who is due for a push the price service's own table of subscribers says (server/price-service/subscribers.h). No datagram
+ * is lost.
  */
 #ifndef CANFS_BENCH_HERD_MODEL_H
 #define CANFS_BENCH_HERD_MODEL_H
@@ -9,23 +17,20 @@
 #include <stdint.h>
 #include "bench/herd/client.h"
 #include "bench/herd/server.h"
-
-#define HERD_STEP_USEC 20000
-#define HERD_STEP_SEC  (HERD_STEP_USEC / 1e6)
-
-struct herd_setup {
-	const struct herd_law *law;
-	unsigned int clients, load_pct, price_age_msec, seed;
-};
+#include "server/price-service/subscribers.h"
 
 struct herd {
 	struct herd_client *clients;
 	unsigned int count;
 	struct herd_server server;
+	struct canfs_subscribers *subscribers; /* NULL: prices are asked for */
 	uint64_t now_usec;
 };
 
-/* 0 or -ENOMEM. */
+/* Bytes a second that each client writes in the mean. */
+double herd_client_rate(const struct herd_setup *setup);
+
+/* 0, -ENOMEM, or -EUSERS: more than the price service has room for. herd_fini() in any case. */
 int herd_init(struct herd *herd, const struct herd_setup *setup);
 void herd_fini(struct herd *herd);
 

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STEPS_PER_SEC (1000000 / HERD_STEP_USEC)
+#define STEPS_PER_SEC HERD_STEPS(1)
 #define WRITING_STEPS (45 * STEPS_PER_SEC)
 #define CLOSE_STEP    (60 * STEPS_PER_SEC)
 #define STEPS         (90 * STEPS_PER_SEC)
 
-enum { STEADY = 2 }; /* the number of a client that writes so */
+enum { NUMBER = 2 }; /* of the client, for what is random */
 
 static const double rate_bytes_per_sec = 5e6;
 static const double phases_sec[] = { 15, 10, 15, 10, 10 }; /* at work, not, at work ... */
@@ -58,8 +58,7 @@ static int begin(struct course *course, const struct herd_setup *setup)
 		erand48(course->random);
 	course->left_sec = vary(course, phases_sec[0]);
 	client = course->herd.clients;
-	herd_client_init(client, STEADY, vary(course, rate_bytes_per_sec), setup->law,
-		setup->price_age_msec * 1000ull, setup->seed);
+	herd_client_init(client, NUMBER, HERD_STEADY, vary(course, rate_bytes_per_sec), setup);
 	client->writer.to_write_bytes = INFINITY;
 	client->kernel.head_start_usec = (uint64_t)(head_start_usec * erand48(course->random));
 	return 0;
@@ -111,7 +110,7 @@ int herd_beside_reader(const struct herd_setup *setup, struct herd_smoothness *s
 	int ret = begin(&course, setup);
 
 	if (ret)
-		return ret;
+		goto out;
 	for (unsigned int i = 0; i < STEPS; i++) {
 		step(&course, i, seen);
 		second += course.drained_bytes[i];
@@ -121,6 +120,7 @@ int herd_beside_reader(const struct herd_setup *setup, struct herd_smoothness *s
 		}
 	}
 	judge(&course, seen);
+out:
 	herd_fini(&course.herd);
-	return 0;
+	return ret;
 }

@@ -38,8 +38,9 @@ static void make_price(struct herd_server *server)
 	utilization[CANFS_NETWORK] = canfs_level_add(
 		&server->network_level, server->network_sum / elapsed_sec, elapsed_sec);
 	utilization[CANFS_MEMORY] = fmin(server->backlog_bytes / HERD_DIRTY_LIMIT_BYTES, 1);
-	server->price = round(canfs_market_quote(&server->market, CANFS_WRITE).price * tag_steps) /
-			tag_steps;
+	for (enum canfs_operation i = 0; i < CANFS_OPERATIONS; i++)
+		server->prices.quote[i] = canfs_market_quote(&server->market, i);
+	server->price = round(server->prices.quote[CANFS_WRITE].price * tag_steps) / tag_steps;
 	server->disk_sum = server->network_sum = server->sum_sec = 0;
 }
 

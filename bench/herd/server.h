@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include "pricing/level.h"
 #include "pricing/market.h"
+#include "protocol/price_message.h"
 
 #define HERD_DRAIN_BYTES_PER_SEC   100e6
 #define HERD_NETWORK_BYTES_PER_SEC 400e6
@@ -31,7 +32,8 @@ struct herd_server {
 	double disk_sum, network_sum, sum_sec; /* since the last price */
 	double backlog_bytes;                  /* taken in and not yet on the disk */
 	bool reader_is_at_work;
-	double price; /* of an asynchronous write, as the tag carries it */
+	struct canfs_prices prices; /* as they are pushed */
+	double price;               /* of an asynchronous write, as the tag carries it */
 };
 
 void herd_server_init(struct herd_server *server, uint64_t interval_usec);
