@@ -94,7 +94,7 @@ static bool is_from_before_a_suspend(const struct canfs_poller *poller)
 	return poller->stale && !poller->asked_usec;
 }
 
-static bool is_pushed(const struct canfs_poller *poller, uint64_t now_usec)
+bool canfs_poller_is_pushed(const struct canfs_poller *poller, uint64_t now_usec)
 {
 	return poller->source == CANFS_SOURCE_SERVICE &&
 	       canfs_subscription_is_current(&poller->subscription, now_usec);
@@ -133,7 +133,7 @@ static bool take_pushed(struct canfs_poller *poller, uint64_t now_usec)
 static bool is_due(
 	const struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
 {
-	if (is_pushed(poller, now_usec) && poller->questions &&
+	if (canfs_poller_is_pushed(poller, now_usec) && poller->questions &&
 		now_usec < poller->asked_usec + poller->terms.pushed_usec)
 		return false;
 	return now_usec >= canfs_poller_due_usec(poller, rpcs, holding);
@@ -165,7 +165,10 @@ static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t
 	poller->answers++;
 	valid = canfs_tag_decode(&space, &tag) == 0;
 	canfs_publisher_note(&poller->publisher, valid);
-	if (!valid || is_from_before_a_suspend(poller) || is_pushed(poller, now_usec))
+	if (!valid || is_from_before_a_suspend(poller) || canfs_poller_is_pushed(poller, now_usec))
+		return false;
+	/* What was pushed last holds until these are believed, or there would be no price meanwhile. */
+	if (poller->source == CANFS_SOURCE_SERVICE && !poller->publisher.believed)
 		return false;
 	take_price(poller, CANFS_SOURCE_FSSTAT, &tag, now_usec);
 	return poller->publisher.believed;
@@ -198,7 +201,7 @@ const struct canfs_tag *canfs_poller_price(const struct canfs_poller *poller, ui
 
 uint64_t canfs_poller_price_usec(const struct canfs_poller *poller, uint64_t now_usec)
 {
-	return is_pushed(poller, now_usec) ? now_usec : poller->tag_usec;
+	return canfs_poller_is_pushed(poller, now_usec) ? now_usec : poller->tag_usec;
 }
 
 bool canfs_poller_is_current(const struct canfs_poller *poller, uint64_t now_usec)

@@ -94,6 +94,9 @@ void canfs_poller_forget_price(struct canfs_poller *poller);
 /* The price in force, or NULL: none yet, none for lost_usec, or no canfs server. */
 const struct canfs_tag *canfs_poller_price(const struct canfs_poller *poller, uint64_t now_usec);
 
+/* Is the price pushed when it moves, as of now? */
+bool canfs_poller_is_pushed(const struct canfs_poller *poller, uint64_t now_usec);
+
 /* When it was known to hold last: now, if it would be pushed when it moves; else when it came. */
 uint64_t canfs_poller_price_usec(const struct canfs_poller *poller, uint64_t now_usec);
 
