@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct options {
 	double at_least_pct, patience_sec, bid;
 	bool signals; /* no control group */
 	bool verbose;
+	unsigned int price_port;
 	const char *server; /* as it was typed */
 	struct ctl_governed governed;
 };
@@ -37,6 +39,8 @@ static const struct ctl_option option_table[] = {
 	CTL_TEXT("server", "=WHOM", server, "SERVER:/PATH or a mount point (what the job uses)"),
 	CTL_TEXT("attach", "=WHAT", governed.attach,
 		"a process ID, control group or systemd unit, no COMMAND"),
+	CTL_COUNT("price-port", "=N", price_port, 0, UINT16_MAX,
+		"of servers' price services (20590); 0: they are not asked"),
 	CTL_FLAG("signals", signals, "SIGSTOP and SIGCONT, no control group"),
 	CTL_FLAG("verbose", verbose, "say when it is paused and goes on, and why", .letter = 'v'),
 	CTL_EXPORT_OPTIONS(governed.export),
@@ -92,6 +96,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		.at_least_pct = canfs_govern_defaults.at_least * 100,
 		.patience_sec = (double)canfs_govern_defaults.patience_usec / 1e6,
 		.bid = canfs_govern_defaults.bid,
+		.price_port = CANFS_PRICE_PORT,
 	};
 	status = ctl_parse(&syntax, options, &given, argc, argv);
 	if (status >= 0)
@@ -224,6 +229,7 @@ int ctl_run(int argc, char **argv)
 	run.prices = calloc(1, sizeof(*run.prices));
 	if (!run.prices)
 		return CTL_ERROR;
+	run.prices->service_port = (uint16_t)options.price_port;
 	status = ctl_run_servers(governed, &run.stopper, run.prices);
 	if (status == CTL_OK && governed->attach && run.prices->n > 0)
 		status = run_attached(&run);

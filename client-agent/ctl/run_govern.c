@@ -14,6 +14,11 @@
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 static const int other_signals[] = { SIGUSR1, SIGUSR2 };
 
+static const char *const source_texts[] = {
+	[CANFS_SOURCE_FSSTAT] = "are asked for ten times a second",
+	[CANFS_SOURCE_SERVICE] = "are pushed by its price service",
+};
+
 static void tell_no_price(const struct ctl_run *run)
 {
 	const char *why = "";
@@ -37,6 +42,21 @@ static void tell_state(struct ctl_run *run, uint64_t now_usec)
 	if (state != CANFS_JOB_PRICES_IN_FORCE && (!run->has_told || run->verbose))
 		tell_no_price(run);
 	run->has_told = run->has_told || state != CANFS_JOB_PRICES_IN_FORCE;
+}
+
+/* How prices come, when that changes. */
+static void tell_sources(struct ctl_run *run, uint64_t now_usec)
+{
+	for (size_t i = 0; i < run->prices->n; i++) {
+		const struct canfs_job_server *server = &run->prices->server[i];
+		enum canfs_price_source source = canfs_job_prices_source(server, now_usec);
+
+		if (source == run->source[i] || source == CANFS_SOURCE_NONE)
+			continue;
+		run->source[i] = source;
+		if (run->verbose)
+			ctl_warn("%s: its prices %s", server->name, source_texts[source]);
+	}
 }
 
 static void tell_change(const struct ctl_run *run, uint64_t now_usec)
@@ -205,6 +225,7 @@ static void step(struct ctl_run *run, uint64_t now_usec)
 {
 	canfs_job_prices_tick(run->prices, now_usec);
 	tell_state(run, now_usec);
+	tell_sources(run, now_usec);
 	if (run->is_let_go)
 		return;
 	set_stopped(run,
@@ -223,7 +244,7 @@ static int timeout_msec(uint64_t due_usec, uint64_t now_usec)
 void ctl_run_govern(struct ctl_run *run)
 {
 	enum { SIGNAL, END, FIRST };
-	struct pollfd polled[FIRST + CANFS_JOB_SERVERS_MAX] = {
+	struct pollfd polled[FIRST + CANFS_JOB_POLLED_MAX] = {
 		[SIGNAL] = { run->signal_fd, POLLIN, 0 },
 		[END] = { run->end_fd, POLLIN | POLLPRI, 0 },
 	};
@@ -234,7 +255,7 @@ void ctl_run_govern(struct ctl_run *run)
 
 		step(run, now_usec);
 		due_usec = run->is_let_go ? UINT64_MAX : canfs_govern_law_due_usec(&run->law);
-		n = canfs_job_prices_poll(run->prices, polled + FIRST, &due_usec);
+		n = canfs_job_prices_poll(run->prices, polled + FIRST, now_usec, &due_usec);
 		if (poll(polled, FIRST + n, timeout_msec(due_usec, now_usec)) < 0)
 			continue;
 		if (has_ended(run, polled[END].revents))

@@ -23,6 +23,7 @@ struct ctl_run {
 	struct canfs_govern_law law;
 	enum canfs_job_prices_state state; /* as of the last line about it */
 	bool has_told;
+	enum canfs_price_source source[CANFS_JOB_SERVERS_MAX]; /* likewise */
 	struct canfs_watchdog watchdog;
 	sigset_t before, caught; /* the signal mask that we were started with; what we take */
 	int signal_fd, end_fd;

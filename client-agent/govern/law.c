@@ -35,6 +35,9 @@ static const double probe_sec = 1;
 static const double fall_sec = 0.2;
 static const double fall_share = 0.6;
 
+/* Prices that are pushed may come in any succession: of those closer than that only the last one counts. */
+static const uint64_t apart_usec = 80000;
+
 /* Of the server's averages (RATE_TAU_SEC of its monitors). */
 static const double tau_sec = 2;
 
@@ -84,6 +87,13 @@ static void account(struct canfs_govern_law *law, uint64_t now_usec)
 	law->stepped_usec = now_usec;
 }
 
+/* Is the last price too close to the one before to be kept beside it? */
+static bool is_last_for_now(const struct canfs_govern_law *law)
+{
+	return law->n_seen > 1 &&
+	       law->seen[law->n_seen - 1].usec - law->seen[law->n_seen - 2].usec < apart_usec;
+}
+
 /* Only what came in this pause says what the price is without the job. */
 static void note_price(struct canfs_govern_law *law, struct canfs_govern_price price)
 {
@@ -91,7 +101,9 @@ static void note_price(struct canfs_govern_law *law, struct canfs_govern_price p
 
 	if (price.usec <= last_usec)
 		return;
-	if (law->n_seen == CANFS_GOVERN_PRICES) {
+	if (is_last_for_now(law)) {
+		law->n_seen--;
+	} else if (law->n_seen == CANFS_GOVERN_PRICES) {
 		memmove(law->seen, law->seen + 1, sizeof(law->seen) - sizeof(law->seen[0]));
 		law->n_seen--;
 	}
@@ -147,6 +159,12 @@ static enum canfs_govern_reason reason_to_go_on(
 	return CANFS_GOVERN_HIGH;
 }
 
+/* For so long the job runs even if somebody else has come. */
+static double unheeding_sec(const struct canfs_govern_law *law)
+{
+	return fmax(first_sec, law->slice_sec);
+}
+
 /* How long the job runs before it is paused again. */
 static double next_run_sec(struct canfs_govern_law *law, double paused_sec)
 {
@@ -155,10 +173,9 @@ static double next_run_sec(struct canfs_govern_law *law, double paused_sec)
 	if (law->reason == CANFS_GOVERN_SHARE || law->reason == CANFS_GOVERN_PATIENCE)
 		return law->slice_sec;
 	if (!fell || paused_sec > probe_sec)
-		return fmax(first_sec, law->slice_sec);
+		return unheeding_sec(law);
 	law->own_price = law->high_price;
-	return fmax(
-		fmin(law->run_sec * growth, worth * paused_sec), fmax(first_sec, law->slice_sec));
+	return fmax(fmin(law->run_sec * growth, worth * paused_sec), unheeding_sec(law));
 }
 
 static void go_on(struct canfs_govern_law *law, enum canfs_govern_reason reason, uint64_t now_usec)
@@ -176,7 +193,7 @@ static bool is_to_pause(const struct canfs_govern_law *law, double price, uint64
 
 	if (!(price > law->terms.bid))
 		return false;
-	if (price > law->own_price + rise && ran_sec >= fmax(first_sec, law->slice_sec))
+	if (price > law->own_price + rise && ran_sec >= unheeding_sec(law))
 		return true;
 	return ran_sec >= law->run_sec;
 }
@@ -208,16 +225,25 @@ bool canfs_govern_law_step(
 	return law->is_paused;
 }
 
+/* When a job that runs is to be paused if the price that is known stays what it is. */
+static uint64_t pause_due_usec(const struct canfs_govern_law *law)
+{
+	double ran_sec = seconds(law->since_usec, law->stepped_usec);
+	double sec = ran_sec < unheeding_sec(law) ? fmin(unheeding_sec(law), law->run_sec)
+						  : law->run_sec;
+
+	if (!(sec > ran_sec) || !isfinite(sec))
+		return UINT64_MAX;
+	return law->stepped_usec + (uint64_t)ceil((sec - ran_sec) * 1e6);
+}
+
 uint64_t canfs_govern_law_due_usec(const struct canfs_govern_law *law)
 {
 	uint64_t patience_usec = law->since_usec + law->terms.patience_usec;
 	double sec;
 
-	if (!law->is_paused) {
-		sec = law->run_sec - seconds(law->since_usec, law->stepped_usec);
-		return sec > 0 && isfinite(sec) ? law->stepped_usec + (uint64_t)ceil(sec * 1e6)
-						: UINT64_MAX;
-	}
+	if (!law->is_paused)
+		return pause_due_usec(law);
 	if (!(law->terms.at_least > 0))
 		return patience_usec;
 	sec = fmax(due_sec(law) - law->owed_sec, 0) / law->terms.at_least;

@@ -26,6 +26,9 @@
  * was its own. So a fall counts, too, that is as fast as that average's would be on its way well below the bid. It must
  * go on: a server that notices a change begins a new average, which falls at once, and then may stay above the bid.
  *
+ * Prices may come by a clock, or only when they move (protocol/subscription.h). Silence then means that the last one still
+ * holds, and a fall is judged by the prices that came and by when: it has ended if none comes any more.
+ *
  * Pure: no I/O, and time is a parameter.
  */
 #ifndef CANFS_CLIENT_AGENT_GOVERN_LAW_H
@@ -59,7 +62,8 @@ struct canfs_govern_price {
 	uint64_t usec;
 };
 
-#define CANFS_GOVERN_PRICES 8 /* of the last 0.6 s at least: none comes within 80 ms of another */
+#define CANFS_GOVERN_PRICES                                                                        \
+	8 /* of the last 0.5 s at least: none but the last is within 80 ms of another */
 
 struct canfs_govern_law {
 	struct canfs_govern_terms terms;
@@ -84,7 +88,7 @@ void canfs_govern_law_init(
 bool canfs_govern_law_step(
 	struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec);
 
-/* When the next step is due without a new price; UINT64_MAX: it is not. */
+/* When the next step is due without a new price, the last one being what it was; UINT64_MAX: it is not. */
 uint64_t canfs_govern_law_due_usec(const struct canfs_govern_law *law);
 
 /* In words: "the price is above the bid" ... */

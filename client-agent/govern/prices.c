@@ -24,13 +24,16 @@ static const struct canfs_poller_terms terms = {
 	.min_usec = 100000,
 	.answer_usec = 5000000,
 	.lost_usec = 10000000,
+	.pushed_usec = 30000000,
 };
 
-static int begin(struct canfs_job_server *server)
+static int begin(const struct canfs_job_prices *prices, struct canfs_job_server *server)
 {
 	unsigned int seed = (unsigned int)(canfs_now_usec() ^ (uint64_t)getpid() << 16);
+	struct canfs_poller_terms own_terms = terms;
 
-	return canfs_poller_init(&server->poller, &server->way[server->at], &terms, seed);
+	own_terms.service_port = prices->service_port;
+	return canfs_poller_init(&server->poller, &server->way[server->at], &own_terms, seed);
 }
 
 static struct canfs_job_server *new_server(struct canfs_job_prices *prices, const char *name)
@@ -66,7 +69,7 @@ int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct can
 		return -ENOSPC;
 	ret = canfs_bidder_target(mount, server->handle, &server->way[0]);
 	if (ret == 0)
-		ret = begin(server);
+		ret = begin(prices, server);
 	if (ret == 0)
 		prices->n++;
 	return ret;
@@ -82,7 +85,7 @@ int canfs_job_prices_add_ways(struct canfs_job_prices *prices, const char *name,
 		return -ENOSPC;
 	server->ways = n < CANFS_JOB_WAYS_MAX ? n : CANFS_JOB_WAYS_MAX;
 	memcpy(server->way, ways, server->ways * sizeof(*ways));
-	ret = begin(server);
+	ret = begin(prices, server);
 	if (ret == 0)
 		prices->n++;
 	return ret;
@@ -95,7 +98,8 @@ void canfs_job_prices_fini(struct canfs_job_prices *prices)
 }
 
 /* Of several ways the next one, if this one has never led to an answer. */
-static void try_next_way(struct canfs_job_server *server, uint64_t now_usec)
+static void try_next_way(
+	const struct canfs_job_prices *prices, struct canfs_job_server *server, uint64_t now_usec)
 {
 	const struct canfs_poller *poller = &server->poller;
 
@@ -107,11 +111,12 @@ static void try_next_way(struct canfs_job_server *server, uint64_t now_usec)
 		server->rest_usec = now_usec + REST_USEC;
 	canfs_poller_fini(&server->poller);
 	/* Only memory can be short, which it was not for the first one of the same size. */
-	if (begin(server) < 0)
+	if (begin(prices, server) < 0)
 		server->rest_usec = UINT64_MAX;
 }
 
-static void tick(struct canfs_job_server *server, uint64_t now_usec)
+static void tick(
+	const struct canfs_job_prices *prices, struct canfs_job_server *server, uint64_t now_usec)
 {
 	uint64_t unanswered = server->poller.unanswered;
 
@@ -123,43 +128,64 @@ static void tick(struct canfs_job_server *server, uint64_t now_usec)
 	if (server->poller.unanswered == unanswered)
 		return;
 	snprintf(server->why, sizeof(server->why), "%s", canfs_fsstat_error(server->poller.fsstat));
-	try_next_way(server, now_usec);
+	try_next_way(prices, server, now_usec);
 }
 
 void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec)
 {
 	for (size_t i = 0; i < prices->n; i++)
-		tick(&prices->server[i], now_usec);
+		tick(prices, &prices->server[i], now_usec);
 }
 
-/* While a question is in flight its deadline is what is due, else the next question. */
-static uint64_t due_usec_of(const struct canfs_job_server *server)
+static uint64_t earlier(uint64_t a_usec, uint64_t b_usec)
 {
-	uint64_t deadline_usec = canfs_fsstat_deadline_usec(server->poller.fsstat), due_usec;
+	return a_usec < b_usec ? a_usec : b_usec;
+}
 
-	if (deadline_usec != UINT64_MAX)
-		return deadline_usec;
-	due_usec = canfs_poller_due_usec(&server->poller, 0, true);
+/* While a question is in flight its deadline is what is due, else the next question; while prices are pushed, none. */
+static uint64_t question_due_usec(const struct canfs_job_server *server, uint64_t now_usec)
+{
+	const struct canfs_poller *poller = &server->poller;
+	uint64_t due_usec = canfs_fsstat_deadline_usec(poller->fsstat);
+
+	if (due_usec != UINT64_MAX || canfs_poller_is_pushed(poller, now_usec))
+		return due_usec;
+	due_usec = canfs_poller_due_usec(poller, 0, true);
 	return due_usec > server->rest_usec ? due_usec : server->rest_usec;
 }
 
+/* When the service is to be asked, first or again, or is lost if it stays silent. It is not asked before NFS was. */
+static uint64_t service_due_usec(const struct canfs_poller *poller, uint64_t now_usec)
+{
+	const struct canfs_subscription *subscription = &poller->subscription;
+
+	if (subscription->fd < 0 || (poller->answers == 0 && poller->unanswered == 0))
+		return UINT64_MAX;
+	if (!canfs_poller_is_pushed(poller, now_usec))
+		return subscription->ask_usec;
+	return earlier(
+		subscription->ask_usec, earlier(subscription->answered_usec + CANFS_PUSH_LOST_USEC,
+						subscription->lease_end_usec));
+}
+
 size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
-	struct pollfd polled[CANFS_JOB_SERVERS_MAX], uint64_t *due_usec)
+	struct pollfd polled[CANFS_JOB_POLLED_MAX], uint64_t now_usec, uint64_t *due_usec)
 {
 	for (size_t i = 0; i < prices->n; i++) {
 		const struct canfs_job_server *server = &prices->server[i];
-		uint64_t server_usec;
+		struct pollfd *fsstat = &polled[2 * i], *service = &polled[2 * i + 1];
 
-		polled[i] = (struct pollfd) { -1, 0, 0 };
+		*fsstat = *service = (struct pollfd) { -1, 0, 0 };
 		if (server->rest_usec == UINT64_MAX)
 			continue;
-		polled[i].fd = canfs_fsstat_fd(server->poller.fsstat);
-		polled[i].events = canfs_fsstat_events(server->poller.fsstat);
-		server_usec = due_usec_of(server);
-		if (server_usec < *due_usec)
-			*due_usec = server_usec;
+		fsstat->fd = canfs_fsstat_fd(server->poller.fsstat);
+		fsstat->events = canfs_fsstat_events(server->poller.fsstat);
+		service->fd = server->poller.subscription.fd;
+		service->events = POLLIN;
+		*due_usec = earlier(*due_usec, question_due_usec(server, now_usec));
+		*due_usec = earlier(*due_usec, service_due_usec(&server->poller, now_usec));
 	}
-	return prices->n;
+	return 2 * prices->n;
 }
 
 struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *prices,
@@ -184,16 +210,36 @@ struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *pr
 	return highest;
 }
 
+enum canfs_price_source canfs_job_prices_source(
+	const struct canfs_job_server *server, uint64_t now_usec)
+{
+	if (server->rest_usec == UINT64_MAX || !canfs_poller_price(&server->poller, now_usec))
+		return CANFS_SOURCE_NONE;
+	return server->poller.source;
+}
+
 static bool is_silent(const struct canfs_job_server *server)
 {
 	return server->rest_usec == UINT64_MAX || server->failed >= server->ways ||
 	       (server->ways == 1 && server->poller.failures > 0);
 }
 
+/* Has the price service not had time to answer yet? It is asked again after a second. */
+static bool may_be_pushed(const struct canfs_subscription *subscription)
+{
+	return subscription->fd >= 0 && subscription->answered_usec == 0 &&
+	       subscription->unanswered < 2 &&
+	       (subscription->status == CANFS_STATUS_OK ||
+		       subscription->status == CANFS_STATUS_COOKIE);
+}
+
 /* It has answered, and not with a price. */
 static bool has_none(const struct canfs_job_server *server)
 {
-	return server->poller.answers > 0 && server->poller.publisher.valid == 0;
+	const struct canfs_poller *poller = &server->poller;
+
+	return poller->answers > 0 && poller->publisher.valid == 0 &&
+	       !may_be_pushed(&poller->subscription);
 }
 
 enum canfs_job_prices_state canfs_job_prices_state(

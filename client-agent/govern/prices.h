@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The prices of the servers that a job uses. Each is asked through a poller of its own, ten times a second; what counts is
- * the highest price, of writes and read-aheads. Of a server that is typed as a name the addresses and versions of NFS
- * are tried in turn until one answers.
+ * The prices of the servers that a job uses. Each has a poller of its own: a server with a price service pushes its
+ * prices, any other is asked ten times a second. What counts is the highest price, of writes and read-aheads. Of a server
+ * that is typed as a name the addresses and versions of NFS are tried in turn until one answers.
  *
  *	canfs_job_prices_add_*() --> canfs_job_prices_tick() --> canfs_job_prices_now()
  *	                               ^     canfs_job_prices_poll() says what to wait for
@@ -17,8 +17,9 @@
 #include "client-agent/kernel/handle.h"
 #include "client-agent/kernel/mounts.h"
 
-#define CANFS_JOB_SERVERS_MAX 4  /* servers; further ones are left out */
-#define CANFS_JOB_WAYS_MAX    16 /* addresses and versions of one */
+#define CANFS_JOB_SERVERS_MAX 4                           /* servers; further ones are left out */
+#define CANFS_JOB_WAYS_MAX    16                          /* addresses and versions of one */
+#define CANFS_JOB_POLLED_MAX  (2 * CANFS_JOB_SERVERS_MAX) /* descriptors */
 
 struct canfs_job_server {
 	char name[CANFS_MOUNT_PATH_MAX]; /* SERVER:/PATH */
@@ -32,6 +33,8 @@ struct canfs_job_server {
 };
 
 struct canfs_job_prices {
+	uint16_t
+		service_port; /* UDP, of price services, set before the first server is added; 0: they are not asked */
 	size_t n;
 	struct canfs_job_server server[CANFS_JOB_SERVERS_MAX]; /* ~ 30 KB: not for the stack */
 };
@@ -55,13 +58,20 @@ void canfs_job_prices_fini(struct canfs_job_prices *prices);
 /* Asks whom it is time to ask, and takes what has arrived. */
 void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec);
 
-/* What to poll(2) for; *due_usec is lowered to when the next tick is due whatever comes. Returns how many. */
+/*
+ * What to poll(2) for, after the tick of now_usec; *due_usec is lowered to when the next tick is due whatever comes. Returns
+ * how many.
+ */
 size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
-	struct pollfd polled[CANFS_JOB_SERVERS_MAX], uint64_t *due_usec);
+	struct pollfd polled[CANFS_JOB_POLLED_MAX], uint64_t now_usec, uint64_t *due_usec);
 
-/* The highest one in force; its price is NAN if there is none. *server (NULL allowed): whose. */
+/* The highest one in force; its price is NAN if there is none. *server (NULL allowed): whose. If it is pushed, it came when it last moved. */
 struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *prices,
 	uint64_t now_usec, const struct canfs_job_server **server);
+
+/* How a server's price came: CANFS_SOURCE_NONE if there is none. */
+enum canfs_price_source canfs_job_prices_source(
+	const struct canfs_job_server *server, uint64_t now_usec);
 
 enum canfs_job_prices_state canfs_job_prices_state(
 	const struct canfs_job_prices *prices, uint64_t now_usec);

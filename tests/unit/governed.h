@@ -6,6 +6,7 @@
  *	others  ____########________##    1 while they are at work
  *	u       the sum, at most 1, with noise; a sample each 100 ms
  *	price   its average over 2 s; or, of a server that notices changes, P(u) of its level, as the plugin's
+ *	known   what the job's poller is told when it asks, ten times a second; or what is pushed when it has moved
  *
  * Who shares the server has half of it. All that is random comes from the seed.
  */
@@ -21,15 +22,18 @@
 #include "pricing/level.h"
 #include "pricing/price.h"
 #include "pricing/utilization.h"
+#include "protocol/subscription.h"
 
 #define STEP_USEC   10000
 #define SAMPLE_USEC 100000
 #define SERVER_TAU  2.0
 #define SERVER_K    4.0
+#define QUIET_USEC  900000 /* the server's price service pushes what has not moved, too */
 
 struct scene {
 	struct canfs_govern_terms terms;
 	bool notices_changes;      /* does the server? */
+	bool pushes;               /* likewise */
 	double own_load, tail_sec; /* it goes on for so long in a pause: what is still on its way */
 	double others_load;        /* while they are at work; 0: 1 */
 	double busy_sec, idle_sec; /* of the others, in turn; idle first */
@@ -54,12 +58,13 @@ struct simulation {
 	struct canfs_level level;
 	double sum; /* of the load, since the last sample */
 	double price;
+	bool is_new; /* the price was computed in this step */
 	bool others_work;
 	double turn_sec; /* until the others change */
 	double tail_sec; /* the paused job's load lasts */
 	double pause_sec;
-	uint64_t now_usec, ask_usec,
-		price_usec; /* when the job's poller asks next; when it had an answer */
+	uint64_t now_usec;
+	uint64_t ask_usec, price_usec; /* when the job's poller asks next; when it was told last */
 	double known_price;
 };
 
@@ -91,7 +96,7 @@ static inline void sample(struct simulation *sim)
 	canfs_level_add(&sim->level, u, SAMPLE_USEC / 1e6);
 	sim->price = sim->scene->notices_changes ? canfs_price(sim->level.value, SERVER_K)
 						 : sim->average.value;
-	sim->price = round(sim->price * 255) / 255;
+	sim->is_new = true;
 	sim->sum = 0;
 }
 
@@ -104,23 +109,41 @@ static inline void load_server(struct simulation *sim, bool job_runs, double dt_
 	if (job_runs || sim->tail_sec > 0)
 		load += sim->scene->own_load;
 	sim->sum += fmin(load, 1);
+	sim->is_new = false;
 	if (sim->now_usec % SAMPLE_USEC == 0)
 		sample(sim);
 }
 
-/* The poller's rhythm: each 100 ms, stretched by a random phase. */
+/* In the poller's rhythm, each 100 ms, stretched by a random phase; in steps of the tag. */
+static inline bool ask(struct simulation *sim)
+{
+	if (sim->now_usec < sim->ask_usec)
+		return false;
+	sim->ask_usec = sim->now_usec + (uint64_t)((0.8 + 0.4 * draw(sim)) * 1e5);
+	sim->known_price = round(sim->price * 255) / 255;
+	return true;
+}
+
+static inline bool is_pushed(struct simulation *sim)
+{
+	bool moved = fabs(sim->price - sim->known_price) > CANFS_PUSH_THRESHOLD;
+
+	if (!sim->is_new || (!moved && sim->now_usec < sim->price_usec + QUIET_USEC))
+		return false;
+	sim->known_price = sim->price;
+	return true;
+}
+
 static inline void govern(struct simulation *sim)
 {
 	struct canfs_govern_law *law = &sim->seen.law;
-	bool has_come = sim->now_usec >= sim->ask_usec, was_paused = law->is_paused;
+	bool has_come = sim->scene->pushes ? is_pushed(sim) : ask(sim);
+	bool was_paused = law->is_paused;
 
 	if (!has_come && sim->now_usec < canfs_govern_law_due_usec(law))
 		return;
-	if (has_come) {
-		sim->ask_usec = sim->now_usec + (uint64_t)((0.8 + 0.4 * draw(sim)) * 1e5);
+	if (has_come)
 		sim->price_usec = sim->now_usec;
-		sim->known_price = sim->price;
-	}
 	canfs_govern_law_step(law,
 		(struct canfs_govern_price) { sim->known_price, sim->price_usec }, sim->now_usec);
 	sim->seen.pauses += law->is_paused && !was_paused;

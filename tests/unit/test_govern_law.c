@@ -11,22 +11,23 @@
 #define SEEDS 5
 #define STEP  (STEP_USEC / 1e6)
 
-static struct scene scene_of(bool notices_changes, unsigned short seed)
+static struct scene scene_of(bool notices_changes, bool pushes, unsigned short seed)
 {
 	return (struct scene) { .terms = canfs_govern_defaults,
 		.notices_changes = notices_changes,
+		.pushes = pushes,
 		.own_load = 1,
 		.work_sec = 60,
 		.limit_sec = 600,
 		.seed = seed };
 }
 
-/* Runs check() on both kinds of server, with several seeds. */
+/* Runs check() on all kinds of server, with several seeds. */
 static void on_each_server(void (*check)(struct scene *scene))
 {
 	for (unsigned short seed = 1; seed <= SEEDS; seed++) {
-		for (int notices = 0; notices <= 1; notices++) {
-			struct scene scene = scene_of(notices, seed);
+		for (int kind = 0; kind < 4; kind++) {
+			struct scene scene = scene_of(kind & 1, kind & 2, seed);
 
 			check(&scene);
 		}
@@ -233,6 +234,51 @@ static void test_a_fall_that_stops_above_the_bid(void **state)
 	assert_int_equal(law.reason, CANFS_GOVERN_SHARE);
 }
 
+/* A server may compute its prices every 20 ms, and push each. */
+static void test_prices_in_quick_succession(void **state)
+{
+	struct canfs_govern_law law;
+	uint64_t paused_usec;
+
+	(void)state;
+	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	until(&law, true, 1, 10);
+	paused_usec = law.since_usec;
+	while (law.is_paused) {
+		uint64_t now_usec = law.stepped_usec + 20000;
+		double sec = (double)(now_usec - paused_usec) / 1e6;
+
+		assert_true(sec < 0.5);
+		canfs_govern_law_step(
+			&law, (struct canfs_govern_price) { exp(-sec / 2), now_usec }, now_usec);
+	}
+	assert_int_equal(law.reason, CANFS_GOVERN_FALLS);
+}
+
+/* Pushed is what moves: two steps down, and then the same for as long as nothing comes. */
+static void test_silence_is_no_fall(void **state)
+{
+	static const uint64_t pushed_usec[] = { 100000, 200000, 1100000, 2000000 };
+	struct canfs_govern_price price = { 0.9, 0 };
+	struct canfs_govern_law law;
+	uint64_t paused_usec;
+	size_t next = 0;
+
+	(void)state;
+	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	until(&law, true, 1, 10);
+	paused_usec = law.since_usec;
+	for (uint64_t usec = 10000; usec < 2500000; usec += 10000) {
+		if (next < sizeof(pushed_usec) / sizeof(pushed_usec[0]) &&
+			usec == pushed_usec[next]) {
+			price.price = next == 0 ? 0.9 : 0.8;
+			price.usec = paused_usec + usec;
+			next++;
+		}
+		assert_true(canfs_govern_law_step(&law, price, paused_usec + usec));
+	}
+}
+
 static void test_without_a_price_it_is_not_paused(void **state)
 {
 	struct canfs_govern_law law;
@@ -266,6 +312,29 @@ static void test_due(void **state)
 	terms.at_least = 1;
 	canfs_govern_law_init(&law, &terms, 1000000);
 	assert_true(canfs_govern_law_due_usec(&law) == UINT64_MAX);
+}
+
+/* Somebody else has come, and no further price tells: what it is has been said. */
+static void test_a_rise_is_heeded_in_time(void **state)
+{
+	struct canfs_govern_law law;
+	uint64_t due_usec;
+
+	(void)state;
+	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	do {
+		until(&law, true, 0.6, 30);
+		until(&law, false, 0.1, 10);
+	} while (law.run_sec < 1.4);
+	due_usec = canfs_govern_law_due_usec(&law);
+	assert_true(due_usec <= law.since_usec + 1000001);
+	assert_false(canfs_govern_law_step(&law,
+		(struct canfs_govern_price) { 0.9, law.since_usec + 300000 },
+		law.since_usec + 300000));
+	due_usec = canfs_govern_law_due_usec(&law);
+	assert_true(due_usec <= law.since_usec + 1000001);
+	assert_true(canfs_govern_law_step(
+		&law, (struct canfs_govern_price) { 0.9, law.since_usec + 300000 }, due_usec));
 }
 
 /* Whatever prices come, and whenever: what is promised holds. */
@@ -323,8 +392,11 @@ int main(void)
 		cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_an_old_price_is_no_answer),
 		cmocka_unit_test(test_a_fall_that_stops_above_the_bid),
+		cmocka_unit_test(test_prices_in_quick_succession),
+		cmocka_unit_test(test_silence_is_no_fall),
 		cmocka_unit_test(test_without_a_price_it_is_not_paused),
 		cmocka_unit_test(test_due),
+		cmocka_unit_test(test_a_rise_is_heeded_in_time),
 		cmocka_unit_test(test_bounds_at_random_prices),
 		cmocka_unit_test(test_texts),
 	};
