@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl status, top and why: what the agent on this host does, over its control socket. */
+/* canfsctl status, top and why: what the agent on this host does, over its control socket; top: the jobs of canfsctl run, too. */
 #include "client-agent/ctl/ctl.h"
 #include "client-agent/ctl/agent.h"
 #include "client-agent/ctl/socket.h"
+#include "client-agent/govern/jobs.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -22,6 +23,7 @@ struct options {
 	double interval_sec;
 	unsigned int count; /* pictures until the end; 0: no end */
 	bool batch;
+	bool json;
 };
 
 enum command { STATUS = 1, TOP = 2, WHY = 4 };
@@ -34,7 +36,7 @@ static const struct ctl_option option_table[] = {
 		.takers = TOP, .letter = 'n'),
 	CTL_COUNT("last", "=N", last, 1, 1024, "no more than N (1 to 1024; default 32)",
 		.takers = WHY),
-	CTL_FLAG("json", peer.json, "the agent's replies as they are, one a line"),
+	CTL_FLAG("json", json, "the agent's replies, one JSON object a line"),
 	CTL_TEXT("socket", "=PATH", peer.socket, "the agent's control_socket (" DEFAULT_SOCKET ")"),
 	{ 0 },
 };
@@ -57,7 +59,8 @@ static const struct ctl_syntax top_syntax = {
 	.name = "top",
 	.usage = "usage: canfsctl top [OPTION ...]\n"
 		 "\n"
-		 "The same for each mount, drawn anew each second; q ends it.\n"
+		 "The same for each mount, and the jobs of canfsctl run, drawn anew each second;\n"
+		 "q ends it.\n"
 		 "\n",
 	.options = option_table,
 	.helped = TOP,
@@ -99,26 +102,46 @@ static int parse_command_line(
 	return -1;
 }
 
-/* Asks once, and prints unless the reply has been printed as it is. */
-static int show_once(
-	struct options *options, json_t *request, void (*show)(FILE *out, const json_t *reply))
+/* The reply to a request, which it takes; NULL with an error. */
+static json_t *ask_agent(struct options *options, json_t *request)
 {
 	json_t *reply =
 		ctl_dial(&options->peer) ? ctl_ask(&options->peer, json_incref(request)) : NULL;
 
 	json_decref(request);
 	ctl_hang_up(&options->peer);
+	return reply;
+}
+
+static void print_json(json_t *reply)
+{
+	json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	putchar('\n');
+}
+
+static int end_of_output(bool is_complete)
+{
+	if (fflush(stdout) == 0)
+		return is_complete ? CTL_OK : CTL_ERROR;
+	ctl_warn("standard output: %s", strerror(errno));
+	return CTL_ERROR;
+}
+
+static int show_once(
+	struct options *options, json_t *request, void (*show)(FILE *out, const json_t *reply))
+{
+	json_t *reply = ask_agent(options, request);
+
 	if (!reply) {
 		ctl_warn("%s", options->peer.error);
 		return CTL_ERROR;
 	}
-	if (!options->peer.json)
+	if (options->json)
+		print_json(reply);
+	else
 		show(stdout, reply);
 	json_decref(reply);
-	if (fflush(stdout) == 0)
-		return CTL_OK;
-	ctl_warn("standard output: %s", strerror(errno));
-	return CTL_ERROR;
+	return end_of_output(true);
 }
 
 static json_t *status_request(void)
@@ -154,24 +177,52 @@ int ctl_why(int argc, char **argv)
 	return show_once(&options, request, ctl_show_why);
 }
 
+/* The agent and the jobs, of which it knows nothing. Without an agent there may be jobs all the same. */
+static void show_all(FILE *out, const json_t *reply, const json_t *jobs)
+{
+	if (reply)
+		ctl_show_top(out, reply);
+	ctl_show_jobs(out, jobs);
+}
+
 /* An agent that is not there may come back: the screen says so and goes on. */
 static char *picture(void *data)
 {
 	struct options *options = data;
-	json_t *reply = ctl_dial(&options->peer) ? ctl_ask(&options->peer, status_request()) : NULL;
+	json_t *reply = ask_agent(options, status_request());
+	json_t *jobs = canfs_jobs_read(CANFS_JOBS_DIRECTORY, "");
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	ctl_hang_up(&options->peer);
-	if (out && reply)
-		ctl_show_top(out, reply);
-	else if (out)
+	if (out && !reply)
 		fprintf(out, "%s\n", options->peer.error);
-	json_decref(reply);
-	if (out)
+	if (out) {
+		show_all(out, reply, jobs);
 		fclose(out);
+	}
+	json_decref(jobs);
+	json_decref(reply);
 	return text;
+}
+
+static int print_picture(struct options *options)
+{
+	json_t *reply = ask_agent(options, status_request());
+	json_t *jobs = canfs_jobs_read(CANFS_JOBS_DIRECTORY, "");
+	bool has_reply = reply;
+
+	if (!reply)
+		ctl_warn("%s", options->peer.error);
+	if (!options->json) {
+		show_all(stdout, reply, jobs);
+	} else if (reply) {
+		json_object_set(reply, "jobs", jobs);
+		print_json(reply);
+	}
+	json_decref(jobs);
+	json_decref(reply);
+	return end_of_output(has_reply);
 }
 
 int ctl_top(int argc, char **argv)
@@ -182,16 +233,16 @@ int ctl_top(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (!options.batch && !options.peer.json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+	if (!options.batch && !options.json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
 		ctl_screen(picture, &options, options.interval_sec, options.count))
 		return CTL_OK;
 	pause.tv_sec = (time_t)options.interval_sec;
 	pause.tv_nsec = (long)((options.interval_sec - (double)pause.tv_sec) * 1e9);
 	for (unsigned int pictures = 1;; pictures++) {
-		status = show_once(&options, status_request(), ctl_show_top);
+		status = print_picture(&options);
 		if (status != CTL_OK || pictures == options.count)
 			return status;
-		if (!options.peer.json)
+		if (!options.json)
 			putchar('\n');
 		nanosleep(&pause, NULL);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What canfsctl status, top and why print of a reply of the agent (client-agent/status.md). */
+/* What canfsctl status, top and why print: of a reply of the agent (client-agent/status.md), and of jobs. */
 #ifndef CANFS_CLIENT_AGENT_CTL_AGENT_H
 #define CANFS_CLIENT_AGENT_CTL_AGENT_H
 
@@ -11,6 +11,9 @@
 void ctl_show_top(FILE *out, const json_t *status);
 void ctl_show_status(FILE *out, const json_t *status);
 void ctl_show_why(FILE *out, const json_t *why);
+
+/* What canfs_jobs_read() has found, below that; nothing if there are none. */
+void ctl_show_jobs(FILE *out, const json_t *jobs);
 
 /*
  * A live view: what picture gives is drawn every interval_sec until q is pressed, count pictures

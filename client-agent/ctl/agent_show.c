@@ -9,6 +9,9 @@
 #include <string.h>
 #include <time.h>
 
+/* What is told of a job is a second old at most. */
+#define JOB_OLD_SEC 3
+
 /* A path may hold what would speak to the terminal. */
 static void put(FILE *out, const char *text)
 {
@@ -152,6 +155,35 @@ void ctl_show_top(FILE *out, const json_t *status)
 	show_head(out, status);
 	for (size_t i = 0; i < json_array_size(mounts); i++)
 		show_mount(out, json_array_get(mounts, i));
+}
+
+static void show_job(FILE *out, const json_t *job)
+{
+	double sec = ctl_number(job, "seconds"), ran_sec = ctl_number(job, "ran_seconds");
+	double age_sec = (double)time(NULL) - ctl_number(job, "time");
+
+	fprintf(out, "  %-7.0f %-7s server", ctl_number(job, "pid"),
+		is_true(job, "paused") ? "paused" : "runs");
+	put_price(out, ctl_number(job, "price"));
+	fprintf(out, " %-7s bid%5.2f  ran %.0f%% of %.0f s, %.0f pauses",
+		json_is_string(in(job, "bottleneck")) ? ctl_text(job, "bottleneck") : "",
+		ctl_number(job, "bid"), sec > 0 ? 100 * ran_sec / sec : 100, sec,
+		ctl_number(job, "pauses"));
+	if (age_sec > JOB_OLD_SEC) /* canfsctl run hangs, or was stopped */
+		fprintf(out, " (%.0f s ago)", age_sec);
+	fputs("\n    ", out);
+	put_member(out, job, "command");
+	fputs(": ", out);
+	put_member(out, job, "reason");
+	fputc('\n', out);
+}
+
+void ctl_show_jobs(FILE *out, const json_t *jobs)
+{
+	if (json_array_size(jobs) > 0)
+		fputs("\njobs of canfsctl run\n", out);
+	for (size_t i = 0; i < json_array_size(jobs); i++)
+		show_job(out, json_array_get(jobs, i));
 }
 
 static void show_poller(FILE *out, const json_t *mount)

@@ -254,6 +254,7 @@ void ctl_run_govern(struct ctl_run *run)
 		size_t n;
 
 		step(run, now_usec);
+		ctl_run_publish(run, now_usec);
 		due_usec = run->is_let_go ? UINT64_MAX : canfs_govern_law_due_usec(&run->law);
 		n = canfs_job_prices_poll(run->prices, polled + FIRST, now_usec, &due_usec);
 		if (poll(polled, FIRST + n, timeout_msec(due_usec, now_usec)) < 0)
@@ -279,6 +280,7 @@ static void tell_sum(const struct ctl_run *run)
 void ctl_run_finish(struct ctl_run *run)
 {
 	set_stopped(run, false, canfs_now_usec());
+	ctl_run_publish_end(run);
 	if (run->stopper.is_ours && !canfs_freezer_is_empty(&run->stopper.freezer)) {
 		canfs_watchdog_leave(&run->watchdog);
 	} else {
@@ -305,5 +307,6 @@ int ctl_run_begin(struct ctl_run *run)
 	catch_suspend(run);
 	run->began_usec = run->changed_usec = canfs_now_usec();
 	canfs_govern_law_init(&run->law, &run->terms, run->began_usec);
+	ctl_run_publish_begin(run);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "client-agent/ctl/run.h"
+#include "client-agent/govern/jobs.h"
 #include "client-agent/govern/process.h"
 #include "client-agent/govern/watchdog.h"
 
@@ -32,6 +33,8 @@ struct ctl_run {
 	bool is_let_go;  /* it is to end, or there is no watchdog: not paused any more */
 	uint64_t began_usec, changed_usec, paused_usec, longest_usec;
 	unsigned int pauses;
+	struct canfs_job published; /* its process ID is 0: it is not */
+	uint64_t published_usec;
 };
 
 /* Before the job is started: no signal may be lost. 0 or -errno. */
@@ -45,5 +48,10 @@ void ctl_run_govern(struct ctl_run *run);
 
 /* After ctl_run_begin(), in any case. The job goes on, if it is still there. */
 void ctl_run_finish(struct ctl_run *run);
+
+/* For canfsctl top (govern/jobs.h), in ctl_run_begin(), with each round, and at the end. Where we may not, nothing is published. */
+void ctl_run_publish_begin(struct ctl_run *run);
+void ctl_run_publish(struct ctl_run *run, uint64_t now_usec);
+void ctl_run_publish_end(struct ctl_run *run);
 
 #endif

@@ -62,8 +62,8 @@ struct canfs_govern_price {
 	uint64_t usec;
 };
 
-#define CANFS_GOVERN_PRICES                                                                        \
-	8 /* of the last 0.5 s at least: none but the last is within 80 ms of another */
+/* Those of the last 0.5 s at least: none but the last is within 80 ms of another. */
+#define CANFS_GOVERN_PRICES 8
 
 struct canfs_govern_law {
 	struct canfs_govern_terms terms;

@@ -17,9 +17,11 @@
 #include "client-agent/kernel/handle.h"
 #include "client-agent/kernel/mounts.h"
 
-#define CANFS_JOB_SERVERS_MAX 4                           /* servers; further ones are left out */
-#define CANFS_JOB_WAYS_MAX    16                          /* addresses and versions of one */
-#define CANFS_JOB_POLLED_MAX  (2 * CANFS_JOB_SERVERS_MAX) /* descriptors */
+#define CANFS_JOB_SERVERS_MAX 4  /* servers; further ones are left out */
+#define CANFS_JOB_WAYS_MAX    16 /* addresses and versions of one */
+
+/* Descriptors to poll(2). */
+#define CANFS_JOB_POLLED_MAX (2 * CANFS_JOB_SERVERS_MAX)
 
 struct canfs_job_server {
 	char name[CANFS_MOUNT_PATH_MAX]; /* SERVER:/PATH */
@@ -33,8 +35,8 @@ struct canfs_job_server {
 };
 
 struct canfs_job_prices {
-	uint16_t
-		service_port; /* UDP, of price services, set before the first server is added; 0: they are not asked */
+	/* UDP, of servers' price services; set before the first is added. 0: they are not asked. */
+	uint16_t service_port;
 	size_t n;
 	struct canfs_job_server server[CANFS_JOB_SERVERS_MAX]; /* ~ 30 KB: not for the stack */
 };
@@ -65,7 +67,10 @@ void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec);
 size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
 	struct pollfd polled[CANFS_JOB_POLLED_MAX], uint64_t now_usec, uint64_t *due_usec);
 
-/* The highest one in force; its price is NAN if there is none. *server (NULL allowed): whose. If it is pushed, it came when it last moved. */
+/*
+ * The highest one in force, and when it came, which may be when it last moved; it is NAN if there is none. *server (NULL
+ * allowed): whose.
+ */
 struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *prices,
 	uint64_t now_usec, const struct canfs_job_server **server);
 
