@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-read: one reader, busy in given phases, closed loop or at a rate; a JSON result. With --ops it ends
- * after so many reads, wherever in its phases; with --threads so many readers share its open file, and with
- * that the kernel's idea of where it is read.
+ * after so many reads, wherever in its phases, and by SIGTERM at once: the result is of what was until then. With --threads so
+ * many readers share its open file, and with that the kernel's idea of where it is read.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +19,14 @@
 
 #include "bench/jobs/job.h"
 
-#define PHASES_MAX   16
+#define PHASES_MAX   128
 #define SECONDS_MAX  3600
 #define THREADS_MAX  64
 #define ALIGN_BYTES  4096
 #define EXIT_BAD_USE 2
+#define NOTICE_SEC   0.1 /* SIGTERM, between two phases */
+
+static atomic_bool is_over; /* SIGTERM has come */
 
 struct phase {
 	double begin, end; /* seconds from the start of the job */
@@ -162,6 +167,22 @@ static int read_block(struct reader *r, uint64_t block)
 	return 0;
 }
 
+static void on_term(int number)
+{
+	(void)number;
+	is_over = true;
+}
+
+/* False: it is over before. */
+static bool wait_until(double when)
+{
+	double now;
+
+	while (!is_over && (now = canfs_job_now()) < when)
+		canfs_job_sleep_until(now + NOTICE_SEC < when ? now + NOTICE_SEC : when);
+	return !is_over;
+}
+
 /* Each phase has its own seed, or the server's cache would answer the second one. */
 static int run_phase(struct reader *r, int index)
 {
@@ -169,8 +190,9 @@ static int run_phase(struct reader *r, int index)
 	double begin = r->start + r->phase[index].begin, end = r->start + r->phase[index].end;
 	int ret;
 
-	canfs_job_sleep_until(begin);
-	while (canfs_job_now() < end && (!r->ops_goal || r->ops < r->ops_goal)) {
+	if (!wait_until(begin))
+		return 0;
+	while (!is_over && canfs_job_now() < end && (!r->ops_goal || r->ops < r->ops_goal)) {
 		if (r->rate > 0)
 			canfs_job_sleep_until(begin + (double)k / r->rate);
 		ret = read_block(r, (r->sequential ? k : canfs_job_random(&state)) % r->blocks);
@@ -235,8 +257,8 @@ static int run_threads(struct reader *r)
 
 static void print_result(struct reader *r)
 {
-	size_t seconds =
-		(size_t)(r->ops_goal ? canfs_job_now() - r->start : r->phase[r->phases - 1].end);
+	size_t seconds = (size_t)(r->ops_goal || is_over ? canfs_job_now() - r->start
+							 : r->phase[r->phases - 1].end);
 
 	canfs_samples_sort(&r->samples);
 	printf("{\"ops\": %llu, \"busy_seconds\": %.3f, \"ops_per_s\": %.2f, \"p50_ms\": %.3f, "
@@ -258,9 +280,11 @@ static void print_result(struct reader *r)
 int main(int argc, char **argv)
 {
 	static struct reader reader; /* too large for a comfortable stack */
+	const struct sigaction term = { .sa_handler = on_term, .sa_flags = SA_RESTART };
 	int ret;
 
 	parse_options(&reader, argc, argv);
+	sigaction(SIGTERM, &term, NULL);
 	ret = open_file(&reader);
 	reader.start = canfs_job_now();
 	if (!ret)
