@@ -54,6 +54,7 @@ MEASUREMENTS = (
     filebench("fileserver", 20, 1, 8), filebench("varmail", 20, 1, 8), filebench("webserver", 20, 1, 8),
     filebench("webproxy", 20, 1, 8), filebench("oltp", 30, 1, 8),
     measurement("database", 45, runs=3), measurement("tree", 110, runs=3), measurement("greedy", 30, runs=3),
+    measurement("jobs", 75, runs=3),
     measurement("prices", 15), measurement("k-sensitivity", 36, runs=3), measurement("herd", 10),
     measurement("readers", 25, runs=3), measurement("stride", 12, runs=3), measurement("reorder", 12, runs=3), measurement("backwards", 10),
     measurement("random", 10), measurement("mixed", 15), measurement("scheduler", 10, runs=3),
@@ -130,6 +131,9 @@ ADMINISTRATOR = Section("What an administrator asks", (
     Entry("A source tree", "untar, make, rm -r and git clone by 1, 4 and 8 clients: seconds of the last.", (Shown("tree", ("seconds",)),)),
     Entry("A client that reads far ahead", "What does a random reader suffer from it (CA-NFS §2.2)?",
           (Shown("greedy", ("p99", "ops_per_s", "throughput", "bytes_per_byte")),)),
+    Entry("A job that nobody waits for", "What does a random reader, busy by turns, suffer from a backup, tar or make, and how long do these take? "
+          "canfs: run by `canfsctl run` (CA-NFS §5).", (Shown("jobs", ("ops_per_s", "p99", "seconds")),),
+          note="`-job` is the job beside the reader, `-job-alone` the job without it."),
     Entry("close() and fsync()", "What do the file system and the place of its log make of close(), without canfs?",
           (Shown("stable", ("files_per_s", "close_p99", "flushes")),)),
     Entry("Sequential readers", "What does the server's read-ahead give 1 to 32 of them, with and without a client's cache?",

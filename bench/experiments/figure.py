@@ -42,7 +42,7 @@ class Asked:
 
     def verdict(self, results, case):
         """A line, or None if it was not measured."""
-        relative = self.of or self.of_case
+        relative = " of ".join(filter(None, (self.of, self.of_case)))
         value = results.median(case, "canfs", self.metric)
         other = results.median(self.of_case or case, self.of or "canfs", self.metric) if relative else 1
         if value is None or other is None or self.case not in (None, case):
