@@ -16,7 +16,7 @@
 
 #include "client-agent/auction/poller.h"
 #include "protocol/subscription.h"
-#include "tests/unit/datagrams.h"
+#include "tests/unit/liar.h"
 
 #define SECOND UINT64_C(1000000)
 
@@ -25,64 +25,16 @@ static double price_of(const struct canfs_subscription *subscription)
 	return subscription->prices.quote[CANFS_WRITE].price;
 }
 
-/* A server of our own making: what it sends is up to the test. */
-struct liar {
-	int fd;
-	struct sockaddr_storage client;
-	struct canfs_price_call call;
-};
-
-static void open_liar(struct liar *liar, struct canfs_subscription *subscription)
-{
-	struct sockaddr_storage at = loopback(0);
-	socklen_t len = sizeof(at);
-
-	liar->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(liar->fd, (struct sockaddr *)&at, sizeof(struct sockaddr_in)), 0);
-	assert_int_equal(getsockname(liar->fd, (struct sockaddr *)&at, &len), 0);
-	assert_int_equal(canfs_subscription_open(subscription, &at,
-				 ntohs(((struct sockaddr_in *)&at)->sin_port), 3, "/srv/data", 1),
-		0);
-}
-
-static void hear_call(struct liar *liar)
-{
-	uint8_t datagram[CANFS_DATAGRAM_MAX];
-	socklen_t len = sizeof(liar->client);
-	ssize_t got;
-
-	assert_true(wait_for_datagram(liar->fd));
-	got = recvfrom(
-		liar->fd, datagram, sizeof(datagram), 0, (struct sockaddr *)&liar->client, &len);
-	assert_int_equal(canfs_price_decode_call(datagram, (size_t)got, &liar->call), 0);
-}
-
-static void send_to_client(struct liar *liar, const void *datagram, size_t bytes)
-{
-	assert_int_equal(sendto(liar->fd, datagram, bytes, 0, (struct sockaddr *)&liar->client,
-				 sizeof(struct sockaddr_in)),
-		bytes);
-}
-
 static void answer_ok(struct liar *liar, uint32_t xid)
 {
-	struct canfs_price_result result = { .status = CANFS_STATUS_OK, .lease_sec = 60 };
-	struct canfs_price_call call = liar->call;
-	uint8_t datagram[CANFS_DATAGRAM_MAX];
-
-	call.xid = xid;
-	send_to_client(liar, datagram, canfs_price_encode_reply(datagram, &call, &result));
+	liar_answer(liar, xid, 0);
 }
 
 static void push_number(struct liar *liar, uint32_t number, uint8_t spoil)
 {
-	struct canfs_price_push push = { .number = number };
-	uint8_t datagram[CANFS_DATAGRAM_MAX];
-
-	push.prices.quote[CANFS_WRITE].price = number / 100.0;
-	memcpy(push.token, liar->call.request.token, sizeof(push.token));
-	push.token[0] ^= spoil;
-	send_to_client(liar, datagram, canfs_price_encode_push(datagram, 1, &push));
+	liar->call.request.token[0] ^= spoil;
+	liar_push(liar, number, number / 100.0);
+	liar->call.request.token[0] ^= spoil;
 }
 
 static bool tick_after_datagram(struct canfs_subscription *subscription, uint64_t now_usec)
@@ -94,9 +46,12 @@ static bool tick_after_datagram(struct canfs_subscription *subscription, uint64_
 static void subscribe_to_liar(
 	struct liar *liar, struct canfs_subscription *subscription, uint64_t now_usec)
 {
-	open_liar(liar, subscription);
+	liar_open(liar);
+	assert_int_equal(canfs_subscription_open(
+				 subscription, &liar->address, liar_port(liar), 3, "/srv/data", 1),
+		0);
 	assert_false(canfs_subscription_tick(subscription, now_usec));
-	hear_call(liar);
+	liar_hear_call(liar);
 	answer_ok(liar, liar->call.xid);
 	assert_true(tick_after_datagram(subscription, now_usec));
 }
@@ -124,7 +79,7 @@ static void what_is_forged_late_or_no_datagram_changes_nothing(void **state)
 	answer_ok(&liar, liar.call.xid); /* nobody has asked again */
 	assert_false(tick_after_datagram(&subscription, now_usec));
 	assert_int_equal(subscription.forged, 2);
-	send_to_client(&liar, "?", 1);
+	liar_send(&liar, "?", 1);
 	assert_false(tick_after_datagram(&subscription, now_usec));
 	assert_int_equal(subscription.malformed, 1);
 	assert_true(price_of(&subscription) == 0.03);
@@ -149,7 +104,7 @@ static void silence_begins_anew_with_another_token(void **state)
 	now_usec++;
 	assert_false(canfs_subscription_is_current(&subscription, now_usec));
 	canfs_subscription_tick(&subscription, now_usec);
-	hear_call(&liar);
+	liar_hear_call(&liar);
 	assert_memory_not_equal(
 		liar.call.request.token, first.request.token, sizeof(first.request.token));
 	/* Without an answer it is asked less and less. */
@@ -180,7 +135,7 @@ static void a_lease_is_renewed_at_its_half(void **state)
 		assert_true(tick_after_datagram(&subscription, now_usec));
 	}
 	assert_in_range(end_usec - now_usec, 20 * SECOND, 40 * SECOND);
-	hear_call(&liar);
+	liar_hear_call(&liar);
 	answer_ok(&liar, liar.call.xid);
 	assert_true(tick_after_datagram(&subscription, now_usec));
 	assert_true(canfs_subscription_is_current(&subscription, now_usec));
