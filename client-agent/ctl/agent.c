@@ -105,10 +105,12 @@ static int parse_command_line(
 /* The reply to a request, which it takes; NULL with an error. */
 static json_t *ask_agent(struct options *options, json_t *request)
 {
-	json_t *reply =
-		ctl_dial(&options->peer) ? ctl_ask(&options->peer, json_incref(request)) : NULL;
+	json_t *reply = NULL;
 
-	json_decref(request);
+	if (ctl_dial(&options->peer))
+		reply = ctl_ask(&options->peer, request);
+	else
+		json_decref(request);
 	ctl_hang_up(&options->peer);
 	return reply;
 }
@@ -119,10 +121,11 @@ static void print_json(json_t *reply)
 	putchar('\n');
 }
 
-static int end_of_output(bool is_complete)
+/* The exit status; it was to be this one. */
+static int end_of_output(int status)
 {
 	if (fflush(stdout) == 0)
-		return is_complete ? CTL_OK : CTL_ERROR;
+		return status;
 	ctl_warn("standard output: %s", strerror(errno));
 	return CTL_ERROR;
 }
@@ -141,7 +144,7 @@ static int show_once(
 	else
 		show(stdout, reply);
 	json_decref(reply);
-	return end_of_output(true);
+	return end_of_output(CTL_OK);
 }
 
 static json_t *status_request(void)
@@ -210,7 +213,7 @@ static int print_picture(struct options *options)
 {
 	json_t *reply = ask_agent(options, status_request());
 	json_t *jobs = canfs_jobs_read(CANFS_JOBS_DIRECTORY, "");
-	bool has_reply = reply;
+	int status = reply ? CTL_OK : CTL_ERROR;
 
 	if (!reply)
 		ctl_warn("%s", options->peer.error);
@@ -222,7 +225,7 @@ static int print_picture(struct options *options)
 	}
 	json_decref(jobs);
 	json_decref(reply);
-	return end_of_output(has_reply);
+	return end_of_output(status);
 }
 
 int ctl_top(int argc, char **argv)
