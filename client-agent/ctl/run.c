@@ -190,7 +190,7 @@ static int run_command(struct ctl_run *run, bool signals)
 			canfs_freezer_remove(&run->stopper.freezer);
 		goto ungoverned;
 	}
-	ret = canfs_process_go(&run->process);
+	ret = canfs_process_go(&run->process, run->stopper.how == CANFS_STOP_GROUP);
 	if (ret == 0)
 		ctl_run_govern(run);
 	ctl_run_finish(run);

@@ -113,7 +113,7 @@ static void let_go(struct ctl_run *run)
 	set_stopped(run, false, canfs_now_usec());
 }
 
-/* In a process group of its own the job does not get what the terminal sends; it does where it is in ours. */
+/* In a session of its own the job does not get what the terminal sends; it does where it is in ours. */
 static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *info)
 {
 	bool is_terminal = info->ssi_code == SI_KERNEL;
@@ -129,7 +129,7 @@ static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *in
 static void suspend(struct ctl_run *run)
 {
 	set_stopped(run, false, canfs_now_usec());
-	kill(-run->process.pid, SIGTSTP);
+	kill(-run->process.pid, SIGSTOP); /* it has no shell: SIGTSTP would do nothing */
 	raise(SIGSTOP);
 	kill(-run->process.pid, SIGCONT);
 }
@@ -187,7 +187,7 @@ int ctl_run_catch_signals(struct ctl_run *run)
 	return run->signal_fd < 0 ? -errno : 0;
 }
 
-/* Only in a process group of its own does Ctrl-Z not reach the job. */
+/* Only in a session of its own does Ctrl-Z not reach the job. */
 static void catch_suspend(struct ctl_run *run)
 {
 	const int suspend_signal = SIGTSTP;

@@ -6,6 +6,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { RUN, RUN_APART };
+
+/* From there it could read the terminal in spite of the shell, which would do so, too. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setsid();
+	if (isatty(STDIN_FILENO) && null >= 0)
+		dup2(null, STDIN_FILENO);
+}
+
 static void run(char *const argv[], const sigset_t *mask, int go_fd, int error_fd)
 {
 	char word;
@@ -13,6 +25,8 @@ static void run(char *const argv[], const sigset_t *mask, int go_fd, int error_f
 
 	if (read(go_fd, &word, 1) != 1)
 		_exit(1);
+	if (word == RUN_APART)
+		leave_terminal();
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	ret = -errno;
@@ -57,10 +71,10 @@ void canfs_process_abandon(struct canfs_process *process)
 	waitpid(process->pid, NULL, 0);
 }
 
-int canfs_process_go(struct canfs_process *process)
+int canfs_process_go(struct canfs_process *process, bool apart)
 {
 	int failed, ret = 0;
-	char word = 0;
+	char word = apart ? RUN_APART : RUN;
 
 	if (write(process->go_fd, &word, 1) != 1)
 		ret = -errno;

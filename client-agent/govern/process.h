@@ -4,6 +4,7 @@
 #define CANFS_CLIENT_AGENT_GOVERN_PROCESS_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct canfs_process {
@@ -17,7 +18,11 @@ int canfs_process_start(struct canfs_process *process, char *const argv[], const
 /* It ends without having been anything. */
 void canfs_process_abandon(struct canfs_process *process);
 
-/* 0; or the -errno of execvp(3), and nothing is left of the process. */
-int canfs_process_go(struct canfs_process *process);
+/*
+ * apart: in a session of its own, without a terminal: what is stopped there is not hung up by the kernel when we, its parent,
+ * are killed, as an orphaned process group of our session would be. Where its standard input is a terminal it is /dev/null
+ * then. 0; or the -errno of execvp(3), and nothing is left of the process.
+ */
+int canfs_process_go(struct canfs_process *process, bool apart);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What stops a job and lets it go on: a control group of its own, or that of a unit (freezer.h); where there is none,
- * SIGSTOP and SIGCONT to a process group. Those a process may notice (its parent is told, a timer runs out), and a
- * descendant that has left the group is not stopped.
+ * SIGSTOP and SIGCONT to a process group, for a job of ours that of a session of its own (process.h). Those a process may
+ * notice (its parent is told, a timer runs out), and a descendant that has left the group is not stopped.
  */
 #ifndef CANFS_CLIENT_AGENT_GOVERN_STOPPER_H
 #define CANFS_CLIENT_AGENT_GOVERN_STOPPER_H
@@ -17,8 +17,8 @@ struct canfs_stopper {
 };
 
 /*
- * For a child that has not called execve() yet: puts it into a control group of its own or, where we may not, or
- * signals is true, into a process group of its own. 0 or -errno.
+ * For a child that has not called execve() yet: puts it into a control group of its own; where we may not, or signals is
+ * true, it is to go into a session of its own. 0 or -errno.
  */
 int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals);
 

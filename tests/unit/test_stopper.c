@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +28,9 @@
 struct fixture {
 	struct canfs_process process;
 	struct canfs_stopper stopper;
-	int end_fd; /* of a pipe that the job holds open: its end is that of all its processes */
+	int end_fd;  /* of a pipe that the job holds open: its end is that of all its processes */
+	int held_fd; /* that end of it */
+	bool is_governed; /* by a process of its own */
 };
 
 static void sleep_msec(long msec)
@@ -45,6 +49,13 @@ static char state_of(pid_t pid)
 		return 0;
 	name_end = strrchr(text, ')');
 	return name_end ? name_end[2] : 0;
+}
+
+static bool runs(pid_t pid)
+{
+	char state = state_of(pid);
+
+	return state == 'R' || state == 'S';
 }
 
 /* The kernel's own word that a group is frozen. */
@@ -71,20 +82,36 @@ static void await_stopped(const struct fixture *fixture, bool stopped)
 	}
 }
 
-static void start(struct fixture *fixture, bool signals)
+static void open_pipe(struct fixture *fixture)
 {
-	char *argv[] = { "sh", "-c", "sleep 1000 & wait", NULL };
 	int ends[2];
-	sigset_t none;
 
-	sigemptyset(&none);
 	assert_int_equal(pipe2(ends, 0), 0);
 	assert_int_equal(fcntl(ends[0], F_SETFD, FD_CLOEXEC), 0);
-	assert_int_equal(canfs_process_start(&fixture->process, argv, &none), 0);
-	close(ends[1]);
 	fixture->end_fd = ends[0];
-	assert_int_equal(canfs_stopper_adopt(&fixture->stopper, fixture->process.pid, signals), 0);
-	assert_int_equal(canfs_process_go(&fixture->process), 0);
+	fixture->held_fd = ends[1];
+}
+
+static int start_job(struct fixture *fixture, bool signals)
+{
+	char *argv[] = { "sh", "-c", "sleep 1000 & wait", NULL };
+	sigset_t none;
+	int ret;
+
+	sigemptyset(&none);
+	ret = canfs_process_start(&fixture->process, argv, &none);
+	close(fixture->held_fd);
+	if (ret == 0)
+		ret = canfs_stopper_adopt(&fixture->stopper, fixture->process.pid, signals);
+	if (ret == 0)
+		ret = canfs_process_go(&fixture->process, fixture->stopper.how == CANFS_STOP_GROUP);
+	return ret;
+}
+
+static void start(struct fixture *fixture, bool signals)
+{
+	open_pipe(fixture);
+	assert_int_equal(start_job(fixture, signals), 0);
 }
 
 static void kill_all(const struct fixture *fixture)
@@ -164,30 +191,50 @@ static void test_cgroup(void **state)
 	assert_int_equal(access(fixture.stopper.freezer.path, F_OK), -1);
 }
 
-/* A governor that pauses its job and then is killed. The job is the test's, so that the test can see it. */
+/* The job's parent, and the only one of its session. */
+static void govern_until_killed(struct fixture *fixture, bool signals)
+{
+	struct canfs_watchdog watchdog;
+
+	setsid();
+	signal(SIGHUP, SIG_DFL);
+	if (start_job(fixture, signals) < 0 ||
+		canfs_watchdog_start(&watchdog, &fixture->stopper, LONG_USEC) < 0 ||
+		canfs_watchdog_tell(&watchdog, true) < 0 ||
+		canfs_stopper_set(&fixture->stopper, true) < 0)
+		_exit(1);
+	__atomic_store_n(&fixture->is_governed, true, __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+}
+
+/* A governor that pauses its job and then is killed; the job's parent is the test from then on. */
 static void check_killed_governor(bool signals)
 {
-	struct fixture fixture;
+	struct fixture *fixture = mmap(
+		NULL, sizeof(*fixture), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t governor;
 
-	start(&fixture, signals);
+	assert_ptr_not_equal(fixture, MAP_FAILED);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	open_pipe(fixture);
 	governor = fork();
-	if (governor == 0) {
-		struct canfs_watchdog watchdog;
-
-		if (canfs_watchdog_start(&watchdog, &fixture.stopper, LONG_USEC) < 0 ||
-			canfs_watchdog_tell(&watchdog, true) < 0 ||
-			canfs_stopper_set(&fixture.stopper, true) < 0)
-			_exit(1);
-		for (;;)
-			pause();
-	}
+	if (governor == 0)
+		govern_until_killed(fixture, signals);
 	assert_true(governor > 0);
-	await_stopped(&fixture, true);
+	close(fixture->held_fd);
+	for (int msec = 0; !__atomic_load_n(&fixture->is_governed, __ATOMIC_ACQUIRE); msec += 10) {
+		assert_true(msec < STUCK_MSEC);
+		sleep_msec(10);
+	}
+	await_stopped(fixture, true);
 	kill(governor, SIGKILL);
 	assert_int_equal(waitpid(governor, NULL, 0), governor);
-	await_stopped(&fixture, false);
-	end(&fixture);
+	await_stopped(fixture, false);
+	assert_true(runs(fixture->process.pid));
+	end(fixture);
+	munmap(fixture, sizeof(*fixture));
+	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
 static void test_watchdog_of_a_killed_governor(void **state)
@@ -245,9 +292,9 @@ static void test_commands_that_cannot_be_run(void **state)
 	(void)state;
 	sigemptyset(&none);
 	assert_int_equal(canfs_process_start(&process, absent, &none), 0);
-	assert_int_equal(canfs_process_go(&process), -ENOENT);
+	assert_int_equal(canfs_process_go(&process, false), -ENOENT);
 	assert_int_equal(canfs_process_start(&process, directory, &none), 0);
-	assert_int_equal(canfs_process_go(&process), -EACCES);
+	assert_int_equal(canfs_process_go(&process, true), -EACCES);
 	assert_int_equal(canfs_process_start(&process, absent, &none), 0);
 	canfs_process_abandon(&process);
 	assert_int_equal(waitpid(process.pid, NULL, 0), -1);
