@@ -8,11 +8,13 @@
 
 #include "common/clock.h"
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
 #define WATCHDOG_USEC 5000000 /* more than the longest pause: then we hang */
 
 /* What ends a job, and what it may know itself. Those that are ignored, as by nohup(1), stay so. */
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-static const int other_signals[] = { SIGUSR1, SIGUSR2 };
+static const int own_signals[] = { SIGUSR1, SIGUSR2 };
 
 static const char *const source_texts[] = {
 	[CANFS_SOURCE_FSSTAT] = "are asked for ten times a second",
@@ -113,30 +115,49 @@ static void let_go(struct ctl_run *run)
 	set_stopped(run, false, canfs_now_usec());
 }
 
-/* In a session of its own the job does not get what the terminal sends; it does where it is in ours. */
+/* In a session of its own the job does not get what the terminal sends; it does where it is in our process group. */
+static bool is_apart(const struct ctl_run *run)
+{
+	return !run->governed->attach && run->stopper.how == CANFS_STOP_GROUP;
+}
+
 static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *info)
 {
 	bool is_terminal = info->ssi_code == SI_KERNEL;
 	pid_t pid = run->process.pid;
 
-	if (run->stopper.how == CANFS_STOP_GROUP)
+	if (is_apart(run))
 		kill(is_terminal ? -pid : pid, (int)info->ssi_signo);
 	else if (!is_terminal)
 		kill(pid, (int)info->ssi_signo);
 }
 
-/* Ctrl-Z: we and the job, until a shell continues us. */
+/* Until a shell continues us. Where there is none, in an orphaned process group, the kernel does not stop us. */
+static void stop_us(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* Ctrl-Z: no pause without us; and the job is to stop as long as we do, if the terminal does not tell it. */
 static void suspend(struct ctl_run *run)
 {
 	set_stopped(run, false, canfs_now_usec());
-	kill(-run->process.pid, SIGSTOP); /* it has no shell: SIGTSTP would do nothing */
-	raise(SIGSTOP);
-	kill(-run->process.pid, SIGCONT);
+	if (is_apart(run))
+		canfs_stopper_set(&run->stopper, true);
+	stop_us();
+	if (is_apart(run))
+		canfs_stopper_set(&run->stopper, false);
 }
 
 static bool is_ending(int number)
 {
-	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+	for (size_t i = 0; i < COUNT(ending_signals); i++) {
 		if (ending_signals[i] == number)
 			return true;
 	}
@@ -163,40 +184,27 @@ static void take_signal(struct ctl_run *run)
 		pass_on(run, &info);
 }
 
-static void add_unless_ignored(sigset_t *set, const int *numbers, size_t n)
+static void add_unless_ignored(sigset_t *set, int number)
 {
 	struct sigaction action;
 
-	for (size_t i = 0; i < n; i++) {
-		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-			sigaddset(set, numbers[i]);
-	}
+	if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+		sigaddset(set, number);
 }
 
 int ctl_run_catch_signals(struct ctl_run *run)
 {
-	sigset_t *set = &run->caught;
+	sigset_t set;
 
-	sigemptyset(set);
-	add_unless_ignored(set, ending_signals, sizeof(ending_signals) / sizeof(ending_signals[0]));
-	if (!run->governed->attach)
-		add_unless_ignored(
-			set, other_signals, sizeof(other_signals) / sizeof(other_signals[0]));
-	sigprocmask(SIG_BLOCK, set, &run->before);
-	run->signal_fd = signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
+	sigemptyset(&set);
+	add_unless_ignored(&set, SIGTSTP);
+	for (size_t i = 0; i < COUNT(ending_signals); i++)
+		add_unless_ignored(&set, ending_signals[i]);
+	for (size_t i = 0; !run->governed->attach && i < COUNT(own_signals); i++)
+		add_unless_ignored(&set, own_signals[i]);
+	sigprocmask(SIG_BLOCK, &set, &run->before);
+	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return run->signal_fd < 0 ? -errno : 0;
-}
-
-/* Only in a session of its own does Ctrl-Z not reach the job. */
-static void catch_suspend(struct ctl_run *run)
-{
-	const int suspend_signal = SIGTSTP;
-
-	if (run->governed->attach || run->stopper.how != CANFS_STOP_GROUP)
-		return;
-	add_unless_ignored(&run->caught, &suspend_signal, 1);
-	sigprocmask(SIG_BLOCK, &run->caught, NULL);
-	signalfd(run->signal_fd, &run->caught, 0);
 }
 
 /* The control group of a unit has no process that stands for it. */
@@ -304,7 +312,6 @@ int ctl_run_begin(struct ctl_run *run)
 		close(run->end_fd);
 		return ret;
 	}
-	catch_suspend(run);
 	run->began_usec = run->changed_usec = canfs_now_usec();
 	canfs_govern_law_init(&run->law, &run->terms, run->began_usec);
 	ctl_run_publish_begin(run);
