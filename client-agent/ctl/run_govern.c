@@ -2,7 +2,7 @@
 #include "client-agent/ctl/run_govern.h"
 
 #include <errno.h>
-#include <sys/pidfd.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -94,19 +94,40 @@ static void note_change(struct ctl_run *run, bool stop, uint64_t now_usec)
 }
 
 /* The watchdog knows of a pause before it begins, and until it is over. */
-static void set_stopped(struct ctl_run *run, bool stop, uint64_t now_usec)
+static void pause_job(struct ctl_run *run, uint64_t now_usec)
 {
-	if (stop == run->is_stopped)
-		return;
-	if (stop && canfs_watchdog_tell(&run->watchdog, true) < 0) {
+	int ret;
+
+	if (canfs_watchdog_tell(&run->watchdog, true) < 0) {
 		run->is_let_go = true;
 		ctl_warn("run: the watchdog has been killed; the job is not paused any more");
 		return;
 	}
-	canfs_stopper_set(&run->stopper, stop); /* what has ended is noticed elsewhere */
-	if (!stop)
-		canfs_watchdog_tell(&run->watchdog, false);
-	note_change(run, stop, now_usec);
+	ret = canfs_stopper_set(&run->stopper, true);
+	if (ret == 0) {
+		note_change(run, true, now_usec);
+		return;
+	}
+	canfs_watchdog_tell(&run->watchdog, false);
+	run->is_let_go = true;
+	ctl_warn("run: it cannot be paused: %s; it runs on", strerrordesc_np(-ret));
+}
+
+/* What has ended goes on, too; that is noticed elsewhere. What cannot be continued now is with the next step. */
+static void continue_job(struct ctl_run *run, uint64_t now_usec)
+{
+	if (canfs_stopper_set(&run->stopper, false) < 0)
+		return;
+	canfs_watchdog_tell(&run->watchdog, false);
+	note_change(run, false, now_usec);
+}
+
+static void set_stopped(struct ctl_run *run, bool stop, uint64_t now_usec)
+{
+	if (stop && !run->is_stopped)
+		pause_job(run, now_usec);
+	else if (!stop && run->is_stopped)
+		continue_job(run, now_usec);
 }
 
 static void let_go(struct ctl_run *run)
@@ -207,35 +228,15 @@ int ctl_run_catch_signals(struct ctl_run *run)
 	return run->signal_fd < 0 ? -errno : 0;
 }
 
-/* The control group of a unit has no process that stands for it. */
-static int open_end(struct ctl_run *run)
-{
-	if (run->governed->attach && run->stopper.how == CANFS_STOP_CGROUP)
-		run->end_fd = canfs_freezer_events(&run->stopper.freezer);
-	else
-		run->end_fd = pidfd_open(run->stopper.pid, 0);
-	return run->end_fd < 0 ? -errno : 0;
-}
-
-static bool has_ended(const struct ctl_run *run, short events)
-{
-	char text[256];
-
-	if (!run->governed->attach || run->stopper.how != CANFS_STOP_CGROUP)
-		return events & POLLIN;
-	/* Read, it waits for the next change; but that it is removed is not told. */
-	if (events && pread(run->end_fd, text, sizeof(text), 0) < 0)
-		return true;
-	return canfs_freezer_is_empty(&run->stopper.freezer);
-}
-
 static void step(struct ctl_run *run, uint64_t now_usec)
 {
+	if (run->is_let_go) {
+		set_stopped(run, false, now_usec);
+		return;
+	}
 	canfs_job_prices_tick(run->prices, now_usec);
 	tell_state(run, now_usec);
 	tell_sources(run, now_usec);
-	if (run->is_let_go)
-		return;
 	set_stopped(run,
 		canfs_govern_law_step(
 			&run->law, canfs_job_prices_now(run->prices, now_usec, NULL), now_usec),
@@ -254,20 +255,23 @@ void ctl_run_govern(struct ctl_run *run)
 	enum { SIGNAL, END, FIRST };
 	struct pollfd polled[FIRST + CANFS_JOB_POLLED_MAX] = {
 		[SIGNAL] = { run->signal_fd, POLLIN, 0 },
-		[END] = { run->end_fd, POLLIN | POLLPRI, 0 },
+		[END] = { run->stopper.end_fd, POLLIN | POLLPRI, 0 },
 	};
 
 	while (!run->ended_by) {
-		uint64_t now_usec = canfs_now_usec(), due_usec;
-		size_t n;
+		uint64_t now_usec = canfs_now_usec(), due_usec = UINT64_MAX;
+		size_t n = FIRST;
 
 		step(run, now_usec);
 		ctl_run_publish(run, now_usec);
-		due_usec = run->is_let_go ? UINT64_MAX : canfs_govern_law_due_usec(&run->law);
-		n = canfs_job_prices_poll(run->prices, polled + FIRST, now_usec, &due_usec);
-		if (poll(polled, FIRST + n, timeout_msec(due_usec, now_usec)) < 0)
+		if (!run->is_let_go) {
+			due_usec = canfs_govern_law_due_usec(&run->law);
+			n += canfs_job_prices_poll(
+				run->prices, polled + FIRST, now_usec, &due_usec);
+		}
+		if (poll(polled, n, timeout_msec(due_usec, now_usec)) < 0)
 			continue;
-		if (has_ended(run, polled[END].revents))
+		if (canfs_stopper_has_ended(&run->stopper, polled[END].revents))
 			break;
 		if (polled[SIGNAL].revents)
 			take_signal(run);
@@ -284,34 +288,33 @@ static void tell_sum(const struct ctl_run *run)
 			(double)run->longest_usec / 1e6);
 }
 
-/* A process that the command has left behind keeps its control group, which the watchdog then removes. */
+/*
+ * A process that the command has left behind keeps its control group, which the watchdog then removes. And what could not be
+ * continued is left to it.
+ */
 void ctl_run_finish(struct ctl_run *run)
 {
 	set_stopped(run, false, canfs_now_usec());
 	ctl_run_publish_end(run);
-	if (run->stopper.is_ours && !canfs_freezer_is_empty(&run->stopper.freezer)) {
+	if (run->is_stopped ||
+		(run->stopper.is_ours && !canfs_freezer_is_empty(&run->stopper.freezer))) {
 		canfs_watchdog_leave(&run->watchdog);
 	} else {
 		canfs_watchdog_end(&run->watchdog);
 		if (run->stopper.is_ours)
 			canfs_freezer_remove(&run->stopper.freezer);
 	}
-	close(run->end_fd);
+	canfs_stopper_fini(&run->stopper);
 	tell_sum(run);
 }
 
 int ctl_run_begin(struct ctl_run *run)
 {
-	int ret = open_end(run);
+	int ret = canfs_watchdog_start(
+		&run->watchdog, &run->stopper, run->terms.patience_usec + WATCHDOG_USEC);
 
 	if (ret < 0)
 		return ret;
-	ret = canfs_watchdog_start(
-		&run->watchdog, &run->stopper, run->terms.patience_usec + WATCHDOG_USEC);
-	if (ret < 0) {
-		close(run->end_fd);
-		return ret;
-	}
 	run->began_usec = run->changed_usec = canfs_now_usec();
 	canfs_govern_law_init(&run->law, &run->terms, run->began_usec);
 	ctl_run_publish_begin(run);

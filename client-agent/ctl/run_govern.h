@@ -27,7 +27,7 @@ struct ctl_run {
 	enum canfs_price_source source[CANFS_JOB_SERVERS_MAX]; /* likewise */
 	struct canfs_watchdog watchdog;
 	sigset_t before; /* the signal mask that we were started with */
-	int signal_fd, end_fd;
+	int signal_fd;
 	int ended_by;    /* a signal to us ended an attachment; 0: none */
 	bool is_stopped; /* what the stopper was told last */
 	bool is_let_go;  /* it is to end, or there is no watchdog: not paused any more */

@@ -67,6 +67,27 @@ static int set_path(struct canfs_freezer *freezer, const char *mount, const char
 	return 0;
 }
 
+static int open_file(const struct canfs_freezer *freezer, const char *name, int flags)
+{
+	char path[PATH_MAX + 32];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", freezer->path, name);
+	fd = open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The root has no such file, nor has any group before Linux 5.2. */
+static int open_freeze(struct canfs_freezer *freezer)
+{
+	freezer->freeze_fd = open_file(freezer, "cgroup.freeze", O_WRONLY);
+	if (freezer->freeze_fd >= 0)
+		return 0;
+	if (freezer->freeze_fd == -ENOENT && access(freezer->path, F_OK) == 0)
+		return -EOPNOTSUPP;
+	return freezer->freeze_fd;
+}
+
 int canfs_freezer_create(struct canfs_freezer *freezer)
 {
 	const char *mount = canfs_cgroup2_mount();
@@ -80,8 +101,15 @@ int canfs_freezer_create(struct canfs_freezer *freezer)
 		return ret;
 	snprintf(group, sizeof(group), "%s/canfs-run-%d", own, (int)getpid());
 	ret = set_path(freezer, mount, group);
-	if (ret == 0 && mkdir(freezer->path, 0755) < 0)
-		ret = -errno;
+	if (ret < 0)
+		return ret;
+	/* Its namesake is of one of our process ID that was killed. */
+	if (mkdir(freezer->path, 0755) < 0 &&
+		(errno != EEXIST || rmdir(freezer->path) < 0 || mkdir(freezer->path, 0755) < 0))
+		return -errno;
+	ret = open_freeze(freezer);
+	if (ret < 0)
+		rmdir(freezer->path);
 	return ret;
 }
 
@@ -105,7 +133,6 @@ static int find_unit(struct canfs_freezer *freezer, const char *mount, const cha
 int canfs_freezer_find(struct canfs_freezer *freezer, const char *name)
 {
 	const char *mount = canfs_cgroup2_mount();
-	char file[PATH_MAX + 32];
 	int ret;
 
 	if (!mount)
@@ -116,12 +143,12 @@ int canfs_freezer_find(struct canfs_freezer *freezer, const char *name)
 		ret = set_path(freezer, "", name);
 	else
 		ret = set_path(freezer, mount, name);
-	if (ret < 0)
-		return ret;
-	snprintf(file, sizeof(file), "%s/cgroup.freeze", freezer->path);
-	if (access(file, F_OK) == 0)
-		return 0;
-	return access(freezer->path, F_OK) == 0 ? -EOPNOTSUPP : -ENOENT;
+	return ret < 0 ? ret : open_freeze(freezer);
+}
+
+void canfs_freezer_close(struct canfs_freezer *freezer)
+{
+	close(freezer->freeze_fd);
 }
 
 bool canfs_freezer_has_us(const struct canfs_freezer *freezer)
@@ -135,36 +162,21 @@ bool canfs_freezer_has_us(const struct canfs_freezer *freezer)
 	return canfs_path_is_below(ours.path, freezer->path);
 }
 
-static int open_file(const struct canfs_freezer *freezer, const char *name, int flags)
+int canfs_freezer_add(const struct canfs_freezer *freezer, pid_t pid)
 {
-	char path[PATH_MAX + 32];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", freezer->path, name);
-	fd = open(path, flags | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-static int write_number(const struct canfs_freezer *freezer, const char *name, int number)
-{
-	int fd = open_file(freezer, name, O_WRONLY), ret = 0;
+	int fd = open_file(freezer, "cgroup.procs", O_WRONLY), ret = 0;
 
 	if (fd < 0)
 		return fd;
-	if (dprintf(fd, "%d", number) < 0)
+	if (dprintf(fd, "%d", (int)pid) < 0)
 		ret = -errno;
 	close(fd);
 	return ret;
 }
 
-int canfs_freezer_add(const struct canfs_freezer *freezer, pid_t pid)
-{
-	return write_number(freezer, "cgroup.procs", (int)pid);
-}
-
 int canfs_freezer_set(const struct canfs_freezer *freezer, bool frozen)
 {
-	return write_number(freezer, "cgroup.freeze", frozen);
+	return write(freezer->freeze_fd, frozen ? "1" : "0", 1) < 0 ? -errno : 0;
 }
 
 int canfs_freezer_is_frozen(const struct canfs_freezer *freezer)

@@ -5,7 +5,7 @@
  *
  *	<mount of cgroup2><our own group>/canfs-run-PID     made for a job, removed when it is empty
  *
- * Nothing is kept open: whoever has the path can continue the job, after a fork, too.
+ * Its cgroup.freeze is kept open: to continue the job must not fail for want of a descriptor.
  */
 #ifndef CANFS_CLIENT_AGENT_GOVERN_FREEZER_H
 #define CANFS_CLIENT_AGENT_GOVERN_FREEZER_H
@@ -16,19 +16,22 @@
 
 struct canfs_freezer {
 	char path[PATH_MAX]; /* of the group's directory */
+	int freeze_fd;
 };
 
 /* Where version 2 is mounted, without a slash at its end; NULL: nowhere. */
 const char *canfs_cgroup2_mount(void);
 
-/* A new group below our own. 0; -EOPNOTSUPP: no version 2; else the -errno of mkdir(2): we may not. */
+/* A new group below our own. 0; -EOPNOTSUPP: none that can be frozen; else the -errno of mkdir(2): we may not. */
 int canfs_freezer_create(struct canfs_freezer *freezer);
 
 /*
  * An existing one: a path below the mount, with or without it, or the name of a systemd unit. 0; -ENOENT; -EOPNOTSUPP: no
- * version 2, or the root, which cannot be frozen; -ENAMETOOLONG.
+ * version 2, or the root, which cannot be frozen; -EACCES; -ENAMETOOLONG.
  */
 int canfs_freezer_find(struct canfs_freezer *freezer, const char *name);
+
+void canfs_freezer_close(struct canfs_freezer *freezer);
 
 /* Is this process in it, or in one below it? */
 bool canfs_freezer_has_us(const struct canfs_freezer *freezer);
@@ -36,7 +39,7 @@ bool canfs_freezer_has_us(const struct canfs_freezer *freezer);
 /* Moves a process into it. 0 or -errno. */
 int canfs_freezer_add(const struct canfs_freezer *freezer, pid_t pid);
 
-/* Takes effect a moment later. 0 or -errno. */
+/* Takes effect a moment later. 0 or -errno, -ENODEV if it is gone. */
 int canfs_freezer_set(const struct canfs_freezer *freezer, bool frozen);
 
 /* 1 or 0; or -errno: -ENOENT or -ENODEV if it is gone. */

@@ -2,9 +2,11 @@
 #include "client-agent/govern/stopper.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "client-agent/kernel/procfs.h"
@@ -16,34 +18,44 @@ static int adopt_by_cgroup(struct canfs_stopper *stopper, pid_t child)
 	if (ret < 0)
 		return ret;
 	ret = canfs_freezer_add(&stopper->freezer, child);
-	/* An older kernel has the group and cannot freeze it. */
-	if (ret == 0)
-		ret = canfs_freezer_set(&stopper->freezer, false);
-	if (ret < 0)
+	if (ret < 0) {
 		canfs_freezer_remove(&stopper->freezer);
+		canfs_freezer_close(&stopper->freezer);
+	}
 	return ret;
+}
+
+static int open_process(struct canfs_stopper *stopper)
+{
+	stopper->end_fd = pidfd_open(stopper->pid, 0);
+	return stopper->end_fd < 0 ? -errno : 0;
 }
 
 int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals)
 {
 	*stopper =
 		(struct canfs_stopper) { .how = CANFS_STOP_CGROUP, .is_ours = true, .pid = child };
-	if (!signals && adopt_by_cgroup(stopper, child) == 0)
-		return 0;
-	stopper->how = CANFS_STOP_GROUP;
-	stopper->is_ours = false;
-	return 0;
+	if (signals || adopt_by_cgroup(stopper, child) < 0) {
+		stopper->how = CANFS_STOP_GROUP;
+		stopper->is_ours = false;
+	}
+	return open_process(stopper);
 }
 
 static int attach_process(struct canfs_stopper *stopper, pid_t pid, const char **why)
 {
-	if (kill(pid, 0) < 0) {
-		*why = errno == EPERM ? "its process is another user's"
-				      : "there is no such process";
-		return -errno;
-	}
+	int ret;
+
 	stopper->how = getpgid(pid) == pid ? CANFS_STOP_GROUP : CANFS_STOP_PROCESS;
 	stopper->pid = pid;
+	/* Before anything is looked up of it: from here on the number is that of this process, or its end is known. */
+	ret = open_process(stopper);
+	if (ret == 0 && kill(pid, 0) < 0)
+		ret = -errno;
+	if (ret < 0) {
+		*why = ret == -EPERM ? "its process is another user's" : "there is no such process";
+		return ret;
+	}
 	if (pid == getpid() || pid == getpgrp() || pid == 1) {
 		*why = "canfsctl itself would be stopped";
 		return -EDEADLK;
@@ -58,6 +70,8 @@ static int attach_cgroup(struct canfs_stopper *stopper, const char *what, const 
 	stopper->how = CANFS_STOP_CGROUP;
 	if (ret == -EOPNOTSUPP)
 		*why = "no control group of version 2 that can be frozen";
+	else if (ret == -EACCES)
+		*why = "its control group is another user's";
 	else if (ret < 0)
 		*why = "neither a process ID, a control group nor a running systemd unit";
 	if (ret < 0)
@@ -71,11 +85,10 @@ static int attach_cgroup(struct canfs_stopper *stopper, const char *what, const 
 		*why = "it is frozen already, by somebody else";
 		return -EBUSY;
 	}
-	/* Do we have the right to? */
-	ret = canfs_freezer_set(&stopper->freezer, false);
-	if (ret < 0)
-		*why = strerrordesc_np(-ret);
-	return ret;
+	stopper->end_fd = canfs_freezer_events(&stopper->freezer);
+	if (stopper->end_fd < 0)
+		*why = strerrordesc_np(-stopper->end_fd);
+	return stopper->end_fd < 0 ? stopper->end_fd : 0;
 }
 
 int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const char **why)
@@ -94,13 +107,37 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 	return attach_process(stopper, (pid_t)pid, why);
 }
 
+static int send_signal(const struct canfs_stopper *stopper, int number)
+{
+	pid_t to = stopper->how == CANFS_STOP_GROUP ? -stopper->pid : stopper->pid;
+
+	return kill(to, number) < 0 ? -errno : 0;
+}
+
 int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped)
 {
-	int number = stopped ? SIGSTOP : SIGCONT;
+	int ret = stopper->how == CANFS_STOP_CGROUP
+			  ? canfs_freezer_set(&stopper->freezer, stopped)
+			  : send_signal(stopper, stopped ? SIGSTOP : SIGCONT);
 
+	return ret == -ESRCH || ret == -ENODEV || ret == -ENOENT ? 0 : ret;
+}
+
+bool canfs_stopper_has_ended(const struct canfs_stopper *stopper, short revents)
+{
+	char text[256];
+
+	if (stopper->pid > 0)
+		return revents & POLLIN;
+	/* Read, it waits for the next change; but that it is removed is not told. */
+	if (revents && pread(stopper->end_fd, text, sizeof(text), 0) < 0)
+		return true;
+	return canfs_freezer_is_empty(&stopper->freezer);
+}
+
+void canfs_stopper_fini(struct canfs_stopper *stopper)
+{
 	if (stopper->how == CANFS_STOP_CGROUP)
-		return canfs_freezer_set(&stopper->freezer, stopped);
-	return kill(stopper->how == CANFS_STOP_GROUP ? -stopper->pid : stopper->pid, number) < 0
-		       ? -errno
-		       : 0;
+		canfs_freezer_close(&stopper->freezer);
+	close(stopper->end_fd);
 }

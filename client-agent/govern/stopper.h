@@ -13,7 +13,8 @@ struct canfs_stopper {
 	enum { CANFS_STOP_CGROUP, CANFS_STOP_GROUP, CANFS_STOP_PROCESS } how;
 	bool is_ours;                 /* the control group: made for the job, to be removed */
 	struct canfs_freezer freezer; /* of CANFS_STOP_CGROUP */
-	pid_t pid; /* of the process, or the leader of its group; 0: of neither */
+	pid_t pid;  /* of the process, or the leader of its group; 0: of neither */
+	int end_fd; /* to poll(2) for POLLIN and POLLPRI; see canfs_stopper_has_ended() */
 };
 
 /*
@@ -29,7 +30,13 @@ int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals
  */
 int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const char **why);
 
-/* 0 or -errno, -ESRCH or -ENOENT if it is gone. */
+/* 0, also if it is gone; or -errno: it may be tried again, but for -EPERM. */
 int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped);
+
+/* revents: of its end_fd. */
+bool canfs_stopper_has_ended(const struct canfs_stopper *stopper, short revents);
+
+/* What was adopted or attached to is left as it is. */
+void canfs_stopper_fini(struct canfs_stopper *stopper);
 
 #endif

@@ -10,44 +10,66 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum word { PAUSED = 'P', RUNS = 'R', END = 'E' };
+enum message { PAUSED = 'P', RUNS = 'R', END = 'E' };
+
+#define RETRY_MSEC 1000 /* after the job could not be continued */
 
 static void watch(const struct canfs_stopper *stopper, int fd, int limit_msec)
 {
 	struct pollfd polled = { fd, POLLIN, 0 };
-	char word = RUNS;
+	int wait_msec = limit_msec;
+	char message = RUNS;
 
 	for (;;) {
-		int ready = poll(&polled, 1, word == PAUSED ? limit_msec : -1);
+		int ready = poll(&polled, 1, message == PAUSED ? wait_msec : -1);
 
 		if (ready < 0)
 			continue;
 		if (ready == 0) {
-			canfs_stopper_set(stopper, false);
-			word = RUNS;
-		} else if (recv(fd, &word, 1, 0) <= 0) {
-			break;
-		} else if (word == END) {
-			return;
+			wait_msec = canfs_stopper_set(stopper, false) < 0 ? RETRY_MSEC : limit_msec;
+			continue;
 		}
+		wait_msec = limit_msec;
+		if (recv(fd, &message, 1, 0) <= 0)
+			break;
+		if (message == END)
+			return;
 	}
-	canfs_stopper_set(stopper, false);
+	while (canfs_stopper_set(stopper, false) < 0)
+		poll(NULL, 0, RETRY_MSEC);
 	if (stopper->is_ours)
 		canfs_freezer_remove_when_empty(&stopper->freezer);
 }
 
-/* Keeps nothing of what the governor has open: no pipe waits for the end of its readers because of us. */
-static int cut_loose(int fd)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+/* The descriptors that are kept. */
+enum { GOVERNOR = STDERR_FILENO + 1, FREEZE, CLOSED };
 
+/* To where none of these is: then each is moved to its place. */
+static int move_up(int fd)
+{
+	return fcntl(fd, F_DUPFD, CLOSED);
+}
+
+/* Keeps nothing else of what the governor has open: no pipe waits for the end of its readers because of us. */
+static void detach(struct canfs_stopper *stopper, int fd)
+{
+	bool has_group = stopper->how == CANFS_STOP_CGROUP;
+	int null = open("/dev/null", O_RDWR), freeze = -1;
+
+	fd = move_up(fd);
+	if (has_group)
+		freeze = move_up(stopper->freezer.freeze_fd);
 	setsid();
 	prctl(PR_SET_NAME, "canfs-watchdog");
 	for (int i = 0; i <= STDERR_FILENO; i++)
 		dup2(null, i);
-	fd = dup2(fd, STDERR_FILENO + 1);
-	close_range(STDERR_FILENO + 2, ~0u, 0);
-	return chdir("/") < 0 ? -errno : fd;
+	/* The governor then sees that there is no watchdog, before the first pause. */
+	if (dup2(fd, GOVERNOR) < 0 || (has_group && dup2(freeze, FREEZE) < 0))
+		_exit(1);
+	stopper->freezer.freeze_fd = FREEZE;
+	close_range(has_group ? CLOSED : FREEZE, ~0u, 0);
+	/* A directory that is in use cannot be unmounted. */
+	(void)!chdir("/");
 }
 
 int canfs_watchdog_start(
@@ -62,8 +84,10 @@ int canfs_watchdog_start(
 	sigprocmask(SIG_SETMASK, &all, &before);
 	watchdog->pid = fork();
 	if (watchdog->pid == 0) {
-		close(ends[0]);
-		watch(stopper, cut_loose(ends[1]), (int)(limit_usec / 1000));
+		struct canfs_stopper own = *stopper;
+
+		detach(&own, ends[1]);
+		watch(&own, GOVERNOR, (int)(limit_usec / 1000));
 		_exit(0);
 	}
 	if (watchdog->pid < 0)

@@ -2,6 +2,7 @@
 /* Are real processes stopped and continued, by signals and by a control group, and by the watchdog if we are gone? */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -139,6 +140,7 @@ static void end(struct fixture *fixture)
 	close(fixture->end_fd);
 	if (fixture->stopper.is_ours)
 		canfs_freezer_remove_when_empty(&fixture->stopper.freezer);
+	canfs_stopper_fini(&fixture->stopper);
 }
 
 static void check_stop_and_continue(bool signals)
@@ -161,11 +163,13 @@ static bool has_cgroup2(void)
 	struct canfs_freezer freezer;
 	int ret = canfs_freezer_create(&freezer);
 
-	if (ret < 0)
+	if (ret < 0) {
 		print_message("skipped: no control group of version 2: %s\n", strerror(-ret));
-	else
-		canfs_freezer_remove(&freezer);
-	return ret == 0;
+		return false;
+	}
+	canfs_freezer_remove(&freezer);
+	canfs_freezer_close(&freezer);
+	return true;
 }
 
 static void test_signals(void **state)
@@ -232,6 +236,7 @@ static void check_killed_governor(bool signals)
 	assert_int_equal(waitpid(governor, NULL, 0), governor);
 	await_stopped(fixture, false);
 	assert_true(runs(fixture->process.pid));
+	fixture->stopper.end_fd = fixture->stopper.freezer.freeze_fd = -1; /* its numbers */
 	end(fixture);
 	munmap(fixture, sizeof(*fixture));
 	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
@@ -283,6 +288,37 @@ static void test_a_watchdog_that_is_gone(void **state)
 	end(&fixture);
 }
 
+/* What takes the place of cgroup.freeze is a pipe: full, and read later. */
+static void test_watchdog_of_one_that_cannot_be_continued_yet(void **state)
+{
+	struct canfs_stopper stopper = { .how = CANFS_STOP_CGROUP };
+	struct canfs_watchdog watchdog;
+	char text[4096] = { 0 };
+	struct pollfd polled;
+	ssize_t got;
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	stopper.freezer.freeze_fd = ends[1];
+	while (write(ends[1], text, sizeof(text)) > 0)
+		;
+	assert_int_equal(canfs_stopper_set(&stopper, false), -EAGAIN);
+	assert_int_equal(canfs_watchdog_start(&watchdog, &stopper, LONG_USEC), 0);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, true), 0);
+	canfs_watchdog_leave(&watchdog);
+	sleep_msec(200); /* for it to fail once */
+	polled = (struct pollfd) { ends[0], POLLIN, 0 };
+	do {
+		assert_int_equal(poll(&polled, 1, STUCK_MSEC), 1);
+		got = read(ends[0], text, sizeof(text));
+		assert_true(got > 0);
+	} while (text[got - 1] != '0');
+	assert_int_equal(waitpid(watchdog.pid, NULL, 0), watchdog.pid);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void test_commands_that_cannot_be_run(void **state)
 {
 	char *absent[] = { "/nonexistent/command", NULL }, *directory[] = { "/", NULL };
@@ -300,6 +336,13 @@ static void test_commands_that_cannot_be_run(void **state)
 	assert_int_equal(waitpid(process.pid, NULL, 0), -1);
 }
 
+static bool is_at_its_end(const struct canfs_stopper *stopper, int msec)
+{
+	struct pollfd polled = { stopper->end_fd, POLLIN | POLLPRI, 0 };
+
+	return poll(&polled, 1, msec) >= 0 && canfs_stopper_has_ended(stopper, polled.revents);
+}
+
 static void test_attach_to_a_process(void **state)
 {
 	struct canfs_stopper stopper;
@@ -315,9 +358,39 @@ static void test_attach_to_a_process(void **state)
 	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
 	await_stopped(&fixture, true);
 	assert_int_equal(canfs_stopper_set(&stopper, false), 0);
+	assert_false(is_at_its_end(&stopper, 0));
 	end(&fixture);
+	assert_true(is_at_its_end(&stopper, STUCK_MSEC));
+	assert_int_equal(canfs_stopper_set(&stopper, false), 0);
+	canfs_stopper_fini(&stopper);
 	assert_int_equal(canfs_stopper_attach(&stopper, text, &why), -ESRCH);
 	assert_string_equal(why, "there is no such process");
+}
+
+/* One that leads no process group is stopped alone. */
+static void test_attach_to_a_member_of_a_group(void **state)
+{
+	struct fixture fixture = { .process.pid = fork() };
+	struct canfs_stopper stopper;
+	const char *why;
+	char text[32];
+
+	(void)state;
+	while (fixture.process.pid == 0)
+		pause();
+	assert_true(fixture.process.pid > 0);
+	snprintf(text, sizeof(text), "%d", (int)fixture.process.pid);
+	assert_int_equal(canfs_stopper_attach(&stopper, text, &why), 0);
+	assert_int_equal(stopper.how, CANFS_STOP_PROCESS);
+	fixture.stopper = stopper;
+	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
+	await_stopped(&fixture, true);
+	assert_int_equal(canfs_stopper_set(&stopper, false), 0);
+	await_stopped(&fixture, false);
+	kill(fixture.process.pid, SIGKILL);
+	assert_true(is_at_its_end(&stopper, STUCK_MSEC));
+	assert_int_equal(waitpid(fixture.process.pid, NULL, 0), fixture.process.pid);
+	canfs_stopper_fini(&stopper);
 }
 
 static void test_attach_to_what_must_not_be(void **state)
@@ -339,7 +412,7 @@ static void test_attach_to_what_must_not_be(void **state)
 
 static void test_attach_to_a_control_group(void **state)
 {
-	struct canfs_stopper stopper;
+	struct canfs_stopper stopper, other;
 	struct fixture fixture;
 	const char *why;
 
@@ -349,6 +422,7 @@ static void test_attach_to_a_control_group(void **state)
 	start(&fixture, false);
 	assert_int_equal(canfs_stopper_attach(&stopper, fixture.stopper.freezer.path, &why), 0);
 	assert_string_equal(stopper.freezer.path, fixture.stopper.freezer.path);
+	canfs_stopper_fini(&stopper);
 	assert_int_equal(canfs_stopper_attach(
 				 &stopper, strrchr(fixture.stopper.freezer.path, '/') + 1, &why),
 		0);
@@ -356,10 +430,13 @@ static void test_attach_to_a_control_group(void **state)
 	assert_false(stopper.is_ours);
 	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
 	await_stopped(&fixture, true);
-	assert_int_equal(
-		canfs_stopper_attach(&stopper, fixture.stopper.freezer.path, &why), -EBUSY);
+	assert_int_equal(canfs_stopper_attach(&other, fixture.stopper.freezer.path, &why), -EBUSY);
 	assert_int_equal(canfs_stopper_set(&fixture.stopper, false), 0);
+	assert_false(is_at_its_end(&stopper, 0));
 	end(&fixture);
+	assert_true(is_at_its_end(&stopper, 0));
+	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
+	canfs_stopper_fini(&stopper);
 }
 
 int main(void)
@@ -371,8 +448,10 @@ int main(void)
 		cmocka_unit_test(test_watchdog_of_a_killed_governor_cgroup),
 		cmocka_unit_test(test_watchdog_of_one_that_hangs),
 		cmocka_unit_test(test_a_watchdog_that_is_gone),
+		cmocka_unit_test(test_watchdog_of_one_that_cannot_be_continued_yet),
 		cmocka_unit_test(test_commands_that_cannot_be_run),
 		cmocka_unit_test(test_attach_to_a_process),
+		cmocka_unit_test(test_attach_to_a_member_of_a_group),
 		cmocka_unit_test(test_attach_to_what_must_not_be),
 		cmocka_unit_test(test_attach_to_a_control_group),
 	};
