@@ -98,11 +98,8 @@ static void pause_job(struct ctl_run *run, uint64_t now_usec)
 {
 	int ret;
 
-	if (canfs_watchdog_tell(&run->watchdog, true) < 0) {
-		run->is_let_go = true;
-		ctl_warn("run: the watchdog has been killed; the job is not paused any more");
-		return;
-	}
+	if (canfs_watchdog_tell(&run->watchdog, true) < 0)
+		return; /* its end is noticed elsewhere */
 	ret = canfs_stopper_set(&run->stopper, true);
 	if (ret == 0) {
 		note_change(run, true, now_usec);
@@ -134,6 +131,13 @@ static void let_go(struct ctl_run *run)
 {
 	run->is_let_go = true;
 	set_stopped(run, false, canfs_now_usec());
+}
+
+/* Killed in a pause after it, we would leave the job stopped. */
+static void lose_watchdog(struct ctl_run *run)
+{
+	ctl_warn("run: the watchdog has been killed; the job is not paused any more");
+	let_go(run);
 }
 
 /* In a session of its own the job does not get what the terminal sends; it does where it is in our process group. */
@@ -252,10 +256,11 @@ static int timeout_msec(uint64_t due_usec, uint64_t now_usec)
 
 void ctl_run_govern(struct ctl_run *run)
 {
-	enum { SIGNAL, END, FIRST };
+	enum { SIGNAL, END, WATCHDOG, FIRST };
 	struct pollfd polled[FIRST + CANFS_JOB_POLLED_MAX] = {
 		[SIGNAL] = { run->signal_fd, POLLIN, 0 },
 		[END] = { run->stopper.end_fd, POLLIN | POLLPRI, 0 },
+		[WATCHDOG] = { run->watchdog.fd, 0, 0 }, /* POLLHUP is always told */
 	};
 
 	while (!run->ended_by) {
@@ -273,6 +278,10 @@ void ctl_run_govern(struct ctl_run *run)
 			continue;
 		if (canfs_stopper_has_ended(&run->stopper, polled[END].revents))
 			break;
+		if (polled[WATCHDOG].revents) {
+			polled[WATCHDOG].fd = -1;
+			lose_watchdog(run);
+		}
 		if (polled[SIGNAL].revents)
 			take_signal(run);
 	}
