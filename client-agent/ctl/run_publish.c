@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client-agent/govern/process_stat.h"
+
 #define PUBLISH_USEC 1000000 /* unless the job is paused or goes on before */
 
 /* As it was typed, as far as there is room; what it is attached to. */
@@ -28,7 +30,7 @@ void ctl_run_publish_begin(struct ctl_run *run)
 	struct canfs_job *job = &run->published;
 
 	*job = (struct canfs_job) { .bid = run->terms.bid };
-	if (canfs_process_started("", getpid(), &job->started_ticks) < 0)
+	if (canfs_process_stat("", getpid(), CANFS_PROCESS_STARTED, &job->started_ticks) < 0)
 		return;
 	job->pid = getpid();
 	describe(run->governed, job->command);

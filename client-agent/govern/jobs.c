@@ -12,33 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client-agent/govern/process_stat.h"
 #include "client-agent/kernel/procfs.h"
 #include "common/control/request.h"
 
 #define NAME_BYTES 32 /* holds "/PID.new" */
-
-/* /proc/PID/stat: the time is its 22nd member, the command's name the second; that may hold anything, even ")". */
-#define STAT_MAX         2048
-#define STARTED_AFTER_IT 20
-
-int canfs_process_started(const char *root, pid_t pid, uint64_t *ticks)
-{
-	char path[NAME_BYTES], text[STAT_MAX];
-	const char *at;
-	ssize_t length;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	length = canfs_read_file(root, path, text, sizeof(text));
-	if (length < 0)
-		return (int)length;
-	at = strrchr(text, ')');
-	for (int i = 0; at && i < STARTED_AFTER_IT; i++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return -EPROTO;
-	at++;
-	return canfs_parse_u64(&at, ticks);
-}
 
 static json_t *optional_text(const char *text, bool is_there)
 {
@@ -169,11 +147,11 @@ json_t *canfs_job_parse(const char *text, size_t length)
 
 static bool is_running(const json_t *job, const char *root, pid_t pid)
 {
-	uint64_t ticks;
+	int64_t ticks;
 
 	return json_integer_value(json_object_get(job, "pid")) == pid &&
-	       canfs_process_started(root, pid, &ticks) == 0 &&
-	       (json_int_t)ticks == json_integer_value(json_object_get(job, "started_ticks"));
+	       canfs_process_stat(root, pid, CANFS_PROCESS_STARTED, &ticks) == 0 &&
+	       ticks == json_integer_value(json_object_get(job, "started_ticks"));
 }
 
 /* NULL: the file tells of nobody. */
@@ -221,11 +199,11 @@ static size_t list(const char *directory, const char *root, pid_t pids[CANFS_JOB
 
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = pid_of(entry->d_name);
-		uint64_t ticks;
+		int64_t ticks;
 
 		if (pid == 0)
 			continue;
-		if (canfs_process_started(root, pid, &ticks) == -ENOENT)
+		if (canfs_process_stat(root, pid, CANFS_PROCESS_STARTED, &ticks) == -ENOENT)
 			canfs_job_withdraw(directory, pid);
 		else if (!strchr(entry->d_name, '.') && n < CANFS_JOBS_MAX)
 			pids[n++] = pid;

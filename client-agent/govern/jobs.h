@@ -25,7 +25,7 @@
 
 struct canfs_job {
 	pid_t pid;
-	uint64_t started_ticks; /* of that process, since boot */
+	int64_t started_ticks; /* of that process, since boot */
 	char command[CANFS_JOB_TEXT_MAX];
 	bool is_paused;
 	const char *reason; /* why it is, or is not, in words */
@@ -37,9 +37,6 @@ struct canfs_job {
 	unsigned int pauses;
 	double unix_sec; /* as of when this is */
 };
-
-/* When a process was started, in clock ticks since boot. 0; -EPROTO, or the -errno of reading its file. */
-int canfs_process_started(const char *root, pid_t pid, uint64_t *ticks);
 
 /* Makes the directory if need be, but not what is above its parent. 0 or -errno. */
 int canfs_job_publish(const char *directory, const struct canfs_job *job);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "client-agent/govern/jobs.h"
+#include "client-agent/govern/process_stat.h"
 
 #define STAT                                                                                       \
 	"%d (can) s(l) S 1 4 4 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 %d 1 2 18446744073709551615 " \
@@ -32,7 +33,7 @@ static void end_process(const struct fake_root *root, int pid)
 static struct canfs_job job_of(int pid)
 {
 	return (struct canfs_job) { .pid = pid,
-		.started_ticks = (uint64_t)pid * 10,
+		.started_ticks = (int64_t)pid * 10,
 		.command = "tar -cf /backup/data.tar /data",
 		.is_paused = true,
 		.reason = "the price is above the bid",
@@ -254,20 +255,26 @@ static void test_parse(void **state)
 	assert_null(canfs_job_parse("[]", 2));
 }
 
-static void test_when_a_process_was_started(void **state)
+static void test_what_stat_says_of_a_process(void **state)
 {
 	const struct fake_root *root = *state;
-	uint64_t ticks;
+	int64_t ticks, value;
 
 	run_process(root, 7, 4711);
-	assert_int_equal(canfs_process_started(root->path, 7, &ticks), 0);
+	assert_int_equal(canfs_process_stat(root->path, 7, CANFS_PROCESS_STARTED, &ticks), 0);
 	assert_int_equal(ticks, 4711);
-	assert_int_equal(canfs_process_started(root->path, 8, &ticks), -ENOENT);
+	assert_int_equal(canfs_process_stat(root->path, 7, CANFS_PROCESS_STATE, &value), 0);
+	assert_int_equal(value, 'S');
+	assert_int_equal(canfs_process_stat(root->path, 7, CANFS_PROCESS_GROUP, &value), 0);
+	assert_int_equal(value, 4);
+	assert_int_equal(canfs_process_stat(root->path, 7, CANFS_PROCESS_FOREGROUND, &value), 0);
+	assert_int_equal(value, -1);
+	assert_int_equal(canfs_process_stat(root->path, 8, CANFS_PROCESS_STARTED, &ticks), -ENOENT);
 	fake_root_write(root, "/proc/8/stat", "8 (sh) S 1 2 3\n");
-	assert_int_equal(canfs_process_started(root->path, 8, &ticks), -EPROTO);
+	assert_int_equal(canfs_process_stat(root->path, 8, CANFS_PROCESS_STARTED, &ticks), -EPROTO);
 	fake_root_write(root, "/proc/8/stat", "");
-	assert_int_equal(canfs_process_started(root->path, 8, &ticks), -EPROTO);
-	assert_int_equal(canfs_process_started("", getpid(), &ticks), 0);
+	assert_int_equal(canfs_process_stat(root->path, 8, CANFS_PROCESS_STARTED, &ticks), -EPROTO);
+	assert_int_equal(canfs_process_stat("", getpid(), CANFS_PROCESS_STARTED, &ticks), 0);
 	assert_true(ticks > 0);
 }
 
@@ -292,7 +299,7 @@ int main(void)
 			test_where_nothing_can_be_written, setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(test_parse, setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
-			test_when_a_process_was_started, setup, fake_root_teardown),
+			test_what_stat_says_of_a_process, setup, fake_root_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
