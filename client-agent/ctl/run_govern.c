@@ -98,14 +98,14 @@ static void pause_job(struct ctl_run *run, uint64_t now_usec)
 {
 	int ret;
 
-	if (canfs_watchdog_tell(&run->watchdog, true) < 0)
+	if (canfs_watchdog_tell(&run->watchdog, CANFS_JOB_PAUSED) < 0)
 		return; /* its end is noticed elsewhere */
 	ret = canfs_stopper_set(&run->stopper, true);
 	if (ret == 0) {
 		note_change(run, true, now_usec);
 		return;
 	}
-	canfs_watchdog_tell(&run->watchdog, false);
+	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
 	run->is_let_go = true;
 	ctl_warn("run: it cannot be paused: %s; it runs on", strerrordesc_np(-ret));
 }
@@ -115,7 +115,7 @@ static void continue_job(struct ctl_run *run, uint64_t now_usec)
 {
 	if (canfs_stopper_set(&run->stopper, false) < 0)
 		return;
-	canfs_watchdog_tell(&run->watchdog, false);
+	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
 	note_change(run, false, now_usec);
 }
 
@@ -173,11 +173,15 @@ static void stop_us(void)
 static void suspend(struct ctl_run *run)
 {
 	set_stopped(run, false, canfs_now_usec());
-	if (is_apart(run))
-		canfs_stopper_set(&run->stopper, true);
+	if (!is_apart(run)) {
+		stop_us();
+		return;
+	}
+	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_SUSPENDED);
+	canfs_stopper_set(&run->stopper, true);
 	stop_us();
-	if (is_apart(run))
-		canfs_stopper_set(&run->stopper, false);
+	canfs_stopper_set(&run->stopper, false);
+	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
 }
 
 static bool is_ending(int number)

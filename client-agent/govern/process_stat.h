@@ -9,6 +9,7 @@
 /* Numbered as in proc(5). */
 enum canfs_process_member {
 	CANFS_PROCESS_STATE = 3, /* a letter: 'T' if it is stopped */
+	CANFS_PROCESS_PARENT = 4,
 	CANFS_PROCESS_GROUP = 5,
 	CANFS_PROCESS_SESSION = 6,
 	CANFS_PROCESS_FOREGROUND = 8, /* process group of its terminal; -1: it has no terminal */

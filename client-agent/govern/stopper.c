@@ -9,6 +9,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "client-agent/govern/process_stat.h"
 #include "client-agent/kernel/procfs.h"
 
 static int adopt_by_cgroup(struct canfs_stopper *stopper, pid_t child)
@@ -42,6 +43,45 @@ int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals
 	return open_process(stopper);
 }
 
+/* -1: that is not known, or the process is gone. */
+static int64_t stat_of(int64_t pid, enum canfs_process_member member)
+{
+	int64_t value;
+
+	return canfs_process_stat("", (pid_t)pid, member, &value) < 0 ? -1 : value;
+}
+
+/* Does a shell wait for it, in the foreground of a terminal? That would take a stop for Ctrl-Z, and take the terminal back. */
+static bool has_waiting_shell(pid_t pid)
+{
+	int64_t group = stat_of(pid, CANFS_PROCESS_GROUP);
+	int64_t parent = stat_of(pid, CANFS_PROCESS_PARENT);
+
+	return group == stat_of(pid, CANFS_PROCESS_FOREGROUND) &&
+	       group != stat_of(parent, CANFS_PROCESS_GROUP) &&
+	       stat_of(pid, CANFS_PROCESS_SESSION) == stat_of(parent, CANFS_PROCESS_SESSION);
+}
+
+/* May it be stopped by us? */
+static int check_process(pid_t pid, const char **why)
+{
+	int64_t state = stat_of(pid, CANFS_PROCESS_STATE);
+
+	if (pid == getpid() || pid == getpgrp() || pid == 1) {
+		*why = "canfsctl itself would be stopped";
+		return -EDEADLK;
+	}
+	if (state == 'T' || state == 't') { /* the latter: by a debugger */
+		*why = "it is stopped already, by somebody else";
+		return -EBUSY;
+	}
+	if (has_waiting_shell(pid)) {
+		*why = "a shell waits for it: let it run in the background (Ctrl-Z, bg)";
+		return -EBUSY;
+	}
+	return 0;
+}
+
 static int attach_process(struct canfs_stopper *stopper, pid_t pid, const char **why)
 {
 	int ret;
@@ -56,11 +96,7 @@ static int attach_process(struct canfs_stopper *stopper, pid_t pid, const char *
 		*why = ret == -EPERM ? "its process is another user's" : "there is no such process";
 		return ret;
 	}
-	if (pid == getpid() || pid == getpgrp() || pid == 1) {
-		*why = "canfsctl itself would be stopped";
-		return -EDEADLK;
-	}
-	return 0;
+	return check_process(pid, why);
 }
 
 static int attach_cgroup(struct canfs_stopper *stopper, const char *what, const char **why)

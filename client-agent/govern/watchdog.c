@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum message { PAUSED = 'P', RUNS = 'R', END = 'E' };
+#define END 'E' /* beside enum canfs_watched */
 
 #define RETRY_MSEC 1000 /* after the job could not be continued */
 
@@ -18,10 +18,10 @@ static void watch(const struct canfs_stopper *stopper, int fd, int limit_msec)
 {
 	struct pollfd polled = { fd, POLLIN, 0 };
 	int wait_msec = limit_msec;
-	char message = RUNS;
+	char message = CANFS_JOB_RUNS;
 
 	for (;;) {
-		int ready = poll(&polled, 1, message == PAUSED ? wait_msec : -1);
+		int ready = poll(&polled, 1, message == CANFS_JOB_PAUSED ? wait_msec : -1);
 
 		if (ready < 0)
 			continue;
@@ -35,7 +35,7 @@ static void watch(const struct canfs_stopper *stopper, int fd, int limit_msec)
 		if (message == END)
 			return;
 	}
-	while (canfs_stopper_set(stopper, false) < 0)
+	while (message != CANFS_JOB_RUNS && canfs_stopper_set(stopper, false) < 0)
 		poll(NULL, 0, RETRY_MSEC);
 	if (stopper->is_ours)
 		canfs_freezer_remove_when_empty(&stopper->freezer);
@@ -105,9 +105,9 @@ static int say(const struct canfs_watchdog *watchdog, char word)
 	return send(watchdog->fd, &word, 1, MSG_NOSIGNAL) == 1 ? 0 : -EPIPE;
 }
 
-int canfs_watchdog_tell(const struct canfs_watchdog *watchdog, bool paused)
+int canfs_watchdog_tell(const struct canfs_watchdog *watchdog, enum canfs_watched job)
 {
-	return say(watchdog, paused ? PAUSED : RUNS);
+	return say(watchdog, (char)job);
 }
 
 void canfs_watchdog_leave(struct canfs_watchdog *watchdog)

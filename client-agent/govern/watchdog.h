@@ -3,10 +3,12 @@
  * A process that lets a job go on if the one that governs it cannot: because it was killed, even by SIGKILL, or stopped,
  * or hangs.
  *
- *	governor --- paused, runs, end --> watchdog
- *	            connection is cut      the job goes on
- *	            paused for too long    the job goes on
- *	            end                    nothing is left to do
+ *	governor --- runs, paused, suspended, end --> watchdog
+ *	            connection is cut        the job goes on, if it was paused or suspended
+ *	            paused for too long      the job goes on
+ *	            end                      nothing is left to do
+ *
+ * What somebody else has stopped stays so.
  *
  * It is in a session of its own and blocks all signals, so that what ends a terminal or a process group leaves it alone.
  */
@@ -15,6 +17,12 @@
 
 #include <stdint.h>
 #include "client-agent/govern/stopper.h"
+
+enum canfs_watched {
+	CANFS_JOB_RUNS = 'R',
+	CANFS_JOB_PAUSED = 'P',    /* not for longer than the limit */
+	CANFS_JOB_SUSPENDED = 'S', /* as long as the governor is: Ctrl-Z */
+};
 
 struct canfs_watchdog {
 	int fd;
@@ -25,10 +33,10 @@ struct canfs_watchdog {
 int canfs_watchdog_start(
 	struct canfs_watchdog *watchdog, const struct canfs_stopper *stopper, uint64_t limit_usec);
 
-/* Before a job is paused, and after it goes on. 0, or -EPIPE: there is no watchdog any more. */
-int canfs_watchdog_tell(const struct canfs_watchdog *watchdog, bool paused);
+/* Before a job is paused or suspended, and after it goes on. 0, or -EPIPE: there is no watchdog any more. */
+int canfs_watchdog_tell(const struct canfs_watchdog *watchdog, enum canfs_watched job);
 
-/* As if we were gone: the job goes on, and its control group is removed once it is empty. */
+/* As if we were gone: the job goes on as above, and its control group is removed once it is empty. */
 void canfs_watchdog_leave(struct canfs_watchdog *watchdog);
 
 /* The job has ended, or is left alone. */

@@ -204,7 +204,7 @@ static void govern_until_killed(struct fixture *fixture, bool signals)
 	signal(SIGHUP, SIG_DFL);
 	if (start_job(fixture, signals) < 0 ||
 		canfs_watchdog_start(&watchdog, &fixture->stopper, LONG_USEC) < 0 ||
-		canfs_watchdog_tell(&watchdog, true) < 0 ||
+		canfs_watchdog_tell(&watchdog, CANFS_JOB_PAUSED) < 0 ||
 		canfs_stopper_set(&fixture->stopper, true) < 0)
 		_exit(1);
 	__atomic_store_n(&fixture->is_governed, true, __ATOMIC_RELEASE);
@@ -264,7 +264,7 @@ static void test_watchdog_of_one_that_hangs(void **state)
 	(void)state;
 	start(&fixture, true);
 	assert_int_equal(canfs_watchdog_start(&watchdog, &fixture.stopper, 300000), 0);
-	assert_int_equal(canfs_watchdog_tell(&watchdog, true), 0);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, CANFS_JOB_PAUSED), 0);
 	assert_int_equal(canfs_stopper_set(&fixture.stopper, true), 0);
 	await_stopped(&fixture, true);
 	await_stopped(&fixture, false);
@@ -283,8 +283,47 @@ static void test_a_watchdog_that_is_gone(void **state)
 	kill(watchdog.pid, SIGKILL);
 	while (state_of(watchdog.pid) != 'Z')
 		sleep_msec(10);
-	assert_int_equal(canfs_watchdog_tell(&watchdog, true), -EPIPE);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, CANFS_JOB_PAUSED), -EPIPE);
 	canfs_watchdog_end(&watchdog);
+	end(&fixture);
+}
+
+/* The one that governs is gone, and had continued the job before; somebody else has stopped it. */
+static void test_watchdog_leaves_alone_what_others_stop(void **state)
+{
+	struct canfs_watchdog watchdog;
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, true);
+	assert_int_equal(canfs_watchdog_start(&watchdog, &fixture.stopper, LONG_USEC), 0);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, CANFS_JOB_PAUSED), 0);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, CANFS_JOB_RUNS), 0);
+	kill(fixture.process.pid, SIGSTOP);
+	await_stopped(&fixture, true);
+	canfs_watchdog_leave(&watchdog);
+	assert_int_equal(waitpid(watchdog.pid, NULL, 0), watchdog.pid);
+	assert_true(is_stopped(&fixture));
+	end(&fixture);
+}
+
+/* The one that governs is suspended for longer than the limit of a pause, and then killed. */
+static void test_watchdog_of_a_suspended_job(void **state)
+{
+	struct canfs_watchdog watchdog;
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, true);
+	assert_int_equal(canfs_watchdog_start(&watchdog, &fixture.stopper, 1000), 0);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, CANFS_JOB_SUSPENDED), 0);
+	assert_int_equal(canfs_stopper_set(&fixture.stopper, true), 0);
+	await_stopped(&fixture, true);
+	sleep_msec(200);
+	assert_true(is_stopped(&fixture));
+	canfs_watchdog_leave(&watchdog);
+	assert_int_equal(waitpid(watchdog.pid, NULL, 0), watchdog.pid);
+	await_stopped(&fixture, false);
 	end(&fixture);
 }
 
@@ -305,7 +344,7 @@ static void test_watchdog_of_one_that_cannot_be_continued_yet(void **state)
 		;
 	assert_int_equal(canfs_stopper_set(&stopper, false), -EAGAIN);
 	assert_int_equal(canfs_watchdog_start(&watchdog, &stopper, LONG_USEC), 0);
-	assert_int_equal(canfs_watchdog_tell(&watchdog, true), 0);
+	assert_int_equal(canfs_watchdog_tell(&watchdog, CANFS_JOB_PAUSED), 0);
 	canfs_watchdog_leave(&watchdog);
 	sleep_msec(200); /* for it to fail once */
 	polled = (struct pollfd) { ends[0], POLLIN, 0 };
@@ -345,7 +384,7 @@ static bool is_at_its_end(const struct canfs_stopper *stopper, int msec)
 
 static void test_attach_to_a_process(void **state)
 {
-	struct canfs_stopper stopper;
+	struct canfs_stopper stopper, other;
 	struct fixture fixture;
 	const char *why;
 	char text[32];
@@ -357,6 +396,8 @@ static void test_attach_to_a_process(void **state)
 	assert_int_equal(stopper.how, CANFS_STOP_GROUP);
 	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
 	await_stopped(&fixture, true);
+	assert_int_equal(canfs_stopper_attach(&other, text, &why), -EBUSY);
+	assert_string_equal(why, "it is stopped already, by somebody else");
 	assert_int_equal(canfs_stopper_set(&stopper, false), 0);
 	assert_false(is_at_its_end(&stopper, 0));
 	end(&fixture);
@@ -448,6 +489,8 @@ int main(void)
 		cmocka_unit_test(test_watchdog_of_a_killed_governor_cgroup),
 		cmocka_unit_test(test_watchdog_of_one_that_hangs),
 		cmocka_unit_test(test_a_watchdog_that_is_gone),
+		cmocka_unit_test(test_watchdog_leaves_alone_what_others_stop),
+		cmocka_unit_test(test_watchdog_of_a_suspended_job),
 		cmocka_unit_test(test_watchdog_of_one_that_cannot_be_continued_yet),
 		cmocka_unit_test(test_commands_that_cannot_be_run),
 		cmocka_unit_test(test_attach_to_a_process),
