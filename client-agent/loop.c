@@ -14,6 +14,7 @@
 #include "client-agent/auction/arithmetic.h"
 #include "client-agent/actuators/act.h"
 #include "client-agent/bidders.h"
+#include "client-agent/interfaces.h"
 #include "client-agent/auction/cache_worth.h"
 #include "common/log.h"
 #include "client-agent/sampling.h"
@@ -48,6 +49,7 @@ struct loop {
 		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last sample */
 	struct canfs_sampling sampling;
 	struct canfs_bidders bidders;
+	struct canfs_interfaces interfaces;
 	bool mounts_changed;
 	bool guarded;
 	struct canfs_cache_worth cache_worth;
@@ -178,6 +180,9 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 		host->backlog_bytes += bidder->held.backlog_bytes;
 		host->coming_bytes += canfs_bidder_coming_bytes(bidder);
 	}
+	if (counted)
+		canfs_interfaces_sample(&loop->interfaces, loop->options->root,
+			loop->bidders.bidder, loop->bidders.n, host->now_usec);
 	/* Each counted as its own what may be another's. */
 	host->backlog_bytes = canfs_smaller(
 		host->backlog_bytes, host->meminfo.dirty_bytes + host->meminfo.writeback_bytes);

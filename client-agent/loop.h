@@ -2,9 +2,9 @@
 /*
  * The agent's loop: one thread, nothing in it blocks.
  *
- *	mounts changed? --> meminfo, mountstats --> each bidder: observe, poller, bid --> act
- *	      ^                                                                          |
- *	      `---- poll: 100 ms while data moves or is held, else 1 s; pollers, signals <-'
+ *	mounts changed? --> meminfo, mountstats --> each bidder: observe, interfaces, poller, bid --> act
+ *	      ^                                                                                      |
+ *	      `---- poll: 100 ms while data moves or is held, else 1 s; pollers, signals <-----------'
  *
  * SIGTERM, SIGINT: release in stages, restore, end; a second one: restore at once, end. SIGHUP: read the
  * configuration again; a bad one is named and the running one stays. After a suspend there is no price

@@ -102,6 +102,8 @@ const char *canfs_resource_name(enum canfs_resource resource)
 		return "other";
 	if (resource == CANFS_LOG)
 		return "log";
+	if (resource == CANFS_OWN_NETWORK)
+		return "own network";
 	return resources[is_resource(resource) ? resource : CANFS_NONE].name;
 }
 

@@ -47,7 +47,12 @@ enum canfs_resource {
 	 * No resource, but as a bottleneck: the disk, whose flushes commits wait for. A log is written by one at a
 	 * time, and behind all data of a transaction: more of that hurts commits more than it hurts reads.
 	 */
-	CANFS_LOG = 7
+	CANFS_LOG = 7,
+	/*
+	 * Nor is this one a server's: a client's own network is the bottleneck of an operation if it asks for more than
+	 * the server (client-agent/auction/own_network.h). It never goes over the wire, where there are three bits.
+	 */
+	CANFS_OWN_NETWORK = 8
 };
 
 enum canfs_operation {
@@ -83,7 +88,7 @@ struct canfs_quote canfs_market_quote(
 /* Price of one resource now, in [0, pmax]; 0 if it is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
-/* "cpu", "network", "disk", "memory", "log", "other"; "none" for anything else. Never NULL. */
+/* "cpu", "network", "disk", "memory", "log", "other", "own network"; "none" for anything else. Never NULL. */
 const char *canfs_resource_name(enum canfs_resource resource);
 
 /* "write", "read-ahead"; "unknown" for anything else. Never NULL. */

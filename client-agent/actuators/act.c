@@ -43,8 +43,6 @@ static const struct squeeze_reason cache_is_needed = { "the page cache is needed
 static const struct squeeze_reason server_is_busy = { "others' commits wait for the server",
 	32 * MIB };
 
-static const struct canfs_bids no_bids = { NAN, NAN };
-
 /* Asks every NFS BDI for its part of the bytes, while leftovers are taken back. */
 static void drain_all(void *data, uint64_t bytes)
 {
@@ -131,7 +129,7 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_agent_confi
 		canfs_log("memory guard: %s",
 			canfs_decisions_note(&actors->decisions, host->now_usec, "memory guard",
 				guarded ? "on guard" : "at rest", guarded ? "at rest" : "on guard",
-				no_bids, "%llu MiB spare, %s",
+				canfs_no_bids, "%llu MiB spare, %s",
 				(unsigned long long)spare_bytes / MIB,
 				is_short ? "sending at any price" : "enough again")
 				->reason);
@@ -325,7 +323,7 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
 	canfs_decisions_note(&actors->decisions, host->now_usec, "flushing point",
 		actors->squeeze.active ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
-		no_bids, "%s", reason);
+		canfs_no_bids, "%s", reason);
 	actors->squeeze.active = false;
 }
 

@@ -35,7 +35,7 @@ static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
 			*why ? why : "no answer");
 		canfs_decisions_note(&bidder->decisions, now_usec, "write-back",
 			canfs_verdict_name(bidder->told.write), canfs_verdict_name(CANFS_HOLD),
-			(struct canfs_bids) { NAN, NAN }, "no price (%s): the kernel's defaults",
+			canfs_no_bids, "no price (%s): the kernel's defaults",
 			*why ? why : "no answer");
 	}
 	bidder->told.no_price = true;
@@ -49,17 +49,48 @@ static void log_decision(
 		decision->to, mode, decision->reason);
 }
 
+/* NaN: its own network is not watched. */
+static struct canfs_bids bids(
+	const struct canfs_bidder *bidder, double server, double own, double network)
+{
+	return (struct canfs_bids) { .server_price = server,
+		.own_price = own,
+		.network_price = bidder->network.bytes_per_sec > 0 ? network : NAN };
+}
+
+/* Who asks for so much: the server and its bottleneck, or this client's own network if that shows. */
+static const char *who_asks(double server, double network, const char *bottleneck, char buf[64])
+{
+	if (network - server >= 0.01)
+		snprintf(buf, 64, "%s %.2f (server %.2f)", canfs_resource_name(CANFS_OWN_NETWORK),
+			network, server);
+	else if (bottleneck)
+		snprintf(buf, 64, "server %.2f (%s)", server, bottleneck);
+	else
+		snprintf(buf, 64, "server %.2f", server);
+	return buf;
+}
+
+/* The server's bottleneck, and whether its price was pushed. */
+static const char *source_of(
+	const struct canfs_bidder *bidder, const struct canfs_tag *tag, char buf[32])
+{
+	snprintf(buf, 32, "%s%s", canfs_resource_name(tag->bottleneck),
+		bidder->poller.source == CANFS_SOURCE_SERVICE ? ", pushed" : "");
+	return buf;
+}
+
 static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host, const char *mode)
 {
+	const double network = bidder->network.write, own = bidder->own_write;
+	char who[64], bottleneck[32];
 	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
 		host->now_usec, "write-back", canfs_verdict_name(bidder->told.write),
-		canfs_verdict_name(bidder->write.verdict),
-		(struct canfs_bids) { tag->write, bidder->own_write },
-		"server %.2f (%s%s) %s own %.2f; %llu of %llu MiB held, cache worth %.2f",
-		tag->write, canfs_resource_name(tag->bottleneck),
-		bidder->poller.source == CANFS_SOURCE_SERVICE ? ", pushed" : "",
-		relation(tag->write, bidder->own_write), bidder->own_write,
+		canfs_verdict_name(bidder->write.verdict), bids(bidder, tag->write, own, network),
+		"%s %s own %.2f; %llu of %llu MiB held, cache worth %.2f",
+		who_asks(tag->write, network, source_of(bidder, tag, bottleneck), who),
+		relation(canfs_bidder_asked(bidder, tag).write, own), own,
 		(unsigned long long)host->backlog_bytes / MIB,
 		(unsigned long long)host->bound_bytes / MIB, host->cache_worth);
 
@@ -70,12 +101,14 @@ static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *ta
 static void report_readahead(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host, const char *mode)
 {
+	const double network = bidder->network.readahead, own = bidder->own_readahead;
+	char who[64];
 	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
 		host->now_usec, "read-ahead", canfs_verdict_name(bidder->told.readahead),
 		canfs_verdict_name(bidder->readahead.verdict),
-		(struct canfs_bids) { tag->readahead, bidder->own_readahead },
-		"server %.2f %s own %.2f; confidence %.2f", tag->readahead,
-		relation(tag->readahead, bidder->own_readahead), bidder->own_readahead,
+		bids(bidder, tag->readahead, own, network), "%s %s own %.2f; confidence %.2f",
+		who_asks(tag->readahead, network, NULL, who),
+		relation(canfs_bidder_asked(bidder, tag).readahead, own), own,
 		bidder->confidence.average.value);
 
 	log_decision(bidder, decision, mode);
@@ -118,9 +151,8 @@ void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, c
 		snprintf(to, sizeof(to), "%" PRIu64,
 			change->error ? change->old_value : change->new_value);
 		canfs_decisions_note(decisions, canfs_now_usec(),
-			canfs_knob_info(change->knob)->name, from, to,
-			(struct canfs_bids) { NAN, NAN }, "%s%s%s", why, change->error ? ": " : "",
-			canfs_change_error(change));
+			canfs_knob_info(change->knob)->name, from, to, canfs_no_bids, "%s%s%s", why,
+			change->error ? ": " : "", canfs_change_error(change));
 	}
 	if (changes->dropped)
 		canfs_log("%s: and %u more", who, changes->dropped);

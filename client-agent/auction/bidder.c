@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "client-agent/auction/own_network.h"
 #include "pricing/price.h"
 
 /* Read-ahead is judged by the last few seconds: a streaming phase is about that long. */
@@ -84,12 +85,19 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
 	canfs_average_init(&bidder->seen.fill, fill_tau_sec);
 	canfs_give_way_init(&bidder->give_way);
+	canfs_bidder_forget_network(bidder);
 	return canfs_poller_init(&bidder->poller, &target, &poller, seed);
 }
 
 void canfs_bidder_fini(struct canfs_bidder *bidder)
 {
 	canfs_poller_fini(&bidder->poller);
+}
+
+void canfs_bidder_forget_network(struct canfs_bidder *bidder)
+{
+	bidder->network = (struct canfs_bidder_network) { 0 };
+	canfs_average_init(&bidder->network.fetched, CANFS_OWN_NETWORK_TAU_SEC);
 }
 
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agent_config *config)
@@ -123,7 +131,12 @@ static void take_counters(
 		uint64_t read = canfs_growth(stats->normal_read_bytes, last->normal_read_bytes);
 		uint64_t fetched = canfs_growth(
 			canfs_growth(stats->server_read_bytes, last->server_read_bytes), direct);
+		uint64_t direct_written =
+			canfs_growth(stats->direct_write_bytes, last->direct_write_bytes);
 
+		bidder->seen.background_bytes += canfs_growth(
+			canfs_growth(stats->server_write_bytes, last->server_write_bytes),
+			direct_written);
 		bidder->seen.cache_read_bytes += read;
 		bidder->seen.cache_fetched_bytes += fetched;
 		canfs_confidence_add(&bidder->confidence, read, fetched, elapsed_sec);
@@ -290,12 +303,13 @@ static void give_way(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	canfs_give_way_update(&bidder->give_way, &view);
 }
 
-static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double server_price,
+static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double asked,
 	const struct canfs_host_state *host)
 {
 	struct canfs_pace_view view = {
 		.own_price = own_price,
-		.server_price = server_price,
+		.server_price = asked,
+		.network_bytes_per_sec = bidder->network.bytes_per_sec,
 		.held_usec = canfs_growth(host->now_usec, bidder->held.clean_usec),
 		.held_bytes =
 			canfs_smaller(bidder->held.backlog.unsent_bytes, host->meminfo.dirty_bytes),
@@ -321,12 +335,26 @@ static void note_round_trip(struct canfs_bidder *bidder)
 		bidder->seen.round_trip_usec = round_trip_usec;
 }
 
+struct canfs_tag canfs_bidder_asked(
+	const struct canfs_bidder *bidder, const struct canfs_tag *server)
+{
+	struct canfs_tag asked = *server;
+
+	if (bidder->network.write > asked.write) {
+		asked.write = bidder->network.write;
+		asked.bottleneck = CANFS_OWN_NETWORK;
+	}
+	asked.readahead = fmax(asked.readahead, bidder->network.readahead);
+	return asked;
+}
+
 uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host)
 {
 	uint64_t elapsed = bidder->bid_usec ? host->now_usec - bidder->bid_usec : 0;
 	double filled =
 		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
+	struct canfs_tag asked;
 
 	bidder->bid_usec = host->now_usec;
 	note_round_trip(bidder);
@@ -344,14 +372,15 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 					       &bidder->pace, bidder->held.in_flight_bytes, elapsed)
 				     : 0;
 	}
+	asked = canfs_bidder_asked(bidder, tag);
 	canfs_auction_hold(
-		&bidder->readahead, bidder->own_readahead, tag->readahead, host->now_usec);
+		&bidder->readahead, bidder->own_readahead, asked.readahead, host->now_usec);
 	canfs_auction_hold(&bidder->beyond, CANFS_READ_BEYOND_WORTH * bidder->own_readahead,
-		tag->readahead, host->now_usec);
-	canfs_auction_hold(&bidder->write, bidder->own_write, tag->write, host->now_usec);
+		asked.readahead, host->now_usec);
+	canfs_auction_hold(&bidder->write, bidder->own_write, asked.write, host->now_usec);
 	if (host->guarded && canfs_bidder_holds(bidder))
 		return send_paced(bidder, CANFS_PRICE_MAX, 0, host);
 	if (!may_send(bidder, host->now_usec))
 		return 0;
-	return send_paced(bidder, bidder->own_write, tag->write, host);
+	return send_paced(bidder, bidder->own_write, asked.write, host);
 }

@@ -8,13 +8,17 @@
  *	 bidders) / bound, or the
  *	 worth of the page cache       --> own price of a write       \
  *	spare memory * confidence      --> own price of a read-ahead   > auction --> verdict, pace
- *	poller                           --> the server's prices        /
+ *	poller                           --> the server's prices       |
+ *	interfaces.c                     --> the own network's prices /
+ *
+ * What is asked is the higher one of the last two: an operation costs as much as the most expensive resource that it uses (§3.2).
  *
  * Asks the server through its poller; touches no knob: that is for actuators/.
  */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_BIDDER_H
 #define CANFS_CLIENT_AGENT_AUCTION_BIDDER_H
 
+#include <net/if.h>
 #include "client-agent/auction/backlog.h"
 #include "client-agent/config/config.h"
 #include "client-agent/auction/poller.h"
@@ -29,6 +33,7 @@
 #include "client-agent/auction/give_way.h"
 #include "pricing/auction.h"
 #include "pricing/confidence.h"
+#include "pricing/utilization.h"
 
 /*
  * A writer that will have filled the client by the time a price can have changed cannot be held: the
@@ -75,11 +80,26 @@ struct canfs_bidder_seen {
 	uint64_t usec;                 /* 0: never */
 	uint64_t cache_read_bytes;     /* since the first sample: read through the cache ... */
 	uint64_t cache_fetched_bytes;  /* ... and fetched into it */
+	uint64_t background_bytes;     /* likewise: written back for them, O_DIRECT is not */
 	uint32_t round_trip_usec;      /* of the network; 0: not known */
 	uint64_t reading_usec;         /* when an application last read through the cache */
 	uint64_t moved_usec;           /* when a byte was last written or sent */
 	struct canfs_average fill;     /* they write so many bytes per second ... */
 	double fill_peak;              /* ... and did lately: a blocked writer writes little */
+};
+
+/* This client's end of the way to the server: interfaces.c sets it. */
+struct canfs_bidder_network {
+	char interface[IF_NAMESIZE]; /* of the route; "": not known, or not to be watched */
+	uint64_t route_due_usec;     /* it is asked for again */
+	uint64_t usec;               /* of the last sample; 0: none */
+	uint64_t background_bytes;   /* as seen then, likewise ... */
+	uint64_t fetched_bytes;
+	struct canfs_average fetched; /* bytes per second */
+	double bytes_per_sec;         /* its speed; 0: not known, all below is 0 then */
+	double used_by_others;        /* part of it that is not write-back, as that meets it */
+	double write;                 /* what it asks */
+	double readahead;
 };
 
 /* What is written and not committed. */
@@ -116,6 +136,7 @@ struct canfs_bidder {
 	struct canfs_terms terms; /* the configuration's for that mount point */
 	struct canfs_poller poller;
 	struct canfs_bidder_seen seen;
+	struct canfs_bidder_network network;
 	struct canfs_bidder_held held;
 	struct canfs_give_way give_way; /* to others who wait for the server */
 
@@ -160,6 +181,13 @@ void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agen
 void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	const struct canfs_meminfo *meminfo, uint64_t now_usec);
 
+/* Its network is not watched, or no more. */
+void canfs_bidder_forget_network(struct canfs_bidder *bidder);
+
+/* What is asked all in all, by the server's prices: of each operation the higher price, its own network's being named as bottleneck. */
+struct canfs_tag canfs_bidder_asked(
+	const struct canfs_bidder *bidder, const struct canfs_tag *server);
+
 /* Cumulative READ and WRITE requests, for the poller. */
 uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
 
@@ -183,8 +211,8 @@ bool canfs_bidder_is_worth_holding(
 	const struct canfs_bidder *bidder, const struct canfs_host_state *host);
 
 /*
- * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD). Returns how
- * many bytes are to be sent now.
+ * Holds both auctions at the prices of tag (NULL: none, the verdicts become CANFS_HOLD), or its own network's where that is
+ * more expensive. Returns how many bytes are to be sent now.
  */
 uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "client-agent/auction/decisions.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+const struct canfs_bids canfs_no_bids = { NAN, NAN, NAN };
 
 const struct canfs_decision *canfs_decisions_note(struct canfs_decisions *decisions,
 	uint64_t at_usec, const char *what, const char *from, const char *to,

@@ -15,7 +15,10 @@
 struct canfs_bids {
 	double server_price;
 	double own_price;
+	double network_price; /* of the own network */
 };
+
+extern const struct canfs_bids canfs_no_bids;
 
 struct canfs_decision {
 	uint64_t at_usec; /* CLOCK_MONOTONIC */

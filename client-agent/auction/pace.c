@@ -110,6 +110,18 @@ static void smooth(
 	pace->rate_bytes_per_sec = clamp(pace->rate_bytes_per_sec, least, most);
 }
 
+/* Neither faster than the link, nor all of it unless that is needed. */
+static void keep_to_network(struct canfs_pace *pace, const struct canfs_pace_view *view)
+{
+	bool needed =
+		view->own_price > CANFS_PACE_BID_MIN || view->held_usec >= CANFS_PACE_DEADLINE_USEC;
+	double most = view->network_bytes_per_sec * (needed ? 1 : CANFS_PACE_NETWORK_SHARE);
+
+	if (most > 0)
+		pace->rate_bytes_per_sec =
+			fmin(pace->rate_bytes_per_sec, fmax(most, CANFS_PACE_MIN_BYTES_PER_SEC));
+}
+
 /* For the time that has passed. What was not sent was not borne: a long time earns one chunk, or what a late step does. */
 static void earn(struct canfs_pace *pace, double rate, double sec, double credit_max)
 {
@@ -171,6 +183,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	pace->since_halved_usec += view->elapsed_usec;
 	learn(pace, own, view->server_price, share, known_sec);
 	smooth(pace, view, share, known_sec);
+	keep_to_network(pace, view);
 	note_gathering(pace, view);
 	rate = pace->rate_bytes_per_sec * share * share;
 	if (is_soon_full(view))

@@ -45,6 +45,10 @@
  * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
  * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it.
  *
+ * Where the speed of the client's own network is known, nothing above it is learned: an idle server would let the rate grow
+ * to many times that, and it would then have to sink for many seconds before the link has a gap. Nor is all of the link
+ * taken while memory costs nothing: what others want of it shows in what is left (own_network.h).
+ *
  * A client that would be full in a second sends at least what is written, as far as the window lets
  * it: it should not stop a writer that the kernel alone would let go on. (A window of a second for it
  * would send more if COMMITs are slow, and nearly doubles the backlog of two such clients.)
@@ -82,6 +86,9 @@
 #define CANFS_PACE_SPELL_USEC      4000000
 #define CANFS_PACE_GONE_USEC       29000000
 
+/* Of the own network's speed, while nothing is urgent. */
+#define CANFS_PACE_NETWORK_SHARE 0.8
+
 #define CANFS_PACE_WINDOW_USEC      150000
 #define CANFS_PACE_WINDOW_MIN_BYTES (4 << 20) /* keeps a server with slow COMMITs going */
 
@@ -101,13 +108,14 @@ struct canfs_pace {
 
 /* What a step depends on. */
 struct canfs_pace_view {
-	double own_price; /* of the memory that is held */
-	double server_price;
-	uint64_t held_usec;        /* so long the kernel has known of something dirty */
-	uint64_t held_bytes;       /* not yet sent */
-	uint64_t headroom_bytes;   /* until nothing more may be held */
-	double fill_bytes_per_sec; /* what applications write */
-	uint64_t on_its_way_bytes; /* sent and not yet committed */
+	double own_price;             /* of the memory that is held */
+	double server_price;          /* the higher one of the server's and the own network's */
+	double network_bytes_per_sec; /* speed of the own network; 0: not known */
+	uint64_t held_usec;           /* so long the kernel has known of something dirty */
+	uint64_t held_bytes;          /* not yet sent */
+	uint64_t headroom_bytes;      /* until nothing more may be held */
+	double fill_bytes_per_sec;    /* what applications write */
+	uint64_t on_its_way_bytes;    /* sent and not yet committed */
 	uint64_t elapsed_usec; /* since the last step, however long nothing was held in between */
 };
 

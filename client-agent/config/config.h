@@ -31,6 +31,10 @@ struct canfs_terms {
 	enum canfs_mode mode; /* default observe: log decisions, change nothing */
 	bool writeback;       /* defer and accelerate write-back; default on */
 	bool readahead;       /* tune read-ahead; default on */
+	bool network;         /* price this client's own network; default on */
+
+	/* Mbit/s of the link to the server; 0, the default: what the interface says; <= 10000000 */
+	unsigned int link_speed;
 
 	/* Part of hold_pct that the mount gets, against the shares of the others: 1 ... 100, 1 */
 	unsigned int hold_share;

@@ -65,6 +65,23 @@ static void put_auction(FILE *out, const json_t *mount, const char *operation, c
 	put_price(out, ctl_number(in(mount, "own"), operation));
 }
 
+/* Nothing, if it is not watched. */
+static void show_network(FILE *out, const json_t *mount)
+{
+	const json_t *network = in(mount, "network");
+
+	if (!json_is_object(network))
+		return;
+	fputs("  network    ", out);
+	put_member(out, network, "interface");
+	fprintf(out, ", %.0f Mbit/s, %.0f%% used by others: write-back",
+		ctl_number(network, "mbit_per_sec"), 100 * ctl_number(network, "used_by_others"));
+	put_price(out, ctl_number(network, "write"));
+	fputs(", read-ahead", out);
+	put_price(out, ctl_number(network, "read_ahead"));
+	fputc('\n', out);
+}
+
 static void put_rpc(FILE *out, const json_t *mount, const char *name)
 {
 	const json_t *rpc = in(in(mount, "rpc"), name);
@@ -100,6 +117,7 @@ static void show_mount(FILE *out, const json_t *mount)
 	put_auction(out, mount, "read_ahead", "read-ahead");
 	fprintf(out, " %.0f KiB was %.0f, %.0f%% used\n", ctl_number(read_ahead, "now"),
 		ctl_number(read_ahead, "original"), 100 * ctl_number(mount, "confidence"));
+	show_network(out, mount);
 	put_rpc(out, mount, "read");
 	put_rpc(out, mount, "write");
 	put_rpc(out, mount, "commit");

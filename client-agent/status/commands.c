@@ -50,12 +50,14 @@ static json_t *show_decision(const struct told *told, struct canfs_control_time 
 	const struct canfs_decision *decision = told->decision;
 	double ago_sec = (double)(now.monotonic_usec - decision->at_usec) / 1e6;
 
-	return json_pack("{s:f, s:o, s:s, s:s, s:o, s:o, s:o, s:o}", "time",
+	return json_pack("{s:f, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "time",
 		round((now.unix_sec - ago_sec) * 1e3) / 1e3, "mountpoint",
 		told->mount ? canfs_control_text(told->mount->mountpoint) : json_null(), "what",
 		decision->what, "from", decision->from, "to", canfs_control_text(decision->to),
 		"server_price", show_bid(decision->bids.server_price), "own_price",
-		show_bid(decision->bids.own_price), "reason", canfs_control_text(decision->reason));
+		show_bid(decision->bids.own_price), "network_price",
+		show_bid(decision->bids.network_price), "reason",
+		canfs_control_text(decision->reason));
 }
 
 /* The last ones of the mounts at this place (NULL: of all) and of the agent as a whole. */

@@ -70,6 +70,18 @@ static json_t *show_price(const struct canfs_bidder *bidder, uint64_t now_usec)
 		"source", canfs_poller_source(&bidder->poller, now_usec));
 }
 
+/* This client's end of the way; null: it is not watched. */
+static json_t *show_network(const struct canfs_bidder_network *network)
+{
+	if (!(network->bytes_per_sec > 0))
+		return json_null();
+	return json_pack("{s:o, s:f, s:f, s:f, s:f}", "interface",
+		canfs_control_text(network->interface), "mbit_per_sec",
+		network->bytes_per_sec * 8 / 1e6, "used_by_others",
+		rounded(network->used_by_others), "write", rounded(network->write), "read_ahead",
+		rounded(network->readahead));
+}
+
 /* null: it is not to be asked. */
 static json_t *show_subscription(const struct canfs_subscription *subscription, uint64_t now_usec)
 {
@@ -163,9 +175,10 @@ static json_t *show_mount(
 		show_address(&mount->address), "version", show_version(mount), "sec",
 		mount->sec[0] ? canfs_control_text(mount->sec) : json_null(), "bdi",
 		show_bdi(mount->bdi));
-	json_t *auction = json_pack("{s:o, s:{s:f, s:f}, s:{s:s, s:s}, s:f, s:o, s:o}", "price",
-		show_price(bidder, now_usec), "own", "write", rounded(bidder->own_write),
-		"read_ahead", rounded(bidder->own_readahead), "verdict", "write",
+	json_t *auction = json_pack("{s:o, s:o, s:{s:f, s:f}, s:{s:s, s:s}, s:f, s:o, s:o}",
+		"price", show_price(bidder, now_usec), "network", show_network(&bidder->network),
+		"own", "write", rounded(bidder->own_write), "read_ahead",
+		rounded(bidder->own_readahead), "verdict", "write",
 		canfs_verdict_name(bidder->write.verdict), "read_ahead",
 		canfs_verdict_name(bidder->readahead.verdict), "confidence",
 		rounded(bidder->confidence.average.value), "poller", show_poller(&bidder->poller),

@@ -24,7 +24,7 @@ static struct canfs_view make_view(void)
 	FUZZ_CHECK(canfs_accelerator_new(&actors.accelerator, actors.root) == 0);
 	for (uint64_t i = 0; i < 3; i++)
 		canfs_decisions_note(&bidder.decisions, i, "write-back", "hold", "defer",
-			(struct canfs_bids) { 0.4, 0.1 }, "because");
+			(struct canfs_bids) { 0.4, 0.1, 0.2 }, "because");
 	return (struct canfs_view) {
 		.config = &config, .actors = &actors, .bidders = bidders, .n = 1
 	};

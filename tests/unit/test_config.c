@@ -21,7 +21,8 @@ static void test_defaults(void **state)
 	assert_int_equal(parse(""), 0);
 	assert_string_equal(error, "");
 	assert_int_equal(config.terms.mode, CANFS_OBSERVE);
-	assert_true(config.terms.writeback && config.terms.readahead);
+	assert_true(config.terms.writeback && config.terms.readahead && config.terms.network);
+	assert_int_equal(config.terms.link_speed, 0);
 	assert_int_equal(config.hold_pct, 45);
 	assert_int_equal(config.guard_mib, 100);
 	assert_int_equal(config.price_timeout_sec, 30);
@@ -44,6 +45,8 @@ static void test_every_option(void **state)
 			       "mode = enforce   ; inline\n"
 			       "writeback = off\n"
 			       "readahead=off\n"
+			       "network = off\n"
+			       "link_speed = 100\n"
 			       "mounts = /data/* /home\n"
 			       "hold_pct = 50\n"
 			       "guard_mib = 32\n"
@@ -59,7 +62,8 @@ static void test_every_option(void **state)
 			       "state_dir = /var/run/canfs"),
 		0);
 	assert_int_equal(config.terms.mode, CANFS_ENFORCE);
-	assert_false(config.terms.writeback || config.terms.readahead);
+	assert_false(config.terms.writeback || config.terms.readahead || config.terms.network);
+	assert_int_equal(config.terms.link_speed, 100);
 	assert_int_equal(config.hold_pct, 50);
 	assert_true(config.terms.k_memory == 1e6);
 	assert_int_equal(config.terms.readahead_max_kib, 15360);
@@ -95,6 +99,11 @@ static void test_mistakes(void **state)
 		{ "[agent]\n\nmode = active\n",
 			"agent.conf:3: mode = active: not observe or enforce" },
 		{ "[agent]\nreadahead = yes\n", "agent.conf:2: readahead = yes: not off or on" },
+		{ "[agent]\nnetwork = eth0\n", "agent.conf:2: network = eth0: not off or on" },
+		{ "[mount /a]\nlink_speed = 100M\n",
+			"agent.conf:2: link_speed = 100M: not a number" },
+		{ "[mount /a]\nlink_speed = 1e8\n",
+			"agent.conf:2: link_speed = 1e8: not in 0 ... 10000000" },
 		{ "[agent]\nholdpct = 5\n", "agent.conf:2: holdpct: unknown option" },
 		{ "[client]\nmode = observe\n",
 			"agent.conf:1: [client]: allowed are [agent] and [mount /PATTERN]" },

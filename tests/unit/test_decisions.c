@@ -13,7 +13,7 @@
 static const struct canfs_decision *note(struct canfs_decisions *ring, unsigned int i)
 {
 	return canfs_decisions_note(ring, i, "write-back", "accelerate", "defer",
-		(struct canfs_bids) { 0.4, NAN }, "number %u", i);
+		(struct canfs_bids) { 0.4, NAN, NAN }, "number %u", i);
 }
 
 static void test_an_empty_ring(void **state)
@@ -65,7 +65,7 @@ static void test_long_texts_are_cut(void **state)
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	decision = canfs_decisions_note(
-		&ring, 1, text, text, text, (struct canfs_bids) { 0, 0 }, "%s", text);
+		&ring, 1, text, text, text, (struct canfs_bids) { 0 }, "%s", text);
 	assert_int_equal(strlen(decision->what), sizeof(decision->what) - 1);
 	assert_int_equal(strlen(decision->from), sizeof(decision->from) - 1);
 	assert_int_equal(strlen(decision->to), sizeof(decision->to) - 1);

@@ -56,7 +56,14 @@ static void test_values(void **state)
 	fake_agent_defers(&agent);
 	agent.bidders[0]->seen.stats.write =
 		(struct canfs_op_stats) { .ops = 42, .rtt_msec = 1500 };
+	agent.bidders[0]->network = (struct canfs_bidder_network) {
+		.bytes_per_sec = 125e6, .used_by_others = 0.5, .write = 0.33
+	};
 	text = metrics();
+	must(text, "canfs_network_price{mount=\"/mnt/a\",operation=\"write\"} 0.33");
+	must(text, "canfs_network_price{mount=\"/mnt/a\",operation=\"read_ahead\"} 0");
+	must(text, "canfs_network_used_by_others{mount=\"/mnt/a\"} 0.5");
+	must(text, "canfs_network_bytes_per_second{mount=\"/mnt/a\"} 125000000");
 	must(text, "canfs_enforcing 1");
 	must(text, "canfs_flushing_point_raised 1");
 	must(text, "canfs_held_bytes 24117248");
@@ -81,6 +88,7 @@ static void test_what_is_unknown_is_left_out(void **state)
 	(void)state;
 	assert_null(strstr(text, "canfs_server_price{"));
 	assert_null(strstr(text, "canfs_price_age_seconds{"));
+	assert_null(strstr(text, "canfs_network_price{"));
 	assert_null(strstr(text, "nan"));
 	free(text);
 }

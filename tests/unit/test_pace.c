@@ -75,6 +75,34 @@ static void test_the_price_tapers_what_is_sent(void **state)
 	}
 }
 
+/* Of a link of 100 Mbit/s something is left for others to show, unless the data cannot wait. */
+static void test_keeps_to_the_own_network(void **state)
+{
+	struct canfs_pace_view view = idle, needed = at_price(0), old = idle;
+	struct canfs_pace pace;
+
+	(void)state;
+	view.network_bytes_per_sec = needed.network_bytes_per_sec = old.network_bytes_per_sec =
+		12.5e6;
+	needed.own_price = 2 * CANFS_PACE_BID_MIN;
+	old.held_usec = CANFS_PACE_DEADLINE_USEC;
+	canfs_pace_init(&pace);
+	assert_in_range(run(&pace, &view, 100), 90000000, 100000000);
+	assert_true(pace.rate_bytes_per_sec <= CANFS_PACE_NETWORK_SHARE * 12.5e6);
+	run(&pace, &needed, 100);
+	assert_true(pace.rate_bytes_per_sec == 12.5e6);
+	run(&pace, &view, 1);
+	assert_true(pace.rate_bytes_per_sec == CANFS_PACE_NETWORK_SHARE * 12.5e6);
+	run(&pace, &old, 100);
+	assert_true(pace.rate_bytes_per_sec == 12.5e6);
+	view.network_bytes_per_sec = 1;
+	run(&pace, &view, 1);
+	assert_true(pace.rate_bytes_per_sec == CANFS_PACE_MIN_BYTES_PER_SEC);
+	view.network_bytes_per_sec = 0; /* not known */
+	run(&pace, &view, 100);
+	assert_true(pace.rate_bytes_per_sec > 12.5e6);
+}
+
 static void test_grows_while_cheap_and_fast_if_idle(void **state)
 {
 	struct canfs_pace_view level = at_price(CANFS_PACE_BID_MIN);
@@ -384,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_leaves_beyond_the_taper),
 		cmocka_unit_test(test_the_price_tapers_what_is_sent),
+		cmocka_unit_test(test_keeps_to_the_own_network),
 		cmocka_unit_test(test_grows_while_cheap_and_fast_if_idle),
 		cmocka_unit_test(test_remembers_half_of_what_was_borne),
 		cmocka_unit_test(test_small_shares_are_single_chunks),

@@ -127,6 +127,7 @@ static void test_status_of_a_mount_that_defers(void **state)
 	assert_number(mount, "price.read_ahead", 0.1);
 	assert_number(mount, "price.age_sec", 0.5);
 	assert_text(mount, "price.bottleneck", "disk");
+	assert_true(json_is_null(at(mount, "network")));
 	assert_number(mount, "own.write", 0.12);
 	assert_text(mount, "verdict.write", "defer");
 	assert_text(mount, "verdict.read_ahead", "accelerate");
@@ -252,16 +253,58 @@ static void test_why(void **state)
 	assert_text(decision, "to", "defer");
 	assert_number(decision, "server_price", 0.4);
 	assert_number(decision, "own_price", 0.12);
+	assert_true(json_is_null(at(decision, "network_price")));
 	assert_number(decision, "time", 1800000000.0);
 	assert_text(decision, "reason",
 		"server 0.40 (disk) above own 0.12; 23 of 360 MiB held, cache worth 0.30");
 	json_decref(why);
 }
 
+/* A link of 100 Mbit/s that others use: it is more expensive than the server. */
+static void test_own_network(void **state)
+{
+	struct canfs_bidder_network *network = &agent.bidders[0]->network;
+	json_t *status, *why;
+	const json_t *mount, *decision;
+
+	(void)state;
+	*network = (struct canfs_bidder_network) { .interface = "eth0",
+		.bytes_per_sec = 12.5e6,
+		.used_by_others = 0.8,
+		.write = 0.68,
+		.readahead = 0.6 };
+	fake_agent_defers(&agent);
+	status = must("{\"command\":\"status\"}");
+	mount = json_array_get(at(status, "mounts"), 0);
+	assert_text(mount, "network.interface", "eth0");
+	assert_number(mount, "network.mbit_per_sec", 100);
+	assert_number(mount, "network.used_by_others", 0.8);
+	assert_number(mount, "network.write", 0.68);
+	assert_number(mount, "network.read_ahead", 0.6);
+	assert_number(mount, "price.write", 0.4);
+	json_decref(status);
+	why = must("{\"command\":\"why\"}");
+	for (size_t i = 0; i < json_array_size(at(why, "decisions")); i++) {
+		decision = json_array_get(at(why, "decisions"), i);
+		if (strcmp(json_string_value(at(decision, "what")), "write-back") == 0) {
+			assert_number(decision, "server_price", 0.4);
+			assert_number(decision, "network_price", 0.68);
+			assert_text(decision, "reason",
+				"own network 0.68 (server 0.40) above own 0.12; 23 of 360 MiB "
+				"held, cache worth 0.30");
+		}
+		if (strcmp(json_string_value(at(decision, "what")), "read-ahead") == 0)
+			assert_text(decision, "reason",
+				"own network 0.60 (server 0.10) above own 0.50; confidence 1.00");
+	}
+	assert_int_equal(count(why, "write-back"), 1);
+	assert_int_equal(count(why, "read-ahead"), 1);
+	json_decref(why);
+}
+
 static void note(struct canfs_decisions *ring, uint64_t at_usec, const char *what)
 {
-	canfs_decisions_note(
-		ring, at_usec, what, "a", "b", (struct canfs_bids) { NAN, NAN }, "because");
+	canfs_decisions_note(ring, at_usec, what, "a", "b", canfs_no_bids, "because");
 }
 
 static void test_why_is_merged_and_the_latest_first(void **state)
@@ -373,6 +416,7 @@ int main(void)
 		AGENT_TEST(test_status_of_a_mount_without_a_price),
 		AGENT_TEST(test_knobs_with_their_originals),
 		AGENT_TEST(test_why),
+		AGENT_TEST(test_own_network),
 		AGENT_TEST(test_why_is_merged_and_the_latest_first),
 		AGENT_TEST(test_why_is_bounded),
 		AGENT_TEST(test_config),
