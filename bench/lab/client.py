@@ -104,7 +104,8 @@ class Client:
         command, modules = kernel(os.environ.get("CANFS_KERNEL"))
         address = f"{self.network.guest_address(self.index)}/{PREFIX}"
         (self.directory / "config").write_text(
-            f"ADDRESS={address}\nMODULES={modules}\nMOUNTS={shlex.quote(lines)}\n",
+            f"ADDRESS={address}\nMODULES={modules}\nMOUNTS={shlex.quote(lines)}\n"
+            f"DELAY_MS={self.network.delay_ms}\n",
             encoding="ascii")
         with open(self.console, "wb") as console:
             self.process = spawn(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A network namespace with a bridge: the server's end is the bridge itself, each guest has a tap.
-Nothing leads out of it. A Link is one more way to the bridge, with a known speed."""
+Nothing leads out of it. A Link is one more way to the bridge, with a known speed and delay."""
 
 from bench.lab.host import run
 
@@ -11,6 +11,8 @@ FAR_GUESTS_INDEX = 100  # and on
 
 
 class Network:
+    delay_ms = 0  # of what a guest sends
+
     def __init__(self, name, taps):
         self.name = name
         self.taps = taps
@@ -48,12 +50,14 @@ class Network:
 class Link:
     """A namespace of its own for clients that run on the host, joined to the network by a wire
     whose speed from the server to them is shaped. In the server's namespace it is `interface`.
-    With taps it has a bridge, for guests (Lab.start_clients), and is shaped in both directions."""
+    With taps it has a bridge, for guests (Lab.start_clients), and is shaped in both directions; delay_ms: what
+    a guest sends takes so much longer, so that its round trips do. (In the guest, by netem, which hosts may lack.)"""
 
     interface = "wire0"
 
-    def __init__(self, network, mbit_per_sec, taps=0):
+    def __init__(self, network, mbit_per_sec, taps=0, delay_ms=0):
         self.network = network
+        self.delay_ms = delay_ms
         self.mbit_per_sec = mbit_per_sec
         self.taps = taps
         self.name = f"{network.name}-far"
