@@ -171,6 +171,9 @@ static void test_link(void **state)
 	HEALTHY(link->mtu_bytes = 65536; link->path_mtu_bytes = 65535; link->mss_bytes = 32741);
 	FINDS("mtu", "MTU of 65520, the way", link->mtu_bytes = 65520);
 	HEALTHY(memset(link, 0, sizeof(*link)));
+	HEALTHY(host.config.terms.network = true; link->agent_mbit = 1000);
+	HEALTHY(host.config.terms.network = true; host.config.terms.link_speed = 100);
+	NOTES("own-network", "no speed of eth0", host.config.terms.network = true);
 	NOTES("jumbo", "eth0 moves 10000 Mbit/s", link->speed_mbit = 10000;
 		mount.options.nconnect = 4);
 	NOTES("nconnect", "nconnect=4", link->speed_mbit = 10000; link->mtu_bytes = 9000;

@@ -92,6 +92,23 @@ bool canfs_check_jumbo(const struct canfs_host_facts *host, const struct canfs_m
 					     "each switch between have it, too");
 }
 
+/* Only where the agent would act on it. */
+bool canfs_check_own_network(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	const struct canfs_terms *terms =
+		canfs_config_terms(&host->config, mount->mount->mountpoint);
+
+	if (!host->agent_runs || mount->price != CANFS_PRICE_PUBLISHED || !terms->network ||
+		terms->link_speed || mount->link.agent_mbit || !mount->link.interface[0])
+		return false;
+	canfs_finding_say(finding,
+		"the agent knows no speed of %s, and so not when others use all of that link",
+		mount->link.interface);
+	return canfs_finding_advise(finding,
+		"set link_speed in agent.conf, in Mbit/s, or network = off if it is never short");
+}
+
 static bool is_v4_session(const struct canfs_mount *mount)
 {
 	return mount->version == 4 && mount->minor_version > 0;

@@ -21,6 +21,7 @@ static const struct canfs_check checks[] = {
 	{ "udp", true, false, canfs_check_udp },
 	{ "mtu", true, false, canfs_check_mtu },
 	{ "jumbo", true, true, canfs_check_jumbo },
+	{ "own-network", true, true, canfs_check_own_network }, /* CA-NFS §3.3 */
 	/* "Single mount point parallelism"; Little's law and the RPC slot table */
 	{ "nconnect", true, true, canfs_check_nconnect },
 	{ "backlog", true, false, canfs_check_backlog },

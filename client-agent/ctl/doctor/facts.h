@@ -20,6 +20,7 @@ struct canfs_link_facts {
 	uint32_t mtu_bytes;      /* of the interface */
 	uint32_t path_mtu_bytes; /* what the kernel believes of the whole way; at most the above */
 	uint32_t speed_mbit;     /* unknown for most virtual interfaces */
+	uint32_t agent_mbit;     /* as the agent takes it: of a network card or a bond only */
 	uint32_t mss_bytes;      /* what a TCP segment to the server may hold ... */
 	uint32_t rtt_usec;       /* ... and its least round trip, both of the question for prices */
 };

@@ -45,6 +45,7 @@ static void gather_link(
 		return;
 	link->mtu_bytes = canfs_interface_number(root, link->interface, "mtu");
 	link->speed_mbit = canfs_interface_number(root, link->interface, "speed");
+	link->agent_mbit = canfs_interface_mbit(root, link->interface);
 }
 
 void canfs_mount_gather(const char *root, struct canfs_mount_facts *facts)
