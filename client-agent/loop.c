@@ -47,6 +47,7 @@ struct loop {
 	struct canfs_mounts *mounts;
 	struct canfs_mountstats
 		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last sample */
+	uint64_t low_priority_bytes; /* likewise */
 	struct canfs_sampling sampling;
 	struct canfs_bidders bidders;
 	struct canfs_interfaces interfaces;
@@ -95,11 +96,25 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 	canfs_act_restore_all(&loop->actors);
 }
 
+/* A cgroup that is not there has written nothing. One below another counts twice. */
+static uint64_t low_priority_bytes(const struct loop *loop, const struct canfs_host_state *host)
+{
+	const struct canfs_config_list *cgroups = &loop->config->low_priority_cgroups;
+	uint64_t sum = 0, bytes;
+
+	for (size_t i = 0; i < cgroups->n; i++) {
+		if (canfs_cgroup_dirty_read(loop->options->root, cgroups->path[i], &bytes) == 0)
+			sum += canfs_smaller(bytes, host->meminfo.dirty_bytes);
+	}
+	return canfs_smaller(sum, host->meminfo.dirty_bytes);
+}
+
 static int read_counters(struct loop *loop, const struct canfs_host_state *host)
 {
 	uint64_t began_usec = canfs_cpu_usec();
 	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
 
+	loop->low_priority_bytes = low_priority_bytes(loop, host);
 	if (!ret) /* else they stay due: until they can be read nothing is known */
 		canfs_sampling_done(&loop->sampling, &host->meminfo, canfs_cpu_usec() - began_usec,
 			host->now_usec);
@@ -172,6 +187,7 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 	if (!counted && !loop->blind_usec && !is_busy(loop))
 		return -EAGAIN;
 	loop->blind_usec = 0;
+	host->low_priority_bytes = loop->low_priority_bytes;
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		struct canfs_bidder *bidder = loop->bidders.bidder[i];
 

@@ -88,9 +88,10 @@ static void report_write(struct canfs_bidder *bidder, const struct canfs_tag *ta
 	const struct canfs_decision *decision = canfs_decisions_note(&bidder->decisions,
 		host->now_usec, "write-back", canfs_verdict_name(bidder->told.write),
 		canfs_verdict_name(bidder->write.verdict), bids(bidder, tag->write, own, network),
-		"%s %s own %.2f; %llu of %llu MiB held, cache worth %.2f",
+		"%s %s own %.2f%s; %llu of %llu MiB held, cache worth %.2f",
 		who_asks(tag->write, network, source_of(bidder, tag, bottleneck), who),
 		relation(canfs_bidder_asked(bidder, tag).write, own), own,
+		bidder->held.is_low_priority ? " of low priority" : "",
 		(unsigned long long)host->backlog_bytes / MIB,
 		(unsigned long long)host->bound_bytes / MIB, host->cache_worth);
 

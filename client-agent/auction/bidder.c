@@ -348,20 +348,42 @@ struct canfs_tag canfs_bidder_asked(
 	return asked;
 }
 
+/* Whose data is dirty only the whole system tells: what may be others' counts as theirs, and as written here. */
+static bool is_low_priority(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+{
+	uint64_t dirty = host->meminfo.dirty_bytes;
+	uint64_t others = canfs_growth(dirty, host->low_priority_bytes);
+	uint64_t unsent = canfs_smaller(bidder->held.backlog.unsent_bytes, dirty);
+
+	return host->low_priority_bytes > 0 && unsent > 0 &&
+	       (double)others <= CANFS_LOW_PRIORITY_REST * (double)unsent;
+}
+
+/* §2.1: deferring takes memory from writers and from readers. §5: "charging different processes different prices". */
+static double write_bid(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+{
+	const struct canfs_terms *terms = &bidder->terms;
+	double filled =
+		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
+	double price = canfs_own_price(
+		&bidder->write.terms, fmax(filled, host->cache_worth), terms->k_memory);
+
+	return bidder->held.is_low_priority
+		       ? fmax(price * terms->low_priority_pct / 100, terms->price_min)
+		       : price;
+}
+
 uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *tag,
 	const struct canfs_host_state *host)
 {
 	uint64_t elapsed = bidder->bid_usec ? host->now_usec - bidder->bid_usec : 0;
-	double filled =
-		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
 	struct canfs_tag asked;
 
 	bidder->bid_usec = host->now_usec;
 	note_round_trip(bidder);
 	give_way(bidder, tag, host);
-	/* §2.1: deferring takes memory from writers and from readers. */
-	bidder->own_write = canfs_own_price(
-		&bidder->write.terms, fmax(filled, host->cache_worth), bidder->terms.k_memory);
+	bidder->held.is_low_priority = is_low_priority(bidder, host);
+	bidder->own_write = write_bid(bidder, host);
 	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
 		readahead_scale(bidder, &host->meminfo), bidder->terms.k_memory);
 	if (!tag) {

@@ -55,6 +55,12 @@
 #define CANFS_BACKLOG_SMALL_BYTES (1 << 20)
 #define CANFS_BACKLOG_REST_BYTES  (16 << 10)
 
+/*
+ * What is held bids as low_priority_cgroups' once no more than this share of it can be others': they must not wait behind it
+ * for memory.
+ */
+#define CANFS_LOW_PRIORITY_REST 0.1
+
 /* The kernel's flusher comes 30 to 35 s after a file's first dirty page, whatever of it was sent before. */
 #define CANFS_KERNEL_FLUSH_USEC 35000000
 
@@ -71,7 +77,8 @@ struct canfs_host_state {
 	uint64_t cache_used_bytes;
 	bool squeezes; /* writers may be made to wait sooner than the kernel would */
 	struct canfs_meminfo meminfo;
-	bool guarded; /* memory is short: send, whatever it costs */
+	uint64_t low_priority_bytes; /* of meminfo.dirty_bytes, not less than it was */
+	bool guarded;                /* memory is short: send, whatever it costs */
 };
 
 /* What its applications do, by the counters. */
@@ -111,7 +118,8 @@ struct canfs_bidder_held {
 	uint64_t in_flight_bytes; /* of the backlog: sent, not yet committed */
 	uint64_t clean_usec;      /* when nothing was dirty last */
 	bool was_clean;
-	bool has_rest; /* what is unsent is or was more than CANFS_BACKLOG_SMALL_BYTES */
+	bool has_rest;        /* what is unsent is or was more than CANFS_BACKLOG_SMALL_BYTES */
+	bool is_low_priority; /* all but CANFS_LOW_PRIORITY_REST of it */
 };
 
 /* What follows from its verdicts: the actuators' own. */

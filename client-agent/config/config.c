@@ -52,8 +52,8 @@ const struct canfs_option canfs_options[] = {
 		.max = 10000000,
 		.help = "Mbit/s of the link to the server; 0: what the interface says" },
 	{ .name = "mounts",
-		.type = TYPE_PATTERNS,
-		.offset = AT(pattern),
+		.type = TYPE_LIST,
+		.offset = AT(mounts),
 		.help = "mount points to manage, as shell patterns; empty: all NFS mounts" },
 	{ .name = "hold_pct",
 		.type = TYPE_COUNT,
@@ -70,6 +70,18 @@ const struct canfs_option canfs_options[] = {
 		.max = 100,
 		.number = 1,
 		.help = "part of hold_pct that the mount gets, against the shares of the others" },
+	{ .name = "low_priority_cgroups",
+		.type = TYPE_LIST,
+		.offset = AT(low_priority_cgroups),
+		.help = "cgroups (v2) whose data may wait for longer, as /batch.slice" },
+	{ .name = "low_priority_pct",
+		.type = TYPE_COUNT,
+		.per_mount = true,
+		.offset = AT(terms.low_priority_pct),
+		.min = 0,
+		.max = 100,
+		.number = 50,
+		.help = "what such data counts in the bid, in %" },
 	{ .name = "guard_mib",
 		.type = TYPE_COUNT,
 		.offset = AT(guard_mib),
@@ -211,7 +223,7 @@ void canfs_option_put(
 		break;
 	case TYPE_PATH:
 	case TYPE_LISTEN:
-	case TYPE_PATTERNS:
+	case TYPE_LIST:
 		break;
 	}
 }
@@ -230,11 +242,13 @@ void canfs_config_defaults(struct canfs_agent_config *config)
 
 bool canfs_config_wants_mount(const struct canfs_agent_config *config, const char *mountpoint)
 {
-	for (size_t i = 0; i < config->patterns; i++) {
-		if (fnmatch(config->pattern[i], mountpoint, 0) == 0)
+	const struct canfs_config_list *mounts = &config->mounts;
+
+	for (size_t i = 0; i < mounts->n; i++) {
+		if (fnmatch(mounts->path[i], mountpoint, 0) == 0)
 			return true;
 	}
-	return config->patterns == 0;
+	return mounts->n == 0;
 }
 
 const struct canfs_terms *canfs_config_terms(
@@ -285,7 +299,7 @@ bool canfs_config_example(size_t i, char *buf, size_t size)
 		break;
 	case TYPE_PATH:
 	case TYPE_LISTEN:
-	case TYPE_PATTERNS:
+	case TYPE_LIST:
 		value = option->path ? option->path : "";
 		break;
 	}
@@ -295,14 +309,14 @@ bool canfs_config_example(size_t i, char *buf, size_t size)
 	return true;
 }
 
-static void show_patterns(const struct canfs_agent_config *config, char *value, size_t size)
+static void show_list(const struct canfs_config_list *list, char *value, size_t size)
 {
 	size_t used = 0;
 
 	value[0] = '\0';
-	for (size_t i = 0; i < config->patterns && used < size; i++)
+	for (size_t i = 0; i < list->n && used < size; i++)
 		used += (size_t)snprintf(
-			value + used, size - used, "%s%s", i ? " " : "", config->pattern[i]);
+			value + used, size - used, "%s%s", i ? " " : "", list->path[i]);
 }
 
 bool canfs_config_option(const struct canfs_agent_config *config, size_t i, const char **name,
@@ -330,8 +344,8 @@ bool canfs_config_option(const struct canfs_agent_config *config, size_t i, cons
 	case TYPE_LISTEN:
 		snprintf(value, size, "%s", (const char *)at);
 		break;
-	case TYPE_PATTERNS:
-		show_patterns(config, value, size);
+	case TYPE_LIST:
+		show_list(at, value, size);
 		break;
 	}
 	return true;

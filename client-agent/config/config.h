@@ -20,7 +20,7 @@
 #define CANFS_CONFIG_FILE         "/etc/canfs/agent.conf"
 #define CANFS_CONFIG_BYTES_MAX    65536
 #define CANFS_CONFIG_PATH_MAX     256 /* of state_dir, NUL included */
-#define CANFS_CONFIG_PATTERNS_MAX 16  /* of mounts */
+#define CANFS_CONFIG_LIST_MAX     16  /* of mounts, of cgroups */
 #define CANFS_CONFIG_SECTIONS_MAX 32  /* [mount ...] */
 #define CANFS_CONFIG_ERROR_MAX    512 /* room for any error line */
 
@@ -39,6 +39,9 @@ struct canfs_terms {
 	/* Part of hold_pct that the mount gets, against the shares of the others: 1 ... 100, 1 */
 	unsigned int hold_share;
 
+	/* What data of low_priority_cgroups counts in the bid, in %: 0 ... 100, 50 */
+	unsigned int low_priority_pct;
+
 	double k_memory;       /* k of the client's memory: CANFS_K_MIN ... CANFS_K_MAX, 32 */
 	double price_min;      /* Pmin of the auction: 0 ... 0.5, 0.02 */
 	double hysteresis;     /* in prices: 0 ... 0.5, 0.02 */
@@ -51,6 +54,12 @@ struct canfs_terms {
 struct canfs_section {
 	char pattern[CANFS_CONFIG_PATH_MAX];
 	struct canfs_terms terms;
+};
+
+/* Absolute paths, in the file separated by blanks. */
+struct canfs_config_list {
+	size_t n;
+	char path[CANFS_CONFIG_LIST_MAX][CANFS_CONFIG_PATH_MAX];
 };
 
 struct canfs_agent_config {
@@ -74,9 +83,9 @@ struct canfs_agent_config {
 	char control_socket[CANFS_CONFIG_PATH_MAX]; /* absolute; "": none */
 	char metrics_listen[CANFS_CONFIG_PATH_MAX]; /* as status/listen.h takes it; "": none */
 
-	/* Mount points to manage, as fnmatch(3) patterns, space separated; none: all NFS mounts. */
-	size_t patterns;
-	char pattern[CANFS_CONFIG_PATTERNS_MAX][CANFS_CONFIG_PATH_MAX];
+	struct canfs_config_list
+		mounts; /* to manage, as fnmatch(3) patterns; none: all NFS mounts */
+	struct canfs_config_list low_priority_cgroups; /* in the hierarchy of cgroup v2 */
 
 	struct canfs_terms terms; /* of a mount that no section matches */
 	size_t sections;

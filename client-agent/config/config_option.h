@@ -12,7 +12,7 @@ enum canfs_option_type {
 	TYPE_SWITCH,
 	TYPE_PATH,
 	TYPE_LISTEN,
-	TYPE_PATTERNS
+	TYPE_LIST
 };
 
 struct canfs_option {

@@ -96,30 +96,32 @@ static int set_listen(struct parser *parser, const struct canfs_option *option, 
 	return 1;
 }
 
-/* The length of a pattern as mount points are written: with no slash at the end. */
-static size_t without_slash(const char *pattern, size_t len)
+/* The length of a path as mount points are written: with no slash at the end. */
+static size_t without_slash(const char *path, size_t len)
 {
-	while (len > 1 && pattern[len - 1] == '/')
+	while (len > 1 && path[len - 1] == '/')
 		len--;
 	return len;
 }
 
-static int set_patterns(struct parser *parser, const struct canfs_option *option, const char *value)
+/* What the file says replaces what was there before. */
+static int set_list(struct parser *parser, const struct canfs_option *option, const char *value)
 {
-	struct canfs_agent_config *config = &parser->config;
+	struct canfs_config_list *list = (void *)((char *)&parser->config + option->offset);
 
+	list->n = 0;
 	for (value += strspn(value, " \t"); *value; value += strspn(value, " \t")) {
 		size_t len = strcspn(value, " \t");
 		if (value[0] != '/')
 			return mistake(parser, "%s: %.*s: not an absolute path", option->name,
 				len > 64 ? 64 : (int)len, value);
 		if (len >= CANFS_CONFIG_PATH_MAX)
-			return mistake(parser, "%s: a pattern is longer than %d bytes",
-				option->name, CANFS_CONFIG_PATH_MAX - 1);
-		if (config->patterns == CANFS_CONFIG_PATTERNS_MAX)
-			return mistake(parser, "%s: more than %d patterns", option->name,
-				CANFS_CONFIG_PATTERNS_MAX);
-		snprintf(config->pattern[config->patterns++], CANFS_CONFIG_PATH_MAX, "%.*s",
+			return mistake(parser, "%s: a path is longer than %d bytes", option->name,
+				CANFS_CONFIG_PATH_MAX - 1);
+		if (list->n == CANFS_CONFIG_LIST_MAX)
+			return mistake(parser, "%s: more than %d paths", option->name,
+				CANFS_CONFIG_LIST_MAX);
+		snprintf(list->path[list->n++], CANFS_CONFIG_PATH_MAX, "%.*s",
 			(int)without_slash(value, len), value);
 		value += len;
 	}
@@ -145,10 +147,8 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 		return set_path(parser, option, value);
 	case TYPE_LISTEN:
 		return set_listen(parser, option, value);
-	case TYPE_PATTERNS:
-		/* What the file says replaces what was there before. */
-		parser->config.patterns = 0;
-		return set_patterns(parser, option, value);
+	case TYPE_LIST:
+		return set_list(parser, option, value);
 	}
 	return 0;
 }

@@ -241,20 +241,26 @@ uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo)
 	return meminfo->available_bytes > owed ? meminfo->available_bytes - owed : 0;
 }
 
-int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes)
+/* Of a file of lines "NAME NUMBER"; name: with the newline before it and the blank behind, not of the first line. */
+static int parse_named(const char *text, const char *name, uint64_t unit, uint64_t *bytes)
 {
-	static const char name[] = "\nworkingset_activate_file ";
 	const char *line = strstr(text, name);
-	uint64_t pages, bytes;
+	uint64_t number, product;
 
 	if (!line)
 		return -EPROTO;
-	line += sizeof(name) - 1;
-	if (canfs_parse_u64(&line, &pages) != 0 || *line != '\n' ||
-		__builtin_mul_overflow(pages, (uint64_t)sysconf(_SC_PAGESIZE), &bytes))
+	line += strlen(name);
+	if (canfs_parse_u64(&line, &number) != 0 || *line != '\n' ||
+		__builtin_mul_overflow(number, unit, &product))
 		return -EPROTO;
-	*missed_bytes = bytes;
+	*bytes = product;
 	return 0;
+}
+
+int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes)
+{
+	return parse_named(
+		text, "\nworkingset_activate_file ", (uint64_t)sysconf(_SC_PAGESIZE), missed_bytes);
 }
 
 int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes)
@@ -263,4 +269,19 @@ int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes)
 	ssize_t len = canfs_read_file(root, "/proc/vmstat", text, sizeof(text));
 
 	return len < 0 ? (int)len : canfs_cache_missed_parse(text, missed_bytes);
+}
+
+int canfs_cgroup_dirty_parse(const char *text, uint64_t *dirty_bytes)
+{
+	return parse_named(text, "\nfile_dirty ", 1, dirty_bytes);
+}
+
+int canfs_cgroup_dirty_read(const char *root, const char *cgroup, uint64_t *dirty_bytes)
+{
+	char path[PATH_MAX], text[PROC_FILE_MAX];
+	int n = snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.stat", cgroup);
+	ssize_t len = n < (int)sizeof(path) ? canfs_read_file(root, path, text, sizeof(text))
+					    : -ENAMETOOLONG;
+
+	return len < 0 ? (int)len : canfs_cgroup_dirty_parse(text, dirty_bytes);
 }

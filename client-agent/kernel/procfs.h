@@ -69,4 +69,12 @@ uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo);
 int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes);
 int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes);
 
+/*
+ * *dirty_bytes: what processes of a cgroup (v2; path from the hierarchy's root) and those below it have written and the
+ * kernel has not begun to send (file_dirty of memory.stat). Likewise; -ENOENT: no such cgroup, or none with a memory
+ * controller.
+ */
+int canfs_cgroup_dirty_parse(const char *text, uint64_t *dirty_bytes);
+int canfs_cgroup_dirty_read(const char *root, const char *cgroup, uint64_t *dirty_bytes);
+
 #endif

@@ -125,7 +125,7 @@ static json_t *show_value(const char *value)
 static json_t *show_options(
 	const struct canfs_agent_config *config, const struct canfs_agent_config *base)
 {
-	char value[CANFS_CONFIG_PATTERNS_MAX * CANFS_CONFIG_PATH_MAX], other[sizeof(value)];
+	char value[CANFS_CONFIG_LIST_MAX * CANFS_CONFIG_PATH_MAX], other[sizeof(value)];
 	json_t *options = json_object();
 	const char *name;
 

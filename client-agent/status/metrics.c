@@ -69,6 +69,8 @@ static const struct metric of_mount[] = {
 	{ "canfs_verdict", NULL, NULL, "verdict.read_ahead", "operation=\"read_ahead\"", 0 },
 	{ "canfs_mount_held_bytes", "gauge", "Written and not yet on the server's disk.",
 		"held_bytes", NULL, 0 },
+	{ "canfs_mount_low_priority", "gauge", "Whether that bids as data of low_priority_cgroups.",
+		"low_priority", NULL, 0 },
 	{ "canfs_pace_bytes_per_second", "gauge", "How fast held data leaves.",
 		"pace_bytes_per_sec", NULL, 0 },
 	{ "canfs_written_bytes_per_second", "gauge", "How fast applications write.",

@@ -32,6 +32,7 @@ READERS_PHASE_SECONDS = 3000
 # without them it costs nothing.
 ONLY_DISK = {"Monitors": "disk", "Disk_Read_Queue": 1, "Disk_Write_Queue": 4096}
 HELD_MIB = 48
+ENTER_CGROUP = 'if [ "$1" ]; then echo $$ >"/sys/fs/cgroup$1/cgroup.procs" || exit; fi; shift; exec "$@"'
 KNOBS = r"""
 for knob in /proc/sys/vm/dirty_* /sys/class/bdi/*/{min_ratio,max_ratio,read_ahead_kb,strict_limit}; do
 	[ -e "$knob" ] && echo "$knob $(<"$knob")"
@@ -207,18 +208,18 @@ class Busy:
 
 class HeldFile:
     """A file that a guest writes and keeps open while its agent holds the data back. The server must be
-    expensive, the agent running and the knobs in their stock state."""
+    expensive, the agent running and the knobs in their stock state; is_held: or data is held already. cgroup: the writer's."""
 
-    def __init__(self, lab, shell, name):
+    def __init__(self, lab, shell, name, is_held=False, cgroup=""):
         self.lab = lab
         self.shell = shell
         self.name = name
         self.pattern = lab.directory / f"{Path(name).name}.pattern"
         self.pattern.write_bytes(random.Random(name).randbytes(HELD_MIB << 20))
         self.flag = f"/run/{Path(name).name}"
-        stock = shell("cat /proc/sys/vm/dirty_bytes").strip()
-        self.job = shell.job("hold", "python3", HERE / "hold.py", lab.on_mount(name), self.pattern,
-                             self.flag, stock)
+        stock = "" if is_held else shell("cat /proc/sys/vm/dirty_bytes").strip()
+        self.job = shell.job("hold", "bash", "-c", ENTER_CGROUP, "bash", cgroup, "python3", HERE / "hold.py", lab.on_mount(name),
+                             self.pattern, self.flag, stock)
 
     def wait_held(self, agent):
         """Until all is written, but not sent."""

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(config.changes_per_min >= 10 && config.changes_per_min <= 6000);
 	FUZZ_CHECK(config.price_timeout_sec >= 1.2 * config.price_idle_sec + 2);
 	FUZZ_CHECK(config.price_timeout_sec >= 2 * config.price_min_msec / 1e3 + 2);
-	FUZZ_CHECK(config.patterns <= CANFS_CONFIG_PATTERNS_MAX);
+	FUZZ_CHECK(config.mounts.n <= CANFS_CONFIG_LIST_MAX);
 	FUZZ_CHECK(config.sections <= CANFS_CONFIG_SECTIONS_MAX);
 	FUZZ_CHECK(config.state_dir[0] == '/');
 	check_terms(&config.terms);

@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(canfs_meminfo_spare_bytes(&meminfo) <= meminfo.available_bytes);
 	if (canfs_fdinfo_parse(text, &fdinfo) == 0)
 		FUZZ_CHECK(fdinfo.mount_id >= 0);
+	(void)canfs_cgroup_dirty_parse(text, &missed_bytes);
 	if (canfs_cache_missed_parse(text, &missed_bytes) == 0)
 		FUZZ_CHECK(missed_bytes % 4096 == 0);
 	free(text);

@@ -180,6 +180,43 @@ static void test_a_full_client_sends_even_to_an_overloaded_server(void **state)
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE); /* Pmax + epsilon */
 }
 
+static void test_low_priority_halves_the_bid(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag tag = { .write = 0.5, .bottleneck = CANFS_DISK };
+	double normal;
+
+	steps(scene, 5, 680, &tag);
+	normal = scene->bidder.own_write;
+	assert_true(normal > tag.write);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+	scene->host.low_priority_bytes = 680 * MIB;
+	steps(scene, 5, 680, &tag);
+	assert_float_equal(scene->bidder.own_write, normal / 2, 1e-9);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
+	/* Others' data is not to wait behind it for memory. */
+	scene->host.low_priority_bytes = 600 * MIB;
+	steps(scene, 5, 680, &tag);
+	assert_float_equal(scene->bidder.own_write, normal, 1e-9);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+}
+
+static void test_low_priority_stays_within_floor_and_ceiling(void **state)
+{
+	struct scene *scene = *state;
+	const struct canfs_tag full = { .write = 1.0, .bottleneck = CANFS_DISK };
+
+	scene->bidder.terms.low_priority_pct = 0;
+	scene->host.low_priority_bytes = 700 * MIB;
+	assert_true(steps(scene, 10, 700, &cheap) > 0);
+	assert_float_equal(scene->bidder.own_write, scene->config.terms.price_min, 1e-9);
+	steps(scene, 10, 700, &full); /* its writers wait */
+	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
+	scene->host.low_priority_bytes = 0;
+	steps(scene, 10, 700, &full);
+	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+}
+
 /* Idle for seconds, the server cheap when last asked: the first data waits for a fresh price. */
 static void test_an_old_price_sends_nothing(void **state)
 {
@@ -517,6 +554,8 @@ int main(void)
 		scene_test(test_holds_while_the_server_is_expensive_and_sends_when_cheap),
 		scene_test(test_idle_server_gets_the_data_at_once),
 		scene_test(test_a_full_client_sends_even_to_an_overloaded_server),
+		scene_test(test_low_priority_halves_the_bid),
+		scene_test(test_low_priority_stays_within_floor_and_ceiling),
 		scene_test(test_an_old_price_sends_nothing),
 		scene_test(test_what_is_coming_counts),
 		scene_test(test_old_data_leaves),

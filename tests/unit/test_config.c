@@ -34,7 +34,7 @@ static void test_defaults(void **state)
 	assert_int_equal(config.terms.readahead_min_kib, 64);
 	assert_int_equal(config.terms.readahead_max_kib, 1024);
 	assert_string_equal(config.state_dir, "/run/canfs");
-	assert_int_equal(config.patterns, 0);
+	assert_int_equal(config.mounts.n, 0);
 }
 
 static void test_every_option(void **state)
@@ -68,7 +68,7 @@ static void test_every_option(void **state)
 	assert_true(config.terms.k_memory == 1e6);
 	assert_int_equal(config.terms.readahead_max_kib, 15360);
 	assert_string_equal(config.state_dir, "/var/run/canfs");
-	assert_int_equal(config.patterns, 2);
+	assert_int_equal(config.mounts.n, 2);
 	assert_true(canfs_config_wants_mount(&config, "/data/a"));
 	assert_true(canfs_config_wants_mount(&config, "/home"));
 	assert_false(canfs_config_wants_mount(&config, "/srv"));
@@ -242,10 +242,10 @@ static void test_long_things(void **state)
 
 	(void)state;
 	strcpy(text, "[agent]\nmounts =");
-	for (int i = 0; i <= CANFS_CONFIG_PATTERNS_MAX; i++)
+	for (int i = 0; i <= CANFS_CONFIG_LIST_MAX; i++)
 		strcat(text, " /m");
 	assert_int_equal(parse(text), -EINVAL);
-	assert_string_equal(error, "agent.conf:2: mounts: more than 16 patterns");
+	assert_string_equal(error, "agent.conf:2: mounts: more than 16 paths");
 	strcpy(text, "[agent]\nstate_dir = /");
 	memset(text + strlen(text), 'd', 1000);
 	text[1021] = '\0';

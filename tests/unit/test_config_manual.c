@@ -38,8 +38,8 @@ static void allowed(const struct canfs_option *option, char *buf, size_t size)
 	case TYPE_LISTEN:
 		snprintf(buf, size, "Ar address:port");
 		break;
-	case TYPE_PATTERNS:
-		snprintf(buf, size, "Ar pattern ...");
+	case TYPE_LIST:
+		snprintf(buf, size, "Ar path ...");
 		break;
 	}
 }
@@ -59,7 +59,7 @@ static void default_line(const struct canfs_option *option, char *buf, size_t si
 		snprintf(buf, size, "\nDefault\n.Pa %s .\n", option->path);
 		break;
 	case TYPE_LISTEN:
-	case TYPE_PATTERNS:
+	case TYPE_LIST:
 		snprintf(buf, size, "\nEmpty, the default");
 		break;
 	}

@@ -114,7 +114,7 @@ static void assert_within(const struct canfs_agent_config *config)
 		assert_number_within(config, &canfs_options[i]);
 	assert_true(config->price_timeout_sec >= 1.2 * config->price_idle_sec + 2);
 	assert_true(config->price_timeout_sec >= 2 * config->price_min_msec / 1e3 + 2);
-	assert_true(config->patterns <= CANFS_CONFIG_PATTERNS_MAX);
+	assert_true(config->mounts.n <= CANFS_CONFIG_LIST_MAX);
 	assert_true(config->sections <= CANFS_CONFIG_SECTIONS_MAX);
 	assert_int_equal(config->state_dir[0], '/');
 	for (size_t s = 0; s <= config->sections; s++) {

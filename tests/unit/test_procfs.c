@@ -88,6 +88,28 @@ static void test_cache_missed(void **state)
 	assert_int_equal(bytes, 2048 * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
+static void test_cgroup_dirty(void **state)
+{
+	static const char good[] = "anon 1\nfile 8192\nfile_dirty 4096\nfile_writeback 0\n";
+	static const char *const bad[] = { "", "file_dirty 1\n", "anon 1\nfile_dirty \n",
+		"anon 1\nfile_dirty 12", "anon 1\nfile_dirty -1\n", "anon 1\nfile_dirty 1 kB\n",
+		"anon 1\nfile_dirty 18446744073709551616\n" };
+	struct fake_root root;
+	uint64_t bytes = 42;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(canfs_cgroup_dirty_parse(bad[i], &bytes), -EPROTO);
+	assert_int_equal(bytes, 42);
+	fake_root_make(&root);
+	fake_root_write(&root, "/sys/fs/cgroup/a.slice/b/memory.stat", good);
+	assert_int_equal(canfs_cgroup_dirty_read(root.path, "/a.slice/b", &bytes), 0);
+	assert_int_equal(bytes, 4096);
+	assert_int_equal(canfs_cgroup_dirty_read(root.path, "/a.slice", &bytes), -ENOENT);
+	assert_int_equal(bytes, 4096);
+	fake_root_remove(&root);
+}
+
 static void test_files(void **state)
 {
 	struct fake_root root;
@@ -163,6 +185,7 @@ int main(void)
 		cmocka_unit_test(test_torn_meminfo),
 		cmocka_unit_test(test_bad_numbers),
 		cmocka_unit_test(test_cache_missed),
+		cmocka_unit_test(test_cgroup_dirty),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_this_kernel),
 		cmocka_unit_test(test_read_lines),

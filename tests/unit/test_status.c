@@ -357,9 +357,9 @@ static void test_config(void **state)
 
 	(void)state;
 	agent.view.config_file = "/etc/canfs/agent.conf";
-	strcpy(agent.config.pattern[0], "/data/*");
-	strcpy(agent.config.pattern[1], "/scratch");
-	agent.config.patterns = 2;
+	strcpy(agent.config.mounts.path[0], "/data/*");
+	strcpy(agent.config.mounts.path[1], "/scratch");
+	agent.config.mounts.n = 2;
 	agent.config.terms.hysteresis = 0.05;
 	agent.config.sections = 1;
 	strcpy(agent.config.section[0].pattern, "/data/db");
