@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include "common/address.h"
 #include "common/clock.h"
 #include "common/path.h"
 #include "priced/nfsd_exports.h"
@@ -490,7 +491,7 @@ int canfs_export_list_use(void *host, const char *name, uint32_t nfs_version,
 	struct export *export;
 	int ret = -ENOENT;
 
-	if (!canfs_nfsd_address(client, &caller.address))
+	if (!canfs_read_address((const struct sockaddr *)client, &caller.address))
 		return -EACCES;
 	pthread_mutex_lock(&list->mutex);
 	export = find_name(list, name, nfs_version, &caller);

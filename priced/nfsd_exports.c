@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "priced/nfsd_exports.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/address.h"
 #include "common/unescape.h"
 
 /* Is one of the words of a list with commas, text[0 ... len), this one? */
@@ -76,26 +76,6 @@ bool canfs_nfsd_next_export(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_
 	return false;
 }
 
-static struct in6_addr mapped(const struct in_addr *ipv4)
-{
-	struct in6_addr address = IN6ADDR_ANY_INIT;
-
-	address.s6_addr[10] = address.s6_addr[11] = 0xff;
-	memcpy(&address.s6_addr[12], ipv4, sizeof(*ipv4));
-	return address;
-}
-
-bool canfs_nfsd_address(const struct sockaddr_storage *client, struct in6_addr *address)
-{
-	if (client->ss_family == AF_INET6)
-		*address = ((const struct sockaddr_in6 *)client)->sin6_addr;
-	else if (client->ss_family == AF_INET)
-		*address = mapped(&((const struct sockaddr_in *)client)->sin_addr);
-	else
-		return false;
-	return true;
-}
-
 /* text[0 ... len); *is_ipv4 says how it is written. */
 static bool parse_address(const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)
 {
@@ -109,7 +89,7 @@ static bool parse_address(const char *text, size_t len, struct in6_addr *address
 	*is_ipv4 = inet_pton(AF_INET, copy, &ipv4) == 1;
 	if (!*is_ipv4)
 		return inet_pton(AF_INET6, copy, address) == 1;
-	*address = mapped(&ipv4);
+	*address = canfs_map_ipv4(&ipv4);
 	return true;
 }
 

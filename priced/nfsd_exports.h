@@ -43,9 +43,6 @@ struct canfs_nfsd_cursor {
  */
 bool canfs_nfsd_next_export(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export *export);
 
-/* For all comparisons: IPv4 as ::ffff:a.b.c.d. False: of another family. */
-bool canfs_nfsd_address(const struct sockaddr_storage *client, struct in6_addr *address);
-
 /*
  * Who the address was taken for, in the content of auth.unix.ip. False: the kernel does not know (yet, or any more);
  * domain is "" then.

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/address.h"
 #include "pricing/ghost.h"
 
 struct sum {
@@ -55,22 +56,6 @@ void canfs_clients_free(struct canfs_clients *clients)
 size_t canfs_clients_bytes(void)
 {
 	return sizeof(struct canfs_clients);
-}
-
-/* An IPv4 client is the same whether the server's socket is of IPv4 or IPv6. */
-static struct in6_addr address_of(const struct sockaddr *address)
-{
-	struct in6_addr plain = IN6ADDR_ANY_INIT;
-
-	if (address->sa_family == AF_INET6) {
-		plain = ((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-	} else if (address->sa_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)address;
-
-		plain.s6_addr[10] = plain.s6_addr[11] = 0xff;
-		memcpy(&plain.s6_addr[12], &in->sin_addr, sizeof(in->sin_addr));
-	}
-	return plain;
 }
 
 /* Never 0. The constants are those of SplitMix64. */
@@ -188,11 +173,14 @@ out:
 void canfs_clients_count(struct canfs_clients *clients, const struct sockaddr *address,
 	enum canfs_client_op op, uint64_t bytes)
 {
-	struct in6_addr plain = address_of(address);
-	uint64_t tag = tag_of(&plain);
-	struct set *set = &clients->set[(tag >> 32) % CANFS_CLIENTS_SETS];
 	struct slot *slot = NULL;
+	struct in6_addr plain;
+	struct set *set;
+	uint64_t tag;
 
+	(void)canfs_read_address(address, &plain);
+	tag = tag_of(&plain);
+	set = &clients->set[(tag >> 32) % CANFS_CLIENTS_SETS];
 	for (int i = 0; i < CANFS_CLIENTS_WAYS; i++) {
 		if (atomic_load_explicit(&set->tag[i], memory_order_acquire) == tag) {
 			slot = &set->slot[i];

@@ -3,9 +3,9 @@
 #include "server/control/request.h"
 #include "server/monitors/monitors.h"
 
-#include <arpa/inet.h>
 #include <math.h>
 #include <string.h>
+#include "common/address.h"
 
 /* JSON names have no hyphen: so does canfsctl price. */
 static const char *operation_name(enum canfs_operation operation)
@@ -213,16 +213,13 @@ static json_t *show_client(const struct canfs_client_row *row)
 	json_t *shown = show_sum(&row->sum);
 	char address[INET6_ADDRSTRLEN];
 
-	if (IN6_IS_ADDR_V4MAPPED(&row->address))
-		inet_ntop(AF_INET, &row->address.s6_addr[12], address, sizeof(address));
-	else
-		inet_ntop(AF_INET6, &row->address, address, sizeof(address));
-	json_object_update_new(shown,
-		json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "address", address, "load", row->load,
-			"reads_per_sec", row->operations_per_sec[CANFS_CLIENT_READ],
-			"writes_per_sec", row->operations_per_sec[CANFS_CLIENT_WRITE],
-			"read_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_READ],
-			"write_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_WRITE]));
+	json_object_update_new(
+		shown, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "address",
+			       canfs_print_address(&row->address, address), "load", row->load,
+			       "reads_per_sec", row->operations_per_sec[CANFS_CLIENT_READ],
+			       "writes_per_sec", row->operations_per_sec[CANFS_CLIENT_WRITE],
+			       "read_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_READ],
+			       "write_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_WRITE]));
 	return shown;
 }
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/address.h"
 #include "common/hash.h"
 
 #define PRIVILEGED_PORTS 1024
@@ -45,17 +46,9 @@ void canfs_admissions_free(struct canfs_admissions *admissions)
 
 static bool read_address(const struct sockaddr *address, struct client *client)
 {
-	const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
-	const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
-
-	*client = (struct client) { .port = ntohs(ipv4->sin_port) }; /* at one place in both */
-	if (address->sa_family == AF_INET6) {
-		client->address = ipv6->sin6_addr;
-		return true;
-	}
-	client->address.s6_addr[10] = client->address.s6_addr[11] = 0xff;
-	memcpy(&client->address.s6_addr[12], &ipv4->sin_addr, sizeof(ipv4->sin_addr));
-	return address->sa_family == AF_INET;
+	/* At one place in both families. */
+	client->port = ntohs(((const struct sockaddr_in *)address)->sin_port);
+	return canfs_read_address(address, &client->address);
 }
 
 static struct admission *set_of(

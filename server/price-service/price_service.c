@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/address.h"
 #include "common/clock.h"
 #include "common/thread.h"
 #include "server/price-service/cookie.h"
@@ -65,15 +66,6 @@ static struct in_addr unmapped(const struct in6_addr *address)
 	return ipv4;
 }
 
-static struct in6_addr mapped(struct in_addr ipv4)
-{
-	struct in6_addr address = IN6ADDR_ANY_INIT;
-
-	address.s6_addr[10] = address.s6_addr[11] = 0xff;
-	memcpy(&address.s6_addr[12], &ipv4, sizeof(ipv4));
-	return address;
-}
-
 /* Where the host has no IPv6: the same, as its kernel takes it. */
 static void address_ipv4(struct message *message, const struct canfs_endpoint *endpoint)
 {
@@ -126,7 +118,7 @@ static struct in6_pktinfo local_of(struct msghdr *head)
 			struct in_pktinfo ipv4;
 
 			memcpy(&ipv4, CMSG_DATA(cmsg), sizeof(ipv4));
-			local.ipi6_addr = mapped(ipv4.ipi_spec_dst);
+			local.ipi6_addr = canfs_map_ipv4(&ipv4.ipi_spec_dst);
 		}
 	}
 	if (!IN6_IS_ADDR_LINKLOCAL(&local.ipi6_addr))
@@ -142,7 +134,7 @@ static struct canfs_endpoint endpoint_of(struct message *message, const struct s
 	if (message->ipv4.sin_family == AF_INET)
 		endpoint.client = (struct sockaddr_in6) { .sin6_family = AF_INET6,
 			.sin6_port = message->ipv4.sin_port,
-			.sin6_addr = mapped(message->ipv4.sin_addr) };
+			.sin6_addr = canfs_map_ipv4(&message->ipv4.sin_addr) };
 	endpoint.client.sin6_flowinfo = 0;
 	return endpoint;
 }

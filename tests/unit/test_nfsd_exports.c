@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "common/address.h"
 #include "common/path.h"
 #include "priced/nfsd_exports.h"
 
@@ -111,7 +112,7 @@ static struct in6_addr address_of(const char *text)
 		storage.ss_family = AF_INET;
 	else if (inet_pton(AF_INET6, text, &((struct sockaddr_in6 *)&storage)->sin6_addr) == 1)
 		storage.ss_family = AF_INET6;
-	assert_true(canfs_nfsd_address(&storage, &address));
+	assert_true(canfs_read_address((struct sockaddr *)&storage, &address));
 	return address;
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Addresses of clients, of one kind: IPv6, with IPv4 as ::ffff:a.b.c.d, whatever socket it came by. */
+#ifndef CANFS_COMMON_ADDRESS_H
+#define CANFS_COMMON_ADDRESS_H
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static inline struct in6_addr canfs_map_ipv4(const struct in_addr *ipv4)
+{
+	struct in6_addr address = IN6ADDR_ANY_INIT;
+
+	address.s6_addr[10] = address.s6_addr[11] = 0xff;
+	memcpy(&address.s6_addr[12], ipv4, sizeof(*ipv4));
+	return address;
+}
+
+/* False: it is of another family, and *address is ::. */
+static inline bool canfs_read_address(const struct sockaddr *from, struct in6_addr *address)
+{
+	*address = (struct in6_addr)IN6ADDR_ANY_INIT;
+	if (from->sa_family == AF_INET6)
+		*address = ((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
+	else if (from->sa_family == AF_INET)
+		*address =
+			canfs_map_ipv4(&((const struct sockaddr_in *)(const void *)from)->sin_addr);
+	else
+		return false;
+	return true;
+}
+
+/* As people write it; returns text. */
+static inline const char *canfs_print_address(
+	const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
+{
+	if (IN6_IS_ADDR_V4MAPPED(address))
+		inet_ntop(AF_INET, &address->s6_addr[12], text, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
+	return text;
+}
+
+#endif
