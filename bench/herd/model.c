@@ -18,7 +18,7 @@ static int subscribe(struct herd *herd, uint32_t number)
 	struct canfs_endpoint endpoint = { .client.sin6_family = AF_INET6 };
 
 	memcpy(&endpoint.client.sin6_addr.s6_addr[12], &number, sizeof(number));
-	return canfs_subscribers_renew(herd->subscribers, &endpoint, export_of(herd), &request,
+	return canfs_subscribers_renew(herd->subscribers, &endpoint, export_of(herd), &request, 0,
 		&herd->server.prices, herd->now_usec);
 }
 
@@ -110,6 +110,6 @@ double herd_step(struct herd *herd)
 	drained = move_data(herd);
 	if (herd->subscribers && herd->server.priced_usec == herd->now_usec)
 		canfs_subscribers_push(herd->subscribers, export_of(herd), &herd->server.prices,
-			herd->now_usec, deliver, herd);
+			false, herd->now_usec, deliver, herd);
 	return drained;
 }

@@ -15,11 +15,14 @@
 /*
  * A price table is one word, so that a reader needs no lock and never sees half of a posting:
  *
- *	63            20 19       16 15    8 7        0
- *	| time, msec    | bottleneck | write | readahead |     0: nothing posted
+ *	63            20   19    18       16 15    8 7        0
+ *	| time, msec    | drains | bottleneck | write | readahead |     0: nothing posted
  *
  * Prices in steps of 1/255 are what the tag carries anyway.
  */
+#define DRAINS (UINT64_C(1) << 19)
+_Static_assert(CANFS_LOG < 8 && CANFS_OTHER < 8, "a bottleneck has three bits");
+
 static uint64_t pack(
 	uint64_t now_msec, const struct canfs_quote *write, const struct canfs_quote *readahead)
 {
@@ -45,10 +48,15 @@ bool canfs_price_table_read(
 		fresh ? &prices->priced : &prices->unpriced, 1, memory_order_relaxed);
 	if (!fresh)
 		return false;
-	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 0xf);
+	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 7);
 	tag->write = (double)(posted >> 8 & 0xff) / 255;
 	tag->readahead = (double)(posted & 0xff) / 255;
 	return true;
+}
+
+bool canfs_price_table_drains(struct canfs_price_table *prices)
+{
+	return (atomic_load_explicit(&prices->posted, memory_order_relaxed) & DRAINS) != 0;
 }
 
 static uint32_t age_of(const struct canfs_sampler *sampler, uint64_t now_usec)
@@ -194,7 +202,7 @@ static void post(struct canfs_price_table *prices, double elapsed_sec, uint64_t 
 		write.price = CANFS_PRICE_MAX;
 	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
 	if (write.bottleneck != CANFS_NONE && sampler->publish)
-		posted = pack(now_usec / 1000, &write, &readahead);
+		posted = pack(now_usec / 1000, &write, &readahead) | (sampler->drain ? DRAINS : 0);
 	/* With the interval in which the next ones will come. */
 	prices->stale_msec = stale_msec(sampler->interval_ms);
 	atomic_store_explicit(&prices->posted, posted, memory_order_release);

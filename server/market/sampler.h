@@ -85,6 +85,9 @@ bool canfs_price_table_read(
 bool canfs_price_table_quotes(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_prices *quotes);
 
+/* Do these have a write at CANFS_PRICE_MAX, whatever it costs (canfs_settings.drain)? Never waits. */
+bool canfs_price_table_drains(struct canfs_price_table *prices);
+
 /*
  * From now on posted(arg) is called after each step, under the sampler's lock: it must not wait. NULL: nobody is; then it
  * is not being called any more, either.

@@ -44,6 +44,7 @@ struct canfs_price_service {
 	uint64_t expired_usec; /* when leases were looked at last; the thread's */
 	uint32_t xid;          /* of pushes; likewise */
 	struct batch batch;    /* likewise */
+	unsigned int changes;  /* of the classes that subscribers have; likewise */
 
 	pthread_mutex_t mutex; /* of what follows */
 	struct canfs_subscribers *subscribers;
@@ -164,7 +165,17 @@ struct answer {
 	struct canfs_price_result result;
 };
 
-static void subscribe(struct answer *answer, struct canfs_price_table *prices)
+/* Percent; 0: of no class. */
+static int premium_of(const struct answer *answer)
+{
+	struct canfs_shared_classes *classes = answer->service->config.classes;
+
+	return classes ? canfs_shared_classes_premium(
+				 classes, (const struct sockaddr *)&answer->endpoint->client)
+		       : 0;
+}
+
+static void subscribe(struct answer *answer, struct canfs_price_table *prices, int premium_pct)
 {
 	struct canfs_price_request request = answer->call->request;
 	struct canfs_subscribers *subscribers = answer->service->subscribers;
@@ -175,7 +186,7 @@ static void subscribe(struct answer *answer, struct canfs_price_table *prices)
 	if (request.lease_sec == 0)
 		canfs_subscribers_end(subscribers, &answer->endpoint->client, prices);
 	else if (canfs_subscribers_renew(subscribers, answer->endpoint, prices, &request,
-			 &result->prices, answer->now_usec) != 0)
+			 premium_pct, &result->prices, answer->now_usec) != 0)
 		result->status = CANFS_STATUS_FULL;
 	result->lease_sec = request.lease_sec;
 }
@@ -184,13 +195,18 @@ static void use_export(struct canfs_price_table *prices, void *arg)
 {
 	struct answer *answer = arg;
 	struct canfs_price_result *result = &answer->result;
+	int premium_pct;
 
 	pthread_mutex_lock(&answer->service->mutex);
 	result->status = CANFS_STATUS_NONE;
 	if (canfs_price_table_quotes(prices, answer->now_usec, &result->prices)) {
 		result->status = CANFS_STATUS_OK;
+		premium_pct = premium_of(answer);
+		canfs_premium_to_prices(
+			canfs_premium_now(premium_pct, canfs_price_table_drains(prices)),
+			&result->prices);
 		if (answer->call->procedure == CANFS_PRICE_SUBSCRIBE)
-			subscribe(answer, prices);
+			subscribe(answer, prices, premium_pct);
 	}
 	pthread_mutex_unlock(&answer->service->mutex);
 }
@@ -330,10 +346,27 @@ static void push_all(struct canfs_price_service *service, uint64_t now_usec)
 
 	while ((export = canfs_subscribers_next_export(service->subscribers, export))) {
 		if (canfs_price_table_quotes(export, now_usec, &prices))
-			canfs_subscribers_push(service->subscribers, export, &prices, now_usec,
-				add_to_batch, service);
+			canfs_subscribers_push(service->subscribers, export, &prices,
+				canfs_price_table_drains(export), now_usec, add_to_batch, service);
 	}
 	send_batch(service);
+}
+
+/*
+ * The number is read first: whoever subscribes meanwhile, or classes that change again, come to a later turn. Under the
+ * mutex.
+ */
+static void classify(struct canfs_price_service *service)
+{
+	struct canfs_shared_classes *shared = service->config.classes;
+	unsigned int changes = shared ? canfs_shared_classes_changes(shared) : 0;
+	struct canfs_classes classes;
+
+	if (changes == service->changes)
+		return;
+	service->changes = changes;
+	canfs_shared_classes_copy(shared, &classes);
+	canfs_subscribers_classify(service->subscribers, &classes);
 }
 
 static void tell_subscribers(struct canfs_price_service *service)
@@ -341,6 +374,7 @@ static void tell_subscribers(struct canfs_price_service *service)
 	uint64_t now_usec = canfs_now_usec();
 
 	pthread_mutex_lock(&service->mutex);
+	classify(service);
 	if (now_usec - service->expired_usec >= EXPIRE_USEC) {
 		canfs_subscribers_expire(service->subscribers, now_usec);
 		service->expired_usec = now_usec;

@@ -14,6 +14,7 @@
 #ifndef CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
 #define CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
 
+#include "server/classes/shared_classes.h"
 #include "server/market/sampler.h"
 
 /*
@@ -28,8 +29,9 @@ typedef int canfs_with_export(void *host, const char *name, uint32_t nfs_version
 struct canfs_price_service_config {
 	uint16_t port; /* UDP, at all addresses; 0: any */
 	canfs_with_export *with_export;
-	void *host;                  /* for with_export */
-	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
+	void *host;                           /* for with_export */
+	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
+	void (*thread_begins)(void);          /* called first in the thread; NULL: nothing to do */
 };
 
 struct canfs_price_service;

@@ -27,8 +27,9 @@ struct canfs_subscriber {
 	float threshold;
 	float told_price[CANFS_OPERATIONS];
 	uint8_t told_bottleneck[CANFS_OPERATIONS];
-	uint32_t number; /* of the last push */
-	bool is_lost;    /* the hash table had no memory for it */
+	uint32_t number;     /* of the last push */
+	int32_t premium_pct; /* of its class */
+	bool is_lost;        /* the hash table had no memory for it */
 	LIST_ENTRY(canfs_subscriber) of_export;
 	TAILQ_ENTRY(canfs_subscriber) of_all;
 	UT_hash_handle hh;
@@ -181,8 +182,8 @@ static void note_told(
 
 int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	const struct canfs_endpoint *endpoint, struct canfs_price_table *export,
-	const struct canfs_price_request *request, const struct canfs_prices *prices,
-	uint64_t now_usec)
+	const struct canfs_price_request *request, int premium_pct,
+	const struct canfs_prices *prices, uint64_t now_usec)
 {
 	struct key key = key_of(&endpoint->client, export);
 	struct canfs_subscriber *subscriber = find(subscribers, &key);
@@ -205,9 +206,23 @@ int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	memcpy(subscriber->token, request->token, sizeof(subscriber->token));
 	subscriber->endpoint = *endpoint;
 	subscriber->threshold = (float)request->threshold;
+	subscriber->premium_pct = premium_pct;
 	subscriber->lease_end_usec = now_usec + (uint64_t)request->lease_sec * 1000000;
 	note_told(subscriber, prices, now_usec);
 	return 0;
+}
+
+void canfs_subscribers_classify(
+	struct canfs_subscribers *subscribers, const struct canfs_classes *classes)
+{
+	struct canfs_subscriber *subscriber;
+
+	TAILQ_FOREACH (subscriber, &subscribers->all, of_all) {
+		const struct canfs_class *class =
+			canfs_classes_find(classes, &subscriber->key.address);
+
+		subscriber->premium_pct = class ? class->premium_pct : 0;
+	}
 }
 
 void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct sockaddr_in6 *client,
@@ -270,20 +285,24 @@ static bool is_due(const struct canfs_subscriber *subscriber, const struct canfs
 }
 
 void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_price_table *export,
-	const struct canfs_prices *prices, uint64_t now_usec, canfs_send_push *send, void *arg)
+	const struct canfs_prices *prices, bool drains, uint64_t now_usec, canfs_send_push *send,
+	void *arg)
 {
 	struct watched_export *watched = find_export(subscribers, export);
-	struct canfs_price_push push = { .prices = *prices };
 	struct canfs_subscriber *subscriber;
+	struct canfs_price_push push;
 
 	if (!watched)
 		return;
 	LIST_FOREACH (subscriber, &watched->subscribers, of_export) {
-		if (!is_due(subscriber, prices, now_usec))
+		push.prices = *prices;
+		canfs_premium_to_prices(
+			canfs_premium_now(subscriber->premium_pct, drains), &push.prices);
+		if (!is_due(subscriber, &push.prices, now_usec))
 			continue;
 		memcpy(push.token, subscriber->token, sizeof(push.token));
 		push.number = ++subscriber->number;
-		note_told(subscriber, prices, now_usec);
+		note_told(subscriber, &push.prices, now_usec);
 		send(arg, &subscriber->endpoint, &push);
 	}
 }

@@ -6,8 +6,8 @@
  *	export B --> subscriber
  *	             renewed least recently ... most recently: the order in which they go when there are too many
  *
- * A subscriber is due when a price of its export, or what its bottleneck is, differs from what it was told last (a price
- * by more than its threshold), and CANFS_PUSH_QUIET_USEC after that in any case.
+ * A subscriber is due when a price of its export, with the premium of its class, or what its bottleneck is, differs from what
+ * it was told last (a price by more than its threshold), and CANFS_PUSH_QUIET_USEC after that in any case.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
 #define CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 #include "protocol/price_message.h"
+#include "server/classes/classes.h"
 
 #define CANFS_SUBSCRIBERS_MAX       10000
 #define CANFS_SUBSCRIBERS_OF_CLIENT 64 /* of one address: at its mounts */
@@ -41,14 +42,18 @@ struct canfs_subscribers *canfs_subscribers_new(void);
 void canfs_subscribers_free(struct canfs_subscribers *subscribers); /* NULL allowed */
 
 /*
- * Begins or renews the subscription of this client to the export; prices: what the reply tells it. One that sends
+ * Begins or renews the subscription of this client to the export; prices: what the reply tells it, with its premium. One that sends
  * another token begins anew. 0; -EUSERS: the address has too many; -ENOMEM. If the table is full, the one that was
  * renewed least recently goes.
  */
 int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	const struct canfs_endpoint *endpoint, struct canfs_price_table *export,
-	const struct canfs_price_request *request, const struct canfs_prices *prices,
-	uint64_t now_usec);
+	const struct canfs_price_request *request, int premium_pct,
+	const struct canfs_prices *prices, uint64_t now_usec);
+
+/* These classes hold from now on: the premium of each may be another. */
+void canfs_subscribers_classify(
+	struct canfs_subscribers *subscribers, const struct canfs_classes *classes);
 
 /* Ends it; if there is none, nothing. */
 void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct sockaddr_in6 *client,
@@ -66,12 +71,14 @@ struct canfs_price_table *canfs_subscribers_next_export(
 	const struct canfs_subscribers *subscribers, struct canfs_price_table *after);
 
 /*
- * Calls send() for each subscriber of the export that is due, with its push, and takes it as told.
+ * Calls send() for each subscriber of the export that is due, with its push, and takes it as told. prices: without a
+ * premium; drains: as in canfs_premium_now().
  */
 typedef void canfs_send_push(
 	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push);
 void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_price_table *export,
-	const struct canfs_prices *prices, uint64_t now_usec, canfs_send_push *send, void *arg);
+	const struct canfs_prices *prices, bool drains, uint64_t now_usec, canfs_send_push *send,
+	void *arg);
 
 struct canfs_subscribers_counters {
 	uint64_t subscribers; /* now */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static struct canfs_sampler *sampler;
 static struct canfs_price_table *prices; /* of /srv/data */
 static struct canfs_price_service *service;
 static bool admits;
+static struct canfs_shared_classes classes;
 
 static void say(const char *message)
 {
@@ -63,7 +65,9 @@ static void step(unsigned int dirty_pages)
 
 static void start_service(void)
 {
-	struct canfs_price_service_config config = { .port = ANY_PORT, .with_export = with_export };
+	struct canfs_price_service_config config = {
+		.port = ANY_PORT, .with_export = with_export, .classes = &classes
+	};
 
 	assert_int_equal(canfs_price_service_start(&service, &config), 0);
 	canfs_sampler_tell(sampler, canfs_price_service_posted, service);
@@ -100,6 +104,7 @@ static int tear_down(void **state)
 	stop_service();
 	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
+	canfs_shared_classes_free(&classes);
 	fake_root_remove(&root);
 	return 0;
 }
@@ -159,6 +164,70 @@ static void moves_are_pushed(void **state)
 	canfs_subscription_close(&subscription);
 	while (counters().subscribers > 0)
 		usleep(1000);
+}
+
+/* Everybody here is of one class, or of none. */
+static void set_premium(int premium_pct)
+{
+	struct canfs_classes now = { .count = 0 };
+	char error[CANFS_CLASS_ERROR_MAX];
+
+	if (premium_pct != 0) {
+		assert_int_equal(canfs_classes_add_word(&now, "127.0.0.0/8", NULL, NULL, error), 0);
+		assert_int_equal(canfs_classes_end(&now, "local", premium_pct, error), 0);
+	}
+	assert_int_equal(canfs_shared_classes_set(&classes, &now), 1);
+}
+
+static void a_class_is_told_its_premium(void **state)
+{
+	struct canfs_subscription subscription;
+	double market;
+
+	(void)state;
+	subscribe(&subscription);
+	await_prices(&subscription);
+	market = price_of(&subscription);
+	/* Whoever has subscribed before is told of the classes that hold now. */
+	set_premium(50);
+	step(50);
+	await_prices(&subscription);
+	assert_true(fabs(price_of(&subscription) - market * 1.5) < 1e-9);
+	canfs_subscription_close(&subscription);
+	/* Whoever subscribes now has it in the first answer. */
+	set_premium(-50);
+	subscribe(&subscription);
+	await_prices(&subscription);
+	assert_true(fabs(price_of(&subscription) - market / 2) < 1e-9);
+	step(100);
+	await_prices(&subscription);
+	assert_float_equal(price_of(&subscription), 0.5, 1e-6);
+	set_premium(0);
+	step(100);
+	await_prices(&subscription);
+	assert_true(price_of(&subscription) == 1);
+	assert_true(classes.told > 0);
+	canfs_subscription_close(&subscription);
+}
+
+static void a_drained_server_gives_no_discount(void **state)
+{
+	struct canfs_settings before, after;
+	struct canfs_subscription subscription;
+
+	(void)state;
+	set_premium(-50);
+	subscribe(&subscription);
+	await_prices(&subscription);
+	assert_true(price_of(&subscription) < 0.5);
+	canfs_sampler_settings(sampler, &before);
+	after = before;
+	after.drain = true;
+	assert_int_equal(canfs_sampler_set(sampler, &before, &after), 0);
+	step(50);
+	await_prices(&subscription);
+	assert_true(price_of(&subscription) == 1);
+	canfs_subscription_close(&subscription);
 }
 
 static void whoever_is_not_admitted_gets_nothing(void **state)
@@ -312,6 +381,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(moves_are_pushed),
+		TEST(a_class_is_told_its_premium),
+		TEST(a_drained_server_gives_no_discount),
 		TEST(whoever_is_not_admitted_gets_nothing),
 		TEST(an_export_that_goes_is_told_of_no_more),
 		TEST(without_prices_there_is_nothing_to_push),

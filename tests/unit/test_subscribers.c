@@ -64,36 +64,51 @@ static struct canfs_price_request request_of(uint8_t token)
 	return request;
 }
 
-static int renew(uint32_t host, uint16_t port, struct canfs_price_table *export, double write,
-	uint64_t now_usec)
+/* Told the price with its premium. */
+static int renew_with(uint32_t host, uint16_t port, struct canfs_price_table *export,
+	int premium_pct, double write, uint64_t now_usec)
 {
 	struct canfs_endpoint endpoint = endpoint_of(host, port);
 	struct canfs_price_request request = request_of(1);
 	struct canfs_prices prices = prices_of(write);
 
-	return canfs_subscribers_renew(table, &endpoint, export, &request, &prices, now_usec);
+	canfs_premium_to_prices(premium_pct, &prices);
+	return canfs_subscribers_renew(
+		table, &endpoint, export, &request, premium_pct, &prices, now_usec);
+}
+
+static int renew(uint32_t host, uint16_t port, struct canfs_price_table *export, double write,
+	uint64_t now_usec)
+{
+	return renew_with(host, port, export, 0, write, now_usec);
 }
 
 static struct {
 	unsigned int count;
 	struct canfs_price_push last;
+	double write[4]; /* told to hosts 0 ... 3; what was before, if they are told nothing */
 } sent;
 
 static void send_push(
 	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
 {
+	uint8_t host = endpoint->client.sin6_addr.s6_addr[15];
+
 	(void)arg;
-	(void)endpoint;
 	sent.count++;
 	sent.last = *push;
+	if (host < 4)
+		sent.write[host] = push->prices.quote[CANFS_WRITE].price;
 }
+
+static bool drains;
 
 /* How many are told. */
 static unsigned int push(
 	struct canfs_price_table *export, struct canfs_prices prices, uint64_t now_usec)
 {
 	sent.count = 0;
-	canfs_subscribers_push(table, export, &prices, now_usec, send_push, NULL);
+	canfs_subscribers_push(table, export, &prices, drains, now_usec, send_push, NULL);
 	return sent.count;
 }
 
@@ -116,6 +131,45 @@ static void a_move_beyond_the_threshold_is_told(void **state)
 	log.quote[CANFS_WRITE] = (struct canfs_quote) { 0.222, CANFS_LOG };
 	assert_int_equal(push(export_a, log, SECOND), 1);
 	assert_int_equal(push(export_a, log, SECOND), 0);
+}
+
+/* What each was told last is compared with what it would be told now: with its own premium. */
+static void premiums_are_told_and_compared(void **state)
+{
+	struct canfs_classes classes = { .count = 0 };
+	char error[CANFS_CLASS_ERROR_MAX];
+
+	(void)state;
+	assert_int_equal(renew_with(1, 700, export_a, 0, 0.2, SECOND), 0);
+	assert_int_equal(renew_with(2, 700, export_a, 100, 0.2, SECOND), 0);
+	assert_int_equal(renew_with(3, 700, export_a, -50, 0.2, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 0);
+	/* By 0.008 on the whole, 0.016 for one of them, 0.004 for another. */
+	assert_int_equal(push(export_a, prices_of(0.208), SECOND), 1);
+	assert_float_equal(sent.write[2], 0.416, 1e-6);
+	assert_int_equal(push(export_a, prices_of(0.3), SECOND), 3);
+	assert_float_equal(sent.write[1], 0.3, 1e-6);
+	assert_float_equal(sent.write[2], 0.6, 1e-6);
+	assert_float_equal(sent.write[3], 0.15, 1e-6);
+	/* One is told the highest price already. */
+	assert_int_equal(push(export_a, prices_of(0.6), SECOND), 3);
+	assert_true(sent.write[2] == 1);
+	assert_int_equal(push(export_a, prices_of(0.9), SECOND), 2);
+	/* Nobody has a discount now. */
+	drains = true;
+	assert_int_equal(push(export_a, prices_of(1), SECOND), 2);
+	assert_true(sent.write[1] == 1 && sent.write[3] == 1);
+	drains = false;
+
+	/* Other classes hold: who is told something else is due. */
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 3);
+	assert_int_equal(canfs_classes_add_word(&classes, "fd00::3", NULL, NULL, error), 0);
+	assert_int_equal(canfs_classes_end(&classes, "batch", 200, error), 0);
+	canfs_subscribers_classify(table, &classes);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 2);
+	assert_float_equal(sent.write[2], 0.2, 1e-6);
+	assert_float_equal(sent.write[3], 0.6, 1e-6);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 0);
 }
 
 static void silence_is_broken_each_second(void **state)
@@ -176,7 +230,8 @@ static void another_token_counts_anew(void **state)
 	assert_int_equal(push(export_a, prices_of(0.5), SECOND), 1);
 	assert_int_equal(sent.last.number, 2);
 	assert_int_equal(
-		canfs_subscribers_renew(table, &endpoint, export_a, &request, &prices, SECOND), 0);
+		canfs_subscribers_renew(table, &endpoint, export_a, &request, 0, &prices, SECOND),
+		0);
 	assert_int_equal(push(export_a, prices_of(0.6), SECOND), 1);
 	assert_int_equal(sent.last.number, 1);
 	assert_memory_equal(sent.last.token, request.token, sizeof(request.token));
@@ -287,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_move_beyond_the_threshold_is_told),
+		TEST(premiums_are_told_and_compared),
 		TEST(silence_is_broken_each_second),
 		TEST(each_export_has_its_own),
 		TEST(leases_end),
