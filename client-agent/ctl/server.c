@@ -190,7 +190,7 @@ static const struct ctl_syntax syntax = {
 		"  history            the last ten minutes of one export\n"
 		"  clients            which load the server most\n"
 		"  counters           what the server counts\n"
-		"  config             what its configuration says of interfaces and disks\n"
+		"  config             what its configuration says of interfaces, disks, classes\n"
 		"  prefetch           what is read ahead, and what waits for the disks\n"
 		"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
 		"                     auto, or a Scheduler of ganesha-canfs-config(8)\n"

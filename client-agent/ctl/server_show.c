@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Replies of the control socket as text: tables of fixed width, so that top stands still, and of 80 columns. */
+/*
+ * Replies of the control socket as text: tables of fixed width, so that top stands still, and of 80 columns, where addresses of
+ * IPv6 and classes of clients need no more.
+ */
 #include "client-agent/ctl/server.h"
 #include "client-agent/ctl/socket.h"
 
@@ -152,6 +155,23 @@ void ctl_show_history(const json_t *reply)
 	}
 }
 
+/* Is any of them in a class? */
+static bool have_classes(const json_t *clients)
+{
+	for (size_t i = 0; i < json_array_size(clients); i++) {
+		if (json_is_string(json_object_get(json_array_get(clients, i), "class")))
+			return true;
+	}
+	return false;
+}
+
+static void print_class(const json_t *client)
+{
+	if (json_is_string(json_object_get(client, "class")))
+		printf("  %s %+.0f %%", ctl_text(client, "class"),
+			ctl_number(client, "premium_percent"));
+}
+
 void ctl_show_clients(const json_t *reply)
 {
 	static const char *const columns[] = { "reads_per_sec", "read_bytes_per_sec",
@@ -169,8 +189,9 @@ void ctl_show_clients(const json_t *reply)
 
 		width = length > width ? length : width;
 	}
-	printf("%-*s%8s%8s%8s%8s%8s%8s%8s%8s\n", width, "client", "read/s", "bytes/s", "write/s",
-		"bytes/s", "reads", "bytes", "writes", "bytes");
+	printf("%-*s%8s%8s%8s%8s%8s%8s%8s%8s%s\n", width, "client", "read/s", "bytes/s", "write/s",
+		"bytes/s", "reads", "bytes", "writes", "bytes",
+		have_classes(clients) ? "  class" : "");
 	for (size_t i = 0; i < json_array_size(clients); i++) {
 		const json_t *client = json_array_get(clients, i);
 		char text[CTL_SHORT_MAX];
@@ -178,6 +199,7 @@ void ctl_show_clients(const json_t *reply)
 		printf("%-*s", width, ctl_text(client, "address"));
 		for (size_t j = 0; j < sizeof(columns) / sizeof(columns[0]); j++)
 			printf("%8s", ctl_short(ctl_number(client, columns[j]), text));
+		print_class(client);
 		putchar('\n');
 	}
 }
@@ -220,14 +242,29 @@ static void print_option(const char *indent, const char *name, const json_t *val
 	putchar('\n');
 }
 
+static void show_class(const json_t *class)
+{
+	const json_t *clients = json_object_get(class, "Clients");
+
+	printf("\nclass %s\n", ctl_text(class, "Name"));
+	print_option("  ", "Premium", json_object_get(class, "Premium"));
+	if (json_array_size(clients) != 0)
+		print_option("  ", "Clients", clients);
+	else
+		puts("  no clients: none of their names has an address");
+}
+
 void ctl_show_config(const json_t *reply)
 {
 	static const char *const of_server[] = { "Interfaces", "Link_Speed" };
 	static const char *const of_export[] = { "Disk_Read_Queue", "Disk_Write_Queue", "K_Disk" };
 	const json_t *exports = json_object_get(reply, "exports");
+	const json_t *classes = json_object_get(reply, "Class");
 
 	for (size_t i = 0; i < sizeof(of_server) / sizeof(of_server[0]); i++)
 		print_option("", of_server[i], json_object_get(reply, of_server[i]));
+	for (size_t i = 0; i < json_array_size(classes); i++)
+		show_class(json_array_get(classes, i));
 	for (size_t i = 0; i < json_array_size(exports); i++) {
 		const json_t *export = json_array_get(exports, i);
 

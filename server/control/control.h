@@ -10,6 +10,7 @@
 #ifndef CANFS_SERVER_CONTROL_CONTROL_H
 #define CANFS_SERVER_CONTROL_CONTROL_H
 
+#include "server/classes/shared_classes.h"
 #include "server/control/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
@@ -17,7 +18,8 @@
 struct canfs_control_config {
 	const char *path;
 	struct canfs_sampler *sampler;
-	struct canfs_clients *clients; /* ticked from now on; NULL: nobody counts them */
+	struct canfs_clients *clients;        /* ticked from now on; NULL: nobody counts them */
+	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */
 	void *host;                                /* for them */

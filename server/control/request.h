@@ -3,6 +3,7 @@
 #ifndef CANFS_SERVER_CONTROL_REQUEST_H
 #define CANFS_SERVER_CONTROL_REQUEST_H
 
+#include "server/classes/shared_classes.h"
 #include "server/control/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
@@ -11,7 +12,8 @@
 /* What there is to show and to change. */
 struct canfs_control_subject {
 	struct canfs_sampler *sampler;
-	struct canfs_clients *clients; /* NULL: nobody counts them */
+	struct canfs_clients *clients;        /* NULL: nobody counts them */
+	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
 	struct canfs_control_counters *counters;
 	canfs_say *say;                            /* told of every change */
 	struct canfs_price_service *price_service; /* NULL: there is none */

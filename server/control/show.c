@@ -208,7 +208,24 @@ static json_t *show_sum(const struct canfs_client_sum *sum)
 		(json_int_t)sum->bytes[CANFS_CLIENT_WRITE]);
 }
 
-static json_t *show_client(const struct canfs_client_row *row)
+/* Those that hold now. */
+static struct canfs_classes classes_of(const struct canfs_control_call *call)
+{
+	struct canfs_shared_classes *shared = canfs_control_subject_of(call)->classes;
+	struct canfs_classes classes = { .count = 0 };
+
+	if (shared)
+		canfs_shared_classes_copy(shared, &classes);
+	return classes;
+}
+
+static void add_class(json_t *shown, const struct canfs_class *class)
+{
+	json_object_set_new(shown, "class", class ? json_string(class->name) : json_null());
+	json_object_set_new(shown, "premium_percent", json_integer(class ? class->premium_pct : 0));
+}
+
+static json_t *show_client(const struct canfs_client_row *row, const struct canfs_classes *classes)
 {
 	json_t *shown = show_sum(&row->sum);
 	char address[INET6_ADDRSTRLEN];
@@ -220,6 +237,7 @@ static json_t *show_client(const struct canfs_client_row *row)
 			       "writes_per_sec", row->operations_per_sec[CANFS_CLIENT_WRITE],
 			       "read_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_READ],
 			       "write_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_WRITE]));
+	add_class(shown, canfs_classes_find(classes, &row->address));
 	return shown;
 }
 
@@ -227,6 +245,7 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 {
 	struct canfs_client_row rows[CANFS_CLIENTS_MAX];
 	struct canfs_client_sum others;
+	struct canfs_classes classes;
 	unsigned int top;
 	json_t *shown;
 	size_t count;
@@ -236,9 +255,10 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 	if (!canfs_control_subject_of(call)->clients)
 		return json_pack("{s:n, s:n}", "clients", "forgotten");
 	count = canfs_clients_top(canfs_control_subject_of(call)->clients, rows, top, &others);
+	classes = classes_of(call);
 	shown = json_array();
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(shown, show_client(&rows[i]));
+		json_array_append_new(shown, show_client(&rows[i], &classes));
 	return json_pack("{s:o, s:o}", "clients", shown, "forgotten", show_sum(&others));
 }
 
@@ -264,14 +284,16 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 {
 	json_t *shown;
 	const struct canfs_control_counters *control = canfs_control_subject_of(call)->counters;
+	const struct canfs_shared_classes *classes = canfs_control_subject_of(call)->classes;
 	struct canfs_sampler_counters sampler;
 
 	canfs_sampler_count(canfs_control_subject_of(call)->sampler, &sampler);
-	shown = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "exports",
-		(json_int_t)sampler.exports, "market_steps", (json_int_t)sampler.steps,
+	shown = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		"exports", (json_int_t)sampler.exports, "market_steps", (json_int_t)sampler.steps,
 		"market_steps_late", (json_int_t)sampler.late_steps, "replies_priced",
 		(json_int_t)sampler.replies_priced, "replies_without_price",
-		(json_int_t)sampler.replies_without_price, "connections",
+		(json_int_t)sampler.replies_without_price, "replies_with_premium",
+		(json_int_t)(classes ? classes->told : 0), "connections",
 		(json_int_t)control->connections, "connections_refused",
 		(json_int_t)control->connections_refused, "connections_dropped",
 		(json_int_t)control->connections_dropped, "requests", (json_int_t)control->requests,
@@ -312,9 +334,37 @@ static void visit_config(const struct canfs_price_table_view *view, void *arg)
 			"K_Disk", show_option(own->k)));
 }
 
+static json_t *show_networks(const struct canfs_classes *classes, size_t begin, size_t end)
+{
+	json_t *shown = json_array();
+	char text[CANFS_NETWORK_TEXT_MAX];
+
+	for (size_t i = begin; i < end; i++)
+		json_array_append_new(
+			shown, json_string(canfs_network_print(&classes->network[i], text)));
+	return shown;
+}
+
+static json_t *show_classes(const struct canfs_classes *classes)
+{
+	json_t *shown = json_array();
+	size_t begin = 0;
+
+	for (size_t i = 0; i < classes->count; i++) {
+		const struct canfs_class *class = &classes->list[i];
+
+		json_array_append_new(shown, json_pack("{s:s, s:i, s:o}", "Name", class->name,
+						     "Premium", class->premium_pct, "Clients",
+						     show_networks(classes, begin, class->end)));
+		begin = class->end;
+	}
+	return shown;
+}
+
 /* By the options' names. Of what can be set while the server runs, that command tells. */
 json_t *canfs_control_show_config(struct canfs_control_call *call)
 {
+	struct canfs_classes classes = classes_of(call);
 	struct canfs_monitor_setup setup;
 	struct config_visit visit = { .setup = &setup, .shown = json_array() };
 	json_t *interfaces = json_array();
@@ -324,6 +374,7 @@ json_t *canfs_control_show_config(struct canfs_control_call *call)
 		json_array_append_new(interfaces, canfs_control_text(setup.interfaces[i]));
 	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
 		visit_config, &visit);
-	return json_pack("{s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
-		show_option(setup.link_mbit_per_sec), "exports", visit.shown);
+	return json_pack("{s:o, s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
+		show_option(setup.link_mbit_per_sec), "Class", show_classes(&classes), "exports",
+		visit.shown);
 }

@@ -212,9 +212,9 @@ static void shows_config(void **state)
 	json_object_del(reply, "ok");
 	json_object_del(reply, "command");
 	json_object_del(reply, "time");
-	expected = json_pack("{s:[ss], s:i, s:[{s:s, s:i, s:i, s:f}]}", "Interfaces", "eth0",
-		"eth1", "Link_Speed", 940, "exports", "export", "/one", "Disk_Read_Queue", 7,
-		"Disk_Write_Queue", 16, "K_Disk", 2.5);
+	expected = json_pack("{s:[ss], s:i, s:[], s:[{s:s, s:i, s:i, s:f}]}", "Interfaces", "eth0",
+		"eth1", "Link_Speed", 940, "Class", "exports", "export", "/one", "Disk_Read_Queue",
+		7, "Disk_Write_Queue", 16, "K_Disk", 2.5);
 	assert_true(json_equal(reply, expected));
 	json_decref(expected);
 	json_decref(reply);
@@ -313,6 +313,57 @@ static void shows_clients(void **state)
 	refused("{\"command\":\"clients\",\"top\":1.5}", "whole number");
 }
 
+static void shows_classes(void **state)
+{
+	struct canfs_shared_classes shared = { .current = NULL };
+	struct canfs_classes classes = { .count = 0 };
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	char error[CANFS_CLASS_ERROR_MAX];
+	const json_t *row;
+	json_t *reply;
+
+	(void)state;
+	canfs_classes_add_word(&classes, "10.0.3.0/24", NULL, NULL, error);
+	canfs_classes_add_word(&classes, "fd00::7", NULL, NULL, error);
+	assert_int_equal(canfs_classes_end(&classes, "batch", -30, error), 0);
+	assert_int_equal(canfs_classes_end(&classes, "empty", 30, error), 0);
+	assert_int_equal(canfs_shared_classes_set(&shared, &classes), 1);
+	subject.classes = &shared;
+
+	reply = must("{\"command\":\"config\"}");
+	row = json_array_get(json_object_get(reply, "Class"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "Name")), "batch");
+	assert_int_equal(json_integer_value(json_object_get(row, "Premium")), -30);
+	row = json_object_get(row, "Clients");
+	assert_int_equal(json_array_size(row), 2);
+	assert_string_equal(json_string_value(json_array_get(row, 0)), "10.0.3.0/24");
+	assert_string_equal(json_string_value(json_array_get(row, 1)), "fd00::7");
+	row = json_array_get(json_object_get(reply, "Class"), 1);
+	assert_int_equal(json_array_size(json_object_get(row, "Clients")), 0);
+	json_decref(reply);
+
+	in.sin_addr.s_addr = htonl(0x0a000307);
+	canfs_clients_count(subject.clients, (struct sockaddr *)&in, CANFS_CLIENT_READ, 2000);
+	in.sin_addr.s_addr = htonl(0x0a000407);
+	canfs_clients_count(subject.clients, (struct sockaddr *)&in, CANFS_CLIENT_READ, 1000);
+	canfs_clients_tick(subject.clients, 1);
+	reply = must("{\"command\":\"clients\"}");
+	row = json_array_get(json_object_get(reply, "clients"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "class")), "batch");
+	assert_int_equal(json_integer_value(json_object_get(row, "premium_percent")), -30);
+	row = json_array_get(json_object_get(reply, "clients"), 1);
+	assert_true(json_is_null(json_object_get(row, "class")));
+	assert_int_equal(json_integer_value(json_object_get(row, "premium_percent")), 0);
+	json_decref(reply);
+
+	in.sin_addr.s_addr = htonl(0x0a000307);
+	assert_int_equal(canfs_shared_classes_premium(&shared, (struct sockaddr *)&in), -30);
+	reply = must("{\"command\":\"counters\"}");
+	assert_int_equal(json_integer_value(json_object_get(reply, "replies_with_premium")), 1);
+	json_decref(reply);
+	canfs_shared_classes_free(&shared);
+}
+
 static void shows_counters(void **state)
 {
 	struct canfs_tag tag;
@@ -347,6 +398,7 @@ static void sets(void **state)
 	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_float_equal(tag.write, 1, 0);
 	assert_float_equal(tag.readahead, canfs_price(0.5, 2), 0.01);
+	assert_true(canfs_price_table_drains(prices));
 	said[0] = '\0';
 	json_decref(must("{\"command\":\"set\"}"));
 	assert_string_equal(said, "");
@@ -379,6 +431,8 @@ static void sets_pmax_and_weights(void **state)
 	step();
 	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_float_equal(tag.write, canfs_price(0.5, 2) / 4, 0.01);
+	assert_int_equal(tag.bottleneck, CANFS_CPU);
+	assert_false(canfs_price_table_drains(prices));
 	/* drain says that writes are unwelcome, which no Pmax makes less true. */
 	json_decref(must("{\"command\":\"set\",\"drain\":true}"));
 	step();
@@ -510,6 +564,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shows_clients, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(clients_may_be_unknown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_server_may_have_more_commands, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_classes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_pmax_and_weights, set_up, tear_down),
