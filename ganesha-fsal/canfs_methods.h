@@ -8,6 +8,7 @@
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H
 
 #include "ganesha-fsal/compat.h"
+#include "server/classes/shared_classes.h"
 #include "server/control/control.h"
 #include "server/market/sampler.h"
 #include "server/monitors/ghosts.h"
@@ -24,6 +25,8 @@ struct canfs_fsal_config {
 	uint16_t price_port;       /* UDP; 0: no price service */
 	bool prefetch;
 	struct canfs_prefetcher_config prefetcher;
+	struct canfs_classes
+		classes; /* with what their names have come to, if they were looked up */
 };
 
 /* What the FSAL { Name = CANFS; ... } block of an export says. */
@@ -48,6 +51,7 @@ struct canfs_module {
 	struct canfs_clients *clients;             /* NULL: nobody counts them */
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	struct canfs_admissions *admissions;       /* to its prices; NULL: likewise */
+	struct canfs_shared_classes classes;       /* of clients */
 	struct canfs_fsal_config config; /* as read last; of ghosts and socket, as they run */
 	uint64_t reload;                 /* counts them */
 	bool warned;                     /* by the last one */
@@ -134,7 +138,8 @@ static inline void canfs_ascend(struct fsal_export *here)
 
 /*
  * config.c: the CANFS { } block, with defaults for what it leaves out. 0, or -EINVAL if it is
- * wrong, which Ganesha then says with file and line; *config is set only on 0.
+ * wrong, which Ganesha then says with file and line; *config is set only on 0. May take as long as it takes to look up
+ * the names of clients.
  */
 int canfs_read_config(
 	config_file_t file, struct canfs_fsal_config *config, struct config_error_type *err_type);
@@ -142,8 +147,10 @@ int canfs_read_config(
 /*
  * The same of the file that Ganesha has parsed last, and holds while it updates an export: it tells us no
  * more of it. -ENOENT, without a word, if that has no such block; -EINVAL if anything in it is no syntax.
+ * look_up: the names of clients, too; without, its classes lack them.
  */
-int canfs_reread_config(struct canfs_fsal_config *config, struct config_error_type *err_type);
+int canfs_reread_config(
+	struct canfs_fsal_config *config, bool look_up, struct config_error_type *err_type);
 
 /* main.c: for each export that is updated: what has changed in the block takes effect. */
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type);
@@ -180,6 +187,12 @@ void canfs_unserve_prices(struct canfs_export *export);
 
 /* In a reply about the space of the export: Ganesha has admitted the client of op_ctx to it. */
 void canfs_note_admitted(const struct canfs_export *export);
+
+/* classes.c: these hold from now on. Waits for nothing but replies that are being made. */
+void canfs_set_classes(const struct canfs_classes *classes);
+
+/* Makes of the export's prices what the client of op_ctx is told. In the data path. */
+void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag);
 
 /* Counts a read or write for the client that asks for it, in the data path. */
 void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io);

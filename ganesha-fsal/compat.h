@@ -6,7 +6,8 @@
  *	Ganesha  FSAL  difference
  *	 4.3      11   what the code is written for
  *	 6.5      13   pre and post attributes of the parent; free_state went into the state;
- *	               fsal_obj_handle_init/fini were given a flag; CONF_ITEM_PROC has another name;
+ *	               fsal_obj_handle_init/fini were given a flag; items that may be given several times
+ *	               (CONF_ITEM_PROC, CONF_ITEM_BLOCK) have other names;
  *	               the buffers of an fsal_io_arg are no longer part of it; init_op_context was given
  *	               the request; descriptors are in a list that must be empty at the end
  *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export; LogCrit and its like
@@ -34,6 +35,7 @@
 #if FSAL_MAJOR_VERSION >= 13
 #define COMPAT_FREE_STATE 0
 #define COMPAT_ITEM_PROC  CONF_ITEM_PROC_MULT
+#define COMPAT_ITEM_BLOCK CONF_ITEM_BLOCK_MULT
 
 /* Operations on a directory report how its attributes changed. */
 #define COMPAT_PARENT_PARAMS                                                                       \
@@ -56,6 +58,7 @@
 #else
 #define COMPAT_FREE_STATE 1
 #define COMPAT_ITEM_PROC  CONF_ITEM_PROC
+#define COMPAT_ITEM_BLOCK CONF_ITEM_BLOCK
 #define COMPAT_PARENT_PARAMS
 #define COMPAT_PARENT_ARGS
 #define COMPAT_RENAME_PARAMS

@@ -9,6 +9,7 @@
 #include "common/control/socket.h"
 #include "ganesha-fsal/scheduler/policies.h"
 #include "pricing/price.h"
+#include "server/classes/names.h"
 
 /* As Ganesha's parser fills it in. */
 struct parameters {
@@ -31,6 +32,8 @@ struct parameters {
 	uint32_t scheduler_depth;
 	uint32_t lag_kib;
 	struct canfs_monitor_setup setup;
+	struct canfs_classes classes;
+	struct canfs_names *names; /* to look up those of clients; NULL: they are left out */
 };
 
 #define BIT_OF(NAME, name, Name) | 1u << CANFS_##NAME
@@ -64,6 +67,89 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	memcpy(setup->interfaces[setup->interface_count++], token, strlen(token) + 1);
 	return 0;
 }
+
+/* A Class { } block, as it is read: what it says of clients goes to the parameters' classes at once. */
+struct class_block {
+	char *name;
+	int32_t premium_pct;
+	struct parameters *parameters;
+	unsigned int clients; /* how many words */
+};
+
+/* As Ganesha wants it: a new one, the end of one, or a default that there is not. */
+static void *class_init(void *link_mem, void *self)
+{
+	struct class_block *class = self;
+
+	if (!link_mem)
+		return self;
+	if (!class) {
+		class = gsh_calloc(1, sizeof(*class));
+		class->parameters = container_of(link_mem, struct parameters, classes);
+		return class;
+	}
+	gsh_free(class->name);
+	gsh_free(class);
+	return NULL;
+}
+
+static void *class_clients_init(void *link_mem, void *self)
+{
+	(void)link_mem;
+	return self;
+}
+
+static int refuse_class(const char *error, struct config_error_type *err_type)
+{
+	LogCrit(COMPONENT_CONFIG, "CANFS: Class: %s", error);
+	err_type->invalid = true;
+	return 1;
+}
+
+static int class_clients_add(const char *token, enum term_type type, struct config_item *item,
+	void *param, void *node, struct config_error_type *err_type)
+{
+	struct class_block *class = container_of(param, struct class_block, clients);
+	struct canfs_names *names = class->parameters->names;
+	char error[CANFS_CLASS_ERROR_MAX];
+
+	(void)type;
+	(void)item;
+	(void)node;
+	class->clients++;
+	if (names)
+		names->class_name = class->name ? class->name : "";
+	if (canfs_classes_add_word(&class->parameters->classes, token,
+		    names ? canfs_names_find : NULL, names, error) != 0)
+		return refuse_class(error, err_type);
+	return 0;
+}
+
+/* Nothing is kept of the block itself. */
+static int class_commit(void *node, void *link_mem, void *self, struct config_error_type *err_type)
+{
+	struct class_block *class = self;
+	char error[CANFS_CLASS_ERROR_MAX];
+
+	(void)node;
+	if (class->clients == 0) {
+		snprintf(error, sizeof(error), "class %.32s: it has no Clients", class->name);
+		return refuse_class(error, err_type);
+	}
+	if (canfs_classes_end(link_mem, class->name, class->premium_pct, error) != 0)
+		return refuse_class(error, err_type);
+	class_init(link_mem, self);
+	return 0;
+}
+
+/* The name first, since messages of the others have it. */
+static struct config_item class_items[] = {
+	CONF_MAND_STR("Name", 1, CANFS_CLASS_NAME_MAX - 1, NULL, class_block, name),
+	CONF_ITEM_I32("Premium", CANFS_PREMIUM_PCT_MIN, CANFS_PREMIUM_PCT_MAX, 0, class_block,
+		premium_pct),
+	COMPAT_ITEM_PROC("Clients", class_clients_init, class_clients_add, class_block, clients),
+	CONFIG_EOL,
+};
 
 #define MONITOR_TOKEN(NAME, name, Name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
 static struct config_item_list monitor_names[] = {
@@ -119,6 +205,7 @@ static struct config_item items[] = {
 	CONF_ITEM_UI32(
 		"Scheduler_Depth", 0, CANFS_ENGINE_DEPTH_MAX, 0, parameters, scheduler_depth),
 	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 6144, parameters, lag_kib),
+	COMPAT_ITEM_BLOCK("Class", class_items, class_init, class_commit, parameters, classes),
 	CONFIG_EOL,
 };
 
@@ -163,6 +250,31 @@ static void append(char *text, size_t size, const char *format, ...)
 	va_end(args);
 }
 
+/* What is allowed, of each item, and of those of blocks in it. */
+static void append_items(char *text, size_t size, const struct config_item *item)
+{
+	for (const char *between = ""; item->name; item++, between = "; ") {
+		append(text, size, "%s%s", between, item->name);
+		if (item->type == CONFIG_UINT32)
+			append(text, size, " %u to %u", item->u.ui32.minval, item->u.ui32.maxval);
+		else if (item->type == CONFIG_INT32)
+			append(text, size, " %d to %d", item->u.i32.minval, item->u.i32.maxval);
+		else if (item->type == CONFIG_UINT16)
+			append(text, size, " %u to %u", item->u.ui16.minval, item->u.ui16.maxval);
+		else if (item->type == CONFIG_BOOL || item->type == CONFIG_BOOLBIT)
+			append(text, size, " true or false");
+		else if (item->type == CONFIG_BLOCK && item->u.blk.params->name) {
+			append(text, size, " { ");
+			append_items(text, size, item->u.blk.params);
+			append(text, size, " }");
+		}
+		for (const struct config_item_list *token =
+				item->type == CONFIG_LIST ? item->u.lst.tokens : NULL;
+			token && token->token; token++)
+			append(text, size, " %s", token->token);
+	}
+}
+
 /*
  * Loaded without an error? Ganesha says in which line one is, but not what would be right: this does, of
  * all options of the block.
@@ -175,21 +287,7 @@ static bool check_block(
 
 	if (harmless && !errors->bogus)
 		return true;
-	for (; item->name; item++) {
-		append(text, sizeof(text), "%s%s", text[0] != '\0' ? "; " : "", item->name);
-		if (item->type == CONFIG_UINT32)
-			append(text, sizeof(text), " %u to %u", item->u.ui32.minval,
-				item->u.ui32.maxval);
-		else if (item->type == CONFIG_UINT16)
-			append(text, sizeof(text), " %u to %u", item->u.ui16.minval,
-				item->u.ui16.maxval);
-		else if (item->type == CONFIG_BOOL || item->type == CONFIG_BOOLBIT)
-			append(text, sizeof(text), " true or false");
-		for (const struct config_item_list *token =
-				item->type == CONFIG_LIST ? item->u.lst.tokens : NULL;
-			token && token->token; token++)
-			append(text, sizeof(text), " %s", token->token);
-	}
+	append_items(text, sizeof(text), item);
 	LogCrit(COMPONENT_CONFIG, "allowed in %s: %s", block_name, text);
 	return harmless;
 }
@@ -228,6 +326,7 @@ static int take(struct parameters *given, struct config_error_type *errors,
 		.control_path = given->control_socket,
 		.price_port = given->price_port,
 		.prefetch = given->prefetch,
+		.classes = given->classes,
 		.prefetcher = { .files = given->prefetch_files,
 			.open_max = given->prefetch_open_files,
 			.depth = given->scheduler_depth,
@@ -253,8 +352,10 @@ int canfs_read_config(
 	config_file_t file, struct canfs_fsal_config *config, struct config_error_type *err_type)
 {
 	struct config_error_type errors = { .fp = err_type->fp };
-	struct parameters given = { .interval_ms = 0 };
+	struct canfs_names names;
+	struct parameters given = { .names = &names };
 
+	canfs_names_begin(&names, say);
 	(void)load_config_from_parse(file, &block, &given, true, &errors);
 	return take(&given, &errors, config);
 }
@@ -266,16 +367,19 @@ static bool had_syntax_error(const struct config_error_type *err_type)
 	       strstr(err_type->diag_buf, "Syntax error in");
 }
 
-int canfs_reread_config(struct canfs_fsal_config *config, struct config_error_type *err_type)
+int canfs_reread_config(
+	struct canfs_fsal_config *config, bool look_up, struct config_error_type *err_type)
 {
 	struct config_error_type errors = { .fp = err_type->fp };
-	struct parameters given = { .interval_ms = 0 };
+	struct canfs_names names;
+	struct parameters given = { .names = look_up ? &names : NULL };
 	void *node = config_GetBlockNode(block.blk_desc.name);
 
 	if (!node)
 		return -ENOENT;
 	if (had_syntax_error(err_type))
 		return -EINVAL;
+	canfs_names_begin(&names, say);
 	(void)load_config_from_node(node, &block, &given, true, &errors);
 	return take(&given, &errors, config);
 }

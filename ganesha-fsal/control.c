@@ -22,6 +22,7 @@ void canfs_start_control(const char *path)
 	struct canfs_control_config config = {
 		.path = path,
 		.sampler = CANFS.sampler,
+		.classes = &CANFS.classes,
 		.price_service = CANFS.price_service,
 		.more = canfs_prefetch_commands,
 		.host = CANFS.prefetcher,

@@ -9,8 +9,8 @@
 
 /*
  * CA-NFS §3.3: prices travel in replies that clients get anyway. The sub-FSAL's counts are tagged
- * with what its price table shows; without fresh prices, or with counts that cannot carry a tag, they
- * go out as they are.
+ * with what its price table shows, and the premium of the client's class; without fresh prices, or with counts that cannot
+ * carry a tag, they go out as they are.
  */
 static fsal_status_t get_fs_dynamic_info(
 	struct fsal_export *export, struct fsal_obj_handle *handle, fsal_dynamicfsinfo_t *info)
@@ -28,6 +28,7 @@ static fsal_status_t get_fs_dynamic_info(
 	if (FSAL_IS_ERROR(status) || !prices ||
 		!canfs_price_table_read(prices, canfs_now_usec(), &tag))
 		return status;
+	canfs_add_premium(prices, &tag);
 	space = (struct canfs_space) { .total_bytes = info->total_bytes,
 		.free_bytes = info->free_bytes,
 		.avail_bytes = info->avail_bytes };

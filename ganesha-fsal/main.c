@@ -25,6 +25,7 @@ static fsal_status_t init_config(
 		ret = canfs_sampler_new(&CANFS.sampler, &config->sampler);
 	}
 	if (ret == 0) {
+		canfs_set_classes(&config->classes);
 		(void)canfs_change_scale(NULL, config);
 		ret = canfs_sampler_start(CANFS.sampler);
 	}
@@ -102,6 +103,7 @@ MODULE_FINI void canfs_unload(void)
 	}
 	if (CANFS.prefetcher)
 		return; /* so must what those report to that a disk has not let go */
+	canfs_shared_classes_free(&CANFS.classes);
 	canfs_ghosts_free(CANFS.ghosts);
 	CANFS.ghosts = NULL;
 	gsh_free(CANFS.config.control_path);

@@ -128,9 +128,10 @@ void canfs_note_admitted(const struct canfs_export *export)
 
 void canfs_start_price_service(uint16_t port)
 {
-	struct canfs_price_service_config config = {
-		.port = port, .with_export = with_export, .thread_begins = name_thread
-	};
+	struct canfs_price_service_config config = { .port = port,
+		.with_export = with_export,
+		.classes = &CANFS.classes,
+		.thread_begins = name_thread };
 	int ret = -ENOMEM;
 
 	if (port == 0)

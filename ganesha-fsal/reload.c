@@ -61,8 +61,11 @@ static bool is_same_reload(struct canfs_export *export)
 	return same;
 }
 
-/* False: something is wrong with it, or waits for a restart, and this was said. */
-static bool take_over(struct canfs_fsal_config *config)
+/*
+ * False: something is wrong with it, or waits for a restart, and this was said. has_classes: with the addresses that their
+ * names have now, even if nothing else has changed.
+ */
+static bool take_over(struct canfs_fsal_config *config, bool has_classes)
 {
 	bool changed = canfs_change_scale(&CANFS.config, config);
 	bool holds = !needs_restart(&CANFS.config, config);
@@ -70,6 +73,8 @@ static bool take_over(struct canfs_fsal_config *config)
 
 	if (canfs_sampler_reload(CANFS.sampler, &config->sampler, canfs_now_usec()) > 0 || changed)
 		LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
+	if (has_classes)
+		canfs_set_classes(&config->classes);
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: a new Control_Socket, Price_Port or Ghost_Memory needs a restart");
@@ -83,13 +88,14 @@ static bool take_over(struct canfs_fsal_config *config)
 
 void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
 {
+	bool is_first = !is_same_reload(export);
 	struct canfs_fsal_config config;
 	int ret;
 
-	/* Whatever was said need not be said of each export. */
-	if (is_same_reload(export) && CANFS.warned)
+	/* Whatever was said need not be said of each export, nor need names be looked up for each. */
+	if (!is_first && CANFS.warned)
 		return;
-	ret = canfs_reread_config(&config, err_type);
+	ret = canfs_reread_config(&config, is_first, err_type);
 	CANFS.warned = ret != -ENOENT;
 	if (ret == -ENOENT)
 		return;
@@ -99,6 +105,6 @@ void canfs_reload(struct canfs_export *export, struct config_error_type *err_typ
 		LogWarn(COMPONENT_FSAL, "CANFS publishes no prices until the server is restarted");
 		gsh_free(config.control_path);
 	} else {
-		CANFS.warned = !take_over(&config);
+		CANFS.warned = !take_over(&config, is_first);
 	}
 }

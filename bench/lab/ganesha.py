@@ -16,6 +16,7 @@ netns       name of an existing network namespace, with lo up and one more inter
 directory   configuration, hosts file, plugin directory and ganesha.log are written there and kept.
 build       CMake build directory with ganesha-fsal/libfsalcanfs.so; needed for CANFS.
 options     what stands in the CANFS { } block, name to value.
+classes     what stands in Class { } blocks in it: ["Name = batch; Clients = 10.0.3.0/24; Premium = 30;"].
 export_options   likewise for the FSAL { Name = CANFS; } block of an export, by the export's path.
 includes    files for %include; with any, a CANFS { } block is written only for options.
 core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
@@ -97,12 +98,14 @@ def below_of(stack):
 
 class Ganesha:
     def __init__(self, exports, netns, directory, build=None, options=None, core=None,
-                 memory_limit_bytes=None, blocks=None, wrapper=(), rpcbind=True, export_options=None, includes=()):
+                 memory_limit_bytes=None, blocks=None, wrapper=(), rpcbind=True, export_options=None, includes=(),
+                 classes=()):
         self.exports = list(exports)
         self.netns = netns
         self.directory = pathlib.Path(directory).resolve()
         self.build = pathlib.Path(build).resolve() if build else None
         self.options = dict(options or {})
+        self.classes = list(classes)
         self.export_options = dict(export_options or {})
         self.includes = list(includes)
         self.core = dict(core or {})
@@ -217,8 +220,9 @@ class Ganesha:
             more[name] = more.get(name, {}) | items
         blocks = [_block("NFS_CORE_PARAM", core),
                   *(_block(name, items) for name, items in more.items())]
-        if any(stack.startswith("CANFS") for _, stack in self.exports) and (self.options or not self.includes):
-            blocks.append(_block("CANFS", self.options))
+        if any(stack.startswith("CANFS") for _, stack in self.exports) and \
+                (self.options or self.classes or not self.includes):
+            blocks.append(_block("CANFS", self.options, " ".join(f"Class {{ {text} }}" for text in self.classes)))
         blocks += [f'%include "{path}"\n' for path in self.includes]
         for number, (path, stack) in enumerate(self.exports, start=1):
             own = "".join(f"{key} = {value}; " for key, value in self.export_options.get(path, {}).items())

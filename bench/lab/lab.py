@@ -122,11 +122,11 @@ class Lab:
             signal.signal(signal.SIGTERM, self._old_term)
         return False
 
-    def start_server(self, stack="VFS", options=None):
-        """stack: "VFS" (stock) or "CANFS" (ours over VFS); options: of the CANFS { } block."""
+    def start_server(self, stack="VFS", options=None, classes=()):
+        """stack: "VFS" (stock) or "CANFS" (ours over VFS); options, classes: of the CANFS { } block."""
         self.disk.writable(True)
         self.server = Ganesha([(str(self.disk.mount), stack)], self.name,
-                              self.directory / "ganesha", options=options,
+                              self.directory / "ganesha", options=options, classes=classes,
                               build=self.build if stack == "CANFS" else None,
                               memory_limit_bytes=self.memory_bytes)
         self.server.start()

@@ -95,9 +95,9 @@ class Place:
         return Ganesha([(str(self.disk / name), stack) for name, stack in exports.items()],
                        self.netns, self.directory / "ganesha", build=BUILD, **more)
 
-    def probe(self, function, name):
-        """nfs_probe.function of an export, asked for in the namespace: (Space, Tag or None)."""
-        program = (f"import nfs_probe as p; s = p.{function}('{ADDRESS}', '{self.disk / name}'); "
+    def probe(self, function, name, address=ADDRESS, source=None):
+        """nfs_probe.function of an export, asked for in the namespace, from an address: (Space, Tag or None)."""
+        program = (f"import nfs_probe as p; p.SOURCE = {source!r}; s = p.{function}('{address}', '{self.disk / name}'); "
                    "t = p.read_tag(s); print((tuple(s), tuple(t) if t else None))")
         import nfs_probe  # here, since only tests that probe have it in their path
         space, tag = eval(self.in_net(sys.executable, "-c", program, cwd=ROOT / "tests/integration"))

@@ -6,6 +6,8 @@ import collections
 import socket
 import struct
 
+SOURCE = None  # the address to ask from; None: any
+
 Space = collections.namedtuple("Space", "total free avail tfiles ffiles afiles")
 Tag = collections.namedtuple("Tag", "write readahead bottleneck")
 BLOCK = 4096
@@ -25,7 +27,7 @@ def call(address, port, program, version, procedure, arguments):
     credentials = opaque(struct.pack(">I", 1) + opaque(b"probe") + struct.pack(">III", 0, 0, 0))
     message = struct.pack(">IIIIIII", 7, 0, 2, program, version, procedure, 1) + credentials
     message += struct.pack(">II", 0, 0) + arguments
-    with socket.create_connection((address, port), 10) as connection:
+    with socket.create_connection((address, port), 10, source_address=(SOURCE, 0) if SOURCE else None) as connection:
         connection.sendall(struct.pack(">I", 0x80000000 | len(message)) + message)
         stream = connection.makefile("rb")
         reply, last = b"", False

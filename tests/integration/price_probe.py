@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A client of the price service that shares no code with canfs, by protocol/prices.x.
 
-    price_probe.py ADDRESS EXPORT [--version 4] [--get]
+    price_probe.py ADDRESS EXPORT [--version 4] [--get] [--source ADDRESS]
     price_probe.py ADDRESS EXPORT --listen SECONDS      subscribes; then a line for each push
 
 A line is a JSON object: status, cookies (how many it took), lease_sec, write, read_ahead, bottleneck; of a push
@@ -61,8 +61,10 @@ def read_push(octets, token):
 
 
 class Probe:
-    def __init__(self, address):
+    def __init__(self, address, source=None):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        if source:
+            self.socket.bind((source, 0))
         self.socket.connect((address, PORT))
         self.token, self.cookie, self.xid = os.urandom(16), bytes(16), 1
 
@@ -98,9 +100,10 @@ def main():
     parser.add_argument("export")
     parser.add_argument("--version", type=int, default=3)
     parser.add_argument("--get", action="store_true")
+    parser.add_argument("--source")
     parser.add_argument("--listen", type=float, default=0)
     wanted = parser.parse_args()
-    probe = Probe(wanted.address)
+    probe = Probe(wanted.address, wanted.source)
     print(json.dumps(probe.ask(GET if wanted.get else SUBSCRIBE, wanted.version, wanted.export)), flush=True)
     for push in probe.listen(wanted.listen):
         print(json.dumps(push), flush=True)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Classes of clients in Ganesha: which hold, and what the client of a request is told. */
+#include "ganesha-fsal/canfs_methods.h"
+
+void canfs_set_classes(const struct canfs_classes *classes)
+{
+	int ret = canfs_shared_classes_set(&CANFS.classes, classes);
+
+	if (ret < 0)
+		LogCrit(COMPONENT_FSAL,
+			"CANFS: no memory: the classes of clients stay as they were");
+	else if (ret > 0)
+		LogEvent(COMPONENT_FSAL,
+			"CANFS: classes of clients: %zu, of %zu addresses and networks",
+			classes->count, classes->network_count);
+}
+
+void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag)
+{
+	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
+	int premium_pct = client ? canfs_shared_classes_premium(&CANFS.classes, client) : 0;
+
+	if (premium_pct != 0)
+		canfs_premium_to_tag(
+			canfs_premium_now(premium_pct, canfs_price_table_drains(prices)), tag);
+}
