@@ -5,12 +5,17 @@
  *	[priced]
  *	name = value
  *
+ *	[class batch]                         up to 16 of these: a class of clients (server/classes/classes.h)
+ *	clients = 10.0.3.0/24 @batch
+ *	premium = 30
+ *
  * The options are those of the CANFS { } block of NFS-Ganesha, as far as they are of prices, in lower case. The table of
  * options in config.c holds the defaults, bounds and help; canfs_priced_config_example() prints it.
  */
 #ifndef CANFS_PRICED_CONFIG_H
 #define CANFS_PRICED_CONFIG_H
 
+#include "server/classes/names.h"
 #include "server/market/sampler.h"
 
 #define CANFS_PRICED_CONFIG_FILE      "/etc/canfs/priced.conf"
@@ -36,6 +41,7 @@ struct canfs_priced_config {
 
 	char control_socket[CANFS_PRICED_PATH_MAX]; /* absolute; "": none */
 	char etab[CANFS_PRICED_PATH_MAX]; /* exportfs's list, absolute; "": the kernel's only */
+	struct canfs_classes classes;
 };
 
 void canfs_priced_config_defaults(struct canfs_priced_config *config);
@@ -43,14 +49,14 @@ void canfs_priced_config_defaults(struct canfs_priced_config *config);
 /*
  * Reads text on top of *config. 0; or -EINVAL, error then being one line that names the first mistake and what is
  * allowed: "priced.conf:7: price_interval = 5: not in 20 ... 10000"; or -ENOMEM. *config is changed only on 0. file is
- * the name for that line.
+ * the name for that line. names: to look up those of clients; NULL leaves them out.
  */
 int canfs_priced_config_parse_string(struct canfs_priced_config *config, const char *file,
-	const char *text, char error[CANFS_PRICED_ERROR_MAX]);
+	const char *text, struct canfs_names *names, char error[CANFS_PRICED_ERROR_MAX]);
 
 /* The same on a file. Also -ENOENT, -EFBIG and open's and read's -errno, with an error line. */
-int canfs_priced_config_parse_file(
-	struct canfs_priced_config *config, const char *file, char error[CANFS_PRICED_ERROR_MAX]);
+int canfs_priced_config_parse_file(struct canfs_priced_config *config, const char *file,
+	struct canfs_names *names, char error[CANFS_PRICED_ERROR_MAX]);
 
 /* What of it is the sampler's: fills in all but say and thread_begins. */
 void canfs_priced_config_of_sampler(

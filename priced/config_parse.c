@@ -10,6 +10,17 @@
 #include "priced/config_option.h"
 #include "server/monitors/source.h"
 
+#define CLASS_SECTION "class "
+
+/* The class whose section this is. */
+struct class_section {
+	char name[64];
+	int line; /* of its first option; 0: no class's section */
+	int premium_line;
+	unsigned int clients; /* how many words */
+	int premium_pct;
+};
+
 /* What inih's handler works on. */
 struct parser {
 	struct canfs_priced_config config;
@@ -19,6 +30,8 @@ struct parser {
 	int line;
 	int mistake_line;
 	int name_line[CANFS_PRICED_OPTIONS_MAX]; /* where it was given; 0: not yet */
+	struct class_section class;
+	struct canfs_names *names; /* NULL: they are left out */
 };
 
 /* Keeps the first mistake only. Returns 0, which to inih means an error. */
@@ -163,10 +176,87 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 	return 0;
 }
 
+/* What its section has said. A mistake of the whole is one of its first line. */
+static int end_class(struct parser *parser)
+{
+	struct class_section class = parser->class;
+	char error[CANFS_CLASS_ERROR_MAX];
+	int line = parser->line;
+
+	parser->class = (struct class_section) { .line = 0 };
+	if (class.line == 0)
+		return 1;
+	parser->line = class.line;
+	if (class.clients == 0)
+		mistake(parser, "class %s: it has no clients", class.name);
+	else if (canfs_classes_end(&parser->config.classes, class.name, class.premium_pct, error) !=
+		 0)
+		mistake(parser, "%s", error);
+	parser->line = line;
+	return parser->error[0] == '\0';
+}
+
+static int add_client(struct parser *parser, const char *word, size_t len)
+{
+	char text[512], error[CANFS_CLASS_ERROR_MAX]; /* what does not fit is no name either */
+
+	snprintf(text, sizeof(text), "%.*s", (int)len, word);
+	parser->class.clients++;
+	if (canfs_classes_add_word(&parser->config.classes, text,
+		    parser->names ? canfs_names_find : NULL, parser->names, error) != 0)
+		return mistake(parser, "clients: %s", error);
+	return 1;
+}
+
+static int set_premium(struct parser *parser, const char *value)
+{
+	struct class_section *class = &parser->class;
+	char *end;
+	long number;
+
+	if (class->premium_line != 0)
+		return mistake(parser, "premium: given before, in line %d", class->premium_line);
+	class->premium_line = parser->line;
+	errno = 0;
+	number = strtol(value, &end, 10);
+	if (end == value || *end != '\0')
+		return mistake(parser, "premium = %.64s: not a whole number", value);
+	if (errno != 0 || number < CANFS_PREMIUM_PCT_MIN || number > CANFS_PREMIUM_PCT_MAX)
+		return mistake(parser, "premium = %.64s: not in %d ... %d", value,
+			CANFS_PREMIUM_PCT_MIN, CANFS_PREMIUM_PCT_MAX);
+	class->premium_pct = (int)number;
+	return 1;
+}
+
+/* Another section than before is another class. */
+static int set_class(
+	struct parser *parser, const char *class_name, const char *name, const char *value)
+{
+	struct class_section *class = &parser->class;
+
+	if (class->line != 0 && strcmp(class->name, class_name) != 0 && !end_class(parser))
+		return 0;
+	if (class->line == 0) {
+		*class = (struct class_section) { .line = parser->line };
+		snprintf(class->name, sizeof(class->name), "%s", class_name);
+	}
+	if (parser->names)
+		parser->names->class_name = class->name;
+	if (strcmp(name, "clients") == 0)
+		return set_names(parser, value, add_client);
+	if (strcmp(name, "premium") == 0)
+		return set_premium(parser, value);
+	return mistake(parser, "%.64s: a class has clients and premium", name);
+}
+
 static int on_pair(void *user, const char *section, const char *name, const char *value)
 {
 	struct parser *parser = user;
 
+	if (strncmp(section, CLASS_SECTION, strlen(CLASS_SECTION)) == 0)
+		return set_class(parser, section + strlen(CLASS_SECTION), name, value);
+	if (!end_class(parser))
+		return 0;
 	if (strcmp(section, "priced") != 0)
 		return mistake(parser, "%.64s: not below [priced]", name);
 	for (size_t i = 0; i < canfs_priced_options_n; i++) {
@@ -192,13 +282,14 @@ static char *next_line(char *buf, int size, void *user)
 	buf[copy] = '\n';
 	buf[copy + 1] = '\0';
 	parser->text += len + (parser->text[len] == '\n');
-	if (buf[0] == '[' && strncmp(buf, "[priced]", 8) != 0)
-		mistake(parser, "allowed is the section [priced]");
+	if (buf[0] == '[' && strncmp(buf, "[priced]", 8) != 0 &&
+		strncmp(buf, "[" CLASS_SECTION, strlen("[" CLASS_SECTION)) != 0)
+		mistake(parser, "allowed are the sections [priced] and [class NAME]");
 	return buf;
 }
 
 int canfs_priced_config_parse_string(struct canfs_priced_config *config, const char *file,
-	const char *text, char error[CANFS_PRICED_ERROR_MAX])
+	const char *text, struct canfs_names *names, char error[CANFS_PRICED_ERROR_MAX])
 {
 	struct parser *parser = calloc(1, sizeof(*parser));
 	int line;
@@ -212,14 +303,16 @@ int canfs_priced_config_parse_string(struct canfs_priced_config *config, const c
 	parser->file = file;
 	parser->error = error;
 	parser->text = text;
+	parser->names = names;
 	line = ini_parse_stream(next_line, parser, on_pair, parser);
 	if (line > 0 && (error[0] == '\0' || line < parser->mistake_line)) {
 		error[0] = '\0';
 		parser->line = line;
-		mistake(parser, "neither \"name = value\" nor [priced]");
+		mistake(parser, "neither \"name = value\" nor a section");
 	} else if (line < 0) {
 		mistake(parser, "out of memory");
 	}
+	(void)end_class(parser);
 	if (error[0] == '\0')
 		*config = parser->config;
 	free(parser);
@@ -227,7 +320,7 @@ int canfs_priced_config_parse_string(struct canfs_priced_config *config, const c
 }
 
 static int parse_file(struct canfs_priced_config *config, const char *file, char *text,
-	char error[CANFS_PRICED_ERROR_MAX])
+	struct canfs_names *names, char error[CANFS_PRICED_ERROR_MAX])
 {
 	int ret = canfs_read_source("", file, text, CANFS_PRICED_CONFIG_BYTES_MAX);
 
@@ -238,11 +331,11 @@ static int parse_file(struct canfs_priced_config *config, const char *file, char
 		snprintf(error, CANFS_PRICED_ERROR_MAX, "%.256s: %s", file, strerror(-ret));
 		return ret;
 	}
-	return canfs_priced_config_parse_string(config, file, text, error);
+	return canfs_priced_config_parse_string(config, file, text, names, error);
 }
 
-int canfs_priced_config_parse_file(
-	struct canfs_priced_config *config, const char *file, char error[CANFS_PRICED_ERROR_MAX])
+int canfs_priced_config_parse_file(struct canfs_priced_config *config, const char *file,
+	struct canfs_names *names, char error[CANFS_PRICED_ERROR_MAX])
 {
 	char *text = malloc(CANFS_PRICED_CONFIG_BYTES_MAX);
 	int ret;
@@ -251,7 +344,7 @@ int canfs_priced_config_parse_file(
 		snprintf(error, CANFS_PRICED_ERROR_MAX, "%.256s: out of memory", file);
 		return -ENOMEM;
 	}
-	ret = parse_file(config, file, text, error);
+	ret = parse_file(config, file, text, names, error);
 	free(text);
 	return ret;
 }

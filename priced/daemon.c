@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ struct daemon {
 	uint64_t notified_usec; /* see canfs_notify_alive() */
 	uint64_t shown[2];      /* exports and subscribers, in the status */
 	struct canfs_sampler *sampler;
+	struct canfs_shared_classes *classes;
 	struct canfs_export_list *list;
 	struct canfs_exports_thread *exports;
 	struct canfs_price_service *service;
@@ -87,11 +89,32 @@ static int open_market(struct daemon *daemon)
 	return ret != 0 ? ret : canfs_sampler_start(daemon->sampler);
 }
 
+static void set_classes(struct daemon *daemon, const struct canfs_classes *classes)
+{
+	int ret = canfs_shared_classes_set(daemon->classes, classes);
+
+	if (ret < 0)
+		canfs_log("out of memory: the classes of clients stay as they were");
+	else if (ret > 0)
+		canfs_log("classes of clients: %zu, of %zu addresses and networks", classes->count,
+			classes->network_count);
+}
+
+static int open_classes(struct daemon *daemon)
+{
+	daemon->classes = calloc(1, sizeof(*daemon->classes));
+	if (!daemon->classes)
+		return -ENOMEM;
+	set_classes(daemon, &daemon->config->classes);
+	return 0;
+}
+
 static int open_service(struct daemon *daemon)
 {
 	struct canfs_price_service_config config = { .port = (uint16_t)daemon->config->price_port,
 		.with_export = canfs_export_list_use,
 		.host = daemon->list,
+		.classes = daemon->classes,
 		.thread_begins = name_service };
 	int ret = canfs_price_service_start(&daemon->service, &config);
 
@@ -109,6 +132,7 @@ static void open_control(struct daemon *daemon)
 {
 	struct canfs_control_config config = { .path = daemon->config->control_socket,
 		.sampler = daemon->sampler,
+		.classes = daemon->classes,
 		.price_service = daemon->service,
 		.say = say,
 		.thread_begins = name_control };
@@ -142,6 +166,8 @@ static int open_all(struct daemon *daemon)
 	if (ret == 0)
 		ret = open_market(daemon);
 	if (ret == 0)
+		ret = open_classes(daemon);
+	if (ret == 0)
 		ret = open_service(daemon);
 	if (ret == 0)
 		ret = canfs_exports_thread_start(&daemon->exports, daemon->list, say);
@@ -168,6 +194,9 @@ static void close_all(struct daemon *daemon)
 	canfs_price_service_stop(daemon->service);
 	canfs_export_list_free(daemon->list);
 	canfs_sampler_free(daemon->sampler);
+	if (daemon->classes)
+		canfs_shared_classes_free(daemon->classes);
+	free(daemon->classes);
 }
 
 /* What was opened at the start goes on as it was. */
@@ -189,11 +218,13 @@ static void reload(struct daemon *daemon)
 {
 	struct canfs_sampler_config sampler;
 	struct canfs_priced_config config;
+	struct canfs_names names;
 	char error[CANFS_PRICED_ERROR_MAX];
 
 	canfs_exports_thread_hurry(daemon->exports);
 	canfs_priced_config_defaults(&config);
-	if (canfs_priced_config_parse_file(&config, daemon->file, error) != 0) {
+	canfs_names_begin(&names, say);
+	if (canfs_priced_config_parse_file(&config, daemon->file, &names, error) != 0) {
 		canfs_log("%s; the running configuration stays", error);
 		return;
 	}
@@ -201,6 +232,7 @@ static void reload(struct daemon *daemon)
 	fill_in(&config, &sampler);
 	(void)change_scale(daemon, daemon->config, &config);
 	(void)canfs_sampler_reload(daemon->sampler, &sampler, canfs_now_usec());
+	set_classes(daemon, &config.classes);
 	*daemon->config = config;
 	canfs_log("%s: reloaded", daemon->file);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "priced/config.h"
 #include "priced/daemon.h"
 
@@ -23,6 +24,12 @@ static void print_example(void)
 	     "[priced]");
 	for (size_t i = 0; canfs_priced_config_example(i, option, sizeof(option)); i++)
 		printf("%s%s", i != 0 ? "\n" : "", option);
+	puts("\n"
+	     "# What clients of a class are told is higher, or lower (percent, -90 ... 900); the "
+	     "first class with the client counts.\n"
+	     "#[class batch]\n"
+	     "#clients = 10.0.3.0/24 host.example @netgroup\n"
+	     "#premium = 30");
 }
 
 static void print_help(void)
@@ -38,14 +45,22 @@ static void print_help(void)
 	     "  --help, --version");
 }
 
-/* The file that was asked for must be there; the default one may be missing. */
-static int read_config(struct canfs_priced_config *config, const char *file)
+static void say(const char *message)
+{
+	canfs_log("%s", message);
+}
+
+/* The file that was asked for must be there; the default one may be missing. Only who will serve looks up names. */
+static int read_config(struct canfs_priced_config *config, const char *file, bool serves)
 {
 	char error[CANFS_PRICED_ERROR_MAX];
+	struct canfs_names names;
 	int ret;
 
 	canfs_priced_config_defaults(config);
-	ret = canfs_priced_config_parse_file(config, file ? file : CANFS_PRICED_CONFIG_FILE, error);
+	canfs_names_begin(&names, say);
+	ret = canfs_priced_config_parse_file(
+		config, file ? file : CANFS_PRICED_CONFIG_FILE, serves ? &names : NULL, error);
 	if (ret == -ENOENT && !file)
 		return 0;
 	if (ret != 0)
@@ -105,7 +120,7 @@ int main(int argc, char **argv)
 			argv[optind]);
 		return EXIT_USAGE;
 	}
-	if (read_config(&config, file) != 0)
+	if (read_config(&config, file, !checks) != 0)
 		return EXIT_USAGE;
 	if (checks)
 		return report(file);

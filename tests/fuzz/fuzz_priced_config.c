@@ -32,11 +32,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int ret;
 
 	canfs_priced_config_defaults(&config);
-	ret = canfs_priced_config_parse_string(&config, "priced.conf", text, error);
+	ret = canfs_priced_config_parse_string(&config, "priced.conf", text, NULL, error);
 	FUZZ_CHECK((ret != 0) == (error[0] != '\0'));
 	FUZZ_CHECK(config.price_port >= 1 && config.price_port <= 65535);
 	FUZZ_CHECK(config.etab[0] == '/' || config.etab[0] == '\0');
 	FUZZ_CHECK(config.control_socket[0] == '/' || config.control_socket[0] == '\0');
+	FUZZ_CHECK(config.classes.count <= CANFS_CLASSES_MAX);
+	FUZZ_CHECK(config.classes.network_count <= CANFS_CLASS_NETWORKS_MAX);
+	FUZZ_CHECK(config.classes.network_count ==
+		   (config.classes.count != 0 ? config.classes.list[config.classes.count - 1].end
+					      : 0));
 	check_sampler(&config);
 	free(text);
 	return 0;

@@ -13,7 +13,7 @@ static char error[CANFS_PRICED_ERROR_MAX];
 static int parse(const char *text)
 {
 	canfs_priced_config_defaults(&config);
-	return canfs_priced_config_parse_string(&config, "priced.conf", text, error);
+	return canfs_priced_config_parse_string(&config, "priced.conf", text, NULL, error);
 }
 
 static void refused(const char *text, const char *because)
@@ -91,10 +91,70 @@ static void what_is_wrong_is_named(void **state)
 	refused("[priced]\netab = etab\n", "priced.conf:2: etab = etab: not an absolute path");
 	refused("[priced]\nprefetch = on\n", "priced.conf:2: prefetch: unknown option");
 	refused("price_port = 1\n", "priced.conf:1: price_port: not below [priced]");
-	refused("[agent]\n", "priced.conf:1: allowed is the section [priced]");
-	refused("[priced]\nnonsense\n", "priced.conf:2: neither \"name = value\" nor [priced]");
+	refused("[agent]\n", "priced.conf:1: allowed are the sections [priced] and [class NAME]");
+	refused("[priced]\nnonsense\n", "priced.conf:2: neither \"name = value\" nor a section");
 	refused("[priced]\nk_cpu = 2\nk_cpu = 3\n",
 		"priced.conf:3: k_cpu: given before, in line 2");
+}
+
+static void classes_are_taken(void **state)
+{
+	struct in6_addr client = IN6ADDR_LOOPBACK_INIT;
+	const struct canfs_class *class;
+
+	(void)state;
+	assert_int_equal(parse("[class desks]\n"
+			       "premium = -20\n"
+			       "clients = ::1, fd00::/8\n"
+			       "clients = 10.0.4.0/24 host.example\n"
+			       "[priced]\n"
+			       "price_port = 7\n"
+			       "[class batch]\n"
+			       "clients = *\n"),
+		0);
+	assert_int_equal(config.price_port, 7);
+	assert_int_equal(config.classes.count, 2);
+	assert_int_equal(config.classes.network_count, 4); /* names are not looked up here */
+	class = canfs_classes_find(&config.classes, &client);
+	assert_string_equal(class->name, "desks");
+	assert_int_equal(class->premium_pct, -20);
+	client.s6_addr[15] = 2;
+	class = canfs_classes_find(&config.classes, &client);
+	assert_string_equal(class->name, "batch");
+	assert_int_equal(class->premium_pct, 0);
+}
+
+static void wrong_classes_are_named(void **state)
+{
+	static char many[1024];
+
+	(void)state;
+	refused("[class a]\npremium = 30\n", "priced.conf:2: class a: it has no clients");
+	refused("[class a]\nclients =\n[class b]\nclients = *\n",
+		"priced.conf:2: class a: it has no clients");
+	refused("[class a]\nclients = *\npremium = 901\n",
+		"priced.conf:3: premium = 901: not in -90 ... 900");
+	refused("[class a]\nclients = *\npremium = 0.3\n",
+		"priced.conf:3: premium = 0.3: not a whole number");
+	refused("[class a]\nclients = *\npremium = 99999999999999999999\n",
+		"priced.conf:3: premium = 99999999999999999999: not in -90 ... 900");
+	refused("[class a]\npremium = 3\npremium = 3\n",
+		"priced.conf:3: premium: given before, in line 2");
+	refused("[class a]\nclients = 10.0.3.0/24 10.0.4.0/33\n",
+		"priced.conf:2: clients: 10.0.4.0/33: behind the slash 0 ... 32 bits are allowed");
+	refused("[class a]\nname = b\n", "priced.conf:2: name: a class has clients and premium");
+	refused("[class a]\nclients = *\n[class b]\nclients = *\n[class a]\nclients = *\n",
+		"priced.conf:6: class a: there is one of that name");
+	refused("[class a b]\nclients = *\n", "priced.conf:2: class a b: allowed are names of 1 to "
+					      "31 letters, digits, . _ and -");
+	refused("[class ]\nclients = *\n",
+		"priced.conf:2: class : allowed are names of 1 to 31 letters, digits, . _ and -");
+	refused("[class]\nclients = *\n",
+		"priced.conf:1: allowed are the sections [priced] and [class NAME]");
+	for (int i = 0; i <= CANFS_CLASSES_MAX; i++)
+		snprintf(many + strlen(many), sizeof(many) - strlen(many),
+			"[class a%d]\nclients = *\n", i);
+	refused(many, "priced.conf:34: class a16: allowed are 16 classes");
 }
 
 static void a_wrong_file_changes_nothing(void **state)
@@ -112,14 +172,14 @@ static void a_file_must_be_there_and_small(void **state)
 
 	fake_root_full(root, "/priced.conf", full);
 	canfs_priced_config_defaults(&config);
-	assert_int_equal(canfs_priced_config_parse_file(&config, full, error), -ENOENT);
+	assert_int_equal(canfs_priced_config_parse_file(&config, full, NULL, error), -ENOENT);
 	assert_non_null(strstr(error, "priced.conf: No such file or directory"));
 	fake_root_write(root, "/priced.conf", "[priced]\nprice_port = 7\n");
-	assert_int_equal(canfs_priced_config_parse_file(&config, full, error), 0);
+	assert_int_equal(canfs_priced_config_parse_file(&config, full, NULL, error), 0);
 	assert_int_equal(config.price_port, 7);
 	memset(text, '\n', sizeof(text) - 1);
 	fake_root_write(root, "/priced.conf", text);
-	assert_int_equal(canfs_priced_config_parse_file(&config, full, error), -EFBIG);
+	assert_int_equal(canfs_priced_config_parse_file(&config, full, NULL, error), -EFBIG);
 }
 
 static void only_what_differs_is_set(void **state)
@@ -187,6 +247,8 @@ int main(void)
 		cmocka_unit_test(the_defaults),
 		cmocka_unit_test(what_is_said_is_taken),
 		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(classes_are_taken),
+		cmocka_unit_test(wrong_classes_are_named),
 		cmocka_unit_test(a_wrong_file_changes_nothing),
 		cmocka_unit_test_setup_teardown(
 			a_file_must_be_there_and_small, fake_root_setup, fake_root_teardown),
