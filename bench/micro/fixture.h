@@ -5,6 +5,7 @@
 
 #include "client-agent/kernel/mountstats.h"
 #include "client-agent/kernel/procfs.h"
+#include "server/classes/shared_classes.h"
 #include "server/control/clients.h"
 #include "server/market/sampler.h"
 #include "server/monitors/ghosts.h"
@@ -46,6 +47,7 @@ struct fixture {
 	int cached; /* a file of which something is in the page cache */
 	struct canfs_resident_map map;
 	struct canfs_clients *few_clients, *many_clients;
+	struct canfs_shared_classes no_classes, full_classes;
 	struct disk fifo, elevator, n_cscan, lag;
 	uint64_t now_usec;
 	struct canfs_mounts *one, *many;

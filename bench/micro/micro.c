@@ -82,6 +82,25 @@ static void clients_many(struct fixture *f)
 	count_client(f, f->many_clients, 16 * CANFS_CLIENTS_MAX);
 }
 
+/* What it costs a reply to know its client's premium; of full_classes nobody is a client, so that all are looked through. */
+static void find_premium(struct fixture *f, struct canfs_shared_classes *classes)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+
+	in.sin_addr.s_addr = htonl(0x0b000000u + (uint32_t)(f->turn++ & 0xff));
+	f->sink = canfs_shared_classes_premium(classes, (const struct sockaddr *)&in);
+}
+
+static void premium_none(struct fixture *f)
+{
+	find_premium(f, &f->no_classes);
+}
+
+static void premium_full(struct fixture *f)
+{
+	find_premium(f, &f->full_classes);
+}
+
 static void sampling_pass(struct fixture *f, struct canfs_sampler *sampler)
 {
 	f->now_usec += SAMPLE_MSEC * 1000;
@@ -154,6 +173,8 @@ static const struct {
 	{ "canfs_sampler_step-10", sampler_ten },
 	{ "canfs_sampler_step-100", sampler_hundred },
 	{ "canfs_price_table_read", price_table_read },
+	{ "canfs_shared_classes_premium-0", premium_none },
+	{ "canfs_shared_classes_premium-256", premium_full }, /* networks */
 	{ "canfs_ghosts_note_read-8k", ghosts_note_small },
 	{ "canfs_ghosts_note_read-1m", ghosts_note_large },
 	{ "canfs_ghosts_note_read-unsampled", ghosts_note_unsampled },
@@ -269,6 +290,21 @@ static int make_ghosts(struct fixture *f)
 	return 0;
 }
 
+static int make_classes(struct canfs_shared_classes *shared)
+{
+	struct canfs_classes classes = { .count = 0 };
+	char text[32], error[CANFS_CLASS_ERROR_MAX];
+
+	for (unsigned int i = 0; i < CANFS_CLASS_NETWORKS_MAX; i++) {
+		snprintf(text, sizeof(text), "10.%u.0.0/16", i);
+		if (canfs_classes_add_word(&classes, text, NULL, NULL, error) != 0)
+			return -1;
+	}
+	if (canfs_classes_end(&classes, "full", 30, error) != 0)
+		return -1;
+	return canfs_shared_classes_set(shared, &classes) == 1 ? 0 : -1;
+}
+
 static int make_fixture(struct fixture *f)
 {
 	canfs_market_init(&f->market);
@@ -283,7 +319,7 @@ static int make_fixture(struct fixture *f)
 	if (!f->few_clients || !f->many_clients || canfs_tag_encode(&f->space, &f->tag) != 0 ||
 		make_server(&f->one_export, 1) != 0 || make_server(&f->ten_exports, 10) != 0 ||
 		make_server(&f->hundred_exports, EXPORTS_MAX) != 0 || make_ghosts(f) != 0 ||
-		make_files(f) != 0 || make_disks(f) != 0 ||
+		make_files(f) != 0 || make_disks(f) != 0 || make_classes(&f->full_classes) != 0 ||
 		make_mounts(1, &f->one, &f->one_text) != 0 ||
 		make_mounts(MOUNTS_MAX, &f->many, &f->many_text) != 0 ||
 		canfs_read_file("", "/proc/meminfo", f->meminfo_text, MEMINFO_BYTES) < 0)
@@ -295,6 +331,7 @@ static void free_fixture(struct fixture *f)
 {
 	canfs_clients_free(f->few_clients);
 	canfs_clients_free(f->many_clients);
+	canfs_shared_classes_free(&f->full_classes);
 	free_server(&f->one_export);
 	free_server(&f->ten_exports);
 	free_server(&f->hundred_exports);
