@@ -19,28 +19,31 @@ static const uint64_t retry_usec = 1000000;
 /* A server that always answers with a cookie has no use for one. */
 #define COOKIES_MAX 3
 
-static int connect_to(
-	struct canfs_subscription *subscription, struct sockaddr_storage server, uint16_t port)
-{
-	const socklen_t len = server.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-							   : sizeof(struct sockaddr_in);
-	int ret = 0;
+/* A reply to one of the last calls may still come. */
+#define CALLS_ON_THEIR_WAY 8
 
-	if (server.ss_family == AF_INET6)
-		((struct sockaddr_in6 *)&server)->sin6_port = htons(port);
-	else
-		((struct sockaddr_in *)&server)->sin_port = htons(port);
-	subscription->fd = socket(server.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+static void disconnect(struct canfs_subscription *subscription)
+{
+	if (subscription->fd >= 0)
+		close(subscription->fd);
+	subscription->fd = -1;
+}
+
+/* Without a network there is no socket: then there is no answer, either. */
+static void reconnect(struct canfs_subscription *subscription)
+{
+	const struct sockaddr_storage *server = &subscription->server;
+	const socklen_t len = server->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							    : sizeof(struct sockaddr_in);
+
+	disconnect(subscription);
+	subscription->fd = socket(server->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (subscription->fd < 0)
-		return -errno;
+		return;
 	/* Many exports admit only ports below 1024. */
 	bindresvport_sa(subscription->fd, NULL);
-	if (connect(subscription->fd, (const struct sockaddr *)&server, len) < 0) {
-		ret = -errno;
-		close(subscription->fd);
-		subscription->fd = -1;
-	}
-	return ret;
+	if (connect(subscription->fd, (const struct sockaddr *)server, len) < 0)
+		disconnect(subscription);
 }
 
 /* With another token the server counts from 1 again, whether it has forgotten us or not. */
@@ -68,10 +71,15 @@ int canfs_subscription_open(struct canfs_subscription *subscription,
 	request->threshold = CANFS_PUSH_THRESHOLD;
 	begin_anew(subscription);
 	canfs_random(&subscription->xid, sizeof(subscription->xid));
-	return connect_to(subscription, *server, port);
+	subscription->server = *server;
+	if (server->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&subscription->server)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)&subscription->server)->sin_port = htons(port);
+	return 0;
 }
 
-static void call(struct canfs_subscription *subscription)
+static void call(struct canfs_subscription *subscription, uint64_t now_usec)
 {
 	uint8_t datagram[CANFS_DATAGRAM_MAX];
 	size_t bytes = canfs_price_encode_call(
@@ -80,18 +88,17 @@ static void call(struct canfs_subscription *subscription)
 	/* What is wrong with the network shows as no answer. */
 	(void)send(subscription->fd, datagram, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 	subscription->calls++;
+	subscription->called_usec = now_usec;
 }
 
 void canfs_subscription_close(struct canfs_subscription *subscription)
 {
-	if (subscription->fd < 0)
-		return;
-	if (subscription->lease_end_usec != 0) {
+	if (subscription->fd >= 0 && subscription->lease_end_usec != 0) {
 		subscription->request.lease_sec = 0;
-		call(subscription);
+		call(subscription, 0);
 	}
-	close(subscription->fd);
-	subscription->fd = -1;
+	disconnect(subscription);
+	*subscription = (struct canfs_subscription) { .fd = -1 };
 }
 
 /* [0.8, 1.2]: clients that began together must not stay together. */
@@ -106,7 +113,9 @@ static void ask(struct canfs_subscription *subscription, uint64_t now_usec)
 	unsigned int doublings =
 		subscription->unanswered < DOUBLINGS_MAX ? subscription->unanswered : DOUBLINGS_MAX;
 
-	call(subscription);
+	if (!canfs_subscription_is_current(subscription, now_usec))
+		reconnect(subscription);
+	call(subscription, now_usec);
 	subscription->unanswered++;
 	subscription->ask_usec = now_usec + spread(subscription, retry_usec << doublings);
 }
@@ -134,21 +143,28 @@ static bool take_result(struct canfs_subscription *subscription,
 {
 	const struct canfs_price_result *result = &datagram->result;
 
-	if (datagram->xid != subscription->xid || subscription->unanswered == 0) {
-		subscription->forged++;
+	uint32_t behind = subscription->xid - datagram->xid;
+
+	if (behind != 0 || subscription->unanswered == 0) {
+		if (behind < CALLS_ON_THEIR_WAY)
+			subscription->late++;
+		else
+			subscription->forged++;
 		return false;
 	}
 	subscription->status = result->status;
 	if (result->status == CANFS_STATUS_COOKIE && subscription->cookies < COOKIES_MAX) {
 		subscription->cookies++;
 		memcpy(subscription->request.cookie, result->cookie, sizeof(result->cookie));
-		call(subscription);
+		call(subscription, now_usec);
 		return false;
 	}
 	subscription->cookies = 0;
 	if (result->status == CANFS_STATUS_OK && result->lease_sec > 0) {
 		subscription->unanswered = 0;
 		take_lease(subscription, result->lease_sec, now_usec);
+		if (subscription->answered_usec > subscription->called_usec)
+			return false; /* a push has overtaken it */
 		take_prices(subscription, &result->prices, now_usec);
 		return true;
 	}
@@ -159,13 +175,16 @@ static bool take_result(struct canfs_subscription *subscription,
 static bool take_push(struct canfs_subscription *subscription, const struct canfs_price_push *push,
 	uint64_t now_usec)
 {
-	if (memcmp(push->token, subscription->request.token, sizeof(push->token)) != 0 ||
-		subscription->lease_end_usec == 0) {
-		subscription->forged++;
+	bool is_ours = memcmp(push->token, subscription->request.token, sizeof(push->token)) == 0;
+
+	/* A server that has refused a renewal goes on to push until the lease before it ends. */
+	if (subscription->lease_end_usec == 0 ||
+		(is_ours && push->number <= subscription->number)) {
+		subscription->late++;
 		return false;
 	}
-	if (push->number <= subscription->number) {
-		subscription->late++;
+	if (!is_ours) {
+		subscription->forged++;
 		return false;
 	}
 	subscription->lost += push->number - subscription->number - 1;
@@ -180,14 +199,16 @@ static bool receive(struct canfs_subscription *subscription, uint64_t now_usec, 
 {
 	uint8_t bytes[CANFS_DATAGRAM_MAX];
 	struct canfs_price_datagram datagram;
-	ssize_t got = recv(subscription->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	ssize_t got;
 
+	if (subscription->fd < 0)
+		return false;
+	got = recv(subscription->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (got < 0 && errno != EAGAIN)
 		subscription->network_error = errno;
-	if (got < 0 && errno == ECONNREFUSED) { /* nobody is at that port */
-		begin_anew(subscription);
+	/* Nobody is at that port, says whoever it is: silence tells. */
+	if (got < 0 && errno == ECONNREFUSED)
 		return true;
-	}
 	if (got < 0)
 		return false;
 	subscription->network_error = 0;
@@ -211,7 +232,7 @@ bool canfs_subscription_tick(struct canfs_subscription *subscription, uint64_t n
 {
 	bool is_new = false;
 
-	if (subscription->fd < 0)
+	if (!canfs_subscription_has_service(subscription))
 		return false;
 	for (int i = 0; i < DATAGRAMS_MAX && receive(subscription, now_usec, &is_new); i++)
 		continue;
@@ -226,14 +247,12 @@ bool canfs_subscription_tick(struct canfs_subscription *subscription, uint64_t n
 
 bool canfs_subscription_is_current(const struct canfs_subscription *subscription, uint64_t now_usec)
 {
-	return subscription->fd >= 0 && now_usec < subscription->lease_end_usec &&
+	return now_usec < subscription->lease_end_usec &&
 	       now_usec - subscription->answered_usec < CANFS_PUSH_LOST_USEC;
 }
 
 void canfs_subscription_forget(struct canfs_subscription *subscription)
 {
-	if (subscription->fd < 0)
-		return;
 	begin_anew(subscription);
 	subscription->ask_usec = 0;
 	subscription->unanswered = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The prices of one export as the server's price service pushes them (protocol/prices.x), over one UDP socket that is
- * connected to it. The best source of prices: a rise is here within one interval of the server's, and a client that holds
+ * connected to it, and made anew with each question while none are pushed: addresses change, networks come and go. The best source of prices: a rise is here within one interval of the server's, and a client that holds
  * data need not ask ten times a second.
  *
  *	SUBSCRIBE --> COOKIE --> SUBSCRIBE with it --> OK: current
@@ -11,7 +11,8 @@
  *	without an answer, or with no for one: asked again after 1, 2, 4 ... 64 s
  *
  * While it is not current, prices are in FSSTAT as ever (fsstat.h). Whatever does not come from the server's address, or
- * without the token that this client has drawn, is counted and changes nothing; so does a push that came before.
+ * without the token that this client has drawn, is counted and changes nothing; so does a push that came before. An
+ * attacker on the path reads the token, and can forge prices, as it can forge FSSTAT's answers.
  *
  * Nothing blocks, nothing allocates.
  */
@@ -29,11 +30,13 @@
 #define CANFS_PUSH_THRESHOLD 0.0025
 
 struct canfs_subscription {
-	int fd; /* -1: there is no service to ask */
+	struct sockaddr_storage server; /* AF_UNSPEC: there is no service to ask */
+	int fd;                         /* -1: none now */
 	struct canfs_price_request request;
 	uint32_t xid;
 	unsigned int seed;
 	uint64_t ask_usec;       /* when to ask next */
+	uint64_t called_usec;    /* the last time */
 	uint64_t answered_usec;  /* when the service last said anything; 0: never */
 	unsigned int unanswered; /* calls in a row that were for nothing */
 	unsigned int cookies;    /* likewise, answered with a cookie */
@@ -46,18 +49,23 @@ struct canfs_subscription {
 	/* Counters. */
 	uint64_t calls, pushes;
 	uint64_t lost;      /* pushes, by the gaps in their numbers */
-	uint64_t late;      /* pushes that came twice, or after a newer one */
+	uint64_t late;      /* came twice, after a newer one, or of a subscription that was */
 	uint64_t forged;    /* without our token, or replies that nobody asked for */
 	uint64_t malformed; /* datagrams that are none of the service's */
 };
 
 /*
  * server: its port is not used. export_name: as NFS of that version names it, at most CANFS_EXPORT_NAME_MAX octets. port: 0
- * for no service. Begins nothing yet. 0, -ENAMETOOLONG or the -errno of a socket; fd is -1 then.
+ * for no service. Begins nothing yet. 0 or -ENAMETOOLONG: there is no service then.
  */
 int canfs_subscription_open(struct canfs_subscription *subscription,
 	const struct sockaddr_storage *server, uint16_t port, int nfs_version,
 	const char *export_name, unsigned int seed);
+
+static inline bool canfs_subscription_has_service(const struct canfs_subscription *subscription)
+{
+	return subscription->server.ss_family != AF_UNSPEC;
+}
 
 /* Tells the service that nothing more is wanted, if it can without waiting. */
 void canfs_subscription_close(struct canfs_subscription *subscription);

@@ -60,7 +60,7 @@ static uint64_t wait_usec(const struct canfs_poller_terms *terms, bool moving, b
 uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs, bool holding)
 {
 	const struct canfs_poller_terms *terms = &poller->terms;
-	bool moving = rpcs - poller->asked_rpcs >= CANFS_FEED_RPCS;
+	bool moving = rpcs - poller->asked_rpcs >= CANFS_POLLER_RPCS;
 	bool settling = poller->publisher.valid && !poller->publisher.believed;
 	double wait = (double)terms->idle_usec;
 
@@ -114,7 +114,7 @@ static bool take_pushed(struct canfs_poller *poller, uint64_t now_usec)
 {
 	const struct canfs_subscription *subscription = &poller->subscription;
 	const struct canfs_quote *quote = subscription->prices.quote;
-	/* Who has not asked by NFS yet is not known to all servers. */
+	/* A client that has not asked by NFS yet is not known to all servers. */
 	bool is_known = poller->answers > 0 || poller->unanswered > 0;
 	bool is_new = is_known && canfs_subscription_tick(&poller->subscription, now_usec);
 	struct canfs_tag tag = { .write = quote[CANFS_WRITE].price,

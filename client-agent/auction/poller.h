@@ -31,11 +31,11 @@
 #include "protocol/fsstat.h"
 #include "protocol/subscription.h"
 
-#define CANFS_FEED_RPCS 10 /* READ and WRITE requests between two questions, §3.4 */
+#define CANFS_POLLER_RPCS 10 /* READ and WRITE requests between two questions, §3.4 */
 
 struct canfs_poller_terms {
 	uint64_t idle_usec;    /* longest time between two questions; default 10 s */
-	uint64_t move_usec;    /* the same after CANFS_FEED_RPCS requests; default 1 s */
+	uint64_t move_usec;    /* the same after CANFS_POLLER_RPCS requests; default 1 s */
 	uint64_t hold_usec;    /* the same while data is held back; default 250 ms */
 	uint64_t min_usec;     /* both; the shortest; default 100 ms */
 	uint64_t answer_usec;  /* a question's deadline; default 2 s */
@@ -76,7 +76,7 @@ void canfs_poller_fini(struct canfs_poller *poller);
 void canfs_poller_configure(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
 	const struct canfs_poller_terms *terms);
 
-/* When the next question is due if no further RPC is counted; rpcs: cumulative READ + WRITE. While prices are pushed, later. */
+/* When the next question is due if no further RPC is counted and no price is pushed; rpcs: cumulative READ + WRITE. */
 uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs, bool holding);
 
 /*

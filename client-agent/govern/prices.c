@@ -159,7 +159,8 @@ static uint64_t service_due_usec(const struct canfs_poller *poller, uint64_t now
 {
 	const struct canfs_subscription *subscription = &poller->subscription;
 
-	if (subscription->fd < 0 || (poller->answers == 0 && poller->unanswered == 0))
+	if (!canfs_subscription_has_service(subscription) ||
+		(poller->answers == 0 && poller->unanswered == 0))
 		return UINT64_MAX;
 	if (!canfs_poller_is_pushed(poller, now_usec))
 		return subscription->ask_usec;
@@ -227,7 +228,7 @@ static bool is_silent(const struct canfs_job_server *server)
 /* Has the price service not had time to answer yet? It is asked again after a second. */
 static bool may_be_pushed(const struct canfs_subscription *subscription)
 {
-	return subscription->fd >= 0 && subscription->answered_usec == 0 &&
+	return canfs_subscription_has_service(subscription) && subscription->answered_usec == 0 &&
 	       subscription->unanswered < 2 &&
 	       (subscription->status == CANFS_STATUS_OK ||
 		       subscription->status == CANFS_STATUS_COOKIE);

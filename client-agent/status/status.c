@@ -87,7 +87,7 @@ static json_t *show_subscription(const struct canfs_subscription *subscription, 
 {
 	const int error = subscription->network_error;
 
-	if (subscription->fd < 0)
+	if (!canfs_subscription_has_service(subscription))
 		return json_null();
 	return json_pack("{s:b, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "current",
 		canfs_subscription_is_current(subscription, now_usec), "status",

@@ -36,8 +36,8 @@ static void test_ten_rpcs_or_ten_seconds(void **state)
 	struct canfs_poller poller = asked_at(1000000);
 
 	(void)state;
-	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_FEED_RPCS - 1, false), 11000000);
-	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_FEED_RPCS, false), 2000000);
+	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_POLLER_RPCS - 1, false), 11000000);
+	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_POLLER_RPCS, false), 2000000);
 }
 
 static void test_who_holds_data_keeps_asking(void **state)
@@ -46,7 +46,7 @@ static void test_who_holds_data_keeps_asking(void **state)
 
 	(void)state;
 	assert_int_equal(canfs_poller_due_usec(&poller, 0, true), 1250000);
-	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_FEED_RPCS, true), 1100000);
+	assert_int_equal(canfs_poller_due_usec(&poller, CANFS_POLLER_RPCS, true), 1100000);
 }
 
 static void test_belief_is_settled_quickly(void **state)

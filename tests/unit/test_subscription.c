@@ -43,13 +43,18 @@ static bool tick_after_datagram(struct canfs_subscription *subscription, uint64_
 	return canfs_subscription_tick(subscription, now_usec);
 }
 
-static void subscribe_to_liar(
-	struct liar *liar, struct canfs_subscription *subscription, uint64_t now_usec)
+static void open_liar(struct liar *liar, struct canfs_subscription *subscription)
 {
 	liar_open(liar);
 	assert_int_equal(canfs_subscription_open(
 				 subscription, &liar->address, liar_port(liar), 3, "/srv/data", 1),
 		0);
+}
+
+static void subscribe_to_liar(
+	struct liar *liar, struct canfs_subscription *subscription, uint64_t now_usec)
+{
+	open_liar(liar, subscription);
 	assert_false(canfs_subscription_tick(subscription, now_usec));
 	liar_hear_call(liar);
 	answer_ok(liar, liar->call.xid);
@@ -76,9 +81,12 @@ static void what_is_forged_late_or_no_datagram_changes_nothing(void **state)
 	assert_int_equal(subscription.late, 2);
 	push_number(&liar, 4, 1);
 	assert_false(tick_after_datagram(&subscription, now_usec));
-	answer_ok(&liar, liar.call.xid); /* nobody has asked again */
+	answer_ok(&liar, liar.call.xid + 1); /* nobody has asked again */
 	assert_false(tick_after_datagram(&subscription, now_usec));
 	assert_int_equal(subscription.forged, 2);
+	answer_ok(&liar, liar.call.xid); /* it came before */
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	assert_int_equal(subscription.late, 3);
 	liar_send(&liar, "?", 1);
 	assert_false(tick_after_datagram(&subscription, now_usec));
 	assert_int_equal(subscription.malformed, 1);
@@ -120,25 +128,112 @@ static void silence_begins_anew_with_another_token(void **state)
 	close(liar.fd);
 }
 
+/* A push each second until the lease is to be renewed, which the server has heard then. */
+static void push_until_renewal(
+	struct liar *liar, struct canfs_subscription *subscription, uint64_t *now_usec)
+{
+	while (subscription->calls == 1 && *now_usec < subscription->lease_end_usec) {
+		*now_usec += SECOND;
+		push_number(liar, subscription->number + 1, 0);
+		assert_true(tick_after_datagram(subscription, *now_usec));
+	}
+	liar_hear_call(liar);
+}
+
 static void a_lease_is_renewed_at_its_half(void **state)
 {
 	struct canfs_subscription subscription;
-	uint64_t now_usec = 100 * SECOND, end_usec;
+	uint64_t now_usec = 100 * SECOND, end_usec = 160 * SECOND;
 	struct liar liar;
 
 	(void)state;
 	subscribe_to_liar(&liar, &subscription, now_usec);
-	end_usec = now_usec + 60 * SECOND;
-	for (uint32_t number = 1; subscription.calls == 1 && now_usec < end_usec; number++) {
-		now_usec += SECOND;
-		push_number(&liar, number, 0);
-		assert_true(tick_after_datagram(&subscription, now_usec));
-	}
+	push_until_renewal(&liar, &subscription, &now_usec);
 	assert_in_range(end_usec - now_usec, 20 * SECOND, 40 * SECOND);
-	liar_hear_call(&liar);
 	answer_ok(&liar, liar.call.xid);
 	assert_true(tick_after_datagram(&subscription, now_usec));
 	assert_true(canfs_subscription_is_current(&subscription, now_usec));
+	assert_true(subscription.lease_end_usec > end_usec);
+	canfs_subscription_close(&subscription);
+	close(liar.fd);
+}
+
+static void a_reply_does_not_undo_a_push_that_has_overtaken_it(void **state)
+{
+	struct canfs_subscription subscription;
+	uint64_t now_usec = 100 * SECOND;
+	struct liar liar;
+
+	(void)state;
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	push_until_renewal(&liar, &subscription, &now_usec);
+	push_number(&liar, 99, 0);
+	assert_true(tick_after_datagram(&subscription, now_usec + 1));
+	answer_ok(&liar, liar.call.xid); /* of price 0 */
+	assert_false(tick_after_datagram(&subscription, now_usec + 2));
+	assert_true(price_of(&subscription) == 0.99);
+	assert_true(subscription.lease_end_usec == now_usec + 2 + 60 * SECOND);
+	canfs_subscription_close(&subscription);
+	close(liar.fd);
+}
+
+/* A server goes on to push until the lease ends. */
+static void pushes_after_a_refusal_are_not_forged(void **state)
+{
+	struct canfs_price_result refusal = { .status = CANFS_STATUS_ACCESS };
+	struct canfs_subscription subscription;
+	uint8_t datagram[CANFS_DATAGRAM_MAX];
+	uint64_t now_usec = 100 * SECOND;
+	struct liar liar;
+
+	(void)state;
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	push_until_renewal(&liar, &subscription, &now_usec);
+	liar_send(&liar, datagram, canfs_price_encode_reply(datagram, &liar.call, &refusal));
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	assert_false(canfs_subscription_is_current(&subscription, now_usec));
+	push_number(&liar, subscription.number + 1, 0);
+	assert_false(tick_after_datagram(&subscription, now_usec));
+	assert_int_equal(subscription.forged, 0);
+	assert_int_equal(subscription.late, 1);
+	canfs_subscription_close(&subscription);
+	close(liar.fd);
+}
+
+/* Anybody can send that the port is closed. */
+static void a_refused_port_ends_no_subscription(void **state)
+{
+	struct canfs_subscription subscription;
+	uint64_t now_usec = 100 * SECOND;
+	struct liar liar;
+
+	(void)state;
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	close(liar.fd);
+	assert_int_equal(send(subscription.fd, "", 1, 0), 1);
+	assert_true(wait_for_datagram(subscription.fd)); /* the error */
+	assert_false(canfs_subscription_tick(&subscription, now_usec));
+	assert_true(canfs_subscription_is_current(&subscription, now_usec));
+	canfs_subscription_close(&subscription);
+}
+
+/* As after a change of this host's address. */
+static void a_dead_socket_is_replaced(void **state)
+{
+	struct canfs_subscription subscription;
+	uint64_t now_usec = 100 * SECOND;
+	struct liar liar;
+	int dead = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	subscribe_to_liar(&liar, &subscription, now_usec);
+	assert_int_equal(dup2(dead, subscription.fd), subscription.fd);
+	close(dead);
+	now_usec += CANFS_PUSH_LOST_USEC;
+	assert_false(canfs_subscription_tick(&subscription, now_usec));
+	liar_hear_call(&liar);
+	answer_ok(&liar, liar.call.xid);
+	assert_true(tick_after_datagram(&subscription, now_usec));
 	canfs_subscription_close(&subscription);
 	close(liar.fd);
 }
@@ -204,7 +299,7 @@ static void port_0_is_no_service(void **state)
 
 	(void)state;
 	assert_int_equal(canfs_subscription_open(&subscription, &server, 0, 3, "/srv/data", 1), 0);
-	assert_int_equal(subscription.fd, -1);
+	assert_false(canfs_subscription_has_service(&subscription));
 	assert_false(canfs_subscription_tick(&subscription, SECOND));
 	assert_false(canfs_subscription_is_current(&subscription, SECOND));
 	canfs_subscription_forget(&subscription);
@@ -217,6 +312,10 @@ int main(void)
 		cmocka_unit_test(what_is_forged_late_or_no_datagram_changes_nothing),
 		cmocka_unit_test(silence_begins_anew_with_another_token),
 		cmocka_unit_test(a_lease_is_renewed_at_its_half),
+		cmocka_unit_test(a_reply_does_not_undo_a_push_that_has_overtaken_it),
+		cmocka_unit_test(pushes_after_a_refusal_are_not_forged),
+		cmocka_unit_test(a_refused_port_ends_no_subscription),
+		cmocka_unit_test(a_dead_socket_is_replaced),
 		cmocka_unit_test(pushes_spare_questions),
 		cmocka_unit_test(a_closed_port_is_told),
 		cmocka_unit_test(port_0_is_no_service),

@@ -27,7 +27,7 @@ struct question {
 	struct canfs_fsstat *fsstat; /* NULL: done */
 	struct canfs_publisher publisher;
 	uint16_t service_port;
-	struct canfs_subscription subscription; /* fd -1: not yet, or done */
+	struct canfs_subscription subscription; /* without a service: not yet, or done */
 };
 
 /* What the service says but for prices and cookies. */
@@ -67,7 +67,7 @@ static void begin_service(struct question *question)
 		canfs_subscription_open(&question->subscription, &mount->address,
 			question->service_port, mount->version == 4 ? 4 : 3, mount->export_path,
 			(unsigned int)now_usec) == 0 &&
-		question->subscription.fd >= 0)
+		canfs_subscription_has_service(&question->subscription))
 		step_service(question, now_usec);
 }
 
@@ -161,7 +161,7 @@ static bool wait_for_any(const struct question *questions, size_t n)
 		if (question->fsstat) {
 			polled[open++] = (struct pollfd) { canfs_fsstat_fd(question->fsstat),
 				canfs_fsstat_events(question->fsstat), 0 };
-		} else if (subscription->fd >= 0) {
+		} else if (canfs_subscription_has_service(subscription)) {
 			polled[open++] = (struct pollfd) { subscription->fd, POLLIN, 0 };
 			if (subscription->ask_usec < due_usec)
 				due_usec = subscription->ask_usec;
@@ -196,7 +196,7 @@ void canfs_prices_gather(
 		for (size_t i = 0; i < n; i++) {
 			if (questions[i].fsstat)
 				step(&questions[i], canfs_now_usec());
-			else if (questions[i].subscription.fd >= 0)
+			else if (canfs_subscription_has_service(&questions[i].subscription))
 				step_service(&questions[i], canfs_now_usec());
 		}
 	}
