@@ -270,7 +270,7 @@ static int add_exports(struct exports *exports, const char *text, size_t *count,
 	while (ret == 0 && canfs_nfsd_next_export(&cursor, &found)) {
 		struct export *export = find_path(exports, found.path);
 
-		if (found.is_way_only)
+		if (found.is_v4root)
 			continue;
 		if (!export && *count == CANFS_EXPORTS_MAX) {
 			*too_many = true;

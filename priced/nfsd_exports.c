@@ -61,7 +61,7 @@ static bool take_client(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_expo
 		return false;
 	export->insecure = has_option(options, options_len, "insecure");
 	export->is_root = has_option(options, options_len, "fsid=0");
-	export->is_way_only = has_option(options, options_len, "v4root");
+	export->is_v4root = has_option(options, options_len, "v4root");
 	cursor->text = options + options_len + 1;
 	return true;
 }
@@ -137,16 +137,12 @@ static bool is_within(
 	return true;
 }
 
-/* "*", an address, or a network; "$ADDRESS" is how mountd names an address that it has made a domain of. */
-static bool parse_network(
-	const char *client, size_t len, struct in6_addr *network, struct in6_addr *mask)
+/* An address or a network; "$ADDRESS" is how mountd names an address that it has made a domain of. */
+static bool parse_network(const char *client, size_t len, struct in6_addr *network,
+	struct in6_addr *mask, bool *is_ipv4)
 {
 	const char *slash;
-	bool is_ipv4;
 
-	*mask = mask_of(0);
-	if (len == 1 && *client == '*')
-		return true;
 	*mask = mask_of(128);
 	if (len > 0 && *client == '$') {
 		client++;
@@ -154,16 +150,26 @@ static bool parse_network(
 	}
 	slash = memchr(client, '/', len);
 	if (!slash)
-		return parse_address(client, len, network, &is_ipv4);
-	return parse_address(client, (size_t)(slash - client), network, &is_ipv4) &&
-	       parse_mask(slash + 1, len - (size_t)(slash + 1 - client), is_ipv4, mask);
+		return parse_address(client, len, network, is_ipv4);
+	return parse_address(client, (size_t)(slash - client), network, is_ipv4) &&
+	       parse_mask(slash + 1, len - (size_t)(slash + 1 - client), *is_ipv4, mask);
+}
+
+static bool is_everybody(const char *client, size_t len)
+{
+	return len == 1 && *client == '*';
 }
 
 static bool covers(const char *client, size_t len, const struct in6_addr *address)
 {
-	struct in6_addr network = IN6ADDR_ANY_INIT, mask;
+	struct in6_addr network, mask;
+	bool is_ipv4;
 
-	return parse_network(client, len, &network, &mask) && is_within(address, &network, &mask);
+	if (is_everybody(client, len))
+		return true;
+	/* In a network of IPv6, be it ::/0, is no address of IPv4. */
+	return parse_network(client, len, &network, &mask, &is_ipv4) &&
+	       is_ipv4 == !!IN6_IS_ADDR_V4MAPPED(address) && is_within(address, &network, &mask);
 }
 
 bool canfs_nfsd_is_client(const char *client, const struct in6_addr *address, const char *domain)
@@ -184,11 +190,13 @@ bool canfs_nfsd_is_client(const char *client, const struct in6_addr *address, co
 bool canfs_nfsd_has_name(const char *client)
 {
 	struct in6_addr network, mask;
+	bool is_ipv4;
 
 	for (;;) {
 		size_t len = strcspn(client, ",");
 
-		if (!parse_network(client, len, &network, &mask))
+		if (!is_everybody(client, len) &&
+			!parse_network(client, len, &network, &mask, &is_ipv4))
 			return true;
 		if (client[len] == '\0')
 			return false;

@@ -26,9 +26,9 @@
 struct canfs_nfsd_export {
 	char path[PATH_MAX]; /* without its escapes */
 	char client[CANFS_NFSD_CLIENT_MAX];
-	bool insecure;    /* to any port; else to privileged ones only */
-	bool is_root;     /* fsid=0: NFSv4 begins there */
-	bool is_way_only; /* v4root: to lead to the exports below it, with no files of its own */
+	bool insecure;  /* to any port; else to privileged ones only */
+	bool is_root;   /* fsid=0: NFSv4 begins there */
+	bool is_v4root; /* v4root: to lead to the exports below it, with no files of its own */
 };
 
 struct canfs_nfsd_cursor {

@@ -32,7 +32,7 @@ static const char etab[] = "/srv/"
 
 struct expected {
 	const char *path, *client;
-	bool insecure, is_root, is_way_only;
+	bool insecure, is_root, is_v4root;
 };
 
 static void expect(const char *text, const struct expected *expected, size_t count)
@@ -46,7 +46,7 @@ static void expect(const char *text, const struct expected *expected, size_t cou
 		assert_string_equal(export.client, expected[i].client);
 		assert_int_equal(export.insecure, expected[i].insecure);
 		assert_int_equal(export.is_root, expected[i].is_root);
-		assert_int_equal(export.is_way_only, expected[i].is_way_only);
+		assert_int_equal(export.is_v4root, expected[i].is_v4root);
 	}
 	assert_false(canfs_nfsd_next_export(&cursor, &export));
 }
@@ -141,6 +141,7 @@ static void knows_addresses_and_networks(void **state)
 	assert_false(is_client("2001:db8::/32", "2001:db9::1", ""));
 	assert_true(is_client("2001:db8::1", "2001:0db8:0:0::1", ""));
 	assert_true(is_client("::/0", "2001:db8::1", ""));
+	assert_false(is_client("::/0", "192.0.2.1", ""));
 }
 
 static void takes_nothing_else_for_one(void **state)
