@@ -183,6 +183,7 @@ void canfs_stop_price_service(void);
 
 /* The price service knows the export, with op_ctx on it, by the names that it has now; and no more. */
 void canfs_serve_prices(struct canfs_export *export);
+void canfs_admit_anew(const struct canfs_export *export);
 void canfs_unserve_prices(struct canfs_export *export);
 
 /* In a reply about the space of the export: Ganesha has admitted the client of op_ctx to it. */

@@ -340,7 +340,7 @@ static void update_ours(
 	struct canfs_export_options own;
 	int ret = canfs_reread_export_config(parse_node, &own, err_type);
 
-	canfs_serve_prices(ours); /* its pseudo path may be another */
+	canfs_admit_anew(ours);
 	if (ret == -ENOENT)
 		return;
 	if (ret == 0)

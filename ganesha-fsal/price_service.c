@@ -17,11 +17,13 @@
 struct canfs_served {
 	LIST_ENTRY(canfs_served) link;
 	struct canfs_price_table *prices;
-	char *path, *pseudo, *tag; /* tag: NULL if it has none */
+	char *path, *pseudo, *tag;   /* tag: NULL if it has none */
+	_Atomic uint64_t config_gen; /* of Ganesha's, that these are from */
 };
 
 static LIST_HEAD(, canfs_served) served_exports;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of the list and the names */
+static pthread_mutex_t mutex =
+	PTHREAD_MUTEX_INITIALIZER; /* of the list, the names, and CANFS.price_service */
 
 static void name_thread(void)
 {
@@ -77,26 +79,56 @@ static void free_names(struct canfs_served *served)
 	gsh_free(served->tag);
 }
 
-void canfs_serve_prices(struct canfs_export *export)
+/* As the export is named now. Under the mutex. */
+static void take_names(struct canfs_served *served)
 {
 	const char *tag = op_ctx->ctx_export->FS_tag;
-	struct canfs_served *served = export->served;
 
-	if (!CANFS.price_service || !export->prices)
-		return;
-	pthread_mutex_lock(&mutex);
-	if (served) {
-		free_names(served);
-		canfs_admissions_forget(CANFS.admissions, served->prices);
-	} else {
-		served = export->served = gsh_calloc(1, sizeof(*served));
-		served->prices = export->prices;
-		LIST_INSERT_HEAD(&served_exports, served, link);
-	}
+	free_names(served);
 	served->path = gsh_strdup(CTX_FULLPATH(op_ctx));
 	served->pseudo = gsh_strdup(CTX_PSEUDOPATH(op_ctx));
 	served->tag = tag ? gsh_strdup(tag) : NULL;
+	served->config_gen = op_ctx->ctx_export->config_gen;
+}
+
+void canfs_serve_prices(struct canfs_export *export)
+{
+	struct canfs_served *served;
+
+	if (!CANFS.price_service || !export->prices)
+		return;
+	served = export->served = gsh_calloc(1, sizeof(*served));
+	served->prices = export->prices;
+	take_names(served);
+	pthread_mutex_lock(&mutex);
+	LIST_INSERT_HEAD(&served_exports, served, link);
 	pthread_mutex_unlock(&mutex);
+}
+
+/* Whoever was admitted may not be any more. */
+void canfs_admit_anew(const struct canfs_export *export)
+{
+	if (export->served)
+		canfs_admissions_forget(CANFS.admissions, export->prices);
+}
+
+/*
+ * Ganesha tells us of an export's new options before they hold: its names and its list of clients are others with the first
+ * request after that, and until then some may have been admitted by the old list. False: the names are in use just now, and a
+ * worker does not wait.
+ */
+static bool follow_config(struct canfs_served *served)
+{
+	if (served->config_gen == op_ctx->ctx_export->config_gen)
+		return true;
+	if (pthread_mutex_trylock(&mutex) != 0)
+		return false;
+	if (served->config_gen != op_ctx->ctx_export->config_gen) {
+		canfs_admissions_forget(CANFS.admissions, served->prices);
+		take_names(served);
+	}
+	pthread_mutex_unlock(&mutex);
+	return true;
 }
 
 void canfs_unserve_prices(struct canfs_export *export)
@@ -107,9 +139,9 @@ void canfs_unserve_prices(struct canfs_export *export)
 		return;
 	pthread_mutex_lock(&mutex);
 	LIST_REMOVE(served, link);
-	pthread_mutex_unlock(&mutex);
 	if (CANFS.price_service)
 		canfs_price_service_forget(CANFS.price_service, export->prices);
+	pthread_mutex_unlock(&mutex);
 	canfs_admissions_forget(CANFS.admissions, export->prices);
 	free_names(served);
 	gsh_free(served);
@@ -120,7 +152,7 @@ void canfs_note_admitted(const struct canfs_export *export)
 {
 	uint32_t options = op_ctx->export_perms.options;
 
-	if (CANFS.price_service && export->prices && op_ctx->caller_addr)
+	if (export->served && op_ctx->caller_addr && follow_config(export->served))
 		canfs_admissions_note(CANFS.admissions,
 			(const struct sockaddr *)op_ctx->caller_addr, export->prices,
 			(options & EXPORT_OPTION_PRIVILEGED_PORT) != 0, canfs_now_usec());
@@ -156,6 +188,8 @@ void canfs_stop_price_service(void)
 	if (!service)
 		return;
 	canfs_sampler_tell(CANFS.sampler, NULL, NULL);
+	pthread_mutex_lock(&mutex); /* an export may be on its way out just now */
 	CANFS.price_service = NULL;
+	pthread_mutex_unlock(&mutex);
 	canfs_price_service_stop(service);
 }

@@ -261,12 +261,13 @@ static void tick(struct daemon *daemon)
 	canfs_sampler_count(daemon->sampler, &sampler);
 	canfs_price_service_count(daemon->service, &service);
 	canfs_notify_alive(canfs_now_usec(), &daemon->notified_usec);
-	if (daemon->shown[0] == sampler.exports && daemon->shown[1] == service.subscribers)
+	if (daemon->shown[0] == sampler.exports && daemon->shown[1] == service.of_table.subscribers)
 		return;
 	daemon->shown[0] = sampler.exports;
-	daemon->shown[1] = service.subscribers;
+	daemon->shown[1] = service.of_table.subscribers;
 	canfs_notify_status("exports: %llu, subscriptions: %llu",
-		(unsigned long long)sampler.exports, (unsigned long long)service.subscribers);
+		(unsigned long long)sampler.exports,
+		(unsigned long long)service.of_table.subscribers);
 }
 
 static void serve(struct daemon *daemon)

@@ -463,13 +463,16 @@ static struct export *find_name(const struct canfs_export_list *list, const char
 	return find_export(list, path, caller);
 }
 
-/* Whom names mean, the kernel knows of those who have used the server. */
-static bool learn_domain(struct canfs_export_list *list, struct caller *caller)
+/*
+ * Whom names mean, the kernel knows of those who have used the server. 0; -ENOENT: of no name; -EAGAIN: no more are looked up
+ * for now.
+ */
+static int learn_domain(struct canfs_export_list *list, struct caller *caller)
 {
 	uint64_t now_usec = canfs_now_usec();
 
 	if (!list->has_names)
-		return false;
+		return -ENOENT;
 	if (list->domains_usec == 0 || now_usec - list->domains_usec >= DOMAINS_USEC) {
 		list->domains_usec = now_usec;
 		list->lookups = 0;
@@ -478,8 +481,9 @@ static bool learn_domain(struct canfs_export_list *list, struct caller *caller)
 			list->domains[0] = '\0';
 	}
 	if (list->lookups++ >= DOMAINS_LOOKUPS)
-		return false;
-	return canfs_nfsd_find_domain(list->domains, &caller->address, caller->domain);
+		return -EAGAIN;
+	return canfs_nfsd_find_domain(list->domains, &caller->address, caller->domain) ? 0
+										       : -ENOENT;
 }
 
 int canfs_export_list_use(void *host, const char *name, uint32_t nfs_version,
@@ -489,18 +493,20 @@ int canfs_export_list_use(void *host, const char *name, uint32_t nfs_version,
 	struct canfs_export_list *list = host;
 	struct caller caller = { .privileged = comes_from_privileged_port(client) };
 	struct export *export;
-	int ret = -ENOENT;
+	int ret = 0;
 
 	if (!canfs_read_address((const struct sockaddr *)client, &caller.address))
 		return -EACCES;
 	pthread_mutex_lock(&list->mutex);
 	export = find_name(list, name, nfs_version, &caller);
-	if (!export && learn_domain(list, &caller))
+	if (!export)
+		ret = learn_domain(list, &caller);
+	if (!export && ret == 0)
 		export = find_name(list, name, nfs_version, &caller);
-	if (export && export->prices) {
-		ret = 0;
+	if (export && export->prices)
 		use(export->prices, arg);
-	}
+	else if (ret == 0)
+		ret = -ENOENT;
 	pthread_mutex_unlock(&list->mutex);
 	return ret;
 }

@@ -266,18 +266,19 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 static json_t *show_price_service(struct canfs_price_service *service)
 {
 	struct canfs_price_service_counters counters;
+	const struct canfs_subscribers_counters *of_table = &counters.of_table;
 
 	if (!service)
 		return json_object();
 	canfs_price_service_count(service, &counters);
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "subscribers",
-		(json_int_t)counters.subscribers, "subscriptions", (json_int_t)counters.begun,
-		"subscriptions_expired", (json_int_t)counters.expired, "subscriptions_displaced",
-		(json_int_t)counters.displaced, "price_calls", (json_int_t)counters.calls,
-		"price_calls_malformed", (json_int_t)counters.malformed, "price_calls_too_short",
-		(json_int_t)counters.too_short, "price_calls_denied", (json_int_t)counters.denied,
-		"price_cookies", (json_int_t)counters.cookies, "price_pushes",
-		(json_int_t)counters.pushes, "price_datagrams_unsent", (json_int_t)counters.unsent);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "subscribers",
+		(json_int_t)of_table->subscribers, "subscriptions", (json_int_t)of_table->begun,
+		"subscriptions_expired", (json_int_t)of_table->expired, "subscriptions_displaced",
+		(json_int_t)of_table->displaced, "price_calls", (json_int_t)counters.calls,
+		"price_calls_malformed", (json_int_t)counters.malformed, "price_calls_denied",
+		(json_int_t)counters.denied, "price_cookies", (json_int_t)counters.cookies,
+		"price_pushes", (json_int_t)counters.pushes, "price_datagrams_unsent",
+		(json_int_t)counters.unsent);
 }
 
 json_t *canfs_control_show_counters(struct canfs_control_call *call)

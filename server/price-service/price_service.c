@@ -17,19 +17,27 @@
 #include "server/price-service/cookie.h"
 #include "server/price-service/subscribers.h"
 
-/* Calls taken in one turn, so that a flood of them does not keep pushes back. */
-#define CALLS_MAX 64
+/*
+ * Subscribers are told after each step of the market, and at least so often, as a step may be seconds away. In between no
+ * more calls are taken than that: a flood of them must not take a whole processor. The rest waits in the socket, and is
+ * lost when that is full.
+ */
+#define TURN_USEC 150000 /* longer than the usual interval */
+#define CALLS_MAX 512
 
-/* A push is much shorter than a datagram may be. */
-#define PUSH_BYTES_MAX 256
-#define BATCH_MAX      64
+#define BATCH_MAX 64
 
 #define EXPIRE_USEC 1000000
+
+/* So long pushes wait for room in the socket, which a slow link may have filled. */
+#define SEND_MSEC 20
+/* Of the socket's: a push to each of some thousand subscribers. */
+#define SEND_BYTES (1 << 20)
 
 struct batch {
 	size_t count;
 	struct canfs_endpoint endpoint[BATCH_MAX];
-	uint8_t datagram[BATCH_MAX][PUSH_BYTES_MAX];
+	uint8_t datagram[BATCH_MAX][CANFS_DATAGRAM_MAX];
 	size_t bytes[BATCH_MAX];
 };
 
@@ -41,14 +49,15 @@ struct canfs_price_service {
 	int wake;      /* eventfd: the market has computed, or stop */
 	_Atomic bool stops;
 	pthread_t thread;
-	uint64_t expired_usec; /* when leases were looked at last; the thread's */
+	uint64_t told_usec;    /* when subscribers were last, if any; the thread's */
+	uint64_t expired_usec; /* when leases were looked at last; likewise */
 	uint32_t xid;          /* of pushes; likewise */
 	struct batch batch;    /* likewise */
 	unsigned int changes;  /* of the classes that subscribers have; likewise */
 
 	pthread_mutex_t mutex; /* of what follows */
 	struct canfs_subscribers *subscribers;
-	struct canfs_price_service_counters counters; /* but for the subscribers' own */
+	struct canfs_price_service_counters counters; /* but for of_table */
 };
 
 /* A message to or from one endpoint, with the local address beside it. */
@@ -162,6 +171,7 @@ struct answer {
 	const struct canfs_price_call *call;
 	const struct canfs_endpoint *endpoint;
 	uint64_t now_usec;
+	bool is_ignored; /* cannot be answered now: the client asks again */
 	struct canfs_price_result result;
 };
 
@@ -220,20 +230,21 @@ static void answer_call(struct answer *answer)
 
 	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL)
 		return;
-	if (call->procedure == CANFS_PRICE_SUBSCRIBE &&
-		!canfs_cookie_is_good(
-			&service->cookies, client, answer->now_usec, call->request.cookie)) {
+	/* Before anything is looked up: whoever cannot receive at its address costs a hash. */
+	if (!canfs_cookie_is_good(
+		    &service->cookies, client, answer->now_usec, call->request.cookie)) {
 		answer->result.status = CANFS_STATUS_COOKIE;
 		canfs_cookie_make(
 			&service->cookies, client, answer->now_usec, answer->result.cookie);
 		return;
 	}
 	answer->result.status = CANFS_STATUS_ACCESS;
-	service->config.with_export(service->config.host, call->request.export_name,
-		call->request.nfs_version, &plain, use_export, answer);
+	answer->is_ignored =
+		service->config.with_export(service->config.host, call->request.export_name,
+			call->request.nfs_version, &plain, use_export, answer) == -EAGAIN;
 }
 
-static void count_call(struct answer *answer, size_t call_bytes, size_t reply_bytes)
+static void count_call(struct answer *answer)
 {
 	struct canfs_price_service_counters *counters = &answer->service->counters;
 	bool asks = answer->call->refused == 0 && answer->call->procedure != CANFS_PRICE_NULL;
@@ -242,8 +253,8 @@ static void count_call(struct answer *answer, size_t call_bytes, size_t reply_by
 	counters->calls++;
 	counters->malformed += answer->call->refused != 0;
 	counters->cookies += asks && answer->result.status == CANFS_STATUS_COOKIE;
-	counters->denied += asks && answer->result.status == CANFS_STATUS_ACCESS;
-	counters->too_short += reply_bytes > call_bytes;
+	counters->denied +=
+		asks && !answer->is_ignored && answer->result.status == CANFS_STATUS_ACCESS;
 	pthread_mutex_unlock(&answer->service->mutex);
 }
 
@@ -266,12 +277,12 @@ static void reply_to(struct canfs_price_service *service, struct canfs_endpoint 
 
 	answer_call(&answer);
 	bytes = canfs_price_encode_reply(datagram, call, &answer.result);
-	count_call(&answer, call_bytes, bytes);
-	if (bytes > call_bytes)
-		return;
 	address_message(service, &message, endpoint, datagram, bytes);
-	if (sendmsg(service->socket, &message.head, MSG_DONTWAIT) < 0)
+	/* No call of ours is shorter than its reply, and nothing is to be amplified. */
+	if (!answer.is_ignored && bytes <= call_bytes &&
+		sendmsg(service->socket, &message.head, MSG_DONTWAIT) < 0)
 		count_one(service, &service->counters.unsent);
+	count_call(&answer);
 }
 
 /* False: there is no more. */
@@ -301,6 +312,7 @@ static void send_batch(struct canfs_price_service *service)
 	struct batch *batch = &service->batch;
 	struct message message[BATCH_MAX];
 	struct mmsghdr headers[BATCH_MAX] = { 0 };
+	struct pollfd room = { .fd = service->socket, .events = POLLOUT };
 	int sent;
 
 	for (size_t i = 0; i < batch->count; i++) {
@@ -312,6 +324,8 @@ static void send_batch(struct canfs_price_service *service)
 	for (size_t done = 0; done < batch->count; done += (size_t)sent) {
 		sent = sendmmsg(service->socket, headers + done,
 			(unsigned int)(batch->count - done), MSG_DONTWAIT);
+		if (sent < 0 && errno == EAGAIN && poll(&room, 1, SEND_MSEC) == 1)
+			sent = sendmmsg(service->socket, headers + done, 1, MSG_DONTWAIT);
 		if (sent <= 0) {
 			service->counters.unsent++;
 			sent = 1;
@@ -325,13 +339,9 @@ static void add_to_batch(
 {
 	struct canfs_price_service *service = arg;
 	struct batch *batch = &service->batch;
-	uint8_t datagram[CANFS_DATAGRAM_MAX];
-	size_t bytes = canfs_price_encode_push(datagram, ++service->xid, push);
 
-	if (bytes > PUSH_BYTES_MAX)
-		return;
-	memcpy(batch->datagram[batch->count], datagram, bytes);
-	batch->bytes[batch->count] = bytes;
+	batch->bytes[batch->count] =
+		canfs_price_encode_push(batch->datagram[batch->count], ++service->xid, push);
 	batch->endpoint[batch->count++] = *endpoint;
 	service->counters.pushes++;
 	if (batch->count == BATCH_MAX)
@@ -381,28 +391,40 @@ static void tell_subscribers(struct canfs_price_service *service)
 	}
 	push_all(service, now_usec);
 	pthread_mutex_unlock(&service->mutex);
+	service->told_usec = now_usec;
 }
 
 enum { WAKE, SOCKET, POLLED };
+
+/* Takes what has come, while there is any of the turn's calls left. */
+static void take_calls(struct canfs_price_service *service, unsigned int *left)
+{
+	/* A few at a time: the market may have computed meanwhile. */
+	for (int i = 0; i<BATCH_MAX && * left> 0 && take_call(service); i++)
+		--*left;
+}
 
 static void *run(void *arg)
 {
 	struct canfs_price_service *service = arg;
 	struct pollfd polled[POLLED] = { [WAKE] = { .fd = service->wake, .events = POLLIN },
 		[SOCKET] = { .fd = service->socket, .events = POLLIN } };
+	unsigned int left = CALLS_MAX; /* calls in this turn */
 	eventfd_t times;
 
 	if (service->config.thread_begins)
 		service->config.thread_begins();
 	while (!atomic_load(&service->stops)) {
-		if (poll(polled, POLLED, -1) < 0)
+		polled[SOCKET].fd = left > 0 ? service->socket : -1;
+		if (poll(polled, POLLED, TURN_USEC / 1000) < 0)
 			continue;
-		if (polled[WAKE].revents != 0 && eventfd_read(service->wake, &times) == 0)
+		if ((polled[WAKE].revents != 0 && eventfd_read(service->wake, &times) == 0) ||
+			canfs_now_usec() - service->told_usec >= TURN_USEC) {
 			tell_subscribers(service);
-		if (polled[SOCKET].revents == 0)
-			continue;
-		for (int i = 0; i < CALLS_MAX && take_call(service); i++)
-			continue;
+			left = CALLS_MAX;
+		}
+		if (polled[SOCKET].revents != 0)
+			take_calls(service, &left);
 	}
 	return NULL;
 }
@@ -454,6 +476,7 @@ static void free_service(struct canfs_price_service *service)
 int canfs_price_service_start(
 	struct canfs_price_service **service, const struct canfs_price_service_config *config)
 {
+	const int send_bytes = SEND_BYTES; /* as much of it as the kernel allows */
 	struct canfs_price_service *new = calloc(1, sizeof(*new));
 	int ret;
 
@@ -469,6 +492,8 @@ int canfs_price_service_start(
 		ret = canfs_cookies_init(&new->cookies);
 	if (ret == 0)
 		ret = open_socket(new, config->port);
+	if (ret == 0)
+		setsockopt(new->socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
 	if (ret == 0)
 		ret = canfs_thread_start(&new->thread, 0, run, new);
 	if (ret != 0) {
@@ -514,14 +539,8 @@ void canfs_price_service_forget(
 void canfs_price_service_count(
 	struct canfs_price_service *service, struct canfs_price_service_counters *counters)
 {
-	struct canfs_subscribers_counters of_table;
-
 	pthread_mutex_lock(&service->mutex);
 	*counters = service->counters;
-	of_table = canfs_subscribers_count(service->subscribers);
+	counters->of_table = canfs_subscribers_count(service->subscribers);
 	pthread_mutex_unlock(&service->mutex);
-	counters->subscribers = of_table.subscribers;
-	counters->begun = of_table.begun;
-	counters->expired = of_table.expired;
-	counters->displaced = of_table.displaced;
 }

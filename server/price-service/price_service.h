@@ -2,25 +2,27 @@
 /*
  * The price service: answers questions for prices over UDP, and tells subscribers of each move (protocol/prices.x).
  *
- *	SUBSCRIBE --> a good cookie? --no--> COOKIE
+ *	GET, SUBSCRIBE --> a good cookie? --no--> COOKIE
  *	                  | yes
  *	              may this address have the export's prices? --no--> ACCESS     the host's part
  *	                  | yes
  *	              subscribers <-- the market has computed: PUSH to each that is due
  *
  * One thread of its own, which waits for its socket and for the market. Nobody waits for it but who closes an export.
- * A reply that would be longer than its call is not sent.
+ * A reply that would be longer than its call is not sent; calls beyond some thousand a second are not read.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
 #define CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
 
 #include "server/classes/shared_classes.h"
 #include "server/market/sampler.h"
+#include "server/price-service/subscribers.h"
 
 /*
  * Calls use(prices, arg) if there is such an export, the client may have its prices, and it has a price table; that stays
  * at least until use() returns. name: of the export as NFS of nfs_version says it, or of a directory in it. 0; -ENOENT
- * no such export or no price table; -EACCES. Called in the service's thread, and may wait. host: of the configuration.
+ * no such export or no price table; -EACCES; -EAGAIN: it cannot be told now, and the call is not answered. Called in the
+ * service's thread, and may wait. host: of the configuration.
  */
 typedef int canfs_with_export(void *host, const char *name, uint32_t nfs_version,
 	const struct sockaddr_storage *client,
@@ -57,13 +59,9 @@ struct canfs_price_service_counters {
 	uint64_t malformed; /* not calls of ours; most are not answered */
 	uint64_t cookies;   /* given */
 	uint64_t denied;    /* no such export, or not for this client */
-	uint64_t too_short; /* calls whose reply would have been longer */
 	uint64_t pushes;
-	uint64_t unsent;      /* replies and pushes that the kernel did not take */
-	uint64_t subscribers; /* now */
-	uint64_t begun;       /* subscriptions */
-	uint64_t expired;
-	uint64_t displaced; /* there were too many */
+	uint64_t unsent; /* replies and pushes that the kernel did not take */
+	struct canfs_subscribers_counters of_table;
 };
 void canfs_price_service_count(
 	struct canfs_price_service *service, struct canfs_price_service_counters *counters);

@@ -18,8 +18,17 @@ struct key {
 	uint32_t zero;
 };
 
+/* How many subscriptions an address has. */
+struct host {
+	struct in6_addr address;
+	uint32_t subscribers; /* one at least */
+	bool is_lost;         /* the hash table had no memory for it */
+	UT_hash_handle hh;
+};
+
 struct canfs_subscriber {
 	struct key key;
+	struct host *host;
 	struct canfs_endpoint endpoint;
 	uint8_t token[CANFS_TOKEN_BYTES];
 	uint64_t lease_end_usec;
@@ -29,13 +38,15 @@ struct canfs_subscriber {
 	uint8_t told_bottleneck[CANFS_OPERATIONS];
 	uint32_t number;     /* of the last push */
 	int32_t premium_pct; /* of its class */
-	bool is_lost;        /* the hash table had no memory for it */
+	bool is_lost;        /* likewise */
 	LIST_ENTRY(canfs_subscriber) of_export;
 	TAILQ_ENTRY(canfs_subscriber) of_all;
 	UT_hash_handle hh;
 };
-/* With malloc(3)'s own, and two buckets of the hash table. */
-_Static_assert(sizeof(struct canfs_subscriber) + 16 + 2 * 16 <= CANFS_SUBSCRIBER_BYTES,
+/* With malloc(3)'s own, and two buckets of a hash table. */
+#define OWN_BYTES (16 + 2 * 16)
+_Static_assert(sizeof(struct canfs_subscriber) + OWN_BYTES + sizeof(struct host) + OWN_BYTES <=
+		       CANFS_SUBSCRIBER_BYTES,
 	"the bound that is published");
 _Static_assert(CANFS_SUBSCRIBERS_MAX *CANFS_SUBSCRIBER_BYTES <= 4 << 20, "likewise");
 
@@ -47,6 +58,7 @@ struct watched_export {
 
 struct canfs_subscribers {
 	struct canfs_subscriber *by_key;           /* uthash */
+	struct host *hosts;                        /* likewise, by address */
 	TAILQ_HEAD(renewed, canfs_subscriber) all; /* renewed least recently first */
 	LIST_HEAD(, watched_export) exports;       /* with one subscriber at least */
 	struct canfs_subscribers_counters counters;
@@ -99,6 +111,43 @@ static void unwatch_if_unused(struct watched_export *watched)
 	free(watched);
 }
 
+static struct host *find_host(
+	const struct canfs_subscribers *subscribers, const struct in6_addr *address)
+{
+	struct host *found;
+
+	HASH_FIND(hh, subscribers->hosts, address, sizeof(*address), found);
+	return found;
+}
+
+/* NULL: no memory. */
+static struct host *take_host(struct canfs_subscribers *subscribers, const struct in6_addr *address)
+{
+	struct host *host = find_host(subscribers, address);
+
+	if (!host) {
+		host = calloc(1, sizeof(*host));
+		if (!host)
+			return NULL;
+		host->address = *address;
+		HASH_ADD(hh, subscribers->hosts, address, sizeof(host->address), host);
+	}
+	if (host->is_lost) {
+		free(host);
+		return NULL;
+	}
+	host->subscribers++;
+	return host;
+}
+
+static void put_host(struct canfs_subscribers *subscribers, struct host *host)
+{
+	if (!host || --host->subscribers > 0)
+		return;
+	HASH_DEL(subscribers->hosts, host);
+	free(host);
+}
+
 static void drop(struct canfs_subscribers *subscribers, struct canfs_subscriber *subscriber)
 {
 	struct watched_export *watched = find_export(subscribers, subscriber->key.export);
@@ -107,6 +156,7 @@ static void drop(struct canfs_subscribers *subscribers, struct canfs_subscriber 
 	TAILQ_REMOVE(&subscribers->all, subscriber, of_all);
 	LIST_REMOVE(subscriber, of_export);
 	subscribers->counters.subscribers--;
+	put_host(subscribers, subscriber->host);
 	free(subscriber);
 	unwatch_if_unused(watched);
 }
@@ -136,22 +186,20 @@ static struct canfs_subscriber *find(
 	return found;
 }
 
-static size_t count_of_address(
+static bool has_too_many(
 	const struct canfs_subscribers *subscribers, const struct in6_addr *address)
 {
-	const struct canfs_subscriber *subscriber;
-	size_t count = 0;
+	const struct host *host = find_host(subscribers, address);
 
-	TAILQ_FOREACH (subscriber, &subscribers->all, of_all)
-		count += IN6_ARE_ADDR_EQUAL(&subscriber->key.address, address) ? 1 : 0;
-	return count;
+	return host && host->subscribers >= CANFS_SUBSCRIBERS_OF_CLIENT;
 }
 
 /* The last in the order of renewals, and in the table. NULL: no memory. */
 static struct canfs_subscriber *insert(struct canfs_subscribers *subscribers, const struct key *key)
 {
 	struct watched_export *watched = watch_export(subscribers, key->export);
-	struct canfs_subscriber *new = watched ? calloc(1, sizeof(*new)) : NULL;
+	struct host *host = watched ? take_host(subscribers, &key->address) : NULL;
+	struct canfs_subscriber *new = host ? calloc(1, sizeof(*new)) : NULL;
 
 	if (new) {
 		new->key = *key;
@@ -159,10 +207,12 @@ static struct canfs_subscriber *insert(struct canfs_subscribers *subscribers, co
 	}
 	if (!new || new->is_lost) {
 		free(new);
+		put_host(subscribers, host);
 		if (watched)
 			unwatch_if_unused(watched);
 		return NULL;
 	}
+	new->host = host;
 	LIST_INSERT_HEAD(&watched->subscribers, new, of_export);
 	TAILQ_INSERT_TAIL(&subscribers->all, new, of_all);
 	subscribers->counters.subscribers++;
@@ -188,8 +238,7 @@ int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	struct key key = key_of(&endpoint->client, export);
 	struct canfs_subscriber *subscriber = find(subscribers, &key);
 
-	if (!subscriber &&
-		count_of_address(subscribers, &key.address) >= CANFS_SUBSCRIBERS_OF_CLIENT)
+	if (!subscriber && has_too_many(subscribers, &key.address))
 		return -EUSERS;
 	if (!subscriber && subscribers->counters.subscribers >= CANFS_SUBSCRIBERS_MAX) {
 		drop(subscribers, TAILQ_FIRST(&subscribers->all));
@@ -276,8 +325,8 @@ static bool is_due(const struct canfs_subscriber *subscriber, const struct canfs
 	if (now_usec - subscriber->told_usec >= CANFS_PUSH_QUIET_USEC)
 		return true;
 	for (int i = 0; i < CANFS_OPERATIONS; i++) {
-		if (fabs(prices->quote[i].price - (double)subscriber->told_price[i]) >
-				(double)subscriber->threshold ||
+		if (fabsf((float)prices->quote[i].price - subscriber->told_price[i]) >
+				subscriber->threshold ||
 			prices->quote[i].bottleneck != subscriber->told_bottleneck[i])
 			return true;
 	}

@@ -90,6 +90,6 @@ struct canfs_subscribers_counters canfs_subscribers_count(
 	const struct canfs_subscribers *subscribers);
 
 /* What one takes of memory, with all that is kept about it: the bound is CANFS_SUBSCRIBERS_MAX of these. */
-#define CANFS_SUBSCRIBER_BYTES 400
+#define CANFS_SUBSCRIBER_BYTES 416
 
 #endif
