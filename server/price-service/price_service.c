@@ -3,18 +3,16 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include "common/address.h"
 #include "common/clock.h"
 #include "common/thread.h"
 #include "server/price-service/cookie.h"
+#include "server/price-service/udp.h"
 #include "server/price-service/subscribers.h"
 
 /*
@@ -44,9 +42,8 @@ struct batch {
 struct canfs_price_service {
 	struct canfs_price_service_config config;
 	struct canfs_cookies cookies;
-	int socket;
-	bool has_ipv6; /* the socket; else this host speaks IPv4 only */
-	int wake;      /* eventfd: the market has computed, or stop */
+	struct canfs_udp socket;
+	int wake; /* eventfd: the market has computed, or stop */
 	_Atomic bool stops;
 	pthread_t thread;
 	uint64_t told_usec;    /* when subscribers were last, if any; the thread's */
@@ -59,111 +56,6 @@ struct canfs_price_service {
 	struct canfs_subscribers *subscribers;
 	struct canfs_price_service_counters counters; /* but for of_table */
 };
-
-/* A message to or from one endpoint, with the local address beside it. */
-struct message {
-	struct msghdr head;
-	struct iovec iov;
-	struct sockaddr_in ipv4; /* instead of the endpoint's, where there is no IPv6 */
-	alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-};
-
-static struct in_addr unmapped(const struct in6_addr *address)
-{
-	struct in_addr ipv4;
-
-	memcpy(&ipv4, &address->s6_addr[12], sizeof(ipv4));
-	return ipv4;
-}
-
-/* Where the host has no IPv6: the same, as its kernel takes it. */
-static void address_ipv4(struct message *message, const struct canfs_endpoint *endpoint)
-{
-	struct in_pktinfo local = { .ipi_spec_dst = unmapped(&endpoint->local.ipi6_addr) };
-	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message->head);
-
-	message->ipv4 = (struct sockaddr_in) { .sin_family = AF_INET,
-		.sin_port = endpoint->client.sin6_port,
-		.sin_addr = unmapped(&endpoint->client.sin6_addr) };
-	message->head.msg_name = &message->ipv4;
-	message->head.msg_namelen = sizeof(message->ipv4);
-	*cmsg = (struct cmsghdr) { .cmsg_len = CMSG_LEN(sizeof(local)),
-		.cmsg_level = IPPROTO_IP,
-		.cmsg_type = IP_PKTINFO };
-	memcpy(CMSG_DATA(cmsg), &local, sizeof(local));
-	message->head.msg_controllen = CMSG_SPACE(sizeof(local));
-}
-
-static void address_message(const struct canfs_price_service *service, struct message *message,
-	struct canfs_endpoint *endpoint, void *datagram, size_t bytes)
-{
-	struct cmsghdr *cmsg;
-
-	memset(message, 0, sizeof(*message));
-	message->iov = (struct iovec) { .iov_base = datagram, .iov_len = bytes };
-	message->head = (struct msghdr) { .msg_name = &endpoint->client,
-		.msg_namelen = sizeof(endpoint->client),
-		.msg_iov = &message->iov,
-		.msg_iovlen = 1,
-		.msg_control = message->control,
-		.msg_controllen = sizeof(message->control) };
-	cmsg = CMSG_FIRSTHDR(&message->head);
-	*cmsg = (struct cmsghdr) { .cmsg_len = CMSG_LEN(sizeof(endpoint->local)),
-		.cmsg_level = IPPROTO_IPV6,
-		.cmsg_type = IPV6_PKTINFO };
-	memcpy(CMSG_DATA(cmsg), &endpoint->local, sizeof(endpoint->local));
-	if (!service->has_ipv6)
-		address_ipv4(message, endpoint);
-}
-
-/* From which of our addresses. The interface is left to the routes, but where the address needs it. */
-static struct in6_pktinfo local_of(struct msghdr *head)
-{
-	struct in6_pktinfo local = { 0 };
-
-	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(head); cmsg; cmsg = CMSG_NXTHDR(head, cmsg)) {
-		if (cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_PKTINFO)
-			memcpy(&local, CMSG_DATA(cmsg), sizeof(local));
-		if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO) {
-			struct in_pktinfo ipv4;
-
-			memcpy(&ipv4, CMSG_DATA(cmsg), sizeof(ipv4));
-			local.ipi6_addr = canfs_map_ipv4(&ipv4.ipi_spec_dst);
-		}
-	}
-	if (!IN6_IS_ADDR_LINKLOCAL(&local.ipi6_addr))
-		local.ipi6_ifindex = 0;
-	return local;
-}
-
-/* Who has sent it. */
-static struct canfs_endpoint endpoint_of(struct message *message, const struct sockaddr_in6 *client)
-{
-	struct canfs_endpoint endpoint = { .client = *client, .local = local_of(&message->head) };
-
-	if (message->ipv4.sin_family == AF_INET)
-		endpoint.client = (struct sockaddr_in6) { .sin6_family = AF_INET6,
-			.sin6_port = message->ipv4.sin_port,
-			.sin6_addr = canfs_map_ipv4(&message->ipv4.sin_addr) };
-	endpoint.client.sin6_flowinfo = 0;
-	return endpoint;
-}
-
-/* As Ganesha and the kernel compare addresses with their lists: IPv4 as such. */
-static struct sockaddr_storage plain_address(const struct sockaddr_in6 *client)
-{
-	struct sockaddr_storage plain = { 0 };
-	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&plain;
-
-	if (!IN6_IS_ADDR_V4MAPPED(&client->sin6_addr)) {
-		memcpy(&plain, client, sizeof(*client));
-		return plain;
-	}
-	ipv4->sin_family = AF_INET;
-	ipv4->sin_port = client->sin6_port;
-	ipv4->sin_addr = unmapped(&client->sin6_addr);
-	return plain;
-}
 
 /* One call, as it is answered. */
 struct answer {
@@ -226,7 +118,7 @@ static void answer_call(struct answer *answer)
 	const struct canfs_price_call *call = answer->call;
 	struct canfs_price_service *service = answer->service;
 	const struct sockaddr_in6 *client = &answer->endpoint->client;
-	struct sockaddr_storage plain = plain_address(client);
+	struct sockaddr_storage plain = canfs_endpoint_plain(client);
 
 	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL)
 		return;
@@ -272,15 +164,15 @@ static void reply_to(struct canfs_price_service *service, struct canfs_endpoint 
 		.service = service, .call = call, .endpoint = endpoint, .now_usec = canfs_now_usec()
 	};
 	uint8_t datagram[CANFS_DATAGRAM_MAX];
-	struct message message;
+	struct canfs_message message;
 	size_t bytes;
 
 	answer_call(&answer);
 	bytes = canfs_price_encode_reply(datagram, call, &answer.result);
-	address_message(service, &message, endpoint, datagram, bytes);
+	canfs_message_address(&service->socket, &message, endpoint, datagram, bytes);
 	/* No call of ours is shorter than its reply, and nothing is to be amplified. */
 	if (!answer.is_ignored && bytes <= call_bytes &&
-		sendmsg(service->socket, &message.head, MSG_DONTWAIT) < 0)
+		sendmsg(service->socket.fd, &message.head, MSG_DONTWAIT) < 0)
 		count_one(service, &service->counters.unsent);
 	count_call(&answer);
 }
@@ -291,14 +183,14 @@ static bool take_call(struct canfs_price_service *service)
 	uint8_t datagram[CANFS_DATAGRAM_MAX];
 	struct canfs_endpoint endpoint = { 0 };
 	struct canfs_price_call call;
-	struct message message;
+	struct canfs_message message;
 	ssize_t got;
 
-	address_message(service, &message, &endpoint, datagram, sizeof(datagram));
-	got = recvmsg(service->socket, &message.head, MSG_DONTWAIT);
+	canfs_message_address(&service->socket, &message, &endpoint, datagram, sizeof(datagram));
+	got = recvmsg(service->socket.fd, &message.head, MSG_DONTWAIT);
 	if (got < 0)
 		return errno == EINTR;
-	endpoint = endpoint_of(&message, &endpoint.client);
+	endpoint = canfs_message_sender(&message);
 	if ((message.head.msg_flags & MSG_TRUNC) ||
 		canfs_price_decode_call(datagram, (size_t)got, &call) != 0)
 		count_one(service, &service->counters.malformed);
@@ -310,22 +202,22 @@ static bool take_call(struct canfs_price_service *service)
 static void send_batch(struct canfs_price_service *service)
 {
 	struct batch *batch = &service->batch;
-	struct message message[BATCH_MAX];
+	struct canfs_message message[BATCH_MAX];
 	struct mmsghdr headers[BATCH_MAX] = { 0 };
-	struct pollfd room = { .fd = service->socket, .events = POLLOUT };
+	struct pollfd room = { .fd = service->socket.fd, .events = POLLOUT };
 	int sent;
 
 	for (size_t i = 0; i < batch->count; i++) {
-		address_message(service, &message[i], &batch->endpoint[i], batch->datagram[i],
-			batch->bytes[i]);
+		canfs_message_address(&service->socket, &message[i], &batch->endpoint[i],
+			batch->datagram[i], batch->bytes[i]);
 		headers[i].msg_hdr = message[i].head;
 	}
 	/* One that cannot be sent holds up none behind it. */
 	for (size_t done = 0; done < batch->count; done += (size_t)sent) {
-		sent = sendmmsg(service->socket, headers + done,
+		sent = sendmmsg(service->socket.fd, headers + done,
 			(unsigned int)(batch->count - done), MSG_DONTWAIT);
 		if (sent < 0 && errno == EAGAIN && poll(&room, 1, SEND_MSEC) == 1)
-			sent = sendmmsg(service->socket, headers + done, 1, MSG_DONTWAIT);
+			sent = sendmmsg(service->socket.fd, headers + done, 1, MSG_DONTWAIT);
 		if (sent <= 0) {
 			service->counters.unsent++;
 			sent = 1;
@@ -408,14 +300,14 @@ static void *run(void *arg)
 {
 	struct canfs_price_service *service = arg;
 	struct pollfd polled[POLLED] = { [WAKE] = { .fd = service->wake, .events = POLLIN },
-		[SOCKET] = { .fd = service->socket, .events = POLLIN } };
+		[SOCKET] = { .fd = service->socket.fd, .events = POLLIN } };
 	unsigned int left = CALLS_MAX; /* calls in this turn */
 	eventfd_t times;
 
 	if (service->config.thread_begins)
 		service->config.thread_begins();
 	while (!atomic_load(&service->stops)) {
-		polled[SOCKET].fd = left > 0 ? service->socket : -1;
+		polled[SOCKET].fd = left > 0 ? service->socket.fd : -1;
 		if (poll(polled, POLLED, TURN_USEC / 1000) < 0)
 			continue;
 		if ((polled[WAKE].revents != 0 && eventfd_read(service->wake, &times) == 0) ||
@@ -429,43 +321,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int open_ipv4(struct canfs_price_service *service, uint16_t port)
-{
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
-	const int on = 1;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return -errno;
-	service->socket = fd;
-	if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) < 0 ||
-		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
-		return -errno;
-	return 0;
-}
-
-/* IPv4 comes as ::ffff:a.b.c.d. 0 or -errno. */
-static int open_socket(struct canfs_price_service *service, uint16_t port)
-{
-	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-	const int on = 1, off = 0;
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return errno == EAFNOSUPPORT ? open_ipv4(service, port) : -errno;
-	service->socket = fd;
-	service->has_ipv6 = true;
-	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-	if (setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on)) < 0 ||
-		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
-		return -errno;
-	return 0;
-}
-
 static void free_service(struct canfs_price_service *service)
 {
-	if (service->socket >= 0)
-		close(service->socket);
+	if (service->socket.fd >= 0)
+		close(service->socket.fd);
 	if (service->wake >= 0)
 		close(service->wake);
 	canfs_subscribers_free(service->subscribers);
@@ -476,14 +335,13 @@ static void free_service(struct canfs_price_service *service)
 int canfs_price_service_start(
 	struct canfs_price_service **service, const struct canfs_price_service_config *config)
 {
-	const int send_bytes = SEND_BYTES; /* as much of it as the kernel allows */
 	struct canfs_price_service *new = calloc(1, sizeof(*new));
 	int ret;
 
 	if (!new)
 		return -ENOMEM;
 	new->config = *config;
-	new->socket = -1;
+	new->socket.fd = -1;
 	pthread_mutex_init(&new->mutex, NULL);
 	new->subscribers = canfs_subscribers_new();
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -491,9 +349,7 @@ int canfs_price_service_start(
 	if (ret == 0)
 		ret = canfs_cookies_init(&new->cookies);
 	if (ret == 0)
-		ret = open_socket(new, config->port);
-	if (ret == 0)
-		setsockopt(new->socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
+		ret = canfs_udp_open(&new->socket, config->port, SEND_BYTES);
 	if (ret == 0)
 		ret = canfs_thread_start(&new->thread, 0, run, new);
 	if (ret != 0) {
@@ -516,11 +372,7 @@ void canfs_price_service_stop(struct canfs_price_service *service)
 
 uint16_t canfs_price_service_port(const struct canfs_price_service *service)
 {
-	struct sockaddr_in6 bound = { 0 };
-	socklen_t len = sizeof(bound);
-
-	getsockname(service->socket, (struct sockaddr *)&bound, &len);
-	return ntohs(bound.sin6_port);
+	return canfs_udp_port(&service->socket);
 }
 
 void canfs_price_service_posted(void *service)

@@ -19,6 +19,7 @@
 #include <sys/queue.h>
 #include "protocol/price_message.h"
 #include "server/classes/classes.h"
+#include "server/price-service/udp.h"
 
 #define CANFS_SUBSCRIBERS_MAX       10000
 #define CANFS_SUBSCRIBERS_OF_CLIENT 64 /* of one address: at its mounts */
@@ -27,12 +28,6 @@
 #define CANFS_PUSH_QUIET_USEC 900000
 
 struct canfs_price_table; /* the export, for its address only */
-
-/* Both ends: a host with several addresses must answer from the one that it was asked at. */
-struct canfs_endpoint {
-	struct sockaddr_in6 client; /* IPv4 as ::ffff:a.b.c.d; flow and scope are no part of it */
-	struct in6_pktinfo local;
-};
 
 struct canfs_subscriber;
 struct canfs_subscribers;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/price-service/udp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "common/address.h"
+
+static struct in_addr unmapped(const struct in6_addr *address)
+{
+	struct in_addr ipv4;
+
+	memcpy(&ipv4, &address->s6_addr[12], sizeof(ipv4));
+	return ipv4;
+}
+
+/* Where the host has no IPv6: the same, as its kernel takes it. */
+static void address_ipv4(struct canfs_message *message, const struct canfs_endpoint *endpoint)
+{
+	struct in_pktinfo local = { .ipi_spec_dst = unmapped(&endpoint->local.ipi6_addr) };
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&message->head);
+
+	message->ipv4 = (struct sockaddr_in) { .sin_family = AF_INET,
+		.sin_port = endpoint->client.sin6_port,
+		.sin_addr = unmapped(&endpoint->client.sin6_addr) };
+	message->head.msg_name = &message->ipv4;
+	message->head.msg_namelen = sizeof(message->ipv4);
+	*cmsg = (struct cmsghdr) { .cmsg_len = CMSG_LEN(sizeof(local)),
+		.cmsg_level = IPPROTO_IP,
+		.cmsg_type = IP_PKTINFO };
+	memcpy(CMSG_DATA(cmsg), &local, sizeof(local));
+	message->head.msg_controllen = CMSG_SPACE(sizeof(local));
+}
+
+void canfs_message_address(const struct canfs_udp *udp, struct canfs_message *message,
+	const struct canfs_endpoint *endpoint, void *datagram, size_t bytes)
+{
+	struct cmsghdr *cmsg;
+
+	memset(message, 0, sizeof(*message));
+	message->iov = (struct iovec) { .iov_base = datagram, .iov_len = bytes };
+	message->ipv6 = endpoint->client;
+	message->head = (struct msghdr) { .msg_name = &message->ipv6,
+		.msg_namelen = sizeof(message->ipv6),
+		.msg_iov = &message->iov,
+		.msg_iovlen = 1,
+		.msg_control = message->control,
+		.msg_controllen = sizeof(message->control) };
+	cmsg = CMSG_FIRSTHDR(&message->head);
+	*cmsg = (struct cmsghdr) { .cmsg_len = CMSG_LEN(sizeof(endpoint->local)),
+		.cmsg_level = IPPROTO_IPV6,
+		.cmsg_type = IPV6_PKTINFO };
+	memcpy(CMSG_DATA(cmsg), &endpoint->local, sizeof(endpoint->local));
+	if (!udp->has_ipv6)
+		address_ipv4(message, endpoint);
+}
+
+/* From which of our addresses. The interface is left to the routes, but where the address needs it. */
+static struct in6_pktinfo local_of(struct msghdr *head)
+{
+	struct in6_pktinfo local = { 0 };
+
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(head); cmsg; cmsg = CMSG_NXTHDR(head, cmsg)) {
+		if (cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_PKTINFO)
+			memcpy(&local, CMSG_DATA(cmsg), sizeof(local));
+		if (cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_PKTINFO) {
+			struct in_pktinfo ipv4;
+
+			memcpy(&ipv4, CMSG_DATA(cmsg), sizeof(ipv4));
+			local.ipi6_addr = canfs_map_ipv4(&ipv4.ipi_spec_dst);
+		}
+	}
+	if (!IN6_IS_ADDR_LINKLOCAL(&local.ipi6_addr))
+		local.ipi6_ifindex = 0;
+	return local;
+}
+
+struct canfs_endpoint canfs_message_sender(struct canfs_message *message)
+{
+	struct canfs_endpoint endpoint = { .client = message->ipv6,
+		.local = local_of(&message->head) };
+
+	if (message->ipv4.sin_family == AF_INET)
+		endpoint.client = (struct sockaddr_in6) { .sin6_family = AF_INET6,
+			.sin6_port = message->ipv4.sin_port,
+			.sin6_addr = canfs_map_ipv4(&message->ipv4.sin_addr) };
+	endpoint.client.sin6_flowinfo = 0;
+	return endpoint;
+}
+
+struct sockaddr_storage canfs_endpoint_plain(const struct sockaddr_in6 *client)
+{
+	struct sockaddr_storage plain = { 0 };
+	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&plain;
+
+	if (!IN6_IS_ADDR_V4MAPPED(&client->sin6_addr)) {
+		memcpy(&plain, client, sizeof(*client));
+		return plain;
+	}
+	ipv4->sin_family = AF_INET;
+	ipv4->sin_port = client->sin6_port;
+	ipv4->sin_addr = unmapped(&client->sin6_addr);
+	return plain;
+}
+
+static int open_ipv4(struct canfs_udp *udp, uint16_t port)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
+	const int on = 1;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	udp->fd = fd;
+	if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) < 0 ||
+		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
+		return -errno;
+	return 0;
+}
+
+static int open_ipv6(struct canfs_udp *udp, uint16_t port)
+{
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	const int on = 1, off = 0;
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return errno == EAFNOSUPPORT ? open_ipv4(udp, port) : -errno;
+	udp->fd = fd;
+	udp->has_ipv6 = true;
+	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	if (setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on)) < 0 ||
+		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
+		return -errno;
+	return 0;
+}
+
+int canfs_udp_open(struct canfs_udp *udp, uint16_t port, int send_bytes)
+{
+	int ret = open_ipv6(udp, port);
+
+	if (ret == 0)
+		setsockopt(udp->fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
+	return ret;
+}
+
+uint16_t canfs_udp_port(const struct canfs_udp *udp)
+{
+	struct sockaddr_in6 bound = { 0 };
+	socklen_t len = sizeof(bound);
+
+	getsockname(udp->fd, (struct sockaddr *)&bound, &len);
+	return ntohs(bound.sin6_port);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * A UDP socket at all addresses of this host, which answers from the one that it was asked at. IPv4 comes as ::ffff:a.b.c.d, also where
+ * the kernel has no IPv6.
+ */
+#ifndef CANFS_SERVER_PRICE_SERVICE_UDP_H
+#define CANFS_SERVER_PRICE_SERVICE_UDP_H
+
+#include <netinet/in.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+/* Both ends: a host with several addresses must answer from the one that it was asked at. */
+struct canfs_endpoint {
+	struct sockaddr_in6 client; /* IPv4 as ::ffff:a.b.c.d; flow and scope are no part of it */
+	struct in6_pktinfo local;
+};
+
+/* As NFS servers compare addresses with their lists of clients: IPv4 as such. */
+struct sockaddr_storage canfs_endpoint_plain(const struct sockaddr_in6 *client);
+
+struct canfs_udp {
+	int fd;
+	bool has_ipv6; /* else this host speaks IPv4 only */
+};
+
+/*
+ * port: 0 for any. send_bytes: of the send buffer; as much of it as the kernel allows. 0 or -errno; fd is to be closed
+ * unless it is as before.
+ */
+int canfs_udp_open(struct canfs_udp *udp, uint16_t port, int send_bytes);
+
+uint16_t canfs_udp_port(const struct canfs_udp *udp);
+
+/* For sendmsg(2) and recvmsg(2): points into itself, so it must not move. */
+struct canfs_message {
+	struct msghdr head;
+	struct iovec iov;
+	struct sockaddr_in6 ipv6;
+	struct sockaddr_in ipv4; /* instead, where there is no IPv6 */
+	alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+};
+
+/* To the endpoint; or room for what comes from whoever it may be. datagram: bytes long. */
+void canfs_message_address(const struct canfs_udp *udp, struct canfs_message *message,
+	const struct canfs_endpoint *endpoint, void *datagram, size_t bytes);
+
+/* Who has sent what was received. */
+struct canfs_endpoint canfs_message_sender(struct canfs_message *message);
+
+#endif
