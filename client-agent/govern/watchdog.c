@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -50,6 +51,29 @@ static int move_up(int fd)
 	return fcntl(fd, F_DUPFD, CLOSED);
 }
 
+/*
+ * Nothing of the governor's command line: what kills it by that (pkill -f) would kill both, and the job would stay stopped.
+ * It begins with our argv[0]; unless an interpreter, as ld.so, was given the program.
+ */
+static void rename_us(void)
+{
+	static const char name[] = "canfs-watchdog";
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	char text[4096], *line = program_invocation_name;
+	size_t bytes = 0;
+	ssize_t got;
+
+	prctl(PR_SET_NAME, name);
+	while (fd >= 0 && (got = read(fd, text, sizeof(text))) > 0) {
+		if (bytes == 0 && strncmp(text, line, (size_t)got) != 0)
+			return;
+		bytes += (size_t)got;
+	}
+	memset(line, 0, bytes);
+	if (bytes > sizeof(name))
+		memcpy(line, name, sizeof(name));
+}
+
 /* Keeps nothing else of what the governor has open: no pipe waits for the end of its readers because of us. */
 static void detach(struct canfs_stopper *stopper, int fd)
 {
@@ -60,7 +84,7 @@ static void detach(struct canfs_stopper *stopper, int fd)
 	if (has_group)
 		freeze = move_up(stopper->freezer.freeze_fd);
 	setsid();
-	prctl(PR_SET_NAME, "canfs-watchdog");
+	rename_us();
 	for (int i = 0; i <= STDERR_FILENO; i++)
 		dup2(null, i);
 	/* The governor then sees that there is no watchdog, before the first pause. */
@@ -100,9 +124,9 @@ int canfs_watchdog_start(
 	return ret;
 }
 
-static int say(const struct canfs_watchdog *watchdog, char word)
+static int say(const struct canfs_watchdog *watchdog, char message)
 {
-	return send(watchdog->fd, &word, 1, MSG_NOSIGNAL) == 1 ? 0 : -EPIPE;
+	return send(watchdog->fd, &message, 1, MSG_NOSIGNAL) == 1 ? 0 : -EPIPE;
 }
 
 int canfs_watchdog_tell(const struct canfs_watchdog *watchdog, enum canfs_watched job)
