@@ -177,6 +177,8 @@ static int run_command(struct ctl_run *run, bool signals)
 	char **argv = run->governed->command;
 	int ret = ctl_run_catch_signals(run);
 
+	/* While it is ignored, as some daemons leave it, a child's exit status is lost. */
+	signal(SIGCHLD, SIG_DFL);
 	if (ret == 0)
 		ret = canfs_process_start(&run->process, argv, &run->before);
 	if (ret < 0)

@@ -146,15 +146,23 @@ static bool is_apart(const struct ctl_run *run)
 	return !run->governed->attach && run->stopper.how == CANFS_STOP_GROUP;
 }
 
+/*
+ * A terminal's hangup is told to the leader of its session only, by the kernel, which we may be; or by that, a shell, to our
+ * process group. A second SIGHUP does no harm.
+ */
 static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *info)
 {
-	bool is_terminal = info->ssi_code == SI_KERNEL;
+	int number = (int)info->ssi_signo;
+	bool is_hangup = number == SIGHUP, is_terminal = info->ssi_code == SI_KERNEL;
 	pid_t pid = run->process.pid;
 
-	if (is_apart(run))
-		kill(is_terminal ? -pid : pid, (int)info->ssi_signo);
-	else if (!is_terminal)
-		kill(pid, (int)info->ssi_signo);
+	if (is_apart(run) && (is_terminal || is_hangup))
+		pid = -pid;
+	else if (is_terminal && !is_hangup)
+		return;
+	if (kill(pid, number) < 0 && errno != ESRCH)
+		ctl_warn("run: SIG%s cannot be passed on: %s", sigabbrev_np(number),
+			strerrordesc_np(errno));
 }
 
 /* Until a shell continues us. Where there is none, in an orphaned process group, the kernel does not stop us. */
