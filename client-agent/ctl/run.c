@@ -233,12 +233,10 @@ int ctl_run(int argc, char **argv)
 		return CTL_ERROR;
 	run.prices->service_port = (uint16_t)options.price_port;
 	status = ctl_run_servers(governed, &run.stopper, run.prices);
-	if (status == CTL_OK && governed->attach && run.prices->n > 0)
-		status = run_attached(&run);
-	else if (status == CTL_OK && run.prices->n > 0)
-		status = run_command(&run, options.signals);
-	else if (status == CTL_OK && governed->command)
-		status = run_ungoverned(governed->command);
+	if (status == CTL_OK && run.prices->n > 0)
+		status = governed->attach ? run_attached(&run) : run_command(&run, options.signals);
+	else if (status == CTL_OK)
+		status = governed->attach ? CTL_ERROR : run_ungoverned(governed->command);
 	canfs_job_prices_fini(run.prices);
 	free(run.prices);
 	return status;

@@ -16,8 +16,9 @@ struct ctl_governed {
 };
 
 /*
- * Whom to ask: who is named; else the mounts that the command's arguments are on, or the working directory, or what an
- * attached job has open. CTL_OK, and perhaps nobody, which has been said; or another exit status after a warning.
+ * What to ask: what is named; else the mounts that the command's arguments are on, or the working directory, or what an
+ * attached job has open. CTL_OK, and perhaps none, which has been said: then a command runs all the same, and there is nothing
+ * to do about what runs already; or another exit status after a warning.
  */
 int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
 	struct canfs_job_prices *prices);

@@ -165,8 +165,7 @@ static int add_mountpoint(struct search *search, const char *mountpoint)
 	return CTL_USAGE;
 }
 
-/* The command runs all the same; to watch what runs already without a price is to do nothing. */
-static int say_nobody(const struct ctl_governed *governed, const struct search *search)
+static void say_nobody(const struct ctl_governed *governed, const struct search *search)
 {
 	if (search->left_alone)
 		ctl_warn("%s: %s; the job is not paused", search->left_alone, search->why);
@@ -174,7 +173,6 @@ static int say_nobody(const struct ctl_governed *governed, const struct search *
 		ctl_warn("%s uses no NFS mount; --server names whom to ask", governed->attach);
 	else
 		ctl_warn("%s uses no NFS mount; it is not paused", governed->command[0]);
-	return governed->attach ? CTL_ERROR : CTL_OK;
 }
 
 static int search_mounts(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
@@ -191,7 +189,7 @@ static int search_mounts(const struct ctl_governed *governed, const struct canfs
 	else
 		add_process(search, stopper->pid);
 	if (status == CTL_OK && search->prices->n == 0)
-		status = say_nobody(governed, search);
+		say_nobody(governed, search);
 	return status;
 }
 
