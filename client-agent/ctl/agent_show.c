@@ -179,14 +179,15 @@ static void show_job(FILE *out, const json_t *job)
 {
 	double sec = ctl_number(job, "seconds"), ran_sec = ctl_number(job, "ran_seconds");
 	double age_sec = (double)time(NULL) - ctl_number(job, "time");
+	double pauses = ctl_number(job, "pauses");
 
 	fprintf(out, "  %-7.0f %-7s server", ctl_number(job, "pid"),
 		is_true(job, "paused") ? "paused" : "runs");
 	put_price(out, ctl_number(job, "price"));
-	fprintf(out, " %-7s bid%5.2f  ran %.0f%% of %.0f s, %.0f pauses",
+	fprintf(out, " %-7s bid%5.2f  ran %.0f%% of %.0f s, %.0f pause%s",
 		json_is_string(in(job, "bottleneck")) ? ctl_text(job, "bottleneck") : "",
-		ctl_number(job, "bid"), sec > 0 ? 100 * ran_sec / sec : 100, sec,
-		ctl_number(job, "pauses"));
+		ctl_number(job, "bid"), sec > 0 ? 100 * ran_sec / sec : 100, sec, pauses,
+		pauses == 1 ? "" : "s");
 	if (age_sec > JOB_OLD_SEC) /* canfsctl run hangs, or was stopped */
 		fprintf(out, " (%.0f s ago)", age_sec);
 	fputs("\n    ", out);

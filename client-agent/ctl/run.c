@@ -120,6 +120,7 @@ static int end_by_signal(const struct ctl_run *run, int number)
 	sigset_t set;
 
 	setrlimit(RLIMIT_CORE, &no_core);
+	signal(SIGPIPE, SIG_IGN); /* that of a line of ours, which would come first */
 	signal(number, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &run->before, NULL);
 	sigemptyset(&set);

@@ -16,67 +16,6 @@
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 static const int own_signals[] = { SIGUSR1, SIGUSR2 };
 
-static const char *const source_texts[] = {
-	[CANFS_SOURCE_FSSTAT] = "are asked for ten times a second",
-	[CANFS_SOURCE_SERVICE] = "are pushed by its price service",
-};
-
-static void tell_no_price(const struct ctl_run *run)
-{
-	const char *why = "";
-	const struct canfs_job_server *server = canfs_job_prices_silent(run->prices, &why);
-
-	if (server)
-		ctl_warn("%s does not answer: %s; the job is not paused", server->name, why);
-	else
-		ctl_warn("%s publishes no prices; the job is not paused",
-			run->prices->server[0].name);
-}
-
-/* Once that there are none; all that changes only if it is asked for. */
-static void tell_state(struct ctl_run *run, uint64_t now_usec)
-{
-	enum canfs_job_prices_state state = canfs_job_prices_state(run->prices, now_usec);
-
-	if (state == run->state || state == CANFS_JOB_PRICES_ASKED)
-		return;
-	run->state = state;
-	if (state != CANFS_JOB_PRICES_IN_FORCE && (!run->has_told || run->verbose))
-		tell_no_price(run);
-	run->has_told = run->has_told || state != CANFS_JOB_PRICES_IN_FORCE;
-}
-
-/* How prices come, when that changes. */
-static void tell_sources(struct ctl_run *run, uint64_t now_usec)
-{
-	for (size_t i = 0; i < run->prices->n; i++) {
-		const struct canfs_job_server *server = &run->prices->server[i];
-		enum canfs_price_source source = canfs_job_prices_source(server, now_usec);
-
-		if (source == run->source[i] || source == CANFS_SOURCE_NONE)
-			continue;
-		run->source[i] = source;
-		if (run->verbose)
-			ctl_warn("%s: its prices %s", server->name, source_texts[source]);
-	}
-}
-
-static void tell_change(const struct ctl_run *run, uint64_t now_usec)
-{
-	const struct canfs_job_server *server = NULL;
-	struct canfs_govern_price price = canfs_job_prices_now(run->prices, now_usec, &server);
-	double sec = (double)(now_usec - run->changed_usec) / 1e6;
-
-	if (!run->verbose)
-		return;
-	if (run->is_stopped && server)
-		ctl_warn("paused after %.1f s: the price is %.2f (%s)", sec, price.price,
-			canfs_resource_name(server->poller.tag.bottleneck));
-	else if (!run->is_stopped)
-		ctl_warn(
-			"goes on after %.1f s: %s", sec, canfs_govern_reason_text(run->law.reason));
-}
-
 static void note_change(struct ctl_run *run, bool stop, uint64_t now_usec)
 {
 	uint64_t lasted_usec = now_usec - run->changed_usec;
@@ -89,7 +28,7 @@ static void note_change(struct ctl_run *run, bool stop, uint64_t now_usec)
 		if (lasted_usec > run->longest_usec)
 			run->longest_usec = lasted_usec;
 	}
-	tell_change(run, now_usec);
+	ctl_run_tell_change(run, now_usec);
 	run->changed_usec = now_usec;
 }
 
@@ -107,7 +46,7 @@ static void pause_job(struct ctl_run *run, uint64_t now_usec)
 	}
 	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
 	run->is_let_go = true;
-	ctl_warn("run: it cannot be paused: %s; it runs on", strerrordesc_np(-ret));
+	ctl_run_say("run: it cannot be paused: %s; it runs on", strerrordesc_np(-ret));
 }
 
 /* What has ended goes on, too; that is noticed elsewhere. What cannot be continued now is with the next step. */
@@ -136,7 +75,7 @@ static void let_go(struct ctl_run *run)
 /* Killed in a pause after it, we would leave the job stopped. */
 static void lose_watchdog(struct ctl_run *run)
 {
-	ctl_warn("run: the watchdog has been killed; the job is not paused any more");
+	ctl_run_say("run: the watchdog has been killed; the job is not paused any more");
 	let_go(run);
 }
 
@@ -161,7 +100,7 @@ static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *in
 	else if (is_terminal && !is_hangup)
 		return;
 	if (kill(pid, number) < 0 && errno != ESRCH)
-		ctl_warn("run: SIG%s cannot be passed on: %s", sigabbrev_np(number),
+		ctl_run_say("run: SIG%s cannot be passed on: %s", sigabbrev_np(number),
 			strerrordesc_np(errno));
 }
 
@@ -239,8 +178,11 @@ int ctl_run_catch_signals(struct ctl_run *run)
 		add_unless_ignored(&set, ending_signals[i]);
 	for (size_t i = 0; !run->governed->attach && i < COUNT(own_signals); i++)
 		add_unless_ignored(&set, own_signals[i]);
-	sigprocmask(SIG_BLOCK, &set, &run->before);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* A line of ours that nobody reads, or one from a terminal's background, is not to end or stop us. */
+	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &set, &run->before);
 	return run->signal_fd < 0 ? -errno : 0;
 }
 
@@ -251,8 +193,7 @@ static void step(struct ctl_run *run, uint64_t now_usec)
 		return;
 	}
 	canfs_job_prices_tick(run->prices, now_usec);
-	tell_state(run, now_usec);
-	tell_sources(run, now_usec);
+	ctl_run_tell_prices(run, now_usec);
 	set_stopped(run,
 		canfs_govern_law_step(
 			&run->law, canfs_job_prices_now(run->prices, now_usec, NULL), now_usec),
@@ -299,16 +240,6 @@ void ctl_run_govern(struct ctl_run *run)
 	}
 }
 
-static void tell_sum(const struct ctl_run *run)
-{
-	double sec = (double)(canfs_now_usec() - run->began_usec) / 1e6;
-
-	if (run->verbose)
-		ctl_warn("ran for %.1f s of %.1f s; %u pauses, the longest of %.1f s",
-			sec - (double)run->paused_usec / 1e6, sec, run->pauses,
-			(double)run->longest_usec / 1e6);
-}
-
 /*
  * A process that the command has left behind keeps its control group, which the watchdog then removes. And what could not be
  * continued is left to it.
@@ -326,7 +257,7 @@ void ctl_run_finish(struct ctl_run *run)
 			canfs_freezer_remove(&run->stopper.freezer);
 	}
 	canfs_stopper_fini(&run->stopper);
-	tell_sum(run);
+	ctl_run_tell_sum(run, canfs_now_usec());
 }
 
 int ctl_run_begin(struct ctl_run *run)
@@ -339,5 +270,6 @@ int ctl_run_begin(struct ctl_run *run)
 	run->began_usec = run->changed_usec = canfs_now_usec();
 	canfs_govern_law_init(&run->law, &run->terms, run->began_usec);
 	ctl_run_publish_begin(run);
+	ctl_run_tell_how(run);
 	return 0;
 }

@@ -49,6 +49,18 @@ void ctl_run_govern(struct ctl_run *run);
 /* After ctl_run_begin(), in any case. The job goes on, if it is still there. */
 void ctl_run_finish(struct ctl_run *run);
 
+/*
+ * As ctl_warn(), while a job is governed: a reader that does not read must not hold up one that is paused. What cannot be
+ * written at once is lost.
+ */
+void ctl_run_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What is said of it, most only if that is asked for: how its prices come, how it is paused, that it has been or goes on, the sum. */
+void ctl_run_tell_prices(struct ctl_run *run, uint64_t now_usec);
+void ctl_run_tell_how(const struct ctl_run *run);
+void ctl_run_tell_change(const struct ctl_run *run, uint64_t now_usec);
+void ctl_run_tell_sum(const struct ctl_run *run, uint64_t now_usec);
+
 /* For canfsctl top (govern/jobs.h), in ctl_run_begin(), with each round, and at the end. Where we may not, nothing is published. */
 void ctl_run_publish_begin(struct ctl_run *run);
 void ctl_run_publish(struct ctl_run *run, uint64_t now_usec);
