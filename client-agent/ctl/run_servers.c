@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,18 +112,33 @@ static void add_process(struct search *search, long pid)
 		closedir(dir);
 }
 
-static void add_group(struct search *search, const struct canfs_freezer *freezer)
+static void add_members(struct search *search, const char *group)
 {
 	char path[PATH_MAX + 32];
 	FILE *procs;
 	long pid;
 
-	snprintf(path, sizeof(path), "%s/cgroup.procs", freezer->path);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
 	procs = fopen(path, "re");
 	while (procs && fscanf(procs, "%ld", &pid) == 1)
 		add_process(search, pid);
 	if (procs)
 		fclose(procs);
+}
+
+/* The processes of a slice, or of a unit that delegates its group, are in groups below it. */
+static void add_group(struct search *search, const struct canfs_freezer *freezer)
+{
+	char *const roots[] = { (char *)freezer->path, NULL };
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	FTSENT *entry;
+
+	while (tree && (entry = fts_read(tree))) {
+		if (entry->fts_info == FTS_D)
+			add_members(search, entry->fts_path);
+	}
+	if (tree)
+		fts_close(tree);
 }
 
 /* By name: each of its addresses, in each version of NFS. */

@@ -113,7 +113,7 @@ int canfs_freezer_create(struct canfs_freezer *freezer)
 	return ret;
 }
 
-/* A unit's group has its name, somewhere below the slices. */
+/* A unit's group has its name, somewhere below the slices; units of users and of containers may have the same. */
 static int find_unit(struct canfs_freezer *freezer, const char *mount, const char *unit)
 {
 	char *const roots[] = { (char *)mount, NULL };
@@ -121,9 +121,10 @@ static int find_unit(struct canfs_freezer *freezer, const char *mount, const cha
 	FTSENT *entry;
 	int ret = -ENOENT;
 
-	while (tree && ret == -ENOENT && (entry = fts_read(tree))) {
-		if (entry->fts_info == FTS_D && strcmp(entry->fts_name, unit) == 0)
-			ret = set_path(freezer, "", entry->fts_path);
+	while (tree && (entry = fts_read(tree))) {
+		if (entry->fts_info != FTS_D || strcmp(entry->fts_name, unit) != 0)
+			continue;
+		ret = ret == -ENOENT ? set_path(freezer, "", entry->fts_path) : -ENOTUNIQ;
 	}
 	if (tree)
 		fts_close(tree);

@@ -26,8 +26,8 @@ const char *canfs_cgroup2_mount(void);
 int canfs_freezer_create(struct canfs_freezer *freezer);
 
 /*
- * An existing one: a path below the mount, with or without it, or the name of a systemd unit. 0; -ENOENT; -EOPNOTSUPP: no
- * version 2, or the root, which cannot be frozen; -EACCES; -ENAMETOOLONG.
+ * An existing one: a path below the mount, with or without it, or the name of a systemd unit. 0; -ENOENT; -ENOTUNIQ: several
+ * units have that name; -EOPNOTSUPP: no version 2, or the root, which cannot be frozen; -EACCES; -ENAMETOOLONG.
  */
 int canfs_freezer_find(struct canfs_freezer *freezer, const char *name);
 

@@ -108,6 +108,8 @@ static int attach_cgroup(struct canfs_stopper *stopper, const char *what, const 
 		*why = "no control group of version 2 that can be frozen";
 	else if (ret == -EACCES)
 		*why = "its control group is another user's";
+	else if (ret == -ENOTUNIQ)
+		*why = "several control groups have that name: give the path of one";
 	else if (ret < 0)
 		*why = "neither a process ID, a control group nor a running systemd unit";
 	if (ret < 0)

@@ -25,7 +25,7 @@ int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals
 
 /*
  * For what runs already: PID (with the process group that it leads, if it does), the path of a control group, or the name
- * of a systemd unit. 0, or -errno and *why in words: -EINVAL: none of these; -ESRCH, -ENOENT: not there; -EDEADLK: we
+ * of a systemd unit. 0, or -errno and *why in words: -EINVAL: none of these; -ESRCH, -ENOENT: not there; -ENOTUNIQ: several; -EDEADLK: we
  * are in it; -EBUSY: it is stopped already, or a shell waits for it; -EPERM, -EACCES.
  */
 int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const char **why);
