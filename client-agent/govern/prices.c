@@ -219,10 +219,13 @@ enum canfs_price_source canfs_job_prices_source(
 	return server->poller.source;
 }
 
+/* Once it has answered in one way, that is the one. */
 static bool is_silent(const struct canfs_job_server *server)
 {
+	const struct canfs_poller *poller = &server->poller;
+
 	return server->rest_usec == UINT64_MAX || server->failed >= server->ways ||
-	       (server->ways == 1 && server->poller.failures > 0);
+	       (poller->failures > 0 && (server->ways == 1 || poller->answers > 0));
 }
 
 /* Has the price service not had time to answer yet? It is asked again after a second. */

@@ -131,6 +131,30 @@ static void test_when_something_is_due(void **state)
 	end(prices, &liar);
 }
 
+/* It is to be said of a server that is tried in several ways, too. */
+static void test_a_server_that_answered_and_is_gone(void **state)
+{
+	struct canfs_fsstat_target ways[2];
+	struct canfs_job_prices *prices = calloc(1, sizeof(*prices));
+	struct canfs_poller *poller = &prices->server[0].poller;
+	const char *why = NULL;
+
+	(void)state;
+	ways[0] = ways[1] = (struct canfs_fsstat_target) {
+		.address = loopback(1), .nfs_port = 1, .mount_port = 1, .path = "/"
+	};
+	assert_int_equal(canfs_job_prices_add_ways(prices, "gone:/", ways, 2), 0);
+	assert_int_equal(canfs_job_prices_state(prices, SECOND), CANFS_JOB_PRICES_ASKED);
+	poller->answers = 1;
+	poller->publisher.valid = 1;
+	assert_int_equal(canfs_job_prices_state(prices, SECOND), CANFS_JOB_PRICES_ASKED);
+	poller->failures = 1;
+	assert_int_equal(canfs_job_prices_state(prices, SECOND), CANFS_JOB_PRICES_SILENT);
+	assert_ptr_equal(canfs_job_prices_silent(prices, &why), &prices->server[0]);
+	canfs_job_prices_fini(prices);
+	free(prices);
+}
+
 static void test_port_0_is_no_service(void **state)
 {
 	struct liar liar = { .fd = -1, .address = loopback(1) };
@@ -159,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_pushed_is_in_force),
 		cmocka_unit_test(test_when_something_is_due),
+		cmocka_unit_test(test_a_server_that_answered_and_is_gone),
 		cmocka_unit_test(test_port_0_is_no_service),
 	};
 
