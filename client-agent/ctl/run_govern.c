@@ -11,6 +11,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define WATCHDOG_USEC 5000000 /* more than the longest pause: then we hang */
+#define SUSPEND_USEC  1000000 /* of the machine; less is the difference of two readings */
 
 /* What ends a job, and what it may know itself. Those that are ignored, as by nohup(1), stay so. */
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -186,12 +187,23 @@ int ctl_run_catch_signals(struct ctl_run *run)
 	return run->signal_fd < 0 ? -errno : 0;
 }
 
+/* What the servers asked before says nothing about now; our clock stood still. */
+static void notice_suspend(struct ctl_run *run)
+{
+	uint64_t suspended_usec = canfs_suspended_usec();
+
+	if (suspended_usec > run->suspended_usec + SUSPEND_USEC)
+		canfs_job_prices_forget(run->prices);
+	run->suspended_usec = suspended_usec;
+}
+
 static void step(struct ctl_run *run, uint64_t now_usec)
 {
 	if (run->is_let_go) {
 		set_stopped(run, false, now_usec);
 		return;
 	}
+	notice_suspend(run);
 	canfs_job_prices_tick(run->prices, now_usec);
 	ctl_run_tell_prices(run, now_usec);
 	set_stopped(run,
@@ -268,6 +280,7 @@ int ctl_run_begin(struct ctl_run *run)
 	if (ret < 0)
 		return ret;
 	run->began_usec = run->changed_usec = canfs_now_usec();
+	run->suspended_usec = canfs_suspended_usec();
 	canfs_govern_law_init(&run->law, &run->terms, run->began_usec);
 	ctl_run_publish_begin(run);
 	ctl_run_tell_how(run);

@@ -137,6 +137,12 @@ void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec)
 		tick(prices, &prices->server[i], now_usec);
 }
 
+void canfs_job_prices_forget(struct canfs_job_prices *prices)
+{
+	for (size_t i = 0; i < prices->n; i++)
+		canfs_poller_forget_price(&prices->server[i].poller);
+}
+
 static uint64_t earlier(uint64_t a_usec, uint64_t b_usec)
 {
 	return a_usec < b_usec ? a_usec : b_usec;

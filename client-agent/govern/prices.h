@@ -60,6 +60,9 @@ void canfs_job_prices_fini(struct canfs_job_prices *prices);
 /* Asks whom it is time to ask, and takes what has arrived. */
 void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec);
 
+/* The machine was suspended: there is no price until a new one has come, which is asked for with the next tick. */
+void canfs_job_prices_forget(struct canfs_job_prices *prices);
+
 /*
  * What to poll(2) for, after the tick of now_usec; *due_usec is lowered to when the next tick is due whatever comes. Returns
  * how many.

@@ -92,6 +92,9 @@ static void test_what_is_pushed_is_in_force(void **state)
 	tick_after_datagram(prices, now_usec);
 	price = canfs_job_prices_now(prices, now_usec, NULL);
 	assert_true(price.price == 0.75 && price.usec == now_usec);
+
+	canfs_job_prices_forget(prices);
+	assert_true(isnan(canfs_job_prices_now(prices, now_usec, NULL).price));
 	end(prices, &liar);
 }
 
