@@ -36,7 +36,7 @@ static const struct ctl_option option_table[] = {
 		"run for so much of the time at any price (10)"),
 	CTL_NUMBER("patience", "=SECONDS", patience_sec, 1, 3600, "never pause for longer (30)"),
 	CTL_NUMBER("bid", "=PRICE", bid, 0, 1, "yield to others above this price (0.5)"),
-	CTL_TEXT("server", "=WHOM", server, "SERVER:/PATH or a mount point (what the job uses)"),
+	CTL_TEXT("server", "=EXPORT", server, "SERVER:/PATH or a mount point (what the job uses)"),
 	CTL_TEXT("attach", "=WHAT", governed.attach,
 		"a process ID, control group or systemd unit, no COMMAND"),
 	CTL_COUNT("price-port", "=N", price_port, 0, UINT16_MAX,

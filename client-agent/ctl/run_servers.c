@@ -145,7 +145,7 @@ static void add_group(struct search *search, const struct canfs_freezer *freezer
 static int add_export(const struct ctl_export *export, struct canfs_job_prices *prices)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-	struct canfs_fsstat_target ways[CANFS_JOB_WAYS_MAX];
+	struct canfs_fsstat_target endpoints[CANFS_JOB_ENDPOINTS_MAX];
 	struct addrinfo *list;
 	size_t n = 0;
 	int ret = getaddrinfo(export->name.host, NULL, &hints, &list);
@@ -155,12 +155,12 @@ static int add_export(const struct ctl_export *export, struct canfs_job_prices *
 		return CTL_OK;
 	}
 	for (const struct addrinfo *info = list; info; info = info->ai_next) {
-		for (const int *version = export->versions; *version && n < CANFS_JOB_WAYS_MAX;
+		for (const int *version = export->versions; *version && n < CANFS_JOB_ENDPOINTS_MAX;
 			version++)
-			ways[n++] = ctl_export_target(export, info, *version);
+			endpoints[n++] = ctl_export_target(export, info, *version);
 	}
 	freeaddrinfo(list);
-	ret = canfs_job_prices_add_ways(prices, export->text, ways, n);
+	ret = canfs_job_prices_add_endpoints(prices, export->text, endpoints, n);
 	if (ret == 0)
 		return CTL_OK;
 	ctl_warn("%s: %s", export->text, strerrordesc_np(-ret));
@@ -186,7 +186,7 @@ static void say_nobody(const struct ctl_governed *governed, const struct search 
 	if (search->left_alone)
 		ctl_warn("%s: %s; the job is not paused", search->left_alone, search->why);
 	else if (governed->attach)
-		ctl_warn("%s uses no NFS mount; --server names whom to ask", governed->attach);
+		ctl_warn("%s uses no NFS mount; --server names one", governed->attach);
 	else
 		ctl_warn("%s uses no NFS mount; it is not paused", governed->command[0]);
 }

@@ -5,7 +5,7 @@
  *	/run/canfs/jobs/PID      of the canfsctl run that governs it; one JSON object, at most CANFS_JOB_FILE_MAX bytes
  *
  * A file is replaced as a whole, and removed at the job's end. One that was left behind is known by the process, which is
- * gone or was started at another time, and is removed by who reads next. Only root may write there: other users' jobs are
+ * gone or was started at another time, and is removed by the next reader. Only root may write there: other users' jobs are
  * not told of.
  */
 #ifndef CANFS_CLIENT_AGENT_GOVERN_JOBS_H

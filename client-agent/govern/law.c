@@ -19,7 +19,7 @@ const struct canfs_govern_terms canfs_govern_defaults = {
  *	this law                      92 %    11 %, 19 %             37, 29, 25, 22, 16 %; 2.2 ... 1.9 times as long
  *	growth 2, first run 2 s       94 %    11 %, 39 %             57, 48, 34, 22, 18 %; 1.8 ... 1.8
  *	any fall towards the bid      93 %    11 %, 77 %             41, 30, 26, 20, 16 %; 2.1 ... 1.9
- *	a look after 0.5 s, runs of   85 %    11 %, 87 %             69, 35, 25, 20, 14 %; 2.4 ... 2.0
+ *	a probe of 0.5 s, runs of     85 %    11 %, 87 %             69, 35, 25, 20, 14 %; 2.4 ... 2.0
  *	0.5 ... 4 s that double
  *
  * Of bursts as short as the server's averages nobody can tell whose they are.

@@ -10,7 +10,7 @@
 #include "client-agent/auction/bidder.h"
 #include "common/clock.h"
 
-/* Between two rounds through the ways to ask a server that does not answer in any. */
+/* Between two rounds through the endpoints of a server that does not answer at any. */
 #define REST_USEC 1000000
 
 /*
@@ -33,7 +33,7 @@ static int begin(const struct canfs_job_prices *prices, struct canfs_job_server 
 	struct canfs_poller_terms own_terms = terms;
 
 	own_terms.service_port = prices->service_port;
-	return canfs_poller_init(&server->poller, &server->way[server->at], &own_terms, seed);
+	return canfs_poller_init(&server->poller, &server->endpoint[server->at], &own_terms, seed);
 }
 
 static struct canfs_job_server *new_server(struct canfs_job_prices *prices, const char *name)
@@ -42,7 +42,7 @@ static struct canfs_job_server *new_server(struct canfs_job_prices *prices, cons
 
 	if (prices->n == CANFS_JOB_SERVERS_MAX)
 		return NULL;
-	*server = (struct canfs_job_server) { .ways = 1 };
+	*server = (struct canfs_job_server) { .endpoints = 1 };
 	snprintf(server->name, sizeof(server->name), "%s", name);
 	return server;
 }
@@ -67,7 +67,7 @@ int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct can
 	server = new_server(prices, mount->source);
 	if (!server)
 		return -ENOSPC;
-	ret = canfs_bidder_target(mount, server->handle, &server->way[0]);
+	ret = canfs_bidder_target(mount, server->handle, &server->endpoint[0]);
 	if (ret == 0)
 		ret = begin(prices, server);
 	if (ret == 0)
@@ -75,16 +75,16 @@ int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct can
 	return ret;
 }
 
-int canfs_job_prices_add_ways(struct canfs_job_prices *prices, const char *name,
-	const struct canfs_fsstat_target *ways, size_t n)
+int canfs_job_prices_add_endpoints(struct canfs_job_prices *prices, const char *name,
+	const struct canfs_fsstat_target *endpoints, size_t n)
 {
 	struct canfs_job_server *server = new_server(prices, name);
 	int ret;
 
 	if (!server)
 		return -ENOSPC;
-	server->ways = n < CANFS_JOB_WAYS_MAX ? n : CANFS_JOB_WAYS_MAX;
-	memcpy(server->way, ways, server->ways * sizeof(*ways));
+	server->endpoints = n < CANFS_JOB_ENDPOINTS_MAX ? n : CANFS_JOB_ENDPOINTS_MAX;
+	memcpy(server->endpoint, endpoints, server->endpoints * sizeof(*endpoints));
 	ret = begin(prices, server);
 	if (ret == 0)
 		prices->n++;
@@ -97,16 +97,16 @@ void canfs_job_prices_fini(struct canfs_job_prices *prices)
 		canfs_poller_fini(&prices->server[--prices->n].poller);
 }
 
-/* Of several ways the next one, if this one has never led to an answer. */
-static void try_next_way(
+/* Of several endpoints the next one, if this one has never led to an answer. */
+static void try_next_endpoint(
 	const struct canfs_job_prices *prices, struct canfs_job_server *server, uint64_t now_usec)
 {
 	const struct canfs_poller *poller = &server->poller;
 
-	if (poller->answers > 0 || server->ways == 1)
+	if (poller->answers > 0 || server->endpoints == 1)
 		return;
 	server->failed++;
-	server->at = (server->at + 1) % server->ways;
+	server->at = (server->at + 1) % server->endpoints;
 	if (server->at == 0)
 		server->rest_usec = now_usec + REST_USEC;
 	canfs_poller_fini(&server->poller);
@@ -128,7 +128,7 @@ static void tick(
 	if (server->poller.unanswered == unanswered)
 		return;
 	snprintf(server->why, sizeof(server->why), "%s", canfs_fsstat_error(server->poller.fsstat));
-	try_next_way(prices, server, now_usec);
+	try_next_endpoint(prices, server, now_usec);
 }
 
 void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec)
@@ -225,13 +225,13 @@ enum canfs_price_source canfs_job_prices_source(
 	return server->poller.source;
 }
 
-/* Once it has answered in one way, that is the one. */
+/* Once one of its endpoints has answered, that is the one. */
 static bool is_silent(const struct canfs_job_server *server)
 {
 	const struct canfs_poller *poller = &server->poller;
 
-	return server->rest_usec == UINT64_MAX || server->failed >= server->ways ||
-	       (poller->failures > 0 && (server->ways == 1 || poller->answers > 0));
+	return server->rest_usec == UINT64_MAX || server->failed >= server->endpoints ||
+	       (poller->failures > 0 && (server->endpoints == 1 || poller->answers > 0));
 }
 
 /* Has the price service not had time to answer yet? It is asked again after a second. */

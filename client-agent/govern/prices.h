@@ -17,18 +17,18 @@
 #include "client-agent/kernel/handle.h"
 #include "client-agent/kernel/mounts.h"
 
-#define CANFS_JOB_SERVERS_MAX 4  /* servers; further ones are left out */
-#define CANFS_JOB_WAYS_MAX    16 /* addresses and versions of one */
+#define CANFS_JOB_SERVERS_MAX   4  /* servers; further ones are left out */
+#define CANFS_JOB_ENDPOINTS_MAX 16 /* addresses and versions of one */
 
 /* Descriptors to poll(2). */
 #define CANFS_JOB_POLLED_MAX (2 * CANFS_JOB_SERVERS_MAX)
 
 struct canfs_job_server {
 	char name[CANFS_MOUNT_PATH_MAX]; /* SERVER:/PATH */
-	struct canfs_fsstat_target way[CANFS_JOB_WAYS_MAX];
-	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount: its only way's */
-	size_t ways, at;
-	size_t failed;      /* of its ways, in a row */
+	struct canfs_fsstat_target endpoint[CANFS_JOB_ENDPOINTS_MAX];
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount: its only endpoint's */
+	size_t endpoints, at;
+	size_t failed;      /* of its endpoints, in a row */
 	uint64_t rest_usec; /* not asked before; UINT64_MAX: no more */
 	char why[320];      /* it did not answer */
 	struct canfs_poller poller;
@@ -51,13 +51,13 @@ enum canfs_job_prices_state {
 /* The mount's server, unless it is there already. 0; -ENOSPC; -EDESTADDRREQ: the mount table names no address; -ENOMEM. */
 int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct canfs_mount *mount);
 
-/* One that is asked in these ways, in turn; what their paths point to must last. 0, -ENOSPC, or canfs_poller_init()'s. */
-int canfs_job_prices_add_ways(struct canfs_job_prices *prices, const char *name,
-	const struct canfs_fsstat_target *ways, size_t n);
+/* One with these endpoints, which are asked in turn; what their paths point to must last. 0, -ENOSPC, or canfs_poller_init()'s. */
+int canfs_job_prices_add_endpoints(struct canfs_job_prices *prices, const char *name,
+	const struct canfs_fsstat_target *endpoints, size_t n);
 
 void canfs_job_prices_fini(struct canfs_job_prices *prices);
 
-/* Asks whom it is time to ask, and takes what has arrived. */
+/* Asks those that it is time to ask, and takes what has arrived. */
 void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec);
 
 /* The machine was suspended: there is no price until a new one has come, which is asked for with the next tick. */

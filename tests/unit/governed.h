@@ -8,7 +8,7 @@
  *	price   its average over 2 s; or, of a server that notices changes, P(u) of its level, as the plugin's
  *	known   what the job's poller is told when it asks, ten times a second; or what is pushed when it has moved
  *
- * Who shares the server has half of it. All that is random comes from the seed.
+ * Each of two that share the server has half of it. All that is random comes from the seed.
  */
 #ifndef CANFS_TESTS_GOVERNED_H
 #define CANFS_TESTS_GOVERNED_H

@@ -17,7 +17,7 @@
 /* Its NFS answers nobody. */
 static struct canfs_job_prices *prices_of(const struct liar *liar)
 {
-	const struct canfs_fsstat_target way = { .address = liar->address,
+	const struct canfs_fsstat_target endpoint = { .address = liar->address,
 		.nfs_port = 1,
 		.mount_port = 1,
 		.version = 3,
@@ -26,7 +26,7 @@ static struct canfs_job_prices *prices_of(const struct liar *liar)
 
 	assert_non_null(prices);
 	prices->service_port = liar_port(liar);
-	assert_int_equal(canfs_job_prices_add_ways(prices, "liar:/srv/data", &way, 1), 0);
+	assert_int_equal(canfs_job_prices_add_endpoints(prices, "liar:/srv/data", &endpoint, 1), 0);
 	return prices;
 }
 
@@ -134,19 +134,19 @@ static void test_when_something_is_due(void **state)
 	end(prices, &liar);
 }
 
-/* It is to be said of a server that is tried in several ways, too. */
+/* It is to be said of a server that has several endpoints, too. */
 static void test_a_server_that_answered_and_is_gone(void **state)
 {
-	struct canfs_fsstat_target ways[2];
+	struct canfs_fsstat_target endpoints[2];
 	struct canfs_job_prices *prices = calloc(1, sizeof(*prices));
 	struct canfs_poller *poller = &prices->server[0].poller;
 	const char *why = NULL;
 
 	(void)state;
-	ways[0] = ways[1] = (struct canfs_fsstat_target) {
+	endpoints[0] = endpoints[1] = (struct canfs_fsstat_target) {
 		.address = loopback(1), .nfs_port = 1, .mount_port = 1, .path = "/"
 	};
-	assert_int_equal(canfs_job_prices_add_ways(prices, "gone:/", ways, 2), 0);
+	assert_int_equal(canfs_job_prices_add_endpoints(prices, "gone:/", endpoints, 2), 0);
 	assert_int_equal(canfs_job_prices_state(prices, SECOND), CANFS_JOB_PRICES_ASKED);
 	poller->answers = 1;
 	poller->publisher.valid = 1;
@@ -166,7 +166,7 @@ static void test_port_0_is_no_service(void **state)
 	(void)state;
 	canfs_job_prices_fini(prices);
 	prices->service_port = 0;
-	assert_int_equal(canfs_job_prices_add_ways(prices, "nobody:/",
+	assert_int_equal(canfs_job_prices_add_endpoints(prices, "nobody:/",
 				 &(struct canfs_fsstat_target) { .address = liar.address,
 					 .nfs_port = 1,
 					 .mount_port = 1,
