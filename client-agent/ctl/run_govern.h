@@ -33,8 +33,8 @@ struct ctl_run {
 	bool is_let_go;  /* it is to end, or there is no watchdog: not paused any more */
 	uint64_t began_usec, changed_usec, paused_usec, longest_usec;
 	unsigned int pauses;
-	uint64_t suspended_usec;    /* the machine, since it booted */
-	struct canfs_job published; /* its process ID is 0: it is not */
+	uint64_t suspended_usec;             /* the machine, since it booted */
+	struct canfs_governed_job published; /* its process ID is 0: it is not */
 	uint64_t published_usec;
 };
 

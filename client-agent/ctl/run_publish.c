@@ -27,9 +27,9 @@ static void describe(const struct ctl_governed *governed, char text[CANFS_JOB_TE
 
 void ctl_run_publish_begin(struct ctl_run *run)
 {
-	struct canfs_job *job = &run->published;
+	struct canfs_governed_job *job = &run->published;
 
-	*job = (struct canfs_job) { .bid = run->terms.bid };
+	*job = (struct canfs_governed_job) { .bid = run->terms.bid };
 	if (canfs_process_stat("", getpid(), CANFS_PROCESS_STARTED, &job->started_ticks) < 0)
 		return;
 	job->pid = getpid();
@@ -39,7 +39,7 @@ void ctl_run_publish_begin(struct ctl_run *run)
 static void fill_in_price(struct ctl_run *run, uint64_t now_usec)
 {
 	const struct canfs_job_server *server = NULL;
-	struct canfs_job *job = &run->published;
+	struct canfs_governed_job *job = &run->published;
 
 	job->price = canfs_job_prices_now(run->prices, now_usec, &server).price;
 	if (!server)
@@ -60,7 +60,7 @@ static double paused_sec(const struct ctl_run *run, uint64_t now_usec)
 
 void ctl_run_publish(struct ctl_run *run, uint64_t now_usec)
 {
-	struct canfs_job *job = &run->published;
+	struct canfs_governed_job *job = &run->published;
 	struct timespec now;
 
 	if (job->pid == 0 || (run->published_usec != 0 && job->is_paused == run->is_stopped &&

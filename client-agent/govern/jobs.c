@@ -23,7 +23,7 @@ static json_t *optional_text(const char *text, bool is_there)
 	return is_there ? canfs_control_text(text) : json_null();
 }
 
-static json_t *object_of(const struct canfs_job *job)
+static json_t *object_of(const struct canfs_governed_job *job)
 {
 	bool has_price = !isnan(job->price);
 
@@ -75,7 +75,7 @@ static int write_text(const char *path, const char *text)
 	return ret;
 }
 
-int canfs_job_publish(const char *directory, const struct canfs_job *job)
+int canfs_job_publish(const char *directory, const struct canfs_governed_job *job)
 {
 	json_t *object = object_of(job);
 	char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));

@@ -23,7 +23,7 @@
 #define CANFS_JOB_TEXT_MAX                                                                         \
 	256 /* of a command or a server's name, NUL included; a longer one is cut */
 
-struct canfs_job {
+struct canfs_governed_job {
 	pid_t pid;
 	int64_t started_ticks; /* of that process, since boot */
 	char command[CANFS_JOB_TEXT_MAX];
@@ -39,7 +39,7 @@ struct canfs_job {
 };
 
 /* Makes the directory if need be, but not what is above its parent. 0 or -errno. */
-int canfs_job_publish(const char *directory, const struct canfs_job *job);
+int canfs_job_publish(const char *directory, const struct canfs_governed_job *job);
 
 /* Nothing is told of it any more. */
 void canfs_job_withdraw(const char *directory, pid_t pid);

@@ -30,9 +30,9 @@ static void end_process(const struct fake_root *root, int pid)
 	assert_int_equal(unlink(full), 0);
 }
 
-static struct canfs_job job_of(int pid)
+static struct canfs_governed_job job_of(int pid)
 {
-	return (struct canfs_job) { .pid = pid,
+	return (struct canfs_governed_job) { .pid = pid,
 		.started_ticks = (int64_t)pid * 10,
 		.command = "tar -cf /backup/data.tar /data",
 		.is_paused = true,
@@ -78,7 +78,7 @@ static void assert_pids(const struct fake_root *root, size_t n, const int *pids)
 
 static void publish(const struct fake_root *root, int pid)
 {
-	struct canfs_job job = job_of(pid);
+	struct canfs_governed_job job = job_of(pid);
 
 	run_process(root, pid, pid * 10);
 	assert_int_equal(canfs_job_publish(jobs_of(root), &job), 0);
@@ -115,7 +115,7 @@ static void test_what_is_told_is_read(void **state)
 
 static void test_without_a_price(void **state)
 {
-	struct canfs_job job = job_of(42);
+	struct canfs_governed_job job = job_of(42);
 	json_t *jobs;
 
 	run_process(*state, 42, 420);
@@ -131,7 +131,7 @@ static void test_without_a_price(void **state)
 /* The longest, of what takes the most octets in JSON. */
 static void test_any_command(void **state)
 {
-	struct canfs_job job = job_of(42);
+	struct canfs_governed_job job = job_of(42);
 	json_t *jobs;
 
 	run_process(*state, 42, 420);
@@ -209,7 +209,7 @@ static void test_files_of_others(void **state)
 
 static void test_where_nothing_can_be_written(void **state)
 {
-	struct canfs_job job = job_of(42);
+	struct canfs_governed_job job = job_of(42);
 	char directory[PATH_MAX];
 
 	assert_int_equal(canfs_job_publish("jobs", &job), -EINVAL);
@@ -248,7 +248,7 @@ static void test_parse(void **state)
 		snprintf(text, sizeof(text), GOOD, rows[i].price, rows[i].server, rows[i].bid,
 			rows[i].sec, rows[i].pauses);
 		job = canfs_job_parse(text, strlen(text));
-		assert_int_equal(job != NULL, rows[i].is_good);
+		assert_int_equal(!!job, rows[i].is_good);
 		json_decref(job);
 	}
 	assert_null(canfs_job_parse("", 0));
