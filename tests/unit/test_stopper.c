@@ -195,19 +195,22 @@ static void test_cgroup(void **state)
 	assert_int_equal(access(fixture.stopper.freezer.path, F_OK), -1);
 }
 
-/* The job's parent, and the only one of its session. */
-static void govern_until_killed(struct fixture *fixture, bool signals)
+/* The job's parent, and the only one of its session. What it shares with the test is not to be written by its children. */
+static void govern_until_killed(struct fixture *shared, bool signals)
 {
+	struct fixture fixture = *shared;
 	struct canfs_watchdog watchdog;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* should the test fail */
 	setsid();
 	signal(SIGHUP, SIG_DFL);
-	if (start_job(fixture, signals) < 0 ||
-		canfs_watchdog_start(&watchdog, &fixture->stopper, LONG_USEC) < 0 ||
+	if (start_job(&fixture, signals) < 0 ||
+		canfs_watchdog_start(&watchdog, &fixture.stopper, LONG_USEC) < 0 ||
 		canfs_watchdog_tell(&watchdog, CANFS_JOB_PAUSED) < 0 ||
-		canfs_stopper_set(&fixture->stopper, true) < 0)
+		canfs_stopper_set(&fixture.stopper, true) < 0)
 		_exit(1);
-	__atomic_store_n(&fixture->is_governed, true, __ATOMIC_RELEASE);
+	*shared = fixture;
+	__atomic_store_n(&shared->is_governed, true, __ATOMIC_RELEASE);
 	for (;;)
 		pause();
 }
