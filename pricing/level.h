@@ -25,6 +25,13 @@
 
 #include <stdbool.h>
 
+/*
+ * Of the levels of rates: at one moment a link is idle or full, and so is a processor, and a disk serves but ten reads in
+ * 100 ms. Two seconds make the price of a constant load steady to 0.05 at the noisiest, a disk. Clients know it, too: by it
+ * they judge whether a price that falls goes on to fall.
+ */
+#define CANFS_RATE_TAU_SEC 2.0
+
 /* Samples that lie on one side of the level: has the load changed? */
 struct canfs_drift {
 	double evidence; /* 0: there is none */

@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-static const double rate_tau_sec = 2.0; /* RATE_TAU_SEC of the plugin's monitors */
-static const double tag_steps = 255;    /* a price takes 8 bits of the tag */
+static const double tag_steps = 255; /* a price takes 8 bits of the tag */
 
 /* Of the disk: what a reader leaves of its drain, and what it takes of its queue, so that the price is 0.8 as measured. */
 static const double reader_leaves = 0.5, reader_queues = 0.9;
@@ -13,8 +12,8 @@ void herd_server_init(struct herd_server *server, uint64_t interval_usec)
 {
 	*server = (struct herd_server) { .interval_usec = interval_usec };
 	canfs_market_init(&server->market);
-	canfs_level_init(&server->disk_level, rate_tau_sec);
-	canfs_level_init(&server->network_level, rate_tau_sec);
+	canfs_level_init(&server->disk_level, CANFS_RATE_TAU_SEC);
+	canfs_level_init(&server->network_level, CANFS_RATE_TAU_SEC);
 	server->market.known[CANFS_NETWORK] = true;
 	server->market.known[CANFS_DISK] = true;
 	server->market.known[CANFS_MEMORY] = true;

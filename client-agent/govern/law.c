@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "pricing/level.h"
+
 const struct canfs_govern_terms canfs_govern_defaults = {
 	.bid = 0.5,
 	.at_least = 0.1,
@@ -37,9 +39,6 @@ static const double fall_share = 0.6;
 
 /* Prices that are pushed may come in any succession: of those closer than that only the last one counts. */
 static const uint64_t apart_usec = 80000;
-
-/* Of the server's averages (RATE_TAU_SEC of its monitors). */
-static const double tau_sec = 2;
 
 /* What a job runs whose share is due: long enough to get something done. */
 static const double least_slice_sec = 0.5;
@@ -124,7 +123,7 @@ static const struct canfs_govern_price *price_before(
 /* What the price comes to if it falls from the one to the other as the server's average does. */
 static double settles_at(const struct canfs_govern_price *from, const struct canfs_govern_price *to)
 {
-	double forgotten = -expm1(-seconds(from->usec, to->usec) / tau_sec);
+	double forgotten = -expm1(-seconds(from->usec, to->usec) / CANFS_RATE_TAU_SEC);
 
 	return from->price - (from->price - to->price) / forgotten;
 }

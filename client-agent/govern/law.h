@@ -22,9 +22,10 @@
  *	                                   then it runs for one slice
  *	there is no price any more         goes on
  *
- * A server's prices are averages over 2 s: to wait until one has reached the bid would cost the job 1.4 s each time that it
- * was its own. So a fall counts, too, that is as fast as that average's would be on its way well below the bid. It must
- * go on: a server that notices a change begins a new average, which falls at once, and then may stay above the bid.
+ * A server's prices are averages over 2 s (pricing/level.h): to wait until one has reached the bid would cost the job 1.4 s
+ * each time that it was its own. So a fall counts, too, that is as fast as that average's would be on its way well below
+ * the bid. It must go on: a server that notices a change begins a new average, which falls at once, and then may stay above
+ * the bid.
  *
  * Prices may come by a clock, or only when they move (protocol/subscription.h). Silence then means that the last one still
  * holds, and a fall is judged by the prices that came and by when: it has ended if none comes any more.

@@ -6,21 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Rates are the level (pricing/level.h) of samples that are mostly noise: at one moment a link
- * is idle or full, and so is a processor, and a disk serves but ten reads in 100 ms. Two
- * seconds make the price of a constant load steady to 0.05 at the noisiest, a disk. Dirty
- * memory is a level as it is, and the ghost caches have a window of their own.
- */
-#define RATE_TAU_SEC 2.0
+#include "pricing/level.h"
 
+/* Rates are the level of their samples; dirty memory is a level as it is, and the ghost caches have a window of their own. */
 const struct canfs_monitor_type canfs_monitor_types[] = {
-	{ CANFS_CPU, false, RATE_TAU_SEC, "no cpu line in /proc/stat", canfs_cpu_open,
+	{ CANFS_CPU, false, CANFS_RATE_TAU_SEC, "no cpu line in /proc/stat", canfs_cpu_open,
 		canfs_cpu_sample, canfs_cpu_close, NULL, NULL },
-	{ CANFS_NETWORK, false, RATE_TAU_SEC,
+	{ CANFS_NETWORK, false, CANFS_RATE_TAU_SEC,
 		"no interface with a known speed; set Link_Speed and Interfaces",
 		canfs_network_open, canfs_network_sample, canfs_network_close, NULL, NULL },
-	{ CANFS_DISK, true, RATE_TAU_SEC, "no block device below", canfs_disk_open,
+	{ CANFS_DISK, true, CANFS_RATE_TAU_SEC, "no block device below", canfs_disk_open,
 		canfs_disk_sample, canfs_disk_close, canfs_disk_traits, canfs_disk_flushing },
 	{ CANFS_MEMORY, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
 		canfs_memory_sample, canfs_memory_close, NULL, NULL },

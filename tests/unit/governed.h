@@ -26,7 +26,6 @@
 
 #define STEP_USEC   10000
 #define SAMPLE_USEC 100000
-#define SERVER_TAU  2.0
 #define SERVER_K    4.0
 #define QUIET_USEC  900000 /* the server's price service pushes what has not moved, too */
 
@@ -34,6 +33,7 @@ struct scene {
 	struct canfs_govern_terms terms;
 	bool notices_changes;      /* does the server? */
 	bool pushes;               /* likewise */
+	double tau_sec;            /* of its averages; 0: as the law takes it */
 	double own_load, tail_sec; /* it goes on for so long in a pause: what is still on its way */
 	double others_load;        /* while they are at work; 0: 1 */
 	double busy_sec, idle_sec; /* of the others, in turn; idle first */
@@ -172,10 +172,11 @@ static inline struct outcome simulate(const struct scene *scene)
 		.scene = scene, .now_usec = 1000000, .turn_sec = scene->idle_sec
 	};
 	const double dt_sec = STEP_USEC / 1e6;
+	double tau_sec = scene->tau_sec > 0 ? scene->tau_sec : CANFS_RATE_TAU_SEC;
 
 	sim.random[0] = scene->seed;
-	canfs_average_init(&sim.average, SERVER_TAU);
-	canfs_level_init(&sim.level, SERVER_TAU);
+	canfs_average_init(&sim.average, tau_sec);
+	canfs_level_init(&sim.level, tau_sec);
 	canfs_govern_law_init(&sim.seen.law, &scene->terms, sim.now_usec);
 	do {
 		bool job_runs = !sim.seen.law.is_paused;
