@@ -184,9 +184,8 @@ static int run_command(struct ctl_run *run, bool signals)
 		ret = canfs_process_start(&run->process, argv, &run->before);
 	if (ret < 0)
 		goto ungoverned;
-	ret = canfs_stopper_adopt(&run->stopper, run->process.pid, signals);
-	if (ret == 0)
-		ret = ctl_run_begin(run);
+	canfs_stopper_adopt(&run->stopper, run->process.pid, signals);
+	ret = ctl_run_begin(run);
 	if (ret < 0) {
 		canfs_process_abandon(&run->process);
 		if (run->stopper.is_ours)

@@ -274,9 +274,11 @@ void ctl_run_finish(struct ctl_run *run)
 
 int ctl_run_begin(struct ctl_run *run)
 {
-	int ret = canfs_watchdog_start(
-		&run->watchdog, &run->stopper, run->terms.patience_usec + WATCHDOG_USEC);
+	int ret = canfs_stopper_open_end(&run->stopper);
 
+	if (ret == 0)
+		ret = canfs_watchdog_start(
+			&run->watchdog, &run->stopper, run->terms.patience_usec + WATCHDOG_USEC);
 	if (ret < 0)
 		return ret;
 	run->began_usec = run->changed_usec = canfs_now_usec();

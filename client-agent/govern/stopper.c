@@ -26,21 +26,22 @@ static int adopt_by_cgroup(struct canfs_stopper *stopper, pid_t child)
 	return ret;
 }
 
-static int open_process(struct canfs_stopper *stopper)
+void canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals)
 {
-	stopper->end_fd = pidfd_open(stopper->pid, 0);
-	return stopper->end_fd < 0 ? -errno : 0;
+	*stopper = (struct canfs_stopper) {
+		.how = CANFS_STOP_CGROUP, .is_ours = true, .pid = child, .end_fd = -1
+	};
+	if (!signals && adopt_by_cgroup(stopper, child) == 0)
+		return;
+	stopper->how = CANFS_STOP_GROUP;
+	stopper->is_ours = false;
 }
 
-int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals)
+int canfs_stopper_open_end(struct canfs_stopper *stopper)
 {
-	*stopper =
-		(struct canfs_stopper) { .how = CANFS_STOP_CGROUP, .is_ours = true, .pid = child };
-	if (signals || adopt_by_cgroup(stopper, child) < 0) {
-		stopper->how = CANFS_STOP_GROUP;
-		stopper->is_ours = false;
-	}
-	return open_process(stopper);
+	if (stopper->end_fd < 0)
+		stopper->end_fd = pidfd_open(stopper->pid, 0);
+	return stopper->end_fd < 0 ? -errno : 0;
 }
 
 /* -1: that is not known, or the process is gone. */
@@ -89,13 +90,17 @@ static int attach_process(struct canfs_stopper *stopper, pid_t pid, const char *
 	stopper->how = getpgid(pid) == pid ? CANFS_STOP_GROUP : CANFS_STOP_PROCESS;
 	stopper->pid = pid;
 	/* Before anything is looked up of it: from here on the number is that of this process, or its end is known. */
-	ret = open_process(stopper);
+	ret = canfs_stopper_open_end(stopper);
 	if (ret == 0 && kill(pid, 0) < 0)
 		ret = -errno;
-	if (ret < 0) {
-		*why = ret == -EPERM ? "its process is another user's" : "there is no such process";
+	if (ret == -ESRCH || ret == -EINVAL) /* the latter: of a thread */
+		*why = "there is no such process";
+	else if (ret == -EPERM)
+		*why = "its process is another user's";
+	else if (ret < 0)
+		*why = strerrordesc_np(-ret);
+	if (ret < 0)
 		return ret;
-	}
 	return check_process(pid, why);
 }
 
@@ -134,7 +139,7 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 	const char *at = what;
 	uint64_t pid;
 
-	*stopper = (struct canfs_stopper) { 0 };
+	*stopper = (struct canfs_stopper) { .end_fd = -1 };
 	*why = "";
 	if (canfs_parse_u64(&at, &pid) < 0 || *at)
 		return attach_cgroup(stopper, what, why);
@@ -177,5 +182,6 @@ void canfs_stopper_fini(struct canfs_stopper *stopper)
 {
 	if (stopper->how == CANFS_STOP_CGROUP)
 		canfs_freezer_close(&stopper->freezer);
-	close(stopper->end_fd);
+	if (stopper->end_fd >= 0)
+		close(stopper->end_fd);
 }

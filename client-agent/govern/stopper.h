@@ -19,9 +19,9 @@ struct canfs_stopper {
 
 /*
  * For a child that has not called execve() yet: puts it into a control group of its own; where we may not, or signals is
- * true, it is to go into a session of its own. 0 or -errno.
+ * true, it is to go into a session of its own.
  */
-int canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals);
+void canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals);
 
 /*
  * For what runs already: PID (with the process group that it leads, if it does), the path of a control group, or the name
@@ -32,6 +32,9 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 
 /* 0, also if it is gone; or -errno: it may be tried again, but for -EPERM. */
 int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped);
+
+/* Of what is attached to it is open already. 0 or -errno. */
+int canfs_stopper_open_end(struct canfs_stopper *stopper);
 
 /* revents: of its end_fd. */
 bool canfs_stopper_has_ended(const struct canfs_stopper *stopper, short revents);
