@@ -70,13 +70,15 @@ bool canfs_price_table_quotes(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_prices *quotes)
 {
 	struct canfs_sampler *sampler = prices->sampler;
+	uint64_t posted;
 	bool fresh;
 
 	pthread_mutex_lock(&sampler->mutex);
-	fresh = is_fresh(prices, atomic_load(&prices->posted), now_usec);
+	posted = atomic_load(&prices->posted);
+	fresh = is_fresh(prices, posted, now_usec);
 	if (fresh) {
 		memcpy(quotes->quote, prices->quotes, sizeof(quotes->quote));
-		if (sampler->drain)
+		if (posted & DRAINS)
 			quotes->quote[CANFS_WRITE].price = CANFS_PRICE_MAX;
 		quotes->age_usec = age_of(sampler, now_usec);
 		quotes->interval_usec = sampler->interval_ms * 1000;
