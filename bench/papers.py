@@ -54,7 +54,7 @@ MEASUREMENTS = (
     filebench("fileserver", 20, 1, 8), filebench("varmail", 20, 1, 8), filebench("webserver", 20, 1, 8),
     filebench("webproxy", 20, 1, 8), filebench("oltp", 30, 1, 8),
     measurement("database", 45, runs=3), measurement("tree", 110, runs=3), measurement("greedy", 30, runs=3),
-    measurement("jobs", 75, runs=3),
+    measurement("jobs", 60, runs=3),
     measurement("prices", 15), measurement("k-sensitivity", 36, runs=3), measurement("herd", 10),
     measurement("readers", 25, runs=3), measurement("stride", 12, runs=3), measurement("reorder", 12, runs=3), measurement("backwards", 10),
     measurement("random", 10), measurement("mixed", 15), measurement("scheduler", 10, runs=3),

@@ -62,7 +62,7 @@ class Plan:
     alone_phases: int
 
 
-FULL = Plan(4000, 4000, 50_000, source_tree.Size(2000, 80), 8, 8, 4)
+FULL = Plan(4000, 4000, 50_000, source_tree.Size(6400, 320), 8, 8, 4)
 QUICK = replace(FULL, data_mb=2000, backup_mb=200, tree_files=500, source=source_tree.Size(60, 4), busy=2, idle=2, alone_phases=2)
 
 
