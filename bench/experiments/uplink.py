@@ -103,6 +103,7 @@ def add(results, trial):
     row("reader", "ops_per_s", "1/s", trial.reader["ops_per_s"])
     row("reader", "p50", "ms", trial.reader["p50_ms"])
     row("reader", "p99", "ms", trial.reader["p99_ms"])
+    row("reader", "max", "ms", trial.reader["max_ms"])
     if trial.writer:
         row("writer", "seconds", "s", trial.writer["seconds"])
         row("writer", "close_seconds", "s", trial.writer["close_seconds"])
@@ -112,7 +113,8 @@ def add(results, trial):
 
 def summary(trial):
     """One line for the progress of a run."""
-    text = (f"reads {trial.reader['ops_per_s']:.0f}/s, p50 {trial.reader['p50_ms']:.1f} ms, p99 {trial.reader['p99_ms']:.1f} ms")
+    text = (f"reads {trial.reader['ops_per_s']:.0f}/s, p50 {trial.reader['p50_ms']:.1f} ms, p99 {trial.reader['p99_ms']:.1f} ms, "
+            f"at most {trial.reader['max_ms']:.0f} ms")
     if trial.writer:
         text += f"; written in {trial.writer['seconds']:.1f} s, close {trial.writer['close_seconds']:.1f} s"
     return text
