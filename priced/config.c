@@ -219,7 +219,7 @@ static const char *describe_default(
 
 bool canfs_priced_config_example(size_t i, char *buf, size_t size)
 {
-	char allowed[64], value[64];
+	char allowed[96], value[64];
 	const struct canfs_priced_option *option;
 
 	if (i >= OPTIONS)
