@@ -32,7 +32,25 @@ static inline bool canfs_read_address(const struct sockaddr *from, struct in6_ad
 	return true;
 }
 
-/* As people write it; returns text. */
+/* As people write it: text[0 ... len), which is IPv4 or not. False: it is none. */
+static inline bool canfs_parse_address(
+	const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)
+{
+	char copy[INET6_ADDRSTRLEN];
+	struct in_addr ipv4;
+
+	if (len >= sizeof(copy))
+		return false;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	*is_ipv4 = inet_pton(AF_INET, copy, &ipv4) == 1;
+	if (!*is_ipv4)
+		return inet_pton(AF_INET6, copy, address) == 1;
+	*address = canfs_map_ipv4(&ipv4);
+	return true;
+}
+
+/* The other way; returns text. */
 static inline const char *canfs_print_address(
 	const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
 {

@@ -76,23 +76,6 @@ bool canfs_nfsd_next_export(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_
 	return false;
 }
 
-/* text[0 ... len); *is_ipv4 says how it is written. */
-static bool parse_address(const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)
-{
-	char copy[INET6_ADDRSTRLEN];
-	struct in_addr ipv4;
-
-	if (len >= sizeof(copy))
-		return false;
-	memcpy(copy, text, len);
-	copy[len] = '\0';
-	*is_ipv4 = inet_pton(AF_INET, copy, &ipv4) == 1;
-	if (!*is_ipv4)
-		return inet_pton(AF_INET6, copy, address) == 1;
-	*address = canfs_map_ipv4(&ipv4);
-	return true;
-}
-
 static struct in6_addr mask_of(unsigned int bits)
 {
 	struct in6_addr mask = IN6ADDR_ANY_INIT;
@@ -109,7 +92,7 @@ static bool parse_mask(const char *text, size_t len, bool is_ipv4, struct in6_ad
 	unsigned int bits = 0;
 	bool mask_is_ipv4;
 
-	if (parse_address(text, len, mask, &mask_is_ipv4)) {
+	if (canfs_parse_address(text, len, mask, &mask_is_ipv4)) {
 		if (mask_is_ipv4)
 			memset(mask, 0xff, above / 8);
 		return mask_is_ipv4 == is_ipv4;
@@ -150,8 +133,8 @@ static bool parse_network(const char *client, size_t len, struct in6_addr *netwo
 	}
 	slash = memchr(client, '/', len);
 	if (!slash)
-		return parse_address(client, len, network, is_ipv4);
-	return parse_address(client, (size_t)(slash - client), network, is_ipv4) &&
+		return canfs_parse_address(client, len, network, is_ipv4);
+	return canfs_parse_address(client, (size_t)(slash - client), network, is_ipv4) &&
 	       parse_mask(slash + 1, len - (size_t)(slash + 1 - client), *is_ipv4, mask);
 }
 
@@ -227,7 +210,7 @@ static bool is_domain_of(
 	if (len != 4 || memcmp(word, "nfsd", 4) != 0)
 		return false;
 	word = next_word(&line, &len);
-	if (!parse_address(word, len, &here, &is_ipv4) || !IN6_ARE_ADDR_EQUAL(&here, address))
+	if (!canfs_parse_address(word, len, &here, &is_ipv4) || !IN6_ARE_ADDR_EQUAL(&here, address))
 		return false;
 	word = next_word(&line, &len);
 	/* A last line that is torn has no end. */

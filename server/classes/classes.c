@@ -33,7 +33,7 @@ static void clear_behind(struct in6_addr *address, unsigned int bits)
 			(uint8_t)(address->s6_addr[bit / 8] & ~(0x80 >> bit % 8));
 }
 
-static bool is_ipv4(const struct canfs_network *network)
+static bool is_of_ipv4(const struct canfs_network *network)
 {
 	return network->bits >= BITS_ABOVE && IN6_IS_ADDR_V4MAPPED(&network->address);
 }
@@ -43,7 +43,7 @@ static bool has(const struct canfs_network *network, const struct in6_addr *clie
 {
 	if (network->is_all)
 		return true;
-	return is_ipv4(network) == !!IN6_IS_ADDR_V4MAPPED(client) &&
+	return is_of_ipv4(network) == !!IN6_IS_ADDR_V4MAPPED(client) &&
 	       begins_as(client, &network->address, network->bits);
 }
 
@@ -65,27 +65,6 @@ static bool parse_bits(const char *text, unsigned int most, unsigned int *bits)
 	return *bits <= most;
 }
 
-/* text[0 ... len). False: it is none. */
-static bool parse_address(
-	const char *text, size_t len, struct in6_addr *address, unsigned int *bits_above)
-{
-	char copy[INET6_ADDRSTRLEN];
-	struct in_addr ipv4;
-
-	if (len >= sizeof(copy))
-		return false;
-	memcpy(copy, text, len);
-	copy[len] = '\0';
-	*bits_above = 0;
-	if (inet_pton(AF_INET6, copy, address) == 1)
-		return true;
-	if (inet_pton(AF_INET, copy, &ipv4) != 1)
-		return false;
-	*bits_above = BITS_ABOVE;
-	*address = canfs_map_ipv4(&ipv4);
-	return true;
-}
-
 /* "0.0.0.0", which is everybody to NFS-Ganesha and nobody to the rest of the world, and "::". */
 static bool is_unspecified(const struct in6_addr *address)
 {
@@ -99,11 +78,13 @@ static int parse_network(const char *text, struct canfs_network *network, const 
 {
 	size_t len = strcspn(text, "/");
 	unsigned int above, bits = BITS_OF_IPV6;
+	bool is_ipv4;
 
-	if (!parse_address(text, len, &network->address, &above)) {
+	if (!canfs_parse_address(text, len, &network->address, &is_ipv4)) {
 		*allowed = "allowed are addresses and networks of IPv4 and IPv6, as 10.0.3.0/24";
 		return -EINVAL;
 	}
+	above = is_ipv4 ? BITS_ABOVE : 0;
 	if (text[len] == '/') {
 		if (!parse_bits(text + len + 1, BITS_OF_IPV6 - above, &bits)) {
 			*allowed = above != 0 ? "behind the slash 0 ... 32 bits are allowed"
@@ -289,7 +270,7 @@ bool canfs_classes_are_same(const struct canfs_classes *one, const struct canfs_
 const char *canfs_network_print(
 	const struct canfs_network *network, char text[CANFS_NETWORK_TEXT_MAX])
 {
-	unsigned int above = is_ipv4(network) ? BITS_ABOVE : 0;
+	unsigned int above = is_of_ipv4(network) ? BITS_ABOVE : 0;
 	char address[INET6_ADDRSTRLEN];
 
 	if (network->is_all)
