@@ -18,7 +18,7 @@ canfs              canfs as it ships, but that link_speed is given: a guest's in
 
 from dataclasses import dataclass, replace
 
-from bench.experiments import canfs
+from bench.experiments import canfs, interference
 from bench.experiments.options import Options, check_names
 from bench.lab.client import launch
 from bench.lab.lab import Guest, Lab
@@ -98,17 +98,8 @@ def run_trial(lab, link, case, variant, options):
 
 
 def add(results, trial):
-    def row(who, metric, unit, value):
-        results.add(f"{trial.case}-{who}", results.disk.name, trial.variant, metric, unit, value)
-    row("reader", "ops_per_s", "1/s", trial.reader["ops_per_s"])
-    row("reader", "p50", "ms", trial.reader["p50_ms"])
-    row("reader", "p99", "ms", trial.reader["p99_ms"])
-    row("reader", "max", "ms", trial.reader["max_ms"])
-    if trial.writer:
-        row("writer", "seconds", "s", trial.writer["seconds"])
-        row("writer", "close_seconds", "s", trial.writer["close_seconds"])
-        row("writer", "write_max", "ms", trial.writer["write_max_ms"])
-        row("writer", "dirty_peak", "bytes", trial.writer["dirty_peak_bytes"])
+    interference.add(results, trial)
+    results.add(f"{trial.case}-reader", results.disk.name, trial.variant, "max", "ms", trial.reader["max_ms"])
 
 
 def summary(trial):
