@@ -105,7 +105,7 @@ void canfs_serve_prices(struct canfs_export *export)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Whoever was admitted may not be any more. */
+/* A client that was admitted may not be any more. */
 void canfs_admit_anew(const struct canfs_export *export)
 {
 	if (export->served)

@@ -206,7 +206,7 @@ static bool receive(struct canfs_subscription *subscription, uint64_t now_usec, 
 	got = recv(subscription->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (got < 0 && errno != EAGAIN)
 		subscription->network_error = errno;
-	/* Nobody is at that port, says whoever it is: silence tells. */
+	/* Anybody can forge that nobody is at that port: silence tells. */
 	if (got < 0 && errno == ECONNREFUSED)
 		return true;
 	if (got < 0)

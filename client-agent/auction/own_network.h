@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * How busy this client's own network is, for whoever works in the background on it (CA-NFS §3.3, "Client and Server Network"). The
+ * How busy this client's own network is, for background work on it (CA-NFS §3.3, "Client and Server Network"). The
  * way of a WRITE begins at an interface of the client, and costs as much as the most expensive resource on it (§3, §3.2). Of that
  * one no server knows, so it is not in its prices: the client adds it when it bids.
  *

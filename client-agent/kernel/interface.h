@@ -23,7 +23,7 @@ int canfs_interface_bytes(
 uint32_t canfs_interface_number(const char *root, const char *name, const char *file);
 
 /*
- * Speed in Mbit/s; 0: nobody knows. Of network cards and bonds only: tunnels and bridges claim any. Waits for whoever has the
+ * Speed in Mbit/s; 0: nobody knows. Of network cards and bonds only: tunnels and bridges claim any. Waits for the holder of the
  * kernel's network lock, as when interfaces are configured: ask seldom.
  */
 uint32_t canfs_interface_mbit(const char *root, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Names in a list of clients, as addresses: those that they have now. The resolver may take long, so that this is for whoever
- * reads the configuration, and for nobody whom a client waits for. What is not found is said in a line, and left out.
+ * Names in a list of clients, as addresses: those that they have now. The resolver may take long, so that this is for the thread that
+ * reads the configuration, and for none that a client waits for. What is not found is said in a line, and left out.
  */
 #ifndef CANFS_SERVER_CLASSES_NAMES_H
 #define CANFS_SERVER_CLASSES_NAMES_H

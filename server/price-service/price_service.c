@@ -122,7 +122,7 @@ static void answer_call(struct answer *answer)
 
 	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL)
 		return;
-	/* Before anything is looked up: whoever cannot receive at its address costs a hash. */
+	/* Before anything is looked up: a client that cannot receive at its address costs a hash. */
 	if (!canfs_cookie_is_good(
 		    &service->cookies, client, answer->now_usec, call->request.cookie)) {
 		answer->result.status = CANFS_STATUS_COOKIE;
@@ -255,7 +255,7 @@ static void push_all(struct canfs_price_service *service, uint64_t now_usec)
 }
 
 /*
- * The number is read first: whoever subscribes meanwhile, or classes that change again, come to a later turn. Under the
+ * The number is read first: a client that subscribes meanwhile, or classes that change again, come to a later turn. Under the
  * mutex.
  */
 static void classify(struct canfs_price_service *service)

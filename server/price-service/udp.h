@@ -44,7 +44,7 @@ struct canfs_message {
 	alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 };
 
-/* To the endpoint; or room for what comes from whoever it may be. datagram: bytes long. */
+/* To the endpoint; or room for what comes from any. datagram: bytes long. */
 void canfs_message_address(const struct canfs_udp *udp, struct canfs_message *message,
 	const struct canfs_endpoint *endpoint, void *datagram, size_t bytes);
 

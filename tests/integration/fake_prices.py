@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A price service of one export, written from protocol/prices.x alone: pushes to whoever has subscribed last."""
+"""A price service of one export, written from protocol/prices.x alone: pushes to the last subscriber."""
 
 import contextlib
 import socket

@@ -194,13 +194,13 @@ static void a_class_is_told_its_premium(void **state)
 	subscribe(&subscription);
 	await_prices(&subscription);
 	market = price_of(&subscription);
-	/* Whoever has subscribed before is told of the classes that hold now. */
+	/* A subscriber of before is told of the classes that hold now. */
 	set_premium(50);
 	step(50);
 	await_prices(&subscription);
 	assert_true(fabs(price_of(&subscription) - market * 1.5) < 1e-9);
 	canfs_subscription_close(&subscription);
-	/* Whoever subscribes now has it in the first answer. */
+	/* A new one has it in the first answer. */
 	set_premium(-50);
 	subscribe(&subscription);
 	await_prices(&subscription);
