@@ -7,6 +7,7 @@
 #ifndef CANFS_GANESHA_FSAL_CANFS_METHODS_H
 #define CANFS_GANESHA_FSAL_CANFS_METHODS_H
 
+#include "common/clock.h"
 #include "ganesha-fsal/compat.h"
 #include "server/classes/shared_classes.h"
 #include "server/control/control.h"
@@ -44,11 +45,12 @@ struct canfs_export_options {
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
-	struct canfs_sampler *sampler;             /* NULL before init_config */
-	struct canfs_ghosts *ghosts;               /* NULL: reads are not looked at */
-	struct canfs_control *control;             /* NULL: no socket */
-	struct canfs_prefetcher *prefetcher;       /* NULL: nothing is prefetched */
-	struct canfs_clients *clients;             /* NULL: nobody counts them */
+	struct canfs_sampler *sampler;       /* NULL before init_config */
+	struct canfs_ghosts *ghosts;         /* NULL: reads are not looked at */
+	struct canfs_control *control;       /* NULL: no socket */
+	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
+	struct canfs_clients *clients;       /* NULL: nobody counts them */
+	bool times_clients;                  /* how long their operations take is of interest */
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	struct canfs_admissions *admissions;       /* to its prices; NULL: likewise */
 	struct canfs_shared_classes classes;       /* of clients */
@@ -195,8 +197,26 @@ void canfs_set_classes(const struct canfs_classes *classes);
 /* Makes of the export's prices what the client of op_ctx is told. In the data path. */
 void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag);
 
-/* Counts a read or write for the client that asks for it, in the data path. */
-void canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io);
+/* clients.c: for the control socket, or for the price service, which wants to know the time that operations take. */
+void canfs_open_clients(const struct canfs_fsal_config *config);
+void canfs_close_clients(void);
+
+/* How long an operation of a client takes. */
+struct canfs_timer {
+	struct canfs_client_time *time; /* NULL: it does not matter */
+	uint64_t begun_usec;
+};
+
+/* In the data path, when the client of op_ctx asks for it: counts a read or write; a commit is not counted. */
+struct canfs_timer canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io);
+struct canfs_timer canfs_start_timer(void);
+
+/* From any thread. */
+static inline void canfs_stop_timer(const struct canfs_timer *timer)
+{
+	if (timer->time)
+		canfs_clients_took(timer->time, canfs_now_usec() - timer->begun_usec);
+}
 
 /* export.c */
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
@@ -249,20 +269,24 @@ static inline double canfs_readahead_scale(const struct canfs_export *export)
 bool canfs_reload_prefetcher(
 	const struct canfs_fsal_config *before, const struct canfs_fsal_config *now);
 
+/* Who asked for a read or write, and what to call when it is done. */
+struct canfs_caller {
+	struct fsal_obj_handle *handle;
+	fsal_async_cb done;
+	void *arg;
+	struct canfs_timer timer;
+};
+
 /*
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
  * sub-FSAL, and then to call canfs_complete_read().
  */
-typedef void canfs_answer_fn(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg, bool give_up);
 struct canfs_io {
-	struct canfs_read read;  /* the prefetcher's */
-	canfs_answer_fn *answer; /* if it is delayed; the rest is that of read2 */
-	struct fsal_obj_handle *handle;
-	bool bypass;
-	fsal_async_cb done;
+	struct canfs_read read;                                  /* the prefetcher's */
+	void (*answer)(const struct canfs_io *io, bool give_up); /* if it is delayed */
+	struct canfs_caller caller;
+	bool bypass; /* this and the next as in read2 */
 	struct fsal_io_arg *read_arg;
-	void *arg;
 };
 bool canfs_submit_read(struct canfs_io *io);
 void canfs_complete_read(struct canfs_io *io);

@@ -2,21 +2,15 @@
 /* Files: open, I/O, locks. Reads and writes answer through a callback, which we pass through too. */
 #include "ganesha-fsal/canfs_methods.h"
 
-/* The caller of a read or write, while the sub-FSAL has it. */
-struct io_caller {
-	struct fsal_obj_handle *handle;
-	fsal_async_cb done;
-	void *arg;
-};
-
 /* May run in another thread than the call, with an op_ctx of its own on the sub-FSAL's export. */
 static void io_done(
 	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
 {
 	struct fsal_export *sub_export = op_ctx->fsal_export;
-	struct io_caller *caller = caller_arg;
+	struct canfs_caller *caller = caller_arg;
 
 	(void)sub;
+	canfs_stop_timer(&caller->timer);
 	op_ctx->fsal_export = sub_export->super_export;
 	caller->done(caller->handle, status, io_arg, caller->arg);
 	op_ctx->fsal_export = sub_export;
@@ -26,39 +20,38 @@ static void io_done(
 static void read_done(
 	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
 {
-	struct io_caller *caller = caller_arg;
+	struct canfs_caller *caller = caller_arg;
 
 	if (!FSAL_IS_ERROR(status))
 		canfs_reads_note(caller->handle, io_arg);
 	io_done(sub, status, io_arg, caller_arg);
 }
 
-static struct io_caller *io_caller_new(
-	struct fsal_obj_handle *handle, fsal_async_cb done, void *arg)
+/* For as long as the sub-FSAL has the read or write. */
+static struct canfs_caller *keep(struct canfs_caller caller)
 {
-	struct io_caller *caller = gsh_malloc(sizeof(*caller));
+	struct canfs_caller *kept = gsh_malloc(sizeof(*kept));
 
-	*caller = (struct io_caller) { .handle = handle, .done = done, .arg = arg };
-	return caller;
+	*kept = caller;
+	return kept;
 }
 
 /*
  * A delayed read, whose pages are there, or not to be had: with op_ctx on the sub-FSAL's export. If it is given up, the
  * client is told to come again.
  */
-static void answer_read(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
-	struct fsal_io_arg *io, void *arg, bool give_up)
+static void answer_read(const struct canfs_io *read, bool give_up)
 {
-	struct fsal_obj_handle *sub = canfs_sub(handle);
-	struct io_caller *caller = io_caller_new(handle, done, arg);
+	struct fsal_obj_handle *sub = canfs_sub(read->caller.handle);
+	struct canfs_caller *caller = keep(read->caller);
 
 	if (!give_up) {
-		sub->obj_ops->read2(sub, bypass, read_done, io, caller);
+		sub->obj_ops->read2(sub, read->bypass, read_done, read->read_arg, caller);
 		return;
 	}
 	/* Of a server that ends, nobody will close it any more. */
 	compat_close_given_up(sub);
-	read_done(sub, fsalstat(ERR_FSAL_DELAY, 0), io, caller);
+	read_done(sub, fsalstat(ERR_FSAL_DELAY, 0), read->read_arg, caller);
 }
 
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
@@ -67,15 +60,17 @@ static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 	struct canfs_io read;
 
 	read.answer = answer_read;
-	read.handle = handle;
+	read.caller = (struct canfs_caller) {
+		.handle = handle,
+		.done = done,
+		.arg = arg,
+		.timer = canfs_count_client(CANFS_CLIENT_READ, io),
+	};
 	read.bypass = bypass;
-	read.done = done;
 	read.read_arg = io;
-	read.arg = arg;
-	canfs_count_client(CANFS_CLIENT_READ, io);
 	if (canfs_submit_read(&read))
 		return;
-	PASS_VOID(handle, read2, bypass, read_done, io, io_caller_new(handle, done, arg));
+	PASS_VOID(handle, read2, bypass, read_done, io, keep(read.caller));
 	canfs_complete_read(&read);
 }
 
@@ -84,7 +79,7 @@ static void write_done(
 	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
 {
 	struct fsal_export *sub_export = op_ctx->fsal_export;
-	const struct io_caller *caller = caller_arg;
+	const struct canfs_caller *caller = caller_arg;
 	const struct fsal_io_arg *io = io_arg;
 
 	op_ctx->fsal_export = sub_export->super_export;
@@ -96,8 +91,14 @@ static void write_done(
 static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
-	canfs_count_client(CANFS_CLIENT_WRITE, io);
-	PASS_VOID(handle, write2, bypass, write_done, io, io_caller_new(handle, done, arg));
+	struct canfs_caller caller = {
+		.handle = handle,
+		.done = done,
+		.arg = arg,
+		.timer = canfs_count_client(CANFS_CLIENT_WRITE, io),
+	};
+
+	PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
 }
 
 static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
@@ -162,7 +163,11 @@ static fsal_status_t advise_object(struct fsal_obj_handle *handle, struct io_hin
 
 static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, size_t len)
 {
-	return PASS(handle, commit2, offset, len);
+	struct canfs_timer timer = canfs_start_timer();
+	fsal_status_t status = PASS(handle, commit2, offset, len);
+
+	canfs_stop_timer(&timer);
+	return status;
 }
 
 static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *state, void *owner,

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include "common/clock.h"
 
 /* Ganesha looks for libfsal<name in lower case>.so. */
 static const char name[] = "CANFS";
@@ -37,6 +36,7 @@ static fsal_status_t init_config(
 	else if (ret != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-ret));
 	else {
+		canfs_open_clients(config);
 		canfs_start_price_service(config->price_port);
 		canfs_start_control(config->control_path);
 	}
@@ -91,6 +91,7 @@ MODULE_FINI void canfs_unload(void)
 {
 	canfs_stop_control();
 	canfs_stop_price_service();
+	canfs_close_clients();
 	canfs_stop_prefetcher();
 	canfs_sampler_free(CANFS.sampler);
 	CANFS.sampler = NULL;

@@ -59,8 +59,7 @@ static void answer(struct canfs_read *read)
 	context.creds = delayed->creds;
 	context.export_perms = delayed->export_perms;
 	context.client = delayed->client;
-	io->answer(io->handle, io->bypass, io->done, io->read_arg, io->arg,
-		canfs_export_fs_is_draining(read->export_fs));
+	io->answer(io, canfs_export_fs_is_draining(read->export_fs));
 	/* The request may be gone: of the context nothing is used any more but what release knows. */
 	release_op_context();
 	canfs_prefetch_complete(read);
@@ -118,13 +117,13 @@ bool canfs_submit_read(struct canfs_io *io)
 
 	io->read.way = CANFS_READ_AT_ONCE;
 	if (!export_fs)
-		canfs_read_ahead_remotely(export, io->handle, offset, bytes);
+		canfs_read_ahead_remotely(export, io->caller.handle, offset, bytes);
 	if (!export_fs || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
 		canfs_export_fs_is_draining(export_fs) || io->read_arg->info)
 		return false;
 	if (bytes == 0 || bytes > FSAL_MAXIOSIZE || offset > INT64_MAX - bytes)
 		return false;
-	file = find_file(export_fs, io->handle);
+	file = find_file(export_fs, io->caller.handle);
 	if (!file)
 		return false;
 	io->read = (struct canfs_read) { .file = file,

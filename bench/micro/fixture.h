@@ -6,7 +6,7 @@
 #include "client-agent/kernel/mountstats.h"
 #include "client-agent/kernel/procfs.h"
 #include "server/classes/shared_classes.h"
-#include "server/control/clients.h"
+#include "server/clients/clients.h"
 #include "server/market/sampler.h"
 #include "server/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/files.h"

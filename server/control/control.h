@@ -11,7 +11,7 @@
 #define CANFS_SERVER_CONTROL_CONTROL_H
 
 #include "server/classes/shared_classes.h"
-#include "server/control/clients.h"
+#include "server/clients/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
 

@@ -4,7 +4,7 @@
 #define CANFS_SERVER_CONTROL_REQUEST_H
 
 #include "server/classes/shared_classes.h"
-#include "server/control/clients.h"
+#include "server/clients/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
 #include "common/control/request.h"

@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <string.h>
-#include "server/control/clients.h"
+#include "server/clients/clients.h"
 
 static struct sockaddr_storage address(const char *text)
 {
@@ -118,6 +118,68 @@ static void a_crowd_does_not_push_out_the_heavy(void **state)
 	canfs_clients_free(clients);
 }
 
+static double others_than(struct canfs_clients *clients, const char *text)
+{
+	struct sockaddr_storage storage = address(text);
+
+	return canfs_clients_others(clients, (const struct sockaddr *)&storage);
+}
+
+static void took(struct canfs_clients *clients, const char *text, uint64_t usec)
+{
+	struct sockaddr_storage storage = address(text);
+
+	canfs_clients_took(canfs_clients_time(clients, (const struct sockaddr *)&storage), usec);
+}
+
+/* Little's law: what took half a second in a second was half an operation in flight. */
+static void what_others_have_in_flight(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+	struct canfs_client_row row;
+
+	(void)state;
+	canfs_clients_measure(clients, 1000000);
+	took(clients, "10.0.0.1", 500000);
+	took(clients, "10.0.0.2", 2000000);
+	took(clients, "::ffff:10.0.0.2", 1000000);
+	assert_float_equal(others_than(clients, "10.0.0.1"), 0, 0);
+	canfs_clients_measure(clients, 2000000);
+	assert_float_equal(others_than(clients, "10.0.0.1"), 3, 1e-9);
+	assert_float_equal(others_than(clients, "::ffff:10.0.0.1"), 3, 1e-9);
+	assert_float_equal(others_than(clients, "10.0.0.2"), 0.5, 1e-9);
+	assert_float_equal(others_than(clients, "10.0.0.3"), 3.5, 1e-9);
+	/* Too soon to say. */
+	canfs_clients_measure(clients, 2000000 + CANFS_CLIENTS_MEASURE_USEC - 1);
+	assert_float_equal(others_than(clients, "10.0.0.3"), 3.5, 1e-9);
+	canfs_clients_measure(clients, 2000000 + CANFS_CLIENTS_MEASURE_USEC);
+	assert_float_equal(others_than(clients, "10.0.0.3"), 0, 0);
+	/* What is timed is not counted. */
+	assert_int_equal(canfs_clients_top(clients, &row, 1, NULL), 1);
+	assert_int_equal(row.sum.operations[CANFS_CLIENT_READ], 0);
+	canfs_clients_free(clients);
+}
+
+/* A newcomer in its place has nothing of a client's time; nothing is lost of all. */
+static void one_that_is_pushed_out_takes_its_time_with_it(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+
+	(void)state;
+	for (uint32_t i = 0; i < 20 * CANFS_CLIENTS_MAX; i++) {
+		struct sockaddr_in in = { .sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(0x0b000000 + i) };
+
+		canfs_clients_took(canfs_clients_time(clients, (const struct sockaddr *)&in), 1000);
+	}
+	took(clients, "10.0.0.1", 0);
+	canfs_clients_measure(clients, 1000000);
+	assert_true(others_than(clients, "10.0.0.1") <= 20 * CANFS_CLIENTS_MAX / 1000.0);
+	canfs_clients_measure(clients, 2000000);
+	assert_float_equal(others_than(clients, "10.0.0.1"), 0, 0);
+	canfs_clients_free(clients);
+}
+
 static void yesterdays_load_gives_way(void **state)
 {
 	struct canfs_clients *clients = canfs_clients_new();
@@ -187,6 +249,8 @@ int main(void)
 		cmocka_unit_test(counts_each_client),
 		cmocka_unit_test(rates_follow_the_load),
 		cmocka_unit_test(a_crowd_does_not_push_out_the_heavy),
+		cmocka_unit_test(what_others_have_in_flight),
+		cmocka_unit_test(one_that_is_pushed_out_takes_its_time_with_it),
 		cmocka_unit_test(yesterdays_load_gives_way),
 		cmocka_unit_test(threads_lose_nothing),
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "server/control/clients.h"
+#include "server/clients/clients.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -17,6 +17,9 @@ struct sum {
 /* Counted in by anybody; the rest is under the table's mutex. */
 struct slot {
 	struct sum sum;
+	struct canfs_client_time time;
+	uint64_t measured_usec;          /* of the time, at the last measurement */
+	double in_flight;                /* operations, up to then */
 	struct canfs_client_sum at_tick; /* the sum at the last tick */
 	struct canfs_client_row row;     /* but for its sum */
 	double standing;                 /* bytes per second */
@@ -30,6 +33,10 @@ struct set {
 struct canfs_clients {
 	struct set set[CANFS_CLIENTS_SETS];
 	struct sum others;
+	struct canfs_client_time others_time;
+	uint64_t others_measured_usec;
+	double in_flight; /* of all, others included */
+	uint64_t measured_usec;
 	pthread_mutex_t mutex;
 };
 
@@ -68,6 +75,11 @@ static uint64_t tag_of(const struct in6_addr *address)
 	hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
 	return (hash ^ hash >> 31) | 1;
+}
+
+static struct set *set_of(struct canfs_clients *clients, uint64_t tag)
+{
+	return &clients->set[(tag >> 32) % CANFS_CLIENTS_SETS];
 }
 
 static void add(struct sum *sum, enum canfs_client_op op, uint64_t bytes)
@@ -162,6 +174,8 @@ static struct slot *admit(struct canfs_clients *clients, struct set *set, uint64
 		clients->others.operations[op] += gone.operations[op];
 		clients->others.bytes[op] += gone.bytes[op];
 	}
+	slot->measured_usec = atomic_load_explicit(&slot->time.usec, memory_order_relaxed);
+	slot->in_flight = 0;
 	slot->at_tick = (struct canfs_client_sum) { 0 };
 	slot->row = (struct canfs_client_row) { .address = *address };
 	atomic_store_explicit(&set->tag[way], tag, memory_order_release);
@@ -170,26 +184,94 @@ out:
 	return slot;
 }
 
-void canfs_clients_count(struct canfs_clients *clients, const struct sockaddr *address,
-	enum canfs_client_op op, uint64_t bytes)
+/* NULL: it is not in its set, and that is busy just now. */
+static struct slot *find_or_admit(struct canfs_clients *clients, const struct sockaddr *address)
 {
-	struct slot *slot = NULL;
 	struct in6_addr plain;
 	struct set *set;
 	uint64_t tag;
 
 	(void)canfs_read_address(address, &plain);
 	tag = tag_of(&plain);
-	set = &clients->set[(tag >> 32) % CANFS_CLIENTS_SETS];
+	set = set_of(clients, tag);
 	for (int i = 0; i < CANFS_CLIENTS_WAYS; i++) {
-		if (atomic_load_explicit(&set->tag[i], memory_order_acquire) == tag) {
-			slot = &set->slot[i];
-			break;
+		if (atomic_load_explicit(&set->tag[i], memory_order_acquire) == tag)
+			return &set->slot[i];
+	}
+	return admit(clients, set, tag, &plain);
+}
+
+struct canfs_client_time *canfs_clients_count(struct canfs_clients *clients,
+	const struct sockaddr *address, enum canfs_client_op op, uint64_t bytes)
+{
+	struct slot *slot = find_or_admit(clients, address);
+
+	add(slot ? &slot->sum : &clients->others, op, bytes);
+	return slot ? &slot->time : &clients->others_time;
+}
+
+struct canfs_client_time *canfs_clients_time(
+	struct canfs_clients *clients, const struct sockaddr *address)
+{
+	struct slot *slot = find_or_admit(clients, address);
+
+	return slot ? &slot->time : &clients->others_time;
+}
+
+/* Since *measured_usec, which becomes now. */
+static double in_flight(
+	const struct canfs_client_time *time, uint64_t *measured_usec, double elapsed_usec)
+{
+	uint64_t usec = atomic_load_explicit(&time->usec, memory_order_relaxed);
+	double mean = (double)(usec - *measured_usec) / elapsed_usec;
+
+	*measured_usec = usec;
+	return mean;
+}
+
+static void measure(struct canfs_clients *clients, double elapsed_usec)
+{
+	clients->in_flight =
+		in_flight(&clients->others_time, &clients->others_measured_usec, elapsed_usec);
+	for (int i = 0; i < CANFS_CLIENTS_SETS; i++) {
+		for (int way = 0; way < CANFS_CLIENTS_WAYS; way++) {
+			struct slot *slot = &clients->set[i].slot[way];
+
+			slot->in_flight =
+				in_flight(&slot->time, &slot->measured_usec, elapsed_usec);
+			clients->in_flight += slot->in_flight;
 		}
 	}
-	if (!slot)
-		slot = admit(clients, set, tag, &plain);
-	add(slot ? &slot->sum : &clients->others, op, bytes);
+}
+
+void canfs_clients_measure(struct canfs_clients *clients, uint64_t now_usec)
+{
+	pthread_mutex_lock(&clients->mutex);
+	if (now_usec - clients->measured_usec >= CANFS_CLIENTS_MEASURE_USEC) {
+		measure(clients, (double)(now_usec - clients->measured_usec));
+		clients->measured_usec = now_usec;
+	}
+	pthread_mutex_unlock(&clients->mutex);
+}
+
+double canfs_clients_others(struct canfs_clients *clients, const struct sockaddr *address)
+{
+	struct in6_addr plain;
+	const struct set *set;
+	double others;
+	uint64_t tag;
+
+	(void)canfs_read_address(address, &plain);
+	tag = tag_of(&plain);
+	set = set_of(clients, tag);
+	pthread_mutex_lock(&clients->mutex);
+	others = clients->in_flight;
+	for (int i = 0; i < CANFS_CLIENTS_WAYS; i++) {
+		if (set->tag[i] == tag)
+			others -= set->slot[i].in_flight;
+	}
+	pthread_mutex_unlock(&clients->mutex);
+	return fmax(others, 0);
 }
 
 static void tick_slot(struct slot *slot, double elapsed_sec, double share)

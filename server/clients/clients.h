@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Which clients load the server? A table of fixed size (CANFS_CLIENTS_MAX clients, about 42 KiB)
+ * Which clients load the server? A table of fixed size (CANFS_CLIENTS_MAX clients, about 48 KiB)
  * that keeps the heavy ones however many there are: Space-Saving (Metwally et al., ICDT 2005),
  * in sets, as a cache, so that one operation looks at eight tags in one cache line.
  *
  *	address --hash--> set | tag tag tag tag tag tag tag tag |
  *	                            |
- *	                            '-> slot: operations and bytes of reads and writes
+ *	                            '-> slot: operations and bytes of reads and writes, and the time that they took
  *
  * A client that is not in its set takes the place of the one with the least standing, and inherits
  * that standing: it has to be passed, so that a crowd of small clients cannot push out a heavy one.
@@ -15,11 +15,14 @@
  * canfs_clients_count() is for the data path, from any thread: a hit is two relaxed atomic additions
  * without a lock; a miss takes the lock if it is free, and else counts into "others". An operation
  * that meets the eviction of its client may be counted for the newcomer.
+ *
+ * The time that its operations took, in a second of the clock, is how many of a client's are in flight (Little's law).
  */
-#ifndef CANFS_SERVER_CONTROL_CLIENTS_H
-#define CANFS_SERVER_CONTROL_CLIENTS_H
+#ifndef CANFS_SERVER_CLIENTS_CLIENTS_H
+#define CANFS_SERVER_CLIENTS_CLIENTS_H
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -53,8 +56,30 @@ struct canfs_clients;
 struct canfs_clients *canfs_clients_new(void);
 void canfs_clients_free(struct canfs_clients *clients); /* NULL allowed */
 
-void canfs_clients_count(struct canfs_clients *clients, const struct sockaddr *address,
-	enum canfs_client_op op, uint64_t bytes);
+/* Of all operations of a client; stays as long as the table, if it may be another client's then. */
+struct canfs_client_time {
+	_Atomic uint64_t usec;
+};
+
+/* Returns where the operation's time is to be added once it is over. */
+struct canfs_client_time *canfs_clients_count(struct canfs_clients *clients,
+	const struct sockaddr *address, enum canfs_client_op op, uint64_t bytes);
+
+/* The same for an operation that is not counted: a commit. */
+struct canfs_client_time *canfs_clients_time(
+	struct canfs_clients *clients, const struct sockaddr *address);
+
+static inline void canfs_clients_took(struct canfs_client_time *time, uint64_t usec)
+{
+	atomic_fetch_add_explicit(&time->usec, usec, memory_order_relaxed);
+}
+
+/* Makes of the times how many operations are in flight, unless it was done within CANFS_CLIENTS_MEASURE_USEC. */
+#define CANFS_CLIENTS_MEASURE_USEC 50000
+void canfs_clients_measure(struct canfs_clients *clients, uint64_t now_usec);
+
+/* How many operations of clients at other addresses were in flight on average, from one measurement to the last. */
+double canfs_clients_others(struct canfs_clients *clients, const struct sockaddr *address);
 
 /* To be called about once a second: makes rates of what was counted in elapsed_sec (> 0). */
 void canfs_clients_tick(struct canfs_clients *clients, double elapsed_sec);
