@@ -5,7 +5,6 @@
  */
 #include "ganesha-fsal/canfs_methods.h"
 #include "server/price-service/admissions.h"
-#include "common/clock.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -163,6 +162,7 @@ void canfs_start_price_service(uint16_t port)
 	struct canfs_price_service_config config = { .port = port,
 		.with_export = with_export,
 		.classes = &CANFS.classes,
+		.clients = CANFS.clients,
 		.thread_begins = name_thread };
 	int ret = -ENOMEM;
 

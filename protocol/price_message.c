@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "pricing/price.h"
@@ -69,6 +68,15 @@ static double take_double(struct reader *in)
 	return number;
 }
 
+static bool take_bool(struct reader *in)
+{
+	uint32_t number = take_uint(in);
+
+	if (number > 1)
+		in->bad = true;
+	return number == 1;
+}
+
 static void skip(struct reader *in, size_t most)
 {
 	size_t count = take_uint(in), padded = (count + 3) & ~(size_t)3;
@@ -123,6 +131,7 @@ static void put_prices(struct writer *out, const struct canfs_prices *prices)
 		put_double(out, prices->quote[i].price);
 		put_uint(out, prices->quote[i].bottleneck);
 	}
+	put_double(out, prices->others);
 }
 
 static bool is_fraction(double number)
@@ -157,6 +166,9 @@ static void take_prices(struct reader *in, struct canfs_prices *prices)
 		if (i < CANFS_OPERATIONS)
 			prices->quote[i] = quote;
 	}
+	prices->others = take_double(in);
+	if (!isfinite(prices->others))
+		in->bad = true;
 }
 
 size_t canfs_price_encode_call(uint8_t datagram[CANFS_DATAGRAM_MAX], uint32_t xid,
@@ -174,6 +186,7 @@ size_t canfs_price_encode_call(uint8_t datagram[CANFS_DATAGRAM_MAX], uint32_t xi
 	put(&out, request->token, sizeof(request->token));
 	put_uint(&out, request->lease_sec);
 	put_double(&out, request->threshold);
+	put_uint(&out, request->others);
 	used = (size_t)(out.at - datagram) + sizeof(uint32_t);
 	if (used < CANFS_PRICE_CALL_BYTES)
 		padding = CANFS_PRICE_CALL_BYTES - used;
@@ -271,6 +284,7 @@ static void take_request(struct reader *in, struct canfs_price_request *request)
 	take(in, request->token, sizeof(request->token));
 	request->lease_sec = take_uint(in);
 	request->threshold = take_double(in);
+	request->others = take_bool(in);
 	skip(in, CANFS_DATAGRAM_MAX);
 	if (strlen(request->export_name) != name_bytes || !is_fraction(request->threshold) ||
 		(request->nfs_version != 3 && request->nfs_version != 4))

@@ -9,6 +9,8 @@
 #ifndef CANFS_PROTOCOL_PRICE_MESSAGE_H
 #define CANFS_PROTOCOL_PRICE_MESSAGE_H
 
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "pricing/market.h"
@@ -45,7 +47,17 @@ struct canfs_prices {
 	struct canfs_quote quote[CANFS_OPERATIONS];
 	uint32_t age_usec;      /* since they were computed */
 	uint32_t interval_usec; /* from one computation to the next */
+	double others; /* reads, writes and commits of other clients in flight; negative: not known */
 };
+
+/*
+ * Have others come, or more of them? That is told at once (README.md): their mean moves by itself, with what an operation
+ * takes. They have gone in the same way, with before and now exchanged.
+ */
+static inline bool canfs_others_came(double before, double now)
+{
+	return now > 2 * fmax(before, 0) + 0.25;
+}
 
 struct canfs_price_request {
 	uint8_t cookie[CANFS_COOKIE_BYTES];
@@ -54,6 +66,7 @@ struct canfs_price_request {
 	uint8_t token[CANFS_TOKEN_BYTES];
 	uint32_t lease_sec;
 	double threshold;
+	bool others; /* are to be told */
 };
 
 struct canfs_price_result {
@@ -105,7 +118,7 @@ size_t canfs_price_encode_reply(uint8_t datagram[CANFS_DATAGRAM_MAX],
 int canfs_price_decode_call(const uint8_t *datagram, size_t len, struct canfs_price_call *call);
 
 /*
- * 0, or -EPROTO: neither a result nor a push, or refused by RPC, or a price outside [0, 1]. More operations than are known
+ * 0, or -EPROTO: neither a result nor a push, or refused by RPC, or a price outside [0, 1], or others that are no number. More operations than are known
  * here are left out; fewer are an error. A bottleneck that is not known here is CANFS_OTHER.
  */
 int canfs_price_decode_datagram(

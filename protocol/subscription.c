@@ -56,7 +56,7 @@ static void begin_anew(struct canfs_subscription *subscription)
 
 int canfs_subscription_open(struct canfs_subscription *subscription,
 	const struct sockaddr_storage *server, uint16_t port, int nfs_version,
-	const char *export_name, unsigned int seed)
+	const char *export_name, bool wants_others, unsigned int seed)
 {
 	struct canfs_price_request *request = &subscription->request;
 
@@ -69,6 +69,7 @@ int canfs_subscription_open(struct canfs_subscription *subscription,
 	request->nfs_version = (uint32_t)nfs_version;
 	request->lease_sec = CANFS_PRICE_LEASE_SEC;
 	request->threshold = CANFS_PUSH_THRESHOLD;
+	request->others = wants_others;
 	begin_anew(subscription);
 	canfs_random(&subscription->xid, sizeof(subscription->xid));
 	subscription->server = *server;

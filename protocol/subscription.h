@@ -55,12 +55,12 @@ struct canfs_subscription {
 };
 
 /*
- * server: its port is not used. export_name: as NFS of that version names it, at most CANFS_EXPORT_NAME_MAX octets. port: 0
+ * wants_others: to be told of other clients. server: its port is not used. export_name: as NFS of that version names it, at most CANFS_EXPORT_NAME_MAX octets. port: 0
  * for no service. Begins nothing yet. 0 or -ENAMETOOLONG: there is no service then.
  */
 int canfs_subscription_open(struct canfs_subscription *subscription,
 	const struct sockaddr_storage *server, uint16_t port, int nfs_version,
-	const char *export_name, unsigned int seed);
+	const char *export_name, bool wants_others, unsigned int seed);
 
 static inline bool canfs_subscription_has_service(const struct canfs_subscription *subscription)
 {

@@ -26,7 +26,7 @@ static int subscribe_all(struct herd *herd)
 {
 	int ret = herd->count > CANFS_SUBSCRIBERS_MAX ? -EUSERS : 0;
 
-	herd->subscribers = canfs_subscribers_new();
+	herd->subscribers = canfs_subscribers_new(NULL);
 	if (!herd->subscribers)
 		ret = -ENOMEM;
 	for (uint32_t i = 0; i < herd->count && ret == 0; i++)

@@ -93,7 +93,7 @@ static void open_all(struct crowd *crowd)
 	for (size_t i = 0; i < crowd->count; i++) {
 		struct sockaddr_storage server = address_of(crowd, i);
 		int ret = canfs_subscription_open(&crowd->subscription[i], &server, crowd->port, 3,
-			crowd->export_name, (unsigned int)i + 1);
+			crowd->export_name, false, (unsigned int)i + 1);
 
 		if (ret != 0) {
 			fprintf(stderr, "subscriber %zu: %s\n", i, strerrordesc_np(-ret));

@@ -20,7 +20,7 @@ static void subscribe(struct canfs_poller *poller, const struct canfs_fsstat_tar
 {
 	(void)canfs_subscription_open(&poller->subscription, &target->address,
 		target->path ? poller->terms.service_port : 0, target->version == 4 ? 4 : 3,
-		target->path, poller->seed);
+		target->path, poller->terms.others, poller->seed);
 }
 
 int canfs_poller_init(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
@@ -101,8 +101,9 @@ bool canfs_poller_is_pushed(const struct canfs_poller *poller, uint64_t now_usec
 }
 
 static void take_price(struct canfs_poller *poller, enum canfs_price_source source,
-	const struct canfs_tag *tag, uint64_t now_usec)
+	const struct canfs_tag *tag, double others, uint64_t now_usec)
 {
+	poller->others = others;
 	poller->source = source;
 	poller->tag = *tag;
 	poller->tag_usec = now_usec;
@@ -122,7 +123,8 @@ static bool take_pushed(struct canfs_poller *poller, uint64_t now_usec)
 		.bottleneck = quote[CANFS_WRITE].bottleneck };
 
 	if (is_new)
-		take_price(poller, CANFS_SOURCE_SERVICE, &tag, now_usec);
+		take_price(
+			poller, CANFS_SOURCE_SERVICE, &tag, subscription->prices.others, now_usec);
 	else if (poller->source == CANFS_SOURCE_SERVICE &&
 		 subscription->status != CANFS_STATUS_OK &&
 		 subscription->status != CANFS_STATUS_COOKIE)
@@ -170,7 +172,7 @@ static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t
 	/* What was pushed last holds until these are believed, or there would be no price meanwhile. */
 	if (poller->source == CANFS_SOURCE_SERVICE && !poller->publisher.believed)
 		return false;
-	take_price(poller, CANFS_SOURCE_FSSTAT, &tag, now_usec);
+	take_price(poller, CANFS_SOURCE_FSSTAT, &tag, -1, now_usec);
 	return poller->publisher.believed;
 }
 

@@ -42,6 +42,7 @@ struct canfs_poller_terms {
 	uint64_t lost_usec;    /* a price older than this is none; default 30 s */
 	uint64_t pushed_usec;  /* between two questions while prices are pushed; default 30 s */
 	uint16_t service_port; /* of the server's price service, UDP; 0: it is not asked */
+	bool others;           /* the service is asked for what other clients do, too */
 };
 
 extern const struct canfs_poller_terms canfs_poller_defaults;
@@ -56,10 +57,11 @@ struct canfs_poller {
 	struct canfs_publisher publisher;
 	struct canfs_tag tag; /* the last price; of the service not in steps of 1/255 */
 	uint64_t tag_usec;    /* when it came */
-	bool stale;           /* it is from before a suspend */
-	uint64_t asked_usec;  /* last question */
-	uint64_t asked_rpcs;  /* RPC counter then */
-	double phase;         /* [0.8, 1.2]: stretches the waits, drawn anew for each question */
+	double others; /* operations of other clients in flight, with it; negative: not known */
+	bool stale;    /* it is from before a suspend */
+	uint64_t asked_usec; /* last question */
+	uint64_t asked_rpcs; /* RPC counter then */
+	double phase;        /* [0.8, 1.2]: stretches the waits, drawn anew for each question */
 	unsigned int seed;
 	unsigned int failures; /* in a row */
 	uint64_t questions;    /* counters for the log and for metrics */

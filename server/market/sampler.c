@@ -82,6 +82,7 @@ bool canfs_price_table_quotes(
 			quotes->quote[CANFS_WRITE].price = CANFS_PRICE_MAX;
 		quotes->age_usec = age_of(sampler, now_usec);
 		quotes->interval_usec = sampler->interval_ms * 1000;
+		quotes->others = -1; /* what is not of one export */
 	}
 	pthread_mutex_unlock(&sampler->mutex);
 	return fresh;

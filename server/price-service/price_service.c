@@ -77,6 +77,16 @@ static int premium_of(const struct answer *answer)
 		       : 0;
 }
 
+/* Negative: not known, or the client does not want to know. */
+static double others_of(const struct answer *answer)
+{
+	struct canfs_clients *clients = answer->service->config.clients;
+
+	if (!clients || !answer->call->request.others)
+		return -1;
+	return canfs_clients_others(clients, (const struct sockaddr *)&answer->endpoint->client);
+}
+
 static void subscribe(struct answer *answer, struct canfs_price_table *prices, int premium_pct)
 {
 	struct canfs_price_request request = answer->call->request;
@@ -107,6 +117,7 @@ static void use_export(struct canfs_price_table *prices, void *arg)
 		canfs_premium_to_prices(
 			canfs_premium_now(premium_pct, canfs_price_table_drains(prices)),
 			&result->prices);
+		result->prices.others = others_of(answer);
 		if (answer->call->procedure == CANFS_PRICE_SUBSCRIBE)
 			subscribe(answer, prices, premium_pct);
 	}
@@ -277,6 +288,8 @@ static void tell_subscribers(struct canfs_price_service *service)
 
 	pthread_mutex_lock(&service->mutex);
 	classify(service);
+	if (service->config.clients)
+		canfs_clients_measure(service->config.clients, now_usec);
 	if (now_usec - service->expired_usec >= EXPIRE_USEC) {
 		canfs_subscribers_expire(service->subscribers, now_usec);
 		service->expired_usec = now_usec;
@@ -343,7 +356,7 @@ int canfs_price_service_start(
 	new->config = *config;
 	new->socket.fd = -1;
 	pthread_mutex_init(&new->mutex, NULL);
-	new->subscribers = canfs_subscribers_new();
+	new->subscribers = canfs_subscribers_new(config->clients);
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ret = new->wake < 0 ? -errno : new->subscribers ? 0 : -ENOMEM;
 	if (ret == 0)

@@ -15,6 +15,7 @@
 #define CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
 
 #include "server/classes/shared_classes.h"
+#include "server/clients/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/subscribers.h"
 
@@ -33,6 +34,7 @@ struct canfs_price_service_config {
 	canfs_with_export *with_export;
 	void *host;                           /* for with_export */
 	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
+	struct canfs_clients *clients;        /* timed; NULL: what others do is not known */
 	void (*thread_begins)(void);          /* called first in the thread; NULL: nothing to do */
 };
 

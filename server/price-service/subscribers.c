@@ -34,11 +34,13 @@ struct canfs_subscriber {
 	uint64_t lease_end_usec;
 	uint64_t told_usec; /* last datagram */
 	float threshold;
+	float told_others;
 	float told_price[CANFS_OPERATIONS];
 	uint8_t told_bottleneck[CANFS_OPERATIONS];
+	int16_t premium_pct; /* of its class */
 	uint32_t number;     /* of the last push */
-	int32_t premium_pct; /* of its class */
-	bool is_lost;        /* likewise */
+	bool wants_others;
+	bool is_lost; /* likewise */
 	LIST_ENTRY(canfs_subscriber) of_export;
 	TAILQ_ENTRY(canfs_subscriber) of_all;
 	UT_hash_handle hh;
@@ -61,16 +63,18 @@ struct canfs_subscribers {
 	struct host *hosts;                        /* likewise, by address */
 	TAILQ_HEAD(renewed, canfs_subscriber) all; /* renewed least recently first */
 	LIST_HEAD(, watched_export) exports;       /* with one subscriber at least */
+	struct canfs_clients *clients;             /* NULL: nobody knows of others */
 	struct canfs_subscribers_counters counters;
 };
 
-struct canfs_subscribers *canfs_subscribers_new(void)
+struct canfs_subscribers *canfs_subscribers_new(struct canfs_clients *clients)
 {
 	struct canfs_subscribers *new = calloc(1, sizeof(*new));
 
 	if (new) {
 		TAILQ_INIT(&new->all);
 		LIST_INIT(&new->exports);
+		new->clients = clients;
 	}
 	return new;
 }
@@ -227,6 +231,7 @@ static void note_told(
 		subscriber->told_price[i] = (float)prices->quote[i].price;
 		subscriber->told_bottleneck[i] = (uint8_t)prices->quote[i].bottleneck;
 	}
+	subscriber->told_others = (float)prices->others;
 	subscriber->told_usec = now_usec;
 }
 
@@ -255,7 +260,8 @@ int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	memcpy(subscriber->token, request->token, sizeof(subscriber->token));
 	subscriber->endpoint = *endpoint;
 	subscriber->threshold = (float)request->threshold;
-	subscriber->premium_pct = premium_pct;
+	subscriber->wants_others = request->others;
+	subscriber->premium_pct = (int16_t)premium_pct;
 	subscriber->lease_end_usec = now_usec + (uint64_t)request->lease_sec * 1000000;
 	note_told(subscriber, prices, now_usec);
 	return 0;
@@ -270,7 +276,7 @@ void canfs_subscribers_classify(
 		const struct canfs_class *class =
 			canfs_classes_find(classes, &subscriber->key.address);
 
-		subscriber->premium_pct = class ? class->premium_pct : 0;
+		subscriber->premium_pct = (int16_t)(class ? class->premium_pct : 0);
 	}
 }
 
@@ -319,10 +325,22 @@ struct canfs_price_table *canfs_subscribers_next_export(
 	return watched ? watched->export : NULL;
 }
 
+static double others_of(
+	const struct canfs_subscribers *subscribers, const struct canfs_subscriber *subscriber)
+{
+	if (!subscribers->clients || !subscriber->wants_others)
+		return -1;
+	return canfs_clients_others(
+		subscribers->clients, (const struct sockaddr *)&subscriber->endpoint.client);
+}
+
 static bool is_due(const struct canfs_subscriber *subscriber, const struct canfs_prices *prices,
 	uint64_t now_usec)
 {
 	if (now_usec - subscriber->told_usec >= CANFS_PUSH_QUIET_USEC)
+		return true;
+	if (canfs_others_came(subscriber->told_others, prices->others) ||
+		canfs_others_came(prices->others, subscriber->told_others))
 		return true;
 	for (int i = 0; i < CANFS_OPERATIONS; i++) {
 		if (fabsf((float)prices->quote[i].price - subscriber->told_price[i]) >
@@ -347,6 +365,7 @@ void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_
 		push.prices = *prices;
 		canfs_premium_to_prices(
 			canfs_premium_now(subscriber->premium_pct, drains), &push.prices);
+		push.prices.others = others_of(subscribers, subscriber);
 		if (!is_due(subscriber, &push.prices, now_usec))
 			continue;
 		memcpy(push.token, subscriber->token, sizeof(push.token));

@@ -7,7 +7,7 @@
  *	             renewed least recently ... most recently: the order in which they go when there are too many
  *
  * A subscriber is due when a price of its export, with the premium of its class, or what its bottleneck is, differs from what
- * it was told last (a price by more than its threshold), and CANFS_PUSH_QUIET_USEC after that in any case.
+ * it was told last (a price by more than its threshold), when others come or go, if it wants to know, and CANFS_PUSH_QUIET_USEC after that in any case.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
 #define CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
@@ -19,6 +19,7 @@
 #include <sys/queue.h>
 #include "protocol/price_message.h"
 #include "server/classes/classes.h"
+#include "server/clients/clients.h"
 #include "server/price-service/udp.h"
 
 #define CANFS_SUBSCRIBERS_MAX       10000
@@ -32,8 +33,8 @@ struct canfs_price_table; /* the export, for its address only */
 struct canfs_subscriber;
 struct canfs_subscribers;
 
-/* NULL: no memory. */
-struct canfs_subscribers *canfs_subscribers_new(void);
+/* clients: of whom others are known; NULL: they are not. NULL: no memory. */
+struct canfs_subscribers *canfs_subscribers_new(struct canfs_clients *clients);
 void canfs_subscribers_free(struct canfs_subscribers *subscribers); /* NULL allowed */
 
 /*

@@ -12,13 +12,13 @@ QUIET_SECONDS = 0.5
 AGE_USEC, INTERVAL_USEC, DISK = 0, 100000, 3
 
 
-def quotes(price):
-    return struct.pack(">III", AGE_USEC, INTERVAL_USEC, 2) + struct.pack(">dI", price, DISK) * 2
+def prices(price, others):
+    return struct.pack(">III", AGE_USEC, INTERVAL_USEC, 2) + struct.pack(">dI", price, DISK) * 2 + struct.pack(">d", others)
 
 
 class PriceService:
     def __init__(self, price):
-        self.price, self.client, self.token, self.number = price, None, b"", 0
+        self.price, self.others, self.client, self.token, self.number = price, -1, None, b"", 0
         self.lock, self.over = threading.Lock(), threading.Event()
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
@@ -36,8 +36,9 @@ class PriceService:
         self.over.set()
         self.socket.close()
 
-    def costs(self, price):
-        self.price = price
+    def costs(self, price, others=-1):
+        """others: operations of other clients in flight; negative: it does not tell."""
+        self.price, self.others = price, others
         self.push()
 
     def serve(self):
@@ -63,11 +64,11 @@ class PriceService:
             if token != self.token:
                 self.token, self.number = token, 0
             self.client = client if lease_sec else None
-            self.socket.sendto(struct.pack(">8I", head[0], 1, 0, 0, 0, 0, 0, lease_sec) + quotes(self.price), client)
+            self.socket.sendto(struct.pack(">8I", head[0], 1, 0, 0, 0, 0, 0, lease_sec) + prices(self.price, self.others), client)
 
     def push(self):
         with self.lock, contextlib.suppress(OSError):
             if self.client:
                 self.number += 1
                 self.socket.sendto(struct.pack(">10I", self.number, 0, 2, PROGRAM, VERSION, PUSH, 0, 0, 0, 0) + self.token +
-                                   struct.pack(">I", self.number) + quotes(self.price), self.client)
+                                   struct.pack(">I", self.number) + prices(self.price, self.others), self.client)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """A client of the price service that shares no code with canfs, by protocol/prices.x.
 
-    price_probe.py ADDRESS EXPORT [--version 4] [--get] [--source ADDRESS]
+    price_probe.py ADDRESS EXPORT [--version 4] [--get] [--source ADDRESS] [--others]
     price_probe.py ADDRESS EXPORT --listen SECONDS      subscribes; then a line for each push
 
-A line is a JSON object: status, cookies (how many it took), lease_sec, write, read_ahead, bottleneck; of a push
-number, and token_is_ours."""
+A line is a JSON object: status, cookies (how many it took), lease_sec, write, read_ahead, bottleneck, others; of a
+push number, and token_is_ours."""
 
 import argparse
 import json
@@ -25,10 +25,10 @@ def opaque(octets):
     return octets + bytes(-len(octets) % 4)
 
 
-def call(xid, procedure, cookie, version, export, token, lease_sec=60, threshold=0.01):
+def call(xid, procedure, cookie, version, export, token, others, lease_sec=60, threshold=0.01):
     name = export.encode()
     body = struct.pack(">10I", xid, 0, 2, PROGRAM, VERSION, procedure, 0, 0, 0, 0) + cookie
-    body += struct.pack(">II", version, len(name)) + opaque(name) + token + struct.pack(">Id", lease_sec, threshold)
+    body += struct.pack(">II", version, len(name)) + opaque(name) + token + struct.pack(">IdI", lease_sec, threshold, others)
     padding = max(0, CALL_BYTES - len(body) - 4)
     return body + struct.pack(">I", padding) + bytes(padding)
 
@@ -37,7 +37,7 @@ def read_prices(octets):
     age_usec, interval_usec, count = struct.unpack_from(">III", octets)
     quotes = [struct.unpack_from(">dI", octets, 12 + 12 * i) for i in range(count)]
     return {"age_usec": age_usec, "interval_usec": interval_usec, "write": quotes[0][0], "bottleneck": quotes[0][1],
-            "read_ahead": quotes[1][0]}
+            "read_ahead": quotes[1][0], "others": struct.unpack_from(">d", octets, 12 + 12 * count)[0]}
 
 
 def read_reply(octets, xid):
@@ -68,12 +68,12 @@ class Probe:
         self.socket.connect((address, PORT))
         self.token, self.cookie, self.xid = os.urandom(16), bytes(16), 1
 
-    def ask(self, procedure, version, export, timeout_sec=5):
+    def ask(self, procedure, version, export, others=False, timeout_sec=5):
         """The reply, once there is no cookie in it."""
         self.socket.settimeout(timeout_sec)
         for cookies in range(3):
             self.xid += 1
-            sent = call(self.xid, procedure, self.cookie, version, export, self.token)
+            sent = call(self.xid, procedure, self.cookie, version, export, self.token, others)
             self.socket.send(sent)
             octets = self.socket.recv(2000)
             if len(octets) > len(sent):
@@ -101,10 +101,11 @@ def main():
     parser.add_argument("--version", type=int, default=3)
     parser.add_argument("--get", action="store_true")
     parser.add_argument("--source")
+    parser.add_argument("--others", action="store_true")
     parser.add_argument("--listen", type=float, default=0)
     wanted = parser.parse_args()
     probe = Probe(wanted.address, wanted.source)
-    print(json.dumps(probe.ask(GET if wanted.get else SUBSCRIBE, wanted.version, wanted.export)), flush=True)
+    print(json.dumps(probe.ask(GET if wanted.get else SUBSCRIBE, wanted.version, wanted.export, wanted.others)), flush=True)
     for push in probe.listen(wanted.listen):
         print(json.dumps(push), flush=True)
 

@@ -15,13 +15,16 @@
 static const struct canfs_prices prices = { .quote = { [CANFS_WRITE] = { 0.123456789, CANFS_LOG },
 						    [CANFS_READAHEAD] = { 1, CANFS_DISK } },
 	.age_usec = 12345,
-	.interval_usec = 100000 };
+	.interval_usec = 100000,
+	.others = 1.5 };
 
 static struct canfs_price_request request(void)
 {
-	struct canfs_price_request request = {
-		.nfs_version = 4, .export_name = "/srv/data", .lease_sec = 60, .threshold = 0.0025
-	};
+	struct canfs_price_request request = { .nfs_version = 4,
+		.export_name = "/srv/data",
+		.lease_sec = 60,
+		.threshold = 0.0025,
+		.others = true };
 
 	memset(request.cookie, 0xc0, sizeof(request.cookie));
 	memset(request.token, 0x70, sizeof(request.token));
@@ -44,6 +47,7 @@ static void assert_prices(const price_list *list)
 {
 	assert_int_equal(list->age_usec, prices.age_usec);
 	assert_int_equal(list->interval_usec, prices.interval_usec);
+	assert_true(list->others == prices.others);
 	assert_int_equal(list->operations.operations_len, CANFS_OPERATIONS);
 	for (int i = 0; i < CANFS_OPERATIONS; i++) {
 		assert_true(list->operations.operations_val[i].price == prices.quote[i].price);
@@ -79,6 +83,7 @@ static void a_call_is_what_prices_x_says(void **state)
 	assert_string_equal(args.export, "/srv/data");
 	assert_int_equal(args.lease_sec, 60);
 	assert_true(args.threshold == 0.0025);
+	assert_true(args.others);
 	xdr_free((xdrproc_t)xdr_price_args, (char *)&args);
 }
 
@@ -147,6 +152,7 @@ static void there_and_back(void **state)
 	assert_int_equal(call.request.nfs_version, asked.nfs_version);
 	assert_int_equal(call.request.lease_sec, asked.lease_sec);
 	assert_true(call.request.threshold == asked.threshold);
+	assert_true(call.request.others);
 	for (int status = 0; status < CANFS_STATUSES; status++) {
 		given.status = (enum canfs_price_status)status;
 		bytes = canfs_price_encode_reply(datagram, &call, &given);
@@ -198,7 +204,8 @@ static void rpc_refuses(void **state)
 		{ 15, 0xffffffff, "a name that is much too long", 24 },
 		{ 16, 0x2f002f78, "a NUL in the name", 24 },
 		{ 24, 0x7ff80000, "a threshold that is no number", 24 },
-		{ 26, 1, "a padding that is too short", 24 },
+		{ 26, 2, "a boolean that is neither", 24 },
+		{ 27, 1, "a padding that is too short", 24 },
 	};
 
 	(void)state;
@@ -270,6 +277,37 @@ static void only_prices_are_prices(void **state)
 	assert_int_equal(decode_push_with(1, 8, &push), -EPROTO);
 }
 
+static void others_are_a_number(void **state)
+{
+	static const double told[] = { -1, 0, 0.3, 1e9, INFINITY, NAN };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+		struct canfs_price_push given = { .number = 1, .prices = prices };
+		struct canfs_price_datagram answer;
+		uint8_t datagram[CANFS_DATAGRAM_MAX];
+		size_t bytes;
+
+		given.prices.others = told[i];
+		bytes = canfs_price_encode_push(datagram, 1, &given);
+		assert_int_equal(canfs_price_decode_datagram(datagram, bytes, &answer),
+			isfinite(told[i]) ? 0 : -EPROTO);
+	}
+}
+
+static void what_coming_and_going_is(void **state)
+{
+	(void)state;
+	assert_true(canfs_others_came(0, 0.3));
+	assert_false(canfs_others_came(0, 0.2));
+	assert_false(canfs_others_came(1, 2));
+	assert_true(canfs_others_came(1, 3));
+	/* Of whom nothing is known. */
+	assert_false(canfs_others_came(-1, -1));
+	assert_false(canfs_others_came(1, -1));
+	assert_true(canfs_others_came(-1, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +319,8 @@ int main(void)
 		cmocka_unit_test(rpc_refuses),
 		cmocka_unit_test(what_is_cut_is_refused),
 		cmocka_unit_test(only_prices_are_prices),
+		cmocka_unit_test(others_are_a_number),
+		cmocka_unit_test(what_coming_and_going_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ static void subscribe(struct canfs_subscription *subscription)
 	struct sockaddr_storage server = loopback(0);
 
 	assert_int_equal(canfs_subscription_open(subscription, &server,
-				 canfs_price_service_port(service), 3, "/srv/data", 1),
+				 canfs_price_service_port(service), 3, "/srv/data", false, 1),
 		0);
 }
 
@@ -381,7 +381,7 @@ static void nobody_at_the_port_is_no_answer(void **state)
 	(void)state;
 	stop_service();
 	assert_int_equal(
-		canfs_subscription_open(&subscription, &server, port, 3, "/srv/data", 1), 0);
+		canfs_subscription_open(&subscription, &server, port, 3, "/srv/data", false, 1), 0);
 	canfs_subscription_tick(&subscription, 100 * SECOND);
 	assert_true(wait_for_datagram(subscription.fd));
 	assert_false(canfs_subscription_tick(&subscription, 100 * SECOND));

@@ -26,7 +26,7 @@ static struct canfs_subscribers *table;
 static int set_up(void **state)
 {
 	(void)state;
-	table = canfs_subscribers_new();
+	table = canfs_subscribers_new(NULL);
 	return table ? 0 : -1;
 }
 
@@ -50,8 +50,9 @@ static struct canfs_endpoint endpoint_of(uint32_t host, uint16_t port)
 
 static struct canfs_prices prices_of(double write)
 {
-	return (struct canfs_prices) { .quote = { [CANFS_WRITE] = { write, CANFS_DISK },
-					       [CANFS_READAHEAD] = { 0.5, CANFS_DISK } } };
+	return (struct canfs_prices) { .others = -1,
+		.quote = { [CANFS_WRITE] = { write, CANFS_DISK },
+			[CANFS_READAHEAD] = { 0.5, CANFS_DISK } } };
 }
 
 static struct canfs_price_request request_of(uint8_t token)
@@ -170,6 +171,48 @@ static void premiums_are_told_and_compared(void **state)
 	assert_float_equal(sent.write[2], 0.2, 1e-6);
 	assert_float_equal(sent.write[3], 0.6, 1e-6);
 	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 0);
+}
+
+static void told_by(struct canfs_clients *clients, uint32_t host, uint64_t usec)
+{
+	struct canfs_endpoint endpoint = endpoint_of(host, 700);
+
+	canfs_clients_took(
+		canfs_clients_time(clients, (const struct sockaddr *)&endpoint.client), usec);
+}
+
+/* Who wants to know is told at once when others come and go; its own operations are no others'. */
+static void others_that_come_and_go_are_told(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+	struct canfs_endpoint endpoint = endpoint_of(1, 700);
+	struct canfs_price_request request = request_of(1);
+	struct canfs_prices prices = prices_of(0.2);
+
+	(void)state;
+	canfs_subscribers_free(table);
+	table = canfs_subscribers_new(clients);
+	request.others = true;
+	prices.others = 0;
+	assert_int_equal(
+		canfs_subscribers_renew(table, &endpoint, export_a, &request, 0, &prices, SECOND),
+		0);
+	assert_int_equal(renew(3, 700, export_a, 0.2, SECOND), 0);
+	canfs_clients_measure(clients, SECOND);
+
+	told_by(clients, 1, SECOND / 10);
+	canfs_clients_measure(clients, SECOND + SECOND / 10);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 0);
+	told_by(clients, 2, SECOND / 10);
+	canfs_clients_measure(clients, SECOND + 2 * SECOND / 10);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 1);
+	assert_float_equal(sent.last.prices.others, 1, 1e-6);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 0);
+	canfs_clients_measure(clients, SECOND + 3 * SECOND / 10);
+	assert_int_equal(push(export_a, prices_of(0.2), SECOND), 1);
+	assert_float_equal(sent.last.prices.others, 0, 1e-6);
+	assert_int_equal(push(export_a, prices_of(0.9), SECOND), 2);
+	canfs_clients_free(clients);
 }
 
 static void silence_is_broken_each_second(void **state)
@@ -343,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_move_beyond_the_threshold_is_told),
 		TEST(premiums_are_told_and_compared),
+		TEST(others_that_come_and_go_are_told),
 		TEST(silence_is_broken_each_second),
 		TEST(each_export_has_its_own),
 		TEST(leases_end),

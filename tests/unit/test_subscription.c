@@ -46,8 +46,8 @@ static bool tick_after_datagram(struct canfs_subscription *subscription, uint64_
 static void open_liar(struct liar *liar, struct canfs_subscription *subscription)
 {
 	liar_open(liar);
-	assert_int_equal(canfs_subscription_open(
-				 subscription, &liar->address, liar_port(liar), 3, "/srv/data", 1),
+	assert_int_equal(canfs_subscription_open(subscription, &liar->address, liar_port(liar), 3,
+				 "/srv/data", false, 1),
 		0);
 }
 
@@ -298,7 +298,8 @@ static void port_0_is_no_service(void **state)
 	struct canfs_subscription subscription;
 
 	(void)state;
-	assert_int_equal(canfs_subscription_open(&subscription, &server, 0, 3, "/srv/data", 1), 0);
+	assert_int_equal(
+		canfs_subscription_open(&subscription, &server, 0, 3, "/srv/data", false, 1), 0);
 	assert_false(canfs_subscription_has_service(&subscription));
 	assert_false(canfs_subscription_tick(&subscription, SECOND));
 	assert_false(canfs_subscription_is_current(&subscription, SECOND));

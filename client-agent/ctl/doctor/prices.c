@@ -66,7 +66,7 @@ static void begin_service(struct question *question)
 	if (now_usec < question->deadline_usec &&
 		canfs_subscription_open(&question->subscription, &mount->address,
 			question->service_port, mount->version == 4 ? 4 : 3, mount->export_path,
-			(unsigned int)now_usec) == 0 &&
+			false, (unsigned int)now_usec) == 0 &&
 		canfs_subscription_has_service(&question->subscription))
 		step_service(question, now_usec);
 }
