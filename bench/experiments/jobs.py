@@ -12,8 +12,6 @@ make         make -j4 of a source tree: reads, writes, and close() of each objec
 alone  A without a job, for some of its phases: of no case in particular, so once a run
 stock  the kernel and Ganesha; the job as it is
 canfs  CANFS with a price service; the job by `canfsctl run`; no agents
-canfs-at-least-0 (only if named): the same with --at-least=0. By itself canfsctl run lets a job run for a tenth of the time whatever
-the price, and one read in a hundred is then among those that meet it
 
 A case has the reader's figures, in its busy phases. CASE-job has the job's seconds beside the reader, CASE-job-alone those without it. All
 files are made before, and not cached."""
@@ -42,9 +40,7 @@ PHASES_MAX, SECONDS_MAX = 128, 3600  # of canfs-job-read
 TIMEOUT_SECONDS = 1800
 COLD_SHARE = 0.9  # of the alone reader's reads at the disk, or the server's cache has answered the rest
 UNITS = {"ops_per_s": "1/s", "p50": "ms", "p99": "ms", "seconds": "s"}
-GOVERNED = {"canfs": (), "canfs-at-least-0": ("--at-least=0",)}  # options of canfsctl run
-VARIANTS = ("alone", "stock", *GOVERNED)
-USUAL = ("alone", "stock", "canfs")
+VARIANTS = ("alone", "stock", "canfs")
 PARTS = ("beside", "job-alone")  # of all but the first
 TIMED = 'begin=$EPOCHREALTIME; "$@" >&2 || exit; echo "[$begin, $EPOCHREALTIME]"'
 # tar itself reads nothing if its output is /dev/null.
@@ -155,7 +151,7 @@ def prepare_reader(lab, plan, client, count):
 def prepare_job(lab, client, case, variant):
     """With control groups, as a client of today has them: a guest mounts none by itself."""
     client.run("cgroups", "mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup").wait(TIMEOUT_SECONDS)
-    words = (lab.program("canfsctl"), "run", "-v", *GOVERNED[variant], "--") if variant in GOVERNED else ()
+    words = (lab.program("canfsctl"), "run", "-v", "--") if variant == "canfs" else ()
     return client.prepare("job", "bash", "-c", TIMED, "bash", *words, *WORK[case].command(lab.on_mount(case)))
 
 
@@ -168,7 +164,7 @@ def run_job(job, reader):
 
 
 def run_trial(lab, plan, case, variant, part, options):
-    priced = variant in GOVERNED
+    priced = variant == "canfs"
     try:
         lab.start_server("CANFS" if priced else "VFS", SERVER_OPTIONS | options.server if priced else None)
         clients = {client.name: client for client in lab.start_clients(
@@ -211,7 +207,7 @@ def run(build, options, say, keep=None):
     check_names("case", options.cases, list(WORK))
     check_names("variant", options.variants, VARIANTS)
     cases = [case for case in WORK if not options.cases or case in options.cases]
-    variants = [variant for variant in VARIANTS if variant in (options.variants or USUAL)]
+    variants = [variant for variant in VARIANTS if variant in (options.variants or VARIANTS)]
     plan, results = QUICK if options.quick else FULL, JobsResults(options)
     say(f"setting up: {options.disk.describe()}, files")
     with Lab(build, disk=options.disk) as lab:

@@ -33,7 +33,7 @@ struct options {
 
 static const struct ctl_option option_table[] = {
 	CTL_NUMBER("at-least", "=PCT", at_least_pct, 0, 100,
-		"run for so much of the time at any price (10)"),
+		"run for so much of the time at any price (0)"),
 	CTL_NUMBER("patience", "=SECONDS", patience_sec, 1, 3600, "never pause for longer (30)"),
 	CTL_NUMBER("bid", "=PRICE", bid, 0, 1, "yield to others above this price (0.5)"),
 	CTL_TEXT("server", "=EXPORT", server, "SERVER:/PATH or a mount point (what the job uses)"),

@@ -93,8 +93,9 @@ void ctl_run_tell_change(const struct ctl_run *run, uint64_t now_usec)
 	if (!run->verbose)
 		return;
 	if (run->is_stopped && server)
-		ctl_run_say("paused after %.1f s: the price is %.2f (%s)", sec, price.price,
-			canfs_resource_name(server->poller.tag.bottleneck));
+		ctl_run_say("paused after %.1f s: %sthe price is %.2f (%s)", sec,
+			run->law.reason == CANFS_GOVERN_OTHERS ? "others have come, and " : "",
+			price.price, canfs_resource_name(server->poller.tag.bottleneck));
 	else if (!run->is_stopped && run->law.is_paused) /* a signal, or its end: not by the law */
 		ctl_run_say("goes on after %.1f s", sec);
 	else if (!run->is_stopped)

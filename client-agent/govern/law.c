@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "pricing/level.h"
+#include "protocol/price_message.h"
 
 const struct canfs_govern_terms canfs_govern_defaults = {
 	.bid = 0.5,
-	.at_least = 0.1,
+	.at_least = 0,
 	.patience_usec = 30000000,
 };
 
@@ -19,6 +20,7 @@ const struct canfs_govern_terms canfs_govern_defaults = {
  *
  *	                              alone   beside a load of 3/4   beside bursts of 2, 5, 10, 20, 40 s
  *	this law                      92 %    11 %, 19 %             37, 29, 25, 22, 16 %; 2.2 ... 1.9 times as long
+ *	told of others, and no share  94 %    2 %, 2 %               4, 2, 1, 0, 1 %; 2.4 ... 2.0
  *	growth 2, first run 2 s       94 %    11 %, 39 %             57, 48, 34, 22, 18 %; 1.8 ... 1.8
  *	any fall towards the bid      93 %    11 %, 77 %             41, 30, 26, 20, 16 %; 2.1 ... 1.9
  *	a probe of 0.5 s, runs of     85 %    11 %, 87 %             69, 35, 25, 20, 14 %; 2.4 ... 2.0
@@ -29,6 +31,16 @@ const struct canfs_govern_terms canfs_govern_defaults = {
 static const double first_sec = 1; /* the first run after others were there */
 static const double growth = 1.5;  /* of a run, over the one before */
 static const double worth = 16;    /* it is at most so many times as long as finding out took */
+
+/*
+ * Where the server says that nobody else is there: what is left to find out is rare. The second is for when they have just been
+ * seen to go.
+ */
+static const double growth_alone = 4;
+static const double first_alone_sec = 8;
+
+/* Others who wait for a moment have not gone. */
+static const uint64_t gone_usec = 300000;
 
 /* A price that falls within that was the job's own. */
 static const double probe_sec = 1;
@@ -58,6 +70,7 @@ void canfs_govern_law_init(
 		.stepped_usec = now_usec,
 		.high_price = NAN,
 		.own_price = NAN,
+		.others = -1,
 	};
 	/* A pause that is too short to find out in would be lost time: the larger the share, the longer the runs. */
 	law->slice_sec = fmax(least_slice_sec, probe_sec * share / (1 - share));
@@ -128,6 +141,26 @@ static double settles_at(const struct canfs_govern_price *from, const struct can
 	return from->price - (from->price - to->price) / forgotten;
 }
 
+/* Negative, if it is not known, is none. */
+static bool are_others(double others)
+{
+	return canfs_others_came(0, others);
+}
+
+/* They have been there until now if they were at the last step: what is pushed is what has changed. */
+static void note_others(struct canfs_govern_law *law, double others, uint64_t now_usec)
+{
+	if (are_others(others) || are_others(law->others))
+		law->others_usec = now_usec;
+	law->others = others;
+}
+
+static bool have_gone(const struct canfs_govern_law *law, double others, uint64_t now_usec)
+{
+	return others >= 0 && !are_others(others) && law->others_usec != 0 &&
+	       now_usec - law->others_usec >= gone_usec;
+}
+
 static bool falls(const struct canfs_govern_law *law)
 {
 	const struct canfs_govern_price *last, *middle, *first;
@@ -149,7 +182,9 @@ static enum canfs_govern_reason reason_to_go_on(
 		return CANFS_GOVERN_NO_PRICE;
 	if (law->n_seen > 0 && price.price <= law->terms.bid)
 		return CANFS_GOVERN_LOW;
-	if (falls(law))
+	if (have_gone(law, price.others, now_usec))
+		return CANFS_GOVERN_GONE;
+	if (law->others_usec == 0 && falls(law))
 		return CANFS_GOVERN_FALLS;
 	if (now_usec - law->since_usec >= law->terms.patience_usec)
 		return CANFS_GOVERN_PATIENCE;
@@ -164,63 +199,103 @@ static double unheeding_sec(const struct canfs_govern_law *law)
 	return fmax(first_sec, law->slice_sec);
 }
 
+/* As far as the server knows, in the pause. */
+static bool was_alone(const struct canfs_govern_law *law)
+{
+	return law->others >= 0 && law->others_usec == 0;
+}
+
 /* How long the job runs before it is paused again. */
 static double next_run_sec(struct canfs_govern_law *law, double paused_sec)
 {
 	bool fell = law->reason == CANFS_GOVERN_LOW || law->reason == CANFS_GOVERN_FALLS;
+	double longer_sec;
 
 	if (law->reason == CANFS_GOVERN_SHARE || law->reason == CANFS_GOVERN_PATIENCE)
 		return law->slice_sec;
+	if (law->reason == CANFS_GOVERN_GONE)
+		return first_alone_sec;
 	if (!fell || paused_sec > probe_sec)
 		return unheeding_sec(law);
 	law->own_price = law->high_price;
-	return fmax(fmin(law->run_sec * growth, worth * paused_sec), unheeding_sec(law));
+	longer_sec = law->run_sec * (was_alone(law) ? growth_alone : growth);
+	return fmax(fmin(longer_sec, worth * paused_sec), unheeding_sec(law));
 }
 
 static void go_on(struct canfs_govern_law *law, enum canfs_govern_reason reason, uint64_t now_usec)
 {
 	law->reason = reason;
+	law->bearable = reason == CANFS_GOVERN_LOW ? fmax(law->others, 0) : 0;
 	law->own_price = NAN;
 	law->run_sec = next_run_sec(law, seconds(law->since_usec, now_usec));
 	law->is_paused = false;
 	law->since_usec = now_usec;
 }
 
-static bool is_to_pause(const struct canfs_govern_law *law, double price, uint64_t now_usec)
+/* A slice that is due is run whoever has come. */
+static bool heeds_others(const struct canfs_govern_law *law, uint64_t now_usec)
+{
+	bool is_due = law->reason == CANFS_GOVERN_SHARE || law->reason == CANFS_GOVERN_PATIENCE;
+
+	return !is_due || seconds(law->since_usec, now_usec) >= law->run_sec;
+}
+
+/* Of a job that runs: why it is to be paused; or why it runs. */
+static enum canfs_govern_reason reason_to_pause(
+	const struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec)
 {
 	double ran_sec = seconds(law->since_usec, now_usec);
 
-	if (!(price > law->terms.bid))
-		return false;
-	if (price > law->own_price + rise && ran_sec >= unheeding_sec(law))
-		return true;
-	return ran_sec >= law->run_sec;
+	if (!(price.price > law->terms.bid))
+		return law->reason;
+	if (canfs_others_came(law->bearable, price.others) && heeds_others(law, now_usec))
+		return CANFS_GOVERN_OTHERS;
+	if (price.price > law->own_price + rise && ran_sec >= unheeding_sec(law))
+		return CANFS_GOVERN_HIGH;
+	return ran_sec >= law->run_sec ? CANFS_GOVERN_HIGH : law->reason;
 }
 
-static void pause_job(struct canfs_govern_law *law, double price, uint64_t now_usec)
+static void pause_job(struct canfs_govern_law *law, enum canfs_govern_reason reason,
+	struct canfs_govern_price price, uint64_t now_usec)
 {
 	law->is_paused = true;
-	law->reason = CANFS_GOVERN_HIGH;
+	law->reason = reason;
 	law->since_usec = now_usec;
-	law->high_price = price;
+	law->high_price = price.price;
 	law->n_seen = 0;
+	law->others_usec = are_others(price.others) ? now_usec : 0;
+}
+
+static void step_running(
+	struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec)
+{
+	enum canfs_govern_reason reason = reason_to_pause(law, price, now_usec);
+
+	law->others = price.others;
+	if (reason != law->reason)
+		pause_job(law, reason, price, now_usec);
+}
+
+static void step_paused(
+	struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec)
+{
+	enum canfs_govern_reason reason;
+
+	note_price(law, price);
+	note_others(law, price.others, now_usec);
+	reason = reason_to_go_on(law, price, now_usec);
+	if (reason != CANFS_GOVERN_HIGH)
+		go_on(law, reason, now_usec);
 }
 
 bool canfs_govern_law_step(
 	struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec)
 {
-	enum canfs_govern_reason reason;
-
 	account(law, now_usec);
-	if (!law->is_paused) {
-		if (is_to_pause(law, price.price, now_usec))
-			pause_job(law, price.price, now_usec);
-		return law->is_paused;
-	}
-	note_price(law, price);
-	reason = reason_to_go_on(law, price, now_usec);
-	if (reason != CANFS_GOVERN_HIGH)
-		go_on(law, reason, now_usec);
+	if (law->is_paused)
+		step_paused(law, price, now_usec);
+	else
+		step_running(law, price, now_usec);
 	return law->is_paused;
 }
 
@@ -236,20 +311,25 @@ static uint64_t pause_due_usec(const struct canfs_govern_law *law)
 	return law->stepped_usec + (uint64_t)ceil((sec - ran_sec) * 1e6);
 }
 
+static uint64_t earlier(uint64_t a_usec, uint64_t b_usec)
+{
+	return a_usec < b_usec ? a_usec : b_usec;
+}
+
 uint64_t canfs_govern_law_due_usec(const struct canfs_govern_law *law)
 {
-	uint64_t patience_usec = law->since_usec + law->terms.patience_usec;
+	uint64_t due_usec = law->since_usec + law->terms.patience_usec;
 	double sec;
 
 	if (!law->is_paused)
 		return pause_due_usec(law);
+	if (law->others_usec != 0 && law->others >= 0 && !are_others(law->others))
+		due_usec = earlier(due_usec, law->others_usec + gone_usec);
 	if (!(law->terms.at_least > 0))
-		return patience_usec;
+		return due_usec;
 	sec = fmax(due_sec(law) - law->owed_sec, 0) / law->terms.at_least;
 	sec = fmin(sec, (double)law->terms.patience_usec / 1e6);
-	return law->stepped_usec + (uint64_t)ceil(sec * 1e6) < patience_usec
-		       ? law->stepped_usec + (uint64_t)ceil(sec * 1e6)
-		       : patience_usec;
+	return earlier(due_usec, law->stepped_usec + (uint64_t)ceil(sec * 1e6));
 }
 
 const char *canfs_govern_reason_text(enum canfs_govern_reason reason)
@@ -259,10 +339,14 @@ const char *canfs_govern_reason_text(enum canfs_govern_reason reason)
 		return "it has just been started";
 	case CANFS_GOVERN_HIGH:
 		return "the price is above the bid";
+	case CANFS_GOVERN_OTHERS:
+		return "others have come, and the price is above the bid";
 	case CANFS_GOVERN_LOW:
 		return "the price is not above the bid";
 	case CANFS_GOVERN_FALLS:
 		return "the price falls";
+	case CANFS_GOVERN_GONE:
+		return "others have gone";
 	case CANFS_GOVERN_SHARE:
 		return "its share of the time is due";
 	case CANFS_GOVERN_PATIENCE:

@@ -22,6 +22,11 @@
  *	                                   then it runs for one slice
  *	there is no price any more         goes on
  *
+ * A server that knows of each client says how many operations of others are in flight (protocol/prices.x). Then nothing need be
+ * found out: at a price above the bid the job is paused as soon as others come, or more of them than it was found to leave the
+ * price low beside, and goes on when they have been gone for a moment. Alone it is still paused now and then, as what else runs on
+ * this host or on the server counts for no other client.
+ *
  * A server's prices are averages over 2 s (pricing/level.h): to wait until one has reached the bid would cost the job 1.4 s
  * each time that it was its own. So a fall counts, too, that is as fast as that average's would be on its way well below
  * the bid. It must go on: a server that notices a change begins a new average, which falls at once, and then may stay above
@@ -44,14 +49,16 @@ struct canfs_govern_terms {
 	uint64_t patience_usec; /* the longest pause, > 0 */
 };
 
-/* 0.5, a tenth, 30 s. */
+/* 0.5, no share, 30 s. */
 extern const struct canfs_govern_terms canfs_govern_defaults;
 
 enum canfs_govern_reason {
 	CANFS_GOVERN_START,
 	CANFS_GOVERN_HIGH,     /* paused: the price is above the bid */
+	CANFS_GOVERN_OTHERS,   /* ... and others have come */
 	CANFS_GOVERN_LOW,      /* goes on: it is not */
 	CANFS_GOVERN_FALLS,    /* ... it will not be */
+	CANFS_GOVERN_GONE,     /* ... others have gone */
 	CANFS_GOVERN_SHARE,    /* ... the job's share of the time is due */
 	CANFS_GOVERN_PATIENCE, /* ... the longest pause is over */
 	CANFS_GOVERN_NO_PRICE, /* ... there is no price */
@@ -61,6 +68,7 @@ enum canfs_govern_reason {
 struct canfs_govern_price {
 	double price;
 	uint64_t usec;
+	double others; /* operations of other clients in flight; negative: not known */
 };
 
 /* Those of the last 0.5 s at least: none but the last is within 80 ms of another. */
@@ -79,6 +87,9 @@ struct canfs_govern_law {
 	double own_price;  /* ... and that proved to be its own; NAN: none did */
 	struct canfs_govern_price seen[CANFS_GOVERN_PRICES]; /* in this pause, the last one last */
 	unsigned int n_seen;
+	double others;        /* as of the last step */
+	double bearable;      /* others beside which the price was low without the job; 0: none */
+	uint64_t others_usec; /* when others were there last in this pause; 0: they were not */
 };
 
 /* The job has just been started. */

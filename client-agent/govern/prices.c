@@ -25,6 +25,7 @@ static const struct canfs_poller_terms terms = {
 	.answer_usec = 5000000,
 	.lost_usec = 10000000,
 	.pushed_usec = 30000000,
+	.others = true,
 };
 
 static int begin(const struct canfs_job_prices *prices, struct canfs_job_server *server)
@@ -198,7 +199,7 @@ size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
 struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *prices,
 	uint64_t now_usec, const struct canfs_job_server **server)
 {
-	struct canfs_govern_price highest = { NAN, 0 };
+	struct canfs_govern_price highest = { .price = NAN, .others = -1 };
 
 	for (size_t i = 0; i < prices->n; i++) {
 		const struct canfs_poller *poller = &prices->server[i].poller;
@@ -210,7 +211,9 @@ struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *pr
 		price = tag ? fmax(tag->write, tag->readahead) : NAN;
 		if (!tag || price <= highest.price)
 			continue;
-		highest = (struct canfs_govern_price) { price, poller->tag_usec };
+		highest = (struct canfs_govern_price) {
+			.price = price, .usec = poller->tag_usec, .others = poller->others
+		};
 		if (server)
 			*server = &prices->server[i];
 	}

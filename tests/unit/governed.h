@@ -6,7 +6,8 @@
  *	others  ____########________##    1 while they are at work
  *	u       the sum, at most 1, with noise; a sample each 100 ms
  *	price   its average over 2 s; or, of a server that notices changes, P(u) of its level, as the plugin's
- *	known   what the job's poller is told when it asks, ten times a second; or what is pushed when it has moved
+ *	known   what the job's poller is told when it asks, ten times a second; or what is pushed when it has moved, or when
+ *	        others come or go, if the server tells of these
  *
  * Each of two that share the server has half of it. All that is random comes from the seed.
  */
@@ -33,6 +34,7 @@ struct scene {
 	struct canfs_govern_terms terms;
 	bool notices_changes;      /* does the server? */
 	bool pushes;               /* likewise */
+	bool tells_others;         /* likewise, when it pushes */
 	double tau_sec;            /* of its averages; 0: as the law takes it */
 	double own_load, tail_sec; /* it goes on for so long in a pause: what is still on its way */
 	double others_load;        /* while they are at work; 0: 1 */
@@ -58,7 +60,8 @@ struct simulation {
 	struct canfs_level level;
 	double sum; /* of the load, since the last sample */
 	double price;
-	bool is_new; /* the price was computed in this step */
+	bool is_new;                             /* the price was computed in this step */
+	double others_sum, others, known_others; /* of others: as the price */
 	bool others_work;
 	double turn_sec; /* until the others change */
 	double tail_sec; /* the paused job's load lasts */
@@ -98,6 +101,8 @@ static inline void sample(struct simulation *sim)
 						 : sim->average.value;
 	sim->is_new = true;
 	sim->sum = 0;
+	sim->others = sim->others_sum * STEP_USEC / SAMPLE_USEC;
+	sim->others_sum = 0;
 }
 
 static inline void load_server(struct simulation *sim, bool job_runs, double dt_sec)
@@ -109,6 +114,7 @@ static inline void load_server(struct simulation *sim, bool job_runs, double dt_
 	if (job_runs || sim->tail_sec > 0)
 		load += sim->scene->own_load;
 	sim->sum += fmin(load, 1);
+	sim->others_sum += sim->others_work;
 	sim->is_new = false;
 	if (sim->now_usec % SAMPLE_USEC == 0)
 		sample(sim);
@@ -128,9 +134,13 @@ static inline bool is_pushed(struct simulation *sim)
 {
 	bool moved = fabs(sim->price - sim->known_price) > CANFS_PUSH_THRESHOLD;
 
+	if (sim->scene->tells_others)
+		moved = moved || canfs_others_came(sim->known_others, sim->others) ||
+			canfs_others_came(sim->others, sim->known_others);
 	if (!sim->is_new || (!moved && sim->now_usec < sim->price_usec + QUIET_USEC))
 		return false;
 	sim->known_price = sim->price;
+	sim->known_others = sim->others;
 	return true;
 }
 
@@ -145,7 +155,10 @@ static inline void govern(struct simulation *sim)
 	if (has_come)
 		sim->price_usec = sim->now_usec;
 	canfs_govern_law_step(law,
-		(struct canfs_govern_price) { sim->known_price, sim->price_usec }, sim->now_usec);
+		(struct canfs_govern_price) { .price = sim->known_price,
+			.usec = sim->price_usec,
+			.others = sim->scene->tells_others ? sim->known_others : -1 },
+		sim->now_usec);
 	sim->seen.pauses += law->is_paused && !was_paused;
 }
 

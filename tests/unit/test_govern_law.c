@@ -11,9 +11,14 @@
 #define SEEDS 5
 #define STEP  (STEP_USEC / 1e6)
 
+/* Where servers do not tell of others, nothing is promised without. */
+static const struct canfs_govern_terms with_a_share = {
+	.bid = 0.5, .at_least = 0.1, .patience_usec = 30000000
+};
+
 static struct scene scene_of(bool notices_changes, bool pushes, unsigned short seed)
 {
-	return (struct scene) { .terms = canfs_govern_defaults,
+	return (struct scene) { .terms = with_a_share,
 		.notices_changes = notices_changes,
 		.pushes = pushes,
 		.own_load = 1,
@@ -134,6 +139,35 @@ static void test_beside_half_busy_others_it_uses_the_rest(void **state)
 	on_each_server(check_beside_half_busy_others);
 }
 
+/* Told of others, it is quick to yield and to go on, though it has no share of the time. */
+static void check_told_of_others(struct scene *scene)
+{
+	static const double periods_sec[] = { 5, 10, 20, 40 };
+
+	scene->pushes = scene->tells_others = true;
+	scene->terms = canfs_govern_defaults;
+	assert_true(simulate(scene).ran_sec >= 0.92 * simulate(scene).took_sec);
+	scene->jitter = 0.5;
+	scene->work_sec = 300;
+	scene->limit_sec = 1200;
+	for (size_t i = 0; i < sizeof(periods_sec) / sizeof(periods_sec[0]); i++) {
+		struct outcome seen;
+
+		scene->busy_sec = scene->idle_sec = periods_sec[i];
+		seen = simulate(scene);
+		assert_true(seen.took_sec <= 2.3 * scene->work_sec);
+		/* A quarter of a second of each time, and what patience brings. */
+		assert_true(seen.beside_sec <=
+			    seen.others_busy_sec * (0.25 / periods_sec[i] + 0.5 / 30));
+	}
+}
+
+static void test_others_that_are_told_of_are_yielded_to(void **state)
+{
+	(void)state;
+	on_each_server(check_told_of_others);
+}
+
 /*
  * Where prices are averages over less or more than the law takes them for. A plain one over 4 s falls too slowly to be found
  * out within a second: alone the job runs for three fifths of the time.
@@ -193,7 +227,7 @@ static void check_never_paused(struct scene *scene)
 	scene->busy_sec = 1;
 	scene->terms.at_least = 1;
 	assert_int_equal(simulate(scene).pauses, 0);
-	scene->terms = canfs_govern_defaults;
+	scene->terms = with_a_share;
 	scene->terms.bid = 1;
 	assert_int_equal(simulate(scene).pauses, 0);
 }
@@ -204,14 +238,18 @@ static void test_terms_that_pause_nothing(void **state)
 	on_each_server(check_never_paused);
 }
 
+static struct canfs_govern_price price_of(double price, uint64_t usec)
+{
+	return (struct canfs_govern_price) { .price = price, .usec = usec, .others = -1 };
+}
+
 /* Steps of 100 ms with a price that came with each. Returns when it is as wanted, or fails. */
 static double until(struct canfs_govern_law *law, bool paused, double price, double limit_sec)
 {
 	for (double sec = 0.1; sec <= limit_sec; sec += 0.1) {
 		uint64_t now_usec = law->stepped_usec + 100000;
 
-		canfs_govern_law_step(
-			law, (struct canfs_govern_price) { price, now_usec }, now_usec);
+		canfs_govern_law_step(law, price_of(price, now_usec), now_usec);
 		if (law->is_paused == paused)
 			return sec;
 	}
@@ -224,7 +262,7 @@ static void test_reasons(void **state)
 	struct canfs_govern_law law;
 
 	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	canfs_govern_law_init(&law, &with_a_share, 1000000);
 	assert_int_equal(law.reason, CANFS_GOVERN_START);
 	until(&law, true, 0.9, 10);
 	assert_int_equal(law.reason, CANFS_GOVERN_HIGH);
@@ -238,14 +276,83 @@ static void test_reasons(void **state)
 	assert_int_equal(law.reason, CANFS_GOVERN_NO_PRICE);
 }
 
-/* A price from before the pause says nothing of it. */
-static void test_an_old_price_is_no_answer(void **state)
+static bool step_beside(struct canfs_govern_law *law, double price, double others, double after_sec)
 {
-	struct canfs_govern_price low = { 0.1, 0 };
+	uint64_t now_usec = law->stepped_usec + (uint64_t)(after_sec * 1e6);
+
+	return canfs_govern_law_step(law,
+		(struct canfs_govern_price) { .price = price, .usec = now_usec, .others = others },
+		now_usec);
+}
+
+/* At once, though the job has hardly begun to run; and 0.3 s after they have gone, though the price has not fallen. */
+static void test_others_that_come_and_go(void **state)
+{
 	struct canfs_govern_law law;
 
 	(void)state;
 	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	assert_false(step_beside(&law, 0.4, 1, 0.1));
+	assert_false(step_beside(&law, 0.9, 0.2, 0.1));
+	assert_true(step_beside(&law, 0.9, 0.3, 0.01));
+	assert_int_equal(law.reason, CANFS_GOVERN_OTHERS);
+	assert_true(step_beside(&law, 0.9, 1, 2));
+	assert_true(step_beside(&law, 0.9, 0, 1));
+	assert_true(canfs_govern_law_due_usec(&law) == law.stepped_usec + 300000);
+	assert_true(step_beside(&law, 0.9, 0, 0.29));
+	assert_true(step_beside(&law, 0.9, 1, 0.005));
+	assert_true(step_beside(&law, 0.9, 0, 0.005));
+	assert_true(step_beside(&law, 0.9, 0, 0.29));
+	assert_false(step_beside(&law, 0.9, 0, 0.01));
+	assert_int_equal(law.reason, CANFS_GOVERN_GONE);
+	/* And then not for long: what else is busy may be of this host. */
+	while (!step_beside(&law, 0.9, 0, 0.1))
+		assert_true(law.stepped_usec - law.since_usec < 10000000);
+	for (int i = 0; i < 200; i++)
+		assert_true(step_beside(&law, 0.9, 0, 0.1));
+}
+
+/* They are busy, and the server is not: only more of them are a reason to pause at once. */
+static void test_others_beside_whom_the_price_is_low(void **state)
+{
+	struct canfs_govern_law law;
+
+	(void)state;
+	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	assert_true(step_beside(&law, 0.9, 1, 0.1));
+	assert_false(step_beside(&law, 0.3, 1, 0.2));
+	assert_int_equal(law.reason, CANFS_GOVERN_LOW);
+	assert_false(step_beside(&law, 0.9, 1.5, 0.1));
+	assert_true(step_beside(&law, 0.9, 3, 0.1));
+	assert_int_equal(law.reason, CANFS_GOVERN_OTHERS);
+}
+
+static void test_a_slice_is_run_whoever_is_there(void **state)
+{
+	struct canfs_govern_terms terms = with_a_share;
+	struct canfs_govern_law law;
+	uint64_t begun_usec;
+
+	(void)state;
+	canfs_govern_law_init(&law, &terms, 1000000);
+	assert_true(step_beside(&law, 0.9, 1, 0.1));
+	while (step_beside(&law, 0.9, 1, 0.1))
+		continue;
+	assert_int_equal(law.reason, CANFS_GOVERN_SHARE);
+	begun_usec = law.since_usec;
+	while (!step_beside(&law, 0.9, 1, 0.01))
+		continue;
+	assert_int_equal(law.stepped_usec - begun_usec, 500000);
+}
+
+/* A price from before the pause says nothing of it. */
+static void test_an_old_price_is_no_answer(void **state)
+{
+	struct canfs_govern_price low = price_of(0.1, 0);
+	struct canfs_govern_law law;
+
+	(void)state;
+	canfs_govern_law_init(&law, &with_a_share, 1000000);
 	until(&law, true, 0.9, 10);
 	low.usec = law.since_usec;
 	assert_true(canfs_govern_law_step(&law, low, law.since_usec + 100000));
@@ -259,7 +366,7 @@ static void test_a_fall_that_stops_above_the_bid(void **state)
 	struct canfs_govern_law law;
 
 	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	canfs_govern_law_init(&law, &with_a_share, 1000000);
 	until(&law, true, 1, 10);
 	assert_true(until(&law, false, 0.65, 10) > 2);
 	assert_int_equal(law.reason, CANFS_GOVERN_SHARE);
@@ -272,7 +379,7 @@ static void test_prices_in_quick_succession(void **state)
 	uint64_t paused_usec;
 
 	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	canfs_govern_law_init(&law, &with_a_share, 1000000);
 	until(&law, true, 1, 10);
 	paused_usec = law.since_usec;
 	while (law.is_paused) {
@@ -280,8 +387,7 @@ static void test_prices_in_quick_succession(void **state)
 		double sec = (double)(now_usec - paused_usec) / 1e6;
 
 		assert_true(sec < 0.5);
-		canfs_govern_law_step(
-			&law, (struct canfs_govern_price) { exp(-sec / 2), now_usec }, now_usec);
+		canfs_govern_law_step(&law, price_of(exp(-sec / 2), now_usec), now_usec);
 	}
 	assert_int_equal(law.reason, CANFS_GOVERN_FALLS);
 }
@@ -290,13 +396,13 @@ static void test_prices_in_quick_succession(void **state)
 static void test_silence_is_no_fall(void **state)
 {
 	static const uint64_t pushed_usec[] = { 100000, 200000, 1100000, 2000000 };
-	struct canfs_govern_price price = { 0.9, 0 };
+	struct canfs_govern_price price = price_of(0.9, 0);
 	struct canfs_govern_law law;
 	uint64_t paused_usec;
 	size_t next = 0;
 
 	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	canfs_govern_law_init(&law, &with_a_share, 1000000);
 	until(&law, true, 1, 10);
 	paused_usec = law.since_usec;
 	for (uint64_t usec = 10000; usec < 2500000; usec += 10000) {
@@ -316,11 +422,10 @@ static void test_without_a_price_it_is_not_paused(void **state)
 	uint64_t now_usec = 1000000;
 
 	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, now_usec);
+	canfs_govern_law_init(&law, &with_a_share, now_usec);
 	for (int i = 0; i < 1000; i++) {
 		now_usec += 100000;
-		assert_false(canfs_govern_law_step(
-			&law, (struct canfs_govern_price) { NAN, 0 }, now_usec));
+		assert_false(canfs_govern_law_step(&law, price_of(NAN, 0), now_usec));
 	}
 }
 
@@ -335,10 +440,8 @@ static void test_due(void **state)
 	canfs_govern_law_init(&law, &terms, 1000000);
 	due_usec = canfs_govern_law_due_usec(&law);
 	assert_true(due_usec > 1000000 && due_usec < 10000000);
-	assert_false(canfs_govern_law_step(
-		&law, (struct canfs_govern_price) { 0.9, due_usec - 1 }, due_usec - 1));
-	assert_true(canfs_govern_law_step(
-		&law, (struct canfs_govern_price) { 0.9, due_usec - 1 }, due_usec));
+	assert_false(canfs_govern_law_step(&law, price_of(0.9, due_usec - 1), due_usec - 1));
+	assert_true(canfs_govern_law_step(&law, price_of(0.9, due_usec - 1), due_usec));
 	assert_true(canfs_govern_law_due_usec(&law) == due_usec + 7000000);
 	terms.at_least = 1;
 	canfs_govern_law_init(&law, &terms, 1000000);
@@ -352,20 +455,18 @@ static void test_a_rise_is_heeded_in_time(void **state)
 	uint64_t due_usec;
 
 	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
+	canfs_govern_law_init(&law, &with_a_share, 1000000);
 	do {
 		until(&law, true, 0.6, 30);
 		until(&law, false, 0.1, 10);
 	} while (law.run_sec < 1.4);
 	due_usec = canfs_govern_law_due_usec(&law);
 	assert_true(due_usec <= law.since_usec + 1000001);
-	assert_false(canfs_govern_law_step(&law,
-		(struct canfs_govern_price) { 0.9, law.since_usec + 300000 },
-		law.since_usec + 300000));
+	assert_false(canfs_govern_law_step(
+		&law, price_of(0.9, law.since_usec + 300000), law.since_usec + 300000));
 	due_usec = canfs_govern_law_due_usec(&law);
 	assert_true(due_usec <= law.since_usec + 1000001);
-	assert_true(canfs_govern_law_step(
-		&law, (struct canfs_govern_price) { 0.9, law.since_usec + 300000 }, due_usec));
+	assert_true(canfs_govern_law_step(&law, price_of(0.9, law.since_usec + 300000), due_usec));
 }
 
 /* Whatever prices come, and whenever: what is promised holds. */
@@ -393,9 +494,7 @@ static void test_bounds_at_random_prices(void **state)
 			now_usec += step_usec;
 			total_sec += (double)step_usec / 1e6;
 			ran_sec += paused ? 0 : (double)step_usec / 1e6;
-			canfs_govern_law_step(&law,
-				(struct canfs_govern_price) { erand48(random), now_usec },
-				now_usec);
+			canfs_govern_law_step(&law, price_of(erand48(random), now_usec), now_usec);
 			assert_true(
 				!law.is_paused || now_usec - law.since_usec < terms.patience_usec);
 		}
@@ -411,7 +510,11 @@ int main(void)
 		cmocka_unit_test(test_beside_busy_others_it_has_its_share),
 		cmocka_unit_test(test_beside_a_steady_load_it_yields),
 		cmocka_unit_test(test_beside_half_busy_others_it_uses_the_rest),
+		cmocka_unit_test(test_others_that_are_told_of_are_yielded_to),
 		cmocka_unit_test(test_servers_that_average_otherwise),
+		cmocka_unit_test(test_others_that_come_and_go),
+		cmocka_unit_test(test_others_beside_whom_the_price_is_low),
+		cmocka_unit_test(test_a_slice_is_run_whoever_is_there),
 		cmocka_unit_test(test_no_pause_is_longer_than_patience),
 		cmocka_unit_test(test_terms_that_pause_nothing),
 		cmocka_unit_test(test_reasons),
