@@ -156,6 +156,7 @@ struct canfs_bidder {
 	double own_write; /* the last bids */
 	double own_readahead;
 	uint64_t bid_usec;        /* last canfs_bidder_bid(); 0: never */
+	uint64_t deferred_usec;   /* for so long it has held data by the verdict */
 	uint64_t sent_until_usec; /* last step of the pace; 0: never */
 
 	struct canfs_bidder_act act;

@@ -71,6 +71,8 @@ static const struct metric of_mount[] = {
 		"held_bytes", NULL, 0 },
 	{ "canfs_mount_low_priority", "gauge", "Whether that bids as data of low_priority_cgroups.",
 		"low_priority", NULL, 0 },
+	{ "canfs_deferred_seconds_total", "counter", "How long data was held back by verdict.",
+		"deferred_sec", NULL, 0 },
 	{ "canfs_pace_bytes_per_second", "gauge", "How fast held data leaves.",
 		"pace_bytes_per_sec", NULL, 0 },
 	{ "canfs_written_bytes_per_second", "gauge", "How fast applications write.",

@@ -183,10 +183,11 @@ static json_t *show_mount(
 		canfs_verdict_name(bidder->readahead.verdict), "confidence",
 		rounded(bidder->confidence.average.value), "poller", show_poller(&bidder->poller),
 		"service", show_subscription(&bidder->poller.subscription, now_usec));
-	json_t *effects = json_pack("{s:o, s:o, s:b, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
+	json_t *effects = json_pack("{s:o, s:o, s:b, s:f, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
 		integer(bidder->held.backlog_bytes), "unsent_bytes",
 		integer(bidder->held.backlog.unsent_bytes), "low_priority",
-		bidder->held.is_low_priority, "written_bytes_per_sec",
+		bidder->held.is_low_priority, "deferred_sec",
+		rounded((double)bidder->deferred_usec / 1e6), "written_bytes_per_sec",
 		round(bidder->seen.fill.value), "pace_bytes_per_sec",
 		round(bidder->pace.rate_bytes_per_sec), "read_ahead_kib",
 		show_read_ahead(view->actors, bidder), "rpc", show_rpcs(bidder), "accelerate",

@@ -154,8 +154,11 @@ static void test_holds_while_the_server_is_expensive_and_sends_when_cheap(void *
 	assert_int_equal(steps(scene, 20, 300, &high), 0);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_DEFER);
 	assert_true(canfs_bidder_holds(&scene->bidder));
+	/* But for the step that the verdict came with, and at most one dwell before it. */
+	assert_in_range(scene->bidder.deferred_usec, 10 * TICK_USEC, 19 * TICK_USEC);
 	assert_true(steps(scene, 20, 300, &cheap) > 16 * MIB);
 	assert_int_equal(scene->bidder.write.verdict, CANFS_ACCELERATE);
+	assert_in_range(scene->bidder.deferred_usec, 10 * TICK_USEC, 30 * TICK_USEC);
 	/* Back to a high price: it stops. */
 	steps(scene, 3, 250, &high);
 	assert_int_equal(steps(scene, 20, 250, &high), 0);

@@ -56,6 +56,7 @@ static void test_values(void **state)
 	fake_agent_defers(&agent);
 	agent.bidders[0]->seen.stats.write =
 		(struct canfs_op_stats) { .ops = 42, .rtt_msec = 1500 };
+	agent.bidders[0]->deferred_usec = 90500000;
 	agent.bidders[0]->network = (struct canfs_bidder_network) {
 		.bytes_per_sec = 125e6, .used_by_others = 0.5, .write = 0.33
 	};
@@ -72,6 +73,7 @@ static void test_values(void **state)
 	must(text, "canfs_verdict{mount=\"/mnt/a\",operation=\"write\"} 2");
 	must(text, "canfs_verdict{mount=\"/mnt/a\",operation=\"read_ahead\"} 1");
 	must(text, "canfs_verdict{mount=\"/mnt/b\",operation=\"write\"} 0");
+	must(text, "canfs_deferred_seconds_total{mount=\"/mnt/a\"} 90.5");
 	must(text, "canfs_rpcs_total{mount=\"/mnt/a\",op=\"write\"} 42");
 	must(text, "canfs_rpc_round_trip_seconds_total{mount=\"/mnt/a\",op=\"write\"} 1.5");
 	must(text, "canfs_read_ahead_bytes{mount=\"/mnt/a\"} 262144");
