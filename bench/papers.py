@@ -61,7 +61,7 @@ MEASUREMENTS = (
     measurement("transport", 15, runs=3), measurement("zones", 25, runs=3), measurement("heuristics", 25, runs=3), measurement("ablation", 1),
     measurement("iozone", 15), measurement("matrix", 80, runs=3),
     measurement("together", 15, "--case", "all", "--case", "sequential+random", "--case", "sequential+small", "--case", "small+fsync", runs=3),
-    measurement("uplink", 30), measurement("overhead", 10), measurement("hostile", 10, runs=3),
+    measurement("uplink", 30), measurement("classes", 45, runs=3), measurement("overhead", 10), measurement("hostile", 10, runs=3),
     measurement("stable", 40), measurement("powercut", 25, "--case", "ext4", "--case", "ext4-fast-commit", "--case", "xfs",
                                            "--variant", "stock", runs=34),
 )
@@ -92,6 +92,9 @@ CANFS_PAPER = Section("CA-NFS: A Congestion-Aware Network File System (Batsakis 
     Entry("Section 3.3", "The client's network is one of the five resources; it has no figure of its own. Here a client's write-back shares "
           "a link of 100 Mbit/s with its own reads.",
           (Shown("uplink", ("ops_per_s", "p99", "max", "seconds", "close_seconds")),)),
+    Entry("Section 5", "Fairness, and priorities by classes of clients, are future work there. Four clients write beside a reader for ten minutes, "
+          "told the same prices; and two of them told twice the price.",
+          (Shown("classes", ("deferred", "held", "close_seconds", "jain_deferred")),)),
     Entry("Table 1", "Latencies of filebench's operations, NFS and CA-NFS.",
           tuple(Shown(f"filebench-{name}", ("p50", "p99")) for name in ("fileserver", "oltp", "varmail", "webproxy", "webserver"))),
 ))
