@@ -3,7 +3,7 @@
  * canfs-micro-read: what CANFS adds to a READ, in nanoseconds. The plugin's own read2, without the rest of
  * Ganesha, on an FSAL that answers at once:
  *
- *	read2 of CANFS --> count the client --> read2 below --> tell the ghost caches --> caller's callback
+ *	read2 of CANFS --> count the client --> read2 below --> tell the ghost caches --> its time --> caller's callback
  *	                                        read2 below ----------------------------> caller's callback
  *
  * The difference of the two is reported: JSON, for each size of reads, size of the server's cache and number
@@ -168,6 +168,7 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 	server->sub_export.super_export = &server->export.export;
 	server->file = calloc(server->files, sizeof(*server->file));
 	CANFS.clients = canfs_clients_new();
+	CANFS.times_clients = true; /* as with a price service */
 	canfs_reads_open(GHOST_MEMORY_BYTES);
 	if (!server->file || !CANFS.clients || !CANFS.ghosts)
 		fail("no memory");
