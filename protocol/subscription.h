@@ -55,8 +55,8 @@ struct canfs_subscription {
 };
 
 /*
- * wants_others: to be told of other clients. server: its port is not used. export_name: as NFS of that version names it, at most CANFS_EXPORT_NAME_MAX octets. port: 0
- * for no service. Begins nothing yet. 0 or -ENAMETOOLONG: there is no service then.
+ * wants_others: to be told of other clients. server: its port is not used. export_name: as NFS of that version names it, at
+ * most CANFS_EXPORT_NAME_MAX octets. port: 0 for no service. Begins nothing yet. 0 or -ENAMETOOLONG: there is no service then.
  */
 int canfs_subscription_open(struct canfs_subscription *subscription,
 	const struct sockaddr_storage *server, uint16_t port, int nfs_version,

@@ -7,7 +7,8 @@
  *	             renewed least recently ... most recently: the order in which they go when there are too many
  *
  * A subscriber is due when a price of its export, with the premium of its class, or what its bottleneck is, differs from what
- * it was told last (a price by more than its threshold), when others come or go, if it wants to know, and CANFS_PUSH_QUIET_USEC after that in any case.
+ * it was told last (a price by more than its threshold); when other clients come or go, if it wants to know; and in any case
+ * CANFS_PUSH_QUIET_USEC after the last datagram.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
 #define CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
