@@ -276,75 +276,6 @@ static void test_reasons(void **state)
 	assert_int_equal(law.reason, CANFS_GOVERN_NO_PRICE);
 }
 
-static bool step_beside(struct canfs_govern_law *law, double price, double others, double after_sec)
-{
-	uint64_t now_usec = law->stepped_usec + (uint64_t)(after_sec * 1e6);
-
-	return canfs_govern_law_step(law,
-		(struct canfs_govern_price) { .price = price, .usec = now_usec, .others = others },
-		now_usec);
-}
-
-/* At once, though the job has hardly begun to run; and 0.3 s after they have gone, though the price has not fallen. */
-static void test_others_that_come_and_go(void **state)
-{
-	struct canfs_govern_law law;
-
-	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
-	assert_false(step_beside(&law, 0.4, 1, 0.1));
-	assert_false(step_beside(&law, 0.9, 0.2, 0.1));
-	assert_true(step_beside(&law, 0.9, 0.3, 0.01));
-	assert_int_equal(law.reason, CANFS_GOVERN_OTHERS);
-	assert_true(step_beside(&law, 0.9, 1, 2));
-	assert_true(step_beside(&law, 0.9, 0, 1));
-	assert_true(canfs_govern_law_due_usec(&law) == law.stepped_usec + 300000);
-	assert_true(step_beside(&law, 0.9, 0, 0.29));
-	assert_true(step_beside(&law, 0.9, 1, 0.005));
-	assert_true(step_beside(&law, 0.9, 0, 0.005));
-	assert_true(step_beside(&law, 0.9, 0, 0.29));
-	assert_false(step_beside(&law, 0.9, 0, 0.01));
-	assert_int_equal(law.reason, CANFS_GOVERN_GONE);
-	/* And then not for long: what else is busy may be of this host. */
-	while (!step_beside(&law, 0.9, 0, 0.1))
-		assert_true(law.stepped_usec - law.since_usec < 10000000);
-	for (int i = 0; i < 200; i++)
-		assert_true(step_beside(&law, 0.9, 0, 0.1));
-}
-
-/* They are busy, and the server is not: only more of them are a reason to pause at once. */
-static void test_others_beside_whom_the_price_is_low(void **state)
-{
-	struct canfs_govern_law law;
-
-	(void)state;
-	canfs_govern_law_init(&law, &canfs_govern_defaults, 1000000);
-	assert_true(step_beside(&law, 0.9, 1, 0.1));
-	assert_false(step_beside(&law, 0.3, 1, 0.2));
-	assert_int_equal(law.reason, CANFS_GOVERN_LOW);
-	assert_false(step_beside(&law, 0.9, 1.5, 0.1));
-	assert_true(step_beside(&law, 0.9, 3, 0.1));
-	assert_int_equal(law.reason, CANFS_GOVERN_OTHERS);
-}
-
-static void test_a_slice_is_run_whoever_is_there(void **state)
-{
-	struct canfs_govern_terms terms = with_a_share;
-	struct canfs_govern_law law;
-	uint64_t begun_usec;
-
-	(void)state;
-	canfs_govern_law_init(&law, &terms, 1000000);
-	assert_true(step_beside(&law, 0.9, 1, 0.1));
-	while (step_beside(&law, 0.9, 1, 0.1))
-		continue;
-	assert_int_equal(law.reason, CANFS_GOVERN_SHARE);
-	begun_usec = law.since_usec;
-	while (!step_beside(&law, 0.9, 1, 0.01))
-		continue;
-	assert_int_equal(law.stepped_usec - begun_usec, 500000);
-}
-
 /* A price from before the pause says nothing of it. */
 static void test_an_old_price_is_no_answer(void **state)
 {
@@ -512,9 +443,6 @@ int main(void)
 		cmocka_unit_test(test_beside_half_busy_others_it_uses_the_rest),
 		cmocka_unit_test(test_others_that_are_told_of_are_yielded_to),
 		cmocka_unit_test(test_servers_that_average_otherwise),
-		cmocka_unit_test(test_others_that_come_and_go),
-		cmocka_unit_test(test_others_beside_whom_the_price_is_low),
-		cmocka_unit_test(test_a_slice_is_run_whoever_is_there),
 		cmocka_unit_test(test_no_pause_is_longer_than_patience),
 		cmocka_unit_test(test_terms_that_pause_nothing),
 		cmocka_unit_test(test_reasons),
