@@ -77,16 +77,6 @@ static int premium_of(const struct answer *answer)
 		       : 0;
 }
 
-/* Negative: not known, or the client does not want to know. */
-static double others_of(const struct answer *answer)
-{
-	struct canfs_clients *clients = answer->service->config.clients;
-
-	if (!clients || !answer->call->request.others)
-		return -1;
-	return canfs_clients_others(clients, (const struct sockaddr *)&answer->endpoint->client);
-}
-
 static void subscribe(struct answer *answer, struct canfs_price_table *prices, int premium_pct)
 {
 	struct canfs_price_request request = answer->call->request;
@@ -117,7 +107,8 @@ static void use_export(struct canfs_price_table *prices, void *arg)
 		canfs_premium_to_prices(
 			canfs_premium_now(premium_pct, canfs_price_table_drains(prices)),
 			&result->prices);
-		result->prices.others = others_of(answer);
+		result->prices.others = canfs_subscribers_others(answer->service->subscribers,
+			answer->endpoint, answer->call->request.others);
 		if (answer->call->procedure == CANFS_PRICE_SUBSCRIBE)
 			subscribe(answer, prices, premium_pct);
 	}

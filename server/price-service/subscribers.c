@@ -325,13 +325,13 @@ struct canfs_price_table *canfs_subscribers_next_export(
 	return watched ? watched->export : NULL;
 }
 
-static double others_of(
-	const struct canfs_subscribers *subscribers, const struct canfs_subscriber *subscriber)
+double canfs_subscribers_others(const struct canfs_subscribers *subscribers,
+	const struct canfs_endpoint *endpoint, bool are_wanted)
 {
-	if (!subscribers->clients || !subscriber->wants_others)
+	if (!subscribers->clients || !are_wanted)
 		return -1;
 	return canfs_clients_others(
-		subscribers->clients, (const struct sockaddr *)&subscriber->endpoint.client);
+		subscribers->clients, (const struct sockaddr *)&endpoint->client);
 }
 
 static bool is_due(const struct canfs_subscriber *subscriber, const struct canfs_prices *prices,
@@ -365,7 +365,8 @@ void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_
 		push.prices = *prices;
 		canfs_premium_to_prices(
 			canfs_premium_now(subscriber->premium_pct, drains), &push.prices);
-		push.prices.others = others_of(subscribers, subscriber);
+		push.prices.others = canfs_subscribers_others(
+			subscribers, &subscriber->endpoint, subscriber->wants_others);
 		if (!is_due(subscriber, &push.prices, now_usec))
 			continue;
 		memcpy(push.token, subscriber->token, sizeof(push.token));

@@ -48,6 +48,10 @@ int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	const struct canfs_price_request *request, int premium_pct,
 	const struct canfs_prices *prices, uint64_t now_usec);
 
+/* Operations of other clients in flight, as this one is told; negative: not known, or not wanted. */
+double canfs_subscribers_others(const struct canfs_subscribers *subscribers,
+	const struct canfs_endpoint *endpoint, bool are_wanted);
+
 /* These classes hold from now on: the premium of each may be another. */
 void canfs_subscribers_classify(
 	struct canfs_subscribers *subscribers, const struct canfs_classes *classes);
