@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "client-agent/auction/arithmetic.h"
 #include "pricing/level.h"
 #include "protocol/price_message.h"
 
@@ -232,7 +233,7 @@ static void go_on(struct canfs_govern_law *law, enum canfs_govern_reason reason,
 	law->since_usec = now_usec;
 }
 
-/* A slice that is due is run whoever has come. */
+/* A slice that is due is run beside others, too. */
 static bool heeds_others(const struct canfs_govern_law *law, uint64_t now_usec)
 {
 	bool is_due = law->reason == CANFS_GOVERN_SHARE || law->reason == CANFS_GOVERN_PATIENCE;
@@ -311,11 +312,6 @@ static uint64_t pause_due_usec(const struct canfs_govern_law *law)
 	return law->stepped_usec + (uint64_t)ceil((sec - ran_sec) * 1e6);
 }
 
-static uint64_t earlier(uint64_t a_usec, uint64_t b_usec)
-{
-	return a_usec < b_usec ? a_usec : b_usec;
-}
-
 uint64_t canfs_govern_law_due_usec(const struct canfs_govern_law *law)
 {
 	uint64_t due_usec = law->since_usec + law->terms.patience_usec;
@@ -324,12 +320,12 @@ uint64_t canfs_govern_law_due_usec(const struct canfs_govern_law *law)
 	if (!law->is_paused)
 		return pause_due_usec(law);
 	if (law->others_usec != 0 && law->others >= 0 && !are_others(law->others))
-		due_usec = earlier(due_usec, law->others_usec + gone_usec);
+		due_usec = canfs_smaller(due_usec, law->others_usec + gone_usec);
 	if (!(law->terms.at_least > 0))
 		return due_usec;
 	sec = fmax(due_sec(law) - law->owed_sec, 0) / law->terms.at_least;
 	sec = fmin(sec, (double)law->terms.patience_usec / 1e6);
-	return earlier(due_usec, law->stepped_usec + (uint64_t)ceil(sec * 1e6));
+	return canfs_smaller(due_usec, law->stepped_usec + (uint64_t)ceil(sec * 1e6));
 }
 
 const char *canfs_govern_reason_text(enum canfs_govern_reason reason)

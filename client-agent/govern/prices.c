@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client-agent/auction/arithmetic.h"
 #include "client-agent/auction/bidder.h"
 #include "common/clock.h"
 
@@ -144,11 +145,6 @@ void canfs_job_prices_forget(struct canfs_job_prices *prices)
 		canfs_poller_forget_price(&prices->server[i].poller);
 }
 
-static uint64_t earlier(uint64_t a_usec, uint64_t b_usec)
-{
-	return a_usec < b_usec ? a_usec : b_usec;
-}
-
 /* While a question is in flight its deadline is what is due, else the next question; while prices are pushed, none. */
 static uint64_t question_due_usec(const struct canfs_job_server *server, uint64_t now_usec)
 {
@@ -171,9 +167,9 @@ static uint64_t service_due_usec(const struct canfs_poller *poller, uint64_t now
 		return UINT64_MAX;
 	if (!canfs_poller_is_pushed(poller, now_usec))
 		return subscription->ask_usec;
-	return earlier(
-		subscription->ask_usec, earlier(subscription->answered_usec + CANFS_PUSH_LOST_USEC,
-						subscription->lease_end_usec));
+	return canfs_smaller(subscription->ask_usec,
+		canfs_smaller(subscription->answered_usec + CANFS_PUSH_LOST_USEC,
+			subscription->lease_end_usec));
 }
 
 size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
@@ -190,8 +186,8 @@ size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
 		fsstat->events = canfs_fsstat_events(server->poller.fsstat);
 		service->fd = server->poller.subscription.fd;
 		service->events = POLLIN;
-		*due_usec = earlier(*due_usec, question_due_usec(server, now_usec));
-		*due_usec = earlier(*due_usec, service_due_usec(&server->poller, now_usec));
+		*due_usec = canfs_smaller(*due_usec, question_due_usec(server, now_usec));
+		*due_usec = canfs_smaller(*due_usec, service_due_usec(&server->poller, now_usec));
 	}
 	return 2 * prices->n;
 }
