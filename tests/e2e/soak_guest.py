@@ -80,11 +80,21 @@ def check_own(path, name, version, count):
             sys.exit(f"{name}, version {version}, is longer than its {count} pieces")
 
 
+def once(act, path, *others):
+    """rename() and unlink() say that there is no such file if the server has done it, was killed before it replied, and the
+    client asked again. Whether it was done rightly, check_own() and the end see."""
+    try:
+        act(path, *others)
+    except FileNotFoundError:
+        if os.path.lexists(path):
+            raise
+
+
 def change(chance, path, name, version, have):
     """have: (version, pieces) of the file, or None; what it is then."""
     what = chance.random()
     if have and what < 0.1:
-        os.unlink(path)
+        once(os.unlink, path)
         return None
     if have and what < 0.25:
         count = chance.randint(0, have[1])
@@ -92,7 +102,7 @@ def change(chance, path, name, version, have):
         return have[0], count
     if what < 0.5:
         count = write_file(chance, f"{path}.new", name, version)
-        os.rename(f"{path}.new", path)
+        once(os.rename, f"{path}.new", path)
         return version, count
     return version, write_file(chance, path, name, version)
 
