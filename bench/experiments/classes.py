@@ -128,9 +128,7 @@ def run_trial(lab, case, options):
               for job in watches}
     read, *wrote = [job.result(case.seconds + TIMEOUT_SECONDS) for job in jobs]
     trial = Trial(case, read, dict(zip(WRITERS, wrote)), status, watch.stop(), canfs.stop_agents(agents))
-    lab.disk.control("mode=free")
-    lab.stop_clients()
-    lab.stop_server()
+    lab.end_trial()
     for name in WRITERS:
         (lab.disk.mount / f"out-{name}").unlink(missing_ok=True)
     return trial

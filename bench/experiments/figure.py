@@ -279,9 +279,7 @@ class Runner:
 
     def clean_up(self):
         """Also after a trial that failed: another may come."""
-        self.lab.disk.control("mode=free")
-        self.lab.stop_clients()
-        self.lab.stop_server()
+        self.lab.end_trial()
         for path in self.lab.disk.mount.glob("out*"):
             if path.is_dir():
                 shutil.rmtree(path)

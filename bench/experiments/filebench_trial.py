@@ -235,7 +235,5 @@ def prepare_disk(lab, personality):
 
 def clean_up(lab):
     """Also after a trial that failed."""
-    lab.disk.control("mode=free")
-    lab.stop_clients()
-    lab.stop_server()
+    lab.end_trial()
     (lab.disk.mount / WRITER_FILE).unlink(missing_ok=True)

@@ -171,9 +171,7 @@ def run_trial(lab, plan, case, variant, setting, options):
         return Trial(case, variant, str(setting), values, reader, greedy, lab.disk.stat(), watch.stop() if watch else [],
                      canfs.ask_server(lab, "prefetch") if priced and server is not PREFETCH_OFF else {}, canfs.stop_agents(agents))
     finally:
-        lab.disk.control("mode=free")
-        lab.stop_clients()
-        lab.stop_server()
+        lab.end_trial()
 
 
 def summary(trial):

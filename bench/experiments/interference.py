@@ -102,9 +102,7 @@ def run_trial(lab, case, variant, options):
     reader, *wrote = [job.result(TIMEOUT_SECONDS) for job in jobs]
     trial = Trial(case.name, variant, reader, max(wrote, key=lambda job: job["close_seconds"], default={}),
                   lab.disk.stat(), watch.stop() if watch else [], canfs.stop_agents(agents))
-    lab.disk.control("mode=free")
-    lab.stop_clients()
-    lab.stop_server()
+    lab.end_trial()
     for name in writers:
         (lab.disk.mount / f"out-{name}").unlink(missing_ok=True)
     return trial

@@ -178,9 +178,7 @@ def run_trial(lab, plan, case, variant, part, options):
         seen = reader.result(TIMEOUT_SECONDS) if reader else {}
         return Trial(case, variant, part, seen, seconds, job.errors() if job else "", lab.disk.stat(), watch.stop() if watch else [])
     finally:
-        lab.disk.control("mode=free")
-        lab.stop_clients()
-        lab.stop_server()
+        lab.end_trial()
         for path in (lab.disk.mount / "make").rglob("*.o"):
             path.unlink()
 

@@ -163,9 +163,8 @@ class Session:
             raise LabError(f"{case.resource}: the server's k is {serves:g}; the factors here are of {case.k:g}")
 
     def end(self):
-        self.lab.disk.control("mode=free scale=1")
-        self.lab.stop_clients()
-        self.lab.stop_server()
+        self.lab.disk.control("scale=1")
+        self.lab.end_trial()
 
     def run(self, point):
         """point: a factor, or STOCK."""

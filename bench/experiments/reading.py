@@ -262,9 +262,7 @@ class Runner:
         check_options_known(lab.server.log_text())
 
     def clean_up(self):
-        self.lab.disk.control("mode=free")
-        self.lab.stop_clients()
-        self.lab.stop_server()
+        self.lab.end_trial()
         self.lab.disk.read_ahead(READ_AHEAD_KIB)
 
 

@@ -77,9 +77,7 @@ def run_trial(lab, case, variant, options):
         canfs.stop_agents(agents)
         return Trial(case, variant, said, disk, values_of(said, disk))
     finally:
-        lab.disk.control("mode=free")
-        lab.stop_clients()
-        lab.stop_server()
+        lab.end_trial()
 
 
 def run(build, options, say, keep=None):

@@ -199,9 +199,7 @@ def run_trial(lab, plan, case, variant, options):
         values = {member.name: member.values(said[member.name]) for member in members}
         return Trial(case, options.disk.name, variant, said, values, disk, prefetch, canfs.stop_agents(agents))
     finally:
-        lab.disk.control("mode=free")
-        lab.stop_clients()
-        lab.stop_server()
+        lab.end_trial()
         run_clean_up(lab)
 
 

@@ -135,9 +135,7 @@ def run_trial(lab, count, variant, options):
         lab.disk.control("mode=free")
         return Trial(count, options.disk.name, variant, seconds, disk, canfs.stop_agents(agents))
     finally:
-        lab.disk.control("mode=free")
-        lab.stop_clients()
-        lab.stop_server()
+        lab.end_trial()
 
 
 def summary(trial):

@@ -90,9 +90,7 @@ def run_trial(lab, link, case, variant, options):
     launch(jobs)
     reader, *wrote = [job.result(TIMEOUT_SECONDS) for job in jobs]
     trial = Trial(case.name, variant, reader, wrote[0] if wrote else {}, watch.stop() if watch else [], canfs.stop_agents(agents))
-    lab.disk.control("mode=free")
-    lab.stop_clients()
-    lab.stop_server()
+    lab.end_trial()
     (lab.disk.mount / "out").unlink(missing_ok=True)
     return trial
 
