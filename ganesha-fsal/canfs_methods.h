@@ -67,8 +67,9 @@ struct canfs_export {
 	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
 	_Atomic(struct canfs_remote *)
-		remote;  /* NULL: nothing is read ahead through the sub-FSAL */
-	uint64_t reload; /* the last one that came to it; 0: none */
+		remote;                /* NULL: nothing is read ahead through the sub-FSAL */
+	uint64_t reload;               /* the last one that came to it; 0: none */
+	_Atomic uint32_t write_errors; /* so often clients had to be told that writes are lost */
 };
 
 struct canfs_handle {
@@ -275,7 +276,28 @@ struct canfs_caller {
 	fsal_async_cb done;
 	void *arg;
 	struct canfs_timer timer;
+	/* Of a write: as it was asked for, and as it was when it began. */
+	bool stable;
+	uint32_t write_errors;
 };
+
+/*
+ * write_errors.c. All with op_ctx on our export.
+ *
+ * What a client is to be told of a write (io: as it was done), and of a commit; and all clients from then on, if it failed.
+ * RFC 1813 §3.3.7 and RFC 8881 §18.32.3: what was asked for as stable is stable, or an error.
+ */
+fsal_status_t canfs_check_write(
+	const struct canfs_caller *caller, fsal_status_t status, const struct fsal_io_arg *io);
+fsal_status_t canfs_check_commit(struct fsal_obj_handle *handle, fsal_status_t status);
+
+uint32_t canfs_count_write_errors(void);
+
+/* Makes of the server's write verifier the export's. */
+void canfs_add_write_errors(const struct canfs_export *export, struct gsh_buffdesc *verifier);
+
+/* The file is empty: what was lost is of no interest any more. */
+void canfs_forget_write_errors(struct fsal_obj_handle *handle);
 
 /*
  * A read, with op_ctx on our export. True: it will be answered, or was. False: the caller is to ask the
@@ -297,6 +319,14 @@ void canfs_complete_read(struct canfs_io *io);
  */
 #define CANFS_TO_THE_END UINT64_MAX
 void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t bytes);
+
+/* Its size is this now, or was, for a while. */
+static inline void canfs_truncated(struct fsal_obj_handle *handle, uint64_t bytes)
+{
+	canfs_invalidate(handle, bytes, CANFS_TO_THE_END);
+	if (bytes == 0)
+		canfs_forget_write_errors(handle);
+}
 
 /* handle.c: the last open by name gave this new handle, and truncated its file; NULL: it did not. */
 void canfs_note_truncated(const struct fsal_obj_handle *handle);

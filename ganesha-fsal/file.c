@@ -84,6 +84,7 @@ static void write_done(
 
 	op_ctx->fsal_export = sub_export->super_export;
 	canfs_invalidate(caller->handle, io->offset, canfs_bytes_of(io));
+	status = canfs_check_write(caller, status, io);
 	op_ctx->fsal_export = sub_export;
 	io_done(sub, status, io_arg, caller_arg);
 }
@@ -96,6 +97,8 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.done = done,
 		.arg = arg,
 		.timer = canfs_count_client(CANFS_CLIENT_WRITE, io),
+		.stable = io->fsal_stable,
+		.write_errors = canfs_count_write_errors(),
 	};
 
 	PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
@@ -115,7 +118,7 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	/* Opening by handle gives no new object, and the caller may have passed NULL then. */
 	if (!sub) {
 		if (truncates && !name)
-			canfs_invalidate(handle, 0, CANFS_TO_THE_END);
+			canfs_truncated(handle, 0);
 		return status;
 	}
 	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
@@ -139,7 +142,7 @@ static fsal_status_t reopen_file(
 	fsal_status_t status = PASS(handle, reopen2, state, openflags);
 
 	if (openflags & FSAL_O_TRUNC)
-		canfs_invalidate(handle, 0, CANFS_TO_THE_END);
+		canfs_truncated(handle, 0);
 	return status;
 }
 
@@ -167,7 +170,7 @@ static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, s
 	fsal_status_t status = PASS(handle, commit2, offset, len);
 
 	canfs_stop_timer(&timer);
-	return status;
+	return canfs_check_commit(handle, status);
 }
 
 static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *state, void *owner,

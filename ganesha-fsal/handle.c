@@ -26,7 +26,7 @@ void canfs_note_truncated(const struct fsal_obj_handle *handle)
 static fsal_status_t merge(struct fsal_obj_handle *original, struct fsal_obj_handle *duplicate)
 {
 	if (duplicate == truncated)
-		canfs_invalidate(original, 0, CANFS_TO_THE_END);
+		canfs_truncated(original, 0);
 	return PASS(original, merge, canfs_sub(duplicate));
 }
 
@@ -158,7 +158,7 @@ static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, stru
 	fsal_status_t status = PASS(handle, setattr2, bypass, state, attrs);
 
 	if (resizes)
-		canfs_invalidate(handle, size, CANFS_TO_THE_END);
+		canfs_truncated(handle, size);
 	return status;
 }
 
