@@ -24,6 +24,7 @@ struct canfs_fsal_config {
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 	char *control_path;        /* for gsh_free(); "": no socket */
 	uint16_t price_port;       /* UDP; 0: no price service */
+	bool commit_metadata;
 	bool prefetch;
 	struct canfs_prefetcher_config prefetcher;
 	struct canfs_classes
@@ -67,8 +68,10 @@ struct canfs_export {
 	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
 	_Atomic(struct canfs_remote *)
-		remote;                /* NULL: nothing is read ahead through the sub-FSAL */
-	uint64_t reload;               /* the last one that came to it; 0: none */
+		remote;  /* NULL: nothing is read ahead through the sub-FSAL */
+	uint64_t reload; /* the last one that came to it; 0: none */
+	_Atomic bool commits_metadata;
+	_Atomic(struct canfs_fs_journal *) journal; /* NULL: it has not been needed */
 	_Atomic uint32_t write_errors; /* so often clients had to be told that writes are lost */
 };
 
@@ -219,12 +222,24 @@ static inline void canfs_stop_timer(const struct canfs_timer *timer)
 		canfs_clients_took(timer->time, canfs_now_usec() - timer->begun_usec);
 }
 
-/* export.c */
+/* export.c: the export at the end of the stack; and the device of its file system, 0: files are on none here. */
+const struct fsal_export *canfs_bottom(const struct fsal_export *export);
+dev_t canfs_local_device(const struct fsal_export *export);
+
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	struct config_error_type *err_type, const struct fsal_up_vector *up_ops);
 fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 	struct config_error_type *err_type, struct fsal_export *original,
 	struct fsal_module *updated_super);
+
+/* metadata.c: what the configuration says holds for the export, with op_ctx on it. */
+void canfs_set_commit_metadata(struct canfs_export *export);
+
+/*
+ * A name or an attribute was changed, on the file system of handle: status, when that is on the disk, if the export wants that;
+ * or an error. With op_ctx on our export. Waits, with those of other threads.
+ */
+fsal_status_t canfs_commit_metadata(const struct fsal_obj_handle *handle, fsal_status_t status);
 
 /* handle.c */
 void canfs_handle_ops_init(struct fsal_obj_ops *ops);

@@ -19,6 +19,7 @@
 #include "config.h"
 #include "fsal.h"
 #include "fsal_api.h"
+#include "fsal_convert.h"
 #include "fsal_types.h"
 #include "FSAL/fsal_commonlib.h"
 #include "FSAL/fsal_config.h"

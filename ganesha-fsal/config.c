@@ -24,6 +24,7 @@ struct parameters {
 	uint32_t ghost_memory_mib;
 	char *control_socket;
 	uint16_t price_port;
+	bool commit_metadata;
 	bool prefetch;
 	uint32_t export_prefetch, export_prefetch_given; /* 1 or 0 */
 	uint32_t prefetch_files;
@@ -198,6 +199,7 @@ static struct config_item items[] = {
 		CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
 			"/run/canfs/ganesha.sock", parameters, control_socket),
 	CONF_ITEM_UI16("Price_Port", 0, UINT16_MAX, 0, parameters, price_port),
+	CONF_ITEM_BOOL("Commit_Metadata", false, parameters, commit_metadata),
 	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONF_ITEM_UI32("Prefetch_Files", 64, 16777216, 1000000, parameters, prefetch_files),
 	CONF_ITEM_UI32("Prefetch_Open_Files", 16, 65536, 1024, parameters, prefetch_open_files),
@@ -325,6 +327,7 @@ static int take(struct parameters *given, struct config_error_type *errors,
 		.pmax = given->pmax_percent / 100.0 * CANFS_PRICE_MAX,
 		.control_path = given->control_socket,
 		.price_port = given->price_port,
+		.commit_metadata = given->commit_metadata,
 		.prefetch = given->prefetch,
 		.classes = given->classes,
 		.prefetcher = { .files = given->prefetch_files,

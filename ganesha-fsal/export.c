@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Exports: passed on like the rest, but for the price tag in the answer to FSSTAT. */
 #include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/fs-journal/fs_journal.h"
 #include "ganesha-fsal/prefetch/remote.h"
 #include "common/clock.h"
 
@@ -48,6 +49,7 @@ static void release(struct fsal_export *export)
 
 	canfs_prefetcher_close(ours->export_fs);
 	canfs_remote_close(atomic_load(&ours->remote));
+	canfs_fs_journal_close(atomic_load(&ours->journal));
 	canfs_unserve_prices(ours);
 	canfs_price_table_close(ours->prices);
 	PASS_EXPORT_VOID(export, release);
@@ -253,17 +255,23 @@ static struct fsal_module *find_sub_fsal(
 	return sub;
 }
 
+const struct fsal_export *canfs_bottom(const struct fsal_export *export)
+{
+	while (export->sub_export)
+		export = export->sub_export;
+	return export;
+}
+
 /*
  * The file system's device, if files come from a local one; else 0. Looked up once, now: the
  * export path may hang later, and the market must not.
  */
-static dev_t local_device(const struct fsal_export *bottom)
+dev_t canfs_local_device(const struct fsal_export *export)
 {
 	static const char *const local[] = { "VFS", "XFS" };
+	const struct fsal_export *bottom = canfs_bottom(export);
 	struct stat st;
 
-	while (bottom->sub_export)
-		bottom = bottom->sub_export;
 	for (size_t i = 0; i < sizeof(local) / sizeof(local[0]); i++) {
 		if (strcmp(bottom->fsal->name, local[i]) == 0 &&
 			stat(CTX_FULLPATH(op_ctx), &st) == 0)
@@ -280,7 +288,7 @@ static struct canfs_price_table *open_price_table(
 	const char *path = CTX_FULLPATH(op_ctx);
 
 	if (CANFS.sampler && canfs_price_table_open(&prices, CANFS.sampler, path,
-				     local_device(sub_export), own) != 0)
+				     canfs_local_device(sub_export), own) != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
 	return prices;
 }
@@ -299,6 +307,7 @@ static void open_ours(
 		ours->prices = open_price_table(ours->export.sub_export, &own.disks);
 	canfs_serve_prices(ours);
 	canfs_open_prefetch(ours, own.prefetch);
+	canfs_set_commit_metadata(ours);
 }
 
 fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
@@ -342,6 +351,7 @@ static void update_ours(
 	int ret = canfs_reread_export_config(parse_node, &own, err_type);
 
 	canfs_admit_anew(ours);
+	canfs_set_commit_metadata(ours);
 	if (ret == -ENOENT)
 		return;
 	if (ret == 0)

@@ -104,6 +104,21 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 	PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
 }
 
+/* One that may be new. If it may not be there after a crash, the client is told an error, and nothing stays open. */
+static fsal_status_t commit_new(const struct fsal_obj_handle *dir, struct state_t *state,
+	struct fsal_obj_handle **created, fsal_status_t status)
+{
+	fsal_status_t committed = canfs_commit_metadata(dir, status);
+
+	if (!FSAL_IS_ERROR(committed) || FSAL_IS_ERROR(status))
+		return committed;
+	if (state)
+		(void)PASS(*created, close2, state);
+	BELOW_VOID(op_ctx->fsal_export, canfs_release_handle(*created));
+	*created = NULL;
+	return committed;
+}
+
 static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
 	fsal_openflags_t openflags, enum fsal_create_mode createmode, const char *name,
 	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
@@ -122,6 +137,8 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 		return status;
 	}
 	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
+	if (createmode != FSAL_NO_CREATE)
+		status = commit_new(handle, state, created, status);
 	canfs_note_truncated(truncates && !FSAL_IS_ERROR(status) ? *created : NULL);
 	return status;
 }

@@ -39,6 +39,17 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir, const char *name,
 	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, status);
 }
 
+/* What was made is there, but the client is told an error: it may not be after a crash. */
+static fsal_status_t wrap_new(struct fsal_obj_handle *sub, const struct fsal_obj_handle *dir,
+	struct fsal_obj_handle **handle, fsal_status_t status)
+{
+	fsal_status_t committed = canfs_commit_metadata(dir, status);
+
+	if (FSAL_IS_ERROR(committed) && !FSAL_IS_ERROR(status))
+		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
+	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, committed);
+}
+
 static fsal_status_t make_dir(struct fsal_obj_handle *dir, const char *name,
 	struct fsal_attrlist *attrs_in, struct fsal_obj_handle **handle,
 	struct fsal_attrlist *attrs_out COMPAT_PARENT_PARAMS)
@@ -46,7 +57,7 @@ static fsal_status_t make_dir(struct fsal_obj_handle *dir, const char *name,
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = PASS(dir, mkdir, name, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
 
-	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, status);
+	return wrap_new(sub, dir, handle, status);
 }
 
 static fsal_status_t make_node(struct fsal_obj_handle *dir, const char *name,
@@ -57,7 +68,7 @@ static fsal_status_t make_node(struct fsal_obj_handle *dir, const char *name,
 	fsal_status_t status =
 		PASS(dir, mknode, name, type, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
 
-	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, status);
+	return wrap_new(sub, dir, handle, status);
 }
 
 static fsal_status_t make_symlink(struct fsal_obj_handle *dir, const char *name, const char *target,
@@ -68,7 +79,7 @@ static fsal_status_t make_symlink(struct fsal_obj_handle *dir, const char *name,
 	fsal_status_t status =
 		PASS(dir, symlink, name, target, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
 
-	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, status);
+	return wrap_new(sub, dir, handle, status);
 }
 
 static fsal_status_t read_symlink(
@@ -80,15 +91,17 @@ static fsal_status_t read_symlink(
 static fsal_status_t link_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir,
 	const char *name COMPAT_PARENT_PARAMS)
 {
-	return PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS);
+	return canfs_commit_metadata(
+		dir, PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS));
 }
 
 static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *olddir,
 	const char *old_name, struct fsal_obj_handle *newdir,
 	const char *new_name COMPAT_RENAME_PARAMS)
 {
-	return PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
-		new_name COMPAT_RENAME_ARGS);
+	return canfs_commit_metadata(
+		newdir, PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
+				new_name COMPAT_RENAME_ARGS));
 }
 
 static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_handle *handle,
@@ -96,7 +109,8 @@ static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_ha
 {
 	/* Before: nothing of ours shall keep its space. */
 	(void)canfs_file_gone(handle, false);
-	return PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS);
+	return canfs_commit_metadata(
+		dir, PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS));
 }
 
 /* What a readdir of ours must remember while the sub-FSAL's calls back. */
@@ -159,7 +173,7 @@ static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, stru
 
 	if (resizes)
 		canfs_truncated(handle, size);
-	return status;
+	return canfs_commit_metadata(handle, status);
 }
 
 static fsal_status_t handle_to_wire(const struct fsal_obj_handle *handle,

@@ -165,11 +165,9 @@ bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes)
 	return canfs_remote_forget(canfs_prefetcher_remotes(CANFS.prefetcher), handle, goes);
 }
 
-static bool is_vfs(const struct fsal_export *bottom)
+static bool is_vfs(const struct fsal_export *export)
 {
-	while (bottom->sub_export)
-		bottom = bottom->sub_export;
-	return strcmp(bottom->fsal->name, "VFS") == 0;
+	return strcmp(canfs_bottom(export)->fsal->name, "VFS") == 0;
 }
 
 void canfs_set_prefetch(struct canfs_export *export, enum canfs_prefetch_wish wish)

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "ganesha-fsal/fs-journal/fs_journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+struct canfs_fs_journal {
+	int fd;
+	int (*write)(struct canfs_fs_journal *journal);
+	mode_t mode; /* of the file without a name */
+	pthread_mutex_t lock;
+	pthread_cond_t written;
+	bool busy;
+	uint64_t begun, done; /* commits; at most one of them is not done */
+	uint64_t failed;      /* the last one that did */
+	int ret;              /* of that */
+};
+
+/* A change of an inode that no mount option puts off, as lazytime does those of its times. */
+static int write_in_order(struct canfs_fs_journal *journal)
+{
+	journal->mode ^= S_IWUSR;
+	return fchmod(journal->fd, journal->mode) == 0 && fsync(journal->fd) == 0 ? 0 : -errno;
+}
+
+static int write_all(struct canfs_fs_journal *journal)
+{
+	return syncfs(journal->fd) == 0 ? 0 : -errno;
+}
+
+/* ext4 may have none; then ext2 and ext3 are said to be the same. */
+static bool ext4_has_journal(const char *path)
+{
+	char link[64], target[256], task[320];
+	const char *device;
+	struct stat st;
+	ssize_t length;
+
+	if (stat(path, &st) != 0)
+		return false;
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(st.st_dev), minor(st.st_dev));
+	length = readlink(link, target, sizeof(target) - 1);
+	if (length < 0)
+		return false;
+	target[length] = '\0';
+	device = strrchr(target, '/');
+	snprintf(task, sizeof(task), "/sys/fs/ext4/%s/journal_task", device ? device + 1 : target);
+	return access(task, F_OK) == 0;
+}
+
+static bool writes_in_order(const char *path)
+{
+	struct statfs st;
+
+	if (statfs(path, &st) != 0)
+		return false;
+	return st.f_type == XFS_SUPER_MAGIC ||
+	       (st.f_type == EXT4_SUPER_MAGIC && ext4_has_journal(path));
+}
+
+int canfs_fs_journal_open(struct canfs_fs_journal **journal, const char *path)
+{
+	struct canfs_fs_journal *new = calloc(1, sizeof(*new));
+	int ret;
+
+	if (!new)
+		return -ENOMEM;
+	new->mode = S_IRUSR | S_IWUSR;
+	new->fd = -1;
+	if (writes_in_order(path))
+		new->fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, new->mode);
+	new->write = new->fd >= 0 ? write_in_order : write_all;
+	if (new->fd < 0)
+		new->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (new->fd < 0) {
+		ret = -errno;
+		free(new);
+		return ret;
+	}
+	pthread_mutex_init(&new->lock, NULL);
+	pthread_cond_init(&new->written, NULL);
+	*journal = new;
+	return 0;
+}
+
+void canfs_fs_journal_close(struct canfs_fs_journal *journal)
+{
+	if (!journal)
+		return;
+	close(journal->fd);
+	pthread_cond_destroy(&journal->written);
+	pthread_mutex_destroy(&journal->lock);
+	free(journal);
+}
+
+/* With the lock, which is let go meanwhile. */
+static void write_journal(struct canfs_fs_journal *journal)
+{
+	int ret;
+
+	journal->busy = true;
+	journal->begun++;
+	pthread_mutex_unlock(&journal->lock);
+	ret = journal->write(journal);
+	pthread_mutex_lock(&journal->lock);
+	journal->busy = false;
+	journal->done++;
+	if (ret != 0) {
+		journal->failed = journal->done;
+		journal->ret = ret;
+	}
+	pthread_cond_broadcast(&journal->written);
+}
+
+int canfs_fs_journal_commit(struct canfs_fs_journal *journal)
+{
+	uint64_t mine;
+	int ret;
+
+	pthread_mutex_lock(&journal->lock);
+	mine = journal->begun + 1; /* one that has begun may have passed what is to be written */
+	while (journal->done < mine) {
+		if (journal->busy)
+			pthread_cond_wait(&journal->written, &journal->lock);
+		else
+			write_journal(journal);
+	}
+	/* A later one that failed may have been of the same transaction: better an error too many. */
+	ret = journal->failed >= mine ? journal->ret : 0;
+	pthread_mutex_unlock(&journal->lock);
+	return ret;
+}
+
+uint64_t canfs_fs_journal_commits(struct canfs_fs_journal *journal)
+{
+	uint64_t done;
+
+	pthread_mutex_lock(&journal->lock);
+	done = journal->done;
+	pthread_mutex_unlock(&journal->lock);
+	return done;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Commit_Metadata: names and attributes that a client is told of are on the disk (RFC 1813 §4.8), as of the kernel's server. */
+#include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/fs-journal/fs_journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* 0; -errno, which was said. */
+static int open_journal(struct canfs_export *export)
+{
+	const char *path = CTX_FULLPATH(op_ctx);
+	struct canfs_fs_journal *journal;
+	int ret = canfs_local_device(&export->export) == 0 ? -EOPNOTSUPP
+							   : canfs_fs_journal_open(&journal, path);
+
+	if (ret == 0)
+		atomic_store(&export->journal, journal);
+	else if (ret == -EOPNOTSUPP)
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: Commit_Metadata is for exports over VFS or XFS, not for %s", path);
+	else
+		LogCrit(COMPONENT_FSAL, "CANFS: names and attributes of %s are not committed: %s",
+			path, strerror(-ret));
+	return ret;
+}
+
+void canfs_set_commit_metadata(struct canfs_export *export)
+{
+	bool wanted = CANFS.config.commit_metadata;
+
+	if (wanted == atomic_load(&export->commits_metadata))
+		return;
+	if (wanted && !atomic_load(&export->journal) && open_journal(export) != 0)
+		return;
+	atomic_store(&export->commits_metadata, wanted);
+	LogEvent(COMPONENT_FSAL, "CANFS: names and attributes of %s are %s from now on",
+		CTX_FULLPATH(op_ctx), wanted ? "committed" : "not committed");
+}
+
+/* A file system that is mounted below the export: there may be many, and they come and go. */
+static int sync_other(const struct fsal_filesystem *fs)
+{
+	int fd = open(fs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (syncfs(fd) != 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static int commit(struct canfs_export *export, const struct fsal_obj_handle *handle)
+{
+	const struct fsal_filesystem *fs = canfs_sub(handle)->fs;
+
+	return fs && fs != canfs_bottom(&export->export)->root_fs
+		       ? sync_other(fs)
+		       : canfs_fs_journal_commit(atomic_load(&export->journal));
+}
+
+fsal_status_t canfs_commit_metadata(const struct fsal_obj_handle *handle, fsal_status_t status)
+{
+	struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+	int ret;
+
+	if (FSAL_IS_ERROR(status) || !atomic_load(&export->commits_metadata))
+		return status;
+	ret = commit(export, handle);
+	return ret == 0 ? status : fsalstat(posix2fsal_error(-ret), -ret);
+}
