@@ -22,19 +22,28 @@ def opaque(data):
     return struct.pack(">I", len(data)) + data + b"\0" * (-len(data) % 4)
 
 
+def connect(address, port):
+    return socket.create_connection((address, port), 10, source_address=(SOURCE, 0) if SOURCE else None)
+
+
 def call(address, port, program, version, procedure, arguments):
     """One RPC (RFC 5531) as root over TCP; returns the body of its reply."""
+    with connect(address, port) as connection:
+        return call_on(connection, program, version, procedure, arguments)
+
+
+def call_on(connection, program, version, procedure, arguments):
+    """The same on a connection that there is, and that nobody else uses meanwhile."""
     credentials = opaque(struct.pack(">I", 1) + opaque(b"probe") + struct.pack(">III", 0, 0, 0))
     message = struct.pack(">IIIIIII", 7, 0, 2, program, version, procedure, 1) + credentials
     message += struct.pack(">II", 0, 0) + arguments
-    with socket.create_connection((address, port), 10, source_address=(SOURCE, 0) if SOURCE else None) as connection:
-        connection.sendall(struct.pack(">I", 0x80000000 | len(message)) + message)
-        stream = connection.makefile("rb")
-        reply, last = b"", False
-        while not last:
-            mark, = struct.unpack(">I", stream.read(4))
-            last = mark >> 31
-            reply += stream.read(mark & 0x7FFFFFFF)
+    connection.sendall(struct.pack(">I", 0x80000000 | len(message)) + message)
+    stream = connection.makefile("rb")
+    reply, last = b"", False
+    while not last:
+        mark, = struct.unpack(">I", stream.read(4))
+        last = mark >> 31
+        reply += stream.read(mark & 0x7FFFFFFF)
     xid, kind, rejected, _, verifier_len = struct.unpack(">IIIII", reply[:20])
     status, = struct.unpack(">I", reply[20 + verifier_len:24 + verifier_len])
     if (xid, kind, rejected, status) != (7, 1, 0, 0):

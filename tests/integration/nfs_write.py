@@ -9,7 +9,7 @@ import json
 import struct
 import sys
 
-from nfs_probe import ProbeError, call, opaque
+from nfs_probe import ProbeError, call, call_on, connect, opaque
 
 UNSTABLE, FILE_SYNC = 0, 2
 ANYBODY = bytes(16)  # the stateid of who has not opened it
@@ -17,7 +17,7 @@ ANYBODY = bytes(16)  # the stateid of who has not opened it
 
 class Nfs3:
     def __init__(self, address, directory, name):
-        self.address = address
+        self.connection = connect(address, 2049)
         mount = call(address, 20048, 100005, 3, 1, opaque(directory.encode()))
         status, length = struct.unpack(">II", mount[:8])
         if status:
@@ -30,7 +30,7 @@ class Nfs3:
         self.file = opaque(reply[4:4 + length])
 
     def _call(self, procedure, arguments):
-        reply = call(self.address, 2049, 100003, 3, procedure, arguments)
+        reply = call_on(self.connection, 100003, 3, procedure, arguments)
         return struct.unpack(">I", reply[:4])[0], reply[4:]
 
     def write(self, offset, data, stable):
@@ -52,14 +52,14 @@ class Nfs3:
 
 class Nfs4:
     def __init__(self, address, directory, name):
-        self.address = address
+        self.connection = connect(address, 2049)
         names = [word.encode() for word in f"{directory}/{name}".split("/") if word]
         self.way = [struct.pack(">I", 24)] + [struct.pack(">I", 15) + opaque(word) for word in names]
 
     def _call(self, operation):
         operations = [*self.way, operation]
-        reply = call(self.address, 2049, 100003, 4, 1,
-                     opaque(b"") + struct.pack(">II", 0, len(operations)) + b"".join(operations))
+        reply = call_on(self.connection, 100003, 4, 1,
+                        opaque(b"") + struct.pack(">II", 0, len(operations)) + b"".join(operations))
         return struct.unpack(">I", reply[:4])[0], reply
 
     def write(self, offset, data, stable):
@@ -76,8 +76,11 @@ class Nfs4:
         return status, None, b""
 
 
+VERSIONS = {"3": Nfs3, "4": Nfs4}
+
+
 def main(address, directory, name, version, *operations):
-    file = {"3": Nfs3, "4": Nfs4}[version](address, directory, name)
+    file = VERSIONS[version](address, directory, name)
     for operation in operations:
         word, *more = operation.split(":", 2)
         if word in ("stable", "unstable"):
