@@ -128,7 +128,7 @@ def write_one_file(address, path, disk, chance):
         client.commit()
     sync(path.parent)
     looks = [client.check() for client in clients]
-    path.unlink()
+    clients[0].file.remove()  # or the server would keep its space
     return clients, *map(sum, zip(*looks))
 
 
