@@ -41,6 +41,7 @@ enum canfs_prefetch_wish {
 struct canfs_export_options {
 	struct canfs_disk_options disks;
 	enum canfs_prefetch_wish prefetch;
+	bool delegations;
 };
 
 struct canfs_module {
@@ -70,6 +71,7 @@ struct canfs_export {
 	_Atomic(struct canfs_remote *)
 		remote;  /* NULL: nothing is read ahead through the sub-FSAL */
 	uint64_t reload; /* the last one that came to it; 0: none */
+	_Atomic bool delegates;
 	_Atomic bool commits_metadata;
 	_Atomic(struct canfs_fs_journal *) journal; /* NULL: it has not been needed */
 	_Atomic uint32_t write_errors; /* so often clients had to be told that writes are lost */
@@ -342,6 +344,23 @@ static inline void canfs_truncated(struct fsal_obj_handle *handle, uint64_t byte
 	if (bytes == 0)
 		canfs_forget_write_errors(handle);
 }
+
+/*
+ * delegations.c. What the export's block says holds from now on, with op_ctx on it.
+ */
+void canfs_set_delegations(struct canfs_export *export, bool wanted);
+bool canfs_delegates(const struct fsal_export *export);
+void canfs_close_delegations(void); /* nobody asks any more */
+
+/* A client has one from now on, or (FSAL_DELEG_NONE) no more. owner: as in lease_op2. */
+fsal_status_t canfs_lease(struct fsal_obj_handle *handle, void *owner, fsal_deleg_t deleg);
+bool canfs_has_leases(void); /* there may be some */
+
+/* May the client of op_ctx do this now? If another one has a delegation, that is recalled, and the client told to come again. */
+fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, bool writes);
+
+/* handle.c: a number by which the file is known while it exists; unlike canfs_name_file(), not another file's after it. */
+uint64_t canfs_hash_key(struct fsal_obj_handle *handle);
 
 /* handle.c: the last open by name gave this new handle, and truncated its file; NULL: it did not. */
 void canfs_note_truncated(const struct fsal_obj_handle *handle);

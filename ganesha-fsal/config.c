@@ -25,6 +25,7 @@ struct parameters {
 	char *control_socket;
 	uint16_t price_port;
 	bool commit_metadata;
+	bool delegations;
 	bool prefetch;
 	uint32_t export_prefetch, export_prefetch_given; /* 1 or 0 */
 	uint32_t prefetch_files;
@@ -227,6 +228,7 @@ static struct config_item export_items[] = {
 	CONF_ITEM_NOOP("Name"),
 	CONF_RELAX_BLOCK("FSAL", no_items, noop_conf_init, noop_conf_commit, parameters, setup),
 	DISK_ITEMS,
+	CONF_ITEM_BOOL("Delegations", false, parameters, delegations),
 	ITEM_K(DISK, disk, Disk) CONF_ITEM_BOOLBIT_SET(
 		"Prefetch", true, 1, parameters, export_prefetch, export_prefetch_given),
 	CONFIG_EOL,
@@ -400,7 +402,8 @@ int canfs_read_export_config(
 	*own = (struct canfs_export_options) { .disks = { .read_queue = given.disk_read_queue,
 						       .write_queue = given.disk_write_queue,
 						       .k = given.k[CANFS_DISK] },
-		.prefetch = CANFS_PREFETCH_LOCAL };
+		.prefetch = CANFS_PREFETCH_LOCAL,
+		.delegations = given.delegations };
 	if (given.export_prefetch_given)
 		own->prefetch = given.export_prefetch ? CANFS_PREFETCH_ALWAYS : CANFS_PREFETCH_OFF;
 	return 0;

@@ -68,6 +68,8 @@ static void prepare_unexport(struct fsal_export *export)
 
 static bool fs_supports(struct fsal_export *export, fsal_fsinfo_options_t option)
 {
+	if ((option == fso_delegations_r || option == fso_delegations_w) && canfs_delegates(export))
+		return true;
 	return PASS_EXPORT(export, fs_supports, option);
 }
 
@@ -307,6 +309,7 @@ static void open_ours(
 		ours->prices = open_price_table(ours->export.sub_export, &own.disks);
 	canfs_serve_prices(ours);
 	canfs_open_prefetch(ours, own.prefetch);
+	canfs_set_delegations(ours, own.delegations);
 	canfs_set_commit_metadata(ours);
 }
 
@@ -354,8 +357,10 @@ static void update_ours(
 	canfs_set_commit_metadata(ours);
 	if (ret == -ENOENT)
 		return;
-	if (ret == 0)
+	if (ret == 0) {
 		canfs_set_prefetch(ours, own.prefetch);
+		canfs_set_delegations(ours, own.delegations);
+	}
 	if (!CANFS.sampler)
 		return;
 	if (!ours->prices)

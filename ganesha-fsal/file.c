@@ -57,8 +57,13 @@ static void answer_read(const struct canfs_io *read, bool give_up)
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
+	fsal_status_t status = canfs_check_delegations(handle, false);
 	struct canfs_io read;
 
+	if (FSAL_IS_ERROR(status)) {
+		done(handle, status, io, arg);
+		return;
+	}
 	read.answer = answer_read;
 	read.caller = (struct canfs_caller) {
 		.handle = handle,
@@ -101,7 +106,12 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.write_errors = canfs_count_write_errors(),
 	};
 
-	PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
+	fsal_status_t status = canfs_check_delegations(handle, true);
+
+	if (FSAL_IS_ERROR(status))
+		done(handle, status, io, arg);
+	else
+		PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
 }
 
 /* One that may be new. If it may not be there after a crash, the client is told an error, and nothing stays open. */
@@ -127,8 +137,16 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	bool truncates = (openflags & FSAL_O_TRUNC) != 0 ||
 			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE));
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status = PASS(handle, open2, state, openflags, createmode, name, attrs_in,
-		verifier, &sub, attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
+	fsal_status_t status;
+
+	if (!name) {
+		status = canfs_check_delegations(
+			handle, truncates || (openflags & FSAL_O_WRITE) != 0);
+		if (FSAL_IS_ERROR(status))
+			return status;
+	}
+	status = PASS(handle, open2, state, openflags, createmode, name, attrs_in, verifier, &sub,
+		attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
 
 	/* Opening by handle gives no new object, and the caller may have passed NULL then. */
 	if (!sub) {
@@ -156,8 +174,11 @@ static fsal_openflags_t status_file(struct fsal_obj_handle *handle, struct state
 static fsal_status_t reopen_file(
 	struct fsal_obj_handle *handle, struct state_t *state, fsal_openflags_t openflags)
 {
-	fsal_status_t status = PASS(handle, reopen2, state, openflags);
+	fsal_status_t status = canfs_check_delegations(handle, (openflags & FSAL_O_WRITE) != 0);
 
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = PASS(handle, reopen2, state, openflags);
 	if (openflags & FSAL_O_TRUNC)
 		canfs_truncated(handle, 0);
 	return status;
@@ -199,14 +220,19 @@ static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *s
 static fsal_status_t lease_file(
 	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
 {
+	if (canfs_has_leases())
+		return canfs_lease(handle, owner, deleg);
 	return PASS(handle, lease_op2, state, owner, deleg);
 }
 
 static fsal_status_t allocate_file(struct fsal_obj_handle *handle, struct state_t *state,
 	uint64_t offset, uint64_t length, bool allocate)
 {
-	fsal_status_t status = PASS(handle, fallocate, state, offset, length, allocate);
+	fsal_status_t status = canfs_check_delegations(handle, true);
 
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = PASS(handle, fallocate, state, offset, length, allocate);
 	canfs_invalidate(handle, offset, CANFS_TO_THE_END);
 	return status;
 }

@@ -2,6 +2,9 @@
 /* Objects: our handle wraps the sub-FSAL's, and every operation is passed on to that. */
 #include "ganesha-fsal/canfs_methods.h"
 
+#include <string.h>
+#include "common/hash.h"
+
 static void release(struct fsal_obj_handle *handle)
 {
 	if (canfs_file_gone(handle, true))
@@ -91,22 +94,32 @@ static fsal_status_t read_symlink(
 static fsal_status_t link_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir,
 	const char *name COMPAT_PARENT_PARAMS)
 {
-	return canfs_commit_metadata(
-		dir, PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS));
+	fsal_status_t status = canfs_check_delegations(handle, true);
+
+	if (!FSAL_IS_ERROR(status))
+		status = PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS);
+	return canfs_commit_metadata(dir, status);
 }
 
 static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *olddir,
 	const char *old_name, struct fsal_obj_handle *newdir,
 	const char *new_name COMPAT_RENAME_PARAMS)
 {
-	return canfs_commit_metadata(
-		newdir, PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
-				new_name COMPAT_RENAME_ARGS));
+	fsal_status_t status = canfs_check_delegations(handle, true);
+
+	if (!FSAL_IS_ERROR(status))
+		status = PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
+			new_name COMPAT_RENAME_ARGS);
+	return canfs_commit_metadata(newdir, status);
 }
 
 static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_handle *handle,
 	const char *name COMPAT_PARENT_PARAMS)
 {
+	fsal_status_t status = canfs_check_delegations(handle, true);
+
+	if (FSAL_IS_ERROR(status))
+		return status;
 	/* Before: nothing of ours shall keep its space. */
 	(void)canfs_file_gone(handle, false);
 	return canfs_commit_metadata(
@@ -161,7 +174,9 @@ static fsal_status_t test_access(struct fsal_obj_handle *handle, fsal_accessflag
 
 static fsal_status_t get_attrs(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs_out)
 {
-	return PASS(handle, getattrs, attrs_out);
+	fsal_status_t status = canfs_check_delegations(handle, false);
+
+	return FSAL_IS_ERROR(status) ? status : PASS(handle, getattrs, attrs_out);
 }
 
 static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, struct state_t *state,
@@ -169,8 +184,11 @@ static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, stru
 {
 	bool resizes = FSAL_TEST_MASK(attrs->valid_mask, ATTR_SIZE);
 	uint64_t size = attrs->filesize;
-	fsal_status_t status = PASS(handle, setattr2, bypass, state, attrs);
+	fsal_status_t status = canfs_check_delegations(handle, true);
 
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = PASS(handle, setattr2, bypass, state, attrs);
 	if (resizes)
 		canfs_truncated(handle, size);
 	return canfs_commit_metadata(handle, status);
@@ -215,6 +233,23 @@ void canfs_handle_ops_init(struct fsal_obj_ops *ops)
 	ops->handle_to_wire = handle_to_wire;
 	ops->handle_to_key = handle_to_key;
 	ops->is_referral = is_referral;
+}
+
+uint64_t canfs_hash_key(struct fsal_obj_handle *handle)
+{
+	struct gsh_buffdesc key;
+	uint64_t name = 0, part;
+
+	PASS_VOID(handle, handle_to_key, &key);
+	for (size_t at = 0; at < key.len; at += sizeof(part)) {
+		size_t rest = key.len - at;
+
+		part = 0;
+		memcpy(&part, (const char *)key.addr + at,
+			rest < sizeof(part) ? rest : sizeof(part));
+		name = canfs_hash(name ^ part);
+	}
+	return name;
 }
 
 /* The two export operations that give handles live here, beside what they wrap. */

@@ -93,6 +93,7 @@ MODULE_FINI void canfs_unload(void)
 	canfs_stop_price_service();
 	canfs_close_clients();
 	canfs_stop_prefetcher();
+	canfs_close_delegations();
 	canfs_sampler_free(CANFS.sampler);
 	CANFS.sampler = NULL;
 	if (!CANFS.module.name)

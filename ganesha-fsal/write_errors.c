@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* An fsync(2) below us that failed: all clients that may have lost data by it are told (write-errors/failed_files.h). */
 #include "ganesha-fsal/canfs_methods.h"
-#include "common/hash.h"
 #include "ganesha-fsal/write-errors/failed_files.h"
 
 #include <inttypes.h>
@@ -19,24 +18,6 @@ uint32_t canfs_count_write_errors(void)
 	return atomic_load(&export_here()->write_errors);
 }
 
-/* Unlike canfs_name_file(), it is no other file's when this one is deleted: the key has the inode's generation. */
-static uint64_t name_of(struct fsal_obj_handle *handle)
-{
-	struct gsh_buffdesc key;
-	uint64_t name = 0, part;
-
-	PASS_VOID(handle, handle_to_key, &key);
-	for (size_t at = 0; at < key.len; at += sizeof(part)) {
-		size_t rest = key.len - at;
-
-		part = 0;
-		memcpy(&part, (const char *)key.addr + at,
-			rest < sizeof(part) ? rest : sizeof(part));
-		name = canfs_hash(name ^ part);
-	}
-	return name;
-}
-
 /* As fsync(2) has it; any other is of an operation that did not come to it. */
 static bool means_loss(fsal_status_t status)
 {
@@ -47,7 +28,7 @@ static bool means_loss(fsal_status_t status)
 static void note(struct fsal_obj_handle *handle, int error)
 {
 	atomic_fetch_add(&export_here()->write_errors, 1);
-	if (canfs_failed_files_note(&failed_files, name_of(handle), canfs_now_usec()))
+	if (canfs_failed_files_note(&failed_files, canfs_hash_key(handle), canfs_now_usec()))
 		LogCrit(COMPONENT_FSAL,
 			"CANFS: %s: of file %" PRIu64
 			" not all that was written is on the disk (%s): its clients are told",
@@ -93,7 +74,7 @@ fsal_status_t canfs_check_commit(struct fsal_obj_handle *handle, fsal_status_t s
 		return status;
 	}
 	if (op_ctx->nfs_vers == NFS_V3 && canfs_failed_files_any(&failed_files) &&
-		canfs_failed_files_has(&failed_files, name_of(handle), canfs_now_usec()))
+		canfs_failed_files_has(&failed_files, canfs_hash_key(handle), canfs_now_usec()))
 		return fsalstat(ERR_FSAL_IO, EIO);
 	return status;
 }
@@ -101,5 +82,5 @@ fsal_status_t canfs_check_commit(struct fsal_obj_handle *handle, fsal_status_t s
 void canfs_forget_write_errors(struct fsal_obj_handle *handle)
 {
 	if (canfs_failed_files_any(&failed_files))
-		canfs_failed_files_forget(&failed_files, name_of(handle));
+		canfs_failed_files_forget(&failed_files, canfs_hash_key(handle));
 }

@@ -19,6 +19,7 @@ BOOT_SECONDS = 40
 HALT_SECONDS = 10
 MOUNT_OPTIONS = {
     "3": "vers=3,nolock,tcp,port=2049,mountport=20048,mountproto=tcp",
+    "4.0": "vers=4.0,tcp,port=2049",
     "4.1": "vers=4.1,tcp,port=2049",
     "4.2": "vers=4.2,tcp,port=2049",
 }

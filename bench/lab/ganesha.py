@@ -99,7 +99,7 @@ def below_of(stack):
 class Ganesha:
     def __init__(self, exports, netns, directory, build=None, options=None, core=None,
                  memory_limit_bytes=None, blocks=None, wrapper=(), rpcbind=True, export_options=None, includes=(),
-                 classes=()):
+                 classes=(), export_items=None):
         self.exports = list(exports)
         self.netns = netns
         self.directory = pathlib.Path(directory).resolve()
@@ -107,6 +107,7 @@ class Ganesha:
         self.options = dict(options or {})
         self.classes = list(classes)
         self.export_options = dict(export_options or {})
+        self.export_items = dict(export_items or {})
         self.includes = list(includes)
         self.core = dict(core or {})
         self.blocks = dict(blocks or {})
@@ -231,7 +232,7 @@ class Ganesha:
                 f"FSAL {{ Name = CANFS; {own}FSAL {{ Name = {below}; }} }}"
             blocks.append(_block("EXPORT", {
                 "Export_Id": number, "Path": path, "Pseudo": path, "Access_Type": "RW",
-                "Squash": "None", "SecType": "sys", "Protocols": "3, 4"}, fsal))
+                "Squash": "None", "SecType": "sys", "Protocols": "3, 4"} | self.export_items, fsal))
         self.config_path.write_text("\n".join(blocks))
 
     def _plugin_dir(self):

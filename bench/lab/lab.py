@@ -122,12 +122,14 @@ class Lab:
             signal.signal(signal.SIGTERM, self._old_term)
         return False
 
-    def start_server(self, stack="VFS", options=None, classes=()):
-        """stack: "VFS" (stock) or "CANFS" (ours over VFS); options, classes: of the CANFS { } block."""
+    def start_server(self, stack="VFS", options=None, classes=(), nfsv4=None, export_items=None, export_options=None):
+        """stack: "VFS" (stock) or "CANFS" (ours over VFS); options, classes: of the CANFS { } block; nfsv4, export_items: more of those of
+        NFSV4 { } and EXPORT { }; export_options: of the FSAL { Name = CANFS; } block."""
         self.disk.writable(True)
         self.server = Ganesha([(str(self.disk.mount), stack)], self.name,
                               self.directory / "ganesha", options=options, classes=classes,
-                              build=self.build if stack == "CANFS" else None,
+                              build=self.build if stack == "CANFS" else None, blocks={"NFSV4": nfsv4 or {}},
+                              export_items=export_items, export_options={str(self.disk.mount): export_options or {}},
                               memory_limit_bytes=self.memory_bytes)
         self.server.start()
 
