@@ -69,8 +69,9 @@ struct canfs_export {
 	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
 	_Atomic(struct canfs_remote *)
-		remote;  /* NULL: nothing is read ahead through the sub-FSAL */
-	uint64_t reload; /* the last one that came to it; 0: none */
+		remote;           /* NULL: nothing is read ahead through the sub-FSAL */
+	uint64_t reload;          /* the last one that came to it; 0: none */
+	bool attributes_uncached; /* since it was made, by Ganesha */
 	_Atomic bool delegates;
 	_Atomic bool commits_metadata;
 	_Atomic(struct canfs_fs_journal *) journal; /* NULL: it has not been needed */
@@ -345,15 +346,17 @@ static inline void canfs_truncated(struct fsal_obj_handle *handle, uint64_t byte
 		canfs_forget_write_errors(handle);
 }
 
-/*
- * delegations.c. What the export's block says holds from now on, with op_ctx on it.
- */
+/* delegations.c. Both with op_ctx on it: when it is made; and what holds from now on. */
+void canfs_open_delegations(struct canfs_export *export, bool wanted);
 void canfs_set_delegations(struct canfs_export *export, bool wanted);
+
+/* To the client of op_ctx. */
 bool canfs_delegates(const struct fsal_export *export);
 void canfs_close_delegations(void); /* nobody asks any more */
 
-/* A client has one from now on, or (FSAL_DELEG_NONE) no more. owner: as in lease_op2. */
-fsal_status_t canfs_lease(struct fsal_obj_handle *handle, void *owner, fsal_deleg_t deleg);
+/* A client has one from now on, or (FSAL_DELEG_NONE) no more. state, owner: as in lease_op2. */
+fsal_status_t canfs_lease(
+	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg);
 bool canfs_has_leases(void); /* there may be some */
 
 /* May the client of op_ctx do this now? If another one has a delegation, that is recalled, and the client told to come again. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include "fridgethr.h"
 #include "fsal_up.h"
+#include "gsh_config.h"
+#include "nfs_exports.h"
 #include "sal_data.h"
 
 /* One for all exports; once there, it stays. */
@@ -32,30 +34,34 @@ void canfs_close_delegations(void)
 }
 
 /*
- * The metadata cache answers for a file with a delegation what it knew before, to anybody. Only with Attr_Expiration_Time = 0 it
- * asks us, who know who asks.
+ * The metadata cache answers for a file with a delegation what it knew before, to anybody; but with Attr_Expiration_Time = 0 it asks
+ * us, who know who asks. It remembers that number with each file, so that a new one is no use.
  */
-static bool attributes_are_cached(void)
+void canfs_open_delegations(struct canfs_export *export, bool wanted)
 {
-	return op_ctx->export_perms.expire_time_attr != 0;
+	const struct export_perms *perms = &op_ctx->ctx_export->export_perms;
+
+	export->attributes_uncached =
+		(perms->set & EXPORT_OPTION_EXPIRE_SET) != 0 && perms->expire_time_attr == 0;
+	canfs_set_delegations(export, wanted);
 }
 
 void canfs_set_delegations(struct canfs_export *export, bool wanted)
 {
-	if (wanted && attributes_are_cached())
-		LogWarn(COMPONENT_FSAL,
-			"CANFS: no delegations of %s: they need Attr_Expiration_Time = 0 in its "
-			"EXPORT block",
-			CTX_FULLPATH(op_ctx));
-	else if (wanted && !open_holders())
-		LogCrit(COMPONENT_FSAL, "CANFS: no delegations of %s: %s", CTX_FULLPATH(op_ctx),
-			strerror(ENOMEM));
-	atomic_store(&export->delegates, wanted && !attributes_are_cached() && open_holders());
+	bool possible = export->attributes_uncached && open_holders();
+
+	if (wanted && !possible)
+		LogWarn(COMPONENT_FSAL, "CANFS: no delegations of %s: %s", CTX_FULLPATH(op_ctx),
+			export->attributes_uncached ? strerror(ENOMEM)
+						    : "they need Attr_Expiration_Time = 0 in its "
+						      "EXPORT block, from the start");
+	atomic_store(&export->delegates, wanted && possible);
 }
 
 bool canfs_delegates(const struct fsal_export *export)
 {
-	return atomic_load(&container_of(export, struct canfs_export, export)->delegates);
+	return atomic_load(&container_of(export, struct canfs_export, export)->delegates) &&
+	       op_ctx && op_ctx->export_perms.expire_time_attr == 0;
 }
 
 static struct canfs_nfs_client client_here(void)
@@ -64,7 +70,8 @@ static struct canfs_nfs_client client_here(void)
 		.address = op_ctx->client };
 }
 
-fsal_status_t canfs_lease(struct fsal_obj_handle *handle, void *owner, fsal_deleg_t deleg)
+fsal_status_t canfs_lease(
+	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
 {
 	struct canfs_holders *holders = atomic_load(&all_holders);
 	const struct state_owner_t *whose = owner;
@@ -76,7 +83,8 @@ fsal_status_t canfs_lease(struct fsal_obj_handle *handle, void *owner, fsal_dele
 		canfs_holders_remove(holders, canfs_hash_key(handle), client.id);
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
 	}
-	ret = canfs_holders_add(holders, canfs_hash_key(handle), client, deleg == FSAL_DELEG_WR);
+	ret = canfs_holders_add(holders, canfs_hash_key(handle), client, deleg == FSAL_DELEG_WR,
+		&state->state_data.deleg.sd_clfile_stats.cfd_r_time);
 	return ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
 }
 
@@ -99,13 +107,16 @@ static void recall(struct fsal_obj_handle *handle)
 fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, bool writes)
 {
 	struct canfs_holders *holders = atomic_load(&all_holders);
-	bool is_due;
+	struct canfs_recall ask;
 
-	if (!holders || canfs_holders_count(holders) == 0 || handle->type != REGULAR_FILE ||
-		!canfs_holders_conflict(holders, canfs_hash_key(handle), client_here(), writes,
-			canfs_now_usec(), &is_due))
+	if (!holders || canfs_holders_count(holders) == 0 || handle->type != REGULAR_FILE)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	if (is_due)
+	ask = (struct canfs_recall) { .now_usec = canfs_now_usec(),
+		.now_sec = time(NULL),
+		.lease_sec = nfs_param.nfsv4_param.lease_lifetime };
+	if (!canfs_holders_conflict(holders, canfs_hash_key(handle), client_here(), writes, &ask))
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	if (ask.is_due)
 		recall(handle);
 	return fsalstat(ERR_FSAL_DELAY, 0);
 }

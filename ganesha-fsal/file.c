@@ -221,7 +221,7 @@ static fsal_status_t lease_file(
 	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
 {
 	if (canfs_has_leases())
-		return canfs_lease(handle, owner, deleg);
+		return canfs_lease(handle, state, owner, deleg);
 	return PASS(handle, lease_op2, state, owner, deleg);
 }
 

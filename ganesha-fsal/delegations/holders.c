@@ -16,6 +16,7 @@
 struct holder {
 	struct holder *next; /* of the same file: several may read */
 	struct canfs_nfs_client client;
+	time_t *recall_begun;
 	unsigned int count; /* a client may have one for each of its owners */
 };
 
@@ -121,7 +122,8 @@ static bool others_have_it(const struct file *file, struct canfs_nfs_client clie
 	return false;
 }
 
-static int add_holder(struct file *file, struct canfs_nfs_client client, bool writes)
+static int add_holder(
+	struct file *file, struct canfs_nfs_client client, bool writes, time_t *recall_begun)
 {
 	struct holder *holder;
 
@@ -137,13 +139,14 @@ static int add_holder(struct file *file, struct canfs_nfs_client client, bool wr
 		holder->next = file->first;
 		file->first = holder;
 	}
+	holder->recall_begun = recall_begun;
 	holder->count++;
 	file->writes |= writes;
 	return 0;
 }
 
-int canfs_holders_add(
-	struct canfs_holders *holders, uint64_t name, struct canfs_nfs_client client, bool writes)
+int canfs_holders_add(struct canfs_holders *holders, uint64_t name, struct canfs_nfs_client client,
+	bool writes, time_t *recall_begun)
 {
 	struct shard *shard;
 	struct file *file;
@@ -156,7 +159,7 @@ int canfs_holders_add(
 	shard = lock_shard(holders, name);
 	file = find_or_add(shard, name);
 	if (file)
-		ret = add_holder(file, client, writes);
+		ret = add_holder(file, client, writes, recall_begun);
 	if (file && !file->first)
 		free_file(shard, file);
 	pthread_mutex_unlock(&shard->lock);
@@ -200,24 +203,35 @@ size_t canfs_holders_count(const struct canfs_holders *holders)
 	return atomic_load(&holders->count);
 }
 
+static void ask_back(struct file *file, struct canfs_recall *recall)
+{
+	recall->is_due =
+		file->recalled_usec == 0 || recall->now_usec - file->recalled_usec >= RECALL_USEC;
+	for (struct holder *holder = file->recalled_usec == 0 ? file->first : NULL; holder;
+		holder = holder->next) {
+		if (*holder->recall_begun == 0)
+			*holder->recall_begun = recall->now_sec;
+		*holder->recall_begun -= recall->lease_sec;
+	}
+	if (recall->is_due)
+		file->recalled_usec = recall->now_usec;
+}
+
 bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
-	struct canfs_nfs_client client, bool writes, uint64_t now_usec, bool *recall)
+	struct canfs_nfs_client client, bool writes, struct canfs_recall *recall)
 {
 	struct shard *shard;
 	struct file *file;
 	bool conflicts;
 
-	*recall = false;
+	recall->is_due = false;
 	if (!client.id && !client.address)
 		return false;
 	shard = lock_shard(holders, name);
 	file = find(shard, name);
 	conflicts = file && (writes || file->writes) && others_have_it(file, client);
-	if (conflicts &&
-		(file->recalled_usec == 0 || now_usec - file->recalled_usec >= RECALL_USEC)) {
-		file->recalled_usec = now_usec;
-		*recall = true;
-	}
+	if (conflicts)
+		ask_back(file, recall);
 	pthread_mutex_unlock(&shard->lock);
 	return conflicts;
 }
