@@ -72,6 +72,8 @@ struct canfs_export {
 		remote;           /* NULL: nothing is read ahead through the sub-FSAL */
 	uint64_t reload;          /* the last one that came to it; 0: none */
 	bool attributes_uncached; /* since it was made, by Ganesha */
+	int dir;      /* of its path, by which files are opened to be watched; -1: none */
+	dev_t st_dev; /* of that */
 	_Atomic bool delegates;
 	_Atomic bool commits_metadata;
 	_Atomic(struct canfs_fs_journal *) journal; /* NULL: it has not been needed */

@@ -2,35 +2,72 @@
 /* Delegations (RFC 8881 §10.4) above an FSAL that grants none: NFS-Ganesha's, with what it does not look at itself (delegations/holders.h). */
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/delegations/holders.h"
+#include "ganesha-fsal/delegations/watch.h"
+#include "ganesha-fsal/prefetch/kernel_handle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "fridgethr.h"
 #include "fsal_up.h"
 #include "gsh_config.h"
 #include "nfs_exports.h"
 #include "sal_data.h"
 
-/* One for all exports; once there, it stays. */
+#define WAIT_MORE_SEC 5 /* than the server waits for an answer */
+
+/* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then they stay. */
 static _Atomic(struct canfs_holders *) all_holders;
+static struct canfs_watch *all_watch;
 
-static struct canfs_holders *open_holders(void)
+/* Of the server itself another process has opened it. */
+static void opened(const void *up_ops, void *key, size_t key_bytes)
 {
-	struct canfs_holders *none = NULL, *new = atomic_load(&all_holders);
+	struct gsh_buffdesc desc = { .addr = key, .len = key_bytes };
 
-	if (new)
-		return new;
-	new = canfs_holders_new();
-	if (new && !atomic_compare_exchange_strong(&all_holders, &none, new)) {
-		canfs_holders_free(new);
-		new = none;
-	}
-	return new;
+	if (FSAL_IS_ERROR(up_async_delegrecall(general_fridge, up_ops, &desc, NULL, NULL)))
+		LogCrit(COMPONENT_FSAL, "CANFS: the delegation of a file could not be recalled");
+}
+
+static int open_all(void)
+{
+	const struct canfs_watch_config config = { .opened = opened,
+		.thread_begins = canfs_name_thread,
+		.wait_sec = nfs_param.nfsv4_param.lease_lifetime + WAIT_MORE_SEC };
+	int ret = 0;
+
+	if (!all_watch)
+		ret = canfs_watch_new(&all_watch, &config);
+	if (ret == 0 && !atomic_load(&all_holders))
+		atomic_store(&all_holders, canfs_holders_new());
+	return ret == 0 && !atomic_load(&all_holders) ? -ENOMEM : ret;
 }
 
 void canfs_close_delegations(void)
 {
+	canfs_watch_free(all_watch);
+	all_watch = NULL;
 	canfs_holders_free(atomic_exchange(&all_holders, NULL));
+}
+
+static int open_export(struct canfs_export *export)
+{
+	const char *path = CTX_FULLPATH(op_ctx);
+	int ret = open_all();
+	struct stat st;
+
+	if (ret != 0)
+		return ret;
+	if (canfs_local_device(&export->export) == 0)
+		return -EOPNOTSUPP;
+	if (export->dir < 0)
+		export->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (export->dir < 0 || fstat(export->dir, &st) != 0)
+		return -errno;
+	export->st_dev = st.st_dev;
+	return 0;
 }
 
 /*
@@ -48,14 +85,21 @@ void canfs_open_delegations(struct canfs_export *export, bool wanted)
 
 void canfs_set_delegations(struct canfs_export *export, bool wanted)
 {
-	bool possible = export->attributes_uncached && open_holders();
+	int ret = 0;
 
-	if (wanted && !possible)
-		LogWarn(COMPONENT_FSAL, "CANFS: no delegations of %s: %s", CTX_FULLPATH(op_ctx),
-			export->attributes_uncached ? strerror(ENOMEM)
-						    : "they need Attr_Expiration_Time = 0 in its "
-						      "EXPORT block, from the start");
-	atomic_store(&export->delegates, wanted && possible);
+	if (wanted && !export->attributes_uncached) {
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: no delegations of %s: they need Attr_Expiration_Time = 0 in its "
+			"EXPORT block, from the start",
+			CTX_FULLPATH(op_ctx));
+		wanted = false;
+	}
+	if (wanted)
+		ret = open_export(export);
+	if (ret != 0)
+		LogCrit(COMPONENT_FSAL, "CANFS: no delegations of %s: %s", CTX_FULLPATH(op_ctx),
+			strerror(-ret));
+	atomic_store(&export->delegates, wanted && ret == 0);
 }
 
 bool canfs_delegates(const struct fsal_export *export)
@@ -70,21 +114,69 @@ static struct canfs_nfs_client client_here(void)
 		.address = op_ctx->client };
 }
 
+/* Processes on the server that open it from now on. */
+static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handle)
+{
+	struct canfs_watched file = {
+		.dev = export->st_dev, .ino = handle->fileid, .whose = export->export.up_ops
+	};
+	uint8_t wire[NFS4_FHSIZE];
+	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) }, key;
+	struct stat st;
+	int fd, ret = -ESTALE;
+
+	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
+		return ret;
+	fd = canfs_open_kernel_handle(export->dir, wire, desc.len, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	PASS_VOID(handle, handle_to_key, &key);
+	file.key = key.addr;
+	file.key_bytes = key.len;
+	/* Not one of a file system that is mounted below. */
+	if (fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
+		ret = canfs_watch_add(all_watch, fd, &file);
+	close(fd);
+	return ret;
+}
+
+static void give_back(
+	struct canfs_export *export, struct fsal_obj_handle *handle, struct canfs_nfs_client client)
+{
+	if (canfs_holders_remove(atomic_load(&all_holders), canfs_hash_key(handle), client.id))
+		canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
+}
+
+/* The watch first: who opens it meanwhile waits, until it is clear that there is none, or there was one, and is no more. */
+static int grant(struct canfs_export *export, struct fsal_obj_handle *handle,
+	struct canfs_nfs_client client, bool writes, time_t *recall_begun)
+{
+	int ret = watch_file(export, handle);
+
+	if (ret != 0)
+		return ret;
+	ret = canfs_holders_add(
+		atomic_load(&all_holders), canfs_hash_key(handle), client, writes, recall_begun);
+	if (ret != 0)
+		canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
+	return ret;
+}
+
 fsal_status_t canfs_lease(
 	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
 {
-	struct canfs_holders *holders = atomic_load(&all_holders);
+	struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	const struct state_owner_t *whose = owner;
 	struct canfs_nfs_client client = { .id = whose->so_owner.so_nfs4_owner.so_clientid,
 		.address = op_ctx->client };
-	int ret;
+	int ret = 0;
 
-	if (deleg == FSAL_DELEG_NONE) {
-		canfs_holders_remove(holders, canfs_hash_key(handle), client.id);
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	}
-	ret = canfs_holders_add(holders, canfs_hash_key(handle), client, deleg == FSAL_DELEG_WR,
-		&state->state_data.deleg.sd_clfile_stats.cfd_r_time);
+	if (deleg == FSAL_DELEG_NONE)
+		give_back(export, handle, client);
+	else
+		ret = grant(export, handle, client, deleg == FSAL_DELEG_WR,
+			&state->state_data.deleg.sd_clfile_stats.cfd_r_time);
 	return ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
 }
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /*
  * CA-NFS §3.3: prices travel in replies that clients get anyway. The sub-FSAL's counts are tagged
@@ -50,6 +51,8 @@ static void release(struct fsal_export *export)
 	canfs_prefetcher_close(ours->export_fs);
 	canfs_remote_close(atomic_load(&ours->remote));
 	canfs_fs_journal_close(atomic_load(&ours->journal));
+	if (ours->dir >= 0)
+		close(ours->dir);
 	canfs_unserve_prices(ours);
 	canfs_price_table_close(ours->prices);
 	PASS_EXPORT_VOID(export, release);
@@ -332,6 +335,7 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	}
 
 	ours = gsh_calloc(1, sizeof(*ours));
+	ours->dir = -1;
 	fsal_export_stack(op_ctx->fsal_export, &ours->export);
 	fsal_export_init(&ours->export);
 	export_ops_init(&ours->export.exp_ops);

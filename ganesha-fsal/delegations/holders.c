@@ -185,17 +185,18 @@ static bool remove_holder(struct file *file, uint64_t client_id)
 	return false;
 }
 
-void canfs_holders_remove(struct canfs_holders *holders, uint64_t name, uint64_t client_id)
+bool canfs_holders_remove(struct canfs_holders *holders, uint64_t name, uint64_t client_id)
 {
 	struct shard *shard = lock_shard(holders, name);
 	struct file *file = find(shard, name);
+	bool had = file && remove_holder(file, client_id);
 
-	if (file && remove_holder(file, client_id)) {
-		atomic_fetch_sub(&holders->count, 1);
-		if (!file->first)
-			free_file(shard, file);
-	}
+	if (had && !file->first)
+		free_file(shard, file);
 	pthread_mutex_unlock(&shard->lock);
+	if (had)
+		atomic_fetch_sub(&holders->count, 1);
+	return had;
 }
 
 size_t canfs_holders_count(const struct canfs_holders *holders)

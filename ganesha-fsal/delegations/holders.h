@@ -35,8 +35,8 @@ void canfs_holders_free(struct canfs_holders *holders); /* NULL allowed */
 int canfs_holders_add(struct canfs_holders *holders, uint64_t file, struct canfs_nfs_client client,
 	bool writes, time_t *recall_begun);
 
-/* One of them is returned, or taken away. */
-void canfs_holders_remove(struct canfs_holders *holders, uint64_t file, uint64_t client_id);
+/* One of them is returned, or taken away. False: it had none. */
+bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file, uint64_t client_id);
 
 size_t canfs_holders_count(const struct canfs_holders *holders);
 

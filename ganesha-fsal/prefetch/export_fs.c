@@ -165,27 +165,16 @@ static void switch_off(struct canfs_export_fs *export_fs, const char *why)
 int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inode,
 	const uint8_t *wire, size_t wire_bytes, struct stat *st)
 {
-	_Alignas(struct file_handle) char
-		buffer[sizeof(struct file_handle) + CANFS_KERNEL_HANDLE_BYTES_MAX];
-	struct file_handle *kernel = (struct file_handle *)buffer;
-	struct canfs_kernel_handle handle;
-	int fd;
-
-	if (canfs_parse_kernel_handle(wire, wire_bytes, &handle) != 0) {
-		switch_off(export_fs, "its handles have another layout");
-		return -1;
-	}
-	kernel->handle_bytes = handle.bytes;
-	kernel->handle_type = handle.type;
-	memcpy(kernel->f_handle, handle.handle, handle.bytes);
 	/* O_NONBLOCK: the holder of a lease on it is not waited for. */
-	fd = open_by_handle_at(
-		export_fs->dir, kernel, O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0) {
-		if (errno == EPERM || errno == EOPNOTSUPP || errno == EINVAL)
-			switch_off(export_fs, "its files may not be opened by their handles");
+	int fd = canfs_open_kernel_handle(export_fs->dir, wire, wire_bytes,
+		O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd == -EPROTO)
+		switch_off(export_fs, "its handles have another layout");
+	else if (fd == -EPERM || fd == -EOPNOTSUPP || fd == -EINVAL)
+		switch_off(export_fs, "its files may not be opened by their handles");
+	if (fd < 0)
 		return -1;
-	}
 	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == inode &&
 		st->st_dev == export_fs->st_dev)
 		return fd;

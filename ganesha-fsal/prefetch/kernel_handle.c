@@ -2,6 +2,7 @@
 #include "ganesha-fsal/prefetch/kernel_handle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #define KIND_MASK 0x1f
@@ -48,4 +49,21 @@ int canfs_parse_kernel_handle(
 		.type = read_type(wire + type_at, type) };
 	memcpy(handle->handle, wire + at, wire_bytes - at);
 	return 0;
+}
+
+int canfs_open_kernel_handle(int dir, const uint8_t *wire, size_t wire_bytes, int flags)
+{
+	_Alignas(struct file_handle) char
+		buffer[sizeof(struct file_handle) + CANFS_KERNEL_HANDLE_BYTES_MAX];
+	struct file_handle *kernel = (struct file_handle *)buffer;
+	struct canfs_kernel_handle handle;
+	int ret = canfs_parse_kernel_handle(wire, wire_bytes, &handle);
+
+	if (ret != 0)
+		return ret;
+	kernel->handle_bytes = handle.bytes;
+	kernel->handle_type = handle.type;
+	memcpy(kernel->f_handle, handle.handle, handle.bytes);
+	ret = open_by_handle_at(dir, kernel, flags);
+	return ret < 0 ? -errno : ret;
 }

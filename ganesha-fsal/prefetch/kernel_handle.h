@@ -29,4 +29,7 @@ struct canfs_kernel_handle {
 int canfs_parse_kernel_handle(
 	const uint8_t *wire, size_t wire_bytes, struct canfs_kernel_handle *handle);
 
+/* A descriptor of what it names, on the file system of dir; flags: as of open_by_handle_at(2). -errno; -EPROTO: as above. */
+int canfs_open_kernel_handle(int dir, const uint8_t *wire, size_t wire_bytes, int flags);
+
 #endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Processes that open a watched file wait until it is not watched any more. Needs root. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "ganesha-fsal/delegations/watch.h"
+#include "tests/unit/gate.h"
+
+static char path[] = "/tmp/canfs-test-watch-XXXXXX";
+static struct canfs_watch *watch;
+static unsigned int opened_count;
+static struct canfs_watched file;
+static int fd;
+
+static void opened(const void *whose, void *key, size_t key_bytes)
+{
+	if (whose == &fd && key_bytes == 3 && memcmp(key, "key", 3) == 0)
+		gate_count(&opened_count);
+}
+
+static void begin(unsigned int wait_sec)
+{
+	const struct canfs_watch_config config = { .opened = opened, .wait_sec = wait_sec };
+	struct stat st;
+	int ret;
+
+	opened_count = 0;
+	strcpy(path + strlen(path) - 6, "XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	file = (struct canfs_watched) {
+		.dev = st.st_dev, .ino = st.st_ino, .whose = &fd, .key = "key", .key_bytes = 3
+	};
+	ret = canfs_watch_new(&watch, &config);
+	if (ret == -EPERM || ret == -ENOSYS || ret == -EINVAL) {
+		unlink(path);
+		skip();
+	}
+	assert_int_equal(ret, 0);
+	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
+}
+
+static void end(void)
+{
+	canfs_watch_free(watch);
+	close(fd);
+	unlink(path);
+}
+
+/* Another process: 0 if it could open the file, or write to what it had open. */
+static pid_t other_opens(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(open(path, O_RDONLY | O_CLOEXEC) >= 0 ? 0 : 1);
+	assert_true(pid > 0);
+	return pid;
+}
+
+static int status_of(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void who_opens_it_waits(void **state)
+{
+	pid_t first, second;
+
+	(void)state;
+	begin(600);
+	first = other_opens();
+	second = other_opens();
+	gate_await(&opened_count, 2);
+	assert_int_equal(waitpid(first, NULL, WNOHANG), 0);
+	assert_int_equal(waitpid(second, NULL, WNOHANG), 0);
+	canfs_watch_remove(watch, file.dev, file.ino);
+	assert_int_equal(status_of(first), 0);
+	assert_int_equal(status_of(second), 0);
+	assert_int_equal(status_of(other_opens()), 0);
+	assert_int_equal(opened_count, 2);
+	end();
+}
+
+static void each_addition_is_removed(void **state)
+{
+	pid_t other;
+
+	(void)state;
+	begin(600);
+	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
+	canfs_watch_remove(watch, file.dev, file.ino);
+	other = other_opens();
+	gate_await(&opened_count, 1);
+	assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+	canfs_watch_remove(watch, file.dev, file.ino);
+	assert_int_equal(status_of(other), 0);
+	end();
+}
+
+static void this_process_does_not_wait(void **state)
+{
+	int own;
+
+	(void)state;
+	begin(600);
+	own = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(own >= 0);
+	assert_int_equal(write(own, "x", 1), 1);
+	close(own);
+	end();
+	assert_int_equal(opened_count, 0);
+}
+
+static void who_had_it_open_is_seen_to_write(void **state)
+{
+	pid_t pid;
+
+	(void)state;
+	begin(600);
+	pid = fork();
+	if (pid == 0)
+		_exit(write(fd, "x", 1) == 1 ? 0 : 1);
+	gate_await(&opened_count, 1);
+	assert_int_equal(status_of(pid), 0);
+	end();
+}
+
+static void nobody_waits_longer_than_is_said(void **state)
+{
+	(void)state;
+	begin(0);
+	assert_int_equal(status_of(other_opens()), 0);
+	assert_int_equal(opened_count, 1);
+	end();
+}
+
+static void nobody_is_left_when_it_ends(void **state)
+{
+	pid_t other;
+
+	(void)state;
+	begin(600);
+	other = other_opens();
+	gate_await(&opened_count, 1);
+	end();
+	assert_int_equal(status_of(other), 0);
+}
+
+static void keys_are_bounded(void **state)
+{
+	(void)state;
+	begin(600);
+	file.key_bytes = CANFS_WATCH_KEY_MAX + 1;
+	assert_int_equal(canfs_watch_add(watch, fd, &file), -EINVAL);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_opens_it_waits),
+		cmocka_unit_test(each_addition_is_removed),
+		cmocka_unit_test(this_process_does_not_wait),
+		cmocka_unit_test(who_had_it_open_is_seen_to_write),
+		cmocka_unit_test(nobody_waits_longer_than_is_said),
+		cmocka_unit_test(nobody_is_left_when_it_ends),
+		cmocka_unit_test(keys_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
