@@ -62,7 +62,7 @@ MEASUREMENTS = (
     measurement("iozone", 15), measurement("matrix", 80, runs=3),
     measurement("together", 15, "--case", "all", "--case", "sequential+random", "--case", "sequential+small", "--case", "small+fsync", runs=3),
     measurement("uplink", 30), measurement("classes", 45, runs=3), measurement("overhead", 10), measurement("hostile", 10, runs=3),
-    measurement("stable", 40), measurement("powercut", 25, "--case", "ext4", "--case", "ext4-fast-commit", "--case", "xfs",
+    measurement("stable", 40), measurement("delegations", 50, runs=3), measurement("powercut", 25, "--case", "ext4", "--case", "ext4-fast-commit", "--case", "xfs",
                                            "--variant", "stock", runs=34),
 )
 
@@ -144,6 +144,8 @@ ADMINISTRATOR = Section("What an administrator asks", (
           note="`-job` is the job beside the reader, `-job-alone` the job without it."),
     Entry("close() and fsync()", "What do the file system and the place of its log make of close(), without canfs?",
           (Shown("stable", ("files_per_s", "close_p99", "flushes")),)),
+    Entry("close() with write delegations", "What if clients need not wait for close()? Over NFSv4.1, without agents.",
+          (Shown("delegations", ("files_per_s", "close_p99", "seconds", "ops_per_s")),)),
     Entry("Sequential readers", "What does the server's read-ahead give 1 to 32 of them, with and without a client's cache?",
           (Shown("readers", ("throughput", "of_limit")),), "readers.png"),
     Entry("Reads that go backwards, or nowhere", "What if nothing can be read ahead, or only the other way?",

@@ -17,6 +17,9 @@ STOP_SECONDS = 30
 # about the lab, not about the server.
 SERVER_OPTIONS = {"Monitors": "disk, memory"}
 WATCH_INTERVAL_SECONDS = 0.2
+# Of Lab.start_server(): clients of NFSv4 have delegations.
+DELEGATIONS = {"nfsv4": {"Delegations": "true"}, "export_items": {"Delegations": "RW", "Attr_Expiration_Time": 0},
+               "export_options": {"Delegations": "true"}}
 
 
 # Of the server, as it sees it: /run is its own.

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""small_files.py read|write|create DIRECTORY THREADS SECONDS [FILES]: threads that read or write one small file after the other.
+"""small_files.py read|write|create DIRECTORY THREADS SECONDS [FILES [BYTES]]: threads that read or write one small file after the other.
 
-read    each of FILES files "0", "1" ... once, in their order, until SECONDS are over
-write   new files, each with an fsync before its close
+read    each of FILES files "0", "1" ... of BYTES (16384) once, in their order, until SECONDS are over
+write   new files (FILES at most, 0: as many as it makes), each with an fsync before its close
 create  new files, without: what a copy or a compiler does
 
 Prints {"files", "seconds", "p50_ms", "p99_ms", "max_ms", "close_p50_ms", "close_p99_ms",
@@ -19,30 +19,30 @@ import time
 FILE_BYTES = 16384
 
 
-def read(fd):
-    if len(os.read(fd, FILE_BYTES)) != FILE_BYTES:
+def read(fd, size):
+    if len(os.read(fd, size)) != size:
         sys.exit(f"{os.readlink(f'/proc/self/fd/{fd}')}: short")
 
 
-def write(fd):
-    create(fd)
+def write(fd, size):
+    create(fd, size)
     os.fsync(fd)
 
 
-def create(fd):
-    os.write(fd, bytes(FILE_BYTES))
+def create(fd, size):
+    os.write(fd, bytes(size))
 
 
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 ACTIONS = {"read": (os.O_RDONLY, read), "write": (NEW, write), "create": (NEW, create)}
 
 
-def timed(path, flags, action):
+def timed(path, flags, action, size):
     """(all of it, close) in seconds"""
     begin = time.monotonic()
     fd = os.open(path, flags, 0o644)
     try:
-        action(fd)
+        action(fd, size)
     finally:
         closing = time.monotonic()
         os.close(fd)
@@ -50,7 +50,7 @@ def timed(path, flags, action):
     return end - begin, end - closing
 
 
-def run(name, directory, threads, seconds, files):
+def run(name, directory, threads, seconds, files, size):
     """What timed() said of each file, and how long it took."""
     flags, action = ACTIONS[name]
     numbers, took = itertools.count(), []  # both are safe among threads
@@ -61,7 +61,7 @@ def run(name, directory, threads, seconds, files):
             number = next(numbers)
             if files and number >= files:
                 return
-            took.append(timed(f"{directory}/{number}", flags, action))
+            took.append(timed(f"{directory}/{number}", flags, action, size))
 
     workers = [threading.Thread(target=work) for _ in range(threads)]
     for worker in workers:
@@ -79,8 +79,9 @@ def percentiles(name, seconds):
 
 def main():
     action, directory, threads, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+    files, size = (int(sys.argv[at]) if len(sys.argv) > at else default for at, default in ((5, 0), (6, FILE_BYTES)))
     os.makedirs(directory, exist_ok=True)
-    took, elapsed = run(action, directory, threads, seconds, int(sys.argv[5]) if len(sys.argv) > 5 else 0)
+    took, elapsed = run(action, directory, threads, seconds, files, size)
     if not took:
         sys.exit("no file was done")
     print(json.dumps({"files": len(took), "seconds": elapsed} | percentiles("", [all_of_it for all_of_it, _ in took])

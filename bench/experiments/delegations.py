@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""delegations: close() of a client that has write delegations, over NFSv4.1.
+
+small-16, small-64  one client with 8 threads that create files of 16 and 64 KB
+untar               one client unpacks 2000 files
+PERSONALITY-clients-N  filebench's
+
+stock        kernel and Ganesha defaults: VFS grants none
+delegations  CANFS with Delegations, without agents
+
+files_per_s, close_p99, flushes (of the disk, per second); seconds of untar; ops_per_s of filebench."""
+
+from dataclasses import dataclass
+
+from bench.experiments import best_static, canfs, filebench, filebench_trial, tree
+from bench.experiments.figure import Asked, verdicts
+from bench.experiments.options import Options  # noqa: F401  (bench/run makes Options)
+from bench.experiments.rounds import chosen, run_rounds
+from bench.jobs import small_files
+from bench.lab.client import launch
+from bench.lab.lab import Guest
+from bench.lab.report import Results
+
+NAME = "delegations"
+HELP = "close() with write delegations: small files, untar, filebench"
+RUNS = 3
+VARIANTS = ("stock", "delegations")
+SMALL_KB = {"small-16": 16, "small-64": 64}
+PERSONALITIES = ("fileserver-clients-1", "fileserver-clients-8", "fileserver-clients-23", "varmail-clients-8", "oltp-clients-8",
+                 "webserver-clients-8")
+CASES = (*SMALL_KB, "untar", *PERSONALITIES)
+QUICK_CASES = (*SMALL_KB, "untar")
+GUEST_MIB = 512
+THREADS = 8
+SECONDS, QUICK_SECONDS = 20, 5
+TIMEOUT_SECONDS = 120
+UNITS = {"files_per_s": "1/s", "close_p99": "ms", "flushes": "1/s", "seconds": "s", "ops_per_s": "1/s"}
+ASKED = (*(Asked("files_per_s", "at least", 3, "stock", case) for case in SMALL_KB),
+         Asked("seconds", "at most", 0.5, "stock", "untar"),
+         *(Asked("ops_per_s", "at least", least, "stock", case)
+           for case, least in zip(PERSONALITIES, (1.6, 1.0, 1.0, 0.98, 0.98, 0.98))))
+
+
+@dataclass
+class Trial:
+    case: str
+    variant: str
+    values: dict
+    disk: dict
+
+    def __str__(self):
+        return ", ".join(f"{metric} {value:.3g}" for metric, value in self.values.items())
+
+
+class DelegationsResults(Results):
+    def __init__(self, options):
+        super().__init__(NAME, options.disk)
+        self.quick = options.quick
+
+    def add_trial(self, trial):
+        for metric, value in trial.values.items():
+            self.add(trial.case, self.disk.name, trial.variant, metric, UNITS[metric], value)
+
+    def table(self):
+        cases = list(dict.fromkeys(row["case"] for row in self.rows()))
+        return "\n".join([super().table(), "", *verdicts(self, ASKED, cases, self.quick)])
+
+
+def start(lab, variant, options):
+    if variant == "stock":
+        lab.start_server("VFS")
+    else:
+        lab.start_server("CANFS", canfs.SERVER_OPTIONS | options.server, **canfs.DELEGATIONS)
+    return lab.start_clients([Guest("a", GUEST_MIB, "4.1")])
+
+
+def create_small(lab, case, variant, options):
+    lab.disk.make_file_system()
+    [client] = start(lab, variant, options)
+    seconds = QUICK_SECONDS if options.quick else SECONDS
+    job = client.prepare("create", small_files.__file__, "create", lab.on_mount("a"), THREADS, seconds, 0, SMALL_KB[case] << 10)
+    lab.disk.cold()
+    launch([job])
+    said = job.result(TIMEOUT_SECONDS)
+    disk = lab.disk.stat()
+    return Trial(case, variant, {"files_per_s": said["files"] / said["seconds"], "close_p99": said["close_p99_ms"],
+                                 "flushes": disk["flushes"] / said["seconds"]}, disk)
+
+
+def untar(lab, case, variant, options):
+    tree.reset(lab, 1)
+    clients = start(lab, variant, options)
+    lab.disk.cold()
+    [seconds] = tree.do_step(lab, clients, case)
+    return Trial(case, variant, {"seconds": seconds}, lab.disk.stat())
+
+
+def run_filebench(lab, case, variant, options):
+    wanted = filebench.case_of(f"{case}-4.1")
+    filebench_trial.prepare_disk(lab, wanted.personality)
+    seconds = filebench.QUICK_SECONDS if options.quick else wanted.personality.seconds
+    trial = filebench_trial.measure(lab, wanted, variant, best_static.STOCK, options, seconds)
+    return Trial(case, variant, {"ops_per_s": trial.metrics["ops_per_s"]}, trial.disk)
+
+
+def run_trial(lab, case, variant, options):
+    kinds = dict.fromkeys(SMALL_KB, create_small) | {"untar": untar}
+    try:
+        return kinds.get(case, run_filebench)(lab, case, variant, options)
+    finally:
+        lab.end_trial()
+
+
+def what_is_missing():
+    return filebench.what_is_missing() or tree.what_is_missing()
+
+
+def run(build, options, say, keep=None):
+    """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
+    cases = chosen("case", options.cases or (QUICK_CASES if options.quick else ()), CASES)
+    variants = chosen("variant", options.variants, VARIANTS)
+    return run_rounds(build, options, cases, variants, lambda lab, _, case, variant: run_trial(lab, case, variant, options),
+                      DelegationsResults(options), say, keep, lambda lab: tree.make_parts(lab, 1, tree.QUICK if options.quick else tree.FULL))
