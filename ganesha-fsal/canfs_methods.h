@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "ganesha-fsal/compat.h"
+#include "ganesha-fsal/delegations/holders.h"
 #include "server/classes/shared_classes.h"
 #include "server/control/control.h"
 #include "server/market/sampler.h"
@@ -356,16 +357,20 @@ void canfs_set_delegations(struct canfs_export *export, bool wanted);
 bool canfs_delegates(const struct fsal_export *export);
 void canfs_close_delegations(void); /* nobody asks any more */
 
-/* A client has one from now on, or (FSAL_DELEG_NONE) no more. state, owner: as in lease_op2. */
-fsal_status_t canfs_lease(
-	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg);
-bool canfs_has_leases(void); /* there may be some */
+/* state, owner: as in lease_op2. False: it is for the sub-FSAL. */
+bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
+	bool writes, fsal_status_t *status);
+bool canfs_return_lease(struct fsal_obj_handle *handle, void *owner);
+
+/* An open may have made it, in this directory. */
+void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir);
 
 /* May the client of op_ctx do this now? If another one has a delegation, that is recalled, and the client told to come again. */
-fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, bool writes);
+fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access);
 
 /* handle.c: a number by which the file is known while it exists; unlike canfs_name_file(), not another file's after it. */
 uint64_t canfs_hash_key(struct fsal_obj_handle *handle);
+uint64_t canfs_hash_bytes(const void *key, size_t bytes);
 
 /* handle.c: the last open by name gave this new handle, and truncated its file; NULL: it did not. */
 void canfs_note_truncated(const struct fsal_obj_handle *handle);

@@ -22,13 +22,31 @@
 static _Atomic(struct canfs_holders *) all_holders;
 static struct canfs_watch *all_watch;
 
-/* Of the server itself another process has opened it. */
-static void opened(const void *up_ops, void *key, size_t key_bytes)
+static void ask(void *up_ops, const void *key, size_t key_bytes)
 {
-	struct gsh_buffdesc desc = { .addr = key, .len = key_bytes };
+	struct gsh_buffdesc desc = { .addr = (void *)(uintptr_t)key, .len = key_bytes };
 
 	if (FSAL_IS_ERROR(up_async_delegrecall(general_fridge, up_ops, &desc, NULL, NULL)))
 		LogCrit(COMPONENT_FSAL, "CANFS: the delegation of a file could not be recalled");
+}
+
+static bool conflicts(const struct fsal_up_vector *up_ops, uint64_t file,
+	struct canfs_nfs_client client, enum canfs_access access)
+{
+	const struct canfs_recall recall = { .now_usec = canfs_now_usec(),
+		.now_sec = time(NULL),
+		.lease_sec = nfs_param.nfsv4_param.lease_lifetime,
+		.ask = ask,
+		.arg = (void *)(uintptr_t)up_ops };
+
+	return canfs_holders_conflict(atomic_load(&all_holders), file, client, access, &recall);
+}
+
+/* Of this machine another process has opened it, for reading or writing. */
+static void opened(const void *up_ops, void *key, size_t key_bytes)
+{
+	(void)conflicts(up_ops, canfs_hash_bytes(key, key_bytes),
+		(struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
 }
 
 static int open_all(void)
@@ -38,11 +56,13 @@ static int open_all(void)
 		.wait_sec = nfs_param.nfsv4_param.lease_lifetime + WAIT_MORE_SEC };
 	int ret = 0;
 
+	if (!atomic_load(&all_holders))
+		atomic_store(&all_holders, canfs_holders_new());
+	if (!atomic_load(&all_holders))
+		return -ENOMEM;
 	if (!all_watch)
 		ret = canfs_watch_new(&all_watch, &config);
-	if (ret == 0 && !atomic_load(&all_holders))
-		atomic_store(&all_holders, canfs_holders_new());
-	return ret == 0 && !atomic_load(&all_holders) ? -ENOMEM : ret;
+	return ret;
 }
 
 void canfs_close_delegations(void)
@@ -108,10 +128,28 @@ bool canfs_delegates(const struct fsal_export *export)
 	       op_ctx && op_ctx->export_perms.expire_time_attr == 0;
 }
 
+/* Of NFSv4.0, which has no sessions, an operation does not tell whose it is: such clients are given none. */
 static struct canfs_nfs_client client_here(void)
 {
-	return (struct canfs_nfs_client) { .id = op_ctx->clientid ? *op_ctx->clientid : 0,
+	struct canfs_nfs_client client = { .id = op_ctx->clientid ? *op_ctx->clientid : 0,
 		.address = op_ctx->client };
+
+	if (client.address && (op_ctx->nfs_vers != NFS_V4 || op_ctx->nfs_minorvers == 0))
+		client.id = CANFS_NO_HOLDER;
+	return client;
+}
+
+/* The file that this thread has made last, and where: to be known if it is given a delegation of it, as the next thing that it does. */
+static __thread struct {
+	uint64_t file, parent;
+} made;
+
+void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir)
+{
+	if (canfs_delegates(op_ctx->fsal_export)) {
+		made.file = canfs_hash_key(handle);
+		made.parent = canfs_hash_key(dir);
+	}
 }
 
 /* Processes on the server that open it from now on. */
@@ -140,75 +178,68 @@ static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handl
 	return ret;
 }
 
-static void give_back(
-	struct canfs_export *export, struct fsal_obj_handle *handle, struct canfs_nfs_client client)
-{
-	if (canfs_holders_remove(atomic_load(&all_holders), canfs_hash_key(handle), client.id))
-		canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
-}
-
 /* The watch first: who opens it meanwhile waits, until it is clear that there is none, or there was one, and is no more. */
 static int grant(struct canfs_export *export, struct fsal_obj_handle *handle,
-	struct canfs_nfs_client client, bool writes, time_t *recall_begun)
+	const struct canfs_delegation *delegation)
 {
 	int ret = watch_file(export, handle);
 
 	if (ret != 0)
 		return ret;
-	ret = canfs_holders_add(
-		atomic_load(&all_holders), canfs_hash_key(handle), client, writes, recall_begun);
+	ret = canfs_holders_add(atomic_load(&all_holders), delegation);
 	if (ret != 0)
 		canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
 	return ret;
 }
 
-fsal_status_t canfs_lease(
-	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
+bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
+	bool writes, fsal_status_t *status)
 {
 	struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
-	const struct state_owner_t *whose = owner;
-	struct canfs_nfs_client client = { .id = whose->so_owner.so_nfs4_owner.so_clientid,
-		.address = op_ctx->client };
-	int ret = 0;
-
-	if (deleg == FSAL_DELEG_NONE)
-		give_back(export, handle, client);
-	else
-		ret = grant(export, handle, client, deleg == FSAL_DELEG_WR,
-			&state->state_data.deleg.sd_clfile_stats.cfd_r_time);
-	return ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
-}
-
-bool canfs_has_leases(void)
-{
-	return atomic_load(&all_holders);
-}
-
-static void recall(struct fsal_obj_handle *handle)
-{
+	const struct state_nfs4_owner_t *whose =
+		&((struct state_owner_t *)owner)->so_owner.so_nfs4_owner;
+	struct canfs_delegation delegation = { .file = canfs_hash_key(handle),
+		.client = { .id = whose->so_clientid, .address = op_ctx->client },
+		.writes = writes,
+		.recall_begun = &state->state_data.deleg.sd_clfile_stats.cfd_r_time };
 	struct gsh_buffdesc key;
+	int ret = -EOPNOTSUPP;
 
+	if (!canfs_delegates(&export->export))
+		return false;
 	PASS_VOID(handle, handle_to_key, &key);
-	if (FSAL_IS_ERROR(up_async_delegrecall(
-		    general_fridge, op_ctx->fsal_export->up_ops, &key, NULL, NULL)))
-		LogCrit(COMPONENT_FSAL, "CANFS: %s: the delegation of a file could not be recalled",
-			CTX_FULLPATH(op_ctx));
+	delegation.key = key.addr;
+	delegation.key_bytes = key.len;
+	delegation.parent = made.file == delegation.file ? made.parent : 0;
+	if (whose->so_clientrec->cid_minorversion > 0)
+		ret = grant(export, handle, &delegation);
+	*status =
+		ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
+	return true;
 }
 
-fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, bool writes)
+bool canfs_return_lease(struct fsal_obj_handle *handle, void *owner)
 {
+	const struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+	const struct state_owner_t *whose = owner;
 	struct canfs_holders *holders = atomic_load(&all_holders);
-	struct canfs_recall ask;
 
-	if (!holders || canfs_holders_count(holders) == 0 || handle->type != REGULAR_FILE)
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	ask = (struct canfs_recall) { .now_usec = canfs_now_usec(),
-		.now_sec = time(NULL),
-		.lease_sec = nfs_param.nfsv4_param.lease_lifetime };
-	if (!canfs_holders_conflict(holders, canfs_hash_key(handle), client_here(), writes, &ask))
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	if (ask.is_due)
-		recall(handle);
-	return fsalstat(ERR_FSAL_DELAY, 0);
+	if (!holders || !canfs_holders_remove(holders, canfs_hash_key(handle),
+				whose->so_owner.so_nfs4_owner.so_clientid))
+		return false;
+	canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
+	return true;
+}
+
+fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access)
+{
+	const struct canfs_holders *holders = atomic_load(&all_holders);
+
+	if (holders && canfs_holders_count(holders) != 0 && handle->type == REGULAR_FILE &&
+		conflicts(
+			op_ctx->fsal_export->up_ops, canfs_hash_key(handle), client_here(), access))
+		return fsalstat(ERR_FSAL_DELAY, 0);
+	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }

@@ -57,7 +57,7 @@ static void answer_read(const struct canfs_io *read, bool give_up)
 static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb done,
 	struct fsal_io_arg *io, void *arg)
 {
-	fsal_status_t status = canfs_check_delegations(handle, false);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_READS);
 	struct canfs_io read;
 
 	if (FSAL_IS_ERROR(status)) {
@@ -106,7 +106,7 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.write_errors = canfs_count_write_errors(),
 	};
 
-	fsal_status_t status = canfs_check_delegations(handle, true);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
 	if (FSAL_IS_ERROR(status))
 		done(handle, status, io, arg);
@@ -140,8 +140,8 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	fsal_status_t status;
 
 	if (!name) {
-		status = canfs_check_delegations(
-			handle, truncates || (openflags & FSAL_O_WRITE) != 0);
+		status = canfs_check_delegations(handle,
+			truncates || (openflags & FSAL_O_WRITE) ? CANFS_WRITES : CANFS_READS);
 		if (FSAL_IS_ERROR(status))
 			return status;
 	}
@@ -157,6 +157,8 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
 	if (createmode != FSAL_NO_CREATE)
 		status = commit_new(handle, state, created, status);
+	if (!FSAL_IS_ERROR(status))
+		canfs_note_made(*created, handle);
 	canfs_note_truncated(truncates && !FSAL_IS_ERROR(status) ? *created : NULL);
 	return status;
 }
@@ -174,7 +176,8 @@ static fsal_openflags_t status_file(struct fsal_obj_handle *handle, struct state
 static fsal_status_t reopen_file(
 	struct fsal_obj_handle *handle, struct state_t *state, fsal_openflags_t openflags)
 {
-	fsal_status_t status = canfs_check_delegations(handle, (openflags & FSAL_O_WRITE) != 0);
+	fsal_status_t status = canfs_check_delegations(
+		handle, openflags & FSAL_O_WRITE ? CANFS_WRITES : CANFS_READS);
 
 	if (FSAL_IS_ERROR(status))
 		return status;
@@ -220,15 +223,19 @@ static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *s
 static fsal_status_t lease_file(
 	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
 {
-	if (canfs_has_leases())
-		return canfs_lease(handle, state, owner, deleg);
+	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (deleg == FSAL_DELEG_NONE
+			? canfs_return_lease(handle, owner)
+			: canfs_grant_lease(handle, state, owner, deleg == FSAL_DELEG_WR, &status))
+		return status;
 	return PASS(handle, lease_op2, state, owner, deleg);
 }
 
 static fsal_status_t allocate_file(struct fsal_obj_handle *handle, struct state_t *state,
 	uint64_t offset, uint64_t length, bool allocate)
 {
-	fsal_status_t status = canfs_check_delegations(handle, true);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
 	if (FSAL_IS_ERROR(status))
 		return status;

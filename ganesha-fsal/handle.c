@@ -94,7 +94,7 @@ static fsal_status_t read_symlink(
 static fsal_status_t link_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir,
 	const char *name COMPAT_PARENT_PARAMS)
 {
-	fsal_status_t status = canfs_check_delegations(handle, true);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
 	if (!FSAL_IS_ERROR(status))
 		status = PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS);
@@ -105,7 +105,7 @@ static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj
 	const char *old_name, struct fsal_obj_handle *newdir,
 	const char *new_name COMPAT_RENAME_PARAMS)
 {
-	fsal_status_t status = canfs_check_delegations(handle, true);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
 	if (!FSAL_IS_ERROR(status))
 		status = PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
@@ -116,7 +116,7 @@ static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj
 static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_handle *handle,
 	const char *name COMPAT_PARENT_PARAMS)
 {
-	fsal_status_t status = canfs_check_delegations(handle, true);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
 	if (FSAL_IS_ERROR(status))
 		return status;
@@ -124,6 +124,20 @@ static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_ha
 	(void)canfs_file_gone(handle, false);
 	return canfs_commit_metadata(
 		dir, PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS));
+}
+
+uint64_t canfs_hash_bytes(const void *key, size_t bytes)
+{
+	uint64_t hash = 0;
+
+	for (size_t at = 0; at < bytes; at += sizeof(hash)) {
+		size_t rest = bytes - at;
+		uint64_t part = 0;
+
+		memcpy(&part, (const char *)key + at, rest < sizeof(part) ? rest : sizeof(part));
+		hash = canfs_hash(hash ^ part);
+	}
+	return hash;
 }
 
 /* What a readdir of ours must remember while the sub-FSAL's calls back. */
@@ -174,7 +188,7 @@ static fsal_status_t test_access(struct fsal_obj_handle *handle, fsal_accessflag
 
 static fsal_status_t get_attrs(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs_out)
 {
-	fsal_status_t status = canfs_check_delegations(handle, false);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_LOOKS);
 
 	return FSAL_IS_ERROR(status) ? status : PASS(handle, getattrs, attrs_out);
 }
@@ -184,7 +198,7 @@ static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, stru
 {
 	bool resizes = FSAL_TEST_MASK(attrs->valid_mask, ATTR_SIZE);
 	uint64_t size = attrs->filesize;
-	fsal_status_t status = canfs_check_delegations(handle, true);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
 	if (FSAL_IS_ERROR(status))
 		return status;
@@ -238,18 +252,9 @@ void canfs_handle_ops_init(struct fsal_obj_ops *ops)
 uint64_t canfs_hash_key(struct fsal_obj_handle *handle)
 {
 	struct gsh_buffdesc key;
-	uint64_t name = 0, part;
 
 	PASS_VOID(handle, handle_to_key, &key);
-	for (size_t at = 0; at < key.len; at += sizeof(part)) {
-		size_t rest = key.len - at;
-
-		part = 0;
-		memcpy(&part, (const char *)key.addr + at,
-			rest < sizeof(part) ? rest : sizeof(part));
-		name = canfs_hash(name ^ part);
-	}
-	return name;
+	return canfs_hash_bytes(key.addr, key.len);
 }
 
 /* The two export operations that give handles live here, beside what they wrap. */

@@ -93,7 +93,6 @@ MODULE_FINI void canfs_unload(void)
 	canfs_stop_price_service();
 	canfs_close_clients();
 	canfs_stop_prefetcher();
-	canfs_close_delegations();
 	canfs_sampler_free(CANFS.sampler);
 	CANFS.sampler = NULL;
 	if (!CANFS.module.name)
@@ -105,6 +104,7 @@ MODULE_FINI void canfs_unload(void)
 	}
 	if (CANFS.prefetcher)
 		return; /* so must what those report to that a disk has not let go */
+	canfs_close_delegations();
 	canfs_shared_classes_free(&CANFS.classes);
 	canfs_ghosts_free(CANFS.ghosts);
 	CANFS.ghosts = NULL;

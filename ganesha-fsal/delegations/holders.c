@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define uthash_nonfatal_oom(element) ((element)->is_lost = true)
 #define HASH_NONFATAL_OOM            1
@@ -12,6 +13,8 @@
 
 #define SHARDS      64 /* a lock each */
 #define RECALL_USEC 1000000
+#define LIST_USEC                                                                                  \
+	10000000 /* between two looks at the same directory; NFSv3 asks again after five seconds */
 
 struct holder {
 	struct holder *next; /* of the same file: several may read */
@@ -22,11 +25,18 @@ struct holder {
 
 struct file {
 	UT_hash_handle hh;
-	uint64_t name;
+	uint64_t name, parent;
 	struct holder *first;
 	uint64_t recalled_usec; /* 0: never */
 	bool writes;
 	bool is_lost;
+	uint8_t key_bytes;
+	char key[CANFS_HOLDERS_KEY_MAX];
+};
+
+/* The last conflict of who looked at attributes. */
+struct look {
+	uint64_t file, parent, usec;
 };
 
 struct shard {
@@ -37,6 +47,8 @@ struct shard {
 struct canfs_holders {
 	_Atomic size_t count;
 	struct shard shard[SHARDS];
+	pthread_mutex_t look_lock;
+	struct look look;
 };
 
 struct canfs_holders *canfs_holders_new(void)
@@ -45,6 +57,8 @@ struct canfs_holders *canfs_holders_new(void)
 
 	for (int i = 0; holders && i < SHARDS; i++)
 		pthread_mutex_init(&holders->shard[i].lock, NULL);
+	if (holders)
+		pthread_mutex_init(&holders->look_lock, NULL);
 	return holders;
 }
 
@@ -70,6 +84,8 @@ void canfs_holders_free(struct canfs_holders *holders)
 		}
 		pthread_mutex_destroy(&holders->shard[i].lock);
 	}
+	if (holders)
+		pthread_mutex_destroy(&holders->look_lock);
 	free(holders);
 }
 
@@ -90,16 +106,19 @@ static struct file *find(struct shard *shard, uint64_t name)
 	return file;
 }
 
-static struct file *find_or_add(struct shard *shard, uint64_t name)
+static struct file *find_or_add(struct shard *shard, const struct canfs_delegation *delegation)
 {
-	struct file *file = find(shard, name);
+	struct file *file = find(shard, delegation->file);
 
 	if (file)
 		return file;
 	file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
-	file->name = name;
+	file->name = delegation->file;
+	file->parent = delegation->parent;
+	file->key_bytes = (uint8_t)delegation->key_bytes;
+	memcpy(file->key, delegation->key, delegation->key_bytes);
 	HASH_ADD(hh, shard->files, name, sizeof(file->name), file);
 	if (!file->is_lost)
 		return file;
@@ -122,44 +141,45 @@ static bool others_have_it(const struct file *file, struct canfs_nfs_client clie
 	return false;
 }
 
-static int add_holder(
-	struct file *file, struct canfs_nfs_client client, bool writes, time_t *recall_begun)
+static int add_holder(struct file *file, const struct canfs_delegation *delegation)
 {
 	struct holder *holder;
 
-	if ((writes || file->writes) && others_have_it(file, client))
+	if ((delegation->writes || file->writes) && others_have_it(file, delegation->client))
 		return -EBUSY;
-	for (holder = file->first; holder && holder->client.id != client.id; holder = holder->next)
+	for (holder = file->first; holder && holder->client.id != delegation->client.id;
+		holder = holder->next)
 		;
 	if (!holder) {
 		holder = calloc(1, sizeof(*holder));
 		if (!holder)
 			return -ENOMEM;
-		holder->client = client;
+		holder->client = delegation->client;
 		holder->next = file->first;
 		file->first = holder;
 	}
-	holder->recall_begun = recall_begun;
+	holder->recall_begun = delegation->recall_begun;
 	holder->count++;
-	file->writes |= writes;
+	file->writes |= delegation->writes;
 	return 0;
 }
 
-int canfs_holders_add(struct canfs_holders *holders, uint64_t name, struct canfs_nfs_client client,
-	bool writes, time_t *recall_begun)
+int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
 {
 	struct shard *shard;
 	struct file *file;
 	int ret = -ENOMEM;
 
+	if (delegation->key_bytes > CANFS_HOLDERS_KEY_MAX)
+		return -EINVAL;
 	if (atomic_fetch_add(&holders->count, 1) >= CANFS_HOLDERS_MAX) {
 		atomic_fetch_sub(&holders->count, 1);
 		return -ENOSPC;
 	}
-	shard = lock_shard(holders, name);
-	file = find_or_add(shard, name);
+	shard = lock_shard(holders, delegation->file);
+	file = find_or_add(shard, delegation);
 	if (file)
-		ret = add_holder(file, client, writes, recall_begun);
+		ret = add_holder(file, delegation);
 	if (file && !file->first)
 		free_file(shard, file);
 	pthread_mutex_unlock(&shard->lock);
@@ -204,35 +224,72 @@ size_t canfs_holders_count(const struct canfs_holders *holders)
 	return atomic_load(&holders->count);
 }
 
-static void ask_back(struct file *file, struct canfs_recall *recall)
+static void ask_back(struct file *file, const struct canfs_recall *recall)
 {
-	recall->is_due =
-		file->recalled_usec == 0 || recall->now_usec - file->recalled_usec >= RECALL_USEC;
-	for (struct holder *holder = file->recalled_usec == 0 ? file->first : NULL; holder;
-		holder = holder->next) {
+	bool is_first = file->recalled_usec == 0;
+
+	if (!is_first && recall->now_usec - file->recalled_usec < RECALL_USEC)
+		return;
+	for (struct holder *holder = is_first ? file->first : NULL; holder; holder = holder->next) {
 		if (*holder->recall_begun == 0)
 			*holder->recall_begun = recall->now_sec;
 		*holder->recall_begun -= recall->lease_sec;
 	}
-	if (recall->is_due)
-		file->recalled_usec = recall->now_usec;
+	file->recalled_usec = recall->now_usec;
+	recall->ask(recall->arg, file->key, file->key_bytes);
+}
+
+/* Is it the second file of a directory? */
+static bool lists(struct canfs_holders *holders, uint64_t file, uint64_t parent, uint64_t now_usec)
+{
+	struct look *look = &holders->look;
+	bool is_second;
+
+	pthread_mutex_lock(&holders->look_lock);
+	is_second = parent != 0 && look->parent == parent && look->file != file &&
+		    now_usec - look->usec < LIST_USEC;
+	*look = (struct look) { .file = file, .parent = parent, .usec = now_usec };
+	pthread_mutex_unlock(&holders->look_lock);
+	return is_second;
+}
+
+static void ask_back_all(struct canfs_holders *holders, uint64_t parent,
+	struct canfs_nfs_client client, const struct canfs_recall *recall)
+{
+	struct file *file, *next;
+
+	for (int i = 0; i < SHARDS; i++) {
+		struct shard *shard = lock_shard(holders, (uint64_t)i);
+
+		HASH_ITER(hh, shard->files, file, next)
+		{
+			if (file->parent == parent && file->writes && others_have_it(file, client))
+				ask_back(file, recall);
+		}
+		pthread_mutex_unlock(&shard->lock);
+	}
 }
 
 bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
-	struct canfs_nfs_client client, bool writes, struct canfs_recall *recall)
+	struct canfs_nfs_client client, enum canfs_access access, const struct canfs_recall *recall)
 {
 	struct shard *shard;
 	struct file *file;
+	uint64_t parent = 0;
 	bool conflicts;
 
-	recall->is_due = false;
-	if (!client.id && !client.address)
-		return false;
+	if (client.id == 0 && !client.address)
+		return false; /* the server itself */
 	shard = lock_shard(holders, name);
 	file = find(shard, name);
-	conflicts = file && (writes || file->writes) && others_have_it(file, client);
-	if (conflicts)
+	conflicts =
+		file && (access == CANFS_WRITES || file->writes) && others_have_it(file, client);
+	if (conflicts) {
 		ask_back(file, recall);
+		parent = file->parent;
+	}
 	pthread_mutex_unlock(&shard->lock);
+	if (conflicts && access == CANFS_LOOKS && lists(holders, name, parent, recall->now_usec))
+		ask_back_all(holders, parent, client, recall);
 	return conflicts;
 }
