@@ -78,7 +78,6 @@ struct canfs_export {
 	_Atomic bool delegates;
 	_Atomic bool commits_metadata;
 	_Atomic(struct canfs_fs_journal *) journal; /* NULL: it has not been needed */
-	_Atomic uint32_t write_errors; /* so often clients had to be told that writes are lost */
 };
 
 struct canfs_handle {
@@ -300,6 +299,7 @@ struct canfs_caller {
 	/* Of a write: as it was asked for, and as it was when it began. */
 	bool stable;
 	uint32_t write_errors;
+	uint64_t begun_usec; /* of a stable one */
 };
 
 /*
@@ -312,10 +312,10 @@ fsal_status_t canfs_check_write(
 	const struct canfs_caller *caller, fsal_status_t status, const struct fsal_io_arg *io);
 fsal_status_t canfs_check_commit(struct fsal_obj_handle *handle, fsal_status_t status);
 
-uint32_t canfs_count_write_errors(void);
+void canfs_begin_write(struct canfs_caller *caller);
 
-/* Makes of the server's write verifier the export's. */
-void canfs_add_write_errors(const struct canfs_export *export, struct gsh_buffdesc *verifier);
+/* Makes of the server's write verifier ours. */
+void canfs_add_write_errors(struct gsh_buffdesc *verifier);
 
 /* The file is empty: what was lost is of no interest any more. */
 void canfs_forget_write_errors(struct fsal_obj_handle *handle);
@@ -341,11 +341,12 @@ void canfs_complete_read(struct canfs_io *io);
 #define CANFS_TO_THE_END UINT64_MAX
 void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t bytes);
 
-/* Its size is this now, or was, for a while. */
-static inline void canfs_truncated(struct fsal_obj_handle *handle, uint64_t bytes)
+/* Its size is this now, or was, for a while; or (status) may be. */
+static inline void canfs_truncated(
+	struct fsal_obj_handle *handle, uint64_t bytes, fsal_status_t status)
 {
 	canfs_invalidate(handle, bytes, CANFS_TO_THE_END);
-	if (bytes == 0)
+	if (bytes == 0 && !FSAL_IS_ERROR(status))
 		canfs_forget_write_errors(handle);
 }
 

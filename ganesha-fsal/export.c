@@ -146,7 +146,7 @@ static fsal_status_t set_quota(struct fsal_export *export, const char *path, int
 static void get_write_verifier(struct fsal_export *export, struct gsh_buffdesc *verifier)
 {
 	PASS_EXPORT_VOID(export, get_write_verifier, verifier);
-	canfs_add_write_errors(container_of(export, struct canfs_export, export), verifier);
+	canfs_add_write_errors(verifier);
 }
 
 static struct state_t *alloc_state(

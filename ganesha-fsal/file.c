@@ -103,15 +103,15 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.arg = arg,
 		.timer = canfs_count_client(CANFS_CLIENT_WRITE, io),
 		.stable = io->fsal_stable,
-		.write_errors = canfs_count_write_errors(),
 	};
-
 	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
-	if (FSAL_IS_ERROR(status))
+	if (FSAL_IS_ERROR(status)) {
 		done(handle, status, io, arg);
-	else
-		PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
+		return;
+	}
+	canfs_begin_write(&caller);
+	PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
 }
 
 /* One that may be new. If it may not be there after a crash, the client is told an error, and nothing stays open. */
@@ -129,13 +129,29 @@ static fsal_status_t commit_new(const struct fsal_obj_handle *dir, struct state_
 	return committed;
 }
 
+/* One that there was, and that may be empty now, or of which another client is just waiting to hear that it is made. */
+static fsal_status_t commit_opened(struct fsal_obj_handle *handle, struct state_t *state,
+	enum fsal_create_mode createmode, bool truncates, fsal_status_t status)
+{
+	fsal_status_t committed = status;
+
+	if (truncates)
+		canfs_truncated(handle, 0, status);
+	if (truncates || createmode != FSAL_NO_CREATE)
+		committed = canfs_commit_metadata(handle, status);
+	if (state && FSAL_IS_ERROR(committed) && !FSAL_IS_ERROR(status))
+		(void)PASS(handle, close2, state);
+	return committed;
+}
+
 static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
 	fsal_openflags_t openflags, enum fsal_create_mode createmode, const char *name,
 	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
 	struct fsal_attrlist *attrs_out, bool *caller_perm_check COMPAT_PARENT_PARAMS)
 {
 	bool truncates = (openflags & FSAL_O_TRUNC) != 0 ||
-			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE));
+			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE) &&
+				 attrs_in->filesize == 0);
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status;
 
@@ -149,11 +165,8 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 		attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
 
 	/* Opening by handle gives no new object, and the caller may have passed NULL then. */
-	if (!sub) {
-		if (truncates && !name)
-			canfs_truncated(handle, 0);
-		return status;
-	}
+	if (!sub)
+		return name ? status : commit_opened(handle, state, createmode, truncates, status);
 	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
 	if (createmode != FSAL_NO_CREATE)
 		status = commit_new(handle, state, created, status);
@@ -182,9 +195,10 @@ static fsal_status_t reopen_file(
 	if (FSAL_IS_ERROR(status))
 		return status;
 	status = PASS(handle, reopen2, state, openflags);
-	if (openflags & FSAL_O_TRUNC)
-		canfs_truncated(handle, 0);
-	return status;
+	if (!(openflags & FSAL_O_TRUNC))
+		return status;
+	canfs_truncated(handle, 0, status);
+	return canfs_commit_metadata(handle, status);
 }
 
 static fsal_status_t seek_file(

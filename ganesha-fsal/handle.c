@@ -29,7 +29,7 @@ void canfs_note_truncated(const struct fsal_obj_handle *handle)
 static fsal_status_t merge(struct fsal_obj_handle *original, struct fsal_obj_handle *duplicate)
 {
 	if (duplicate == truncated)
-		canfs_truncated(original, 0);
+		canfs_truncated(original, 0, fsalstat(ERR_FSAL_NO_ERROR, 0));
 	return PASS(original, merge, canfs_sub(duplicate));
 }
 
@@ -204,7 +204,7 @@ static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, stru
 		return status;
 	status = PASS(handle, setattr2, bypass, state, attrs);
 	if (resizes)
-		canfs_truncated(handle, size);
+		canfs_truncated(handle, size, status);
 	return canfs_commit_metadata(handle, status);
 }
 

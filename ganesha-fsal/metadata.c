@@ -36,8 +36,11 @@ void canfs_set_commit_metadata(struct canfs_export *export)
 	if (wanted && !atomic_load(&export->journal) && open_journal(export) != 0)
 		return;
 	atomic_store(&export->commits_metadata, wanted);
-	LogEvent(COMPONENT_FSAL, "CANFS: names and attributes of %s are %s from now on",
-		CTX_FULLPATH(op_ctx), wanted ? "committed" : "not committed");
+	LogEvent(COMPONENT_FSAL, "CANFS: names and attributes of %s are %s from now on%s",
+		CTX_FULLPATH(op_ctx), wanted ? "committed" : "not committed",
+		wanted && canfs_fs_journal_syncs_all(atomic_load(&export->journal))
+			? ", and with them all data of its file system"
+			: "");
 }
 
 /* A file system that is mounted below the export: there may be many, and they come and go. */
@@ -71,5 +74,6 @@ fsal_status_t canfs_commit_metadata(const struct fsal_obj_handle *handle, fsal_s
 	if (FSAL_IS_ERROR(status) || !atomic_load(&export->commits_metadata))
 		return status;
 	ret = commit(export, handle);
-	return ret == 0 ? status : fsalstat(posix2fsal_error(-ret), -ret);
+	/* Never one that makes a client ask again: it has been done. */
+	return ret == 0 ? status : fsalstat(ERR_FSAL_IO, -ret);
 }

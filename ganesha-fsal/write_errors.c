@@ -3,78 +3,113 @@
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/write-errors/failed_files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include "common/hash.h"
 
 static struct canfs_failed_files failed_files = CANFS_FAILED_FILES_NONE;
 
-static struct canfs_export *export_here(void)
-{
-	return container_of(op_ctx->fsal_export, struct canfs_export, export);
-}
+/* Of all exports: two of one file system share its files. */
+static _Atomic uint32_t errors;
+
+/* What the verifier of an unstable write that this thread has done is to tell: as of when it began. */
+static __thread struct {
+	uint32_t errors;
+	bool valid;
+} at_begin;
 
 uint32_t canfs_count_write_errors(void)
 {
-	return atomic_load(&export_here()->write_errors);
+	return atomic_load(&errors);
 }
 
-/* As fsync(2) has it; any other is of an operation that did not come to it. */
+/* An error of the open, or of another step before fsync(2) or pwritev(2), which give whatever the block layer does. */
 static bool means_loss(fsal_status_t status)
 {
-	return status.major == ERR_FSAL_IO || status.major == ERR_FSAL_NOSPC ||
-	       status.major == ERR_FSAL_DQUOT || status.major == ERR_FSAL_ROFS;
+	static const int harmless[] = { 0, EACCES, EAGAIN, EDQUOT, EFBIG, EINTR, EINVAL, ELOOP,
+		EMFILE, ENFILE, ENOENT, EPERM, ESTALE, ETXTBSY, EXDEV };
+
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++) {
+		if (status.minor == harmless[i])
+			return status.major == ERR_FSAL_IO && status.minor == 0;
+	}
+	return true;
 }
 
-static void note(struct fsal_obj_handle *handle, int error)
+/* Returns what the client is told: no error that makes it ask again, since the next fsync(2) succeeds. */
+static fsal_status_t note(struct fsal_obj_handle *handle, int error)
 {
-	atomic_fetch_add(&export_here()->write_errors, 1);
+	atomic_fetch_add(&errors, 1);
 	if (canfs_failed_files_note(&failed_files, canfs_hash_key(handle), canfs_now_usec()))
 		LogCrit(COMPONENT_FSAL,
 			"CANFS: %s: of file %" PRIu64
 			" not all that was written is on the disk (%s): its clients are told",
 			CTX_FULLPATH(op_ctx), handle->fileid, strerror(error));
+	return fsalstat(ERR_FSAL_IO, error);
 }
 
-/* The verifier was taken when the server started; the sum differs from all before. */
-void canfs_add_write_errors(const struct canfs_export *export, struct gsh_buffdesc *verifier)
+/* The server's own tells when it started, in seconds: to add to it might give that of another start. */
+void canfs_add_write_errors(struct gsh_buffdesc *verifier)
 {
-	uint32_t errors = atomic_load(&export->write_errors), part;
+	uint64_t part = canfs_hash(at_begin.valid ? at_begin.errors : canfs_count_write_errors()),
+		 whole;
 
-	if (errors == 0 || verifier->len < sizeof(part))
+	at_begin.valid = false;
+	if (verifier->len != sizeof(whole))
 		return;
-	memcpy(&part, verifier->addr, sizeof(part));
-	part += errors;
-	memcpy(verifier->addr, &part, sizeof(part));
+	memcpy(&whole, verifier->addr, sizeof(whole));
+	whole ^= part; /* 0, if there were none */
+	memcpy(verifier->addr, &whole, sizeof(whole));
+}
+
+/* RFC 1813 §3.3.7: VFS of Ganesha 4 answers with the error; that of 6 and 9 that it is unstable, as if a COMMIT could still help. */
+static bool has_failed(
+	const struct canfs_caller *caller, fsal_status_t status, const struct fsal_io_arg *io)
+{
+	if (!FSAL_IS_ERROR(status))
+		return caller->stable && !io->fsal_stable;
+	/* Without a byte, it was pwritev(2) itself: as of a file system that is mounted with sync. */
+	return means_loss(status) && (io->io_amount > 0 || status.minor == EIO);
 }
 
 fsal_status_t canfs_check_write(
 	const struct canfs_caller *caller, fsal_status_t status, const struct fsal_io_arg *io)
 {
-	/* VFS of Ganesha 4 says so; that of 6 and 9 says that it is unstable, as if a COMMIT could still help. */
-	bool failed =
-		caller->stable && (FSAL_IS_ERROR(status) ? io->io_amount > 0 && means_loss(status)
-							 : !io->fsal_stable);
+	bool other_failed;
 
-	if (failed) {
-		note(caller->handle, status.minor ? status.minor : EIO);
-		return FSAL_IS_ERROR(status) ? status : fsalstat(ERR_FSAL_IO, EIO);
+	if (has_failed(caller, status, io))
+		return note(
+			caller->handle, FSAL_IS_ERROR(status) && status.minor ? status.minor : EIO);
+	other_failed = caller->write_errors != canfs_count_write_errors();
+	if (FSAL_IS_ERROR(status) || !other_failed)
+		return status;
+	if (!caller->stable) {
+		at_begin.errors = caller->write_errors;
+		at_begin.valid = true;
+		return status;
 	}
-	/* What failed may have been this: with the new verifier, the client would believe that it was written after. */
-	if (!FSAL_IS_ERROR(status) && !caller->stable &&
-		caller->write_errors != canfs_count_write_errors())
-		return fsalstat(ERR_FSAL_DELAY, 0);
-	return status;
+	/* Of several that wait for the same descriptor the kernel tells one: it may have been this one's data. */
+	return canfs_failed_files_has(&failed_files, canfs_hash_key(caller->handle),
+		       caller->begun_usec, canfs_now_usec())
+		       ? fsalstat(ERR_FSAL_DELAY, 0)
+		       : status;
+}
+
+void canfs_begin_write(struct canfs_caller *caller)
+{
+	at_begin.valid = false;
+	caller->write_errors = canfs_count_write_errors();
+	caller->begun_usec = caller->stable ? canfs_now_usec() : 0;
 }
 
 fsal_status_t canfs_check_commit(struct fsal_obj_handle *handle, fsal_status_t status)
 {
-	if (FSAL_IS_ERROR(status)) {
-		if (means_loss(status))
-			note(handle, status.minor);
-		return status;
-	}
-	if (op_ctx->nfs_vers == NFS_V3 && canfs_failed_files_any(&failed_files) &&
-		canfs_failed_files_has(&failed_files, canfs_hash_key(handle), canfs_now_usec()))
+	at_begin.valid = false;
+	if (FSAL_IS_ERROR(status))
+		return means_loss(status) ? note(handle, status.minor) : status;
+	if (op_ctx->nfs_vers != NFS_V4 && canfs_failed_files_any(&failed_files) &&
+		canfs_failed_files_has(&failed_files, canfs_hash_key(handle), 0, canfs_now_usec()))
 		return fsalstat(ERR_FSAL_IO, EIO);
 	return status;
 }

@@ -38,13 +38,23 @@ static int write_all(struct canfs_fs_journal *journal)
 	return syncfs(journal->fd) == 0 ? 0 : -errno;
 }
 
-/* ext4 may have none; then ext2 and ext3 are said to be the same. */
-static bool ext4_has_journal(const char *path)
+#define EXT4_SUPER_BLOCK 1024
+#define EXT4_FEATURES    92 /* s_feature_compat in it, little-endian */
+#define EXT4_HAS_JOURNAL 0x4
+#define EXT4_FAST_COMMIT 0x400
+
+/*
+ * Of ext4 and what it mounts as ext2 and ext3. With fast_commit, what is done to a directory itself is in no commit but a full one.
+ * What cannot be told is taken for the worst.
+ */
+static bool ext4_writes_in_order(const char *path)
 {
-	char link[64], target[256], task[320];
-	const char *device;
+	char link[64], target[256], device[64];
+	uint8_t octets[4] = { 0 };
+	uint32_t features;
 	struct stat st;
 	ssize_t length;
+	int fd;
 
 	if (stat(path, &st) != 0)
 		return false;
@@ -53,9 +63,16 @@ static bool ext4_has_journal(const char *path)
 	if (length < 0)
 		return false;
 	target[length] = '\0';
-	device = strrchr(target, '/');
-	snprintf(task, sizeof(task), "/sys/fs/ext4/%s/journal_task", device ? device + 1 : target);
-	return access(task, F_OK) == 0;
+	snprintf(device, sizeof(device), "/dev/%.48s", strrchr(target, '/') + 1);
+	fd = open(device, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	length = pread(fd, octets, sizeof(octets), EXT4_SUPER_BLOCK + EXT4_FEATURES);
+	close(fd);
+	features = (uint32_t)octets[0] | (uint32_t)octets[1] << 8 | (uint32_t)octets[2] << 16 |
+		   (uint32_t)octets[3] << 24;
+	return length == sizeof(octets) && (features & EXT4_HAS_JOURNAL) &&
+	       !(features & EXT4_FAST_COMMIT);
 }
 
 static bool writes_in_order(const char *path)
@@ -65,7 +82,7 @@ static bool writes_in_order(const char *path)
 	if (statfs(path, &st) != 0)
 		return false;
 	return st.f_type == XFS_SUPER_MAGIC ||
-	       (st.f_type == EXT4_SUPER_MAGIC && ext4_has_journal(path));
+	       (st.f_type == EXT4_SUPER_MAGIC && ext4_writes_in_order(path));
 }
 
 int canfs_fs_journal_open(struct canfs_fs_journal **journal, const char *path)
@@ -139,6 +156,11 @@ int canfs_fs_journal_commit(struct canfs_fs_journal *journal)
 	ret = journal->failed >= mine ? journal->ret : 0;
 	pthread_mutex_unlock(&journal->lock);
 	return ret;
+}
+
+bool canfs_fs_journal_syncs_all(const struct canfs_fs_journal *journal)
+{
+	return journal->write == write_all;
 }
 
 uint64_t canfs_fs_journal_commits(struct canfs_fs_journal *journal)

@@ -2,9 +2,9 @@
 /*
  * The journal of a file system, committed for many at once: what directories and inodes have become is on the disk.
  *
- * fsync(2) of a directory would flush no other, and that of a file its data. But ext4 and XFS write their journals in order:
- * when a later change to any inode is on the disk, so is all before it. That inode is a file of ours without a name.
- * Other file systems are synced as a whole.
+ * fsync(2) of a directory would flush no other, and that of a file its data. But ext4 (without fast_commit) and XFS write their
+ * journals in order: when a later change to any inode is on the disk, so is all before it. That inode is a file of ours without
+ * a name; while it is open, the file system cannot be remounted read-only. Other file systems are synced as a whole.
  *
  *	threads that changed something   a b    c d e
  *	commits                         |--a--||-b c--||-d e--|
@@ -12,6 +12,7 @@
 #ifndef CANFS_GANESHA_FSAL_FS_JOURNAL_H
 #define CANFS_GANESHA_FSAL_FS_JOURNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct canfs_fs_journal;
@@ -26,6 +27,9 @@ void canfs_fs_journal_close(
  * commit. -errno: it may not be.
  */
 int canfs_fs_journal_commit(struct canfs_fs_journal *journal);
+
+/* With all data of all files: it is not known to be of those that write in order. */
+bool canfs_fs_journal_syncs_all(const struct canfs_fs_journal *journal);
 
 /* How often the journal was written. */
 uint64_t canfs_fs_journal_commits(struct canfs_fs_journal *journal);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "ganesha-fsal/write-errors/failed_files.h"
 
+#define FAILED_USEC (CANFS_FAILED_FILE_SEC * UINT64_C(1000000))
+
 static void drop(struct canfs_failed_files *files, unsigned int at)
 {
 	files->row[at] = files->row[--files->count];
@@ -27,7 +29,7 @@ static void drop_old(struct canfs_failed_files *files, uint64_t now_usec)
 
 bool canfs_failed_files_note(struct canfs_failed_files *files, uint64_t file, uint64_t now_usec)
 {
-	uint64_t until_usec = now_usec + CANFS_FAILED_FILE_SEC * UINT64_C(1000000);
+	uint64_t until_usec = now_usec + FAILED_USEC;
 	int at;
 
 	pthread_mutex_lock(&files->lock);
@@ -46,17 +48,22 @@ bool canfs_failed_files_note(struct canfs_failed_files *files, uint64_t file, ui
 	return at < 0;
 }
 
-bool canfs_failed_files_has(struct canfs_failed_files *files, uint64_t file, uint64_t now_usec)
+bool canfs_failed_files_has(
+	struct canfs_failed_files *files, uint64_t file, uint64_t since_usec, uint64_t now_usec)
 {
-	bool has;
+	uint64_t until_usec;
+	int at;
 
 	if (!canfs_failed_files_any(files))
 		return false;
 	pthread_mutex_lock(&files->lock);
 	drop_old(files, now_usec);
-	has = now_usec < files->all_until_usec || find(files, file) >= 0;
+	until_usec = now_usec < files->all_until_usec ? files->all_until_usec : 0;
+	at = find(files, file);
+	if (at >= 0 && files->row[at].until_usec > until_usec)
+		until_usec = files->row[at].until_usec;
 	pthread_mutex_unlock(&files->lock);
-	return has;
+	return until_usec != 0 && until_usec - FAILED_USEC >= since_usec;
 }
 
 void canfs_failed_files_forget(struct canfs_failed_files *files, uint64_t file)

@@ -43,7 +43,9 @@ static inline bool canfs_failed_files_any(const struct canfs_failed_files *files
 	return atomic_load(&files->any);
 }
 
-bool canfs_failed_files_has(struct canfs_failed_files *files, uint64_t file, uint64_t now_usec);
+/* Is it one that has failed since then, or at any time (since_usec 0)? */
+bool canfs_failed_files_has(
+	struct canfs_failed_files *files, uint64_t file, uint64_t since_usec, uint64_t now_usec);
 
 /* Nothing is left of what was written to it. */
 void canfs_failed_files_forget(struct canfs_failed_files *files, uint64_t file);
