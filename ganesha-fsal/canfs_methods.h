@@ -70,11 +70,10 @@ struct canfs_export {
 	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
 	_Atomic(struct canfs_remote *)
-		remote;           /* NULL: nothing is read ahead through the sub-FSAL */
-	uint64_t reload;          /* the last one that came to it; 0: none */
-	bool attributes_uncached; /* since it was made, by Ganesha */
-	int dir;      /* of its path, by which files are opened to be watched; -1: none */
-	dev_t st_dev; /* of that */
+		remote;  /* NULL: nothing is read ahead through the sub-FSAL */
+	uint64_t reload; /* the last one that came to it; 0: none */
+	int dir;         /* of its path, by which files are opened to be watched; -1: none */
+	dev_t st_dev;    /* of that */
 	_Atomic bool delegates;
 	_Atomic bool commits_metadata;
 	_Atomic(struct canfs_fs_journal *) journal; /* NULL: it has not been needed */
@@ -290,6 +289,11 @@ static inline double canfs_readahead_scale(const struct canfs_export *export)
 bool canfs_reload_prefetcher(
 	const struct canfs_fsal_config *before, const struct canfs_fsal_config *now);
 
+struct canfs_file_change {
+	struct canfs_holders *holders; /* NULL: there are no delegations */
+	uint64_t file;
+};
+
 /* Who asked for a read or write, and what to call when it is done. */
 struct canfs_caller {
 	struct fsal_obj_handle *handle;
@@ -300,6 +304,7 @@ struct canfs_caller {
 	bool stable;
 	uint32_t write_errors;
 	uint64_t begun_usec; /* of a stable one */
+	struct canfs_file_change change;
 };
 
 /*
@@ -350,24 +355,34 @@ static inline void canfs_truncated(
 		canfs_forget_write_errors(handle);
 }
 
-/* delegations.c. Both with op_ctx on it: when it is made; and what holds from now on. */
-void canfs_open_delegations(struct canfs_export *export, bool wanted);
+/* delegations.c. All with op_ctx on our export. What its block says holds from now on. */
 void canfs_set_delegations(struct canfs_export *export, bool wanted);
-
-/* To the client of op_ctx. */
-bool canfs_delegates(const struct fsal_export *export);
 void canfs_close_delegations(void); /* nobody asks any more */
+
+/* May there be any? */
+bool canfs_delegates(const struct fsal_export *export);
 
 /* state, owner: as in lease_op2. False: it is for the sub-FSAL. */
 bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
 	bool writes, fsal_status_t *status);
-bool canfs_return_lease(struct fsal_obj_handle *handle, void *owner);
+
+/* Of any state that ends; more than once does no harm. */
+void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state);
 
 /* An open may have made it, in this directory. */
 void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir);
 
-/* May the client of op_ctx do this now? If another one has a delegation, that is recalled, and the client told to come again. */
+/*
+ * May the client of op_ctx do this now? If another one has a delegation, that is recalled, and the client told to come again
+ * (ERR_FSAL_DELAY). _named: to what has this name, if there is any.
+ */
 fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access);
+fsal_status_t canfs_check_named(
+	struct fsal_obj_handle *dir, const char *name, enum canfs_access access);
+
+/* The same, about a change of its contents: until its end none is granted. Without an error, canfs_end_change() must follow. */
+fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change);
+void canfs_end_change(const struct canfs_file_change *change);
 
 /* handle.c: a number by which the file is known while it exists; unlike canfs_name_file(), not another file's after it. */
 uint64_t canfs_hash_key(struct fsal_obj_handle *handle);

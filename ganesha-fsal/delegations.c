@@ -33,11 +33,9 @@ static void ask(void *up_ops, const void *key, size_t key_bytes)
 static bool conflicts(const struct fsal_up_vector *up_ops, uint64_t file,
 	struct canfs_nfs_client client, enum canfs_access access)
 {
-	const struct canfs_recall recall = { .now_usec = canfs_now_usec(),
-		.now_sec = time(NULL),
-		.lease_sec = nfs_param.nfsv4_param.lease_lifetime,
-		.ask = ask,
-		.arg = (void *)(uintptr_t)up_ops };
+	const struct canfs_recall recall = {
+		.now_usec = canfs_now_usec(), .ask = ask, .arg = (void *)(uintptr_t)up_ops
+	};
 
 	return canfs_holders_conflict(atomic_load(&all_holders), file, client, access, &recall);
 }
@@ -49,9 +47,16 @@ static void opened(const void *up_ops, void *key, size_t key_bytes)
 		(struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
 }
 
+static void tick(void)
+{
+	canfs_holders_tick(atomic_load(&all_holders), nfs_param.nfsv4_param.lease_lifetime,
+		DELEG_GRANTED, DELEG_RECALL_WIP);
+}
+
 static int open_all(void)
 {
 	const struct canfs_watch_config config = { .opened = opened,
+		.tick = tick,
 		.thread_begins = canfs_name_thread,
 		.wait_sec = nfs_param.nfsv4_param.lease_lifetime + WAIT_MORE_SEC };
 	int ret = 0;
@@ -90,42 +95,73 @@ static int open_export(struct canfs_export *export)
 	return 0;
 }
 
+/* File systems of which some export of ours has cached attributes; never fewer. */
+#define CACHED_MAX 256
+static dev_t cached[CACHED_MAX];
+static _Atomic unsigned int cached_count;
+
+static bool is_cached(dev_t dev)
+{
+	unsigned int count = atomic_load(&cached_count);
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (cached[i] == dev)
+			return true;
+	}
+	return count == CACHED_MAX; /* not known */
+}
+
 /*
  * The metadata cache answers for a file with a delegation what it knew before, to anybody; but with Attr_Expiration_Time = 0 it asks
- * us, who know who asks. It remembers that number with each file, so that a new one is no use.
+ * us, who know who asks. It remembers that number with each file, whichever export it was found by, so that a new one is no use.
  */
-void canfs_open_delegations(struct canfs_export *export, bool wanted)
+static void note_caching(const struct canfs_export *export)
 {
 	const struct export_perms *perms = &op_ctx->ctx_export->export_perms;
+	dev_t dev = canfs_local_device(&export->export);
 
-	export->attributes_uncached =
-		(perms->set & EXPORT_OPTION_EXPIRE_SET) != 0 && perms->expire_time_attr == 0;
-	canfs_set_delegations(export, wanted);
+	if (((perms->set & EXPORT_OPTION_EXPIRE_SET) == 0 || perms->expire_time_attr != 0) &&
+		dev != 0 && !is_cached(dev)) {
+		cached[atomic_load(&cached_count)] = dev;
+		atomic_fetch_add(&cached_count, 1);
+	}
 }
 
 void canfs_set_delegations(struct canfs_export *export, bool wanted)
 {
+	bool possible;
 	int ret = 0;
 
-	if (wanted && !export->attributes_uncached) {
+	note_caching(export);
+	possible = wanted && !is_cached(canfs_local_device(&export->export));
+	if (wanted && !possible)
 		LogWarn(COMPONENT_FSAL,
 			"CANFS: no delegations of %s: they need Attr_Expiration_Time = 0 in its "
-			"EXPORT block, from the start",
+			"EXPORT block, and in those of its file system, "
+			"from the start",
 			CTX_FULLPATH(op_ctx));
-		wanted = false;
-	}
-	if (wanted)
+	if (possible)
 		ret = open_export(export);
 	if (ret != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no delegations of %s: %s", CTX_FULLPATH(op_ctx),
 			strerror(-ret));
-	atomic_store(&export->delegates, wanted && ret == 0);
+	atomic_store(&export->delegates, possible && ret == 0);
 }
 
+static bool delegates(const struct fsal_export *export)
+{
+	const struct canfs_export *ours = container_of(export, struct canfs_export, export);
+
+	return atomic_load(&ours->delegates) && op_ctx->export_perms.expire_time_attr == 0 &&
+	       !is_cached(ours->st_dev);
+}
+
+/* While some are held, their holders must be able to open what they have opened themselves. */
 bool canfs_delegates(const struct fsal_export *export)
 {
-	return atomic_load(&container_of(export, struct canfs_export, export)->delegates) &&
-	       op_ctx && op_ctx->export_perms.expire_time_attr == 0;
+	const struct canfs_holders *holders = atomic_load(&all_holders);
+
+	return (holders && canfs_holders_count(holders) != 0) || (op_ctx && delegates(export));
 }
 
 /* Of NFSv4.0, which has no sessions, an operation does not tell whose it is: such clients are given none. */
@@ -134,7 +170,8 @@ static struct canfs_nfs_client client_here(void)
 	struct canfs_nfs_client client = { .id = op_ctx->clientid ? *op_ctx->clientid : 0,
 		.address = op_ctx->client };
 
-	if (client.address && (op_ctx->nfs_vers != NFS_V4 || op_ctx->nfs_minorvers == 0))
+	if (op_ctx->req_type != UNKNOWN_REQUEST &&
+		(op_ctx->nfs_vers != NFS_V4 || op_ctx->nfs_minorvers == 0))
 		client.id = CANFS_NO_HOLDER;
 	return client;
 }
@@ -146,7 +183,7 @@ static __thread struct {
 
 void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir)
 {
-	if (canfs_delegates(op_ctx->fsal_export)) {
+	if (delegates(op_ctx->fsal_export)) {
 		made.file = canfs_hash_key(handle);
 		made.parent = canfs_hash_key(dir);
 	}
@@ -192,6 +229,15 @@ static int grant(struct canfs_export *export, struct fsal_obj_handle *handle,
 	return ret;
 }
 
+static struct canfs_server_state server_state(struct state_t *state)
+{
+	return (struct canfs_server_state) {
+		.recall_begun = &state->state_data.deleg.sd_clfile_stats.cfd_r_time,
+		.stage = (uint32_t *)&state->state_data.deleg.sd_state
+	};
+}
+_Static_assert(sizeof(enum deleg_state) == sizeof(uint32_t), "as it is looked at");
+
 bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
 	bool writes, fsal_status_t *status)
 {
@@ -202,7 +248,8 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	struct canfs_delegation delegation = { .file = canfs_hash_key(handle),
 		.client = { .id = whose->so_clientid, .address = op_ctx->client },
 		.writes = writes,
-		.recall_begun = &state->state_data.deleg.sd_clfile_stats.cfd_r_time };
+		.server = server_state(state),
+		.now_usec = canfs_now_usec() };
 	struct gsh_buffdesc key;
 	int ret = -EOPNOTSUPP;
 
@@ -212,34 +259,81 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	delegation.key = key.addr;
 	delegation.key_bytes = key.len;
 	delegation.parent = made.file == delegation.file ? made.parent : 0;
-	if (whose->so_clientrec->cid_minorversion > 0)
+	if (delegates(&export->export) && whose->so_clientrec->cid_minorversion > 0)
 		ret = grant(export, handle, &delegation);
 	*status =
 		ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
 	return true;
 }
 
-bool canfs_return_lease(struct fsal_obj_handle *handle, void *owner)
+void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 {
 	const struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
-	const struct state_owner_t *whose = owner;
 	struct canfs_holders *holders = atomic_load(&all_holders);
 
-	if (!holders || !canfs_holders_remove(holders, canfs_hash_key(handle),
-				whose->so_owner.so_nfs4_owner.so_clientid))
-		return false;
-	canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
-	return true;
+	if (holders && state->state_type == STATE_TYPE_DELEG &&
+		canfs_holders_remove(holders, canfs_hash_key(handle), server_state(state)))
+		canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
+}
+
+static fsal_status_t check(uint64_t file, enum canfs_access access)
+{
+	return conflicts(op_ctx->fsal_export->up_ops, file, client_here(), access)
+		       ? fsalstat(ERR_FSAL_DELAY, 0)
+		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+static bool any_delegations(void)
+{
+	const struct canfs_holders *holders = atomic_load(&all_holders);
+
+	return holders && canfs_holders_count(holders) != 0;
 }
 
 fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access)
 {
-	const struct canfs_holders *holders = atomic_load(&all_holders);
+	return any_delegations() && handle->type == REGULAR_FILE
+		       ? check(canfs_hash_key(handle), access)
+		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
 
-	if (holders && canfs_holders_count(holders) != 0 && handle->type == REGULAR_FILE &&
-		conflicts(
-			op_ctx->fsal_export->up_ops, canfs_hash_key(handle), client_here(), access))
-		return fsalstat(ERR_FSAL_DELAY, 0);
-	return fsalstat(ERR_FSAL_NO_ERROR, 0);
+fsal_status_t canfs_check_named(
+	struct fsal_obj_handle *dir, const char *name, enum canfs_access access)
+{
+	struct fsal_obj_handle *sub = NULL;
+	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
+	struct gsh_buffdesc key;
+
+	if (!any_delegations() || FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
+		return status; /* if it is not there, the operation itself will say so */
+	if (sub->type == REGULAR_FILE) {
+		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->handle_to_key(sub, &key));
+		status = check(canfs_hash_bytes(key.addr, key.len), access);
+	}
+	BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
+	return status;
+}
+
+fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change)
+{
+	fsal_status_t status;
+
+	*change = (struct canfs_file_change) {
+		.holders = handle->type == REGULAR_FILE ? atomic_load(&all_holders) : NULL
+	};
+	if (!change->holders)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	change->file = canfs_hash_key(handle);
+	canfs_holders_begin_change(change->holders, change->file);
+	status = check(change->file, CANFS_WRITES);
+	if (FSAL_IS_ERROR(status))
+		canfs_end_change(change);
+	return status;
+}
+
+void canfs_end_change(const struct canfs_file_change *change)
+{
+	if (change->holders)
+		canfs_holders_end_change(change->holders, change->file);
 }

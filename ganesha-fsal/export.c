@@ -312,7 +312,7 @@ static void open_ours(
 		ours->prices = open_price_table(ours->export.sub_export, &own.disks);
 	canfs_serve_prices(ours);
 	canfs_open_prefetch(ours, own.prefetch);
-	canfs_open_delegations(ours, own.delegations);
+	canfs_set_delegations(ours, own.delegations);
 	canfs_set_commit_metadata(ours);
 }
 

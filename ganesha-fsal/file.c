@@ -90,6 +90,7 @@ static void write_done(
 	op_ctx->fsal_export = sub_export->super_export;
 	canfs_invalidate(caller->handle, io->offset, canfs_bytes_of(io));
 	status = canfs_check_write(caller, status, io);
+	canfs_end_change(&caller->change);
 	op_ctx->fsal_export = sub_export;
 	io_done(sub, status, io_arg, caller_arg);
 }
@@ -104,7 +105,7 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.timer = canfs_count_client(CANFS_CLIENT_WRITE, io),
 		.stable = io->fsal_stable,
 	};
-	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
+	fsal_status_t status = canfs_begin_change(handle, &caller.change);
 
 	if (FSAL_IS_ERROR(status)) {
 		done(handle, status, io, arg);
@@ -152,15 +153,15 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	bool truncates = (openflags & FSAL_O_TRUNC) != 0 ||
 			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE) &&
 				 attrs_in->filesize == 0);
+	enum canfs_access access =
+		truncates || (openflags & FSAL_O_WRITE) ? CANFS_WRITES : CANFS_READS;
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status;
 
-	if (!name) {
-		status = canfs_check_delegations(handle,
-			truncates || (openflags & FSAL_O_WRITE) ? CANFS_WRITES : CANFS_READS);
-		if (FSAL_IS_ERROR(status))
-			return status;
-	}
+	status = name ? canfs_check_named(handle, name, access)
+		      : canfs_check_delegations(handle, access);
+	if (FSAL_IS_ERROR(status))
+		return status;
 	status = PASS(handle, open2, state, openflags, createmode, name, attrs_in, verifier, &sub,
 		attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
 
@@ -204,7 +205,9 @@ static fsal_status_t reopen_file(
 static fsal_status_t seek_file(
 	struct fsal_obj_handle *handle, struct state_t *state, struct io_info *info)
 {
-	return PASS(handle, seek2, state, info);
+	fsal_status_t status = canfs_check_delegations(handle, CANFS_READS);
+
+	return FSAL_IS_ERROR(status) ? status : PASS(handle, seek2, state, info);
 }
 
 static fsal_status_t advise_file(
@@ -231,7 +234,13 @@ static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, s
 static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
 	fsal_lock_op_t op, fsal_lock_param_t *request, fsal_lock_param_t *conflict)
 {
-	return PASS(handle, lock_op2, state, owner, op, request, conflict);
+	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	/* Its holder locks it by himself. */
+	if (op != FSAL_OP_UNLOCK && op != FSAL_OP_CANCEL)
+		status = canfs_check_delegations(handle, CANFS_WRITES);
+	return FSAL_IS_ERROR(status) ? status
+				     : PASS(handle, lock_op2, state, owner, op, request, conflict);
 }
 
 static fsal_status_t lease_file(
@@ -239,22 +248,28 @@ static fsal_status_t lease_file(
 {
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 
-	if (deleg == FSAL_DELEG_NONE
-			? canfs_return_lease(handle, owner)
-			: canfs_grant_lease(handle, state, owner, deleg == FSAL_DELEG_WR, &status))
+	if (deleg == FSAL_DELEG_NONE) {
+		canfs_return_lease(handle, state);
+		/* A client that reclaims one is given it even if we refuse, and returns it. */
+		if (!PASS_EXPORT(op_ctx->fsal_export, fs_supports, fso_delegations_r))
+			return status;
+	} else if (canfs_grant_lease(handle, state, owner, deleg == FSAL_DELEG_WR, &status)) {
 		return status;
+	}
 	return PASS(handle, lease_op2, state, owner, deleg);
 }
 
 static fsal_status_t allocate_file(struct fsal_obj_handle *handle, struct state_t *state,
 	uint64_t offset, uint64_t length, bool allocate)
 {
-	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
+	struct canfs_file_change change;
+	fsal_status_t status = canfs_begin_change(handle, &change);
 
 	if (FSAL_IS_ERROR(status))
 		return status;
 	status = PASS(handle, fallocate, state, offset, length, allocate);
 	canfs_invalidate(handle, offset, CANFS_TO_THE_END);
+	canfs_end_change(&change);
 	return status;
 }
 
@@ -265,6 +280,8 @@ static fsal_status_t close_file(struct fsal_obj_handle *handle)
 
 static fsal_status_t close_state(struct fsal_obj_handle *handle, struct state_t *state)
 {
+	/* Not each end of a delegation is told by lease_op2, as when its export goes. */
+	canfs_return_lease(handle, state);
 	return PASS(handle, close2, state);
 }
 

@@ -108,6 +108,8 @@ static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj
 	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
 
 	if (!FSAL_IS_ERROR(status))
+		status = canfs_check_named(newdir, new_name, CANFS_WRITES);
+	if (!FSAL_IS_ERROR(status))
 		status = PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
 			new_name COMPAT_RENAME_ARGS);
 	return canfs_commit_metadata(newdir, status);
@@ -198,13 +200,15 @@ static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, stru
 {
 	bool resizes = FSAL_TEST_MASK(attrs->valid_mask, ATTR_SIZE);
 	uint64_t size = attrs->filesize;
-	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
+	struct canfs_file_change change;
+	fsal_status_t status = canfs_begin_change(handle, &change);
 
 	if (FSAL_IS_ERROR(status))
 		return status;
 	status = PASS(handle, setattr2, bypass, state, attrs);
 	if (resizes)
 		canfs_truncated(handle, size, status);
+	canfs_end_change(&change);
 	return canfs_commit_metadata(handle, status);
 }
 

@@ -11,16 +11,21 @@
 #define HASH_NONFATAL_OOM            1
 #include <uthash.h>
 
-#define SHARDS      64 /* a lock each */
+#define SHARDS      64   /* a lock each */
+#define SLOTS       4096 /* for files by their numbers: two may share one */
 #define RECALL_USEC 1000000
+#define REST_USEC   30000000
 #define LIST_USEC                                                                                  \
 	10000000 /* between two looks at the same directory; NFSv3 asks again after five seconds */
+#define STUCK_TICKS 2
 
 struct holder {
-	struct holder *next; /* of the same file: several may read */
+	struct holder
+		*next; /* of the same file: several may read, and one client may have several */
 	struct canfs_nfs_client client;
-	time_t *recall_begun;
-	unsigned int count; /* a client may have one for each of its owners */
+	struct canfs_server_state server;
+	bool is_set_back;
+	unsigned int stuck_ticks;
 };
 
 struct file {
@@ -34,9 +39,14 @@ struct file {
 	char key[CANFS_HOLDERS_KEY_MAX];
 };
 
-/* The last conflict of who looked at attributes. */
+/* The last conflict of who looked at attributes, and when all of a directory were last asked back. */
 struct look {
-	uint64_t file, parent, usec;
+	uint64_t file, parent, usec, all_usec;
+};
+
+struct slot {
+	_Atomic uint64_t conflict_usec; /* the last one; 0: never */
+	_Atomic unsigned int changes;   /* that are under way */
 };
 
 struct shard {
@@ -49,7 +59,13 @@ struct canfs_holders {
 	struct shard shard[SHARDS];
 	pthread_mutex_t look_lock;
 	struct look look;
+	struct slot slot[SLOTS];
 };
+
+static struct slot *slot_of(struct canfs_holders *holders, uint64_t file)
+{
+	return &holders->slot[file / SHARDS % SLOTS];
+}
 
 struct canfs_holders *canfs_holders_new(void)
 {
@@ -147,21 +163,30 @@ static int add_holder(struct file *file, const struct canfs_delegation *delegati
 
 	if ((delegation->writes || file->writes) && others_have_it(file, delegation->client))
 		return -EBUSY;
-	for (holder = file->first; holder && holder->client.id != delegation->client.id;
-		holder = holder->next)
-		;
-	if (!holder) {
-		holder = calloc(1, sizeof(*holder));
-		if (!holder)
-			return -ENOMEM;
-		holder->client = delegation->client;
-		holder->next = file->first;
-		file->first = holder;
-	}
-	holder->recall_begun = delegation->recall_begun;
-	holder->count++;
+	holder = calloc(1, sizeof(*holder));
+	if (!holder)
+		return -ENOMEM;
+	holder->client = delegation->client;
+	holder->server = delegation->server;
+	holder->next = file->first;
+	file->first = holder;
 	file->writes |= delegation->writes;
 	return 0;
+}
+
+/* Or who waited for it would see it go again before he comes back. */
+static bool is_wanted(struct canfs_holders *holders, const struct canfs_delegation *delegation)
+{
+	uint64_t conflict_usec = atomic_load(&slot_of(holders, delegation->file)->conflict_usec);
+	bool is_listed;
+
+	if (conflict_usec != 0 && delegation->now_usec - conflict_usec < REST_USEC)
+		return true;
+	pthread_mutex_lock(&holders->look_lock);
+	is_listed = delegation->parent != 0 && holders->look.parent == delegation->parent &&
+		    delegation->now_usec - holders->look.usec < LIST_USEC;
+	pthread_mutex_unlock(&holders->look_lock);
+	return is_listed;
 }
 
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
@@ -172,6 +197,8 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
 
 	if (delegation->key_bytes > CANFS_HOLDERS_KEY_MAX)
 		return -EINVAL;
+	if (is_wanted(holders, delegation))
+		return -EBUSY;
 	if (atomic_fetch_add(&holders->count, 1) >= CANFS_HOLDERS_MAX) {
 		atomic_fetch_sub(&holders->count, 1);
 		return -ENOSPC;
@@ -185,31 +212,35 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
 	pthread_mutex_unlock(&shard->lock);
 	if (ret != 0)
 		atomic_fetch_sub(&holders->count, 1);
+	/* Now that all who come see it: those who came before? */
+	else if (atomic_load(&slot_of(holders, delegation->file)->changes) != 0) {
+		canfs_holders_remove(holders, delegation->file, delegation->server);
+		ret = -EBUSY;
+	}
 	return ret;
 }
 
 /* Was there one? */
-static bool remove_holder(struct file *file, uint64_t client_id)
+static bool remove_holder(struct file *file, struct canfs_server_state server)
 {
 	for (struct holder **link = &file->first; *link; link = &(*link)->next) {
 		struct holder *holder = *link;
 
-		if (holder->client.id != client_id)
+		if (holder->server.recall_begun != server.recall_begun)
 			continue;
-		if (--holder->count == 0) {
-			*link = holder->next;
-			free(holder);
-		}
+		*link = holder->next;
+		free(holder);
 		return true;
 	}
 	return false;
 }
 
-bool canfs_holders_remove(struct canfs_holders *holders, uint64_t name, uint64_t client_id)
+bool canfs_holders_remove(
+	struct canfs_holders *holders, uint64_t name, struct canfs_server_state server)
 {
 	struct shard *shard = lock_shard(holders, name);
 	struct file *file = find(shard, name);
-	bool had = file && remove_holder(file, client_id);
+	bool had = file && remove_holder(file, server);
 
 	if (had && !file->first)
 		free_file(shard, file);
@@ -226,20 +257,13 @@ size_t canfs_holders_count(const struct canfs_holders *holders)
 
 static void ask_back(struct file *file, const struct canfs_recall *recall)
 {
-	bool is_first = file->recalled_usec == 0;
-
-	if (!is_first && recall->now_usec - file->recalled_usec < RECALL_USEC)
+	if (file->recalled_usec != 0 && recall->now_usec - file->recalled_usec < RECALL_USEC)
 		return;
-	for (struct holder *holder = is_first ? file->first : NULL; holder; holder = holder->next) {
-		if (*holder->recall_begun == 0)
-			*holder->recall_begun = recall->now_sec;
-		*holder->recall_begun -= recall->lease_sec;
-	}
 	file->recalled_usec = recall->now_usec;
 	recall->ask(recall->arg, file->key, file->key_bytes);
 }
 
-/* Is it the second file of a directory? */
+/* Is it the second file of a directory, for the first time in a second? */
 static bool lists(struct canfs_holders *holders, uint64_t file, uint64_t parent, uint64_t now_usec)
 {
 	struct look *look = &holders->look;
@@ -247,8 +271,13 @@ static bool lists(struct canfs_holders *holders, uint64_t file, uint64_t parent,
 
 	pthread_mutex_lock(&holders->look_lock);
 	is_second = parent != 0 && look->parent == parent && look->file != file &&
-		    now_usec - look->usec < LIST_USEC;
-	*look = (struct look) { .file = file, .parent = parent, .usec = now_usec };
+		    now_usec - look->usec < LIST_USEC &&
+		    (look->all_usec == 0 || now_usec - look->all_usec >= RECALL_USEC);
+	look->file = file;
+	look->parent = parent;
+	look->usec = now_usec;
+	if (is_second)
+		look->all_usec = now_usec;
 	pthread_mutex_unlock(&holders->look_lock);
 	return is_second;
 }
@@ -289,7 +318,53 @@ bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
 		parent = file->parent;
 	}
 	pthread_mutex_unlock(&shard->lock);
+	if (conflicts)
+		atomic_store(&slot_of(holders, name)->conflict_usec, recall->now_usec);
 	if (conflicts && access == CANFS_LOOKS && lists(holders, name, parent, recall->now_usec))
 		ask_back_all(holders, parent, client, recall);
 	return conflicts;
+}
+
+void canfs_holders_begin_change(struct canfs_holders *holders, uint64_t file)
+{
+	atomic_fetch_add(&slot_of(holders, file)->changes, 1);
+}
+
+void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
+{
+	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
+}
+
+static void tick_holder(
+	struct holder *holder, time_t lease_sec, uint32_t granted, uint32_t recalled)
+{
+	time_t *begun = holder->server.recall_begun;
+
+	if (*begun != 0 && !holder->is_set_back) {
+		*begun -= lease_sec;
+		holder->is_set_back = true;
+	}
+	holder->stuck_ticks =
+		*begun == 0 && *holder->server.stage == recalled ? holder->stuck_ticks + 1 : 0;
+	if (holder->stuck_ticks >= STUCK_TICKS) {
+		*holder->server.stage = granted;
+		holder->stuck_ticks = 0;
+	}
+}
+
+void canfs_holders_tick(
+	struct canfs_holders *holders, time_t lease_sec, uint32_t granted, uint32_t recalled)
+{
+	struct file *file, *next;
+
+	for (int i = 0; canfs_holders_count(holders) != 0 && i < SHARDS; i++) {
+		struct shard *shard = lock_shard(holders, (uint64_t)i);
+
+		HASH_ITER(hh, shard->files, file, next)
+		{
+			for (struct holder *holder = file->first; holder; holder = holder->next)
+				tick_holder(holder, lease_sec, granted, recalled);
+		}
+		pthread_mutex_unlock(&shard->lock);
+	}
 }

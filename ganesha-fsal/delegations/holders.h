@@ -24,17 +24,20 @@ struct canfs_nfs_client {
 };
 #define CANFS_NO_HOLDER UINT64_MAX
 
+/* Of the server's own state of a delegation; as long as that is there. The pointers are its name. */
+struct canfs_server_state {
+	time_t *recall_begun; /* when the server first asked for it back, 0: not yet; in seconds */
+	uint32_t *stage;      /* what it is about */
+};
+
 struct canfs_delegation {
 	uint64_t file, parent; /* numbers of the file and its directory; parent 0: not known */
 	struct canfs_nfs_client client;
 	bool writes;
 	const void *key; /* by which it is recalled; copied */
 	size_t key_bytes;
-	/*
-	 * Where the server notes when it has first asked for it back, 0 until then, in seconds; valid until it is removed. The server
-	 * waits for two leases from then on, where one will do (RFC 8881 §10.4.6): a conflict sets it back by one.
-	 */
-	time_t *recall_begun;
+	struct canfs_server_state server;
+	uint64_t now_usec;
 };
 
 struct canfs_holders;
@@ -43,11 +46,15 @@ struct canfs_holders;
 struct canfs_holders *canfs_holders_new(void);
 void canfs_holders_free(struct canfs_holders *holders); /* NULL allowed */
 
-/* 0; -ENOSPC: there are too many; -ENOMEM; -EINVAL: the key is too long; -EBUSY: it conflicts with another client's. */
+/*
+ * 0; -ENOSPC: there are too many; -ENOMEM; -EINVAL: the key is too long; -EBUSY: it conflicts with another client's, there was such a
+ * conflict in the last 30 s, the file is just being changed, or its directory listed.
+ */
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation);
 
-/* One of them is returned, or taken away. False: it had none. */
-bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file, uint64_t client_id);
+/* It is returned, or taken away. False: it was not there. */
+bool canfs_holders_remove(
+	struct canfs_holders *holders, uint64_t file, struct canfs_server_state server);
 
 size_t canfs_holders_count(const struct canfs_holders *holders);
 
@@ -59,8 +66,6 @@ enum canfs_access {
 
 struct canfs_recall {
 	uint64_t now_usec; /* of a clock that does not run backwards */
-	time_t now_sec;    /* of time(2), as recall_begun */
-	time_t lease_sec;
 	/* Of each file of which delegations shall be asked back, once a second at most; with a lock: it may not wait. */
 	void (*ask)(void *arg, const void *key, size_t key_bytes);
 	void *arg;
@@ -73,5 +78,19 @@ struct canfs_recall {
 bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t file,
 	struct canfs_nfs_client client, enum canfs_access access,
 	const struct canfs_recall *recall);
+
+/* Between these, about an operation that was found not to conflict, none is granted: the client would not see what it changes. */
+void canfs_holders_begin_change(struct canfs_holders *holders, uint64_t file);
+void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
+
+/*
+ * Once a second: what the server does with those that it has asked back.
+ *
+ * It waits for two leases, where one will do (RFC 8881 §10.4.6): recall_begun is set back by one, once. And NFS-Ganesha 4 may mark one
+ * (stage == recalled) without asking, as of a client whose lease is just over: then nobody can take it away any more. That is undone
+ * (stage = granted) if it has not begun after two seconds.
+ */
+void canfs_holders_tick(
+	struct canfs_holders *holders, time_t lease_sec, uint32_t granted, uint32_t recalled);
 
 #endif

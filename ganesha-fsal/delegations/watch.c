@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/fanotify.h>
 #include <sys/queue.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/clock.h"
@@ -20,7 +22,8 @@
 #define uthash_nonfatal_oom(element) ((element)->is_lost = true)
 #include <uthash.h>
 
-#define MASK (FAN_OPEN_PERM | FAN_MODIFY)
+#define MASK      (FAN_OPEN_PERM | FAN_MODIFY)
+#define TICK_MSEC 1000
 
 struct name {
 	uint64_t dev, ino; /* wide, so that no octet of the key is padding */
@@ -51,6 +54,7 @@ struct canfs_watch {
 	pthread_mutex_t lock;
 	struct entry *entries;
 	unsigned int waiters;
+	unsigned int files_max;
 };
 
 /* The kernel takes a path or a descriptor that is no O_PATH. */
@@ -127,7 +131,8 @@ static void take_event(struct canfs_watch *watch, const struct fanotify_event_me
 		close(event->fd);
 }
 
-static void let_late_go(struct canfs_watch *watch)
+/* Once a second. Who opened it just before there was a delegation waits as well, and nobody has been asked for that. */
+static void look_after_waiters(struct canfs_watch *watch)
 {
 	uint64_t now_usec = canfs_now_usec();
 	struct entry *entry, *next;
@@ -138,6 +143,8 @@ static void let_late_go(struct canfs_watch *watch)
 		while (!STAILQ_EMPTY(&entry->waiters) &&
 			STAILQ_FIRST(&entry->waiters)->until_usec <= now_usec)
 			let_first_go(watch, entry);
+		if (!STAILQ_EMPTY(&entry->waiters))
+			watch->config.opened(entry->whose, entry->key, entry->key_bytes);
 	}
 	pthread_mutex_unlock(&watch->lock);
 }
@@ -148,6 +155,7 @@ static void *run(void *arg)
 	struct pollfd polled[] = { { .fd = watch->fan, .events = POLLIN },
 		{ .fd = watch->stop, .events = POLLIN } };
 	_Alignas(struct fanotify_event_metadata) char buffer[4096];
+	uint64_t ticked_usec = 0;
 
 	if (watch->config.thread_begins)
 		watch->config.thread_begins("canfs_watch");
@@ -159,9 +167,14 @@ static void *run(void *arg)
 		for (; bytes > 0 && FAN_EVENT_OK(event, bytes);
 			event = FAN_EVENT_NEXT(event, bytes))
 			take_event(watch, event);
-		/* Nobody waits: nothing to do but for an event. */
-		let_late_go(watch);
-		(void)poll(polled, 2, watch->waiters > 0 ? 1000 : -1);
+		if (canfs_now_usec() - ticked_usec >= TICK_MSEC * UINT64_C(1000)) {
+			ticked_usec = canfs_now_usec();
+			if (watch->waiters > 0)
+				look_after_waiters(watch);
+			if (watch->config.tick)
+				watch->config.tick();
+		}
+		(void)poll(polled, 2, TICK_MSEC);
 	}
 	return NULL;
 }
@@ -169,6 +182,7 @@ static void *run(void *arg)
 int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config *config)
 {
 	struct canfs_watch *new = calloc(1, sizeof(*new));
+	struct rlimit files;
 	int ret = -ENOMEM;
 
 	if (!new)
@@ -182,6 +196,9 @@ int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config 
 		ret = -errno;
 		goto fail;
 	}
+	new->files_max = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 4 < UINT_MAX
+				 ? (unsigned int)(files.rlim_cur / 4)
+				 : UINT_MAX;
 	pthread_mutex_init(&new->lock, NULL);
 	ret = -pthread_create(&new->thread, NULL, run, new);
 	if (ret == 0) {
@@ -264,6 +281,8 @@ int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watche
 	entry = find(watch, file->dev, file->ino);
 	if (entry)
 		entry->count++;
+	else if (HASH_COUNT(watch->entries) >= watch->files_max)
+		ret = -EMFILE;
 	else
 		ret = add_entry(watch, fd, file);
 	pthread_mutex_unlock(&watch->lock);

@@ -20,9 +20,13 @@
 struct canfs_watch;
 
 struct canfs_watch_config {
-	/* In the thread, with a lock that canfs_watch_remove() takes: it may not wait for anything. */
+	/*
+	 * Another process waits until it is not watched any more, or has written. In the thread, with a lock that canfs_watch_remove()
+	 * takes: it may not wait for anything. Again once a second while somebody waits.
+	 */
 	void (*opened)(const void *whose, void *key, size_t key_bytes);
-	void (*thread_begins)(const char *name); /* NULL: of no interest */
+	void (*tick)(void); /* in the thread, once a second; NULL: no interest */
+	void (*thread_begins)(const char *name); /* NULL: likewise */
 	unsigned int wait_sec;                   /* who opens it goes on after that */
 };
 
@@ -40,7 +44,7 @@ int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config 
 /* Who waits goes on. NULL allowed. */
 void canfs_watch_free(struct canfs_watch *watch);
 
-/* fd: of the file, may be O_PATH. Counts, if it is watched already. -errno. */
+/* fd: of the file, may be O_PATH. Counts, if it is watched already. -errno; -EMFILE: a quarter of all descriptors is in use for it. */
 int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watched *file);
 void canfs_watch_remove(struct canfs_watch *watch, dev_t dev, ino_t ino);
 

@@ -9,14 +9,30 @@
 #include <string.h>
 #include "ganesha-fsal/delegations/holders.h"
 
+#define GRANTED  1
+#define RECALLED 2
+#define NOW_USEC 100000000
+
 static const struct canfs_nfs_client A = { 1, "10.0.0.1" }, B = { 2, "10.0.0.2" };
 static const struct canfs_nfs_client V3 = { CANFS_NO_HOLDER, "10.0.0.3" };
 
 static struct canfs_holders *holders;
-static time_t begun;
-static char asked[256]; /* the keys, one character each */
+static struct {
+	time_t begun;
+	uint32_t stage;
+} server[CANFS_HOLDERS_MAX + 1];
+static unsigned int servers; /* that were used */
+static char asked[256];      /* the keys, one character each */
 
-static int add_in(uint64_t file, uint64_t parent, struct canfs_nfs_client client, bool writes)
+static struct canfs_server_state state_of(unsigned int number)
+{
+	return (struct canfs_server_state) { .recall_begun = &server[number].begun,
+		.stage = &server[number].stage };
+}
+
+/* Each has the server's next state, from 0. */
+static int add_at(uint64_t file, uint64_t parent, struct canfs_nfs_client client, bool writes,
+	uint64_t now_usec)
 {
 	const char key = (char)('a' + file % 26);
 	struct canfs_delegation delegation = { .file = file,
@@ -25,9 +41,16 @@ static int add_in(uint64_t file, uint64_t parent, struct canfs_nfs_client client
 		.writes = writes,
 		.key = &key,
 		.key_bytes = 1,
-		.recall_begun = &begun };
+		.server = state_of(servers),
+		.now_usec = now_usec };
 
+	server[servers++].stage = GRANTED;
 	return canfs_holders_add(holders, &delegation);
+}
+
+static int add_in(uint64_t file, uint64_t parent, struct canfs_nfs_client client, bool writes)
+{
+	return add_at(file, parent, client, writes, NOW_USEC);
 }
 
 static int add(uint64_t file, struct canfs_nfs_client client, bool writes)
@@ -42,12 +65,10 @@ static void ask(void *arg, const void *key, size_t key_bytes)
 	strncat(asked, key, 1);
 }
 
-static bool conflicts_at(uint64_t file, struct canfs_nfs_client client, enum canfs_access access,
-	uint64_t now_usec, time_t now_sec)
+static bool conflicts_at(
+	uint64_t file, struct canfs_nfs_client client, enum canfs_access access, uint64_t now_usec)
 {
-	struct canfs_recall recall = {
-		.now_usec = now_usec, .now_sec = now_sec, .lease_sec = 60, .ask = ask
-	};
+	struct canfs_recall recall = { .now_usec = now_usec, .ask = ask };
 
 	asked[0] = '\0';
 	return canfs_holders_conflict(holders, file, client, access, &recall);
@@ -56,7 +77,8 @@ static bool conflicts_at(uint64_t file, struct canfs_nfs_client client, enum can
 static int begin(void **state)
 {
 	(void)state;
-	begun = 0;
+	memset(server, 0, sizeof(server));
+	servers = 0;
 	holders = canfs_holders_new();
 	return holders ? 0 : -1;
 }
@@ -70,7 +92,7 @@ static int end(void **state)
 
 static bool conflicts(uint64_t file, struct canfs_nfs_client client, bool writes)
 {
-	return conflicts_at(file, client, writes ? CANFS_WRITES : CANFS_READS, 1, 1);
+	return conflicts_at(file, client, writes ? CANFS_WRITES : CANFS_READS, NOW_USEC);
 }
 
 static void writing_is_for_one(void **state)
@@ -78,14 +100,15 @@ static void writing_is_for_one(void **state)
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
 	assert_int_equal(canfs_holders_count(holders), 1);
+	assert_int_equal(add(7, B, false), -EBUSY);
 	assert_false(conflicts(7, A, true));
 	assert_true(conflicts(7, B, false));
 	assert_true(conflicts(7, V3, false));
 	assert_false(conflicts(8, B, true));
-	assert_int_equal(add(7, B, false), -EBUSY);
-	canfs_holders_remove(holders, 7, B.id);
+	assert_false(canfs_holders_remove(holders, 7, state_of(1))); /* that was refused */
 	assert_true(conflicts(7, B, false));
-	canfs_holders_remove(holders, 7, A.id);
+	assert_true(canfs_holders_remove(holders, 7, state_of(0)));
+	assert_false(canfs_holders_remove(holders, 7, state_of(0)));
 	assert_int_equal(canfs_holders_count(holders), 0);
 	assert_false(conflicts(7, B, true));
 }
@@ -97,10 +120,10 @@ static void reading_is_for_many(void **state)
 	assert_false(conflicts(7, V3, false));
 	assert_false(conflicts(7, A, true)); /* its own */
 	assert_int_equal(add(7, B, false), 0);
+	assert_int_equal(add(7, A, true), -EBUSY);
 	assert_true(conflicts(7, A, true));
 	assert_true(conflicts(7, V3, true));
-	assert_int_equal(add(7, A, true), -EBUSY);
-	canfs_holders_remove(holders, 7, B.id);
+	assert_true(canfs_holders_remove(holders, 7, state_of(1)));
 	assert_false(conflicts(7, A, true));
 	assert_true(conflicts(7, V3, true));
 }
@@ -117,63 +140,6 @@ static void two_behind_one_address_are_two(void **state)
 		conflicts(7, unnamed, false)); /* an operation of A that does not tell its number */
 }
 
-static void the_server_itself_does_not_conflict(void **state)
-{
-	struct canfs_nfs_client server = { 0, NULL };
-
-	(void)state;
-	assert_int_equal(add(7, A, true), 0);
-	assert_false(conflicts(7, server, true));
-}
-
-static void each_of_a_clients_counts(void **state)
-{
-	(void)state;
-	assert_int_equal(add(7, A, true), 0);
-	assert_int_equal(add(7, A, true), 0);
-	canfs_holders_remove(holders, 7, A.id);
-	assert_true(conflicts(7, B, false));
-	canfs_holders_remove(holders, 7, A.id);
-	assert_false(conflicts(7, B, false));
-}
-
-static bool asks_back(struct canfs_nfs_client client, uint64_t now_usec, time_t now_sec)
-{
-	assert_int_equal(
-		conflicts_at(7, client, CANFS_WRITES, now_usec, now_sec), client.id != A.id);
-	return asked[0] != '\0';
-}
-
-static void recalls_once_a_second(void **state)
-{
-	(void)state;
-	assert_int_equal(add(7, A, true), 0);
-	assert_true(asks_back(B, 1000, 5000));
-	assert_false(asks_back(V3, 1000999, 5001));
-	assert_true(asks_back(B, 1001000, 5001));
-	assert_false(asks_back(A, 2002000, 5002));
-}
-
-/* The server revokes it two leases after that. */
-static void who_does_not_answer_loses_it_after_one_lease(void **state)
-{
-	(void)state;
-	assert_int_equal(add(7, A, true), 0);
-	assert_true(asks_back(B, 1000, 5000));
-	assert_int_equal(begun, 4940);
-	assert_true(asks_back(B, 9001000, 5009));
-	assert_int_equal(begun, 4940);
-}
-
-static void what_the_server_has_begun_itself_counts(void **state)
-{
-	(void)state;
-	assert_int_equal(add(7, A, true), 0);
-	begun = 4990;
-	assert_true(asks_back(B, 1000, 5000));
-	assert_int_equal(begun, 4930);
-}
-
 static void another_version_from_the_holders_address_is_another(void **state)
 {
 	struct canfs_nfs_client v3 = { CANFS_NO_HOLDER, A.address };
@@ -181,6 +147,91 @@ static void another_version_from_the_holders_address_is_another(void **state)
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
 	assert_true(conflicts(7, v3, false));
+}
+
+static void the_server_itself_does_not_conflict(void **state)
+{
+	struct canfs_nfs_client nobody = { 0, NULL };
+
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_false(conflicts(7, nobody, true));
+}
+
+static void each_of_a_clients_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_int_equal(add(7, A, true), 0);
+	assert_true(canfs_holders_remove(holders, 7, state_of(1)));
+	assert_true(conflicts(7, B, false));
+	canfs_holders_tick(holders, 60, GRANTED,
+		RECALLED); /* of the first one only: the other's state is gone */
+	assert_true(canfs_holders_remove(holders, 7, state_of(0)));
+	assert_false(conflicts(7, B, false));
+}
+
+static bool asks_back(struct canfs_nfs_client client, uint64_t now_usec)
+{
+	assert_int_equal(conflicts_at(7, client, CANFS_WRITES, now_usec), client.id != A.id);
+	return asked[0] != '\0';
+}
+
+static void recalls_once_a_second(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_true(asks_back(B, 1000));
+	assert_false(asks_back(V3, 1000999));
+	assert_true(asks_back(B, 1001000));
+	assert_false(asks_back(A, 2002000));
+}
+
+/* The server revokes it two leases after that. */
+static void who_does_not_answer_loses_it_after_one_lease(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	assert_int_equal(server[0].begun, 0);
+	server[0].begun = 5000;
+	server[0].stage = RECALLED;
+	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	assert_int_equal(server[0].begun, 4940);
+	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	assert_int_equal(server[0].begun, 4940);
+	assert_int_equal(server[0].stage, RECALLED);
+}
+
+static void a_recall_that_does_not_begin_is_undone(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	server[0].stage = RECALLED;
+	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	assert_int_equal(server[0].stage, RECALLED);
+	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	assert_int_equal(server[0].stage, GRANTED);
+}
+
+static void after_a_conflict_none_is_granted_for_a_while(void **state)
+{
+	(void)state;
+	assert_int_equal(add_at(7, 0, A, true, NOW_USEC), 0);
+	assert_true(conflicts(7, B, true));
+	assert_true(canfs_holders_remove(holders, 7, state_of(0)));
+	assert_int_equal(add_at(7, 0, A, true, NOW_USEC + 29999999), -EBUSY);
+	assert_int_equal(add_at(7, 0, A, true, NOW_USEC + 30000000), 0);
+}
+
+static void none_is_granted_while_it_is_changed(void **state)
+{
+	(void)state;
+	canfs_holders_begin_change(holders, 7);
+	assert_int_equal(add(7, A, true), -EBUSY);
+	assert_int_equal(canfs_holders_count(holders), 0);
+	canfs_holders_end_change(holders, 7);
+	assert_int_equal(add(7, A, true), 0);
 }
 
 static void who_lists_a_directory_asks_for_all_of_it(void **state)
@@ -194,13 +245,18 @@ static void who_lists_a_directory_asks_for_all_of_it(void **state)
 	assert_int_equal(add_in(4, 100, B, true), 0); /* its own */
 	assert_int_equal(add_in(5, 101, A, true), 0);
 	assert_int_equal(add_in(6, 0, A, true), 0);
-	assert_true(conflicts_at(0, B, CANFS_LOOKS, 1000000, 1));
+	assert_true(conflicts_at(0, B, CANFS_LOOKS, NOW_USEC));
 	assert_string_equal(asked, "a");
-	assert_true(conflicts_at(0, B, CANFS_LOOKS, 2000000, 2)); /* the same one again */
+	assert_true(conflicts_at(0, B, CANFS_LOOKS, NOW_USEC + 1000000)); /* the same one again */
 	assert_string_equal(asked, "a");
-	assert_true(conflicts_at(1, B, CANFS_LOOKS, 2100000, 2));
+	assert_true(conflicts_at(1, B, CANFS_LOOKS, NOW_USEC + 1100000));
 	assert_string_equal(asked, "bc"); /* 0: less than a second ago */
-	assert_true(conflicts_at(6, B, CANFS_LOOKS, 2200000, 2));
+	assert_true(conflicts_at(0, B, CANFS_LOOKS, NOW_USEC + 1200000)); /* once a second */
+	assert_string_equal(asked, "");
+	assert_int_equal(
+		add_at(8, 100, A, true, NOW_USEC + 1300000), -EBUSY); /* or there would be no end */
+	assert_int_equal(add_at(64009, 101, A, true, NOW_USEC + 1300000), 0);
+	assert_true(conflicts_at(6, B, CANFS_LOOKS, NOW_USEC + 1400000));
 	assert_string_equal(asked, "g");
 }
 
@@ -209,11 +265,11 @@ static void who_opens_two_files_of_a_directory_asks_for_these(void **state)
 	(void)state;
 	for (uint64_t file = 0; file < 3; file++)
 		assert_int_equal(add_in(file, 100, A, true), 0);
-	assert_true(conflicts_at(0, B, CANFS_READS, 1000000, 1));
-	assert_true(conflicts_at(1, B, CANFS_READS, 1100000, 1));
+	assert_true(conflicts_at(0, B, CANFS_READS, NOW_USEC));
+	assert_true(conflicts_at(1, B, CANFS_READS, NOW_USEC + 100000));
 	assert_string_equal(asked, "b");
-	assert_true(conflicts_at(0, B, CANFS_LOOKS, 3000000, 3));
-	assert_true(conflicts_at(1, B, CANFS_LOOKS, 30000000, 30)); /* long after */
+	assert_true(conflicts_at(0, B, CANFS_LOOKS, NOW_USEC + 2000000));
+	assert_true(conflicts_at(1, B, CANFS_LOOKS, NOW_USEC + 30000000)); /* long after */
 	assert_string_equal(asked, "b");
 }
 
@@ -221,7 +277,7 @@ static void keys_are_bounded(void **state)
 {
 	static const char key[CANFS_HOLDERS_KEY_MAX + 1];
 	struct canfs_delegation delegation = {
-		.file = 1, .client = A, .key = key, .key_bytes = sizeof(key), .recall_begun = &begun
+		.file = 1, .client = A, .key = key, .key_bytes = sizeof(key), .server = state_of(0)
 	};
 
 	(void)state;
@@ -235,7 +291,8 @@ static void too_many_are_refused(void **state)
 	for (uint64_t file = 0; file < CANFS_HOLDERS_MAX; file++)
 		assert_int_equal(add(file, A, true), 0);
 	assert_int_equal(add(CANFS_HOLDERS_MAX, A, true), -ENOSPC);
-	canfs_holders_remove(holders, 5, A.id);
+	assert_true(canfs_holders_remove(holders, 5, state_of(5)));
+	servers = 0;
 	assert_int_equal(add(CANFS_HOLDERS_MAX, A, true), 0);
 }
 
@@ -247,12 +304,14 @@ int main(void)
 		TEST(writing_is_for_one),
 		TEST(reading_is_for_many),
 		TEST(two_behind_one_address_are_two),
+		TEST(another_version_from_the_holders_address_is_another),
 		TEST(the_server_itself_does_not_conflict),
 		TEST(each_of_a_clients_counts),
 		TEST(recalls_once_a_second),
 		TEST(who_does_not_answer_loses_it_after_one_lease),
-		TEST(what_the_server_has_begun_itself_counts),
-		TEST(another_version_from_the_holders_address_is_another),
+		TEST(a_recall_that_does_not_begin_is_undone),
+		TEST(after_a_conflict_none_is_granted_for_a_while),
+		TEST(none_is_granted_while_it_is_changed),
 		TEST(who_lists_a_directory_asks_for_all_of_it),
 		TEST(who_opens_two_files_of_a_directory_asks_for_these),
 		TEST(keys_are_bounded),
