@@ -41,6 +41,10 @@ true
 """
 
 
+OPENS = "awk '$1 == \"OPEN:\" || $1 == \"OPEN_NOATTR:\" { n += $2 } END { print n }' /proc/self/mountstats"
+HAS_DELEGATION = f'a=$({OPENS}); : <"$1"; b=$({OPENS}); [ $a = $b ] && echo yes || echo no'
+
+
 class Failed(Exception):
     """The product did not do what the test wants; the text is for the person at the terminal."""
 
@@ -102,6 +106,10 @@ class Shell:
         script = f"for ((i = 0; i < {seconds * 10}; i++)); do {condition} && break; sleep 0.1; done; " \
                  f"{condition} && echo yes; true"
         return self(script, *arguments, seconds=seconds * 4) == "yes\n"
+
+    def has_delegation(self, path):
+        """Of a file on an NFSv4 mount: to open it once more does not ask the server."""
+        return self(HAS_DELEGATION, path) == "yes\n"
 
     def knobs(self):
         """{path: value} of all knobs that an agent might turn."""
