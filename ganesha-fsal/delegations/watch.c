@@ -53,7 +53,7 @@ struct canfs_watch {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	struct entry *entries;
-	unsigned int waiters;
+	_Atomic unsigned int waiters;
 	unsigned int files_max;
 };
 
