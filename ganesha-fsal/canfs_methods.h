@@ -125,7 +125,11 @@ static inline struct fsal_obj_handle *canfs_sub(const struct fsal_obj_handle *ha
 #define PASS(handle_, op_, ...) BELOW(op_ctx->fsal_export, CALL_SUB(handle_, op_, ##__VA_ARGS__))
 #define PASS_VOID(handle_, op_, ...)                                                               \
 	BELOW_VOID(op_ctx->fsal_export, CALL_SUB(handle_, op_, ##__VA_ARGS__))
-#define PASS_EXPORT(export_, op_, ...) BELOW(export_, CALL_SUB_EXPORT(export_, op_, ##__VA_ARGS__))
+#define PASS_EXPORT(export_, op_, ...)                                                             \
+	({                                                                                         \
+		__auto_type passed_ = (export_); /* op_ctx's is another one below */               \
+		BELOW(passed_, CALL_SUB_EXPORT(passed_, op_, ##__VA_ARGS__));                      \
+	})
 #define PASS_EXPORT_VOID(export_, op_, ...)                                                        \
 	BELOW_VOID(export_, CALL_SUB_EXPORT(export_, op_, ##__VA_ARGS__))
 

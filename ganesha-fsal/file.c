@@ -236,7 +236,7 @@ static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *s
 {
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 
-	/* Its holder locks it by himself. */
+	/* Its holder need not ask for locks. */
 	if (op != FSAL_OP_UNLOCK && op != FSAL_OP_CANCEL)
 		status = canfs_check_delegations(handle, CANFS_WRITES);
 	return FSAL_IS_ERROR(status) ? status
@@ -246,13 +246,12 @@ static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *s
 static fsal_status_t lease_file(
 	struct fsal_obj_handle *handle, struct state_t *state, void *owner, fsal_deleg_t deleg)
 {
-	struct fsal_export *export = op_ctx->fsal_export;
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 
 	if (deleg == FSAL_DELEG_NONE) {
 		canfs_return_lease(handle, state);
 		/* A client that reclaims one is given it even if we refuse, and returns it. */
-		if (!PASS_EXPORT(export, fs_supports, fso_delegations_r))
+		if (!PASS_EXPORT(op_ctx->fsal_export, fs_supports, fso_delegations_r))
 			return status;
 	} else if (canfs_grant_lease(handle, state, owner, deleg == FSAL_DELEG_WR, &status)) {
 		return status;

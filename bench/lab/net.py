@@ -50,17 +50,15 @@ class Network:
 class Link:
     """A namespace of its own for clients that run on the host, joined to the network by a wire
     whose speed from the server to them is shaped. In the server's namespace it is `interface`.
-    What comes after a pause is burst_kb faster than that.
     With taps it has a bridge, for guests (Lab.start_clients), and is shaped in both directions; delay_ms: what
     a guest sends takes so much longer, so that its round trips do. (In the guest, by netem, which hosts may lack.)"""
 
     interface = "wire0"
 
-    def __init__(self, network, mbit_per_sec, taps=0, delay_ms=0, burst_kb=64):
+    def __init__(self, network, mbit_per_sec, taps=0, delay_ms=0):
         self.network = network
         self.delay_ms = delay_ms
         self.mbit_per_sec = mbit_per_sec
-        self.burst_kb = burst_kb
         self.taps = taps
         self.name = f"{network.name}-far"
 
@@ -98,7 +96,7 @@ class Link:
 
     def _shape(self, namespace, interface):
         run("tc", "-netns", namespace, "qdisc", "add", "dev", interface, "root", "tbf",
-            "rate", f"{self.mbit_per_sec}mbit", "burst", f"{self.burst_kb}kb", "latency", "50ms")
+            "rate", f"{self.mbit_per_sec}mbit", "burst", "64kb", "latency", "50ms")
 
     def stop(self):
         run("ip", "netns", "delete", self.name, check=False)
