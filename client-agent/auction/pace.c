@@ -193,7 +193,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 		fmin(pace->credit_bytes, fmax(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_WORTH_BYTES));
 	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {
 		scale_rate(pace, exp(-shrinkage * known_sec));
-		pace->credit_bytes = 0;
+		earn(pace, rate, sec, pace->even_bytes_per_sec > 0 ? batch_bytes(view, rate) : 0);
 		return 0;
 	}
 	earn(pace, rate, sec,

@@ -43,7 +43,9 @@
  *
  * Prices lag: a server takes data into its memory at once and becomes expensive only when its disk has to
  * swallow it. So what is on its way (sent, not yet committed) is bounded by what the rate sends in
- * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it.
+ * CANFS_PACE_WINDOW_USEC: the round trip of a COMMIT, which needs no price, closes it. After a spell the next batch is earned
+ * meanwhile, and no more than that: earned only afterwards, a server that takes 0.25 s for a batch would have half the rate, and the
+ * pile were still there when its readers come back. (Otherwise it is not: of a herd, 64 clients' backlog would be a quarter higher.)
  *
  * Where the speed of the client's own network is known, nothing above it is learned: an idle server would let the rate grow
  * to many times that, and it would then have to sink for many seconds before the link has a gap. Nor is all of the link

@@ -394,6 +394,24 @@ static void test_uncommitted_data_closes_the_window(void **state)
 	assert_true(run(&pace, &view, 20) > 0);
 }
 
+/* The next batch is ready when the server has committed the last: it waits for one of both, not for one after the other. */
+static void test_a_batch_is_earned_while_the_last_is_committed(void **state)
+{
+	struct canfs_pace_view open = at_price(CANFS_PACE_BID_MIN), closed = open;
+	struct canfs_pace pace;
+
+	(void)state;
+	closed.on_its_way_bytes = 40ull * MIB;
+	canfs_pace_init(&pace);
+	pace.rate_bytes_per_sec = pace.even_bytes_per_sec = 40.0 * MIB;
+	pace.even_sec = 60; /* it is after a spell */
+	assert_int_equal(run(&pace, &closed, 3), 0);
+	assert_in_range(canfs_pace_step(&pace, &open), 8 * MIB, 15 * MIB);
+	/* No more than one, however long that took. */
+	assert_int_equal(run(&pace, &closed, 20), 0);
+	assert_in_range(canfs_pace_step(&pace, &open), 1, 8 * MIB);
+}
+
 static void test_blind_pace_is_steady(void **state)
 {
 	struct canfs_pace pace;
@@ -428,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_short_memory_is_not_smooth),
 		cmocka_unit_test(test_the_bound_ends),
 		cmocka_unit_test(test_uncommitted_data_closes_the_window),
+		cmocka_unit_test(test_a_batch_is_earned_while_the_last_is_committed),
 		cmocka_unit_test(test_blind_pace_is_steady),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
