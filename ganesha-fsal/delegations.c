@@ -41,22 +41,28 @@ static bool conflicts(const struct fsal_up_vector *up_ops, uint64_t file,
 }
 
 /* Of this machine another process has opened it, for reading or writing. */
-static void opened(const void *up_ops, void *key, size_t key_bytes)
+static void opened(const void *up_ops, uint64_t file)
 {
-	(void)conflicts(up_ops, canfs_hash_bytes(key, key_bytes),
-		(struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
+	(void)conflicts(
+		up_ops, file, (struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
 }
 
 static void tick(void)
 {
-	canfs_holders_tick(atomic_load(&all_holders), nfs_param.nfsv4_param.lease_lifetime,
-		DELEG_GRANTED, DELEG_RECALL_WIP);
+	canfs_holders_tick(atomic_load(&all_holders), canfs_now_usec(),
+		nfs_param.nfsv4_param.lease_lifetime, DELEG_GRANTED, DELEG_RECALL_WIP);
+}
+
+static bool settles(uint64_t file)
+{
+	return canfs_holders_settles(atomic_load(&all_holders), file, canfs_now_usec());
 }
 
 static int open_all(void)
 {
 	const struct canfs_watch_config config = { .opened = opened,
 		.tick = tick,
+		.settles = settles,
 		.thread_begins = canfs_name_thread,
 		.wait_sec = nfs_param.nfsv4_param.lease_lifetime + WAIT_MORE_SEC };
 	int ret = 0;
@@ -189,30 +195,39 @@ void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir
 	}
 }
 
+/* A descriptor for the watch, or -errno. */
+static int open_to_mark(const struct canfs_export *export, struct fsal_obj_handle *handle)
+{
+	uint8_t wire[NFS4_FHSIZE];
+	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
+
+	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
+		return -ESTALE;
+	return canfs_open_kernel_handle(export->dir, wire, desc.len, O_PATH | O_CLOEXEC);
+}
+
 /* Processes on the server that open it from now on. */
 static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handle)
 {
-	struct canfs_watched file = {
-		.dev = export->st_dev, .ino = handle->fileid, .whose = export->export.up_ops
-	};
-	uint8_t wire[NFS4_FHSIZE];
-	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) }, key;
+	const struct canfs_watched file = { .dev = export->st_dev,
+		.ino = handle->fileid,
+		.whose = export->export.up_ops,
+		.file = canfs_hash_key(handle) };
+	int fd = open_to_mark(export, handle), ret = -ESTALE;
 	struct stat st;
-	int fd, ret = -ESTALE;
 
-	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
-		return ret;
-	fd = canfs_open_kernel_handle(export->dir, wire, desc.len, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	PASS_VOID(handle, handle_to_key, &key);
-	file.key = key.addr;
-	file.key_bytes = key.len;
 	/* Not one of a file system that is mounted below. */
 	if (fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
 		ret = canfs_watch_add(all_watch, fd, &file);
 	close(fd);
 	return ret;
+}
+
+static void unwatch_file(const struct canfs_export *export, struct fsal_obj_handle *handle)
+{
+	canfs_watch_remove(all_watch, open_to_mark(export, handle), export->st_dev, handle->fileid);
 }
 
 /* The watch first: who opens it meanwhile waits, until it is clear that there is none, or there was one, and is no more. */
@@ -225,7 +240,7 @@ static int grant(struct canfs_export *export, struct fsal_obj_handle *handle,
 		return ret;
 	ret = canfs_holders_add(atomic_load(&all_holders), delegation);
 	if (ret != 0)
-		canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
+		unwatch_file(export, handle);
 	return ret;
 }
 
@@ -273,8 +288,9 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 	struct canfs_holders *holders = atomic_load(&all_holders);
 
 	if (holders && state->state_type == STATE_TYPE_DELEG &&
-		canfs_holders_remove(holders, canfs_hash_key(handle), server_state(state)))
-		canfs_watch_remove(all_watch, export->st_dev, handle->fileid);
+		canfs_holders_remove(
+			holders, canfs_hash_key(handle), server_state(state), canfs_now_usec()))
+		unwatch_file(export, handle);
 }
 
 static fsal_status_t check(uint64_t file, enum canfs_access access)

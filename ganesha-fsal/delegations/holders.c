@@ -17,7 +17,9 @@
 #define REST_USEC   30000000
 #define LIST_USEC                                                                                  \
 	10000000 /* between two looks at the same directory; NFSv3 asks again after five seconds */
-#define STUCK_TICKS 2
+#define SETTLE_USEC     100000 /* a request that has been read is begun by then */
+#define SETTLE_MAX_USEC 5000000
+#define STUCK_TICKS     2
 
 struct holder {
 	struct holder
@@ -33,6 +35,8 @@ struct file {
 	uint64_t name, parent;
 	struct holder *first;
 	uint64_t recalled_usec; /* 0: never */
+	uint64_t returned_usec; /* by the last holder; 0: there are holders */
+	struct canfs_nfs_client last;
 	bool writes;
 	bool is_lost;
 	uint8_t key_bytes;
@@ -157,15 +161,40 @@ static bool others_have_it(const struct file *file, struct canfs_nfs_client clie
 	return false;
 }
 
-static int add_holder(struct file *file, const struct canfs_delegation *delegation)
+/* What its last holder has sent is perhaps not all written yet. Who changes it is one of those changes himself. */
+static bool settles(struct canfs_holders *holders, const struct file *file,
+	enum canfs_access access, uint64_t now_usec)
+{
+	uint64_t since_usec = now_usec - file->returned_usec;
+
+	return file->returned_usec != 0 &&
+	       (since_usec < SETTLE_USEC ||
+		       (access != CANFS_WRITES && since_usec < SETTLE_MAX_USEC &&
+			       atomic_load(&slot_of(holders, file->name)->changes) != 0));
+}
+
+static void be_held_again(struct canfs_holders *holders, struct file *file)
+{
+	file->returned_usec = file->recalled_usec = 0;
+	file->writes = false;
+	atomic_fetch_sub(&holders->count, 1);
+}
+
+static int add_holder(
+	struct canfs_holders *holders, struct file *file, const struct canfs_delegation *delegation)
 {
 	struct holder *holder;
 
+	if (settles(holders, file, CANFS_LOOKS, delegation->now_usec) &&
+		!is_same(file->last, delegation->client))
+		return -EBUSY;
 	if ((delegation->writes || file->writes) && others_have_it(file, delegation->client))
 		return -EBUSY;
 	holder = calloc(1, sizeof(*holder));
 	if (!holder)
 		return -ENOMEM;
+	if (file->returned_usec != 0)
+		be_held_again(holders, file);
 	holder->client = delegation->client;
 	holder->server = delegation->server;
 	holder->next = file->first;
@@ -189,6 +218,46 @@ static bool is_wanted(struct canfs_holders *holders, const struct canfs_delegati
 	return is_listed;
 }
 
+/* Of a delegation that was not used nothing is on its way. */
+#define NOT_USED 0
+
+/* It is taken out of the list. NULL: there is none. */
+static struct holder *take_holder(struct file *file, struct canfs_server_state server)
+{
+	for (struct holder **link = &file->first; *link; link = &(*link)->next) {
+		struct holder *holder = *link;
+
+		if (holder->server.recall_begun != server.recall_begun)
+			continue;
+		*link = holder->next;
+		return holder;
+	}
+	return NULL;
+}
+
+/* Was there one? */
+static bool remove_holder(struct canfs_holders *holders, uint64_t name,
+	struct canfs_server_state server, uint64_t now_usec)
+{
+	struct shard *shard = lock_shard(holders, name);
+	struct file *file = find(shard, name);
+	struct holder *holder = file ? take_holder(file, server) : NULL;
+	bool is_last = holder && !file->first;
+	bool is_settling = is_last && file->writes && now_usec != NOT_USED;
+
+	if (is_settling) {
+		file->returned_usec = now_usec;
+		file->last = holder->client;
+	} else if (is_last) {
+		free_file(shard, file);
+	}
+	pthread_mutex_unlock(&shard->lock);
+	if (holder && !is_settling)
+		atomic_fetch_sub(&holders->count, 1);
+	free(holder);
+	return holder != NULL;
+}
+
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
 {
 	struct shard *shard;
@@ -206,48 +275,34 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
 	shard = lock_shard(holders, delegation->file);
 	file = find_or_add(shard, delegation);
 	if (file)
-		ret = add_holder(file, delegation);
-	if (file && !file->first)
+		ret = add_holder(holders, file, delegation);
+	if (file && !file->first && file->returned_usec == 0)
 		free_file(shard, file);
 	pthread_mutex_unlock(&shard->lock);
 	if (ret != 0)
 		atomic_fetch_sub(&holders->count, 1);
 	/* Now that all who come see it: those who came before? */
 	else if (atomic_load(&slot_of(holders, delegation->file)->changes) != 0) {
-		canfs_holders_remove(holders, delegation->file, delegation->server);
+		remove_holder(holders, delegation->file, delegation->server, NOT_USED);
 		ret = -EBUSY;
 	}
 	return ret;
 }
 
-/* Was there one? */
-static bool remove_holder(struct file *file, struct canfs_server_state server)
+bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
+	struct canfs_server_state server, uint64_t now_usec)
 {
-	for (struct holder **link = &file->first; *link; link = &(*link)->next) {
-		struct holder *holder = *link;
-
-		if (holder->server.recall_begun != server.recall_begun)
-			continue;
-		*link = holder->next;
-		free(holder);
-		return true;
-	}
-	return false;
+	return remove_holder(holders, file, server, now_usec);
 }
 
-bool canfs_holders_remove(
-	struct canfs_holders *holders, uint64_t name, struct canfs_server_state server)
+bool canfs_holders_settles(struct canfs_holders *holders, uint64_t name, uint64_t now_usec)
 {
 	struct shard *shard = lock_shard(holders, name);
-	struct file *file = find(shard, name);
-	bool had = file && remove_holder(file, server);
+	const struct file *file = find(shard, name);
+	bool is_settling = file && settles(holders, file, CANFS_LOOKS, now_usec);
 
-	if (had && !file->first)
-		free_file(shard, file);
 	pthread_mutex_unlock(&shard->lock);
-	if (had)
-		atomic_fetch_sub(&holders->count, 1);
-	return had;
+	return is_settling;
 }
 
 size_t canfs_holders_count(const struct canfs_holders *holders)
@@ -257,7 +312,8 @@ size_t canfs_holders_count(const struct canfs_holders *holders)
 
 static void ask_back(struct file *file, const struct canfs_recall *recall)
 {
-	if (file->recalled_usec != 0 && recall->now_usec - file->recalled_usec < RECALL_USEC)
+	if (!file->first ||
+		(file->recalled_usec != 0 && recall->now_usec - file->recalled_usec < RECALL_USEC))
 		return;
 	file->recalled_usec = recall->now_usec;
 	recall->ask(recall->arg, file->key, file->key_bytes);
@@ -299,6 +355,14 @@ static void ask_back_all(struct canfs_holders *holders, uint64_t parent,
 	}
 }
 
+static bool conflicts_with(struct canfs_holders *holders, const struct file *file,
+	struct canfs_nfs_client client, enum canfs_access access, uint64_t now_usec)
+{
+	if (!file->first)
+		return settles(holders, file, access, now_usec) && !is_same(file->last, client);
+	return (access == CANFS_WRITES || file->writes) && others_have_it(file, client);
+}
+
 bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
 	struct canfs_nfs_client client, enum canfs_access access, const struct canfs_recall *recall)
 {
@@ -311,8 +375,7 @@ bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
 		return false; /* the server itself */
 	shard = lock_shard(holders, name);
 	file = find(shard, name);
-	conflicts =
-		file && (access == CANFS_WRITES || file->writes) && others_have_it(file, client);
+	conflicts = file && conflicts_with(holders, file, client, access, recall->now_usec);
 	if (conflicts) {
 		ask_back(file, recall);
 		parent = file->parent;
@@ -352,8 +415,18 @@ static void tick_holder(
 	}
 }
 
-void canfs_holders_tick(
-	struct canfs_holders *holders, time_t lease_sec, uint32_t granted, uint32_t recalled)
+/* Forgets it if it has settled. */
+static void tick_settling(
+	struct canfs_holders *holders, struct shard *shard, struct file *file, uint64_t now_usec)
+{
+	if (file->first || settles(holders, file, CANFS_LOOKS, now_usec))
+		return;
+	free_file(shard, file);
+	atomic_fetch_sub(&holders->count, 1);
+}
+
+void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
+	uint32_t granted, uint32_t recalled)
 {
 	struct file *file, *next;
 
@@ -364,6 +437,7 @@ void canfs_holders_tick(
 		{
 			for (struct holder *holder = file->first; holder; holder = holder->next)
 				tick_holder(holder, lease_sec, granted, recalled);
+			tick_settling(holders, shard, file, now_usec);
 		}
 		pthread_mutex_unlock(&shard->lock);
 	}

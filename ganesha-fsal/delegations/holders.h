@@ -52,10 +52,18 @@ void canfs_holders_free(struct canfs_holders *holders); /* NULL allowed */
  */
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation);
 
-/* It is returned, or taken away. False: it was not there. */
-bool canfs_holders_remove(
-	struct canfs_holders *holders, uint64_t file, struct canfs_server_state server);
+/*
+ * It is returned, or taken away. False: it was not there.
+ *
+ * A client may send its WRITEs, and return the delegation without waiting for their replies, as Linux does when asked back: the server may
+ * come to them later, or be at them still. So the file then settles: it conflicts as before, for 0.1 s, and for who looks or reads until
+ * no change of it is under way, 5 s at most.
+ */
+bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
+	struct canfs_server_state server, uint64_t now_usec);
+bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_t now_usec);
 
+/* With those that settle. */
 size_t canfs_holders_count(const struct canfs_holders *holders);
 
 enum canfs_access {
@@ -84,13 +92,13 @@ void canfs_holders_begin_change(struct canfs_holders *holders, uint64_t file);
 void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
 
 /*
- * Once a second: what the server does with those that it has asked back.
+ * Once a second: forgets what has settled, and looks at what the server does with those that it has asked back.
  *
  * It waits for two leases, where one will do (RFC 8881 §10.4.6): recall_begun is set back by one, once. And NFS-Ganesha 4 may mark one
  * (stage == recalled) without asking, as of a client whose lease is just over: then nobody can take it away any more. That is undone
  * (stage = granted) if it has not begun after two seconds.
  */
-void canfs_holders_tick(
-	struct canfs_holders *holders, time_t lease_sec, uint32_t granted, uint32_t recalled);
+void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
+	uint32_t granted, uint32_t recalled);
 
 #endif

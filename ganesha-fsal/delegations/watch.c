@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,7 +12,6 @@
 #include <sys/eventfd.h>
 #include <sys/fanotify.h>
 #include <sys/queue.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/clock.h"
@@ -22,8 +20,10 @@
 #define uthash_nonfatal_oom(element) ((element)->is_lost = true)
 #include <uthash.h>
 
-#define MASK      (FAN_OPEN_PERM | FAN_MODIFY)
-#define TICK_MSEC 1000
+#define MASK        (FAN_OPEN_PERM | FAN_MODIFY)
+#define TICK_MSEC   1000
+#define SETTLE_MSEC 20
+#define NO_FD       (-1)
 
 struct name {
 	uint64_t dev, ino; /* wide, so that no octet of the key is padding */
@@ -38,23 +38,25 @@ struct waiter {
 struct entry {
 	struct name name;
 	UT_hash_handle hh;
-	unsigned int count;
-	int fd; /* O_PATH: while there is a mark the inode must stay */
+	unsigned int count; /* 0: it settles */
+	int fd;             /* O_PATH, while it settles */
+	LIST_ENTRY(entry) settling;
 	const void *whose;
-	size_t key_bytes;
-	char key[CANFS_WATCH_KEY_MAX];
+	uint64_t file;
 	STAILQ_HEAD(, waiter) waiters;
 	bool is_lost;
 };
 
 struct canfs_watch {
 	struct canfs_watch_config config;
-	int fan, stop; /* stop: an eventfd */
+	int fan, wake; /* wake: an eventfd */
+	_Atomic bool stop;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	struct entry *entries;
+	LIST_HEAD(, entry) settling;
+	_Atomic bool any_settles;
 	_Atomic unsigned int waiters;
-	unsigned int files_max;
 };
 
 /* The kernel takes a path or a descriptor that is no O_PATH. */
@@ -93,6 +95,55 @@ static struct entry *find(struct canfs_watch *watch, dev_t dev, ino_t ino)
 	return entry;
 }
 
+static void free_entry(struct canfs_watch *watch, struct entry *entry)
+{
+	while (!STAILQ_EMPTY(&entry->waiters))
+		let_first_go(watch, entry);
+	HASH_DEL(watch->entries, entry);
+	if (entry->fd != NO_FD)
+		close(entry->fd);
+	free(entry);
+}
+
+static bool settles(const struct canfs_watch *watch, const struct entry *entry)
+{
+	return watch->config.settles && watch->config.settles(entry->file);
+}
+
+/* Nobody is to wait for it any more. The mark last, while fd is open: who is stopped by it until then finds no entry. */
+static void unwatch(struct canfs_watch *watch, struct entry *entry, int fd)
+{
+	entry->fd = NO_FD;
+	free_entry(watch, entry);
+	if (fd < 0)
+		return;
+	(void)mark(watch, FAN_MARK_REMOVE, fd);
+	close(fd);
+}
+
+static void let_settled_go(struct canfs_watch *watch)
+{
+	struct entry *entry, *next;
+
+	pthread_mutex_lock(&watch->lock);
+	for (entry = LIST_FIRST(&watch->settling); entry; entry = next) {
+		next = LIST_NEXT(entry, settling);
+		if (settles(watch, entry))
+			continue;
+		LIST_REMOVE(entry, settling);
+		unwatch(watch, entry, entry->fd);
+	}
+	watch->any_settles = !LIST_EMPTY(&watch->settling);
+	pthread_mutex_unlock(&watch->lock);
+}
+
+static void wake(struct canfs_watch *watch)
+{
+	uint64_t one = 1;
+
+	(void)!write(watch->wake, &one, sizeof(one));
+}
+
 /* False: it need not, or cannot, wait. */
 static bool make_wait(struct canfs_watch *watch, struct entry *entry, int fd)
 {
@@ -119,7 +170,7 @@ static void take_event(struct canfs_watch *watch, const struct fanotify_event_me
 	pthread_mutex_lock(&watch->lock);
 	entry = !is_ours && fstat(event->fd, &st) == 0 ? find(watch, st.st_dev, st.st_ino) : NULL;
 	if (entry) {
-		watch->config.opened(entry->whose, entry->key, entry->key_bytes);
+		watch->config.opened(entry->whose, entry->file);
 		waits = (event->mask & FAN_OPEN_PERM) && make_wait(watch, entry, event->fd);
 	}
 	pthread_mutex_unlock(&watch->lock);
@@ -144,7 +195,7 @@ static void look_after_waiters(struct canfs_watch *watch)
 			STAILQ_FIRST(&entry->waiters)->until_usec <= now_usec)
 			let_first_go(watch, entry);
 		if (!STAILQ_EMPTY(&entry->waiters))
-			watch->config.opened(entry->whose, entry->key, entry->key_bytes);
+			watch->config.opened(entry->whose, entry->file);
 	}
 	pthread_mutex_unlock(&watch->lock);
 }
@@ -153,13 +204,13 @@ static void *run(void *arg)
 {
 	struct canfs_watch *watch = arg;
 	struct pollfd polled[] = { { .fd = watch->fan, .events = POLLIN },
-		{ .fd = watch->stop, .events = POLLIN } };
+		{ .fd = watch->wake, .events = POLLIN } };
 	_Alignas(struct fanotify_event_metadata) char buffer[4096];
-	uint64_t ticked_usec = 0;
+	uint64_t ticked_usec = 0, woken;
 
 	if (watch->config.thread_begins)
 		watch->config.thread_begins("canfs_watch");
-	while (!(polled[1].revents & POLLIN)) {
+	while (!watch->stop) {
 		const struct fanotify_event_metadata *event = (const void *)buffer;
 		ssize_t bytes =
 			polled[0].revents & POLLIN ? read(watch->fan, buffer, sizeof(buffer)) : 0;
@@ -174,7 +225,11 @@ static void *run(void *arg)
 			if (watch->config.tick)
 				watch->config.tick();
 		}
-		(void)poll(polled, 2, TICK_MSEC);
+		if (watch->any_settles)
+			let_settled_go(watch);
+		if (polled[1].revents & POLLIN)
+			(void)!read(watch->wake, &woken, sizeof(woken));
+		(void)poll(polled, 2, watch->any_settles ? SETTLE_MSEC : TICK_MSEC);
 	}
 	return NULL;
 }
@@ -182,23 +237,20 @@ static void *run(void *arg)
 int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config *config)
 {
 	struct canfs_watch *new = calloc(1, sizeof(*new));
-	struct rlimit files;
 	int ret = -ENOMEM;
 
 	if (!new)
 		return ret;
 	new->config = *config;
-	new->stop = eventfd(0, EFD_CLOEXEC);
+	LIST_INIT(&new->settling);
+	new->wake = eventfd(0, EFD_CLOEXEC);
 	new->fan = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK |
 					 FAN_UNLIMITED_QUEUE | FAN_UNLIMITED_MARKS,
 		O_RDONLY | O_CLOEXEC | O_LARGEFILE | O_NOATIME);
-	if (new->fan < 0 || new->stop < 0) {
+	if (new->fan < 0 || new->wake < 0) {
 		ret = -errno;
 		goto fail;
 	}
-	new->files_max = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 4 < UINT_MAX
-				 ? (unsigned int)(files.rlim_cur / 4)
-				 : UINT_MAX;
 	pthread_mutex_init(&new->lock, NULL);
 	ret = -pthread_create(&new->thread, NULL, run, new);
 	if (ret == 0) {
@@ -209,35 +261,26 @@ int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config 
 fail:
 	if (new->fan >= 0)
 		close(new->fan);
-	if (new->stop >= 0)
-		close(new->stop);
+	if (new->wake >= 0)
+		close(new->wake);
 	free(new);
 	return ret;
-}
-
-static void free_entry(struct canfs_watch *watch, struct entry *entry)
-{
-	while (!STAILQ_EMPTY(&entry->waiters))
-		let_first_go(watch, entry);
-	HASH_DEL(watch->entries, entry);
-	close(entry->fd);
-	free(entry);
 }
 
 void canfs_watch_free(struct canfs_watch *watch)
 {
 	struct entry *entry, *next;
-	uint64_t one = 1;
 
 	if (!watch)
 		return;
-	(void)!write(watch->stop, &one, sizeof(one));
+	watch->stop = true;
+	wake(watch);
 	pthread_join(watch->thread, NULL);
 	HASH_ITER(hh, watch->entries, entry, next)
 	free_entry(watch, entry);
 	/* The kernel lets all others go. */
 	close(watch->fan);
-	close(watch->stop);
+	close(watch->wake);
 	pthread_mutex_destroy(&watch->lock);
 	free(watch);
 }
@@ -251,23 +294,26 @@ static int add_entry(struct canfs_watch *watch, int fd, const struct canfs_watch
 		return ret;
 	entry->name = (struct name) { .dev = file->dev, .ino = file->ino };
 	entry->count = 1;
+	entry->fd = NO_FD;
 	entry->whose = file->whose;
-	entry->key_bytes = file->key_bytes;
-	memcpy(entry->key, file->key, file->key_bytes);
+	entry->file = file->file;
 	STAILQ_INIT(&entry->waiters);
-	entry->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	ret = entry->fd < 0 ? -errno : mark(watch, FAN_MARK_ADD, entry->fd);
-	if (ret == 0) {
-		HASH_ADD(hh, watch->entries, name, sizeof(entry->name), entry);
-		if (!entry->is_lost)
-			return 0;
-		(void)mark(watch, FAN_MARK_REMOVE, entry->fd);
-		ret = -ENOMEM;
-	}
-	if (entry->fd >= 0)
-		close(entry->fd);
+	HASH_ADD(hh, watch->entries, name, sizeof(entry->name), entry);
+	if (!entry->is_lost)
+		ret = mark(watch, FAN_MARK_ADD, fd);
+	if (ret == 0)
+		return 0;
+	if (!entry->is_lost)
+		HASH_DEL(watch->entries, entry);
 	free(entry);
 	return ret;
+}
+
+static void stop_settling(struct entry *entry)
+{
+	LIST_REMOVE(entry, settling);
+	close(entry->fd);
+	entry->fd = NO_FD;
 }
 
 int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watched *file)
@@ -275,29 +321,38 @@ int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watche
 	struct entry *entry;
 	int ret = 0;
 
-	if (file->key_bytes > CANFS_WATCH_KEY_MAX)
-		return -EINVAL;
 	pthread_mutex_lock(&watch->lock);
 	entry = find(watch, file->dev, file->ino);
+	if (entry && entry->count == 0)
+		stop_settling(entry);
 	if (entry)
 		entry->count++;
-	else if (HASH_COUNT(watch->entries) >= watch->files_max)
-		ret = -EMFILE;
 	else
 		ret = add_entry(watch, fd, file);
 	pthread_mutex_unlock(&watch->lock);
 	return ret;
 }
 
-void canfs_watch_remove(struct canfs_watch *watch, dev_t dev, ino_t ino)
+void canfs_watch_remove(struct canfs_watch *watch, int fd, dev_t dev, ino_t ino)
 {
 	struct entry *entry;
 
 	pthread_mutex_lock(&watch->lock);
 	entry = find(watch, dev, ino);
-	if (entry && --entry->count == 0) {
-		(void)mark(watch, FAN_MARK_REMOVE, entry->fd);
-		free_entry(watch, entry);
+	if (entry && entry->count > 1) {
+		entry->count--;
+	} else if (entry && entry->count == 1 && fd >= 0 && settles(watch, entry)) {
+		entry->count = 0;
+		entry->fd = fd;
+		fd = NO_FD;
+		LIST_INSERT_HEAD(&watch->settling, entry, settling);
+		watch->any_settles = true;
+		wake(watch);
+	} else if (entry && entry->count == 1) {
+		unwatch(watch, entry, fd);
+		fd = NO_FD;
 	}
 	pthread_mutex_unlock(&watch->lock);
+	if (fd >= 0)
+		close(fd);
 }

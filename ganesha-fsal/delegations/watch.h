@@ -10,11 +10,10 @@
 #ifndef CANFS_GANESHA_FSAL_WATCH_H
 #define CANFS_GANESHA_FSAL_WATCH_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CANFS_WATCH_KEY_MAX     128
 #define CANFS_WATCH_WAITERS_MAX 1024 /* of all files; more do not wait */
 
 struct canfs_watch;
@@ -24,8 +23,13 @@ struct canfs_watch_config {
 	 * Another process waits until it is not watched any more, or has written. In the thread, with a lock that canfs_watch_remove()
 	 * takes: it may not wait for anything. Again once a second while somebody waits.
 	 */
-	void (*opened)(const void *whose, void *key, size_t key_bytes);
+	void (*opened)(const void *whose, uint64_t file);
 	void (*tick)(void); /* in the thread, once a second; NULL: no interest */
+	/*
+	 * Is what was sent of a file that is not to be watched any more still being written? Then it is watched until this says no: asked
+	 * with the same lock, every 20 ms. NULL: never.
+	 */
+	bool (*settles)(uint64_t file);
 	void (*thread_begins)(const char *name); /* NULL: likewise */
 	unsigned int wait_sec;                   /* who opens it goes on after that */
 };
@@ -34,8 +38,7 @@ struct canfs_watched {
 	dev_t dev;
 	ino_t ino;
 	const void *whose; /* both for opened() */
-	const void *key;
-	size_t key_bytes; /* at most CANFS_WATCH_KEY_MAX */
+	uint64_t file;
 };
 
 /* -errno; -EPERM: without CAP_SYS_ADMIN. */
@@ -44,8 +47,16 @@ int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config 
 /* Who waits goes on. NULL allowed. */
 void canfs_watch_free(struct canfs_watch *watch);
 
-/* fd: of the file, may be O_PATH. Counts, if it is watched already. -errno; -EMFILE: a quarter of all descriptors is in use for it. */
+/*
+ * fd: of the file, may be O_PATH; not kept: the kernel keeps an inode that has a mark until the file is deleted.
+ * Counts, if the file is watched already. -errno.
+ */
 int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watched *file);
-void canfs_watch_remove(struct canfs_watch *watch, dev_t dev, ino_t ino);
+
+/*
+ * fd: of the file, and closed when it is not needed any more; negative, if it cannot be opened: then nobody waits for it any more, but each
+ * open of it still wakes our thread.
+ */
+void canfs_watch_remove(struct canfs_watch *watch, int fd, dev_t dev, ino_t ino);
 
 #endif

@@ -9,9 +9,10 @@
 #include <string.h>
 #include "ganesha-fsal/delegations/holders.h"
 
-#define GRANTED  1
-#define RECALLED 2
-#define NOW_USEC 100000000
+#define GRANTED      1
+#define RECALLED     2
+#define NOW_USEC     100000000
+#define SETTLED_USEC (NOW_USEC + 100000)
 
 static const struct canfs_nfs_client A = { 1, "10.0.0.1" }, B = { 2, "10.0.0.2" };
 static const struct canfs_nfs_client V3 = { CANFS_NO_HOLDER, "10.0.0.3" };
@@ -95,6 +96,16 @@ static bool conflicts(uint64_t file, struct canfs_nfs_client client, bool writes
 	return conflicts_at(file, client, writes ? CANFS_WRITES : CANFS_READS, NOW_USEC);
 }
 
+static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
+{
+	return canfs_holders_remove(holders, file, state_of(number), now_usec);
+}
+
+static void tick_at(uint64_t now_usec)
+{
+	canfs_holders_tick(holders, now_usec, 60, GRANTED, RECALLED);
+}
+
 static void writing_is_for_one(void **state)
 {
 	(void)state;
@@ -105,12 +116,63 @@ static void writing_is_for_one(void **state)
 	assert_true(conflicts(7, B, false));
 	assert_true(conflicts(7, V3, false));
 	assert_false(conflicts(8, B, true));
-	assert_false(canfs_holders_remove(holders, 7, state_of(1))); /* that was refused */
+	assert_false(removed_at(7, 1, NOW_USEC)); /* that was refused */
 	assert_true(conflicts(7, B, false));
-	assert_true(canfs_holders_remove(holders, 7, state_of(0)));
-	assert_false(canfs_holders_remove(holders, 7, state_of(0)));
+	assert_true(removed_at(7, 0, NOW_USEC));
+	assert_false(removed_at(7, 0, NOW_USEC));
+	tick_at(SETTLED_USEC);
 	assert_int_equal(canfs_holders_count(holders), 0);
-	assert_false(conflicts(7, B, true));
+	assert_false(conflicts_at(7, B, CANFS_WRITES, SETTLED_USEC));
+}
+
+static void what_was_returned_settles(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_true(removed_at(7, 0, NOW_USEC));
+	assert_int_equal(canfs_holders_count(holders), 1);
+	assert_true(canfs_holders_settles(holders, 7, SETTLED_USEC - 1));
+	assert_true(conflicts_at(7, B, CANFS_READS, SETTLED_USEC - 1));
+	assert_string_equal(asked, "");
+	assert_false(conflicts_at(7, A, CANFS_WRITES, SETTLED_USEC - 1));
+	assert_false(canfs_holders_settles(holders, 7, SETTLED_USEC));
+	assert_false(conflicts_at(7, B, CANFS_READS, SETTLED_USEC));
+	/* Read only: nothing was sent. */
+	assert_int_equal(add(8, A, false), 0);
+	assert_true(removed_at(8, 1, NOW_USEC));
+	assert_false(canfs_holders_settles(holders, 8, NOW_USEC));
+	assert_false(conflicts(8, B, true));
+}
+
+static void what_is_being_written_has_not_settled(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	canfs_holders_begin_change(holders, 7);
+	assert_true(removed_at(7, 0, NOW_USEC));
+	assert_true(conflicts_at(7, V3, CANFS_LOOKS, SETTLED_USEC));
+	assert_true(conflicts_at(7, V3, CANFS_READS, SETTLED_USEC));
+	assert_false(conflicts_at(7, V3, CANFS_WRITES, SETTLED_USEC)); /* it may be that change */
+	tick_at(SETTLED_USEC);
+	assert_true(canfs_holders_settles(holders, 7, SETTLED_USEC));
+	assert_false(canfs_holders_settles(holders, 7, NOW_USEC + 5000000));
+	canfs_holders_end_change(holders, 7);
+	assert_false(canfs_holders_settles(holders, 7, SETTLED_USEC));
+	tick_at(SETTLED_USEC);
+	assert_int_equal(canfs_holders_count(holders), 0);
+}
+
+static void what_settles_is_given_to_who_had_it(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_true(removed_at(7, 0, NOW_USEC));
+	assert_int_equal(add(7, B, false), -EBUSY);
+	assert_int_equal(add(7, A, false), 0);
+	assert_int_equal(canfs_holders_count(holders), 1);
+	assert_false(conflicts(7, B, false));
+	assert_true(removed_at(7, 2, NOW_USEC));
+	assert_int_equal(canfs_holders_count(holders), 0);
 }
 
 static void reading_is_for_many(void **state)
@@ -123,7 +185,7 @@ static void reading_is_for_many(void **state)
 	assert_int_equal(add(7, A, true), -EBUSY);
 	assert_true(conflicts(7, A, true));
 	assert_true(conflicts(7, V3, true));
-	assert_true(canfs_holders_remove(holders, 7, state_of(1)));
+	assert_true(removed_at(7, 1, NOW_USEC));
 	assert_false(conflicts(7, A, true));
 	assert_true(conflicts(7, V3, true));
 }
@@ -163,12 +225,12 @@ static void each_of_a_clients_counts(void **state)
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
 	assert_int_equal(add(7, A, true), 0);
-	assert_true(canfs_holders_remove(holders, 7, state_of(1)));
+	assert_true(removed_at(7, 1, NOW_USEC));
 	assert_true(conflicts(7, B, false));
-	canfs_holders_tick(holders, 60, GRANTED,
+	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED,
 		RECALLED); /* of the first one only: the other's state is gone */
-	assert_true(canfs_holders_remove(holders, 7, state_of(0)));
-	assert_false(conflicts(7, B, false));
+	assert_true(removed_at(7, 0, NOW_USEC));
+	assert_false(conflicts_at(7, B, CANFS_READS, SETTLED_USEC));
 }
 
 static bool asks_back(struct canfs_nfs_client client, uint64_t now_usec)
@@ -192,13 +254,13 @@ static void who_does_not_answer_loses_it_after_one_lease(void **state)
 {
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
-	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
 	assert_int_equal(server[0].begun, 0);
 	server[0].begun = 5000;
 	server[0].stage = RECALLED;
-	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
 	assert_int_equal(server[0].begun, 4940);
-	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
 	assert_int_equal(server[0].begun, 4940);
 	assert_int_equal(server[0].stage, RECALLED);
 }
@@ -208,9 +270,9 @@ static void a_recall_that_does_not_begin_is_undone(void **state)
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
 	server[0].stage = RECALLED;
-	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
 	assert_int_equal(server[0].stage, RECALLED);
-	canfs_holders_tick(holders, 60, GRANTED, RECALLED);
+	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
 	assert_int_equal(server[0].stage, GRANTED);
 }
 
@@ -219,7 +281,7 @@ static void after_a_conflict_none_is_granted_for_a_while(void **state)
 	(void)state;
 	assert_int_equal(add_at(7, 0, A, true, NOW_USEC), 0);
 	assert_true(conflicts(7, B, true));
-	assert_true(canfs_holders_remove(holders, 7, state_of(0)));
+	assert_true(removed_at(7, 0, NOW_USEC));
 	assert_int_equal(add_at(7, 0, A, true, NOW_USEC + 29999999), -EBUSY);
 	assert_int_equal(add_at(7, 0, A, true, NOW_USEC + 30000000), 0);
 }
@@ -291,7 +353,8 @@ static void too_many_are_refused(void **state)
 	for (uint64_t file = 0; file < CANFS_HOLDERS_MAX; file++)
 		assert_int_equal(add(file, A, true), 0);
 	assert_int_equal(add(CANFS_HOLDERS_MAX, A, true), -ENOSPC);
-	assert_true(canfs_holders_remove(holders, 5, state_of(5)));
+	assert_true(removed_at(5, 5, NOW_USEC));
+	tick_at(SETTLED_USEC);
 	servers = 0;
 	assert_int_equal(add(CANFS_HOLDERS_MAX, A, true), 0);
 }
@@ -302,6 +365,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(writing_is_for_one),
+		TEST(what_was_returned_settles),
+		TEST(what_is_being_written_has_not_settled),
+		TEST(what_settles_is_given_to_who_had_it),
 		TEST(reading_is_for_many),
 		TEST(two_behind_one_address_are_two),
 		TEST(another_version_from_the_holders_address_is_another),

@@ -7,6 +7,8 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,31 +18,42 @@
 #include "ganesha-fsal/delegations/watch.h"
 #include "tests/unit/gate.h"
 
+#define FILE_NUMBER 3
+
 static char path[] = "/tmp/canfs-test-watch-XXXXXX";
 static struct canfs_watch *watch;
 static unsigned int opened_count;
 static struct canfs_watched file;
 static int fd;
+static atomic_bool settling;
 
-static void opened(const void *whose, void *key, size_t key_bytes)
+static void opened(const void *whose, uint64_t number)
 {
-	if (whose == &fd && key_bytes == 3 && memcmp(key, "key", 3) == 0)
+	if (whose == &fd && number == FILE_NUMBER)
 		gate_count(&opened_count);
+}
+
+static bool is_settling(uint64_t number)
+{
+	return number == FILE_NUMBER && atomic_load(&settling);
 }
 
 static void begin(unsigned int wait_sec)
 {
-	const struct canfs_watch_config config = { .opened = opened, .wait_sec = wait_sec };
+	const struct canfs_watch_config config = {
+		.opened = opened, .settles = is_settling, .wait_sec = wait_sec
+	};
 	struct stat st;
 	int ret;
 
 	opened_count = 0;
+	settling = false;
 	strcpy(path + strlen(path) - 6, "XXXXXX");
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &st), 0);
 	file = (struct canfs_watched) {
-		.dev = st.st_dev, .ino = st.st_ino, .whose = &fd, .key = "key", .key_bytes = 3
+		.dev = st.st_dev, .ino = st.st_ino, .whose = &fd, .file = FILE_NUMBER
 	};
 	ret = canfs_watch_new(&watch, &config);
 	if (ret == -EPERM || ret == -ENOSYS || ret == -EINVAL) {
@@ -88,7 +101,7 @@ static void who_opens_it_waits(void **state)
 	gate_await(&opened_count, 2);
 	assert_int_equal(waitpid(first, NULL, WNOHANG), 0);
 	assert_int_equal(waitpid(second, NULL, WNOHANG), 0);
-	canfs_watch_remove(watch, file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
 	assert_int_equal(status_of(first), 0);
 	assert_int_equal(status_of(second), 0);
 	assert_int_equal(status_of(other_opens()), 0);
@@ -102,11 +115,11 @@ static void each_addition_is_removed(void **state)
 	(void)state;
 	begin(600);
 	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
-	canfs_watch_remove(watch, file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
 	other = other_opens();
 	gate_await(&opened_count, 1);
 	assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
-	canfs_watch_remove(watch, file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
 	assert_int_equal(status_of(other), 0);
 	end();
 }
@@ -160,12 +173,67 @@ static void nobody_is_left_when_it_ends(void **state)
 	assert_int_equal(status_of(other), 0);
 }
 
-static void keys_are_bounded(void **state)
+static void who_waits_goes_on_when_it_has_settled(void **state)
+{
+	pid_t before, meanwhile;
+
+	(void)state;
+	begin(600);
+	before = other_opens();
+	gate_await(&opened_count, 1);
+	settling = true;
+	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	meanwhile = other_opens();
+	gate_await(&opened_count, 2);
+	assert_int_equal(waitpid(before, NULL, WNOHANG), 0);
+	settling = false;
+	assert_int_equal(status_of(before), 0);
+	assert_int_equal(status_of(meanwhile), 0);
+	end();
+}
+
+static void what_settles_may_be_watched_again(void **state)
+{
+	pid_t other;
+
+	(void)state;
+	begin(600);
+	settling = true;
+	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
+	settling = false;
+	other = other_opens();
+	gate_await(&opened_count, 1);
+	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	assert_int_equal(status_of(other), 0);
+	end();
+}
+
+static void nobody_waits_if_its_mark_is_left(void **state)
 {
 	(void)state;
 	begin(600);
-	file.key_bytes = CANFS_WATCH_KEY_MAX + 1;
-	assert_int_equal(canfs_watch_add(watch, fd, &file), -EINVAL);
+	canfs_watch_remove(watch, -1, file.dev, file.ino);
+	assert_int_equal(status_of(other_opens()), 0);
+	assert_int_equal(opened_count, 0);
+	end();
+}
+
+/* More files than descriptors: none is kept. */
+static void no_descriptor_is_kept(void **state)
+{
+	int next;
+
+	(void)state;
+	begin(600);
+	next = dup(fd);
+	close(next);
+	for (ino_t i = 1; i <= 100; i++) {
+		file.ino += i;
+		assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
+	}
+	assert_int_equal(dup(fd), next);
+	close(next);
 	end();
 }
 
@@ -178,7 +246,10 @@ int main(void)
 		cmocka_unit_test(who_had_it_open_is_seen_to_write),
 		cmocka_unit_test(nobody_waits_longer_than_is_said),
 		cmocka_unit_test(nobody_is_left_when_it_ends),
-		cmocka_unit_test(keys_are_bounded),
+		cmocka_unit_test(who_waits_goes_on_when_it_has_settled),
+		cmocka_unit_test(what_settles_may_be_watched_again),
+		cmocka_unit_test(nobody_waits_if_its_mark_is_left),
+		cmocka_unit_test(no_descriptor_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
