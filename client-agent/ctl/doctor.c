@@ -39,8 +39,8 @@ static const struct ctl_syntax syntax = {
 	.usage = "usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
 		 "\n"
 		 "Says what slows the NFS mounts of this client (or one of them) and, on an NFS\n"
-		 "server, its disks, and what to do about it. Changes nothing, and waits for no\n"
-		 "server longer than --timeout.\n"
+		 "server, its disks and file systems, and what to do about it. Changes nothing,\n"
+		 "and waits for no server longer than --timeout.\n"
 		 "\n",
 	.options = option_table,
 	.epilog = "\n"
@@ -139,30 +139,35 @@ static const char *plain(char *text)
 	return text;
 }
 
-/* Whose finding it is; both members are NULL for one of the host. */
+/* Whose finding it is; all members are NULL for one of the host. */
 struct subject {
-	const char *mountpoint;
+	const char *mountpoint; /* of NFS */
 	const char *disk;
+	const char *file_system; /* its mount point */
 };
 
 static void tell(const struct subject *subject, const char *check, bool note,
 	struct canfs_finding *finding, json_t *array)
 {
-	char where[CANFS_MOUNT_PATH_MAX], disk[CANFS_DISK_NAME_MAX];
+	char where[CANFS_MOUNT_PATH_MAX], disk[CANFS_DISK_NAME_MAX], fs[CANFS_FS_MOUNTPOINT_MAX];
 
 	snprintf(where, sizeof(where), "%s",
 		subject->mountpoint ? subject->mountpoint : "this host");
 	snprintf(disk, sizeof(disk), "%s", subject->disk ? subject->disk : "");
+	snprintf(fs, sizeof(fs), "%s", subject->file_system ? subject->file_system : "");
 	plain(where);
 	plain(disk);
+	plain(fs);
 	plain(finding->what);
 	plain(finding->remedy);
 	if (array)
-		json_array_append_new(array, json_pack("{s:s?, s:s?, s:s, s:s, s:s, s:s}", "mount",
-						     subject->mountpoint ? where : NULL, "disk",
-						     subject->disk ? disk : NULL, "check", check,
-						     "level", note ? "note" : "finding", "finding",
-						     finding->what, "remedy", finding->remedy));
+		json_array_append_new(
+			array, json_pack("{s:s?, s:s?, s:s?, s:s, s:s, s:s, s:s}", "mount",
+				       subject->mountpoint ? where : NULL, "disk",
+				       subject->disk ? disk : NULL, "file_system",
+				       subject->file_system ? fs : NULL, "check", check, "level",
+				       note ? "note" : "finding", "finding", finding->what,
+				       "remedy", finding->remedy));
 	else
 		printf("%s: %s%s: %s\n    remedy: %s\n", where, note ? "note: " : "", check,
 			finding->what, finding->remedy);
@@ -181,8 +186,9 @@ static unsigned int judge(const struct examined *examined, json_t *array)
 		for (size_t k = 0; k < n; k++) {
 			const struct canfs_mount_facts *mount =
 				check->per_mount ? &examined->mount[k] : NULL;
-			const struct subject subject = { mount ? mount->mount->mountpoint : NULL,
-				NULL };
+			const struct subject subject = {
+				.mountpoint = mount ? mount->mount->mountpoint : NULL
+			};
 
 			if (!check->judge(&examined->host, mount, &finding))
 				continue;
@@ -201,12 +207,32 @@ static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *arr
 
 	for (size_t i = 0; (check = canfs_disk_check_at(i)); i++) {
 		for (size_t k = 0; k < host->disks; k++) {
-			const struct subject subject = { NULL, host->disk[k].name };
+			const struct subject subject = { .disk = host->disk[k].name };
 
 			if (!check->judge(&host->disk[k], &finding))
 				continue;
 			tell(&subject, check->name, false, &finding, array);
 			findings++;
+		}
+	}
+	return findings;
+}
+
+static unsigned int judge_file_systems(const struct canfs_host_facts *host, json_t *array)
+{
+	const struct canfs_fs_check *check;
+	struct canfs_finding finding;
+	unsigned int findings = 0;
+
+	for (size_t i = 0; (check = canfs_fs_check_at(i)); i++) {
+		for (size_t k = 0; k < host->file_systems; k++) {
+			const struct canfs_fs_facts *fs = &host->file_system[k];
+			const struct subject subject = { .file_system = fs->mountpoint };
+
+			if (!check->judge(host, fs, &finding))
+				continue;
+			tell(&subject, check->name, check->note, &finding, array);
+			findings += !check->note;
 		}
 	}
 	return findings;
@@ -226,7 +252,8 @@ static void print_total(const struct examined *examined, unsigned int findings)
 static int report(const struct options *options, const struct examined *examined)
 {
 	json_t *array = options->json ? json_array() : NULL;
-	const unsigned int findings = judge(examined, array) + judge_disks(&examined->host, array);
+	const unsigned int findings = judge(examined, array) + judge_disks(&examined->host, array) +
+				      judge_file_systems(&examined->host, array);
 
 	if (options->json) {
 		json_dumpf(array, stdout, JSON_INDENT(2));

@@ -43,15 +43,15 @@ static void judge_local(const char *text)
 {
 	for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
 		struct canfs_disk_facts disk = { .no_scheduler = true };
-		struct canfs_bdi device;
+		struct canfs_fs_facts fs;
 
 		canfs_udp_line_has_port(line, end, 20590);
-		if (!canfs_local_fs_parse(line, end, &device))
+		if (!canfs_local_fs_parse(line, end, &fs))
 			continue;
-		snprintf(disk.name, sizeof(disk.name), "%u:%u", device.major, device.minor);
-		disk.rotational = device.major % 2;
-		disk.is_virtual = device.major / 2 % 2;
-		disk.wbt_lat_usec = device.minor;
+		snprintf(disk.name, sizeof(disk.name), "%u:%u", fs.device.major, fs.device.minor);
+		disk.rotational = fs.device.major % 2;
+		disk.is_virtual = fs.device.major / 2 % 2;
+		disk.wbt_lat_usec = fs.device.minor;
 		judge_disk(&disk);
 	}
 }

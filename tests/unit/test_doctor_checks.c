@@ -9,7 +9,7 @@ static struct canfs_mount_facts facts;
 static struct canfs_host_facts host;
 static bool as_note;             /* whether what was found last was one */
 static unsigned long long found; /* bit i: check i has found something in some test */
-static unsigned long long found_of_disks;
+static unsigned long long found_of_disks, found_of_fs;
 
 /* A client of Debian 12 with 16 GiB, an agent, and a mount that was in use, on 1 Gbit/s. */
 static void make_healthy(void)
@@ -300,6 +300,9 @@ static void test_server(void **state)
 	NOTES(name, "Price_Port = 20590", host.ganesha_serves = true);
 	NOTES(name, "at another port", host.kernel_serves = host.priced_runs = true);
 	HEALTHY(host.kernel_serves = true; host.config.price_port = 0);
+	FINDS("async-export", "/srv is exported with async", strcpy(host.async_export, "/srv"));
+	NOTES("server-threads", "has 8 threads", host.kernel_threads = 8);
+	HEALTHY(host.kernel_threads = 16);
 }
 
 static void test_host(void **state)
@@ -402,6 +405,56 @@ static void test_disks(void **state)
 	OF_DISK(NULL, "", "sdb", .wbt_lat_usec = 10000);
 }
 
+/* As judge_disk(), of a server with flash. */
+static void judge_fs(const char *name, const char *what, const struct canfs_fs_facts *fs, int line)
+{
+	static const struct canfs_host_facts with_flash = { .disks = 1,
+		.disk = { { .name = "sdb" } } };
+	const struct canfs_fs_check *check;
+	struct canfs_finding finding;
+	bool seen = false;
+
+	for (size_t i = 0; (check = canfs_fs_check_at(i)); i++) {
+		if (!check->judge(&with_flash, fs, &finding))
+			continue;
+		if (!name || strcmp(check->name, name) != 0)
+			fail_msg("line %d: %s: %s", line, check->name, finding.what);
+		if (!strstr(finding.what, what) && !strstr(finding.remedy, what))
+			fail_msg("line %d: '%s' is in neither '%s' nor '%s'", line, what,
+				finding.what, finding.remedy);
+		assert_non_null(strstr(finding.what, fs->mountpoint));
+		assert_true(strlen(finding.what) < sizeof(finding.what) - 1); /* not cut */
+		assert_true(strlen(finding.remedy) < sizeof(finding.remedy) - 1);
+		seen = true;
+		found_of_fs |= 1ull << i;
+	}
+	if (name && !seen)
+		fail_msg("line %d: %s found nothing", line, name);
+}
+
+#define OF_FS(name, what, fs_type, ...)                                                            \
+	judge_fs(name, what,                                                                       \
+		&(struct canfs_fs_facts) { .type = fs_type, .mountpoint = "/srv", __VA_ARGS__ },   \
+		__LINE__)
+
+static void test_file_systems(void **state)
+{
+	struct canfs_finding finding;
+
+	(void)state;
+	OF_FS(NULL, "", "ext4", .rotational = true);
+	OF_FS(NULL, "", "ext4", .journal_inside = true);
+	OF_FS("barriers", "remount,barrier=1 /srv", "ext4", .no_barrier = true);
+	OF_FS("fast-commit", "tune2fs -O ^fast_commit", "ext4", .fast_commit = true);
+	OF_FS("access-times", "remount,noatime /srv", "ext4", .stamps_reads = true);
+	OF_FS("log-on-flash", "flash (sdb)", "ext4", .journal_inside = true, .rotational = true);
+	OF_FS("log-on-flash", "tune2fs", "ext4", .journal_inside = true, .rotational = true);
+	OF_FS("log-on-flash", "mkfs.xfs -l logdev", "xfs", .journal_inside = true,
+		.rotational = true);
+	assert_false(canfs_check_log_on_flash(&host,
+		&(struct canfs_fs_facts) { .journal_inside = true, .rotational = true }, &finding));
+}
+
 /* The last test: a check without a case above is one that may never find anything. */
 static void test_each_check_has_a_case(void **state)
 {
@@ -415,6 +468,11 @@ static void test_each_check_has_a_case(void **state)
 		assert_true(i < 64);
 		if (!(found_of_disks >> i & 1))
 			fail_msg("no case for %s", canfs_disk_check_at(i)->name);
+	}
+	for (size_t i = 0; canfs_fs_check_at(i); i++) {
+		assert_true(i < 64);
+		if (!(found_of_fs >> i & 1))
+			fail_msg("no case for %s", canfs_fs_check_at(i)->name);
 	}
 }
 
@@ -431,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_dirty_limits),
 		cmocka_unit_test(test_disks),
+		cmocka_unit_test(test_file_systems),
 		cmocka_unit_test(test_each_check_has_a_case),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

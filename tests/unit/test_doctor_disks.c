@@ -290,17 +290,18 @@ static void test_too_many(void **state)
 	assert_int_equal(host.disks, 0);
 }
 
+static struct canfs_fs_facts fs; /* by parse() */
+
 /* Is the line of a local file system? Then its number must be 8:1. */
 static bool parse(const char *line)
 {
-	struct canfs_bdi device = { 0 };
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s\n", line);
-	if (!canfs_local_fs_parse(text, text + strlen(line), &device))
+	if (!canfs_local_fs_parse(text, text + strlen(line), &fs))
 		return false;
-	assert_int_equal(device.major, 8);
-	assert_int_equal(device.minor, 1);
+	assert_int_equal(fs.device.major, 8);
+	assert_int_equal(fs.device.minor, 1);
 	return true;
 }
 
@@ -320,6 +321,86 @@ static void test_mount_lines(void **state)
 	assert_false(parse("x 25 8:1 / /srv rw - ext4 /dev/sda1 rw"));
 	assert_false(parse(" - ext4 "));
 	assert_false(parse(""));
+}
+
+static void test_mount_options(void **state)
+{
+	char line[256];
+
+	(void)state;
+	assert_true(parse("36 25 8:1 / /srv\\040a rw,relatime shared:1 - ext4 /dev/sda1 "
+			  "rw,errors=remount-ro"));
+	assert_string_equal(fs.type, "ext4");
+	assert_string_equal(fs.mountpoint, "/srv\\040a");
+	assert_false(fs.no_barrier || fs.stamps_reads || fs.journal_inside);
+	assert_true(parse("36 25 8:1 / /srv rw - ext4 /dev/sda1 rw,nobarrier,data=ordered"));
+	assert_true(fs.no_barrier && fs.stamps_reads);
+	assert_true(parse("36 25 8:1 / /srv rw,nosuid,noatime - ext4 /dev/sda1 rw,barrier=0"));
+	assert_true(fs.no_barrier && !fs.stamps_reads);
+	assert_true(parse("36 25 8:1 / /srv rw,nodiratime - ext4 /dev/sda1 rw,nobarriers"));
+	assert_true(!fs.no_barrier && fs.stamps_reads);
+	assert_true(parse("36 25 8:1 / /srv ro - ext4 /dev/sda1 rw"));
+	assert_false(fs.stamps_reads);
+	assert_true(parse("36 25 8:1 / /srv rw master:1 - ext4 /dev/sda1 ro"));
+	assert_false(fs.stamps_reads);
+	assert_true(parse("36 25 8:1 / /srv rw,noatime - xfs /dev/sda1 rw,attr2,logbufs=8"));
+	assert_true(fs.journal_inside);
+	assert_true(parse("36 25 8:1 / /srv rw,noatime - xfs /dev/sda1 rw,logdev=/dev/sdb1"));
+	assert_false(fs.journal_inside);
+	assert_true(parse("36 25 8:1 / /srv rw - ext4 /dev/sda1")); /* no more options */
+	assert_false(fs.no_barrier);
+	snprintf(line, sizeof(line), "36 25 8:1 / /%0200d rw - ext4 /dev/sda1 rw", 0);
+	assert_true(parse(line));
+	assert_int_equal(strlen(fs.mountpoint), CANFS_FS_MOUNTPOINT_MAX - 1);
+}
+
+/* Of a file system of each kind of disk, what is below it, and what the kernel tells of its log. */
+static void test_file_systems(void **state)
+{
+	const struct fake_root *root = *state;
+
+	make_disk(root, "8:0", DEVICES "/sda", "1\n", "none [mq-deadline]\n", "75000\n");
+	make_disk(root, "259:0", DEVICES "/nvme0n1", "0\n", "[none] mq-deadline\n", "2000\n");
+	make_disk(root, "254:0", DEVICES "/vda", "1\n", "[none] mq-deadline\n", "75000\n");
+	make_partition(root, "8:1", DEVICES "/sda/sda1");
+	make_partition(root, "8:2", DEVICES "/sda/sda2");
+	fake_root_write(root, "/proc/fs/jbd2/sda1-8/info", "");
+	fake_root_write(root, "/proc/fs/ext4/sda1/fc_info", "fc stats:\n0 commits\n");
+	fake_root_write(root, "/proc/fs/ext4/sda2/fc_info", "fc stats:\n12 commits\n");
+	mount_all(root,
+		"20 1 8:1 / /a rw - ext4 /dev/sda1 rw\n21 1 8:2 / /b rw - ext4 /dev/sda2 rw\n"
+		"22 1 8:1 / /c rw - ext4 /dev/sda1 rw\n23 1 259:0 / /d rw - xfs /dev/x rw\n"
+		"24 1 254:0 / /e rw - ext4 /dev/vda rw\n");
+	gather(root);
+	assert_int_equal(host.file_systems, 4);
+	assert_string_equal(host.file_system[0].mountpoint, "/a");
+	assert_true(host.file_system[0].rotational && host.file_system[0].journal_inside);
+	assert_false(host.file_system[0].fast_commit);
+	assert_true(host.file_system[1].rotational && host.file_system[1].fast_commit);
+	assert_false(host.file_system[1].journal_inside);
+	assert_true(host.file_system[2].journal_inside && !host.file_system[2].rotational);
+	assert_false(host.file_system[3].rotational);
+	assert_string_equal(canfs_flash(&host)->name, "nvme0n1");
+	fake_root_write(root, "/proc/fs/ext4/sda2/fc_info", "fc stats:");
+	gather(root);
+	assert_false(host.file_system[1].fast_commit);
+}
+
+static void test_kernel_server(void **state)
+{
+	const struct fake_root *root = *state;
+
+	run_process(root, "700", "nfsd");
+	run_process(root, "701", "nfsd");
+	gather(root);
+	assert_int_equal(host.kernel_threads, 2);
+	assert_string_equal(host.async_export, "");
+	fake_root_write(root, "/proc/fs/nfs/exports",
+		"# Version 1.1\n# Path Client(Flags) # IPs\n"
+		"/a\t*(rw,root_squash,sync,wdelay,uuid=0:0)\n/async,\t*(rw,sync,wdelay)\n"
+		"/b\\040c\t10.0.0.0/8(rw,root_squash,async,wdelay)\n/d\t*(rw,async,wdelay)\n");
+	gather(root);
+	assert_string_equal(host.async_export, "/b\\040c");
 }
 
 int main(void)
@@ -342,6 +423,11 @@ int main(void)
 			test_what_is_not_there, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(test_too_many, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test(test_mount_lines),
+		cmocka_unit_test(test_mount_options),
+		cmocka_unit_test_setup_teardown(
+			test_file_systems, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_kernel_server, fake_root_setup, fake_root_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
 #define OLDEST_MAJOR 6 /* that canfs is tested with */
 #define OLDEST_MINOR 1
 
+#define SERVER_THREADS 16 /* what Linux distributions now begin with; once it was 8 */
+
 /* WRITEs of a full wsize that must fit below the dirty limit to keep a server busy. */
 #define WRITES_MIN 16
 
@@ -178,6 +180,35 @@ bool canfs_check_price_port(const struct canfs_host_facts *host,
 	return canfs_finding_advise(finding,
 		"systemctl enable --now canfs-priced; without it clients have no prices of the "
 		"kernel's server");
+}
+
+bool canfs_check_async(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	(void)mount;
+	if (host->async_export[0] == '\0')
+		return false;
+	canfs_finding_say(finding,
+		"%s is exported with async: what clients were told is on the disk is lost when "
+		"this host crashes",
+		host->async_export);
+	return canfs_finding_advise(finding,
+		"sync instead of async in /etc/exports, exportfs -ra; a log on flash, or "
+		"delegations, make closes fast and keep the promise (doc/stable.md)");
+}
+
+bool canfs_check_threads(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	(void)mount;
+	if (host->kernel_threads == 0 || host->kernel_threads >= SERVER_THREADS)
+		return false;
+	canfs_finding_say(finding,
+		"the kernel's server has %u threads: a request that finds none waits where "
+		"neither the disk nor canfs-priced sees it",
+		host->kernel_threads);
+	return canfs_finding_advise(
+		finding, "threads = 64 below [nfsd] in /etc/nfs.conf, and rpc.nfsd 64 at once");
 }
 
 bool canfs_check_knobs(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,

@@ -48,12 +48,23 @@ static const struct canfs_check checks[] = {
 	{ "journal", false, false, canfs_check_journal },
 	{ "agent", false, true, canfs_check_agent },
 	{ "price-service", false, true, canfs_check_price_port },
+	/* Of a server: "Server-specific options" */
+	{ "async-export", false, false, canfs_check_async },
+	{ "server-threads", false, true, canfs_check_threads },
 };
 
 /* Of each disk of a server; a row here needs the same as one above. */
 static const struct canfs_disk_check disk_checks[] = {
 	{ "disk-scheduler", canfs_check_disk_scheduler },
 	{ "write-throttling", canfs_check_wbt },
+};
+
+/* Of each of its file systems; doc/stable.md. */
+static const struct canfs_fs_check fs_checks[] = {
+	{ "barriers", false, canfs_check_barriers },
+	{ "fast-commit", false, canfs_check_fast_commit },
+	{ "access-times", false, canfs_check_access_times },
+	{ "log-on-flash", true, canfs_check_log_on_flash },
 };
 
 const struct canfs_check *canfs_check_at(size_t i)
@@ -64,4 +75,9 @@ const struct canfs_check *canfs_check_at(size_t i)
 const struct canfs_disk_check *canfs_disk_check_at(size_t i)
 {
 	return i < sizeof(disk_checks) / sizeof(disk_checks[0]) ? &disk_checks[i] : NULL;
+}
+
+const struct canfs_fs_check *canfs_fs_check_at(size_t i)
+{
+	return i < sizeof(fs_checks) / sizeof(fs_checks[0]) ? &fs_checks[i] : NULL;
 }

@@ -39,13 +39,26 @@ struct canfs_disk_check {
 
 const struct canfs_disk_check *canfs_disk_check_at(size_t i);
 
+/* The same of each of its file systems; the finding names the mount point. */
+typedef bool canfs_fs_check_fn(const struct canfs_host_facts *host, const struct canfs_fs_facts *fs,
+	struct canfs_finding *finding);
+
+struct canfs_fs_check {
+	const char *name;
+	bool note; /* as above */
+	canfs_fs_check_fn *judge;
+};
+
+const struct canfs_fs_check *canfs_fs_check_at(size_t i);
+
 /* Both lines of a finding, cut to fit; advise returns true, for the last line of a check. */
 void canfs_finding_say(struct canfs_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool canfs_finding_advise(struct canfs_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The checks: of a mount's options, its way to the server, its counters; of the host; of a disk. */
+/* The checks: of a mount's options, its way to the server, its counters; of the host; of a disk; of a
+ * file system. */
 canfs_check_fn canfs_check_rsize, canfs_check_wsize, canfs_check_attributes, canfs_check_lookups,
 	canfs_check_sync, canfs_check_soft, canfs_check_timeo, canfs_check_udp,
 	canfs_check_callback, canfs_check_client_id, canfs_check_krb5;
@@ -55,7 +68,10 @@ canfs_check_fn canfs_check_nconnect, canfs_check_mtu, canfs_check_jumbo, canfs_c
 	canfs_check_own_network;
 canfs_check_fn canfs_check_slots, canfs_check_buffers, canfs_check_windows, canfs_check_dirty_limit,
 	canfs_check_dirty_small, canfs_check_background, canfs_check_kernel, canfs_check_knobs,
-	canfs_check_agent, canfs_check_journal, canfs_check_config, canfs_check_price_port;
+	canfs_check_agent, canfs_check_journal, canfs_check_config, canfs_check_price_port,
+	canfs_check_async, canfs_check_threads;
 canfs_disk_check_fn canfs_check_disk_scheduler, canfs_check_wbt;
+canfs_fs_check_fn canfs_check_barriers, canfs_check_fast_commit, canfs_check_access_times,
+	canfs_check_log_on_flash;
 
 #endif

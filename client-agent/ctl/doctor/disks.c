@@ -31,6 +31,7 @@ struct search {
 	size_t devices;
 	struct canfs_bdi device[DEVICES_MAX]; /* done */
 	unsigned int visits;
+	bool rotational; /* of the file system that is looked at, a disk is */
 };
 
 /* A number alone on its line. wbt_lat_usec of a queue without throttling fails with EINVAL. */
@@ -86,22 +87,26 @@ static bool is_virtual(const char *dir, const char *name)
 }
 
 /* dir: below /sys/devices. Without a flag that says what it is, it is none to judge. */
-static void add_disk(struct canfs_host_facts *host, const char *dir)
+static void add_disk(struct search *search, const char *dir)
 {
+	struct canfs_host_facts *host = search->host;
 	const char *name = strrchr(dir, '/') + 1;
 	struct canfs_disk_facts disk = { 0 };
 	uint64_t rotational;
 
-	if (host->disks == CANFS_DISKS_MAX || strlen(name) >= sizeof(disk.name) ||
+	if (strlen(name) >= sizeof(disk.name) ||
 		!read_number(dir, "/queue/rotational", &rotational))
+		return;
+	disk.rotational = rotational != 0;
+	disk.is_virtual = is_virtual(dir, name);
+	search->rotational |= disk.rotational && !disk.is_virtual;
+	if (host->disks == CANFS_DISKS_MAX)
 		return;
 	for (size_t i = 0; i < host->disks; i++) {
 		if (strcmp(host->disk[i].name, name) == 0)
 			return;
 	}
 	strcpy(disk.name, name);
-	disk.rotational = rotational != 0;
-	disk.is_virtual = is_virtual(dir, name);
 	disk.no_scheduler = scheduler_says(dir, "[none]");
 	if (!read_number(dir, "/queue/wbt_lat_usec", &disk.wbt_lat_usec))
 		disk.wbt_lat_usec = 0;
@@ -144,52 +149,31 @@ static void descend(struct search *search, const char *link, int depth)
 		*slash = '\0';
 	snprintf(below, sizeof(below), "%s/slaves", dir);
 	if (scheduler_says(dir, "[") || !descend_all(search, below, depth + 1))
-		add_disk(search->host, dir);
-}
-
-static bool is_local(const char *type, size_t len)
-{
-	static const char *const types[] = { "ext2", "ext3", "ext4", "xfs", "f2fs", "jfs" };
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if (len > strlen(types[i]) && type[strlen(types[i])] == ' ' &&
-			memcmp(type, types[i], strlen(types[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_bdi *device)
-{
-	const char *type = memmem(line, (size_t)(end - line), " - ", 3);
-	uint64_t id, parent, major, minor;
-
-	if (!type || !is_local(type + 3, (size_t)(end - type) - 3))
-		return false;
-	if (canfs_parse_u64(&line, &id) || *line++ != ' ' || canfs_parse_u64(&line, &parent) ||
-		*line++ != ' ' || canfs_parse_u64(&line, &major) || *line++ != ':' ||
-		canfs_parse_u64(&line, &minor) || *line != ' ')
-		return false;
-	*device = (struct canfs_bdi) { (unsigned int)major, (unsigned int)minor };
-	return major <= UINT_MAX && minor <= UINT_MAX;
+		add_disk(search, dir);
 }
 
 static void take_mount(void *data, const char *line, const char *end)
 {
 	struct search *search = data;
-	struct canfs_bdi device;
-	char link[PATH_MAX];
+	struct canfs_fs_facts fs;
+	char link[PATH_MAX], dir[PATH_MAX];
 
-	if (search->devices == DEVICES_MAX || !canfs_local_fs_parse(line, end, &device))
+	if (search->devices == DEVICES_MAX || !canfs_local_fs_parse(line, end, &fs))
 		return;
 	for (size_t i = 0; i < search->devices; i++) {
-		if (canfs_bdi_equal(search->device[i], device))
+		if (canfs_bdi_equal(search->device[i], fs.device))
 			return;
 	}
-	search->device[search->devices++] = device;
-	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", search->root, device.major,
-		device.minor);
+	search->device[search->devices++] = fs.device;
+	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", search->root, fs.device.major,
+		fs.device.minor);
+	search->rotational = false;
 	descend(search, link, 0);
+	if (search->host->file_systems == CANFS_FILE_SYSTEMS_MAX || !realpath(link, dir))
+		return;
+	fs.rotational = search->rotational;
+	canfs_fs_gather(search->root, strrchr(dir, '/') + 1, &fs);
+	search->host->file_system[search->host->file_systems++] = fs;
 }
 
 /* A mount of btrfs names no block device, but the kernel lists those of all that are mounted. */
@@ -215,9 +199,18 @@ void canfs_disks_gather(const char *root, struct canfs_host_facts *host)
 {
 	struct search search = { .root = root, .host = host };
 
-	host->disks = 0;
+	host->disks = host->file_systems = 0;
 	if (!canfs_serves_nfs(host))
 		return;
 	canfs_read_lines(root, "/proc/self/mountinfo", take_mount, &search);
 	search_btrfs(&search);
+}
+
+const struct canfs_disk_facts *canfs_flash(const struct canfs_host_facts *host)
+{
+	for (size_t i = 0; i < host->disks; i++) {
+		if (!host->disk[i].rotational && !host->disk[i].is_virtual)
+			return &host->disk[i];
+	}
+	return NULL;
 }

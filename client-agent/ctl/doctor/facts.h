@@ -66,6 +66,21 @@ struct canfs_disk_facts {
 	uint64_t wbt_lat_usec; /* of write-back throttling; 0: switched off, or not known */
 };
 
+#define CANFS_FILE_SYSTEMS_MAX  64  /* likewise */
+#define CANFS_FS_MOUNTPOINT_MAX 128 /* cut to this; as in mountinfo: a blank is \040 */
+
+/* A local file system of one device, as it is mounted (first). */
+struct canfs_fs_facts {
+	struct canfs_bdi device;
+	char type[8];
+	char mountpoint[CANFS_FS_MOUNTPOINT_MAX];
+	bool no_barrier;     /* the drive is not told to empty its cache */
+	bool stamps_reads;   /* each read is written down as an access time */
+	bool journal_inside; /* the log is on the same device, and ext4's or that of XFS */
+	bool fast_commit;    /* of ext4, and it has made some */
+	bool rotational;     /* a disk below it is, and is no virtual one */
+};
+
 struct canfs_host_facts {
 	uint32_t page_bytes;
 	uint32_t kernel_major;
@@ -90,13 +105,17 @@ struct canfs_host_facts {
 	char config_error[CANFS_CONFIG_ERROR_MAX];
 
 	/* By canfs_server_gather(). */
-	bool kernel_serves, ganesha_serves; /* NFS */
-	bool priced_runs;                   /* canfs-priced */
+	bool kernel_serves, ganesha_serves;         /* NFS */
+	unsigned int kernel_threads;                /* of the kernel's server */
+	char async_export[CANFS_FS_MOUNTPOINT_MAX]; /* its first one with that option; "": none */
+	bool priced_runs;                           /* canfs-priced */
 	bool price_port_bound; /* UDP, the configuration's price_port: somebody is there */
 
 	/* By canfs_disks_gather(). */
 	size_t disks;
 	struct canfs_disk_facts disk[CANFS_DISKS_MAX]; /* of mounted local file systems */
+	size_t file_systems;
+	struct canfs_fs_facts file_system[CANFS_FILE_SYSTEMS_MAX];
 
 	/* Over all mounts that are judged. */
 	bool has_mounts;
@@ -133,11 +152,17 @@ bool canfs_udp_line_has_port(const char *line, const char *end, uint16_t port);
 /* The disks, if NFS is served here; reads root + /proc and /sys. Nothing fails. */
 void canfs_disks_gather(const char *root, struct canfs_host_facts *host);
 
+/* The first that is flash: neither rotational nor virtual. NULL: there is none. */
+const struct canfs_disk_facts *canfs_flash(const struct canfs_host_facts *host);
+
 /*
- * A line of mountinfo; *end is its newline. True: it is of a local file system, btrfs excepted, and *device is
- * its block device. Apart for the tests.
+ * A line of mountinfo; *end is its newline. True: it is of a local file system, btrfs excepted, and *fs is set but for what
+ * canfs_fs_gather() and canfs_disks_gather() learn. Apart for the tests.
  */
-bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_bdi *device);
+bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_fs_facts *fs);
+
+/* What the kernel shows of it elsewhere: journal_inside of ext4, fast_commit. device: its directory's name below /sys/class/block. */
+void canfs_fs_gather(const char *root, const char *device, struct canfs_fs_facts *fs);
 
 /* read_ahead_kib and link, but mss_bytes and rtt_usec; mount is set. Sends nothing. */
 void canfs_mount_gather(const char *root, struct canfs_mount_facts *facts);

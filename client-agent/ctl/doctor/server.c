@@ -18,7 +18,7 @@
 static void note_process(struct canfs_host_facts *host, const char *comm)
 {
 	if (strcmp(comm, "nfsd\n") == 0)
-		host->kernel_serves = true;
+		host->kernel_threads++;
 	else if (strcmp(comm, "ganesha.nfsd\n") == 0)
 		host->ganesha_serves = true;
 	else if (strcmp(comm, "canfs-priced\n") == 0)
@@ -64,11 +64,27 @@ static void take_socket(void *data, const char *line, const char *end)
 		host->price_port_bound = true;
 }
 
+/* "/srv\t10.0.0.0/8(rw,async,wdelay,...)"; root only. */
+static void take_export(void *data, const char *line, const char *end)
+{
+	struct canfs_host_facts *host = data;
+	const char *tab = memchr(line, '\t', (size_t)(end - line));
+
+	if (host->async_export[0] || !tab || !memmem(tab, (size_t)(end - tab), ",async,", 7))
+		return;
+	snprintf(host->async_export, sizeof(host->async_export), "%.*s",
+		tab - line < INT_MAX ? (int)(tab - line) : INT_MAX, line);
+}
+
 void canfs_server_gather(const char *root, struct canfs_host_facts *host)
 {
-	host->kernel_serves = host->ganesha_serves = false;
+	host->kernel_threads = 0;
+	host->ganesha_serves = false;
 	host->priced_runs = host->price_port_bound = false;
+	host->async_export[0] = '\0';
 	gather_processes(root, host);
+	host->kernel_serves = host->kernel_threads > 0;
+	canfs_read_lines(root, "/proc/fs/nfs/exports", take_export, host);
 	canfs_read_lines(root, "/proc/net/udp", take_socket, host);
 	canfs_read_lines(root, "/proc/net/udp6", take_socket, host);
 }
