@@ -20,6 +20,9 @@ static const double learning_max_sec = 0.2;
 /* However old it is, what was held back leaves within so long; and in its time at this share of its bound at least. */
 static const double even_min_sec = 3, begin_share = 0.75;
 
+/* A server that has been expensive, and is cheap for a shorter time, has only paused: as a reader whose packet was lost does. */
+static const double pause_sec = 0.5;
+
 /* The pile is gone when no more is held than what comes between two steps. */
 static const double gone_sec = 0.1;
 static const double gone_bytes = 2 * CANFS_PACE_CHUNK_BYTES;
@@ -86,6 +89,22 @@ static bool is_its_time(const struct canfs_pace_view *view)
 	       view->held_usec >= CANFS_PACE_DEADLINE_USEC;
 }
 
+/* It may pause; when it is over, the pile may still grow until nothing is tapered, and the bound with it. */
+static void note_spell(
+	struct canfs_pace *pace, const struct canfs_pace_view *view, double share, double sec)
+{
+	if (share < CANFS_PACE_EXPENSIVE_SHARE) {
+		pace->expensive_sec += sec;
+		pace->cheap_sec = 0;
+		return;
+	}
+	pace->cheap_sec += sec;
+	if (pace->expensive_sec > 0 && pace->cheap_sec >= pause_sec)
+		bound_after_spell(pace, view);
+	if (share >= 1 && pace->cheap_sec >= pause_sec)
+		pace->expensive_sec = 0;
+}
+
 static void smooth(
 	struct canfs_pace *pace, const struct canfs_pace_view *view, double share, double sec)
 {
@@ -93,12 +112,7 @@ static void smooth(
 	double even, least, most;
 
 	pace->even_sec -= share * share * (double)view->elapsed_usec / 1e6;
-	if (expensive)
-		pace->expensive_sec += sec;
-	else if (pace->expensive_sec > 0)
-		bound_after_spell(pace, view);
-	if (share >= 1) /* until then the pile may still grow, and the bound with it */
-		pace->expensive_sec = 0;
+	note_spell(pace, view, share, sec);
 	even = pace->even_bytes_per_sec;
 	if (expensive || pace->even_sec <= 0 ||
 		(double)view->held_bytes < fmax(gone_bytes, even * gone_sec))

@@ -33,7 +33,7 @@
  * and the pile is gone in a second (CA-NFS §4.3). So what was held back leaves as evenly as it came: for as long
  * again as the spell has lasted, or what is left until the kernel would send it, while as much more comes.
  *
- *	held |      .'`.           spell: the taper leaves less than 0.7 of the rate, for 4 s at least.
+ *	held |      .'`.           spell: the taper leaves less than 0.7 of the rate, for 4 s at least, but for pauses of 0.5 s.
  *	     |    .'    `.         A herd's own queue is expensive for a shorter time; if each of many clients were
  *	   0 |__.'________`.___    always bound, they would leave the server idle (doc/herd.md).
  *	       high   | cheap
@@ -101,7 +101,8 @@ struct canfs_pace {
 	double rate_bytes_per_sec; /* [MIN, MAX]: our share, as far as it is known */
 	double credit_bytes;       /* earned and not yet sent */
 	uint64_t since_halved_usec;
-	double expensive_sec;      /* this spell has lasted so long */
+	double expensive_sec;      /* this spell has lasted so long, pauses not counted ... */
+	double cheap_sec;          /* ... and it is cheap for so long */
 	double even_bytes_per_sec; /* bound of the rate after one; 0: none */
 	double even_sec;           /* for so long */
 	bool borne;                /* the server took something since then */

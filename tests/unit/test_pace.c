@@ -336,6 +336,22 @@ static void test_what_was_held_back_waits_for_its_time(void **state)
 	assert_true(most_in_a_second(&writer, 0.1, 3) > 5);
 }
 
+/* A reader that stops for a moment, as when TCP sends a lost packet again after 0.2 s, comes back. */
+static void test_a_pause_does_not_end_a_spell(void **state)
+{
+	struct canfs_pace_view pause = at_price(0), expensive = at_price(0.8);
+	struct writer writer = writer_at(0.02);
+
+	(void)state;
+	most_in_a_second(&writer, 0.8, 12);
+	pause.held_usec = expensive.held_usec = writer.age_usec;
+	assert_in_range(run(&writer.pace, &pause, 4), 0, 8 * MIB);
+	assert_true(writer.pace.even_bytes_per_sec == 0);
+	assert_in_range(run(&writer.pace, &expensive, 10), 0, 2 * MIB);
+	run(&writer.pace, &pause, 6);
+	assert_true(writer.pace.even_bytes_per_sec > 0);
+}
+
 /* As the times of high prices of a herd are. */
 static void test_a_short_spell_bounds_nothing(void **state)
 {
@@ -442,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_a_writer_is_not_outrun),
 		cmocka_unit_test(test_what_was_held_back_leaves_evenly),
 		cmocka_unit_test(test_what_was_held_back_waits_for_its_time),
+		cmocka_unit_test(test_a_pause_does_not_end_a_spell),
 		cmocka_unit_test(test_a_short_spell_bounds_nothing),
 		cmocka_unit_test(test_short_memory_is_not_smooth),
 		cmocka_unit_test(test_the_bound_ends),
