@@ -325,6 +325,7 @@ void canfs_begin_write(struct canfs_caller *caller);
 
 /* Makes of the server's write verifier ours. */
 void canfs_add_write_errors(struct gsh_buffdesc *verifier);
+uint32_t canfs_count_write_errors(void); /* since the start; from any thread */
 
 /* The file is empty: what was lost is of no interest any more. */
 void canfs_forget_write_errors(struct fsal_obj_handle *handle);
@@ -361,7 +362,16 @@ static inline void canfs_truncated(
 
 /* delegations.c. All with op_ctx on our export. What its block says holds from now on. */
 void canfs_set_delegations(struct canfs_export *export, bool wanted);
-void canfs_close_delegations(void); /* nobody asks any more */
+void canfs_close_export_delegations(
+	struct canfs_export *export); /* it is released; without op_ctx */
+void canfs_close_delegations(void);   /* nobody asks any more */
+
+struct canfs_delegation_counters {
+	unsigned int exports; /* that grant any now */
+	struct canfs_holders_counters now;
+};
+
+struct canfs_delegation_counters canfs_count_delegations(void); /* from any thread */
 
 /* May there be any? */
 bool canfs_delegates(const struct fsal_export *export);

@@ -17,6 +17,21 @@ static void name_thread(void)
 	canfs_name_thread("canfs_control");
 }
 
+/* What is promised of writes: delegations, and errors that clients were told. */
+static void count(json_t *counters)
+{
+	const struct canfs_delegation_counters delegations = canfs_count_delegations();
+
+	json_object_update_new(
+		counters, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "delegating_exports",
+				  (json_int_t)delegations.exports, "delegations",
+				  (json_int_t)delegations.now.held, "delegations_granted",
+				  (json_int_t)delegations.now.granted, "delegations_refused",
+				  (json_int_t)delegations.now.refused, "delegations_recalled",
+				  (json_int_t)delegations.now.recalled, "write_errors",
+				  (json_int_t)canfs_count_write_errors()));
+}
+
 void canfs_start_control(const char *path)
 {
 	struct canfs_control_config config = {
@@ -27,6 +42,7 @@ void canfs_start_control(const char *path)
 		.price_service = CANFS.price_service,
 		.more = canfs_prefetch_commands,
 		.host = CANFS.prefetcher,
+		.count = count,
 		.say = say,
 		.thread_begins = name_thread,
 	};

@@ -21,6 +21,7 @@
 /* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then they stay. */
 static _Atomic(struct canfs_holders *) all_holders;
 static struct canfs_watch *all_watch;
+static _Atomic unsigned int delegating_exports;
 
 static void ask(void *up_ops, const void *key, size_t key_bytes)
 {
@@ -133,6 +134,16 @@ static void note_caching(const struct canfs_export *export)
 	}
 }
 
+static void note_delegating(struct canfs_export *export, bool delegates)
+{
+	if (atomic_exchange(&export->delegates, delegates) == delegates)
+		return;
+	if (delegates)
+		atomic_fetch_add(&delegating_exports, 1);
+	else
+		atomic_fetch_sub(&delegating_exports, 1);
+}
+
 void canfs_set_delegations(struct canfs_export *export, bool wanted)
 {
 	bool possible;
@@ -151,7 +162,24 @@ void canfs_set_delegations(struct canfs_export *export, bool wanted)
 	if (ret != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: no delegations of %s: %s", CTX_FULLPATH(op_ctx),
 			strerror(-ret));
-	atomic_store(&export->delegates, possible && ret == 0);
+	note_delegating(export, possible && ret == 0);
+}
+
+void canfs_close_export_delegations(struct canfs_export *export)
+{
+	note_delegating(export, false);
+	if (export->dir >= 0)
+		close(export->dir);
+}
+
+struct canfs_delegation_counters canfs_count_delegations(void)
+{
+	const struct canfs_holders *holders = atomic_load(&all_holders);
+	struct canfs_delegation_counters counters = { .exports = atomic_load(&delegating_exports) };
+
+	if (holders)
+		counters.now = canfs_holders_counters(holders);
+	return counters;
 }
 
 static bool delegates(const struct fsal_export *export)

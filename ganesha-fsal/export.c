@@ -51,8 +51,7 @@ static void release(struct fsal_export *export)
 	canfs_prefetcher_close(ours->export_fs);
 	canfs_remote_close(atomic_load(&ours->remote));
 	canfs_fs_journal_close(atomic_load(&ours->journal));
-	if (ours->dir >= 0)
-		close(ours->dir);
+	canfs_close_export_delegations(ours);
 	canfs_unserve_prices(ours);
 	canfs_price_table_close(ours->prices);
 	PASS_EXPORT_VOID(export, release);

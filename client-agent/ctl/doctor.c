@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "client-agent/ctl/doctor/checks.h"
+#include "client-agent/ctl/socket.h"
 
 /* As diff(1) and grep(1) have it: something that was looked for was found. */
 enum { HEALTHY, FINDINGS, FAILED };
@@ -115,11 +116,27 @@ out:
 	return ret;
 }
 
+/* By its control socket; a server that cannot be asked may do so. */
+static bool grants_no_delegations(void)
+{
+	struct ctl_peer peer = { .socket = CTL_GANESHA_SOCKET, .who = "server" };
+	json_t *reply =
+		ctl_dial(&peer) ? ctl_ask(&peer, json_pack("{s:s}", "command", "counters")) : NULL;
+	const json_t *exports = json_object_get(reply, "delegating_exports");
+	const bool none = exports && json_integer_value(exports) == 0;
+
+	json_decref(reply);
+	ctl_hang_up(&peer);
+	return none;
+}
+
 static void examine(const struct options *options, struct examined *examined)
 {
 	canfs_host_gather("", options->config_file, &examined->host);
 	if (!options->mountpoint) {
 		canfs_server_gather("", &examined->host);
+		examined->host.no_delegations =
+			examined->host.ganesha_serves && grants_no_delegations();
 		canfs_disks_gather("", &examined->host);
 	}
 	for (size_t i = 0; i < examined->n; i++)

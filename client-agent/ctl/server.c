@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_SOCKET "/run/canfs/ganesha.sock"
+#define DEFAULT_SOCKET CTL_GANESHA_SOCKET
 #define SIDECAR_SOCKET "/run/canfs/priced.sock"
 
 struct options {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <jansson.h>
 
+#define CTL_GANESHA_SOCKET "/run/canfs/ganesha.sock" /* by default */
+
 struct ctl_peer {
 	const char *who; /* "server", "agent" */
 	const char *socket;

@@ -60,6 +60,7 @@ struct shard {
 
 struct canfs_holders {
 	_Atomic size_t count;
+	_Atomic uint64_t granted, refused, recalled;
 	struct shard shard[SHARDS];
 	pthread_mutex_t look_lock;
 	struct look look;
@@ -258,7 +259,7 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 	return holder != NULL;
 }
 
-int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
+static int add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
 {
 	struct shard *shard;
 	struct file *file;
@@ -289,6 +290,14 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
 	return ret;
 }
 
+int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
+{
+	int ret = add(holders, delegation);
+
+	atomic_fetch_add(ret == 0 ? &holders->granted : &holders->refused, 1);
+	return ret;
+}
+
 bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
 	struct canfs_server_state server, uint64_t now_usec)
 {
@@ -310,12 +319,22 @@ size_t canfs_holders_count(const struct canfs_holders *holders)
 	return atomic_load(&holders->count);
 }
 
-static void ask_back(struct file *file, const struct canfs_recall *recall)
+struct canfs_holders_counters canfs_holders_counters(const struct canfs_holders *holders)
+{
+	return (struct canfs_holders_counters) { .held = canfs_holders_count(holders),
+		.granted = atomic_load(&holders->granted),
+		.refused = atomic_load(&holders->refused),
+		.recalled = atomic_load(&holders->recalled) };
+}
+
+static void ask_back(
+	struct canfs_holders *holders, struct file *file, const struct canfs_recall *recall)
 {
 	if (!file->first ||
 		(file->recalled_usec != 0 && recall->now_usec - file->recalled_usec < RECALL_USEC))
 		return;
 	file->recalled_usec = recall->now_usec;
+	atomic_fetch_add(&holders->recalled, 1);
 	recall->ask(recall->arg, file->key, file->key_bytes);
 }
 
@@ -349,7 +368,7 @@ static void ask_back_all(struct canfs_holders *holders, uint64_t parent,
 		HASH_ITER(hh, shard->files, file, next)
 		{
 			if (file->parent == parent && file->writes && others_have_it(file, client))
-				ask_back(file, recall);
+				ask_back(holders, file, recall);
 		}
 		pthread_mutex_unlock(&shard->lock);
 	}
@@ -377,7 +396,7 @@ bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
 	file = find(shard, name);
 	conflicts = file && conflicts_with(holders, file, client, access, recall->now_usec);
 	if (conflicts) {
-		ask_back(file, recall);
+		ask_back(holders, file, recall);
 		parent = file->parent;
 	}
 	pthread_mutex_unlock(&shard->lock);

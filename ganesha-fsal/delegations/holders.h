@@ -66,6 +66,13 @@ bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_
 /* With those that settle. */
 size_t canfs_holders_count(const struct canfs_holders *holders);
 
+struct canfs_holders_counters {
+	uint64_t held; /* now, with those that settle */
+	uint64_t granted, refused, recalled;
+};
+
+struct canfs_holders_counters canfs_holders_counters(const struct canfs_holders *holders);
+
 enum canfs_access {
 	CANFS_LOOKS, /* at attributes */
 	CANFS_READS,

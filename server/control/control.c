@@ -99,7 +99,8 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 		.say = config->say,
 		.price_service = config->price_service,
 		.more = config->more,
-		.host = config->host };
+		.host = config->host,
+		.count = config->count };
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (new->wake < 0) {
 		ret = -errno;

@@ -15,6 +15,8 @@
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
 
+struct json_t; /* jansson's */
+
 struct canfs_control_config {
 	const char *path;
 	struct canfs_sampler *sampler;
@@ -23,6 +25,7 @@ struct canfs_control_config {
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */
 	void *host;                                /* for them */
+	void (*count)(struct json_t *counters);    /* adds those of this server only; NULL: none */
 	unsigned int idle_msec;                    /* 0: as common/control/server.h says */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */

@@ -19,6 +19,7 @@ struct canfs_control_subject {
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */
 	void *host;                                /* for them */
+	void (*count)(json_t *counters);           /* adds those of this server only; NULL: none */
 };
 
 /* Answers about the subject, which must outlive it. */

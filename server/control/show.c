@@ -303,6 +303,8 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 		(json_int_t)(canfs_control_subject_of(call)->clients ? canfs_clients_bytes() : 0));
 	json_object_update_new(
 		shown, show_price_service(canfs_control_subject_of(call)->price_service));
+	if (canfs_control_subject_of(call)->count)
+		canfs_control_subject_of(call)->count(shown);
 	return shown;
 }
 

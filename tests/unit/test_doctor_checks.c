@@ -303,6 +303,7 @@ static void test_server(void **state)
 	FINDS("async-export", "/srv is exported with async", strcpy(host.async_export, "/srv"));
 	NOTES("server-threads", "has 8 threads", host.kernel_threads = 8);
 	HEALTHY(host.kernel_threads = 16);
+	NOTES("delegations", "at each close", host.no_delegations = true);
 }
 
 static void test_host(void **state)

@@ -144,6 +144,22 @@ static void what_was_returned_settles(void **state)
 	assert_false(conflicts(8, B, true));
 }
 
+static void counts_what_it_does(void **state)
+{
+	struct canfs_holders_counters counters;
+
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_int_equal(add(7, B, true), -EBUSY);
+	assert_true(conflicts(7, B, false));
+	assert_true(removed_at(7, 0, NOW_USEC));
+	counters = canfs_holders_counters(holders);
+	assert_int_equal(counters.held, 1); /* it settles */
+	assert_int_equal(counters.granted, 1);
+	assert_int_equal(counters.refused, 1);
+	assert_int_equal(counters.recalled, 1);
+}
+
 static void what_is_being_written_has_not_settled(void **state)
 {
 	(void)state;
@@ -366,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(writing_is_for_one),
 		TEST(what_was_returned_settles),
+		TEST(counts_what_it_does),
 		TEST(what_is_being_written_has_not_settled),
 		TEST(what_settles_is_given_to_who_had_it),
 		TEST(reading_is_for_many),

@@ -51,6 +51,7 @@ static const struct canfs_check checks[] = {
 	/* Of a server: "Server-specific options" */
 	{ "async-export", false, false, canfs_check_async },
 	{ "server-threads", false, true, canfs_check_threads },
+	{ "delegations", false, true, canfs_check_delegations },
 };
 
 /* Of each disk of a server; a row here needs the same as one above. */

@@ -69,7 +69,7 @@ canfs_check_fn canfs_check_nconnect, canfs_check_mtu, canfs_check_jumbo, canfs_c
 canfs_check_fn canfs_check_slots, canfs_check_buffers, canfs_check_windows, canfs_check_dirty_limit,
 	canfs_check_dirty_small, canfs_check_background, canfs_check_kernel, canfs_check_knobs,
 	canfs_check_agent, canfs_check_journal, canfs_check_config, canfs_check_price_port,
-	canfs_check_async, canfs_check_threads;
+	canfs_check_async, canfs_check_threads, canfs_check_delegations;
 canfs_disk_check_fn canfs_check_disk_scheduler, canfs_check_wbt;
 canfs_fs_check_fn canfs_check_barriers, canfs_check_fast_commit, canfs_check_access_times,
 	canfs_check_log_on_flash;

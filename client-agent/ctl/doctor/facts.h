@@ -111,6 +111,8 @@ struct canfs_host_facts {
 	bool priced_runs;                           /* canfs-priced */
 	bool price_port_bound; /* UDP, the configuration's price_port: somebody is there */
 
+	bool no_delegations; /* CANFS serves, and grants none; set by the caller */
+
 	/* By canfs_disks_gather(). */
 	size_t disks;
 	struct canfs_disk_facts disk[CANFS_DISKS_MAX]; /* of mounted local file systems */
