@@ -298,6 +298,7 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 
 	if (!canfs_delegates(&export->export))
 		return false;
+	delegation.server.channel_down = &whose->so_clientrec->cid_cb.v40.cb_chan_down;
 	PASS_VOID(handle, handle_to_key, &key);
 	delegation.key = key.addr;
 	delegation.key_bytes = key.len;

@@ -432,6 +432,7 @@ static void tick_holder(
 		*holder->server.stage = granted;
 		holder->stuck_ticks = 0;
 	}
+	*holder->server.channel_down = false;
 }
 
 /* Forgets it if it has settled. */

@@ -28,6 +28,7 @@ struct canfs_nfs_client {
 struct canfs_server_state {
 	time_t *recall_begun; /* when the server first asked for it back, 0: not yet; in seconds */
 	uint32_t *stage;      /* what it is about */
+	bool *channel_down;   /* its client did not answer once; not of the name */
 };
 
 struct canfs_delegation {
@@ -103,7 +104,9 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
  *
  * It waits for two leases, where one will do (RFC 8881 §10.4.6): recall_begun is set back by one, once. And NFS-Ganesha 4 may mark one
  * (stage == recalled) without asking, as of a client whose lease is just over: then nobody can take it away any more. That is undone
- * (stage = granted) if it has not begun after two seconds.
+ * (stage = granted) if it has not begun after two seconds. A client that did not answer one recall within 3 s, as over a link that its own
+ * writes fill, it takes for one that never will, and gives it none any more; but NFSv4.1 asks and answers over the same connection. That is
+ * undone, too. Who really never answers has its delegations revoked, and Ganesha counts that.
  */
 void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
 	uint32_t granted, uint32_t recalled);

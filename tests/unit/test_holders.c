@@ -21,6 +21,7 @@ static struct canfs_holders *holders;
 static struct {
 	time_t begun;
 	uint32_t stage;
+	bool channel_down;
 } server[CANFS_HOLDERS_MAX + 1];
 static unsigned int servers; /* that were used */
 static char asked[256];      /* the keys, one character each */
@@ -28,7 +29,8 @@ static char asked[256];      /* the keys, one character each */
 static struct canfs_server_state state_of(unsigned int number)
 {
 	return (struct canfs_server_state) { .recall_begun = &server[number].begun,
-		.stage = &server[number].stage };
+		.stage = &server[number].stage,
+		.channel_down = &server[number].channel_down };
 }
 
 /* Each has the server's next state, from 0. */
@@ -292,6 +294,15 @@ static void a_recall_that_does_not_begin_is_undone(void **state)
 	assert_int_equal(server[0].stage, GRANTED);
 }
 
+static void who_did_not_answer_once_may_be_asked_again(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	server[0].channel_down = true;
+	tick_at(NOW_USEC);
+	assert_false(server[0].channel_down);
+}
+
 static void after_a_conflict_none_is_granted_for_a_while(void **state)
 {
 	(void)state;
@@ -383,6 +394,7 @@ int main(void)
 		TEST(writing_is_for_one),
 		TEST(what_was_returned_settles),
 		TEST(counts_what_it_does),
+		TEST(who_did_not_answer_once_may_be_asked_again),
 		TEST(what_is_being_written_has_not_settled),
 		TEST(what_settles_is_given_to_who_had_it),
 		TEST(reading_is_for_many),
