@@ -17,9 +17,17 @@ STOP_SECONDS = 30
 # about the lab, not about the server.
 SERVER_OPTIONS = {"Monitors": "disk, memory"}
 WATCH_INTERVAL_SECONDS = 0.2
-# Of Lab.start_server(): clients of NFSv4 have delegations.
+# Of start_server(): clients of NFSv4 have delegations.
 DELEGATIONS = {"nfsv4": {"Delegations": "true"}, "export_items": {"Delegations": "RW", "Attr_Expiration_Time": 0},
                "export_options": {"Delegations": "true"}}
+
+
+def start_server(lab, priced, options, server=None, **more):
+    """Ganesha with CANFS, with server's options and those of the command line; more: of Lab.start_server(). Not priced: over VFS, as it comes."""
+    if priced:
+        lab.start_server("CANFS", SERVER_OPTIONS | (server or {}) | options.server, **more)
+    else:
+        lab.start_server("VFS")
 
 
 # Of the server, as it sees it: /run is its own.

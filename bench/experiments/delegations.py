@@ -67,10 +67,7 @@ class DelegationsResults(Results):
 
 
 def start(lab, variant, options):
-    if variant == "stock":
-        lab.start_server("VFS")
-    else:
-        lab.start_server("CANFS", canfs.SERVER_OPTIONS | options.server, **canfs.DELEGATIONS)
+    canfs.start_server(lab, variant == "delegations", options, **canfs.DELEGATIONS)
     return lab.start_clients([Guest("a", GUEST_MIB, "4.1")])
 
 

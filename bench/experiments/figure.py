@@ -259,8 +259,7 @@ class Runner:
     def measure(self, variant, setting):
         lab, priced = self.lab, variant in OF_AGENTS
         self.figure.reset(lab, self.plan)
-        lab.start_server("CANFS" if priced else "VFS",
-                         canfs.SERVER_OPTIONS | self.options.server if priced else None)
+        canfs.start_server(lab, priced, self.options)
         clients = lab.start_clients(self.figure.guests(self.plan))
         lab.disk.cold()
         agents = canfs.start_agents(lab, clients, OF_AGENTS[variant] | self.options.agent) if priced else []

@@ -160,8 +160,7 @@ def writer_metrics(writer):
 def start(lab, case, variant, options, setting):
     """The server and the clients; returns the clients. Variant delegations: CANFS without agents, and with delegations."""
     priced = variant in ("canfs", "delegations")
-    lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None,
-                     **(canfs.DELEGATIONS if variant == "delegations" else {}))
+    canfs.start_server(lab, priced, options, **(canfs.DELEGATIONS if variant == "delegations" else {}))
     clients = lab.start_clients(case.guests)
     jobs = [client.prepare(f"setting-{number}", *command)
             for client in clients for number, command in enumerate(setting.commands())]

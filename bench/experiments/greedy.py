@@ -159,7 +159,7 @@ def run_trial(lab, plan, case, variant, setting, options):
     server = SERVERS.get(variant)
     priced = server is not None
     try:
-        lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | server | options.server if priced else None)
+        canfs.start_server(lab, priced, options, server)
         clients = lab.start_clients([Guest("a", READER_MIB), *([Guest("b", GREEDY_MIB)] if variant != "alone" else [])])
         for client in clients:
             for number, command in enumerate(setting.commands()):

@@ -80,7 +80,7 @@ def start_server(lab, case, priced, options):
         if priced:
             canfs.start_priced(lab)
     else:
-        lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+        canfs.start_server(lab, priced, options)
 
 
 def run_trial(lab, case, variant, options):

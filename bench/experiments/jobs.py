@@ -33,7 +33,7 @@ __all__ = ["NAME", "HELP", "RUNS", "Options", "run", "what_is_missing"]
 NAME = "jobs"
 HELP = "a random reader beside a backup, tar or make under canfsctl run (CA-NFS §5)"
 RUNS = 3
-SERVER_OPTIONS = canfs.SERVER_OPTIONS | {"Price_Port": 20590}
+SERVER_OPTIONS = {"Price_Port": 20590}
 GUEST_MIB = 512
 SEED = 7
 PHASES_MAX, SECONDS_MAX = 128, 3600  # of canfs-job-read
@@ -166,7 +166,7 @@ def run_job(job, reader):
 def run_trial(lab, plan, case, variant, part, options):
     priced = variant == "canfs"
     try:
-        lab.start_server("CANFS" if priced else "VFS", SERVER_OPTIONS | options.server if priced else None)
+        canfs.start_server(lab, priced, options, SERVER_OPTIONS)
         clients = {client.name: client for client in lab.start_clients(
             [Guest("reader", GUEST_MIB)] * (part != "job-alone") + [Guest("job", GUEST_MIB)] * bool(case))}
         job = prepare_job(lab, clients["job"], case, variant) if case else None

@@ -201,8 +201,7 @@ def on_server(lab, plan, case):
 def run_trial(lab, plan, case, variant, options):
     try:
         if variant != "local":
-            lab.start_server("CANFS" if variant == "canfs" else "VFS",
-                             canfs.SERVER_OPTIONS | options.server if variant == "canfs" else None)
+            canfs.start_server(lab, variant == "canfs", options)
         if case.direction == "write" and variant != "local":
             for path in outputs(lab, case.clients):
                 path.touch()

@@ -92,7 +92,7 @@ class PowercutResults(Results):
 
 def start(lab, variant, options):
     priced = variant == "canfs"
-    lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+    canfs.start_server(lab, priced, options)
     load = case_of(LOAD)
     [client] = lab.start_clients(load.guests)
     run = Run(lab, load, client, LOAD_SECONDS)

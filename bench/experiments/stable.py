@@ -65,7 +65,7 @@ def run_trial(lab, case, variant, options):
     try:
         lab.disk.settings = replace(options.disk, filesystem=filesystem)
         lab.disk.make_file_system()
-        lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+        canfs.start_server(lab, priced, options)
         clients = lab.start_clients([Guest(f"c{number}", GUEST_MIB) for number in range(count)])
         agents = canfs.start_agents(lab, clients, options.agent) if priced else []
         jobs = [client.prepare("create", small_files.__file__, "create", lab.on_mount(client.name), THREADS,

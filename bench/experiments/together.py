@@ -187,7 +187,7 @@ def work(lab, plan, members, clients):
 def run_trial(lab, plan, case, variant, options):
     members, priced = CASES[case], variant == "canfs"
     try:
-        lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+        canfs.start_server(lab, priced, options)
         clients = lab.start_clients([Guest(member.name, member.guest_mib) for member in members if member.guest_mib])
         lab.disk.cold()
         agents = canfs.start_agents(lab, clients, options.agent) if priced and clients else []

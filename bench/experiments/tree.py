@@ -123,7 +123,7 @@ def run_trial(lab, count, variant, options):
     priced = variant == "canfs"
     try:
         reset(lab, count)
-        lab.start_server("CANFS" if priced else "VFS", canfs.SERVER_OPTIONS | options.server if priced else None)
+        canfs.start_server(lab, priced, options)
         clients = lab.start_clients([Guest(f"c{number}", GUEST_MIB) for number in range(count)])
         lab.disk.cold()
         agents = canfs.start_agents(lab, clients, options.agent) if priced else []

@@ -74,7 +74,7 @@ class Trial:
 
 def run_trial(lab, link, case, variant, options):
     agent = AGENTS.get(variant)
-    lab.start_server("VFS" if agent is None else "CANFS", None if agent is None else canfs.SERVER_OPTIONS | options.server)
+    canfs.start_server(lab, agent is not None, options)
     [client] = lab.start_clients([Guest("a", GUEST_MIB)], link)
     lab.disk.cold()
     lab.disk.control("mode=free")
