@@ -23,7 +23,7 @@ static _Atomic(struct canfs_holders *) all_holders;
 static struct canfs_watch *all_watch;
 static _Atomic unsigned int delegating_exports;
 
-static void ask(void *up_ops, const void *key, size_t key_bytes)
+static void ask(const void *up_ops, const void *key, size_t key_bytes)
 {
 	struct gsh_buffdesc desc = { .addr = (void *)(uintptr_t)key, .len = key_bytes };
 
@@ -31,27 +31,25 @@ static void ask(void *up_ops, const void *key, size_t key_bytes)
 		LogCrit(COMPONENT_FSAL, "CANFS: the delegation of a file could not be recalled");
 }
 
-static bool conflicts(const struct fsal_up_vector *up_ops, uint64_t file,
-	struct canfs_nfs_client client, enum canfs_access access)
+static bool conflicts(uint64_t file, struct canfs_nfs_client client, enum canfs_access access)
 {
-	const struct canfs_recall recall = {
-		.now_usec = canfs_now_usec(), .ask = ask, .arg = (void *)(uintptr_t)up_ops
-	};
+	const struct canfs_recall recall = { .now_usec = canfs_now_usec(), .ask = ask };
 
 	return canfs_holders_conflict(atomic_load(&all_holders), file, client, access, &recall);
 }
 
 /* Of this machine another process has opened it, for reading or writing. */
-static void opened(const void *up_ops, uint64_t file)
+static void opened(uint64_t file)
 {
-	(void)conflicts(
-		up_ops, file, (struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
+	(void)conflicts(file, (struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
 }
 
 static void tick(void)
 {
-	canfs_holders_tick(atomic_load(&all_holders), canfs_now_usec(),
-		nfs_param.nfsv4_param.lease_lifetime, DELEG_GRANTED, DELEG_RECALL_WIP);
+	const struct canfs_recall recall = { .now_usec = canfs_now_usec(), .ask = ask };
+
+	canfs_holders_tick(atomic_load(&all_holders), &recall, nfs_param.nfsv4_param.lease_lifetime,
+		DELEG_GRANTED, DELEG_RECALL_WIP);
 }
 
 static bool settles(uint64_t file)
@@ -237,10 +235,9 @@ static int open_to_mark(const struct canfs_export *export, struct fsal_obj_handl
 /* Processes on the server that open it from now on. */
 static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handle)
 {
-	const struct canfs_watched file = { .dev = export->st_dev,
-		.ino = handle->fileid,
-		.whose = export->export.up_ops,
-		.file = canfs_hash_key(handle) };
+	const struct canfs_watched file = {
+		.dev = export->st_dev, .ino = handle->fileid, .file = canfs_hash_key(handle)
+	};
 	int fd = open_to_mark(export, handle), ret = -ESTALE;
 	struct stat st;
 
@@ -291,6 +288,7 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	struct canfs_delegation delegation = { .file = canfs_hash_key(handle),
 		.client = { .id = whose->so_clientid, .address = op_ctx->client },
 		.writes = writes,
+		.recall_arg = export->export.up_ops,
 		.server = server_state(state),
 		.now_usec = canfs_now_usec() };
 	struct gsh_buffdesc key;
@@ -324,9 +322,8 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 
 static fsal_status_t check(uint64_t file, enum canfs_access access)
 {
-	return conflicts(op_ctx->fsal_export->up_ops, file, client_here(), access)
-		       ? fsalstat(ERR_FSAL_DELAY, 0)
-		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
+	return conflicts(file, client_here(), access) ? fsalstat(ERR_FSAL_DELAY, 0)
+						      : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
 static bool any_delegations(void)

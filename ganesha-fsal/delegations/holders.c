@@ -20,14 +20,16 @@
 #define SETTLE_USEC     100000 /* a request that has been read is begun by then */
 #define SETTLE_MAX_USEC 5000000
 #define STUCK_TICKS     2
+#define LATE_SHARE      4 /* of the lease */
 
 struct holder {
 	struct holder
 		*next; /* of the same file: several may read, and one client may have several */
 	struct canfs_nfs_client client;
 	struct canfs_server_state server;
-	bool is_set_back;
-	unsigned int stuck_ticks;
+	const void *recall_arg;
+	bool is_set_back, is_all_asked; /* all: of its client */
+	unsigned int stuck_ticks, asked_ticks;
 };
 
 struct file {
@@ -198,6 +200,7 @@ static int add_holder(
 		be_held_again(holders, file);
 	holder->client = delegation->client;
 	holder->server = delegation->server;
+	holder->recall_arg = delegation->recall_arg;
 	holder->next = file->first;
 	file->first = holder;
 	file->writes |= delegation->writes;
@@ -256,7 +259,7 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 	if (holder && !is_settling)
 		atomic_fetch_sub(&holders->count, 1);
 	free(holder);
-	return holder != NULL;
+	return holder;
 }
 
 static int add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
@@ -335,7 +338,7 @@ static void ask_back(
 		return;
 	file->recalled_usec = recall->now_usec;
 	atomic_fetch_add(&holders->recalled, 1);
-	recall->ask(recall->arg, file->key, file->key_bytes);
+	recall->ask(file->first->recall_arg, file->key, file->key_bytes);
 }
 
 /* Is it the second file of a directory, for the first time in a second? */
@@ -417,11 +420,35 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
 	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
 }
 
+/* Once for each of its delegations. */
+static void ask_back_all_of(struct canfs_holders *holders, struct canfs_nfs_client client,
+	const struct canfs_recall *recall)
+{
+	struct file *file, *next;
+
+	for (int i = 0; i < SHARDS; i++) {
+		struct shard *shard = lock_shard(holders, (uint64_t)i);
+
+		HASH_ITER(hh, shard->files, file, next)
+		{
+			for (struct holder *holder = file->first; holder; holder = holder->next) {
+				if (holder->is_all_asked || !is_same(holder->client, client))
+					continue;
+				holder->is_all_asked = true;
+				ask_back(holders, file, recall);
+			}
+		}
+		pthread_mutex_unlock(&shard->lock);
+	}
+}
+
 static void tick_holder(
 	struct holder *holder, time_t lease_sec, uint32_t granted, uint32_t recalled)
 {
 	time_t *begun = holder->server.recall_begun;
 
+	if (*begun != 0)
+		holder->asked_ticks++;
 	if (*begun != 0 && !holder->is_set_back) {
 		*begun -= lease_sec;
 		holder->is_set_back = true;
@@ -435,6 +462,13 @@ static void tick_holder(
 	*holder->server.channel_down = false;
 }
 
+/* For the first time. */
+static bool is_late(const struct holder *holder, time_t lease_sec)
+{
+	return !holder->is_all_asked && holder->asked_ticks > 0 &&
+	       holder->asked_ticks >= (unsigned int)(lease_sec / LATE_SHARE);
+}
+
 /* Forgets it if it has settled. */
 static void tick_settling(
 	struct canfs_holders *holders, struct shard *shard, struct file *file, uint64_t now_usec)
@@ -445,9 +479,10 @@ static void tick_settling(
 	atomic_fetch_sub(&holders->count, 1);
 }
 
-void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
-	uint32_t granted, uint32_t recalled)
+void canfs_holders_tick(struct canfs_holders *holders, const struct canfs_recall *recall,
+	time_t lease_sec, uint32_t granted, uint32_t recalled)
 {
+	struct canfs_nfs_client late = { .id = CANFS_NO_HOLDER };
 	struct file *file, *next;
 
 	for (int i = 0; canfs_holders_count(holders) != 0 && i < SHARDS; i++) {
@@ -455,10 +490,15 @@ void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t
 
 		HASH_ITER(hh, shard->files, file, next)
 		{
-			for (struct holder *holder = file->first; holder; holder = holder->next)
+			for (struct holder *holder = file->first; holder; holder = holder->next) {
 				tick_holder(holder, lease_sec, granted, recalled);
-			tick_settling(holders, shard, file, now_usec);
+				if (is_late(holder, lease_sec))
+					late = holder->client;
+			}
+			tick_settling(holders, shard, file, recall->now_usec);
 		}
 		pthread_mutex_unlock(&shard->lock);
 	}
+	if (late.id != CANFS_NO_HOLDER)
+		ask_back_all_of(holders, late, recall);
 }

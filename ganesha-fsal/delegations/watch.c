@@ -41,7 +41,6 @@ struct entry {
 	unsigned int count; /* 0: it settles */
 	int fd;             /* O_PATH, while it settles */
 	LIST_ENTRY(entry) settling;
-	const void *whose;
 	uint64_t file;
 	STAILQ_HEAD(, waiter) waiters;
 	bool is_lost;
@@ -170,7 +169,7 @@ static void take_event(struct canfs_watch *watch, const struct fanotify_event_me
 	pthread_mutex_lock(&watch->lock);
 	entry = !is_ours && fstat(event->fd, &st) == 0 ? find(watch, st.st_dev, st.st_ino) : NULL;
 	if (entry) {
-		watch->config.opened(entry->whose, entry->file);
+		watch->config.opened(entry->file);
 		waits = (event->mask & FAN_OPEN_PERM) && make_wait(watch, entry, event->fd);
 	}
 	pthread_mutex_unlock(&watch->lock);
@@ -195,7 +194,7 @@ static void look_after_waiters(struct canfs_watch *watch)
 			STAILQ_FIRST(&entry->waiters)->until_usec <= now_usec)
 			let_first_go(watch, entry);
 		if (!STAILQ_EMPTY(&entry->waiters))
-			watch->config.opened(entry->whose, entry->file);
+			watch->config.opened(entry->file);
 	}
 	pthread_mutex_unlock(&watch->lock);
 }
@@ -295,7 +294,6 @@ static int add_entry(struct canfs_watch *watch, int fd, const struct canfs_watch
 	entry->name = (struct name) { .dev = file->dev, .ino = file->ino };
 	entry->count = 1;
 	entry->fd = NO_FD;
-	entry->whose = file->whose;
 	entry->file = file->file;
 	STAILQ_INIT(&entry->waiters);
 	HASH_ADD(hh, watch->entries, name, sizeof(entry->name), entry);

@@ -23,7 +23,7 @@ struct canfs_watch_config {
 	 * Another process waits until it is not watched any more, or has written. In the thread, with a lock that canfs_watch_remove()
 	 * takes: it may not wait for anything. Again once a second while somebody waits.
 	 */
-	void (*opened)(const void *whose, uint64_t file);
+	void (*opened)(uint64_t file);
 	void (*tick)(void); /* in the thread, once a second; NULL: no interest */
 	/*
 	 * Is what was sent of a file that is not to be watched any more still being written? Then it is watched until this says no: asked
@@ -37,8 +37,7 @@ struct canfs_watch_config {
 struct canfs_watched {
 	dev_t dev;
 	ino_t ino;
-	const void *whose; /* both for opened() */
-	uint64_t file;
+	uint64_t file; /* for opened() */
 };
 
 /* -errno; -EPERM: without CAP_SYS_ADMIN. */

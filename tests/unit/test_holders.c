@@ -42,6 +42,7 @@ static int add_at(uint64_t file, uint64_t parent, struct canfs_nfs_client client
 		.parent = parent,
 		.client = client,
 		.writes = writes,
+		.recall_arg = server,
 		.key = &key,
 		.key_bytes = 1,
 		.server = state_of(servers),
@@ -61,9 +62,9 @@ static int add(uint64_t file, struct canfs_nfs_client client, bool writes)
 	return add_in(file, 0, client, writes);
 }
 
-static void ask(void *arg, const void *key, size_t key_bytes)
+static void ask(const void *recall_arg, const void *key, size_t key_bytes)
 {
-	(void)arg;
+	assert_ptr_equal(recall_arg, server);
 	assert_int_equal(key_bytes, 1);
 	strncat(asked, key, 1);
 }
@@ -105,7 +106,10 @@ static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
 
 static void tick_at(uint64_t now_usec)
 {
-	canfs_holders_tick(holders, now_usec, 60, GRANTED, RECALLED);
+	struct canfs_recall recall = { .now_usec = now_usec, .ask = ask };
+
+	asked[0] = '\0';
+	canfs_holders_tick(holders, &recall, 60, GRANTED, RECALLED);
 }
 
 static void writing_is_for_one(void **state)
@@ -245,8 +249,7 @@ static void each_of_a_clients_counts(void **state)
 	assert_int_equal(add(7, A, true), 0);
 	assert_true(removed_at(7, 1, NOW_USEC));
 	assert_true(conflicts(7, B, false));
-	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED,
-		RECALLED); /* of the first one only: the other's state is gone */
+	tick_at(NOW_USEC); /* of the first one only: the other's state is gone */
 	assert_true(removed_at(7, 0, NOW_USEC));
 	assert_false(conflicts_at(7, B, CANFS_READS, SETTLED_USEC));
 }
@@ -272,13 +275,13 @@ static void who_does_not_answer_loses_it_after_one_lease(void **state)
 {
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
-	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
+	tick_at(NOW_USEC);
 	assert_int_equal(server[0].begun, 0);
 	server[0].begun = 5000;
 	server[0].stage = RECALLED;
-	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
+	tick_at(NOW_USEC);
 	assert_int_equal(server[0].begun, 4940);
-	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
+	tick_at(NOW_USEC);
 	assert_int_equal(server[0].begun, 4940);
 	assert_int_equal(server[0].stage, RECALLED);
 }
@@ -288,9 +291,9 @@ static void a_recall_that_does_not_begin_is_undone(void **state)
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
 	server[0].stage = RECALLED;
-	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
+	tick_at(NOW_USEC);
 	assert_int_equal(server[0].stage, RECALLED);
-	canfs_holders_tick(holders, NOW_USEC, 60, GRANTED, RECALLED);
+	tick_at(NOW_USEC);
 	assert_int_equal(server[0].stage, GRANTED);
 }
 
@@ -301,6 +304,30 @@ static void who_did_not_answer_once_may_be_asked_again(void **state)
 	server[0].channel_down = true;
 	tick_at(NOW_USEC);
 	assert_false(server[0].channel_down);
+}
+
+/* In a quarter of the lease. */
+static void all_of_a_client_that_is_late_are_asked_back(void **state)
+{
+	(void)state;
+	assert_int_equal(add(0, A, true), 0);
+	assert_int_equal(add(1, A, true), 0);
+	assert_int_equal(add(2, B, true), 0);
+	server[0].begun = 5000;
+	for (int tick = 0; tick < 14; tick++)
+		tick_at(NOW_USEC);
+	assert_string_equal(asked, "");
+	tick_at(NOW_USEC);
+	assert_int_equal(strlen(asked), 2);
+	assert_non_null(strchr(asked, 'a'));
+	assert_non_null(strchr(asked, 'b'));
+	tick_at(NOW_USEC + 1000000);
+	assert_string_equal(asked, "");
+	assert_int_equal(add(3, A, true), 0);
+	server[3].begun = 5015;
+	for (int tick = 0; tick < 15; tick++)
+		tick_at(NOW_USEC + 2000000);
+	assert_string_equal(asked, "d");
 }
 
 static void after_a_conflict_none_is_granted_for_a_while(void **state)
@@ -395,6 +422,7 @@ int main(void)
 		TEST(what_was_returned_settles),
 		TEST(counts_what_it_does),
 		TEST(who_did_not_answer_once_may_be_asked_again),
+		TEST(all_of_a_client_that_is_late_are_asked_back),
 		TEST(what_is_being_written_has_not_settled),
 		TEST(what_settles_is_given_to_who_had_it),
 		TEST(reading_is_for_many),
