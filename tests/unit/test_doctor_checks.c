@@ -347,6 +347,22 @@ static void test_dirty_limits(void **state)
 	HEALTHY(host.dirty_bytes = 0; host.background_bytes = 0);
 }
 
+/* Of a disk or a file system (subject): check has found something; it must be name that finds what. */
+static void assert_finding(const char *check, const struct canfs_finding *finding, const char *name,
+	const char *what, const char *subject, int line)
+{
+	if (!name || strcmp(check, name) != 0)
+		fail_msg("line %d: %s: %s", line, check, finding->what);
+	if (!strstr(finding->what, what) && !strstr(finding->remedy, what))
+		fail_msg("line %d: '%s' is in neither '%s' nor '%s'", line, what, finding->what,
+			finding->remedy);
+	assert_non_null(strstr(finding->what, subject));
+	assert_null(strchr(finding->what, '\n'));
+	assert_null(strchr(finding->remedy, '\n'));
+	assert_true(strlen(finding->what) < sizeof(finding->what) - 1); /* not cut */
+	assert_true(strlen(finding->remedy) < sizeof(finding->remedy) - 1);
+}
+
 /* Of a disk: name is that of the check that must find something that contains what; NULL: none must. */
 static void judge_disk(
 	const char *name, const char *what, const struct canfs_disk_facts *disk, int line)
@@ -358,15 +374,7 @@ static void judge_disk(
 	for (size_t i = 0; (check = canfs_disk_check_at(i)); i++) {
 		if (!check->judge(disk, &finding))
 			continue;
-		if (!name || strcmp(check->name, name) != 0)
-			fail_msg("line %d: %s: %s", line, check->name, finding.what);
-		if (!strstr(finding.what, what) && !strstr(finding.remedy, what))
-			fail_msg("line %d: '%s' is in neither '%s' nor '%s'", line, what,
-				finding.what, finding.remedy);
-		assert_non_null(strstr(finding.what, disk->name));
-		assert_null(strchr(finding.what, '\n'));
-		assert_null(strchr(finding.remedy, '\n'));
-		assert_int_equal(finding.remedy[strlen(finding.remedy) - 1], '"'); /* not cut */
+		assert_finding(check->name, &finding, name, what, disk->name, line);
 		seen = true;
 		found_of_disks |= 1ull << i;
 	}
@@ -418,14 +426,7 @@ static void judge_fs(const char *name, const char *what, const struct canfs_fs_f
 	for (size_t i = 0; (check = canfs_fs_check_at(i)); i++) {
 		if (!check->judge(&with_flash, fs, &finding))
 			continue;
-		if (!name || strcmp(check->name, name) != 0)
-			fail_msg("line %d: %s: %s", line, check->name, finding.what);
-		if (!strstr(finding.what, what) && !strstr(finding.remedy, what))
-			fail_msg("line %d: '%s' is in neither '%s' nor '%s'", line, what,
-				finding.what, finding.remedy);
-		assert_non_null(strstr(finding.what, fs->mountpoint));
-		assert_true(strlen(finding.what) < sizeof(finding.what) - 1); /* not cut */
-		assert_true(strlen(finding.remedy) < sizeof(finding.remedy) - 1);
+		assert_finding(check->name, &finding, name, what, fs->mountpoint, line);
 		seen = true;
 		found_of_fs |= 1ull << i;
 	}
