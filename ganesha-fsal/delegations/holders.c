@@ -164,15 +164,20 @@ static bool others_have_it(const struct file *file, struct canfs_nfs_client clie
 	return false;
 }
 
+/* Of a thread that has looked at the clock before another did, since_usec is later than now. */
+static bool is_within(uint64_t since_usec, uint64_t usec, uint64_t now_usec)
+{
+	return now_usec < since_usec + usec;
+}
+
 /* What its last holder has sent is perhaps not all written yet. Who changes it is one of those changes himself. */
 static bool settles(struct canfs_holders *holders, const struct file *file,
 	enum canfs_access access, uint64_t now_usec)
 {
-	uint64_t since_usec = now_usec - file->returned_usec;
-
 	return file->returned_usec != 0 &&
-	       (since_usec < SETTLE_USEC ||
-		       (access != CANFS_WRITES && since_usec < SETTLE_MAX_USEC &&
+	       (is_within(file->returned_usec, SETTLE_USEC, now_usec) ||
+		       (access != CANFS_WRITES &&
+			       is_within(file->returned_usec, SETTLE_MAX_USEC, now_usec) &&
 			       atomic_load(&slot_of(holders, file->name)->changes) != 0));
 }
 
@@ -188,8 +193,7 @@ static int add_holder(
 {
 	struct holder *holder;
 
-	if (settles(holders, file, CANFS_LOOKS, delegation->now_usec) &&
-		!is_same(file->last, delegation->client))
+	if (settles(holders, file, CANFS_LOOKS, delegation->now_usec))
 		return -EBUSY;
 	if ((delegation->writes || file->writes) && others_have_it(file, delegation->client))
 		return -EBUSY;
@@ -213,11 +217,11 @@ static bool is_wanted(struct canfs_holders *holders, const struct canfs_delegati
 	uint64_t conflict_usec = atomic_load(&slot_of(holders, delegation->file)->conflict_usec);
 	bool is_listed;
 
-	if (conflict_usec != 0 && delegation->now_usec - conflict_usec < REST_USEC)
+	if (conflict_usec != 0 && is_within(conflict_usec, REST_USEC, delegation->now_usec))
 		return true;
 	pthread_mutex_lock(&holders->look_lock);
 	is_listed = delegation->parent != 0 && holders->look.parent == delegation->parent &&
-		    delegation->now_usec - holders->look.usec < LIST_USEC;
+		    is_within(holders->look.usec, LIST_USEC, delegation->now_usec);
 	pthread_mutex_unlock(&holders->look_lock);
 	return is_listed;
 }
@@ -246,7 +250,7 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 	struct shard *shard = lock_shard(holders, name);
 	struct file *file = find(shard, name);
 	struct holder *holder = file ? take_holder(file, server) : NULL;
-	bool is_last = holder && !file->first;
+	bool had = holder, is_last = had && !file->first;
 	bool is_settling = is_last && file->writes && now_usec != NOT_USED;
 
 	if (is_settling) {
@@ -256,10 +260,10 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 		free_file(shard, file);
 	}
 	pthread_mutex_unlock(&shard->lock);
-	if (holder && !is_settling)
+	if (had && !is_settling)
 		atomic_fetch_sub(&holders->count, 1);
 	free(holder);
-	return holder;
+	return had;
 }
 
 static int add(struct canfs_holders *holders, const struct canfs_delegation *delegation)

@@ -12,6 +12,7 @@
 #define GRANTED      1
 #define RECALLED     2
 #define NOW_USEC     100000000
+#define OTHER_FILE   1000 /* which shares no lock or slot with file 7 */
 #define SETTLED_USEC (NOW_USEC + 100000)
 
 static const struct canfs_nfs_client A = { 1, "10.0.0.1" }, B = { 2, "10.0.0.2" };
@@ -144,10 +145,10 @@ static void what_was_returned_settles(void **state)
 	assert_false(canfs_holders_settles(holders, 7, SETTLED_USEC));
 	assert_false(conflicts_at(7, B, CANFS_READS, SETTLED_USEC));
 	/* Read only: nothing was sent. */
-	assert_int_equal(add(8, A, false), 0);
-	assert_true(removed_at(8, 1, NOW_USEC));
-	assert_false(canfs_holders_settles(holders, 8, NOW_USEC));
-	assert_false(conflicts(8, B, true));
+	assert_int_equal(add(OTHER_FILE, A, false), 0);
+	assert_true(removed_at(OTHER_FILE, 1, NOW_USEC));
+	assert_false(canfs_holders_settles(holders, OTHER_FILE, NOW_USEC));
+	assert_false(conflicts(OTHER_FILE, B, true));
 }
 
 static void counts_what_it_does(void **state)
@@ -184,17 +185,32 @@ static void what_is_being_written_has_not_settled(void **state)
 	assert_int_equal(canfs_holders_count(holders), 0);
 }
 
-static void what_settles_is_given_to_who_had_it(void **state)
+static void what_settles_is_given_to_nobody(void **state)
 {
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
 	assert_true(removed_at(7, 0, NOW_USEC));
 	assert_int_equal(add(7, B, false), -EBUSY);
-	assert_int_equal(add(7, A, false), 0);
+	assert_int_equal(add(7, A, true), -EBUSY);
+	/* Settled, and not yet forgotten. */
+	assert_int_equal(add_at(7, 0, B, false, SETTLED_USEC), 0);
 	assert_int_equal(canfs_holders_count(holders), 1);
-	assert_false(conflicts(7, B, false));
-	assert_true(removed_at(7, 2, NOW_USEC));
+	assert_false(conflicts_at(7, A, CANFS_READS, SETTLED_USEC));
+	assert_true(removed_at(7, 3, SETTLED_USEC));
 	assert_int_equal(canfs_holders_count(holders), 0);
+}
+
+/* A thread may have looked at the clock before another did. */
+static void clocks_may_cross(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_true(removed_at(7, 0, NOW_USEC + 1));
+	assert_true(conflicts_at(7, B, CANFS_READS, NOW_USEC));
+	assert_int_equal(add(OTHER_FILE, A, true), 0);
+	assert_true(conflicts_at(OTHER_FILE, B, CANFS_READS, NOW_USEC + 1));
+	assert_true(removed_at(OTHER_FILE, 1, NOW_USEC));
+	assert_int_equal(add_at(OTHER_FILE, 0, A, true, NOW_USEC), -EBUSY);
 }
 
 static void reading_is_for_many(void **state)
@@ -424,7 +440,8 @@ int main(void)
 		TEST(who_did_not_answer_once_may_be_asked_again),
 		TEST(all_of_a_client_that_is_late_are_asked_back),
 		TEST(what_is_being_written_has_not_settled),
-		TEST(what_settles_is_given_to_who_had_it),
+		TEST(what_settles_is_given_to_nobody),
+		TEST(clocks_may_cross),
 		TEST(reading_is_for_many),
 		TEST(two_behind_one_address_are_two),
 		TEST(another_version_from_the_holders_address_is_another),
