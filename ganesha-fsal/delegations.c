@@ -2,6 +2,7 @@
 /* Delegations (RFC 8881 §10.4) above an FSAL that grants none: NFS-Ganesha's, with what it does not look at itself (delegations/holders.h). */
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/delegations/holders.h"
+#include "ganesha-fsal/delegations/revoked.h"
 #include "ganesha-fsal/delegations/watch.h"
 #include "ganesha-fsal/prefetch/kernel_handle.h"
 
@@ -20,6 +21,7 @@
 
 /* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then they stay. */
 static _Atomic(struct canfs_holders *) all_holders;
+static _Atomic(struct canfs_revoked *) all_revoked;
 static struct canfs_watch *all_watch;
 static _Atomic unsigned int delegating_exports;
 
@@ -68,7 +70,9 @@ static int open_all(void)
 
 	if (!atomic_load(&all_holders))
 		atomic_store(&all_holders, canfs_holders_new());
-	if (!atomic_load(&all_holders))
+	if (!atomic_load(&all_revoked))
+		atomic_store(&all_revoked, canfs_revoked_new());
+	if (!atomic_load(&all_holders) || !atomic_load(&all_revoked))
 		return -ENOMEM;
 	if (!all_watch)
 		ret = canfs_watch_new(&all_watch, &config);
@@ -80,6 +84,7 @@ void canfs_close_delegations(void)
 	canfs_watch_free(all_watch);
 	all_watch = NULL;
 	canfs_holders_free(atomic_exchange(&all_holders, NULL));
+	canfs_revoked_free(atomic_exchange(&all_revoked, NULL));
 }
 
 static int open_export(struct canfs_export *export)
@@ -308,16 +313,49 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	return true;
 }
 
+/* When it was last changed; 0: not known. */
+static uint64_t version_of(struct fsal_obj_handle *handle)
+{
+	struct fsal_attrlist attrs;
+	uint64_t version = 0;
+
+	fsal_prepare_attrs(&attrs, ATTR_CTIME);
+	if (!FSAL_IS_ERROR(PASS(handle, getattrs, &attrs)))
+		version = (uint64_t)attrs.ctime.tv_sec * UINT64_C(1000000000) +
+			  (uint64_t)attrs.ctime.tv_nsec;
+	fsal_release_attrs(&attrs);
+	return version;
+}
+
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 {
 	const struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct canfs_holders *holders = atomic_load(&all_holders);
+	uint64_t file;
+	struct canfs_nfs_client whose;
 
-	if (holders && state->state_type == STATE_TYPE_DELEG &&
-		canfs_holders_remove(
-			holders, canfs_hash_key(handle), server_state(state), canfs_now_usec()))
-		unwatch_file(export, handle);
+	if (!holders || state->state_type != STATE_TYPE_DELEG)
+		return;
+	file = canfs_hash_key(handle);
+	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &whose))
+		return;
+	/* Not by a request of its client. */
+	if (op_ctx->req_type == UNKNOWN_REQUEST &&
+		state->state_data.deleg.sd_type == OPEN_DELEGATE_WRITE)
+		canfs_revoked_add(
+			atomic_load(&all_revoked), file, whose.address, version_of(handle));
+	unwatch_file(export, handle);
+}
+
+bool canfs_was_revoked(struct fsal_obj_handle *handle)
+{
+	struct canfs_revoked *revoked = atomic_load(&all_revoked);
+	uint64_t version;
+
+	return revoked && handle->type == REGULAR_FILE && client_here().id != CANFS_NO_HOLDER &&
+	       canfs_revoked_take(revoked, canfs_hash_key(handle), op_ctx->client, &version) &&
+	       version_of(handle) != version;
 }
 
 static fsal_status_t check(uint64_t file, enum canfs_access access)

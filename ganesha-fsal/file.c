@@ -162,6 +162,8 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 		      : canfs_check_delegations(handle, access);
 	if (FSAL_IS_ERROR(status))
 		return status;
+	if (!name && access == CANFS_WRITES && canfs_was_revoked(handle))
+		return fsalstat(ERR_FSAL_NOENT, 0);
 	status = PASS(handle, open2, state, openflags, createmode, name, attrs_in, verifier, &sub,
 		attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
 

@@ -245,7 +245,7 @@ static struct holder *take_holder(struct file *file, struct canfs_server_state s
 
 /* Was there one? */
 static bool remove_holder(struct canfs_holders *holders, uint64_t name,
-	struct canfs_server_state server, uint64_t now_usec)
+	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose)
 {
 	struct shard *shard = lock_shard(holders, name);
 	struct file *file = find(shard, name);
@@ -253,6 +253,8 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 	bool had = holder, is_last = had && !file->first;
 	bool is_settling = is_last && file->writes && now_usec != NOT_USED;
 
+	if (holder)
+		*whose = holder->client;
 	if (is_settling) {
 		file->returned_usec = now_usec;
 		file->last = holder->client;
@@ -268,6 +270,7 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 
 static int add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
 {
+	struct canfs_nfs_client whose;
 	struct shard *shard;
 	struct file *file;
 	int ret = -ENOMEM;
@@ -291,7 +294,7 @@ static int add(struct canfs_holders *holders, const struct canfs_delegation *del
 		atomic_fetch_sub(&holders->count, 1);
 	/* Now that all who come see it: those who came before? */
 	else if (atomic_load(&slot_of(holders, delegation->file)->changes) != 0) {
-		remove_holder(holders, delegation->file, delegation->server, NOT_USED);
+		remove_holder(holders, delegation->file, delegation->server, NOT_USED, &whose);
 		ret = -EBUSY;
 	}
 	return ret;
@@ -306,9 +309,9 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
 }
 
 bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
-	struct canfs_server_state server, uint64_t now_usec)
+	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose)
 {
-	return remove_holder(holders, file, server, now_usec);
+	return remove_holder(holders, file, server, now_usec, whose);
 }
 
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t name, uint64_t now_usec)

@@ -55,14 +55,14 @@ void canfs_holders_free(struct canfs_holders *holders); /* NULL allowed */
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation);
 
 /*
- * It is returned, or taken away. False: it was not there.
+ * It is returned, or taken away; whose it was. False: it was not there.
  *
  * A client may send its WRITEs, and return the delegation without waiting for their replies, as Linux does when asked back: the server may
  * come to them later, or be at them still. So the file then settles: it conflicts as before, for 0.1 s, and for who looks or reads until
  * no change of it is under way, 5 s at most.
  */
 bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
-	struct canfs_server_state server, uint64_t now_usec);
+	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose);
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_t now_usec);
 
 /* With those that settle. */

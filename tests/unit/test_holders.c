@@ -102,7 +102,9 @@ static bool conflicts(uint64_t file, struct canfs_nfs_client client, bool writes
 
 static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
 {
-	return canfs_holders_remove(holders, file, state_of(number), now_usec);
+	struct canfs_nfs_client whose;
+
+	return canfs_holders_remove(holders, file, state_of(number), now_usec, &whose);
 }
 
 static void tick_at(uint64_t now_usec)
