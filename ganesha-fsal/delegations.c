@@ -48,10 +48,8 @@ static void opened(uint64_t file)
 
 static void tick(void)
 {
-	const struct canfs_recall recall = { .now_usec = canfs_now_usec(), .ask = ask };
-
-	canfs_holders_tick(atomic_load(&all_holders), &recall, nfs_param.nfsv4_param.lease_lifetime,
-		DELEG_GRANTED, DELEG_RECALL_WIP);
+	canfs_holders_tick(atomic_load(&all_holders), canfs_now_usec(),
+		nfs_param.nfsv4_param.lease_lifetime, DELEG_GRANTED, DELEG_RECALL_WIP);
 }
 
 static bool settles(uint64_t file)

@@ -20,7 +20,6 @@
 #define SETTLE_USEC     100000 /* a request that has been read is begun by then */
 #define SETTLE_MAX_USEC 5000000
 #define STUCK_TICKS     2
-#define LATE_SHARE      4 /* of the lease */
 
 struct holder {
 	struct holder
@@ -28,8 +27,8 @@ struct holder {
 	struct canfs_nfs_client client;
 	struct canfs_server_state server;
 	const void *recall_arg;
-	bool is_set_back, is_all_asked; /* all: of its client */
-	unsigned int stuck_ticks, asked_ticks;
+	bool is_set_back;
+	unsigned int stuck_ticks;
 };
 
 struct file {
@@ -427,35 +426,11 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
 	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
 }
 
-/* Once for each of its delegations. */
-static void ask_back_all_of(struct canfs_holders *holders, struct canfs_nfs_client client,
-	const struct canfs_recall *recall)
-{
-	struct file *file, *next;
-
-	for (int i = 0; i < SHARDS; i++) {
-		struct shard *shard = lock_shard(holders, (uint64_t)i);
-
-		HASH_ITER(hh, shard->files, file, next)
-		{
-			for (struct holder *holder = file->first; holder; holder = holder->next) {
-				if (holder->is_all_asked || !is_same(holder->client, client))
-					continue;
-				holder->is_all_asked = true;
-				ask_back(holders, file, recall);
-			}
-		}
-		pthread_mutex_unlock(&shard->lock);
-	}
-}
-
 static void tick_holder(
 	struct holder *holder, time_t lease_sec, uint32_t granted, uint32_t recalled)
 {
 	time_t *begun = holder->server.recall_begun;
 
-	if (*begun != 0)
-		holder->asked_ticks++;
 	if (*begun != 0 && !holder->is_set_back) {
 		*begun -= lease_sec;
 		holder->is_set_back = true;
@@ -469,13 +444,6 @@ static void tick_holder(
 	*holder->server.channel_down = false;
 }
 
-/* For the first time. */
-static bool is_late(const struct holder *holder, time_t lease_sec)
-{
-	return !holder->is_all_asked && holder->asked_ticks > 0 &&
-	       holder->asked_ticks >= (unsigned int)(lease_sec / LATE_SHARE);
-}
-
 /* Forgets it if it has settled. */
 static void tick_settling(
 	struct canfs_holders *holders, struct shard *shard, struct file *file, uint64_t now_usec)
@@ -486,10 +454,9 @@ static void tick_settling(
 	atomic_fetch_sub(&holders->count, 1);
 }
 
-void canfs_holders_tick(struct canfs_holders *holders, const struct canfs_recall *recall,
-	time_t lease_sec, uint32_t granted, uint32_t recalled)
+void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
+	uint32_t granted, uint32_t recalled)
 {
-	struct canfs_nfs_client late = { .id = CANFS_NO_HOLDER };
 	struct file *file, *next;
 
 	for (int i = 0; canfs_holders_count(holders) != 0 && i < SHARDS; i++) {
@@ -497,15 +464,10 @@ void canfs_holders_tick(struct canfs_holders *holders, const struct canfs_recall
 
 		HASH_ITER(hh, shard->files, file, next)
 		{
-			for (struct holder *holder = file->first; holder; holder = holder->next) {
+			for (struct holder *holder = file->first; holder; holder = holder->next)
 				tick_holder(holder, lease_sec, granted, recalled);
-				if (is_late(holder, lease_sec))
-					late = holder->client;
-			}
-			tick_settling(holders, shard, file, recall->now_usec);
+			tick_settling(holders, shard, file, now_usec);
 		}
 		pthread_mutex_unlock(&shard->lock);
 	}
-	if (late.id != CANFS_NO_HOLDER)
-		ask_back_all_of(holders, late, recall);
 }

@@ -107,11 +107,8 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
  * (stage = granted) if it has not begun after two seconds. A client that did not answer one recall within 3 s, as over a link that its own
  * writes fill, it takes for one that never will, and gives it none any more; but NFSv4.1 asks and answers over the same connection. That is
  * undone, too. Who really never answers has its delegations revoked, and Ganesha counts that.
- *
- * With each that it takes away, it renews the client's lease: of one that is dead, each file would cost another lease. So if one is not
- * returned for a quarter of the lease, all of its client are asked back.
  */
-void canfs_holders_tick(struct canfs_holders *holders, const struct canfs_recall *recall,
-	time_t lease_sec, uint32_t granted, uint32_t recalled);
+void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
+	uint32_t granted, uint32_t recalled);
 
 #endif

@@ -109,10 +109,7 @@ static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
 
 static void tick_at(uint64_t now_usec)
 {
-	struct canfs_recall recall = { .now_usec = now_usec, .ask = ask };
-
-	asked[0] = '\0';
-	canfs_holders_tick(holders, &recall, 60, GRANTED, RECALLED);
+	canfs_holders_tick(holders, now_usec, 60, GRANTED, RECALLED);
 }
 
 static void writing_is_for_one(void **state)
@@ -324,30 +321,6 @@ static void who_did_not_answer_once_may_be_asked_again(void **state)
 	assert_false(server[0].channel_down);
 }
 
-/* In a quarter of the lease. */
-static void all_of_a_client_that_is_late_are_asked_back(void **state)
-{
-	(void)state;
-	assert_int_equal(add(0, A, true), 0);
-	assert_int_equal(add(1, A, true), 0);
-	assert_int_equal(add(2, B, true), 0);
-	server[0].begun = 5000;
-	for (int tick = 0; tick < 14; tick++)
-		tick_at(NOW_USEC);
-	assert_string_equal(asked, "");
-	tick_at(NOW_USEC);
-	assert_int_equal(strlen(asked), 2);
-	assert_non_null(strchr(asked, 'a'));
-	assert_non_null(strchr(asked, 'b'));
-	tick_at(NOW_USEC + 1000000);
-	assert_string_equal(asked, "");
-	assert_int_equal(add(3, A, true), 0);
-	server[3].begun = 5015;
-	for (int tick = 0; tick < 15; tick++)
-		tick_at(NOW_USEC + 2000000);
-	assert_string_equal(asked, "d");
-}
-
 static void after_a_conflict_none_is_granted_for_a_while(void **state)
 {
 	(void)state;
@@ -440,7 +413,6 @@ int main(void)
 		TEST(what_was_returned_settles),
 		TEST(counts_what_it_does),
 		TEST(who_did_not_answer_once_may_be_asked_again),
-		TEST(all_of_a_client_that_is_late_are_asked_back),
 		TEST(what_is_being_written_has_not_settled),
 		TEST(what_settles_is_given_to_nobody),
 		TEST(clocks_may_cross),
