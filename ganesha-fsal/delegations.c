@@ -351,7 +351,8 @@ bool canfs_was_revoked(struct fsal_obj_handle *handle)
 	struct canfs_revoked *revoked = atomic_load(&all_revoked);
 	uint64_t version;
 
-	return revoked && handle->type == REGULAR_FILE && client_here().id != CANFS_NO_HOLDER &&
+	return revoked && canfs_revoked_any(revoked) && handle->type == REGULAR_FILE &&
+	       client_here().id != CANFS_NO_HOLDER &&
 	       canfs_revoked_take(revoked, canfs_hash_key(handle), op_ctx->client, &version) &&
 	       version_of(handle) != version;
 }

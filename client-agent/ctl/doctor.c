@@ -117,9 +117,11 @@ out:
 }
 
 /* By its control socket; a server that cannot be asked may do so. */
-static bool grants_no_delegations(void)
+static bool grants_no_delegations(double timeout_sec)
 {
-	struct ctl_peer peer = { .socket = CTL_GANESHA_SOCKET, .who = "server" };
+	struct ctl_peer peer = {
+		.socket = CTL_GANESHA_SOCKET, .who = "server", .timeout_sec = timeout_sec
+	};
 	json_t *reply =
 		ctl_dial(&peer) ? ctl_ask(&peer, json_pack("{s:s}", "command", "counters")) : NULL;
 	const json_t *exports = json_object_get(reply, "delegating_exports");
@@ -135,8 +137,8 @@ static void examine(const struct options *options, struct examined *examined)
 	canfs_host_gather("", options->config_file, &examined->host);
 	if (!options->mountpoint) {
 		canfs_server_gather("", &examined->host);
-		examined->host.no_delegations =
-			examined->host.ganesha_serves && grants_no_delegations();
+		examined->host.no_delegations = examined->host.ganesha_serves &&
+						grants_no_delegations(options->timeout_sec);
 		canfs_disks_gather("", &examined->host);
 	}
 	for (size_t i = 0; i < examined->n; i++)

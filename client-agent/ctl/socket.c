@@ -15,7 +15,9 @@
 
 bool ctl_dial(struct ctl_peer *peer)
 {
-	const struct timeval timeout = { .tv_sec = TIMEOUT_SEC };
+	const double sec = peer->timeout_sec > 0 ? peer->timeout_sec : TIMEOUT_SEC;
+	const struct timeval timeout = { .tv_sec = (time_t)sec,
+		.tv_usec = (suseconds_t)((sec - (double)(time_t)sec) * 1e6) };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd;
 

@@ -12,9 +12,10 @@
 struct ctl_peer {
 	const char *who; /* "server", "agent" */
 	const char *socket;
-	bool json;       /* replies are printed as they come, one a line */
-	FILE *stream;    /* of its replies; requests go to the descriptor below. NULL: none */
-	char error[512]; /* why the last call failed */
+	double timeout_sec; /* for each step; 0: 10 */
+	bool json;          /* replies are printed as they come, one a line */
+	FILE *stream;       /* of its replies; requests go to the descriptor below. NULL: none */
+	char error[512];    /* why the last call failed */
 };
 
 /* Connects. False with an error. */

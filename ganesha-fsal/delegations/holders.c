@@ -169,7 +169,7 @@ static bool is_within(uint64_t since_usec, uint64_t usec, uint64_t now_usec)
 	return now_usec < since_usec + usec;
 }
 
-/* What its last holder has sent is perhaps not all written yet. Who changes it is one of those changes himself. */
+/* What its last holder has sent is perhaps not all written yet. An operation that changes it is one of those changes. */
 static bool settles(struct canfs_holders *holders, const struct file *file,
 	enum canfs_access access, uint64_t now_usec)
 {
@@ -355,8 +355,8 @@ static bool lists(struct canfs_holders *holders, uint64_t file, uint64_t parent,
 
 	pthread_mutex_lock(&holders->look_lock);
 	is_second = parent != 0 && look->parent == parent && look->file != file &&
-		    now_usec - look->usec < LIST_USEC &&
-		    (look->all_usec == 0 || now_usec - look->all_usec >= RECALL_USEC);
+		    is_within(look->usec, LIST_USEC, now_usec) &&
+		    (look->all_usec == 0 || !is_within(look->all_usec, RECALL_USEC, now_usec));
 	look->file = file;
 	look->parent = parent;
 	look->usec = now_usec;

@@ -12,7 +12,7 @@ struct slot {
 
 struct canfs_revoked {
 	pthread_mutex_t lock;
-	_Atomic unsigned int count; /* of slots that are used: with none, a look costs one load */
+	_Atomic unsigned int count; /* of slots that are used */
 	struct slot slot[CANFS_REVOKED_SLOTS];
 };
 
@@ -30,6 +30,11 @@ void canfs_revoked_free(struct canfs_revoked *revoked)
 	if (revoked)
 		pthread_mutex_destroy(&revoked->lock);
 	free(revoked);
+}
+
+bool canfs_revoked_any(const struct canfs_revoked *revoked)
+{
+	return atomic_load(&revoked->count) != 0;
 }
 
 static struct slot *slot_of(struct canfs_revoked *revoked, uint64_t file)
@@ -57,7 +62,7 @@ bool canfs_revoked_take(
 	struct slot *slot = slot_of(revoked, file);
 	bool found;
 
-	if (!address || atomic_load(&revoked->count) == 0)
+	if (!address)
 		return false;
 	pthread_mutex_lock(&revoked->lock);
 	found = slot->address == address && slot->file == file;

@@ -21,6 +21,8 @@ struct canfs_revoked;
 struct canfs_revoked *canfs_revoked_new(void);
 void canfs_revoked_free(struct canfs_revoked *revoked); /* NULL allowed */
 
+bool canfs_revoked_any(const struct canfs_revoked *revoked); /* one load */
+
 /* address: where the client asks from, by any name; after a lease it has another number. version: of the file, as it is now. */
 void canfs_revoked_add(
 	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t version);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -344,8 +345,8 @@ void canfs_watch_remove(struct canfs_watch *watch, int fd, dev_t dev, ino_t ino)
 		entry->fd = fd;
 		fd = NO_FD;
 		LIST_INSERT_HEAD(&watch->settling, entry, settling);
-		watch->any_settles = true;
-		wake(watch);
+		if (!atomic_exchange(&watch->any_settles, true))
+			wake(watch); /* it looks every 20 ms until none does */
 	} else if (entry && entry->count == 1) {
 		unwatch(watch, entry, fd);
 		fd = NO_FD;
