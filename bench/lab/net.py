@@ -35,6 +35,13 @@ class Network:
     def stop(self):
         run("ip", "netns", "delete", self.name, check=False)
 
+    def cut(self, index):
+        """Out of the bridge until join(), not down: a guest's interface does not survive that its tap goes down."""
+        self._ip(f"link set {self.tap(index)} nomaster")
+
+    def join(self, index):
+        self._ip(f"link set {self.tap(index)} master br0")
+
     @staticmethod
     def tap(index):
         return f"tap{index}"
