@@ -316,6 +316,7 @@ static void test_mount_lines(void **state)
 	assert_false(parse("36 25 8:1 / /srv rw - ext4"));
 	assert_false(parse("36 25 8:1 / /srv rw - ext"));
 	assert_false(parse("36 25 8:1 / /srv rw -"));
+	assert_false(parse("36 25 8:1 / /srv - ext4 /dev/sda1 rw"));
 	assert_false(parse("36 25 8 / /srv rw - ext4 /dev/sda1 rw"));
 	assert_false(parse("36 25 8:4294967296 / /srv rw - ext4 /dev/sda1 rw"));
 	assert_false(parse("x 25 8:1 / /srv rw - ext4 /dev/sda1 rw"));

@@ -90,13 +90,13 @@ bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_fs_fac
 		mountpoint = options;
 		options = skip_word(options, dash + 1);
 	}
-	if (!is_local(fs->type) || !options)
+	line = options ? skip_word(options, dash + 1) : NULL;
+	if (!is_local(fs->type) || !line)
 		return false;
 	copy(fs->mountpoint, sizeof(fs->mountpoint), mountpoint, options - 1);
 	own = own ? own : end;
 	fs->no_barrier = has_option(own, end, "nobarrier") || has_option(own, end, "barrier=0");
 	/* "relatime": once a day, and the first time after a change. */
-	line = skip_word(options, dash + 1);
 	fs->stamps_reads = !has_option(options, line - 1, "relatime") &&
 			   !has_option(options, line - 1, "noatime") &&
 			   !has_option(options, line - 1, "ro") && !has_option(own, end, "ro");
