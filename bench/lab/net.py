@@ -6,6 +6,8 @@ from bench.lab.host import run
 
 SERVER_ADDRESS = "10.77.0.1"
 PREFIX = 24
+# By itself a bridge takes the lowest of its ports' addresses. When that port is cut, what its guest sends would still be for the host, and heard.
+BRIDGE_MAC = "02:00:00:00:00:01"
 FAR_INDEX = 200  # no guest has it
 FAR_GUESTS_INDEX = 100  # and on
 
@@ -25,7 +27,7 @@ class Network:
     def start(self):
         run("ip", "netns", "add", self.name)
         self._ip("link set lo up")
-        self._ip("link add br0 type bridge forward_delay 0 stp_state 0")
+        self._ip(f"link add br0 address {BRIDGE_MAC} type bridge forward_delay 0 stp_state 0")
         self._ip(f"address add {SERVER_ADDRESS}/{PREFIX} dev br0")
         self._ip("link set br0 up")
         for tap in range(self.taps):
