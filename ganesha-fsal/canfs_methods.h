@@ -257,7 +257,7 @@ fsal_status_t canfs_create_handle(struct fsal_export *export, struct gsh_buffdes
 	struct fsal_obj_handle **handle, struct fsal_attrlist *attrs_out);
 /* module.c: a handle of ours around one of the sub-FSAL's, if status is no error; returns status. */
 fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub,
-	struct fsal_filesystem *fs, struct fsal_obj_handle **handle, fsal_status_t status);
+	struct fsal_obj_handle **handle, fsal_status_t status);
 
 /* module.c: in that thread; its name for Ganesha's log, and for top -H. */
 void canfs_name_thread(const char *name);

@@ -170,7 +170,7 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	/* Opening by handle gives no new object, and the caller may have passed NULL then. */
 	if (!sub)
 		return name ? status : commit_opened(handle, state, createmode, truncates, status);
-	status = canfs_wrap(op_ctx->fsal_export, sub, handle->fs, created, status);
+	status = canfs_wrap(op_ctx->fsal_export, sub, created, status);
 	if (createmode != FSAL_NO_CREATE)
 		status = commit_new(handle, state, created, status);
 	if (!FSAL_IS_ERROR(status))

@@ -39,7 +39,7 @@ static fsal_status_t lookup(struct fsal_obj_handle *dir, const char *name,
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = PASS(dir, lookup, name, &sub, attrs_out);
 
-	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, status);
+	return canfs_wrap(op_ctx->fsal_export, sub, handle, status);
 }
 
 /* What was made is there, but the client is told an error: it may not be after a crash. */
@@ -50,7 +50,7 @@ static fsal_status_t wrap_new(struct fsal_obj_handle *sub, const struct fsal_obj
 
 	if (FSAL_IS_ERROR(committed) && !FSAL_IS_ERROR(status))
 		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
-	return canfs_wrap(op_ctx->fsal_export, sub, dir->fs, handle, committed);
+	return canfs_wrap(op_ctx->fsal_export, sub, handle, committed);
 }
 
 static fsal_status_t make_dir(struct fsal_obj_handle *dir, const char *name,
@@ -156,7 +156,7 @@ static enum fsal_dir_result readdir_cb(const char *name, struct fsal_obj_handle 
 	struct fsal_obj_handle *handle;
 	enum fsal_dir_result result;
 
-	canfs_wrap(state->export, sub, sub->fs, &handle, fsalstat(ERR_FSAL_NO_ERROR, 0));
+	canfs_wrap(state->export, sub, &handle, fsalstat(ERR_FSAL_NO_ERROR, 0));
 	op_ctx->fsal_export = state->export;
 	result = state->cb(name, handle, attrs, state->cb_arg, cookie);
 	op_ctx->fsal_export = state->export->sub_export;
@@ -269,7 +269,7 @@ fsal_status_t canfs_lookup_path(struct fsal_export *export, const char *path,
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = PASS_EXPORT(export, lookup_path, path, &sub, attrs_out);
 
-	return canfs_wrap(export, sub, NULL, handle, status);
+	return canfs_wrap(export, sub, handle, status);
 }
 
 fsal_status_t canfs_create_handle(struct fsal_export *export, struct gsh_buffdesc *key,
@@ -278,5 +278,5 @@ fsal_status_t canfs_create_handle(struct fsal_export *export, struct gsh_buffdes
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status = PASS_EXPORT(export, create_handle, key, &sub, attrs_out);
 
-	return canfs_wrap(export, sub, NULL, handle, status);
+	return canfs_wrap(export, sub, handle, status);
 }

@@ -36,7 +36,7 @@ struct canfs_module CANFS = {
 };
 
 fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub,
-	struct fsal_filesystem *fs, struct fsal_obj_handle **handle, fsal_status_t status)
+	struct fsal_obj_handle **handle, fsal_status_t status)
 {
 	struct canfs_handle *ours;
 
@@ -49,7 +49,7 @@ fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub
 	ours->handle.obj_ops = &CANFS.handle_ops;
 	ours->handle.fsid = sub->fsid;
 	ours->handle.fileid = sub->fileid;
-	ours->handle.fs = fs;
+	ours->handle.fs = sub->fs;
 	ours->handle.state_hdl = sub->state_hdl;
 	ours->sub = sub;
 	*handle = &ours->handle;
