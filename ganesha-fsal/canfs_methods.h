@@ -400,6 +400,12 @@ fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs
 fsal_status_t canfs_check_named(
 	struct fsal_obj_handle *dir, const char *name, enum canfs_access access);
 
+/*
+ * Its attributes, without the open(2) of FSAL VFS, which the watch would have to let through (watch.h): with Attr_Expiration_Time = 0
+ * each request asks for them several times. False: ask the sub-FSAL.
+ */
+bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs);
+
 /* The same, about a change of its contents: until its end none is granted. Without an error, canfs_end_change() must follow. */
 fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change);
 void canfs_end_change(const struct canfs_file_change *change);

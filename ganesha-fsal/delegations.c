@@ -10,8 +10,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "fridgethr.h"
+#include "fsal_convert.h"
 #include "fsal_up.h"
 #include "gsh_config.h"
 #include "nfs_exports.h"
@@ -224,8 +226,8 @@ void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir
 	}
 }
 
-/* A descriptor for the watch, or -errno. */
-static int open_to_mark(const struct canfs_export *export, struct fsal_obj_handle *handle)
+/* A descriptor whose open(2) wakes no watch, or -errno. */
+static int open_path(const struct canfs_export *export, struct fsal_obj_handle *handle)
 {
 	uint8_t wire[NFS4_FHSIZE];
 	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
@@ -241,7 +243,7 @@ static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handl
 	const struct canfs_watched file = {
 		.dev = export->st_dev, .ino = handle->fileid, .file = canfs_hash_key(handle)
 	};
-	int fd = open_to_mark(export, handle), ret = -ESTALE;
+	int fd = open_path(export, handle), ret = -ESTALE;
 	struct stat st;
 
 	if (fd < 0)
@@ -255,7 +257,7 @@ static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handl
 
 static void unwatch_file(const struct canfs_export *export, struct fsal_obj_handle *handle)
 {
-	canfs_watch_remove(all_watch, open_to_mark(export, handle), export->st_dev, handle->fileid);
+	canfs_watch_remove(all_watch, open_path(export, handle), export->st_dev, handle->fileid);
 }
 
 /* The watch first: who opens it meanwhile waits, until it is clear that there is none, or there was one, and is no more. */
@@ -375,6 +377,45 @@ fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs
 	return any_delegations() && handle->type == REGULAR_FILE
 		       ? check(canfs_hash_key(handle), access)
 		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
+}
+
+/* What struct stat does not tell (an ACL, for one), the sub-FSAL alone knows. */
+static bool stat_suffices(const struct fsal_attrlist *attrs)
+{
+	attrmask_t supported = op_ctx->fsal_export->exp_ops.fs_supported_attrs(op_ctx->fsal_export);
+	attrmask_t wanted = attrs->request_mask & supported;
+
+	return (wanted & ~((attrmask_t)ATTRS_POSIX | ATTR_RDATTR_ERR)) == 0;
+}
+
+static bool is_of(const struct stat *st, const struct fsal_obj_handle *handle)
+{
+	return handle->fs && st->st_ino == handle->fileid &&
+	       major(st->st_dev) == handle->fs->dev.major &&
+	       minor(st->st_dev) == handle->fs->dev.minor;
+}
+
+bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs)
+{
+	const struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+	struct stat st;
+	bool known;
+	int fd;
+
+	if (!any_delegations() || handle->type != REGULAR_FILE || export->dir < 0 ||
+		!stat_suffices(attrs))
+		return false;
+	fd = open_path(export, handle);
+	if (fd < 0)
+		return false;
+	known = fstat(fd, &st) == 0 && is_of(&st, handle);
+	close(fd);
+	if (known) {
+		posix2fsal_attributes_all(&st, attrs);
+		attrs->fsid = handle->fs->fsid;
+	}
+	return known;
 }
 
 fsal_status_t canfs_check_named(

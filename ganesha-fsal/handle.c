@@ -192,7 +192,9 @@ static fsal_status_t get_attrs(struct fsal_obj_handle *handle, struct fsal_attrl
 {
 	fsal_status_t status = canfs_check_delegations(handle, CANFS_LOOKS);
 
-	return FSAL_IS_ERROR(status) ? status : PASS(handle, getattrs, attrs_out);
+	if (FSAL_IS_ERROR(status) || canfs_stat_watched(handle, attrs_out))
+		return status;
+	return PASS(handle, getattrs, attrs_out);
 }
 
 static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, struct state_t *state,
