@@ -30,13 +30,15 @@ static int set_mode(struct canfs_disk_threads *q, const char *name)
 	return -EINVAL;
 }
 
-static int power_cut(struct canfs_disk_threads *q, const char *value)
+static int power_cut(struct canfs_disk_threads *q, const char *value, bool again)
 {
 	char *end;
 	unsigned long seed = strtoul(value, &end, 10);
 
 	if (*value < '0' || *value > '9' || *end || seed > UINT32_MAX)
 		return -EINVAL;
+	if (again)
+		return canfs_queue_power_recut(q, (uint32_t)seed);
 	canfs_queue_power_cut(q, (uint32_t)seed);
 	return 0;
 }
@@ -61,7 +63,9 @@ static int obey(struct canfs_disk_threads *q, const char *word)
 	if (!strncmp(word, "scale=", 6))
 		return set_scale(q, word + 6);
 	if (!strncmp(word, "powercut=", 9))
-		return power_cut(q, word + 9);
+		return power_cut(q, word + 9, false);
+	if (!strncmp(word, "recut=", 6))
+		return power_cut(q, word + 6, true);
 	if (!strncmp(word, "fail=", 5))
 		return fail(q, word + 5);
 	if (!strcmp(word, "poweron")) {
@@ -135,7 +139,7 @@ size_t canfs_disk_stat(struct canfs_disk_threads *q, char *text, size_t size)
 		mean((double)s->depth_sum, commands), s->depth_max,
 		(unsigned long long)s->reordered, mean(q->late.sum_usec, q->late.commands),
 		q->late.max_usec, (unsigned long long)q->store.used_bytes,
-		(unsigned long long)q->written.bytes, (unsigned long long)q->cut.sectors,
+		(unsigned long long)q->written.unflushed.bytes, (unsigned long long)q->cut.sectors,
 		(unsigned long long)q->cut.lost_sectors, (unsigned long long)q->errors);
 	pthread_mutex_unlock(&q->medium_lock);
 	pthread_mutex_unlock(&q->lock);

@@ -15,6 +15,7 @@
  *	flushcache	forget the drive's buffers
  *	powercut=SEED	lose part of what no FLUSH has covered (volatile.h), and fail every command
  *	poweron		until then
+ *	recut=SEED	as if the last powercut had been with SEED: whatever was written since is undone
  *	fail=WHAT	EIO, as faults.h says it; fail=none: no more
  * 0, or -EINVAL for the first word that is none of these (those before it were obeyed).
  */

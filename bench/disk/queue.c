@@ -91,6 +91,20 @@ void canfs_queue_power_cut(struct canfs_disk_threads *q, uint32_t seed)
 	canfs_device_drop_buffers(&q->device);
 }
 
+int canfs_queue_power_recut(struct canfs_disk_threads *q, uint32_t seed)
+{
+	int ret;
+
+	pthread_mutex_lock(&q->medium_lock);
+	ret = canfs_volatile_recut(&q->written, &q->store, seed, &q->cut);
+	if (ret == 0)
+		q->is_off = true;
+	pthread_mutex_unlock(&q->medium_lock);
+	if (ret == 0)
+		canfs_device_drop_buffers(&q->device);
+	return ret;
+}
+
 void canfs_queue_power_on(struct canfs_disk_threads *q)
 {
 	pthread_mutex_lock(&q->medium_lock);

@@ -52,5 +52,7 @@ void canfs_queue_add(struct canfs_disk_threads *queue, fuse_req_t fuse,
  * the power is on again. */
 void canfs_queue_power_cut(struct canfs_disk_threads *queue, uint32_t seed);
 void canfs_queue_power_on(struct canfs_disk_threads *queue);
+/* The last cut with another seed (volatile.h). 0 or -EINVAL, and then nothing has happened. */
+int canfs_queue_power_recut(struct canfs_disk_threads *queue, uint32_t seed);
 
 #endif

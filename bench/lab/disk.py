@@ -165,6 +165,13 @@ class Disk:
         for disk in filter(None, (self, self._flash)):
             disk.control(f"powercut={seed}")
 
+    def power_cut_again(self, seed):
+        """The same cut, of which another part is lost; what was written since never was. The power is on again, as after power_on()."""
+        self._unmount()
+        for disk in filter(None, (self, self._flash)):
+            disk.control(f"recut={seed}")
+        self.power_on()
+
     def power_on(self):
         """Mounts the file system again, which replays its log; nobody may have used it any more. The model is off. MountError:
         it cannot be mounted."""

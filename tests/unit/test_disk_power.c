@@ -70,7 +70,7 @@ static void test_what_was_flushed_stays(void **state)
 			assert_true(at(i) == 'a' || at(i) == 'b');
 		}
 		assert_int_equal(cut.lost_sectors, 0);
-		assert_int_equal(written.bytes, 0);
+		assert_int_equal(written.unflushed.bytes, 0);
 	}
 }
 
@@ -136,6 +136,53 @@ static void test_cuts_differ_and_repeat(void **state)
 	assert_in_range(most, SECTORS * 9 / 10, SECTORS);
 }
 
+/* However often, with whatever written between: what a cut with that seed leaves. */
+static void test_same_cut_again(void **state)
+{
+	static char left[SEEDS][SECTORS];
+	struct canfs_cut cut[SEEDS], again;
+
+	(void)state;
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		put(0, SECTORS, 'a', 10);
+		canfs_volatile_flush(&written, 10);
+		put(0, SECTORS, 'b', 20);
+		put(3, SECTORS / 2, 'c', 30);
+		cut[seed] = canfs_volatile_cut(&written, &store, seed);
+		for (uint64_t i = 0; i < SECTORS; i++)
+			left[seed][i] = at(i);
+	}
+	for (uint32_t seed = 0; seed < SEEDS; seed++) {
+		put(1, SECTORS + 3, 'd', 40);
+		if (seed % 2)
+			canfs_volatile_flush(&written, 40);
+		put(0, 2, 'e', 50);
+		assert_int_equal(canfs_volatile_recut(&written, &store, seed, &again), 0);
+		assert_int_equal(again.sectors, cut[seed].sectors);
+		assert_int_equal(again.lost_sectors, cut[seed].lost_sectors);
+		for (uint64_t i = 0; i < SECTORS; i++)
+			assert_int_equal(at(i), left[seed][i]);
+		assert_int_equal(at(SECTORS + 1), 0);
+	}
+}
+
+static void test_no_cut_again(void **state)
+{
+	struct canfs_cut cut = { .sectors = 7 };
+
+	(void)state;
+	put(0, 1, 'a', 1);
+	assert_int_equal(canfs_volatile_recut(&written, &store, 1, &cut), -EINVAL);
+	assert_int_equal(at(0), 'a');
+	canfs_volatile_cut(&written, &store, 1);
+	for (uint64_t bytes = 0; bytes <= CANFS_SINCE_CUT_BYTES_MAX; bytes += MIB)
+		put(1, MIB / SECTOR, 'b', 2);
+	assert_int_equal(canfs_volatile_recut(&written, &store, 1, &cut), -EINVAL);
+	assert_int_equal(at(1), 'b');
+	assert_int_equal(written.since_cut.bytes, 0);
+	assert_int_equal(cut.sectors, 7);
+}
+
 /* Sectors are the disk's, wherever a write begins and ends. */
 static void test_no_sector_is_torn(void **state)
 {
@@ -169,14 +216,14 @@ static void test_cache_is_bounded(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < cached + 3; i++)
 		put(i * sectors, sectors, 'a', (double)i);
-	assert_int_equal(written.bytes, CANFS_VOLATILE_BYTES_MAX);
+	assert_int_equal(written.unflushed.bytes, CANFS_VOLATILE_BYTES_MAX);
 	assert_int_equal(canfs_volatile_cut(&written, &store, 1).sectors, cached * sectors);
 	for (uint64_t i = 0; i < 3 * sectors; i++)
 		assert_int_equal(at(i), 'a');
 	/* one write that is larger than all of it is still one write */
 	for (uint64_t i = 0; i < 3; i++)
 		put(0, 2 * sectors, 'b', 1);
-	assert_int_equal(written.bytes, 6 * MIB);
+	assert_int_equal(written.unflushed.bytes, 6 * MIB);
 }
 
 static bool hit(
@@ -231,6 +278,8 @@ int main(void)
 			test_flush_covers_what_was_done_before_it_came, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_any_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cuts_differ_and_repeat, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_same_cut_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_cut_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_sector_is_torn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cache_is_bounded, setup, teardown),
 		cmocka_unit_test(test_faults),
