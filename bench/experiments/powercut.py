@@ -2,7 +2,8 @@
 """powercut: the power of the server and its disk is cut while a client writes, and what the server had acknowledged is looked for.
 
 A client runs filebench's fileserver, and beside it jobs/promises.py. 2 to 6 s after the first promise the server stops answering, the disk loses
-what a drive may lose (bench/disk/volatile.h), the file system is mounted again, and checked. A run is a cut of each case:
+what a drive may lose (bench/disk/volatile.h), the file system is mounted again, and checked: ten times of the same moment, of which each time
+another part is lost. A run is a moment for each case, with each being counted as a cut:
 
 unmountable file systems that the kernel refuses to mount; their promises are not counted
 fsck        others that were found damaged
@@ -32,10 +33,11 @@ NAME = "powercut"
 HELP = "what the server has acknowledged, after a power cut"
 DISK_OPTIONS_REFUSED = ("filesystem",)  # the cases are file systems
 RUNS = 3
-VARIANTS = ("stock", "canfs")
+VARIANTS = {"stock": None, "canfs": {}, "commit-metadata": {"Commit_Metadata": "true"}}  # of the CANFS block
 LOAD = "fileserver-clients-1"
 LOAD_SECONDS = 30   # more than any cut waits
 CUT_SECONDS = 2, 6
+CUTS, QUICK_CUTS = 10, 2  # of one moment
 THREADS = 4
 EVENTS = ("stable", "rewritten", "created", "renamed", "removed")
 DIRECTORY = "promises"
@@ -44,13 +46,9 @@ UNITS = {"unmountable": "file systems", "fsck": "file systems"}
 
 
 @dataclass
-class Trial:
-    """One cut."""
-    case: str
-    variant: str
+class Cut:
     seed: int
-    seconds: float   # from the first promise to the cut
-    cut: dict        # of the disk: sectors that were volatile, and that were lost
+    sectors: dict    # of the disk: that were volatile, and that were lost
     refused: str     # what mount said; "": nothing
     damage: str      # what fsck said; "": nothing
     made: dict       # {event: promises}
@@ -63,19 +61,31 @@ class Trial:
         return "DAMAGED: " + " ".join(self.damage.split()) if self.damage else "fsck clean"
 
     def __str__(self):
-        return (f"after {self.seconds:.1f} s {self.cut['lost_sectors']} of {self.cut['cut_sectors']} volatile sectors lost; "
-                f"{self.verdict()}; {sum(self.made.values())} promises, broken "
+        return (f"{self.sectors['lost_sectors']} of {self.sectors['cut_sectors']} volatile sectors lost: {self.verdict()}, broken "
                 + (", ".join(f"{name} {count}" for name, count in self.broken.items()) or "none"))
+
+
+@dataclass
+class Trial:
+    """One moment."""
+    case: str
+    variant: str
+    seconds: float   # from the first promise to the cut
+    cuts: list
+
+    def __str__(self):
+        return f"after {self.seconds:.1f} s, {sum(self.cuts[0].made.values())} promises; " + "; ".join(map(str, self.cuts))
 
 
 class PowercutResults(Results):
     """What is rare has a median of 0: a row is the sum over all cuts, as n says how many."""
 
     def add_trial(self, trial):
-        values = {"unmountable": int(bool(trial.refused)), "fsck": int(bool(trial.damage)), "made": sum(trial.made.values()),
-                  **{event: trial.broken.get(event, 0) for event in EVENTS}}
-        for metric, value in values.items():
-            self.add(trial.case, self.disk.name, trial.variant, metric, UNITS.get(metric, "promises"), value)
+        for cut in trial.cuts:
+            values = {"unmountable": int(bool(cut.refused)), "fsck": int(bool(cut.damage)), "made": sum(cut.made.values()),
+                      **{event: cut.broken.get(event, 0) for event in EVENTS}}
+            for metric, value in values.items():
+                self.add(trial.case, self.disk.name, trial.variant, metric, UNITS.get(metric, "promises"), value)
 
     def rows(self):
         """In place of median, least and most."""
@@ -91,8 +101,8 @@ class PowercutResults(Results):
 
 
 def start(lab, variant, options):
-    priced = variant == "canfs"
-    canfs.start_server(lab, priced, options)
+    priced = VARIANTS[variant] is not None
+    canfs.start_server(lab, priced, options, VARIANTS[variant])
     load = case_of(LOAD)
     [client] = lab.start_clients(load.guests)
     run = Run(lab, load, client, LOAD_SECONDS)
@@ -102,7 +112,18 @@ def start(lab, variant, options):
     return client, run
 
 
-def run_trial(lab, seed, case, variant, options):
+def look(lab, client, seed, refused):
+    """What a cut has left."""
+    stat = lab.disk.stat()
+    sectors = {key: stat[key] for key in ("cut_sectors", "lost_sectors")}
+    if refused:
+        return Cut(seed, sectors, refused, "", {}, {})
+    made, broken = promises.kept(lab.disk.mount / DIRECTORY, heard(client))
+    return Cut(seed, sectors, "", complaint(lab.disk.check_file_system), made, broken)
+
+
+def run_trial(lab, number, case, variant, options):
+    first, *others = range(number * CUTS, number * CUTS + (QUICK_CUTS if options.quick else CUTS))
     try:
         lab.disk.settings = replace(options.disk, filesystem=case)
         lab.disk.make_file_system()
@@ -112,16 +133,12 @@ def run_trial(lab, seed, case, variant, options):
         wait_for(run.has_begun, SLACK_SECONDS, "filebench: starting its processes")
         launch([client.prepare("promises", JOB, lab.on_mount(DIRECTORY), THREADS)])
         wait_for(lambda: promises.promises(heard(client)), SLACK_SECONDS, "the first promise")
-        seconds = random.Random(seed).uniform(*CUT_SECONDS)
+        seconds = random.Random(number).uniform(*CUT_SECONDS)
         time.sleep(seconds)
         run.check()
-        refused = complaint(lambda: lab.power_cut(seed))
-        stat = lab.disk.stat()
-        cut = {key: stat[key] for key in ("cut_sectors", "lost_sectors")}
-        if refused:
-            return Trial(case, variant, seed, seconds, cut, refused, "", {}, {})
-        made, broken = promises.kept(lab.disk.mount / DIRECTORY, heard(client))
-        return Trial(case, variant, seed, seconds, cut, "", complaint(lab.disk.check_file_system), made, broken)
+        cuts = [look(lab, client, first, complaint(lambda: lab.power_cut(first)))]
+        cuts += [look(lab, client, seed, complaint(lambda seed=seed: lab.disk.power_cut_again(seed))) for seed in others]
+        return Trial(case, variant, seconds, cuts)
     finally:
         lab.disk.control("mode=free")
         lab.stop_clients(is_orderly=False)
