@@ -207,6 +207,14 @@ MATRIX = Table(("", *(f"{name}, {variant}" for name in ("ext4", "XFS", "btrfs") 
      tuple(number for filesystem in ("ext4", "xfs", "btrfs")
            for number in each(STOCK_CANFS, "matrix", f"{filesystem}-{direction}-{kib}k-clients-{clients}", "throughput")))
     for direction in ("read", "write") for kib in (8, 32) for clients in (1, 6, 13, 40)))
+DELEGATIONS = Table(("", "stock", "with delegations"), tuple(
+    (label, each(("stock", "delegations"), "delegations", case, metric, form)) for label, case, metric, form in (
+        ("one client, 8 threads: files of 16 KB", "small-16", "files_per_s", "{:.0f}/s"),
+        ("– of 64 KB", "small-64", "files_per_s", "{:.0f}/s"),
+        ("one client unpacks 2000 files with tar", "untar", "seconds", "{:.1f} s"),
+        *((f"filebench's {label}", f"{name}-clients-{clients}", "ops_per_s", "{:.0f} operations/s") for label, name, clients in (
+            ("fileserver, one client", "fileserver", 1), ("fileserver, eight", "fileserver", 8), ("fileserver, 23", "fileserver", 23),
+            ("varmail, eight", "varmail", 8), ("oltp, eight", "oltp", 8), ("webserver, eight", "webserver", 8))))))
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
 PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
 
@@ -229,6 +237,7 @@ TABLES = {
     "doc/file-systems.md": {"matrix": MATRIX},
     "doc/stable.md": {
         "database": DATABASE,
+        "delegations": DELEGATIONS,
         "stable": Table(("", "files/s, 1 client", "close() p99", "flushes/s", "files/s, 8 clients", "close() p99"), tuple(
             (label, tuple(Number("stable", f"{case}-clients-{clients}", metric, "stock", form) for clients, metric, form in (
                 (1, "files_per_s", "{:.0f}"), (1, "close_p99", "{:.0f} ms"), (1, "flushes", "{:.0f}"),
