@@ -237,20 +237,40 @@ static int open_path(const struct canfs_export *export, struct fsal_obj_handle *
 	return canfs_open_kernel_handle(export->dir, wire, desc.len, O_PATH | O_CLOEXEC);
 }
 
+/* The kernel looks for the handle in the export's file system, also where it is of one that is mounted below. */
+static bool is_of(const struct stat *st, const struct fsal_obj_handle *handle)
+{
+	return handle->fs && st->st_ino == handle->fileid &&
+	       major(st->st_dev) == handle->fs->dev.major &&
+	       minor(st->st_dev) == handle->fs->dev.minor;
+}
+
+/* Likewise, with its status, of that file and no other. */
+static int open_same(
+	const struct canfs_export *export, struct fsal_obj_handle *handle, struct stat *st)
+{
+	int fd = open_path(export, handle);
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, st) == 0 && is_of(st, handle))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 /* Processes on the server that open it from now on. */
 static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handle)
 {
 	const struct canfs_watched file = {
 		.dev = export->st_dev, .ino = handle->fileid, .file = canfs_hash_key(handle)
 	};
-	int fd = open_path(export, handle), ret = -ESTALE;
 	struct stat st;
+	int fd = open_same(export, handle, &st), ret;
 
 	if (fd < 0)
 		return fd;
-	/* Not one of a file system that is mounted below. */
-	if (fstat(fd, &st) == 0 && st.st_dev == file.dev && st.st_ino == file.ino)
-		ret = canfs_watch_add(all_watch, fd, &file);
+	ret = canfs_watch_add(all_watch, fd, &file);
 	close(fd);
 	return ret;
 }
@@ -388,34 +408,23 @@ static bool stat_suffices(const struct fsal_attrlist *attrs)
 	return (wanted & ~((attrmask_t)ATTRS_POSIX | ATTR_RDATTR_ERR)) == 0;
 }
 
-static bool is_of(const struct stat *st, const struct fsal_obj_handle *handle)
-{
-	return handle->fs && st->st_ino == handle->fileid &&
-	       major(st->st_dev) == handle->fs->dev.major &&
-	       minor(st->st_dev) == handle->fs->dev.minor;
-}
-
 bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs)
 {
 	const struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct stat st;
-	bool known;
 	int fd;
 
 	if (!any_delegations() || handle->type != REGULAR_FILE || export->dir < 0 ||
 		!stat_suffices(attrs))
 		return false;
-	fd = open_path(export, handle);
+	fd = open_same(export, handle, &st);
 	if (fd < 0)
 		return false;
-	known = fstat(fd, &st) == 0 && is_of(&st, handle);
 	close(fd);
-	if (known) {
-		posix2fsal_attributes_all(&st, attrs);
-		attrs->fsid = handle->fs->fsid;
-	}
-	return known;
+	posix2fsal_attributes_all(&st, attrs);
+	attrs->fsid = handle->fs->fsid;
+	return true;
 }
 
 fsal_status_t canfs_check_named(
