@@ -39,7 +39,7 @@ struct canfs_writes {
 struct canfs_volatile {
 	struct canfs_writes unflushed;
 	struct canfs_writes of_cut; /* what was unflushed at the last cut, with the new contents */
-	struct canfs_writes since_cut; /* all of it, with the old contents */
+	struct canfs_writes since_cut; /* whatever was written since, with the old contents */
 	bool can_recut;
 };
 
