@@ -62,8 +62,9 @@ MEASUREMENTS = (
     measurement("iozone", 15), measurement("matrix", 80, runs=3),
     measurement("together", 15, "--case", "all", "--case", "sequential+random", "--case", "sequential+small", "--case", "small+fsync", runs=3),
     measurement("uplink", 30), measurement("classes", 45, runs=3), measurement("overhead", 10), measurement("hostile", 10, runs=3),
-    measurement("stable", 40), measurement("delegations", 50, runs=3), measurement("powercut", 25, "--case", "ext4", "--case", "ext4-fast-commit", "--case", "xfs",
-                                           "--variant", "stock", runs=34),
+    measurement("stable", 40), measurement("delegations", 50, runs=3),
+    measurement("powercut", 60, "--case", "ext4", "--case", "xfs", "--variant", "stock", "--variant", "commit-metadata", runs=50),
+    measurement("powercut", 4, "--case", "ext4-fast-commit", "--variant", "stock", runs=10, name="powercut-fast-commit"),
 )
 
 CANFS_PAPER = Section("CA-NFS: A Congestion-Aware Network File System (Batsakis et al., FAST 2009)", (
@@ -153,7 +154,7 @@ ADMINISTRATOR = Section("What an administrator asks", (
     Entry("A random reader beside sequential ones", "Who waits for whom?", (Shown("mixed", ("throughput", "p50", "max")),), "mixed.png"),
     Entry("Many clients", "Do thousands of them act at once? A simulation with the agent's own code.", (Shown("herd"),)),
     Entry("A server whose prices mean nothing", "What can a wrong server do to its clients?", (Shown("hostile"),)),
-    Entry("Power cuts", "What is left of what the server had acknowledged? Numbers are sums over n cuts.", (Shown("powercut"),)),
+    Entry("Power cuts", "What is left of what the server had acknowledged? Numbers are sums over n cuts.", (Shown("powercut"), Shown("powercut-fast-commit"))),
     Entry("Work that shares a disk", "Is what is good for one paid by another?",
           (Shown("together", ("ops_per_s", "throughput", "p99")),)),
     Entry("The price of the prices", "What does a CANFS export take from cached operations?", (Shown("overhead", ("ops_per_s",)),)),
@@ -244,7 +245,9 @@ TABLES = {
                 (8, "files_per_s", "{:.0f}"), (8, "close_p99", "{:.0f} ms"))))
             for label, case in STABLE)),
         "powercut": Table(("", *POWERCUT), tuple(
-            (label, tuple(Number("powercut", case, metric, "stock") for metric in POWERCUT))
-            for label, case in STABLE[:2] + STABLE[3:4])),
+            (label, tuple(Number(name, case, metric, variant) for metric in POWERCUT)) for label, name, case, variant in (
+                ("ext4", "powercut", "ext4", "stock"), ("– with `Commit_Metadata`", "powercut", "ext4", "commit-metadata"),
+                ("XFS", "powercut", "xfs", "stock"), ("– with `Commit_Metadata`", "powercut", "xfs", "commit-metadata"),
+                ("ext4 with `fast_commit`", "powercut-fast-commit", "ext4-fast-commit", "stock")))),
     },
 }
