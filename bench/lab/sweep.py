@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What a lab leaves behind if its own process is killed with SIGKILL: most of its processes die with
 it, but some helpers, mounts, loop devices, namespaces and cgroups stay. The next lab takes them away:
-all that carries the name of a lab whose process is gone."""
+all that carries the name of a lab whose process is gone. A process id says nothing where there is another namespace of them, as in
+tests/trixie, so a name has that of the namespace, too."""
 
 import os
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 from bench.lab.host import run
 from bench.lab.loop import remove
 
-PREFIX = "canfs-lab-"  # then the process id of the lab
+PREFIX = f"canfs-lab-n{os.stat('/proc/self/ns/pid').st_ino}-"  # then the process id of the lab
 LOOP_NOTE = "loop"     # in its directory, or one below: the number of its loop device
 DIRECTORIES = Path("/tmp")
 NAMESPACES = Path("/run/netns")
