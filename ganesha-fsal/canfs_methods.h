@@ -383,6 +383,12 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 /* Of any state that ends; more than once does no harm. */
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state);
 
+/* kept_states.c, with op_ctx: of a delegation that is returned. It stays for a second. */
+void canfs_keep_state(struct state_t *state);
+
+/* Those whose second is over by now; from any thread. */
+void canfs_let_states_go(uint64_t now_usec);
+
 /*
  * Was it taken away from the client of op_ctx, and the file changed since? Then it is told once that what it opens to write is not there
  * (NFS4ERR_NOENT): to go on with what it had not sent, Linux opens it by its handle, and gives up; who opens a name looks it up again.

@@ -50,6 +50,7 @@ static void opened(uint64_t file)
 
 static void tick(void)
 {
+	canfs_let_states_go(canfs_now_usec());
 	canfs_holders_tick(atomic_load(&all_holders), canfs_now_usec(),
 		nfs_param.nfsv4_param.lease_lifetime, DELEG_GRANTED, DELEG_RECALL_WIP);
 }
@@ -360,6 +361,7 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 	file = canfs_hash_key(handle);
 	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &whose))
 		return;
+	canfs_keep_state(state);
 	/* Not by a request of its client. */
 	if (op_ctx->req_type == UNKNOWN_REQUEST &&
 		state->state_data.deleg.sd_type == OPEN_DELEGATE_WRITE)

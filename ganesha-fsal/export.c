@@ -65,6 +65,7 @@ static void prepare_unexport(struct fsal_export *export)
 {
 	/* What waits for its pages must be answered while there is still an export. */
 	canfs_drain_prefetch(container_of(export, struct canfs_export, export));
+	canfs_let_states_go(UINT64_MAX);
 	PASS_EXPORT_VOID(export, prepare_unexport);
 }
 
