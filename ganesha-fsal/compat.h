@@ -11,7 +11,9 @@
  *	               the buffers of an fsal_io_arg are no longer part of it; init_op_context was given
  *	               the request; descriptors are in a list that must be empty at the end
  *	 9.14     14   readlink takes an UTF-8 string, readdir modes of an export; LogCrit and its like
- *	               use symbols of their own
+ *	               use symbols of their own; who asks for the attributes of a file that another client
+ *	               has a write delegation of is given what that one says of it (CB_GETATTR: size and
+ *	               times), and no type: to a Linux client there is no such file
  */
 #ifndef CANFS_GANESHA_FSAL_COMPAT_H
 #define CANFS_GANESHA_FSAL_COMPAT_H
@@ -76,6 +78,7 @@
 #endif
 
 #if FSAL_MAJOR_VERSION >= 14
+#define COMPAT_DELEGATIONS 0
 typedef utf8string compat_link_content;
 
 /* What log.h uses here and older releases lack: weak, so that they too load the plugin, which then refuses. */
@@ -83,6 +86,7 @@ typedef utf8string compat_link_content;
 #pragma weak conditional_logging_configured
 #pragma weak is_op_context_conditional_flag_set
 #else
+#define COMPAT_DELEGATIONS 1
 typedef struct gsh_buffdesc compat_link_content;
 #endif
 

@@ -153,6 +153,13 @@ void canfs_set_delegations(struct canfs_export *export, bool wanted)
 	bool possible;
 	int ret = 0;
 
+	if (wanted && !COMPAT_DELEGATIONS) {
+		LogWarn(COMPONENT_FSAL,
+			"CANFS: no delegations of %s: this release of NFS-Ganesha gives others "
+			"wrong attributes of such files",
+			CTX_FULLPATH(op_ctx));
+		return;
+	}
 	note_caching(export);
 	possible = wanted && !is_cached(canfs_local_device(&export->export));
 	if (wanted && !possible)

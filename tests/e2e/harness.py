@@ -15,9 +15,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
-from bench.lab.ganesha import GaneshaError  # noqa: E402
+from bench.lab.ganesha import GaneshaError, release  # noqa: E402
 from bench.lab.host import LabError, end, run, wait_for  # noqa: E402
-from bench.lab.lab import Lab, what_is_missing  # noqa: E402
+from bench.lab.lab import MOUNT_POINT, Guest, Lab, what_is_missing  # noqa: E402
 
 BUILD = Path(os.environ.get("CANFS_BUILD", ROOT / "build" / "dev")).resolve()
 DISK_MIB = 4096
@@ -32,6 +32,8 @@ READERS_PHASE_SECONDS = 3000
 # without them it costs nothing.
 ONLY_DISK = {"Monitors": "disk", "Disk_Read_Queue": 1, "Disk_Write_Queue": 4096}
 HELD_MIB = 48
+NO_DELEGATIONS = "this release of NFS-Ganesha gives others wrong attributes"
+FIRST_WITHOUT_DELEGATIONS = (9, 0)
 ENTER_CGROUP = 'if [ "$1" ]; then echo $$ >"/sys/fs/cgroup$1/cgroup.procs" || exit; fi; shift; exec "$@"'
 KNOBS = r"""
 for knob in /proc/sys/vm/dirty_* /sys/class/bdi/*/{min_ratio,max_ratio,read_ahead_kb,strict_limit}; do
@@ -43,6 +45,10 @@ true
 
 OPENS = "awk '$1 == \"OPEN:\" || $1 == \"OPEN_NOATTR:\" { n += $2 } END { print n }' /proc/self/mountstats"
 HAS_DELEGATION = f'a=$({OPENS}); : <"$1"; b=$({OPENS}); [ $a = $b ] && echo yes || echo no'
+
+
+class Skipped(Exception):
+    """The text is the reason."""
 
 
 class Failed(Exception):
@@ -67,6 +73,9 @@ def main(test):
         with Lab(BUILD, disk_mib=DISK_MIB) as lab:
             lab.disk.control("mode=free")
             test(lab)
+    except Skipped as reason:
+        print(reason)
+        sys.exit(77)
     except (Failed, LabError, GaneshaError) as error:
         print(f"failed: {error}", file=sys.stderr)
         sys.exit(1)
@@ -79,6 +88,19 @@ def say(text):
 
 def md5(path):
     return hashlib.md5(Path(path).read_bytes()).hexdigest()
+
+
+def start_delegating(lab, **options):
+    """A server with these options, if its release may grant delegations; else the test is skipped."""
+    lab.start_server("CANFS", ONLY_DISK, **options)
+    refused = NO_DELEGATIONS in lab.server.log_text()
+    check(refused == (release() >= FIRST_WITHOUT_DELEGATIONS), f"whether this release grants delegations: {not refused}")
+    if refused:
+        [guest] = lab.start_clients([Guest("v41", 256, "4.1")])
+        shell = Shell(guest)
+        shell('echo >"$1"', f"{MOUNT_POINT}/file")
+        check(not shell.has_delegation(f"{MOUNT_POINT}/file"), "a delegation, where the server says that there is none")
+        raise Skipped(f"NFS-Ganesha {'.'.join(map(str, release()))}: {NO_DELEGATIONS}")
 
 
 class Shell:
