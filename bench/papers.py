@@ -62,7 +62,10 @@ MEASUREMENTS = (
     measurement("iozone", 15), measurement("matrix", 80, runs=3),
     measurement("together", 15, "--case", "all", "--case", "sequential+random", "--case", "sequential+small", "--case", "small+fsync", runs=3),
     measurement("uplink", 30), measurement("classes", 45, runs=3), measurement("overhead", 10), measurement("hostile", 10, runs=3),
-    measurement("stable", 40), measurement("delegations", 50, runs=3),
+    measurement("stable", 40, "--variant", "stock", "--variant", "canfs"),
+    measurement("stable", 12, "--case", "ext4-clients-1", "--case", "ext4-clients-8", "--case", "xfs-clients-1", "--case", "xfs-clients-8",
+                "--variant", "stock", "--variant", "commit-metadata", name="commit-metadata"),
+    measurement("delegations", 50, runs=3),
     measurement("powercut", 60, "--case", "ext4", "--case", "xfs", "--variant", "stock", "--variant", "commit-metadata", runs=50),
     measurement("powercut", 4, "--case", "ext4-fast-commit", "--variant", "stock", runs=10, name="powercut-fast-commit"),
 )
@@ -145,6 +148,8 @@ ADMINISTRATOR = Section("What an administrator asks", (
           note="`-job` is the job beside the reader, `-job-alone` the job without it."),
     Entry("close() and fsync()", "What do the file system and the place of its log make of close(), without canfs?",
           (Shown("stable", ("files_per_s", "close_p99", "flushes")),)),
+    Entry("Commit_Metadata", "What does it cost to create files, if their names are stable, too?",
+          (Shown("commit-metadata", ("files_per_s", "close_p99", "flushes")),)),
     Entry("close() with write delegations", "What if clients need not wait for close()? Over NFSv4.1, without agents.",
           (Shown("delegations", ("files_per_s", "close_p99", "seconds", "ops_per_s")),)),
     Entry("Sequential readers", "What does the server's read-ahead give 1 to 32 of them, with and without a client's cache?",
@@ -244,6 +249,9 @@ TABLES = {
                 (1, "files_per_s", "{:.0f}"), (1, "close_p99", "{:.0f} ms"), (1, "flushes", "{:.0f}"),
                 (8, "files_per_s", "{:.0f}"), (8, "close_p99", "{:.0f} ms"))))
             for label, case in STABLE)),
+        "commit-metadata": Table(("files created per second", "stock", "with `Commit_Metadata`"), tuple(
+            (f"{label}, {who}", each(("stock", "commit-metadata"), "commit-metadata", f"{label.lower()}-clients-{clients}", "files_per_s", "{:.0f}"))
+            for label in ("ext4", "XFS") for clients, who in ((1, "one client"), (8, "eight")))),
         "powercut": Table(("", *POWERCUT), tuple(
             (label, tuple(Number(name, case, metric, variant) for metric in POWERCUT)) for label, name, case, variant in (
                 ("ext4", "powercut", "ext4", "stock"), ("– with `Commit_Metadata`", "powercut", "ext4", "commit-metadata"),

@@ -2,7 +2,11 @@
 """stable: what the file system of the export and the place of its log make of close(), which in NFS waits for stable storage.
 
 Each client has 8 threads that create files of 16 KB, as a copy, an unpacking or a compiler does: no fsync, but NFS makes one of
-every close(). Stock Ganesha; what is still there after a power cut is the experiment powercut.
+every close(). What is still there after a power cut is the experiment powercut.
+
+stock            kernel and Ganesha defaults
+canfs            with agents
+commit-metadata  CANFS with Commit_Metadata, without agents
 
 files_per_s  of all clients
 close_p50, close_p99  of the slowest client
@@ -24,7 +28,7 @@ NAME = "stable"
 HELP = "close() of small files: file systems, and where their log is"
 DISK_OPTIONS_REFUSED = ("filesystem",)  # the cases are file systems
 RUNS = 3
-VARIANTS = ("stock", "canfs")
+VARIANTS = {"stock": None, "canfs": {}, "commit-metadata": {"Commit_Metadata": "true"}}  # of the CANFS block
 CLIENTS = (1, 8)
 CASES = {f"{filesystem}-clients-{clients}": (filesystem, clients) for filesystem in FILESYSTEMS for clients in CLIENTS}
 GUEST_MIB = 256
@@ -61,13 +65,12 @@ def values_of(said, disk):
 
 def run_trial(lab, case, variant, options):
     filesystem, count = CASES[case]
-    priced = variant == "canfs"
     try:
         lab.disk.settings = replace(options.disk, filesystem=filesystem)
         lab.disk.make_file_system()
-        canfs.start_server(lab, priced, options)
+        canfs.start_server(lab, VARIANTS[variant] is not None, options, VARIANTS[variant])
         clients = lab.start_clients([Guest(f"c{number}", GUEST_MIB) for number in range(count)])
-        agents = canfs.start_agents(lab, clients, options.agent) if priced else []
+        agents = canfs.start_agents(lab, clients, options.agent) if variant == "canfs" else []
         jobs = [client.prepare("create", small_files.__file__, "create", lab.on_mount(client.name), THREADS,
                                QUICK_SECONDS if options.quick else SECONDS) for client in clients]
         lab.disk.cold()
