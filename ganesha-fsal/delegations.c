@@ -355,6 +355,14 @@ static uint64_t version_of(struct fsal_obj_handle *handle)
 	return version;
 }
 
+/* As the server sees it, which counts two leases, one of which holders.c has set back. */
+static bool was_overdue(const struct state_t *state)
+{
+	time_t begun = state->state_data.deleg.sd_clfile_stats.cfd_r_time;
+
+	return begun != 0 && time(NULL) - begun >= 2 * (time_t)nfs_param.nfsv4_param.lease_lifetime;
+}
+
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 {
 	const struct canfs_export *export =
@@ -369,6 +377,8 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &whose))
 		return;
 	canfs_keep_state(state);
+	if (op_ctx->req_type == UNKNOWN_REQUEST && was_overdue(state))
+		canfs_holders_gone(holders, whose);
 	/* Not by a request of its client. */
 	if (op_ctx->req_type == UNKNOWN_REQUEST &&
 		state->state_data.deleg.sd_type == OPEN_DELEGATE_WRITE)

@@ -20,6 +20,8 @@
 #define SETTLE_USEC     100000 /* a request that has been read is begun by then */
 #define SETTLE_MAX_USEC 5000000
 #define STUCK_TICKS     2
+#define GONE_TICKS      5 /* a client that is there answers by then, or writes */
+#define GONE_SLOTS      64 /* for clients by their numbers: of two in the same one the later counts */
 
 struct holder {
 	struct holder
@@ -27,8 +29,7 @@ struct holder {
 	struct canfs_nfs_client client;
 	struct canfs_server_state server;
 	const void *recall_arg;
-	bool is_set_back;
-	unsigned int stuck_ticks;
+	unsigned int recall_ticks, stuck_ticks;
 };
 
 struct file {
@@ -66,7 +67,13 @@ struct canfs_holders {
 	pthread_mutex_t look_lock;
 	struct look look;
 	struct slot slot[SLOTS];
+	_Atomic uint64_t gone[GONE_SLOTS];
 };
+
+static _Atomic uint64_t *gone_slot(struct canfs_holders *holders, uint64_t client)
+{
+	return &holders->gone[client % GONE_SLOTS];
+}
 
 static struct slot *slot_of(struct canfs_holders *holders, uint64_t file)
 {
@@ -323,6 +330,22 @@ bool canfs_holders_settles(struct canfs_holders *holders, uint64_t name, uint64_
 	return is_settling;
 }
 
+void canfs_holders_gone(struct canfs_holders *holders, struct canfs_nfs_client client)
+{
+	atomic_store(gone_slot(holders, client.id), client.id);
+}
+
+static bool is_gone(struct canfs_holders *holders, uint64_t client)
+{
+	return client != 0 && atomic_load(gone_slot(holders, client)) == client;
+}
+
+static void is_there(struct canfs_holders *holders, uint64_t client)
+{
+	if (is_gone(holders, client))
+		atomic_store(gone_slot(holders, client), 0);
+}
+
 size_t canfs_holders_count(const struct canfs_holders *holders)
 {
 	return atomic_load(&holders->count);
@@ -401,6 +424,7 @@ bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
 
 	if (client.id == 0 && !client.address)
 		return false; /* the server itself */
+	is_there(holders, client.id);
 	shard = lock_shard(holders, name);
 	file = find(shard, name);
 	conflicts = file && conflicts_with(holders, file, client, access, recall->now_usec);
@@ -426,14 +450,16 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
 	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
 }
 
-static void tick_holder(
-	struct holder *holder, time_t lease_sec, uint32_t granted, uint32_t recalled)
+static void tick_holder(struct canfs_holders *holders, struct holder *holder, time_t lease_sec,
+	uint32_t granted, uint32_t recalled)
 {
 	time_t *begun = holder->server.recall_begun;
 
-	if (*begun != 0 && !holder->is_set_back) {
-		*begun -= lease_sec;
-		holder->is_set_back = true;
+	if (*begun != 0) {
+		holder->recall_ticks++;
+		if (holder->recall_ticks == 1 ||
+			(holder->recall_ticks == GONE_TICKS && is_gone(holders, holder->client.id)))
+			*begun -= lease_sec;
 	}
 	holder->stuck_ticks =
 		*begun == 0 && *holder->server.stage == recalled ? holder->stuck_ticks + 1 : 0;
@@ -465,7 +491,7 @@ void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t
 		HASH_ITER(hh, shard->files, file, next)
 		{
 			for (struct holder *holder = file->first; holder; holder = holder->next)
-				tick_holder(holder, lease_sec, granted, recalled);
+				tick_holder(holders, holder, lease_sec, granted, recalled);
 			tick_settling(holders, shard, file, now_usec);
 		}
 		pthread_mutex_unlock(&shard->lock);

@@ -65,6 +65,13 @@ bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
 	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose);
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_t now_usec);
 
+/*
+ * It has lost one since it did not answer for a lease. Until an operation of it is seen, it is not waited for so long again, but 5 s: a
+ * server that asks a client for something takes that for a sign of life (NFS-Ganesha renews its lease), and would wait for a lease with each
+ * file.
+ */
+void canfs_holders_gone(struct canfs_holders *holders, struct canfs_nfs_client client);
+
 /* With those that settle. */
 size_t canfs_holders_count(const struct canfs_holders *holders);
 
@@ -102,7 +109,7 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
 /*
  * Once a second: forgets what has settled, and looks at what the server does with those that it has asked back.
  *
- * It waits for two leases, where one will do (RFC 8881 §10.4.6): recall_begun is set back by one, once. And NFS-Ganesha 4 may mark one
+ * It waits for two leases, where one will do (RFC 8881 §10.4.6): recall_begun is set back by one. And NFS-Ganesha 4 may mark one
  * (stage == recalled) without asking, as of a client whose lease is just over: then nobody can take it away any more. That is undone
  * (stage = granted) if it has not begun after two seconds. A client that did not answer one recall within 3 s, as over a link that its own
  * writes fill, it takes for one that never will, and gives it none any more; but NFSv4.1 asks and answers over the same connection. That is

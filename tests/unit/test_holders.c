@@ -301,6 +301,39 @@ static void who_does_not_answer_loses_it_after_one_lease(void **state)
 	assert_int_equal(server[0].stage, RECALLED);
 }
 
+static time_t begun_after_ticks(unsigned int ticks)
+{
+	server[0].begun = 5000;
+	for (unsigned int i = 0; i < ticks; i++)
+		tick_at(NOW_USEC);
+	return server[0].begun;
+}
+
+/* The server takes it after its next look. */
+static void who_has_lost_one_is_not_waited_for_again(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_int_equal(add(OTHER_FILE, B, true), 0);
+	canfs_holders_gone(holders, A);
+	server[1].begun = 5000;
+	assert_int_equal(begun_after_ticks(4), 4940);
+	tick_at(NOW_USEC);
+	assert_int_equal(server[0].begun, 4880);
+	assert_int_equal(server[1].begun, 4940); /* another client's */
+	tick_at(NOW_USEC);
+	assert_int_equal(server[0].begun, 4880);
+}
+
+static void who_is_there_again_is_waited_for(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	canfs_holders_gone(holders, A);
+	assert_false(conflicts(OTHER_FILE, A, false));
+	assert_int_equal(begun_after_ticks(10), 4940);
+}
+
 static void a_recall_that_does_not_begin_is_undone(void **state)
 {
 	(void)state;
@@ -423,6 +456,8 @@ int main(void)
 		TEST(each_of_a_clients_counts),
 		TEST(recalls_once_a_second),
 		TEST(who_does_not_answer_loses_it_after_one_lease),
+		TEST(who_has_lost_one_is_not_waited_for_again),
+		TEST(who_is_there_again_is_waited_for),
 		TEST(a_recall_that_does_not_begin_is_undone),
 		TEST(after_a_conflict_none_is_granted_for_a_while),
 		TEST(none_is_granted_while_it_is_changed),
