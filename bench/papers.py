@@ -66,7 +66,7 @@ MEASUREMENTS = (
     measurement("stable", 12, "--case", "ext4-clients-1", "--case", "ext4-clients-8", "--case", "xfs-clients-1", "--case", "xfs-clients-8",
                 "--variant", "stock", "--variant", "commit-metadata", name="commit-metadata"),
     measurement("delegations", 50, runs=3),
-    measurement("powercut", 60, "--case", "ext4", "--case", "xfs", "--variant", "stock", "--variant", "commit-metadata", runs=50),
+    measurement("powercut", 12, "--case", "ext4", "--case", "xfs", "--variant", "stock", "--variant", "commit-metadata", runs=10),
     measurement("powercut", 4, "--case", "ext4-fast-commit", "--variant", "stock", runs=10, name="powercut-fast-commit"),
 )
 
