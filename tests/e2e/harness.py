@@ -138,6 +138,13 @@ class Shell:
         return dict(line.split(" ", 1) for line in self(KNOBS).splitlines())
 
 
+class Local:
+    """Short commands on the server, as a Shell."""
+
+    def __call__(self, script, *arguments, seconds=TIMEOUT_SECONDS):
+        return run("bash", "-c", script, "sh", *arguments, timeout=seconds)
+
+
 def difference(before, after):
     """Of two Shell.knobs(), for a message."""
     return ", ".join(f"{path}: {before.get(path)} -> {after.get(path)}"
