@@ -12,7 +12,6 @@ import random
 import struct
 import sys
 import time
-from pathlib import Path
 
 from soak_guest import PAGE_BYTES, RECORD, forget, is_of, record
 
@@ -22,7 +21,7 @@ PAGES_MAX = 40      # some are closed with more than the 100 KB that the server 
 WRITERS_PAUSE = (0, 0, 0.01, 0.05)
 STATE = struct.Struct("<QQ")    # the version that is being written, and the last that was closed
 RECENT = struct.Struct("<Q")    # the file of a client that was closed last
-ENTRY = struct.Struct("<8sQ")   # of a log: who, and its how manieth
+ENTRY = struct.Struct("<8sQ")   # of a log: who, and how many it has written
 
 
 def pages(name, version):
@@ -34,6 +33,22 @@ def contents(name, version):
     return b"".join(record(name, version, page) * (PAGE_BYTES // RECORD.size) for page in range(pages(name, version)))
 
 
+def files_of(who):
+    return [f"{who}-{number}" for number in range(FILES)]
+
+
+def prepare(directory, state, everybody):
+    """All that there will be: what another guest has made, a guest need not see at once."""
+    for name in (name for who in everybody for name in files_of(who)):
+        (directory / name).mkdir()
+        (directory / name / "file").touch()
+        (state / name).write_bytes(STATE.pack(0, 0))
+    for who in everybody:
+        (state / who).write_bytes(RECENT.pack(0))
+    for number in range(LOGS):
+        (directory / f"log-{number}").touch()
+
+
 class States:
     """Where all see how far the writer of each file is. What one guest writes to the host another sees only if both ask for that."""
 
@@ -41,7 +56,7 @@ class States:
         self.directory = directory
 
     def _write(self, name, data):
-        fd = os.open(f"{self.directory}/{name}", os.O_WRONLY | os.O_CREAT, 0o644)
+        fd = os.open(f"{self.directory}/{name}", os.O_WRONLY)
         os.pwrite(fd, data, 0)
         os.fsync(fd)
         os.close(fd)
@@ -123,12 +138,8 @@ def main(directory, state, who, seed, stop, *more):
     states = States(state)
     whose = who.encode("ascii").ljust(8)
     done = {"written": 0, "known": 0, "changing": 0, "appended": 0}
-    versions = {f"{who}-{number}": 0 for number in range(FILES)}
+    versions = dict.fromkeys(files_of(who), 0)
     logs = dict.fromkeys((f"log-{number}" for number in range(LOGS)), 0)
-    for name in versions:
-        os.mkdir(f"{directory}/{name}")
-        Path(f"{directory}/{name}/file").touch()
-        states.tell(name, 0, 0)
     while not os.path.exists(stop):
         what = chance.random()
         if more and what < 0.1:
