@@ -77,6 +77,7 @@ struct canfs_export {
 	_Atomic bool delegates;
 	_Atomic bool commits_metadata;
 	_Atomic(struct canfs_fs_journal *) journal; /* NULL: it has not been needed */
+	dev_t journal_dev;
 };
 
 struct canfs_handle {

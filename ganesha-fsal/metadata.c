@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* 0; -errno, which was said. */
@@ -13,9 +14,10 @@ static int open_journal(struct canfs_export *export)
 {
 	const char *path = CTX_FULLPATH(op_ctx);
 	struct canfs_fs_journal *journal;
-	int ret = canfs_local_device(&export->export) == 0 ? -EOPNOTSUPP
-							   : canfs_fs_journal_open(&journal, path);
+	int ret;
 
+	export->journal_dev = canfs_local_device(&export->export);
+	ret = export->journal_dev == 0 ? -EOPNOTSUPP : canfs_fs_journal_open(&journal, path);
 	if (ret == 0)
 		atomic_store(&export->journal, journal);
 	else if (ret == -EOPNOTSUPP)
@@ -56,13 +58,19 @@ static int sync_other(const struct fsal_filesystem *fs)
 	return ret;
 }
 
+/* The root_fs of FSAL VFS may be one above that of the export. */
+static bool is_other(const struct canfs_export *export, const struct fsal_filesystem *fs)
+{
+	return fs && (fs->dev.major != major(export->journal_dev) ||
+			     fs->dev.minor != minor(export->journal_dev));
+}
+
 static int commit(struct canfs_export *export, const struct fsal_obj_handle *handle)
 {
 	const struct fsal_filesystem *fs = canfs_sub(handle)->fs;
 
-	return fs && fs != canfs_bottom(&export->export)->root_fs
-		       ? sync_other(fs)
-		       : canfs_fs_journal_commit(atomic_load(&export->journal));
+	return is_other(export, fs) ? sync_other(fs)
+				    : canfs_fs_journal_commit(atomic_load(&export->journal));
 }
 
 fsal_status_t canfs_commit_metadata(const struct fsal_obj_handle *handle, fsal_status_t status)

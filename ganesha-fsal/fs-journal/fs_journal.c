@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,26 +17,24 @@
 
 struct canfs_fs_journal {
 	int fd;
-	int (*write)(struct canfs_fs_journal *journal);
-	mode_t mode; /* of the file without a name */
+	bool in_order;
+	_Atomic uint64_t done; /* commits */
+	/* Of those that are not in order. */
 	pthread_mutex_t lock;
 	pthread_cond_t written;
 	bool busy;
-	uint64_t begun, done; /* commits; at most one of them is not done */
-	uint64_t failed;      /* the last one that did */
-	int ret;              /* of that */
+	uint64_t begun;  /* at most one of them is not done */
+	uint64_t failed; /* the last one that did */
+	int ret;         /* of that */
 };
 
 /* A change of an inode that no mount option puts off, as lazytime does those of its times. */
 static int write_in_order(struct canfs_fs_journal *journal)
 {
-	journal->mode ^= S_IWUSR;
-	return fchmod(journal->fd, journal->mode) == 0 && fsync(journal->fd) == 0 ? 0 : -errno;
-}
+	int ret = fchmod(journal->fd, S_IRUSR) == 0 && fsync(journal->fd) == 0 ? 0 : -errno;
 
-static int write_all(struct canfs_fs_journal *journal)
-{
-	return syncfs(journal->fd) == 0 ? 0 : -errno;
+	atomic_fetch_add(&journal->done, 1);
+	return ret;
 }
 
 #define EXT4_SUPER_BLOCK 1024
@@ -92,11 +91,10 @@ int canfs_fs_journal_open(struct canfs_fs_journal **journal, const char *path)
 
 	if (!new)
 		return -ENOMEM;
-	new->mode = S_IRUSR | S_IWUSR;
 	new->fd = -1;
 	if (writes_in_order(path))
-		new->fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, new->mode);
-	new->write = new->fd >= 0 ? write_in_order : write_all;
+		new->fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR);
+	new->in_order = new->fd >= 0;
 	if (new->fd < 0)
 		new->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (new->fd < 0) {
@@ -121,14 +119,14 @@ void canfs_fs_journal_close(struct canfs_fs_journal *journal)
 }
 
 /* With the lock, which is let go meanwhile. */
-static void write_journal(struct canfs_fs_journal *journal)
+static void write_all(struct canfs_fs_journal *journal)
 {
 	int ret;
 
 	journal->busy = true;
 	journal->begun++;
 	pthread_mutex_unlock(&journal->lock);
-	ret = journal->write(journal);
+	ret = syncfs(journal->fd) == 0 ? 0 : -errno;
 	pthread_mutex_lock(&journal->lock);
 	journal->busy = false;
 	journal->done++;
@@ -139,7 +137,8 @@ static void write_journal(struct canfs_fs_journal *journal)
 	pthread_cond_broadcast(&journal->written);
 }
 
-int canfs_fs_journal_commit(struct canfs_fs_journal *journal)
+/* A syncfs(2) for each would be too much. */
+static int share(struct canfs_fs_journal *journal)
 {
 	uint64_t mine;
 	int ret;
@@ -150,7 +149,7 @@ int canfs_fs_journal_commit(struct canfs_fs_journal *journal)
 		if (journal->busy)
 			pthread_cond_wait(&journal->written, &journal->lock);
 		else
-			write_journal(journal);
+			write_all(journal);
 	}
 	/* A later one that failed may have been of the same transaction: better an error too many. */
 	ret = journal->failed >= mine ? journal->ret : 0;
@@ -158,17 +157,17 @@ int canfs_fs_journal_commit(struct canfs_fs_journal *journal)
 	return ret;
 }
 
-bool canfs_fs_journal_syncs_all(const struct canfs_fs_journal *journal)
+int canfs_fs_journal_commit(struct canfs_fs_journal *journal)
 {
-	return journal->write == write_all;
+	return journal->in_order ? write_in_order(journal) : share(journal);
 }
 
-uint64_t canfs_fs_journal_commits(struct canfs_fs_journal *journal)
+bool canfs_fs_journal_syncs_all(const struct canfs_fs_journal *journal)
 {
-	uint64_t done;
+	return !journal->in_order;
+}
 
-	pthread_mutex_lock(&journal->lock);
-	done = journal->done;
-	pthread_mutex_unlock(&journal->lock);
-	return done;
+uint64_t canfs_fs_journal_commits(const struct canfs_fs_journal *journal)
+{
+	return atomic_load(&journal->done);
 }
