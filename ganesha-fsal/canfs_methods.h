@@ -384,7 +384,7 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 /* Of any state that ends; more than once does no harm. */
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state);
 
-/* kept_states.c, with op_ctx: of a delegation that is returned. It stays for a second. */
+/* kept_states.c, with op_ctx: of a delegation that is returned, or of locks that end. It stays for a second. */
 void canfs_keep_state(struct state_t *state);
 
 /* Those whose second is over by now; from any thread. */

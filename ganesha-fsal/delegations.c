@@ -371,7 +371,11 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 	uint64_t file;
 	struct canfs_nfs_client whose;
 
-	if (!holders || state->state_type != STATE_TYPE_DELEG)
+	if (!holders)
+		return;
+	if (state->state_type == STATE_TYPE_LOCK)
+		canfs_keep_state(state);
+	if (state->state_type != STATE_TYPE_DELEG)
 		return;
 	file = canfs_hash_key(handle);
 	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &whose))

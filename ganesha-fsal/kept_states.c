@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * NFS-Ganesha 4 ends (op_ctx is NULL in dec_nfs4_state_ref()) if it gets the reply to CB_RECALL just as the delegation is returned, and its
- * callback is the last that has to do with that state. So we have to do with it for a second more. Later releases need no op_ctx there.
+ * NFS-Ganesha 4 ends (there is no export in dec_nfs4_state_ref()) if it gets the reply to CB_RECALL just as the delegation is returned, and
+ * its callback is the last that has to do with that state; likewise if FREE_STATEID comes beside the CLOSE that ends the locks. So we have to
+ * do with these states for a second more. Later releases need no export there.
  */
 #include "ganesha-fsal/canfs_methods.h"
 
@@ -28,9 +29,12 @@ void canfs_keep_state(struct state_t *state)
 {
 	struct kept *kept;
 
-	/* Nobody calls back about one that was not recalled; and what is not a client's request may be the end of the export. */
-	if (state->state_data.deleg.sd_clfile_stats.cfd_r_time == 0 ||
-		op_ctx->req_type == UNKNOWN_REQUEST)
+	/* Nobody calls back about one that was not recalled. */
+	if (state->state_type == STATE_TYPE_DELEG &&
+		state->state_data.deleg.sd_clfile_stats.cfd_r_time == 0)
+		return;
+	/* What is no client's request may be the end of the export. */
+	if (op_ctx->req_type == UNKNOWN_REQUEST)
 		return;
 	kept = malloc(sizeof(*kept));
 	if (!kept)
