@@ -384,6 +384,9 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 /* Of any state that ends; more than once does no harm. */
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state);
 
+/* back_channel.c: it does not answer when it is asked for a delegation. Once a second, and from one thread. */
+void canfs_client_is_unheard(void *client_record, uint64_t now_usec);
+
 /* kept_states.c, with op_ctx: of a delegation that is returned, or of locks that end. It stays for a second. */
 void canfs_keep_state(struct state_t *state);
 

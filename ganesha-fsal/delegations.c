@@ -50,9 +50,13 @@ static void opened(uint64_t file)
 
 static void tick(void)
 {
+	const struct canfs_server server = { .lease_sec = nfs_param.nfsv4_param.lease_lifetime,
+		.granted = DELEG_GRANTED,
+		.recalled = DELEG_RECALL_WIP,
+		.unheard = canfs_client_is_unheard };
+
 	canfs_let_states_go(canfs_now_usec());
-	canfs_holders_tick(atomic_load(&all_holders), canfs_now_usec(),
-		nfs_param.nfsv4_param.lease_lifetime, DELEG_GRANTED, DELEG_RECALL_WIP);
+	canfs_holders_tick(atomic_load(&all_holders), canfs_now_usec(), &server);
 }
 
 static bool settles(uint64_t file)
@@ -306,6 +310,7 @@ static struct canfs_server_state server_state(struct state_t *state)
 {
 	return (struct canfs_server_state) {
 		.recall_begun = &state->state_data.deleg.sd_clfile_stats.cfd_r_time,
+		.recall_answered = &state->state_data.deleg.sd_clfile_stats.cfd_rs_time,
 		.stage = (uint32_t *)&state->state_data.deleg.sd_state
 	};
 }
@@ -330,6 +335,7 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	if (!canfs_delegates(&export->export))
 		return false;
 	delegation.server.channel_down = &whose->so_clientrec->cid_cb.v40.cb_chan_down;
+	delegation.server.client_record = whose->so_clientrec;
 	PASS_VOID(handle, handle_to_key, &key);
 	delegation.key = key.addr;
 	delegation.key_bytes = key.len;

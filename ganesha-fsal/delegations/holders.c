@@ -20,6 +20,7 @@
 #define SETTLE_USEC     100000 /* a request that has been read is begun by then */
 #define SETTLE_MAX_USEC 5000000
 #define STUCK_TICKS     2
+#define UNHEARD_TICKS   4
 #define GONE_TICKS      5 /* a client that is there answers by then, or writes */
 #define GONE_SLOTS      64 /* for clients by their numbers: of two in the same one the later counts */
 
@@ -259,8 +260,10 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 	bool had = holder, is_last = had && !file->first;
 	bool is_settling = is_last && file->writes && now_usec != NOT_USED;
 
-	if (holder)
+	if (holder) {
 		*whose = holder->client;
+		*holder->server.channel_down = false; /* the next tick would be too late */
+	}
 	if (is_settling) {
 		file->returned_usec = now_usec;
 		file->last = holder->client;
@@ -450,21 +453,28 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
 	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
 }
 
-static void tick_holder(struct canfs_holders *holders, struct holder *holder, time_t lease_sec,
-	uint32_t granted, uint32_t recalled)
+static void tick_recall(struct canfs_holders *holders, struct holder *holder, uint64_t now_usec,
+	const struct canfs_server *server)
 {
-	time_t *begun = holder->server.recall_begun;
+	holder->recall_ticks++;
+	if (holder->recall_ticks == 1 ||
+		(holder->recall_ticks == GONE_TICKS && is_gone(holders, holder->client.id)))
+		*holder->server.recall_begun -= server->lease_sec;
+	if (holder->recall_ticks >= UNHEARD_TICKS && *holder->server.recall_answered == 0)
+		server->unheard(holder->server.client_record, now_usec);
+}
 
-	if (*begun != 0) {
-		holder->recall_ticks++;
-		if (holder->recall_ticks == 1 ||
-			(holder->recall_ticks == GONE_TICKS && is_gone(holders, holder->client.id)))
-			*begun -= lease_sec;
-	}
+static void tick_holder(struct canfs_holders *holders, struct holder *holder, uint64_t now_usec,
+	const struct canfs_server *server)
+{
+	bool begun = *holder->server.recall_begun != 0;
+
+	if (begun)
+		tick_recall(holders, holder, now_usec, server);
 	holder->stuck_ticks =
-		*begun == 0 && *holder->server.stage == recalled ? holder->stuck_ticks + 1 : 0;
+		!begun && *holder->server.stage == server->recalled ? holder->stuck_ticks + 1 : 0;
 	if (holder->stuck_ticks >= STUCK_TICKS) {
-		*holder->server.stage = granted;
+		*holder->server.stage = server->granted;
 		holder->stuck_ticks = 0;
 	}
 	*holder->server.channel_down = false;
@@ -480,8 +490,8 @@ static void tick_settling(
 	atomic_fetch_sub(&holders->count, 1);
 }
 
-void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
-	uint32_t granted, uint32_t recalled)
+void canfs_holders_tick(
+	struct canfs_holders *holders, uint64_t now_usec, const struct canfs_server *server)
 {
 	struct file *file, *next;
 
@@ -491,7 +501,7 @@ void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t
 		HASH_ITER(hh, shard->files, file, next)
 		{
 			for (struct holder *holder = file->first; holder; holder = holder->next)
-				tick_holder(holders, holder, lease_sec, granted, recalled);
+				tick_holder(holders, holder, now_usec, server);
 			tick_settling(holders, shard, file, now_usec);
 		}
 		pthread_mutex_unlock(&shard->lock);

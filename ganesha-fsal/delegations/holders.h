@@ -27,8 +27,10 @@ struct canfs_nfs_client {
 /* Of the server's own state of a delegation; as long as that is there. The pointers are its name. */
 struct canfs_server_state {
 	time_t *recall_begun; /* when the server first asked for it back, 0: not yet; in seconds */
-	uint32_t *stage;      /* what it is about */
-	bool *channel_down;   /* its client did not answer once; not of the name */
+	time_t *recall_answered; /* when the client said that it had heard that; likewise; not of the name */
+	uint32_t *stage;     /* what it is about */
+	bool *channel_down;  /* its client did not answer once; not of the name */
+	void *client_record; /* for canfs_server.unheard(); not of the name */
 };
 
 struct canfs_delegation {
@@ -115,7 +117,14 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
  * writes fill, it takes for one that never will, and gives it none any more; but NFSv4.1 asks and answers over the same connection. That is
  * undone, too. Who really never answers has its delegations revoked, and Ganesha counts that.
  */
-void canfs_holders_tick(struct canfs_holders *holders, uint64_t now_usec, time_t lease_sec,
-	uint32_t granted, uint32_t recalled);
+struct canfs_server {
+	time_t lease_sec;
+	uint32_t granted, recalled; /* stages */
+	/* Of each delegation that is asked back and whose client has not answered that for some seconds; with a lock: it may not wait. */
+	void (*unheard)(void *client_record, uint64_t now_usec);
+};
+
+void canfs_holders_tick(
+	struct canfs_holders *holders, uint64_t now_usec, const struct canfs_server *server);
 
 #endif

@@ -20,16 +20,19 @@ static const struct canfs_nfs_client V3 = { CANFS_NO_HOLDER, "10.0.0.3" };
 
 static struct canfs_holders *holders;
 static struct {
-	time_t begun;
+	time_t begun, answered;
 	uint32_t stage;
 	bool channel_down;
 } server[CANFS_HOLDERS_MAX + 1];
 static unsigned int servers; /* that were used */
 static char asked[256];      /* the keys, one character each */
+static unsigned int unheard; /* how often the first one was said to be */
 
 static struct canfs_server_state state_of(unsigned int number)
 {
 	return (struct canfs_server_state) { .recall_begun = &server[number].begun,
+		.recall_answered = &server[number].answered,
+		.client_record = &server[number],
 		.stage = &server[number].stage,
 		.channel_down = &server[number].channel_down };
 }
@@ -107,9 +110,19 @@ static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
 	return canfs_holders_remove(holders, file, state_of(number), now_usec, &whose);
 }
 
+static void note_unheard(void *client_record, uint64_t now_usec)
+{
+	(void)now_usec;
+	unheard += client_record == &server[0];
+}
+
 static void tick_at(uint64_t now_usec)
 {
-	canfs_holders_tick(holders, now_usec, 60, GRANTED, RECALLED);
+	const struct canfs_server server_here = {
+		.lease_sec = 60, .granted = GRANTED, .recalled = RECALLED, .unheard = note_unheard
+	};
+
+	canfs_holders_tick(holders, now_usec, &server_here);
 }
 
 static void writing_is_for_one(void **state)
@@ -334,6 +347,21 @@ static void who_is_there_again_is_waited_for(void **state)
 	assert_int_equal(begun_after_ticks(10), 4940);
 }
 
+static void who_does_not_answer_is_told_of(void **state)
+{
+	(void)state;
+	unheard = 0;
+	assert_int_equal(add(7, A, true), 0);
+	begun_after_ticks(3);
+	assert_int_equal(unheard, 0);
+	tick_at(NOW_USEC);
+	tick_at(NOW_USEC);
+	assert_int_equal(unheard, 2);
+	server[0].answered = 5004;
+	tick_at(NOW_USEC);
+	assert_int_equal(unheard, 2);
+}
+
 static void a_recall_that_does_not_begin_is_undone(void **state)
 {
 	(void)state;
@@ -351,6 +379,9 @@ static void who_did_not_answer_once_may_be_asked_again(void **state)
 	assert_int_equal(add(7, A, true), 0);
 	server[0].channel_down = true;
 	tick_at(NOW_USEC);
+	assert_false(server[0].channel_down);
+	server[0].channel_down = true;
+	assert_true(removed_at(7, 0, NOW_USEC));
 	assert_false(server[0].channel_down);
 }
 
@@ -458,6 +489,7 @@ int main(void)
 		TEST(who_does_not_answer_loses_it_after_one_lease),
 		TEST(who_has_lost_one_is_not_waited_for_again),
 		TEST(who_is_there_again_is_waited_for),
+		TEST(who_does_not_answer_is_told_of),
 		TEST(a_recall_that_does_not_begin_is_undone),
 		TEST(after_a_conflict_none_is_granted_for_a_while),
 		TEST(none_is_granted_while_it_is_changed),
