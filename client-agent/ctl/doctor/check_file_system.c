@@ -27,7 +27,7 @@ bool canfs_check_fast_commit(const struct canfs_host_facts *host, const struct c
 	if (!fs->fast_commit)
 		return false;
 	canfs_finding_say(finding,
-		"ext4 of %s has fast_commit: in the lab four power cuts of five damaged such a "
+		"ext4 of %s has fast_commit: in the lab most power cuts damaged such a "
 		"file system, and files that were acknowledged were lost",
 		fs->mountpoint);
 	return canfs_finding_advise(finding,
