@@ -103,6 +103,20 @@ def start_delegating(lab, **options):
         raise Skipped(f"NFS-Ganesha {'.'.join(map(str, release()))}: {NO_DELEGATIONS}")
 
 
+def reload(lab):
+    """The server reads its configuration again, as it is now."""
+    done = "Reread exports complete"
+    already = lab.server.log_text().count(done)
+
+    def is_done():
+        check(lab.server.pid, "the server has ended")
+        return lab.server.log_text().count(done) > already
+
+    lab.server.write_config()
+    lab.server.reload()
+    wait_for(is_done, TIMEOUT_SECONDS, "the configuration is read again")
+
+
 class Shell:
     """Short commands in a guest, one after another."""
 

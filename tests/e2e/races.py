@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """races.py DIRECTORY STATE WHO SEED STOP [log]: writes files of its own, whose versions STATE tells the others, and reads theirs, until
-there is STOP; with log, also appends to files that are common to all, under a lock. Whoever opens a file after its writer has closed it
+there is STOP; with log, also appends to files that are common to all, under a lock. A reader that opens a file after its writer has closed it
 must find just what was closed. Prints what it did as JSON; a line on standard error, and status 1, if something is wrong.
 
 In a guest, or on the server."""
