@@ -59,7 +59,7 @@ void canfs_client_is_unheard(void *client_record, uint64_t now_usec)
 	nfs_client_id_t *client = client_record;
 	nfs41_session_t *session;
 
-	/* Whoever has them may wait for us. */
+	/* Another thread that holds one of these locks may wait for a lock of the caller. */
 	if (pthread_mutex_trylock(&client->cid_mutex) != 0)
 		return;
 	session = glist_first_entry(
