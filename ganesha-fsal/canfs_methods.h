@@ -384,8 +384,17 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 /* Of any state that ends; more than once does no harm. */
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state);
 
+bool canfs_any_delegations(void);
+
 /* back_channel.c: it does not answer when it is asked for a delegation. Once a second, and from one thread. */
 void canfs_client_is_unheard(void *client_record, uint64_t now_usec);
+
+/* watched_files.c, with op_ctx on the export: processes of this machine that open the file from now on; no more. -errno. */
+struct canfs_watch_config;
+int canfs_start_watching(const struct canfs_watch_config *config);
+void canfs_stop_watching(void);
+int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *handle);
+void canfs_unwatch_file(const struct canfs_export *export, struct fsal_obj_handle *handle);
 
 /* kept_states.c, with op_ctx: of a delegation that is returned, or of locks that end. It stays for a second. */
 void canfs_keep_state(struct state_t *state);
@@ -411,7 +420,7 @@ fsal_status_t canfs_check_named(
 	struct fsal_obj_handle *dir, const char *name, enum canfs_access access);
 
 /*
- * Its attributes, without the open(2) of FSAL VFS, which the watch would have to let through (watch.h): with Attr_Expiration_Time = 0
+ * watched_files.c. Its attributes, without the open(2) of FSAL VFS, which the watch would have to let through (watch.h): with Attr_Expiration_Time = 0
  * each request asks for them several times. False: ask the sub-FSAL.
  */
 bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs);

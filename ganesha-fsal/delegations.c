@@ -4,16 +4,13 @@
 #include "ganesha-fsal/delegations/holders.h"
 #include "ganesha-fsal/delegations/revoked.h"
 #include "ganesha-fsal/delegations/watch.h"
-#include "ganesha-fsal/prefetch/kernel_handle.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "fridgethr.h"
-#include "fsal_convert.h"
 #include "fsal_up.h"
 #include "gsh_config.h"
 #include "nfs_exports.h"
@@ -24,7 +21,6 @@
 /* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then they stay. */
 static _Atomic(struct canfs_holders *) all_holders;
 static _Atomic(struct canfs_revoked *) all_revoked;
-static struct canfs_watch *all_watch;
 static _Atomic unsigned int delegating_exports;
 
 static void ask(const void *up_ops, const void *key, size_t key_bytes)
@@ -71,7 +67,6 @@ static int open_all(void)
 		.settles = settles,
 		.thread_begins = canfs_name_thread,
 		.wait_sec = nfs_param.nfsv4_param.lease_lifetime + WAIT_MORE_SEC };
-	int ret = 0;
 
 	if (!atomic_load(&all_holders))
 		atomic_store(&all_holders, canfs_holders_new());
@@ -79,15 +74,12 @@ static int open_all(void)
 		atomic_store(&all_revoked, canfs_revoked_new());
 	if (!atomic_load(&all_holders) || !atomic_load(&all_revoked))
 		return -ENOMEM;
-	if (!all_watch)
-		ret = canfs_watch_new(&all_watch, &config);
-	return ret;
+	return canfs_start_watching(&config);
 }
 
 void canfs_close_delegations(void)
 {
-	canfs_watch_free(all_watch);
-	all_watch = NULL;
+	canfs_stop_watching();
 	canfs_holders_free(atomic_exchange(&all_holders, NULL));
 	canfs_revoked_free(atomic_exchange(&all_revoked, NULL));
 }
@@ -238,71 +230,17 @@ void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir
 	}
 }
 
-/* A descriptor whose open(2) wakes no watch, or -errno. */
-static int open_path(const struct canfs_export *export, struct fsal_obj_handle *handle)
-{
-	uint8_t wire[NFS4_FHSIZE];
-	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
-
-	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
-		return -ESTALE;
-	return canfs_open_kernel_handle(export->dir, wire, desc.len, O_PATH | O_CLOEXEC);
-}
-
-/* The kernel looks for the handle in the export's file system, also where it is of one that is mounted below. */
-static bool is_of(const struct stat *st, const struct fsal_obj_handle *handle)
-{
-	return handle->fs && st->st_ino == handle->fileid &&
-	       major(st->st_dev) == handle->fs->dev.major &&
-	       minor(st->st_dev) == handle->fs->dev.minor;
-}
-
-/* Likewise, with its status, of that file and no other. */
-static int open_same(
-	const struct canfs_export *export, struct fsal_obj_handle *handle, struct stat *st)
-{
-	int fd = open_path(export, handle);
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, st) == 0 && is_of(st, handle))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
-/* Processes on the server that open it from now on. */
-static int watch_file(struct canfs_export *export, struct fsal_obj_handle *handle)
-{
-	const struct canfs_watched file = {
-		.dev = export->st_dev, .ino = handle->fileid, .file = canfs_hash_key(handle)
-	};
-	struct stat st;
-	int fd = open_same(export, handle, &st), ret;
-
-	if (fd < 0)
-		return fd;
-	ret = canfs_watch_add(all_watch, fd, &file);
-	close(fd);
-	return ret;
-}
-
-static void unwatch_file(const struct canfs_export *export, struct fsal_obj_handle *handle)
-{
-	canfs_watch_remove(all_watch, open_path(export, handle), export->st_dev, handle->fileid);
-}
-
 /* The watch first: who opens it meanwhile waits, until it is clear that there is none, or there was one, and is no more. */
 static int grant(struct canfs_export *export, struct fsal_obj_handle *handle,
 	const struct canfs_delegation *delegation)
 {
-	int ret = watch_file(export, handle);
+	int ret = canfs_watch_file(export, handle);
 
 	if (ret != 0)
 		return ret;
 	ret = canfs_holders_add(atomic_load(&all_holders), delegation);
 	if (ret != 0)
-		unwatch_file(export, handle);
+		canfs_unwatch_file(export, handle);
 	return ret;
 }
 
@@ -394,7 +332,7 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 		state->state_data.deleg.sd_type == OPEN_DELEGATE_WRITE)
 		canfs_revoked_add(
 			atomic_load(&all_revoked), file, whose.address, version_of(handle));
-	unwatch_file(export, handle);
+	canfs_unwatch_file(export, handle);
 }
 
 bool canfs_was_revoked(struct fsal_obj_handle *handle)
@@ -414,7 +352,7 @@ static fsal_status_t check(uint64_t file, enum canfs_access access)
 						      : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
-static bool any_delegations(void)
+bool canfs_any_delegations(void)
 {
 	const struct canfs_holders *holders = atomic_load(&all_holders);
 
@@ -423,37 +361,9 @@ static bool any_delegations(void)
 
 fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access)
 {
-	return any_delegations() && handle->type == REGULAR_FILE
+	return canfs_any_delegations() && handle->type == REGULAR_FILE
 		       ? check(canfs_hash_key(handle), access)
 		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
-}
-
-/* What struct stat does not tell (an ACL, for one), the sub-FSAL alone knows. */
-static bool stat_suffices(const struct fsal_attrlist *attrs)
-{
-	attrmask_t supported = op_ctx->fsal_export->exp_ops.fs_supported_attrs(op_ctx->fsal_export);
-	attrmask_t wanted = attrs->request_mask & supported;
-
-	return (wanted & ~((attrmask_t)ATTRS_POSIX | ATTR_RDATTR_ERR)) == 0;
-}
-
-bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs)
-{
-	const struct canfs_export *export =
-		container_of(op_ctx->fsal_export, struct canfs_export, export);
-	struct stat st;
-	int fd;
-
-	if (!any_delegations() || handle->type != REGULAR_FILE || export->dir < 0 ||
-		!stat_suffices(attrs))
-		return false;
-	fd = open_same(export, handle, &st);
-	if (fd < 0)
-		return false;
-	close(fd);
-	posix2fsal_attributes_all(&st, attrs);
-	attrs->fsid = handle->fs->fsid;
-	return true;
 }
 
 fsal_status_t canfs_check_named(
@@ -463,7 +373,7 @@ fsal_status_t canfs_check_named(
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 	struct gsh_buffdesc key;
 
-	if (!any_delegations() || FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
+	if (!canfs_any_delegations() || FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
 		return status; /* if it is not there, the operation itself will say so */
 	if (sub->type == REGULAR_FILE) {
 		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->handle_to_key(sub, &key));

@@ -11,12 +11,13 @@
 #define HASH_NONFATAL_OOM            1
 #include <uthash.h>
 
-#define SHARDS      64   /* a lock each */
-#define SLOTS       4096 /* for files by their numbers: two may share one */
-#define RECALL_USEC 1000000
-#define REST_USEC   30000000
-#define LIST_USEC                                                                                  \
-	10000000 /* between two looks at the same directory; NFSv3 asks again after five seconds */
+#include "ganesha-fsal/delegations/listing.h"
+#include "ganesha-fsal/delegations/within.h"
+
+#define SHARDS          64   /* a lock each */
+#define SLOTS           4096 /* for files by their numbers: two may share one */
+#define RECALL_USEC     1000000
+#define REST_USEC       30000000
 #define SETTLE_USEC     100000 /* a request that has been read is begun by then */
 #define SETTLE_MAX_USEC 5000000
 #define STUCK_TICKS     2
@@ -46,11 +47,6 @@ struct file {
 	char key[CANFS_HOLDERS_KEY_MAX];
 };
 
-/* The last conflict of who looked at attributes, and when all of a directory were last asked back. */
-struct look {
-	uint64_t file, parent, usec, all_usec;
-};
-
 struct slot {
 	_Atomic uint64_t conflict_usec; /* the last one; 0: never */
 	_Atomic unsigned int changes;   /* that are under way */
@@ -65,8 +61,7 @@ struct canfs_holders {
 	_Atomic size_t count;
 	_Atomic uint64_t granted, refused, recalled;
 	struct shard shard[SHARDS];
-	pthread_mutex_t look_lock;
-	struct look look;
+	struct canfs_listing listing;
 	struct slot slot[SLOTS];
 	_Atomic uint64_t gone[GONE_SLOTS];
 };
@@ -88,7 +83,7 @@ struct canfs_holders *canfs_holders_new(void)
 	for (int i = 0; holders && i < SHARDS; i++)
 		pthread_mutex_init(&holders->shard[i].lock, NULL);
 	if (holders)
-		pthread_mutex_init(&holders->look_lock, NULL);
+		canfs_listing_init(&holders->listing);
 	return holders;
 }
 
@@ -115,7 +110,7 @@ void canfs_holders_free(struct canfs_holders *holders)
 		pthread_mutex_destroy(&holders->shard[i].lock);
 	}
 	if (holders)
-		pthread_mutex_destroy(&holders->look_lock);
+		canfs_listing_fini(&holders->listing);
 	free(holders);
 }
 
@@ -171,20 +166,14 @@ static bool others_have_it(const struct file *file, struct canfs_nfs_client clie
 	return false;
 }
 
-/* Of a thread that has looked at the clock before another did, since_usec is later than now. */
-static bool is_within(uint64_t since_usec, uint64_t usec, uint64_t now_usec)
-{
-	return now_usec < since_usec + usec;
-}
-
 /* What its last holder has sent is perhaps not all written yet. An operation that changes it is one of those changes. */
 static bool settles(struct canfs_holders *holders, const struct file *file,
 	enum canfs_access access, uint64_t now_usec)
 {
 	return file->returned_usec != 0 &&
-	       (is_within(file->returned_usec, SETTLE_USEC, now_usec) ||
+	       (canfs_is_within(file->returned_usec, SETTLE_USEC, now_usec) ||
 		       (access != CANFS_WRITES &&
-			       is_within(file->returned_usec, SETTLE_MAX_USEC, now_usec) &&
+			       canfs_is_within(file->returned_usec, SETTLE_MAX_USEC, now_usec) &&
 			       atomic_load(&slot_of(holders, file->name)->changes) != 0));
 }
 
@@ -222,15 +211,10 @@ static int add_holder(
 static bool is_wanted(struct canfs_holders *holders, const struct canfs_delegation *delegation)
 {
 	uint64_t conflict_usec = atomic_load(&slot_of(holders, delegation->file)->conflict_usec);
-	bool is_listed;
 
-	if (conflict_usec != 0 && is_within(conflict_usec, REST_USEC, delegation->now_usec))
+	if (conflict_usec != 0 && canfs_is_within(conflict_usec, REST_USEC, delegation->now_usec))
 		return true;
-	pthread_mutex_lock(&holders->look_lock);
-	is_listed = delegation->parent != 0 && holders->look.parent == delegation->parent &&
-		    is_within(holders->look.usec, LIST_USEC, delegation->now_usec);
-	pthread_mutex_unlock(&holders->look_lock);
-	return is_listed;
+	return canfs_listing_is_on(&holders->listing, delegation->parent, delegation->now_usec);
 }
 
 /* Of a delegation that was not used nothing is on its way. */
@@ -373,25 +357,6 @@ static void ask_back(
 	recall->ask(file->first->recall_arg, file->key, file->key_bytes);
 }
 
-/* Is it the second file of a directory, for the first time in a second? */
-static bool lists(struct canfs_holders *holders, uint64_t file, uint64_t parent, uint64_t now_usec)
-{
-	struct look *look = &holders->look;
-	bool is_second;
-
-	pthread_mutex_lock(&holders->look_lock);
-	is_second = parent != 0 && look->parent == parent && look->file != file &&
-		    is_within(look->usec, LIST_USEC, now_usec) &&
-		    (look->all_usec == 0 || !is_within(look->all_usec, RECALL_USEC, now_usec));
-	look->file = file;
-	look->parent = parent;
-	look->usec = now_usec;
-	if (is_second)
-		look->all_usec = now_usec;
-	pthread_mutex_unlock(&holders->look_lock);
-	return is_second;
-}
-
 static void ask_back_all(struct canfs_holders *holders, uint64_t parent,
 	struct canfs_nfs_client client, const struct canfs_recall *recall)
 {
@@ -438,7 +403,8 @@ bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
 	pthread_mutex_unlock(&shard->lock);
 	if (conflicts)
 		atomic_store(&slot_of(holders, name)->conflict_usec, recall->now_usec);
-	if (conflicts && access == CANFS_LOOKS && lists(holders, name, parent, recall->now_usec))
+	if (conflicts && access == CANFS_LOOKS &&
+		canfs_listing_note(&holders->listing, name, parent, recall->now_usec))
 		ask_back_all(holders, parent, client, recall);
 	return conflicts;
 }
