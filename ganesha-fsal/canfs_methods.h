@@ -381,13 +381,14 @@ bool canfs_delegates(const struct fsal_export *export);
 bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
 	bool writes, fsal_status_t *status);
 
-/* Of any state that ends; more than once does no harm. */
-void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state);
+/* Of any state that ends; more than once does no harm. owner: as in lease_op2; NULL: it may be gone. */
+void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner);
 
 bool canfs_any_delegations(void);
 
-/* back_channel.c: it does not answer when it is asked for a delegation. Once a second, and from one thread. */
-void canfs_client_is_unheard(void *client_record, uint64_t now_usec);
+/* back_channel.c: it does not answer when it is asked for a delegation (once a second), or has answered just now. From any thread. */
+void canfs_client_is_unheard(void *client_record);
+void canfs_client_has_answered(void *client_record);
 
 /* watched_files.c, with op_ctx on the export: processes of this machine that open the file from now on; no more. -errno. */
 struct canfs_watch_config;

@@ -307,7 +307,13 @@ static bool was_overdue(const struct state_t *state)
 	return begun != 0 && time(NULL) - begun >= 2 * (time_t)nfs_param.nfsv4_param.lease_lifetime;
 }
 
-void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
+/* The recall, so that the last call of the back channel may well be that. */
+static bool was_just_answered(const struct state_t *state)
+{
+	return time(NULL) - state->state_data.deleg.sd_clfile_stats.cfd_rs_time <= 1;
+}
+
+void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner)
 {
 	const struct canfs_export *export =
 		container_of(op_ctx->fsal_export, struct canfs_export, export);
@@ -324,6 +330,9 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state)
 	file = canfs_hash_key(handle);
 	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &whose))
 		return;
+	if (owner && was_just_answered(state))
+		canfs_client_has_answered(
+			((struct state_owner_t *)owner)->so_owner.so_nfs4_owner.so_clientrec);
 	canfs_keep_state(state);
 	if (op_ctx->req_type == UNKNOWN_REQUEST && was_overdue(state))
 		canfs_holders_gone(holders, whose);

@@ -251,7 +251,7 @@ static fsal_status_t lease_file(
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 
 	if (deleg == FSAL_DELEG_NONE) {
-		canfs_return_lease(handle, state);
+		canfs_return_lease(handle, state, owner);
 		/* A client that reclaims one is given it even if we refuse, and returns it. */
 		if (!PASS_EXPORT(op_ctx->fsal_export, fs_supports, fso_delegations_r))
 			return status;
@@ -283,7 +283,7 @@ static fsal_status_t close_file(struct fsal_obj_handle *handle)
 static fsal_status_t close_state(struct fsal_obj_handle *handle, struct state_t *state)
 {
 	/* Not each end of a delegation is told by lease_op2, as when its export goes. */
-	canfs_return_lease(handle, state);
+	canfs_return_lease(handle, state, NULL);
 	return PASS(handle, close2, state);
 }
 

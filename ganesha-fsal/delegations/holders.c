@@ -419,24 +419,24 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
 	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
 }
 
-static void tick_recall(struct canfs_holders *holders, struct holder *holder, uint64_t now_usec,
-	const struct canfs_server *server)
+static void tick_recall(
+	struct canfs_holders *holders, struct holder *holder, const struct canfs_server *server)
 {
 	holder->recall_ticks++;
 	if (holder->recall_ticks == 1 ||
 		(holder->recall_ticks == GONE_TICKS && is_gone(holders, holder->client.id)))
 		*holder->server.recall_begun -= server->lease_sec;
 	if (holder->recall_ticks >= UNHEARD_TICKS && *holder->server.recall_answered == 0)
-		server->unheard(holder->server.client_record, now_usec);
+		server->unheard(holder->server.client_record);
 }
 
-static void tick_holder(struct canfs_holders *holders, struct holder *holder, uint64_t now_usec,
-	const struct canfs_server *server)
+static void tick_holder(
+	struct canfs_holders *holders, struct holder *holder, const struct canfs_server *server)
 {
 	bool begun = *holder->server.recall_begun != 0;
 
 	if (begun)
-		tick_recall(holders, holder, now_usec, server);
+		tick_recall(holders, holder, server);
 	holder->stuck_ticks =
 		!begun && *holder->server.stage == server->recalled ? holder->stuck_ticks + 1 : 0;
 	if (holder->stuck_ticks >= STUCK_TICKS) {
@@ -467,7 +467,7 @@ void canfs_holders_tick(
 		HASH_ITER(hh, shard->files, file, next)
 		{
 			for (struct holder *holder = file->first; holder; holder = holder->next)
-				tick_holder(holders, holder, now_usec, server);
+				tick_holder(holders, holder, server);
 			tick_settling(holders, shard, file, now_usec);
 		}
 		pthread_mutex_unlock(&shard->lock);

@@ -121,7 +121,7 @@ struct canfs_server {
 	time_t lease_sec;
 	uint32_t granted, recalled; /* stages */
 	/* Of each delegation that is asked back and whose client has not answered that for some seconds; with a lock: it may not wait. */
-	void (*unheard)(void *client_record, uint64_t now_usec);
+	void (*unheard)(void *client_record);
 };
 
 void canfs_holders_tick(

@@ -110,9 +110,8 @@ static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
 	return canfs_holders_remove(holders, file, state_of(number), now_usec, &whose);
 }
 
-static void note_unheard(void *client_record, uint64_t now_usec)
+static void note_unheard(void *client_record)
 {
-	(void)now_usec;
 	unheard += client_record == &server[0];
 }
 
