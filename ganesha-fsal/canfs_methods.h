@@ -53,7 +53,7 @@ struct canfs_module {
 	struct canfs_control *control;       /* NULL: no socket */
 	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
 	struct canfs_clients *clients;       /* NULL: nobody counts them */
-	bool times_clients;                  /* how long their operations take is of interest */
+	_Atomic bool times_clients;          /* how long their operations take is of interest */
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	struct canfs_admissions *admissions;       /* to its prices; NULL: likewise */
 	struct canfs_shared_classes classes;       /* of clients */
@@ -210,9 +210,16 @@ void canfs_set_classes(const struct canfs_classes *classes);
 /* Makes of the export's prices what the client of op_ctx is told. In the data path. */
 void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag);
 
-/* clients.c: for the control socket, or for the price service, which wants to know the time that operations take. */
+/* clients.c */
 void canfs_open_clients(const struct canfs_fsal_config *config);
 void canfs_close_clients(void);
+
+/* From now on the time that operations take is measured, as for the price service. */
+void canfs_time_clients(void);
+
+/* How many operations of other clients than that of op_ctx are in flight, on average since this or the next was last called; 0: not known. */
+double canfs_others_in_flight(void);
+void canfs_measure_clients(void);
 
 /* How long an operation of a client takes. */
 struct canfs_timer {

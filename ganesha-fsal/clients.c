@@ -1,14 +1,35 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What each client does, as the control socket shows it and the price service uses it. */
+/* What each client does, as the control socket shows it; and how many operations are in flight, for the price service and delegations. */
 #include "ganesha-fsal/canfs_methods.h"
+
+#include <stdatomic.h>
 
 void canfs_open_clients(const struct canfs_fsal_config *config)
 {
-	bool is_shown = config->control_path && config->control_path[0] != '\0';
+	CANFS.clients = canfs_clients_new();
+	if (config->price_port != 0)
+		canfs_time_clients();
+}
 
-	if (is_shown || config->price_port != 0)
-		CANFS.clients = canfs_clients_new();
-	CANFS.times_clients = CANFS.clients && config->price_port != 0;
+void canfs_time_clients(void)
+{
+	atomic_store(&CANFS.times_clients, true);
+}
+
+void canfs_measure_clients(void)
+{
+	if (CANFS.clients)
+		canfs_clients_measure(CANFS.clients, canfs_now_usec());
+}
+
+double canfs_others_in_flight(void)
+{
+	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
+
+	if (!CANFS.clients || !client)
+		return 0;
+	canfs_measure_clients();
+	return canfs_clients_others(CANFS.clients, client);
 }
 
 /*
@@ -30,7 +51,7 @@ void canfs_close_clients(void)
 
 static struct canfs_timer timer_of(struct canfs_client_time *time)
 {
-	if (!CANFS.times_clients)
+	if (!atomic_load_explicit(&CANFS.times_clients, memory_order_relaxed))
 		return (struct canfs_timer) { 0 };
 	return (struct canfs_timer) { .time = time, .begun_usec = canfs_now_usec() };
 }
@@ -49,7 +70,7 @@ struct canfs_timer canfs_start_timer(void)
 {
 	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
 
-	if (!CANFS.times_clients || !client)
+	if (!atomic_load_explicit(&CANFS.times_clients, memory_order_relaxed) || !client)
 		return (struct canfs_timer) { 0 };
 	return timer_of(canfs_clients_time(CANFS.clients, client));
 }

@@ -4,6 +4,7 @@
 #include "ganesha-fsal/delegations/holders.h"
 #include "ganesha-fsal/delegations/revoked.h"
 #include "ganesha-fsal/delegations/watch.h"
+#include "pricing/price.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +19,16 @@
 
 #define WAIT_MORE_SEC 5 /* than the server waits for an answer */
 
+/* From here on a write is too expensive for others to wait for it, */
+#define EXPENSIVE (CANFS_PRICE_MAX / 2)
+/* if so many operations of theirs are in flight. */
+#define OTHERS_WAIT 0.5
+
 /* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then they stay. */
 static _Atomic(struct canfs_holders *) all_holders;
 static _Atomic(struct canfs_revoked *) all_revoked;
 static _Atomic unsigned int delegating_exports;
+static _Atomic uint64_t too_expensive;
 
 static void ask(const void *up_ops, const void *key, size_t key_bytes)
 {
@@ -51,6 +58,7 @@ static void tick(void)
 		.recalled = DELEG_RECALL_WIP,
 		.unheard = canfs_client_is_unheard };
 
+	canfs_measure_clients();
 	canfs_let_states_go(canfs_now_usec());
 	canfs_holders_tick(atomic_load(&all_holders), canfs_now_usec(), &server);
 }
@@ -94,6 +102,7 @@ static int open_export(struct canfs_export *export)
 		return ret;
 	if (canfs_local_device(&export->export) == 0)
 		return -EOPNOTSUPP;
+	canfs_time_clients();
 	if (export->dir < 0)
 		export->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (export->dir < 0 || fstat(export->dir, &st) != 0)
@@ -186,6 +195,7 @@ struct canfs_delegation_counters canfs_count_delegations(void)
 
 	if (holders)
 		counters.now = canfs_holders_counters(holders);
+	counters.now.refused += atomic_load(&too_expensive);
 	return counters;
 }
 
@@ -254,6 +264,23 @@ static struct canfs_server_state server_state(struct state_t *state)
 }
 _Static_assert(sizeof(enum deleg_state) == sizeof(uint32_t), "as it is looked at");
 
+/*
+ * A client that need not wait for its writes sends more of them, at a price that others pay. Those who wait at close() slow down, and
+ * the price falls. With the client alone nobody pays.
+ */
+static bool is_too_expensive(const struct canfs_export *export)
+{
+	struct canfs_tag tag;
+
+	if (!export->prices || !canfs_price_table_peek(export->prices, canfs_now_usec(), &tag))
+		return false;
+	canfs_add_premium(export->prices, &tag);
+	if (tag.write < EXPENSIVE || canfs_others_in_flight() < OTHERS_WAIT)
+		return false;
+	atomic_fetch_add(&too_expensive, 1);
+	return true;
+}
+
 bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
 	bool writes, fsal_status_t *status)
 {
@@ -279,7 +306,8 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	delegation.key_bytes = key.len;
 	delegation.parent = made.file == delegation.file ? made.parent : 0;
 	if (delegates(&export->export) && whose->so_clientrec->cid_minorversion > 0)
-		ret = grant(export, handle, &delegation);
+		ret = writes && is_too_expensive(export) ? -EBUSY
+							 : grant(export, handle, &delegation);
 	*status =
 		ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
 	return true;

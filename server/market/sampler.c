@@ -38,20 +38,27 @@ static bool is_fresh(const struct canfs_price_table *prices, uint64_t posted, ui
 							   memory_order_relaxed);
 }
 
-bool canfs_price_table_read(
+bool canfs_price_table_peek(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag)
 {
 	uint64_t posted = atomic_load_explicit(&prices->posted, memory_order_acquire);
-	bool fresh = is_fresh(prices, posted, now_usec);
 
-	atomic_fetch_add_explicit(
-		fresh ? &prices->priced : &prices->unpriced, 1, memory_order_relaxed);
-	if (!fresh)
+	if (!is_fresh(prices, posted, now_usec))
 		return false;
 	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 7);
 	tag->write = (double)(posted >> 8 & 0xff) / 255;
 	tag->readahead = (double)(posted & 0xff) / 255;
 	return true;
+}
+
+bool canfs_price_table_read(
+	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag)
+{
+	bool fresh = canfs_price_table_peek(prices, now_usec, tag);
+
+	atomic_fetch_add_explicit(
+		fresh ? &prices->priced : &prices->unpriced, 1, memory_order_relaxed);
+	return fresh;
 }
 
 bool canfs_price_table_drains(struct canfs_price_table *prices)

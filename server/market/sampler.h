@@ -75,10 +75,14 @@ int canfs_price_table_change(
 void canfs_price_table_close(struct canfs_price_table *prices); /* NULL allowed */
 
 /*
- * The quotes posted last. False, with *tag untouched, if there are none, they are too old, or no
+ * The quotes posted last, for a reply, which is counted. False, with *tag untouched, if there are none, they are too old, or no
  * monitor works. Never waits.
  */
 bool canfs_price_table_read(
+	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag);
+
+/* The same, not for a reply. */
+bool canfs_price_table_peek(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag);
 
 /* The same at full precision, of all operations. Waits for a step that is in progress. */

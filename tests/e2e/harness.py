@@ -90,9 +90,10 @@ def md5(path):
     return hashlib.md5(Path(path).read_bytes()).hexdigest()
 
 
-def start_delegating(lab, **options):
-    """A server with these options, if its release may grant delegations; else the test is skipped."""
-    lab.start_server("CANFS", ONLY_DISK, **options)
+def start_delegating(lab, pmax_percent=0, **options):
+    """A server with these options, if its release may grant delegations; else the test is skipped. They do not depend on prices, unless these
+    may rise."""
+    lab.start_server("CANFS", ONLY_DISK | {"Pmax_Percent": pmax_percent}, **options)
     refused = NO_DELEGATIONS in lab.server.log_text()
     check(refused == (release() >= FIRST_WITHOUT_DELEGATIONS), f"whether this release grants delegations: {not refused}")
     if refused:
