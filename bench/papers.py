@@ -218,6 +218,7 @@ DELEGATIONS = Table(("", "stock", "with delegations"), tuple(
         ("one client, 8 threads: files of 16 KB", "small-16", "files_per_s", "{:.0f}/s"),
         ("– of 64 KB", "small-64", "files_per_s", "{:.0f}/s"),
         ("one client unpacks 2000 files with tar", "untar", "seconds", "{:.1f} s"),
+        ("– with `tar -m --no-same-owner --no-same-permissions`, and a sync", "untar-new", "seconds", "{:.1f} s"),
         *((f"filebench's {label}", f"{name}-clients-{clients}", "ops_per_s", "{:.0f} operations/s") for label, name, clients in (
             ("fileserver, one client", "fileserver", 1), ("fileserver, eight", "fileserver", 8), ("fileserver, 23", "fileserver", 23),
             ("varmail, eight", "varmail", 8), ("oltp, eight", "oltp", 8), ("webserver, eight", "webserver", 8))))))

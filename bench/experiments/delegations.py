@@ -3,6 +3,8 @@
 
 small-16, small-64  one client with 8 threads that create files of 16 and 64 KB
 untar               one client unpacks 2000 files
+untar-new           the same, and files are owned by who unpacks them and made now; with a sync at the end. Before a
+                    SETATTR of owner or times Linux sends all of a file, and waits, delegation or not
 PERSONALITY-clients-N  filebench's
 
 stock        kernel and Ganesha defaults: VFS grants none
@@ -28,15 +30,17 @@ VARIANTS = ("stock", "delegations")
 SMALL_KB = {"small-16": 16, "small-64": 64}
 PERSONALITIES = ("fileserver-clients-1", "fileserver-clients-8", "fileserver-clients-23", "varmail-clients-8", "oltp-clients-8",
                  "webserver-clients-8")
-CASES = (*SMALL_KB, "untar", *PERSONALITIES)
-QUICK_CASES = (*SMALL_KB, "untar")
+UNTAR = {"untar": tree.STEPS["untar"],
+         "untar-new": 'mkdir "$1" && tar -xmf "$2" --no-same-owner --no-same-permissions -C "$1" && sync -f "$1"'}
+CASES = (*SMALL_KB, *UNTAR, *PERSONALITIES)
+QUICK_CASES = (*SMALL_KB, *UNTAR)
 GUEST_MIB = 512
 THREADS = 8
 SECONDS, QUICK_SECONDS = 20, 5
 TIMEOUT_SECONDS = 120
 UNITS = {"files_per_s": "1/s", "close_p99": "ms", "flushes": "1/s", "seconds": "s", "ops_per_s": "1/s"}
 ASKED = (*(Asked("files_per_s", "at least", 3, "stock", case) for case in SMALL_KB),
-         Asked("seconds", "at most", 0.5, "stock", "untar"),
+         *(Asked("seconds", "at most", 0.5, "stock", case) for case in UNTAR),
          *(Asked("ops_per_s", "at least", least, "stock", case)
            for case, least in zip(PERSONALITIES, (1.6, 1.0, 1.0, 0.98, 0.98, 0.98))))
 
@@ -88,7 +92,7 @@ def untar(lab, case, variant, options):
     tree.reset(lab, 1)
     clients = start(lab, variant, options)
     lab.disk.cold()
-    [seconds] = tree.do_step(lab, clients, case)
+    [seconds] = tree.do_step(lab, clients, case, UNTAR)
     return Trial(case, variant, {"seconds": seconds}, lab.disk.stat())
 
 
@@ -101,7 +105,7 @@ def run_filebench(lab, case, variant, options):
 
 
 def run_trial(lab, case, variant, options):
-    kinds = dict.fromkeys(SMALL_KB, create_small) | {"untar": untar}
+    kinds = dict.fromkeys(SMALL_KB, create_small) | dict.fromkeys(UNTAR, untar)
     try:
         return kinds.get(case, run_filebench)(lab, case, variant, options)
     finally:

@@ -109,9 +109,9 @@ def reset(lab, clients):
         shutil.copytree(part(lab, number) / "source.git", lab.disk.mount / f"{number}.git")
 
 
-def do_step(lab, clients, step):
+def do_step(lab, clients, step, steps=STEPS):
     """Seconds that it took each client."""
-    jobs = [client.prepare(step, "bash", "-c", TIMED.format(STEPS[step]), "bash", lab.on_mount(f"work-{number}"),
+    jobs = [client.prepare(step, "bash", "-c", TIMED.format(steps[step]), "bash", lab.on_mount(f"work-{number}"),
                            part(lab, number) / "source.tar.gz", lab.on_mount(f"{number}.git"))
             for number, client in enumerate(clients)]
     launch(jobs)
