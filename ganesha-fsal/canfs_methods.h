@@ -252,6 +252,13 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 void canfs_set_commit_metadata(struct canfs_export *export);
 
 /*
+ * A name or an attribute is to be changed. ERR_FSAL_DELAY: the client is to come again, since half of the server's threads are at such
+ * changes, and wait for a journal; without an error, canfs_end_metadata() must follow. With op_ctx on our export.
+ */
+fsal_status_t canfs_begin_metadata(void);
+void canfs_end_metadata(void);
+
+/*
  * A name or an attribute was changed, on the file system of handle: status, when that is on the disk, if the export wants that;
  * or an error. With op_ctx on our export. Waits, with those of other threads.
  */

@@ -145,14 +145,11 @@ static fsal_status_t commit_opened(struct fsal_obj_handle *handle, struct state_
 	return committed;
 }
 
-static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
+static fsal_status_t do_open(struct fsal_obj_handle *handle, struct state_t *state, bool truncates,
 	fsal_openflags_t openflags, enum fsal_create_mode createmode, const char *name,
 	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
 	struct fsal_attrlist *attrs_out, bool *caller_perm_check COMPAT_PARENT_PARAMS)
 {
-	bool truncates = (openflags & FSAL_O_TRUNC) != 0 ||
-			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE) &&
-				 attrs_in->filesize == 0);
 	enum canfs_access access =
 		truncates || (openflags & FSAL_O_WRITE) ? CANFS_WRITES : CANFS_READS;
 	struct fsal_obj_handle *sub = NULL;
@@ -176,6 +173,28 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 	if (!FSAL_IS_ERROR(status))
 		canfs_note_made(*created, handle);
 	canfs_note_truncated(truncates && !FSAL_IS_ERROR(status) ? *created : NULL);
+	return status;
+}
+
+static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *state,
+	fsal_openflags_t openflags, enum fsal_create_mode createmode, const char *name,
+	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
+	struct fsal_attrlist *attrs_out, bool *caller_perm_check COMPAT_PARENT_PARAMS)
+{
+	bool truncates = (openflags & FSAL_O_TRUNC) != 0 ||
+			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE) &&
+				 attrs_in->filesize == 0);
+	bool changes = truncates || createmode != FSAL_NO_CREATE;
+	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
+
+	if (changes)
+		status = canfs_begin_metadata();
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = do_open(handle, state, truncates, openflags, createmode, name, attrs_in, verifier,
+		created, attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
+	if (changes)
+		canfs_end_metadata();
 	return status;
 }
 

@@ -58,9 +58,14 @@ static fsal_status_t make_dir(struct fsal_obj_handle *dir, const char *name,
 	struct fsal_attrlist *attrs_out COMPAT_PARENT_PARAMS)
 {
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status = PASS(dir, mkdir, name, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
+	fsal_status_t status = canfs_begin_metadata();
 
-	return wrap_new(sub, dir, handle, status);
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = PASS(dir, mkdir, name, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
+	status = wrap_new(sub, dir, handle, status);
+	canfs_end_metadata();
+	return status;
 }
 
 static fsal_status_t make_node(struct fsal_obj_handle *dir, const char *name,
@@ -68,10 +73,14 @@ static fsal_status_t make_node(struct fsal_obj_handle *dir, const char *name,
 	struct fsal_attrlist *attrs_out COMPAT_PARENT_PARAMS)
 {
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status =
-		PASS(dir, mknode, name, type, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
+	fsal_status_t status = canfs_begin_metadata();
 
-	return wrap_new(sub, dir, handle, status);
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = PASS(dir, mknode, name, type, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
+	status = wrap_new(sub, dir, handle, status);
+	canfs_end_metadata();
+	return status;
 }
 
 static fsal_status_t make_symlink(struct fsal_obj_handle *dir, const char *name, const char *target,
@@ -79,10 +88,14 @@ static fsal_status_t make_symlink(struct fsal_obj_handle *dir, const char *name,
 	struct fsal_attrlist *attrs_out COMPAT_PARENT_PARAMS)
 {
 	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status =
-		PASS(dir, symlink, name, target, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
+	fsal_status_t status = canfs_begin_metadata();
 
-	return wrap_new(sub, dir, handle, status);
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = PASS(dir, symlink, name, target, attrs_in, &sub, attrs_out COMPAT_PARENT_ARGS);
+	status = wrap_new(sub, dir, handle, status);
+	canfs_end_metadata();
+	return status;
 }
 
 static fsal_status_t read_symlink(
@@ -94,38 +107,54 @@ static fsal_status_t read_symlink(
 static fsal_status_t link_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir,
 	const char *name COMPAT_PARENT_PARAMS)
 {
-	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
+	fsal_status_t status = canfs_begin_metadata();
 
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = canfs_check_delegations(handle, CANFS_WRITES);
 	if (!FSAL_IS_ERROR(status))
 		status = PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS);
-	return canfs_commit_metadata(dir, status);
+	status = canfs_commit_metadata(dir, status);
+	canfs_end_metadata();
+	return status;
 }
 
 static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *olddir,
 	const char *old_name, struct fsal_obj_handle *newdir,
 	const char *new_name COMPAT_RENAME_PARAMS)
 {
-	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
+	fsal_status_t status = canfs_begin_metadata();
 
+	if (FSAL_IS_ERROR(status))
+		return status;
+	status = canfs_check_delegations(handle, CANFS_WRITES);
 	if (!FSAL_IS_ERROR(status))
 		status = canfs_check_named(newdir, new_name, CANFS_WRITES);
 	if (!FSAL_IS_ERROR(status))
 		status = PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
 			new_name COMPAT_RENAME_ARGS);
-	return canfs_commit_metadata(newdir, status);
+	status = canfs_commit_metadata(newdir, status);
+	canfs_end_metadata();
+	return status;
 }
 
 static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_handle *handle,
 	const char *name COMPAT_PARENT_PARAMS)
 {
-	fsal_status_t status = canfs_check_delegations(handle, CANFS_WRITES);
+	fsal_status_t status = canfs_begin_metadata();
 
 	if (FSAL_IS_ERROR(status))
 		return status;
+	status = canfs_check_delegations(handle, CANFS_WRITES);
+	if (FSAL_IS_ERROR(status))
+		goto out;
 	/* Before: nothing of ours shall keep its space. */
 	(void)canfs_file_gone(handle, false);
-	return canfs_commit_metadata(
+	status = canfs_commit_metadata(
 		dir, PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS));
+out:
+	canfs_end_metadata();
+	return status;
 }
 
 uint64_t canfs_hash_bytes(const void *key, size_t bytes)
@@ -203,15 +232,21 @@ static fsal_status_t set_attrs(struct fsal_obj_handle *handle, bool bypass, stru
 	bool resizes = FSAL_TEST_MASK(attrs->valid_mask, ATTR_SIZE);
 	uint64_t size = attrs->filesize;
 	struct canfs_file_change change;
-	fsal_status_t status = canfs_begin_change(handle, &change);
+	fsal_status_t status = canfs_begin_metadata();
 
 	if (FSAL_IS_ERROR(status))
 		return status;
+	status = canfs_begin_change(handle, &change);
+	if (FSAL_IS_ERROR(status))
+		goto out;
 	status = PASS(handle, setattr2, bypass, state, attrs);
 	if (resizes)
 		canfs_truncated(handle, size, status);
 	canfs_end_change(&change);
-	return canfs_commit_metadata(handle, status);
+	status = canfs_commit_metadata(handle, status);
+out:
+	canfs_end_metadata();
+	return status;
 }
 
 static fsal_status_t handle_to_wire(const struct fsal_obj_handle *handle,

@@ -5,9 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "gsh_config.h"
+
+/* Of names and attributes, that are in progress: each has a thread of the server. Of all exports. */
+static _Atomic unsigned int changes;
 
 /* 0; -errno, which was said. */
 static int open_journal(struct canfs_export *export)
@@ -71,6 +76,24 @@ static int commit(struct canfs_export *export, const struct fsal_obj_handle *han
 
 	return is_other(export, fs) ? sync_other(fs)
 				    : canfs_fs_journal_commit(atomic_load(&export->journal));
+}
+
+fsal_status_t canfs_begin_metadata(void)
+{
+	const struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+	unsigned int others = atomic_fetch_add(&changes, 1);
+
+	if (!atomic_load(&export->commits_metadata) ||
+		others < nfs_param.core_param.rpc.ioq_thrd_max / 2)
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	canfs_end_metadata();
+	return fsalstat(ERR_FSAL_DELAY, 0);
+}
+
+void canfs_end_metadata(void)
+{
+	atomic_fetch_sub(&changes, 1);
 }
 
 fsal_status_t canfs_commit_metadata(const struct fsal_obj_handle *handle, fsal_status_t status)
