@@ -196,6 +196,10 @@ const struct canfs_option canfs_options[] = {
 		.offset = AT(metrics_listen),
 		.path = "",
 		.help = "loopback ADDRESS:PORT for Prometheus; empty: none" },
+	{ .name = "servers",
+		.type = TYPE_LIST,
+		.offset = AT(servers),
+		.help = "control sockets of price servers of this machine, for Prometheus, too" },
 };
 
 #define OPTIONS (sizeof(canfs_options) / sizeof(canfs_options[0]))

@@ -83,6 +83,9 @@ struct canfs_agent_config {
 	char control_socket[CANFS_CONFIG_PATH_MAX]; /* absolute; "": none */
 	char metrics_listen[CANFS_CONFIG_PATH_MAX]; /* as status/listen.h takes it; "": none */
 
+	/* Control sockets of price servers of this machine whose metrics are served, too */
+	struct canfs_config_list servers;
+
 	struct canfs_config_list
 		mounts; /* to manage, as fnmatch(3) patterns; none: all NFS mounts */
 	struct canfs_config_list low_priority_cgroups; /* in the hierarchy of cgroup v2 */

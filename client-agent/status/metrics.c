@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "client-agent/status/metrics.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include "client-agent/status/metric.h"
+#include "client-agent/status/server_metrics.h"
 
-struct metric {
-	const char *name; /* rows of one name stand together; the first has type and help */
-	const char *type;
-	const char *help;
-	const char *path;  /* to the value in the status, or in a mount's */
-	const char *label; /* besides the mount: op="write"; NULL: none */
-	double scale;      /* 0: 1 */
-};
-
-static const struct metric of_agent[] = {
+static const struct canfs_metric of_agent[] = {
 	{ "canfs_enforcing", "gauge", "Whether knobs are turned (mode = enforce).", "mode", NULL,
 		0 },
 	{ "canfs_blind", "gauge", "Whether /proc cannot be read.", "blind", NULL, 0 },
@@ -47,7 +38,7 @@ static const struct metric of_agent[] = {
 		"mounts_left_out", NULL, 0 },
 };
 
-static const struct metric of_mount[] = {
+static const struct canfs_metric of_mount[] = {
 	{ "canfs_server_price", "gauge", "What the server asks; absent if it asks nothing.",
 		"price.write", "operation=\"write\"", 0 },
 	{ "canfs_server_price", NULL, NULL, "price.read_ahead", "operation=\"read_ahead\"", 0 },
@@ -121,90 +112,6 @@ static const struct metric of_mount[] = {
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-static const struct {
-	const char *word;
-	double number;
-} words[] = {
-	{ "observe", 0 },
-	{ "enforce", 1 },
-	{ "hold", 0 },
-	{ "accelerate", 1 },
-	{ "defer", 2 },
-};
-
-static const json_t *find(const json_t *value, const char *path)
-{
-	char name[32];
-
-	while (value && *path) {
-		size_t len = strcspn(path, ".");
-
-		snprintf(name, sizeof(name), "%.*s", (int)len, path);
-		value = json_object_get(value, name);
-		path += len + (path[len] == '.');
-	}
-	return value;
-}
-
-/* NaN if there is none. */
-static double number_of(const json_t *value)
-{
-	if (json_is_boolean(value))
-		return json_is_true(value);
-	for (size_t i = 0; json_is_string(value) && i < ROWS(words); i++) {
-		if (strcmp(json_string_value(value), words[i].word) == 0)
-			return words[i].number;
-	}
-	return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static void print_escaped(FILE *out, const char *text)
-{
-	for (; text && *text; text++) {
-		if (*text == '\n')
-			fputs("\\n", out);
-		else
-			fprintf(out, *text == '\\' || *text == '"' ? "\\%c" : "%c", *text);
-	}
-}
-
-static void print_label(FILE *out, const char *label, const json_t *mount, const char *name)
-{
-	fprintf(out, "%s=\"", label);
-	print_escaped(out, json_string_value(json_object_get(mount, name)));
-	fputc('"', out);
-}
-
-/* The labels in braces: the mount's (if any) and the row's. */
-static void print_labels(FILE *out, const json_t *mount, const char *label)
-{
-	if (!mount && !label)
-		return;
-	fputc('{', out);
-	if (mount)
-		print_label(out, "mount", mount, "mountpoint");
-	fprintf(out, "%s%s}", mount && label ? "," : "", label ? label : "");
-}
-
-static void print_head(FILE *out, const struct metric *metric)
-{
-	if (metric->help)
-		fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help,
-			metric->name, metric->type);
-}
-
-static void print_value(
-	FILE *out, const struct metric *metric, const json_t *from, const json_t *mount)
-{
-	double value = number_of(find(from, metric->path));
-
-	if (isnan(value))
-		return;
-	fputs(metric->name, out);
-	print_labels(out, mount, metric->label);
-	fprintf(out, " %.15g\n", metric->scale != 0 ? value * metric->scale : value);
-}
-
 /* Of mounts stacked on one place only the top one is seen; a series must not come twice. */
 static bool is_covered(const json_t *mounts, size_t i)
 {
@@ -217,38 +124,45 @@ static bool is_covered(const json_t *mounts, size_t i)
 	return false;
 }
 
+static const char *text_of(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
 static void print_info(FILE *out, const json_t *mount)
 {
-	static const char *const names[] = { "server", "address", "version", "sec", "bdi" };
+	static const char *const names[] = { "mountpoint", "server", "address", "version", "sec",
+		"bdi" };
+	struct canfs_label labels[ROWS(names)];
 
-	fputs("canfs_mount_info{", out);
-	print_label(out, "mount", mount, "mountpoint");
-	for (size_t i = 0; i < ROWS(names); i++) {
-		fputc(',', out);
-		print_label(out, names[i], mount, names[i]);
-	}
-	fputs("} 1\n", out);
+	for (size_t i = 0; i < ROWS(names); i++)
+		labels[i] = (struct canfs_label) { names[i], text_of(mount, names[i]) };
+	labels[0].name = "mount";
+	canfs_metric_info(out, "canfs_mount_info", labels, ROWS(labels));
 }
 
 static void print_all(FILE *out, const json_t *status, const json_t *mounts)
 {
 	for (size_t i = 0; i < ROWS(of_agent); i++) {
-		print_head(out, &of_agent[i]);
-		print_value(out, &of_agent[i], status, NULL);
+		canfs_metric_head(out, &of_agent[i]);
+		canfs_metric_print(out, &of_agent[i], status, NULL, 0);
 	}
 	fputs("# HELP canfs_mount_info A mount that is managed.\n# TYPE canfs_mount_info gauge\n",
 		out);
 	for (size_t i = 0; i < json_array_size(mounts); i++)
 		print_info(out, json_array_get(mounts, i));
 	for (size_t i = 0; i < ROWS(of_mount); i++) {
-		print_head(out, &of_mount[i]);
-		for (size_t j = 0; j < json_array_size(mounts); j++)
-			print_value(out, &of_mount[i], json_array_get(mounts, j),
-				json_array_get(mounts, j));
+		canfs_metric_head(out, &of_mount[i]);
+		for (size_t j = 0; j < json_array_size(mounts); j++) {
+			const json_t *mount = json_array_get(mounts, j);
+			const struct canfs_label label = { "mount", text_of(mount, "mountpoint") };
+
+			canfs_metric_print(out, &of_mount[i], mount, &label, 1);
+		}
 	}
 }
 
-char *canfs_metrics_text(const json_t *status)
+char *canfs_metrics_text(const json_t *status, const json_t *servers)
 {
 	const json_t *all = json_object_get(status, "mounts");
 	json_t *mounts = json_array();
@@ -263,6 +177,8 @@ char *canfs_metrics_text(const json_t *status)
 	}
 	if (out && mounts)
 		print_all(out, status, mounts);
+	if (out)
+		canfs_server_metrics_print(out, servers);
 	json_decref(mounts);
 	complete = out && mounts && !ferror(out);
 	if (out && fclose(out) == 0 && complete)

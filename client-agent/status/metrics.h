@@ -11,7 +11,10 @@
 
 #define CANFS_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* Of what canfs_status_json() gives; a value that is null is left out. Free it. NULL: no memory. */
-char *canfs_metrics_text(const json_t *status);
+/*
+ * Of what canfs_status_json() gives, and of servers as server_metrics.h has them (NULL: none); a value that is null is left out.
+ * Free it. NULL: no memory.
+ */
+char *canfs_metrics_text(const json_t *status, const json_t *servers);
 
 #endif

@@ -42,10 +42,40 @@ static char *render(void *data)
 {
 	const struct canfs_status_server *status_server = data;
 	json_t *status = canfs_status_json(&status_server->view, canfs_now_usec());
-	char *text = status ? canfs_metrics_text(status) : NULL;
+	json_t *servers = json_array();
+	char *text;
 
+	for (size_t i = 0; i < status_server->readers; i++)
+		json_array_append_new(servers, canfs_server_reader_json(&status_server->reader[i]));
+	text = status ? canfs_metrics_text(status, servers) : NULL;
 	json_decref(status);
+	json_decref(servers);
 	return text;
+}
+
+static void close_readers(struct canfs_status_server *status_server)
+{
+	for (size_t i = 0; i < status_server->readers; i++)
+		canfs_server_reader_close(&status_server->reader[i]);
+	status_server->readers = 0;
+}
+
+/* Only while somebody may want the metrics. */
+static void open_readers(
+	struct canfs_status_server *status_server, const struct canfs_config_list *servers)
+{
+	close_readers(status_server);
+	status_server->servers = *servers;
+	for (size_t i = 0; status_server->http && i < servers->n; i++) {
+		int ret = canfs_server_reader_open(&status_server->reader[status_server->readers],
+			status_server->root, servers->path[i]);
+
+		if (ret == 0)
+			status_server->readers++;
+		else
+			canfs_log("servers: %s: %s; no metrics of it", servers->path[i],
+				strerror(-ret));
+	}
 }
 
 void canfs_status_server_configure(
@@ -74,13 +104,17 @@ void canfs_status_server_configure(
 				strerror(-ret));
 		else
 			strcpy(status_server->listen, config->metrics_listen);
+		open_readers(status_server, &config->servers);
 	}
+	if (memcmp(&status_server->servers, &config->servers, sizeof(config->servers)) != 0)
+		open_readers(status_server, &config->servers);
 }
 
 void canfs_status_server_close(struct canfs_status_server *status_server)
 {
 	close_socket(status_server);
 	close_http(status_server);
+	close_readers(status_server);
 }
 
 size_t canfs_status_server_poll(struct canfs_status_server *status_server,
@@ -97,7 +131,11 @@ size_t canfs_status_server_poll(struct canfs_status_server *status_server,
 	http_msec = canfs_http_timeout_msec(status_server->http);
 	if (http_msec >= 0 && http_msec < *timeout_msec)
 		*timeout_msec = http_msec;
-	return n + 1;
+	n++;
+	for (size_t i = 0; i < status_server->readers; i++)
+		n += canfs_server_reader_poll(
+			&status_server->reader[i], canfs_now_usec(), polled + n, timeout_msec);
+	return n;
 }
 
 void canfs_status_server_serve(
@@ -110,6 +148,8 @@ void canfs_status_server_serve(
 	/* It sees itself which connections are ready, and which have timed out. */
 	if (status_server->http)
 		canfs_http_run(status_server->http);
+	for (size_t i = 0; i < status_server->readers; i++)
+		canfs_server_reader_serve(&status_server->reader[i], now.monotonic_usec);
 	if (now.monotonic_usec - status_server->ticked_usec < tick_usec)
 		return;
 	status_server->ticked_usec = now.monotonic_usec;

@@ -8,10 +8,11 @@
 #define CANFS_CLIENT_AGENT_STATUS_SERVER_H
 
 #include "client-agent/status/http.h"
+#include "client-agent/status/server_reader.h"
 #include "client-agent/status/status.h"
 #include "common/control/server.h"
 
-#define CANFS_DESK_POLLED (CANFS_CONTROL_POLLED + 1)
+#define CANFS_DESK_POLLED (CANFS_CONTROL_POLLED + 1 + CANFS_CONFIG_LIST_MAX)
 
 struct canfs_status_server {
 	const char *root;                   /* before the socket's path; "" in production */
@@ -19,6 +20,10 @@ struct canfs_status_server {
 	char listen[CANFS_CONFIG_PATH_MAX];
 	struct canfs_control_server server;
 	struct canfs_http *http;
+	struct canfs_config_list
+		servers; /* as configured, of those that are asked for the metrics */
+	struct canfs_server_reader reader[CANFS_CONFIG_LIST_MAX];
+	size_t readers;
 	struct canfs_view view; /* what is shown: the loop keeps it up to date */
 	uint64_t ticked_usec;
 };

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* And metrics of any status that might be. */
 	parsed = json_loadb(text, size, 0, NULL);
-	reply = canfs_metrics_text(parsed);
+	reply = canfs_metrics_text(parsed, json_object_get(parsed, "servers"));
 	FUZZ_CHECK(reply && (*reply == '\0' || reply[strlen(reply) - 1] == '\n'));
 	free(reply);
 	json_decref(parsed);

@@ -25,7 +25,7 @@ static int teardown(void **state)
 static char *metrics(void)
 {
 	json_t *status = canfs_status_json(&agent.view, agent.now_usec);
-	char *text = canfs_metrics_text(status);
+	char *text = canfs_metrics_text(status, NULL);
 
 	assert_non_null(text);
 	json_decref(status);

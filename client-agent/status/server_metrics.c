@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "client-agent/status/server_metrics.h"
+
+#include "client-agent/status/metric.h"
+
+#define ROWS(table) (sizeof(table) / sizeof((table)[0]))
+
+static const struct canfs_metric of_server[] = {
+	{ "canfs_server_up", "gauge", "Whether a price server of this machine answers.", "up", NULL,
+		0 },
+	{ "canfs_server_exports", "gauge", "Exports that it has prices of.", "counters.exports",
+		NULL, 0 },
+	{ "canfs_server_market_steps_total", "counter", "How often prices were made.",
+		"counters.market_steps", NULL, 0 },
+	{ "canfs_server_market_steps_late_total", "counter",
+		"Of these, begun more than an interval late.", "counters.market_steps_late", NULL,
+		0 },
+	{ "canfs_server_replies_total", "counter", "Replies that could carry a price.",
+		"counters.replies_priced", "priced=\"yes\"", 0 },
+	{ "canfs_server_replies_total", NULL, NULL, "counters.replies_without_price",
+		"priced=\"no\"", 0 },
+	{ "canfs_server_replies_with_premium_total", "counter",
+		"Of these, to clients of a class with a premium.", "counters.replies_with_premium",
+		NULL, 0 },
+	{ "canfs_server_subscribers", "gauge", "Clients that prices are pushed to.",
+		"counters.subscribers", NULL, 0 },
+	{ "canfs_server_price_pushes_total", "counter", "Prices that were pushed.",
+		"counters.price_pushes", NULL, 0 },
+	{ "canfs_server_price_datagrams_unsent_total", "counter",
+		"Of these, not taken by the kernel.", "counters.price_datagrams_unsent", NULL, 0 },
+	{ "canfs_server_delegations", "gauge", "Files with a delegation.", "counters.delegations",
+		NULL, 0 },
+	{ "canfs_server_delegations_granted_total", "counter", "Delegations that were given.",
+		"counters.delegations_granted", NULL, 0 },
+	{ "canfs_server_delegations_refused_total", "counter", "Delegations that were not given.",
+		"counters.delegations_refused", NULL, 0 },
+	{ "canfs_server_delegations_recalled_total", "counter", "Delegations that were asked back.",
+		"counters.delegations_recalled", NULL, 0 },
+	{ "canfs_server_write_errors_total", "counter", "Writes that did not reach the disk.",
+		"counters.write_errors", NULL, 0 },
+	{ "canfs_server_memory_dirty_ratio", "gauge",
+		"Dirty pages and those in write-back, over the kernel's limit.",
+		"prices.memory.dirty", NULL, 0 },
+	{ "canfs_server_memory_pressure_ratio", "gauge",
+		"Part of the last ten seconds in which some task waited for memory.",
+		"prices.memory.pressure", NULL, 0 },
+	{ "canfs_server_read_cache_hit_ratio", "gauge", "Hits of the page cache.",
+		"prices.memory.read_cache.hit", NULL, 0 },
+	{ "canfs_server_reads_total", "counter", "Reads of clients, by how they were answered.",
+		"prefetch.reads_at_once", "how=\"cached\"", 0 },
+	{ "canfs_server_reads_total", NULL, NULL, "prefetch.reads_inline", "how=\"inline\"", 0 },
+	{ "canfs_server_reads_total", NULL, NULL, "prefetch.reads_delayed", "how=\"delayed\"", 0 },
+	{ "canfs_server_reads_total", NULL, NULL, "prefetch.reads_let_through",
+		"how=\"let_through\"", 0 },
+	{ "canfs_server_reads_waiting", "gauge", "Reads that wait for the disk.",
+		"prefetch.waiting", NULL, 0 },
+	{ "canfs_server_prefetch_evicted_bytes_total", "counter",
+		"Fetched ahead, and gone from the page cache when they were asked for.",
+		"prefetch.evicted_bytes", NULL, 0 },
+};
+
+static const struct canfs_metric of_export[] = {
+	{ "canfs_export_publishes", "gauge", "Whether replies carry prices.", "publishes", NULL,
+		0 },
+	{ "canfs_export_price", "gauge", "Price of an operation, 0 to 1.", "operations.write.price",
+		"operation=\"write\"", 0 },
+	{ "canfs_export_price", NULL, NULL, "operations.read_ahead.price",
+		"operation=\"read_ahead\"", 0 },
+	{ "canfs_export_resource_price", "gauge", "Price of a resource, 0 to 1.",
+		"resources.cpu.price", "resource=\"cpu\"", 0 },
+	{ "canfs_export_resource_price", NULL, NULL, "resources.network.price",
+		"resource=\"network\"", 0 },
+	{ "canfs_export_resource_price", NULL, NULL, "resources.disk.price", "resource=\"disk\"",
+		0 },
+	{ "canfs_export_resource_price", NULL, NULL, "resources.memory.price",
+		"resource=\"memory\"", 0 },
+	{ "canfs_export_resource_utilization_ratio", "gauge",
+		"Utilization of a resource, as the market sees it.", "resources.cpu.utilization",
+		"resource=\"cpu\"", 0 },
+	{ "canfs_export_resource_utilization_ratio", NULL, NULL, "resources.network.utilization",
+		"resource=\"network\"", 0 },
+	{ "canfs_export_resource_utilization_ratio", NULL, NULL, "resources.disk.utilization",
+		"resource=\"disk\"", 0 },
+	{ "canfs_export_resource_utilization_ratio", NULL, NULL, "resources.memory.utilization",
+		"resource=\"memory\"", 0 },
+};
+
+static const struct canfs_metric of_client[] = {
+	{ "canfs_client_operations_total", "counter",
+		"Of the clients with the highest load, since they are in the table.", "reads",
+		"op=\"read\"", 0 },
+	{ "canfs_client_operations_total", NULL, NULL, "writes", "op=\"write\"", 0 },
+	{ "canfs_client_bytes_total", "counter", "Likewise.", "read_bytes", "op=\"read\"", 0 },
+	{ "canfs_client_bytes_total", NULL, NULL, "write_bytes", "op=\"write\"", 0 },
+};
+
+static const struct canfs_metric of_disk[] = {
+	{ "canfs_disk_queue_requests", "gauge", "Fetches in the queue of a disk.", "waiting",
+		"where=\"queue\"", 0 },
+	{ "canfs_disk_queue_requests", NULL, NULL, "in_kernel", "where=\"kernel\"", 0 },
+	{ "canfs_disk_fetches_total", "counter", "Fetches that are done.", "demand.done",
+		"kind=\"demand\"", 0 },
+	{ "canfs_disk_fetches_total", NULL, NULL, "prefetch.done", "kind=\"prefetch\"", 0 },
+	{ "canfs_disk_prefetch_bytes_total", "counter", "Read ahead, and what became of it.",
+		"table.fetched_bytes", "what=\"fetched\"", 0 },
+	{ "canfs_disk_prefetch_bytes_total", NULL, NULL, "table.used_bytes", "what=\"used\"", 0 },
+	{ "canfs_disk_prefetch_bytes_total", NULL, NULL, "table.wasted_bytes", "what=\"wasted\"",
+		0 },
+};
+
+/* The parts of a server that there are many of: where they are, and by which members they are known. */
+static const struct part {
+	const struct canfs_metric *rows;
+	size_t rows_n;
+	const char *reply, *list;
+	size_t most;
+	const char *label, *member;
+} parts[] = {
+	{ of_export, ROWS(of_export), "prices", "exports", CANFS_SERVER_EXPORTS_MAX, "export",
+		"export" },
+	{ of_client, ROWS(of_client), "clients", "clients", CANFS_SERVER_CLIENTS_MAX, "client",
+		"address" },
+	{ of_disk, ROWS(of_disk), "prefetch", "devices", CANFS_SERVER_DISKS_MAX, "device",
+		"device" },
+};
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+static const json_t *list_of(const json_t *server, const struct part *part)
+{
+	return json_object_get(json_object_get(server, part->reply), part->list);
+}
+
+static size_t shown(const json_t *list, const struct part *part)
+{
+	size_t n = json_array_size(list);
+
+	return n < part->most ? n : part->most;
+}
+
+static void print_part(
+	FILE *out, const struct canfs_metric *row, const json_t *server, const struct part *part)
+{
+	const json_t *list = list_of(server, part);
+
+	for (size_t i = 0; i < shown(list, part); i++) {
+		const json_t *object = json_array_get(list, i);
+		const struct canfs_label labels[] = {
+			{ "server", text_of(server, "server") },
+			{ part->label, text_of(object, part->member) },
+		};
+
+		canfs_metric_print(out, row, object, labels, ROWS(labels));
+	}
+}
+
+/* Which resource makes a write expensive. */
+static void print_bottlenecks(FILE *out, const json_t *server)
+{
+	const json_t *list = list_of(server, &parts[0]);
+
+	for (size_t i = 0; i < shown(list, &parts[0]); i++) {
+		const json_t *object = json_array_get(list, i);
+		const char *bottleneck =
+			text_of(json_object_get(json_object_get(object, "operations"), "write"),
+				"bottleneck");
+		const struct canfs_label labels[] = {
+			{ "server", text_of(server, "server") },
+			{ "export", text_of(object, "export") },
+			{ "resource", bottleneck },
+		};
+
+		if (bottleneck)
+			canfs_metric_info(out, "canfs_export_bottleneck", labels, ROWS(labels));
+	}
+}
+
+void canfs_server_metrics_print(FILE *out, const json_t *servers)
+{
+	size_t n = json_array_size(servers);
+
+	for (size_t i = 0; n != 0 && i < ROWS(of_server); i++) {
+		canfs_metric_head(out, &of_server[i]);
+		for (size_t j = 0; j < n; j++) {
+			const json_t *server = json_array_get(servers, j);
+			const struct canfs_label label = { "server", text_of(server, "server") };
+
+			canfs_metric_print(out, &of_server[i], server, &label, 1);
+		}
+	}
+	for (size_t p = 0; n != 0 && p < ROWS(parts); p++) {
+		for (size_t i = 0; i < parts[p].rows_n; i++) {
+			canfs_metric_head(out, &parts[p].rows[i]);
+			for (size_t j = 0; j < n; j++)
+				print_part(out, &parts[p].rows[i], json_array_get(servers, j),
+					&parts[p]);
+		}
+	}
+	if (n != 0)
+		fputs("# HELP canfs_export_bottleneck The resource that sets the price of a "
+		      "write.\n# TYPE canfs_export_bottleneck gauge\n",
+			out);
+	for (size_t j = 0; j < n; j++)
+		print_bottlenecks(out, json_array_get(servers, j));
+}
