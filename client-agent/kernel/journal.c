@@ -10,16 +10,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "client-agent/kernel/journal_entries.h"
 #include "client-agent/kernel/procfs.h"
-#include "common/unescape.h"
 
 #define MAGIC "canfs-journal 1"
-/* Two paths of which every byte may be escaped to four, and the numbers. */
-#define LINE_MAX_BYTES (8 * CANFS_MOUNT_PATH_MAX + 256)
 
 struct canfs_journal {
-	size_t n;
-	struct canfs_journal_entry entry[CANFS_JOURNAL_ENTRIES_MAX];
+	struct canfs_journal_entries entries;
 	char boot_id[64];
 	char *dir; /* NULL: no file, parsed from a text */
 	int fd;    /* of the file, or -1 */
@@ -30,181 +27,6 @@ struct canfs_journal {
 
 /* Rewritten when it is twice as long as after the last time, but not below this. */
 #define COMPACT_BYTES 65536
-#define WORDS_MAX     8
-
-/* A path as mountinfo escapes it, so that it is one word; "-" for none. */
-static void escape(const char *path, char *buf)
-{
-	if (!path || !*path)
-		path = "-";
-	for (; *path; path++) {
-		if (strchr(" \t\n\\#", *path))
-			buf += sprintf(buf, "\\%03o", (unsigned char)*path);
-		else
-			*buf++ = *path;
-	}
-	*buf = '\0';
-}
-
-/* Each writes one line with its newline into buf and returns its length. */
-static size_t format_original(const struct canfs_journal_entry *entry, char buf[LINE_MAX_BYTES])
-{
-	char source[4 * CANFS_MOUNT_PATH_MAX], mountpoint[4 * CANFS_MOUNT_PATH_MAX];
-
-	escape(entry->source, source);
-	escape(entry->mountpoint, mountpoint);
-	int n = snprintf(buf, LINE_MAX_BYTES, "original %s %u:%u %llu %llu %d %s %s\n",
-		canfs_knob_info(entry->knob)->name, entry->bdi.major, entry->bdi.minor,
-		(unsigned long long)entry->original, (unsigned long long)entry->pair_original,
-		entry->mount_id, source, mountpoint);
-	return (size_t)n;
-}
-
-static size_t format(const char *verb, enum canfs_knob knob, struct canfs_bdi bdi,
-	const uint64_t *value, char buf[LINE_MAX_BYTES])
-{
-	int n = snprintf(buf, LINE_MAX_BYTES, "%s %s %u:%u", verb, canfs_knob_info(knob)->name,
-		bdi.major, bdi.minor);
-
-	if (value)
-		n += sprintf(buf + n, " %llu", (unsigned long long)*value);
-	return (size_t)(n + sprintf(buf + n, "\n"));
-}
-
-static struct canfs_journal_entry *find_entry(
-	struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi)
-{
-	for (size_t i = 0; i < journal->n; i++) {
-		struct canfs_journal_entry *entry = &journal->entry[i];
-		if (entry->knob == knob && canfs_bdi_equal(entry->bdi, bdi))
-			return entry;
-	}
-	return NULL;
-}
-
-static int add_entry(struct canfs_journal *journal, const struct canfs_journal_entry *entry)
-{
-	struct canfs_journal_entry copy = *entry;
-
-	if (find_entry(journal, entry->knob, entry->bdi))
-		return -EEXIST;
-	if (journal->n == CANFS_JOURNAL_ENTRIES_MAX)
-		return -ENOSPC;
-	copy.source = entry->source ? strdup(entry->source) : NULL;
-	copy.mountpoint = entry->mountpoint ? strdup(entry->mountpoint) : NULL;
-	if ((entry->source && !copy.source) || (entry->mountpoint && !copy.mountpoint)) {
-		free(copy.source);
-		free(copy.mountpoint);
-		return -ENOMEM;
-	}
-	journal->entry[journal->n++] = copy;
-	return 0;
-}
-
-static void note_wrote(struct canfs_journal_entry *entry, uint64_t value)
-{
-	entry->before = entry->written ? entry->wrote : entry->original;
-	entry->wrote = value;
-	entry->written = true;
-}
-
-static void drop_entry(struct canfs_journal *journal, struct canfs_journal_entry *entry)
-{
-	size_t i = (size_t)(entry - journal->entry);
-
-	free(entry->source);
-	free(entry->mountpoint);
-	memmove(entry, entry + 1, (journal->n - i - 1) * sizeof(*entry));
-	journal->n--;
-}
-
-static int word_number(const char *word, uint64_t max, uint64_t *value)
-{
-	return canfs_parse_u64(&word, value) || *word || *value > max ? -EPROTO : 0;
-}
-
-static int word_bdi(const char *word, struct canfs_bdi *bdi)
-{
-	uint64_t major, minor;
-
-	if (canfs_parse_u64(&word, &major) || *word++ != ':' || canfs_parse_u64(&word, &minor))
-		return -EPROTO;
-	if (*word || major > UINT_MAX || minor > UINT_MAX)
-		return -EPROTO;
-	*bdi = (struct canfs_bdi) { (unsigned int)major, (unsigned int)minor };
-	return 0;
-}
-
-/* The words of an "original" line behind KNOB and MAJOR:MINOR: VALUE PAIR ID SOURCE MOUNTPOINT. */
-static int parse_original(
-	struct canfs_journal *journal, struct canfs_journal_entry *entry, char *words[])
-{
-	char source[CANFS_MOUNT_PATH_MAX], mountpoint[CANFS_MOUNT_PATH_MAX];
-	uint64_t id;
-
-	if (word_number(words[0], UINT64_MAX, &entry->original) ||
-		word_number(words[1], UINT64_MAX, &entry->pair_original) ||
-		word_number(words[2], INT_MAX, &id))
-		return -EPROTO;
-	if (canfs_unescape(words[3], strlen(words[3]), source, sizeof(source)) ||
-		canfs_unescape(words[4], strlen(words[4]), mountpoint, sizeof(mountpoint)))
-		return -EPROTO;
-	entry->mount_id = (int)id;
-	entry->source = source;
-	entry->mountpoint = mountpoint;
-	return add_entry(journal, entry);
-}
-
-/* One line, which it cuts into words. */
-static int parse_line(struct canfs_journal *journal, char *line)
-{
-	char *words[WORDS_MAX + 1], *save = NULL;
-	struct canfs_journal_entry fresh = { 0 };
-	int n = 0;
-
-	for (char *w = strtok_r(line, " ", &save); w && n <= WORDS_MAX;
-		w = strtok_r(NULL, " ", &save))
-		words[n++] = w;
-	if (n < 3 || canfs_knob_by_name(words[1], &fresh.knob) || word_bdi(words[2], &fresh.bdi))
-		return -EPROTO;
-	if (!canfs_knob_info(fresh.knob)->per_bdi && (fresh.bdi.major || fresh.bdi.minor))
-		return -EPROTO;
-	if (strcmp(words[0], "original") == 0)
-		return n == 8 ? parse_original(journal, &fresh, words + 3) : -EPROTO;
-
-	struct canfs_journal_entry *entry = find_entry(journal, fresh.knob, fresh.bdi);
-	uint64_t value;
-	if (!entry)
-		return -EPROTO;
-	if (strcmp(words[0], "wrote") == 0 && n == 4) {
-		if (word_number(words[3], UINT64_MAX, &value))
-			return -EPROTO;
-		note_wrote(entry, value);
-	} else if (strcmp(words[0], "yielded") == 0 && n == 3) {
-		entry->yielded = true;
-	} else if (strcmp(words[0], "restored") == 0 && n == 3) {
-		drop_entry(journal, entry);
-	} else {
-		return -EPROTO;
-	}
-	return 0;
-}
-
-/* The rest of the text; the first bad line is named in error. */
-static void parse_lines(struct canfs_journal *journal, char *text, char *error, size_t error_size)
-{
-	char *end;
-
-	/* Only whole lines: what follows the last newline was torn by a crash. */
-	for (int number = 2; (end = strchr(text, '\n')); text = end + 1, number++) {
-		char shown[48];
-		*end = '\0';
-		snprintf(shown, sizeof(shown), "%s", text);
-		if (parse_line(journal, text) != 0 && !error[0])
-			snprintf(error, error_size,
-				"journal:%d: \"%s\": not a line of ours, skipped", number, shown);
-	}
-}
 
 int canfs_journal_parse(struct canfs_journal **journal, const char *text, const char *boot_id,
 	char *error, size_t error_size)
@@ -229,7 +51,7 @@ int canfs_journal_parse(struct canfs_journal **journal, const char *text, const 
 	if (*copy) {
 		*end = '\0';
 		if (strcmp(copy + sizeof(magic) - 1, boot_id) == 0)
-			parse_lines(parsed, end + 1, error, error_size);
+			canfs_entries_parse(&parsed->entries, end + 1, error, error_size);
 	}
 	*journal = parsed;
 	parsed = NULL;
@@ -257,17 +79,19 @@ static int write_all(int fd, const char *buf, size_t len)
 /* What is needed to say all that the journal knows. */
 static int write_entry(int fd, const struct canfs_journal_entry *entry)
 {
-	char line[LINE_MAX_BYTES];
-	int ret = write_all(fd, line, format_original(entry, line));
+	char line[CANFS_JOURNAL_LINE_MAX];
+	int ret = write_all(fd, line, canfs_format_original(entry, line));
 
 	if (!ret && entry->written && entry->before != entry->original)
-		ret = write_all(
-			fd, line, format("wrote", entry->knob, entry->bdi, &entry->before, line));
+		ret = write_all(fd, line,
+			canfs_format_change(
+				"wrote", entry->knob, entry->bdi, &entry->before, line));
 	if (!ret && entry->written)
-		ret = write_all(
-			fd, line, format("wrote", entry->knob, entry->bdi, &entry->wrote, line));
+		ret = write_all(fd, line,
+			canfs_format_change("wrote", entry->knob, entry->bdi, &entry->wrote, line));
 	if (!ret && entry->yielded)
-		ret = write_all(fd, line, format("yielded", entry->knob, entry->bdi, NULL, line));
+		ret = write_all(fd, line,
+			canfs_format_change("yielded", entry->knob, entry->bdi, NULL, line));
 	return ret;
 }
 
@@ -296,8 +120,8 @@ static int rewrite(struct canfs_journal *journal)
 		return -errno;
 	int n = snprintf(line, sizeof(line), "%s %s\n", MAGIC, journal->boot_id);
 	int ret = write_all(fd, line, (size_t)n);
-	for (size_t i = 0; !ret && i < journal->n; i++)
-		ret = write_entry(fd, &journal->entry[i]);
+	for (size_t i = 0; !ret && i < journal->entries.n; i++)
+		ret = write_entry(fd, &journal->entries.entry[i]);
 	if (!ret && (fsync(fd) < 0 || fstat(fd, &st) < 0 || rename(fresh, path) < 0))
 		ret = -errno;
 	if (ret) {
@@ -425,6 +249,13 @@ out:
 	return ret;
 }
 
+static void drop_last(struct canfs_journal *journal)
+{
+	struct canfs_journal_entries *entries = &journal->entries;
+
+	canfs_entries_drop(entries, &entries->entry[entries->n - 1]);
+}
+
 void canfs_journal_close(struct canfs_journal *journal)
 {
 	char path[PATH_MAX];
@@ -433,12 +264,12 @@ void canfs_journal_close(struct canfs_journal *journal)
 		return;
 	if (journal->fd >= 0) {
 		snprintf(path, sizeof(path), "%s/journal", journal->dir);
-		if (journal->n == 0)
+		if (journal->entries.n == 0)
 			unlink(path);
 		close(journal->fd);
 	}
-	while (journal->n > 0)
-		drop_entry(journal, &journal->entry[journal->n - 1]);
+	while (journal->entries.n > 0)
+		drop_last(journal);
 	if (journal->lock_fd >= 0)
 		close(journal->lock_fd);
 	free(journal->dir);
@@ -447,19 +278,18 @@ void canfs_journal_close(struct canfs_journal *journal)
 
 size_t canfs_journal_count(const struct canfs_journal *journal)
 {
-	return journal->n;
+	return journal->entries.n;
 }
 
 const struct canfs_journal_entry *canfs_journal_at(const struct canfs_journal *journal, size_t i)
 {
-	return i < journal->n ? &journal->entry[i] : NULL;
+	return i < journal->entries.n ? &journal->entries.entry[i] : NULL;
 }
 
 const struct canfs_journal_entry *canfs_journal_find(
 	const struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi)
 {
-	/* Looking does not change it; the cast spares a second copy of the loop. */
-	return find_entry((struct canfs_journal *)journal, knob, bdi);
+	return canfs_entries_find(&journal->entries, knob, bdi);
 }
 
 int canfs_journal_original(struct canfs_journal *journal, enum canfs_knob knob,
@@ -468,7 +298,7 @@ int canfs_journal_original(struct canfs_journal *journal, enum canfs_knob knob,
 	struct canfs_journal_entry entry = {
 		.knob = knob, .original = value, .pair_original = pair_value
 	};
-	char line[LINE_MAX_BYTES];
+	char line[CANFS_JOURNAL_LINE_MAX];
 
 	if (mount) {
 		entry.bdi = mount->bdi;
@@ -476,39 +306,41 @@ int canfs_journal_original(struct canfs_journal *journal, enum canfs_knob knob,
 		entry.source = (char *)mount->source; /* copied, not written to */
 		entry.mountpoint = (char *)mount->mountpoint;
 	}
-	int ret = add_entry(journal, &entry);
+	int ret = canfs_entries_add(&journal->entries, &entry);
 	if (ret)
 		return ret;
-	ret = append(journal, line, format_original(&entry, line), true);
+	ret = append(journal, line, canfs_format_original(&entry, line), true);
 	if (ret)
-		drop_entry(journal, &journal->entry[journal->n - 1]);
+		drop_last(journal);
 	return ret;
 }
 
 int canfs_journal_wrote(
 	struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi, uint64_t value)
 {
-	struct canfs_journal_entry *entry = find_entry(journal, knob, bdi);
-	char line[LINE_MAX_BYTES];
+	struct canfs_journal_entry *entry = canfs_entries_find(&journal->entries, knob, bdi);
+	char line[CANFS_JOURNAL_LINE_MAX];
 
 	if (!entry)
 		return -ENOENT;
-	int ret = append(journal, line, format("wrote", knob, bdi, &value, line), false);
+	int ret =
+		append(journal, line, canfs_format_change("wrote", knob, bdi, &value, line), false);
 	if (ret)
 		return ret;
-	note_wrote(entry, value);
+	canfs_entry_wrote(entry, value);
 	compact_if_long(journal);
 	return 0;
 }
 
 int canfs_journal_yielded(struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi)
 {
-	struct canfs_journal_entry *entry = find_entry(journal, knob, bdi);
-	char line[LINE_MAX_BYTES];
+	struct canfs_journal_entry *entry = canfs_entries_find(&journal->entries, knob, bdi);
+	char line[CANFS_JOURNAL_LINE_MAX];
 
 	if (!entry)
 		return -ENOENT;
-	int ret = append(journal, line, format("yielded", knob, bdi, NULL, line), false);
+	int ret =
+		append(journal, line, canfs_format_change("yielded", knob, bdi, NULL, line), false);
 	if (!ret)
 		entry->yielded = true;
 	return ret;
@@ -517,14 +349,15 @@ int canfs_journal_yielded(struct canfs_journal *journal, enum canfs_knob knob, s
 int canfs_journal_restored(
 	struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi)
 {
-	struct canfs_journal_entry *entry = find_entry(journal, knob, bdi);
-	char line[LINE_MAX_BYTES];
+	struct canfs_journal_entry *entry = canfs_entries_find(&journal->entries, knob, bdi);
+	char line[CANFS_JOURNAL_LINE_MAX];
 
 	if (!entry)
 		return -ENOENT;
-	int ret = append(journal, line, format("restored", knob, bdi, NULL, line), false);
+	int ret = append(
+		journal, line, canfs_format_change("restored", knob, bdi, NULL, line), false);
 	if (!ret)
-		drop_entry(journal, entry);
+		canfs_entries_drop(&journal->entries, entry);
 	compact_if_long(journal);
 	return ret;
 }
