@@ -83,7 +83,7 @@ static void ask_disk(
 static void serve_disk(struct fixture *f, struct disk *disk)
 {
 	struct canfs_fetch_list finished = { 0 };
-	struct canfs_fetch *fetch = canfs_queue_take(&disk->queue, 0), *next;
+	struct canfs_fetch *fetch = canfs_queue_take(&disk->queue, CANFS_FETCH_PREFETCH), *next;
 
 	canfs_queue_finish(&disk->queue, fetch, 0, &finished);
 	for (fetch = finished.first; fetch; fetch = next) {
