@@ -16,6 +16,7 @@
 #include "server/monitors/ghosts.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
 #include "server/price-service/price_service.h"
+#include "server/waiting/waiting.h"
 
 /* What the CANFS { } block says. */
 struct canfs_fsal_config {
@@ -48,12 +49,12 @@ struct canfs_export_options {
 struct canfs_module {
 	struct fsal_module module;
 	struct fsal_obj_ops handle_ops;
-	struct canfs_sampler *sampler;       /* NULL before init_config */
-	struct canfs_ghosts *ghosts;         /* NULL: reads are not looked at */
-	struct canfs_control *control;       /* NULL: no socket */
-	struct canfs_prefetcher *prefetcher; /* NULL: nothing is prefetched */
-	struct canfs_clients *clients;       /* NULL: nobody counts them */
-	_Atomic bool times_clients;          /* how long their operations take is of interest */
+	struct canfs_sampler *sampler;             /* NULL before init_config */
+	struct canfs_ghosts *ghosts;               /* NULL: reads are not looked at */
+	struct canfs_control *control;             /* NULL: no socket */
+	struct canfs_prefetcher *prefetcher;       /* NULL: nothing is prefetched */
+	struct canfs_clients *clients;             /* NULL: nobody counts them */
+	struct canfs_waiting *waiting;             /* NULL: nobody says who makes whom wait */
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	struct canfs_admissions *admissions;       /* to its prices; NULL: likewise */
 	struct canfs_shared_classes classes;       /* of clients */
@@ -210,33 +211,32 @@ void canfs_set_classes(const struct canfs_classes *classes);
 /* Makes of the export's prices what the client of op_ctx is told. In the data path. */
 void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag);
 
-/* clients.c */
-void canfs_open_clients(const struct canfs_fsal_config *config);
+/* clients.c. Closing ends the sampler. */
+void canfs_open_clients(void);
 void canfs_close_clients(void);
-
-/* From now on the time that operations take is measured, as for the price service. */
-void canfs_time_clients(void);
 
 /* How many operations of other clients than that of op_ctx are in flight, on average since this or the next was last called; 0: not known. */
 double canfs_others_in_flight(void);
 void canfs_measure_clients(void);
 
-/* How long an operation of a client takes. */
+/* After each step of the sampler, in its thread: what came of it for who makes whom wait. */
+void canfs_step_waiting(uint64_t now_usec);
+
+/* An operation of a client that is in flight. */
 struct canfs_timer {
-	struct canfs_client_time *time; /* NULL: it does not matter */
+	struct canfs_client_load *load; /* NULL: nobody counts them */
+	enum canfs_client_wait wait;
 	uint64_t begun_usec;
 };
 
-/* In the data path, when the client of op_ctx asks for it: counts a read or write; a commit is not counted. */
-struct canfs_timer canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io);
-struct canfs_timer canfs_start_timer(void);
+/* In the data path, when the client of op_ctx asks for it. */
+struct canfs_timer canfs_begin_read(const struct fsal_io_arg *io);
+struct canfs_timer canfs_begin_write_of(const struct fsal_io_arg *io);
+struct canfs_timer canfs_begin_commit(void);
 
 /* From any thread. */
-static inline void canfs_stop_timer(const struct canfs_timer *timer)
-{
-	if (timer->time)
-		canfs_clients_took(timer->time, canfs_now_usec() - timer->begun_usec);
-}
+void canfs_end_timer(const struct canfs_timer *timer);
+void canfs_end_read(const struct canfs_timer *timer, uint64_t bytes);
 
 /* export.c: the export at the end of the stack; and the device of its file system, 0: files are on none here. */
 const struct fsal_export *canfs_bottom(const struct fsal_export *export);

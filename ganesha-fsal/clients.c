@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* What each client does, as the control socket shows it; and how many operations are in flight, for the price service and delegations. */
 #include "ganesha-fsal/canfs_methods.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/source.h"
 
-#include <stdatomic.h>
+#include <math.h>
+#include <unistd.h>
 
-void canfs_open_clients(const struct canfs_fsal_config *config)
+void canfs_open_clients(void)
 {
 	CANFS.clients = canfs_clients_new();
-	if (config->price_port != 0)
-		canfs_time_clients();
-}
-
-void canfs_time_clients(void)
-{
-	atomic_store(&CANFS.times_clients, true);
+	CANFS.waiting = canfs_waiting_new();
 }
 
 void canfs_measure_clients(void)
@@ -34,43 +31,121 @@ double canfs_others_in_flight(void)
 
 /*
  * A server that ends in a hurry (exit(3) in the middle of its work) unloads us while exports are
- * served: then the table stays.
+ * served: then the table stays. The sampler's thread looks at it, so that this ends first.
  */
 void canfs_close_clients(void)
 {
-	struct canfs_sampler_counters counters;
+	struct canfs_sampler_counters counters = { 0 };
 
-	if (!CANFS.clients)
-		return;
-	canfs_sampler_count(CANFS.sampler, &counters);
+	if (CANFS.sampler)
+		canfs_sampler_count(CANFS.sampler, &counters);
+	canfs_sampler_free(CANFS.sampler);
+	CANFS.sampler = NULL;
+	canfs_waiting_free(CANFS.waiting);
+	CANFS.waiting = NULL;
 	if (counters.exports != 0)
 		return;
 	canfs_clients_free(CANFS.clients);
 	CANFS.clients = NULL;
 }
 
-static struct canfs_timer timer_of(struct canfs_client_time *time)
+/* What all disks below exports have done. */
+static void add_disks(const struct canfs_price_table_view *view, void *arg)
 {
-	if (!atomic_load_explicit(&CANFS.times_clients, memory_order_relaxed))
-		return (struct canfs_timer) { 0 };
-	return (struct canfs_timer) { .time = time, .begun_usec = canfs_now_usec() };
+	struct canfs_disk_sample *sample = arg;
+	const struct canfs_disk_work *work = view->work;
+
+	if (!work)
+		return;
+	sample->disks++;
+	sample->reads += work->reads;
+	sample->read_bytes += work->read_bytes;
+	sample->writes += work->writes;
+	sample->written_bytes += work->written_bytes;
+	sample->flush_msec += work->flush_msec;
+	sample->positioning_sec = fmax(sample->positioning_sec, view->disk->positioning_sec);
+	sample->bytes_per_sec = fmax(sample->bytes_per_sec, view->disk->bytes_per_sec);
+}
+
+void canfs_step_waiting(uint64_t now_usec)
+{
+	struct canfs_disk_sample sample = { .dirty_bytes = (double)NAN };
+	struct canfs_dirty_pages pages;
+	char text[16384];
+
+	if (!CANFS.waiting || !CANFS.clients)
+		return;
+	canfs_sampler_visit(CANFS.sampler, now_usec, add_disks, &sample);
+	if (sample.disks == 0)
+		return;
+	if (canfs_read_source("", "/proc/vmstat", text, sizeof(text)) > 0 &&
+		canfs_parse_vmstat(text, &pages) == 0)
+		sample.dirty_bytes =
+			(double)(pages.dirty + pages.writeback) * (double)sysconf(_SC_PAGESIZE);
+	canfs_waiting_step(CANFS.waiting, now_usec, CANFS.clients, &sample);
+}
+
+static struct canfs_timer begin(struct canfs_client_load *load, enum canfs_client_wait wait)
+{
+	struct canfs_timer timer = { .load = load, .wait = wait, .begun_usec = canfs_now_usec() };
+
+	canfs_client_begin(load, wait, timer.begun_usec);
+	return timer;
 }
 
 /* What was asked for: what comes of it is known elsewhere and later, without the caller. */
-struct canfs_timer canfs_count_client(enum canfs_client_op op, const struct fsal_io_arg *io)
+struct canfs_timer canfs_begin_read(const struct fsal_io_arg *io)
 {
 	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
 
 	if (!CANFS.clients || !client)
 		return (struct canfs_timer) { 0 };
-	return timer_of(canfs_clients_count(CANFS.clients, client, op, canfs_bytes_of(io)));
+	return begin(
+		canfs_clients_count(CANFS.clients, client, CANFS_CLIENT_READ, canfs_bytes_of(io)),
+		CANFS_WAIT_READ);
 }
 
-struct canfs_timer canfs_start_timer(void)
+struct canfs_timer canfs_begin_write_of(const struct fsal_io_arg *io)
 {
 	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
+	uint64_t bytes = canfs_bytes_of(io);
+	struct canfs_client_load *load;
 
-	if (!atomic_load_explicit(&CANFS.times_clients, memory_order_relaxed) || !client)
+	if (!CANFS.clients || !client)
 		return (struct canfs_timer) { 0 };
-	return timer_of(canfs_clients_time(CANFS.clients, client));
+	load = canfs_clients_count(CANFS.clients, client, CANFS_CLIENT_WRITE, bytes);
+	if (!io->fsal_stable)
+		return begin(load, CANFS_WAIT_WRITE);
+	canfs_client_note_stable(load, bytes);
+	return begin(load, CANFS_WAIT_STABLE_WRITE);
+}
+
+struct canfs_timer canfs_begin_commit(void)
+{
+	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
+	struct canfs_client_load *load;
+
+	if (!CANFS.clients || !client)
+		return (struct canfs_timer) { 0 };
+	load = canfs_clients_load(CANFS.clients, client);
+	canfs_client_note_commit(load);
+	return begin(load, CANFS_WAIT_COMMIT);
+}
+
+void canfs_end_timer(const struct canfs_timer *timer)
+{
+	if (timer->load)
+		canfs_client_end(timer->load, timer->wait, canfs_now_usec());
+}
+
+void canfs_end_read(const struct canfs_timer *timer, uint64_t bytes)
+{
+	uint64_t now_usec;
+
+	if (!timer->load)
+		return;
+	now_usec = canfs_now_usec();
+	canfs_client_end(timer->load, timer->wait, now_usec);
+	if (now_usec - timer->begun_usec >= CANFS_DISK_READ_USEC)
+		canfs_client_note_disk_read(timer->load, bytes);
 }

@@ -38,6 +38,7 @@ void canfs_start_control(const char *path)
 		.path = path,
 		.sampler = CANFS.sampler,
 		.clients = CANFS.clients,
+		.waiting = CANFS.waiting,
 		.classes = &CANFS.classes,
 		.price_service = CANFS.price_service,
 		.more = canfs_prefetch_commands,

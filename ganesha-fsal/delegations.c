@@ -102,7 +102,6 @@ static int open_export(struct canfs_export *export)
 		return ret;
 	if (canfs_local_device(&export->export) == 0)
 		return -EOPNOTSUPP;
-	canfs_time_clients();
 	if (export->dir < 0)
 		export->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (export->dir < 0 || fstat(export->dir, &st) != 0)

@@ -10,7 +10,6 @@ static void io_done(
 	struct canfs_caller *caller = caller_arg;
 
 	(void)sub;
-	canfs_stop_timer(&caller->timer);
 	op_ctx->fsal_export = sub_export->super_export;
 	caller->done(caller->handle, status, io_arg, caller->arg);
 	op_ctx->fsal_export = sub_export;
@@ -20,8 +19,10 @@ static void io_done(
 static void read_done(
 	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
 {
+	const struct fsal_io_arg *io = io_arg;
 	struct canfs_caller *caller = caller_arg;
 
+	canfs_end_read(&caller->timer, FSAL_IS_ERROR(status) ? 0 : io->io_amount);
 	if (!FSAL_IS_ERROR(status))
 		canfs_reads_note(caller->handle, io_arg);
 	io_done(sub, status, io_arg, caller_arg);
@@ -69,7 +70,7 @@ static void read_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_cb
 		.handle = handle,
 		.done = done,
 		.arg = arg,
-		.timer = canfs_count_client(CANFS_CLIENT_READ, io),
+		.timer = canfs_begin_read(io),
 	};
 	read.bypass = bypass;
 	read.read_arg = io;
@@ -87,6 +88,7 @@ static void write_done(
 	const struct canfs_caller *caller = caller_arg;
 	const struct fsal_io_arg *io = io_arg;
 
+	canfs_end_timer(&caller->timer);
 	op_ctx->fsal_export = sub_export->super_export;
 	canfs_invalidate(caller->handle, io->offset, canfs_bytes_of(io));
 	status = canfs_check_write(caller, status, io);
@@ -102,12 +104,13 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.handle = handle,
 		.done = done,
 		.arg = arg,
-		.timer = canfs_count_client(CANFS_CLIENT_WRITE, io),
+		.timer = canfs_begin_write_of(io),
 		.stable = io->fsal_stable,
 	};
 	fsal_status_t status = canfs_begin_change(handle, &caller.change);
 
 	if (FSAL_IS_ERROR(status)) {
+		canfs_end_timer(&caller.timer);
 		done(handle, status, io, arg);
 		return;
 	}
@@ -245,10 +248,10 @@ static fsal_status_t advise_object(struct fsal_obj_handle *handle, struct io_hin
 
 static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, size_t len)
 {
-	struct canfs_timer timer = canfs_start_timer();
+	struct canfs_timer timer = canfs_begin_commit();
 	fsal_status_t status = PASS(handle, commit2, offset, len);
 
-	canfs_stop_timer(&timer);
+	canfs_end_timer(&timer);
 	return canfs_check_commit(handle, status);
 }
 

@@ -21,11 +21,13 @@ static fsal_status_t init_config(
 	if (ret == 0) {
 		canfs_reads_open(config->ghost_memory_bytes);
 		config->sampler.setup.ghosts = CANFS.ghosts;
+		config->sampler.stepped = canfs_step_waiting;
 		ret = canfs_sampler_new(&CANFS.sampler, &config->sampler);
 	}
 	if (ret == 0) {
 		canfs_set_classes(&config->classes);
 		(void)canfs_change_scale(NULL, config);
+		canfs_open_clients();
 		ret = canfs_sampler_start(CANFS.sampler);
 	}
 	if (ret != -EINVAL)
@@ -36,7 +38,6 @@ static fsal_status_t init_config(
 	else if (ret != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS publishes no prices: %s", strerror(-ret));
 	else {
-		canfs_open_clients(config);
 		canfs_start_price_service(config->price_port);
 		canfs_start_control(config->control_path);
 	}
@@ -91,10 +92,8 @@ MODULE_FINI void canfs_unload(void)
 {
 	canfs_stop_control();
 	canfs_stop_price_service();
-	canfs_close_clients();
 	canfs_stop_prefetcher();
-	canfs_sampler_free(CANFS.sampler);
-	CANFS.sampler = NULL;
+	canfs_close_clients();
 	if (!CANFS.module.name)
 		return; /* refused: the server may see another structure */
 	if (unregister_fsal(&CANFS.module) != 0) {

@@ -9,6 +9,7 @@
 #include "server/clients/clients.h"
 #include "server/market/sampler.h"
 #include "server/monitors/ghosts.h"
+#include "server/waiting/waiting.h"
 #include "ganesha-fsal/prefetch/files.h"
 #include "ganesha-fsal/prefetch/resident.h"
 #include "ganesha-fsal/scheduler/queue.h"
@@ -17,10 +18,11 @@
 #include "protocol/tag.h"
 #include "common/hash.h"
 
-#define MOUNTS_MAX    100
-#define EXPORTS_MAX   100
-#define MEMINFO_BYTES 8192
-#define WAITING       10000 /* fetches, at a disk that is behind */
+#define MOUNTS_MAX      100
+#define EXPORTS_MAX     100
+#define MEMINFO_BYTES   8192
+#define WAITING_CLIENTS 8
+#define WAITING         10000 /* fetches, at a disk that is behind */
 
 struct disk {
 	struct canfs_queue queue;
@@ -47,6 +49,9 @@ struct fixture {
 	int cached; /* a file of which something is in the page cache */
 	struct canfs_resident_map map;
 	struct canfs_clients *few_clients, *many_clients;
+	struct canfs_client_load *loads[WAITING_CLIENTS];
+	struct canfs_waiting *few_waiting, *many_waiting;
+	struct canfs_disk_sample disk;
 	struct canfs_shared_classes no_classes, full_classes;
 	struct disk fifo, elevator, n_cscan, lag;
 	uint64_t now_usec;

@@ -12,6 +12,7 @@
 
 #include "bench/jobs/job.h"
 #include "bench/micro/fixture.h"
+#include "common/clock.h"
 
 #define SAMPLE_MSEC 100 /* the sampler's clock per pass */
 #define MOUNT_BYTES 4096
@@ -80,6 +81,51 @@ static void clients_few(struct fixture *f)
 static void clients_many(struct fixture *f)
 {
 	count_client(f, f->many_clients, 16 * CANFS_CLIENTS_MAX);
+}
+
+/* What it costs an operation beyond being counted that somebody may ask who waited for whom: a read of the disk, the most there is. */
+static void waiting_operation(struct fixture *f)
+{
+	struct canfs_client_load *load = f->loads[f->turn++ % WAITING_CLIENTS];
+	uint64_t begun_usec = canfs_now_usec(), ended_usec;
+
+	canfs_client_begin(load, CANFS_WAIT_READ, begun_usec);
+	ended_usec = canfs_now_usec();
+	canfs_client_end(load, CANFS_WAIT_READ, ended_usec);
+	if (ended_usec >= begun_usec) /* not CANFS_DISK_READ_USEC: nothing is waited for here */
+		canfs_client_note_disk_read(load, 4096);
+}
+
+/* A step of so many clients, all of which load the disk and wait for it. */
+static void waiting_step(struct fixture *f, struct canfs_clients *clients,
+	struct canfs_waiting *waiting, uint32_t of)
+{
+	struct canfs_disk_sample *disk = &f->disk;
+
+	f->now_usec += SAMPLE_MSEC * 1000;
+	for (uint32_t i = 0; i < of; i++) {
+		struct sockaddr_in in = { .sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(0x0a000000u + i) };
+		struct canfs_client_load *load = canfs_clients_count(
+			clients, (const struct sockaddr *)&in, CANFS_CLIENT_READ, 4096);
+
+		canfs_client_begin(load, CANFS_WAIT_READ, f->now_usec - SAMPLE_MSEC * 1000);
+		canfs_client_end(load, CANFS_WAIT_READ, f->now_usec);
+		canfs_client_note_disk_read(load, 4096);
+	}
+	disk->reads += of;
+	disk->read_bytes += of * UINT64_C(4096);
+	canfs_waiting_step(waiting, f->now_usec, clients, disk);
+}
+
+static void waiting_few(struct fixture *f)
+{
+	waiting_step(f, f->few_clients, f->few_waiting, WAITING_CLIENTS);
+}
+
+static void waiting_many(struct fixture *f)
+{
+	waiting_step(f, f->many_clients, f->many_waiting, CANFS_CLIENTS_MAX);
 }
 
 /* What it costs a reply to know its client's premium; of full_classes nobody is a client, so that all are looked through. */
@@ -186,7 +232,10 @@ static const struct {
 	{ "canfs_files_read-random", files_read_random },
 	{ "canfs_clients_count-16", clients_few },
 	{ "canfs_clients_count-4096", clients_many }, /* nearly all miss */
-	{ "canfs_queue-10000-fifo", queue_fifo },     /* in, taken, done */
+	{ "canfs_client_operation", waiting_operation },
+	{ "canfs_waiting_step-8", waiting_few },
+	{ "canfs_waiting_step-256", waiting_many },
+	{ "canfs_queue-10000-fifo", queue_fifo }, /* in, taken, done */
 	{ "canfs_queue-10000-elevator", queue_elevator },
 	{ "canfs_queue-10000-n-cscan", queue_n_cscan },
 	{ "canfs_queue-10000-lag", queue_lag },
@@ -305,6 +354,22 @@ static int make_classes(struct canfs_shared_classes *shared)
 	return canfs_shared_classes_set(shared, &classes) == 1 ? 0 : -1;
 }
 
+static int make_waiting(struct fixture *f)
+{
+	f->few_waiting = canfs_waiting_new();
+	f->many_waiting = canfs_waiting_new();
+	f->disk = (struct canfs_disk_sample) {
+		.disks = 1, .positioning_sec = 8e-3, .bytes_per_sec = 150e6
+	};
+	for (uint32_t i = 0; i < WAITING_CLIENTS; i++) {
+		struct sockaddr_in in = { .sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(0x0a000000u + i) };
+
+		f->loads[i] = canfs_clients_load(f->few_clients, (const struct sockaddr *)&in);
+	}
+	return f->few_waiting && f->many_waiting ? 0 : -1;
+}
+
 static int make_fixture(struct fixture *f)
 {
 	canfs_market_init(&f->market);
@@ -317,7 +382,8 @@ static int make_fixture(struct fixture *f)
 	f->few_clients = canfs_clients_new();
 	f->many_clients = canfs_clients_new();
 	if (!f->few_clients || !f->many_clients || canfs_tag_encode(&f->space, &f->tag) != 0 ||
-		make_server(&f->one_export, 1) != 0 || make_server(&f->ten_exports, 10) != 0 ||
+		make_waiting(f) != 0 || make_server(&f->one_export, 1) != 0 ||
+		make_server(&f->ten_exports, 10) != 0 ||
 		make_server(&f->hundred_exports, EXPORTS_MAX) != 0 || make_ghosts(f) != 0 ||
 		make_files(f) != 0 || make_disks(f) != 0 || make_classes(&f->full_classes) != 0 ||
 		make_mounts(1, &f->one, &f->one_text) != 0 ||
@@ -329,6 +395,8 @@ static int make_fixture(struct fixture *f)
 
 static void free_fixture(struct fixture *f)
 {
+	canfs_waiting_free(f->few_waiting);
+	canfs_waiting_free(f->many_waiting);
 	canfs_clients_free(f->few_clients);
 	canfs_clients_free(f->many_clients);
 	canfs_shared_classes_free(&f->full_classes);

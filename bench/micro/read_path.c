@@ -168,7 +168,6 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 	server->sub_export.super_export = &server->export.export;
 	server->file = calloc(server->files, sizeof(*server->file));
 	CANFS.clients = canfs_clients_new();
-	CANFS.times_clients = true; /* as with a price service */
 	canfs_reads_open(GHOST_MEMORY_BYTES);
 	if (!server->file || !CANFS.clients || !CANFS.ghosts)
 		fail("no memory");

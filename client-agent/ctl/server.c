@@ -23,6 +23,8 @@ struct options {
 	const char *export;   /* NULL: all, or the only one */
 	unsigned int seconds; /* 0: all */
 	unsigned int top;     /* 0: the server's default */
+	bool watch;
+	const char *client; /* of who; NULL: all */
 	double interval_sec;
 	unsigned int count; /* redraws until the end; 0: no end */
 	json_t *settings;   /* of set */
@@ -65,15 +67,17 @@ static json_t *ask(struct server *server, json_t *request)
 static json_t *ask_for(struct server *server, const char *command)
 {
 	const struct options *options = server->options;
-	bool of_clients = strcmp(command, "clients") == 0;
+	bool of_prices = strcmp(command, "clients") != 0 && strcmp(command, "who") != 0;
 	json_t *request = json_pack("{s:s}", "command", command);
 
-	if (options->export && !of_clients)
+	if (options->export && of_prices)
 		json_object_set_new(request, "export", json_string(options->export));
 	if (options->seconds != 0)
 		json_object_set_new(request, "seconds", json_integer(options->seconds));
-	if (options->top != 0 && of_clients)
+	if (options->top != 0 && !of_prices)
 		json_object_set_new(request, "top", json_integer(options->top));
+	if (options->client)
+		json_object_set_new(request, "client", json_string(options->client));
 	return ask(server, request);
 }
 
@@ -112,29 +116,24 @@ static int run_set(struct server *server)
 	return show(server, ask(server, json_incref(server->options->settings)), ctl_show_settings);
 }
 
-static int run_top(struct server *server)
+static void clear(const struct server *server)
+{
+	if (isatty(STDOUT_FILENO) && !server->options->json)
+		fputs("\033[H\033[J", stdout);
+}
+
+/* One picture after the other; picture() returns the exit status. */
+static int draw_again(struct server *server, int (*picture)(struct server *server))
 {
 	const double interval_sec = server->options->interval_sec;
 	const struct timespec pause = { (time_t)interval_sec,
 		(long)((interval_sec - (double)(time_t)interval_sec) * 1e9) };
-	const bool redraw = isatty(STDOUT_FILENO) && !server->options->json;
 
 	for (unsigned int pictures = 1;; pictures++) {
-		json_t *prices = ask_for(server, "prices");
-		json_t *clients = prices ? ask_for(server, "clients") : NULL;
+		int status = picture(server);
 
-		/* The server would not wait for the next picture. */
-		ctl_hang_up(&server->peer);
-		if (redraw && clients)
-			fputs("\033[H\033[J", stdout);
-		if (!clients) {
-			json_decref(prices);
-			return CTL_ERROR;
-		}
-		(void)show(server, prices, ctl_show_prices);
-		if (!server->options->json)
-			putchar('\n');
-		(void)show(server, clients, ctl_show_clients);
+		if (status != CTL_OK)
+			return status;
 		if (fflush(stdout) != 0)
 			return CTL_ERROR;
 		if (pictures == server->options->count)
@@ -143,7 +142,45 @@ static int run_top(struct server *server)
 	}
 }
 
-enum { TOP = 1, PRICES = 2, HISTORY = 4, CLIENTS = 8, OTHER = 16 };
+static int draw_top(struct server *server)
+{
+	json_t *prices = ask_for(server, "prices");
+	json_t *clients = prices ? ask_for(server, "clients") : NULL;
+
+	/* The server would not wait for the next picture. */
+	ctl_hang_up(&server->peer);
+	if (!clients) {
+		json_decref(prices);
+		return CTL_ERROR;
+	}
+	clear(server);
+	(void)show(server, prices, ctl_show_prices);
+	if (!server->options->json)
+		putchar('\n');
+	return show(server, clients, ctl_show_clients);
+}
+
+static int run_top(struct server *server)
+{
+	return draw_again(server, draw_top);
+}
+
+static int draw_who(struct server *server)
+{
+	json_t *who = ask_for(server, "who");
+
+	ctl_hang_up(&server->peer);
+	if (who && server->options->watch)
+		clear(server);
+	return show(server, who, server->options->client ? ctl_show_who_of : ctl_show_who);
+}
+
+static int run_who(struct server *server)
+{
+	return server->options->watch ? draw_again(server, draw_who) : draw_who(server);
+}
+
+enum { TOP = 1, PRICES = 2, HISTORY = 4, CLIENTS = 8, WHO = 16, OTHER = 32 };
 
 static const struct command {
 	const char *name;
@@ -155,6 +192,7 @@ static const struct command {
 	{ "prices", PRICES, run_prices, NULL },
 	{ "history", HISTORY, NULL, ctl_show_history },
 	{ "clients", CLIENTS, NULL, ctl_show_clients },
+	{ "who", WHO, run_who, NULL },
 	{ "counters", OTHER, NULL, ctl_show_counters },
 	{ "config", OTHER, NULL, ctl_show_config },
 	{ "prefetch", OTHER, NULL, ctl_show_prefetch },
@@ -168,13 +206,15 @@ static const struct ctl_option option_table[] = {
 	CTL_FLAG("json", json, "the server's replies as they are, one a line"),
 	CTL_TEXT("export", "=PATH", export, "prices, history: only this export",
 		.takers = TOP | PRICES | HISTORY),
-	CTL_COUNT("seconds", "=N", seconds, 1, 600, "history: no farther back (1 to 600)",
-		.takers = HISTORY),
-	CTL_COUNT("top", "=N", top, 1, 256, "clients, top: so many clients (1 to 256)",
-		.takers = TOP | CLIENTS),
-	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600, "top: between two pictures (1)",
-		.takers = TOP),
-	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "top: end after N pictures", .takers = TOP),
+	CTL_COUNT("seconds", "=N", seconds, 1, 600,
+		"history, who: no farther back (1 to 600; who: 60)", .takers = HISTORY | WHO),
+	CTL_COUNT("top", "=N", top, 1, 256, "clients, top, who: so many clients (1 to 256)",
+		.takers = TOP | CLIENTS | WHO),
+	CTL_FLAG("watch", watch, "who: drawn anew each second", .takers = WHO),
+	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600,
+		"top, who: between two pictures (1)", .takers = TOP | WHO),
+	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "top, who: end after N pictures",
+		.takers = TOP | WHO),
 	{ 0 },
 };
 
@@ -189,6 +229,7 @@ static const struct ctl_syntax syntax = {
 		"  prices             utilization and price of each resource, the prices\n"
 		"  history            the last ten minutes of one export\n"
 		"  clients            which load the server most\n"
+		"  who [ADDRESS]      who makes whom wait; of one client, with what\n"
 		"  counters           what the server counts\n"
 		"  config             what its configuration says of interfaces, disks, classes\n"
 		"  prefetch           what is read ahead, and what waits for the disks\n"
@@ -250,8 +291,8 @@ static const struct command *find_command(const char *name)
 		if (name && strcmp(name, commands[i].name) == 0)
 			return &commands[i];
 	}
-	ctl_warn("server: '%s' is no command; allowed: top, prices, history, clients, counters, "
-		 "config, prefetch, scheduler, set",
+	ctl_warn("server: '%s' is no command; allowed: top, prices, history, clients, who, "
+		 "counters, config, prefetch, scheduler, set",
 		name ? name : "");
 	return NULL;
 }
@@ -286,6 +327,10 @@ static int parse_command_line(
 	while (++optind < argc) {
 		if ((*command)->run == run_scheduler && !options->policy) {
 			options->policy = argv[optind];
+			continue;
+		}
+		if ((*command)->run == run_who && !options->client) {
+			options->client = argv[optind];
 			continue;
 		}
 		if ((*command)->run != run_set) {

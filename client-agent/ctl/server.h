@@ -10,6 +10,8 @@
 void ctl_show_prices(const json_t *reply);
 void ctl_show_history(const json_t *reply);
 void ctl_show_clients(const json_t *reply);
+void ctl_show_who(const json_t *reply);
+void ctl_show_who_of(const json_t *reply); /* of one client */
 void ctl_show_counters(const json_t *reply);
 void ctl_show_config(const json_t *reply);
 void ctl_show_settings(const json_t *reply);

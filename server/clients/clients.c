@@ -17,8 +17,8 @@ struct sum {
 /* Counted in by anybody; the rest is under the table's mutex. */
 struct slot {
 	struct sum sum;
-	struct canfs_client_time time;
-	uint64_t measured_usec;          /* of the time, at the last measurement */
+	struct canfs_client_load load;
+	uint64_t measured;               /* of it the time, at the last measurement */
 	double in_flight;                /* operations, up to then */
 	struct canfs_client_sum at_tick; /* the sum at the last tick */
 	struct canfs_client_row row;     /* but for its sum */
@@ -33,8 +33,8 @@ struct set {
 struct canfs_clients {
 	struct set set[CANFS_CLIENTS_SETS];
 	struct sum others;
-	struct canfs_client_time others_time;
-	uint64_t others_measured_usec;
+	struct canfs_client_load others_load;
+	uint64_t others_measured;
 	double in_flight; /* of all, others included */
 	uint64_t measured_usec;
 	pthread_mutex_t mutex;
@@ -149,6 +149,24 @@ static int least_way(const struct set *set)
 	return way;
 }
 
+/* The time that what is or was in flight has taken until now, as canfs_client_flown_usec() compares it. */
+static uint64_t flown(const struct canfs_client_load *load, int wait, uint64_t now_usec)
+{
+	const uint64_t counted = (UINT64_C(1) << CANFS_CLIENT_TIME_SHIFT) - 1;
+	uint64_t word = atomic_load_explicit(&load->in_flight[wait], memory_order_relaxed);
+
+	return (word & ~counted) + (word & counted) * (now_usec << CANFS_CLIENT_TIME_SHIFT);
+}
+
+static uint64_t flown_of_all(const struct canfs_client_load *load, uint64_t now_usec)
+{
+	uint64_t sum = 0;
+
+	for (int wait = 0; wait < CANFS_CLIENT_WAITS; wait++)
+		sum += flown(load, wait, now_usec);
+	return sum;
+}
+
 /* The client's slot, made if need be; NULL if the lock is not free. */
 static struct slot *admit(struct canfs_clients *clients, struct set *set, uint64_t tag,
 	const struct in6_addr *address)
@@ -174,7 +192,7 @@ static struct slot *admit(struct canfs_clients *clients, struct set *set, uint64
 		clients->others.operations[op] += gone.operations[op];
 		clients->others.bytes[op] += gone.bytes[op];
 	}
-	slot->measured_usec = atomic_load_explicit(&slot->time.usec, memory_order_relaxed);
+	slot->measured = flown_of_all(&slot->load, clients->measured_usec);
 	slot->in_flight = 0;
 	slot->at_tick = (struct canfs_client_sum) { 0 };
 	slot->row = (struct canfs_client_row) { .address = *address };
@@ -201,44 +219,44 @@ static struct slot *find_or_admit(struct canfs_clients *clients, const struct so
 	return admit(clients, set, tag, &plain);
 }
 
-struct canfs_client_time *canfs_clients_count(struct canfs_clients *clients,
+struct canfs_client_load *canfs_clients_count(struct canfs_clients *clients,
 	const struct sockaddr *address, enum canfs_client_op op, uint64_t bytes)
 {
 	struct slot *slot = find_or_admit(clients, address);
 
 	add(slot ? &slot->sum : &clients->others, op, bytes);
-	return slot ? &slot->time : &clients->others_time;
+	return slot ? &slot->load : &clients->others_load;
 }
 
-struct canfs_client_time *canfs_clients_time(
+struct canfs_client_load *canfs_clients_load(
 	struct canfs_clients *clients, const struct sockaddr *address)
 {
 	struct slot *slot = find_or_admit(clients, address);
 
-	return slot ? &slot->time : &clients->others_time;
+	return slot ? &slot->load : &clients->others_load;
 }
 
-/* Since *measured_usec, which becomes now. */
-static double in_flight(
-	const struct canfs_client_time *time, uint64_t *measured_usec, double elapsed_usec)
+/* Since *measured, which becomes now. */
+static double in_flight(const struct canfs_client_load *load, uint64_t *measured, uint64_t now_usec,
+	double elapsed_usec)
 {
-	uint64_t usec = atomic_load_explicit(&time->usec, memory_order_relaxed);
-	double mean = (double)(usec - *measured_usec) / elapsed_usec;
+	uint64_t now = flown_of_all(load, now_usec);
+	double mean = canfs_client_flown_usec(now, *measured) / elapsed_usec;
 
-	*measured_usec = usec;
-	return mean;
+	*measured = now;
+	return fmax(mean, 0);
 }
 
-static void measure(struct canfs_clients *clients, double elapsed_usec)
+static void measure(struct canfs_clients *clients, uint64_t now_usec, double elapsed_usec)
 {
 	clients->in_flight =
-		in_flight(&clients->others_time, &clients->others_measured_usec, elapsed_usec);
+		in_flight(&clients->others_load, &clients->others_measured, now_usec, elapsed_usec);
 	for (int i = 0; i < CANFS_CLIENTS_SETS; i++) {
 		for (int way = 0; way < CANFS_CLIENTS_WAYS; way++) {
 			struct slot *slot = &clients->set[i].slot[way];
 
 			slot->in_flight =
-				in_flight(&slot->time, &slot->measured_usec, elapsed_usec);
+				in_flight(&slot->load, &slot->measured, now_usec, elapsed_usec);
 			clients->in_flight += slot->in_flight;
 		}
 	}
@@ -248,7 +266,7 @@ void canfs_clients_measure(struct canfs_clients *clients, uint64_t now_usec)
 {
 	pthread_mutex_lock(&clients->mutex);
 	if (now_usec - clients->measured_usec >= CANFS_CLIENTS_MEASURE_USEC) {
-		measure(clients, (double)(now_usec - clients->measured_usec));
+		measure(clients, now_usec, (double)(now_usec - clients->measured_usec));
 		clients->measured_usec = now_usec;
 	}
 	pthread_mutex_unlock(&clients->mutex);
@@ -272,6 +290,34 @@ double canfs_clients_others(struct canfs_clients *clients, const struct sockaddr
 	}
 	pthread_mutex_unlock(&clients->mutex);
 	return fmax(others, 0);
+}
+
+static void sample_slot(
+	const struct slot *slot, uint64_t now_usec, struct canfs_client_sample *sample)
+{
+	const struct canfs_client_load *load = &slot->load;
+
+	sample->address = slot->row.address;
+	sample->sum = read_sum(&slot->sum);
+	for (int wait = 0; wait < CANFS_CLIENT_WAITS; wait++)
+		sample->flown[wait] = flown(load, wait, now_usec);
+	sample->disk_reads = load->disk_reads;
+	sample->disk_read_bytes = load->disk_read_bytes;
+	sample->stable_writes = load->stable_writes;
+	sample->stable_bytes = load->stable_bytes;
+	sample->commits = load->commits;
+}
+
+void canfs_clients_sample(struct canfs_clients *clients, uint64_t now_usec,
+	struct canfs_client_sample samples[CANFS_CLIENTS_MAX])
+{
+	pthread_mutex_lock(&clients->mutex);
+	for (int i = 0; i < CANFS_CLIENTS_SETS; i++) {
+		for (int way = 0; way < CANFS_CLIENTS_WAYS; way++)
+			sample_slot(&clients->set[i].slot[way], now_usec,
+				&samples[i * CANFS_CLIENTS_WAYS + way]);
+	}
+	pthread_mutex_unlock(&clients->mutex);
 }
 
 static void tick_slot(struct slot *slot, double elapsed_sec, double share)

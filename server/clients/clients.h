@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Which clients load the server? A table of fixed size (CANFS_CLIENTS_MAX clients, about 48 KiB)
+ * Which clients load the server? A table of fixed size (CANFS_CLIENTS_MAX clients, about 64 KiB)
  * that keeps the heavy ones however many there are: Space-Saving (Metwally et al., ICDT 2005),
  * in sets, as a cache, so that one operation looks at eight tags in one cache line.
  *
@@ -16,7 +16,12 @@
  * without a lock; a miss takes the lock if it is free, and else counts into "others". An operation
  * that meets the eviction of its client may be counted for the newcomer.
  *
- * The time that its operations took, in a second of the clock, is how many of a client's are in flight (Little's law).
+ * The time that its operations are in flight, in a second of the clock, is how many of them are (Little's law). One word of a
+ * client has both, so that the beginning and the end of an operation are one addition each, and whoever reads it sees them
+ * together, with what is in flight just now:
+ *
+ *	63                                              16 15         0
+ *	| sum of ends - sum of beginnings, usec, mod 2^48 | in flight |     + in flight * now = the time until now
  */
 #ifndef CANFS_SERVER_CLIENTS_CLIENTS_H
 #define CANFS_SERVER_CLIENTS_CLIENTS_H
@@ -37,6 +42,15 @@
 
 enum canfs_client_op { CANFS_CLIENT_READ, CANFS_CLIENT_WRITE, CANFS_CLIENT_OPS };
 
+/* What a client may wait for. A write that is not stable waits for memory only, if at all. */
+enum canfs_client_wait {
+	CANFS_WAIT_READ,
+	CANFS_WAIT_WRITE,
+	CANFS_WAIT_STABLE_WRITE,
+	CANFS_WAIT_COMMIT,
+	CANFS_CLIENT_WAITS
+};
+
 struct canfs_client_sum {
 	uint64_t operations[CANFS_CLIENT_OPS];
 	uint64_t bytes[CANFS_CLIENT_OPS];
@@ -56,23 +70,80 @@ struct canfs_clients;
 struct canfs_clients *canfs_clients_new(void);
 void canfs_clients_free(struct canfs_clients *clients); /* NULL allowed */
 
-/* Of all operations of a client; stays as long as the table, if it may be another client's then. */
-struct canfs_client_time {
-	_Atomic uint64_t usec;
+/* What is in flight of a client, and what came of it; stays as long as the table, if it may be another client's then. */
+struct canfs_client_load {
+	_Atomic uint64_t in_flight[CANFS_CLIENT_WAITS];
+	_Atomic uint64_t disk_reads,
+		disk_read_bytes; /* of its reads those that waited for the disk */
+	_Atomic uint64_t stable_writes, stable_bytes; /* of its writes */
+	_Atomic uint64_t commits;
 };
 
-/* Returns where the operation's time is to be added once it is over. */
-struct canfs_client_time *canfs_clients_count(struct canfs_clients *clients,
+/* Returns where the operation is to begin and to end. */
+struct canfs_client_load *canfs_clients_count(struct canfs_clients *clients,
 	const struct sockaddr *address, enum canfs_client_op op, uint64_t bytes);
 
 /* The same for an operation that is not counted: a commit. */
-struct canfs_client_time *canfs_clients_time(
+struct canfs_client_load *canfs_clients_load(
 	struct canfs_clients *clients, const struct sockaddr *address);
 
-static inline void canfs_clients_took(struct canfs_client_time *time, uint64_t usec)
+#define CANFS_CLIENT_TIME_SHIFT 16
+
+/* An operation begins, and ends. Of one client at most 65535 may be in flight. */
+static inline void canfs_client_begin(
+	struct canfs_client_load *load, enum canfs_client_wait wait, uint64_t now_usec)
 {
-	atomic_fetch_add_explicit(&time->usec, usec, memory_order_relaxed);
+	atomic_fetch_add_explicit(&load->in_flight[wait], 1 - (now_usec << CANFS_CLIENT_TIME_SHIFT),
+		memory_order_relaxed);
 }
+
+static inline void canfs_client_end(
+	struct canfs_client_load *load, enum canfs_client_wait wait, uint64_t now_usec)
+{
+	atomic_fetch_add_explicit(&load->in_flight[wait], (now_usec << CANFS_CLIENT_TIME_SHIFT) - 1,
+		memory_order_relaxed);
+}
+
+/*
+ * A read that took at least so long has waited for a disk, as far as its time can tell: out of memory one takes a tenth of it, from
+ * flash about as long. Where a processor is short, some that have not pass for it; the disk's own counters bound what comes of that.
+ */
+#define CANFS_DISK_READ_USEC 500
+
+static inline void canfs_client_note_disk_read(struct canfs_client_load *load, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&load->disk_reads, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&load->disk_read_bytes, bytes, memory_order_relaxed);
+}
+
+static inline void canfs_client_note_stable(struct canfs_client_load *load, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&load->stable_writes, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&load->stable_bytes, bytes, memory_order_relaxed);
+}
+
+static inline void canfs_client_note_commit(struct canfs_client_load *load)
+{
+	atomic_fetch_add_explicit(&load->commits, 1, memory_order_relaxed);
+}
+
+/* A client's load, to be compared with an earlier one. */
+struct canfs_client_sample {
+	struct in6_addr address;
+	struct canfs_client_sum sum;
+	uint64_t flown[CANFS_CLIENT_WAITS]; /* canfs_client_flown_usec() knows what it is */
+	uint64_t disk_reads, disk_read_bytes, stable_writes, stable_bytes, commits;
+};
+
+/* Between two samples of one place of the table: may be a few microseconds below 0, which the next one makes up for. */
+static inline double canfs_client_flown_usec(uint64_t now, uint64_t before)
+{
+	return (double)(int64_t)(now - before) / (1 << CANFS_CLIENT_TIME_SHIFT);
+}
+
+/* Of all places of the table; one that is free has the address "::". */
+void canfs_clients_sample(struct canfs_clients *clients, uint64_t now_usec,
+	struct canfs_client_sample samples[CANFS_CLIENTS_MAX]);
 
 /* Makes of the times how many operations are in flight, unless it was done within CANFS_CLIENTS_MEASURE_USEC. */
 #define CANFS_CLIENTS_MEASURE_USEC 50000

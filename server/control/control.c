@@ -94,6 +94,7 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 	new->ticked_usec = canfs_now_usec();
 	new->subject = (struct canfs_control_subject) { .sampler = config->sampler,
 		.clients = config->clients,
+		.waiting = config->waiting,
 		.classes = config->classes,
 		.counters = &new->counters,
 		.say = config->say,

@@ -14,6 +14,7 @@
 #include "server/clients/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
+#include "server/waiting/waiting.h"
 
 struct json_t; /* jansson's */
 
@@ -21,6 +22,7 @@ struct canfs_control_config {
 	const char *path;
 	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;        /* ticked from now on; NULL: nobody counts them */
+	struct canfs_waiting *waiting;        /* NULL: nobody knows who waits for whom */
 	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */

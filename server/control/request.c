@@ -4,12 +4,14 @@
 static const char *const export_members[] = { "export", NULL };
 static const char *const history_members[] = { "export", "seconds", NULL };
 static const char *const clients_members[] = { "top", NULL };
+static const char *const who_members[] = { "seconds", "client", "top", NULL };
 static const char *const no_members[] = { NULL };
 
 static const struct canfs_control_command commands[] = {
 	{ "prices", export_members, canfs_control_prices },
 	{ "history", history_members, canfs_control_history },
 	{ "clients", clients_members, canfs_control_clients },
+	{ "who", who_members, canfs_control_who },
 	{ "counters", no_members, canfs_control_show_counters },
 	{ "config", no_members, canfs_control_show_config },
 	{ "set", canfs_control_set_members, canfs_control_set },

@@ -7,12 +7,14 @@
 #include "server/clients/clients.h"
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
+#include "server/waiting/waiting.h"
 #include "common/control/request.h"
 
 /* What there is to show and to change. */
 struct canfs_control_subject {
 	struct canfs_sampler *sampler;
 	struct canfs_clients *clients;        /* NULL: nobody counts them */
+	struct canfs_waiting *waiting;        /* NULL: nobody knows who waits for whom */
 	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
 	struct canfs_control_counters *counters;
 	canfs_say *say;                            /* told of every change */
@@ -28,7 +30,7 @@ struct canfs_control_service canfs_control_service(const struct canfs_control_su
 /* From here: for the commands only. */
 
 canfs_control_run canfs_control_prices, canfs_control_history, canfs_control_clients,
-	canfs_control_show_counters, canfs_control_show_config, canfs_control_set;
+	canfs_control_who, canfs_control_show_counters, canfs_control_show_config, canfs_control_set;
 
 static inline const struct canfs_control_subject *canfs_control_subject_of(
 	const struct canfs_control_call *call)

@@ -151,6 +151,17 @@ static const struct canfs_monitor_traits *disk_of(const struct canfs_price_table
 	return &(prices->watched_by ? prices->watched_by : prices)->monitors[CANFS_DISK].traits;
 }
 
+static const struct canfs_disk_work *work_of(
+	const struct canfs_price_table *prices, struct canfs_disk_work *work)
+{
+	const struct canfs_monitor *disk = &prices->monitors[CANFS_DISK];
+
+	if (!disk->type || !disk->type->work)
+		return NULL;
+	disk->type->work(disk->state, work);
+	return work;
+}
+
 void canfs_price_table_enter_market(struct canfs_price_table *prices)
 {
 	const struct canfs_monitor_traits *disk = disk_of(prices);
@@ -264,6 +275,8 @@ static void *run(void *arg)
 		}
 		pthread_mutex_unlock(&sampler->mutex);
 		canfs_sampler_step(sampler, now_usec);
+		if (sampler->config.stepped)
+			sampler->config.stepped(now_usec);
 		pthread_mutex_lock(&sampler->mutex);
 	}
 	pthread_mutex_unlock(&sampler->mutex);
@@ -348,10 +361,12 @@ void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
 
 	pthread_mutex_lock(&sampler->mutex);
 	LIST_FOREACH (prices, &sampler->price_tables, link) {
+		struct canfs_disk_work work;
 		const struct canfs_price_table_view view = { .path = prices->name,
 			.own = &prices->own,
 			.market = &prices->market,
 			.disk = disk_of(prices),
+			.work = work_of(prices, &work),
 			.quotes = prices->quotes,
 			.publishes = is_fresh(prices, prices->posted, now_usec),
 			.history = &prices->history };

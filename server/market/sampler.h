@@ -30,6 +30,8 @@ struct canfs_sampler_config {
 	struct canfs_monitor_setup setup; /* of all monitors; what is of an export is not used */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
+	void (*stepped)(uint64_t
+			now_usec); /* called in the thread after each step, without a lock; NULL: likewise */
 };
 
 #define CANFS_INTERVAL_MS_MIN 20
@@ -135,6 +137,7 @@ struct canfs_price_table_view {
 	const struct canfs_disk_options *own;
 	const struct canfs_market *market;
 	const struct canfs_monitor_traits *disk; /* all zero: none is watched */
+	const struct canfs_disk_work *work;      /* NULL: none is, or for another export */
 	const struct canfs_quote *quotes; /* [CANFS_OPERATIONS], as made: drain does not show */
 	bool publishes;                   /* its replies carry prices */
 	const struct canfs_history *history;

@@ -58,6 +58,7 @@ int canfs_parse_disk(
 				return -EPROTO;
 		}
 		count[kind].done = field[0];
+		count[kind].sectors = field[2];
 		count[kind].wait_msec = field[3];
 		if (!canfs_parse_number(&inflight, &count[kind].inflight))
 			return -EPROTO;
@@ -105,7 +106,9 @@ static void begin_disk(struct disks *disks, struct disk *disk, const struct canf
 		disks->traits = (struct canfs_monitor_traits) { .k = type->k,
 			.type = type->name,
 			.nominal_reads = disk->nominal[CANFS_DISK_READ],
-			.nominal_writes = disk->nominal[CANFS_DISK_WRITE] };
+			.nominal_writes = disk->nominal[CANFS_DISK_WRITE],
+			.positioning_sec = type->positioning_usec / 1e6,
+			.bytes_per_sec = type->mb_per_sec * 1e6 };
 }
 
 int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
@@ -208,6 +211,23 @@ int canfs_disk_sample(void *state, double elapsed_sec, double *utilization)
 			result = ret;
 	}
 	return result;
+}
+
+void canfs_disk_get_work(const void *state, struct canfs_disk_work *work)
+{
+	const struct disks *disks = state;
+
+	*work = (struct canfs_disk_work) { 0 };
+	for (size_t i = 0; i < disks->count; i++) {
+		const struct canfs_disk_count *reads = &disks->disk[i].last[CANFS_DISK_READ];
+		const struct canfs_disk_count *writes = &disks->disk[i].last[CANFS_DISK_WRITE];
+
+		work->reads += reads->done;
+		work->read_bytes += reads->sectors * 512;
+		work->writes += writes->done;
+		work->written_bytes += writes->sectors * 512;
+		work->flush_msec += disks->disk[i].flushes_msec;
+	}
 }
 
 /* Of the disk whose commits wait longest. */

@@ -14,15 +14,19 @@ enum type { NVME, SSD, ROTATIONAL, RAID, VIRTUAL };
  * which nobody waits one by one and which the kernel queues deeply on purpose. So a disk takes
  * more writes than reads before another request hurts. k: the sooner a further request hurts the
  * others, the smaller (CA-NFS §3.2); next to it the share of a full queue at which the price is 1/2.
+ *
+ * The last two columns are only to compare requests with each other, to say whose share of the disk is how large: what a
+ * request takes that is too small for its bytes to matter, and how many bytes take as long again. Of what takes many at
+ * a time, its latency over as many as it takes.
  */
 static const struct canfs_disk_type types[] = {
 	/* A queue pair takes 1023 requests; flash and controller saturate at about 128, and until then
 	 * requests run side by side: as the network, "few negative effects" until full. 0.84. */
-	[NVME] = { "nvme", 128, 128, 64 },
+	[NVME] = { "nvme", 128, 128, 64, 20, 3000 },
 
 	/* 32 tags on a SATA link: the 33rd read waits. Writes end in the drive's cache. Up to there
 	 * channels work side by side, but share one link: expensive a little earlier than NVMe. 0.81. */
-	[SSD] = { "ssd", 32, 64, 32 },
+	[SSD] = { "ssd", 32, 64, 32, 20, 500 },
 
 	/* One head: the second read waits for a seek of the first. Writes go by elevator and drive
 	 * cache, 32 tags deep. "Each additional I/O interferes with all subsequent I/Os". Measured beside
@@ -31,16 +35,16 @@ static const struct canfs_disk_type types[] = {
 	 * reader's 99th percentile is 62 to 82 ms in between, 79 to 114 at 64, 118 with stock. Smaller ones
 	 * are better only if holding costs nothing, larger ones if all files are closed while others read.
 	 * 0.66. */
-	[ROTATIONAL] = { "rotational", 1, 32, 4 },
+	[ROTATIONAL] = { "rotational", 1, 32, 4, 8000, 150 },
 
 	/* A volume of a RAID controller: some heads, but how many it does not tell. 8, so that it is wrong by a factor of
 	 * 4 at most for 2 to 32 disks; as there is a head below each, it is expensive as early as one. 0.66. */
-	[RAID] = { "raid", 8, 32, 4 },
+	[RAID] = { "raid", 8, 32, 4, 2000, 600 },
 
 	/* What is behind it, nobody tells, and the rotational flag means nothing here. Between one head
 	 * and 32 tags, so that it is wrong by a factor of 8 or 4 at most. As there may be a head behind it,
 	 * it is expensive as early as one: an error of the queue, but not of the slope as well. 0.66. */
-	[VIRTUAL] = { "virtual", 8, 32, 4 },
+	[VIRTUAL] = { "virtual", 8, 32, 4, 2000, 300 },
 };
 
 /* How a disk is recognized; the first row that fits counts. */

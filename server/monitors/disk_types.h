@@ -5,9 +5,11 @@
 
 struct canfs_disk_type {
 	const char *name;
-	double reads;  /* that may be queued before the disk counts as full */
-	double writes; /* likewise */
-	double k;      /* of its price: pricing/market.h */
+	double reads;            /* that may be queued before the disk counts as full */
+	double writes;           /* likewise */
+	double k;                /* of its price: pricing/market.h */
+	double positioning_usec; /* of a request by itself, with nothing else to do */
+	double mb_per_sec;       /* in sequence */
 };
 
 /*

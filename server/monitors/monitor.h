@@ -17,6 +17,7 @@
 #include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "pricing/market.h"
 #include "pricing/level.h"
@@ -50,10 +51,18 @@ struct canfs_monitor_setup {
 
 /* What a monitor knows of the kind of thing that it watches; all zero: nothing. */
 struct canfs_monitor_traits {
-	double k;              /* of its price, instead of the resource's */
-	const char *type;      /* of the device: disk_types.c */
-	double nominal_reads;  /* as Disk_Read_Queue, or by its type */
-	double nominal_writes; /* likewise */
+	double k;                              /* of its price, instead of the resource's */
+	const char *type;                      /* of the device: disk_types.c */
+	double nominal_reads;                  /* as Disk_Read_Queue, or by its type */
+	double nominal_writes;                 /* likewise */
+	double positioning_sec, bytes_per_sec; /* as in disk_types.h */
+};
+
+/* What disks have done since they were made, or the machine was started; of several, together. */
+struct canfs_disk_work {
+	uint64_t reads, read_bytes;
+	uint64_t writes, written_bytes;
+	uint64_t flush_msec; /* in which flushes were waited for */
 };
 
 /*
@@ -64,6 +73,7 @@ struct canfs_monitor_traits {
  *         cannot be read (-ENODATA: there is nothing to watch).
  * traits: of a state that is open; NULL: it knows nothing.
  * flushing: the mean number of flushes that were waited for at the last sample; NULL: it knows nothing.
+ * work:   as of the last sample; NULL: it knows nothing.
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
@@ -75,6 +85,7 @@ struct canfs_monitor_type {
 	void (*close)(void *state);
 	struct canfs_monitor_traits (*traits)(const void *state);
 	double (*flushing)(const void *state);
+	void (*work)(const void *state, struct canfs_disk_work *work);
 };
 
 /* Ends with a row of resource CANFS_NONE. */

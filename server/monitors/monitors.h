@@ -91,12 +91,16 @@ struct canfs_disk_count {
 	uint64_t done;      /* requests completed */
 	uint64_t wait_msec; /* their waiting times, summed up: counted when they complete */
 	uint64_t inflight;  /* requests in the driver now */
+	uint64_t sectors;   /* of 512 bytes, completed */
 };
 int canfs_parse_disk(
 	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS]);
 
 /* stat of a block device: the waiting times of its flushes, summed up, in ms; 0 from a kernel before 5.5. */
 uint64_t canfs_parse_flushes(const char *stat);
+
+/* What the disks have done, summed up, as of the last sample. */
+void canfs_disk_get_work(const void *state, struct canfs_disk_work *work);
 
 /*
  * Mean queue length of one kind between two counts. credit_msec, at first 0, is kept by the

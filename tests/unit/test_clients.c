@@ -128,8 +128,11 @@ static double others_than(struct canfs_clients *clients, const char *text)
 static void took(struct canfs_clients *clients, const char *text, uint64_t usec)
 {
 	struct sockaddr_storage storage = address(text);
+	struct canfs_client_load *load =
+		canfs_clients_load(clients, (const struct sockaddr *)&storage);
 
-	canfs_clients_took(canfs_clients_time(clients, (const struct sockaddr *)&storage), usec);
+	canfs_client_begin(load, CANFS_WAIT_READ, 1000);
+	canfs_client_end(load, CANFS_WAIT_READ, 1000 + usec);
 }
 
 /* Little's law: what took half a second in a second was half an operation in flight. */
@@ -160,6 +163,57 @@ static void what_others_have_in_flight(void **state)
 	canfs_clients_free(clients);
 }
 
+/* What has not ended counts all the same. */
+static void what_is_in_flight_just_now(void **state)
+{
+	struct canfs_clients *clients = canfs_clients_new();
+	struct sockaddr_storage storage = address("10.0.0.1");
+	struct canfs_client_load *load =
+		canfs_clients_load(clients, (const struct sockaddr *)&storage);
+
+	(void)state;
+	canfs_clients_measure(clients, 1000000);
+	canfs_client_begin(load, CANFS_WAIT_READ, 1250000);
+	canfs_client_begin(load, CANFS_WAIT_COMMIT, 1500000);
+	canfs_clients_measure(clients, 2000000);
+	assert_float_equal(others_than(clients, "10.0.0.2"), 1.25, 1e-9);
+	canfs_client_end(load, CANFS_WAIT_READ, 2500000);
+	canfs_clients_measure(clients, 3000000);
+	assert_float_equal(others_than(clients, "10.0.0.2"), 1.5, 1e-9);
+	canfs_clients_free(clients);
+}
+
+/* Of a client of which one operation begins and ends in between, and one has begun and not ended. */
+static void a_sample_has_all_of_it(void **state)
+{
+	static struct canfs_client_sample before[CANFS_CLIENTS_MAX], now[CANFS_CLIENTS_MAX];
+	struct canfs_clients *clients = canfs_clients_new();
+	struct sockaddr_storage storage = address("10.0.0.1");
+	struct canfs_client_load *load = canfs_clients_count(
+		clients, (const struct sockaddr *)&storage, CANFS_CLIENT_READ, 4096);
+	int place = 0;
+
+	(void)state;
+	canfs_client_begin(load, CANFS_WAIT_READ, 100);
+	/* The clock was read before the operation began, and the sample was made after. */
+	canfs_clients_sample(clients, 97, before);
+	canfs_client_begin(load, CANFS_WAIT_COMMIT, 200);
+	canfs_client_end(load, CANFS_WAIT_COMMIT, 500);
+	atomic_fetch_add(&load->disk_reads, 1);
+	canfs_clients_sample(clients, 1100, now);
+	while (IN6_IS_ADDR_UNSPECIFIED(&now[place].address))
+		place++;
+	assert_int_equal(now[place].sum.bytes[CANFS_CLIENT_READ], 4096);
+	assert_int_equal(now[place].disk_reads - before[place].disk_reads, 1);
+	assert_float_equal(canfs_client_flown_usec(now[place].flown[CANFS_WAIT_READ],
+				   before[place].flown[CANFS_WAIT_READ]),
+		1003, 1e-9);
+	assert_float_equal(canfs_client_flown_usec(now[place].flown[CANFS_WAIT_COMMIT],
+				   before[place].flown[CANFS_WAIT_COMMIT]),
+		300, 1e-9);
+	canfs_clients_free(clients);
+}
+
 /* A newcomer in its place has nothing of a client's time; nothing is lost of all. */
 static void one_that_is_pushed_out_takes_its_time_with_it(void **state)
 {
@@ -170,7 +224,11 @@ static void one_that_is_pushed_out_takes_its_time_with_it(void **state)
 		struct sockaddr_in in = { .sin_family = AF_INET,
 			.sin_addr.s_addr = htonl(0x0b000000 + i) };
 
-		canfs_clients_took(canfs_clients_time(clients, (const struct sockaddr *)&in), 1000);
+		struct canfs_client_load *load =
+			canfs_clients_load(clients, (const struct sockaddr *)&in);
+
+		canfs_client_begin(load, CANFS_WAIT_COMMIT, 1000);
+		canfs_client_end(load, CANFS_WAIT_COMMIT, 2000);
 	}
 	took(clients, "10.0.0.1", 0);
 	canfs_clients_measure(clients, 1000000);
@@ -250,6 +308,8 @@ int main(void)
 		cmocka_unit_test(rates_follow_the_load),
 		cmocka_unit_test(a_crowd_does_not_push_out_the_heavy),
 		cmocka_unit_test(what_others_have_in_flight),
+		cmocka_unit_test(what_is_in_flight_just_now),
+		cmocka_unit_test(a_sample_has_all_of_it),
 		cmocka_unit_test(one_that_is_pushed_out_takes_its_time_with_it),
 		cmocka_unit_test(yesterdays_load_gives_way),
 		cmocka_unit_test(threads_lose_nothing),

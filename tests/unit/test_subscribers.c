@@ -177,8 +177,11 @@ static void told_by(struct canfs_clients *clients, uint32_t host, uint64_t usec)
 {
 	struct canfs_endpoint endpoint = endpoint_of(host, 700);
 
-	canfs_clients_took(
-		canfs_clients_time(clients, (const struct sockaddr *)&endpoint.client), usec);
+	struct canfs_client_load *load =
+		canfs_clients_load(clients, (const struct sockaddr *)&endpoint.client);
+
+	canfs_client_begin(load, CANFS_WAIT_READ, 0);
+	canfs_client_end(load, CANFS_WAIT_READ, usec);
 }
 
 /* Who wants to know is told at once when others come and go; its own operations are no others'. */

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+#include "server/waiting/shares.h"
+
+#include <math.h>
+
+/* What an operation takes that waits for nobody and no disk. */
+#define MEMORY_OPERATION_SEC 100e-6
+#define MEMORY_BYTES_PER_SEC 500e6
+
+/* A write that the kernel has sorted into a queue has no way to go of its own. */
+#define SORTED_POSITIONING 0.5
+
+/* What is left of service is nothing some time. */
+#define SERVICE_MIN 1e-6
+
+static double part(double of, double whole)
+{
+	return whole > 0 ? of / whole : 0;
+}
+
+/* Of all clients, what must be known before any is given its part. */
+struct totals {
+	double disk_reads, disk_read_bytes, read_bytes;
+	double stable_bytes;
+	double dirty_bytes; /* with what was written in the interval */
+	double syncs_per_sec;
+};
+
+static struct totals sum_up(const struct canfs_interval_client *clients,
+	struct canfs_client_account *accounts, size_t count, double weight, double elapsed_sec)
+{
+	struct totals all = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		const struct canfs_interval_client *client = &clients[i];
+		struct canfs_client_account *account = &accounts[i];
+		double syncs = (client->commits + client->stable_writes) / elapsed_sec;
+
+		account->dirty_bytes += client->unstable_bytes;
+		account->syncs_per_sec += weight * (syncs - account->syncs_per_sec);
+		all.disk_reads += client->disk_reads;
+		all.disk_read_bytes += client->disk_read_bytes;
+		all.read_bytes += client->read_bytes;
+		all.stable_bytes += client->stable_bytes;
+		all.dirty_bytes += account->dirty_bytes;
+		all.syncs_per_sec += account->syncs_per_sec;
+	}
+	return all;
+}
+
+/* How the disk's work of the interval is divided. */
+struct division {
+	struct totals all;
+	double ahead_bytes;   /* read beyond what was waited for */
+	double drained_bytes; /* of all dirty ones */
+	double write_sec_per_byte;
+	double sync_sec; /* flushes, and writes that are nobody's data: the journal */
+};
+
+static struct division divide(const struct canfs_interval_disk *disk, struct totals all)
+{
+	struct division division = { .all = all };
+	double write_sec = disk->writes * disk->positioning_sec * SORTED_POSITIONING +
+			   disk->written_bytes / disk->bytes_per_sec;
+	double left_bytes = disk->written_bytes;
+
+	division.ahead_bytes = fmax(disk->read_bytes - all.disk_read_bytes, 0);
+	division.write_sec_per_byte = part(write_sec, disk->written_bytes);
+	left_bytes = fmax(left_bytes - all.stable_bytes, 0);
+	division.drained_bytes = fmin(left_bytes, all.dirty_bytes);
+	left_bytes -= division.drained_bytes;
+	division.sync_sec = disk->flush_sec + left_bytes * division.write_sec_per_byte;
+	return division;
+}
+
+/* What passed for a read of the disk counts no further than the disk has read. */
+static double read_scale(const struct canfs_interval_disk *disk, const struct totals *all)
+{
+	return all->disk_read_bytes > disk->read_bytes
+		       ? part(disk->read_bytes, all->disk_read_bytes)
+		       : 1;
+}
+
+/* Without any that has waited for it, all reads have a part in what the disk read ahead. */
+static double ahead_part(const struct canfs_interval_client *client, const struct totals *all)
+{
+	return all->disk_read_bytes > 0 ? part(client->disk_read_bytes, all->disk_read_bytes)
+					: part(client->read_bytes, all->read_bytes);
+}
+
+static void serve(const struct canfs_interval_client *client, struct canfs_client_account *account,
+	const struct canfs_interval_disk *disk, const struct division *division, double weight,
+	double elapsed_sec)
+{
+	const struct totals *all = &division->all;
+	double drained = division->drained_bytes * part(account->dirty_bytes, all->dirty_bytes);
+	double sync = division->sync_sec * part(account->syncs_per_sec, all->syncs_per_sec);
+	double service_sec[CANFS_WAIT_CAUSES] = {
+		[CANFS_CAUSE_READ] = read_scale(disk, all) *
+				     (client->disk_reads * disk->positioning_sec +
+					     client->disk_read_bytes / disk->bytes_per_sec),
+		[CANFS_CAUSE_READ_AHEAD] =
+			ahead_part(client, all) * division->ahead_bytes / disk->bytes_per_sec,
+		[CANFS_CAUSE_WRITE_BACK] = drained * division->write_sec_per_byte,
+		[CANFS_CAUSE_SYNC] = client->stable_bytes * division->write_sec_per_byte + sync,
+	};
+
+	account->dirty_bytes -= drained;
+	for (int cause = 0; cause < CANFS_WAIT_CAUSES; cause++) {
+		account->service[cause] +=
+			weight * (service_sec[cause] / elapsed_sec - account->service[cause]);
+		if (account->service[cause] < SERVICE_MIN)
+			account->service[cause] = 0;
+	}
+}
+
+/* Pages that are written again before the disk has them, or thrown away, were counted and never drain. */
+static void bound_dirty(struct canfs_client_account *accounts, size_t count, double dirty_bytes)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += accounts[i].dirty_bytes;
+	if (!(sum > dirty_bytes))
+		return;
+	for (size_t i = 0; i < count; i++)
+		accounts[i].dirty_bytes *= dirty_bytes / sum;
+}
+
+double canfs_service_of(const struct canfs_client_account *account)
+{
+	double sum = 0;
+
+	for (int cause = 0; cause < CANFS_WAIT_CAUSES; cause++)
+		sum += account->service[cause];
+	return sum;
+}
+
+/* own_sec: what it would have taken alone; own_part: of what there was to wait for. */
+static double waited(double flown_sec, double own_sec, double own_part)
+{
+	return fmax(fmin(flown_sec - own_sec, flown_sec * (1 - own_part)), 0);
+}
+
+static void wait(const struct canfs_interval_client *client, struct canfs_client_account *account,
+	const struct canfs_interval_disk *disk, double service, double dirty_bytes)
+{
+	double own_part = part(canfs_service_of(account), service);
+	double disk_read_sec = client->disk_reads * disk->positioning_sec +
+			       client->disk_read_bytes / disk->bytes_per_sec;
+	double stable_sec = client->stable_writes * disk->positioning_sec +
+			    client->stable_bytes / disk->bytes_per_sec;
+	double memory_read_sec =
+		fmax(client->reads - client->disk_reads, 0) * MEMORY_OPERATION_SEC +
+		fmax(client->read_bytes - client->disk_read_bytes, 0) / MEMORY_BYTES_PER_SEC;
+	double memory_write_sec =
+		fmax(client->writes - client->stable_writes, 0) * MEMORY_OPERATION_SEC +
+		client->unstable_bytes / MEMORY_BYTES_PER_SEC;
+
+	account->waited_sec[CANFS_WAITING_READ] = waited(
+		client->flown_sec[CANFS_WAIT_READ], disk_read_sec + memory_read_sec, own_part);
+	account->waited_memory_sec = waited(client->flown_sec[CANFS_WAIT_WRITE], memory_write_sec,
+		part(account->dirty_bytes, dirty_bytes));
+	account->waited_sec[CANFS_WAITING_WRITE] =
+		account->waited_memory_sec +
+		waited(client->flown_sec[CANFS_WAIT_STABLE_WRITE], stable_sec, own_part);
+	account->waited_sec[CANFS_WAITING_COMMIT] = waited(client->flown_sec[CANFS_WAIT_COMMIT],
+		client->commits * disk->positioning_sec, own_part);
+}
+
+void canfs_shares_step(const struct canfs_interval_client *clients,
+	struct canfs_client_account *accounts, size_t count, const struct canfs_interval_disk *disk,
+	double elapsed_sec)
+{
+	double weight = 1 - exp(-elapsed_sec / CANFS_SERVICE_TAU_SEC);
+	struct division division =
+		divide(disk, sum_up(clients, accounts, count, weight, elapsed_sec));
+	double service = 0, dirty_bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		serve(&clients[i], &accounts[i], disk, &division, weight, elapsed_sec);
+	bound_dirty(accounts, count, disk->dirty_bytes);
+	for (size_t i = 0; i < count; i++) {
+		service += canfs_service_of(&accounts[i]);
+		dirty_bytes += accounts[i].dirty_bytes;
+	}
+	for (size_t i = 0; i < count; i++)
+		wait(&clients[i], &accounts[i], disk, service, dirty_bytes);
+}
+
+struct canfs_waits canfs_shares_of(const struct canfs_client_account *bully,
+	const struct canfs_client_account *victim, struct canfs_others others)
+{
+	double of_disk = part(1, others.service);
+	double of_memory = part(bully->dirty_bytes, others.dirty_bytes);
+	double memory_sec = victim->waited_memory_sec * of_memory, disk_sec = 0;
+	struct canfs_waits waits = { 0 };
+
+	for (int i = 0; i < CANFS_WAITING_OPERATIONS; i++) {
+		double sec = victim->waited_sec[i];
+
+		if (i == CANFS_WAITING_WRITE)
+			sec -= victim->waited_memory_sec;
+		disk_sec += sec;
+		waits.operation[i] = sec * canfs_service_of(bully) * of_disk;
+	}
+	for (int cause = 0; cause < CANFS_WAIT_CAUSES; cause++)
+		waits.cause[cause] = disk_sec * bully->service[cause] * of_disk;
+	waits.operation[CANFS_WAITING_WRITE] += memory_sec;
+	waits.cause[CANFS_CAUSE_WRITE_BACK] += memory_sec;
+	return waits;
+}
