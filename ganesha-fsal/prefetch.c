@@ -116,6 +116,7 @@ bool canfs_submit_read(struct canfs_io *io)
 	bool delayed;
 
 	io->read.way = CANFS_READ_AT_ONCE;
+	io->read.ahead_bytes = 0;
 	if (!export_fs)
 		canfs_read_ahead_remotely(export, io->caller.handle, offset, bytes);
 	if (!export_fs || !atomic_load_explicit(&export->prefetches, memory_order_relaxed) ||
@@ -133,6 +134,8 @@ bool canfs_submit_read(struct canfs_io *io)
 		.delay = delay,
 		.answer = answer };
 	delayed = canfs_prefetch_submit(&io->read);
+	if (io->read.ahead_bytes > 0 && io->caller.timer.load)
+		canfs_client_note_ahead(io->caller.timer.load, io->read.ahead_bytes);
 	canfs_fd_cache_put(file);
 	return delayed;
 }

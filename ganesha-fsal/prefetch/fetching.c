@@ -227,9 +227,9 @@ void canfs_fetching_queue(struct canfs_fetch *fetch)
 		canfs_fetching_end(fetch, -ECANCELED);
 }
 
-void canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice)
+uint64_t canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice)
 {
-	uint64_t end = advice->offset + advice->bytes, was_there = 0, bytes;
+	uint64_t end = advice->offset + advice->bytes, was_there = 0, queued = 0, bytes;
 
 	for (uint64_t at = advice->offset; at < end; at += bytes) {
 		struct canfs_fetch *fetch;
@@ -243,10 +243,12 @@ void canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advic
 		if (!fetch)
 			break;
 		canfs_fetching_queue(fetch);
+		queued += bytes;
 	}
 	if (was_there > 0)
 		canfs_files_was_there(canfs_export_fs_device(file->export_fs)->files, file->name,
 			advice->cursor, was_there);
+	return queued;
 }
 
 void canfs_prefetch_invalidate(

@@ -42,7 +42,7 @@ void canfs_fetching_queue(struct canfs_fetch *fetch);
 void canfs_fetching_end(struct canfs_fetch *fetch, int error);
 
 /* What of the advice is not there yet. */
-void canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice);
+uint64_t canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice);
 
 /* read.c: one of the fetches that the read waits for has ended; read->arrived. */
 void canfs_read_arrived(struct canfs_read *read);

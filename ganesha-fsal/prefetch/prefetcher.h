@@ -122,6 +122,8 @@ struct canfs_read {
 	struct canfs_export_fs *export_fs;
 	enum canfs_read_way way;
 	bool left_to_kernel; /* what comes next was left to its read-ahead (yield.h) */
+	uint64_t
+		ahead_bytes; /* fetched ahead as it came; of a stream that is left to the kernel, its own, which that has */
 	uint64_t begin_usec;
 	struct canfs_fetch *fetch; /* of one that is read inline */
 	atomic_uint left;          /* of a delayed one: fetches that it waits for */

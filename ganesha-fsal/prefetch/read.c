@@ -212,8 +212,12 @@ static void queue_fetches(struct canfs_read *read)
 	canfs_read_arrived(read);
 }
 
-/* What comes next? Has it fetched. True: that was left to the kernel's own read-ahead (yield.h). */
-static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale)
+/*
+ * What comes next? Has it fetched: *ahead_bytes. True: that was left to the kernel's own read-ahead (yield.h), which has brought this
+ * one, too, if it is there.
+ */
+static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale,
+	uint64_t *ahead_bytes)
 {
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 	struct canfs_prefetch_shared *shared = canfs_prefetch_shared(device->prefetcher);
@@ -231,7 +235,9 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 	if (found.awaited) /* its reads would be lost among those that are not looked at */
 		canfs_residency_lost(&file->residency, canfs_residency_age(file));
 	for (size_t i = 0; i < advices; i++)
-		canfs_fetching_ahead(file, &advice[i]);
+		*ahead_bytes += canfs_fetching_ahead(file, &advice[i]);
+	if (found.left)
+		*ahead_bytes += bytes;
 	return found.left;
 }
 
@@ -259,6 +265,7 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	read->export_fs = file->export_fs;
 	read->arrived = canfs_read_arrived;
 	read->way = CANFS_READ_AT_ONCE;
+	read->ahead_bytes = 0;
 	if (is_known_resident(read)) {
 		count(read);
 		return false;
@@ -274,9 +281,9 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	if (delayed) {
 		queue_fetches(read->delay(read));
 		/* It may have been answered by now, and be gone. */
-		(void)read_ahead(file, offset, bytes, scale);
+		(void)read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
 	} else {
-		read->left_to_kernel = read_ahead(file, offset, bytes, scale);
+		read->left_to_kernel = read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
 	}
 	return delayed;
 }

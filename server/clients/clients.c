@@ -303,6 +303,7 @@ static void sample_slot(
 		sample->flown[wait] = flown(load, wait, now_usec);
 	sample->disk_reads = load->disk_reads;
 	sample->disk_read_bytes = load->disk_read_bytes;
+	sample->ahead_bytes = load->ahead_bytes;
 	sample->stable_writes = load->stable_writes;
 	sample->stable_bytes = load->stable_bytes;
 	sample->commits = load->commits;

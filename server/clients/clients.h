@@ -74,7 +74,8 @@ void canfs_clients_free(struct canfs_clients *clients); /* NULL allowed */
 struct canfs_client_load {
 	_Atomic uint64_t in_flight[CANFS_CLIENT_WAITS];
 	_Atomic uint64_t disk_reads,
-		disk_read_bytes; /* of its reads those that waited for the disk */
+		disk_read_bytes;      /* of its reads those that waited for the disk */
+	_Atomic uint64_t ahead_bytes; /* read ahead as it read, whether it asks for them or not */
 	_Atomic uint64_t stable_writes, stable_bytes; /* of its writes */
 	_Atomic uint64_t commits;
 };
@@ -116,6 +117,11 @@ static inline void canfs_client_note_disk_read(struct canfs_client_load *load, u
 	atomic_fetch_add_explicit(&load->disk_read_bytes, bytes, memory_order_relaxed);
 }
 
+static inline void canfs_client_note_ahead(struct canfs_client_load *load, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&load->ahead_bytes, bytes, memory_order_relaxed);
+}
+
 static inline void canfs_client_note_stable(struct canfs_client_load *load, uint64_t bytes)
 {
 	atomic_fetch_add_explicit(&load->stable_writes, 1, memory_order_relaxed);
@@ -132,7 +138,7 @@ struct canfs_client_sample {
 	struct in6_addr address;
 	struct canfs_client_sum sum;
 	uint64_t flown[CANFS_CLIENT_WAITS]; /* canfs_client_flown_usec() knows what it is */
-	uint64_t disk_reads, disk_read_bytes, stable_writes, stable_bytes, commits;
+	uint64_t disk_reads, disk_read_bytes, ahead_bytes, stable_writes, stable_bytes, commits;
 };
 
 /* Between two samples of one place of the table: may be a few microseconds below 0, which the next one makes up for. */

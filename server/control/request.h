@@ -30,7 +30,8 @@ struct canfs_control_service canfs_control_service(const struct canfs_control_su
 /* From here: for the commands only. */
 
 canfs_control_run canfs_control_prices, canfs_control_history, canfs_control_clients,
-	canfs_control_who, canfs_control_show_counters, canfs_control_show_config, canfs_control_set;
+	canfs_control_who, canfs_control_show_counters, canfs_control_show_config,
+	canfs_control_set;
 
 static inline const struct canfs_control_subject *canfs_control_subject_of(
 	const struct canfs_control_call *call)

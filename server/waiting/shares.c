@@ -12,6 +12,7 @@
 
 /* What is left of service is nothing some time. */
 #define SERVICE_MIN 1e-6
+#define AHEAD_MIN   4096.0 /* bytes a second */
 
 static double part(double of, double whole)
 {
@@ -23,12 +24,13 @@ struct totals {
 	double disk_reads, disk_read_bytes, read_bytes;
 	double stable_bytes;
 	double dirty_bytes; /* with what was written in the interval */
-	double syncs_per_sec;
+	double syncs_per_sec, ahead_per_sec;
 };
 
 static struct totals sum_up(const struct canfs_interval_client *clients,
-	struct canfs_client_account *accounts, size_t count, double weight, double elapsed_sec)
+	struct canfs_client_account *accounts, size_t count, double elapsed_sec)
 {
+	double weight = 1 - exp(-elapsed_sec / CANFS_CAUSE_TAU_SEC);
 	struct totals all = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
@@ -38,12 +40,15 @@ static struct totals sum_up(const struct canfs_interval_client *clients,
 
 		account->dirty_bytes += client->unstable_bytes;
 		account->syncs_per_sec += weight * (syncs - account->syncs_per_sec);
+		account->ahead_per_sec +=
+			weight * (client->ahead_bytes / elapsed_sec - account->ahead_per_sec);
 		all.disk_reads += client->disk_reads;
 		all.disk_read_bytes += client->disk_read_bytes;
 		all.read_bytes += client->read_bytes;
 		all.stable_bytes += client->stable_bytes;
 		all.dirty_bytes += account->dirty_bytes;
 		all.syncs_per_sec += account->syncs_per_sec;
+		all.ahead_per_sec += account->ahead_per_sec;
 	}
 	return all;
 }
@@ -81,9 +86,12 @@ static double read_scale(const struct canfs_interval_disk *disk, const struct to
 		       : 1;
 }
 
-/* Without any that has waited for it, all reads have a part in what the disk read ahead. */
-static double ahead_part(const struct canfs_interval_client *client, const struct totals *all)
+/* Of what the disk read beyond what was waited for. Where it is not known whose read-ahead that is, all who read have a part. */
+static double ahead_part(const struct canfs_interval_client *client,
+	const struct canfs_client_account *account, const struct totals *all)
 {
+	if (all->ahead_per_sec >= AHEAD_MIN)
+		return account->ahead_per_sec / all->ahead_per_sec;
 	return all->disk_read_bytes > 0 ? part(client->disk_read_bytes, all->disk_read_bytes)
 					: part(client->read_bytes, all->read_bytes);
 }
@@ -99,8 +107,8 @@ static void serve(const struct canfs_interval_client *client, struct canfs_clien
 		[CANFS_CAUSE_READ] = read_scale(disk, all) *
 				     (client->disk_reads * disk->positioning_sec +
 					     client->disk_read_bytes / disk->bytes_per_sec),
-		[CANFS_CAUSE_READ_AHEAD] =
-			ahead_part(client, all) * division->ahead_bytes / disk->bytes_per_sec,
+		[CANFS_CAUSE_READ_AHEAD] = ahead_part(client, account, all) *
+					   division->ahead_bytes / disk->bytes_per_sec,
 		[CANFS_CAUSE_WRITE_BACK] = drained * division->write_sec_per_byte,
 		[CANFS_CAUSE_SYNC] = client->stable_bytes * division->write_sec_per_byte + sync,
 	};
@@ -137,13 +145,16 @@ double canfs_service_of(const struct canfs_client_account *account)
 }
 
 /* own_sec: what it would have taken alone; own_part: of what there was to wait for. */
-static double waited(double flown_sec, double own_sec, double own_part)
+static double waited(double flown_sec, double own_sec, double own_part, double elapsed_sec)
 {
-	return fmax(fmin(flown_sec - own_sec, flown_sec * (1 - own_part)), 0);
+	double held_up_sec = fmin(flown_sec, elapsed_sec);
+
+	return fmax(fmin(held_up_sec - own_sec, held_up_sec * (1 - own_part)), 0);
 }
 
 static void wait(const struct canfs_interval_client *client, struct canfs_client_account *account,
-	const struct canfs_interval_disk *disk, double service, double dirty_bytes)
+	const struct canfs_interval_disk *disk, double service, double dirty_bytes,
+	double elapsed_sec)
 {
 	double own_part = part(canfs_service_of(account), service);
 	double disk_read_sec = client->disk_reads * disk->positioning_sec +
@@ -157,15 +168,15 @@ static void wait(const struct canfs_interval_client *client, struct canfs_client
 		fmax(client->writes - client->stable_writes, 0) * MEMORY_OPERATION_SEC +
 		client->unstable_bytes / MEMORY_BYTES_PER_SEC;
 
-	account->waited_sec[CANFS_WAITING_READ] = waited(
-		client->flown_sec[CANFS_WAIT_READ], disk_read_sec + memory_read_sec, own_part);
+	account->waited_sec[CANFS_WAITING_READ] = waited(client->flown_sec[CANFS_WAIT_READ],
+		disk_read_sec + memory_read_sec, own_part, elapsed_sec);
 	account->waited_memory_sec = waited(client->flown_sec[CANFS_WAIT_WRITE], memory_write_sec,
-		part(account->dirty_bytes, dirty_bytes));
+		part(account->dirty_bytes, dirty_bytes), elapsed_sec);
 	account->waited_sec[CANFS_WAITING_WRITE] =
-		account->waited_memory_sec +
-		waited(client->flown_sec[CANFS_WAIT_STABLE_WRITE], stable_sec, own_part);
+		account->waited_memory_sec + waited(client->flown_sec[CANFS_WAIT_STABLE_WRITE],
+						     stable_sec, own_part, elapsed_sec);
 	account->waited_sec[CANFS_WAITING_COMMIT] = waited(client->flown_sec[CANFS_WAIT_COMMIT],
-		client->commits * disk->positioning_sec, own_part);
+		client->commits * disk->positioning_sec, own_part, elapsed_sec);
 }
 
 void canfs_shares_step(const struct canfs_interval_client *clients,
@@ -173,8 +184,7 @@ void canfs_shares_step(const struct canfs_interval_client *clients,
 	double elapsed_sec)
 {
 	double weight = 1 - exp(-elapsed_sec / CANFS_SERVICE_TAU_SEC);
-	struct division division =
-		divide(disk, sum_up(clients, accounts, count, weight, elapsed_sec));
+	struct division division = divide(disk, sum_up(clients, accounts, count, elapsed_sec));
 	double service = 0, dirty_bytes = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -185,7 +195,7 @@ void canfs_shares_step(const struct canfs_interval_client *clients,
 		dirty_bytes += accounts[i].dirty_bytes;
 	}
 	for (size_t i = 0; i < count; i++)
-		wait(&clients[i], &accounts[i], disk, service, dirty_bytes);
+		wait(&clients[i], &accounts[i], disk, service, dirty_bytes, elapsed_sec);
 }
 
 struct canfs_waits canfs_shares_of(const struct canfs_client_account *bully,

@@ -8,13 +8,16 @@
  *	  writes ------------------> stable writes as they come; the rest drains what each has written unstably: write-back
  *	  flushes -----------------> commits and stable writes, as many as each has
  *
- *	what B's operations were in flight, W, with S for B's own service and T for that of all:
+ *	how long B had operations in flight, W, with S for B's own service and T for that of all:
  *
  *	  waited for others = min(W - S, W * (1 - S / T)), for each in proportion to its service
  *
  * The first is what one operation at a time waits: not while it is served itself. The second is what many at a time wait: for
  * each other, too, which is nobody else's doing. Both are the smaller one in the other's case. Writes that are not stable wait
  * for memory: for the dirty pages of others, in proportion to these.
+ *
+ * W is time of the client, not of its requests: with ten in flight it waits one second a second, as with one. Else who has the
+ * deepest queue would be the first of the victims, and whoever reads a little beside it one of the bullies.
  *
  * Pure: no I/O, no clock, no lock, plain data in and out.
  */
@@ -56,6 +59,7 @@ struct canfs_interval_client {
 	double flown_sec[CANFS_CLIENT_WAITS];
 	double reads, read_bytes;
 	double disk_reads, disk_read_bytes; /* of these the ones that waited for the disk */
+	double ahead_bytes;                 /* that were read ahead on its account */
 	double writes, unstable_bytes;
 	double stable_writes, stable_bytes;
 	double commits;
@@ -65,6 +69,7 @@ struct canfs_interval_client {
 struct canfs_client_account {
 	double dirty_bytes;   /* written unstably, and not by the disk yet */
 	double syncs_per_sec; /* commits and stable writes, recently */
+	double ahead_per_sec; /* bytes to be read ahead, recently */
 	/* Of the disk, in a second, recently: a request is seen to have been served when it ends, and was waited for before. */
 	double service[CANFS_WAIT_CAUSES];
 	double waited_sec[CANFS_WAITING_OPERATIONS]; /* for others, in this interval */
@@ -72,6 +77,7 @@ struct canfs_client_account {
 };
 
 #define CANFS_SERVICE_TAU_SEC 0.2
+#define CANFS_CAUSE_TAU_SEC   0.5 /* from a cause to what the disk does for it */
 
 /* Brings the accounts of `count` clients up to date with an interval of elapsed_sec (> 0). */
 void canfs_shares_step(const struct canfs_interval_client *clients,

@@ -56,6 +56,7 @@ static struct canfs_interval_client client_interval(
 			now->sum.bytes[CANFS_CLIENT_READ], before->sum.bytes[CANFS_CLIENT_READ]),
 		.disk_reads = growth(now->disk_reads, before->disk_reads),
 		.disk_read_bytes = growth(now->disk_read_bytes, before->disk_read_bytes),
+		.ahead_bytes = growth(now->ahead_bytes, before->ahead_bytes),
 		.writes = growth(now->sum.operations[CANFS_CLIENT_WRITE],
 			before->sum.operations[CANFS_CLIENT_WRITE]),
 		.stable_writes = growth(now->stable_writes, before->stable_writes),

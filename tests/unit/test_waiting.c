@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,19 +137,23 @@ static void count_done(struct simulation *s, const struct request *request, uint
 	}
 }
 
-/* Everybody else who waits while this one is served waits for its client. */
+/* Everybody else who waits while this one is served waits for its client, with however many requests. */
 static void note_truth(
 	struct simulation *s, const struct request *served, uint64_t begin_usec, uint64_t end_usec)
 {
+	bool is_noted[CLIENTS] = { false };
+
 	for (size_t i = 1; i < s->waiting_requests; i++) {
 		const struct request *waits = &s->queue[i];
 		uint64_t from_usec =
 			waits->arrives_usec > begin_usec ? waits->arrives_usec : begin_usec;
 
 		if (from_usec < end_usec && waits->kind != WRITE_BACK &&
-			waits->client != served->client)
+			waits->client != served->client && !is_noted[waits->client]) {
+			is_noted[waits->client] = true; /* its first one has come first */
 			s->truth[served->client][waits->client] +=
 				(double)(end_usec - from_usec) / 1e6;
+		}
 	}
 }
 
