@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Which clients load the server? A table of fixed size (CANFS_CLIENTS_MAX clients, about 64 KiB)
+ * Which clients load the server? A table of fixed size (CANFS_CLIENTS_MAX clients, about 68 KiB)
  * that keeps the heavy ones however many there are: Space-Saving (Metwally et al., ICDT 2005),
  * in sets, as a cache, so that one operation looks at eight tags in one cache line.
  *
