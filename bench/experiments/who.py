@@ -63,7 +63,7 @@ class Plan:
 
 
 FULL = Plan(8, 20, 15, 4000, 4000, 4)
-QUICK = replace(FULL, clients=4, shuffles=4, seconds=7, data_mb=2000, scan_mb=2000)
+QUICK = replace(FULL, shuffles=4, seconds=7, data_mb=2000, scan_mb=2000)
 
 
 def write_back(lab, plan, client):

@@ -289,7 +289,7 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 	struct canfs_sampler_counters sampler;
 
 	canfs_sampler_count(canfs_control_subject_of(call)->sampler, &sampler);
-	shown = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	shown = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 		"exports", (json_int_t)sampler.exports, "market_steps", (json_int_t)sampler.steps,
 		"market_steps_late", (json_int_t)sampler.late_steps, "replies_priced",
 		(json_int_t)sampler.replies_priced, "replies_without_price",
@@ -300,7 +300,9 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 		(json_int_t)control->connections_dropped, "requests", (json_int_t)control->requests,
 		"requests_bad", (json_int_t)control->requests_bad, "history_bytes",
 		(json_int_t)(sampler.exports * sizeof(struct canfs_history)), "clients_bytes",
-		(json_int_t)(canfs_control_subject_of(call)->clients ? canfs_clients_bytes() : 0));
+		(json_int_t)(canfs_control_subject_of(call)->clients ? canfs_clients_bytes() : 0),
+		"waiting_bytes",
+		(json_int_t)(canfs_control_subject_of(call)->waiting ? canfs_waiting_bytes() : 0));
 	json_object_update_new(
 		shown, show_price_service(canfs_control_subject_of(call)->price_service));
 	if (canfs_control_subject_of(call)->count)

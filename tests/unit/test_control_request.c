@@ -296,6 +296,57 @@ static void a_server_may_have_more_commands(void **state)
 	refused("{\"command\":\"gree\"}", "config, set, greet");
 }
 
+static struct canfs_client_load *load_of(uint32_t address)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(address) };
+
+	return canfs_clients_load(subject.clients, (const struct sockaddr *)&in);
+}
+
+/* 10.0.0.1 waits for a second, while the disk reads for 10.0.0.2, which does not wait. */
+static void make_wait(void)
+{
+	struct canfs_disk_sample disk = {
+		.disks = 1, .positioning_sec = 8e-3, .bytes_per_sec = 150e6
+	};
+	struct canfs_client_load *victim = load_of(0x0a000001), *bully = load_of(0x0a000002);
+
+	subject.waiting = canfs_waiting_new();
+	assert_non_null(subject.waiting);
+	canfs_waiting_step(subject.waiting, now_usec - 2 * SEC, subject.clients, &disk);
+	canfs_client_begin(victim, CANFS_WAIT_READ, now_usec - 2 * SEC);
+	canfs_client_note_disk_read(bully, 100 << 20);
+	disk.reads = 100;
+	disk.read_bytes = 100 << 20;
+	canfs_waiting_step(subject.waiting, now_usec - SEC, subject.clients, &disk);
+}
+
+static void shows_who_makes_whom_wait(void **state)
+{
+	json_t *reply, *pair;
+
+	(void)state;
+	reply = must("{\"command\":\"who\"}");
+	assert_true(json_is_null(json_object_get(reply, "pairs")));
+	json_decref(reply);
+	make_wait();
+	reply = must("{\"command\":\"who\",\"seconds\":5,\"client\":\"10.0.0.1\"}");
+	assert_int_equal(json_array_size(json_object_get(reply, "pairs")), 1);
+	pair = json_array_get(json_object_get(reply, "pairs"), 0);
+	assert_string_equal(json_string_value(json_object_get(pair, "bully")), "10.0.0.2");
+	assert_string_equal(json_string_value(json_object_get(pair, "victim")), "10.0.0.1");
+	assert_true(json_number_value(json_object_get(pair, "waited")) > 0.9);
+	assert_int_equal(json_array_size(json_object_get(reply, "victims")), 1);
+	json_decref(reply);
+	reply = must("{\"command\":\"who\",\"client\":\"10.0.0.3\"}");
+	assert_int_equal(json_array_size(json_object_get(reply, "pairs")), 0);
+	json_decref(reply);
+	refused("{\"command\":\"who\",\"seconds\":61}", "from 1 to 60");
+	refused("{\"command\":\"who\",\"client\":\"nobody\"}", "is no address");
+	canfs_waiting_free(subject.waiting);
+	subject.waiting = NULL;
+}
+
 static void shows_clients(void **state)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000001) };
@@ -562,6 +613,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shows_config, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_history, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_clients, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_who_makes_whom_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(clients_may_be_unknown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_server_may_have_more_commands, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_classes, set_up, tear_down),
