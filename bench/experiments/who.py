@@ -110,10 +110,10 @@ def what_is_missing():
     return laboratory.what_is_missing()
 
 
-def shuffles(plan, kinds):
+def shuffles(plan, kinds, runs):
     """(client, kind): each kind as often, in any order."""
     rng = random.Random(SEED)
-    chosen = [kinds[number % len(kinds)] for number in range(plan.shuffles)]
+    chosen = [kinds[number % len(kinds)] for number in range(runs * plan.shuffles)]
     rng.shuffle(chosen)
     return [(rng.randrange(plan.clients), kind) for kind in chosen]
 
@@ -170,7 +170,7 @@ def run(build, options, say, keep=None):
         canfs.start_server(lab, True, options)
         clients = lab.start_clients([Guest(f"g{number}", GUEST_MIB) for number in range(plan.clients)])
         start_readers(lab, plan, clients)
-        for number, (index, kind) in enumerate(shuffles(plan, kinds) * options.runs):
+        for number, (index, kind) in enumerate(shuffles(plan, kinds, options.runs)):
             trial = run_shuffle(lab, plan, number, clients[index], kind)
             say(f"shuffle {number + 1}: {kind} by {trial.bully}: {trial.summary()}")
             right[kind] += trial.rightly()
