@@ -94,6 +94,34 @@ static const struct canfs_metric of_client[] = {
 	{ "canfs_client_bytes_total", NULL, NULL, "write_bytes", "op=\"write\"", 0 },
 };
 
+/* Of the last minute: server/control.md. */
+#define OF_WINDOW (1.0 / 60)
+
+static const struct canfs_metric of_bully[] = {
+	{ "canfs_client_imposed_waiting_ratio", "gauge",
+		"Seconds that other clients waited for this one, in a second of the last minute, "
+		"by "
+		"what they waited for.",
+		"cause.read", "cause=\"read\"", OF_WINDOW },
+	{ "canfs_client_imposed_waiting_ratio", NULL, NULL, "cause.read_ahead",
+		"cause=\"read_ahead\"", OF_WINDOW },
+	{ "canfs_client_imposed_waiting_ratio", NULL, NULL, "cause.write_back",
+		"cause=\"write_back\"", OF_WINDOW },
+	{ "canfs_client_imposed_waiting_ratio", NULL, NULL, "cause.sync", "cause=\"sync\"",
+		OF_WINDOW },
+};
+
+static const struct canfs_metric of_victim[] = {
+	{ "canfs_client_suffered_waiting_ratio", "gauge",
+		"Seconds that this client waited for others, in a second of the last minute, by "
+		"what waited.",
+		"waiting.read", "op=\"read\"", OF_WINDOW },
+	{ "canfs_client_suffered_waiting_ratio", NULL, NULL, "waiting.write", "op=\"write\"",
+		OF_WINDOW },
+	{ "canfs_client_suffered_waiting_ratio", NULL, NULL, "waiting.commit", "op=\"commit\"",
+		OF_WINDOW },
+};
+
 static const struct canfs_metric of_disk[] = {
 	{ "canfs_disk_queue_requests", "gauge", "Fetches in the queue of a disk.", "waiting",
 		"where=\"queue\"", 0 },
@@ -120,6 +148,9 @@ static const struct part {
 		"export" },
 	{ of_client, ROWS(of_client), "clients", "clients", CANFS_SERVER_CLIENTS_MAX, "client",
 		"address" },
+	{ of_bully, ROWS(of_bully), "who", "bullies", CANFS_SERVER_CLIENTS_MAX, "client", "bully" },
+	{ of_victim, ROWS(of_victim), "who", "victims", CANFS_SERVER_CLIENTS_MAX, "client",
+		"victim" },
 	{ of_disk, ROWS(of_disk), "prefetch", "devices", CANFS_SERVER_DISKS_MAX, "device",
 		"device" },
 };

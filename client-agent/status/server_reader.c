@@ -18,7 +18,7 @@
 
 /* The commands, which are also the names of their replies. */
 static const char *const questions[CANFS_SERVER_QUESTIONS] = { "prices", "counters", "clients",
-	"prefetch" };
+	"who", "prefetch" };
 
 static void take_name(struct canfs_server_reader *reader)
 {

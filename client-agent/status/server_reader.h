@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include "common/control/socket.h"
 
-#define CANFS_SERVER_QUESTIONS 4
+#define CANFS_SERVER_QUESTIONS 5
 
 struct canfs_server_reader {
 	char path[CANFS_SOCKET_PATH_MAX];

@@ -27,6 +27,10 @@
 #define CLIENTS                                                                                    \
 	"{\"ok\":true,\"clients\":[{\"address\":\"10.0.0.2\",\"reads\":5,\"writes\":6,"            \
 	"\"read_bytes\":70,\"write_bytes\":80}]}\n"
+#define WHO                                                                                        \
+	"{\"ok\":true,\"seconds\":60,\"bullies\":[{\"bully\":\"10.0.0.2\",\"waited\":30,"          \
+	"\"cause\":{\"write_back\":24,\"read\":6}}],\"victims\":[{\"victim\":\"10.0.0.3\","        \
+	"\"waited\":30,\"waiting\":{\"read\":30}}]}\n"
 #define NO_PREFETCH "{\"ok\":false,\"error\":\"unknown command\"}\n"
 
 static char path[] = "/tmp/canfs-reader-XXXXXX/ganesha.sock";
@@ -96,7 +100,8 @@ static void expect_questions(void)
 	assert_true(peer >= 0);
 	assert_true(recv(peer, text, sizeof(text) - 1, 0) > 0);
 	assert_string_equal(text, "{\"command\":\"prices\"}\n{\"command\":\"counters\"}\n"
-				  "{\"command\":\"clients\"}\n{\"command\":\"prefetch\"}\n");
+				  "{\"command\":\"clients\"}\n{\"command\":\"who\"}\n"
+				  "{\"command\":\"prefetch\"}\n");
 }
 
 static char *metrics(void)
@@ -129,7 +134,7 @@ static void what_it_says_is_shown(void **state)
 	assert_int_equal(turn(), 0);
 	expect_questions();
 	reply(PRICES COUNTERS);
-	reply(CLIENTS);
+	reply(CLIENTS WHO);
 	assert_false(reader.is_up); /* one is missing */
 	reply(NO_PREFETCH);
 	text = metrics();
@@ -142,6 +147,10 @@ static void what_it_says_is_shown(void **state)
 		   "resource=\"disk\"} 1");
 	must(text, "canfs_client_bytes_total{server=\"ganesha\",client=\"10.0.0.2\","
 		   "op=\"write\"} 80");
+	must(text, "canfs_client_imposed_waiting_ratio{server=\"ganesha\",client=\"10.0.0.2\","
+		   "cause=\"write_back\"} 0.4");
+	must(text, "canfs_client_suffered_waiting_ratio{server=\"ganesha\",client=\"10.0.0.3\","
+		   "op=\"read\"} 0.5");
 	assert_null(strstr(text, "resource=\"cpu\"")); /* null */
 	assert_null(strstr(text, "canfs_disk_fetches_total{"));
 	free(text);
@@ -152,7 +161,7 @@ static void it_is_asked_every_five_seconds(void **state)
 	(void)state;
 	turn();
 	expect_questions();
-	reply(PRICES COUNTERS CLIENTS NO_PREFETCH);
+	reply(PRICES COUNTERS CLIENTS WHO NO_PREFETCH);
 	assert_true(reader.is_up);
 	close(peer);
 	now_usec += 2 * SEC;
@@ -171,7 +180,7 @@ static void one_that_does_not_answer_is_not_up(void **state)
 	(void)state;
 	turn();
 	expect_questions();
-	reply(PRICES COUNTERS CLIENTS NO_PREFETCH);
+	reply(PRICES COUNTERS CLIENTS WHO NO_PREFETCH);
 	close(peer);
 	now_usec += 5 * SEC;
 	turn();
@@ -219,7 +228,7 @@ static void nonsense_is_no_reply(void **state)
 	(void)state;
 	turn();
 	expect_questions();
-	reply("nonsense\n[]\n{\"ok\":1}\n\n");
+	reply("nonsense\n[]\n{\"ok\":1}\n\n\n");
 	assert_int_equal(reader.fd, -1);
 	assert_false(reader.is_up);
 }
