@@ -17,7 +17,7 @@
  * that meets the eviction of its client may be counted for the newcomer.
  *
  * The time that its operations are in flight, in a second of the clock, is how many of them are (Little's law). One word of a
- * client has both, so that the beginning and the end of an operation are one addition each, and whoever reads it sees them
+ * client has both, so that the beginning and the end of an operation are one addition each, and a reader of it sees them
  * together, with what is in flight just now:
  *
  *	63                                              16 15         0

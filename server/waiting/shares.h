@@ -17,7 +17,7 @@
  * for memory: for the dirty pages of others, in proportion to these.
  *
  * W is time of the client, not of its requests: with ten in flight it waits one second a second, as with one. Else who has the
- * deepest queue would be the first of the victims, and whoever reads a little beside it one of the bullies.
+ * deepest queue would be the first of the victims, and a client that reads a little beside it one of the bullies.
  *
  * Pure: no I/O, no clock, no lock, plain data in and out.
  */
