@@ -67,12 +67,6 @@ void canfs_server_reader_close(struct canfs_server_reader *reader)
 	forget(reader);
 }
 
-static void give_up(struct canfs_server_reader *reader)
-{
-	hang_up(reader);
-	forget(reader);
-}
-
 static bool connect_to(struct canfs_server_reader *reader)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -94,7 +88,7 @@ static void ask(struct canfs_server_reader *reader, uint64_t now_usec)
 			"{\"command\":\"%s\"}\n", questions[i]);
 	if (!connect_to(reader) ||
 		send(reader->fd, text, (size_t)length, MSG_NOSIGNAL) != (ssize_t)length)
-		give_up(reader);
+		canfs_server_reader_close(reader);
 }
 
 static size_t count_lines(const struct canfs_server_reader *reader)
@@ -157,14 +151,14 @@ static void receive(struct canfs_server_reader *reader)
 	ssize_t bytes;
 
 	if (!make_room(reader)) {
-		give_up(reader);
+		canfs_server_reader_close(reader);
 		return;
 	}
 	bytes = recv(reader->fd, reader->text + reader->text_bytes,
 		reader->text_room - reader->text_bytes, MSG_DONTWAIT);
 	if (bytes <= 0) {
 		if (bytes == 0 || (errno != EAGAIN && errno != EINTR))
-			give_up(reader);
+			canfs_server_reader_close(reader);
 		return;
 	}
 	reader->text_bytes += (size_t)bytes;
@@ -199,7 +193,7 @@ void canfs_server_reader_serve(struct canfs_server_reader *reader, uint64_t now_
 	if (!is_time(reader, now_usec))
 		return;
 	if (reader->fd >= 0)
-		give_up(reader); /* it has not answered all this time */
+		canfs_server_reader_close(reader); /* it has not answered all this time */
 	ask(reader, now_usec);
 }
 

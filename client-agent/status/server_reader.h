@@ -31,7 +31,8 @@ struct canfs_server_reader {
 /* path: with the root before it. -ENAMETOOLONG. */
 int canfs_server_reader_open(
 	struct canfs_server_reader *reader, const char *root, const char *path);
-void canfs_server_reader_close(struct canfs_server_reader *reader);
+void canfs_server_reader_close(
+	struct canfs_server_reader *reader); /* it is asked again when it is time to */
 
 /* Returns how many entries it has set, 1 at most; shortens *timeout_msec to the next question. */
 size_t canfs_server_reader_poll(struct canfs_server_reader *reader, uint64_t now_usec,
