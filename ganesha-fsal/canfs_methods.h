@@ -67,6 +67,7 @@ struct canfs_module {
 struct canfs_export {
 	struct fsal_export export;
 	struct canfs_price_table *prices;  /* NULL: it publishes no prices */
+	struct canfs_responses *responses; /* of these; NULL likewise */
 	struct canfs_served *served;       /* NULL: the price service does not know it */
 	struct canfs_export_fs *export_fs; /* NULL: nothing of it can be prefetched */
 	_Atomic bool prefetches;
@@ -224,8 +225,11 @@ void canfs_step_waiting(uint64_t now_usec);
 
 /* An operation of a client that is in flight. */
 struct canfs_timer {
-	struct canfs_client_load *load; /* NULL: nobody counts them */
+	struct canfs_client_load *load;    /* NULL: nobody counts them */
+	struct canfs_responses *responses; /* NULL: likewise */
 	enum canfs_client_wait wait;
+	unsigned int others; /* in flight */
+	uint64_t bytes;
 	uint64_t begun_usec;
 };
 

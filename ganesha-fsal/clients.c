@@ -2,6 +2,7 @@
 /* What each client does, as the control socket shows it; and how many operations are in flight, for the price service and delegations. */
 #include "ganesha-fsal/canfs_methods.h"
 #include "server/monitors/monitors.h"
+#include "server/monitors/responses.h"
 #include "server/monitors/source.h"
 
 #include <math.h>
@@ -85,67 +86,91 @@ void canfs_step_waiting(uint64_t now_usec)
 	canfs_waiting_step(CANFS.waiting, now_usec, CANFS.clients, &sample);
 }
 
-static struct canfs_timer begin(struct canfs_client_load *load, enum canfs_client_wait wait)
-{
-	struct canfs_timer timer = { .load = load, .wait = wait, .begun_usec = canfs_now_usec() };
+/* The numbers of both are the same. */
+_Static_assert(CANFS_RESPONSE_READ == (int)CANFS_WAIT_READ &&
+		       CANFS_RESPONSE_WRITE == (int)CANFS_WAIT_WRITE &&
+		       CANFS_RESPONSE_STABLE_WRITE == (int)CANFS_WAIT_STABLE_WRITE &&
+		       CANFS_RESPONSE_COMMIT == (int)CANFS_WAIT_COMMIT,
+	"a kind of wait is a kind of response");
 
-	canfs_client_begin(load, wait, timer.begun_usec);
+static struct canfs_timer begin(
+	struct canfs_client_load *load, enum canfs_client_wait wait, uint64_t bytes)
+{
+	const struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+	struct canfs_timer timer = { .load = load,
+		.responses = export->responses,
+		.wait = wait,
+		.bytes = bytes,
+		.begun_usec = canfs_now_usec() };
+
+	if (load)
+		canfs_client_begin(load, wait, timer.begun_usec);
+	if (timer.responses)
+		timer.others = canfs_response_begin(timer.responses);
 	return timer;
+}
+
+/* Of the client of op_ctx; NULL: nobody counts them. */
+static struct canfs_client_load *count(enum canfs_client_op op, uint64_t bytes)
+{
+	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
+
+	return CANFS.clients && client ? canfs_clients_count(CANFS.clients, client, op, bytes)
+				       : NULL;
 }
 
 /* What was asked for: what comes of it is known elsewhere and later, without the caller. */
 struct canfs_timer canfs_begin_read(const struct fsal_io_arg *io)
 {
-	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
+	uint64_t bytes = canfs_bytes_of(io);
 
-	if (!CANFS.clients || !client)
-		return (struct canfs_timer) { 0 };
-	return begin(
-		canfs_clients_count(CANFS.clients, client, CANFS_CLIENT_READ, canfs_bytes_of(io)),
-		CANFS_WAIT_READ);
+	return begin(count(CANFS_CLIENT_READ, bytes), CANFS_WAIT_READ, bytes);
 }
 
 struct canfs_timer canfs_begin_write_of(const struct fsal_io_arg *io)
 {
-	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
 	uint64_t bytes = canfs_bytes_of(io);
-	struct canfs_client_load *load;
+	struct canfs_client_load *load = count(CANFS_CLIENT_WRITE, bytes);
 
-	if (!CANFS.clients || !client)
-		return (struct canfs_timer) { 0 };
-	load = canfs_clients_count(CANFS.clients, client, CANFS_CLIENT_WRITE, bytes);
-	if (!io->fsal_stable)
-		return begin(load, CANFS_WAIT_WRITE);
-	canfs_client_note_stable(load, bytes);
-	return begin(load, CANFS_WAIT_STABLE_WRITE);
+	if (load && io->fsal_stable)
+		canfs_client_note_stable(load, bytes);
+	return begin(load, io->fsal_stable ? CANFS_WAIT_STABLE_WRITE : CANFS_WAIT_WRITE, bytes);
 }
 
 struct canfs_timer canfs_begin_commit(void)
 {
 	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
-	struct canfs_client_load *load;
+	struct canfs_client_load *load = NULL;
 
-	if (!CANFS.clients || !client)
-		return (struct canfs_timer) { 0 };
-	load = canfs_clients_load(CANFS.clients, client);
-	canfs_client_note_commit(load);
-	return begin(load, CANFS_WAIT_COMMIT);
+	if (CANFS.clients && client) {
+		load = canfs_clients_load(CANFS.clients, client);
+		canfs_client_note_commit(load);
+	}
+	return begin(load, CANFS_WAIT_COMMIT, 0);
+}
+
+/* Returns how long it took. */
+static uint64_t end(const struct canfs_timer *timer)
+{
+	uint64_t now_usec = canfs_now_usec();
+	uint64_t usec = now_usec - timer->begun_usec;
+
+	if (timer->load)
+		canfs_client_end(timer->load, timer->wait, now_usec);
+	if (timer->responses)
+		canfs_response_end(timer->responses, (enum canfs_response_kind)timer->wait,
+			timer->bytes, timer->others, usec);
+	return usec;
 }
 
 void canfs_end_timer(const struct canfs_timer *timer)
 {
-	if (timer->load)
-		canfs_client_end(timer->load, timer->wait, canfs_now_usec());
+	end(timer);
 }
 
 void canfs_end_read(const struct canfs_timer *timer, uint64_t bytes)
 {
-	uint64_t now_usec;
-
-	if (!timer->load)
-		return;
-	now_usec = canfs_now_usec();
-	canfs_client_end(timer->load, timer->wait, now_usec);
-	if (now_usec - timer->begun_usec >= CANFS_DISK_READ_USEC)
+	if (end(timer) >= CANFS_DISK_READ_USEC && timer->load)
 		canfs_client_note_disk_read(timer->load, bytes);
 }

@@ -310,6 +310,8 @@ static void open_ours(
 			CTX_FULLPATH(op_ctx));
 	else
 		ours->prices = open_price_table(ours->export.sub_export, &own.disks);
+	if (ours->prices)
+		ours->responses = canfs_price_table_responses(ours->prices);
 	canfs_serve_prices(ours);
 	canfs_open_prefetch(ours, own.prefetch);
 	canfs_set_delegations(ours, own.delegations);

@@ -81,11 +81,12 @@ const struct canfs_priced_option canfs_priced_options[] = {
 		.max = 100,
 		.number = 100,
 		.help = "price of a resource that is full" },
-	CANFS_RESOURCE_ROWS(ROW_OF_K) CANFS_RESOURCE_ROWS(ROW_OF_WEIGHT) { .name = "control_socket",
-		.type = PRICED_PATH,
-		.offset = AT(control_socket),
-		.path = "/run/canfs/priced.sock",
-		.help = "where canfsctl server asks; empty: nowhere" },
+	CANFS_HOST_RESOURCE_ROWS(ROW_OF_K)
+		CANFS_HOST_RESOURCE_ROWS(ROW_OF_WEIGHT) { .name = "control_socket",
+			.type = PRICED_PATH,
+			.offset = AT(control_socket),
+			.path = "/run/canfs/priced.sock",
+			.help = "where canfsctl server asks; empty: nowhere" },
 	{ .name = "etab",
 		.type = PRICED_PATH,
 		.offset = AT(etab),
@@ -97,9 +98,6 @@ const struct canfs_priced_option canfs_priced_options[] = {
 
 _Static_assert(OPTIONS <= CANFS_PRICED_OPTIONS_MAX, "too many options");
 const size_t canfs_priced_options_n = OPTIONS;
-
-#define BIT_OF(NAME, name, Name) | 1u << CANFS_##NAME
-#define ALL_MONITORS             (0u CANFS_RESOURCE_ROWS(BIT_OF))
 
 void canfs_priced_option_put(
 	struct canfs_priced_config *config, const struct canfs_priced_option *option, double number)
@@ -126,6 +124,8 @@ void canfs_priced_option_put(
 void canfs_priced_config_defaults(struct canfs_priced_config *config)
 {
 	memset(config, 0, sizeof(*config));
+	for (int i = 0; i < CANFS_RESOURCES; i++)
+		config->weight_percent[i] = 100;
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct canfs_priced_option *option = &canfs_priced_options[i];
 
@@ -134,7 +134,7 @@ void canfs_priced_config_defaults(struct canfs_priced_config *config)
 		else
 			canfs_priced_option_put(config, option, option->number);
 	}
-	config->monitors = ALL_MONITORS;
+	config->monitors = CANFS_PRICED_MONITORS;
 }
 
 /* The kernel's server is limited by no control group of ours. */
@@ -186,7 +186,7 @@ static void describe_allowed(const struct canfs_priced_option *option, char *tex
 		snprintf(text, size, " (off or on)");
 		break;
 	case PRICED_MONITORS:
-		snprintf(text, size, " (of%s)", CANFS_RESOURCE_ROWS(NAME_OF));
+		snprintf(text, size, " (of%s)", CANFS_HOST_RESOURCE_ROWS(NAME_OF));
 		break;
 	case PRICED_PATH:
 	case PRICED_INTERFACES:
@@ -207,7 +207,7 @@ static const char *describe_default(
 	case PRICED_SWITCH:
 		return option->number != 0 ? " on" : " off";
 	case PRICED_MONITORS:
-		return CANFS_RESOURCE_ROWS(NAME_OF);
+		return CANFS_HOST_RESOURCE_ROWS(NAME_OF);
 	case PRICED_PATH:
 		snprintf(number, size, " %s", option->path);
 		return number;

@@ -23,6 +23,9 @@
 #define CANFS_PRICED_PATH_MAX         256 /* of a path in it, NUL included */
 #define CANFS_PRICED_ERROR_MAX        512 /* room for any error line */
 
+#define CANFS_PRICED_BIT(NAME, name, Name) | 1u << CANFS_##NAME
+#define CANFS_PRICED_MONITORS              (0u CANFS_HOST_RESOURCE_ROWS(CANFS_PRICED_BIT))
+
 struct canfs_priced_config {
 	unsigned int price_port;     /* UDP: 1 ... 65535, default 20590 */
 	unsigned int price_interval; /* ms between two prices, as in struct canfs_sampler_config */

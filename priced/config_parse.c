@@ -118,13 +118,14 @@ static int add_monitor(struct parser *parser, const char *name, size_t len)
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		const char *known = canfs_resource_name((enum canfs_resource)i);
 
-		if (strlen(known) == len && memcmp(known, name, len) == 0) {
+		if ((CANFS_PRICED_MONITORS & 1u << i) && strlen(known) == len &&
+			memcmp(known, name, len) == 0) {
 			parser->config.monitors |= 1u << i;
 			return 1;
 		}
 	}
 	return mistake(parser, "monitors: %.*s: not of%s", len > 64 ? 64 : (int)len, name,
-		CANFS_RESOURCE_ROWS(NAME_OF));
+		CANFS_HOST_RESOURCE_ROWS(NAME_OF));
 }
 
 /* Blanks or commas between them, as the CANFS { } block has commas. */

@@ -30,6 +30,9 @@ static const struct {
 	/* 0.81: "works well until it's nearly full", but what follows then (fragmentation,
 	 * synchronous stalls) is worse than a full link, so a little earlier than the network. */
 	[CANFS_MEMORY] = { "memory", 32.0 },
+
+	/* 0.66, as the disk that may be behind it. */
+	[CANFS_BACKEND] = { "backend", 4.0 },
 };
 
 /* Which resources an operation uses, and so pays. Read-ahead dirties no memory of the server. */
@@ -40,9 +43,12 @@ static const struct {
 	[CANFS_WRITE] = { "write", { [CANFS_CPU] = true,
 					   [CANFS_NETWORK] = true,
 					   [CANFS_DISK] = true,
-					   [CANFS_MEMORY] = true } },
-	[CANFS_READAHEAD] = { "read-ahead",
-		{ [CANFS_CPU] = true, [CANFS_NETWORK] = true, [CANFS_DISK] = true } },
+					   [CANFS_MEMORY] = true,
+					   [CANFS_BACKEND] = true } },
+	[CANFS_READAHEAD] = { "read-ahead", { [CANFS_CPU] = true,
+						    [CANFS_NETWORK] = true,
+						    [CANFS_DISK] = true,
+						    [CANFS_BACKEND] = true } },
 };
 
 static bool is_resource(enum canfs_resource resource)

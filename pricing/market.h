@@ -34,7 +34,10 @@
  * A resource as the code, the control socket and the configuration write it. Their numbers go over the wire
  * (protocol/tag.h): append only.
  */
-#define CANFS_RESOURCE_ROWS(row)                                                                   \
+#define CANFS_RESOURCE_ROWS(row) CANFS_HOST_RESOURCE_ROWS(row) row(BACKEND, backend, Backend)
+
+/* Those that the kernel counts; the others are seen by who makes the replies. */
+#define CANFS_HOST_RESOURCE_ROWS(row)                                                              \
 	row(CPU, cpu, Cpu) row(NETWORK, network, Network) row(DISK, disk, Disk)                    \
 		row(MEMORY, memory, Memory)
 
@@ -88,7 +91,7 @@ struct canfs_quote canfs_market_quote(
 /* Price of one resource now, in [0, pmax]; 0 if it is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
-/* "cpu", "network", "disk", "memory", "log", "other", "own network"; "none" for anything else. Never NULL. */
+/* "cpu", "network", "disk", "memory", "backend", "log", "other", "own network"; "none" for anything else. Never NULL. */
 const char *canfs_resource_name(enum canfs_resource resource);
 
 /* "write", "read-ahead"; "unknown" for anything else. Never NULL. */

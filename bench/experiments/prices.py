@@ -10,7 +10,9 @@ memory   (c, d)  One client re-reads a growing share of what it read before, out
 disk     (e, f)  Four clients, each at a fixed rate, read at random in a growing span of a file: from
                  what is cached to all of the modelled disk's file.
 
-All three monitors are in the market in all three cases, so that the right one must prevail. (The processors
+backend  (g, h)  The load of disk, of which the server looks at nothing but its own response times.
+
+All three monitors are in the market in all cases, or backend instead of disk, so that the right one must prevail. (The processors
 are not: clients, server and modelled disk share them here.) From idle to the highest load there is a step,
 too, before or after the staircase: how soon does it show?"""
 
@@ -30,6 +32,7 @@ from bench.lab.report import Results
 NAME = "prices"
 HELP = "the price against the load of network, memory and disk (CA-NFS Figure 5)"
 SERVER_OPTIONS = {"Monitors": "network, disk, memory"}
+BACKEND_OPTIONS = {"Monitors": "network, memory, backend"}
 PRICE_SECONDS = 0.1
 LINK_MBIT = 100  # more would be a matter of this machine's processors
 DATA_MB = 4000
@@ -82,6 +85,7 @@ FULL = (
     # stair lasts longer, and the first comes when what filled the cache is forgotten.
     Case("memory", "none", "hit rate", (0, 0.25, 0.5, 0.75, 0.9, 1), 25, 20, 14, 2, step_first=True),
     Case("disk", "{disk}", "span, MiB", (256, 288, 352, 512, 1024, 3800), 10, 10, 2, 5),
+    Case("backend", "{disk}", "span, MiB", (256, 288, 352, 512, 1024, 3800), 10, 10, 2, 5),
 )
 QUICK = (
     replace(FULL[0], idle_seconds=3, stair_seconds=2.5, settle_seconds=1, gap_seconds=2,
@@ -89,6 +93,8 @@ QUICK = (
     replace(FULL[1], loads=(0.6, 1), idle_seconds=8, stair_seconds=13, settle_seconds=11,
             step_seconds=1),
     replace(FULL[2], loads=(256, 320, 512, 3800), idle_seconds=3, stair_seconds=2.5,
+            settle_seconds=1, gap_seconds=2, step_seconds=2),
+    replace(FULL[3], loads=(256, 320, 512, 3800), idle_seconds=3, stair_seconds=2.5,
             settle_seconds=1, gap_seconds=2, step_seconds=2),
 )
 
@@ -100,7 +106,8 @@ MEMORY_DISK = {"Disk_Read_Queue": 32, "Disk_Write_Queue": 64, "K_Disk": 32}  # i
 DISK_KIB, DISK_RATE, DISK_CLIENTS = 8, 40, 4
 
 WARM_UP_MIB = 128
-BLOCK_BYTES = {"network": NETWORK_KIB << 10, "memory": MEMORY_KIB << 10, "disk": DISK_KIB << 10}
+BLOCK_BYTES = {"network": NETWORK_KIB << 10, "memory": MEMORY_KIB << 10, "disk": DISK_KIB << 10,
+               "backend": DISK_KIB << 10}
 
 # metric, is it good?, what is asked for
 CRITERIA = (
@@ -175,7 +182,7 @@ def start_disk(lab, case):
 
 
 def run_trial(lab, case, link, options):
-    server_options = SERVER_OPTIONS | options.server
+    server_options = (BACKEND_OPTIONS if case.name == "backend" else SERVER_OPTIONS) | options.server
     lab.disk.cold()
     lab.disk.control("mode=free")
     lab.disk.read_ahead(MEMORY_READ_AHEAD_KIB if case.name == "memory" else READ_AHEAD_KIB)
@@ -188,7 +195,7 @@ def run_trial(lab, case, link, options):
     lab.start_server("CANFS", server_options)
     if case.name == "network":
         fill_server_cache(lab, CACHED_MIB, TIMEOUT_SECONDS)
-    if case.name == "disk":
+    if case.name in ("disk", "backend"):
         fill_server_cache(lab, case.loads[0], TIMEOUT_SECONDS)
         lab.disk.model_on("flushcache reset")
     prices = canfs.PriceWatch(lab, PRICE_SECONDS)
@@ -196,7 +203,7 @@ def run_trial(lab, case, link, options):
     loads = []
     try:
         loads = start_network(lab, case, link) if case.name == "network" else \
-            {"memory": start_memory, "disk": start_disk}[case.name](lab, case)
+            (start_memory if case.name == "memory" else start_disk)(lab, case)
         begin = min(load.wait_begin(TIMEOUT_SECONDS) for load in loads)
         for load in loads:
             load.wait(case.end() + TIMEOUT_SECONDS)

@@ -80,7 +80,7 @@ def png(trial, path, block_bytes):
     case = trial.case
     figure, (load, price) = pyplot.subplots(1, 2, sharex=True, figsize=(11, 4),
                                             constrained_layout=True)
-    {"network": plot_network, "memory": plot_memory, "disk": plot_disk}[case.name](
+    {"network": plot_network, "memory": plot_memory, "disk": plot_disk, "backend": plot_disk}[case.name](
         load, trial, block_bytes)
     samples = [s for s in trial.prices if s.get("write") is not None and 0 <= s["seconds"] <= case.end()]
     price.plot([s["seconds"] for s in samples], [s["write"] for s in samples], color="tab:blue",

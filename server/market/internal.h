@@ -21,7 +21,8 @@ struct canfs_price_table {
 	char *name; /* its path, as the configuration has it */
 	char *path; /* as in canfs_monitor_setup */
 	dev_t device;
-	_Atomic uint64_t posted; /* see pack() */
+	struct canfs_responses *responses; /* shared by all on one device */
+	_Atomic uint64_t posted;           /* see pack() */
 	_Atomic float own_readahead;
 	_Atomic uint64_t priced, unpriced; /* reads of the price table */
 

@@ -2,6 +2,7 @@
 /* Exports come and go. Of those on the same disks one has the monitors, the others look at its. */
 #include "server/monitors/devices.h"
 #include "server/market/internal.h"
+#include "server/monitors/responses.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ static struct canfs_price_table *find_watcher(const struct canfs_price_table *pr
 {
 	struct canfs_price_table *other;
 
+	if (prices->device == 0)
+		return NULL; /* it is not known what they have in common */
 	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
 		if (!other->watched_by && other->device == prices->device &&
 			have_same_queues(&other->own, &prices->own))
@@ -68,6 +71,28 @@ static void leave(struct canfs_price_table *prices)
 	canfs_sampler_close_monitors(prices->monitors);
 }
 
+/* Under the mutex, before it is in the list. */
+static void share_responses(struct canfs_price_table *prices)
+{
+	const struct canfs_price_table *other;
+
+	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
+		if (prices->device == 0 || other->device != prices->device)
+			continue;
+		free(prices->responses);
+		prices->responses = other->responses;
+		break;
+	}
+	prices->responses->price_tables++;
+}
+
+/* Under the mutex, if there is a sampler. */
+static void release_responses(struct canfs_price_table *prices)
+{
+	if (--prices->responses->price_tables == 0)
+		free(prices->responses);
+}
+
 static void free_price_table(struct canfs_price_table *prices)
 {
 	free(prices->name);
@@ -104,11 +129,14 @@ int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampl
 		path = resolved;
 	}
 	new->path = strdup(path);
-	if (!new->name || !new->path) {
+	new->responses = calloc(1, sizeof(*new->responses));
+	if (!new->name || !new->path || !new->responses) {
+		free(new->responses);
 		free_price_table(new);
 		return -ENOMEM;
 	}
 	pthread_mutex_lock(&sampler->mutex);
+	share_responses(new);
 	enter(new);
 	pthread_mutex_unlock(&sampler->mutex);
 	*prices = new;
@@ -149,9 +177,16 @@ void canfs_price_table_close(struct canfs_price_table *prices)
 	if (sampler) {
 		pthread_mutex_lock(&sampler->mutex);
 		leave(prices);
+		release_responses(prices);
 		pthread_mutex_unlock(&sampler->mutex);
 	} else {
 		canfs_sampler_close_monitors(prices->monitors);
+		release_responses(prices);
 	}
 	free_price_table(prices);
+}
+
+struct canfs_responses *canfs_price_table_responses(struct canfs_price_table *prices)
+{
+	return prices->responses;
 }

@@ -112,6 +112,7 @@ void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
 		price_table_setup.name = prices->name;
 		price_table_setup.path = prices->path;
 		price_table_setup.device = prices->device;
+		price_table_setup.responses = prices->responses;
 		if (prices->own.read_queue != 0)
 			price_table_setup.disk_read_queue = prices->own.read_queue;
 		if (prices->own.write_queue != 0)
@@ -121,7 +122,8 @@ void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
 	for (size_t i = 0; canfs_monitor_types[i].resource != CANFS_NONE; i++) {
 		const struct canfs_monitor_type *type = &canfs_monitor_types[i];
 
-		if (type->per_export == !!prices && (config->monitors & 1u << type->resource))
+		if (type->per_export == !!prices && (config->monitors & 1u << type->resource) &&
+			!monitors[type->instead_of].type)
 			canfs_monitor_open(&monitors[type->resource], type, setup, config->say);
 	}
 }

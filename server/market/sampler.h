@@ -76,6 +76,9 @@ int canfs_price_table_change(
 	struct canfs_price_table *prices, const struct canfs_disk_options *own, uint64_t now_usec);
 void canfs_price_table_close(struct canfs_price_table *prices); /* NULL allowed */
 
+/* To be told what the export's operations take; there until it is closed. */
+struct canfs_responses *canfs_price_table_responses(struct canfs_price_table *prices);
+
 /*
  * The quotes posted last, for a reply, which is counted. False, with *tag untouched, if there are none, they are too old, or no
  * monitor works. Never waits.

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Monitors: how busy is a resource? One file and one row of canfs_monitor_types[] each. A monitor
- * reads counters of /proc and /sys; none of its files can make it wait for a device or an export.
+ * reads counters of /proc and /sys, or what operations have told; none of its files can make it wait for a device or an export.
  *
  *	cpu      share of busy time, or of a quota          /proc/stat, /proc/self/status, cpu cgroups
  *	network  bytes over link speed, busiest interface   /proc/net/dev, /sys/class/net
  *	disk     mean over nominal queue depth, flushes      /sys/dev/block/M:m/{stat,inflight}
  *	         (found by)                                 /proc/self/mountinfo, /sys/fs/btrfs
+ *	backend  response times over the uncongested best    responses.h, fed by the operations
  *	memory   dirty pages over the dirty limit, or       /proc/vmstat, the reads that are fed,
  *	         what the read cache is worth, or           /proc/meminfo, memory cgroups,
  *	         how long tasks wait for memory             memory.pressure, /proc/pressure/memory
@@ -22,7 +23,8 @@
 #include "pricing/market.h"
 #include "pricing/level.h"
 
-struct canfs_ghosts; /* ghosts.h */
+struct canfs_ghosts;    /* ghosts.h */
+struct canfs_responses; /* responses.h */
 
 #define CANFS_INTERFACES_MAX 64 /* network interfaces that are looked at; the rest is ignored */
 #define CANFS_DISKS_MAX      64 /* disks under one export, likewise */
@@ -40,9 +42,10 @@ struct canfs_monitor_setup {
 	const char *name; /* of the export, to be said; NULL if the monitor is shared */
 	const char *path; /* of the export, without links if device is anonymous */
 	dev_t device;     /* st_dev of the export */
-	unsigned int link_mbit_per_sec; /* of every interface; 0: what the kernel says */
-	unsigned int disk_read_queue;   /* nominal queue depth of reads; 0: by its type */
-	unsigned int disk_write_queue;  /* nominal queue depth of writes; 0: by its type */
+	struct canfs_responses *responses; /* of the export; NULL: nobody tells */
+	unsigned int link_mbit_per_sec;    /* of every interface; 0: what the kernel says */
+	unsigned int disk_read_queue;      /* nominal queue depth of reads; 0: by its type */
+	unsigned int disk_write_queue;     /* nominal queue depth of writes; 0: by its type */
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE]; /* only these */
 	size_t interface_count;      /* 0: all real ones with a known speed */
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
@@ -77,6 +80,8 @@ struct canfs_disk_work {
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
+	enum canfs_resource
+		instead_of;  /* it runs only where that one does not; CANFS_NONE: everywhere */
 	bool per_export;     /* one for each export rather than one for the server */
 	double tau_sec;      /* of the level that the samples have (pricing/level.h); 0: none */
 	const char *missing; /* said when sample or open gives -ENODATA */

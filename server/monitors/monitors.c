@@ -10,16 +10,24 @@
 
 /* Rates are the level of their samples; dirty memory is a level as it is, and the ghost caches have a window of their own. */
 const struct canfs_monitor_type canfs_monitor_types[] = {
-	{ CANFS_CPU, false, CANFS_RATE_TAU_SEC, "no cpu line in /proc/stat", canfs_cpu_open,
-		canfs_cpu_sample, canfs_cpu_close, NULL, NULL, NULL },
-	{ CANFS_NETWORK, false, CANFS_RATE_TAU_SEC,
+	{ CANFS_CPU, CANFS_NONE, false, CANFS_RATE_TAU_SEC, "no cpu line in /proc/stat",
+		canfs_cpu_open, canfs_cpu_sample, canfs_cpu_close, NULL, NULL, NULL },
+	{ CANFS_NETWORK, CANFS_NONE, false, CANFS_RATE_TAU_SEC,
 		"no interface with a known speed; set Link_Speed and Interfaces",
 		canfs_network_open, canfs_network_sample, canfs_network_close, NULL, NULL, NULL },
-	{ CANFS_DISK, true, CANFS_RATE_TAU_SEC, "no block device below", canfs_disk_open,
-		canfs_disk_sample, canfs_disk_close, canfs_disk_traits, canfs_disk_flushing,
-		canfs_disk_get_work },
-	{ CANFS_MEMORY, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
+	{ CANFS_DISK, CANFS_NONE, true, CANFS_RATE_TAU_SEC, "no block device below",
+		canfs_disk_open, canfs_disk_sample, canfs_disk_close, canfs_disk_traits,
+		canfs_disk_flushing, canfs_disk_get_work },
+	{ CANFS_MEMORY, CANFS_NONE, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
 		canfs_memory_sample, canfs_memory_close, NULL, NULL, NULL },
+	{ .resource = CANFS_BACKEND,
+		.instead_of = CANFS_DISK,
+		.per_export = true,
+		.tau_sec = CANFS_RATE_TAU_SEC,
+		.missing = "nobody tells the response times of its operations",
+		.open = canfs_backend_open,
+		.sample = canfs_backend_sample,
+		.close = canfs_backend_close },
 	{ .resource = CANFS_NONE },
 };
 

@@ -59,7 +59,7 @@ static void test_default_k(void **state)
 	canfs_market_init(&market);
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		assert_true(market.k[i] >= CANFS_K_MIN && market.k[i] <= CANFS_K_MAX);
-		if (i != CANFS_DISK)
+		if (i != CANFS_DISK && i != CANFS_BACKEND)
 			assert_true(market.k[CANFS_DISK] < market.k[i]);
 	}
 }
@@ -244,10 +244,12 @@ static void test_names(void **state)
 	assert_string_equal(canfs_resource_name(CANFS_NETWORK), "network");
 	assert_string_equal(canfs_resource_name(CANFS_DISK), "disk");
 	assert_string_equal(canfs_resource_name(CANFS_MEMORY), "memory");
+	assert_string_equal(canfs_resource_name(CANFS_BACKEND), "backend");
+	assert_string_equal(canfs_resource_name(CANFS_LOG), "log");
 	assert_string_equal(canfs_resource_name(CANFS_NONE), "none");
 	assert_string_equal(canfs_resource_name(CANFS_OTHER), "other");
 	assert_string_equal(canfs_resource_name(CANFS_OWN_NETWORK), "own network");
-	assert_string_equal(canfs_resource_name(CANFS_OTHER + 1), "none");
+	assert_string_equal(canfs_resource_name(CANFS_OWN_NETWORK + 1), "none");
 	assert_string_equal(canfs_operation_name(CANFS_WRITE), "write");
 	assert_string_equal(canfs_operation_name(CANFS_READAHEAD), "read-ahead");
 	assert_string_equal(canfs_operation_name(CANFS_OPERATIONS), "unknown");

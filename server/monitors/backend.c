@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Back end: response times of what the export's clients asked for, over its own uncongested best. */
+#include "pricing/slowdown.h"
+#include "server/monitors/monitors.h"
+#include "server/monitors/responses.h"
+#include "server/monitors/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct counted {
+	uint64_t count, usec, alone, alone_usec, met;
+};
+
+struct backend {
+	struct canfs_responses *responses;
+	struct canfs_slowdown slowdown;
+	struct counted last[CANFS_RESPONSE_CLASSES];
+	struct canfs_disk_count queue; /* of all classes, as of a device */
+	double credit_msec;
+	bool primed;
+};
+
+int canfs_backend_open(void **state, const struct canfs_monitor_setup *setup)
+{
+	struct backend *backend;
+
+	if (!setup->responses)
+		return -ENODATA;
+	backend = calloc(1, sizeof(*backend));
+	if (!backend)
+		return -ENOMEM;
+	backend->responses = setup->responses;
+	canfs_slowdown_init(&backend->slowdown);
+	*state = backend;
+	return 0;
+}
+
+void canfs_backend_close(void *state)
+{
+	free(state);
+}
+
+static double grow(uint64_t *last, _Atomic uint64_t *counter)
+{
+	uint64_t before = *last;
+
+	*last = atomic_load_explicit(counter, memory_order_relaxed);
+	return (double)canfs_growth(*last, before);
+}
+
+/* What came since the last call; returns how long all took, in ms. */
+static double take_sums(struct backend *backend, struct canfs_response_sum *sums)
+{
+	double msec = 0;
+
+	for (int class = 0; class < CANFS_RESPONSE_CLASSES; class ++) {
+		struct canfs_response_counts *counts = &backend->responses->counts[class];
+		struct counted *last = &backend->last[class];
+
+		sums[class] = (struct canfs_response_sum) {
+			.count = grow(&last->count, &counts->count),
+			.sec = grow(&last->usec, &counts->usec) / 1e6,
+			.alone = grow(&last->alone, &counts->alone),
+			.alone_sec = grow(&last->alone_usec, &counts->alone_usec) / 1e6,
+			.met = grow(&last->met, &counts->met),
+		};
+		msec += sums[class].sec * 1e3;
+	}
+	return msec;
+}
+
+int canfs_backend_sample(void *state, double elapsed_sec, double *utilization)
+{
+	struct backend *backend = state;
+	struct canfs_response_sum sums[CANFS_RESPONSE_CLASSES];
+	struct canfs_disk_count before = backend->queue, *now = &backend->queue;
+	uint64_t operations =
+		atomic_load_explicit(&backend->responses->operations, memory_order_relaxed);
+	double queued;
+
+	now->done = operations >> CANFS_RESPONSES_SHIFT;
+	now->inflight = operations & CANFS_RESPONSES_IN_FLIGHT;
+	now->wait_msec += (uint64_t)(take_sums(backend, sums) + 0.5);
+	if (!backend->primed) {
+		backend->primed = true;
+		return -EAGAIN;
+	}
+	queued = canfs_disk_queue(&before, now, elapsed_sec * 1e3, &backend->credit_msec);
+	*utilization = canfs_slowdown_step(&backend->slowdown, sums, queued, elapsed_sec);
+	return 0;
+}

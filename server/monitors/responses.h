@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * What the operations of exports on one device take, for the monitor of its back end (pricing/slowdown.h says what comes of it). From any
+ * thread, without a lock: two additions for each operation, and five more for one that is not quick.
+ */
+#ifndef CANFS_SERVER_MONITORS_RESPONSES_H
+#define CANFS_SERVER_MONITORS_RESPONSES_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include "pricing/slowdown.h"
+
+struct canfs_response_counts {
+	_Atomic uint64_t count, usec, alone, alone_usec, met;
+};
+
+/* All zero: nothing was asked for. */
+struct canfs_responses {
+	_Atomic uint64_t operations; /* that have ended << 16 | in flight */
+	struct canfs_response_counts counts[CANFS_RESPONSE_CLASSES];
+	unsigned int price_tables; /* that have it; under the sampler's mutex */
+};
+
+#define CANFS_RESPONSES_SHIFT     16
+#define CANFS_RESPONSES_IN_FLIGHT ((UINT64_C(1) << CANFS_RESPONSES_SHIFT) - 1)
+
+/* An operation begins. Returns how many others are in flight: at most 65534. */
+static inline unsigned int canfs_response_begin(struct canfs_responses *responses)
+{
+	return (unsigned int)(atomic_fetch_add_explicit(
+				      &responses->operations, 1, memory_order_relaxed) &
+			      CANFS_RESPONSES_IN_FLIGHT);
+}
+
+/* It ends, after so long. */
+static inline void canfs_response_end(struct canfs_responses *responses,
+	enum canfs_response_kind kind, uint64_t bytes, unsigned int others, uint64_t usec)
+{
+	struct canfs_response_counts *counts;
+
+	atomic_fetch_add_explicit(&responses->operations, CANFS_RESPONSES_IN_FLIGHT,
+		memory_order_relaxed); /* one more has ended, one less is in flight */
+	if (usec < (uint64_t)(CANFS_QUICK_SEC * 1e6))
+		return;
+	counts = &responses->counts[canfs_response_class(kind, bytes)];
+	atomic_fetch_add_explicit(&counts->count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&counts->usec, usec, memory_order_relaxed);
+	if (others == 0) {
+		atomic_fetch_add_explicit(&counts->alone, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->alone_usec, usec, memory_order_relaxed);
+	} else {
+		atomic_fetch_add_explicit(&counts->met, others, memory_order_relaxed);
+	}
+}
+
+#endif
