@@ -41,6 +41,8 @@ import socket
 import subprocess
 import time
 
+from bench.lab.cgroup import MemoryCgroup
+
 # What may be a Scheduler of CANFS { }, from the table of them.
 POLICIES = (*re.findall(r'row\(\w+, "([^"]+)"\)', (pathlib.Path(__file__).resolve().parents[2] /
                                                   "ganesha-fsal/scheduler/policies.h").read_text()), "auto")
@@ -141,7 +143,7 @@ class Ganesha:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def _memory_stat(self):
-        return dict(line.split() for line in (self._cgroup / "memory.stat").read_text().splitlines())
+        return dict(line.split() for line in (self._cgroup.path / "memory.stat").read_text().splitlines())
 
     def evicted_bytes(self):
         """What was in the page cache of its memory cgroup, was reclaimed (not dropped), and was read again, so far."""
@@ -151,7 +153,7 @@ class Ganesha:
         """What the page cache in the server's memory cgroup could grow to."""
         stat = self._memory_stat()
         used = next(path for name in ("memory.usage_in_bytes", "memory.current")
-                    if (path := self._cgroup / name).exists())
+                    if (path := self._cgroup.path / name).exists())
         cached = int(stat.get("total_cache") or stat["file"])
         return cached + max(0, self.memory_limit_bytes - int(used.read_text()))
 
@@ -203,7 +205,8 @@ class Ganesha:
             self._rpcbind.wait()
             self._rpcbind = None
         if self._cgroup is not None:
-            self._remove_cgroup()
+            self._cgroup.remove()
+            self._cgroup = None
 
     def write_config(self):
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -271,8 +274,7 @@ class Ganesha:
         """Starts it in the cgroup, in a session of its own (Ctrl-C is ours to handle)."""
         command = ["setpriv", "--pdeathsig", "KILL"] + command
         if self._cgroup is not None:
-            join = f'echo $$ >"{self._cgroup}/cgroup.procs" && exec "$@"'
-            command = ["sh", "-c", join, "sh"] + command
+            command = self._cgroup.enter() + command
         with open(self.directory / output, "ab") as out:
             return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                     start_new_session=True)
@@ -295,31 +297,8 @@ class Ganesha:
         return "; ".join(lines[-6:]) or "; ".join(out[-4:]) or f"see {self.log_path}"
 
     def _make_cgroup(self):
-        if self.memory_limit_bytes is None or self._cgroup is not None:
-            return
-        v1 = pathlib.Path("/sys/fs/cgroup/memory")
-        base, limit = ((v1, "memory.limit_in_bytes") if v1.is_dir() else
-                       (pathlib.Path("/sys/fs/cgroup"), "memory.max"))
-        cgroup = base / f"canfs-{self.netns}-{os.getpid()}"
-        try:
-            cgroup.mkdir(exist_ok=True)
-            (cgroup / limit).write_text(str(self.memory_limit_bytes))
-        except OSError as error:
-            raise GaneshaError(f"no memory cgroup for the server: {error}") from error
-        self._cgroup = cgroup
-
-    def _remove_cgroup(self):
-        deadline = time.monotonic() + 5
-        while True:
-            try:
-                self._cgroup.rmdir()
-                break
-            except OSError:
-                # Its last process is dead but not yet gone.
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(0.05)
-        self._cgroup = None
+        if self.memory_limit_bytes is not None and self._cgroup is None:
+            self._cgroup = MemoryCgroup(self.netns, self.memory_limit_bytes)
 
 
 def _block(name, items, more=""):
