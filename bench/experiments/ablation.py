@@ -32,7 +32,7 @@ from bench.lab.report import Results
 NAME = "ablation"
 HELP = "the prefetcher without cursors, or with a small table of active files (Ellard & Seltzer Figures 6 to 8)"
 RUNS = 1  # nothing here is left to chance
-DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem")
+DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem", "backend")
 SEED = 7
 READ_BYTES = 64 << 10
 BLOCKS = 4096  # of all files together, but each has at least BLOCKS_EACH

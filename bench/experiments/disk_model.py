@@ -27,7 +27,7 @@ from bench.lab.sweep import PREFIX, sweep
 
 NAME = "disk-model"
 HELP = "the modelled disks through the loop device, against what is expected of them"
-DISK_OPTIONS_REFUSED = ("device", "filesystem")
+DISK_OPTIONS_REFUSED = ("device", "filesystem", "backend")
 VARIANT = "alone"
 PATH_USEC = 100
 SECONDS, SECONDS_QUICK = 4, 2.5

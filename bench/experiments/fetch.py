@@ -15,7 +15,7 @@ from bench.lab.report import Results
 
 NAME = "fetch"
 HELP = "what io_uring and threads take of the processors to fetch 4 KiB to 1 MiB"
-DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem")
+DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem", "backend")
 CASES = {"4k": 4, "32k": 32, "64k": 64, "1m": 1024}
 VARIANTS = ("io_uring", "threads")
 FILE_MIB, QUICK_FILE_MIB = 2048, 1024

@@ -24,7 +24,7 @@ from bench.lab.report import Results
 NAME = "herd"
 HELP = "2 to 10,000 simulated clients of one server: backlog, unused drain, blocked writers, fairness, smoothness, " \
        "prices asked for and pushed"
-DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem")
+DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem", "backend")
 CLIENTS = (2, 8, 64, 1000, 10000)
 LOADS_PCT = (80, 110)
 PRICE_AGES_MSEC = (100, 1000)

@@ -12,7 +12,7 @@ from bench.lab.report import Results
 
 NAME = "micro"
 HELP = "nanoseconds per call: prices, tags, auction, monitors, parsers"
-DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem")
+DISK_OPTIONS_REFUSED = ("device", "scheduler", "filesystem", "backend")
 RUNS_MIN = 5  # the default of bench/run for --quick is too few for a median
 
 

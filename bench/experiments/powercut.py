@@ -31,7 +31,7 @@ from bench.lab.report import Results
 
 NAME = "powercut"
 HELP = "what the server has acknowledged, after a power cut"
-DISK_OPTIONS_REFUSED = ("filesystem",)  # the cases are file systems
+DISK_OPTIONS_REFUSED = ("filesystem", "backend")  # the cases are file systems
 RUNS = 3
 VARIANTS = {"stock": None, "canfs": {}, "commit-metadata": {"Commit_Metadata": "true"}}  # of the CANFS block
 LOAD = "fileserver-clients-1"

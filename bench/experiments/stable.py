@@ -26,7 +26,7 @@ from bench.lab.report import Results
 
 NAME = "stable"
 HELP = "close() of small files: file systems, and where their log is"
-DISK_OPTIONS_REFUSED = ("filesystem",)  # the cases are file systems
+DISK_OPTIONS_REFUSED = ("filesystem", "backend")  # the cases are file systems
 RUNS = 3
 VARIANTS = {"stock": None, "canfs": {}, "commit-metadata": {"Commit_Metadata": "true"}}  # of the CANFS block
 CLIENTS = (1, 8)

@@ -16,6 +16,7 @@ READ_AHEAD_KIB = 128
 LOG_MIB = 256  # of the flash that holds a log: what mkfs makes of it on a disk of the lab's size is as large, of XFS a fourth
 SETTLE_SECONDS = 0.3
 UNMOUNT_SECONDS = 10
+LOCAL, BACKENDS = "local", ("local", "gluster")
 ZONES = 16  # of the modelled disk: CANFS_DISK_ZONES
 OUTER_ZONE, INNER_ZONE = 0, ZONES - 1
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
@@ -66,18 +67,19 @@ class DiskSettings:
     device: str = "hdd-ncq"    # of DEVICES
     scheduler: str = None      # of SCHEDULERS; None: that of the device type
     filesystem: str = "ext4"   # of FILESYSTEMS
+    backend: str = LOCAL       # of BACKENDS: what the server exports, the file system itself or a volume above it (backend.py)
     zone: int = None           # in which all of it lies, as in a partition; None: on the whole disk
 
     def __post_init__(self):
         for what, value, allowed in (("device", self.device, DEVICES), ("scheduler", self.scheduler, (None, *SCHEDULERS)),
-                                     ("filesystem", self.filesystem, FILESYSTEMS)):
+                                     ("filesystem", self.filesystem, FILESYSTEMS), ("backend", self.backend, BACKENDS)):
             if value not in allowed:
                 raise LabError(f"{what} {value!r}: must be one of {', '.join(filter(None, allowed))}")
 
     @property
     def name(self):
         """In results: what differs from the default stands behind the device's name."""
-        more = (self.scheduler, self.filesystem if self.filesystem != "ext4" else None)
+        more = (self.scheduler, self.filesystem if self.filesystem != "ext4" else None, self.backend if self.backend != LOCAL else None)
         return "-".join(filter(None, (self.device, *more)))
 
     @property
@@ -87,7 +89,8 @@ class DiskSettings:
     def describe(self):
         kind = DEVICES[self.device]
         return (f"{self.device}: {kind.tags} tags, scheduler {self.scheduler_name}, "
-                f"write-back throttling {kind.wbt_usec / 1000:g} ms, {self.filesystem}")
+                f"write-back throttling {kind.wbt_usec / 1000:g} ms, {self.filesystem}"
+                f"{f', {self.backend}' if self.backend != LOCAL else ''}")
 
 
 def fincore(paths):
@@ -96,11 +99,14 @@ def fincore(paths):
 
 
 class Disk:
+    fsal = "VFS"  # for what it exports
+
     def __init__(self, program, directory, size_mib, log, settings=DiskSettings()):
         self.settings = settings
         self.program = program
         self.model = Path(directory) / "model"
-        self.mount = Path(directory) / "export"
+        self.own_mount = Path(directory) / "export"  # of the disk's file system
+        self.mount = self.own_mount                  # of what is exported
         self.size_mib = size_mib
         self.log = log
         self.process = None
@@ -139,16 +145,16 @@ class Disk:
         return [str(word).format(log=self._flash.loop if self._flash else None) for word in command]
 
     def _mount(self):
-        self.mount.mkdir(exist_ok=True)
+        self.own_mount.mkdir(exist_ok=True)
         try:
-            run("mount", "-t", self._filesystem.kernel, "-o", *self._words([self._filesystem.options]), self.loop, self.mount)
+            run("mount", "-t", self._filesystem.kernel, "-o", *self._words([self._filesystem.options]), self.loop, self.own_mount)
         except LabError as error:
             raise MountError(str(error)) from error
 
     def _unmount(self):
         """Also from the kernel's memory: what a power cut has left there would hide what it did to the disk."""
-        if is_mounted(self.mount):
-            run("umount", self.mount)
+        if is_mounted(self.own_mount):
+            run("umount", self.own_mount)
         wait_for(self._is_free, UNMOUNT_SECONDS, f"{self.loop}: end of its use, be it by another mount namespace")
 
     def _is_free(self):
@@ -211,7 +217,7 @@ class Disk:
         """If not, the journal is empty, and another kernel may mount the file system as well, read-only. (An unmount would
         not do: whatever mount namespace was made meanwhile has the file system, too.)"""
         if is_writable != self._is_writable:
-            run("mount", "-o", f"remount,{'rw' if is_writable else 'ro'}", self.mount)
+            run("mount", "-o", f"remount,{'rw' if is_writable else 'ro'}", self.own_mount)
             self._is_writable = is_writable
 
     def lend(self):
@@ -263,8 +269,8 @@ class Disk:
         """Nothing dirty, nothing cached, neither in the host's memory nor in the drive's; the model is on."""
         self._loop.check()
         self.control("mode=free")
-        if is_mounted(self.mount):
-            run("sync", "-f", self.mount)
+        if is_mounted(self.own_mount):
+            run("sync", "-f", self.own_mount)
         put("/proc/sys/vm/drop_caches", 3)
         self.model_on("flushcache reset")
 
@@ -308,10 +314,10 @@ class Disk:
 
     def stop(self):
         self.let_go()
-        if is_mounted(self.mount):
-            run("umount", self.mount, check=False)
-        if is_mounted(self.mount):
-            run("umount", "-l", self.mount, check=False)
+        if is_mounted(self.own_mount):
+            run("umount", self.own_mount, check=False)
+        if is_mounted(self.own_mount):
+            run("umount", "-l", self.own_mount, check=False)
         if self._flash:
             self._flash.stop()
             self._flash = None

@@ -16,7 +16,7 @@ import shutil
 from pathlib import Path
 
 from bench.lab.client import Client
-from bench.lab.disk import fincore
+from bench.lab.disk import LOCAL, fincore
 from bench.lab.host import LabError, end, spawn, tail, wait_for
 from bench.lab.loop import DEVICES, SCHEDULED, throttling_usec
 
@@ -41,6 +41,8 @@ def what_is_missing(settings):
     for program in PROGRAMS:
         if not shutil.which(program):
             return f"knfsd: {program} is not installed (bench/setup --knfsd installs it)"
+    if settings.backend != LOCAL:
+        return f"knfsd: --backend {settings.backend}: must be {LOCAL}"
     # The guest mounts what the host has mounted: it knows of ext4 that this is safe.
     if settings.filesystem not in ("ext4", "ext4-fast-commit"):
         return f"knfsd: --filesystem {settings.filesystem}: must be ext4 or ext4-fast-commit"

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.lab.client import MOUNT_OPTIONS, Client
-from bench.lab.disk import Disk, DiskSettings
+from bench.lab.backend import make_disk
+from bench.lab.disk import DiskSettings
 from bench.lab.ganesha import Ganesha
 from bench.lab.host import LabError, spawn
 from bench.lab.knfsd import Knfsd
@@ -104,8 +105,8 @@ class Lab:
         self._undo.callback(self.network.stop)
         self.network.start()
         log = self._undo.enter_context(open(self.directory / "disk.log", "wb"))
-        self.disk = Disk(self.program("canfs-disk"), self.directory, self.disk_mib, log,
-                         self.disk_settings)
+        self.disk = make_disk(self.program("canfs-disk"), self.directory, self.disk_mib, log, self.disk_settings,
+                              self.network, self.memory_bytes)
         self._undo.callback(self.disk.stop)
         self.disk.start()
         self._undo.callback(self.stop_server)
@@ -123,10 +124,11 @@ class Lab:
         return False
 
     def start_server(self, stack="VFS", options=None, classes=(), nfsv4=None, export_items=None, export_options=None):
-        """stack: "VFS" (stock) or "CANFS" (ours over VFS); options, classes: of the CANFS { } block; nfsv4, export_items: more of those of
+        """stack: "VFS" (stock) or "CANFS" (ours over VFS), where VFS stands for the FSAL of the backend; options, classes: of the CANFS { } block; nfsv4, export_items: more of those of
         NFSV4 { } and EXPORT { }; export_options: of the FSAL { Name = CANFS; } block."""
         self.disk.writable(True)
-        self.server = Ganesha([(str(self.disk.mount), stack)], self.name,
+        fsal = self.disk.fsal
+        self.server = Ganesha([(str(self.disk.mount), f"CANFS {fsal}" if stack == "CANFS" else fsal)], self.name,
                               self.directory / "ganesha", options=options, classes=classes,
                               build=self.build if stack == "CANFS" else None, blocks={"NFSV4": nfsv4 or {}},
                               export_items=export_items, export_options={str(self.disk.mount): export_options or {}},

@@ -14,6 +14,7 @@ FAR_GUESTS_INDEX = 100  # and on
 
 class Network:
     delay_ms = 0  # of what a guest sends
+    address = SERVER_ADDRESS
 
     def __init__(self, name, taps):
         self.name = name

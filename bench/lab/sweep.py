@@ -77,6 +77,7 @@ def _remove_loop(note):
 
 def sweep():
     _sweep_processes([path for root in CGROUPS for path in _stale_in(root)])
+    _unmount("/volume")
     _unmount("/export")
     # while the model is mounted: after it the loop device no longer shows whose it was
     for line in run("losetup", "-l", "-n", "-O", "NAME,BACK-FILE").splitlines():

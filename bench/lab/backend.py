@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""A disk with a distributed file system above it, as the --backend of an experiment: what the server exports is a volume, of which
+the bricks lie on the disk, all of them, so that all files compete for it wherever the volume puts them."""
+
+from bench.lab import gluster
+from bench.lab.disk import LOCAL, Disk
+from bench.lab.host import LabError
+
+_MODULES = {"gluster": gluster}
+
+
+def what_is_missing(settings):
+    """Why the lab cannot have a disk with these settings, or None."""
+    return _MODULES[settings.backend].what_is_missing() if settings.backend != LOCAL else None
+
+
+class VolumeDisk(Disk):
+    def __init__(self, program, directory, size_mib, log, settings, volume):
+        super().__init__(program, directory, size_mib, log, settings)
+        self.mount = self.model.parent / "volume"
+        self.volume = volume
+        self.fsal = volume.fsal
+
+    def make_file_system(self):
+        self.volume.stop()
+        super().make_file_system()
+        self.volume.start()
+        self.volume.mount(self.mount)
+
+    def cached_bytes(self, names):
+        return self.volume.cached_bytes(names)
+
+    def writable(self, is_writable):
+        if not is_writable:
+            raise LabError(f"--backend {self.settings.backend}: the volume cannot be made read-only")
+
+    def lend(self):
+        raise LabError(f"--backend {self.settings.backend}: the disk is in use by the volume")
+
+    def power_cut(self, seed):
+        raise LabError(f"--backend {self.settings.backend}: it knows no power cut")
+
+    def stop(self):
+        self.let_go()
+        self.volume.stop()
+        super().stop()
+
+
+def make_disk(program, directory, size_mib, log, settings, network, memory_bytes):
+    """The disk of a lab; network: of the server, memory_bytes: of the storage node, if there is one."""
+    if settings.backend == LOCAL:
+        return Disk(program, directory, size_mib, log, settings)
+    folders = [directory / "export"] * gluster.BRICKS
+    volume = gluster.Gluster(network.name, network.address, folders, directory, memory_limit_bytes=memory_bytes)
+    return VolumeDisk(program, directory, size_mib, log, settings, volume)
