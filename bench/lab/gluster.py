@@ -6,7 +6,7 @@
 	glusterd says where the bricks are
 
 glusterd is process 1 of a process namespace: what it starts ends with it. Its mount namespace has an empty /run and
-/var/lib/glusterd. Bricks need a file system with trusted extended attributes, and their folders must not be in use by
+/var/lib/glusterd, and no resolver, for which each command would wait. Bricks need a file system with trusted extended attributes, and their folders must not be in use by
 another volume."""
 
 import shutil
@@ -26,6 +26,7 @@ mount --make-rprivate /
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /var/lib/glusterd
 mount --bind "$1" /var/log/glusterfs
+mount --bind /dev/null /etc/resolv.conf
 exec glusterd --no-daemon
 """
 
