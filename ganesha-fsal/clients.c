@@ -89,8 +89,7 @@ void canfs_step_waiting(uint64_t now_usec)
 /* The numbers of both are the same. */
 _Static_assert(CANFS_RESPONSE_READ == (int)CANFS_WAIT_READ &&
 		       CANFS_RESPONSE_WRITE == (int)CANFS_WAIT_WRITE &&
-		       CANFS_RESPONSE_STABLE_WRITE == (int)CANFS_WAIT_STABLE_WRITE &&
-		       CANFS_RESPONSE_COMMIT == (int)CANFS_WAIT_COMMIT,
+		       CANFS_RESPONSE_STABLE_WRITE == (int)CANFS_WAIT_STABLE_WRITE,
 	"a kind of wait is a kind of response");
 
 static struct canfs_timer begin(
@@ -106,7 +105,9 @@ static struct canfs_timer begin(
 
 	if (load)
 		canfs_client_begin(load, wait, timer.begun_usec);
-	if (timer.responses)
+	if (timer.responses && wait == CANFS_WAIT_COMMIT)
+		canfs_response_begin_commit(timer.responses);
+	else if (timer.responses)
 		timer.others = canfs_response_begin(timer.responses);
 	return timer;
 }
@@ -158,7 +159,9 @@ static uint64_t end(const struct canfs_timer *timer)
 
 	if (timer->load)
 		canfs_client_end(timer->load, timer->wait, now_usec);
-	if (timer->responses)
+	if (timer->responses && timer->wait == CANFS_WAIT_COMMIT)
+		canfs_response_end_commit(timer->responses);
+	else if (timer->responses)
 		canfs_response_end(timer->responses, (enum canfs_response_kind)timer->wait,
 			timer->bytes, timer->others, usec);
 	return usec;

@@ -47,7 +47,7 @@ double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int c
 		if (mean > 0 && (least == 0 || mean < least))
 			least = mean;
 	}
-	return fmax(least, CANFS_QUICK_SEC);
+	return least;
 }
 
 double canfs_slowdown_interference(const struct canfs_slowdown *slowdown)
@@ -88,11 +88,11 @@ double canfs_slowdown_step(struct canfs_slowdown *slowdown,
 		const struct canfs_response_sum *sum = &sums[class];
 		double best;
 
-		if (sum->count == 0)
-			continue;
 		slowdown->best[class].alone += sum->alone;
 		slowdown->best[class].alone_sec += sum->alone_sec;
 		best = canfs_slowdown_best(slowdown, class);
+		if (best == 0)
+			continue;
 		took_sec += sum->sec;
 		best_sec += sum->count * best;
 		prolonged_sec += sum->sec - sum->alone_sec - (sum->count - sum->alone) * best;

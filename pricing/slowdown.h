@@ -14,7 +14,8 @@
  * The uncongested best of a class of operations (its kind, and the octave of its size) is what those took that found
  * no other operation in flight: the least mean of the minutes of the last CANFS_BEST_MINUTES. A mean, since what an operation
  * takes of itself differs; the least, since what else goes on at the back end is no less than nothing; of minutes that end,
- * since workloads change, as does the back end. Until there is one, it is CANFS_QUICK_SEC.
+ * since workloads change, as does the back end. Until there is one, the class has no say. Commits
+ * never have: what one takes depends on what was written before. But it is another operation in flight.
  *
  * What took less than CANFS_QUICK_SEC came from memory, or from flash that has nothing else to do: it tells nothing of a queue
  * for which a price would matter, and is left out. So a workload that turns from cached to uncached reads does not look
@@ -47,7 +48,6 @@ enum canfs_response_kind {
 	CANFS_RESPONSE_READ,
 	CANFS_RESPONSE_WRITE,
 	CANFS_RESPONSE_STABLE_WRITE,
-	CANFS_RESPONSE_COMMIT,
 	CANFS_RESPONSE_KINDS
 };
 
@@ -91,7 +91,7 @@ double canfs_slowdown_step(struct canfs_slowdown *slowdown,
 /* [1 / 1024, 1] */
 double canfs_slowdown_interference(const struct canfs_slowdown *slowdown);
 
-/* Uncongested best of a class, in seconds. */
+/* Uncongested best of a class, in seconds; 0: not known. */
 double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int class);
 
 #endif

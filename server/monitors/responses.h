@@ -16,7 +16,8 @@ struct canfs_response_counts {
 
 /* All zero: nothing was asked for. */
 struct canfs_responses {
-	_Atomic uint64_t operations; /* that have ended << 16 | in flight */
+	_Atomic uint64_t operations; /* that have ended << 16 | in flight, but commits */
+	_Atomic uint64_t commits;    /* in flight */
 	struct canfs_response_counts counts[CANFS_RESPONSE_CLASSES];
 	unsigned int price_tables; /* that have it; under the sampler's mutex */
 };
@@ -24,12 +25,24 @@ struct canfs_responses {
 #define CANFS_RESPONSES_SHIFT     16
 #define CANFS_RESPONSES_IN_FLIGHT ((UINT64_C(1) << CANFS_RESPONSES_SHIFT) - 1)
 
-/* An operation begins. Returns how many others are in flight: at most 65534. */
+/* An operation, no commit, begins. Returns how many others are in flight, commits too. At most 65535 may be. */
 static inline unsigned int canfs_response_begin(struct canfs_responses *responses)
 {
-	return (unsigned int)(atomic_fetch_add_explicit(
-				      &responses->operations, 1, memory_order_relaxed) &
-			      CANFS_RESPONSES_IN_FLIGHT);
+	uint64_t before =
+		atomic_fetch_add_explicit(&responses->operations, 1, memory_order_relaxed);
+	uint64_t commits = atomic_load_explicit(&responses->commits, memory_order_relaxed);
+
+	return (unsigned int)((before & CANFS_RESPONSES_IN_FLIGHT) + commits);
+}
+
+static inline void canfs_response_begin_commit(struct canfs_responses *responses)
+{
+	atomic_fetch_add_explicit(&responses->commits, 1, memory_order_relaxed);
+}
+
+static inline void canfs_response_end_commit(struct canfs_responses *responses)
+{
+	atomic_fetch_sub_explicit(&responses->commits, 1, memory_order_relaxed);
 }
 
 /* It ends, after so long. */
