@@ -73,6 +73,8 @@ static void show_export(const json_t *export)
 			printf("  %s: %g reads, %g writes", ctl_text(value, "type"),
 				ctl_number(value, "nominal_reads"),
 				ctl_number(value, "nominal_writes"));
+		if (json_object_get(value, "nominal_operations"))
+			printf("  %.0f operations", ctl_number(value, "nominal_operations"));
 		putchar('\n');
 	}
 	json_object_foreach(operations, name, value)

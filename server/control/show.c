@@ -55,6 +55,9 @@ static json_t *show_export(const struct canfs_price_table_view *view)
 		json_object_set_new(resources, canfs_resource_name((enum canfs_resource)i),
 			show_resource(view->market, (enum canfs_resource)i));
 	add_disk(json_object_get(resources, canfs_resource_name(CANFS_DISK)), view->disk);
+	if (view->backend_nominal > 0)
+		json_object_set_new(json_object_get(resources, canfs_resource_name(CANFS_BACKEND)),
+			"nominal_operations", json_real(rounded(view->backend_nominal)));
 	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		json_object_set_new(operations, operation_name((enum canfs_operation)i),
 			show_quote(view->quotes[i]));

@@ -153,6 +153,14 @@ static const struct canfs_monitor_traits *disk_of(const struct canfs_price_table
 	return &(prices->watched_by ? prices->watched_by : prices)->monitors[CANFS_DISK].traits;
 }
 
+static double backend_nominal_of(const struct canfs_price_table *prices)
+{
+	const struct canfs_price_table *watcher = prices->watched_by ? prices->watched_by : prices;
+	const struct canfs_monitor *backend = &watcher->monitors[CANFS_BACKEND];
+
+	return backend->type ? canfs_backend_nominal(backend->state) : 0;
+}
+
 static const struct canfs_disk_work *work_of(
 	const struct canfs_price_table *prices, struct canfs_disk_work *work)
 {
@@ -369,6 +377,7 @@ void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
 			.market = &prices->market,
 			.disk = disk_of(prices),
 			.work = work_of(prices, &work),
+			.backend_nominal = backend_nominal_of(prices),
 			.quotes = prices->quotes,
 			.publishes = is_fresh(prices, prices->posted, now_usec),
 			.history = &prices->history };

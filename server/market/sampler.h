@@ -141,6 +141,7 @@ struct canfs_price_table_view {
 	const struct canfs_market *market;
 	const struct canfs_monitor_traits *disk; /* all zero: none is watched */
 	const struct canfs_disk_work *work;      /* NULL: none is, or for another export */
+	double backend_nominal; /* as canfs_backend_nominal(); 0: no back end is watched */
 	const struct canfs_quote *quotes; /* [CANFS_OPERATIONS], as made: drain does not show */
 	bool publishes;                   /* its replies carry prices */
 	const struct canfs_history *history;

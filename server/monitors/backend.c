@@ -41,6 +41,11 @@ void canfs_backend_close(void *state)
 	free(state);
 }
 
+double canfs_backend_nominal(const void *state)
+{
+	return 1 / canfs_slowdown_interference(&((const struct backend *)state)->slowdown);
+}
+
 static double grow(uint64_t *last, _Atomic uint64_t *counter)
 {
 	uint64_t before = *last;

@@ -22,6 +22,9 @@ CANFS_RESOURCE_ROWS(CANFS_MONITOR_OF)
 struct canfs_monitor_traits canfs_disk_traits(const void *state);
 double canfs_disk_flushing(const void *state);
 
+/* How many operations in flight are as much as the back end takes, as far as it is known now. */
+double canfs_backend_nominal(const void *state);
+
 /* What the price of memory was made of at the last sample. */
 struct canfs_memory_view {
 	double dirty_share;   /* of the kernel's dirty limit; may exceed 1; NaN: cannot be read */

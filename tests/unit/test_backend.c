@@ -63,18 +63,20 @@ static void step(struct canfs_sampler *sampler)
 	canfs_sampler_step(sampler, now_usec);
 }
 
-/* For so many steps, so many reads at a time, each of which takes so long. */
+/* For so many steps, so many reads at a time, which take so long, one after the other. */
 static void read_for(struct canfs_sampler *sampler, struct canfs_price_table *prices, int steps,
 	unsigned int at_a_time, uint64_t usec)
 {
 	struct canfs_responses *responses = canfs_price_table_responses(prices);
 
 	for (int i = 0; i < steps; i++) {
-		for (uint64_t at = 0; at + usec <= SEC / 10; at += usec) {
+		for (uint64_t at = 0; at_a_time > 0 && at + at_a_time * usec <= SEC / 10;
+			at += at_a_time * usec) {
 			for (unsigned int n = 0; n < at_a_time; n++)
 				assert_int_equal(canfs_response_begin(responses), n);
 			for (unsigned int n = 0; n < at_a_time; n++)
-				canfs_response_end(responses, CANFS_RESPONSE_READ, BYTES, n, usec);
+				canfs_response_end(
+					responses, CANFS_RESPONSE_READ, BYTES, n, (n + 1) * usec);
 		}
 		step(sampler);
 	}
@@ -98,11 +100,33 @@ static void a_slow_back_end_is_expensive(void **state)
 	assert_true(tag_of(prices).write == 0 && tag_of(prices).bottleneck == CANFS_BACKEND);
 	read_for(sampler, prices, 20, 1, 5000);
 	assert_true(tag_of(prices).write < 0.1);
-	read_for(sampler, prices, 20, 4, 20000);
+	read_for(sampler, prices, 20, 4, 5000);
 	assert_true(tag_of(prices).write > 0.9 && tag_of(prices).readahead > 0.9);
 	assert_int_equal(tag_of(prices).bottleneck, CANFS_BACKEND);
 	read_for(sampler, prices, 20, 0, SEC);
 	assert_true(tag_of(prices).write < 0.05);
+	canfs_price_table_close(prices);
+	canfs_sampler_free(sampler);
+}
+
+static void look(const struct canfs_price_table_view *view, void *arg)
+{
+	*(double *)arg = view->backend_nominal;
+}
+
+static void what_is_known_of_it_is_shown(void **state)
+{
+	struct canfs_sampler *sampler = open_sampler(1u << CANFS_BACKEND);
+	struct canfs_price_table *prices = open_export(sampler, "/volume", 0);
+	double nominal = 0;
+
+	(void)state;
+	canfs_sampler_visit(sampler, now_usec, look, &nominal);
+	assert_float_equal(nominal, 8, 1e-9);
+	read_for(sampler, prices, 20, 1, 5000);
+	read_for(sampler, prices, 600, 4, 5000);
+	canfs_sampler_visit(sampler, now_usec, look, &nominal);
+	assert_true(nominal >= 1 && nominal < 2);
 	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }
@@ -113,7 +137,7 @@ static void quick_operations_cost_nothing(void **state)
 	struct canfs_price_table *prices = open_export(sampler, "/volume", 0);
 
 	(void)state;
-	read_for(sampler, prices, 20, 16, 900);
+	read_for(sampler, prices, 20, 16, 60);
 	assert_true(tag_of(prices).write == 0);
 	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
@@ -193,7 +217,7 @@ static void exports_on_one_device_share_it(void **state)
 	assert_ptr_not_equal(canfs_price_table_responses(c), canfs_price_table_responses(d));
 	read_for(sampler, b, 20, 1, 5000);
 	canfs_price_table_close(a);
-	read_for(sampler, b, 20, 8, 40000);
+	read_for(sampler, b, 20, 8, 5000);
 	assert_true(tag_of(b).write > 0.9);
 	assert_true(tag_of(c).write == 0 && tag_of(d).write == 0);
 	canfs_price_table_close(b);
@@ -208,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_slow_back_end_is_expensive, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_known_of_it_is_shown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(quick_operations_cost_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_back_end_that_hangs_is_expensive, set_up, tear_down),
