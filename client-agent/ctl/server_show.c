@@ -222,6 +222,8 @@ static void show_members(const json_t *reply)
 			printf("%-22s %s\n", name, json_is_true(value) ? "on" : "off");
 		else if (json_is_null(value))
 			printf("%-22s default\n", name);
+		else if (json_is_string(value))
+			printf("%-22s %s\n", name, json_string_value(value));
 		else
 			printf("%-22s %.15g\n", name, json_number_value(value));
 	}

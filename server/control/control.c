@@ -97,6 +97,7 @@ int canfs_control_start(struct canfs_control **control, const struct canfs_contr
 		.waiting = config->waiting,
 		.classes = config->classes,
 		.counters = &new->counters,
+		.started_usec = new->ticked_usec,
 		.say = config->say,
 		.price_service = config->price_service,
 		.more = config->more,

@@ -21,6 +21,7 @@ struct canfs_control_subject {
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */
 	void *host;                                /* for them */
+	uint64_t started_usec;                     /* the server, by the clock of common/clock.h */
 	void (*count)(json_t *counters);           /* adds those of this server only; NULL: none */
 };
 

@@ -307,6 +307,11 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 		"waiting_bytes",
 		(json_int_t)(canfs_control_subject_of(call)->waiting ? canfs_waiting_bytes() : 0));
 	json_object_update_new(
+		shown, json_pack("{s:s, s:f}", "version", CANFS_VERSION, "uptime_sec",
+			       (double)(call->now.monotonic_usec -
+					canfs_control_subject_of(call)->started_usec) /
+				       1e6));
+	json_object_update_new(
 		shown, show_price_service(canfs_control_subject_of(call)->price_service));
 	if (canfs_control_subject_of(call)->count)
 		canfs_control_subject_of(call)->count(shown);

@@ -425,6 +425,8 @@ static void shows_counters(void **state)
 	assert_false(canfs_price_table_read(prices, now_usec + 60 * SEC, &tag));
 	refused("{}", "no \"command\"");
 	reply = must("{\"command\":\"counters\"}");
+	assert_string_equal(json_string_value(json_object_get(reply, "version")), CANFS_VERSION);
+	assert_true(json_number_value(json_object_get(reply, "uptime_sec")) >= 0);
 	assert_int_equal(json_integer_value(json_object_get(reply, "market_steps")), 4);
 	assert_int_equal(json_integer_value(json_object_get(reply, "replies_priced")), 1);
 	assert_int_equal(json_integer_value(json_object_get(reply, "replies_without_price")), 1);
