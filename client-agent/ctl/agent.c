@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define DEFAULT_SOCKET "/run/canfs/agent.sock"
 
@@ -60,7 +59,7 @@ static const struct ctl_syntax top_syntax = {
 	.usage = "usage: canfsctl top [OPTION ...]\n"
 		 "\n"
 		 "The same for each mount, and the jobs of canfsctl run, drawn anew each second;\n"
-		 "q ends it.\n"
+		 "q ends it, h shows the other keys.\n"
 		 "\n",
 	.options = option_table,
 	.helped = TOP,
@@ -188,27 +187,6 @@ static void show_all(FILE *out, const json_t *reply, const json_t *jobs)
 	ctl_show_jobs(out, jobs);
 }
 
-/* An agent that is not there may come back: the screen says so and goes on. */
-static char *picture(void *data)
-{
-	struct options *options = data;
-	json_t *reply = ask_agent(options, status_request());
-	json_t *jobs = canfs_jobs_read(CANFS_JOBS_DIRECTORY, "");
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	if (out && !reply)
-		fprintf(out, "%s\n", options->peer.error);
-	if (out) {
-		show_all(out, reply, jobs);
-		fclose(out);
-	}
-	json_decref(jobs);
-	json_decref(reply);
-	return text;
-}
-
 static int print_picture(struct options *options)
 {
 	json_t *reply = ask_agent(options, status_request());
@@ -236,8 +214,8 @@ int ctl_top(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (!options.batch && !options.json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-		ctl_screen(picture, &options, options.interval_sec, options.count))
+	if (!options.batch && !options.json &&
+		ctl_agent_screen(&options.peer, options.interval_sec, options.count))
 		return CTL_OK;
 	pause.tv_sec = (time_t)options.interval_sec;
 	pause.tv_nsec = (long)((options.interval_sec - (double)pause.tv_sec) * 1e9);

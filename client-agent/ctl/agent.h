@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <jansson.h>
+#include "client-agent/ctl/socket.h"
 
 /* Text for a reader, within 80 columns but for paths and reasons. What a reply lacks is left blank. */
 void ctl_show_top(FILE *out, const json_t *status);
@@ -15,11 +16,7 @@ void ctl_show_why(FILE *out, const json_t *why);
 /* What canfs_jobs_read() has found, below that; nothing if there are none. */
 void ctl_show_jobs(FILE *out, const json_t *jobs);
 
-/*
- * A live view: what picture gives is drawn every interval_sec until q is pressed, count pictures
- * (0: any number) are drawn, or picture gives NULL. It allocates a text, which is freed. False: the
- * terminal cannot do it.
- */
-bool ctl_screen(char *(*picture)(void *data), void *data, double interval_sec, unsigned int count);
+/* canfsctl top on the terminal, until q is pressed or after count pictures (0: any number). False: there is none that can do it. */
+bool ctl_agent_screen(struct ctl_peer *peer, double interval_sec, unsigned int count);
 
 #endif

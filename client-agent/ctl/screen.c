@@ -1,120 +1,141 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* A text drawn anew on a terminal, and moved through if it is longer. */
-#include "client-agent/ctl/agent.h"
+#include "client-agent/ctl/screen.h"
 
 #include <curses.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include <unistd.h>
 #include "common/clock.h"
 
-struct view {
-	char *text;
-	int lines; /* in text */
-	int first; /* line on the screen */
+static const struct {
+	attr_t attribute;
+	short colour; /* -1: the terminal's own */
+} styles[CANFS_STYLES] = {
+	[CANFS_PLAIN] = { A_NORMAL, -1 },
+	[CANFS_BOLD] = { A_BOLD, -1 },
+	[CANFS_DIM] = { A_DIM, -1 },
+	[CANFS_TITLE] = { A_REVERSE, -1 },
+	[CANFS_GOOD] = { A_NORMAL, COLOR_GREEN },
+	[CANFS_WARN] = { A_BOLD, COLOR_YELLOW },
+	[CANFS_BAD] = { A_BOLD, COLOR_RED },
 };
 
-static int count_lines(const char *text)
+/* Without colours (a terminal that has none, NO_COLOR) the attributes remain. */
+static void start_colours(void)
 {
-	int lines = 0;
+	const char *no_color = getenv("NO_COLOR");
 
-	for (; *text != '\0'; text += *text != '\0')
-		lines++, text += strcspn(text, "\n");
-	return lines;
+	if ((no_color && no_color[0] != '\0') || !has_colors() || start_color() == ERR ||
+		use_default_colors() == ERR)
+		return;
+	for (short i = 0; i < CANFS_STYLES; i++)
+		init_pair((short)(i + 1), styles[i].colour, -1);
 }
 
-static void draw(const struct view *view)
+static void draw(const struct canfs_page *page)
 {
-	const char *line = view->text;
+	for (int row = 0; row < page->rows; row++) {
+		const struct canfs_cell *cells = canfs_page_row(page, row);
 
-	erase();
-	for (int i = 0; i < view->first; i++)
-		line += strcspn(line, "\n") + 1;
-	for (int row = 0; row < LINES - 1 && *line != '\0'; row++) {
-		size_t length = strcspn(line, "\n");
+		for (int column = 0; column < page->columns; column++) {
+			enum canfs_style style = cells[column].style;
+			wchar_t text[] = { cells[column].character, 0 };
 
-		mvaddnstr(row, 0, line, length < (size_t)COLS ? (int)length : COLS);
-		line += length + (line[length] != '\0');
+			if (text[0] == 0)
+				continue;
+			attr_set(styles[style].attribute, (short)(style + 1), NULL);
+			mvaddnwstr(row, column, text, 1);
+		}
 	}
-	attron(A_REVERSE);
-	mvaddstr(LINES - 1, 0,
-		view->lines > LINES - 1 ? " q quit   arrows, page up, page down: more "
-					: " q quit ");
-	attroff(A_REVERSE);
 	refresh();
 }
 
-/* False: it was the key to end with. */
-static bool take_key(struct view *view, int key)
+static bool show(const struct ctl_program *program, void *data, struct canfs_top_view *view)
 {
-	int page = LINES - 1, last = view->lines - page;
+	struct canfs_page page;
 
-	switch (key) {
-	case 'q':
-	case 'Q':
+	if (canfs_page_init(&page, LINES, COLS) != 0)
 		return false;
-	case KEY_DOWN:
-		view->first++;
-		break;
-	case KEY_UP:
-		view->first--;
-		break;
-	case KEY_NPAGE:
-		view->first += page;
-		break;
-	case KEY_PPAGE:
-		view->first -= page;
-		break;
-	default:
-		break;
-	}
-	if (view->first > last)
-		view->first = last;
-	if (view->first < 0)
-		view->first = 0;
+	program->layout(data, view, &page);
+	draw(&page);
+	canfs_page_free(&page);
 	return true;
 }
 
-/* Draws the picture until its time is over. False: no more. */
-static bool show(struct view *view, uint64_t until_usec)
+/* A change of the terminal's size would interrupt the question. */
+static void ask(const struct ctl_program *program, void *data, const struct canfs_top_view *view)
 {
-	uint64_t now_usec;
-	bool more = take_key(view, ERR);
+	sigset_t resize, old;
 
-	while (more && (now_usec = canfs_now_usec()) < until_usec) {
-		draw(view);
-		timeout((int)((until_usec - now_usec) / 1000) + 1);
-		more = take_key(view, getch());
-	}
-	return more;
+	sigemptyset(&resize);
+	sigaddset(&resize, SIGWINCH);
+	sigprocmask(SIG_BLOCK, &resize, &old);
+	program->ask(data, view, COLS);
+	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-bool ctl_screen(char *(*picture)(void *data), void *data, double interval_sec, unsigned int count)
+/* Draws until it is time to ask again. False: to quit. */
+static bool wait_for_keys(
+	const struct ctl_program *program, void *data, struct canfs_top_view *view)
 {
-	struct view view = { 0 };
-	SCREEN *screen;
-	bool more = true;
+	const uint64_t since_usec = canfs_now_usec();
+	enum canfs_key_result result = CANFS_KEY_DRAW;
+	uint64_t past_usec, interval_usec;
+	int key;
 
+	while (result == CANFS_KEY_DRAW) {
+		past_usec = canfs_now_usec() - since_usec;
+		interval_usec = (uint64_t)(view->interval_sec * 1e6);
+		if (!show(program, data, view))
+			return false;
+		if (!view->is_paused && past_usec >= interval_usec)
+			return true;
+		timeout(view->is_paused ? -1 : (int)((interval_usec - past_usec) / 1000) + 1);
+		key = getch();
+		if (key == ERR && !isatty(STDIN_FILENO)) /* the terminal is gone */
+			return false;
+		result = canfs_view_key(view, key);
+	}
+	return result != CANFS_KEY_QUIT;
+}
+
+/* NULL: it cannot place the cursor, or is not known. */
+static SCREEN *open_terminal(void)
+{
+	SCREEN *screen;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return NULL;
 	setlocale(LC_CTYPE, "");
 	screen = newterm(NULL, stdout, stdin);
+	if (screen && !tigetstr("cup")) {
+		endwin();
+		delscreen(screen);
+		return NULL;
+	}
+	return screen;
+}
+
+bool ctl_screen(
+	const struct ctl_program *program, void *data, double interval_sec, unsigned int count)
+{
+	struct canfs_top_view view = { .interval_sec = interval_sec };
+	SCREEN *screen = open_terminal();
+	bool more = true;
+
 	if (!screen)
 		return false;
 	noecho();
 	cbreak();
 	keypad(stdscr, TRUE);
 	curs_set(0);
-	for (unsigned int pictures = 1; more; pictures++) {
-		free(view.text);
-		view.text = picture(data);
-		if (!view.text)
-			break;
-		view.lines = count_lines(view.text);
-		more = show(&view, canfs_now_usec() + (uint64_t)(interval_sec * 1e6)) &&
-		       pictures != count;
+	start_colours();
+	for (unsigned int times = 1; more; times++) {
+		ask(program, data, &view);
+		more = wait_for_keys(program, data, &view) && times != count;
 	}
 	endwin();
 	delscreen(screen);
-	free(view.text);
 	return true;
 }

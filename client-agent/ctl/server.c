@@ -14,16 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_SOCKET CTL_GANESHA_SOCKET
-#define SIDECAR_SOCKET "/run/canfs/priced.sock"
-
 struct options {
 	const char *socket; /* NULL: the one that there is */
 	bool json;
 	const char *export;   /* NULL: all, or the only one */
 	unsigned int seconds; /* 0: all */
 	unsigned int top;     /* 0: the server's default */
-	bool watch;
+	bool watch, batch;
 	const char *client; /* of who; NULL: all */
 	double interval_sec;
 	unsigned int count; /* redraws until the end; 0: no end */
@@ -36,25 +33,11 @@ struct server {
 	const struct options *options;
 };
 
-/* Without a word, NFS-Ganesha's, or that of the sidecar of the kernel's server. */
-static bool dial(struct server *server)
-{
-	if (ctl_dial(&server->peer))
-		return true;
-	if (server->options->socket)
-		return false;
-	server->peer.socket = SIDECAR_SOCKET;
-	if (ctl_dial(&server->peer))
-		return true;
-	/* Once more, so that the error speaks of it. */
-	server->peer.socket = DEFAULT_SOCKET;
-	return ctl_dial(&server->peer);
-}
-
 /* The reply to a request, which it takes; NULL after a warning. Dials if need be. */
 static json_t *ask(struct server *server, json_t *request)
 {
-	const bool connected = server->peer.stream || dial(server);
+	const bool connected =
+		server->peer.stream || ctl_dial_server(&server->peer, server->options->socket);
 	json_t *reply = connected ? ctl_ask(&server->peer, json_incref(request)) : NULL;
 
 	json_decref(request);
@@ -153,7 +136,6 @@ static int draw_top(struct server *server)
 		json_decref(prices);
 		return CTL_ERROR;
 	}
-	clear(server);
 	(void)show(server, prices, ctl_show_prices);
 	if (!server->options->json)
 		putchar('\n');
@@ -162,6 +144,12 @@ static int draw_top(struct server *server)
 
 static int run_top(struct server *server)
 {
+	const struct options *options = server->options;
+	const struct ctl_server_top top = { options->socket, options->export, options->top,
+		options->interval_sec, options->count };
+
+	if (!options->json && !options->batch && ctl_server_screen(&top))
+		return CTL_OK;
 	return draw_again(server, draw_top);
 }
 
@@ -202,7 +190,7 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 static const struct ctl_option option_table[] = {
-	CTL_TEXT("socket", "=PATH", socket, "its socket (" DEFAULT_SOCKET " or priced.sock)"),
+	CTL_TEXT("socket", "=PATH", socket, "its socket (" CTL_GANESHA_SOCKET " or priced.sock)"),
 	CTL_FLAG("json", json, "the server's replies as they are, one a line"),
 	CTL_TEXT("export", "=PATH", export, "prices, history: only this export",
 		.takers = TOP | PRICES | HISTORY),
@@ -211,6 +199,8 @@ static const struct ctl_option option_table[] = {
 	CTL_COUNT("top", "=N", top, 1, 256, "clients, top, who: so many clients (1 to 256)",
 		.takers = TOP | CLIENTS | WHO),
 	CTL_FLAG("watch", watch, "who: drawn anew each second", .takers = WHO),
+	CTL_FLAG("batch", batch, "top: one picture below the other, as without a terminal",
+		.takers = TOP, .letter = 'n'),
 	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600,
 		"top, who: between two pictures (1)", .takers = TOP | WHO),
 	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "top, who: end after N pictures",
@@ -225,7 +215,8 @@ static const struct ctl_syntax syntax = {
 		"\n"
 		"Asks the canfs server on this host over its control socket.\n"
 		"\n"
-		"  top                prices and clients, drawn anew each second\n"
+		"  top                prices, who makes whom wait, disks, drawn anew each second;\n"
+		"                     h: its keys\n"
 		"  prices             utilization and price of each resource, the prices\n"
 		"  history            the last ten minutes of one export\n"
 		"  clients            which load the server most\n"
@@ -355,9 +346,7 @@ int ctl_server(int argc, char **argv)
 	status = parse_command_line(&options, &command, argc, argv);
 	if (status >= 0)
 		goto out;
-	server.peer = (struct ctl_peer) { .who = "server",
-		.socket = options.socket ? options.socket : DEFAULT_SOCKET,
-		.json = options.json };
+	server.peer = (struct ctl_peer) { .who = "server", .json = options.json };
 	status = command->run ? command->run(&server)
 			      : show(&server, ask_for(&server, command->name), command->show);
 	ctl_hang_up(&server.peer);

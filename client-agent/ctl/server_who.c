@@ -2,25 +2,12 @@
 /* Who makes whom wait, as text: one screen of 80 columns, and sentences about one client. */
 #include "client-agent/ctl/server.h"
 #include "client-agent/ctl/socket.h"
+#include "client-agent/ctl/top/waits.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SHOWN_MAX 6 /* of each table: a screen has 24 lines */
-
-/* In the order in which they are said. */
-static const struct {
-	const char *name, *words;
-} causes[] = {
-	{ "write_back", "write-back" },
-	{ "sync", "commits" },
-	{ "read", "reads" },
-	{ "read_ahead", "read-ahead" },
-};
-
-static const struct {
-	const char *name, *words;
-} operations[] = { { "read", "reads" }, { "write", "writes" }, { "commit", "commits" } };
 
 static double of(const json_t *row, const char *group, const char *name)
 {
@@ -111,22 +98,16 @@ void ctl_show_who(const json_t *reply)
 /* A hundredth of what the pair has is not worth a line. */
 static void say_pair(const json_t *row, double seconds)
 {
-	double waited = ctl_number(row, "waited"), most = 0;
-	const char *what = "operations";
+	double waited = ctl_number(row, "waited");
+	const char *what = canfs_wait_most(canfs_wait_operations, json_object_get(row, "waiting"));
 
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
-		if (of(row, "waiting", operations[i].name) > most) {
-			most = of(row, "waiting", operations[i].name);
-			what = operations[i].words;
-		}
-	}
-	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
-		double sec = of(row, "cause", causes[i].name);
+	for (const struct canfs_wait_word *cause = canfs_wait_causes; cause->name; cause++) {
+		double sec = of(row, "cause", cause->name);
 
 		if (sec >= 0.005 && sec >= waited / 100)
 			printf("the %s of %s cost %s %.2f s of the last %.0f s, mostly in %s\n",
-				causes[i].words, ctl_text(row, "bully"), ctl_text(row, "victim"),
-				sec, seconds, what);
+				cause->words, ctl_text(row, "bully"), ctl_text(row, "victim"), sec,
+				seconds, what ? what : "operations");
 	}
 }
 

@@ -42,6 +42,21 @@ bool ctl_dial(struct ctl_peer *peer)
 	return false;
 }
 
+bool ctl_dial_server(struct ctl_peer *peer, const char *socket)
+{
+	peer->socket = socket ? socket : CTL_GANESHA_SOCKET;
+	if (ctl_dial(peer))
+		return true;
+	if (socket)
+		return false;
+	peer->socket = CTL_SIDECAR_SOCKET;
+	if (ctl_dial(peer))
+		return true;
+	/* Once more, so that the error speaks of it. */
+	peer->socket = CTL_GANESHA_SOCKET;
+	return ctl_dial(peer);
+}
+
 void ctl_hang_up(struct ctl_peer *peer)
 {
 	if (peer->stream)

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #define CTL_GANESHA_SOCKET "/run/canfs/ganesha.sock" /* by default */
+#define CTL_SIDECAR_SOCKET "/run/canfs/priced.sock"
 
 struct ctl_peer {
 	const char *who; /* "server", "agent" */
@@ -20,6 +21,10 @@ struct ctl_peer {
 
 /* Connects. False with an error. */
 bool ctl_dial(struct ctl_peer *peer);
+
+/* To the server on this host: the one at socket, or, if that is NULL, NFS-Ganesha, or the sidecar of the kernel's. */
+bool ctl_dial_server(struct ctl_peer *peer, const char *socket);
+
 void ctl_hang_up(struct ctl_peer *peer);
 
 /* The reply to a request, which it takes; NULL with an error, and after a refusal, too. */
