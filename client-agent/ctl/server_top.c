@@ -11,6 +11,7 @@
 
 #define TIMEOUT_SEC   2 /* keys wait, too */
 #define CLIENTS_ASKED 64
+#define RATE_SEC      10
 #define HISTORY_MAX   600 /* seconds */
 
 enum question { PRICES, HISTORY, CLIENTS, WHO, COUNTERS, PREFETCH, QUESTIONS };
@@ -31,7 +32,8 @@ struct server_top {
 	bool is_silent;
 	uint64_t answered_usec;     /* the last time; at first, when it was asked first */
 	json_t *replies[QUESTIONS]; /* the last ones. NULL: none */
-	json_t *prefetch_before;
+	json_t *prefetch_before; /* at least RATE_SEC old, as soon as there is one, and at most twice that ... */
+	json_t *prefetch_next; /* ... and what will take its place */
 };
 
 /* NULL: nothing is to be asked. */
@@ -63,6 +65,20 @@ static json_t *request_of(const struct server_top *top, enum question question,
 	return request;
 }
 
+/* A second says little of read-ahead: what a rate is of is longer, as for the server's rates of clients. */
+static void keep_old(struct server_top *top)
+{
+	json_t *now = top->replies[PREFETCH];
+	double sec = ctl_number(now, "time") - ctl_number(top->prefetch_next, "time");
+
+	if (!now || sec < RATE_SEC)
+		return;
+	json_decref(top->prefetch_before);
+	top->prefetch_before = json_incref(top->prefetch_next ? top->prefetch_next : now);
+	json_decref(top->prefetch_next);
+	top->prefetch_next = json_incref(now);
+}
+
 /* Only prices every server has: of the others it may know nothing, or not yet. */
 static void ask_server(void *data, const struct canfs_top_view *view, int columns)
 {
@@ -77,14 +93,11 @@ static void ask_server(void *data, const struct canfs_top_view *view, int column
 			top->is_silent = true;
 			break;
 		}
-		if (question == PREFETCH) {
-			json_decref(top->prefetch_before);
-			top->prefetch_before = json_incref(top->replies[PREFETCH]);
-		}
 		json_decref(top->replies[i]);
 		top->replies[i] = reply;
 	}
 	ctl_hang_up(&top->peer);
+	keep_old(top);
 	if (!top->is_silent || top->answered_usec == 0)
 		top->answered_usec = canfs_now_usec();
 }
@@ -121,5 +134,6 @@ bool ctl_server_screen(const struct ctl_server_top *options)
 	for (int i = 0; i < QUESTIONS; i++)
 		json_decref(top.replies[i]);
 	json_decref(top.prefetch_before);
+	json_decref(top.prefetch_next);
 	return done;
 }

@@ -117,6 +117,45 @@ static int put_memory(struct canfs_page *page, int row, const json_t *status)
 	return row + 2;
 }
 
+static bool concerns(const json_t *decision, const json_t *mount)
+{
+	const json_t *mountpoint = in(decision, "mountpoint");
+
+	return !json_is_string(mountpoint) || json_equal(mountpoint, in(mount, "mountpoint"));
+}
+
+static const char *print_time(const json_t *decision, char text[16])
+{
+	const time_t sec = (time_t)json_number_value(in(decision, "time"));
+	struct tm local;
+
+	strftime(text, 16, "%T", localtime_r(&sec, &local));
+	return text;
+}
+
+/* Why the verdict is as it is, in one row: what stands last in a reason is what matters least. */
+static int put_reason(struct canfs_page *page, int row, const json_t *mount, const char *what,
+	const json_t *decisions)
+{
+	const int column = LABEL_COLUMNS + 2;
+
+	for (size_t i = 0; i < json_array_size(decisions); i++) {
+		const json_t *decision = json_array_get(decisions, i);
+		char text[1024], clock[16], *end;
+
+		if (strcmp(ctl_text(decision, "what"), what) != 0 || !concerns(decision, mount))
+			continue;
+		snprintf(text, sizeof(text), "since %s: %s", print_time(decision, clock),
+			ctl_text(decision, "reason"));
+		while (column + canfs_text_columns(text) > page->columns &&
+			(end = strrchr(text, ';')))
+			*end = '\0';
+		canfs_page_put(page, row++, column, CANFS_PLAIN, text);
+		break;
+	}
+	return row;
+}
+
 /* A price, in its colour, and its last seconds. */
 static int put_auction(struct canfs_page *page, int row, const json_t *mount, const char *operation,
 	const char *label, const json_t *trend)
@@ -138,7 +177,7 @@ static int put_auction(struct canfs_page *page, int row, const json_t *mount, co
 		ctl_number(in(mount, "own"), operation));
 	field.width = page->columns - column;
 	canfs_format_trend(trend, &field);
-	canfs_page_put(page, row, column, canfs_price_style(price), field.text);
+	canfs_page_put(page, row, column, CANFS_PLAIN, field.text);
 	return row + 1;
 }
 
@@ -211,13 +250,6 @@ static int put_source(struct canfs_page *page, int row, const json_t *mount)
 	return row + 1;
 }
 
-static bool concerns(const json_t *decision, const json_t *mount)
-{
-	const json_t *mountpoint = in(decision, "mountpoint");
-
-	return !json_is_string(mountpoint) || json_equal(mountpoint, in(mount, "mountpoint"));
-}
-
 /* The latest first, so that it is there however low the screen. */
 static int put_why(struct canfs_page *page, int row, int rows_max, const json_t *mount,
 	const json_t *decisions)
@@ -226,17 +258,14 @@ static int put_why(struct canfs_page *page, int row, int rows_max, const json_t 
 
 	if (rows_max < 2)
 		return row;
-	canfs_page_put(page, row++, 0, CANFS_BOLD, "why, the latest first");
+	canfs_page_put(page, row++, 0, CANFS_BOLD, "decisions, the latest first");
 	for (size_t i = 0; i < json_array_size(decisions) && row < last; i++) {
 		const json_t *decision = json_array_get(decisions, i);
-		const time_t sec = (time_t)json_number_value(in(decision, "time"));
 		char text[1024], clock[16];
-		struct tm local;
 
 		if (!concerns(decision, mount))
 			continue;
-		strftime(clock, sizeof(clock), "%T", localtime_r(&sec, &local));
-		snprintf(text, sizeof(text), "%s  %s %s -> %s: %s", clock,
+		snprintf(text, sizeof(text), "%s  %s %s -> %s: %s", print_time(decision, clock),
 			ctl_text(decision, "what"), ctl_text(decision, "from"),
 			ctl_text(decision, "to"), ctl_text(decision, "reason"));
 		row = canfs_page_wrap(page, row, 2, LABEL_COLUMNS, last - row, text);
@@ -244,16 +273,26 @@ static int put_why(struct canfs_page *page, int row, int rows_max, const json_t 
 	return row;
 }
 
-static int put_mount(struct canfs_page *page, int row, const json_t *mount, const json_t *trends)
-{
-	const json_t *trend = in(trends, ctl_text(mount, "mountpoint"));
+static const struct {
+	const char *name, *words;
+} operations[] = { { "write", "write-back" }, { "read_ahead", "read-ahead" } };
 
-	canfs_page_print(page, row, 0, CANFS_BOLD, "%s  %s  NFSv%s  %s%s",
-		ctl_text(mount, "mountpoint"), ctl_text(mount, "server"),
-		ctl_text(mount, "version"), ctl_text(mount, "mode"),
-		strcmp(ctl_text(mount, "mode"), "enforce") == 0 ? "" : ": changes nothing");
-	row = put_auction(page, row + 1, mount, "write", "write-back", in(trend, "write"));
-	row = put_auction(page, row, mount, "read_ahead", "read-ahead", in(trend, "read_ahead"));
+static int put_mount(struct canfs_page *page, int row, const json_t *mount,
+	const struct canfs_agent_answers *answers)
+{
+	const json_t *trend = in(answers->trends, ctl_text(mount, "mountpoint"));
+	const bool enforces = strcmp(ctl_text(mount, "mode"), "enforce") == 0;
+
+	canfs_page_print(page, row++, 0, CANFS_BOLD, "%s  %s%s, NFSv%s  %s",
+		ctl_text(mount, "mountpoint"), ctl_text(mount, "mode"),
+		enforces ? "" : " (changes nothing)", ctl_text(mount, "version"),
+		ctl_text(mount, "server"));
+	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+		const char *name = operations[i].name, *words = operations[i].words;
+
+		row = put_auction(page, row, mount, name, words, in(trend, name));
+		row = put_reason(page, row, mount, words, in(answers->why, "decisions"));
+	}
 	row = put_source(page, row, mount);
 	row = put_effect(page, row, mount);
 	row = put_requests(page, row, mount);
@@ -329,7 +368,7 @@ static void put_body(struct canfs_page *page, int row, const struct canfs_agent_
 	if (mount) {
 		row = canfs_table_put(page, row + is_tall, &mount_table, mounts,
 			canfs_view_first(view, view->page_rows), view->page_rows, -1, view->cursor);
-		row = put_mount(page, row + is_tall, mount, answers->trends);
+		row = put_mount(page, row + is_tall, mount, answers);
 		put_why(page, row + is_tall, bottom - row - is_tall, mount,
 			in(answers->why, "decisions"));
 	}
@@ -395,7 +434,6 @@ static json_t *add_sample(json_t *trend, const json_t *price)
 
 json_t *canfs_agent_trends(json_t *trends, const json_t *status)
 {
-	static const char *const operations[] = { "write", "read_ahead" };
 	const json_t *mounts = in(status, "mounts");
 	json_t *result = json_object();
 
@@ -404,10 +442,13 @@ json_t *canfs_agent_trends(json_t *trends, const json_t *status)
 		const json_t *old = in(trends, ctl_text(mount, "mountpoint"));
 		json_t *new = json_object();
 
-		for (size_t j = 0; j < 2; j++)
-			json_object_set_new(new, operations[j],
-				add_sample(canfs_share(in(old, operations[j])),
-					in(in(mount, "price"), operations[j])));
+		for (size_t j = 0; j < sizeof(operations) / sizeof(operations[0]); j++) {
+			const char *name = operations[j].name;
+
+			json_object_set_new(new, name,
+				add_sample(
+					canfs_share(in(old, name)), in(in(mount, "price"), name)));
+		}
 		json_object_set_new(result, ctl_text(mount, "mountpoint"), new);
 	}
 	json_decref(trends);

@@ -4,7 +4,7 @@
  *
  *	what is it            host, release, uptime; memory, what is held
  *	what does it do       a row for each mount: verdict, prices, what is held
- *	of the marked mount   prices with their last seconds, read-ahead, requests, and why: its last decisions
+ *	of the marked mount   prices with their last seconds, and why so; read-ahead, requests; its last decisions
  *	who else steps aside  the jobs of canfsctl run
  */
 #ifndef CANFS_CLIENT_AGENT_CTL_TOP_AGENT_H

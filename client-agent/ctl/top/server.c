@@ -174,6 +174,12 @@ static void format_operation(const json_t *value, struct canfs_field *field)
 	snprintf(field->text, sizeof(field->text), "%s", words ? words : "");
 }
 
+static void format_premium(const json_t *value, struct canfs_field *field)
+{
+	if (json_number_value(value) != 0)
+		snprintf(field->text, sizeof(field->text), "%+.0f", json_number_value(value));
+}
+
 static const struct canfs_column client_columns[] = {
 	{ "client", 0, 0, "address", NULL, canfs_format_tail, CANFS_TEXT },
 	{ "imposed s", 10, 0, "bully", "waited", canfs_format_seconds, CANFS_ORDER },
@@ -186,7 +192,7 @@ static const struct canfs_column client_columns[] = {
 	{ "writes/s", 10, WIDE, "client", "writes_per_sec", canfs_format_short, CANFS_NUMBER },
 	{ "write B/s", 10, 0, "client", "write_bytes_per_sec", canfs_format_short, CANFS_ORDER },
 	{ "class", 12, 130, "client", "class", canfs_format_word, CANFS_TEXT },
-	{ "premium %", 10, 130, "client", "premium_percent", canfs_format_count, CANFS_NUMBER },
+	{ "premium %", 10, 130, "client", "premium_percent", format_premium, CANFS_NUMBER },
 };
 
 static const struct canfs_table client_table = CANFS_TABLE(client_columns);
@@ -267,7 +273,7 @@ static void put_who_head(
 }
 
 /* In so many rows: a head of two, the table's heading, and as many clients as there is room for. */
-static void put_clients(struct canfs_page *page, int row, int rows_max,
+static int put_clients(struct canfs_page *page, int row, int rows_max,
 	const struct canfs_server_answers *answers, const json_t *clients,
 	struct canfs_top_view *view)
 {
@@ -277,14 +283,15 @@ static void put_clients(struct canfs_page *page, int row, int rows_max,
 
 	view->page_rows = shown > 1 ? shown : 1;
 	if (shown < 1)
-		return;
+		return row;
 	rows = canfs_table_sorted(&client_table, order, clients);
 	put_who_head(page, row, answers);
 	put_pair(page, row + 1, in(answers->who, "pairs"),
 		ctl_text(json_array_get(rows, (size_t)view->cursor), "address"));
-	canfs_table_put(page, row + 2, &client_table, rows, canfs_view_first(view, shown), shown,
-		order, view->cursor);
+	row = canfs_table_put(page, row + 2, &client_table, rows, canfs_view_first(view, shown),
+		shown, order, view->cursor);
 	json_decref(rows);
+	return row;
 }
 
 static const struct canfs_column pair_columns[] = {
@@ -369,17 +376,14 @@ static json_t *device_row(const json_t *now, const json_t *before, double sec)
 	return row;
 }
 
-static int put_devices(
+static void put_devices(
 	struct canfs_page *page, int row, int shown, const struct canfs_server_answers *answers)
 {
 	const json_t *devices = in(answers->prefetch, "devices");
 	double sec = ctl_number(answers->prefetch, "time") -
 		     ctl_number(answers->prefetch_before, "time");
-	json_t *rows;
+	json_t *rows = json_array();
 
-	if (shown == 0)
-		return row;
-	rows = json_array();
 	for (size_t i = 0; i < json_array_size(devices); i++) {
 		const json_t *device = json_array_get(devices, i);
 
@@ -388,9 +392,8 @@ static int put_devices(
 				device_before(answers->prefetch_before, ctl_text(device, "device")),
 				sec));
 	}
-	row = canfs_table_put(page, row, &device_table, rows, 0, shown, -1, -1);
+	canfs_table_put(page, row, &device_table, rows, 0, shown, -1, -1);
 	json_decref(rows);
-	return row;
 }
 
 /* Each with its number, if the server tells it. */
@@ -399,11 +402,11 @@ static const struct {
 	bool is_fault; /* told if there are any */
 } totals[] = {
 	{ "write_errors", "write errors", true },
-	{ "waiting", "reads wait", false },
+	{ "waiting", "waiting reads", false },
 	{ "subscribers", "subscribers", false },
 	{ "delegations", "delegations", false },
 	{ "delegations_recalled", "recalled", false },
-	{ "interval_ms", "ms between prices", false },
+	{ "interval_ms", "interval ms", false },
 };
 
 static void put_totals(struct canfs_page *page, int row, const struct canfs_server_answers *answers)
@@ -417,8 +420,8 @@ static void put_totals(struct canfs_page *page, int row, const struct canfs_serv
 
 			if (!isnan(value) && (value > 0 || !totals[i].is_fault))
 				column = canfs_page_print(page, row, column,
-					totals[i].is_fault ? CANFS_BAD : CANFS_PLAIN, "%s%.0f %s",
-					column > 0 ? ", " : "", value, totals[i].words);
+					totals[i].is_fault ? CANFS_BAD : CANFS_PLAIN, "%s%s: %.0f",
+					column > 0 ? ", " : "", totals[i].words, value);
 		}
 	}
 }
@@ -471,7 +474,7 @@ static void put_help(struct canfs_page *page)
 		"              this client; most of it by its write-back, reads ...",
 		"put off       of these, what nobody waits for: agents would put it off",
 		"waited        seconds that it was held up for others, most in its reads ...",
-		"ahead         read ahead since the last picture; used, wasted: what became of it",
+		"ahead         read ahead in the last seconds; used, wasted: what became of it",
 	};
 	int row = canfs_view_put_help(page, 3) + 1;
 
@@ -479,7 +482,7 @@ static void put_help(struct canfs_page *page)
 		canfs_page_put(page, row++, 2, CANFS_PLAIN, lines[i]);
 }
 
-/* From top and bottom to the middle, where the clients have what is left. */
+/* The clients have what the others leave. */
 static void put_body(struct canfs_page *page, const struct canfs_server_answers *answers,
 	const json_t *clients, struct canfs_top_view *view)
 {
@@ -490,20 +493,23 @@ static void put_body(struct canfs_page *page, const struct canfs_server_answers 
 	const int devices = at_most(length_of(in(answers->prefetch, "devices")),
 		is_tall ? 2 * DEVICES_SHOWN : DEVICES_SHOWN);
 	const int pairs_shown = is_tall ? at_most(length_of(pairs), PAIRS_SHOWN) : 0;
-	int top = 2 + is_tall, bottom = page->rows - 1;
+	int row = 2 + is_tall, below = 0; /* rows that what follows the clients takes */
 
-	top = put_exports(page, top, exports, view);
-	if (export) {
-		put_export(page, top++, answers->prices, view->export_at);
-		top = put_resources(page, top, export, answers) + is_tall;
-	}
 	if (devices > 0)
-		put_devices(page, bottom -= devices + 1 + is_tall, devices, answers);
-	if (pairs_shown > 0) {
-		bottom -= pairs_shown + 2;
-		canfs_table_put(page, bottom, &pair_table, pairs, 0, pairs_shown, -1, -1);
+		below += devices + 1 + is_tall;
+	if (pairs_shown > 0)
+		below += pairs_shown + 1 + is_tall;
+	row = put_exports(page, row, exports, view);
+	if (export) {
+		put_export(page, row++, answers->prices, view->export_at);
+		row = put_resources(page, row, export, answers) + is_tall;
 	}
-	put_clients(page, top, bottom - top - is_tall, answers, clients, view);
+	row = put_clients(page, row, page->rows - 1 - row - below, answers, clients, view);
+	if (pairs_shown > 0)
+		row = canfs_table_put(
+			page, row + is_tall, &pair_table, pairs, 0, pairs_shown, -1, -1);
+	if (devices > 0)
+		put_devices(page, row + is_tall, devices, answers);
 }
 
 void canfs_server_layout(const struct canfs_server_answers *answers, struct canfs_top_view *view,

@@ -17,7 +17,7 @@
 struct canfs_server_answers {
 	const char *host, *socket;
 	const json_t *prices, *history, *clients, *who, *counters;
-	const json_t *prefetch, *prefetch_before; /* now, and at the last time: for rates */
+	const json_t *prefetch, *prefetch_before; /* now, and some time before: for rates */
 	const char *error;                        /* NULL: it answers */
 	double silent_sec;                        /* for how long it has not */
 };
