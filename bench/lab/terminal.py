@@ -11,7 +11,7 @@ import time
 
 import pyte
 
-TERM = "xterm-256color"
+TERM = "linux"  # what pyte knows: of xterm it lacks scrolling and repetition
 
 
 class Terminal:
