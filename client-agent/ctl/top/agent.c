@@ -7,37 +7,14 @@
 #include <time.h>
 #include "client-agent/ctl/socket.h"
 #include "client-agent/ctl/top/head.h"
+#include "client-agent/ctl/top/reply.h"
 #include "client-agent/ctl/top/table.h"
-
-/* From how many columns and rows on there is room for what helps less. */
-#define WIDE 110
-#define TALL 36
 
 #define MOUNTS_SHOWN 5 /* at most, and jobs, on a screen that is not tall */
 #define JOBS_SHOWN   2
 #define JOB_OLD_SEC  3 /* what is told of a job is a second old at most */
 
 #define LABEL_COLUMNS 12
-
-static const json_t *in(const json_t *object, const char *name)
-{
-	return json_object_get(object, name);
-}
-
-static bool is_true(const json_t *object, const char *name)
-{
-	return json_is_true(in(object, name));
-}
-
-static int length_of(const json_t *array)
-{
-	return (int)json_array_size(array);
-}
-
-static int at_most(int value, int most)
-{
-	return value < most ? value : most;
-}
 
 static const char *print_short(const json_t *object, const char *name, char text[CTL_SHORT_MAX])
 {
@@ -70,11 +47,12 @@ static const struct canfs_column mount_columns[] = {
 	{ "own", 6, 0, "own", "write", canfs_format_share, CANFS_NUMBER },
 	{ "by", 9, 0, "price", "bottleneck", canfs_format_word, CANFS_TEXT },
 	{ "held", 6, 0, "held_bytes", NULL, canfs_format_short, CANFS_NUMBER },
-	{ "pace/s", 7, WIDE, "pace_bytes_per_sec", NULL, canfs_format_short, CANFS_NUMBER },
-	{ "writes/s", 9, WIDE, "written_bytes_per_sec", NULL, canfs_format_short, CANFS_NUMBER },
+	{ "pace/s", 7, CANFS_WIDE, "pace_bytes_per_sec", NULL, canfs_format_short, CANFS_NUMBER },
+	{ "writes/s", 9, CANFS_WIDE, "written_bytes_per_sec", NULL, canfs_format_short,
+		CANFS_NUMBER },
 	{ "read-ahead", 12, 0, "verdict", "read_ahead", format_verdict, CANFS_TEXT },
 	{ "price", 6, 0, "price", "read_ahead", canfs_format_price, CANFS_NUMBER },
-	{ "own", 6, WIDE, "own", "read_ahead", canfs_format_share, CANFS_NUMBER },
+	{ "own", 6, CANFS_WIDE, "own", "read_ahead", canfs_format_share, CANFS_NUMBER },
 	{ "KiB", 6, 0, "read_ahead_kib", "now", canfs_format_count, CANFS_NUMBER },
 };
 
@@ -356,7 +334,7 @@ static void put_body(struct canfs_page *page, int row, const struct canfs_agent_
 {
 	const json_t *mounts = in(answers->status, "mounts");
 	const json_t *mount = json_array_get(mounts, (size_t)view->cursor);
-	const bool is_tall = page->rows >= TALL;
+	const bool is_tall = page->rows >= CANFS_TALL;
 	const int jobs = at_most(length_of(answers->jobs), is_tall ? 2 * JOBS_SHOWN : JOBS_SHOWN);
 	const int bottom = page->rows - 1 - (jobs > 0 ? 2 * jobs + 1 : 0);
 
