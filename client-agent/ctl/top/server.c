@@ -89,6 +89,9 @@ static json_t *note_of(const char *resource, const json_t *values, const json_t 
 	if (strcmp(resource, "disk") == 0 && in(values, "type"))
 		snprintf(text, sizeof(text), "%s, nominal queue %g / %g", ctl_text(values, "type"),
 			ctl_number(values, "nominal_reads"), ctl_number(values, "nominal_writes"));
+	if (strcmp(resource, "backend") == 0 && in(values, "nominal_operations"))
+		snprintf(text, sizeof(text), "nominal queue %.0f",
+			ctl_number(values, "nominal_operations"));
 	if (strcmp(resource, "memory") == 0 && json_is_object(memory))
 		snprintf(text, sizeof(text), "dirty %.2f, pressure %.2f, cache %.2f",
 			ctl_number(memory, "dirty"), ctl_number(memory, "pressure"),
