@@ -10,6 +10,9 @@
 /* A write that the kernel has sorted into a queue has no way to go of its own. */
 #define SORTED_POSITIONING 0.5
 
+/* Of a drive's cache: before the record that ends a transaction of the journal, and after it. */
+#define FLUSHES_OF_SYNC 2
+
 /* What is left of service is nothing some time. */
 #define SERVICE_MIN 1e-6
 #define AHEAD_MIN   4096.0 /* bytes a second */
@@ -56,10 +59,12 @@ static struct totals sum_up(const struct canfs_interval_client *clients,
 /* How the disk's work of the interval is divided. */
 struct division {
 	struct totals all;
-	double ahead_bytes;   /* read beyond what was waited for */
-	double drained_bytes; /* of all dirty ones */
+	double ahead_bytes;     /* read beyond what was waited for */
+	double drained_bytes;   /* of all dirty ones */
+	double drained_per_sec; /* recently */
 	double write_sec_per_byte;
-	double sync_sec; /* flushes, and writes that are nobody's data: the journal */
+	double sync_sec;       /* flushes, and writes that are nobody's data: the journal */
+	double flush_data_sec; /* of flushes: the write-back that was in the drive's cache */
 };
 
 static struct division divide(const struct canfs_interval_disk *disk, struct totals all)
@@ -74,8 +79,36 @@ static struct division divide(const struct canfs_interval_disk *disk, struct tot
 	left_bytes = fmax(left_bytes - all.stable_bytes, 0);
 	division.drained_bytes = fmin(left_bytes, all.dirty_bytes);
 	left_bytes -= division.drained_bytes;
-	division.sync_sec = disk->flush_sec + left_bytes * division.write_sec_per_byte;
+	division.sync_sec = left_bytes * division.write_sec_per_byte;
 	return division;
+}
+
+/* Of the dirty bytes that have gone to the disk each client's part is what it had of all. */
+static void drain(struct canfs_client_account *accounts, size_t count, struct division *division,
+	double elapsed_sec)
+{
+	double weight = 1 - exp(-elapsed_sec / CANFS_CAUSE_TAU_SEC);
+
+	for (size_t i = 0; i < count; i++) {
+		struct canfs_client_account *account = &accounts[i];
+
+		account->drained_bytes = division->drained_bytes *
+					 part(account->dirty_bytes, division->all.dirty_bytes);
+		account->dirty_bytes -= account->drained_bytes;
+		account->drained_per_sec +=
+			weight * (account->drained_bytes / elapsed_sec - account->drained_per_sec);
+		division->drained_per_sec += account->drained_per_sec;
+	}
+}
+
+/* A flush takes a turn or two for who asked for it, and as long as the data that the drive has in its cache. */
+static void divide_flushes(const struct canfs_interval_disk *disk, struct division *division)
+{
+	double data = division->drained_per_sec / disk->bytes_per_sec;
+	double syncs = division->all.syncs_per_sec * FLUSHES_OF_SYNC * disk->positioning_sec;
+
+	division->flush_data_sec = disk->flush_sec * part(data, data + syncs);
+	division->sync_sec += disk->flush_sec - division->flush_data_sec;
 }
 
 /* What passed for a read of the disk counts no further than the disk has read. */
@@ -101,7 +134,8 @@ static void serve(const struct canfs_interval_client *client, struct canfs_clien
 	double elapsed_sec)
 {
 	const struct totals *all = &division->all;
-	double drained = division->drained_bytes * part(account->dirty_bytes, all->dirty_bytes);
+	double flush_data = division->flush_data_sec *
+			    part(account->drained_per_sec, division->drained_per_sec);
 	double sync = division->sync_sec * part(account->syncs_per_sec, all->syncs_per_sec);
 	double service_sec[CANFS_WAIT_CAUSES] = {
 		[CANFS_CAUSE_READ] = read_scale(disk, all) *
@@ -109,11 +143,11 @@ static void serve(const struct canfs_interval_client *client, struct canfs_clien
 					     client->disk_read_bytes / disk->bytes_per_sec),
 		[CANFS_CAUSE_READ_AHEAD] = ahead_part(client, account, all) *
 					   division->ahead_bytes / disk->bytes_per_sec,
-		[CANFS_CAUSE_WRITE_BACK] = drained * division->write_sec_per_byte,
+		[CANFS_CAUSE_WRITE_BACK] =
+			account->drained_bytes * division->write_sec_per_byte + flush_data,
 		[CANFS_CAUSE_SYNC] = client->stable_bytes * division->write_sec_per_byte + sync,
 	};
 
-	account->dirty_bytes -= drained;
 	for (int cause = 0; cause < CANFS_WAIT_CAUSES; cause++) {
 		account->service[cause] +=
 			weight * (service_sec[cause] / elapsed_sec - account->service[cause]);
@@ -187,6 +221,8 @@ void canfs_shares_step(const struct canfs_interval_client *clients,
 	struct division division = divide(disk, sum_up(clients, accounts, count, elapsed_sec));
 	double service = 0, dirty_bytes = 0;
 
+	drain(accounts, count, &division, elapsed_sec);
+	divide_flushes(disk, &division);
 	for (size_t i = 0; i < count; i++)
 		serve(&clients[i], &accounts[i], disk, &division, weight, elapsed_sec);
 	bound_dirty(accounts, count, disk->dirty_bytes);

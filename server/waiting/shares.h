@@ -6,7 +6,8 @@
  *	what the disk did            whose it was: service_sec of each client, by cause
  *	  reads -------------------> as their reads that waited for the disk; what it read beyond those: read-ahead
  *	  writes ------------------> stable writes as they come; the rest drains what each has written unstably: write-back
- *	  flushes -----------------> commits and stable writes, as many as each has
+ *	  flushes -----------------> commits and stable writes, as many as each has; but write-back, as far as a flush took so
+ *	                             long for the data that it found in the drive's cache
  *
  *	how long B had operations in flight, W, with S for B's own service and T for that of all:
  *
@@ -67,9 +68,11 @@ struct canfs_interval_client {
 
 /* What is kept of a client from interval to interval; all zero at first. */
 struct canfs_client_account {
-	double dirty_bytes;   /* written unstably, and not by the disk yet */
-	double syncs_per_sec; /* commits and stable writes, recently */
-	double ahead_per_sec; /* bytes to be read ahead, recently */
+	double dirty_bytes;     /* written unstably, and not by the disk yet */
+	double drained_bytes;   /* of these the disk has written in this interval */
+	double drained_per_sec; /* recently */
+	double syncs_per_sec;   /* commits and stable writes, recently */
+	double ahead_per_sec;   /* bytes to be read ahead, recently */
 	/* Of the disk, in a second, recently: a request is seen to have been served when it ends, and was waited for before. */
 	double service[CANFS_WAIT_CAUSES];
 	double waited_sec[CANFS_WAITING_OPERATIONS]; /* for others, in this interval */

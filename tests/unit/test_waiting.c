@@ -434,6 +434,69 @@ static void throttled_writers(void **state)
 	assert_float_equal(waits.operation[CANFS_WAITING_WRITE], 0.01, 0.001);
 }
 
+/* A flush takes as long as what the drive has in its cache: whose that is, and who asks for it, divide it. Of an interval each. */
+static const struct flushes {
+	const char *name;
+	struct canfs_interval_client client;
+	struct canfs_interval_disk disk;
+	enum canfs_wait_cause cause;
+} flushes[] = {
+	/* As recorded of a client that writes a large file, short of memory: a COMMIT every 8 MB. */
+	{ "write-back", { .writes = 8, .unstable_bytes = 8.4e6, .commits = 1 },
+		{ .writes = 9,
+			.written_bytes = 8.4e6,
+			.flush_sec = 0.07,
+			.dirty_bytes = 9e6,
+			.positioning_sec = 8e-3,
+			.bytes_per_sec = 150e6 },
+		CANFS_CAUSE_WRITE_BACK },
+	{ "fsyncs", { .writes = 9, .unstable_bytes = 9 * 4096, .commits = 9 },
+		{ .writes = 27,
+			.written_bytes = 27 * 4096,
+			.flush_sec = 0.09,
+			.dirty_bytes = 1e5,
+			.positioning_sec = 8e-3,
+			.bytes_per_sec = 150e6 },
+		CANFS_CAUSE_SYNC },
+	{ "fsyncs on flash", { .writes = 130, .unstable_bytes = 130 * 4096, .commits = 130 },
+		{ .writes = 390,
+			.written_bytes = 390 * 4096,
+			.flush_sec = 0.09,
+			.dirty_bytes = 1e6,
+			.positioning_sec = 20e-6,
+			.bytes_per_sec = 500e6 },
+		CANFS_CAUSE_SYNC },
+};
+
+static void flushes_are_divided(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(flushes) / sizeof(flushes[0]); i++) {
+		struct canfs_client_account account = { 0 };
+		double of_cause;
+
+		for (int step = 0; step < 50; step++)
+			canfs_shares_step(&flushes[i].client, &account, 1, &flushes[i].disk, 0.1);
+		of_cause = account.service[flushes[i].cause];
+		print_message("%s: %.0f %%\n", flushes[i].name,
+			100 * of_cause / canfs_service_of(&account));
+		assert_true(of_cause > 0.75 * canfs_service_of(&account));
+	}
+}
+
+/* The one that syncs now and then waits for the data of the other. */
+static void flush_beside_write_back(void **state)
+{
+	struct canfs_client_account accounts[2] = { 0 };
+	struct canfs_interval_client clients[2] = { flushes[0].client, { .commits = 1 } };
+
+	(void)state;
+	clients[0].commits = 0;
+	for (int step = 0; step < 50; step++)
+		canfs_shares_step(clients, accounts, 2, &flushes[0].disk, 0.1);
+	assert_true(canfs_service_of(&accounts[0]) > 4 * canfs_service_of(&accounts[1]));
+}
+
 static void memory_is_bounded(void **state)
 {
 	(void)state;
@@ -450,6 +513,8 @@ int main(void)
 		cmocka_unit_test(nobody_waits),
 		cmocka_unit_test(dirty_bytes_are_bounded),
 		cmocka_unit_test(throttled_writers),
+		cmocka_unit_test(flushes_are_divided),
+		cmocka_unit_test(flush_beside_write_back),
 		cmocka_unit_test(memory_is_bounded),
 	};
 
