@@ -4,7 +4,7 @@ Prometheus scrapes an agent beside the server, as Debian sets it up, and has our
 
 write-back   one client, another one each time, writes large files
 reads        it reads four files with O_DIRECT, 1 MB at a time
-read-ahead   it reads a file through its page cache
+read-ahead   it reads two files through its page cache
 commits      eight threads of it write 4 KB and fsync
 many         all clients read as fast as they can
 light        nothing else: none shall fire
@@ -41,8 +41,8 @@ WINDOW_SECONDS = 60  # of which the metrics are
 FILE_MB = 1000
 TIMEOUT_SECONDS = 90
 AGAIN = 'end=$((SECONDS + $1)); shift; while ((SECONDS < end)); do "$@" || exit; done'
-SCANS = 4
-BESIDE = 'file=$1; shift; for n in {0..3}; do "$@" "$file-$n" & done; wait'
+SCANS, STREAMS = 4, 2
+BESIDE = 'file=$1 files=$2; shift 2; for ((n = 0; n < files; n++)); do "$@" "$file-$n" & done; wait'
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,14 @@ def write_back(lab, plan, client):
 
 def scan(lab, plan, _):
     """As a backup reads: several files at a time."""
-    return ("bash", "-c", BESIDE, "bash", lab.on_mount("scan"), lab.program("canfs-job-read"), "--direct", "--sequential", "--block-kib", 1024,
+    return ("bash", "-c", BESIDE, "bash", lab.on_mount("scan"), SCANS, lab.program("canfs-job-read"), "--direct", "--sequential", "--block-kib", 1024,
             "--threads", 2, "--phases", f"0-{plan.seconds}")
+
+
+def read_ahead(lab, plan, _):
+    """More of them wait for what is read ahead, as often as not."""
+    return ("bash", "-c", BESIDE, "bash", lab.on_mount("scan"), STREAMS, lab.program("canfs-job-read"), "--sequential", "--block-kib", 64,
+            "--phases", f"0-{plan.seconds}")
 
 
 def random_reads(lab, plan, client):
@@ -85,7 +91,7 @@ class Cause:
 CAUSES = {
     "write-back": Cause("CanfsWriteBackMakesOthersWait", write_back),
     "reads": Cause("CanfsReadsMakeOthersWait", scan),
-    "read-ahead": Cause("CanfsReadAheadMakesOthersWait", who.read_ahead),
+    "read-ahead": Cause("CanfsReadAheadMakesOthersWait", read_ahead),
     "commits": Cause("CanfsCommitsMakeOthersWait", who.fsync),
     "many": Cause("CanfsManyMakeEachOtherWait", random_reads, 0),
     "light": Cause(""),
@@ -228,7 +234,6 @@ def run(build, options, say, keep=None):
     rng = random.Random(SEED)
     with Lab(build, disk=options.disk) as lab:
         lab.disk.write_file("data", plan.job.data_mb)
-        lab.disk.write_file("scan", plan.job.scan_mb)
         for number_ in range(SCANS):
             lab.disk.write_file(f"scan-{number_}", plan.job.scan_mb // SCANS)
         canfs.start_server(lab, True, options)
