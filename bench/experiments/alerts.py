@@ -142,7 +142,7 @@ class AlertResults(Results):
         if trial.wanted in trial.fired:
             self.add(trial.cause, self.disk.name, "canfs", "fires_after", "s", trial.fired[trial.wanted][0])
             self.add(trial.cause, self.disk.name, "canfs", "named_rightly", "share", int(trial.fired[trial.wanted][1] == trial.bully))
-        if trial.ended is not None:
+        if trial.fired and trial.ended is not None:
             self.add(trial.cause, self.disk.name, "canfs", "ends_after", "s", trial.ended)
 
     def add_panels(self, titles):
