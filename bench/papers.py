@@ -65,7 +65,7 @@ MEASUREMENTS = (
     measurement("stable", 40, "--variant", "stock", "--variant", "canfs"),
     measurement("stable", 12, "--case", "ext4-clients-1", "--case", "ext4-clients-8", "--case", "xfs-clients-1", "--case", "xfs-clients-8",
                 "--variant", "stock", "--variant", "commit-metadata", name="commit-metadata"),
-    measurement("delegations", 50, runs=3),
+    measurement("delegations", 50, runs=3), measurement("alerts", 28),
     measurement("powercut", 12, "--case", "ext4", "--case", "xfs", "--variant", "stock", "--variant", "commit-metadata", runs=10),
     measurement("powercut", 4, "--case", "ext4-fast-commit", "--variant", "stock", runs=10, name="powercut-fast-commit"),
 )
@@ -159,6 +159,8 @@ ADMINISTRATOR = Section("What an administrator asks", (
     Entry("A random reader beside sequential ones", "Who waits for whom?", (Shown("mixed", ("throughput", "p50", "max")),), "mixed.png"),
     Entry("Many clients", "Do thousands of them act at once? A simulation with the agent's own code.", (Shown("herd"),)),
     Entry("A server whose prices mean nothing", "What can a wrong server do to its clients?", (Shown("hostile"),)),
+    Entry("Alerts", "Does each alert fire for its cause, and for no other? `dashboard`: its panels, as Grafana would ask for them.", (Shown("alerts"),),
+          "dashboard.png"),
     Entry("Power cuts", "What is left of what the server had acknowledged? Numbers are sums over n cuts.", (Shown("powercut"), Shown("powercut-fast-commit"))),
     Entry("Work that shares a disk", "Is what is good for one paid by another?",
           (Shown("together", ("ops_per_s", "throughput", "p99")),)),
@@ -222,6 +224,13 @@ DELEGATIONS = Table(("", "stock", "with delegations"), tuple(
         *((f"filebench's {label}", f"{name}-clients-{clients}", "ops_per_s", "{:.0f} operations/s") for label, name, clients in (
             ("fileserver, one client", "fileserver", 1), ("fileserver, eight", "fileserver", 8), ("fileserver, 23", "fileserver", 23),
             ("varmail, eight", "varmail", 8), ("oltp, eight", "oltp", 8), ("webserver, eight", "webserver", 8))))))
+ALERTS = Table(("", "WriteBack", "Reads", "ReadAhead", "Commits", "Many", "fires after", "ends after"), tuple(
+    (label, (*(Number("alerts", case, f"Canfs{alert}", "canfs") for alert in (
+        "WriteBackMakesOthersWait", "ReadsMakeOthersWait", "ReadAheadMakesOthersWait", "CommitsMakeOthersWait", "ManyMakeEachOtherWait")),
+             *(Number("alerts", case, metric, "canfs", "{:.0f} s") for metric in ("fires_after", "ends_after"))))
+    for label, case in (("one client writes large files", "write-back"), ("– reads four files with O_DIRECT", "reads"),
+                        ("– reads two files through its page cache", "read-ahead"), ("– writes 4 KB and fsyncs, with eight threads", "commits"),
+                        ("all eight read at random, as fast as they can", "many"), ("all eight read a little", "light"))))
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
 PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
 
@@ -242,6 +251,7 @@ TABLES = {
         "own-work": OWN_WORK,
     },
     "doc/file-systems.md": {"matrix": MATRIX},
+    "doc/who.md": {"alerts": ALERTS},
     "doc/stable.md": {
         "database": DATABASE,
         "delegations": DELEGATIONS,
