@@ -53,6 +53,7 @@ struct fixture {
 	struct canfs_waiting *few_waiting, *many_waiting;
 	struct canfs_disk_sample disk;
 	struct canfs_shared_classes no_classes, full_classes;
+	struct canfs_subscribers *subscribers, *subscribers_apart; /* of one export; of one each */
 	struct disk fifo, elevator, n_cscan, lag;
 	uint64_t now_usec;
 	struct canfs_mounts *one, *many;
@@ -82,5 +83,13 @@ void queue_fifo(struct fixture *f);
 void queue_elevator(struct fixture *f);
 void queue_n_cscan(struct fixture *f);
 void queue_lag(struct fixture *f);
+
+/* subscribers.c; 0 or not */
+int make_subscribers(struct fixture *f);
+void free_subscribers(struct fixture *f);
+
+void subscribers_quiet(struct fixture *f);
+void subscribers_told(struct fixture *f);
+void subscribers_apart(struct fixture *f);
 
 #endif

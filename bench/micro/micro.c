@@ -235,6 +235,11 @@ static const struct {
 	{ "canfs_client_operation", waiting_operation },
 	{ "canfs_waiting_step-8", waiting_few },
 	{ "canfs_waiting_step-256", waiting_many },
+	{ "canfs_subscribers_push-10000-quiet",
+		subscribers_quiet }, /* all of them: nobody is told */
+	{ "canfs_subscribers_push-10000", subscribers_told },
+	{ "canfs_subscribers_push-10000-exports",
+		subscribers_apart },              /* one each; nobody is told */
 	{ "canfs_queue-10000-fifo", queue_fifo }, /* in, taken, done */
 	{ "canfs_queue-10000-elevator", queue_elevator },
 	{ "canfs_queue-10000-n-cscan", queue_n_cscan },
@@ -385,8 +390,8 @@ static int make_fixture(struct fixture *f)
 		make_waiting(f) != 0 || make_server(&f->one_export, 1) != 0 ||
 		make_server(&f->ten_exports, 10) != 0 ||
 		make_server(&f->hundred_exports, EXPORTS_MAX) != 0 || make_ghosts(f) != 0 ||
-		make_files(f) != 0 || make_disks(f) != 0 || make_classes(&f->full_classes) != 0 ||
-		make_mounts(1, &f->one, &f->one_text) != 0 ||
+		make_subscribers(f) != 0 || make_files(f) != 0 || make_disks(f) != 0 ||
+		make_classes(&f->full_classes) != 0 || make_mounts(1, &f->one, &f->one_text) != 0 ||
 		make_mounts(MOUNTS_MAX, &f->many, &f->many_text) != 0 ||
 		canfs_read_file("", "/proc/meminfo", f->meminfo_text, MEMINFO_BYTES) < 0)
 		return -1;
@@ -405,6 +410,7 @@ static void free_fixture(struct fixture *f)
 	free_server(&f->hundred_exports);
 	canfs_ghosts_free(f->small_reads);
 	canfs_ghosts_free(f->large_reads);
+	free_subscribers(f);
 	free_prefetching(f);
 	free(f->one);
 	free(f->many);

@@ -52,17 +52,20 @@ _Static_assert(sizeof(struct canfs_subscriber) + OWN_BYTES + sizeof(struct host)
 	"the bound that is published");
 _Static_assert(CANFS_SUBSCRIBERS_MAX *CANFS_SUBSCRIBER_BYTES <= 4 << 20, "likewise");
 
+/* By a hash table: each turn looks for each of them, and there may be as many as subscribers. */
 struct watched_export {
 	struct canfs_price_table *export;
 	LIST_HEAD(, canfs_subscriber) subscribers;
-	LIST_ENTRY(watched_export) link;
+	bool is_lost; /* likewise */
+	UT_hash_handle hh;
 };
+_Static_assert(sizeof(struct watched_export) + OWN_BYTES <= CANFS_WATCHED_EXPORT_BYTES, "likewise");
 
 struct canfs_subscribers {
 	struct canfs_subscriber *by_key;           /* uthash */
 	struct host *hosts;                        /* likewise, by address */
 	TAILQ_HEAD(renewed, canfs_subscriber) all; /* renewed least recently first */
-	LIST_HEAD(, watched_export) exports;       /* with one subscriber at least */
+	struct watched_export *exports;            /* uthash; with one subscriber at least */
 	struct canfs_clients *clients;             /* NULL: nobody knows of others */
 	struct canfs_subscribers_counters counters;
 };
@@ -73,7 +76,6 @@ struct canfs_subscribers *canfs_subscribers_new(struct canfs_clients *clients)
 
 	if (new) {
 		TAILQ_INIT(&new->all);
-		LIST_INIT(&new->exports);
 		new->clients = clients;
 	}
 	return new;
@@ -82,13 +84,10 @@ struct canfs_subscribers *canfs_subscribers_new(struct canfs_clients *clients)
 static struct watched_export *find_export(
 	const struct canfs_subscribers *subscribers, struct canfs_price_table *export)
 {
-	struct watched_export *watched;
+	struct watched_export *found;
 
-	LIST_FOREACH (watched, &subscribers->exports, link) {
-		if (watched->export == export)
-			return watched;
-	}
-	return NULL;
+	HASH_FIND_PTR(subscribers->exports, &export, found);
+	return found;
 }
 
 static struct watched_export *watch_export(
@@ -103,15 +102,18 @@ static struct watched_export *watch_export(
 		return NULL;
 	watched->export = export;
 	LIST_INIT(&watched->subscribers);
-	LIST_INSERT_HEAD(&subscribers->exports, watched, link);
-	return watched;
+	HASH_ADD_PTR(subscribers->exports, export, watched);
+	if (!watched->is_lost)
+		return watched;
+	free(watched);
+	return NULL;
 }
 
-static void unwatch_if_unused(struct watched_export *watched)
+static void unwatch_if_unused(struct canfs_subscribers *subscribers, struct watched_export *watched)
 {
 	if (!LIST_EMPTY(&watched->subscribers))
 		return;
-	LIST_REMOVE(watched, link);
+	HASH_DEL(subscribers->exports, watched);
 	free(watched);
 }
 
@@ -162,7 +164,7 @@ static void drop(struct canfs_subscribers *subscribers, struct canfs_subscriber 
 	subscribers->counters.subscribers--;
 	put_host(subscribers, subscriber->host);
 	free(subscriber);
-	unwatch_if_unused(watched);
+	unwatch_if_unused(subscribers, watched);
 }
 
 void canfs_subscribers_free(struct canfs_subscribers *subscribers)
@@ -213,7 +215,7 @@ static struct canfs_subscriber *insert(struct canfs_subscribers *subscribers, co
 		free(new);
 		put_host(subscribers, host);
 		if (watched)
-			unwatch_if_unused(watched);
+			unwatch_if_unused(subscribers, watched);
 		return NULL;
 	}
 	new->host = host;
@@ -293,13 +295,11 @@ void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct s
 void canfs_subscribers_forget(
 	struct canfs_subscribers *subscribers, struct canfs_price_table *export)
 {
-	struct canfs_subscriber *subscriber, *next;
+	struct watched_export *watched;
 
-	for (subscriber = TAILQ_FIRST(&subscribers->all); subscriber; subscriber = next) {
-		next = TAILQ_NEXT(subscriber, of_all);
-		if (subscriber->key.export == export)
-			drop(subscribers, subscriber);
-	}
+	/* It goes with its last one. */
+	while ((watched = find_export(subscribers, export)))
+		drop(subscribers, LIST_FIRST(&watched->subscribers));
 }
 
 void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t now_usec)
@@ -318,10 +318,10 @@ void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t no
 struct canfs_price_table *canfs_subscribers_next_export(
 	const struct canfs_subscribers *subscribers, struct canfs_price_table *after)
 {
-	const struct watched_export *watched = LIST_FIRST(&subscribers->exports);
+	const struct watched_export *watched = subscribers->exports;
 
 	if (after)
-		watched = LIST_NEXT(find_export(subscribers, after), link);
+		watched = find_export(subscribers, after)->hh.next;
 	return watched ? watched->export : NULL;
 }
 

@@ -93,4 +93,7 @@ struct canfs_subscribers_counters canfs_subscribers_count(
 /* What one takes of memory, with all that is kept about it: the bound is CANFS_SUBSCRIBERS_MAX of these. */
 #define CANFS_SUBSCRIBER_BYTES 416
 
+/* And each export that has any. */
+#define CANFS_WATCHED_EXPORT_BYTES 144
+
 #endif

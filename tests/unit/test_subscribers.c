@@ -314,6 +314,30 @@ static void the_table_is_bounded(void **state)
 	assert_int_equal(canfs_subscribers_count(table).displaced, 2);
 }
 
+/* A home directory each: all are told in one turn, and what goes takes nobody along. */
+static void each_may_have_an_export_of_its_own(void **state)
+{
+	static char homes[CANFS_SUBSCRIBERS_MAX];
+	struct mallinfo2 before = mallinfo2(), after;
+	struct canfs_price_table *export = NULL;
+	unsigned int told = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < CANFS_SUBSCRIBERS_MAX; i++)
+		assert_int_equal(renew(i, 700, (void *)&homes[i], 0.2, SECOND), 0);
+	after = mallinfo2();
+	assert_true(after.uordblks - before.uordblks <=
+		    (4 << 20) + CANFS_SUBSCRIBERS_MAX * CANFS_WATCHED_EXPORT_BYTES);
+	for (uint32_t i = 0; i < CANFS_SUBSCRIBERS_MAX; i += 2)
+		canfs_subscribers_forget(table, (void *)&homes[i]);
+	while ((export = canfs_subscribers_next_export(table, export))) {
+		assert_int_equal(((char *)export - homes) % 2, 1);
+		told += push(export, prices_of(0.9), SECOND);
+	}
+	assert_int_equal(told, CANFS_SUBSCRIBERS_MAX / 2);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, told);
+}
+
 static void a_cookie_is_for_one_address_and_a_while(void **state)
 {
 	struct canfs_endpoint here = endpoint_of(1, 700), port = endpoint_of(1, 701),
@@ -396,6 +420,7 @@ int main(void)
 		TEST(another_token_counts_anew),
 		TEST(one_address_has_its_share),
 		TEST(the_table_is_bounded),
+		TEST(each_may_have_an_export_of_its_own),
 		TEST(a_cookie_is_for_one_address_and_a_while),
 		TEST(whom_the_server_has_answered_is_admitted),
 	};
