@@ -121,6 +121,8 @@ void ctl_show_prices(const json_t *reply)
 	show_memory(json_object_get(reply, "memory"));
 	for (size_t i = 0; i < json_array_size(exports); i++)
 		show_export(json_array_get(exports, i));
+	if (ctl_number(reply, "left_out") > 0)
+		printf("\n%g more: --export=PATH\n", ctl_number(reply, "left_out"));
 }
 
 /* Of a column: room for its name, for a number, and for a blank. */

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "client-agent/status/server_metrics.h"
 #include "common/control/request.h"
 
 #define ASK_USEC   5000000
@@ -16,9 +17,13 @@
 #define TEXT_MAX   (CANFS_SERVER_QUESTIONS * (size_t)CANFS_CONTROL_REPLY_MAX)
 #define SOCKET_END ".sock"
 
-/* The commands, which are also the names of their replies. */
-static const char *const questions[CANFS_SERVER_QUESTIONS] = { "prices", "counters", "clients",
-	"who", "prefetch" };
+/* The commands, which are also the names of their replies; no more is asked for than is shown. */
+#define TEXT_OF(number)  #number
+#define LIMIT_OF(number) ",\"limit\":" TEXT_OF(number)
+static const struct {
+	const char *command, *arguments;
+} questions[CANFS_SERVER_QUESTIONS] = { { "prices", LIMIT_OF(CANFS_SERVER_EXPORTS_MAX) },
+	{ "counters", "" }, { "clients", "" }, { "who", "" }, { "prefetch", "" } };
 
 static void take_name(struct canfs_server_reader *reader)
 {
@@ -85,7 +90,7 @@ static void ask(struct canfs_server_reader *reader, uint64_t now_usec)
 	reader->asked_usec = now_usec;
 	for (size_t i = 0; i < CANFS_SERVER_QUESTIONS; i++)
 		length += snprintf(text + length, sizeof(text) - (size_t)length,
-			"{\"command\":\"%s\"}\n", questions[i]);
+			"{\"command\":\"%s\"%s}\n", questions[i].command, questions[i].arguments);
 	if (!connect_to(reader) ||
 		send(reader->fd, text, (size_t)length, MSG_NOSIGNAL) != (ssize_t)length)
 		canfs_server_reader_close(reader);
@@ -203,7 +208,7 @@ json_t *canfs_server_reader_json(const struct canfs_server_reader *reader)
 
 	for (size_t i = 0; json && i < CANFS_SERVER_QUESTIONS; i++) {
 		if (reader->said[i])
-			json_object_set(json, questions[i], reader->said[i]);
+			json_object_set(json, questions[i].command, reader->said[i]);
 	}
 	return json;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/control/request.h"
 
-static const char *const export_members[] = { "export", NULL };
+static const char *const prices_members[] = { "export", "limit", NULL };
 static const char *const history_members[] = { "export", "seconds", NULL };
 static const char *const clients_members[] = { "top", NULL };
 static const char *const who_members[] = { "seconds", "client", "top", NULL };
 static const char *const no_members[] = { NULL };
 
 static const struct canfs_control_command commands[] = {
-	{ "prices", export_members, canfs_control_prices },
+	{ "prices", prices_members, canfs_control_prices },
 	{ "history", history_members, canfs_control_history },
 	{ "clients", clients_members, canfs_control_clients },
 	{ "who", who_members, canfs_control_who },
@@ -22,7 +22,7 @@ struct canfs_control_service canfs_control_service(const struct canfs_control_su
 {
 	return (struct canfs_control_service) { .commands = commands,
 		.more = subject->more,
-		.less = "one \"export\"",
+		.less = "one \"export\", a \"limit\"",
 		.subject = subject,
 		.counters = subject->counters };
 }

@@ -87,8 +87,12 @@ static json_t *show_memory(struct canfs_sampler *sampler)
 		"read_cache", cache ? cache : json_null());
 }
 
+/* A reply holds so many: what is shown of one takes half a KiB. */
+#define PRICES_MAX 1000
+
 struct price_visit {
 	const char *export; /* NULL: all */
+	unsigned int limit, left_out;
 	json_t *shown;
 };
 
@@ -96,8 +100,13 @@ static void visit_prices(const struct canfs_price_table_view *view, void *arg)
 {
 	struct price_visit *visit = arg;
 
-	if (!visit->export || strcmp(visit->export, view->path) == 0)
+	if (visit->export && strcmp(visit->export, view->path) != 0)
+		return;
+	/* The market stands still meanwhile: no more is made than is shown. */
+	if (json_array_size(visit->shown) < visit->limit)
 		json_array_append_new(visit->shown, show_export(view));
+	else
+		visit->left_out++;
 }
 
 static json_t *no_export(struct canfs_control_call *call, const char *export)
@@ -109,10 +118,11 @@ static json_t *no_export(struct canfs_control_call *call, const char *export)
 
 json_t *canfs_control_prices(struct canfs_control_call *call)
 {
-	struct price_visit visit;
+	struct price_visit visit = { .left_out = 0 };
 	struct canfs_settings settings;
 
-	if (!canfs_control_string(call, "export", &visit.export))
+	if (!canfs_control_string(call, "export", &visit.export) ||
+		!canfs_control_count(call, "limit", PRICES_MAX, PRICES_MAX, &visit.limit))
 		return NULL;
 	visit.shown = json_array();
 	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
@@ -122,10 +132,11 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 		return no_export(call, visit.export);
 	}
 	canfs_sampler_settings(canfs_control_subject_of(call)->sampler, &settings);
-	return json_pack("{s:i, s:b, s:b, s:f, s:o, s:o}", "interval_ms", (int)settings.interval_ms,
-		"publish", settings.publish, "drain", settings.drain, "pmax", settings.pmax,
-		"memory", show_memory(canfs_control_subject_of(call)->sampler), "exports",
-		visit.shown);
+	return json_pack("{s:i, s:b, s:b, s:f, s:o, s:o, s:i}", "interval_ms",
+		(int)settings.interval_ms, "publish", settings.publish, "drain", settings.drain,
+		"pmax", settings.pmax, "memory",
+		show_memory(canfs_control_subject_of(call)->sampler), "exports", visit.shown,
+		"left_out", (int)visit.left_out);
 }
 
 struct history_visit {

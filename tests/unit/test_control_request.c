@@ -144,6 +144,37 @@ static void shows_prices(void **state)
 	refused("{\"command\":\"prices\",\"export\":1}", "export: allowed is a string");
 }
 
+/* Of very many exports a reply tells as many as it holds, or as are wanted. */
+static void shows_prices_of_many_exports(void **state)
+{
+	static const struct {
+		const char *request;
+		unsigned int shown, left_out;
+	} cases[] = { { "{\"command\":\"prices\"}", 1000, 2001 },
+		{ "{\"command\":\"prices\",\"limit\":100}", 100, 2901 },
+		{ "{\"command\":\"prices\",\"limit\":1,\"export\":\"/srv/home/2999\"}", 1, 0 } };
+	static struct canfs_price_table *homes[3000];
+	char path[32];
+
+	(void)state;
+	for (unsigned int i = 0; i < 3000; i++) {
+		snprintf(path, sizeof(path), "/srv/home/%u", i);
+		assert_int_equal(canfs_price_table_open(&homes[i], sampler, path, 0, NULL), 0);
+	}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *reply = must(cases[i].request);
+
+		assert_int_equal(
+			json_array_size(json_object_get(reply, "exports")), cases[i].shown);
+		assert_int_equal(
+			json_integer_value(json_object_get(reply, "left_out")), cases[i].left_out);
+		json_decref(reply);
+	}
+	refused("{\"command\":\"prices\",\"limit\":1001}", "from 1 to 1000");
+	for (unsigned int i = 0; i < 3000; i++)
+		canfs_price_table_close(homes[i]);
+}
+
 /* The same requests to another sampler. */
 static struct canfs_sampler *instead(const struct canfs_sampler_config *config)
 {
@@ -610,6 +641,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(shows_prices, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(shows_prices_of_many_exports, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			shows_what_the_price_of_memory_is_made_of, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_config, set_up, tear_down),

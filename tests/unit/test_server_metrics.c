@@ -99,9 +99,10 @@ static void expect_questions(void)
 	peer = accept(listener, NULL, NULL);
 	assert_true(peer >= 0);
 	assert_true(recv(peer, text, sizeof(text) - 1, 0) > 0);
-	assert_string_equal(text, "{\"command\":\"prices\"}\n{\"command\":\"counters\"}\n"
-				  "{\"command\":\"clients\"}\n{\"command\":\"who\"}\n"
-				  "{\"command\":\"prefetch\"}\n");
+	assert_string_equal(text,
+		"{\"command\":\"prices\",\"limit\":100}\n{\"command\":\"counters\"}\n"
+		"{\"command\":\"clients\"}\n{\"command\":\"who\"}\n"
+		"{\"command\":\"prefetch\"}\n");
 }
 
 static char *metrics(void)
