@@ -67,6 +67,7 @@ MEASUREMENTS = (
                 "--variant", "stock", "--variant", "commit-metadata", name="commit-metadata"),
     measurement("delegations", 50, runs=3), measurement("alerts", 28),
     measurement("powercut", 12, "--case", "ext4", "--case", "xfs", "--variant", "stock", "--variant", "commit-metadata", runs=10),
+    measurement("scale", 25),
     measurement("powercut", 4, "--case", "ext4-fast-commit", "--variant", "stock", runs=10, name="powercut-fast-commit"),
 )
 
@@ -158,6 +159,8 @@ ADMINISTRATOR = Section("What an administrator asks", (
           (Shown("backwards", ("throughput",)), Shown("random", ("throughput", "waste"))), "backwards.png"),
     Entry("A random reader beside sequential ones", "Who waits for whom?", (Shown("mixed", ("throughput", "p50", "max")),), "mixed.png"),
     Entry("Many clients", "Do thousands of them act at once? A simulation with the agent's own code.", (Shown("herd"),)),
+    Entry("What one more costs", "What does a server spend for each client, file and export, an agent for each mount, and a herd of 100,000? "
+          "[scale.md](scale.md) says what follows.", (Shown("scale"),)),
     Entry("A server whose prices mean nothing", "What can a wrong server do to its clients?", (Shown("hostile"),)),
     Entry("Alerts", "Does each alert fire for its cause, and for no other? `dashboard`: its panels, as Grafana would ask for them.", (Shown("alerts"),),
           "dashboard.png"),

@@ -3,11 +3,14 @@
  * canfs-job-subscribe: so many subscribers to a price service, with the agent's own code. A line for each price that the
  * first of them is told: seconds of the monotonic clock, and the price of a write. At the end a JSON result.
  *
+ * With --exports N they are of the exports "0", "1" ... below EXPORT, in turn.
+ *
  * The server bounds the subscribers of one address. Those here ask it at several consecutive addresses of its own: on one host
  * the source of a datagram is then the address that it goes to.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -24,19 +27,19 @@
 #define TICK_USEC    200000
 
 struct crowd {
-	size_t count, addresses;
+	size_t count, addresses, exports;
 	double seconds;
 	uint16_t port;
 	struct sockaddr_storage server;
-	const char *export_name;
+	const char *export_name; /* with several exports: of the directory that they are in */
 	struct canfs_subscription *subscription;
 	struct pollfd *polled;
 };
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: canfs-job-subscribe [--count N] [--addresses N] [--seconds S] "
-			"[--port N] IPV4-ADDRESS EXPORT\n");
+	fprintf(stderr, "usage: canfs-job-subscribe [--count N] [--addresses N] [--exports N] "
+			"[--seconds S] [--port N] IPV4-ADDRESS EXPORT\n");
 	exit(EXIT_BAD_USE);
 }
 
@@ -44,6 +47,7 @@ static void parse_options(struct crowd *crowd, int argc, char **argv)
 {
 	static const struct option options[] = { { "count", required_argument, NULL, 'c' },
 		{ "addresses", required_argument, NULL, 'a' },
+		{ "exports", required_argument, NULL, 'e' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "port", required_argument, NULL, 'p' }, { 0 } };
 	struct sockaddr_in *server = (struct sockaddr_in *)&crowd->server;
@@ -57,6 +61,8 @@ static void parse_options(struct crowd *crowd, int argc, char **argv)
 			crowd->count = (size_t)canfs_job_number("count", optarg, 1, 20000);
 		else if (option == 'a')
 			crowd->addresses = (size_t)canfs_job_number("addresses", optarg, 1, 200);
+		else if (option == 'e')
+			crowd->exports = (size_t)canfs_job_number("exports", optarg, 1, 20000);
 		else if (option == 's')
 			crowd->seconds = canfs_job_number("seconds", optarg, 0, 86400);
 		else if (option == 'p')
@@ -79,6 +85,15 @@ static struct sockaddr_storage address_of(const struct crowd *crowd, size_t i)
 	return address;
 }
 
+/* The only one, or "0", "1" ... in its directory. */
+static void export_of(const struct crowd *crowd, size_t i, char name[PATH_MAX])
+{
+	if (crowd->exports == 0)
+		snprintf(name, PATH_MAX, "%s", crowd->export_name);
+	else
+		snprintf(name, PATH_MAX, "%s/%zu", crowd->export_name, i % crowd->exports);
+}
+
 static void open_all(struct crowd *crowd)
 {
 	struct rlimit files;
@@ -92,9 +107,12 @@ static void open_all(struct crowd *crowd)
 		abort();
 	for (size_t i = 0; i < crowd->count; i++) {
 		struct sockaddr_storage server = address_of(crowd, i);
-		int ret = canfs_subscription_open(&crowd->subscription[i], &server, crowd->port, 3,
-			crowd->export_name, false, (unsigned int)i + 1);
+		char name[PATH_MAX];
+		int ret;
 
+		export_of(crowd, i, name);
+		ret = canfs_subscription_open(&crowd->subscription[i], &server, crowd->port, 3,
+			name, false, (unsigned int)i + 1);
 		if (ret != 0) {
 			fprintf(stderr, "subscriber %zu: %s\n", i, strerrordesc_np(-ret));
 			exit(1);

@@ -7,6 +7,7 @@ in which local file systems pass for NFS mounts of the lab's server: mountinfo, 
 all else of /proc is real, and so are the writers that it finds there and the data that it sends. The first mount is
 on a disk, the others in memory. What the kernel itself needs to write out the counters of NFS mounts is missing."""
 
+import ipaddress
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ import threading
 from pathlib import Path
 
 from bench.lab.host import end, run, spawn, wait_for
-from bench.lab.net import SERVER_ADDRESS
+from bench.lab.net import FIRST_CLIENT, SERVER_ADDRESS
 
 DISK_MIB = 4096
 NEWS_SECONDS = 0.05
@@ -26,10 +27,15 @@ OPERATIONS = ("NULL GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKD
 WSIZE = 1 << 20
 
 
-def mountinfo(number, device, point, source):
+def address_of(number, servers):
+    """Of the server of a mount: with several of them, consecutive addresses of the one that there is (Network.answer_everywhere())."""
+    return SERVER_ADDRESS if servers == 1 else str(ipaddress.ip_address(FIRST_CLIENT) + number % servers)
+
+
+def mountinfo(number, device, point, source, address):
     return (f"{number} 1 {device} / {point} rw,relatime shared:9 - nfs {source} rw,vers=3,rsize={WSIZE},wsize={WSIZE},"
             "namlen=255,hard,nolock,proto=tcp,port=2049,timeo=600,retrans=2,sec=sys,mountvers=3,mountport=20048,"
-            f"mountproto=tcp,local_lock=all,addr={SERVER_ADDRESS}\n")
+            f"mountproto=tcp,local_lock=all,addr={address}\n")
 
 
 def mountstats(point, source, written, sent):
@@ -48,7 +54,7 @@ def mount(*words):
     subprocess.run(["mount", *map(str, words)], check=True)
 
 
-def stage(directory, mounts, source, agent, config):
+def stage(directory, mounts, servers, export, agent, config):
     """In the namespace: makes it up, and becomes the agent."""
     os.umask(0o022)
     mount("--make-rprivate", "/")
@@ -59,7 +65,9 @@ def stage(directory, mounts, source, agent, config):
         (directory / "nfs" / str(number) / "data").touch()
     own = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     own = [(line[0], line[2], line[4]) for line in own if line[4].startswith(f"{directory}/nfs/")]
-    (directory / "mountinfo").write_text("".join(mountinfo(*line, source) for line in own))
+    addresses = [address_of(int(Path(point).name), servers) for _, _, point in own]
+    (directory / "mountinfo").write_text("".join(mountinfo(*line, f"{address}:{export}", address)
+                                                 for line, address in zip(own, addresses)))
     for name, value in VM_KNOBS.items():
         (directory / name).write_text(f"{value}\n")
         mount("--bind", directory / name, f"/proc/sys/vm/{name}")
@@ -76,8 +84,8 @@ def stage(directory, mounts, source, agent, config):
 class NativeAgent:
     """with NativeAgent(lab, mounts, options) as agent: agent.spawn(...) beside it, agent.cpu_seconds()."""
 
-    def __init__(self, lab, mounts, options):
-        self.lab, self.mounts, self.options = lab, mounts, options
+    def __init__(self, lab, mounts, options, servers=1):
+        self.lab, self.mounts, self.options, self.servers = lab, mounts, options, servers
         self.directory = lab.directory / "native"
         self.process = None
         self._end = threading.Event()
@@ -98,7 +106,7 @@ class NativeAgent:
         with open(self.directory / "log", "wb") as log:
             self.process = self.lab.spawn_beside_server(
                 "unshare", "--mount", sys.executable, "-m", "bench.lab.native", self.directory, self.mounts,
-                self.lab.source(), self.lab.program("canfs-agent"), config, stderr=log,
+                self.servers, self.lab.disk.mount, self.lab.program("canfs-agent"), config, stderr=log,
                 cwd=Path(__file__).resolve().parents[2])
         wait_for(lambda: (self.directory / "agent.sock").exists(), 20, "the native agent")
         self._news.start()
@@ -125,7 +133,7 @@ class NativeAgent:
             self._write_stats(max(written, sent), sent)
 
     def _write_stats(self, written, sent):
-        text = "".join(mountstats(self.point(n), self.lab.source(), *((written, sent) if n == 0 else (0, 0)))
+        text = "".join(mountstats(self.point(n), f"{address_of(n, self.servers)}:{self.lab.disk.mount}", *((written, sent) if n == 0 else (0, 0)))
                        for n in range(self.mounts))
         # In place: the file is mounted over the kernel's.
         fd = os.open(self.directory / "mountstats", os.O_WRONLY | os.O_CREAT, 0o644)
@@ -147,4 +155,4 @@ class NativeAgent:
 
 
 if __name__ == "__main__":
-    stage(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    stage(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
