@@ -44,9 +44,12 @@ class Client:
         return reply[28:]
 
     def receive(self, count):
-        data = self.socket.recv(count, socket.MSG_WAITALL)
-        if len(data) != count:
-            sys.exit("clients.py: the server has closed a connection")
+        data = b""
+        while len(data) < count:
+            more = self.socket.recv(count - len(data))
+            if not more:
+                sys.exit("clients.py: the server has closed a connection")
+            data += more
         return data
 
     def read(self, file, count):
