@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A disk with a distributed file system above it, as the --backend of an experiment: what the server exports is a volume, of which
-the bricks lie on the disk, all of them, so that all files compete for it wherever the volume puts them."""
+"""A disk with a distributed file system above it, as the --backend of an experiment: what the server exports is a volume, all of
+which lies on the disk, so that all files compete for it wherever the volume puts them."""
 
 from bench.lab import gluster
 from bench.lab.disk import LOCAL, Disk
 from bench.lab.host import LabError
 
 _MODULES = {"gluster": gluster}
+_VOLUMES = {"gluster": gluster.Gluster}
 
 
 def what_is_missing(settings):
@@ -17,18 +18,20 @@ def what_is_missing(settings):
 class VolumeDisk(Disk):
     def __init__(self, program, directory, size_mib, log, settings, volume):
         super().__init__(program, directory, size_mib, log, settings)
-        self.mount = self.model.parent / "volume"
+        self.mount = self.model.parent / "files"
         self.volume = volume
-        self.fsal = volume.fsal
+        self.fsal, self.blocks = volume.fsal_of(self.mount), volume.blocks
 
     def make_file_system(self):
         self.volume.stop()
-        super().make_file_system()
-        self.volume.start()
-        self.volume.mount(self.mount)
+        if self.volume.on_file_system:
+            super().make_file_system()
+        self.volume.start(self.own_mount if self.volume.on_file_system else self.loop)
+        self.mount.unlink(missing_ok=True)
+        self.mount.symlink_to(self.volume.folder(self.mount))
 
     def cached_bytes(self, names):
-        return self.volume.cached_bytes(names)
+        return self.volume.cached_bytes(self.mount, names)
 
     def writable(self, is_writable):
         if not is_writable:
@@ -50,6 +53,5 @@ def make_disk(program, directory, size_mib, log, settings, network, memory_bytes
     """The disk of a lab; network: of the server, memory_bytes: of the storage node, if there is one."""
     if settings.backend == LOCAL:
         return Disk(program, directory, size_mib, log, settings)
-    folders = [directory / "export"] * gluster.BRICKS
-    volume = gluster.Gluster(network.name, network.address, folders, directory, memory_limit_bytes=memory_bytes)
+    volume = _VOLUMES[settings.backend](network.name, network.address, directory / settings.backend, memory_bytes)
     return VolumeDisk(program, directory, size_mib, log, settings, volume)

@@ -100,6 +100,7 @@ def fincore(paths):
 
 class Disk:
     fsal = "VFS"  # for what it exports
+    blocks = {}   # and what the server's configuration needs for it
 
     def __init__(self, program, directory, size_mib, log, settings=DiskSettings()):
         self.settings = settings

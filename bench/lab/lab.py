@@ -124,13 +124,14 @@ class Lab:
         return False
 
     def start_server(self, stack="VFS", options=None, classes=(), nfsv4=None, export_items=None, export_options=None):
-        """stack: "VFS" (stock) or "CANFS" (ours over VFS), where VFS stands for the FSAL of the backend; options, classes: of the CANFS { } block; nfsv4, export_items: more of those of
-        NFSV4 { } and EXPORT { }; export_options: of the FSAL { Name = CANFS; } block."""
+        """stack: "VFS" (stock) or "CANFS" (ours over VFS); where the disk has a volume, VFS stands for its FSAL. options, classes: of the
+        CANFS { } block; nfsv4, export_items: more of those of NFSV4 { } and EXPORT { }; export_options: of the FSAL { Name = CANFS; }
+        block."""
         self.disk.writable(True)
         fsal = self.disk.fsal
         self.server = Ganesha([(str(self.disk.mount), f"CANFS {fsal}" if stack == "CANFS" else fsal)], self.name,
                               self.directory / "ganesha", options=options, classes=classes,
-                              build=self.build if stack == "CANFS" else None, blocks={"NFSV4": nfsv4 or {}},
+                              build=self.build if stack == "CANFS" else None, blocks=self.disk.blocks | {"NFSV4": nfsv4 or {}},
                               export_items=export_items, export_options={str(self.disk.mount): export_options or {}},
                               memory_limit_bytes=self.memory_bytes)
         self.server.start()
