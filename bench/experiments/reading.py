@@ -257,8 +257,10 @@ class Runner:
             return
         # Before the server opens a file: the kernel looks at it then.
         lab.disk.read_ahead(kib)
+        # Where there is no local file system, the export itself has to ask.
         lab.start_server("CANFS" if canfs else "VFS",
-                         SERVER_OPTIONS | {"Prefetch": "true"} | case.server | self.options.server if canfs else None)
+                         SERVER_OPTIONS | {"Prefetch": "true"} | case.server | self.options.server if canfs else None,
+                         export_options={"Prefetch": "true"} if canfs else None)
         check_options_known(lab.server.log_text())
 
     def clean_up(self):
