@@ -2,12 +2,12 @@
 """A disk with a distributed file system above it, as the --backend of an experiment: what the server exports is a volume, all of
 which lies on the disk, so that all files compete for it wherever the volume puts them."""
 
-from bench.lab import gluster
+from bench.lab import ceph, gluster
 from bench.lab.disk import LOCAL, Disk
 from bench.lab.host import LabError
 
-_MODULES = {"gluster": gluster}
-_VOLUMES = {"gluster": gluster.Gluster}
+_MODULES = {"gluster": gluster, "ceph": ceph}
+_VOLUMES = {"gluster": gluster.Gluster, "ceph": ceph.Ceph}
 
 
 def what_is_missing(settings):
@@ -29,6 +29,9 @@ class VolumeDisk(Disk):
         self.volume.start(self.own_mount if self.volume.on_file_system else self.loop)
         self.mount.unlink(missing_ok=True)
         self.mount.symlink_to(self.volume.folder(self.mount))
+
+    def forget_server(self):
+        self.volume.forget_server()
 
     def cached_bytes(self, names):
         return self.volume.cached_bytes(self.mount, names)

@@ -16,7 +16,7 @@ READ_AHEAD_KIB = 128
 LOG_MIB = 256  # of the flash that holds a log: what mkfs makes of it on a disk of the lab's size is as large, of XFS a fourth
 SETTLE_SECONDS = 0.3
 UNMOUNT_SECONDS = 10
-LOCAL, BACKENDS = "local", ("local", "gluster")
+LOCAL, BACKENDS = "local", ("local", "gluster", "ceph")
 ZONES = 16  # of the modelled disk: CANFS_DISK_ZONES
 OUTER_ZONE, INNER_ZONE = 0, ZONES - 1
 FUSE_CONNECTIONS = Path("/sys/fs/fuse/connections")
@@ -274,6 +274,9 @@ class Disk:
             run("sync", "-f", self.own_mount)
         put("/proc/sys/vm/drop_caches", 3)
         self.model_on("flushcache reset")
+
+    def forget_server(self):
+        """It has ended."""
 
     def cached_bytes(self, names):
         """What the host's page cache has of these files."""

@@ -147,6 +147,7 @@ class Lab:
     def stop_server(self):
         if self.server:
             self.server.close()
+            self.disk.forget_server()
         self.server = None
         self.server_address = SERVER_ADDRESS
 

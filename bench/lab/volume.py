@@ -39,6 +39,9 @@ class Volume:
         self.mounted.mkdir(exist_ok=True)
         self.wait_for(self.spawn("mount", *self.enter_net(), *command, self.mounted), lambda: is_mounted(self.mounted), "mount")
 
+    def forget_server(self):
+        """A Ganesha has ended, and is not to come back: what it holds of the volume is free."""
+
     def folder(self, path):
         """Where the host finds the files of an export of this path; made, if it is not there."""
         folder = self.mounted / Path(path).relative_to("/")

@@ -52,6 +52,7 @@ def operations_are_the_same(here, volume):
             eventually(lambda: here.probe(probe, f"canfs{version}")[1], f"NFSv{version}: no prices")
             check(not here.probe(probe, f"stock{version}")[1], f"NFSv{version}: prices without CANFS")
         check(server.stop() == 0, "no clean stop")
+    volume.forget_server()
 
 
 def remote(here):
@@ -66,7 +67,6 @@ def what_is_read_ahead_is_right(here, volume):
     with serve(here, volume, ["canfs-asks", "canfs-plain"], export_options=asks) as server:
         for name in ("canfs-asks", "canfs-plain"):
             here.in_net("nfs-cp", source, f"nfs://{ADDRESS}{here.disk}/{name}/file")
-        check((volume.folder(here.disk / "canfs-asks") / "file").read_bytes() == source.read_bytes(), "not what was written")
         for number, pattern in enumerate(("forward", "backward", "stride", "shuffle", "random")):
             for name in ("canfs-plain", "canfs-asks"):
                 before = remote(here)["prefetch"]["bytes"]
@@ -77,6 +77,8 @@ def what_is_read_ahead_is_right(here, volume):
                       f"{name}, {pattern}: nothing is read ahead: {remote(here)}")
         check(remote(here)["failed"] == 0, f"reads failed: {remote(here)}")
         ends_under_load(here, server)
+    volume.forget_server()
+    check((volume.folder(here.disk / "canfs-asks") / "file").read_bytes() == source.read_bytes(), "not what was written")
 
 
 def ends_under_load(here, server):
