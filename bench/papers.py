@@ -47,6 +47,9 @@ def filebench(personality, minutes, *cases):
     return measurement("filebench", minutes, *arguments, "--variant", "stock", "--variant", "canfs", name=f"filebench-{personality}")
 
 
+# What its own response times tell, and nothing else.
+ABOVE_GLUSTER = ("--backend", "gluster", "--server", "Monitors=backend")
+
 # Three runs where a run is long.
 MEASUREMENTS = (
     measurement("interference", 25), measurement("copy", 20, runs=3), measurement("accelerate", 14, runs=3), measurement("burst", 9, runs=3),
@@ -67,7 +70,11 @@ MEASUREMENTS = (
                 "--variant", "stock", "--variant", "commit-metadata", name="commit-metadata"),
     measurement("delegations", 50, runs=3), measurement("alerts", 28),
     measurement("powercut", 12, "--case", "ext4", "--case", "xfs", "--variant", "stock", "--variant", "commit-metadata", runs=10),
-    measurement("scale", 25),
+    measurement("scale", 25), measurement("who", 15),
+    measurement("interference", 16, *ABOVE_GLUSTER, "--case", "held", name="interference-gluster"),
+    measurement("interference", 20, "--backend", "ceph", "--server", "Monitors=backend", "--case", "held", runs=3, name="interference-ceph"),
+    measurement("prices", 7, "--case", "backend", name="prices-backend"),
+    measurement("prices", 7, *ABOVE_GLUSTER, "--case", "backend", runs=3, name="prices-gluster"),
     measurement("powercut", 4, "--case", "ext4-fast-commit", "--variant", "stock", runs=10, name="powercut-fast-commit"),
 )
 
@@ -158,6 +165,10 @@ ADMINISTRATOR = Section("What an administrator asks", (
     Entry("Reads that go backwards, or nowhere", "What if nothing can be read ahead, or only the other way?",
           (Shown("backwards", ("throughput",)), Shown("random", ("throughput", "waste"))), "backwards.png"),
     Entry("A random reader beside sequential ones", "Who waits for whom?", (Shown("mixed", ("throughput", "p50", "max")),), "mixed.png"),
+    Entry("Above GlusterFS and CephFS", "What are prices worth that are made of response times alone? The first table of this page, above a volume of two bricks on one such "
+          "disk, and above CephFS on one; then the price of such a back end, as that of Figure 5, on the disk itself and above the volume.",
+          (Shown("interference-gluster"), Shown("interference-ceph"), Shown("prices-backend"), Shown("prices-gluster"))),
+    Entry("Who makes whom wait", "One of eight clients writes much, scans, syncs, or reads ahead, another one each time: is it named?", (Shown("who"),)),
     Entry("Many clients", "Do thousands of them act at once? A simulation with the agent's own code.", (Shown("herd"),)),
     Entry("What one more costs", "What does a server spend for each client, file and export, an agent for each mount, and a herd of 100,000? "
           "[scale.md](scale.md) says what follows.", (Shown("scale"),),
