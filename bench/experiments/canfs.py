@@ -22,12 +22,14 @@ DELEGATIONS = {"nfsv4": {"Delegations": "true"}, "export_items": {"Delegations":
                "export_options": {"Delegations": "true"}}
 
 
-def start_server(lab, priced, options, server=None, **more):
-    """Ganesha with CANFS, with server's options and those of the command line; more: of Lab.start_server(). Not priced: over VFS, as it comes."""
+def start_server(lab, priced, options, server=None, start=None, **more):
+    """Ganesha with CANFS, with server's options and those of the command line; start: Lab.start_server(), or the
+    second one; more: of it. Not priced: over VFS, as it comes."""
+    start = start or lab.start_server
     if priced:
-        lab.start_server("CANFS", SERVER_OPTIONS | (server or {}) | options.server, **more)
+        start("CANFS", SERVER_OPTIONS | (server or {}) | options.server, **more)
     else:
-        lab.start_server("VFS")
+        start("VFS")
 
 
 # Of the server, as it sees it: /run is its own.

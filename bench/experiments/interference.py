@@ -9,6 +9,7 @@ overfull  B writes more than any client can hold, at full speed: nothing is to b
           must do no harm.
 held-two  as held, by two clients with half of it each; of them the one that shows here closes later.
 held-knfsd  as held, on the kernel's server (lab/knfsd.py), which has its prices from canfs-priced.
+held-two-servers  as held, above a volume that two servers export; A is a client of one of them, B of the other.
 
 Variants: A alone; B with stock settings on a stock export; B with canfs."""
 
@@ -17,7 +18,7 @@ from dataclasses import dataclass, replace
 from bench.experiments import canfs
 from bench.experiments.options import Options, check_names
 from bench.lab.client import launch
-from bench.lab.disk import READ_AHEAD_KIB
+from bench.lab.disk import LOCAL, READ_AHEAD_KIB
 from bench.lab.host import LabError
 from bench.lab.knfsd import what_is_missing as what_knfsd_misses
 from bench.lab.lab import Guest, Lab
@@ -46,6 +47,7 @@ class Case:
     close_at: float  # second, 0: when all is written
     writers: int = 1  # as B, each
     server: str = "ganesha"
+    two_servers: bool = False
 
 
 FULL = (
@@ -53,12 +55,14 @@ FULL = (
     Case("overfull", ("stock", "canfs"), 512, "0-40", 1000, 0, 2, 0),
     Case("held-two", ("stock", "canfs"), 1024, "0-20,30-40", 300, 20, 2, 32, 2),
     Case("held-knfsd", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32, server="knfsd"),
+    Case("held-two-servers", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32, two_servers=True),
 )
 QUICK = (
     replace(FULL[0], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
     replace(FULL[1], phases="0-10", megabytes=200, begin=1),
     replace(FULL[2], phases="0-7,11-14", megabytes=120, begin=1, close_at=12),
     replace(FULL[3], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
+    replace(FULL[4], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
 )
 
 
@@ -81,13 +85,15 @@ def start_server(lab, case, priced, options):
             canfs.start_priced(lab)
     else:
         canfs.start_server(lab, priced, options)
+        if case.two_servers:
+            canfs.start_server(lab, priced, options, start=lab.start_second_server)
 
 
 def run_trial(lab, case, variant, options):
     priced = variant == "canfs"
     start_server(lab, case, priced, options)
     writers = "bcde"[:case.writers] if variant != "alone" else ""
-    guests = [Guest("a", READER_MIB), *(Guest(name, case.writer_mib) for name in writers)]
+    guests = [Guest("a", READER_MIB), *(Guest(name, case.writer_mib, of_second=case.two_servers) for name in writers)]
     clients = lab.start_clients(guests)
     lab.disk.cold()
     agents = canfs.start_agents(lab, clients, options.agent) if priced else []
@@ -138,16 +144,16 @@ def summary(trial):
 
 
 def cases_of(options, say):
-    """Those that are asked for; if none is named, without the kernel's server where it is not installed, and in a quick run."""
+    """Those that are asked for; if none is named, without those that cannot be had here, and in a quick run without the kernel's server."""
     cases = [case for case in (QUICK if options.quick else FULL) if not options.cases or case.name in options.cases]
-    missing = what_knfsd_misses(options.disk)
-    if options.cases:
-        if missing and any(case.server == "knfsd" for case in cases):
-            raise LabError(missing)
-        return cases
-    if missing:
-        say(f"held-knfsd is left out: {missing}")
-    return [case for case in cases if case.server != "knfsd" or not (missing or options.quick)]
+    missing = {"held-knfsd": what_knfsd_misses(options.disk),
+               "held-two-servers": "it takes a volume (--backend)" if options.disk.backend == LOCAL else None}
+    for case in cases:
+        if missing.get(case.name):
+            if options.cases:
+                raise LabError(f"{case.name}: {missing[case.name]}")
+            say(f"{case.name} is left out: {missing[case.name]}")
+    return [case for case in cases if not missing.get(case.name) and (options.cases or not (options.quick and case.server == "knfsd"))]
 
 
 def run(build, options, say, keep=None):

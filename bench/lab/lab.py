@@ -26,12 +26,13 @@ from bench.lab.disk import DiskSettings
 from bench.lab.ganesha import Ganesha
 from bench.lab.host import LabError, spawn
 from bench.lab.knfsd import Knfsd
-from bench.lab.net import SERVER_ADDRESS, Network
+from bench.lab.net import FAR_INDEX, SERVER_ADDRESS, Link, Network
 from bench.lab.sweep import PREFIX, sweep
 
 DISK_MIB = 32 * 1024
 SERVER_MEMORY_BYTES = 512 << 20
 GUESTS_MAX = 40
+SECOND_SERVER_MBIT = 10000  # its wire is no bottleneck
 MOUNT_POINT = "/run/nfs"  # in the guest, where /run is its own
 
 
@@ -41,6 +42,7 @@ class Guest:
     memory_mib: int
     version: str = "3"
     options: str = ""  # of the mount, besides the lab's own: "rsize=4096,wsize=4096"
+    of_second: bool = False  # it mounts the export of start_second_server()
 
 
 def what_cannot_be_installed():
@@ -72,7 +74,7 @@ class Lab:
         self.memory_bytes = memory_bytes
         self.disk_settings = disk
         self.clients = []
-        self.server = None
+        self.server = self.second_server = None
         self.server_address = SERVER_ADDRESS
         self._generation = 0
         self._undo = contextlib.ExitStack()
@@ -128,13 +130,23 @@ class Lab:
         CANFS { } block; nfsv4, export_items: more of those of NFSV4 { } and EXPORT { }; export_options: of the FSAL { Name = CANFS; }
         block."""
         self.disk.writable(True)
-        fsal = self.disk.fsal
-        self.server = Ganesha([(str(self.disk.mount), f"CANFS {fsal}" if stack == "CANFS" else fsal)], self.name,
-                              self.directory / "ganesha", options=options, classes=classes,
-                              build=self.build if stack == "CANFS" else None, blocks=self.disk.blocks | {"NFSV4": nfsv4 or {}},
-                              export_items=export_items, export_options={str(self.disk.mount): export_options or {}},
-                              memory_limit_bytes=self.memory_bytes)
+        self.server = self._ganesha(stack, self.name, "ganesha", options=options, classes=classes,
+                                    blocks=self.disk.blocks | {"NFSV4": nfsv4 or {}}, export_items=export_items,
+                                    export_options={str(self.disk.mount): export_options or {}})
         self.server.start()
+
+    def start_second_server(self, stack="VFS", options=None):
+        """As start_server(), of the same volume, at an address of its own."""
+        link = Link(self.network, SECOND_SERVER_MBIT)
+        link.start()
+        self._second_link = link
+        self.second_server = self._ganesha(stack, link.name, "ganesha-2", options=options, blocks=self.disk.blocks)
+        self.second_server.start()
+
+    def _ganesha(self, stack, netns, directory, **more):
+        fsal = self.disk.fsal
+        return Ganesha([(str(self.disk.mount), f"CANFS {fsal}" if stack == "CANFS" else fsal)], netns, self.directory / directory,
+                       build=self.build if stack == "CANFS" else None, memory_limit_bytes=self.memory_bytes, **more)
 
     def start_knfsd(self, read_ahead_kib, is_writable=False):
         """The kernel's own server, NFSv3, in a guest with as much memory; what it opens is read ahead so."""
@@ -145,6 +157,10 @@ class Lab:
         self.server.start(read_ahead_kib, is_writable)
 
     def stop_server(self):
+        if self.second_server:
+            self.second_server.close()
+            self._second_link.stop()
+        self.second_server = None
         if self.server:
             self.server.close()
             self.disk.forget_server()
@@ -164,7 +180,7 @@ class Lab:
                             self.directory / f"{guest.name}-{self._generation}", guest.memory_mib)
             self.clients.append(client)
             options = ",".join(filter(None, (MOUNT_OPTIONS[guest.version], guest.options)))
-            client.boot([(self.source(), MOUNT_POINT, options)])
+            client.boot([(self.source(guest.of_second), MOUNT_POINT, options)])
         for client in self.clients:
             client.wait_ready()
         return list(self.clients)
@@ -190,9 +206,10 @@ class Lab:
         self.stop_server()
         self.disk.power_on()
 
-    def source(self):
+    def source(self, of_second=False):
         """What a client mounts."""
-        return f"{self.server_address}:{self.disk.mount}"
+        address = self.network.guest_address(FAR_INDEX) if of_second else self.server_address
+        return f"{address}:{self.disk.mount}"
 
     @staticmethod
     def on_mount(name):

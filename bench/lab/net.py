@@ -89,6 +89,7 @@ class Link:
         # As on a real wire each packet has its own header: without this the kernel counts one per 64 KB.
         run(*near, "link", "set", self.interface, "gso_max_segs", 1)
         run(*near, "link", "set", self.interface, "master", "br0", "up")
+        run(*far, "link", "set", "lo", "up")
         run(*far, "link", "set", "wire1", "up")
         self._shape(self.network.name, self.interface)
         here = "wire1"
