@@ -3,10 +3,7 @@
 
 #include <math.h>
 
-/* How much the interference that is assumed at first counts. */
-#define START_SEC 5.0
-
-#define INTERFERENCE_MIN (1.0 / 1024)
+#include "pricing/knee.h"
 
 /*
  * Such a share of each interval counts as if one operation had been in flight, undisturbed: few operations in an interval, of
@@ -23,12 +20,18 @@ unsigned int canfs_response_class(enum canfs_response_kind kind, uint64_t bytes)
 	return (unsigned int)kind * CANFS_RESPONSE_OCTAVES + octave;
 }
 
+unsigned int canfs_others_octave(unsigned int others)
+{
+	unsigned int octave = 0;
+
+	for (; others > 0 && octave < CANFS_OTHERS_OCTAVES - 1; others /= 2)
+		octave++;
+	return octave;
+}
+
 void canfs_slowdown_init(struct canfs_slowdown *slowdown)
 {
-	*slowdown = (struct canfs_slowdown) {
-		.prolonged_sec = CANFS_INTERFERENCE_START * START_SEC,
-		.met_sec = START_SEC,
-	};
+	*slowdown = (struct canfs_slowdown) { 0 };
 }
 
 static double this_minute(const struct canfs_response_best *best)
@@ -50,9 +53,24 @@ double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int c
 	return least;
 }
 
-double canfs_slowdown_interference(const struct canfs_slowdown *slowdown)
+/* With the middle of each octave's others, an operation is one of so many. */
+double canfs_slowdown_depth(const struct canfs_slowdown *slowdown)
 {
-	return fmin(fmax(slowdown->prolonged_sec / slowdown->met_sec, INTERFERENCE_MIN), 1);
+	struct canfs_load_point points[CANFS_OTHERS_OCTAVES] = { { 1, 1, 1 } };
+	struct canfs_knee knee = { .depth = 1 };
+	size_t count = 1;
+
+	for (int octave = 1; octave < CANFS_OTHERS_OCTAVES; octave++) {
+		double depth = 0.5 + 0.75 * (1 << octave);
+		double slower;
+
+		if (slowdown->best_sec[octave] < CANFS_DEPTH_MIN_SEC)
+			continue;
+		slower = fmax(slowdown->took_sec[octave] / slowdown->best_sec[octave], 1);
+		points[count++] = (struct canfs_load_point) { depth, depth / slower, slower };
+	}
+	canfs_knee_find(points, count, &knee); /* a single point is none: it stays */
+	return knee.depth;
 }
 
 static void end_minute(struct canfs_slowdown *slowdown)
@@ -69,39 +87,41 @@ static void end_minute(struct canfs_slowdown *slowdown)
 }
 
 /* What is older gives way to what is newer. */
-static void learn_interference(
-	struct canfs_slowdown *slowdown, double prolonged_sec, double met_sec)
+static void learn_depth(
+	struct canfs_slowdown *slowdown, int octave, double took_sec, double best_sec)
 {
-	double keep = fmin(1, CANFS_INTERFERENCE_SEC / (slowdown->met_sec + met_sec));
+	double *took = &slowdown->took_sec[octave], *best = &slowdown->best_sec[octave];
+	double keep;
 
-	slowdown->prolonged_sec = keep * (slowdown->prolonged_sec + fmax(prolonged_sec, 0));
-	slowdown->met_sec = keep * (slowdown->met_sec + met_sec);
+	*took += took_sec;
+	*best += best_sec;
+	keep = *best > CANFS_DEPTH_MAX_SEC ? CANFS_DEPTH_MAX_SEC / *best : 1;
+	*took *= keep;
+	*best *= keep;
 }
 
 double canfs_slowdown_step(struct canfs_slowdown *slowdown,
 	const struct canfs_response_sum sums[CANFS_RESPONSE_CLASSES], double queued,
 	double elapsed_sec)
 {
-	double took_sec = 0, best_sec = 0, prolonged_sec = 0, met_sec = 0, delay;
+	double took_sec = 0, best_sec = 0, delay;
 
 	for (unsigned int class = 0; class < CANFS_RESPONSE_CLASSES; class ++) {
 		const struct canfs_response_sum *sum = &sums[class];
 		double best;
 
-		slowdown->best[class].alone += sum->alone;
-		slowdown->best[class].alone_sec += sum->alone_sec;
+		slowdown->best[class].alone += sum->count[0];
+		slowdown->best[class].alone_sec += sum->sec[0];
 		best = canfs_slowdown_best(slowdown, class);
-		if (best == 0)
-			continue;
-		took_sec += sum->sec;
-		best_sec += sum->count * best;
-		prolonged_sec += sum->sec - sum->alone_sec - (sum->count - sum->alone) * best;
-		met_sec += sum->met * best;
+		for (int octave = 0; best > 0 && octave < CANFS_OTHERS_OCTAVES; octave++) {
+			learn_depth(slowdown, octave, sum->sec[octave], sum->count[octave] * best);
+			took_sec += sum->sec[octave];
+			best_sec += sum->count[octave] * best;
+		}
 	}
-	learn_interference(slowdown, prolonged_sec, met_sec);
 	slowdown->minute_sec += elapsed_sec;
 	if (slowdown->minute_sec >= 60)
 		end_minute(slowdown);
 	delay = (took_sec - best_sec) / (best_sec + UNDISTURBED_SHARE * elapsed_sec);
-	return fmin(fmax(fmax(delay, queued * canfs_slowdown_interference(slowdown)), 0), 1);
+	return fmin(fmax(fmax(delay, queued / canfs_slowdown_depth(slowdown)), 0), 1);
 }

@@ -7,9 +7,8 @@
  *	delay     what operations took, over what they take when the back end is not congested, less 1. At 1 they
  *	          take twice that: the knee, beyond which a single queue gives no more throughput, but longer
  *	          waits (L. Kleinrock, ICC 1979; pricing/knee.h). It shows what others do to the back end, too.
- *	queue     operations in flight, over how many others double the response time. That is 1 of a single head,
- *	          and a hundred of flash. It does not fall as soon as those that hurt hold back, so that a price
- *	          made of it does not swing.
+ *	queue     operations in flight, over as many as the back end takes, its nominal depth. It does not fall as soon
+ *	          as those that hurt hold back, so that a price made of it does not swing.
  *
  * The uncongested best of a class of operations (its kind, and the octave of its size) is what those took that found
  * no other operation in flight: the least mean of the minutes of the last CANFS_BEST_MINUTES. A mean, since what an operation
@@ -21,13 +20,10 @@
  * for which a price would matter, and is left out. So a workload that turns from cached to uncached reads does not look
  * congested.
  *
- * How many others double the response time is learned from the operations that met some: each of n others prolongs an
- * operation by a share of its uncongested time, the interference,
- *
- *	interference = sum (response - best) / sum (n * best)       1: one after the other; 0: all side by side
- *
- * over so many operations as would have taken CANFS_INTERFERENCE_SEC one after the other. It compares operations of one workload
- * with each other, and so hardly depends on which workload that is.
+ * The nominal depth is the knee of the back end (pricing/knee.h), which is learned from the operations that found others: what they
+ * took, over the uncongested best, for each octave of how many others there were. It compares operations of one workload with each
+ * other, and so hardly depends on which workload that is. Until enough found others the depth is 1, as of a single head: where it is in fact a
+ * hundred, as of flash, the first ones that others come in between tell.
  *
  * Pure: no clock, no lock.
  */
@@ -36,13 +32,13 @@
 
 #include <stdint.h>
 
-#define CANFS_QUICK_SEC        0.001
-#define CANFS_BEST_MINUTES     10
-#define CANFS_BEST_MIN         8 /* a mean of fewer operations is none */
-#define CANFS_INTERFERENCE_SEC 300.0
+#define CANFS_QUICK_SEC    0.001
+#define CANFS_BEST_MINUTES 10
+#define CANFS_BEST_MIN     8 /* a mean of fewer operations is none */
 
-/* Before anything is known: eight others double it, as is usual for a virtual disk (server/monitors/disk_types.c). */
-#define CANFS_INTERFERENCE_START 0.125
+/* Of what is known of one octave of others: operations that take so long by themselves; less than the first tells nothing. */
+#define CANFS_DEPTH_MIN_SEC 0.5
+#define CANFS_DEPTH_MAX_SEC 60.0
 
 enum canfs_response_kind {
 	CANFS_RESPONSE_READ,
@@ -58,11 +54,16 @@ enum canfs_response_kind {
 /* In [0, CANFS_RESPONSE_CLASSES). */
 unsigned int canfs_response_class(enum canfs_response_kind kind, uint64_t bytes);
 
-/* Operations of one class that ended in an interval, without the quick ones. */
+/* How many others an operation found in flight: none, 1, 2 ... 3, 4 ... 7, ..., 64 and more. */
+#define CANFS_OTHERS_OCTAVES 8
+
+/* In [0, CANFS_OTHERS_OCTAVES). */
+unsigned int canfs_others_octave(unsigned int others);
+
+/* Operations of one class that ended in an interval, by how many others they found, without the quick ones. */
 struct canfs_response_sum {
-	double count, sec;       /* and what they took, summed up */
-	double alone, alone_sec; /* of these, those that found no other operation in flight */
-	double met;              /* other operations in flight that they found, summed up */
+	double count[CANFS_OTHERS_OCTAVES];
+	double sec[CANFS_OTHERS_OCTAVES]; /* what they took, summed up */
 };
 
 struct canfs_response_best {
@@ -74,8 +75,8 @@ struct canfs_slowdown {
 	struct canfs_response_best best[CANFS_RESPONSE_CLASSES];
 	unsigned int minute; /* its place in minute_sec */
 	double minute_sec;   /* how much of it is over */
-	/* Of the interference: above and below its line. */
-	double prolonged_sec, met_sec;
+	/* Of those that found so many others, recently: what they took, and would have taken alone. */
+	double took_sec[CANFS_OTHERS_OCTAVES], best_sec[CANFS_OTHERS_OCTAVES];
 };
 
 void canfs_slowdown_init(struct canfs_slowdown *slowdown);
@@ -88,8 +89,8 @@ double canfs_slowdown_step(struct canfs_slowdown *slowdown,
 	const struct canfs_response_sum sums[CANFS_RESPONSE_CLASSES], double queued,
 	double elapsed_sec);
 
-/* [1 / 1024, 1] */
-double canfs_slowdown_interference(const struct canfs_slowdown *slowdown);
+/* The nominal depth, >= 1. */
+double canfs_slowdown_depth(const struct canfs_slowdown *slowdown);
 
 /* Uncongested best of a class, in seconds; 0: not known. */
 double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int class);

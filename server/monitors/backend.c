@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 struct counted {
-	uint64_t count, usec, alone, alone_usec, met;
+	uint64_t count[CANFS_OTHERS_OCTAVES], usec[CANFS_OTHERS_OCTAVES];
 };
 
 struct backend {
@@ -43,7 +43,7 @@ void canfs_backend_close(void *state)
 
 double canfs_backend_nominal(const void *state)
 {
-	return 1 / canfs_slowdown_interference(&((const struct backend *)state)->slowdown);
+	return canfs_slowdown_depth(&((const struct backend *)state)->slowdown);
 }
 
 static double grow(uint64_t *last, _Atomic uint64_t *counter)
@@ -63,14 +63,13 @@ static double take_sums(struct backend *backend, struct canfs_response_sum *sums
 		struct canfs_response_counts *counts = &backend->responses->counts[class];
 		struct counted *last = &backend->last[class];
 
-		sums[class] = (struct canfs_response_sum) {
-			.count = grow(&last->count, &counts->count),
-			.sec = grow(&last->usec, &counts->usec) / 1e6,
-			.alone = grow(&last->alone, &counts->alone),
-			.alone_sec = grow(&last->alone_usec, &counts->alone_usec) / 1e6,
-			.met = grow(&last->met, &counts->met),
-		};
-		msec += sums[class].sec * 1e3;
+		for (int octave = 0; octave < CANFS_OTHERS_OCTAVES; octave++) {
+			sums[class].count[octave] =
+				grow(&last->count[octave], &counts->count[octave]);
+			sums[class].sec[octave] =
+				grow(&last->usec[octave], &counts->usec[octave]) / 1e6;
+			msec += sums[class].sec[octave] * 1e3;
+		}
 	}
 	return msec;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What the operations of exports on one device take, for the monitor of its back end (pricing/slowdown.h says what comes of it). From any
- * thread, without a lock: two additions for each operation, and five more for one that is not quick.
+ * thread, without a lock: two additions for each operation, and two more for one that is not quick.
  */
 #ifndef CANFS_SERVER_MONITORS_RESPONSES_H
 #define CANFS_SERVER_MONITORS_RESPONSES_H
@@ -10,8 +10,9 @@
 #include <stdint.h>
 #include "pricing/slowdown.h"
 
+/* Of one class, by canfs_others_octave(). */
 struct canfs_response_counts {
-	_Atomic uint64_t count, usec, alone, alone_usec, met;
+	_Atomic uint64_t count[CANFS_OTHERS_OCTAVES], usec[CANFS_OTHERS_OCTAVES];
 };
 
 /* All zero: nothing was asked for. */
@@ -50,20 +51,16 @@ static inline void canfs_response_end(struct canfs_responses *responses,
 	enum canfs_response_kind kind, uint64_t bytes, unsigned int others, uint64_t usec)
 {
 	struct canfs_response_counts *counts;
+	unsigned int octave;
 
 	atomic_fetch_add_explicit(&responses->operations, CANFS_RESPONSES_IN_FLIGHT,
 		memory_order_relaxed); /* one more has ended, one less is in flight */
 	if (usec < (uint64_t)(CANFS_QUICK_SEC * 1e6))
 		return;
 	counts = &responses->counts[canfs_response_class(kind, bytes)];
-	atomic_fetch_add_explicit(&counts->count, 1, memory_order_relaxed);
-	atomic_fetch_add_explicit(&counts->usec, usec, memory_order_relaxed);
-	if (others == 0) {
-		atomic_fetch_add_explicit(&counts->alone, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&counts->alone_usec, usec, memory_order_relaxed);
-	} else {
-		atomic_fetch_add_explicit(&counts->met, others, memory_order_relaxed);
-	}
+	octave = canfs_others_octave(others);
+	atomic_fetch_add_explicit(&counts->count[octave], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&counts->usec[octave], usec, memory_order_relaxed);
 }
 
 #endif

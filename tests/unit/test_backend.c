@@ -98,8 +98,8 @@ static void a_slow_back_end_is_expensive(void **state)
 	(void)state;
 	read_for(sampler, prices, 10, 0, SEC);
 	assert_true(tag_of(prices).write == 0 && tag_of(prices).bottleneck == CANFS_BACKEND);
-	read_for(sampler, prices, 20, 1, 5000);
-	assert_true(tag_of(prices).write < 0.1);
+	read_for(sampler, prices, 1, 1, 5000);
+	assert_true(tag_of(prices).write > 0 && tag_of(prices).write < 1);
 	read_for(sampler, prices, 20, 4, 5000);
 	assert_true(tag_of(prices).write > 0.9 && tag_of(prices).readahead > 0.9);
 	assert_int_equal(tag_of(prices).bottleneck, CANFS_BACKEND);
@@ -122,7 +122,7 @@ static void what_is_known_of_it_is_shown(void **state)
 
 	(void)state;
 	canfs_sampler_visit(sampler, now_usec, look, &nominal);
-	assert_float_equal(nominal, 8, 1e-9);
+	assert_float_equal(nominal, 1, 1e-9);
 	read_for(sampler, prices, 20, 1, 5000);
 	read_for(sampler, prices, 600, 4, 5000);
 	canfs_sampler_visit(sampler, now_usec, look, &nominal);

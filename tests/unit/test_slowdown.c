@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The utilization of a back end of which only response times are seen, against queues that are computed here. */
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,11 +36,13 @@ static double step(struct canfs_slowdown *slowdown, const struct backend *backen
 	double alone_sec = response_sec(backend, 1), met_sec = response_sec(backend, in_flight);
 	double mean_sec = alone_share * alone_sec + (1 - alone_share) * met_sec;
 
-	sum->count = in_flight * STEP_SEC / mean_sec;
-	sum->alone = alone_share * sum->count;
-	sum->alone_sec = sum->alone * alone_sec;
-	sum->sec = sum->count * mean_sec;
-	sum->met = (sum->count - sum->alone) * (in_flight - 1);
+	unsigned int octave = canfs_others_octave((unsigned int)in_flight - 1);
+	double count = in_flight * STEP_SEC / mean_sec;
+
+	sum->count[0] = alone_share * count;
+	sum->sec[0] = sum->count[0] * alone_sec;
+	sum->count[octave] += (1 - alone_share) * count;
+	sum->sec[octave] += (1 - alone_share) * count * met_sec;
 	return canfs_slowdown_step(slowdown, sums, in_flight, STEP_SEC);
 }
 
@@ -70,12 +73,17 @@ static void idle_costs_nothing(void **state)
 	canfs_slowdown_init(&slowdown);
 	for (int i = 0; i < 20000; i++)
 		assert_float_equal(canfs_slowdown_step(&slowdown, none, 0, STEP_SEC), 0, 0);
-	assert_float_equal(canfs_slowdown_interference(&slowdown), CANFS_INTERFERENCE_START, 1e-9);
+	assert_float_equal(canfs_slowdown_depth(&slowdown), 1, 1e-9);
 }
 
 static void classes_are_by_kind_and_octave(void **state)
 {
 	(void)state;
+	assert_int_equal(canfs_others_octave(0), 0);
+	assert_int_equal(canfs_others_octave(1), 1);
+	assert_int_equal(canfs_others_octave(3), 2);
+	assert_int_equal(canfs_others_octave(4), 3);
+	assert_int_equal(canfs_others_octave(UINT_MAX), CANFS_OTHERS_OCTAVES - 1);
 	assert_int_equal(canfs_response_class(CANFS_RESPONSE_READ, 0), 0);
 	assert_int_equal(canfs_response_class(CANFS_RESPONSE_READ, 4096), 0);
 	assert_int_equal(canfs_response_class(CANFS_RESPONSE_READ, 4097), 1);
@@ -85,15 +93,15 @@ static void classes_are_by_kind_and_octave(void **state)
 		CANFS_RESPONSE_CLASSES - 1);
 }
 
-/* Its first operations already tell what they take alone. */
-static void one_reader_of_an_unknown_back_end_is_cheap(void **state)
+/* It is taken for a single head. */
+static void one_reader_of_an_unknown_back_end_is_all_that_it_takes(void **state)
 {
 	struct canfs_slowdown slowdown;
 
 	(void)state;
 	canfs_slowdown_init(&slowdown);
 	run(&slowdown, &head, small_reads(), 1, 1, 1);
-	assert_float_equal(step(&slowdown, &head, small_reads(), 1, 1), 0.125, 1e-6);
+	assert_float_equal(step(&slowdown, &head, small_reads(), 1, 1), 1, 1e-6);
 	assert_float_equal(canfs_slowdown_best(&slowdown, small_reads()), 0.008, 1e-9);
 }
 
@@ -107,7 +115,7 @@ static void a_head_is_full_with_one_reader(void **state)
 	run(&slowdown, &head, small_reads(), 1, 1, 2);
 	assert_true(run(&slowdown, &head, small_reads(), 2, 0, 0.1) > 0.8);
 	run(&slowdown, &head, small_reads(), 4, 0, 60);
-	assert_true(canfs_slowdown_interference(&slowdown) > 0.95);
+	assert_float_equal(canfs_slowdown_depth(&slowdown), 1, 1e-9);
 	assert_true(run(&slowdown, &head, small_reads(), 1, 1, 2) > 0.95);
 	/* Nor does it forget within an hour of that. */
 	assert_true(run(&slowdown, &head, small_reads(), 1, 1, 3600) > 0.95);
@@ -122,15 +130,28 @@ static void an_array_is_full_with_many(void **state)
 	(void)state;
 	canfs_slowdown_init(&slowdown);
 	run(&slowdown, &array, small_reads(), 1, 1, 2);
-	run(&slowdown, &array, small_reads(), 16, 0.001, 600); /* nobody waits for others */
+	for (size_t i = 0; i < sizeof(in_flight) / sizeof(in_flight[0]); i++)
+		run(&slowdown, &array, small_reads(), in_flight[i], 0.01, 60);
+	assert_true(canfs_slowdown_depth(&slowdown) > 8 && canfs_slowdown_depth(&slowdown) < 30);
 	for (size_t i = 0; i < sizeof(in_flight) / sizeof(in_flight[0]); i++) {
 		double utilization = run(&slowdown, &array, small_reads(), in_flight[i], 0.01, 0.2);
 
 		assert_true(utilization >= before - 1e-9);
-		assert_true(in_flight[i] > 8 || utilization < 0.1);
+		assert_true(in_flight[i] > 4 || utilization < 0.4);
 		assert_true(in_flight[i] < 32 || utilization > 0.8);
 		before = utilization;
 	}
+}
+
+/* Of which it is known that it serves a great many side by side: only the delay is left to see. */
+static void init_wide(struct canfs_slowdown *slowdown)
+{
+	static const struct backend wide = { .service_sec = 0.008, .servers = 1000 };
+
+	canfs_slowdown_init(slowdown);
+	for (int in_flight = 2; in_flight <= 128; in_flight *= 2)
+		run(slowdown, &wide, small_reads(), in_flight, 0.1, 10);
+	assert_true(canfs_slowdown_depth(slowdown) > 40);
 }
 
 /* Another server of the same back end: our own reader is alone, as ever, and waits. */
@@ -140,7 +161,7 @@ static void what_others_do_shows(void **state)
 	struct backend shared = head;
 
 	(void)state;
-	canfs_slowdown_init(&slowdown);
+	init_wide(&slowdown);
 	run(&slowdown, &head, small_reads(), 1, 1, 120);
 	shared.others = 3;
 	assert_float_equal(step(&slowdown, &shared, small_reads(), 1, 1), 1, 1e-9);
@@ -158,7 +179,7 @@ static void an_uncached_workload_is_no_congestion(void **state)
 	struct canfs_response_sum none[CANFS_RESPONSE_CLASSES] = { 0 };
 
 	(void)state;
-	canfs_slowdown_init(&slowdown);
+	init_wide(&slowdown);
 	for (int i = 0; i < 6000; i++) /* as quick ones are counted: not at all */
 		canfs_slowdown_step(&slowdown, none, 0, STEP_SEC);
 	run(&slowdown, &head, small_reads(), 1, 1, 1);
@@ -173,7 +194,7 @@ static void sizes_are_not_compared(void **state)
 	unsigned int large = canfs_response_class(CANFS_RESPONSE_READ, 1 << 20);
 
 	(void)state;
-	canfs_slowdown_init(&slowdown);
+	init_wide(&slowdown);
 	run(&slowdown, &head, small_reads(), 1, 1, 60);
 	run(&slowdown, &slow, large, 1, 1, 2);
 	assert_true(step(&slowdown, &slow, large, 1, 1) < 0.2);
@@ -188,11 +209,9 @@ static void few_operations_tell_little(void **state)
 	struct canfs_response_sum sums[CANFS_RESPONSE_CLASSES] = { 0 };
 
 	(void)state;
-	canfs_slowdown_init(&slowdown);
+	init_wide(&slowdown);
 	run(&slowdown, &head, small_reads(), 1, 1, 60);
-	sums[small_reads()] = (struct canfs_response_sum) {
-		.count = 1, .sec = 0.016, .alone = 1, .alone_sec = 0.016
-	};
+	sums[small_reads()] = (struct canfs_response_sum) { .count = { 1 }, .sec = { 0.016 } };
 	assert_true(canfs_slowdown_step(&slowdown, sums, 0.16, STEP_SEC) < 0.5);
 	assert_true(canfs_slowdown_step(&slowdown, sums, 0.16, 1) < 0.1);
 }
@@ -206,7 +225,6 @@ static void congested_from_the_start(void **state)
 	canfs_slowdown_init(&slowdown);
 	assert_float_equal(run(&slowdown, &head, small_reads(), 8, 0, 600), 1, 1e-9);
 	assert_float_equal(canfs_slowdown_best(&slowdown, small_reads()), 0, 0);
-	assert_float_equal(step(&slowdown, &head, small_reads(), 1, 0), 0.125, 1e-9);
 }
 
 /* Whatever is counted, however torn: a utilization. */
@@ -221,19 +239,18 @@ static void never_leaves_its_range(void **state)
 		struct canfs_response_sum sums[CANFS_RESPONSE_CLASSES] = { 0 };
 		double utilization;
 
-		for (int n = rand() % 5; n > 0; n--)
-			sums[rand() % CANFS_RESPONSE_CLASSES] = (struct canfs_response_sum) {
-				.count = rand() % 100,
-				.sec = rand() % 1000 / 10.0,
-				.alone = rand() % 100,
-				.alone_sec = rand() % 1000 / 10.0,
-				.met = rand() % 10000,
-			};
+		for (int n = rand() % 5; n > 0; n--) {
+			struct canfs_response_sum *sum = &sums[rand() % CANFS_RESPONSE_CLASSES];
+
+			for (int octave = 0; octave < CANFS_OTHERS_OCTAVES; octave++) {
+				sum->count[octave] = rand() % 100;
+				sum->sec[octave] = rand() % 1000 / 10.0;
+			}
+		}
 		utilization = canfs_slowdown_step(
 			&slowdown, sums, rand() % 200 / 10.0, (1 + rand() % 1000) / 100.0);
 		assert_true(utilization >= 0 && utilization <= 1);
-		assert_true(canfs_slowdown_interference(&slowdown) > 0 &&
-			    canfs_slowdown_interference(&slowdown) <= 1);
+		assert_true(canfs_slowdown_depth(&slowdown) >= 1);
 	}
 }
 
@@ -242,7 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_costs_nothing),
 		cmocka_unit_test(classes_are_by_kind_and_octave),
-		cmocka_unit_test(one_reader_of_an_unknown_back_end_is_cheap),
+		cmocka_unit_test(one_reader_of_an_unknown_back_end_is_all_that_it_takes),
 		cmocka_unit_test(a_head_is_full_with_one_reader),
 		cmocka_unit_test(an_array_is_full_with_many),
 		cmocka_unit_test(what_others_do_shows),
