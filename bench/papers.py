@@ -271,15 +271,19 @@ def scale_table(head, kind, counts, lines, variants=("canfs",)):
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
 PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
 
+READER_AND_WRITER = (("A: reads/s", "held-reader", "ops_per_s", "{:.0f}"), ("A: 99th percentile", "held-reader", "p99", "{:.1f} ms"),
+                     ("B: slowest write()", "held-writer", "write_max", "{:.0f} ms"), ("B: close() of its 600 MB", "held-writer", "close_seconds", "{:.1f} s"))
+
+
+def reader_and_writer(measurement):
+    return Table(("a random reader A beside a writer B", "A alone", "stock", "canfs"), tuple(
+        (label, each(("alone", "stock", "canfs"), measurement, case, metric, form)) for label, case, metric, form in READER_AND_WRITER))
+
+
 # {page: {name of the mark in it: what stands between that and the end}}
 TABLES = {
     "README.md": {
-        "interference": Table(("a random reader A beside a writer B", "A alone", "stock", "canfs"), tuple(
-            (label, each(("alone", "stock", "canfs"), "interference", case, metric, form)) for label, case, metric, form in (
-                ("A: reads/s", "held-reader", "ops_per_s", "{:.0f}"),
-                ("A: 99th percentile", "held-reader", "p99", "{:.1f} ms"),
-                ("B: slowest write()", "held-writer", "write_max", "{:.0f} ms"),
-                ("B: close() of its 600 MB", "held-writer", "close_seconds", "{:.1f} s")))),
+        "interference": reader_and_writer("interference"),
         "filebench": Table(("operations/s", "stock, 1 client", "canfs", "stock, 8 clients", "canfs"), tuple(
             (name, tuple(number for clients in (1, 8)
                          for number in each(STOCK_CANFS, f"filebench-{name}", f"{name}-clients-{clients}", "ops_per_s")))
@@ -289,6 +293,7 @@ TABLES = {
     },
     "doc/file-systems.md": {"matrix": MATRIX},
     "doc/who.md": {"alerts": ALERTS},
+    "doc/prices.md": {"interference-gluster": reader_and_writer("interference-gluster")},
     "doc/scale.md": {
         "scale-per-unit": SCALE_PER_UNIT,
         "scale-subscribers": scale_table("subscribers", "subscribers", (1, 10, 100, 1000, 10000), (

@@ -22,7 +22,7 @@ CANFS_RESOURCE_ROWS(CANFS_MONITOR_OF)
 struct canfs_monitor_traits canfs_disk_traits(const void *state);
 double canfs_disk_flushing(const void *state);
 
-/* How many operations in flight are as much as the back end takes, as far as it is known now. */
+/* How many operations in flight are as much as the back end takes, as far as it is known now; >= 1. */
 double canfs_backend_nominal(const void *state);
 
 /* What the price of memory was made of at the last sample. */
