@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "client-agent/ctl/calibrate/child.h"
 
 /* Beyond the run itself: name look-up, connecting (5 s), TCP's start (1 s), exchange of results. */
 #define AROUND_SEC 20
+
+/* A server of iperf3 listens anew after each run, and refuses who comes in between. */
+#define TRIES_BACK 5
+#define TRY_SEC    1
 
 static int run_iperf(const char *host, bool reverse, const struct canfs_measure_setup *setup,
 	struct canfs_iperf *run, char *error)
@@ -83,9 +88,11 @@ int canfs_measure_link(const char *host, const struct canfs_measure_setup *setup
 	if (ret < 0)
 		return ret;
 	setup->progress("receiving", 1, 2);
-	ret = run_iperf(host, true, setup, &from, error);
-	if (ret < 0)
-		return ret;
+	for (int i = 0; (ret = run_iperf(host, true, setup, &from, error)) < 0; i++) {
+		if (i == TRIES_BACK)
+			return ret;
+		sleep(TRY_SEC);
+	}
 	result->sent_bits_per_sec = to.bits_per_sec;
 	result->received_bits_per_sec = from.bits_per_sec;
 	find_interface(to.local_address, result->interface);
