@@ -323,10 +323,8 @@ static void put_help(struct canfs_page *page)
 		"KiB           of read-ahead now",
 		"ran           of a job of canfsctl run: how much of its time it was not paused",
 	};
-	int row = canfs_view_put_help(page, 3) + 1;
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		canfs_page_put(page, row++, 2, CANFS_PLAIN, lines[i]);
+	canfs_view_put_help(page, 3, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 static void put_body(struct canfs_page *page, int row, const struct canfs_agent_answers *answers,

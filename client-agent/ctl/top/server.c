@@ -227,10 +227,8 @@ static void put_help(struct canfs_page *page)
 		"waited        seconds that it was held up for others, most in its reads ...",
 		"ahead         read ahead in the last seconds; used, wasted: what became of it",
 	};
-	int row = canfs_view_put_help(page, 3) + 1;
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		canfs_page_put(page, row++, 2, CANFS_PLAIN, lines[i]);
+	canfs_view_put_help(page, 3, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 /* The clients have what the others leave. */

@@ -190,7 +190,7 @@ void canfs_view_put_keys(struct canfs_page *page, const struct canfs_top_view *v
 	canfs_page_fill(page, row, CANFS_TITLE);
 }
 
-int canfs_view_put_help(struct canfs_page *page, int row)
+void canfs_view_put_help(struct canfs_page *page, int row, const char *const *lines, size_t count)
 {
 	for (size_t i = 0; i < KEYS; i++) {
 		if (!keys[i].name)
@@ -198,5 +198,7 @@ int canfs_view_put_help(struct canfs_page *page, int row)
 		canfs_page_put(page, row, 2, CANFS_BOLD, keys[i].name);
 		canfs_page_put(page, row++, HELP_COLUMN, CANFS_PLAIN, keys[i].help);
 	}
-	return row;
+	row++;
+	for (size_t i = 0; i < count; i++)
+		canfs_page_put(page, row++, 2, CANFS_PLAIN, lines[i]);
 }

@@ -33,8 +33,10 @@ void canfs_view_bound(struct canfs_top_view *view);
 /* The first row that a list of so many rows shows, with the cursor's among them. */
 int canfs_view_first(const struct canfs_top_view *view, int shown);
 
-/* The last row of a page: the keys that matter most; below row: all of them. */
+/* The last row of a page: the keys that matter most. */
 void canfs_view_put_keys(struct canfs_page *page, const struct canfs_top_view *view);
-int canfs_view_put_help(struct canfs_page *page, int row);
+
+/* Below row: all keys, and then the lines about words of the page. */
+void canfs_view_put_help(struct canfs_page *page, int row, const char *const *lines, size_t count);
 
 #endif
