@@ -77,9 +77,7 @@ void canfs_step_waiting(uint64_t now_usec)
 	if (!CANFS.waiting || !CANFS.clients)
 		return;
 	canfs_sampler_visit(CANFS.sampler, now_usec, add_disks, &sample);
-	if (sample.disks == 0)
-		return;
-	if (canfs_read_source("", "/proc/vmstat", text, sizeof(text)) > 0 &&
+	if (sample.disks > 0 && canfs_read_source("", "/proc/vmstat", text, sizeof(text)) > 0 &&
 		canfs_parse_vmstat(text, &pages) == 0)
 		sample.dirty_bytes =
 			(double)(pages.dirty + pages.writeback) * (double)sysconf(_SC_PAGESIZE);

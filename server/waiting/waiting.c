@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/waiting/waiting.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -91,6 +92,35 @@ static struct canfs_interval_disk disk_interval(
 	};
 }
 
+/* As of a disk of which nobody tells what is behind it (server/monitors/disk_types.c). */
+#define BACKEND_POSITIONING_SEC 2e-3
+#define BACKEND_BYTES_PER_SEC   300e6
+
+/* It does what it is asked for, when it is asked: so who writes waits for the back end itself, not for memory. */
+static struct canfs_interval_disk backend_interval(
+	struct canfs_interval_client clients[CANFS_CLIENTS_MAX])
+{
+	struct canfs_interval_disk backend = { .dirty_bytes = (double)NAN,
+		.positioning_sec = BACKEND_POSITIONING_SEC,
+		.bytes_per_sec = BACKEND_BYTES_PER_SEC };
+
+	for (size_t i = 0; i < CANFS_CLIENTS_MAX; i++) {
+		struct canfs_interval_client *client = &clients[i];
+
+		backend.reads += client->disk_reads;
+		backend.read_bytes += client->disk_read_bytes + client->ahead_bytes;
+		backend.writes += client->writes;
+		backend.written_bytes += client->stable_bytes + client->unstable_bytes;
+		backend.flush_sec +=
+			(client->commits + client->stable_writes) * backend.positioning_sec;
+		client->flown_sec[CANFS_WAIT_STABLE_WRITE] =
+			fmax(client->flown_sec[CANFS_WAIT_STABLE_WRITE],
+				client->flown_sec[CANFS_WAIT_WRITE]);
+		client->flown_sec[CANFS_WAIT_WRITE] = 0;
+	}
+	return backend;
+}
+
 /* What each client did; of one that has come to its place since, nothing is known yet. */
 static void take_intervals(struct canfs_waiting *waiting)
 {
@@ -176,13 +206,15 @@ void canfs_waiting_step(struct canfs_waiting *waiting, uint64_t now_usec,
 	struct canfs_clients *clients, const struct canfs_disk_sample *disk)
 {
 	double elapsed_sec = (double)(now_usec - waiting->stepped_usec) / 1e6;
-	struct canfs_interval_disk interval = disk_interval(disk, &waiting->disk);
+	struct canfs_interval_disk interval;
 	bool first = waiting->stepped_usec == 0 || disk->disks != waiting->disk.disks;
 
 	if (now_usec <= waiting->stepped_usec)
 		return;
 	canfs_clients_sample(clients, now_usec, waiting->now);
 	take_intervals(waiting);
+	interval = disk->disks > 0 ? disk_interval(disk, &waiting->disk)
+				   : backend_interval(waiting->interval);
 	waiting->disk = *disk;
 	waiting->stepped_usec = now_usec;
 	if (first)

@@ -8,7 +8,8 @@
  *	                            >-- step: accounts of each client --> pairs --> report
  *	disks, dirty pages --------'
  *
- * All disks of a server count as one. Memory: CANFS_CLIENTS_MAX accounts, CANFS_PAIRS_MAX pairs, less than 640 KiB.
+ * All disks of a server count as one. Where there is none, as above GlusterFS, the clients' operations stand for what the back end
+ * does. Memory: CANFS_CLIENTS_MAX accounts, CANFS_PAIRS_MAX pairs, less than 640 KiB.
  */
 #ifndef CANFS_SERVER_WAITING_WAITING_H
 #define CANFS_SERVER_WAITING_WAITING_H
@@ -21,8 +22,8 @@
 
 /* What the disks have done since they are watched; and what they are. */
 struct canfs_disk_sample {
-	unsigned int
-		disks; /* how many these are: if it changes, what they did before is of no interest */
+	/* How many these are: if it changes, what they did before is of no interest. 0: what is behind the exports cannot be seen. */
+	unsigned int disks;
 	uint64_t reads, read_bytes, writes, written_bytes, flush_msec;
 	double dirty_bytes; /* of the whole machine, now; NaN: not known */
 	double positioning_sec, bytes_per_sec;

@@ -393,6 +393,43 @@ static void nobody_waits(void **state)
 	free_simulation(s);
 }
 
+/* A back end of which nothing is seen, and which is another one than is assumed: the bully and its cause, if not the seconds. */
+static const struct unseen {
+	struct client bully;
+	enum canfs_wait_cause cause;
+} unseen[] = {
+	{ { .think_usec = 1, .read_bytes = 1 << 20, .reads_at_once = 4 }, CANFS_CAUSE_READ },
+	{ { .write_bytes_per_step = 6 << 20 }, CANFS_CAUSE_WRITE_BACK },
+	{ { .syncs_at_once = 8 }, CANFS_CAUSE_SYNC },
+};
+
+static void behind_an_unseen_back_end(void **state)
+{
+	struct canfs_pair_row rows[CANFS_PAIRS_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+		struct simulation *s = light_readers();
+		size_t count;
+
+		s->disk.disks = 0;
+		s->client[4] = unseen[i].bully;
+		simulate(s, 40);
+		count = list(s, 40, rows);
+		assert_true(count >= CLIENTS - 1);
+		for (int n = 0; n < CLIENTS - 1; n++) {
+			double truth = s->truth[4][client_of(&rows[n].victim)];
+
+			assert_int_equal(client_of(&rows[n].bully), 4);
+			assert_true(
+				rows[n].waits.cause[unseen[i].cause] > 0.8 * rows[n].waited_sec);
+			assert_true(
+				rows[n].waited_sec > truth / 2 && rows[n].waited_sec < truth * 2);
+		}
+		free_simulation(s);
+	}
+}
+
 /* Dirty pages that are written again, or thrown away, are no service that is to come. */
 static void dirty_bytes_are_bounded(void **state)
 {
@@ -511,6 +548,7 @@ int main(void)
 		cmocka_unit_test(one_that_syncs),
 		cmocka_unit_test(two_bullies),
 		cmocka_unit_test(nobody_waits),
+		cmocka_unit_test(behind_an_unseen_back_end),
 		cmocka_unit_test(dirty_bytes_are_bounded),
 		cmocka_unit_test(throttled_writers),
 		cmocka_unit_test(flushes_are_divided),
