@@ -99,8 +99,9 @@ def fincore(paths):
 
 
 class Disk:
-    fsal = "VFS"  # for what it exports
-    blocks = {}   # and what the server's configuration needs for it
+    fsal = "VFS"       # for what it exports
+    blocks = {}        # and what the server's configuration needs for it
+    library_bytes = 0  # memory that the FSAL takes by itself
 
     def __init__(self, program, directory, size_mib, log, settings=DiskSettings()):
         self.settings = settings
