@@ -74,7 +74,10 @@ MEASUREMENTS = (
     measurement("interference", 16, *ABOVE_GLUSTER, "--case", "held", name="interference-gluster"),
     measurement("interference", 20, "--backend", "ceph", "--server", "Monitors=backend", "--case", "held", runs=3, name="interference-ceph"),
     measurement("prices", 7, "--case", "backend", name="prices-backend"),
+    measurement("interference", 10, *ABOVE_GLUSTER, "--case", "held-two-servers", runs=3, name="interference-two-servers"),
     measurement("prices", 7, *ABOVE_GLUSTER, "--case", "backend", runs=3, name="prices-gluster"),
+    measurement("prices", 9, "--device", "ssd", "--case", "disk", "--case", "backend", runs=3, name="prices-ssd"),
+    measurement("who", 15, *ABOVE_GLUSTER, name="who-gluster"),
     measurement("powercut", 4, "--case", "ext4-fast-commit", "--variant", "stock", runs=10, name="powercut-fast-commit"),
 )
 
@@ -166,9 +169,12 @@ ADMINISTRATOR = Section("What an administrator asks", (
           (Shown("backwards", ("throughput",)), Shown("random", ("throughput", "waste"))), "backwards.png"),
     Entry("A random reader beside sequential ones", "Who waits for whom?", (Shown("mixed", ("throughput", "p50", "max")),), "mixed.png"),
     Entry("Above GlusterFS and CephFS", "What are prices worth that are made of response times alone? The first table of this page, above a volume of two bricks on one such "
-          "disk, and above CephFS on one; then the price of such a back end, as that of Figure 5, on the disk itself and above the volume.",
-          (Shown("interference-gluster"), Shown("interference-ceph"), Shown("prices-backend"), Shown("prices-gluster"))),
-    Entry("Who makes whom wait", "One of eight clients writes much, scans, syncs, or reads ahead, another one each time: is it named?", (Shown("who"),)),
+          "disk, and above CephFS on one; with A and B at different servers of one volume; then the price of such a back end, as that of Figure 5, on the disk itself, above "
+          "the volume, and beside the disk's own price on flash.",
+          (Shown("interference-gluster"), Shown("interference-ceph"), Shown("interference-two-servers"), Shown("prices-backend"), Shown("prices-gluster"),
+           Shown("prices-ssd"))),
+    Entry("Who makes whom wait", "One of eight clients writes much, scans, syncs, or reads ahead, another one each time: is it named? Then above a volume, where "
+          "the server sees nothing of the disk.", (Shown("who"), Shown("who-gluster"))),
     Entry("Many clients", "Do thousands of them act at once? A simulation with the agent's own code.", (Shown("herd"),)),
     Entry("What one more costs", "What does a server spend for each client, file and export, an agent for each mount, and a herd of 100,000? "
           "[scale.md](scale.md) says what follows.", (Shown("scale"),),
@@ -293,7 +299,7 @@ TABLES = {
     },
     "doc/file-systems.md": {"matrix": MATRIX},
     "doc/who.md": {"alerts": ALERTS},
-    "doc/prices.md": {"interference-gluster": reader_and_writer("interference-gluster")},
+    "doc/prices.md": {name: reader_and_writer(name) for name in ("interference-gluster", "interference-ceph", "interference-two-servers")},
     "doc/scale.md": {
         "scale-per-unit": SCALE_PER_UNIT,
         "scale-subscribers": scale_table("subscribers", "subscribers", (1, 10, 100, 1000, 10000), (
