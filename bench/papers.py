@@ -74,7 +74,7 @@ MEASUREMENTS = (
     measurement("interference", 16, *ABOVE_GLUSTER, "--case", "held", name="interference-gluster"),
     measurement("interference", 20, "--backend", "ceph", "--server", "Monitors=backend", "--case", "held", runs=3, name="interference-ceph"),
     measurement("prices", 7, "--case", "backend", name="prices-backend"),
-    measurement("interference", 10, *ABOVE_GLUSTER, "--case", "held-two-servers", runs=3, name="interference-two-servers"),
+    measurement("interference", 13, *ABOVE_GLUSTER, "--case", "held-two-servers", runs=3, name="interference-two-servers"),
     measurement("prices", 7, *ABOVE_GLUSTER, "--case", "backend", runs=3, name="prices-gluster"),
     measurement("prices", 9, "--device", "ssd", "--case", "disk", "--case", "backend", runs=3, name="prices-ssd"),
     measurement("who", 15, *ABOVE_GLUSTER, name="who-gluster"),
@@ -277,13 +277,13 @@ def scale_table(head, kind, counts, lines, variants=("canfs",)):
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
 PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
 
-READER_AND_WRITER = (("A: reads/s", "held-reader", "ops_per_s", "{:.0f}"), ("A: 99th percentile", "held-reader", "p99", "{:.1f} ms"),
-                     ("B: slowest write()", "held-writer", "write_max", "{:.0f} ms"), ("B: close() of its 600 MB", "held-writer", "close_seconds", "{:.1f} s"))
+READER_AND_WRITER = (("A: reads/s", "reader", "ops_per_s", "{:.0f}"), ("A: 99th percentile", "reader", "p99", "{:.1f} ms"),
+                     ("B: slowest write()", "writer", "write_max", "{:.0f} ms"), ("B: close() of its 600 MB", "writer", "close_seconds", "{:.1f} s"))
 
 
-def reader_and_writer(measurement):
-    return Table(("a random reader A beside a writer B", "A alone", "stock", "canfs"), tuple(
-        (label, each(("alone", "stock", "canfs"), measurement, case, metric, form)) for label, case, metric, form in READER_AND_WRITER))
+def reader_and_writer(measurement, case="held", heads=("stock", "canfs"), variants=("stock", "canfs")):
+    return Table(("a random reader A beside a writer B", "A alone", *heads), tuple(
+        (label, each(("alone", *variants), measurement, f"{case}-{who}", metric, form)) for label, who, metric, form in READER_AND_WRITER))
 
 
 # {page: {name of the mark in it: what stands between that and the end}}
@@ -299,7 +299,9 @@ TABLES = {
     },
     "doc/file-systems.md": {"matrix": MATRIX},
     "doc/who.md": {"alerts": ALERTS},
-    "doc/prices.md": {name: reader_and_writer(name) for name in ("interference-gluster", "interference-ceph", "interference-two-servers")},
+    "doc/prices.md": {"interference-gluster": reader_and_writer("interference-gluster"), "interference-ceph": reader_and_writer("interference-ceph"),
+                      "interference-two-servers": reader_and_writer("interference-two-servers", "held-two-servers", ("stock", "canfs without `Peers`", "canfs"),
+                                                                    ("stock", "canfs-apart", "canfs"))},
     "doc/scale.md": {
         "scale-per-unit": SCALE_PER_UNIT,
         "scale-subscribers": scale_table("subscribers", "subscribers", (1, 10, 100, 1000, 10000), (

@@ -32,6 +32,25 @@ static inline bool canfs_read_address(const struct sockaddr *from, struct in6_ad
 	return true;
 }
 
+/* The other way, with IPv4 as such. */
+static inline struct sockaddr_storage canfs_plain_address(const struct in6_addr *address)
+{
+	struct sockaddr_storage plain = { 0 };
+
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
+		struct sockaddr_in *ipv4 = (struct sockaddr_in *)&plain;
+
+		ipv4->sin_family = AF_INET;
+		memcpy(&ipv4->sin_addr, &address->s6_addr[12], sizeof(ipv4->sin_addr));
+	} else {
+		struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)&plain;
+
+		ipv6->sin6_family = AF_INET6;
+		ipv6->sin6_addr = *address;
+	}
+	return plain;
+}
+
 /* As people write it: text[0 ... len), which is IPv4 or not. False: it is none. */
 static inline bool canfs_parse_address(
 	const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)

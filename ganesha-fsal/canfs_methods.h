@@ -195,6 +195,8 @@ void canfs_start_control(const char *path);
 void canfs_stop_control(void);
 
 /* price_service.c: on the sampler. Says why there is none. */
+/* Who may have prices as our peers. From any thread. */
+void canfs_set_peers(const struct canfs_monitor_setup *setup);
 void canfs_start_price_service(uint16_t port); /* 0: none */
 void canfs_stop_price_service(void);
 

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/address.h"
 #include "common/control/socket.h"
 #include "ganesha-fsal/scheduler/policies.h"
 #include "pricing/price.h"
@@ -41,7 +42,8 @@ struct parameters {
 #define BIT_OF(NAME, name, Name) | 1u << CANFS_##NAME
 #define ALL_MONITORS             (0u CANFS_RESOURCE_ROWS(BIT_OF))
 
-static void *interfaces_init(void *link_mem, void *self)
+/* Of a list whose words go where it stands. */
+static void *list_init(void *link_mem, void *self)
 {
 	(void)link_mem;
 	return self;
@@ -70,6 +72,28 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	return 0;
 }
 
+static int peers_add(const char *token, enum term_type type, struct config_item *item, void *param,
+	void *node, struct config_error_type *err_type)
+{
+	struct canfs_monitor_setup *setup = container_of(param, struct canfs_monitor_setup, peers);
+	bool is_ipv4;
+
+	(void)type;
+	(void)item;
+	(void)node;
+	if (setup->peer_count == CANFS_PEERS_MAX ||
+		!canfs_parse_address(
+			token, strlen(token), &setup->peers[setup->peer_count], &is_ipv4)) {
+		LogCrit(COMPONENT_CONFIG,
+			"CANFS: Peers: \"%s\": allowed are at most %d addresses of IPv4 or IPv6",
+			token, CANFS_PEERS_MAX);
+		err_type->invalid = true;
+		return 1;
+	}
+	setup->peer_count++;
+	return 0;
+}
+
 /* A Class { } block, as it is read: what it says of clients goes to the parameters' classes at once. */
 struct class_block {
 	char *name;
@@ -93,12 +117,6 @@ static void *class_init(void *link_mem, void *self)
 	gsh_free(class->name);
 	gsh_free(class);
 	return NULL;
-}
-
-static void *class_clients_init(void *link_mem, void *self)
-{
-	(void)link_mem;
-	return self;
 }
 
 static int refuse_class(const char *error, struct config_error_type *err_type)
@@ -149,7 +167,7 @@ static struct config_item class_items[] = {
 	CONF_MAND_STR("Name", 1, CANFS_CLASS_NAME_MAX - 1, NULL, class_block, name),
 	CONF_ITEM_I32("Premium", CANFS_PREMIUM_PCT_MIN, CANFS_PREMIUM_PCT_MAX, 0, class_block,
 		premium_pct),
-	COMPAT_ITEM_PROC("Clients", class_clients_init, class_clients_add, class_block, clients),
+	COMPAT_ITEM_PROC("Clients", list_init, class_clients_add, class_block, clients),
 	CONFIG_EOL,
 };
 
@@ -189,8 +207,7 @@ static struct config_item items[] = {
 		parameters, interval_ms),
 	CONF_ITEM_BOOL("Publish", true, parameters, publish),
 	CONF_ITEM_LIST("Monitors", ALL_MONITORS, monitor_names, parameters, monitors),
-	COMPAT_ITEM_PROC(
-		"Interfaces", interfaces_init, interfaces_add, parameters, setup.interfaces),
+	COMPAT_ITEM_PROC("Interfaces", list_init, interfaces_add, parameters, setup.interfaces),
 	CONF_ITEM_UI32("Link_Speed", 1, 10000000, 0, parameters, setup.link_mbit_per_sec),
 	DISK_ITEMS,
 	CONF_ITEM_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, parameters,
@@ -200,6 +217,7 @@ static struct config_item items[] = {
 		CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
 			"/run/canfs/ganesha.sock", parameters, control_socket),
 	CONF_ITEM_UI16("Price_Port", 0, UINT16_MAX, 0, parameters, price_port),
+	COMPAT_ITEM_PROC("Peers", list_init, peers_add, parameters, setup.peers),
 	CONF_ITEM_BOOL("Commit_Metadata", false, parameters, commit_metadata),
 	CONF_ITEM_BOOL("Prefetch", true, parameters, prefetch),
 	CONF_ITEM_UI32("Prefetch_Files", 64, 16777216, 1000000, parameters, prefetch_files),
@@ -316,6 +334,11 @@ static int take(struct parameters *given, struct config_error_type *errors,
 	}
 	if (given->monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
+	if (given->setup.peer_count > 0 && given->price_port == 0)
+		LogCrit(COMPONENT_CONFIG, "CANFS: Peers: none is asked without a Price_Port");
+	given->setup.peer_port = given->price_port;
+	if (given->price_port == 0)
+		given->setup.peer_count = 0;
 	given->setup.root = "";
 	given->setup.disk_read_queue = given->disk_read_queue;
 	given->setup.disk_write_queue = given->disk_write_queue;

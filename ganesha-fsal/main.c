@@ -26,6 +26,7 @@ static fsal_status_t init_config(
 	}
 	if (ret == 0) {
 		canfs_set_classes(&config->classes);
+		canfs_set_peers(&config->sampler.setup);
 		(void)canfs_change_scale(NULL, config);
 		canfs_open_clients();
 		ret = canfs_sampler_start(CANFS.sampler);

@@ -5,6 +5,7 @@
  */
 #include "ganesha-fsal/canfs_methods.h"
 #include "server/price-service/admissions.h"
+#include "common/address.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -21,8 +22,10 @@ struct canfs_served {
 };
 
 static LIST_HEAD(, canfs_served) served_exports;
+static struct in6_addr peers[CANFS_PEERS_MAX];
+static size_t peer_count;
 static pthread_mutex_t mutex =
-	PTHREAD_MUTEX_INITIALIZER; /* of the list, the names, and CANFS.price_service */
+	PTHREAD_MUTEX_INITIALIZER; /* of these, the names, and CANFS.price_service */
 
 static void name_thread(void)
 {
@@ -49,6 +52,27 @@ static struct canfs_served *find_export(const char *name, uint32_t nfs_version)
 	return found;
 }
 
+/* One of the servers that are named in our configuration, which asks as we ask it. Under the mutex. */
+static bool is_peer(const struct sockaddr_storage *client)
+{
+	struct in6_addr address;
+
+	canfs_read_address((const struct sockaddr *)client, &address);
+	for (size_t i = 0; i < peer_count; i++) {
+		if (IN6_ARE_ADDR_EQUAL(&peers[i], &address))
+			return true;
+	}
+	return false;
+}
+
+void canfs_set_peers(const struct canfs_monitor_setup *setup)
+{
+	pthread_mutex_lock(&mutex);
+	memcpy(peers, setup->peers, sizeof(peers));
+	peer_count = setup->peer_count;
+	pthread_mutex_unlock(&mutex);
+}
+
 static int with_export(void *host, const char *name, uint32_t nfs_version,
 	const struct sockaddr_storage *client,
 	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
@@ -60,8 +84,9 @@ static int with_export(void *host, const char *name, uint32_t nfs_version,
 	pthread_mutex_lock(&mutex);
 	served = find_export(name, nfs_version);
 	if (served) {
-		ret = canfs_admissions_has(CANFS.admissions, (const struct sockaddr *)client,
-			      served->prices, canfs_now_usec())
+		ret = is_peer(client) || canfs_admissions_has(CANFS.admissions,
+						 (const struct sockaddr *)client, served->prices,
+						 canfs_now_usec())
 			      ? 0
 			      : -EACCES;
 		if (ret == 0)

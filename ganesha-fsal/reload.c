@@ -73,6 +73,7 @@ static bool take_over(struct canfs_fsal_config *config, bool has_classes)
 
 	if (canfs_sampler_reload(CANFS.sampler, &config->sampler, canfs_now_usec()) > 0 || changed)
 		LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
+	canfs_set_peers(&config->sampler.setup);
 	if (has_classes)
 		canfs_set_classes(&config->classes);
 	if (!holds)

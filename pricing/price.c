@@ -3,6 +3,12 @@
 
 #include <math.h>
 
+/* fmax() drops a NaN, so that k without a value becomes the small one: expensive early. */
+static double allowed(double k)
+{
+	return fmin(fmax(k, CANFS_K_MIN), CANFS_K_MAX);
+}
+
 double canfs_price(double utilization, double k)
 {
 	/* Written so that NaN fails the comparison: it counts as fully used. */
@@ -11,9 +17,18 @@ double canfs_price(double utilization, double k)
 	if (utilization <= 0.0)
 		return 0.0;
 
-	/* fmax() drops a NaN, so that k without a value becomes the small one: expensive early. */
-	k = fmin(fmax(k, CANFS_K_MIN), CANFS_K_MAX);
-
+	k = allowed(k);
 	/* expm1() is k^u - 1 without the cancellation near u = 0. */
 	return CANFS_PRICE_MAX * expm1(utilization * log(k)) / (k - 1.0);
+}
+
+double canfs_utilization(double price, double k)
+{
+	/* As above. */
+	if (!(price < CANFS_PRICE_MAX))
+		return 1.0;
+	if (price <= 0.0)
+		return 0.0;
+	k = allowed(k);
+	return log1p(price / CANFS_PRICE_MAX * (k - 1.0)) / log(k);
 }

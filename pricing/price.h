@@ -34,4 +34,7 @@
  */
 double canfs_price(double utilization, double k);
 
+/* The utilization in [0, 1] that has this price. */
+double canfs_utilization(double price, double k);
+
 #endif

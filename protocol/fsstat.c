@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/random.h"
 #include "protocol/rpc.h"
 #include "protocol/step.h"
 

@@ -9,8 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 #include <rpc/rpc.h>
+#include "protocol/subscription.h"
 
 #define LAST_FRAGMENT 0x80000000u
+
+int canfs_bind_reserved(int fd, struct sockaddr *address)
+{
+	return bindresvport_sa(fd, address);
+}
 
 void canfs_rpc_init(struct canfs_rpc *rpc)
 {

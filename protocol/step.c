@@ -4,21 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#include "common/clock.h"
+#include "common/random.h"
 
 #define RPCBIND_PORT 111
 #define NFS4_PORT    2049 /* RFC 7530 §3.1: NFSv4 needs no rpcbind */
 #define PATH_MAX_LEN 1024 /* MNTPATHLEN of RFC 1813 */
-
-void canfs_random(void *bytes, size_t len)
-{
-	uint64_t now = canfs_now_usec();
-
-	if (getrandom(bytes, len, GRND_NONBLOCK) != (ssize_t)len)
-		memcpy(bytes, &now, len < sizeof(now) ? len : sizeof(now));
-}
 
 static int check_target(const struct canfs_fsstat_target *target)
 {

@@ -68,7 +68,4 @@ int canfs_step_call(
 int canfs_step_take(enum canfs_step step, struct canfs_known *known, uint32_t xid,
 	const uint8_t *record, size_t len, struct canfs_space *space, const char **error);
 
-/* Fills bytes with random ones, as good as they can be had without waiting. */
-void canfs_random(void *bytes, size_t len);
-
 #endif

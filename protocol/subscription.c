@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <rpc/rpc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "protocol/step.h"
+#include "common/random.h"
 
 /* Doubled with each call that was for nothing. */
 static const uint64_t retry_usec = 1000000;
@@ -40,8 +39,8 @@ static void reconnect(struct canfs_subscription *subscription)
 	subscription->fd = socket(server->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (subscription->fd < 0)
 		return;
-	/* Many exports admit only ports below 1024. */
-	bindresvport_sa(subscription->fd, NULL);
+	if (subscription->bind)
+		subscription->bind(subscription->fd, NULL);
 	if (connect(subscription->fd, (const struct sockaddr *)server, len) < 0)
 		disconnect(subscription);
 }

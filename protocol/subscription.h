@@ -32,6 +32,8 @@
 struct canfs_subscription {
 	struct sockaddr_storage server; /* AF_UNSPEC: there is no service to ask */
 	int fd;                         /* -1: none now */
+	/* Of a new one, to a port; canfs_bind_reserved(), to be set after opening; NULL: to any. */
+	int (*bind)(int fd, struct sockaddr *address);
 	struct canfs_price_request request;
 	uint32_t xid;
 	unsigned int seed;
@@ -53,6 +55,9 @@ struct canfs_subscription {
 	uint64_t forged;    /* without our token, or replies that nobody asked for */
 	uint64_t malformed; /* datagrams that are none of the service's */
 };
+
+/* To a port below 1024, as many exports demand, if it may; address: NULL. Of canfs-protocol: it takes libtirpc. */
+int canfs_bind_reserved(int fd, struct sockaddr *address);
 
 /*
  * wants_others: to be told of other clients. server: its port is not used. export_name: as NFS of that version names it, at

@@ -11,7 +11,8 @@ held-two  as held, by two clients with half of it each; of them the one that sho
 held-knfsd  as held, on the kernel's server (lab/knfsd.py), which has its prices from canfs-priced.
 held-two-servers  as held, above a volume that two servers export; A is a client of one of them, B of the other.
 
-Variants: A alone; B with stock settings on a stock export; B with canfs."""
+Variants: A alone; B with stock settings on a stock export; B with canfs; of two servers also with canfs, but without Peers, so that neither
+hears of the other (canfs-apart)."""
 
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,9 @@ READER_MIB = 512
 SEED = 7
 # A job may take so much longer than planned before the run is given up.
 TIMEOUT_SECONDS = 240
+APART = "canfs-apart"
+PRICED = (APART, "canfs")
+PRICE_PORT = 20590
 # Below this share of the reads at the disk, the server's cache has answered the rest.
 COLD_SHARE = 0.9
 
@@ -55,7 +59,7 @@ FULL = (
     Case("overfull", ("stock", "canfs"), 512, "0-40", 1000, 0, 2, 0),
     Case("held-two", ("stock", "canfs"), 1024, "0-20,30-40", 300, 20, 2, 32, 2),
     Case("held-knfsd", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32, server="knfsd"),
-    Case("held-two-servers", ("alone", "stock", "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32, two_servers=True),
+    Case("held-two-servers", ("alone", "stock", APART, "canfs"), 2048, "0-20,30-40", 600, 40, 2, 32, two_servers=True),
 )
 QUICK = (
     replace(FULL[0], writer_mib=1024, phases="0-7,11-14", megabytes=240, begin=1, close_at=12),
@@ -78,20 +82,29 @@ class Trial:
     agents: dict  # guest: what its agent logged
 
 
-def start_server(lab, case, priced, options):
+def start_two_servers(lab, priced, hear_of_each_other, options):
+    """Of one volume."""
+    def service(peer):
+        return {"Price_Port": PRICE_PORT} | ({"Peers": peer} if hear_of_each_other else {})
+    canfs.start_server(lab, priced, options, service(lab.second_address))
+    canfs.start_server(lab, priced, options, service(lab.server_address), lab.start_second_server)
+
+
+def start_server(lab, case, variant, options):
+    priced = variant in PRICED
     if case.server == "knfsd":
         lab.start_knfsd(READ_AHEAD_KIB, is_writable=True)
         if priced:
             canfs.start_priced(lab)
+    elif case.two_servers:
+        start_two_servers(lab, priced, variant == "canfs", options)
     else:
         canfs.start_server(lab, priced, options)
-        if case.two_servers:
-            canfs.start_server(lab, priced, options, start=lab.start_second_server)
 
 
 def run_trial(lab, case, variant, options):
-    priced = variant == "canfs"
-    start_server(lab, case, priced, options)
+    priced = variant in PRICED
+    start_server(lab, case, variant, options)
     writers = "bcde"[:case.writers] if variant != "alone" else ""
     guests = [Guest("a", READER_MIB), *(Guest(name, case.writer_mib, of_second=case.two_servers) for name in writers)]
     clients = lab.start_clients(guests)
@@ -159,7 +172,7 @@ def cases_of(options, say):
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     check_names("case", options.cases, [case.name for case in FULL])
-    check_names("variant", options.variants, FULL[0].variants)
+    check_names("variant", options.variants, (*FULL[0].variants, APART))
     cases = cases_of(options, say)
     results = Results(NAME, options.disk)
     say(f"setting up: network, {options.disk.describe()}, a 4 GB file")

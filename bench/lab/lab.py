@@ -135,6 +135,10 @@ class Lab:
                                     export_options={str(self.disk.mount): export_options or {}})
         self.server.start()
 
+    @property
+    def second_address(self):
+        return self.network.guest_address(FAR_INDEX)
+
     def start_second_server(self, stack="VFS", options=None):
         """As start_server(), of the same volume, at an address of its own."""
         link = Link(self.network, SECOND_SERVER_MBIT)
@@ -209,7 +213,7 @@ class Lab:
 
     def source(self, of_second=False):
         """What a client mounts."""
-        address = self.network.guest_address(FAR_INDEX) if of_second else self.server_address
+        address = self.second_address if of_second else self.server_address
         return f"{address}:{self.disk.mount}"
 
     @staticmethod

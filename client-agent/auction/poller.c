@@ -21,6 +21,7 @@ static void subscribe(struct canfs_poller *poller, const struct canfs_fsstat_tar
 	(void)canfs_subscription_open(&poller->subscription, &target->address,
 		target->path ? poller->terms.service_port : 0, target->version == 4 ? 4 : 3,
 		target->path, poller->terms.others, poller->seed);
+	poller->subscription.bind = canfs_bind_reserved;
 }
 
 int canfs_poller_init(struct canfs_poller *poller, const struct canfs_fsstat_target *target,

@@ -262,7 +262,7 @@ static void show_class(const json_t *class)
 
 void ctl_show_config(const json_t *reply)
 {
-	static const char *const of_server[] = { "Interfaces", "Link_Speed" };
+	static const char *const of_server[] = { "Interfaces", "Link_Speed", "Peers" };
 	static const char *const of_export[] = { "Disk_Read_Queue", "Disk_Write_Queue", "K_Disk" };
 	const json_t *exports = json_object_get(reply, "exports");
 	const json_t *classes = json_object_get(reply, "Class");

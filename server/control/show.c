@@ -391,14 +391,18 @@ json_t *canfs_control_show_config(struct canfs_control_call *call)
 	struct canfs_classes classes = classes_of(call);
 	struct canfs_monitor_setup setup;
 	struct config_visit visit = { .setup = &setup, .shown = json_array() };
-	json_t *interfaces = json_array();
+	json_t *interfaces = json_array(), *peers = json_array();
+	char address[INET6_ADDRSTRLEN];
 
 	canfs_sampler_setup(canfs_control_subject_of(call)->sampler, &setup);
 	for (size_t i = 0; i < setup.interface_count; i++)
 		json_array_append_new(interfaces, canfs_control_text(setup.interfaces[i]));
+	for (size_t i = 0; i < setup.peer_count; i++)
+		json_array_append_new(
+			peers, json_string(canfs_print_address(&setup.peers[i], address)));
 	canfs_sampler_visit(canfs_control_subject_of(call)->sampler, call->now.monotonic_usec,
 		visit_config, &visit);
-	return json_pack("{s:o, s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
-		show_option(setup.link_mbit_per_sec), "Class", show_classes(&classes), "exports",
-		visit.shown);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "Interfaces", interfaces, "Link_Speed",
+		show_option(setup.link_mbit_per_sec), "Peers", peers, "Class",
+		show_classes(&classes), "exports", visit.shown);
 }

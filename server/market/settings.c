@@ -79,7 +79,9 @@ static bool same_monitors(
 	       a->disk_write_queue == b->disk_write_queue &&
 	       a->interface_count == b->interface_count &&
 	       memcmp(a->interfaces, b->interfaces,
-		       a->interface_count * sizeof(a->interfaces[0])) == 0;
+		       a->interface_count * sizeof(a->interfaces[0])) == 0 &&
+	       a->peer_port == b->peer_port && a->peer_count == b->peer_count &&
+	       memcmp(a->peers, b->peers, a->peer_count * sizeof(a->peers[0])) == 0;
 }
 
 /*

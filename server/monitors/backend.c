@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* Back end: response times of what the export's clients asked for, over its own uncongested best. */
+#include "common/clock.h"
 #include "pricing/slowdown.h"
 #include "server/monitors/monitors.h"
+#include "server/monitors/peers.h"
 #include "server/monitors/responses.h"
 #include "server/monitors/source.h"
 
@@ -14,6 +16,7 @@ struct counted {
 
 struct backend {
 	struct canfs_responses *responses;
+	struct canfs_peers *peers;
 	struct canfs_slowdown slowdown;
 	struct counted last[CANFS_RESPONSE_CLASSES];
 	struct canfs_disk_count queue; /* of all classes, as of a device */
@@ -30,6 +33,10 @@ int canfs_backend_open(void **state, const struct canfs_monitor_setup *setup)
 	backend = calloc(1, sizeof(*backend));
 	if (!backend)
 		return -ENOMEM;
+	if (canfs_peers_open(&backend->peers, setup) != 0) {
+		free(backend);
+		return -ENOMEM;
+	}
 	backend->responses = setup->responses;
 	canfs_slowdown_init(&backend->slowdown);
 	*state = backend;
@@ -38,12 +45,20 @@ int canfs_backend_open(void **state, const struct canfs_monitor_setup *setup)
 
 void canfs_backend_close(void *state)
 {
-	free(state);
+	struct backend *backend = state;
+
+	canfs_peers_close(backend->peers);
+	free(backend);
 }
 
 double canfs_backend_nominal(const void *state)
 {
 	return canfs_slowdown_depth(&((const struct backend *)state)->slowdown);
+}
+
+double canfs_backend_floor(void *state)
+{
+	return canfs_peers_utilization(((struct backend *)state)->peers, canfs_now_usec());
 }
 
 static double grow(uint64_t *last, _Atomic uint64_t *counter)

@@ -16,6 +16,7 @@
 #define CANFS_SERVER_MONITORS_MONITOR_H
 
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ struct canfs_responses; /* responses.h */
 
 #define CANFS_INTERFACES_MAX 64 /* network interfaces that are looked at; the rest is ignored */
 #define CANFS_DISKS_MAX      64 /* disks under one export, likewise */
+#define CANFS_PEERS_MAX      8  /* other servers of the same back end */
 
 /* What an administrator may tell of the disks of one export; 0: as of the server's. */
 struct canfs_disk_options {
@@ -47,7 +49,10 @@ struct canfs_monitor_setup {
 	unsigned int disk_read_queue;      /* nominal queue depth of reads; 0: by its type */
 	unsigned int disk_write_queue;     /* nominal queue depth of writes; 0: by its type */
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE]; /* only these */
-	size_t interface_count;      /* 0: all real ones with a known speed */
+	size_t interface_count;                 /* 0: all real ones with a known speed */
+	struct in6_addr peers[CANFS_PEERS_MAX]; /* peers.h */
+	size_t peer_count;
+	uint16_t peer_port;          /* of their price services */
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
 	bool whole_machine; /* the server is the kernel: the limits of this process are not its limits */
 };
@@ -77,6 +82,7 @@ struct canfs_disk_work {
  * traits: of a state that is open; NULL: it knows nothing.
  * flushing: the mean number of flushes that were waited for at the last sample; NULL: it knows nothing.
  * work:   as of the last sample; NULL: it knows nothing.
+ * floor:  called after each sample: what others say that the utilization is at least, now; NULL: nobody does.
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
@@ -91,6 +97,7 @@ struct canfs_monitor_type {
 	struct canfs_monitor_traits (*traits)(const void *state);
 	double (*flushing)(const void *state);
 	void (*work)(const void *state, struct canfs_disk_work *work);
+	double (*floor)(void *state);
 };
 
 /* Ends with a row of resource CANFS_NONE. */

@@ -3,6 +3,7 @@
 #include "server/monitors/monitors.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,15 +12,16 @@
 /* Rates are the level of their samples; dirty memory is a level as it is, and the ghost caches have a window of their own. */
 const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ CANFS_CPU, CANFS_NONE, false, CANFS_RATE_TAU_SEC, "no cpu line in /proc/stat",
-		canfs_cpu_open, canfs_cpu_sample, canfs_cpu_close, NULL, NULL, NULL },
+		canfs_cpu_open, canfs_cpu_sample, canfs_cpu_close, NULL, NULL, NULL, NULL },
 	{ CANFS_NETWORK, CANFS_NONE, false, CANFS_RATE_TAU_SEC,
 		"no interface with a known speed; set Link_Speed and Interfaces",
-		canfs_network_open, canfs_network_sample, canfs_network_close, NULL, NULL, NULL },
+		canfs_network_open, canfs_network_sample, canfs_network_close, NULL, NULL, NULL,
+		NULL },
 	{ CANFS_DISK, CANFS_NONE, true, CANFS_RATE_TAU_SEC, "no block device below",
 		canfs_disk_open, canfs_disk_sample, canfs_disk_close, canfs_disk_traits,
-		canfs_disk_flushing, canfs_disk_get_work },
+		canfs_disk_flushing, canfs_disk_get_work, NULL },
 	{ CANFS_MEMORY, CANFS_NONE, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
-		canfs_memory_sample, canfs_memory_close, NULL, NULL, NULL },
+		canfs_memory_sample, canfs_memory_close, NULL, NULL, NULL, NULL },
 	{ .resource = CANFS_BACKEND,
 		.instead_of = CANFS_DISK,
 		.per_export = true,
@@ -27,7 +29,8 @@ const struct canfs_monitor_type canfs_monitor_types[] = {
 		.missing = "nobody tells the response times of its operations",
 		.open = canfs_backend_open,
 		.sample = canfs_backend_sample,
-		.close = canfs_backend_close },
+		.close = canfs_backend_close,
+		.floor = canfs_backend_floor },
 	{ .resource = CANFS_NONE },
 };
 
@@ -85,8 +88,10 @@ void canfs_monitor_sample(
 	ret = monitor->type->sample(monitor->state, elapsed_sec, &utilization);
 	if (ret == 0) {
 		report(monitor, 0);
-		market->utilization[monitor->type->resource] =
-			canfs_level_add(&monitor->level, utilization, elapsed_sec);
+		utilization = canfs_level_add(&monitor->level, utilization, elapsed_sec);
+		if (monitor->type->floor)
+			utilization = fmax(utilization, monitor->type->floor(monitor->state));
+		market->utilization[monitor->type->resource] = utilization;
 		if (monitor->type->flushing)
 			market->flushing = canfs_level_add(&monitor->flushing,
 				monitor->type->flushing(monitor->state), elapsed_sec);

@@ -243,9 +243,9 @@ static void shows_config(void **state)
 	json_object_del(reply, "ok");
 	json_object_del(reply, "command");
 	json_object_del(reply, "time");
-	expected = json_pack("{s:[ss], s:i, s:[], s:[{s:s, s:i, s:i, s:f}]}", "Interfaces", "eth0",
-		"eth1", "Link_Speed", 940, "Class", "exports", "export", "/one", "Disk_Read_Queue",
-		7, "Disk_Write_Queue", 16, "K_Disk", 2.5);
+	expected = json_pack("{s:[ss], s:i, s:[], s:[], s:[{s:s, s:i, s:i, s:f}]}", "Interfaces",
+		"eth0", "eth1", "Link_Speed", 940, "Peers", "Class", "exports", "export", "/one",
+		"Disk_Read_Queue", 7, "Disk_Write_Queue", 16, "K_Disk", 2.5);
 	assert_true(json_equal(reply, expected));
 	json_decref(expected);
 	json_decref(reply);

@@ -56,6 +56,19 @@ static void test_convex_in_utilization(void **state)
 		}
 }
 
+static void test_inverse(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < NKS; i++)
+		for (int step = 0; step <= STEPS; step++) {
+			double u = canfs_utilization(canfs_price(at(step), ks[i]), ks[i]);
+
+			assert_true(fabs(u - at(step)) < 1e-9);
+		}
+	assert_true(canfs_utilization(NAN, 4) == 1.0 && canfs_utilization(2, 4) == 1.0);
+	assert_true(canfs_utilization(-1, 4) == 0.0);
+}
+
 /* §3.2: "with very large k, the price function stays near zero until the utilization is almost 1". */
 static void test_larger_k_is_cheaper_below_full(void **state)
 {
@@ -125,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_monotone_in_utilization),
 		cmocka_unit_test(test_convex_in_utilization),
+		cmocka_unit_test(test_inverse),
 		cmocka_unit_test(test_larger_k_is_cheaper_below_full),
 		cmocka_unit_test(test_doubles_per_granule_sold),
 		cmocka_unit_test(test_known_values),

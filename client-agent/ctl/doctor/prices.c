@@ -67,8 +67,10 @@ static void begin_service(struct question *question)
 		canfs_subscription_open(&question->subscription, &mount->address,
 			question->service_port, mount->version == 4 ? 4 : 3, mount->export_path,
 			false, (unsigned int)now_usec) == 0 &&
-		canfs_subscription_has_service(&question->subscription))
+		canfs_subscription_has_service(&question->subscription)) {
+		question->subscription.bind = canfs_bind_reserved;
 		step_service(question, now_usec);
+	}
 }
 
 static void end(struct question *question, enum canfs_price_fact price, const char *why)

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * Two servers of one back end, over real sockets: what one is waiting for makes the other expensive, and when nobody waits any more,
+ * neither goes on because the other does.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "common/address.h"
+#include "common/clock.h"
+#include "server/market/sampler.h"
+#include "server/monitors/responses.h"
+#include "server/price-service/price_service.h"
+#include "tests/unit/fake_root.h"
+
+#define SEC        UINT64_C(1000000)
+#define STEP_USEC  20000
+#define SERVERS    2
+#define STEPS_MAX  1000 /* 20 s, for what must come */
+#define AT_A_TIME  4
+#define READ_USEC  5000
+#define READ_BYTES 8192
+
+struct server {
+	struct canfs_sampler *sampler;
+	struct canfs_price_table *prices;
+	struct canfs_price_service *service;
+};
+
+static struct fake_root root;
+static struct server servers[SERVERS];
+
+static void say(const char *message)
+{
+	(void)message;
+}
+
+static struct canfs_sampler_config config_of(const struct server *peer)
+{
+	struct canfs_sampler_config config = { .interval_ms = STEP_USEC / 1000,
+		.publish = true,
+		.monitors = 1u << CANFS_BACKEND,
+		.setup.root = root.path,
+		.say = say };
+	const struct in_addr here = { .s_addr = htonl(INADDR_LOOPBACK) };
+
+	if (peer) {
+		config.setup.peers[config.setup.peer_count++] = canfs_map_ipv4(&here);
+		config.setup.peer_port = canfs_price_service_port(peer->service);
+	}
+	return config;
+}
+
+static int with_export(void *host, const char *name, uint32_t nfs_version,
+	const struct sockaddr_storage *client,
+	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
+{
+	struct server *server = host;
+
+	(void)client;
+	if (nfs_version != 3 || strcmp(name, "/volume") != 0)
+		return -ENOENT;
+	use(server->prices, arg);
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	fake_root_make(&root);
+	for (int i = 0; i < SERVERS; i++) {
+		struct server *server = &servers[i];
+		const struct canfs_sampler_config config = config_of(NULL);
+		const struct canfs_price_service_config service = { .with_export = with_export,
+			.host = server };
+
+		assert_int_equal(canfs_sampler_new(&server->sampler, &config), 0);
+		assert_int_equal(canfs_price_table_open(
+					 &server->prices, server->sampler, "/volume", 0, NULL),
+			0);
+		assert_int_equal(canfs_price_service_start(&server->service, &service), 0);
+		canfs_sampler_tell(server->sampler, canfs_price_service_posted, server->service);
+	}
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	for (int i = 0; i < SERVERS; i++) {
+		struct server *server = &servers[i];
+
+		canfs_sampler_tell(server->sampler, NULL, NULL);
+		if (server->service)
+			canfs_price_service_forget(server->service, server->prices);
+		canfs_price_service_stop(server->service);
+		canfs_price_table_close(server->prices);
+		canfs_sampler_free(server->sampler);
+	}
+	fake_root_remove(&root);
+	return 0;
+}
+
+static void ask_each_other(void)
+{
+	for (int i = 0; i < SERVERS; i++) {
+		const struct canfs_sampler_config config = config_of(&servers[1 - i]);
+
+		assert_int_equal(
+			canfs_sampler_reload(servers[i].sampler, &config, canfs_now_usec()), 1);
+	}
+}
+
+/* Reads that wait for each other, as many as a step has time for. */
+static void read_at(struct server *server, unsigned int at_a_time)
+{
+	struct canfs_responses *responses = canfs_price_table_responses(server->prices);
+
+	for (unsigned int n = 0; n < at_a_time; n++)
+		canfs_response_begin(responses);
+	for (unsigned int n = 0; n < at_a_time; n++)
+		canfs_response_end(
+			responses, CANFS_RESPONSE_READ, READ_BYTES, n, (n + 1) * READ_USEC);
+}
+
+static void step(unsigned int at_a_time)
+{
+	read_at(&servers[0], at_a_time);
+	usleep(STEP_USEC);
+	for (int i = 0; i < SERVERS; i++)
+		canfs_sampler_step(servers[i].sampler, canfs_now_usec());
+}
+
+static double price_at(const struct server *server)
+{
+	struct canfs_tag tag = { .write = 0 };
+
+	(void)canfs_price_table_peek(server->prices, canfs_now_usec(), &tag);
+	return tag.write;
+}
+
+static void begin_reading(void)
+{
+	for (int i = 0; i < 30; i++)
+		step(1); /* what one takes by itself */
+	for (int steps = 0; price_at(&servers[0]) < 0.8; steps++) {
+		assert_true(steps < STEPS_MAX);
+		step(AT_A_TIME);
+	}
+}
+
+static void what_one_waits_for_is_dear_at_the_other(void **state)
+{
+	int steps = 0;
+
+	(void)state;
+	ask_each_other();
+	begin_reading();
+	for (; price_at(&servers[1]) < 0.4; steps++) {
+		assert_true(steps < STEPS_MAX);
+		step(AT_A_TIME);
+	}
+	/* And fades, though each hears of the other's. */
+	for (steps = 0; price_at(&servers[0]) > 0.01 || price_at(&servers[1]) > 0.01; steps++) {
+		assert_true(steps < STEPS_MAX);
+		step(0);
+	}
+}
+
+static void servers_that_do_not_ask_are_apart(void **state)
+{
+	(void)state;
+	begin_reading();
+	for (int i = 0; i < 20; i++)
+		step(AT_A_TIME);
+	assert_true(price_at(&servers[1]) == 0);
+}
+
+/* One that is gone says nothing, after two seconds. */
+static void one_that_is_gone_says_nothing(void **state)
+{
+	int steps = 0;
+
+	(void)state;
+	ask_each_other();
+	begin_reading();
+	while (price_at(&servers[1]) < 0.4 && steps++ < STEPS_MAX)
+		step(AT_A_TIME);
+	canfs_sampler_tell(servers[0].sampler, NULL, NULL);
+	canfs_price_service_stop(servers[0].service);
+	servers[0].service = NULL;
+	for (steps = 0; price_at(&servers[1]) > 0; steps++) {
+		assert_true(steps < STEPS_MAX);
+		step(AT_A_TIME);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_one_waits_for_is_dear_at_the_other),
+		TEST(servers_that_do_not_ask_are_apart),
+		TEST(one_that_is_gone_says_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
