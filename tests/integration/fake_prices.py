@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A price service of one export, written from protocol/prices.x alone: pushes to the last subscriber."""
+"""A price service of one export, written from protocol/prices.x alone: pushes to the last subscriber.
+
+    fake_prices.py ADDRESS PORT PRICE BOTTLENECK        until it is killed"""
 
 import contextlib
 import socket
 import struct
+import sys
 import threading
 
 PROGRAM, VERSION = 0x20CA0F50, 1
 SUBSCRIBE, PUSH = 2, 3
 QUIET_SECONDS = 0.5
-AGE_USEC, INTERVAL_USEC, DISK = 0, 100000, 3
+AGE_USEC, INTERVAL_USEC, DISK, BACKEND = 0, 100000, 3, 5
 
 
-def prices(price, others):
-    return struct.pack(">III", AGE_USEC, INTERVAL_USEC, 2) + struct.pack(">dI", price, DISK) * 2 + struct.pack(">d", others)
+def prices(price, bottleneck, others):
+    return struct.pack(">III", AGE_USEC, INTERVAL_USEC, 2) + struct.pack(">dI", price, bottleneck) * 2 + struct.pack(">d", others)
 
 
 class PriceService:
-    def __init__(self, price):
+    def __init__(self, price, address="127.0.0.1", port=0, bottleneck=DISK):
+        self.bottleneck = bottleneck
         self.price, self.others, self.client, self.token, self.number = price, -1, None, b"", 0
         self.lock, self.over = threading.Lock(), threading.Event()
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
+        self.socket.bind((address, port))
         self.socket.settimeout(QUIET_SECONDS)
         self.port = self.socket.getsockname()[1]
 
@@ -64,11 +68,15 @@ class PriceService:
             if token != self.token:
                 self.token, self.number = token, 0
             self.client = client if lease_sec else None
-            self.socket.sendto(struct.pack(">8I", head[0], 1, 0, 0, 0, 0, 0, lease_sec) + prices(self.price, self.others), client)
+            self.socket.sendto(struct.pack(">8I", head[0], 1, 0, 0, 0, 0, 0, lease_sec) + prices(self.price, self.bottleneck, self.others), client)
 
     def push(self):
         with self.lock, contextlib.suppress(OSError):
             if self.client:
                 self.number += 1
                 self.socket.sendto(struct.pack(">10I", self.number, 0, 2, PROGRAM, VERSION, PUSH, 0, 0, 0, 0) + self.token +
-                                   struct.pack(">I", self.number) + prices(self.price, self.others), self.client)
+                                   struct.pack(">I", self.number) + prices(self.price, self.bottleneck, self.others), self.client)
+
+
+if __name__ == "__main__":
+    PriceService(float(sys.argv[3]), sys.argv[1], int(sys.argv[2]), int(sys.argv[4])).serve()
