@@ -335,10 +335,8 @@ static int take(struct parameters *given, struct config_error_type *errors,
 	if (given->monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
 	if (given->setup.peer_count > 0 && given->price_port == 0)
-		LogCrit(COMPONENT_CONFIG, "CANFS: Peers: none is asked without a Price_Port");
+		LogWarn(COMPONENT_CONFIG, "CANFS: Peers: none is asked without a Price_Port");
 	given->setup.peer_port = given->price_port;
-	if (given->price_port == 0)
-		given->setup.peer_count = 0;
 	given->setup.root = "";
 	given->setup.disk_read_queue = given->disk_read_queue;
 	given->setup.disk_write_queue = given->disk_write_queue;

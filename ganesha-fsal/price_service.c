@@ -73,20 +73,39 @@ void canfs_set_peers(const struct canfs_monitor_setup *setup)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* As one of the servers that serve it knows it; NULL: no export has it, or several. */
+static struct canfs_served *find_path(const char *path)
+{
+	struct canfs_served *served, *found = NULL;
+
+	LIST_FOREACH (served, &served_exports, link) {
+		if (strcmp(served->path, path) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = served;
+	}
+	return found;
+}
+
 static int with_export(void *host, const char *name, uint32_t nfs_version,
 	const struct sockaddr_storage *client,
 	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
 {
 	struct canfs_served *served;
+	bool from_peer;
 	int ret = -ENOENT;
 
 	(void)host;
 	pthread_mutex_lock(&mutex);
-	served = find_export(name, nfs_version);
+	from_peer = is_peer(client);
+	served = from_peer ? find_path(name) : NULL;
+	if (!served)
+		served = find_export(name, nfs_version);
 	if (served) {
-		ret = is_peer(client) || canfs_admissions_has(CANFS.admissions,
-						 (const struct sockaddr *)client, served->prices,
-						 canfs_now_usec())
+		ret = from_peer || canfs_admissions_has(CANFS.admissions,
+					   (const struct sockaddr *)client, served->prices,
+					   canfs_now_usec())
 			      ? 0
 			      : -EACCES;
 		if (ret == 0)

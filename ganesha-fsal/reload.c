@@ -67,13 +67,18 @@ static bool is_same_reload(struct canfs_export *export)
  */
 static bool take_over(struct canfs_fsal_config *config, bool has_classes)
 {
+	struct canfs_monitor_setup *setup = &config->sampler.setup;
 	bool changed = canfs_change_scale(&CANFS.config, config);
 	bool holds = !needs_restart(&CANFS.config, config);
 	bool prefetch_holds = canfs_reload_prefetcher(&CANFS.config, config);
 
+	/* The port is the one that we have: another needs a restart. */
+	setup->peer_port = CANFS.config.price_port;
+	if (setup->peer_port == 0)
+		setup->peer_count = 0;
 	if (canfs_sampler_reload(CANFS.sampler, &config->sampler, canfs_now_usec()) > 0 || changed)
 		LogEvent(COMPONENT_FSAL, "CANFS: what has changed in CANFS { } holds now");
-	canfs_set_peers(&config->sampler.setup);
+	canfs_set_peers(setup);
 	if (has_classes)
 		canfs_set_classes(&config->classes);
 	if (!holds)

@@ -106,6 +106,8 @@ const char *canfs_resource_name(enum canfs_resource resource)
 {
 	if (resource == CANFS_OTHER)
 		return "other";
+	if (resource == CANFS_PEER)
+		return "peer";
 	if (resource == CANFS_LOG)
 		return "log";
 	if (resource == CANFS_OWN_NETWORK)

@@ -45,7 +45,11 @@
 enum canfs_resource {
 	CANFS_NONE,                                                 /* nothing is for sale */
 	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* how many, NONE included */
-	CANFS_OTHER = CANFS_RESOURCES, /* one that only a newer server knows; prices nothing here */
+	/*
+	 * No resource, but as a bottleneck: the back end, as another server of it says. Who hears that from a server does not take
+	 * it for news of that server's own (server/monitors/peers.h).
+	 */
+	CANFS_PEER = 6,
 	/*
 	 * No resource, but as a bottleneck: the disk, whose flushes commits wait for. A log is written by one at a
 	 * time, and behind all data of a transaction: more of that hurts commits more than it hurts reads.
@@ -55,7 +59,8 @@ enum canfs_resource {
 	 * Nor is this one a server's: a client's own network is the bottleneck of an operation if it asks for more than
 	 * the server (client-agent/auction/own_network.h). It never goes over the wire, where there are three bits.
 	 */
-	CANFS_OWN_NETWORK = 8
+	CANFS_OWN_NETWORK = 8,
+	CANFS_OTHER = 9 /* one that only a newer server knows; prices nothing here */
 };
 
 enum canfs_operation {
@@ -91,7 +96,7 @@ struct canfs_quote canfs_market_quote(
 /* Price of one resource now, in [0, pmax]; 0 if it is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
-/* "cpu", "network", "disk", "memory", "backend", "log", "other", "own network"; "none" for anything else. Never NULL. */
+/* "cpu", "network", "disk", "memory", "backend", "peer", "log", "own network", "other"; "none" for anything else. Never NULL. */
 const char *canfs_resource_name(enum canfs_resource resource);
 
 /* "write", "read-ahead"; "unknown" for anything else. Never NULL. */

@@ -143,7 +143,8 @@ static struct canfs_quote take_quote(struct reader *in)
 {
 	double price = take_double(in);
 	uint32_t bottleneck = take_uint(in);
-	bool known = bottleneck < CANFS_RESOURCES || bottleneck == CANFS_LOG;
+	bool known =
+		bottleneck < CANFS_RESOURCES || bottleneck == CANFS_PEER || bottleneck == CANFS_LOG;
 
 	if (!is_fraction(price) || bottleneck > BOTTLENECK_MAX)
 		in->bad = true;

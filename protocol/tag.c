@@ -14,7 +14,7 @@
 #define COUNT_MAX     (UINT64_MAX - FIELD_MASK) /* the last that can be rounded up */
 #define FIELD(hi, lo) (MARK | (hi) << 8 | (lo))
 
-_Static_assert(CANFS_RESOURCES <= 8, "a resource has three bits in the tag");
+_Static_assert(CANFS_RESOURCES <= CANFS_PEER, "a resource has three bits in the tag");
 
 /* The tag's parts as they go over the wire; the CRC is computed, not kept. */
 struct parts {
@@ -70,7 +70,7 @@ static uint64_t with_field(uint64_t count_bytes, unsigned int field)
 
 static bool is_bottleneck(unsigned int number)
 {
-	return number < CANFS_RESOURCES || number == CANFS_LOG;
+	return number < CANFS_RESOURCES || number == CANFS_PEER || number == CANFS_LOG;
 }
 
 int canfs_tag_encode(struct canfs_space *space, const struct canfs_tag *tag)

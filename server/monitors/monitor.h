@@ -7,7 +7,7 @@
  *	network  bytes over link speed, busiest interface   /proc/net/dev, /sys/class/net
  *	disk     mean over nominal queue depth, flushes      /sys/dev/block/M:m/{stat,inflight}
  *	         (found by)                                 /proc/self/mountinfo, /sys/fs/btrfs
- *	backend  response times over the uncongested best    responses.h, fed by the operations
+ *	backend  response times over the uncongested best    responses.h, fed by the operations; peers.h
  *	memory   dirty pages over the dirty limit, or       /proc/vmstat, the reads that are fed,
  *	         what the read cache is worth, or           /proc/meminfo, memory cgroups,
  *	         how long tasks wait for memory             memory.pressure, /proc/pressure/memory
@@ -82,7 +82,7 @@ struct canfs_disk_work {
  * traits: of a state that is open; NULL: it knows nothing.
  * flushing: the mean number of flushes that were waited for at the last sample; NULL: it knows nothing.
  * work:   as of the last sample; NULL: it knows nothing.
- * floor:  called after each sample: what others say that the utilization is at least, now; NULL: nobody does.
+ * floor:  called after each sample: what others say that the utilization is at least, now, in [0, 1]; NULL: nobody does.
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
@@ -112,7 +112,8 @@ struct canfs_monitor {
 	void *state;
 	struct canfs_level level;
 	struct canfs_level flushing;
-	int error; /* what was said last; 0: it works */
+	bool is_heard; /* the utilization is what others say */
+	int error;     /* what was said last; 0: it works */
 	canfs_say *say;
 	const char *name; /* as in canfs_monitor_setup */
 	struct canfs_monitor_traits traits;

@@ -80,7 +80,7 @@ void canfs_monitor_close(struct canfs_monitor *monitor)
 void canfs_monitor_sample(
 	struct canfs_monitor *monitor, double elapsed_sec, struct canfs_market *market)
 {
-	double utilization;
+	double utilization, floor;
 	int ret;
 
 	if (!monitor->type || !(elapsed_sec > 0))
@@ -89,9 +89,9 @@ void canfs_monitor_sample(
 	if (ret == 0) {
 		report(monitor, 0);
 		utilization = canfs_level_add(&monitor->level, utilization, elapsed_sec);
-		if (monitor->type->floor)
-			utilization = fmax(utilization, monitor->type->floor(monitor->state));
-		market->utilization[monitor->type->resource] = utilization;
+		floor = monitor->type->floor ? monitor->type->floor(monitor->state) : 0;
+		monitor->is_heard = floor > utilization;
+		market->utilization[monitor->type->resource] = fmax(utilization, floor);
 		if (monitor->type->flushing)
 			market->flushing = canfs_level_add(&monitor->flushing,
 				monitor->type->flushing(monitor->state), elapsed_sec);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/address.h"
+#include "common/random.h"
 #include "pricing/market.h"
 #include "pricing/price.h"
 #include "protocol/subscription.h"
@@ -32,9 +33,11 @@ int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setu
 	/* One whose name is too long has no service, and says nothing. */
 	for (; new->count < setup->peer_count; new->count++) {
 		struct sockaddr_storage peer = canfs_plain_address(&setup->peers[new->count]);
+		unsigned int seed;
 
+		canfs_random(&seed, sizeof(seed));
 		(void)canfs_subscription_open(&new->peer[new->count], &peer, setup->peer_port, 3,
-			setup->name, false, (unsigned int)new->count);
+			setup->name, false, seed);
 	}
 	*peers = new;
 	return 0;
@@ -64,5 +67,5 @@ double canfs_peers_utilization(struct canfs_peers *peers, uint64_t now_usec)
 			quote->bottleneck == CANFS_BACKEND)
 			most = fmax(most, canfs_utilization(quote->price, peers->k));
 	}
-	return most * CANFS_PEER_FADE;
+	return most;
 }

@@ -3,11 +3,11 @@
  * What other servers of the same back end say of it. Each sees what its own clients wait for, and no more: clients that write into the
  * memory of GlusterFS's bricks wait for nothing, while those of another server wait to read from the same disks.
  *
- *	price service of each peer --push--> price of a read-ahead there, if its bottleneck is the back end
- *	                                     --> utilization * CANFS_PEER_FADE
+ *	price service of each peer --push--> price of a read-ahead there, if its bottleneck is the back end --> utilization
  *
- * What a peer says has in it what it has heard here. Each time round it fades, so that it is gone within some two seconds of the
- * last request that waited. (Not the price of a write: that of a peer that drains is its own affair.)
+ * What a server has heard from its peers it publishes with CANFS_PEER as the bottleneck, which they do not take up: a price that went
+ * round between them would stay. (Not the price of a write: that of a peer that drains is its own affair.) While something else is
+ * dearer at a peer, nothing is heard of it.
  *
  * Nothing blocks: a call sends what is due, and takes what has come.
  */
@@ -16,8 +16,6 @@
 
 #include <stdint.h>
 #include "server/monitors/monitor.h"
-
-#define CANFS_PEER_FADE 0.8
 
 struct canfs_peers;
 

@@ -113,9 +113,7 @@ static struct canfs_interval_disk backend_interval(
 		backend.written_bytes += client->stable_bytes + client->unstable_bytes;
 		backend.flush_sec +=
 			(client->commits + client->stable_writes) * backend.positioning_sec;
-		client->flown_sec[CANFS_WAIT_STABLE_WRITE] =
-			fmax(client->flown_sec[CANFS_WAIT_STABLE_WRITE],
-				client->flown_sec[CANFS_WAIT_WRITE]);
+		client->flown_sec[CANFS_WAIT_STABLE_WRITE] += client->flown_sec[CANFS_WAIT_WRITE];
 		client->flown_sec[CANFS_WAIT_WRITE] = 0;
 	}
 	return backend;

@@ -34,6 +34,7 @@ struct server {
 
 static struct fake_root root;
 static struct server servers[SERVERS];
+static struct canfs_shared_classes classes; /* all who ask are in one, of a premium */
 
 static void say(const char *message)
 {
@@ -71,13 +72,20 @@ static int with_export(void *host, const char *name, uint32_t nfs_version,
 
 static int set_up(void **state)
 {
+	struct canfs_classes all = { .count = 0 };
+	char error[CANFS_CLASS_ERROR_MAX];
+
 	(void)state;
 	fake_root_make(&root);
+	assert_int_equal(canfs_classes_add_word(&all, "127.0.0.0/8", NULL, NULL, error), 0);
+	assert_int_equal(canfs_classes_end(&all, "local", 50, error), 0);
+	canfs_shared_classes_set(&classes, &all);
 	for (int i = 0; i < SERVERS; i++) {
 		struct server *server = &servers[i];
 		const struct canfs_sampler_config config = config_of(NULL);
-		const struct canfs_price_service_config service = { .with_export = with_export,
-			.host = server };
+		const struct canfs_price_service_config service = {
+			.with_export = with_export, .host = server, .classes = &classes
+		};
 
 		assert_int_equal(canfs_sampler_new(&server->sampler, &config), 0);
 		assert_int_equal(canfs_price_table_open(
@@ -102,6 +110,7 @@ static int tear_down(void **state)
 		canfs_price_table_close(server->prices);
 		canfs_sampler_free(server->sampler);
 	}
+	canfs_shared_classes_free(&classes);
 	fake_root_remove(&root);
 	return 0;
 }
@@ -136,12 +145,17 @@ static void step(unsigned int at_a_time)
 		canfs_sampler_step(servers[i].sampler, canfs_now_usec());
 }
 
+static struct canfs_tag tag_of(const struct server *server)
+{
+	struct canfs_tag tag;
+
+	assert_true(canfs_price_table_peek(server->prices, canfs_now_usec(), &tag));
+	return tag;
+}
+
 static double price_at(const struct server *server)
 {
-	struct canfs_tag tag = { .write = 0 };
-
-	(void)canfs_price_table_peek(server->prices, canfs_now_usec(), &tag);
-	return tag.write;
+	return tag_of(server).write;
 }
 
 static void begin_reading(void)
@@ -161,11 +175,13 @@ static void what_one_waits_for_is_dear_at_the_other(void **state)
 	(void)state;
 	ask_each_other();
 	begin_reading();
-	for (; price_at(&servers[1]) < 0.4; steps++) {
+	for (; price_at(&servers[1]) < 0.8; steps++) {
 		assert_true(steps < STEPS_MAX);
 		step(AT_A_TIME);
 	}
-	/* And fades, though each hears of the other's. */
+	assert_int_equal(tag_of(&servers[0]).bottleneck, CANFS_BACKEND);
+	assert_int_equal(tag_of(&servers[1]).bottleneck, CANFS_PEER);
+	/* And no longer than that, though each asks the other, at whatever premium. */
 	for (steps = 0; price_at(&servers[0]) > 0.01 || price_at(&servers[1]) > 0.01; steps++) {
 		assert_true(steps < STEPS_MAX);
 		step(0);
@@ -189,8 +205,10 @@ static void one_that_is_gone_says_nothing(void **state)
 	(void)state;
 	ask_each_other();
 	begin_reading();
-	while (price_at(&servers[1]) < 0.4 && steps++ < STEPS_MAX)
+	for (; price_at(&servers[1]) < 0.8; steps++) {
+		assert_true(steps < STEPS_MAX);
 		step(AT_A_TIME);
+	}
 	canfs_sampler_tell(servers[0].sampler, NULL, NULL);
 	canfs_price_service_stop(servers[0].service);
 	servers[0].service = NULL;

@@ -273,7 +273,7 @@ static void only_prices_are_prices(void **state)
 	assert_int_equal(decode_push_with(1, CANFS_LOG, &push), 0);
 	assert_int_equal(push.prices.quote[CANFS_WRITE].bottleneck, CANFS_LOG);
 	assert_int_equal(decode_push_with(1, 6, &push), 0);
-	assert_int_equal(push.prices.quote[CANFS_WRITE].bottleneck, CANFS_OTHER);
+	assert_int_equal(push.prices.quote[CANFS_WRITE].bottleneck, CANFS_PEER);
 	assert_int_equal(decode_push_with(1, 8, &push), -EPROTO);
 }
 

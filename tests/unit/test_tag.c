@@ -175,8 +175,8 @@ static void test_other_versions_are_told_from_no_tag(void **state)
 		assert_int_equal(canfs_tag_decode(&others[i], &tag), -EPROTO);
 }
 
-/* A newer server says that something is scarce of which this reader has not heard: its price holds. */
-static void test_the_price_of_an_unknown_resource_counts(void **state)
+/* A reader of before there were peers takes the price all the same, as "other". */
+static void test_the_price_of_a_peer_counts(void **state)
 {
 	const struct canfs_space last = { 0x9e2, 0xed9, 0xd80 }; /* resource 6 */
 	struct canfs_tag tag;
@@ -184,8 +184,8 @@ static void test_the_price_of_an_unknown_resource_counts(void **state)
 	(void)state;
 	assert_int_equal(canfs_tag_decode(&last, &tag), 0);
 	assert_true(tag.write == 217 / 255.0 && tag.readahead == 128 / 255.0);
-	assert_int_equal(tag.bottleneck, CANFS_OTHER);
-	assert_string_equal(canfs_resource_name(tag.bottleneck), "other");
+	assert_int_equal(tag.bottleneck, CANFS_PEER);
+	assert_string_equal(canfs_resource_name(tag.bottleneck), "peer");
 }
 
 /* No resource, and has its number all the same. */
@@ -225,7 +225,7 @@ static void test_what_cannot_be_tagged_is_left_alone(void **state)
 	assert_refused((struct canfs_space) { UINT64_MAX, ok, ok }, CANFS_DISK, -ENOSPC);
 	assert_refused((struct canfs_space) { ok, UINT64_MAX, ok }, CANFS_DISK, -ENOSPC);
 	assert_refused((struct canfs_space) { ok, ok, UINT64_MAX }, CANFS_DISK, -ENOSPC);
-	assert_refused((struct canfs_space) { ok, ok, ok }, CANFS_RESOURCES, -EINVAL);
+	assert_refused((struct canfs_space) { ok, ok, ok }, CANFS_OTHER, -EINVAL);
 	assert_refused((struct canfs_space) { ok, ok, ok }, (enum canfs_resource) - 1, -EINVAL);
 }
 
@@ -338,7 +338,7 @@ int main(void)
 		cmocka_unit_test(test_bits_above_the_field_do_not_matter),
 		cmocka_unit_test(test_untagged_counts_are_no_tag),
 		cmocka_unit_test(test_other_versions_are_told_from_no_tag),
-		cmocka_unit_test(test_the_price_of_an_unknown_resource_counts),
+		cmocka_unit_test(test_the_price_of_a_peer_counts),
 		cmocka_unit_test(test_the_log_is_a_bottleneck),
 		cmocka_unit_test(test_what_cannot_be_tagged_is_left_alone),
 		cmocka_unit_test(test_a_client_that_rounds_up_sees_what_it_saw),
