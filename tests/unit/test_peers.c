@@ -168,17 +168,23 @@ static void begin_reading(void)
 	}
 }
 
+/* Until what the first is waiting for has come to the second. */
+static void await_dear_peer(void)
+{
+	for (int steps = 0; price_at(&servers[1]) < 0.8; steps++) {
+		assert_true(steps < STEPS_MAX);
+		step(AT_A_TIME);
+	}
+}
+
 static void what_one_waits_for_is_dear_at_the_other(void **state)
 {
-	int steps = 0;
+	int steps;
 
 	(void)state;
 	ask_each_other();
 	begin_reading();
-	for (; price_at(&servers[1]) < 0.8; steps++) {
-		assert_true(steps < STEPS_MAX);
-		step(AT_A_TIME);
-	}
+	await_dear_peer();
 	assert_int_equal(tag_of(&servers[0]).bottleneck, CANFS_BACKEND);
 	assert_int_equal(tag_of(&servers[1]).bottleneck, CANFS_PEER);
 	/* And no longer than that, though each asks the other, at whatever premium. */
@@ -200,15 +206,12 @@ static void servers_that_do_not_ask_are_apart(void **state)
 /* One that is gone says nothing, after two seconds. */
 static void one_that_is_gone_says_nothing(void **state)
 {
-	int steps = 0;
+	int steps;
 
 	(void)state;
 	ask_each_other();
 	begin_reading();
-	for (; price_at(&servers[1]) < 0.8; steps++) {
-		assert_true(steps < STEPS_MAX);
-		step(AT_A_TIME);
-	}
+	await_dear_peer();
 	canfs_sampler_tell(servers[0].sampler, NULL, NULL);
 	canfs_price_service_stop(servers[0].service);
 	servers[0].service = NULL;
