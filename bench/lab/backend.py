@@ -20,7 +20,7 @@ class VolumeDisk(Disk):
         super().__init__(program, directory, size_mib, log, settings)
         self.mount = self.model.parent / "files"
         self.volume = volume
-        self.fsal, self.blocks, self.library_bytes = volume.fsal_of(self.mount), volume.blocks, volume.library_bytes
+        self.fsal, self.blocks, self.fsal_memory_bytes = volume.fsal_of(self.mount), volume.blocks, volume.fsal_memory_bytes
 
     def make_file_system(self):
         self.volume.stop()

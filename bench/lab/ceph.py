@@ -61,7 +61,7 @@ def what_is_missing():
 
 class Ceph(Volume):
     on_file_system = False
-    library_bytes = 512 << 20  # libcephfs: a cache of 200 MiB, and what is on its way to the OSD
+    fsal_memory_bytes = 512 << 20  # libcephfs: a cache of 200 MiB, and what is on its way to the OSD
 
     def __init__(self, netns, address, directory, memory_limit_bytes=None):
         """memory_limit_bytes: is for others, which use the page cache."""

@@ -99,9 +99,9 @@ def fincore(paths):
 
 
 class Disk:
-    fsal = "VFS"       # for what it exports
-    blocks = {}        # and what the server's configuration needs for it
-    library_bytes = 0  # memory that the FSAL takes by itself
+    fsal = "VFS"           # for what it exports
+    blocks = {}            # and what the server's configuration needs for it
+    fsal_memory_bytes = 0  # and what it takes for itself
 
     def __init__(self, program, directory, size_mib, log, settings=DiskSettings()):
         self.settings = settings

@@ -87,6 +87,11 @@ def release():
     return int(number[1]), int(number[2])
 
 
+def core_of_release():
+    """More of NFS_CORE_PARAM: in a container it may lack CAP_SYS_RESOURCE; 4.3 does not ask for that, nor knows the name."""
+    return {"Allow_Set_Io_Flusher_Fail": "true"} if release() >= (6, 0) else {}
+
+
 def packaged_plugin(fsal):
     """The plugin of an FSAL as Debian packages it; None: it is not installed."""
     files = (pathlib.Path(d) / f"libfsal{fsal.lower()}.so" for d in PLUGIN_DIRS)
@@ -215,10 +220,7 @@ class Ganesha:
         core = {"Protocols": "3, 4", "NFS_Port": 2049, "MNT_Port": 20048, "Enable_NLM": "false",
                 "Enable_RQUOTA": "false", "mount_path_pseudo": "false",
                 "Plugins_Dir": self._plugin_dir()}
-        if release() >= (6, 0):
-            # In a container it may lack CAP_SYS_RESOURCE; 4.3 did not ask for it, nor knows the name.
-            core["Allow_Set_Io_Flusher_Fail"] = "true"
-        core |= self.core
+        core |= core_of_release() | self.core
         more = {"NFSV4": {"Graceless": "true", "RecoveryBackend": "fs"}}
         for name, items in self.blocks.items():
             more[name] = more.get(name, {}) | items

@@ -150,8 +150,8 @@ class Lab:
     def _ganesha(self, stack, netns, directory, **more):
         fsal = self.disk.fsal
         return Ganesha([(str(self.disk.mount), f"CANFS {fsal}" if stack == "CANFS" else fsal)], netns, self.directory / directory,
-                       build=self.build if stack == "CANFS" else None, memory_limit_bytes=self.memory_bytes + self.disk.library_bytes,
-                       **more)
+                       build=self.build if stack == "CANFS" else None,
+                       memory_limit_bytes=self.memory_bytes + self.disk.fsal_memory_bytes, **more)
 
     def start_knfsd(self, read_ahead_kib, is_writable=False):
         """The kernel's own server, NFSv3, in a guest with as much memory; what it opens is read ahead so."""

@@ -11,7 +11,7 @@ START_SECONDS = 60
 
 
 class Volume:
-    library_bytes = 0  # memory that its FSAL takes by itself
+    fsal_memory_bytes = 0  # that its FSAL takes for itself
     blocks = {}  # further blocks of Ganesha's configuration, as bench/lab/ganesha.py has them
 
     def __init__(self, netns, address, directory):

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import BUILD, TIMEOUT_SECONDS, Failed, Shell, Skipped, check
 from harness import ROOT as TREE
 from bench.lab.client import Client
-from bench.lab.ganesha import release
+from bench.lab.ganesha import core_of_release
 from bench.lab.host import end, run, spawn, wait_for
 
 HERE = Path(__file__).resolve().parent
@@ -18,8 +18,7 @@ ROOT = "/run/machine/root"
 ENTER = 'cd "$1" && exec env HOME=/root DEBIAN_FRONTEND=noninteractive bash -c "$2" 2>&1'
 READY = "ready"
 COMMAND_SECONDS = 300  # that only one which hangs takes
-# In NFS_CORE_PARAM { }: a machine of the tests may lack CAP_SYS_RESOURCE, without which NFS-Ganesha 6 does not start; 4.3 does not know it.
-LESS_THAN_ROOT = "Allow_Set_Io_Flusher_Fail = true;" if release() >= (6, 0) else ""
+CORE_ITEMS = " ".join(f"{name} = {value};" for name, value in core_of_release().items())  # of NFS_CORE_PARAM { }, on machines like these
 
 
 def make_packages(lab):
