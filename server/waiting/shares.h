@@ -47,7 +47,7 @@ enum canfs_wait_operation {
 
 /* What the disk did in the interval, and what it is. */
 struct canfs_interval_disk {
-	double reads, read_bytes;
+	double read_bytes;
 	double writes, written_bytes;
 	double flush_sec;       /* waited for its flushes */
 	double dirty_bytes;     /* of the whole machine, now; NaN: not known */

@@ -81,7 +81,6 @@ static struct canfs_interval_disk disk_interval(
 	const struct canfs_disk_sample *now, const struct canfs_disk_sample *before)
 {
 	return (struct canfs_interval_disk) {
-		.reads = growth(now->reads, before->reads),
 		.read_bytes = growth(now->read_bytes, before->read_bytes),
 		.writes = growth(now->writes, before->writes),
 		.written_bytes = growth(now->written_bytes, before->written_bytes),
@@ -107,7 +106,6 @@ static struct canfs_interval_disk backend_interval(
 	for (size_t i = 0; i < CANFS_CLIENTS_MAX; i++) {
 		struct canfs_interval_client *client = &clients[i];
 
-		backend.reads += client->disk_reads;
 		backend.read_bytes += client->disk_read_bytes + client->ahead_bytes;
 		backend.writes += client->writes;
 		backend.written_bytes += client->stable_bytes + client->unstable_bytes;
