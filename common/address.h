@@ -32,22 +32,19 @@ static inline bool canfs_read_address(const struct sockaddr *from, struct in6_ad
 	return true;
 }
 
-/* The other way, with IPv4 as such. */
-static inline struct sockaddr_storage canfs_plain_address(const struct in6_addr *address)
+/* The other way, as NFS servers compare addresses with their lists of clients: IPv4 as such. With its port. */
+static inline struct sockaddr_storage canfs_plain_address(const struct sockaddr_in6 *address)
 {
 	struct sockaddr_storage plain = { 0 };
+	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&plain;
 
-	if (IN6_IS_ADDR_V4MAPPED(address)) {
-		struct sockaddr_in *ipv4 = (struct sockaddr_in *)&plain;
-
-		ipv4->sin_family = AF_INET;
-		memcpy(&ipv4->sin_addr, &address->s6_addr[12], sizeof(ipv4->sin_addr));
-	} else {
-		struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)&plain;
-
-		ipv6->sin6_family = AF_INET6;
-		ipv6->sin6_addr = *address;
+	if (!IN6_IS_ADDR_V4MAPPED(&address->sin6_addr)) {
+		memcpy(&plain, address, sizeof(*address));
+		return plain;
 	}
+	ipv4->sin_family = AF_INET;
+	ipv4->sin_port = address->sin6_port;
+	memcpy(&ipv4->sin_addr, &address->sin6_addr.s6_addr[12], sizeof(ipv4->sin_addr));
 	return plain;
 }
 

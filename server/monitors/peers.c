@@ -32,7 +32,9 @@ int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setu
 	new->k = market.k[CANFS_BACKEND];
 	/* One whose name is too long has no service, and says nothing. */
 	for (; new->count < setup->peer_count; new->count++) {
-		struct sockaddr_storage peer = canfs_plain_address(&setup->peers[new->count]);
+		const struct sockaddr_in6 address = { .sin6_family = AF_INET6,
+			.sin6_addr = setup->peers[new->count] };
+		const struct sockaddr_storage peer = canfs_plain_address(&address);
 		unsigned int seed;
 
 		canfs_random(&seed, sizeof(seed));

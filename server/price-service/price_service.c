@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "common/address.h"
 #include "common/clock.h"
 #include "common/thread.h"
 #include "server/price-service/cookie.h"
@@ -120,7 +121,7 @@ static void answer_call(struct answer *answer)
 	const struct canfs_price_call *call = answer->call;
 	struct canfs_price_service *service = answer->service;
 	const struct sockaddr_in6 *client = &answer->endpoint->client;
-	struct sockaddr_storage plain = canfs_endpoint_plain(client);
+	struct sockaddr_storage plain = canfs_plain_address(client);
 
 	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL)
 		return;

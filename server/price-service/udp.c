@@ -88,21 +88,6 @@ struct canfs_endpoint canfs_message_sender(struct canfs_message *message)
 	return endpoint;
 }
 
-struct sockaddr_storage canfs_endpoint_plain(const struct sockaddr_in6 *client)
-{
-	struct sockaddr_storage plain = { 0 };
-	struct sockaddr_in *ipv4 = (struct sockaddr_in *)&plain;
-
-	if (!IN6_IS_ADDR_V4MAPPED(&client->sin6_addr)) {
-		memcpy(&plain, client, sizeof(*client));
-		return plain;
-	}
-	ipv4->sin_family = AF_INET;
-	ipv4->sin_port = client->sin6_port;
-	ipv4->sin_addr = unmapped(&client->sin6_addr);
-	return plain;
-}
-
 static int open_ipv4(struct canfs_udp *udp, uint16_t port)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };

@@ -19,9 +19,6 @@ struct canfs_endpoint {
 	struct in6_pktinfo local;
 };
 
-/* As NFS servers compare addresses with their lists of clients: IPv4 as such. */
-struct sockaddr_storage canfs_endpoint_plain(const struct sockaddr_in6 *client);
-
 struct canfs_udp {
 	int fd;
 	bool has_ipv6; /* else this host speaks IPv4 only */
