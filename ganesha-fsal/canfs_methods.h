@@ -197,8 +197,8 @@ void canfs_stop_control(void);
 /* price_service.c: on the sampler. Says why there is none. */
 void canfs_start_price_service(uint16_t port); /* 0: none */
 void canfs_stop_price_service(void);
-void canfs_set_peers(
-	const struct canfs_monitor_setup *setup); /* who may have prices as such; from any thread */
+/* Who may have prices as our peers. From any thread. */
+void canfs_set_peers(const struct canfs_monitor_setup *setup);
 
 /* The price service knows the export, with op_ctx on it, by the names that it has now; and no more. */
 void canfs_serve_prices(struct canfs_export *export);

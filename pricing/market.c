@@ -99,13 +99,13 @@ struct canfs_quote canfs_market_quote(
 	}
 	if (quote.bottleneck == CANFS_DISK && market->flushing >= CANFS_LOG_FLUSHING)
 		quote.bottleneck = CANFS_LOG;
+	if (quote.bottleneck == CANFS_BACKEND && market->is_heard)
+		quote.bottleneck = CANFS_PEER;
 	return quote;
 }
 
 const char *canfs_resource_name(enum canfs_resource resource)
 {
-	if (resource == CANFS_OTHER)
-		return "other";
 	if (resource == CANFS_PEER)
 		return "peer";
 	if (resource == CANFS_LOG)

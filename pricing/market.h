@@ -45,10 +45,7 @@
 enum canfs_resource {
 	CANFS_NONE,                                                 /* nothing is for sale */
 	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* how many, NONE included */
-	/*
-	 * No resource, but as a bottleneck: the back end, as another server of it says. Who hears that from a server does not take
-	 * it for news of that server's own (server/monitors/peers.h).
-	 */
+	/* No resource, but as a bottleneck: the back end, as another server of it says (server/monitors/peers.h). */
 	CANFS_PEER = 6,
 	/*
 	 * No resource, but as a bottleneck: the disk, whose flushes commits wait for. A log is written by one at a
@@ -59,8 +56,7 @@ enum canfs_resource {
 	 * Nor is this one a server's: a client's own network is the bottleneck of an operation if it asks for more than
 	 * the server (client-agent/auction/own_network.h). It never goes over the wire, where there are three bits.
 	 */
-	CANFS_OWN_NETWORK = 8,
-	CANFS_OTHER = 9 /* one that only a newer server knows; prices nothing here */
+	CANFS_OWN_NETWORK = 8
 };
 
 enum canfs_operation {
@@ -75,6 +71,7 @@ struct canfs_market {
 	double weight[CANFS_RESOURCES];      /* in [0, 1], by default 1; 0: as if not known */
 	double utilization[CANFS_RESOURCES]; /* in [0, 1] */
 	double flushing; /* flushes that the disk had to do, in the mean; 0 if not known */
+	bool is_heard;   /* the utilization of the back end is what another server says */
 	bool known[CANFS_RESOURCES]; /* false: out of the market, prices nothing */
 };
 
@@ -96,7 +93,7 @@ struct canfs_quote canfs_market_quote(
 /* Price of one resource now, in [0, pmax]; 0 if it is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
-/* "cpu", "network", "disk", "memory", "backend", "peer", "log", "own network", "other"; "none" for anything else. Never NULL. */
+/* "cpu", "network", "disk", "memory", "backend", "peer", "log", "own network"; "none" for anything else. Never NULL. */
 const char *canfs_resource_name(enum canfs_resource resource);
 
 /* "write", "read-ahead"; "unknown" for anything else. Never NULL. */

@@ -143,13 +143,11 @@ static struct canfs_quote take_quote(struct reader *in)
 {
 	double price = take_double(in);
 	uint32_t bottleneck = take_uint(in);
-	bool known =
-		bottleneck < CANFS_RESOURCES || bottleneck == CANFS_PEER || bottleneck == CANFS_LOG;
 
 	if (!is_fraction(price) || bottleneck > BOTTLENECK_MAX)
 		in->bad = true;
 	return (struct canfs_quote) { .price = price * CANFS_PRICE_MAX,
-		.bottleneck = known ? (enum canfs_resource)bottleneck : CANFS_OTHER };
+		.bottleneck = (enum canfs_resource)bottleneck };
 }
 
 static void take_prices(struct reader *in, struct canfs_prices *prices)

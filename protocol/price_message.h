@@ -119,7 +119,7 @@ int canfs_price_decode_call(const uint8_t *datagram, size_t len, struct canfs_pr
 
 /*
  * 0, or -EPROTO: neither a result nor a push, or refused by RPC, or a price outside [0, 1], or others that are no number.
- * More operations than are known here are left out; fewer are an error. A bottleneck that is not known here is CANFS_OTHER.
+ * More operations than are known here are left out; fewer are an error.
  */
 int canfs_price_decode_datagram(
 	const uint8_t *datagram, size_t len, struct canfs_price_datagram *decoded);

@@ -14,7 +14,8 @@
 #define COUNT_MAX     (UINT64_MAX - FIELD_MASK) /* the last that can be rounded up */
 #define FIELD(hi, lo) (MARK | (hi) << 8 | (lo))
 
-_Static_assert(CANFS_RESOURCES <= CANFS_PEER, "a resource has three bits in the tag");
+_Static_assert(
+	CANFS_RESOURCES == CANFS_PEER && CANFS_LOG == 7, "a bottleneck has three bits in the tag");
 
 /* The tag's parts as they go over the wire; the CRC is computed, not kept. */
 struct parts {
@@ -68,14 +69,9 @@ static uint64_t with_field(uint64_t count_bytes, unsigned int field)
 	return ((count_bytes + FIELD_MASK) & ~(uint64_t)FIELD_MASK) - CANFS_TAG_BLOCK + field;
 }
 
-static bool is_bottleneck(unsigned int number)
-{
-	return number < CANFS_RESOURCES || number == CANFS_PEER || number == CANFS_LOG;
-}
-
 int canfs_tag_encode(struct canfs_space *space, const struct canfs_tag *tag)
 {
-	if (!is_bottleneck((unsigned int)tag->bottleneck))
+	if ((unsigned int)tag->bottleneck > CANFS_LOG)
 		return -EINVAL;
 	if (!has_room(space->total_bytes) || !has_room(space->free_bytes) ||
 		!has_room(space->avail_bytes))
@@ -117,9 +113,7 @@ int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag)
 
 	tag->write = price_of_octet(parts.write);
 	tag->readahead = price_of_octet(parts.readahead);
-	/* Whatever is scarce there, the price holds: a newer server must not lose us when it is busy. */
-	tag->bottleneck =
-		is_bottleneck(parts.resource) ? (enum canfs_resource)parts.resource : CANFS_OTHER;
+	tag->bottleneck = (enum canfs_resource)parts.resource;
 	return 0;
 }
 

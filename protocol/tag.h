@@ -51,7 +51,7 @@ struct canfs_space {
 struct canfs_tag {
 	double write;     /* price of an asynchronous write, [0, 1], in steps of 1/255 */
 	double readahead; /* price of a read-ahead, likewise */
-	enum canfs_resource bottleneck; /* of the write; CANFS_OTHER: not known here */
+	enum canfs_resource bottleneck; /* of the write */
 };
 
 /*

@@ -21,7 +21,7 @@
  * Prices in steps of 1/255 are what the tag carries anyway.
  */
 #define DRAINS (UINT64_C(1) << 19)
-_Static_assert(CANFS_LOG < 8 && CANFS_PEER < 8, "a bottleneck has three bits");
+_Static_assert(CANFS_LOG < 8, "a bottleneck has three bits");
 
 static uint64_t pack(
 	uint64_t now_msec, const struct canfs_quote *write, const struct canfs_quote *readahead)
@@ -193,6 +193,7 @@ static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 		return;
 	}
 	prices->market.flushing = watcher->market.flushing;
+	prices->market.is_heard = watcher->market.is_heard;
 	for (int i = 0; i < CANFS_RESOURCES; i++) {
 		if (!watcher->monitors[i].type)
 			continue;
@@ -214,12 +215,6 @@ static double own_readahead(const struct canfs_market *market)
 	return cpu > memory ? cpu : memory;
 }
 
-/* Of the back end: what is said here after others must not come back as theirs. */
-static bool is_heard(const struct canfs_price_table *prices)
-{
-	return (prices->watched_by ? prices->watched_by : prices)->monitors[CANFS_BACKEND].is_heard;
-}
-
 static void post(struct canfs_price_table *prices, double elapsed_sec, uint64_t now_usec)
 {
 	const struct canfs_sampler *sampler = prices->sampler;
@@ -228,11 +223,8 @@ static void post(struct canfs_price_table *prices, double elapsed_sec, uint64_t 
 
 	canfs_price_table_enter_market(prices);
 	sample_disks(prices, elapsed_sec);
-	for (int i = 0; i < CANFS_OPERATIONS; i++) {
+	for (int i = 0; i < CANFS_OPERATIONS; i++)
 		prices->quotes[i] = canfs_market_quote(&prices->market, (enum canfs_operation)i);
-		if (prices->quotes[i].bottleneck == CANFS_BACKEND && is_heard(prices))
-			prices->quotes[i].bottleneck = CANFS_PEER;
-	}
 	write = prices->quotes[CANFS_WRITE];
 	readahead = prices->quotes[CANFS_READAHEAD];
 	atomic_store_explicit(&prices->own_readahead, (float)own_readahead(&prices->market),

@@ -112,8 +112,7 @@ struct canfs_monitor {
 	void *state;
 	struct canfs_level level;
 	struct canfs_level flushing;
-	bool is_heard; /* the utilization is what others say */
-	int error;     /* what was said last; 0: it works */
+	int error; /* what was said last; 0: it works */
 	canfs_say *say;
 	const char *name; /* as in canfs_monitor_setup */
 	struct canfs_monitor_traits traits;

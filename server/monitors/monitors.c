@@ -11,17 +11,33 @@
 
 /* Rates are the level of their samples; dirty memory is a level as it is, and the ghost caches have a window of their own. */
 const struct canfs_monitor_type canfs_monitor_types[] = {
-	{ CANFS_CPU, CANFS_NONE, false, CANFS_RATE_TAU_SEC, "no cpu line in /proc/stat",
-		canfs_cpu_open, canfs_cpu_sample, canfs_cpu_close, NULL, NULL, NULL, NULL },
-	{ CANFS_NETWORK, CANFS_NONE, false, CANFS_RATE_TAU_SEC,
-		"no interface with a known speed; set Link_Speed and Interfaces",
-		canfs_network_open, canfs_network_sample, canfs_network_close, NULL, NULL, NULL,
-		NULL },
-	{ CANFS_DISK, CANFS_NONE, true, CANFS_RATE_TAU_SEC, "no block device below",
-		canfs_disk_open, canfs_disk_sample, canfs_disk_close, canfs_disk_traits,
-		canfs_disk_flushing, canfs_disk_get_work, NULL },
-	{ CANFS_MEMORY, CANFS_NONE, false, 0, "no dirty limit in /proc/vmstat", canfs_memory_open,
-		canfs_memory_sample, canfs_memory_close, NULL, NULL, NULL, NULL },
+	{ .resource = CANFS_CPU,
+		.tau_sec = CANFS_RATE_TAU_SEC,
+		.missing = "no cpu line in /proc/stat",
+		.open = canfs_cpu_open,
+		.sample = canfs_cpu_sample,
+		.close = canfs_cpu_close },
+	{ .resource = CANFS_NETWORK,
+		.tau_sec = CANFS_RATE_TAU_SEC,
+		.missing = "no interface with a known speed; set Link_Speed and Interfaces",
+		.open = canfs_network_open,
+		.sample = canfs_network_sample,
+		.close = canfs_network_close },
+	{ .resource = CANFS_DISK,
+		.per_export = true,
+		.tau_sec = CANFS_RATE_TAU_SEC,
+		.missing = "no block device below",
+		.open = canfs_disk_open,
+		.sample = canfs_disk_sample,
+		.close = canfs_disk_close,
+		.traits = canfs_disk_traits,
+		.flushing = canfs_disk_flushing,
+		.work = canfs_disk_get_work },
+	{ .resource = CANFS_MEMORY,
+		.missing = "no dirty limit in /proc/vmstat",
+		.open = canfs_memory_open,
+		.sample = canfs_memory_sample,
+		.close = canfs_memory_close },
 	{ .resource = CANFS_BACKEND,
 		.instead_of = CANFS_DISK,
 		.per_export = true,
@@ -89,9 +105,12 @@ void canfs_monitor_sample(
 	if (ret == 0) {
 		report(monitor, 0);
 		utilization = canfs_level_add(&monitor->level, utilization, elapsed_sec);
-		floor = monitor->type->floor ? monitor->type->floor(monitor->state) : 0;
-		monitor->is_heard = floor > utilization;
-		market->utilization[monitor->type->resource] = fmax(utilization, floor);
+		market->utilization[monitor->type->resource] = utilization;
+		if (monitor->type->floor) {
+			floor = monitor->type->floor(monitor->state);
+			market->is_heard = floor > utilization;
+			market->utilization[monitor->type->resource] = fmax(utilization, floor);
+		}
 		if (monitor->type->flushing)
 			market->flushing = canfs_level_add(&monitor->flushing,
 				monitor->type->flushing(monitor->state), elapsed_sec);

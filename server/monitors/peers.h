@@ -7,7 +7,7 @@
  *
  * What a server has heard from its peers it publishes with CANFS_PEER as the bottleneck, which they do not take up: a price that went
  * round between them would stay. (Not the price of a write: that of a peer that drains is its own affair.) While something else is
- * dearer at a peer, nothing is heard of it.
+ * more expensive at a peer, nothing is heard of it.
  *
  * Nothing blocks: a call sends what is due, and takes what has come.
  */

@@ -248,9 +248,8 @@ static void test_names(void **state)
 	assert_string_equal(canfs_resource_name(CANFS_PEER), "peer");
 	assert_string_equal(canfs_resource_name(CANFS_LOG), "log");
 	assert_string_equal(canfs_resource_name(CANFS_NONE), "none");
-	assert_string_equal(canfs_resource_name(CANFS_OTHER), "other");
 	assert_string_equal(canfs_resource_name(CANFS_OWN_NETWORK), "own network");
-	assert_string_equal(canfs_resource_name(CANFS_OTHER + 1), "none");
+	assert_string_equal(canfs_resource_name(CANFS_OWN_NETWORK + 1), "none");
 	assert_string_equal(canfs_operation_name(CANFS_WRITE), "write");
 	assert_string_equal(canfs_operation_name(CANFS_READAHEAD), "read-ahead");
 	assert_string_equal(canfs_operation_name(CANFS_OPERATIONS), "unknown");

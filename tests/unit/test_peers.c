@@ -169,7 +169,7 @@ static void begin_reading(void)
 }
 
 /* Until what the first is waiting for has come to the second. */
-static void await_dear_peer(void)
+static void await_expensive_peer(void)
 {
 	for (int steps = 0; price_at(&servers[1]) < 0.8; steps++) {
 		assert_true(steps < STEPS_MAX);
@@ -177,14 +177,14 @@ static void await_dear_peer(void)
 	}
 }
 
-static void what_one_waits_for_is_dear_at_the_other(void **state)
+static void what_one_waits_for_is_expensive_at_the_other(void **state)
 {
 	int steps;
 
 	(void)state;
 	ask_each_other();
 	begin_reading();
-	await_dear_peer();
+	await_expensive_peer();
 	assert_int_equal(tag_of(&servers[0]).bottleneck, CANFS_BACKEND);
 	assert_int_equal(tag_of(&servers[1]).bottleneck, CANFS_PEER);
 	/* And no longer than that, though each asks the other, at whatever premium. */
@@ -211,7 +211,7 @@ static void one_that_is_gone_says_nothing(void **state)
 	(void)state;
 	ask_each_other();
 	begin_reading();
-	await_dear_peer();
+	await_expensive_peer();
 	canfs_sampler_tell(servers[0].sampler, NULL, NULL);
 	canfs_price_service_stop(servers[0].service);
 	servers[0].service = NULL;
@@ -226,7 +226,7 @@ static void one_that_is_gone_says_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_one_waits_for_is_dear_at_the_other),
+		TEST(what_one_waits_for_is_expensive_at_the_other),
 		TEST(servers_that_do_not_ask_are_apart),
 		TEST(one_that_is_gone_says_nothing),
 	};

@@ -225,7 +225,7 @@ static void test_what_cannot_be_tagged_is_left_alone(void **state)
 	assert_refused((struct canfs_space) { UINT64_MAX, ok, ok }, CANFS_DISK, -ENOSPC);
 	assert_refused((struct canfs_space) { ok, UINT64_MAX, ok }, CANFS_DISK, -ENOSPC);
 	assert_refused((struct canfs_space) { ok, ok, UINT64_MAX }, CANFS_DISK, -ENOSPC);
-	assert_refused((struct canfs_space) { ok, ok, ok }, CANFS_OTHER, -EINVAL);
+	assert_refused((struct canfs_space) { ok, ok, ok }, CANFS_OWN_NETWORK, -EINVAL);
 	assert_refused((struct canfs_space) { ok, ok, ok }, (enum canfs_resource) - 1, -EINVAL);
 }
 
