@@ -317,6 +317,7 @@ bool canfs_reload_prefetcher(
 struct canfs_file_change {
 	struct canfs_holders *holders; /* NULL: there are no delegations */
 	uint64_t file;
+	bool is_after_return; /* delegations/holders.h */
 };
 
 /* Who asked for a read or write, and what to call when it is done. */
@@ -428,6 +429,10 @@ void canfs_let_states_go(uint64_t now_usec);
  * (NFS4ERR_NOENT): to go on with what it had not sent, Linux opens it by its handle, and gives up; who opens a name looks it up again.
  */
 bool canfs_was_revoked(struct fsal_obj_handle *handle);
+
+/* A request of the client of op_ctx names the file of this key, in this thread; and has come to an operation of ours (delegations/holders.h). */
+void canfs_note_named(const struct gsh_buffdesc *key);
+void canfs_note_arrived(void);
 
 /* An open may have made it, in this directory. */
 void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir);

@@ -350,6 +350,7 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, v
 
 	if (!holders)
 		return;
+	canfs_note_arrived();
 	if (state->state_type == STATE_TYPE_LOCK)
 		canfs_keep_state(state);
 	if (state->state_type != STATE_TYPE_DELEG)
@@ -382,6 +383,34 @@ bool canfs_was_revoked(struct fsal_obj_handle *handle)
 	       version_of(handle) != version;
 }
 
+/* What the request that this thread is at has named, if that is counted (delegations/holders.h). */
+static __thread struct {
+	uint64_t file;
+	enum canfs_named when;
+	bool has_arrived;
+} named;
+
+void canfs_note_named(const struct gsh_buffdesc *key)
+{
+	named.when = CANFS_NOT_COUNTED;
+	if (!canfs_any_delegations())
+		return;
+	named.file = canfs_hash_bytes(key->addr, key->len);
+	named.has_arrived = false;
+	named.when = canfs_holders_named(
+		atomic_load(&all_holders), named.file, client_here(), canfs_now_usec());
+}
+
+void canfs_note_arrived(void)
+{
+	struct canfs_holders *holders = atomic_load(&all_holders);
+
+	if (named.when == CANFS_NOT_COUNTED || named.has_arrived || !holders)
+		return;
+	named.has_arrived = true;
+	canfs_holders_arrived(holders, named.file);
+}
+
 static fsal_status_t check(uint64_t file, enum canfs_access access)
 {
 	return conflicts(file, client_here(), access) ? fsalstat(ERR_FSAL_DELAY, 0)
@@ -397,6 +426,7 @@ bool canfs_any_delegations(void)
 
 fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access)
 {
+	canfs_note_arrived();
 	return canfs_any_delegations() && handle->type == REGULAR_FILE
 		       ? check(canfs_hash_key(handle), access)
 		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
@@ -429,6 +459,8 @@ fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_fi
 	if (!change->holders)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
 	change->file = canfs_hash_key(handle);
+	change->is_after_return = named.when == CANFS_NAMED_AFTER && named.file == change->file;
+	canfs_note_arrived();
 	canfs_holders_begin_change(change->holders, change->file);
 	status = check(change->file, CANFS_WRITES);
 	if (FSAL_IS_ERROR(status))
@@ -438,6 +470,9 @@ fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_fi
 
 void canfs_end_change(const struct canfs_file_change *change)
 {
-	if (change->holders)
-		canfs_holders_end_change(change->holders, change->file);
+	if (!change->holders)
+		return;
+	canfs_holders_end_change(change->holders, change->file);
+	if (change->is_after_return)
+		canfs_holders_arrived(change->holders, change->file);
 }

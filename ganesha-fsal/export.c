@@ -170,7 +170,11 @@ static bool is_superuser(struct fsal_export *export, const struct user_cred *cre
 static fsal_status_t wire_to_host(
 	struct fsal_export *export, fsal_digesttype_t in_type, struct gsh_buffdesc *desc, int flags)
 {
-	return PASS_EXPORT(export, wire_to_host, in_type, desc, flags);
+	fsal_status_t status = PASS_EXPORT(export, wire_to_host, in_type, desc, flags);
+
+	if (!FSAL_IS_ERROR(status))
+		canfs_note_named(desc);
+	return status;
 }
 
 static fsal_status_t host_to_key(struct fsal_export *export, struct gsh_buffdesc *desc)

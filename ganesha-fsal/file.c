@@ -249,8 +249,10 @@ static fsal_status_t advise_object(struct fsal_obj_handle *handle, struct io_hin
 static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, size_t len)
 {
 	struct canfs_timer timer = canfs_begin_commit();
-	fsal_status_t status = PASS(handle, commit2, offset, len);
+	fsal_status_t status;
 
+	canfs_note_arrived();
+	status = PASS(handle, commit2, offset, len);
 	canfs_end_timer(&timer);
 	return canfs_check_commit(handle, status);
 }

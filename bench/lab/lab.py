@@ -125,14 +125,15 @@ class Lab:
             signal.signal(signal.SIGTERM, self._old_term)
         return False
 
-    def start_server(self, stack="VFS", options=None, classes=(), nfsv4=None, export_items=None, export_options=None):
+    def start_server(self, stack="VFS", options=None, classes=(), nfsv4=None, export_items=None, export_options=None,
+                     wrapper=()):
         """stack: "VFS" (stock) or "CANFS" (ours over VFS); where the disk has a volume, VFS stands for its FSAL. options, classes: of the
         CANFS { } block; nfsv4, export_items: more of those of NFSV4 { } and EXPORT { }; export_options: of the FSAL { Name = CANFS; }
-        block."""
+        block; wrapper: a command to put before ganesha.nfsd."""
         self.disk.writable(True)
         self.server = self._ganesha(stack, self.name, "ganesha", options=options, classes=classes,
                                     blocks=self.disk.blocks | {"NFSV4": nfsv4 or {}}, export_items=export_items,
-                                    export_options={str(self.disk.mount): export_options or {}})
+                                    export_options={str(self.disk.mount): export_options or {}}, wrapper=wrapper)
         self.server.start()
 
     @property

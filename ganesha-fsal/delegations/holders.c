@@ -41,6 +41,8 @@ struct file {
 	uint64_t recalled_usec; /* 0: never */
 	uint64_t returned_usec; /* by the last holder; 0: there are holders */
 	struct canfs_nfs_client last;
+	unsigned int
+		missing; /* requests that did not reach the FSAL: are on the way to it, or were refused */
 	bool writes;
 	bool is_lost;
 	uint8_t key_bytes;
@@ -170,16 +172,18 @@ static bool others_have_it(const struct file *file, struct canfs_nfs_client clie
 static bool settles(struct canfs_holders *holders, const struct file *file,
 	enum canfs_access access, uint64_t now_usec)
 {
+	bool is_changing =
+		access != CANFS_WRITES && atomic_load(&slot_of(holders, file->name)->changes) != 0;
+
 	return file->returned_usec != 0 &&
-	       (canfs_is_within(file->returned_usec, SETTLE_USEC, now_usec) ||
-		       (access != CANFS_WRITES &&
-			       canfs_is_within(file->returned_usec, SETTLE_MAX_USEC, now_usec) &&
-			       atomic_load(&slot_of(holders, file->name)->changes) != 0));
+	       canfs_is_within(file->returned_usec,
+		       is_changing || file->missing != 0 ? SETTLE_MAX_USEC : SETTLE_USEC, now_usec);
 }
 
 static void be_held_again(struct canfs_holders *holders, struct file *file)
 {
 	file->returned_usec = file->recalled_usec = 0;
+	file->missing = 0;
 	file->writes = false;
 	atomic_fetch_sub(&holders->count, 1);
 }
@@ -315,6 +319,49 @@ bool canfs_holders_settles(struct canfs_holders *holders, uint64_t name, uint64_
 
 	pthread_mutex_unlock(&shard->lock);
 	return is_settling;
+}
+
+static bool is_asked_back(const struct file *file, struct canfs_nfs_client client)
+{
+	for (const struct holder *holder = file->first; holder; holder = holder->next) {
+		if (*holder->server.recall_begun != 0 && is_same(holder->client, client))
+			return true;
+	}
+	return false;
+}
+
+static enum canfs_named when_named(struct canfs_holders *holders, const struct file *file,
+	struct canfs_nfs_client client, uint64_t now_usec)
+{
+	if (file->writes && is_asked_back(file, client))
+		return CANFS_NAMED_BEFORE;
+	return settles(holders, file, CANFS_LOOKS, now_usec) && is_same(file->last, client)
+		       ? CANFS_NAMED_AFTER
+		       : CANFS_NOT_COUNTED;
+}
+
+enum canfs_named canfs_holders_named(struct canfs_holders *holders, uint64_t name,
+	struct canfs_nfs_client client, uint64_t now_usec)
+{
+	struct shard *shard = lock_shard(holders, name);
+	struct file *file = find(shard, name);
+	enum canfs_named named =
+		file ? when_named(holders, file, client, now_usec) : CANFS_NOT_COUNTED;
+
+	if (named != CANFS_NOT_COUNTED)
+		file->missing++;
+	pthread_mutex_unlock(&shard->lock);
+	return named;
+}
+
+void canfs_holders_arrived(struct canfs_holders *holders, uint64_t name)
+{
+	struct shard *shard = lock_shard(holders, name);
+	struct file *file = find(shard, name);
+
+	if (file && file->missing > 0)
+		file->missing--;
+	pthread_mutex_unlock(&shard->lock);
 }
 
 void canfs_holders_gone(struct canfs_holders *holders, struct canfs_nfs_client client)

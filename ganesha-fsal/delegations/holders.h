@@ -61,11 +61,28 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
  *
  * A client may send its WRITEs, and return the delegation without waiting for their replies, as Linux does when asked back: the server may
  * come to them later, or be at them still. So the file then settles: it conflicts as before, for 0.1 s, and for who looks or reads until
- * no change of it is under way, 5 s at most.
+ * no change of it is under way, 5 s at most. Nor has it settled, as long, while a WRITE is missing that was refused (below).
  */
 bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
 	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose);
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_t now_usec);
+
+/*
+ * Such a WRITE, begun after the return, names a delegation that is no more: the server refuses it before the FSAL hears of it, and the
+ * client sends it again, in the name of its open. So what names a file that is asked back, or settles, is missing until it has reached the
+ * FSAL; and if it never does, until the client has changed the file by something that was named after the return.
+ *
+ *	PUTFH: named() --+-- an operation of the FSAL: arrived() --- if CANFS_NAMED_AFTER, the end of a change: arrived()
+ *	                 +-- refused: still missing
+ */
+enum canfs_named {
+	CANFS_NOT_COUNTED,
+	CANFS_NAMED_BEFORE, /* the return */
+	CANFS_NAMED_AFTER
+};
+enum canfs_named canfs_holders_named(struct canfs_holders *holders, uint64_t file,
+	struct canfs_nfs_client client, uint64_t now_usec);
+void canfs_holders_arrived(struct canfs_holders *holders, uint64_t file);
 
 /*
  * It has lost one since it did not answer for a lease. Until an operation of it is seen, it is not waited for so long again, but 5 s: a

@@ -14,6 +14,7 @@
 #define NOW_USEC     100000000
 #define OTHER_FILE   1000 /* which shares no lock or slot with file 7 */
 #define SETTLED_USEC (NOW_USEC + 100000)
+#define LATER_USEC   (NOW_USEC + 40000000) /* it may be given again, after a conflict */
 
 static const struct canfs_nfs_client A = { 1, "10.0.0.1" }, B = { 2, "10.0.0.2" };
 static const struct canfs_nfs_client V3 = { CANFS_NO_HOLDER, "10.0.0.3" };
@@ -110,6 +111,11 @@ static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
 	return canfs_holders_remove(holders, file, state_of(number), now_usec, &whose);
 }
 
+static enum canfs_named named_at(uint64_t file, struct canfs_nfs_client client, uint64_t now_usec)
+{
+	return canfs_holders_named(holders, file, client, now_usec);
+}
+
 static void note_unheard(void *client_record)
 {
 	unheard += client_record == &server[0];
@@ -194,6 +200,38 @@ static void what_is_being_written_has_not_settled(void **state)
 	assert_false(canfs_holders_settles(holders, 7, SETTLED_USEC));
 	tick_at(SETTLED_USEC);
 	assert_int_equal(canfs_holders_count(holders), 0);
+}
+
+/* A WRITE that a return has overtaken: the server refuses it, and it is sent again. */
+static void what_is_refused_is_missing(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_int_equal(named_at(7, A, NOW_USEC), CANFS_NOT_COUNTED); /* nobody has asked for it */
+	server[0].begun = 1;
+	assert_int_equal(named_at(7, B, NOW_USEC), CANFS_NOT_COUNTED);
+	assert_int_equal(named_at(7, A, NOW_USEC), CANFS_NAMED_BEFORE);
+	assert_true(removed_at(7, 0, NOW_USEC));
+	assert_int_equal(named_at(7, V3, NOW_USEC), CANFS_NOT_COUNTED);
+	assert_int_equal(named_at(7, A, NOW_USEC), CANFS_NAMED_AFTER);
+	assert_true(conflicts_at(7, B, CANFS_LOOKS, SETTLED_USEC));
+	assert_true(conflicts_at(
+		7, B, CANFS_WRITES, SETTLED_USEC)); /* or the other would write over it */
+	assert_false(conflicts_at(7, A, CANFS_WRITES, SETTLED_USEC));
+	canfs_holders_arrived(holders, 7);
+	tick_at(SETTLED_USEC);
+	assert_true(canfs_holders_settles(holders, 7, SETTLED_USEC));
+	assert_false(canfs_holders_settles(holders, 7, NOW_USEC + 5000000)); /* it never came */
+	canfs_holders_arrived(holders, 7);
+	canfs_holders_arrived(holders, 7); /* more than were named */
+	assert_true(canfs_holders_settles(holders, 7, SETTLED_USEC - 1));
+	assert_false(canfs_holders_settles(holders, 7, SETTLED_USEC));
+	assert_int_equal(named_at(7, A, SETTLED_USEC), CANFS_NOT_COUNTED);
+	/* The next delegation begins anew. */
+	assert_int_equal(named_at(7, A, SETTLED_USEC - 1), CANFS_NAMED_AFTER);
+	assert_int_equal(add_at(7, 0, A, true, LATER_USEC), 0);
+	assert_true(removed_at(7, 1, LATER_USEC));
+	assert_false(canfs_holders_settles(holders, 7, LATER_USEC + 100000));
 }
 
 static void what_settles_is_given_to_nobody(void **state)
@@ -477,6 +515,7 @@ int main(void)
 		TEST(counts_what_it_does),
 		TEST(who_did_not_answer_once_may_be_asked_again),
 		TEST(what_is_being_written_has_not_settled),
+		TEST(what_is_refused_is_missing),
 		TEST(what_settles_is_given_to_nobody),
 		TEST(clocks_may_cross),
 		TEST(reading_is_for_many),
