@@ -113,6 +113,7 @@ void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
 		price_table_setup.path = prices->path;
 		price_table_setup.device = prices->device;
 		price_table_setup.responses = prices->responses;
+		price_table_setup.say = config->say;
 		if (prices->own.read_queue != 0)
 			price_table_setup.disk_read_queue = prices->own.read_queue;
 		if (prices->own.write_queue != 0)

@@ -31,6 +31,9 @@ struct canfs_responses; /* responses.h */
 #define CANFS_DISKS_MAX      64 /* disks under one export, likewise */
 #define CANFS_PEERS_MAX      8  /* other servers of the same back end */
 
+/* A line for the server's log, without newline. */
+typedef void canfs_say(const char *message);
+
 /* What an administrator may tell of the disks of one export; 0: as of the server's. */
 struct canfs_disk_options {
 	unsigned int read_queue;  /* nominal queue depth of reads */
@@ -54,6 +57,7 @@ struct canfs_monitor_setup {
 	size_t peer_count;
 	uint16_t peer_port;          /* of their price services */
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
+	canfs_say *say;              /* of the export; NULL if the monitor is shared */
 	bool whole_machine; /* the server is the kernel: the limits of this process are not its limits */
 };
 
@@ -103,9 +107,6 @@ struct canfs_monitor_type {
 /* Ends with a row of resource CANFS_NONE. */
 extern const struct canfs_monitor_type canfs_monitor_types[];
 
-/* A line for the server's log, without newline. */
-typedef void canfs_say(const char *message);
-
 /* A running monitor. It says once that it has lost its source, and once that it is back. */
 struct canfs_monitor {
 	const struct canfs_monitor_type *type; /* NULL: none runs */
@@ -118,7 +119,7 @@ struct canfs_monitor {
 	struct canfs_monitor_traits traits;
 };
 
-/* Both leave a monitor that canfs_monitor_sample() may be given, whatever happens. */
+/* Both leave a monitor that canfs_monitor_sample() may be given, whatever happens. A shared one keeps setup. */
 void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monitor_type *type,
 	const struct canfs_monitor_setup *setup, canfs_say *say);
 void canfs_monitor_close(struct canfs_monitor *monitor);

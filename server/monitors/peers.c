@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/address.h"
 #include "common/random.h"
@@ -11,10 +13,21 @@
 #include "pricing/price.h"
 #include "protocol/subscription.h"
 
+#define SILENT_USEC UINT64_C(10000000)
+
+struct peer {
+	struct in6_addr address;
+	struct canfs_subscription prices;
+	uint64_t heard_usec; /* the last time, or when it was first asked; 0: not yet */
+	enum { NOTHING, HEARD, SILENT } said;
+};
+
 struct canfs_peers {
-	struct canfs_subscription peer[CANFS_PEERS_MAX];
+	struct peer peer[CANFS_PEERS_MAX];
 	size_t count;
 	double k; /* of their prices: what it is by default */
+	const char *name;
+	canfs_say *say;
 };
 
 int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setup *setup)
@@ -28,18 +41,22 @@ int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setu
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return -ENOMEM;
+	new->name = setup->name;
+	new->say = setup->say;
 	canfs_market_init(&market);
 	new->k = market.k[CANFS_BACKEND];
 	/* One whose name is too long has no service, and says nothing. */
 	for (; new->count < setup->peer_count; new->count++) {
+		struct peer *peer = &new->peer[new->count];
 		const struct sockaddr_in6 address = { .sin6_family = AF_INET6,
 			.sin6_addr = setup->peers[new->count] };
-		const struct sockaddr_storage peer = canfs_plain_address(&address);
+		const struct sockaddr_storage server = canfs_plain_address(&address);
 		unsigned int seed;
 
+		peer->address = address.sin6_addr;
 		canfs_random(&seed, sizeof(seed));
-		(void)canfs_subscription_open(&new->peer[new->count], &peer, setup->peer_port, 3,
-			setup->name, false, seed);
+		(void)canfs_subscription_open(
+			&peer->prices, &server, setup->peer_port, 3, setup->name, false, seed);
 	}
 	*peers = new;
 	return 0;
@@ -50,8 +67,40 @@ void canfs_peers_close(struct canfs_peers *peers)
 	if (!peers)
 		return;
 	for (size_t i = 0; i < peers->count; i++)
-		canfs_subscription_close(&peers->peer[i]);
+		canfs_subscription_close(&peers->peer[i].prices);
 	free(peers);
+}
+
+static const char *why_silent(const struct canfs_subscription *prices)
+{
+	static const char *const refusals[CANFS_STATUSES] = {
+		[CANFS_STATUS_ACCESS] =
+			"refuses: it has no such export of CANFS, or its Peers lack this server",
+		[CANFS_STATUS_NONE] = "publishes no prices of it",
+		[CANFS_STATUS_FULL] = "has too many subscribers",
+	};
+
+	if (prices->network_error)
+		return strerror(prices->network_error);
+	return refusals[prices->status] ? refusals[prices->status] : "does not answer";
+}
+
+/* Once each time that it is heard, or is no longer. */
+static void say_change(
+	const struct canfs_peers *peers, struct peer *peer, bool is_heard, uint64_t now_usec)
+{
+	char message[512], address[INET6_ADDRSTRLEN];
+
+	if (is_heard || peer->heard_usec == 0)
+		peer->heard_usec = now_usec;
+	if (peer->said == (is_heard ? HEARD : SILENT) ||
+		(!is_heard && now_usec - peer->heard_usec < SILENT_USEC))
+		return;
+	peer->said = is_heard ? HEARD : SILENT;
+	snprintf(message, sizeof(message), "peer %s of %s %s",
+		canfs_print_address(&peer->address, address), peers->name,
+		is_heard ? "is heard" : why_silent(&peer->prices));
+	peers->say(message);
 }
 
 double canfs_peers_utilization(struct canfs_peers *peers, uint64_t now_usec)
@@ -61,12 +110,14 @@ double canfs_peers_utilization(struct canfs_peers *peers, uint64_t now_usec)
 	if (!peers)
 		return 0;
 	for (size_t i = 0; i < peers->count; i++) {
-		struct canfs_subscription *peer = &peers->peer[i];
-		const struct canfs_quote *quote = &peer->prices.quote[CANFS_READAHEAD];
+		struct peer *peer = &peers->peer[i];
+		const struct canfs_quote *quote = &peer->prices.prices.quote[CANFS_READAHEAD];
+		bool is_heard;
 
-		(void)canfs_subscription_tick(peer, now_usec);
-		if (canfs_subscription_is_current(peer, now_usec) &&
-			quote->bottleneck == CANFS_BACKEND)
+		(void)canfs_subscription_tick(&peer->prices, now_usec);
+		is_heard = canfs_subscription_is_current(&peer->prices, now_usec);
+		say_change(peers, peer, is_heard, now_usec);
+		if (is_heard && quote->bottleneck == CANFS_BACKEND)
 			most = fmax(most, canfs_utilization(quote->price, peers->k));
 	}
 	return most;

@@ -9,7 +9,8 @@
  * round between them would stay. (Not the price of a write: that of a peer that drains is its own affair.) While something else is
  * more expensive at a peer, nothing is heard of it.
  *
- * Nothing blocks: a call sends what is due, and takes what has come.
+ * Nothing blocks: a call sends what is due, and takes what has come. The log says of each peer when it is heard, and when it has not been
+ * for 10 s, and why.
  */
 #ifndef CANFS_SERVER_MONITORS_PEERS_H
 #define CANFS_SERVER_MONITORS_PEERS_H

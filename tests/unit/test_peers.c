@@ -9,11 +9,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/address.h"
 #include "common/clock.h"
 #include "server/market/sampler.h"
+#include "server/monitors/peers.h"
 #include "server/monitors/responses.h"
 #include "server/price-service/price_service.h"
 #include "tests/unit/fake_root.h"
@@ -221,6 +224,88 @@ static void one_that_is_gone_says_nothing(void **state)
 	}
 }
 
+static char last_said[512];
+static unsigned int lines;
+
+static void note_line(const char *message)
+{
+	snprintf(last_said, sizeof(last_said), "%s", message);
+	lines++;
+}
+
+static struct canfs_peers *peers_here(uint16_t port, const char *name)
+{
+	const struct in_addr here = { .s_addr = htonl(INADDR_LOOPBACK) };
+	struct canfs_monitor_setup setup = {
+		.name = name, .peer_count = 1, .peer_port = port, .say = note_line
+	};
+	struct canfs_peers *peers;
+
+	setup.peers[0] = canfs_map_ipv4(&here);
+	lines = 0;
+	assert_int_equal(canfs_peers_open(&peers, &setup), 0);
+	return peers;
+}
+
+static void ask_until_line(struct canfs_peers *peers, unsigned int line)
+{
+	for (int steps = 0; lines < line; steps++) {
+		assert_true(steps < STEPS_MAX);
+		step(0);
+		(void)canfs_peers_utilization(peers, canfs_now_usec());
+	}
+	assert_int_equal(lines, line);
+}
+
+static void the_log_says_who_is_heard(void **state)
+{
+	struct canfs_peers *peers =
+		peers_here(canfs_price_service_port(servers[0].service), "/volume");
+	uint64_t gone_usec;
+
+	(void)state;
+	ask_until_line(peers, 1);
+	assert_string_equal(last_said, "peer 127.0.0.1 of /volume is heard");
+	canfs_sampler_tell(servers[0].sampler, NULL, NULL);
+	canfs_price_service_stop(servers[0].service);
+	servers[0].service = NULL;
+	gone_usec = canfs_now_usec();
+	(void)canfs_peers_utilization(peers, gone_usec + 9 * SEC);
+	assert_int_equal(lines, 1);
+	for (unsigned int sec = 10; sec < 20; sec++)
+		(void)canfs_peers_utilization(peers, gone_usec + sec * SEC);
+	assert_int_equal(lines, 2);
+	assert_non_null(strstr(last_said, "peer 127.0.0.1 of /volume "));
+	assert_null(strstr(last_said, "is heard"));
+	canfs_peers_close(peers);
+}
+
+/* 12 s of peers that do not tell, for an answer is soon there. */
+static void ask_in_vain(struct canfs_peers *peers)
+{
+	for (unsigned int half_sec = 0; half_sec < 24; half_sec++) {
+		(void)canfs_peers_utilization(peers, canfs_now_usec() + half_sec * SEC / 2);
+		usleep(STEP_USEC);
+	}
+	assert_int_equal(lines, 1);
+}
+
+static void the_log_says_why_nothing_is_heard(void **state)
+{
+	uint16_t port = canfs_price_service_port(servers[0].service);
+	struct canfs_peers *peers = peers_here(port, "/another");
+
+	(void)state;
+	ask_in_vain(peers);
+	assert_string_equal(last_said, "peer 127.0.0.1 of /another refuses: it has no such export "
+				       "of CANFS, or its Peers lack this server");
+	canfs_peers_close(peers);
+	peers = peers_here(port, "/volume");
+	ask_in_vain(peers); /* no price was ever made there */
+	assert_string_equal(last_said, "peer 127.0.0.1 of /volume publishes no prices of it");
+	canfs_peers_close(peers);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -229,6 +314,8 @@ int main(void)
 		TEST(what_one_waits_for_is_expensive_at_the_other),
 		TEST(servers_that_do_not_ask_are_apart),
 		TEST(one_that_is_gone_says_nothing),
+		TEST(the_log_says_who_is_heard),
+		TEST(the_log_says_why_nothing_is_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
