@@ -317,7 +317,7 @@ bool canfs_reload_prefetcher(
 struct canfs_file_change {
 	struct canfs_holders *holders; /* NULL: there are no delegations */
 	uint64_t file;
-	bool is_after_return; /* delegations/holders.h */
+	bool is_sent_again; /* perhaps, of a WRITE: delegations/holders.h */
 };
 
 /* Who asked for a read or write, and what to call when it is done. */
@@ -430,9 +430,11 @@ void canfs_let_states_go(uint64_t now_usec);
  */
 bool canfs_was_revoked(struct fsal_obj_handle *handle);
 
-/* A request of the client of op_ctx names the file of this key, in this thread; and has come to an operation of ours (delegations/holders.h). */
+/* delegations/holders.h: a request of the client of op_ctx has named the file of this key. */
 void canfs_note_named(const struct gsh_buffdesc *key);
-void canfs_note_arrived(void);
+
+/* An operation of that request has come to us. */
+void canfs_note_arrived(struct fsal_obj_handle *handle);
 
 /* An open may have made it, in this directory. */
 void canfs_note_made(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir);
@@ -453,6 +455,7 @@ bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *at
 
 /* The same, about a change of its contents: until its end none is granted. Without an error, canfs_end_change() must follow. */
 fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change);
+void canfs_note_write(struct canfs_file_change *change); /* that has begun */
 void canfs_end_change(const struct canfs_file_change *change);
 
 /* handle.c: a number by which the file is known while it exists; unlike canfs_name_file(), not another file's after it. */

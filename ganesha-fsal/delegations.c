@@ -350,7 +350,7 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, v
 
 	if (!holders)
 		return;
-	canfs_note_arrived();
+	canfs_note_arrived(handle);
 	if (state->state_type == STATE_TYPE_LOCK)
 		canfs_keep_state(state);
 	if (state->state_type != STATE_TYPE_DELEG)
@@ -383,9 +383,10 @@ bool canfs_was_revoked(struct fsal_obj_handle *handle)
 	       version_of(handle) != version;
 }
 
-/* What the request that this thread is at has named, if that is counted (delegations/holders.h). */
+/* What the last request of this thread has named, if that is counted (delegations/holders.h). */
 static __thread struct {
 	uint64_t file;
+	const void *address; /* of its client */
 	enum canfs_named when;
 	bool has_arrived;
 } named;
@@ -396,19 +397,33 @@ void canfs_note_named(const struct gsh_buffdesc *key)
 	if (!canfs_any_delegations())
 		return;
 	named.file = canfs_hash_bytes(key->addr, key->len);
+	named.address = op_ctx->client;
 	named.has_arrived = false;
 	named.when = canfs_holders_named(
 		atomic_load(&all_holders), named.file, client_here(), canfs_now_usec());
 }
 
-void canfs_note_arrived(void)
+/* An operation that has begun in another thread, and goes on in this one, is of another request: mostly of another file or client. */
+static bool is_named(uint64_t file)
+{
+	return named.when != CANFS_NOT_COUNTED && named.file == file &&
+	       named.address == op_ctx->client;
+}
+
+static void note_arrived(struct canfs_holders *holders, uint64_t file)
+{
+	if (!is_named(file) || named.has_arrived)
+		return;
+	named.has_arrived = true;
+	canfs_holders_arrived(holders, file);
+}
+
+void canfs_note_arrived(struct fsal_obj_handle *handle)
 {
 	struct canfs_holders *holders = atomic_load(&all_holders);
 
-	if (named.when == CANFS_NOT_COUNTED || named.has_arrived || !holders)
-		return;
-	named.has_arrived = true;
-	canfs_holders_arrived(holders, named.file);
+	if (holders && named.when != CANFS_NOT_COUNTED)
+		note_arrived(holders, canfs_hash_key(handle));
 }
 
 static fsal_status_t check(uint64_t file, enum canfs_access access)
@@ -426,7 +441,7 @@ bool canfs_any_delegations(void)
 
 fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access)
 {
-	canfs_note_arrived();
+	canfs_note_arrived(handle);
 	return canfs_any_delegations() && handle->type == REGULAR_FILE
 		       ? check(canfs_hash_key(handle), access)
 		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
@@ -459,8 +474,7 @@ fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_fi
 	if (!change->holders)
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
 	change->file = canfs_hash_key(handle);
-	change->is_after_return = named.when == CANFS_NAMED_AFTER && named.file == change->file;
-	canfs_note_arrived();
+	note_arrived(change->holders, change->file);
 	canfs_holders_begin_change(change->holders, change->file);
 	status = check(change->file, CANFS_WRITES);
 	if (FSAL_IS_ERROR(status))
@@ -468,11 +482,17 @@ fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_fi
 	return status;
 }
 
+void canfs_note_write(struct canfs_file_change *change)
+{
+	change->is_sent_again =
+		change->holders && named.when == CANFS_NAMED_AFTER && is_named(change->file);
+}
+
 void canfs_end_change(const struct canfs_file_change *change)
 {
 	if (!change->holders)
 		return;
 	canfs_holders_end_change(change->holders, change->file);
-	if (change->is_after_return)
+	if (change->is_sent_again)
 		canfs_holders_arrived(change->holders, change->file);
 }

@@ -114,6 +114,7 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		done(handle, status, io, arg);
 		return;
 	}
+	canfs_note_write(&caller.change);
 	canfs_begin_write(&caller);
 	PASS_VOID(handle, write2, bypass, write_done, io, keep(caller));
 }
@@ -251,7 +252,7 @@ static fsal_status_t commit_file(struct fsal_obj_handle *handle, off_t offset, s
 	struct canfs_timer timer = canfs_begin_commit();
 	fsal_status_t status;
 
-	canfs_note_arrived();
+	canfs_note_arrived(handle);
 	status = PASS(handle, commit2, offset, len);
 	canfs_end_timer(&timer);
 	return canfs_check_commit(handle, status);
@@ -262,6 +263,7 @@ static fsal_status_t lock_file(struct fsal_obj_handle *handle, struct state_t *s
 {
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 
+	canfs_note_arrived(handle);
 	/* Its holder need not ask for locks. */
 	if (op != FSAL_OP_UNLOCK && op != FSAL_OP_CANCEL)
 		status = canfs_check_delegations(handle, CANFS_WRITES);

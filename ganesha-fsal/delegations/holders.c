@@ -20,6 +20,7 @@
 #define REST_USEC       30000000
 #define SETTLE_USEC     100000 /* a request that has been read is begun by then */
 #define SETTLE_MAX_USEC 5000000
+#define OVERTAKEN_USEC  1000000 /* what a return may overtake was named no longer before it */
 #define STUCK_TICKS     2
 #define UNHEARD_TICKS   4
 #define GONE_TICKS      5 /* a client that is there answers by then, or writes */
@@ -42,7 +43,8 @@ struct file {
 	uint64_t returned_usec; /* by the last holder; 0: there are holders */
 	struct canfs_nfs_client last;
 	unsigned int
-		missing; /* requests that did not reach the FSAL: are on the way to it, or were refused */
+		missing;     /* requests that have not reached the FSAL: on their way, or refused */
+	uint64_t named_usec; /* by the last one that was counted */
 	bool writes;
 	bool is_lost;
 	uint8_t key_bytes;
@@ -253,6 +255,8 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 		*holder->server.channel_down = false; /* the next tick would be too late */
 	}
 	if (is_settling) {
+		if (!canfs_is_within(file->named_usec, OVERTAKEN_USEC, now_usec))
+			file->missing = 0;
 		file->returned_usec = now_usec;
 		file->last = holder->client;
 	} else if (is_last) {
@@ -321,10 +325,10 @@ bool canfs_holders_settles(struct canfs_holders *holders, uint64_t name, uint64_
 	return is_settling;
 }
 
-static bool is_asked_back(const struct file *file, struct canfs_nfs_client client)
+static bool has_it(const struct file *file, struct canfs_nfs_client client)
 {
 	for (const struct holder *holder = file->first; holder; holder = holder->next) {
-		if (*holder->server.recall_begun != 0 && is_same(holder->client, client))
+		if (is_same(holder->client, client))
 			return true;
 	}
 	return false;
@@ -333,7 +337,7 @@ static bool is_asked_back(const struct file *file, struct canfs_nfs_client clien
 static enum canfs_named when_named(struct canfs_holders *holders, const struct file *file,
 	struct canfs_nfs_client client, uint64_t now_usec)
 {
-	if (file->writes && is_asked_back(file, client))
+	if (file->writes && has_it(file, client))
 		return CANFS_NAMED_BEFORE;
 	return settles(holders, file, CANFS_LOOKS, now_usec) && is_same(file->last, client)
 		       ? CANFS_NAMED_AFTER
@@ -348,8 +352,10 @@ enum canfs_named canfs_holders_named(struct canfs_holders *holders, uint64_t nam
 	enum canfs_named named =
 		file ? when_named(holders, file, client, now_usec) : CANFS_NOT_COUNTED;
 
-	if (named != CANFS_NOT_COUNTED)
+	if (named != CANFS_NOT_COUNTED) {
 		file->missing++;
+		file->named_usec = now_usec;
+	}
 	pthread_mutex_unlock(&shard->lock);
 	return named;
 }

@@ -61,25 +61,28 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
  *
  * A client may send its WRITEs, and return the delegation without waiting for their replies, as Linux does when asked back: the server may
  * come to them later, or be at them still. So the file then settles: it conflicts as before, for 0.1 s, and for who looks or reads until
- * no change of it is under way, 5 s at most. Nor has it settled, as long, while a WRITE is missing that was refused (below).
+ * no change of it is under way, 5 s at most. A WRITE that was refused and has not been sent again (below) keeps it from settling as well: for 5 s
+ * at most, and for writers too.
  */
 bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
 	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose);
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_t now_usec);
 
 /*
- * Such a WRITE, begun after the return, names a delegation that is no more: the server refuses it before the FSAL hears of it, and the
- * client sends it again, in the name of its open. So what names a file that is asked back, or settles, is missing until it has reached the
- * FSAL; and if it never does, until the client has changed the file by something that was named after the return.
+ * A WRITE that the server begins after the return names a delegation that is no more. It is refused before the FSAL hears of it, and the
+ * client sends it again, in the name of its open. So each request by which a holder, or the last one, names the file is missing until it
+ * has reached the FSAL. For one that never does, a WRITE must come that was named after the return. (What was refused for another reason
+ * makes others wait for 5 s, too, if that was less than 1 s before the return.)
  *
- *	PUTFH: named() --+-- an operation of the FSAL: arrived() --- if CANFS_NAMED_AFTER, the end of a change: arrived()
+ *	PUTFH: named() --+-- an operation of the FSAL: arrived() --- a WRITE, if CANFS_NAMED_AFTER: at its end arrived() once more
  *	                 +-- refused: still missing
  */
 enum canfs_named {
 	CANFS_NOT_COUNTED,
-	CANFS_NAMED_BEFORE, /* the return */
+	CANFS_NAMED_BEFORE, /* the delegation was returned */
 	CANFS_NAMED_AFTER
 };
+
 enum canfs_named canfs_holders_named(struct canfs_holders *holders, uint64_t file,
 	struct canfs_nfs_client client, uint64_t now_usec);
 void canfs_holders_arrived(struct canfs_holders *holders, uint64_t file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Loaded into NFS-Ganesha (LD_PRELOAD): while the file CANFS_LATE_WRITES is there, a request with data, which has been received, is begun 20 ms
- * later, as by a thread that gets no processor. What the client has sent after it overtakes it.
+ * later, as if its thread had got no CPU. What the client has sent after it overtakes it.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

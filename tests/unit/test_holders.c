@@ -207,16 +207,14 @@ static void what_is_refused_is_missing(void **state)
 {
 	(void)state;
 	assert_int_equal(add(7, A, true), 0);
-	assert_int_equal(named_at(7, A, NOW_USEC), CANFS_NOT_COUNTED); /* nobody has asked for it */
-	server[0].begun = 1;
 	assert_int_equal(named_at(7, B, NOW_USEC), CANFS_NOT_COUNTED);
 	assert_int_equal(named_at(7, A, NOW_USEC), CANFS_NAMED_BEFORE);
 	assert_true(removed_at(7, 0, NOW_USEC));
 	assert_int_equal(named_at(7, V3, NOW_USEC), CANFS_NOT_COUNTED);
 	assert_int_equal(named_at(7, A, NOW_USEC), CANFS_NAMED_AFTER);
 	assert_true(conflicts_at(7, B, CANFS_LOOKS, SETTLED_USEC));
-	assert_true(conflicts_at(
-		7, B, CANFS_WRITES, SETTLED_USEC)); /* or the other would write over it */
+	/* Or what is sent again would overwrite what B has written. */
+	assert_true(conflicts_at(7, B, CANFS_WRITES, SETTLED_USEC));
 	assert_false(conflicts_at(7, A, CANFS_WRITES, SETTLED_USEC));
 	canfs_holders_arrived(holders, 7);
 	tick_at(SETTLED_USEC);
@@ -227,11 +225,12 @@ static void what_is_refused_is_missing(void **state)
 	assert_true(canfs_holders_settles(holders, 7, SETTLED_USEC - 1));
 	assert_false(canfs_holders_settles(holders, 7, SETTLED_USEC));
 	assert_int_equal(named_at(7, A, SETTLED_USEC), CANFS_NOT_COUNTED);
-	/* The next delegation begins anew. */
+	/* The next delegation begins anew; and what was refused long before its return was so for another reason. */
 	assert_int_equal(named_at(7, A, SETTLED_USEC - 1), CANFS_NAMED_AFTER);
 	assert_int_equal(add_at(7, 0, A, true, LATER_USEC), 0);
-	assert_true(removed_at(7, 1, LATER_USEC));
-	assert_false(canfs_holders_settles(holders, 7, LATER_USEC + 100000));
+	assert_int_equal(named_at(7, A, LATER_USEC), CANFS_NAMED_BEFORE);
+	assert_true(removed_at(7, 1, LATER_USEC + 1000000));
+	assert_false(canfs_holders_settles(holders, 7, LATER_USEC + 1100000));
 }
 
 static void what_settles_is_given_to_nobody(void **state)
