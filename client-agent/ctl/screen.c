@@ -29,7 +29,7 @@ static void start_colours(void)
 	if ((no_color && no_color[0] != '\0') || !has_colors() || start_color() == ERR ||
 		use_default_colors() == ERR)
 		return;
-	for (short i = 0; i < CANFS_STYLES; i++)
+	for (int i = 0; i < CANFS_STYLES; i++)
 		init_pair((short)(i + 1), styles[i].colour, -1);
 }
 

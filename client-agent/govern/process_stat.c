@@ -29,7 +29,7 @@ int canfs_process_stat(
 		return -EPROTO;
 	at++;
 	if (member == CANFS_PROCESS_STATE) {
-		*value = *at;
+		*value = (unsigned char)*at;
 		return 0;
 	}
 	*value = strtoll(at, &end, 10);

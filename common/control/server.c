@@ -16,8 +16,9 @@ struct canfs_control_time canfs_control_time_now(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
+	const int64_t unix_msec = now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 	return (struct canfs_control_time) { .monotonic_usec = canfs_now_usec(),
-		.unix_sec = (double)now.tv_sec + (double)(now.tv_nsec / 1000000) / 1e3 };
+		.unix_sec = (double)unix_msec / 1e3 };
 }
 
 int canfs_control_server_open(struct canfs_control_server *server, const char *path,
