@@ -2,6 +2,7 @@
 /* canfs-agent: arguments, and what it is asked to do. The work is in loop.c. */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,10 @@ static int restore(const struct canfs_agent_config *config)
 	char error[CANFS_CONFIG_ERROR_MAX];
 	int ret;
 
+	if (access(config->state_dir, F_OK) < 0 && errno == ENOENT) {
+		puts("canfs-agent: nothing to put back");
+		return EXIT_SUCCESS;
+	}
 	ret = canfs_actors_open(&actors, config, "", error, sizeof(error));
 	if (*error)
 		fprintf(stderr, "canfs-agent: %s\n", error);
@@ -106,6 +111,9 @@ int main(int argc, char **argv)
 	char action = 0;
 	int c;
 
+	/* A log that nobody reads, or a file that may not grow, must not end it with knobs turned. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
 		case 'c':

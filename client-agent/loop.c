@@ -92,8 +92,8 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 	if (loop->gave_up ||
 		now_usec - loop->blind_usec < loop->config->price_timeout_sec * UINT64_C(1000000))
 		return;
-	loop->gave_up = true;
-	canfs_act_restore_all(&loop->actors);
+	loop->gave_up = canfs_act_restore_all(&loop->actors) == 0;
+	loop->blind_usec = now_usec; /* what could not be put back is tried again later */
 }
 
 /* A cgroup that is not there has written nothing. One below another counts twice. */
@@ -436,11 +436,13 @@ static int loop_open(struct loop *loop)
 /* 0, or -errno: a knob could not be put back. */
 static int loop_close(struct loop *loop)
 {
-	int ret = canfs_act_restore_all(&loop->actors);
+	int ret;
 
 	canfs_status_server_close(&loop->status_server);
-	canfs_actors_close(&loop->actors);
 	canfs_bidders_free(&loop->bidders);
+	/* With their descriptors closed: the knobs cannot be written without one. */
+	ret = canfs_act_restore_all(&loop->actors);
+	canfs_actors_close(&loop->actors);
 	free(loop->stats);
 	free(loop->mounts);
 	if (loop->mountinfo_fd >= 0)

@@ -220,7 +220,7 @@ static void warn(struct canfs_actors *actors, int error)
 	if (actors->warned.defer)
 		return;
 	actors->warned.defer = true;
-	canfs_log("defer: not possible here (%s); accelerating only", strerror(-error));
+	canfs_log("defer: not possible here (%s); accelerating only", canfs_tuner_strerror(error));
 }
 
 static bool is_crowded(const struct canfs_actors *actors, const struct canfs_host_state *host)

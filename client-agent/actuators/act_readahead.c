@@ -16,7 +16,8 @@ static const uint64_t udev_grace_sec = 5;
 static void warn_readahead(struct canfs_actors *actors, int error)
 {
 	if (!actors->warned.readahead)
-		canfs_log("read-ahead: not possible here (%s); left as it is", strerror(-error));
+		canfs_log("read-ahead: not possible here (%s); left as it is",
+			canfs_tuner_strerror(error));
 	actors->warned.readahead = true;
 }
 

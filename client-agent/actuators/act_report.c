@@ -153,7 +153,7 @@ void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, c
 			change->error ? change->old_value : change->new_value);
 		canfs_decisions_note(decisions, canfs_now_usec(),
 			canfs_knob_info(change->knob)->name, from, to, canfs_no_bids, "%s%s%s", why,
-			change->error ? ": " : "", canfs_change_error(change));
+			change->error ? ": " : "", canfs_tuner_strerror(change->error));
 	}
 	if (changes->dropped)
 		canfs_log("%s: and %u more", who, changes->dropped);

@@ -380,7 +380,6 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 	struct canfs_tuner *tuner = defer->tuner;
 	uint64_t dirty = meminfo->dirty_bytes + meminfo->writeback_bytes;
 	uint64_t background, limit;
-	int first = 0;
 
 	if (!canfs_defer_active(defer))
 		return canfs_defer_restore_force(defer, changes); /* nothing but yielded ones */
@@ -392,8 +391,6 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 	ret = lower_background(defer, dirty, background, drain_bytes, changes);
 	if (ret == -EAGAIN)
 		return ret;
-	if (ret && ret != -EPERM)
-		first = ret;
 	/* Writers are throttled from half way between the two: not before all fits below it. */
 	if (canfs_knob_is_ours(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system) &&
 		dirty > background / 2 + limit / 2)
@@ -402,10 +399,8 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 		ret = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
 	if (ret == -EAGAIN)
 		return ret;
-	if (ret && ret != -EPERM && !first)
-		first = ret;
-	ret = canfs_tuner_restore_all(tuner, true, changes); /* the shares of BDIs */
-	return first ? first : ret;
+	/* The shares of BDIs, and what could not be lowered in stages since the journal cannot be written. */
+	return canfs_tuner_restore_all(tuner, true, changes);
 }
 
 int canfs_defer_restore_force(struct canfs_defer *defer, struct canfs_changes *changes)

@@ -357,6 +357,8 @@ int canfs_config_parse_string(struct canfs_agent_config *config, const char *fil
 		end_section(parser);
 	if (!error[0])
 		*config = parser->config;
+	else /* where the journal is: to put back what it says, the rest need not be right */
+		memcpy(config->state_dir, parser->config.state_dir, sizeof(config->state_dir));
 	free(parser);
 	return error[0] ? -EINVAL : 0;
 }

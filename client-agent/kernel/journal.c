@@ -13,20 +13,28 @@
 #include "client-agent/kernel/journal_entries.h"
 #include "client-agent/kernel/procfs.h"
 
-#define MAGIC "canfs-journal 1"
+#define MAGIC        "canfs-journal 1"
+#define UNKNOWN_BOOT "-"
 
 struct canfs_journal {
 	struct canfs_journal_entries entries;
 	char boot_id[64];
-	char *dir; /* NULL: no file, parsed from a text */
-	int fd;    /* of the file, or -1 */
-	int lock_fd;
+	char *dir;         /* NULL: no file, parsed from a text */
+	int fd;            /* of the file, or -1 */
+	int lock_fd;       /* -1: it could not be made yet */
+	bool behind;       /* the file does not say what is known here, or there is none yet */
 	size_t bytes;      /* of the file */
 	size_t compact_at; /* rewrite when it has grown to this */
 };
 
 /* Rewritten when it is twice as long as after the last time, but not below this. */
 #define COMPACT_BYTES 65536
+
+/* One that could not be read may be any: what an entry puts back must still be as it was written. */
+static bool is_same_boot(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0 || strcmp(a, UNKNOWN_BOOT) == 0 || strcmp(b, UNKNOWN_BOOT) == 0;
+}
 
 int canfs_journal_parse(struct canfs_journal **journal, const char *text, const char *boot_id,
 	char *error, size_t error_size)
@@ -50,7 +58,7 @@ int canfs_journal_parse(struct canfs_journal **journal, const char *text, const 
 	}
 	if (*copy) {
 		*end = '\0';
-		if (strcmp(copy + sizeof(magic) - 1, boot_id) == 0)
+		if (is_same_boot(copy + sizeof(magic) - 1, boot_id))
 			canfs_entries_parse(&parsed->entries, end + 1, error, error_size);
 	}
 	*journal = parsed;
@@ -126,48 +134,27 @@ static int rewrite(struct canfs_journal *journal)
 		ret = -errno;
 	if (ret) {
 		close(fd);
+		unlink(fresh); /* it would take what is left of a full disk */
 		return ret;
 	}
 	/* From here on the new file is the journal, also if its directory cannot be synced. */
 	if (journal->fd >= 0)
 		close(journal->fd);
 	journal->fd = fd;
+	journal->behind = false;
 	journal->bytes = (size_t)st.st_size;
 	journal->compact_at =
 		journal->bytes * 2 > COMPACT_BYTES ? journal->bytes * 2 : COMPACT_BYTES;
 	return fsync_dir(journal->dir);
 }
 
-static int append(struct canfs_journal *journal, const char *line, size_t len, bool sync)
-{
-	if (journal->fd < 0)
-		return 0; /* in memory only: the tests */
-	int ret = write_all(journal->fd, line, len);
-	if (!ret && sync && fsync(journal->fd) < 0)
-		ret = -errno;
-	if (ret) {
-		/* No torn line in the middle of the file. */
-		if (ftruncate(journal->fd, (off_t)journal->bytes) < 0)
-			return -errno;
-		return ret;
-	}
-	journal->bytes += len;
-	return 0;
-}
-
-/* Not needed to be right, only to stay small: its failure is no error. */
-static void compact_if_long(struct canfs_journal *journal)
-{
-	if (journal->fd >= 0 && journal->bytes >= journal->compact_at)
-		rewrite(journal);
-}
-
 static int take_lock(const char *dir, int *lock_fd)
 {
 	char path[PATH_MAX];
 
+	/* Not for writing, which a read-only file system would refuse. */
 	snprintf(path, sizeof(path), "%s/lock", dir);
-	int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -179,7 +166,48 @@ static int take_lock(const char *dir, int *lock_fd)
 	return 0;
 }
 
-/* Which boot this is; "-" if the kernel does not tell, which is then true of every boot. */
+/* Before a line is added: the file says all that is known, and is not too long to be read again. */
+static int catch_up(struct canfs_journal *journal)
+{
+	int ret = 0;
+
+	if (!journal->dir || (!journal->behind && journal->bytes < CANFS_JOURNAL_BYTES_MAX / 2))
+		return 0;
+	if (journal->lock_fd < 0)
+		ret = take_lock(journal->dir, &journal->lock_fd);
+	return ret ? ret : rewrite(journal);
+}
+
+static int append(struct canfs_journal *journal, const char *line, size_t len, bool sync)
+{
+	if (journal->fd < 0)
+		return 0; /* in memory only: the tests */
+	int ret = write_all(journal->fd, line, len);
+	if (!ret && sync && fsync(journal->fd) < 0)
+		ret = -errno;
+	if (!ret)
+		journal->bytes += len;
+	else if (ftruncate(journal->fd, (off_t)journal->bytes) < 0)
+		journal->behind = true; /* a torn line is at its end */
+	return ret;
+}
+
+/* Not needed to be right, only to stay small: its failure is no error. */
+static void compact_if_long(struct canfs_journal *journal)
+{
+	if (journal->fd >= 0 && journal->bytes >= journal->compact_at)
+		rewrite(journal);
+}
+
+/* What is known already, and is found out again by a process that does not read it. */
+static void append_later(struct canfs_journal *journal, const char *line, size_t len)
+{
+	if (journal->behind ? catch_up(journal) : append(journal, line, len, false))
+		journal->behind = true;
+	compact_if_long(journal);
+}
+
+/* Which boot this is, if the kernel tells. */
 static void read_boot_id(const char *root, char *buf, size_t size)
 {
 	ssize_t len = canfs_read_file(root, "/proc/sys/kernel/random/boot_id", buf, size);
@@ -187,7 +215,7 @@ static void read_boot_id(const char *root, char *buf, size_t size)
 	if (len >= 0)
 		buf[strcspn(buf, " \n")] = '\0';
 	if (len < 0 || !*buf)
-		snprintf(buf, size, "-");
+		snprintf(buf, size, UNKNOWN_BOOT);
 }
 
 static int load(struct canfs_journal **journal, const char *root, const char *dir, char *error,
@@ -221,6 +249,9 @@ int canfs_journal_open(struct canfs_journal **journal, const char *root, const c
 	if (asprintf(&dir, "%s%s", root, state_dir) < 0)
 		return -ENOMEM;
 	ret = mkdir(dir, 0755) < 0 && errno != EEXIST ? -errno : take_lock(dir, &lock_fd);
+	/* Where it cannot be made nobody has it. What is there can be put back; nothing is turned without it. */
+	if (ret == -EROFS || ret == -ENOSPC || ret == -EDQUOT)
+		ret = access(dir, F_OK) < 0 ? ret : 0;
 	if (ret) {
 		snprintf(error, error_size, "%s: %s%s", dir,
 			ret == -EBUSY ? "another agent holds the lock" : strerror(-ret),
@@ -232,17 +263,12 @@ int canfs_journal_open(struct canfs_journal **journal, const char *root, const c
 		goto out;
 	opened->dir = dir;
 	opened->lock_fd = lock_fd;
+	opened->behind = true;
+	catch_up(opened); /* or later */
 	dir = NULL;
 	lock_fd = -1;
-	ret = rewrite(opened);
-	if (ret) {
-		snprintf(error, error_size, "%s/journal: %s", opened->dir, strerror(-ret));
-		goto out;
-	}
 	*journal = opened;
-	opened = NULL;
 out:
-	canfs_journal_close(opened);
 	if (lock_fd >= 0)
 		close(lock_fd);
 	free(dir);
@@ -262,12 +288,12 @@ void canfs_journal_close(struct canfs_journal *journal)
 
 	if (!journal)
 		return;
-	if (journal->fd >= 0) {
+	if (journal->lock_fd >= 0 && journal->entries.n == 0) {
 		snprintf(path, sizeof(path), "%s/journal", journal->dir);
-		if (journal->entries.n == 0)
-			unlink(path);
-		close(journal->fd);
+		unlink(path);
 	}
+	if (journal->fd >= 0)
+		close(journal->fd);
 	while (journal->entries.n > 0)
 		drop_last(journal);
 	if (journal->lock_fd >= 0)
@@ -306,7 +332,9 @@ int canfs_journal_original(struct canfs_journal *journal, enum canfs_knob knob,
 		entry.source = (char *)mount->source; /* copied, not written to */
 		entry.mountpoint = (char *)mount->mountpoint;
 	}
-	int ret = canfs_entries_add(&journal->entries, &entry);
+	int ret = catch_up(journal);
+	if (!ret)
+		ret = canfs_entries_add(&journal->entries, &entry);
 	if (ret)
 		return ret;
 	ret = append(journal, line, canfs_format_original(&entry, line), true);
@@ -323,8 +351,10 @@ int canfs_journal_wrote(
 
 	if (!entry)
 		return -ENOENT;
-	int ret =
-		append(journal, line, canfs_format_change("wrote", knob, bdi, &value, line), false);
+	int ret = catch_up(journal);
+	if (!ret)
+		ret = append(journal, line, canfs_format_change("wrote", knob, bdi, &value, line),
+			false);
 	if (ret)
 		return ret;
 	canfs_entry_wrote(entry, value);
@@ -339,11 +369,9 @@ int canfs_journal_yielded(struct canfs_journal *journal, enum canfs_knob knob, s
 
 	if (!entry)
 		return -ENOENT;
-	int ret =
-		append(journal, line, canfs_format_change("yielded", knob, bdi, NULL, line), false);
-	if (!ret)
-		entry->yielded = true;
-	return ret;
+	entry->yielded = true;
+	append_later(journal, line, canfs_format_change("yielded", knob, bdi, NULL, line));
+	return 0;
 }
 
 int canfs_journal_restored(
@@ -354,10 +382,7 @@ int canfs_journal_restored(
 
 	if (!entry)
 		return -ENOENT;
-	int ret = append(
-		journal, line, canfs_format_change("restored", knob, bdi, NULL, line), false);
-	if (!ret)
-		canfs_entries_drop(&journal->entries, entry);
-	compact_if_long(journal);
-	return ret;
+	canfs_entries_drop(&journal->entries, entry);
+	append_later(journal, line, canfs_format_change("restored", knob, bdi, NULL, line));
+	return 0;
 }

@@ -29,13 +29,15 @@ static void report(struct canfs_changes *changes, const struct canfs_change *cha
 		changes->dropped++;
 }
 
-const char *canfs_change_error(const struct canfs_change *change)
+const char *canfs_tuner_strerror(int error)
 {
-	if (change->error == -EPERM)
+	if (error == -EPERM)
 		return "someone else has changed it, left alone";
-	if (change->error == -EDQUOT)
+	if (error == -EDQUOT)
 		return "put off, changes_per_min are used up";
-	return change->error ? strerror(-change->error) : "";
+	if (error == -ECANCELED)
+		return "left alone, the journal cannot be written";
+	return error ? strerror(-error) : "";
 }
 
 void canfs_change_text(const struct canfs_change *change, char *buf, size_t size)
@@ -47,7 +49,7 @@ void canfs_change_text(const struct canfs_change *change, char *buf, size_t size
 		snprintf(where, sizeof(where), " of %u:%u", change->bdi.major, change->bdi.minor);
 	snprintf(buf, size, "%s%s %llu -> %llu%s%s", info->name, where,
 		(unsigned long long)change->old_value, (unsigned long long)change->new_value,
-		change->error ? ": " : "", canfs_change_error(change));
+		change->error ? ": " : "", canfs_tuner_strerror(change->error));
 }
 
 int canfs_tuner_new(struct canfs_tuner **tuner, const char *root, struct canfs_journal *journal)
@@ -143,39 +145,85 @@ static bool is_about(
 	       (!entry->yielded && is_written(entry, value));
 }
 
-/* Journals, writes and reads back; change->new_value is what is there in the end. */
-static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount, bool known,
-	struct canfs_change *change)
+/* Writes what entry says was there first. */
+static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry *entry)
 {
-	uint64_t pair, actual;
+	enum canfs_knob pair = canfs_knob_info(entry->knob)->pair;
+
+	if (pair == entry->knob || entry->original != 0)
+		return canfs_knob_write(tuner->root, entry->knob, entry->bdi, entry->original);
+	if (entry->pair_original == 0) {
+		/* The kernel zeroes the other one only if the value changes: make it change. */
+		int ret = canfs_knob_write(tuner->root, pair, whole_system, 1);
+		if (ret)
+			return ret;
+	}
+	return canfs_knob_write(tuner->root, pair, whole_system, entry->pair_original);
+}
+
+/*
+ * The kernel may have rounded it: a value that is not in the journal would be taken for someone else's, so it does
+ * not stay. -ECANCELED then.
+ */
+static int read_back(struct canfs_tuner *tuner, struct canfs_change *change)
+{
+	const struct canfs_journal_entry *entry =
+		canfs_journal_find(tuner->journal, change->knob, change->bdi);
+	uint64_t actual;
+	int ret;
+
+	if (canfs_knob_read(tuner->root, change->knob, change->bdi, &actual) ||
+		actual == change->new_value)
+		return 0;
+	ret = canfs_journal_wrote(tuner->journal, change->knob, change->bdi, actual);
+	if (!ret) {
+		change->new_value = actual;
+		return 0;
+	}
+	ret = change->old_value == entry->original
+		      ? put_back(tuner, entry)
+		      : canfs_knob_write(tuner->root, change->knob, change->bdi, change->old_value);
+	return ret ? 0 : -ECANCELED;
+}
+
+/* -ECANCELED: the journal cannot be written. */
+static int journal_change(struct canfs_tuner *tuner, const struct canfs_mount *mount, bool known,
+	const struct canfs_change *change)
+{
+	uint64_t pair;
 	int ret = 0;
 
 	if (!known) {
 		ret = read_pair(tuner, change->knob, &pair);
-		if (!ret)
-			ret = canfs_journal_original(
-				tuner->journal, change->knob, mount, change->old_value, pair);
+		if (ret)
+			return ret;
+		ret = canfs_journal_original(
+			tuner->journal, change->knob, mount, change->old_value, pair);
 	}
-	if (ret)
-		return ret;
-	ret = canfs_journal_wrote(tuner->journal, change->knob, change->bdi, change->new_value);
+	if (!ret)
+		ret = canfs_journal_wrote(
+			tuner->journal, change->knob, change->bdi, change->new_value);
+	return ret ? -ECANCELED : 0;
+}
+
+/* Journals, writes and reads back; change->new_value is what is there in the end. */
+static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount, bool known,
+	struct canfs_change *change)
+{
+	int ret = journal_change(tuner, mount, known, change);
+
 	if (!ret)
 		ret = canfs_knob_write(tuner->root, change->knob, change->bdi, change->new_value);
-	if (ret) {
-		/* Nothing has changed; the journal shall say so. */
-		if (known)
-			canfs_journal_wrote(
-				tuner->journal, change->knob, change->bdi, change->old_value);
-		else
-			canfs_journal_restored(tuner->journal, change->knob, change->bdi);
-		return ret;
-	}
-	if (canfs_knob_read(tuner->root, change->knob, change->bdi, &actual) == 0 &&
-		actual != change->new_value) {
-		canfs_journal_wrote(tuner->journal, change->knob, change->bdi, actual);
-		change->new_value = actual;
-	}
-	return 0;
+	if (!ret)
+		ret = read_back(tuner, change);
+	if (!ret)
+		return 0;
+	/* Nothing has changed; the journal shall say so. */
+	if (known)
+		canfs_journal_wrote(tuner->journal, change->knob, change->bdi, change->old_value);
+	else
+		canfs_journal_restored(tuner->journal, change->knob, change->bdi);
+	return ret;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -239,22 +287,6 @@ int canfs_knob_set(struct canfs_tuner *tuner, enum canfs_knob knob, const struct
 out:
 	report(changes, &change);
 	return change.error;
-}
-
-/* Writes what entry says was there first. */
-static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry *entry)
-{
-	enum canfs_knob pair = canfs_knob_info(entry->knob)->pair;
-
-	if (pair == entry->knob || entry->original != 0)
-		return canfs_knob_write(tuner->root, entry->knob, entry->bdi, entry->original);
-	if (entry->pair_original == 0) {
-		/* The kernel zeroes the other one only if the value changes: make it change. */
-		int ret = canfs_knob_write(tuner->root, pair, whole_system, 1);
-		if (ret)
-			return ret;
-	}
-	return canfs_knob_write(tuner->root, pair, whole_system, entry->pair_original);
 }
 
 int canfs_knob_restore(struct canfs_tuner *tuner, enum canfs_knob knob, struct canfs_bdi bdi,

@@ -36,8 +36,8 @@ struct canfs_changes {
 /* "dirty_bytes 0 -> 314572800", "read_ahead_kb of 0:41 128 -> 1024: Permission denied". */
 void canfs_change_text(const struct canfs_change *change, char *buf, size_t size);
 
-/* Why it was not made; "" if it was. */
-const char *canfs_change_error(const struct canfs_change *change);
+/* Why a change was not made, by its error; "" if it was. */
+const char *canfs_tuner_strerror(int error);
 
 struct canfs_tuner;
 
@@ -61,7 +61,7 @@ const char *canfs_tuner_root(const struct canfs_tuner *tuner);
  * Sets a knob. mount names the BDI; NULL for a knob of the whole system. Returns 0, also if the
  * value is there already (then nothing is reported); -EPERM if someone else has changed it, now or
  * before: it is theirs; -ERANGE if value is outside the knob's bounds; -EDQUOT after too many changes
- * in a minute; -EROFS or -EACCES in a container; else -errno. Every change, and every error but a
+ * in a minute; -EROFS or -EACCES in a container; -ECANCELED if the journal cannot be written; else -errno. Every change, and every error but a
  * repeated -EPERM or -EDQUOT, is added to changes (may be NULL).
  */
 int canfs_knob_set(struct canfs_tuner *tuner, enum canfs_knob knob, const struct canfs_mount *mount,

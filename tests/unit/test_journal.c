@@ -2,6 +2,8 @@
 /* The journal: what a process wrote, the next one knows; whatever happened to the file. */
 #include "tests/unit/fake_root.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include "client-agent/kernel/journal.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
@@ -178,6 +180,80 @@ static void test_not_a_journal(void **state)
 	assert_string_equal(fake_root_read(root, FILE_AT), "someone else's file\n");
 }
 
+/* No file may get longer than that, as on a disk that is full. A torn line is what then is written. */
+static void limit_files(rlim_t bytes)
+{
+	const struct rlimit limit = { bytes, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void test_disk_that_is_full(void **state)
+{
+	struct canfs_journal *journal = open_journal(*state, "");
+	const enum canfs_knob dirty = CANFS_KNOB_DIRTY_BYTES, ratio = CANFS_KNOB_MIN_RATIO;
+
+	assert_int_equal(canfs_journal_original(journal, dirty, NULL, 0, 20), 0);
+	assert_int_equal(canfs_journal_wrote(journal, dirty, whole, 77), 0);
+	assert_int_equal(canfs_journal_original(journal, ratio, &mount, 0, 0), 0);
+	assert_int_equal(canfs_journal_wrote(journal, ratio, mount.bdi, 9), 0);
+	limit_files(strlen(fake_root_read(*state, FILE_AT)) + 5);
+	assert_true(canfs_journal_wrote(journal, dirty, whole, 78) < 0);
+	assert_true(canfs_journal_original(journal, CANFS_KNOB_READ_AHEAD, &mount, 128, 0) < 0);
+	assert_int_equal(canfs_journal_count(journal), 2);
+	assert_int_equal(canfs_journal_at(journal, 0)->wrote, 77);
+	/* These are known without it. */
+	assert_int_equal(canfs_journal_restored(journal, dirty, whole), 0);
+	assert_int_equal(canfs_journal_yielded(journal, ratio, mount.bdi), 0);
+	assert_int_equal(canfs_journal_count(journal), 1);
+	assert_true(canfs_journal_at(journal, 0)->yielded);
+	limit_files(RLIM_INFINITY);
+	/* The file has it all as soon as it is written again. */
+	assert_int_equal(canfs_journal_original(journal, dirty, NULL, 5, 0), 0);
+	assert_string_equal(fake_root_read(*state, FILE_AT),
+		"canfs-journal 1 boot-1\n"
+		"original min_ratio 0:41 0 0 36 srv:/a\\040b /mnt/back\\134slash\n"
+		"wrote min_ratio 0:41 9\n"
+		"yielded min_ratio 0:41\n"
+		"original dirty_bytes 0:0 5 0 0 - -\n");
+	canfs_journal_close(journal);
+}
+
+static void test_disk_that_is_full_from_the_start(void **state)
+{
+	static const char text[] = "canfs-journal 1 boot-1\noriginal dirty_bytes 0:0 0 20 0 - -\n"
+				   "wrote dirty_bytes 0:0 77\n";
+	struct canfs_journal *journal;
+
+	fake_root_write(*state, FILE_AT, text);
+	limit_files(5);
+	journal = open_journal(*state, "");
+	assert_int_equal(canfs_journal_count(journal), 1);
+	assert_true(canfs_journal_wrote(journal, CANFS_KNOB_DIRTY_BYTES, whole, 78) < 0);
+	assert_string_equal(fake_root_read(*state, FILE_AT), text);
+	assert_string_equal(fake_root_read(*state, FILE_AT ".new"), "");
+	assert_int_equal(canfs_journal_restored(journal, CANFS_KNOB_DIRTY_BYTES, whole), 0);
+	canfs_journal_close(journal);
+	limit_files(RLIM_INFINITY);
+	assert_string_equal(fake_root_read(*state, FILE_AT), "");
+}
+
+/* As where no descriptor is left. What is put back must still be as it was written. */
+static void test_boot_that_is_not_known(void **state)
+{
+	fake_root_write(
+		*state, FILE_AT, "canfs-journal 1 boot-1\noriginal dirty_bytes 0:0 0 20 0 - -\n");
+	fake_root_write(*state, BOOT_ID, "");
+	struct canfs_journal *journal = open_journal(*state, "");
+	assert_int_equal(canfs_journal_count(journal), 1);
+	canfs_journal_close(journal);
+	fake_root_write(*state, BOOT_ID, "boot-1\n");
+	journal = open_journal(*state, "");
+	assert_int_equal(canfs_journal_count(journal), 1);
+	canfs_journal_close(journal);
+}
+
 static void test_stays_small(void **state)
 {
 	const struct fake_root *root = *state;
@@ -227,6 +303,9 @@ int main(void)
 		TEST(test_torn_last_line),
 		TEST(test_garbage_is_named_and_skipped),
 		TEST(test_not_a_journal),
+		TEST(test_disk_that_is_full),
+		TEST(test_disk_that_is_full_from_the_start),
+		TEST(test_boot_that_is_not_known),
 		TEST(test_stays_small),
 		TEST(test_is_bounded),
 	};
