@@ -8,10 +8,14 @@
 
 #define MIB        (UINT64_C(1) << 20)
 #define STEP_BYTES (4 * MIB) /* the background moves in multiples of this on its way back */
-/* Stock limits move with MemAvailable; in multiples of this they do not move ours all the time. */
+/* Stock limits move with MemAvailable; in multiples of this, less of little memory, they do not move ours all the time. */
 #define STOCK_UNIT_BYTES (32 * MIB)
-#define STEP_MSEC        100
-#define LOWEST_PCT_EACH  1
+#define STOCK_UNITS      32
+#define BOUND_STEPS      64 /* likewise, of a bound */
+/* More is not held: what is older than 30 s the kernel sends, and no link carries as much until then. */
+#define BOUND_MAX_BYTES (UINT64_C(1) << 40)
+#define STEP_MSEC       100
+#define LOWEST_PCT_EACH 1
 /*
  * What the kernel counts as available is not all for dirty pages: it stops writers at 1.28 times the bound, and
  * what programs need in the meantime must come from the rest.
@@ -52,16 +56,14 @@ void canfs_defer_free(struct canfs_defer *defer)
 uint64_t canfs_defer_bound_bytes(
 	const struct canfs_meminfo *meminfo, uint64_t used_bytes, unsigned int hold_pct)
 {
-	uint64_t step = meminfo->total_bytes / 64 + 1;
+	uint64_t step = meminfo->total_bytes / BOUND_STEPS + 1;
 	uint64_t unused = canfs_growth(meminfo->available_bytes, used_bytes);
 	uint64_t available = canfs_larger(unused / 100 * AVAILABLE_PCT,
 				     meminfo->available_bytes / 100 * AVAILABLE_MIN_PCT) /
 			     step * step;
-	uint64_t most =
-		canfs_knob_info(CANFS_KNOB_DIRTY_BYTES)->highest / 115 * CANFS_DEFER_SHARE_PCT;
 
-	return canfs_smaller(
-		       canfs_smaller(meminfo->total_bytes / 100 * hold_pct, available), most) +
+	return canfs_smaller(canfs_smaller(meminfo->total_bytes / 100 * hold_pct, available),
+		       BOUND_MAX_BYTES) +
 	       1;
 }
 
@@ -93,7 +95,8 @@ static int stock_bytes(const struct canfs_defer *defer, enum canfs_knob knob,
 				root, canfs_knob_info(knob)->pair, whole_system, &ratio);
 	}
 	if (!ret)
-		*bytes = original ? original : meminfo->available_bytes / 100 * ratio;
+		*bytes = canfs_smaller(original ? original : meminfo->available_bytes / 100 * ratio,
+			canfs_knob_info(knob)->highest);
 	return ret;
 }
 
@@ -106,6 +109,20 @@ struct limits {
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
 	return (value + unit - 1) / unit * unit;
+}
+
+static uint64_t stock_unit_bytes(const struct canfs_meminfo *meminfo)
+{
+	return canfs_smaller(
+		STOCK_UNIT_BYTES, canfs_larger(meminfo->total_bytes / STOCK_UNITS, MIB));
+}
+
+/* Whatever it is derived from, it is within the knob's own bounds. */
+static uint64_t within_bounds(enum canfs_knob knob, uint64_t bytes)
+{
+	const struct canfs_knob_info *info = canfs_knob_info(knob);
+
+	return canfs_smaller(canfs_larger(bytes, info->lowest), info->highest);
 }
 
 /*
@@ -127,13 +144,15 @@ static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 		ret = canfs_knob_read(root, CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
 	if (ret)
 		return ret;
-	uint64_t background = canfs_larger(canfs_defer_background_bytes(bound_bytes),
-		round_up(stock_background, STOCK_UNIT_BYTES));
-	background = round_up(canfs_larger(background, dirty < now ? dirty : now), MIB);
+	uint64_t unit = stock_unit_bytes(meminfo);
+	uint64_t background = canfs_larger(
+		canfs_defer_background_bytes(bound_bytes), round_up(stock_background, unit));
+	background = round_up(canfs_larger(background, canfs_smaller(dirty, now)), MIB);
+	background = within_bounds(CANFS_KNOB_BACKGROUND_BYTES, background);
 	limits->background_bytes = background;
-	limits->limit_bytes =
-		canfs_larger(background / 100 * 115, round_up(stock_limit, STOCK_UNIT_BYTES));
-	uint64_t share = background ? bound_bytes / (background / 100) : 0;
+	limits->limit_bytes = within_bounds(CANFS_KNOB_DIRTY_BYTES,
+		canfs_larger(background / 100 * 115, round_up(stock_limit, unit)));
+	uint64_t share = bound_bytes / (background / 100);
 	limits->share_pct =
 		share < CANFS_DEFER_SHARE_PCT ? (unsigned int)share : CANFS_DEFER_SHARE_PCT;
 	return 0;
@@ -301,13 +320,14 @@ int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t to_bytes,
 	now = now ? now : stock;
 	least = to_bytes ? canfs_smaller(to_bytes, stock)
 			 : canfs_larger(round_up(stock / SQUEEZE, STEP_BYTES), SQUEEZED_MIN_BYTES);
+	least = within_bounds(CANFS_KNOB_DIRTY_BYTES, least);
 	next = canfs_larger(least, canfs_smaller(now, dirty));
 	/* An original below the least, an administrator's, stays as it is. */
 	if (next > now - now / SQUEEZE_STEP &&
 		(now >= least / 100 * SQUEEZED_LOW_PCT || now >= stock))
 		return is_squeezed(now, least);
-	background = canfs_larger(canfs_smaller(next / 2, stock_background),
-		canfs_knob_info(CANFS_KNOB_BACKGROUND_BYTES)->lowest);
+	background = within_bounds(
+		CANFS_KNOB_BACKGROUND_BYTES, canfs_smaller(next / 2, stock_background));
 	ret = set_limits(defer, &(struct limits) { background, next, 0 },
 		next == least ? changes : NULL /* too many to report */);
 	if (ret == -EROFS || ret == -EACCES || ret == -EPERM)
@@ -340,9 +360,10 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	uint64_t drain_bytes, struct canfs_changes *changes)
 {
 	struct canfs_tuner *tuner = defer->tuner;
-	uint64_t now, next = dirty > drain_bytes ? dirty - drain_bytes : 0;
+	uint64_t least = within_bounds(CANFS_KNOB_BACKGROUND_BYTES, stock);
+	uint64_t now, next = canfs_growth(dirty, drain_bytes);
 
-	if (!canfs_knob_is_ours(tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system) || next <= stock)
+	if (!canfs_knob_is_ours(tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system) || next <= least)
 		return canfs_knob_restore(
 			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
 	next = round_up(next, STEP_BYTES);
@@ -351,7 +372,7 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	/* Whatever keeps it dirty (a local writer, a dead server): it comes down. */
 	if (!ret && next >= now)
 		next = now > STEP_BYTES ? now - STEP_BYTES : 0;
-	if (!ret && next <= stock)
+	if (!ret && next <= least)
 		return canfs_knob_restore(
 			tuner, CANFS_KNOB_BACKGROUND_BYTES, whole_system, changes);
 	if (!ret)
@@ -363,11 +384,12 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 static int lower_limit(struct canfs_defer *defer, uint64_t stock, struct canfs_changes *changes)
 {
 	struct canfs_tuner *tuner = defer->tuner;
+	uint64_t least = within_bounds(CANFS_KNOB_DIRTY_BYTES, stock);
 	uint64_t now;
 	int ret = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_DIRTY_BYTES, whole_system, &now);
 
-	if (!ret && now <= stock + STEP_BYTES)
+	if (!ret && now <= least + STEP_BYTES)
 		return canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
 	if (!ret)
 		ret = canfs_knob_set(tuner, CANFS_KNOB_DIRTY_BYTES, NULL, now - STEP_BYTES, NULL);

@@ -10,21 +10,22 @@
 #include "client-agent/kernel/procfs.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define TIB (UINT64_C(1) << 40)
+#define PIB (UINT64_C(1) << 50)
 
 /*
  * A new knob is one row here. The bounds are the last fence against a mistake elsewhere: no limit
- * so low that every writer waits, no read-ahead so low that streams collapse.
+ * so low that every writer waits, no read-ahead so low that streams collapse. No machine has more
+ * memory than the upper bound of a limit.
  */
 static const struct canfs_knob_info knobs[CANFS_KNOBS] = {
 	[CANFS_KNOB_BACKGROUND_BYTES] = { "dirty_background_bytes",
 		"/proc/sys/vm/dirty_background_bytes", "bytes", false, true,
-		CANFS_KNOB_BACKGROUND_RATIO, 4 * MIB, TIB },
+		CANFS_KNOB_BACKGROUND_RATIO, 4 * MIB, 2 * PIB },
 	[CANFS_KNOB_BACKGROUND_RATIO] = { "dirty_background_ratio",
 		"/proc/sys/vm/dirty_background_ratio", "%", false, true,
 		CANFS_KNOB_BACKGROUND_BYTES, 1, 100 },
 	[CANFS_KNOB_DIRTY_BYTES] = { "dirty_bytes", "/proc/sys/vm/dirty_bytes", "bytes", false,
-		true, CANFS_KNOB_DIRTY_RATIO, 8 * MIB, TIB },
+		true, CANFS_KNOB_DIRTY_RATIO, 8 * MIB, 4 * PIB },
 	[CANFS_KNOB_DIRTY_RATIO] = { "dirty_ratio", "/proc/sys/vm/dirty_ratio", "%", false, true,
 		CANFS_KNOB_DIRTY_BYTES, 1, 100 },
 	[CANFS_KNOB_MIN_RATIO] = { "min_ratio", "min_ratio", "%", true, true, CANFS_KNOB_MIN_RATIO,
