@@ -45,17 +45,22 @@ static struct canfs_poller_terms poller_terms(const struct canfs_agent_config *c
 	return terms;
 }
 
-int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
-	struct canfs_fsstat_target *target)
+/* By the version of the mount: where it works, the way to ask is open, too. */
+static struct canfs_fsstat_target endpoint_of(const struct canfs_mount *mount)
 {
-	/* By the version of the mount: where it works, the way to ask is open, too. */
-	*target = (struct canfs_fsstat_target) {
+	return (struct canfs_fsstat_target) {
 		.address = mount->address,
 		.version = mount->version == 4 ? 4 : 3,
 		.nfs_port = mount->tcp ? mount->port : 0,
 		.mount_port = mount->mount_port,
 		.path = mount->export_path,
 	};
+}
+
+int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
+	struct canfs_fsstat_target *target)
+{
+	*target = endpoint_of(mount);
 	if (mount->address.ss_family == AF_UNSPEC)
 		return -EDESTADDRREQ;
 	if (mount->version == target->version &&
@@ -103,12 +108,11 @@ void canfs_bidder_forget_network(struct canfs_bidder *bidder)
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agent_config *config)
 {
 	const struct canfs_poller_terms poller = poller_terms(config);
-	struct canfs_fsstat_target target;
-	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
+	/* The mount point is not looked up again: that would keep an automount from expiring. */
+	const struct canfs_fsstat_target target = endpoint_of(&bidder->mount);
 
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
-	if (canfs_bidder_target(&bidder->mount, handle, &target) == 0)
-		canfs_poller_configure(&bidder->poller, &target, &poller);
+	canfs_poller_configure(&bidder->poller, &target, &poller);
 	bidder->write.terms = auction_terms(&bidder->terms);
 	bidder->readahead.terms = bidder->beyond.terms = auction_terms(&bidder->terms);
 }

@@ -167,7 +167,8 @@ struct canfs_bidder {
 
 /*
  * Which server to ask for the prices of a mount: *target points into mount and handle. 0, or -EDESTADDRREQ if
- * the mount names no server address. Asks nobody.
+ * the mount names no server address. Asks nobody. Looks its mount point up, for the handle: once for a mount, since an
+ * automount that is looked at does not expire.
  */
 int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
 	struct canfs_fsstat_target *target);
