@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "pricing/price.h"
 
@@ -117,20 +118,49 @@ int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag)
 	return 0;
 }
 
-bool canfs_publisher_note(struct canfs_publisher *publisher, bool valid)
+static struct canfs_space fields_of(const struct canfs_space *space)
 {
-	if (valid) {
-		publisher->invalid = 0;
-		if (publisher->valid < CANFS_TAGS_TO_BELIEVE)
-			publisher->valid++;
-		if (publisher->valid == CANFS_TAGS_TO_BELIEVE)
-			publisher->believed = true;
+	return (struct canfs_space) { space->total_bytes & FIELD_MASK,
+		space->free_bytes & FIELD_MASK, space->avail_bytes & FIELD_MASK };
+}
+
+static bool is_evidence(const struct canfs_publisher *publisher)
+{
+	bool differ = publisher->last.free_bytes != publisher->last.avail_bytes;
+
+	return publisher->changes >= CANFS_TAGS_TO_BELIEVE - 1 ||
+	       (publisher->valid >= CANFS_TAGS_UNCHANGED && (publisher->changes > 0 || differ));
+}
+
+static void note_valid(struct canfs_publisher *publisher, struct canfs_space fields)
+{
+	bool is_another = memcmp(&fields, &publisher->last, sizeof(fields)) != 0;
+
+	publisher->invalid = 0;
+	if (publisher->valid > 0 && is_another && publisher->changes < CANFS_TAGS_TO_BELIEVE)
+		publisher->changes++;
+	if (publisher->valid < CANFS_TAGS_UNCHANGED)
+		publisher->valid++;
+	publisher->last = fields;
+	publisher->believed = publisher->believed || is_evidence(publisher);
+}
+
+bool canfs_publisher_note(struct canfs_publisher *publisher, const struct canfs_space *space)
+{
+	if (space) {
+		note_valid(publisher, fields_of(space));
 	} else {
-		publisher->valid = 0;
+		publisher->valid = publisher->changes = 0;
 		if (publisher->invalid < CANFS_TAGS_TO_FORGET)
 			publisher->invalid++;
 		if (publisher->invalid == CANFS_TAGS_TO_FORGET)
 			publisher->believed = false;
 	}
 	return publisher->believed;
+}
+
+bool canfs_publisher_is_settling(const struct canfs_publisher *publisher)
+{
+	return !publisher->believed && publisher->valid > 0 &&
+	       publisher->valid < CANFS_TAGS_UNCHANGED;
 }

@@ -28,7 +28,7 @@ static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
 
 	if (poller->failures)
 		why = canfs_fsstat_error(poller->fsstat);
-	else if (!poller->answers || poller->publisher.valid)
+	else if (!poller->answers || canfs_publisher_is_settling(&poller->publisher))
 		return;
 	if (!bidder->told.no_price) {
 		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,

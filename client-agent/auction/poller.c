@@ -62,7 +62,7 @@ uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs,
 {
 	const struct canfs_poller_terms *terms = &poller->terms;
 	bool moving = rpcs - poller->asked_rpcs >= CANFS_POLLER_RPCS;
-	bool settling = poller->publisher.valid && !poller->publisher.believed;
+	bool settling = canfs_publisher_is_settling(&poller->publisher);
 	double wait = (double)terms->idle_usec;
 
 	if (!poller->questions)
@@ -167,7 +167,7 @@ static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t
 	poller->failures = 0;
 	poller->answers++;
 	valid = canfs_tag_decode(&space, &tag) == 0;
-	canfs_publisher_note(&poller->publisher, valid);
+	canfs_publisher_note(&poller->publisher, valid ? &space : NULL);
 	if (!valid || is_from_before_a_suspend(poller) || canfs_poller_is_pushed(poller, now_usec))
 		return false;
 	/* What was pushed last holds until these are believed, or there would be no price meanwhile. */

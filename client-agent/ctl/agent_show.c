@@ -218,7 +218,7 @@ static void show_poller(FILE *out, const json_t *mount)
 	else
 		fprintf(out, "; %s",
 			is_true(poller, "publishes")                ? "none in time"
-			: ctl_number(poller, "prices_in_a_row") > 0 ? "believed after three"
+			: ctl_number(poller, "prices_in_a_row") > 0 ? "not believed yet"
 			: ctl_number(poller, "answers") > 0         ? "the server publishes none"
 								    : "no answer yet");
 	if (json_is_string(in(poller, "error"))) {

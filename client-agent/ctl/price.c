@@ -156,26 +156,25 @@ static bool get_space(struct canfs_fsstat **fsstat, const struct options *option
 }
 
 /*
- * One valid tag may be chance: asks until the server is believed, or a reply comes without a
- * price. A server that is believed already is asked once.
+ * A valid tag may be chance: asks until it is settled whether it is one. A server that is believed already is
+ * asked once.
  */
 static struct report ask_price(struct canfs_fsstat **fsstat, const struct options *options,
 	struct canfs_publisher *publisher)
 {
 	struct report report = { 0 };
 	struct canfs_space space;
-	bool believed;
 	int ret;
 
 	do {
 		if (!get_space(fsstat, options, &space, report.why))
 			return report;
 		ret = canfs_tag_decode(&space, &report.tag);
-		believed = canfs_publisher_note(publisher, ret == 0);
-	} while (ret == 0 && !believed);
+		canfs_publisher_note(publisher, ret == 0 ? &space : NULL);
+	} while (canfs_publisher_is_settling(publisher));
 
 	report.answered = true;
-	report.publishes = ret == 0;
+	report.publishes = ret == 0 && publisher->believed;
 	snprintf(report.why, ERROR_MAX, "%s",
 		ret == -EPROTO ? "publishes prices in a version that this program does not know"
 			       : "publishes no prices");

@@ -247,7 +247,8 @@ static bool has_none(const struct canfs_job_server *server)
 {
 	const struct canfs_poller *poller = &server->poller;
 
-	return poller->answers > 0 && poller->publisher.valid == 0 &&
+	return poller->answers > 0 && !poller->publisher.believed &&
+	       !canfs_publisher_is_settling(&poller->publisher) &&
 	       !may_be_pushed(&poller->subscription);
 }
 

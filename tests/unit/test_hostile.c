@@ -110,15 +110,17 @@ static double tags_nothing(struct world *world, uint64_t sec)
 static void answer(struct world *world, struct canfs_bidder *bidder, double price)
 {
 	struct canfs_poller *poller = &bidder->poller;
+	struct canfs_space space = { UINT64_C(1) << 40, UINT64_C(1) << 39, UINT64_C(1) << 39 };
 
 	if (price == NOTHING)
 		return;
 	poller->answers++;
-	canfs_publisher_note(&poller->publisher, price >= 0);
-	if (price < 0)
-		return;
 	poller->tag =
 		(struct canfs_tag) { .write = price, .readahead = price, .bottleneck = CANFS_DISK };
+	assert_int_equal(canfs_tag_encode(&space, &poller->tag), 0);
+	canfs_publisher_note(&poller->publisher, price >= 0 ? &space : NULL);
+	if (price < 0)
+		return;
 	poller->tag_usec = world->now_usec;
 }
 

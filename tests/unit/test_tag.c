@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -296,12 +297,18 @@ static void test_encoding_again_replaces_the_tag(void **state)
 	assert_space(&space, &direct);
 }
 
+/* Each reply: "-" no tag; a letter: one of that price, so that the same letter is the same tag. */
 static void note(struct canfs_publisher *publisher, const char *replies, bool expected)
 {
 	bool believed = publisher->believed;
 
-	for (; *replies; replies++)
-		believed = canfs_publisher_note(publisher, *replies == 'v');
+	for (; *replies; replies++) {
+		const struct canfs_tag tag = { (*replies - 'a') / 255.0, 0.5, CANFS_DISK };
+		struct canfs_space space = vectors[2].counts;
+
+		assert_int_equal(canfs_tag_encode(&space, &tag), 0);
+		believed = canfs_publisher_note(publisher, *replies == '-' ? NULL : &space);
+	}
 	assert_int_equal(believed, expected);
 	assert_int_equal(publisher->believed, expected);
 }
@@ -312,20 +319,100 @@ static void test_publisher_is_believed_and_forgotten_after_several_in_a_row(void
 
 	(void)state;
 	note(&publisher, "", false);
-	note(&publisher, "vv", false);
-	note(&publisher, "-vv", false);
-	note(&publisher, "v", true);
-	note(&publisher, "----v", true);
+	assert_false(canfs_publisher_is_settling(&publisher));
+	note(&publisher, "ab", false);
+	assert_true(canfs_publisher_is_settling(&publisher));
+	note(&publisher, "-ab", false);
+	note(&publisher, "c", true);
+	assert_false(canfs_publisher_is_settling(&publisher));
+	note(&publisher, "----a", true);
 	note(&publisher, "----", true);
 	note(&publisher, "-", false);
-	note(&publisher, "vv", false);
-	note(&publisher, "v", true);
+	note(&publisher, "ba", false);
+	note(&publisher, "b", true);
 	for (int i = 0; i < 10000; i++)
-		note(&publisher, "v", true);
+		note(&publisher, "a", true);
 	note(&publisher, "-----", false);
 	for (int i = 0; i < 10000; i++)
 		note(&publisher, "-", false);
-	note(&publisher, "vvv", true);
+	note(&publisher, "abc", true);
+}
+
+/* One that is idle, or as busy as can be: it takes a second, as often as it is asked. */
+static void test_publisher_whose_prices_do_not_move(void **state)
+{
+	struct canfs_publisher publisher = { 0 };
+
+	(void)state;
+	note(&publisher, "aaaaaaaaa", false);
+	assert_true(canfs_publisher_is_settling(&publisher));
+	note(&publisher, "a", true);
+	publisher = (struct canfs_publisher) { 0 };
+	note(&publisher, "aaaaaaaa", false);
+	note(&publisher, "-aaaaaaaaa", false);
+	note(&publisher, "b", true);
+}
+
+/* It counts bytes, and free = avail: those that look like a tag (one in 65,536), as often as they are asked for. */
+static void note_bytes(
+	struct canfs_publisher *publisher, uint64_t total, uint64_t free, bool expected)
+{
+	const struct canfs_space space = { total, free, free };
+	struct canfs_tag tag;
+	bool valid = canfs_tag_decode(&space, &tag) == 0;
+
+	assert_int_equal(canfs_publisher_note(publisher, valid ? &space : NULL), expected);
+}
+
+static bool looks_like_a_tag(uint64_t total, uint64_t free)
+{
+	struct canfs_tag tag;
+
+	return canfs_tag_decode(&(struct canfs_space) { total, free, free }, &tag) == 0;
+}
+
+static void test_counts_that_look_like_a_tag_by_chance(void **state)
+{
+	const uint64_t gigabyte = 1000000000;
+	unsigned int found = 0;
+
+	(void)state;
+	for (uint64_t total = gigabyte; total < gigabyte + 4096; total++) {
+		for (uint64_t free = gigabyte / 2; free < gigabyte / 2 + 4096; free++) {
+			struct canfs_publisher publisher = { 0 };
+
+			if (!looks_like_a_tag(total, free))
+				continue;
+			found++;
+			for (int i = 0; i < 100; i++) {
+				note_bytes(&publisher, total, free, false);
+				/* In whole blocks it is the same tag. */
+				note_bytes(&publisher, total, free - 4096 * (uint64_t)i, false);
+			}
+			assert_false(canfs_publisher_is_settling(&publisher));
+			note_bytes(&publisher, total, free + 1, false);
+		}
+	}
+	assert_int_equal(found, 4096 * 4096 >> 16);
+}
+
+/* Bytes are written and removed all the time. What passes for a tag is one in 4,096 at best; three in a row never. */
+static void test_counts_that_change_are_not_believed(void **state)
+{
+	unsigned int seed = 7, valid = 0;
+
+	(void)state;
+	for (uint64_t total = 1000000000; total < 1000000000 + 4096; total += 7) {
+		struct canfs_publisher publisher = { 0 };
+
+		for (int i = 0; i < 2000; i++) {
+			uint64_t free = 500000000 + (uint64_t)rand_r(&seed) % 100000000;
+
+			valid += looks_like_a_tag(total, free);
+			note_bytes(&publisher, total, free, false);
+		}
+	}
+	assert_true(valid > 0);
 }
 
 int main(void)
@@ -345,6 +432,9 @@ int main(void)
 		cmocka_unit_test(test_order_holds_after_rounding),
 		cmocka_unit_test(test_encoding_again_replaces_the_tag),
 		cmocka_unit_test(test_publisher_is_believed_and_forgotten_after_several_in_a_row),
+		cmocka_unit_test(test_publisher_whose_prices_do_not_move),
+		cmocka_unit_test(test_counts_that_look_like_a_tag_by_chance),
+		cmocka_unit_test(test_counts_that_change_are_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

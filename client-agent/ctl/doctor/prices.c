@@ -126,7 +126,7 @@ static void read_connection(const struct question *question)
 		question->facts->link.rtt_usec = info.tcpi_min_rtt;
 }
 
-/* One valid tag may be chance: asks until the server is believed, or a reply has none. */
+/* A valid tag may be chance: asks until it is settled whether it is one. */
 static void step(struct question *question, uint64_t now_usec)
 {
 	struct canfs_space space;
@@ -141,10 +141,12 @@ static void step(struct question *question, uint64_t now_usec)
 		end(question, CANFS_PRICE_UNANSWERED, canfs_fsstat_error(question->fsstat));
 	else if (canfs_tag_decode(&space, &tag) < 0)
 		end(question, CANFS_PRICE_NONE, "");
-	else if (canfs_publisher_note(&question->publisher, true))
+	else if (canfs_publisher_note(&question->publisher, &space))
 		end(question, CANFS_PRICE_PUBLISHED, "");
-	else
+	else if (canfs_publisher_is_settling(&question->publisher))
 		ask(question);
+	else
+		end(question, CANFS_PRICE_NONE, "");
 }
 
 /* Until one can go on, or the deadline, which all have in common. False: none is left. */
