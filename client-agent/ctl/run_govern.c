@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/clock.h"
@@ -33,16 +34,30 @@ static void note_change(struct ctl_run *run, bool stop, uint64_t now_usec)
 	run->changed_usec = now_usec;
 }
 
+/* Not all is paused with it: podman's containers, what systemd-run has put into a scope, what called setsid(2). */
+static void find_left(struct ctl_run *run)
+{
+	pid_t left = run->has_left ? 0 : canfs_stopper_find_left(&run->stopper);
+
+	if (left == 0)
+		return;
+	run->has_left = true;
+	ctl_run_tell_left(run, left);
+}
+
 /* The watchdog knows of a pause before it begins, and until it is over. */
 static void pause_job(struct ctl_run *run, uint64_t now_usec)
 {
 	int ret;
 
+	if (canfs_stopper_is_taken(&run->stopper))
+		return; /* else its end would be that of somebody else's stop, too */
 	if (canfs_watchdog_tell(&run->watchdog, CANFS_JOB_PAUSED) < 0)
 		return; /* its end is noticed elsewhere */
 	ret = canfs_stopper_set(&run->stopper, true);
 	if (ret == 0) {
 		note_change(run, true, now_usec);
+		find_left(run);
 		return;
 	}
 	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
@@ -92,27 +107,26 @@ static bool is_apart(const struct ctl_run *run)
  */
 static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *info)
 {
-	int number = (int)info->ssi_signo;
+	int number = (int)info->ssi_signo, ret;
 	bool is_hangup = number == SIGHUP, is_terminal = info->ssi_code == SI_KERNEL;
-	pid_t pid = run->process.pid;
 
-	if (is_apart(run) && (is_terminal || is_hangup))
-		pid = -pid;
-	else if (is_terminal && !is_hangup)
+	if (is_terminal && !is_hangup && !is_apart(run))
 		return;
-	if (kill(pid, number) < 0 && errno != ESRCH)
+	ret = canfs_stopper_signal(
+		&run->stopper, is_apart(run) && (is_terminal || is_hangup), number);
+	if (ret < 0 && ret != -ESRCH)
 		ctl_run_say("run: SIG%s cannot be passed on: %s", sigabbrev_np(number),
-			strerrordesc_np(errno));
+			strerrordesc_np(-ret));
 }
 
-/* Until a shell continues us. Where there is none, in an orphaned process group, the kernel does not stop us. */
-static void stop_us(void)
+/* Until a shell continues us. Where there is none, in an orphaned process group, only SIGSTOP stops us. */
+static void stop_us(int number)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGTSTP);
-	raise(SIGTSTP);
+	sigaddset(&set, number);
+	raise(number);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
@@ -122,13 +136,32 @@ static void suspend(struct ctl_run *run)
 {
 	set_stopped(run, false, canfs_now_usec());
 	if (!is_apart(run)) {
-		stop_us();
+		stop_us(SIGTSTP);
 		return;
 	}
 	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_SUSPENDED);
 	canfs_stopper_set(&run->stopper, true);
-	stop_us();
+	stop_us(SIGTSTP);
 	canfs_stopper_set(&run->stopper, false);
+	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
+}
+
+/*
+ * It has stopped itself, or somebody else has stopped it: our parent, which may be a shell, is told as it would be without
+ * us. If that continues us the job goes on; if the job is continued the watchdog continues us.
+ */
+static void take_stop(struct ctl_run *run)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)run->process.pid, &info, WSTOPPED | WNOHANG) < 0 ||
+		info.si_pid == 0 ||
+		(run->is_stopped && run->stopper.how != CANFS_STOP_CGROUP)) /* by us */
+		return;
+	set_stopped(run, false, canfs_now_usec());
+	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_STOPPED);
+	stop_us(info.si_status);
+	canfs_stopper_signal(&run->stopper, run->stopper.how == CANFS_STOP_GROUP, SIGCONT);
 	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
 }
 
@@ -149,8 +182,8 @@ static void take_signal(struct ctl_run *run)
 	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	number = (int)info.ssi_signo;
-	if (number == SIGTSTP) {
-		suspend(run);
+	if (number == SIGTSTP || number == SIGCHLD) {
+		number == SIGTSTP ? suspend(run) : take_stop(run);
 		return;
 	}
 	if (is_ending(number))
@@ -179,6 +212,8 @@ int ctl_run_catch_signals(struct ctl_run *run)
 		add_unless_ignored(&set, ending_signals[i]);
 	for (size_t i = 0; !run->governed->attach && i < COUNT(own_signals); i++)
 		add_unless_ignored(&set, own_signals[i]);
+	if (!run->governed->attach)
+		sigaddset(&set, SIGCHLD);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* A line of ours that nobody reads, or one from a terminal's background, is not to end or stop us. */
 	sigaddset(&set, SIGPIPE);
@@ -204,6 +239,11 @@ static void step(struct ctl_run *run, uint64_t now_usec)
 		return;
 	}
 	notice_suspend(run);
+	if (run->stopper.is_ours && canfs_freezer_is_empty(&run->stopper.freezer)) {
+		find_left(run);
+		let_go(run); /* there is nothing to pause */
+		return;
+	}
 	canfs_job_prices_tick(run->prices, now_usec);
 	ctl_run_tell_prices(run, now_usec);
 	set_stopped(run,

@@ -31,6 +31,7 @@ struct ctl_run {
 	int ended_by;    /* a signal to us ended an attachment; 0: none */
 	bool is_stopped; /* what the stopper was told last */
 	bool is_let_go;  /* it is to end, or there is no watchdog: not paused any more */
+	bool has_left;   /* a part of it, as was said */
 	uint64_t began_usec, changed_usec, paused_usec, longest_usec;
 	unsigned int pauses;
 	uint64_t suspended_usec;             /* the machine, since it booted */
@@ -59,6 +60,7 @@ void ctl_run_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What is said of it, most only if that is asked for: how its prices come, how it is paused, that it has been or goes on, the sum. */
 void ctl_run_tell_prices(struct ctl_run *run, uint64_t now_usec);
 void ctl_run_tell_how(const struct ctl_run *run);
+void ctl_run_tell_left(const struct ctl_run *run, pid_t pid);
 void ctl_run_tell_change(const struct ctl_run *run, uint64_t now_usec);
 void ctl_run_tell_sum(const struct ctl_run *run, uint64_t now_usec);
 

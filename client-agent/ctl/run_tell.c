@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "client-agent/kernel/procfs.h"
+
 #define LINE_BYTES 1024 /* a longer one is cut; a pipe that has room takes as much at once */
 
 void ctl_run_say(const char *format, ...)
@@ -82,6 +84,19 @@ void ctl_run_tell_how(const struct ctl_run *run)
 		ctl_run_say("how it is paused: control group %s", stopper->freezer.path);
 	else if (run->verbose)
 		ctl_run_say("how it is paused: SIGSTOP and SIGCONT");
+}
+
+/* What is said to be paused is to be. */
+void ctl_run_tell_left(const struct ctl_run *run, pid_t pid)
+{
+	char file[32], name[64];
+	ssize_t length;
+
+	snprintf(file, sizeof(file), "/proc/%d/comm", (int)pid);
+	length = canfs_read_file("", file, name, sizeof(name));
+	ctl_run_say("run: process %d (%.*s) has left its %s: it is not paused", (int)pid,
+		length > 0 ? (int)length - 1 : 0, name,
+		run->stopper.how == CANFS_STOP_CGROUP ? "control group" : "process group");
 }
 
 void ctl_run_tell_change(const struct ctl_run *run, uint64_t now_usec)

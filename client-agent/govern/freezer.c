@@ -36,11 +36,14 @@ const char *canfs_cgroup2_mount(void)
 }
 
 /* "0::/a/b": below the mount, "" for the root. */
-static int own_group(char *path, size_t size)
+static int group_of(pid_t pid, char *path, size_t size)
 {
-	char text[8192];
+	char text[8192], file[32];
 	const char *line;
-	ssize_t len = canfs_read_file("", "/proc/self/cgroup", text, sizeof(text));
+	ssize_t len;
+
+	snprintf(file, sizeof(file), "/proc/%d/cgroup", (int)pid);
+	len = canfs_read_file("", file, text, sizeof(text));
 
 	if (len < 0)
 		return (int)len;
@@ -96,7 +99,7 @@ int canfs_freezer_create(struct canfs_freezer *freezer)
 
 	if (!mount)
 		return -EOPNOTSUPP;
-	ret = own_group(own, sizeof(own));
+	ret = group_of(getpid(), own, sizeof(own));
 	if (ret < 0)
 		return ret;
 	snprintf(group, sizeof(group), "%s/canfs-run-%d", own, (int)getpid());
@@ -152,15 +155,15 @@ void canfs_freezer_close(struct canfs_freezer *freezer)
 	close(freezer->freeze_fd);
 }
 
-bool canfs_freezer_has_us(const struct canfs_freezer *freezer)
+bool canfs_freezer_has(const struct canfs_freezer *freezer, pid_t pid)
 {
 	const char *mount = canfs_cgroup2_mount();
-	struct canfs_freezer ours;
-	char own[PATH_MAX];
+	struct canfs_freezer other;
+	char group[PATH_MAX];
 
-	if (!mount || own_group(own, sizeof(own)) < 0 || set_path(&ours, mount, own) < 0)
+	if (!mount || group_of(pid, group, sizeof(group)) < 0 || set_path(&other, mount, group) < 0)
 		return false;
-	return canfs_path_is_below(ours.path, freezer->path);
+	return canfs_path_is_below(other.path, freezer->path);
 }
 
 int canfs_freezer_add(const struct canfs_freezer *freezer, pid_t pid)

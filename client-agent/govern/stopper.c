@@ -9,8 +9,11 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "client-agent/govern/descendants.h"
 #include "client-agent/govern/process_stat.h"
 #include "client-agent/kernel/procfs.h"
+
+#define SIGNAL_PROCESS_GROUP (1u << 2) /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9 */
 
 static int adopt_by_cgroup(struct canfs_stopper *stopper, pid_t child)
 {
@@ -91,8 +94,8 @@ static int attach_process(struct canfs_stopper *stopper, pid_t pid, const char *
 	stopper->pid = pid;
 	/* Before anything is looked up of it: from here on the number is that of this process, or its end is known. */
 	ret = canfs_stopper_open_end(stopper);
-	if (ret == 0 && kill(pid, 0) < 0)
-		ret = -errno;
+	if (ret == 0)
+		ret = canfs_stopper_signal(stopper, false, 0);
 	if (ret == -ESRCH || ret == -EINVAL) /* the latter: of a thread */
 		*why = "there is no such process";
 	else if (ret == -EPERM)
@@ -119,7 +122,7 @@ static int attach_cgroup(struct canfs_stopper *stopper, const char *what, const 
 		*why = "neither a process ID, a control group nor a running systemd unit";
 	if (ret < 0)
 		return ret;
-	if (canfs_freezer_has_us(&stopper->freezer)) {
+	if (canfs_freezer_has(&stopper->freezer, getpid())) {
 		*why = "canfsctl itself would be stopped";
 		return -EDEADLK;
 	}
@@ -150,20 +153,85 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 	return attach_process(stopper, (pid_t)pid, why);
 }
 
-static int send_signal(const struct canfs_stopper *stopper, int number)
+/*
+ * While a group has members its number is that of no new process. Before Linux 6.9 only that can be looked at: whether there is
+ * one that is not our leader.
+ */
+static int signal_group(const struct canfs_stopper *stopper, int number)
 {
-	pid_t to = stopper->how == CANFS_STOP_GROUP ? -stopper->pid : stopper->pid;
+	if (stopper->end_fd >= 0) {
+		if (pidfd_send_signal(stopper->end_fd, number, NULL, SIGNAL_PROCESS_GROUP) == 0)
+			return 0;
+		if (errno != EINVAL)
+			return -errno;
+		if (pidfd_send_signal(stopper->end_fd, 0, NULL, 0) < 0 && errno == ESRCH &&
+			kill(stopper->pid, 0) == 0)
+			return -ESRCH;
+	}
+	return kill(-stopper->pid, number) < 0 ? -errno : 0;
+}
 
-	return kill(to, number) < 0 ? -errno : 0;
+int canfs_stopper_signal(const struct canfs_stopper *stopper, bool group, int number)
+{
+	int ret;
+
+	if (group)
+		return signal_group(stopper, number);
+	ret = stopper->end_fd < 0 ? kill(stopper->pid, number)
+				  : pidfd_send_signal(stopper->end_fd, number, NULL, 0);
+	return ret < 0 ? -errno : 0;
 }
 
 int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped)
 {
 	int ret = stopper->how == CANFS_STOP_CGROUP
 			  ? canfs_freezer_set(&stopper->freezer, stopped)
-			  : send_signal(stopper, stopped ? SIGSTOP : SIGCONT);
+			  : canfs_stopper_signal(stopper, stopper->how == CANFS_STOP_GROUP,
+				    stopped ? SIGSTOP : SIGCONT);
 
 	return ret == -ESRCH || ret == -ENODEV || ret == -ENOENT ? 0 : ret;
+}
+
+static bool is_member(const struct canfs_stopper *stopper, pid_t pid)
+{
+	switch (stopper->how) {
+	case CANFS_STOP_CGROUP:
+		return canfs_freezer_has(&stopper->freezer, pid);
+	case CANFS_STOP_GROUP:
+		return stat_of(pid, CANFS_PROCESS_GROUP) == stopper->pid;
+	case CANFS_STOP_PROCESS:
+		break;
+	}
+	return pid == stopper->pid;
+}
+
+static bool is_stopped_member(const void *data, pid_t pid)
+{
+	int64_t state = stat_of(pid, CANFS_PROCESS_STATE);
+
+	return (state == 'T' || state == 't') && is_member(data, pid);
+}
+
+bool canfs_stopper_is_taken(const struct canfs_stopper *stopper)
+{
+	if (stopper->how == CANFS_STOP_CGROUP)
+		return canfs_freezer_is_frozen(&stopper->freezer) > 0;
+	return canfs_descendant_find(stopper->pid, is_stopped_member, stopper) != 0;
+}
+
+/* What has ended and waits for its parent is nowhere. */
+static bool has_left(const void *data, pid_t pid)
+{
+	int64_t state = stat_of(pid, CANFS_PROCESS_STATE);
+
+	return state > 0 && state != 'Z' && state != 'X' && !is_member(data, pid);
+}
+
+pid_t canfs_stopper_find_left(const struct canfs_stopper *stopper)
+{
+	if (stopper->how == CANFS_STOP_PROCESS || stopper->pid == 0)
+		return 0;
+	return canfs_descendant_find(stopper->pid, has_left, stopper);
 }
 
 bool canfs_stopper_has_ended(const struct canfs_stopper *stopper, short revents)

@@ -2,7 +2,7 @@
 /*
  * What stops a job and lets it go on: a control group of its own, or that of a unit (freezer.h); where there is none,
  * SIGSTOP and SIGCONT to a process group, for a job of ours that of a session of its own (process.h). Those a process may
- * notice (its parent is told, a timer runs out), and a descendant that has left the group is not stopped.
+ * notice (its parent is told, a timer runs out). A descendant that has left the group is not stopped.
  */
 #ifndef CANFS_CLIENT_AGENT_GOVERN_STOPPER_H
 #define CANFS_CLIENT_AGENT_GOVERN_STOPPER_H
@@ -32,6 +32,21 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 
 /* 0, also if it is gone; or -errno: it may be tried again, but for -EPERM. */
 int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped);
+
+/*
+ * A signal to its process, or to its process group. By its pidfd once that is open: its number may be another's by now.
+ * 0 or -errno.
+ */
+int canfs_stopper_signal(const struct canfs_stopper *stopper, bool group, int number);
+
+/* Has somebody else stopped it, or a part of it? To stop it and let it go on would undo that. */
+bool canfs_stopper_is_taken(const struct canfs_stopper *stopper);
+
+/*
+ * A process of the job that is not stopped with it, since it has left the control group or process group; 0: none is known.
+ * One whose parent is gone is not known of.
+ */
+pid_t canfs_stopper_find_left(const struct canfs_stopper *stopper);
 
 /* Of what is attached to it is open already. 0 or -errno. */
 int canfs_stopper_open_end(struct canfs_stopper *stopper);

@@ -11,9 +11,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "client-agent/govern/process_stat.h"
+
 #define END 'E' /* beside enum canfs_watched */
 
 #define RETRY_MSEC 1000 /* after the job could not be continued */
+#define STATE_MSEC 500  /* how often one that is stopped is looked at */
+
+/* Somebody has continued it, or killed it, and not its governor. */
+static void continue_governor(const struct canfs_stopper *stopper)
+{
+	int64_t state;
+
+	if (canfs_process_stat("", stopper->pid, CANFS_PROCESS_STATE, &state) == 0 && state == 'T')
+		return;
+	kill(getppid(), SIGCONT);
+}
+
+static int timeout_msec(char message, int wait_msec)
+{
+	return message == CANFS_JOB_PAUSED    ? wait_msec
+	       : message == CANFS_JOB_STOPPED ? STATE_MSEC
+					      : -1;
+}
 
 static void watch(const struct canfs_stopper *stopper, int fd, int limit_msec)
 {
@@ -22,10 +42,14 @@ static void watch(const struct canfs_stopper *stopper, int fd, int limit_msec)
 	char message = CANFS_JOB_RUNS;
 
 	for (;;) {
-		int ready = poll(&polled, 1, message == CANFS_JOB_PAUSED ? wait_msec : -1);
+		int ready = poll(&polled, 1, timeout_msec(message, wait_msec));
 
 		if (ready < 0)
 			continue;
+		if (ready == 0 && message == CANFS_JOB_STOPPED) {
+			continue_governor(stopper);
+			continue;
+		}
 		if (ready == 0) {
 			wait_msec = canfs_stopper_set(stopper, false) < 0 ? RETRY_MSEC : limit_msec;
 			continue;
@@ -36,19 +60,29 @@ static void watch(const struct canfs_stopper *stopper, int fd, int limit_msec)
 		if (message == END)
 			return;
 	}
-	while (message != CANFS_JOB_RUNS && canfs_stopper_set(stopper, false) < 0)
+	while ((message == CANFS_JOB_PAUSED || message == CANFS_JOB_SUSPENDED) &&
+		canfs_stopper_set(stopper, false) < 0)
 		poll(NULL, 0, RETRY_MSEC);
 	if (stopper->is_ours)
 		canfs_freezer_remove_when_empty(&stopper->freezer);
 }
 
 /* The descriptors that are kept. */
-enum { GOVERNOR = STDERR_FILENO + 1, FREEZE, CLOSED };
+enum { GOVERNOR = STDERR_FILENO + 1, FREEZE, PROCESS, CLOSED };
 
 /* To where none of these is: then each is moved to its place. */
 static int move_up(int fd)
 {
 	return fcntl(fd, F_DUPFD, CLOSED);
+}
+
+/* Where it had none it has none. The governor then sees that there is no watchdog, before the first pause. */
+static void move_down(int from, int to)
+{
+	if (from < 0)
+		close(to);
+	else if (dup2(from, to) < 0)
+		_exit(1);
 }
 
 /*
@@ -78,20 +112,21 @@ static void rename_us(void)
 static void detach(struct canfs_stopper *stopper, int fd)
 {
 	bool has_group = stopper->how == CANFS_STOP_CGROUP;
-	int null = open("/dev/null", O_RDWR), freeze = -1;
+	int null = open("/dev/null", O_RDWR);
+	int freeze = has_group ? move_up(stopper->freezer.freeze_fd) : -1;
+	int process = stopper->end_fd < 0 ? -1 : move_up(stopper->end_fd);
 
 	fd = move_up(fd);
-	if (has_group)
-		freeze = move_up(stopper->freezer.freeze_fd);
 	setsid();
 	rename_us();
 	for (int i = 0; i <= STDERR_FILENO; i++)
 		dup2(null, i);
-	/* The governor then sees that there is no watchdog, before the first pause. */
-	if (dup2(fd, GOVERNOR) < 0 || (has_group && dup2(freeze, FREEZE) < 0))
-		_exit(1);
+	move_down(fd, GOVERNOR);
+	move_down(freeze, FREEZE);
+	move_down(process, PROCESS);
 	stopper->freezer.freeze_fd = FREEZE;
-	close_range(has_group ? CLOSED : FREEZE, ~0u, 0);
+	stopper->end_fd = process < 0 ? -1 : PROCESS;
+	close_range(CLOSED, ~0u, 0);
 	/* A directory that is in use cannot be unmounted. */
 	(void)!chdir("/");
 }

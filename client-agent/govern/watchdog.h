@@ -3,9 +3,10 @@
  * A process that lets a job go on if the one that governs it cannot: because it was killed, even by SIGKILL, or stopped,
  * or hangs.
  *
- *	governor --- runs, paused, suspended, end --> watchdog
+ *	governor --- runs, paused, suspended, stopped, end --> watchdog
  *	            connection is cut        the job goes on, if it was paused or suspended
  *	            paused for too long      the job goes on
+ *	            stopped, and goes on     the governor is continued
  *	            end                      nothing is left to do
  *
  * What somebody else has stopped stays so.
@@ -22,6 +23,7 @@ enum canfs_watched {
 	CANFS_JOB_RUNS = 'R',
 	CANFS_JOB_PAUSED = 'P',    /* not for longer than the limit */
 	CANFS_JOB_SUSPENDED = 'S', /* as long as the governor is: Ctrl-Z */
+	CANFS_JOB_STOPPED = 'T',   /* not by us; the governor stops until it goes on */
 };
 
 struct canfs_watchdog {

@@ -189,7 +189,7 @@ static void test_cgroup(void **state)
 	start(&fixture, false);
 	assert_int_equal(fixture.stopper.how, CANFS_STOP_CGROUP);
 	assert_false(canfs_freezer_is_empty(&fixture.stopper.freezer));
-	assert_false(canfs_freezer_has_us(&fixture.stopper.freezer));
+	assert_false(canfs_freezer_has(&fixture.stopper.freezer, getpid()));
 	end(&fixture);
 	assert_true(canfs_freezer_is_empty(&fixture.stopper.freezer));
 	assert_int_equal(access(fixture.stopper.freezer.path, F_OK), -1);
@@ -425,6 +425,51 @@ static void test_attach_to_a_process(void **state)
 	assert_string_equal(why, "there is no such process");
 }
 
+/* A process ID may be another's by now: that of a bystander, here. */
+static void test_signals_go_by_pidfd(void **state)
+{
+	struct canfs_stopper stopper;
+	struct fixture job, other;
+
+	(void)state;
+	if (!has_pidfd())
+		skip();
+	start(&job, true);
+	start(&other, true);
+	stopper = (struct canfs_stopper) { .how = CANFS_STOP_PROCESS,
+		.pid = other.process.pid,
+		.end_fd = pidfd_open(job.process.pid, 0) };
+	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
+	await_stopped(&job, true);
+	assert_true(runs(other.process.pid));
+	assert_int_equal(canfs_stopper_set(&stopper, false), 0);
+	await_stopped(&job, false);
+	end(&job);
+	stopper.how = CANFS_STOP_GROUP; /* its leader is gone, and has been waited for */
+	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
+	sleep_msec(50);
+	assert_true(runs(other.process.pid));
+	canfs_stopper_fini(&stopper);
+	end(&other);
+}
+
+static void test_what_others_have_stopped(void **state)
+{
+	struct fixture fixture;
+
+	(void)state;
+	start(&fixture, true);
+	assert_false(canfs_stopper_is_taken(&fixture.stopper));
+	kill(fixture.process.pid, SIGSTOP);
+	await_stopped(&fixture, true);
+	assert_true(canfs_stopper_is_taken(&fixture.stopper));
+	kill(fixture.process.pid, SIGCONT);
+	await_stopped(&fixture, false);
+	assert_false(canfs_stopper_is_taken(&fixture.stopper));
+	assert_int_equal(canfs_stopper_find_left(&fixture.stopper), 0);
+	end(&fixture);
+}
+
 /* One that leads no process group is stopped alone. */
 static void test_attach_to_a_member_of_a_group(void **state)
 {
@@ -516,6 +561,8 @@ int main(void)
 		cmocka_unit_test(test_watchdog_of_one_that_cannot_be_continued_yet),
 		cmocka_unit_test(test_commands_that_cannot_be_run),
 		cmocka_unit_test(test_attach_to_a_process),
+		cmocka_unit_test(test_signals_go_by_pidfd),
+		cmocka_unit_test(test_what_others_have_stopped),
 		cmocka_unit_test(test_attach_to_a_member_of_a_group),
 		cmocka_unit_test(test_attach_to_what_must_not_be),
 		cmocka_unit_test(test_attach_to_a_control_group),
