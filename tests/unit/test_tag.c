@@ -378,6 +378,8 @@ static void test_counts_that_look_like_a_tag_by_chance(void **state)
 
 	(void)state;
 	for (uint64_t total = gigabyte; total < gigabyte + 4096; total++) {
+		if ((total & 0xF00) != 0x900) /* its mark, and version 1 */
+			continue;
 		for (uint64_t free = gigabyte / 2; free < gigabyte / 2 + 4096; free++) {
 			struct canfs_publisher publisher = { 0 };
 
