@@ -318,6 +318,8 @@ struct canfs_file_change {
 	struct canfs_holders *holders; /* NULL: there are no delegations */
 	uint64_t file;
 	bool is_sent_again; /* perhaps, of a WRITE: delegations/holders.h */
+	bool is_holders;    /* of who has a write delegation, or just had it */
+	uint8_t tries;      /* to find space for it */
 };
 
 /* Who asked for a read or write, and what to call when it is done. */
@@ -327,7 +329,7 @@ struct canfs_caller {
 	void *arg;
 	struct canfs_timer timer;
 	/* Of a write: as it was asked for, and as it was when it began. */
-	bool stable;
+	bool stable, bypass;
 	uint32_t write_errors;
 	uint64_t begun_usec; /* of a stable one */
 	struct canfs_file_change change;
@@ -407,6 +409,24 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, v
 
 bool canfs_any_delegations(void);
 
+/*
+ * write_delegations.c: can the server afford one of this file, which will be known by this name? -errno. What is reserved for it is so until
+ * its end, of which may be told more than once.
+ */
+int canfs_open_space(void (*recall)(uint64_t file));
+void canfs_close_space(void);
+int canfs_afford_write_delegation(
+	const struct canfs_export *export, struct fsal_obj_handle *handle, const void *name);
+void canfs_end_write_delegation(const void *name);
+uint64_t canfs_count_not_afforded(void);
+
+/* There was no space for this WRITE of a holder: some of what is reserved is given back. True: try it again. With op_ctx on our export. */
+bool canfs_spend_space(
+	struct canfs_file_change *change, fsal_status_t status, const struct fsal_io_arg *io);
+
+/* Who may write may be another one from now on. Waits, some seconds at most, until those who have closed their files have written. */
+void canfs_recall_before_change(void);
+
 /* back_channel.c: it does not answer when it is asked for a delegation (once a second), or has answered just now. From any thread. */
 void canfs_client_is_unheard(void *client_record);
 void canfs_client_has_answered(void *client_record);
@@ -417,6 +437,9 @@ int canfs_start_watching(const struct canfs_watch_config *config);
 void canfs_stop_watching(void);
 int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *handle);
 void canfs_unwatch_file(const struct canfs_export *export, struct fsal_obj_handle *handle);
+
+/* An O_PATH descriptor of it; -errno. */
+int canfs_open_same(const struct canfs_export *export, struct fsal_obj_handle *handle);
 
 /* kept_states.c, with op_ctx: of a delegation that is returned, or of locks that end. It stays for a second. */
 void canfs_keep_state(struct state_t *state);

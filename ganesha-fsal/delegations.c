@@ -4,7 +4,6 @@
 #include "ganesha-fsal/delegations/holders.h"
 #include "ganesha-fsal/delegations/revoked.h"
 #include "ganesha-fsal/delegations/watch.h"
-#include "pricing/price.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,16 +18,10 @@
 
 #define WAIT_MORE_SEC 5 /* than the server waits for an answer */
 
-/* From here on a write is too expensive for others to wait for it, */
-#define EXPENSIVE (CANFS_PRICE_MAX / 2)
-/* if so many operations of theirs are in flight. */
-#define OTHERS_WAIT 0.5
-
 /* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then they stay. */
 static _Atomic(struct canfs_holders *) all_holders;
 static _Atomic(struct canfs_revoked *) all_revoked;
 static _Atomic unsigned int delegating_exports;
-static _Atomic uint64_t too_expensive;
 
 static void ask(const void *up_ops, const void *key, size_t key_bytes)
 {
@@ -45,8 +38,8 @@ static bool conflicts(uint64_t file, struct canfs_nfs_client client, enum canfs_
 	return canfs_holders_conflict(atomic_load(&all_holders), file, client, access, &recall);
 }
 
-/* Of this machine another process has opened it, for reading or writing. */
-static void opened(uint64_t file)
+/* Of this machine another process has opened it, for reading or writing; or there is too little space for what its holder may write. */
+static void recall(uint64_t file)
 {
 	(void)conflicts(file, (struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
 }
@@ -70,7 +63,7 @@ static bool settles(uint64_t file)
 
 static int open_all(void)
 {
-	const struct canfs_watch_config config = { .opened = opened,
+	const struct canfs_watch_config config = { .opened = recall,
 		.tick = tick,
 		.settles = settles,
 		.thread_begins = canfs_name_thread,
@@ -82,12 +75,15 @@ static int open_all(void)
 		atomic_store(&all_revoked, canfs_revoked_new());
 	if (!atomic_load(&all_holders) || !atomic_load(&all_revoked))
 		return -ENOMEM;
+	if (canfs_open_space(recall) != 0)
+		return -ENOMEM;
 	return canfs_start_watching(&config);
 }
 
 void canfs_close_delegations(void)
 {
 	canfs_stop_watching();
+	canfs_close_space();
 	canfs_holders_free(atomic_exchange(&all_holders, NULL));
 	canfs_revoked_free(atomic_exchange(&all_revoked, NULL));
 }
@@ -194,7 +190,7 @@ struct canfs_delegation_counters canfs_count_delegations(void)
 
 	if (holders)
 		counters.now = canfs_holders_counters(holders);
-	counters.now.refused += atomic_load(&too_expensive);
+	counters.now.refused += canfs_count_not_afforded();
 	return counters;
 }
 
@@ -263,23 +259,6 @@ static struct canfs_server_state server_state(struct state_t *state)
 }
 _Static_assert(sizeof(enum deleg_state) == sizeof(uint32_t), "as it is looked at");
 
-/*
- * A client that need not wait for its writes sends more of them, at a price that others pay. Those who wait at close() slow down, and
- * the price falls. With the client alone nobody pays.
- */
-static bool is_too_expensive(const struct canfs_export *export)
-{
-	struct canfs_tag tag;
-
-	if (!export->prices || !canfs_price_table_peek(export->prices, canfs_now_usec(), &tag))
-		return false;
-	canfs_add_premium(export->prices, &tag);
-	if (tag.write < EXPENSIVE || canfs_others_in_flight() < OTHERS_WAIT)
-		return false;
-	atomic_fetch_add(&too_expensive, 1);
-	return true;
-}
-
 bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
 	bool writes, fsal_status_t *status)
 {
@@ -305,8 +284,11 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	delegation.key_bytes = key.len;
 	delegation.parent = made.file == delegation.file ? made.parent : 0;
 	if (delegates(&export->export) && whose->so_clientrec->cid_minorversion > 0)
-		ret = writes && is_too_expensive(export) ? -EBUSY
-							 : grant(export, handle, &delegation);
+		ret = writes ? canfs_afford_write_delegation(export, handle, state) : 0;
+	if (ret == 0)
+		ret = grant(export, handle, &delegation);
+	if (ret != 0 && writes)
+		canfs_end_write_delegation(state);
 	*status =
 		ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
 	return true;
@@ -358,6 +340,7 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, v
 	file = canfs_hash_key(handle);
 	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &whose))
 		return;
+	canfs_end_write_delegation(state);
 	if (owner && was_just_answered(state))
 		canfs_client_has_answered(
 			((struct state_owner_t *)owner)->so_owner.so_nfs4_owner.so_clientrec);
@@ -475,6 +458,7 @@ fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_fi
 		return fsalstat(ERR_FSAL_NO_ERROR, 0);
 	change->file = canfs_hash_key(handle);
 	note_arrived(change->holders, change->file);
+	change->is_holders = is_named(change->file);
 	canfs_holders_begin_change(change->holders, change->file);
 	status = check(change->file, CANFS_WRITES);
 	if (FSAL_IS_ERROR(status))

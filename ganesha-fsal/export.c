@@ -401,6 +401,7 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 	/* It may be another FSAL's that shall become ours. */
 	if (FSAL_IS_ERROR(status))
 		return status;
+	canfs_recall_before_change();
 	canfs_reload(ours, err_type);
 	sub = find_sub_fsal(parse_node, &stack, &errors);
 	if (sub) {

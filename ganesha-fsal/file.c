@@ -85,11 +85,18 @@ static void write_done(
 	struct fsal_obj_handle *sub, fsal_status_t status, void *io_arg, void *caller_arg)
 {
 	struct fsal_export *sub_export = op_ctx->fsal_export;
-	const struct canfs_caller *caller = caller_arg;
-	const struct fsal_io_arg *io = io_arg;
+	struct canfs_caller *caller = caller_arg;
+	struct fsal_io_arg *io = io_arg;
+	bool again;
 
-	canfs_end_timer(&caller->timer);
 	op_ctx->fsal_export = sub_export->super_export;
+	again = canfs_spend_space(&caller->change, status, io);
+	if (again) {
+		op_ctx->fsal_export = sub_export;
+		sub->obj_ops->write2(sub, caller->bypass, write_done, io, caller);
+		return;
+	}
+	canfs_end_timer(&caller->timer);
 	canfs_invalidate(caller->handle, io->offset, canfs_bytes_of(io));
 	status = canfs_check_write(caller, status, io);
 	canfs_end_change(&caller->change);
@@ -106,6 +113,7 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.arg = arg,
 		.timer = canfs_begin_write_of(io),
 		.stable = io->fsal_stable,
+		.bypass = bypass,
 	};
 	fsal_status_t status = canfs_begin_change(handle, &caller.change);
 

@@ -58,6 +58,13 @@ static int open_same(
 	return -ESTALE;
 }
 
+int canfs_open_same(const struct canfs_export *export, struct fsal_obj_handle *handle)
+{
+	struct stat st;
+
+	return open_same(export, handle, &st);
+}
+
 int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *handle)
 {
 	const struct canfs_watched file = {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* What a write delegation costs the server: others wait for more writes, and there must be space for what is written after close(2). */
+#include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/delegations/space_table.h"
+#include "pricing/price.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include "nfs_core.h"
+
+/* From here on a write is too expensive for others to wait for it, */
+#define EXPENSIVE (CANFS_PRICE_MAX / 2)
+/* if so many operations of theirs are in flight. */
+#define OTHERS_WAIT 0.5
+
+#define RECALL_WAIT_MSEC 10000
+#define SPEND_TRIES      8
+
+/* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then it stays. */
+static _Atomic(struct canfs_space_table *) all_space;
+static _Atomic uint64_t refused;
+
+int canfs_open_space(void (*recall)(uint64_t file))
+{
+	const struct canfs_space_table_config config = { .limit_bytes = DELEG_SPACE_LIMIT_FILESZ,
+		.recall = recall,
+		.thread_begins = canfs_name_thread };
+	struct canfs_space_table *table;
+	int ret = atomic_load(&all_space) ? 0 : canfs_space_table_new(&table, &config);
+
+	if (ret == 0 && !atomic_load(&all_space))
+		atomic_store(&all_space, table);
+	return ret;
+}
+
+void canfs_close_space(void)
+{
+	canfs_space_table_free(atomic_exchange(&all_space, NULL));
+}
+
+/*
+ * A client that need not wait for its writes sends more of them, at a price that others pay. Those who wait at close() slow down, and
+ * the price falls. With the client alone nobody pays.
+ */
+static bool is_too_expensive(const struct canfs_export *export)
+{
+	struct canfs_tag tag;
+
+	if (!export->prices || !canfs_price_table_peek(export->prices, canfs_now_usec(), &tag))
+		return false;
+	canfs_add_premium(export->prices, &tag);
+	return tag.write >= EXPENSIVE && canfs_others_in_flight() >= OTHERS_WAIT;
+}
+
+static int charge(
+	const struct canfs_export *export, struct fsal_obj_handle *handle, const void *name)
+{
+	struct canfs_space_user user = { .name = name,
+		.file = canfs_hash_key(handle),
+		.dev = export->st_dev,
+		.dir = export->dir,
+		.fd = canfs_open_same(export, handle) };
+	int ret;
+
+	if (user.fd < 0)
+		return user.fd;
+	ret = canfs_space_table_charge(atomic_load(&all_space), &user);
+	close(user.fd);
+	return ret;
+}
+
+int canfs_afford_write_delegation(
+	const struct canfs_export *export, struct fsal_obj_handle *handle, const void *name)
+{
+	int ret = is_too_expensive(export) ? -EBUSY : charge(export, handle, name);
+
+	if (ret != 0)
+		atomic_fetch_add(&refused, 1);
+	return ret;
+}
+
+void canfs_end_write_delegation(const void *name)
+{
+	canfs_space_table_discharge(atomic_load(&all_space), name);
+}
+
+uint64_t canfs_count_not_afforded(void)
+{
+	return atomic_load(&refused);
+}
+
+bool canfs_spend_space(
+	struct canfs_file_change *change, fsal_status_t status, const struct fsal_io_arg *io)
+{
+	const struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+
+	if (status.major != ERR_FSAL_NOSPC || !change->is_holders || change->tries == SPEND_TRIES)
+		return false;
+	change->tries++;
+	return canfs_space_table_spend(
+		atomic_load(&all_space), export->st_dev, canfs_bytes_of(io) << change->tries);
+}
+
+void canfs_recall_before_change(void)
+{
+	if (atomic_load(&all_space))
+		canfs_space_table_recall(atomic_load(&all_space), RECALL_WAIT_MSEC);
+}
