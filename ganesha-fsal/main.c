@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The module: registration, configuration, and the life of the sampler. */
+#include "ganesha-fsal/allocator.h"
 #include "ganesha-fsal/canfs_methods.h"
 
 #include <dlfcn.h>
@@ -59,11 +60,17 @@ static bool server_is_ours(void)
 		return false;
 	file = strrchr(library.dli_fname, '/');
 	file = file ? file + 1 : library.dli_fname;
-	if (strcmp(file, CANFS_GANESHA_LIBRARY) == 0)
-		return true;
 	/* Not LogCrit, which is made of other symbols in other releases. */
-	DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
-		"CANFS was built for %s, and this is %s: not used", CANFS_GANESHA_LIBRARY, file);
+	if (strcmp(file, CANFS_GANESHA_LIBRARY) != 0)
+		DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
+			"CANFS was built for %s, and this is %s: not used", CANFS_GANESHA_LIBRARY,
+			file);
+	else if (!canfs_library_has_server_allocator(library.dli_fname))
+		DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
+			"CANFS needs an FSAL below it, and none works with the allocator that is "
+			"preloaded (LD_PRELOAD): not used");
+	else
+		return true;
 	return false;
 }
 

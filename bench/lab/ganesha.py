@@ -23,6 +23,8 @@ core        likewise for NFS_CORE_PARAM { }, besides what is needed here.
 blocks      further blocks, or items of NFSV4 { }: {"MDCACHE": {"Dir_Chunk": 0}}.
 memory_limit_bytes   puts the server, page cache included, into a memory cgroup (v1 or v2) of that size.
 rpcbind     False: none runs; for a server of NFSv4 alone.
+allocator   a library as libjemalloc.so.2: Ganesha and its FSALs, but not CANFS, are as if linked with it (by patchelf);
+            default CANFS_ALLOCATOR of the environment.
 wrapper     command to put before ganesha.nfsd: valgrind, strace, gdbserver.
 
 start(), stop() (the exit status; 0 is a clean stop), kill(), reload() (SIGHUP), close() (stop everything;
@@ -106,7 +108,7 @@ def below_of(stack):
 class Ganesha:
     def __init__(self, exports, netns, directory, build=None, options=None, core=None,
                  memory_limit_bytes=None, blocks=None, wrapper=(), rpcbind=True, export_options=None, includes=(),
-                 classes=(), export_items=None):
+                 classes=(), export_items=None, allocator=os.environ.get("CANFS_ALLOCATOR")):
         self.exports = list(exports)
         self.netns = netns
         self.directory = pathlib.Path(directory).resolve()
@@ -121,6 +123,7 @@ class Ganesha:
         self.memory_limit_bytes = memory_limit_bytes
         self.wrapper = list(wrapper)
         self.rpcbind = rpcbind
+        self.allocator = allocator
         self.log_path = self.directory / "ganesha.log"
         self.config_path = self.directory / "ganesha.conf"
         self._rpcbind = None
@@ -170,7 +173,7 @@ class Ganesha:
             self._start_rpcbind(timeout_sec)
         already = len(self.log_text())
         enter = ["nsenter", "--target", str(self._rpcbind.pid), "--mount", "--net"]
-        serve = self.wrapper + ["ganesha.nfsd", "-F", "-f", str(self.config_path), "-L", str(self.log_path),
+        serve = self.wrapper + [self._program(), "-F", "-f", str(self.config_path), "-L", str(self.log_path),
                  "-p", "/run/ganesha.pid", "-N", "NIV_EVENT"]
         self._ganesha = self._spawn(enter + serve, "ganesha.out")
         deadline = time.monotonic() + timeout_sec
@@ -250,13 +253,33 @@ class Ganesha:
             packaged = packaged_plugin(below)
             if packaged is None:
                 raise GaneshaError(f"{name} is not installed (package nfs-ganesha-{below.lower()})")
-            (plugins / name).symlink_to(packaged)
+            self._put(packaged, plugins / name)
         if self.build is not None:
             ours = self.build / "ganesha-fsal" / "libfsalcanfs.so"
             if not ours.exists():
                 raise GaneshaError(f"{ours} is not built")
             (plugins / "libfsalcanfs.so").symlink_to(ours)
         return plugins
+
+    def _program(self):
+        """ganesha.nfsd; with another allocator a copy, which finds its copy of the library before the packaged one."""
+        if not self.allocator:
+            return "ganesha.nfsd"
+        program = self.directory / "ganesha.nfsd"
+        self._put(shutil.which("ganesha.nfsd"), program)
+        for library in (file for d in PLUGIN_DIRS for file in pathlib.Path(d).glob("libganesha_nfsd.so.*.*")):
+            self._put(library, self.directory / library.name)
+        subprocess.run(["patchelf", "--set-rpath", ":".join((str(self.directory), *PLUGIN_DIRS)), program], check=True)
+        return str(program)
+
+    def _put(self, packaged, file):
+        """A file of Ganesha's: as it is, or as if it had been linked with the allocator."""
+        file.unlink(missing_ok=True)
+        if not self.allocator:
+            file.symlink_to(packaged)
+            return
+        shutil.copy(packaged, file)
+        subprocess.run(["patchelf", "--add-needed", self.allocator, file], check=True)
 
     def _start_rpcbind(self, timeout_sec):
         command = ["nsenter", f"--net=/run/netns/{self.netns}", "unshare", "--mount",

@@ -160,25 +160,19 @@ static json_t *run(struct canfs_control_call *call, const struct canfs_control_s
 	return reply;
 }
 
-/* Takes the reply. */
+/* Takes the reply. The text is not json_dumps()'s: what that returns is for free() of jansson's allocator, which need not be ours. */
 static char *print(json_t *reply)
 {
-	char *text = NULL, *longer;
-	size_t length;
+	const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(15);
+	size_t length = reply ? json_dumpb(reply, NULL, 0, flags) : 0;
+	char *text = length > 0 ? malloc(length + 2) : NULL;
 
-	if (reply)
-		text = json_dumps(reply, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	json_decref(reply);
-	if (!text)
-		return NULL;
-	length = strlen(text);
-	longer = realloc(text, length + 2);
-	if (!longer) {
-		free(text);
-		return NULL;
+	if (text) {
+		json_dumpb(reply, text, length, flags);
+		memcpy(text + length, "\n", 2);
 	}
-	memcpy(longer + length, "\n", 2);
-	return longer;
+	json_decref(reply);
+	return text;
 }
 
 char *canfs_control_refusal(const char *error)
