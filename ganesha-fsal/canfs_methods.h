@@ -491,11 +491,18 @@ void canfs_note_truncated(const struct fsal_obj_handle *handle);
 /* How many bytes its buffers have. */
 uint64_t canfs_bytes_of(const struct fsal_io_arg *io);
 
+/* The object is to be released. True: that is left to the reads ahead of it, by canfs_release_handle(). */
+bool canfs_object_gone(struct fsal_obj_handle *handle);
+
 /*
- * It is deleted, or (goes) its object is to be released. True: that is left to the reads ahead of it, by
- * canfs_release_handle().
+ * A file is to be deleted; or what has this name, if there is any. When a client is told, nothing of ours keeps its space: that waits for what is
+ * being fetched of it (prefetch/prefetcher.h, CANFS_CLOSE_TIMEOUT_MSEC).
  */
-bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes);
+void canfs_delete_file(struct fsal_obj_handle *handle);
+void canfs_delete_named(struct fsal_obj_handle *dir, const char *name);
+
+/* A descriptor of the FSAL below is to be closed: if its file was deleted meanwhile, ours does not keep it. With op_ctx on our export. */
+void canfs_file_closed(const struct fsal_obj_handle *handle);
 
 /* module.c: releases both, with op_ctx on the sub-FSAL's export, or without any. */
 void canfs_release_handle(struct fsal_obj_handle *handle);

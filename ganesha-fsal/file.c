@@ -311,6 +311,7 @@ static fsal_status_t allocate_file(struct fsal_obj_handle *handle, struct state_
 
 static fsal_status_t close_file(struct fsal_obj_handle *handle)
 {
+	canfs_file_closed(handle);
 	return PASS(handle, close);
 }
 
@@ -318,6 +319,7 @@ static fsal_status_t close_state(struct fsal_obj_handle *handle, struct state_t 
 {
 	/* Not each end of a delegation is told by lease_op2, as when its export goes. */
 	canfs_return_lease(handle, state, NULL);
+	canfs_file_closed(handle);
 	return PASS(handle, close2, state);
 }
 

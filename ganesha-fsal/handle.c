@@ -7,7 +7,7 @@
 
 static void release(struct fsal_obj_handle *handle)
 {
-	if (canfs_file_gone(handle, true))
+	if (canfs_object_gone(handle))
 		return;
 	if (op_ctx)
 		BELOW_VOID(op_ctx->fsal_export, canfs_release_handle(handle));
@@ -131,6 +131,8 @@ static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj
 	if (!FSAL_IS_ERROR(status))
 		status = canfs_check_named(newdir, new_name, CANFS_WRITES);
 	if (!FSAL_IS_ERROR(status))
+		canfs_delete_named(newdir, new_name);
+	if (!FSAL_IS_ERROR(status))
 		status = PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
 			new_name COMPAT_RENAME_ARGS);
 	status = canfs_commit_metadata(newdir, status);
@@ -148,8 +150,7 @@ static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_ha
 	status = canfs_check_delegations(handle, CANFS_WRITES);
 	if (FSAL_IS_ERROR(status))
 		goto out;
-	/* Before: nothing of ours shall keep its space. */
-	(void)canfs_file_gone(handle, false);
+	canfs_delete_file(handle);
 	status = canfs_commit_metadata(
 		dir, PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS));
 out:

@@ -160,12 +160,50 @@ void canfs_invalidate(struct fsal_obj_handle *handle, uint64_t offset, uint64_t 
 		canfs_remote_file_changed(export, handle, offset);
 }
 
-bool canfs_file_gone(struct fsal_obj_handle *handle, bool goes)
+bool canfs_object_gone(struct fsal_obj_handle *handle)
 {
 	if (!CANFS.prefetcher || handle->type != REGULAR_FILE)
 		return false;
-	canfs_prefetch_forget(CANFS.prefetcher, handle);
-	return canfs_remote_forget(canfs_prefetcher_remotes(CANFS.prefetcher), handle, goes);
+	canfs_prefetch_forget(CANFS.prefetcher, handle, false);
+	return canfs_remote_forget(canfs_prefetcher_remotes(CANFS.prefetcher), handle);
+}
+
+static void let_go(const struct fsal_obj_handle *handle)
+{
+	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
+
+	canfs_remote_let_go(
+		canfs_prefetcher_remotes(CANFS.prefetcher), canfs_name_file(handle), &until);
+}
+
+void canfs_delete_file(struct fsal_obj_handle *handle)
+{
+	if (!CANFS.prefetcher || handle->type != REGULAR_FILE)
+		return;
+	canfs_prefetch_forget(CANFS.prefetcher, handle, true);
+	let_go(handle);
+}
+
+/* Its object is released before the client is told: what is local is closed then. */
+void canfs_delete_named(struct fsal_obj_handle *dir, const char *name)
+{
+	struct fsal_obj_handle *sub = NULL;
+
+	if (!CANFS.prefetcher ||
+		atomic_load(&canfs_prefetcher_remotes(CANFS.prefetcher)->pieces) == 0 ||
+		FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
+		return;
+	if (sub->type == REGULAR_FILE)
+		let_go(sub);
+	BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
+}
+
+void canfs_file_closed(const struct fsal_obj_handle *handle)
+{
+	struct canfs_export *export = export_here();
+
+	if (export->export_fs && handle->type == REGULAR_FILE)
+		canfs_prefetch_closed(export->export_fs, handle);
 }
 
 static bool is_vfs(const struct fsal_export *export)

@@ -176,9 +176,12 @@ int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inod
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == inode &&
-		st->st_dev == export_fs->st_dev)
-		return fd;
-	switch_off(export_fs, "its handles name other files");
+		st->st_dev == export_fs->st_dev) {
+		if (st->st_nlink > 0)
+			return fd;
+	} else {
+		switch_off(export_fs, "its handles name other files");
+	}
 	close(fd);
 	return -1;
 }

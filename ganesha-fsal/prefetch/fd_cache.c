@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "common/clock.h"
 
 #define SHARDS  16
 #define BUCKETS 64 /* of each shard */
@@ -21,6 +22,7 @@ LIST_HEAD(bucket, canfs_open_file);
 
 struct shard {
 	pthread_mutex_t mutex;
+	pthread_cond_t put; /* a file that is in no shard any more */
 	struct by_use used; /* least recently first */
 	unsigned int files;
 	struct bucket buckets[BUCKETS];
@@ -60,6 +62,7 @@ int canfs_fd_cache_new(struct canfs_fd_cache **fd_cache, unsigned int files)
 	TAILQ_INIT(&new->closing);
 	for (int i = 0; i < SHARDS; i++) {
 		pthread_mutex_init(&new->shards[i].mutex, NULL);
+		canfs_steady_cond_init(&new->shards[i].put);
 		TAILQ_INIT(&new->shards[i].used);
 	}
 	*fd_cache = new;
@@ -146,6 +149,7 @@ void canfs_fd_cache_free(struct canfs_fd_cache *fd_cache)
 			close_later(fd_cache, file);
 		}
 		pthread_mutex_destroy(&fd_cache->shards[i].mutex);
+		pthread_cond_destroy(&fd_cache->shards[i].put);
 	}
 	canfs_fd_cache_close_all(fd_cache);
 	pthread_mutex_destroy(&fd_cache->closing_mutex);
@@ -335,27 +339,47 @@ void canfs_fd_cache_put(struct canfs_open_file *file)
 	shard = shard_of(fd_cache, file->object, &bucket);
 	pthread_mutex_lock(&shard->mutex);
 	last = --file->users == 0 && !file->listed;
+	if (!file->listed)
+		pthread_cond_broadcast(&shard->put);
 	pthread_mutex_unlock(&shard->mutex);
 	if (last)
 		close_later(fd_cache, file);
 }
 
-void canfs_fd_cache_forget(struct canfs_fd_cache *fd_cache, const void *object)
+struct canfs_open_file *canfs_fd_cache_take(struct canfs_fd_cache *fd_cache, const void *object)
 {
 	struct bucket *bucket;
 	struct shard *shard = shard_of(fd_cache, object, &bucket);
-	struct canfs_open_file *file, *next;
+	struct canfs_open_file *file;
 
 	pthread_mutex_lock(&shard->mutex);
-	for (file = LIST_FIRST(bucket); file; file = next) {
-		next = LIST_NEXT(file, in_bucket);
-		if (file->object != object)
-			continue;
+	LIST_FOREACH (file, bucket, in_bucket) {
+		if (file->object == object)
+			break;
+	}
+	if (file) {
 		unlist(shard, file);
-		if (file->users == 0)
-			close_later(fd_cache, file);
+		file->users++;
 	}
 	pthread_mutex_unlock(&shard->mutex);
+	return file;
+}
+
+void canfs_fd_cache_close(struct canfs_open_file *file, const struct timespec *until)
+{
+	struct canfs_fd_cache *fd_cache = canfs_export_fs_fd_cache(file->export_fs);
+	struct bucket *bucket;
+	struct shard *shard = shard_of(fd_cache, file->object, &bucket);
+	bool last;
+	int ret = 0;
+
+	pthread_mutex_lock(&shard->mutex);
+	while (file->users > 1 && ret == 0)
+		ret = pthread_cond_timedwait(&shard->put, &shard->mutex, until);
+	last = --file->users == 0;
+	pthread_mutex_unlock(&shard->mutex);
+	if (last)
+		close_file(fd_cache, file);
 }
 
 void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)

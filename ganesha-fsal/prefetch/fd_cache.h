@@ -8,7 +8,7 @@
  *
  * Bounded: of all exported file systems together no more stay open than is said when it is made, and than 1/32 of what the process may
  * have; the least recently used gives way. If all are in use there are twice as many, and then no more. A file that
- * nobody reads for CANFS_LOCAL_IDLE_SEC is closed, and the space of a deleted one is free.
+ * nobody reads for CANFS_LOCAL_IDLE_SEC is closed.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_FD_CACHE_H
 #define CANFS_GANESHA_FSAL_PREFETCH_FD_CACHE_H
@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
+#include <time.h>
 #include <bsd/sys/tree.h>
 #include "ganesha-fsal/prefetch/resident.h"
 #include "ganesha-fsal/prefetch/export_fs.h"
@@ -90,7 +91,7 @@ struct canfs_open_file *canfs_fd_cache_find(struct canfs_export_fs *export_fs, c
 struct canfs_open_file *canfs_fd_cache_open(struct canfs_export_fs *export_fs, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);
 
-/* Another user; one user less. Never closes anything itself: that is for tick() and drain(). */
+/* Another user; one user less. Never closes anything itself: that is for close(), tick() and drain(). */
 void canfs_fd_cache_use(struct canfs_open_file *file);
 void canfs_fd_cache_put(struct canfs_open_file *file); /* NULL allowed */
 
@@ -100,7 +101,12 @@ void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint6
 /* Under the file's mutex: some of these bytes are not there. How much of them had been fetched? Each is told of once. */
 uint64_t canfs_fd_cache_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
-/* The object goes, or its file is deleted: closed, in all exported file systems, as soon as nobody uses it. */
-void canfs_fd_cache_forget(struct canfs_fd_cache *fd_cache, const void *object);
+/*
+ * Its object goes, or its file is deleted: an open file of it, of any exported file system, which nobody finds any more, with a user
+ * more, for close(). NULL: there is none. Close: when nobody else uses it, it is closed. After `until` (CLOCK_MONOTONIC), that is left to
+ * close_all().
+ */
+struct canfs_open_file *canfs_fd_cache_take(struct canfs_fd_cache *fd_cache, const void *object);
+void canfs_fd_cache_close(struct canfs_open_file *file, const struct timespec *until);
 
 #endif

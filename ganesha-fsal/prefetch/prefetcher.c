@@ -19,6 +19,7 @@ struct canfs_prefetcher {
 	struct canfs_prefetcher_config config;
 	struct canfs_fd_cache *fd_cache;
 	struct canfs_remotes remotes;
+	atomic_uint closers; /* workers that wait for what is being fetched of deleted files */
 
 	pthread_mutex_t mutex; /* of what follows */
 	pthread_cond_t wake, closed;
@@ -182,6 +183,7 @@ static void *keep(void *arg)
 		if (ret == 0) {
 			canfs_fd_cache_close_all(prefetcher->fd_cache);
 		} else {
+			canfs_fd_cache_close_all(prefetcher->fd_cache);
 			tick_devices(prefetcher);
 			if (++ticks % TICKS_PER_SEC == 0)
 				tick_second(prefetcher);
@@ -238,6 +240,7 @@ int canfs_prefetcher_new(
 	atomic_store(&new->shared.headroom, 1);
 	pthread_mutex_init(&new->mutex, NULL);
 	pthread_mutex_init(&new->remotes.mutex, NULL);
+	canfs_steady_cond_init(&new->remotes.settled);
 	new->remotes.drain_timeout_msec = drain_timeout_msec(new);
 	canfs_steady_cond_init(&new->wake);
 	canfs_steady_cond_init(&new->closed);
@@ -266,6 +269,7 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 		canfs_device_free(prefetcher->device[i]);
 	canfs_fd_cache_free(prefetcher->fd_cache);
 	pthread_mutex_destroy(&prefetcher->remotes.mutex);
+	pthread_cond_destroy(&prefetcher->remotes.settled);
 	pthread_mutex_destroy(&prefetcher->mutex);
 	pthread_cond_destroy(&prefetcher->wake);
 	pthread_cond_destroy(&prefetcher->closed);
@@ -379,9 +383,48 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs)
 	count_down(prefetcher);
 }
 
-void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object)
+static bool is_deleted(const struct canfs_open_file *file)
 {
-	canfs_fd_cache_forget(prefetcher->fd_cache, object);
+	struct stat st;
+
+	return fstat(file->fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* What waits of it is given up. What the kernel has cannot be: it is waited for, if its space is to be free. */
+static void close_file(
+	struct canfs_prefetcher *prefetcher, struct canfs_open_file *file, bool deletes)
+{
+	unsigned int msec = deletes || is_deleted(file) ? CANFS_CLOSE_TIMEOUT_MSEC : 0;
+	struct timespec until;
+
+	if (atomic_load(&file->fetches) > 0)
+		give_up(file);
+	if (atomic_fetch_add(&prefetcher->closers, 1) >= CANFS_CLOSERS_MAX ||
+		atomic_load(&canfs_export_fs_device(file->export_fs)->stuck))
+		msec = 0;
+	until = canfs_in_msec(msec);
+	canfs_fd_cache_close(file, &until);
+	atomic_fetch_sub(&prefetcher->closers, 1);
+}
+
+void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object, bool deletes)
+{
+	struct canfs_open_file *file;
+
+	while ((file = canfs_fd_cache_take(prefetcher->fd_cache, object)))
+		close_file(prefetcher, file, deletes);
+	if (deletes)
+		canfs_fd_cache_close_all(prefetcher->fd_cache);
+}
+
+void canfs_prefetch_closed(struct canfs_export_fs *export_fs, const void *object)
+{
+	struct canfs_open_file *file = canfs_fd_cache_find(export_fs, object);
+	bool deleted = file && is_deleted(file);
+
+	canfs_fd_cache_put(file);
+	if (deleted)
+		canfs_prefetch_forget(canfs_export_fs_device(export_fs)->prefetcher, object, true);
 }
 
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)

@@ -42,6 +42,14 @@
  */
 #define CANFS_DRAIN_TIMEOUT_MSEC 10000u
 
+/*
+ * How long a worker that deletes a file waits for what the kernel is reading of it, so that its space is free when the client is told: longer
+ * than a disk that works takes for the 32 MiB which it may be given. unlink(2) itself waits likewise, for pages that are being read. So
+ * many workers wait at a time; what more of them delete is closed when its last fetch ends.
+ */
+#define CANFS_CLOSE_TIMEOUT_MSEC 2000u
+#define CANFS_CLOSERS_MAX        16u
+
 struct canfs_prefetcher_config {
 	uint32_t files;                  /* active ones, of each device: canfs_files_config */
 	unsigned int open_max;           /* descriptors of our own */
@@ -139,8 +147,14 @@ void canfs_prefetch_complete(struct canfs_read *read);
 void canfs_prefetch_invalidate(
 	struct canfs_export_fs *export_fs, const void *object, uint64_t offset, uint64_t bytes);
 
-/* The object goes, or its file is deleted: we have it open no longer than its last read takes. */
-void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object);
+/*
+ * The object goes, or (deletes) its file is to be deleted: on return it is closed, if it is deleted then or was before. Else, or if its
+ * fetches take longer (CANFS_CLOSE_TIMEOUT_MSEC), it is open until they end.
+ */
+void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object, bool deletes);
+
+/* A client closes it: if it was deleted meanwhile, likewise. */
+void canfs_prefetch_closed(struct canfs_export_fs *export_fs, const void *object);
 
 /* Of all engines. 0, -EINVAL: no such policy. "auto": each by its device's type. */
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy);

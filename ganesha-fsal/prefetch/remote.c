@@ -256,6 +256,7 @@ static bool settle_last(
 		LIST_FOREACH (other, &remotes->list, next)
 			last = last && !is_read(other, piece->object);
 	}
+	pthread_cond_broadcast(&remotes->settled);
 	pthread_mutex_unlock(&remotes->mutex);
 	return last;
 }
@@ -347,7 +348,7 @@ void canfs_remote_changed(struct canfs_remote *remote, uint64_t file, uint64_t f
 	pthread_mutex_unlock(&remote->mutex);
 }
 
-static bool forget(struct canfs_remote *remote, const void *object, bool goes)
+static bool forget(struct canfs_remote *remote, const void *object)
 {
 	struct canfs_remote_piece *piece;
 	bool found = false;
@@ -360,13 +361,13 @@ static bool forget(struct canfs_remote *remote, const void *object, bool goes)
 		if (!piece->reading)
 			continue;
 		found = true;
-		piece->object_left = piece->object_left || goes;
+		piece->object_left = true;
 	}
 	pthread_mutex_unlock(&remote->mutex);
 	return found;
 }
 
-bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object, bool goes)
+bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object)
 {
 	struct canfs_remote *remote;
 	bool found = false;
@@ -375,9 +376,51 @@ bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object, bool
 		return false;
 	pthread_mutex_lock(&remotes->mutex);
 	LIST_FOREACH (remote, &remotes->list, next)
-		found = forget(remote, object, goes) || found;
+		found = forget(remote, object) || found;
 	pthread_mutex_unlock(&remotes->mutex);
-	return found && goes;
+	return found;
+}
+
+/* Drops what waits of the file; is any of it being read? */
+static bool drop_file(struct canfs_remote *remote, uint64_t file)
+{
+	struct canfs_remote_piece *piece;
+	bool reading = false;
+
+	pthread_mutex_lock(&remote->mutex);
+	TAILQ_FOREACH (piece, &remote->pieces, next) {
+		if (piece->file != file)
+			continue;
+		drop_needless(remote, piece);
+		reading = reading || piece->reading;
+	}
+	pthread_mutex_unlock(&remote->mutex);
+	return reading;
+}
+
+/* Under the mutex of all. */
+static bool drop_file_of_all(struct canfs_remotes *remotes, uint64_t file)
+{
+	struct canfs_remote *remote;
+	bool reading = false;
+
+	LIST_FOREACH (remote, &remotes->list, next)
+		reading = drop_file(remote, file) || reading;
+	return reading;
+}
+
+void canfs_remote_let_go(struct canfs_remotes *remotes, uint64_t file, const struct timespec *until)
+{
+	int ret = 0;
+
+	if (atomic_load(&remotes->pieces) == 0)
+		return;
+	pthread_mutex_lock(&remotes->mutex);
+	remotes->waiters++;
+	while (drop_file_of_all(remotes, file) && remotes->waiters <= CANFS_CLOSERS_MAX && ret == 0)
+		ret = pthread_cond_timedwait(&remotes->settled, &remotes->mutex, until);
+	remotes->waiters--;
+	pthread_mutex_unlock(&remotes->mutex);
 }
 
 void canfs_remotes_visit(struct canfs_remotes *remotes,

@@ -71,17 +71,20 @@ bool canfs_remote_add(struct canfs_remote *remote, struct canfs_remote_piece *pi
 /* The size or contents of the file have changed from there on. */
 void canfs_remote_changed(struct canfs_remote *remote, uint64_t file, uint64_t from_offset);
 
-/*
- * The object's file is deleted (goes: false), or the object itself is to go: nothing more of it is read, in any export.
- * True: it goes, but is being read: config.end() of that is to release it.
- */
-bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object, bool goes);
+/* The object is to go: nothing more of it is read, in any export. True: it is being read, and config.end() of that is to release it. */
+bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object);
+
+/* The file is to be deleted: likewise; and nothing of it is being read on return, or `until` (CLOCK_MONOTONIC) is over. */
+void canfs_remote_let_go(
+	struct canfs_remotes *remotes, uint64_t file, const struct timespec *until);
 
 /* All of a server: part of its prefetcher. */
 struct canfs_remotes {
 	pthread_mutex_t mutex;
+	pthread_cond_t settled;         /* a piece of one of them */
 	LIST_HEAD(, canfs_remote) list; /* that are not drained */
 	unsigned int count;
+	unsigned int waiters;            /* for that, of let_go(): at most CANFS_CLOSERS_MAX */
 	unsigned int drain_timeout_msec; /* as canfs_prefetcher_drain() */
 	atomic_uint pieces;              /* of all: while there is none, no object is looked for */
 };

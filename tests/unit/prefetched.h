@@ -120,16 +120,32 @@ static void evict(int fd)
 	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
 }
 
-/* A new file, nothing of it in the page cache, opened as Ganesha's handle would have it. */
-static struct canfs_open_file *make(const char *name, const void *object, uint64_t bytes)
+/* The file of fd, opened as Ganesha's handle would have it. */
+static struct canfs_open_file *open_as(int fd, const void *object)
 {
 	_Alignas(struct file_handle) char buffer[sizeof(struct file_handle) + MAX_HANDLE_SZ];
 	struct file_handle *kernel = (struct file_handle *)buffer;
-	static char block[64 * 1024] = { 1 };
 	uint8_t wire[2 + MAX_HANDLE_SZ];
-	char path[128];
 	struct stat st;
-	int mount, fd;
+	int mount;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	kernel->handle_bytes = MAX_HANDLE_SZ;
+	assert_int_equal(name_to_handle_at(fd, "", kernel, &mount, AT_EMPTY_PATH), 0);
+	wire[0] = 0x40;
+	wire[1] = (uint8_t)kernel->handle_type;
+	memcpy(wire + 2, kernel->f_handle, kernel->handle_bytes);
+	return canfs_fd_cache_open(export_fs, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
+		2 + kernel->handle_bytes);
+}
+
+/* A new file, nothing of it in the page cache, likewise. */
+static struct canfs_open_file *make(const char *name, const void *object, uint64_t bytes)
+{
+	static char block[64 * 1024] = { 1 };
+	struct canfs_open_file *file;
+	char path[128];
+	int fd;
 
 	path_of(name, path);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -137,15 +153,9 @@ static struct canfs_open_file *make(const char *name, const void *object, uint64
 	for (uint64_t at = 0; at < bytes; at += sizeof(block))
 		assert_int_equal(write(fd, block, sizeof(block)), sizeof(block));
 	evict(fd);
-	assert_int_equal(fstat(fd, &st), 0);
-	kernel->handle_bytes = MAX_HANDLE_SZ;
-	assert_int_equal(name_to_handle_at(fd, "", kernel, &mount, AT_EMPTY_PATH), 0);
+	file = open_as(fd, object);
 	close(fd);
-	wire[0] = 0x40;
-	wire[1] = (uint8_t)kernel->handle_type;
-	memcpy(wire + 2, kernel->f_handle, kernel->handle_bytes);
-	return canfs_fd_cache_open(export_fs, object, (uint64_t)(uintptr_t)object, st.st_ino, wire,
-		2 + kernel->handle_bytes);
+	return file;
 }
 
 /* No place is left for reads by workers: all that are not there are delayed. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * An export goes whose disk hangs: the drain has a timeout, and what is left behind may come back at
- * any time. What hangs is posix_fadvise(), of a kernel without io_uring.
+ * any time. A file is deleted of which the disk still reads. What hangs is posix_fadvise(), of a kernel without io_uring.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -81,9 +81,95 @@ static void what_hangs_is_left_behind(void **state)
 	set_up(state);
 }
 
+/* A deleted file, of which a read is in the kernel and others wait. */
+static void delete_while_reading(const char *name, const void *object, struct read *reads)
+{
+	struct canfs_open_file *file = make(name, object, FILE_BYTES);
+	char path[128];
+
+	hanging = 0;
+	gate_set(&hangs, true);
+	for (unsigned int i = 0; i < READS; i++) {
+		assert_true(begin(file, i * 64 * KIB, 4 * KIB, &reads[i]));
+	}
+	canfs_fd_cache_put(file);
+	gate_await(&hanging, 1);
+	path_of(name, path);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void finish_all(struct read *reads)
+{
+	for (unsigned int i = 0; i < READS; i++)
+		finish(&reads[i]);
+}
+
+static void *forget(void *object)
+{
+	canfs_prefetch_forget(prefetcher, object, false);
+	assert_int_equal(stats().fd_cache.open, 0);
+	return NULL;
+}
+
+/* What the disk has of it is waited for. Nothing has the file open then. */
+static void a_deleted_file_is_closed_after_its_last_fetch(void **state)
+{
+	static struct read reads[READS];
+	pthread_t thread;
+
+	delete_while_reading("deleted", state, reads);
+	assert_int_equal(pthread_create(&thread, NULL, forget, state), 0);
+	gate_set(&hangs, false);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	finish_all(reads);
+}
+
+/* Nobody waits longer than CANFS_CLOSE_TIMEOUT_MSEC for a disk that hangs; and not at all if that is known. */
+static void a_deleted_file_does_not_keep_its_worker(void **state)
+{
+	struct canfs_device *device = canfs_export_fs_device(export_fs);
+	static struct read reads[2][READS];
+	int other;
+
+	delete_while_reading("hangs", state, reads[0]);
+	canfs_prefetch_forget(prefetcher, state, false);
+	assert_int_equal(stats().fd_cache.open, 1);
+	gate_set(&hangs, false);
+	finish_all(reads[0]);
+	delete_while_reading("hangs too", &other, reads[1]);
+	atomic_store(&device->stuck, true);
+	canfs_prefetch_forget(prefetcher, &other, false);
+	gate_set(&hangs, false);
+	finish_all(reads[1]);
+	assert_true(canfs_prefetcher_drain(export_fs));
+	assert_int_equal(stats().fd_cache.open, 0);
+}
+
+/* Nor is a deleted file opened, which its last user would not free. */
+static void a_deleted_file_is_not_opened(void **state)
+{
+	struct canfs_open_file *file = make("twice", state, KIB);
+	char path[128];
+	int other;
+
+	path_of("twice", path);
+	assert_int_equal(unlink(path), 0);
+	assert_null(open_as(file->fd, &other));
+	canfs_fd_cache_put(file);
+	assert_null(canfs_export_fs_off(export_fs));
+	/* The first one is closed with the client's. */
+	canfs_prefetch_closed(export_fs, state);
+	assert_int_equal(stats().fd_cache.open, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TEST(what_hangs_is_left_behind) };
+	const struct CMUnitTest tests[] = {
+		TEST(what_hangs_is_left_behind),
+		TEST(a_deleted_file_is_closed_after_its_last_fetch),
+		TEST(a_deleted_file_does_not_keep_its_worker),
+		TEST(a_deleted_file_is_not_opened),
+	};
 
 	return run_on_a_disk(tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -280,7 +280,7 @@ static void what_is_forgotten_is_closed(void **state)
 
 	assert_ptr_equal(canfs_fd_cache_find(export_fs, state), file);
 	canfs_fd_cache_put(file);
-	canfs_prefetch_forget(prefetcher, state);
+	canfs_prefetch_forget(prefetcher, state, false);
 	assert_null(canfs_fd_cache_find(export_fs, state));
 	canfs_fd_cache_put(file); /* the last */
 	assert_null(canfs_export_fs_off(export_fs));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "common/clock.h"
 #include "ganesha-fsal/prefetch/remote.h"
 #include "tests/unit/gate.h"
 
@@ -211,20 +212,50 @@ static void test_object_goes(void **state)
 	int here, there;
 
 	(void)state;
-	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here, true));
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here));
 	gate_set(&hangs, true);
 	assert_true(add_of(remote, &here, 0, KIB, 0));
 	assert_true(add_of(other, &here, MIB, KIB, 0));
 	gate_await(&begun, 2);
-	assert_false(canfs_remote_forget(
-		canfs_prefetcher_remotes(prefetcher), &here, false)); /* deleted */
-	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &there, true));
-	assert_true(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here, true));
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &there));
+	assert_true(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here));
 	gate_set(&hangs, false);
 	gate_await(&ended, 2);
 	assert_int_equal(kept, 1);
-	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here, true));
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &here));
 	canfs_remote_close(other);
+}
+
+static void *let_go(void *arg)
+{
+	const struct timespec until = canfs_in_msec(60000);
+
+	(void)arg;
+	canfs_remote_let_go(canfs_prefetcher_remotes(prefetcher), NAME, &until);
+	assert_int_equal(view().engine.in_kernel, 0);
+	return NULL;
+}
+
+/* What is read of a deleted file has ended when its client is told; what waits is not read. */
+static void test_file_is_deleted(void **state)
+{
+	const struct timespec now = canfs_in_msec(0);
+	pthread_t thread;
+
+	(void)state;
+	gate_set(&hangs, true);
+	for (unsigned int i = 0; i < CANFS_REMOTE_THREADS + 4; i++)
+		assert_true(add(i * MIB));
+	gate_await(&begun, CANFS_REMOTE_THREADS);
+	canfs_remote_let_go(canfs_prefetcher_remotes(prefetcher), NAME + 1, &now);
+	assert_int_equal(view().engine.waiting, 4);
+	canfs_remote_let_go(canfs_prefetcher_remotes(prefetcher), NAME, &now);
+	assert_int_equal(view().engine.waiting, 0);
+	assert_int_equal(pthread_create(&thread, NULL, let_go, NULL), 0);
+	gate_set(&hangs, false);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	gate_await(&ended, CANFS_REMOTE_THREADS + 4);
+	assert_int_equal(begun, CANFS_REMOTE_THREADS);
 }
 
 static void test_what_waits_has_no_object(void **state)
@@ -237,7 +268,7 @@ static void test_what_waits_has_no_object(void **state)
 		assert_true(add(i * MIB));
 	gate_await(&begun, CANFS_REMOTE_THREADS);
 	assert_true(add_of(remote, &object, 0, KIB, 0));
-	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &object, true));
+	assert_false(canfs_remote_forget(canfs_prefetcher_remotes(prefetcher), &object));
 	gate_set(&hangs, false);
 	gate_await(&ended, CANFS_REMOTE_THREADS + 1);
 	assert_int_equal(begun, CANFS_REMOTE_THREADS);
@@ -324,6 +355,7 @@ int main(void)
 		TEST(test_end_is_known),
 		TEST(test_bounded),
 		TEST(test_object_goes),
+		TEST(test_file_is_deleted),
 		TEST(test_what_waits_has_no_object),
 		TEST(test_drain),
 		TEST(test_drain_gives_up),
