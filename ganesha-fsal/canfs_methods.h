@@ -58,6 +58,8 @@ struct canfs_module {
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	struct canfs_admissions *admissions;       /* to its prices; NULL: likewise */
 	struct canfs_shared_classes classes;       /* of clients */
+	/* Of what follows, and while an export is made or updated: SIGHUP and DBus do so in threads of their own. */
+	pthread_mutex_t config_mutex;
 	struct canfs_fsal_config config; /* as read last; of ghosts and socket, as they run */
 	uint64_t reload;                 /* counts them */
 	bool warned;                     /* by the last one */
@@ -162,15 +164,15 @@ int canfs_read_config(
 	config_file_t file, struct canfs_fsal_config *config, struct config_error_type *err_type);
 
 /*
- * The same of the file that Ganesha has parsed last, and holds while it updates an export: it tells us no
- * more of it. -ENOENT, without a word, if that has no such block; -EINVAL if anything in it is no syntax.
- * look_up: the names of clients, too; without, its classes lack them.
+ * The same of the file that an export is updated from, of which parse_node is a block. -ENOENT, without a word, if that has no such block;
+ * -EINVAL if anything in it is no syntax. look_up: the names of clients, too; without, its classes lack them.
  */
-int canfs_reread_config(
-	struct canfs_fsal_config *config, bool look_up, struct config_error_type *err_type);
+int canfs_reread_config(void *parse_node, struct canfs_fsal_config *config, bool look_up,
+	struct config_error_type *err_type);
 
-/* main.c: for each export that is updated: what has changed in the block takes effect. */
-void canfs_reload(struct canfs_export *export, struct config_error_type *err_type);
+/* reload.c: for each export that is updated: what has changed in the block takes effect. Under the mutex. */
+void canfs_reload(
+	struct canfs_export *export, void *parse_node, struct config_error_type *err_type);
 
 /*
  * reload.c: pmax and weights, which are no part of canfs_sampler_config, where 0 is the default. What the block says as

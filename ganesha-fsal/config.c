@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* The CANFS { } block. Its manual is man/ganesha-canfs-config.8. */
 #include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/parse_tree.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -381,6 +382,9 @@ int canfs_read_config(
 	struct canfs_names names;
 	struct parameters given = { .names = &names };
 
+	if (!canfs_parse_tree_check(file, block.blk_desc.name))
+		LogWarn(COMPONENT_CONFIG,
+			"CANFS: what changes in CANFS { } needs a restart of this server");
 	canfs_names_begin(&names, say);
 	(void)load_config_from_parse(file, &block, &given, true, &errors);
 	return take(&given, &errors, config);
@@ -393,13 +397,13 @@ static bool had_syntax_error(const struct config_error_type *err_type)
 	       strstr(err_type->diag_buf, "Syntax error in");
 }
 
-int canfs_reread_config(
-	struct canfs_fsal_config *config, bool look_up, struct config_error_type *err_type)
+int canfs_reread_config(void *parse_node, struct canfs_fsal_config *config, bool look_up,
+	struct config_error_type *err_type)
 {
 	struct config_error_type errors = { .fp = err_type->fp };
 	struct canfs_names names;
 	struct parameters given = { .names = look_up ? &names : NULL };
-	void *node = config_GetBlockNode(block.blk_desc.name);
+	void *node = canfs_parse_tree_find(parse_node, block.blk_desc.name);
 
 	if (!node)
 		return -ENOENT;

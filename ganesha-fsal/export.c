@@ -349,7 +349,9 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 	ours->export.fsal = module;
 	op_ctx->fsal_export = &ours->export;
 
+	pthread_mutex_lock(&CANFS.config_mutex);
 	open_ours(ours, parse_node, err_type);
+	pthread_mutex_unlock(&CANFS.config_mutex);
 out:
 	gsh_free(stack.sub.name);
 	return status;
@@ -402,7 +404,8 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 	if (FSAL_IS_ERROR(status))
 		return status;
 	canfs_recall_before_change();
-	canfs_reload(ours, err_type);
+	pthread_mutex_lock(&CANFS.config_mutex);
+	canfs_reload(ours, parse_node, err_type);
 	sub = find_sub_fsal(parse_node, &stack, &errors);
 	if (sub) {
 		below = sub->m_ops.update_export(
@@ -416,6 +419,7 @@ fsal_status_t canfs_update_export(struct fsal_module *module, void *parse_node,
 			CTX_FULLPATH(op_ctx));
 	else
 		update_ours(ours, parse_node, err_type);
+	pthread_mutex_unlock(&CANFS.config_mutex);
 	gsh_free(stack.sub.name);
 	return status;
 }

@@ -7,6 +7,7 @@
 
 /* What a file system can do is asked of the sub-FSAL, per export; this allows all of it. */
 struct canfs_module CANFS = {
+	.config_mutex = PTHREAD_MUTEX_INITIALIZER,
 	.module.fs_info = {
 		.maxfilesize = UINT64_MAX,
 		.maxlink = _POSIX_LINK_MAX,

@@ -92,7 +92,7 @@ static bool take_over(struct canfs_fsal_config *config, bool has_classes)
 	return holds && prefetch_holds;
 }
 
-void canfs_reload(struct canfs_export *export, struct config_error_type *err_type)
+void canfs_reload(struct canfs_export *export, void *parse_node, struct config_error_type *err_type)
 {
 	bool is_first = !is_same_reload(export);
 	struct canfs_fsal_config config;
@@ -101,7 +101,7 @@ void canfs_reload(struct canfs_export *export, struct config_error_type *err_typ
 	/* Whatever was said need not be said of each export, nor need names be looked up for each. */
 	if (!is_first && CANFS.warned)
 		return;
-	ret = canfs_reread_config(&config, is_first, err_type);
+	ret = canfs_reread_config(parse_node, &config, is_first, err_type);
 	CANFS.warned = ret != -ENOENT;
 	if (ret == -ENOENT)
 		return;

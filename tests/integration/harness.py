@@ -95,6 +95,21 @@ class Place:
         return Ganesha([(str(self.disk / name), stack) for name, stack in exports.items()],
                        self.netns, self.directory / "ganesha", build=BUILD, **more)
 
+    @contextlib.contextmanager
+    def own_disk(self, name, mib):
+        """The directory of an export on a file system of its own; to be made before the server starts."""
+        image, path = self.directory / f"{name}.image", self.disk / name
+        with open(image, "wb") as file:
+            file.truncate(mib << 20)
+        run("mkfs.ext4", "-q", "-m", "0", image)
+        path.mkdir()
+        run("mount", "-o", "loop", image, path)
+        try:
+            yield path
+        finally:
+            run("umount", path)
+            path.rmdir()
+
     def probe(self, function, name, address=ADDRESS, source=None):
         """nfs_probe.function of an export, asked for in the namespace, from an address: (Space, Tag or None)."""
         program = (f"import nfs_probe as p; p.SOURCE = {source!r}; s = p.{function}('{address}', '{self.disk / name}'); "
