@@ -46,7 +46,7 @@ static void hand_over(struct canfs_price_table *prices)
 	memcpy(heir->monitors, prices->monitors, sizeof(heir->monitors));
 	memset(prices->monitors, 0, sizeof(prices->monitors));
 	for (int i = 0; i < CANFS_RESOURCES; i++)
-		heir->monitors[i].name = heir->name;
+		canfs_monitor_rename(&heir->monitors[i], heir->name);
 }
 
 /* Both under the mutex. */

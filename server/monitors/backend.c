@@ -61,6 +61,11 @@ double canfs_backend_floor(void *state)
 	return canfs_peers_utilization(((struct backend *)state)->peers, canfs_now_usec());
 }
 
+void canfs_backend_rename(void *state, const char *name)
+{
+	canfs_peers_rename(((struct backend *)state)->peers, name);
+}
+
 static double grow(uint64_t *last, _Atomic uint64_t *counter)
 {
 	uint64_t before = *last;

@@ -87,6 +87,7 @@ struct canfs_disk_work {
  * flushing: the mean number of flushes that were waited for at the last sample; NULL: it knows nothing.
  * work:   as of the last sample; NULL: it knows nothing.
  * floor:  called after each sample: what others say that the utilization is at least, now, in [0, 1]; NULL: nobody does.
+ * rename: it watches for an export of another name from now on; NULL: it does not remember setup's.
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
@@ -102,6 +103,7 @@ struct canfs_monitor_type {
 	double (*flushing)(const void *state);
 	void (*work)(const void *state, struct canfs_disk_work *work);
 	double (*floor)(void *state);
+	void (*rename)(void *state, const char *name);
 };
 
 /* Ends with a row of resource CANFS_NONE. */
@@ -115,7 +117,7 @@ struct canfs_monitor {
 	struct canfs_level flushing;
 	int error; /* what was said last; 0: it works */
 	canfs_say *say;
-	const char *name; /* as in canfs_monitor_setup */
+	const char *name; /* as in canfs_monitor_setup: its owner's */
 	struct canfs_monitor_traits traits;
 };
 
@@ -123,6 +125,9 @@ struct canfs_monitor {
 void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monitor_type *type,
 	const struct canfs_monitor_setup *setup, canfs_say *say);
 void canfs_monitor_close(struct canfs_monitor *monitor);
+
+/* Another export has it now, of this name. */
+void canfs_monitor_rename(struct canfs_monitor *monitor, const char *name);
 
 /*
  * Samples, and enters the level of the samples into the market; a monitor that cannot tell drops

@@ -46,7 +46,8 @@ const struct canfs_monitor_type canfs_monitor_types[] = {
 		.open = canfs_backend_open,
 		.sample = canfs_backend_sample,
 		.close = canfs_backend_close,
-		.floor = canfs_backend_floor },
+		.floor = canfs_backend_floor,
+		.rename = canfs_backend_rename },
 	{ .resource = CANFS_NONE },
 };
 
@@ -91,6 +92,13 @@ void canfs_monitor_close(struct canfs_monitor *monitor)
 		monitor->type->close(monitor->state);
 	monitor->type = NULL;
 	monitor->traits = (struct canfs_monitor_traits) { 0 };
+}
+
+void canfs_monitor_rename(struct canfs_monitor *monitor, const char *name)
+{
+	monitor->name = name;
+	if (monitor->type && monitor->type->rename)
+		monitor->type->rename(monitor->state, name);
 }
 
 void canfs_monitor_sample(

@@ -25,6 +25,7 @@ double canfs_disk_flushing(const void *state);
 /* How many operations in flight are as much as the back end takes, as far as it is known now; >= 1. */
 double canfs_backend_nominal(const void *state);
 double canfs_backend_floor(void *state); /* peers.h */
+void canfs_backend_rename(void *state, const char *name);
 
 /* What the price of memory was made of at the last sample. */
 struct canfs_memory_view {

@@ -25,10 +25,23 @@ struct peer {
 struct canfs_peers {
 	struct peer peer[CANFS_PEERS_MAX];
 	size_t count;
+	uint16_t port;
 	double k; /* of their prices: what it is by default */
 	const char *name;
 	canfs_say *say;
 };
+
+/* One whose name is too long has no service, and says nothing. */
+static void subscribe(const struct canfs_peers *peers, struct peer *peer)
+{
+	const struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = peer->address };
+	const struct sockaddr_storage server = canfs_plain_address(&address);
+	unsigned int seed;
+
+	canfs_random(&seed, sizeof(seed));
+	(void)canfs_subscription_open(
+		&peer->prices, &server, peers->port, 3, peers->name, false, seed);
+}
 
 int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setup *setup)
 {
@@ -43,20 +56,12 @@ int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setu
 		return -ENOMEM;
 	new->name = setup->name;
 	new->say = setup->say;
+	new->port = setup->peer_port;
 	canfs_market_init(&market);
 	new->k = market.k[CANFS_BACKEND];
-	/* One whose name is too long has no service, and says nothing. */
 	for (; new->count < setup->peer_count; new->count++) {
-		struct peer *peer = &new->peer[new->count];
-		const struct sockaddr_in6 address = { .sin6_family = AF_INET6,
-			.sin6_addr = setup->peers[new->count] };
-		const struct sockaddr_storage server = canfs_plain_address(&address);
-		unsigned int seed;
-
-		peer->address = address.sin6_addr;
-		canfs_random(&seed, sizeof(seed));
-		(void)canfs_subscription_open(
-			&peer->prices, &server, setup->peer_port, 3, setup->name, false, seed);
+		new->peer[new->count].address = setup->peers[new->count];
+		subscribe(new, &new->peer[new->count]);
 	}
 	*peers = new;
 	return 0;
@@ -69,6 +74,17 @@ void canfs_peers_close(struct canfs_peers *peers)
 	for (size_t i = 0; i < peers->count; i++)
 		canfs_subscription_close(&peers->peer[i].prices);
 	free(peers);
+}
+
+void canfs_peers_rename(struct canfs_peers *peers, const char *name)
+{
+	if (!peers)
+		return;
+	peers->name = name;
+	for (size_t i = 0; i < peers->count; i++) {
+		canfs_subscription_close(&peers->peer[i].prices);
+		subscribe(peers, &peers->peer[i]);
+	}
 }
 
 static const char *why_silent(const struct canfs_subscription *prices)

@@ -20,9 +20,12 @@
 
 struct canfs_peers;
 
-/* To ask those of setup for the export of its path. *peers is NULL if there are none. 0, -ENOMEM. */
+/* To ask those of setup for the export of its name, which stays. *peers is NULL if there are none. 0, -ENOMEM. */
 int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setup *setup);
 void canfs_peers_close(struct canfs_peers *peers); /* NULL allowed */
+
+/* They are asked for that export from now on, whose name stays until close() or the next one. NULL allowed. */
+void canfs_peers_rename(struct canfs_peers *peers, const char *name);
 
 /* The largest of what they say, in [0, 1]; 0: nothing, or NULL. To be called each interval; now_usec is CLOCK_MONOTONIC. */
 double canfs_peers_utilization(struct canfs_peers *peers, uint64_t now_usec);

@@ -280,6 +280,30 @@ static void the_log_says_who_is_heard(void **state)
 	canfs_peers_close(peers);
 }
 
+/* Of two exports of one file system the first asks for both. When it goes, the other does, by its own name. */
+static void an_heir_asks_by_its_own_name(void **state)
+{
+	struct canfs_sampler_config config = config_of(&servers[0]);
+	struct canfs_price_table *first, *second;
+	struct canfs_sampler *sampler;
+
+	(void)state;
+	lines = 0;
+	config.say = note_line;
+	assert_int_equal(canfs_sampler_new(&sampler, &config), 0);
+	assert_int_equal(canfs_price_table_open(&first, sampler, "/first", 7, NULL), 0);
+	assert_int_equal(canfs_price_table_open(&second, sampler, "/volume", 7, NULL), 0);
+	canfs_price_table_close(first);
+	for (int steps = 0; lines == 0; steps++) {
+		assert_true(steps < STEPS_MAX);
+		step(0);
+		canfs_sampler_step(sampler, canfs_now_usec());
+	}
+	assert_string_equal(last_said, "peer 127.0.0.1 of /volume is heard");
+	canfs_price_table_close(second);
+	canfs_sampler_free(sampler);
+}
+
 /* 12 s of peers that do not tell, for an answer is soon there. */
 static void ask_in_vain(struct canfs_peers *peers)
 {
@@ -315,6 +339,7 @@ int main(void)
 		TEST(servers_that_do_not_ask_are_apart),
 		TEST(one_that_is_gone_says_nothing),
 		TEST(the_log_says_who_is_heard),
+		TEST(an_heir_asks_by_its_own_name),
 		TEST(the_log_says_why_nothing_is_heard),
 	};
 
