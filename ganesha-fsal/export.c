@@ -239,6 +239,13 @@ static struct config_block stack_block = {
 	.blk_desc.u.blk.commit = noop_conf_commit,
 };
 
+static void say_stacked_twice(void)
+{
+	LogCrit(COMPONENT_FSAL,
+		"CANFS cannot be stacked on CANFS, as for %s: leave one of the two out",
+		CTX_FULLPATH(op_ctx));
+}
+
 /*
  * Finds the FSAL named in our block, with one reference; NULL after having said why. The caller
  * frees stack->sub.name in both cases.
@@ -257,11 +264,33 @@ static struct fsal_module *find_sub_fsal(
 		return NULL;
 	}
 	sub = lookup_fsal(stack->sub.name);
-	if (!sub)
+	if (!sub) {
 		LogCrit(COMPONENT_FSAL, "CANFS: there is no FSAL %s to stack on", stack->sub.name);
-	else
-		fsal_put(sub); /* subfsal_commit() took a reference already */
-	return sub;
+		return NULL;
+	}
+	fsal_put(sub); /* subfsal_commit() took a reference already */
+	if (sub != &CANFS.module)
+		return sub;
+	say_stacked_twice();
+	fsal_put(sub);
+	return NULL;
+}
+
+/* False: that leads to CANFS again, by another FSAL in between. */
+static bool create_sub_export(struct fsal_module *sub, void *parse_node,
+	struct config_error_type *err_type, const struct fsal_up_vector *up_ops,
+	fsal_status_t *status)
+{
+	static __thread bool creating;
+
+	if (creating) {
+		say_stacked_twice();
+		return false;
+	}
+	creating = true;
+	*status = sub->m_ops.create_export(sub, parse_node, err_type, up_ops);
+	creating = false;
+	return !FSAL_IS_ERROR(*status);
 }
 
 const struct fsal_export *canfs_bottom(const struct fsal_export *export)
@@ -332,8 +361,7 @@ fsal_status_t canfs_create_export(struct fsal_module *module, void *parse_node,
 
 	if (!sub)
 		goto out;
-	status = sub->m_ops.create_export(sub, stack.sub.fsal_node, err_type, up_ops);
-	if (FSAL_IS_ERROR(status)) {
+	if (!create_sub_export(sub, stack.sub.fsal_node, err_type, up_ops, &status)) {
 		LogCrit(COMPONENT_FSAL, "CANFS: FSAL %s could not create the export",
 			stack.sub.name);
 		fsal_put(sub);

@@ -236,8 +236,9 @@ class Ganesha:
         for number, (path, stack) in enumerate(self.exports, start=1):
             own = "".join(f"{key} = {value}; " for key, value in self.export_options.get(path, {}).items())
             below = below_of(stack)
-            fsal = f"FSAL {{ Name = {below}; }}" if stack == below else \
-                f"FSAL {{ Name = CANFS; {own}FSAL {{ Name = {below}; }} }}"
+            end = "" if below.endswith("}") else ";"
+            fsal = f"FSAL {{ Name = {below}{end} }}" if stack == below else \
+                f"FSAL {{ Name = CANFS; {own}FSAL {{ Name = {below}{end} }} }}"
             blocks.append(_block("EXPORT", {
                 "Export_Id": number, "Path": path, "Pseudo": path, "Access_Type": "RW",
                 "Squash": "None", "SecType": "sys", "Protocols": "3, 4"} | self.export_items, fsal))
@@ -248,7 +249,7 @@ class Ganesha:
         plugins = self.directory / "plugins"
         shutil.rmtree(plugins, ignore_errors=True)
         plugins.mkdir()
-        for below in {below_of(stack).split(";")[0] for _, stack in self.exports}:
+        for below in {below_of(stack).split(";")[0] for _, stack in self.exports} - {"CANFS"}:
             name = f"libfsal{below.lower()}.so"
             packaged = packaged_plugin(below)
             if packaged is None:
