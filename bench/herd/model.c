@@ -34,15 +34,14 @@ static int subscribe_all(struct herd *herd)
 	return ret;
 }
 
-static void deliver(
-	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
+static void deliver(void *arg, const struct canfs_due *due)
 {
 	struct herd *herd = arg;
 	uint32_t number;
 
-	memcpy(&number, &endpoint->client.sin6_addr.s6_addr[12], sizeof(number));
+	memcpy(&number, &due->endpoint.client.sin6_addr.s6_addr[12], sizeof(number));
 	herd_client_hear(
-		&herd->clients[number], push->prices.quote[CANFS_WRITE].price, herd->now_usec);
+		&herd->clients[number], due->push.prices.quote[CANFS_WRITE].price, herd->now_usec);
 }
 
 double herd_client_rate(const struct herd_setup *setup)

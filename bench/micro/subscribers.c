@@ -16,13 +16,11 @@ static struct canfs_price_table *export_at(uint32_t number)
 	return (struct canfs_price_table *)&exports[number];
 }
 
-static void send_push(
-	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
+static void send_push(void *arg, const struct canfs_due *due)
 {
 	struct fixture *f = arg;
 
-	(void)endpoint;
-	f->sink = push->number;
+	f->sink = due->push.number;
 }
 
 static struct canfs_prices prices_of(double write)

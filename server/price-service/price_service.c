@@ -13,32 +13,29 @@
 #include "common/clock.h"
 #include "common/thread.h"
 #include "server/price-service/cookie.h"
+#include "server/price-service/outbox.h"
 #include "server/price-service/udp.h"
 #include "server/price-service/subscribers.h"
 
 /*
  * Subscribers are told after each step of the market, and at least so often, as a step may be seconds away. In between no
- * more calls are taken than that: a flood of them must not take a whole processor. The rest waits in the socket, and is
- * lost when that is full.
+ * more is taken than that: a flood must not take a whole processor. The rest waits in the socket, and is lost when that is full.
  */
 #define TURN_USEC 150000 /* longer than the usual interval */
-#define CALLS_MAX 512
 
-#define BATCH_MAX 64
+/* Of a turn. A call without a good cookie may have been sent by anybody, and takes nothing from those that have one. */
+struct budget {
+	unsigned int datagrams; /* looked at */
+	unsigned int calls;     /* with a good cookie */
+};
+static const struct budget whole_budget = { .datagrams = 2048, .calls = 512 };
+
+#define AT_ONCE_MAX 64
 
 #define EXPIRE_USEC 1000000
 
-/* So long pushes wait for room in the socket, which a slow link may have filled. */
-#define SEND_MSEC 20
-/* Of the socket's: a push to each of some thousand subscribers. */
-#define SEND_BYTES (1 << 20)
-
-struct batch {
-	size_t count;
-	struct canfs_endpoint endpoint[BATCH_MAX];
-	uint8_t datagram[BATCH_MAX][CANFS_DATAGRAM_MAX];
-	size_t bytes[BATCH_MAX];
-};
+/* Of the socket's buffers: a push to each of some thousand subscribers, and to some dozen dead ones while the kernel waits for them. */
+#define BUFFER_BYTES (1 << 20)
 
 struct canfs_price_service {
 	struct canfs_price_service_config config;
@@ -47,11 +44,11 @@ struct canfs_price_service {
 	int wake; /* eventfd: the market has computed, or stop */
 	_Atomic bool stops;
 	pthread_t thread;
-	uint64_t told_usec;    /* when subscribers were last, if any; the thread's */
-	uint64_t expired_usec; /* when leases were looked at last; likewise */
-	uint32_t xid;          /* of pushes; likewise */
-	struct batch batch;    /* likewise */
-	unsigned int changes;  /* of the classes that subscribers have; likewise */
+	uint64_t told_usec;          /* when subscribers were last, if any; the thread's */
+	uint64_t expired_usec;       /* when leases were looked at last; likewise */
+	struct canfs_outbox *outbox; /* likewise */
+	struct budget left;          /* of this turn; likewise */
+	unsigned int changes;        /* of the classes that subscribers have; likewise */
 
 	pthread_mutex_t mutex; /* of what follows */
 	struct canfs_subscribers *subscribers;
@@ -116,6 +113,22 @@ static void use_export(struct canfs_price_table *prices, void *arg)
 	pthread_mutex_unlock(&answer->service->mutex);
 }
 
+/*
+ * Or what else is said to a client that need not be at its address; it asks again if nothing is. If it is not there, what is sent to it
+ * takes the room of pushes.
+ */
+static void give_cookie(struct answer *answer)
+{
+	struct canfs_price_service *service = answer->service;
+
+	answer->is_ignored = !canfs_udp_has_room(&service->socket);
+	if (answer->is_ignored)
+		return;
+	answer->result.status = CANFS_STATUS_COOKIE;
+	canfs_cookie_make(&service->cookies, &answer->endpoint->client, answer->now_usec,
+		answer->result.cookie);
+}
+
 static void answer_call(struct answer *answer)
 {
 	const struct canfs_price_call *call = answer->call;
@@ -123,16 +136,14 @@ static void answer_call(struct answer *answer)
 	const struct sockaddr_in6 *client = &answer->endpoint->client;
 	struct sockaddr_storage plain = canfs_plain_address(client);
 
-	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL)
-		return;
 	/* Before anything is looked up: a client that cannot receive at its address costs a hash. */
-	if (!canfs_cookie_is_good(
-		    &service->cookies, client, answer->now_usec, call->request.cookie)) {
-		answer->result.status = CANFS_STATUS_COOKIE;
-		canfs_cookie_make(
-			&service->cookies, client, answer->now_usec, answer->result.cookie);
+	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL ||
+		!canfs_cookie_is_good(
+			&service->cookies, client, answer->now_usec, call->request.cookie)) {
+		give_cookie(answer);
 		return;
 	}
+	service->left.calls--;
 	answer->result.status = CANFS_STATUS_ACCESS;
 	answer->is_ignored =
 		service->config.with_export(service->config.host, call->request.export_name,
@@ -147,9 +158,10 @@ static void count_call(struct answer *answer)
 	pthread_mutex_lock(&answer->service->mutex);
 	counters->calls++;
 	counters->malformed += answer->call->refused != 0;
+	if (answer->is_ignored)
+		asks = false;
 	counters->cookies += asks && answer->result.status == CANFS_STATUS_COOKIE;
-	counters->denied +=
-		asks && !answer->is_ignored && answer->result.status == CANFS_STATUS_ACCESS;
+	counters->denied += asks && answer->result.status == CANFS_STATUS_ACCESS;
 	pthread_mutex_unlock(&answer->service->mutex);
 }
 
@@ -175,7 +187,7 @@ static void reply_to(struct canfs_price_service *service, struct canfs_endpoint 
 	canfs_message_address(&service->socket, &message, endpoint, datagram, bytes);
 	/* No call of ours is shorter than its reply, and nothing is to be amplified. */
 	if (!answer.is_ignored && bytes <= call_bytes &&
-		sendmsg(service->socket.fd, &message.head, MSG_DONTWAIT) < 0)
+		canfs_udp_send(&service->socket, &message) < 0)
 		count_one(service, &service->counters.unsent);
 	count_call(&answer);
 }
@@ -191,8 +203,9 @@ static bool take_call(struct canfs_price_service *service)
 
 	canfs_message_address(&service->socket, &message, &endpoint, datagram, sizeof(datagram));
 	got = recvmsg(service->socket.fd, &message.head, MSG_DONTWAIT);
+	/* What the network has said of a datagram that was sent comes as an error, too. */
 	if (got < 0)
-		return errno == EINTR;
+		return errno != EAGAIN;
 	endpoint = canfs_message_sender(&message);
 	if ((message.head.msg_flags & MSG_TRUNC) ||
 		canfs_price_decode_call(datagram, (size_t)got, &call) != 0)
@@ -202,49 +215,8 @@ static bool take_call(struct canfs_price_service *service)
 	return true;
 }
 
-static void send_batch(struct canfs_price_service *service)
-{
-	struct batch *batch = &service->batch;
-	struct canfs_message message[BATCH_MAX];
-	struct mmsghdr headers[BATCH_MAX] = { 0 };
-	struct pollfd room = { .fd = service->socket.fd, .events = POLLOUT };
-	int sent;
-
-	for (size_t i = 0; i < batch->count; i++) {
-		canfs_message_address(&service->socket, &message[i], &batch->endpoint[i],
-			batch->datagram[i], batch->bytes[i]);
-		headers[i].msg_hdr = message[i].head;
-	}
-	/* One that cannot be sent holds up none behind it. */
-	for (size_t done = 0; done < batch->count; done += (size_t)sent) {
-		sent = sendmmsg(service->socket.fd, headers + done,
-			(unsigned int)(batch->count - done), MSG_DONTWAIT);
-		if (sent < 0 && errno == EAGAIN && poll(&room, 1, SEND_MSEC) == 1)
-			sent = sendmmsg(service->socket.fd, headers + done, 1, MSG_DONTWAIT);
-		if (sent <= 0) {
-			service->counters.unsent++;
-			sent = 1;
-		}
-	}
-	batch->count = 0;
-}
-
-static void add_to_batch(
-	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
-{
-	struct canfs_price_service *service = arg;
-	struct batch *batch = &service->batch;
-
-	batch->bytes[batch->count] =
-		canfs_price_encode_push(batch->datagram[batch->count], ++service->xid, push);
-	batch->endpoint[batch->count++] = *endpoint;
-	service->counters.pushes++;
-	if (batch->count == BATCH_MAX)
-		send_batch(service);
-}
-
 /* Without fresh prices an export says nothing, and its subscribers ask elsewhere. Under the mutex. */
-static void push_all(struct canfs_price_service *service, uint64_t now_usec)
+static void collect_pushes(struct canfs_price_service *service, uint64_t now_usec)
 {
 	struct canfs_price_table *export = NULL;
 	struct canfs_prices prices;
@@ -252,9 +224,60 @@ static void push_all(struct canfs_price_service *service, uint64_t now_usec)
 	while ((export = canfs_subscribers_next_export(service->subscribers, export))) {
 		if (canfs_price_table_quotes(export, now_usec, &prices))
 			canfs_subscribers_push(service->subscribers, export, &prices,
-				canfs_price_table_drains(export), now_usec, add_to_batch, service);
+				canfs_price_table_drains(export), now_usec, canfs_outbox_add,
+				service->outbox);
 	}
-	send_batch(service);
+}
+
+static void take_back(void *arg, const struct canfs_due *due)
+{
+	struct canfs_price_service *service = arg;
+
+	pthread_mutex_lock(&service->mutex);
+	canfs_subscribers_unsent(service->subscribers, due);
+	service->counters.unsent++;
+	pthread_mutex_unlock(&service->mutex);
+}
+
+/* Nobody waits for this but calls. */
+static void send_pushes(struct canfs_price_service *service)
+{
+	size_t sent = canfs_outbox_send(service->outbox, &service->socket, take_back, service);
+
+	pthread_mutex_lock(&service->mutex);
+	service->counters.pushes += sent;
+	pthread_mutex_unlock(&service->mutex);
+}
+
+static void suspect(void *arg, const struct in6_addr *unreachable)
+{
+	struct canfs_price_service *service = arg;
+
+	pthread_mutex_lock(&service->mutex);
+	canfs_subscribers_unreachable(service->subscribers, unreachable);
+	pthread_mutex_unlock(&service->mutex);
+}
+
+/* Whom the network cannot reach. */
+static void take_errors(struct canfs_price_service *service)
+{
+	struct in6_addr unreachable;
+
+	for (unsigned int i = 0;
+		i < CANFS_SUBSCRIBERS_MAX && canfs_udp_take_error(&service->socket, &unreachable);
+		i++)
+		suspect(service, &unreachable);
+}
+
+/* What was sent in the turns before should be gone. */
+static void find_unreachable(struct canfs_price_service *service)
+{
+	FILE *arp = canfs_udp_has_room(&service->socket) ? NULL : fopen("/proc/net/arp", "re");
+
+	if (!arp)
+		return;
+	canfs_unanswered_arp(arp, suspect, service);
+	fclose(arp);
 }
 
 /*
@@ -278,6 +301,7 @@ static void tell_subscribers(struct canfs_price_service *service)
 {
 	uint64_t now_usec = canfs_now_usec();
 
+	find_unreachable(service);
 	pthread_mutex_lock(&service->mutex);
 	classify(service);
 	if (service->config.clients)
@@ -286,19 +310,26 @@ static void tell_subscribers(struct canfs_price_service *service)
 		canfs_subscribers_expire(service->subscribers, now_usec);
 		service->expired_usec = now_usec;
 	}
-	push_all(service, now_usec);
+	collect_pushes(service, now_usec);
 	pthread_mutex_unlock(&service->mutex);
+	send_pushes(service);
 	service->told_usec = now_usec;
 }
 
 enum { WAKE, SOCKET, POLLED };
 
-/* Takes what has come, while there is any of the turn's calls left. */
-static void take_calls(struct canfs_price_service *service, unsigned int *left)
+static bool may_take(const struct canfs_price_service *service)
 {
+	return service->left.datagrams > 0 && service->left.calls > 0;
+}
+
+/* Takes what has come, while there is any of the turn's budget left. */
+static void take_calls(struct canfs_price_service *service)
+{
+	take_errors(service);
 	/* A few at a time: the market may have computed meanwhile. */
-	for (int i = 0; i<BATCH_MAX && * left> 0 && take_call(service); i++)
-		--*left;
+	for (int i = 0; i < AT_ONCE_MAX && may_take(service) && take_call(service); i++)
+		service->left.datagrams--;
 }
 
 static void *run(void *arg)
@@ -306,22 +337,21 @@ static void *run(void *arg)
 	struct canfs_price_service *service = arg;
 	struct pollfd polled[POLLED] = { [WAKE] = { .fd = service->wake, .events = POLLIN },
 		[SOCKET] = { .fd = service->socket.fd, .events = POLLIN } };
-	unsigned int left = CALLS_MAX; /* calls in this turn */
 	eventfd_t times;
 
 	if (service->config.thread_begins)
 		service->config.thread_begins();
 	while (!atomic_load(&service->stops)) {
-		polled[SOCKET].fd = left > 0 ? service->socket.fd : -1;
+		polled[SOCKET].fd = may_take(service) ? service->socket.fd : -1;
 		if (poll(polled, POLLED, TURN_USEC / 1000) < 0)
 			continue;
 		if ((polled[WAKE].revents != 0 && eventfd_read(service->wake, &times) == 0) ||
 			canfs_now_usec() - service->told_usec >= TURN_USEC) {
 			tell_subscribers(service);
-			left = CALLS_MAX;
+			service->left = whole_budget;
 		}
 		if (polled[SOCKET].revents != 0)
-			take_calls(service, &left);
+			take_calls(service);
 	}
 	return NULL;
 }
@@ -332,6 +362,7 @@ static void free_service(struct canfs_price_service *service)
 		close(service->socket.fd);
 	if (service->wake >= 0)
 		close(service->wake);
+	canfs_outbox_free(service->outbox);
 	canfs_subscribers_free(service->subscribers);
 	pthread_mutex_destroy(&service->mutex);
 	free(service);
@@ -348,13 +379,15 @@ int canfs_price_service_start(
 	new->config = *config;
 	new->socket.fd = -1;
 	pthread_mutex_init(&new->mutex, NULL);
+	new->left = whole_budget;
 	new->subscribers = canfs_subscribers_new(config->clients);
+	new->outbox = canfs_outbox_new();
 	new->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	ret = new->wake < 0 ? -errno : new->subscribers ? 0 : -ENOMEM;
+	ret = new->wake < 0 ? -errno : new->subscribers &&new->outbox ? 0 : -ENOMEM;
 	if (ret == 0)
 		ret = canfs_cookies_init(&new->cookies);
 	if (ret == 0)
-		ret = canfs_udp_open(&new->socket, config->port, SEND_BYTES);
+		ret = canfs_udp_open(&new->socket, config->port, BUFFER_BYTES);
 	if (ret == 0)
 		ret = canfs_thread_start(&new->thread, 0, run, new);
 	if (ret != 0) {

@@ -22,7 +22,8 @@ struct key {
 struct host {
 	struct in6_addr address;
 	uint32_t subscribers; /* one at least */
-	bool is_lost;         /* the hash table had no memory for it */
+	bool is_unreachable;
+	bool is_lost; /* the hash table had no memory for it */
 	UT_hash_handle hh;
 };
 
@@ -31,7 +32,7 @@ struct canfs_subscriber {
 	struct host *host;
 	struct canfs_endpoint endpoint;
 	uint8_t token[CANFS_TOKEN_BYTES];
-	uint64_t lease_end_usec;
+	uint64_t renewed_usec;
 	uint64_t told_usec; /* last datagram */
 	float threshold;
 	float told_others;
@@ -39,6 +40,7 @@ struct canfs_subscriber {
 	uint8_t told_bottleneck[CANFS_OPERATIONS];
 	int16_t premium_pct; /* of its class */
 	uint32_t number;     /* of the last push */
+	uint32_t lease_sec;
 	bool wants_others;
 	bool is_lost; /* likewise */
 	LIST_ENTRY(canfs_subscriber) of_export;
@@ -264,7 +266,9 @@ int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	subscriber->threshold = (float)request->threshold;
 	subscriber->wants_others = request->others;
 	subscriber->premium_pct = (int16_t)premium_pct;
-	subscriber->lease_end_usec = now_usec + (uint64_t)request->lease_sec * 1000000;
+	subscriber->renewed_usec = now_usec;
+	subscriber->lease_sec = request->lease_sec;
+	subscriber->host->is_unreachable = false;
 	note_told(subscriber, prices, now_usec);
 	return 0;
 }
@@ -302,13 +306,18 @@ void canfs_subscribers_forget(
 		drop(subscribers, LIST_FIRST(&watched->subscribers));
 }
 
+static uint64_t part_of_lease(const struct canfs_subscriber *subscriber, unsigned int eighths)
+{
+	return subscriber->lease_sec * UINT64_C(125000) * eighths;
+}
+
 void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t now_usec)
 {
 	struct canfs_subscriber *subscriber, *next;
 
 	for (subscriber = TAILQ_FIRST(&subscribers->all); subscriber; subscriber = next) {
 		next = TAILQ_NEXT(subscriber, of_all);
-		if (subscriber->lease_end_usec > now_usec)
+		if (now_usec - subscriber->renewed_usec < part_of_lease(subscriber, 6))
 			continue;
 		drop(subscribers, subscriber);
 		subscribers->counters.expired++;
@@ -334,11 +343,20 @@ double canfs_subscribers_others(const struct canfs_subscribers *subscribers,
 		subscribers->clients, (const struct sockaddr *)&endpoint->client);
 }
 
-static bool is_due(const struct canfs_subscriber *subscriber, const struct canfs_prices *prices,
-	uint64_t now_usec)
+/* Their clocks are spread: the last of them renews after 0.6 of its lease. */
+static bool is_suspect(const struct canfs_subscriber *subscriber, uint64_t now_usec)
 {
-	if (now_usec - subscriber->told_usec >= CANFS_PUSH_QUIET_USEC)
-		return true;
+	return subscriber->host->is_unreachable ||
+	       now_usec - subscriber->renewed_usec > part_of_lease(subscriber, 5);
+}
+
+static bool is_quiet(const struct canfs_subscriber *subscriber, uint64_t now_usec)
+{
+	return now_usec - subscriber->told_usec >= CANFS_PUSH_QUIET_USEC;
+}
+
+static bool has_moved(const struct canfs_subscriber *subscriber, const struct canfs_prices *prices)
+{
 	if (canfs_others_came(subscriber->told_others, prices->others) ||
 		canfs_others_came(prices->others, subscriber->told_others))
 		return true;
@@ -356,24 +374,46 @@ void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_
 	void *arg)
 {
 	struct watched_export *watched = find_export(subscribers, export);
+	struct canfs_due due = { .export = export };
+	struct canfs_price_push *push = &due.push;
 	struct canfs_subscriber *subscriber;
-	struct canfs_price_push push;
 
 	if (!watched)
 		return;
 	LIST_FOREACH (subscriber, &watched->subscribers, of_export) {
-		push.prices = *prices;
+		push->prices = *prices;
 		canfs_premium_to_prices(
-			canfs_premium_now(subscriber->premium_pct, drains), &push.prices);
-		push.prices.others = canfs_subscribers_others(
+			canfs_premium_now(subscriber->premium_pct, drains), &push->prices);
+		push->prices.others = canfs_subscribers_others(
 			subscribers, &subscriber->endpoint, subscriber->wants_others);
-		if (!is_due(subscriber, &push.prices, now_usec))
+		due.is_suspect = is_suspect(subscriber, now_usec);
+		if (!is_quiet(subscriber, now_usec) &&
+			(due.is_suspect || !has_moved(subscriber, &push->prices)))
 			continue;
-		memcpy(push.token, subscriber->token, sizeof(push.token));
-		push.number = ++subscriber->number;
-		note_told(subscriber, &push.prices, now_usec);
-		send(arg, &subscriber->endpoint, &push);
+		due.endpoint = subscriber->endpoint;
+		memcpy(push->token, subscriber->token, sizeof(push->token));
+		push->number = ++subscriber->number;
+		note_told(subscriber, &push->prices, now_usec);
+		send(arg, &due);
 	}
+}
+
+void canfs_subscribers_unsent(struct canfs_subscribers *subscribers, const struct canfs_due *due)
+{
+	struct key key = key_of(&due->endpoint.client, due->export);
+	struct canfs_subscriber *subscriber = find(subscribers, &key);
+
+	if (subscriber)
+		subscriber->told_usec = 0;
+}
+
+void canfs_subscribers_unreachable(
+	struct canfs_subscribers *subscribers, const struct in6_addr *address)
+{
+	struct host *host = find_host(subscribers, address);
+
+	if (host)
+		host->is_unreachable = true;
 }
 
 struct canfs_subscribers_counters canfs_subscribers_count(

@@ -9,6 +9,9 @@
  * A subscriber is due when a price of its export, with the premium of its class, or what its bottleneck is, differs from what
  * it was told last (a price by more than its threshold); when other clients come or go, if it wants to know; and in any case
  * CANFS_PUSH_QUIET_USEC after the last datagram.
+ *
+ * Clients renew after half of their lease. One that has not by then, or whose host cannot be reached, is a suspect: it is told
+ * after the others, and of no moves. One that has not after three quarters is dropped.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
 #define CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
@@ -64,22 +67,36 @@ void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct s
 void canfs_subscribers_forget(
 	struct canfs_subscribers *subscribers, struct canfs_price_table *export);
 
-/* Ends those whose leases have run out. */
+/* Ends those that have not renewed in time. */
 void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t now_usec);
 
 /* Exports with subscribers, one after the other; NULL, or the one before. */
 struct canfs_price_table *canfs_subscribers_next_export(
 	const struct canfs_subscribers *subscribers, struct canfs_price_table *after);
 
+/* A push that is due. */
+struct canfs_due {
+	struct canfs_endpoint endpoint;
+	struct canfs_price_table *export;
+	bool is_suspect;
+	struct canfs_price_push push;
+};
+
 /*
- * Calls send() for each subscriber of the export that is due, with its push, and takes it as told. prices: without a
- * premium; drains: as in canfs_premium_now().
+ * Calls send() for each subscriber of the export that is due, and takes it as told. prices: without a premium; drains: as in
+ * canfs_premium_now().
  */
-typedef void canfs_send_push(
-	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push);
+typedef void canfs_send_push(void *arg, const struct canfs_due *due);
 void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_price_table *export,
 	const struct canfs_prices *prices, bool drains, uint64_t now_usec, canfs_send_push *send,
 	void *arg);
+
+/* That push was not sent: the subscriber, if it is still there, is due in the next turn. */
+void canfs_subscribers_unsent(struct canfs_subscribers *subscribers, const struct canfs_due *due);
+
+/* The host cannot be reached: its subscribers are suspects until it renews. */
+void canfs_subscribers_unreachable(
+	struct canfs_subscribers *subscribers, const struct in6_addr *address);
 
 struct canfs_subscribers_counters {
 	uint64_t subscribers; /* now */

@@ -2,7 +2,10 @@
 #include "server/price-service/udp.h"
 
 #include <errno.h>
+#include <linux/errqueue.h>
+#include <poll.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/address.h"
 
@@ -88,6 +91,73 @@ struct canfs_endpoint canfs_message_sender(struct canfs_message *message)
 	return endpoint;
 }
 
+bool canfs_udp_has_room(const struct canfs_udp *udp)
+{
+	struct pollfd room = { .fd = udp->fd, .events = POLLOUT };
+
+	return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT);
+}
+
+/* The first error may be what came of a datagram to somebody else. */
+ssize_t canfs_udp_send(const struct canfs_udp *udp, const struct canfs_message *message)
+{
+	ssize_t sent = sendmsg(udp->fd, &message->head, MSG_DONTWAIT);
+
+	return sent < 0 && errno != EAGAIN ? sendmsg(udp->fd, &message->head, MSG_DONTWAIT) : sent;
+}
+
+/* A refused port is no host that cannot be reached: nothing waits for it. */
+static bool is_unreachable(struct msghdr *head)
+{
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(head); cmsg; cmsg = CMSG_NXTHDR(head, cmsg)) {
+		struct sock_extended_err error;
+
+		if ((cmsg->cmsg_level == IPPROTO_IPV6 && cmsg->cmsg_type == IPV6_RECVERR) ||
+			(cmsg->cmsg_level == IPPROTO_IP && cmsg->cmsg_type == IP_RECVERR)) {
+			memcpy(&error, CMSG_DATA(cmsg), sizeof(error));
+			return error.ee_errno == EHOSTUNREACH || error.ee_errno == ENETUNREACH ||
+			       error.ee_errno == EHOSTDOWN;
+		}
+	}
+	return false;
+}
+
+bool canfs_udp_take_error(const struct canfs_udp *udp, struct in6_addr *unreachable)
+{
+	struct sockaddr_storage to = { .ss_family = AF_UNSPEC };
+	alignas(struct cmsghdr) uint8_t control[256];
+	struct msghdr head = { .msg_name = &to,
+		.msg_namelen = sizeof(to),
+		.msg_control = control,
+		.msg_controllen = sizeof(control) };
+
+	*unreachable = (struct in6_addr)IN6ADDR_ANY_INIT;
+	if (recvmsg(udp->fd, &head, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+		return false;
+	if (is_unreachable(&head))
+		(void)canfs_read_address((const struct sockaddr *)&to, unreachable);
+	return true;
+}
+
+/* IP address, HW type, Flags (0x0: not complete) ... */
+void canfs_unanswered_arp(
+	FILE *arp, void (*found)(void *arg, const struct in6_addr *address), void *arg)
+{
+	char line[256], text[INET_ADDRSTRLEN];
+	struct in_addr ipv4;
+	unsigned int flags;
+
+	while (fgets(line, sizeof(line), arp)) {
+		struct in6_addr address;
+
+		if (sscanf(line, "%15s %*s 0x%x", text, &flags) != 2 || flags != 0 ||
+			inet_pton(AF_INET, text, &ipv4) != 1)
+			continue;
+		address = canfs_map_ipv4(&ipv4);
+		found(arg, &address);
+	}
+}
+
 static int open_ipv4(struct canfs_udp *udp, uint16_t port)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(port) };
@@ -97,6 +167,7 @@ static int open_ipv4(struct canfs_udp *udp, uint16_t port)
 	if (fd < 0)
 		return -errno;
 	udp->fd = fd;
+	setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
 	if (setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) < 0 ||
 		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
 		return -errno;
@@ -114,19 +185,30 @@ static int open_ipv6(struct canfs_udp *udp, uint16_t port)
 	udp->fd = fd;
 	udp->has_ipv6 = true;
 	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
 	if (setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof(on)) < 0 ||
 		bind(fd, (const struct sockaddr *)&any, sizeof(any)) < 0)
 		return -errno;
 	return 0;
 }
 
-int canfs_udp_open(struct canfs_udp *udp, uint16_t port, int send_bytes)
+/* More than the system's limit where this process may. */
+static void set_buffer(int fd, int forced, int plain, int bytes)
+{
+	if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof(bytes)) < 0)
+		setsockopt(fd, SOL_SOCKET, plain, &bytes, sizeof(bytes));
+}
+
+int canfs_udp_open(struct canfs_udp *udp, uint16_t port, int buffer_bytes)
 {
 	int ret = open_ipv6(udp, port);
 
-	if (ret == 0)
-		setsockopt(udp->fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
-	return ret;
+	if (ret != 0)
+		return ret;
+	set_buffer(udp->fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
+	set_buffer(udp->fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer_bytes);
+	return 0;
 }
 
 uint16_t canfs_udp_port(const struct canfs_udp *udp)

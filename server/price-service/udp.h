@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 
 /* Both ends: a host with several addresses must answer from the one that it was asked at. */
@@ -25,10 +27,10 @@ struct canfs_udp {
 };
 
 /*
- * port: 0 for any. send_bytes: of the send buffer; as much of it as the kernel allows. 0 or -errno; fd is to be closed
- * unless it is as before.
+ * port: 0 for any. buffer_bytes: of both buffers; as much as the kernel allows. 0 or -errno; fd is to be closed unless it is
+ * as before.
  */
-int canfs_udp_open(struct canfs_udp *udp, uint16_t port, int send_bytes);
+int canfs_udp_open(struct canfs_udp *udp, uint16_t port, int buffer_bytes);
 
 uint16_t canfs_udp_port(const struct canfs_udp *udp);
 
@@ -44,6 +46,25 @@ struct canfs_message {
 /* To the endpoint; or room for what comes from any. datagram: bytes long. */
 void canfs_message_address(const struct canfs_udp *udp, struct canfs_message *message,
 	const struct canfs_endpoint *endpoint, void *datagram, size_t bytes);
+
+/* Is less than half of the send buffer in use? */
+bool canfs_udp_has_room(const struct canfs_udp *udp);
+
+/* Without waiting. What sendmsg(2) returns, with its errno. */
+ssize_t canfs_udp_send(const struct canfs_udp *udp, const struct canfs_message *message);
+
+/*
+ * Takes what the network has said of a datagram that was sent: true with the address of a host that cannot be reached, or :: if it
+ * says something else. False: there is no more.
+ */
+bool canfs_udp_take_error(const struct canfs_udp *udp, struct in6_addr *unreachable);
+
+/*
+ * Calls found() for each neighbour of IPv4 that has not answered ARP, in the text of /proc/net/arp. That list is complete at once, while
+ * the errors above come after some seconds, 50 at a time.
+ */
+void canfs_unanswered_arp(
+	FILE *arp, void (*found)(void *arg, const struct in6_addr *address), void *arg);
 
 /* Who has sent what was received. */
 struct canfs_endpoint canfs_message_sender(struct canfs_message *message);

@@ -68,12 +68,12 @@ class Probe:
         self.socket.connect((address, PORT))
         self.token, self.cookie, self.xid = os.urandom(16), bytes(16), 1
 
-    def ask(self, procedure, version, export, others=False, timeout_sec=5):
+    def ask(self, procedure, version, export, others=False, timeout_sec=5, threshold=0.01):
         """The reply, once there is no cookie in it."""
         self.socket.settimeout(timeout_sec)
         for cookies in range(3):
             self.xid += 1
-            sent = call(self.xid, procedure, self.cookie, version, export, self.token, others)
+            sent = call(self.xid, procedure, self.cookie, version, export, self.token, others, threshold=threshold)
             self.socket.send(sent)
             octets = self.socket.recv(2000)
             if len(octets) > len(sent):

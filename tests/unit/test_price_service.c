@@ -396,6 +396,32 @@ static void nobody_at_the_port_is_no_answer(void **state)
 	start_service(); /* for tear_down() */
 }
 
+static void count_neighbour(void *arg, const struct in6_addr *address)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	assert_string_equal(inet_ntop(AF_INET6, address, text, sizeof(text)), "::ffff:10.0.0.3");
+	++*(int *)arg;
+}
+
+static void whoever_does_not_answer_arp_is_unreachable(void **state)
+{
+	char text[] =
+		"IP address       HW type     Flags       HW address            Mask     Device\n"
+		"10.0.0.2         0x1         0x2         52:54:00:12:35:02     *        eth0\n"
+		"10.0.0.3         0x1         0x0         00:00:00:00:00:00     *        eth0\n"
+		"10.0.0.4         0x1         \n"
+		"no address       0x1         0x0         00:00:00:00:00:00     *        eth0\n"
+		"\n10.0.0.5 0x1";
+	FILE *arp = fmemopen(text, strlen(text), "r");
+	int count = 0;
+
+	(void)state;
+	canfs_unanswered_arp(arp, count_neighbour, &count);
+	assert_int_equal(count, 1);
+	fclose(arp);
+}
+
 /* Whatever is sent to it, it sends no more back, and goes on. */
 static void nothing_is_amplified(void **state)
 {
@@ -434,6 +460,7 @@ int main(void)
 		TEST(without_prices_there_is_nothing_to_push),
 		TEST(a_poller_takes_what_is_pushed),
 		TEST(nobody_at_the_port_is_no_answer),
+		TEST(whoever_does_not_answer_arp_is_unreachable),
 		TEST(nothing_is_amplified),
 	};
 

@@ -87,19 +87,20 @@ static int renew(uint32_t host, uint16_t port, struct canfs_price_table *export,
 static struct {
 	unsigned int count;
 	struct canfs_price_push last;
-	double write[4]; /* told to hosts 0 ... 3; what was before, if they are told nothing */
+	struct canfs_due due; /* the last one */
+	double write[4];      /* told to hosts 0 ... 3; what was before, if they are told nothing */
 } sent;
 
-static void send_push(
-	void *arg, const struct canfs_endpoint *endpoint, const struct canfs_price_push *push)
+static void send_push(void *arg, const struct canfs_due *due)
 {
-	uint8_t host = endpoint->client.sin6_addr.s6_addr[15];
+	uint8_t host = due->endpoint.client.sin6_addr.s6_addr[15];
 
 	(void)arg;
 	sent.count++;
-	sent.last = *push;
+	sent.last = due->push;
+	sent.due = *due;
 	if (host < 4)
-		sent.write[host] = push->prices.quote[CANFS_WRITE].price;
+		sent.write[host] = due->push.prices.quote[CANFS_WRITE].price;
 }
 
 static bool drains;
@@ -251,9 +252,10 @@ static void leases_end(void **state)
 	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
 	assert_int_equal(renew(2, 700, export_a, 0.2, 2 * SECOND), 0);
 	assert_int_equal(renew(1, 700, export_a, 0.2, 30 * SECOND), 0);
-	canfs_subscribers_expire(table, 62 * SECOND - 1);
+	/* Three quarters of the lease without a renewal. */
+	canfs_subscribers_expire(table, 47 * SECOND - 1);
 	assert_int_equal(canfs_subscribers_count(table).subscribers, 2);
-	canfs_subscribers_expire(table, 62 * SECOND);
+	canfs_subscribers_expire(table, 47 * SECOND);
 	assert_int_equal(canfs_subscribers_count(table).subscribers, 1);
 	assert_int_equal(canfs_subscribers_count(table).expired, 1);
 	canfs_subscribers_end(table, &first.client, export_b);
@@ -261,6 +263,48 @@ static void leases_end(void **state)
 	canfs_subscribers_end(table, &first.client, export_a);
 	assert_int_equal(canfs_subscribers_count(table).subscribers, 0);
 	assert_null(canfs_subscribers_next_export(table, NULL));
+}
+
+/* Those that should have renewed by now, and those whose host cannot be reached, until they renew. */
+static void suspects_are_told_apart(void **state)
+{
+	struct canfs_endpoint first = endpoint_of(1, 700), stranger = endpoint_of(9, 700);
+
+	(void)state;
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.4), 37 * SECOND), 1);
+	assert_false(sent.due.is_suspect);
+	assert_ptr_equal(sent.due.export, export_a);
+	assert_int_equal(push(export_a, prices_of(0.5), 39 * SECOND), 1);
+	assert_true(sent.due.is_suspect);
+	assert_int_equal(renew(1, 700, export_a, 0.5, 40 * SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.6), 40 * SECOND), 1);
+	assert_false(sent.due.is_suspect);
+	canfs_subscribers_unreachable(table, &stranger.client.sin6_addr);
+	canfs_subscribers_unreachable(table, &first.client.sin6_addr);
+	assert_int_equal(push(export_a, prices_of(0.7), 40 * SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.7), 41 * SECOND), 1);
+	assert_true(sent.due.is_suspect);
+	assert_int_equal(renew(1, 700, export_a, 0.7, 41 * SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.8), 41 * SECOND), 1);
+	assert_false(sent.due.is_suspect);
+}
+
+static void what_was_not_sent_is_due_again(void **state)
+{
+	struct canfs_due lost;
+
+	(void)state;
+	assert_int_equal(renew(1, 700, export_a, 0.2, SECOND), 0);
+	assert_int_equal(push(export_a, prices_of(0.4), SECOND), 1);
+	lost = sent.due;
+	assert_int_equal(push(export_a, prices_of(0.4), SECOND), 0);
+	canfs_subscribers_unsent(table, &lost);
+	assert_int_equal(push(export_a, prices_of(0.4), SECOND), 1);
+	assert_int_equal(sent.last.number, 2);
+	canfs_subscribers_forget(table, export_a);
+	canfs_subscribers_unsent(table, &lost);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 0);
 }
 
 static void another_token_counts_anew(void **state)
@@ -417,6 +461,8 @@ int main(void)
 		TEST(silence_is_broken_each_second),
 		TEST(each_export_has_its_own),
 		TEST(leases_end),
+		TEST(suspects_are_told_apart),
+		TEST(what_was_not_sent_is_due_again),
 		TEST(another_token_counts_anew),
 		TEST(one_address_has_its_share),
 		TEST(the_table_is_bounded),
