@@ -5,6 +5,7 @@
  */
 #include "ganesha-fsal/canfs_methods.h"
 #include "server/price-service/admissions.h"
+#include "server/price-service/export_path.h"
 #include "common/address.h"
 #include "common/path.h"
 
@@ -32,18 +33,38 @@ static void name_thread(void)
 	canfs_name_thread("canfs_prices");
 }
 
-/* As MOUNT and NFSv4 look for it. */
+static struct canfs_served *find_tag(const char *name)
+{
+	struct canfs_served *served;
+
+	LIST_FOREACH (served, &served_exports, link) {
+		if (served->tag && strcmp(served->tag, name) == 0)
+			return served;
+	}
+	return NULL;
+}
+
+/*
+ * As Ganesha looks for it. MOUNT takes a name without a slash as a tag, and compares a path as it is. Clients of NFSv4 walk theirs part by
+ * part.
+ */
 static struct canfs_served *find_export(const char *name, uint32_t nfs_version)
 {
 	bool by_pseudo = nfs_version == 4 || nfs_param.core_param.mount_path_pseudo;
 	struct canfs_served *served, *found = NULL;
+	char plain[PATH_MAX];
 	size_t longest = 0;
 
+	if (name[0] != '/')
+		return nfs_version == 3 ? find_tag(name) : NULL;
+	if (nfs_version == 4) {
+		if (canfs_export_path_resolve(NULL, "", "", name, plain) != 0)
+			return NULL;
+		name = plain;
+	}
 	LIST_FOREACH (served, &served_exports, link) {
 		const char *own = by_pseudo ? served->pseudo : served->path;
 
-		if (nfs_version == 3 && served->tag && strcmp(served->tag, name) == 0)
-			return served;
 		if (canfs_path_is_below(name, own) && strlen(own) > longest) {
 			longest = strlen(own);
 			found = served;

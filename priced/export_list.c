@@ -1,67 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-#include "priced/export_list.h"
+#include "priced/export_list_internal.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
-#include "common/address.h"
-#include "common/clock.h"
-#include "common/path.h"
 #include "priced/nfsd_exports.h"
 #include "server/monitors/devices.h"
 #include "server/monitors/mountinfo.h"
 #include "server/monitors/source.h"
-
-/* What does not fit of a file is left out. Pages of the buffers that nothing is written to take no memory. */
-#define TEXT_BYTES_MAX (1 << 20)
-
-/* What the kernel remembers of its clients is read at most so often, and looked through so many times then. */
-#define DOMAINS_USEC    1000000
-#define DOMAINS_LOOKUPS 1000
-
-#define PRIVILEGED_PORTS 1024
-
-struct client {
-	SLIST_ENTRY(client) link;
-	bool insecure;
-	char name[];
-};
-
-struct export
-{
-	LIST_ENTRY(export) link;
-	char *path;
-	bool is_root; /* NFSv4 begins there */
-	dev_t device; /* 0: none of this machine's disks */
-	struct canfs_price_table *prices;
-	SLIST_HEAD(, client) clients;
-};
-
-LIST_HEAD(exports, export);
-
-/* The files that make the list. Empty: not there. */
-enum text { KERNEL, ETAB, MOUNTINFO, TEXTS };
-
-struct canfs_export_list {
-	struct canfs_export_list_config config; /* but for its etab */
-	char *etab;
-	char *text[TEXTS],
-		*last_text[TEXTS];           /* as read now, and at the last change; of refresh() */
-	bool too_many;                       /* was said; likewise */
-	struct canfs_price_service *service; /* NULL: none is told of exports that go */
-
-	char *domains;         /* the kernel's auth.unix.ip; of use(), as the next two */
-	uint64_t domains_usec; /* when it was read; 0: never */
-	unsigned int lookups;  /* in it, since */
-
-	pthread_mutex_t
-		mutex; /* of what follows; the market's and the service's are taken within it */
-	struct exports exports;
-	bool has_names; /* among their clients */
-};
 
 static void free_export(struct export *export)
 {
@@ -100,10 +47,10 @@ static struct export *find_path(const struct exports *exports, const char *path)
 static bool allocate(struct canfs_export_list *list)
 {
 	list->etab = strdup(list->config.etab);
-	list->domains = calloc(1, TEXT_BYTES_MAX);
+	list->domains = calloc(1, CANFS_EXPORT_TEXT_MAX);
 	for (int i = 0; i < TEXTS; i++) {
-		list->text[i] = calloc(1, TEXT_BYTES_MAX);
-		list->last_text[i] = calloc(1, TEXT_BYTES_MAX);
+		list->text[i] = calloc(1, CANFS_EXPORT_TEXT_MAX);
+		list->last_text[i] = calloc(1, CANFS_EXPORT_TEXT_MAX);
 		if (!list->text[i] || !list->last_text[i])
 			return false;
 	}
@@ -116,6 +63,7 @@ static void free_list(struct canfs_export_list *list)
 		free(list->text[i]);
 		free(list->last_text[i]);
 	}
+	canfs_path_resolver_stop(list->resolver);
 	free(list->domains);
 	free(list->etab);
 	pthread_mutex_destroy(&list->mutex);
@@ -132,7 +80,7 @@ int canfs_export_list_new(
 	new->config = *config;
 	pthread_mutex_init(&new->mutex, NULL);
 	LIST_INIT(&new->exports);
-	if (!allocate(new)) {
+	if (!allocate(new) || canfs_path_resolver_start(&new->resolver, config->root) != 0) {
 		free_list(new);
 		return -ENOMEM;
 	}
@@ -159,7 +107,8 @@ void canfs_export_list_serve(struct canfs_export_list *list, struct canfs_price_
 
 static int read_text(struct canfs_export_list *list, enum text which, const char *path)
 {
-	int ret = canfs_read_source(list->config.root, path, list->text[which], TEXT_BYTES_MAX);
+	int ret = canfs_read_source(
+		list->config.root, path, list->text[which], CANFS_EXPORT_TEXT_MAX);
 
 	if (ret < 0)
 		list->text[which][0] = '\0';
@@ -390,123 +339,4 @@ int canfs_export_list_refresh(struct canfs_export_list *list)
 	}
 	free_exports(&exports);
 	return 1;
-}
-
-static bool comes_from_privileged_port(const struct sockaddr_storage *client)
-{
-	in_port_t port = client->ss_family == AF_INET6
-				 ? ((const struct sockaddr_in6 *)client)->sin6_port
-				 : ((const struct sockaddr_in *)client)->sin_port;
-
-	return ntohs(port) < PRIVILEGED_PORTS;
-}
-
-/* Who asks. */
-struct caller {
-	struct in6_addr address;
-	bool privileged;
-	char domain[CANFS_NFSD_CLIENT_MAX];
-};
-
-static bool admits(const struct export *export, const struct caller *caller)
-{
-	struct client *client;
-
-	SLIST_FOREACH (client, &export->clients, link) {
-		if ((client->insecure || caller->privileged) &&
-			canfs_nfsd_is_client(client->name, &caller->address, caller->domain))
-			return true;
-	}
-	return false;
-}
-
-/* As mountd looks for it: the longest path that is exported to this client. */
-static struct export *find_export(
-	const struct canfs_export_list *list, const char *path, const struct caller *caller)
-{
-	struct export *export, *found = NULL;
-	size_t longest = 0;
-
-	LIST_FOREACH (export, &list->exports, link) {
-		size_t len = strlen(export->path);
-
-		if (len > longest && canfs_path_is_below(path, export->path) &&
-			admits(export, caller)) {
-			longest = len;
-			found = export;
-		}
-	}
-	return found;
-}
-
-/* Where this client's NFSv4 begins; NULL: at the root of the file systems. */
-static const char *nfs4_root(const struct canfs_export_list *list, const struct caller *caller)
-{
-	struct export *export;
-
-	LIST_FOREACH (export, &list->exports, link) {
-		if (export->is_root && strcmp(export->path, "/") != 0 && admits(export, caller))
-			return export->path;
-	}
-	return NULL;
-}
-
-static struct export *find_name(const struct canfs_export_list *list, const char *name,
-	uint32_t nfs_version, const struct caller *caller)
-{
-	const char *root = nfs_version == 4 ? nfs4_root(list, caller) : NULL;
-	char path[PATH_MAX + CANFS_EXPORT_NAME_MAX + 1];
-
-	if (name[0] != '/')
-		return NULL;
-	snprintf(path, sizeof(path), "%s%s", root ? root : "", name);
-	return find_export(list, path, caller);
-}
-
-/*
- * Whom names mean, the kernel knows of those who have used the server. 0; -ENOENT: of no name; -EAGAIN: no more are looked up
- * for now.
- */
-static int learn_domain(struct canfs_export_list *list, struct caller *caller)
-{
-	uint64_t now_usec = canfs_now_usec();
-
-	if (!list->has_names)
-		return -ENOENT;
-	if (list->domains_usec == 0 || now_usec - list->domains_usec >= DOMAINS_USEC) {
-		list->domains_usec = now_usec;
-		list->lookups = 0;
-		if (canfs_read_source(list->config.root, "/proc/net/rpc/auth.unix.ip/content",
-			    list->domains, TEXT_BYTES_MAX) < 0)
-			list->domains[0] = '\0';
-	}
-	if (list->lookups++ >= DOMAINS_LOOKUPS)
-		return -EAGAIN;
-	return canfs_nfsd_find_domain(list->domains, &caller->address, caller->domain) ? 0
-										       : -ENOENT;
-}
-
-int canfs_export_list_use(void *host, const char *name, uint32_t nfs_version,
-	const struct sockaddr_storage *client,
-	void (*use)(struct canfs_price_table *prices, void *arg), void *arg)
-{
-	struct canfs_export_list *list = host;
-	struct caller caller = { .privileged = comes_from_privileged_port(client) };
-	struct export *export;
-	int ret = 0;
-
-	if (!canfs_read_address((const struct sockaddr *)client, &caller.address))
-		return -EACCES;
-	pthread_mutex_lock(&list->mutex);
-	export = find_name(list, name, nfs_version, &caller);
-	if (!export)
-		ret = learn_domain(list, &caller);
-	if (!export && ret == 0)
-		export = find_name(list, name, nfs_version, &caller);
-	if (export && export->prices)
-		use(export->prices, arg);
-	else if (ret == 0)
-		ret = -ENOENT;
-	pthread_mutex_unlock(&list->mutex);
-	return ret;
 }

@@ -3,6 +3,7 @@
 #include "tests/fuzz/text.h"
 
 #include "common/path.h"
+#include "server/price-service/export_path.h"
 #include "priced/nfsd_exports.h"
 
 static void check_client(const struct canfs_nfsd_export *export, const char *domain)
@@ -15,6 +16,17 @@ static void check_client(const struct canfs_nfsd_export *export, const char *dom
 	FUZZ_CHECK(!is_client || canfs_nfsd_is_client(export->client, &address, domain));
 	if (!strchr(export->client, ','))
 		FUZZ_CHECK(canfs_nfsd_is_client(export->client, &address, export->client));
+}
+
+/* Where it leads is plain, and below the root. */
+static void check_path(const char *name, const char *nfs_root)
+{
+	char resolved[PATH_MAX];
+
+	if (canfs_export_path_resolve(NULL, "", nfs_root, name, resolved) != 0)
+		return;
+	FUZZ_CHECK(canfs_export_path_is_plain(resolved));
+	FUZZ_CHECK(canfs_path_is_below(resolved, nfs_root[0] != '\0' ? nfs_root : "/"));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -35,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(canfs_path_is_below(export.path, "/"));
 		FUZZ_CHECK(canfs_path_is_below(export.path, export.path));
 		check_client(&export, domain);
+		check_path(export.path, "");
+		check_path(export.path, "/srv/nfs");
 	}
 	free(text);
 	return 0;

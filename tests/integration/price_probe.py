@@ -76,6 +76,8 @@ class Probe:
             sent = call(self.xid, procedure, self.cookie, version, export, self.token, others, threshold=threshold)
             self.socket.send(sent)
             octets = self.socket.recv(2000)
+            while octets[4:8] == bytes(4):  # a push, to a subscription that was from here
+                octets = self.socket.recv(2000)
             if len(octets) > len(sent):
                 raise ValueError(f"{len(octets)} octets for {len(sent)}")
             reply = read_reply(octets, self.xid)

@@ -247,6 +247,76 @@ static void paths_are_bounded(void **state)
 	assert_non_null(strstr(said, "more than 512 paths"));
 }
 
+static void put_link(const char *path, const char *target)
+{
+	char full[PATH_MAX];
+
+	fake_root_full(&root, path, full);
+	assert_int_equal(symlink(target, full), 0);
+}
+
+static void put_directories(void)
+{
+	fake_root_write(&root, "/srv/real/deep/file", "");
+	fake_root_write(&root, "/fuse/file", "");
+	put_link("/srv/link", "real");
+	put_link("/srv/absolute", "/srv/real");
+	put_link("/srv/twice", "./absolute/../link/");
+	put_link("/srv/loop", "loop");
+	put_link("/srv/real/up", "../../srv/real/deep");
+	put_link("/fuse/link", "/srv/real");
+	put_link("/srv/of_root", "/real");
+	put_link("/srv/out", "../../../etc");
+}
+
+/* mountd looks for the path without links, for whomever asks. */
+static void a_name_means_what_mountd_finds(void **state)
+{
+	static const char *const same[] = { "//srv/real", "/srv//real", "/srv/./real", "/srv/real/",
+		"/./srv/real/.", "/srv/none/../real", "/srv/link", "/srv/link/",
+		"//srv/./link//deep", "/srv/absolute", "/srv/twice", "/srv/link/none/such",
+		"/srv/real/up", "/../srv/real" };
+	static const char *const others[] = { "srv/real", "", "/srv", "/srv/loop", "/srv/loop/real",
+		"/fuse/link", "/srv/real2", "/srv/link/../other", "/srv/of_root" };
+	struct canfs_price_table *real;
+
+	(void)state;
+	put_directories();
+	put_exports(ETAB, "/srv/real\t*(rw)\n");
+	real = ask("/srv/real", 3);
+	assert_non_null(real);
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		assert_ptr_equal(ask(same[i], 3), real);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_null(ask(others[i], 3));
+	/* Of two exports the one that the link leads to. */
+	put_exports(ETAB, "/srv\t*(rw)\n/srv/real\t*(rw)\n");
+	assert_ptr_equal(ask("/srv/link/deep", 3), real);
+	assert_ptr_equal(ask("/srv/link/..", 3), ask("/srv", 3));
+	assert_ptr_not_equal(ask("/srv", 3), real);
+	/* Whoever may not mount what a link leads to gets what he may. */
+	put_exports(ETAB, "/srv/real\t192.0.2.9(rw)\n");
+	assert_null(ask("/srv/link", 3));
+}
+
+/* Neither a link nor .. leads out of where NFSv4 begins. */
+static void links_stay_below_the_root_of_nfs4(void **state)
+{
+	struct canfs_price_table *real;
+
+	(void)state;
+	put_directories();
+	put_exports(ETAB, "/srv\t*(rw,fsid=0)\n/srv/real\t*(rw)\n/etc\t*(rw)\n");
+	real = ask("/srv/real", 3);
+	assert_ptr_equal(ask("/real", 4), real);
+	assert_ptr_equal(ask("//link/./deep/", 4), real);
+	assert_ptr_equal(ask("/of_root", 4), real);
+	assert_ptr_equal(ask("/../../etc/../real", 4), real);
+	assert_ptr_equal(ask("/out", 4), ask("/", 4));
+	assert_ptr_equal(ask("/", 4), ask("/srv", 3));
+	assert_ptr_equal(ask("/absolute", 4), ask("/", 4));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -262,6 +332,8 @@ int main(void)
 		TEST(clients_are_admitted_by_address_and_port),
 		TEST(names_are_what_the_kernel_was_told),
 		TEST(an_export_need_not_have_a_disk),
+		TEST(a_name_means_what_mountd_finds),
+		TEST(links_stay_below_the_root_of_nfs4),
 		TEST(paths_are_bounded),
 	};
 
