@@ -71,42 +71,50 @@ bool canfs_control_count(struct canfs_control_call *call, const char *member, un
 	return true;
 }
 
-/* Appends to "a, b"; what does not fit is left out. */
-static void list(char *text, size_t size, const char *name)
+/* Appends a name to "...; allowed: a, b". */
+static void list(struct canfs_control_call *call, const char *name)
 {
-	size_t used = strlen(text);
+	size_t used = strlen(call->error);
+	bool is_first = used != 0 && call->error[used - 1] == ' ';
 
-	snprintf(text + used, size - used, "%s%s", used != 0 ? ", " : "", name);
+	snprintf(
+		call->error + used, sizeof(call->error) - used, "%s%s", is_first ? "" : ", ", name);
 }
 
-/* NULL: none of this table, whose names it lists. */
+/* NULL: none of this table. */
 static const struct canfs_control_command *find_in(
-	const struct canfs_control_command *command, const char *name, char *allowed, size_t size)
+	const struct canfs_control_command *command, const char *name)
 {
-	for (; command && command->name; command++) {
-		if (name && strcmp(name, command->name) == 0)
+	for (; name && command && command->name; command++) {
+		if (strcmp(name, command->name) == 0)
 			return command;
-		list(allowed, size, command->name);
 	}
 	return NULL;
+}
+
+static void list_commands(
+	struct canfs_control_call *call, const struct canfs_control_command *command)
+{
+	for (; command && command->name; command++)
+		list(call, command->name);
 }
 
 static const struct canfs_control_command *find_command(
 	struct canfs_control_call *call, const struct canfs_control_service *service)
 {
 	const char *name = json_string_value(json_object_get(call->request, "command"));
-	const struct canfs_control_command *found;
-	char allowed[128] = "";
+	const struct canfs_control_command *found = find_in(service->commands, name);
 
-	found = find_in(service->commands, name, allowed, sizeof(allowed));
 	if (!found)
-		found = find_in(service->more, name, allowed, sizeof(allowed));
+		found = find_in(service->more, name);
 	if (found)
 		return found;
 	if (!name)
-		canfs_control_refuse(call, "no \"command\", a string; allowed: %s", allowed);
+		canfs_control_refuse(call, "no \"command\", a string; allowed: ");
 	else
-		canfs_control_refuse(call, "unknown command '%.32s'; allowed: %s", name, allowed);
+		canfs_control_refuse(call, "unknown command '%.32s'; allowed: ", name);
+	list_commands(call, service->commands);
+	list_commands(call, service->more);
 	return NULL;
 }
 
@@ -125,17 +133,16 @@ static bool check_members(
 {
 	/* Iterating changes nothing, but jansson wants it writable. */
 	json_t *request = (json_t *)(uintptr_t)call->request;
-	char allowed[160] = "";
 
 	for (void *at = json_object_iter(request); at; at = json_object_iter_next(request, at)) {
 		const char *name = json_object_iter_key(at);
 
 		if (knows_member(command, name))
 			continue;
-		for (const char *const *member = command->members; *member; member++)
-			list(allowed, sizeof(allowed), *member);
 		canfs_control_refuse(call, "%s: unknown member '%.32s'; allowed: %s", command->name,
-			name, allowed[0] != '\0' ? allowed : "none");
+			name, command->members[0] ? "" : "none");
+		for (const char *const *member = command->members; *member; member++)
+			list(call, *member);
 		return false;
 	}
 	return true;
