@@ -17,7 +17,7 @@
 struct parameters {
 	uint32_t interval_ms;
 	bool publish;
-	uint32_t monitors;
+	uint32_t monitors, known_monitors;
 	uint32_t disk_read_queue;
 	uint32_t disk_write_queue;
 	uint32_t k[CANFS_RESOURCES];
@@ -48,6 +48,26 @@ static void *list_init(void *link_mem, void *self)
 {
 	(void)link_mem;
 	return self;
+}
+
+#define MONITOR_TOKEN(NAME, name, Name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
+static struct config_item_list monitor_names[] = {
+	CANFS_RESOURCE_ROWS(MONITOR_TOKEN) CONFIG_LIST_EOL,
+};
+
+/* Of Ganesha's lists a word that it does not know takes all the others along. It names that word, and its line. */
+static int known_monitors_add(const char *token, enum term_type type, struct config_item *item,
+	void *param, void *node, struct config_error_type *err_type)
+{
+	(void)type;
+	(void)item;
+	(void)node;
+	(void)err_type;
+	for (const struct config_item_list *known = monitor_names; known->token; known++) {
+		if (strcasecmp(known->token, token) == 0)
+			*(uint32_t *)param |= known->value;
+	}
+	return 0;
 }
 
 /* Ganesha names the file and the line of the block; its own message function is not exported. */
@@ -172,11 +192,6 @@ static struct config_item class_items[] = {
 	CONFIG_EOL,
 };
 
-#define MONITOR_TOKEN(NAME, name, Name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
-static struct config_item_list monitor_names[] = {
-	CANFS_RESOURCE_ROWS(MONITOR_TOKEN) CONFIG_LIST_EOL,
-};
-
 /* 0: by the type of the device; else one more than its number in canfs_policies[]. */
 #define AUTO                       0
 #define POLICY_TOKEN(policy, name) CONFIG_LIST_TOK(name, CANFS_POLICY_##policy + 1),
@@ -208,6 +223,7 @@ static struct config_item items[] = {
 		parameters, interval_ms),
 	CONF_ITEM_BOOL("Publish", true, parameters, publish),
 	CONF_ITEM_LIST("Monitors", ALL_MONITORS, monitor_names, parameters, monitors),
+	COMPAT_ITEM_PROC("Monitors", list_init, known_monitors_add, parameters, known_monitors),
 	COMPAT_ITEM_PROC("Interfaces", list_init, interfaces_add, parameters, setup.interfaces),
 	CONF_ITEM_UI32("Link_Speed", 1, 10000000, 0, parameters, setup.link_mbit_per_sec),
 	DISK_ITEMS,
@@ -277,6 +293,8 @@ static void append(char *text, size_t size, const char *format, ...)
 static void append_items(char *text, size_t size, const struct config_item *item)
 {
 	for (const char *between = ""; item->name; item++, between = "; ") {
+		if (item->type == CONFIG_PROC && item->u.proc.handler == known_monitors_add)
+			continue;
 		append(text, size, "%s%s", between, item->name);
 		if (item->type == CONFIG_UINT32)
 			append(text, size, " %u to %u", item->u.ui32.minval, item->u.ui32.maxval);
@@ -333,6 +351,8 @@ static int take(struct parameters *given, struct config_error_type *errors,
 		gsh_free(given->control_socket);
 		return -EINVAL;
 	}
+	if (given->monitors == 0)
+		given->monitors = given->known_monitors;
 	if (given->monitors == 0)
 		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
 	if (given->setup.peer_count > 0 && given->price_port == 0)

@@ -15,7 +15,8 @@
 /* The class whose section this is. */
 struct class_section {
 	char name[64];
-	int line; /* of its first option; 0: no class's section */
+	int header_line; /* 0: no class's section */
+	int line;        /* of its first option */
 	int premium_line;
 	unsigned int clients; /* how many words */
 	int premium_pct;
@@ -177,7 +178,7 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 	return 0;
 }
 
-/* What its section has said. A mistake of the whole is one of its first line. */
+/* What its section has said. A mistake of the whole is one of its first line, or of its header. */
 static int end_class(struct parser *parser)
 {
 	struct class_section class = parser->class;
@@ -185,9 +186,9 @@ static int end_class(struct parser *parser)
 	int line = parser->line;
 
 	parser->class = (struct class_section) { .line = 0 };
-	if (class.line == 0)
+	if (class.header_line == 0)
 		return 1;
-	parser->line = class.line;
+	parser->line = class.line != 0 ? class.line : class.header_line;
 	if (class.clients == 0)
 		mistake(parser, "class %s: it has no clients", class.name);
 	else if (canfs_classes_end(&parser->config.classes, class.name, class.premium_pct, error) !=
@@ -229,20 +230,10 @@ static int set_premium(struct parser *parser, const char *value)
 	return 1;
 }
 
-/* Another section than before is another class. */
-static int set_class(
-	struct parser *parser, const char *class_name, const char *name, const char *value)
+static int set_class(struct parser *parser, const char *name, const char *value)
 {
-	struct class_section *class = &parser->class;
-
-	if (class->line != 0 && strcmp(class->name, class_name) != 0 && !end_class(parser))
-		return 0;
-	if (class->line == 0) {
-		*class = (struct class_section) { .line = parser->line };
-		snprintf(class->name, sizeof(class->name), "%s", class_name);
-	}
-	if (parser->names)
-		parser->names->class_name = class->name;
+	if (parser->class.line == 0)
+		parser->class.line = parser->line;
 	if (strcmp(name, "clients") == 0)
 		return set_names(parser, value, add_client);
 	if (strcmp(name, "premium") == 0)
@@ -254,10 +245,8 @@ static int on_pair(void *user, const char *section, const char *name, const char
 {
 	struct parser *parser = user;
 
-	if (strncmp(section, CLASS_SECTION, strlen(CLASS_SECTION)) == 0)
-		return set_class(parser, section + strlen(CLASS_SECTION), name, value);
-	if (!end_class(parser))
-		return 0;
+	if (parser->class.header_line != 0)
+		return set_class(parser, name, value);
 	if (strcmp(section, "priced") != 0)
 		return mistake(parser, "%.64s: not below [priced]", name);
 	for (size_t i = 0; i < canfs_priced_options_n; i++) {
@@ -265,6 +254,25 @@ static int on_pair(void *user, const char *section, const char *name, const char
 			return set_option(parser, i, value);
 	}
 	return mistake(parser, "%.64s: unknown option", name);
+}
+
+/* A section may be empty: inih says nothing of such a one. */
+static void take_header(struct parser *parser, const char *line)
+{
+	const size_t prefix = strlen("[" CLASS_SECTION);
+	struct class_section *class = &parser->class;
+
+	(void)end_class(parser);
+	if (strncmp(line, "[" CLASS_SECTION, prefix) != 0) {
+		if (strncmp(line, "[priced]", 8) != 0)
+			mistake(parser, "allowed are the sections [priced] and [class NAME]");
+		return;
+	}
+	*class = (struct class_section) { .header_line = parser->line };
+	snprintf(class->name, sizeof(class->name), "%.*s", (int)strcspn(line + prefix, "]\n"),
+		line + prefix);
+	if (parser->names)
+		parser->names->class_name = class->name;
 }
 
 /* inih's reader: fgets() from the text, counting lines; a line that does not fit is a mistake. */
@@ -283,9 +291,8 @@ static char *next_line(char *buf, int size, void *user)
 	buf[copy] = '\n';
 	buf[copy + 1] = '\0';
 	parser->text += len + (parser->text[len] == '\n');
-	if (buf[0] == '[' && strncmp(buf, "[priced]", 8) != 0 &&
-		strncmp(buf, "[" CLASS_SECTION, strlen("[" CLASS_SECTION)) != 0)
-		mistake(parser, "allowed are the sections [priced] and [class NAME]");
+	if (buf[0] == '[')
+		take_header(parser, buf);
 	return buf;
 }
 

@@ -115,6 +115,9 @@ static int set_list(struct parser *parser, const struct canfs_option *option, co
 		if (value[0] != '/')
 			return mistake(parser, "%s: %.*s: not an absolute path", option->name,
 				len > 64 ? 64 : (int)len, value);
+		if (value[len - 1] == ',')
+			return mistake(parser, "%s: %.*s: blanks separate paths, no commas",
+				option->name, len > 64 ? 64 : (int)len, value);
 		if (len >= CANFS_CONFIG_PATH_MAX)
 			return mistake(parser, "%s: a path is longer than %d bytes", option->name,
 				CANFS_CONFIG_PATH_MAX - 1);

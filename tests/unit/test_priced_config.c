@@ -130,6 +130,14 @@ static void wrong_classes_are_named(void **state)
 
 	(void)state;
 	refused("[class a]\npremium = 30\n", "priced.conf:2: class a: it has no clients");
+	/* With no option at all. */
+	refused("[class a]\n", "priced.conf:1: class a: it has no clients");
+	refused("\n[class a]\n# none\n[priced]\npublish = on\n",
+		"priced.conf:2: class a: it has no clients");
+	refused("[class a]\n[class b]\nclients = *\n", "priced.conf:1: class a: it has no clients");
+	refused("[class b]\nclients = *\n[class a]", "priced.conf:3: class a: it has no clients");
+	refused("[class a]\nclients = *\n[class a]\npremium = 3\n",
+		"priced.conf:4: class a: it has no clients");
 	refused("[class a]\nclients =\n[class b]\nclients = *\n",
 		"priced.conf:2: class a: it has no clients");
 	refused("[class a]\nclients = *\npremium = 901\n",
