@@ -113,7 +113,6 @@ void canfs_sampler_open_monitors(struct canfs_monitor *monitors,
 		price_table_setup.path = prices->path;
 		price_table_setup.device = prices->device;
 		price_table_setup.responses = prices->responses;
-		price_table_setup.say = config->say;
 		if (prices->own.read_queue != 0)
 			price_table_setup.disk_read_queue = prices->own.read_queue;
 		if (prices->own.write_queue != 0)
@@ -324,6 +323,7 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 	if (!new)
 		return -ENOMEM;
 	new->config = *config;
+	new->config.setup.say = config->say;
 	new->interval_ms = config->interval_ms;
 	new->publish = config->publish;
 	LIST_INIT(&new->price_tables);

@@ -120,6 +120,7 @@ static void change_monitors(
 	sampler->config.monitors = config->monitors;
 	sampler->config.setup = config->setup;
 	sampler->config.setup.ghosts = ghosts;
+	sampler->config.setup.say = sampler->config.say;
 	canfs_sampler_renew_monitors(sampler, now_usec);
 }
 

@@ -43,55 +43,62 @@ struct cpu {
 	struct quota quotas[QUOTAS_MAX];
 	size_t quota_count;
 	double since_sample_sec;
+	struct canfs_said said;
 	char text[STAT_BYTES];
 };
 
-/* The numbers behind the name; -EPROTO if one is missing. */
+/* The numbers behind the name; -EPROTO if one is missing, or one of the first four cannot be used. Another is 0 then. */
 static int add_times(const char *text, struct canfs_cpu_times *times)
 {
 	/* user nice system idle iowait irq softirq steal; guest times are in user and nice */
 	enum { IDLE = 3, IOWAIT = 4, FIELDS = 8 };
+	struct canfs_cpu_times sum = *times;
 
 	for (int i = 0; i < FIELDS; i++) {
-		uint64_t ticks;
+		const char *cursor = text;
+		uint64_t ticks = 0;
 
-		if (!canfs_parse_number(&text, &ticks))
-			return -EPROTO;
-		times->total += ticks;
+		if (!canfs_parse_count(&cursor, &ticks)) {
+			if (i <= IDLE || text[strspn(text, " ")] == '\n' ||
+				text[strspn(text, " ")] == '\0')
+				return -EPROTO;
+			ticks = 0;
+		}
+		canfs_skip_number(&text);
+		sum.total += ticks;
 		if (i != IDLE && i != IOWAIT)
-			times->busy += ticks;
+			sum.busy += ticks;
 	}
+	*times = sum;
 	return 0;
+}
+
+/* Of the allowed ones that have a line that can be used, each once; returns how many. */
+static int add_processors(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times)
+{
+	cpu_set_t left = *allowed;
+
+	for (; strncmp(text, "cpu", 3) == 0; text = canfs_next_line(text)) {
+		const char *cursor = text + 3;
+		uint64_t processor;
+
+		if (!canfs_parse_number(&cursor, &processor) || processor >= CPU_SETSIZE ||
+			!CPU_ISSET(processor, &left) || add_times(cursor, times) != 0)
+			continue;
+		CPU_CLR(processor, &left);
+	}
+	return CPU_COUNT(allowed) - CPU_COUNT(&left);
 }
 
 int canfs_parse_cpu(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times)
 {
-	const char *all;
-	int found = 0;
-
 	*times = (struct canfs_cpu_times) { 0 };
 	if (strncmp(text, "cpu ", 4) != 0)
 		return -EPROTO;
-	all = text + 4;
-	if (!allowed)
-		return add_times(all, times);
-	for (text = canfs_next_line(text); strncmp(text, "cpu", 3) == 0;
-		text = canfs_next_line(text)) {
-		const char *cursor = text + 3;
-		uint64_t processor;
-
-		if (!canfs_parse_number(&cursor, &processor))
-			return -EPROTO;
-		if (processor >= CPU_SETSIZE || !CPU_ISSET(processor, allowed))
-			continue;
-		if (add_times(cursor, times) != 0)
-			return -EPROTO;
-		found++;
-	}
-	if (found == CPU_COUNT(allowed))
+	if (allowed && add_processors(canfs_next_line(text), allowed, times) == CPU_COUNT(allowed))
 		return 0;
 	*times = (struct canfs_cpu_times) { 0 };
-	return add_times(all, times);
+	return add_times(text + 4, times);
 }
 
 int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed)
@@ -219,6 +226,7 @@ int canfs_cpu_open(void **state, const struct canfs_monitor_setup *setup)
 	cpu->root = setup->root;
 	cpu->whole_machine = setup->whole_machine;
 	cpu->since_sample_sec = INFINITY;
+	cpu->said.say = setup->say;
 	*state = cpu;
 	return 0;
 }
@@ -240,8 +248,10 @@ static int sample_processors(struct cpu *cpu, double *utilization)
 	if (ret < 0)
 		return ret;
 	ret = canfs_parse_cpu(cpu->text, cpu->knows_allowed ? &cpu->allowed : NULL, &now);
-	if (ret != 0)
+	if (ret != 0) {
+		canfs_say_unusable(&cpu->said, "/proc/stat", cpu->text);
 		return ret;
+	}
 	cpu->last = now;
 	cpu->primed = true;
 	total = canfs_growth(now.total, last.total);

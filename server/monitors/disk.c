@@ -41,26 +41,41 @@ struct disk {
 
 struct disks {
 	const char *root;
+	struct canfs_said said;
 	struct canfs_monitor_traits traits; /* of the disk that is expensive earliest */
 	size_t count;
 	struct disk disk[];
 };
 
+/* One that fits no queue was negative for a moment. False: there is none. */
+static bool parse_inflight(const char **inflight, uint64_t *count)
+{
+	const char *cursor = *inflight + strspn(*inflight, " \t");
+	const bool is_there = *cursor != '\n' && *cursor != '\0';
+
+	canfs_skip_number(inflight);
+	if (!canfs_parse_count(&cursor, count) || *count > INT32_MAX)
+		*count = 0;
+	return is_there;
+}
+
 int canfs_parse_disk(
 	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS])
 {
-	/* ios merges sectors ticks, of reads and then of writes */
+	/* ios merges sectors ticks, of reads and then of writes; sectors are only shown, and merges not even that */
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
-		uint64_t field[4];
+		const char *sectors;
 
-		for (int i = 0; i < 4; i++) {
-			if (!canfs_parse_number(&stat, &field[i]))
-				return -EPROTO;
-		}
-		count[kind].done = field[0];
-		count[kind].sectors = field[2];
-		count[kind].wait_msec = field[3];
-		if (!canfs_parse_number(&inflight, &count[kind].inflight))
+		if (!canfs_parse_count(&stat, &count[kind].done))
+			return -EPROTO;
+		canfs_skip_number(&stat);
+		sectors = stat;
+		canfs_skip_number(&stat);
+		if (!canfs_parse_count(&sectors, &count[kind].sectors))
+			count[kind].sectors = 0;
+		if (!canfs_parse_count(&stat, &count[kind].wait_msec))
+			return -EPROTO;
+		if (!parse_inflight(&inflight, &count[kind].inflight))
 			return -EPROTO;
 	}
 	return 0;
@@ -68,13 +83,11 @@ int canfs_parse_disk(
 
 uint64_t canfs_parse_flushes(const char *stat)
 {
-	uint64_t field = 0;
+	uint64_t field;
 
-	for (int i = 0; i < 17; i++) {
-		if (!canfs_parse_number(&stat, &field))
-			return 0;
-	}
-	return field;
+	for (int i = 0; i < 16; i++)
+		canfs_skip_number(&stat);
+	return canfs_parse_count(&stat, &field) ? field : 0;
 }
 
 double canfs_disk_queue(const struct canfs_disk_count *before, const struct canfs_disk_count *now,
@@ -128,6 +141,7 @@ int canfs_disk_open(void **state, const struct canfs_monitor_setup *setup)
 		goto out;
 	}
 	disks->root = setup->root;
+	disks->said.say = setup->say;
 	disks->count = (size_t)count;
 	for (size_t i = 0; i < disks->count; i++)
 		begin_disk(disks, &disks->disk[i], &paths[i], setup);
@@ -147,25 +161,34 @@ void canfs_disk_close(void *state)
 	free(state);
 }
 
-static int read_counts(const char *root, const char *path,
+static int read_counts(struct disks *disks, const char *path,
 	struct canfs_disk_count count[CANFS_DISK_KINDS], uint64_t *flushes_msec)
 {
 	char source[PATH_MAX + 16], stat[512], inflight[64];
 	int ret;
 
-	snprintf(source, sizeof(source), "%s/stat", path);
-	ret = canfs_read_source(root, source, stat, sizeof(stat));
+	snprintf(source, sizeof(source), "%s/inflight", path);
+	ret = canfs_read_source(disks->root, source, inflight, sizeof(inflight));
 	if (ret < 0)
 		return ret;
-	snprintf(source, sizeof(source), "%s/inflight", path);
-	ret = canfs_read_source(root, source, inflight, sizeof(inflight));
+	/* The kernel's sums do without it. */
+	if (inflight[strspn(inflight, " \n")] == '\0') {
+		canfs_say_unusable(&disks->said, source, NULL);
+		strcpy(inflight, "0 0");
+	}
+	snprintf(source, sizeof(source), "%s/stat", path);
+	ret = canfs_read_source(disks->root, source, stat, sizeof(stat));
 	if (ret < 0)
 		return ret;
 	*flushes_msec = canfs_parse_flushes(stat);
-	return canfs_parse_disk(stat, inflight, count);
+	ret = canfs_parse_disk(stat, inflight, count);
+	if (ret != 0)
+		canfs_say_unusable(&disks->said, source, stat);
+	return ret;
 }
 
-static int sample_one(const char *root, struct disk *disk, double elapsed_msec, double *utilization)
+static int sample_one(
+	struct disks *disks, struct disk *disk, double elapsed_msec, double *utilization)
 {
 	struct canfs_disk_count now[CANFS_DISK_KINDS];
 	double queue[CANFS_DISK_KINDS];
@@ -174,7 +197,7 @@ static int sample_one(const char *root, struct disk *disk, double elapsed_msec, 
 	int ret;
 
 	disk->primed = false;
-	ret = read_counts(root, disk->path.path, now, &flushes_msec);
+	ret = read_counts(disks, disk->path.path, now, &flushes_msec);
 	if (ret != 0)
 		return ret;
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
@@ -203,7 +226,7 @@ int canfs_disk_sample(void *state, double elapsed_sec, double *utilization)
 
 	for (size_t i = 0; i < disks->count; i++) {
 		double u;
-		int ret = sample_one(disks->root, &disks->disk[i], elapsed_sec * 1e3, &u);
+		int ret = sample_one(disks, &disks->disk[i], elapsed_sec * 1e3, &u);
 
 		if (ret == 0)
 			*utilization = result == 0 ? fmax(*utilization, u) : u;

@@ -45,14 +45,29 @@ struct memory {
 	bool whole_machine;
 	struct canfs_ghosts *ghosts;
 	double since_sample_sec;
+	struct canfs_said said;
 	struct canfs_memory_view view; /* but its usage */
 };
 
+static const char *const vmstat_names[] = { "nr_dirty ", "nr_writeback ", "nr_dirty_threshold ",
+	NULL };
+static const char *const meminfo_names[] = { "Cached:", "Shmem:", "MemFree:", NULL };
+
+/* A counter of the kernel that is negative for a moment is 0. False: there is no such line. */
+static bool parse_pages(const char *text, const char *name, uint64_t *pages)
+{
+	const char *cursor = canfs_find_named(text, name);
+
+	if (cursor && !canfs_parse_count(&cursor, pages))
+		*pages = 0;
+	return cursor;
+}
+
 int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages)
 {
-	return canfs_parse_named(text, "nr_dirty ", &pages->dirty) &&
-			       canfs_parse_named(text, "nr_writeback ", &pages->writeback) &&
-			       canfs_parse_named(text, "nr_dirty_threshold ", &pages->limit)
+	return parse_pages(text, vmstat_names[0], &pages->dirty) &&
+			       parse_pages(text, vmstat_names[1], &pages->writeback) &&
+			       canfs_parse_named(text, vmstat_names[2], &pages->limit)
 		       ? 0
 		       : -EPROTO;
 }
@@ -84,6 +99,7 @@ int canfs_memory_open(void **state, const struct canfs_monitor_setup *setup)
 		.whole_machine = setup->whole_machine,
 		.ghosts = setup->ghosts,
 		.since_sample_sec = INFINITY,
+		.said.say = setup->say,
 		.view = { .dirty_share = NAN, .has_ghosts = setup->ghosts } };
 	*state = memory;
 	return 0;
@@ -109,6 +125,14 @@ static double read_pressure(const char *root, bool whole_machine)
 	return len > 0 && canfs_parse_pressure(text, &some) == 0 ? some : 0;
 }
 
+static void say_unusable(struct memory *memory, const char *path, const char *const *names)
+{
+	char text[16384];
+
+	if (canfs_read_source(memory->root, path, text, sizeof(text)) >= 0)
+		canfs_say_unusable_names(&memory->said, path, text, names);
+}
+
 /* Without a size of the cache nothing can be said of its use: the ghosts go on with the last one. */
 static void sample_cache(struct memory *memory)
 {
@@ -116,10 +140,14 @@ static void sample_cache(struct memory *memory)
 	uint64_t cache_bytes;
 
 	view->pressure = read_pressure(memory->root, memory->whole_machine);
-	if (memory->ghosts && canfs_cache_size(memory->root, &cache_bytes) == 0) {
-		canfs_ghosts_resize(memory->ghosts, cache_bytes);
-		view->cache_bytes = cache_bytes;
+	if (!memory->ghosts)
+		return;
+	if (canfs_cache_size(memory->root, &cache_bytes) != 0) {
+		say_unusable(memory, "/proc/meminfo", meminfo_names);
+		return;
 	}
+	canfs_ghosts_resize(memory->ghosts, cache_bytes);
+	view->cache_bytes = cache_bytes;
 }
 
 int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
@@ -141,6 +169,7 @@ int canfs_memory_sample(void *state, double elapsed_sec, double *utilization)
 	ret = canfs_read_source(memory->root, "/proc/vmstat", text, sizeof(text));
 	if (ret < 0)
 		return ret;
+	canfs_say_unusable_names(&memory->said, "/proc/vmstat", text, vmstat_names);
 	ret = canfs_parse_vmstat(text, &pages);
 	if (ret != 0)
 		return ret;

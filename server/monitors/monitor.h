@@ -57,7 +57,7 @@ struct canfs_monitor_setup {
 	size_t peer_count;
 	uint16_t peer_port;          /* of their price services */
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
-	canfs_say *say;              /* of the export; NULL if the monitor is shared */
+	canfs_say *say;              /* what is wrong with its sources; NULL: nobody hears it */
 	bool whole_machine; /* the server is the kernel: the limits of this process are not its limits */
 };
 

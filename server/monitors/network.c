@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/hash.h"
 
 /*
  * Asking an interface for its speed takes the kernel's network lock (rtnl), which a process that configures
@@ -20,6 +21,9 @@
 #define SAMPLE_SEC       1.0
 #define SPEED_SETTLE_SEC 10.0
 #define SPEED_STANDS_SEC 600.0
+
+#define TEXT_MAX   (4 << 20) /* some 30000 interfaces; those behind are not seen */
+#define UNREAL_MAX 4096
 
 struct interface {
 	struct canfs_interface_bytes last;
@@ -33,36 +37,46 @@ struct network {
 	double until_sample_sec;
 	double until_ask_sec;
 	uint64_t carrier_changes; /* of all watched: a bond's speed is its members' */
+	char *text;               /* of /proc/net/dev */
+	size_t text_size;
+	struct canfs_said said;
+	/* Interfaces that are not real, by a hash of their names: a host of containers has thousands. 0: free */
+	uint64_t unreal[UNREAL_MAX];
 };
+
+/* "  eth0: rx_bytes and 7 more, tx_bytes and 7 more"; what is not used may be anything. */
+static bool parse_interface(const char *line, struct canfs_interface_bytes *interface)
+{
+	const char *name = line + strspn(line, " ");
+	size_t len = strcspn(name, ":\n");
+	const char *cursor = name + len + 1;
+
+	if (name[len] != ':' || len == 0 || len >= IF_NAMESIZE ||
+		!canfs_parse_count(&cursor, &interface->received_bytes))
+		return false;
+	for (int i = 0; i < 7; i++)
+		canfs_skip_number(&cursor);
+	memset(interface->name, 0, sizeof(interface->name));
+	memcpy(interface->name, name, len);
+	return canfs_parse_count(&cursor, &interface->sent_bytes);
+}
+
+/* Behind the two lines of headings; NULL: it has none. */
+static const char *skip_headings(const char *text)
+{
+	return strncmp(text, "Inter-|", 7) == 0 ? canfs_next_line(canfs_next_line(text)) : NULL;
+}
 
 int canfs_parse_net_dev(
 	const char *text, struct canfs_interface_bytes *interfaces, size_t max, size_t *count)
 {
 	size_t n = 0;
 
-	/* Two lines of headings, then "  eth0: rx_bytes and 7 more, tx_bytes and 7 more". */
-	if (strncmp(text, "Inter-|", 7) != 0)
+	text = skip_headings(text);
+	if (!text)
 		return -EPROTO;
-	text = canfs_next_line(canfs_next_line(text));
-	for (; *text != '\0' && n < max; text = canfs_next_line(text)) {
-		const char *name = text + strspn(text, " ");
-		const char *colon = name + strcspn(name, ":\n");
-		const char *cursor = colon + 1;
-		uint64_t field[9];
-		size_t fields = 0;
-
-		if (*colon != ':' || colon == name || colon - name >= IF_NAMESIZE)
-			continue;
-		while (fields < 9 && canfs_parse_number(&cursor, &field[fields]))
-			fields++;
-		if (fields < 9)
-			continue;
-		memset(interfaces[n].name, 0, sizeof(interfaces[n].name));
-		memcpy(interfaces[n].name, name, (size_t)(colon - name));
-		interfaces[n].received_bytes = field[0];
-		interfaces[n].sent_bytes = field[8];
-		n++;
-	}
+	for (; *text != '\0' && n < max; text = canfs_next_line(text))
+		n += parse_interface(text, &interfaces[n]);
 	*count = n;
 	return 0;
 }
@@ -74,6 +88,7 @@ int canfs_network_open(void **state, const struct canfs_monitor_setup *setup)
 	if (!network)
 		return -ENOMEM;
 	network->setup = setup;
+	network->said.say = setup->say;
 	network->until_ask_sec = SPEED_SETTLE_SEC;
 	*state = network;
 	return 0;
@@ -81,18 +96,8 @@ int canfs_network_open(void **state, const struct canfs_monitor_setup *setup)
 
 void canfs_network_close(void *state)
 {
+	free(((struct network *)state)->text);
 	free(state);
-}
-
-static bool is_watched(const struct canfs_monitor_setup *setup, const char *name)
-{
-	if (setup->interface_count == 0)
-		return true;
-	for (size_t i = 0; i < setup->interface_count; i++) {
-		if (strcmp(name, setup->interfaces[i]) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* Bonds count, their members too; bridges and tunnels do not: they claim any speed, or 10 Mbit/s. */
@@ -105,6 +110,29 @@ static bool is_real(const char *root, const char *name)
 	return access(device, F_OK) == 0 || access(bonding, F_OK) == 0;
 }
 
+/* Those that are named; else all that are real. */
+static bool is_watched(struct network *network, const char *name)
+{
+	const struct canfs_monitor_setup *setup = network->setup;
+	uint64_t halves[2] = { 0 }, hash, *unreal;
+
+	for (size_t i = 0; i < setup->interface_count; i++) {
+		if (strcmp(name, setup->interfaces[i]) == 0)
+			return true;
+	}
+	if (setup->interface_count > 0)
+		return false;
+	memcpy(halves, name, strlen(name));
+	hash = canfs_hash(halves[0] ^ canfs_hash(halves[1])) | 1;
+	unreal = &network->unreal[hash / 2 % UNREAL_MAX];
+	if (*unreal == hash)
+		return false;
+	if (is_real(setup->root, name))
+		return true;
+	*unreal = hash;
+	return false;
+}
+
 /* 0 if nobody knows: a virtual interface, or one without carrier (the kernel says -1 then). */
 static double speed_bytes_per_sec(const struct canfs_monitor_setup *setup, const char *name)
 {
@@ -112,8 +140,6 @@ static double speed_bytes_per_sec(const struct canfs_monitor_setup *setup, const
 	char path[PATH_MAX], text[32];
 	const char *cursor = text;
 
-	if (setup->interface_count == 0 && !is_real(setup->root, name))
-		return 0;
 	if (mbit_per_sec == 0) {
 		snprintf(path, sizeof(path), "/sys/class/net/%s/speed", name);
 		if (canfs_read_source(setup->root, path, text, sizeof(text)) < 0 ||
@@ -181,43 +207,94 @@ static double interface_utilization(
 	return fmax(received, sent) / elapsed_sec / before->bytes_per_sec;
 }
 
+static bool has(const struct interface *interfaces, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(interfaces[i].last.name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void say_missing(struct network *network, const struct interface *found, size_t count)
+{
+	const struct canfs_monitor_setup *setup = network->setup;
+
+	for (size_t i = 0; i < setup->interface_count; i++) {
+		char message[96];
+
+		if (has(found, count, setup->interfaces[i]))
+			continue;
+		snprintf(message, sizeof(message), "Interfaces: there is no %s",
+			setup->interfaces[i]);
+		canfs_say_once(&network->said, setup->interfaces[i], message);
+	}
+}
+
+/* The watched ones of text; a name that comes again, and what is too many, is left out. */
+static size_t find_interfaces(
+	struct network *network, const char *text, struct interface next[CANFS_INTERFACES_MAX])
+{
+	size_t count = 0;
+
+	for (; *text != '\0' && count < CANFS_INTERFACES_MAX; text = canfs_next_line(text)) {
+		struct canfs_interface_bytes *now = &next[count].last;
+
+		if (!parse_interface(text, now))
+			canfs_say_unusable(&network->said, "/proc/net/dev", text);
+		else if (is_watched(network, now->name) && !has(next, count, now->name))
+			count++;
+	}
+	return count;
+}
+
+static int read_interfaces(struct network *network, const char **text)
+{
+	int ret = canfs_read_whole_source(network->setup->root, "/proc/net/dev", &network->text,
+		&network->text_size, TEXT_MAX);
+
+	if (ret < 0)
+		return ret;
+	*text = skip_headings(network->text);
+	if (*text)
+		return 0;
+	canfs_say_unusable(&network->said, "/proc/net/dev", network->text);
+	return -EPROTO;
+}
+
 int canfs_network_sample(void *state, double elapsed_sec, double *utilization)
 {
 	struct network *network = state;
-	struct canfs_interface_bytes now[CANFS_INTERFACES_MAX];
 	struct interface next[CANFS_INTERFACES_MAX];
-	size_t count, watched = 0, known = 0;
+	size_t count, known = 0;
 	bool ask_speeds;
-	char text[16384];
+	const char *text;
 	double most = -1;
-	int ret;
+	int ret = read_interfaces(network, &text);
 
-	ret = canfs_read_source(network->setup->root, "/proc/net/dev", text, sizeof(text));
-	if (ret >= 0)
-		ret = canfs_parse_net_dev(text, now, CANFS_INTERFACES_MAX, &count);
 	if (ret < 0) {
 		network->count = 0;
 		return ret;
 	}
 	ask_speeds = speeds_are_old(network, elapsed_sec);
+	if (ask_speeds)
+		memset(network->unreal, 0, sizeof(network->unreal));
+	count = find_interfaces(network, text, next);
+	say_missing(network, next, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct interface *before = find(network, now[i].name);
-		struct interface *after = &next[watched];
+		struct interface *now = &next[i];
+		const struct interface *before = find(network, now->last.name);
 
-		if (!is_watched(network->setup, now[i].name))
-			continue;
-		watched++;
-		after->last = now[i];
 		if (!before || ask_speeds)
-			after->bytes_per_sec = speed_bytes_per_sec(network->setup, now[i].name);
+			now->bytes_per_sec = speed_bytes_per_sec(network->setup, now->last.name);
 		else
-			after->bytes_per_sec = before->bytes_per_sec;
-		known += after->bytes_per_sec > 0;
+			now->bytes_per_sec = before->bytes_per_sec;
+		known += now->bytes_per_sec > 0;
 		if (before && before->bytes_per_sec > 0)
-			most = fmax(most, interface_utilization(before, &now[i], elapsed_sec));
+			most = fmax(most, interface_utilization(before, &now->last, elapsed_sec));
 	}
-	memcpy(network->interfaces, next, watched * sizeof(next[0]));
-	network->count = watched;
+	memcpy(network->interfaces, next, count * sizeof(next[0]));
+	network->count = count;
 	if (known == 0)
 		return -ENODATA;
 	if (most < 0)

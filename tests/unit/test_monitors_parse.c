@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 #include "server/monitors/monitors.h"
@@ -125,6 +126,108 @@ static void disk_counts_reads_and_writes(void **state)
 	assert_int_equal(canfs_parse_disk("10 1 80 500 20 2 160 900", "1", count), -EPROTO);
 }
 
+/* A number that is not used may be anything; one that is used and was negative for a moment is none. */
+static void odd_numbers_cost_only_themselves(void **state)
+{
+	struct canfs_disk_count count[CANFS_DISK_KINDS];
+	struct canfs_interface_bytes interfaces[4];
+	struct canfs_dirty_pages pages;
+	struct canfs_cpu_times times;
+	cpu_set_t allowed;
+	size_t found;
+
+	(void)state;
+	assert_int_equal(
+		canfs_parse_disk("10 -1 -80 500 20 18446744073709551616 x 900 -3 7 8 0 0 0 0 5 6\n",
+			"-1 4294967295\n", count),
+		0);
+	assert_int_equal(count[CANFS_DISK_READ].wait_msec, 500);
+	assert_int_equal(count[CANFS_DISK_READ].sectors, 0);
+	assert_int_equal(count[CANFS_DISK_READ].inflight, 0);
+	assert_int_equal(count[CANFS_DISK_WRITE].inflight, 0);
+	assert_int_equal(canfs_parse_disk("10 1 80 -500 20 2 160 900\n", "1 2\n", count), -EPROTO);
+	assert_int_equal(canfs_parse_flushes("10 - 80 -500 20 2 160 900 3 7 8 0 0 0 0 5 6\n"), 6);
+
+	assert_int_equal(canfs_parse_net_dev("Inter-|\n face |\n"
+					     "eth0: 1 -2 18446744073709551616 x 0 0 0 0 2\n"
+					     "eth1: -1 0 0 0 0 0 0 0 2\n"
+					     "eth2: 1 0 0 0 0 0 0 0 18446744073709551614\n"
+					     "\n\neth3: 3 0 0 0 0 0 0 0 4 0 0\n",
+				 interfaces, 4, &found),
+		0);
+	assert_int_equal(found, 2);
+	assert_string_equal(interfaces[0].name, "eth0");
+	assert_int_equal(interfaces[0].sent_bytes, 2);
+	assert_string_equal(interfaces[1].name, "eth3");
+
+	assert_int_equal(canfs_parse_vmstat("nr_dirty -5\nnr_writeback 18446744073709551611\n"
+					    "nr_dirty_threshold 100\nnr_dirty_threshold 7\n",
+				 &pages),
+		0);
+	assert_int_equal(pages.dirty, 0);
+	assert_int_equal(pages.writeback, 0);
+	assert_int_equal(pages.limit, 100);
+	assert_int_equal(
+		canfs_parse_vmstat("nr_dirty 5\nnr_writeback 1\nnr_dirty_threshold -1\n", &pages),
+		-EPROTO);
+
+	CPU_ZERO(&allowed);
+	CPU_SET(0, &allowed);
+	CPU_SET(1, &allowed);
+	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 100 -1 4 5 6\n", NULL, &times), 0);
+	assert_int_equal(times.total, 121);
+	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 -4 1 4 5 6\n", NULL, &times), -EPROTO);
+	/* A line that comes twice counts once; one that cannot be used leaves those of all. */
+	assert_int_equal(
+		canfs_parse_cpu("cpu  9 9 9 9 9 9 9 9\ncpu0 1 0 0 0 0 0 0 0\ncpu0 1 0 0 0 0 0 0 0\n"
+				"cpu1 1 0 0 0 0 0 0 0\n",
+			&allowed, &times),
+		0);
+	assert_int_equal(times.total, 2);
+	assert_int_equal(
+		canfs_parse_cpu(
+			"cpu  9 9 9 9 9 9 9 9\ncpu0 1 0 0 0 0 0 0 0\ncpu1 1 0 0 -1 0 0 0 0\n",
+			&allowed, &times),
+		0);
+	assert_int_equal(times.total, 72);
+}
+
+static unsigned int said_count;
+static char said_last[256];
+
+static void hear(const char *message)
+{
+	said_count++;
+	snprintf(said_last, sizeof(said_last), "%s", message);
+}
+
+static void a_line_is_named_once(void **state)
+{
+	static const char *const names[] = { "Cached:", "MemFree:", NULL };
+	struct canfs_said said = { .say = hear };
+	char line[32];
+
+	(void)state;
+	said_count = 0;
+	canfs_say_unusable_names(&said, "/proc/meminfo", "MemFree: 3 kB\nCached: 4 kB\n", names);
+	assert_int_equal(said_count, 0);
+	for (int i = 0; i < 3; i++)
+		canfs_say_unusable_names(&said, "/proc/meminfo", " \n", names);
+	assert_int_equal(said_count, 1);
+	assert_string_equal(said_last, "/proc/meminfo is empty or cut off: it is not used");
+	for (int i = 0; i < 3; i++) {
+		snprintf(line, sizeof(line), "MemFree: 3\nCached: -%d kB\n", i);
+		canfs_say_unusable_names(&said, "/proc/meminfo", line, names);
+	}
+	assert_int_equal(said_count, 2);
+	assert_string_equal(said_last, "/proc/meminfo: cannot use the line \"Cached: -0 kB\"");
+	for (int i = 0; i < 100; i++) {
+		snprintf(line, sizeof(line), "  eth%d: 1 2\nnext", i);
+		canfs_say_unusable(&said, "/proc/net/dev", line);
+	}
+	assert_int_equal(said_count, CANFS_SAID_MAX);
+}
+
 /* One after the other, as a closed-loop reader: the queue is what the kernel summed up. */
 static void queue_is_waiting_time_over_time(void **state)
 {
@@ -170,6 +273,8 @@ int main(void)
 		cmocka_unit_test(net_dev_takes_first_and_ninth_column),
 		cmocka_unit_test(net_dev_leaves_out_torn_lines),
 		cmocka_unit_test(disk_counts_reads_and_writes),
+		cmocka_unit_test(odd_numbers_cost_only_themselves),
+		cmocka_unit_test(a_line_is_named_once),
 		cmocka_unit_test(queue_is_waiting_time_over_time),
 		cmocka_unit_test(queue_of_a_stuck_device_is_full),
 		cmocka_unit_test(queue_survives_counters_that_go_back),

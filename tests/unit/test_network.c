@@ -109,6 +109,65 @@ static void speed_that_changes_by_itself_is_found_in_the_end(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static char said[1024];
+
+static void hear(const char *message)
+{
+	strncat(said, message, sizeof(said) - strlen(said) - 2);
+	strcat(said, "\n");
+}
+
+/* A host of containers, whose own link is listed last, behind a line that is torn. */
+static void put_containers(unsigned int count, const char *last)
+{
+	size_t size = 128 + 64 * (size_t)count;
+	char *text = malloc(size);
+	size_t used;
+
+	assert_non_null(text);
+	used = (size_t)snprintf(text, size, "Inter-|\n face |\n");
+	for (unsigned int i = 0; i < count; i++)
+		used += (size_t)snprintf(
+			text + used, size - used, "veth%07u: 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0\n", i);
+	snprintf(text + used, size - used, "  eth1: 7\n%s", last);
+	fake_root_write(&root, "/proc/net/dev", text);
+	free(text);
+}
+
+static void the_last_of_thousands_is_found(void **state)
+{
+	double utilization = -1;
+
+	(void)state;
+	put_containers(3000, "eth0: 0 0 0 0 0 0 0 0 0\n");
+	assert_int_equal(canfs_network_sample(monitor, 1, &utilization), -EAGAIN);
+	put_containers(3000, "eth0: 0 0 0 0 0 0 0 0 500000\neth0: 0 0 0 0 0 0 0 0 9000000\n");
+	assert_int_equal(canfs_network_sample(monitor, 1, &utilization), 0);
+	assert_float_equal(utilization, 0.5, 1e-9);
+}
+
+static void what_cannot_be_used_is_named(void **state)
+{
+	double utilization;
+
+	(void)state;
+	canfs_network_close(monitor);
+	said[0] = '\0';
+	setup.say = hear;
+	setup.interface_count = 2;
+	strcpy(setup.interfaces[0], "eth0");
+	strcpy(setup.interfaces[1], "eht1");
+	assert_int_equal(canfs_network_open(&monitor, &setup), 0);
+	put_containers(1, "eth0: 0 0 0 0 0 0 0 0 0\n");
+	for (int i = 0; i < 3; i++)
+		canfs_network_sample(monitor, 1, &utilization);
+	assert_string_equal(said, "/proc/net/dev: cannot use the line \"eth1: 7\"\n"
+				  "Interfaces: there is no eht1\n");
+	fake_root_write(&root, "/proc/net/dev", "");
+	assert_int_equal(canfs_network_sample(monitor, 1, &utilization), -EPROTO);
+	assert_non_null(strstr(said, "/proc/net/dev is empty or cut off"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +175,8 @@ int main(void)
 		TEST(speed_is_asked_once_more_when_it_has_settled),
 		TEST(carrier_of_one_link_concerns_all),
 		TEST(speed_that_changes_by_itself_is_found_in_the_end),
+		TEST(the_last_of_thousands_is_found),
+		TEST(what_cannot_be_used_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
