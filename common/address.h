@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Addresses of clients, of one kind: IPv6, with IPv4 as ::ffff:a.b.c.d, whatever socket it came by. */
+/*
+ * Addresses of clients, of one kind: IPv6, with IPv4 as ::ffff:a.b.c.d, whatever socket it came by. A link-local one has the number of
+ * its interface in its third and fourth group, which are 0 on the wire: at two links the same address is of two hosts.
+ */
 #ifndef CANFS_COMMON_ADDRESS_H
 #define CANFS_COMMON_ADDRESS_H
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -18,17 +25,53 @@ static inline struct in6_addr canfs_map_ipv4(const struct in_addr *ipv4)
 	return address;
 }
 
+#define CANFS_SCOPE_AT 4 /* octets */
+
+/* The interface of a link-local address; 0: none is known, or it needs none. */
+static inline uint32_t canfs_scope_of(const struct in6_addr *address)
+{
+	uint32_t scope = 0;
+
+	if (IN6_IS_ADDR_LINKLOCAL(address))
+		memcpy(&scope, &address->s6_addr[CANFS_SCOPE_AT], sizeof(scope));
+	return ntohl(scope);
+}
+
+/* As it is on the wire, with scope 0. */
+static inline struct in6_addr canfs_with_scope(const struct in6_addr *address, uint32_t scope)
+{
+	struct in6_addr with = *address;
+
+	scope = htonl(scope);
+	if (IN6_IS_ADDR_LINKLOCAL(address))
+		memcpy(&with.s6_addr[CANFS_SCOPE_AT], &scope, sizeof(scope));
+	return with;
+}
+
+/* Of two hosts? Whoever wrote one of them without its interface means all. */
+static inline bool canfs_is_same_host(const struct in6_addr *one, const struct in6_addr *other)
+{
+	const struct in6_addr a = canfs_with_scope(one, 0), b = canfs_with_scope(other, 0);
+	const uint32_t scopes[] = { canfs_scope_of(one), canfs_scope_of(other) };
+
+	return IN6_ARE_ADDR_EQUAL(&a, &b) &&
+	       (scopes[0] == 0 || scopes[1] == 0 || scopes[0] == scopes[1]);
+}
+
 /* False: it is of another family, and *address is ::. */
 static inline bool canfs_read_address(const struct sockaddr *from, struct in6_addr *address)
 {
 	*address = (struct in6_addr)IN6ADDR_ANY_INIT;
-	if (from->sa_family == AF_INET6)
-		*address = ((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
-	else if (from->sa_family == AF_INET)
+	if (from->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)(const void *)from;
+
+		*address = canfs_with_scope(&ipv6->sin6_addr, ipv6->sin6_scope_id);
+	} else if (from->sa_family == AF_INET) {
 		*address =
 			canfs_map_ipv4(&((const struct sockaddr_in *)(const void *)from)->sin_addr);
-	else
+	} else {
 		return false;
+	}
 	return true;
 }
 
@@ -48,32 +91,61 @@ static inline struct sockaddr_storage canfs_plain_address(const struct sockaddr_
 	return plain;
 }
 
-/* As people write it: text[0 ... len), which is IPv4 or not. False: it is none. */
+/* "eth0" or its number; 0: there is none. */
+static inline uint32_t canfs_parse_scope(const char *text)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && number <= UINT32_MAX
+		       ? (uint32_t)number
+		       : if_nametoindex(text);
+}
+
+/* As people write it: text[0 ... len), which is IPv4 or not, "fe80::1%eth0" at a link. False: it is none. */
 static inline bool canfs_parse_address(
 	const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)
 {
-	char copy[INET6_ADDRSTRLEN];
+	char copy[INET6_ADDRSTRLEN + IF_NAMESIZE], *percent;
 	struct in_addr ipv4;
+	uint32_t scope = 0;
 
 	if (len >= sizeof(copy))
 		return false;
 	memcpy(copy, text, len);
 	copy[len] = '\0';
+	percent = strchr(copy, '%');
+	if (percent) {
+		*percent = '\0';
+		scope = canfs_parse_scope(percent + 1);
+	}
 	*is_ipv4 = inet_pton(AF_INET, copy, &ipv4) == 1;
-	if (!*is_ipv4)
-		return inet_pton(AF_INET6, copy, address) == 1;
-	*address = canfs_map_ipv4(&ipv4);
-	return true;
+	if (*is_ipv4)
+		*address = canfs_map_ipv4(&ipv4);
+	else if (inet_pton(AF_INET6, copy, address) != 1)
+		return false;
+	*address = canfs_with_scope(address, scope);
+	return !percent || (scope != 0 && IN6_IS_ADDR_LINKLOCAL(address));
 }
 
 /* The other way; returns text. */
 static inline const char *canfs_print_address(
 	const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
 {
+	const struct in6_addr wire = canfs_with_scope(address, 0);
+	const uint32_t scope = canfs_scope_of(address);
+	char name[IF_NAMESIZE];
+	size_t len;
+
 	if (IN6_IS_ADDR_V4MAPPED(address))
 		inet_ntop(AF_INET, &address->s6_addr[12], text, INET6_ADDRSTRLEN);
 	else
-		inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN);
+		inet_ntop(AF_INET6, &wire, text, INET6_ADDRSTRLEN);
+	len = strlen(text);
+	if (scope != 0 && if_indextoname(scope, name))
+		snprintf(text + len, INET6_ADDRSTRLEN - len, "%%%s", name);
+	else if (scope != 0)
+		snprintf(text + len, INET6_ADDRSTRLEN - len, "%%%u", scope);
 	return text;
 }
 

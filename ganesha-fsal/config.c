@@ -93,6 +93,11 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	return 0;
 }
 
+static bool needs_scope(const struct in6_addr *address)
+{
+	return IN6_IS_ADDR_LINKLOCAL(address) && canfs_scope_of(address) == 0;
+}
+
 static int peers_add(const char *token, enum term_type type, struct config_item *item, void *param,
 	void *node, struct config_error_type *err_type)
 {
@@ -104,9 +109,11 @@ static int peers_add(const char *token, enum term_type type, struct config_item 
 	(void)node;
 	if (setup->peer_count == CANFS_PEERS_MAX ||
 		!canfs_parse_address(
-			token, strlen(token), &setup->peers[setup->peer_count], &is_ipv4)) {
+			token, strlen(token), &setup->peers[setup->peer_count], &is_ipv4) ||
+		needs_scope(&setup->peers[setup->peer_count])) {
 		LogCrit(COMPONENT_CONFIG,
-			"CANFS: Peers: \"%s\": allowed are at most %d addresses of IPv4 or IPv6",
+			"CANFS: Peers: \"%s\": allowed are at most %d addresses of IPv4 or IPv6, a "
+			"link-local one as fe80::1%%eth0",
 			token, CANFS_PEERS_MAX);
 		err_type->invalid = true;
 		return 1;

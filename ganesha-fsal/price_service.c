@@ -80,7 +80,7 @@ static bool is_peer(const struct sockaddr_storage *client)
 
 	canfs_read_address((const struct sockaddr *)client, &address);
 	for (size_t i = 0; i < peer_count; i++) {
-		if (IN6_ARE_ADDR_EQUAL(&peers[i], &address))
+		if (canfs_is_same_host(&peers[i], &address))
 			return true;
 	}
 	return false;

@@ -145,14 +145,21 @@ static bool is_everybody(const char *client, size_t len)
 
 static bool covers(const char *client, size_t len, const struct in6_addr *address)
 {
+	const struct in6_addr plain = canfs_with_scope(address, 0);
 	struct in6_addr network, mask;
+	uint32_t scope;
 	bool is_ipv4;
 
 	if (is_everybody(client, len))
 		return true;
 	/* In a network of IPv6, be it ::/0, is no address of IPv4. */
-	return parse_network(client, len, &network, &mask, &is_ipv4) &&
-	       is_ipv4 == !!IN6_IS_ADDR_V4MAPPED(address) && is_within(address, &network, &mask);
+	if (!parse_network(client, len, &network, &mask, &is_ipv4) ||
+		is_ipv4 != !!IN6_IS_ADDR_V4MAPPED(address))
+		return false;
+	scope = canfs_scope_of(&network);
+	network = canfs_with_scope(&network, 0);
+	return (scope == 0 || scope == canfs_scope_of(address)) &&
+	       is_within(&plain, &network, &mask);
 }
 
 bool canfs_nfsd_is_client(const char *client, const struct in6_addr *address, const char *domain)
@@ -210,7 +217,7 @@ static bool is_domain_of(
 	if (len != 4 || memcmp(word, "nfsd", 4) != 0)
 		return false;
 	word = next_word(&line, &len);
-	if (!canfs_parse_address(word, len, &here, &is_ipv4) || !IN6_ARE_ADDR_EQUAL(&here, address))
+	if (!canfs_parse_address(word, len, &here, &is_ipv4) || !canfs_is_same_host(&here, address))
 		return false;
 	word = next_word(&line, &len);
 	/* A last line that is torn has no end. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/address.h"
 
 /* Nobody can tell prices apart any closer. */
 static double rounded(double value)
@@ -34,14 +35,12 @@ static json_t *show_bdi(struct canfs_bdi bdi)
 
 static json_t *show_address(const struct sockaddr_storage *address)
 {
-	const void *at = address->ss_family == AF_INET6
-				 ? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
-				 : (const void *)&((const struct sockaddr_in *)address)->sin_addr;
 	char text[INET6_ADDRSTRLEN];
+	struct in6_addr plain;
 
-	if (!inet_ntop(address->ss_family, at, text, sizeof(text)))
+	if (!canfs_read_address((const struct sockaddr *)address, &plain))
 		return json_null();
-	return json_string(text);
+	return json_string(canfs_print_address(&plain, text));
 }
 
 static json_t *show_version(const struct canfs_mount *mount)

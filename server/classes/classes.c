@@ -26,11 +26,15 @@ static bool begins_as(
 	       (address->s6_addr[bits / 8] ^ prefix->s6_addr[bits / 8]) >> (8 - rest) == 0;
 }
 
+/* But for the interface of a link-local one. */
 static void clear_behind(struct in6_addr *address, unsigned int bits)
 {
+	const uint32_t scope = canfs_scope_of(address);
+
 	for (unsigned int bit = bits; bit < BITS_OF_IPV6; bit++)
 		address->s6_addr[bit / 8] =
 			(uint8_t)(address->s6_addr[bit / 8] & ~(0x80 >> bit % 8));
+	*address = canfs_with_scope(address, scope);
 }
 
 static bool is_of_ipv4(const struct canfs_network *network)
@@ -41,10 +45,15 @@ static bool is_of_ipv4(const struct canfs_network *network)
 /* ::/0 has no IPv4 clients, though they look like part of it. */
 static bool has(const struct canfs_network *network, const struct in6_addr *client)
 {
+	const struct in6_addr here = canfs_with_scope(&network->address, 0);
+	const struct in6_addr there = canfs_with_scope(client, 0);
+	const uint32_t scope = canfs_scope_of(&network->address);
+
 	if (network->is_all)
 		return true;
 	return is_of_ipv4(network) == !!IN6_IS_ADDR_V4MAPPED(client) &&
-	       begins_as(client, &network->address, network->bits);
+	       (scope == 0 || scope == canfs_scope_of(client)) &&
+	       begins_as(&there, &here, network->bits);
 }
 
 struct canfs_network canfs_network_of(const struct in6_addr *address)

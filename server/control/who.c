@@ -80,7 +80,7 @@ static json_t *show_rows(const struct canfs_pair_row *rows, size_t count, size_t
 
 static bool is_of(const struct canfs_pair_row *row, const struct in6_addr *client)
 {
-	return IN6_ARE_ADDR_EQUAL(&row->bully, client) || IN6_ARE_ADDR_EQUAL(&row->victim, client);
+	return canfs_is_same_host(&row->bully, client) || canfs_is_same_host(&row->victim, client);
 }
 
 /* Only those that have to do with the client. */

@@ -34,7 +34,9 @@ struct canfs_peers {
 /* One whose name is too long has no service, and says nothing. */
 static void subscribe(const struct canfs_peers *peers, struct peer *peer)
 {
-	const struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = peer->address };
+	const struct sockaddr_in6 address = { .sin6_family = AF_INET6,
+		.sin6_addr = canfs_with_scope(&peer->address, 0),
+		.sin6_scope_id = canfs_scope_of(&peer->address) };
 	const struct sockaddr_storage server = canfs_plain_address(&address);
 	unsigned int seed;
 

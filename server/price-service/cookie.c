@@ -5,6 +5,7 @@
 #include <sha2.h>
 #include <string.h>
 #include <sys/random.h>
+#include "common/address.h"
 
 int canfs_cookies_init(struct canfs_cookies *cookies)
 {
@@ -19,11 +20,13 @@ static void make(const struct canfs_cookies *cookies, const struct sockaddr_in6 
 	uint64_t period, uint8_t cookie[CANFS_COOKIE_BYTES])
 {
 	uint8_t digest[SHA256_DIGEST_LENGTH];
+	struct in6_addr address;
 	SHA2_CTX sha;
 
+	(void)canfs_read_address((const struct sockaddr *)client, &address);
 	SHA256Init(&sha);
 	SHA256Update(&sha, cookies->secret, sizeof(cookies->secret));
-	SHA256Update(&sha, client->sin6_addr.s6_addr, sizeof(client->sin6_addr.s6_addr));
+	SHA256Update(&sha, address.s6_addr, sizeof(address.s6_addr));
 	SHA256Update(&sha, (const uint8_t *)&client->sin6_port, sizeof(client->sin6_port));
 	SHA256Update(&sha, (const uint8_t *)&period, sizeof(period));
 	SHA256Final(digest, &sha);

@@ -10,6 +10,7 @@
 #define HASH_NONFATAL_OOM            1
 #define uthash_nonfatal_oom(element) ((element)->is_lost = true)
 #include <uthash.h>
+#include "common/address.h"
 
 struct key {
 	struct canfs_price_table *export;
@@ -180,9 +181,10 @@ void canfs_subscribers_free(struct canfs_subscribers *subscribers)
 
 static struct key key_of(const struct sockaddr_in6 *client, struct canfs_price_table *export)
 {
-	return (struct key) {
-		.export = export, .address = client->sin6_addr, .port = client->sin6_port
-	};
+	struct key key = { .export = export, .port = client->sin6_port };
+
+	(void)canfs_read_address((const struct sockaddr *)client, &key.address);
+	return key;
 }
 
 static struct canfs_subscriber *find(

@@ -17,7 +17,7 @@
 
 /* Both ends: a host with several addresses must answer from the one that it was asked at. */
 struct canfs_endpoint {
-	struct sockaddr_in6 client; /* IPv4 as ::ffff:a.b.c.d; flow and scope are no part of it */
+	struct sockaddr_in6 client; /* IPv4 as ::ffff:a.b.c.d; flow is no part of it */
 	struct in6_pktinfo local;
 };
 

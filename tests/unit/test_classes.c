@@ -51,6 +51,17 @@ static void find_name(void *arg, const char *name, struct canfs_classes *classes
 	}
 }
 
+static struct in6_addr at_link(const char *text, uint32_t scope)
+{
+	struct sockaddr_in6 from = {
+		.sin6_family = AF_INET6, .sin6_addr = address_of(text), .sin6_scope_id = scope
+	};
+	struct in6_addr address;
+
+	assert_true(canfs_read_address((const struct sockaddr *)&from, &address));
+	return address;
+}
+
 /* A class of these words, with blanks between them. Returns how many names were looked up. */
 static unsigned int add(
 	struct canfs_classes *classes, const char *name, int premium_pct, const char *words)
@@ -128,8 +139,9 @@ static void wrong_words_are_named(void **state)
 		{ "17", "17: allowed are addresses and networks of IPv4 and IPv6, as 10.0.3.0/24" },
 		{ "fd00::g", "fd00::g: allowed are addresses and networks of IPv4 and IPv6, as "
 			     "10.0.3.0/24" },
-		{ "fe80::1%eth0", "fe80::1%eth0: allowed are addresses and networks of IPv4 and "
-				  "IPv6, as 10.0.3.0/24" },
+		{ "fe80::1%no-link",
+			"fe80::1%no-link: allowed are addresses and networks of IPv4 and "
+			"IPv6, as 10.0.3.0/24" },
 		{ "host/24", "host/24: allowed are addresses and networks of IPv4 and IPv6, as "
 			     "10.0.3.0/24" },
 		{ "/24", "/24: allowed are addresses and networks of IPv4 and IPv6, as "
@@ -426,12 +438,69 @@ static void names_come_from_the_resolver(void **state)
 	assert_int_equal(classes.network_count, 1);
 }
 
+/* The same link-local address at two links is of two hosts. */
+static void interfaces_tell_link_local_addresses_apart(void **state)
+{
+	const struct in6_addr one = at_link("fe80::1", 1), two = at_link("fe80::1", 2);
+	const struct in6_addr anywhere = address_of("fe80::1"), global = at_link("fd00::1", 2);
+	struct in6_addr parsed;
+	char text[INET6_ADDRSTRLEN], name[IF_NAMESIZE], expected[INET6_ADDRSTRLEN + IF_NAMESIZE];
+	bool is_ipv4;
+
+	(void)state;
+	assert_false(IN6_ARE_ADDR_EQUAL(&one, &two));
+	assert_false(canfs_is_same_host(&one, &two));
+	assert_true(canfs_is_same_host(&one, &anywhere));
+	assert_true(canfs_is_same_host(&anywhere, &two));
+	assert_int_equal(canfs_scope_of(&two), 2);
+	assert_int_equal(canfs_scope_of(&global), 0);
+	assert_string_equal(canfs_print_address(&global, text), "fd00::1");
+	/* 1 is lo, wherever this runs. */
+	assert_non_null(if_indextoname(1, name));
+	snprintf(expected, sizeof(expected), "fe80::1%%%s", name);
+	assert_string_equal(canfs_print_address(&one, text), expected);
+	assert_true(canfs_parse_address(expected, strlen(expected), &parsed, &is_ipv4));
+	assert_true(IN6_ARE_ADDR_EQUAL(&parsed, &one));
+	assert_true(canfs_parse_address("fe80::1%2", 9, &parsed, &is_ipv4));
+	assert_true(IN6_ARE_ADDR_EQUAL(&parsed, &two));
+	assert_false(canfs_parse_address("fe80::1%", 8, &parsed, &is_ipv4));
+	assert_false(canfs_parse_address("fe80::1%none-such", 17, &parsed, &is_ipv4));
+	assert_false(canfs_parse_address("fd00::1%1", 9, &parsed, &is_ipv4));
+	assert_false(canfs_parse_address("10.0.0.1%1", 10, &parsed, &is_ipv4));
+}
+
+static const char *class_at(const struct canfs_classes *classes, struct in6_addr client)
+{
+	const struct canfs_class *class = canfs_classes_find(classes, &client);
+
+	return class ? class->name : "none";
+}
+
+static void a_link_local_client_is_in_the_class_of_its_link(void **state)
+{
+	struct canfs_classes classes = { .count = 0 };
+
+	(void)state;
+	add(&classes, "first", 10, "fe80::1%1");
+	add(&classes, "link", 20, "fe80::%2/64");
+	add(&classes, "plain", 30, "fe80::3 fd00::/8");
+	assert_string_equal(class_at(&classes, at_link("fe80::1", 1)), "first");
+	assert_string_equal(class_at(&classes, at_link("fe80::1", 2)), "link");
+	assert_string_equal(class_at(&classes, at_link("fe80::3", 2)), "link");
+	assert_string_equal(class_at(&classes, at_link("fe80::3", 1)), "plain");
+	assert_string_equal(class_at(&classes, at_link("fe80::3", 3)), "plain");
+	assert_string_equal(class_at(&classes, at_link("fe80::2", 1)), "none");
+	assert_string_equal(class_at(&classes, at_link("fd00::2", 7)), "plain");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_networks_or_names),
 		cmocka_unit_test(wrong_words_are_named),
 		cmocka_unit_test(the_first_class_that_has_a_client_wins),
+		cmocka_unit_test(interfaces_tell_link_local_addresses_apart),
+		cmocka_unit_test(a_link_local_client_is_in_the_class_of_its_link),
 		cmocka_unit_test(names_are_looked_up_once),
 		cmocka_unit_test(classes_are_bounded),
 		cmocka_unit_test(wrong_classes_are_named),

@@ -144,6 +144,25 @@ static void knows_addresses_and_networks(void **state)
 	assert_false(is_client("::/0", "192.0.2.1", ""));
 }
 
+/* The kernel's lists know no interfaces. */
+static void a_link_local_client_is_known_at_any_link(void **state)
+{
+	struct sockaddr_in6 from = { .sin6_family = AF_INET6, .sin6_scope_id = 2 };
+	char domain[CANFS_NFSD_CLIENT_MAX];
+	struct in6_addr address;
+
+	(void)state;
+	assert_int_equal(inet_pton(AF_INET6, "fe80::1", &from.sin6_addr), 1);
+	assert_true(canfs_read_address((const struct sockaddr *)&from, &address));
+	assert_true(canfs_nfsd_is_client("fe80::1", &address, ""));
+	assert_true(canfs_nfsd_is_client("fe80::/64", &address, ""));
+	assert_true(canfs_nfsd_is_client("fe80::1%2", &address, ""));
+	assert_false(canfs_nfsd_is_client("fe80::1%1", &address, ""));
+	assert_false(canfs_nfsd_is_client("fe80::2", &address, ""));
+	assert_true(canfs_nfsd_find_domain("nfsd fe80::1 desks\n", &address, domain));
+	assert_string_equal(domain, "desks");
+}
+
 static void takes_nothing_else_for_one(void **state)
 {
 	static const char *const clients[] = { "", "192.0.2.1/33", "192.0.2.1/", "192.0.2.1/-1",
@@ -227,6 +246,7 @@ int main(void)
 		cmocka_unit_test(several_clients_may_share_a_line),
 		cmocka_unit_test(leaves_out_what_is_no_export),
 		cmocka_unit_test(knows_addresses_and_networks),
+		cmocka_unit_test(a_link_local_client_is_known_at_any_link),
 		cmocka_unit_test(takes_nothing_else_for_one),
 		cmocka_unit_test(knows_names_by_the_domain),
 		cmocka_unit_test(tells_which_clients_have_names),

@@ -290,6 +290,34 @@ static void suspects_are_told_apart(void **state)
 	assert_false(sent.due.is_suspect);
 }
 
+/* At two links the same address and port is two clients. */
+static void link_local_clients_are_told_apart(void **state)
+{
+	struct canfs_endpoint endpoint = endpoint_of(1, 700);
+	struct canfs_price_request request = request_of(1);
+	struct canfs_prices prices = prices_of(0.2);
+	struct canfs_cookies cookies;
+	uint8_t cookie[CANFS_COOKIE_BYTES];
+
+	(void)state;
+	assert_int_equal(canfs_cookies_init(&cookies), 0);
+	assert_int_equal(inet_pton(AF_INET6, "fe80::1", &endpoint.client.sin6_addr), 1);
+	endpoint.client.sin6_scope_id = 1;
+	canfs_cookie_make(&cookies, &endpoint.client, SECOND, cookie);
+	assert_int_equal(
+		canfs_subscribers_renew(table, &endpoint, export_a, &request, 0, &prices, SECOND),
+		0);
+	endpoint.client.sin6_scope_id = 2;
+	assert_false(canfs_cookie_is_good(&cookies, &endpoint.client, SECOND, cookie));
+	assert_int_equal(
+		canfs_subscribers_renew(table, &endpoint, export_a, &request, 0, &prices, SECOND),
+		0);
+	assert_int_equal(canfs_subscribers_count(table).subscribers, 2);
+	canfs_subscribers_end(table, &endpoint.client, export_a);
+	assert_int_equal(push(export_a, prices_of(0.5), SECOND), 1);
+	assert_int_equal(sent.due.endpoint.client.sin6_scope_id, 1);
+}
+
 static void what_was_not_sent_is_due_again(void **state)
 {
 	struct canfs_due lost;
@@ -463,6 +491,7 @@ int main(void)
 		TEST(leases_end),
 		TEST(suspects_are_told_apart),
 		TEST(what_was_not_sent_is_due_again),
+		TEST(link_local_clients_are_told_apart),
 		TEST(another_token_counts_anew),
 		TEST(one_address_has_its_share),
 		TEST(the_table_is_bounded),
