@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -89,4 +90,24 @@ uint64_t canfs_job_random(uint64_t *state)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
 	return z ^ (z >> 31);
+}
+
+double canfs_job_uniform(uint64_t *state)
+{
+	return (double)(canfs_job_random(state) >> 11) * 0x1p-53;
+}
+
+/* Knuth, The Art of Computer Programming 2, 3.4.1, algorithm A. */
+double canfs_job_gamma(uint64_t *state, double shape, double mean)
+{
+	double scale = sqrt(2 * shape - 1), x, y;
+
+	do {
+		do {
+			y = tan(M_PI * canfs_job_uniform(state));
+			x = scale * y + shape - 1;
+		} while (x <= 0);
+	} while (canfs_job_uniform(state) >
+		 (1 + y * y) * exp((shape - 1) * log(x / (shape - 1)) - scale * y));
+	return x * mean / shape;
 }

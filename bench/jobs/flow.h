@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * Workloads after filebench's model. A personality has sets of files and groups of threads; the threads of a group go through
+ * the group's steps over and over. Each group is a process. What the numbers of a step mean:
+ *
+ *	kind            bytes               value
+ *	openfile        -                   -          the next file of the set, into the slot
+ *	createfile      -                   -          likewise, one that does not exist
+ *	closefile       -                   -
+ *	readwholefile   of a read()         -          from its beginning to its end
+ *	writewholefile  of a write()        -          as many bytes as the file of the slot is to have
+ *	appendfilerand  less than so many   -          at its end; opens the slot's file if that is not done yet
+ *	fsync           -                   -
+ *	deletefile      -                   -          the next file of the set that nobody has open
+ *	statfile        -                   -          the next file of the set
+ *	read            so many             -          at random
+ *	aiowrite        so many             -          at random, O_SYNC; only queued
+ *	aiowait         -                   -          forgets those that are done; waits only if there are too many
+ *	hog             -                   stores     to memory
+ *	semblock        -                   posts      waits for so many
+ *	sempost         -                   -          to each thread of the group `to`, waits if that has had too many
+ */
+#ifndef CANFS_BENCH_JOBS_FLOW_H
+#define CANFS_BENCH_JOBS_FLOW_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/jobs/file_set.h"
+
+#define CANFS_FLOW_SETS    2
+#define CANFS_FLOW_GROUPS  3
+#define CANFS_FLOW_STEPS   32 /* of a group */
+#define CANFS_FLOW_SLOTS   128
+#define CANFS_FLOW_CLASSES 64
+/* A step with `turns` uses the next slot each time, so that its files are all open after a while. */
+
+struct canfs_flow_kind; /* flow_kinds.h */
+extern const struct canfs_flow_kind canfs_open_file, canfs_create_file, canfs_close_file,
+	canfs_read_whole_file, canfs_write_whole_file, canfs_append_file, canfs_sync_file,
+	canfs_delete_file, canfs_stat_file, canfs_read, canfs_aio_write, canfs_aio_wait, canfs_hog,
+	canfs_block, canfs_post;
+
+struct canfs_flow_step {
+	const char *name;
+	const struct canfs_flow_kind *kind;
+	uint8_t set, slot, to;
+	bool turns;
+	bool scales; /* times, value and highwater go with the number of threads of the first group */
+	uint32_t bytes, times /* 0: once */, value, highwater;
+};
+
+struct canfs_flow_group {
+	uint32_t threads;
+	const struct canfs_flow_step *step; /* one without a kind is the end */
+};
+
+struct canfs_personality {
+	const char *name;
+	struct canfs_file_set_spec set[CANFS_FLOW_SETS];
+	struct canfs_flow_group group[CANFS_FLOW_GROUPS];
+};
+
+/* What a step did in all threads of a group. */
+struct canfs_flow_stats {
+	uint64_t ops, bytes, total_ns, max_ns;
+	uint64_t histogram[CANFS_FLOW_CLASSES]; /* [i]: that took 2^(i-1) to 2^i ns */
+};
+
+/* Shared by the processes of a run. */
+struct canfs_flow_shared {
+	atomic_bool stop;
+	atomic_int failed;               /* -errno of the first thread that failed, or 0 */
+	atomic_uint done;                /* threads of the first group that have ended */
+	const char *failed_in;           /* the name of its step */
+	struct canfs_flow_stats stats[]; /* [thread * CANFS_FLOW_STEPS + step] */
+};
+
+struct canfs_flow_run {
+	const struct canfs_personality *personality;
+	struct canfs_file_set set[CANFS_FLOW_SETS];
+	uint64_t seed, loops; /* of each thread of the first group; 0: until it is stopped */
+	double scale;
+	int semaphores; /* System V's: two a thread, -1: none */
+	struct canfs_flow_shared *shared;
+};
+
+/* Of a group that the personality has not: 0. */
+uint32_t canfs_flow_steps(const struct canfs_flow_group *group);
+uint32_t canfs_flow_threads(const struct canfs_personality *personality);
+const char *canfs_flow_kind_name(const struct canfs_flow_step *step);
+/* The statistics of this step of this group, all threads together. */
+struct canfs_flow_stats canfs_flow_sum(
+	const struct canfs_flow_run *run, uint32_t group, uint32_t step);
+
+/* Maps `shared`, makes semaphores. Returns 0 or -errno. */
+int canfs_flow_prepare(struct canfs_flow_run *run);
+/* The process of a group: starts its threads, returns when they have ended. Returns 0 or -errno. */
+int canfs_flow_work(struct canfs_flow_run *run, uint32_t group);
+void canfs_flow_release(struct canfs_flow_run *run);
+
+#endif
