@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 from bench.lab.ganesha import GaneshaError, release  # noqa: E402
-from bench.lab.host import LabError, end, run, wait_for  # noqa: E402
+from bench.lab.host import LabError, end, hide_mounts, run, wait_for  # noqa: E402
 from bench.lab.lab import MOUNT_POINT, Guest, Lab, what_is_missing  # noqa: E402
 
 BUILD = Path(os.environ.get("CANFS_BUILD", ROOT / "build" / "dev")).resolve()
@@ -69,6 +69,7 @@ def main(test):
     if missing:
         print(missing)
         sys.exit(77)
+    hide_mounts()
     try:
         with Lab(BUILD, disk_mib=DISK_MIB) as lab:
             lab.disk.control("mode=free")
