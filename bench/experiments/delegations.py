@@ -20,12 +20,14 @@ from bench.experiments.options import Options  # noqa: F401  (bench/run makes Op
 from bench.experiments.rounds import chosen, run_rounds
 from bench.jobs import small_files
 from bench.lab.client import launch
+from bench.lab.filebench import program_for
 from bench.lab.lab import Guest
 from bench.lab.report import Results
 
 NAME = "delegations"
 HELP = "close() with write delegations: small files, untar, filebench"
 RUNS = 3
+OPTIONS = ("filebench",)  # of bench/run, that few experiments have
 VARIANTS = ("stock", "delegations")
 SMALL_KB = {"small-16": 16, "small-64": 64}
 PERSONALITIES = ("fileserver-clients-1", "fileserver-clients-8", "fileserver-clients-23", "varmail-clients-8", "oltp-clients-8",
@@ -100,7 +102,7 @@ def run_filebench(lab, case, variant, options):
     wanted = filebench.case_of(f"{case}-4.1")
     filebench_trial.prepare_disk(lab, wanted.personality)
     seconds = filebench.QUICK_SECONDS if options.quick else wanted.personality.seconds
-    trial = filebench_trial.measure(lab, wanted, variant, best_static.STOCK, options, seconds)
+    trial = filebench_trial.measure(lab, wanted, variant, best_static.STOCK, options, seconds, program_for(lab, options))
     return Trial(case, variant, {"ops_per_s": trial.metrics["ops_per_s"]}, trial.disk)
 
 
@@ -113,7 +115,7 @@ def run_trial(lab, case, variant, options):
 
 
 def what_is_missing():
-    return filebench.what_is_missing() or tree.what_is_missing()
+    return tree.what_is_missing()
 
 
 def run(build, options, say, keep=None):

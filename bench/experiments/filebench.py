@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""filebench (CA-NFS §4.2: Figures 7 and 9, Table 1): the real filebench with 1 to 23 clients, each in a directory of its own.
+"""filebench (CA-NFS §4.2: Figures 7 and 9, Table 1): its personalities with 1 to 23 clients, each in a directory of its own.
 
-A case is PERSONALITY-clients-N, with -4.1 over NFSv4.1; with -beside-writer one more client writes a large file meanwhile.
+They are run by the filebench that is installed, or else by our own program of the same personalities. A case is PERSONALITY-clients-N, with -4.1 over NFSv4.1; with -beside-writer one more client writes a large file meanwhile.
 
 stock        kernel and Ganesha defaults
 best-static  the same server; the clients' dirty limits and read-ahead searched for this personality, with 8 clients
-canfs        CANFS on the server, canfs-agent on the clients"""
+canfs        CANFS on the server, canfs-agent on the clients
+
+With --compare both programs take their turns instead, with stock: filebench, ours."""
 
 import re
 import shutil
@@ -25,7 +27,11 @@ __all__ = ["NAME", "HELP", "RUNS", "Options", "run", "what_is_missing"]
 NAME = "filebench"
 HELP = "filebench's personalities with 1 to 23 clients (CA-NFS Figures 7 and 9, Table 1)"
 RUNS = 3
+OPTIONS = ("filebench", "compare")  # of bench/run, that few experiments have
 VARIANTS = ("stock", "best-static", "canfs")
+COMPARED = ("filebench", "ours")
+# Of ours over filebench's, of operations per second.
+COMPARED_WITHIN = (0.9, 1.1)
 UNITS = {"ops_per_s": "1/s", "p50": "ms", "p99": "ms", "close_p99": "ms", "write_max": "ms", "writer_close": "s"}
 COUNTS = (1, 8, 23)
 OVER_NFS4 = ("fileserver", "oltp")
@@ -59,10 +65,9 @@ class Case:
         return f"{self.personality.name}-clients-{self.clients}" + ("" if self.version == "3" else f"-{self.version}") + \
                ("-beside-writer" if self.beside_writer else "")
 
-    @property
-    def guests(self):
-        """The writer is the last."""
-        return [Guest(f"c{number}", GUEST_MIB, self.version) for number in range(self.clients)] + \
+    def guests(self, program):
+        """The writer is the last. program: of bench/lab/filebench.py."""
+        return [Guest(f"c{number}", GUEST_MIB + program.memory_mib, self.version) for number in range(self.clients)] + \
                [Guest("writer", filebench_trial.WRITER_MIB, self.version)] * self.beside_writer
 
     @property
@@ -94,6 +99,10 @@ def chosen_cases(options):
 
 
 def chosen_variants(options):
+    if options.compare:
+        if options.variants:
+            raise LabError("--compare: has variants of its own, without --variant")
+        return list(COMPARED)
     check_names("variant", options.variants, VARIANTS)
     if options.quick and "best-static" in options.variants:
         raise LabError("--variant best-static: is not searched with --quick")
@@ -102,7 +111,18 @@ def chosen_variants(options):
 
 
 def what_is_missing():
-    return laboratory.what_is_missing() or filebench.what_is_missing()
+    return laboratory.what_is_missing()
+
+
+def programs_for(lab, options):
+    """{variant: its program}; {None: that of all variants}."""
+    upstream = filebench.installed(options.filebench)
+    ours = filebench.Ours(lab.program(filebench.OURS))
+    if not options.compare:
+        return {None: upstream or ours}
+    if not upstream:
+        raise LabError("--compare: filebench is not installed; --filebench FILE says where it is")
+    return dict(zip(COMPARED, (upstream, ours)))
 
 
 def available_mib():
@@ -112,20 +132,23 @@ def available_mib():
     return min(kib // 1024 - OTHERS_MIB, shutil.disk_usage("/dev/shm").free >> 20)
 
 
-def check_memory(cases, available):
+def check_memory(cases, program, available):
     for case in cases:
-        needed = sum(guest.memory_mib for guest in case.guests)
+        guests = case.guests(program)
+        needed = sum(guest.memory_mib for guest in guests)
         if needed > available:
-            raise LabError(f"{case.name}: {len(case.guests)} guests need {needed} MiB of memory, "
+            raise LabError(f"{case.name}: {len(guests)} guests need {needed} MiB of memory, "
                            f"{max(0, available)} MiB are left for them")
 
 
 class FilebenchResults(Results):
-    """The table says of what is asked for whether it was reached, and what CA-NFS had."""
+    """The table says which program it was, of what is asked for whether it was reached, and what CA-NFS had."""
 
-    def __init__(self, options):
+    def __init__(self, options, programs):
         super().__init__(NAME, options.disk)
         self.quick = options.quick
+        self.about = {"program": " and ".join(program.name for program in programs.values())}
+        self.programs = programs
         self.settings = {}  # (personality, version): best static
         self.last = {}      # (case, variant): its last trial
 
@@ -137,11 +160,24 @@ class FilebenchResults(Results):
     def cases(self):
         return list(dict.fromkeys(key[0] for key in self._values))
 
+    def compared(self):
+        """Lines: how far the two programs are apart; none if there was one."""
+        return [comparison(self, case) for case in self.cases()] if len(self.programs) > 1 else []
+
     def table(self):
-        lines = [super().table(), ""]
+        lines = [super().table(), "", *(program.describe() for program in self.programs.values()), *self.compared()]
         lines += [f"best-static of {' over NFSv'.join(key)} is: {setting}" for key, setting in self.settings.items()]
         lines += verdicts(self, ASKED, self.cases(), self.quick)
         return "\n".join(lines if self.quick else lines + filebench_plot.beside_the_paper(self))
+
+
+def comparison(results, case):
+    theirs, ours = (results.median(case, variant, "ops_per_s") for variant in COMPARED)
+    ratio, (least, most) = ours / theirs, COMPARED_WITHIN
+    others = [(metric, *(results.median(case, variant, metric) for variant in COMPARED)) for metric in ("p50", "p99", "close_p99")]
+    return (f"{case}, ops_per_s: ours over filebench's is {ratio:.2f}: {'good' if least <= ratio <= most else 'MISSED'}: "
+            f"{least:g} to {most:g} is asked for" +
+            "".join(f"; {metric} {b / a:.2f}" for metric, a, b in others if a and b))
 
 
 class Progress:
@@ -173,6 +209,7 @@ class Runner:
     say: object
     keep: object
     results: FilebenchResults
+    programs: dict
 
     def search_cases(self):
         """{key: the case by which its best static setting is searched}: 8 clients, or those that were asked for."""
@@ -216,7 +253,8 @@ class Runner:
         begin = time.monotonic()
         filebench_trial.prepare_disk(self.lab, case.personality)
         try:
-            trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.seconds_of(case))
+            program = self.programs.get(variant) or self.programs[None]
+            trial = filebench_trial.measure(self.lab, case, variant, setting, self.options, self.seconds_of(case), program)
         finally:
             filebench_trial.clean_up(self.lab)
             self.progress.done(self.kind(case), time.monotonic() - begin)
@@ -240,10 +278,16 @@ def summary(trial):
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     cases, variants = chosen_cases(options), chosen_variants(options)
-    check_memory(cases, available_mib())
-    results = FilebenchResults(options)
+    lab = Lab(build, disk=options.disk)
+    programs = programs_for(lab, options)
+    for program in programs.values():
+        check_memory(cases, program, available_mib())
+    results = FilebenchResults(options, programs)
+    if not filebench.installed(options.filebench):
+        say("filebench is not installed: our own program of its personalities runs")
     say(f"setting up: network, {options.disk.describe()}")
-    with Lab(build, disk=options.disk) as lab:
-        Runner(lab, cases, variants, options, say, keep or (lambda trial: None), results).run()
-    say(filebench_plot.save(results))
+    with lab:
+        Runner(lab, cases, variants, options, say, keep or (lambda trial: None), results, programs).run()
+    if not options.compare:
+        say(filebench_plot.save(results))
     return results

@@ -26,6 +26,7 @@ BLOCK_STAT = ("reads", "reads_merged", "read_sectors", "read_ms", "writes", "wri
 @dataclass
 class Trial:
     case: str
+    program: str
     variant: str
     setting: str
     metrics: dict
@@ -57,18 +58,15 @@ def block_stat(lab):
 
 
 class Run:
-    """filebench in one guest."""
+    """A personality in one guest."""
 
-    def __init__(self, lab, case, client, seconds):
-        name = case.personality.name
+    def __init__(self, lab, case, client, seconds, program):
         self.client = client
-        self.text = filebench.upstream_text(name)
-        directory = lab.disk.mount / f"{name}-{client.name}"
+        self.personality = case.personality
+        self.program = program
+        directory = lab.disk.mount / f"{self.personality.name}-{client.name}"
         directory.mkdir(exist_ok=True)
-        script = client.directory / "workload.f"
-        script.write_text(filebench.workload(case.personality, self.text, lab.on_mount(directory.name), seconds),
-                          encoding="utf-8")
-        self.job = client.prepare("filebench", filebench.CLIENT, filebench.PREFIX / "bin/filebench", script)
+        self.job = client.prepare("filebench", *program.command(self.personality, client, lab.on_mount(directory.name), seconds))
         self.begin = None  # monotonic
 
     def check(self):
@@ -85,12 +83,12 @@ class Run:
     def has_begun(self):
         if not self.begin:
             self.check()
-            if "Running..." in self.job.output():
+            if self.program.begun in self.job.output():
                 self.begin = time.monotonic()
         return bool(self.begin)
 
     def has_measured(self):
-        return self.job.is_done() or "IO Summary" in self.job.output()
+        return self.job.is_done() or self.program.measured in self.job.output()
 
     def go(self):
         (self.client.directory / "go").touch()
@@ -98,7 +96,7 @@ class Run:
     def result(self):
         """{name: Flowop}; LabError, in one line, if it failed."""
         try:
-            return filebench.parse(self.job.wait(SLACK_SECONDS))
+            return self.program.parse(self.personality, self.job.wait(SLACK_SECONDS))
         except LabError as error:
             raise LabError(" ".join(str(error).split())[:300]) from error
 
@@ -139,15 +137,15 @@ def rpcs(all_blocks):
             for name, (ops, rtt, execute) in total.items() if ops}
 
 
-def counted(flowops, kinds):
+def counted(flowops):
     """All operations of one client in one."""
-    return filebench.merged(flowop for name, flowop in flowops.items() if kinds[name] not in filebench.NOT_COUNTED)
+    return filebench.merged(flowop for flowop in flowops.values() if flowop.kind not in filebench.NOT_COUNTED)
 
 
-def metrics_of(results, kinds):
-    """Of all clients: results is what filebench.parse() returned of each, kinds the types of the steps."""
-    operations = filebench.merged(counted(flowops, kinds) for flowops in results)
-    closes = filebench.merged(flowop for flowops in results for name, flowop in flowops.items() if kinds[name] == "closefile")
+def metrics_of(results):
+    """Of all clients: results is {name: Flowop} of each."""
+    operations = filebench.merged(map(counted, results))
+    closes = filebench.merged(flowop for flowops in results for flowop in flowops.values() if flowop.kind == "closefile")
     metrics = {"ops_per_s": operations.ops_per_s, "p50": operations.percentile_ms(0.5), "p99": operations.percentile_ms(0.99),
                "close_p99": closes.percentile_ms(0.99)}
     return {name: value for name, value in metrics.items() if value is not None}
@@ -157,11 +155,11 @@ def writer_metrics(writer):
     return {"write_max": writer["write_max_ms"], "writer_close": writer["close_seconds"]} if writer else {}
 
 
-def start(lab, case, variant, options, setting):
+def start(lab, case, variant, options, setting, program):
     """The server and the clients; returns the clients. Variant delegations: CANFS without agents, and with delegations."""
     priced = variant in ("canfs", "delegations")
     canfs.start_server(lab, priced, options, **(canfs.DELEGATIONS if variant == "delegations" else {}))
-    clients = lab.start_clients(case.guests)
+    clients = lab.start_clients(case.guests(program))
     jobs = [client.prepare(f"setting-{number}", *command)
             for client in clients for number, command in enumerate(setting.commands())]
     launch(jobs)
@@ -198,11 +196,12 @@ def observe(lab, runs, beside, seconds, watch):
     return begin, disk, waited
 
 
-def measure(lab, case, variant, setting, options, seconds):
+def measure(lab, case, variant, setting, options, seconds, program):
+    """program: of bench/lab/filebench.py."""
     watch = Stopwatch()
-    clients = start(lab, case, variant, options, setting)
+    clients = start(lab, case, variant, options, setting, program)
     watch.lap("boot")
-    runs = [Run(lab, case, client, seconds) for client in clients[:case.clients]]
+    runs = [Run(lab, case, client, seconds, program) for client in clients[:case.clients]]
     beside = [client.prepare("write", lab.program("canfs-job-write"), *WRITER_WORDS, lab.on_mount(WRITER_FILE))
               for client in clients[case.clients:]]
     create(lab, runs)
@@ -217,11 +216,10 @@ def measure(lab, case, variant, setting, options, seconds):
     samples = {run.client.name: run.samples() for run in runs}
     said = canfs.stop_agents(agents)
     watch.lap("end")
-    kinds = filebench.kinds(runs[0].text)
-    seen = {run.client.name: {"begin_seconds": round(run.begin - begin, 2), "ops_per_s": counted(flowops, kinds).ops_per_s,
-                              "flowops": {name: flowop.summary() | {"kind": kinds[name]} for name, flowop in flowops.items()}}
+    seen = {run.client.name: {"begin_seconds": round(run.begin - begin, 2), "ops_per_s": counted(flowops).ops_per_s,
+                              "flowops": {name: flowop.summary() for name, flowop in flowops.items()}}
             for run, flowops in zip(runs, results)}
-    return Trial(case.name, variant, str(setting), metrics_of(results, kinds) | writer_metrics(writer), seen,
+    return Trial(case.name, program.name, variant, str(setting), metrics_of(results) | writer_metrics(writer), seen,
                  {name: series(blocks) for name, blocks in samples.items()}, rpcs(samples.values()), disk, waited, watch.laps,
                  prices.stop() if prices else [], said, writer)
 

@@ -26,6 +26,7 @@ from bench.experiments.rounds import chosen, run_rounds
 from bench.jobs import promises
 from bench.lab.client import launch
 from bench.lab.disk import FILESYSTEMS, DamageError, MountError
+from bench.lab.filebench import program_for
 from bench.lab.host import wait_for
 from bench.lab.report import Results
 
@@ -33,6 +34,7 @@ NAME = "powercut"
 HELP = "what the server has acknowledged, after a power cut"
 DISK_OPTIONS_REFUSED = ("filesystem", "backend")  # the cases are file systems
 RUNS = 3
+OPTIONS = ("filebench",)  # of bench/run, that few experiments have
 VARIANTS = {"stock": None, "canfs": {}, "commit-metadata": {"Commit_Metadata": "true"}}  # of the CANFS block
 LOAD = "fileserver-clients-1"
 LOAD_SECONDS = 30   # more than any cut waits
@@ -104,8 +106,9 @@ def start(lab, variant, options):
     priced = VARIANTS[variant] is not None
     canfs.start_server(lab, priced, options, VARIANTS[variant])
     load = case_of(LOAD)
-    [client] = lab.start_clients(load.guests)
-    run = Run(lab, load, client, LOAD_SECONDS)
+    program = program_for(lab, options)
+    [client] = lab.start_clients(load.guests(program))
+    run = Run(lab, load, client, LOAD_SECONDS, program)
     create(lab, [run])
     if priced:
         canfs.start_agents(lab, [client], options.agent)

@@ -1,42 +1,52 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""filebench (1.5-alpha3): its personalities as they are run here, the workload file made of one, and what its output says."""
+"""filebench's personalities as they are run here, by the filebench that is installed (1.5-alpha3) or by a program of ours, and
+what either has printed."""
 
+import json
 import re
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.lab.host import LabError
 
-PREFIX = Path(__file__).resolve().parents[2] / "build/filebench"
 CLIENT = Path(__file__).with_name("filebench-client")
-UPSTREAM = "https://github.com/filebench/filebench"
+OURS = "canfs-job-personality"
 # What filebench itself does not count as an operation of the file system in its "IO Summary".
 NO_FILE_OPERATIONS = {"block", "wakeup", "semblock", "sempost", "hog", "delay", "eventlimit", "bwlimit", "iopslimit", "opslimit",
                       "finishoncount", "finishonbytes", "print"}
-# What it does count: the one only queues a write, done or not, the other waits for all that were queued.
+# What it does count: the one only queues a write, done or not, the other forgets those that are done.
 ASYNCHRONOUS = {"aiowrite", "aiowait"}
 NOT_COUNTED = NO_FILE_OPERATIONS | ASYNCHRONOUS
 
 
 @dataclass(frozen=True)
 class Personality:
-    """One of filebench's own workload files, and the variables of it that are set. Everything else is as upstream has it."""
+    """One of filebench's own workload files, the variables of it that are set, and the same as options of our program.
+    Everything else is as upstream has it."""
     name: str
     variables: dict
+    options: tuple
     numbers: dict = field(default_factory=dict)  # in the text, that no variable sets
     keeps_files: bool = False  # it neither creates nor deletes files, and its workload file says "reuse"
     seconds: int = 20
 
 
+def of_files(name):
+    """400 files, 8 threads."""
+    return Personality(name, {"nfiles": 400, "nthreads": 8}, ("--files", 400, "--threads", 8))
+
+
 PERSONALITIES = {personality.name: personality for personality in (
-    Personality("fileserver", {"nfiles": 400, "nthreads": 8}),  # of 128 KB on average
-    Personality("varmail", {"nfiles": 400, "nthreads": 8}),     # 16 KB, as the next two
-    Personality("webserver", {"nfiles": 400, "nthreads": 8}),
-    Personality("webproxy", {"nfiles": 400, "nthreads": 8}),
+    of_files("fileserver"),  # of 128 KB on average
+    of_files("varmail"),     # 16 KB, as the next two
+    of_files("webserver"),
+    of_files("webproxy"),
     # A tenth of upstream's readers, of the writes in a batch, of the reads that let the next batch go, and of what a reader
     # computes between two reads: the processors of this machine, which all clients share, are not what is to be measured.
     # A batch takes two seconds: of twenty of them chance decides.
     Personality("oltp", {"nshadows": 20, "usermode": 20000, "filesize": "4m", "logfilesize": "4m"},
+                ("--threads", 20, "--file-kib", 4096),
                 {"iters=100": "iters=10", "value=1000,highwater=2000": "value=100,highwater=200",
                  "value=3200,highwater=1000": "value=320,highwater=100"}, keeps_files=True, seconds=60),
 )}
@@ -45,16 +55,6 @@ MEMORY = "memsize=2m"
 # Processes of one thread each become one process of many threads: to start 31 processes in each of 23 guests takes half a
 # minute, during which some clients already run and others do not. (The shared memory of `useism` does not work with threads.)
 PROCESSES = re.compile(r"(define process name=\w+,instances=)(\$\w+)(\s*\{\s*thread name=[\w-]+)")
-
-
-def what_is_missing():
-    if (PREFIX / "bin/filebench").exists():
-        return None
-    return f"filebench is not built: bench/setup --filebench SOURCE does it, with sources from {UPSTREAM}"
-
-
-def upstream_text(name):
-    return (PREFIX / "share/filebench/workloads" / f"{name}.f").read_text(encoding="utf-8")
 
 
 def workload(personality, text, directory, seconds):
@@ -79,9 +79,71 @@ def kinds(text):
     return {name: kind for kind, name in re.findall(r"flowop\s+(\w+)\s+name=([\w-]+)", text)}
 
 
+class Upstream:
+    """filebench itself."""
+    name = "filebench"
+    begun, measured = "Running...", "IO Summary"  # what it prints
+    # A guest needs so much more: filebench zeroes tables of a million files, in the tmpfs that filebench-client mounts.
+    memory_mib = 192
+
+    def __init__(self, program):
+        self.program = Path(program).resolve()
+        self.workloads = self.program.parent.parent / "share/filebench/workloads"
+        if not self.program.is_file():
+            raise LabError(f"--filebench {program}: there is no such file")
+        if not (self.workloads / "fileserver.f").is_file():
+            raise LabError(f"{self.program}: its personalities are not in {self.workloads}")
+
+    def describe(self):
+        return f"by {self.program}"
+
+    def text(self, personality):
+        return (self.workloads / f"{personality.name}.f").read_text(encoding="utf-8")
+
+    def command(self, personality, client, directory, seconds):
+        """directory: of the files, in the guest."""
+        script = client.directory / "workload.f"
+        script.write_text(workload(personality, self.text(personality), directory, seconds), encoding="utf-8")
+        return CLIENT, self.program, "-f", script
+
+    def parse(self, personality, output):
+        return parse(output, kinds(self.text(personality)))
+
+
+class Ours:
+    """bench/jobs/personality.c"""
+    name = "ours"
+    begun, measured = "Running...", '"seconds":'
+    memory_mib = 0
+
+    def __init__(self, program):
+        self.program = Path(program)
+
+    def describe(self):
+        return f"by {OURS} (bench/jobs/personality.c), our own program of filebench's personalities"
+
+    def command(self, personality, _, directory, seconds):
+        return (CLIENT, self.program, "--seconds", seconds, "--ready", f"{CLIENT} --ready", *personality.options,
+                personality.name, directory)
+
+    def parse(self, _, output):
+        return parse_ours(output)
+
+
+def installed(asked=None):
+    """The filebench in PATH, or that which was asked for; None: there is none."""
+    program = asked or shutil.which("filebench")
+    return Upstream(program) if program else None
+
+
+def program_for(lab, options):
+    return installed(options.filebench) or Ours(lab.program(OURS))
+
+
 @dataclass
 class Flowop:
     """What one step of the workload did; latencies in ms."""
+    kind: str = ""
     ops: int = 0
     ops_per_s: float = 0
     total_ms: float = 0
@@ -90,7 +152,7 @@ class Flowop:
 
     def add(self, other):
         longer, shorter = sorted((self.histogram, other.histogram), key=len, reverse=True)
-        return Flowop(self.ops + other.ops, self.ops_per_s + other.ops_per_s, self.total_ms + other.total_ms,
+        return Flowop(self.kind, self.ops + other.ops, self.ops_per_s + other.ops_per_s, self.total_ms + other.total_ms,
                       max(self.max_ms, other.max_ms),
                       [count + (shorter[place] if place < len(shorter) else 0) for place, count in enumerate(longer)])
 
@@ -106,7 +168,7 @@ class Flowop:
 
     def summary(self):
         """For the raw results."""
-        return {"ops": self.ops, "ops_per_s": self.ops_per_s, "mean_ms": self.total_ms / self.ops if self.ops else None,
+        return {"kind": self.kind, "ops": self.ops, "ops_per_s": self.ops_per_s, "mean_ms": self.total_ms / self.ops if self.ops else None,
                 "p50_ms": self.percentile_ms(0.5), "p99_ms": self.percentile_ms(0.99), "max_ms": self.max_ms}
 
 
@@ -122,8 +184,8 @@ LINE = re.compile(r"^(?P<name>[\w-]+) +(?P<ops>\d+)ops +(?P<rate>\d+)ops/s +[\d.
 SUMMARY = re.compile(r"IO Summary: +(\d+) ops +([\d.]+) ops/s")
 
 
-def parse(output):
-    """{name: Flowop} of what filebench has printed."""
+def parse(output, kinds_of):
+    """{name: Flowop} of what filebench has printed; kinds_of: {name: kind}."""
     summary = SUMMARY.search(output)
     if not summary:
         raise LabError(f"filebench printed no result, but: {' '.join(output.split())[-200:]}")
@@ -132,6 +194,13 @@ def parse(output):
     flowops = {}
     for match in LINE.finditer(output):
         ops = int(match["ops"])
-        flowops[match["name"]] = Flowop(ops, ops / seconds if seconds else 0, ops * float(match["mean"]), float(match["max"]),
+        flowops[match["name"]] = Flowop(kinds_of[match["name"]], ops, ops / seconds if seconds else 0, ops * float(match["mean"]), float(match["max"]),
                                         [int(word) for word in match["histogram"].split()])
     return flowops
+
+
+def parse_ours(output):
+    """{name: Flowop} of what canfs-job-personality has printed."""
+    result = json.loads(output.splitlines()[-1])
+    return {step["name"]: Flowop(step["kind"], step["ops"], step["ops"] / result["seconds"], step["total_ms"], step["max_ms"],
+                                 step["histogram"]) for step in result["steps"]}

@@ -15,6 +15,7 @@ class Results:
         """disk: the DiskSettings, where it matters what disk it was."""
         self.experiment = experiment
         self.disk = disk
+        self.about = {}  # what else is to be in the JSON, for all rows
         self._values = defaultdict(list)  # (case, device, variant, metric, unit): one per run
 
     def add(self, case, device, variant, metric, unit, value):
@@ -38,7 +39,7 @@ class Results:
 
     def write_json(self, path):
         with open(path, "w", encoding="ascii") as file:
-            json.dump({"experiment": self.experiment, "rows": self.rows()}, file, indent=1)
+            json.dump({"experiment": self.experiment, **self.about, "rows": self.rows()}, file, indent=1)
             file.write("\n")
 
     def table(self):
