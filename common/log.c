@@ -36,6 +36,10 @@ void canfs_log(const char *format, ...)
 	len += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
 	if (len == sizeof(line) - 1)
 		len--;
+	for (size_t i = 0; i < len; i++) { /* names may hold anything: one line stays one */
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	}
 	line[len++] = '\n';
 	/* A pipe or socket that is ready takes a line this short whole. If not, it is lost. */
 	if (poll(&out, 1, 0) != 1 || write(STDERR_FILENO, line, len) < 0)

@@ -3,6 +3,7 @@
 #define CANFS_COMMON_PATH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Is path that directory, or in it, by their names? Neither ends with a slash, but for "/" itself. */
@@ -13,6 +14,35 @@ static inline bool canfs_path_is_below(const char *path, const char *directory)
 	if (len == 1 && directory[0] == '/')
 		return path[0] == '/';
 	return strncmp(path, directory, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+/*
+ * An absolute path as a server takes it that has no symbolic link in it: "//a/./b/../c/" becomes "/a/c", in place. What is not
+ * absolute, as the Tag of an export, stays as it is.
+ */
+static inline void canfs_path_clean(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from == '/';) {
+		const char *name = from + strspn(from, "/");
+		size_t len = strcspn(name, "/");
+
+		from = name + len;
+		if (len == 2 && name[0] == '.' && name[1] == '.') {
+			while (to > path && *--to != '/')
+				continue;
+		} else if (len > 0 && !(len == 1 && name[0] == '.')) {
+			*to++ = '/';
+			memmove(to, name, len);
+			to += len;
+		}
+	}
+	if (path[0] != '/')
+		return;
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/path.h"
 #include "common/random.h"
 
 #define RPCBIND_PORT 111
@@ -44,6 +45,7 @@ int canfs_known_init(struct canfs_known *known, const struct canfs_fsstat_target
 		known->path = strdup(target->path);
 		if (!known->path)
 			return -ENOMEM;
+		canfs_path_clean(known->path);
 	}
 	if (target->handle) {
 		known->handle_len = target->handle_len;

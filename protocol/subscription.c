@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/path.h"
 #include "common/random.h"
 
 /* Doubled with each call that was for nothing. */
@@ -65,6 +66,7 @@ int canfs_subscription_open(struct canfs_subscription *subscription,
 	if (strlen(export_name) > CANFS_EXPORT_NAME_MAX)
 		return -ENAMETOOLONG;
 	strcpy(request->export_name, export_name);
+	canfs_path_clean(request->export_name);
 	request->nfs_version = (uint32_t)nfs_version;
 	request->lease_sec = CANFS_PRICE_LEASE_SEC;
 	request->threshold = CANFS_PUSH_THRESHOLD;

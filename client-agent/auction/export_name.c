@@ -24,7 +24,10 @@ int canfs_export_name_parse(const char *text, struct canfs_export_name *name)
 	}
 	const size_t len = (size_t)(end - host);
 
-	if (len == 0 || len > CANFS_HOST_MAX || *name->path != '/' || memchr(host, '/', len))
+	if (len == 0 || len > CANFS_HOST_MAX || memchr(host, '/', len))
+		return -EINVAL;
+	/* A tag; with a colon it is an IPv6 address without its brackets. */
+	if (*name->path != '/' && (*name->path == '\0' || strchr(name->path, ':')))
 		return -EINVAL;
 	memcpy(name->host, host, len);
 	name->host[len] = '\0';

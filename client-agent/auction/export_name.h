@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* How a user, and the kernel's mount table, name an export: SERVER:/PATH. */
+/* How a user, and the kernel's mount table, name an export: SERVER:/PATH, or for NFSv3 SERVER:TAG, a name that the server knows. */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_EXPORT_NAME_H
 #define CANFS_CLIENT_AGENT_AUCTION_EXPORT_NAME_H
 
@@ -11,7 +11,7 @@ struct canfs_export_name {
 };
 
 /*
- * "server:/path", "192.0.2.1:/path" or "[2001:db8::1]:/path". 0, or -EINVAL: no ":/", a host
+ * "server:/path", "server:tag", "192.0.2.1:/path" or "[2001:db8::1]:/path". 0, or -EINVAL: nothing behind the colon, a host
  * that is empty or too long, or an IPv6 address without brackets.
  */
 int canfs_export_name_parse(const char *text, struct canfs_export_name *name);

@@ -9,23 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/path.h"
+
+#define WARNING_MAX 8192 /* two paths and some words */
+
 void ctl_warn(const char *format, ...)
 {
+	char line[WARNING_MAX];
 	va_list args;
 
-	fputs("canfsctl: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	for (char *c = line; *c; c++) { /* names may hold anything: one line stays one */
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+	fprintf(stderr, "canfsctl: %s\n", line);
 }
 
 char *ctl_mountpoint(char *path)
 {
-	size_t length = path ? strlen(path) : 0;
-
-	while (length > 1 && path[length - 1] == '/')
-		path[--length] = '\0';
+	if (path)
+		canfs_path_clean(path);
 	return path;
 }
 

@@ -23,8 +23,7 @@ int ctl_run(int argc, char **argv);    /* whose exit status is its command's */
 void ctl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Makes a mount point as it is typed, or completed by a shell, one as mountinfo writes it: takes
- * slashes off its end. Looks nothing up: on a dead server that would hang. Returns path; NULL allowed.
+ * Makes a mount point as it is typed, or completed by a shell, one as mountinfo writes it (canfs_path_clean()). Looks nothing up: on a dead server that would hang. Returns path; NULL allowed.
  */
 char *ctl_mountpoint(char *path);
 

@@ -20,6 +20,8 @@ static void test_good_names(void **state)
 		{ "[::1]:/path", "::1", "/path" },
 		{ "[fe80::1%eth0]:/p]:/q", "fe80::1%eth0", "/p]:/q" },
 		{ "[192.0.2.1]:/p", "192.0.2.1", "/p" },
+		{ "nas:export", "nas", "export" },
+		{ "[::1]:path", "::1", "path" },
 	};
 
 	(void)state;
@@ -34,9 +36,9 @@ static void test_good_names(void **state)
 
 static void test_bad_names(void **state)
 {
-	static const char *const texts[] = { "", ":", "/", "nas", "nas:", "nas:export", ":/export",
-		"::1:/path", "[]:/path", "[::1:/path", "[::1]/path", "[::1]", "[::1]x:/path",
-		"[::1]:path", "[", "]", "/mnt:/x" };
+	static const char *const texts[] = { "", ":", "/", "nas", "nas:", ":/export", "::1:/path",
+		"[]:/path", "[::1:/path", "[::1]/path", "[::1]", "[::1]x:/path", "fe80::1:path",
+		"nas:a:b", "[::1]:", "[", "]", "/mnt:/x" };
 	char long_name[CANFS_HOST_MAX + 4];
 	struct canfs_export_name name;
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,11 +55,28 @@ static void test_a_long_line_is_cut(void **state)
 	assert_int_equal(got[len - 1], '\n');
 }
 
+static void test_a_line_stays_one(void **state)
+{
+	char got[256];
+	int pipe_fd[2], saved = begin(pipe_fd);
+
+	(void)state;
+	setenv("JOURNAL_STREAM", "1:1", 1);
+	canfs_log("%s: left alone", "/mnt/a\n12:00:00 all is well\033[2J\x7f \xc3\xa4");
+	unsetenv("JOURNAL_STREAM");
+	ssize_t len = read(pipe_fd[0], got, sizeof(got) - 1);
+	end(saved, pipe_fd);
+	assert_true(len > 0);
+	got[len] = '\0';
+	assert_string_equal(got, "/mnt/a?12:00:00 all is well?[2J? \xc3\xa4: left alone\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_full_pipe_loses_lines),
 		cmocka_unit_test(test_a_long_line_is_cut),
+		cmocka_unit_test(test_a_line_stays_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
