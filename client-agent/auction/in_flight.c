@@ -8,6 +8,9 @@ static const uint64_t quiet_bytes = 1 << 20;
 /* What was sent and never begun: from this part of what is sent on, pages are not counted one by one. */
 static const uint64_t uncounted_part = 4, uncounted_min_bytes = 64 << 20;
 
+/* A sum of times that could not be read before jumps by all that was before. */
+static const uint64_t round_trip_max_msec = 600000;
+
 /* As far back, and not much further, that is looked at. */
 static const uint64_t counted_bytes = 1 << 30;
 
@@ -17,8 +20,10 @@ static void note_commits(
 	uint64_t done = canfs_growth(commit->ops, in_flight->commit.ops);
 
 	if (done) {
+		uint64_t msec = canfs_growth(commit->rtt_msec, in_flight->commit.rtt_msec);
+
 		in_flight->round_trip_usec =
-			canfs_growth(commit->rtt_msec, in_flight->commit.rtt_msec) * 1000 / done;
+			canfs_smaller(msec, done * round_trip_max_msec) * 1000 / done;
 		in_flight->committed_usec[1] = in_flight->committed_usec[0];
 		in_flight->committed_usec[0] = now_usec;
 	}

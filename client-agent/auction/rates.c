@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "client-agent/auction/rates.h"
+#include "client-agent/auction/arithmetic.h"
 
 static const struct {
 	const char *name;
@@ -25,8 +26,8 @@ static struct canfs_rate rate_of(
 	const struct canfs_op_stats *base, const struct canfs_op_stats *now, double elapsed_sec)
 {
 	double ops = (double)(now->ops - base->ops);
-	double bytes = (double)(now->sent_bytes - base->sent_bytes) +
-		       (double)(now->received_bytes - base->received_bytes);
+	double bytes = (double)canfs_growth(now->sent_bytes, base->sent_bytes) +
+		       (double)canfs_growth(now->received_bytes, base->received_bytes);
 
 	if (now->ops <= base->ops || now->rtt_msec < base->rtt_msec)
 		return (struct canfs_rate) { 0 };

@@ -8,30 +8,53 @@
 #include "client-agent/kernel/procfs.h"
 #include "common/unescape.h"
 
-/* Up to max numbers, separated by blanks, from text to the line's end. How many, or -EPROTO. */
-static int parse_numbers(const char *text, uint64_t *numbers, int max)
-{
-	int n = 0;
+/* Stands for a number that cannot be: negative, or above INT64_MAX, as one that went below 0 is printed. */
+#define UNKNOWN UINT64_MAX
 
-	for (;;) {
-		text += strspn(text, " \t");
-		if (*text == '\n')
-			return n;
-		uint64_t value;
-		if (canfs_parse_u64(&text, &value))
-			return -EPROTO;
-		if (*text != ' ' && *text != '\t' && *text != '\n')
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Moves *text behind a number. -EPROTO: there is none. */
+static int parse_number(const char **text, uint64_t *number)
+{
+	const char *p = *text, *digits = p + (*p == '-');
+	size_t len = strspn(digits, "0123456789");
+
+	if (len == 0 || !is_blank(digits[len]))
+		return -EPROTO;
+	if (canfs_parse_u64(&p, number) || *number > INT64_MAX)
+		*number = UNKNOWN;
+	*text = digits + len;
+	return 0;
+}
+
+/*
+ * Up to max numbers, separated by blanks, from text to the line's end; those that are not there or unknown are 0. -EPROTO: what is
+ * there is no number, there are fewer than least, or one of the first ones, which are needed, is unknown.
+ */
+static int parse_numbers(
+	const char *text, size_t needed, size_t least, uint64_t *numbers, size_t max)
+{
+	uint64_t value;
+	size_t n = 0;
+
+	memset(numbers, 0, max * sizeof(*numbers));
+	for (text += strspn(text, " \t"); *text != '\n'; text += strspn(text, " \t"), n++) {
+		if (parse_number(&text, &value) || (value == UNKNOWN && n < needed))
 			return -EPROTO;
 		if (n < max)
-			numbers[n++] = value;
+			numbers[n] = value == UNKNOWN ? 0 : value;
 	}
+	return n < least ? -EPROTO : 0;
 }
 
 static int parse_bytes(const char *text, struct canfs_mountstats *stats)
 {
 	uint64_t v[8];
 
-	if (parse_numbers(text, v, 8) != 8)
+	if (parse_numbers(text, 6, 6, v, 8))
 		return -EPROTO;
 	stats->normal_read_bytes = v[0];
 	stats->normal_write_bytes = v[1];
@@ -39,39 +62,45 @@ static int parse_bytes(const char *text, struct canfs_mountstats *stats)
 	stats->direct_write_bytes = v[3];
 	stats->server_read_bytes = v[4];
 	stats->server_write_bytes = v[5];
-	stats->begun_write_bytes = v[7] * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (__builtin_mul_overflow(
+		    v[7], (uint64_t)sysconf(_SC_PAGESIZE), &stats->begun_write_bytes))
+		stats->begun_write_bytes = 0;
 	return 0;
 }
 
 static int parse_age(const char *text, struct canfs_mountstats *stats)
 {
-	return parse_numbers(text, &stats->age_sec, 1) == 1 ? 0 : -EPROTO;
+	return parse_numbers(text, 0, 1, &stats->age_sec, 1);
 }
 
 static int parse_op(const char *text, struct canfs_op_stats *op)
 {
-	uint64_t v[9] = { 0 };
+	uint64_t v[9];
 
-	if (parse_numbers(text, v, 9) < 8) /* statvers 1.0 has no errors */
+	if (parse_numbers(text, 1, 8, v, 9)) /* statvers 1.0 has no errors */
 		return -EPROTO;
 	*op = (struct canfs_op_stats) { v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8] };
 	return 0;
 }
 
-/* "tcp PORT BINDS CONNECTS CONNECT_TIME IDLE SENDS RECVS BAD_XIDS REQUESTS BACKLOG SLOTS ..." */
+/* "tcp PORT BINDS CONNECTS CONNECT_TIME IDLE SENDS RECVS BAD_XIDS REQUESTS BACKLOG [SLOTS ...]" */
 static int parse_xprt(const char *text, struct canfs_mountstats *stats)
 {
 	struct canfs_xprt_stats *xprt = &stats->xprt;
-	uint64_t v[11];
+	uint64_t v[11], sends, backlog;
 
 	text += strspn(text, " \t");
 	if (strncmp(text, "tcp ", 4) != 0)
 		return 0;
-	if (parse_numbers(text + 4, v, 11) < 11)
+	if (parse_numbers(text + 4, 0, 10, v, 11))
 		return -EPROTO;
 	xprt->connections++;
-	xprt->sends += v[5];
-	xprt->backlog += v[9];
+	sends = xprt->sends + v[5];
+	backlog = xprt->backlog + v[9];
+	if (v[5] && sends <= INT64_MAX && backlog <= INT64_MAX) {
+		xprt->sends = sends;
+		xprt->backlog = backlog;
+	}
 	if (v[10] > xprt->max_slots)
 		xprt->max_slots = v[10];
 	return 0;
@@ -122,95 +151,208 @@ static bool parse_device(const char *line, size_t len, char *source, char *mount
 	       !canfs_unescape(point, (size_t)(end - point), mountpoint, CANFS_MOUNT_PATH_MAX);
 }
 
-/* Which mount the header is about: the first match that has had no header yet. -1: none. */
-static int find_mount(const char *line, size_t len, const struct canfs_mounts *mounts,
-	const bool taken[CANFS_MOUNTS_MAX])
-{
-	char source[CANFS_MOUNT_PATH_MAX], mountpoint[CANFS_MOUNT_PATH_MAX];
-
-	if (!parse_device(line, len, source, mountpoint))
-		return -1;
-	for (size_t i = 0; i < mounts->n; i++) {
-		if (!taken[i] && strcmp(mounts->mount[i].mountpoint, mountpoint) == 0 &&
-			strcmp(mounts->mount[i].source, source) == 0)
-			return (int)i;
-	}
-	return -1;
-}
-
-/* One line of a mount's section. 1 if it was malformed and needed. */
-static unsigned int parse_line(
-	const char *line, struct canfs_mountstats *stats, unsigned int *seen, unsigned int *bad)
+/* One line of a mount's section. 1 if it was malformed and needed. Of several of one name the last one counts. */
+static unsigned int parse_line(const char *line, struct canfs_mountstats *stats, unsigned int *seen)
 {
 	line += strspn(line, " \t");
 	for (unsigned int i = 0; i < ROWS; i++) {
 		size_t len = strlen(rows[i].name);
 		if (strncmp(line, rows[i].name, len) != 0)
 			continue;
-		if (rows[i].parse(line + len, stats) == 0) {
-			*seen |= 1u << i;
+		*seen |= 1u << i;
+		if (rows[i].parse(line + len, stats) == 0)
 			return 0;
-		}
-		*bad |= 1u << i;
+		*seen &= ~(1u << i);
 		return rows[i].needed;
 	}
 	return 0;
-}
-
-/* A section ends: keep it only if it is whole. */
-static void finish(struct canfs_mountstats *stats, unsigned int seen, unsigned int bad)
-{
-	unsigned int needed = 0;
-
-	for (unsigned int i = 0; i < ROWS; i++)
-		needed |= (unsigned int)rows[i].needed << i;
-	if ((seen & needed) == needed && !(bad & needed))
-		stats->found = true;
-	else
-		memset(stats, 0, sizeof(*stats));
 }
 
 /* What goes with the text from line to line. */
 struct reader {
 	const struct canfs_mounts *mounts;
 	struct canfs_mountstats *stats;
+	unsigned int ends_max; /* of a server's text: more than its first one */
+	bool is_doubtful;      /* with more of them it may find something else */
 	bool taken[CANFS_MOUNTS_MAX];
-	int current; /* mount whose section it is, or -1 */
-	unsigned int seen, bad;
+	bool repeated[CANFS_MOUNTS_MAX];
+	const char *lacks[CANFS_MOUNTS_MAX]; /* the name of a needed line; NULL: none */
+	int current;                         /* mount whose section it is, or -1 */
+	unsigned int seen;
 	unsigned int malformed;
+	struct server_text {
+		size_t left_bytes; /* that it may still have; 0: there is none */
+		bool is_open;      /* no end of it has come yet */
+		unsigned int ends; /* further ones */
+		int current;       /* as it was when it began */
+		unsigned int seen;
+		bool taken[CANFS_MOUNTS_MAX];
+	} text;
 };
+
+/* Which mount the header is about: the first match that has had no header yet. -1: none. */
+static int find_mount(struct reader *reader, const char *line, size_t len)
+{
+	char source[CANFS_MOUNT_PATH_MAX], mountpoint[CANFS_MOUNT_PATH_MAX];
+	const struct canfs_mounts *mounts = reader->mounts;
+	int repeated = -1;
+
+	if (!parse_device(line, len, source, mountpoint))
+		return -1;
+	for (size_t i = 0; i < mounts->n; i++) {
+		if (strcmp(mounts->mount[i].mountpoint, mountpoint) != 0 ||
+			strcmp(mounts->mount[i].source, source) != 0)
+			continue;
+		if (!reader->taken[i])
+			return (int)i;
+		repeated = (int)i;
+	}
+	if (repeated >= 0)
+		reader->is_doubtful = reader->repeated[repeated] = true;
+	return -1;
+}
+
+/* A section ends: keep it only if it is whole. */
+static void finish(struct reader *reader)
+{
+	const char *lacks = NULL;
+
+	if (reader->current < 0)
+		return;
+	for (unsigned int i = ROWS; i-- > 0;) {
+		if (rows[i].needed && !(reader->seen & 1u << i))
+			lacks = rows[i].name;
+	}
+	reader->lacks[reader->current] = lacks;
+	reader->stats[reader->current].found = true;
+}
+
+static void take_header(struct reader *reader, const char *line, const char *end)
+{
+	finish(reader);
+	reader->current = find_mount(reader, line, (size_t)(end - line));
+	reader->seen = 0;
+	if (reader->current >= 0)
+		reader->taken[reader->current] = true;
+}
+
+/*
+ * A server of NFSv4.1 and later says what it is in words, which the kernel prints as they are:
+ *
+ *	impl_id:	name='WORDS',domain='WORDS',date='1293840000,0'
+ *
+ * They may hold newlines, and lines that look like the kernel's, a header of another mount among them. So what follows an unclosed quote is
+ * skipped up to the end as the kernel writes it. That, too, may be among the words. Then a header comes
+ * more often than there are such mounts, and all is read once more, up to the next such ends that are near
+ * enough to be the server's, until no header does. (The kernel's next section is never that near: the rest of one has 2 KB and
+ * more, for some 60 operations.)
+ */
+static const char text_name[] = "impl_id:", text_date[] = "',date='";
+#define SERVER_TEXT_MAX (2 * 1024 + 64) /* name and domain: NFS4_OPAQUE_LIMIT each */
+#define ENDS_MAX        (SERVER_TEXT_MAX / 16)
+
+static bool ends_server_text(const char *line, const char *end)
+{
+	const char *at = line;
+
+	while ((at = memmem(at, (size_t)(end - at), text_date, sizeof(text_date) - 1))) {
+		at += sizeof(text_date) - 1;
+		if (at + strspn(at, "0123456789,") == end - 1 && end[-1] == '\'')
+			return true;
+	}
+	return false;
+}
+
+static void begin_server_text(struct reader *reader, const char *end)
+{
+	struct server_text *text = &reader->text;
+
+	text->left_bytes = SERVER_TEXT_MAX;
+	text->is_open = end[-1] != '\'';
+	text->ends = 0;
+	text->current = reader->current;
+	text->seen = reader->seen;
+	memcpy(text->taken, reader->taken, sizeof(text->taken));
+}
+
+/* All since it began was of it. */
+static void take_back(struct reader *reader)
+{
+	const struct server_text *text = &reader->text;
+
+	for (size_t i = 0; i < reader->mounts->n; i++) {
+		if (!reader->taken[i] || text->taken[i])
+			continue;
+		memset(&reader->stats[i], 0, sizeof(reader->stats[i]));
+		reader->lacks[i] = NULL;
+	}
+	memcpy(reader->taken, text->taken, sizeof(reader->taken));
+	memset(reader->repeated, 0, sizeof(reader->repeated));
+	reader->current = text->current;
+	reader->seen = text->seen;
+}
+
+/* Is the line a part of it? */
+static bool take_server_text(struct reader *reader, const char *line, const char *end)
+{
+	struct server_text *text = &reader->text;
+	size_t len = (size_t)(end - line) + 1;
+	bool was_open = text->is_open, may_go_on = was_open || text->ends < reader->ends_max;
+
+	text->left_bytes = text->left_bytes > len ? text->left_bytes - len : 0;
+	if (text->left_bytes == 0 || !may_go_on) {
+		text->is_open = false;
+		line += strspn(line, " \t");
+		if (strncmp(line, text_name, sizeof(text_name) - 1) != 0)
+			return false;
+		begin_server_text(reader, end);
+		return true;
+	}
+	if (!ends_server_text(line, end))
+		return was_open;
+	if (!was_open) {
+		text->ends++;
+		take_back(reader);
+	}
+	text->is_open = false;
+	return true;
+}
 
 static void take_line(void *data, const char *line, const char *end)
 {
 	static const char device[] = "device ";
 	struct reader *reader = data;
 
-	if (strncmp(line, device, sizeof(device) - 1) != 0) {
-		if (reader->current >= 0)
-			reader->malformed += parse_line(
-				line, &reader->stats[reader->current], &reader->seen, &reader->bad);
+	if (take_server_text(reader, line, end))
 		return;
-	}
-	if (reader->current >= 0)
-		finish(&reader->stats[reader->current], reader->seen, reader->bad);
-	line += sizeof(device) - 1;
-	reader->current = find_mount(line, (size_t)(end - line), reader->mounts, reader->taken);
-	if (reader->current >= 0)
-		reader->taken[reader->current] = true;
-	reader->seen = reader->bad = 0;
+	if (strncmp(line, device, sizeof(device) - 1) == 0)
+		take_header(reader, line + sizeof(device) - 1, end);
+	else if (reader->current >= 0)
+		reader->malformed +=
+			parse_line(line, &reader->stats[reader->current], &reader->seen);
 }
 
-static void begin(
-	struct reader *reader, const struct canfs_mounts *mounts, struct canfs_mountstats *stats)
+static void begin(struct reader *reader, const struct canfs_mounts *mounts,
+	struct canfs_mountstats *stats, unsigned int ends_max)
 {
-	*reader = (struct reader) { .mounts = mounts, .stats = stats, .current = -1 };
+	*reader = (struct reader) {
+		.mounts = mounts, .stats = stats, .current = -1, .ends_max = ends_max
+	};
 	memset(stats, 0, mounts->n * sizeof(*stats));
 }
 
-static void end_of_text(struct reader *reader)
+/* Of a mount that has two sections none is believed. True: all is to be read once more, which has begun. */
+static bool end_of_text(struct reader *reader)
 {
-	if (reader->current >= 0)
-		finish(&reader->stats[reader->current], reader->seen, reader->bad);
+	finish(reader);
+	for (size_t i = 0; i < reader->mounts->n; i++) {
+		if (reader->lacks[i] || reader->repeated[i])
+			memset(&reader->stats[i], 0, sizeof(reader->stats[i]));
+	}
+	if (!reader->is_doubtful || reader->ends_max > ENDS_MAX)
+		return false;
+	begin(reader, reader->mounts, reader->stats, 2 * reader->ends_max + 1);
+	return true;
 }
 
 unsigned int canfs_mountstats_parse(
@@ -219,12 +361,23 @@ unsigned int canfs_mountstats_parse(
 	struct reader reader;
 	const char *end;
 
-	begin(&reader, mounts, stats);
-	/* Only whole lines: what follows the last newline is torn. */
-	for (const char *line = text; (end = strchr(line, '\n')); line = end + 1)
-		take_line(&reader, line, end);
-	end_of_text(&reader);
+	begin(&reader, mounts, stats, 0);
+	do {
+		/* Only whole lines: what follows the last newline is torn. */
+		for (const char *line = text; (end = strchr(line, '\n')); line = end + 1)
+			take_line(&reader, line, end);
+	} while (end_of_text(&reader));
 	return reader.malformed;
+}
+
+static int read_file(struct reader *reader, const char *root)
+{
+	int ret;
+
+	do {
+		ret = canfs_read_lines(root, "/proc/self/mountstats", take_line, reader);
+	} while (end_of_text(reader) && ret == 0);
+	return ret;
 }
 
 int canfs_mountstats_read(
@@ -232,8 +385,21 @@ int canfs_mountstats_read(
 {
 	struct reader reader;
 
-	begin(&reader, mounts, stats);
-	int ret = canfs_read_lines(root, "/proc/self/mountstats", take_line, &reader);
-	end_of_text(&reader);
-	return ret;
+	begin(&reader, mounts, stats, 0);
+	return read_file(&reader, root);
+}
+
+const char *canfs_mountstats_lack(const char *root, const struct canfs_mounts *mounts, size_t i)
+{
+	struct canfs_mountstats *stats = calloc(CANFS_MOUNTS_MAX, sizeof(*stats));
+	const char *lacks = NULL;
+	struct reader reader;
+
+	if (!stats)
+		return NULL;
+	begin(&reader, mounts, stats, 0);
+	if (read_file(&reader, root) == 0 && !stats[i].found)
+		lacks = reader.lacks[i] ? reader.lacks[i] : "device";
+	free(stats);
+	return lacks;
 }

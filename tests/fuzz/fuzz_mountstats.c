@@ -16,8 +16,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   "2 1 0:42 / /mnt/with\\040space rw - nfs4 srv:/b rw,vers=4.1\n",
 			&mounts);
 	canfs_mountstats_parse(text, &mounts, stats);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		FUZZ_CHECK(stats[i].found || !memcmp(&stats[i], &nothing, sizeof(nothing)));
+		FUZZ_CHECK(stats[i].server_write_bytes <= INT64_MAX);
+		FUZZ_CHECK(stats[i].read.queue_msec <= INT64_MAX);
+		FUZZ_CHECK(stats[i].xprt.backlog <= INT64_MAX);
+	}
 	free(text);
 	return 0;
 }

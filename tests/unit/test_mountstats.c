@@ -137,6 +137,221 @@ static void test_malformed_lines(void **state)
 	assert_true(stats[0].found);
 }
 
+/* The counters of /mnt/a, whose READ line and bytes line these are. */
+static const struct canfs_mountstats *counted(const char *bytes, const char *read)
+{
+	static struct canfs_mountstats stats[3];
+	char section[1024];
+
+	snprintf(section, sizeof(section),
+		HEAD("srv:/export",
+			"/mnt/a") "\tage:\t100\n\tbytes:\t%s\n\tREAD: %s\n"
+				  "\tWRITE: 1 1 0 1 1 1 1 1\n\tCOMMIT: 1 1 0 1 1 1 1 1\n",
+		bytes, read);
+	canfs_mountstats_parse(section, mounts(), stats);
+	return &stats[0];
+}
+
+/* What is pasted into bug reports: sums of times that ran below 0, in NFSv3 and NFSv4 alike. */
+static void test_numbers_that_cannot_be(void **state)
+{
+	static const char bytes[] = "1 2 3 4 5 6 7 8";
+	const struct canfs_mountstats *stats = counted(bytes,
+		"2440299007 2440299000 0 511100701900 135283040252 18446743979242238815 1334197895 "
+		"1556584543");
+
+	(void)state;
+	assert_true(stats->found);
+	assert_int_equal(stats->read.ops, 2440299007);
+	assert_int_equal(stats->read.queue_msec, 0);
+	assert_int_equal(stats->read.rtt_msec, 1334197895);
+	stats = counted(bytes, "9 -9 9223372036854775808 99999999999999999999 -1 7 -3 5 -5");
+	assert_true(stats->found);
+	assert_int_equal(stats->read.ops, 9);
+	assert_int_equal(stats->read.transmissions, 0);
+	assert_int_equal(stats->read.timeouts, 0);
+	assert_int_equal(stats->read.sent_bytes, 0);
+	assert_int_equal(stats->read.received_bytes, 0);
+	assert_int_equal(stats->read.queue_msec, 7);
+	assert_int_equal(stats->read.rtt_msec, 0);
+	assert_int_equal(stats->read.execute_msec, 5);
+	assert_int_equal(stats->read.errors, 0);
+	assert_true(counted(bytes, "9223372036854775807 1 1 1 1 1 1 1")->found);
+	/* What everything is made of. */
+	assert_false(counted(bytes, "9223372036854775808 1 1 1 1 1 1 1")->found);
+	assert_false(counted(bytes, "-1 1 1 1 1 1 1 1")->found);
+	assert_false(counted("1 -2 3 4 5 6 7 8", "1 1 1 1 1 1 1 1")->found);
+	assert_false(counted("1 2 3 4 5 18446744073709551615 7 8", "1 1 1 1 1 1 1 1")->found);
+	/* Pages read nobody uses; of pages written there may be none. */
+	stats = counted("1 2 3 4 5 6 -7 -8", "1 1 1 1 1 1 1 1");
+	assert_true(stats->found);
+	assert_int_equal(stats->begun_write_bytes, 0);
+	assert_int_equal(
+		counted("1 2 3 4 5 6 7 9223372036854775807", "1 1 1 1 1 1 1 1")->begun_write_bytes,
+		0);
+	assert_true(counted("1 2 3 4 5 6", "1 1 1 1 1 1 1 1")->found);
+	assert_true(counted("1 2 3 4 5 6 7 8 9 10", "1 1 1 1 1 1 1 1 1 1 1")->found);
+	assert_false(counted("1 2 3 4 5", "1 1 1 1 1 1 1 1")->found);
+	/* No numbers. */
+	assert_false(counted(bytes, "1 1 1 1 1 1 1 1x")->found);
+	assert_false(counted(bytes, "1 - 1 1 1 1 1 1")->found);
+	assert_false(counted(bytes, "1 +1 1 1 1 1 1 1")->found);
+}
+
+static void test_lines_that_come_twice(void **state)
+{
+	static const char good[] = "READ: 5 5 0 1 1 1 1 1 0\n", bad[] = "READ: 5 x\n";
+	static const struct {
+		const char *lines[2];
+		bool found;
+	} cases[] = { { { good, good }, true }, { { bad, good }, true }, { { good, bad }, false } };
+	struct canfs_mountstats stats[3];
+	char section[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(section, sizeof(section),
+			HEAD("srv:/export", "/mnt/a") "\tbytes:\t9 9 9 9 9 9 9 9\n%s%s"
+						      "\tbytes:\t1 2 3 4 5 6 7 8\n"
+						      "\tWRITE: 1 1 0 1 1 1 1 1\n"
+						      "\tCOMMIT: 1 1 0 1 1 1 1 1\n",
+			cases[i].lines[0], cases[i].lines[1]);
+		canfs_mountstats_parse(section, mounts(), stats);
+		assert_int_equal(stats[0].found, cases[i].found);
+		if (stats[0].found)
+			assert_int_equal(stats[0].normal_read_bytes, 1);
+	}
+}
+
+/* Of the kernels of RHEL 5 and 6: no slots. */
+static void test_connections_of_statvers_1_0(void **state)
+{
+	struct canfs_mountstats stats[3];
+
+	(void)state;
+	canfs_mountstats_parse(
+		"device rpc_pipefs mounted on /var/lib/nfs/rpc_pipefs with fstype rpc_pipefs\n"
+		"device srv:/export mounted on /mnt/a with fstype nfs statvers=1.0\n"
+		"\tbytes:\t62141776651 75366231 0 0 6920924 75366231 12250 18501 \n"
+		"\txprt:\ttcp 0 1 9821 0 0 403452500 403452499 1 659008617 7\n"
+		"\txprt:\ttcp 0 1 1 0 0 -1 5 0 5 9223372036854775807\n"
+		"\txprt:\ttcp 0 1 1 0 0 9 5 0 5 9223372036854775807 65536\n"
+		"\tREAD: 1 1 0 1 1 1 1 1\n\tWRITE: 1 1 0 1 1 1 1 1\n"
+		"\tCOMMIT: 1 1 0 1 1 1 1 1\n",
+		mounts(), stats);
+	assert_true(stats[0].found);
+	assert_int_equal(stats[0].xprt.connections, 3);
+	assert_int_equal(stats[0].xprt.sends, 403452500);
+	assert_int_equal(stats[0].xprt.backlog, 7);
+	assert_int_equal(stats[0].xprt.max_slots, 65536);
+}
+
+/* A section of NFSv4.1; what the server says of itself stands in it as the kernel prints it. */
+#define BAD_HEAD "device bad:/x mounted on /bad with fstype nfs4 statvers=1.1\n"
+#define IMPL(text)                                                                                 \
+	"\topts:\trw,vers=4.1\n\tage:\t1000\n\timpl_id:\tname='" text                              \
+	"',domain='freebsd.org',date='1293840000,0'\n"
+#define REST(n)                                                                                    \
+	"\tcaps:\tcaps=0x3fffdf,wtmult=512\n\tbytes:\t" n " 20 0 0 10 20 3 5 \n"                   \
+	"\tper-op statistics\n\tREAD: " n " 7 0 70 70 1 1 1 0\n"                                   \
+	"\tWRITE: 8 8 0 80 80 1 1 1 0\n\tCOMMIT: 9 9 0 90 90 1 1 1 0\n"
+#define GOOD_HEAD "device good:/data mounted on /good with fstype nfs4 statvers=1.1\n"
+#define GOOD      GOOD_HEAD "\tage:\t1000\n" REST("100")
+#define CLOSED    "',domain='',date='1,0'\n"
+
+static void test_words_of_a_server(void **state)
+{
+	static const char *const texts[] = {
+		BAD_HEAD IMPL("FreeBSD 12.2") REST("10") GOOD,
+		/* A newline, and then anything. */
+		BAD_HEAD IMPL("FreeBSD\namd64") REST("10") GOOD,
+		BAD_HEAD IMPL("x\n" GOOD_HEAD REST("666")) REST("10") GOOD,
+		GOOD BAD_HEAD IMPL("x\n" GOOD_HEAD REST("666")) REST("10"),
+		BAD_HEAD IMPL("x\n\tbytes:\t1\n\tREAD: x\n" BAD_HEAD) REST("10") GOOD,
+		BAD_HEAD IMPL("x\ndevice a mounted on /b with fstype tmpfs\n") REST("10") GOOD,
+		/* With a quote at the end of its first line. */
+		BAD_HEAD IMPL("x'\n" GOOD_HEAD REST("666")) REST("10") GOOD,
+		/* An end as the kernel writes it, one or two of them. */
+		BAD_HEAD IMPL("x" CLOSED REST("5") GOOD_HEAD REST("666")) REST("10") GOOD,
+		BAD_HEAD IMPL("x" CLOSED REST("5") GOOD_HEAD IMPL("y")) REST("10") GOOD,
+		GOOD BAD_HEAD IMPL("x" CLOSED REST("5") GOOD_HEAD IMPL("y")) REST("10"),
+		BAD_HEAD IMPL("x" CLOSED GOOD_HEAD REST("6") IMPL("y") GOOD_HEAD REST("666"))
+			REST("10") GOOD,
+		/* The other server has something to say, too. */
+		BAD_HEAD IMPL("x") REST("10") GOOD_HEAD IMPL("y") REST("100"),
+		BAD_HEAD IMPL("x\n" GOOD_HEAD) REST("10") GOOD_HEAD IMPL("y\nz") REST("100"),
+		BAD_HEAD IMPL("x" CLOSED REST("5") GOOD_HEAD IMPL("z")) REST("10")
+			GOOD_HEAD IMPL("y") REST("100"),
+		/* Two mounts of one server say the same; one is none of ours. */
+		BAD_HEAD IMPL("x\n" GOOD_HEAD)
+			REST("10") "device bad:/y mounted on /y with fstype nfs4 "
+				   "statvers=1.1\n" IMPL("x\n" GOOD_HEAD) REST("11") GOOD,
+	};
+	static struct canfs_mounts table;
+	struct canfs_mountstats stats[2];
+
+	(void)state;
+	canfs_mounts_parse("1 1 0:41 / /bad rw - nfs4 bad:/x rw,vers=4.1\n"
+			   "2 1 0:42 / /good rw - nfs4 good:/data rw,vers=4.1\n",
+		&table);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		canfs_mountstats_parse(texts[i], &table, stats);
+		if (!stats[0].found || stats[0].normal_read_bytes != 10 ||
+			stats[0].read.ops != 10 || !stats[1].found ||
+			stats[1].normal_read_bytes != 100 || stats[1].read.ops != 100)
+			fail_msg("text %zu: %d %llu, %d %llu", i, stats[0].found,
+				(unsigned long long)stats[0].normal_read_bytes, stats[1].found,
+				(unsigned long long)stats[1].normal_read_bytes);
+	}
+}
+
+/* Nothing of a mount that two sections claim, of which the reader cannot tell which is the kernel's. */
+static void test_two_sections_of_one_mount(void **state)
+{
+	struct canfs_mountstats stats[3];
+
+	(void)state;
+	canfs_mountstats_parse(HEAD("srv:/export", "/mnt/a") BODY("1 1 0 1 1 1 1 1")
+				       HEAD("srv:/export", "/mnt/a") BODY("2 1 0 1 1 1 1 1"),
+		mounts(), stats);
+	assert_false(stats[0].found);
+}
+
+/* Which line it is that a mount's counters lack. */
+static void test_what_is_lacking(void **state)
+{
+	static const struct {
+		const char *text, *lacks;
+	} cases[] = {
+		{ "", "device" },
+		{ "device srv:/export mounted on /mnt/a with fst\n", "device" },
+		{ HEAD("srv:/export", "/mnt/a"), "bytes:" },
+		{ HEAD("srv:/export", "/mnt/a") "\tbytes: 1 2 3 4 5 6 7 8\n", "READ:" },
+		{ HEAD("srv:/export", "/mnt/a") "\tbytes: 1 2 3 4 5 6 7 8\n"
+						"\tREAD: 1 1 1 1 1 1 1 1\n\tWRITE: 1\n",
+			"WRITE:" },
+		{ text, NULL },
+	};
+	struct fake_root root;
+
+	(void)state;
+	fake_root_make(&root);
+	assert_null(canfs_mountstats_lack(root.path, mounts(), 0));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *lacks;
+
+		fake_root_write(&root, "/proc/self/mountstats", cases[i].text);
+		lacks = canfs_mountstats_lack(root.path, mounts(), 0);
+		if (cases[i].lacks) {
+			assert_non_null(lacks);
+			assert_string_equal(lacks, cases[i].lacks);
+		} else {
+			assert_null(lacks);
+		}
+	}
+	fake_root_remove(&root);
+}
+
 /* Cut anywhere: a mount is found with all its counters or not at all. */
 static void test_torn_text(void **state)
 {
@@ -208,6 +423,12 @@ int main(void)
 		cmocka_unit_test(test_connections_are_summed),
 		cmocka_unit_test(test_stacked_mounts_in_their_order),
 		cmocka_unit_test(test_malformed_lines),
+		cmocka_unit_test(test_numbers_that_cannot_be),
+		cmocka_unit_test(test_lines_that_come_twice),
+		cmocka_unit_test(test_connections_of_statvers_1_0),
+		cmocka_unit_test(test_words_of_a_server),
+		cmocka_unit_test(test_two_sections_of_one_mount),
+		cmocka_unit_test(test_what_is_lacking),
 		cmocka_unit_test(test_torn_text),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_long_file),
