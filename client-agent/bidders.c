@@ -2,6 +2,7 @@
 #include "client-agent/bidders.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,7 +40,7 @@ static struct canfs_bidder *take_bidder(struct canfs_bidders *bidders,
 }
 
 static struct canfs_bidder *new_bidder(
-	const struct canfs_agent_config *config, const struct canfs_mount *mount)
+	const struct canfs_agent_config *config, const struct canfs_mount *mount, const char **why)
 {
 	struct canfs_bidder *bidder = calloc(1, sizeof(*bidder));
 	unsigned int seed = (unsigned int)(canfs_now_usec() ^ (uint64_t)getpid() << 16);
@@ -48,7 +49,7 @@ static struct canfs_bidder *new_bidder(
 	if (bidder)
 		ret = canfs_bidder_init(bidder, mount, config, seed);
 	if (ret) {
-		canfs_log("%s: left alone: %s", mount->mountpoint, strerror(-ret));
+		*why = strerrordesc_np(-ret);
 		free(bidder);
 		return NULL;
 	}
@@ -72,22 +73,59 @@ static bool has_bdi(const struct canfs_bidders *bidders, struct canfs_bdi bdi)
 	return false;
 }
 
-/* Is this mount one to leave alone? Says so if it was not at the last look at the mounts. */
-static bool leave_alone(struct canfs_bidders *now, const struct canfs_bidders *before,
-	const struct canfs_mount *mount)
+static bool is_left_alone(const struct canfs_bidders *bidders, struct canfs_bdi bdi)
 {
-	const char *why = canfs_mount_left_alone(mount);
-	size_t i = 0;
+	for (size_t i = 0; i < bidders->left_alone; i++) {
+		if (canfs_bdi_equal(bidders->left_alone_mount[i].bdi, bdi))
+			return true;
+	}
+	return false;
+}
 
-	if (!why)
-		return false;
-	while (i < before->left_alone && before->left_alone_id[i] != mount->id)
-		i++;
-	if (i == before->left_alone)
-		canfs_log("%s: sec=%s, left at the kernel's defaults: %s", mount->mountpoint,
-			*mount->sec ? mount->sec : "sys", why);
-	now->left_alone_id[now->left_alone++] = mount->id;
-	return true;
+/* Was it at the last look at the mounts? */
+static bool was_left_alone(const struct canfs_bidders *before, int id)
+{
+	for (size_t i = 0; i < before->left_alone; i++) {
+		if (before->left_alone_mount[i].id == id)
+			return true;
+	}
+	return false;
+}
+
+/* Says so once, with the reason, which a long path must not push out of the line. security: of the mount, "" or with a comma and a blank at its end. */
+static void leave_alone(struct canfs_bidders *now, const struct canfs_bidders *before,
+	struct canfs_left_alone mount, const char *mountpoint, const char *security,
+	const char *why)
+{
+	if (!was_left_alone(before, mount.id))
+		canfs_log("%.256s: %sleft at the kernel's defaults: %s", mountpoint, security, why);
+	now->left_alone_mount[now->left_alone++] = mount;
+}
+
+static void leave_mount_alone(struct canfs_bidders *now, const struct canfs_bidders *before,
+	const struct canfs_mount *mount, const char *why)
+{
+	const struct canfs_left_alone left = { mount->id, mount->bdi };
+	const char *tls = mount->xprtsec;
+	char security[64];
+
+	snprintf(security, sizeof(security), "sec=%s%s%s, ", *mount->sec ? mount->sec : "sys",
+		*tls ? ", xprtsec=" : "", tls);
+	leave_alone(now, before, left, mount->mountpoint, security, why);
+}
+
+/* Another mount of the same BDI may be managed. */
+static void leave_unfit_alone(struct canfs_bidders *now, const struct canfs_bidders *before,
+	const struct canfs_mounts *mounts, const struct canfs_agent_config *config)
+{
+	for (size_t i = 0; i < mounts->unfits; i++) {
+		const struct canfs_unfit_mount *unfit = &mounts->unfit[i];
+		const struct canfs_left_alone left = { unfit->id, unfit->bdi };
+
+		if (canfs_config_wants_mount(config, unfit->mountpoint) &&
+			!has_bdi(now, unfit->bdi) && !is_left_alone(now, unfit->bdi))
+			leave_alone(now, before, left, unfit->mountpoint, "", unfit->why);
+	}
 }
 
 static void report(const struct canfs_bidders *now, const struct canfs_bidders *before)
@@ -96,6 +134,8 @@ static void report(const struct canfs_bidders *now, const struct canfs_bidders *
 
 	if (now->left_out != before->left_out)
 		canfs_log("%zu NFS mounts are too many and left alone", now->left_out);
+	if (now->unread != before->unread)
+		canfs_log("%zu lines of /proc/self/mountinfo cannot be read", now->unread);
 	for (size_t i = 0; i < now->n; i++)
 		enforced += now->bidder[i]->terms.mode == CANFS_ENFORCE;
 	canfs_notify_status("NFS mounts: %zu, of which %zu enforced, %zu observed, %zu left alone",
@@ -108,22 +148,41 @@ static void add_wanted(struct canfs_bidders *now, struct canfs_bidders *before,
 {
 	for (size_t i = 0; i < mounts->n; i++) {
 		const struct canfs_mount *mount = &mounts->mount[i];
-		struct canfs_bidder *bidder;
+		const char *why = canfs_mount_left_alone(mount);
+		struct canfs_bidder *bidder = NULL;
 
 		/* The first mount that is wanted stands for its BDI. */
 		if (!canfs_config_wants_mount(config, mount->mountpoint) ||
-			has_bdi(now, mount->bdi) || leave_alone(now, before, mount))
+			has_bdi(now, mount->bdi) || is_left_alone(now, mount->bdi))
 			continue;
-		if (now->n == CANFS_BIDDERS_MAX) {
+		if (!why && now->n == CANFS_BIDDERS_MAX) {
 			now->left_out++;
 			continue;
 		}
-		bidder = take_bidder(before, config, mount);
-		if (!bidder)
-			bidder = new_bidder(config, mount);
+		if (!why)
+			bidder = take_bidder(before, config, mount);
+		if (!why && !bidder)
+			bidder = new_bidder(config, mount, &why);
 		if (bidder)
 			now->bidder[now->n++] = bidder;
+		else
+			leave_mount_alone(now, before, mount, why);
 	}
+}
+
+bool canfs_bidders_want(const void *data, const struct canfs_mount *mount)
+{
+	const struct canfs_bidders_wanted *wanted = data;
+
+	if (canfs_config_wants_mount(wanted->config, mount->mountpoint))
+		return true;
+	for (size_t i = 0; i < wanted->bidders->n; i++) {
+		const struct canfs_mount *managed = &wanted->bidders->bidder[i]->mount;
+
+		if (managed->id == mount->id && canfs_bdi_equal(managed->bdi, mount->bdi))
+			return true;
+	}
+	return false;
 }
 
 /* Mounts that are still there, but wanted no more: as long as the kernel would send all that they hold at once. */
@@ -147,9 +206,11 @@ static void keep_leaving(struct canfs_bidders *now, struct canfs_bidders *before
 void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
 	const struct canfs_agent_config *config, struct canfs_actors *actors)
 {
-	struct canfs_bidders now = { .left_out = mounts->dropped };
+	struct canfs_bidders now = { .left_out = mounts->dropped,
+		.unread = mounts->malformed - mounts->unfits };
 
 	add_wanted(&now, bidders, mounts, config);
+	leave_unfit_alone(&now, bidders, mounts, config);
 	keep_leaving(&now, bidders, mounts, actors);
 	for (size_t i = 0; i < bidders->n; i++) {
 		canfs_log("%s: not managed any more", bidders->bidder[i]->mount.mountpoint);

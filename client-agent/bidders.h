@@ -8,13 +8,20 @@
 
 #define CANFS_BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 
+/* A mount for which there can be no price: that was said already. */
+struct canfs_left_alone {
+	int id;
+	struct canfs_bdi bdi;
+};
+
 /* All zero: none yet. */
 struct canfs_bidders {
 	struct canfs_bidder *bidder[CANFS_BIDDERS_MAX];
 	size_t n;
-	size_t left_out; /* mounts beyond the bounds */
-	size_t left_alone; /* mounts for which there can be no price, by their IDs: what was said already */
-	int left_alone_id[CANFS_MOUNTS_MAX];
+	size_t left_out;   /* mounts beyond the bounds */
+	size_t unread;     /* lines of the mount table */
+	size_t left_alone; /* one for each BDI */
+	struct canfs_left_alone left_alone_mount[CANFS_MOUNTS_MAX + CANFS_MOUNTS_UNFIT];
 };
 
 struct canfs_actors; /* act.h */
@@ -26,6 +33,13 @@ struct canfs_actors; /* act.h */
  */
 void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
 	const struct canfs_agent_config *config, struct canfs_actors *actors);
+
+/* Is the mount one that the configuration wants, or that is managed still? data: what to go by. */
+struct canfs_bidders_wanted {
+	const struct canfs_bidders *bidders;
+	const struct canfs_agent_config *config;
+};
+bool canfs_bidders_want(const void *data, const struct canfs_mount *mount);
 
 /* Is one that is not wanted any more drained, so that a refresh would let it go? */
 bool canfs_bidders_left(const struct canfs_bidders *bidders, const struct canfs_actors *actors);

@@ -18,8 +18,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CANFS_MOUNTS_MAX      256       /* further ones are counted in dropped */
-#define CANFS_MOUNT_PATH_MAX  1024      /* NUL included; a longer path makes its line malformed */
+#define CANFS_MOUNTS_MAX      256       /* of further ones see canfs_mounts_parse() */
+#define CANFS_MOUNTS_UNFIT    32        /* NFS mounts that are named because they cannot be used */
+#define CANFS_MOUNT_PATH_MAX  1024      /* NUL included; a mount with a longer path is unfit */
 #define CANFS_MOUNTS_TEXT_MAX (4 << 20) /* bytes of a process's mountinfo that are read */
 
 struct canfs_bdi {
@@ -48,8 +49,8 @@ struct canfs_mount {
 	int id; /* mount ID, as in fdinfo */
 	struct canfs_bdi bdi;
 	char mountpoint[CANFS_MOUNT_PATH_MAX];
-	char source[CANFS_MOUNT_PATH_MAX];      /* server:/path */
-	char export_path[CANFS_MOUNT_PATH_MAX]; /* /path of source */
+	char source[CANFS_MOUNT_PATH_MAX];      /* server:/path, or server:tag */
+	char export_path[CANFS_MOUNT_PATH_MAX]; /* /path of source, clean (common/path.h), or tag */
 	char fstype[8];                         /* "nfs" or "nfs4" */
 	int version;                            /* 3 or 4 (2 for the very old) */
 	int minor_version;                      /* of 4; else 0 */
@@ -57,18 +58,37 @@ struct canfs_mount {
 	uint16_t port;                          /* 0: not given */
 	uint16_t mount_port;                    /* of TCP; 0: not given */
 	bool tcp;
-	char sec[16]; /* "sys", "krb5" ...; "" if not given */
+	char sec[16];     /* "sys", "krb5" ...; "" if not given */
+	char xprtsec[16]; /* "tls", "mtls": its RPCs are encrypted; "" if not given; cut */
 	struct canfs_mount_options options;
+
+	/* Of the table: */
+	bool is_wanted; /* by whom it is read for */
+	bool is_spare;  /* another one stands for its BDI, and is as much wanted */
+};
+
+/* An NFS mount that is there and cannot be used. */
+struct canfs_unfit_mount {
+	int id; /* -1: not known */
+	struct canfs_bdi bdi;
+	char mountpoint[CANFS_MOUNT_PATH_MAX]; /* cut if it is longer */
+	const char *why;                       /* in words */
 };
 
 struct canfs_mounts {
 	size_t n;
-	unsigned int malformed; /* NFS lines that could not be read, and lines that are none */
-	unsigned int dropped;   /* mounts beyond CANFS_MOUNTS_MAX */
+	size_t unfits;          /* one for each BDI ... */
+	unsigned int malformed; /* ... which are among the lines that could not be read */
+	unsigned int dropped;   /* wanted mounts whose BDI none in the table stands for */
 	struct canfs_mount mount[CANFS_MOUNTS_MAX]; /* ~ 800 KB in all: not for the stack */
+	struct canfs_unfit_mount unfit[CANFS_MOUNTS_UNFIT];
 };
 
-/* Replaces *mounts by what text says, in its order. Nothing fails: bad lines are counted. */
+/*
+ * Replaces *mounts by what text says, in its order. Nothing fails: bad lines are counted, and those of NFS mounts named. Of
+ * more mounts than the table holds those are left out that share a super block (BDI) with one that is there, as bind mounts
+ * do: then only mounts of BDIs beyond CANFS_MOUNTS_MAX are dropped.
+ */
 void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts);
 
 /*
@@ -76,6 +96,19 @@ void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts);
  * the mounts that came before it.
  */
 int canfs_mounts_read(const char *root, struct canfs_mounts *mounts);
+
+/* The same for somebody who has a use for some mounts only: of one BDI, and where there are too many, these stay. */
+typedef bool canfs_mount_wanted_fn(const void *data, const struct canfs_mount *mount);
+int canfs_mounts_read_wanted(const char *root, canfs_mount_wanted_fn *is_wanted, const void *data,
+	struct canfs_mounts *mounts);
+
+/* The unfit mount with this ID, or on this BDI; NULL: there is none. */
+const struct canfs_unfit_mount *canfs_mounts_find_unfit(
+	const struct canfs_mounts *mounts, int id, struct canfs_bdi bdi);
+
+/* The one on this mount point, which may be longer than what is kept of it. */
+const struct canfs_unfit_mount *canfs_mounts_find_unfit_at(
+	const struct canfs_mounts *mounts, const char *mountpoint);
 
 bool canfs_bdi_equal(struct canfs_bdi a, struct canfs_bdi b);
 
@@ -87,9 +120,12 @@ size_t canfs_mounts_bdis(const struct canfs_mounts *mounts, size_t index[CANFS_M
 
 /*
  * Why the agent leaves this mount at the kernel's defaults, in words; NULL: it does not. Prices are asked
- * for with AUTH_SYS, which a server may refuse where its clients come with Kerberos.
+ * for with AUTH_SYS and in the clear, the export's name included: not where a mount is more private than that.
  */
 const char *canfs_mount_left_alone(const struct canfs_mount *mount);
+
+/* The same, but for a mount without an address. */
+const char *canfs_mount_is_private(const struct canfs_mount *mount);
 
 /* The same mount as before (ID, BDI, source, mount point)? Its index, or -ENOENT. */
 int canfs_mounts_find(const struct canfs_mounts *mounts, const struct canfs_mount *mount);

@@ -6,7 +6,8 @@
 
 static void check_mount(const struct canfs_mount *mount)
 {
-	FUZZ_CHECK(mount->mountpoint[0] == '/' && mount->export_path[0] == '/');
+	FUZZ_CHECK(mount->mountpoint[0] == '/' && mount->export_path[0]);
+	FUZZ_CHECK(mount->export_path[0] != '/' || !strstr(mount->export_path, "//"));
 	FUZZ_CHECK(strlen(mount->mountpoint) < CANFS_MOUNT_PATH_MAX);
 	FUZZ_CHECK(strlen(mount->source) < CANFS_MOUNT_PATH_MAX);
 	FUZZ_CHECK(mount->version >= 2 && mount->version <= 4);
@@ -24,6 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < mounts.n; i++)
 		check_mount(&mounts.mount[i]);
 	FUZZ_CHECK(canfs_mounts_bdis(&mounts, index) <= mounts.n);
+	FUZZ_CHECK(mounts.unfits <= CANFS_MOUNTS_UNFIT && mounts.unfits <= mounts.malformed);
+	for (size_t i = 0; i < mounts.unfits; i++)
+		FUZZ_CHECK(mounts.unfit[i].why && mounts.unfit[i].id >= -1);
 	free(text);
 	return 0;
 }

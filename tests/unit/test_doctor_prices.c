@@ -112,10 +112,17 @@ static void test_who_is_not_asked(void **state)
 {
 	static struct canfs_mount kerberos = { .version = 3, .sec = "krb5i" };
 	static struct canfs_mount nowhere = { .version = 3, .export_path = "/x" };
-	struct canfs_mount_facts facts[2] = { { .mount = &kerberos }, { .mount = &nowhere } };
+	struct host tls;
+	struct canfs_mount_facts facts[3] = { { .mount = &kerberos }, { .mount = &nowhere },
+		{ .mount = &tls.mount } };
 
 	(void)state;
-	canfs_prices_gather(facts, 2, 0, LONG_SEC);
+	host_start(&tls, NULL);
+	strcpy(tls.mount.xprtsec, "mtls");
+	canfs_prices_gather(facts, 3, 20590, LONG_SEC);
+	assert_int_equal(facts[2].price, CANFS_PRICE_NOT_ASKED);
+	assert_int_equal(facts[2].service, CANFS_SERVICE_NOT_ASKED);
+	host_stop(&tls);
 	assert_int_equal(facts[0].price, CANFS_PRICE_NOT_ASKED);
 	assert_int_equal(facts[1].price, CANFS_PRICE_UNANSWERED);
 	assert_string_equal(facts[1].price_error, strerrordesc_np(EDESTADDRREQ));

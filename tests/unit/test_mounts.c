@@ -145,6 +145,12 @@ static void test_mounts_to_leave_alone(void **state)
 		{ "vers=4.1,sec=krb5i,addr=10.0.0.1", "Kerberos" },
 		{ "vers=4.1,sec=krb5p,addr=10.0.0.1", "Kerberos" },
 		{ "vers=4.1,sec=sys", "no address" },
+		{ "vers=4.2,sec=sys,xprtsec=none,addr=10.0.0.1", NULL },
+		{ "vers=4.2,sec=sys,xprtsec=tls,addr=10.0.0.1", "TLS" },
+		{ "vers=4.2,sec=sys,xprtsec=mtls,clientaddr=10.0.0.2,addr=10.0.0.1", "TLS" },
+		{ "vers=3,xprtsec=of-a-kernel-that-is-yet-to-come,addr=10.0.0.1", "TLS" },
+		{ "vers=4.2,sec=krb5p,xprtsec=mtls,addr=10.0.0.1", "TLS" },
+		{ "vers=3,sec=lkey,addr=10.0.0.1", "flavor" },
 	};
 	char line[256];
 
@@ -217,6 +223,111 @@ static void test_bad_lines_are_counted(void **state)
 	}
 }
 
+/* Each is there, and named with a reason; another of its BDI is not named again. */
+static void test_mounts_that_are_unfit(void **state)
+{
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{ "40 27 0:44 / /mnt rw - nfs srv " V3 ",addr=10.0.0.1", "SERVER:/PATH" },
+		{ "40 27 0:44 / /mnt rw - nfs srv: " V3 ",addr=10.0.0.1", "SERVER:/PATH" },
+		{ "40 27 0:44 / /mnt rw - nfs [::1 " V3 ",addr=10.0.0.1", "SERVER:/PATH" },
+		{ "40 27 0:44 / /mnt rw - nfs  " V3 ",addr=10.0.0.1", "SERVER:/PATH" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,addr=srv", "address" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,addr=", "address" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,addr=10.0.0.1.2", "address" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,addr=fe80::1%none0", "address" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,addr=fe80::1%", "address" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=5,addr=10.0.0.1", "version" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=,addr=10.0.0.1", "version" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,addr=10.0.0.1", "version" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x", "version" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,port=-1", "port" },
+		{ "40 27 0:44 / /mnt rw - nfs srv:/x rw,vers=3,sec=much-too-long-a-flavor",
+			"flavor" },
+		{ "99999999999 27 0:44 / /mnt rw - nfs srv:/x " V3, "numbers" },
+	};
+	char lines[2048];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct canfs_mounts *mounts;
+
+		snprintf(lines, sizeof(lines), "%s\n%s%s\n", cases[i].line, text, cases[i].line);
+		mounts = parse(lines);
+		assert_int_equal(mounts->n, 4);
+		assert_int_equal(mounts->unfits, 1);
+		assert_int_equal(mounts->malformed, 1);
+		assert_string_equal(mounts->unfit[0].mountpoint, "/mnt");
+		assert_int_equal(mounts->unfit[0].bdi.minor, 44);
+		if (!strstr(mounts->unfit[0].why, cases[i].why))
+			fail_msg("case %zu: %s", i, mounts->unfit[0].why);
+		assert_ptr_equal(canfs_mounts_find_unfit(mounts, -1, mounts->unfit[0].bdi),
+			&mounts->unfit[0]);
+		assert_null(canfs_mounts_find_unfit(mounts, 36, mounts->mount[0].bdi));
+	}
+}
+
+static void test_more_unfit_mounts_than_are_named(void **state)
+{
+	char *many = calloc(100, 128), *at = many;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		at += sprintf(at, "%d 1 0:%d / /m%d rw - nfs s:/x rw,vers=9\n", i, i, i);
+	assert_int_equal(parse(many)->unfits, CANFS_MOUNTS_UNFIT);
+	assert_int_equal(parse(many)->malformed, 100);
+	free(many);
+}
+
+/* What makes no difference, odd or not, makes no mount unfit. */
+static void test_names_and_odd_numbers(void **state)
+{
+	static const struct {
+		const char *line, *mountpoint, *export_path, *address;
+	} cases[] = {
+		/* NFS-Ganesha's Tag. */
+		{ "39 27 0:44 / /noslash rw - nfs filer:vol1 rw,vers=3,mountaddr=10.0.0.3,"
+		  "addr=10.0.0.3",
+			"/noslash", "vol1", "10.0.0.3" },
+		{ "1 1 0:44 / /m rw - nfs [fd00::3]:vol1 rw,vers=3,addr=fd00::3", "/m", "vol1",
+			"fd00::3" },
+		{ "1 1 0:44 / /m rw - nfs fd00::3:vol1 rw,vers=3,addr=fd00::3", "/m", "vol1",
+			"fd00::3" },
+		{ "1 1 0:44 / /m rw - nfs srv://tmp rw,vers=3,addr=10.0.0.3", "/m", "/tmp",
+			"10.0.0.3" },
+		{ "1 1 0:44 / /m rw - nfs4 srv:/./a/../tmp/ rw,vers=4.2,addr=10.0.0.3", "/m",
+			"/tmp", "10.0.0.3" },
+		{ "1 1 0:44 / /m rw - nfs4 srv:// rw,vers=4.2,addr=10.0.0.3", "/m", "/",
+			"10.0.0.3" },
+		{ "1 1 0:44 / /m rw - nfs srv:/a:/b rw,vers=3,addr=10.0.0.3", "/m", "/a:/b",
+			"10.0.0.3" },
+		{ "1 1 0:44 / /m rw - nfs4 [fe80::1%lo]:/x rw,vers=4.2,addr=fe80::1%lo", "/m", "/x",
+			"fe80::1" },
+		{ "1 1 0:44 / /m\\012n\\011\\134\\043 rw - nfs s:/a\\040\\012 "
+		  "rw,vers=3,addr=10.0.0.3",
+			"/m\nn\t\\#", "/a \n", "10.0.0.3" },
+		{ "1 1 0:44 / /m rw - nfs s:/x rw,vers=3,rsize=-1,timeo=99999999999,mountport=-5,"
+		  "acregmax=x,mountvers=9,mountaddr=unspecified,addr=10.0.0.3",
+			"/m", "/x", "10.0.0.3" },
+	};
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct canfs_mounts *mounts;
+
+		snprintf(line, sizeof(line), "%s\n", cases[i].line);
+		mounts = parse(line);
+		if (mounts->n != 1)
+			fail_msg("case %zu: %s", i, mounts->unfits ? mounts->unfit[0].why : "");
+		assert_string_equal(mounts->mount[0].mountpoint, cases[i].mountpoint);
+		assert_string_equal(mounts->mount[0].export_path, cases[i].export_path);
+		assert_address(&mounts->mount[0], cases[i].address);
+		assert_null(canfs_mount_left_alone(&mounts->mount[0]));
+	}
+}
+
 static void test_overlong_path(void **state)
 {
 	char *line = malloc(2 * CANFS_MOUNT_PATH_MAX);
@@ -229,6 +340,13 @@ static void test_overlong_path(void **state)
 	sprintf(line, "40 27 0:44 / %s rw - nfs srv:/x " V3 "\n", path);
 	assert_int_equal(parse(line)->n, 0);
 	assert_int_equal(parse(line)->malformed, 1);
+	assert_int_equal(parse(line)->unfits, 1);
+	assert_int_equal(strlen(parse(line)->unfit[0].mountpoint), CANFS_MOUNT_PATH_MAX - 1);
+	assert_non_null(strstr(parse(line)->unfit[0].why, "mount point is too long"));
+	assert_ptr_equal(canfs_mounts_find_unfit_at(parse(line), path), &parse(line)->unfit[0]);
+	assert_null(canfs_mounts_find_unfit_at(parse(line), "/ppp"));
+	sprintf(line, "40 27 0:44 / /m rw - nfs srv:%s " V3 "\n", path);
+	assert_non_null(strstr(parse(line)->unfit[0].why, "export is too long"));
 	path[CANFS_MOUNT_PATH_MAX - 1] = '\0';
 	sprintf(line, "40 27 0:44 / %s rw - nfs srv:/x " V3 "\n", path);
 	assert_int_equal(parse(line)->n, 1);
@@ -255,6 +373,49 @@ static void test_more_mounts_than_fit(void **state)
 		at += sprintf(at, "%d 1 0:%d / /m%d rw - nfs s:/x rw,vers=3\n", i, i, i);
 	assert_int_equal(parse(many)->n, CANFS_MOUNTS_MAX);
 	assert_int_equal(parse(many)->dropped, 5);
+	free(many);
+}
+
+static bool is_of_other(const void *data, const struct canfs_mount *mount)
+{
+	return strncmp(mount->mountpoint, data, strlen(data)) == 0;
+}
+
+/* Binds of one super block leave room for others, and of each BDI the one that is wanted stays. */
+static void test_more_binds_than_fit(void **state)
+{
+	static struct canfs_mounts mounts;
+	struct fake_root root;
+	char *many = calloc(800, 128), *at = many;
+	size_t index[CANFS_MOUNTS_MAX];
+
+	(void)state;
+	for (int i = 1; i <= 300; i++)
+		at += sprintf(at, "%d 1 0:41 / /pods/%d rw - nfs srv:/export rw,vers=3\n", i, i);
+	at += sprintf(at, "301 1 0:99 / /scratch rw - nfs other:/scratch rw,vers=3\n");
+	assert_int_equal(parse(many)->n, CANFS_MOUNTS_MAX);
+	assert_int_equal(parse(many)->dropped, 0);
+	assert_int_equal(canfs_mounts_bdis(parse(many), index), 2);
+	assert_string_equal(parse(many)->mount[index[0]].mountpoint, "/pods/1");
+	assert_string_equal(parse(many)->mount[index[1]].mountpoint, "/scratch");
+	for (int i = 400; i < 400 + CANFS_MOUNTS_MAX; i++) /* two too many, then */
+		at += sprintf(at, "%d 1 0:%d / /m%d rw - nfs s:/x rw,vers=3\n", i, i, i);
+	assert_int_equal(parse(many)->n, CANFS_MOUNTS_MAX);
+	assert_int_equal(parse(many)->dropped, 2);
+	assert_int_equal(canfs_mounts_bdis(parse(many), index), CANFS_MOUNTS_MAX);
+	assert_string_equal(parse(many)->mount[1].mountpoint, "/scratch");
+	assert_string_equal(parse(many)->mount[2].mountpoint, "/m400");
+
+	at += sprintf(at, "900 1 0:41 / /mine/41 rw - nfs srv:/export rw,vers=3\n");
+	at += sprintf(at, "901 1 0:901 / /mine/901 rw - nfs srv:/mine rw,vers=3\n");
+	fake_root_make(&root);
+	fake_root_write(&root, "/proc/self/mountinfo", many);
+	assert_int_equal(canfs_mounts_read_wanted(root.path, is_of_other, "/mine", &mounts), 0);
+	assert_int_equal(mounts.n, CANFS_MOUNTS_MAX);
+	assert_int_equal(mounts.dropped, 0);
+	assert_string_equal(mounts.mount[CANFS_MOUNTS_MAX - 2].mountpoint, "/mine/41");
+	assert_string_equal(mounts.mount[CANFS_MOUNTS_MAX - 1].mountpoint, "/mine/901");
+	fake_root_remove(&root);
 	free(many);
 }
 
@@ -296,9 +457,13 @@ int main(void)
 		cmocka_unit_test(test_bind_mounts_share_a_bdi),
 		cmocka_unit_test(test_the_same_mount),
 		cmocka_unit_test(test_bad_lines_are_counted),
+		cmocka_unit_test(test_mounts_that_are_unfit),
+		cmocka_unit_test(test_more_unfit_mounts_than_are_named),
+		cmocka_unit_test(test_names_and_odd_numbers),
 		cmocka_unit_test(test_overlong_path),
 		cmocka_unit_test(test_torn_last_line),
 		cmocka_unit_test(test_more_mounts_than_fit),
+		cmocka_unit_test(test_more_binds_than_fit),
 		cmocka_unit_test(test_unescape),
 		cmocka_unit_test(test_file),
 	};

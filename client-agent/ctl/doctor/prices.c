@@ -97,7 +97,7 @@ static void begin(struct question *question)
 	struct canfs_fsstat_target target;
 	int ret;
 
-	if (strncmp(mount->sec, "krb5", 4) == 0)
+	if (canfs_mount_is_private(mount))
 		return;
 	ret = canfs_bidder_target(mount, handle, &target);
 	if (ret == 0)
