@@ -19,6 +19,7 @@
 #include "common/log.h"
 #include "client-agent/sampling.h"
 #include "client-agent/status/server.h"
+#include "client-agent/unread.h"
 #include "common/notify.h"
 #include "common/clock.h"
 
@@ -58,6 +59,8 @@ struct loop {
 	bool hurrying;       /* the end is asked for again: without draining */
 	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
 	bool gave_up;        /* blind for so long that everything was put back */
+	bool told_cgroup[CANFS_CONFIG_LIST_MAX]; /* see canfs_unread_note() */
+	bool told_vmstat;
 	uint64_t ticked_usec;
 	unsigned int answers;    /* since then */
 	uint64_t suspended_usec; /* how long, as of the last tick */
@@ -70,7 +73,9 @@ struct loop {
 
 static int refresh_mounts(struct loop *loop)
 {
-	int ret = canfs_mounts_read(loop->options->root, loop->mounts);
+	const struct canfs_bidders_wanted wanted = { &loop->bidders, loop->config };
+	int ret = canfs_mounts_read_wanted(
+		loop->options->root, canfs_bidders_want, &wanted, loop->mounts);
 
 	if (ret)
 		return ret;
@@ -85,7 +90,11 @@ static int refresh_mounts(struct loop *loop)
 static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 {
 	if (!loop->blind_usec) {
-		canfs_log("/proc cannot be read (%s): doing nothing", strerror(-error));
+		const char *lacks =
+			error == -EPROTO ? canfs_meminfo_lack(loop->options->root) : NULL;
+
+		canfs_log("/proc cannot be read (%s%s): doing nothing",
+			lacks ? "/proc/meminfo: the line " : strerror(-error), lacks ? lacks : "");
 		loop->blind_usec = now_usec;
 		loop->gave_up = false;
 	}
@@ -97,13 +106,17 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 }
 
 /* A cgroup that is not there has written nothing. One below another counts twice. */
-static uint64_t low_priority_bytes(const struct loop *loop, const struct canfs_host_state *host)
+static uint64_t low_priority_bytes(struct loop *loop, const struct canfs_host_state *host)
 {
 	const struct canfs_config_list *cgroups = &loop->config->low_priority_cgroups;
 	uint64_t sum = 0, bytes;
 
 	for (size_t i = 0; i < cgroups->n; i++) {
-		if (canfs_cgroup_dirty_read(loop->options->root, cgroups->path[i], &bytes) == 0)
+		int ret = canfs_cgroup_dirty_read(loop->options->root, cgroups->path[i], &bytes);
+
+		canfs_unread_note(&loop->told_cgroup[i], ret, cgroups->path[i],
+			"file_dirty of its memory.stat");
+		if (ret == 0)
 			sum += canfs_smaller(bytes, host->meminfo.dirty_bytes);
 	}
 	return canfs_smaller(sum, host->meminfo.dirty_bytes);
@@ -134,21 +147,25 @@ static int read_kernel(struct loop *loop, struct canfs_host_state *host, bool *c
 }
 
 /* What was counted for a bidder; NULL: nothing. */
-static const struct canfs_mountstats *stats_of(
-	const struct loop *loop, const struct canfs_bidder *bidder)
+static const struct canfs_mountstats *stats_of(const struct loop *loop, struct canfs_bidder *bidder)
 {
 	int at = canfs_mounts_find(loop->mounts, &bidder->mount);
+	bool found = at >= 0 && loop->stats[at].found;
 
-	return at >= 0 && loop->stats[at].found ? &loop->stats[at] : NULL;
+	canfs_unread_note_counters(bidder, found, loop->options->root, loop->mounts, at);
+	return found ? &loop->stats[at] : NULL;
 }
 
 /* A kernel that does not count it has no opinion: the worth stays 0. */
 static double update_cache_worth(struct loop *loop, uint64_t now_usec)
 {
 	uint64_t missed_bytes, fetched_bytes = 0, read_bytes = 0;
+	int ret = -EAGAIN;
 
-	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec) &&
-		!canfs_cache_missed_read(loop->options->root, &missed_bytes)) {
+	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec))
+		ret = canfs_cache_missed_read(loop->options->root, &missed_bytes);
+	canfs_unread_note(&loop->told_vmstat, ret, "/proc/vmstat", "workingset_activate_file");
+	if (ret == 0) {
 		for (size_t i = 0; i < loop->bidders.n; i++) {
 			fetched_bytes += loop->bidders.bidder[i]->seen.cache_fetched_bytes;
 			read_bytes += loop->bidders.bidder[i]->seen.cache_read_bytes;
@@ -365,6 +382,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		return true;
 	view->n = loop->bidders.n;
 	view->left_out = loop->bidders.left_out;
+	view->left_alone = loop->bidders.left_alone;
 	view->blind = loop->blind_usec != 0;
 	canfs_status_server_serve(&loop->status_server, fds + n);
 	if (fds[0].revents)

@@ -137,6 +137,7 @@ struct canfs_bidder_told {
 	enum canfs_verdict write;
 	enum canfs_verdict readahead;
 	bool no_price;
+	unsigned int uncounted; /* samples in a row without its counters */
 };
 
 struct canfs_bidder {

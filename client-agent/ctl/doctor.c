@@ -26,6 +26,7 @@ struct examined {
 	struct canfs_host_facts host;
 	size_t n;
 	struct canfs_mount_facts *mount;
+	const struct canfs_mounts *mounts;
 };
 
 static const struct ctl_option option_table[] = {
@@ -81,12 +82,20 @@ static size_t choose(const struct options *options, const struct canfs_mounts *m
 	return 0;
 }
 
+/* data: a mount point; NULL: all are looked at. */
+static bool is_named(const void *data, const struct canfs_mount *mount)
+{
+	return !data || strcmp(data, mount->mountpoint) == 0;
+}
+
 static int read_mounts(
 	const struct options *options, struct canfs_mounts *mounts, struct examined *examined)
 {
 	struct canfs_mountstats *stats = calloc(CANFS_MOUNTS_MAX, sizeof(*stats));
 	size_t index[CANFS_MOUNTS_MAX];
-	int ret = stats ? canfs_mounts_read("", mounts) : -ENOMEM;
+	bool has_counters;
+	int ret = stats ? canfs_mounts_read_wanted("", is_named, options->mountpoint, mounts)
+			: -ENOMEM;
 
 	if (ret < 0) {
 		ctl_warn("doctor: /proc/self/mountinfo: %s", strerrordesc_np(-ret));
@@ -95,9 +104,11 @@ static int read_mounts(
 	ret = canfs_mountstats_read("", mounts, stats);
 	if (ret < 0) /* e.g. no kernel module of NFS */
 		ctl_warn("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-ret));
+	has_counters = ret == 0;
 	examined->n = choose(options, mounts, index);
 	ret = -ENOENT;
-	if (options->mountpoint && examined->n == 0) {
+	if (options->mountpoint && examined->n == 0 &&
+		!canfs_mounts_find_unfit_at(mounts, options->mountpoint)) {
 		ctl_warn("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
 			options->mountpoint);
 		goto out;
@@ -109,7 +120,10 @@ static int read_mounts(
 	for (size_t i = 0; i < examined->n; i++) {
 		examined->mount[i].mount = &mounts->mount[index[i]];
 		examined->mount[i].stats = stats[index[i]];
+		if (has_counters && !stats[index[i]].found)
+			examined->mount[i].lacks = canfs_mountstats_lack("", mounts, index[i]);
 	}
+	examined->mounts = mounts;
 	ret = 0;
 out:
 	free(stats);
@@ -135,6 +149,7 @@ static bool grants_no_delegations(double timeout_sec)
 static void examine(const struct options *options, struct examined *examined)
 {
 	canfs_host_gather("", options->config_file, &examined->host);
+	examined->host.mounts_left_out = examined->mounts->dropped;
 	if (!options->mountpoint) {
 		canfs_server_gather("", &examined->host);
 		examined->host.no_delegations = examined->host.ganesha_serves &&
@@ -218,6 +233,35 @@ static unsigned int judge(const struct examined *examined, json_t *array)
 	return findings;
 }
 
+/* Another mount of its super block may be looked at. */
+static bool has_bdi(const struct canfs_mounts *mounts, struct canfs_bdi bdi)
+{
+	for (size_t i = 0; i < mounts->n; i++) {
+		if (canfs_bdi_equal(mounts->mount[i].bdi, bdi))
+			return true;
+	}
+	return false;
+}
+
+/* Which canfs leaves alone: a note each, once for each BDI. */
+static void tell_unfit(
+	const struct options *options, const struct examined *examined, json_t *array)
+{
+	for (size_t i = 0; i < examined->mounts->unfits; i++) {
+		const struct canfs_unfit_mount *unfit = &examined->mounts->unfit[i];
+		const struct subject subject = { .mountpoint = unfit->mountpoint };
+		struct canfs_finding finding;
+
+		if (options->mountpoint ? unfit != canfs_mounts_find_unfit_at(
+							   examined->mounts, options->mountpoint)
+					: has_bdi(examined->mounts, unfit->bdi))
+			continue;
+		canfs_finding_say(&finding, "canfs cannot look after this mount: %s", unfit->why);
+		canfs_finding_advise(&finding, "none needed: it stays at kernel defaults");
+		tell(&subject, "unfit", true, &finding, array);
+	}
+}
+
 static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *array)
 {
 	const struct canfs_disk_check *check;
@@ -274,6 +318,7 @@ static int report(const struct options *options, const struct examined *examined
 	const unsigned int findings = judge(examined, array) + judge_disks(&examined->host, array) +
 				      judge_file_systems(&examined->host, array);
 
+	tell_unfit(options, examined, array);
 	if (options->json) {
 		json_dumpf(array, stdout, JSON_INDENT(2));
 		putchar('\n');

@@ -35,6 +35,13 @@ bool ctl_export_settle(struct ctl_export *export);
 /* SERVER:/PATH. Warns if it is not. */
 bool ctl_export_parse(struct ctl_export *export, const char *text);
 
+/*
+ * May it be asked about in the clear? Not if it is mounted here in a way that is more private than that (canfs_mount_is_private());
+ * why says so then. addresses: the server's.
+ */
+bool ctl_export_may_be_asked(
+	const struct ctl_export *export, const struct addrinfo *addresses, char *why, size_t size);
+
 /* Whom to ask, at one of the server's addresses; points into the export. */
 struct canfs_fsstat_target ctl_export_target(
 	const struct ctl_export *export, const struct addrinfo *info, int version);

@@ -135,8 +135,10 @@ static struct canfs_fsstat *open_server(
 		snprintf(why, ERROR_MAX, "%s", gai_strerror(ret));
 		return NULL;
 	}
-	for (const struct addrinfo *info = list; info && !fsstat; info = info->ai_next)
-		fsstat = open_address(options, info, space, why);
+	if (ctl_export_may_be_asked(&options->export, list, why, ERROR_MAX)) {
+		for (const struct addrinfo *info = list; info && !fsstat; info = info->ai_next)
+			fsstat = open_address(options, info, space, why);
+	}
 	freeaddrinfo(list);
 	return fsstat;
 }

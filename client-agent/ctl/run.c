@@ -63,9 +63,10 @@ static const struct ctl_syntax syntax = {
 		"Exit status: COMMAND's; 126 it cannot be run, 127 not found, 1 error, 2 usage.\n",
 };
 
+/* A mount point that looks like one is typed as ./ and so on, or absolute. */
 static bool is_export(const char *server)
 {
-	return strstr(server, ":/");
+	return *server != '/' && *server != '.' && strchr(server, ':');
 }
 
 /* SERVER:/PATH or a mount point; ports are of the first. */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,21 +18,28 @@ struct search {
 	const char *
 		left_alone; /* a mount that is used and cannot be asked about, and why; NULL: none */
 	const char *why;
+	bool is_full; /* which was said */
 };
 
-/* The mount that a path is on. Nothing is asked of its server but what a path lookup asks. */
-static const struct canfs_mount *mount_of(const struct canfs_mounts *mounts, const char *path)
+/* By its ID, or another one of the same super block: not all of them are in the table. */
+static const struct canfs_mount *find_mount(
+	const struct canfs_mounts *mounts, int id, struct canfs_bdi bdi)
 {
-	struct statx stat;
+	const struct canfs_mount *found = NULL;
 
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &stat) < 0 ||
-		!(stat.stx_mask & STATX_MNT_ID))
-		return NULL;
 	for (size_t i = 0; i < mounts->n; i++) {
-		if ((uint64_t)mounts->mount[i].id == stat.stx_mnt_id)
+		if (mounts->mount[i].id == id)
 			return &mounts->mount[i];
+		if (!found && canfs_bdi_equal(mounts->mount[i].bdi, bdi))
+			found = &mounts->mount[i];
 	}
-	return NULL;
+	return found;
+}
+
+static void leave_alone(struct search *search, const char *mountpoint, const char *why)
+{
+	search->left_alone = mountpoint;
+	search->why = why;
 }
 
 static void add_mount(struct search *search, const struct canfs_mount *mount)
@@ -39,20 +47,35 @@ static void add_mount(struct search *search, const struct canfs_mount *mount)
 	const char *why = canfs_mount_left_alone(mount);
 	int ret = why ? 0 : canfs_job_prices_add_mount(search->prices, mount);
 
-	if (!why && ret < 0 && ret != -ENOSPC)
+	if (ret == -ENOSPC && !search->is_full) {
+		ctl_warn("%s: the job uses more than %d servers; only the first ones' prices count",
+			mount->mountpoint, CANFS_JOB_SERVERS_MAX);
+		search->is_full = true;
+	}
+	if (ret < 0 && ret != -ENOSPC)
 		why = strerrordesc_np(-ret);
-	if (!why)
-		return;
-	search->left_alone = mount->mountpoint;
-	search->why = why;
+	if (why)
+		leave_alone(search, mount->mountpoint, why);
 }
 
+/* The mount that a path is on. Nothing is asked of its server but what a path lookup asks. */
 static void add_path(struct search *search, const char *path)
 {
-	const struct canfs_mount *mount = mount_of(search->mounts, path);
+	const struct canfs_unfit_mount *unfit;
+	const struct canfs_mount *mount;
+	struct canfs_bdi bdi;
+	struct statx stat;
 
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &stat) < 0 ||
+		!(stat.stx_mask & STATX_MNT_ID) || stat.stx_mnt_id > INT_MAX)
+		return;
+	bdi = (struct canfs_bdi) { stat.stx_dev_major, stat.stx_dev_minor };
+	mount = find_mount(search->mounts, (int)stat.stx_mnt_id, bdi);
+	unfit = canfs_mounts_find_unfit(search->mounts, (int)stat.stx_mnt_id, bdi);
 	if (mount)
 		add_mount(search, mount);
+	else if (unfit)
+		leave_alone(search, unfit->mountpoint, unfit->why);
 }
 
 /* A path, or one that is yet to be created. */
@@ -147,11 +170,17 @@ static int add_export(const struct ctl_export *export, struct canfs_job_prices *
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
 	struct canfs_fsstat_target endpoints[CANFS_JOB_ENDPOINTS_MAX];
 	struct addrinfo *list;
+	char why[CANFS_MOUNT_PATH_MAX + 128];
 	size_t n = 0;
 	int ret = getaddrinfo(export->name.host, NULL, &hints, &list);
 
 	if (ret != 0) {
 		ctl_warn("%s: %s; the job is not paused", export->text, gai_strerror(ret));
+		return CTL_OK;
+	}
+	if (!ctl_export_may_be_asked(export, list, why, sizeof(why))) {
+		ctl_warn("%s: %s; the job is not paused", export->text, why);
+		freeaddrinfo(list);
 		return CTL_OK;
 	}
 	for (const struct addrinfo *info = list; info; info = info->ai_next) {
@@ -169,11 +198,18 @@ static int add_export(const struct ctl_export *export, struct canfs_job_prices *
 
 static int add_mountpoint(struct search *search, const char *mountpoint)
 {
+	const struct canfs_unfit_mount *unfit;
+
 	for (size_t i = search->mounts->n; i-- > 0;) { /* the uppermost of several */
 		if (strcmp(mountpoint, search->mounts->mount[i].mountpoint) == 0) {
 			add_mount(search, &search->mounts->mount[i]);
 			return CTL_OK;
 		}
+	}
+	unfit = canfs_mounts_find_unfit_at(search->mounts, mountpoint);
+	if (unfit) {
+		leave_alone(search, unfit->mountpoint, unfit->why);
+		return CTL_OK;
 	}
 	ctl_warn("--server: '%s' is neither SERVER:/PATH nor an NFS mount point; "
 		 "findmnt -t nfs,nfs4 lists these",
@@ -183,6 +219,8 @@ static int add_mountpoint(struct search *search, const char *mountpoint)
 
 static void say_nobody(const struct ctl_governed *governed, const struct search *search)
 {
+	if (search->mounts->dropped > 0)
+		ctl_warn("%u NFS mounts are too many and left out", search->mounts->dropped);
 	if (search->left_alone)
 		ctl_warn("%s: %s; the job is not paused", search->left_alone, search->why);
 	else if (governed->attach)
@@ -209,6 +247,12 @@ static int search_mounts(const struct ctl_governed *governed, const struct canfs
 	return status;
 }
 
+/* data: a mount point; NULL: none is. */
+static bool is_named(const void *data, const struct canfs_mount *mount)
+{
+	return !data || strcmp(data, mount->mountpoint) == 0;
+}
+
 int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
 	struct canfs_job_prices *prices)
 {
@@ -221,7 +265,7 @@ int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stop
 	search.mounts = mounts = calloc(1, sizeof(*mounts));
 	if (!mounts)
 		return CTL_OK;
-	ret = canfs_mounts_read("", mounts);
+	ret = canfs_mounts_read_wanted("", is_named, governed->server, mounts);
 	if (ret < 0)
 		ctl_warn("/proc/self/mountinfo: %s; the job is not paused", strerrordesc_np(-ret));
 	else

@@ -178,11 +178,12 @@ static int parse_line(const char *line, const char *name, uint64_t *bytes)
 	line += strspn(line, " ");
 	if (canfs_parse_u64(&line, bytes) != 0 || strncmp(line, " kB\n", 4) != 0)
 		return -EPROTO;
-	return __builtin_mul_overflow(*bytes, 1024, bytes) ? -EPROTO : 0;
+	return __builtin_mul_overflow(*bytes, 1024, bytes) || *bytes > INT64_MAX ? -EPROTO : 0;
 }
 
-/* Every field must be there once at least, whole. */
-static int parse_fields(const char *text, const struct field *fields, size_t n, void *into)
+/* Every field must be there once at least, whole. Else *lacks is the name of one that is not. */
+static int parse_fields(
+	const char *text, const struct field *fields, size_t n, void *into, const char **lacks)
 {
 	unsigned int seen = 0;
 
@@ -194,19 +195,27 @@ static int parse_fields(const char *text, const struct field *fields, size_t n, 
 			int ret = parse_line(line, fields[i].name, &value);
 			if (ret == -ENOENT)
 				continue;
-			if (ret)
+			if (ret) {
+				*lacks = fields[i].name;
 				return ret;
+			}
 			memcpy((char *)into + fields[i].offset, &value, sizeof(value));
 			seen |= 1u << i;
 			break;
 		}
 	}
-	return seen == (1u << n) - 1 ? 0 : -EPROTO;
+	for (size_t i = 0; i < n; i++) {
+		if (!(seen & 1u << i)) {
+			*lacks = fields[i].name;
+			return -EPROTO;
+		}
+	}
+	return 0;
 }
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo)
+static int parse_meminfo(const char *text, struct canfs_meminfo *meminfo, const char **lacks)
 {
 	static const struct field fields[] = {
 		{ "MemTotal:", offsetof(struct canfs_meminfo, total_bytes) },
@@ -217,11 +226,29 @@ int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo)
 		{ "Writeback:", offsetof(struct canfs_meminfo, writeback_bytes) },
 	};
 	struct canfs_meminfo parsed = { 0 };
-	int ret = parse_fields(text, fields, COUNT(fields), &parsed);
+	int ret = parse_fields(text, fields, COUNT(fields), &parsed, lacks);
 
 	if (!ret)
 		*meminfo = parsed;
 	return ret;
+}
+
+int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo)
+{
+	const char *lacks;
+
+	return parse_meminfo(text, meminfo, &lacks);
+}
+
+const char *canfs_meminfo_lack(const char *root)
+{
+	char text[PROC_FILE_MAX];
+	struct canfs_meminfo meminfo;
+	const char *lacks = NULL;
+
+	if (canfs_read_file(root, "/proc/meminfo", text, sizeof(text)) >= 0)
+		(void)parse_meminfo(text, &meminfo, &lacks);
+	return lacks;
 }
 
 int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo)
@@ -251,7 +278,7 @@ static int parse_named(const char *text, const char *name, uint64_t unit, uint64
 		return -EPROTO;
 	line += strlen(name);
 	if (canfs_parse_u64(&line, &number) != 0 || *line != '\n' ||
-		__builtin_mul_overflow(number, unit, &product))
+		__builtin_mul_overflow(number, unit, &product) || product > INT64_MAX)
 		return -EPROTO;
 	*bytes = product;
 	return 0;

@@ -28,7 +28,8 @@ int canfs_read_text(const char *root, const char *path, size_t max_bytes, char *
  * torn and left out, as is a line longer than CANFS_PROC_LINE_MAX. 0; -ENOMEM; -ENAMETOOLONG; or the
  * -errno of open or read, after some lines perhaps.
  */
-#define CANFS_PROC_LINE_MAX 32768
+#define CANFS_PROC_LINE_MAX                                                                        \
+	65536 /* a line of mountinfo: three paths, each of whose bytes may be escaped */
 int canfs_read_lines(const char *root, const char *path,
 	void (*take)(void *data, const char *line, const char *end), void *data);
 
@@ -53,6 +54,9 @@ int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo);
 
 /* The same on the kernel's file: also canfs_read_file()'s errors. */
 int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo);
+
+/* The line of the kernel's file that is not there or cannot be read, as "MemFree:"; NULL: none, or the file cannot be read. */
+const char *canfs_meminfo_lack(const char *root);
 
 /*
  * Memory that is really free for others: MemAvailable - Dirty - Writeback, not below 0. The guard

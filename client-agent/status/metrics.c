@@ -36,6 +36,10 @@ static const struct canfs_metric of_agent[] = {
 		"flushing_point.raised", NULL, 0 },
 	{ "canfs_mounts_left_out", "gauge", "NFS mounts beyond the agent's bounds.",
 		"mounts_left_out", NULL, 0 },
+	{ "canfs_mounts_left_alone", "gauge",
+		"NFS mounts for which no prices are asked: too private for that, or not to be "
+		"read.",
+		"mounts_left_alone", NULL, 0 },
 };
 
 static const struct canfs_metric of_mount[] = {

@@ -255,7 +255,7 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 		json_array_append_new(mounts, show_mount(view, view->bidders[i], now_usec));
 	return json_pack(
 		"{s:s, s:i, s:o, s:s, s:b, s:o, s:{s:o, s:o, s:o}, s:{s:b, s:b, s:b}, s:o, s:o, "
-		"s:o, s:o}",
+		"s:o, s:o, s:o}",
 		"version", CANFS_VERSION, "pid", (int)getpid(), "uptime_sec",
 		integer((now_usec - view->started_usec) / 1000000), "mode",
 		mode_name(canfs_config_enforces(view->config) ? CANFS_ENFORCE : CANFS_OBSERVE),
@@ -265,6 +265,6 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 		canfs_defer_active(view->actors->defer) && !view->actors->squeeze.active,
 		"squeezed", view->actors->squeeze.active, "possible",
 		canfs_defer_available(view->actors->defer), "knobs", show_knobs(view->actors),
-		"mounts_left_out", integer(view->left_out), "counters", show_counters(view),
-		"mounts", mounts);
+		"mounts_left_out", integer(view->left_out), "mounts_left_alone",
+		integer(view->left_alone), "counters", show_counters(view), "mounts", mounts);
 }

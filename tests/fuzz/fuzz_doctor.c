@@ -85,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < mounts.n; i++) {
 		facts.mount = &mounts.mount[i];
 		facts.stats = stats[i];
+		facts.lacks = stats[i].found ? NULL : "bytes:";
 		canfs_host_sum_up(&host, &facts, 1);
 		judge(&host, &facts);
 	}

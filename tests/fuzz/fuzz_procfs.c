@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t missed_bytes;
 
 	if (canfs_meminfo_parse(text, &meminfo) == 0)
-		FUZZ_CHECK(canfs_meminfo_spare_bytes(&meminfo) <= meminfo.available_bytes);
+		FUZZ_CHECK(canfs_meminfo_spare_bytes(&meminfo) <= meminfo.available_bytes &&
+			   meminfo.total_bytes <= INT64_MAX);
 	if (canfs_fdinfo_parse(text, &fdinfo) == 0)
 		FUZZ_CHECK(fdinfo.mount_id >= 0);
 	(void)canfs_cgroup_dirty_parse(text, &missed_bytes);

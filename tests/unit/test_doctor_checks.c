@@ -156,6 +156,11 @@ static void test_options(void **state)
 		strcpy(host.shared_name, "(none)"));
 	HEALTHY(mount.version = 3; strcpy(host.shared_name, "(none)"));
 	NOTES("krb5", "sec=krb5p", strcpy(mount.sec, "krb5p"); facts.price = CANFS_PRICE_NOT_ASKED);
+	NOTES("private", "xprtsec=mtls: prices cannot", strcpy(mount.xprtsec, "mtls");
+		facts.price = CANFS_PRICE_NOT_ASKED);
+	NOTES("private", "sec=lkey: prices cannot", strcpy(mount.sec, "lkey");
+		facts.price = CANFS_PRICE_NOT_ASKED);
+	HEALTHY(strcpy(mount.xprtsec, "none"));
 }
 
 static void test_link(void **state)
@@ -204,6 +209,13 @@ static void test_counters(void **state)
 	FINDS("backlog", "max_session_slots", stats->xprt.backlog = 60000; mount.version = 4;
 		mount.minor_version = 2);
 	HEALTHY(stats->xprt.backlog = 999; stats->xprt.sends = 999);
+	FINDS("backlog", "slot on average", stats->xprt.backlog = 60000; stats->xprt.max_slots = 0);
+	assert_silent("counters");
+	NOTES("counters", "line bytes: of this mount", *stats = (struct canfs_mountstats) { 0 };
+		facts.lacks = "bytes:");
+	/* A sum that cannot be: it ran over, or one of the two is not known. */
+	HEALTHY(stats->read.queue_msec = INT64_MAX; stats->age_sec = 4022110);
+	HEALTHY(stats->read.queue_msec = 20000; stats->read.rtt_msec = 0);
 	FINDS("queue", "wait 2.0 ms on this client, and then 1.0 ms",
 		stats->read.queue_msec = 20000);
 	HEALTHY(stats->read.queue_msec = 10000);   /* no longer than the server */
@@ -320,6 +332,9 @@ static void test_host(void **state)
 	HEALTHY(host.kernel_major = 0);
 	HEALTHY(host.kernel_major = 7; host.kernel_minor = 0);
 	FINDS("knobs", "read-only", host.knobs_read_only = true);
+	FINDS("meminfo", "the line MemTotal: is missing", host.meminfo_lacks = "MemTotal:");
+	NOTES("left-out", "5 NFS mounts", host.mounts_left_out = 5);
+	NOTES("left-out", "2 disks", host.disks_left_out = 2);
 	FINDS("journal", "putting back 3 knobs", host.journal_entries = 3; host.agent_runs = false);
 	NOTES("agent", "enable --now canfs-agent", host.agent_runs = false);
 	HEALTHY(host.journal_entries = 3); /* of the agent that runs */

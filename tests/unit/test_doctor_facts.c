@@ -237,6 +237,19 @@ static void test_link_and_read_ahead(void **state)
 	assert_string_equal(facts.link.interface, "");
 }
 
+/* In a container whose lxcfs has died. */
+static void test_a_blank_meminfo(void **state)
+{
+	struct fake_root *root = *state;
+	struct canfs_host_facts host;
+
+	fake_root_write(root, "/proc/meminfo", "");
+	fake_root_write(root, "/proc/sys/vm/dirty_bytes", "18446744073709551615\n");
+	canfs_host_gather(root->path, "/agent.conf", &host);
+	assert_string_equal(host.meminfo_lacks, "MemTotal:");
+	assert_int_equal(host.dirty_bytes, 0);
+}
+
 static void test_sum_over_mounts(void **state)
 {
 	const struct canfs_mount mounts[2] = {
@@ -282,6 +295,8 @@ int main(void)
 			test_a_wrong_configuration, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_link_and_read_ahead, fake_root_setup, fake_root_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_blank_meminfo, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test(test_sum_over_mounts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

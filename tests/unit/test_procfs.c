@@ -60,7 +60,8 @@ static void test_torn_meminfo(void **state)
 static void test_bad_numbers(void **state)
 {
 	static const char *const bad[] = { "MemTotal: -1 kB", "MemTotal: 1 MB", "MemTotal: kB",
-		"MemTotal: 99999999999999999999 kB", "MemTotal: 18446744073709551615 kB" };
+		"MemTotal: 99999999999999999999 kB", "MemTotal: 18446744073709551615 kB",
+		"MemTotal: 9007199254740992 kB" };
 	struct canfs_meminfo meminfo;
 	char text[sizeof(meminfo_text) + 64];
 
@@ -69,6 +70,37 @@ static void test_bad_numbers(void **state)
 		snprintf(text, sizeof(text), "%s\n%s", bad[i], strchr(meminfo_text, '\n') + 1);
 		assert_int_equal(canfs_meminfo_parse(text, &meminfo), -EPROTO);
 	}
+}
+
+/* A blank file, or one with a line less, as lxcfs and containers have them: the line has a name. */
+static void test_what_meminfo_lacks(void **state)
+{
+	static const struct {
+		const char *text, *lacks;
+	} cases[] = {
+		{ "", "MemTotal:" },
+		{ "\n", "MemTotal:" },
+		{ "MemTotal: 1 kB\nMemFree: 1 kB\n", "MemAvailable:" },
+		{ "MemTotal: 1 kB\nMemFree: 9007199254740992 kB\n", "MemFree:" },
+		{ "MemTotal: 1 kB\nMemFree: -1 kB\n", "MemFree:" },
+		{ meminfo_text, NULL },
+	};
+	struct canfs_meminfo meminfo;
+	struct fake_root root;
+
+	(void)state;
+	fake_root_make(&root);
+	assert_null(canfs_meminfo_lack(root.path));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake_root_write(&root, "/proc/meminfo", cases[i].text);
+		assert_int_equal(
+			canfs_meminfo_read(root.path, &meminfo), cases[i].lacks ? -EPROTO : 0);
+		if (cases[i].lacks)
+			assert_string_equal(canfs_meminfo_lack(root.path), cases[i].lacks);
+		else
+			assert_null(canfs_meminfo_lack(root.path));
+	}
+	fake_root_remove(&root);
 }
 
 static void test_cache_missed(void **state)
@@ -93,7 +125,8 @@ static void test_cgroup_dirty(void **state)
 	static const char good[] = "anon 1\nfile 8192\nfile_dirty 4096\nfile_writeback 0\n";
 	static const char *const bad[] = { "", "file_dirty 1\n", "anon 1\nfile_dirty \n",
 		"anon 1\nfile_dirty 12", "anon 1\nfile_dirty -1\n", "anon 1\nfile_dirty 1 kB\n",
-		"anon 1\nfile_dirty 18446744073709551616\n" };
+		"anon 1\nfile_dirty 18446744073709551616\n",
+		"anon 1\nfile_dirty 18446744073709547520\n" };
 	struct fake_root root;
 	uint64_t bytes = 42;
 
@@ -184,6 +217,7 @@ int main(void)
 		cmocka_unit_test(test_spare_is_never_negative),
 		cmocka_unit_test(test_torn_meminfo),
 		cmocka_unit_test(test_bad_numbers),
+		cmocka_unit_test(test_what_meminfo_lacks),
 		cmocka_unit_test(test_cache_missed),
 		cmocka_unit_test(test_cgroup_dirty),
 		cmocka_unit_test(test_files),

@@ -89,6 +89,7 @@ static void test_status_of_the_agent(void **state)
 
 	(void)state;
 	agent.view.left_out = 3;
+	agent.view.left_alone = 2;
 	status = must("{\"command\":\"status\"}");
 	assert_text(status, "mode", "enforce");
 	assert_number(status, "uptime_sec", 100);
@@ -100,6 +101,7 @@ static void test_status_of_the_agent(void **state)
 	assert_true(json_is_false(at(status, "flushing_point.raised")));
 	assert_true(json_is_true(at(status, "flushing_point.possible")));
 	assert_number(status, "mounts_left_out", 3);
+	assert_number(status, "mounts_left_alone", 2);
 	assert_number(status, "counters.ticks", 7);
 	assert_int_equal(json_array_size(at(status, "knobs")), 0);
 	assert_int_equal(json_array_size(at(status, "mounts")), 2);

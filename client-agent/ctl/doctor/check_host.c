@@ -225,6 +225,37 @@ bool canfs_check_delegations(const struct canfs_host_facts *host,
 		"lost when it dies");
 }
 
+bool canfs_check_meminfo(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	(void)mount;
+	if (!host->meminfo_lacks)
+		return false;
+	canfs_finding_say(finding,
+		"/proc/meminfo: the line %s is missing, or cannot be read: canfs-agent does "
+		"nothing here",
+		host->meminfo_lacks);
+	return canfs_finding_advise(finding,
+		"run canfs-agent on the host, not in the container; restart what provides this "
+		"file there (lxcfs)");
+}
+
+/* Beyond the bounds of this program, or of canfs-agent. */
+bool canfs_check_left_out(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	(void)mount;
+	if (host->mounts_left_out + host->disks_left_out == 0)
+		return false;
+	canfs_finding_say(finding,
+		"%u NFS mounts, and %u disks and local file systems, are too many and were not "
+		"looked at",
+		host->mounts_left_out, host->disks_left_out);
+	return canfs_finding_advise(finding,
+		"name a mount: canfsctl doctor MOUNT; canfs-agent manages those that mounts = in "
+		"agent.conf says");
+}
+
 bool canfs_check_knobs(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {

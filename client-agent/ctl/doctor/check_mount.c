@@ -2,6 +2,8 @@
 /* Checks of a mount at work: the way to its server, its counters since mount, its prices. */
 #include "client-agent/ctl/doctor/checks.h"
 
+#include <stdio.h>
+
 #define FAST_LINK_MBIT 10000
 #define STANDARD_MTU   1500
 #define JUMBO_MTU      9000
@@ -114,18 +116,36 @@ static bool is_v4_session(const struct canfs_mount *mount)
 	return mount->version == 4 && mount->minor_version > 0;
 }
 
+/* Without them nothing is said about them, and an agent does nothing here. */
+bool canfs_check_counters(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	(void)host;
+	if (!mount->lacks)
+		return false;
+	canfs_finding_say(finding,
+		"/proc/self/mountstats: the line %s of this mount is missing, or cannot be read",
+		mount->lacks);
+	return canfs_finding_advise(finding,
+		"none known: canfs leaves this mount at kernel defaults; the section of this mount "
+		"there is worth a bug report");
+}
+
 /* At each send the kernel adds how many requests wait for a slot. */
 bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {
 	const struct canfs_xprt_stats *xprt = &mount->stats.xprt;
+	char most[64] = ""; /* old kernels do not say */
 
 	(void)host;
 	if (xprt->sends < ENOUGH_OPS || xprt->backlog < xprt->sends)
 		return false;
-	canfs_finding_say(finding,
-		"%.1f requests wait for a slot on average; at most %llu were used at once",
-		(double)xprt->backlog / (double)xprt->sends, (unsigned long long)xprt->max_slots);
+	if (xprt->max_slots > 0)
+		snprintf(most, sizeof(most), "; at most %llu were used at once",
+			(unsigned long long)xprt->max_slots);
+	canfs_finding_say(finding, "%.1f requests wait for a slot on average%s",
+		(double)xprt->backlog / (double)xprt->sends, most);
 	if (is_v4_session(mount->mount))
 		return canfs_finding_advise(finding,
 			"raise the module parameter nfs.max_session_slots here, and the slots of a "
@@ -135,20 +155,31 @@ bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs
 		"nconnect=4");
 }
 
+/* No request waits longer than its mount is there: the sum has run over, or below 0. 0: it is not known, or was not. */
+static double mean_msec(uint64_t sum_msec, uint64_t ops, uint64_t age_sec)
+{
+	const double mean = (double)sum_msec / (double)ops;
+
+	return age_sec > 0 && mean > 1000.0 * (double)age_sec ? 0 : mean;
+}
+
 /* Of READs alone: write-back hands the kernel its WRITEs in bursts, and nobody waits for each. */
 bool canfs_check_queue(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {
 	const struct canfs_op_stats *read = &mount->stats.read;
-	const double ops = (double)read->ops;
+	double queue_msec, server_msec;
 
 	(void)host;
-	if (read->ops < ENOUGH_OPS || read->queue_msec < read->ops ||
-		read->queue_msec <= read->rtt_msec)
+	if (read->ops < ENOUGH_OPS)
+		return false;
+	queue_msec = mean_msec(read->queue_msec, read->ops, mount->stats.age_sec);
+	server_msec = mean_msec(read->rtt_msec, read->ops, mount->stats.age_sec);
+	if (queue_msec < 1 || queue_msec <= server_msec || server_msec <= 0)
 		return false;
 	canfs_finding_say(finding,
-		"READs wait %.1f ms on this client, and then %.1f ms for the server",
-		(double)read->queue_msec / ops, (double)read->rtt_msec / ops);
+		"READs wait %.1f ms on this client, and then %.1f ms for the server", queue_msec,
+		server_msec);
 	return canfs_finding_advise(finding, "the way out is narrow: a faster link, nconnect=4, or "
 					     "smaller bursts of WRITEs by a lower "
 					     "vm.dirty_background_bytes");

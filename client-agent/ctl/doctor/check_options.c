@@ -177,3 +177,19 @@ bool canfs_check_krb5(const struct canfs_host_facts *host, const struct canfs_mo
 		mount->mount->sec);
 	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
 }
+
+/* Whatever else makes it so: prices are asked for with AUTH_SYS, in the clear. */
+bool canfs_check_private(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	const struct canfs_mount *m = mount->mount;
+	const char *why = canfs_mount_is_private(m);
+	const bool tls = m->xprtsec[0] != '\0';
+
+	(void)host;
+	if (!why || (!tls && strncmp(m->sec, "krb5", 4) == 0))
+		return false;
+	canfs_finding_say(finding, "%s=%s: %s, and none are asked for here",
+		tls ? "xprtsec" : "sec", tls ? m->xprtsec : m->sec, why);
+	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
+}

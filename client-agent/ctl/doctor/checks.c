@@ -15,6 +15,7 @@ static const struct canfs_check checks[] = {
 	{ "soft", true, false, canfs_check_soft },
 	{ "timeo", true, false, canfs_check_timeo },
 	{ "krb5", true, true, canfs_check_krb5 },
+	{ "private", true, true, canfs_check_private },
 	{ "callback", true, false, canfs_check_callback },
 	{ "client-id", true, false, canfs_check_client_id },
 	/* "Network Configuration": UDP vs TCP; "Enable Ethernet Jumbo Frames" at both ends */
@@ -24,6 +25,7 @@ static const struct canfs_check checks[] = {
 	{ "own-network", true, true, canfs_check_own_network }, /* CA-NFS §3.3 */
 	/* "Single mount point parallelism"; Little's law and the RPC slot table */
 	{ "nconnect", true, true, canfs_check_nconnect },
+	{ "counters", true, true, canfs_check_counters },
 	{ "backlog", true, false, canfs_check_backlog },
 	{ "queue", true, false, canfs_check_queue },
 	{ "retransmissions", true, false, canfs_check_retransmissions },
@@ -43,6 +45,8 @@ static const struct canfs_check checks[] = {
 	{ "dirty-small", false, false, canfs_check_dirty_small },
 	{ "background", false, false, canfs_check_background },
 	{ "kernel", false, false, canfs_check_kernel }, /* "Up-to-date Patch levels" */
+	{ "meminfo", false, false, canfs_check_meminfo },
+	{ "left-out", false, true, canfs_check_left_out },
 	{ "knobs", false, false, canfs_check_knobs },
 	{ "config", false, false, canfs_check_config },
 	{ "journal", false, false, canfs_check_journal },

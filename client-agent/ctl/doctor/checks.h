@@ -61,15 +61,16 @@ bool canfs_finding_advise(struct canfs_finding *finding, const char *format, ...
  * file system. */
 canfs_check_fn canfs_check_rsize, canfs_check_wsize, canfs_check_attributes, canfs_check_lookups,
 	canfs_check_sync, canfs_check_soft, canfs_check_timeo, canfs_check_udp,
-	canfs_check_callback, canfs_check_client_id, canfs_check_krb5;
+	canfs_check_callback, canfs_check_client_id, canfs_check_krb5, canfs_check_private;
 canfs_check_fn canfs_check_nconnect, canfs_check_mtu, canfs_check_jumbo, canfs_check_read_ahead,
 	canfs_check_overfetch, canfs_check_retransmissions, canfs_check_backlog, canfs_check_queue,
 	canfs_check_published, canfs_check_answered, canfs_check_price_service,
-	canfs_check_own_network;
+	canfs_check_own_network, canfs_check_counters;
 canfs_check_fn canfs_check_slots, canfs_check_buffers, canfs_check_windows, canfs_check_dirty_limit,
 	canfs_check_dirty_small, canfs_check_background, canfs_check_kernel, canfs_check_knobs,
 	canfs_check_agent, canfs_check_journal, canfs_check_config, canfs_check_price_port,
-	canfs_check_async, canfs_check_threads, canfs_check_delegations;
+	canfs_check_async, canfs_check_threads, canfs_check_delegations, canfs_check_meminfo,
+	canfs_check_left_out;
 canfs_disk_check_fn canfs_check_disk_scheduler, canfs_check_wbt;
 canfs_fs_check_fn canfs_check_barriers, canfs_check_fast_commit, canfs_check_access_times,
 	canfs_check_log_on_flash;

@@ -100,11 +100,13 @@ static void add_disk(struct search *search, const char *dir)
 	disk.rotational = rotational != 0;
 	disk.is_virtual = is_virtual(dir, name);
 	search->rotational |= disk.rotational && !disk.is_virtual;
-	if (host->disks == CANFS_DISKS_MAX)
-		return;
 	for (size_t i = 0; i < host->disks; i++) {
 		if (strcmp(host->disk[i].name, name) == 0)
 			return;
+	}
+	if (host->disks == CANFS_DISKS_MAX) {
+		host->disks_left_out++;
+		return;
 	}
 	strcpy(disk.name, name);
 	disk.no_scheduler = scheduler_says(dir, "[none]");
@@ -158,19 +160,27 @@ static void take_mount(void *data, const char *line, const char *end)
 	struct canfs_fs_facts fs;
 	char link[PATH_MAX], dir[PATH_MAX];
 
-	if (search->devices == DEVICES_MAX || !canfs_local_fs_parse(line, end, &fs))
+	if (!canfs_local_fs_parse(line, end, &fs))
 		return;
 	for (size_t i = 0; i < search->devices; i++) {
 		if (canfs_bdi_equal(search->device[i], fs.device))
 			return;
+	}
+	if (search->devices == DEVICES_MAX) {
+		search->host->disks_left_out++;
+		return;
 	}
 	search->device[search->devices++] = fs.device;
 	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", search->root, fs.device.major,
 		fs.device.minor);
 	search->rotational = false;
 	descend(search, link, 0);
-	if (search->host->file_systems == CANFS_FILE_SYSTEMS_MAX || !realpath(link, dir))
+	if (!realpath(link, dir))
 		return;
+	if (search->host->file_systems == CANFS_FILE_SYSTEMS_MAX) {
+		search->host->disks_left_out++;
+		return;
+	}
 	fs.rotational = search->rotational;
 	canfs_fs_gather(search->root, strrchr(dir, '/') + 1, &fs);
 	search->host->file_system[search->host->file_systems++] = fs;
@@ -200,6 +210,7 @@ void canfs_disks_gather(const char *root, struct canfs_host_facts *host)
 	struct search search = { .root = root, .host = host };
 
 	host->disks = host->file_systems = 0;
+	host->disks_left_out = 0;
 	if (!canfs_serves_nfs(host))
 		return;
 	canfs_read_lines(root, "/proc/self/mountinfo", take_mount, &search);

@@ -28,7 +28,7 @@ static uint64_t read_number(const char *root, const char *path, int n)
 		if (canfs_parse_u64(&p, &value) != 0)
 			return 0;
 	}
-	return value;
+	return value <= INT64_MAX ? value : 0;
 }
 
 /* "6.1.0-18-amd64" */
@@ -63,7 +63,8 @@ static void gather_memory(const char *root, struct canfs_host_facts *host)
 	struct canfs_meminfo meminfo = { 0 };
 	char path[PATH_MAX];
 
-	canfs_meminfo_read(root, &meminfo);
+	if (canfs_meminfo_read(root, &meminfo) == -EPROTO)
+		host->meminfo_lacks = canfs_meminfo_lack(root);
 	host->dirty_bytes =
 		limit_of(root, "/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio", &meminfo);
 	host->background_bytes = limit_of(root, "/proc/sys/vm/dirty_background_bytes",
