@@ -82,11 +82,13 @@ static bool is_left_alone(const struct canfs_bidders *bidders, struct canfs_bdi 
 	return false;
 }
 
-/* Was it at the last look at the mounts? */
-static bool was_left_alone(const struct canfs_bidders *before, int id)
+/* Was it when the mounts were read before? */
+static bool was_left_alone(const struct canfs_bidders *before, const struct canfs_left_alone *mount)
 {
 	for (size_t i = 0; i < before->left_alone; i++) {
-		if (before->left_alone_mount[i].id == id)
+		const struct canfs_left_alone *other = &before->left_alone_mount[i];
+
+		if (other->id == mount->id && canfs_bdi_equal(other->bdi, mount->bdi))
 			return true;
 	}
 	return false;
@@ -97,7 +99,7 @@ static void leave_alone(struct canfs_bidders *now, const struct canfs_bidders *b
 	struct canfs_left_alone mount, const char *mountpoint, const char *security,
 	const char *why)
 {
-	if (!was_left_alone(before, mount.id))
+	if (!was_left_alone(before, &mount))
 		canfs_log("%.256s: %sleft at the kernel's defaults: %s", mountpoint, security, why);
 	now->left_alone_mount[now->left_alone++] = mount;
 }

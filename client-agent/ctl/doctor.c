@@ -256,7 +256,7 @@ static void tell_unfit(
 							   examined->mounts, options->mountpoint)
 					: has_bdi(examined->mounts, unfit->bdi))
 			continue;
-		canfs_finding_say(&finding, "canfs cannot look after this mount: %s", unfit->why);
+		canfs_finding_say(&finding, "canfs cannot manage this mount: %s", unfit->why);
 		canfs_finding_advise(&finding, "none needed: it stays at kernel defaults");
 		tell(&subject, "unfit", true, &finding, array);
 	}

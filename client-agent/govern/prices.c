@@ -49,11 +49,14 @@ static struct canfs_job_server *new_server(struct canfs_job_prices *prices, cons
 	return server;
 }
 
-/* A price is of one export, that of a mount as its mount table has it. */
-static bool has(const struct canfs_job_prices *prices, const char *name)
+/* A price is of one export, that of a mount as its mount table has it; all of a super block have the same. */
+static bool has(const struct canfs_job_prices *prices, const struct canfs_mount *mount)
 {
 	for (size_t i = 0; i < prices->n; i++) {
-		if (strcmp(prices->server[i].name, name) == 0)
+		const struct canfs_job_server *server = &prices->server[i];
+
+		if (strcmp(server->name, mount->source) == 0 ||
+			(mount->bdi.minor && canfs_bdi_equal(server->bdi, mount->bdi)))
 			return true;
 	}
 	return false;
@@ -64,11 +67,12 @@ int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct can
 	struct canfs_job_server *server;
 	int ret;
 
-	if (has(prices, mount->source))
+	if (has(prices, mount))
 		return 0;
 	server = new_server(prices, mount->source);
 	if (!server)
 		return -ENOSPC;
+	server->bdi = mount->bdi;
 	ret = canfs_bidder_target(mount, server->handle, &server->endpoint[0]);
 	if (ret == 0)
 		ret = begin(prices, server);

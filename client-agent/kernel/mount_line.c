@@ -73,7 +73,7 @@ static int parse_bdi(struct span s, struct canfs_bdi *bdi)
 	return 0;
 }
 
-/* fe80::1%2: the kernel prints the interface's index; who writes such a line by hand, its name. */
+/* fe80::1%2: the kernel prints the interface's index; mount helpers may have written its name. */
 static int parse_scope(const char *scope, uint32_t *index)
 {
 	uint64_t number;

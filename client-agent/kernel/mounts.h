@@ -18,10 +18,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CANFS_MOUNTS_MAX      256       /* of further ones see canfs_mounts_parse() */
-#define CANFS_MOUNTS_UNFIT    32        /* NFS mounts that are named because they cannot be used */
-#define CANFS_MOUNT_PATH_MAX  1024      /* NUL included; a mount with a longer path is unfit */
-#define CANFS_MOUNTS_TEXT_MAX (4 << 20) /* bytes of a process's mountinfo that are read */
+#define CANFS_MOUNTS_MAX     256  /* of further ones see canfs_mounts_parse() */
+#define CANFS_MOUNTS_UNFIT   32   /* NFS mounts that are named because they cannot be used */
+#define CANFS_MOUNT_PATH_MAX 1024 /* NUL included; a mount with a longer path is unfit */
 
 struct canfs_bdi {
 	unsigned int major;
@@ -97,7 +96,7 @@ void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts);
  */
 int canfs_mounts_read(const char *root, struct canfs_mounts *mounts);
 
-/* The same for somebody who has a use for some mounts only: of one BDI, and where there are too many, these stay. */
+/* The same for a caller that uses some of the mounts only: where there are too many, or several of one BDI, these stay. */
 typedef bool canfs_mount_wanted_fn(const void *data, const struct canfs_mount *mount);
 int canfs_mounts_read_wanted(const char *root, canfs_mount_wanted_fn *is_wanted, const void *data,
 	struct canfs_mounts *mounts);

@@ -256,26 +256,36 @@ struct scan {
 	struct namespace namespace[NAMESPACES_MAX];
 };
 
+struct mount_ids {
+	struct canfs_bdi bdi;
+	struct namespace *namespace;
+};
+
+/* "25 1 0:41 ..." */
+static void take_mount(void *data, const char *line, const char *end)
+{
+	const struct mount_ids *ids = data;
+	struct namespace *namespace = ids->namespace;
+	uint64_t id, parent, major, minor;
+
+	(void)end; /* no number has a newline in it */
+	if (canfs_parse_u64(&line, &id) || *line++ != ' ' || canfs_parse_u64(&line, &parent) ||
+		*line++ != ' ' || canfs_parse_u64(&line, &major) || *line++ != ':' ||
+		canfs_parse_u64(&line, &minor) || *line != ' ')
+		return;
+	if (major == ids->bdi.major && minor == ids->bdi.minor && id <= INT_MAX &&
+		namespace->ids < CANFS_WRITERS_IDS_MAX)
+	namespace->id[namespace->ids++] = (int)id;
+}
+
 static int read_mount_ids(const struct scan *scan, int pid, struct namespace *namespace)
 {
-	char path[64], *text;
+	struct mount_ids ids = { scan->writers->bdi, namespace };
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
-	int ret = canfs_read_text(scan->root, path, CANFS_MOUNTS_TEXT_MAX, &text);
-	if (ret)
-		return ret;
 	namespace->ids = 0;
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		struct canfs_bdi bdi;
-		int id;
-		line += *line == '\n';
-		if (sscanf(line, "%d %*d %u:%u ", &id, &bdi.major, &bdi.minor) == 3 &&
-			canfs_bdi_equal(bdi, scan->writers->bdi) &&
-			namespace->ids < CANFS_WRITERS_IDS_MAX)
-		namespace->id[namespace->ids++] = id;
-	}
-	free(text);
-	return 0;
+	return canfs_read_lines(scan->root, path, take_mount, &ids);
 }
 
 /* The process's namespace, NULL if it is gone or not ours to see. */

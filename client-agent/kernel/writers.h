@@ -24,7 +24,7 @@
 #include "client-agent/kernel/mounts.h"
 
 #define CANFS_WRITERS_MAX        64   /* files per BDI; further ones wait for a free place */
-#define CANFS_WRITERS_IDS_MAX    16   /* mounts (bind mounts) of the BDI per mount namespace */
+#define CANFS_WRITERS_IDS_MAX    512  /* mounts (bind mounts) of the BDI per mount namespace */
 #define CANFS_WRITERS_SCAN_FILES 4096 /* processes and files per scan; the next one goes on there */
 #define CANFS_WRITERS_SEEN_MAX   4096 /* processes remembered; further ones take turns */
 

@@ -6,8 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client-agent/govern/prices.h"
 #include "tests/unit/liar.h"
@@ -181,9 +184,41 @@ static void test_port_0_is_no_service(void **state)
 	free(prices);
 }
 
+/* Of hundreds of binds of one super block one is asked. */
+static void test_the_servers_of_mounts(void **state)
+{
+	struct canfs_job_prices *prices = calloc(1, sizeof(*prices));
+	struct canfs_mount mount = { .version = 3,
+		.address.ss_family = AF_INET,
+		.mountpoint = "/nonexistent",
+		.export_path = "/" };
+
+	(void)state;
+	assert_non_null(prices);
+	for (unsigned int i = 0; i < 300; i++) {
+		mount.bdi.minor = 41 + i / 100;
+		snprintf(mount.source, sizeof(mount.source), "srv:/export/%u", i);
+		assert_int_equal(canfs_job_prices_add_mount(prices, &mount), 0);
+	}
+	assert_int_equal(prices->n, 3);
+	mount.bdi.minor = 99;
+	strcpy(mount.source, "srv:/export/200");
+	assert_int_equal(canfs_job_prices_add_mount(prices, &mount), 0); /* by its name */
+	assert_int_equal(prices->n, 3);
+	for (unsigned int i = 3; i <= CANFS_JOB_SERVERS_MAX; i++) {
+		mount.bdi.minor++;
+		snprintf(mount.source, sizeof(mount.source), "other:/export/%u", i);
+		assert_int_equal(canfs_job_prices_add_mount(prices, &mount),
+			i < CANFS_JOB_SERVERS_MAX ? 0 : -ENOSPC);
+	}
+	canfs_job_prices_fini(prices);
+	free(prices);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_servers_of_mounts),
 		cmocka_unit_test(test_what_is_pushed_is_in_force),
 		cmocka_unit_test(test_when_something_is_due),
 		cmocka_unit_test(test_a_server_that_answered_and_is_gone),

@@ -381,7 +381,7 @@ static bool is_of_other(const void *data, const struct canfs_mount *mount)
 	return strncmp(mount->mountpoint, data, strlen(data)) == 0;
 }
 
-/* Binds of one super block leave room for others, and of each BDI the one that is wanted stays. */
+/* Binds of one super block leave place for others, and of each BDI the one that is wanted stays. */
 static void test_more_binds_than_fit(void **state)
 {
 	static struct canfs_mounts mounts;

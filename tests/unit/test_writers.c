@@ -92,6 +92,25 @@ static void test_only_writers_on_the_mount(void **state)
 	canfs_writers_close(&writers);
 }
 
+/* A host of containers: the mount is bound into each of them. */
+static void test_a_bind_of_hundreds(void **state)
+{
+	const struct fake_root *root = *state;
+	uint64_t a = make_file(root, "/a", 10);
+	char *binds = calloc(300, 64), *at = binds;
+	struct canfs_writers writers;
+
+	for (int i = 1; i <= 300; i++)
+		at += sprintf(at, "%d 1 0:41 / /pods/%d rw - nfs s:/a rw\n", i, i);
+	init(&writers);
+	open_file(root, 100, 3, "/a", O_WRONLY, 300, a);
+	fake_root_write(root, "/proc/100/mountinfo", binds);
+	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
+	assert_int_equal(writers.n, 1);
+	canfs_writers_close(&writers);
+	free(binds);
+}
+
 /* What was held for long is nobody's we know: the files were let go meanwhile, or are new. */
 static void test_who_is_not_known_is_looked_for_sooner(void **state)
 {
@@ -233,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_only_writers_on_the_mount),
+		TEST(test_a_bind_of_hundreds),
 		TEST(test_who_is_not_known_is_looked_for_sooner),
 		TEST(test_mount_namespaces),
 		TEST(test_let_go_when_the_writer_is_gone),

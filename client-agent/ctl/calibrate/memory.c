@@ -37,13 +37,18 @@ int canfs_measure_memory(
 	int ret = canfs_meminfo_read(root, &meminfo);
 
 	if (ret < 0) {
-		snprintf(
-			error, CANFS_MEASURE_ERROR_MAX, "/proc/meminfo: %s", strerrordesc_np(-ret));
+		const char *lacks = ret == -EPROTO ? canfs_meminfo_lack(root) : NULL;
+
+		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/meminfo: %s%s",
+			lacks ? "no line that can be read: " : strerrordesc_np(-ret),
+			lacks ? lacks : "");
 		return ret;
 	}
 	ret = read_dirty_limit(root, &result->dirty_limit_bytes);
 	if (ret < 0) {
-		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/vmstat: %s", strerrordesc_np(-ret));
+		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/vmstat: %s",
+			ret == -EPROTO ? "no line that can be read: nr_dirty_threshold"
+				       : strerrordesc_np(-ret));
 		return ret;
 	}
 	result->total_bytes = meminfo.total_bytes;
