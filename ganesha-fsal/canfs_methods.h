@@ -410,6 +410,11 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner);
 
 bool canfs_any_delegations(void);
+struct canfs_holders *canfs_all_holders(void); /* NULL: no export wants delegations */
+struct canfs_nfs_client canfs_client_here(void);
+
+/* May the client of op_ctx do this now, to the file of this number? As canfs_check_delegations(). */
+fsal_status_t canfs_check_conflicts(uint64_t file, enum canfs_access access);
 
 /*
  * write_delegations.c: can the server afford one of this file, which will be known by this name? -errno. What is reserved for it is so until
@@ -455,7 +460,7 @@ void canfs_let_states_go(uint64_t now_usec);
  */
 bool canfs_was_revoked(struct fsal_obj_handle *handle);
 
-/* delegations/holders.h: a request of the client of op_ctx has named the file of this key. */
+/* file_changes.c. delegations/holders.h: a request of the client of op_ctx has named the file of this key. */
 void canfs_note_named(const struct gsh_buffdesc *key);
 
 /* An operation of that request has come to us. */

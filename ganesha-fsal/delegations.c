@@ -211,7 +211,7 @@ bool canfs_delegates(const struct fsal_export *export)
 }
 
 /* Of NFSv4.0, which has no sessions, an operation does not tell whose it is: such clients are given none. */
-static struct canfs_nfs_client client_here(void)
+struct canfs_nfs_client canfs_client_here(void)
 {
 	struct canfs_nfs_client client = { .id = op_ctx->clientid ? *op_ctx->clientid : 0,
 		.address = op_ctx->client };
@@ -361,58 +361,14 @@ bool canfs_was_revoked(struct fsal_obj_handle *handle)
 	uint64_t version;
 
 	return revoked && canfs_revoked_any(revoked) && handle->type == REGULAR_FILE &&
-	       client_here().id != CANFS_NO_HOLDER &&
+	       canfs_client_here().id != CANFS_NO_HOLDER &&
 	       canfs_revoked_take(revoked, canfs_hash_key(handle), op_ctx->client, &version) &&
 	       version_of(handle) != version;
 }
 
-/* What the last request of this thread has named, if that is counted (delegations/holders.h). */
-static __thread struct {
-	uint64_t file;
-	const void *address; /* of its client */
-	enum canfs_named when;
-	bool has_arrived;
-} named;
-
-void canfs_note_named(const struct gsh_buffdesc *key)
+struct canfs_holders *canfs_all_holders(void)
 {
-	named.when = CANFS_NOT_COUNTED;
-	if (!canfs_any_delegations())
-		return;
-	named.file = canfs_hash_bytes(key->addr, key->len);
-	named.address = op_ctx->client;
-	named.has_arrived = false;
-	named.when = canfs_holders_named(
-		atomic_load(&all_holders), named.file, client_here(), canfs_now_usec());
-}
-
-/* An operation that has begun in another thread, and goes on in this one, is of another request: mostly of another file or client. */
-static bool is_named(uint64_t file)
-{
-	return named.when != CANFS_NOT_COUNTED && named.file == file &&
-	       named.address == op_ctx->client;
-}
-
-static void note_arrived(struct canfs_holders *holders, uint64_t file)
-{
-	if (!is_named(file) || named.has_arrived)
-		return;
-	named.has_arrived = true;
-	canfs_holders_arrived(holders, file);
-}
-
-void canfs_note_arrived(struct fsal_obj_handle *handle)
-{
-	struct canfs_holders *holders = atomic_load(&all_holders);
-
-	if (holders && named.when != CANFS_NOT_COUNTED)
-		note_arrived(holders, canfs_hash_key(handle));
-}
-
-static fsal_status_t check(uint64_t file, enum canfs_access access)
-{
-	return conflicts(file, client_here(), access) ? fsalstat(ERR_FSAL_DELAY, 0)
-						      : fsalstat(ERR_FSAL_NO_ERROR, 0);
+	return atomic_load(&all_holders);
 }
 
 bool canfs_any_delegations(void)
@@ -422,61 +378,8 @@ bool canfs_any_delegations(void)
 	return holders && canfs_holders_count(holders) != 0;
 }
 
-fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs_access access)
+fsal_status_t canfs_check_conflicts(uint64_t file, enum canfs_access access)
 {
-	canfs_note_arrived(handle);
-	return canfs_any_delegations() && handle->type == REGULAR_FILE
-		       ? check(canfs_hash_key(handle), access)
-		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
-}
-
-fsal_status_t canfs_check_named(
-	struct fsal_obj_handle *dir, const char *name, enum canfs_access access)
-{
-	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
-	struct gsh_buffdesc key;
-
-	if (!canfs_any_delegations() || FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
-		return status; /* if it is not there, the operation itself will say so */
-	if (sub->type == REGULAR_FILE) {
-		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->handle_to_key(sub, &key));
-		status = check(canfs_hash_bytes(key.addr, key.len), access);
-	}
-	BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
-	return status;
-}
-
-fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change)
-{
-	fsal_status_t status;
-
-	*change = (struct canfs_file_change) {
-		.holders = handle->type == REGULAR_FILE ? atomic_load(&all_holders) : NULL
-	};
-	if (!change->holders)
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	change->file = canfs_hash_key(handle);
-	note_arrived(change->holders, change->file);
-	change->is_holders = is_named(change->file);
-	canfs_holders_begin_change(change->holders, change->file);
-	status = check(change->file, CANFS_WRITES);
-	if (FSAL_IS_ERROR(status))
-		canfs_end_change(change);
-	return status;
-}
-
-void canfs_note_write(struct canfs_file_change *change)
-{
-	change->is_sent_again =
-		change->holders && named.when == CANFS_NAMED_AFTER && is_named(change->file);
-}
-
-void canfs_end_change(const struct canfs_file_change *change)
-{
-	if (!change->holders)
-		return;
-	canfs_holders_end_change(change->holders, change->file);
-	if (change->is_sent_again)
-		canfs_holders_arrived(change->holders, change->file);
+	return conflicts(file, canfs_client_here(), access) ? fsalstat(ERR_FSAL_DELAY, 0)
+							    : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
