@@ -455,6 +455,16 @@ void canfs_keep_state(struct state_t *state);
 void canfs_let_states_go(uint64_t now_usec);
 
 /*
+ * ganesha_states.c, with op_ctx. Of the state of a delegation that is asked for, with the lock of its file: has another client opened that, so
+ * that it conflicts (RFC 8881 §10.4)?
+ */
+bool canfs_opens_conflict(const struct state_t *delegation, uint64_t client, bool writes);
+
+/* Likewise, of one that is granted or refused, or returned (owner: as in lease_op2): who conflicts with it is for us to say. */
+void canfs_hide_granted(struct state_t *delegation, bool is_refused);
+void canfs_hide_returned(struct state_t *delegation, void *owner);
+
+/*
  * Was it taken away from the client of op_ctx, and the file changed since? Then it is told once that what it opens to write is not there
  * (NFS4ERR_NOENT): to go on with what it had not sent, Linux opens it by its handle, and gives up; who opens a name looks it up again.
  */

@@ -5,6 +5,7 @@
  *
  *	Ganesha  FSAL  difference
  *	 4.3      11   what the code is written for
+ *	               counts the delegations of a file only to find conflicts: COMPAT_OWN_CONFLICTS
  *	 6.5      13   pre and post attributes of the parent; free_state went into the state;
  *	               fsal_obj_handle_init/fini were given a flag; items that may be given several times
  *	               (CONF_ITEM_PROC, CONF_ITEM_BLOCK) have other names;
@@ -36,9 +37,10 @@
 #endif
 
 #if FSAL_MAJOR_VERSION >= 13
-#define COMPAT_FREE_STATE 0
-#define COMPAT_ITEM_PROC  CONF_ITEM_PROC_MULT
-#define COMPAT_ITEM_BLOCK CONF_ITEM_BLOCK_MULT
+#define COMPAT_FREE_STATE    0
+#define COMPAT_OWN_CONFLICTS 0
+#define COMPAT_ITEM_PROC     CONF_ITEM_PROC_MULT
+#define COMPAT_ITEM_BLOCK    CONF_ITEM_BLOCK_MULT
 
 /* Operations on a directory report how its attributes changed. */
 #define COMPAT_PARENT_PARAMS                                                                       \
@@ -59,9 +61,10 @@
 #define compat_close_given_up(handle) ((void)(handle)->obj_ops->close(handle))
 #define compat_close_left(handle)     compat_close_given_up(handle)
 #else
-#define COMPAT_FREE_STATE 1
-#define COMPAT_ITEM_PROC  CONF_ITEM_PROC
-#define COMPAT_ITEM_BLOCK CONF_ITEM_BLOCK
+#define COMPAT_FREE_STATE    1
+#define COMPAT_OWN_CONFLICTS 1
+#define COMPAT_ITEM_PROC     CONF_ITEM_PROC
+#define COMPAT_ITEM_BLOCK    CONF_ITEM_BLOCK
 #define COMPAT_PARENT_PARAMS
 #define COMPAT_PARENT_ARGS
 #define COMPAT_RENAME_PARAMS

@@ -269,6 +269,7 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	struct canfs_delegation delegation = { .file = canfs_hash_key(handle),
 		.client = { .id = whose->so_clientid, .address = op_ctx->client },
 		.writes = writes,
+		.is_opened = canfs_opens_conflict(state, whose->so_clientid, writes),
 		.recall_arg = export->export.up_ops,
 		.server = server_state(state),
 		.now_usec = canfs_now_usec() };
@@ -289,6 +290,7 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 		ret = grant(export, handle, &delegation);
 	if (ret != 0 && writes)
 		canfs_end_write_delegation(state);
+	canfs_hide_granted(state, ret != 0);
 	*status =
 		ret == 0 ? fsalstat(ERR_FSAL_NO_ERROR, 0) : fsalstat(posix2fsal_error(-ret), -ret);
 	return true;

@@ -287,8 +287,10 @@ static fsal_status_t lease_file(
 	if (deleg == FSAL_DELEG_NONE) {
 		canfs_return_lease(handle, state, owner);
 		/* A client that reclaims one is given it even if we refuse, and returns it. */
-		if (!PASS_EXPORT(op_ctx->fsal_export, fs_supports, fso_delegations_r))
+		if (!PASS_EXPORT(op_ctx->fsal_export, fs_supports, fso_delegations_r)) {
+			canfs_hide_returned(state, owner);
 			return status;
+		}
 	} else if (canfs_grant_lease(handle, state, owner, deleg == FSAL_DELEG_WR, &status)) {
 		return status;
 	}

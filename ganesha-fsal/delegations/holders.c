@@ -27,8 +27,7 @@
 #define GONE_SLOTS      64 /* for clients by their numbers: of two in the same one the later counts */
 
 struct holder {
-	struct holder
-		*next; /* of the same file: several may read, and one client may have several */
+	struct holder *next; /* of the same file: several may read */
 	struct canfs_nfs_client client;
 	struct canfs_server_state server;
 	const void *recall_arg;
@@ -161,6 +160,15 @@ static bool is_same(struct canfs_nfs_client a, struct canfs_nfs_client b)
 	return a.id && b.id ? a.id == b.id : a.address == b.address;
 }
 
+static bool has_it(const struct file *file, struct canfs_nfs_client client)
+{
+	for (const struct holder *holder = file->first; holder; holder = holder->next) {
+		if (is_same(holder->client, client))
+			return true;
+	}
+	return false;
+}
+
 static bool others_have_it(const struct file *file, struct canfs_nfs_client client)
 {
 	for (const struct holder *holder = file->first; holder; holder = holder->next) {
@@ -196,6 +204,9 @@ static int add_holder(
 	struct holder *holder;
 
 	if (settles(holders, file, CANFS_LOOKS, delegation->now_usec))
+		return -EBUSY;
+	/* A client has one delegation of a file at most: the server would lose count of a second one. */
+	if (has_it(file, delegation->client))
 		return -EBUSY;
 	if ((delegation->writes || file->writes) && others_have_it(file, delegation->client))
 		return -EBUSY;
@@ -278,7 +289,7 @@ static int add(struct canfs_holders *holders, const struct canfs_delegation *del
 
 	if (delegation->key_bytes > CANFS_HOLDERS_KEY_MAX)
 		return -EINVAL;
-	if (is_wanted(holders, delegation))
+	if (delegation->is_opened || is_wanted(holders, delegation))
 		return -EBUSY;
 	if (atomic_fetch_add(&holders->count, 1) >= CANFS_HOLDERS_MAX) {
 		atomic_fetch_sub(&holders->count, 1);
@@ -323,15 +334,6 @@ bool canfs_holders_settles(struct canfs_holders *holders, uint64_t name, uint64_
 
 	pthread_mutex_unlock(&shard->lock);
 	return is_settling;
-}
-
-static bool has_it(const struct file *file, struct canfs_nfs_client client)
-{
-	for (const struct holder *holder = file->first; holder; holder = holder->next) {
-		if (is_same(holder->client, client))
-			return true;
-	}
-	return false;
 }
 
 static enum canfs_named when_named(struct canfs_holders *holders, const struct file *file,

@@ -37,6 +37,7 @@ struct canfs_delegation {
 	uint64_t file, parent; /* numbers of the file and its directory; parent 0: not known */
 	struct canfs_nfs_client client;
 	bool writes;
+	bool is_opened;         /* by another client, so that it conflicts */
 	const void *recall_arg; /* with the key, for canfs_recall.ask() */
 	const void *key;        /* copied */
 	size_t key_bytes;
@@ -51,8 +52,9 @@ struct canfs_holders *canfs_holders_new(void);
 void canfs_holders_free(struct canfs_holders *holders); /* NULL allowed */
 
 /*
- * 0; -ENOSPC: there are too many; -ENOMEM; -EINVAL: the key is too long; -EBUSY: it conflicts with another client's, there was such a
- * conflict in the last 30 s, the file is just being changed, or its directory listed.
+ * 0; -ENOSPC: there are too many; -ENOMEM; -EINVAL: the key is too long; -EBUSY: the client has one of that file,
+ * it conflicts with another client's or with its open, there was such a conflict in the last 30 s, the file is just being changed, or its
+ * directory listed.
  */
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation);
 

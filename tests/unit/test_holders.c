@@ -306,16 +306,36 @@ static void the_server_itself_does_not_conflict(void **state)
 	assert_false(conflicts(7, nobody, true));
 }
 
-static void each_of_a_clients_counts(void **state)
+static void a_client_has_one_of_a_file(void **state)
 {
 	(void)state;
-	assert_int_equal(add(7, A, true), 0);
-	assert_int_equal(add(7, A, true), 0);
-	assert_true(removed_at(7, 1, NOW_USEC));
-	assert_true(conflicts(7, B, false));
-	tick_at(NOW_USEC); /* of the first one only: the other's state is gone */
+	assert_int_equal(add(7, A, false), 0);
+	assert_int_equal(add(7, A, false), -EBUSY);
+	assert_int_equal(add(7, A, true), -EBUSY);
+	assert_int_equal(add(7, B, false), 0); /* readers do not conflict */
 	assert_true(removed_at(7, 0, NOW_USEC));
-	assert_false(conflicts_at(7, B, CANFS_READS, SETTLED_USEC));
+	assert_int_equal(add(7, A, false), 0);
+	assert_true(removed_at(7, 3, NOW_USEC));
+	assert_true(removed_at(7, 4, NOW_USEC));
+	assert_int_equal(canfs_holders_count(holders), 0);
+}
+
+static void who_opens_what_others_have_open_is_given_none(void **state)
+{
+	const char key = 'a';
+	struct canfs_delegation delegation = { .file = 7,
+		.client = A,
+		.is_opened = true,
+		.key = &key,
+		.key_bytes = 1,
+		.server = state_of(0),
+		.now_usec = NOW_USEC };
+
+	(void)state;
+	assert_int_equal(canfs_holders_add(holders, &delegation), -EBUSY);
+	assert_int_equal(canfs_holders_counters(holders).refused, 1);
+	assert_int_equal(canfs_holders_count(holders), 0);
+	assert_false(conflicts(7, B, true));
 }
 
 static bool asks_back(struct canfs_nfs_client client, uint64_t now_usec)
@@ -521,7 +541,8 @@ int main(void)
 		TEST(two_behind_one_address_are_two),
 		TEST(another_version_from_the_holders_address_is_another),
 		TEST(the_server_itself_does_not_conflict),
-		TEST(each_of_a_clients_counts),
+		TEST(a_client_has_one_of_a_file),
+		TEST(who_opens_what_others_have_open_is_given_none),
 		TEST(recalls_once_a_second),
 		TEST(who_does_not_answer_loses_it_after_one_lease),
 		TEST(who_has_lost_one_is_not_waited_for_again),
