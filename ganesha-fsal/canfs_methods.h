@@ -464,6 +464,9 @@ bool canfs_opens_conflict(const struct state_t *delegation, uint64_t client, boo
 void canfs_hide_granted(struct state_t *delegation, bool is_refused);
 void canfs_hide_returned(struct state_t *delegation, void *owner);
 
+/* Is there a WRITE in the request? */
+bool canfs_request_writes(void);
+
 /*
  * Was it taken away from the client of op_ctx, and the file changed since? Then it is told once that what it opens to write is not there
  * (NFS4ERR_NOENT): to go on with what it had not sent, Linux opens it by its handle, and gives up; who opens a name looks it up again.

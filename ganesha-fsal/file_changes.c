@@ -13,7 +13,7 @@ static __thread struct {
 void canfs_note_named(const struct gsh_buffdesc *key)
 {
 	named.when = CANFS_NOT_COUNTED;
-	if (!canfs_any_delegations())
+	if (!canfs_any_delegations() || !canfs_request_writes())
 		return;
 	named.file = canfs_hash_bytes(key->addr, key->len);
 	named.address = op_ctx->client;

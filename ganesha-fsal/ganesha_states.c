@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What NFS-Ganesha itself knows of a file, as far as delegations need it. */
+/* What NFS-Ganesha itself knows of a file and of a request, as far as delegations need it. */
 #include "ganesha-fsal/canfs_methods.h"
 
+#include "nfs_proto_data.h"
 #include "sal_data.h"
 
 /* With the file's state lock. Who asks may have opened it more than once, as several owners. */
@@ -67,3 +68,10 @@ void canfs_hide_returned(struct state_t *delegation, void *owner)
 	(void)owner;
 }
 #endif
+
+bool canfs_request_writes(void)
+{
+	return op_ctx->req_type == NFS_REQUEST &&
+	       (container_of(op_ctx, struct nfs_request, op_context)->lookahead.flags &
+		       NFS_LOOKAHEAD_WRITE) != 0;
+}

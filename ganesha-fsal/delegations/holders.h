@@ -72,9 +72,9 @@ bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_
 
 /*
  * A WRITE that the server begins after the return names a delegation that is no more. It is refused before the FSAL hears of it, and the
- * client sends it again, in the name of its open. So each request by which a holder, or the last one, names the file is missing until it
- * has reached the FSAL. For one that never does, a WRITE must come that was named after the return. (What was refused for another reason
- * makes others wait for 5 s, too, if that was less than 1 s before the return.)
+ * client sends it again, in the name of its open. So each request with a WRITE by which a holder, or the last one, names the file is missing
+ * until it has reached the FSAL. For one that never does, a WRITE must come that was named after the return. (A WRITE that was refused for
+ * another reason makes others wait for 5 s, too, if that was less than 1 s before the return.)
  *
  *	PUTFH: named() --+-- an operation of the FSAL: arrived() --- a WRITE, if CANFS_NAMED_AFTER: at its end arrived() once more
  *	                 +-- refused: still missing
