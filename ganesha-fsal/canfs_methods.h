@@ -496,8 +496,10 @@ fsal_status_t canfs_check_named(
  */
 bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs);
 
-/* The same, about a change of its contents: until its end none is granted. Without an error, canfs_end_change() must follow. */
+/* The same, about a change of its contents, attributes or names: until its end none is granted. Without an error, canfs_end_change() must follow. */
 fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change);
+fsal_status_t canfs_begin_named_change(
+	struct fsal_obj_handle *dir, const char *name, struct canfs_file_change *change);
 void canfs_note_write(struct canfs_file_change *change); /* that has begun */
 void canfs_end_change(const struct canfs_file_change *change);
 

@@ -129,10 +129,13 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 
 /* One that may be new. If it may not be there after a crash, the client is told an error, and nothing stays open. */
 static fsal_status_t commit_new(const struct fsal_obj_handle *dir, struct state_t *state,
-	struct fsal_obj_handle **created, fsal_status_t status)
+	bool is_repeatable, struct fsal_obj_handle **created, fsal_status_t status)
 {
 	fsal_status_t committed = canfs_commit_metadata(dir, status);
 
+	/* Another client may have made it and been given a delegation, since we have looked for its name. */
+	if (is_repeatable && !FSAL_IS_ERROR(committed))
+		committed = canfs_check_delegations(*created, CANFS_WRITES);
 	if (!FSAL_IS_ERROR(committed) || FSAL_IS_ERROR(status))
 		return committed;
 	if (state)
@@ -157,21 +160,29 @@ static fsal_status_t commit_opened(struct fsal_obj_handle *handle, struct state_
 	return committed;
 }
 
+/* Without an error, canfs_end_change() must follow. */
+static fsal_status_t begin_open(struct fsal_obj_handle *handle, const char *name, bool truncates,
+	bool writes, struct canfs_file_change *change)
+{
+	enum canfs_access access = writes ? CANFS_WRITES : CANFS_READS;
+
+	*change = (struct canfs_file_change) { .holders = NULL };
+	if (truncates)
+		return name ? canfs_begin_named_change(handle, name, change)
+			    : canfs_begin_change(handle, change);
+	return name ? canfs_check_named(handle, name, access)
+		    : canfs_check_delegations(handle, access);
+}
+
 static fsal_status_t do_open(struct fsal_obj_handle *handle, struct state_t *state, bool truncates,
 	fsal_openflags_t openflags, enum fsal_create_mode createmode, const char *name,
 	struct fsal_attrlist *attrs_in, fsal_verifier_t verifier, struct fsal_obj_handle **created,
 	struct fsal_attrlist *attrs_out, bool *caller_perm_check COMPAT_PARENT_PARAMS)
 {
-	enum canfs_access access =
-		truncates || (openflags & FSAL_O_WRITE) ? CANFS_WRITES : CANFS_READS;
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status;
 
-	status = name ? canfs_check_named(handle, name, access)
-		      : canfs_check_delegations(handle, access);
-	if (FSAL_IS_ERROR(status))
-		return status;
-	if (!name && access == CANFS_WRITES && canfs_was_revoked(handle))
+	if (!name && (truncates || (openflags & FSAL_O_WRITE)) && canfs_was_revoked(handle))
 		return fsalstat(ERR_FSAL_NOENT, 0);
 	status = PASS(handle, open2, state, openflags, createmode, name, attrs_in, verifier, &sub,
 		attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
@@ -181,7 +192,8 @@ static fsal_status_t do_open(struct fsal_obj_handle *handle, struct state_t *sta
 		return name ? status : commit_opened(handle, state, createmode, truncates, status);
 	status = canfs_wrap(op_ctx->fsal_export, sub, created, status);
 	if (createmode != FSAL_NO_CREATE)
-		status = commit_new(handle, state, created, status);
+		status = commit_new(
+			handle, state, truncates && createmode == FSAL_UNCHECKED, created, status);
 	if (!FSAL_IS_ERROR(status))
 		canfs_note_made(*created, handle);
 	canfs_note_truncated(truncates && !FSAL_IS_ERROR(status) ? *created : NULL);
@@ -197,14 +209,20 @@ static fsal_status_t open_file(struct fsal_obj_handle *handle, struct state_t *s
 			 (attrs_in && FSAL_TEST_MASK(attrs_in->valid_mask, ATTR_SIZE) &&
 				 attrs_in->filesize == 0);
 	bool changes = truncates || createmode != FSAL_NO_CREATE;
+	struct canfs_file_change change;
 	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
 
 	if (changes)
 		status = canfs_begin_metadata();
 	if (FSAL_IS_ERROR(status))
 		return status;
+	status = begin_open(handle, name, truncates, openflags & FSAL_O_WRITE, &change);
+	if (FSAL_IS_ERROR(status))
+		goto out;
 	status = do_open(handle, state, truncates, openflags, createmode, name, attrs_in, verifier,
 		created, attrs_out, caller_perm_check COMPAT_PARENT_ARGS);
+	canfs_end_change(&change);
+out:
 	if (changes)
 		canfs_end_metadata();
 	return status;
@@ -223,16 +241,18 @@ static fsal_openflags_t status_file(struct fsal_obj_handle *handle, struct state
 static fsal_status_t reopen_file(
 	struct fsal_obj_handle *handle, struct state_t *state, fsal_openflags_t openflags)
 {
-	fsal_status_t status = canfs_check_delegations(
-		handle, openflags & FSAL_O_WRITE ? CANFS_WRITES : CANFS_READS);
+	bool truncates = openflags & FSAL_O_TRUNC;
+	struct canfs_file_change change;
+	fsal_status_t status =
+		begin_open(handle, NULL, truncates, openflags & FSAL_O_WRITE, &change);
 
 	if (FSAL_IS_ERROR(status))
 		return status;
 	status = PASS(handle, reopen2, state, openflags);
-	if (!(openflags & FSAL_O_TRUNC))
-		return status;
-	canfs_truncated(handle, 0, status);
-	return canfs_commit_metadata(handle, status);
+	if (truncates)
+		canfs_truncated(handle, 0, status);
+	canfs_end_change(&change);
+	return truncates ? canfs_commit_metadata(handle, status) : status;
 }
 
 static fsal_status_t seek_file(

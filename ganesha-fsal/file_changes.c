@@ -53,40 +53,64 @@ fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs
 		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
+/* False: there is no such file; the operation itself will say so. */
+static bool find_named(struct fsal_obj_handle *dir, const char *name, uint64_t *file)
+{
+	struct fsal_obj_handle *sub = NULL;
+	struct gsh_buffdesc key;
+	bool is_file;
+
+	if (FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
+		return false;
+	is_file = sub->type == REGULAR_FILE;
+	if (is_file) {
+		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->handle_to_key(sub, &key));
+		*file = canfs_hash_bytes(key.addr, key.len);
+	}
+	BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
+	return is_file;
+}
+
 fsal_status_t canfs_check_named(
 	struct fsal_obj_handle *dir, const char *name, enum canfs_access access)
 {
-	struct fsal_obj_handle *sub = NULL;
-	fsal_status_t status = fsalstat(ERR_FSAL_NO_ERROR, 0);
-	struct gsh_buffdesc key;
+	uint64_t file;
 
-	if (!canfs_any_delegations() || FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
-		return status; /* if it is not there, the operation itself will say so */
-	if (sub->type == REGULAR_FILE) {
-		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->handle_to_key(sub, &key));
-		status = canfs_check_conflicts(canfs_hash_bytes(key.addr, key.len), access);
-	}
-	BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
-	return status;
+	return canfs_any_delegations() && find_named(dir, name, &file)
+		       ? canfs_check_conflicts(file, access)
+		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
-fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change)
+static fsal_status_t begin_change(struct canfs_file_change *change)
 {
 	fsal_status_t status;
 
-	*change = (struct canfs_file_change) {
-		.holders = handle->type == REGULAR_FILE ? canfs_all_holders() : NULL
-	};
-	if (!change->holders)
-		return fsalstat(ERR_FSAL_NO_ERROR, 0);
-	change->file = canfs_hash_key(handle);
-	note_arrived(change->holders, change->file);
-	change->is_holders = is_named(change->file);
+	change->holders = canfs_all_holders();
 	canfs_holders_begin_change(change->holders, change->file);
 	status = canfs_check_conflicts(change->file, CANFS_WRITES);
 	if (FSAL_IS_ERROR(status))
 		canfs_end_change(change);
 	return status;
+}
+
+fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change)
+{
+	*change = (struct canfs_file_change) { .holders = NULL };
+	if (handle->type != REGULAR_FILE || !canfs_all_holders())
+		return fsalstat(ERR_FSAL_NO_ERROR, 0);
+	change->file = canfs_hash_key(handle);
+	note_arrived(canfs_all_holders(), change->file);
+	change->is_holders = is_named(change->file);
+	return begin_change(change);
+}
+
+fsal_status_t canfs_begin_named_change(
+	struct fsal_obj_handle *dir, const char *name, struct canfs_file_change *change)
+{
+	*change = (struct canfs_file_change) { .holders = NULL };
+	return canfs_delegates(op_ctx->fsal_export) && find_named(dir, name, &change->file)
+		       ? begin_change(change)
+		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
 void canfs_note_write(struct canfs_file_change *change)

@@ -107,14 +107,18 @@ static fsal_status_t read_symlink(
 static fsal_status_t link_file(struct fsal_obj_handle *handle, struct fsal_obj_handle *dir,
 	const char *name COMPAT_PARENT_PARAMS)
 {
+	struct canfs_file_change change;
 	fsal_status_t status = canfs_begin_metadata();
 
 	if (FSAL_IS_ERROR(status))
 		return status;
-	status = canfs_check_delegations(handle, CANFS_WRITES);
-	if (!FSAL_IS_ERROR(status))
-		status = PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS);
+	status = canfs_begin_change(handle, &change);
+	if (FSAL_IS_ERROR(status))
+		goto out;
+	status = PASS(handle, link, canfs_sub(dir), name COMPAT_PARENT_ARGS);
+	canfs_end_change(&change);
 	status = canfs_commit_metadata(dir, status);
+out:
 	canfs_end_metadata();
 	return status;
 }
@@ -123,19 +127,25 @@ static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj
 	const char *old_name, struct fsal_obj_handle *newdir,
 	const char *new_name COMPAT_RENAME_PARAMS)
 {
+	struct canfs_file_change change, replaced;
 	fsal_status_t status = canfs_begin_metadata();
 
 	if (FSAL_IS_ERROR(status))
 		return status;
-	status = canfs_check_delegations(handle, CANFS_WRITES);
-	if (!FSAL_IS_ERROR(status))
-		status = canfs_check_named(newdir, new_name, CANFS_WRITES);
-	if (!FSAL_IS_ERROR(status))
-		canfs_delete_named(newdir, new_name);
-	if (!FSAL_IS_ERROR(status))
-		status = PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
-			new_name COMPAT_RENAME_ARGS);
+	status = canfs_begin_change(handle, &change);
+	if (FSAL_IS_ERROR(status))
+		goto out;
+	status = canfs_begin_named_change(newdir, new_name, &replaced);
+	if (FSAL_IS_ERROR(status))
+		goto out_change;
+	canfs_delete_named(newdir, new_name);
+	status = PASS(handle, rename, canfs_sub(olddir), old_name, canfs_sub(newdir),
+		new_name COMPAT_RENAME_ARGS);
+	canfs_end_change(&replaced);
 	status = canfs_commit_metadata(newdir, status);
+out_change:
+	canfs_end_change(&change);
+out:
 	canfs_end_metadata();
 	return status;
 }
@@ -143,16 +153,18 @@ static fsal_status_t rename_file(struct fsal_obj_handle *handle, struct fsal_obj
 static fsal_status_t unlink_file(struct fsal_obj_handle *dir, struct fsal_obj_handle *handle,
 	const char *name COMPAT_PARENT_PARAMS)
 {
+	struct canfs_file_change change;
 	fsal_status_t status = canfs_begin_metadata();
 
 	if (FSAL_IS_ERROR(status))
 		return status;
-	status = canfs_check_delegations(handle, CANFS_WRITES);
+	status = canfs_begin_change(handle, &change);
 	if (FSAL_IS_ERROR(status))
 		goto out;
 	canfs_delete_file(handle);
-	status = canfs_commit_metadata(
-		dir, PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS));
+	status = PASS(dir, unlink, canfs_sub(handle), name COMPAT_PARENT_ARGS);
+	canfs_end_change(&change);
+	status = canfs_commit_metadata(dir, status);
 out:
 	canfs_end_metadata();
 	return status;
