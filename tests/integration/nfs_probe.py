@@ -22,8 +22,9 @@ def opaque(data):
     return struct.pack(">I", len(data)) + data + b"\0" * (-len(data) % 4)
 
 
-def connect(address, port):
-    return socket.create_connection((address, port), 10, source_address=(SOURCE, 0) if SOURCE else None)
+def connect(address, port, source=None):
+    source = source or SOURCE
+    return socket.create_connection((address, port), 10, source_address=(source, 0) if source else None)
 
 
 def call(address, port, program, version, procedure, arguments):

@@ -5,6 +5,7 @@ try again: WRITE and COMMIT of NFSv3 (RFC 1813), or of NFSv4.0 (RFC 7530) withou
 OPERATION	unstable:OFFSET:TEXT | stable:OFFSET:TEXT (FILE_SYNC) | commit | truncate | remove (NFSv3)
 Prints for each [status, committed, verifier]; committed: 0 (UNSTABLE) to 2 (FILE_SYNC), null of others; verifier: in hexadecimal."""
 
+import functools
 import json
 import struct
 import sys
@@ -23,11 +24,15 @@ class Nfs3:
         if status:
             raise ProbeError(f"MNT {directory}: status {status}")
         self.entry = opaque(mount[8:8 + length]) + opaque(name.encode())
+
+    @functools.cached_property
+    def file(self):
+        """Looked up when it is needed."""
         status, reply = self._call(3, self.entry)
         if status:
-            raise ProbeError(f"LOOKUP {name}: status {status}")
+            raise ProbeError(f"LOOKUP: status {status}")
         length, = struct.unpack(">I", reply[:4])
-        self.file = opaque(reply[4:4 + length])
+        return opaque(reply[4:4 + length])
 
     def _call(self, procedure, arguments):
         reply = call_on(self.connection, 100003, 3, procedure, arguments)
@@ -45,6 +50,10 @@ class Nfs3:
         """SETATTR of the size alone."""
         status, _ = self._call(2, self.file + struct.pack(">IIIIQIII", 0, 0, 0, 1, 0, 0, 0, 0))
         return status, None, b""
+
+    def create(self):
+        """UNCHECKED, with a size of 0: what there is becomes empty."""
+        return self._call(8, self.entry + struct.pack(">IIIIIQII", 0, 0, 0, 0, 1, 0, 0, 0))[0]
 
     def remove(self):
         return self._call(12, self.entry)[0], None, b""
