@@ -443,7 +443,8 @@ struct canfs_watch_config;
 int canfs_start_watching(const struct canfs_watch_config *config);
 void canfs_stop_watching(void);
 int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *handle);
-void canfs_unwatch_file(const struct canfs_export *export, struct fsal_obj_handle *handle);
+void canfs_unwatch_file(
+	struct fsal_obj_handle *handle); /* whichever export of its file system op_ctx is on */
 
 /* An O_PATH descriptor of it; -errno. */
 int canfs_open_same(const struct canfs_export *export, struct fsal_obj_handle *handle);

@@ -18,6 +18,12 @@
 
 #define WAIT_MORE_SEC 5 /* than the server waits for an answer */
 
+/*
+ * While an open(2) that truncates waits, the file system cannot be frozen, and a WRITE that the recall needs waits for a freeze that has been
+ * asked for. A client that is there has answered by then, also if one call is lost: NFS-Ganesha waits 3 s for the answer, and asks again after 1 s.
+ */
+#define BRIEF_MSEC 5000
+
 /* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then they stay. */
 static _Atomic(struct canfs_holders *) all_holders;
 static _Atomic(struct canfs_revoked *) all_revoked;
@@ -66,6 +72,7 @@ static int open_all(void)
 	const struct canfs_watch_config config = { .opened = recall,
 		.tick = tick,
 		.settles = settles,
+		.brief_msec = BRIEF_MSEC,
 		.thread_begins = canfs_name_thread,
 		.wait_sec = nfs_param.nfsv4_param.lease_lifetime + WAIT_MORE_SEC };
 
@@ -245,7 +252,7 @@ static int grant(struct canfs_export *export, struct fsal_obj_handle *handle,
 		return ret;
 	ret = canfs_holders_add(atomic_load(&all_holders), delegation);
 	if (ret != 0)
-		canfs_unwatch_file(export, handle);
+		canfs_unwatch_file(handle);
 	return ret;
 }
 
@@ -326,8 +333,6 @@ static bool was_just_answered(const struct state_t *state)
 
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner)
 {
-	const struct canfs_export *export =
-		container_of(op_ctx->fsal_export, struct canfs_export, export);
 	struct canfs_holders *holders = atomic_load(&all_holders);
 	uint64_t file;
 	struct canfs_nfs_client whose;
@@ -354,7 +359,7 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, v
 		state->state_data.deleg.sd_type == OPEN_DELEGATE_WRITE)
 		canfs_revoked_add(
 			atomic_load(&all_revoked), file, whose.address, version_of(handle));
-	canfs_unwatch_file(export, handle);
+	canfs_unwatch_file(handle);
 }
 
 bool canfs_was_revoked(struct fsal_obj_handle *handle)

@@ -25,30 +25,34 @@ void canfs_stop_watching(void)
 	watch = NULL;
 }
 
-/* A descriptor whose open(2) wakes no watch, or -errno. */
-static int open_path(const struct canfs_export *export, struct fsal_obj_handle *handle)
+/* A descriptor whose open(2) wakes no watch, or -errno. dir: any directory of its file system. */
+static int open_path(int dir, struct fsal_obj_handle *handle)
 {
 	uint8_t wire[NFS4_FHSIZE];
 	struct gsh_buffdesc desc = { .addr = wire, .len = sizeof(wire) };
 
 	if (FSAL_IS_ERROR(PASS(handle, handle_to_wire, FSAL_DIGEST_NFSV4, &desc)))
 		return -ESTALE;
-	return canfs_open_kernel_handle(export->dir, wire, desc.len, O_PATH | O_CLOEXEC);
+	return canfs_open_kernel_handle(dir, wire, desc.len, O_PATH | O_CLOEXEC);
+}
+
+static dev_t dev_of(const struct fsal_obj_handle *handle)
+{
+	const struct fsal_dev__ *dev = &handle->fs->dev;
+
+	return makedev((unsigned int)dev->major, (unsigned int)dev->minor);
 }
 
 /* The kernel looks for the handle in the export's file system, also where it is of one that is mounted below. */
 static bool is_of(const struct stat *st, const struct fsal_obj_handle *handle)
 {
-	return handle->fs && st->st_ino == handle->fileid &&
-	       major(st->st_dev) == handle->fs->dev.major &&
-	       minor(st->st_dev) == handle->fs->dev.minor;
+	return handle->fs && st->st_ino == handle->fileid && st->st_dev == dev_of(handle);
 }
 
 /* Likewise, with its status, of that file and no other. */
-static int open_same(
-	const struct canfs_export *export, struct fsal_obj_handle *handle, struct stat *st)
+static int open_same(int dir, struct fsal_obj_handle *handle, struct stat *st)
 {
-	int fd = open_path(export, handle);
+	int fd = open_path(dir, handle);
 
 	if (fd < 0)
 		return fd;
@@ -62,16 +66,21 @@ int canfs_open_same(const struct canfs_export *export, struct fsal_obj_handle *h
 {
 	struct stat st;
 
-	return open_same(export, handle, &st);
+	return open_same(export->dir, handle, &st);
+}
+
+static struct canfs_watched watched(dev_t dev, struct fsal_obj_handle *handle)
+{
+	return (struct canfs_watched) {
+		.dev = dev, .ino = handle->fileid, .file = canfs_hash_key(handle)
+	};
 }
 
 int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *handle)
 {
-	const struct canfs_watched file = {
-		.dev = export->st_dev, .ino = handle->fileid, .file = canfs_hash_key(handle)
-	};
+	const struct canfs_watched file = watched(export->st_dev, handle);
 	struct stat st;
-	int fd = open_same(export, handle, &st), ret;
+	int fd = open_same(export->dir, handle, &st), ret;
 
 	if (fd < 0)
 		return fd;
@@ -80,9 +89,20 @@ int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *
 	return ret;
 }
 
-void canfs_unwatch_file(const struct canfs_export *export, struct fsal_obj_handle *handle)
+/* The export may be another one of the file system than that which granted the delegation, and know nothing of watches. */
+void canfs_unwatch_file(struct fsal_obj_handle *handle)
 {
-	canfs_watch_remove(watch, open_path(export, handle), export->st_dev, handle->fileid);
+	const struct canfs_export *export =
+		container_of(op_ctx->fsal_export, struct canfs_export, export);
+	dev_t dev = handle->fs ? dev_of(handle) : export->st_dev;
+	const struct canfs_watched file = watched(dev, handle);
+	bool has_dir = !handle->fs || (export->dir >= 0 && export->st_dev == dev);
+	int dir =
+		has_dir ? export->dir : open(handle->fs->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	canfs_watch_remove(watch, open_path(dir, handle), &file);
+	if (!has_dir && dir >= 0)
+		close(dir);
 }
 
 /* What struct stat does not tell (an ACL, for one), the sub-FSAL alone knows. */
@@ -104,7 +124,7 @@ bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *at
 	if (!canfs_any_delegations() || handle->type != REGULAR_FILE || export->dir < 0 ||
 		!stat_suffices(attrs))
 		return false;
-	fd = open_same(export, handle, &st);
+	fd = open_same(export->dir, handle, &st);
 	if (fd < 0)
 		return false;
 	close(fd);

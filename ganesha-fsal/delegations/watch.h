@@ -5,7 +5,9 @@
  * Not by fcntl(2) F_SETLEASE: the kernel gives none for writing while anybody has the file open, and NFS-Ganesha has. What this process
  * opens itself is let through. A process that had the file open before is not seen until it writes.
  *
- *	open(2) by another process --> our thread: opened() ... canfs_watch_remove() --> it goes on
+ *	open(2) by another process --> canfs_answer: it waits --> canfs_watch: opened() ... canfs_watch_remove() --> it goes on
+ *
+ * The threads that take what the kernel tells, and answer, are those of events.h. All that takes time is done by canfs_watch.
  */
 #ifndef CANFS_GANESHA_FSAL_WATCH_H
 #define CANFS_GANESHA_FSAL_WATCH_H
@@ -19,31 +21,37 @@
 struct canfs_watch;
 
 struct canfs_watch_config {
-	/*
-	 * Another process waits until it is not watched any more, or has written. In the thread, with a lock that canfs_watch_remove()
-	 * takes: it may not wait for anything. Again once a second while somebody waits.
-	 */
+	/* Another process waits until it is not watched any more, or has written. In the thread; again once a second while somebody waits. */
 	void (*opened)(uint64_t file);
 	void (*tick)(void); /* in the thread, once a second; NULL: no interest */
 	/*
 	 * Is what was sent of a file that is not to be watched any more still being written? Then it is watched until this says no: asked
-	 * with the same lock, every 20 ms. NULL: never.
+	 * with a lock that canfs_watch_remove() takes, every 20 ms: it may not wait for anything. NULL: never.
 	 */
 	bool (*settles)(uint64_t file);
-	void (*thread_begins)(const char *name); /* NULL: likewise */
-	unsigned int wait_sec;                   /* who opens it goes on after that */
+	/*
+	 * An open(2) that truncates the file has waited for brief_msec. True: it goes on, and nothing that the holder sends from now on
+	 * is written. False: something of that is just being written; if so a second later, too, the open(2) fails with EPERM. With the same lock.
+	 * NULL: true.
+	 */
+	bool (*overtake)(uint64_t file);
+	void (*thread_begins)(const char *name); /* NULL: no interest */
+	unsigned int wait_sec;                   /* a process that opens it goes on after that */
+	unsigned int
+		brief_msec; /* one that truncates it, or may do so, after that: until then nobody can freeze the file system (opener.h) */
 };
 
 struct canfs_watched {
 	dev_t dev;
 	ino_t ino;
-	uint64_t file; /* for opened() */
+	uint64_t
+		file; /* for opened(); unlike its ino, no other file has it when this one is deleted */
 };
 
 /* -errno; -EPERM: without CAP_SYS_ADMIN. */
 int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config *config);
 
-/* Who waits goes on. NULL allowed. */
+/* All that wait go on. NULL allowed. */
 void canfs_watch_free(struct canfs_watch *watch);
 
 /*
@@ -56,6 +64,6 @@ int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watche
  * fd: of the file, and closed when it is not needed any more; negative, if it cannot be opened: then nobody waits for it any more, but each
  * open of it still wakes our thread.
  */
-void canfs_watch_remove(struct canfs_watch *watch, int fd, dev_t dev, ino_t ino);
+void canfs_watch_remove(struct canfs_watch *watch, int fd, const struct canfs_watched *file);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,11 +27,14 @@ static unsigned int opened_count;
 static struct canfs_watched file;
 static int fd;
 static atomic_bool settling;
+static bool opened_is_held;
+static unsigned int overtaken_count;
+static atomic_bool may_overtake;
 
 static void opened(uint64_t number)
 {
 	if (number == FILE_NUMBER)
-		gate_count(&opened_count);
+		gate_pass(&opened_count, &opened_is_held);
 }
 
 static bool is_settling(uint64_t number)
@@ -38,16 +42,26 @@ static bool is_settling(uint64_t number)
 	return number == FILE_NUMBER && atomic_load(&settling);
 }
 
-static void begin(unsigned int wait_sec)
+static bool overtake(uint64_t number)
 {
-	const struct canfs_watch_config config = {
-		.opened = opened, .settles = is_settling, .wait_sec = wait_sec
-	};
+	if (number == FILE_NUMBER)
+		gate_count(&overtaken_count);
+	return atomic_load(&may_overtake);
+}
+
+static void begin_brief(unsigned int wait_sec, unsigned int brief_msec)
+{
+	const struct canfs_watch_config config = { .opened = opened,
+		.settles = is_settling,
+		.overtake = overtake,
+		.brief_msec = brief_msec,
+		.wait_sec = wait_sec };
 	struct stat st;
 	int ret;
 
-	opened_count = 0;
+	opened_count = overtaken_count = 0;
 	settling = false;
+	may_overtake = true;
 	strcpy(path + strlen(path) - 6, "XXXXXX");
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
@@ -62,6 +76,11 @@ static void begin(unsigned int wait_sec)
 	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
 }
 
+static void begin(unsigned int wait_sec)
+{
+	begin_brief(wait_sec, 600000);
+}
+
 static void end(void)
 {
 	canfs_watch_free(watch);
@@ -70,14 +89,19 @@ static void end(void)
 }
 
 /* Another process: 0 if it could open the file, or write to what it had open. */
-static pid_t other_opens(void)
+static pid_t other_opens_so(int flags)
 {
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(open(path, O_RDONLY | O_CLOEXEC) >= 0 ? 0 : 1);
+		_exit(open(path, flags | O_CLOEXEC) >= 0 ? 0 : errno);
 	assert_true(pid > 0);
 	return pid;
+}
+
+static pid_t other_opens(void)
+{
+	return other_opens_so(O_RDONLY);
 }
 
 static int status_of(pid_t pid)
@@ -99,7 +123,7 @@ static void who_opens_it_waits(void **state)
 	gate_await(&opened_count, 2);
 	assert_int_equal(waitpid(first, NULL, WNOHANG), 0);
 	assert_int_equal(waitpid(second, NULL, WNOHANG), 0);
-	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), &file);
 	assert_int_equal(status_of(first), 0);
 	assert_int_equal(status_of(second), 0);
 	assert_int_equal(status_of(other_opens()), 0);
@@ -113,11 +137,11 @@ static void each_addition_is_removed(void **state)
 	(void)state;
 	begin(600);
 	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
-	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), &file);
 	other = other_opens();
 	gate_await(&opened_count, 1);
 	assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
-	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), &file);
 	assert_int_equal(status_of(other), 0);
 	end();
 }
@@ -180,7 +204,7 @@ static void who_waits_goes_on_when_it_has_settled(void **state)
 	before = other_opens();
 	gate_await(&opened_count, 1);
 	settling = true;
-	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), &file);
 	meanwhile = other_opens();
 	gate_await(&opened_count, 2);
 	assert_int_equal(waitpid(before, NULL, WNOHANG), 0);
@@ -197,12 +221,12 @@ static void what_settles_may_be_watched_again(void **state)
 	(void)state;
 	begin(600);
 	settling = true;
-	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), &file);
 	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
 	settling = false;
 	other = other_opens();
 	gate_await(&opened_count, 1);
-	canfs_watch_remove(watch, dup(fd), file.dev, file.ino);
+	canfs_watch_remove(watch, dup(fd), &file);
 	assert_int_equal(status_of(other), 0);
 	end();
 }
@@ -211,7 +235,7 @@ static void nobody_waits_if_its_mark_is_left(void **state)
 {
 	(void)state;
 	begin(600);
-	canfs_watch_remove(watch, -1, file.dev, file.ino);
+	canfs_watch_remove(watch, -1, &file);
 	assert_int_equal(status_of(other_opens()), 0);
 	assert_int_equal(opened_count, 0);
 	end();
@@ -235,6 +259,100 @@ static void no_descriptor_is_kept(void **state)
 	end();
 }
 
+/* A new file may get the number of a deleted one at once, whose delegation is returned later. */
+static void another_file_of_that_number_is_watched(void **state)
+{
+	struct canfs_watched gone;
+	pid_t other;
+
+	(void)state;
+	begin(600);
+	gone = file;
+	gone.file = FILE_NUMBER + 1;
+	canfs_watch_remove(watch, dup(fd), &file);
+	assert_int_equal(canfs_watch_add(watch, fd, &gone), 0);
+	assert_int_equal(canfs_watch_add(watch, fd, &file), 0);
+	canfs_watch_remove(watch, dup(fd), &gone);
+	other = other_opens();
+	gate_await(&opened_count, 1);
+	assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+	canfs_watch_remove(watch, dup(fd), &file);
+	assert_int_equal(status_of(other), 0);
+	end();
+}
+
+static void who_truncates_it_waits_briefly(void **state)
+{
+	pid_t reads;
+
+	(void)state;
+	begin_brief(600, 1);
+	reads = other_opens();
+	gate_await(&opened_count, 1);
+	assert_int_equal(status_of(other_opens_so(O_WRONLY | O_TRUNC)), 0);
+	assert_int_equal(status_of(other_opens_so(O_WRONLY | O_TRUNC | O_CREAT)), 0);
+	gate_await(&overtaken_count, 2);
+	assert_int_equal(waitpid(reads, NULL, WNOHANG), 0);
+	canfs_watch_remove(watch, dup(fd), &file);
+	assert_int_equal(status_of(reads), 0);
+	end();
+}
+
+/* The holder's WRITE would come after it. */
+static void who_truncates_it_is_refused_while_it_is_written(void **state)
+{
+	(void)state;
+	begin_brief(600, 1);
+	may_overtake = false;
+	assert_int_equal(status_of(other_opens_so(O_WRONLY | O_TRUNC)), EPERM << 8);
+	gate_await(&overtaken_count, 2);
+	end();
+}
+
+/* The kernel refuses an open(2) if it has no descriptor for our thread. */
+static void who_opens_it_waits_without_descriptors(void **state)
+{
+	struct rlimit before, none;
+	pid_t other;
+	int last;
+
+	(void)state;
+	begin(600);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	last = dup(fd);
+	none = (struct rlimit) { .rlim_cur = (rlim_t)last + 1, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(dup(fd), -1);
+	assert_int_equal(errno, EMFILE);
+	close(last);
+	other = other_opens();
+	last = dup(fd);
+	gate_await(&opened_count, 1);
+	assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+	close(last);
+	canfs_watch_remove(watch, dup(fd), &file);
+	assert_int_equal(status_of(other), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	end();
+}
+
+/* What it does for one file keeps nobody waiting who opens another. */
+static void who_opens_another_file_does_not_wait_for_opened(void **state)
+{
+	pid_t waits;
+
+	(void)state;
+	begin(600);
+	gate_set(&opened_is_held, true);
+	waits = other_opens();
+	gate_await(&opened_count, 1);
+	canfs_watch_remove(watch, dup(fd), &file);
+	assert_int_equal(status_of(waits), 0);
+	assert_int_equal(status_of(other_opens()), 0);
+	gate_set(&opened_is_held, false);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +366,11 @@ int main(void)
 		cmocka_unit_test(what_settles_may_be_watched_again),
 		cmocka_unit_test(nobody_waits_if_its_mark_is_left),
 		cmocka_unit_test(no_descriptor_is_kept),
+		cmocka_unit_test(another_file_of_that_number_is_watched),
+		cmocka_unit_test(who_truncates_it_waits_briefly),
+		cmocka_unit_test(who_truncates_it_is_refused_while_it_is_written),
+		cmocka_unit_test(who_opens_it_waits_without_descriptors),
+		cmocka_unit_test(who_opens_another_file_does_not_wait_for_opened),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

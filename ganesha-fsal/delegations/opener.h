@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/*
+ * How does a thread open the file that it waits for? fanotify(7) does not tell; /proc/TID/syscall does, to whoever may trace it.
+ *
+ * An open(2) with O_TRUNC holds the file system's freeze protection while it waits for permission: FIFREEZE waits for it, and all writes
+ * wait for FIFREEZE.
+ */
+#ifndef CANFS_GANESHA_FSAL_OPENER_H
+#define CANFS_GANESHA_FSAL_OPENER_H
+
+#include <sys/types.h>
+
+enum canfs_opening {
+	CANFS_OPENING_UNKNOWN, /* io_uring, openat2(2), a program of 32 bits, another PID namespace */
+	CANFS_OPENING_KEEPS,
+	CANFS_OPENING_TRUNCATES
+};
+
+/* line: of /proc/TID/syscall. */
+enum canfs_opening canfs_parse_opening(const char *line);
+
+enum canfs_opening canfs_look_at_opener(pid_t tid);
+
+#endif
