@@ -449,6 +449,16 @@ void canfs_unwatch_file(
 /* An O_PATH descriptor of it; -errno. */
 int canfs_open_same(const struct canfs_export *export, struct fsal_obj_handle *handle);
 
+/* recalls.c. Asks a file's delegations back, by a thread of the server, and with a reference to its export. */
+void canfs_ask_back(const void *up_ops, const void *key, size_t key_bytes);
+
+bool canfs_recall_is_overdue(const struct state_t *state);
+bool canfs_recall_was_answered(const struct state_t *state); /* just now */
+
+/* For the ticks of delegations/holders.h: of a struct state_t that is still a holder's. */
+void *canfs_lock_state(void *state);
+void canfs_unlock_state(void *locked);
+
 /* kept_states.c, with op_ctx: of a delegation that is returned, or of locks that end. It stays for a second. */
 void canfs_keep_state(struct state_t *state);
 

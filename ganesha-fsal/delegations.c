@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "fridgethr.h"
-#include "fsal_up.h"
 #include "gsh_config.h"
 #include "nfs_exports.h"
 #include "sal_data.h"
@@ -29,17 +27,9 @@ static _Atomic(struct canfs_holders *) all_holders;
 static _Atomic(struct canfs_revoked *) all_revoked;
 static _Atomic unsigned int delegating_exports;
 
-static void ask(const void *up_ops, const void *key, size_t key_bytes)
-{
-	struct gsh_buffdesc desc = { .addr = (void *)(uintptr_t)key, .len = key_bytes };
-
-	if (FSAL_IS_ERROR(up_async_delegrecall(general_fridge, up_ops, &desc, NULL, NULL)))
-		LogCrit(COMPONENT_FSAL, "CANFS: the delegation of a file could not be recalled");
-}
-
 static bool conflicts(uint64_t file, struct canfs_nfs_client client, enum canfs_access access)
 {
-	const struct canfs_recall recall = { .now_usec = canfs_now_usec(), .ask = ask };
+	const struct canfs_recall recall = { .now_usec = canfs_now_usec(), .ask = canfs_ask_back };
 
 	return canfs_holders_conflict(atomic_load(&all_holders), file, client, access, &recall);
 }
@@ -55,6 +45,8 @@ static void tick(void)
 	const struct canfs_server server = { .lease_sec = nfs_param.nfsv4_param.lease_lifetime,
 		.granted = DELEG_GRANTED,
 		.recalled = DELEG_RECALL_WIP,
+		.lock = canfs_lock_state,
+		.unlock = canfs_unlock_state,
 		.unheard = canfs_client_is_unheard };
 
 	canfs_measure_clients();
@@ -67,11 +59,17 @@ static bool settles(uint64_t file)
 	return canfs_holders_settles(atomic_load(&all_holders), file, canfs_now_usec());
 }
 
+static bool overtake(uint64_t file)
+{
+	return canfs_holders_overtake(atomic_load(&all_holders), file);
+}
+
 static int open_all(void)
 {
 	const struct canfs_watch_config config = { .opened = recall,
 		.tick = tick,
 		.settles = settles,
+		.overtake = overtake,
 		.brief_msec = BRIEF_MSEC,
 		.thread_begins = canfs_name_thread,
 		.wait_sec = nfs_param.nfsv4_param.lease_lifetime + WAIT_MORE_SEC };
@@ -261,7 +259,8 @@ static struct canfs_server_state server_state(struct state_t *state)
 	return (struct canfs_server_state) {
 		.recall_begun = &state->state_data.deleg.sd_clfile_stats.cfd_r_time,
 		.recall_answered = &state->state_data.deleg.sd_clfile_stats.cfd_rs_time,
-		.stage = (uint32_t *)&state->state_data.deleg.sd_state
+		.stage = (uint32_t *)&state->state_data.deleg.sd_state,
+		.state = state
 	};
 }
 _Static_assert(sizeof(enum deleg_state) == sizeof(uint32_t), "as it is looked at");
@@ -303,11 +302,12 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 	return true;
 }
 
-/* When it was last changed; 0: not known. */
+/* When it was last changed. */
+#define NO_VERSION 0 /* it is not known, or was changed by another before */
 static uint64_t version_of(struct fsal_obj_handle *handle)
 {
 	struct fsal_attrlist attrs;
-	uint64_t version = 0;
+	uint64_t version = NO_VERSION;
 
 	fsal_prepare_attrs(&attrs, ATTR_CTIME);
 	if (!FSAL_IS_ERROR(PASS(handle, getattrs, &attrs)))
@@ -317,25 +317,11 @@ static uint64_t version_of(struct fsal_obj_handle *handle)
 	return version;
 }
 
-/* As the server sees it, which counts two leases, one of which holders.c has set back. */
-static bool was_overdue(const struct state_t *state)
-{
-	time_t begun = state->state_data.deleg.sd_clfile_stats.cfd_r_time;
-
-	return begun != 0 && time(NULL) - begun >= 2 * (time_t)nfs_param.nfsv4_param.lease_lifetime;
-}
-
-/* The recall, so that the last call of the back channel may well be that. */
-static bool was_just_answered(const struct state_t *state)
-{
-	return time(NULL) - state->state_data.deleg.sd_clfile_stats.cfd_rs_time <= 1;
-}
-
 void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner)
 {
 	struct canfs_holders *holders = atomic_load(&all_holders);
 	uint64_t file;
-	struct canfs_nfs_client whose;
+	struct canfs_returned returned;
 
 	if (!holders)
 		return;
@@ -345,20 +331,21 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, v
 	if (state->state_type != STATE_TYPE_DELEG)
 		return;
 	file = canfs_hash_key(handle);
-	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &whose))
+	if (!canfs_holders_remove(holders, file, server_state(state), canfs_now_usec(), &returned))
 		return;
 	canfs_end_write_delegation(state);
-	if (owner && was_just_answered(state))
+	if (owner && canfs_recall_was_answered(state))
 		canfs_client_has_answered(
 			((struct state_owner_t *)owner)->so_owner.so_nfs4_owner.so_clientrec);
 	canfs_keep_state(state);
-	if (op_ctx->req_type == UNKNOWN_REQUEST && was_overdue(state))
-		canfs_holders_gone(holders, whose);
+	if (op_ctx->req_type == UNKNOWN_REQUEST && canfs_recall_is_overdue(state) &&
+		!returned.was_overtaken)
+		canfs_holders_gone(holders, returned.whose);
 	/* Not by a request of its client. */
 	if (op_ctx->req_type == UNKNOWN_REQUEST &&
 		state->state_data.deleg.sd_type == OPEN_DELEGATE_WRITE)
-		canfs_revoked_add(
-			atomic_load(&all_revoked), file, whose.address, version_of(handle));
+		canfs_revoked_add(atomic_load(&all_revoked), file, returned.whose.address,
+			returned.was_overtaken ? NO_VERSION : version_of(handle));
 	canfs_unwatch_file(handle);
 }
 

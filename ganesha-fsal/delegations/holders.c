@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "ganesha-fsal/delegations/listing.h"
+#include "ganesha-fsal/delegations/recall.h"
 #include "ganesha-fsal/delegations/within.h"
 
 #define SHARDS          64   /* a lock each */
@@ -21,9 +22,6 @@
 #define SETTLE_USEC     100000 /* a request that has been read is begun by then */
 #define SETTLE_MAX_USEC 5000000
 #define OVERTAKEN_USEC  1000000 /* what a return may overtake was named no longer before it */
-#define STUCK_TICKS     2
-#define UNHEARD_TICKS   4
-#define GONE_TICKS      5 /* a client that is there answers by then, or writes */
 #define GONE_SLOTS      64 /* for clients by their numbers: of two in the same one the later counts */
 
 struct holder {
@@ -31,7 +29,7 @@ struct holder {
 	struct canfs_nfs_client client;
 	struct canfs_server_state server;
 	const void *recall_arg;
-	unsigned int recall_ticks, stuck_ticks;
+	struct canfs_recall_ticks recall;
 };
 
 struct file {
@@ -45,6 +43,7 @@ struct file {
 		missing;     /* requests that have not reached the FSAL: on their way, or refused */
 	uint64_t named_usec; /* by the last one that was counted */
 	bool writes;
+	bool is_overtaken;
 	bool is_lost;
 	uint8_t key_bytes;
 	char key[CANFS_HOLDERS_KEY_MAX];
@@ -194,7 +193,7 @@ static void be_held_again(struct canfs_holders *holders, struct file *file)
 {
 	file->returned_usec = file->recalled_usec = 0;
 	file->missing = 0;
-	file->writes = false;
+	file->writes = file->is_overtaken = false;
 	atomic_fetch_sub(&holders->count, 1);
 }
 
@@ -253,7 +252,7 @@ static struct holder *take_holder(struct file *file, struct canfs_server_state s
 
 /* Was there one? */
 static bool remove_holder(struct canfs_holders *holders, uint64_t name,
-	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose)
+	struct canfs_server_state server, uint64_t now_usec, struct canfs_returned *returned)
 {
 	struct shard *shard = lock_shard(holders, name);
 	struct file *file = find(shard, name);
@@ -262,8 +261,8 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 	bool is_settling = is_last && file->writes && now_usec != NOT_USED;
 
 	if (holder) {
-		*whose = holder->client;
-		*holder->server.channel_down = false; /* the next tick would be too late */
+		*returned = (struct canfs_returned) { holder->client, file->is_overtaken };
+		canfs_note_channel_up(&holder->server); /* the next tick would be too late */
 	}
 	if (is_settling) {
 		if (!canfs_is_within(file->named_usec, OVERTAKEN_USEC, now_usec))
@@ -282,7 +281,7 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 
 static int add(struct canfs_holders *holders, const struct canfs_delegation *delegation)
 {
-	struct canfs_nfs_client whose;
+	struct canfs_returned returned;
 	struct shard *shard;
 	struct file *file;
 	int ret = -ENOMEM;
@@ -306,7 +305,7 @@ static int add(struct canfs_holders *holders, const struct canfs_delegation *del
 		atomic_fetch_sub(&holders->count, 1);
 	/* Now that all who come see it: those who came before? */
 	else if (atomic_load(&slot_of(holders, delegation->file)->changes) != 0) {
-		remove_holder(holders, delegation->file, delegation->server, NOT_USED, &whose);
+		remove_holder(holders, delegation->file, delegation->server, NOT_USED, &returned);
 		ret = -EBUSY;
 	}
 	return ret;
@@ -321,9 +320,9 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
 }
 
 bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
-	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose)
+	struct canfs_server_state server, uint64_t now_usec, struct canfs_returned *returned)
 {
-	return remove_holder(holders, file, server, now_usec, whose);
+	return remove_holder(holders, file, server, now_usec, returned);
 }
 
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t name, uint64_t now_usec)
@@ -434,6 +433,8 @@ static bool conflicts_with(struct canfs_holders *holders, const struct file *fil
 {
 	if (!file->first)
 		return settles(holders, file, access, now_usec) && !is_same(file->last, client);
+	if (file->is_overtaken && access == CANFS_WRITES)
+		return true;
 	return (access == CANFS_WRITES || file->writes) && others_have_it(file, client);
 }
 
@@ -474,31 +475,23 @@ void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
 	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
 }
 
-static void tick_recall(
-	struct canfs_holders *holders, struct holder *holder, const struct canfs_server *server)
+bool canfs_holders_overtake(struct canfs_holders *holders, uint64_t name)
 {
-	holder->recall_ticks++;
-	if (holder->recall_ticks == 1 ||
-		(holder->recall_ticks == GONE_TICKS && is_gone(holders, holder->client.id)))
-		*holder->server.recall_begun -= server->lease_sec;
-	if (holder->recall_ticks >= UNHEARD_TICKS && *holder->server.recall_answered == 0)
-		server->unheard(holder->server.client_record);
+	struct shard *shard = lock_shard(holders, name);
+	bool is_changing = atomic_load(&slot_of(holders, name)->changes) != 0;
+	struct file *file = find(shard, name);
+
+	if (file && file->first && !is_changing)
+		file->is_overtaken = true;
+	pthread_mutex_unlock(&shard->lock);
+	return !is_changing;
 }
 
-static void tick_holder(
-	struct canfs_holders *holders, struct holder *holder, const struct canfs_server *server)
+static void tick_holder(struct canfs_holders *holders, const struct file *file,
+	struct holder *holder, const struct canfs_server *server)
 {
-	bool begun = *holder->server.recall_begun != 0;
-
-	if (begun)
-		tick_recall(holders, holder, server);
-	holder->stuck_ticks =
-		!begun && *holder->server.stage == server->recalled ? holder->stuck_ticks + 1 : 0;
-	if (holder->stuck_ticks >= STUCK_TICKS) {
-		*holder->server.stage = server->granted;
-		holder->stuck_ticks = 0;
-	}
-	*holder->server.channel_down = false;
+	canfs_recall_tick(&holder->recall, &holder->server, server, file->is_overtaken,
+		is_gone(holders, holder->client.id));
 }
 
 /* Forgets it if it has settled. */
@@ -522,7 +515,7 @@ void canfs_holders_tick(
 		HASH_ITER(hh, shard->files, file, next)
 		{
 			for (struct holder *holder = file->first; holder; holder = holder->next)
-				tick_holder(holders, holder, server);
+				tick_holder(holders, file, holder, server);
 			tick_settling(holders, shard, file, now_usec);
 		}
 		pthread_mutex_unlock(&shard->lock);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
+#include "ganesha-fsal/delegations/recall.h"
 
 #define CANFS_HOLDERS_MAX     65536 /* delegations, in 20 MiB */
 #define CANFS_HOLDERS_KEY_MAX 128
@@ -23,15 +23,6 @@ struct canfs_nfs_client {
 	const void *address; /* where it asks from, by any name */
 };
 #define CANFS_NO_HOLDER UINT64_MAX
-
-/* Of the server's own state of a delegation; as long as that is there. The pointers are its name. */
-struct canfs_server_state {
-	time_t *recall_begun; /* when the server first asked for it back, 0: not yet; in seconds */
-	time_t *recall_answered; /* when the client said that it had heard that; likewise; not of the name */
-	uint32_t *stage;     /* what it is about */
-	bool *channel_down;  /* its client did not answer once; not of the name */
-	void *client_record; /* for canfs_server.unheard(); not of the name */
-};
 
 struct canfs_delegation {
 	uint64_t file, parent; /* numbers of the file and its directory; parent 0: not known */
@@ -58,8 +49,13 @@ void canfs_holders_free(struct canfs_holders *holders); /* NULL allowed */
  */
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation);
 
+struct canfs_returned {
+	struct canfs_nfs_client whose;
+	bool was_overtaken;
+};
+
 /*
- * It is returned, or taken away; whose it was. False: it was not there.
+ * It is returned, or taken away. False: it was not there.
  *
  * A client may send its WRITEs, and return the delegation without waiting for their replies, as Linux does when asked back: the server may
  * come to them later, or be at them still. So the file then settles: it conflicts as before, for 0.1 s, and for who looks or reads until
@@ -67,7 +63,7 @@ int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegati
  * at most, and for writers too.
  */
 bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
-	struct canfs_server_state server, uint64_t now_usec, struct canfs_nfs_client *whose);
+	struct canfs_server_state server, uint64_t now_usec, struct canfs_returned *returned);
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_t now_usec);
 
 /*
@@ -126,26 +122,18 @@ bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t file,
 	struct canfs_nfs_client client, enum canfs_access access,
 	const struct canfs_recall *recall);
 
+/*
+ * A process of this machine empties the file, and does not wait for its holders any longer: nothing that they send is written until all of
+ * its delegations are taken away, which the next tick sees to. What they have not sent would be lost to the file anyhow. False: a change of it
+ * is under way, and nothing was done.
+ */
+bool canfs_holders_overtake(struct canfs_holders *holders, uint64_t file);
+
 /* Between these, about an operation that was found not to conflict, none is granted: the client would not see what it changes. */
 void canfs_holders_begin_change(struct canfs_holders *holders, uint64_t file);
 void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
 
-/*
- * Once a second: forgets what has settled, and looks at what the server does with those that it has asked back.
- *
- * It waits for two leases, where one will do (RFC 8881 §10.4.6): recall_begun is set back by one. And NFS-Ganesha 4 may mark one
- * (stage == recalled) without asking, as of a client whose lease is just over: then nobody can take it away any more. That is undone
- * (stage = granted) if it has not begun after two seconds. A client that did not answer one recall within 3 s, as over a link that its own
- * writes fill, it takes for one that never will, and gives it none any more; but NFSv4.1 asks and answers over the same connection. That is
- * undone, too. Who really never answers has its delegations revoked, and Ganesha counts that.
- */
-struct canfs_server {
-	time_t lease_sec;
-	uint32_t granted, recalled; /* stages */
-	/* Of each delegation that is asked back and whose client has not answered that for some seconds; with a lock: it may not wait. */
-	void (*unheard)(void *client_record);
-};
-
+/* Once a second: forgets what has settled, and looks at what the server does with those that it has asked back (recall.h). */
 void canfs_holders_tick(
 	struct canfs_holders *holders, uint64_t now_usec, const struct canfs_server *server);
 

@@ -24,6 +24,7 @@ static struct {
 	time_t begun, answered;
 	uint32_t stage;
 	bool channel_down;
+	bool is_locked;
 } server[CANFS_HOLDERS_MAX + 1];
 static unsigned int servers; /* that were used */
 static char asked[256];      /* the keys, one character each */
@@ -34,6 +35,7 @@ static struct canfs_server_state state_of(unsigned int number)
 	return (struct canfs_server_state) { .recall_begun = &server[number].begun,
 		.recall_answered = &server[number].answered,
 		.client_record = &server[number],
+		.state = &server[number],
 		.stage = &server[number].stage,
 		.channel_down = &server[number].channel_down };
 }
@@ -106,9 +108,9 @@ static bool conflicts(uint64_t file, struct canfs_nfs_client client, bool writes
 
 static bool removed_at(uint64_t file, unsigned int number, uint64_t now_usec)
 {
-	struct canfs_nfs_client whose;
+	struct canfs_returned returned;
 
-	return canfs_holders_remove(holders, file, state_of(number), now_usec, &whose);
+	return canfs_holders_remove(holders, file, state_of(number), now_usec, &returned);
 }
 
 static enum canfs_named named_at(uint64_t file, struct canfs_nfs_client client, uint64_t now_usec)
@@ -121,11 +123,32 @@ static void note_unheard(void *client_record)
 	unheard += client_record == &server[0];
 }
 
+/* The server holds its lock, or did so until now. */
+static void *lock_state(void *state)
+{
+	bool *is_locked =
+		&server[(size_t)((char *)state - (char *)server) / sizeof(server[0])].is_locked;
+
+	if (*is_locked)
+		return NULL;
+	*is_locked = true;
+	return is_locked;
+}
+
+static void unlock_state(void *locked)
+{
+	assert_true(*(bool *)locked);
+	*(bool *)locked = false;
+}
+
 static void tick_at(uint64_t now_usec)
 {
-	const struct canfs_server server_here = {
-		.lease_sec = 60, .granted = GRANTED, .recalled = RECALLED, .unheard = note_unheard
-	};
+	const struct canfs_server server_here = { .lease_sec = 60,
+		.granted = GRANTED,
+		.recalled = RECALLED,
+		.lock = lock_state,
+		.unlock = unlock_state,
+		.unheard = note_unheard };
 
 	canfs_holders_tick(holders, now_usec, &server_here);
 }
@@ -365,14 +388,35 @@ static void who_does_not_answer_loses_it_after_one_lease(void **state)
 	server[0].stage = RECALLED;
 	tick_at(NOW_USEC);
 	assert_int_equal(server[0].begun, 4940);
+	assert_false(server[0].is_locked);
 	tick_at(NOW_USEC);
 	assert_int_equal(server[0].begun, 4940);
 	assert_int_equal(server[0].stage, RECALLED);
 }
 
+static void what_the_server_has_locked_is_left(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_int_equal(add(OTHER_FILE, A, true), 0);
+	server[0].begun = 5000;
+	server[0].stage = server[1].stage = RECALLED;
+	server[0].is_locked = server[1].is_locked = true;
+	for (int i = 0; i < 10; i++)
+		tick_at(NOW_USEC);
+	assert_int_equal(server[0].begun, 5000);
+	assert_int_equal(server[1].stage, RECALLED);
+	server[0].is_locked = server[1].is_locked = false;
+	tick_at(NOW_USEC);
+	tick_at(NOW_USEC);
+	assert_int_equal(server[0].begun, 4940);
+	assert_int_equal(server[1].stage, GRANTED);
+}
+
 static time_t begun_after_ticks(unsigned int ticks)
 {
 	server[0].begun = 5000;
+	server[0].stage = RECALLED;
 	for (unsigned int i = 0; i < ticks; i++)
 		tick_at(NOW_USEC);
 	return server[0].begun;
@@ -386,6 +430,7 @@ static void who_has_lost_one_is_not_waited_for_again(void **state)
 	assert_int_equal(add(OTHER_FILE, B, true), 0);
 	canfs_holders_gone(holders, A);
 	server[1].begun = 5000;
+	server[1].stage = RECALLED;
 	assert_int_equal(begun_after_ticks(4), 4940);
 	tick_at(NOW_USEC);
 	assert_int_equal(server[0].begun, 4880);
@@ -416,6 +461,41 @@ static void who_does_not_answer_is_told_of(void **state)
 	server[0].answered = 5004;
 	tick_at(NOW_USEC);
 	assert_int_equal(unheard, 2);
+}
+
+/* By a process of this machine that empties the file. */
+static void who_is_overtaken_writes_no_more_and_loses_it(void **state)
+{
+	struct canfs_returned returned;
+
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	assert_int_equal(add(OTHER_FILE, A, true), 0);
+	assert_true(canfs_holders_overtake(holders, 7));
+	assert_true(conflicts(7, A, true));
+	assert_false(conflicts(7, A, false));
+	assert_false(conflicts(OTHER_FILE, A, true));
+	assert_int_equal(begun_after_ticks(1), 4880); /* two leases, and the server takes it */
+	assert_true(canfs_holders_remove(holders, 7, state_of(0), NOW_USEC, &returned));
+	assert_true(returned.was_overtaken);
+	assert_ptr_equal(returned.whose.address, A.address);
+	assert_false(conflicts(7, A, true));
+	assert_true(canfs_holders_remove(holders, OTHER_FILE, state_of(1), NOW_USEC, &returned));
+	assert_false(returned.was_overtaken);
+	assert_int_equal(add_at(7, 0, A, true, LATER_USEC), 0);
+	assert_false(conflicts_at(7, A, CANFS_WRITES, LATER_USEC));
+}
+
+static void nobody_is_overtaken_while_it_writes(void **state)
+{
+	(void)state;
+	assert_int_equal(add(7, A, true), 0);
+	canfs_holders_begin_change(holders, 7);
+	assert_false(canfs_holders_overtake(holders, 7));
+	assert_false(conflicts(7, A, true));
+	canfs_holders_end_change(holders, 7);
+	assert_true(canfs_holders_overtake(holders, 7));
+	assert_true(canfs_holders_overtake(holders, 8)); /* that nobody holds */
 }
 
 static void a_recall_that_does_not_begin_is_undone(void **state)
@@ -548,6 +628,9 @@ int main(void)
 		TEST(who_has_lost_one_is_not_waited_for_again),
 		TEST(who_is_there_again_is_waited_for),
 		TEST(who_does_not_answer_is_told_of),
+		TEST(what_the_server_has_locked_is_left),
+		TEST(who_is_overtaken_writes_no_more_and_loses_it),
+		TEST(nobody_is_overtaken_while_it_writes),
 		TEST(a_recall_that_does_not_begin_is_undone),
 		TEST(after_a_conflict_none_is_granted_for_a_while),
 		TEST(none_is_granted_while_it_is_changed),
