@@ -459,6 +459,10 @@ bool canfs_recall_was_answered(const struct state_t *state); /* just now */
 void *canfs_lock_state(void *state);
 void canfs_unlock_state(void *locked);
 
+/* The file is to be deleted: what settles (delegations/watch.h) has no descriptor of it any more. */
+bool canfs_any_file_settles(void);
+void canfs_forget_watched(const struct fsal_obj_handle *handle);
+
 /* kept_states.c, with op_ctx: of a delegation that is returned, or of locks that end. It stays for a second. */
 void canfs_keep_state(struct state_t *state);
 

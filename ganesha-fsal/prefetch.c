@@ -168,20 +168,30 @@ bool canfs_object_gone(struct fsal_obj_handle *handle)
 	return canfs_remote_forget(canfs_prefetcher_remotes(CANFS.prefetcher), handle);
 }
 
+/* What of it is not to be found by its object. */
 static void let_go(const struct fsal_obj_handle *handle)
 {
 	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
 
-	canfs_remote_let_go(
-		canfs_prefetcher_remotes(CANFS.prefetcher), canfs_name_file(handle), &until);
+	canfs_forget_watched(handle);
+	if (CANFS.prefetcher)
+		canfs_remote_let_go(canfs_prefetcher_remotes(CANFS.prefetcher),
+			canfs_name_file(handle), &until);
 }
 
 void canfs_delete_file(struct fsal_obj_handle *handle)
 {
-	if (!CANFS.prefetcher || handle->type != REGULAR_FILE)
+	if (handle->type != REGULAR_FILE)
 		return;
-	canfs_prefetch_forget(CANFS.prefetcher, handle, true);
+	if (CANFS.prefetcher)
+		canfs_prefetch_forget(CANFS.prefetcher, handle, true);
 	let_go(handle);
+}
+
+static bool is_read_ahead_remotely(void)
+{
+	return CANFS.prefetcher &&
+	       atomic_load(&canfs_prefetcher_remotes(CANFS.prefetcher)->pieces) > 0;
 }
 
 /* Its object is released before the client is told: what is local is closed then. */
@@ -189,8 +199,7 @@ void canfs_delete_named(struct fsal_obj_handle *dir, const char *name)
 {
 	struct fsal_obj_handle *sub = NULL;
 
-	if (!CANFS.prefetcher ||
-		atomic_load(&canfs_prefetcher_remotes(CANFS.prefetcher)->pieces) == 0 ||
+	if ((!is_read_ahead_remotely() && !canfs_any_file_settles()) ||
 		FSAL_IS_ERROR(PASS(dir, lookup, name, &sub, NULL)))
 		return;
 	if (sub->type == REGULAR_FILE)

@@ -105,6 +105,17 @@ void canfs_unwatch_file(struct fsal_obj_handle *handle)
 		close(dir);
 }
 
+bool canfs_any_file_settles(void)
+{
+	return watch && canfs_watch_any_settles(watch);
+}
+
+void canfs_forget_watched(const struct fsal_obj_handle *handle)
+{
+	if (watch && handle->fs)
+		canfs_watch_forget(watch, dev_of(handle), handle->fileid);
+}
+
 /* What struct stat does not tell (an ACL, for one), the sub-FSAL alone knows. */
 static bool stat_suffices(const struct fsal_attrlist *attrs)
 {

@@ -373,3 +373,27 @@ void canfs_watch_remove(struct canfs_watch *watch, int fd, const struct canfs_wa
 	if (fd >= 0)
 		close(fd);
 }
+
+bool canfs_watch_any_settles(const struct canfs_watch *watch)
+{
+	return watch->any_settles;
+}
+
+void canfs_watch_forget(struct canfs_watch *watch, dev_t dev, ino_t ino)
+{
+	struct entry *entry;
+	int fd = NO_FD;
+
+	if (!watch->any_settles)
+		return;
+	pthread_mutex_lock(&watch->lock);
+	entry = find(watch, dev, ino);
+	if (entry && entry->count == 0) {
+		fd = entry->fd;
+		TAILQ_REMOVE(&watch->settling, entry, settling);
+		unwatch(watch, entry, fd);
+	}
+	pthread_mutex_unlock(&watch->lock);
+	if (fd >= 0)
+		close(fd);
+}

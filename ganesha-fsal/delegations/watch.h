@@ -66,4 +66,10 @@ int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watche
  */
 void canfs_watch_remove(struct canfs_watch *watch, int fd, const struct canfs_watched *file);
 
+/* Is there a file that is still watched until it has settled? */
+bool canfs_watch_any_settles(const struct canfs_watch *watch);
+
+/* The file is to be deleted: if it settles, it is not watched any more, and its descriptor is closed. */
+void canfs_watch_forget(struct canfs_watch *watch, dev_t dev, ino_t ino);
+
 #endif

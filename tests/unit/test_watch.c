@@ -214,6 +214,25 @@ static void who_waits_goes_on_when_it_has_settled(void **state)
 	end();
 }
 
+/* Nothing keeps the space of a file that is deleted while it settles. */
+static void what_settles_is_forgotten_when_it_is_deleted(void **state)
+{
+	int settles_by;
+
+	(void)state;
+	begin(600);
+	canfs_watch_forget(watch, file.dev, file.ino); /* not what is watched */
+	settling = true;
+	settles_by = dup(fd);
+	canfs_watch_remove(watch, settles_by, &file);
+	assert_true(canfs_watch_any_settles(watch));
+	assert_true(fcntl(settles_by, F_GETFD) >= 0);
+	canfs_watch_forget(watch, file.dev, file.ino);
+	assert_true(fcntl(settles_by, F_GETFD) < 0);
+	assert_int_equal(status_of(other_opens()), 0);
+	end();
+}
+
 static void what_settles_may_be_watched_again(void **state)
 {
 	pid_t other;
@@ -363,6 +382,7 @@ int main(void)
 		cmocka_unit_test(nobody_waits_longer_than_is_said),
 		cmocka_unit_test(nobody_is_left_when_it_ends),
 		cmocka_unit_test(who_waits_goes_on_when_it_has_settled),
+		cmocka_unit_test(what_settles_is_forgotten_when_it_is_deleted),
 		cmocka_unit_test(what_settles_may_be_watched_again),
 		cmocka_unit_test(nobody_waits_if_its_mark_is_left),
 		cmocka_unit_test(no_descriptor_is_kept),
