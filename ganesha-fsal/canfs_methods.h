@@ -486,7 +486,10 @@ bool canfs_request_writes(void);
  * Was it taken away from the client of op_ctx, and the file changed since? Then it is told once that what it opens to write is not there
  * (NFS4ERR_NOENT): to go on with what it had not sent, Linux opens it by its handle, and gives up; who opens a name looks it up again.
  */
-bool canfs_was_revoked(struct fsal_obj_handle *handle);
+bool canfs_open_was_revoked(struct fsal_obj_handle *handle);
+
+/* Likewise, and it has not opened the file since: is this WRITE one that it had not sent? It has failed then (NFS4ERR_IO). */
+bool canfs_write_was_revoked(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
 
 /* file_changes.c. delegations/holders.h: a request of the client of op_ctx has named the file of this key. */
 void canfs_note_named(const struct gsh_buffdesc *key);

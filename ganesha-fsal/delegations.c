@@ -349,15 +349,26 @@ void canfs_return_lease(struct fsal_obj_handle *handle, struct state_t *state, v
 	canfs_unwatch_file(handle);
 }
 
-bool canfs_was_revoked(struct fsal_obj_handle *handle)
+static bool was_revoked(struct fsal_obj_handle *handle,
+	bool find(struct canfs_revoked *, uint64_t, const void *, uint64_t *))
 {
 	struct canfs_revoked *revoked = atomic_load(&all_revoked);
 	uint64_t version;
 
 	return revoked && canfs_revoked_any(revoked) && handle->type == REGULAR_FILE &&
 	       canfs_client_here().id != CANFS_NO_HOLDER &&
-	       canfs_revoked_take(revoked, canfs_hash_key(handle), op_ctx->client, &version) &&
+	       find(revoked, canfs_hash_key(handle), op_ctx->client, &version) &&
 	       version_of(handle) != version;
+}
+
+bool canfs_open_was_revoked(struct fsal_obj_handle *handle)
+{
+	return was_revoked(handle, canfs_revoked_take);
+}
+
+bool canfs_write_was_revoked(struct fsal_obj_handle *handle, const struct fsal_io_arg *io)
+{
+	return !io->state && was_revoked(handle, canfs_revoked_find);
 }
 
 struct canfs_holders *canfs_all_holders(void)

@@ -115,7 +115,9 @@ static void write_file(struct fsal_obj_handle *handle, bool bypass, fsal_async_c
 		.stable = io->fsal_stable,
 		.bypass = bypass,
 	};
-	fsal_status_t status = canfs_begin_change(handle, &caller.change);
+	fsal_status_t status = canfs_write_was_revoked(handle, io)
+				       ? fsalstat(ERR_FSAL_IO, 0)
+				       : canfs_begin_change(handle, &caller.change);
 
 	if (FSAL_IS_ERROR(status)) {
 		canfs_end_timer(&caller.timer);
@@ -182,7 +184,7 @@ static fsal_status_t do_open(struct fsal_obj_handle *handle, struct state_t *sta
 	struct fsal_obj_handle *sub = NULL;
 	fsal_status_t status;
 
-	if (!name && (truncates || (openflags & FSAL_O_WRITE)) && canfs_was_revoked(handle))
+	if (!name && (truncates || (openflags & FSAL_O_WRITE)) && canfs_open_was_revoked(handle))
 		return fsalstat(ERR_FSAL_NOENT, 0);
 	status = PASS(handle, open2, state, openflags, createmode, name, attrs_in, verifier, &sub,
 		attrs_out, caller_perm_check COMPAT_PARENT_ARGS);

@@ -56,8 +56,8 @@ void canfs_revoked_add(
 	pthread_mutex_unlock(&revoked->lock);
 }
 
-bool canfs_revoked_take(
-	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t *version)
+static bool find(struct canfs_revoked *revoked, uint64_t file, const void *address,
+	uint64_t *version, bool forget)
 {
 	struct slot *slot = slot_of(revoked, file);
 	bool found;
@@ -66,11 +66,24 @@ bool canfs_revoked_take(
 		return false;
 	pthread_mutex_lock(&revoked->lock);
 	found = slot->address == address && slot->file == file;
-	if (found) {
+	if (found)
 		*version = slot->version;
+	if (found && forget) {
 		slot->address = NULL;
 		atomic_fetch_sub(&revoked->count, 1);
 	}
 	pthread_mutex_unlock(&revoked->lock);
 	return found;
+}
+
+bool canfs_revoked_find(
+	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t *version)
+{
+	return find(revoked, file, address, version, false);
+}
+
+bool canfs_revoked_take(
+	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t *version)
+{
+	return find(revoked, file, address, version, true);
 }

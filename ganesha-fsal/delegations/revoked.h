@@ -3,7 +3,8 @@
  * Delegations that were taken away from clients that did not answer, as one whose machine sleeps.
  *
  * A client may have closed the file, and not have sent all. When it goes on, it must tell its user that this is lost (RFC 8881 §10.5.1).
- * Linux opens the file anew and sends it, over what others have written since. So the first open of a file that has changed is refused.
+ * Linux opens the file anew and sends it, over what others have written since. So the first open of a file that has changed is refused, and
+ * until then each WRITE without an open, as Linux sends between the loss of the delegation and that open.
  *
  * The last ones are remembered, CANFS_REVOKED_SLOTS at most. From any thread.
  */
@@ -27,7 +28,9 @@ bool canfs_revoked_any(const struct canfs_revoked *revoked); /* one load */
 void canfs_revoked_add(
 	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t version);
 
-/* Was it taken away from this client, and its version was what? Then this is forgotten. */
+/* Was it taken away from this client, and its version was what? After take() this is forgotten. */
+bool canfs_revoked_find(
+	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t *version);
 bool canfs_revoked_take(
 	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t *version);
 

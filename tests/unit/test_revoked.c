@@ -36,11 +36,16 @@ static uint64_t taken(uint64_t file, const void *address)
 
 static void each_is_told_once(void **state)
 {
+	uint64_t version;
+
 	(void)state;
 	assert_int_equal(taken(7, A), 0);
 	canfs_revoked_add(revoked, 7, A, 100);
 	assert_int_equal(taken(7, B), 0);
 	assert_int_equal(taken(8, A), 0);
+	assert_false(canfs_revoked_find(revoked, 7, B, &version));
+	assert_true(canfs_revoked_find(revoked, 7, A, &version));
+	assert_int_equal(version, 100);
 	assert_int_equal(taken(7, A), 100);
 	assert_int_equal(taken(7, A), 0);
 }
