@@ -91,7 +91,7 @@ struct canfs_handle {
 /* With what malloc(3) adds, the 160 bytes of ganesha-canfs-config(8), MEMORY. */
 _Static_assert(sizeof(struct canfs_handle) <= 152, "the bound that is published");
 
-/* The one mutable global: Ganesha's API wants a module object. */
+/* The module object that Ganesha's API wants. Other state of the module is static in the file that owns it. */
 extern struct canfs_module CANFS;
 
 static inline struct fsal_obj_handle *canfs_sub(const struct fsal_obj_handle *handle)

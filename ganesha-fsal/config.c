@@ -133,17 +133,17 @@ struct class_block {
 /* As Ganesha wants it: a new one, the end of one, or a default that there is not. */
 static void *class_init(void *link_mem, void *self)
 {
-	struct class_block *class = self;
+	struct class_block *client_class = self;
 
 	if (!link_mem)
 		return self;
-	if (!class) {
-		class = gsh_calloc(1, sizeof(*class));
-		class->parameters = container_of(link_mem, struct parameters, classes);
-		return class;
+	if (!client_class) {
+		client_class = gsh_calloc(1, sizeof(*client_class));
+		client_class->parameters = container_of(link_mem, struct parameters, classes);
+		return client_class;
 	}
-	gsh_free(class->name);
-	gsh_free(class);
+	gsh_free(client_class->name);
+	gsh_free(client_class);
 	return NULL;
 }
 
@@ -157,17 +157,17 @@ static int refuse_class(const char *error, struct config_error_type *err_type)
 static int class_clients_add(const char *token, enum term_type type, struct config_item *item,
 	void *param, void *node, struct config_error_type *err_type)
 {
-	struct class_block *class = container_of(param, struct class_block, clients);
-	struct canfs_names *names = class->parameters->names;
+	struct class_block *client_class = container_of(param, struct class_block, clients);
+	struct canfs_names *names = client_class->parameters->names;
 	char error[CANFS_CLASS_ERROR_MAX];
 
 	(void)type;
 	(void)item;
 	(void)node;
-	class->clients++;
+	client_class->clients++;
 	if (names)
-		names->class_name = class->name ? class->name : "";
-	if (canfs_classes_add_word(&class->parameters->classes, token,
+		names->class_name = client_class->name ? client_class->name : "";
+	if (canfs_classes_add_word(&client_class->parameters->classes, token,
 		    names ? canfs_names_find : NULL, names, error) != 0)
 		return refuse_class(error, err_type);
 	return 0;
@@ -176,15 +176,16 @@ static int class_clients_add(const char *token, enum term_type type, struct conf
 /* Nothing is kept of the block itself. */
 static int class_commit(void *node, void *link_mem, void *self, struct config_error_type *err_type)
 {
-	struct class_block *class = self;
+	struct class_block *client_class = self;
 	char error[CANFS_CLASS_ERROR_MAX];
 
 	(void)node;
-	if (class->clients == 0) {
-		snprintf(error, sizeof(error), "class %.32s: it has no Clients", class->name);
+	if (client_class->clients == 0) {
+		snprintf(
+			error, sizeof(error), "class %.32s: it has no Clients", client_class->name);
 		return refuse_class(error, err_type);
 	}
-	if (canfs_classes_end(link_mem, class->name, class->premium_pct, error) != 0)
+	if (canfs_classes_end(link_mem, client_class->name, client_class->premium_pct, error) != 0)
 		return refuse_class(error, err_type);
 	class_init(link_mem, self);
 	return 0;

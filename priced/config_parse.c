@@ -31,7 +31,7 @@ struct parser {
 	int line;
 	int mistake_line;
 	int name_line[CANFS_PRICED_OPTIONS_MAX]; /* where it was given; 0: not yet */
-	struct class_section class;
+	struct class_section client_class;
 	struct canfs_names *names; /* NULL: they are left out */
 };
 
@@ -181,18 +181,18 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 /* What its section has said. A mistake of the whole is one of its first line, or of its header. */
 static int end_class(struct parser *parser)
 {
-	struct class_section class = parser->class;
+	struct class_section client_class = parser->client_class;
 	char error[CANFS_CLASS_ERROR_MAX];
 	int line = parser->line;
 
-	parser->class = (struct class_section) { .line = 0 };
-	if (class.header_line == 0)
+	parser->client_class = (struct class_section) { .line = 0 };
+	if (client_class.header_line == 0)
 		return 1;
-	parser->line = class.line != 0 ? class.line : class.header_line;
-	if (class.clients == 0)
-		mistake(parser, "class %s: it has no clients", class.name);
-	else if (canfs_classes_end(&parser->config.classes, class.name, class.premium_pct, error) !=
-		 0)
+	parser->line = client_class.line != 0 ? client_class.line : client_class.header_line;
+	if (client_class.clients == 0)
+		mistake(parser, "class %s: it has no clients", client_class.name);
+	else if (canfs_classes_end(&parser->config.classes, client_class.name,
+			 client_class.premium_pct, error) != 0)
 		mistake(parser, "%s", error);
 	parser->line = line;
 	return parser->error[0] == '\0';
@@ -203,7 +203,7 @@ static int add_client(struct parser *parser, const char *word, size_t len)
 	char text[512], error[CANFS_CLASS_ERROR_MAX]; /* what does not fit is no name either */
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, word);
-	parser->class.clients++;
+	parser->client_class.clients++;
 	if (canfs_classes_add_word(&parser->config.classes, text,
 		    parser->names ? canfs_names_find : NULL, parser->names, error) != 0)
 		return mistake(parser, "clients: %s", error);
@@ -212,13 +212,14 @@ static int add_client(struct parser *parser, const char *word, size_t len)
 
 static int set_premium(struct parser *parser, const char *value)
 {
-	struct class_section *class = &parser->class;
+	struct class_section *client_class = &parser->client_class;
 	char *end;
 	long number;
 
-	if (class->premium_line != 0)
-		return mistake(parser, "premium: given before, in line %d", class->premium_line);
-	class->premium_line = parser->line;
+	if (client_class->premium_line != 0)
+		return mistake(
+			parser, "premium: given before, in line %d", client_class->premium_line);
+	client_class->premium_line = parser->line;
 	errno = 0;
 	number = strtol(value, &end, 10);
 	if (end == value || *end != '\0')
@@ -226,14 +227,14 @@ static int set_premium(struct parser *parser, const char *value)
 	if (errno != 0 || number < CANFS_PREMIUM_PCT_MIN || number > CANFS_PREMIUM_PCT_MAX)
 		return mistake(parser, "premium = %.64s: not in %d ... %d", value,
 			CANFS_PREMIUM_PCT_MIN, CANFS_PREMIUM_PCT_MAX);
-	class->premium_pct = (int)number;
+	client_class->premium_pct = (int)number;
 	return 1;
 }
 
 static int set_class(struct parser *parser, const char *name, const char *value)
 {
-	if (parser->class.line == 0)
-		parser->class.line = parser->line;
+	if (parser->client_class.line == 0)
+		parser->client_class.line = parser->line;
 	if (strcmp(name, "clients") == 0)
 		return set_names(parser, value, add_client);
 	if (strcmp(name, "premium") == 0)
@@ -245,7 +246,7 @@ static int on_pair(void *user, const char *section, const char *name, const char
 {
 	struct parser *parser = user;
 
-	if (parser->class.header_line != 0)
+	if (parser->client_class.header_line != 0)
 		return set_class(parser, name, value);
 	if (strcmp(section, "priced") != 0)
 		return mistake(parser, "%.64s: not below [priced]", name);
@@ -260,7 +261,7 @@ static int on_pair(void *user, const char *section, const char *name, const char
 static void take_header(struct parser *parser, const char *line)
 {
 	const size_t prefix = strlen("[" CLASS_SECTION);
-	struct class_section *class = &parser->class;
+	struct class_section *client_class = &parser->client_class;
 
 	(void)end_class(parser);
 	if (strncmp(line, "[" CLASS_SECTION, prefix) != 0) {
@@ -268,11 +269,11 @@ static void take_header(struct parser *parser, const char *line)
 			mistake(parser, "allowed are the sections [priced] and [class NAME]");
 		return;
 	}
-	*class = (struct class_section) { .header_line = parser->line };
-	snprintf(class->name, sizeof(class->name), "%.*s", (int)strcspn(line + prefix, "]\n"),
-		line + prefix);
+	*client_class = (struct class_section) { .header_line = parser->line };
+	snprintf(client_class->name, sizeof(client_class->name), "%.*s",
+		(int)strcspn(line + prefix, "]\n"), line + prefix);
 	if (parser->names)
-		parser->names->class_name = class->name;
+		parser->names->class_name = client_class->name;
 }
 
 /* inih's reader: fgets() from the text, counting lines; a line that does not fit is a mistake. */

@@ -10,7 +10,7 @@
 #include "server/monitors/mountinfo.h"
 #include "server/monitors/source.h"
 
-static void free_export(struct export *export)
+static void free_export(struct exported *export)
 {
 	struct client *client;
 
@@ -25,7 +25,7 @@ static void free_export(struct export *export)
 /* The price tables are closed by then, or belong to others. */
 static void free_exports(struct exports *exports)
 {
-	struct export *export;
+	struct exported *export;
 
 	while ((export = LIST_FIRST(exports))) {
 		LIST_REMOVE(export, link);
@@ -33,9 +33,9 @@ static void free_exports(struct exports *exports)
 	}
 }
 
-static struct export *find_path(const struct exports *exports, const char *path)
+static struct exported *find_path(const struct exports *exports, const char *path)
 {
-	struct export *export;
+	struct exported *export;
 
 	LIST_FOREACH (export, exports, link) {
 		if (strcmp(export->path, path) == 0)
@@ -90,7 +90,7 @@ int canfs_export_list_new(
 
 void canfs_export_list_free(struct canfs_export_list *list)
 {
-	struct export *export;
+	struct exported *export;
 
 	if (!list)
 		return;
@@ -179,9 +179,9 @@ static dev_t device_of(const char *mountinfo, const char *path)
 	return mount.device;
 }
 
-static struct export *add_path(struct exports *exports, const char *path)
+static struct exported *add_path(struct exports *exports, const char *path)
 {
-	struct export *export = calloc(1, sizeof(*export));
+	struct exported *export = calloc(1, sizeof(*export));
 
 	if (!export)
 		return NULL;
@@ -195,7 +195,7 @@ static struct export *add_path(struct exports *exports, const char *path)
 	return export;
 }
 
-static int add_client(struct export *export, const struct canfs_nfsd_export *found)
+static int add_client(struct exported *export, const struct canfs_nfsd_export *found)
 {
 	size_t bytes = strlen(found->client) + 1;
 	struct client *client = malloc(sizeof(*client) + bytes);
@@ -217,7 +217,7 @@ static int add_exports(struct exports *exports, const char *text, size_t *count,
 	int ret = 0;
 
 	while (ret == 0 && canfs_nfsd_next_export(&cursor, &found)) {
-		struct export *export = find_path(exports, found.path);
+		struct exported *export = find_path(exports, found.path);
 
 		if (found.is_v4root)
 			continue;
@@ -249,7 +249,7 @@ static void say_too_many(struct canfs_export_list *list, bool too_many)
 
 static int parse_texts(struct canfs_export_list *list, struct exports *exports)
 {
-	struct export *export;
+	struct exported *export;
 	bool too_many = false;
 	size_t count = 0;
 	int ret = add_exports(exports, list->text[ETAB], &count, &too_many);
@@ -263,9 +263,9 @@ static int parse_texts(struct canfs_export_list *list, struct exports *exports)
 }
 
 /* From the list as it is, or new. Without memory for one the export has no prices until the next change. */
-static void find_price_table(struct canfs_export_list *list, struct export *export)
+static void find_price_table(struct canfs_export_list *list, struct exported *export)
 {
-	struct export *old = find_path(&list->exports, export->path);
+	struct exported *old = find_path(&list->exports, export->path);
 
 	if (old && old->device == export->device && old->prices)
 		export->prices = old->prices;
@@ -276,7 +276,7 @@ static void find_price_table(struct canfs_export_list *list, struct export *expo
 
 static bool have_names(const struct exports *exports)
 {
-	struct export *export;
+	struct exported *export;
 	struct client *client;
 
 	LIST_FOREACH (export, exports, link) {
@@ -291,7 +291,7 @@ static bool have_names(const struct exports *exports)
 static void exchange(struct canfs_export_list *list, struct exports *exports)
 {
 	bool has_names = have_names(exports);
-	struct export *first;
+	struct exported *first;
 
 	pthread_mutex_lock(&list->mutex);
 	first = LIST_FIRST(&list->exports);
@@ -317,7 +317,7 @@ static void close_prices(struct canfs_export_list *list, struct canfs_price_tabl
 int canfs_export_list_refresh(struct canfs_export_list *list)
 {
 	struct exports exports = LIST_HEAD_INITIALIZER(exports);
-	struct export *export;
+	struct exported *export;
 	int ret = read_texts(list);
 
 	if (ret != 0 || !have_changed(list))
@@ -332,7 +332,7 @@ int canfs_export_list_refresh(struct canfs_export_list *list)
 	keep_texts(list);
 	exchange(list, &exports);
 	LIST_FOREACH (export, &exports, link) {
-		struct export *stays = find_path(&list->exports, export->path);
+		struct exported *stays = find_path(&list->exports, export->path);
 
 		if (!stays || stays->prices != export->prices)
 			close_prices(list, export->prices);

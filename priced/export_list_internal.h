@@ -17,9 +17,8 @@ struct client {
 	char name[];
 };
 
-struct export
-{
-	LIST_ENTRY(export) link;
+struct exported {
+	LIST_ENTRY(exported) link;
 	char *path;
 	bool is_root; /* NFSv4 begins there */
 	dev_t device; /* 0: none of this machine's disks */
@@ -27,7 +26,7 @@ struct export
 	SLIST_HEAD(, client) clients;
 };
 
-LIST_HEAD(exports, export);
+LIST_HEAD(exports, exported);
 
 /* The files that make the list. Empty: not there. */
 enum text { KERNEL, ETAB, MOUNTINFO, TEXTS };

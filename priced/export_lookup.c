@@ -33,7 +33,7 @@ struct caller {
 	char domain[CANFS_NFSD_CLIENT_MAX];
 };
 
-static bool admits(const struct export *export, const struct caller *caller)
+static bool admits(const struct exported *export, const struct caller *caller)
 {
 	struct client *client;
 
@@ -46,10 +46,10 @@ static bool admits(const struct export *export, const struct caller *caller)
 }
 
 /* As mountd looks for it: the longest path that is exported to this client. */
-static struct export *find_export(
+static struct exported *find_export(
 	const struct canfs_export_list *list, const char *path, const struct caller *caller)
 {
-	struct export *export, *found = NULL;
+	struct exported *export, *found = NULL;
 	size_t longest = 0;
 
 	LIST_FOREACH (export, &list->exports, link) {
@@ -67,7 +67,7 @@ static struct export *find_export(
 /* Where this client's NFSv4 begins; "": at the root of the file systems. */
 static const char *nfs4_root(const struct canfs_export_list *list, const struct caller *caller)
 {
-	struct export *export;
+	struct exported *export;
 
 	LIST_FOREACH (export, &list->exports, link) {
 		if (export->is_root && strcmp(export->path, "/") != 0 && admits(export, caller))
@@ -78,7 +78,7 @@ static const char *nfs4_root(const struct canfs_export_list *list, const struct 
 
 static bool admits_anywhere(const struct canfs_export_list *list, const struct caller *caller)
 {
-	struct export *export;
+	struct exported *export;
 
 	LIST_FOREACH (export, &list->exports, link) {
 		if (admits(export, caller))
@@ -91,11 +91,11 @@ static bool admits_anywhere(const struct canfs_export_list *list, const struct c
  * The name of an export needs no look at the disk; nor does anybody get one who may mount nothing. If that look takes too long, the
  * name means what it says.
  */
-static struct export *find_name(const struct canfs_export_list *list, const char *name,
+static struct exported *find_name(const struct canfs_export_list *list, const char *name,
 	uint32_t nfs_version, const struct caller *caller)
 {
 	const char *nfs_root = nfs_version == 4 ? nfs4_root(list, caller) : "";
-	struct export *export;
+	struct exported *export;
 	char path[PATH_MAX];
 
 	if (canfs_export_path_resolve(NULL, "", nfs_root, name, path) != 0)
@@ -138,7 +138,7 @@ int canfs_export_list_use(void *host, const char *name, uint32_t nfs_version,
 {
 	struct canfs_export_list *list = host;
 	struct caller caller = { .privileged = comes_from_privileged_port(client) };
-	struct export *export;
+	struct exported *export;
 	int ret = 0;
 
 	if (!canfs_read_address((const struct sockaddr *)client, &caller.address))

@@ -39,9 +39,9 @@ static double this_minute(const struct canfs_response_best *best)
 	return best->alone >= CANFS_BEST_MIN ? best->alone_sec / best->alone : 0;
 }
 
-double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int class)
+double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int response_class)
 {
-	const struct canfs_response_best *best = &slowdown->best[class];
+	const struct canfs_response_best *best = &slowdown->best[response_class];
 	double least = this_minute(best);
 
 	for (int i = 0; i < CANFS_BEST_MINUTES; i++) {
@@ -76,8 +76,8 @@ double canfs_slowdown_depth(const struct canfs_slowdown *slowdown)
 static void end_minute(struct canfs_slowdown *slowdown)
 {
 	slowdown->minute_sec = 0;
-	for (int class = 0; class < CANFS_RESPONSE_CLASSES; class ++) {
-		struct canfs_response_best *best = &slowdown->best[class];
+	for (int response_class = 0; response_class < CANFS_RESPONSE_CLASSES; response_class++) {
+		struct canfs_response_best *best = &slowdown->best[response_class];
 
 		best->minute_sec[slowdown->minute] = this_minute(best);
 		best->alone = 0;
@@ -106,13 +106,14 @@ double canfs_slowdown_step(struct canfs_slowdown *slowdown,
 {
 	double took_sec = 0, best_sec = 0, delay;
 
-	for (unsigned int class = 0; class < CANFS_RESPONSE_CLASSES; class ++) {
-		const struct canfs_response_sum *sum = &sums[class];
+	for (unsigned int response_class = 0; response_class < CANFS_RESPONSE_CLASSES;
+		response_class++) {
+		const struct canfs_response_sum *sum = &sums[response_class];
 		double best;
 
-		slowdown->best[class].alone += sum->count[0];
-		slowdown->best[class].alone_sec += sum->sec[0];
-		best = canfs_slowdown_best(slowdown, class);
+		slowdown->best[response_class].alone += sum->count[0];
+		slowdown->best[response_class].alone_sec += sum->sec[0];
+		best = canfs_slowdown_best(slowdown, response_class);
 		for (int octave = 0; best > 0 && octave < CANFS_OTHERS_OCTAVES; octave++) {
 			learn_depth(slowdown, octave, sum->sec[octave], sum->count[octave] * best);
 			took_sec += sum->sec[octave];

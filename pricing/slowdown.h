@@ -93,6 +93,6 @@ double canfs_slowdown_step(struct canfs_slowdown *slowdown,
 double canfs_slowdown_depth(const struct canfs_slowdown *slowdown);
 
 /* Uncongested best of a class, in seconds; 0: not known. */
-double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int class);
+double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int response_class);
 
 #endif

@@ -248,12 +248,12 @@ static void print_option(const char *indent, const char *name, const json_t *val
 	putchar('\n');
 }
 
-static void show_class(const json_t *class)
+static void show_class(const json_t *client_class)
 {
-	const json_t *clients = json_object_get(class, "Clients");
+	const json_t *clients = json_object_get(client_class, "Clients");
 
-	printf("\nclass %s\n", ctl_text(class, "Name"));
-	print_option("  ", "Premium", json_object_get(class, "Premium"));
+	printf("\nclass %s\n", ctl_text(client_class, "Name"));
+	print_option("  ", "Premium", json_object_get(client_class, "Premium"));
 	if (json_array_size(clients) != 0)
 		print_option("  ", "Clients", clients);
 	else

@@ -239,8 +239,7 @@ static int entry_number(const struct dirent *entry)
 }
 
 /* A mount namespace, and the IDs of the mounts in it that lie on the BDI. */
-struct namespace
-{
+struct mount_ns {
 	char name[32]; /* "mnt:[4026531841]" */
 	size_t ids;
 	int id[CANFS_WRITERS_IDS_MAX];
@@ -253,19 +252,19 @@ struct scan {
 	bool own_pids; /* root's processes have the numbers that system calls know them by */
 	int budget;    /* processes and files */
 	size_t namespaces;
-	struct namespace namespace[NAMESPACES_MAX];
+	struct mount_ns mount_ns[NAMESPACES_MAX];
 };
 
 struct mount_ids {
 	struct canfs_bdi bdi;
-	struct namespace *namespace;
+	struct mount_ns *mount_ns;
 };
 
 /* "25 1 0:41 ..." */
 static void take_mount(void *data, const char *line, const char *end)
 {
 	const struct mount_ids *ids = data;
-	struct namespace *namespace = ids->namespace;
+	struct mount_ns *mount_ns = ids->mount_ns;
 	uint64_t id, parent, major, minor;
 
 	(void)end; /* no number has a newline in it */
@@ -274,24 +273,24 @@ static void take_mount(void *data, const char *line, const char *end)
 		canfs_parse_u64(&line, &minor) || *line != ' ')
 		return;
 	if (major == ids->bdi.major && minor == ids->bdi.minor && id <= INT_MAX &&
-		namespace->ids < CANFS_WRITERS_IDS_MAX)
-	namespace->id[namespace->ids++] = (int)id;
+		mount_ns->ids < CANFS_WRITERS_IDS_MAX)
+		mount_ns->id[mount_ns->ids++] = (int)id;
 }
 
-static int read_mount_ids(const struct scan *scan, int pid, struct namespace *namespace)
+static int read_mount_ids(const struct scan *scan, int pid, struct mount_ns *mount_ns)
 {
-	struct mount_ids ids = { scan->writers->bdi, namespace };
+	struct mount_ids ids = { scan->writers->bdi, mount_ns };
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
-	namespace->ids = 0;
+	mount_ns->ids = 0;
 	return canfs_read_lines(scan->root, path, take_mount, &ids);
 }
 
 /* The process's namespace, NULL if it is gone or not ours to see. */
-static const struct namespace *namespace_of(struct scan *scan, int pid)
+static const struct mount_ns *namespace_of(struct scan *scan, int pid)
 {
-	char path[PATH_MAX], name[sizeof(scan->namespace[0].name)];
+	char path[PATH_MAX], name[sizeof(scan->mount_ns[0].name)];
 
 	snprintf(path, sizeof(path), "%s/proc/%d/ns/mnt", scan->root, pid);
 	ssize_t len = readlink(path, name, sizeof(name) - 1);
@@ -299,22 +298,22 @@ static const struct namespace *namespace_of(struct scan *scan, int pid)
 		return NULL;
 	name[len] = '\0';
 	for (size_t i = 0; i < NAMESPACES_MAX; i++) {
-		if (strcmp(scan->namespace[i].name, name) == 0)
-			return &scan->namespace[i];
+		if (strcmp(scan->mount_ns[i].name, name) == 0)
+			return &scan->mount_ns[i];
 	}
-	struct namespace *namespace = &scan->namespace[scan->namespaces++ % NAMESPACES_MAX];
-	namespace->name[0] = '\0';
+	struct mount_ns *mount_ns = &scan->mount_ns[scan->namespaces++ % NAMESPACES_MAX];
+	mount_ns->name[0] = '\0';
 	scan->budget -= MOUNTINFO_COST;
-	if (read_mount_ids(scan, pid, namespace) != 0)
+	if (read_mount_ids(scan, pid, mount_ns) != 0)
 		return NULL;
-	strcpy(namespace->name, name);
-	return namespace;
+	strcpy(mount_ns->name, name);
+	return mount_ns;
 }
 
-static bool has_id(const struct namespace *namespace, int mount_id)
+static bool has_id(const struct mount_ns *mount_ns, int mount_id)
 {
-	for (size_t i = 0; i < namespace->ids; i++) {
-		if (namespace->id[i] == mount_id)
+	for (size_t i = 0; i < mount_ns->ids; i++) {
+		if (mount_ns->id[i] == mount_id)
 			return true;
 	}
 	return false;
@@ -362,13 +361,13 @@ static uint64_t mark_of(const struct scan *scan, int pid)
 /* All files of one process. -ENOSPC: table full; -E2BIG: budget used up; -EAGAIN: not all could be taken. */
 static int scan_files(struct scan *scan, int pid)
 {
-	const struct namespace *namespace = namespace_of(scan, pid);
+	const struct mount_ns *mount_ns = namespace_of(scan, pid);
 	char path[PATH_MAX];
 	struct dirent *entry;
 	bool all = true;
 	int ret = 0;
 
-	if (!namespace || namespace->ids == 0)
+	if (!mount_ns || mount_ns->ids == 0)
 		return 0;
 	snprintf(path, sizeof(path), "%s/proc/%d/fd", scan->root, pid);
 	DIR *dir = opendir(path);
@@ -383,7 +382,7 @@ static int scan_files(struct scan *scan, int pid)
 			ret = -E2BIG;
 		} else if (may_be_written(dir, entry->d_name) &&
 			   read_fdinfo(scan->root, pid, fd, &fdinfo) == 0 &&
-			   is_for_writing(&fdinfo) && has_id(namespace, fdinfo.mount_id)) {
+			   is_for_writing(&fdinfo) && has_id(mount_ns, fdinfo.mount_id)) {
 			int added = add(scan->writers, scan->root, pid, fd, &fdinfo);
 			all = all && !added;
 			ret = added == -ENOSPC ? -ENOSPC : 0;

@@ -92,11 +92,11 @@ static bool find_top(const char *root, dev_t st_dev, struct canfs_device_place *
 
 static const struct canfs_device_class *class_of(const char *type)
 {
-	const struct canfs_device_class *class = classes;
+	const struct canfs_device_class *disk_class = classes;
 
-	while (class->type && strcmp(class->type, type) != 0)
-		class ++;
-	return class;
+	while (disk_class->type && strcmp(disk_class->type, type) != 0)
+		disk_class++;
+	return disk_class;
 }
 
 int canfs_device_find(const char *root, const char *path, struct canfs_device_place *place)
@@ -120,11 +120,11 @@ int canfs_device_find(const char *root, const char *path, struct canfs_device_pl
 	*place = (struct canfs_device_place) { .number = st.st_dev, .disks = (unsigned int)count };
 	for (int i = 0; i < count; i++) {
 		const char *type = canfs_disk_type(root, disks[i].path)->name;
-		const struct canfs_device_class *class = class_of(type);
+		const struct canfs_device_class *disk_class = class_of(type);
 
-		if (i > 0 && class >= place->class)
+		if (i > 0 && disk_class >= place->disk_class)
 			continue;
-		place->class = class;
+		place->disk_class = disk_class;
 		place->type = type;
 	}
 	/* A file system on several devices, as btrfs, is a device of its own. */
@@ -138,7 +138,7 @@ int canfs_device_find(const char *root, const char *path, struct canfs_device_pl
 /* So many heads, so many requests for them; but no more than where there are none. */
 static unsigned int depth_of(const struct canfs_device_place *place)
 {
-	unsigned int depth = place->class->depth * place->disks;
+	unsigned int depth = place->disk_class->depth * place->disks;
 
 	return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
@@ -161,13 +161,13 @@ static uint64_t takes(const char *root, dev_t number)
 int canfs_device_new(struct canfs_device **device, const struct canfs_device_place *place,
 	dev_t st_dev, const struct canfs_prefetcher_config *config)
 {
-	const struct canfs_device_class *class = place->class;
+	const struct canfs_device_class *disk_class = place->disk_class;
 	struct canfs_device *new = calloc(1, sizeof(*new));
 	struct canfs_files_config files = canfs_files_config_for(config->files);
 	struct canfs_engine_config engine = { .device = st_dev,
-		.policy = config->policy[0] != '\0' ? config->policy : class->policy,
+		.policy = config->policy[0] != '\0' ? config->policy : disk_class->policy,
 		.depth = config->depth != 0 ? config->depth : depth_of(place),
-		.depth_bytes = config->depth != 0 ? 0 : class->depth_bytes * place->disks,
+		.depth_bytes = config->depth != 0 ? 0 : disk_class->depth_bytes * place->disks,
 		.lag_bytes = config->lag_bytes,
 		.waiting_max = WAITING_MAX,
 		.backends = canfs_backends };
@@ -175,11 +175,11 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 
 	if (!new)
 		return -ENOMEM;
-	files.unit_bytes = class->unit_bytes;
+	files.unit_bytes = disk_class->unit_bytes;
 	new->number = place->number;
 	new->type = place->type;
-	new->policy = class->policy;
-	new->ordered = strcmp(class->policy, "none") != 0;
+	new->policy = disk_class->policy;
+	new->ordered = strcmp(disk_class->policy, "none") != 0;
 	new->yield.takes = takes(config->root, place->number);
 	new->asleep_max = engine.depth < ASLEEP_MAX ? engine.depth : ASLEEP_MAX;
 	snprintf(new->name, sizeof(new->name), "%s", place->name);

@@ -46,7 +46,7 @@ struct canfs_device_place {
 	dev_t number;
 	char name[64];
 	const char *type;
-	const struct canfs_device_class *class;
+	const struct canfs_device_class *disk_class;
 	unsigned int disks; /* that it is made of */
 	uint64_t fs_start;  /* bytes; of the partition on its disk, 0: there is none */
 };

@@ -214,7 +214,7 @@ static bool has_name(const struct canfs_classes *classes, const char *name)
 int canfs_classes_end(struct canfs_classes *classes, const char *name, int premium_pct,
 	char error[CANFS_CLASS_ERROR_MAX])
 {
-	struct canfs_class *class = &classes->list[classes->count];
+	struct canfs_class *client_class = &classes->list[classes->count];
 	size_t len = strlen(name);
 
 	if (len == 0 || len >= CANFS_CLASS_NAME_MAX || strspn(name, name_octets) != len) {
@@ -237,9 +237,9 @@ int canfs_classes_end(struct canfs_classes *classes, const char *name, int premi
 			CANFS_CLASSES_MAX);
 		return -ENOSPC;
 	}
-	*class = (struct canfs_class) { .premium_pct = premium_pct,
+	*client_class = (struct canfs_class) { .premium_pct = premium_pct,
 		.end = (uint32_t)classes->network_count };
-	strcpy(class->name, name);
+	strcpy(client_class->name, name);
 	classes->count++;
 	return 0;
 }

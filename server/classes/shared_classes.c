@@ -56,14 +56,14 @@ void canfs_shared_classes_free(struct canfs_shared_classes *shared)
 
 int canfs_shared_classes_look_up(struct canfs_shared_classes *shared, const struct sockaddr *client)
 {
-	const struct canfs_class *class;
+	const struct canfs_class *client_class;
 	struct in6_addr address;
 	int premium_pct;
 
 	if (!canfs_read_address(client, &address))
 		return 0;
-	class = canfs_classes_find(enter(shared), &address);
-	premium_pct = class ? class->premium_pct : 0;
+	client_class = canfs_classes_find(enter(shared), &address);
+	premium_pct = client_class ? client_class->premium_pct : 0;
 	leave(shared);
 	if (premium_pct != 0)
 		atomic_fetch_add_explicit(&shared->told, 1, memory_order_relaxed);

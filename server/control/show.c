@@ -233,10 +233,12 @@ static struct canfs_classes classes_of(const struct canfs_control_call *call)
 	return classes;
 }
 
-static void add_class(json_t *shown, const struct canfs_class *class)
+static void add_class(json_t *shown, const struct canfs_class *client_class)
 {
-	json_object_set_new(shown, "class", class ? json_string(class->name) : json_null());
-	json_object_set_new(shown, "premium_percent", json_integer(class ? class->premium_pct : 0));
+	json_object_set_new(
+		shown, "class", client_class ? json_string(client_class->name) : json_null());
+	json_object_set_new(shown, "premium_percent",
+		json_integer(client_class ? client_class->premium_pct : 0));
 }
 
 static json_t *show_client(const struct canfs_client_row *row, const struct canfs_classes *classes)
@@ -375,12 +377,13 @@ static json_t *show_classes(const struct canfs_classes *classes)
 	size_t begin = 0;
 
 	for (size_t i = 0; i < classes->count; i++) {
-		const struct canfs_class *class = &classes->list[i];
+		const struct canfs_class *client_class = &classes->list[i];
 
-		json_array_append_new(shown, json_pack("{s:s, s:i, s:o}", "Name", class->name,
-						     "Premium", class->premium_pct, "Clients",
-						     show_networks(classes, begin, class->end)));
-		begin = class->end;
+		json_array_append_new(
+			shown, json_pack("{s:s, s:i, s:o}", "Name", client_class->name, "Premium",
+				       client_class->premium_pct, "Clients",
+				       show_networks(classes, begin, client_class->end)));
+		begin = client_class->end;
 	}
 	return shown;
 }

@@ -79,16 +79,16 @@ static double take_sums(struct backend *backend, struct canfs_response_sum *sums
 {
 	double msec = 0;
 
-	for (int class = 0; class < CANFS_RESPONSE_CLASSES; class ++) {
-		struct canfs_response_counts *counts = &backend->responses->counts[class];
-		struct counted *last = &backend->last[class];
+	for (int response_class = 0; response_class < CANFS_RESPONSE_CLASSES; response_class++) {
+		struct canfs_response_counts *counts = &backend->responses->counts[response_class];
+		struct counted *last = &backend->last[response_class];
 
 		for (int octave = 0; octave < CANFS_OTHERS_OCTAVES; octave++) {
-			sums[class].count[octave] =
+			sums[response_class].count[octave] =
 				grow(&last->count[octave], &counts->count[octave]);
-			sums[class].sec[octave] =
+			sums[response_class].sec[octave] =
 				grow(&last->usec[octave], &counts->usec[octave]) / 1e6;
-			msec += sums[class].sec[octave] * 1e3;
+			msec += sums[response_class].sec[octave] * 1e3;
 		}
 	}
 	return msec;

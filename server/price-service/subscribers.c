@@ -281,10 +281,10 @@ void canfs_subscribers_classify(
 	struct canfs_subscriber *subscriber;
 
 	TAILQ_FOREACH (subscriber, &subscribers->all, of_all) {
-		const struct canfs_class *class =
+		const struct canfs_class *client_class =
 			canfs_classes_find(classes, &subscriber->key.address);
 
-		subscriber->premium_pct = (int16_t)(class ? class->premium_pct : 0);
+		subscriber->premium_pct = (int16_t)(client_class ? client_class->premium_pct : 0);
 	}
 }
 

@@ -81,9 +81,9 @@ static unsigned int add(
 static const char *class_of(const struct canfs_classes *classes, const char *client)
 {
 	struct in6_addr address = address_of(client);
-	const struct canfs_class *class = canfs_classes_find(classes, &address);
+	const struct canfs_class *client_class = canfs_classes_find(classes, &address);
 
-	return class ? class->name : "";
+	return client_class ? client_class->name : "";
 }
 
 static void words_are_networks_or_names(void **state)
@@ -471,9 +471,9 @@ static void interfaces_tell_link_local_addresses_apart(void **state)
 
 static const char *class_at(const struct canfs_classes *classes, struct in6_addr client)
 {
-	const struct canfs_class *class = canfs_classes_find(classes, &client);
+	const struct canfs_class *client_class = canfs_classes_find(classes, &client);
 
-	return class ? class->name : "none";
+	return client_class ? client_class->name : "none";
 }
 
 static void a_link_local_client_is_in_the_class_of_its_link(void **state)

@@ -100,7 +100,7 @@ static void what_is_wrong_is_named(void **state)
 static void classes_are_taken(void **state)
 {
 	struct in6_addr client = IN6ADDR_LOOPBACK_INIT;
-	const struct canfs_class *class;
+	const struct canfs_class *client_class;
 
 	(void)state;
 	assert_int_equal(parse("[class desks]\n"
@@ -115,13 +115,13 @@ static void classes_are_taken(void **state)
 	assert_int_equal(config.price_port, 7);
 	assert_int_equal(config.classes.count, 2);
 	assert_int_equal(config.classes.network_count, 4); /* names are not looked up here */
-	class = canfs_classes_find(&config.classes, &client);
-	assert_string_equal(class->name, "desks");
-	assert_int_equal(class->premium_pct, -20);
+	client_class = canfs_classes_find(&config.classes, &client);
+	assert_string_equal(client_class->name, "desks");
+	assert_int_equal(client_class->premium_pct, -20);
 	client.s6_addr[15] = 2;
-	class = canfs_classes_find(&config.classes, &client);
-	assert_string_equal(class->name, "batch");
-	assert_int_equal(class->premium_pct, 0);
+	client_class = canfs_classes_find(&config.classes, &client);
+	assert_string_equal(client_class->name, "batch");
+	assert_int_equal(client_class->premium_pct, 0);
 }
 
 static void wrong_classes_are_named(void **state)

@@ -29,10 +29,10 @@ static double response_sec(const struct backend *backend, double in_flight)
 
 /* One step with so many of one class in flight; `alone` of those that end found nothing in flight. */
 static double step(struct canfs_slowdown *slowdown, const struct backend *backend,
-	unsigned int class, double in_flight, double alone_share)
+	unsigned int response_class, double in_flight, double alone_share)
 {
 	struct canfs_response_sum sums[CANFS_RESPONSE_CLASSES] = { 0 };
-	struct canfs_response_sum *sum = &sums[class];
+	struct canfs_response_sum *sum = &sums[response_class];
 	double alone_sec = response_sec(backend, 1), met_sec = response_sec(backend, in_flight);
 	double mean_sec = alone_share * alone_sec + (1 - alone_share) * met_sec;
 
@@ -47,12 +47,12 @@ static double step(struct canfs_slowdown *slowdown, const struct backend *backen
 }
 
 static double run(struct canfs_slowdown *slowdown, const struct backend *backend,
-	unsigned int class, double in_flight, double alone_share, double sec)
+	unsigned int response_class, double in_flight, double alone_share, double sec)
 {
 	double utilization = 0;
 
 	for (int i = 0; i < (int)(sec / STEP_SEC + 0.5); i++)
-		utilization = step(slowdown, backend, class, in_flight, alone_share);
+		utilization = step(slowdown, backend, response_class, in_flight, alone_share);
 	return utilization;
 }
 
