@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ARGUMENTS 3
-#define TRIES     200 /* a loaded machine takes its time to let it sleep again */
 
 static const struct {
 	long call;
@@ -32,6 +30,8 @@ enum canfs_opening canfs_parse_opening(const char *line)
 	unsigned long argument[ARGUMENTS];
 	long call;
 
+	if (strncmp(line, "running", 7) == 0)
+		return CANFS_OPENING_RUNNING;
 	if (sscanf(line, "%ld %lx %lx %lx", &call, &argument[0], &argument[1], &argument[2]) !=
 		1 + ARGUMENTS)
 		return CANFS_OPENING_UNKNOWN;
@@ -60,19 +60,12 @@ static ssize_t read_line(const char *path, char *line, size_t size)
 	return bytes;
 }
 
-/* Each answer wakes all that wait for one, for a moment. */
 enum canfs_opening canfs_look_at_opener(pid_t tid)
 {
-	const struct timespec moment = { .tv_nsec = 1000000 };
 	char path[32], line[256];
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	for (int i = 0; tid > 0 && i < TRIES; i++) {
-		if (read_line(path, line, sizeof(line)) <= 0)
-			break;
-		if (strncmp(line, "running", 7) != 0)
-			return canfs_parse_opening(line);
-		nanosleep(&moment, NULL);
-	}
-	return CANFS_OPENING_UNKNOWN;
+	if (tid <= 0 || read_line(path, line, sizeof(line)) <= 0)
+		return CANFS_OPENING_UNKNOWN;
+	return canfs_parse_opening(line);
 }

@@ -12,6 +12,7 @@
 
 enum canfs_opening {
 	CANFS_OPENING_UNKNOWN, /* io_uring, openat2(2), a program of 32 bits, another PID namespace */
+	CANFS_OPENING_RUNNING, /* not known now: each answer wakes all threads that wait for one, for a moment */
 	CANFS_OPENING_KEEPS,
 	CANFS_OPENING_TRUNCATES
 };

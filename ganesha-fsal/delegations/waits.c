@@ -7,6 +7,8 @@
 #include "ganesha-fsal/delegations/watch.h"
 
 #define RETRY_MSEC 1000
+#define LOOK_MSEC  20
+#define LOOKS_MAX  250 /* its number may by now be of another thread, which runs all the time */
 
 struct canfs_wait {
 	struct canfs_wait_list *list; /* of its file */
@@ -14,6 +16,7 @@ struct canfs_wait {
 	int number; /* of the event, by which it is answered */
 	pid_t tid;
 	enum canfs_wait_stage stage;
+	unsigned int looks;
 	uint64_t until_usec;
 	TAILQ_ENTRY(canfs_wait) of_file, of_stage;
 };
@@ -46,6 +49,8 @@ static uint64_t stage_usec(const struct canfs_open_waits *waits, enum canfs_wait
 
 	if (stage == CANFS_WAIT_RETRIED)
 		return RETRY_MSEC * UINT64_C(1000);
+	if (stage == CANFS_WAIT_LOOK)
+		return LOOK_MSEC * UINT64_C(1000);
 	if (brief_usec > all_usec)
 		brief_usec = all_usec;
 	return stage == CANFS_WAIT_BRIEF ? brief_usec : all_usec - brief_usec;
@@ -83,11 +88,17 @@ bool canfs_waits_begin(struct canfs_open_waits *waits, struct canfs_wait_list *o
 	return true;
 }
 
+/* It ends when it is known how the thread opens the file. */
+static bool is_looked_at(enum canfs_wait_stage stage)
+{
+	return stage == CANFS_WAIT_BRIEF || stage == CANFS_WAIT_LOOK;
+}
+
 static bool may_go_on(const struct canfs_open_waits *waits, const struct canfs_wait *wait,
 	enum canfs_opening opening)
 {
 	bool truncates = wait->stage == CANFS_WAIT_RETRIED ||
-			 (wait->stage == CANFS_WAIT_BRIEF && opening == CANFS_OPENING_TRUNCATES);
+			 (is_looked_at(wait->stage) && opening == CANFS_OPENING_TRUNCATES);
 
 	return !truncates || !waits->overtake || waits->overtake(wait->file);
 }
@@ -95,17 +106,21 @@ static bool may_go_on(const struct canfs_open_waits *waits, const struct canfs_w
 static void end_stage(
 	struct canfs_open_waits *waits, struct canfs_wait *wait, enum canfs_opening opening)
 {
-	if (wait->stage == CANFS_WAIT_BRIEF && opening == CANFS_OPENING_KEEPS)
+	bool looked_at = is_looked_at(wait->stage);
+
+	if (looked_at && opening == CANFS_OPENING_RUNNING && wait->looks++ < LOOKS_MAX)
+		change_stage(waits, wait, CANFS_WAIT_LOOK);
+	else if (looked_at && opening == CANFS_OPENING_KEEPS)
 		change_stage(waits, wait, CANFS_WAIT_LONG);
 	else if (may_go_on(waits, wait, opening))
 		end_wait(waits, wait, true);
-	else if (wait->stage == CANFS_WAIT_BRIEF)
+	else if (looked_at)
 		change_stage(waits, wait, CANFS_WAIT_RETRIED);
 	else
 		end_wait(waits, wait, false);
 }
 
-/* Without the lock: it may take some ms. */
+/* Without the lock: /proc may take its time. */
 static enum canfs_opening look_at(pid_t tid, pthread_mutex_t *lock)
 {
 	enum canfs_opening opening;
@@ -124,7 +139,7 @@ static uint64_t expire_stage(
 	struct canfs_wait *wait;
 
 	while ((wait = TAILQ_FIRST(&waits->stage[stage])) && wait->until_usec <= canfs_now_usec()) {
-		if (stage == CANFS_WAIT_BRIEF)
+		if (is_looked_at(stage))
 			opening = look_at(wait->tid, lock);
 		/* Others end waits meanwhile, but this thread alone begins them: if it is the first one, it is the same. */
 		if (wait == TAILQ_FIRST(&waits->stage[stage]))

@@ -2,7 +2,8 @@
 /*
  * open(2) calls of other processes that wait, and for how long. With a lock of the caller.
  *
- *	BRIEF --+-- it only reads or writes ----------------------> LONG --> it goes on
+ *	BRIEF --+-- it runs just now --> LOOK, and again from here
+ *	        +-- it only reads or writes ----------------------> LONG --> it goes on
  *	        +-- it truncates; overtake() -- true --------------------->  it goes on
  *	        |                           \- false --> RETRIED; likewise, or it fails
  *	        +-- not known (opener.h) --------------------------------->  it goes on
@@ -17,7 +18,13 @@
 #include "ganesha-fsal/delegations/events.h"
 
 /* Each begins with the first, and all of one stage wait for the same time. */
-enum canfs_wait_stage { CANFS_WAIT_BRIEF, CANFS_WAIT_RETRIED, CANFS_WAIT_LONG, CANFS_WAIT_STAGES };
+enum canfs_wait_stage {
+	CANFS_WAIT_BRIEF,
+	CANFS_WAIT_LOOK,
+	CANFS_WAIT_RETRIED,
+	CANFS_WAIT_LONG,
+	CANFS_WAIT_STAGES
+};
 
 struct canfs_wait;
 TAILQ_HEAD(

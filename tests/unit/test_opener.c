@@ -38,10 +38,11 @@ static void flags_are_found(void **state)
 
 static void what_is_not_known_is_not_guessed(void **state)
 {
-	static const char *const lines[] = { "", "running\n", "-1 0x7ffd8f27bba0 0x7f9ea6080011\n",
-		"x", "257", "257 0x1 0x2" };
+	static const char *const lines[] = { "", "-1 0x7ffd8f27bba0 0x7f9ea6080011\n", "x", "257",
+		"257 0x1 0x2" };
 
 	(void)state;
+	assert_int_equal(canfs_parse_opening("running\n"), CANFS_OPENING_RUNNING);
 	assert_int_equal(of(SYS_openat2, 5, 0x5000, 0x6000), CANFS_OPENING_UNKNOWN);
 	assert_int_equal(of(SYS_read, 5, O_TRUNC, O_TRUNC), CANFS_OPENING_UNKNOWN);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
