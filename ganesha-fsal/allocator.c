@@ -4,10 +4,10 @@
  *
  * Ganesha loads plugins with RTLD_DEEPBIND, which binds malloc() and free() to those of the C library. The server may use others: jemalloc
  * is NFS-Ganesha's default, and an administrator may preload one. Memory is passed in both directions: Ganesha frees what the plugin
- * allocates, the plugin frees what Ganesha allocated, and what strdup() of the C library took from the server's allocator.
+ * allocates. The plugin frees what Ganesha allocated, and what strdup() of the C library took from the server's allocator.
  *
- * So the plugin defines these functions. It comes before the C library in its own scope, and passes each call on to the function that the
- * main program uses.
+ * So the plugin defines these functions: in its own scope it precedes the C library. Each function calls the one that the main program
+ * uses.
  */
 #include "ganesha-fsal/allocator.h"
 
@@ -32,7 +32,7 @@ static struct {
 	void (*free)(void *at);
 } server;
 
-/* In the thread that loads the plugin: before any other can call one, and maybe already for a library's constructor. */
+/* Runs in the thread that loads the plugin, before any other thread can allocate. A constructor of a library may have run before. */
 __attribute__((constructor)) static void find_allocator(void)
 {
 	void *program = dlopen(NULL, RTLD_LAZY);

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Is this library of the process linked with the allocator that the main program uses? If NFS-Ganesha's library is not, since another one
- * is preloaded, its FSALs are not either: loaded with RTLD_DEEPBIND, they free with the C library's free() what the server allocated.
+ * Does this library of the process resolve malloc() to the allocator of the main program? If NFS-Ganesha's library does not, because
+ * another allocator is preloaded, neither do its FSALs: loaded with RTLD_DEEPBIND, they pass the server's memory to the C library's free().
  */
 bool canfs_library_has_server_allocator(const char *library);
 

@@ -58,7 +58,7 @@ struct canfs_module {
 	struct canfs_price_service *price_service; /* NULL: there is none */
 	struct canfs_admissions *admissions;       /* to its prices; NULL: likewise */
 	struct canfs_shared_classes classes;       /* of clients */
-	/* Of what follows, and while an export is made or updated: SIGHUP and DBus do so in threads of their own. */
+	/* Protects the members below. Held while an export is made or updated: SIGHUP and DBus use different threads. */
 	pthread_mutex_t config_mutex;
 	struct canfs_fsal_config config; /* as read last; of ghosts and socket, as they run */
 	uint64_t reload;                 /* counts them */
@@ -164,13 +164,13 @@ int canfs_read_config(
 	config_file_t file, struct canfs_fsal_config *config, struct config_error_type *err_type);
 
 /*
- * The same of the file that an export is updated from, of which parse_node is a block. -ENOENT, without a word, if that has no such block;
+ * The same for the file that an export is updated from; parse_node is a block in it. -ENOENT, without a log message, if it has no such block;
  * -EINVAL if anything in it is no syntax. look_up: the names of clients, too; without, its classes lack them.
  */
 int canfs_reread_config(void *parse_node, struct canfs_fsal_config *config, bool look_up,
 	struct config_error_type *err_type);
 
-/* reload.c: for each export that is updated: what has changed in the block takes effect. Under the mutex. */
+/* reload.c: applies the changes in the block. Called for each export that is updated, with the mutex held. */
 void canfs_reload(
 	struct canfs_export *export, void *parse_node, struct config_error_type *err_type);
 
@@ -320,7 +320,7 @@ struct canfs_file_change {
 	struct canfs_holders *holders; /* NULL: there are no delegations */
 	uint64_t file;
 	bool is_sent_again; /* perhaps, of a WRITE: delegations/holders.h */
-	bool is_holders;    /* of who has a write delegation, or just had it */
+	bool is_holders;    /* the client has a write delegation, or just had one */
 	uint8_t tries;      /* to find space for it */
 };
 
@@ -413,12 +413,12 @@ bool canfs_any_delegations(void);
 struct canfs_holders *canfs_all_holders(void); /* NULL: no export wants delegations */
 struct canfs_nfs_client canfs_client_here(void);
 
-/* May the client of op_ctx do this now, to the file of this number? As canfs_check_delegations(). */
+/* Like canfs_check_delegations(), by the file's number: may the client of op_ctx do this now? */
 fsal_status_t canfs_check_conflicts(uint64_t file, enum canfs_access access);
 
 /*
- * write_delegations.c: can the server afford one of this file, which will be known by this name? -errno. What is reserved for it is so until
- * its end, of which may be told more than once.
+ * write_delegations.c: reserves space for a write delegation of this file, if the server can afford it. The space stays reserved until the
+ * delegation of this name ends; its end may be reported more than once. 0 or -errno.
  */
 int canfs_open_space(void (*recall)(uint64_t file));
 void canfs_close_space(void);
@@ -427,11 +427,11 @@ int canfs_afford_write_delegation(
 void canfs_end_write_delegation(const void *name);
 uint64_t canfs_count_not_afforded(void);
 
-/* There was no space for this WRITE of a holder: some of what is reserved is given back. True: try it again. With op_ctx on our export. */
+/* A WRITE of a holder found no space: releases some of the reserve. True: retry the WRITE. Call it with op_ctx on our export. */
 bool canfs_spend_space(
 	struct canfs_file_change *change, fsal_status_t status, const struct fsal_io_arg *io);
 
-/* Who may write may be another one from now on. Waits, some seconds at most, until those who have closed their files have written. */
+/* Access to exports is about to change. Waits for some seconds at most, until clients have written the data of files that they closed. */
 void canfs_recall_before_change(void);
 
 /* back_channel.c: it does not answer when it is asked for a delegation (once a second), or has answered just now. From any thread. */
@@ -444,22 +444,22 @@ int canfs_start_watching(const struct canfs_watch_config *config);
 void canfs_stop_watching(void);
 int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *handle);
 void canfs_unwatch_file(
-	struct fsal_obj_handle *handle); /* whichever export of its file system op_ctx is on */
+	struct fsal_obj_handle *handle); /* op_ctx may be on any export of its file system */
 
-/* An O_PATH descriptor of it; -errno. */
+/* Returns an O_PATH descriptor of the file, or -errno. */
 int canfs_open_same(const struct canfs_export *export, struct fsal_obj_handle *handle);
 
-/* recalls.c. Asks a file's delegations back, by a thread of the server, and with a reference to its export. */
+/* recalls.c. Recalls a file's delegations from a thread of the server, with a reference to the export. */
 void canfs_ask_back(const void *up_ops, const void *key, size_t key_bytes);
 
 bool canfs_recall_is_overdue(const struct state_t *state);
 bool canfs_recall_was_answered(const struct state_t *state); /* just now */
 
-/* For the ticks of delegations/holders.h: of a struct state_t that is still a holder's. */
+/* For the ticks of delegations/holders.h. The struct state_t must still belong to a holder. */
 void *canfs_lock_state(void *state);
 void canfs_unlock_state(void *locked);
 
-/* The file is to be deleted: what settles (delegations/watch.h) has no descriptor of it any more. */
+/* The file is about to be deleted: closes its descriptor if its watch is settling (delegations/watch.h). */
 bool canfs_any_file_settles(void);
 void canfs_forget_watched(const struct fsal_obj_handle *handle);
 
@@ -470,16 +470,16 @@ void canfs_keep_state(struct state_t *state);
 void canfs_let_states_go(uint64_t now_usec);
 
 /*
- * ganesha_states.c, with op_ctx. Of the state of a delegation that is asked for, with the lock of its file: has another client opened that, so
- * that it conflicts (RFC 8881 §10.4)?
+ * ganesha_states.c, with op_ctx and the lock of the file. Does another client's open of the file conflict with the delegation that is
+ * requested (RFC 8881 §10.4)?
  */
 bool canfs_opens_conflict(const struct state_t *delegation, uint64_t client, bool writes);
 
-/* Likewise, of one that is granted or refused, or returned (owner: as in lease_op2): who conflicts with it is for us to say. */
+/* Likewise, for one that is granted, refused or returned (owner: as in lease_op2). Hides it from NFS-Ganesha's own search for conflicts. */
 void canfs_hide_granted(struct state_t *delegation, bool is_refused);
 void canfs_hide_returned(struct state_t *delegation, void *owner);
 
-/* Is there a WRITE in the request? */
+/* Does the request contain a WRITE? */
 bool canfs_request_writes(void);
 
 /*
@@ -488,10 +488,10 @@ bool canfs_request_writes(void);
  */
 bool canfs_open_was_revoked(struct fsal_obj_handle *handle);
 
-/* Likewise, and it has not opened the file since: is this WRITE one that it had not sent? It has failed then (NFS4ERR_IO). */
+/* Likewise, for a client that has not opened the file since. True: this WRITE was unsent at the loss, and fails with NFS4ERR_IO. */
 bool canfs_write_was_revoked(struct fsal_obj_handle *handle, const struct fsal_io_arg *io);
 
-/* file_changes.c. delegations/holders.h: a request of the client of op_ctx has named the file of this key. */
+/* file_changes.c. A request of the client of op_ctx has named the file with this key; see delegations/holders.h. */
 void canfs_note_named(const struct gsh_buffdesc *key);
 
 /* An operation of that request has come to us. */
@@ -514,7 +514,7 @@ fsal_status_t canfs_check_named(
  */
 bool canfs_stat_watched(struct fsal_obj_handle *handle, struct fsal_attrlist *attrs);
 
-/* The same, about a change of its contents, attributes or names: until its end none is granted. Without an error, canfs_end_change() must follow. */
+/* The same for a change of contents, attributes or names. No delegation is granted until canfs_end_change(), which must follow if there is no error. */
 fsal_status_t canfs_begin_change(struct fsal_obj_handle *handle, struct canfs_file_change *change);
 fsal_status_t canfs_begin_named_change(
 	struct fsal_obj_handle *dir, const char *name, struct canfs_file_change *change);
@@ -531,17 +531,17 @@ void canfs_note_truncated(const struct fsal_obj_handle *handle);
 /* How many bytes its buffers have. */
 uint64_t canfs_bytes_of(const struct fsal_io_arg *io);
 
-/* The object is to be released. True: that is left to the reads ahead of it, by canfs_release_handle(). */
+/* The object is about to be released. True: its reads ahead do that later, by canfs_release_handle(). */
 bool canfs_object_gone(struct fsal_obj_handle *handle);
 
 /*
- * A file is to be deleted; or what has this name, if there is any. When a client is told, nothing of ours keeps its space: that waits for what is
- * being fetched of it (prefetch/prefetcher.h, CANFS_CLOSE_TIMEOUT_MSEC).
+ * A file is about to be deleted, or the file of this name, if there is one. Waits for its fetches, so that its space is free before the reply
+ * (prefetch/prefetcher.h, CANFS_CLOSE_TIMEOUT_MSEC).
  */
 void canfs_delete_file(struct fsal_obj_handle *handle);
 void canfs_delete_named(struct fsal_obj_handle *dir, const char *name);
 
-/* A descriptor of the FSAL below is to be closed: if its file was deleted meanwhile, ours does not keep it. With op_ctx on our export. */
+/* A descriptor of the FSAL below is about to be closed. If its file was deleted meanwhile, closes ours, too. Call it with op_ctx on our export. */
 void canfs_file_closed(const struct fsal_obj_handle *handle);
 
 /* module.c: releases both, with op_ctx on the sub-FSAL's export, or without any. */

@@ -55,7 +55,7 @@ static struct config_item_list monitor_names[] = {
 	CANFS_RESOURCE_ROWS(MONITOR_TOKEN) CONFIG_LIST_EOL,
 };
 
-/* Of Ganesha's lists a word that it does not know takes all the others along. It names that word, and its line. */
+/* Ganesha drops a whole list if one word is unknown. It logs the word and its line, so here unknown words are skipped. */
 static int known_monitors_add(const char *token, enum term_type type, struct config_item *item,
 	void *param, void *node, struct config_error_type *err_type)
 {
@@ -412,7 +412,7 @@ int canfs_read_config(
 
 	if (!canfs_parse_tree_check(file, block.blk_desc.name))
 		LogWarn(COMPONENT_CONFIG,
-			"CANFS: what changes in CANFS { } needs a restart of this server");
+			"CANFS: changes in CANFS { } will need a restart of this server");
 	canfs_names_begin(&names, say);
 	(void)load_config_from_parse(file, &block, &given, true, &errors);
 	return take(&given, &errors, config);

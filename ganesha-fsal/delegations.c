@@ -17,8 +17,8 @@
 #define WAIT_MORE_SEC 5 /* than the server waits for an answer */
 
 /*
- * While an open(2) that truncates waits, the file system cannot be frozen, and a WRITE that the recall needs waits for a freeze that has been
- * asked for. A client that is there has answered by then, also if one call is lost: NFS-Ganesha waits 3 s for the answer, and asks again after 1 s.
+ * While a truncating open(2) waits, the file system cannot be frozen. A freeze that was requested meanwhile blocks the WRITEs that the recall
+ * needs. A reachable client has answered by then, even if one call is lost: NFS-Ganesha waits 3 s for the answer, and retries after 1 s.
  */
 #define BRIEF_MSEC 5000
 
@@ -34,7 +34,7 @@ static bool conflicts(uint64_t file, struct canfs_nfs_client client, enum canfs_
 	return canfs_holders_conflict(atomic_load(&all_holders), file, client, access, &recall);
 }
 
-/* Of this machine another process has opened it, for reading or writing; or there is too little space for what its holder may write. */
+/* Another process of this machine has opened the file, or there is too little space for its holder's data. */
 static void recall(uint64_t file)
 {
 	(void)conflicts(file, (struct canfs_nfs_client) { .id = CANFS_NO_HOLDER }, CANFS_WRITES);
@@ -303,7 +303,7 @@ bool canfs_grant_lease(struct fsal_obj_handle *handle, struct state_t *state, vo
 }
 
 /* When it was last changed. */
-#define NO_VERSION 0 /* it is not known, or was changed by another before */
+#define NO_VERSION 0 /* not known, or another client had changed the file */
 static uint64_t version_of(struct fsal_obj_handle *handle)
 {
 	struct fsal_attrlist attrs;

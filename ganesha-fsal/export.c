@@ -241,8 +241,7 @@ static struct config_block stack_block = {
 
 static void say_stacked_twice(void)
 {
-	LogCrit(COMPONENT_FSAL,
-		"CANFS cannot be stacked on CANFS, as for %s: leave one of the two out",
+	LogCrit(COMPONENT_FSAL, "CANFS cannot be stacked on CANFS (%s): remove one of the two",
 		CTX_FULLPATH(op_ctx));
 }
 
@@ -276,7 +275,7 @@ static struct fsal_module *find_sub_fsal(
 	return NULL;
 }
 
-/* False: that leads to CANFS again, by another FSAL in between. */
+/* False: the stack contains CANFS again, below another FSAL. */
 static bool create_sub_export(struct fsal_module *sub, void *parse_node,
 	struct config_error_type *err_type, const struct fsal_up_vector *up_ops,
 	fsal_status_t *status)

@@ -135,7 +135,7 @@ static fsal_status_t commit_new(const struct fsal_obj_handle *dir, struct state_
 {
 	fsal_status_t committed = canfs_commit_metadata(dir, status);
 
-	/* Another client may have made it and been given a delegation, since we have looked for its name. */
+	/* After our lookup another client may have created the file and got a delegation. */
 	if (is_repeatable && !FSAL_IS_ERROR(committed))
 		committed = canfs_check_delegations(*created, CANFS_WRITES);
 	if (!FSAL_IS_ERROR(committed) || FSAL_IS_ERROR(status))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* An operation of a client, and the delegations of the file that it looks at or changes: may it go on, and what is granted meanwhile. */
+/* Checks a client's operation against the delegations of its file, and prevents conflicting grants until the operation ends. */
 #include "ganesha-fsal/canfs_methods.h"
 
-/* What the last request of this thread has named, if that is counted (delegations/holders.h). */
+/* The file that the last request of this thread has named, if that is counted (delegations/holders.h). */
 static __thread struct {
 	uint64_t file;
 	const void *address; /* of its client */
@@ -22,7 +22,7 @@ void canfs_note_named(const struct gsh_buffdesc *key)
 		canfs_all_holders(), named.file, canfs_client_here(), canfs_now_usec());
 }
 
-/* An operation that has begun in another thread, and goes on in this one, is of another request: mostly of another file or client. */
+/* An operation that began in another thread and continues in this one belongs to another request, mostly of another file or client. */
 static bool is_named(uint64_t file)
 {
 	return named.when != CANFS_NOT_COUNTED && named.file == file &&
@@ -53,7 +53,7 @@ fsal_status_t canfs_check_delegations(struct fsal_obj_handle *handle, enum canfs
 		       : fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
 
-/* False: there is no such file; the operation itself will say so. */
+/* False: there is no such file; the operation itself returns that error. */
 static bool find_named(struct fsal_obj_handle *dir, const char *name, uint64_t *file)
 {
 	struct fsal_obj_handle *sub = NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What NFS-Ganesha itself knows of a file and of a request, as far as delegations need it. */
+/* NFS-Ganesha's own state of a file and of a request, as far as delegations need it. */
 #include "ganesha-fsal/canfs_methods.h"
 
 #include "nfs_proto_data.h"
 #include "sal_data.h"
 
-/* With the file's state lock. Who asks may have opened it more than once, as several owners. */
+/* Call it with the file's state lock held. The client itself may have several opens, by several owners. */
 static bool others_opened(struct state_file *file, uint64_t client, bool to_write)
 {
 	struct glist_head *node;
@@ -30,9 +30,9 @@ bool canfs_opens_conflict(const struct state_t *delegation, uint64_t client, boo
 
 #if COMPAT_OWN_CONFLICTS
 /*
- * NFS-Ganesha looks at this count before each operation. If there are any it takes a client's own read delegation for a conflict. With 0 it
- * leaves all of that to us (delegations/holders.h). A write delegation it may know: it finds its holder, and asks that for attributes. But if
- * the holder was refused a second one, nobody knows of the first one any more (state_del_locked()).
+ * NFS-Ganesha reads this count before each operation. If it is not 0, a client's own read delegation counts as a conflict. If it is 0,
+ * NFS-Ganesha leaves all conflicts to us (delegations/holders.h). A write delegation may be counted: NFS-Ganesha finds its holder and asks it
+ * for attributes. But if the holder is refused a second delegation, NFS-Ganesha forgets the first one (state_del_locked()).
  */
 void canfs_hide_granted(struct state_t *delegation, bool is_refused)
 {
@@ -44,7 +44,7 @@ void canfs_hide_granted(struct state_t *delegation, bool is_refused)
 		*count = UINT32_MAX; /* the caller adds one */
 }
 
-/* It counts without a lock, so that a number might be left for ever; and after a refusal it would not drop its reference to the client. */
+/* NFS-Ganesha counts without a lock, so the count might never return to 0. After a refusal it would not drop its reference to the client. */
 void canfs_hide_returned(struct state_t *delegation, void *owner)
 {
 	struct state_file *file = &delegation->state_obj->state_hdl->file;

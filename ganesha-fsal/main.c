@@ -67,8 +67,8 @@ static bool server_is_ours(void)
 			file);
 	else if (!canfs_library_has_server_allocator(library.dli_fname))
 		DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
-			"CANFS needs an FSAL below it, and none works with the allocator that is "
-			"preloaded (LD_PRELOAD): not used");
+			"CANFS is not used: no FSAL below it works with the preloaded allocator "
+			"(LD_PRELOAD)");
 	else
 		return true;
 	return false;

@@ -10,7 +10,7 @@ struct node {
 	int line;
 	bool found;
 	enum { ROOT = 1, BLOCK } type;
-	/* Of a root and a block. */
+	/* For a root and a block. */
 	char *name;
 	struct node *parent;
 	struct glist_head children;

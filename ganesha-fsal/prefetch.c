@@ -168,7 +168,7 @@ bool canfs_object_gone(struct fsal_obj_handle *handle)
 	return canfs_remote_forget(canfs_prefetcher_remotes(CANFS.prefetcher), handle);
 }
 
-/* What of it is not to be found by its object. */
+/* The part that cannot be found by the object. */
 static void let_go(const struct fsal_obj_handle *handle)
 {
 	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
@@ -194,7 +194,7 @@ static bool is_read_ahead_remotely(void)
 	       atomic_load(&canfs_prefetcher_remotes(CANFS.prefetcher)->pieces) > 0;
 }
 
-/* Its object is released before the client is told: what is local is closed then. */
+/* The object is released before the reply, and our local descriptor is closed then. */
 void canfs_delete_named(struct fsal_obj_handle *dir, const char *name)
 {
 	struct fsal_obj_handle *sub = NULL;

@@ -45,8 +45,8 @@ static struct canfs_served *find_tag(const char *name)
 }
 
 /*
- * As Ganesha looks for it. MOUNT takes a name without a slash as a tag, and compares a path as it is. Clients of NFSv4 walk theirs part by
- * part.
+ * Finds the export as Ganesha does. MOUNT takes a name without a slash as a tag, and compares a path literally. NFSv4 clients walk the path
+ * component by component.
  */
 static struct canfs_served *find_export(const char *name, uint32_t nfs_version)
 {

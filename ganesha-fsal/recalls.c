@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* How delegations are asked back, in Ganesha: the call for it, and the state that it keeps of that, under its lock. */
+/* Recalls of delegations in Ganesha: the call, and Ganesha's state of the recall, under its lock. */
 #include "ganesha-fsal/canfs_methods.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ static void release_export(void *gsh_export, state_status_t status)
 	put_gsh_export((struct gsh_export *)gsh_export);
 }
 
-/* The call waits for a thread, and its export may go meanwhile; the holder's state, which the caller sees, keeps it until here. */
+/* The call waits for a thread, and the export may be removed meanwhile. Up to here the holder's state, which the caller sees, keeps the export. */
 void canfs_ask_back(const void *up_ops, const void *key, size_t key_bytes)
 {
 	struct gsh_buffdesc desc = { .addr = (void *)(uintptr_t)key, .len = key_bytes };
@@ -25,11 +25,11 @@ void canfs_ask_back(const void *up_ops, const void *key, size_t key_bytes)
 	if (FSAL_IS_ERROR(up_async_delegrecall(
 		    general_fridge, up_ops, &desc, release_export, gsh_export))) {
 		LogCrit(COMPONENT_FSAL, "CANFS: the delegation of a file could not be recalled");
-		put_gsh_export(gsh_export); /* not the last one: the caller sees the state */
+		put_gsh_export(gsh_export); /* not the last reference: the caller sees the state */
 	}
 }
 
-/* As the server sees it, which counts two leases, one of which holders.c has set back. */
+/* The server's view: it counts two leases, and holders.c has set the start back by one. */
 bool canfs_recall_is_overdue(const struct state_t *state)
 {
 	time_t begun = state->state_data.deleg.sd_clfile_stats.cfd_r_time;
@@ -37,15 +37,15 @@ bool canfs_recall_is_overdue(const struct state_t *state)
 	return begun != 0 && time(NULL) - begun >= 2 * (time_t)nfs_param.nfsv4_param.lease_lifetime;
 }
 
-/* The recall, so that the last call of the back channel may well be that. */
+/* The last call of the back channel may be this recall. */
 bool canfs_recall_was_answered(const struct state_t *state)
 {
 	return time(NULL) - state->state_data.deleg.sd_clfile_stats.cfd_rs_time <= 1;
 }
 
 /*
- * The lock of all states of its file. Not where it would have to wait: another thread that holds it may wait for a lock of the caller. By that
- * the state, and so its file, stay until the caller is done.
+ * Tries the lock of all states of the file. Must not wait for it: its owner may wait for a lock of the caller. That lock of the caller keeps
+ * the state, and so the file, until the caller is done.
  */
 void *canfs_lock_state(void *arg)
 {

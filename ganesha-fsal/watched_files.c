@@ -25,7 +25,7 @@ void canfs_stop_watching(void)
 	watch = NULL;
 }
 
-/* A descriptor whose open(2) wakes no watch, or -errno. dir: any directory of its file system. */
+/* Opens a descriptor without triggering a watch; or -errno. dir: any directory of the file system. */
 static int open_path(int dir, struct fsal_obj_handle *handle)
 {
 	uint8_t wire[NFS4_FHSIZE];
@@ -89,7 +89,7 @@ int canfs_watch_file(const struct canfs_export *export, struct fsal_obj_handle *
 	return ret;
 }
 
-/* The export may be another one of the file system than that which granted the delegation, and know nothing of watches. */
+/* Another export of the file system may have granted the delegation, and this export may have no watches. */
 void canfs_unwatch_file(struct fsal_obj_handle *handle)
 {
 	const struct canfs_export *export =

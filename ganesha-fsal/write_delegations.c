@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What a write delegation costs the server: others wait for more writes, and there must be space for what is written after close(2). */
+/* The cost of a write delegation: others wait for more writes, and the data written after close(2) need space. */
 #include "ganesha-fsal/canfs_methods.h"
 #include "ganesha-fsal/delegations/space_table.h"
 #include "pricing/price.h"
@@ -8,15 +8,15 @@
 #include <unistd.h>
 #include "nfs_core.h"
 
-/* From here on a write is too expensive for others to wait for it, */
+/* At this price and above, a write is too expensive to delay others, */
 #define EXPENSIVE (CANFS_PRICE_MAX / 2)
-/* if so many operations of theirs are in flight. */
+/* if at least this many of their operations are in flight. */
 #define OTHERS_WAIT 0.5
 
 #define RECALL_WAIT_MSEC 10000
 #define SPEND_TRIES      8
 
-/* Of all exports. Made with the first of them that wants delegations, by the one thread that makes exports; then it stays. */
+/* For all exports. The one thread that makes exports creates it with the first export that wants delegations. */
 static _Atomic(struct canfs_space_table *) all_space;
 static _Atomic uint64_t refused;
 
@@ -39,8 +39,8 @@ void canfs_close_space(void)
 }
 
 /*
- * A client that need not wait for its writes sends more of them, at a price that others pay. Those who wait at close() slow down, and
- * the price falls. With the client alone nobody pays.
+ * A client with a write delegation does not wait for its writes and sends more of them, at the expense of others. A client that waits at
+ * close() slows down, and the price falls. If no other client is active, nobody pays.
  */
 static bool is_too_expensive(const struct canfs_export *export)
 {

@@ -20,7 +20,7 @@
 #define INIT_FLAGS (FAN_CLOEXEC | FAN_NONBLOCK | FAN_UNLIMITED_QUEUE | FAN_UNLIMITED_MARKS)
 #define FILE_FLAGS (O_RDONLY | O_CLOEXEC | O_LARGEFILE | O_NOATIME)
 
-/* In the table of the threads, and in that of all others, with the same numbers. */
+/* These descriptors have the same numbers in the threads' table and in the process's. */
 enum {
 	STOP,   /* an eventfd */
 	OPENS,  /* of FAN_OPEN_PERM */
@@ -81,14 +81,14 @@ static void respond(struct canfs_events *events, int number, bool allow)
 	(void)!write(events->fd[OPENS], &response, sizeof(response));
 }
 
-/* Until it is closed, no other event has this number. */
+/* No other event gets this number until the descriptor is closed. */
 void canfs_events_answer(struct canfs_events *events, int number, bool allow)
 {
 	respond(events, number, allow);
 	(void)!write(events->fd[CLOSING_IN], &number, sizeof(number));
 }
 
-/* Thread canfs_answer. The opener has the file until it is answered: the close() before is not the last one, even if it is deleted. */
+/* Thread canfs_answer. The opener holds the file until the answer, so the close() before is not the last one, even of a deleted file. */
 static void let_go(struct canfs_events *events, int number)
 {
 	close(number);
@@ -115,7 +115,7 @@ static void take_opening(struct canfs_events *events, const struct fanotify_even
 		return;
 	if (st.st_nlink > 0)
 		let_go(events, event->fd);
-	else /* and who opens it may just be killed */
+	else /* the opener may be killed meanwhile */
 		canfs_events_answer(events, event->fd, true);
 }
 
@@ -175,7 +175,7 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Without it (a container may forbid that) they share the table of all: as good, until that is full. */
+/* If this fails, as in some containers, they share the process's table, which works until that table is full. */
 static void make_own_table(const struct canfs_events *events)
 {
 	unsigned int from = FIRST_FD;
@@ -280,5 +280,5 @@ void canfs_events_free(struct canfs_events *events)
 		return;
 	(void)!write(events->fd[STOP], &one, sizeof(one));
 	pthread_join(events->answering, NULL);
-	close_all(events); /* the kernel lets all that wait go */
+	close_all(events); /* the kernel lets all waiting processes proceed */
 }

@@ -6,9 +6,9 @@
  *	                                        \- true:  it waits for canfs_events_answer()
  *	FAN_MODIFY ----> canfs_modify: wrote()
  *
- * With each event comes a descriptor, and where the kernel has none to give, open(2) fails with EPERM. So both threads have a table of
- * descriptors of their own, whatever the rest of the process has open. What they call must not start a thread, which would get that table, nor use a
- * descriptor of another thread. The thread that answers closes nothing whose blocks would be freed then: that takes seconds for a huge file.
+ * Each event carries a descriptor. If the kernel cannot allocate one, open(2) fails with EPERM. So both threads share a table of descriptors
+ * of their own, independent of the rest of the process. Their callbacks must not start a thread, which would inherit that table, nor use a
+ * descriptor of another thread. canfs_answer never closes the last descriptor of a deleted file: freeing a huge file takes seconds.
  */
 #ifndef CANFS_GANESHA_FSAL_EVENTS_H
 #define CANFS_GANESHA_FSAL_EVENTS_H
@@ -18,7 +18,7 @@
 
 struct canfs_events;
 
-/* Another process does something to a file. */
+/* An event: another process opens or writes a file. */
 struct canfs_event {
 	dev_t dev;
 	ino_t ino;
@@ -30,22 +30,22 @@ struct canfs_events_config {
 	bool (*opens)(void *arg, const struct canfs_event *event);
 	void (*wrote)(void *arg, const struct canfs_event *event);
 	int (*expire)(
-		void *arg); /* after each opens(): to be called again in so many ms, -1: never */
+		void *arg); /* called after each opens(); returns the ms until its next call, -1: none */
 	void (*thread_begins)(const char *name); /* NULL: no interest */
 	void *arg;
 };
 
-/* -errno; -EPERM: without CAP_SYS_ADMIN. */
+/* 0 or -errno; -EPERM without CAP_SYS_ADMIN. */
 int canfs_events_new(struct canfs_events **events, const struct canfs_events_config *config);
 
-/* All that wait go on. NULL allowed. */
+/* All waiting processes proceed. NULL allowed. */
 void canfs_events_free(struct canfs_events *events);
 
-/* fd: of the file, of the caller's table; may be O_PATH. -errno. */
+/* fd: a descriptor of the file in the caller's table; may be O_PATH. 0 or -errno. */
 int canfs_events_add(struct canfs_events *events, int fd);
 void canfs_events_remove(struct canfs_events *events, int fd);
 
-/* From any thread: what waits goes on, or fails with EPERM. */
+/* From any thread: the waiting open(2) proceeds, or fails with EPERM. */
 void canfs_events_answer(struct canfs_events *events, int number, bool allow);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES       (UINT64_C(4) << 20) /* so that not each delegation comes to the journal */
+#define CHUNK_BYTES       (UINT64_C(4) << 20) /* so that few delegations cause a journal transaction */
 #define QUOTA_BLOCK_BYTES 512
 
 static const int quota_types[CANFS_ACCOUNT_KINDS] = { [CANFS_ACCOUNT_USER] = USRQUOTA,
@@ -37,7 +37,7 @@ void canfs_fs_space_close(struct canfs_fs_space *space)
 	*space = (struct canfs_fs_space) { .fd = -1 };
 }
 
-/* With no command that would wait for a file system that is frozen. */
+/* Uses only commands that do not block on a frozen file system. */
 static int ask_quota(const struct canfs_fs_space *space, unsigned int command,
 	enum canfs_account_kind kind, uint32_t id, void *answer)
 {
@@ -54,7 +54,7 @@ static bool has_quota(const struct canfs_fs_space *space, enum canfs_account_kin
 	return ask_quota(space, Q_GETINFO, kind, 0, &info) == 0;
 }
 
-/* An O_PATH descriptor does not tell. */
+/* An O_PATH descriptor cannot be asked. */
 static int project_of(int file, uint32_t *id)
 {
 	char path[32];
@@ -139,7 +139,7 @@ static bool shrink(struct canfs_fs_space *space, uint64_t bytes)
 	return true;
 }
 
-/* A part of it may be there after an error. */
+/* After an error a part may have been allocated. */
 static int grow(struct canfs_fs_space *space, uint64_t bytes)
 {
 	uint64_t before_bytes = space->reserved_bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The space of a file system, and what is kept of it for clients with write delegations (reserve.h): in a file without a name, that the kernel
- * frees when this process ends. So nobody else can fill the file system before they have written; and while they have not, it
- * cannot be remounted read-only.
+ * The free space of a file system, and the reserve for clients with write delegations (reserve.h). The reserve is an unnamed file, which the
+ * kernel frees when this process ends. Nobody else can use its blocks before the clients have written. While it is open, the file system cannot
+ * be remounted read-only.
  */
 #ifndef CANFS_GANESHA_FSAL_FS_SPACE_H
 #define CANFS_GANESHA_FSAL_FS_SPACE_H
@@ -17,24 +17,24 @@ struct canfs_fs_space {
 	bool can_reserve;
 };
 
-/* -errno, as -EROFS. dir: a directory of the file system. */
+/* dir: a directory of the file system. 0 or -errno, such as -EROFS. */
 int canfs_fs_space_open(struct canfs_fs_space *space, int dir);
-void canfs_fs_space_close(struct canfs_fs_space *space); /* gives all back */
+void canfs_fs_space_close(struct canfs_fs_space *space); /* releases the whole reserve */
 
-/* What is left, with what is reserved; or CANFS_UNLIMITED. 0, too, if nobody can tell. */
+/* Returns the free space, including the reserve, or CANFS_UNLIMITED. 0 if it is unknown. */
 uint64_t canfs_fs_space_left(
 	const struct canfs_fs_space *space, enum canfs_account_kind kind, uint32_t id);
 
-/* The accounts of a charge: those in which the blocks of file (a descriptor, may be O_PATH) count; with what is left of each. -errno. */
+/* Fills in the accounts to which the blocks of file (a descriptor, may be O_PATH) are charged, and the space left in each. 0 or -errno. */
 int canfs_fs_space_accounts(
 	const struct canfs_fs_space *space, int file, uint64_t fs, struct canfs_charge *charge);
 
 uint64_t canfs_fs_space_block_bytes(const struct canfs_fs_space *space);
 
-/* Reserves so much in all, or a little more. 0 as well where the file system cannot: then what is left is all that counts. */
+/* Grows the reserve to this size or slightly more. Also 0 if the file system cannot reserve: then only the free space counts. */
 int canfs_fs_space_reserve(struct canfs_fs_space *space, uint64_t bytes);
 
-/* Gives back so much of it, for who is just to write. False: there is nothing. */
+/* Releases this much for a holder that is about to write. False: the reserve is empty. */
 bool canfs_fs_space_spend(struct canfs_fs_space *space, uint64_t bytes);
 
 #endif

@@ -25,7 +25,7 @@
 #define GONE_SLOTS      64 /* for clients by their numbers: of two in the same one the later counts */
 
 struct holder {
-	struct holder *next; /* of the same file: several may read */
+	struct holder *next; /* of the same file: it may have several readers */
 	struct canfs_nfs_client client;
 	struct canfs_server_state server;
 	const void *recall_arg;
@@ -262,7 +262,7 @@ static bool remove_holder(struct canfs_holders *holders, uint64_t name,
 
 	if (holder) {
 		*returned = (struct canfs_returned) { holder->client, file->is_overtaken };
-		canfs_note_channel_up(&holder->server); /* the next tick would be too late */
+		canfs_note_channel_up(&holder->server); /* the next tick is too late */
 	}
 	if (is_settling) {
 		if (!canfs_is_within(file->named_usec, OVERTAKEN_USEC, now_usec))

@@ -28,7 +28,7 @@ struct canfs_delegation {
 	uint64_t file, parent; /* numbers of the file and its directory; parent 0: not known */
 	struct canfs_nfs_client client;
 	bool writes;
-	bool is_opened;         /* by another client, so that it conflicts */
+	bool is_opened;         /* another client has a conflicting open */
 	const void *recall_arg; /* with the key, for canfs_recall.ask() */
 	const void *key;        /* copied */
 	size_t key_bytes;
@@ -43,9 +43,9 @@ struct canfs_holders *canfs_holders_new(void);
 void canfs_holders_free(struct canfs_holders *holders); /* NULL allowed */
 
 /*
- * 0; -ENOSPC: there are too many; -ENOMEM; -EINVAL: the key is too long; -EBUSY: the client has one of that file,
- * it conflicts with another client's or with its open, there was such a conflict in the last 30 s, the file is just being changed, or its
- * directory listed.
+ * 0; -ENOSPC: too many delegations; -ENOMEM; -EINVAL: the key is too long; -EBUSY: the client already has one of that file, it conflicts
+ * with another client's delegation or open, there was such a conflict in the last 30 s, the file is being changed, or its directory is being
+ * listed.
  */
 int canfs_holders_add(struct canfs_holders *holders, const struct canfs_delegation *delegation);
 
@@ -55,7 +55,7 @@ struct canfs_returned {
 };
 
 /*
- * It is returned, or taken away. False: it was not there.
+ * The delegation is returned or revoked. False: it was not there.
  *
  * A client may send its WRITEs, and return the delegation without waiting for their replies, as Linux does when asked back: the server may
  * come to them later, or be at them still. So the file then settles: it conflicts as before, for 0.1 s, and for who looks or reads until
@@ -67,10 +67,10 @@ bool canfs_holders_remove(struct canfs_holders *holders, uint64_t file,
 bool canfs_holders_settles(struct canfs_holders *holders, uint64_t file, uint64_t now_usec);
 
 /*
- * A WRITE that the server begins after the return names a delegation that is no more. It is refused before the FSAL hears of it, and the
- * client sends it again, in the name of its open. So each request with a WRITE by which a holder, or the last one, names the file is missing
- * until it has reached the FSAL. For one that never does, a WRITE must come that was named after the return. (A WRITE that was refused for
- * another reason makes others wait for 5 s, too, if that was less than 1 s before the return.)
+ * A WRITE that the server begins after the return names a delegation that no longer exists. The server refuses it before the FSAL sees it,
+ * and the client resends it with the stateid of its open. So if the holder, or the last one, names the file in a request with a WRITE, the
+ * request counts as missing until it reaches the FSAL. If it never does, it counts until a WRITE arrives that was named after the return.
+ * (A WRITE that was refused for another reason less than 1 s before the return makes others wait for 5 s, too.)
  *
  *	PUTFH: named() --+-- an operation of the FSAL: arrived() --- a WRITE, if CANFS_NAMED_AFTER: at its end arrived() once more
  *	                 +-- refused: still missing
@@ -123,9 +123,9 @@ bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t file,
 	const struct canfs_recall *recall);
 
 /*
- * A process of this machine empties the file, and does not wait for its holders any longer: nothing that they send is written until all of
- * its delegations are taken away, which the next tick sees to. What they have not sent would be lost to the file anyhow. False: a change of it
- * is under way, and nothing was done.
+ * A process of this machine truncates the file and no longer waits for its holders. WRITEs of the holders are refused until all delegations
+ * of the file are revoked, at the next tick. Their unsent data would have been truncated anyway. False: a change of the file is in progress,
+ * and nothing was done.
  */
 bool canfs_holders_overtake(struct canfs_holders *holders, uint64_t file);
 
@@ -133,7 +133,7 @@ bool canfs_holders_overtake(struct canfs_holders *holders, uint64_t file);
 void canfs_holders_begin_change(struct canfs_holders *holders, uint64_t file);
 void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file);
 
-/* Once a second: forgets what has settled, and looks at what the server does with those that it has asked back (recall.h). */
+/* Once a second: forgets files that have settled, and runs recall.h for delegations that the server has recalled. */
 void canfs_holders_tick(
 	struct canfs_holders *holders, uint64_t now_usec, const struct canfs_server *server);
 

@@ -12,8 +12,8 @@
 
 static const struct {
 	long call;
-	int flags_at; /* which argument has the flags; -1: none */
-	int flags;    /* of all such calls */
+	int flags_at; /* index of the argument with the flags; -1: none */
+	int flags;    /* constant flags of this call */
 } calls[] = {
 #ifdef SYS_open
 	{ SYS_open, 1, 0 },

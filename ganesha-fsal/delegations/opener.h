@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * How does a thread open the file that it waits for? fanotify(7) does not tell; /proc/TID/syscall does, to whoever may trace it.
+ * Finds out with which flags a waiting thread opens a file. fanotify(7) does not report them. /proc/TID/syscall does, with ptrace access.
  *
- * An open(2) with O_TRUNC holds the file system's freeze protection while it waits for permission: FIFREEZE waits for it, and all writes
- * wait for FIFREEZE.
+ * An open(2) with O_TRUNC holds the file system's freeze protection while it waits for permission. FIFREEZE waits for this open, and all
+ * writes wait for FIFREEZE.
  */
 #ifndef CANFS_GANESHA_FSAL_OPENER_H
 #define CANFS_GANESHA_FSAL_OPENER_H
@@ -17,7 +17,7 @@ enum canfs_opening {
 	CANFS_OPENING_TRUNCATES
 };
 
-/* line: of /proc/TID/syscall. */
+/* line: the contents of /proc/TID/syscall. */
 enum canfs_opening canfs_parse_opening(const char *line);
 
 enum canfs_opening canfs_look_at_opener(pid_t tid);

@@ -3,7 +3,7 @@
 
 #define STUCK_TICKS   2
 #define UNHEARD_TICKS 4
-#define GONE_TICKS    5 /* a client that is there answers by then, or writes */
+#define GONE_TICKS    5 /* a reachable client has answered or written by then */
 
 void canfs_note_channel_up(const struct canfs_server_state *state)
 {
@@ -15,7 +15,7 @@ static bool was_answered(const struct canfs_server_state *state)
 	return __atomic_load_n(state->recall_answered, __ATOMIC_RELAXED) != 0;
 }
 
-/* With the server's lock. */
+/* Call it with the server's lock held. */
 static void tick_begun(struct canfs_recall_ticks *ticks, const struct canfs_server_state *state,
 	const struct canfs_server *server, unsigned int leases)
 {
@@ -37,7 +37,7 @@ static void tick_stuck(struct canfs_recall_ticks *ticks, const struct canfs_serv
 	ticks->stuck = 0;
 }
 
-/* One that was not asked back is of no interest. */
+/* Only recalled delegations matter. */
 static void *lock(const struct canfs_server_state *state, const struct canfs_server *server)
 {
 	return __atomic_load_n(state->stage, __ATOMIC_RELAXED) == server->recalled

@@ -11,10 +11,10 @@
 #define HASH_NONFATAL_OOM            1
 #include <uthash.h>
 
-#define PAGE_BYTES 4096 /* of clients; larger ones are fewer */
+#define PAGE_BYTES 4096 /* of clients; with larger pages there are fewer */
 
 struct sum {
-	struct canfs_account account; /* no octet of the key is padding */
+	struct canfs_account account; /* the hash key; it has no padding */
 	UT_hash_handle hh;
 	uint64_t promised_bytes;
 	unsigned int charges;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The space that the server has promised to clients with write delegations (nfs_space_limit4, RFC 8881 §18.16.3): what they still have
- * after close(2) must find a place, since nobody hears of an error then. Pure, without I/O; from any thread.
+ * The space that the server has promised to clients with write delegations (nfs_space_limit4, RFC 8881 §18.16.3). Data that a client still
+ * has after close(2) must fit, because no program would see an error. Pure, without I/O; from any thread.
  *
- *	account     what may run out: the space of a file system, the quota of a user, group or project there
- *	charge      of one delegation, to each account in which the blocks of its file count
+ *	account     a resource that can run out: the space of a file system, or the quota of a user, group or project there
+ *	charge      the space promised by one delegation, in each account that its file's blocks are charged to
  *
- *	            promised to those that are out     one more       margin
+ *	            promised to granted delegations    one more       margin
  *	left  |------------------------------------|--------------|------------|  or it is refused
- *	      |------------------------------------|---------|  or all of the account are recalled
+ *	      |------------------------------------|---------|  or all of the account's are recalled
  *	                                             half the margin
  */
 #ifndef CANFS_GANESHA_FSAL_RESERVE_H
@@ -18,15 +18,14 @@
 #include <stdint.h>
 
 /*
- * Others write meanwhile. What they write between two looks at an account, and until the recalled clients have written, must fit into half
- * of it.
+ * The margin. Others may use half of it between two checks of an account, and until the recalled clients have written.
  */
 #define CANFS_RESERVE_MARGIN_BYTES (UINT64_C(32) << 20)
 #define CANFS_UNLIMITED            UINT64_MAX
-#define CANFS_ACCOUNTS_MAX         4096 /* more are refused */
+#define CANFS_ACCOUNTS_MAX         4096 /* further ones are refused */
 
 enum canfs_account_kind {
-	CANFS_ACCOUNT_SPACE, /* of the file system; the others are quotas */
+	CANFS_ACCOUNT_SPACE, /* the file system's space; the others are quotas */
 	CANFS_ACCOUNT_USER,
 	CANFS_ACCOUNT_GROUP,
 	CANFS_ACCOUNT_PROJECT,
@@ -45,8 +44,8 @@ struct canfs_reserve *canfs_reserve_new(void);
 void canfs_reserve_free(struct canfs_reserve *reserve); /* NULL allowed */
 
 /*
- * What a client may have to store of one file: limit_bytes in dirty pages, each of them, if the file is sparse, in a block of its own, which may
- * need another one that points to it.
+ * The space that a client may need for one file: limit_bytes in dirty pages. In a sparse file each page may need a block and an indirect
+ * block.
  */
 uint64_t canfs_reserve_need(uint64_t limit_bytes, uint64_t block_bytes);
 
@@ -57,21 +56,21 @@ struct canfs_charge {
 	unsigned int accounts;
 	struct canfs_account account[CANFS_ACCOUNT_KINDS];
 	uint64_t left_bytes
-		[CANFS_ACCOUNT_KINDS]; /* of each, with what is reserved; or CANFS_UNLIMITED */
+		[CANFS_ACCOUNT_KINDS]; /* in each account, including the reserve; or CANFS_UNLIMITED */
 };
 
-/* 0; -ENOSPC, -EDQUOT: it does not fit into one of the accounts; -ENOMEM. One of the same name ends. */
+/* Replaces a charge of the same name. 0; -ENOSPC, -EDQUOT: it does not fit into one of the accounts; -ENOMEM. */
 int canfs_reserve_charge(struct canfs_reserve *reserve, const struct canfs_charge *charge);
 void canfs_reserve_discharge(
-	struct canfs_reserve *reserve, const void *name); /* there may be none */
+	struct canfs_reserve *reserve, const void *name); /* does nothing if there is none */
 
 uint64_t canfs_reserve_promised(struct canfs_reserve *reserve, const struct canfs_account *account);
 
-/* The accounts of a file system that are charged now, max at most. */
+/* Lists at most max accounts of a file system that have charges. Returns their number. */
 size_t canfs_reserve_accounts(
 	struct canfs_reserve *reserve, uint64_t fs, struct canfs_account *accounts, size_t max);
 
-/* This much is left. If that is too little, recall() is called of each file that is charged to it; with a lock: it may not wait. */
+/* If left_bytes is too little, calls recall() for each file that is charged to the account. recall() runs under a lock: it must not wait. */
 void canfs_reserve_check(struct canfs_reserve *reserve, const struct canfs_account *account,
 	uint64_t left_bytes, void (*recall)(uint64_t file));
 

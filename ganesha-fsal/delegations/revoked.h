@@ -28,7 +28,7 @@ bool canfs_revoked_any(const struct canfs_revoked *revoked); /* one load */
 void canfs_revoked_add(
 	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t version);
 
-/* Was it taken away from this client, and its version was what? After take() this is forgotten. */
+/* Did this client lose the delegation? Sets the version that the file had then. take() forgets it. */
 bool canfs_revoked_find(
 	struct canfs_revoked *revoked, uint64_t file, const void *address, uint64_t *version);
 bool canfs_revoked_take(

@@ -12,15 +12,15 @@
 #include "ganesha-fsal/delegations/within.h"
 
 #define LOOK_MSEC    100
-#define LOCK_MSEC    20      /* longer, and the file system is frozen, or its disk hangs */
-#define LINGER_LOOKS 50      /* last WRITEs may come after the return: holders.h */
+#define LOCK_MSEC    20      /* after that, the file system is frozen or its disk hangs */
+#define LINGER_LOOKS 50      /* the last WRITEs may arrive after the return (holders.h) */
 #define CLOSED_USEC  300000  /* from the last return to the change */
 #define LATE_USEC    1000000 /* for the last WRITEs */
 #define NOTHING_LEFT 0
 
 struct fs {
 	uint64_t dev;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	struct canfs_fs_space space;
 	unsigned int idle_looks;
 };
@@ -32,10 +32,10 @@ struct canfs_space_table {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	pthread_t thread;
-	bool stop, is_open;             /* is_open: the thread has something to look at */
-	struct fs fs[CANFS_SPACES_MAX]; /* never fewer */
+	bool stop, is_open;             /* is_open: the thread has delegations to check */
+	struct fs fs[CANFS_SPACES_MAX]; /* entries are never removed */
 	_Atomic unsigned int count;
-	struct canfs_account accounts[CANFS_ACCOUNTS_MAX]; /* of the thread */
+	struct canfs_account accounts[CANFS_ACCOUNTS_MAX]; /* used by the thread only */
 };
 
 static struct fs *find(struct canfs_space_table *table, dev_t dev)
@@ -49,7 +49,7 @@ static struct fs *find(struct canfs_space_table *table, dev_t dev)
 	return NULL;
 }
 
-/* NULL: there are too many. */
+/* NULL: too many file systems. */
 static struct fs *find_or_add(struct canfs_space_table *table, dev_t dev)
 {
 	struct fs *fs = find(table, dev);
@@ -86,7 +86,7 @@ static uint64_t promised(struct canfs_space_table *table, const struct fs *fs)
 	return canfs_reserve_promised(table->reserve, &account);
 }
 
-/* With its lock. */
+/* Call it with the lock of fs held. */
 static int charge(
 	struct canfs_space_table *table, struct fs *fs, const struct canfs_space_user *user)
 {
@@ -160,7 +160,7 @@ bool canfs_space_table_spend(struct canfs_space_table *table, dev_t dev, uint64_
 	return is_spent;
 }
 
-/* With its lock. Is it open still? */
+/* Call it with the lock of fs held. Is its reserve still open? */
 static bool look(struct canfs_space_table *table, struct fs *fs)
 {
 	size_t count;
@@ -289,7 +289,7 @@ void canfs_space_table_recall(struct canfs_space_table *table, unsigned int wait
 	uint64_t end_usec = canfs_now_usec() + wait_msec * UINT64_C(1000);
 
 	if (is_closed(table))
-		return; /* of an export just before it */
+		return; /* another export has just done this */
 	atomic_store(&table->closed_until_usec, end_usec + LATE_USEC);
 	if (recall_all(table)) {
 		while (recall_all(table) && canfs_now_usec() < end_usec)

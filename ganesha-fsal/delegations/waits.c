@@ -13,7 +13,7 @@
 struct canfs_wait {
 	struct canfs_wait_list *list; /* of its file */
 	uint64_t file;
-	int number; /* of the event, by which it is answered */
+	int number; /* of the event, for its answer */
 	pid_t tid;
 	enum canfs_wait_stage stage;
 	unsigned int looks;
@@ -131,7 +131,7 @@ static enum canfs_opening look_at(pid_t tid, pthread_mutex_t *lock)
 	return opening;
 }
 
-/* When the time of the next one is over; UINT64_MAX: there is none. */
+/* When the next wait expires; UINT64_MAX: there is none. */
 static uint64_t expire_stage(
 	struct canfs_open_waits *waits, enum canfs_wait_stage stage, pthread_mutex_t *lock)
 {
@@ -141,7 +141,7 @@ static uint64_t expire_stage(
 	while ((wait = TAILQ_FIRST(&waits->stage[stage])) && wait->until_usec <= canfs_now_usec()) {
 		if (is_looked_at(stage))
 			opening = look_at(wait->tid, lock);
-		/* Others end waits meanwhile, but this thread alone begins them: if it is the first one, it is the same. */
+		/* Other threads may end waits meanwhile, but only this thread begins them. So if the first one is equal, it is the same wait. */
 		if (wait == TAILQ_FIRST(&waits->stage[stage]))
 			end_stage(waits, wait, opening);
 	}

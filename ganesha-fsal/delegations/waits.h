@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * open(2) calls of other processes that wait, and for how long. With a lock of the caller.
+ * open(2) calls of other processes that wait, and the time that each waits. The caller holds a lock.
  *
  *	BRIEF --+-- it runs just now --> LOOK, and again from here
  *	        +-- it only reads or writes ----------------------> LONG --> it goes on
@@ -27,8 +27,7 @@ enum canfs_wait_stage {
 };
 
 struct canfs_wait;
-TAILQ_HEAD(
-	canfs_wait_list, canfs_wait); /* of one file, for instance; TAILQ_INIT() before the first */
+TAILQ_HEAD(canfs_wait_list, canfs_wait); /* for example of one file; the caller does TAILQ_INIT() */
 
 struct canfs_open_waits {
 	struct canfs_events *events;
@@ -40,19 +39,19 @@ struct canfs_open_waits {
 
 void canfs_waits_init(struct canfs_open_waits *waits); /* the lists */
 
-/* In the thread that answers. False: it need not, or cannot, wait. */
+/* In the thread that answers. False: the open need not or cannot wait. */
 bool canfs_waits_begin(struct canfs_open_waits *waits, struct canfs_wait_list *of_file,
 	uint64_t file, const struct canfs_event *event);
 
-/* Those of a file go on. */
+/* The waiting opens of a file proceed. */
 void canfs_waits_end(struct canfs_open_waits *waits, struct canfs_wait_list *of_file);
 
 /*
- * In the thread that answers: what is over by now. The lock is held, but not all the time. When to call it again, in ms; -1: there is none.
+ * In the thread that answers: ends the waits that have expired. Releases the lock meanwhile. Returns the ms until the next call; -1: none.
  */
 int canfs_waits_expire(struct canfs_open_waits *waits, pthread_mutex_t *lock);
 
-/* Of each that waits. */
+/* Calls the function for each waiting open. */
 void canfs_waits_each(const struct canfs_open_waits *waits,
 	void (*call)(void *arg, struct canfs_wait_list *of_file), void *arg);
 

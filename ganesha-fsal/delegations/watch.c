@@ -33,7 +33,7 @@ struct entry {
 	int fd;             /* O_PATH, while it settles */
 	TAILQ_ENTRY(entry) settling;
 	TAILQ_ENTRY(entry) asking;
-	bool is_asking; /* opened() is to be called */
+	bool is_asking; /* opened() must be called */
 	uint64_t file;
 	struct canfs_wait_list waits;
 	bool is_lost;
@@ -46,7 +46,7 @@ struct canfs_watch {
 	_Atomic bool stop;
 	pthread_t thread;
 	pthread_mutex_t
-		lock; /* of all below: of the thread that answers, so that nothing is done with it that takes time */
+		lock; /* protects all below. canfs_answer takes it, so hold it only briefly */
 	struct entry *entries;
 	TAILQ_HEAD(, entry) settling;
 	TAILQ_HEAD(, entry) asking;
@@ -129,7 +129,7 @@ static bool settles(const struct canfs_watch *watch, const struct entry *entry)
 	return watch->config.settles && watch->config.settles(entry->file);
 }
 
-/* Nobody is to wait for it any more. The mark last, while fd is open: who is stopped by it until then finds no entry. */
+/* Nobody waits for the file any more. Removes the mark last, while fd is open: an opener that it stops meanwhile finds no entry. */
 static void unwatch(struct canfs_watch *watch, struct entry *entry, int fd)
 {
 	stop_asking(watch, entry);
@@ -140,7 +140,7 @@ static void unwatch(struct canfs_watch *watch, struct entry *entry, int fd)
 		canfs_events_remove(watch->events, fd);
 }
 
-/* One; false: none has. Its descriptor may be the last one of a deleted file, which takes its time to be closed. */
+/* Handles one entry; false: there is none. Its descriptor may be the last one of a deleted file, and closing that takes time. */
 static bool let_settled_go(struct canfs_watch *watch)
 {
 	struct entry *entry;
@@ -163,7 +163,7 @@ static bool let_settled_go(struct canfs_watch *watch)
 	return entry;
 }
 
-/* One; false: there is none. Without the lock: opened() may take its time. */
+/* Handles one entry; false: there is none. Calls opened() without the lock, since it may take time. */
 static bool ask(struct canfs_watch *watch)
 {
 	struct entry *entry;
@@ -186,7 +186,7 @@ static void ask_for(void *arg, struct canfs_wait_list *of_file)
 	ask_soon(arg, (struct entry *)(void *)((char *)of_file - offsetof(struct entry, waits)));
 }
 
-/* Who opened it just before there was a delegation waits as well, and nobody has been asked for that. */
+/* A process that opened the file just before the delegation waits as well, but no recall was sent for it. */
 static void ask_again(struct canfs_watch *watch)
 {
 	pthread_mutex_lock(&watch->lock);
@@ -330,7 +330,7 @@ int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watche
 	entry = find(watch, file->dev, file->ino);
 	if (entry && entry->count == 0)
 		stop_settling(watch, entry);
-	if (entry && entry->file != file->file) { /* that is deleted, and its mark with it */
+	if (entry && entry->file != file->file) { /* the old file was deleted, with its mark */
 		unwatch(watch, entry, NO_FD);
 		entry = NULL;
 	}
@@ -342,7 +342,7 @@ int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watche
 	return ret;
 }
 
-/* True: fd is needed. */
+/* True: fd is kept. */
 static bool begin_settling(struct canfs_watch *watch, struct entry *entry, int fd)
 {
 	if (fd < 0 || !settles(watch, entry))
@@ -351,7 +351,7 @@ static bool begin_settling(struct canfs_watch *watch, struct entry *entry, int f
 	entry->fd = fd;
 	TAILQ_INSERT_TAIL(&watch->settling, entry, settling);
 	if (!atomic_exchange(&watch->any_settles, true))
-		wake(watch); /* it looks every 20 ms until none does */
+		wake(watch); /* the thread checks every 20 ms until no file settles */
 	return true;
 }
 

@@ -7,7 +7,7 @@
  *
  *	open(2) by another process --> canfs_answer: it waits --> canfs_watch: opened() ... canfs_watch_remove() --> it goes on
  *
- * The threads that take what the kernel tells, and answer, are those of events.h. All that takes time is done by canfs_watch.
+ * The threads of events.h receive and answer the kernel's events. canfs_watch does everything that takes time.
  */
 #ifndef CANFS_GANESHA_FSAL_WATCH_H
 #define CANFS_GANESHA_FSAL_WATCH_H
@@ -21,37 +21,36 @@
 struct canfs_watch;
 
 struct canfs_watch_config {
-	/* Another process waits until it is not watched any more, or has written. In the thread; again once a second while somebody waits. */
+	/* Another process waits until the file is no longer watched, or has written. In the thread; repeated once a second while a process waits. */
 	void (*opened)(uint64_t file);
 	void (*tick)(void); /* in the thread, once a second; NULL: no interest */
 	/*
 	 * Is what was sent of a file that is not to be watched any more still being written? Then it is watched until this says no: asked
-	 * with a lock that canfs_watch_remove() takes, every 20 ms: it may not wait for anything. NULL: never.
+	 * every 20 ms, under a lock that canfs_watch_remove() takes: it must not wait. NULL: never.
 	 */
 	bool (*settles)(uint64_t file);
 	/*
-	 * An open(2) that truncates the file has waited for brief_msec. True: it goes on, and nothing that the holder sends from now on
-	 * is written. False: something of that is just being written; if so a second later, too, the open(2) fails with EPERM. With the same lock.
+	 * An open(2) that truncates the file has waited for brief_msec. True: the open proceeds, and WRITEs of the holder are refused from now
+	 * on. False: such a WRITE is in progress; if it still is one second later, the open(2) fails with EPERM. Runs under the same lock.
 	 * NULL: true.
 	 */
 	bool (*overtake)(uint64_t file);
 	void (*thread_begins)(const char *name); /* NULL: no interest */
-	unsigned int wait_sec;                   /* a process that opens it goes on after that */
+	unsigned int wait_sec; /* after that, a process that opens the file proceeds */
 	unsigned int
-		brief_msec; /* one that truncates it, or may do so, after that: until then nobody can freeze the file system (opener.h) */
+		brief_msec; /* the same if it truncates the file, or may do so: until then the file system cannot be frozen (opener.h) */
 };
 
 struct canfs_watched {
 	dev_t dev;
 	ino_t ino;
-	uint64_t
-		file; /* for opened(); unlike its ino, no other file has it when this one is deleted */
+	uint64_t file; /* for opened(); unlike ino, it is not reused after the file is deleted */
 };
 
 /* -errno; -EPERM: without CAP_SYS_ADMIN. */
 int canfs_watch_new(struct canfs_watch **watch, const struct canfs_watch_config *config);
 
-/* All that wait go on. NULL allowed. */
+/* All waiting processes proceed. NULL allowed. */
 void canfs_watch_free(struct canfs_watch *watch);
 
 /*
@@ -66,10 +65,10 @@ int canfs_watch_add(struct canfs_watch *watch, int fd, const struct canfs_watche
  */
 void canfs_watch_remove(struct canfs_watch *watch, int fd, const struct canfs_watched *file);
 
-/* Is there a file that is still watched until it has settled? */
+/* Is any file still settling? */
 bool canfs_watch_any_settles(const struct canfs_watch *watch);
 
-/* The file is to be deleted: if it settles, it is not watched any more, and its descriptor is closed. */
+/* The file is about to be deleted: if it is settling, stops watching it and closes its descriptor. */
 void canfs_watch_forget(struct canfs_watch *watch, dev_t dev, ino_t ino);
 
 #endif

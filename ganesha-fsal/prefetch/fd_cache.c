@@ -22,7 +22,7 @@ LIST_HEAD(bucket, canfs_open_file);
 
 struct shard {
 	pthread_mutex_t mutex;
-	pthread_cond_t put; /* a file that is in no shard any more */
+	pthread_cond_t put; /* signalled when a file that is in no shard loses a user */
 	struct by_use used; /* least recently first */
 	unsigned int files;
 	struct bucket buckets[BUCKETS];

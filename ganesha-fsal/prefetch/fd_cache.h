@@ -91,7 +91,7 @@ struct canfs_open_file *canfs_fd_cache_find(struct canfs_export_fs *export_fs, c
 struct canfs_open_file *canfs_fd_cache_open(struct canfs_export_fs *export_fs, const void *object,
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);
 
-/* Another user; one user less. Never closes anything itself: that is for close(), tick() and drain(). */
+/* Adds a user; drops a user. Neither closes a file: close(), tick() and drain() do. */
 void canfs_fd_cache_use(struct canfs_open_file *file);
 void canfs_fd_cache_put(struct canfs_open_file *file); /* NULL allowed */
 
@@ -102,9 +102,9 @@ void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint6
 uint64_t canfs_fd_cache_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
 /*
- * Its object goes, or its file is deleted: an open file of it, of any exported file system, which nobody finds any more, with a user
- * more, for close(). NULL: there is none. Close: when nobody else uses it, it is closed. After `until` (CLOCK_MONOTONIC), that is left to
- * close_all().
+ * For an object that is released, or a file that is deleted: removes its open file, of any exported file system, from the cache and returns it
+ * with one more user, for close(). NULL: there is none. close() waits until nobody else uses the file, then closes it. After `until`
+ * (CLOCK_MONOTONIC) it leaves that to close_all().
  */
 struct canfs_open_file *canfs_fd_cache_take(struct canfs_fd_cache *fd_cache, const void *object);
 void canfs_fd_cache_close(struct canfs_open_file *file, const struct timespec *until);

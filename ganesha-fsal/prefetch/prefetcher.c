@@ -19,7 +19,7 @@ struct canfs_prefetcher {
 	struct canfs_prefetcher_config config;
 	struct canfs_fd_cache *fd_cache;
 	struct canfs_remotes remotes;
-	atomic_uint closers; /* workers that wait for what is being fetched of deleted files */
+	atomic_uint closers; /* workers that wait for fetches of deleted files */
 
 	pthread_mutex_t mutex; /* of what follows */
 	pthread_cond_t wake, closed;
@@ -390,7 +390,7 @@ static bool is_deleted(const struct canfs_open_file *file)
 	return fstat(file->fd, &st) == 0 && st.st_nlink == 0;
 }
 
-/* What waits of it is given up. What the kernel has cannot be: it is waited for, if its space is to be free. */
+/* Cancels queued fetches. Fetches in the kernel cannot be cancelled, so wait for them if the space must be free. */
 static void close_file(
 	struct canfs_prefetcher *prefetcher, struct canfs_open_file *file, bool deletes)
 {

@@ -43,9 +43,9 @@
 #define CANFS_DRAIN_TIMEOUT_MSEC 10000u
 
 /*
- * How long a worker that deletes a file waits for what the kernel is reading of it, so that its space is free when the client is told: longer
- * than a disk that works takes for the 32 MiB which it may be given. unlink(2) itself waits likewise, for pages that are being read. So
- * many workers wait at a time; what more of them delete is closed when its last fetch ends.
+ * How long a worker that deletes a file waits for the kernel's reads of it, so that the space is free before the reply. A working disk needs
+ * less for the 32 MiB that may be in flight. unlink(2) itself also waits for pages that are being read. At most CANFS_CLOSERS_MAX workers wait
+ * at a time; files that others delete are closed when their last fetch ends.
  */
 #define CANFS_CLOSE_TIMEOUT_MSEC 2000u
 #define CANFS_CLOSERS_MAX        16u
@@ -148,12 +148,12 @@ void canfs_prefetch_invalidate(
 	struct canfs_export_fs *export_fs, const void *object, uint64_t offset, uint64_t bytes);
 
 /*
- * The object goes, or (deletes) its file is to be deleted: on return it is closed, if it is deleted then or was before. Else, or if its
- * fetches take longer (CANFS_CLOSE_TIMEOUT_MSEC), it is open until they end.
+ * The object is released, or (deletes) its file is about to be deleted. If the file is or was deleted, it is closed on return. Otherwise, or
+ * if its fetches take longer than CANFS_CLOSE_TIMEOUT_MSEC, it stays open until they end.
  */
 void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object, bool deletes);
 
-/* A client closes it: if it was deleted meanwhile, likewise. */
+/* A client closes the file: does the same if the file was deleted meanwhile. */
 void canfs_prefetch_closed(struct canfs_export_fs *export_fs, const void *object);
 
 /* Of all engines. 0, -EINVAL: no such policy. "auto": each by its device's type. */

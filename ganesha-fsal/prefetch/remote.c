@@ -381,7 +381,7 @@ bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object)
 	return found;
 }
 
-/* Drops what waits of the file; is any of it being read? */
+/* Drops the queued pieces of the file. Is any piece being read? */
 static bool drop_file(struct canfs_remote *remote, uint64_t file)
 {
 	struct canfs_remote_piece *piece;
@@ -398,7 +398,7 @@ static bool drop_file(struct canfs_remote *remote, uint64_t file)
 	return reading;
 }
 
-/* Under the mutex of all. */
+/* Call it with the common mutex held. */
 static bool drop_file_of_all(struct canfs_remotes *remotes, uint64_t file)
 {
 	struct canfs_remote *remote;

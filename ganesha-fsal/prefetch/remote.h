@@ -71,10 +71,10 @@ bool canfs_remote_add(struct canfs_remote *remote, struct canfs_remote_piece *pi
 /* The size or contents of the file have changed from there on. */
 void canfs_remote_changed(struct canfs_remote *remote, uint64_t file, uint64_t from_offset);
 
-/* The object is to go: nothing more of it is read, in any export. True: it is being read, and config.end() of that is to release it. */
+/* The object is about to be released: stops reading it, in every export. True: a read is in progress, and its config.end() must release the object. */
 bool canfs_remote_forget(struct canfs_remotes *remotes, const void *object);
 
-/* The file is to be deleted: likewise; and nothing of it is being read on return, or `until` (CLOCK_MONOTONIC) is over. */
+/* The file is about to be deleted: does the same, and waits until no read is in progress, or until `until` (CLOCK_MONOTONIC). */
 void canfs_remote_let_go(
 	struct canfs_remotes *remotes, uint64_t file, const struct timespec *until);
 
