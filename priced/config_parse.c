@@ -178,7 +178,7 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 	return 0;
 }
 
-/* What its section has said. A mistake of the whole is one of its first line, or of its header. */
+/* Checks a whole section. Its errors name the line of the first option, or of the header. */
 static int end_class(struct parser *parser)
 {
 	struct class_section client_class = parser->client_class;
@@ -257,7 +257,7 @@ static int on_pair(void *user, const char *section, const char *name, const char
 	return mistake(parser, "%.64s: unknown option", name);
 }
 
-/* A section may be empty: inih says nothing of such a one. */
+/* inih does not report empty sections, so headers are parsed here. */
 static void take_header(struct parser *parser, const char *line)
 {
 	const size_t prefix = strlen("[" CLASS_SECTION);

@@ -5,8 +5,8 @@
  *	kernel's list, etab --refresh--> exports: path, clients, price table <--use-- price service
  *	mountinfo: the device ---'
  *
- * Nothing below an export's path is looked at for its device, which is that of the mount that the path is on, by its name; for the
- * name that a client uses, see export_path.h.
+ * An export's device is that of the mount its path is on, found by name: nothing below the path is accessed. export_path.h resolves the name
+ * that a client uses.
  */
 #ifndef CANFS_PRICED_EXPORT_LIST_H
 #define CANFS_PRICED_EXPORT_LIST_H
@@ -43,7 +43,7 @@ void canfs_export_list_serve(struct canfs_export_list *list, struct canfs_price_
  */
 int canfs_export_list_refresh(struct canfs_export_list *list);
 
-/* For the price service, with the list as its host. By one thread only. Reads /proc; waits for path_resolver.h, not for a file system. */
+/* For the price service, with the list as its host. For one thread only. Reads /proc. Waits for path_resolver.h, but never for a file system. */
 canfs_with_export canfs_export_list_use;
 
 #endif

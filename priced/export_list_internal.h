@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The inside of the list: for export_list.c, which makes it, and export_lookup.c, which finds an export in it. */
+/* Internals of the list, shared by export_list.c, which makes it, and export_lookup.c, which searches it. */
 #ifndef CANFS_PRICED_EXPORT_LIST_INTERNAL_H
 #define CANFS_PRICED_EXPORT_LIST_INTERNAL_H
 
@@ -8,7 +8,7 @@
 #include "priced/export_list.h"
 #include "priced/path_resolver.h"
 
-/* What does not fit of a file is left out. Pages of the buffers that nothing is written to take no memory. */
+/* The part of a file that does not fit is ignored. Buffer pages that are never written take no memory. */
 #define CANFS_EXPORT_TEXT_MAX (1 << 20)
 
 struct client {
@@ -20,35 +20,35 @@ struct client {
 struct exported {
 	LIST_ENTRY(exported) link;
 	char *path;
-	bool is_root; /* NFSv4 begins there */
-	dev_t device; /* 0: none of this machine's disks */
+	bool is_root; /* the root of NFSv4 */
+	dev_t device; /* 0: not on a disk of this machine */
 	struct canfs_price_table *prices;
 	SLIST_HEAD(, client) clients;
 };
 
 LIST_HEAD(exports, exported);
 
-/* The files that make the list. Empty: not there. */
+/* The files from which the list is made. Empty: missing. */
 enum text { KERNEL, ETAB, MOUNTINFO, TEXTS };
 
 struct canfs_export_list {
-	struct canfs_export_list_config config; /* but for its etab */
+	struct canfs_export_list_config config; /* without its etab */
 	char *etab;
 	char *text[TEXTS],
-		*last_text[TEXTS];           /* as read now, and at the last change; of refresh() */
-	bool too_many;                       /* was said; likewise */
-	struct canfs_price_service *service; /* NULL: none is told of exports that go */
+		*last_text[TEXTS]; /* as read now, and at the last change; used by refresh() */
+	bool too_many;             /* was logged; likewise */
+	struct canfs_price_service *service; /* is told of removed exports; NULL: none */
 
-	struct canfs_path_resolver *resolver; /* NULL: names mean what they say */
+	struct canfs_path_resolver *resolver; /* NULL: names are taken literally */
 
-	char *domains;         /* the kernel's auth.unix.ip; of use(), as the next two */
+	char *domains;         /* the kernel's auth.unix.ip; used by use(), like the next two */
 	uint64_t domains_usec; /* when it was read; 0: never */
-	unsigned int lookups;  /* in it, since */
+	unsigned int lookups;  /* since then */
 
 	pthread_mutex_t
-		mutex; /* of what follows; the market's and the service's are taken within it */
+		mutex; /* protects the members below; taken before those of market and service */
 	struct exports exports;
-	bool has_names; /* among their clients */
+	bool has_names; /* some of the clients are names */
 };
 
 #endif

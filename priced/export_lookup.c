@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Which export a client means, and whether it may have its prices. */
+/* Finds the export that a client names, and decides whether the client may have its prices. */
 #include "priced/export_list_internal.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "priced/nfsd_exports.h"
 #include "server/monitors/source.h"
 
-/* What the kernel remembers of its clients is read at most so often, and looked through so many times then. */
+/* Limits for reading the kernel's cache of clients, and for searches in it between two readings. */
 #define DOMAINS_USEC    1000000
 #define DOMAINS_LOOKUPS 1000
 
@@ -26,7 +26,7 @@ static bool comes_from_privileged_port(const struct sockaddr_storage *client)
 	return ntohs(port) < PRIVILEGED_PORTS;
 }
 
-/* Who asks. */
+/* The client that asks. */
 struct caller {
 	struct in6_addr address;
 	bool privileged;
@@ -45,7 +45,7 @@ static bool admits(const struct exported *export, const struct caller *caller)
 	return false;
 }
 
-/* As mountd looks for it: the longest path that is exported to this client. */
+/* Searches like mountd: the longest path that is exported to this client. */
 static struct exported *find_export(
 	const struct canfs_export_list *list, const char *path, const struct caller *caller)
 {
@@ -64,7 +64,7 @@ static struct exported *find_export(
 	return found;
 }
 
-/* Where this client's NFSv4 begins; "": at the root of the file systems. */
+/* The root of NFSv4 for this client; "": the root of the file systems. */
 static const char *nfs4_root(const struct canfs_export_list *list, const struct caller *caller)
 {
 	struct exported *export;
@@ -88,8 +88,8 @@ static bool admits_anywhere(const struct canfs_export_list *list, const struct c
 }
 
 /*
- * The name of an export needs no look at the disk; nor does anybody get one who may mount nothing. If that look takes too long, the
- * name means what it says.
+ * The exact name of an export needs no access to the disk, and a client that may mount nothing causes none. If the access takes too long, the
+ * name is taken literally.
  */
 static struct exported *find_name(const struct canfs_export_list *list, const char *name,
 	uint32_t nfs_version, const struct caller *caller)
@@ -110,8 +110,8 @@ static struct exported *find_name(const struct canfs_export_list *list, const ch
 }
 
 /*
- * Whom names mean, the kernel knows of those who have used the server. 0; -ENOENT: of no name; -EAGAIN: no more are looked up
- * for now.
+ * The kernel knows which names match clients that have used the server. 0; -ENOENT: no name matches; -EAGAIN: too many lookups at the
+ * moment.
  */
 static int learn_domain(struct canfs_export_list *list, struct caller *caller)
 {

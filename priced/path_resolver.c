@@ -12,15 +12,14 @@
 #include "server/price-service/export_path.h"
 #include "server/monitors/source.h"
 
-#define MOUNTINFO_BYTES                                                                            \
-	(1 << 20) /* what comes behind is not seen; pages that are not used take no memory */
-#define STOP_MSEC 2000
+#define MOUNTINFO_BYTES (1 << 20) /* text beyond that is ignored; unused pages take no memory */
+#define STOP_MSEC       2000
 
 struct canfs_path_resolver {
 	const char *fs_root;
-	char *mountinfo; /* the thread's */
+	char *mountinfo; /* used by the thread only */
 	pthread_t thread;
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* protects the members below */
 	pthread_cond_t wake;
 	enum { IDLE, ASKED, ANSWERED, ENDED } state;
 	bool stop;
@@ -38,7 +37,7 @@ static int resolve(struct canfs_path_resolver *resolver, const char *nfs_root, c
 		resolver->fs_root, resolver->mountinfo, nfs_root, name, resolved);
 }
 
-/* Without the mutex while it resolves. */
+/* Releases the mutex while it resolves. */
 static void answer(struct canfs_path_resolver *resolver)
 {
 	char nfs_root[PATH_MAX], name[PATH_MAX], resolved[PATH_MAX] = "";
@@ -103,7 +102,7 @@ int canfs_path_resolver_start(struct canfs_path_resolver **resolver, const char 
 	return 0;
 }
 
-/* Until it is in that state; false: it is not within the time. Under the mutex. */
+/* Waits until the resolver is in that state; false: timeout. Call it with the mutex held. */
 static bool await_state(struct canfs_path_resolver *resolver, int state, unsigned int msec)
 {
 	struct timespec until = canfs_in_msec(msec);

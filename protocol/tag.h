@@ -68,15 +68,15 @@ int canfs_tag_encode(struct canfs_space *space, const struct canfs_tag *tag);
 int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag);
 
 /*
- * Is this server a canfs server? Not every server counts in blocks. One that counts in bytes, or has a quota of
- * some odd number of them, may pass for a canfs server by chance:
+ * Is this server a canfs server? A server that counts in bytes, or has a quota that is no multiple of the block
+ * size, may look like one by chance:
  *
  *	marks 2^-3, magic 2^-3, version 2^-3, CRC 2^-8		one reply: 1 in 2^17
  *	free = avail: a mark and the magic are those of free		1 in 2^16
  *	its total, which stays, has mark and version (1 in 2^4):	each other free = avail: 1 in 2^12
  *
- * The same counts once more say nothing new. So what counts is how often the tag was another one than in the reply
- * before, in valid replies in a row:
+ * A repeated reply with the same counts proves nothing. So the number of changes of the tag counts, in consecutive
+ * valid replies:
  *
  *	CANFS_TAGS_TO_BELIEVE, all different: 1 in 2^36 even of an unlucky total. Of one that changes each second,
  *	and is asked as often, once in 2,000 years.
@@ -84,29 +84,29 @@ int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag);
  *	time, and be it of a file system that is in use, shows most that pass by chance; what remains are those that
  *	are unlucky and still, 1 in 2^17.
  *
- * Still and with free = avail, 1 in 2^16 and the more frequent kind, is never enough: there the two fields are the same,
- * which those of a canfs server are only while the back end is the bottleneck and its two prices are equal.
+ * Unchanged replies with free = avail (1 in 2^16, the most frequent coincidence) are never enough. In these, both
+ * fields are equal. A canfs server sends that only while the back end is the bottleneck and its two prices are equal.
  *
- * What a server costs that is believed by mistake: its prices stay until its counts change, since others then have no tag,
- * CANFS_TAGS_TO_FORGET of which end it. A high one defers writes up to the kernel's own age of 30 s, and keeps
- * read-ahead at its least; what is then sent changes the counts. Nothing is lost, and no bound is left.
+ * The cost of a mistake: the false prices stay until the server's counts change; then replies have no tag, and
+ * CANFS_TAGS_TO_FORGET of them end it. A high price defers writes up to the kernel's limit of 30 s and keeps read-ahead
+ * at its minimum. The deferred writes then change the counts. No data are lost, and all bounds hold.
  */
 #define CANFS_TAGS_TO_BELIEVE 3
-#define CANFS_TAGS_UNCHANGED  10 /* a second, as often as a client asks */
+#define CANFS_TAGS_UNCHANGED  10 /* one second at a client's rate of questions */
 #define CANFS_TAGS_TO_FORGET  5
 
 struct canfs_publisher {
 	unsigned int valid;   /* consecutive valid tags, saturating */
-	unsigned int changes; /* of these, that are another tag than the one before; saturating */
+	unsigned int changes; /* how many of these differ from the one before; saturating */
 	unsigned int invalid; /* consecutive replies without one, saturating */
 	bool believed;
-	struct canfs_space last; /* the last valid tag, without what stands above it */
+	struct canfs_space last; /* the last valid tag, without the counts above it */
 };
 
-/* Notes one reply: its counts if there was a valid tag in it, else NULL. Returns publisher->believed. */
+/* Notes one reply: its counts if it had a valid tag, else NULL. Returns publisher->believed. */
 bool canfs_publisher_note(struct canfs_publisher *publisher, const struct canfs_space *space);
 
-/* May a few more replies settle whether it is one? */
+/* Can a few more replies settle the question? */
 bool canfs_publisher_is_settling(const struct canfs_publisher *publisher);
 
 #endif

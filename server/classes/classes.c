@@ -26,7 +26,7 @@ static bool begins_as(
 	       (address->s6_addr[bits / 8] ^ prefix->s6_addr[bits / 8]) >> (8 - rest) == 0;
 }
 
-/* But for the interface of a link-local one. */
+/* Ignores the interface of a link-local address. */
 static void clear_behind(struct in6_addr *address, unsigned int bits)
 {
 	const uint32_t scope = canfs_scope_of(address);

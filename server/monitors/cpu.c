@@ -47,7 +47,7 @@ struct cpu {
 	char text[STAT_BYTES];
 };
 
-/* The numbers behind the name; -EPROTO if one is missing, or one of the first four cannot be used. Another is 0 then. */
+/* The numbers after the name. -EPROTO: one is missing, or one of the first four is unusable. Other unusable numbers are 0. */
 static int add_times(const char *text, struct canfs_cpu_times *times)
 {
 	/* user nice system idle iowait irq softirq steal; guest times are in user and nice */
@@ -73,7 +73,7 @@ static int add_times(const char *text, struct canfs_cpu_times *times)
 	return 0;
 }
 
-/* Of the allowed ones that have a line that can be used, each once; returns how many. */
+/* The allowed CPUs with a usable line, each once; returns their number. */
 static int add_processors(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times)
 {
 	cpu_set_t left = *allowed;

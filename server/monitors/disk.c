@@ -47,7 +47,7 @@ struct disks {
 	struct disk disk[];
 };
 
-/* One that fits no queue was negative for a moment. False: there is none. */
+/* A number that fits no queue was negative for a moment. False: there is no number. */
 static bool parse_inflight(const char **inflight, uint64_t *count)
 {
 	const char *cursor = *inflight + strspn(*inflight, " \t");
@@ -62,7 +62,7 @@ static bool parse_inflight(const char **inflight, uint64_t *count)
 int canfs_parse_disk(
 	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS])
 {
-	/* ios merges sectors ticks, of reads and then of writes; sectors are only shown, and merges not even that */
+	/* ios merges sectors ticks, of reads and then of writes; sectors are only shown, merges are unused */
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
 		const char *sectors;
 
@@ -171,7 +171,7 @@ static int read_counts(struct disks *disks, const char *path,
 	ret = canfs_read_source(disks->root, source, inflight, sizeof(inflight));
 	if (ret < 0)
 		return ret;
-	/* The kernel's sums do without it. */
+	/* The kernel's own sums do not use it. */
 	if (inflight[strspn(inflight, " \n")] == '\0') {
 		canfs_say_unusable(&disks->said, source, NULL);
 		strcpy(inflight, "0 0");

@@ -53,7 +53,7 @@ static const char *const vmstat_names[] = { "nr_dirty ", "nr_writeback ", "nr_di
 	NULL };
 static const char *const meminfo_names[] = { "Cached:", "Shmem:", "MemFree:", NULL };
 
-/* A counter of the kernel that is negative for a moment is 0. False: there is no such line. */
+/* A counter that is briefly negative reads as 0. False: there is no such line. */
 static bool parse_pages(const char *text, const char *name, uint64_t *pages)
 {
 	const char *cursor = canfs_find_named(text, name);

@@ -57,7 +57,7 @@ struct canfs_monitor_setup {
 	size_t peer_count;
 	uint16_t peer_port;          /* of their price services */
 	struct canfs_ghosts *ghosts; /* fed with the reads; NULL: the read cache is not priced */
-	canfs_say *say;              /* what is wrong with its sources; NULL: nobody hears it */
+	canfs_say *say;              /* reports problems of its sources; NULL: no interest */
 	bool whole_machine; /* the server is the kernel: the limits of this process are not its limits */
 };
 
@@ -87,7 +87,7 @@ struct canfs_disk_work {
  * flushing: the mean number of flushes that were waited for at the last sample; NULL: it knows nothing.
  * work:   as of the last sample; NULL: it knows nothing.
  * floor:  called after each sample: what others say that the utilization is at least, now, in [0, 1]; NULL: nobody does.
- * rename: it watches for an export of another name from now on; NULL: it does not remember setup's.
+ * rename: it watches for an export of another name from now on; NULL: it does not keep setup's name.
  */
 struct canfs_monitor_type {
 	enum canfs_resource resource;
@@ -117,7 +117,7 @@ struct canfs_monitor {
 	struct canfs_level flushing;
 	int error; /* what was said last; 0: it works */
 	canfs_say *say;
-	const char *name; /* as in canfs_monitor_setup: its owner's */
+	const char *name; /* as in canfs_monitor_setup: the owner's memory */
 	struct canfs_monitor_traits traits;
 };
 
@@ -126,7 +126,7 @@ void canfs_monitor_open(struct canfs_monitor *monitor, const struct canfs_monito
 	const struct canfs_monitor_setup *setup, canfs_say *say);
 void canfs_monitor_close(struct canfs_monitor *monitor);
 
-/* Another export has it now, of this name. */
+/* The monitor now belongs to another export, of this name. */
 void canfs_monitor_rename(struct canfs_monitor *monitor, const char *name);
 
 /*

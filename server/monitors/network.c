@@ -22,7 +22,7 @@
 #define SPEED_SETTLE_SEC 10.0
 #define SPEED_STANDS_SEC 600.0
 
-#define TEXT_MAX   (4 << 20) /* some 30000 interfaces; those behind are not seen */
+#define TEXT_MAX   (4 << 20) /* some 30000 interfaces; further ones are ignored */
 #define UNREAL_MAX 4096
 
 struct interface {
@@ -40,11 +40,11 @@ struct network {
 	char *text;               /* of /proc/net/dev */
 	size_t text_size;
 	struct canfs_said said;
-	/* Interfaces that are not real, by a hash of their names: a host of containers has thousands. 0: free */
+	/* Virtual interfaces, by a hash of their names: a container host has thousands. 0: free */
 	uint64_t unreal[UNREAL_MAX];
 };
 
-/* "  eth0: rx_bytes and 7 more, tx_bytes and 7 more"; what is not used may be anything. */
+/* "  eth0: rx_bytes and 7 more, tx_bytes and 7 more"; unused columns may be anything. */
 static bool parse_interface(const char *line, struct canfs_interface_bytes *interface)
 {
 	const char *name = line + strspn(line, " ");
@@ -61,7 +61,7 @@ static bool parse_interface(const char *line, struct canfs_interface_bytes *inte
 	return canfs_parse_count(&cursor, &interface->sent_bytes);
 }
 
-/* Behind the two lines of headings; NULL: it has none. */
+/* The text after the two heading lines; NULL: there are none. */
 static const char *skip_headings(const char *text)
 {
 	return strncmp(text, "Inter-|", 7) == 0 ? canfs_next_line(canfs_next_line(text)) : NULL;
@@ -110,7 +110,7 @@ static bool is_real(const char *root, const char *name)
 	return access(device, F_OK) == 0 || access(bonding, F_OK) == 0;
 }
 
-/* Those that are named; else all that are real. */
+/* The named interfaces, or by default all real ones. */
 static bool is_watched(struct network *network, const char *name)
 {
 	const struct canfs_monitor_setup *setup = network->setup;
@@ -231,7 +231,7 @@ static void say_missing(struct network *network, const struct interface *found, 
 	}
 }
 
-/* The watched ones of text; a name that comes again, and what is too many, is left out. */
+/* The watched interfaces of text. Repeated names, and interfaces beyond the limit, are left out. */
 static size_t find_interfaces(
 	struct network *network, const char *text, struct interface next[CANFS_INTERFACES_MAX])
 {

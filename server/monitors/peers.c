@@ -31,7 +31,7 @@ struct canfs_peers {
 	canfs_say *say;
 };
 
-/* One whose name is too long has no service, and says nothing. */
+/* An export whose name is too long has no price service and reports nothing. */
 static void subscribe(const struct canfs_peers *peers, struct peer *peer)
 {
 	const struct sockaddr_in6 address = { .sin6_family = AF_INET6,

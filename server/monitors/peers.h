@@ -20,11 +20,11 @@
 
 struct canfs_peers;
 
-/* To ask those of setup for the export of its name, which stays. *peers is NULL if there are none. 0, -ENOMEM. */
+/* Starts asking the peers in setup for the export of that name. The name must stay valid. *peers is NULL if there are none. 0, -ENOMEM. */
 int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setup *setup);
 void canfs_peers_close(struct canfs_peers *peers); /* NULL allowed */
 
-/* They are asked for that export from now on, whose name stays until close() or the next one. NULL allowed. */
+/* Asks the peers for that export from now on. The name must stay valid until close() or the next rename. NULL allowed. */
 void canfs_peers_rename(struct canfs_peers *peers, const char *name);
 
 /* The largest of what they say, in [0, 1]; 0: nothing, or NULL. To be called each interval; now_usec is CLOCK_MONOTONIC. */

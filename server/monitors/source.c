@@ -94,7 +94,7 @@ static uint64_t hash_text(uint64_t hash, const char *text, size_t len)
 	return hash;
 }
 
-/* False: it was said before, or there is no room to remember that. */
+/* False: reported before, or the table is full. */
 static bool is_new(struct canfs_said *said, const char *path, const char *line)
 {
 	uint64_t hash = hash_text(hash_text(0, path, strlen(path)), line, strcspn(line, " :\n"));

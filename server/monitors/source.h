@@ -15,8 +15,8 @@
 int canfs_read_source(const char *root, const char *path, char *text, size_t size);
 
 /*
- * Likewise into *text of *size bytes, from malloc(3) or NULL and 0, which grow as the file does, up to max. A last line that is cut
- * off is left out.
+ * Likewise into *text of *size bytes, from malloc(3) or NULL and 0. The buffer grows with the file, up to max. A truncated last line is left
+ * out.
  */
 int canfs_read_whole_source(
 	const char *root, const char *path, char **text, size_t *size, size_t max);
@@ -27,10 +27,10 @@ int canfs_read_whole_source(
  */
 bool canfs_parse_number(const char **cursor, uint64_t *number);
 
-/* Likewise of a counter of the kernel: one above INT64_MAX has been negative. */
+/* Likewise for a kernel counter: a value above INT64_MAX was negative. */
 bool canfs_parse_count(const char **cursor, uint64_t *number);
 
-/* A number that is not used: moves *cursor behind it, whatever it is. */
+/* Skips an unused number, whatever it is. */
 void canfs_skip_number(const char **cursor);
 
 /*
@@ -39,31 +39,31 @@ void canfs_skip_number(const char **cursor);
  */
 bool canfs_parse_named(const char *text, const char *name, uint64_t *number);
 
-/* What is behind the name in the first line that begins with it; NULL: there is none. */
+/* The text after the name in the first line that starts with it; NULL: no such line. */
 const char *canfs_find_named(const char *text, const char *name);
 
-/* What was said of sources, so that each line that cannot be used is named once. Of more lines than that nothing is said. */
+/* Lines that were reported, so that each unusable line is reported once. When the table is full, no further line is reported. */
 #define CANFS_SAID_MAX 16
 struct canfs_said {
-	void (*say)(const char *message); /* NULL: nobody hears it */
+	void (*say)(const char *message); /* NULL: no interest */
 	uint64_t lines[CANFS_SAID_MAX];
 	size_t count;
 };
 
-/* Says message, unless something was said of that before. */
+/* Reports message, unless this line was reported before. */
 void canfs_say_once(struct canfs_said *said, const char *of, const char *message);
 
 /*
- * A line of the file at path cannot be used, or (line NULL or empty) all of it. Lines are told apart by their first words, since numbers
- * change.
+ * Reports that a line of the file at path, or the whole file (line NULL or empty), is unusable. Lines are identified by their first word, since
+ * numbers change.
  */
 void canfs_say_unusable(struct canfs_said *said, const char *path, const char *line);
 
-/* Says it of the lines that begin with a name ("Cached:"), if one is missing or has no number that can be used. */
+/* Reports each of the named lines ("Cached:") that is missing or has no usable number. */
 void canfs_say_unusable_names(
 	struct canfs_said *said, const char *path, const char *text, const char *const *names);
 
-/* The line after this one; the terminating NUL if there is none. */
+/* The next line, or the terminating NUL. */
 const char *canfs_next_line(const char *line);
 
 #endif

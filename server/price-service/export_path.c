@@ -10,7 +10,7 @@
 
 #define LINKS_MAX 40 /* as the kernel follows */
 
-/* The next part of a path, and *path behind it; its length is 0 at the end. */
+/* Returns the next component and moves *path past it. Its length is 0 at the end. */
 static const char *next_part(const char **path, size_t *len)
 {
 	const char *part = *path + strspn(*path, "/");
@@ -56,7 +56,7 @@ static bool may_hang(const char *mountinfo, const char *path)
 
 struct walk {
 	const char *fs_root, *mountinfo;
-	size_t root_len; /* of resolved, that stay */
+	size_t root_len; /* length of the root in resolved, which .. cannot leave */
 	char *resolved;
 	char rest[2 * PATH_MAX];
 	unsigned int links;
@@ -70,7 +70,7 @@ static void pop(struct walk *walk)
 		*slash = '\0';
 }
 
-/* Where the part that was pushed last links to; false: it is no link, or nobody may know. */
+/* Reads the link that was pushed last; false: no link, or not readable. */
 static bool read_link(const struct walk *walk, char target[PATH_MAX])
 {
 	char full[2 * PATH_MAX];
@@ -86,7 +86,7 @@ static bool read_link(const struct walk *walk, char target[PATH_MAX])
 	return true;
 }
 
-/* What is left of the path is the target and what was left before. */
+/* The rest of the path becomes the target, followed by the old rest. */
 static int follow(struct walk *walk, const char *target, const char *rest)
 {
 	char joined[sizeof(walk->rest)];
@@ -112,7 +112,7 @@ static int push(struct walk *walk, const char *part, size_t len)
 	return 0;
 }
 
-/* All of walk->rest. */
+/* Walks all of walk->rest. */
 static int walk_rest(struct walk *walk)
 {
 	const char *rest = walk->rest, *part;

@@ -9,16 +9,16 @@
 #include "common/clock.h"
 
 #define BATCH_MAX 64
-/* Of suspects: no more than that is sent beyond half of the socket's room. */
+/* Limit for pushes to suspects after half of the socket's buffer is in use. */
 #define SUSPECTS_MAX 8
 
 struct canfs_outbox {
-	size_t reachable, suspects; /* how many, from the front and from the back */
-	size_t first;               /* of the reachable ones the next turn begins there */
+	size_t reachable, suspects; /* counts, from the front and from the back of the array */
+	size_t first; /* index of the reachable subscriber that the next turn starts with */
 	uint32_t xid;
 	struct canfs_due due[CANFS_SUBSCRIBERS_MAX];
 
-	/* As the kernel gets them. */
+	/* In the kernel's format. */
 	uint8_t datagram[BATCH_MAX][CANFS_DATAGRAM_MAX];
 	struct canfs_message message[BATCH_MAX];
 	struct mmsghdr header[BATCH_MAX];
@@ -46,7 +46,7 @@ void canfs_outbox_add(void *arg, const struct canfs_due *due)
 		outbox->due[outbox->reachable++] = *due;
 }
 
-/* The i-th in the order in which they are sent. */
+/* The i-th push in the order of sending. */
 static const struct canfs_due *due_at(const struct canfs_outbox *outbox, size_t i)
 {
 	if (i < outbox->reachable)
@@ -81,7 +81,7 @@ static unsigned int fill_batch(
 	return count;
 }
 
-/* Not in poll(2), which returns at once while there are errors to be taken. */
+/* Does not use poll(2), which returns at once while errors are pending. */
 static bool await_room(const struct canfs_udp *udp, uint64_t deadline_usec)
 {
 	while (!canfs_udp_has_room(udp)) {
@@ -92,7 +92,7 @@ static bool await_room(const struct canfs_udp *udp, uint64_t deadline_usec)
 	return true;
 }
 
-/* The first error may be what came of a datagram to somebody else. */
+/* The first error may belong to a datagram to another address. */
 static int send_some(const struct canfs_udp *udp, struct mmsghdr *header, unsigned int count)
 {
 	int sent = sendmmsg(udp->fd, header, count, MSG_DONTWAIT);
@@ -100,7 +100,7 @@ static int send_some(const struct canfs_udp *udp, struct mmsghdr *header, unsign
 	return sent < 0 && errno != EAGAIN ? sendmmsg(udp->fd, header, count, MSG_DONTWAIT) : sent;
 }
 
-/* Sends those from ... to - 1, as many as there is room for, and calls unsent() for what is refused. Returns how many. */
+/* Sends pushes from ... to - 1 while the socket has room, and calls unsent() for each that is refused. Returns how many were handled. */
 static unsigned int send_batch(struct turn *turn, size_t from, size_t to)
 {
 	struct mmsghdr *header = turn->outbox->header;
@@ -121,7 +121,7 @@ static unsigned int send_batch(struct turn *turn, size_t from, size_t to)
 	return done;
 }
 
-/* Returns how many of those in the order are dealt with; for the others there is no room. */
+/* Returns how many pushes were handled in order; the socket has no room for the others. */
 static size_t send_all(struct turn *turn)
 {
 	const size_t reachable = turn->outbox->reachable;

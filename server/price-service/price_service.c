@@ -19,11 +19,11 @@
 
 /*
  * Subscribers are told after each step of the market, and at least so often, as a step may be seconds away. In between no
- * more is taken than that: a flood must not take a whole processor. The rest waits in the socket, and is lost when that is full.
+ * more is taken than that: a flood must not use a whole processor. The rest waits in the socket buffer, and is lost when that is full.
  */
 #define TURN_USEC 150000 /* longer than the usual interval */
 
-/* Of a turn. A call without a good cookie may have been sent by anybody, and takes nothing from those that have one. */
+/* Budget of a turn. Anybody can send calls without a good cookie, so they do not reduce the budget of calls with one. */
 struct budget {
 	unsigned int datagrams; /* looked at */
 	unsigned int calls;     /* with a good cookie */
@@ -34,7 +34,7 @@ static const struct budget whole_budget = { .datagrams = 2048, .calls = 512 };
 
 #define EXPIRE_USEC 1000000
 
-/* Of the socket's buffers: a push to each of some thousand subscribers, and to some dozen dead ones while the kernel waits for them. */
+/* Size of the socket's buffers: pushes to some thousand subscribers, and to some dozen dead ones that the kernel still resolves. */
 #define BUFFER_BYTES (1 << 20)
 
 struct canfs_price_service {
@@ -44,10 +44,10 @@ struct canfs_price_service {
 	int wake; /* eventfd: the market has computed, or stop */
 	_Atomic bool stops;
 	pthread_t thread;
-	uint64_t told_usec;          /* when subscribers were last, if any; the thread's */
-	uint64_t expired_usec;       /* when leases were looked at last; likewise */
+	uint64_t told_usec;          /* when subscribers were last told; used by the thread only */
+	uint64_t expired_usec;       /* when leases were last checked; likewise */
 	struct canfs_outbox *outbox; /* likewise */
-	struct budget left;          /* of this turn; likewise */
+	struct budget left;          /* budget of this turn; likewise */
 	unsigned int changes;        /* of the classes that subscribers have; likewise */
 
 	pthread_mutex_t mutex; /* of what follows */
@@ -114,8 +114,8 @@ static void use_export(struct canfs_price_table *prices, void *arg)
 }
 
 /*
- * Or what else is said to a client that need not be at its address; it asks again if nothing is. If it is not there, what is sent to it
- * takes the room of pushes.
+ * The client's address may be forged. While less than half of the send buffer is free, the client gets no reply: datagrams to dead addresses
+ * would occupy space that pushes need. A real client asks again.
  */
 static void give_cookie(struct answer *answer)
 {
@@ -203,7 +203,7 @@ static bool take_call(struct canfs_price_service *service)
 
 	canfs_message_address(&service->socket, &message, &endpoint, datagram, sizeof(datagram));
 	got = recvmsg(service->socket.fd, &message.head, MSG_DONTWAIT);
-	/* What the network has said of a datagram that was sent comes as an error, too. */
+	/* Network errors of earlier datagrams are reported here, too. */
 	if (got < 0)
 		return errno != EAGAIN;
 	endpoint = canfs_message_sender(&message);
@@ -215,7 +215,7 @@ static bool take_call(struct canfs_price_service *service)
 	return true;
 }
 
-/* Without fresh prices an export says nothing, and its subscribers ask elsewhere. Under the mutex. */
+/* Without fresh prices the service sends nothing, and subscribers ask elsewhere. Call it with the mutex held. */
 static void collect_pushes(struct canfs_price_service *service, uint64_t now_usec)
 {
 	struct canfs_price_table *export = NULL;
@@ -239,7 +239,7 @@ static void take_back(void *arg, const struct canfs_due *due)
 	pthread_mutex_unlock(&service->mutex);
 }
 
-/* Nobody waits for this but calls. */
+/* Only calls wait for this. */
 static void send_pushes(struct canfs_price_service *service)
 {
 	size_t sent = canfs_outbox_send(service->outbox, &service->socket, take_back, service);
@@ -258,7 +258,7 @@ static void suspect(void *arg, const struct in6_addr *unreachable)
 	pthread_mutex_unlock(&service->mutex);
 }
 
-/* Whom the network cannot reach. */
+/* Notes the hosts that the network cannot reach. */
 static void take_errors(struct canfs_price_service *service)
 {
 	struct in6_addr unreachable;
@@ -269,7 +269,7 @@ static void take_errors(struct canfs_price_service *service)
 		suspect(service, &unreachable);
 }
 
-/* What was sent in the turns before should be gone. */
+/* The pushes of earlier turns should have left the buffer. */
 static void find_unreachable(struct canfs_price_service *service)
 {
 	FILE *arp = canfs_udp_has_room(&service->socket) ? NULL : fopen("/proc/net/arp", "re");
@@ -323,7 +323,7 @@ static bool may_take(const struct canfs_price_service *service)
 	return service->left.datagrams > 0 && service->left.calls > 0;
 }
 
-/* Takes what has come, while there is any of the turn's budget left. */
+/* Handles received datagrams until the turn's budget is used up. */
 static void take_calls(struct canfs_price_service *service)
 {
 	take_errors(service);

@@ -51,7 +51,7 @@ uint16_t canfs_price_service_port(const struct canfs_price_service *service);
 /* For canfs_sampler_config.posted: the market has computed. Does not wait. */
 void canfs_price_service_posted(void *service);
 
-/* Before a price table is closed: nobody is told of it any more, but for pushes that are just being sent. */
+/* Call this before a price table is closed. Afterwards nothing is sent for it, except pushes that are being sent already. */
 void canfs_price_service_forget(
 	struct canfs_price_service *service, struct canfs_price_table *prices);
 

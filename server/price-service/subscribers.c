@@ -24,7 +24,7 @@ struct host {
 	struct in6_addr address;
 	uint32_t subscribers; /* one at least */
 	bool is_unreachable;
-	bool is_lost; /* the hash table had no memory for it */
+	bool is_lost; /* the hash table had no memory for this entry */
 	UT_hash_handle hh;
 };
 
@@ -345,7 +345,7 @@ double canfs_subscribers_others(const struct canfs_subscribers *subscribers,
 		subscribers->clients, (const struct sockaddr *)&endpoint->client);
 }
 
-/* Their clocks are spread: the last of them renews after 0.6 of its lease. */
+/* Clients spread their renewals: the last one renews after 0.6 of its lease. */
 static bool is_suspect(const struct canfs_subscriber *subscriber, uint64_t now_usec)
 {
 	return subscriber->host->is_unreachable ||

@@ -10,8 +10,8 @@
  * it was told last (a price by more than its threshold); when other clients come or go, if it wants to know; and in any case
  * CANFS_PUSH_QUIET_USEC after the last datagram.
  *
- * Clients renew after half of their lease. One that has not by then, or whose host cannot be reached, is a suspect: it is told
- * after the others, and of no moves. One that has not after three quarters is dropped.
+ * Clients renew after half of their lease. A client that is late, or whose host cannot be reached, is a suspect: it is told after the others,
+ * and not of price moves. A client that has not renewed after three quarters of its lease is dropped.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
 #define CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
@@ -67,7 +67,7 @@ void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct s
 void canfs_subscribers_forget(
 	struct canfs_subscribers *subscribers, struct canfs_price_table *export);
 
-/* Ends those that have not renewed in time. */
+/* Drops subscribers that have not renewed in time. */
 void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t now_usec);
 
 /* Exports with subscribers, one after the other; NULL, or the one before. */
@@ -91,10 +91,10 @@ void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_
 	const struct canfs_prices *prices, bool drains, uint64_t now_usec, canfs_send_push *send,
 	void *arg);
 
-/* That push was not sent: the subscriber, if it is still there, is due in the next turn. */
+/* The push was not sent: its subscriber, if it still exists, is due in the next turn. */
 void canfs_subscribers_unsent(struct canfs_subscribers *subscribers, const struct canfs_due *due);
 
-/* The host cannot be reached: its subscribers are suspects until it renews. */
+/* The host cannot be reached: its subscribers are suspects until they renew. */
 void canfs_subscribers_unreachable(
 	struct canfs_subscribers *subscribers, const struct in6_addr *address);
 

@@ -98,7 +98,7 @@ bool canfs_udp_has_room(const struct canfs_udp *udp)
 	return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT);
 }
 
-/* The first error may be what came of a datagram to somebody else. */
+/* The first error may belong to a datagram to another address. */
 ssize_t canfs_udp_send(const struct canfs_udp *udp, const struct canfs_message *message)
 {
 	ssize_t sent = sendmsg(udp->fd, &message->head, MSG_DONTWAIT);
@@ -106,7 +106,7 @@ ssize_t canfs_udp_send(const struct canfs_udp *udp, const struct canfs_message *
 	return sent < 0 && errno != EAGAIN ? sendmsg(udp->fd, &message->head, MSG_DONTWAIT) : sent;
 }
 
-/* A refused port is no host that cannot be reached: nothing waits for it. */
+/* A refused port does not make a host unreachable: no datagram waits for it. */
 static bool is_unreachable(struct msghdr *head)
 {
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(head); cmsg; cmsg = CMSG_NXTHDR(head, cmsg)) {
@@ -193,7 +193,7 @@ static int open_ipv6(struct canfs_udp *udp, uint16_t port)
 	return 0;
 }
 
-/* More than the system's limit where this process may. */
+/* Exceeds the system's limit if this process may do so. */
 static void set_buffer(int fd, int forced, int plain, int bytes)
 {
 	if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof(bytes)) < 0)

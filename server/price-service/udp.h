@@ -50,18 +50,18 @@ void canfs_message_address(const struct canfs_udp *udp, struct canfs_message *me
 /* Is less than half of the send buffer in use? */
 bool canfs_udp_has_room(const struct canfs_udp *udp);
 
-/* Without waiting. What sendmsg(2) returns, with its errno. */
+/* Does not block. Returns what sendmsg(2) returns, with its errno. */
 ssize_t canfs_udp_send(const struct canfs_udp *udp, const struct canfs_message *message);
 
 /*
- * Takes what the network has said of a datagram that was sent: true with the address of a host that cannot be reached, or :: if it
- * says something else. False: there is no more.
+ * Takes one network error of an earlier datagram. True with the address of an unreachable host, or :: for another error. False: no more
+ * errors.
  */
 bool canfs_udp_take_error(const struct canfs_udp *udp, struct in6_addr *unreachable);
 
 /*
- * Calls found() for each neighbour of IPv4 that has not answered ARP, in the text of /proc/net/arp. That list is complete at once, while
- * the errors above come after some seconds, 50 at a time.
+ * Calls found() for each IPv4 neighbour in the text of /proc/net/arp that has not answered ARP. This list is complete at once; the errors
+ * above arrive after some seconds, 50 at a time.
  */
 void canfs_unanswered_arp(
 	FILE *arp, void (*found)(void *arg, const struct in6_addr *address), void *arg);
