@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	char action = 0;
 	int c;
 
-	/* A log that nobody reads, or a file that may not grow, must not end it with knobs turned. */
+	/* SIGPIPE of a closed log or SIGXFSZ of a file limit must not kill the agent while knobs are turned. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {

@@ -82,7 +82,7 @@ static bool is_left_alone(const struct canfs_bidders *bidders, struct canfs_bdi 
 	return false;
 }
 
-/* Was it when the mounts were read before? */
+/* Was it left alone when the mounts were read last time? */
 static bool was_left_alone(const struct canfs_bidders *before, const struct canfs_left_alone *mount)
 {
 	for (size_t i = 0; i < before->left_alone; i++) {
@@ -94,7 +94,7 @@ static bool was_left_alone(const struct canfs_bidders *before, const struct canf
 	return false;
 }
 
-/* Says so once, with the reason, which a long path must not push out of the line. security: of the mount, "" or with a comma and a blank at its end. */
+/* Logs this once. A long path must not push the reason out of the line. security: "", or the mount's security with a final comma and blank. */
 static void leave_alone(struct canfs_bidders *now, const struct canfs_bidders *before,
 	struct canfs_left_alone mount, const char *mountpoint, const char *security,
 	const char *why)

@@ -8,7 +8,7 @@
 
 #define CANFS_BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 
-/* A mount for which there can be no price: that was said already. */
+/* A mount without prices, which was logged already. */
 struct canfs_left_alone {
 	int id;
 	struct canfs_bdi bdi;
@@ -19,8 +19,8 @@ struct canfs_bidders {
 	struct canfs_bidder *bidder[CANFS_BIDDERS_MAX];
 	size_t n;
 	size_t left_out;   /* mounts beyond the bounds */
-	size_t unread;     /* lines of the mount table */
-	size_t left_alone; /* one for each BDI */
+	size_t unread;     /* unreadable lines of the mount table */
+	size_t left_alone; /* entries, one for each BDI */
 	struct canfs_left_alone left_alone_mount[CANFS_MOUNTS_MAX + CANFS_MOUNTS_UNFIT];
 };
 
@@ -34,7 +34,7 @@ struct canfs_actors; /* act.h */
 void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
 	const struct canfs_agent_config *config, struct canfs_actors *actors);
 
-/* Is the mount one that the configuration wants, or that is managed still? data: what to go by. */
+/* Does the configuration want the mount, or is it still managed? data: configuration and bidders. */
 struct canfs_bidders_wanted {
 	const struct canfs_bidders *bidders;
 	const struct canfs_agent_config *config;

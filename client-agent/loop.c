@@ -102,7 +102,7 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 		now_usec - loop->blind_usec < loop->config->price_timeout_sec * UINT64_C(1000000))
 		return;
 	loop->gave_up = canfs_act_restore_all(&loop->actors) == 0;
-	loop->blind_usec = now_usec; /* what could not be put back is tried again later */
+	loop->blind_usec = now_usec; /* knobs that could not be restored are retried later */
 }
 
 /* A cgroup that is not there has written nothing. One below another counts twice. */
@@ -458,7 +458,7 @@ static int loop_close(struct loop *loop)
 
 	canfs_status_server_close(&loop->status_server);
 	canfs_bidders_free(&loop->bidders);
-	/* With their descriptors closed: the knobs cannot be written without one. */
+	/* Closes their descriptors first: writing the knobs needs one. */
 	ret = canfs_act_restore_all(&loop->actors);
 	canfs_actors_close(&loop->actors);
 	free(loop->stats);

@@ -5,13 +5,13 @@
 
 #include "common/log.h"
 
-/* In a row: a mount that has just come or gone may be in one of two files only. */
+/* Consecutive samples: a mount that was just added or removed may be in only one of the two files. */
 #define UNCOUNTED_SAMPLES 3
 
 void canfs_unread_note(bool *told, int ret, const char *file, const char *line)
 {
 	if (ret == -EPROTO && !*told)
-		canfs_log("%s: the line %s is missing, or cannot be read", file, line);
+		canfs_log("%s: the line %s is missing or unusable", file, line);
 	if (ret == -EPROTO || ret == 0)
 		*told = ret != 0;
 }
@@ -27,6 +27,6 @@ void canfs_unread_note_counters(struct canfs_bidder *bidder, bool found, const c
 		 ++bidder->told.uncounted == UNCOUNTED_SAMPLES &&
 		 (lacks = canfs_mountstats_lack(root, mounts, (size_t)at)))
 		canfs_log("%s: left at the kernel's defaults: /proc/self/mountstats: the line %s "
-			  "of this mount is missing, or cannot be read",
+			  "of this mount is missing or unusable",
 			bidder->mount.mountpoint, lacks);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Addresses of clients, of one kind: IPv6, with IPv4 as ::ffff:a.b.c.d, whatever socket it came by. A link-local one has the number of
- * its interface in its third and fourth group, which are 0 on the wire: at two links the same address is of two hosts.
+ * Addresses of clients, all as IPv6, with IPv4 as ::ffff:a.b.c.d whatever the socket. A link-local address holds the number of its interface
+ * in its third and fourth group, which are 0 on the wire, because the same address on two links belongs to two hosts.
  */
 #ifndef CANFS_COMMON_ADDRESS_H
 #define CANFS_COMMON_ADDRESS_H
@@ -25,9 +25,9 @@ static inline struct in6_addr canfs_map_ipv4(const struct in_addr *ipv4)
 	return address;
 }
 
-#define CANFS_SCOPE_AT 4 /* octets */
+#define CANFS_SCOPE_AT 4 /* offset in octets */
 
-/* The interface of a link-local address; 0: none is known, or it needs none. */
+/* The interface of a link-local address; 0: unknown, or not needed. */
 static inline uint32_t canfs_scope_of(const struct in6_addr *address)
 {
 	uint32_t scope = 0;
@@ -37,7 +37,7 @@ static inline uint32_t canfs_scope_of(const struct in6_addr *address)
 	return ntohl(scope);
 }
 
-/* As it is on the wire, with scope 0. */
+/* The address with this scope. Scope 0 gives the form on the wire. */
 static inline struct in6_addr canfs_with_scope(const struct in6_addr *address, uint32_t scope)
 {
 	struct in6_addr with = *address;
@@ -48,7 +48,7 @@ static inline struct in6_addr canfs_with_scope(const struct in6_addr *address, u
 	return with;
 }
 
-/* Of two hosts? Whoever wrote one of them without its interface means all. */
+/* Do the addresses belong to the same host? An address without an interface matches every interface. */
 static inline bool canfs_is_same_host(const struct in6_addr *one, const struct in6_addr *other)
 {
 	const struct in6_addr a = canfs_with_scope(one, 0), b = canfs_with_scope(other, 0);
@@ -91,7 +91,7 @@ static inline struct sockaddr_storage canfs_plain_address(const struct sockaddr_
 	return plain;
 }
 
-/* "eth0" or its number; 0: there is none. */
+/* The number of an interface, given as "eth0" or a number; 0: there is none. */
 static inline uint32_t canfs_parse_scope(const char *text)
 {
 	char *end;
@@ -102,7 +102,7 @@ static inline uint32_t canfs_parse_scope(const char *text)
 		       : if_nametoindex(text);
 }
 
-/* As people write it: text[0 ... len), which is IPv4 or not, "fe80::1%eth0" at a link. False: it is none. */
+/* Parses text[0 ... len), IPv4 or IPv6, link-local as "fe80::1%eth0". False: not an address. */
 static inline bool canfs_parse_address(
 	const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)
 {

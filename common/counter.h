@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Of a counter; 0 if it ran backwards (a device or mount was replaced, a counter reset). Also what is left of a capacity. */
+/* Increase of a counter; 0 if it ran backwards (a device or mount was replaced, a counter reset). Also the rest of a capacity. */
 static inline uint64_t canfs_growth(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;

@@ -36,7 +36,7 @@ void canfs_log(const char *format, ...)
 	len += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
 	if (len == sizeof(line) - 1)
 		len--;
-	for (size_t i = 0; i < len; i++) { /* names may hold anything: one line stays one */
+	for (size_t i = 0; i < len; i++) { /* names may contain newlines: keep this one line */
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
 	}

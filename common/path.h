@@ -17,8 +17,8 @@ static inline bool canfs_path_is_below(const char *path, const char *directory)
 }
 
 /*
- * An absolute path as a server takes it that has no symbolic link in it: "//a/./b/../c/" becomes "/a/c", in place. What is not
- * absolute, as the Tag of an export, stays as it is.
+ * Normalizes an absolute path without symbolic links, in place: "//a/./b/../c/" becomes "/a/c". Other text, such as the Tag of an
+ * export, is not changed.
  */
 static inline void canfs_path_clean(char *path)
 {

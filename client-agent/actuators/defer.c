@@ -8,11 +8,11 @@
 
 #define MIB        (UINT64_C(1) << 20)
 #define STEP_BYTES (4 * MIB) /* the background moves in multiples of this on its way back */
-/* Stock limits move with MemAvailable; in multiples of this, less of little memory, they do not move ours all the time. */
+/* Stock limits move with MemAvailable. Rounding to multiples of this, less with little memory, keeps our limits from moving all the time. */
 #define STOCK_UNIT_BYTES (32 * MIB)
 #define STOCK_UNITS      32
-#define BOUND_STEPS      64 /* likewise, of a bound */
-/* More is not held: what is older than 30 s the kernel sends, and no link carries as much until then. */
+#define BOUND_STEPS      64 /* the same for a bound */
+/* Never more is held. The kernel sends data older than 30 s, and no link carries this much in that time. */
 #define BOUND_MAX_BYTES (UINT64_C(1) << 40)
 #define STEP_MSEC       100
 #define LOWEST_PCT_EACH 1
@@ -117,7 +117,7 @@ static uint64_t stock_unit_bytes(const struct canfs_meminfo *meminfo)
 		STOCK_UNIT_BYTES, canfs_larger(meminfo->total_bytes / STOCK_UNITS, MIB));
 }
 
-/* Whatever it is derived from, it is within the knob's own bounds. */
+/* Whatever the value is derived from, it stays within the knob's bounds. */
 static uint64_t within_bounds(enum canfs_knob knob, uint64_t bytes)
 {
 	const struct canfs_knob_info *info = canfs_knob_info(knob);
@@ -421,7 +421,7 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 		ret = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
 	if (ret == -EAGAIN)
 		return ret;
-	/* The shares of BDIs, and what could not be lowered in stages since the journal cannot be written. */
+	/* The shares of BDIs, and knobs that could not be lowered in stages because the journal cannot be written. */
 	return canfs_tuner_restore_all(tuner, true, changes);
 }
 

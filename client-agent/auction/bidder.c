@@ -45,7 +45,7 @@ static struct canfs_poller_terms poller_terms(const struct canfs_agent_config *c
 	return terms;
 }
 
-/* By the version of the mount: where it works, the way to ask is open, too. */
+/* Uses the version of the mount: if the mount works, so does asking that way. */
 static struct canfs_fsstat_target endpoint_of(const struct canfs_mount *mount)
 {
 	return (struct canfs_fsstat_target) {
@@ -108,7 +108,7 @@ void canfs_bidder_forget_network(struct canfs_bidder *bidder)
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agent_config *config)
 {
 	const struct canfs_poller_terms poller = poller_terms(config);
-	/* The mount point is not looked up again: that would keep an automount from expiring. */
+	/* Does not look the mount point up again, which would keep an automount from expiring. */
 	const struct canfs_fsstat_target target = endpoint_of(&bidder->mount);
 
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);

@@ -137,7 +137,7 @@ struct canfs_bidder_told {
 	enum canfs_verdict write;
 	enum canfs_verdict readahead;
 	bool no_price;
-	unsigned int uncounted; /* samples in a row without its counters */
+	unsigned int uncounted; /* consecutive samples without the mount's counters */
 };
 
 struct canfs_bidder {
@@ -168,8 +168,8 @@ struct canfs_bidder {
 
 /*
  * Which server to ask for the prices of a mount: *target points into mount and handle. 0, or -EDESTADDRREQ if
- * the mount names no server address. Asks nobody. Looks its mount point up, for the handle: once for a mount, since an
- * automount that is looked at does not expire.
+ * the mount names no server address. Sends no request. Looks the mount point up once, for the handle: repeated lookups
+ * would keep an automount from expiring.
  */
 int canfs_bidder_target(const struct canfs_mount *mount, uint8_t handle[CANFS_MOUNT_HANDLE_MAX],
 	struct canfs_fsstat_target *target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* How a user, and the kernel's mount table, name an export: SERVER:/PATH, or for NFSv3 SERVER:TAG, a name that the server knows. */
+/* Names of exports, as users and the kernel's mount table write them: SERVER:/PATH, or for NFSv3 SERVER:TAG. */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_EXPORT_NAME_H
 #define CANFS_CLIENT_AGENT_AUCTION_EXPORT_NAME_H
 

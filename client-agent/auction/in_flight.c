@@ -8,7 +8,7 @@ static const uint64_t quiet_bytes = 1 << 20;
 /* What was sent and never begun: from this part of what is sent on, pages are not counted one by one. */
 static const uint64_t uncounted_part = 4, uncounted_min_bytes = 64 << 20;
 
-/* A sum of times that could not be read before jumps by all that was before. */
+/* A sum of times that was unreadable before jumps by its whole past. */
 static const uint64_t round_trip_max_msec = 600000;
 
 /* As far back, and not much further, that is looked at. */

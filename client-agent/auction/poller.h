@@ -74,7 +74,7 @@ int canfs_poller_init(struct canfs_poller *poller, const struct canfs_fsstat_tar
 	const struct canfs_poller_terms *terms, unsigned int seed);
 void canfs_poller_fini(struct canfs_poller *poller);
 
-/* The terms are others. target: as of canfs_poller_init(), but for its handle, which is not needed. */
+/* The terms have changed. target: as for canfs_poller_init(), but without a handle. */
 void canfs_poller_configure(struct canfs_poller *poller, const struct canfs_fsstat_target *target,
 	const struct canfs_poller_terms *terms);
 

@@ -100,8 +100,8 @@ void canfs_config_defaults(struct canfs_agent_config *config);
 /*
  * Reads text on top of *config. 0; or -EINVAL, error then being one line that names the first
  * mistake and what is allowed: "agent.conf:7: hold_pct = 90: not in 5 ... 50". *config is changed
- * only on 0, and has no sections but the text's then; but for state_dir, which is the text's in any case: what a
- * journal says can be put back whatever else is wrong. file is the name for that line.
+ * only on 0, and then has only the text's sections. state_dir is always taken from the text, so that a journal can be
+ * restored whatever else is wrong. file is the name for that line.
  */
 int canfs_config_parse_string(struct canfs_agent_config *config, const char *file, const char *text,
 	char error[CANFS_CONFIG_ERROR_MAX]);

@@ -116,8 +116,9 @@ static int set_list(struct parser *parser, const struct canfs_option *option, co
 			return mistake(parser, "%s: %.*s: not an absolute path", option->name,
 				len > 64 ? 64 : (int)len, value);
 		if (value[len - 1] == ',')
-			return mistake(parser, "%s: %.*s: blanks separate paths, no commas",
-				option->name, len > 64 ? 64 : (int)len, value);
+			return mistake(parser,
+				"%s: %.*s: paths are separated by blanks, not commas", option->name,
+				len > 64 ? 64 : (int)len, value);
 		if (len >= CANFS_CONFIG_PATH_MAX)
 			return mistake(parser, "%s: a path is longer than %d bytes", option->name,
 				CANFS_CONFIG_PATH_MAX - 1);
@@ -360,7 +361,7 @@ int canfs_config_parse_string(struct canfs_agent_config *config, const char *fil
 		end_section(parser);
 	if (!error[0])
 		*config = parser->config;
-	else /* where the journal is: to put back what it says, the rest need not be right */
+	else /* the place of the journal: restoring it must not depend on the other options */
 		memcpy(config->state_dir, parser->config.state_dir, sizeof(config->state_dir));
 	free(parser);
 	return error[0] ? -EINVAL : 0;

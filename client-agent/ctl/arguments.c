@@ -21,7 +21,7 @@ void ctl_warn(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	for (char *c = line; *c; c++) { /* names may hold anything: one line stays one */
+	for (char *c = line; *c; c++) { /* names may contain newlines: keep this one line */
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}

@@ -23,7 +23,8 @@ int ctl_run(int argc, char **argv);    /* whose exit status is its command's */
 void ctl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Makes a mount point as it is typed, or completed by a shell, one as mountinfo writes it (canfs_path_clean()). Looks nothing up: on a dead server that would hang. Returns path; NULL allowed.
+ * Converts a mount point as typed, or completed by a shell, to the form of mountinfo (canfs_path_clean()). Looks nothing up, since a dead
+ * server would block. Returns path; NULL allowed.
  */
 char *ctl_mountpoint(char *path);
 

@@ -82,7 +82,7 @@ static size_t choose(const struct options *options, const struct canfs_mounts *m
 	return 0;
 }
 
-/* data: a mount point; NULL: all are looked at. */
+/* data: a mount point; NULL: all mounts are wanted. */
 static bool is_named(const void *data, const struct canfs_mount *mount)
 {
 	return !data || strcmp(data, mount->mountpoint) == 0;
@@ -233,7 +233,7 @@ static unsigned int judge(const struct examined *examined, json_t *array)
 	return findings;
 }
 
-/* Another mount of its super block may be looked at. */
+/* Another mount of its super block may be in the table. */
 static bool has_bdi(const struct canfs_mounts *mounts, struct canfs_bdi bdi)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
@@ -243,7 +243,7 @@ static bool has_bdi(const struct canfs_mounts *mounts, struct canfs_bdi bdi)
 	return false;
 }
 
-/* Which canfs leaves alone: a note each, once for each BDI. */
+/* A note for each mount that canfs leaves alone, once for each BDI. */
 static void tell_unfit(
 	const struct options *options, const struct examined *examined, json_t *array)
 {

@@ -62,7 +62,7 @@ static bool is_same_address(const struct sockaddr_storage *a, const struct socka
 	       canfs_read_address(b, &second) && IN6_ARE_ADDR_EQUAL(&first, &second);
 }
 
-/* By its name, or by one of its addresses. */
+/* Compares by name, or by one of the addresses. */
 static bool is_of_server(
 	const struct canfs_mount *mount, const char *host, const struct addrinfo *addresses)
 {
@@ -78,7 +78,7 @@ static bool is_of_server(
 	return false;
 }
 
-/* The mount that this export is on, a private one if there are several; NULL: none. */
+/* The mount of this export, a private one if there are several; NULL: none. */
 static const struct canfs_mount *find_mount(const struct canfs_mounts *mounts,
 	const struct ctl_export *export, const struct addrinfo *addresses)
 {
@@ -109,12 +109,12 @@ bool ctl_export_may_be_asked(
 	const struct canfs_mount *mount = NULL;
 	const char *reason;
 
-	/* Where no mounts can be read there are none. */
+	/* An unreadable mount table counts as empty. */
 	if (mounts && canfs_mounts_read("", mounts) == 0)
 		mount = find_mount(mounts, export, addresses);
 	reason = mount ? canfs_mount_is_private(mount) : NULL;
 	if (reason)
-		snprintf(why, size, "as it is mounted on %s, %s", mount->mountpoint, reason);
+		snprintf(why, size, "it is mounted on %s, and %s", mount->mountpoint, reason);
 	free(mounts);
 	return !reason;
 }

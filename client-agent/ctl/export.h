@@ -36,8 +36,8 @@ bool ctl_export_settle(struct ctl_export *export);
 bool ctl_export_parse(struct ctl_export *export, const char *text);
 
 /*
- * May it be asked about in the clear? Not if it is mounted here in a way that is more private than that (canfs_mount_is_private());
- * why says so then. addresses: the server's.
+ * May we ask about the export unencrypted? False if it is mounted here with more privacy (canfs_mount_is_private()); why is set then.
+ * addresses: those of the server.
  */
 bool ctl_export_may_be_asked(
 	const struct ctl_export *export, const struct addrinfo *addresses, char *why, size_t size);

@@ -158,8 +158,8 @@ static bool get_space(struct canfs_fsstat **fsstat, const struct options *option
 }
 
 /*
- * A valid tag may be chance: asks until it is settled whether it is one. A server that is believed already is
- * asked once.
+ * A valid tag may be a coincidence, so asks until that is settled. A server that is believed already is asked only
+ * once.
  */
 static struct report ask_price(struct canfs_fsstat **fsstat, const struct options *options,
 	struct canfs_publisher *publisher)

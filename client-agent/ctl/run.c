@@ -63,7 +63,7 @@ static const struct ctl_syntax syntax = {
 		"Exit status: COMMAND's; 126 it cannot be run, 127 not found, 1 error, 2 usage.\n",
 };
 
-/* A mount point that looks like one is typed as ./ and so on, or absolute. */
+/* For a mount point that looks like an export, type ./NAME or an absolute path. */
 static bool is_export(const char *server)
 {
 	return *server != '/' && *server != '.' && strchr(server, ':');

@@ -34,7 +34,7 @@ static void note_change(struct ctl_run *run, bool stop, uint64_t now_usec)
 	run->changed_usec = now_usec;
 }
 
-/* Not all is paused with it: podman's containers, what systemd-run has put into a scope, what called setsid(2). */
+/* Some processes are not paused: those in podman's containers, in scopes of systemd-run, or after setsid(2). */
 static void find_left(struct ctl_run *run)
 {
 	pid_t left = run->has_left ? 0 : canfs_stopper_find_left(&run->stopper);
@@ -51,7 +51,7 @@ static void pause_job(struct ctl_run *run, uint64_t now_usec)
 	int ret;
 
 	if (canfs_stopper_is_taken(&run->stopper))
-		return; /* else its end would be that of somebody else's stop, too */
+		return; /* else the end of our pause would end somebody else's stop */
 	if (canfs_watchdog_tell(&run->watchdog, CANFS_JOB_PAUSED) < 0)
 		return; /* its end is noticed elsewhere */
 	ret = canfs_stopper_set(&run->stopper, true);
@@ -119,7 +119,7 @@ static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *in
 			strerrordesc_np(-ret));
 }
 
-/* Until a shell continues us. Where there is none, in an orphaned process group, only SIGSTOP stops us. */
+/* Stops until a shell continues us. In an orphaned process group, without a shell, only SIGSTOP works. */
 static void stop_us(int number)
 {
 	sigset_t set;
@@ -147,8 +147,8 @@ static void suspend(struct ctl_run *run)
 }
 
 /*
- * It has stopped itself, or somebody else has stopped it: our parent, which may be a shell, is told as it would be without
- * us. If that continues us the job goes on; if the job is continued the watchdog continues us.
+ * The job has stopped itself, or somebody else has stopped it. We stop as well, so that our parent, which may be a shell,
+ * sees that. If the parent continues us, we continue the job. If the job is continued, the watchdog continues us.
  */
 static void take_stop(struct ctl_run *run)
 {
@@ -241,7 +241,7 @@ static void step(struct ctl_run *run, uint64_t now_usec)
 	notice_suspend(run);
 	if (run->stopper.is_ours && canfs_freezer_is_empty(&run->stopper.freezer)) {
 		find_left(run);
-		let_go(run); /* there is nothing to pause */
+		let_go(run); /* there is nothing left to pause */
 		return;
 	}
 	canfs_job_prices_tick(run->prices, now_usec);

@@ -31,7 +31,7 @@ struct ctl_run {
 	int ended_by;    /* a signal to us ended an attachment; 0: none */
 	bool is_stopped; /* what the stopper was told last */
 	bool is_let_go;  /* it is to end, or there is no watchdog: not paused any more */
-	bool has_left;   /* a part of it, as was said */
+	bool has_left;   /* a process has left the job; reported already */
 	uint64_t began_usec, changed_usec, paused_usec, longest_usec;
 	unsigned int pauses;
 	uint64_t suspended_usec;             /* the machine, since it booted */

@@ -18,10 +18,10 @@ struct search {
 	const char *
 		left_alone; /* a mount that is used and cannot be asked about, and why; NULL: none */
 	const char *why;
-	bool is_full; /* which was said */
+	bool is_full; /* this was reported */
 };
 
-/* By its ID, or another one of the same super block: not all of them are in the table. */
+/* Finds the mount by ID, or another mount of its super block: the table does not hold all. */
 static const struct canfs_mount *find_mount(
 	const struct canfs_mounts *mounts, int id, struct canfs_bdi bdi)
 {
@@ -48,7 +48,8 @@ static void add_mount(struct search *search, const struct canfs_mount *mount)
 	int ret = why ? 0 : canfs_job_prices_add_mount(search->prices, mount);
 
 	if (ret == -ENOSPC && !search->is_full) {
-		ctl_warn("%s: the job uses more than %d servers; only the first ones' prices count",
+		ctl_warn("%s: the job uses more than %d servers; only the prices of the first ones "
+			 "count",
 			mount->mountpoint, CANFS_JOB_SERVERS_MAX);
 		search->is_full = true;
 	}
@@ -58,7 +59,7 @@ static void add_mount(struct search *search, const struct canfs_mount *mount)
 		leave_alone(search, mount->mountpoint, why);
 }
 
-/* The mount that a path is on. Nothing is asked of its server but what a path lookup asks. */
+/* The mount that a path is on. Sends nothing to the server except for the path lookup. */
 static void add_path(struct search *search, const char *path)
 {
 	const struct canfs_unfit_mount *unfit;
@@ -247,7 +248,7 @@ static int search_mounts(const struct ctl_governed *governed, const struct canfs
 	return status;
 }
 
-/* data: a mount point; NULL: none is. */
+/* data: a mount point; NULL: no mount is wanted. */
 static bool is_named(const void *data, const struct canfs_mount *mount)
 {
 	return !data || strcmp(data, mount->mountpoint) == 0;

@@ -86,7 +86,7 @@ void ctl_run_tell_how(const struct ctl_run *run)
 		ctl_run_say("how it is paused: SIGSTOP and SIGCONT");
 }
 
-/* What is said to be paused is to be. */
+/* Reports a process that is not paused with the job. */
 void ctl_run_tell_left(const struct ctl_run *run, pid_t pid)
 {
 	char file[32], name[64];

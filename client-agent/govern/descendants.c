@@ -20,7 +20,7 @@ static void add_children(struct family *family, const char *path)
 		fclose(children);
 }
 
-/* Each thread has its own. */
+/* Each thread has its own list of children. */
 static void add_family(struct family *family, pid_t pid)
 {
 	char path[64 + NAME_MAX];

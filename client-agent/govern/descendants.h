@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The processes that a process has started, and those in turn, as far as their parents are still there. */
+/* The descendants of a process. A descendant whose parent has exited is not found. */
 #ifndef CANFS_CLIENT_AGENT_GOVERN_DESCENDANTS_H
 #define CANFS_CLIENT_AGENT_GOVERN_DESCENDANTS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CANFS_DESCENDANTS_MAX 1024 /* further ones are not looked at */
+#define CANFS_DESCENDANTS_MAX 1024 /* further ones are ignored */
 
 /*
- * The first of them, beginning with pid itself, of which is_it is true; 0: none. A kernel without /proc/PID/task/TID/children
- * (CONFIG_PROC_CHILDREN) tells of pid only.
+ * The first process, starting with pid itself, for which is_it returns true; 0: none. Without /proc/PID/task/TID/children
+ * (CONFIG_PROC_CHILDREN) only pid is tested.
  */
 pid_t canfs_descendant_find(
 	pid_t pid, bool (*is_it)(const void *data, pid_t pid), const void *data);

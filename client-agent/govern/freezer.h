@@ -33,7 +33,7 @@ int canfs_freezer_find(struct canfs_freezer *freezer, const char *name);
 
 void canfs_freezer_close(struct canfs_freezer *freezer);
 
-/* Is this process in it, or in one below it? Not if that cannot be read. */
+/* Is this process in the control group, or in one below it? False if that cannot be read. */
 bool canfs_freezer_has(const struct canfs_freezer *freezer, pid_t pid);
 
 /* Moves a process into it. 0 or -errno. */

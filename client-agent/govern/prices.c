@@ -49,7 +49,7 @@ static struct canfs_job_server *new_server(struct canfs_job_prices *prices, cons
 	return server;
 }
 
-/* A price is of one export, that of a mount as its mount table has it; all of a super block have the same. */
+/* A price belongs to one export, named as in the mount table. All mounts of a super block share it. */
 static bool has(const struct canfs_job_prices *prices, const struct canfs_mount *mount)
 {
 	for (size_t i = 0; i < prices->n; i++) {

@@ -25,7 +25,7 @@
 
 struct canfs_job_server {
 	char name[CANFS_MOUNT_PATH_MAX]; /* SERVER:/PATH */
-	struct canfs_bdi bdi;            /* of a mount; 0:0: it is none */
+	struct canfs_bdi bdi;            /* of the mount; 0:0: not a mount */
 	struct canfs_fsstat_target endpoint[CANFS_JOB_ENDPOINTS_MAX];
 	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount: its only endpoint's */
 	size_t endpoints, at;
@@ -49,7 +49,10 @@ enum canfs_job_prices_state {
 	CANFS_JOB_PRICES_IN_FORCE,
 };
 
-/* The mount's server, unless it is there already, by its name or as another mount of its super block. 0; -ENOSPC; -EDESTADDRREQ: the mount table names no address; -ENOMEM. */
+/*
+ * Adds the mount's server, unless it is there already, by name or by another mount of the super block. 0; -ENOSPC;
+ * -EDESTADDRREQ: the mount table names no address; -ENOMEM.
+ */
 int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct canfs_mount *mount);
 
 /* One with these endpoints, which are asked in turn; what their paths point to must last. 0, -ENOSPC, or canfs_poller_init()'s. */

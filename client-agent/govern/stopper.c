@@ -154,8 +154,8 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 }
 
 /*
- * While a group has members its number is that of no new process. Before Linux 6.9 only that can be looked at: whether there is
- * one that is not our leader.
+ * While a group has members, its number is not reused for a process. Before Linux 6.9 we can only check that no new process has
+ * the number of our leader.
  */
 static int signal_group(const struct canfs_stopper *stopper, int number)
 {
@@ -219,7 +219,7 @@ bool canfs_stopper_is_taken(const struct canfs_stopper *stopper)
 	return canfs_descendant_find(stopper->pid, is_stopped_member, stopper) != 0;
 }
 
-/* What has ended and waits for its parent is nowhere. */
+/* A zombie is in no group. */
 static bool has_left(const void *data, pid_t pid)
 {
 	int64_t state = stat_of(pid, CANFS_PROCESS_STATE);

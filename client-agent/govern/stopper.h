@@ -34,17 +34,17 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped);
 
 /*
- * A signal to its process, or to its process group. By its pidfd once that is open: its number may be another's by now.
- * 0 or -errno.
+ * Sends a signal to the job's process, or to its process group. Uses the pidfd once it is open, since the number may have been
+ * reused. 0 or -errno.
  */
 int canfs_stopper_signal(const struct canfs_stopper *stopper, bool group, int number);
 
-/* Has somebody else stopped it, or a part of it? To stop it and let it go on would undo that. */
+/* Has somebody else stopped the job, or a part of it? Our pause and its end would undo that. */
 bool canfs_stopper_is_taken(const struct canfs_stopper *stopper);
 
 /*
- * A process of the job that is not stopped with it, since it has left the control group or process group; 0: none is known.
- * One whose parent is gone is not known of.
+ * A process of the job that is not stopped with it, because it has left the control group or process group; 0: none is known.
+ * Processes whose parent has exited are not found.
  */
 pid_t canfs_stopper_find_left(const struct canfs_stopper *stopper);
 

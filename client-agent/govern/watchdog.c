@@ -16,9 +16,9 @@
 #define END 'E' /* beside enum canfs_watched */
 
 #define RETRY_MSEC 1000 /* after the job could not be continued */
-#define STATE_MSEC 500  /* how often one that is stopped is looked at */
+#define STATE_MSEC 500  /* how often a stopped job is checked */
 
-/* Somebody has continued it, or killed it, and not its governor. */
+/* Somebody other than the governor has continued or killed the job. */
 static void continue_governor(const struct canfs_stopper *stopper)
 {
 	int64_t state;
@@ -76,7 +76,7 @@ static int move_up(int fd)
 	return fcntl(fd, F_DUPFD, CLOSED);
 }
 
-/* Where it had none it has none. The governor then sees that there is no watchdog, before the first pause. */
+/* A missing descriptor stays missing. If one cannot be moved, the watchdog exits. The governor notices before the first pause. */
 static void move_down(int from, int to)
 {
 	if (from < 0)

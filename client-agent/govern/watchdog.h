@@ -23,7 +23,7 @@ enum canfs_watched {
 	CANFS_JOB_RUNS = 'R',
 	CANFS_JOB_PAUSED = 'P',    /* not for longer than the limit */
 	CANFS_JOB_SUSPENDED = 'S', /* as long as the governor is: Ctrl-Z */
-	CANFS_JOB_STOPPED = 'T',   /* not by us; the governor stops until it goes on */
+	CANFS_JOB_STOPPED = 'T', /* by somebody else; the governor stops until the job continues */
 };
 
 struct canfs_watchdog {

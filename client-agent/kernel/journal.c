@@ -20,9 +20,9 @@ struct canfs_journal {
 	struct canfs_journal_entries entries;
 	char boot_id[64];
 	char *dir;         /* NULL: no file, parsed from a text */
-	int fd;            /* of the file, or -1 */
-	int lock_fd;       /* -1: it could not be made yet */
-	bool behind;       /* the file does not say what is known here, or there is none yet */
+	int fd;            /* the file, or -1 */
+	int lock_fd;       /* -1: could not be created yet */
+	bool behind;       /* the file lacks something that is known here, or does not exist yet */
 	size_t bytes;      /* of the file */
 	size_t compact_at; /* rewrite when it has grown to this */
 };
@@ -30,7 +30,7 @@ struct canfs_journal {
 /* Rewritten when it is twice as long as after the last time, but not below this. */
 #define COMPACT_BYTES 65536
 
-/* One that could not be read may be any: what an entry puts back must still be as it was written. */
+/* An unreadable boot ID matches every boot. A stale entry does no harm: a knob is restored only if it has the value that we wrote. */
 static bool is_same_boot(const char *a, const char *b)
 {
 	return strcmp(a, b) == 0 || strcmp(a, UNKNOWN_BOOT) == 0 || strcmp(b, UNKNOWN_BOOT) == 0;
@@ -134,7 +134,7 @@ static int rewrite(struct canfs_journal *journal)
 		ret = -errno;
 	if (ret) {
 		close(fd);
-		unlink(fresh); /* it would take what is left of a full disk */
+		unlink(fresh); /* it would occupy the last blocks of a full disk */
 		return ret;
 	}
 	/* From here on the new file is the journal, also if its directory cannot be synced. */
@@ -152,7 +152,7 @@ static int take_lock(const char *dir, int *lock_fd)
 {
 	char path[PATH_MAX];
 
-	/* Not for writing, which a read-only file system would refuse. */
+	/* Not opened for writing, which fails on a read-only file system. */
 	snprintf(path, sizeof(path), "%s/lock", dir);
 	int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -166,7 +166,7 @@ static int take_lock(const char *dir, int *lock_fd)
 	return 0;
 }
 
-/* Before a line is added: the file says all that is known, and is not too long to be read again. */
+/* Before a line is added: brings the file up to date, and rewrites it if it is too long to be read again. */
 static int catch_up(struct canfs_journal *journal)
 {
 	int ret = 0;
@@ -188,7 +188,7 @@ static int append(struct canfs_journal *journal, const char *line, size_t len, b
 	if (!ret)
 		journal->bytes += len;
 	else if (ftruncate(journal->fd, (off_t)journal->bytes) < 0)
-		journal->behind = true; /* a torn line is at its end */
+		journal->behind = true; /* the file ends with a torn line */
 	return ret;
 }
 
@@ -199,7 +199,7 @@ static void compact_if_long(struct canfs_journal *journal)
 		rewrite(journal);
 }
 
-/* What is known already, and is found out again by a process that does not read it. */
+/* For a line whose loss does no harm: another process would find out the same. */
 static void append_later(struct canfs_journal *journal, const char *line, size_t len)
 {
 	if (journal->behind ? catch_up(journal) : append(journal, line, len, false))
@@ -207,7 +207,7 @@ static void append_later(struct canfs_journal *journal, const char *line, size_t
 	compact_if_long(journal);
 }
 
-/* Which boot this is, if the kernel tells. */
+/* The boot ID, if the kernel shows it. */
 static void read_boot_id(const char *root, char *buf, size_t size)
 {
 	ssize_t len = canfs_read_file(root, "/proc/sys/kernel/random/boot_id", buf, size);
@@ -249,7 +249,7 @@ int canfs_journal_open(struct canfs_journal **journal, const char *root, const c
 	if (asprintf(&dir, "%s%s", root, state_dir) < 0)
 		return -ENOMEM;
 	ret = mkdir(dir, 0755) < 0 && errno != EEXIST ? -errno : take_lock(dir, &lock_fd);
-	/* Where it cannot be made nobody has it. What is there can be put back; nothing is turned without it. */
+	/* If the lock file cannot be created, nobody holds the lock. Restoring works without it; turning a knob does not. */
 	if (ret == -EROFS || ret == -ENOSPC || ret == -EDQUOT)
 		ret = access(dir, F_OK) < 0 ? ret : 0;
 	if (ret) {

@@ -14,12 +14,11 @@
  * ignored; any other bad line is named once and skipped. A journal of another boot is dropped:
  * its knobs are gone. When the file has grown it is rewritten and renamed into place.
  *
- * What is in it can be put back where nothing can be written: that it cannot be written is an error only
- * when a knob is to be turned. That one is restored or yielded is known without its line, which follows when
- * it can.
+ * Knobs can be restored even if the journal cannot be written: that is an error only when a knob is to be
+ * turned. The lines that a knob was restored or yielded may be written later.
  *
- * STATE_DIR/lock (flock) keeps a second agent out. Where it cannot be made it is made before the first
- * line.
+ * STATE_DIR/lock (flock) keeps a second agent out. If it cannot be created at the start, it is created before
+ * the first line.
  */
 #ifndef CANFS_CLIENT_AGENT_KERNEL_JOURNAL_H
 #define CANFS_CLIENT_AGENT_KERNEL_JOURNAL_H
@@ -46,7 +45,7 @@ struct canfs_journal_entry {
 struct canfs_journal;
 
 /*
- * Makes state_dir if need be, takes the lock if it can be made, loads what is there. 0; -EBUSY (another agent runs);
+ * Creates state_dir if necessary, takes the lock if it can be created, loads the journal. 0; -EBUSY (another agent runs);
  * -EFBIG, -EPROTO (not a journal of ours: left alone); else -errno. error: "" or one line, which on
  * 0 is a warning about a line that was skipped. root is for /proc and for state_dir.
  */
@@ -63,9 +62,9 @@ const struct canfs_journal_entry *canfs_journal_find(
 	const struct canfs_journal *journal, enum canfs_knob knob, struct canfs_bdi bdi);
 
 /*
- * The first two are on file when they return 0; -ENOSPC (CANFS_JOURNAL_ENTRIES_MAX), -EEXIST (original of a
- * known knob), -ENOENT (the others, of an unknown one), else -errno: then do not write the knob. The last two
- * return 0 or -ENOENT. mount: NULL for the whole system.
+ * When the first two return 0, their line is in the file. -ENOSPC (CANFS_JOURNAL_ENTRIES_MAX), -EEXIST (original
+ * of a known knob), -ENOENT (the others, for an unknown knob), else -errno: then do not write the knob. The last
+ * two return 0 or -ENOENT. mount: NULL for the whole system.
  */
 int canfs_journal_original(struct canfs_journal *journal, enum canfs_knob knob,
 	const struct canfs_mount *mount, uint64_t value, uint64_t pair_value);

@@ -10,9 +10,9 @@
 #include "common/path.h"
 #include "common/unescape.h"
 
-#define ATTRIBUTE_CACHE_SEC 60 /* acregmax and acdirmax, nfs(5): not shown if they are this */
+#define ATTRIBUTE_CACHE_SEC 60 /* acregmax and acdirmax, nfs(5): this default is not shown */
 
-/* A piece of the text that is not ended by a NUL. */
+/* A piece of the text, without a terminating NUL. */
 struct span {
 	const char *at;
 	size_t len;
@@ -73,7 +73,7 @@ static int parse_bdi(struct span s, struct canfs_bdi *bdi)
 	return 0;
 }
 
-/* fe80::1%2: the kernel prints the interface's index; mount helpers may have written its name. */
+/* fe80::1%2: the kernel prints the interface's index, mount helpers its name. */
 static int parse_scope(const char *scope, uint32_t *index)
 {
 	uint64_t number;
@@ -109,7 +109,7 @@ static int parse_address(struct span s, struct sockaddr_storage *address)
 	return 0;
 }
 
-/* Options that only advice depends on: one that is odd makes no mount unfit to be used. */
+/* Options that only advice depends on. An odd value does not make the mount unfit. */
 static void parse_number_option(
 	struct span name, struct span value, struct canfs_mount_options *options)
 {
@@ -177,7 +177,7 @@ static int parse_server(struct span s, struct canfs_mount *mount)
 	return parse_address(s, &mount->address);
 }
 
-/* Where MOUNT is served: of the same server, unless an administrator has said otherwise. */
+/* The address of MOUNT: the same server, unless an administrator has set another. */
 static int parse_mount_server(struct span s, struct canfs_mount *mount)
 {
 	if (mount->address.ss_family == AF_UNSPEC && parse_address(s, &mount->address))
@@ -195,7 +195,7 @@ static int parse_port(struct span s, struct canfs_mount *mount)
 	return 0;
 }
 
-/* rpcbind knows it, too. */
+/* rpcbind can be asked instead. */
 static int parse_mount_port(struct span s, struct canfs_mount *mount)
 {
 	uint64_t value;
@@ -215,7 +215,7 @@ static int parse_flavor(struct span s, struct canfs_mount *mount)
 	return span_copy(s, mount->sec, sizeof(mount->sec));
 }
 
-/* That there is any is what matters. */
+/* Only its presence matters. */
 static int parse_transport_security(struct span s, struct canfs_mount *mount)
 {
 	if (s.len >= sizeof(mount->xprtsec))
@@ -263,14 +263,14 @@ static const char *parse_options(struct span options, struct canfs_mount *mount)
 		if (next_piece(&option, '=', &name))
 			why = parse_option(name, option, mount);
 	}
-	if (mount_udp) /* over TCP, as prices are asked for, MOUNT may have another port */
+	if (mount_udp) /* prices are asked for over TCP, where MOUNT may have another port */
 		mount->mount_port = 0;
 	if (!why && !mount->version)
 		why = "the mount table names no version of NFS";
 	return why;
 }
 
-/* server:/path, [v6 address]:/path; server:tag of an export of NFSv3 that has another name than its path. */
+/* server:/path, [v6 address]:/path; or server:tag, the other name of an NFSv3 export. */
 static bool split_source(struct canfs_mount *mount)
 {
 	const char *from = mount->source;
@@ -287,7 +287,7 @@ static bool split_source(struct canfs_mount *mount)
 	return true;
 }
 
-/* Which mount it is, whatever else can be read of it. */
+/* The identity of the mount, whatever else is readable. */
 static bool parse_identity(struct span id, struct span bdi, struct canfs_mount *mount)
 {
 	uint64_t number;

@@ -58,7 +58,7 @@ static void note_unfit(
 	mounts->unfits++;
 }
 
-/* The one that stands for the BDI. */
+/* The mount that represents the BDI. */
 static struct canfs_mount *find_bdi(struct canfs_mounts *mounts, struct canfs_bdi bdi)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
@@ -68,7 +68,7 @@ static struct canfs_mount *find_bdi(struct canfs_mounts *mounts, struct canfs_bd
 	return NULL;
 }
 
-/* Takes the last one that is spare out of a full table, else the last one that nobody wants. */
+/* Removes the last spare mount from a full table, or else the last unwanted one. */
 static bool make_place(struct canfs_mounts *mounts, const struct canfs_mount *mount)
 {
 	size_t i = mounts->n, unwanted = mounts->n;
@@ -89,7 +89,7 @@ static bool make_place(struct canfs_mounts *mounts, const struct canfs_mount *mo
 	return true;
 }
 
-/* at: the next place in the table, unless that is full. */
+/* at: the next free entry, unless the table is full. */
 static void add(struct canfs_mounts *mounts, struct canfs_mount *at)
 {
 	struct canfs_mount *other = find_bdi(mounts, at->bdi);

@@ -18,8 +18,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CANFS_MOUNTS_MAX     256  /* of further ones see canfs_mounts_parse() */
-#define CANFS_MOUNTS_UNFIT   32   /* NFS mounts that are named because they cannot be used */
+#define CANFS_MOUNTS_MAX     256  /* for further ones see canfs_mounts_parse() */
+#define CANFS_MOUNTS_UNFIT   32   /* unusable NFS mounts that are kept for messages */
 #define CANFS_MOUNT_PATH_MAX 1024 /* NUL included; a mount with a longer path is unfit */
 
 struct canfs_bdi {
@@ -58,35 +58,35 @@ struct canfs_mount {
 	uint16_t mount_port;                    /* of TCP; 0: not given */
 	bool tcp;
 	char sec[16];     /* "sys", "krb5" ...; "" if not given */
-	char xprtsec[16]; /* "tls", "mtls": its RPCs are encrypted; "" if not given; cut */
+	char xprtsec[16]; /* "tls", "mtls": its RPCs are encrypted; "" if not given; truncated */
 	struct canfs_mount_options options;
 
-	/* Of the table: */
-	bool is_wanted; /* by whom it is read for */
-	bool is_spare;  /* another one stands for its BDI, and is as much wanted */
+	/* Its role in the table: */
+	bool is_wanted; /* by the caller */
+	bool is_spare;  /* another mount, wanted as much, represents its BDI */
 };
 
-/* An NFS mount that is there and cannot be used. */
+/* An NFS mount that canfs cannot use. */
 struct canfs_unfit_mount {
 	int id; /* -1: not known */
 	struct canfs_bdi bdi;
-	char mountpoint[CANFS_MOUNT_PATH_MAX]; /* cut if it is longer */
-	const char *why;                       /* in words */
+	char mountpoint[CANFS_MOUNT_PATH_MAX]; /* truncated if it is longer */
+	const char *why;                       /* the reason in words */
 };
 
 struct canfs_mounts {
 	size_t n;
-	size_t unfits;          /* one for each BDI ... */
-	unsigned int malformed; /* ... which are among the lines that could not be read */
-	unsigned int dropped;   /* wanted mounts whose BDI none in the table stands for */
+	size_t unfits;          /* one for each BDI; also counted in malformed */
+	unsigned int malformed; /* unreadable lines */
+	unsigned int dropped;   /* wanted mounts whose BDI has no mount in the table */
 	struct canfs_mount mount[CANFS_MOUNTS_MAX]; /* ~ 800 KB in all: not for the stack */
 	struct canfs_unfit_mount unfit[CANFS_MOUNTS_UNFIT];
 };
 
 /*
- * Replaces *mounts by what text says, in its order. Nothing fails: bad lines are counted, and those of NFS mounts named. Of
- * more mounts than the table holds those are left out that share a super block (BDI) with one that is there, as bind mounts
- * do: then only mounts of BDIs beyond CANFS_MOUNTS_MAX are dropped.
+ * Replaces *mounts by the mounts in text, in the same order. Never fails: bad lines are counted, and those of NFS mounts are
+ * named. If the table is full, mounts that share a super block (BDI) with another one, such as bind mounts, are left out first.
+ * So mounts are dropped only if there are more than CANFS_MOUNTS_MAX BDIs.
  */
 void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts);
 
@@ -96,7 +96,7 @@ void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts);
  */
 int canfs_mounts_read(const char *root, struct canfs_mounts *mounts);
 
-/* The same for a caller that uses some of the mounts only: where there are too many, or several of one BDI, these stay. */
+/* The same for a caller that uses only some mounts. If there are too many, or several of one BDI, the wanted ones stay. */
 typedef bool canfs_mount_wanted_fn(const void *data, const struct canfs_mount *mount);
 int canfs_mounts_read_wanted(const char *root, canfs_mount_wanted_fn *is_wanted, const void *data,
 	struct canfs_mounts *mounts);
@@ -105,7 +105,7 @@ int canfs_mounts_read_wanted(const char *root, canfs_mount_wanted_fn *is_wanted,
 const struct canfs_unfit_mount *canfs_mounts_find_unfit(
 	const struct canfs_mounts *mounts, int id, struct canfs_bdi bdi);
 
-/* The one on this mount point, which may be longer than what is kept of it. */
+/* The unfit mount on this mount point, which may be longer than the stored part. */
 const struct canfs_unfit_mount *canfs_mounts_find_unfit_at(
 	const struct canfs_mounts *mounts, const char *mountpoint);
 
@@ -119,11 +119,11 @@ size_t canfs_mounts_bdis(const struct canfs_mounts *mounts, size_t index[CANFS_M
 
 /*
  * Why the agent leaves this mount at the kernel's defaults, in words; NULL: it does not. Prices are asked
- * for with AUTH_SYS and in the clear, the export's name included: not where a mount is more private than that.
+ * for with AUTH_SYS, unencrypted, and name the export. So none are asked for if the mount is more private than that.
  */
 const char *canfs_mount_left_alone(const struct canfs_mount *mount);
 
-/* The same, but for a mount without an address. */
+/* The same, but ignores a missing address. */
 const char *canfs_mount_is_private(const struct canfs_mount *mount);
 
 /* The same mount as before (ID, BDI, source, mount point)? Its index, or -ENOENT. */

@@ -8,7 +8,7 @@
 #include "client-agent/kernel/procfs.h"
 #include "common/unescape.h"
 
-/* Stands for a number that cannot be: negative, or above INT64_MAX, as one that went below 0 is printed. */
+/* An impossible number: negative, or above INT64_MAX, which is how a counter below 0 is printed. */
 #define UNKNOWN UINT64_MAX
 
 static bool is_blank(char c)
@@ -16,7 +16,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Moves *text behind a number. -EPROTO: there is none. */
+/* Moves *text past a number. -EPROTO: there is none. */
 static int parse_number(const char **text, uint64_t *number)
 {
 	const char *p = *text, *digits = p + (*p == '-');
@@ -31,8 +31,8 @@ static int parse_number(const char **text, uint64_t *number)
 }
 
 /*
- * Up to max numbers, separated by blanks, from text to the line's end; those that are not there or unknown are 0. -EPROTO: what is
- * there is no number, there are fewer than least, or one of the first ones, which are needed, is unknown.
+ * Reads up to max numbers, separated by blanks, from text to the end of the line. Missing or impossible numbers are 0. -EPROTO: not
+ * a number, fewer than least, or one of the first, needed numbers is impossible.
  */
 static int parse_numbers(
 	const char *text, size_t needed, size_t least, uint64_t *numbers, size_t max)
@@ -77,7 +77,7 @@ static int parse_op(const char *text, struct canfs_op_stats *op)
 {
 	uint64_t v[9];
 
-	if (parse_numbers(text, 1, 8, v, 9)) /* statvers 1.0 has no errors */
+	if (parse_numbers(text, 1, 8, v, 9)) /* statvers 1.0 has no column of errors */
 		return -EPROTO;
 	*op = (struct canfs_op_stats) { v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8] };
 	return 0;
@@ -151,7 +151,7 @@ static bool parse_device(const char *line, size_t len, char *source, char *mount
 	       !canfs_unescape(point, (size_t)(end - point), mountpoint, CANFS_MOUNT_PATH_MAX);
 }
 
-/* One line of a mount's section. 1 if it was malformed and needed. Of several of one name the last one counts. */
+/* One line of a mount's section. 1 if it is needed and malformed. The last line of a name counts. */
 static unsigned int parse_line(const char *line, struct canfs_mountstats *stats, unsigned int *seen)
 {
 	line += strspn(line, " \t");
@@ -168,23 +168,23 @@ static unsigned int parse_line(const char *line, struct canfs_mountstats *stats,
 	return 0;
 }
 
-/* What goes with the text from line to line. */
+/* State that is kept from line to line. */
 struct reader {
 	const struct canfs_mounts *mounts;
 	struct canfs_mountstats *stats;
-	unsigned int ends_max; /* of a server's text: more than its first one */
-	bool is_doubtful;      /* with more of them it may find something else */
+	unsigned int ends_max; /* ends of a server's text to skip after its first one */
+	bool is_doubtful;      /* a larger ends_max may give another result */
 	bool taken[CANFS_MOUNTS_MAX];
 	bool repeated[CANFS_MOUNTS_MAX];
 	const char *lacks[CANFS_MOUNTS_MAX]; /* the name of a needed line; NULL: none */
-	int current;                         /* mount whose section it is, or -1 */
+	int current;                         /* mount of the current section, or -1 */
 	unsigned int seen;
 	unsigned int malformed;
 	struct server_text {
-		size_t left_bytes; /* that it may still have; 0: there is none */
-		bool is_open;      /* no end of it has come yet */
-		unsigned int ends; /* further ones */
-		int current;       /* as it was when it began */
+		size_t left_bytes; /* that the text may still have; 0: not in a text */
+		bool is_open;      /* no end was found yet */
+		unsigned int ends; /* ends after the first one */
+		int current;       /* value at the start of the text */
 		unsigned int seen;
 		bool taken[CANFS_MOUNTS_MAX];
 	} text;
@@ -212,7 +212,7 @@ static int find_mount(struct reader *reader, const char *line, size_t len)
 	return -1;
 }
 
-/* A section ends: keep it only if it is whole. */
+/* At the end of a section: keep it only if it is complete. */
 static void finish(struct reader *reader)
 {
 	const char *lacks = NULL;
@@ -237,15 +237,15 @@ static void take_header(struct reader *reader, const char *line, const char *end
 }
 
 /*
- * A server of NFSv4.1 and later says what it is in words, which the kernel prints as they are:
+ * A server of NFSv4.1 or later sends a text about its implementation, which the kernel prints without escapes:
  *
  *	impl_id:	name='WORDS',domain='WORDS',date='1293840000,0'
  *
- * They may hold newlines, and lines that look like the kernel's, a header of another mount among them. So what follows an unclosed quote is
- * skipped up to the end as the kernel writes it. That, too, may be among the words. Then a header comes
- * more often than there are such mounts, and all is read once more, up to the next such ends that are near
- * enough to be the server's, until no header does. (The kernel's next section is never that near: the rest of one has 2 KB and
- * more, for some 60 operations.)
+ * The text may contain newlines and forged lines of the kernel, such as the header of another mount. So everything after an open quote is
+ * skipped up to the end that the kernel writes. The text may contain a forged end as well. Then a header occurs more often than there
+ * are such mounts. In that case the file is read again, and further ends within the possible length of the text are skipped,
+ * until no header is repeated. (The kernel's next section is never that near: the rest of a section has at least 2 KB, for some 60
+ * operations.)
  */
 static const char text_name[] = "impl_id:", text_date[] = "',date='";
 #define SERVER_TEXT_MAX (2 * 1024 + 64) /* name and domain: NFS4_OPAQUE_LIMIT each */
@@ -275,7 +275,7 @@ static void begin_server_text(struct reader *reader, const char *end)
 	memcpy(text->taken, reader->taken, sizeof(text->taken));
 }
 
-/* All since it began was of it. */
+/* Everything since its start belonged to the text. */
 static void take_back(struct reader *reader)
 {
 	const struct server_text *text = &reader->text;
@@ -292,7 +292,7 @@ static void take_back(struct reader *reader)
 	reader->seen = text->seen;
 }
 
-/* Is the line a part of it? */
+/* Is the line a part of the text? */
 static bool take_server_text(struct reader *reader, const char *line, const char *end)
 {
 	struct server_text *text = &reader->text;
@@ -341,7 +341,7 @@ static void begin(struct reader *reader, const struct canfs_mounts *mounts,
 	memset(stats, 0, mounts->n * sizeof(*stats));
 }
 
-/* Of a mount that has two sections none is believed. True: all is to be read once more, which has begun. */
+/* If a mount has two sections, neither is used. True: the file must be read again, and the reader is reset for that. */
 static bool end_of_text(struct reader *reader)
 {
 	finish(reader);
@@ -363,7 +363,7 @@ unsigned int canfs_mountstats_parse(
 
 	begin(&reader, mounts, stats, 0);
 	do {
-		/* Only whole lines: what follows the last newline is torn. */
+		/* Only whole lines: text after the last newline is torn. */
 		for (const char *line = text; (end = strchr(line, '\n')); line = end + 1)
 			take_line(&reader, line, end);
 	} while (end_of_text(&reader));

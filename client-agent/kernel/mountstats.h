@@ -46,10 +46,10 @@ struct canfs_mountstats {
 
 /*
  * stats[i] is set for mounts->mount[i], matched by source and mount point (of several stacked on one place: in their order).
- * A mount with a torn or malformed line that we need (its "bytes:", READ, WRITE or COMMIT) is not found; of lines that come twice the
- * last one counts. A number that cannot be (negative, or above INT64_MAX: a sum of times that ran below 0) makes its line malformed
- * if it is a count of bytes or of requests, which all else is made of; any other is 0, as one that is not there. Returns how many such
- * lines there were. What a server says of itself is not taken for the kernel's lines.
+ * A mount with a torn or malformed line that we need ("bytes:", READ, WRITE or COMMIT) is not found. The last of several equal lines
+ * counts. Counts of bytes and requests must be possible: a negative number, or one above INT64_MAX (a sum that ran below 0), makes the
+ * line malformed. Any other impossible or missing number is 0. Returns the number of malformed lines. The text that a server sends about
+ * itself is never taken for lines of the kernel.
  */
 unsigned int canfs_mountstats_parse(
 	const char *text, const struct canfs_mounts *mounts, struct canfs_mountstats *stats);
@@ -62,8 +62,8 @@ int canfs_mountstats_read(
 	const char *root, const struct canfs_mounts *mounts, struct canfs_mountstats *stats);
 
 /*
- * Why mounts->mount[i] is not found, by reading once more: the name of the line that it lacks, or that cannot be read, "device" being
- * the first one of its section. NULL: it is found, or the file cannot be read.
+ * Reads the file again to find out why mounts->mount[i] is not found. Returns the name of the missing or unusable line; "device" is
+ * the first line of a section. NULL: the mount is found, or the file cannot be read.
  */
 const char *canfs_mountstats_lack(const char *root, const struct canfs_mounts *mounts, size_t i);
 

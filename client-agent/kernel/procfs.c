@@ -181,7 +181,7 @@ static int parse_line(const char *line, const char *name, uint64_t *bytes)
 	return __builtin_mul_overflow(*bytes, 1024, bytes) || *bytes > INT64_MAX ? -EPROTO : 0;
 }
 
-/* Every field must be there once at least, whole. Else *lacks is the name of one that is not. */
+/* Every field must occur at least once, complete. Otherwise *lacks is the name of a missing one. */
 static int parse_fields(
 	const char *text, const struct field *fields, size_t n, void *into, const char **lacks)
 {

@@ -55,7 +55,7 @@ int canfs_meminfo_parse(const char *text, struct canfs_meminfo *meminfo);
 /* The same on the kernel's file: also canfs_read_file()'s errors. */
 int canfs_meminfo_read(const char *root, struct canfs_meminfo *meminfo);
 
-/* The line of the kernel's file that is not there or cannot be read, as "MemFree:"; NULL: none, or the file cannot be read. */
+/* The missing or unusable line of the kernel's file, such as "MemFree:"; NULL: none, or the file cannot be read. */
 const char *canfs_meminfo_lack(const char *root);
 
 /*

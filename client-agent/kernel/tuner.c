@@ -145,7 +145,7 @@ static bool is_about(
 	       (!entry->yielded && is_written(entry, value));
 }
 
-/* Writes what entry says was there first. */
+/* Writes the original value in entry. */
 static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry *entry)
 {
 	enum canfs_knob pair = canfs_knob_info(entry->knob)->pair;
@@ -153,7 +153,7 @@ static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry 
 	if (pair == entry->knob || entry->original != 0)
 		return canfs_knob_write(tuner->root, entry->knob, entry->bdi, entry->original);
 	if (entry->pair_original == 0) {
-		/* The kernel zeroes the other one only if the value changes: make it change. */
+		/* The kernel zeroes the other knob only if the value changes, so make it change. */
 		int ret = canfs_knob_write(tuner->root, pair, whole_system, 1);
 		if (ret)
 			return ret;
@@ -162,8 +162,8 @@ static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry 
 }
 
 /*
- * The kernel may have rounded it: a value that is not in the journal would be taken for someone else's, so it does
- * not stay. -ECANCELED then.
+ * The kernel may have rounded the value. A value that is not in the journal would be taken for someone else's, so it
+ * is undone if the journal cannot be written: -ECANCELED.
  */
 static int read_back(struct canfs_tuner *tuner, struct canfs_change *change)
 {
@@ -206,7 +206,7 @@ static int journal_change(struct canfs_tuner *tuner, const struct canfs_mount *m
 	return ret ? -ECANCELED : 0;
 }
 
-/* Journals, writes and reads back; change->new_value is what is there in the end. */
+/* Journals, writes and reads back; change->new_value is the final value. */
 static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount, bool known,
 	struct canfs_change *change)
 {
@@ -218,7 +218,7 @@ static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount
 		ret = read_back(tuner, change);
 	if (!ret)
 		return 0;
-	/* Nothing has changed; the journal shall say so. */
+	/* Nothing has changed: record that in the journal. */
 	if (known)
 		canfs_journal_wrote(tuner->journal, change->knob, change->bdi, change->old_value);
 	else

@@ -37,8 +37,8 @@ static const struct canfs_metric of_agent[] = {
 	{ "canfs_mounts_left_out", "gauge", "NFS mounts beyond the agent's bounds.",
 		"mounts_left_out", NULL, 0 },
 	{ "canfs_mounts_left_alone", "gauge",
-		"NFS mounts for which no prices are asked: too private for that, or not to be "
-		"read.",
+		"NFS mounts that are left alone: Kerberos, TLS, or an unusable line in the mount "
+		"table.",
 		"mounts_left_alone", NULL, 0 },
 };
 

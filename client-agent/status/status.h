@@ -18,7 +18,7 @@ struct canfs_view {
 	struct canfs_bidder *const *bidders;
 	size_t n;
 	size_t left_out;              /* mounts beyond the bounds */
-	size_t left_alone;            /* mounts for which there can be no price */
+	size_t left_alone;            /* mounts without prices */
 	struct canfs_host_state host; /* of the last tick */
 	uint64_t ticks;
 	uint64_t started_usec;

@@ -81,7 +81,7 @@ static void list(struct canfs_control_call *call, const char *name)
 		call->error + used, sizeof(call->error) - used, "%s%s", is_first ? "" : ", ", name);
 }
 
-/* NULL: none of this table. */
+/* NULL: not in this table. */
 static const struct canfs_control_command *find_in(
 	const struct canfs_control_command *command, const char *name)
 {
@@ -167,7 +167,7 @@ static json_t *run(struct canfs_control_call *call, const struct canfs_control_s
 	return reply;
 }
 
-/* Takes the reply. The text is not json_dumps()'s: what that returns is for free() of jansson's allocator, which need not be ours. */
+/* Consumes the reply. Does not use json_dumps(), because its result belongs to jansson's allocator, which may not be ours. */
 static char *print(json_t *reply)
 {
 	const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(15);

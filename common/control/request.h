@@ -17,7 +17,7 @@
 
 #define CANFS_CONTROL_REQUEST_MAX 4096      /* bytes in a request, newline included */
 #define CANFS_CONTROL_REPLY_MAX   (1 << 20) /* likewise in a reply */
-#define CANFS_CONTROL_ERROR_MAX   512       /* a list of all members of a command has room */
+#define CANFS_CONTROL_ERROR_MAX   512       /* holds a list of all members of a command */
 
 /* What has come in, since the start. */
 struct canfs_control_counters {

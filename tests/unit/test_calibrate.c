@@ -243,13 +243,12 @@ static void test_memory(void **state)
 	assert_int_equal(canfs_measure_memory(root.path, &memory, error), -ENOENT);
 	fake_root_write(&root, "/proc/meminfo", "");
 	assert_int_equal(canfs_measure_memory(root.path, &memory, error), -EPROTO);
-	assert_string_equal(error, "/proc/meminfo: no line that can be read: MemTotal:");
+	assert_string_equal(error, "/proc/meminfo: no usable line MemTotal:");
 	fake_root_write(&root, "/proc/meminfo", MEMINFO);
 	for (size_t i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
 		fake_root_write(&root, "/proc/vmstat", torn[i]);
 		assert_int_equal(canfs_measure_memory(root.path, &memory, error), -EPROTO);
-		assert_string_equal(
-			error, "/proc/vmstat: no line that can be read: nr_dirty_threshold");
+		assert_string_equal(error, "/proc/vmstat: no usable line nr_dirty_threshold");
 	}
 	fake_root_write(&root, "/proc/vmstat", "nr_dirty 1\nnr_dirty_threshold 50\n");
 	assert_int_equal(canfs_measure_memory(root.path, &memory, error), 0);

@@ -89,7 +89,7 @@ static void test_mistakes(void **state)
 		{ "[agent]\ncontrol_socket = agent.sock\n",
 			"agent.conf:2: control_socket = agent.sock: not an absolute path" },
 		{ "[agent]\nmounts = /a, /b\n",
-			"agent.conf:2: mounts: /a,: blanks separate paths, no commas" },
+			"agent.conf:2: mounts: /a,: paths are separated by blanks, not commas" },
 		{ "[agent]\nstate_dir =\n", "agent.conf:2: state_dir = : not an absolute path" },
 		{ "[agent]\nhold_pct = 4\n", "agent.conf:2: hold_pct = 4: not in 5 ... 50" },
 		{ "[agent]\nhold_pct = 7.5\n", "agent.conf:2: hold_pct = 7.5: not a whole number" },

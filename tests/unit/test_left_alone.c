@@ -193,8 +193,8 @@ static void test_counters_that_cannot_be_read(void **state)
 	assert_string_equal(said,
 		"/scratch: left at the kernel's defaults: /proc/self/mountstats: the line bytes: "
 		"of "
-		"this mount is missing, or cannot be read\n"
-		"/proc/vmstat: the line workingset_activate_file is missing, or cannot be read\n");
+		"this mount is missing or unusable\n"
+		"/proc/vmstat: the line workingset_activate_file is missing or unusable\n");
 	assert_true(told);
 	canfs_unread_note(&told, 0, "/proc/vmstat", "workingset_activate_file");
 	assert_false(told);

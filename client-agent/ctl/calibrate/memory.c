@@ -40,14 +40,13 @@ int canfs_measure_memory(
 		const char *lacks = ret == -EPROTO ? canfs_meminfo_lack(root) : NULL;
 
 		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/meminfo: %s%s",
-			lacks ? "no line that can be read: " : strerrordesc_np(-ret),
-			lacks ? lacks : "");
+			lacks ? "no usable line " : strerrordesc_np(-ret), lacks ? lacks : "");
 		return ret;
 	}
 	ret = read_dirty_limit(root, &result->dirty_limit_bytes);
 	if (ret < 0) {
 		snprintf(error, CANFS_MEASURE_ERROR_MAX, "/proc/vmstat: %s",
-			ret == -EPROTO ? "no line that can be read: nr_dirty_threshold"
+			ret == -EPROTO ? "no usable line nr_dirty_threshold"
 				       : strerrordesc_np(-ret));
 		return ret;
 	}

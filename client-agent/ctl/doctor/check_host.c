@@ -232,15 +232,15 @@ bool canfs_check_meminfo(const struct canfs_host_facts *host, const struct canfs
 	if (!host->meminfo_lacks)
 		return false;
 	canfs_finding_say(finding,
-		"/proc/meminfo: the line %s is missing, or cannot be read: canfs-agent does "
-		"nothing here",
+		"/proc/meminfo: the line %s is missing or unusable, so canfs-agent does nothing "
+		"here",
 		host->meminfo_lacks);
 	return canfs_finding_advise(finding,
-		"run canfs-agent on the host, not in the container; restart what provides this "
-		"file there (lxcfs)");
+		"run canfs-agent on the host, not in the container; restart lxcfs if it provides "
+		"this file");
 }
 
-/* Beyond the bounds of this program, or of canfs-agent. */
+/* More than this program, or canfs-agent, can handle. */
 bool canfs_check_left_out(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -248,12 +248,12 @@ bool canfs_check_left_out(const struct canfs_host_facts *host,
 	if (host->mounts_left_out + host->disks_left_out == 0)
 		return false;
 	canfs_finding_say(finding,
-		"%u NFS mounts, and %u disks and local file systems, are too many and were not "
-		"looked at",
+		"%u NFS mounts and %u disks and local file systems exceed the limits and were "
+		"not checked",
 		host->mounts_left_out, host->disks_left_out);
 	return canfs_finding_advise(finding,
-		"name a mount: canfsctl doctor MOUNT; canfs-agent manages those that mounts = in "
-		"agent.conf says");
+		"check a single mount with canfsctl doctor MOUNT; name those that canfs-agent "
+		"shall manage in agent.conf (mounts =)");
 }
 
 bool canfs_check_knobs(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,

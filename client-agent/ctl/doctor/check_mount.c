@@ -116,7 +116,7 @@ static bool is_v4_session(const struct canfs_mount *mount)
 	return mount->version == 4 && mount->minor_version > 0;
 }
 
-/* Without them nothing is said about them, and an agent does nothing here. */
+/* Without counters there are no findings about them, and an agent leaves the mount alone. */
 bool canfs_check_counters(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -124,7 +124,7 @@ bool canfs_check_counters(const struct canfs_host_facts *host,
 	if (!mount->lacks)
 		return false;
 	canfs_finding_say(finding,
-		"/proc/self/mountstats: the line %s of this mount is missing, or cannot be read",
+		"/proc/self/mountstats: the line %s of this mount is missing or unusable",
 		mount->lacks);
 	return canfs_finding_advise(finding,
 		"none known: canfs leaves this mount at kernel defaults; the section of this mount "
@@ -136,7 +136,7 @@ bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs
 	struct canfs_finding *finding)
 {
 	const struct canfs_xprt_stats *xprt = &mount->stats.xprt;
-	char most[64] = ""; /* old kernels do not say */
+	char most[64] = ""; /* old kernels do not show it */
 
 	(void)host;
 	if (xprt->sends < ENOUGH_OPS || xprt->backlog < xprt->sends)
@@ -155,7 +155,7 @@ bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs
 		"nconnect=4");
 }
 
-/* No request waits longer than its mount is there: the sum has run over, or below 0. 0: it is not known, or was not. */
+/* No request waits longer than the age of its mount, so a larger sum has overflowed or gone below 0. 0: not known. */
 static double mean_msec(uint64_t sum_msec, uint64_t ops, uint64_t age_sec)
 {
 	const double mean = (double)sum_msec / (double)ops;

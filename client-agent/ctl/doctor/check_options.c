@@ -178,7 +178,7 @@ bool canfs_check_krb5(const struct canfs_host_facts *host, const struct canfs_mo
 	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
 }
 
-/* Whatever else makes it so: prices are asked for with AUTH_SYS, in the clear. */
+/* Prices are asked for with AUTH_SYS, unencrypted. */
 bool canfs_check_private(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {
@@ -189,7 +189,7 @@ bool canfs_check_private(const struct canfs_host_facts *host, const struct canfs
 	(void)host;
 	if (!why || (!tls && strncmp(m->sec, "krb5", 4) == 0))
 		return false;
-	canfs_finding_say(finding, "%s=%s: %s, and none are asked for here",
+	canfs_finding_say(finding, "%s=%s: %s, so canfs does not ask for any here",
 		tls ? "xprtsec" : "sec", tls ? m->xprtsec : m->sec, why);
 	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
 }

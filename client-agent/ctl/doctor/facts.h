@@ -47,7 +47,7 @@ enum canfs_service_fact {
 struct canfs_mount_facts {
 	const struct canfs_mount *mount;
 	struct canfs_mountstats stats;
-	const char *lacks; /* the line that its counters lack; NULL: none */
+	const char *lacks; /* the missing line of its counters; NULL: none */
 	uint64_t read_ahead_kib;
 	struct canfs_link_facts link;
 	enum canfs_price_fact price;
@@ -102,9 +102,8 @@ struct canfs_host_facts {
 	bool dirty_turned;      /* by an agent, and nobody else since: a dirty limit ... */
 	size_t read_aheads_turned;
 	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* ... and the read-ahead of these */
-	const char *
-		meminfo_lacks; /* a line of /proc/meminfo that is not there, or cannot be read; NULL: none */
-	unsigned int mounts_left_out;     /* too many: set by the caller */
+	const char *meminfo_lacks;    /* a missing or unusable line of /proc/meminfo; NULL: none */
+	unsigned int mounts_left_out; /* beyond the limit; set by the caller */
 	struct canfs_agent_config config; /* of the agent; its defaults where it is wrong */
 	char config_error[CANFS_CONFIG_ERROR_MAX];
 
@@ -118,7 +117,7 @@ struct canfs_host_facts {
 	bool no_delegations; /* CANFS serves, and grants none; set by the caller */
 
 	/* By canfs_disks_gather(). */
-	unsigned int disks_left_out; /* and file systems */
+	unsigned int disks_left_out; /* disks and file systems beyond the limit */
 	size_t disks;
 	struct canfs_disk_facts disk[CANFS_DISKS_MAX]; /* of mounted local file systems */
 	size_t file_systems;
@@ -177,7 +176,7 @@ void canfs_mount_gather(const char *root, struct canfs_mount_facts *facts);
 /*
  * Asks the servers of all mounts side by side, first by NFS, then their price services; sets price, price_error,
  * service, link.mss_bytes and link.rtt_usec. Returns after timeout_sec at the latest. n: up to
- * CANFS_MOUNTS_MAX. service_port: 0: no price service is asked. Private mounts are not asked for (canfs_mount_is_private()).
+ * CANFS_MOUNTS_MAX. service_port 0: ask no price service. Does not ask about private mounts (canfs_mount_is_private()).
  */
 void canfs_prices_gather(
 	struct canfs_mount_facts *mounts, size_t n, uint16_t service_port, double timeout_sec);

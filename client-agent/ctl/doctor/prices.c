@@ -126,7 +126,7 @@ static void read_connection(const struct question *question)
 		question->facts->link.rtt_usec = info.tcpi_min_rtt;
 }
 
-/* A valid tag may be chance: asks until it is settled whether it is one. */
+/* A valid tag may be a coincidence, so asks until that is settled. */
 static void step(struct question *question, uint64_t now_usec)
 {
 	struct canfs_space space;
