@@ -27,7 +27,7 @@ from bench.lab.report import Results
 NAME = "delegations"
 HELP = "close() with write delegations: small files, untar, filebench"
 RUNS = 3
-OPTIONS = ("filebench",)  # of bench/run, that few experiments have
+OPTIONS = ("filebench",)  # options of bench/run that few experiments use
 VARIANTS = ("stock", "delegations")
 SMALL_KB = {"small-16": 16, "small-64": 64}
 PERSONALITIES = ("fileserver-clients-1", "fileserver-clients-8", "fileserver-clients-23", "varmail-clients-8", "oltp-clients-8",

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """filebench (CA-NFS §4.2: Figures 7 and 9, Table 1): its personalities with 1 to 23 clients, each in a directory of its own.
 
-They are run by the filebench that is installed, or else by our own program of the same personalities. A case is PERSONALITY-clients-N, with -4.1 over NFSv4.1; with -beside-writer one more client writes a large file meanwhile.
+The installed filebench runs them, or else our own program of the same personalities. A case is PERSONALITY-clients-N, with -4.1
+over NFSv4.1. With -beside-writer one more client writes a large file meanwhile.
 
 stock        kernel and Ganesha defaults
 best-static  the same server; the clients' dirty limits and read-ahead searched for this personality, with 8 clients
 canfs        CANFS on the server, canfs-agent on the clients
 
-With --compare both programs take their turns instead, with stock: filebench, ours."""
+With --compare both programs run in turn, with stock: filebench, ours."""
 
 import re
 import shutil
@@ -27,10 +28,10 @@ __all__ = ["NAME", "HELP", "RUNS", "Options", "run", "what_is_missing"]
 NAME = "filebench"
 HELP = "filebench's personalities with 1 to 23 clients (CA-NFS Figures 7 and 9, Table 1)"
 RUNS = 3
-OPTIONS = ("filebench", "compare")  # of bench/run, that few experiments have
+OPTIONS = ("filebench", "compare")  # options of bench/run that few experiments use
 VARIANTS = ("stock", "best-static", "canfs")
 COMPARED = ("filebench", "ours")
-# Of ours over filebench's, of operations per second.
+# The allowed ratio of ours to filebench's operations per second.
 COMPARED_WITHIN = (0.9, 1.1)
 UNITS = {"ops_per_s": "1/s", "p50": "ms", "p99": "ms", "close_p99": "ms", "write_max": "ms", "writer_close": "s"}
 COUNTS = (1, 8, 23)
@@ -142,7 +143,7 @@ def check_memory(cases, program, available):
 
 
 class FilebenchResults(Results):
-    """The table says which program it was, of what is asked for whether it was reached, and what CA-NFS had."""
+    """The table names the program, says whether the goals were reached, and quotes the results of CA-NFS."""
 
     def __init__(self, options, programs):
         super().__init__(NAME, options.disk)
@@ -161,7 +162,7 @@ class FilebenchResults(Results):
         return list(dict.fromkeys(key[0] for key in self._values))
 
     def compared(self):
-        """Lines: how far the two programs are apart; none if there was one."""
+        """A line for each case with the ratio of the two programs; empty if only one ran."""
         return [comparison(self, case) for case in self.cases()] if len(self.programs) > 1 else []
 
     def table(self):

@@ -16,8 +16,8 @@ class Options:
     agent: dict = field(default_factory=dict)   # agent.conf
     server: dict = field(default_factory=dict)  # the CANFS { } block
     disk: DiskSettings = DiskSettings()
-    filebench: str = None  # where it is, if not in PATH
-    compare: bool = False  # it with our program of the same personalities
+    filebench: str = None  # the program, if not in PATH
+    compare: bool = False  # run filebench and our program in turn
 
 
 def check_names(what, names, allowed):

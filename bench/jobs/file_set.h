@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A set of files below one directory: a tree of directories of gamma-distributed width and depth, files of gamma-distributed
- * size, of which some exist when the work begins. Threads of one process take files of it in turn.
+ * A set of files below one directory. Width and depth of its directories and sizes of its files are gamma-distributed. Some of
+ * the files exist when the work begins. Threads of one process take files in turn.
  */
 #ifndef CANFS_BENCH_JOBS_FILE_SET_H
 #define CANFS_BENCH_JOBS_FILE_SET_H
@@ -17,13 +17,13 @@ struct canfs_file_set_spec {
 	uint32_t files, width; /* width: entries of a directory, on average */
 	uint32_t mean_bytes;
 	bool same_size;  /* all have mean_bytes */
-	uint8_t percent; /* of the files exist at the beginning */
+	uint8_t percent; /* share of files that exist at the beginning */
 	bool read_only;
 };
 
 struct canfs_set_file {
 	char *path;
-	uint64_t bytes; /* it is made with; what is appended does not count */
+	uint64_t bytes; /* size at creation, without appended data */
 	bool exists;
 	unsigned int opens, busy; /* busy: in open(), close() or stat() */
 };
@@ -38,31 +38,31 @@ struct canfs_file_set {
 };
 
 enum canfs_take {
-	CANFS_TAKE_OPEN,   /* one that exists; opened */
-	CANFS_TAKE_LOOK,   /* one that exists */
-	CANFS_TAKE_CREATE, /* one that does not exist; opened */
-	CANFS_TAKE_DELETE, /* one that exists and nobody has open */
+	CANFS_TAKE_OPEN,   /* an existing file, opened */
+	CANFS_TAKE_LOOK,   /* an existing file */
+	CANFS_TAKE_CREATE, /* a file that does not exist, opened */
+	CANFS_TAKE_DELETE, /* an existing file that nobody has open */
 };
 
 /*
- * Lays the set out, in memory only; everything but the parent directory's name depends on *random alone. The spec must outlive
- * the set. Returns 0 or -ENOMEM; the set is to be freed in any case.
+ * Lays the set out, in memory only. Everything except the parent directory's name depends on *random alone. The spec must
+ * outlive the set. Returns 0 or -ENOMEM; the caller frees the set in either case.
  */
 int canfs_file_set_plan(struct canfs_file_set *set, const struct canfs_file_set_spec *spec,
 	const char *parent, uint64_t *random);
 void canfs_file_set_free(struct canfs_file_set *set);
 
-/* Makes directories and files, in random order: a disk shall not have them in the order of their names. A file that has its
- * size already stays. Returns 0 or -errno. */
+/* Makes directories and files, in random order, so that they are not on the disk in the order of their names. Keeps files that
+ * already have their size. Returns 0 or -errno. */
 int canfs_file_set_make(const struct canfs_file_set *set, uint64_t *random);
 
 /*
- * The next file in turn, which is busy until canfs_file_set_give(); NULL if there is none. Files that are busy are passed over,
- * unless there are no others. next: where a thread that goes its own round is in it; NULL: the round of all.
+ * The next file in turn, which is busy until canfs_file_set_give(); NULL if there is none. Busy files are skipped unless all are
+ * busy. next: position of a thread that has its own turn; NULL: the common turn.
  */
 struct canfs_set_file *canfs_file_set_take(
 	struct canfs_file_set *set, enum canfs_take how, uint32_t *next);
-/* That was done with it; ret: 0, or why it failed. */
+/* The operation is done; ret: 0 or its error. */
 void canfs_file_set_give(
 	struct canfs_file_set *set, struct canfs_set_file *file, enum canfs_take how, int ret);
 

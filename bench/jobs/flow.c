@@ -30,7 +30,7 @@ uint32_t canfs_flow_threads(const struct canfs_personality *personality)
 	return threads;
 }
 
-/* The number of its first thread among all. */
+/* Index of the group's first thread among all threads. */
 uint32_t canfs_flow_first(const struct canfs_personality *personality, uint32_t group)
 {
 	uint32_t first = 0;
@@ -80,7 +80,7 @@ void canfs_flow_count(struct canfs_flow_stats *stats, uint64_t ns, uint64_t byte
 	stats->histogram[bucket < CANFS_FLOW_CLASSES ? bucket : CANFS_FLOW_CLASSES - 1]++;
 }
 
-/* How many posts each of the group's threads may have had that it has not asked for. */
+/* The number of unconsumed posts that each thread of the group may have. */
 static int set_highwater(const struct canfs_flow_run *run, uint32_t group, uint32_t highwater)
 {
 	uint32_t first = canfs_flow_first(run->personality, group);
@@ -179,7 +179,7 @@ static void *live(void *arg)
 	return NULL;
 }
 
-/* As many files as the threads of a group may have open; root may raise the limit, others what is allowed. */
+/* Allows as many open files as the threads of a group may need. Only root may exceed the hard limit. */
 static void raise_limit(uint32_t threads)
 {
 	struct rlimit limit;

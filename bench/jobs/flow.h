@@ -8,17 +8,17 @@
  *	createfile      -                   -          likewise, one that does not exist
  *	closefile       -                   -
  *	readwholefile   of a read()         -          from its beginning to its end
- *	writewholefile  of a write()        -          as many bytes as the file of the slot is to have
- *	appendfilerand  less than so many   -          at its end; opens the slot's file if that is not done yet
+ *	writewholefile  of a write()        -          the size of the slot's file
+ *	appendfilerand  less than this      -          at its end; opens the slot's file if necessary
  *	fsync           -                   -
  *	deletefile      -                   -          the next file of the set that nobody has open
  *	statfile        -                   -          the next file of the set
- *	read            so many             -          at random
- *	aiowrite        so many             -          at random, O_SYNC; only queued
- *	aiowait         -                   -          forgets those that are done; waits only if there are too many
+ *	read            exactly             -          at random
+ *	aiowrite        exactly             -          at random, O_SYNC; only queued
+ *	aiowait         -                   -          forgets completed writes; waits only if too many are queued
  *	hog             -                   stores     to memory
- *	semblock        -                   posts      waits for so many
- *	sempost         -                   -          to each thread of the group `to`, waits if that has had too many
+ *	semblock        -                   posts      waits for that many
+ *	sempost         -                   -          to each thread of the group `to`; waits if that has too many
  */
 #ifndef CANFS_BENCH_JOBS_FLOW_H
 #define CANFS_BENCH_JOBS_FLOW_H
@@ -34,7 +34,7 @@
 #define CANFS_FLOW_STEPS   32 /* of a group */
 #define CANFS_FLOW_SLOTS   128
 #define CANFS_FLOW_CLASSES 64
-/* A step with `turns` uses the next slot each time, so that its files are all open after a while. */
+/* A step with `turns` uses the next slot each time, so that all its files are open after a while. */
 
 struct canfs_flow_kind; /* flow_kinds.h */
 extern const struct canfs_flow_kind canfs_open_file, canfs_create_file, canfs_close_file,
@@ -47,13 +47,13 @@ struct canfs_flow_step {
 	const struct canfs_flow_kind *kind;
 	uint8_t set, slot, to;
 	bool turns;
-	bool scales; /* times, value and highwater go with the number of threads of the first group */
+	bool scales; /* times, value and highwater scale with the threads of the first group */
 	uint32_t bytes, times /* 0: once */, value, highwater;
 };
 
 struct canfs_flow_group {
 	uint32_t threads;
-	const struct canfs_flow_step *step; /* one without a kind is the end */
+	const struct canfs_flow_step *step; /* a step without a kind ends the list */
 };
 
 struct canfs_personality {
@@ -62,17 +62,17 @@ struct canfs_personality {
 	struct canfs_flow_group group[CANFS_FLOW_GROUPS];
 };
 
-/* What a step did in all threads of a group. */
+/* Statistics of a step in all threads of a group. */
 struct canfs_flow_stats {
 	uint64_t ops, bytes, total_ns, max_ns;
-	uint64_t histogram[CANFS_FLOW_CLASSES]; /* [i]: that took 2^(i-1) to 2^i ns */
+	uint64_t histogram[CANFS_FLOW_CLASSES]; /* [i]: operations that took 2^(i-1) to 2^i ns */
 };
 
 /* Shared by the processes of a run. */
 struct canfs_flow_shared {
 	atomic_bool stop;
 	atomic_int failed;               /* -errno of the first thread that failed, or 0 */
-	atomic_uint done;                /* threads of the first group that have ended */
+	atomic_uint done;                /* ended threads of the first group */
 	const char *failed_in;           /* the name of its step */
 	struct canfs_flow_stats stats[]; /* [thread * CANFS_FLOW_STEPS + step] */
 };
@@ -80,13 +80,13 @@ struct canfs_flow_shared {
 struct canfs_flow_run {
 	const struct canfs_personality *personality;
 	struct canfs_file_set set[CANFS_FLOW_SETS];
-	uint64_t seed, loops; /* of each thread of the first group; 0: until it is stopped */
+	uint64_t seed, loops; /* loops of each thread of the first group; 0: until stopped */
 	double scale;
-	int semaphores; /* System V's: two a thread, -1: none */
+	int semaphores; /* System V: two for each thread; -1: none */
 	struct canfs_flow_shared *shared;
 };
 
-/* Of a group that the personality has not: 0. */
+/* 0 for a group that the personality does not have. */
 uint32_t canfs_flow_steps(const struct canfs_flow_group *group);
 uint32_t canfs_flow_threads(const struct canfs_personality *personality);
 const char *canfs_flow_kind_name(const struct canfs_flow_step *step);
@@ -94,9 +94,9 @@ const char *canfs_flow_kind_name(const struct canfs_flow_step *step);
 struct canfs_flow_stats canfs_flow_sum(
 	const struct canfs_flow_run *run, uint32_t group, uint32_t step);
 
-/* Maps `shared`, makes semaphores. Returns 0 or -errno. */
+/* Maps `shared` and creates semaphores. Returns 0 or -errno. */
 int canfs_flow_prepare(struct canfs_flow_run *run);
-/* The process of a group: starts its threads, returns when they have ended. Returns 0 or -errno. */
+/* The process of a group: starts its threads and waits for them. Returns 0 or -errno. */
 int canfs_flow_work(struct canfs_flow_run *run, uint32_t group);
 void canfs_flow_release(struct canfs_flow_run *run);
 

@@ -12,7 +12,7 @@
 #include "bench/jobs/flow_kinds.h"
 #include "bench/jobs/job.h"
 
-#define QUEUED_MAX 4096 /* asynchronous writes of a thread: then it waits */
+#define QUEUED_MAX 4096 /* asynchronous writes of a thread; with more it waits */
 
 struct canfs_flow_write {
 	struct aiocb control;
@@ -35,7 +35,7 @@ static void count(struct canfs_flow_thread *t, const struct canfs_flow_step *s, 
 	canfs_flow_count(&t->stats[step], now_ns() - begin_ns, bytes);
 }
 
-/* The next file of the set, open in the slot. */
+/* Opens the next file of the set in the slot. */
 static int open_into(struct canfs_flow_thread *t, const struct canfs_flow_step *s, uint32_t number,
 	enum canfs_take how)
 {
@@ -60,7 +60,7 @@ static int open_into(struct canfs_flow_thread *t, const struct canfs_flow_step *
 	return ret;
 }
 
-/* The step's slot, in which a file is open. */
+/* The step's slot; a file must be open in it. */
 static int open_slot(
 	struct canfs_flow_thread *t, const struct canfs_flow_step *s, struct canfs_flow_slot **slot)
 {
@@ -196,7 +196,7 @@ static int run_stat(struct canfs_flow_thread *t, const struct canfs_flow_step *s
 	return run_on_path(t, s, CANFS_TAKE_LOOK);
 }
 
-/* A multiple of the step's bytes; the last place of a file is never it. */
+/* A random multiple of the step's bytes, never the last one in the file. */
 static off_t random_offset(struct canfs_flow_thread *t, const struct canfs_flow_step *s,
 	const struct canfs_set_file *file)
 {
@@ -220,7 +220,7 @@ static int run_read(struct canfs_flow_thread *t, const struct canfs_flow_step *s
 	return n < 0 ? -errno : 0;
 }
 
-/* Those of the queued writes that are done. */
+/* Forgets the queued writes that are done. */
 static int reap(struct canfs_flow_thread *t)
 {
 	struct canfs_flow_write **at = &t->queued, *one;
@@ -304,7 +304,7 @@ static struct sembuf change(uint32_t semaphore, int by)
 	return (struct sembuf) { .sem_num = (unsigned short)semaphore, .sem_op = (short)by };
 }
 
-/* Posts may come until `value` more than highwater have not been asked for. */
+/* Accepts posts until highwater plus `value` of them are unconsumed. */
 static int run_block(struct canfs_flow_thread *t, const struct canfs_flow_step *s)
 {
 	int value = (int)canfs_flow_scaled(t->run, s, s->value), ret = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What flow.c and the kinds of steps share. */
+/* Shared by flow.c and the kinds of steps. */
 #ifndef CANFS_BENCH_JOBS_FLOW_KINDS_H
 #define CANFS_BENCH_JOBS_FLOW_KINDS_H
 
@@ -24,21 +24,21 @@ struct canfs_flow_thread {
 	uint64_t random;
 	struct canfs_flow_stats *stats; /* [step] */
 	char *buffer;
-	uint32_t next[CANFS_FLOW_SETS]; /* the round of a step with `turns` */
-	uint32_t turn;                  /* its last slot */
+	uint32_t next[CANFS_FLOW_SETS]; /* position of a step with `turns` */
+	uint32_t turn;                  /* the last slot of that step */
 	struct canfs_flow_slot slot[CANFS_FLOW_SLOTS];
 	struct canfs_flow_write *queued; /* asynchronous writes, latest first */
 	uint32_t queued_count;
 };
 
 struct canfs_flow_kind {
-	const char *name; /* as filebench calls it */
+	const char *name; /* filebench's name */
 	/* Counts itself. Returns 0 or -errno. */
 	int (*run)(struct canfs_flow_thread *t, const struct canfs_flow_step *step);
 };
 
 uint32_t canfs_flow_first(const struct canfs_personality *personality, uint32_t group);
-/* A number of the step as it is for so many threads. */
+/* A number of the step, scaled to this many threads. */
 uint32_t canfs_flow_scaled(
 	const struct canfs_flow_run *run, const struct canfs_flow_step *step, uint32_t number);
 void canfs_flow_count(struct canfs_flow_stats *stats, uint64_t ns, uint64_t bytes);

@@ -30,7 +30,7 @@ double canfs_job_number(const char *option, const char *text, double min, double
 uint64_t canfs_job_random(uint64_t *state);
 /* Uniform in [0, 1). */
 double canfs_job_uniform(uint64_t *state);
-/* Gamma-distributed, of this shape (> 1) and mean. */
+/* Gamma-distributed, with this shape (> 1) and mean. */
 double canfs_job_gamma(uint64_t *state, double shape, double mean);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * The personalities of filebench 1.5 (https://github.com/filebench/filebench, workloads/): the steps, sizes and numbers of
- * files and threads that its descriptions publish.
+ * The personalities of filebench 1.5 (https://github.com/filebench/filebench, workloads/), with the steps, sizes and numbers of
+ * files and threads from its workload files.
  */
 #include <stddef.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define KIB 1024u
 #define MIB (1024 * KIB)
 
-/* On the first set, with one slot. */
+/* A step on the first set, with one slot. */
 #define STEP(step, does, size)                                                                     \
 	{                                                                                          \
 		step, &canfs_##does, .slot = 1, .bytes = size                                      \

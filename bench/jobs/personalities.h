@@ -6,7 +6,7 @@
 
 #define CANFS_PERSONALITIES "fileserver, varmail, webserver, webproxy, oltp"
 
-/* NULL: there is none of this name. */
+/* NULL: unknown name. */
 const struct canfs_personality *canfs_personality_find(const char *name);
 
 #endif

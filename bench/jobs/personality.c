@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-personality: one of filebench's personalities (personalities.c), in files of its own below DIRECTORY, which is empty
- * or has those of an earlier run with the same options.
+ * canfs-job-personality: runs one of filebench's personalities (personalities.c) on files below DIRECTORY, which is empty or has the
+ * files of an earlier run with the same options.
  *
- *	--seconds N    runs so long; or
- *	--loops N      until each thread of the first group has been through its steps so many times
+ *	--seconds N    run time; or
+ *	--loops N      rounds of each thread of the first group
  *	--files N      in the first set
  *	--file-kib N   on average, in all sets
- *	--threads N    of the first group. What depends on their number, such as how many writes make a batch, goes with it
- *	--ready COMMAND  runs when the files are made; the work begins when it has ended
+ *	--threads N    of the first group. Numbers that depend on it, such as the writes of a batch, scale with it
+ *	--ready COMMAND  runs after the files are made; the work begins when the command ends
  *	--seed N       of sizes, directories and offsets
  *
- * On standard output: "Running...", then a line of JSON: seconds, and of each step what it did.
+ * Prints "Running...", then a line of JSON: seconds, and the statistics of each step.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,7 +29,7 @@
 
 #define EXIT_BAD_USE         2
 #define POLL_SECONDS         0.02
-#define FILES_OF_EACH_THREAD 10 /* at least: some to create, some to delete, whatever is open */
+#define FILES_OF_EACH_THREAD 10 /* at least, to create and delete some while others are open */
 
 struct asked {
 	double seconds;
@@ -71,7 +71,7 @@ static void set_files(struct asked *asked, uint32_t files, uint32_t kib)
 
 	if (files)
 		set->files = files;
-	/* Those that are never created or deleted are enough for any number of threads. */
+	/* A set without creation and deletion suffices for any number of threads. */
 	if (set->percent < 100 && set->files < least) {
 		fprintf(stderr, "--files %u: must be at least %u for %u threads\n", set->files,
 			least, asked->personality.group->threads);
@@ -161,7 +161,7 @@ static pid_t start_group(struct canfs_flow_run *run, uint32_t group)
 	return pid;
 }
 
-/* Until the time is over, all loops are done, a thread has failed or a process has ended early. */
+/* Waits until the time is over, all loops are done, a thread has failed, or a process has ended early. */
 static int wait_for_end(const struct asked *asked, double begin)
 {
 	struct canfs_flow_shared *shared = asked->run.shared;

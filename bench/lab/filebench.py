@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""filebench's personalities as they are run here, by the filebench that is installed (1.5-alpha3) or by a program of ours, and
-what either has printed."""
+"""filebench's personalities, run by an installed filebench (1.5-alpha3) or by our own program; parses the output of either."""
 
 import json
 import re
@@ -15,7 +14,7 @@ OURS = "canfs-job-personality"
 # What filebench itself does not count as an operation of the file system in its "IO Summary".
 NO_FILE_OPERATIONS = {"block", "wakeup", "semblock", "sempost", "hog", "delay", "eventlimit", "bwlimit", "iopslimit", "opslimit",
                       "finishoncount", "finishonbytes", "print"}
-# What it does count: the one only queues a write, done or not, the other forgets those that are done.
+# Not counted as operations: the one only queues a write, the other forgets completed writes.
 ASYNCHRONOUS = {"aiowrite", "aiowait"}
 NOT_COUNTED = NO_FILE_OPERATIONS | ASYNCHRONOUS
 
@@ -83,7 +82,7 @@ class Upstream:
     """filebench itself."""
     name = "filebench"
     begun, measured = "Running...", "IO Summary"  # what it prints
-    # A guest needs so much more: filebench zeroes tables of a million files, in the tmpfs that filebench-client mounts.
+    # Additional memory of a guest: filebench zeroes tables of a million files, in the tmpfs that filebench-client mounts.
     memory_mib = 192
 
     def __init__(self, program):
@@ -131,7 +130,7 @@ class Ours:
 
 
 def installed(asked=None):
-    """The filebench in PATH, or that which was asked for; None: there is none."""
+    """The filebench in PATH, or the requested one; None: there is none."""
     program = asked or shutil.which("filebench")
     return Upstream(program) if program else None
 
@@ -185,7 +184,7 @@ SUMMARY = re.compile(r"IO Summary: +(\d+) ops +([\d.]+) ops/s")
 
 
 def parse(output, kinds_of):
-    """{name: Flowop} of what filebench has printed; kinds_of: {name: kind}."""
+    """{name: Flowop} from the output of filebench; kinds_of: {name: kind}."""
     summary = SUMMARY.search(output)
     if not summary:
         raise LabError(f"filebench printed no result, but: {' '.join(output.split())[-200:]}")
@@ -200,7 +199,7 @@ def parse(output, kinds_of):
 
 
 def parse_ours(output):
-    """{name: Flowop} of what canfs-job-personality has printed."""
+    """{name: Flowop} from the output of canfs-job-personality."""
     result = json.loads(output.splitlines()[-1])
     return {step["name"]: Flowop(step["kind"], step["ops"], step["ops"] / result["seconds"], step["total_ms"], step["max_ms"],
                                  step["histogram"]) for step in result["steps"]}

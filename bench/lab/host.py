@@ -20,8 +20,8 @@ class LabError(Exception):
 
 
 def hide_mounts():
-    """This program from its beginning, in a mount namespace of its own: whatever makes another one meanwhile, such as the server
-    of another lab, would keep our file systems mounted."""
+    """Restarts this program in a mount namespace of its own. Otherwise a process that unshares its namespace meanwhile, such as
+    the server of another lab, would keep our file systems mounted."""
     if os.environ.get(HIDDEN) or os.geteuid() != 0:
         return
     os.environ[HIDDEN] = "1"
