@@ -78,11 +78,11 @@ int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag);
  * A repeated reply with the same counts proves nothing. So the number of changes of the tag counts, in consecutive
  * valid replies:
  *
- *	CANFS_TAGS_TO_BELIEVE, all different: 1 in 2^36 even of an unlucky total. Of one that changes each second,
- *	and is asked as often, once in 2,000 years.
- *	CANFS_TAGS_UNCHANGED: of a server that is idle, or as busy as can be, prices do not move. A change in that
- *	time, and be it of a file system that is in use, shows most that pass by chance; what remains are those that
- *	are unlucky and still, 1 in 2^17.
+ *	CANFS_TAGS_TO_BELIEVE, all different: 1 in 2^36 even with an unlucky total; once in 2,000 years if the counts
+ *	change, and are read, once a second.
+ *	CANFS_TAGS_UNCHANGED: prices of an idle or fully loaded server do not change. A false tag mostly ends when the
+ *	counts change, as those of a file system in use do. There remain file systems that look like a tag and do not
+ *	change, 1 in 2^17.
  *
  * Unchanged replies with free = avail (1 in 2^16, the most frequent coincidence) are never enough. In these, both
  * fields are equal. A canfs server sends that only while the back end is the bottleneck and its two prices are equal.

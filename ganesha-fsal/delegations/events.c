@@ -26,7 +26,7 @@ enum {
 	OPENS,  /* of FAN_OPEN_PERM */
 	WRITES, /* of FAN_MODIFY */
 	CLOSING_OUT,
-	CLOSING_IN, /* a pipe: numbers of descriptors that canfs_modify is to close */
+	CLOSING_IN, /* a pipe: numbers of descriptors that canfs_modify shall close */
 	FDS
 };
 
@@ -35,7 +35,7 @@ struct canfs_events {
 	int fd[FDS];
 	pthread_t answering, modifying;
 	sem_t started;
-	int ret; /* of the start */
+	int ret; /* result of the start */
 };
 
 static const struct {

@@ -2,7 +2,7 @@
 /*
  * The two fanotify(7) groups of the files that are watched, and a thread for each:
  *
- *	FAN_OPEN_PERM --> canfs_answer: opens() -- false: open(2) goes on at once
+ *	FAN_OPEN_PERM --> canfs_answer: opens() -- false: open(2) proceeds at once
  *	                                        \- true:  it waits for canfs_events_answer()
  *	FAN_MODIFY ----> canfs_modify: wrote()
  *

@@ -14,8 +14,8 @@
 #define LOOK_MSEC    100
 #define LOCK_MSEC    20      /* after that, the file system is frozen or its disk hangs */
 #define LINGER_LOOKS 50      /* the last WRITEs may arrive after the return (holders.h) */
-#define CLOSED_USEC  300000  /* from the last return to the change */
-#define LATE_USEC    1000000 /* for the last WRITEs */
+#define CLOSED_USEC  300000  /* no grants for this time after the recall, until access changes */
+#define LATE_USEC    1000000 /* wait for the last WRITEs */
 #define NOTHING_LEFT 0
 
 struct fs {

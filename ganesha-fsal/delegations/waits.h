@@ -6,7 +6,7 @@
  *	        +-- it only reads or writes ----------------------> LONG --> it goes on
  *	        +-- it truncates; overtake() -- true --------------------->  it goes on
  *	        |                           \- false --> RETRIED; likewise, or it fails
- *	        +-- not known (opener.h) --------------------------------->  it goes on
+ *	        +-- not known (opener.h) --------------------------------->  it proceeds
  */
 #ifndef CANFS_GANESHA_FSAL_WAITS_H
 #define CANFS_GANESHA_FSAL_WAITS_H

@@ -5,7 +5,7 @@
  * Not by fcntl(2) F_SETLEASE: the kernel gives none for writing while anybody has the file open, and NFS-Ganesha has. What this process
  * opens itself is let through. A process that had the file open before is not seen until it writes.
  *
- *	open(2) by another process --> canfs_answer: it waits --> canfs_watch: opened() ... canfs_watch_remove() --> it goes on
+ *	open(2) by another process --> canfs_answer: it waits --> canfs_watch: opened() ... canfs_watch_remove() --> it proceeds
  *
  * The threads of events.h receive and answer the kernel's events. canfs_watch does everything that takes time.
  */

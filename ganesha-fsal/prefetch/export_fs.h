@@ -55,8 +55,8 @@ struct canfs_fd_cache *canfs_export_fs_fd_cache(const struct canfs_export_fs *ex
 
 /*
  * The file that this handle of FSAL VFS names, by its inode as Ganesha knows it: its descriptor and *st, or -1. If
- * the handle, or what it names, is not as expected, export_fs is off from then on. A file that is deleted is not opened: its last user
- * frees it by closing it.
+ * the handle, or the file that it names, is not as expected, export_fs is off from then on. A deleted file is not opened, because the close of
+ * its last user must free it.
  */
 int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inode,
 	const uint8_t *wire, size_t wire_bytes, struct stat *st);

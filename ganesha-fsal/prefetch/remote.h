@@ -84,7 +84,7 @@ struct canfs_remotes {
 	pthread_cond_t settled;         /* a piece of one of them */
 	LIST_HEAD(, canfs_remote) list; /* that are not drained */
 	unsigned int count;
-	unsigned int waiters;            /* for that, of let_go(): at most CANFS_CLOSERS_MAX */
+	unsigned int waiters; /* callers of let_go() that wait; at most CANFS_CLOSERS_MAX */
 	unsigned int drain_timeout_msec; /* as canfs_prefetcher_drain() */
 	atomic_uint pieces;              /* of all: while there is none, no object is looked for */
 };

@@ -48,7 +48,7 @@ struct canfs_price_service {
 	uint64_t expired_usec;       /* when leases were last checked; likewise */
 	struct canfs_outbox *outbox; /* likewise */
 	struct budget left;          /* budget of this turn; likewise */
-	unsigned int changes;        /* of the classes that subscribers have; likewise */
+	unsigned int changes;        /* version of the classes in use by subscribers; likewise */
 
 	pthread_mutex_t mutex; /* of what follows */
 	struct canfs_subscribers *subscribers;

@@ -83,7 +83,7 @@ struct canfs_due {
 };
 
 /*
- * Calls send() for each subscriber of the export that is due, and takes it as told. prices: without a premium; drains: as in
+ * Calls send() for each subscriber of the export that is due, and assumes that it was sent. prices: without a premium; drains: as in
  * canfs_premium_now().
  */
 typedef void canfs_send_push(void *arg, const struct canfs_due *due);

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """save.py DIRECTORY DOCUMENTS ROUNDS STOP: saves documents as an editor does (write, close, rename over the old one) and appends to a log of each,
-again and again, until there is a file STOP, ROUNDS times at most. Prints as JSON what close(2) has said 0 of:
-{name of the document: [its round, how many lines its log has]}.
+until there is a file STOP, for ROUNDS rounds at most. Prints as JSON the files for which close(2) returned 0:
+{name of the document: [its round, the number of lines in its log]}.
 
-document(), log(): what must then be in them; of a log perhaps more, of which there was an error."""
+document(), log(): the expected contents; a log may have more lines, for which there was an error."""
 
 import json
 import os
 import sys
 
-DOCUMENT_BYTES = 60000  # less than the limit, up to which a client with a delegation does not wait at close(2)
+DOCUMENT_BYTES = 60000  # below the limit up to which a client with a delegation does not wait at close(2)
 LINE_BYTES = 4000
 FIRST_ROUND = 1
 
@@ -27,7 +27,7 @@ def log(name, lines):
 
 
 def write(path, flags, data):
-    """An error of close(2) is one as well."""
+    """An error of close(2) counts, too."""
     fd = os.open(path, os.O_WRONLY | flags, 0o644)
     try:
         while data:
@@ -61,7 +61,7 @@ def append(path, name, lines):
 
 def main(directory, documents, rounds, stop):
     done = {f"document-{number}": [0, 0] for number in range(int(documents))}
-    ended = set()  # logs: behind a line that failed nothing more is written
+    ended = set()  # logs: nothing is written after a line that failed
     for number in range(FIRST_ROUND, int(rounds) + FIRST_ROUND):
         for name, count in done.items():
             path = f"{directory}/{name}"

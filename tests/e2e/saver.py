@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""A client that saves documents (save.py), and whether all is on the server that it was told to be there."""
+"""A client that saves documents (save.py), and a check that the server has everything that was reported as saved."""
 
 import save
 from harness import HERE, TIMEOUT_SECONDS, check
@@ -41,7 +41,7 @@ class Saver:
         return self.result()
 
     def check(self, said):
-        """Nothing is lost of what was said to be there, nor of what was there before if nothing was saved."""
+        """No saved data are lost. A document that could not be saved keeps its old contents."""
         for name, (number, lines) in said.items():
             found = look(self.directory / name)
             wanted = save.document(name, number) if number else OLD.encode("ascii")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""set_quota.py DIRECTORY TYPE ID HARD SOFT: what the user (TYPE 0), group (1) or project (2) may have more than now on that file system, in
-bytes, as setquota(8) does; 0: there is no such limit."""
+"""set_quota.py DIRECTORY TYPE ID HARD SOFT: limits how much more than now the user (TYPE 0), group (1) or project (2) may store on that file
+system, in bytes, like setquota(8). 0: no such limit."""
 
 import ctypes
 import os

@@ -18,7 +18,7 @@ static void check_client(const struct canfs_nfsd_export *export, const char *dom
 		FUZZ_CHECK(canfs_nfsd_is_client(export->client, &address, export->client));
 }
 
-/* Where it leads is plain, and below the root. */
+/* The resolved path is plain, and below the root. */
 static void check_path(const char *name, const char *nfs_root)
 {
 	char resolved[PATH_MAX];

@@ -97,7 +97,7 @@ class Place:
 
     @contextlib.contextmanager
     def own_disk(self, name, mib):
-        """The directory of an export on a file system of its own; to be made before the server starts."""
+        """Makes the directory of an export on a file system of its own. Call it before the server starts."""
         image, path = self.directory / f"{name}.image", self.disk / name
         with open(image, "wb") as file:
             file.truncate(mib << 20)

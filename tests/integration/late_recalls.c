@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Loaded into NFS-Ganesha (LD_PRELOAD): while the file CANFS_LATE_RECALLS is there, what is handed to a thread of a pool, as the recall of a
- * delegation is, begins only when that file is gone, as if all threads were busy.
+ * Loaded into NFS-Ganesha (LD_PRELOAD). While the file CANFS_LATE_RECALLS exists, jobs for a thread pool, such as recalls of delegations, do not
+ * start, as if all threads were busy.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

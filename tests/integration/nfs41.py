@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""An NFSv4.1 client on the wire (RFC 8881), with the few operations that opens and delegations need, and nothing that the caller did not ask
-for: it never sends anything again, and returns no delegation by itself.
+"""An NFSv4.1 client on the wire (RFC 8881), with the few operations that opens and delegations need. It sends only what the caller
+requests: it never retransmits, and returns no delegation by itself.
 
     client = Client("10.0.0.1", "one")          # its own client ID and session, reclaim complete
     other = client.another_session()            # of the same client ID, on which the server does not call
@@ -8,7 +8,7 @@ for: it never sends anything again, and returns no delegation by itself.
     status, opened = client.open(file, READ)    # a status, and Opened(stateid, delegation) or None
     client.recalled(delegation)                 # waits for CB_RECALL: true, or false after a while
 
-The back channel is the connection itself. Calls of the server are answered, and noted, while the client waits for something.
+The back channel is the same connection. While the client waits for something, it answers and records the server's calls.
 """
 
 import collections
@@ -202,13 +202,13 @@ class Client:
         return status, reply
 
     def _last(self, file, operation):
-        """What the reply says of one operation on a file handle; None: nothing, as it failed."""
+        """The result of one operation on a file handle; None: it failed."""
         status, reply = self.compound(numbers(22) + opaque(file), operation)
         reply.take(8 if status else 16)
         return status, None if status else reply
 
     def _answer(self, call):
-        """CB_COMPOUND: whatever is asked for back is noted."""
+        """CB_COMPOUND: records recalls."""
         call.opaque()
         call.take(8)
         said = []
@@ -232,7 +232,7 @@ class Client:
         return status + opaque(b"") + numbers(len(said)) + b"".join(said)
 
     def recalled(self, delegation, timeout_sec=WAIT_SEC):
-        """Does the server ask for it back, in time? The last four octets of the stateid are enough: its number may rise."""
+        """Does the server recall the delegation in time? Ignores the first four octets of the stateid: its sequence number may rise."""
         deadline = time.monotonic() + timeout_sec
         while not any(stateid[4:] == delegation.stateid[4:] for stateid in self.recalls):
             left = deadline - time.monotonic()

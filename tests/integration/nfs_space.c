@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Writes to a full file system as soon as an operation has freed some of it: nfs_space URL DIRECTORY VERSION OPERATION READ_MIB. Reads so much of
- * /victim, does the operation to it (at once: what the server fetches ahead is on its way), writes WRITE_MIB to /new, and removes that.
+ * nfs_space URL DIRECTORY VERSION OPERATION READ_MIB: writes to a full file system as soon as an operation has freed space. Reads READ_MIB of
+ * /victim, performs the operation on it at once, while the server still reads ahead, writes WRITE_MIB to /new, and removes /new.
  *
  * OPERATION: remove; remove-open (closed after that); close (it is removed on the server, in DIRECTORY, before that);
  * rename (/small replaces it); truncate; create (an open that truncates).

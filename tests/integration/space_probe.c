@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * space_probe DIRECTORY FILE WANTED: charges so many write delegations of FILE, which lies below DIRECTORY, to the accounts of their file
- * system, and prints how many fit. If all did, waits until each was recalled, and prints that as well.
+ * space_probe DIRECTORY FILE WANTED: charges WANTED write delegations of FILE, which is below DIRECTORY, to the accounts of their file
+ * system, and prints how many fit. If all fit, waits until all are recalled, and prints that as well.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""unit_calls.py UNIT: the system calls that a unit allows are all that its program makes, and no more of those that reach
-for other processes or for privileges than it makes."""
+"""unit_calls.py UNIT: checks that a unit allows all system calls of its program. Of the calls that affect other processes or
+privileges, it must allow only those."""
 
 import functools
 import pathlib
@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-# As strace has seen them, and what the C library may take instead.
+# Seen by strace, and alternatives that the C library may use.
 BOTH = """accept4 access arch_prctl bind brk clock_gettime clone clone3 close connect execve exit exit_group fchmod fcntl flock
 futex getdents64 getpid getrandom getsockname getsockopt ioctl listen lseek madvise mkdir mmap mprotect munmap newfstatat openat
 poll ppoll prctl pread64 prlimit64 read readlink recvfrom recvmsg rename rseq rt_sigaction rt_sigprocmask sendmmsg sendmsg sendto

@@ -120,7 +120,7 @@ static void evict(int fd)
 	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
 }
 
-/* The file of fd, opened as Ganesha's handle would have it. */
+/* The file of fd, opened like one of Ganesha's handles. */
 static struct canfs_open_file *open_as(int fd, const void *object)
 {
 	_Alignas(struct file_handle) char buffer[sizeof(struct file_handle) + MAX_HANDLE_SZ];
@@ -139,7 +139,7 @@ static struct canfs_open_file *open_as(int fd, const void *object)
 		2 + kernel->handle_bytes);
 }
 
-/* A new file, nothing of it in the page cache, likewise. */
+/* The same for a new file that is not in the page cache. */
 static struct canfs_open_file *make(const char *name, const void *object, uint64_t bytes)
 {
 	static char block[64 * 1024] = { 1 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* All bidders of a client, when mounts come and go: which are looked at, and how often. */
+/* All bidders of a client, while mounts come and go: which mount points are looked up, and how often. */
 #include "tests/unit/act_scene.h"
 
 #include "client-agent/bidders.h"
@@ -56,11 +56,11 @@ static void test_a_mount_point_is_looked_up_once(void **state)
 	refresh(scene, &bidders, LOCAL AUTO HOME_A HOME_B);
 	assert_int_equal(lookups.n, 2);
 	assert_string_equal(lookups.last, "/home/b");
-	/* SIGHUP: also with what the price service is asked by anew. */
+	/* SIGHUP, also with changed terms of the price service. */
 	scene->config.price_port++;
 	scene->config.terms.hold_share++;
 	refresh(scene, &bidders, LOCAL AUTO HOME_A HOME_B);
-	/* Another mount stands for the BDI. */
+	/* Another mount represents the BDI. */
 	refresh(scene, &bidders, LOCAL AUTO BIND_A HOME_B);
 	assert_int_equal(bidders.n, 2);
 	assert_int_equal(lookups.n, 2);

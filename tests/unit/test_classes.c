@@ -438,7 +438,7 @@ static void names_come_from_the_resolver(void **state)
 	assert_int_equal(classes.network_count, 1);
 }
 
-/* The same link-local address at two links is of two hosts. */
+/* The same link-local address on two links belongs to two hosts. */
 static void interfaces_tell_link_local_addresses_apart(void **state)
 {
 	const struct in6_addr one = at_link("fe80::1", 1), two = at_link("fe80::1", 2);

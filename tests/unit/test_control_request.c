@@ -309,7 +309,7 @@ static void sets_all_or_nothing(void **state)
 	refused("{\"command\":\"set\",\"weight_disk\":true}", "weight_disk: allowed is a number");
 	refused("{\"command\":\"set\",\"k_dsk\":3}",
 		"unknown member 'k_dsk'; allowed: interval_ms, ");
-	/* All of them: the longest list has room. */
+	/* All members: the longest list fits. */
 	refused("{\"command\":\"set\",\"a name as long as it is shown -----\":3}",
 		", weight_memory, weight_backend");
 	canfs_sampler_settings(sampler, &after);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* DEFER on machines of 64 MB to 64 TB: whatever is derived from memory is within the knobs' bounds. */
+/* DEFER on machines of 64 MB to 64 TB: all values derived from memory stay within the knobs' bounds. */
 #include "tests/unit/fake_kernel.h"
 
 #include "client-agent/actuators/defer.h"
@@ -12,7 +12,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* What an administrator may have set: background and limit, as ratios or as bytes. */
+/* Settings that an administrator may have made: background and limit, as ratios or bytes. */
 struct stock {
 	const char *background_bytes, *background_ratio, *bytes, *ratio;
 };
@@ -62,7 +62,7 @@ static void check_bounds(const struct fake_root *root, enum canfs_knob knob, con
 	assert_in_range(value, canfs_knob_info(knob)->lowest, canfs_knob_info(knob)->highest);
 }
 
-/* Raised for the bound, not for more than that and the stock limit need, and never below that. */
+/* Raised for the bound, but not beyond the bound and the stock limit, and never below the stock limit. */
 static void check_raised(struct fake_kernel *k, const struct stock *stock,
 	const struct canfs_meminfo *memory, uint64_t bound)
 {
@@ -82,7 +82,7 @@ static void check_raised(struct fake_kernel *k, const struct stock *stock,
 	assert_in_range(shares, 2, CANFS_DEFER_SHARE_PCT);
 }
 
-/* Drained, or at once, by what the kernel says in between. */
+/* Restores the knobs in stages or at once, depending on the kernel's counters. */
 static void take_back(struct fake_kernel *k, struct canfs_defer *defer, const struct stock *stock,
 	struct canfs_meminfo memory)
 {
@@ -160,7 +160,7 @@ static void on_each_memory(struct fake_kernel *k, struct canfs_defer *defer,
 	}
 }
 
-/* Thousands of changes are made, and a disk would take its time for each: all of it is in memory. */
+/* Thousands of changes would be slow on a disk, so all files are in memory. */
 static int setup(void **state)
 {
 	struct fake_kernel *k = calloc(1, sizeof(*k));
@@ -191,7 +191,7 @@ static void test_limits(void **state)
 	canfs_defer_free(defer);
 }
 
-/* 90 BDIs, the most: each has a share, and the kernel would take all of them. */
+/* 90 BDIs, the maximum: each has a share, and the kernel accepts all of them. */
 static void test_shares_of_many(void **state)
 {
 	struct fake_kernel *k = *state;
@@ -232,7 +232,7 @@ static void test_shares_of_many(void **state)
 	canfs_defer_free(defer);
 }
 
-/* Of the shortest and the longest round trip, and of any configured bounds. */
+/* With the shortest and the longest round trip, and with any configured bounds. */
 static void test_read_ahead(void **state)
 {
 	const struct canfs_knob_info *info = canfs_knob_info(CANFS_KNOB_READ_AHEAD);

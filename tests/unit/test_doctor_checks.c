@@ -213,7 +213,7 @@ static void test_counters(void **state)
 	assert_silent("counters");
 	NOTES("counters", "line bytes: of this mount", *stats = (struct canfs_mountstats) { 0 };
 		facts.lacks = "bytes:");
-	/* A sum that cannot be: it ran over, or one of the two is not known. */
+	/* An impossible sum: it overflowed, or one of the two is unknown. */
 	HEALTHY(stats->read.queue_msec = INT64_MAX; stats->age_sec = 4022110);
 	HEALTHY(stats->read.queue_msec = 20000; stats->read.rtt_msec = 0);
 	FINDS("queue", "wait 2.0 ms on this client, and then 1.0 ms",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * An export goes whose disk hangs: the drain has a timeout, and what is left behind may come back at
- * any time. A file is deleted of which the disk still reads. What hangs is posix_fadvise(), of a kernel without io_uring.
+ * any time. A file is deleted while the disk still reads it. posix_fadvise() hangs, on a kernel without io_uring.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -81,7 +81,7 @@ static void what_hangs_is_left_behind(void **state)
 	set_up(state);
 }
 
-/* A deleted file, of which a read is in the kernel and others wait. */
+/* A deleted file with one read in the kernel and others queued. */
 static void delete_while_reading(const char *name, const void *object, struct read *reads)
 {
 	struct canfs_open_file *file = make(name, object, FILE_BYTES);
@@ -111,7 +111,7 @@ static void *forget(void *object)
 	return NULL;
 }
 
-/* What the disk has of it is waited for. Nothing has the file open then. */
+/* The read in the kernel is awaited. Then nothing has the file open. */
 static void a_deleted_file_is_closed_after_its_last_fetch(void **state)
 {
 	static struct read reads[READS];
@@ -124,7 +124,7 @@ static void a_deleted_file_is_closed_after_its_last_fetch(void **state)
 	finish_all(reads);
 }
 
-/* Nobody waits longer than CANFS_CLOSE_TIMEOUT_MSEC for a disk that hangs; and not at all if that is known. */
+/* A worker waits at most CANFS_CLOSE_TIMEOUT_MSEC for a hanging disk, and not at all if the disk is known to hang. */
 static void a_deleted_file_does_not_keep_its_worker(void **state)
 {
 	struct canfs_device *device = canfs_export_fs_device(export_fs);
@@ -145,7 +145,7 @@ static void a_deleted_file_does_not_keep_its_worker(void **state)
 	assert_int_equal(stats().fd_cache.open, 0);
 }
 
-/* Nor is a deleted file opened, which its last user would not free. */
+/* A deleted file is not opened, because its last user would not free it then. */
 static void a_deleted_file_is_not_opened(void **state)
 {
 	struct canfs_open_file *file = make("twice", state, KIB);

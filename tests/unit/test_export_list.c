@@ -269,7 +269,7 @@ static void put_directories(void)
 	put_link("/srv/out", "../../../etc");
 }
 
-/* mountd looks for the path without links, for whomever asks. */
+/* mountd resolves links in the path, for every client. */
 static void a_name_means_what_mountd_finds(void **state)
 {
 	static const char *const same[] = { "//srv/real", "/srv//real", "/srv/./real", "/srv/real/",
@@ -289,17 +289,17 @@ static void a_name_means_what_mountd_finds(void **state)
 		assert_ptr_equal(ask(same[i], 3), real);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_null(ask(others[i], 3));
-	/* Of two exports the one that the link leads to. */
+	/* With two exports, the one that the link leads to. */
 	put_exports(ETAB, "/srv\t*(rw)\n/srv/real\t*(rw)\n");
 	assert_ptr_equal(ask("/srv/link/deep", 3), real);
 	assert_ptr_equal(ask("/srv/link/..", 3), ask("/srv", 3));
 	assert_ptr_not_equal(ask("/srv", 3), real);
-	/* Whoever may not mount what a link leads to gets what he may. */
+	/* A client that may not mount the target of a link gets the export that it may mount. */
 	put_exports(ETAB, "/srv/real\t192.0.2.9(rw)\n");
 	assert_null(ask("/srv/link", 3));
 }
 
-/* Neither a link nor .. leads out of where NFSv4 begins. */
+/* Neither a link nor .. leaves the root of NFSv4. */
 static void links_stay_below_the_root_of_nfs4(void **state)
 {
 	struct canfs_price_table *real;

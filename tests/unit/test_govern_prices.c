@@ -184,7 +184,7 @@ static void test_port_0_is_no_service(void **state)
 	free(prices);
 }
 
-/* Of hundreds of binds of one super block one is asked. */
+/* Hundreds of binds of one super block need one question. */
 static void test_the_servers_of_mounts(void **state)
 {
 	struct canfs_job_prices *prices = calloc(1, sizeof(*prices));

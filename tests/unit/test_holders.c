@@ -123,7 +123,7 @@ static void note_unheard(void *client_record)
 	unheard += client_record == &server[0];
 }
 
-/* The server holds its lock, or did so until now. */
+/* The server holds its lock, or has just released it. */
 static void *lock_state(void *state)
 {
 	bool *is_locked =
@@ -463,7 +463,7 @@ static void who_does_not_answer_is_told_of(void **state)
 	assert_int_equal(unheard, 2);
 }
 
-/* By a process of this machine that empties the file. */
+/* A process of this machine truncates the file. */
 static void who_is_overtaken_writes_no_more_and_loses_it(void **state)
 {
 	struct canfs_returned returned;
@@ -495,7 +495,7 @@ static void nobody_is_overtaken_while_it_writes(void **state)
 	assert_false(conflicts(7, A, true));
 	canfs_holders_end_change(holders, 7);
 	assert_true(canfs_holders_overtake(holders, 7));
-	assert_true(canfs_holders_overtake(holders, 8)); /* that nobody holds */
+	assert_true(canfs_holders_overtake(holders, 8)); /* nobody holds this file */
 }
 
 static void a_recall_that_does_not_begin_is_undone(void **state)

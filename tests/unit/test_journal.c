@@ -180,7 +180,7 @@ static void test_not_a_journal(void **state)
 	assert_string_equal(fake_root_read(root, FILE_AT), "someone else's file\n");
 }
 
-/* No file may get longer than that, as on a disk that is full. A torn line is what then is written. */
+/* Limits the size of files, like a full disk. The last line is then torn. */
 static void limit_files(rlim_t bytes)
 {
 	const struct rlimit limit = { bytes, RLIM_INFINITY };
@@ -203,13 +203,13 @@ static void test_disk_that_is_full(void **state)
 	assert_true(canfs_journal_original(journal, CANFS_KNOB_READ_AHEAD, &mount, 128, 0) < 0);
 	assert_int_equal(canfs_journal_count(journal), 2);
 	assert_int_equal(canfs_journal_at(journal, 0)->wrote, 77);
-	/* These are known without it. */
+	/* These are known without a line in the file. */
 	assert_int_equal(canfs_journal_restored(journal, dirty, whole), 0);
 	assert_int_equal(canfs_journal_yielded(journal, ratio, mount.bdi), 0);
 	assert_int_equal(canfs_journal_count(journal), 1);
 	assert_true(canfs_journal_at(journal, 0)->yielded);
 	limit_files(RLIM_INFINITY);
-	/* The file has it all as soon as it is written again. */
+	/* The file is complete as soon as it can be written again. */
 	assert_int_equal(canfs_journal_original(journal, dirty, NULL, 5, 0), 0);
 	assert_string_equal(fake_root_read(*state, FILE_AT),
 		"canfs-journal 1 boot-1\n"
@@ -239,7 +239,7 @@ static void test_disk_that_is_full_from_the_start(void **state)
 	assert_string_equal(fake_root_read(*state, FILE_AT), "");
 }
 
-/* As where no descriptor is left. What is put back must still be as it was written. */
+/* As without free descriptors. A knob is restored only if it still has the written value. */
 static void test_boot_that_is_not_known(void **state)
 {
 	fake_root_write(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Which mounts get a bidder, and that each of the others is named once, with the reason. */
+/* Some mounts get a bidder; each of the others is named once, with the reason. */
 #include "tests/unit/fake_kernel.h"
 
 #include "client-agent/actuators/act.h"
@@ -114,7 +114,7 @@ static void test_each_is_named_once(void **state)
 	}
 }
 
-/* Binds of a mount that is left alone are not named, too, nor is one beside a mount that is managed. */
+/* Binds of a mount that is left alone are not named, nor are binds of a managed mount. */
 static void test_one_of_each_super_block(void **state)
 {
 	char *many = calloc(700, 128), *at = many;
@@ -142,7 +142,7 @@ static void test_one_of_each_super_block(void **state)
 	free(many);
 }
 
-/* The mount that stands for a BDI stays while others of it come first. */
+/* The mount that represents a BDI stays, even if others of the BDI come first. */
 static void test_the_wanted_one_stays(void **state)
 {
 	char *many = calloc(700, 128), *at = many;

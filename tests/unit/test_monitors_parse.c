@@ -126,7 +126,7 @@ static void disk_counts_reads_and_writes(void **state)
 	assert_int_equal(canfs_parse_disk("10 1 80 500 20 2 160 900", "1", count), -EPROTO);
 }
 
-/* A number that is not used may be anything; one that is used and was negative for a moment is none. */
+/* Unused numbers may be anything. A used number that was briefly negative counts as 0. */
 static void odd_numbers_cost_only_themselves(void **state)
 {
 	struct canfs_disk_count count[CANFS_DISK_KINDS];
@@ -177,7 +177,7 @@ static void odd_numbers_cost_only_themselves(void **state)
 	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 100 -1 4 5 6\n", NULL, &times), 0);
 	assert_int_equal(times.total, 121);
 	assert_int_equal(canfs_parse_cpu("cpu  1 2 3 -4 1 4 5 6\n", NULL, &times), -EPROTO);
-	/* A line that comes twice counts once; one that cannot be used leaves those of all. */
+	/* A repeated line counts once. If a line is unusable, the totals remain. */
 	assert_int_equal(
 		canfs_parse_cpu("cpu  9 9 9 9 9 9 9 9\ncpu0 1 0 0 0 0 0 0 0\ncpu0 1 0 0 0 0 0 0 0\n"
 				"cpu1 1 0 0 0 0 0 0 0\n",

@@ -223,7 +223,7 @@ static void test_bad_lines_are_counted(void **state)
 	}
 }
 
-/* Each is there, and named with a reason; another of its BDI is not named again. */
+/* Each unfit mount is listed with a reason; a second one of its BDI is not. */
 static void test_mounts_that_are_unfit(void **state)
 {
 	static const struct {
@@ -280,7 +280,7 @@ static void test_more_unfit_mounts_than_are_named(void **state)
 	free(many);
 }
 
-/* What makes no difference, odd or not, makes no mount unfit. */
+/* Odd values of unimportant options do not make a mount unfit. */
 static void test_names_and_odd_numbers(void **state)
 {
 	static const struct {
@@ -381,7 +381,7 @@ static bool is_of_other(const void *data, const struct canfs_mount *mount)
 	return strncmp(mount->mountpoint, data, strlen(data)) == 0;
 }
 
-/* Binds of one super block leave place for others, and of each BDI the one that is wanted stays. */
+/* Binds of one super block leave room for others, and the wanted mount of each BDI stays. */
 static void test_more_binds_than_fit(void **state)
 {
 	static struct canfs_mounts mounts;

@@ -137,7 +137,7 @@ static void test_malformed_lines(void **state)
 	assert_true(stats[0].found);
 }
 
-/* The counters of /mnt/a, whose READ line and bytes line these are. */
+/* The counters of /mnt/a, with this READ line and bytes line. */
 static const struct canfs_mountstats *counted(const char *bytes, const char *read)
 {
 	static struct canfs_mountstats stats[3];
@@ -152,7 +152,7 @@ static const struct canfs_mountstats *counted(const char *bytes, const char *rea
 	return &stats[0];
 }
 
-/* What is pasted into bug reports: sums of times that ran below 0, in NFSv3 and NFSv4 alike. */
+/* From bug reports: sums of times that ran below 0, in NFSv3 and NFSv4. */
 static void test_numbers_that_cannot_be(void **state)
 {
 	static const char bytes[] = "1 2 3 4 5 6 7 8";
@@ -177,12 +177,12 @@ static void test_numbers_that_cannot_be(void **state)
 	assert_int_equal(stats->read.execute_msec, 5);
 	assert_int_equal(stats->read.errors, 0);
 	assert_true(counted(bytes, "9223372036854775807 1 1 1 1 1 1 1")->found);
-	/* What everything is made of. */
+	/* The counters that everything depends on. */
 	assert_false(counted(bytes, "9223372036854775808 1 1 1 1 1 1 1")->found);
 	assert_false(counted(bytes, "-1 1 1 1 1 1 1 1")->found);
 	assert_false(counted("1 -2 3 4 5 6 7 8", "1 1 1 1 1 1 1 1")->found);
 	assert_false(counted("1 2 3 4 5 18446744073709551615 7 8", "1 1 1 1 1 1 1 1")->found);
-	/* Pages read nobody uses; of pages written there may be none. */
+	/* Pages read are unused; pages written may be missing. */
 	stats = counted("1 2 3 4 5 6 -7 -8", "1 1 1 1 1 1 1 1");
 	assert_true(stats->found);
 	assert_int_equal(stats->begun_write_bytes, 0);
@@ -223,7 +223,7 @@ static void test_lines_that_come_twice(void **state)
 	}
 }
 
-/* Of the kernels of RHEL 5 and 6: no slots. */
+/* From the kernels of RHEL 5 and 6: no slots. */
 static void test_connections_of_statvers_1_0(void **state)
 {
 	struct canfs_mountstats stats[3];
@@ -246,7 +246,7 @@ static void test_connections_of_statvers_1_0(void **state)
 	assert_int_equal(stats[0].xprt.max_slots, 65536);
 }
 
-/* A section of NFSv4.1; what the server says of itself stands in it as the kernel prints it. */
+/* A section of NFSv4.1, with the server's text about itself as the kernel prints it. */
 #define BAD_HEAD "device bad:/x mounted on /bad with fstype nfs4 statvers=1.1\n"
 #define IMPL(text)                                                                                 \
 	"\topts:\trw,vers=4.1\n\tage:\t1000\n\timpl_id:\tname='" text                              \
@@ -277,12 +277,12 @@ static void test_words_of_a_server(void **state)
 		GOOD BAD_HEAD IMPL("x" CLOSED REST("5") GOOD_HEAD IMPL("y")) REST("10"),
 		BAD_HEAD IMPL("x" CLOSED GOOD_HEAD REST("6") IMPL("y") GOOD_HEAD REST("666"))
 			REST("10") GOOD,
-		/* The other server has something to say, too. */
+		/* The other server sends a text, too. */
 		BAD_HEAD IMPL("x") REST("10") GOOD_HEAD IMPL("y") REST("100"),
 		BAD_HEAD IMPL("x\n" GOOD_HEAD) REST("10") GOOD_HEAD IMPL("y\nz") REST("100"),
 		BAD_HEAD IMPL("x" CLOSED REST("5") GOOD_HEAD IMPL("z")) REST("10")
 			GOOD_HEAD IMPL("y") REST("100"),
-		/* Two mounts of one server say the same; one is none of ours. */
+		/* Two mounts of one server have the same text; one is not in our table. */
 		BAD_HEAD IMPL("x\n" GOOD_HEAD)
 			REST("10") "device bad:/y mounted on /y with fstype nfs4 "
 				   "statvers=1.1\n" IMPL("x\n" GOOD_HEAD) REST("11") GOOD,
@@ -305,7 +305,7 @@ static void test_words_of_a_server(void **state)
 	}
 }
 
-/* Nothing of a mount that two sections claim, of which the reader cannot tell which is the kernel's. */
+/* A mount with two sections is not used, because the reader cannot tell which one is the kernel's. */
 static void test_two_sections_of_one_mount(void **state)
 {
 	struct canfs_mountstats stats[3];
@@ -317,7 +317,7 @@ static void test_two_sections_of_one_mount(void **state)
 	assert_false(stats[0].found);
 }
 
-/* Which line it is that a mount's counters lack. */
+/* The name of the line that a mount's counters lack. */
 static void test_what_is_lacking(void **state)
 {
 	static const struct {

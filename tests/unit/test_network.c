@@ -117,7 +117,7 @@ static void hear(const char *message)
 	strcat(said, "\n");
 }
 
-/* A host of containers, whose own link is listed last, behind a line that is torn. */
+/* A container host whose own link is listed last, after a torn line. */
 static void put_containers(unsigned int count, const char *last)
 {
 	size_t size = 128 + 64 * (size_t)count;

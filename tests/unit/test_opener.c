@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* How a thread that waits in open(2) opens its file. */
+/* Parses how a thread that waits in open(2) opens its file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -280,7 +280,7 @@ static void the_log_says_who_is_heard(void **state)
 	canfs_peers_close(peers);
 }
 
-/* Of two exports of one file system the first asks for both. When it goes, the other does, by its own name. */
+/* The first of two exports of a file system asks for both. When it is removed, the other one asks, by its own name. */
 static void an_heir_asks_by_its_own_name(void **state)
 {
 	struct canfs_sampler_config config = config_of(&servers[0]);

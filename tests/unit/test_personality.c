@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* filebench's personalities: what their files are like, which are taken in turn, and what the threads do with them. */
+/* filebench's personalities: properties of their files, the turn in which they are taken, and the threads' steps. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -121,7 +121,7 @@ static void test_turns(void **state)
 	canfs_file_set_free(&set);
 }
 
-/* 0 is open, 1 is closed but busy: nothing can be deleted. A busy one is opened if there is no other. */
+/* File 0 is open, file 1 is closed but busy, so none can be deleted. A busy file is opened if there is no other. */
 static void test_busy(void **state)
 {
 	static const struct canfs_file_set_spec spec = { "set", 2, 10, 1000, .percent = 100 };
@@ -189,7 +189,7 @@ static void test_histogram(void **state)
 	assert_int_equal(stats.histogram[CANFS_FLOW_CLASSES - 1], 1);
 }
 
-/* Some threads on few files: every step is done as often as there are threads and loops, and what was deleted is gone. */
+/* Some threads on few files: every step runs once for each thread and loop, and deleted files are gone. */
 static void test_work(void **state)
 {
 	char directory[] = "/tmp/canfs-test-XXXXXX", command[64];
@@ -223,7 +223,7 @@ static void test_work(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* Files that are as they should be stay, others become so. */
+/* Files with the right size stay, others are replaced. */
 static void test_make_again(void **state)
 {
 	static const struct canfs_file_set_spec spec = { "set", 3, 10, 1000, .same_size = true,

@@ -72,7 +72,7 @@ static void test_bad_numbers(void **state)
 	}
 }
 
-/* A blank file, or one with a line less, as lxcfs and containers have them: the line has a name. */
+/* A blank file, or a missing line, as with lxcfs and in containers: the missing line is named. */
 static void test_what_meminfo_lacks(void **state)
 {
 	static const struct {

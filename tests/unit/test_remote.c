@@ -236,7 +236,7 @@ static void *let_go(void *arg)
 	return NULL;
 }
 
-/* What is read of a deleted file has ended when its client is told; what waits is not read. */
+/* Reads of a deleted file have ended before the reply; queued ones are dropped. */
 static void test_file_is_deleted(void **state)
 {
 	const struct timespec now = canfs_in_msec(0);

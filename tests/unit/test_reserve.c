@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What is promised to clients with write delegations, account by account; and what of a file system is kept for that. */
+/* Space promised to clients with write delegations, for each account; and the reserve in a file system. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -156,7 +156,7 @@ static void accounts_of_one_file_system_are_told(void **state)
 	assert_memory_equal(&accounts[0], &other_space, sizeof(other_space));
 }
 
-/* Of the file system that the test runs in. */
+/* Uses the file system that the test runs in. */
 static void what_is_reserved_is_kept_until_it_is_spent(void **state)
 {
 	struct canfs_fs_space own;

@@ -42,7 +42,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* The thread may be just at the file system. */
+/* The thread may be busy with the file system. */
 static int charge(unsigned int number, int dir)
 {
 	struct canfs_space_user user = {

@@ -425,7 +425,7 @@ static void test_attach_to_a_process(void **state)
 	assert_string_equal(why, "there is no such process");
 }
 
-/* A process ID may be another's by now: that of a bystander, here. */
+/* A process ID may have been reused, here by a bystander. */
 static void test_signals_go_by_pidfd(void **state)
 {
 	struct canfs_stopper stopper;

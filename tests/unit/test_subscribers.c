@@ -88,7 +88,7 @@ static struct {
 	unsigned int count;
 	struct canfs_price_push last;
 	struct canfs_due due; /* the last one */
-	double write[4];      /* told to hosts 0 ... 3; what was before, if they are told nothing */
+	double write[4];      /* last price told to hosts 0 ... 3 */
 } sent;
 
 static void send_push(void *arg, const struct canfs_due *due)
@@ -265,7 +265,7 @@ static void leases_end(void **state)
 	assert_null(canfs_subscribers_next_export(table, NULL));
 }
 
-/* Those that should have renewed by now, and those whose host cannot be reached, until they renew. */
+/* Suspects: clients that are late, and those whose host cannot be reached, until they renew. */
 static void suspects_are_told_apart(void **state)
 {
 	struct canfs_endpoint first = endpoint_of(1, 700), stranger = endpoint_of(9, 700);
@@ -290,7 +290,7 @@ static void suspects_are_told_apart(void **state)
 	assert_false(sent.due.is_suspect);
 }
 
-/* At two links the same address and port is two clients. */
+/* The same address and port on two links belong to two clients. */
 static void link_local_clients_are_told_apart(void **state)
 {
 	struct canfs_endpoint endpoint = endpoint_of(1, 700);

@@ -297,7 +297,7 @@ static void test_encoding_again_replaces_the_tag(void **state)
 	assert_space(&space, &direct);
 }
 
-/* Each reply: "-" no tag; a letter: one of that price, so that the same letter is the same tag. */
+/* Each reply: "-" no tag; a letter: a tag with that price. The same letter is the same tag. */
 static void note(struct canfs_publisher *publisher, const char *replies, bool expected)
 {
 	bool believed = publisher->believed;
@@ -338,7 +338,7 @@ static void test_publisher_is_believed_and_forgotten_after_several_in_a_row(void
 	note(&publisher, "abc", true);
 }
 
-/* One that is idle, or as busy as can be: it takes a second, as often as it is asked. */
+/* An idle or fully loaded server: it takes a second at this rate of questions. */
 static void test_publisher_whose_prices_do_not_move(void **state)
 {
 	struct canfs_publisher publisher = { 0 };
@@ -353,7 +353,7 @@ static void test_publisher_whose_prices_do_not_move(void **state)
 	note(&publisher, "b", true);
 }
 
-/* It counts bytes, and free = avail: those that look like a tag (one in 65,536), as often as they are asked for. */
+/* A server that counts bytes, with free = avail: counts that look like a tag (one in 65,536), however often they are read. */
 static void note_bytes(
 	struct canfs_publisher *publisher, uint64_t total, uint64_t free, bool expected)
 {
@@ -388,7 +388,7 @@ static void test_counts_that_look_like_a_tag_by_chance(void **state)
 			found++;
 			for (int i = 0; i < 100; i++) {
 				note_bytes(&publisher, total, free, false);
-				/* In whole blocks it is the same tag. */
+				/* With whole blocks the tag is the same. */
 				note_bytes(&publisher, total, free - 4096 * (uint64_t)i, false);
 			}
 			assert_false(canfs_publisher_is_settling(&publisher));
@@ -398,7 +398,7 @@ static void test_counts_that_look_like_a_tag_by_chance(void **state)
 	assert_int_equal(found, 4096 * 4096 >> 16);
 }
 
-/* Bytes are written and removed all the time. What passes for a tag is one in 4,096 at best; three in a row never. */
+/* Bytes are written and removed all the time. At most one reply in 4,096 looks like a tag, never three in a row. */
 static void test_counts_that_change_are_not_believed(void **state)
 {
 	unsigned int seed = 7, valid = 0;

@@ -214,14 +214,14 @@ static void who_waits_goes_on_when_it_has_settled(void **state)
 	end();
 }
 
-/* Nothing keeps the space of a file that is deleted while it settles. */
+/* A file that is deleted while it settles frees its space. */
 static void what_settles_is_forgotten_when_it_is_deleted(void **state)
 {
 	int settles_by;
 
 	(void)state;
 	begin(600);
-	canfs_watch_forget(watch, file.dev, file.ino); /* not what is watched */
+	canfs_watch_forget(watch, file.dev, file.ino); /* not a watched file */
 	settling = true;
 	settles_by = dup(fd);
 	canfs_watch_remove(watch, settles_by, &file);
@@ -278,7 +278,7 @@ static void no_descriptor_is_kept(void **state)
 	end();
 }
 
-/* A new file may get the number of a deleted one at once, whose delegation is returned later. */
+/* A new file may get the inode number of a deleted file at once, before the old delegation is returned. */
 static void another_file_of_that_number_is_watched(void **state)
 {
 	struct canfs_watched gone;
@@ -328,7 +328,7 @@ static void who_truncates_it_is_refused_while_it_is_written(void **state)
 	end();
 }
 
-/* The kernel refuses an open(2) if it has no descriptor for our thread. */
+/* The kernel refuses an open(2) if our thread has no free descriptor. */
 static void who_opens_it_waits_without_descriptors(void **state)
 {
 	struct rlimit before, none;
@@ -355,7 +355,7 @@ static void who_opens_it_waits_without_descriptors(void **state)
 	end();
 }
 
-/* What it does for one file keeps nobody waiting who opens another. */
+/* Work for one file does not delay an open of another file. */
 static void who_opens_another_file_does_not_wait_for_opened(void **state)
 {
 	pid_t waits;

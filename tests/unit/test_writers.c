@@ -92,7 +92,7 @@ static void test_only_writers_on_the_mount(void **state)
 	canfs_writers_close(&writers);
 }
 
-/* A host of containers: the mount is bound into each of them. */
+/* A container host: the mount is bound into each container. */
 static void test_a_bind_of_hundreds(void **state)
 {
 	const struct fake_root *root = *state;
