@@ -117,7 +117,7 @@ static bool is_closed(struct canfs_space_table *table)
 	return canfs_now_usec() < atomic_load(&table->closed_until_usec);
 }
 
-/* By no clock that may be set. pthread_mutex_clocklock() is unknown to ThreadSanitizer. */
+/* Waits without a clock that may be set. ThreadSanitizer does not know pthread_mutex_clocklock(). */
 static bool lock_soon(struct fs *fs)
 {
 	for (int msec = 0; msec < LOCK_MSEC; msec++) {
