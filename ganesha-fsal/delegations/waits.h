@@ -3,8 +3,8 @@
  * open(2) calls of other processes that wait, and the time that each waits. The caller holds a lock.
  *
  *	BRIEF --+-- it runs just now --> LOOK, and again from here
- *	        +-- it only reads or writes ----------------------> LONG --> it goes on
- *	        +-- it truncates; overtake() -- true --------------------->  it goes on
+ *	        +-- it only reads or writes ----------------------> LONG --> it proceeds
+ *	        +-- it truncates; overtake() -- true --------------------->  it proceeds
  *	        |                           \- false --> RETRIED; likewise, or it fails
  *	        +-- not known (opener.h) --------------------------------->  it proceeds
  */
