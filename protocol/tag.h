@@ -92,8 +92,9 @@ int canfs_tag_decode(const struct canfs_space *space, struct canfs_tag *tag);
  * at its minimum. The deferred writes then change the counts. No data are lost, and all bounds hold.
  */
 #define CANFS_TAGS_TO_BELIEVE 3
-#define CANFS_TAGS_UNCHANGED  10 /* one second at a client's rate of questions */
-#define CANFS_TAGS_TO_FORGET  5
+#define CANFS_TAGS_UNCHANGED                                                                       \
+	5 /* more would prove no more, and take long where a busy server answers late */
+#define CANFS_TAGS_TO_FORGET 5
 
 struct canfs_publisher {
 	unsigned int valid;   /* consecutive valid tags, saturating */

@@ -344,12 +344,12 @@ static void test_publisher_whose_prices_do_not_move(void **state)
 	struct canfs_publisher publisher = { 0 };
 
 	(void)state;
-	note(&publisher, "aaaaaaaaa", false);
+	note(&publisher, "aaaa", false);
 	assert_true(canfs_publisher_is_settling(&publisher));
 	note(&publisher, "a", true);
 	publisher = (struct canfs_publisher) { 0 };
-	note(&publisher, "aaaaaaaa", false);
-	note(&publisher, "-aaaaaaaaa", false);
+	note(&publisher, "aaa", false);
+	note(&publisher, "-aaaa", false);
 	note(&publisher, "b", true);
 }
 
