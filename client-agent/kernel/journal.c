@@ -36,37 +36,58 @@ static bool is_same_boot(const char *a, const char *b)
 	return strcmp(a, b) == 0 || strcmp(a, UNKNOWN_BOOT) == 0 || strcmp(b, UNKNOWN_BOOT) == 0;
 }
 
+static void drop_last(struct canfs_journal *journal)
+{
+	struct canfs_journal_entries *entries = &journal->entries;
+
+	canfs_entries_drop(entries, &entries->entry[entries->n - 1]);
+}
+
+static void free_journal(struct canfs_journal *journal)
+{
+	while (journal->entries.n > 0)
+		drop_last(journal);
+	free(journal->dir);
+	free(journal);
+}
+
+/* The lines of a text that it cuts up. Without any, or with those of another boot, it is empty. */
+static int parse_text(struct canfs_journal *journal, char *text, char *error, size_t error_size)
+{
+	static const char magic[] = MAGIC " ";
+	char *end = strchr(text, '\n');
+
+	if (!*text)
+		return 0;
+	if (!end || strncmp(text, magic, sizeof(magic) - 1) != 0) {
+		snprintf(error, error_size, "journal:1: not \"%sBOOT_ID\": not a journal of ours",
+			magic);
+		return -EPROTO;
+	}
+	*end = '\0';
+	if (!is_same_boot(text + sizeof(magic) - 1, journal->boot_id))
+		return 0;
+	return canfs_entries_parse(&journal->entries, end + 1, error, error_size);
+}
+
 int canfs_journal_parse(struct canfs_journal **journal, const char *text, const char *boot_id,
 	char *error, size_t error_size)
 {
-	static const char magic[] = MAGIC " ";
 	struct canfs_journal *parsed = calloc(1, sizeof(*parsed));
 	char *copy = strdup(text);
 	int ret = -ENOMEM;
 
 	error[0] = '\0';
-	if (!parsed || !copy)
-		goto out;
-	parsed->fd = parsed->lock_fd = -1;
-	snprintf(parsed->boot_id, sizeof(parsed->boot_id), "%s", boot_id);
-	char *end = strchr(copy, '\n');
-	if (*copy && (!end || strncmp(copy, magic, sizeof(magic) - 1) != 0)) {
-		snprintf(error, error_size, "journal:1: not \"%sBOOT_ID\": not a journal of ours",
-			magic);
-		ret = -EPROTO;
-		goto out;
+	if (parsed && copy) {
+		parsed->fd = parsed->lock_fd = -1;
+		snprintf(parsed->boot_id, sizeof(parsed->boot_id), "%s", boot_id);
+		ret = parse_text(parsed, copy, error, error_size);
 	}
-	if (*copy) {
-		*end = '\0';
-		if (is_same_boot(copy + sizeof(magic) - 1, boot_id))
-			canfs_entries_parse(&parsed->entries, end + 1, error, error_size);
-	}
-	*journal = parsed;
-	parsed = NULL;
-	ret = 0;
-out:
 	free(copy);
-	free(parsed);
+	if (ret == 0)
+		*journal = parsed;
+	else if (parsed)
+		free_journal(parsed);
 	return ret;
 }
 
@@ -275,13 +296,6 @@ out:
 	return ret;
 }
 
-static void drop_last(struct canfs_journal *journal)
-{
-	struct canfs_journal_entries *entries = &journal->entries;
-
-	canfs_entries_drop(entries, &entries->entry[entries->n - 1]);
-}
-
 void canfs_journal_close(struct canfs_journal *journal)
 {
 	char path[PATH_MAX];
@@ -294,12 +308,9 @@ void canfs_journal_close(struct canfs_journal *journal)
 	}
 	if (journal->fd >= 0)
 		close(journal->fd);
-	while (journal->entries.n > 0)
-		drop_last(journal);
 	if (journal->lock_fd >= 0)
 		close(journal->lock_fd);
-	free(journal->dir);
-	free(journal);
+	free_journal(journal);
 }
 
 size_t canfs_journal_count(const struct canfs_journal *journal)

@@ -173,8 +173,7 @@ static int parse_line(struct canfs_journal_entries *entries, char *line)
 	return 0;
 }
 
-/* The rest of the text; the first bad line is named in error. */
-void canfs_entries_parse(
+int canfs_entries_parse(
 	struct canfs_journal_entries *entries, char *text, char *error, size_t error_size)
 {
 	char *end;
@@ -184,8 +183,12 @@ void canfs_entries_parse(
 		char shown[48];
 		*end = '\0';
 		snprintf(shown, sizeof(shown), "%s", text);
-		if (parse_line(entries, text) != 0 && !error[0])
+		int ret = parse_line(entries, text);
+		if (ret == -ENOMEM)
+			return ret;
+		if (ret && !error[0])
 			snprintf(error, error_size,
 				"journal:%d: \"%s\": not a line of ours, skipped", number, shown);
 	}
+	return 0;
 }

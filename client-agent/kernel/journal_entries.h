@@ -30,8 +30,8 @@ size_t canfs_format_original(
 size_t canfs_format_change(const char *verb, enum canfs_knob knob, struct canfs_bdi bdi,
 	const uint64_t *value, char buf[CANFS_JOURNAL_LINE_MAX]);
 
-/* The lines behind the first one, in a text that it cuts up; the first bad one is named in error. */
-void canfs_entries_parse(
+/* The lines behind the first one, in a text that it cuts up; the first bad one is named in error. 0, or -ENOMEM. */
+int canfs_entries_parse(
 	struct canfs_journal_entries *entries, char *text, char *error, size_t error_size);
 
 #endif
