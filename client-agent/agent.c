@@ -55,7 +55,8 @@ static void print_help(void)
 	     "  --help, --version");
 }
 
-static int restore(const struct canfs_agent_config *config)
+/* is_known: what the configuration says of where the journal is. Else that there is none says nothing. */
+static int restore(const struct canfs_agent_config *config, bool is_known)
 {
 	struct canfs_actors actors;
 	char error[CANFS_CONFIG_ERROR_MAX];
@@ -63,18 +64,19 @@ static int restore(const struct canfs_agent_config *config)
 
 	if (access(config->state_dir, F_OK) < 0 && errno == ENOENT) {
 		puts("canfs-agent: nothing to put back");
-		return EXIT_SUCCESS;
+		return is_known ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	ret = canfs_actors_open(&actors, config, "", error, sizeof(error));
 	if (*error)
 		fprintf(stderr, "canfs-agent: %s\n", error);
 	if (ret)
 		return EXIT_FAILURE;
+	is_known |= canfs_journal_count(actors.journal) > 0;
 	if (!canfs_journal_count(actors.journal))
 		puts("canfs-agent: nothing to put back");
 	ret = canfs_act_take_back(&actors);
 	canfs_actors_close(&actors);
-	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ret || !is_known ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 /* The file that was asked for must be there; the default one may be missing. */
@@ -109,7 +111,7 @@ int main(int argc, char **argv)
 	struct canfs_agent_config config;
 	const char *file = NULL;
 	char action = 0;
-	int c;
+	int c, ret;
 
 	/* SIGPIPE of a closed log or SIGXFSZ of a file limit must not kill the agent while knobs are turned. */
 	signal(SIGPIPE, SIG_IGN);
@@ -149,12 +151,13 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	/* A configuration that was broken meanwhile must not keep knobs turned: take its defaults. */
-	if (read_config(&config, file) && action != 'r')
+	ret = read_config(&config, file);
+	if (ret && action != 'r')
 		return EXIT_USAGE;
 	if (options.mode >= 0)
 		canfs_config_set_mode(&config, (enum canfs_mode)options.mode);
 	if (action == 'r')
-		return restore(&config);
+		return restore(&config, ret == 0);
 	if (action == 'k') {
 		printf("%s: %s\n", file ? file : CANFS_CONFIG_FILE,
 			file || access(CANFS_CONFIG_FILE, F_OK) == 0
