@@ -319,7 +319,7 @@ bool canfs_knob_is_ours(const struct canfs_tuner *tuner, enum canfs_knob knob, s
 	return entry && entry->written && !entry->yielded;
 }
 
-/* What mounts tells about an entry: still about a mount; BDI carried by another; by none of them. */
+/* What mounts tells about an entry: still about a mount, or that cannot be seen now; BDI carried by another; by none of them. */
 enum owner { OWNER_SAME, OWNER_OTHER, OWNER_NONE };
 
 static enum owner owner_of(const struct canfs_tuner *tuner, const struct canfs_journal_entry *entry,
@@ -331,9 +331,10 @@ static enum owner owner_of(const struct canfs_tuner *tuner, const struct canfs_j
 	for (size_t i = 0; i < mounts->n; i++) {
 		if (!canfs_bdi_equal(mounts->mount[i].bdi, entry->bdi))
 			continue;
-		if (canfs_knob_read(tuner->root, entry->knob, entry->bdi, &value) != 0)
+		int ret = canfs_knob_read(tuner->root, entry->knob, entry->bdi, &value);
+		if (ret == -ENOENT)
 			return OWNER_OTHER;
-		if (is_about(entry, &mounts->mount[i], value))
+		if (ret || is_about(entry, &mounts->mount[i], value))
 			return OWNER_SAME;
 		owner = OWNER_OTHER;
 	}
