@@ -262,16 +262,16 @@ static int parse_texts(struct canfs_export_list *list, struct exports *exports)
 	return ret;
 }
 
-/* From the list as it is, or new. Without memory for one the export has no prices until the next change. */
-static void find_price_table(struct canfs_export_list *list, struct exported *export)
+/* From the list as it is, or new. */
+static int find_price_table(struct canfs_export_list *list, struct exported *export)
 {
 	struct exported *old = find_path(&list->exports, export->path);
 
-	if (old && old->device == export->device && old->prices)
-		export->prices = old->prices;
-	else if (canfs_price_table_open(&export->prices, list->config.sampler, export->path,
-			 export->device, NULL) != 0)
-		list->config.say("no memory for the prices of an export");
+	if (!old || old->device != export->device)
+		return canfs_price_table_open(
+			&export->prices, list->config.sampler, export->path, export->device, NULL);
+	export->prices = old->prices;
+	return 0;
 }
 
 static bool have_names(const struct exports *exports)
@@ -313,6 +313,20 @@ static void close_prices(struct canfs_export_list *list, struct canfs_price_tabl
 	canfs_price_table_close(prices);
 }
 
+/* With the price tables that are not those of the list as it is. */
+static void drop_exports(struct canfs_export_list *list, struct exports *exports)
+{
+	struct exported *export;
+
+	LIST_FOREACH (export, exports, link) {
+		struct exported *stays = find_path(&list->exports, export->path);
+
+		if (!stays || stays->prices != export->prices)
+			close_prices(list, export->prices);
+	}
+	free_exports(exports);
+}
+
 /* list->exports changes in this thread only, and is read here without the lock. */
 int canfs_export_list_refresh(struct canfs_export_list *list)
 {
@@ -323,20 +337,14 @@ int canfs_export_list_refresh(struct canfs_export_list *list)
 	if (ret != 0 || !have_changed(list))
 		return ret;
 	ret = parse_texts(list, &exports);
-	if (ret != 0) {
-		free_exports(&exports);
-		return ret;
-	}
-	LIST_FOREACH (export, &exports, link)
-		find_price_table(list, export);
-	keep_texts(list);
-	exchange(list, &exports);
 	LIST_FOREACH (export, &exports, link) {
-		struct exported *stays = find_path(&list->exports, export->path);
-
-		if (!stays || stays->prices != export->prices)
-			close_prices(list, export->prices);
+		if (ret == 0)
+			ret = find_price_table(list, export);
 	}
-	free_exports(&exports);
-	return 1;
+	if (ret == 0) {
+		keep_texts(list);
+		exchange(list, &exports);
+	}
+	drop_exports(list, &exports);
+	return ret == 0 ? 1 : ret;
 }
