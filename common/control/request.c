@@ -174,9 +174,11 @@ static char *print(json_t *reply)
 	size_t length = reply ? json_dumpb(reply, NULL, 0, flags) : 0;
 	char *text = length > 0 ? malloc(length + 2) : NULL;
 
-	if (text) {
-		json_dumpb(reply, text, length, flags);
+	if (text && json_dumpb(reply, text, length, flags) == length) {
 		memcpy(text + length, "\n", 2);
+	} else {
+		free(text); /* without memory only a part may be in it */
+		text = NULL;
 	}
 	json_decref(reply);
 	return text;
