@@ -2,6 +2,7 @@
 /* canfsctl status, top and why: what the agent on this host does, over its control socket; top: the jobs of canfsctl run, too. */
 #include "client-agent/ctl/ctl.h"
 #include "client-agent/ctl/agent.h"
+#include "client-agent/ctl/output.h"
 #include "client-agent/ctl/socket.h"
 #include "client-agent/govern/jobs.h"
 
@@ -114,36 +115,27 @@ static json_t *ask_agent(struct options *options, json_t *request)
 	return reply;
 }
 
-static void print_json(json_t *reply)
+static int print_json(const json_t *reply)
 {
-	json_dumpf(reply, stdout, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	putchar('\n');
-}
-
-/* The exit status; it was to be this one. */
-static int end_of_output(int status)
-{
-	if (fflush(stdout) == 0)
-		return status;
-	ctl_warn("standard output: %s", strerror(errno));
-	return CTL_ERROR;
+	return ctl_put_json(reply, JSON_COMPACT | JSON_REAL_PRECISION(15));
 }
 
 static int show_once(
 	struct options *options, json_t *request, void (*show)(FILE *out, const json_t *reply))
 {
 	json_t *reply = ask_agent(options, request);
+	int ret = 0;
 
 	if (!reply) {
 		ctl_warn("%s", options->peer.error);
 		return CTL_ERROR;
 	}
 	if (options->json)
-		print_json(reply);
+		ret = print_json(reply);
 	else
 		show(stdout, reply);
 	json_decref(reply);
-	return end_of_output(CTL_OK);
+	return ctl_end_output(ret);
 }
 
 static json_t *status_request(void)
@@ -174,8 +166,11 @@ int ctl_why(int argc, char **argv)
 		json_decref(request);
 		return CTL_USAGE;
 	}
-	if (options.last != 0)
-		json_object_set_new(request, "last", json_integer(options.last));
+	if (options.last != 0 &&
+		json_object_set_new(request, "last", json_integer(options.last)) != 0) {
+		json_decref(request);
+		request = NULL; /* which is told as one that could not be made */
+	}
 	return show_once(&options, request, ctl_show_why);
 }
 
@@ -192,18 +187,17 @@ static int print_picture(struct options *options)
 	json_t *reply = ask_agent(options, status_request());
 	json_t *jobs = canfs_jobs_read(CANFS_JOBS_DIRECTORY, "");
 	int status = reply ? CTL_OK : CTL_ERROR;
+	int ret = jobs ? 0 : -ENOMEM;
 
 	if (!reply)
 		ctl_warn("%s", options->peer.error);
-	if (!options->json) {
+	if (!options->json)
 		show_all(stdout, reply, jobs);
-	} else if (reply) {
-		json_object_set(reply, "jobs", jobs);
-		print_json(reply);
-	}
+	else if (reply && ret == 0)
+		ret = json_object_set(reply, "jobs", jobs) == 0 ? print_json(reply) : -ENOMEM;
 	json_decref(jobs);
 	json_decref(reply);
-	return end_of_output(status);
+	return ctl_end_output(ret) == CTL_OK ? status : CTL_ERROR;
 }
 
 int ctl_top(int argc, char **argv)

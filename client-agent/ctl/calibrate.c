@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "client-agent/ctl/calibrate/profile.h"
+#include "client-agent/ctl/output.h"
 
 struct options {
 	const char *host;
@@ -154,10 +155,7 @@ static int print_json(const struct canfs_calibration *calibration)
 	json_t *object = canfs_calibration_json(calibration);
 	int ret;
 
-	if (!object)
-		return -ENOMEM;
-	ret = json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) < 0 ? -EIO : 0;
-	putchar('\n');
+	ret = ctl_put_json(object, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	json_decref(object);
 	return ret;
 }
@@ -179,10 +177,8 @@ int ctl_calibrate(int argc, char **argv)
 		ret = print_json(&calibration);
 	else if (!options.output)
 		canfs_profile_print(stdout, &calibration);
-	if (ret < 0 || fflush(stdout) != 0) {
-		ctl_warn("standard output: %s", strerrordesc_np(ret < 0 ? -ret : errno));
+	if (ctl_end_output(ret) != CTL_OK)
 		return CTL_ERROR;
-	}
 	if (options.output && write_file(options.output, &calibration) < 0)
 		return CTL_ERROR;
 	return CTL_OK;

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include "client-agent/ctl/doctor/checks.h"
+#include "client-agent/ctl/output.h"
 #include "client-agent/ctl/socket.h"
 
 /* As diff(1) and grep(1) have it: something that was looked for was found. */
@@ -180,8 +181,14 @@ struct subject {
 	const char *file_system; /* its mount point */
 };
 
+/* Of --json; else what is told is printed. */
+struct output {
+	json_t *array; /* NULL: text */
+	int ret;       /* -ENOMEM: something is missing */
+};
+
 static void tell(const struct subject *subject, const char *check, bool note,
-	struct canfs_finding *finding, json_t *array)
+	struct canfs_finding *finding, struct output *output)
 {
 	char where[CANFS_MOUNT_PATH_MAX], disk[CANFS_DISK_NAME_MAX], fs[CANFS_FS_MOUNTPOINT_MAX];
 
@@ -194,21 +201,21 @@ static void tell(const struct subject *subject, const char *check, bool note,
 	plain(fs);
 	plain(finding->what);
 	plain(finding->remedy);
-	if (array)
-		json_array_append_new(
-			array, json_pack("{s:s?, s:s?, s:s?, s:s, s:s, s:s, s:s}", "mount",
-				       subject->mountpoint ? where : NULL, "disk",
-				       subject->disk ? disk : NULL, "file_system",
-				       subject->file_system ? fs : NULL, "check", check, "level",
-				       note ? "note" : "finding", "finding", finding->what,
-				       "remedy", finding->remedy));
-	else
+	if (output->array && json_array_append_new(output->array,
+				     json_pack("{s:s?, s:s?, s:s?, s:s, s:s, s:s, s:s}", "mount",
+					     subject->mountpoint ? where : NULL, "disk",
+					     subject->disk ? disk : NULL, "file_system",
+					     subject->file_system ? fs : NULL, "check", check,
+					     "level", note ? "note" : "finding", "finding",
+					     finding->what, "remedy", finding->remedy)) != 0)
+		output->ret = -ENOMEM;
+	if (!output->array)
 		printf("%s: %s%s: %s\n    remedy: %s\n", where, note ? "note: " : "", check,
 			finding->what, finding->remedy);
 }
 
 /* How many findings there are; notes are told, but do not count. */
-static unsigned int judge(const struct examined *examined, json_t *array)
+static unsigned int judge(const struct examined *examined, struct output *output)
 {
 	const struct canfs_check *check;
 	struct canfs_finding finding;
@@ -226,7 +233,7 @@ static unsigned int judge(const struct examined *examined, json_t *array)
 
 			if (!check->judge(&examined->host, mount, &finding))
 				continue;
-			tell(&subject, check->name, check->note, &finding, array);
+			tell(&subject, check->name, check->note, &finding, output);
 			findings += !check->note;
 		}
 	}
@@ -245,7 +252,7 @@ static bool has_bdi(const struct canfs_mounts *mounts, struct canfs_bdi bdi)
 
 /* A note for each mount that canfs leaves alone, once for each BDI. */
 static void tell_unfit(
-	const struct options *options, const struct examined *examined, json_t *array)
+	const struct options *options, const struct examined *examined, struct output *output)
 {
 	for (size_t i = 0; i < examined->mounts->unfits; i++) {
 		const struct canfs_unfit_mount *unfit = &examined->mounts->unfit[i];
@@ -258,11 +265,11 @@ static void tell_unfit(
 			continue;
 		canfs_finding_say(&finding, "canfs cannot manage this mount: %s", unfit->why);
 		canfs_finding_advise(&finding, "none needed: it stays at kernel defaults");
-		tell(&subject, "unfit", true, &finding, array);
+		tell(&subject, "unfit", true, &finding, output);
 	}
 }
 
-static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *array)
+static unsigned int judge_disks(const struct canfs_host_facts *host, struct output *output)
 {
 	const struct canfs_disk_check *check;
 	struct canfs_finding finding;
@@ -274,14 +281,14 @@ static unsigned int judge_disks(const struct canfs_host_facts *host, json_t *arr
 
 			if (!check->judge(&host->disk[k], &finding))
 				continue;
-			tell(&subject, check->name, false, &finding, array);
+			tell(&subject, check->name, false, &finding, output);
 			findings++;
 		}
 	}
 	return findings;
 }
 
-static unsigned int judge_file_systems(const struct canfs_host_facts *host, json_t *array)
+static unsigned int judge_file_systems(const struct canfs_host_facts *host, struct output *output)
 {
 	const struct canfs_fs_check *check;
 	struct canfs_finding finding;
@@ -294,7 +301,7 @@ static unsigned int judge_file_systems(const struct canfs_host_facts *host, json
 
 			if (!check->judge(host, fs, &finding))
 				continue;
-			tell(&subject, check->name, check->note, &finding, array);
+			tell(&subject, check->name, check->note, &finding, output);
 			findings += !check->note;
 		}
 	}
@@ -314,22 +321,23 @@ static void print_total(const struct examined *examined, unsigned int findings)
 
 static int report(const struct options *options, const struct examined *examined)
 {
-	json_t *array = options->json ? json_array() : NULL;
-	const unsigned int findings = judge(examined, array) + judge_disks(&examined->host, array) +
-				      judge_file_systems(&examined->host, array);
+	struct output output = { .array = options->json ? json_array() : NULL };
+	unsigned int findings;
 
-	tell_unfit(options, examined, array);
-	if (options->json) {
-		json_dumpf(array, stdout, JSON_INDENT(2));
-		putchar('\n');
-	} else {
-		print_total(examined, findings);
-	}
-	json_decref(array);
-	if (fflush(stdout) != 0) {
-		ctl_warn("standard output: %s", strerrordesc_np(errno));
+	if (options->json && !output.array) {
+		ctl_end_output(-ENOMEM);
 		return FAILED;
 	}
+	findings = judge(examined, &output) + judge_disks(&examined->host, &output) +
+		   judge_file_systems(&examined->host, &output);
+	tell_unfit(options, examined, &output);
+	if (!options->json)
+		print_total(examined, findings);
+	else if (output.ret == 0)
+		output.ret = ctl_put_json(output.array, JSON_INDENT(2));
+	json_decref(output.array);
+	if (ctl_end_output(output.ret) != CTL_OK)
+		return FAILED;
 	return findings ? FINDINGS : HEALTHY;
 }
 

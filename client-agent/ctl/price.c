@@ -2,6 +2,7 @@
 /* canfsctl price: ask any NFS server for the prices that it may publish with the space of an export. */
 #include "client-agent/ctl/ctl.h"
 #include "client-agent/ctl/export.h"
+#include "client-agent/ctl/output.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -183,12 +184,13 @@ static struct report ask_price(struct canfs_fsstat **fsstat, const struct option
 	return report;
 }
 
-static void print_json(const struct options *options, const struct report *report)
+static int print_json(const struct options *options, const struct report *report)
 {
 	struct timespec now;
 	struct tm utc;
 	char text[32], time[64];
 	json_t *line;
+	int ret;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	strftime(text, sizeof(text), "%FT%T", gmtime_r(&now.tv_sec, &utc));
@@ -206,9 +208,9 @@ static void print_json(const struct options *options, const struct report *repor
 		line = json_pack("{s:s, s:o, s:o}", "time", time, "server",
 			canfs_control_text(options->export.text), "error",
 			canfs_control_text(report->why));
-	json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6));
-	putchar('\n');
+	ret = ctl_put_json(line, JSON_COMPACT | JSON_REAL_PRECISION(6));
 	json_decref(line);
+	return ret;
 }
 
 /* An error that lasts is said once; said holds the last one, "" if there was none. */
@@ -228,17 +230,16 @@ static void print_text(
 		ctl_warn("%s: %s", options->export.text, report->why);
 }
 
+/* CTL_OK, or CTL_ERROR. */
 static int print(const struct options *options, const struct report *report, char said[ERROR_MAX])
 {
+	int ret = 0;
+
 	if (options->json)
-		print_json(options, report);
+		ret = print_json(options, report);
 	else
 		print_text(options, report, said);
-	if (fflush(stdout) != 0) {
-		ctl_warn("standard output: %s", strerrordesc_np(errno));
-		return -EIO;
-	}
-	return 0;
+	return ctl_end_output(ret);
 }
 
 static void sleep_until(uint64_t usec)
@@ -268,7 +269,7 @@ int ctl_price(int argc, char **argv)
 			canfs_now_usec() + (uint64_t)(options.interval_sec * USEC_PER_SEC);
 
 		report = ask_price(&fsstat, &options, &publisher);
-		if (print(&options, &report, said) < 0)
+		if (print(&options, &report, said) != CTL_OK)
 			goto out;
 		/* Next time the name may resolve, or stand for another address. */
 		if (!report.answered) {

@@ -2,6 +2,7 @@
 /* canfsctl server: see and control the canfs server on this host, over its control socket. */
 #include "client-agent/ctl/ctl.h"
 #include "client-agent/ctl/server.h"
+#include "client-agent/ctl/output.h"
 #include "client-agent/ctl/socket.h"
 
 #include <errno.h>
@@ -51,17 +52,12 @@ static json_t *ask_for(struct server *server, const char *command)
 {
 	const struct options *options = server->options;
 	bool of_prices = strcmp(command, "clients") != 0 && strcmp(command, "who") != 0;
-	json_t *request = json_pack("{s:s}", "command", command);
 
-	if (options->export && of_prices)
-		json_object_set_new(request, "export", json_string(options->export));
-	if (options->seconds != 0)
-		json_object_set_new(request, "seconds", json_integer(options->seconds));
-	if (options->top != 0 && !of_prices)
-		json_object_set_new(request, "top", json_integer(options->top));
-	if (options->client)
-		json_object_set_new(request, "client", json_string(options->client));
-	return ask(server, request);
+	return ask(server, json_pack("{s:s, s:s*, s:o*, s:o*, s:s*}", "command", command, "export",
+				   of_prices ? options->export : NULL, "seconds",
+				   options->seconds ? json_integer(options->seconds) : NULL, "top",
+				   options->top && !of_prices ? json_integer(options->top) : NULL,
+				   "client", options->client));
 }
 
 /* Takes the reply; NULL: an error that has been warned of. */
@@ -87,10 +83,9 @@ static int run_prices(struct server *server)
 /* The server knows what names are allowed. */
 static int run_scheduler(struct server *server)
 {
-	json_t *request = json_pack("{s:s}", "command", "scheduler");
+	json_t *request =
+		json_pack("{s:s, s:s*}", "command", "scheduler", "policy", server->options->policy);
 
-	if (server->options->policy)
-		json_object_set_new(request, "policy", json_string(server->options->policy));
 	return show(server, ask(server, request), ctl_show_scheduler);
 }
 
@@ -272,8 +267,10 @@ static bool parse_setting(struct options *options, char *word)
 			equals + 1);
 		return false;
 	}
-	json_object_set_new(options->settings, word, value);
-	return true;
+	if (json_object_set_new(options->settings, word, value) == 0)
+		return true;
+	ctl_warn("set: '%s' is not UTF-8, or there is no memory", word);
+	return false;
 }
 
 static const struct command *find_command(const char *name)
@@ -350,10 +347,8 @@ int ctl_server(int argc, char **argv)
 	status = command->run ? command->run(&server)
 			      : show(&server, ask_for(&server, command->name), command->show);
 	ctl_hang_up(&server.peer);
-	if (fflush(stdout) != 0) {
-		ctl_warn("standard output: %s", strerror(errno));
+	if (ctl_end_output(0) != CTL_OK)
 		status = CTL_ERROR;
-	}
 out:
 	json_decref(options.settings);
 	return status;

@@ -71,7 +71,7 @@ static char *exchange(struct ctl_peer *peer, const json_t *request)
 	const int fd = fileno(peer->stream);
 	size_t size = 0;
 
-	errno = 0;
+	errno = text ? 0 : ENOMEM;
 	/* One that takes no more connections has said so by now, and does not listen. */
 	if (text && send(fd, text, strlen(text), MSG_NOSIGNAL) >= 0)
 		(void)!send(fd, "\n", 1, MSG_NOSIGNAL);
