@@ -7,14 +7,15 @@
 #include <string.h>
 
 #include "client-agent/ctl/ctl.h"
+#include "common/control/request.h"
 
 int ctl_put_json(const json_t *value, size_t flags)
 {
-	char *text = json_dumps(value, flags);
+	char *text = canfs_control_print(value, flags);
 
 	if (!text)
 		return -ENOMEM;
-	puts(text); /* an error stays with the stream */
+	fputs(text, stdout); /* an error stays with the stream */
 	free(text);
 	return 0;
 }

@@ -10,6 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/control/request.h"
+
 /* Daemons answer from memory; one that does not is stuck. */
 #define TIMEOUT_SEC 10
 
@@ -67,14 +69,14 @@ void ctl_hang_up(struct ctl_peer *peer)
 /* Sends the request; the line that comes back, to be freed. NULL with an error. */
 static char *exchange(struct ctl_peer *peer, const json_t *request)
 {
-	char *text = json_dumps(request, JSON_COMPACT), *line = NULL;
+	char *text = canfs_control_print(request, JSON_COMPACT), *line = NULL;
 	const int fd = fileno(peer->stream);
 	size_t size = 0;
 
 	errno = text ? 0 : ENOMEM;
 	/* One that takes no more connections has said so by now, and does not listen. */
-	if (text && send(fd, text, strlen(text), MSG_NOSIGNAL) >= 0)
-		(void)!send(fd, "\n", 1, MSG_NOSIGNAL);
+	if (text)
+		(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 	free(text);
 	if (errno == EPIPE)
 		errno = 0;

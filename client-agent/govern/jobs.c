@@ -78,7 +78,7 @@ static int write_text(const char *path, const char *text)
 int canfs_job_publish(const char *directory, const struct canfs_governed_job *job)
 {
 	json_t *object = object_of(job);
-	char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	char *text = canfs_control_print(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	char path[PATH_MAX], new[PATH_MAX];
 	int ret = text ? make_directory(directory) : -ENOMEM;
 

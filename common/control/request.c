@@ -167,19 +167,24 @@ static json_t *run(struct canfs_control_call *call, const struct canfs_control_s
 	return reply;
 }
 
-/* Consumes the reply. Does not use json_dumps(), because its result belongs to jansson's allocator, which may not be ours. */
-static char *print(json_t *reply)
+char *canfs_control_print(const json_t *value, size_t flags)
 {
-	const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(15);
-	size_t length = reply ? json_dumpb(reply, NULL, 0, flags) : 0;
+	size_t length = value ? json_dumpb(value, NULL, 0, flags) : 0;
 	char *text = length > 0 ? malloc(length + 2) : NULL;
 
-	if (text && json_dumpb(reply, text, length, flags) == length) {
+	if (text && json_dumpb(value, text, length, flags) == length) {
 		memcpy(text + length, "\n", 2);
-	} else {
-		free(text); /* without memory only a part may be in it */
-		text = NULL;
+		return text;
 	}
+	free(text); /* only a part may be in it */
+	return NULL;
+}
+
+/* Consumes the reply. */
+static char *print(json_t *reply)
+{
+	char *text = canfs_control_print(reply, JSON_COMPACT | JSON_REAL_PRECISION(15));
+
 	json_decref(reply);
 	return text;
 }

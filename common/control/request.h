@@ -83,6 +83,12 @@ bool canfs_control_string(struct canfs_control_call *call, const char *member, c
 bool canfs_control_count(struct canfs_control_call *call, const char *member, unsigned int most,
 	unsigned int fallback, unsigned int *value);
 
+/*
+ * A value and a newline, to be freed; NULL without memory, and for NULL. Not json_dumps(), which may leave out what memory is missing for,
+ * and whose text is for free() of jansson's allocator, which need not be ours.
+ */
+char *canfs_control_print(const json_t *value, size_t flags);
+
 /* As a JSON string; what is not UTF-8 gets question marks. */
 json_t *canfs_control_text(const char *text);
 
