@@ -54,7 +54,8 @@ class PriceService:
             except OSError:
                 return
             else:
-                self.take(call, client)
+                with contextlib.suppress(OSError):  # of the socket, which may be closed by now
+                    self.take(call, client)
 
     def take(self, call, client):
         head = struct.unpack_from(">6I", call)
