@@ -228,6 +228,24 @@ static void test_number_used_again(void **state)
 	free(mounts);
 }
 
+/* As without a descriptor to spare: nothing is known of it, and it is not forgotten. */
+static void test_a_knob_that_cannot_be_read_now(void **state)
+{
+	struct fake_kernel *k = *state;
+	struct canfs_mounts *mounts = calloc(1, sizeof(*mounts));
+
+	assert_int_equal(set_a(k, 1024), 0);
+	mounts->n = 1;
+	mounts->mount[0] = mount_a;
+	fake_root_write(&k->root, RA_A, "");
+	canfs_tuner_forget_gone(k->tuner, mounts);
+	assert_int_equal(canfs_journal_count(k->journal), 1);
+	fake_root_write(&k->root, RA_A, "1024\n");
+	assert_int_equal(restore_a(k), 0);
+	assert_string_equal(fake_root_read(&k->root, RA_A), "128\n");
+	free(mounts);
+}
+
 /* umount -l, or a container still has it: the BDI is there, no mount of ours is. */
 static void test_a_bdi_that_outlives_its_mount_is_put_back(void **state)
 {
@@ -336,6 +354,7 @@ int main(void)
 		KERNEL_TEST(test_crash_between_journal_and_write),
 		KERNEL_TEST(test_gone_bdi),
 		KERNEL_TEST(test_number_used_again),
+		KERNEL_TEST(test_a_knob_that_cannot_be_read_now),
 		KERNEL_TEST(test_a_bdi_that_outlives_its_mount_is_put_back),
 		KERNEL_TEST(test_other_mount_of_the_bdi),
 		cmocka_unit_test(test_text),
