@@ -135,7 +135,7 @@ enum { NO_OTHER, HALF, SIGNAL };
 struct wrapped {
 	const char *name;
 	enum how how;
-	int error;
+	int errnum;
 	int other;
 	function *real;
 };
@@ -155,6 +155,7 @@ struct stack {
 	uint64_t hash;
 	size_t depth;
 	const char *object; /* of the first caller in the program; NULL: there is none */
+	bool is_passed_on; /* by a function of the plugin's that has the same name: its caller is told */
 	uintptr_t offset;
 };
 
@@ -198,13 +199,16 @@ __attribute__((constructor)) static void read_environment(void)
 
 static bool is_program(const struct link_map *map)
 {
-	return asked.object ? strstr(map->l_name, asked.object) != NULL : map->l_name[0] == '\0';
+	return asked.object ? !!strstr(map->l_name, asked.object) : map->l_name[0] == '\0';
 }
 
+/* Whose calls do not count. */
 static bool is_host(const struct link_map *map)
 {
 	const char *slash = strrchr(map->l_name, '/');
 
+	if (slash && strncmp(slash, "/ld-linux", 9) == 0)
+		return true;
 	return asked.object &&
 	       (map->l_name[0] == '\0' ||
 		       (slash && (strstr(slash, "ganesha") || strstr(slash, "libfsal") ||
@@ -222,11 +226,14 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *arg)
 	at -= found.dlfo_link_map->l_addr;
 	stack->hash = (stack->hash ^ at) * UINT64_C(0x100000001b3);
 	if (!stack->object && is_program(found.dlfo_link_map)) {
-		stack->object = found.dlfo_link_map->l_name;
-		stack->offset = at - 1;
-	}
-	if (!stack->object && is_host(found.dlfo_link_map))
+		if (!stack->is_passed_on) {
+			stack->object = found.dlfo_link_map->l_name;
+			stack->offset = at - 1;
+		}
+		stack->is_passed_on = false;
+	} else if (!stack->object && is_host(found.dlfo_link_map)) {
 		return _URC_END_OF_STACK;
+	}
 	return ++stack->depth < STACK_MAX ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -268,7 +275,8 @@ static void note(const struct wrapped *call, const struct stack *stack, unsigned
 /* Is this the call that is to fail? */
 static bool is_asked(const struct wrapped *call)
 {
-	struct stack stack = { .hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)(call - wrapped) };
+	struct stack stack = { .hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)(call - wrapped),
+		.is_passed_on = asked.object && call <= &wrapped[NUMBER_posix_memalign] };
 	unsigned int number;
 
 	_Unwind_Backtrace(add_frame, &stack);
@@ -290,8 +298,8 @@ static long fail(const struct wrapped *call, ARGUMENTS)
 	if (call->how == CLOSED)
 		call->real(PASSED);
 	if (call->how == RETURNED)
-		return call->error;
-	errno = otherwise && call->other == SIGNAL ? EINTR : call->error;
+		return call->errnum;
+	errno = otherwise && call->other == SIGNAL ? EINTR : call->errnum;
 	return call->how == IS_NULL ? 0 : -1;
 }
 
