@@ -51,6 +51,11 @@ class Network:
         process can be thousands of clients."""
         self._ip(f"route replace local {CLIENTS_NETWORK} dev lo")
 
+    def answer_nowhere(self):
+        """After that: what is sent to one of them waits for a neighbour that does not answer, and is lost."""
+        self._ip(f"route delete local {CLIENTS_NETWORK} dev lo")
+        self._ip(f"route replace {CLIENTS_NETWORK} dev br0")
+
     @staticmethod
     def tap(index):
         return f"tap{index}"
