@@ -431,11 +431,14 @@ static void ask_back_all(struct canfs_holders *holders, uint64_t parent,
 static bool conflicts_with(struct canfs_holders *holders, const struct file *file,
 	struct canfs_nfs_client client, enum canfs_access access, uint64_t now_usec)
 {
+	/* Also after its return: until it is known to be revoked, its WRITEs still pass the server's check. */
+	bool writes_too_late = file->is_overtaken && access == CANFS_WRITES;
+
 	if (!file->first)
-		return settles(holders, file, access, now_usec) && !is_same(file->last, client);
-	if (file->is_overtaken && access == CANFS_WRITES)
-		return true;
-	return (access == CANFS_WRITES || file->writes) && others_have_it(file, client);
+		return settles(holders, file, access, now_usec) &&
+		       (writes_too_late || !is_same(file->last, client));
+	return writes_too_late ||
+	       ((access == CANFS_WRITES || file->writes) && others_have_it(file, client));
 }
 
 bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,

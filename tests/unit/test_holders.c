@@ -479,7 +479,9 @@ static void who_is_overtaken_writes_no_more_and_loses_it(void **state)
 	assert_true(canfs_holders_remove(holders, 7, state_of(0), NOW_USEC, &returned));
 	assert_true(returned.was_overtaken);
 	assert_ptr_equal(returned.whose.address, A.address);
-	assert_false(conflicts(7, A, true));
+	assert_true(conflicts(7, A, true)); /* a WRITE that was on its way */
+	assert_false(conflicts(7, A, false));
+	assert_false(conflicts_at(7, A, CANFS_WRITES, SETTLED_USEC));
 	assert_true(canfs_holders_remove(holders, OTHER_FILE, state_of(1), NOW_USEC, &returned));
 	assert_false(returned.was_overtaken);
 	assert_int_equal(add_at(7, 0, A, true, LATER_USEC), 0);
