@@ -117,9 +117,7 @@ static void serve(struct slot *slot)
 {
 	struct canfs_accelerator *accelerator = slot->accelerator;
 	uint64_t chunk = slot->chunk_bytes, now = canfs_now_usec(), asked;
-	struct canfs_flush_terms terms = {
-		.now_usec = now, .exact = accelerator->exact, .hurries = slot->hurries
-	};
+	struct canfs_flush_terms terms = { .exact = accelerator->exact, .hurries = slot->hurries };
 	unsigned int errors = 0, in_use = slots_in_use(accelerator, now);
 	struct canfs_bdi bdi = slot->bdi;
 	bool fresh = slot->fresh;

@@ -39,14 +39,16 @@ static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
 	return stat.dirty * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The size as we know it, without asking the server; does it change? */
+/* The size as we know it, without asking the server; does it grow? */
 static int refresh_size(struct canfs_writer *writer)
 {
 	struct statx stx;
 
 	if (statx(writer->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &stx) < 0)
 		return -errno;
-	writer->grows = stx.stx_size != writer->size_bytes;
+	writer->grows = writer->sized && stx.stx_size > writer->size_bytes;
+	writer->has_grown |= writer->grows;
+	writer->sized = true;
 	writer->size_bytes = stx.stx_size;
 	writer->rests -= writer->rests > 0;
 	return 0;
@@ -56,7 +58,7 @@ static int refresh_size(struct canfs_writer *writer)
  * Where to go on, and how far that goes. A file that grows is sent up to its last whole unit only:
  * its writer would otherwise run into the page that is on its way, and wait for the server.
  */
-static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t now_usec, uint64_t *end)
+static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
 {
 	uint64_t size = writer->size_bytes;
 
@@ -66,18 +68,18 @@ static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t now_usec, uin
 	if (writer->tail_bytes < *end)
 		return &writer->tail_bytes;
 	*end = writer->tail_bytes;
-	if (writer->walk_bytes >= *end || !writer->walk_from_usec) {
+	if (writer->walk_bytes >= *end)
 		writer->walk_bytes = 0;
-		writer->walk_from_usec = now_usec + CANFS_FLUSH_REST_USEC;
-	}
 	return &writer->walk_bytes;
 }
 
-static bool walk_rests(const struct canfs_writer *writer, const struct canfs_flush_terms *terms)
+/* A file that has not grown since it was found was there before: what is written to it overwrites. */
+static bool must_wait(const struct canfs_writer *writer, const uint64_t *cursor,
+	const struct canfs_flush_terms *terms)
 {
-	bool is_round = writer->walk_bytes == 0 && terms->now_usec < writer->walk_from_usec;
+	bool walks = cursor == &writer->walk_bytes;
 
-	return writer->rests > 0 || (is_round && !terms->hurries);
+	return (!terms->hurries && (walks || !writer->has_grown)) || (walks && writer->rests > 0);
 }
 
 /*
@@ -110,11 +112,11 @@ static uint64_t flush_piece(struct canfs_writer *writer, uint64_t want,
 	unsigned int probes;
 
 	for (probes = 0; probes < PROBES_MAX && seen <= writer->size_bytes; probes++) {
-		uint64_t end, *cursor = next_cursor(writer, terms->now_usec, &end);
+		uint64_t end, *cursor = next_cursor(writer, &end);
 		uint64_t offset = *cursor;
 		uint64_t len = canfs_smaller(window, end - offset);
 		uint64_t count = terms->exact && len ? dirty_bytes(writer->fd, offset, len) : len;
-		if (len == 0 || (cursor == &writer->walk_bytes && walk_rests(writer, terms)))
+		if (len == 0 || must_wait(writer, cursor, terms))
 			return 0;
 		if (count > want && len > want) { /* too much in here: close in on it */
 			window = len / 2 > want ? len / 2 : want;
@@ -163,8 +165,7 @@ void canfs_flush_pass_sent(struct canfs_writers *writers)
 	for (size_t i = 0; i < writers->n; i++) {
 		struct canfs_writer *writer = &writers->writer[i];
 		uint64_t end;
-		if (refresh_size(writer) != 0 ||
-			next_cursor(writer, 0, &end) != &writer->tail_bytes)
+		if (refresh_size(writer) != 0 || next_cursor(writer, &end) != &writer->tail_bytes)
 			continue;
 		if (dirty_bytes(writer->fd, writer->tail_bytes, end - writer->tail_bytes) == 0)
 			writer->tail_bytes = end;

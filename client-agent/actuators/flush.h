@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Which bytes of the open files to send next: what was appended since the last time comes first,
- * then a walk round the rest, where data may have been overwritten.
+ * Which bytes of the open files to send next: what was appended since the last time comes first. What was overwritten is sent only
+ * when what is held must leave, on a walk round the rest: it will be overwritten again, and sent early it is sent twice, in small
+ * pieces that a disk has to seek for.
  *
  *	0          walk          tail          size
  *	|== clean ==|... cyclic ...|== appended ==|
@@ -14,16 +15,9 @@
 /* Does the kernel have cachestat(2)? */
 bool canfs_flush_exact(void);
 
-/*
- * What is overwritten once is soon overwritten again, and what was sent in between was sent for nothing: so after a walk the
- * next one begins so much later, as the kernel's flusher lets data rest.
- */
-#define CANFS_FLUSH_REST_USEC UINT64_C(10000000)
-
 struct canfs_flush_terms {
-	uint64_t now_usec;
 	bool exact; /* clean ranges are found by cachestat(2) and skipped, only dirty bytes count; else all count */
-	bool hurries; /* walks do not rest: what is held must leave */
+	bool hurries; /* what is held must leave: walks, too */
 };
 
 /*

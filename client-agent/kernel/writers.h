@@ -35,14 +35,15 @@ struct canfs_writer {
 	uint64_t inode;
 	int fd;              /* ours, O_RDONLY */
 	bool write_only;     /* opened so: its writer does not read it */
-	uint64_t size_bytes; /* when flush.c looked last ... */
-	bool grows;          /* ... and was it another before? */
+	uint64_t size_bytes; /* when flush.c looked last, if it has (sized) */
+	bool sized;
+	bool grows;          /* since the look before */
+	bool has_grown;      /* since it was found */
 	uint64_t tail_bytes; /* appended data is asked for from here ... */
 	uint64_t walk_bytes; /* ... and overwritten data, cyclically, from here below tail, ... */
-	unsigned int rests;  /* ... but not in so many calls to come, ... */
-	uint64_t walk_from_usec; /* ... nor, from its beginning, before that; 0: not begun */
-	uint64_t dropped_bytes;  /* dropped up to here ... */
-	unsigned int drops;      /* ... so many times: not all was safe the first time */
+	unsigned int rests;  /* ... but not in so many calls to come */
+	uint64_t dropped_bytes; /* dropped up to here ... */
+	unsigned int drops;     /* ... so many times: not all was safe the first time */
 };
 
 /* The writers on one BDI. */

@@ -69,29 +69,41 @@ static void test_appended_first_then_round(void **state)
 	canfs_writers_close(&writers);
 }
 
-/* What was overwritten rests, unless it must leave. */
-static void test_walks_rest(void **state)
+/* What is overwritten will be overwritten again: it waits until it must leave. A file that was there before counts as overwritten. */
+static void test_what_is_overwritten_waits(void **state)
 {
+	const struct canfs_flush_terms terms = { .exact = false };
 	const struct fake_root *root = *state;
-	struct canfs_flush_terms terms = { .now_usec = 1 };
 	struct canfs_writers writers = { 0 };
 	unsigned int errors = 0;
 
 	make_file(root, "/a", 8 * MIB);
 	add_writer(&writers, root, "/a");
-	for (int round = 0; round < 3; round++) {
-		/* Once round, the first time as what was appended; and then no more. */
-		assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 8 * MIB);
+	for (int i = 0; i < 3; i++)
 		assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 0);
-		terms.now_usec += CANFS_FLUSH_REST_USEC - 1;
-		assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 0);
-		terms.now_usec++;
-	}
-	assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 8 * MIB);
-	assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 0);
-	terms.hurries = true;
-	assert_int_equal(canfs_flush(&writers, 8 * MIB, &terms, &errors), 8 * MIB);
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &all_terms, &errors), 16 * MIB);
+	grow(root, "/a", 12 * MIB);
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &terms, &errors), 4 * MIB);
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &terms, &errors), 0);
 	assert_int_equal(errors, 0);
+	canfs_writers_close(&writers);
+}
+
+/* Nobody knows how much of a file had been written when its writer was found: once it grows, all of it counts as appended. */
+static void test_what_grows_leaves_at_once(void **state)
+{
+	const struct canfs_flush_terms terms = { .exact = false };
+	const struct fake_root *root = *state;
+	struct canfs_writers writers = { 0 };
+	unsigned int errors = 0;
+
+	make_file(root, "/a", 3 * MIB);
+	add_writer(&writers, root, "/a");
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &terms, &errors), 0);
+	grow(root, "/a", 5 * MIB + 7);
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &terms, &errors), 5 * MIB);
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &terms, &errors), 7); /* it has stopped */
+	assert_int_equal(canfs_flush(&writers, 16 * MIB, &terms, &errors), 0);
 	canfs_writers_close(&writers);
 }
 
@@ -279,6 +291,7 @@ static void test_what_the_kernel_sent_is_passed(void **state)
 	add_writer(&writers, root, "/a");
 	fake_root_full(root, "/a", full);
 	int fd = open(full, O_WRONLY | O_APPEND);
+	canfs_flush_pass_sent(&writers);
 	do { /* until no other process has just made the kernel send it (sync(2)) */
 		assert_int_equal(write(fd, full, sizeof(full)), sizeof(full));
 		bytes += sizeof(full);
@@ -299,7 +312,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_appended_first_then_round),
-		TEST(test_walks_rest),
+		TEST(test_what_is_overwritten_waits),
+		TEST(test_what_grows_leaves_at_once),
 		TEST(test_drop_behind),
 		TEST(test_files_take_turns),
 		TEST(test_nothing_to_flush),
