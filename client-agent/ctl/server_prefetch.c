@@ -19,11 +19,10 @@ static void show_table(const json_t *table)
 {
 	char fetched[CTL_SHORT_MAX], used[CTL_SHORT_MAX], wasted[CTL_SHORT_MAX];
 
-	printf("  %.0f active files, %.0f cursors, which matched %.0f of %.0f reads; %.0f left to "
-	       "the kernel\n"
+	printf("  %.0f active files, %.0f cursors, which matched %.0f of %.0f reads\n"
 	       "  read ahead %s bytes: used %s, wasted %s\n",
 		ctl_number(table, "files"), ctl_number(table, "cursors"),
-		ctl_number(table, "matched"), ctl_number(table, "reads"), ctl_number(table, "left"),
+		ctl_number(table, "matched"), ctl_number(table, "reads"),
 		ctl_short(ctl_number(table, "fetched_bytes"), fetched),
 		ctl_short(ctl_number(table, "used_bytes"), used),
 		ctl_short(ctl_number(table, "wasted_bytes"), wasted));
@@ -42,8 +41,10 @@ static void show_device(const json_t *device)
 	printf("  refused %.0f, cancelled %.0f, failed %.0f, joined %.0f\n",
 		ctl_number(device, "refused"), ctl_number(device, "cancelled"),
 		ctl_number(device, "failed"), ctl_number(device, "joined"));
-	if (json_is_true(json_object_get(device, "yields")))
-		printf("  plain sequential streams are left to the kernel's read-ahead\n");
+	if (json_is_true(json_object_get(device, "orders_streams")))
+		printf("  sequential streams are read ahead here: the disk has no room for so many "
+		       "of the "
+		       "kernel's\n");
 	show_table(json_object_get(device, "table"));
 }
 
@@ -52,12 +53,14 @@ void ctl_show_prefetch(const json_t *reply)
 	const json_t *devices = json_object_get(reply, "devices");
 	char evicted[CTL_SHORT_MAX];
 
-	printf("reads: %.0f at once, %.0f inline, %.0f delayed, %.0f let through; "
+	printf("reads: %.0f at once, %.0f of streams, %.0f inline, %.0f delayed, "
+	       "%.0f held, %.0f let through; "
 	       "%.0f wait now\n"
 	       "files open for it: %.0f; %.0f were opened, %.0f displaced, %.0f failed\n"
 	       "memory headroom %.2f; evicted before they were read: %s bytes\n",
-		ctl_number(reply, "reads_at_once"), ctl_number(reply, "reads_inline"),
-		ctl_number(reply, "reads_delayed"), ctl_number(reply, "reads_let_through"),
+		ctl_number(reply, "reads_at_once"), ctl_number(reply, "reads_stream"),
+		ctl_number(reply, "reads_inline"), ctl_number(reply, "reads_delayed"),
+		ctl_number(reply, "reads_held"), ctl_number(reply, "reads_let_through"),
 		ctl_number(reply, "waiting"), ctl_number(reply, "files_open"),
 		ctl_number(reply, "files_opened"), ctl_number(reply, "files_displaced"),
 		ctl_number(reply, "files_failed"), ctl_number(reply, "headroom"),

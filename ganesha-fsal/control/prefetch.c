@@ -30,12 +30,12 @@ static json_t *show_kind(const struct canfs_engine_stats *engine, enum canfs_fet
 
 static json_t *show_files(const struct canfs_files_stats *files)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
 		(json_int_t)files->files, "cursors", (json_int_t)files->cursors, "memory_bytes",
 		(json_int_t)files->memory_bytes, "reads", (json_int_t)files->reads, "matched",
-		(json_int_t)files->matched, "left", (json_int_t)files->left, "fetched_bytes",
-		(json_int_t)files->fetched_bytes, "used_bytes", (json_int_t)files->used_bytes,
-		"wasted_bytes", (json_int_t)files->wasted_bytes);
+		(json_int_t)files->matched, "fetched_bytes", (json_int_t)files->fetched_bytes,
+		"used_bytes", (json_int_t)files->used_bytes, "wasted_bytes",
+		(json_int_t)files->wasted_bytes);
 }
 
 static void visit_device(const struct canfs_device_view *view, void *devices)
@@ -43,8 +43,8 @@ static void visit_device(const struct canfs_device_view *view, void *devices)
 	const struct canfs_engine_stats *engine = &view->engine;
 	json_t *shown = json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:b}", "device", view->name,
 		"type", view->type, "scheduler", engine->policy, "depth", (int)engine->depth,
-		"waiting", (int)engine->waiting, "in_kernel", (int)engine->in_kernel, "yields",
-		view->yields);
+		"waiting", (int)engine->waiting, "in_kernel", (int)engine->in_kernel,
+		"orders_streams", view->orders_streams);
 
 	json_object_update_new(shown,
 		json_pack("{s:o, s:o, s:I, s:I, s:I, s:I, s:b, s:o}", "demand",
@@ -68,10 +68,13 @@ static json_t *show_prefetch(struct canfs_control_call *call)
 	canfs_prefetcher_stats(prefetcher, &stats);
 	devices = json_array();
 	canfs_prefetcher_visit(prefetcher, visit_device, devices);
-	return json_pack("{s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+	return json_pack(
+		"{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
 		"reads_at_once", (json_int_t)stats.reads[CANFS_READ_AT_ONCE], "reads_inline",
-		(json_int_t)(stats.reads[CANFS_READ_INLINE] + stats.reads[CANFS_READ_ASLEEP]),
-		"reads_delayed", (json_int_t)stats.reads[CANFS_READ_DELAYED], "reads_let_through",
+		(json_int_t)stats.reads[CANFS_READ_INLINE], "reads_stream",
+		(json_int_t)stats.reads[CANFS_READ_STREAM], "reads_held",
+		(json_int_t)stats.reads[CANFS_READ_HELD], "reads_delayed",
+		(json_int_t)stats.reads[CANFS_READ_DELAYED], "reads_let_through",
 		(json_int_t)stats.reads_let_through, "waiting", (int)stats.waiting, "headroom",
 		stats.headroom, "evicted_bytes", (json_int_t)stats.evicted_bytes, "files_open",
 		(json_int_t)stats.fd_cache.open, "files_opened", (json_int_t)stats.fd_cache.opened,

@@ -47,7 +47,6 @@ static const struct canfs_device_class {
 #define POOL_THREADS 4
 #define LATE_THREADS 4
 #define LATE_MAX     64
-#define ASLEEP_MAX   8    /* workers, while a disk reads what they want */
 #define WAITING_MAX  1024 /* pieces of prefetch in a queue */
 
 /* In bytes; of the partition with that directory in /sys. 0: the kernel does not say. */
@@ -179,11 +178,13 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	new->number = place->number;
 	new->type = place->type;
 	new->policy = disk_class->policy;
-	new->ordered = strcmp(disk_class->policy, "none") != 0;
-	new->yield.takes = takes(config->root, place->number);
-	new->asleep_max = engine.depth < ASLEEP_MAX ? engine.depth : ASLEEP_MAX;
+	canfs_streams_init(&new->streams, strcmp(disk_class->policy, "none") != 0,
+		takes(config->root, place->number));
+	canfs_throttle_init(&new->throttle, new->streams.spins ? config->lag_bytes : 0);
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	ret = canfs_files_new(&new->files, &files);
+	if (ret == 0)
+		canfs_files_leave_plain(new->files, true);
 	if (ret == 0)
 		ret = canfs_worker_pool_new(&new->pool, POOL_THREADS, CANFS_POOL_THREADS_MAX,
 			"canfs_reads", config->thread_begins);
@@ -209,5 +210,6 @@ void canfs_device_free(struct canfs_device *device)
 	canfs_worker_pool_free(device->pool); /* which goes on to the next */
 	canfs_worker_pool_free(device->blocking_pool);
 	canfs_files_free(device->files);
+	canfs_throttle_destroy(&device->throttle);
 	free(device);
 }

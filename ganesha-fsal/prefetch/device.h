@@ -3,8 +3,9 @@
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
 #define CANFS_GANESHA_FSAL_PREFETCH_DEVICE_H
 
+#include "ganesha-fsal/prefetch/throttle.h"
 #include "ganesha-fsal/prefetch/prefetcher.h"
-#include "ganesha-fsal/prefetch/yield.h"
+#include "ganesha-fsal/prefetch/streams.h"
 
 struct canfs_device {
 	struct canfs_prefetcher *prefetcher;
@@ -13,20 +14,18 @@ struct canfs_device {
 	const char *type;   /* disk_types.h */
 	const char *policy; /* that "auto" means here */
 	atomic_bool stuck;  /* a drain was given up, and nothing has come back since */
-	atomic_uint asleep; /* workers, for pages that the disk is reading */
-	atomic_uint inline_reads;
-	atomic_ullong
-		inline_usec; /* what they have taken, but for those of plain streams that are left to the kernel */
-	struct canfs_yield yield; /* of the housekeeping thread */
-	atomic_bool yields;
-	bool ordered;    /* its type is one whose streams we put into an order */
+	atomic_uint inline_reads, streaming;
+	struct canfs_streams streams;
+	struct canfs_throttle throttle;
 	atomic_uint age; /* of what is known to be resident (residency.h) */
-	unsigned int asleep_max;
 	struct canfs_engine *engine;
 	struct canfs_files *files;
 	struct canfs_worker_pool *pool,
 		*blocking_pool; /* late: whose pages are not there after all */
 };
+
+/* read.c: streams' reads that the throttle has released. */
+void canfs_reads_go_on(struct canfs_device *device, struct canfs_held *released);
 
 /* What the data path shares of a prefetcher. */
 struct canfs_prefetch_shared {

@@ -23,6 +23,7 @@
 #include <bsd/sys/tree.h>
 #include "ganesha-fsal/prefetch/resident.h"
 #include "ganesha-fsal/prefetch/export_fs.h"
+#include "ganesha-fsal/prefetch/kernel_stream.h"
 #include "ganesha-fsal/prefetch/residency.h"
 
 #define CANFS_LOCAL_IDLE_SEC 10
@@ -34,6 +35,9 @@ struct canfs_open_file {
 	int fd;
 	uint64_t name; /* of the file, for the table of active files and the engine */
 	struct canfs_export_fs *export_fs;
+
+	struct canfs_kernel_stream kernel_stream;
+	_Atomic uint8_t turn; /* of its device, in which it was counted as a stream last */
 
 	struct canfs_resident_map map;
 	atomic_bool caches;  /* what was fetched for a read was then there */

@@ -241,16 +241,6 @@ void canfs_files_leave_plain(struct canfs_files *files, bool leave)
 	atomic_store_explicit(&files->leave_plain, leave, memory_order_relaxed);
 }
 
-void canfs_files_begin_turn(struct canfs_files *files)
-{
-	atomic_fetch_add_explicit(&files->turn, 1, memory_order_relaxed);
-	for (uint32_t i = 0; i < files->shards; i++) {
-		pthread_mutex_lock(&files->shard[i].lock);
-		files->shard[i].stats.plain_streams = 0;
-		pthread_mutex_unlock(&files->shard[i].lock);
-	}
-}
-
 /* Cursors that nobody has come back to, of reads that overtook each other, are no other readers. */
 static bool has_others(struct canfs_shard *shard, struct canfs_file *file, uint32_t n)
 {
@@ -272,15 +262,6 @@ static bool is_plain(struct canfs_shard *shard, struct canfs_file *file, uint32_
 	return canfs_cursor_is_plain(canfs_table_cursor(shard, n)) && !has_others(shard, file, n);
 }
 
-static void count_plain(
-	const struct canfs_files *files, struct canfs_shard *shard, struct canfs_file *file)
-{
-	uint8_t turn = atomic_load_explicit(&files->turn, memory_order_relaxed);
-
-	shard->stats.plain_streams += file->turn != turn;
-	file->turn = turn;
-}
-
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX],
 	struct canfs_files_found *found)
@@ -289,7 +270,7 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	struct canfs_shard *shard;
 	struct canfs_file *active;
 	size_t pieces = 0;
-	bool plain, left;
+	bool plain;
 	uint32_t n;
 
 	if (file_bytes > CANFS_OFFSET_MAX)
@@ -310,25 +291,13 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	shard->stats.reads++;
 	n = follow(files, shard, active, offset, bytes);
 	plain = is_plain(shard, active, n);
-	left = plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed);
-	shard->stats.left += left;
-	if (plain)
-		count_plain(files, shard, active);
 	if (found)
-		*found = (struct canfs_files_found) { pending_bytes(active) > 0, left };
-	if (scale > 0 && !left)
+		*found = (struct canfs_files_found) { pending_bytes(active) > 0, plain };
+	if (scale > 0 &&
+		!(plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed)))
 		pieces = advise(files, shard, active, n, file_bytes, scale < 1 ? scale : 1, advice);
-	if (!plain)
-		shard->stats.other_fetches += pieces;
 	pthread_mutex_unlock(&shard->lock);
 	return pieces;
-}
-
-void canfs_files_soon(const struct canfs_files *files, uint64_t file)
-{
-	uint64_t hash = canfs_table_hash(file);
-
-	fetch_lines(canfs_table_shard(files, hash), hash);
 }
 
 /*
@@ -406,9 +375,6 @@ struct canfs_files_stats canfs_files_stats(struct canfs_files *files)
 		sum.cursors += shard->files_used + shard->pool_used;
 		sum.reads += shard->stats.reads;
 		sum.matched += shard->stats.matched;
-		sum.left += shard->stats.left;
-		sum.plain_streams += shard->stats.plain_streams;
-		sum.other_fetches += shard->stats.other_fetches;
 		sum.fetched_bytes += shard->stats.fetched_bytes;
 		sum.used_bytes += shard->stats.used_bytes;
 		sum.wasted_bytes += shard->stats.wasted_bytes;

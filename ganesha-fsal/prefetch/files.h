@@ -52,17 +52,11 @@ void canfs_files_free(struct canfs_files *files); /* nobody may call it any more
 /* What else a read was found to be. */
 struct canfs_files_found {
 	bool awaited; /* somebody is expected to read what was fetched before of this file */
-	bool left;    /* it is of a plain stream, which is left to the kernel's own read-ahead */
+	bool plain; /* it is of a plain stream: canfs_cursor_is_plain(), and the only one in its file */
 };
 
-/*
- * From now on nothing is advised for plain streams (or it is again): canfs_cursor_is_plain(), each the
- * only one in its file. They are still learnt.
- */
+/* From now on nothing is advised for plain streams; or it is, as at first. They are learnt in either case. */
 void canfs_files_leave_plain(struct canfs_files *files, bool leave);
-
-/* From now on canfs_files_stats() counts plain streams anew. One thread at a time. */
-void canfs_files_begin_turn(struct canfs_files *files);
 
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
@@ -73,12 +67,6 @@ void canfs_files_begin_turn(struct canfs_files *files);
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX],
 	struct canfs_files_found *found);
-
-/*
- * A read of it comes soon: what the table knows of it is brought into the processor's cache. With a million active files
- * that is most of the time of canfs_files_read(); tell it a few hundred nanoseconds before.
- */
-void canfs_files_soon(const struct canfs_files *files, uint64_t file);
 
 /*
  * What was advised was not fetched (refused, cancelled, failed): neither it nor what its stream was advised beyond it
@@ -98,12 +86,6 @@ void canfs_files_was_there(
 void canfs_files_changed(struct canfs_files *files, uint64_t file, uint64_t from_offset);
 
 /*
- * To be called now and then, by one thread. Once 16384 are active, their memory becomes huge pages: a lookup goes
- * anywhere, and the processor cannot have the addresses of so many pages. Few files are better off with small ones.
- */
-void canfs_files_collapse(struct canfs_files *files);
-
-/*
  * Bytes fetched are used, or wasted (their cursor ended, or left them behind), or still on their way. What was not
  * fetched after all is no longer among them.
  */
@@ -111,9 +93,6 @@ struct canfs_files_stats {
 	uint64_t files, cursors;
 	uint64_t memory_bytes;   /* the bound */
 	uint64_t reads, matched; /* by a cursor */
-	uint64_t left;           /* reads of plain streams that were left to the kernel */
-	uint64_t plain_streams;  /* that have read in this turn (canfs_files_begin_turn()) */
-	uint64_t other_fetches;  /* pieces that were advised for all but plain streams */
 	uint64_t fetched_bytes, used_bytes, wasted_bytes;
 };
 struct canfs_files_stats canfs_files_stats(struct canfs_files *files); /* the sum of moments */

@@ -10,11 +10,6 @@
 
 #define SHARDS_MAX      256u
 #define SHARD_FILES_MIN 64u
-#define HUGE_FILES      16384u
-
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 /* Linux 6.1; the C library's headers are older */
-#endif
 
 const struct canfs_files_config canfs_files_defaults = { .files = 1000000,
 	.cursors = 750000,
@@ -101,6 +96,8 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return -ENOMEM;
+	/* Files are scattered: with huge pages a few hundred would take all of it. */
+	(void)madvise(memory, new.memory_bytes, MADV_NOHUGEPAGE);
 	new.shard = (struct canfs_shard *)(memory + shard);
 	new.ahead_max_bytes = (uint64_t)config->unit_bytes * config->units_ahead;
 	canfs_account_open(&new);
@@ -109,22 +106,6 @@ int canfs_files_new(struct canfs_files **files, const struct canfs_files_config 
 	make_shards(*files, (struct canfs_file *)(memory + file),
 		(struct canfs_pooled *)(memory + pool));
 	return 0;
-}
-
-void canfs_files_collapse(struct canfs_files *files)
-{
-	struct canfs_shard *shard = &files->shard[0]; /* they are alike */
-	uint64_t used;
-
-	pthread_mutex_lock(&shard->lock);
-	used = shard->files_used;
-	pthread_mutex_unlock(&shard->lock);
-	if (files->huge || used * files->shards < HUGE_FILES)
-		return;
-	files->huge = true;
-	/* At once, where the kernel knows how (6.1); by and by otherwise. No harm without. */
-	(void)madvise(files, files->memory_bytes, MADV_HUGEPAGE);
-	(void)madvise(files, files->memory_bytes, MADV_COLLAPSE);
 }
 
 void canfs_files_free(struct canfs_files *files)

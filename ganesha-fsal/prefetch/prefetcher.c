@@ -79,46 +79,28 @@ static void update_headroom(struct canfs_prefetcher *prefetcher)
 	atomic_store(&shared->headroom, (float)(headroom < most ? headroom : most));
 }
 
-/* /sys/dev/block is by number, wherever the device is. False: it does not tell. */
-static bool read_use(
-	const char *root, const struct canfs_device *device, struct canfs_disk_use *use)
+/* /sys/dev/block is by number, wherever the device is. 0: it does not tell. */
+static uint64_t read_in_flight(const char *root, dev_t number)
 {
-	char path[64], stat[512], inflight[64];
-	struct canfs_files_stats files;
+	char path[64], text[64];
+	uint64_t in_flight = 0;
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major(device->number),
-		minor(device->number));
-	if (canfs_read_source(root, path, stat, sizeof(stat)) < 0)
-		return false;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/inflight", major(device->number),
-		minor(device->number));
-	if (canfs_read_source(root, path, inflight, sizeof(inflight)) < 0)
-		return false;
-	files = canfs_files_stats(device->files);
-	use->reads_usec = atomic_load(&device->inline_usec);
-	use->fetches = files.other_fetches;
-	use->plain = files.plain_streams;
-	return canfs_parse_disk_use(stat, inflight, use) == 0;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/inflight", major(number), minor(number));
+	if (canfs_read_source(root, path, text, sizeof(text)) >= 0)
+		(void)canfs_parse_in_flight(text, &in_flight);
+	return in_flight;
 }
 
-static void update_yield(const char *root, struct canfs_device *device, double elapsed_sec)
+static void tick_streams(const char *root, struct canfs_device *device, double elapsed_sec)
 {
-	struct canfs_disk_use use = { 0 };
-	bool yields = false;
+	struct canfs_streams *streams = &device->streams;
+	uint64_t in_flight =
+		canfs_streams_wants_in_flight(streams) ? read_in_flight(root, device->number) : 0;
+	bool were_ours = canfs_streams_are_ours(streams);
+	bool are_ours = canfs_streams_step(streams, in_flight, elapsed_sec);
 
-	if (!device->ordered)
-		return;
-	if (read_use(root, device, &use)) {
-		yields = canfs_yield_step(&device->yield, &use, elapsed_sec);
-		if (device->yield.turn_sec == 0)
-			canfs_files_begin_turn(device->files);
-	}
-	if (yields == atomic_load(&device->yields))
-		return;
-	atomic_store(&device->yields, yields);
-	canfs_files_leave_plain(device->files, yields);
-	if (yields) /* what waits would keep us where we no longer want to be for a second */
-		canfs_engine_cancel_prefetch(device->engine);
+	if (are_ours != were_ours)
+		canfs_files_leave_plain(device->files, !are_ours);
 }
 
 /* None goes before the prefetcher does. */
@@ -136,10 +118,13 @@ static void tick_devices(struct canfs_prefetcher *prefetcher)
 {
 	unsigned int devices = count_devices(prefetcher);
 	uint64_t now_usec = canfs_now_usec();
+	struct canfs_held released;
 	double elapsed_sec = (double)(now_usec - prefetcher->sampled_usec) / 1e6;
 
 	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++) {
-		update_yield(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
+		tick_streams(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
+		canfs_throttle_tick(&prefetcher->device[i]->throttle, &released);
+		canfs_reads_go_on(prefetcher->device[i], &released);
 		canfs_worker_pool_tick(prefetcher->device[i]->pool, now_usec);
 		canfs_worker_pool_tick(prefetcher->device[i]->blocking_pool, now_usec);
 	}
@@ -149,12 +134,8 @@ static void tick_devices(struct canfs_prefetcher *prefetcher)
 /* Once a second. */
 static void tick_second(struct canfs_prefetcher *prefetcher)
 {
-	unsigned int devices = count_devices(prefetcher);
-
 	canfs_fd_cache_tick(prefetcher->fd_cache);
 	update_headroom(prefetcher);
-	for (unsigned int i = 0; i < devices; i++)
-		canfs_files_collapse(prefetcher->device[i]->files);
 }
 
 /*
@@ -282,6 +263,8 @@ unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher)
 
 	pthread_mutex_lock(&prefetcher->mutex);
 	open_count = prefetcher->open_count;
+	for (unsigned int i = 0; i < prefetcher->devices; i++)
+		open_count += atomic_load(&prefetcher->device[i]->streaming);
 	pthread_mutex_unlock(&prefetcher->mutex);
 	pthread_mutex_lock(&prefetcher->remotes.mutex);
 	open_count += prefetcher->remotes.count;
@@ -471,7 +454,7 @@ void canfs_prefetcher_visit(struct canfs_prefetcher *prefetcher,
 		struct canfs_device *device = prefetcher->device[i];
 		struct canfs_device_view view = { .name = device->name,
 			.type = device->type,
-			.yields = atomic_load(&device->yields),
+			.orders_streams = canfs_streams_are_ours(&device->streams),
 			.engine = canfs_engine_stats(device->engine),
 			.files = canfs_files_stats(device->files) };
 

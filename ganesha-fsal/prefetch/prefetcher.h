@@ -5,7 +5,6 @@
  *
  *	read --> in the page cache? --yes------------------------> AT_ONCE
  *	  |            |--no, and nothing fetches it-------------> INLINE: the worker reads it itself
- *	  |            |--no, but the disk is reading just this--> ASLEEP: the worker waits for the disk
  *	  |            `--no, but it is being fetched; or those have no place left
  *	  |                                                      > DELAYED: engine --> answered by the worker pool
  *	  `--> table of active files: what comes next? --> fetched ahead: engine
@@ -73,7 +72,7 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher);
 
 /*
  * The exported file systems, and exports of remote.h, that are neither drained nor closed: while there are any, it may not be freed. A
- * drain that was given up is none.
+ * drain that was given up is none. READs of streams that have not ended count, too.
  */
 unsigned int canfs_prefetcher_open_count(struct canfs_prefetcher *prefetcher);
 
@@ -100,8 +99,8 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs); /* NULL allowed 
  *	AT_ONCE   its pages are there; or too many reads wait, or the export drains: then the caller may wait for the disk
  *	INLINE    nothing of it is being fetched: our order and our hand-over could only make it later than without us. At
  *	          most CANFS_INLINE_MAX at a time from one device
- *	ASLEEP    the disk is reading just this, as far as cachestat(2) tells (Linux 6.5). At a time at most as many as the
- *	          disk's queue is deep, and eight
+ *	STREAM    it goes on with a sequential stream that is left to the kernel (kernel_stream.h). As many at a time as INLINE
+ *	HELD      of a stream, too, while another read waits for the disk (throttle.h)
  *	DELAYED   the rest; in the kernel there is only so much as keeps the disk busy
  *
  * complete(): it has been read. Until then export_fs is not drained, but by a read AT_ONCE, which is not counted; and the
@@ -110,12 +109,13 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs); /* NULL allowed 
 enum canfs_read_way {
 	CANFS_READ_AT_ONCE,
 	CANFS_READ_INLINE,
-	CANFS_READ_ASLEEP,
+	CANFS_READ_STREAM,
 	CANFS_READ_DELAYED,
+	CANFS_READ_HELD,
 	CANFS_READ_WAYS
 };
 struct canfs_read {
-	struct canfs_job job; /* the first: of the worker pool */
+	struct canfs_job job; /* the first: of the worker pool, or held by the throttle */
 	/* Of the caller. */
 	struct canfs_open_file *file; /* with a user, until submit() returns */
 	uint64_t offset, bytes;       /* bytes > 0, and within INT64_MAX */
@@ -128,11 +128,10 @@ struct canfs_read {
 	/* The prefetcher's own. */
 	void (*arrived)(struct canfs_read *read);
 	struct canfs_export_fs *export_fs;
+	struct canfs_device *device;
 	enum canfs_read_way way;
-	bool left_to_kernel; /* what comes next was left to its read-ahead (yield.h) */
 	uint64_t
 		ahead_bytes; /* fetched ahead as it came; of a stream that is left to the kernel, its own, which that has */
-	uint64_t begin_usec;
 	struct canfs_fetch *fetch; /* of one that is read inline */
 	atomic_uint left;          /* of a delayed one: fetches that it waits for */
 };
@@ -169,9 +168,9 @@ struct canfs_prefetcher_stats {
 	struct canfs_fd_cache_stats fd_cache;
 };
 struct canfs_device_view {
-	const char *name; /* of the kernel: sda, md0 */
-	const char *type; /* disk_types.h */
-	bool yields;      /* yield.h */
+	const char *name;    /* of the kernel: sda, md0 */
+	const char *type;    /* disk_types.h */
+	bool orders_streams; /* streams.h */
 	struct canfs_engine_stats engine;
 	struct canfs_files_stats files;
 };

@@ -3,13 +3,11 @@
 #include "ganesha-fsal/prefetch/device.h"
 #include "ganesha-fsal/prefetch/fetching.h"
 
-#include "common/clock.h"
-
 #define KERNEL_AHEAD_BYTES ((uint64_t)16 << 20) /* more than its read_ahead_kb will be */
 
 static struct canfs_device *device_of(const struct canfs_read *read)
 {
-	return canfs_export_fs_device(read->export_fs);
+	return read->device;
 }
 
 static struct canfs_prefetch_shared *shared_of(const struct canfs_read *read)
@@ -111,19 +109,6 @@ static bool take_place(atomic_uint *taken, unsigned int max)
 	return false;
 }
 
-/* Pages that the disk is reading: nothing can come before them, and a worker that reads them sleeps until they are there. */
-static bool may_sleep(struct canfs_read *read, uint64_t in_file)
-{
-	struct canfs_device *device = device_of(read);
-
-	if (atomic_load(&device->stuck) ||
-		!canfs_range_is_resident(read->file, read->offset, in_file) ||
-		!take_place(&device->asleep, device->asleep_max))
-		return false;
-	read->way = CANFS_READ_ASLEEP;
-	return true;
-}
-
 /* It is in flight like a fetch: other reads of the same wait for it, and nothing fetches it again. */
 static bool may_read_inline(struct canfs_read *read, uint64_t in_file)
 {
@@ -135,10 +120,11 @@ static bool may_read_inline(struct canfs_read *read, uint64_t in_file)
 		!take_place(&device->inline_reads, CANFS_INLINE_MAX))
 		return false;
 	read->way = CANFS_READ_INLINE;
-	read->begin_usec = canfs_now_usec();
 	read->fetch = canfs_fetching_begin(read->file, at, size, 0, read);
-	if (read->fetch)
+	if (read->fetch) {
+		canfs_throttle_begin(&device->throttle);
 		return true;
+	}
 	atomic_fetch_sub(&device->inline_reads, 1);
 	return false;
 }
@@ -181,6 +167,16 @@ static void probe(struct canfs_job *job)
 		canfs_worker_pool_submit(device_of(read)->blocking_pool, job);
 }
 
+void canfs_reads_go_on(struct canfs_device *device, struct canfs_held *released)
+{
+	struct canfs_job *job;
+
+	while ((job = STAILQ_FIRST(released))) {
+		STAILQ_REMOVE_HEAD(released, next);
+		canfs_worker_pool_submit(device->blocking_pool, job);
+	}
+}
+
 /* Maybe in a thread of the engine, which must go on. */
 void canfs_read_arrived(struct canfs_read *read)
 {
@@ -212,11 +208,8 @@ static void queue_fetches(struct canfs_read *read)
 	canfs_read_arrived(read);
 }
 
-/*
- * What comes next? Has it fetched: *ahead_bytes. True: that was left to the kernel's own read-ahead (yield.h), which has brought this
- * one, too, if it is there.
- */
-static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale,
+/* What comes next? Has it fetched, or leaves it to the kernel's read-ahead, which has brought this one, too: *ahead_bytes. */
+static void read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale,
 	uint64_t *ahead_bytes)
 {
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
@@ -229,30 +222,64 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 
 	bytes = canfs_clip(offset, bytes, file_bytes);
 	if (canfs_is_uncached(file) || bytes == 0)
-		return false;
+		return;
 	advices = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
 		scale * (double)headroom, advice, &found);
 	if (found.awaited) /* its reads would be lost among those that are not looked at */
 		canfs_residency_lost(&file->residency, canfs_residency_age(file));
 	for (size_t i = 0; i < advices; i++)
 		*ahead_bytes += canfs_fetching_ahead(file, &advice[i]);
-	if (found.left)
-		*ahead_bytes += bytes;
-	return found.left;
+	if (!found.plain)
+		return;
+	canfs_streams_note(&device->streams, &file->turn);
+	if (canfs_streams_are_ours(&device->streams))
+		return;
+	canfs_kernel_stream_begin(&file->kernel_stream, offset + bytes);
+	*ahead_bytes += bytes;
 }
 
-/*
- * A read whose pages are not there. What nothing fetches is read inline, what the disk is reading is slept for, while
- * there are places for either; the rest is delayed.
- */
+/* A read whose pages are not there. What nothing fetches is read inline, while there are places; the rest is delayed. */
 static void choose_way(struct canfs_read *read)
 {
 	uint64_t in_file = canfs_clip_now(read->file, read->offset, read->bytes);
 	bool in_flight = canfs_range_is_in_flight(read->file, read->offset, in_file);
 
-	if (in_flight ? may_sleep(read, in_file) : may_read_inline(read, in_file))
-		return;
-	read->way = CANFS_READ_DELAYED;
+	if (in_flight || !may_read_inline(read, in_file))
+		read->way = CANFS_READ_DELAYED;
+}
+
+/* Nothing is known of its pages, nor need be. */
+static bool may_stream(struct canfs_read *read)
+{
+	struct canfs_device *device = device_of(read);
+
+	if (!canfs_kernel_stream_goes_on(&read->file->kernel_stream, read->offset, read->bytes))
+		return false;
+	if (canfs_streams_are_ours(&device->streams)) {
+		canfs_kernel_stream_end(&read->file->kernel_stream);
+		return false;
+	}
+	canfs_streams_note(&device->streams, &read->file->turn);
+	read->ahead_bytes = read->bytes;
+	if (!canfs_throttle_passes(&device->throttle, read->bytes) && enter(read)) {
+		read->way = CANFS_READ_HELD;
+		return true;
+	}
+	if (!take_place(&device->streaming, CANFS_INLINE_MAX))
+		return false;
+	read->way = CANFS_READ_STREAM;
+	return true;
+}
+
+static bool hold(struct canfs_read *read)
+{
+	struct canfs_read *held = read->delay(read);
+
+	canfs_fd_cache_use(held->file);
+	held->job.run = answer;
+	if (!canfs_throttle_hold(&device_of(held)->throttle, &held->job))
+		canfs_worker_pool_submit(device_of(held)->blocking_pool, &held->job);
+	return true;
 }
 
 bool canfs_prefetch_submit(struct canfs_read *read)
@@ -263,14 +290,14 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	bool there, entered, delayed;
 
 	read->export_fs = file->export_fs;
+	read->device = canfs_export_fs_device(file->export_fs);
 	read->arrived = canfs_read_arrived;
 	read->way = CANFS_READ_AT_ONCE;
 	read->ahead_bytes = 0;
-	if (is_known_resident(read)) {
+	if (may_stream(read) || is_known_resident(read)) {
 		count(read);
-		return false;
+		return read->way == CANFS_READ_HELD && hold(read);
 	}
-	canfs_files_soon(device_of(read)->files, file->name);
 	there = probe_pages(read);
 	entered = !there && enter(read);
 	if (entered)
@@ -281,9 +308,9 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	if (delayed) {
 		queue_fetches(read->delay(read));
 		/* It may have been answered by now, and be gone. */
-		(void)read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
+		read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
 	} else {
-		read->left_to_kernel = read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
+		read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
 	}
 	return delayed;
 }
@@ -292,20 +319,21 @@ void canfs_prefetch_complete(struct canfs_read *read)
 {
 	struct canfs_export_fs *export_fs;
 	struct canfs_device *device;
+	struct canfs_held released;
 
 	if (read->way == CANFS_READ_AT_ONCE)
-		return; /* nothing else of it need be set */
-	export_fs = read->export_fs;
+		return;              /* nothing else of it need be set */
+	export_fs = read->export_fs; /* of a stream it may be gone */
 	device = device_of(read);
-	if (read->way == CANFS_READ_ASLEEP) {
-		atomic_fetch_sub(&device->asleep, 1);
-	} else if (read->way == CANFS_READ_INLINE) {
+	if (read->way == CANFS_READ_STREAM) {
+		atomic_fetch_sub(&device->streaming, 1);
+		return;
+	}
+	if (read->way == CANFS_READ_INLINE) {
 		atomic_fetch_sub(&device->inline_reads, 1);
-		/* Of a plain stream the kernel brings what comes next, too: that is not what one read takes. */
-		if (!read->left_to_kernel)
-			atomic_fetch_add_explicit(&device->inline_usec,
-				canfs_now_usec() - read->begin_usec, memory_order_relaxed);
 		canfs_fetching_end(read->fetch, 0);
+		canfs_throttle_end(&device->throttle, &released);
+		canfs_reads_go_on(device, &released);
 	}
 	leave(read);
 	canfs_export_fs_leave(export_fs);

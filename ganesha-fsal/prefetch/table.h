@@ -32,7 +32,6 @@ struct canfs_file {
 	uint8_t cursors;
 	uint8_t random_run; /* the last reads, so many, went on nowhere in sequence */
 	bool watched;       /* is in the shard's list */
-	uint8_t turn;       /* the last one in which a plain stream has read it */
 	struct canfs_cursor first __attribute__((aligned(64)));
 };
 
@@ -62,9 +61,7 @@ struct canfs_files {
 	struct canfs_files_config config;
 	uint64_t ahead_max_bytes; /* of one cursor */
 	uint64_t memory_bytes;
-	bool huge; /* its pages */
 	atomic_bool leave_plain;
-	_Atomic uint8_t turn;
 	uint32_t shards;          /* a power of two */
 	uint32_t places, cursors; /* of each: places, and numbers of cursors */
 	struct canfs_shard *shard;

@@ -336,13 +336,6 @@ void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t fr
 	unlock_and_wake(engine);
 }
 
-void canfs_engine_cancel_prefetch(struct canfs_engine *engine)
-{
-	pthread_mutex_lock(&engine->mutex);
-	canfs_queue_cancel_prefetch(&engine->queue, &engine->cancelled);
-	unlock_and_wake(engine);
-}
-
 void canfs_engine_drop(struct canfs_engine *engine, uint64_t file)
 {
 	struct canfs_fetch_list others = { 0 };

@@ -79,9 +79,6 @@ bool canfs_engine_add(struct canfs_engine *engine, struct canfs_fetch *fetch);
  */
 void canfs_engine_cancel(struct canfs_engine *engine, uint64_t file, uint64_t from_offset);
 
-/* All prefetch that waits is cancelled, but for what a demand read has joined. */
-void canfs_engine_cancel_prefetch(struct canfs_engine *engine);
-
 /* Nobody waits for anything of the file any more (its export goes): what waits is cancelled, demand reads too. */
 void canfs_engine_drop(struct canfs_engine *engine, uint64_t file);
 

@@ -265,17 +265,6 @@ void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_
 	cancel(queue, file, from_offset, false, finished);
 }
 
-void canfs_queue_cancel_prefetch(struct canfs_queue *queue, struct canfs_fetch_list *finished)
-{
-	struct canfs_fetch *fetch, *next;
-
-	for (fetch = RB_MIN(canfs_known, &queue->known); fetch; fetch = next) {
-		next = RB_NEXT(canfs_known, &queue->known, fetch);
-		if (!is_wanted(fetch))
-			cancel_one(queue, fetch, finished);
-	}
-}
-
 void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished)
 {
 	cancel(queue, file, 0, true, finished);

@@ -70,9 +70,6 @@ void canfs_queue_finish(struct canfs_queue *queue, struct canfs_fetch *fetch, in
 void canfs_queue_cancel(struct canfs_queue *queue, uint64_t file, uint64_t from_offset,
 	struct canfs_fetch_list *finished);
 
-/* The same of all files. */
-void canfs_queue_cancel_prefetch(struct canfs_queue *queue, struct canfs_fetch_list *finished);
-
 /* All of the file that waits in its place, demand reads too: -ECANCELED. */
 void canfs_queue_drop(struct canfs_queue *queue, uint64_t file, struct canfs_fetch_list *finished);
 

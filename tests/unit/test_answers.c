@@ -32,6 +32,7 @@ static void arrive(struct canfs_read *read, void (*answer)(struct canfs_read *re
 	*read = (struct canfs_read) { .answer = answer,
 		.file = file,
 		.export_fs = export_fs,
+		.device = canfs_export_fs_device(export_fs),
 		.way = CANFS_READ_DELAYED,
 		.left = 1,
 		.offset = offset,

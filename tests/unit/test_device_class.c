@@ -121,8 +121,8 @@ static void test_how_much_a_drive_takes(void **state)
 			put("sda", "device/queue_depth", told[i].text);
 		assert_int_equal(canfs_device_find(root->path, root->path, &place), 0);
 		assert_int_equal(canfs_device_new(&device, &place, 0, &config), 0);
-		assert_true(device->ordered);
-		assert_int_equal(device->yield.takes, told[i].takes);
+		assert_true(device->streams.spins);
+		assert_int_equal(device->streams.takes, told[i].takes);
 		canfs_device_free(device);
 	}
 }

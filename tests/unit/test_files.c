@@ -86,8 +86,6 @@ static void a_million_files_fit_256_mb(void **state)
 	assert_true(canfs_files_stats(files).memory_bytes <= 256000000);
 	for (uint64_t file = 1; file <= 20000; file++)
 		read_blocks(files, file, 0, 1, 1, NULL);
-	canfs_files_collapse(files); /* whatever pages it gets, nothing is lost */
-	canfs_files_collapse(files);
 	assert_int_equal(canfs_files_stats(files).files, 20000);
 	canfs_files_free(files);
 }
@@ -396,7 +394,6 @@ static void *work(void *arg)
 		uint64_t file = pattern_random(&worker->random, 40);
 		uint64_t what = pattern_random(&worker->random, 100);
 
-		canfs_files_soon(worker->files, file);
 		/* Even files are read at random, odd ones in sequence, by all. */
 		canfs_files_read(worker->files, file,
 			(file & 1 ? i / 40 : pattern_random(&worker->random, 1 << 20)) * BLOCK,

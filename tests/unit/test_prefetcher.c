@@ -318,18 +318,15 @@ static void visit_depth(const struct canfs_device_view *view, void *depth)
 	*(unsigned int *)depth = view->engine.depth;
 }
 
-#define MOST 8
-
 /* What nobody fetches the worker reads itself: as many at a time as CANFS_INLINE_MAX, the next one waits. */
 static void what_nobody_fetches_is_read_inline(void **state)
 {
 	struct canfs_open_file *file = make("idle", state, FILE_BYTES);
 	struct canfs_device *device = canfs_export_fs_device(export_fs);
 	const uint64_t step = FILE_BYTES / (CANFS_INLINE_MAX + 2) / KIB * KIB;
-	struct read here[CANFS_INLINE_MAX + 1], waits, asleep[MOST + 1];
+	struct read here[CANFS_INLINE_MAX + 1], waits;
 
 	atomic_store(&device->inline_reads, 0);
-	device->asleep_max = MOST;
 	for (unsigned int i = 0; i <= CANFS_INLINE_MAX; i++) {
 		begin(file, i * step, KIB, &here[i]);
 		assert_int_equal(here[i].read.way,
@@ -341,21 +338,13 @@ static void what_nobody_fetches_is_read_inline(void **state)
 	/* A read of what one of them has not begun to read waits. */
 	assert_true(begin(file, 0, KIB, &waits));
 	finish(&waits);
-	/* Now its pages look as if they were there; so many may sleep for them. */
-	for (unsigned int i = 0; i <= MOST; i++) {
-		begin(file, 0, KIB, &asleep[i]);
-		assert_int_equal(
-			asleep[i].read.way, i < MOST ? CANFS_READ_ASLEEP : CANFS_READ_DELAYED);
-	}
-	for (unsigned int i = 0; i <= MOST; i++)
-		finish(&asleep[i]);
 	for (unsigned int i = 0; i < CANFS_INLINE_MAX; i++)
 		finish(&here[i]);
 	assert_int_equal(read_all(file, 0, KIB, 0), CANFS_READ_AT_ONCE);
 	assert_int_equal(stats().waiting, 0);
 	/* All places are free again. */
 	assert_int_equal(read_all(file, FILE_BYTES - KIB, KIB, 0), CANFS_READ_INLINE);
-	assert_int_equal(atomic_load(&device->inline_reads) + atomic_load(&device->asleep), 0);
+	assert_int_equal(atomic_load(&device->inline_reads), 0);
 	canfs_fd_cache_put(file);
 }
 

@@ -236,30 +236,6 @@ static void test_cancel(void **state)
 	end_queue(&queue);
 }
 
-static void test_cancel_of_all_prefetch(void **state)
-{
-	struct canfs_fetch in_kernel = prefetch(1, 0, 4096), ahead = prefetch(1, MIB, 4096),
-			   other_file = prefetch(2, 0, 4096), awaited = prefetch(3, 0, 4096),
-			   joining = demand(3, 0, 4096), wanted = demand(4, 0, 4096);
-
-	(void)state;
-	add(&queue, &in_kernel);
-	assert_ptr_equal(take(&queue), &in_kernel);
-	add(&queue, &ahead);
-	add(&queue, &other_file);
-	add(&queue, &awaited);
-	add(&queue, &joining);
-	add(&queue, &wanted);
-	canfs_queue_cancel_prefetch(&queue, &finished);
-	assert_int_equal(ahead.error, -ECANCELED);
-	assert_told(&ahead, &other_file);
-	assert_ptr_equal(serve(&queue), &wanted);
-	assert_ptr_equal(serve(&queue), &awaited);
-	canfs_queue_finish(&queue, &in_kernel, 0, &finished);
-	assert_told(&in_kernel, NULL);
-	end_queue(&queue);
-}
-
 /* A prefetch that has joined another is cancelled with it, and told once. */
 static void test_cancel_of_what_has_been_joined(void **state)
 {
@@ -290,7 +266,6 @@ int main(void)
 		TEST(test_without_an_order_who_has_joined_hurries),
 		TEST(test_prefetch_is_refused_demand_is_not),
 		TEST(test_cancel),
-		TEST(test_cancel_of_all_prefetch),
 		TEST(test_cancel_of_what_has_been_joined),
 	};
 

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Plain sequential streams: which are left to the kernel, and when all of them are ours. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/prefetch/kernel_stream.h"
+#include "ganesha-fsal/prefetch/streams.h"
+
+#define STEP_SEC 0.25
+#define BLOCK    ((uint32_t)65536)
+#define BLOCKS   4000u
+
+/* Are they ours after so many seconds with so many of them? */
+static bool after(
+	struct canfs_streams *streams, unsigned int count, uint64_t in_flight, double seconds)
+{
+	bool ours = canfs_streams_are_ours(streams);
+
+	for (double at = 0; at < seconds; at += STEP_SEC) {
+		for (unsigned int i = 0; i < count; i++) {
+			_Atomic uint8_t last = 0;
+
+			canfs_streams_note(streams, &last);
+			canfs_streams_note(streams, &last);
+		}
+		/* Each step has new files: a fourth of a turn's. */
+		ours = canfs_streams_step(streams, in_flight, STEP_SEC);
+	}
+	return ours;
+}
+
+static void more_than_the_drive_has_room_for_are_ours(void **state)
+{
+	struct canfs_streams streams;
+
+	(void)state;
+	canfs_streams_init(&streams, true, 32);
+	assert_false(canfs_streams_wants_in_flight(&streams));
+	assert_false(canfs_streams_are_ours(&streams));
+	assert_false(after(&streams, 4, 32, 10)); /* 16 in a turn */
+	assert_false(after(&streams, 5, 32, 0.75));
+	assert_true(after(&streams, 5, 32, 0.25));
+	assert_true(after(&streams, 5, 32, 10));
+	assert_false(after(&streams, 1, 32, 1));
+	canfs_streams_init(&streams, true, 1);
+	assert_true(after(&streams, 1, 1, 1)); /* four in a turn */
+}
+
+static void one_stream_never_is(void **state)
+{
+	struct canfs_streams streams;
+	_Atomic uint8_t last = 0;
+
+	(void)state;
+	canfs_streams_init(&streams, true, 1);
+	for (int i = 0; i < 3000; i++) {
+		canfs_streams_note(&streams, &last);
+		assert_false(canfs_streams_step(&streams, 1, STEP_SEC));
+	}
+}
+
+static void nor_where_nothing_spins(void **state)
+{
+	struct canfs_streams streams;
+
+	(void)state;
+	canfs_streams_init(&streams, false, 0);
+	assert_false(canfs_streams_wants_in_flight(&streams));
+	assert_false(after(&streams, 100, 4, 10));
+}
+
+/* A device that does not say how many commands it takes, such as one of LVM. */
+static void what_it_takes_is_learnt(void **state)
+{
+	struct canfs_streams streams;
+
+	(void)state;
+	canfs_streams_init(&streams, true, 0);
+	assert_true(canfs_streams_wants_in_flight(&streams));
+	assert_true(after(&streams, 4, 4, 1));
+	assert_false(after(&streams, 4, CANFS_STREAMS_MORE, 1));
+	assert_false(canfs_streams_wants_in_flight(&streams));
+	assert_false(after(&streams, 4, 0, 10));
+}
+
+static void a_file_counts_once_a_turn(void **state)
+{
+	struct canfs_streams streams;
+	_Atomic uint8_t last[2] = { 0 };
+
+	(void)state;
+	canfs_streams_init(&streams, true, 1);
+	for (int turn = 0; turn < 600; turn++) {
+		for (int i = 0; i < 100; i++)
+			canfs_streams_note(&streams, &last[i % (1 + turn % 2)]);
+		assert_int_equal(atomic_load(&streams.count), 1 + turn % 2);
+		assert_int_equal(canfs_streams_step(&streams, 0, 1), turn % 2);
+	}
+}
+
+static void in_flight_is_parsed(void **state)
+{
+	uint64_t in_flight = 9;
+
+	(void)state;
+	assert_int_equal(canfs_parse_in_flight("       3        4\n", &in_flight), 0);
+	assert_int_equal(in_flight, 7);
+	assert_int_equal(canfs_parse_in_flight("3", &in_flight), -EPROTO);
+	assert_int_equal(canfs_parse_in_flight("", &in_flight), -EPROTO);
+	assert_int_equal(in_flight, 7);
+}
+
+/* So many READs, step apart; returns how many of them the stream took. */
+static unsigned int goes_on(
+	struct canfs_kernel_stream *stream, uint64_t offset, int64_t step, unsigned int reads)
+{
+	unsigned int taken = 0;
+
+	for (unsigned int i = 0; i < reads; i++, offset += (uint64_t)step)
+		taken += canfs_kernel_stream_goes_on(stream, offset, BLOCK);
+	return taken;
+}
+
+static void a_stream_goes_on_in_any_near_order(void **state)
+{
+	struct canfs_kernel_stream stream = { 0 };
+
+	(void)state;
+	assert_int_equal(goes_on(&stream, 0, BLOCK, 10), 0); /* there is none */
+	canfs_kernel_stream_begin(&stream, 10 * BLOCK);
+	assert_int_equal(goes_on(&stream, (uint64_t)10 * BLOCK, BLOCK, 1000), 1000);
+	for (uint64_t at = 1010; at < 3010; at += 8) { /* each eight, the last one first */
+		assert_true(canfs_kernel_stream_goes_on(&stream, (at + 7) * BLOCK, BLOCK));
+		assert_int_equal(goes_on(&stream, at * BLOCK, BLOCK, 7), 7);
+	}
+}
+
+static void it_ends_elsewhere(void **state)
+{
+	const uint64_t far[] = { 0, (uint64_t)100 * BLOCK - CANFS_KERNEL_STREAM_BYTES - 1,
+		(uint64_t)100 * BLOCK + CANFS_KERNEL_STREAM_BYTES + 1, UINT64_MAX / 2 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+		struct canfs_kernel_stream stream = { 0 };
+
+		canfs_kernel_stream_begin(&stream, (uint64_t)100 * BLOCK);
+		assert_false(canfs_kernel_stream_goes_on(&stream, far[i], BLOCK));
+		assert_false(canfs_kernel_stream_goes_on(&stream, (uint64_t)100 * BLOCK, BLOCK));
+	}
+}
+
+/* Large READs come in as wide an order as small ones. */
+static void the_window_is_that_of_large_reads(void **state)
+{
+	const uint64_t large = (uint64_t)1 << 20;
+	struct canfs_kernel_stream stream = { 0 };
+
+	(void)state;
+	canfs_kernel_stream_begin(&stream, large);
+	assert_true(canfs_kernel_stream_goes_on(&stream, 15 * large, large));
+	assert_true(canfs_kernel_stream_goes_on(&stream, large, large));
+	assert_false(canfs_kernel_stream_goes_on(&stream, 40 * large, large));
+}
+
+static void strides_and_backward_reads_end_it(void **state)
+{
+	struct canfs_kernel_stream stream = { 0 };
+
+	(void)state;
+	canfs_kernel_stream_begin(&stream, (uint64_t)100 * BLOCK);
+	assert_in_range(goes_on(&stream, (uint64_t)101 * BLOCK, 2 * (int64_t)BLOCK, 1000), 16, 17);
+	canfs_kernel_stream_begin(&stream, (uint64_t)100 * BLOCK);
+	assert_in_range(goes_on(&stream, (uint64_t)99 * BLOCK, -(int64_t)BLOCK, 99), 15, 16);
+}
+
+/* Reads so many blocks of a file, step apart; the bytes that are to be fetched, and how many reads are left to the kernel. */
+static uint64_t read_file(struct canfs_files *files, uint64_t file, int64_t step,
+	unsigned int reads, unsigned int *left)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	struct canfs_files_found found;
+	uint64_t bytes = 0, offset = step < 0 ? (uint64_t)(BLOCKS - 1) * BLOCK : 0;
+
+	*left = 0;
+	for (unsigned int i = 0; i < reads; i++, offset += (uint64_t)(step * BLOCK)) {
+		size_t n = canfs_files_read(
+			files, file, offset, BLOCK, (uint64_t)BLOCKS * BLOCK, 1, advice, &found);
+
+		*left += found.plain;
+		while (n > 0)
+			bytes += advice[--n].bytes;
+	}
+	return bytes;
+}
+
+/* Those that the kernel helps, and no others; and again when it is over. */
+static void test_plain_streams_are_left(void **state)
+{
+	const int64_t steps[] = { 1, -1, 8 };
+	struct canfs_files_config config = canfs_files_config_for(100);
+	struct canfs_files *files;
+	unsigned int left;
+
+	(void)state;
+	assert_int_equal(canfs_files_new(&files, &config), 0);
+	canfs_files_leave_plain(files, true);
+	for (uint64_t i = 0; i < 3; i++) {
+		uint64_t bytes = read_file(files, 1 + i, steps[i], 200, &left);
+
+		assert_true(steps[i] == 1 ? bytes == 0 : bytes > 0);
+		assert_true(steps[i] == 1 ? left > 150 : left == 0);
+	}
+	canfs_files_leave_plain(files, false);
+	assert_true(read_file(files, 1, 1, 200, &left) > 0);
+	canfs_files_free(files);
+}
+
+/* One read that overtook others began a cursor of its own. It is no other reader. */
+static void test_a_stray_read_is_forgotten(void **state)
+{
+	struct canfs_files_config config = canfs_files_config_for(100);
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	struct canfs_files *files;
+	unsigned int left;
+
+	(void)state;
+	assert_int_equal(canfs_files_new(&files, &config), 0);
+	canfs_files_read(files, 1, (uint64_t)(BLOCKS - 1) * BLOCK, BLOCK, (uint64_t)BLOCKS * BLOCK,
+		1, advice, NULL);
+	read_file(files, 1, 1, 50, &left);
+	assert_int_equal(left, 0);
+	read_file(files, 1, 1, 200, &left);
+	assert_in_range(left, 100, 200);
+	canfs_files_free(files);
+}
+
+/* Of each `window` blocks, which are read in random order, how many reads are left to the kernel. */
+static unsigned int read_shuffled(
+	struct canfs_files *files, uint64_t file, unsigned int window, unsigned int reads)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	struct canfs_files_found found;
+	unsigned int block[64], left = 0, seed = 7;
+
+	assert_true(window <= 64 && reads % window == 0);
+	for (unsigned int i = 0; i < reads; i++) {
+		unsigned int n = i % window, other;
+
+		for (unsigned int j = 0; n == 0 && j < window; j++) {
+			other = (seed = seed * 1103515245 + 12345) / 65536 % (j + 1);
+			block[j] = block[other];
+			block[other] = i + j;
+		}
+		canfs_files_read(files, file, (uint64_t)block[n] * BLOCK, BLOCK,
+			(uint64_t)BLOCKS * BLOCK, 1, advice, &found);
+		left += found.plain;
+	}
+	return left;
+}
+
+/* What a few threads of a server mix up the kernel reads ahead all the same; what comes in less order it does not. */
+static void test_shuffled_streams_are_not_left(void **state)
+{
+	struct canfs_files_config config = canfs_files_config_for(100);
+	struct canfs_files *files;
+
+	(void)state;
+	assert_int_equal(canfs_files_new(&files, &config), 0);
+	assert_in_range(read_shuffled(files, 1, 4, 320), 250, 320);
+	assert_in_range(read_shuffled(files, 2, 8, 320), 0, 32);
+	assert_in_range(read_shuffled(files, 3, 32, 320), 0, 64);
+	canfs_files_free(files);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(more_than_the_drive_has_room_for_are_ours),
+		cmocka_unit_test(one_stream_never_is),
+		cmocka_unit_test(nor_where_nothing_spins),
+		cmocka_unit_test(what_it_takes_is_learnt),
+		cmocka_unit_test(a_file_counts_once_a_turn),
+		cmocka_unit_test(in_flight_is_parsed),
+		cmocka_unit_test(a_stream_goes_on_in_any_near_order),
+		cmocka_unit_test(it_ends_elsewhere),
+		cmocka_unit_test(the_window_is_that_of_large_reads),
+		cmocka_unit_test(strides_and_backward_reads_end_it),
+		cmocka_unit_test(test_plain_streams_are_left),
+		cmocka_unit_test(test_a_stray_read_is_forgotten),
+		cmocka_unit_test(test_shuffled_streams_are_not_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
