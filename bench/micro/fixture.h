@@ -11,7 +11,9 @@
 #include "server/monitors/ghosts.h"
 #include "server/waiting/waiting.h"
 #include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/prefetch/kernel_stream.h"
 #include "ganesha-fsal/prefetch/resident.h"
+#include "ganesha-fsal/prefetch/streams.h"
 #include "ganesha-fsal/scheduler/queue.h"
 #include "pricing/auction.h"
 #include "pricing/price.h"
@@ -45,7 +47,10 @@ struct fixture {
 	struct canfs_ghosts *small_reads, *large_reads;
 	uint64_t unsampled_file;
 	struct canfs_files *files, *one_file, *random_file;
-	uint64_t files_turn, soon_turn, one_turn;
+	uint64_t files_turn, one_turn, stream_turn;
+	struct canfs_kernel_stream stream;
+	struct canfs_streams streams;
+	_Atomic uint8_t stream_last;
 	int cached; /* a file of which something is in the page cache */
 	struct canfs_resident_map map;
 	struct canfs_clients *few_clients, *many_clients;
@@ -74,9 +79,8 @@ int make_files(struct fixture *f);
 int make_disks(struct fixture *f);
 void free_prefetching(struct fixture *f);
 
-void files_soon(struct fixture *f);
 void files_read_million(struct fixture *f);
-void files_read_soon(struct fixture *f);
+void stream_read(struct fixture *f);
 void files_read_one(struct fixture *f);
 void files_read_random(struct fixture *f);
 void queue_fifo(struct fixture *f);

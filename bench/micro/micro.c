@@ -227,8 +227,7 @@ static const struct {
 	{ "canfs_ghosts_forecast", ghosts_forecast },
 	{ "canfs_files_read-1", files_read_one },
 	{ "canfs_files_read-million", files_read_million },
-	{ "canfs_files_soon-million", files_soon },
-	{ "canfs_files_read-million-soon", files_read_soon }, /* the same, and the read */
+	{ "stream-read", stream_read },
 	{ "canfs_files_read-random", files_read_random },
 	{ "canfs_clients_count-16", clients_few },
 	{ "canfs_clients_count-4096", clients_many }, /* nearly all miss */

@@ -35,23 +35,14 @@ void files_read_million(struct fixture *f)
 	files_read(f, f->files, turn % ACTIVE_FILES, turn / ACTIVE_FILES * ACTIVE_READ_BYTES);
 }
 
-static void tell_and_probe(struct fixture *f, uint64_t turn)
+/* All that is looked at of a READ whose stream is left to the kernel. */
+void stream_read(struct fixture *f)
 {
-	canfs_files_soon(f->files, turn % ACTIVE_FILES);
-	f->sink = canfs_is_resident(f->cached, 0, 4096, 4096, &f->map);
-}
+	uint64_t at = f->stream_turn++ * ACTIVE_READ_BYTES;
 
-/* As in a READ: the table is told of the file, then the page cache is asked, */
-void files_soon(struct fixture *f)
-{
-	tell_and_probe(f, f->soon_turn++);
-}
-
-/* and then the table. */
-void files_read_soon(struct fixture *f)
-{
-	tell_and_probe(f, f->files_turn);
-	files_read_million(f);
+	if (!canfs_kernel_stream_goes_on(&f->stream, at, ACTIVE_READ_BYTES))
+		canfs_kernel_stream_begin(&f->stream, at + ACTIVE_READ_BYTES);
+	canfs_streams_note(&f->streams, &f->stream_last);
 }
 
 void files_read_one(struct fixture *f)
@@ -132,7 +123,6 @@ int make_files(struct fixture *f)
 		return ret;
 	for (unsigned int i = 0; i < ACTIVE_FILE_READS * ACTIVE_FILES; i++)
 		files_read_million(f);
-	canfs_files_collapse(f->files);
 	stats = canfs_files_stats(f->files);
 	fprintf(stderr, "canfs-micro: active files: %llu in at most %llu bytes\n",
 		(unsigned long long)stats.files, (unsigned long long)stats.memory_bytes);
