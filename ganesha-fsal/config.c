@@ -250,7 +250,7 @@ static struct config_item items[] = {
 	CONF_ITEM_TOKEN("Scheduler", AUTO, scheduler_names, parameters, scheduler),
 	CONF_ITEM_UI32(
 		"Scheduler_Depth", 0, CANFS_ENGINE_DEPTH_MAX, 0, parameters, scheduler_depth),
-	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 6144, parameters, lag_kib),
+	CONF_ITEM_UI32("Lag_Kib", 64, 1048576, 12288, parameters, lag_kib),
 	COMPAT_ITEM_BLOCK("Class", class_items, class_init, class_commit, parameters, classes),
 	CONFIG_EOL,
 };

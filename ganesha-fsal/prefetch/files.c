@@ -13,6 +13,8 @@
 #define IDLE_FACTOR                                                                                \
 	2u /* times as far as it was followed: so much may be read by others meanwhile */
 #define STRIDE_READS 2u /* since the one before it in a stride: they may have changed places */
+#define START_BYTES  ((uint64_t)1 << 20) /* a stream is known by then, or after so many reads */
+#define START_READS  16u
 #define NO_CURSOR    UINT32_MAX
 
 /* A file is at its place, or at the next one, four times of five. */
@@ -191,6 +193,13 @@ static uint32_t find_stride(struct canfs_shard *shard, const struct canfs_file *
 	return NO_CURSOR;
 }
 
+/* It is in no sequence, nor is it where one begins: in the first reads of its file. */
+static bool is_random(const struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes)
+{
+	return cursor->heading == CANFS_LEARNING && offset >= START_BYTES &&
+	       offset >= START_READS * (uint64_t)bytes;
+}
+
 /* Random reads of a small file are near some cursor now and then; what tells them from others is that they lead nowhere. */
 static void note_way(struct canfs_file *file, bool in_sequence)
 {
@@ -276,7 +285,7 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	if (file_bytes > CANFS_OFFSET_MAX)
 		file_bytes = CANFS_OFFSET_MAX;
 	if (found)
-		*found = (struct canfs_files_found) { false, false };
+		*found = (struct canfs_files_found) { .plain = false };
 	if (bytes == 0 || offset >= file_bytes)
 		return 0;
 	if (bytes > READ_MAX_BYTES)
@@ -292,7 +301,9 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	n = follow(files, shard, active, offset, bytes);
 	plain = is_plain(shard, active, n);
 	if (found)
-		*found = (struct canfs_files_found) { pending_bytes(active) > 0, plain };
+		*found = (struct canfs_files_found) { .awaited = pending_bytes(active) > 0,
+			.random = is_random(canfs_table_cursor(shard, n), offset, bytes),
+			.plain = plain };
 	if (scale > 0 &&
 		!(plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed)))
 		pieces = advise(files, shard, active, n, file_bytes, scale < 1 ? scale : 1, advice);

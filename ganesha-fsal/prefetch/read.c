@@ -3,6 +3,8 @@
 #include "ganesha-fsal/prefetch/device.h"
 #include "ganesha-fsal/prefetch/fetching.h"
 
+#define SMALL_FILE_BYTES                                                                           \
+	((uint64_t)1 << 20) /* a larger one may be read by a stream that is not known yet */
 #define KERNEL_AHEAD_BYTES ((uint64_t)16 << 20) /* more than its read_ahead_kb will be */
 
 static struct canfs_device *device_of(const struct canfs_read *read)
@@ -121,10 +123,8 @@ static bool may_read_inline(struct canfs_read *read, uint64_t in_file)
 		return false;
 	read->way = CANFS_READ_INLINE;
 	read->fetch = canfs_fetching_begin(read->file, at, size, 0, read);
-	if (read->fetch) {
-		canfs_throttle_begin(&device->throttle);
+	if (read->fetch)
 		return true;
-	}
 	atomic_fetch_sub(&device->inline_reads, 1);
 	return false;
 }
@@ -208,8 +208,11 @@ static void queue_fetches(struct canfs_read *read)
 	canfs_read_arrived(read);
 }
 
-/* What comes next? Has it fetched, or leaves it to the kernel's read-ahead, which has brought this one, too: *ahead_bytes. */
-static void read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale,
+/*
+ * What comes next? Has it fetched, or leaves it to the kernel's read-ahead, which has brought this one, too: *ahead_bytes. True: it is of
+ * no stream.
+ */
+static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale,
 	uint64_t *ahead_bytes)
 {
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
@@ -222,7 +225,7 @@ static void read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 
 	bytes = canfs_clip(offset, bytes, file_bytes);
 	if (canfs_is_uncached(file) || bytes == 0)
-		return;
+		return false;
 	advices = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
 		scale * (double)headroom, advice, &found);
 	if (found.awaited) /* its reads would be lost among those that are not looked at */
@@ -230,12 +233,13 @@ static void read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 	for (size_t i = 0; i < advices; i++)
 		*ahead_bytes += canfs_fetching_ahead(file, &advice[i]);
 	if (!found.plain)
-		return;
+		return found.random || file_bytes <= SMALL_FILE_BYTES;
 	canfs_streams_note(&device->streams, &file->turn);
 	if (canfs_streams_are_ours(&device->streams))
-		return;
+		return false;
 	canfs_kernel_stream_begin(&file->kernel_stream, offset + bytes);
 	*ahead_bytes += bytes;
+	return false;
 }
 
 /* A read whose pages are not there. What nothing fetches is read inline, while there are places; the rest is delayed. */
@@ -294,6 +298,7 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	read->arrived = canfs_read_arrived;
 	read->way = CANFS_READ_AT_ONCE;
 	read->ahead_bytes = 0;
+	read->throttles = false;
 	if (may_stream(read) || is_known_resident(read)) {
 		count(read);
 		return read->way == CANFS_READ_HELD && hold(read);
@@ -308,9 +313,11 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	if (delayed) {
 		queue_fetches(read->delay(read));
 		/* It may have been answered by now, and be gone. */
-		read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
-	} else {
-		read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
+		(void)read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
+	} else if (read_ahead(file, offset, bytes, scale, &read->ahead_bytes) &&
+		   read->way == CANFS_READ_INLINE) {
+		read->throttles = true;
+		canfs_throttle_begin(&device_of(read)->throttle);
 	}
 	return delayed;
 }
@@ -332,8 +339,10 @@ void canfs_prefetch_complete(struct canfs_read *read)
 	if (read->way == CANFS_READ_INLINE) {
 		atomic_fetch_sub(&device->inline_reads, 1);
 		canfs_fetching_end(read->fetch, 0);
-		canfs_throttle_end(&device->throttle, &released);
-		canfs_reads_go_on(device, &released);
+		if (read->throttles) {
+			canfs_throttle_end(&device->throttle, &released);
+			canfs_reads_go_on(device, &released);
+		}
 	}
 	leave(read);
 	canfs_export_fs_leave(export_fs);

@@ -16,6 +16,11 @@ bool canfs_streams_wants_in_flight(const struct canfs_streams *streams)
 	return streams->spins && streams->takes == 0;
 }
 
+static bool is_too_many(const struct canfs_streams *streams, uint64_t count)
+{
+	return count > 1 && count * CANFS_STREAMS_COMMANDS > streams->takes;
+}
+
 bool canfs_streams_step(struct canfs_streams *streams, uint64_t in_flight, double elapsed_sec)
 {
 	uint64_t count;
@@ -24,13 +29,16 @@ bool canfs_streams_step(struct canfs_streams *streams, uint64_t in_flight, doubl
 	if (streams->takes == 0 && in_flight >= CANFS_STREAMS_MORE)
 		streams->takes = CANFS_STREAMS_SATA;
 	streams->turn_sec += elapsed_sec;
+	if (streams->spins && streams->takes != 0 &&
+		is_too_many(streams, atomic_load(&streams->count)))
+		atomic_store(&streams->ours, true);
 	if (!streams->spins || streams->turn_sec < CANFS_STREAMS_TURN_SEC)
 		return canfs_streams_are_ours(streams);
 	streams->turn_sec = 0;
 	count = atomic_exchange(&streams->count, 0);
 	turn = (uint8_t)(atomic_load(&streams->turn) + 1);
 	atomic_store(&streams->turn, turn == 0 ? 1 : turn);
-	atomic_store(&streams->ours, count > 1 && count * CANFS_STREAMS_COMMANDS > streams->takes);
+	atomic_store(&streams->ours, is_too_many(streams, count));
 	return canfs_streams_are_ours(streams);
 }
 

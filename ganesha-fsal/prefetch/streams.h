@@ -7,7 +7,7 @@
  * large reads in our order are up to three times as fast (Ellard & Seltzer 2003, §5.3).
  *
  *	takes   commands at once: as the kernel says; else, if MORE were seen in flight, as many as a SATA disk; else one
- *	ours    if the streams of the last turn need more than that: COMMANDS each, and more than one stream
+ *	ours    if the streams of a turn need more than that: COMMANDS each, and more than one stream
  *
  * What the kernel does not read ahead (strides, backward and shuffled reads, several streams of a file) is not concerned.
  */

@@ -114,6 +114,23 @@ static void another_read_is_not_starved(void **state)
 	canfs_fd_cache_put(other);
 }
 
+/* The first reads of a stream that nobody knows yet, too, are of a large file. */
+static void streams_do_not_hold_each_other(void **state)
+{
+	struct canfs_open_file *file = make("stream", state, FILE_BYTES);
+	struct canfs_open_file *other = make("new", &file, FILE_BYTES);
+	struct read first;
+
+	read_to(file, LEARNT * READ_BYTES);
+	assert_false(begin(other, 0, READ_BYTES, &first));
+	assert_int_equal(first.read.way, CANFS_READ_INLINE);
+	for (uint64_t at = LEARNT * READ_BYTES; at < FILE_BYTES; at += READ_BYTES)
+		assert_int_equal(read_all(file, at, READ_BYTES, 1), CANFS_READ_STREAM);
+	finish(&first);
+	canfs_fd_cache_put(file);
+	canfs_fd_cache_put(other);
+}
+
 /* It waits for a lock, say. */
 static void for_a_read_that_is_not_served_nothing_is_held_for_long(void **state)
 {
@@ -160,6 +177,7 @@ int main(void)
 		STREAM_TEST(a_stream_that_turns_is_followed),
 		STREAM_TEST(streams_do_not_take_all_workers),
 		STREAM_TEST(another_read_is_not_starved),
+		STREAM_TEST(streams_do_not_hold_each_other),
 		STREAM_TEST(for_a_read_that_is_not_served_nothing_is_held_for_long),
 		STREAM_TEST(where_nothing_spins_nothing_is_held),
 	};

@@ -44,7 +44,7 @@ static void more_than_the_drive_has_room_for_are_ours(void **state)
 	assert_false(canfs_streams_are_ours(&streams));
 	assert_false(after(&streams, 4, 32, 10)); /* 16 in a turn */
 	assert_false(after(&streams, 5, 32, 0.75));
-	assert_true(after(&streams, 5, 32, 0.25));
+	assert_true(after(&streams, 5, 32, 0.25)); /* as soon as there are 17 */
 	assert_true(after(&streams, 5, 32, 10));
 	assert_false(after(&streams, 1, 32, 1));
 	canfs_streams_init(&streams, true, 1);
