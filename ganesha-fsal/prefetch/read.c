@@ -264,14 +264,13 @@ static bool may_stream(struct canfs_read *read)
 		return false;
 	}
 	canfs_streams_note(&device->streams, &read->file->turn);
-	read->ahead_bytes = read->bytes;
-	if (!canfs_throttle_passes(&device->throttle, read->bytes) && enter(read)) {
+	if (!canfs_throttle_passes(&device->throttle, read->bytes) && enter(read))
 		read->way = CANFS_READ_HELD;
-		return true;
-	}
-	if (!take_place(&device->streaming, CANFS_INLINE_MAX))
+	else if (take_place(&device->streaming, CANFS_INLINE_MAX))
+		read->way = CANFS_READ_STREAM;
+	else
 		return false;
-	read->way = CANFS_READ_STREAM;
+	read->ahead_bytes = read->bytes;
 	return true;
 }
 

@@ -94,7 +94,7 @@ static pid_t other_opens_so(int flags)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(open(path, flags | O_CLOEXEC) >= 0 ? 0 : errno);
+		_exit(open(path, flags | O_CLOEXEC, 0600) >= 0 ? 0 : errno);
 	assert_true(pid > 0);
 	return pid;
 }
