@@ -21,7 +21,7 @@
 
 #define FILE_NUMBER 3
 
-static char path[] = "/tmp/canfs-test-watch-XXXXXX";
+static char path[] = "/dev/shm/canfs-test-watch-XXXXXX";
 static struct canfs_watch *watch;
 static unsigned int opened_count;
 static struct canfs_watched file;
