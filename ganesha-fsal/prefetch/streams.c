@@ -8,7 +8,7 @@
 void canfs_streams_init(struct canfs_streams *streams, bool spins, uint64_t takes)
 {
 	*streams = (struct canfs_streams) { .spins = spins, .takes = takes };
-	atomic_init(&streams->turn, 1);
+	atomic_init(&streams->turn, 2);
 }
 
 bool canfs_streams_wants_in_flight(const struct canfs_streams *streams)
@@ -24,7 +24,6 @@ static bool is_too_many(const struct canfs_streams *streams, uint64_t count)
 bool canfs_streams_step(struct canfs_streams *streams, uint64_t in_flight, double elapsed_sec)
 {
 	uint64_t count;
-	uint8_t turn;
 
 	if (streams->takes == 0 && in_flight >= CANFS_STREAMS_MORE)
 		streams->takes = CANFS_STREAMS_SATA;
@@ -36,8 +35,7 @@ bool canfs_streams_step(struct canfs_streams *streams, uint64_t in_flight, doubl
 		return canfs_streams_are_ours(streams);
 	streams->turn_sec = 0;
 	count = atomic_exchange(&streams->count, 0);
-	turn = (uint8_t)(atomic_load(&streams->turn) + 1);
-	atomic_store(&streams->turn, turn == 0 ? 1 : turn);
+	atomic_fetch_add(&streams->turn, 1);
 	atomic_store(&streams->ours, is_too_many(streams, count));
 	return canfs_streams_are_ours(streams);
 }

@@ -9,6 +9,8 @@
  *	takes   commands at once: as the kernel says; else, if MORE were seen in flight, as many as a SATA disk; else one
  *	ours    if the streams of a turn need more than that: COMMANDS each, and more than one stream
  *
+ * A stream counts once it has read in two turns in a row: files that are read one after the other are no streams beside each other.
+ *
  * What the kernel does not read ahead (strides, backward and shuffled reads, several streams of a file) is not concerned.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_STREAMS_H
@@ -22,13 +24,13 @@
 #define CANFS_STREAMS_SATA 32u
 #define CANFS_STREAMS_COMMANDS                                                                     \
 	2u /* of the kernel for each: what is being read, and what comes next */
-#define CANFS_STREAMS_TURN_SEC 1.0
+#define CANFS_STREAMS_TURN_SEC 0.5
 
 struct canfs_streams {
 	bool spins;
 	_Atomic uint8_t turn;
 	atomic_bool ours;
-	atomic_uint count; /* that have read in this turn */
+	atomic_uint count; /* that have read in this turn and in the one before */
 
 	/* Of the housekeeping thread. */
 	uint64_t takes; /* 0: not known */
@@ -42,11 +44,13 @@ void canfs_streams_init(struct canfs_streams *streams, bool spins, uint64_t take
 static inline void canfs_streams_note(struct canfs_streams *streams, _Atomic uint8_t *last)
 {
 	uint8_t turn = atomic_load_explicit(&streams->turn, memory_order_relaxed);
+	uint8_t before = atomic_load_explicit(last, memory_order_relaxed);
 
-	if (atomic_load_explicit(last, memory_order_relaxed) == turn)
+	if (before == turn)
 		return;
 	atomic_store_explicit(last, turn, memory_order_relaxed);
-	atomic_fetch_add_explicit(&streams->count, 1, memory_order_relaxed);
+	if ((uint8_t)(before + 1) == turn)
+		atomic_fetch_add_explicit(&streams->count, 1, memory_order_relaxed);
 }
 
 static inline bool canfs_streams_are_ours(const struct canfs_streams *streams)

@@ -14,21 +14,20 @@
 #define STEP_SEC 0.25
 #define BLOCK    ((uint32_t)65536)
 #define BLOCKS   4000u
+#define MOST     100
 
 /* Are they ours after so many seconds with so many of them? */
 static bool after(
 	struct canfs_streams *streams, unsigned int count, uint64_t in_flight, double seconds)
 {
+	static _Atomic uint8_t last[MOST];
 	bool ours = canfs_streams_are_ours(streams);
 
 	for (double at = 0; at < seconds; at += STEP_SEC) {
 		for (unsigned int i = 0; i < count; i++) {
-			_Atomic uint8_t last = 0;
-
-			canfs_streams_note(streams, &last);
-			canfs_streams_note(streams, &last);
+			canfs_streams_note(streams, &last[i]);
+			canfs_streams_note(streams, &last[i]);
 		}
-		/* Each step has new files: a fourth of a turn's. */
 		ours = canfs_streams_step(streams, in_flight, STEP_SEC);
 	}
 	return ours;
@@ -42,25 +41,40 @@ static void more_than_the_drive_has_room_for_are_ours(void **state)
 	canfs_streams_init(&streams, true, 32);
 	assert_false(canfs_streams_wants_in_flight(&streams));
 	assert_false(canfs_streams_are_ours(&streams));
-	assert_false(after(&streams, 4, 32, 10)); /* 16 in a turn */
-	assert_false(after(&streams, 5, 32, 0.75));
-	assert_true(after(&streams, 5, 32, 0.25)); /* as soon as there are 17 */
-	assert_true(after(&streams, 5, 32, 10));
-	assert_false(after(&streams, 1, 32, 1));
+	assert_false(after(&streams, 16, 32, 10));
+	assert_false(after(&streams, 16, 32, 0.25));
+	assert_true(after(&streams, 17, 32, 2));
+	assert_true(after(&streams, 17, 32, 10));
+	assert_false(after(&streams, 1, 32, 2));
 	canfs_streams_init(&streams, true, 1);
-	assert_true(after(&streams, 1, 1, 1)); /* four in a turn */
+	assert_true(after(&streams, 2, 1, 2));
 }
 
 static void one_stream_never_is(void **state)
 {
 	struct canfs_streams streams;
-	_Atomic uint8_t last = 0;
 
 	(void)state;
 	canfs_streams_init(&streams, true, 1);
-	for (int i = 0; i < 3000; i++) {
-		canfs_streams_note(&streams, &last);
-		assert_false(canfs_streams_step(&streams, 1, STEP_SEC));
+	assert_false(after(&streams, 1, 1, 1000));
+}
+
+/* Ten in a turn, and each is over before the next. */
+static void nor_are_files_one_after_the_other(void **state)
+{
+	struct canfs_streams streams;
+
+	(void)state;
+	canfs_streams_init(&streams, true, 1);
+	for (int step = 0; step < 1000; step++) {
+		for (int file = 0; file < 5; file++) {
+			_Atomic uint8_t last = 0;
+
+			canfs_streams_note(&streams, &last);
+		}
+		/* A turn's number that a file has at first comes again after 256 turns. */
+		if (canfs_streams_step(&streams, 1, STEP_SEC))
+			assert_in_range(atomic_load(&streams.turn), 0, 3);
 	}
 }
 
@@ -82,25 +96,10 @@ static void what_it_takes_is_learnt(void **state)
 	(void)state;
 	canfs_streams_init(&streams, true, 0);
 	assert_true(canfs_streams_wants_in_flight(&streams));
-	assert_true(after(&streams, 4, 4, 1));
-	assert_false(after(&streams, 4, CANFS_STREAMS_MORE, 1));
+	assert_true(after(&streams, 4, 4, 2));
+	assert_false(after(&streams, 4, CANFS_STREAMS_MORE, 2));
 	assert_false(canfs_streams_wants_in_flight(&streams));
 	assert_false(after(&streams, 4, 0, 10));
-}
-
-static void a_file_counts_once_a_turn(void **state)
-{
-	struct canfs_streams streams;
-	_Atomic uint8_t last[2] = { 0 };
-
-	(void)state;
-	canfs_streams_init(&streams, true, 1);
-	for (int turn = 0; turn < 600; turn++) {
-		for (int i = 0; i < 100; i++)
-			canfs_streams_note(&streams, &last[i % (1 + turn % 2)]);
-		assert_int_equal(atomic_load(&streams.count), 1 + turn % 2);
-		assert_int_equal(canfs_streams_step(&streams, 0, 1), turn % 2);
-	}
 }
 
 static void in_flight_is_parsed(void **state)
@@ -285,7 +284,7 @@ int main(void)
 		cmocka_unit_test(one_stream_never_is),
 		cmocka_unit_test(nor_where_nothing_spins),
 		cmocka_unit_test(what_it_takes_is_learnt),
-		cmocka_unit_test(a_file_counts_once_a_turn),
+		cmocka_unit_test(nor_are_files_one_after_the_other),
 		cmocka_unit_test(in_flight_is_parsed),
 		cmocka_unit_test(a_stream_goes_on_in_any_near_order),
 		cmocka_unit_test(it_ends_elsewhere),
