@@ -14,6 +14,7 @@
 	2u /* times as far as it was followed: so much may be read by others meanwhile */
 #define STRIDE_READS 2u /* since the one before it in a stride: they may have changed places */
 #define START_BYTES  ((uint64_t)1 << 20) /* a stream is known by then, or after so many reads */
+#define STEADY_READS 48u                 /* shuffled reads are known sooner */
 #define START_READS  16u
 #define NO_CURSOR    UINT32_MAX
 
@@ -303,6 +304,7 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	if (found)
 		*found = (struct canfs_files_found) { .awaited = pending_bytes(active) > 0,
 			.random = is_random(canfs_table_cursor(shard, n), offset, bytes),
+			.steady = plain && canfs_table_cursor(shard, n)->seqcount >= STEADY_READS,
 			.plain = plain };
 	if (scale > 0 &&
 		!(plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed)))

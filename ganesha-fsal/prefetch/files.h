@@ -53,6 +53,7 @@ void canfs_files_free(struct canfs_files *files); /* nobody may call it any more
 struct canfs_files_found {
 	bool awaited; /* somebody is expected to read what was fetched before of this file */
 	bool random;  /* it is in no sequence that is known, and not at the start of its file */
+	bool steady;  /* plain for so long that its order is known */
 	bool plain; /* it is of a plain stream: canfs_cursor_is_plain(), and the only one in its file */
 };
 

@@ -9,7 +9,7 @@
  *	   <-WINDOW--|
  *
  *	read in the window   the stream goes on; next moves to the end of the furthest read
- *	read that skips      goes on, but counts; more than SKIPS of these beyond those in order: it is a stride
+ *	read that skips      goes on, but counts, one far away fourfold; more than SKIPS beyond those in order: a stride, or shuffled
  *	read elsewhere       it has ended; the table decides anew
  *
  * No lock: a READ that races with another may move `next` back by a few reads, or lose a skip. The window covers both.
@@ -60,7 +60,9 @@ static inline bool canfs_kernel_stream_goes_on(
 		canfs_kernel_stream_end(stream);
 		return false;
 	}
-	if (offset > next)
+	if (offset >= next + 4 * bytes || offset + 5 * bytes < next)
+		atomic_store_explicit(&stream->skips, skips + 4, memory_order_relaxed);
+	else if (offset > next)
 		atomic_store_explicit(&stream->skips, skips + 1, memory_order_relaxed);
 	else if (skips > 0)
 		atomic_store_explicit(&stream->skips, skips - 1, memory_order_relaxed);

@@ -237,7 +237,8 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 	canfs_streams_note(&device->streams, &file->turn);
 	if (canfs_streams_are_ours(&device->streams))
 		return false;
-	canfs_kernel_stream_begin(&file->kernel_stream, offset + bytes);
+	if (found.steady)
+		canfs_kernel_stream_begin(&file->kernel_stream, offset + bytes);
 	*ahead_bytes += bytes;
 	return false;
 }

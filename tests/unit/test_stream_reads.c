@@ -3,7 +3,7 @@
 #include "tests/unit/prefetched.h"
 
 #define READ_BYTES (64 * KIB)
-#define LEARNT     16u /* reads, after which a stream is known */
+#define LEARNT     64u /* reads, after which a stream is known */
 
 /* On a disk that spins; workers may read. */
 static int set_up_kernel_streams(void **state)
@@ -74,6 +74,7 @@ static void streams_do_not_take_all_workers(void **state)
 	uint64_t at = LEARNT * READ_BYTES;
 
 	read_to(file, at);
+	evict(file->fd);
 	delay_all();
 	for (unsigned int i = 0; i < CANFS_INLINE_MAX; i++, at += READ_BYTES) {
 		assert_false(begin_scaled(file, at, READ_BYTES, 1, &reads[i]));
