@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Who reads plain sequential streams ahead on a disk: the kernel, or we?
+ * Decides whether the kernel or the prefetcher reads plain sequential streams ahead on a disk.
  *
  * The kernel, by default: it costs less, and a drive that orders its commands stays with a stream for as long as it has a command of
  * it. But a drive that spins has room for so many commands only. With more streams than that it loses half of its time to seeks, and
@@ -64,7 +64,7 @@ bool canfs_streams_wants_in_flight(const struct canfs_streams *streams);
 /* A turn is several steps. One thread at a time. Returns whether streams are ours from now on. */
 bool canfs_streams_step(struct canfs_streams *streams, uint64_t in_flight, double elapsed_sec);
 
-/* Of the file `inflight` of a block device in /sys: reads and writes. 0, -EPROTO. */
+/* Parses the file `inflight` of a block device in /sys. The result is the sum of reads and writes. 0 or -EPROTO. */
 int canfs_parse_in_flight(const char *text, uint64_t *in_flight);
 
 #endif

@@ -17,7 +17,7 @@ bool canfs_throttle_hold(struct canfs_throttle *throttle, struct canfs_job *job)
 {
 	bool holds;
 
-	/* Whoever is served after this look finds it in the list. */
+	/* A read that is served after this check finds the job in the list. */
 	pthread_mutex_lock(&throttle->mutex);
 	holds = atomic_load(&throttle->waiting) != 0;
 	if (holds)
