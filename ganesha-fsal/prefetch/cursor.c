@@ -245,6 +245,11 @@ bool canfs_cursor_is_plain(const struct canfs_cursor *cursor)
 	       cursor->disorder <= DISORDER_MAX / 2;
 }
 
+bool canfs_cursor_is_past_fetched(const struct canfs_cursor *cursor)
+{
+	return cursor->outstanding == 0 || cursor->fetched_to <= cursor->base;
+}
+
 struct canfs_followed canfs_cursor_follow(
 	struct canfs_cursor *cursor, uint64_t offset, uint32_t bytes, uint32_t reach_bytes)
 {

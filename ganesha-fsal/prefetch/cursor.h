@@ -105,6 +105,9 @@ struct canfs_followed canfs_cursor_follow(
  */
 bool canfs_cursor_is_plain(const struct canfs_cursor *cursor);
 
+/* Has it read, or given up, all that was fetched for it? */
+bool canfs_cursor_is_past_fetched(const struct canfs_cursor *cursor);
+
 /*
  * How far to be ahead: it grows with seqcount, to all of max_bytes at half of its maximum, but not beyond four
  * times as far as the stream was followed. 0 while LEARNING.

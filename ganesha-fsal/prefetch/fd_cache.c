@@ -381,26 +381,3 @@ void canfs_fd_cache_close(struct canfs_open_file *file, const struct timespec *u
 	if (last)
 		close_file(fd_cache, file);
 }
-
-void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
-{
-	unsigned int at = file->next_recent++ % CANFS_LOCAL_RECENT;
-
-	file->recent[at].offset = offset;
-	file->recent[at].bytes = bytes;
-}
-
-uint64_t canfs_fd_cache_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < CANFS_LOCAL_RECENT; i++) {
-		uint64_t from = file->recent[i].offset, to = from + file->recent[i].bytes;
-
-		if (offset >= to || offset + bytes <= from)
-			continue;
-		sum += file->recent[i].bytes;
-		file->recent[i].bytes = 0;
-	}
-	return sum;
-}

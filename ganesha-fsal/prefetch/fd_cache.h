@@ -27,7 +27,6 @@
 #include "ganesha-fsal/prefetch/residency.h"
 
 #define CANFS_LOCAL_IDLE_SEC 10
-#define CANFS_LOCAL_RECENT   8 /* ranges that were fetched ahead last, of each file */
 
 struct canfs_fd_cache;
 
@@ -49,10 +48,6 @@ struct canfs_open_file {
 	RB_HEAD(canfs_fetchings, canfs_fetching) pieces; /* being fetched (fetching.c) */
 	atomic_uint fetches;                             /* so many */
 	struct canfs_residency residency;
-	struct {
-		uint64_t offset, bytes;
-	} recent[CANFS_LOCAL_RECENT];
-	unsigned int next_recent;
 
 	/* Of fd_cache.c. */
 	const void *object; /* with export_fs: its name here */
@@ -98,12 +93,6 @@ struct canfs_open_file *canfs_fd_cache_open(struct canfs_export_fs *export_fs, c
 /* Adds a user; drops a user. Neither closes a file: close(), tick() and drain() do. */
 void canfs_fd_cache_use(struct canfs_open_file *file);
 void canfs_fd_cache_put(struct canfs_open_file *file); /* NULL allowed */
-
-/* Under the file's mutex: what was fetched ahead is remembered, to see whether it lasts until it is read. */
-void canfs_fd_cache_fetched(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
-
-/* Under the file's mutex: some of these bytes are not there. How much of them had been fetched? Each is told of once. */
-uint64_t canfs_fd_cache_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
 /*
  * For an object that is released, or a file that is deleted: removes its open file, of any exported file system, from the cache and returns it

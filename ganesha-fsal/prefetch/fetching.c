@@ -105,8 +105,6 @@ void canfs_fetching_end(struct canfs_fetch *fetch, int error)
 	pthread_mutex_lock(&file->mutex);
 	RB_REMOVE(canfs_fetchings, &file->pieces, piece);
 	file->fetches--;
-	if (!read && error == 0)
-		canfs_fd_cache_fetched(file, fetch->offset, fetch->bytes);
 	pthread_mutex_unlock(&file->mutex);
 	if (error != -ECANCELED && atomic_load(&device->stuck))
 		atomic_store(&device->stuck, false);
@@ -173,17 +171,6 @@ bool canfs_range_is_there(struct canfs_open_file *file, uint64_t offset, uint64_
 {
 	return canfs_range_is_resident(file, offset, bytes) &&
 	       !canfs_range_is_in_flight(file, offset, bytes);
-}
-
-uint64_t canfs_range_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes)
-{
-	uint64_t lost = 0;
-
-	pthread_mutex_lock(&file->mutex);
-	if (!is_in_flight(file, offset, bytes))
-		lost = canfs_fd_cache_evicted(file, offset, bytes);
-	pthread_mutex_unlock(&file->mutex);
-	return lost;
 }
 
 struct canfs_fetch *canfs_fetching_begin(struct canfs_open_file *file, uint64_t offset,

@@ -28,9 +28,6 @@ bool canfs_range_is_resident(struct canfs_open_file *file, uint64_t offset, uint
 bool canfs_range_is_in_flight(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 bool canfs_range_is_there(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
 
-/* Of a range that is not there: the bytes that were fetched ahead, and are gone. 0 if any of it is on its way. */
-uint64_t canfs_range_evicted(struct canfs_open_file *file, uint64_t offset, uint64_t bytes);
-
 /*
  * From now on it is in flight, for the read, or (NULL) ahead for that cursor; at most CANFS_FETCH_BYTES_MAX, from a
  * page's beginning. queue() or end() is to follow, which may both call read->arrived() at once. NULL: no memory, or

@@ -212,7 +212,7 @@ static void note_way(struct canfs_file *file, bool in_sequence)
 
 /* The cursor whose read this is. */
 static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
-	struct canfs_file *file, uint64_t offset, uint32_t bytes)
+	struct canfs_file *file, uint64_t offset, uint32_t bytes, uint32_t *fetched)
 {
 	uint32_t reach = files->config.tolerance_max_bytes, n = NO_CURSOR;
 	struct search search; /* too large to be cleared each time */
@@ -223,6 +223,7 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 	search.oldest = 0;
 	search.single = 0;
 	search.pending = 0;
+	*fetched = 0;
 	if (file->cursors > 0)
 		search_cursors(files, shard, file, offset, bytes, &search);
 	if (search.distance != UINT64_MAX) {
@@ -233,6 +234,7 @@ static uint32_t follow(struct canfs_files *files, struct canfs_shard *shard,
 		followed = canfs_cursor_follow(cursor, offset, bytes, reach);
 		canfs_account_followed(files, shard, file, followed);
 		note_way(file, followed.sequential > 0);
+		*fetched = followed.used;
 		shard->stats.matched++;
 		return search.best;
 	}
@@ -267,6 +269,12 @@ static bool has_others(struct canfs_shard *shard, struct canfs_file *file, uint3
 	return false;
 }
 
+/* Its order is known, and what it reads need not be counted. */
+static bool is_steady(const struct canfs_cursor *cursor)
+{
+	return cursor->seqcount >= STEADY_READS && canfs_cursor_is_past_fetched(cursor);
+}
+
 static bool is_plain(struct canfs_shard *shard, struct canfs_file *file, uint32_t n)
 {
 	return canfs_cursor_is_plain(canfs_table_cursor(shard, n)) && !has_others(shard, file, n);
@@ -279,9 +287,9 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	uint64_t hash = canfs_table_hash(file);
 	struct canfs_shard *shard;
 	struct canfs_file *active;
+	uint32_t n, fetched;
 	size_t pieces = 0;
 	bool plain;
-	uint32_t n;
 
 	if (file_bytes > CANFS_OFFSET_MAX)
 		file_bytes = CANFS_OFFSET_MAX;
@@ -299,12 +307,13 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	if (++active->reads == 0) /* that would be no file */
 		active->reads = 1;
 	shard->stats.reads++;
-	n = follow(files, shard, active, offset, bytes);
+	n = follow(files, shard, active, offset, bytes, &fetched);
 	plain = is_plain(shard, active, n);
 	if (found)
-		*found = (struct canfs_files_found) { .awaited = pending_bytes(active) > 0,
+		*found = (struct canfs_files_found) { .fetched = fetched,
+			.awaited = pending_bytes(active) > 0,
 			.random = is_random(canfs_table_cursor(shard, n), offset, bytes),
-			.steady = plain && canfs_table_cursor(shard, n)->seqcount >= STEADY_READS,
+			.steady = plain && is_steady(canfs_table_cursor(shard, n)),
 			.plain = plain };
 	if (scale > 0 &&
 		!(plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed)))

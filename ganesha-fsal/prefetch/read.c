@@ -62,20 +62,18 @@ static bool is_known_resident(const struct canfs_read *read)
 	       (residency == CANFS_RESIDENCY_PROBE && probe_resident(read));
 }
 
-/* Are all of its pages there? The file's residency learns of it, and what was fetched ahead and evicted is counted. */
-static bool probe_pages(const struct canfs_read *read)
+/* Are all of its pages there? The file's residency learns of it. */
+static bool probe_pages(struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
-	uint64_t in_file = canfs_clip_now(file, read->offset, read->bytes), lost;
+	uint64_t in_file = canfs_clip_now(file, read->offset, read->bytes);
 
 	if (canfs_is_uncached(file) || canfs_range_is_there(file, read->offset, in_file)) {
 		canfs_residency_found(&file->residency, canfs_residency_age(file));
 		return true;
 	}
 	canfs_residency_lost(&file->residency, canfs_residency_age(file));
-	lost = canfs_range_evicted(file, read->offset, in_file);
-	if (lost > 0)
-		atomic_fetch_add(&shared_of(read)->evicted_bytes, lost);
+	read->missed = !canfs_range_is_in_flight(file, read->offset, in_file);
 	return false;
 }
 
@@ -209,11 +207,11 @@ static void queue_fetches(struct canfs_read *read)
 }
 
 /*
- * What comes next? Has it fetched, or leaves it to the kernel's read-ahead, which has brought this one, too: *ahead_bytes. True: it is of
- * no stream.
+ * What comes next? Has it fetched, or leaves it to the kernel's read-ahead, which has brought this one, too: *ahead_bytes. What was
+ * fetched ahead for this one, which missed, has been evicted. True: it is of no stream.
  */
 static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale,
-	uint64_t *ahead_bytes)
+	bool missed, uint64_t *ahead_bytes)
 {
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 	struct canfs_prefetch_shared *shared = canfs_prefetch_shared(device->prefetcher);
@@ -228,6 +226,8 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 		return false;
 	advices = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
 		scale * (double)headroom, advice, &found);
+	if (missed && found.fetched > 0)
+		atomic_fetch_add(&shared->evicted_bytes, found.fetched);
 	if (found.awaited) /* its reads would be lost among those that are not looked at */
 		canfs_residency_lost(&file->residency, canfs_residency_age(file));
 	for (size_t i = 0; i < advices; i++)
@@ -247,9 +247,8 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 static void choose_way(struct canfs_read *read)
 {
 	uint64_t in_file = canfs_clip_now(read->file, read->offset, read->bytes);
-	bool in_flight = canfs_range_is_in_flight(read->file, read->offset, in_file);
 
-	if (in_flight || !may_read_inline(read, in_file))
+	if (!read->missed || !may_read_inline(read, in_file))
 		read->way = CANFS_READ_DELAYED;
 }
 
@@ -291,19 +290,20 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	struct canfs_open_file *file = read->file;
 	uint64_t offset = read->offset, bytes = read->bytes;
 	double scale = read->scale;
-	bool there, entered, delayed;
+	bool there, entered, delayed, missed;
 
 	read->export_fs = file->export_fs;
 	read->device = canfs_export_fs_device(file->export_fs);
 	read->arrived = canfs_read_arrived;
 	read->way = CANFS_READ_AT_ONCE;
 	read->ahead_bytes = 0;
-	read->throttles = false;
+	read->missed = read->throttles = false;
 	if (may_stream(read) || is_known_resident(read)) {
 		count(read);
 		return read->way == CANFS_READ_HELD && hold(read);
 	}
 	there = probe_pages(read);
+	missed = read->missed;
 	entered = !there && enter(read);
 	if (entered)
 		choose_way(read);
@@ -313,8 +313,8 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	if (delayed) {
 		queue_fetches(read->delay(read));
 		/* It may have been answered by now, and be gone. */
-		(void)read_ahead(file, offset, bytes, scale, &read->ahead_bytes);
-	} else if (read_ahead(file, offset, bytes, scale, &read->ahead_bytes) &&
+		(void)read_ahead(file, offset, bytes, scale, missed, &read->ahead_bytes);
+	} else if (read_ahead(file, offset, bytes, scale, missed, &read->ahead_bytes) &&
 		   read->way == CANFS_READ_INLINE) {
 		read->throttles = true;
 		canfs_throttle_begin(&device_of(read)->throttle);

@@ -178,6 +178,14 @@ static inline void order_streams(void)
 	canfs_files_leave_plain(device->files, false);
 }
 
+static inline void leave_streams(void)
+{
+	struct canfs_device *device = canfs_export_fs_device(export_fs);
+
+	atomic_store(&device->streams.ours, false);
+	canfs_files_leave_plain(device->files, true);
+}
+
 static int set_up(void **state)
 {
 	struct canfs_prefetcher_config config = {

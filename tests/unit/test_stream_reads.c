@@ -12,8 +12,7 @@ static int set_up_kernel_streams(void **state)
 	int ret = set_up(state);
 
 	device = canfs_export_fs_device(export_fs);
-	atomic_store(&device->streams.ours, false);
-	canfs_files_leave_plain(device->files, true);
+	leave_streams();
 	atomic_store(&device->inline_reads, 0);
 	device->throttle.lag_bytes = 4 * READ_BYTES;
 	return ret;
@@ -51,6 +50,62 @@ static void the_kernel_reads_them_ahead(void **state)
 		FILE_BYTES / READ_BYTES);
 	assert_int_equal(fetched_ahead(), 0);
 	assert_int_equal(atomic_load(&canfs_export_fs_device(export_fs)->streaming), 0);
+	canfs_fd_cache_put(file);
+}
+
+static void visit_files(const struct canfs_device_view *view, void *files)
+{
+	*(struct canfs_files_stats *)files = view->files;
+}
+
+static struct canfs_files_stats table(void)
+{
+	struct canfs_files_stats now = { 0 };
+
+	canfs_prefetcher_visit(prefetcher, visit_files, &now);
+	return now;
+}
+
+/* What is fetched for a stream counts as used, whoever reads it ahead from then on: an account that waits for it would never be even. */
+static void what_was_fetched_for_a_stream_is_counted(void **state)
+{
+	struct canfs_open_file *file = make("changing", state, FILE_BYTES);
+
+	order_streams();
+	delay_all();
+	read_to(file, FILE_BYTES / 2);
+	assert_in_range(table().fetched_bytes, FILE_BYTES / 4, FILE_BYTES);
+	leave_streams();
+	for (uint64_t at = FILE_BYTES / 2; at < FILE_BYTES; at += READ_BYTES)
+		read_all(file, at, READ_BYTES, 1);
+	assert_int_equal(table().used_bytes, table().fetched_bytes);
+	canfs_fd_cache_put(file);
+}
+
+static void await_fetches(struct canfs_open_file *file)
+{
+	while (atomic_load(&file->fetches) > 0)
+		usleep(1000);
+}
+
+/* Memory is too small for what is evicted before it is read; not for what is read again much later. */
+static void what_is_evicted_unread_is_counted(void **state)
+{
+	struct canfs_open_file *file = make("evicted", state, FILE_BYTES);
+
+	order_streams();
+	delay_all();
+	read_to(file, FILE_BYTES);
+	await_fetches(file);
+	evict(file->fd);
+	read_all(file, FILE_BYTES - READ_BYTES, READ_BYTES, 0);
+	assert_int_equal(stats().evicted_bytes, 0);
+	read_to(file, FILE_BYTES / 4);
+	await_fetches(file);
+	evict(file->fd);
+	for (uint64_t at = FILE_BYTES / 4; at < FILE_BYTES; at += READ_BYTES)
+		read_all(file, at, READ_BYTES, 1);
+	assert_in_range(stats().evicted_bytes, READ_BYTES, FILE_BYTES);
 	canfs_fd_cache_put(file);
 }
 
@@ -175,6 +230,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STREAM_TEST(the_kernel_reads_them_ahead),
+		STREAM_TEST(what_was_fetched_for_a_stream_is_counted),
+		STREAM_TEST(what_is_evicted_unread_is_counted),
 		STREAM_TEST(a_stream_that_turns_is_followed),
 		STREAM_TEST(streams_do_not_take_all_workers),
 		STREAM_TEST(another_read_is_not_starved),
