@@ -52,9 +52,9 @@ void canfs_files_free(struct canfs_files *files); /* nobody may call it any more
 /* What else a read was found to be. */
 struct canfs_files_found {
 	uint32_t fetched; /* bytes of it that were fetched ahead for it */
-	bool awaited; /* somebody is expected to read what was fetched before of this file */
-	bool random;  /* it is in no sequence that is known, and not at the start of its file */
-	bool steady;  /* plain for so long that its order is known, and past all that was fetched for it */
+	bool awaited;     /* somebody is expected to read what was fetched before of this file */
+	bool random;      /* it is in no sequence that is known, and not at the start of its file */
+	bool steady; /* plain for so long that its order is known, and past all that was fetched for it */
 	bool plain; /* it is of a plain stream: canfs_cursor_is_plain(), and the only one in its file */
 };
 
