@@ -31,7 +31,7 @@ TIMEOUT_SECONDS = 300
 UNITS = {"throughput": "MB/s", "ops_per_s": "1/s", "p99": "ms", "seconds": "s"}
 ASKED = (Asked("throughput", "at least", 0.97, "stock"), Asked("ops_per_s", "at least", 0.97, "stock"),
          Asked("p99", "at most", 1.15, "stock"), Asked("seconds", "at most", round(1 / 0.97, 3), "stock"))
-DATA_MIB, SMALL_MIB = 1024, 64
+DATA_MB, SMALL_MB = 1024, 64
 TREE_FILES, TREE_EACH = 6000, 60
 WALK = 'set -e; begin=$EPOCHREALTIME; find "$1" -printf "%s\\n" >/dev/null; ls -lR "$1" >/dev/null; echo "[$begin, $EPOCHREALTIME]"'
 
@@ -87,8 +87,8 @@ class LoadResults(Results):
 
 def prepare(lab):
     lab.disk.control("mode=free")
-    lab.disk.write_file("data", DATA_MIB)
-    lab.disk.write_file("small", SMALL_MIB)
+    lab.disk.write_file("data", DATA_MB)
+    lab.disk.write_file("small", SMALL_MB)
     for number in range(TREE_FILES):
         path = lab.disk.mount / "tree" / str(number // TREE_EACH) / str(number)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,9 +99,9 @@ def fio_command(lab, load, number, quick):
     where = (f"--filename={lab.on_mount(f'{load.file}-{number}' if load.file == 'out' else load.file)}",) if load.file else \
         (f"--directory={lab.on_mount('.')}",)
     share = 4 if quick else 1
-    size = {"data": DATA_MIB, "small": SMALL_MIB}.get(load.file, DATA_MIB)
-    amount = (f"--size={load.mib // load.clients // share}m",) if load.mib else \
-        (f"--size={size}m", "--time_based", f"--runtime={load.seconds / share}s")
+    amount = (f"--size={load.mib // load.clients // share}m",) if load.mib else ("--time_based", f"--runtime={load.seconds / share}s")
+    if not load.file:
+        amount += (f"--size={SMALL_MB}m",)  # of what exists it is the file's: fio would write a larger one
     return ("fio", "--name=load", *where, *load.fio, *amount, "--ioengine=psync", "--thread", "--fallocate=none", "--invalidate=0",
             "--overwrite=0", "--end_fsync=1", "--fsync_on_close=1", "--randseed=7", "--output-format=json")
 
