@@ -39,8 +39,11 @@ static struct totals sum_up(const struct canfs_interval_client *clients,
 	for (size_t i = 0; i < count; i++) {
 		const struct canfs_interval_client *client = &clients[i];
 		struct canfs_client_account *account = &accounts[i];
-		double syncs = (client->commits + client->stable_writes) / elapsed_sec;
+		double syncs;
 
+		if (client->absent)
+			continue;
+		syncs = (client->commits + client->stable_writes) / elapsed_sec;
 		account->dirty_bytes += client->unstable_bytes;
 		account->syncs_per_sec += weight * (syncs - account->syncs_per_sec);
 		account->ahead_per_sec +=
@@ -84,7 +87,8 @@ static struct division divide(const struct canfs_interval_disk *disk, struct tot
 }
 
 /* Of the dirty bytes that have gone to the disk each client's part is what it had of all. */
-static void drain(struct canfs_client_account *accounts, size_t count, struct division *division,
+static void drain(const struct canfs_interval_client *clients,
+	struct canfs_client_account *accounts, size_t count, struct division *division,
 	double elapsed_sec)
 {
 	double weight = 1 - exp(-elapsed_sec / CANFS_CAUSE_TAU_SEC);
@@ -92,6 +96,8 @@ static void drain(struct canfs_client_account *accounts, size_t count, struct di
 	for (size_t i = 0; i < count; i++) {
 		struct canfs_client_account *account = &accounts[i];
 
+		if (clients[i].absent)
+			continue;
 		account->drained_bytes = division->drained_bytes *
 					 part(account->dirty_bytes, division->all.dirty_bytes);
 		account->dirty_bytes -= account->drained_bytes;
@@ -221,17 +227,21 @@ void canfs_shares_step(const struct canfs_interval_client *clients,
 	struct division division = divide(disk, sum_up(clients, accounts, count, elapsed_sec));
 	double service = 0, dirty_bytes = 0;
 
-	drain(accounts, count, &division, elapsed_sec);
+	drain(clients, accounts, count, &division, elapsed_sec);
 	divide_flushes(disk, &division);
-	for (size_t i = 0; i < count; i++)
-		serve(&clients[i], &accounts[i], disk, &division, weight, elapsed_sec);
+	for (size_t i = 0; i < count; i++) {
+		if (!clients[i].absent)
+			serve(&clients[i], &accounts[i], disk, &division, weight, elapsed_sec);
+	}
 	bound_dirty(accounts, count, disk->dirty_bytes);
 	for (size_t i = 0; i < count; i++) {
 		service += canfs_service_of(&accounts[i]);
 		dirty_bytes += accounts[i].dirty_bytes;
 	}
-	for (size_t i = 0; i < count; i++)
-		wait(&clients[i], &accounts[i], disk, service, dirty_bytes, elapsed_sec);
+	for (size_t i = 0; i < count; i++) {
+		if (!clients[i].absent)
+			wait(&clients[i], &accounts[i], disk, service, dirty_bytes, elapsed_sec);
+	}
 }
 
 struct canfs_waits canfs_shares_of(const struct canfs_client_account *bully,

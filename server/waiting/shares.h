@@ -25,6 +25,7 @@
 #ifndef CANFS_SERVER_WAITING_SHARES_H
 #define CANFS_SERVER_WAITING_SHARES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "server/clients/clients.h"
 
@@ -57,6 +58,7 @@ struct canfs_interval_disk {
 
 /* What a client did in the interval. */
 struct canfs_interval_client {
+	bool absent; /* there is no such client, and its account is all zero: most places of a table are empty */
 	double flown_sec[CANFS_CLIENT_WAITS];
 	double reads, read_bytes;
 	double disk_reads, disk_read_bytes; /* of these the ones that waited for the disk */

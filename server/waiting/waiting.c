@@ -123,13 +123,14 @@ static void take_intervals(struct canfs_waiting *waiting)
 	for (size_t i = 0; i < CANFS_CLIENTS_MAX; i++) {
 		const struct canfs_client_sample *now = &waiting->now[i];
 		struct canfs_client_sample *before = &waiting->before[i];
+		struct canfs_interval_client *interval = &waiting->interval[i];
 
-		if (IN6_ARE_ADDR_EQUAL(&now->address, &before->address)) {
-			waiting->interval[i] = client_interval(now, before);
-		} else {
-			waiting->interval[i] = (struct canfs_interval_client) { 0 };
+		*interval = (struct canfs_interval_client) { .absent = IN6_IS_ADDR_UNSPECIFIED(
+								     &now->address) };
+		if (!IN6_ARE_ADDR_EQUAL(&now->address, &before->address))
 			waiting->account[i] = (struct canfs_client_account) { 0 };
-		}
+		else if (!interval->absent)
+			*interval = client_interval(now, before);
 		*before = *now;
 	}
 }
