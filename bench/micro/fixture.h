@@ -59,7 +59,7 @@ struct fixture {
 	struct canfs_disk_sample disk;
 	struct canfs_shared_classes no_classes, full_classes;
 	struct canfs_subscribers *subscribers, *subscribers_apart; /* of one export; of one each */
-	struct disk fifo, elevator, n_cscan, lag;
+	struct disk fifo, elevator, n_cscan;
 	uint64_t now_usec;
 	struct canfs_mounts *one, *many;
 	char *one_text, *many_text;
@@ -86,7 +86,6 @@ void files_read_random(struct fixture *f);
 void queue_fifo(struct fixture *f);
 void queue_elevator(struct fixture *f);
 void queue_n_cscan(struct fixture *f);
-void queue_lag(struct fixture *f);
 
 /* subscribers.c; 0 or not */
 int make_subscribers(struct fixture *f);

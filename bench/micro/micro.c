@@ -242,7 +242,6 @@ static const struct {
 	{ "canfs_queue-10000-fifo", queue_fifo }, /* in, taken, done */
 	{ "canfs_queue-10000-elevator", queue_elevator },
 	{ "canfs_queue-10000-n-cscan", queue_n_cscan },
-	{ "canfs_queue-10000-lag", queue_lag },
 	{ "canfs_mountstats_parse-1", mountstats_one },
 	{ "canfs_mountstats_parse-100", mountstats_many },
 	{ "canfs_meminfo_parse", meminfo },

@@ -98,11 +98,6 @@ void queue_n_cscan(struct fixture *f)
 	serve_disk(f, &f->n_cscan);
 }
 
-void queue_lag(struct fixture *f)
-{
-	serve_disk(f, &f->lag);
-}
-
 int make_files(struct fixture *f)
 {
 	struct canfs_files_config config = canfs_files_defaults;
@@ -131,9 +126,8 @@ int make_files(struct fixture *f)
 
 static int make_disk(struct fixture *f, struct disk *disk, const char *policy)
 {
-	const struct canfs_queue_config config = {
-		.policy = canfs_policy_named(policy), .lag_bytes = 8u << 20, .waiting_max = WAITING
-	};
+	const struct canfs_queue_config config = { .policy = canfs_policy_named(policy),
+		.waiting_max = WAITING };
 
 	if (canfs_queue_init(&disk->queue, &config) != 0)
 		return -1;
@@ -145,7 +139,7 @@ static int make_disk(struct fixture *f, struct disk *disk, const char *policy)
 int make_disks(struct fixture *f)
 {
 	return make_disk(f, &f->fifo, "fifo") != 0 || make_disk(f, &f->elevator, "elevator") != 0 ||
-	       make_disk(f, &f->n_cscan, "n-cscan") != 0 || make_disk(f, &f->lag, "lag") != 0;
+	       make_disk(f, &f->n_cscan, "n-cscan") != 0;
 }
 
 static void free_disk(struct disk *disk)
@@ -166,5 +160,4 @@ void free_prefetching(struct fixture *f)
 	free_disk(&f->fifo);
 	free_disk(&f->elevator);
 	free_disk(&f->n_cscan);
-	free_disk(&f->lag);
 }

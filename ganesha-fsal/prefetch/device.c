@@ -32,7 +32,7 @@ static const struct canfs_device_class {
 	unsigned int depth;   /* of each disk, but not more than DEPTH_MAX in all */
 	uint64_t depth_bytes; /* of each disk; 0: no bound */
 } classes[] = {
-	{ "rotational", "lag", 4 * MIB, 4, 0 },
+	{ "rotational", "n-cscan", 4 * MIB, 4, 0 },
 	{ "raid", "none", 4 * MIB, 32, 0 },
 	{ "virtual", "none", MIB, 32, 0 },
 	{ NULL, "none", MIB, 32, 4 * MIB },
@@ -167,7 +167,6 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 		.policy = config->policy[0] != '\0' ? config->policy : disk_class->policy,
 		.depth = config->depth != 0 ? config->depth : depth_of(place),
 		.depth_bytes = config->depth != 0 ? 0 : disk_class->depth_bytes * place->disks,
-		.lag_bytes = config->lag_bytes,
 		.waiting_max = WAITING_MAX,
 		.backends = canfs_backends };
 	int ret;

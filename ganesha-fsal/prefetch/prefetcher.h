@@ -54,7 +54,7 @@ struct canfs_prefetcher_config {
 	unsigned int open_max;           /* descriptors of our own */
 	char policy[16];                 /* "": by the type of the device */
 	unsigned int depth;              /* of the engines; 0: by the device */
-	uint32_t lag_bytes;              /* of the engines */
+	uint32_t lag_bytes;              /* of the throttle */
 	unsigned int drain_timeout_msec; /* of drain(); 0: CANFS_DRAIN_TIMEOUT_MSEC */
 	const char *root; /* put before /proc and /sys; "" but for tests, never NULL */
 	void (*thread_begins)(

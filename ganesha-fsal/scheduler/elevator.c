@@ -8,7 +8,7 @@
 
 struct elevator {
 	struct canfs_by_place waiting;
-	struct canfs_head head;
+	uint64_t address, serial; /* of the last one served: where the head is */
 };
 
 static void add(void *order, struct canfs_fetch *fetch)
@@ -23,15 +23,19 @@ static void leave(void *order, struct canfs_fetch *fetch, enum canfs_leave why)
 	struct elevator *elevator = order;
 
 	RB_REMOVE(canfs_by_place, &elevator->waiting, fetch);
-	if (why == CANFS_SERVED)
-		elevator->head = canfs_head_at(fetch);
+	if (why == CANFS_SERVED) {
+		elevator->address = fetch->address;
+		elevator->serial = fetch->serial;
+	}
 }
 
 static struct canfs_fetch *choose(void *order)
 {
 	struct elevator *elevator = order;
+	struct canfs_fetch head = { .address = elevator->address, .serial = elevator->serial + 1 };
+	struct canfs_fetch *past = RB_NFIND(canfs_by_place, &elevator->waiting, &head);
 
-	return canfs_next_of_sweep(&elevator->waiting, elevator->head);
+	return past ? past : RB_MIN(canfs_by_place, &elevator->waiting);
 }
 
 const struct canfs_policy canfs_elevator = { .name = "elevator",

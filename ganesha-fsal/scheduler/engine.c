@@ -455,7 +455,6 @@ int canfs_engine_new(struct canfs_engine **engine, const struct canfs_engine_con
 	canfs_steady_cond_init(&new->unlocated);
 	new->extents = canfs_extents_new(WINDOWS_MAX);
 	ret = canfs_queue_init(&new->queue, &(struct canfs_queue_config) { .policy = policy,
-						    .lag_bytes = config->lag_bytes,
 						    .waiting_max = config->waiting_max });
 	if (ret == 0)
 		ret = new->extents ? begin_threads(new) : -ENOMEM;

@@ -36,8 +36,6 @@ struct canfs_engine_config {
 		depth; /* 1 ... CANFS_ENGINE_DEPTH_MAX of prefetch handed to the kernel at a time */
 	/* No more while it has as many bytes to prefetch: the next demand read would wait for all of them. 0: no bound */
 	uint64_t depth_bytes;
-	/* K of `lag`: 6 ... 12 MiB on a spinning disk (bench/run scheduler, readers) */
-	uint32_t lag_bytes;
 	unsigned int waiting_max; /* more prefetch is refused */
 	/* Ends with NULL; the first that the kernel allows. canfs_backends, but for tests. */
 	const struct canfs_backend *const *backends;

@@ -36,7 +36,7 @@ struct canfs_fetch {
 	uint64_t offset;   /* bytes */
 	/* 1 ... CANFS_FETCH_BYTES_MAX; what lies past the end of the file is not waited for */
 	uint32_t bytes;
-	uint32_t stream; /* of prefetch: its cursor's number, whose progress `lag` compares */
+	uint32_t stream; /* of prefetch: its cursor's number */
 	/*
 	 * The pages are there (0), the device failed (-errno), or it was given up (-ECANCELED): a demand read is
 	 * then to go on without us. In a thread of the engine, which holds no lock then: it may add(), and free

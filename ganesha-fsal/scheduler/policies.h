@@ -10,8 +10,7 @@
 
 /* Its name in C, and the administrator's. */
 #define CANFS_POLICY_ROWS(row)                                                                     \
-	row(fifo, "fifo") row(elevator, "elevator") row(n_cscan, "n-cscan") row(lag, "lag")        \
-		row(none, "none")
+	row(fifo, "fifo") row(elevator, "elevator") row(n_cscan, "n-cscan") row(none, "none")
 
 #define CANFS_POLICY_DECLARE(policy, name) extern const struct canfs_policy canfs_##policy;
 CANFS_POLICY_ROWS(CANFS_POLICY_DECLARE)

@@ -19,9 +19,7 @@ enum canfs_leave {
 struct canfs_policy {
 	const char *name;
 	bool by_address; /* fetches must know their address */
-	size_t bytes;    /* of an order, which is zeroed and then begun */
-	void (*begin)(void *order, uint32_t lag_bytes); /* NULL: nothing to do */
-	void (*end)(void *order); /* with nothing in it; NULL: nothing to do */
+	size_t bytes;    /* of an order, which is all zero at first */
 	void (*add)(void *order, struct canfs_fetch *fetch);
 	void (*remove)(void *order, struct canfs_fetch *fetch, enum canfs_leave why);
 	struct canfs_fetch *(*choose)(

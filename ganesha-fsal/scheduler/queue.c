@@ -41,39 +41,22 @@ static size_t order_bytes(void)
 	return most;
 }
 
-static void begin_order(const struct canfs_policy *policy, void *order, uint32_t lag_bytes)
-{
-	memset(order, 0, policy->bytes);
-	if (policy->begin)
-		policy->begin(order, lag_bytes);
-}
-
-static void end_order(const struct canfs_policy *policy, void *order)
-{
-	if (policy->end)
-		policy->end(order);
-}
-
 int canfs_queue_init(struct canfs_queue *queue, const struct canfs_queue_config *config)
 {
 	*queue = (struct canfs_queue) { .config = *config };
-	queue->order = malloc(order_bytes());
-	queue->spare = malloc(order_bytes());
+	queue->order = calloc(1, order_bytes());
+	queue->spare = calloc(1, order_bytes());
 	if (!queue->order || !queue->spare) {
 		free(queue->order);
 		free(queue->spare);
 		queue->order = queue->spare = NULL;
 		return -ENOMEM;
 	}
-	begin_order(config->policy, queue->order, config->lag_bytes);
 	return 0;
 }
 
 void canfs_queue_destroy(struct canfs_queue *queue)
 {
-	if (!queue->order)
-		return;
-	end_order(queue->config.policy, queue->order);
 	free(queue->order);
 	free(queue->spare);
 }
@@ -288,12 +271,11 @@ void canfs_queue_set_policy(struct canfs_queue *queue, const struct canfs_policy
 	void *order = queue->spare;
 	struct canfs_fetch *fetch;
 
-	begin_order(policy, order, queue->config.lag_bytes);
+	memset(order, 0, policy->bytes);
 	while ((fetch = old->choose(queue->order))) {
 		old->remove(queue->order, fetch, CANFS_CANCELLED);
 		policy->add(order, fetch);
 	}
-	end_order(old, queue->order);
 	queue->spare = queue->order;
 	queue->order = order;
 	queue->config.policy = policy;

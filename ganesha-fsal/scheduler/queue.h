@@ -18,7 +18,6 @@
 
 struct canfs_queue_config {
 	const struct canfs_policy *policy;
-	uint32_t lag_bytes;
 	unsigned int waiting_max;
 };
 

@@ -18,11 +18,10 @@ static inline uint64_t next_random(uint64_t *seed)
 	return *seed >> 33;
 }
 
-static inline void begin_queue(struct canfs_queue *queue, const char *policy, uint32_t lag_bytes)
+static inline void begin_queue(struct canfs_queue *queue, const char *policy)
 {
-	const struct canfs_queue_config config = {
-		.policy = canfs_policy_named(policy), .lag_bytes = lag_bytes, .waiting_max = 1000000
-	};
+	const struct canfs_queue_config config = { .policy = canfs_policy_named(policy),
+		.waiting_max = 1000000 };
 
 	assert_int_equal(canfs_queue_init(queue, &config), 0);
 }

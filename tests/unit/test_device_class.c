@@ -70,7 +70,7 @@ static void test_each_type(void **state)
 	stand_on("sda");
 	put("sda", "stat", "0\n");
 	put("sda", "queue/rotational", "1\n");
-	expect("rotational", "lag", 4, 0);
+	expect("rotational", "n-cscan", 4, 0);
 	put("sda", "device/model", "PERC H730P Mini \n");
 	expect("raid", "none", 32, 0);
 	put("sda", "queue/rotational", "0\n");
@@ -152,7 +152,7 @@ static void test_several_disks(void **state)
 		snprintf(target, sizeof(target), "../../%s", name);
 		put_link(slave, target);
 	}
-	expect("rotational", "lag", 12, 0);
+	expect("rotational", "n-cscan", 12, 0);
 }
 
 int main(void)

@@ -129,7 +129,6 @@ static struct canfs_engine *start(const char *policy, unsigned int waiting_max)
 		.policy = policy,
 		.depth = 4,
 		.depth_bytes = 2 * MIB,
-		.lag_bytes = 4 * MIB,
 		.waiting_max = waiting_max,
 		.backends = canfs_backends + without_ring };
 	struct canfs_engine *engine = NULL;
@@ -152,7 +151,7 @@ static struct item fetch_of(unsigned int number, uint64_t offset, uint32_t bytes
 /* One fetch by itself; what it was done with. */
 static int fetch_alone(struct item item)
 {
-	struct canfs_engine *engine = start("lag", 100);
+	struct canfs_engine *engine = start("n-cscan", 100);
 
 	assert_true(add(engine, &item));
 	wait_for_all();
@@ -344,7 +343,7 @@ static void test_end_with_fetches_outstanding(void **state)
 /* Nothing else is in the kernel that would wake the thread. */
 static void test_a_short_submit_is_made_good(void **state)
 {
-	struct canfs_engine *engine = start("lag", 100);
+	struct canfs_engine *engine = start("n-cscan", 100);
 	struct item item = fetch_of(0, 0, MIB);
 
 	(void)state;
@@ -391,7 +390,7 @@ static pid_t thread_with_signals(void)
 
 static void test_signals_are_left_to_the_server(void **state)
 {
-	struct canfs_engine *engine = start("lag", 100);
+	struct canfs_engine *engine = start("n-cscan", 100);
 	struct item item = fetch_of(0, 0, MIB);
 
 	(void)state;
@@ -459,7 +458,7 @@ static int forbid_io_uring(void)
 static int fetch_without_io_uring(void)
 {
 	const struct canfs_engine_config config = {
-		.device = device, .policy = "lag", .depth = 2, .backends = canfs_backends
+		.device = device, .policy = "n-cscan", .depth = 2, .backends = canfs_backends
 	};
 	struct item item = fetch_of(0, 0, PAGE);
 	struct canfs_engine *engine;

@@ -89,7 +89,6 @@ static struct canfs_engine *start_bounded(
 	const struct canfs_engine_config config = { .policy = policy,
 		.depth = depth,
 		.depth_bytes = depth_bytes,
-		.lag_bytes = 1 << 20,
 		.waiting_max = FETCHES,
 		.backends = canfs_backends + 1 };
 	struct canfs_engine *engine = NULL;
@@ -172,7 +171,7 @@ static void test_depth(void **state)
 /* Metadata that cannot be read: the others are served meanwhile. */
 static void test_addresses_that_hang(void **state)
 {
-	struct canfs_engine *engine = start("lag", 2);
+	struct canfs_engine *engine = start("n-cscan", 2);
 	struct canfs_fetch other = {
 		.kind = CANFS_FETCH_PREFETCH, .fd = file, .file = 2, .bytes = UNIT, .done = done
 	};
@@ -201,7 +200,7 @@ static void test_addresses_that_hang(void **state)
 
 static void test_end_while_addresses_hang(void **state)
 {
-	struct canfs_engine *engine = start("lag", 2);
+	struct canfs_engine *engine = start("n-cscan", 2);
 
 	(void)state;
 	gate_set(&addresses_hang, true);

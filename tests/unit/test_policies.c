@@ -19,7 +19,7 @@ static void assert_order(const char *policy, const char *arrivals, const char *s
 	char order[17] = "";
 	size_t n = strlen(arrivals);
 
-	begin_queue(&queue, policy, (uint32_t)MIB);
+	begin_queue(&queue, policy);
 	for (size_t i = 0; i < n; i++) {
 		fetch[i] = prefetch(i, (uint64_t)(arrivals[i] - 'a') * 10 * MIB, (uint32_t)MIB);
 		add(&queue, &fetch[i]);
@@ -37,7 +37,6 @@ static void test_orders(void **state)
 	assert_order("none", "cadb", "cadb");
 	assert_order("elevator", "cadb", "abcd");
 	assert_order("n-cscan", "cadb", "abcd");
-	assert_order("lag", "cadb", "abcd");
 }
 
 /* What comes behind the head during a sweep waits for the next; what comes before it, except for n-cscan, does not. */
@@ -49,7 +48,7 @@ static void test_arrivals_during_a_sweep(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		begin_queue(&queue, policies[i], 0);
+		begin_queue(&queue, policies[i]);
 		add(&queue, &middle);
 		add(&queue, &high);
 		assert_ptr_equal(serve(&queue), &middle);
@@ -74,7 +73,7 @@ static void test_none_serves_what_is_awaited_first_but_not_only(void **state)
 	struct canfs_fetch awaited[32], joins[32], ahead[4];
 
 	(void)state;
-	begin_queue(&queue, "none", 0);
+	begin_queue(&queue, "none");
 	for (size_t i = 0; i < 4; i++) {
 		ahead[i] = prefetch(1, i * MIB, 1);
 		add(&queue, &ahead[i]);
@@ -90,162 +89,6 @@ static void test_none_serves_what_is_awaited_first_but_not_only(void **state)
 	end_queue(&queue);
 }
 
-/* Streams that always have something waiting; each at a place of its own. */
-#define STREAMS   12
-#define OF_EACH   4
-#define LAG       (4 * MIB)
-#define FAR_APART ((uint64_t)1 << 36)
-
-static uint64_t asked[STREAMS];
-
-static void ask(struct canfs_fetch *fetch, uint32_t stream, uint64_t *seed)
-{
-	*fetch = prefetch(stream, asked[stream], (uint32_t)(next_random(seed) % (128 * KIB) + 1));
-	asked[stream] += fetch->bytes;
-	add_at(&queue, fetch, 0, stream * FAR_APART + fetch->offset);
-}
-
-/*
- * Served bytes of any two of them differ by no more than K, what one fetch and one seek cost, and the distance at which
- * new streams begin.
- */
-static void test_bound_of_lag(void **state)
-{
-	const uint64_t bound = LAG + 2 * MIB + STREAMS * (LAG / 64 + 1) + MIB;
-	struct canfs_fetch fetch[STREAMS][OF_EACH], *one;
-	uint64_t served[STREAMS] = { 0 }, seed = 1, least, most;
-
-	(void)state;
-	memset(asked, 0, sizeof(asked));
-	begin_queue(&queue, "lag", LAG);
-	for (uint32_t stream = 0; stream < STREAMS; stream++) {
-		for (size_t i = 0; i < OF_EACH; i++)
-			ask(&fetch[stream][i], stream, &seed);
-	}
-	for (int turn = 0; turn < 20000; turn++) {
-		one = serve(&queue);
-		served[one->stream] += one->bytes;
-		ask(one, one->stream, &seed);
-		least = most = served[0];
-		for (size_t i = 1; i < STREAMS; i++) {
-			least = served[i] < least ? served[i] : least;
-			most = served[i] > most ? served[i] : most;
-		}
-		assert_true(most - least <= bound);
-	}
-	assert_true(least > 10 * LAG);
-	end_queue(&queue);
-}
-
-/* Each of them is a run of K, not a seek a fetch. */
-static void test_lag_stays_with_a_stream(void **state)
-{
-	struct canfs_fetch fetch[STREAMS][OF_EACH], *one;
-	uint64_t seed = 2;
-	uint32_t last = 0;
-	int changes = 0;
-
-	(void)state;
-	memset(asked, 0, sizeof(asked));
-	begin_queue(&queue, "lag", LAG);
-	for (uint32_t stream = 0; stream < STREAMS; stream++) {
-		for (size_t i = 0; i < OF_EACH; i++)
-			ask(&fetch[stream][i], stream, &seed);
-	}
-	for (int turn = 0; turn < 20000; turn++) {
-		one = serve(&queue);
-		changes += one->stream != last;
-		last = one->stream;
-		ask(one, one->stream, &seed);
-	}
-	/* 20,000 fetches of 64 KiB are 1250 MiB; a run is 3 MiB and a seek at least */
-	assert_true(changes > 100 && changes < 1250 / 3 * 2);
-	end_queue(&queue);
-}
-
-/* A stream that comes later, or asks again after a pause, gets no arrears: it is as the one that has had least. */
-static void test_late_stream_gets_no_arrears(void **state)
-{
-	struct canfs_fetch fetch[2][OF_EACH], *one;
-	uint64_t seed = 3, served[2] = { 0 };
-
-	(void)state;
-	memset(asked, 0, sizeof(asked));
-	begin_queue(&queue, "lag", LAG);
-	for (size_t i = 0; i < OF_EACH; i++)
-		ask(&fetch[0][i], 0, &seed);
-	for (int turn = 0; turn < 5000; turn++) {
-		one = serve(&queue);
-		ask(one, 0, &seed);
-	}
-	for (size_t i = 0; i < OF_EACH; i++)
-		ask(&fetch[1][i], 1, &seed);
-	for (int turn = 0; turn < 1000; turn++) {
-		one = serve(&queue);
-		served[one->stream] += one->bytes;
-		ask(one, one->stream, &seed);
-	}
-	assert_true(served[0] + LAG + 4 * MIB > served[1]);
-	assert_true(served[1] + LAG + 4 * MIB > served[0]);
-	end_queue(&queue);
-}
-
-/* An idle stream holds nobody back: the disk goes on as long as anything waits. */
-static void test_idle_streams_do_not_hold_others_back(void **state)
-{
-	struct canfs_fetch once[100], fetch[OF_EACH], *one;
-	uint64_t seed = 4;
-
-	(void)state;
-	memset(asked, 0, sizeof(asked));
-	begin_queue(&queue, "lag", LAG);
-	for (uint32_t i = 0; i < 100; i++) {
-		once[i] = prefetch(100 + i, 0, 1);
-		add_at(&queue, &once[i], 0, (100 + i) * FAR_APART);
-	}
-	for (size_t i = 0; i < OF_EACH; i++)
-		ask(&fetch[i], 0, &seed);
-	for (int turn = 0; turn < 2000; turn++) {
-		one = serve(&queue);
-		assert_non_null(one);
-		if (one->stream == 0)
-			ask(one, 0, &seed);
-	}
-	end_queue(&queue);
-}
-
-/* Shares are of the disk's time: many readers that seek for each 8 KiB leave a sequential one more bytes than they get. */
-static void test_seeks_are_charged(void **state)
-{
-	enum { RANDOM = 50, TURNS = 6600 };
-	struct canfs_fetch sought[RANDOM], fetch[OF_EACH], *one;
-	uint64_t seed = 7, sequential_bytes = 0;
-
-	(void)state;
-	memset(asked, 0, sizeof(asked));
-	begin_queue(&queue, "lag", LAG);
-	for (uint32_t i = 0; i < RANDOM; i++) {
-		sought[i] = prefetch(100 + i, next_random(&seed) * MIB, 8 * 1024);
-		add(&queue, &sought[i]);
-	}
-	for (size_t i = 0; i < OF_EACH; i++)
-		ask(&fetch[i], 0, &seed);
-	for (int turn = 0; turn < TURNS; turn++) {
-		one = serve(&queue);
-		if (one->stream == 0) {
-			sequential_bytes += one->bytes;
-			ask(one, 0, &seed);
-		} else {
-			*one = prefetch(one->file, next_random(&seed) * MIB, 8 * 1024);
-			add(&queue, one);
-		}
-	}
-	/* of 66 turns 50 are seeks, and as long as one of them lasts the disk reads 1 MiB: 16 turns of 64 KiB, some of them seeks, too */
-	assert_true(sequential_bytes > TURNS / 66 * MIB / 3);
-	assert_true(sequential_bytes < TURNS / 66 * MIB * 2);
-	end_queue(&queue);
-}
-
 /*
  * The worst case of §5.3: one fetch at the end of the disk, and others without end just ahead of the head, of one
  * stream or each of a new one. How many of them are served before it; `limit` if it is not served until then.
@@ -257,7 +100,7 @@ static int turns_until_served(
 	uint64_t at = 0;
 	int turns = 0;
 
-	begin_queue(&queue, policy, LAG);
+	begin_queue(&queue, policy);
 	for (uint32_t i = 0; i < 3; i++) {
 		at += 64 * KIB;
 		other[i] = prefetch(1, at, 64 * KIB);
@@ -281,7 +124,7 @@ static void test_who_starves(void **state)
 	const struct {
 		const char *policy;
 		int turns; /* until prefetch is served */
-	} cases[] = { { "fifo", 3 }, { "n-cscan", 3 }, { "lag", 300 }, { "none", 3 } };
+	} cases[] = { { "fifo", 3 }, { "n-cscan", 3 }, { "none", 3 } };
 	struct canfs_fetch victim = prefetch(1000, 0, 4096);
 
 	(void)state;
@@ -355,7 +198,7 @@ static void run_crowd(const char *policy, bool switching)
 	uint64_t seed = 5;
 
 	told = 0;
-	begin_queue(&queue, policy, LAG);
+	begin_queue(&queue, policy);
 	for (size_t added = 0; added < CROWD;) {
 		const char *to = canfs_policies[next_random(&seed) % CANFS_POLICY_COUNT]->name;
 
@@ -370,42 +213,6 @@ static void run_crowd(const char *policy, bool switching)
 	for (size_t i = 0; i < CROWD; i++)
 		assert_int_equal(crowd[i].told, 1);
 	end_queue(&queue);
-}
-
-/* With a K that nobody reaches, lag's tree of streams must give what the elevator's one tree does. */
-static void test_lag_without_bound_is_the_elevator(void **state)
-{
-	static struct canfs_fetch fetch[2][CROWD];
-	struct canfs_queue queues[2];
-	struct canfs_fetch_list cancelled = { 0 };
-	struct canfs_fetch *elevator, *lag;
-	uint64_t seed = 6;
-
-	(void)state;
-	begin_queue(&queues[0], "elevator", 0);
-	begin_queue(&queues[1], "lag", UINT32_MAX);
-	for (size_t i = 0; i < CROWD; i++) {
-		uint64_t place = next_random(&seed) % 10000 * MIB;
-		uint64_t file = next_random(&seed) % 40, from = next_random(&seed) % 10000 * MIB;
-
-		fetch[0][i] = prefetch(file, place, 4096);
-		fetch[0][i].kind = (enum canfs_fetch_kind)(next_random(&seed) % 2);
-		fetch[1][i] = fetch[0][i];
-		for (size_t q = 0; q < 2; q++) {
-			add_at(&queues[q], &fetch[q][i], i, place);
-			if (i % 50 == 0)
-				canfs_queue_cancel(&queues[q], file, from, &cancelled);
-		}
-		for (uint64_t n = next_random(&seed) % 3; n > 0; n--) {
-			elevator = serve(&queues[0]);
-			lag = serve(&queues[1]);
-			assert_true((!elevator) == (!lag));
-			if (lag)
-				assert_int_equal(elevator - fetch[0], lag - fetch[1]);
-		}
-	}
-	end_queue(&queues[0]);
-	end_queue(&queues[1]);
 }
 
 static void test_nothing_is_lost_or_served_twice(void **state)
@@ -424,13 +231,7 @@ int main(void)
 		cmocka_unit_test(test_arrivals_during_a_sweep),
 		cmocka_unit_test(test_unknown_policy),
 		cmocka_unit_test(test_none_serves_what_is_awaited_first_but_not_only),
-		cmocka_unit_test(test_bound_of_lag),
-		cmocka_unit_test(test_lag_stays_with_a_stream),
-		cmocka_unit_test(test_late_stream_gets_no_arrears),
-		cmocka_unit_test(test_idle_streams_do_not_hold_others_back),
-		cmocka_unit_test(test_seeks_are_charged),
 		cmocka_unit_test(test_who_starves),
-		cmocka_unit_test(test_lag_without_bound_is_the_elevator),
 		cmocka_unit_test(test_nothing_is_lost_or_served_twice),
 	};
 

@@ -17,7 +17,7 @@ static int setup(void **state)
 {
 	(void)state;
 	finished = (struct canfs_fetch_list) { 0 };
-	begin_queue(&queue, "elevator", 0);
+	begin_queue(&queue, "elevator");
 	return 0;
 }
 
