@@ -216,6 +216,9 @@ void canfs_set_classes(const struct canfs_classes *classes);
 /* Makes of the export's prices what the client of op_ctx is told. In the data path. */
 void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag);
 
+/* Is the client of op_ctx in a class that pays a premium? */
+bool canfs_client_steps_aside(void);
+
 /* clients.c. Closing ends the sampler. */
 void canfs_open_clients(void);
 void canfs_close_clients(void);

@@ -15,10 +15,21 @@ void canfs_set_classes(const struct canfs_classes *classes)
 			classes->count, classes->network_count);
 }
 
-void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag)
+static int premium_pct_here(void)
 {
 	const struct sockaddr *client = (const struct sockaddr *)op_ctx->caller_addr;
-	int premium_pct = client ? canfs_shared_classes_premium(&CANFS.classes, client) : 0;
+
+	return client ? canfs_shared_classes_premium(&CANFS.classes, client) : 0;
+}
+
+bool canfs_client_steps_aside(void)
+{
+	return premium_pct_here() > 0;
+}
+
+void canfs_add_premium(struct canfs_price_table *prices, struct canfs_tag *tag)
+{
+	int premium_pct = premium_pct_here();
 
 	if (premium_pct != 0)
 		canfs_premium_to_tag(

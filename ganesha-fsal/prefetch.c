@@ -131,6 +131,7 @@ bool canfs_submit_read(struct canfs_io *io)
 		.offset = offset,
 		.bytes = bytes,
 		.scale = canfs_readahead_scale(export),
+		.steps_aside = canfs_client_steps_aside,
 		.delay = delay,
 		.answer = answer };
 	delayed = canfs_prefetch_submit(&io->read);

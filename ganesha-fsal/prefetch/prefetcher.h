@@ -120,6 +120,7 @@ struct canfs_read {
 	struct canfs_open_file *file; /* with a user, until submit() returns */
 	uint64_t offset, bytes;       /* bytes > 0, and within INT64_MAX */
 	double scale;                 /* how far to read ahead, [0, 1] */
+	bool (*steps_aside)(void); /* is no stream to be held for it? Asked in submit(). NULL: no */
 	/* It is to be delayed: copies it to where it may stay. In submit(), once at most. */
 	struct canfs_read *(*delay)(struct canfs_read *read);
 	/* Its pages are there, or not to be had: reads it, completes it and frees it. In a thread of the device's. */

@@ -315,7 +315,7 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 		/* It may have been answered by now, and be gone. */
 		(void)read_ahead(file, offset, bytes, scale, missed, &read->ahead_bytes);
 	} else if (read_ahead(file, offset, bytes, scale, missed, &read->ahead_bytes) &&
-		   read->way == CANFS_READ_INLINE) {
+		   read->way == CANFS_READ_INLINE && !(read->steps_aside && read->steps_aside())) {
 		read->throttles = true;
 		canfs_throttle_begin(&device_of(read)->throttle);
 	}

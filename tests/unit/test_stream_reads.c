@@ -208,6 +208,32 @@ static void for_a_read_that_is_not_served_nothing_is_held_for_long(void **state)
 	canfs_fd_cache_put(other);
 }
 
+static bool always(void)
+{
+	return true;
+}
+
+static void for_a_client_that_steps_aside_nothing_is_held(void **state)
+{
+	struct canfs_open_file *file = make("stream", state, FILE_BYTES);
+	struct canfs_open_file *other = make("random", &file, FILE_BYTES);
+	struct read random = { .read = { .file = other,
+				       .offset = 5 * 1024 * KIB,
+				       .bytes = 4 * KIB,
+				       .steps_aside = always,
+				       .delay = stay,
+				       .answer = answered } };
+
+	read_to(file, LEARNT * READ_BYTES);
+	assert_false(canfs_prefetch_submit(&random.read));
+	assert_int_equal(random.read.way, CANFS_READ_INLINE);
+	for (uint64_t at = LEARNT * READ_BYTES; at < FILE_BYTES; at += READ_BYTES)
+		assert_int_equal(read_all(file, at, READ_BYTES, 1), CANFS_READ_STREAM);
+	finish(&random);
+	canfs_fd_cache_put(file);
+	canfs_fd_cache_put(other);
+}
+
 static void where_nothing_spins_nothing_is_held(void **state)
 {
 	struct canfs_open_file *file = make("stream", state, FILE_BYTES);
@@ -237,6 +263,7 @@ int main(void)
 		STREAM_TEST(another_read_is_not_starved),
 		STREAM_TEST(streams_do_not_hold_each_other),
 		STREAM_TEST(for_a_read_that_is_not_served_nothing_is_held_for_long),
+		STREAM_TEST(for_a_client_that_steps_aside_nothing_is_held),
 		STREAM_TEST(where_nothing_spins_nothing_is_held),
 	};
 
