@@ -6,7 +6,8 @@ It runs the cases of other experiments with stock and canfs in turn, on the disk
     throughput, ops_per_s ...   at least 0.97 of stock
     seconds                     at most 1 / 0.97 of stock
     p99, close_p99              at most 1.15 of stock, or 2 ms more
-    cpu_per_mb                  at most 1.03 of stock
+
+Processor time is for bench/run overhead, which pairs slices of 10 ms: that of whole trials differs by a tenth.
 
 A row that misses its bound while the runs of both variants overlap is undecided: its experiment runs again, up to TRIES times, and all
 runs count. The table begins with the worst row and ends with the number of rows that are worse. A case is EXPERIMENT:CASE."""
@@ -51,7 +52,7 @@ class Bound:
 
 AT_LEAST, LATENCY = Bound(0.97, False), Bound(1.15, True, 2)
 BOUNDS = {"throughput": AT_LEAST, "ops_per_s": AT_LEAST, "files_per_s": AT_LEAST, "seconds": Bound(1 / 0.97, True),
-          "p99": LATENCY, "close_p99": LATENCY, "cpu_per_mb": Bound(1.03, True)}
+          "p99": LATENCY, "close_p99": LATENCY}
 
 
 @dataclass(frozen=True)
