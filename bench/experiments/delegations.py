@@ -15,14 +15,13 @@ files_per_s, close_p99, flushes (of the disk, per second); seconds of untar; ops
 from dataclasses import dataclass
 
 from bench.experiments import best_static, canfs, filebench, filebench_trial, tree
-from bench.experiments.figure import Asked, verdicts
+from bench.experiments.figure import Asked, AskedResults
 from bench.experiments.options import Options  # noqa: F401  (bench/run makes Options)
 from bench.experiments.rounds import chosen, run_rounds
 from bench.jobs import small_files
 from bench.lab.client import launch
 from bench.lab.filebench import program_for
 from bench.lab.lab import Guest
-from bench.lab.report import Results
 
 NAME = "delegations"
 HELP = "close() with write delegations: small files, untar, filebench"
@@ -56,20 +55,6 @@ class Trial:
 
     def __str__(self):
         return ", ".join(f"{metric} {value:.3g}" for metric, value in self.values.items())
-
-
-class DelegationsResults(Results):
-    def __init__(self, options):
-        super().__init__(NAME, options.disk)
-        self.quick = options.quick
-
-    def add_trial(self, trial):
-        for metric, value in trial.values.items():
-            self.add(trial.case, self.disk.name, trial.variant, metric, UNITS[metric], value)
-
-    def table(self):
-        cases = list(dict.fromkeys(row["case"] for row in self.rows()))
-        return "\n".join([super().table(), "", *verdicts(self, ASKED, cases, self.quick)])
 
 
 def start(lab, variant, options):
@@ -123,4 +108,4 @@ def run(build, options, say, keep=None):
     cases = chosen("case", options.cases or (QUICK_CASES if options.quick else ()), CASES)
     variants = chosen("variant", options.variants, VARIANTS)
     return run_rounds(build, options, cases, variants, lambda lab, _, case, variant: run_trial(lab, case, variant, options),
-                      DelegationsResults(options), say, keep, lambda lab: tree.make_parts(lab, 1, tree.QUICK if options.quick else tree.FULL))
+                      AskedResults(NAME, options, UNITS, ASKED), say, keep, lambda lab: tree.make_parts(lab, 1, tree.QUICK if options.quick else tree.FULL))

@@ -64,6 +64,23 @@ def verdicts(results, asked_for, cases, quick):
     return [*lines, QUICK_COMPARES_NOTHING] if quick else lines
 
 
+class AskedResults(Results):
+    """Of trials with a value for each metric, and what is asked of them."""
+
+    def __init__(self, name, options, units, asked=()):
+        super().__init__(name, options.disk)
+        self.quick, self.units, self.asked = options.quick, units, asked
+
+    def add_trial(self, trial):
+        for metric, value in trial.values.items():
+            self.add(trial.case, self.disk.name, trial.variant, metric, self.units[metric], value)
+
+    def table(self):
+        cases = list(dict.fromkeys(row["case"] for row in self.rows()))
+        lines = verdicts(self, self.asked, cases, self.quick) if self.asked else []
+        return "\n".join([super().table(), *([""] if lines else []), *lines])
+
+
 @dataclass(frozen=True)
 class Figure:
     """An experiment, as bench/run knows them."""

@@ -14,13 +14,12 @@ import json
 from dataclasses import dataclass
 
 from bench.experiments import canfs
-from bench.experiments.figure import Asked, verdicts
+from bench.experiments.figure import Asked, AskedResults
 from bench.experiments.options import Options  # noqa: F401  (bench/run makes Options)
 from bench.experiments.reading import warning
 from bench.experiments.rounds import chosen, run_rounds
 from bench.lab.client import launch
 from bench.lab.lab import Guest
-from bench.lab.report import Results
 
 NAME = "loads"
 HELP = "plain work of kernel clients: writes, random I/O, rewrites, logs, walks"
@@ -69,20 +68,6 @@ class Trial:
 
     def __str__(self):
         return ", ".join(f"{metric} {value:.4g}" for metric, value in self.values.items()) + warning(self.disk)
-
-
-class LoadResults(Results):
-    def __init__(self, options):
-        super().__init__(NAME, options.disk)
-        self.quick = options.quick
-
-    def add_trial(self, trial):
-        for metric, value in trial.values.items():
-            self.add(trial.case, self.disk.name, trial.variant, metric, UNITS[metric], value)
-
-    def table(self):
-        cases = list(dict.fromkeys(row["case"] for row in self.rows()))
-        return "\n".join([super().table(), "", *verdicts(self, ASKED, cases, self.quick)])
 
 
 def prepare(lab):
@@ -156,4 +141,4 @@ def run_trial(lab, case, variant, options):
 def run(build, options, say, keep=None):
     """say(text) reports progress; keep(trial), if given, gets every trial. Returns Results."""
     return run_rounds(build, options, chosen("case", options.cases, CASES), chosen("variant", options.variants, VARIANTS),
-                      lambda lab, number, case, variant: run_trial(lab, case, variant, options), LoadResults(options), say, keep, prepare)
+                      lambda lab, number, case, variant: run_trial(lab, case, variant, options), AskedResults(NAME, options, UNITS, ASKED), say, keep, prepare)

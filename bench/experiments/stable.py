@@ -16,13 +16,13 @@ flushes      of the disk, per second; each of them is a turn of the platter and 
 from dataclasses import dataclass, replace
 
 from bench.experiments import canfs
+from bench.experiments.figure import AskedResults
 from bench.experiments.options import Options  # noqa: F401  (bench/run makes Options)
 from bench.experiments.rounds import chosen, run_rounds
 from bench.jobs import small_files
 from bench.lab.client import launch
 from bench.lab.disk import FILESYSTEMS
 from bench.lab.lab import Guest
-from bench.lab.report import Results
 
 NAME = "stable"
 HELP = "close() of small files: file systems, and where their log is"
@@ -48,12 +48,6 @@ class Trial:
 
     def __str__(self):
         return ", ".join(f"{metric} {value:.3g}" for metric, value in self.values.items())
-
-
-class StableResults(Results):
-    def add_trial(self, trial):
-        for metric, value in trial.values.items():
-            self.add(trial.case, self.disk.name, trial.variant, metric, UNITS[metric], value)
 
 
 def values_of(said, disk):
@@ -88,4 +82,4 @@ def run(build, options, say, keep=None):
     cases = chosen("case", options.cases, CASES)
     variants = chosen("variant", options.variants, VARIANTS)
     return run_rounds(build, options, cases, variants, lambda lab, _, case, variant: run_trial(lab, case, variant, options),
-                      StableResults(NAME, options.disk), say, keep)
+                      AskedResults(NAME, options, UNITS), say, keep)
