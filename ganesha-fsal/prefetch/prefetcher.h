@@ -131,7 +131,6 @@ struct canfs_read {
 	struct canfs_export_fs *export_fs;
 	struct canfs_device *device;
 	enum canfs_read_way way;
-	bool missed;    /* its pages neither were there nor on their way */
 	bool throttles; /* streams are held for it */
 	uint64_t
 		ahead_bytes; /* fetched ahead as it came; of a stream that is left to the kernel, its own, which that has */

@@ -63,7 +63,7 @@ static bool is_known_resident(const struct canfs_read *read)
 }
 
 /* Are all of its pages there? The file's residency learns of it. */
-static bool probe_pages(struct canfs_read *read)
+static bool probe_pages(const struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
 	uint64_t in_file = canfs_clip_now(file, read->offset, read->bytes);
@@ -73,7 +73,6 @@ static bool probe_pages(struct canfs_read *read)
 		return true;
 	}
 	canfs_residency_lost(&file->residency, canfs_residency_age(file));
-	read->missed = !canfs_range_is_in_flight(file, read->offset, in_file);
 	return false;
 }
 
@@ -244,11 +243,11 @@ static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t b
 }
 
 /* A read whose pages are not there. What nothing fetches is read inline, while there are places; the rest is delayed. */
-static void choose_way(struct canfs_read *read)
+static void choose_way(struct canfs_read *read, bool missed)
 {
 	uint64_t in_file = canfs_clip_now(read->file, read->offset, read->bytes);
 
-	if (!read->missed || !may_read_inline(read, in_file))
+	if (!missed || !may_read_inline(read, in_file))
 		read->way = CANFS_READ_DELAYED;
 }
 
@@ -297,16 +296,17 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	read->arrived = canfs_read_arrived;
 	read->way = CANFS_READ_AT_ONCE;
 	read->ahead_bytes = 0;
-	read->missed = read->throttles = false;
+	read->throttles = false;
 	if (may_stream(read) || is_known_resident(read)) {
 		count(read);
 		return read->way == CANFS_READ_HELD && hold(read);
 	}
 	there = probe_pages(read);
-	missed = read->missed;
+	missed = !there &&
+		 !canfs_range_is_in_flight(file, offset, canfs_clip_now(file, offset, bytes));
 	entered = !there && enter(read);
 	if (entered)
-		choose_way(read);
+		choose_way(read, missed);
 	if (there || entered)
 		count(read);
 	delayed = read->way == CANFS_READ_DELAYED;
