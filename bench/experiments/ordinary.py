@@ -124,9 +124,11 @@ class OrdinaryResults(Results):
         order = ("WORSE", "undecided", "good")
         return sorted(rows, key=lambda row: (order.index(row.verdict()), -row.badness()))
 
+    def lines_of(self, experiment):
+        return [row for row in self.lines() if row.case.startswith(f"{experiment}:")]
+
     def undecided(self, experiment):
-        return sorted({row.case.partition(":")[2] for row in self.lines()
-                       if row.verdict() == "undecided" and row.case.startswith(f"{experiment}:")})
+        return sorted({row.case.partition(":")[2] for row in self.lines_of(experiment) if row.verdict() == "undecided"})
 
     def table(self):
         rows = self.lines()
@@ -165,6 +167,8 @@ def run(build, options, say, keep=None):
             own = replace(experiment.Options(), runs=options.runs, quick=False, cases=cases, variants=VARIANTS,
                           agent=options.agent, server=options.server, disk=options.disk, filebench=options.filebench)
             results.take(group.experiment, experiment.run(build, own, lambda text: say(f"  {text}"), keep))
+            for row in results.lines_of(group.experiment):
+                say(f"  {row}")
             cases = tuple(case for case in cases if case in results.undecided(group.experiment))
     say(f"{time.monotonic() - begin:.0f} s")
     return results
