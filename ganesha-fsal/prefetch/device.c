@@ -142,21 +142,6 @@ static unsigned int depth_of(const struct canfs_device_place *place)
 	return depth < DEPTH_MAX ? depth : DEPTH_MAX;
 }
 
-/* Disks behind SCSI, SATA among them, say how many commands they take at once. 0: of others it is learnt. */
-static uint64_t takes(const char *root, dev_t number)
-{
-	char path[64], text[32];
-	const char *cursor = text;
-	uint64_t commands;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/device/queue_depth", major(number),
-		minor(number));
-	if (canfs_read_source(root, path, text, sizeof(text)) <= 0 ||
-		!canfs_parse_number(&cursor, &commands))
-		return 0;
-	return commands;
-}
-
 int canfs_device_new(struct canfs_device **device, const struct canfs_device_place *place,
 	dev_t st_dev, const struct canfs_prefetcher_config *config)
 {
@@ -177,8 +162,7 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	new->number = place->number;
 	new->type = place->type;
 	new->policy = disk_class->policy;
-	canfs_streams_init(&new->streams, strcmp(disk_class->policy, "none") != 0,
-		takes(config->root, place->number));
+	canfs_streams_init(&new->streams, strcmp(disk_class->policy, "none") != 0);
 	canfs_throttle_init(&new->throttle, new->streams.spins ? config->lag_bytes : 0);
 	snprintf(new->name, sizeof(new->name), "%s", place->name);
 	ret = canfs_files_new(&new->files, &files);

@@ -79,25 +79,24 @@ static void update_headroom(struct canfs_prefetcher *prefetcher)
 	atomic_store(&shared->headroom, (float)(headroom < most ? headroom : most));
 }
 
-/* /sys/dev/block is by number, wherever the device is. 0: it does not tell. */
-static uint64_t read_in_flight(const char *root, dev_t number)
+/* /sys/dev/block is by number, wherever the device is. False: it does not tell. */
+static bool read_disk(const char *root, dev_t number, struct canfs_disk_reads *reads)
 {
-	char path[64], text[64];
-	uint64_t in_flight = 0;
+	char path[64], text[256];
 
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/inflight", major(number), minor(number));
-	if (canfs_read_source(root, path, text, sizeof(text)) >= 0)
-		(void)canfs_parse_in_flight(text, &in_flight);
-	return in_flight;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major(number), minor(number));
+	return canfs_read_source(root, path, text, sizeof(text)) >= 0 &&
+	       canfs_parse_disk_reads(text, reads) == 0;
 }
 
 static void tick_streams(const char *root, struct canfs_device *device, double elapsed_sec)
 {
 	struct canfs_streams *streams = &device->streams;
-	uint64_t in_flight =
-		canfs_streams_wants_in_flight(streams) ? read_in_flight(root, device->number) : 0;
+	struct canfs_disk_reads now;
+	bool known = canfs_streams_wants_reads(streams, elapsed_sec) &&
+		     read_disk(root, device->number, &now);
 	bool were_ours = canfs_streams_are_ours(streams);
-	bool are_ours = canfs_streams_step(streams, in_flight, elapsed_sec);
+	bool are_ours = canfs_streams_step(streams, known ? &now : NULL, elapsed_sec);
 
 	if (are_ours != were_ours)
 		canfs_files_leave_plain(device->files, !are_ours);

@@ -317,6 +317,7 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	} else if (read_ahead(file, offset, bytes, scale, missed, &read->ahead_bytes) &&
 		   read->way == CANFS_READ_INLINE && !(read->steps_aside && read->steps_aside())) {
 		read->throttles = true;
+		canfs_streams_note_other(&device_of(read)->streams);
 		canfs_throttle_begin(&device_of(read)->throttle);
 	}
 	return delayed;

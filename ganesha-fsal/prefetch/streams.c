@@ -5,50 +5,76 @@
 
 #include "server/monitors/source.h"
 
-void canfs_streams_init(struct canfs_streams *streams, bool spins, uint64_t takes)
+#define SECTOR_BYTES 512 /* of /sys, whatever the disk's own are */
+
+void canfs_streams_init(struct canfs_streams *streams, bool spins)
 {
-	*streams = (struct canfs_streams) { .spins = spins, .takes = takes };
+	*streams = (struct canfs_streams) { .spins = spins };
 	atomic_init(&streams->turn, 2);
 }
 
-bool canfs_streams_wants_in_flight(const struct canfs_streams *streams)
+bool canfs_streams_wants_reads(const struct canfs_streams *streams, double elapsed_sec)
 {
-	return streams->spins && streams->takes == 0;
+	return streams->spins && streams->turn_sec + elapsed_sec >= CANFS_STREAMS_TURN_SEC;
 }
 
-static bool is_too_many(const struct canfs_streams *streams, uint64_t count)
+/* What it did in between; nothing, if a counter runs backwards: a device that was exchanged. */
+static struct canfs_disk_reads difference(
+	const struct canfs_disk_reads *before, const struct canfs_disk_reads *now)
 {
-	return count > 1 && count * CANFS_STREAMS_COMMANDS > streams->takes;
+	if (before->reads == 0 || now->reads < before->reads || now->bytes < before->bytes ||
+		now->wait_msec < before->wait_msec || now->writes < before->writes)
+		return (struct canfs_disk_reads) { 0 };
+	return (struct canfs_disk_reads) { now->reads - before->reads, now->bytes - before->bytes,
+		now->wait_msec - before->wait_msec, now->writes - before->writes };
 }
 
-bool canfs_streams_step(struct canfs_streams *streams, uint64_t in_flight, double elapsed_sec)
+static bool is_slow(const struct canfs_disk_reads *did, double sec)
 {
-	uint64_t count;
+	return (double)did->wait_msec >= CANFS_STREAMS_DEPTH * sec * 1e3 &&
+	       (double)did->bytes < CANFS_STREAMS_SLOW * sec;
+}
 
-	if (streams->takes == 0 && in_flight >= CANFS_STREAMS_MORE)
-		streams->takes = CANFS_STREAMS_SATA;
-	streams->turn_sec += elapsed_sec;
-	if (streams->spins && streams->takes != 0 &&
-		is_too_many(streams, atomic_load(&streams->count)))
-		atomic_store(&streams->ours, true);
-	if (!streams->spins || streams->turn_sec < CANFS_STREAMS_TURN_SEC)
-		return canfs_streams_are_ours(streams);
+static void end_turn(struct canfs_streams *streams, const struct canfs_disk_reads *now)
+{
+	const struct canfs_disk_reads did =
+		now ? difference(&streams->before, now) : (struct canfs_disk_reads) { 0 };
+	double others = (double)(atomic_exchange(&streams->others, 0) + did.writes);
+	bool alone = others < CANFS_STREAMS_OTHERS * streams->turn_sec;
+	bool several = atomic_exchange(&streams->count, 0) > 1;
+
+	streams->loses = alone && is_slow(&did, streams->turn_sec);
+	atomic_store(&streams->ours,
+		several && alone && (streams->loses || canfs_streams_are_ours(streams)));
+	streams->before = now ? *now : (struct canfs_disk_reads) { 0 };
 	streams->turn_sec = 0;
-	count = atomic_exchange(&streams->count, 0);
 	atomic_fetch_add(&streams->turn, 1);
-	atomic_store(&streams->ours, is_too_many(streams, count));
+}
+
+bool canfs_streams_step(
+	struct canfs_streams *streams, const struct canfs_disk_reads *now, double elapsed_sec)
+{
+	if (!streams->spins)
+		return false;
+	streams->turn_sec += elapsed_sec;
+	if (streams->turn_sec >= CANFS_STREAMS_TURN_SEC)
+		end_turn(streams, now);
+	else if (streams->loses && atomic_load(&streams->count) > 1)
+		atomic_store(&streams->ours, true);
 	return canfs_streams_are_ours(streams);
 }
 
-int canfs_parse_in_flight(const char *text, uint64_t *in_flight)
+int canfs_parse_disk_reads(const char *text, struct canfs_disk_reads *reads)
 {
-	uint64_t sum = 0, field;
+	struct canfs_disk_reads parsed;
+	uint64_t merged, sectors;
 
-	for (int i = 0; i < 2; i++) {
-		if (!canfs_parse_number(&text, &field))
-			return -EPROTO;
-		sum += field;
-	}
-	*in_flight = sum;
+	if (!canfs_parse_count(&text, &parsed.reads) || !canfs_parse_count(&text, &merged) ||
+		!canfs_parse_count(&text, &sectors) ||
+		!canfs_parse_count(&text, &parsed.wait_msec) ||
+		!canfs_parse_count(&text, &parsed.writes) ||
+		__builtin_mul_overflow(sectors, SECTOR_BYTES, &parsed.bytes))
+		return -EPROTO;
+	*reads = parsed;
 	return 0;
 }

@@ -99,34 +99,6 @@ static void test_partitions_share_a_disk(void **state)
 	assert_true(second.fs_start == UINT64_C(976773168) * 512);
 }
 
-/* By what SCSI says; of any other it is learnt. */
-static void test_how_much_a_drive_takes(void **state)
-{
-	static const struct {
-		const char *text;
-		uint64_t takes;
-	} told[] = { { NULL, 0 }, { "1\n", 1 }, { "32\n", 32 }, { "many\n", 0 } };
-	const struct canfs_prefetcher_config config = {
-		.files = 64, .lag_bytes = 4 << 20, .root = ((struct fake_root *)*state)->path
-	};
-	struct canfs_device_place place;
-	struct canfs_device *device;
-
-	root = *state;
-	stand_on("sda");
-	put("sda", "stat", "0\n");
-	put("sda", "queue/rotational", "1\n");
-	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-		if (told[i].text)
-			put("sda", "device/queue_depth", told[i].text);
-		assert_int_equal(canfs_device_find(root->path, root->path, &place), 0);
-		assert_int_equal(canfs_device_new(&device, &place, 0, &config), 0);
-		assert_true(device->streams.spins);
-		assert_int_equal(device->streams.takes, told[i].takes);
-		canfs_device_free(device);
-	}
-}
-
 static void test_virtual(void **state)
 {
 	root = *state;
@@ -162,8 +134,6 @@ int main(void)
 			test_each_type, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_partitions_share_a_disk, fake_root_setup, fake_root_teardown),
-		cmocka_unit_test_setup_teardown(
-			test_how_much_a_drive_takes, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(test_virtual, fake_root_setup, fake_root_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_several_disks, fake_root_setup, fake_root_teardown),

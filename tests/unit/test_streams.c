@@ -16,11 +16,33 @@
 #define BLOCKS   4000u
 #define MOST     100
 
+/* A disk's second of work. */
+struct work {
+	uint64_t reads, mbytes, wait_msec, writes;
+	unsigned int others;
+};
+static const struct work loses = { 320, 40, 4000, 0, 0 }, keeps_up = { 320, 160, 4000, 0, 0 },
+			 rests = { 320, 40, 400, 0, 0 }, writes = { 320, 40, 4000, 21, 0 },
+			 random_reads = { 320, 40, 4000, 0, 24 };
+
+struct scene {
+	struct canfs_streams streams;
+	struct canfs_disk_reads did;
+};
+
+static struct scene spinning(void)
+{
+	struct scene scene = { .did = { 4000, 4000, 4000, 4000 } };
+
+	canfs_streams_init(&scene.streams, true);
+	return scene;
+}
+
 /* Are they ours after so many seconds with so many of them? */
-static bool after(
-	struct canfs_streams *streams, unsigned int count, uint64_t in_flight, double seconds)
+static bool after(struct scene *scene, unsigned int count, const struct work *work, double seconds)
 {
 	static _Atomic uint8_t last[MOST];
+	struct canfs_streams *streams = &scene->streams;
 	bool ours = canfs_streams_are_ours(streams);
 
 	for (double at = 0; at < seconds; at += STEP_SEC) {
@@ -28,90 +50,124 @@ static bool after(
 			canfs_streams_note(streams, &last[i]);
 			canfs_streams_note(streams, &last[i]);
 		}
-		ours = canfs_streams_step(streams, in_flight, STEP_SEC);
+		for (unsigned int i = 0; i < work->others / 4; i++)
+			canfs_streams_note_other(streams);
+		scene->did.reads += work->reads / 4;
+		scene->did.bytes += work->mbytes * 1000000 / 4;
+		scene->did.wait_msec += work->wait_msec / 4;
+		scene->did.writes += work->writes / 4 + (at == 0);
+		ours = canfs_streams_step(streams,
+			canfs_streams_wants_reads(streams, STEP_SEC) ? &scene->did : NULL,
+			STEP_SEC);
 	}
 	return ours;
 }
 
-static void more_than_the_drive_has_room_for_are_ours(void **state)
+static void those_that_a_disk_loses_are_ours(void **state)
 {
-	struct canfs_streams streams;
+	struct scene scene = spinning();
 
 	(void)state;
-	canfs_streams_init(&streams, true, 32);
-	assert_false(canfs_streams_wants_in_flight(&streams));
-	assert_false(canfs_streams_are_ours(&streams));
-	assert_false(after(&streams, 16, 32, 10));
-	assert_false(after(&streams, 16, 32, 0.25));
-	assert_true(after(&streams, 17, 32, 2));
-	assert_true(after(&streams, 17, 32, 10));
-	assert_false(after(&streams, 1, 32, 2));
-	canfs_streams_init(&streams, true, 1);
-	assert_true(after(&streams, 2, 1, 2));
+	assert_false(after(&scene, 8, &keeps_up, 10));
+	assert_true(after(&scene, 2, &loses, 2));
+	assert_true(after(&scene, 2, &keeps_up, 10)); /* by our order */
+	assert_false(after(&scene, 1, &keeps_up, 2));
+	assert_false(after(&scene, 8, &keeps_up, 10));
+}
+
+static void their_clients_may_be_slow(void **state)
+{
+	struct scene scene = spinning();
+
+	(void)state;
+	assert_false(after(&scene, 8, &rests, 10));
+}
+
+/* What they lose to others our order does not give back. */
+static void others_may_have_their_disk(void **state)
+{
+	const struct work *const works[] = { &writes, &random_reads };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++) {
+		struct scene scene = spinning();
+
+		assert_false(after(&scene, 8, works[i], 10));
+		assert_true(after(&scene, 8, &loses, 2));
+		assert_false(after(&scene, 8, works[i], 1));
+	}
 }
 
 static void one_stream_never_is(void **state)
 {
-	struct canfs_streams streams;
+	struct scene scene = spinning();
 
 	(void)state;
-	canfs_streams_init(&streams, true, 1);
-	assert_false(after(&streams, 1, 1, 1000));
+	assert_false(after(&scene, 1, &loses, 1000));
 }
 
 /* Ten in a turn, and each is over before the next. */
 static void nor_are_files_one_after_the_other(void **state)
 {
-	struct canfs_streams streams;
+	struct scene scene = spinning();
 
 	(void)state;
-	canfs_streams_init(&streams, true, 1);
 	for (int step = 0; step < 1000; step++) {
 		for (int file = 0; file < 5; file++) {
 			_Atomic uint8_t last = 0;
 
-			canfs_streams_note(&streams, &last);
+			canfs_streams_note(&scene.streams, &last);
 		}
 		/* A turn's number that a file has at first comes again after 256 turns. */
-		if (canfs_streams_step(&streams, 1, STEP_SEC))
-			assert_in_range(atomic_load(&streams.turn), 0, 3);
+		if (after(&scene, 0, &loses, STEP_SEC))
+			assert_in_range(atomic_load(&scene.streams.turn), 0, 3);
 	}
 }
 
 static void nor_where_nothing_spins(void **state)
 {
-	struct canfs_streams streams;
+	struct scene scene = spinning();
 
 	(void)state;
-	canfs_streams_init(&streams, false, 0);
-	assert_false(canfs_streams_wants_in_flight(&streams));
-	assert_false(after(&streams, 100, 4, 10));
+	canfs_streams_init(&scene.streams, false);
+	assert_false(canfs_streams_wants_reads(&scene.streams, 100));
+	assert_false(after(&scene, 100, &loses, 10));
 }
 
-/* A device that does not say how many commands it takes, such as one of LVM. */
-static void what_it_takes_is_learnt(void **state)
+/* A device that does not tell, or was exchanged. */
+static void nor_where_nothing_is_known(void **state)
 {
-	struct canfs_streams streams;
+	struct scene scene = spinning();
 
 	(void)state;
-	canfs_streams_init(&streams, true, 0);
-	assert_true(canfs_streams_wants_in_flight(&streams));
-	assert_true(after(&streams, 4, 4, 2));
-	assert_false(after(&streams, 4, CANFS_STREAMS_MORE, 2));
-	assert_false(canfs_streams_wants_in_flight(&streams));
-	assert_false(after(&streams, 4, 0, 10));
+	assert_false(after(&scene, 8, &keeps_up, 1));
+	scene.did = (struct canfs_disk_reads) { 0 };
+	assert_false(after(&scene, 8, &loses, 0.5));
+	assert_true(after(&scene, 8, &loses, 1));
+	scene.did = (struct canfs_disk_reads) { 1, 1, 1, 1 };
+	assert_true(after(&scene, 8, &loses, 0.5)); /* as it was */
+	for (int step = 0; step < 100; step++) {
+		canfs_streams_init(&scene.streams, true);
+		assert_false(canfs_streams_step(&scene.streams, NULL, 1));
+	}
 }
 
-static void in_flight_is_parsed(void **state)
+static void a_disk_is_parsed(void **state)
 {
-	uint64_t in_flight = 9;
+	static const char *const bad[] = { "", "1 2 3 4", "1 2 3 4 -5", "1 2 x 4 5",
+		"1 2 9223372036854775807 4 5", "99999999999999999999 2 3 4 5" };
+	struct canfs_disk_reads reads = { 9, 9, 9, 9 };
 
 	(void)state;
-	assert_int_equal(canfs_parse_in_flight("       3        4\n", &in_flight), 0);
-	assert_int_equal(in_flight, 7);
-	assert_int_equal(canfs_parse_in_flight("3", &in_flight), -EPROTO);
-	assert_int_equal(canfs_parse_in_flight("", &in_flight), -EPROTO);
-	assert_int_equal(in_flight, 7);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(canfs_parse_disk_reads(bad[i], &reads), -EPROTO);
+	assert_int_equal(reads.reads, 9);
+	assert_int_equal(
+		canfs_parse_disk_reads("   3   0   16  25   7  0  8  9  0  1\n", &reads), 0);
+	assert_int_equal(reads.reads, 3);
+	assert_int_equal(reads.bytes, 16 * 512);
+	assert_int_equal(reads.wait_msec, 25);
+	assert_int_equal(reads.writes, 7);
 }
 
 /* So many READs, step apart; returns how many of them the stream took. */
@@ -280,12 +336,14 @@ static void test_shuffled_streams_are_not_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(more_than_the_drive_has_room_for_are_ours),
+		cmocka_unit_test(those_that_a_disk_loses_are_ours),
+		cmocka_unit_test(their_clients_may_be_slow),
+		cmocka_unit_test(others_may_have_their_disk),
 		cmocka_unit_test(one_stream_never_is),
-		cmocka_unit_test(nor_where_nothing_spins),
-		cmocka_unit_test(what_it_takes_is_learnt),
 		cmocka_unit_test(nor_are_files_one_after_the_other),
-		cmocka_unit_test(in_flight_is_parsed),
+		cmocka_unit_test(nor_where_nothing_spins),
+		cmocka_unit_test(nor_where_nothing_is_known),
+		cmocka_unit_test(a_disk_is_parsed),
 		cmocka_unit_test(a_stream_goes_on_in_any_near_order),
 		cmocka_unit_test(it_ends_elsewhere),
 		cmocka_unit_test(the_window_is_that_of_large_reads),
