@@ -49,6 +49,7 @@ struct loop {
 	struct canfs_mountstats
 		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last sample */
 	uint64_t low_priority_bytes; /* likewise */
+	struct canfs_vmstat vmstat;  /* as of cache_worth's last update */
 	struct canfs_sampling sampling;
 	struct canfs_bidders bidders;
 	struct canfs_interfaces interfaces;
@@ -159,19 +160,20 @@ static const struct canfs_mountstats *stats_of(const struct loop *loop, struct c
 /* A kernel that does not count it has no opinion: the worth stays 0. */
 static double update_cache_worth(struct loop *loop, uint64_t now_usec)
 {
-	uint64_t missed_bytes, fetched_bytes = 0, read_bytes = 0;
+	uint64_t fetched_bytes = 0, read_bytes = 0;
 	int ret = -EAGAIN;
 
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec))
-		ret = canfs_cache_missed_read(loop->options->root, &missed_bytes);
-	canfs_unread_note(&loop->told_vmstat, ret, "/proc/vmstat", "workingset_activate_file");
+		ret = canfs_vmstat_read(loop->options->root, &loop->vmstat);
+	canfs_unread_note(&loop->told_vmstat, ret, "/proc/vmstat",
+		"workingset_activate_file or nr_dirty_background_threshold");
 	if (ret == 0) {
 		for (size_t i = 0; i < loop->bidders.n; i++) {
 			fetched_bytes += loop->bidders.bidder[i]->seen.cache_fetched_bytes;
 			read_bytes += loop->bidders.bidder[i]->seen.cache_read_bytes;
 		}
-		canfs_cache_worth_update(
-			&loop->cache_worth, missed_bytes, fetched_bytes, read_bytes, now_usec);
+		canfs_cache_worth_update(&loop->cache_worth, loop->vmstat.missed_bytes,
+			fetched_bytes, read_bytes, now_usec);
 	}
 	return loop->cache_worth.share.value;
 }
@@ -221,6 +223,7 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 		host->backlog_bytes, host->meminfo.dirty_bytes + host->meminfo.writeback_bytes);
 	cache_worth = update_cache_worth(loop, host->now_usec);
 	host->squeezes = loop->config->squeeze;
+	host->flushing_bytes = loop->vmstat.background_bytes;
 	host->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &host->meminfo);
 	host->bound_bytes = canfs_defer_bound_bytes(
 		&host->meminfo, host->cache_used_bytes, loop->config->hold_pct);

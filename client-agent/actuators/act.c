@@ -149,12 +149,19 @@ static bool acts_on_writes(const struct canfs_bidder *bidder)
 	return bidder->terms.mode == CANFS_ENFORCE && bidder->terms.writeback;
 }
 
+/* Two that send the same files are slower than the one that sends all the time. Past a raised flushing point both are needed. */
+static bool kernel_sends(const struct canfs_actors *actors, const struct canfs_host_state *host)
+{
+	return host->flushing_bytes > 0 && host->meminfo.dirty_bytes > host->flushing_bytes &&
+	       !canfs_defer_active(actors->defer);
+}
+
 void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes)
 {
 	bool is_filling = host->backlog_bytes + host->coming_bytes > host->bound_bytes / 2;
 
-	if (acts_on_writes(bidder))
+	if (acts_on_writes(bidder) && !kernel_sends(actors, host))
 		send_chunk(actors, bidder, chunk_bytes, host->guarded || is_filling);
 }
 

@@ -284,18 +284,27 @@ static int parse_named(const char *text, const char *name, uint64_t unit, uint64
 	return 0;
 }
 
-int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes)
+int canfs_vmstat_parse(const char *text, struct canfs_vmstat *vmstat)
 {
-	return parse_named(
-		text, "\nworkingset_activate_file ", (uint64_t)sysconf(_SC_PAGESIZE), missed_bytes);
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct canfs_vmstat parsed;
+	int ret =
+		parse_named(text, "\nworkingset_activate_file ", page_bytes, &parsed.missed_bytes);
+
+	if (!ret)
+		ret = parse_named(text, "\nnr_dirty_background_threshold ", page_bytes,
+			&parsed.background_bytes);
+	if (!ret)
+		*vmstat = parsed;
+	return ret;
 }
 
-int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes)
+int canfs_vmstat_read(const char *root, struct canfs_vmstat *vmstat)
 {
 	char text[PROC_FILE_MAX];
 	ssize_t len = canfs_read_file(root, "/proc/vmstat", text, sizeof(text));
 
-	return len < 0 ? (int)len : canfs_cache_missed_parse(text, missed_bytes);
+	return len < 0 ? (int)len : canfs_vmstat_parse(text, vmstat);
 }
 
 int canfs_cgroup_dirty_parse(const char *text, uint64_t *dirty_bytes)

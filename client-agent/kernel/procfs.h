@@ -65,13 +65,17 @@ const char *canfs_meminfo_lack(const char *root);
  */
 uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo);
 
-/*
- * *missed_bytes: how much was read, since boot, that a file cache up to twice as large would still have had
- * (workingset_activate_file of /proc/vmstat). 0; -EPROTO if the line is missing or torn; or canfs_read_file()'s
- * errors. *missed_bytes is then unchanged.
- */
-int canfs_cache_missed_parse(const char *text, uint64_t *missed_bytes);
-int canfs_cache_missed_read(const char *root, uint64_t *missed_bytes);
+/* Of /proc/vmstat. */
+struct canfs_vmstat {
+	uint64_t
+		missed_bytes; /* read since boot, though a file cache up to twice as large would still have had it */
+	uint64_t
+		background_bytes; /* with more than this dirty the kernel's flushers send, as fast as they can */
+};
+
+/* 0; -EPROTO if a line is missing or torn; or canfs_read_file()'s errors. *vmstat is then unchanged. */
+int canfs_vmstat_parse(const char *text, struct canfs_vmstat *vmstat);
+int canfs_vmstat_read(const char *root, struct canfs_vmstat *vmstat);
 
 /*
  * *dirty_bytes: what processes of a cgroup (v2; path from the hierarchy's root) and those below it have written and the

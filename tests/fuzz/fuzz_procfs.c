@@ -12,16 +12,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = fuzz_text(data, size);
 	struct canfs_meminfo meminfo;
 	struct canfs_fdinfo fdinfo;
-	uint64_t missed_bytes;
+	struct canfs_vmstat vmstat;
+	uint64_t dirty_bytes;
 
 	if (canfs_meminfo_parse(text, &meminfo) == 0)
 		FUZZ_CHECK(canfs_meminfo_spare_bytes(&meminfo) <= meminfo.available_bytes &&
 			   meminfo.total_bytes <= INT64_MAX);
 	if (canfs_fdinfo_parse(text, &fdinfo) == 0)
 		FUZZ_CHECK(fdinfo.mount_id >= 0);
-	(void)canfs_cgroup_dirty_parse(text, &missed_bytes);
-	if (canfs_cache_missed_parse(text, &missed_bytes) == 0)
-		FUZZ_CHECK(missed_bytes % 4096 == 0);
+	(void)canfs_cgroup_dirty_parse(text, &dirty_bytes);
+	if (canfs_vmstat_parse(text, &vmstat) == 0)
+		FUZZ_CHECK(vmstat.missed_bytes % 4096 == 0 && vmstat.background_bytes % 4096 == 0);
 	free(text);
 	return 0;
 }

@@ -146,6 +146,31 @@ static uint64_t asked_to_send(const struct scene *scene, struct canfs_bdi bdi)
 	return status.requests + status.busy;
 }
 
+/* While the kernel's flushers are at it we would only compete with them; a flushing point that is ours they may never reach. */
+static void test_what_the_kernel_sends_is_left_to_it(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->host.flushing_bytes = 80 * MIB;
+	scene->bidder.held.backlog_bytes = scene->host.meminfo.dirty_bytes = 81 * MIB;
+	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
+	assert_int_equal(asked_to_send(scene, mount_a.bdi), 0);
+	scene->host.meminfo.dirty_bytes = 80 * MIB;
+	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
+	assert_int_equal(asked_to_send(scene, mount_a.bdi), 1);
+}
+
+static void test_past_a_raised_flushing_point_both_send(void **state)
+{
+	struct scene *scene = *state;
+
+	raise_flushing_point(scene);
+	scene->host.flushing_bytes = 80 * MIB;
+	scene->bidder.held.backlog_bytes = scene->host.meminfo.dirty_bytes = 81 * MIB;
+	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
+	assert_int_equal(asked_to_send(scene, mount_a.bdi), 1);
+}
+
 static void hold_on_both(struct scene *scene, struct canfs_bidder *bidders[2])
 {
 	fake_bdi(&scene->root, BDI_B);
@@ -376,6 +401,8 @@ int main(void)
 		ACT_TEST(test_raised_flushing_point_follows_memory_slowly),
 		ACT_TEST(test_share_of_someone_else_stays_theirs),
 		ACT_TEST(test_flushing_point_is_back_when_only_to_be_observed),
+		ACT_TEST(test_what_the_kernel_sends_is_left_to_it),
+		ACT_TEST(test_past_a_raised_flushing_point_both_send),
 		ACT_TEST(test_mount_that_leaves_is_drained_first),
 		ACT_TEST(test_mount_that_cannot_be_drained_leaves),
 		ACT_TEST(test_observed_mount_is_left_alone),

@@ -103,21 +103,27 @@ static void test_what_meminfo_lacks(void **state)
 	fake_root_remove(&root);
 }
 
-static void test_cache_missed(void **state)
+static void test_vmstat(void **state)
 {
-	static const char good[] = "nr_free_pages 1\nworkingset_activate_file 2048\npgfault 7\n";
-	static const char *const bad[] = { "", "nr_free_pages 1\n",
-		"a 1\nworkingset_activate_file \n", "a 1\nworkingset_activate_file 12",
-		"a 1\nworkingset_activate_file -1\n", "a 1\nworkingset_activate_file 1 kB\n",
-		"a 1\nworkingset_activate_file 18446744073709551615\n" };
-	uint64_t bytes = 42;
+#define BACKGROUND "\nnr_dirty_background_threshold 25000\n"
+	static const char good[] = "a 1\nworkingset_activate_file 2048\npgfault 7" BACKGROUND;
+	static const char *const bad[] = { "", "nr_free_pages 1\n", "a 1" BACKGROUND,
+		"a 1\nworkingset_activate_file 2048\n", "a 1\nworkingset_activate_file " BACKGROUND,
+		"a 1" BACKGROUND "workingset_activate_file 12",
+		"a 1\nworkingset_activate_file -1" BACKGROUND,
+		"a 1\nworkingset_activate_file 1 kB" BACKGROUND,
+		"a 1\nworkingset_activate_file 18446744073709551615" BACKGROUND };
+	const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct canfs_vmstat vmstat = { .missed_bytes = 42, .background_bytes = 43 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(canfs_cache_missed_parse(bad[i], &bytes), -EPROTO);
-	assert_int_equal(bytes, 42);
-	assert_int_equal(canfs_cache_missed_parse(good, &bytes), 0);
-	assert_int_equal(bytes, 2048 * (uint64_t)sysconf(_SC_PAGESIZE));
+		assert_int_equal(canfs_vmstat_parse(bad[i], &vmstat), -EPROTO);
+	assert_int_equal(vmstat.missed_bytes, 42);
+	assert_int_equal(vmstat.background_bytes, 43);
+	assert_int_equal(canfs_vmstat_parse(good, &vmstat), 0);
+	assert_int_equal(vmstat.missed_bytes, 2048 * page_bytes);
+	assert_int_equal(vmstat.background_bytes, 25000 * page_bytes);
 }
 
 static void test_cgroup_dirty(void **state)
@@ -170,12 +176,13 @@ static void test_files(void **state)
 static void test_this_kernel(void **state)
 {
 	struct canfs_meminfo meminfo;
-	uint64_t missed_bytes;
+	struct canfs_vmstat vmstat;
 
 	(void)state;
 	assert_int_equal(canfs_meminfo_read("", &meminfo), 0);
 	assert_true(meminfo.total_bytes >= meminfo.free_bytes);
-	assert_int_equal(canfs_cache_missed_read("", &missed_bytes), 0);
+	assert_int_equal(canfs_vmstat_read("", &vmstat), 0);
+	assert_true(vmstat.background_bytes > 0);
 }
 
 /* The lengths of the lines that canfs_read_lines() hands out. */
@@ -218,7 +225,7 @@ int main(void)
 		cmocka_unit_test(test_torn_meminfo),
 		cmocka_unit_test(test_bad_numbers),
 		cmocka_unit_test(test_what_meminfo_lacks),
-		cmocka_unit_test(test_cache_missed),
+		cmocka_unit_test(test_vmstat),
 		cmocka_unit_test(test_cgroup_dirty),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_this_kernel),
