@@ -26,8 +26,12 @@
 /* While data is held: the pace is made for it. */
 static const uint64_t busy_tick_usec = 100000;
 
-/* Else: soon enough to see a burst before the kernel's flusher does. Without one that is all that a tick does. */
-static const uint64_t idle_tick_usec = 200000;
+/*
+ * Else: soon enough to see a burst before the kernel's flusher does, which comes when so much is dirty as a fast writer needs some time for.
+ * Without a burst that is all that a tick does.
+ */
+static const uint64_t idle_tick_min_usec = 200000, idle_tick_max_usec = 1000000;
+static const uint64_t fast_writer_bytes_per_usec = 2000;
 
 /* However often mounts change: no tick sooner than this after the last one. */
 static const uint64_t least_tick_usec = 20000;
@@ -399,10 +403,19 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	return fds[0].revents || fds[1].revents || canfs_now_usec() >= until_usec;
 }
 
+static uint64_t tick_usec(const struct loop *loop)
+{
+	uint64_t burst_usec = loop->vmstat.background_bytes / fast_writer_bytes_per_usec;
+
+	if (is_busy(loop))
+		return busy_tick_usec;
+	return canfs_smaller(canfs_larger(burst_usec, idle_tick_min_usec), idle_tick_max_usec);
+}
+
 /* Requests of the control socket are answered meanwhile; they make the agent do nothing. */
 static void wait_for_news(struct loop *loop)
 {
-	uint64_t until_usec = loop->ticked_usec + (is_busy(loop) ? busy_tick_usec : idle_tick_usec);
+	uint64_t until_usec = loop->ticked_usec + tick_usec(loop);
 
 	while (!wait_once(loop, until_usec))
 		continue;

@@ -386,7 +386,8 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 	bidder->bid_usec = host->now_usec;
 	if (bidder->write.verdict == CANFS_DEFER && canfs_bidder_holds(bidder))
 		bidder->deferred_usec += elapsed;
-	note_round_trip(bidder);
+	if (canfs_bidder_reads(bidder, host->now_usec))
+		note_round_trip(bidder);
 	give_way(bidder, tag, host);
 	bidder->held.is_low_priority = is_low_priority(bidder, host);
 	bidder->own_write = write_bid(bidder, host);

@@ -55,7 +55,7 @@ bool canfs_streams_step(
 	struct canfs_streams *streams, const struct canfs_disk_reads *now, double elapsed_sec)
 {
 	if (!streams->spins)
-		return false;
+		return canfs_streams_are_ours(streams);
 	streams->turn_sec += elapsed_sec;
 	if (streams->turn_sec >= CANFS_STREAMS_TURN_SEC)
 		end_turn(streams, now);

@@ -36,7 +36,7 @@ struct canfs_disk_reads {
 };
 
 struct canfs_streams {
-	bool spins;
+	atomic_bool spins;
 	_Atomic uint8_t turn;
 	atomic_bool ours;
 	atomic_uint count;  /* that have read in this turn and in the one before */
