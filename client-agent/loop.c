@@ -53,7 +53,7 @@ struct loop {
 	struct canfs_mountstats
 		*stats; /* stats[i] belongs to mounts->mount[i]; as of the last sample */
 	uint64_t low_priority_bytes; /* likewise */
-	struct canfs_vmstat vmstat;  /* as of cache_worth's last update */
+	uint64_t flushing_bytes;     /* as in the host state */
 	struct canfs_sampling sampling;
 	struct canfs_bidders bidders;
 	struct canfs_interfaces interfaces;
@@ -164,11 +164,12 @@ static const struct canfs_mountstats *stats_of(const struct loop *loop, struct c
 /* A kernel that does not count it has no opinion: the worth stays 0. */
 static double update_cache_worth(struct loop *loop, uint64_t now_usec)
 {
+	struct canfs_vmstat vmstat;
 	uint64_t fetched_bytes = 0, read_bytes = 0;
 	int ret = -EAGAIN;
 
 	if (canfs_cache_worth_is_due(&loop->cache_worth, now_usec))
-		ret = canfs_vmstat_read(loop->options->root, &loop->vmstat);
+		ret = canfs_vmstat_read(loop->options->root, &vmstat);
 	canfs_unread_note(&loop->told_vmstat, ret, "/proc/vmstat",
 		"workingset_activate_file or nr_dirty_background_threshold");
 	if (ret == 0) {
@@ -176,8 +177,10 @@ static double update_cache_worth(struct loop *loop, uint64_t now_usec)
 			fetched_bytes += loop->bidders.bidder[i]->seen.cache_fetched_bytes;
 			read_bytes += loop->bidders.bidder[i]->seen.cache_read_bytes;
 		}
-		canfs_cache_worth_update(&loop->cache_worth, loop->vmstat.missed_bytes,
-			fetched_bytes, read_bytes, now_usec);
+		canfs_cache_worth_update(&loop->cache_worth, vmstat.missed_bytes, fetched_bytes,
+			read_bytes, now_usec);
+		if (!canfs_defer_active(loop->actors.defer))
+			loop->flushing_bytes = vmstat.background_bytes;
 	}
 	return loop->cache_worth.share.value;
 }
@@ -227,7 +230,7 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 		host->backlog_bytes, host->meminfo.dirty_bytes + host->meminfo.writeback_bytes);
 	cache_worth = update_cache_worth(loop, host->now_usec);
 	host->squeezes = loop->config->squeeze;
-	host->flushing_bytes = loop->vmstat.background_bytes;
+	host->flushing_bytes = loop->flushing_bytes;
 	host->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &host->meminfo);
 	host->bound_bytes = canfs_defer_bound_bytes(
 		&host->meminfo, host->cache_used_bytes, loop->config->hold_pct);
@@ -405,7 +408,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 
 static uint64_t tick_usec(const struct loop *loop)
 {
-	uint64_t burst_usec = loop->vmstat.background_bytes / fast_writer_bytes_per_usec;
+	uint64_t burst_usec = loop->flushing_bytes / fast_writer_bytes_per_usec;
 
 	if (is_busy(loop))
 		return busy_tick_usec;

@@ -143,6 +143,7 @@ static void serve(struct slot *slot)
 	slot->pending = false;
 	slot->status.requests++;
 	slot->status.asked_bytes += asked;
+	slot->status.sends = asked > 0;
 	slot->status.files = (unsigned int)writers->n;
 	slot->status.errors += errors + writers->errors;
 	slot->status.truncated += writers->truncated;
@@ -372,6 +373,8 @@ void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs
 	const struct slot *slot = find_slot(accelerator, bdi);
 	if (slot) {
 		*status = slot->status;
+		status->sends =
+			slot->status.sends && canfs_now_usec() - slot->asked_usec < IDLE_USEC;
 		status->busy = slot->pending;
 	}
 	pthread_mutex_unlock(&accelerator->lock);

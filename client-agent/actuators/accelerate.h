@@ -27,9 +27,10 @@
 struct canfs_accelerator;
 
 struct canfs_accelerate_status {
-	bool busy;                /* a request for this BDI waits or is being served */
-	uint64_t requests;        /* served so far */
-	uint64_t asked_bytes;     /* handed to sync_file_range so far */
+	bool busy;            /* a request for this BDI waits or is being served */
+	uint64_t requests;    /* served so far */
+	uint64_t asked_bytes; /* handed to sync_file_range so far */
+	bool sends; /* the last request, of a second ago at most, found something that it may send */
 	unsigned int files;       /* open for writing, as of the last scan */
 	unsigned int errors;      /* failed opens, scans and syncs so far */
 	unsigned int truncated;   /* scans that met a bound so far: not all writers are known */

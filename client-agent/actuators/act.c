@@ -149,20 +149,18 @@ static bool acts_on_writes(const struct canfs_bidder *bidder)
 	return bidder->terms.mode == CANFS_ENFORCE && bidder->terms.writeback;
 }
 
-/* Two that send the same files are slower than the one that sends all the time. Past a raised flushing point both are needed. */
-static bool kernel_sends(const struct canfs_actors *actors, const struct canfs_host_state *host)
-{
-	return host->flushing_bytes > 0 && host->meminfo.dirty_bytes > host->flushing_bytes &&
-	       !canfs_defer_active(actors->defer);
-}
-
+/*
+ * Past its own flushing point the kernel sends all there is, and a helper that sends the same files beside it only costs processor time. While
+ * that point is ours it does not; and what rests there, because it may be overwritten again, rests no longer than it would with the kernel.
+ */
 void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes)
 {
 	bool is_filling = host->backlog_bytes + host->coming_bytes > host->bound_bytes / 2;
+	bool is_past = host->flushing_bytes > 0 && host->meminfo.dirty_bytes > host->flushing_bytes;
 
-	if (acts_on_writes(bidder) && !kernel_sends(actors, host))
-		send_chunk(actors, bidder, chunk_bytes, host->guarded || is_filling);
+	if (acts_on_writes(bidder) && (!is_past || canfs_defer_active(actors->defer)))
+		send_chunk(actors, bidder, chunk_bytes, host->guarded || is_filling || is_past);
 }
 
 /* The bidders on which data may be held, and whether there is any to be. */
@@ -173,6 +171,7 @@ struct holders {
 	size_t switched_on; /* with a price or not */
 	size_t priced;      /* n without those that are leaving */
 	bool wanted;
+	bool paced;            /* what they hold leaves at our pace, or waits for a better price */
 	bool give_way;         /* to others who wait for the server */
 	uint64_t coming_bytes; /* of those with a price; as in the host state */
 };
@@ -198,6 +197,17 @@ static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *b
 	return host->now_usec - bidder->act.leaving_usec < leave_usec;
 }
 
+/* What rests, because it may be overwritten again, we do not send while the server is cheap; so the kernel is to send it as it always does. */
+static bool is_paced(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
+{
+	struct canfs_accelerate_status status;
+
+	if (bidder->write.verdict == CANFS_DEFER)
+		return true;
+	canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
+	return status.sends;
+}
+
 static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
 	size_t n, const struct canfs_host_state *host, struct holders *holders)
 {
@@ -205,6 +215,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
 		struct canfs_bidder *bidder = bidders[i];
 		bool may_hold = acts_on_writes(bidder) && bidder->write.verdict != CANFS_HOLD;
+		bool paced = may_hold && is_paced(actors, bidder);
 
 		holders->switched_on += acts_on_writes(bidder);
 		holders->priced += may_hold;
@@ -217,7 +228,8 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 		holders->mount[holders->n] = &bidder->mount;
 		holders->share[holders->n++] = bidder->terms.hold_share;
 		/* Whatever the verdict: a server gets expensive sooner than a flusher that runs can be stopped. */
-		holders->wanted |= may_hold && canfs_bidder_holds(bidder) &&
+		holders->paced |= paced;
+		holders->wanted |= paced && canfs_bidder_holds(bidder) &&
 				   canfs_bidder_is_worth_holding(bidder, host);
 	}
 }
@@ -404,7 +416,7 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 
 	find_holders(actors, bidders, n, host, &holders);
 	if (holders.wanted ||
-		(active && host->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.priced))
+		(active && host->backlog_bytes >= CANFS_BACKLOG_SMALL_BYTES && holders.paced))
 		actors->last.held_usec = host->now_usec;
 	if (holders.coming_bytes >= CANFS_BACKLOG_SMALL_BYTES)
 		actors->last.written_usec = host->now_usec;

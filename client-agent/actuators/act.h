@@ -106,8 +106,8 @@ void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, c
 	struct canfs_changes *changes);
 
 /*
- * Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced, and the kernel does not send it all anyway. What was overwritten may rest (flush.h) while
- * more than half of the headroom is left.
+ * Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced, and the kernel does not send it all anyway. What was
+ * overwritten may rest (flush.h) until half of the headroom is left, or so much is dirty that the kernel alone would send it.
  */
 void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes);

@@ -76,8 +76,8 @@ struct canfs_host_state {
 	double cache_worth;     /* what the page cache is worth, [0, 1] (cache_worth.h) */
 	uint64_t cache_used_bytes;
 	uint64_t
-		flushing_bytes; /* the kernel's flushers are at it with more than this dirty; 0: not known */
-	bool squeezes;          /* writers may be made to wait sooner than the kernel would */
+		flushing_bytes; /* with more than this dirty the kernel's flushers send all there is, but for us; 0: not known */
+	bool squeezes; /* writers may be made to wait sooner than the kernel would */
 	struct canfs_meminfo meminfo;
 	uint64_t low_priority_bytes; /* of meminfo.dirty_bytes, not less than it was */
 	bool guarded;                /* memory is short: send, whatever it costs */
