@@ -171,7 +171,8 @@ def run(build, options, say, keep=None):
                           agent=options.agent, server=options.server, disk=options.disk, filebench=options.filebench)
             results.take(group.experiment, experiment.run(build, own, lambda text: say(f"  {text}"), keep))
             for row in results.lines_of(group.experiment):
-                say(f"  {row}")
+                if row.verdict() != "good":
+                    say(f"  {row}")
             cases = tuple(case for case in cases if case in results.undecided(group.experiment))
     say(f"{time.monotonic() - begin:.0f} s")
     return results
