@@ -227,8 +227,8 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
 		holders->share[holders->n++] = bidder->terms.hold_share;
-		/* Whatever the verdict: a server gets expensive sooner than a flusher that runs can be stopped. */
 		holders->paced |= paced;
+		/* Of a cheap server, too: it gets expensive sooner than a flusher that runs can be stopped. */
 		holders->wanted |= paced && canfs_bidder_holds(bidder) &&
 				   canfs_bidder_is_worth_holding(bidder, host);
 	}

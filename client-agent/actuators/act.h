@@ -3,8 +3,8 @@
  * What follows an auction. On a mount in enforce mode the kernel's knobs are turned; on one in observe
  * mode the same lines are logged and nothing is touched.
  *
- *	data held, and worth it       raise the flushing point (defer.c), whatever the verdict: what leaves
- *	                              is for the pace to say, and lowering it would dump the rest at once
+ *	data held, and worth it       raise the flushing point (defer.c), of a cheap server for what we send: what
+ *	                              leaves is for the pace to say, and lowering it would dump the rest at once
  *	page cache is needed          let writers wait sooner than the kernel would (defer.c), and drop what
  *	                              they wrote once it is safe (accelerate.c)
  *	a writer gives way            let it wait sooner, too: others' commits wait behind what it has sent

@@ -13,8 +13,7 @@
 #include "server/monitors/monitor.h"
 #include "server/monitors/source.h"
 
-#define MIB          ((uint32_t)1 << 20)
-#define SECTOR_BYTES 512u /* of /sys, whatever the disk's own are */
+#define MIB ((uint32_t)1 << 20)
 
 /*
  * By what is below; of several disks, whatever comes first here. One head: large units, so that it moves seldom, and
@@ -60,7 +59,7 @@ static uint64_t partition_start(const char *dir)
 	if (canfs_read_source("", path, text, sizeof(text)) <= 0 ||
 		!canfs_parse_number(&cursor, &sectors))
 		return 0;
-	return sectors * SECTOR_BYTES;
+	return sectors * CANFS_SECTOR_BYTES;
 }
 
 /* The whole disk that a partition is on, as /sys names it; the device itself otherwise. */

@@ -5,8 +5,6 @@
 
 #include "server/monitors/source.h"
 
-#define SECTOR_BYTES 512 /* of /sys, whatever the disk's own are */
-
 void canfs_streams_init(struct canfs_streams *streams, bool spins)
 {
 	*streams = (struct canfs_streams) { .spins = spins };
@@ -73,7 +71,7 @@ int canfs_parse_disk_reads(const char *text, struct canfs_disk_reads *reads)
 		!canfs_parse_count(&text, &sectors) ||
 		!canfs_parse_count(&text, &parsed.wait_msec) ||
 		!canfs_parse_count(&text, &parsed.writes) ||
-		__builtin_mul_overflow(sectors, SECTOR_BYTES, &parsed.bytes))
+		__builtin_mul_overflow(sectors, CANFS_SECTOR_BYTES, &parsed.bytes))
 		return -EPROTO;
 	*reads = parsed;
 	return 0;

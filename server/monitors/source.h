@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include "common/counter.h"
 
+#define CANFS_SECTOR_BYTES 512u /* of /sys, whatever the disk's own are */
+
 /*
  * Reads a file into text, which is then NUL-terminated; what does not fit is left out. root is
  * put before the path ("" but for tests). Returns the length, or -errno.
