@@ -34,13 +34,14 @@ int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
 	return ret == -EPERM ? 0 : ret;
 }
 
-/* As far as it may be raised now: all the way, or as far as the link needs. */
+/* As far as it may be raised now: as far as the link needs, or as far as is of use to the disk. */
 static unsigned int top_kib(const struct canfs_bidder *bidder)
 {
-	unsigned int enough_kib = canfs_read_window_kib(bidder->seen.round_trip_usec);
-	unsigned int max_kib = bidder->terms.readahead_max_kib;
+	unsigned int top = canfs_read_window_kib(bidder->seen.round_trip_usec);
 
-	return bidder->beyond.verdict == CANFS_DEFER && enough_kib < max_kib ? enough_kib : max_kib;
+	if (bidder->beyond.verdict != CANFS_DEFER && top < CANFS_READ_WINDOW_MOST_KIB)
+		top = CANFS_READ_WINDOW_MOST_KIB;
+	return top < bidder->terms.readahead_max_kib ? top : bidder->terms.readahead_max_kib;
 }
 
 /* Half of it, but not below least_kib, and if that is less than max_kib. */

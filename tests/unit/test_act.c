@@ -281,7 +281,7 @@ static void test_readahead_moves_only_where_the_verdict_goes(void **state)
 	}
 }
 
-/* More than the link needs is for servers that are idle. */
+/* More than the link needs is for servers that are idle, and then not without end. */
 static void test_readahead_is_enough_for_the_link(void **state)
 {
 	static const struct {
@@ -297,7 +297,9 @@ static void test_readahead_is_enough_for_the_link(void **state)
 		{ CANFS_DEFER, 2000, 488, 488 },
 		{ CANFS_DEFER, 5000, 1024, 1024 },
 		{ CANFS_DEFER, 0, 512, 1024 },
-		{ CANFS_ACCELERATE, 200, 512, 1024 },
+		{ CANFS_ACCELERATE, 200, 256, 512 },
+		{ CANFS_ACCELERATE, 200, 512, 512 },
+		{ CANFS_ACCELERATE, 5000, 512, 1024 },
 		{ CANFS_HOLD, 200, 1024, 1024 },
 	};
 	struct scene *scene = *state;
