@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include "common/hash.h"
 
 /* A read of a client as the worker has it, and as it waits: then with what the worker's context says of it. */
 struct delayed {
@@ -106,6 +107,26 @@ uint64_t canfs_bytes_of(const struct fsal_io_arg *io)
 	return bytes;
 }
 
+/* Names the connection it came by. 0: not known. */
+static uint32_t client_here(void)
+{
+	const struct sockaddr *from = (const struct sockaddr *)op_ctx->caller_addr;
+	uint64_t address, port;
+
+	if (from && from->sa_family == AF_INET) {
+		address = ((const struct sockaddr_in *)from)->sin_addr.s_addr;
+		port = ((const struct sockaddr_in *)from)->sin_port;
+	} else if (from && from->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
+
+		memcpy(&address, &in6->sin6_addr.s6_addr[8], sizeof(address));
+		port = in6->sin6_port;
+	} else {
+		return 0;
+	}
+	return (uint32_t)canfs_hash(address ^ port << 48) | 1;
+}
+
 bool canfs_submit_read(struct canfs_io *io)
 {
 	struct canfs_export *export =
@@ -131,6 +152,7 @@ bool canfs_submit_read(struct canfs_io *io)
 		.offset = offset,
 		.bytes = bytes,
 		.scale = canfs_readahead_scale(export),
+		.client = client_here(),
 		.steps_aside = canfs_client_steps_aside,
 		.delay = delay,
 		.answer = answer };

@@ -56,7 +56,7 @@ def export_prices(lab):
 
 # A virtual disk does not tell what it is, so an administrator would.
 PRICED_OPTIONS = {"monitors": "disk, memory"}
-PRICED_QUEUES = {"hdd-ncq": (1, 32), "hdd": (1, 32), "ssd": (32, 64)}  # as of disks that tell: reads, writes
+PRICED_QUEUES = {"hdd-ncq": (1, 32), "hdd": (1, 32), "ssd": (32, 64), "memory": (32, 64)}  # as of disks that tell: reads, writes
 
 
 def start_priced(lab):

@@ -25,19 +25,31 @@ void canfs_nfs3_fail(struct canfs_nfs3 *nfs, const char *what)
 	nfs->failed = nfs->failure;
 }
 
-int canfs_nfs3_serve(struct canfs_nfs3 *nfs)
+int canfs_nfs3_serve_any(struct canfs_nfs3 *nfs, unsigned int connections)
 {
-	struct pollfd p = { .fd = rpc_get_fd(nfs->rpc),
-		.events = (short)rpc_which_events(nfs->rpc) };
-	int n = poll(&p, 1, TIMEOUT_MSEC);
+	struct pollfd p[CANFS_NFS3_CONNECTIONS_MAX];
+	bool failed = false;
+	int n;
 
+	for (unsigned int i = 0; i < connections; i++)
+		p[i] = (struct pollfd) { .fd = rpc_get_fd(nfs[i].rpc),
+			.events = (short)rpc_which_events(nfs[i].rpc) };
+	n = poll(p, connections, TIMEOUT_MSEC);
 	if (n < 0 && errno == EINTR)
 		return 0;
 	if (n <= 0)
 		canfs_nfs3_fail(nfs, n == 0 ? "no reply within 10 s" : strerror(errno));
-	else if (rpc_service(nfs->rpc, p.revents) < 0)
-		canfs_nfs3_fail(nfs, rpc_get_error(nfs->rpc));
-	return nfs->failed ? -EIO : 0;
+	for (unsigned int i = 0; i < connections; i++) {
+		if (n > 0 && p[i].revents && rpc_service(nfs[i].rpc, p[i].revents) < 0)
+			canfs_nfs3_fail(&nfs[i], rpc_get_error(nfs[i].rpc));
+		failed = failed || nfs[i].failed;
+	}
+	return failed ? -EIO : 0;
+}
+
+int canfs_nfs3_serve(struct canfs_nfs3 *nfs)
+{
+	return canfs_nfs3_serve_any(nfs, 1);
 }
 
 /* Waits for the one call that was just queued; queued: what queueing it returned. */

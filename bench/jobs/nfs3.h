@@ -15,7 +15,8 @@
 #include <nfsc/libnfs-raw-mount.h>
 #include <nfsc/libnfs-raw-nfs.h>
 
-#define CANFS_NFS3_HANDLE_MAX 64 /* NFS3_FHSIZE */
+#define CANFS_NFS3_HANDLE_MAX      64 /* NFS3_FHSIZE */
+#define CANFS_NFS3_CONNECTIONS_MAX 64
 
 struct canfs_nfs3_handle {
 	unsigned int length;
@@ -48,6 +49,7 @@ int canfs_nfs3_look_up(struct canfs_nfs3 *nfs, const struct canfs_nfs3_handle *d
 
 /* Waits until something comes, and calls what is to be called for it. */
 int canfs_nfs3_serve(struct canfs_nfs3 *nfs);
+int canfs_nfs3_serve_any(struct canfs_nfs3 *nfs, unsigned int connections); /* of an array */
 
 /* From a reply: fails if it is too long. */
 void canfs_nfs3_take(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * canfs-job-pattern: readers that ask for the blocks of their files in an exact order, each with a fixed number
- * of READs outstanding, over one connection of raw NFSv3; JSON. No client's cache or read-ahead is in between.
+ * of READs outstanding, by raw NFSv3; JSON. No client's cache or read-ahead is in between. All files are read over one connection; of
+ * those that share a file each has its own, as clients of their own have.
  *
  * A file's name is a number. Its contents are its witness: each 4 KB begin with its offset and the file's number
  * (struct stamp, little-endian), and what comes otherwise ends the job. SIGTERM: nothing more is asked for
@@ -41,6 +42,7 @@ struct slot {
 /* Of a part of a file: all of it, unless several readers share it. */
 struct reader {
 	struct job *job;
+	struct canfs_nfs3 *nfs;
 	uint64_t number, first_block; /* of the file; of its part */
 	struct canfs_nfs3_handle file;
 	struct canfs_order order;
@@ -53,7 +55,7 @@ struct reader {
 };
 
 struct job {
-	struct canfs_nfs3 nfs;
+	struct canfs_nfs3 nfs[CANFS_NFS3_CONNECTIONS_MAX]; /* so many as there are sharers */
 	struct canfs_nfs3_handle root;
 	const char *pattern;
 	unsigned int block_bytes, depth, sharers;
@@ -96,13 +98,13 @@ static void ask(struct slot *slot)
 	struct job *job = r->job;
 	struct READ3args args = { .file = canfs_nfs3_fh(&r->file), .count = job->block_bytes };
 
-	if (r->next == r->order.count || told_to_stop || job->nfs.failed)
+	if (r->next == r->order.count || told_to_stop || r->nfs->failed)
 		return;
 	slot->offset = (r->first_block + r->order.block[r->next++]) * job->block_bytes;
 	slot->begin = canfs_job_now();
 	args.offset = slot->offset;
-	if (rpc_nfs3_read_async(job->nfs.rpc, on_read, &args, slot) != 0)
-		canfs_nfs3_fail(&job->nfs, rpc_get_error(job->nfs.rpc));
+	if (rpc_nfs3_read_async(r->nfs->rpc, on_read, &args, slot) != 0)
+		canfs_nfs3_fail(r->nfs, rpc_get_error(r->nfs->rpc));
 	job->busy += r->outstanding++ == 0;
 }
 
@@ -117,11 +119,11 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
 	(void)rpc;
 	job->busy -= --r->outstanding == 0;
 	if (status != RPC_STATUS_SUCCESS || reply->status != NFS3_OK) {
-		canfs_nfs3_fail(&job->nfs, "the server answered a READ with an error");
+		canfs_nfs3_fail(r->nfs, "the server answered a READ with an error");
 		return;
 	}
 	if (!is_right(slot, &reply->READ3res_u.resok)) {
-		canfs_nfs3_fail(&job->nfs, "a READ brought other data than the file holds");
+		canfs_nfs3_fail(r->nfs, "a READ brought other data than the file holds");
 		return;
 	}
 	if (now >= job->begin && !told_to_stop) {
@@ -134,6 +136,8 @@ static void on_read(struct rpc_context *rpc, int status, void *data, void *arg)
 
 static int run(struct job *job)
 {
+	int ret = 0;
+
 	if (job->at > 0)
 		canfs_job_sleep_until(job->at);
 	job->begin = canfs_job_now() + job->warm_up;
@@ -143,9 +147,9 @@ static int run(struct job *job)
 			ask(&job->reader[i].slots[k]);
 		}
 	}
-	while (job->busy > 0 && !job->nfs.failed)
-		canfs_nfs3_serve(&job->nfs);
-	return job->nfs.failed ? -EIO : 0;
+	while (job->busy > 0 && !ret)
+		ret = canfs_nfs3_serve_any(job->nfs, job->sharers);
+	return ret;
 }
 
 static void print_latency(struct canfs_samples *samples)
@@ -196,12 +200,13 @@ static int add_file(struct job *job, char *name)
 {
 	uint64_t part = job->file_bytes / job->block_bytes / job->sharers;
 	struct canfs_nfs3_handle file;
-	int ret = canfs_nfs3_look_up(&job->nfs, &job->root, name, &file);
+	int ret = canfs_nfs3_look_up(job->nfs, &job->root, name, &file);
 
 	for (unsigned int i = 0; i < job->sharers && !ret; i++) {
 		struct reader *r = &job->reader[job->readers];
 
 		*r = (struct reader) { .job = job,
+			.nfs = &job->nfs[i],
 			.number = strtoull(name, NULL, 10),
 			.first_block = i * part,
 			.file = file };
@@ -238,6 +243,7 @@ static void parse_options(struct job *job, int argc, char **argv)
 		{ "reads", required_argument, NULL, 'r' }, { "seed", required_argument, NULL, 's' },
 		{ "at", required_argument, NULL, 'a' }, { "warm-up", required_argument, NULL, 'w' },
 		{ "udp", no_argument, NULL, 'u' }, { 0 } };
+	bool udp = false;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -255,7 +261,7 @@ static void parse_options(struct job *job, int argc, char **argv)
 			job->depth = whole("depth", 1, DEPTH_MAX);
 			break;
 		case 'h':
-			job->sharers = whole("sharers", 1, READERS_MAX);
+			job->sharers = whole("sharers", 1, CANFS_NFS3_CONNECTIONS_MAX);
 			break;
 		case 'r':
 			job->reads = whole("reads", 1, 1 << 30);
@@ -270,7 +276,7 @@ static void parse_options(struct job *job, int argc, char **argv)
 			job->warm_up = canfs_job_number("warm-up", optarg, 0, 3600);
 			break;
 		case 'u':
-			job->nfs.udp = true;
+			udp = true;
 			break;
 		default:
 			usage();
@@ -283,6 +289,16 @@ static void parse_options(struct job *job, int argc, char **argv)
 		fprintf(stderr, "--block-kib: must be a multiple of 4\n");
 		exit(EXIT_BAD_USE);
 	}
+	for (unsigned int i = 0; i < job->sharers; i++)
+		job->nfs[i] = (struct canfs_nfs3) { .server = argv[optind], .udp = udp };
+}
+
+static const char *why(const struct job *job, int error)
+{
+	for (unsigned int i = 0; i < job->sharers; i++)
+		if (job->nfs[i].failed)
+			return job->nfs[i].failed;
+	return strerror(-error);
 }
 
 int main(int argc, char **argv)
@@ -295,10 +311,9 @@ int main(int argc, char **argv)
 	};
 	parse_options(&job, argc, argv);
 	sigaction(SIGTERM, &(struct sigaction) { .sa_handler = stop }, NULL);
-	job.nfs.server = argv[optind];
-	ret = canfs_nfs3_mount(&job.nfs, argv[optind + 1], &job.root);
-	if (!ret)
-		ret = canfs_nfs3_connect(&job.nfs);
+	ret = canfs_nfs3_mount(job.nfs, argv[optind + 1], &job.root);
+	for (unsigned int i = 0; i < job.sharers && !ret; i++)
+		ret = canfs_nfs3_connect(&job.nfs[i]);
 	for (int i = optind + 2; i < argc && !ret; i++)
 		ret = add_file(&job, argv[i]);
 	if (!ret)
@@ -309,9 +324,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "--pattern %s: must be one of " CANFS_ORDER_PATTERNS "\n",
 			job.pattern);
 	else
-		fprintf(stderr, "canfs-job-pattern: %s: %s\n", job.nfs.server,
-			job.nfs.failed ? job.nfs.failed : strerror(-ret));
-	canfs_nfs3_disconnect(&job.nfs);
+		fprintf(stderr, "canfs-job-pattern: %s: %s\n", argv[optind], why(&job, ret));
+	for (unsigned int i = 0; i < job.sharers; i++)
+		canfs_nfs3_disconnect(&job.nfs[i]);
 	for (unsigned int i = 0; i < job.readers; i++) {
 		canfs_samples_free(&job.reader[i].samples);
 		free(job.reader[i].order.block);

@@ -259,7 +259,7 @@ class Disk:
 
     def model_on(self, words=""):
         """Its caches stay as they are."""
-        self.control(f"mode={self.device} {words}")
+        self.control(f"mode={DEVICES[self.device].mode} {words}")
 
     def control(self, words):
         put(self.model / "control", words)

@@ -30,13 +30,15 @@ class DeviceType:
     tags: int       # commands that the disk takes at a time; 4 is the least that a loop device can be given
     scheduler: str
     wbt_usec: int   # the kernel's default for it
+    mode: str       # of the modelled disk
 
 
-# What the modelled disk can be; each is a mode of it.
+# What the modelled disk can be.
 DEVICES = {
-    "hdd-ncq": DeviceType(1, 32, "mq-deadline", 75000),
-    "hdd": DeviceType(1, 4, "mq-deadline", 75000),
-    "ssd": DeviceType(0, 32, "none", 2000),
+    "hdd-ncq": DeviceType(1, 32, "mq-deadline", 75000, "hdd-ncq"),
+    "hdd": DeviceType(1, 4, "mq-deadline", 75000, "hdd"),
+    "ssd": DeviceType(0, 32, "none", 2000, "ssd"),
+    "memory": DeviceType(0, 64, "none", 2000, "free"),  # as fast as this machine: what is left is processor time
 }
 
 

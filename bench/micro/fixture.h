@@ -48,7 +48,7 @@ struct fixture {
 	uint64_t unsampled_file;
 	struct canfs_files *files, *one_file, *random_file;
 	uint64_t files_turn, one_turn, stream_turn;
-	struct canfs_kernel_stream stream;
+	struct canfs_kernel_streams client_streams;
 	struct canfs_streams streams;
 	_Atomic uint8_t stream_last;
 	int cached; /* a file of which something is in the page cache */

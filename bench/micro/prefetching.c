@@ -25,7 +25,7 @@ static void files_read(struct fixture *f, struct canfs_files *files, uint64_t fi
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 
 	f->sink = (double)canfs_files_read(
-		files, file, offset, ACTIVE_READ_BYTES, ACTIVE_FILE_BYTES, 1, advice, NULL);
+		files, file, offset, ACTIVE_READ_BYTES, ACTIVE_FILE_BYTES, 1, false, advice, NULL);
 }
 
 void files_read_million(struct fixture *f)
@@ -40,9 +40,9 @@ void stream_read(struct fixture *f)
 {
 	uint64_t at = f->stream_turn++ * ACTIVE_READ_BYTES;
 
-	if (!canfs_kernel_stream_goes_on(&f->stream, at, ACTIVE_READ_BYTES))
-		canfs_kernel_stream_begin(&f->stream, at + ACTIVE_READ_BYTES);
-	canfs_streams_note(&f->streams, &f->stream_last);
+	canfs_kernel_stream_goes_on(
+		canfs_kernel_stream_of(&f->client_streams, 7), at, ACTIVE_READ_BYTES);
+	canfs_streams_note(&f->streams, &f->stream_last, 1);
 }
 
 void files_read_one(struct fixture *f)

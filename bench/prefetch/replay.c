@@ -150,8 +150,8 @@ int canfs_replay_read(struct canfs_replay *replay, uint64_t file, uint64_t offse
 	uint64_t file_bytes)
 {
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
-	size_t n =
-		canfs_files_read(replay->files, file, offset, bytes, file_bytes, 1, advice, NULL);
+	size_t n = canfs_files_read(
+		replay->files, file, offset, bytes, file_bytes, 1, false, advice, NULL);
 	uint64_t before, fetched;
 	int ret;
 

@@ -35,7 +35,7 @@ struct canfs_open_file {
 	uint64_t name; /* of the file, for the table of active files and the engine */
 	struct canfs_export_fs *export_fs;
 
-	struct canfs_kernel_stream kernel_stream;
+	struct canfs_kernel_streams streams;
 	_Atomic uint8_t turn; /* of its device, in which it was counted as a stream last */
 
 	struct canfs_resident_map map;

@@ -275,21 +275,16 @@ static bool is_steady(const struct canfs_cursor *cursor)
 	return cursor->seqcount >= STEADY_READS && canfs_cursor_is_past_fetched(cursor);
 }
 
-static bool is_plain(struct canfs_shard *shard, struct canfs_file *file, uint32_t n)
-{
-	return canfs_cursor_is_plain(canfs_table_cursor(shard, n)) && !has_others(shard, file, n);
-}
-
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
-	uint64_t file_bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX],
-	struct canfs_files_found *found)
+	uint64_t file_bytes, double scale, bool in_order,
+	struct canfs_advice advice[CANFS_ADVICE_MAX], struct canfs_files_found *found)
 {
 	uint64_t hash = canfs_table_hash(file);
 	struct canfs_shard *shard;
 	struct canfs_file *active;
 	uint32_t n, fetched;
 	size_t pieces = 0;
-	bool plain;
+	bool plain, shared;
 
 	if (file_bytes > CANFS_OFFSET_MAX)
 		file_bytes = CANFS_OFFSET_MAX;
@@ -308,13 +303,16 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 		active->reads = 1;
 	shard->stats.reads++;
 	n = follow(files, shard, active, offset, bytes, &fetched);
-	plain = is_plain(shard, active, n);
+	plain = canfs_cursor_is_plain(canfs_table_cursor(shard, n));
+	shared = plain && has_others(shard, active, n);
+	plain = plain && (in_order || !shared);
 	if (found)
 		*found = (struct canfs_files_found) { .fetched = fetched,
 			.awaited = pending_bytes(active) > 0,
 			.random = is_random(canfs_table_cursor(shard, n), offset, bytes),
 			.steady = plain && is_steady(canfs_table_cursor(shard, n)),
-			.plain = plain };
+			.plain = plain,
+			.shared = shared };
 	if (scale > 0 &&
 		!(plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed)))
 		pieces = advise(files, shard, active, n, file_bytes, scale < 1 ? scale : 1, advice);

@@ -55,7 +55,8 @@ struct canfs_files_found {
 	bool awaited;     /* somebody is expected to read what was fetched before of this file */
 	bool random;      /* it is in no sequence that is known, and not at the start of its file */
 	bool steady; /* plain for so long that its order is known, and past all that was fetched for it */
-	bool plain; /* it is of a plain stream: canfs_cursor_is_plain(), and the only one in its file */
+	bool plain; /* it is of a plain stream (canfs_cursor_is_plain()), which is alone in its file, or in_order */
+	bool shared; /* plain, and not alone */
 };
 
 /* From now on nothing is advised for plain streams; or it is, as at first. They are learnt in either case. */
@@ -64,12 +65,13 @@ void canfs_files_leave_plain(struct canfs_files *files, bool leave);
 /*
  * A client asks for bytes [offset, offset + bytes) of a file of file_bytes. Fills in what to fetch for it now,
  * most urgent first, and returns how many (0: nothing). scale in [0, 1] scales the distance;
- * 0: nothing is prefetched, but patterns are still learnt. found: NULL allowed.
+ * 0: nothing is prefetched, but patterns are still learnt. in_order: of what this client reads of the file (kernel_stream.h).
+ * found: NULL allowed.
  * A read of nothing, or beyond the end, is none.
  */
 size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offset, uint32_t bytes,
-	uint64_t file_bytes, double scale, struct canfs_advice advice[CANFS_ADVICE_MAX],
-	struct canfs_files_found *found);
+	uint64_t file_bytes, double scale, bool in_order,
+	struct canfs_advice advice[CANFS_ADVICE_MAX], struct canfs_files_found *found);
 
 /*
  * What was advised was not fetched (refused, cancelled, failed): neither it nor what its stream was advised beyond it

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A sequential stream that is left to the kernel's read-ahead. While it goes on, its READs need neither the page cache's state
- * nor the table of active files: they cost two loads and a store on the open file's own cache line.
+ * What each client reads of a file, as the kernel's read-ahead sees it: in order or not. A stream that is in order may be left to the kernel.
+ * While it goes on, its READs need neither the page cache's state nor the table of active files: they cost a few loads and stores on a
+ * cache line of the open file.
  *
  *	            next
  *	             v
  *	--- read ----|------- WINDOW ------>
  *	   <-WINDOW--|
  *
- *	read in the window   the stream goes on; next moves to the end of the furthest read
- *	read that skips      goes on, but counts, one far away fourfold; more than SKIPS beyond those in order: a stride, or shuffled
- *	read elsewhere       it has ended; the table decides anew
+ *	read in the window   in order; next moves to the end of the furthest read
+ *	read that skips      in order, but it counts, one far away fourfold; more than SKIPS beyond the others: a stride, or shuffled
+ *	read elsewhere       not in order, and as one far away; the stream goes on from there
+ *
+ * Several clients of one file are streams of their own. One client that reads several parts of it in turn is none: the kernel takes its
+ * reads for random ones.
+ *
+ *	client  1   2   1   2   1   2     in order
+ *	block   0  50   1  51   2  52
+ *	client  1   1   1   1   1   1     not
  *
  * No lock: a READ that races with another may move `next` back by a few reads, or lose a skip. The window covers both.
  */
@@ -26,49 +34,85 @@
 #define CANFS_KERNEL_STREAM_READS 16u
 #define CANFS_KERNEL_STREAM_SKIPS 16u
 
-/* All zero: there is none. */
+/* Clients of a file. With more, each takes another's place, and none is in order. */
+#define CANFS_KERNEL_STREAMS 16u
+
+/* All zero: nobody has read. */
 struct canfs_kernel_stream {
-	_Atomic uint64_t next; /* bytes; 0: none */
-	atomic_uint skips;
+	_Atomic uint64_t next;   /* bytes; 0: nothing was read */
+	_Atomic uint32_t client; /* 0: any that is not known */
+	_Atomic uint16_t skips;  /* 0 ... 2 SKIPS */
+	atomic_bool left;        /* to the kernel */
 };
 
-/* A READ of a plain stream, which is left to the kernel, has ended there. */
-static inline void canfs_kernel_stream_begin(struct canfs_kernel_stream *stream, uint64_t end)
+struct canfs_kernel_streams {
+	struct canfs_kernel_stream stream[CANFS_KERNEL_STREAMS];
+	_Atomic uint8_t oldest; /* modulo CANFS_KERNEL_STREAMS */
+};
+
+static inline void canfs_kernel_stream_leave(struct canfs_kernel_stream *stream, bool leave)
 {
-	atomic_store_explicit(&stream->skips, 0, memory_order_relaxed);
-	atomic_store_explicit(&stream->next, end, memory_order_relaxed);
+	atomic_store_explicit(&stream->left, leave, memory_order_relaxed);
 }
 
-static inline void canfs_kernel_stream_end(struct canfs_kernel_stream *stream)
+static inline bool canfs_kernel_stream_is_left(const struct canfs_kernel_stream *stream)
 {
+	return atomic_load_explicit(&stream->left, memory_order_relaxed);
+}
+
+/* The client's of this file: never NULL. */
+static inline struct canfs_kernel_stream *canfs_kernel_stream_of(
+	struct canfs_kernel_streams *streams, uint32_t client)
+{
+	struct canfs_kernel_stream *stream = streams->stream;
+	unsigned int oldest;
+
+	for (; stream < streams->stream + CANFS_KERNEL_STREAMS; stream++)
+		if (atomic_load_explicit(&stream->client, memory_order_relaxed) == client)
+			return stream;
+	oldest = atomic_fetch_add_explicit(&streams->oldest, 1, memory_order_relaxed);
+	stream = &streams->stream[oldest % CANFS_KERNEL_STREAMS];
 	atomic_store_explicit(&stream->next, 0, memory_order_relaxed);
+	atomic_store_explicit(&stream->skips, 0, memory_order_relaxed);
+	atomic_store_explicit(&stream->client, client, memory_order_relaxed);
+	return stream;
 }
 
-/* A READ comes. Is it the stream's? If not, the stream has ended. bytes > 0. */
+/* What a READ there adds to the skips. */
+static inline int canfs_kernel_stream_skip(uint64_t next, uint64_t offset, uint64_t bytes)
+{
+	if (offset >= next + 4 * bytes || offset + 5 * bytes < next)
+		return 4;
+	return offset > next ? 1 : -1;
+}
+
+static inline bool canfs_kernel_stream_is_near(uint64_t next, uint64_t offset, uint64_t bytes)
+{
+	uint64_t window = bytes * CANFS_KERNEL_STREAM_READS;
+
+	if (window < CANFS_KERNEL_STREAM_BYTES)
+		window = CANFS_KERNEL_STREAM_BYTES;
+	return offset + window - next <= 2 * window;
+}
+
+/* A READ comes. Is it in order? If not, the stream is no longer left to the kernel. bytes > 0. */
 static inline bool canfs_kernel_stream_goes_on(
 	struct canfs_kernel_stream *stream, uint64_t offset, uint64_t bytes)
 {
 	uint64_t next = atomic_load_explicit(&stream->next, memory_order_relaxed);
-	unsigned int skips = atomic_load_explicit(&stream->skips, memory_order_relaxed);
-	uint64_t window = bytes * CANFS_KERNEL_STREAM_READS;
+	bool near = next != 0 && canfs_kernel_stream_is_near(next, offset, bytes);
+	int skips = atomic_load_explicit(&stream->skips, memory_order_relaxed);
 
-	if (next == 0)
-		return false;
-	if (window < CANFS_KERNEL_STREAM_BYTES)
-		window = CANFS_KERNEL_STREAM_BYTES;
-	if (offset + window - next > 2 * window || skips > CANFS_KERNEL_STREAM_SKIPS) {
-		canfs_kernel_stream_end(stream);
-		return false;
-	}
-	if (offset >= next + 4 * bytes || offset + 5 * bytes < next)
-		atomic_store_explicit(&stream->skips, skips + 4, memory_order_relaxed);
-	else if (offset > next)
-		atomic_store_explicit(&stream->skips, skips + 1, memory_order_relaxed);
-	else if (skips > 0)
-		atomic_store_explicit(&stream->skips, skips - 1, memory_order_relaxed);
-	if (offset + bytes > next)
+	if (next != 0)
+		skips += canfs_kernel_stream_skip(next, offset, bytes);
+	if (skips >= 0 && skips <= (int)(2 * CANFS_KERNEL_STREAM_SKIPS))
+		atomic_store_explicit(&stream->skips, (uint16_t)skips, memory_order_relaxed);
+	if (!near || offset + bytes > next)
 		atomic_store_explicit(&stream->next, offset + bytes, memory_order_relaxed);
-	return true;
+	if (near && skips <= (int)CANFS_KERNEL_STREAM_SKIPS)
+		return true;
+	canfs_kernel_stream_leave(stream, false);
+	return false;
 }
 
 #endif

@@ -120,6 +120,7 @@ struct canfs_read {
 	struct canfs_open_file *file; /* with a user, until submit() returns */
 	uint64_t offset, bytes;       /* bytes > 0, and within INT64_MAX */
 	double scale;                 /* how far to read ahead, [0, 1] */
+	uint32_t client;              /* whose it is (kernel_stream.h); 0: not known */
 	bool (*steps_aside)(void); /* is no stream to be held for it? Asked in submit(). NULL: no */
 	/* It is to be delayed: copies it to where it may stay. In submit(), once at most. */
 	struct canfs_read *(*delay)(struct canfs_read *read);
@@ -131,7 +132,9 @@ struct canfs_read {
 	struct canfs_export_fs *export_fs;
 	struct canfs_device *device;
 	enum canfs_read_way way;
-	bool throttles; /* streams are held for it */
+	struct canfs_kernel_stream *stream; /* its client's, of the file */
+	bool in_order;                      /* in it */
+	bool throttles;                     /* streams are held for it */
 	uint64_t
 		ahead_bytes; /* fetched ahead as it came; of a stream that is left to the kernel, its own, which that has */
 	struct canfs_fetch *fetch; /* of one that is read inline */

@@ -206,39 +206,39 @@ static void queue_fetches(struct canfs_read *read)
 }
 
 /*
- * What comes next? Has it fetched, or leaves it to the kernel's read-ahead, which has brought this one, too: *ahead_bytes. What was
+ * What comes next? Has it fetched, or leaves it to the kernel's read-ahead, which has brought this one, too: ahead_bytes. What was
  * fetched ahead for this one, which missed, has been evicted. True: it is of no stream.
  */
-static bool read_ahead(struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale,
-	bool missed, uint64_t *ahead_bytes)
+static bool read_ahead(struct canfs_read *read, bool missed)
 {
+	struct canfs_open_file *file = read->file;
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
 	struct canfs_prefetch_shared *shared = canfs_prefetch_shared(device->prefetcher);
 	float headroom = atomic_load_explicit(&shared->headroom, memory_order_relaxed);
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	uint64_t file_bytes = file->bytes;
+	uint64_t bytes = canfs_clip(read->offset, read->bytes, file_bytes);
 	struct canfs_files_found found;
 	size_t advices;
 
-	bytes = canfs_clip(offset, bytes, file_bytes);
 	if (canfs_is_uncached(file) || bytes == 0)
 		return false;
-	advices = canfs_files_read(device->files, file->name, offset, (uint32_t)bytes, file_bytes,
-		scale * (double)headroom, advice, &found);
+	advices = canfs_files_read(device->files, file->name, read->offset, (uint32_t)bytes,
+		file_bytes, read->scale * (double)headroom, read->in_order, advice, &found);
 	if (missed && found.fetched > 0)
 		atomic_fetch_add(&shared->evicted_bytes, found.fetched);
 	if (found.awaited) /* its reads would be lost among those that are not looked at */
 		canfs_residency_lost(&file->residency, canfs_residency_age(file));
 	for (size_t i = 0; i < advices; i++)
-		*ahead_bytes += canfs_fetching_ahead(file, &advice[i]);
+		read->ahead_bytes += canfs_fetching_ahead(file, &advice[i]);
 	if (!found.plain)
 		return found.random || file_bytes <= SMALL_FILE_BYTES;
-	canfs_streams_note(&device->streams, &file->turn);
+	canfs_streams_note(&device->streams, &file->turn, found.shared ? 2 : 1);
 	if (canfs_streams_are_ours(&device->streams))
 		return false;
-	if (found.steady)
-		canfs_kernel_stream_begin(&file->kernel_stream, offset + bytes);
-	*ahead_bytes += bytes;
+	if (found.steady && read->in_order)
+		canfs_kernel_stream_leave(read->stream, true);
+	read->ahead_bytes += bytes;
 	return false;
 }
 
@@ -256,13 +256,15 @@ static bool may_stream(struct canfs_read *read)
 {
 	struct canfs_device *device = device_of(read);
 
-	if (!canfs_kernel_stream_goes_on(&read->file->kernel_stream, read->offset, read->bytes))
+	read->stream = canfs_kernel_stream_of(&read->file->streams, read->client);
+	read->in_order = canfs_kernel_stream_goes_on(read->stream, read->offset, read->bytes);
+	if (!canfs_kernel_stream_is_left(read->stream))
 		return false;
 	if (canfs_streams_are_ours(&device->streams)) {
-		canfs_kernel_stream_end(&read->file->kernel_stream);
+		canfs_kernel_stream_leave(read->stream, false);
 		return false;
 	}
-	canfs_streams_note(&device->streams, &read->file->turn);
+	canfs_streams_note(&device->streams, &read->file->turn, 1);
 	if (!canfs_throttle_passes(&device->throttle, read->bytes) && enter(read))
 		read->way = CANFS_READ_HELD;
 	else if (take_place(&device->streaming, CANFS_INLINE_MAX))
@@ -287,8 +289,6 @@ static bool hold(struct canfs_read *read)
 bool canfs_prefetch_submit(struct canfs_read *read)
 {
 	struct canfs_open_file *file = read->file;
-	uint64_t offset = read->offset, bytes = read->bytes;
-	double scale = read->scale;
 	bool there, entered, delayed, missed;
 
 	read->export_fs = file->export_fs;
@@ -302,8 +302,8 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 		return read->way == CANFS_READ_HELD && hold(read);
 	}
 	there = probe_pages(read);
-	missed = !there &&
-		 !canfs_range_is_in_flight(file, offset, canfs_clip_now(file, offset, bytes));
+	missed = !there && !canfs_range_is_in_flight(file, read->offset,
+				   canfs_clip_now(file, read->offset, read->bytes));
 	entered = !there && enter(read);
 	if (entered)
 		choose_way(read, missed);
@@ -312,10 +312,10 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	delayed = read->way == CANFS_READ_DELAYED;
 	if (delayed) {
 		queue_fetches(read->delay(read));
-		/* It may have been answered by now, and be gone. */
-		(void)read_ahead(file, offset, bytes, scale, missed, &read->ahead_bytes);
-	} else if (read_ahead(file, offset, bytes, scale, missed, &read->ahead_bytes) &&
-		   read->way == CANFS_READ_INLINE && !(read->steps_aside && read->steps_aside())) {
+		/* What was delayed, a copy, may have been answered by now, and be gone. */
+		(void)read_ahead(read, missed);
+	} else if (read_ahead(read, missed) && read->way == CANFS_READ_INLINE &&
+		   !(read->steps_aside && read->steps_aside())) {
 		read->throttles = true;
 		canfs_streams_note_other(&device_of(read)->streams);
 		canfs_throttle_begin(&device_of(read)->throttle);

@@ -195,7 +195,7 @@ size_t canfs_remote_advise(struct canfs_remote *remote, uint64_t file, uint64_t 
 		scale = 0;
 	pthread_mutex_unlock(&remote->mutex);
 	return canfs_files_read(
-		remote->files, file, offset, bytes, file_bytes, scale, advice, NULL);
+		remote->files, file, offset, bytes, file_bytes, scale, false, advice, NULL);
 }
 
 static void count(struct canfs_engine_stats *stats, uint64_t bytes, uint64_t wait_usec)

@@ -13,7 +13,7 @@
  *
  * A stream counts once it has read in two turns in a row: files that are read one after the other are no streams beside each other.
  *
- * What the kernel does not read ahead (strides, backward and shuffled reads, several streams of a file) is not concerned.
+ * What the kernel does not read ahead (strides, backward and shuffled reads, a client's streams of one file) is not concerned.
  */
 #ifndef CANFS_GANESHA_FSAL_PREFETCH_STREAMS_H
 #define CANFS_GANESHA_FSAL_PREFETCH_STREAMS_H
@@ -51,8 +51,9 @@ struct canfs_streams {
 /* spins: it has one head, whose moves we order. */
 void canfs_streams_init(struct canfs_streams *streams, bool spins);
 
-/* A plain stream has read. last: the turn of its last one, 0 at first. */
-static inline void canfs_streams_note(struct canfs_streams *streams, _Atomic uint8_t *last)
+/* One of a file's plain streams has read; it has so many. last: the file's turn, 0 at first. */
+static inline void canfs_streams_note(
+	struct canfs_streams *streams, _Atomic uint8_t *last, unsigned int number)
 {
 	uint8_t turn = atomic_load_explicit(&streams->turn, memory_order_relaxed);
 	uint8_t before = atomic_load_explicit(last, memory_order_relaxed);
@@ -61,7 +62,7 @@ static inline void canfs_streams_note(struct canfs_streams *streams, _Atomic uin
 		return;
 	atomic_store_explicit(last, turn, memory_order_relaxed);
 	if ((uint8_t)(before + 1) == turn)
-		atomic_fetch_add_explicit(&streams->count, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&streams->count, number, memory_order_relaxed);
 }
 
 static inline bool canfs_streams_are_ours(const struct canfs_streams *streams)

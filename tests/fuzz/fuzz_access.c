@@ -74,7 +74,7 @@ static void step(struct canfs_files *files, const uint8_t *data, struct place *p
 	}
 	place->bytes = (uint64_t)size * 16;
 	n = canfs_files_read(files, file, place->offset, (uint32_t)place->bytes, file_bytes,
-		data[0] >= 0xf8 ? 0.3 : 1, advice, NULL);
+		data[0] >= 0xf8 ? 0.3 : 1, false, advice, NULL);
 	check(advice, n, file_bytes);
 	if (n > 0)
 		*last = advice[n - 1];

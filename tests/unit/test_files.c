@@ -43,7 +43,7 @@ static uint64_t read_blocks(struct canfs_files *files, uint64_t file, uint64_t b
 
 	for (uint64_t block = begin; block < end; block++) {
 		size_t n = canfs_files_read(
-			files, file, block * BLOCK, BLOCK, LARGE, scale, advice, NULL);
+			files, file, block * BLOCK, BLOCK, LARGE, scale, false, advice, NULL);
 
 		for (size_t i = 0; i < n; i++) {
 			bytes += advice[i].bytes;
@@ -176,10 +176,12 @@ static void no_read_is_no_read(void **state)
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 
 	(void)state;
-	assert_int_equal(canfs_files_read(files, 1, 0, 0, LARGE, 1, advice, NULL), 0);
-	assert_int_equal(canfs_files_read(files, 1, LARGE, BLOCK, LARGE, 1, advice, NULL), 0);
+	assert_int_equal(canfs_files_read(files, 1, 0, 0, LARGE, 1, false, advice, NULL), 0);
 	assert_int_equal(
-		canfs_files_read(files, 1, UINT64_MAX, UINT32_MAX, UINT64_MAX, 1, advice, NULL), 0);
+		canfs_files_read(files, 1, LARGE, BLOCK, LARGE, 1, false, advice, NULL), 0);
+	assert_int_equal(canfs_files_read(files, 1, UINT64_MAX, UINT32_MAX, UINT64_MAX, 1, false,
+				 advice, NULL),
+		0);
 	assert_int_equal(canfs_files_stats(files).reads, 0);
 	canfs_files_changed(files, 1, 0);
 	canfs_files_not_fetched(files, 1, 0, 0, 1);
@@ -197,7 +199,8 @@ static void what_was_not_fetched_is_not_charged(void **state)
 	(void)state;
 	canfs_files_not_fetched(files, 1, last.cursor, last.offset, last.bytes);
 	assert_int_equal(canfs_files_stats(files).fetched_bytes, fetched - last.bytes);
-	while (canfs_files_read(files, 1, block++ * BLOCK, BLOCK, LARGE, 1, again, NULL) == 0)
+	while (canfs_files_read(files, 1, block++ * BLOCK, BLOCK, LARGE, 1, false, again, NULL) ==
+		0)
 		assert_true(block < 400);
 	assert_int_equal(again[0].offset, last.offset);
 	fetched = canfs_files_stats(files).fetched_bytes;
@@ -243,7 +246,7 @@ static void goes_up_whatever_the_order_of_the_first_reads(void **state)
 			struct canfs_advice advice[CANFS_ADVICE_MAX];
 			size_t pieces =
 				canfs_files_read(files, 1, (begin + (n < 4 ? order[n] : n)) * BLOCK,
-					BLOCK, LARGE, 1, advice, NULL);
+					BLOCK, LARGE, 1, false, advice, NULL);
 
 			for (size_t j = 0; j < pieces; j++) {
 				if (advice[j].offset + advice[j].bytes > furthest)
@@ -270,7 +273,7 @@ static void stops_where_another_reader_began(void **state)
 			uint64_t of = n % 4, block = 1000 + of * part + n / 4;
 			size_t pieces =
 				canfs_files_read(files, 1, (down ? 10000 - block : block) * BLOCK,
-					BLOCK, LARGE, 1, advice, NULL);
+					BLOCK, LARGE, 1, false, advice, NULL);
 
 			for (size_t i = 0; i < pieces; i++)
 				fetched[of] += advice[i].bytes;
@@ -313,7 +316,7 @@ static void a_file_that_is_read_each_way_in_turn_is_read_ahead_each_time(void **
 			for (uint64_t at = 0; at < file_bytes; at += read) {
 				uint64_t offset = pass % 2 == 0 ? at : file_bytes - read - at;
 				size_t n = canfs_files_read(
-					files, 1, offset, read, file_bytes, 1, advice, NULL);
+					files, 1, offset, read, file_bytes, 1, false, advice, NULL);
 
 				while (n > 0)
 					bytes += advice[--n].bytes;
@@ -354,7 +357,7 @@ static void random_reads_keep_few_cursors(void **state)
 	(void)state;
 	for (unsigned int i = 0; i < 10000; i++)
 		canfs_files_read(files, 1, pattern_random(&random, 256 * MIB / 4096) * 4096, 4096,
-			256 * MIB, 1, advice, NULL);
+			256 * MIB, 1, false, advice, NULL);
 	assert_true(canfs_files_stats(files).matched > 100);
 	assert_int_equal(canfs_files_stats(files).cursors, 16);
 	canfs_files_free(files);
@@ -397,7 +400,7 @@ static void *work(void *arg)
 		/* Even files are read at random, odd ones in sequence, by all. */
 		canfs_files_read(worker->files, file,
 			(file & 1 ? i / 40 : pattern_random(&worker->random, 1 << 20)) * BLOCK,
-			BLOCK, LARGE, 1, advice, NULL);
+			BLOCK, LARGE, 1, false, advice, NULL);
 		if (what < 10)
 			canfs_files_not_fetched(worker->files, file, advice[0].cursor,
 				advice[0].offset, advice[0].bytes);

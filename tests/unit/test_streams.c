@@ -47,8 +47,8 @@ static bool after(struct scene *scene, unsigned int count, const struct work *wo
 
 	for (double at = 0; at < seconds; at += STEP_SEC) {
 		for (unsigned int i = 0; i < count; i++) {
-			canfs_streams_note(streams, &last[i]);
-			canfs_streams_note(streams, &last[i]);
+			canfs_streams_note(streams, &last[i], 1);
+			canfs_streams_note(streams, &last[i], 1);
 		}
 		for (unsigned int i = 0; i < work->others / 4; i++)
 			canfs_streams_note_other(streams);
@@ -116,7 +116,7 @@ static void nor_are_files_one_after_the_other(void **state)
 		for (int file = 0; file < 5; file++) {
 			_Atomic uint8_t last = 0;
 
-			canfs_streams_note(&scene.streams, &last);
+			canfs_streams_note(&scene.streams, &last, 1);
 		}
 		/* A turn's number that a file has at first comes again after 256 turns. */
 		if (after(&scene, 0, &loses, STEP_SEC))
@@ -181,13 +181,19 @@ static unsigned int goes_on(
 	return taken;
 }
 
+/* It has read up to there, and is left. */
+static void begin(struct canfs_kernel_stream *stream, uint64_t end)
+{
+	canfs_kernel_stream_goes_on(stream, end - BLOCK, BLOCK);
+	canfs_kernel_stream_leave(stream, true);
+}
+
 static void a_stream_goes_on_in_any_near_order(void **state)
 {
 	struct canfs_kernel_stream stream = { 0 };
 
 	(void)state;
-	assert_int_equal(goes_on(&stream, 0, BLOCK, 10), 0); /* there is none */
-	canfs_kernel_stream_begin(&stream, 10 * BLOCK);
+	assert_int_equal(goes_on(&stream, 0, BLOCK, 10), 9); /* the first is after nothing */
 	assert_int_equal(goes_on(&stream, (uint64_t)10 * BLOCK, BLOCK, 1000), 1000);
 	for (uint64_t at = 1010; at < 3010; at += 4) { /* each four, the last one first */
 		assert_true(canfs_kernel_stream_goes_on(&stream, (at + 3) * BLOCK, BLOCK));
@@ -204,9 +210,10 @@ static void it_ends_elsewhere(void **state)
 	for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
 		struct canfs_kernel_stream stream = { 0 };
 
-		canfs_kernel_stream_begin(&stream, (uint64_t)100 * BLOCK);
+		begin(&stream, (uint64_t)100 * BLOCK);
 		assert_false(canfs_kernel_stream_goes_on(&stream, far[i], BLOCK));
-		assert_false(canfs_kernel_stream_goes_on(&stream, (uint64_t)100 * BLOCK, BLOCK));
+		assert_false(canfs_kernel_stream_is_left(&stream));
+		assert_true(canfs_kernel_stream_goes_on(&stream, far[i] + BLOCK, BLOCK));
 	}
 }
 
@@ -217,7 +224,7 @@ static void the_window_is_that_of_large_reads(void **state)
 	struct canfs_kernel_stream stream = { 0 };
 
 	(void)state;
-	canfs_kernel_stream_begin(&stream, large);
+	begin(&stream, large);
 	assert_true(canfs_kernel_stream_goes_on(&stream, 15 * large, large));
 	assert_true(canfs_kernel_stream_goes_on(&stream, large, large));
 	assert_false(canfs_kernel_stream_goes_on(&stream, 40 * large, large));
@@ -228,10 +235,13 @@ static void strides_and_backward_reads_end_it(void **state)
 	struct canfs_kernel_stream stream = { 0 };
 
 	(void)state;
-	canfs_kernel_stream_begin(&stream, (uint64_t)100 * BLOCK);
+	begin(&stream, (uint64_t)100 * BLOCK);
 	assert_in_range(goes_on(&stream, (uint64_t)101 * BLOCK, 2 * (int64_t)BLOCK, 1000), 16, 17);
-	canfs_kernel_stream_begin(&stream, (uint64_t)100 * BLOCK);
+	assert_false(canfs_kernel_stream_is_left(&stream));
+	stream = (struct canfs_kernel_stream) { 0 };
+	begin(&stream, (uint64_t)100 * BLOCK);
 	assert_in_range(goes_on(&stream, (uint64_t)99 * BLOCK, -(int64_t)BLOCK, 99), 9, 16);
+	assert_false(canfs_kernel_stream_is_left(&stream));
 }
 
 /* Reads so many blocks of a file, step apart; the bytes that are to be fetched, and how many reads are left to the kernel. */
@@ -244,8 +254,8 @@ static uint64_t read_file(struct canfs_files *files, uint64_t file, int64_t step
 
 	*left = 0;
 	for (unsigned int i = 0; i < reads; i++, offset += (uint64_t)(step * BLOCK)) {
-		size_t n = canfs_files_read(
-			files, file, offset, BLOCK, (uint64_t)BLOCKS * BLOCK, 1, advice, &found);
+		size_t n = canfs_files_read(files, file, offset, BLOCK, (uint64_t)BLOCKS * BLOCK, 1,
+			false, advice, &found);
 
 		*left += found.plain;
 		while (n > 0)
@@ -276,6 +286,59 @@ static void test_plain_streams_are_left(void **state)
 	canfs_files_free(files);
 }
 
+/* Reads one file from two places in turn, by a client each or by the same; how many reads are left to the kernel, of 400. */
+static unsigned int read_two_places(struct canfs_files *files, uint64_t file, bool by_one)
+{
+	struct canfs_advice advice[CANFS_ADVICE_MAX];
+	struct canfs_kernel_streams streams = { 0 };
+	struct canfs_files_found found;
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < 400; i++) {
+		uint64_t offset = (uint64_t)(i / 2 + i % 2 * (BLOCKS / 2)) * BLOCK;
+		bool in_order = canfs_kernel_stream_goes_on(
+			canfs_kernel_stream_of(&streams, by_one ? 7 : 7 + i % 2), offset, BLOCK);
+
+		canfs_files_read(files, file, offset, BLOCK, (uint64_t)BLOCKS * BLOCK, 1, in_order,
+			advice, &found);
+		left += found.plain && found.shared;
+	}
+	return left;
+}
+
+static void test_clients_that_share_a_file_are_left(void **state)
+{
+	struct canfs_files_config config = canfs_files_config_for(100);
+	struct canfs_files *files;
+
+	(void)state;
+	assert_int_equal(canfs_files_new(&files, &config), 0);
+	canfs_files_leave_plain(files, true);
+	assert_in_range(read_two_places(files, 1, false), 350, 400);
+	assert_int_equal(read_two_places(files, 2, true), 0);
+	canfs_files_free(files);
+}
+
+static bool is_in_order(struct canfs_kernel_streams *streams, uint32_t client, uint64_t block)
+{
+	return canfs_kernel_stream_goes_on(
+		canfs_kernel_stream_of(streams, client), block * BLOCK, BLOCK);
+}
+
+/* One more client than there are places takes another's. */
+static void test_only_so_many_clients_are_known(void **state)
+{
+	struct canfs_kernel_streams streams = { 0 };
+
+	(void)state;
+	for (uint64_t block = 0; block < 2; block++)
+		for (uint32_t client = 1; client <= CANFS_KERNEL_STREAMS; client++)
+			assert_int_equal(is_in_order(&streams, client, block), block > 0);
+	assert_false(is_in_order(&streams, 99, 0));
+	assert_false(is_in_order(&streams, 1, 2));
+	assert_true(is_in_order(&streams, 3, 2));
+}
+
 /* One read that overtook others began a cursor of its own. It is no other reader. */
 static void test_a_stray_read_is_forgotten(void **state)
 {
@@ -287,7 +350,7 @@ static void test_a_stray_read_is_forgotten(void **state)
 	(void)state;
 	assert_int_equal(canfs_files_new(&files, &config), 0);
 	canfs_files_read(files, 1, (uint64_t)(BLOCKS - 1) * BLOCK, BLOCK, (uint64_t)BLOCKS * BLOCK,
-		1, advice, NULL);
+		1, false, advice, NULL);
 	read_file(files, 1, 1, 50, &left);
 	assert_int_equal(left, 0);
 	read_file(files, 1, 1, 200, &left);
@@ -313,7 +376,7 @@ static unsigned int read_shuffled(
 			block[other] = i + j;
 		}
 		canfs_files_read(files, file, (uint64_t)block[n] * BLOCK, BLOCK,
-			(uint64_t)BLOCKS * BLOCK, 1, advice, &found);
+			(uint64_t)BLOCKS * BLOCK, 1, false, advice, &found);
 		left += found.plain;
 	}
 	return left;
@@ -349,6 +412,8 @@ int main(void)
 		cmocka_unit_test(the_window_is_that_of_large_reads),
 		cmocka_unit_test(strides_and_backward_reads_end_it),
 		cmocka_unit_test(test_plain_streams_are_left),
+		cmocka_unit_test(test_clients_that_share_a_file_are_left),
+		cmocka_unit_test(test_only_so_many_clients_are_known),
 		cmocka_unit_test(test_a_stray_read_is_forgotten),
 		cmocka_unit_test(test_shuffled_streams_are_not_left),
 	};
