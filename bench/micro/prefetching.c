@@ -42,7 +42,7 @@ void stream_read(struct fixture *f)
 
 	canfs_kernel_stream_goes_on(
 		canfs_kernel_stream_of(&f->client_streams, 7), at, ACTIVE_READ_BYTES);
-	canfs_streams_note(&f->streams, &f->stream_last, 1);
+	canfs_streams_note(&f->streams, &f->stream_last);
 }
 
 void files_read_one(struct fixture *f)

@@ -36,7 +36,6 @@ struct canfs_open_file {
 	struct canfs_export_fs *export_fs;
 
 	struct canfs_kernel_streams streams;
-	_Atomic uint8_t turn; /* of its device, in which it was counted as a stream last */
 
 	struct canfs_resident_map map;
 	atomic_bool caches;  /* what was fetched for a read was then there */

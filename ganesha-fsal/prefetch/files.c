@@ -284,7 +284,7 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 	struct canfs_file *active;
 	uint32_t n, fetched;
 	size_t pieces = 0;
-	bool plain, shared;
+	bool plain;
 
 	if (file_bytes > CANFS_OFFSET_MAX)
 		file_bytes = CANFS_OFFSET_MAX;
@@ -303,16 +303,14 @@ size_t canfs_files_read(struct canfs_files *files, uint64_t file, uint64_t offse
 		active->reads = 1;
 	shard->stats.reads++;
 	n = follow(files, shard, active, offset, bytes, &fetched);
-	plain = canfs_cursor_is_plain(canfs_table_cursor(shard, n));
-	shared = plain && has_others(shard, active, n);
-	plain = plain && (in_order || !shared);
+	plain = canfs_cursor_is_plain(canfs_table_cursor(shard, n)) &&
+		(in_order || !has_others(shard, active, n));
 	if (found)
 		*found = (struct canfs_files_found) { .fetched = fetched,
 			.awaited = pending_bytes(active) > 0,
 			.random = is_random(canfs_table_cursor(shard, n), offset, bytes),
 			.steady = plain && is_steady(canfs_table_cursor(shard, n)),
-			.plain = plain,
-			.shared = shared };
+			.plain = plain };
 	if (scale > 0 &&
 		!(plain && atomic_load_explicit(&files->leave_plain, memory_order_relaxed)))
 		pieces = advise(files, shard, active, n, file_bytes, scale < 1 ? scale : 1, advice);

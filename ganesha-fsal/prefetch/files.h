@@ -56,7 +56,6 @@ struct canfs_files_found {
 	bool random;      /* it is in no sequence that is known, and not at the start of its file */
 	bool steady; /* plain for so long that its order is known, and past all that was fetched for it */
 	bool plain; /* it is of a plain stream (canfs_cursor_is_plain()), which is alone in its file, or in_order */
-	bool shared; /* plain, and not alone */
 };
 
 /* From now on nothing is advised for plain streams; or it is, as at first. They are learnt in either case. */

@@ -43,6 +43,7 @@ struct canfs_kernel_stream {
 	_Atomic uint32_t client; /* 0: any that is not known */
 	_Atomic uint16_t skips;  /* 0 ... 2 SKIPS */
 	atomic_bool left;        /* to the kernel */
+	_Atomic uint8_t turn;    /* in which its device counted it last (streams.h) */
 };
 
 struct canfs_kernel_streams {

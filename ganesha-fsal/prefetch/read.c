@@ -233,7 +233,7 @@ static bool read_ahead(struct canfs_read *read, bool missed)
 		read->ahead_bytes += canfs_fetching_ahead(file, &advice[i]);
 	if (!found.plain)
 		return found.random || file_bytes <= SMALL_FILE_BYTES;
-	canfs_streams_note(&device->streams, &file->turn, found.shared ? 2 : 1);
+	canfs_streams_note(&device->streams, &read->stream->turn);
 	if (canfs_streams_are_ours(&device->streams))
 		return false;
 	if (found.steady && read->in_order)
@@ -264,7 +264,7 @@ static bool may_stream(struct canfs_read *read)
 		canfs_kernel_stream_leave(read->stream, false);
 		return false;
 	}
-	canfs_streams_note(&device->streams, &read->file->turn, 1);
+	canfs_streams_note(&device->streams, &read->stream->turn);
 	if (!canfs_throttle_passes(&device->throttle, read->bytes) && enter(read))
 		read->way = CANFS_READ_HELD;
 	else if (take_place(&device->streaming, CANFS_INLINE_MAX))

@@ -51,9 +51,8 @@ struct canfs_streams {
 /* spins: it has one head, whose moves we order. */
 void canfs_streams_init(struct canfs_streams *streams, bool spins);
 
-/* One of a file's plain streams has read; it has so many. last: the file's turn, 0 at first. */
-static inline void canfs_streams_note(
-	struct canfs_streams *streams, _Atomic uint8_t *last, unsigned int number)
+/* A plain stream has read. last: the turn of its last one, 0 at first. */
+static inline void canfs_streams_note(struct canfs_streams *streams, _Atomic uint8_t *last)
 {
 	uint8_t turn = atomic_load_explicit(&streams->turn, memory_order_relaxed);
 	uint8_t before = atomic_load_explicit(last, memory_order_relaxed);
@@ -62,7 +61,7 @@ static inline void canfs_streams_note(
 		return;
 	atomic_store_explicit(last, turn, memory_order_relaxed);
 	if ((uint8_t)(before + 1) == turn)
-		atomic_fetch_add_explicit(&streams->count, number, memory_order_relaxed);
+		atomic_fetch_add_explicit(&streams->count, 1, memory_order_relaxed);
 }
 
 static inline bool canfs_streams_are_ours(const struct canfs_streams *streams)

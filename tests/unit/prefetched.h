@@ -35,6 +35,8 @@ struct read {
 	bool answered;
 };
 
+static uint32_t reading_client; /* whose reads begin() and the like are */
+
 static inline struct canfs_read *stay(struct canfs_read *read)
 {
 	return read; /* it may stay where it is */
@@ -58,6 +60,7 @@ static inline bool begin_scaled(struct canfs_open_file *file, uint64_t offset, u
 					.offset = offset,
 					.bytes = bytes,
 					.scale = scale,
+					.client = reading_client,
 					.delay = stay,
 					.answer = answered } };
 	return canfs_prefetch_submit(&read->read);

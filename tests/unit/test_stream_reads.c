@@ -53,6 +53,36 @@ static void the_kernel_reads_them_ahead(void **state)
 	canfs_fd_cache_put(file);
 }
 
+/* Reads both halves in turn; the way of the last read of each. */
+static void read_halves(
+	struct canfs_open_file *file, const uint32_t client[2], enum canfs_read_way way[2])
+{
+	for (uint64_t at = 0; at < FILE_BYTES; at += READ_BYTES) {
+		uint64_t half = at / READ_BYTES % 2;
+
+		reading_client = client[half];
+		way[half] = read_all(file,
+			at / (2 * READ_BYTES) * READ_BYTES + half * FILE_BYTES / 2, READ_BYTES, 1);
+	}
+	reading_client = 0;
+}
+
+static void clients_of_one_file_are_streams(void **state)
+{
+	struct canfs_open_file *file = make("shared", state, FILE_BYTES);
+	enum canfs_read_way way[2];
+
+	read_halves(file, (const uint32_t[]) { 1, 2 }, way);
+	assert_int_equal(way[0], CANFS_READ_STREAM);
+	assert_int_equal(way[1], CANFS_READ_STREAM);
+	assert_int_equal(fetched_ahead(), 0);
+	evict(file->fd);
+	read_halves(file, (const uint32_t[]) { 3, 3 }, way);
+	assert_int_not_equal(way[1], CANFS_READ_STREAM);
+	assert_true(fetched_ahead() > 0);
+	canfs_fd_cache_put(file);
+}
+
 static void visit_files(const struct canfs_device_view *view, void *files)
 {
 	*(struct canfs_files_stats *)files = view->files;
@@ -259,6 +289,7 @@ int main(void)
 		STREAM_TEST(what_was_fetched_for_a_stream_is_counted),
 		STREAM_TEST(what_is_evicted_unread_is_counted),
 		STREAM_TEST(a_stream_that_turns_is_followed),
+		STREAM_TEST(clients_of_one_file_are_streams),
 		STREAM_TEST(streams_do_not_take_all_workers),
 		STREAM_TEST(another_read_is_not_starved),
 		STREAM_TEST(streams_do_not_hold_each_other),

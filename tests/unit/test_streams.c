@@ -47,8 +47,8 @@ static bool after(struct scene *scene, unsigned int count, const struct work *wo
 
 	for (double at = 0; at < seconds; at += STEP_SEC) {
 		for (unsigned int i = 0; i < count; i++) {
-			canfs_streams_note(streams, &last[i], 1);
-			canfs_streams_note(streams, &last[i], 1);
+			canfs_streams_note(streams, &last[i]);
+			canfs_streams_note(streams, &last[i]);
 		}
 		for (unsigned int i = 0; i < work->others / 4; i++)
 			canfs_streams_note_other(streams);
@@ -116,7 +116,7 @@ static void nor_are_files_one_after_the_other(void **state)
 		for (int file = 0; file < 5; file++) {
 			_Atomic uint8_t last = 0;
 
-			canfs_streams_note(&scene.streams, &last, 1);
+			canfs_streams_note(&scene.streams, &last);
 		}
 		/* A turn's number that a file has at first comes again after 256 turns. */
 		if (after(&scene, 0, &loses, STEP_SEC))
@@ -301,7 +301,7 @@ static unsigned int read_two_places(struct canfs_files *files, uint64_t file, bo
 
 		canfs_files_read(files, file, offset, BLOCK, (uint64_t)BLOCKS * BLOCK, 1, in_order,
 			advice, &found);
-		left += found.plain && found.shared;
+		left += found.plain;
 	}
 	return left;
 }
