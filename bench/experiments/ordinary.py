@@ -10,7 +10,8 @@ It runs the cases of other experiments with stock and canfs in turn, on the disk
 Processor time is for bench/run overhead, which pairs slices of 10 ms: that of whole trials differs by a tenth.
 
 A row that misses its bound in fewer than RUNS_TO_BLAME runs, or while the runs of both variants overlap, is undecided: its experiment runs again, up to TRIES times, and all
-runs count. The table begins with the worst row and ends with the number of rows that are worse. A case is EXPERIMENT:CASE."""
+runs count. An experiment that fails (a guest that hangs, say) is repeated as well, and the table names the failure. The table begins with the worst row and ends with
+the number of rows that are worse. A case is EXPERIMENT:CASE."""
 
 import time
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from bench.experiments.figures import FIGURES
 from bench.experiments.options import Options
 from bench.experiments.readings import READINGS
 from bench.experiments.rounds import chosen
+from bench.lab.host import LabError
 from bench.lab.report import Results, number
 
 NAME = "ordinary"
@@ -117,6 +119,10 @@ class Row:
 
 
 class OrdinaryResults(Results):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.failures = []
+
     def lines(self):
         """[Row], the worst first."""
         found = {}
@@ -136,7 +142,7 @@ class OrdinaryResults(Results):
     def table(self):
         rows = self.lines()
         count = {verdict: sum(row.verdict() == verdict for row in rows) for verdict in ("WORSE", "undecided", "good")}
-        return "\n".join([*map(str, rows), "", f"{len(rows)} rows: {count['WORSE']} worse than stock, "
+        return "\n".join([*map(str, rows), "", *self.failures, f"{len(rows)} rows: {count['WORSE']} worse than stock, "
                                                f"{count['undecided']} that the noise does not decide, {count['good']} good"])
 
     def take(self, experiment, results):
@@ -145,7 +151,7 @@ class OrdinaryResults(Results):
                 self.add(f"{experiment}:{case}", device, variant, metric, unit, value)
 
     def missed(self):
-        return any(row.verdict() == "WORSE" for row in self.lines())
+        return bool(self.failures) or any(row.verdict() == "WORSE" for row in self.lines())
 
 
 def what_is_missing():
@@ -166,10 +172,15 @@ def run(build, options, say, keep=None):
         for attempt in range(TRIES):
             if not cases:
                 break
-            say(f"{group.experiment}: {', '.join(cases)}" + (f", again: the noise did not decide ({attempt + 1} of {TRIES})" if attempt else ""))
+            say(f"{group.experiment}: {', '.join(cases)}" + (f", again ({attempt + 1} of {TRIES})" if attempt else ""))
             own = replace(experiment.Options(), runs=options.runs, quick=False, cases=cases, variants=VARIANTS,
                           agent=options.agent, server=options.server, disk=options.disk, filebench=options.filebench)
-            results.take(group.experiment, experiment.run(build, own, lambda text: say(f"  {text}"), keep))
+            try:
+                results.take(group.experiment, experiment.run(build, own, lambda text: say(f"  {text}"), keep))
+            except LabError as error:
+                results.failures.append(f"{group.experiment} failed: {error}")
+                say(results.failures[-1])
+                continue
             for row in results.lines_of(group.experiment):
                 if row.verdict() != "good":
                     say(f"  {row}")
