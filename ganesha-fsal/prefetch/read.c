@@ -233,7 +233,9 @@ static bool read_ahead(struct canfs_read *read, bool missed)
 		read->ahead_bytes += canfs_fetching_ahead(file, &advice[i]);
 	if (!found.plain)
 		return found.random || file_bytes <= SMALL_FILE_BYTES;
-	canfs_streams_note(&device->streams, &read->stream->turn);
+	/* A client with several connections (nconnect) is in order by none of them, and one stream. */
+	canfs_streams_note(&device->streams,
+		read->in_order ? &read->stream->turn : &file->streams.stream[0].turn);
 	if (canfs_streams_are_ours(&device->streams))
 		return false;
 	if (found.steady && read->in_order)

@@ -83,6 +83,25 @@ static void clients_of_one_file_are_streams(void **state)
 	canfs_fd_cache_put(file);
 }
 
+/* A client with nconnect: each connection has every second read of one stream. */
+static void connections_are_no_streams(void **state)
+{
+	struct canfs_open_file *file = make("nconnect", state, FILE_BYTES);
+	struct canfs_streams *streams = &canfs_export_fs_device(export_fs)->streams;
+
+	for (uint64_t at = 0; at < FILE_BYTES; at += READ_BYTES) {
+		if (at == FILE_BYTES / 2) {
+			atomic_fetch_add(&streams->turn, 1);
+			atomic_store(&streams->count, 0);
+		}
+		reading_client = 1 + (uint32_t)(at / READ_BYTES % 2);
+		read_all(file, at, READ_BYTES, 1);
+	}
+	reading_client = 0;
+	assert_in_range(atomic_load(&streams->count), 0, 1);
+	canfs_fd_cache_put(file);
+}
+
 static void visit_files(const struct canfs_device_view *view, void *files)
 {
 	*(struct canfs_files_stats *)files = view->files;
@@ -290,6 +309,7 @@ int main(void)
 		STREAM_TEST(what_is_evicted_unread_is_counted),
 		STREAM_TEST(a_stream_that_turns_is_followed),
 		STREAM_TEST(clients_of_one_file_are_streams),
+		STREAM_TEST(connections_are_no_streams),
 		STREAM_TEST(streams_do_not_take_all_workers),
 		STREAM_TEST(another_read_is_not_starved),
 		STREAM_TEST(streams_do_not_hold_each_other),
