@@ -17,7 +17,7 @@
 #define CANFS_READ_WINDOW_LEAST_KIB 128u
 
 /*
- * On a fast link, more is never of use: READs of 1 MiB of one stream, which several of the server's threads answer, reach its disk out
+ * On a fast link, more did harm: READs of 1 MiB of one stream, which several of the server's threads answer, reach its disk out
  * of order. One reader of a disk of 176 MB/s got 174 with 512 KiB, 154 with 1024, 125 with 4096 (bench/run iozone).
  */
 #define CANFS_READ_WINDOW_MOST_KIB 512u
