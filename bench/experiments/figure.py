@@ -239,7 +239,7 @@ class Runner:
         if "best-static" in wanted:
             self.search(self.figure.levels)
         for number in range(self.options.runs):
-            for variant in wanted:
+            for variant in self.options.in_turn(wanted, number):
                 label = f"run {number + 1} of {self.options.runs}, {variant}"
                 setting = self.results.setting if variant == "best-static" else best_static.STOCK
                 self.results.add_trial(self.trial(variant, setting, label))

@@ -231,7 +231,7 @@ class Runner:
             self.results.settings[key] = self.search(case)
         for number in range(self.options.runs):
             for case in self.cases:
-                for variant in self.variants:
+                for variant in self.options.in_turn(self.variants, number):
                     setting = self.results.settings[case.search_key] if variant == "best-static" else best_static.STOCK
                     label = f"run {number + 1} of {self.options.runs}, {case.name}, {variant}"
                     self.results.add_trial(self.trial(case, variant, setting, label))

@@ -18,6 +18,11 @@ class Options:
     disk: DiskSettings = DiskSettings()
     filebench: str = None  # the program, if not in PATH
     compare: bool = False  # run filebench and our program in turn
+    first_run: int = 0     # its number: these runs go on from earlier ones
+
+    def in_turn(self, variants, number):
+        """Every other run goes the other way round: what a trial leaves behind for the next one meets all variants alike."""
+        return variants if (self.first_run + number) % 2 == 0 else variants[::-1]
 
 
 def check_names(what, names, allowed):

@@ -174,7 +174,8 @@ def run(build, options, say, keep=None):
                 break
             say(f"{group.experiment}: {', '.join(cases)}" + (f", again ({attempt + 1} of {TRIES})" if attempt else ""))
             own = replace(experiment.Options(), runs=options.runs, quick=False, cases=cases, variants=VARIANTS,
-                          agent=options.agent, server=options.server, disk=options.disk, filebench=options.filebench)
+                          agent=options.agent, server=options.server, disk=options.disk, filebench=options.filebench,
+                          first_run=attempt * options.runs)
             try:
                 results.take(group.experiment, experiment.run(build, own, lambda text: say(f"  {text}"), keep))
             except LabError as error:

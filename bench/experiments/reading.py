@@ -181,7 +181,7 @@ class Runner:
         levels = QUICK_LEVELS_KIB if self.options.quick else LEVELS_KIB
         best = None
         for number in range(self.options.runs):
-            for variant in wanted:
+            for variant in self.options.in_turn(wanted, number):
                 label = f"run {number + 1} of {self.options.runs}, {case.name}, {variant}"
                 if variant == "best-static" and (best is None or self.options.quick):
                     best = self.search(case, names, levels)

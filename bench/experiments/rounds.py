@@ -24,7 +24,7 @@ def run_rounds(build, options, cases, variants, run_trial, results, say, keep, p
             if prepare:
                 prepare(lab)
             for case in cases:
-                for variant in variants if number % 2 == 0 else variants[::-1]:
+                for variant in options.in_turn(variants, number):
                     trial = run_trial(lab, number, case, variant)
                     done += 1
                     left = (time.monotonic() - begin) / done * (total - done)

@@ -156,7 +156,7 @@ def run(build, options, say, keep=None):
         total, done = options.runs * sum(counts) * len(variants), 0
         for number in range(options.runs):
             for count in counts:
-                for variant in variants:
+                for variant in options.in_turn(variants, number):
                     trial = run_trial(lab, count, variant, options)
                     done += count
                     left = (time.monotonic() - begin) / done * (total - done)
