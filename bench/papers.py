@@ -149,7 +149,7 @@ OTHERS = Section("Other texts", (
 ADMINISTRATOR = Section("What an administrator asks", (
     Entry("Ordinary work", "Is anything slower that canfs can do nothing for?",
           (Shown("ordinary", ("throughput", "ops_per_s", "files_per_s", "seconds", "p99", "close_p99")),),
-          note="A row that looks worse is run again, up to five times."),
+          note="A row that looks worse is run again, up to five times or for ten minutes."),
     Entry("A database", "What does a neighbour that copies 1 GB make of PostgreSQL's commits?",
           (Shown("database", ("ops_per_s", "p99", "checkpoints", "seconds")),), "database.png"),
     Entry("A source tree", "untar, make, rm -r and git clone by 1, 4 and 8 clients: seconds of the last.", (Shown("tree", ("seconds",)),),
