@@ -112,6 +112,15 @@ static void drop_if_due(struct slot *slot, uint64_t now_usec)
 	slot->dropped_usec = now_usec;
 }
 
+static bool any_grows(const struct canfs_writers *writers)
+{
+	for (size_t i = 0; i < writers->n; i++) {
+		if (writers->writer[i].has_grown)
+			return true;
+	}
+	return false;
+}
+
 /* Called with the lock, which is let go for all that may block. */
 static void serve(struct slot *slot)
 {
@@ -144,6 +153,7 @@ static void serve(struct slot *slot)
 	slot->status.requests++;
 	slot->status.asked_bytes += asked;
 	slot->status.sends = asked > 0;
+	slot->status.grows = any_grows(writers);
 	slot->status.files = (unsigned int)writers->n;
 	slot->status.errors += errors + writers->errors;
 	slot->status.truncated += writers->truncated;
@@ -372,9 +382,11 @@ void canfs_accelerate_status(struct canfs_accelerator *accelerator, struct canfs
 	pthread_mutex_lock(&accelerator->lock);
 	const struct slot *slot = find_slot(accelerator, bdi);
 	if (slot) {
+		bool fresh = canfs_now_usec() - slot->asked_usec < IDLE_USEC;
+
 		*status = slot->status;
-		status->sends =
-			slot->status.sends && canfs_now_usec() - slot->asked_usec < IDLE_USEC;
+		status->sends = slot->status.sends && fresh;
+		status->grows = slot->status.grows && fresh;
 		status->busy = slot->pending;
 	}
 	pthread_mutex_unlock(&accelerator->lock);

@@ -31,6 +31,7 @@ struct canfs_accelerate_status {
 	uint64_t requests;    /* served so far */
 	uint64_t asked_bytes; /* handed to sync_file_range so far */
 	bool sends; /* the last request, of a second ago at most, found something that it may send */
+	bool grows;               /* likewise: a file that is longer than when it was found */
 	unsigned int files;       /* open for writing, as of the last scan */
 	unsigned int errors;      /* failed opens, scans and syncs so far */
 	unsigned int truncated;   /* scans that met a bound so far: not all writers are known */

@@ -26,6 +26,9 @@ static const uint64_t apply_usec = 2000000;
 static const uint64_t squeeze_usec = 20000000;
 static const uint64_t squeeze_part = 16;
 
+/* A file that grew within this time is growing. */
+static const uint64_t growth_usec = 1000000;
+
 /* How long a mount may take to be drained that is not to hold any more: after 30 s the kernel sends all. */
 static const uint64_t leave_usec = 30000000;
 
@@ -173,7 +176,7 @@ struct holders {
 	bool wanted;
 	bool paced;            /* what they hold leaves at our pace, or waits for a better price */
 	bool give_way;         /* to others who wait for the server */
-	uint64_t coming_bytes; /* of those with a price; as in the host state */
+	uint64_t coming_bytes; /* to files that grow, of those with a price; as in the host state */
 };
 
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
@@ -198,14 +201,16 @@ static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *b
 }
 
 /* What rests, because it may be overwritten again, we do not send while the server is cheap; so the kernel is to send it as it always does. */
-static bool is_paced(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
+static bool is_paced(
+	const struct canfs_bidder *bidder, const struct canfs_accelerate_status *status)
 {
-	struct canfs_accelerate_status status;
+	return bidder->write.verdict == CANFS_DEFER || status->sends;
+}
 
-	if (bidder->write.verdict == CANFS_DEFER)
-		return true;
-	canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
-	return status.sends;
+/* What is overwritten takes no more of the page cache than it has. */
+static bool grows(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+{
+	return bidder->act.grown_usec && host->now_usec - bidder->act.grown_usec < growth_usec;
 }
 
 static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
@@ -215,11 +220,17 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
 		struct canfs_bidder *bidder = bidders[i];
 		bool may_hold = acts_on_writes(bidder) && bidder->write.verdict != CANFS_HOLD;
-		bool paced = may_hold && is_paced(actors, bidder);
+		struct canfs_accelerate_status status;
+		bool paced;
 
+		canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
+		paced = may_hold && is_paced(bidder, &status);
 		holders->switched_on += acts_on_writes(bidder);
 		holders->priced += may_hold;
-		holders->coming_bytes += may_hold ? canfs_bidder_coming_bytes(bidder) : 0;
+		if (status.grows)
+			bidder->act.grown_usec = host->now_usec;
+		if (may_hold && grows(bidder, host))
+			holders->coming_bytes += canfs_bidder_coming_bytes(bidder);
 		holders->give_way |= may_hold && bidder->give_way.active;
 		if (may_hold)
 			bidder->act.leaving_usec = 0;

@@ -130,7 +130,8 @@ struct canfs_bidder_act {
 	uint64_t released_usec;      /* when a release last sent */
 	uint64_t
 		leaving_usec; /* since when it is drained, as it may not hold any more; 0: it is not */
-	bool unwanted;        /* not in the configuration any more: goes as soon as it is drained */
+	uint64_t grown_usec; /* when a file was last seen that its writer makes longer; 0: never */
+	bool unwanted;       /* not in the configuration any more: goes as soon as it is drained */
 };
 
 /* What the log has been told of it. */

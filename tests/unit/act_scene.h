@@ -19,6 +19,7 @@ struct scene {
 	struct canfs_actors actors;
 	struct canfs_bidder bidder; /* of BDI A; asks no server */
 	struct canfs_host_state host;
+	bool overwrites; /* nobody writes anything new */
 };
 
 static inline int setup(void **state)
@@ -61,6 +62,8 @@ static inline void defer(struct scene *scene)
 {
 	struct canfs_bidder *bidder = &scene->bidder;
 
+	if (!scene->overwrites)
+		bidder->act.grown_usec = scene->host.now_usec;
 	canfs_act_defer(&scene->actors, &bidder, 1, &scene->host);
 }
 

@@ -183,6 +183,21 @@ static void squeeze(struct scene *scene)
 	assert_int_equal(fake_root_number(&scene->root, DIRTY_BYTES), 20 * MIB);
 }
 
+/* It takes no more of the page cache; squeezed it would be sent again and again. */
+static void test_no_squeeze_of_what_is_overwritten(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->overwrites = true;
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->bidder.seen.fill.value = 50 * MIB;
+	scene->host.cache_used_bytes = 400 * MIB;
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer));
+	scene->overwrites = false;
+	squeeze(scene);
+}
+
 /* Local writers are not to wait for readers that are in nobody's way. */
 static void test_a_squeeze_ends_with_the_writers(void **state)
 {
@@ -278,6 +293,7 @@ int main(void)
 		ACT_TEST(test_giving_way_ends_a_deferral_first),
 		ACT_TEST(test_a_large_client_is_squeezed_as_much),
 		ACT_TEST(test_a_crowded_cache_ends_a_deferral_first),
+		ACT_TEST(test_no_squeeze_of_what_is_overwritten),
 		ACT_TEST(test_a_squeeze_ends_with_the_writers),
 		ACT_TEST(test_a_squeeze_is_given_up_where_nothing_drains),
 		ACT_TEST(test_a_squeeze_outlasts_the_guard),
