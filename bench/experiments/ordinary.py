@@ -184,10 +184,11 @@ def run(build, options, say, keep=None):
                 results.failures.append(f"{group.experiment} failed: {error}")
                 say(results.failures[-1])
                 continue
+            finally:
+                first_done = first_done or time.monotonic()
             for row in results.lines_of(group.experiment):
                 if row.verdict() != "good":
                     say(f"  {row}")
             cases = tuple(case for case in cases if case in results.undecided(group.experiment))
-            first_done = first_done or time.monotonic()
     say(f"{time.monotonic() - begin:.0f} s")
     return results

@@ -19,12 +19,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.experiments import canfs
-from bench.experiments.figure import Asked, AskedResults
+from bench.experiments import canfs, loads
+from bench.experiments.figure import AskedResults
 from bench.experiments.options import Options  # noqa: F401  (bench/run makes Options)
-from bench.experiments.reading import warning
 from bench.experiments.rounds import chosen, run_rounds
-from bench.lab import lab as laboratory, postgresql, source_tree
+from bench.lab import postgresql, source_tree
 from bench.lab.host import run as run_here
 from bench.lab.lab import Guest
 
@@ -34,9 +33,6 @@ RUNS = 3
 VARIANTS = ("stock", "canfs")
 GUEST_MIB = 512
 TIMEOUT_SECONDS = 1200
-UNITS = {"throughput": "MB/s", "ops_per_s": "1/s", "seconds": "s"}
-ASKED = (Asked("throughput", "at least", 0.97, "stock"), Asked("ops_per_s", "at least", 0.97, "stock"),
-         Asked("seconds", "at most", round(1 / 0.97, 3), "stock"))
 FIO_EXAMPLES = Path("/usr/share/doc/fio/examples")
 FIO_MIB, FIO_SECONDS = 512, 15
 FILES, FILES_PUSHED = 20_000, 1_000
@@ -83,25 +79,13 @@ kill -INT $server; wait $server || true
 
 
 @dataclass
-class Trial:
-    case: str
-    variant: str
-    values: dict
-    said: str
-    disk: dict
+class Trial(loads.Trial):
     agents: dict
-
-    def __str__(self):
-        return ", ".join(f"{metric} {value:.4g}" for metric, value in self.values.items()) + warning(self.disk)
-
-
-def what_is_missing():
-    return laboratory.what_is_missing() or postgresql.what_is_missing()
 
 
 def is_there(load):
     if load.program == "postgres":
-        return True
+        return postgresql.programs() is not None
     return shutil.which(load.program) and (load.program != "fio" or FIO_EXAMPLES.is_dir())
 
 
@@ -170,5 +154,5 @@ def run(build, options, say, keep=None):
             say(f"left out: {name}: {CASES[name].program} is not installed, or its examples are not")
     cases = [name for name in cases if is_there(CASES[name])]
     return run_rounds(build, options, cases, chosen("variant", options.variants, VARIANTS),
-                      lambda lab, number, case, variant: run_trial(lab, case, variant, options), AskedResults(NAME, options, UNITS, ASKED), say, keep,
+                      lambda lab, number, case, variant: run_trial(lab, case, variant, options), AskedResults(NAME, options, loads.UNITS, loads.ASKED), say, keep,
                       lambda lab: prepare(lab, cases))

@@ -220,10 +220,11 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 	for (size_t i = 0; i < n && holders->n < CANFS_DEFER_BDIS_MAX; i++) {
 		struct canfs_bidder *bidder = bidders[i];
 		bool may_hold = acts_on_writes(bidder) && bidder->write.verdict != CANFS_HOLD;
-		struct canfs_accelerate_status status;
+		struct canfs_accelerate_status status = { 0 };
 		bool paced;
 
-		canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
+		if (may_hold)
+			canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
 		paced = may_hold && is_paced(bidder, &status);
 		holders->switched_on += acts_on_writes(bidder);
 		holders->priced += may_hold;
