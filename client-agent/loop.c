@@ -193,7 +193,10 @@ static bool is_busy(const struct loop *loop)
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
 
-		if (canfs_bidder_holds(bidder) && (sends || bidder->write.verdict != CANFS_HOLD))
+		if (canfs_bidder_holds(bidder) &&
+			(sends || (bidder->write.verdict != CANFS_HOLD &&
+					  !canfs_act_rests(
+						  &loop->actors, bidder, loop->ticked_usec))))
 			return true;
 	}
 	return loop->ending;

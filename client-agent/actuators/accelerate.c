@@ -343,8 +343,6 @@ int canfs_accelerate(struct canfs_accelerator *accelerator, struct canfs_bdi bdi
 {
 	int ret = 0;
 
-	if (chunk_bytes == 0)
-		return -EINVAL;
 	pthread_mutex_lock(&accelerator->lock);
 	struct slot *slot = find_slot(accelerator, bdi);
 	if (slot && slot->pending) {

@@ -49,10 +49,9 @@ int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *ro
 void canfs_accelerator_free(struct canfs_accelerator *accelerator);
 
 /*
- * Asks for the next chunk_bytes of the BDI's dirty data to be sent; hurries: as in flush.h. Never blocks. 0; -EBUSY: the
- * previous request of this BDI is not done yet (the server or the disk is slower than the pace: ask
- * for less); -ENOBUFS: CANFS_ACCELERATE_BDIS_MAX others were asked for in the last second, or hang; -EAGAIN: no
- * thread to be had; -EINVAL: chunk_bytes is 0.
+ * Asks for the next chunk_bytes of the BDI's dirty data to be sent; 0: only looks which files grow. hurries: as in flush.h. Never
+ * blocks. Returns 0; -EBUSY: the previous request of this BDI is not done yet (the server or the disk is slower than the pace: ask for
+ * less); -ENOBUFS: CANFS_ACCELERATE_BDIS_MAX others were asked for in the last second, or hang; or -EAGAIN: no thread can be started.
  */
 int canfs_accelerate(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,
 	uint64_t chunk_bytes, bool hurries);

@@ -26,6 +26,15 @@ static const uint64_t apply_usec = 2000000;
 static const uint64_t squeeze_usec = 20000000;
 static const uint64_t squeeze_part = 16;
 
+/* A mount without anything to send is looked at this often: its files are rewritten in place, or closed at once. */
+static const uint64_t look_usec = 500000;
+
+/*
+ * A server must be expensive for this long before the flushing point is raised for files that only are rewritten. While the kernel sends them
+ * in a burst the server is expensive for about a second because of that burst alone.
+ */
+static const uint64_t burst_usec = 2000000;
+
 /* A file that grew within this time is growing. */
 static const uint64_t growth_usec = 1000000;
 
@@ -139,31 +148,58 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_agent_confi
 	return is_short;
 }
 
-static void send_chunk(struct canfs_actors *actors, const struct canfs_bidder *bidder,
-	uint64_t chunk_bytes, bool hurries)
-{
-	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
-	if (chunk_bytes && canfs_bidder_holds(bidder))
-		canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes, hurries);
-}
-
 static bool acts_on_writes(const struct canfs_bidder *bidder)
 {
 	return bidder->terms.mode == CANFS_ENFORCE && bidder->terms.writeback;
 }
 
+/* What is overwritten takes no more of the page cache than it has. */
+static bool grows(const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return bidder->act.grown_usec && now_usec - bidder->act.grown_usec < growth_usec;
+}
+
+/* Did the last request find nothing that it may send? */
+static bool has_nothing(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
+{
+	struct canfs_accelerate_status status;
+
+	canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
+	return status.requests > 0 && !status.sends;
+}
+
+bool canfs_act_rests(
+	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	return acts_on_writes(bidder) && bidder->write.verdict == CANFS_ACCELERATE &&
+	       !grows(bidder, now_usec) && has_nothing(actors, bidder);
+}
+
 /*
- * Past its own flushing point the kernel sends all there is, and a helper that sends the same files beside it only costs processor time. While
- * that point is ours it does not; and what rests there, because it may be overwritten again, rests no longer than it would with the kernel.
+ * Above its own flushing point the kernel sends everything. A helper that sends the same files at the same time would only cost
+ * processor time, so the helper just looks which files grow. While the flushing point is raised the kernel does not send; then data that
+ * rests, because it may be overwritten again, rests no longer than it would with the kernel.
  */
-void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_bidder *bidder,
+void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes)
 {
-	bool is_filling = host->backlog_bytes + host->coming_bytes > host->bound_bytes / 2;
+	uint64_t coming_bytes = grows(bidder, host->now_usec) ? host->coming_bytes : 0;
+	bool is_filling = host->backlog_bytes + coming_bytes > host->bound_bytes / 2;
 	bool is_past = host->flushing_bytes > 0 && host->meminfo.dirty_bytes > host->flushing_bytes;
+	bool only_looks = is_past && !canfs_defer_active(actors->defer);
+	bool hurries = !only_looks && (host->guarded || is_filling || is_past);
+	bool is_due = host->now_usec - bidder->act.asked_usec >= look_usec;
 
-	if (acts_on_writes(bidder) && (!is_past || canfs_defer_active(actors->defer)))
-		send_chunk(actors, bidder, chunk_bytes, host->guarded || is_filling || is_past);
+	if (bidder->write.verdict != CANFS_DEFER)
+		bidder->act.cheap_usec = host->now_usec;
+	if (!acts_on_writes(bidder) || !canfs_bidder_holds(bidder) || !(chunk_bytes || only_looks))
+		return;
+	if (!is_due && !hurries && (only_looks || canfs_act_rests(actors, bidder, host->now_usec)))
+		return;
+	bidder->act.asked_usec = host->now_usec;
+	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
+	(void)canfs_accelerate(
+		actors->accelerator, bidder->mount.bdi, only_looks ? 0 : chunk_bytes, hurries);
 }
 
 /* The bidders on which data may be held, and whether there is any to be. */
@@ -200,17 +236,18 @@ static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *b
 	return host->now_usec - bidder->act.leaving_usec < leave_usec;
 }
 
-/* What rests, because it may be overwritten again, we do not send while the server is cheap; so the kernel is to send it as it always does. */
-static bool is_paced(
-	const struct canfs_bidder *bidder, const struct canfs_accelerate_status *status)
+static bool is_deferred(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
-	return bidder->write.verdict == CANFS_DEFER || status->sends;
+	return bidder->write.verdict == CANFS_DEFER &&
+	       (grows(bidder, host->now_usec) ||
+		       host->now_usec - bidder->act.cheap_usec >= burst_usec);
 }
 
-/* What is overwritten takes no more of the page cache than it has. */
-static bool grows(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+/* What rests, because it may be overwritten again, we do not send while the server is cheap; so the kernel is to send it as it always does. */
+static bool is_paced(const struct canfs_bidder *bidder,
+	const struct canfs_accelerate_status *status, const struct canfs_host_state *host)
 {
-	return bidder->act.grown_usec && host->now_usec - bidder->act.grown_usec < growth_usec;
+	return is_deferred(bidder, host) || status->sends;
 }
 
 static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
@@ -225,12 +262,12 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 
 		if (may_hold)
 			canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
-		paced = may_hold && is_paced(bidder, &status);
-		holders->switched_on += acts_on_writes(bidder);
-		holders->priced += may_hold;
 		if (status.grows)
 			bidder->act.grown_usec = host->now_usec;
-		if (may_hold && grows(bidder, host))
+		paced = may_hold && is_paced(bidder, &status, host);
+		holders->switched_on += acts_on_writes(bidder);
+		holders->priced += may_hold;
+		if (may_hold && grows(bidder, host->now_usec))
 			holders->coming_bytes += canfs_bidder_coming_bytes(bidder);
 		holders->give_way |= may_hold && bidder->give_way.active;
 		if (may_hold)
@@ -356,6 +393,14 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 		actors->squeeze.active ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
 		canfs_no_bids, "%s", reason);
 	actors->squeeze.active = false;
+}
+
+static void send_chunk(struct canfs_actors *actors, const struct canfs_bidder *bidder,
+	uint64_t chunk_bytes, bool hurries)
+{
+	/* -EBUSY: the server is slower than the pace; the next tick tries again. */
+	if (chunk_bytes && canfs_bidder_holds(bidder))
+		canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes, hurries);
 }
 
 /* At a pace that any server sustains. */

@@ -109,8 +109,12 @@ void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, c
  * Sends chunk_bytes of the bidder's backlog, if any and if it is to be enforced, and the kernel does not send it all anyway. What was
  * overwritten may rest (flush.h) until half of the headroom is left, or so much is dirty that the kernel alone would send it.
  */
-void canfs_act_accelerate(struct canfs_actors *actors, const struct canfs_bidder *bidder,
+void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes);
+
+/* Is there nothing to pace: the server is cheap, and nothing is to be sent early? */
+bool canfs_act_rests(
+	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec);
 
 /* Has the bidder's BDI a share of the flushing point that is ours to take back? */
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder);

@@ -131,6 +131,8 @@ struct canfs_bidder_act {
 	uint64_t
 		leaving_usec; /* since when it is drained, as it may not hold any more; 0: it is not */
 	uint64_t grown_usec; /* when a file was last seen that its writer makes longer; 0: never */
+	uint64_t asked_usec; /* when it was last to send */
+	uint64_t cheap_usec; /* when the verdict was last another one than DEFER */
 	bool unwanted;       /* not in the configuration any more: goes as soon as it is drained */
 };
 

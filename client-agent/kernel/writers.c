@@ -108,7 +108,7 @@ uint64_t canfs_writers_rest_usec(
 {
 	if (!writers->swept)
 		return cost_usec * 10;
-	return cost_usec * (sends && writers->n > 0 ? 2000 : 100);
+	return cost_usec * (sends && writers->n > 0 ? 2000 : 250);
 }
 
 /* Only what was sent: the kernel would begin to send the rest, and what is in flight is not dropped. */

@@ -73,7 +73,7 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root);
 
 /*
  * How long to rest after a scan that took cost_usec of a processor. Until all processes have been looked at once it
- * may take 1/10: data is to be sent now. Then 1/2000, since most that write go on writing; but 1/100 if what is
+ * may take 1/10: data is to be sent now. Then 1/2000, since most that write go on writing; but 1/250 if what is
  * to be sent is none of the known writers' (sends false): one that began while all was held is to be found as well.
  */
 uint64_t canfs_writers_rest_usec(

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /* What follows the auctions, on a made-up kernel: above all that every knob is put back. */
 #include "tests/unit/act_scene.h"
+#include "tests/unit/fake_writer.h"
 
-static void readahead(struct scene *scene)
+#include <time.h>
+
+#include "client-agent/actuators/flush.h"
+
+static void act_readahead(struct scene *scene)
 {
 	canfs_act_readahead(&scene->actors, &scene->bidder, scene->host.now_usec);
 }
@@ -10,7 +15,7 @@ static void readahead(struct scene *scene)
 static void raise_readahead(struct scene *scene)
 {
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
-	readahead(scene);
+	act_readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 256);
 	scene->host.now_usec += MINUTE;
 	scene->bidder.seen.reading_usec = scene->host.now_usec;
@@ -22,7 +27,7 @@ static void test_readahead_is_back_without_a_price(void **state)
 
 	raise_readahead(scene);
 	canfs_auction_reset(&scene->bidder.readahead);
-	readahead(scene);
+	act_readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
 	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
 }
@@ -33,7 +38,7 @@ static void test_readahead_is_back_when_switched_off(void **state)
 
 	raise_readahead(scene);
 	scene->bidder.terms.readahead = false;
-	readahead(scene);
+	act_readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 128);
 }
 
@@ -52,14 +57,14 @@ static void test_readahead_of_someone_else_stays_theirs(void **state)
 
 	raise_readahead(scene);
 	fake_root_write(&scene->root, RA_A, "1000\n");
-	readahead(scene); /* yields */
+	act_readahead(scene); /* yields */
 	canfs_auction_reset(&scene->bidder.readahead);
 	scene->host.now_usec += MINUTE;
-	readahead(scene);
+	act_readahead(scene);
 	scene->host.now_usec += MINUTE;
 	scene->bidder.seen.reading_usec = scene->host.now_usec;
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
-	readahead(scene);
+	act_readahead(scene);
 	assert_int_equal(fake_root_number(&scene->root, RA_A), 1000);
 }
 
@@ -146,18 +151,44 @@ static uint64_t asked_to_send(const struct scene *scene, struct canfs_bdi bdi)
 	return status.requests + status.busy;
 }
 
+static void ask_to_send(struct scene *scene, uint64_t requests)
+{
+	struct canfs_accelerate_status status;
+
+	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
+	assert_int_equal(asked_to_send(scene, mount_a.bdi), requests);
+	do {
+		nanosleep(&(struct timespec) { .tv_nsec = 1000000 }, NULL);
+		canfs_accelerate_status(scene->actors.accelerator, mount_a.bdi, &status);
+	} while (status.requests < requests);
+}
+
+static uint64_t sent(const struct scene *scene)
+{
+	struct canfs_accelerate_status status;
+
+	canfs_accelerate_status(scene->actors.accelerator, mount_a.bdi, &status);
+	return status.asked_bytes;
+}
+
 /* While the kernel's flushers are at it we would only compete with them; a flushing point that is ours they may never reach. */
 static void test_what_the_kernel_sends_is_left_to_it(void **state)
 {
 	struct scene *scene = *state;
 
+	fake_writer_mounts(&scene->root, "36 1 0:41 / /mnt/a rw - nfs srv:/a rw,vers=3\n");
+	fake_writer(&scene->root, mount_a.id);
+	scene->host.guarded = true; /* sends all there is */
 	scene->host.flushing_bytes = 80 * MIB;
 	scene->bidder.held.backlog_bytes = scene->host.meminfo.dirty_bytes = 81 * MIB;
-	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
-	assert_int_equal(asked_to_send(scene, mount_a.bdi), 0);
+	ask_to_send(scene, 1);
+	assert_int_equal(sent(scene), 0);
+	scene->host.now_usec += 100000;
+	ask_to_send(scene, 1);
 	scene->host.meminfo.dirty_bytes = 80 * MIB;
-	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
-	assert_int_equal(asked_to_send(scene, mount_a.bdi), 1);
+	ask_to_send(scene, 2);
+	if (!canfs_flush_exact())
+		assert_int_equal(sent(scene), MIB);
 }
 
 static void test_past_a_raised_flushing_point_both_send(void **state)
@@ -169,6 +200,62 @@ static void test_past_a_raised_flushing_point_both_send(void **state)
 	scene->bidder.held.backlog_bytes = scene->host.meminfo.dirty_bytes = 81 * MIB;
 	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
 	assert_int_equal(asked_to_send(scene, mount_a.bdi), 1);
+}
+
+/* Nothing of it is sent early. Looking at it ten times a second would cost its writer time. */
+static void test_a_file_that_is_rewritten_is_looked_at_seldom(void **state)
+{
+	struct scene *scene = *state;
+
+	fake_writer_mounts(&scene->root, "36 1 0:41 / /mnt/a rw - nfs srv:/a rw,vers=3\n");
+	fake_writer(&scene->root, mount_a.id);
+	scene->bidder.held.backlog_bytes = 20 * MIB;
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	assert_false(canfs_act_rests(&scene->actors, &scene->bidder, scene->host.now_usec));
+	ask_to_send(scene, 1);
+	assert_true(canfs_act_rests(&scene->actors, &scene->bidder, scene->host.now_usec));
+	scene->host.now_usec += 100000;
+	ask_to_send(scene, 1);
+	scene->host.now_usec += 400000;
+	ask_to_send(scene, 2);
+	scene->host.guarded = true;
+	scene->host.now_usec += 100000;
+	ask_to_send(scene, 3);
+}
+
+/* Memory that is written again does not fill up. */
+static void test_what_is_rewritten_fills_no_memory(void **state)
+{
+	struct scene *scene = *state;
+
+	fake_writer_mounts(&scene->root, "36 1 0:41 / /mnt/a rw - nfs srv:/a rw,vers=3\n");
+	fake_writer(&scene->root, mount_a.id);
+	scene->bidder.held.backlog_bytes = 20 * MIB;
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->host.coming_bytes = scene->host.bound_bytes;
+	ask_to_send(scene, 1);
+	scene->host.now_usec += 100000;
+	ask_to_send(scene, 1);
+	scene->bidder.act.grown_usec = scene->host.now_usec;
+	ask_to_send(scene, 2);
+}
+
+/* A burst of the kernel's own makes the server expensive for a second. */
+static void test_a_moment_of_high_prices_holds_nothing_that_is_rewritten(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->overwrites = true;
+	scene->bidder.held.backlog_bytes = 20 * MIB;
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, 0);
+	scene->bidder.write.verdict = CANFS_DEFER;
+	scene->host.now_usec += 1000000;
+	defer(scene);
+	assert_false(canfs_defer_active(scene->actors.defer));
+	scene->host.now_usec += 1000000;
+	defer(scene);
+	assert_true(canfs_defer_active(scene->actors.defer));
 }
 
 static void hold_on_both(struct scene *scene, struct canfs_bidder *bidders[2])
@@ -271,7 +358,7 @@ static void test_readahead_moves_only_where_the_verdict_goes(void **state)
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
 		fake_root_write(&scene->root, RA_A, moves[i].from);
 		scene->bidder.readahead.verdict = moves[i].verdict;
-		readahead(scene);
+		act_readahead(scene);
 		assert_int_equal(fake_root_number(&scene->root, RA_A), moves[i].to);
 		assert_int_equal(canfs_act_let_go(&scene->actors, &scene->bidder), 0);
 		assert_int_equal(
@@ -312,7 +399,7 @@ static void test_readahead_is_enough_for_the_link(void **state)
 		fake_root_write(&scene->root, RA_A, from);
 		scene->bidder.beyond.verdict = moves[i].beyond;
 		scene->bidder.seen.round_trip_usec = moves[i].round_trip_usec;
-		readahead(scene);
+		act_readahead(scene);
 		assert_int_equal(fake_root_number(&scene->root, RA_A), moves[i].to);
 		assert_int_equal(canfs_act_let_go(&scene->actors, &scene->bidder), 0);
 		scene->host.now_usec += MINUTE;
@@ -341,7 +428,7 @@ static void test_knobs_that_cannot_be_written(void **state)
 	for (int minute = 0; minute < 3; minute++) {
 		scene->bidder.seen.reading_usec = scene->host.now_usec += MINUTE;
 		defer(scene);
-		readahead(scene);
+		act_readahead(scene);
 	}
 	assert_int_equal(seteuid(uid), 0);
 	assert_false(canfs_defer_available(scene->actors.defer));
@@ -405,6 +492,9 @@ int main(void)
 		ACT_TEST(test_flushing_point_is_back_when_only_to_be_observed),
 		ACT_TEST(test_what_the_kernel_sends_is_left_to_it),
 		ACT_TEST(test_past_a_raised_flushing_point_both_send),
+		ACT_TEST(test_a_file_that_is_rewritten_is_looked_at_seldom),
+		ACT_TEST(test_what_is_rewritten_fills_no_memory),
+		ACT_TEST(test_a_moment_of_high_prices_holds_nothing_that_is_rewritten),
 		ACT_TEST(test_mount_that_leaves_is_drained_first),
 		ACT_TEST(test_mount_that_cannot_be_drained_leaves),
 		ACT_TEST(test_observed_mount_is_left_alone),

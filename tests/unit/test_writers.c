@@ -123,9 +123,9 @@ static void test_who_is_not_known_is_looked_for_sooner(void **state)
 	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, false), 50000);
 	assert_int_equal(canfs_writers_scan(&writers, root->path), 0);
 	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, true), 10000000);
-	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, false), 500000);
+	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, false), 1250000);
 	canfs_writers_close(&writers);
-	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, true), 500000);
+	assert_int_equal(canfs_writers_rest_usec(&writers, 5000, true), 1250000);
 }
 
 /* In a container the same mount has another ID, and its ID may be another mount's here. */
