@@ -81,7 +81,7 @@ class Lab:
 
     def program(self, name):
         """A program of ours in the build tree."""
-        for folder in ("bench", "client-agent", "priced"):
+        for folder in ("bench", "canfsctl", "client-agent", "priced"):
             if (self.build / folder / name).exists():
                 return self.build / folder / name
         raise LabError(f"{name} is not built in {self.build}")

@@ -2,7 +2,7 @@
 /* What fio and iperf3 print: a measurement, or an error with its reason. */
 #include "tests/fuzz/text.h"
 
-#include "client-agent/ctl/calibrate/results.h"
+#include "canfsctl/calibrate/results.h"
 
 static void check_fio(const char *text, enum canfs_direction direction)
 {

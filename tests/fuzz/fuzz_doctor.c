@@ -3,7 +3,7 @@
 #include "tests/fuzz/text.h"
 
 #include <stdio.h>
-#include "client-agent/ctl/doctor/checks.h"
+#include "canfsctl/doctor/checks.h"
 
 static void check_one_line(const char *line, size_t size)
 {

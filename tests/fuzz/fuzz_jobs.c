@@ -2,7 +2,7 @@
 /* A file in which a job of canfsctl run tells of itself: what is taken of it is in bounds. */
 #include "tests/fuzz/text.h"
 
-#include "client-agent/govern/jobs.h"
+#include "canfsctl/run/jobs.h"
 
 static void check_job(const json_t *job)
 {

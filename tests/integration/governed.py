@@ -14,7 +14,7 @@ import time
 import fake_nfs
 from fake_nfs import PLAIN, tagged
 
-CANFSCTL = pathlib.Path(os.environ.get("CANFS_BUILD", "build/dev")).resolve() / "client-agent/canfsctl"
+CANFSCTL = pathlib.Path(os.environ.get("CANFS_BUILD", "build/dev")).resolve() / "canfsctl/canfsctl"
 HIGH, LOW = tagged(PLAIN, 217, 128, 3), tagged(PLAIN, 20, 20, 3)
 LIMIT_SEC = 60  # what only a hang meets
 PAUSES = ("--at-least=0", "--patience=3600")  # until the price falls

@@ -58,7 +58,7 @@ def eventually(probe, what, timeout_sec=20):
 
 def canfsctl_server(socket, *words):
     """The reply of a server's control socket to canfsctl server WORDS."""
-    command = [str(BUILD / "client-agent" / "canfsctl"), "server", *words, "--json", f"--socket={socket}"]
+    command = [str(BUILD / "canfsctl" / "canfsctl"), "server", *words, "--json", f"--socket={socket}"]
     done = subprocess.run(command, text=True, capture_output=True)
     if done.returncode not in (0, 3):  # 3: it publishes no prices
         raise RuntimeError(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")

@@ -8,7 +8,7 @@ import subprocess
 
 from harness import BUILD, check, eventually
 
-AGENT, CANFSCTL = (BUILD / "client-agent" / name for name in ("canfs-agent", "canfsctl"))
+AGENT, CANFSCTL = BUILD / "client-agent" / "canfs-agent", BUILD / "canfsctl" / "canfsctl"
 MOUNT = "/made/up"
 MIB = 1 << 20
 

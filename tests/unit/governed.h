@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A job that is governed by client-agent/govern/law.c beside others, on a server that is simulated:
+ * A job that is governed by canfsctl/run/law.c beside others, on a server that is simulated:
  *
  *	job     ====..====..========      own_load while it runs
  *	others  ____########________##    1 while they are at work
@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "client-agent/govern/law.h"
+#include "canfsctl/run/law.h"
 #include "pricing/level.h"
 #include "pricing/price.h"
 #include "pricing/utilization.h"

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-agent/ctl/calibrate/child.h"
-#include "client-agent/ctl/calibrate/profile.h"
+#include "canfsctl/calibrate/child.h"
+#include "canfsctl/calibrate/profile.h"
 #include "tests/unit/fake_root.h"
 
 #define FIO(error, iops, mean)                                                                     \

@@ -2,7 +2,7 @@
 /* canfsctl doctor: from a healthy client one fact is changed; one check must see it, and no other. */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/ctl/doctor/checks.h"
+#include "canfsctl/doctor/checks.h"
 
 static struct canfs_mount mount;
 static struct canfs_mount_facts facts;

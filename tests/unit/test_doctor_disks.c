@@ -2,7 +2,7 @@
 /* Which disks canfsctl doctor finds below the file systems of a server, and what it learns of them. */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/ctl/doctor/facts.h"
+#include "canfsctl/doctor/facts.h"
 
 #define DEVICES "/sys/devices/pci0"
 

@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <sys/sysmacros.h>
 
-#include "client-agent/ctl/doctor/facts.h"
+#include "canfsctl/doctor/facts.h"
 
 #define CONFIG "/etc/canfs/agent.conf"
 

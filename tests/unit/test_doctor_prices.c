@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "client-agent/ctl/doctor/facts.h"
+#include "canfsctl/doctor/facts.h"
 #include "protocol/price_message.h"
 
 #define LONG_SEC   20.0 /* never waited for */

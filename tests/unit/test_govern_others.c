@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client-agent/govern/law.h"
+#include "canfsctl/run/law.h"
 
 static bool step_beside(struct canfs_govern_law *law, double price, double others, double after_sec)
 {

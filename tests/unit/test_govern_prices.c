@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-agent/govern/prices.h"
+#include "canfsctl/run/prices.h"
 #include "tests/unit/liar.h"
 
 #define SECOND UINT64_C(1000000)

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "client-agent/govern/jobs.h"
-#include "client-agent/govern/process_stat.h"
+#include "canfsctl/run/jobs.h"
+#include "canfsctl/run/process_stat.h"
 
 #define STAT                                                                                       \
 	"%d (can) s(l) S 1 4 4 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 %d 1 2 18446744073709551615 " \

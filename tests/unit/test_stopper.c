@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "client-agent/govern/process.h"
-#include "client-agent/govern/watchdog.h"
+#include "canfsctl/run/process.h"
+#include "canfsctl/run/watchdog.h"
 #include "client-agent/kernel/procfs.h"
 
 #define STUCK_MSEC 30000 /* the test failed: nothing happens any more */

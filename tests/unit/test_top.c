@@ -3,10 +3,10 @@
  * The pages of canfsctl top, on two screens, against tests/unit/top/NAME-COLUMNSxROWS.txt. A change of a page is seen in
  * those: with CANFS_TOP_WRITE=1 in the environment they are written, not compared.
  */
-#include "client-agent/ctl/top/agent.h"
-#include "client-agent/ctl/top/page.h"
-#include "client-agent/ctl/top/server.h"
-#include "client-agent/ctl/top/table.h"
+#include "canfsctl/top/agent.h"
+#include "canfsctl/top/page.h"
+#include "canfsctl/top/server.h"
+#include "canfsctl/top/table.h"
 
 #include <curses.h>
 #include <locale.h>

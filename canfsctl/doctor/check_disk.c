@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Checks of a server's disk: what the kernel does with requests before the disk has them. */
+#include "canfsctl/doctor/checks.h"
+
+#define UDEV_FILE "/etc/udev/rules.d/99-disks.rules"
+
+/* The kernel's defaults, chosen once, when a queue is made: rotational may be set later. */
+#define WBT_ROTATIONAL_USEC     75000
+#define WBT_NON_ROTATIONAL_USEC 2000
+
+/* What is behind a virtual disk has a scheduler, and the kernel chooses none for many of them. */
+bool canfs_check_disk_scheduler(const struct canfs_disk_facts *disk, struct canfs_finding *finding)
+{
+	if (!disk->rotational || disk->is_virtual || !disk->no_scheduler)
+		return false;
+	canfs_finding_say(finding,
+		"%s is rotational, but its I/O scheduler is none, not mq-deadline: reads wait "
+		"behind write-back, and nothing sorts what the drive has not taken",
+		disk->name);
+	return canfs_finding_advise(finding,
+		"echo mq-deadline >/sys/block/%s/queue/scheduler; for each boot, in " UDEV_FILE
+		": ACTION==\"add|change\", KERNEL==\"%s\", ATTR{queue/rotational}==\"1\", "
+		"ATTR{queue/scheduler}=\"mq-deadline\"",
+		disk->name, disk->name);
+}
+
+/* Any other value is somebody's choice, as is 0: off. */
+bool canfs_check_wbt(const struct canfs_disk_facts *disk, struct canfs_finding *finding)
+{
+	const unsigned int other = disk->rotational ? WBT_NON_ROTATIONAL_USEC : WBT_ROTATIONAL_USEC;
+	const unsigned int right = disk->rotational ? WBT_ROTATIONAL_USEC : WBT_NON_ROTATIONAL_USEC;
+
+	if (disk->wbt_lat_usec != other)
+		return false;
+	canfs_finding_say(finding,
+		"%s is %srotational, but wbt_lat_usec is %u, the default of the other kind, not "
+		"%u: %s",
+		disk->name, disk->rotational ? "" : "non-", other, right,
+		disk->rotational ? "write-back and fsync(2) wait for each other"
+				 : "reads wait longer behind write-back");
+	return canfs_finding_advise(finding,
+		"echo %u >/sys/block/%s/queue/wbt_lat_usec; for each boot, in " UDEV_FILE
+		": ACTION==\"add|change\", KERNEL==\"%s\", ATTR{queue/rotational}==\"%d\", "
+		"ATTR{queue/wbt_lat_usec}=\"%u\"",
+		right, disk->name, disk->name, disk->rotational, right);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/* Checks of what was said to mount(8): nfs(5). */
+#include "canfsctl/doctor/checks.h"
+
+#include <string.h>
+
+/* Half of the kernel's smallest default; below it requests, not bytes, are what limits the server. */
+#define SMALL_TRANSFER_BYTES 65536
+
+/* nfs(5)'s own acregmin: less believes nothing even of a file that has not changed for hours. */
+#define SHORT_ATTRIBUTES_SEC 3
+
+/* TCP sees to lost packets itself; a retry after less than this only asks a slow server twice. */
+#define SHORT_TIMEO_DSEC 100
+
+static bool check_size(uint32_t bytes, const char *name, const struct canfs_host_facts *host,
+	struct canfs_finding *finding)
+{
+	if (bytes == 0)
+		return false;
+	if (bytes < SMALL_TRANSFER_BYTES) {
+		canfs_finding_say(
+			finding, "%u bytes: many small requests move what one could", bytes);
+		return canfs_finding_advise(finding,
+			"unmount, mount without %s= (the largest that both ends allow), or with "
+			"%s=1048576",
+			name, name);
+	}
+	if (host->page_bytes == 0 || bytes % host->page_bytes == 0)
+		return false;
+	canfs_finding_say(finding,
+		"%u bytes, no multiple of the page size of %u: pages are split over requests",
+		bytes, host->page_bytes);
+	return canfs_finding_advise(finding, "unmount, mount with %s=%u", name,
+		bytes / host->page_bytes * host->page_bytes);
+}
+
+bool canfs_check_rsize(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	return check_size(mount->mount->options.rsize_bytes, "rsize", host, finding);
+}
+
+bool canfs_check_wsize(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	return check_size(mount->mount->options.wsize_bytes, "wsize", host, finding);
+}
+
+/* The talk: "actimeo=0 != noac (noac disables write caching)". */
+bool canfs_check_attributes(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	const struct canfs_mount_options *options = &mount->mount->options;
+
+	(void)host;
+	if (options->noac) {
+		canfs_finding_say(finding,
+			"noac: attributes are asked for each time, and each write waits for the "
+			"server");
+		return canfs_finding_advise(finding,
+			"unmount, mount without noac; with actimeo=0 if other clients' changes "
+			"must show at once: that leaves writes cached");
+	}
+	if (options->acregmax_sec >= SHORT_ATTRIBUTES_SEC &&
+		options->acdirmax_sec >= SHORT_ATTRIBUTES_SEC)
+		return false;
+	canfs_finding_say(finding,
+		"attributes are believed for %u s (files) and %u s (directories) at most: the "
+		"rest is GETATTR",
+		options->acregmax_sec, options->acdirmax_sec);
+	return canfs_finding_advise(finding,
+		"unmount, mount without actimeo=, acregmax= and acdirmax= (60 s) unless other "
+		"clients' changes must show sooner");
+}
+
+bool canfs_check_lookups(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	(void)host;
+	if (!mount->mount->options.no_lookup_cache)
+		return false;
+	canfs_finding_say(finding, "lookupcache=none: each part of each path is a LOOKUP");
+	return canfs_finding_advise(finding, "unmount, mount with lookupcache=pos, which still "
+					     "shows new files of other clients");
+}
+
+bool canfs_check_sync(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	const struct canfs_mount_options *options = &mount->mount->options;
+
+	(void)host;
+	if (!options->sync || options->noac) /* noac implies it, and was told of */
+		return false;
+	canfs_finding_say(
+		finding, "sync: each write waits for the server; nothing can be deferred");
+	return canfs_finding_advise(
+		finding, "unmount, mount without sync; programs that need it call fsync(2)");
+}
+
+bool canfs_check_soft(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	(void)host;
+	if (!mount->mount->options.soft || mount->mount->options.read_only)
+		return false;
+	canfs_finding_say(
+		finding, "soft: a server that is slow or restarts costs data that was written");
+	return canfs_finding_advise(finding, "unmount, mount with hard (the default)");
+}
+
+bool canfs_check_timeo(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	const uint32_t dsec = mount->mount->options.timeo_dsec;
+
+	(void)host;
+	if (!mount->mount->tcp || dsec == 0 || dsec >= SHORT_TIMEO_DSEC)
+		return false;
+	canfs_finding_say(finding,
+		"timeo=%u: over TCP, %u.%u s without an answer is a busy server, and it is asked "
+		"again",
+		dsec, dsec / 10, dsec % 10);
+	return canfs_finding_advise(finding, "unmount, mount without timeo= (600, a minute)");
+}
+
+bool canfs_check_udp(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	(void)host;
+	if (!mount->mount->options.udp)
+		return false;
+	canfs_finding_say(finding,
+		"proto=udp: a lost fragment costs a whole request, and wrong ones may pass for "
+		"right");
+	return canfs_finding_advise(finding, "unmount, mount with proto=tcp");
+}
+
+/* Without delegations, small files that are written and closed each cost the server a disk flush. */
+/* Such clients take each other's opens and locks away, each as if the other had restarted; programs see EIO. */
+bool canfs_check_client_id(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	if (mount->mount->version != 4 || host->shared_name[0] == '\0')
+		return false;
+	canfs_finding_say(finding,
+		"an NFSv4 server knows this client by its host name, %s: another of that name and "
+		"this one lose "
+		"their open files to each other",
+		host->shared_name);
+	return canfs_finding_advise(finding, "give the host a name of its own, or the module "
+					     "option nfs.nfs4_unique_id; then unmount all "
+					     "mounts of the server, and mount");
+}
+
+bool canfs_check_callback(const struct canfs_host_facts *host,
+	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
+{
+	(void)host;
+	if (mount->mount->version != 4 || mount->mount->minor_version != 0 ||
+		!mount->mount->options.no_callback)
+		return false;
+	canfs_finding_say(finding,
+		"NFSv4.0 without an address to call back: the server can grant no delegations");
+	return canfs_finding_advise(
+		finding, "unmount, mount with vers=4.1 or later, which needs no such address");
+}
+
+bool canfs_check_krb5(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	(void)host;
+	if (strncmp(mount->mount->sec, "krb5", 4) != 0)
+		return false;
+	canfs_finding_say(finding, "sec=%s: canfs has no ticket, and asks for no prices here",
+		mount->mount->sec);
+	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
+}
+
+/* Prices are asked for with AUTH_SYS, unencrypted. */
+bool canfs_check_private(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
+	struct canfs_finding *finding)
+{
+	const struct canfs_mount *m = mount->mount;
+	const char *why = canfs_mount_is_private(m);
+	const bool tls = m->xprtsec[0] != '\0';
+
+	(void)host;
+	if (!why || (!tls && strncmp(m->sec, "krb5", 4) == 0))
+		return false;
+	canfs_finding_say(finding, "%s=%s: %s, so canfs does not ask for any here",
+		tls ? "xprtsec" : "sec", tls ? m->xprtsec : m->sec, why);
+	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
+}

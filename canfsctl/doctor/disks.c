@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+/*
+ * The disks of an NFS server: from the device of each mounted local file system down to the request
+ * queues that its reads and writes wait in.
+ *
+ *	mountinfo 8:1    /sys/dev/block/8:1   -> sda1 (a partition) -> sda
+ *	mountinfo 253:0  /sys/dev/block/253:0 -> dm-0, slaves sdb1 and sdc -> sdb, sdc
+ *	/sys/fs/btrfs/UUID/devices/sdd        -> sdd
+ *
+ * The exports are not asked for: each kind of server keeps them in another place. So the disks of all local
+ * file systems that can be exported are looked at. Only /proc and /sys are read, and of them nothing
+ * that waits for a server or a disk.
+ */
+#include "canfsctl/doctor/facts.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "client-agent/kernel/procfs.h"
+
+#define DEVICES_MAX 256  /* of mounted file systems; bind mounts count once */
+#define DEPTH_MAX   8    /* dm on md on dm; deeper than any sane stack */
+#define VISITS_MAX  4096 /* devices on the way down, in all */
+
+struct search {
+	const char *root;
+	struct canfs_host_facts *host;
+	size_t devices;
+	struct canfs_bdi device[DEVICES_MAX]; /* done */
+	unsigned int visits;
+	bool rotational; /* of the file system that is looked at, a disk is */
+};
+
+/* A number alone on its line. wbt_lat_usec of a queue without throttling fails with EINVAL. */
+static bool read_number(const char *dir, const char *file, uint64_t *value)
+{
+	char text[32];
+	const char *p = text;
+
+	return canfs_read_file(dir, file, text, sizeof(text)) > 0 &&
+	       canfs_parse_u64(&p, value) == 0 && strcmp(p, "\n") == 0;
+}
+
+/* "[none] mq-deadline"; a queue that can have no scheduler, as that of most dm and md, says "none". */
+static bool scheduler_says(const char *dir, const char *what)
+{
+	char text[256];
+
+	return canfs_read_file(dir, "/queue/scheduler", text, sizeof(text)) > 0 &&
+	       strstr(text, what);
+}
+
+/*
+ * Is it a disk that a hypervisor, another host or a file stands behind? That one sorts the requests, and
+ * rotational need not tell of it.
+ */
+static bool is_virtual(const char *dir, const char *name)
+{
+	static const struct {
+		const char *name_prefix;
+		const char *file; /* NULL: the name tells */
+		const char *text; /* its beginning */
+	} rows[] = {
+		{ "vd", NULL, NULL },  /* virtio */
+		{ "xvd", NULL, NULL }, /* Xen */
+		{ "rbd", NULL, NULL }, /* Ceph */
+		{ "nbd", NULL, NULL }, { "loop", NULL, NULL },
+		{ "sd", "/device/vendor", "Msft " }, /* Hyper-V, Azure */
+		{ "sd", "/device/vendor", "QEMU " }, { "sd", "/device/vendor", "VMware" },
+		{ "sd", "/device/vendor", "Google" }, /* Persistent Disk */
+		{ "sd", "/device/model", "QEMU " },   /* emulated SATA: the vendor is ATA */
+	};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strncmp(name, rows[i].name_prefix, strlen(rows[i].name_prefix)) != 0)
+			continue;
+		if (!rows[i].file ||
+			(canfs_read_file(dir, rows[i].file, text, sizeof(text)) > 0 &&
+				strncmp(text, rows[i].text, strlen(rows[i].text)) == 0))
+			return true;
+	}
+	return false;
+}
+
+/* dir: below /sys/devices. Without a flag that says what it is, it is none to judge. */
+static void add_disk(struct search *search, const char *dir)
+{
+	struct canfs_host_facts *host = search->host;
+	const char *name = strrchr(dir, '/') + 1;
+	struct canfs_disk_facts disk = { 0 };
+	uint64_t rotational;
+
+	if (strlen(name) >= sizeof(disk.name) ||
+		!read_number(dir, "/queue/rotational", &rotational))
+		return;
+	disk.rotational = rotational != 0;
+	disk.is_virtual = is_virtual(dir, name);
+	search->rotational |= disk.rotational && !disk.is_virtual;
+	for (size_t i = 0; i < host->disks; i++) {
+		if (strcmp(host->disk[i].name, name) == 0)
+			return;
+	}
+	if (host->disks == CANFS_DISKS_MAX) {
+		host->disks_left_out++;
+		return;
+	}
+	strcpy(disk.name, name);
+	disk.no_scheduler = scheduler_says(dir, "[none]");
+	if (!read_number(dir, "/queue/wbt_lat_usec", &disk.wbt_lat_usec))
+		disk.wbt_lat_usec = 0;
+	host->disk[host->disks++] = disk;
+}
+
+static void descend(struct search *search, const char *link, int depth);
+
+/* All that a directory has links to; false if there is none. */
+static bool descend_all(struct search *search, const char *dir, int depth)
+{
+	DIR *links = opendir(dir);
+	struct dirent *entry;
+	bool any = false;
+
+	while (links && search->visits < VISITS_MAX && (entry = readdir(links))) {
+		char link[2 * PATH_MAX];
+
+		if (entry->d_name[0] == '.')
+			continue;
+		any = true;
+		snprintf(link, sizeof(link), "%s/%s", dir, entry->d_name);
+		descend(search, link, depth);
+	}
+	if (links)
+		closedir(links);
+	return any;
+}
+
+/* A device with a scheduler of its own, as dm has it above several paths to one disk, is where requests wait. */
+static void descend(struct search *search, const char *link, int depth)
+{
+	char dir[PATH_MAX], below[PATH_MAX + 16], *slash;
+
+	if (depth > DEPTH_MAX || search->visits++ >= VISITS_MAX || !realpath(link, dir))
+		return;
+	snprintf(below, sizeof(below), "%s/partition", dir);
+	slash = strrchr(dir, '/');
+	if (access(below, F_OK) == 0 && slash > dir)
+		*slash = '\0';
+	snprintf(below, sizeof(below), "%s/slaves", dir);
+	if (scheduler_says(dir, "[") || !descend_all(search, below, depth + 1))
+		add_disk(search, dir);
+}
+
+static void take_mount(void *data, const char *line, const char *end)
+{
+	struct search *search = data;
+	struct canfs_fs_facts fs;
+	char link[PATH_MAX], dir[PATH_MAX];
+
+	if (!canfs_local_fs_parse(line, end, &fs))
+		return;
+	for (size_t i = 0; i < search->devices; i++) {
+		if (canfs_bdi_equal(search->device[i], fs.device))
+			return;
+	}
+	if (search->devices == DEVICES_MAX) {
+		search->host->disks_left_out++;
+		return;
+	}
+	search->device[search->devices++] = fs.device;
+	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", search->root, fs.device.major,
+		fs.device.minor);
+	search->rotational = false;
+	descend(search, link, 0);
+	if (!realpath(link, dir))
+		return;
+	if (search->host->file_systems == CANFS_FILE_SYSTEMS_MAX) {
+		search->host->disks_left_out++;
+		return;
+	}
+	fs.rotational = search->rotational;
+	canfs_fs_gather(search->root, strrchr(dir, '/') + 1, &fs);
+	search->host->file_system[search->host->file_systems++] = fs;
+}
+
+/* A mount of btrfs names no block device, but the kernel lists those of all that are mounted. */
+static void search_btrfs(struct search *search)
+{
+	char base[PATH_MAX], devices[PATH_MAX + NAME_MAX + 16];
+	struct dirent *entry;
+	DIR *all;
+
+	snprintf(base, sizeof(base), "%s/sys/fs/btrfs", search->root);
+	all = opendir(base);
+	while (all && search->visits < VISITS_MAX && (entry = readdir(all))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(devices, sizeof(devices), "%s/%s/devices", base, entry->d_name);
+		descend_all(search, devices, 0);
+	}
+	if (all)
+		closedir(all);
+}
+
+void canfs_disks_gather(const char *root, struct canfs_host_facts *host)
+{
+	struct search search = { .root = root, .host = host };
+
+	host->disks = host->file_systems = 0;
+	host->disks_left_out = 0;
+	if (!canfs_serves_nfs(host))
+		return;
+	canfs_read_lines(root, "/proc/self/mountinfo", take_mount, &search);
+	search_btrfs(&search);
+}
+
+const struct canfs_disk_facts *canfs_flash(const struct canfs_host_facts *host)
+{
+	for (size_t i = 0; i < host->disks; i++) {
+		if (!host->disk[i].rotational && !host->disk[i].is_virtual)
+			return &host->disk[i];
+	}
+	return NULL;
+}
