@@ -47,7 +47,7 @@ from bench.lab.cgroup import MemoryCgroup
 
 # What may be a Scheduler of CANFS { }, from the table of them.
 POLICIES = (*re.findall(r'row\(\w+, "([^"]+)"\)', (pathlib.Path(__file__).resolve().parents[2] /
-                                                  "ganesha-fsal/scheduler/policies.h").read_text()), "auto")
+                                                  "ganesha-fsal/read/scheduler/policies.h").read_text()), "auto")
 READY = "NFS SERVER INITIALIZED"
 PLUGIN_DIRS = ("/usr/lib/x86_64-linux-gnu/ganesha", "/usr/lib/aarch64-linux-gnu/ganesha",
                "/usr/lib64/ganesha", "/usr/lib/ganesha")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-micro-fetch FILE BACKEND KIB SECONDS: the engine of a device (ganesha-fsal/scheduler/engine.h) fetches random
+ * canfs-micro-fetch FILE BACKEND KIB SECONDS: the engine of a device (ganesha-fsal/read/scheduler/engine.h) fetches random
  * pieces of a file that is not in the page cache, as many at a time as it takes of clients' reads. JSON: how many a second,
  * what each took of the processors, this program's and the kernel's threads together, and how often this program's
  * threads went to sleep for it; the wait for one. On a disk that takes no time (bench/experiments/fetch.py) that is
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "bench/jobs/job.h"
-#include "ganesha-fsal/scheduler/backend.h"
+#include "ganesha-fsal/read/scheduler/backend.h"
 
 #define KIB 1024u
 

@@ -19,7 +19,8 @@
 #include <arpa/inet.h>
 
 #include "bench/jobs/job.h"
-#include "ganesha-fsal/canfs_methods.h"
+#include "ganesha-fsal/price/price.h"
+#include "ganesha-fsal/read/read.h"
 #include "common/hash.h"
 
 #define GHOST_MEMORY_BYTES ((size_t)16 << 20) /* the default of Ghost_Memory */
@@ -40,6 +41,7 @@ struct server {
 	struct fsal_obj_ops sub_ops;
 	struct fsal_export sub_export;
 	struct canfs_export export;
+	struct canfs_export_reads reads; /* nothing is prefetched */
 	uint64_t files;
 	struct file *file;
 	pthread_barrier_t start;
@@ -164,12 +166,13 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 {
 	*server = (struct server) { .files = 2 * cache_bytes / FILE_BYTES };
 	server->sub_ops.read2 = sub_read;
+	server->export.part[CANFS_FEATURE_READ] = &server->reads;
 	server->export.export.sub_export = &server->sub_export;
 	server->sub_export.super_export = &server->export.export;
 	server->file = calloc(server->files, sizeof(*server->file));
-	CANFS.clients = canfs_clients_new();
-	canfs_reads_open(GHOST_MEMORY_BYTES);
-	if (!server->file || !CANFS.clients || !CANFS.ghosts)
+	canfs_pricing.clients = canfs_clients_new();
+	canfs_open_ghosts(GHOST_MEMORY_BYTES);
+	if (!server->file || !canfs_pricing.clients || !canfs_pricing.ghosts)
 		fail("no memory");
 	for (uint64_t i = 0; i < server->files; i++) {
 		struct file *file = &server->file[i];
@@ -183,8 +186,8 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 	for (unsigned int i = 0; i < TICKS; i++) {
 		uint64_t reads = 4 * server->files > WARM_UP_MIN ? 4 * server->files : WARM_UP_MIN;
 
-		canfs_ghosts_resize(CANFS.ghosts, cache_bytes);
-		canfs_ghosts_forecast(CANFS.ghosts, TICK_SEC);
+		canfs_ghosts_resize(canfs_pricing.ghosts, cache_bytes);
+		canfs_ghosts_forecast(canfs_pricing.ghosts, TICK_SEC);
 		run(server, 1,
 			(struct worker) { .block_bytes = FILE_BYTES, .reads = reads / TICKS });
 	}
@@ -192,8 +195,8 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 
 static void close_server(struct server *server)
 {
-	canfs_ghosts_free(CANFS.ghosts);
-	canfs_clients_free(CANFS.clients);
+	canfs_ghosts_free(canfs_pricing.ghosts);
+	canfs_clients_free(canfs_pricing.clients);
 	free(server->file);
 }
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/read/prefetch/files.h"
 #include "tests/fuzz/text.h"
 
 #define STEP_BYTES 8

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ganesha-fsal/prefetch/kernel_handle.h"
+#include "ganesha-fsal/stack/core/kernel_handle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
 
 #include <errno.h>
 
-#include "ganesha-fsal/scheduler/policies.h"
-#include "ganesha-fsal/scheduler/queue.h"
-#include "ganesha-fsal/scheduler/sorted.h"
+#include "ganesha-fsal/read/scheduler/policies.h"
+#include "ganesha-fsal/read/scheduler/queue.h"
+#include "ganesha-fsal/read/scheduler/sorted.h"
 
 #define FETCHES_MAX 512
 #define BLOCK       ((uint64_t)64 << 10)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "ganesha-fsal/delegations/space_table.h"
+#include "ganesha-fsal/delegations/core/space_table.h"
 
 #define LIMIT_BYTES 102400
 #define MAX         64

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One mount on a made-up kernel, and what follows its auctions. */
+/* One mount on a fake kernel, and the actions that follow its auctions. */
 #ifndef CANFS_TESTS_ACT_SCENE_H
 #define CANFS_TESTS_ACT_SCENE_H
 
@@ -67,14 +67,14 @@ static inline void defer(struct scene *scene)
 	canfs_act_defer(&scene->actors, &bidder, 1, &scene->host);
 }
 
-/* A raised flushing point is looked after every two seconds. */
+/* A raised flushing point is checked every two seconds. */
 static inline void defer_later(struct scene *scene)
 {
 	scene->host.now_usec += 2000000;
 	defer(scene);
 }
 
-/* The flushing point is raised for something that is held. */
+/* Raises the flushing point for data that is held. */
 static inline void raise_flushing_point(struct scene *scene)
 {
 	scene->bidder.write.verdict = CANFS_DEFER;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A server's market after three seconds with a processor that was half busy, and its control requests, text to text. */
+/*
+ * A server's market after three seconds with a half-busy processor, and its control requests, text
+ * to text.
+ */
 #ifndef CANFS_TESTS_CONTROL_SCENE_H
 #define CANFS_TESTS_CONTROL_SCENE_H
 
@@ -29,7 +32,7 @@ static inline void say(const char *message)
 	snprintf(said, sizeof(said), "%s", message);
 }
 
-/* So many user and idle ticks since the boot. */
+/* User and idle ticks since boot. */
 static inline void cpu(unsigned int user, unsigned int idle)
 {
 	char text[128];
@@ -99,7 +102,7 @@ static inline json_t *must(const char *request)
 	return reply;
 }
 
-/* The request is refused, and the reply speaks of this. */
+/* The request must be refused, and the error must contain this text. */
 static inline void refused(const char *request, const char *of)
 {
 	json_t *reply = ask(request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Datagrams on this host's loopback, for the tests of the price service and of a subscription to it. */
+/* Datagrams on this host's loopback, for tests of the price service and of subscriptions. */
 #ifndef CANFS_TESTS_DATAGRAMS_H
 #define CANFS_TESTS_DATAGRAMS_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define WAIT_MSEC 10000 /* for what must come */
+#define WAIT_MSEC 10000 /* for a datagram that must arrive */
 
 static inline struct sockaddr_storage loopback(uint16_t port)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * An LRU cache of pages, exactly: for each access its reuse distance, the number of other pages since the
- * last access to this one (Mattson's stack, as a Fenwick tree over time: Olken). With it go the traces
- * that ghost caches are compared on; they are deterministic.
+ * An exact LRU cache of pages. It gives each access its reuse distance: the number of other pages
+ * accessed since the last access to the same page. It is Mattson's stack, as a Fenwick tree over
+ * time (Olken). The traces here are those that ghost caches are compared on. They are
+ * deterministic.
  */
 #ifndef CANFS_TESTS_EXACT_LRU_H
 #define CANFS_TESTS_EXACT_LRU_H
@@ -40,7 +41,10 @@ static inline void exact_lru_add(struct exact_lru *lru, uint32_t time, int32_t n
 		lru->tree[time] += n;
 }
 
-/* How many pages a cache must have for this access to be a hit; UINT32_MAX: it is the first one. */
+/*
+ * Returns how many pages a cache must have for this access to hit. UINT32_MAX: it is the first
+ * access.
+ */
 static inline uint32_t exact_lru_access(struct exact_lru *lru, uint32_t page)
 {
 	uint32_t last = lru->last[page];
@@ -62,7 +66,7 @@ static inline uint32_t exact_lru_access(struct exact_lru *lru, uint32_t page)
 	return distance;
 }
 
-/* In [0, 1). */
+/* Returns a number in [0, 1). */
 static inline double trace_random(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -72,7 +76,10 @@ static inline double trace_random(uint64_t *state)
 	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
 }
 
-/* Ranks 0 ... n - 1, rank r with probability ~ 1 / (r + 1)^skew: the cumulated probabilities. */
+/*
+ * Returns the cumulated probabilities of ranks 0 ... n - 1, rank r with probability ~ 1 / (r +
+ * 1)^skew.
+ */
 static inline double *zipf_new(uint32_t n, double skew)
 {
 	double *cumulated = malloc(n * sizeof(*cumulated));

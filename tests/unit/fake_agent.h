@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* An agent as its status server sees it, on a made-up kernel: /mnt/a defers, /mnt/b has no price. */
+/* An agent as its status server sees it, on a fake kernel: /mnt/a defers, /mnt/b has no price. */
 #ifndef CANFS_TESTS_FAKE_AGENT_H
 #define CANFS_TESTS_FAKE_AGENT_H
 
@@ -20,7 +20,7 @@ struct fake_agent {
 	uint64_t now_usec;
 };
 
-/* asks: from a server that there is not. */
+/* address: of a server that does not exist. */
 static inline struct canfs_bidder *fake_bidder(
 	const struct fake_agent *agent, const struct canfs_mount *mount, const char *address)
 {
@@ -84,7 +84,7 @@ static inline void fake_agent_remove(struct fake_agent *agent)
 	fake_root_remove(&agent->root);
 }
 
-/* /mnt/a has had a price, and defers 23 MiB. */
+/* /mnt/a has a price, and defers 23 MiB. */
 static inline void fake_agent_defers(struct fake_agent *agent)
 {
 	struct canfs_bidder *bidder = agent->bidders[0];

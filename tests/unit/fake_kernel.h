@@ -2,7 +2,7 @@
 /*
  * A fake root with the knobs of one kernel and two NFS BDIs (0:41, 0:42), a journal and a tuner.
  *
- * Ordinary files do not do what the kernel's do: the two of a pair do not zero each other before
+ * Ordinary files do not act like the kernel's: the two files of a pair do not zero each other until
  * fake_kernel_settle().
  */
 #ifndef CANFS_TESTS_FAKE_KERNEL_H
@@ -44,7 +44,7 @@ static inline void fake_bdi(const struct fake_root *root, const char *dir)
 	fake_root_write(root, path, "0\n");
 }
 
-/* Of the whole system: the ratios are in force. */
+/* The limits of the whole system. The ratios are in force. */
 static inline void fake_stock_limits(const struct fake_root *root)
 {
 	fake_root_write(root, DIRTY_BYTES, "0\n");
@@ -53,7 +53,7 @@ static inline void fake_stock_limits(const struct fake_root *root)
 	fake_root_write(root, BACKGROUND_RATIO, "10\n");
 }
 
-/* The agent ends what it writes with a newline; taking that off marks it as seen. */
+/* The agent ends each write with a newline. Removing the newline marks the write as seen. */
 static inline bool fake_kernel_take_write(const struct fake_root *root, const char *path)
 {
 	char text[64];
@@ -68,7 +68,10 @@ static inline bool fake_kernel_take_write(const struct fake_root *root, const ch
 	return true;
 }
 
-/* Does what the kernel does when one of a pair is written. How many knobs were, since the last time. */
+/*
+ * Zeroes the other file of a written pair, as the kernel does. Returns how many knobs were written
+ * since the last call.
+ */
 static inline unsigned int fake_kernel_settle(const struct fake_root *root)
 {
 	static const char *const pairs[][2] = { { DIRTY_RATIO, DIRTY_BYTES },
@@ -81,7 +84,9 @@ static inline unsigned int fake_kernel_settle(const struct fake_root *root)
 		bool ratio = fake_kernel_take_write(root, pairs[i][0]);
 		bool bytes = fake_kernel_take_write(root, pairs[i][1]);
 
-		/* Of both in one go the ratio is the last: that is how a pair is put back. */
+		/*
+		 * If both files were written, the ratio was last: a pair is restored in this order.
+		 */
 		if (ratio || bytes)
 			fake_root_write(root, pairs[i][ratio], "0");
 		writes += ratio + bytes;
@@ -102,7 +107,7 @@ static inline void fake_agent_starts(struct fake_kernel *kernel)
 	assert_int_equal(canfs_tuner_new(&kernel->tuner, kernel->root.path, kernel->journal), 0);
 }
 
-/* Nothing is restored: also what a crash leaves. */
+/* Restores nothing. Also simulates a crash. */
 static inline void fake_agent_ends(struct fake_kernel *kernel)
 {
 	canfs_tuner_free(kernel->tuner);

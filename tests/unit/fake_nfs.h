@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * rpcbind, MOUNT and NFS of a server that does what a test tells it, on loopback ports and in the
- * test's own thread: the test steps both sides. No outcome depends on time; poll(2) only waits for
- * the loopback to deliver.
+ * rpcbind, MOUNT and NFS of a server that behaves as a test demands. The server uses loopback ports
+ * and runs in the test's own thread: the test steps both sides. No outcome depends on time. poll(2)
+ * only waits for the loopback to deliver.
  */
 #ifndef CANFS_TESTS_FAKE_NFS_H
 #define CANFS_TESTS_FAKE_NFS_H
@@ -24,7 +24,7 @@
 #include "tests/unit/reply.h"
 
 #define DEADLINE_USEC 1000
-#define STUCK_MSEC    30000 /* the test failed: nobody has anything to do */
+#define STUCK_MSEC    30000 /* then the test has failed: nobody has anything to do */
 
 enum service { RPCBIND, MOUNT, NFS, SERVICES };
 enum manners { ANSWER, SAY_NOTHING, HANG_UP, HANG_UP_HALFWAY };
@@ -33,7 +33,7 @@ struct server {
 	int family;
 	int listener[SERVICES];
 	uint16_t port[SERVICES];
-	int connection; /* the last accepted one, and whose it is; -1: none */
+	int connection; /* the last accepted one, to `service`; -1: none */
 	enum service service;
 	unsigned int accepted[SERVICES];
 	unsigned int calls[SERVICES];
@@ -42,7 +42,7 @@ struct server {
 	size_t out_len, out_sent;
 	uint8_t out[80000];
 
-	/* what the test asks for */
+	/* what the test requests */
 	enum manners manners[SERVICES];
 	size_t fragment; /* octets of a fragment; 0: one fragment */
 	bool dribble;    /* one octet at a time */
@@ -50,12 +50,12 @@ struct server {
 	void (*change)(struct server *server, struct reply *reply);
 	bool refuses_minor[3];
 
-	/* of NFSv4 */
+	/* NFSv4 only */
 	unsigned int lookups; /* in the last GETATTR call */
-	bool by_handle;       /* was the last one */
+	bool by_handle;       /* the last GETATTR named its file by handle */
 	uint32_t minor;       /* of the last call */
-	uint32_t sessions;    /* how many there were; the last one is in force */
-	bool lost_session;    /* or not even that */
+	uint32_t sessions;    /* number of sessions so far; the last one is in force */
+	bool lost_session;    /* or there is no session */
 	uint32_t slot;        /* sequence of its last request */
 };
 
@@ -138,7 +138,9 @@ static void session_id(const struct server *server, uint8_t id[16])
 	id[15] = (uint8_t)server->sessions;
 }
 
-/* The arguments of op at word at: as few as what the client may ask for. Returns where they end. */
+/*
+ * op's arguments are at word at. Accepts only what the client may ask for. Returns where they end.
+ */
 static size_t skip_arguments(struct server *server, uint32_t op, size_t at)
 {
 	switch (op) {
@@ -191,7 +193,9 @@ static bool knows_session(struct server *server)
 	       call_word(server, 25) == ++server->slot;
 }
 
-/* The arguments stand after header, credential and verifier (17 words): tag, minor version, count. */
+/*
+ * The arguments follow the header, credential and verifier (17 words): tag, minor version, count.
+ */
 static void answer_compound(struct server *server, struct reply *reply)
 {
 	const uint32_t xid = call_word(server, 0);
@@ -228,7 +232,7 @@ static void right_answer(struct server *server, struct reply *reply)
 	const uint32_t xid = call_word(server, 0);
 
 	if (server->service == RPCBIND) {
-		/* the program stands after header (6 words), credential (9) and verifier (2) */
+		/* the program follows the header (6 words), credential (9) and verifier (2) */
 		const uint32_t program = call_word(server, 17);
 
 		assert_true(program == 100005 || program == 100003);
@@ -311,7 +315,7 @@ static void accept_one(struct server *server, enum service service)
 	server->accepted[service]++;
 }
 
-/* Waits until somebody can go on, and does the server's part of it. */
+/* Waits until the client or the server can go on, and does the server's part. */
 static void serve(struct server *server, int client_fd, short client_events)
 {
 	struct pollfd polled[SERVICES + 2];
@@ -353,7 +357,7 @@ struct fixture {
 	struct canfs_space space;
 };
 
-/* One whole request. It ends by itself, or runs into its deadline once the server is silent. */
+/* Runs one whole request. It ends by itself, or reaches its deadline once the server is silent. */
 static inline int ask(struct fixture *fixture)
 {
 	struct server *server = &fixture->server;
@@ -382,7 +386,7 @@ static inline int ask(struct fixture *fixture)
 	return ret;
 }
 
-/* A client of a new server; ports and handle are given to it, or it has to ask. */
+/* Makes a client of a new server. Ports and handle are known to the client, or it has to ask. */
 static inline void fixture_start(struct fixture *fixture, bool ports_known, bool handle_known)
 {
 	struct canfs_fsstat_target target = { .path = "/export", .address = loopback(AF_INET) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A directory of made-up /proc and /sys files, below which the agent's readers are pointed. */
+/* A directory of fake /proc and /sys files, for the agent's readers. */
 #ifndef CANFS_TESTS_FAKE_ROOT_H
 #define CANFS_TESTS_FAKE_ROOT_H
 
@@ -48,7 +48,7 @@ static inline void fake_root_full(
 	assert_true(snprintf(full, PATH_MAX, "%s%s", root->path, path) < PATH_MAX);
 }
 
-/* Makes the directories above path, too. */
+/* Also makes the directories above path. */
 static inline void fake_root_write(const struct fake_root *root, const char *path, const char *text)
 {
 	char full[PATH_MAX];
@@ -65,7 +65,7 @@ static inline void fake_root_write(const struct fake_root *root, const char *pat
 	assert_int_equal(fclose(file), 0);
 }
 
-/* The whole file in a static buffer; "" if there is none. */
+/* Returns the whole file in a static buffer, or "" if there is no file. */
 static inline const char *fake_root_read(const struct fake_root *root, const char *path)
 {
 	static char text[65536];

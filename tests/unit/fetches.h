@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A queue that is tested by hand: fetches by number, and what became of each. */
+/* For tests that drive a queue by hand: functions that add, take and finish fetches. */
 #ifndef CANFS_TESTS_UNIT_FETCHES_H
 #define CANFS_TESTS_UNIT_FETCHES_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "ganesha-fsal/scheduler/queue.h"
-#include "ganesha-fsal/scheduler/sorted.h"
+#include "ganesha-fsal/read/scheduler/queue.h"
+#include "ganesha-fsal/read/scheduler/sorted.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
@@ -43,7 +43,7 @@ static inline struct canfs_fetch demand(uint64_t file, uint64_t offset, uint32_t
 	return fetch;
 }
 
-/* At its offset on the device, unless the caller says otherwise. */
+/* Adds a fetch. add() places it at its own offset on the device. */
 static inline void add_at(
 	struct canfs_queue *queue, struct canfs_fetch *fetch, uint64_t now_nsec, uint64_t address)
 {
@@ -57,7 +57,7 @@ static inline void add(struct canfs_queue *queue, struct canfs_fetch *fetch)
 	add_at(queue, fetch, 0, fetch->offset);
 }
 
-/* As the engine does: a demand if there is one. */
+/* Like the engine: takes a demand if there is one. */
 static inline struct canfs_fetch *take(struct canfs_queue *queue)
 {
 	struct canfs_fetch *fetch = canfs_queue_take(queue, CANFS_FETCH_DEMAND);
@@ -65,7 +65,7 @@ static inline struct canfs_fetch *take(struct canfs_queue *queue)
 	return fetch ? fetch : canfs_queue_take(queue, CANFS_FETCH_PREFETCH);
 }
 
-/* One is taken and done with; which fetches are told of it. */
+/* Takes one fetch and finishes it. Returns the fetches that finished with it. */
 static inline struct canfs_fetch *serve(struct canfs_queue *queue)
 {
 	struct canfs_fetch_list finished = { 0 };

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What a test's own device holds back until the test lets it go; and counters that a test waits for. */
+/*
+ * A gate with which a test's own device blocks until the test opens it, and counters that a test
+ * waits for.
+ */
 #ifndef CANFS_TESTS_UNIT_GATE_H
 #define CANFS_TESTS_UNIT_GATE_H
 
 #include <pthread.h>
 #include <stdbool.h>
 
-static pthread_mutex_t gate =
-	PTHREAD_MUTEX_INITIALIZER; /* of such counters and of what holds them back */
+/* Protects the counters, and the flags that hold the device back. */
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 
 static inline void gate_set(bool *held, bool value)
@@ -34,7 +37,7 @@ static inline void gate_count(unsigned int *count)
 	pthread_mutex_unlock(&gate);
 }
 
-/* Counted at once, and held back if need be. */
+/* Counts at once, then blocks while held. */
 static inline void gate_pass(unsigned int *count, const bool *held)
 {
 	pthread_mutex_lock(&gate);

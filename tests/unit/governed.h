@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A job that is governed by canfsctl/run/law.c beside others, on a server that is simulated:
+ * A job that canfsctl/run/law.c governs, beside others, on a simulated server:
  *
  *	job     ====..====..========      own_load while it runs
  *	others  ____########________##    1 while they are at work
  *	u       the sum, at most 1, with noise; a sample each 100 ms
- *	price   its average over 2 s; or, of a server that notices changes, P(u) of its level, as the plugin's
- *	known   what the job's poller is told when it asks, ten times a second; or what is pushed when it has moved, or when
- *	        others come or go, if the server tells of these
+ *	price   its average over 2 s; or, if the server notices changes, P(u) of its level, like the plugin's
+ *	known   the price that the job's poller gets when it asks, ten times a second; or the price that is
+ *	        pushed when it has moved, or when others come or go, if the server tells of them
  *
- * Each of two that share the server has half of it. All that is random comes from the seed.
+ * Two that share the server get half of it each. All random numbers come from the seed.
  */
 #ifndef CANFS_TESTS_GOVERNED_H
 #define CANFS_TESTS_GOVERNED_H
@@ -28,28 +28,28 @@
 #define STEP_USEC   10000
 #define SAMPLE_USEC 100000
 #define SERVER_K    4.0
-#define QUIET_USEC  900000 /* the server's price service pushes what has not moved, too */
+#define QUIET_USEC  900000 /* the price service then also pushes a price that has not moved */
 
 struct scene {
 	struct canfs_govern_terms terms;
-	bool notices_changes;      /* does the server? */
-	bool pushes;               /* likewise */
-	bool tells_others;         /* likewise, when it pushes */
-	double tau_sec;            /* of its averages; 0: as the law takes it */
-	double own_load, tail_sec; /* it goes on for so long in a pause: what is still on its way */
+	bool notices_changes;      /* the server does */
+	bool pushes;               /* the server does */
+	bool tells_others;         /* the server does, when it pushes */
+	double tau_sec;            /* of its averages; 0: the law's value */
+	double own_load, tail_sec; /* tail: the load lasts so long into a pause */
 	double others_load;        /* while they are at work; 0: 1 */
 	double busy_sec, idle_sec; /* of the others, in turn; idle first */
-	double jitter;    /* each of these is up to so much longer or shorter, a share of it */
-	double work_sec;  /* what the job takes alone */
-	double limit_sec; /* the simulation's end if the job does not end before; 0: none */
+	double jitter;             /* share by which each of these may be longer or shorter */
+	double work_sec;           /* time that the job takes alone */
+	double limit_sec;          /* end of the simulation if the job has not ended; 0: none */
 	unsigned short seed;
 };
 
 struct outcome {
 	double took_sec, ran_sec, longest_pause_sec, done_sec;
-	double others_busy_sec, beside_sec; /* of that: while the job ran */
+	double others_busy_sec, beside_sec; /* the part of it in which the job ran */
 	unsigned int pauses;
-	struct canfs_govern_law law; /* as it was at the end */
+	struct canfs_govern_law law; /* at the end */
 };
 
 struct simulation {
@@ -61,13 +61,13 @@ struct simulation {
 	double sum; /* of the load, since the last sample */
 	double price;
 	bool is_new;                             /* the price was computed in this step */
-	double others_sum, others, known_others; /* of others: as the price */
+	double others_sum, others, known_others; /* of the others, like the price */
 	bool others_work;
 	double turn_sec; /* until the others change */
 	double tail_sec; /* the paused job's load lasts */
 	double pause_sec;
 	uint64_t now_usec;
-	uint64_t ask_usec, price_usec; /* when the job's poller asks next; when it was told last */
+	uint64_t ask_usec, price_usec; /* when the poller asks next; when it last got a price */
 	double known_price;
 };
 
@@ -89,7 +89,7 @@ static inline void take_turns(struct simulation *sim, double dt_sec)
 	sim->turn_sec = mean_sec * (1 + scene->jitter * (2 * draw(sim) - 1));
 }
 
-/* A queue that is never empty, or always, has no noise. */
+/* A queue that is never empty, or always empty, has no noise. */
 static inline void sample(struct simulation *sim)
 {
 	double u = sim->sum * STEP_USEC / SAMPLE_USEC;
@@ -120,7 +120,10 @@ static inline void load_server(struct simulation *sim, bool job_runs, double dt_
 		sample(sim);
 }
 
-/* In the poller's rhythm, each 100 ms, stretched by a random phase; in steps of the tag. */
+/*
+ * Asks in the poller's rhythm, every 100 ms, stretched by a random phase. The price has the steps
+ * of the tag.
+ */
 static inline bool ask(struct simulation *sim)
 {
 	if (sim->now_usec < sim->ask_usec)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A price service on this host's loopback that says what a test wants it to say. Include cmocka.h before. */
+/*
+ * A price service on this host's loopback that gives the answers a test demands. Include cmocka.h
+ * first.
+ */
 #ifndef CANFS_TESTS_LIAR_H
 #define CANFS_TESTS_LIAR_H
 
@@ -12,7 +15,7 @@
 struct liar {
 	int fd;
 	struct sockaddr_storage address; /* its own */
-	struct sockaddr_storage client;  /* of the last call, as is that */
+	struct sockaddr_storage client;  /* client and call: of the last call */
 	struct canfs_price_call call;
 };
 

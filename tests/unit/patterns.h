@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Access patterns, as reads in the order in which a server gets them; deterministic. */
+/* Access patterns: reads in the order in which they reach a server. Deterministic. */
 #ifndef CANFS_TESTS_PATTERNS_H
 #define CANFS_TESTS_PATTERNS_H
 
@@ -17,11 +17,11 @@ struct pattern_read {
 struct pattern {
 	size_t reads, capacity;
 	struct pattern_read *read;
-	uint64_t file_bytes; /* of each */
-	uint64_t random;     /* state */
+	uint64_t file_bytes; /* of each file */
+	uint64_t random;     /* state of the generator */
 };
 
-/* SplitMix64; in [0, below). */
+/* SplitMix64. Returns a number in [0, below). */
 static inline uint64_t pattern_random(struct pattern *pattern, uint64_t below)
 {
 	uint64_t x = pattern->random += 0x9e3779b97f4a7c15u;
@@ -50,7 +50,10 @@ static inline void pattern_free(struct pattern *pattern)
 	*pattern = (struct pattern) { 0 };
 }
 
-/* `streams` readers through one file, each at its own part, read in turn: Ellard & Seltzer, §7 and Table 1. */
+/*
+ * `streams` readers of one file, each at its own part, read in turn: Ellard & Seltzer, §7 and Table
+ * 1.
+ */
 static inline void pattern_streams(struct pattern *pattern, uint64_t bytes, unsigned int streams)
 {
 	uint64_t part = pattern->file_bytes / streams;
@@ -61,7 +64,7 @@ static inline void pattern_streams(struct pattern *pattern, uint64_t bytes, unsi
 	}
 }
 
-/* bytes of every step. */
+/* Reads `bytes` bytes of every `step`. */
 static inline void pattern_stride(struct pattern *pattern, uint64_t bytes, uint64_t step)
 {
 	for (uint64_t offset = 0; offset + bytes <= pattern->file_bytes; offset += step)
@@ -89,7 +92,7 @@ static inline void pattern_reverse(struct pattern *pattern)
 		pattern_exchange(pattern, i, pattern->reads - 1 - i);
 }
 
-/* Each read so often, one after the other. */
+/* Repeats each read `times` times, one after the other. */
 static inline void pattern_repeat(struct pattern *pattern, unsigned int times)
 {
 	struct pattern once = *pattern;
@@ -104,7 +107,7 @@ static inline void pattern_repeat(struct pattern *pattern, unsigned int times)
 	free(once.read);
 }
 
-/* So many per cent of the reads change places with the next one: §6. */
+/* Exchanges pct per cent of the reads with the next read: Ellard & Seltzer, §6. */
 static inline void pattern_swap(struct pattern *pattern, unsigned int pct)
 {
 	for (size_t i = 0; i + 1 < pattern->reads; i++) {
@@ -126,7 +129,7 @@ static inline void pattern_shuffle(struct pattern *pattern, size_t window)
 	}
 }
 
-/* So many are in flight at a time, and any of them is the next to arrive. */
+/* `slots` reads are in flight at a time, and any of them arrives next. */
 static inline void pattern_slots(struct pattern *pattern, size_t slots)
 {
 	for (size_t i = 0; i + 1 < pattern->reads; i++) {

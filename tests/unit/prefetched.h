@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A prefetcher and one exported file system of it, on a directory of this machine: what its tests share. */
+/*
+ * Shared by the prefetcher's tests: a prefetcher and an exported file system on a directory of this
+ * machine.
+ */
 #ifndef CANFS_TESTS_UNIT_PREFETCHED_H
 #define CANFS_TESTS_UNIT_PREFETCHED_H
 
@@ -15,8 +18,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/prefetch/device.h"
-#include "ganesha-fsal/prefetch/resident.h"
+#include "ganesha-fsal/read/prefetch/device.h"
+#include "ganesha-fsal/read/prefetch/resident.h"
 
 #define KIB        ((uint64_t)1024)
 #define FILE_BYTES (16 * 1024 * KIB)
@@ -29,17 +32,17 @@ static struct canfs_export_fs *export_fs;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
 
-/* A read of a client, and its answer. */
+/* A client's read, and whether it was answered. */
 struct read {
 	struct canfs_read read;
 	bool answered;
 };
 
-static uint32_t reading_client; /* whose reads begin() and the like are */
+static uint32_t reading_client; /* the client of reads by begin() and similar functions */
 
 static inline struct canfs_read *stay(struct canfs_read *read)
 {
-	return read; /* it may stay where it is */
+	return read; /* the memory of the read stays valid */
 }
 
 static inline void answered(struct canfs_read *of_prefetcher)
@@ -52,7 +55,7 @@ static inline void answered(struct canfs_read *of_prefetcher)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Is it delayed? In any case finish() is to follow. */
+/* Returns true if the read is delayed. Call finish() in any case. */
 static inline bool begin_scaled(struct canfs_open_file *file, uint64_t offset, uint64_t bytes,
 	double scale, struct read *read)
 {
@@ -81,7 +84,7 @@ static inline void await(struct read *read)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* As the FSAL below would: once its pages are there, or now. How it was read. */
+/* Reads as the FSAL below would: once the pages are there, or at once. Returns how it was read. */
 static inline enum canfs_read_way finish(struct read *read)
 {
 	static char buffer[64 * 1024];
@@ -104,7 +107,7 @@ static inline enum canfs_read_way finish(struct read *read)
 	return way;
 }
 
-/* All of it; how. scale: how far to read ahead. */
+/* Reads all bytes. Returns how. scale: how far to read ahead. */
 static inline enum canfs_read_way read_all(
 	struct canfs_open_file *file, uint64_t offset, uint64_t bytes, double scale)
 {
@@ -125,7 +128,7 @@ static void evict(int fd)
 	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
 }
 
-/* The file of fd, opened like one of Ganesha's handles. */
+/* Opens the file of fd like one of Ganesha's handles. */
 static struct canfs_open_file *open_as(int fd, const void *object)
 {
 	_Alignas(struct file_handle) char buffer[sizeof(struct file_handle) + MAX_HANDLE_SZ];
@@ -144,7 +147,7 @@ static struct canfs_open_file *open_as(int fd, const void *object)
 		2 + kernel->handle_bytes);
 }
 
-/* The same for a new file that is not in the page cache. */
+/* Likewise, for a new file that is not in the page cache. */
 static struct canfs_open_file *make(const char *name, const void *object, uint64_t bytes)
 {
 	static char block[64 * 1024] = { 1 };
@@ -163,7 +166,7 @@ static struct canfs_open_file *make(const char *name, const void *object, uint64
 	return file;
 }
 
-/* No place is left for reads by workers: all that are not there are delayed. */
+/* Leaves no place for inline reads: every read whose pages are missing is delayed. */
 static inline void delay_all(void)
 {
 	struct canfs_device *device = canfs_export_fs_device(export_fs);
@@ -171,7 +174,7 @@ static inline void delay_all(void)
 	atomic_store(&device->inline_reads, CANFS_INLINE_MAX);
 }
 
-/* Plain streams are read ahead here, whatever the disk is. */
+/* Reads plain streams ahead here, whatever the disk is. */
 static inline void order_streams(void)
 {
 	struct canfs_device *device = canfs_export_fs_device(export_fs);
@@ -232,7 +235,10 @@ static int remove_all(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* Such a directory, on a disk, and handles may be opened? */
+/*
+ * Returns NULL if the directory exists, is on a disk, and its handles can be opened; else the
+ * reason.
+ */
 static const char *reason_to_skip(void)
 {
 	struct canfs_open_file *file;

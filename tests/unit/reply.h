@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Writes RPC replies word by word: an independent reading of RFC 5531, 1833, 1813, 7531 and 5662, for tests of
- * the decoders and the client.
+ * Writes RPC replies word by word, for tests of the decoders and the client. This is an independent
+ * reading of RFC 5531, 1833, 1813, 7531 and 5662.
  */
 #ifndef CANFS_TESTS_REPLY_H
 #define CANFS_TESTS_REPLY_H
@@ -87,7 +87,7 @@ static inline void reply_fsstat(
 	REPLY_WORDS(reply, 0); /* invarsec */
 }
 
-/* Begins the reply to a COMPOUND, of which count results follow. */
+/* Begins the reply to a COMPOUND. count results must follow. */
 static inline void reply_compound(
 	struct reply *reply, uint32_t xid, uint32_t status, uint32_t count)
 {
@@ -95,7 +95,7 @@ static inline void reply_compound(
 	REPLY_WORDS(reply, status, 0, count); /* no tag */
 }
 
-/* GETATTR's result: space_avail, space_free, space_total; counts: total, free, avail. */
+/* The result of GETATTR: space_avail, space_free, space_total. counts: total, free, avail. */
 static inline void reply_space_attributes(struct reply *reply, const uint64_t counts[3])
 {
 	REPLY_WORDS(reply, 9, 0, 2, 0, 0x1c00, 24);

@@ -2,7 +2,7 @@
 /* Reads of a file that the disk cannot read: they keep nobody else from being answered. */
 #include <sys/mman.h>
 
-#include "ganesha-fsal/prefetch/fetching.h"
+#include "ganesha-fsal/read/prefetch/fetching.h"
 #include "tests/unit/gate.h"
 #include "tests/unit/prefetched.h"
 

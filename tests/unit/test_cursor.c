@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "ganesha-fsal/prefetch/cursor.h"
+#include "ganesha-fsal/read/prefetch/cursor.h"
 
 #define KIB    1024u
 #define BLOCK  (64 * KIB)

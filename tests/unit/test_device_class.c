@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/prefetch/device.h"
+#include "ganesha-fsal/read/prefetch/device.h"
 #include "fake_root.h"
 
 static struct fake_root *root;

@@ -26,8 +26,8 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "ganesha-fsal/scheduler/engine.h"
-#include "ganesha-fsal/scheduler/policy.h"
+#include "ganesha-fsal/read/scheduler/engine.h"
+#include "ganesha-fsal/read/scheduler/policy.h"
 
 #define MIB        ((uint64_t)1 << 20)
 #define FILES      4

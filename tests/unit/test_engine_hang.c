@@ -18,7 +18,7 @@
 #include <linux/fs.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/scheduler/engine.h"
+#include "ganesha-fsal/read/scheduler/engine.h"
 #include "tests/unit/gate.h"
 
 #define FETCHES    100u

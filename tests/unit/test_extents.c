@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/scheduler/extents.h"
-#include "ganesha-fsal/scheduler/read_limit.h"
+#include "ganesha-fsal/read/scheduler/extents.h"
+#include "ganesha-fsal/read/scheduler/read_limit.h"
 
 #define MIB ((uint64_t)1 << 20)
 

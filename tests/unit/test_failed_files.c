@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "ganesha-fsal/write-errors/failed_files.h"
+#include "ganesha-fsal/promises/core/failed_files.h"
 
 #define HOUR_USEC (CANFS_FAILED_FILE_SEC * UINT64_C(1000000))
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "bench/disk/drive.h"
-#include "ganesha-fsal/scheduler/queue.h"
-#include "ganesha-fsal/scheduler/sorted.h"
+#include "ganesha-fsal/read/scheduler/queue.h"
+#include "ganesha-fsal/read/scheduler/sorted.h"
 
 #define KIB            ((uint64_t)1 << 10)
 #define MIB            ((uint64_t)1 << 20)

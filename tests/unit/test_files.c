@@ -9,7 +9,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <cmocka.h>
-#include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/read/prefetch/files.h"
 #include "tests/unit/patterns.h"
 
 #define BLOCK   ((uint32_t)(64 * KIB))

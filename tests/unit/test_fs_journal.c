@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "ganesha-fsal/fs-journal/fs_journal.h"
+#include "ganesha-fsal/promises/core/fs_journal.h"
 
 #define THREADS 16
 #define TIMES   50

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <string.h>
-#include "ganesha-fsal/delegations/holders.h"
+#include "ganesha-fsal/delegations/core/holders.h"
 
 #define GRANTED      1
 #define RECALLED     2

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/prefetch/kernel_handle.h"
+#include "ganesha-fsal/stack/core/kernel_handle.h"
 
 static const uint8_t body[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 

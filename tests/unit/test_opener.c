@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include "ganesha-fsal/delegations/opener.h"
+#include "ganesha-fsal/delegations/core/opener.h"
 
 static enum canfs_opening of(long call, unsigned int first, unsigned int second, unsigned int third)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/scheduler/policies.h"
+#include "ganesha-fsal/read/scheduler/policies.h"
 #include "tests/unit/fetches.h"
 
 static struct canfs_queue queue;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "ganesha-fsal/prefetch/remote.h"
+#include "ganesha-fsal/read/prefetch/remote.h"
 #include "tests/unit/gate.h"
 
 #define KIB  ((uint32_t)1024)

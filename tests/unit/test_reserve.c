@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include "ganesha-fsal/delegations/reserve.h"
-#include "ganesha-fsal/delegations/fs_space.h"
+#include "ganesha-fsal/delegations/core/reserve.h"
+#include "ganesha-fsal/delegations/core/fs_space.h"
 
 #define NEED   ((uint64_t)200 << 10)
 #define MARGIN CANFS_RESERVE_MARGIN_BYTES

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "ganesha-fsal/delegations/revoked.h"
+#include "ganesha-fsal/delegations/core/revoked.h"
 
 static const char A[] = "10.0.0.1", B[] = "10.0.0.2";
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include "ganesha-fsal/delegations/sequence.h"
+#include "ganesha-fsal/delegations/core/sequence.h"
 
 #define PILE_MAX 64
 

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "ganesha-fsal/delegations/space_table.h"
+#include "ganesha-fsal/delegations/core/space_table.h"
 
 #define LIMIT_BYTES 102400
 #define FILES       64

@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "ganesha-fsal/prefetch/files.h"
-#include "ganesha-fsal/prefetch/kernel_stream.h"
-#include "ganesha-fsal/prefetch/streams.h"
+#include "ganesha-fsal/read/prefetch/files.h"
+#include "ganesha-fsal/read/prefetch/kernel_stream.h"
+#include "ganesha-fsal/read/prefetch/streams.h"
 
 #define STEP_SEC 0.25
 #define BLOCK    ((uint32_t)65536)

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "ganesha-fsal/delegations/watch.h"
+#include "ganesha-fsal/delegations/core/watch.h"
 #include "tests/unit/gate.h"
 
 #define FILE_NUMBER 3

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "ganesha-fsal/prefetch/worker_pool.h"
+#include "ganesha-fsal/read/prefetch/worker_pool.h"
 #include "tests/unit/gate.h"
 
 #define THREADS 4
