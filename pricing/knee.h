@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A disk's nominal queue depth, and its k, from measured latency against queue depth.
+ * The nominal queue depth of a disk, from measured latency against queue depth.
  *
  *	 throughput                        latency
  *	 X |         _____________         R |               /
@@ -11,26 +11,18 @@
  *	   +---------+------------- depth    +---------+------------ depth
  *	            knee                              knee
  *
- * Knee: the depth of greatest power = throughput^2 / latency (L. Kleinrock, "Power and deterministic
- * rules of thumb for probabilistic problems in computer communications", ICC 1979; the exponent
- * generalizes it). Going deeper raises the power only while the square of throughput grows by a
- * larger factor than latency does, that is while doubling the depth gains over 26 %: beyond the knee a
- * further request costs the others more than the disk gains by it. One head that serves one
- * request after the other has its knee at 1; flash at the number of its channels.
+ * The knee is the depth of greatest power = throughput^2 / latency (L. Kleinrock, "Power and
+ * deterministic rules of thumb for probabilistic problems in computer communications", ICC 1979;
+ * the exponent generalizes it). Power rises with depth while the square of throughput grows by a
+ * larger factor than latency, that is, while doubling the depth gains more than 26 % of throughput.
+ * Beyond the knee, one more request costs the others more than the disk gains. A single head that
+ * serves one request after the other has its knee at 1. Flash has its knee at the number of its
+ * channels.
  *
- * Not the first power: its knee (M/M/1: half utilized) leaves too much of a disk unused whose
- * throughput grows slowly with depth, as of a virtual one: 28,000 reads a second at its knee of 2,
- * where it gives 71,000 at the knee of the second power, 16. A head stays at 1 with either.
- *
- * k "represents the performance degradation experienced by the end user as the resource becomes
- * congested" (CA-NFS §3.2). So the price is to rise as the latency does that a request finds when q
- * others are queued, at utilization u = q / knee:
- *
- *	d(u) = (R(1 + u knee) - R(1)) / (max(R(1 + knee), 2 R(1)) - R(1))
- *
- * and k is the one whose price curve has the same area below it from 0 to 1 as d: 1/ln k - 1/(k-1)
- * (an area, since single latencies are noisy). Where each request interferes with all the others
- * d is a straight line and k the least; where they run side by side until the knee k is great.
+ * The exponent is 2, not 1. The knee of throughput / latency (M/M/1: half utilized) leaves too much
+ * of a disk unused if its throughput grows slowly with depth, as on a virtual disk. One virtual
+ * disk gives 28,000 reads per second at depth 2, its knee with exponent 1. It gives 71,000 at depth
+ * 16, its knee with exponent 2. A single head has its knee at 1 with either exponent.
  */
 #ifndef CANFS_PRICING_KNEE_H
 #define CANFS_PRICING_KNEE_H
@@ -38,34 +30,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a closed loop that keeps depth requests queued has measured; all greater than 0. */
+/* Measurement of a closed loop that keeps depth requests queued. All values are greater than 0. */
 struct canfs_load_point {
 	double depth;
 	double per_sec;      /* throughput */
 	double latency_usec; /* mean */
 };
 
-/*
- * Bounds of the calibrated k. 2 is the least that Ganesha's configuration takes; the other is the
- * network's, of which the paper says that none suffers later from load.
- */
-#define CANFS_KNEE_K_MIN 2.0
-#define CANFS_KNEE_K_MAX 64.0
-
 struct canfs_knee {
 	double depth; /* the least of those whose power is the greatest, to 5 % */
-	double k;     /* [CANFS_KNEE_K_MIN, CANFS_KNEE_K_MAX] */
 	bool at_end;  /* it is the deepest one measured: the disk may take more */
 	bool is_flat; /* the first depth had 90 % of the greatest throughput already */
 };
 
 /*
- * points: by rising depth, the first at depth 1. Returns 0; -ENODATA for less than two points;
- * -EINVAL if they are not as said above (*knee is then unchanged).
+ * points: sorted by rising depth, the first at depth 1. Returns 0, -ENODATA for fewer than two
+ * points, or -EINVAL if points are not as described above. *knee is set only on 0.
  */
 int canfs_knee_find(const struct canfs_load_point *points, size_t count, struct canfs_knee *knee);
 
-/* Is the last of the points so far beyond the knee that deeper ones need not be measured? */
+/* Returns true if the last point is so far beyond the knee that deeper ones are not needed. */
 bool canfs_knee_passed(const struct canfs_load_point *points, size_t count);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl calibrate: measure a server's link and disk, write a profile for its CANFS { } block. */
+/*
+ * canfsctl calibrate: measures a server's link and disk, and writes a profile for its CANFS { }
+ * block.
+ */
 #include "canfsctl/ctl.h"
 
 #include <errno.h>
@@ -47,7 +50,7 @@ static const struct ctl_syntax syntax = {
 		  "Exit status: 0 measured, 1 error, 2 usage.\n",
 };
 
-/* Clears the line on a terminal; a log gets a line each. */
+/* Overwrites the line on a terminal. A log gets one line for each step. */
 static void show_progress(const char *step, unsigned int done, unsigned int all)
 {
 	if (isatty(STDERR_FILENO))
@@ -62,7 +65,7 @@ static void end_progress(void)
 		fputs("\r\033[K", stderr);
 }
 
-/* What begins with "-" is an option whose turn this was not. NULL: not given. */
+/* A name that starts with "-" is an option that was taken as a value. NULL: not given. */
 static bool is_name(const char *option, const char *name)
 {
 	if (!name || (*name && *name != '-'))
@@ -71,7 +74,7 @@ static bool is_name(const char *option, const char *name)
 	return false;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
 	unsigned int given;
@@ -101,12 +104,11 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 static int measure(const struct options *options, struct canfs_calibration *calibration)
 {
 	char error[CANFS_MEASURE_ERROR_MAX];
-	int ret;
+	int ret = 0;
 
 	*calibration = (struct canfs_calibration) { .host = options->host,
 		.directory = options->directory };
-	ret = canfs_measure_memory("", &calibration->memory, error);
-	if (ret == 0 && options->host)
+	if (options->host)
 		ret = canfs_measure_link(options->host, &options->setup, &calibration->link, error);
 	if (ret == 0 && options->directory)
 		ret = canfs_measure_disk(
@@ -117,7 +119,7 @@ static int measure(const struct options *options, struct canfs_calibration *cali
 	return ret;
 }
 
-/* Whole or not at all: a server that starts meanwhile reads the old one. */
+/* Replaces the file atomically. A server that starts meanwhile reads the old file. */
 static int write_file(const char *path, const struct canfs_calibration *calibration)
 {
 	char temporary[4096];

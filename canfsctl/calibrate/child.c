@@ -34,8 +34,9 @@ static int start(const char *const argv[], int out, int err, pid_t *pid)
 }
 
 /*
- * The exit status; -ETIMEDOUT if it had to be killed. Either way it is gone then. Asks now and then:
- * measurements take seconds, and this needs neither signals nor a recent kernel.
+ * Waits until the program exits, and kills it after limit_sec. Returns the exit status, -ETIMEDOUT,
+ * or -ENOENT. Polls, since measurements take seconds, and polling needs neither signals nor a
+ * recent kernel.
  */
 static int end(pid_t pid, unsigned int limit_sec)
 {
@@ -54,7 +55,7 @@ static int end(pid_t pid, unsigned int limit_sec)
 	}
 	if (ended < 0)
 		return -errno;
-	/* So posix_spawn() may tell that there is no such program, and a shell does. */
+	/* posix_spawn() or a shell may report a missing program this way. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SUCH_PROGRAM)
 		return -ENOENT;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -79,7 +80,10 @@ static int read_all(int fd, char **text)
 	return 0;
 }
 
-/* Into memory, not pipes: there is nothing to be read while it runs, and nothing to block on. */
+/*
+ * Output goes to memfds instead of pipes, so that nothing has to be read while the program runs,
+ * and nothing blocks.
+ */
 int canfs_child_run(const char *const argv[], unsigned int limit_sec, char **output, char **errors)
 {
 	int out_fd = memfd_create("output", MFD_CLOEXEC),

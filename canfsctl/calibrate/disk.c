@@ -14,7 +14,7 @@
 #include "canfsctl/calibrate/child.h"
 
 #define MIB ((uint64_t)1 << 20)
-/* Beyond its runtime: a slow disk has to work off a full queue. */
+/* Time after the runtime for a slow disk to complete a full queue. */
 #define DRAIN_SEC 60
 
 static int set_error(char error[CANFS_MEASURE_ERROR_MAX], int r, const char *what, const char *why)
@@ -37,7 +37,9 @@ static int check_place(const char *directory, unsigned int size_mib, char *error
 	return 0;
 }
 
-/* Without a name; for its own descriptor to reach fio it is not closed on exec. */
+/*
+ * Creates an unlinked file. The descriptor is inherited, so that fio can open it by /proc/self/fd.
+ */
 static int create(const char *directory, char *error)
 {
 	char path[4096];
@@ -53,7 +55,7 @@ static int create(const char *directory, char *error)
 	return fd;
 }
 
-/* The page cache would make any disk look like memory. */
+/* Without direct I/O, the page cache would hide the disk. */
 static int check_direct(const char *file, const char *directory, char *error)
 {
 	const int fd = open(file, O_RDONLY | O_DIRECT | O_CLOEXEC);
@@ -65,7 +67,7 @@ static int check_direct(const char *file, const char *directory, char *error)
 	return 0;
 }
 
-/* Data that neither compresses nor repeats, really written: holes are read without the disk. */
+/* Writes data that neither compresses nor deduplicates. Holes would be read without the disk. */
 static int fill(int fd, const struct canfs_measure_setup *setup, unsigned int all, char *error)
 {
 	uint64_t *block = malloc(MIB), random = 88172645463325252u;
@@ -118,7 +120,7 @@ static int run_fio(const char *file, enum canfs_direction direction,
 			: ret == -ETIMEDOUT ? "did not end in time"
 					    : NULL);
 	ret = canfs_fio_parse(output, direction, point, why);
-	/* An option that this fio does not know, say, is told in words. */
+	/* fio reports errors such as an unknown option as text. */
 	errors[strcspn(errors, "\n")] = '\0';
 	if (ret < 0)
 		set_error(error, ret, "fio", ret == -EPROTO && *errors ? errors : why);

@@ -13,10 +13,16 @@
 
 #include "canfsctl/calibrate/child.h"
 
-/* Beyond the run itself: name look-up, connecting (5 s), TCP's start (1 s), exchange of results. */
+/*
+ * Time for a run besides the run itself: name look-up, connecting (5 s), TCP's start (1 s),
+ * exchange of results.
+ */
 #define AROUND_SEC 20
 
-/* A server of iperf3 listens anew after each run, and refuses who comes in between. */
+/*
+ * After each run, an iperf3 server takes a moment to listen again, and refuses connections until
+ * then.
+ */
 #define TRIES_BACK 5
 #define TRY_SEC    1
 
@@ -24,7 +30,7 @@ static int run_iperf(const char *host, bool reverse, const struct canfs_measure_
 	struct canfs_iperf *run, char *error)
 {
 	char port[16], seconds[16], why[CANFS_RESULT_ERROR_MAX];
-	/* Four streams, since one may be held up by its own window; slow start is left out. */
+	/* Four streams, since one may be limited by its window. --omit leaves out slow start. */
 	const char *argv[] = { "iperf3", "--json", "--client", host, "--port", port, "--time",
 		seconds, "--omit", "1", "--parallel", "4", "--connect-timeout", "5000",
 		reverse ? "--reverse" : NULL, NULL };
@@ -50,7 +56,7 @@ static int run_iperf(const char *host, bool reverse, const struct canfs_measure_
 	return ret;
 }
 
-/* The interface that has this address; "" if there is none. */
+/* Finds the interface with this address. "": none. */
 static void find_interface(const char *address, char interface[IF_NAMESIZE])
 {
 	struct ifaddrs *list;
@@ -68,7 +74,7 @@ static void find_interface(const char *address, char interface[IF_NAMESIZE])
 		if (size == 0 || getnameinfo(i->ifa_addr, size, name, sizeof(name), NULL, 0,
 					 NI_NUMERICHOST) != 0)
 			continue;
-		name[strcspn(name, "%")] = '\0'; /* a link-local address names its interface */
+		name[strcspn(name, "%")] = '\0'; /* strip the interface from a link-local address */
 		if (strcmp(name, address) == 0) {
 			snprintf(interface, IF_NAMESIZE, "%s", i->ifa_name);
 			break;

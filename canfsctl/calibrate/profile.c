@@ -5,7 +5,6 @@
 #include "common/control/request.h"
 
 #define BITS_PER_MBIT  1e6
-#define BYTES_PER_MB   1e6
 #define USEC_PER_MSEC  1e3
 #define LINK_SPEED_MAX 1e7
 #define QUEUE_MAX      65536.0
@@ -30,7 +29,6 @@ struct canfs_profile canfs_profile_of(const struct canfs_calibration *calibratio
 		const struct canfs_knee *writes = &calibration->disk.curves[CANFS_WRITES].knee;
 
 		profile.disk_read_queue = whole(reads->depth, 1, QUEUE_MAX);
-		profile.k_disk = whole(reads->k, CANFS_KNEE_K_MIN, CANFS_KNEE_K_MAX);
 		/* A write cache answers before the disk has done anything: that says nothing. */
 		if (!writes->is_flat)
 			profile.disk_write_queue = whole(writes->depth, 1, QUEUE_MAX);
@@ -38,7 +36,10 @@ struct canfs_profile canfs_profile_of(const struct canfs_calibration *calibratio
 	return profile;
 }
 
-/* A name from the command line must not end its comment. */
+/*
+ * Replaces control characters: a name from the command line must not end the comment that contains
+ * it.
+ */
 static void print_name(FILE *out, const char *name)
 {
 	for (; *name; name++)
@@ -72,10 +73,6 @@ static void print_disk_options(
 	else
 		fputs("\t# Disk_Write_Queue by type: its write cache hides the disk's own queue\n",
 			out);
-	/* A proposal: how k follows from a latency curve is ours, and not shown to be the better k. */
-	fprintf(out,
-		"\t# K_Disk = %u; as measured; the default of the device's type holds without it\n",
-		profile->k_disk);
 }
 
 void canfs_profile_print(FILE *out, const struct canfs_calibration *calibration)
@@ -112,7 +109,6 @@ static void print_curve(FILE *out, const char *what, const char *option, unsigne
 void canfs_calibration_print(FILE *out, const struct canfs_calibration *calibration)
 {
 	const struct canfs_profile profile = canfs_profile_of(calibration);
-	const struct canfs_memory_result *memory = &calibration->memory;
 	const struct canfs_link_result *link = &calibration->link;
 
 	if (calibration->host)
@@ -126,15 +122,10 @@ void canfs_calibration_print(FILE *out, const struct canfs_calibration *calibrat
 			&calibration->disk.curves[CANFS_READS]);
 		print_curve(out, "writes", "Disk_Write_Queue", profile.disk_write_queue,
 			&calibration->disk.curves[CANFS_WRITES]);
-		fprintf(out, "K_Disk %u, from the latency of reads\n\n", profile.k_disk);
 	}
-	fprintf(out,
-		"Memory: %.0f MB; at %.0f MB dirty it costs 1 (vm.dirty_ratio, vm.dirty_bytes)\n",
-		(double)memory->total_bytes / BYTES_PER_MB,
-		(double)memory->dirty_limit_bytes / BYTES_PER_MB);
 }
 
-/* 0 stands for none. */
+/* 0 becomes null. */
 static json_t *option_json(unsigned int value)
 {
 	return value ? json_integer(value) : json_null();
@@ -169,21 +160,18 @@ static json_t *disk_json(
 {
 	const struct canfs_disk_curve *curves = calibration->disk.curves;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "directory",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "directory",
 		canfs_control_text(calibration->directory), "reads",
 		curve_json(&curves[CANFS_READS]), "writes", curve_json(&curves[CANFS_WRITES]),
 		"Disk_Read_Queue", option_json(profile->disk_read_queue), "Disk_Write_Queue",
-		option_json(profile->disk_write_queue), "K_Disk", option_json(profile->k_disk));
+		option_json(profile->disk_write_queue));
 }
 
 json_t *canfs_calibration_json(const struct canfs_calibration *calibration)
 {
 	const struct canfs_profile profile = canfs_profile_of(calibration);
-	const struct canfs_memory_result *memory = &calibration->memory;
 
-	return json_pack("{s:o, s:o, s:{s:I, s:I}}", "link",
+	return json_pack("{s:o, s:o}", "link",
 		calibration->host ? link_json(calibration, &profile) : json_null(), "disk",
-		calibration->directory ? disk_json(calibration, &profile) : json_null(), "memory",
-		"total_bytes", (json_int_t)memory->total_bytes, "dirty_limit_bytes",
-		(json_int_t)memory->dirty_limit_bytes);
+		calibration->directory ? disk_json(calibration, &profile) : json_null());
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What was measured: as options of the CANFS { } block, as a table, as JSON. */
+/* Prints measurements as options of the CANFS { } block, as a table, or as JSON. */
 #ifndef CANFS_CANFSCTL_CALIBRATE_PROFILE_H
 #define CANFS_CANFSCTL_CALIBRATE_PROFILE_H
 
@@ -9,29 +9,27 @@
 #include "canfsctl/calibrate/measure.h"
 
 struct canfs_calibration {
-	const char *host; /* NULL: link was not measured */
+	const char *host; /* NULL: the link was not measured */
 	struct canfs_link_result link;
-	const char *directory; /* NULL: disk was not measured */
+	const char *directory; /* NULL: the disk was not measured */
 	struct canfs_disk_result disk;
-	struct canfs_memory_result memory;
 };
 
-/* The options' values, in the ranges of ganesha-canfs-config(8); 0: to be left at its default. */
+/* Option values in the ranges of ganesha-canfs-config(8). 0: use the default. */
 struct canfs_profile {
-	unsigned int link_mbit_per_sec; /* of the slower direction: the first to fill up */
+	unsigned int link_mbit_per_sec; /* of the slower direction, which fills up first */
 	unsigned int disk_read_queue;
 	unsigned int disk_write_queue;
-	unsigned int k_disk;
 };
 
 struct canfs_profile canfs_profile_of(const struct canfs_calibration *calibration);
 
-/* A configuration fragment for Ganesha's %include. */
+/* Prints a configuration fragment for Ganesha's %include. */
 void canfs_profile_print(FILE *out, const struct canfs_calibration *calibration);
 
 void canfs_calibration_print(FILE *out, const struct canfs_calibration *calibration);
 
-/* NULL if memory is short. */
+/* NULL: no memory. */
 json_t *canfs_calibration_json(const struct canfs_calibration *calibration);
 
 #endif

@@ -8,14 +8,17 @@
 #include <jansson.h>
 
 #define USEC_PER_NSEC 1e-3
-/* What an interface counts beside each segment's data: Ethernet 14, IPv4 20, TCP with time stamps 32. */
+/*
+ * Bytes that an interface counts beside a segment's data: Ethernet 14, IPv4 20, TCP with time
+ * stamps 32.
+ */
 #define HEADER_BYTES      66
 #define SEGMENT_BYTES_MIN 64
 #define SEGMENT_BYTES_MAX 65536
-/* Beyond the fastest link that Ganesha's configuration takes (10 Tbit/s) it is no measurement. */
+/* The fastest link that Ganesha's configuration accepts (10 Tbit/s). A higher result is invalid. */
 #define BITS_PER_SEC_MAX 1e13
 
-/* Warnings may stand before the object. */
+/* Parses the object. Warnings may precede it. */
 static json_t *load(const char *text)
 {
 	const char *begin = strchr(text, '{');
@@ -23,7 +26,7 @@ static json_t *load(const char *text)
 	return begin ? json_loads(begin, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
 }
 
-/* 0 if it is no number: nothing that is read here may be 0. */
+/* Returns 0 if the member is not a number. No number that is read here may be 0. */
 static double number(const json_t *object, const char *name)
 {
 	const double value = json_number_value(json_object_get(object, name));
@@ -60,7 +63,7 @@ int canfs_fio_parse(const char *text, enum canfs_direction direction,
 	return ret;
 }
 
-/* Goodput is what iperf3 counts; a link fills up with headers too, and the monitor counts them. */
+/* iperf3 reports goodput. Headers also fill a link, and the server's monitor counts them. */
 static double on_the_wire(double goodput, double segment_bytes)
 {
 	if (!(segment_bytes >= SEGMENT_BYTES_MIN && segment_bytes <= SEGMENT_BYTES_MAX))

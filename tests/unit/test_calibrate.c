@@ -14,7 +14,6 @@
 
 #include "canfsctl/calibrate/child.h"
 #include "canfsctl/calibrate/profile.h"
-#include "tests/unit/fake_root.h"
 
 #define FIO(error, iops, mean)                                                                     \
 	"{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"jobname\" : \"calibrate\", "           \
@@ -117,10 +116,9 @@ static struct canfs_calibration calibration(void)
 		.link = { 941.4e6, 939.6e6, "eth0" },
 		.directory = "/srv/data",
 		.disk.curves = {
-			[CANFS_READS] = { { { 1, 90, 11000 } }, 1, { 1, 2.2, false, true } },
-			[CANFS_WRITES] = { { { 1, 90, 11000 } }, 1, { 16, 9, false, false } },
+			[CANFS_READS] = { { { 1, 90, 11000 } }, 1, { 1, false, true } },
+			[CANFS_WRITES] = { { { 1, 90, 11000 } }, 1, { 16, false, false } },
 		},
-		.memory = { 16000000000, 1600000000 },
 	};
 }
 
@@ -146,22 +144,19 @@ static void test_profile(void **state)
 	struct canfs_calibration given = calibration();
 
 	(void)state;
-	assert_prints(&given,
-		"# Measured by canfsctl calibrate: see ganesha-canfs-config(8).\n"
-		"CANFS {\n"
-		"\t# TCP to and from client?Link_Speed = 1;: 941 and 940 Mbit/s\n"
-		"\tInterfaces = eth0;\n"
-		"\tLink_Speed = 940;\n" DISK_COMMENT "\tDisk_Read_Queue = 1;\n"
-		"\tDisk_Write_Queue = 16;\n"
-		"\t# K_Disk = 2; as measured; the default of the device's type holds without it\n"
-		"}\n");
+	assert_prints(&given, "# Measured by canfsctl calibrate: see ganesha-canfs-config(8).\n"
+			      "CANFS {\n"
+			      "\t# TCP to and from client?Link_Speed = 1;: 941 and 940 Mbit/s\n"
+			      "\tInterfaces = eth0;\n"
+			      "\tLink_Speed = 940;\n" DISK_COMMENT "\tDisk_Read_Queue = 1;\n"
+			      "\tDisk_Write_Queue = 16;\n"
+			      "}\n");
 	given.host = NULL;
 	given.disk.curves[CANFS_WRITES].knee.is_flat = true;
 	assert_prints(&given,
 		"# Measured by canfsctl calibrate: see ganesha-canfs-config(8).\n"
 		"CANFS {\n" DISK_COMMENT "\tDisk_Read_Queue = 1;\n"
 		"\t# Disk_Write_Queue by type: its write cache hides the disk's own queue\n"
-		"\t# K_Disk = 2; as measured; the default of the device's type holds without it\n"
 		"}\n");
 }
 
@@ -175,11 +170,10 @@ static void test_values_stay_in_the_options_ranges(void **state)
 	given.link.received_bits_per_sec = 1e20;
 	assert_int_equal(canfs_profile_of(&given).link_mbit_per_sec, 10000000);
 	given.link.received_bits_per_sec = 1000;
-	given.disk.curves[CANFS_READS].knee = (struct canfs_knee) { .depth = 1e9, .k = 1e9 };
+	given.disk.curves[CANFS_READS].knee = (struct canfs_knee) { .depth = 1e9 };
 	profile = canfs_profile_of(&given);
 	assert_int_equal(profile.link_mbit_per_sec, 1);
 	assert_int_equal(profile.disk_read_queue, 65536);
-	assert_int_equal(profile.k_disk, 64);
 }
 
 static void test_json(void **state)
@@ -196,9 +190,6 @@ static void test_json(void **state)
 	assert_string_equal(json_string_value(json_object_get(disk, "directory")), "/srv/?");
 	assert_int_equal(json_integer_value(json_object_get(disk, "Disk_Write_Queue")), 16);
 	assert_int_equal(json_array_size(json_object_get(disk, "reads")), 1);
-	assert_int_equal(json_integer_value(json_object_get(
-				 json_object_get(object, "memory"), "dirty_limit_bytes")),
-		1600000000);
 	json_decref(object);
 }
 
@@ -225,38 +216,6 @@ static void test_child(void **state)
 	assert_null(errors);
 }
 
-#define MEMINFO                                                                                    \
-	"MemTotal: 1000 kB\nMemFree: 500 kB\nMemAvailable: 600 kB\nActive(file): 1 kB\nDirty: 0 "  \
-	"kB\n"                                                                                     \
-	"Writeback: 0 kB\n"
-
-static void test_memory(void **state)
-{
-	static const char *const torn[] = { "nr_dirty 1\n", "a 1\nnr_dirty_threshold \n",
-		"a 1\nnr_dirty_threshold 18446744073709551615\n" };
-	struct canfs_memory_result memory;
-	char error[CANFS_MEASURE_ERROR_MAX];
-	struct fake_root root;
-
-	(void)state;
-	fake_root_make(&root);
-	assert_int_equal(canfs_measure_memory(root.path, &memory, error), -ENOENT);
-	fake_root_write(&root, "/proc/meminfo", "");
-	assert_int_equal(canfs_measure_memory(root.path, &memory, error), -EPROTO);
-	assert_string_equal(error, "/proc/meminfo: no usable line MemTotal:");
-	fake_root_write(&root, "/proc/meminfo", MEMINFO);
-	for (size_t i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
-		fake_root_write(&root, "/proc/vmstat", torn[i]);
-		assert_int_equal(canfs_measure_memory(root.path, &memory, error), -EPROTO);
-		assert_string_equal(error, "/proc/vmstat: no usable line nr_dirty_threshold");
-	}
-	fake_root_write(&root, "/proc/vmstat", "nr_dirty 1\nnr_dirty_threshold 50\n");
-	assert_int_equal(canfs_measure_memory(root.path, &memory, error), 0);
-	assert_true(memory.total_bytes == 1024000);
-	assert_true(memory.dirty_limit_bytes == 50 * (uint64_t)sysconf(_SC_PAGESIZE));
-	fake_root_remove(&root);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,7 +226,6 @@ int main(void)
 		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_values_stay_in_the_options_ranges),
 		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_child),
 	};
 
