@@ -225,16 +225,6 @@ DATABASE = Table(("a database beside a copy of 1 GB", "alone", "stock", "best st
         ("a commit: 99th percentile", "commits", "p99", "{:.0f} ms"),
         ("transactions/s", "commits", "ops_per_s", "{:.0f}"),
         ("the copy", "neighbour", "seconds", "{:.1f} s"))))
-OWN_WORK = Table(("", "stock", "best static", "canfs"), tuple(
-    (label, each(("stock", "best-static", "canfs"), name, case, metric, form, factor))
-    for label, name, case, metric, form, factor in (
-        ("a cached file is read again and again while another is written: hits of the cache", "accelerate", "reread", "hit_rate", "{:.2f}", 1),
-        ("– seconds of the reads", "accelerate", "reread", "seconds", "{:.0f}", 1),
-        ("– seconds of the writer", "accelerate", "write", "seconds", "{:.0f}", 1),
-        ("two clients write more than their memory holds, 15 s: first blocked write", "burst", "two-writers", "first_block_seconds", "{:.1f} s", 1),
-        ("– written in that time", "burst", "two-writers", "bytes", "{:.0f} MB", 1e-6),
-        ("a slow writer beside a reader: COMMITs of the worst second, over the mean", "writeback-cdf", "writer", "peak_over_mean", "{:.1f}", 1),
-        ("a tree of 2 GB is copied from the disk to itself", "copy", "tree", "seconds", "{:.0f} s", 1))))
 MATRIX = Table(("", *(f"{name}, {variant}" for name in ("ext4", "XFS", "btrfs") for variant in STOCK_CANFS)), tuple(
     (f"{clients} clients {direction} by {kib} KB" if clients > 1 else f"one client {direction}s by {kib} KB",
      tuple(number for filesystem in ("ext4", "xfs", "btrfs")
@@ -278,7 +268,6 @@ def scale_table(head, kind, counts, lines, variants=("canfs",)):
 
 
 POWERCUT = ("made", "unmountable", "fsck", "stable", "rewritten", "created", "renamed", "removed")
-PERSONALITIES = ("fileserver", "varmail", "webserver", "webproxy", "oltp")
 
 READER_AND_WRITER = (("A: reads/s", "reader", "ops_per_s", "{:.0f}"), ("A: 99th percentile", "reader", "p99", "{:.1f} ms"),
                      ("B: slowest write()", "writer", "write_max", "{:.0f} ms"), ("B: close() of its 600 MB", "writer", "close_seconds", "{:.1f} s"))
@@ -289,16 +278,18 @@ def reader_and_writer(measurement, case="held", heads=("stock", "canfs"), varian
         (label, each(("alone", *variants), measurement, f"{case}-{who}", metric, form)) for label, who, metric, form in READER_AND_WRITER))
 
 
+SUMMARY = Table(("", "stock", "canfs"), tuple(
+    (label, each(STOCK_CANFS, name, case, metric, form)) for label, name, case, metric, form in (
+        ("a random reader beside a writer: 99th percentile of its reads", "interference", "held-reader", "p99", "{:.1f} ms"),
+        ("PostgreSQL beside a copy of 1 GB: 99th percentile of a commit", "database", "commits", "p99", "{:.0f} ms"),
+        ("– the copy", "database", "neighbour", "seconds", "{:.1f} s"),
+        ("a cached file read again while another is written: the reads", "accelerate", "reread", "seconds", "{:.0f} s"),
+        ("eight streams in turn in one file", "stride", "stride-8", "throughput", "{:.0f} MB/s"))))
+
 # {page: {name of the mark in it: what stands between that and the end}}
 TABLES = {
     "README.md": {
-        "interference": reader_and_writer("interference"),
-        "filebench": Table(("operations/s", "stock, 1 client", "canfs", "stock, 8 clients", "canfs"), tuple(
-            (name, tuple(number for clients in (1, 8)
-                         for number in each(STOCK_CANFS, f"filebench-{name}", f"{name}-clients-{clients}", "ops_per_s")))
-            for name in PERSONALITIES)),
-        "database": DATABASE,
-        "own-work": OWN_WORK,
+        "summary": SUMMARY,
     },
     "doc/file-systems.md": {"matrix": MATRIX},
     "doc/who.md": {"alerts": ALERTS},
