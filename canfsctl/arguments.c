@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What is typed, and what is said of it. */
+/* Command-line parsing, --help and warnings. */
 #include "canfsctl/ctl.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ void ctl_warn(const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
-	for (char *c = line; *c; c++) { /* names may contain newlines: keep this one line */
+	for (char *c = line; *c; c++) { /* names may contain newlines; print one line */
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	}
@@ -123,7 +123,7 @@ int ctl_parse(
 	enum { HELP = 256, FIRST };
 	struct option longs[CTL_OPTIONS_MAX + 2] = { { "help", no_argument, NULL, HELP } };
 	const struct ctl_option *row = syntax->options;
-	static char name[64]; /* getopt_long() has it in its messages */
+	static char name[64]; /* must outlive this call: getopt_long() prints it */
 	char letters[CTL_OPTIONS_MAX + 2] = "";
 	int c, rows = 0;
 
@@ -150,7 +150,7 @@ int ctl_parse(
 				i = k;
 		}
 		if (i < 0 || !parse_value(&row[i], optarg, options))
-			return CTL_USAGE; /* getopt_long() has warned, or we have */
+			return CTL_USAGE; /* getopt_long() or parse_value() has warned */
 		*given |= 1u << i;
 	}
 	return -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The tool that an administrator types: canfsctl SUBCOMMAND. */
+/* The canfsctl command: dispatches to a subcommand. */
 #include "canfsctl/ctl.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What canfsctl's subcommands share: one folder each, one row in canfsctl.c. */
+/* Shared by canfsctl's subcommands. Each has a folder and a row in canfsctl.c. */
 #ifndef CANFS_CANFSCTL_CTL_H
 #define CANFS_CANFSCTL_CTL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Exit status, the same for all subcommands (canfsctl(1)). */
+/* Exit status of all subcommands but doctor and run (canfsctl(1)). */
 enum ctl_status { CTL_OK, CTL_ERROR, CTL_USAGE, CTL_NO_PRICES };
 
 /* argv[0] is the subcommand's name. Returns the exit status. */
@@ -16,32 +16,33 @@ int ctl_calibrate(int argc, char **argv);
 int ctl_status(int argc, char **argv);
 int ctl_top(int argc, char **argv);
 int ctl_why(int argc, char **argv);
-int ctl_doctor(int argc, char **argv); /* whose exit status is its own */
-int ctl_run(int argc, char **argv);    /* whose exit status is its command's */
+int ctl_doctor(int argc, char **argv); /* has its own exit status */
+int ctl_run(int argc, char **argv);    /* exits with its command's status */
 
-/* "canfsctl: ...", one line on standard error. */
+/* Prints "canfsctl: ..." as one line on standard error. */
 void ctl_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Converts a mount point as typed, or completed by a shell, to the form of mountinfo (canfs_path_clean()). Looks nothing up, since a dead
- * server would block. Returns path; NULL allowed.
+ * Converts a mount point, as typed or completed by a shell, to the form used in mountinfo
+ * (canfs_path_clean()). Performs no path lookup, since a dead server would block it. Returns path,
+ * which may be NULL.
  */
 char *ctl_mountpoint(char *path);
 
-/* An option of a subcommand: how it is parsed, and what --help says of it. A table of them ends with an empty one. */
+/* An option of a subcommand: how to parse it, and its line in --help. An empty row ends a table. */
 struct ctl_option {
 	const char *name;
-	const char *value; /* "=N", "[=N]" if it may be missing; NULL: there is none */
+	const char *value; /* "=N"; "[=N]" if it is optional; NULL: the option takes no value */
 	const char *help;
 	enum { CTL_IS_FLAG, CTL_IS_TEXT, CTL_IS_COUNT, CTL_IS_NUMBER } type;
-	size_t at; /* in the subcommand's options: a bool, const char *, unsigned int, double */
-	double least, most;  /* of a count or number */
-	double missing;      /* what a number is without its value */
-	unsigned int takers; /* which of the subcommand's commands take it, a bit each; 0: all */
-	char letter;         /* short for it; 0: nothing */
+	size_t at; /* offset in struct options of a bool, const char *, unsigned int or double */
+	double least, most;  /* bounds of a count or number */
+	double missing;      /* a number's value if none is given */
+	unsigned int takers; /* bit mask of the subcommand's commands that take it; 0: all */
+	char letter;         /* short option; 0: none */
 };
 
-/* Rows of them, for members of a struct options; behind help may stand other members of the row. */
+/* Rows for members of a struct options. Further members of the row may follow row_help. */
 #define CTL_ROW(row_name, row_type, member, row_help, ...)                                         \
 	{                                                                                          \
 		.name = row_name, .help = row_help, .type = row_type,                              \
@@ -57,22 +58,23 @@ struct ctl_option {
 
 struct ctl_syntax {
 	const char *name;           /* of the subcommand */
-	const char *usage, *epilog; /* of --help, before and behind the options */
+	const char *usage, *epilog; /* --help prints them before and after the options */
 	const struct ctl_option *options;
-	unsigned int helped;  /* --help shows what these commands take; 0: all options */
-	bool command_follows; /* options end at the first argument: what follows is not ours */
+	unsigned int helped;  /* --help lists the options of these commands; 0: all options */
+	bool command_follows; /* parsing stops at the first argument, which starts a command */
 };
 
 #define CTL_OPTIONS_MAX 16
 
 /*
- * Parses argv by the syntax into options. -1: go on, from optind, and *given has a bit for each row that was there; else
- * the exit status: --help has been printed, or something was wrong, which has been said.
+ * Parses argv into options. Returns -1 on success; then optind is the first argument, and *given
+ * has a bit for each row whose option was given. Otherwise returns the exit status, after printing
+ * --help or a warning.
  */
 int ctl_parse(
 	const struct ctl_syntax *syntax, void *options, unsigned int *given, int argc, char **argv);
 
-/* Were only options given that the command takes? Warns. */
+/* Checks that the command takes all given options. Warns and returns false if not. */
 bool ctl_takes(const struct ctl_syntax *syntax, unsigned int given, const char *command,
 	unsigned int taker);
 

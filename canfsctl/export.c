@@ -9,7 +9,7 @@
 #include "common/address.h"
 #include "common/path.h"
 
-/* NFSv4 first: one question to one port, which firewalls let through. */
+/* "auto" tries NFSv4 first: it needs one request to one port, which firewalls let through. */
 static const struct {
 	const char *name;
 	int versions[3];
@@ -27,7 +27,7 @@ static bool parse_version(struct ctl_export *export, const char *text)
 	return false;
 }
 
-/* A port of MOUNT or rpcbind implies NFSv3. */
+/* --mount-port and --rpcbind-port imply NFSv3. */
 static bool settle_on_version_3(struct ctl_export *export)
 {
 	if (export->versions[0] == 4 && !export->versions[1]) {
@@ -62,7 +62,7 @@ static bool is_same_address(const struct sockaddr_storage *a, const struct socka
 	       canfs_read_address(b, &second) && IN6_ARE_ADDR_EQUAL(&first, &second);
 }
 
-/* Compares by name, or by one of the addresses. */
+/* Compares the mount's server by name, then by address. */
 static bool is_of_server(
 	const struct canfs_mount *mount, const char *host, const struct addrinfo *addresses)
 {
@@ -78,7 +78,10 @@ static bool is_of_server(
 	return false;
 }
 
-/* The mount of this export, a private one if there are several; NULL: none. */
+/*
+ * The mount with the longest export path that contains this export. If several mounts have that
+ * path, a private one is returned. NULL: none.
+ */
 static const struct canfs_mount *find_mount(const struct canfs_mounts *mounts,
 	const struct ctl_export *export, const struct addrinfo *addresses)
 {
@@ -109,7 +112,7 @@ bool ctl_export_may_be_asked(
 	const struct canfs_mount *mount = NULL;
 	const char *reason;
 
-	/* An unreadable mount table counts as empty. */
+	/* Treat an unreadable mount table as empty. */
 	if (mounts && canfs_mounts_read("", mounts) == 0)
 		mount = find_mount(mounts, export, addresses);
 	reason = mount ? canfs_mount_is_private(mount) : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* An export that is typed as SERVER:/PATH, and how its server is asked for its prices. */
+/* An export that the user typed as SERVER:/PATH, and how to ask its server for prices. */
 #ifndef CANFS_CANFSCTL_EXPORT_H
 #define CANFS_CANFSCTL_EXPORT_H
 
@@ -11,14 +11,14 @@
 #include "protocol/fsstat.h"
 
 struct ctl_export {
-	const char *text; /* as the user wrote it */
+	const char *text; /* as typed */
 	struct canfs_export_name name;
 	const char *version;
-	const int *versions; /* of NFS, in the order in which they are tried; 0 ends them */
-	unsigned int nfs_port, mount_port, rpcbind_port; /* 0: the standard way */
+	const int *versions; /* NFS versions in the order to try, ended by 0 */
+	unsigned int nfs_port, mount_port, rpcbind_port; /* 0: default */
 };
 
-/* Rows of an option_table, for a struct ctl_export that is a member of the subcommand's options. */
+/* Rows of an option_table for a struct ctl_export member of the subcommand's options. */
 #define CTL_EXPORT_OPTIONS(member)                                                                 \
 	CTL_TEXT("nfs-version", "=V", member.version,                                              \
 		"3, 4, or auto: 4, and 3 where that fails (auto)"),                                \
@@ -29,20 +29,20 @@ struct ctl_export {
 		CTL_COUNT("rpcbind-port", "=N", member.rpcbind_port, 1, UINT16_MAX,                \
 			"of rpcbind (111); NFSv3 only")
 
-/* What these options say. Warns if they make no sense. */
+/* Applies the options. Warns and returns false if they contradict each other. */
 bool ctl_export_settle(struct ctl_export *export);
 
-/* SERVER:/PATH. Warns if it is not. */
+/* Parses SERVER:/PATH. Warns and returns false on a syntax error. */
 bool ctl_export_parse(struct ctl_export *export, const char *text);
 
 /*
- * May we ask about the export unencrypted? False if it is mounted here with more privacy (canfs_mount_is_private()); why is set then.
- * addresses: those of the server.
+ * May the export's prices be asked for unencrypted? False, with a reason in why, if the export is
+ * mounted here with privacy (canfs_mount_is_private()). addresses: the server's.
  */
 bool ctl_export_may_be_asked(
 	const struct ctl_export *export, const struct addrinfo *addresses, char *why, size_t size);
 
-/* Whom to ask, at one of the server's addresses; points into the export. */
+/* The target for one address of the server. The target points into the export. */
 struct canfs_fsstat_target ctl_export_target(
 	const struct ctl_export *export, const struct addrinfo *info, int version);
 

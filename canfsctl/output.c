@@ -15,7 +15,7 @@ int ctl_put_json(const json_t *value, size_t flags)
 
 	if (!text)
 		return -ENOMEM;
-	fputs(text, stdout); /* an error stays with the stream */
+	fputs(text, stdout); /* ctl_end_output() reports a write error */
 	free(text);
 	return 0;
 }

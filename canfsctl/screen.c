@@ -10,7 +10,7 @@
 
 static const struct {
 	attr_t attribute;
-	short colour; /* -1: the terminal's own */
+	short colour; /* -1: the terminal's default */
 } styles[CANFS_STYLES] = {
 	[CANFS_PLAIN] = { A_NORMAL, -1 },
 	[CANFS_BOLD] = { A_BOLD, -1 },
@@ -21,7 +21,7 @@ static const struct {
 	[CANFS_BAD] = { A_BOLD, COLOR_RED },
 };
 
-/* Without colours (a terminal that has none, NO_COLOR) the attributes remain. */
+/* Without colours (NO_COLOR is set, or the terminal has none), the attributes still apply. */
 static void start_colours(void)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -63,7 +63,7 @@ static bool show(const struct ctl_program *program, void *data, struct canfs_top
 	return true;
 }
 
-/* A change of the terminal's size would interrupt the question. */
+/* Blocks SIGWINCH, which would interrupt the request when the terminal is resized. */
 static void ask(const struct ctl_program *program, void *data, const struct canfs_top_view *view)
 {
 	sigset_t resize, old;
@@ -75,7 +75,7 @@ static void ask(const struct ctl_program *program, void *data, const struct canf
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
-/* Draws until it is time to ask again. False: to quit. */
+/* Draws until the next sample is due. Returns false to quit. */
 static bool wait_for_keys(
 	const struct ctl_program *program, void *data, struct canfs_top_view *view)
 {
@@ -100,7 +100,7 @@ static bool wait_for_keys(
 	return result != CANFS_KEY_QUIT;
 }
 
-/* NULL: it cannot place the cursor, or is not known. */
+/* Returns NULL if the terminal cannot place the cursor or is unknown. */
 static SCREEN *open_terminal(void)
 {
 	SCREEN *screen;

@@ -7,14 +7,14 @@
 #include "canfsctl/top/view.h"
 
 struct ctl_program {
-	/* Anew, for a screen of so many columns. What fails is a matter of the page. */
+	/* Samples anew for a screen with this many columns. The page shows errors. */
 	void (*ask)(void *data, const struct canfs_top_view *view, int columns);
 	void (*layout)(void *data, struct canfs_top_view *view, struct canfs_page *page);
 };
 
 /*
- * Asks every interval_sec and draws, until q is pressed or it has asked count times (0: any number). False: the terminal
- * cannot do it, or there is none.
+ * Samples every interval_sec and draws, until q is pressed or count samples were taken (0: no
+ * limit). Returns false if there is no terminal or it cannot place the cursor.
  */
 bool ctl_screen(
 	const struct ctl_program *program, void *data, double interval_sec, unsigned int count);

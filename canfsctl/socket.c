@@ -12,7 +12,7 @@
 
 #include "common/control/request.h"
 
-/* Daemons answer from memory; one that does not is stuck. */
+/* Daemons answer from memory, so a longer delay means that the daemon is stuck. */
 #define TIMEOUT_SEC 10
 
 bool ctl_dial(struct ctl_peer *peer)
@@ -54,7 +54,7 @@ bool ctl_dial_server(struct ctl_peer *peer, const char *socket)
 	peer->socket = CTL_SIDECAR_SOCKET;
 	if (ctl_dial(peer))
 		return true;
-	/* Once more, so that the error speaks of it. */
+	/* Dial again, so that the error names this socket. */
 	peer->socket = CTL_GANESHA_SOCKET;
 	return ctl_dial(peer);
 }
@@ -66,7 +66,7 @@ void ctl_hang_up(struct ctl_peer *peer)
 	peer->stream = NULL;
 }
 
-/* Sends the request; the line that comes back, to be freed. NULL with an error. */
+/* Sends the request. Returns the reply line, which the caller frees, or NULL with error set. */
 static char *exchange(struct ctl_peer *peer, const json_t *request)
 {
 	char *text = canfs_control_print(request, JSON_COMPACT), *line = NULL;
@@ -74,7 +74,10 @@ static char *exchange(struct ctl_peer *peer, const json_t *request)
 	size_t size = 0;
 
 	errno = text ? 0 : ENOMEM;
-	/* One that takes no more connections has said so by now, and does not listen. */
+	/*
+	 * A daemon at its connection limit sends an error line and closes without reading. Ignore
+	 * EPIPE, and read that line.
+	 */
 	if (text)
 		(void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
 	free(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* How canfsctl asks a daemon over its control socket (common/control/), and reads the reply. */
+/* Sends requests to a daemon's control socket (common/control/) and reads the replies. */
 #ifndef CANFS_CANFSCTL_SOCKET_H
 #define CANFS_CANFSCTL_SOCKET_H
 
@@ -7,34 +7,43 @@
 #include <stdio.h>
 #include <jansson.h>
 
-#define CTL_GANESHA_SOCKET "/run/canfs/ganesha.sock" /* by default */
+#define CTL_GANESHA_SOCKET "/run/canfs/ganesha.sock" /* the default */
 #define CTL_SIDECAR_SOCKET "/run/canfs/priced.sock"
 
 struct ctl_peer {
-	const char *who; /* "server", "agent" */
+	const char *who; /* for messages: "server", "agent" */
 	const char *socket;
-	double timeout_sec; /* for each step; 0: 10 */
-	bool json;          /* replies are printed as they come, one a line */
-	FILE *stream;       /* of its replies; requests go to the descriptor below. NULL: none */
+	double timeout_sec; /* of each read and write; 0: 10 */
+	bool json;          /* print each reply as one line of JSON */
+	FILE *stream;       /* for replies; requests go to its descriptor. NULL: not connected */
 	char error[512];    /* why the last call failed */
 };
 
-/* Connects. False with an error. */
+/* Connects. On failure returns false and sets error. */
 bool ctl_dial(struct ctl_peer *peer);
 
-/* To the server on this host: the one at socket, or, if that is NULL, NFS-Ganesha, or the sidecar of the kernel's. */
+/*
+ * Connects to the server on this host. If socket is NULL, tries NFS-Ganesha, then the sidecar of
+ * the kernel's server.
+ */
 bool ctl_dial_server(struct ctl_peer *peer, const char *socket);
 
 void ctl_hang_up(struct ctl_peer *peer);
 
-/* The reply to a request, which it takes; NULL with an error, and after a refusal, too. */
+/*
+ * Sends a request, which is consumed, and returns the reply. Returns NULL and sets error if that
+ * fails or the daemon refuses.
+ */
 json_t *ctl_ask(struct ctl_peer *peer, json_t *request);
 
-/* A member of a reply. "-" if there is no such string; NaN if there is no such number. */
+/*
+ * Returns a member of a reply, or "-" (ctl_text()) or NaN (ctl_number()) if it is missing or of
+ * another type.
+ */
 const char *ctl_text(const json_t *object, const char *name);
 double ctl_number(const json_t *object, const char *name);
 
-/* 1234567 as "1.2M" ("-" if it is NaN). */
+/* Formats 1234567 as "1.2M", and NaN as "-". */
 #define CTL_SHORT_MAX 16
 const char *ctl_short(double value, char text[CTL_SHORT_MAX]);
 

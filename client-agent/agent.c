@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfs-agent: arguments, and what it is asked to do. The work is in loop.c. */
+/* canfs-agent: parses the arguments and starts the requested action. loop.c does the work. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* A configuration that says the defaults: installed as the first one. */
+/* Prints a configuration with the defaults. It is installed as the first configuration. */
 static void print_example(void)
 {
 	char option[256];
@@ -55,7 +55,10 @@ static void print_help(void)
 	     "  --help, --version");
 }
 
-/* is_known: what the configuration says of where the journal is. Else that there is none says nothing. */
+/*
+ * is_known: the configuration could be read, so it tells where the journal is. Otherwise a missing
+ * journal proves nothing.
+ */
 static int restore(const struct canfs_agent_config *config, bool is_known)
 {
 	struct canfs_actors actors;
@@ -79,7 +82,7 @@ static int restore(const struct canfs_agent_config *config, bool is_known)
 	return ret || !is_known ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The file that was asked for must be there; the default one may be missing. */
+/* A file that was given must exist. The default file may be missing. */
 static int read_config(struct canfs_agent_config *config, const char *file)
 {
 	char error[CANFS_CONFIG_ERROR_MAX];
@@ -113,7 +116,10 @@ int main(int argc, char **argv)
 	char action = 0;
 	int c, ret;
 
-	/* SIGPIPE of a closed log or SIGXFSZ of a file limit must not kill the agent while knobs are turned. */
+	/*
+	 * SIGPIPE from a closed log or SIGXFSZ from a file limit must not kill the agent while
+	 * knobs are turned.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -150,7 +156,7 @@ int main(int argc, char **argv)
 			argv[optind]);
 		return EXIT_USAGE;
 	}
-	/* A configuration that was broken meanwhile must not keep knobs turned: take its defaults. */
+	/* A broken configuration must not prevent a restore. Its defaults are used. */
 	ret = read_config(&config, file);
 	if (ret && action != 'r')
 		return EXIT_USAGE;

@@ -82,7 +82,7 @@ static bool is_left_alone(const struct canfs_bidders *bidders, struct canfs_bdi 
 	return false;
 }
 
-/* Was it left alone when the mounts were read last time? */
+/* Returns true if the mount was left alone when the mounts were last read. */
 static bool was_left_alone(const struct canfs_bidders *before, const struct canfs_left_alone *mount)
 {
 	for (size_t i = 0; i < before->left_alone; i++) {
@@ -94,7 +94,10 @@ static bool was_left_alone(const struct canfs_bidders *before, const struct canf
 	return false;
 }
 
-/* Logs this once. A long path must not push the reason out of the line. security: "", or the mount's security with a final comma and blank. */
+/*
+ * Logs this once. A long path must not push the reason out of the line. security is "", or the
+ * mount's security followed by a comma and a blank.
+ */
 static void leave_alone(struct canfs_bidders *now, const struct canfs_bidders *before,
 	struct canfs_left_alone mount, const char *mountpoint, const char *security,
 	const char *why)
@@ -116,7 +119,7 @@ static void leave_mount_alone(struct canfs_bidders *now, const struct canfs_bidd
 	leave_alone(now, before, left, mount->mountpoint, security, why);
 }
 
-/* Another mount of the same BDI may be managed. */
+/* Leaves unfit mounts alone, unless another mount of their BDI is managed. */
 static void leave_unfit_alone(struct canfs_bidders *now, const struct canfs_bidders *before,
 	const struct canfs_mounts *mounts, const struct canfs_agent_config *config)
 {
@@ -153,7 +156,7 @@ static void add_wanted(struct canfs_bidders *now, struct canfs_bidders *before,
 		const char *why = canfs_mount_left_alone(mount);
 		struct canfs_bidder *bidder = NULL;
 
-		/* The first mount that is wanted stands for its BDI. */
+		/* The first wanted mount represents its BDI. */
 		if (!canfs_config_wants_mount(config, mount->mountpoint) ||
 			has_bdi(now, mount->bdi) || is_left_alone(now, mount->bdi))
 			continue;
@@ -187,7 +190,10 @@ bool canfs_bidders_want(const void *data, const struct canfs_mount *mount)
 	return false;
 }
 
-/* Mounts that are still there, but wanted no more: as long as the kernel would send all that they hold at once. */
+/*
+ * Keeps bidders of mounts that exist but are not wanted any more, as long as they have a share of
+ * the flushing point. Without its share, the kernel would send all held data of a mount at once.
+ */
 static void keep_leaving(struct canfs_bidders *now, struct canfs_bidders *before,
 	const struct canfs_mounts *mounts, const struct canfs_actors *actors)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* All bidders of this client, one for each BDI with NFS mounts that are to be managed. */
+/* All bidders of this client: one for each BDI with NFS mounts to manage. */
 #ifndef CANFS_CLIENT_AGENT_BIDDERS_H
 #define CANFS_CLIENT_AGENT_BIDDERS_H
 
@@ -8,13 +8,13 @@
 
 #define CANFS_BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 
-/* A mount without prices, which was logged already. */
+/* A mount without prices that was already logged. */
 struct canfs_left_alone {
 	int id;
 	struct canfs_bdi bdi;
 };
 
-/* All zero: none yet. */
+/* All zero: no bidders yet. */
 struct canfs_bidders {
 	struct canfs_bidder *bidder[CANFS_BIDDERS_MAX];
 	size_t n;
@@ -27,24 +27,27 @@ struct canfs_bidders {
 struct canfs_actors; /* act.h */
 
 /*
- * Mounts came or went, or the configuration is another: bidders of BDIs that stayed keep their memory, those of
- * others are let go and freed. One that is not wanted any more stays, observing, until it has no share of the
- * flushing point left. Says what is new.
+ * Call this when mounts came or went, or the configuration has changed. Bidders of BDIs that stay
+ * keep their state; the other bidders are released and freed. A bidder that is not wanted any more
+ * stays in observe mode until it has no share of the flushing point. Logs what is new.
  */
 void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mounts *mounts,
 	const struct canfs_agent_config *config, struct canfs_actors *actors);
 
-/* Does the configuration want the mount, or is it still managed? data: configuration and bidders. */
+/*
+ * Returns true if the configuration wants the mount, or if it is still managed. data is a struct
+ * canfs_bidders_wanted.
+ */
 struct canfs_bidders_wanted {
 	const struct canfs_bidders *bidders;
 	const struct canfs_agent_config *config;
 };
 bool canfs_bidders_want(const void *data, const struct canfs_mount *mount);
 
-/* Is one that is not wanted any more drained, so that a refresh would let it go? */
+/* Returns true if an unwanted bidder is drained, so that a refresh would release it. */
 bool canfs_bidders_left(const struct canfs_bidders *bidders, const struct canfs_actors *actors);
 
-/* Touches no knob. */
+/* Turns no knob. */
 void canfs_bidders_free(struct canfs_bidders *bidders);
 
 #endif

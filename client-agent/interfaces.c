@@ -15,7 +15,7 @@ static struct canfs_interface *find(struct canfs_interfaces *interfaces, const c
 	return NULL;
 }
 
-/* NULL: there is none, or they are too many. */
+/* Returns NULL if there is no interface, or if there are too many. */
 static struct canfs_interface *find_or_add(struct canfs_interfaces *interfaces, const char *name)
 {
 	struct canfs_interface *interface = find(interfaces, name);
@@ -61,7 +61,7 @@ static void count_fetched(struct canfs_bidder *bidder, uint64_t now_usec)
 	network->fetched_bytes = bidder->seen.cache_fetched_bytes;
 }
 
-/* What the mount itself has moved since the last time. */
+/* Adds what the mount itself has moved since the last sample. */
 static void count(
 	struct canfs_interfaces *interfaces, struct canfs_bidder *bidder, uint64_t now_usec)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The agent's loop: one thread, nothing in it blocks.
+ * The agent's loop: one thread, in which nothing blocks.
  *
  *	mounts changed? --> meminfo, mountstats --> each bidder: observe, interfaces, poller, bid --> act
  *	      ^                                                                                      |
- *	      `---- poll: 100 ms while data moves or is held, else 1 s; pollers, signals <-----------'
+ *	      `---- poll: 100 ms while data is held, else 0.2 to 1 s; pollers, signals <-------------'
  *
- * SIGTERM, SIGINT: release in stages, restore, end; a second one: restore at once, end. SIGHUP: read the
- * configuration again; a bad one is named and the running one stays. After a suspend there is no price
- * until a new one has come. The service manager is told of all this, and that the loop goes round.
+ * SIGTERM and SIGINT: release in stages, restore, exit. At a second signal the agent restores at
+ * once and exits. SIGHUP: read the configuration again. If the new one is bad, log that and keep
+ * the running one. After a suspend there is no price until a new one arrives. The service manager
+ * is told about these states, and that the loop still runs.
  */
 #ifndef CANFS_CLIENT_AGENT_LOOP_H
 #define CANFS_CLIENT_AGENT_LOOP_H
@@ -21,7 +22,7 @@ struct canfs_loop_options {
 	int mode;                /* an enum canfs_mode that overrides the file's, or -1 */
 };
 
-/* Runs until SIGTERM or SIGINT. 0 or -errno; what went wrong has been logged. */
+/* Runs until SIGTERM or SIGINT. Returns 0 or -errno. Errors have been logged. */
 int canfs_loop_run(struct canfs_agent_config *config, const struct canfs_loop_options *options);
 
 #endif

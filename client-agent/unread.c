@@ -5,7 +5,9 @@
 
 #include "common/log.h"
 
-/* Consecutive samples: a mount that was just added or removed may be in only one of the two files. */
+/*
+ * Consecutive samples. A mount that was just added or removed may be in only one of the two files.
+ */
 #define UNCOUNTED_SAMPLES 3
 
 void canfs_unread_note(bool *told, int ret, const char *file, const char *line)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Addresses of clients, all as IPv6, with IPv4 as ::ffff:a.b.c.d whatever the socket. A link-local address holds the number of its interface
- * in its third and fourth group, which are 0 on the wire, because the same address on two links belongs to two hosts.
+ * Client addresses. All are IPv6; IPv4 is stored as ::ffff:a.b.c.d whatever the socket. A
+ * link-local address holds its interface number in its third and fourth group, which are 0 on the
+ * wire, because the same address on two links belongs to two hosts.
  */
 #ifndef CANFS_COMMON_ADDRESS_H
 #define CANFS_COMMON_ADDRESS_H
@@ -27,7 +28,7 @@ static inline struct in6_addr canfs_map_ipv4(const struct in_addr *ipv4)
 
 #define CANFS_SCOPE_AT 4 /* offset in octets */
 
-/* The interface of a link-local address; 0: unknown, or not needed. */
+/* Returns the interface of a link-local address; 0: unknown, or not link-local. */
 static inline uint32_t canfs_scope_of(const struct in6_addr *address)
 {
 	uint32_t scope = 0;
@@ -37,7 +38,7 @@ static inline uint32_t canfs_scope_of(const struct in6_addr *address)
 	return ntohl(scope);
 }
 
-/* The address with this scope. Scope 0 gives the form on the wire. */
+/* Returns the address with this scope. Scope 0 gives the form on the wire. */
 static inline struct in6_addr canfs_with_scope(const struct in6_addr *address, uint32_t scope)
 {
 	struct in6_addr with = *address;
@@ -48,7 +49,10 @@ static inline struct in6_addr canfs_with_scope(const struct in6_addr *address, u
 	return with;
 }
 
-/* Do the addresses belong to the same host? An address without an interface matches every interface. */
+/*
+ * Returns true for addresses of the same host. An address without an interface matches any
+ * interface.
+ */
 static inline bool canfs_is_same_host(const struct in6_addr *one, const struct in6_addr *other)
 {
 	const struct in6_addr a = canfs_with_scope(one, 0), b = canfs_with_scope(other, 0);
@@ -58,7 +62,7 @@ static inline bool canfs_is_same_host(const struct in6_addr *one, const struct i
 	       (scopes[0] == 0 || scopes[1] == 0 || scopes[0] == scopes[1]);
 }
 
-/* False: it is of another family, and *address is ::. */
+/* Returns false for another family; *address is then ::. */
 static inline bool canfs_read_address(const struct sockaddr *from, struct in6_addr *address)
 {
 	*address = (struct in6_addr)IN6ADDR_ANY_INIT;
@@ -75,7 +79,10 @@ static inline bool canfs_read_address(const struct sockaddr *from, struct in6_ad
 	return true;
 }
 
-/* The other way, as NFS servers compare addresses with their lists of clients: IPv4 as such. With its port. */
+/*
+ * The inverse of canfs_read_address(), with IPv4 as AF_INET, because NFS servers compare addresses
+ * with their client lists in this form. Keeps the port.
+ */
 static inline struct sockaddr_storage canfs_plain_address(const struct sockaddr_in6 *address)
 {
 	struct sockaddr_storage plain = { 0 };
@@ -91,7 +98,7 @@ static inline struct sockaddr_storage canfs_plain_address(const struct sockaddr_
 	return plain;
 }
 
-/* The number of an interface, given as "eth0" or a number; 0: there is none. */
+/* Returns the number of an interface, given as "eth0" or as a number; 0: there is none. */
 static inline uint32_t canfs_parse_scope(const char *text)
 {
 	char *end;
@@ -102,7 +109,10 @@ static inline uint32_t canfs_parse_scope(const char *text)
 		       : if_nametoindex(text);
 }
 
-/* Parses text[0 ... len), IPv4 or IPv6, link-local as "fe80::1%eth0". False: not an address. */
+/*
+ * Parses text[0 ... len), IPv4 or IPv6, link-local as "fe80::1%eth0". Returns false if it is not an
+ * address.
+ */
 static inline bool canfs_parse_address(
 	const char *text, size_t len, struct in6_addr *address, bool *is_ipv4)
 {
@@ -128,7 +138,7 @@ static inline bool canfs_parse_address(
 	return !percent || (scope != 0 && IN6_IS_ADDR_LINKLOCAL(address));
 }
 
-/* The other way; returns text. */
+/* The inverse of canfs_parse_address(). Returns text. */
 static inline const char *canfs_print_address(
 	const struct in6_addr *address, char text[INET6_ADDRSTRLEN])
 {

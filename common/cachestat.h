@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* cachestat(2), since Linux 6.5; libraries of today do not have it. */
+/* cachestat(2), since Linux 6.5. Current C libraries have no wrapper. */
 #ifndef CANFS_COMMON_CACHESTAT_H
 #define CANFS_COMMON_CACHESTAT_H
 
@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 #ifndef SYS_cachestat
-#define SYS_cachestat 451 /* on all architectures but alpha, where it then answers ENOSYS */
+#define SYS_cachestat 451 /* on all architectures except alpha, where this number returns ENOSYS */
 #endif
 
-/* In pages, of a range of a file. */
+/* Pages in a range of a file. */
 struct canfs_cachestat {
 	uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
 
-/* 0, or -1 and errno. bytes 0: to the end of the file. */
+/* Returns 0, or -1 with errno set. bytes 0: to the end of the file. */
 static inline int canfs_cachestat(
 	int fd, uint64_t offset, uint64_t bytes, struct canfs_cachestat *found)
 {

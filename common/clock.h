@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The clock of all deadlines, samples and auctions. It does not run backwards. */
+/* The clock of all deadlines, samples and auctions. It never runs backwards. */
 #ifndef CANFS_COMMON_CLOCK_H
 #define CANFS_COMMON_CLOCK_H
 
@@ -16,7 +16,7 @@ static inline uint64_t canfs_now_usec(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* What this thread has had of a processor. */
+/* Returns the processor time of the calling thread. */
 static inline uint64_t canfs_cpu_usec(void)
 {
 	struct timespec used;
@@ -25,7 +25,7 @@ static inline uint64_t canfs_cpu_usec(void)
 	return (uint64_t)used.tv_sec * 1000000 + (uint64_t)used.tv_nsec / 1000;
 }
 
-/* How long the machine has been suspended since it booted; CLOCK_MONOTONIC stood still meanwhile. */
+/* Returns how long the machine was suspended since boot. CLOCK_MONOTONIC stops during a suspend. */
 static inline uint64_t canfs_suspended_usec(void)
 {
 	struct timespec boot;
@@ -35,7 +35,7 @@ static inline uint64_t canfs_suspended_usec(void)
 	return (uint64_t)boot.tv_sec * 1000000 + (uint64_t)boot.tv_nsec / 1000 - now_usec;
 }
 
-/* Of the same clock. */
+/* Initializes cond to use CLOCK_MONOTONIC. */
 static inline void canfs_steady_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t steady;
@@ -46,7 +46,10 @@ static inline void canfs_steady_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&steady);
 }
 
-/* For pthread_cond_timedwait() on such a one. */
+/*
+ * Returns the time msec milliseconds from now, for pthread_cond_timedwait() on such a condition
+ * variable.
+ */
 static inline struct timespec canfs_in_msec(unsigned int msec)
 {
 	struct timespec time;

@@ -4,7 +4,10 @@
 
 #include <stdint.h>
 
-/* Increase of a counter; 0 if it ran backwards (a device or mount was replaced, a counter reset). Also the rest of a capacity. */
+/*
+ * Returns the increase of a counter. Returns 0 if the counter ran backwards, because a device or
+ * mount was replaced or the counter was reset. Also used for the remainder of a capacity.
+ */
 static inline uint64_t canfs_growth(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;

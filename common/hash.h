@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A hash with a full avalanche (the finalizer of MurmurHash3). */
+/* Returns a hash with full avalanche (the finalizer of MurmurHash3). */
 static inline uint64_t canfs_hash(uint64_t x)
 {
 	x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The time of day, unless journald listens. Its length. */
+/* Writes the time of day, or nothing if journald reads stderr. Returns the length. */
 static size_t stamp(char *buf, size_t size)
 {
 	struct timespec now;
@@ -41,7 +41,10 @@ void canfs_log(const char *format, ...)
 			line[i] = '?';
 	}
 	line[len++] = '\n';
-	/* A pipe or socket that is ready takes a line this short whole. If not, it is lost. */
+	/*
+	 * A pipe or socket that is ready takes a line this short as a whole. Otherwise the line is
+	 * lost.
+	 */
 	if (poll(&out, 1, 0) != 1 || write(STDERR_FILENO, line, len) < 0)
 		return;
 }

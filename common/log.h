@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* One line per event on stderr, where journald or a terminal takes it. */
+/* Logs one line per event to stderr, for journald or a terminal. */
 #ifndef CANFS_COMMON_LOG_H
 #define CANFS_COMMON_LOG_H
 
 /*
- * With the time of day in front, unless journald listens (it has its own). Cut at 1023 bytes; lost, not
- * waited for, while nobody reads the other end: a full pipe must not stop the agent with knobs turned.
+ * The line starts with the time of day, unless journald reads stderr and adds its own. It is cut at
+ * 1023 bytes. If stderr is full, the line is lost, because a full pipe must not block the agent
+ * while knobs are changed.
  */
 void canfs_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the service manager is told (sd_notify(3)): ready, reloading, stopping, one line of status, and
- * that the loop goes round. All of it is nothing where there is no service manager.
+ * Notifies the service manager (sd_notify(3)): ready, reloading, stopping, a status line, and the
+ * watchdog. Without a service manager, these functions do nothing.
  */
 #ifndef CANFS_COMMON_NOTIFY_H
 #define CANFS_COMMON_NOTIFY_H
@@ -10,14 +10,14 @@
 
 void canfs_notify_ready(void);                  /* also after a reload */
 void canfs_notify_reloading(void);              /* until the next canfs_notify_ready() */
-void canfs_notify_stopping(const char *status); /* a line, as below */
+void canfs_notify_stopping(const char *status); /* status: one line, as below */
 
 /* One line for systemctl status. */
 void canfs_notify_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * Call it on each round of the loop: a watchdog that is set (WatchdogSec=) is fed, at most four times
- * in its interval. *fed_usec is the caller's memory, 0 at first.
+ * Call this on each iteration of the loop. It feeds the watchdog, if one is set (WatchdogSec=), at
+ * most four times per interval. *fed_usec belongs to this function; set it to 0 at first.
  */
 void canfs_notify_alive(uint64_t now_usec, uint64_t *fed_usec);
 

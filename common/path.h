@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Is path that directory, or in it, by their names? Neither ends with a slash, but for "/" itself. */
+/*
+ * Returns true if path is directory or is below it, by name only. Neither may end with a slash,
+ * except "/" itself.
+ */
 static inline bool canfs_path_is_below(const char *path, const char *directory)
 {
 	size_t len = strlen(directory);
@@ -17,8 +20,8 @@ static inline bool canfs_path_is_below(const char *path, const char *directory)
 }
 
 /*
- * Normalizes an absolute path without symbolic links, in place: "//a/./b/../c/" becomes "/a/c". Other text, such as the Tag of an
- * export, is not changed.
+ * Normalizes an absolute path in place, without symbolic links: "//a/./b/../c/" becomes "/a/c".
+ * Leaves other text unchanged, such as the Tag of an export.
  */
 static inline void canfs_path_clean(char *path)
 {

@@ -8,7 +8,10 @@
 #include <sys/random.h>
 #include "common/clock.h"
 
-/* Fills bytes with random ones, as good as they can be had without waiting. */
+/*
+ * Fills bytes with the best random bytes available without blocking. Before the kernel has any,
+ * this is only the current time.
+ */
 static inline void canfs_random(void *bytes, size_t len)
 {
 	uint64_t now = canfs_now_usec();

@@ -12,7 +12,10 @@ int canfs_thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void 
 	pthread_attr_init(&attr);
 	ret = stack_bytes ? pthread_attr_setstacksize(&attr, stack_bytes) : 0;
 	if (!ret) {
-		/* A thread inherits the mask of the one that makes it; masked later, it could still get one. */
+		/*
+		 * A thread inherits the signal mask of its creator. If the new thread set the mask
+		 * itself, a signal could arrive before.
+		 */
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &before);
 		ret = pthread_create(thread, &attr, run, arg);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * As pthread_create(), with all signals blocked in the new thread: they are for the program's own threads.
- * stack_bytes: of its stack; 0: the default. 0 or -errno.
+ * Like pthread_create(), but all signals are blocked in the new thread, because the program's own
+ * threads handle them. stack_bytes: stack size; 0: the default. Returns 0 or -errno.
  */
 int canfs_thread_start(pthread_t *thread, size_t stack_bytes, void *(*run)(void *arg), void *arg);
 

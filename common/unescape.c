@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* The byte of \ooo at p, or -1. */
+/* Returns the byte of \ooo at p, or -1. */
 static int octal_escape(const char *p, size_t len)
 {
 	if (len < 4 || p[0] != '\\' || p[1] < '0' || p[1] > '3')

@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * Undoes the octal escapes of mountinfo and mountstats (\040: blank, tab, newline, backslash, and the comma in an
- * option's value) from text[0 ... len) into buf. \000 stays as it is. 0, or -ENAMETOOLONG.
+ * Decodes the octal escapes of mountinfo and mountstats (\040) from text[0 ... len) into buf. They
+ * stand for blank, tab, newline, backslash, and a comma in an option's value. \000 is not decoded.
+ * Returns 0, or -ENAMETOOLONG if buf is too small.
  */
 int canfs_unescape(const char *text, size_t len, char *buf, size_t size);
 

@@ -26,7 +26,7 @@
 		.number = 100,                                                                     \
 		.help = "how much the price of " #resource " counts" },
 
-/* A new option is one row here and one member of struct canfs_priced_config. */
+/* To add an option, add a row here and a member to struct canfs_priced_config. */
 const struct canfs_priced_option canfs_priced_options[] = {
 	{ .name = "price_port",
 		.type = PRICED_COUNT,
@@ -137,7 +137,7 @@ void canfs_priced_config_defaults(struct canfs_priced_config *config)
 	config->monitors = CANFS_PRICED_MONITORS;
 }
 
-/* The kernel's server is limited by no control group of ours. */
+/* The kernel's server is not limited by our control group, so the whole machine is measured. */
 void canfs_priced_config_of_sampler(
 	const struct canfs_priced_config *config, struct canfs_sampler_config *sampler)
 {
@@ -172,7 +172,7 @@ bool canfs_priced_config_scale(const struct canfs_priced_config *before,
 
 #define NAME_OF(NAME, name, Name) " " #name
 
-/* "" if nothing need be said. */
+/* Sets text to what is allowed; "": no note is needed. */
 static void describe_allowed(const struct canfs_priced_option *option, char *text, size_t size)
 {
 	text[0] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The rows of the configuration's table, for config.c, which holds them, and config_parse.c. */
+/* The rows of the option table, which is in config.c. For config.c and config_parse.c. */
 #ifndef CANFS_PRICED_CONFIG_OPTION_H
 #define CANFS_PRICED_CONFIG_OPTION_H
 
@@ -19,7 +19,7 @@ struct canfs_priced_option {
 	enum canfs_priced_option_type type;
 	size_t offset; /* in struct canfs_priced_config */
 	double min, max;
-	double number;    /* default; below min: nothing is said, and 0 stands for that */
+	double number;    /* default; below min: no default, stored as 0 */
 	const char *path; /* default of a path */
 	const char *help;
 };
@@ -29,11 +29,11 @@ struct canfs_priced_option {
 extern const struct canfs_priced_option canfs_priced_options[];
 extern const size_t canfs_priced_options_n; /* <= CANFS_PRICED_OPTIONS_MAX */
 
-/* number is within the option's bounds, or 0. */
+/* Sets an option. number is within the option's bounds, or 0. */
 void canfs_priced_option_put(struct canfs_priced_config *config,
 	const struct canfs_priced_option *option, double number);
 
-/* May it be left empty? */
+/* Returns true if the option may be empty. */
 static inline bool canfs_priced_option_is_optional(const struct canfs_priced_option *option)
 {
 	return option->type == PRICED_PATH || option->type == PRICED_INTERFACES ||

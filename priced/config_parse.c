@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The parser of priced.conf: inih splits the lines, this judges them. */
+/* The parser of priced.conf. inih splits the lines, this code checks them. */
 #include <errno.h>
 #include <ini.h>
 #include <math.h>
@@ -12,30 +12,30 @@
 
 #define CLASS_SECTION "class "
 
-/* The class whose section this is. */
+/* The class section being parsed. */
 struct class_section {
 	char name[64];
-	int header_line; /* 0: no class's section */
+	int header_line; /* 0: not in a class section */
 	int line;        /* of its first option */
 	int premium_line;
-	unsigned int clients; /* how many words */
+	unsigned int clients; /* number of words */
 	int premium_pct;
 };
 
-/* What inih's handler works on. */
+/* The user data of inih's handler. */
 struct parser {
 	struct canfs_priced_config config;
 	const char *file;
-	char *error; /* of the first mistake; "" so far */
+	char *error; /* of the first mistake; "": none yet */
 	const char *text;
 	int line;
 	int mistake_line;
-	int name_line[CANFS_PRICED_OPTIONS_MAX]; /* where it was given; 0: not yet */
+	int name_line[CANFS_PRICED_OPTIONS_MAX]; /* line of each option; 0: not given yet */
 	struct class_section client_class;
-	struct canfs_names *names; /* NULL: they are left out */
+	struct canfs_names *names; /* NULL: names are left out */
 };
 
-/* Keeps the first mistake only. Returns 0, which to inih means an error. */
+/* Keeps only the first mistake. Returns 0, which means an error to inih. */
 static int __attribute__((format(printf, 2, 3)))
 mistake(struct parser *parser, const char *format, ...)
 {
@@ -63,7 +63,7 @@ static int set_number(
 		canfs_priced_option_put(&parser->config, option, 0);
 		return 1;
 	}
-	/* strtod() alone would also take hexadecimal, "inf" and "nan". */
+	/* strtod() alone would also accept hexadecimal, "inf" and "nan". */
 	if (end == value || *end != '\0' || strspn(value, "+-.0123456789eE") != strlen(value))
 		return mistake(parser, "%s = %.64s: not a number", option->name, value);
 	if (option->type == PRICED_COUNT && number != floor(number))
@@ -129,7 +129,7 @@ static int add_monitor(struct parser *parser, const char *name, size_t len)
 		CANFS_HOST_RESOURCE_ROWS(NAME_OF));
 }
 
-/* Blanks or commas between them, as the CANFS { } block has commas. */
+/* Names are separated by blanks or commas, because the CANFS { } block uses commas. */
 static int set_names(struct parser *parser, const char *value,
 	int (*add)(struct parser *parser, const char *name, size_t len))
 {
@@ -178,7 +178,7 @@ static int set_option(struct parser *parser, size_t i, const char *value)
 	return 0;
 }
 
-/* Checks a whole section. Its errors name the line of the first option, or of the header. */
+/* Checks a complete class section. Errors name the line of its first option, or of its header. */
 static int end_class(struct parser *parser)
 {
 	struct class_section client_class = parser->client_class;
@@ -200,7 +200,7 @@ static int end_class(struct parser *parser)
 
 static int add_client(struct parser *parser, const char *word, size_t len)
 {
-	char text[512], error[CANFS_CLASS_ERROR_MAX]; /* what does not fit is no name either */
+	char text[512], error[CANFS_CLASS_ERROR_MAX]; /* a longer word is no valid name */
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, word);
 	parser->client_class.clients++;
@@ -276,7 +276,7 @@ static void take_header(struct parser *parser, const char *line)
 		parser->names->class_name = client_class->name;
 }
 
-/* inih's reader: fgets() from the text, counting lines; a line that does not fit is a mistake. */
+/* inih's reader: fgets() from the text, counts lines. A line that does not fit is a mistake. */
 static char *next_line(char *buf, int size, void *user)
 {
 	struct parser *parser = user;
@@ -333,7 +333,7 @@ static int parse_file(struct canfs_priced_config *config, const char *file, char
 {
 	int ret = canfs_read_source("", file, text, CANFS_PRICED_CONFIG_BYTES_MAX);
 
-	/* Full: it may go on. */
+	/* A full buffer: the file may be longer. */
 	if (ret >= CANFS_PRICED_CONFIG_BYTES_MAX - 1)
 		ret = -EFBIG;
 	if (ret < 0) {

@@ -19,11 +19,11 @@
 #define TICK_MSEC 1000
 
 struct daemon {
-	struct canfs_priced_config *config; /* as it holds */
+	struct canfs_priced_config *config; /* the running configuration */
 	const char *file;
 	int signal_fd;
 	uint64_t notified_usec; /* see canfs_notify_alive() */
-	uint64_t shown[2];      /* exports and subscribers, in the status */
+	uint64_t shown[2];      /* exports and subscribers in the current status line */
 	struct canfs_sampler *sampler;
 	struct canfs_shared_classes *classes;
 	struct canfs_export_list *list;
@@ -59,7 +59,7 @@ static void fill_in(const struct canfs_priced_config *config, struct canfs_sampl
 	sampler->thread_begins = name_market;
 }
 
-/* before: NULL at the start. Did it change anything? */
+/* before: NULL at the start. Returns true if anything changed. */
 static bool change_scale(struct daemon *daemon, const struct canfs_priced_config *before,
 	const struct canfs_priced_config *now)
 {
@@ -127,7 +127,7 @@ static int open_service(struct daemon *daemon)
 	return 0;
 }
 
-/* Clients get their prices without it, too. */
+/* Optional: clients get their prices without a control socket. */
 static void open_control(struct daemon *daemon)
 {
 	struct canfs_control_config config = { .path = daemon->config->control_socket,
@@ -177,7 +177,10 @@ static int open_all(struct daemon *daemon)
 	return 0;
 }
 
-/* What an exports thread that does not end may still use stays, until the process ends. */
+/*
+ * If the exports thread does not end, everything that it may still use is kept until the process
+ * ends.
+ */
 static void close_all(struct daemon *daemon)
 {
 	bool stopped = canfs_exports_thread_stop(daemon->exports);
@@ -199,7 +202,7 @@ static void close_all(struct daemon *daemon)
 	free(daemon->classes);
 }
 
-/* What was opened at the start goes on as it was. */
+/* Keeps the options that are used only at the start. */
 static void keep_open(struct daemon *daemon, struct canfs_priced_config *config)
 {
 	const struct canfs_priced_config *running = daemon->config;
@@ -237,7 +240,7 @@ static void reload(struct daemon *daemon)
 	canfs_log("%s: reloaded", daemon->file);
 }
 
-/* False: the end has come. */
+/* Returns false if the daemon must end. */
 static bool take_signal(struct daemon *daemon)
 {
 	struct signalfd_siginfo info;
@@ -252,7 +255,10 @@ static bool take_signal(struct daemon *daemon)
 	return true;
 }
 
-/* Counting waits for a step of the market in progress: should that hang, so does this, and the watchdog sees it. */
+/*
+ * Counting waits for the market's current step. If the step hangs, this thread hangs too, and the
+ * watchdog expires.
+ */
 static void tick(struct daemon *daemon)
 {
 	struct canfs_sampler_counters sampler;

@@ -22,7 +22,7 @@ static void free_export(struct exported *export)
 	free(export);
 }
 
-/* The price tables are closed by then, or belong to others. */
+/* The price tables must be closed already, or be in use by another list. */
 static void free_exports(struct exports *exports)
 {
 	struct exported *export;
@@ -115,7 +115,7 @@ static int read_text(struct canfs_export_list *list, enum text which, const char
 	return ret;
 }
 
-/* The kernel's list is at both places, the first one only where the nfsd file system is mounted. */
+/* The kernel's list is at two paths. The first exists only if the nfsd file system is mounted. */
 static int read_texts(struct canfs_export_list *list)
 {
 	int kernel = read_text(list, KERNEL, "/proc/fs/nfsd/exports");
@@ -126,7 +126,7 @@ static int read_texts(struct canfs_export_list *list)
 	if (list->etab[0] != '\0')
 		etab = read_text(list, ETAB, list->etab);
 	mounts = read_text(list, MOUNTINFO, "/proc/self/mountinfo");
-	/* A server that does not run exports nothing. */
+	/* A missing file means that the server does not run, so it exports nothing. */
 	if (kernel < 0 && kernel != -ENOENT)
 		return kernel;
 	if (etab < 0 && etab != -ENOENT)
@@ -165,8 +165,9 @@ static bool has_disks_of_its_own(const char *type)
 }
 
 /*
- * The market follows the path of an anonymous device, to find its disks; there are none where a file system that
- * might hang, as NFS and FUSE may, is exported on.
+ * Returns the device of an export, or 0 for no disks of this machine. To find the disks of an
+ * anonymous device, the market follows the export's path. This could hang on NFS or FUSE, which
+ * have no disks of their own, so the device is 0 there.
  */
 static dev_t device_of(const char *mountinfo, const char *path)
 {
@@ -209,7 +210,7 @@ static int add_client(struct exported *export, const struct canfs_nfsd_export *f
 	return 0;
 }
 
-/* What a text exports. 0 or -ENOMEM. *too_many: paths were left out. */
+/* Adds the exports in text. Returns 0 or -ENOMEM. Sets *too_many if paths were left out. */
 static int add_exports(struct exports *exports, const char *text, size_t *count, bool *too_many)
 {
 	struct canfs_nfsd_cursor cursor = { .text = text };
@@ -262,7 +263,7 @@ static int parse_texts(struct canfs_export_list *list, struct exports *exports)
 	return ret;
 }
 
-/* From the list as it is, or new. */
+/* Takes the price table from the current list, or opens a new one. */
 static int find_price_table(struct canfs_export_list *list, struct exported *export)
 {
 	struct exported *old = find_path(&list->exports, export->path);
@@ -305,7 +306,7 @@ static void exchange(struct canfs_export_list *list, struct exports *exports)
 	pthread_mutex_unlock(&list->mutex);
 }
 
-/* Nobody finds it any more; but it may have subscribers. */
+/* The table cannot be found any more, but it may have subscribers. */
 static void close_prices(struct canfs_export_list *list, struct canfs_price_table *prices)
 {
 	if (list->service && prices)
@@ -313,7 +314,7 @@ static void close_prices(struct canfs_export_list *list, struct canfs_price_tabl
 	canfs_price_table_close(prices);
 }
 
-/* With the price tables that are not those of the list as it is. */
+/* Frees exports, and closes those of their price tables that the current list does not use. */
 static void drop_exports(struct canfs_export_list *list, struct exports *exports)
 {
 	struct exported *export;
@@ -327,7 +328,7 @@ static void drop_exports(struct canfs_export_list *list, struct exports *exports
 	free_exports(exports);
 }
 
-/* list->exports changes in this thread only, and is read here without the lock. */
+/* Only this thread changes list->exports, so it reads the list without the lock. */
 int canfs_export_list_refresh(struct canfs_export_list *list)
 {
 	struct exports exports = LIST_HEAD_INITIALIZER(exports);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The exports of the kernel's NFS server, each with its price table, and which client may have its prices.
+ * The exports of the kernel's NFS server, with their price tables and with the clients that may get
+ * their prices.
  *
  *	kernel's list, etab --refresh--> exports: path, clients, price table <--use-- price service
  *	mountinfo: the device ---'
  *
- * An export's device is that of the mount its path is on, found by name: nothing below the path is accessed. export_path.h resolves the name
- * that a client uses.
+ * An export's device is the device of the mount that its path is on, found by name: nothing below
+ * the path is accessed. export_path.h resolves the name that a client uses.
  */
 #ifndef CANFS_PRICED_EXPORT_LIST_H
 #define CANFS_PRICED_EXPORT_LIST_H
@@ -14,36 +15,46 @@
 #include "server/market/sampler.h"
 #include "server/price-service/price_service.h"
 
-/* Those of more paths have no prices. With its history, an export takes about 20 KiB. */
+/* Exports of further paths have no prices. An export takes about 20 KiB, including its history. */
 #define CANFS_EXPORTS_MAX 512
 
 struct canfs_export_list_config {
-	const char *root; /* put before every path of a file that is read; "" but for tests */
-	const char *etab; /* exportfs's list; "": the kernel's only */
+	const char *root; /* prefix of every path that is read; "" except in tests */
+	const char *etab; /* exportfs's list; "": use only the kernel's */
 	struct canfs_sampler *sampler;
 	canfs_say *say;
 };
 
 struct canfs_export_list;
 
-/* 0 or -ENOMEM. config and its etab are copied; root and sampler must stay. The list is empty. */
+/*
+ * Creates an empty list. Returns 0 or -ENOMEM. config and its etab are copied. root and sampler
+ * must outlive the list.
+ */
 int canfs_export_list_new(
 	struct canfs_export_list **list, const struct canfs_export_list_config *config);
 
-/* After the service has stopped, and before the sampler goes. NULL allowed. */
+/* Call this after the service has stopped and before the sampler is freed. NULL allowed. */
 void canfs_export_list_free(struct canfs_export_list *list);
 
-/* The service that is to forget exports that go: before the first refresh, and until the last. */
+/*
+ * Sets the service that is told of removed exports. Call this before the first refresh. The service
+ * must stay valid until the last refresh.
+ */
 void canfs_export_list_serve(struct canfs_export_list *list, struct canfs_price_service *service);
 
 /*
- * Reads the lists again. Exports that stay, on the same device, keep their price tables. 1: something has changed; 0;
- * -errno: nothing could be read, or there is no memory, and all is as it was. By one thread only, which may have to
- * wait for a file system (canfs_price_table_open()); nobody else waits for that.
+ * Rereads the lists. Exports that remain on the same device keep their price tables. Returns 1 if
+ * something changed, 0 if nothing did, or -errno if the lists could not be read or memory is short.
+ * On an error, the list is unchanged. Only one thread may call this. It may block on a file system
+ * (canfs_price_table_open()), but no other thread waits for it.
  */
 int canfs_export_list_refresh(struct canfs_export_list *list);
 
-/* For the price service, with the list as its host. For one thread only. Reads /proc. Waits for path_resolver.h, but never for a file system. */
+/*
+ * The price service's callback, with the list as its host. Only one thread may call it. Reads
+ * /proc. May wait for path_resolver.h, but never for a file system.
+ */
 canfs_with_export canfs_export_list_use;
 
 #endif

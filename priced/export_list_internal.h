@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Internals of the list, shared by export_list.c, which makes it, and export_lookup.c, which searches it. */
+/*
+ * Internals of the list, shared by export_list.c (which builds it) and export_lookup.c (which
+ * searches it).
+ */
 #ifndef CANFS_PRICED_EXPORT_LIST_INTERNAL_H
 #define CANFS_PRICED_EXPORT_LIST_INTERNAL_H
 
@@ -8,7 +11,10 @@
 #include "priced/export_list.h"
 #include "priced/path_resolver.h"
 
-/* The part of a file that does not fit is ignored. Buffer pages that are never written take no memory. */
+/*
+ * The part of a file beyond this size is ignored. Buffer pages that are never written use no
+ * memory.
+ */
 #define CANFS_EXPORT_TEXT_MAX (1 << 20)
 
 struct client {
@@ -28,7 +34,7 @@ struct exported {
 
 LIST_HEAD(exports, exported);
 
-/* The files from which the list is made. Empty: missing. */
+/* The files that the list is built from. Empty: missing. */
 enum text { KERNEL, ETAB, MOUNTINFO, TEXTS };
 
 struct canfs_export_list {
@@ -36,8 +42,8 @@ struct canfs_export_list {
 	char *etab;
 	char *text[TEXTS],
 		*last_text[TEXTS]; /* as read now, and at the last change; used by refresh() */
-	bool too_many;             /* was logged; likewise */
-	struct canfs_price_service *service; /* is told of removed exports; NULL: none */
+	bool too_many;             /* too many paths: logged; used by refresh() */
+	struct canfs_price_service *service; /* told of removed exports; NULL: none */
 
 	struct canfs_path_resolver *resolver; /* NULL: names are taken literally */
 
@@ -46,9 +52,9 @@ struct canfs_export_list {
 	unsigned int lookups;  /* since then */
 
 	pthread_mutex_t
-		mutex; /* protects the members below; taken before those of market and service */
+		mutex; /* protects the members below; locked before the mutexes of market and service */
 	struct exports exports;
-	bool has_names; /* some of the clients are names */
+	bool has_names; /* some clients are names */
 };
 
 #endif

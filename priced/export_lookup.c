@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Finds the export that a client names, and decides whether the client may have its prices. */
+/* Finds the export that a client names, and decides whether the client may get its prices. */
 #include "priced/export_list_internal.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "priced/nfsd_exports.h"
 #include "server/monitors/source.h"
 
-/* Limits for reading the kernel's cache of clients, and for searches in it between two readings. */
+/* Limits on reading the kernel's client cache, and on the searches between two reads. */
 #define DOMAINS_USEC    1000000
 #define DOMAINS_LOOKUPS 1000
 
@@ -45,7 +45,7 @@ static bool admits(const struct exported *export, const struct caller *caller)
 	return false;
 }
 
-/* Searches like mountd: the longest path that is exported to this client. */
+/* Like mountd, returns the longest path that is exported to this client. */
 static struct exported *find_export(
 	const struct canfs_export_list *list, const char *path, const struct caller *caller)
 {
@@ -64,7 +64,7 @@ static struct exported *find_export(
 	return found;
 }
 
-/* The root of NFSv4 for this client; "": the root of the file systems. */
+/* Returns the NFSv4 root of this client; "": the root of the file systems. */
 static const char *nfs4_root(const struct canfs_export_list *list, const struct caller *caller)
 {
 	struct exported *export;
@@ -88,8 +88,8 @@ static bool admits_anywhere(const struct canfs_export_list *list, const struct c
 }
 
 /*
- * The exact name of an export needs no access to the disk, and a client that may mount nothing causes none. If the access takes too long, the
- * name is taken literally.
+ * The exact name of an export needs no disk access. A client that may mount nothing causes none. If
+ * the access takes too long, the name is taken literally.
  */
 static struct exported *find_name(const struct canfs_export_list *list, const char *name,
 	uint32_t nfs_version, const struct caller *caller)
@@ -110,8 +110,9 @@ static struct exported *find_name(const struct canfs_export_list *list, const ch
 }
 
 /*
- * The kernel knows which names match clients that have used the server. 0; -ENOENT: no name matches; -EAGAIN: too many lookups at the
- * moment.
+ * Gets the caller's domain from the kernel. The kernel knows which names match a client that has
+ * used the server. Returns 0, -ENOENT if no name matches, or -EAGAIN if there are too many lookups
+ * at the moment.
  */
 static int learn_domain(struct canfs_export_list *list, struct caller *caller)
 {

@@ -14,9 +14,9 @@
 struct canfs_exports_thread {
 	struct canfs_export_list *list;
 	canfs_say *say;
-	int last_error; /* said last; 0: the lists can be read. The thread's */
+	int last_error; /* last logged; 0: the lists can be read. Used only by the thread */
 	pthread_t thread;
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* protects the members below */
 	pthread_cond_t wake;
 	bool hurry, stop, ended;
 };
@@ -52,7 +52,7 @@ static void tell(struct canfs_exports_thread *thread, bool *what)
 	pthread_mutex_unlock(&thread->mutex);
 }
 
-/* False: it is to stop. */
+/* Returns false if the thread must stop. */
 static bool wait_for_next(struct canfs_exports_thread *thread)
 {
 	struct timespec until = canfs_in_msec(CANFS_EXPORTS_POLL_MSEC);
@@ -113,7 +113,10 @@ void canfs_exports_thread_hurry(struct canfs_exports_thread *thread)
 	tell(thread, &thread->hurry);
 }
 
-/* Only one of the two waits at a time: after it was told to stop, the thread does not any more. */
+/*
+ * Both threads use one condition variable, but only one waits at a time: the exports thread does
+ * not wait any more after it was told to stop.
+ */
 static bool wait_for_end(struct canfs_exports_thread *thread)
 {
 	struct timespec until = canfs_in_msec(STOP_MSEC);

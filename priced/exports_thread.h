@@ -5,21 +5,21 @@
 
 #include "priced/export_list.h"
 
-/* The kernel does not tell of changes. */
+/* The lists are polled, because the kernel does not report changes. */
 #define CANFS_EXPORTS_POLL_MSEC 5000
 
 struct canfs_exports_thread;
 
-/* Refreshes the list at once, and then again and again. 0 or -errno. */
+/* Starts a thread that refreshes the list at once, and then periodically. Returns 0 or -errno. */
 int canfs_exports_thread_start(
 	struct canfs_exports_thread **thread, struct canfs_export_list *list, canfs_say *say);
 
-/* Once more, soon. */
+/* Requests another refresh now. */
 void canfs_exports_thread_hurry(struct canfs_exports_thread *thread);
 
 /*
- * False: it waits for a file system, and goes on to use the list, the service and the sampler, which must stay. NULL
- * allowed.
+ * Returns false if the thread is blocked on a file system. The thread then still uses the list, the
+ * service and the sampler, which must not be freed. NULL allowed.
  */
 bool canfs_exports_thread_stop(struct canfs_exports_thread *thread);
 

@@ -6,7 +6,7 @@
 #include "common/address.h"
 #include "common/unescape.h"
 
-/* Is one of the words of a list with commas, text[0 ... len), this one? */
+/* Returns true if word is in the comma-separated list text[0 ... len). */
 static bool in_list(const char *text, size_t len, const char *word, size_t word_len)
 {
 	for (const char *end = text + len; text <= end;) {
@@ -32,7 +32,7 @@ static void pass_line(struct canfs_nfsd_cursor *cursor)
 	cursor->in_line = false;
 }
 
-/* The path that a line begins with, and the cursor behind it. */
+/* Gets the path at the start of a line, and moves the cursor past it. */
 static bool take_path(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export *export)
 {
 	size_t len = strcspn(cursor->text, " \t\n");
@@ -45,7 +45,7 @@ static bool take_path(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export
 	return true;
 }
 
-/* CLIENT(OPTIONS), and the cursor behind it. */
+/* Gets CLIENT(OPTIONS), and moves the cursor past it. */
 static bool take_client(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export *export)
 {
 	const char *client = cursor->text + strspn(cursor->text, " \t");
@@ -85,7 +85,7 @@ static struct in6_addr mask_of(unsigned int bits)
 	return mask;
 }
 
-/* What stands behind the slash of a network: "24", "64" or "255.255.255.0". */
+/* Parses the part of a network after the slash: "24", "64" or "255.255.255.0". */
 static bool parse_mask(const char *text, size_t len, bool is_ipv4, struct in6_addr *mask)
 {
 	const unsigned int above = is_ipv4 ? 96 : 0;
@@ -120,7 +120,7 @@ static bool is_within(
 	return true;
 }
 
-/* An address or a network; "$ADDRESS" is how mountd names an address that it has made a domain of. */
+/* Parses an address or a network. mountd writes "$ADDRESS" for an address that is a domain. */
 static bool parse_network(const char *client, size_t len, struct in6_addr *network,
 	struct in6_addr *mask, bool *is_ipv4)
 {
@@ -152,7 +152,7 @@ static bool covers(const char *client, size_t len, const struct in6_addr *addres
 
 	if (is_everybody(client, len))
 		return true;
-	/* In a network of IPv6, be it ::/0, is no address of IPv4. */
+	/* No IPv6 network contains an IPv4 address, not even ::/0. */
 	if (!parse_network(client, len, &network, &mask, &is_ipv4) ||
 		is_ipv4 != !!IN6_IS_ADDR_V4MAPPED(address))
 		return false;
@@ -164,7 +164,10 @@ static bool covers(const char *client, size_t len, const struct in6_addr *addres
 
 bool canfs_nfsd_is_client(const char *client, const struct in6_addr *address, const char *domain)
 {
-	/* The kernel's are domains: an address is of one if it is everybody in it. */
+	/*
+	 * The kernel's clients are domains. An address is in a domain if it matches every CLIENT in
+	 * it.
+	 */
 	for (;;) {
 		size_t len = strcspn(client, ",");
 
@@ -194,7 +197,7 @@ bool canfs_nfsd_has_name(const char *client)
 	}
 }
 
-/* The next word of a line; *text behind it. */
+/* Returns the next word of a line, and moves *text past it. */
 static const char *next_word(const char **text, size_t *len)
 {
 	const char *word = *text + strspn(*text, " ");
@@ -220,7 +223,7 @@ static bool is_domain_of(
 	if (!canfs_parse_address(word, len, &here, &is_ipv4) || !canfs_is_same_host(&here, address))
 		return false;
 	word = next_word(&line, &len);
-	/* A last line that is torn has no end. */
+	/* A truncated last line has no newline. */
 	if (len == 0 || len >= CANFS_NFSD_CLIENT_MAX || *line == '\0')
 		return false;
 	memcpy(domain, word, len);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the kernel's NFS server exports to whom, as it and exportfs(8) write it. Pure: text in, plain data out.
+ * Parses the exports of the kernel's NFS server, as the kernel and exportfs(8) list them. No I/O:
+ * text in, plain data out.
  *
  *	/proc/fs/nfsd/exports               PATH <tab> CLIENT(OPTIONS) ...   what clients use now
- *	/var/lib/nfs/etab                   the same                         all that there is
- *	/proc/net/rpc/auth.unix.ip/content  nfsd ADDRESS DOMAIN              who a client was taken for
+ *	/var/lib/nfs/etab                   the same                         all exports
+ *	/proc/net/rpc/auth.unix.ip/content  nfsd ADDRESS DOMAIN              the domain of each client
  *
- * A CLIENT is an address, a network, "*", or a name of whatever kind: of a host, with wildcards, of a netgroup. Names are
- * not resolved here. That mountd has done, for each address that has used the server, and the kernel remembers it: the
- * address's domain is the list of all the CLIENTs that it is.
+ * A CLIENT is an address, a network, "*", or a name. A name is a host name, a wildcard pattern or a
+ * netgroup. Names are not resolved here. mountd has resolved them for each address that has used
+ * the server, and the kernel caches the result. The domain of an address is the list of all CLIENTs
+ * that match it.
  */
 #ifndef CANFS_PRICED_NFSD_EXPORTS_H
 #define CANFS_PRICED_NFSD_EXPORTS_H
@@ -20,40 +22,40 @@
 #include <sys/socket.h>
 
 #define CANFS_NFSD_CLIENT_MAX                                                                      \
-	1024 /* bytes of a CLIENT or domain, NUL included; the kernel's are as long */
+	1024 /* bytes of a CLIENT or domain, NUL included; the kernel uses the same limit */
 
-/* An export to one client. */
+/* An export of one path to one client. */
 struct canfs_nfsd_export {
-	char path[PATH_MAX]; /* without its escapes */
+	char path[PATH_MAX]; /* with its escapes decoded */
 	char client[CANFS_NFSD_CLIENT_MAX];
-	bool insecure;  /* to any port; else to privileged ones only */
-	bool is_root;   /* fsid=0: NFSv4 begins there */
-	bool is_v4root; /* v4root: to lead to the exports below it, with no files of its own */
+	bool insecure;  /* clients may use any port; else only privileged ports */
+	bool is_root;   /* fsid=0: the root of NFSv4 */
+	bool is_v4root; /* v4root: only leads to exports below it, has no files of its own */
 };
 
 struct canfs_nfsd_cursor {
-	const char *text; /* what is left of it */
-	bool in_line;     /* of a path that more clients follow */
+	const char *text; /* the rest of the text */
+	bool in_line;     /* more clients of the same path may follow */
 };
 
 /*
- * The next export in cursor->text, which is set to the whole text first. A path with several clients comes once for each.
- * *export is kept by the caller from call to call. False: there is none left. Comments, and what is no export, or
- * torn, are passed over.
+ * Gets the next export. First set cursor->text to the whole text. A path with several clients is
+ * returned once for each. The caller must keep *export unchanged between calls. Returns false at
+ * the end. Comments, invalid lines and truncated lines are skipped.
  */
 bool canfs_nfsd_next_export(struct canfs_nfsd_cursor *cursor, struct canfs_nfsd_export *export);
 
 /*
- * Who the address was taken for, in the content of auth.unix.ip. False: the kernel does not know (yet, or any more);
- * domain is "" then.
+ * Gets the domain of an address from the content of auth.unix.ip. Returns false if the kernel does
+ * not know the address (yet, or any more); domain is "" then.
  */
 bool canfs_nfsd_find_domain(
 	const char *text, const struct in6_addr *address, char domain[CANFS_NFSD_CLIENT_MAX]);
 
-/* Is the address this CLIENT of an export? domain: who it was taken for; "": not known. */
+/* Returns true if the address matches this CLIENT. domain: of the address; "": not known. */
 bool canfs_nfsd_is_client(const char *client, const struct in6_addr *address, const char *domain);
 
-/* Does it take the domain to know who is this CLIENT? */
+/* Returns true if a domain is needed to match this CLIENT. */
 bool canfs_nfsd_has_name(const char *client);
 
 #endif

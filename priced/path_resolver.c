@@ -12,7 +12,7 @@
 #include "server/price-service/export_path.h"
 #include "server/monitors/source.h"
 
-#define MOUNTINFO_BYTES (1 << 20) /* text beyond that is ignored; unused pages take no memory */
+#define MOUNTINFO_BYTES (1 << 20) /* text beyond this is ignored; unused pages take no memory */
 #define STOP_MSEC       2000
 
 struct canfs_path_resolver {
@@ -102,7 +102,10 @@ int canfs_path_resolver_start(struct canfs_path_resolver **resolver, const char 
 	return 0;
 }
 
-/* Waits until the resolver is in that state; false: timeout. Call it with the mutex held. */
+/*
+ * Waits until the resolver is in this state. Returns false on a timeout. Call it with the mutex
+ * held.
+ */
 static bool await_state(struct canfs_path_resolver *resolver, int state, unsigned int msec)
 {
 	struct timespec until = canfs_in_msec(msec);

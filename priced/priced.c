@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfs-priced: arguments, and what it is asked to do. The work is in daemon.c. */
+/* canfs-priced: handles the arguments. daemon.c does the work. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* A configuration that says the defaults: installed as the first one. */
+/* Prints a configuration with all defaults. It is installed as the initial configuration. */
 static void print_example(void)
 {
 	char option[256];
@@ -50,7 +50,10 @@ static void say(const char *message)
 	canfs_log("%s", message);
 }
 
-/* The file that was asked for must be there; the default one may be missing. Only who will serve looks up names. */
+/*
+ * A file named with --config must exist; the default file may be missing. Names are looked up only
+ * if the daemon is going to serve.
+ */
 static int read_config(struct canfs_priced_config *config, const char *file, bool serves)
 {
 	char error[CANFS_PRICED_ERROR_MAX];
@@ -68,7 +71,7 @@ static int read_config(struct canfs_priced_config *config, const char *file, boo
 	return ret;
 }
 
-/* Of a configuration that could be read. */
+/* Reports on a configuration that has no mistakes. */
 static int report(const char *file)
 {
 	bool is_there = file || access(CANFS_PRICED_CONFIG_FILE, F_OK) == 0;

@@ -30,11 +30,11 @@ void canfs_auction_init(struct canfs_auction *auction, const struct canfs_auctio
 	*auction = (struct canfs_auction) { .terms = *terms, .verdict = CANFS_HOLD };
 }
 
-/* What the prices alone say; CANFS_HOLD inside the band in which the verdict stays. */
+/* The verdict by the prices alone. CANFS_HOLD inside the band, where the current verdict stays. */
 static enum canfs_verdict cheaper_place(
 	const struct canfs_auction *auction, double own_price, double server_price)
 {
-	/* Nothing is given up when the first auction is held, so it has no band. */
+	/* The first auction does not replace a verdict, so it has no band. */
 	double band = auction->verdict == CANFS_HOLD ? 0.0 : auction->terms.hysteresis;
 
 	if (own_price > server_price)
@@ -62,7 +62,7 @@ enum canfs_verdict canfs_auction_hold(
 	if (!isfinite(own_price) || !isfinite(server_price))
 		return auction->verdict;
 
-	/* No server may ask for more than Pmax, or it would outbid a client that is full. */
+	/* A server's price above Pmax would outbid a client that is full. */
 	server_price = fmin(fmax(server_price, 0.0), CANFS_PRICE_MAX);
 
 	verdict = cheaper_place(auction, own_price, server_price);

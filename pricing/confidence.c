@@ -14,7 +14,7 @@ double canfs_confidence_add(struct canfs_confidence *confidence, uint64_t used_b
 	if (fetched_bytes < CANFS_CONFIDENCE_MIN_BYTES)
 		return confidence->average.value;
 
-	/* Re-reads from the cache make used > fetched: nothing was wasted then. */
+	/* If pages were read again from the cache, used > fetched. Nothing was wasted then. */
 	double ratio = used_bytes < fetched_bytes ? (double)used_bytes / (double)fetched_bytes : 1;
 	return canfs_average_add(&confidence->average, ratio, elapsed_sec);
 }

@@ -7,47 +7,53 @@
 #include <string.h>
 
 /*
- * Ten thousand pages are enough for a hit rate within 0.01 (SHARDS §4), and they stay in the processor's
- * cache. More are sampled only if they stand for no more than 1 unit in 64, so that a READ of 1 MiB, which
- * is of four units, seldom has to wait for main memory.
+ * Ten thousand pages give a hit rate within 0.01 (SHARDS §4), and they stay in the processor's
+ * cache. The sample grows larger only if it covers at most 1 unit in 64. A READ of 1 MiB has four
+ * units, so it seldom waits for main memory.
  */
 #define QUICK_THRESHOLD (UINT64_MAX / 64)
 #define QUICK_PAGES     8192u
 
-/* At least so many to a bucket when all memory is used: with QUICK_PAGES few share one, and all buckets stay near. */
+/*
+ * Minimum number of pages per bucket when all memory is used. With QUICK_PAGES, few pages share a
+ * bucket and all buckets stay in the processor's cache.
+ */
 #define BUCKET_PAGES 8u
 
-/* The threshold sinks in small steps: a step is a pass over the sample, and pays for that many pages. */
+/*
+ * The threshold is lowered in small steps. Each step walks over the whole sample, and this cost is
+ * spread over the pages that the step removes.
+ */
 #define LOWER_PART    16
 #define THRESHOLD_MIN ((uint64_t)1 << 32)
 
 enum segment { FRONT, LAST, BEYOND, SEGMENTS };
 
-/* A sampled page. Number 0 stands for none, and is where the list begins and ends. */
+/* A sampled page. Index 0 is no page: it is the head and the end of the list. */
 struct page {
 	uint64_t key;
 	uint32_t newer, older;
-	uint32_t next; /* of the same bucket, or of the free ones */
+	uint32_t next; /* in the same bucket or in the free list */
 	uint32_t segment;
 };
-#define FREE SEGMENTS /* the segment of an entry that is not in use */
+#define FREE SEGMENTS /* the segment of an unused entry */
 
-/* The pages of a segment follow each other in the list. */
+/* A segment. Its pages are adjacent in the list. */
 struct part {
 	uint32_t pages, limit;
-	uint32_t oldest; /* 0: it is empty */
+	uint32_t oldest; /* 0: empty */
 };
 
 struct canfs_ghost {
 	uint64_t seed;
 	uint64_t threshold;
-	double scale; /* one page of the sample stands for so many */
+	double scale; /* pages that one page of the sample stands for */
 	uint64_t cache_pages;
 	struct part parts[SEGMENTS];
 	struct canfs_ghost_tally tally;
 	uint32_t capacity, used;
-	uint32_t touched; /* the highest number ever in use: behind it no memory has been written */
-	uint32_t free;    /* given back; 0: none */
+	uint32_t touched; /* the highest index ever used; memory beyond it was never written */
+	uint32_t free;    /* head of the free list; 0: empty */
 	uint32_t bucket_mask;
 	uint32_t *buckets;
 	struct page *pages; /* capacity + 1 */
@@ -55,7 +61,7 @@ struct canfs_ghost {
 
 static uint32_t *bucket_of(const struct canfs_ghost *ghost, uint64_t key)
 {
-	/* The lower bits choose a page, the highest ones the sample. */
+	/* The lowest bits select the page in its unit, the highest bits decide about sampling. */
 	return &ghost->buckets[key >> 9 & ghost->bucket_mask];
 }
 
@@ -68,7 +74,7 @@ static uint32_t find(const struct canfs_ghost *ghost, uint64_t key)
 	return i;
 }
 
-/* The page before this one, if it is of the same segment; else 0. */
+/* Returns the next newer page if it is in the same segment, else 0. */
 static uint32_t neighbour(const struct canfs_ghost *ghost, uint32_t i)
 {
 	uint32_t newer = ghost->pages[i].newer;
@@ -124,7 +130,10 @@ static void forget(struct canfs_ghost *ghost, uint32_t i)
 	ghost->used--;
 }
 
-/* A segment's oldest page becomes the next one's newest. Behind the last one there is nothing. */
+/*
+ * Moves the oldest page of a segment to the next segment, as its newest. Drops it from the last
+ * one.
+ */
 static void push_down(struct canfs_ghost *ghost, enum segment s)
 {
 	struct part *part = &ghost->parts[s];
@@ -142,7 +151,7 @@ static void push_down(struct canfs_ghost *ghost, enum segment s)
 	part[1].pages++;
 }
 
-/* The page behind a segment becomes its oldest. */
+/* Moves page i, which follows segment s, to the end of s. */
 static void pull_up(struct canfs_ghost *ghost, enum segment s, uint32_t i)
 {
 	struct part *from = &ghost->parts[ghost->pages[i].segment];
@@ -155,7 +164,10 @@ static void pull_up(struct canfs_ghost *ghost, enum segment s, uint32_t i)
 	ghost->parts[s].pages++;
 }
 
-/* The page behind a segment (0: there is none), behind the ones before it if it is empty. */
+/*
+ * Returns the page that follows a segment, or 0. An empty segment begins where the one before it
+ * ends.
+ */
 static uint32_t behind(const struct canfs_ghost *ghost, enum segment s)
 {
 	uint32_t i = 0;
@@ -166,8 +178,8 @@ static uint32_t behind(const struct canfs_ghost *ghost, enum segment s)
 }
 
 /*
- * Shifts the borders until each segment is as long as it should be. An access disturbs each border by one
- * page at most, so this is O(1) then.
+ * Moves the borders until each segment has its size. An access moves each border by at most one
+ * page, so this is O(1) after an access.
  */
 static void settle(struct canfs_ghost *ghost)
 {
@@ -194,7 +206,7 @@ static void set_limits(struct canfs_ghost *ghost)
 			UINT32_MAX, shares[s] * (double)ghost->cache_pages / ghost->scale + 0.5);
 }
 
-/* How many pages a sample of this threshold may have. */
+/* Returns the maximum size of a sample with this threshold, in pages. */
 static uint32_t limit_of(const struct canfs_ghost *ghost, uint64_t threshold)
 {
 	return threshold > QUICK_THRESHOLD && QUICK_PAGES < ghost->capacity ? QUICK_PAGES
@@ -213,8 +225,8 @@ static void lower_threshold(struct canfs_ghost *ghost)
 }
 
 /*
- * A list that reaches over the whole cache with so few pages could tell more with twice as many. Until it
- * has grown accordingly, what is new in the sample counts as missed.
+ * Doubles the threshold if the list covers the whole cache with so few pages that twice as many are
+ * affordable. Until the sample has grown, pages that are new in it count as missed.
  */
 static void raise_threshold(struct canfs_ghost *ghost)
 {
@@ -227,7 +239,7 @@ static void raise_threshold(struct canfs_ghost *ghost)
 		ghost->threshold = twice;
 }
 
-/* A free entry, made so if need be. */
+/* Returns a free entry. Shrinks the sample if there is none. */
 static uint32_t allocate(struct canfs_ghost *ghost)
 {
 	uint32_t i;
@@ -375,8 +387,9 @@ struct canfs_ghost_forecast canfs_ghost_forecast(const struct canfs_ghost_tally 
 	double loss, gain;
 
 	/*
-	 * The few pages that are read most may or may not be in the sample, and they are hits in front:
-	 * those are what the other three leave of all reads (SHARDS-adj, SHARDS §3.3).
+	 * The sample may lack the few pages that are read most, which are hits in front. Front hits
+	 * are therefore computed as all reads minus the other three counts (SHARDS-adj, SHARDS
+	 * §3.3).
 	 */
 	forecast.hit_more = 1 - share(missed, tally->seen);
 	forecast.hit = 1 - share(missed + beyond, tally->seen);

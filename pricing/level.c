@@ -4,19 +4,19 @@
 #include <math.h>
 
 /*
- * Chosen on the recorded queue of a disk under seven loads, 20 s each; the price's deviation
- * there hardly depends on them (drift 0.5 ... 1, evidence 4 ... 7).
+ * Chosen with the recorded queue of a disk under seven loads of 20 s each. There, the deviation of
+ * the price hardly depends on these values (drift 0.5 ... 1, evidence 4 ... 7).
  */
-#define DRIFT    0.5 /* what noise alone may deviate, in units of noise */
-#define EVIDENCE 6.0 /* that the load has changed */
+#define DRIFT    0.5 /* deviation that noise alone may cause, in units of noise */
+#define EVIDENCE 6.0 /* above this, the load has changed */
 
-/* Mean absolute deviation to standard deviation, of a normal distribution. */
+/* Standard deviation per mean absolute deviation, for a normal distribution. */
 #define NOISE_PER_DEVIATION 1.25
 
-/* The least noise. Below it (in price: 0.02 ... 0.2) a change may take its time. */
+/* Lower bound of the noise. Changes below it (in price: 0.02 ... 0.2) may be detected later. */
 #define NOISE_MIN 0.05
 
-/* More noise than this a sample does not count for: one alone, whatever it says, is no change. */
+/* A sample counts for at most this many units of noise, so that no single sample is a change. */
 #define SURPRISE_MAX 4.0
 
 void canfs_level_init(struct canfs_level *level, double tau_sec)

@@ -6,9 +6,9 @@
 #include "pricing/price.h"
 
 /*
- * k is the degradation that the end user feels as the resource congests (CA-NFS §3.2): the
- * sooner a further request hurts the others, the smaller. The paper gives the order of the
- * devices, not the numbers; next to each is the utilization at which the price is Pmax / 2.
+ * k is the degradation that the end user feels as the resource congests (CA-NFS §3.2). The sooner a
+ * further request hurts the others, the smaller is k. The paper gives the order of the devices, not
+ * the numbers. The comment on each row begins with the utilization at which the price is Pmax / 2.
  */
 static const struct {
 	const char *name;
@@ -16,26 +16,33 @@ static const struct {
 } resources[CANFS_RESOURCES] = {
 	[CANFS_NONE] = { "none", 0.0 },
 
-	/* 0.84: works unharmed until nearly full, like the network; the processors share what
-	 * there is and nothing queues before it is gone. */
+	/*
+	 * 0.84: like the network, works unharmed until nearly full. The processors are shared, and
+	 * nothing queues until all of them are busy.
+	 */
 	[CANFS_CPU] = { "cpu", 64.0 },
 
 	/* 0.84: "few negative effects from increased utilization until near its capacity". */
 	[CANFS_NETWORK] = { "network", 64.0 },
 
-	/* 0.66: "each additional I/O interferes with all subsequent I/Os", lengthens the queue
-	 * and moves the head away, so the disk must be expensive early. */
+	/*
+	 * 0.66: "each additional I/O interferes with all subsequent I/Os". It lengthens the queue
+	 * and moves the head away, so the disk must be expensive early.
+	 */
 	[CANFS_DISK] = { "disk", 4.0 },
 
-	/* 0.81: "works well until it's nearly full", but what follows then (fragmentation,
-	 * synchronous stalls) is worse than a full link, so a little earlier than the network. */
+	/*
+	 * 0.81: "works well until it's nearly full". The effects beyond (fragmentation, synchronous
+	 * stalls) are worse than a full link, so the price rises a little earlier than the
+	 * network's.
+	 */
 	[CANFS_MEMORY] = { "memory", 32.0 },
 
-	/* 0.66, as the disk that may be behind it. */
+	/* 0.66: like the disk that may be behind it. */
 	[CANFS_BACKEND] = { "backend", 4.0 },
 };
 
-/* Which resources an operation uses, and so pays. Read-ahead dirties no memory of the server. */
+/* The resources that an operation uses and pays for. Read-ahead dirties no server memory. */
 static const struct {
 	const char *name;
 	bool pays[CANFS_RESOURCES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The server's market (CA-NFS §3.2, last paragraphs): resources have prices, an operation costs
- * as much as the most expensive resource that it uses, and that resource is its bottleneck.
+ * The server's market (CA-NFS §3.2, last paragraphs). Each resource has a price. An operation costs
+ * as much as the most expensive resource that it uses. This resource is its bottleneck.
  *
  *	resource      utilization --k--> price     write   read-ahead
  *	cpu               0.10          0.01         x         x
@@ -10,20 +10,22 @@
  *	memory            0.30          0.06         x
  *	                                max:        0.88      0.88
  *
- * A new resource or operation is one row in market.c.
+ * To add a resource or an operation, add it to its enum here and add a row in market.c.
  *
- * A server scales its prices: price = pmax * weight * (k^u - 1) / (k - 1). pmax is the same for all of its
- * resources, so that they compare (§3.2); less of it asks clients for less restraint, since theirs
- * bid up to CANFS_PRICE_MAX all the same. A weight below 1 lets a resource count for less than the others;
- * with 0 it prices nothing.
+ * A server scales its prices: price = pmax * weight * (k^u - 1) / (k - 1). pmax is the same for all
+ * resources of a server, so that their prices compare (§3.2). A smaller pmax asks clients for less
+ * restraint, because clients still bid up to CANFS_PRICE_MAX. A weight below 1 makes a resource
+ * count less than the others. A resource with weight 0 has no price.
  *
- * What that does to the competitive ratio r <= 1 + 2 log2(k) of pricing/price.h: nothing, for bids up to
- * pmax * weight, as all prices and bids are scaled alike. But that is then the price of a full
- * resource: a bid above it is taken however full it is (sold beyond what there is), or, by
- * a seller that refuses when nothing is left, has come too late for what went at pmax * weight. Then
- * r <= (1 + 2 log2(k)) / (pmax * weight), and r without that divisor is exceeded: both are in
- * tests/unit/test_competitive.c. Of several resources with different weights the bottleneck is
- * the one that matters most to the administrator, no longer the fullest in terms of k.
+ * Scaling changes the competitive ratio r <= 1 + 2 log2(k) of pricing/price.h as follows. For bids
+ * up to pmax * weight nothing changes, because all prices and bids are scaled alike. However, a
+ * full resource then costs only pmax * weight. A higher bid is accepted even if the resource is
+ * full, so the resource is oversold. A seller that refuses when nothing is left has already sold
+ * for pmax * weight, so the higher bid comes too late. Then r <= (1 + 2 log2(k)) / (pmax * weight),
+ * and the bound without this divisor is exceeded. tests/unit/test_competitive.c shows both.
+ *
+ * With different weights, the bottleneck is the resource that matters most to the administrator,
+ * not the fullest one in terms of k.
  */
 #ifndef CANFS_PRICING_MARKET_H
 #define CANFS_PRICING_MARKET_H
@@ -31,30 +33,38 @@
 #include <stdbool.h>
 
 /*
- * A resource as the code, the control socket and the configuration write it. Their numbers go over the wire
- * (protocol/tag.h): append only.
+ * Resource names in the code, on the control socket and in the configuration. The numbers go over
+ * the wire (protocol/tag.h): append only.
  */
 #define CANFS_RESOURCE_ROWS(row) CANFS_HOST_RESOURCE_ROWS(row) row(BACKEND, backend, Backend)
 
-/* Those that the kernel counts; the others are seen by who makes the replies. */
+/*
+ * Resources that the kernel has counters for. Only the program that sends the replies sees the
+ * others.
+ */
 #define CANFS_HOST_RESOURCE_ROWS(row)                                                              \
 	row(CPU, cpu, Cpu) row(NETWORK, network, Network) row(DISK, disk, Disk)                    \
 		row(MEMORY, memory, Memory)
 
 #define CANFS_RESOURCE_NUMBER(NAME, name, Name) CANFS_##NAME,
 enum canfs_resource {
-	CANFS_NONE,                                                 /* nothing is for sale */
-	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* how many, NONE included */
-	/* No resource, but as a bottleneck: the back end, as another server of it says (server/monitors/peers.h). */
+	CANFS_NONE,                                                 /* no resource has a price */
+	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* count, NONE included */
+	/*
+	 * Only a bottleneck, not a resource: the back end, as reported by another of its servers
+	 * (server/monitors/peers.h).
+	 */
 	CANFS_PEER = 6,
 	/*
-	 * No resource, but as a bottleneck: the disk, whose flushes commits wait for. A log is written by one at a
-	 * time, and behind all data of a transaction: more of that hurts commits more than it hurts reads.
+	 * Only a bottleneck, not a resource: the disk, while commits wait for its flushes. A log
+	 * has one writer at a time and follows all data of a transaction. More load therefore hurts
+	 * commits more than reads.
 	 */
 	CANFS_LOG = 7,
 	/*
-	 * Nor is this one a server's: a client's own network is the bottleneck of an operation if it asks for more than
-	 * the server (client-agent/auction/own_network.h). It never goes over the wire, where there are three bits.
+	 * Not a server's bottleneck: the client's own network, if its price is above the server's
+	 * (client-agent/auction/own_network.h). Never goes over the wire, where the field has three
+	 * bits.
 	 */
 	CANFS_OWN_NETWORK = 8
 };
@@ -66,37 +76,46 @@ enum canfs_operation {
 };
 
 struct canfs_market {
-	double k[CANFS_RESOURCES];           /* default per resource: canfs_market_init() */
-	double pmax;                         /* in [0, CANFS_PRICE_MAX], the default */
-	double weight[CANFS_RESOURCES];      /* in [0, 1], by default 1; 0: as if not known */
+	double k[CANFS_RESOURCES];           /* canfs_market_init() sets the default */
+	double pmax;                         /* in [0, CANFS_PRICE_MAX], which is the default */
+	double weight[CANFS_RESOURCES];      /* in [0, 1], default 1; 0: as if not known */
 	double utilization[CANFS_RESOURCES]; /* in [0, 1] */
-	double flushing; /* flushes that the disk had to do, in the mean; 0 if not known */
-	bool is_heard;   /* the utilization of the back end is what another server says */
-	bool known[CANFS_RESOURCES]; /* false: out of the market, prices nothing */
+	double flushing; /* mean number of flushes in flight at the disk; 0 if not known */
+	bool is_heard;   /* another server reports the utilization of the back end */
+	bool known[CANFS_RESOURCES]; /* false: the resource has no price */
 };
 
 struct canfs_quote {
 	double price;                   /* in [0, CANFS_PRICE_MAX] */
-	enum canfs_resource bottleneck; /* CANFS_NONE if nothing known has a price */
+	enum canfs_resource bottleneck; /* CANFS_NONE if no known resource has a price */
 };
 
-/* Defaults, nothing known. */
+/* Sets the defaults; no utilization is known. */
 void canfs_market_init(struct canfs_market *market);
 
-/* Half of the time a commit waits: the disk is named CANFS_LOG. */
+/*
+ * From this value of canfs_market.flushing on, a commit waits half of the time: CANFS_LOG replaces
+ * CANFS_DISK.
+ */
 #define CANFS_LOG_FLUSHING 0.5
 
-/* Price of one operation now. Of resources with the same price the first is the bottleneck. */
+/*
+ * Returns the price of one operation now. If prices are equal, the first resource is the
+ * bottleneck.
+ */
 struct canfs_quote canfs_market_quote(
 	const struct canfs_market *market, enum canfs_operation operation);
 
-/* Price of one resource now, in [0, pmax]; 0 if it is not known. */
+/* Returns the price of one resource now, in [0, pmax]; 0 if its utilization is not known. */
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource);
 
-/* "cpu", "network", "disk", "memory", "backend", "peer", "log", "own network"; "none" for anything else. Never NULL. */
+/*
+ * Returns "cpu", "network", "disk", "memory", "backend", "peer", "log" or "own network"; "none" for
+ * anything else. Never NULL.
+ */
 const char *canfs_resource_name(enum canfs_resource resource);
 
-/* "write", "read-ahead"; "unknown" for anything else. Never NULL. */
+/* Returns "write" or "read-ahead"; "unknown" for anything else. Never NULL. */
 const char *canfs_operation_name(enum canfs_operation operation);
 
 #endif

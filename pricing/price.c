@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* fmax() drops a NaN, so that k without a value becomes the small one: expensive early. */
+/* fmax() ignores a NaN, so a NaN k becomes the smallest k: expensive early. */
 static double allowed(double k)
 {
 	return fmin(fmax(k, CANFS_K_MIN), CANFS_K_MAX);
@@ -11,7 +11,7 @@ static double allowed(double k)
 
 double canfs_price(double utilization, double k)
 {
-	/* Written so that NaN fails the comparison: it counts as fully used. */
+	/* A NaN fails this comparison and counts as fully used. */
 	if (!(utilization < 1.0))
 		return CANFS_PRICE_MAX;
 	if (utilization <= 0.0)
@@ -24,7 +24,7 @@ double canfs_price(double utilization, double k)
 
 double canfs_utilization(double price, double k)
 {
-	/* As above. */
+	/* NaN counts as fully used, as above. */
 	if (!(price < CANFS_PRICE_MAX))
 		return 1.0;
 	if (price <= 0.0)

@@ -6,8 +6,8 @@
 #include "pricing/knee.h"
 
 /*
- * Such a share of each interval counts as if one operation had been in flight, undisturbed: few operations in an interval, of
- * which one has taken longer than usual, are no congestion.
+ * Each interval counts as if one undisturbed operation had been in flight for this share of it.
+ * Otherwise one slow operation among few would look like congestion.
  */
 #define UNDISTURBED_SHARE 0.1
 
@@ -53,7 +53,7 @@ double canfs_slowdown_best(const struct canfs_slowdown *slowdown, unsigned int r
 	return least;
 }
 
-/* With the middle of each octave's others, an operation is one of so many. */
+/* Takes the middle of each octave of others, and adds the operation itself. */
 double canfs_slowdown_depth(const struct canfs_slowdown *slowdown)
 {
 	struct canfs_load_point points[CANFS_OTHERS_OCTAVES] = { { 1, 1, 1 } };
@@ -69,7 +69,7 @@ double canfs_slowdown_depth(const struct canfs_slowdown *slowdown)
 		slower = fmax(slowdown->took_sec[octave] / slowdown->best_sec[octave], 1);
 		points[count++] = (struct canfs_load_point) { depth, depth / slower, slower };
 	}
-	canfs_knee_find(points, count, &knee); /* a single point is none: it stays */
+	canfs_knee_find(points, count, &knee); /* fails for a single point: the depth stays 1 */
 	return knee.depth;
 }
 
@@ -86,7 +86,7 @@ static void end_minute(struct canfs_slowdown *slowdown)
 	slowdown->minute = (slowdown->minute + 1) % CANFS_BEST_MINUTES;
 }
 
-/* What is older gives way to what is newer. */
+/* Scales the sums down to CANFS_DEPTH_MAX_SEC, so that older operations fade out. */
 static void learn_depth(
 	struct canfs_slowdown *slowdown, int octave, double took_sec, double best_sec)
 {

@@ -20,7 +20,7 @@ double canfs_average_add(struct canfs_average *average, double sample, double el
 	else
 		weight = 1.0;
 
-	/* A weighted mean rather than value += weight * difference: it cannot overflow. */
+	/* A weighted mean cannot overflow. value += weight * difference could. */
 	average->value = weight * sample + (1.0 - weight) * average->value;
 	average->primed = true;
 	return average->value;

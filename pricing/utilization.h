@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Time-averaged utilization (CA-NFS §3.3: "we monitor the average network bandwidth over
- * a few hundreds of milliseconds"; without it a link is at 0 or at 1, and its price
- * flaps).
+ * Time-averaged utilization (CA-NFS §3.3: "we monitor the average network bandwidth over a few
+ * hundreds of milliseconds"). Without averaging, a link is at 0 or at 1 and its price flaps.
  *
- * An exponential average with a time constant, so that it does not depend on how
- * regularly the sampler runs: weight of a sample = 1 - exp(-elapsed / tau).
+ * The average is exponential with a time constant: weight of a sample = 1 - exp(-elapsed / tau). It
+ * therefore does not depend on how regularly the sampler runs.
  */
 #ifndef CANFS_PRICING_UTILIZATION_H
 #define CANFS_PRICING_UTILIZATION_H
@@ -13,17 +12,16 @@
 #include <stdbool.h>
 
 struct canfs_average {
-	double tau_sec; /* time constant; 0 = no averaging */
+	double tau_sec; /* time constant; 0: no averaging */
 	double value;   /* the average so far; 0 before the first sample */
-	bool primed;    /* the first sample is taken as it is */
+	bool primed;    /* there was a first sample; it sets the value */
 };
 
 void canfs_average_init(struct canfs_average *average, double tau_sec);
 
 /*
- * Adds a sample that stands for the last elapsed_sec seconds (<= 0: the sample is
- * ignored, a clock that stands still carries no news; NaN and infinite samples are
- * ignored too). Returns the new average.
+ * Adds a sample for the last elapsed_sec seconds. Returns the new average. Ignores NaN and infinite
+ * samples, and elapsed_sec <= 0, because a stopped clock gives no information.
  */
 double canfs_average_add(struct canfs_average *average, double sample, double elapsed_sec);
 

@@ -16,7 +16,7 @@ _Static_assert(CANFS_PROGRAM_MOUNT == MOUNT_PROGRAM, "RFC 1813");
 
 #define CREDENTIAL_MAX 64 /* octets: five words and a short machine name */
 
-/* AUTH_SYS as root: many servers refuse AUTH_NONE, and MNT to anybody else. */
+/* AUTH_SYS as root. Many servers refuse AUTH_NONE, and refuse MNT to any other user. */
 static bool_t encode_credential(char *buffer, struct opaque_auth *credential)
 {
 	char machine[] = "canfs";

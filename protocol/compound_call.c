@@ -12,7 +12,7 @@ _Static_assert(CANFS_NFS4_HANDLE_MAX == NFS4_FHSIZE, "RFC 7530");
 _Static_assert(CANFS_PROGRAM_NFS == NFS4_PROGRAM, "RFC 7530");
 _Static_assert(sizeof(((struct canfs_session *)0)->id) == NFS4_SESSIONID_SIZE, "RFC 8881");
 
-/* Cuts the next component from *rest; an empty one at its end. */
+/* Cuts the next component from *rest. Returns an empty one at the end. */
 static component4 next_component(const char **rest)
 {
 	component4 name;
@@ -136,7 +136,7 @@ int canfs_call_create_session(struct canfs_call *call, uint32_t xid, unsigned in
 	const struct canfs_session *session)
 {
 	u_int auth_none = AUTH_NONE;
-	/* More than we need: some servers refuse what looks too small to them. */
+	/* More than we need, because some servers refuse small sizes. */
 	const channel_attrs4 channel = {
 		.ca_maxrequestsize = CANFS_REPLY_MAX,
 		.ca_maxresponsesize = CANFS_REPLY_MAX,
@@ -149,7 +149,7 @@ int canfs_call_create_session(struct canfs_call *call, uint32_t xid, unsigned in
 		.csa_sequence = session->create_sequence,
 		.csa_fore_chan_attrs = channel,
 		.csa_back_chan_attrs = channel,
-		.csa_cb_program = 0x40000000, /* never called: no back channel is asked for */
+		.csa_cb_program = 0x40000000, /* never called: we ask for no back channel */
 		.csa_sec_parms = { .csa_sec_parms_len = 1, .csa_sec_parms_val = &auth_none },
 	};
 	uint32_t op = OP_CREATE_SESSION;

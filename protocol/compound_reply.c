@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Like decode.c: every variable-length item is given its place beforehand. */
+/* Like decode.c: every variable-length item gets its buffer before it is decoded. */
 #include "protocol/compound.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static const struct canfs_status nfs4_stats[] = {
 	{ NFS4ERR_DEADSESSION, "the session has ended (NFS4ERR_DEADSESSION)" },
 };
 
-/* op: the one that failed; 0: none was begun. */
+/* op: the operation that failed; 0: none was started. */
 static int failed(uint32_t op, uint32_t status, const char **error)
 {
 	int ret = canfs_reply_refused(nfs4_stats, COUNT(nfs4_stats), (int)status,
@@ -45,7 +45,7 @@ static int failed(uint32_t op, uint32_t status, const char **error)
 				  : "COMPOUND failed with an unknown status",
 		error);
 
-	/* Servers differ in how they say that they know a session no more. */
+	/* Servers use different statuses for a lost session. */
 	if (op == OP_SEQUENCE && status != NFS4ERR_DELAY)
 		return -ENOLINK;
 	switch (status) {
@@ -59,7 +59,7 @@ static int failed(uint32_t op, uint32_t status, const char **error)
 	return ret;
 }
 
-/* Where what is decoded goes: each call needs some of it. */
+/* Input and results of the decoders. Each call uses some of them. */
 struct into {
 	const struct canfs_getattr *what;
 	struct canfs_session session;
@@ -67,7 +67,7 @@ struct into {
 	struct canfs_space space;
 };
 
-/* Strings of the server's that nobody reads: one place for all. */
+/* The server's strings are not used, so they share one buffer. */
 static bool_t take_exchange_id(XDR *xdrs, struct into *into)
 {
 	char unread[NFS4_OPAQUE_LIMIT];
@@ -106,7 +106,7 @@ static bool_t take_sequence(XDR *xdrs, struct into *into)
 	       memcmp(ok.sr_sessionid, session->id, sizeof(session->id)) == 0;
 }
 
-/* Values stand in the order of their numbers: space_avail 42, space_free 43, space_total 44. */
+/* Values are in the order of their numbers: space_avail 42, space_free 43, space_total 44. */
 static bool_t take_values(XDR *values, struct canfs_space *space)
 {
 	u_quad_t avail, free, total;
@@ -156,7 +156,7 @@ static bool_t take_result(XDR *xdrs, uint32_t op, struct into *into)
 	}
 }
 
-/* The results up to the first that failed, which has nothing behind its status. */
+/* Decodes the results up to the first that failed. A failed result is only a status. */
 static bool_t take_results(
 	XDR *xdrs, const COMPOUND4res_head *head, const uint32_t *ops, size_t n, struct into *into)
 {

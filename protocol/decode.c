@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Replies, from untrusted octets to plain data. Every variable-length item is given its place
- * beforehand, so that the XDR routines neither allocate nor exceed it.
+ * Decodes replies: untrusted octets in, plain data out. Every variable-length item gets its buffer
+ * before it is decoded, so the XDR routines neither allocate nor overrun it.
  */
 #include "protocol/fsstat.h"
 
@@ -71,7 +71,10 @@ int canfs_reply_malformed(const char *what, const char **error)
 	return -EPROTO;
 }
 
-/* Stands for the results in xdr_replymsg(): each decoder reads its own after the header. */
+/*
+ * Decodes nothing: xdr_replymsg() calls this for the results, but each decoder reads them after the
+ * header.
+ */
 static bool_t results_later(XDR *xdrs, ...)
 {
 	(void)xdrs;

@@ -15,7 +15,7 @@
 #include "protocol/rpc.h"
 #include "protocol/step.h"
 
-/* Replies to nobody, in one request: more is no network's doing. */
+/* Limit of replies to other calls in one request. No network causes more. */
 #define STRAYS_MAX 16
 
 static const char *const service_names[CANFS_SERVICES] = { "rpcbind", "MOUNT", "NFS" };
@@ -25,7 +25,7 @@ struct canfs_fsstat {
 	struct canfs_known known;
 
 	enum canfs_step step;
-	enum canfs_service service; /* which one rpc is connected to */
+	enum canfs_service service; /* which service rpc is connected to */
 	struct canfs_rpc rpc;
 	uint32_t xid;
 	unsigned int strays;
@@ -76,7 +76,7 @@ static struct sockaddr_storage address_of(
 	return address;
 }
 
-/* "NFS at 192.0.2.1 port 2049: " before what went wrong there. */
+/* Sets the error text, such as "NFS at 192.0.2.1 port 2049: no answer in time". */
 static void say(struct canfs_fsstat *fsstat, const char *what)
 {
 	const struct sockaddr_storage address = address_of(fsstat, fsstat->service);
@@ -88,7 +88,7 @@ static void say(struct canfs_fsstat *fsstat, const char *what)
 		service_names[fsstat->service], host, fsstat->known.port[fsstat->service], what);
 }
 
-/* Ends a request that failed. what: in words; NULL: those of the error number. */
+/* Ends a failed request. what: the error text; NULL: the text of errno r. */
 static int fail(struct canfs_fsstat *fsstat, int r, const char *what)
 {
 	say(fsstat, what ? what : strerrordesc_np(-r));
@@ -98,7 +98,7 @@ static int fail(struct canfs_fsstat *fsstat, int r, const char *what)
 	return r;
 }
 
-/* Connects where the step needs it, and makes its call ready to be sent. */
+/* Connects if the step needs another connection, and queues the call of the step. */
 static int begin(struct canfs_fsstat *fsstat, enum canfs_step step)
 {
 	const enum canfs_service service = canfs_step_service(step);
@@ -157,12 +157,12 @@ static bool is_for(const struct canfs_rpc *rpc, uint32_t xid)
 	uint32_t first;
 
 	if (rpc->in_len < sizeof(first))
-		return true; /* the decoder says what is wrong with it */
+		return true; /* too short: the decoder reports the error */
 	memcpy(&first, rpc->in, sizeof(first));
 	return ntohl(first) == xid;
 }
 
-/* Sends the call and reads records until one answers it. */
+/* Sends the call and reads records until one of them answers it. */
 static int exchange(struct canfs_fsstat *fsstat)
 {
 	int ret = canfs_rpc_send(&fsstat->rpc);

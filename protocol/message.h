@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What all calls and all replies have in common: the RPC header around them. Private to protocol/. */
+/* The RPC header that all calls and replies have in common. Private to protocol/. */
 #ifndef CANFS_PROTOCOL_MESSAGE_H
 #define CANFS_PROTOCOL_MESSAGE_H
 
@@ -10,32 +10,33 @@
 
 #include "protocol/call.h"
 
-/* Writes the header of a call; the arguments follow through *xdrs. */
+/* Writes the header of a call. The caller then encodes the arguments through *xdrs. */
 bool_t canfs_call_begin(struct canfs_call *call, XDR *xdrs, uint32_t xid, rpcprog_t program,
 	rpcvers_t version, rpcproc_t procedure);
 
-/* complete: was all of it encoded? 0 or -EMSGSIZE. */
+/* complete: everything was encoded. Returns 0, or -EMSGSIZE if not complete. */
 int canfs_call_end(struct canfs_call *call, XDR *xdrs, bool_t complete);
 
 /*
- * Reads the header of a reply; on 0 *xdrs stands at the results. -EPROTO, or -EREMOTEIO if the server
- * refused; *error says why, and is "" on 0.
+ * Reads the header of a reply. Returns 0 with *xdrs at the results and *error "". Returns -EPROTO
+ * if the header is malformed, or -EREMOTEIO if the server refused the call; *error gives the
+ * reason.
  */
 int canfs_reply_open(
 	XDR *xdrs, const uint8_t *record, size_t len, uint32_t xid, const char **error);
 bool canfs_reply_is_at_end(XDR *xdrs, size_t len);
 
-/* An error status of a server, in words. */
+/* An error status of a server and its description. */
 struct canfs_status {
 	int number;
 	const char *text;
 };
 
-/* Sets *error to the text of number, or to unknown. -EREMOTEIO. */
+/* Sets *error to the text of number, or to `unknown`. Returns -EREMOTEIO. */
 int canfs_reply_refused(const struct canfs_status *table, size_t count, int number,
 	const char *unknown, const char **error);
 
-/* Sets *error. -EPROTO. */
+/* Sets *error to what. Returns -EPROTO. */
 int canfs_reply_malformed(const char *what, const char **error);
 
 #endif

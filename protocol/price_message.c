@@ -11,7 +11,7 @@ enum { CALL, REPLY };
 enum { ACCEPTED, DENIED };
 #define RPC_VERSION 2
 
-/* accept_stat of RFC 5531 §9; a call of another version of RPC is denied instead. */
+/* accept_stat of RFC 5531 §9. A call of another RPC version is denied instead. */
 enum refusal {
 	SUCCESS,
 	PROGRAM_UNAVAILABLE,
@@ -24,10 +24,13 @@ enum refusal {
 #define AUTH_BYTES_MAX 400 /* RFC 5531 §8.2 */
 #define OPERATIONS_MAX 8
 
-/* A price on the wire takes this of a bottleneck that a newer server may have. */
+/* The largest bottleneck accepted from the wire. A newer server may have resources unknown here. */
 #define BOTTLENECK_MAX 7
 
-/* XDR (RFC 4506), as much as is needed: a datagram is read or written from at to end; bad if that is too short. */
+/*
+ * The part of XDR (RFC 4506) that is needed. A datagram is read from `at` to `end`; bad is set if the
+ * datagram is too short or invalid. A writer starts at `at`.
+ */
 struct reader {
 	const uint8_t *at, *end;
 	bool bad;
@@ -37,7 +40,7 @@ struct writer {
 	uint8_t *at;
 };
 
-/* What is not there is zeroes. */
+/* Octets beyond the end are read as zeroes. */
 static void take(struct reader *in, void *bytes, size_t count)
 {
 	size_t padded = (count + 3) & ~(size_t)3;
@@ -136,7 +139,7 @@ static void put_prices(struct writer *out, const struct canfs_prices *prices)
 
 static bool is_fraction(double number)
 {
-	return number >= 0 && number <= 1; /* not so NaN */
+	return number >= 0 && number <= 1; /* false for NaN */
 }
 
 static struct canfs_quote take_quote(struct reader *in)
@@ -256,7 +259,7 @@ static enum refusal take_call_head(struct reader *in, struct canfs_price_call *c
 	call->procedure = take_uint(in);
 	if (rpc != RPC_VERSION)
 		return RPC_MISMATCH;
-	for (int i = 0; i < 2; i++) { /* credentials and verifier, whatever they say */
+	for (int i = 0; i < 2; i++) { /* credentials and verifier, ignored */
 		(void)take_uint(in);
 		skip(in, AUTH_BYTES_MAX);
 	}

@@ -43,7 +43,7 @@ int canfs_rpc_open(struct canfs_rpc *rpc, const struct sockaddr_storage *address
 	rpc->fd = socket(address->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (rpc->fd < 0)
 		return -errno;
-	/* A call is one small write: waiting for more would only make the price older. */
+	/* A call is one small write. Waiting for more would only make the price older. */
 	setsockopt(rpc->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (reserved)
 		bindresvport_sa(rpc->fd, NULL);
@@ -75,7 +75,7 @@ void canfs_rpc_queue(struct canfs_rpc *rpc, const struct canfs_call *call)
 	rpc->mark_len = rpc->fragment_left = rpc->in_len = 0;
 }
 
-/* A socket that is still connecting says EAGAIN, too. */
+/* A socket that is still connecting also returns EAGAIN. */
 int canfs_rpc_send(struct canfs_rpc *rpc)
 {
 	while (rpc->out_sent < rpc->out_len) {
@@ -102,7 +102,7 @@ uint32_t canfs_rpc_round_trip_usec(const struct canfs_rpc *rpc)
 	return info.tcpi_min_rtt;
 }
 
-/* Reads until *have is want. */
+/* Reads until *have == want. */
 static int fill(int fd, uint8_t *buffer, size_t *have, size_t want)
 {
 	while (*have < want) {
@@ -127,7 +127,7 @@ static uint32_t mark_of(const struct canfs_rpc *rpc)
 	return ntohl(mark);
 }
 
-/* Reads the mark of the next fragment, and checks what it announces before any octet is taken. */
+/* Reads the mark of the next fragment, and checks its length before any octet is read. */
 static int begin_fragment(struct canfs_rpc *rpc)
 {
 	int ret = fill(rpc->fd, rpc->mark, &rpc->mark_len, CANFS_MARK_LEN);
@@ -135,7 +135,10 @@ static int begin_fragment(struct canfs_rpc *rpc)
 	if (ret < 0)
 		return ret;
 	rpc->fragment_left = mark_of(rpc) & ~LAST_FRAGMENT;
-	/* An empty fragment is no progress, and a flood of them would keep us here for ever. */
+	/*
+	 * An empty fragment makes no progress, so a flood of them would keep us in this loop
+	 * forever.
+	 */
 	if (rpc->fragment_left == 0 || rpc->fragment_left > sizeof(rpc->in) - rpc->in_len)
 		return -EPROTO;
 	return 0;
@@ -144,7 +147,7 @@ static int begin_fragment(struct canfs_rpc *rpc)
 int canfs_rpc_receive(struct canfs_rpc *rpc)
 {
 	if (rpc->mark_len == CANFS_MARK_LEN &&
-		rpc->fragment_left == 0) /* the last record was taken */
+		rpc->fragment_left == 0) /* the last record was complete */
 		rpc->mark_len = rpc->in_len = 0;
 
 	for (;;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * One TCP connection that carries RPC records (RFC 5531 §11), non-blocking. Private to protocol/.
+ * One non-blocking TCP connection that carries RPC records (RFC 5531 §11). Private to protocol/.
  *
  *	record = fragment*    fragment = mark (bit 31: last one; bits 30-0: octets), octets
  */
@@ -23,37 +23,44 @@ struct canfs_rpc {
 	size_t out_sent;
 	uint8_t out[CANFS_MARK_LEN + CANFS_CALL_MAX];
 
-	size_t mark_len; /* octets of the fragment's mark that are there */
+	size_t mark_len; /* octets of the fragment's mark received so far */
 	uint8_t mark[CANFS_MARK_LEN];
-	size_t fragment_left; /* octets of the fragment that are still to come */
+	size_t fragment_left; /* octets of the fragment still to come */
 	size_t in_len;
-	uint8_t in[CANFS_REPLY_MAX]; /* the record, once canfs_rpc_receive() returned 0 */
+	uint8_t in[CANFS_REPLY_MAX]; /* the record, after canfs_rpc_receive() returned 0 */
 };
 
 void canfs_rpc_init(struct canfs_rpc *rpc);
 
 /*
- * Begins to connect; closes what was open. reserved: from a port below 1024 if we may, as
- * many servers ask of NFS and MOUNT. 0, or -errno.
+ * Closes any open connection and starts to connect. reserved: from a port below 1024 if permitted,
+ * because many servers require this for NFS and MOUNT. Returns 0 or -errno.
  */
 int canfs_rpc_open(struct canfs_rpc *rpc, const struct sockaddr_storage *address, bool reserved);
 void canfs_rpc_close(struct canfs_rpc *rpc);
 
-/* Is this open, and did an idle connection's peer neither close it nor send anything? */
+/*
+ * Returns true if the connection is open, and the peer of the idle connection has neither closed it
+ * nor sent anything.
+ */
 bool canfs_rpc_is_quiet(const struct canfs_rpc *rpc);
 
-/* The shortest one of late, by the kernel's account; 0: none was measured. */
+/* Returns the shortest recent round trip, measured by the kernel; 0: none was measured. */
 uint32_t canfs_rpc_round_trip_usec(const struct canfs_rpc *rpc);
 
-/* Sets what is to be sent. Nothing may be on its way. */
+/* Sets the call to be sent. No other call may be in flight. */
 void canfs_rpc_queue(struct canfs_rpc *rpc, const struct canfs_call *call);
 
-/* 0: all sent; -EINPROGRESS: poll for canfs_rpc_events(); else -errno. */
+/*
+ * Returns 0 if all is sent, -EINPROGRESS if the caller must poll for canfs_rpc_events(), or another
+ * -errno.
+ */
 int canfs_rpc_send(struct canfs_rpc *rpc);
 
 /*
- * 0: a record is there, until the next call; -EINPROGRESS; -EPROTO: the record is longer than
- * CANFS_REPLY_MAX, or has an empty fragment; -ECONNRESET: the peer closed; else -errno.
+ * Returns 0 if there is a record, valid until the next call. Otherwise returns -EINPROGRESS,
+ * -EPROTO if the record is longer than CANFS_REPLY_MAX or has an empty fragment, -ECONNRESET if the
+ * peer closed the connection, or another -errno.
  */
 int canfs_rpc_receive(struct canfs_rpc *rpc);
 

@@ -75,7 +75,7 @@ void canfs_known_forget(struct canfs_known *known, int error)
 	known->has_client_id = known->has_session = false;
 }
 
-/* Both ports come before MNT: one connection asks both. */
+/* Gets both ports before MNT, so that one rpcbind connection serves both. */
 static enum canfs_step next_of_version_3(const struct canfs_known *known)
 {
 	if (known->handle_len == 0 && known->port[CANFS_MOUNT] == 0)
@@ -138,7 +138,10 @@ int canfs_step_call(
 	case CANFS_ASK_FSSTAT:
 		return canfs_call_fsstat(call, xid, known->handle, known->handle_len);
 	case CANFS_ASK_CLIENT_ID:
-		/* As a client that has restarted: the server drops the session that we lost. */
+		/*
+		 * A new verifier, as from a restarted client: the server drops the session that we
+		 * lost.
+		 */
 		canfs_random(verifier, sizeof(verifier));
 		return canfs_call_exchange_id(call, xid, known->minor, &known->session, verifier);
 	case CANFS_ASK_SESSION:
@@ -151,7 +154,10 @@ int canfs_step_call(
 	return -EINVAL;
 }
 
-/* The next minor version, or a session instead of one that the server has dropped: else r stays. */
+/*
+ * Prepares another attempt and returns -EAGAIN: the next minor version, or a new session if the
+ * server dropped the old one. Otherwise returns r.
+ */
 static int try_otherwise(struct canfs_known *known, int r)
 {
 	if (r == -EPROTONOSUPPORT && known->minor < CANFS_NFS4_MINOR_MAX) {
@@ -176,7 +182,7 @@ static int take_getattr(struct canfs_known *known, uint32_t xid, const uint8_t *
 	return 0;
 }
 
-/* r: of a decoder. Nothing is answered yet, but something is learned. */
+/* r: a decoder's result. On success another step follows, hence -EAGAIN. */
 static int learned(int r)
 {
 	return r < 0 ? r : -EAGAIN;

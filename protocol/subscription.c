@@ -9,17 +9,17 @@
 #include "common/path.h"
 #include "common/random.h"
 
-/* Doubled with each call that was for nothing. */
+/* Doubled with each unsuccessful call. */
 static const uint64_t retry_usec = 1000000;
 #define DOUBLINGS_MAX 6
 
-/* Taken in one tick: a flood must not keep the agent from its work. */
+/* Datagrams handled in one tick. A flood must not keep the agent from its work. */
 #define DATAGRAMS_MAX 16
 
-/* A server that always answers with a cookie has no use for one. */
+/* Cookie replies accepted in a row. A server that always sends a cookie never accepts one. */
 #define COOKIES_MAX 3
 
-/* A reply to one of the last calls may still come. */
+/* A reply to one of this many last calls is late, not forged. */
 #define CALLS_ON_THEIR_WAY 8
 
 static void disconnect(struct canfs_subscription *subscription)
@@ -29,7 +29,7 @@ static void disconnect(struct canfs_subscription *subscription)
 	subscription->fd = -1;
 }
 
-/* Without a network there is no socket: then there is no answer, either. */
+/* Without a network, no socket is opened and no answer comes. */
 static void reconnect(struct canfs_subscription *subscription)
 {
 	const struct sockaddr_storage *server = &subscription->server;
@@ -46,7 +46,10 @@ static void reconnect(struct canfs_subscription *subscription)
 		disconnect(subscription);
 }
 
-/* With another token the server counts from 1 again, whether it has forgotten us or not. */
+/*
+ * Draws a new token. The server then counts from 1 again, even if it still has the old
+ * subscription.
+ */
 static void begin_anew(struct canfs_subscription *subscription)
 {
 	canfs_random(subscription->request.token, sizeof(subscription->request.token));
@@ -87,7 +90,7 @@ static void call(struct canfs_subscription *subscription, uint64_t now_usec)
 	size_t bytes = canfs_price_encode_call(
 		datagram, ++subscription->xid, CANFS_PRICE_SUBSCRIBE, &subscription->request);
 
-	/* What is wrong with the network shows as no answer. */
+	/* A network error shows up as a missing answer. */
 	(void)send(subscription->fd, datagram, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 	subscription->calls++;
 	subscription->called_usec = now_usec;
@@ -103,7 +106,10 @@ void canfs_subscription_close(struct canfs_subscription *subscription)
 	*subscription = (struct canfs_subscription) { .fd = -1 };
 }
 
-/* [0.8, 1.2]: clients that began together must not stay together. */
+/*
+ * Scales by a random factor in [0.8, 1.2], so that clients that started together do not stay in
+ * step.
+ */
 static uint64_t spread(struct canfs_subscription *subscription, uint64_t usec)
 {
 	return usec * 4 / 5 +
@@ -166,11 +172,11 @@ static bool take_result(struct canfs_subscription *subscription,
 		subscription->unanswered = 0;
 		take_lease(subscription, result->lease_sec, now_usec);
 		if (subscription->answered_usec > subscription->called_usec)
-			return false; /* a push has overtaken it */
+			return false; /* a push overtook this reply */
 		take_prices(subscription, &result->prices, now_usec);
 		return true;
 	}
-	begin_anew(subscription); /* asked again as if there had been no answer */
+	begin_anew(subscription); /* ask again as if there had been no answer */
 	return false;
 }
 
@@ -179,7 +185,7 @@ static bool take_push(struct canfs_subscription *subscription, const struct canf
 {
 	bool is_ours = memcmp(push->token, subscription->request.token, sizeof(push->token)) == 0;
 
-	/* A server that has refused a renewal goes on to push until the lease before it ends. */
+	/* A server that refused a renewal still pushes until the previous lease ends. */
 	if (subscription->lease_end_usec == 0 ||
 		(is_ours && push->number <= subscription->number)) {
 		subscription->late++;
@@ -196,7 +202,7 @@ static bool take_push(struct canfs_subscription *subscription, const struct canf
 	return true;
 }
 
-/* False: there is no more. */
+/* Handles one datagram. Returns false if there is none. */
 static bool receive(struct canfs_subscription *subscription, uint64_t now_usec, bool *is_new)
 {
 	uint8_t bytes[CANFS_DATAGRAM_MAX];
@@ -208,7 +214,7 @@ static bool receive(struct canfs_subscription *subscription, uint64_t now_usec, 
 	got = recv(subscription->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (got < 0 && errno != EAGAIN)
 		subscription->network_error = errno;
-	/* Anybody can forge that nobody is at that port: silence tells. */
+	/* ECONNREFUSED is easy to forge, so it ends nothing. Only silence does. */
 	if (got < 0 && errno == ECONNREFUSED)
 		return true;
 	if (got < 0)
@@ -223,7 +229,7 @@ static bool receive(struct canfs_subscription *subscription, uint64_t now_usec, 
 	return true;
 }
 
-/* The server may have been started anew, and does not know us. */
+/* The server may have restarted and lost the subscription. */
 static bool is_silent(const struct canfs_subscription *subscription, uint64_t now_usec)
 {
 	return subscription->lease_end_usec != 0 && subscription->unanswered == 0 &&

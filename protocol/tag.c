@@ -12,13 +12,13 @@
 #define MARK          0x800u                /* in all three: a multiple of 4096 is never a tag */
 #define MAGIC         5u                    /* bits 10-8 of abytes */
 #define OCTET_MAX     255
-#define COUNT_MAX     (UINT64_MAX - FIELD_MASK) /* the last that can be rounded up */
+#define COUNT_MAX     (UINT64_MAX - FIELD_MASK) /* the largest that can be rounded up */
 #define FIELD(hi, lo) (MARK | (hi) << 8 | (lo))
 
 _Static_assert(
 	CANFS_RESOURCES == CANFS_PEER && CANFS_LOG == 7, "a bottleneck has three bits in the tag");
 
-/* The tag's parts as they go over the wire; the CRC is computed, not kept. */
+/* The tag's parts as they go over the wire. The CRC is computed, not stored. */
 struct parts {
 	unsigned int version;
 	unsigned int resource;
@@ -46,7 +46,7 @@ static unsigned int crc8(const struct parts *parts)
 	return crc;
 }
 
-/* A price that nobody can tell counts as the highest: work must not be lured here by a fault. */
+/* A NaN counts as the highest price, because a fault must not attract work. */
 static unsigned int octet_of_price(double price)
 {
 	if (isnan(price))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Model time against wall time. The model computes when a command is done; the caller then sleeps
- * until the wall clock has come that far. A late wake-up delays one reply but not the model, so
- * that lateness does not add up.
+ * Maps model time to wall time. The model computes when a command is done, and the caller sleeps
+ * until that time on the wall clock. A late wake-up delays one reply but not the model, so delays
+ * do not accumulate.
  */
 #ifndef CANFS_BENCH_DISK_CLOCK_H
 #define CANFS_BENCH_DISK_CLOCK_H
@@ -17,15 +17,15 @@ struct canfs_clock {
 
 void canfs_clock_init(struct canfs_clock *clock);
 
-/* Model time goes on from where it is, at another speed. */
+/* Changes the speed. Model time continues from its present value. */
 void canfs_clock_set_scale(struct canfs_clock *clock, double scale);
 
 double canfs_clock_now_usec(const struct canfs_clock *clock);
 
-/* When model_usec is, on CLOCK_MONOTONIC. */
+/* Converts model_usec to CLOCK_MONOTONIC. */
 struct timespec canfs_clock_deadline(const struct canfs_clock *clock, double model_usec);
 
-/* How long ago that was in wall time, microseconds >= 0. */
+/* How long ago model_usec was, in microseconds of wall time, >= 0. */
 double canfs_clock_late_usec(const struct canfs_clock *clock, double model_usec);
 
 #endif

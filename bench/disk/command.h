@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What the host asks of the disk. */
+/* The host's commands to the disk. */
 #ifndef CANFS_BENCH_DISK_COMMAND_H
 #define CANFS_BENCH_DISK_COMMAND_H
 
@@ -9,10 +9,10 @@ enum canfs_command_kind { CANFS_COMMAND_READ, CANFS_COMMAND_WRITE, CANFS_COMMAND
 #define CANFS_COMMAND_KINDS 3
 
 struct canfs_command {
-	struct canfs_command *next; /* in the list that it is in */
+	struct canfs_command *next; /* in the command's list */
 	enum canfs_command_kind kind;
-	uint64_t offset, bytes;        /* within the disk; of a FLUSH 0 */
-	double arrival_usec, due_usec; /* model time; it is done when that is due */
+	uint64_t offset, bytes;        /* within the disk; 0 for FLUSH */
+	double arrival_usec, due_usec; /* model time; due_usec: completion */
 };
 
 #endif

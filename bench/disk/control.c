@@ -94,13 +94,13 @@ int canfs_disk_control(struct canfs_disk_threads *q, const char *text, size_t by
 	for (char *word = strtok_r(line, " \t\n", &rest); word && !ret;
 		word = strtok_r(NULL, " \t\n", &rest))
 		ret = obey(q, word);
-	/* what is outstanding may be due at another time now */
+	/* due times may have changed */
 	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 	return ret;
 }
 
-/* Of counters that may be 0. */
+/* Returns 0 if n is 0. */
 static double mean(double sum, uint64_t n)
 {
 	return n ? sum / (double)n : 0;

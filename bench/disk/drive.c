@@ -7,9 +7,12 @@
 #define BUS_BYTES_PER_USEC 300.0 /* = MB/s */
 #define CACHE_BYTES        (16u << 20)
 #define HIGH_WATER_BYTES   (CACHE_BYTES / 2)
-/* One slice keeps a reader waiting for about a seek, half a turn and 6 ms of transfer. */
+/* One slice delays a reader by about a seek, half a revolution and 6 ms of transfer. */
 #define SLICE_BYTES (1u << 20)
-/* A closed-loop reader behind a network comes back within this time: do not take its head away. */
+/*
+ * A closed-loop reader behind a network sends its next read within this time, so keep the head in
+ * place.
+ */
 #define IDLE_USEC 2000.0
 
 void canfs_drive_init(struct canfs_drive *d, uint64_t capacity_bytes)
@@ -30,7 +33,7 @@ static double bus_usec(uint64_t bytes)
 	return (double)bytes / BUS_BYTES_PER_USEC;
 }
 
-/* Where the head is at now_usec: it follows the stream that it reads ahead. */
+/* The head's position at now_usec. It follows the stream that it reads ahead. */
 static double position(const struct canfs_drive *d, double now_usec)
 {
 	const struct canfs_geometry *g = &d->geometry;
@@ -40,7 +43,7 @@ static double position(const struct canfs_drive *d, double now_usec)
 	return canfs_geometry_position(g, canfs_lookahead_reach(&d->lookahead, g, now_usec));
 }
 
-/* When a head that leaves at start_usec has the first byte at `offset` below it. */
+/* When the first byte at `offset` passes under a head that leaves at start_usec. */
 static double arrival(const struct canfs_drive *d, double offset, double start_usec)
 {
 	const struct canfs_geometry *g = &d->geometry;
@@ -56,7 +59,9 @@ static double transfer_usec(const struct canfs_geometry *g, double lo, double hi
 	       g->revolution_usec;
 }
 
-/* Take the head to `offset` at `now` or when it is free; returns when the first byte passes. */
+/*
+ * Moves the head to `offset`, at now_usec or when it is free. Returns when the first byte passes.
+ */
 static double move_head(struct canfs_drive *d, double offset, double now_usec)
 {
 	double start = fmax(now_usec, d->head_free_usec);
@@ -68,7 +73,7 @@ static double move_head(struct canfs_drive *d, double offset, double now_usec)
 	return arrived;
 }
 
-/* Let [lo, hi) pass under the head, which is at lo at start_usec. */
+/* Transfers [lo, hi), with the head at lo at start_usec. */
 static void transfer(struct canfs_drive *d, double lo, double hi, double start_usec)
 {
 	double usec = transfer_usec(&d->geometry, lo, hi);
@@ -78,7 +83,7 @@ static void transfer(struct canfs_drive *d, double lo, double hi, double start_u
 	d->stats.head_busy_usec += usec;
 }
 
-/* Write one slice of the cache to the platter, not before now_usec. */
+/* Writes one slice of the cache to the platter, no earlier than now_usec. */
 static void drain_slice(struct canfs_drive *d, double now_usec)
 {
 	struct canfs_extent slice;
@@ -122,7 +127,7 @@ double canfs_drive_read(struct canfs_drive *d, uint64_t offset, uint64_t bytes, 
 	} else if (canfs_lookahead_serve(&d->lookahead, &d->geometry, lo, hi, now, &ready)) {
 		d->stats.buffer_hits++;
 		d->stats.lookahead_hits++;
-		/* the bus works while the platter turns: only what was there already has to be sent */
+		/* the bus works while the platter turns; only buffered data is left to send */
 		d->bus_free_usec = ready > now ? ready : now + bus_usec(bytes);
 		d->head_free_usec = fmax(d->head_free_usec, ready);
 	} else {
@@ -169,7 +174,7 @@ double canfs_drive_write(
 	}
 	canfs_wcache_insert(&d->wcache, offset, offset + bytes);
 	canfs_lookahead_invalidate(&d->lookahead, (double)offset, (double)(offset + bytes));
-	/* a head that was idle cannot have begun to drain before there was something to drain */
+	/* an idle head cannot have begun to drain before the cache had data */
 	d->head_free_usec = fmax(d->head_free_usec, now);
 	d->bus_free_usec = now + bus_usec(bytes);
 	return d->bus_free_usec;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Commands that the disk fails with EIO because it was asked to. Pure and bounded. */
+/* Commands that the disk fails with EIO on request. Pure and bounded. */
 #ifndef CANFS_BENCH_DISK_FAULTS_H
 #define CANFS_BENCH_DISK_FAULTS_H
 
@@ -11,8 +11,8 @@
 
 struct canfs_fault {
 	enum canfs_command_kind kind;
-	uint64_t lo, hi; /* bytes; of a FLUSH without meaning */
-	bool once;       /* gone when it has failed a command */
+	uint64_t lo, hi; /* bytes; ignored for FLUSH */
+	bool once;       /* removed after failing one command */
 };
 
 struct canfs_faults {
@@ -21,15 +21,17 @@ struct canfs_faults {
 };
 
 /*
- * text: KIND:TIMES or KIND:TIMES:LO-HI
+ * Adds a fault. text: KIND:TIMES or KIND:TIMES:LO-HI
+ *
  *	KIND	read | write | flush
  *	TIMES	once | always
  *	LO-HI	bytes, LO < HI: commands that touch [LO, HI); default: the whole disk
- * 0; -EINVAL: it is not; -ENOSPC: there are CANFS_FAULTS_MAX already.
+ *
+ * Returns 0, -EINVAL if text is invalid, or -ENOSPC if there are CANFS_FAULTS_MAX faults already.
  */
 int canfs_faults_add(struct canfs_faults *faults, const char *text);
 
-/* Is this command to fail? */
+/* Should this command fail? Removes the fault if it applies once. */
 bool canfs_faults_hit(struct canfs_faults *faults, const struct canfs_command *command);
 
 #endif

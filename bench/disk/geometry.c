@@ -9,7 +9,10 @@
 #define OUTER_BYTES_PER_USEC 180.0 /* = MB/s */
 #define INNER_BYTES_PER_USEC 90.0
 
-/* Rounding may put a head that has just arrived a hair past its sector: that is not a lost turn. */
+/*
+ * Rounding may put a head that has just arrived slightly past its sector, which must not cost a
+ * revolution.
+ */
 #define ANGLE_EPSILON 1e-4
 
 static double fraction(double x)

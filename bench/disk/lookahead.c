@@ -24,7 +24,7 @@ static double stop_after(const struct canfs_geometry *g, double hi)
 	return fmin(hi + AHEAD_BYTES, g->capacity_bytes);
 }
 
-/* Where segment i begins and ends once it holds what the head has read, and no more than a segment can. */
+/* The bounds of segment i after adding what the head has read, limited to a segment's size. */
 static void bounds(const struct canfs_lookahead *la, int i, double reach, double *lo, double *hi)
 {
 	*lo = la->segment[i].lo;
@@ -42,8 +42,10 @@ static void fill_active(struct canfs_lookahead *la, double reach)
 	bounds(la, la->active, reach, &s->lo, &s->hi);
 }
 
-/* A request near the end of the buffered data moves the stop; a stream that had already stopped
- * there must wait until the platter brings its place round again. */
+/*
+ * A request near the end of the buffered data moves the stop. A stream that has already stopped
+ * there must wait until its position comes around again.
+ */
 static void extend(
 	struct canfs_lookahead *la, const struct canfs_geometry *g, double hi, double now_usec)
 {
@@ -59,7 +61,7 @@ static void extend(
 	}
 }
 
-/* The segment that has [lo, hi), or will have it at *ready_usec without a seek; -1: none. */
+/* The segment that has [lo, hi), or will have it at *ready_usec without a seek. -1: none. */
 static int find(const struct canfs_lookahead *la, const struct canfs_geometry *g, double lo,
 	double hi, double now_usec, double *ready_usec)
 {

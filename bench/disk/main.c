@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-disk: a modelled disk, spinning or solid-state, served as one file through FUSE, to be put under
+ * canfs-disk: a modelled disk, spinning or solid-state, served as a file through FUSE, for use with
  * `losetup --direct-io=on`. The directory has three files: disk, control, stat.
  */
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define MIB           ((uint64_t)1 << 20)
 #define SIZE_MIB_MAX  ((uint64_t)4 << 20)
 #define REQUEST_BYTES (1u << 20)
-/* FUSE's default of 12 would silently cap the queue depth */
+/* FUSE's default of 12 would limit the queue depth */
 #define REQUESTS_MAX 128
 #define FOREVER      1e9
 
@@ -80,7 +80,7 @@ static void on_getattr(fuse_req_t req, fuse_ino_t inode, struct fuse_file_info *
 	fuse_reply_attr(req, &st, FOREVER);
 }
 
-/* Truncation on open, or new times: accepted, and without effect. */
+/* Truncation on open and new times are accepted and ignored. */
 static void on_setattr(
 	fuse_req_t req, fuse_ino_t inode, struct stat *st, int mask, struct fuse_file_info *file)
 {
@@ -91,7 +91,7 @@ static void on_setattr(
 
 static void on_open(fuse_req_t req, fuse_ino_t inode, struct fuse_file_info *file)
 {
-	/* past the page cache; the disk's own file is opened O_DIRECT by the loop device */
+	/* bypass the page cache; the loop device opens the disk's file with O_DIRECT */
 	file->direct_io = inode != INODE_DISK;
 	fuse_reply_open(req, file);
 }
@@ -160,7 +160,7 @@ static const struct fuse_lowlevel_ops operations = {
 	.fsync = on_fsync,
 };
 
-/* Runs until a signal or until the mount is gone. Returns the exit code. */
+/* Runs until a signal or an unmount. Returns the exit status. */
 static int serve(struct canfs_disk_threads *queue, uint64_t size_mib, const char *mountpoint)
 {
 	char *arguments[] = { "canfs-disk",
@@ -187,7 +187,7 @@ static int serve(struct canfs_disk_threads *queue, uint64_t size_mib, const char
 out_signals:
 	fuse_remove_signal_handlers(session);
 out_queue:
-	/* before the session goes: what is still queued answers into it */
+	/* before the session ends, since queued commands are answered through it */
 	canfs_queue_stop(queue);
 out_session:
 	fuse_session_destroy(session);
@@ -224,7 +224,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "canfs-disk: out of memory\n");
 		return 1;
 	}
-	/* the loop device's write-back must not wait for memory that waits for the loop device */
+	/*
+	 * The loop device's write-back must not wait for memory that itself waits for the loop
+	 * device.
+	 */
 	prctl(PR_SET_IO_FLUSHER, 1, 0, 0, 0);
 	ret = serve(queue, size_mib, argv[optind]);
 	free(queue);

@@ -9,9 +9,9 @@
 #include "common/clock.h"
 
 struct request {
-	struct canfs_command command; /* first: what the device gives back is the request */
+	struct canfs_command command; /* first: the device returns it, cast to the request */
 	fuse_req_t fuse;
-	char data[]; /* of a write */
+	char data[]; /* for a write */
 };
 
 void canfs_queue_add(struct canfs_disk_threads *q, fuse_req_t fuse, enum canfs_command_kind kind,
@@ -33,13 +33,13 @@ void canfs_queue_add(struct canfs_disk_threads *q, fuse_req_t fuse, enum canfs_c
 	due = canfs_device_due_usec(&q->device);
 	r->command.arrival_usec = canfs_clock_now_usec(&q->clock);
 	canfs_device_add(&q->device, &r->command);
-	/* what is due later than the command that the thread waits for need not wake it */
+	/* wake the thread only if this command is due before the one that it waits for */
 	if (canfs_device_due_usec(&q->device) < due)
 		pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Called with the medium's lock. 0 or -errno; of a read also where the data is. */
+/* Called with medium_lock held. Returns 0 or -errno. For a read, sets *data. */
 static int execute(struct canfs_disk_threads *q, const struct request *r, const char **data)
 {
 	const struct canfs_command *c = &r->command;
@@ -121,7 +121,7 @@ static void note_lateness(struct canfs_disk_threads *q, const struct canfs_comma
 	q->late.max_usec = fmax(q->late.max_usec, late);
 }
 
-/* Called with the lock: all that is done, in the order in which it was. */
+/* Called with lock held. Takes all completed commands, in order of completion. */
 static struct canfs_command *take_done(struct canfs_disk_threads *q)
 {
 	struct canfs_command *done = NULL, **last = &done, *c;
@@ -137,7 +137,7 @@ static struct canfs_command *take_done(struct canfs_disk_threads *q)
 	return done;
 }
 
-/* Called with the lock: until the next command is due, or something else has changed. */
+/* Called with lock held. Waits until the next command is due, or until a change is signalled. */
 static void wait_due(struct canfs_disk_threads *q)
 {
 	double due = canfs_device_due_usec(&q->device);
@@ -155,8 +155,10 @@ static void *work(void *argument)
 {
 	struct canfs_disk_threads *q = argument;
 
-	/* Sleep exactly. No real-time priority: a mistake in a spinning real-time thread would freeze
-	 * the machine, and the model makes up for late wake-ups anyway. */
+	/*
+	 * Minimal timer slack, but no real-time priority: a bug in a spinning real-time thread
+	 * would freeze the machine. The model compensates for late wake-ups anyway.
+	 */
 	prctl(PR_SET_TIMERSLACK, 1);
 	pthread_mutex_lock(&q->lock);
 	while (!q->stop || q->device.outstanding > 0) {

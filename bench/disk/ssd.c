@@ -18,7 +18,7 @@ void canfs_ssd_init(struct canfs_ssd *s)
 	*s = (struct canfs_ssd) { 0 };
 }
 
-/* When the controller has done its part of a command. */
+/* When the controller has completed its part of a command. */
 static double control(struct canfs_ssd *s, uint64_t bytes, double arrival_usec)
 {
 	s->controller_free_usec = fmax(s->controller_free_usec, arrival_usec) + COMMAND_USEC +

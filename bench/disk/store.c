@@ -34,7 +34,7 @@ void canfs_store_fini(struct canfs_store *s)
 
 const char *canfs_store_read(const struct canfs_store *s, uint64_t offset)
 {
-	/* what was never written reads from the kernel's zero page */
+	/* unwritten memory reads from the kernel's zero page */
 	return s->data + offset;
 }
 

@@ -3,8 +3,11 @@
 
 #include "bench/disk/tags.h"
 
-/* Twice of what 32 commands take in the order of their arrival. With hardly more than that the oldest is
- * always too old: the drive serves in order, and is too slow ever to leave that state. */
+/*
+ * Twice the time of 32 commands in order of arrival. With little more than once that time, the
+ * oldest command would always be too old. Then the drive would serve in order, and be too slow to
+ * ever leave that state.
+ */
 #define AGE_MAX_USEC 700e3
 
 static double completion(

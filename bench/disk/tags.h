@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Tagged queueing: which of the commands that wait does the drive take next? The one that it can
- * complete first (shortest positioning time first: seek, rotation, buffers), among the oldest 32.
+ * Tagged queueing: the drive takes the command that it can complete first, among the oldest 32.
+ * This order is shortest positioning time first, with seek, rotation and buffers.
  *
- *	oldest ->  r  r  w  r | F  r  r          F: a FLUSH goes alone, when it is the oldest
+ *	oldest ->  r  r  w  r | F  r  r          F: a FLUSH is taken alone, when it is the oldest
  *	           `--------' candidates, if they had arrived when the drive became free
  *
- * - A command older than 0.7 s goes first: the others would pass it for ever.
- * - A write goes at once if the drive's cache takes it. If there is no room it lets the reads pass: the
- *   drive makes room between any two of them.
+ * - A command older than 0.7 s goes first, since others might pass it forever.
+ * - A write goes at once if the drive's cache has room. Otherwise reads pass it: the drive makes
+ *   room between any two reads.
  *
- * Ellard & Seltzer §5.2: this undoes the host's order, and the fairness that was in it.
+ * Ellard & Seltzer §5.2: tagged queueing undoes the host's order and its fairness.
  */
 #ifndef CANFS_BENCH_DISK_TAGS_H
 #define CANFS_BENCH_DISK_TAGS_H
@@ -20,8 +20,10 @@
 
 #define CANFS_DISK_TAGS 32
 
-/* Where in the list of `waiting` commands, oldest first and not empty, the next one hangs. The drive drains
- * what it had time to drain until then. */
+/*
+ * Returns the link to the next command in the non-empty list `waiting`, oldest first. Lets the
+ * drive drain what it had time for until then.
+ */
 struct canfs_command **canfs_tags_pick(struct canfs_drive *drive, struct canfs_command **waiting);
 
 #endif

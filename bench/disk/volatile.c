@@ -10,7 +10,7 @@ struct canfs_volatile_write {
 	uint64_t offset;
 	size_t bytes;
 	double done_usec;
-	char data[]; /* what the store does not hold: the old, and during a cut the new */
+	char data[]; /* what the store lacks: the old contents, or during a cut the new */
 };
 
 void canfs_volatile_init(struct canfs_volatile *v)
@@ -37,7 +37,7 @@ static void forget(struct canfs_writes *writes)
 		forget_oldest(writes);
 }
 
-/* What stands in the store now, before a write there. */
+/* Saves the present contents of the store before a write there. */
 static int remember(struct canfs_writes *writes, const struct canfs_store *s, uint64_t offset,
 	size_t bytes, double done_usec)
 {
@@ -97,7 +97,7 @@ void canfs_volatile_flush(struct canfs_volatile *v, double arrival_usec)
 		forget_oldest(&v->unflushed);
 }
 
-/* How much of what begins at i is in one sector of the disk. */
+/* How many bytes from i on are in one sector of the disk. */
 static size_t in_sector(const struct canfs_volatile_write *w, size_t i)
 {
 	size_t n = (size_t)(CANFS_SECTOR_BYTES - (w->offset + i) % CANFS_SECTOR_BYTES);
@@ -117,7 +117,10 @@ static void swap(struct canfs_store *s, struct canfs_volatile_write *w)
 	}
 }
 
-/* Which of the cut's sectors reach the medium. Without memory to undo it, there is just no other cut. */
+/*
+ * Repeats the cut's writes and loses some sectors. If memory to undo this is short, the cut cannot
+ * be repeated.
+ */
 static struct canfs_cut lose(struct canfs_volatile *v, struct canfs_store *s, uint32_t seed)
 {
 	unsigned short state[3] = { 0x330e, (unsigned short)seed, (unsigned short)(seed >> 16) };

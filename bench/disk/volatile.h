@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What a power cut may take: the writes that were answered but that no FLUSH has covered yet, in the
- * order in which they were made, each with what stood in the store before it.
+ * The data that a power cut may take: writes that were answered but are not yet covered by a FLUSH.
+ * They are kept in order, each with the previous contents of the store.
  *
  *	write --> [newest ... oldest] --FLUSH, or more than the drive's cache holds--> durable
  *
- * A drive drains its cache in any order, and stops between any two sectors. So a cut takes everything
- * back and then makes the writes again, in order, but each sector of each only with a probability that is
- * drawn once per cut: from next to all that is lost to next to nothing.
- * (Contents only: drive.h knows which extents are in the cache and when they are drained, wcache.h.)
+ * A drive drains its cache in any order and may stop between any two sectors. A cut therefore
+ * undoes all these writes and then repeats them in order, but loses some sectors. The probability
+ * of a loss is drawn once per cut, between 0 and 1. (Only contents are modelled here. drive.h and
+ * wcache.h model which extents are in the cache, and when they drain.)
  *
- * The same cut can be had again with another seed: what was written since is then undone first. So one moment shows many of the states that
- * a drive may be in after it.
+ * The same cut can be repeated with another seed, after undoing all later writes. Repeated cuts
+ * show many of the states that a drive may be in after a power cut at one moment.
  */
 #ifndef CANFS_BENCH_DISK_VOLATILE_H
 #define CANFS_BENCH_DISK_VOLATILE_H
@@ -24,10 +24,10 @@
 
 #define CANFS_VOLATILE_BYTES_MAX                                                                   \
 	((uint64_t)16 << 20)                /* the drive's cache; older writes are durable */
-#define CANFS_SECTOR_BYTES ((uint64_t)4096) /* physical, of a disk of today: never torn */
+#define CANFS_SECTOR_BYTES ((uint64_t)4096) /* physical sectors of current disks; never torn */
 
 #define CANFS_SINCE_CUT_BYTES_MAX                                                                  \
-	((uint64_t)256 << 20) /* when more was written, the cut cannot be had again */
+	((uint64_t)256 << 20) /* with more writes, the cut cannot be repeated */
 
 struct canfs_volatile_write;
 
@@ -38,8 +38,8 @@ struct canfs_writes {
 
 struct canfs_volatile {
 	struct canfs_writes unflushed;
-	struct canfs_writes of_cut; /* what was unflushed at the last cut, with the new contents */
-	struct canfs_writes since_cut; /* whatever was written since, with the old contents */
+	struct canfs_writes of_cut;    /* unflushed at the last cut, with the new contents */
+	struct canfs_writes since_cut; /* all writes since the last cut, with the old contents */
 	bool can_recut;
 };
 
@@ -50,19 +50,26 @@ struct canfs_cut {
 void canfs_volatile_init(struct canfs_volatile *v);
 void canfs_volatile_fini(struct canfs_volatile *v);
 
-/* Writes to the store and remembers what was there; done_usec: when it is answered, not before those before
- * it. 0 or -ENOMEM, and then nothing is written. */
+/*
+ * Writes to the store and saves the old contents. done_usec: when the write is answered, not
+ * earlier than for previous writes. Returns 0, or -ENOMEM without writing.
+ */
 int canfs_volatile_write(struct canfs_volatile *v, struct canfs_store *store, uint64_t offset,
 	const char *data, size_t bytes, double done_usec);
 
-/* A FLUSH that arrived at arrival_usec is done: what was answered by then is durable. */
+/* A FLUSH that arrived at arrival_usec is done: writes answered by then are durable. */
 void canfs_volatile_flush(struct canfs_volatile *v, double arrival_usec);
 
-/* Same writes and same seed: same sectors are lost. Nothing is volatile afterwards. */
+/*
+ * Cuts the power. The same writes and seed lose the same sectors. Afterwards nothing is volatile.
+ */
 struct canfs_cut canfs_volatile_cut(
 	struct canfs_volatile *v, struct canfs_store *store, uint32_t seed);
 
-/* As if the last cut had had this seed. 0, or -EINVAL: there was none, or it is too much that would have to be undone. */
+/*
+ * Repeats the last cut with this seed. Returns 0, or -EINVAL if there was no cut, or too much to
+ * undo since.
+ */
 int canfs_volatile_recut(
 	struct canfs_volatile *v, struct canfs_store *store, uint32_t seed, struct canfs_cut *cut);
 

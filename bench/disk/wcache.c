@@ -43,7 +43,7 @@ void canfs_wcache_insert(struct canfs_wcache *c, uint64_t lo, uint64_t hi)
 			hi = c->extent[last].hi;
 		c->bytes -= c->extent[last].hi - c->extent[last].lo;
 	}
-	/* [first, last) become one */
+	/* [first, last) are merged */
 	memmove(&c->extent[first + 1], &c->extent[last],
 		(c->extents - last) * sizeof(c->extent[0]));
 	c->extent[first] = (struct canfs_extent) { .lo = lo, .hi = hi };

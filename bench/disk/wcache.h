@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the drive's volatile write cache holds: dirty extents in ascending order, merged where they
- * touch. Only the bookkeeping; when it is drained is the drive's business. Pure and bounded.
+ * The contents of the drive's volatile write cache: dirty extents in ascending order, merged where
+ * they touch. drive.h decides when to drain them. Pure and bounded.
  */
 #ifndef CANFS_BENCH_DISK_WCACHE_H
 #define CANFS_BENCH_DISK_WCACHE_H
@@ -24,17 +24,22 @@ struct canfs_wcache {
 
 void canfs_wcache_init(struct canfs_wcache *cache, uint64_t capacity_bytes);
 
-/* Would [lo, hi) find room? Counts it as new data, as a drive does. An empty cache takes anything. */
+/*
+ * Is there room for [lo, hi)? Counts the extent as new data, as a drive does. An empty cache takes
+ * any extent.
+ */
 bool canfs_wcache_has_room(const struct canfs_wcache *cache, uint64_t lo, uint64_t hi);
 
-/* Only with room; lo < hi. */
+/* Needs room; lo < hi. */
 void canfs_wcache_insert(struct canfs_wcache *cache, uint64_t lo, uint64_t hi);
 
 /* Is all of [lo, hi) in the cache? */
 bool canfs_wcache_covers(const struct canfs_wcache *cache, uint64_t lo, uint64_t hi);
 
-/* Take the first dirty bytes at or after `from`, wrapping round to the lowest (C-SCAN), at most
- * max_bytes of one extent. False: the cache is clean. */
+/*
+ * Takes the first dirty bytes at or after `from`, wrapping around to the lowest (C-SCAN): at most
+ * max_bytes of one extent. Returns false if the cache is clean.
+ */
 bool canfs_wcache_take(
 	struct canfs_wcache *cache, uint64_t from, uint64_t max_bytes, struct canfs_extent *taken);
 

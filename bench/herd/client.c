@@ -7,9 +7,10 @@
 #include "client-agent/auction/bidder.h"
 
 /*
- * Mixed burstiness: clients take these in turn. A burst is so many seconds at a multiple of the client's
- * mean rate, or, where that is 0, so many bytes at a rate of its own, so that a burst does not become
- * small when clients are many. Pauses make the mean right; bursts and pauses vary by half.
+ * Mixed burstiness: clients take these rhythms in turn. A burst lasts burst_sec at times_mean times
+ * the client's mean rate. If burst_sec is 0, a burst has burst_bytes at bytes_per_sec, so that
+ * bursts do not shrink when there are many clients. Pauses produce the mean rate. Bursts and pauses
+ * vary by half.
  */
 struct herd_rhythm {
 	double burst_sec, times_mean;
@@ -22,14 +23,14 @@ static const struct herd_rhythm rhythms[HERD_RHYTHMS] = {
 	[HERD_STEADY] = { .burst_sec = 60, .times_mean = 1 },
 };
 
-/* The kernel's defaults, and what the agent makes of them (client-agent/actuators/defer.h). */
+/* The kernel's defaults, and the agent's values (client-agent/actuators/defer.h). */
 static const double stock_background = 0.10, stock_limit = 0.20;
 static const double bound_bytes = 0.35 * HERD_RAM_BYTES;
 static const double background_of_bound = 1 / 0.9, limit_of_background = 1.15;
-/* Thirty seconds, and a flusher that looks every five. */
+/* 30 s, and a flusher that runs every 5 s. */
 static const uint64_t expire_usec = 32500000;
 
-/* The agent's, from loop.c, bidder.c and config.c. */
+/* The agent's values, from loop.c, bidder.c and config.c. */
 static const uint64_t busy_tick_usec = 100000, idle_tick_usec = 200000;
 static const double fill_tau_sec = 0.5, k_memory = 32;
 static const double wsize_bytes = 1 << 20;
@@ -65,7 +66,7 @@ static void init_writer(
 	period_sec = burst_sec * writer->rate_bytes_per_sec / mean_rate;
 	writer->mean_pause_sec = fmax(period_sec - burst_sec, 0);
 	begin_burst(client);
-	/* Somewhere in its period. */
+	/* Starts anywhere in its period. */
 	if (erand48(client->random) < writer->mean_pause_sec / period_sec) {
 		writer->to_write_bytes = 0;
 		writer->pause_sec = writer->mean_pause_sec * erand48(client->random);
@@ -84,7 +85,7 @@ static void init_agent(struct herd_client *client, const struct herd_setup *setu
 		poller->terms.hold_usec = price_age_usec;
 	poller->publisher.valid = poller->publisher.believed = true;
 	poller->phase = 1;
-	if (setup->pushed) { /* over no socket, for ever */
+	if (setup->pushed) { /* without a socket, for ever */
 		poller->source = CANFS_SOURCE_SERVICE;
 		poller->subscription.lease_end_usec = UINT64_MAX;
 		herd_client_hear(client, 0, HERD_START_USEC);
@@ -107,7 +108,7 @@ void herd_client_init(struct herd_client *client, unsigned int number, enum herd
 		.agent.law = setup->law,
 	};
 	for (int i = 0; i < 8; i++)
-		erand48(client->random); /* seeds that differ in one bit begin alike */
+		erand48(client->random); /* seeds that differ in one bit start alike */
 	init_writer(client, &rhythms[kind], rate_bytes_per_sec);
 	kernel->head_start_usec = (uint64_t)(erand48(client->random) * (double)expire_usec);
 	kernel->flush_point_bytes = stock_background * HERD_RAM_BYTES;
@@ -186,13 +187,13 @@ static bool fills(const struct herd_client *client)
 	return client->agent.fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;
 }
 
-/* What was held at the last tick. */
+/* The bytes that were held at the last tick. */
 static double backlog(const struct herd_client *client)
 {
 	return client->agent.seen_dirty_bytes + client->agent.seen_on_its_way_bytes;
 }
 
-/* As canfs_bidder_holds(). */
+/* Like canfs_bidder_holds(). */
 static bool holds(const struct herd_client *client)
 {
 	bool rest = client->agent.has_rest && !fills(client);
@@ -200,7 +201,7 @@ static bool holds(const struct herd_client *client)
 	return backlog(client) >= (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
-/* As canfs_poller_tick(), but that the answer comes at once. */
+/* Like canfs_poller_tick(), but the answer arrives at once. */
 static void ask(struct herd_client *client, double server_price, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
@@ -216,7 +217,7 @@ static void ask(struct herd_client *client, double server_price, uint64_t now_us
 	agent->server_price = server_price;
 }
 
-/* As canfs_bidder_observe(). */
+/* Like canfs_bidder_observe(). */
 static void observe(struct herd_client *client, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
@@ -225,7 +226,7 @@ static void observe(struct herd_client *client, uint64_t now_usec)
 	double unsent = client->kernel.dirty_bytes;
 	uint64_t dirtied_usec = client->kernel.dirtied_usec;
 
-	if (!agent->ticked_usec) /* it has been there before, or all clients would be of one age */
+	if (!agent->ticked_usec) /* older data may be there, or all clients would be of one age */
 		agent->clean_usec = dirtied_usec ? dirtied_usec : now_usec;
 	else
 		canfs_average_add(&agent->fill, written / elapsed_sec, elapsed_sec);
@@ -242,7 +243,7 @@ static void observe(struct herd_client *client, uint64_t now_usec)
 	agent->ticked_usec = now_usec;
 }
 
-/* As canfs_bidder_bid(), of the client's one mount. */
+/* Like canfs_bidder_bid(), for the client's only mount. */
 static void bid(struct herd_client *client, uint64_t now_usec)
 {
 	struct herd_agent *agent = &client->agent;
@@ -281,7 +282,7 @@ void herd_client_hear(struct herd_client *client, double price, uint64_t now_use
 	client->agent.poller.subscription.answered_usec = now_usec;
 }
 
-/* As canfs_poller_tick() takes what was pushed. Was there anything? */
+/* Takes a pushed price as canfs_poller_tick() does. Returns true if there was one. */
 static bool take_heard(struct herd_agent *agent, uint64_t now_usec)
 {
 	bool is_new = agent->has_heard;

@@ -18,7 +18,7 @@ static void count(const struct herd *herd, struct counts *counts)
 			herd->clients[i].kernel.sent_bytes };
 }
 
-/* before: the counts at the beginning, which were not 0. */
+/* before: the counts when the measurement began; they were not 0. */
 static void judge(const struct herd *herd, const struct counts *before, struct herd_equality *seen)
 {
 	struct herd_shares deferred = { 0 }, served = { 0 };

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-herd LAW CLIENTS LOAD_PCT PRICES SEED SECONDS: CLIENTS write to one server, all together at
- * LOAD_PCT of its drain; it makes a price each so many ms, PRICES, and they ask for it as often; or push:PRICES, and
- * it pushes it to them. SECONDS are measured, after 30 that are not. JSON on standard output: the same arguments, the same
- * output.
+ * canfs-herd LAW CLIENTS LOAD_PCT PRICES SEED SECONDS: CLIENTS clients write to one server,
+ * together at LOAD_PCT of its drain. With PRICES in ms, the server computes a price at this
+ * interval, and clients ask for it as often. With push:PRICES, the server pushes the price to them.
+ * SECONDS are measured, after 30 s that are not. Prints JSON to standard output. The same arguments
+ * give the same output.
  *
- * canfs-herd --equals, and the same arguments: clients that are alike (equals.h).
+ * canfs-herd --equals, with the same arguments: equal clients (equals.h).
  *
- * canfs-herd --reader LAW PRICES SEED: one writes beside a reader (reader.h).
+ * canfs-herd --reader LAW PRICES SEED: one client writes beside a reader (reader.h).
  *
- * canfs-herd --laws: the names of the laws.
+ * canfs-herd --laws: prints the names of the laws.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -24,7 +25,7 @@
 
 #define CLIENTS_MAX  100000
 #define PUSH         "push:"
-#define SERIES_STEPS 10 /* a point of the series is of so many */
+#define SERIES_STEPS 10 /* steps per point of the series */
 
 static void print_point(const struct herd *herd, bool first)
 {

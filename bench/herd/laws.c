@@ -25,7 +25,7 @@ static double seconds(const struct herd_view *view)
 	return fmin((double)view->pace.elapsed_usec / 1e6, 0.2);
 }
 
-/* Whole chunks, as the agent's. */
+/* Whole chunks, like the agent. */
 static uint64_t pay(struct herd_rate *simple, double rate, double sec)
 {
 	double bytes;
@@ -61,8 +61,10 @@ static uint64_t step_aimd(union herd_law_state *state, const struct herd_view *v
 	return pay(&state->simple, *rate, sec);
 }
 
-/* Twofold in half a second while accelerating, half in a quarter of one while half a second's worth is
- * uncommitted; stops at DEFER, and goes on from half. */
+/*
+ * Doubles in 0.5 s while accelerating. Halves in 0.25 s while half a second's worth is uncommitted.
+ * Stops at DEFER, and restarts at half the rate.
+ */
 static uint64_t step_doubling(union herd_law_state *state, const struct herd_view *view)
 {
 	struct herd_rate *simple = &state->simple;
@@ -87,7 +89,9 @@ static uint64_t step_doubling(union herd_law_state *state, const struct herd_vie
 	return open ? pay(simple, simple->rate_bytes_per_sec, sec) : 0;
 }
 
-/* No price at all: the round trip of a COMMIT says how long the server's queue is (as Vegas does). */
+/*
+ * Uses no price: the round trip of a COMMIT shows how long the server's queue is, as in TCP Vegas.
+ */
 static uint64_t step_commit(union herd_law_state *state, const struct herd_view *view)
 {
 	double *rate = &state->simple.rate_bytes_per_sec, sec = seconds(view);

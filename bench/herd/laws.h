@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The pacing laws that the herd simulation compares: one row each in laws.c. `taper` is the agent's own,
- * client-agent/auction/pace.c itself; the others show what simpler ones come to.
+ * The pacing laws that the herd simulation compares, one row each in laws.c. `taper` is the agent's
+ * own law, client-agent/auction/pace.c itself. The other laws show the results of simpler ones.
  */
 #ifndef CANFS_BENCH_HERD_LAWS_H
 #define CANFS_BENCH_HERD_LAWS_H
@@ -12,10 +12,10 @@
 
 struct herd_view {
 	struct canfs_pace_view pace;
-	enum canfs_verdict verdict; /* of the auction, which only some laws heed */
+	enum canfs_verdict verdict; /* of the auction; only some laws use it */
 };
 
-/* Of the simple laws. */
+/* State of the simple laws. */
 struct herd_rate {
 	double rate_bytes_per_sec;
 	double credit_bytes;
@@ -31,14 +31,14 @@ struct herd_law {
 	const char *name;
 	const char *help;
 	void (*init)(union herd_law_state *state);
-	/* Bytes to send now. NULL: there is no agent. */
+	/* Returns the bytes to send now. NULL: there is no agent. */
 	uint64_t (*step)(union herd_law_state *state, const struct herd_view *view);
 };
 
-/* By rising index; NULL beyond the last. */
+/* Returns the law of this index, from 0 up. NULL beyond the last one. */
 const struct herd_law *herd_law_at(unsigned int index);
 
-/* NULL: there is none of that name. */
+/* Returns NULL if no law has this name. */
 const struct herd_law *herd_law_find(const char *name);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double work_sec = 0.1; /* of the drain: less is no work */
+static const double work_sec = 0.1; /* of the disk's drain; less does not count as work */
 
 int measure_begin(struct measure *measure, unsigned int clients, size_t steps)
 {

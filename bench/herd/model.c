@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All clients are of one export, which is known by its address only. */
+/* All clients belong to one export, of which only the address is used. */
 static struct canfs_price_table *export_of(struct herd *herd)
 {
 	return (struct canfs_price_table *)&herd->server;
@@ -81,7 +81,7 @@ static double move_data(struct herd *herd)
 	taken = herd_server_accepts(&herd->server, offered, HERD_STEP_SEC);
 	share = offered > 0 ? taken / offered : 0;
 	drained = herd_server_step(&herd->server, taken, herd->now_usec, HERD_STEP_SEC);
-	/* The disk serves all that is queued alike. */
+	/* The disk serves all queued data alike. */
 	queued = herd->server.backlog_bytes + drained;
 	clean = queued > 0 ? drained / queued : 0;
 	for (client = herd->clients; client < end; client++) {

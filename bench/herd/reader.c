@@ -9,13 +9,15 @@
 #define CLOSE_STEP    (60 * STEPS_PER_SEC)
 #define STEPS         (90 * STEPS_PER_SEC)
 
-enum { NUMBER = 2 }; /* of the client, for what is random */
+enum { NUMBER = 2 }; /* of the client; selects the random numbers */
 
 static const double rate_bytes_per_sec = 5e6;
 static const double phases_sec[] = { 15, 10, 15, 10, 10 }; /* at work, not, at work ... */
 static const unsigned int phases = sizeof(phases_sec) / sizeof(phases_sec[0]);
 
-/* The kernel's flusher comes every five seconds: its data is 30 to 35 s old, here 30 to 32.5. */
+/*
+ * The kernel's flusher runs every 5 s, so the data it writes is 30 to 35 s old, here 30 to 32.5 s.
+ */
 static const double head_start_usec = 2.5e6;
 
 struct course {
@@ -23,7 +25,7 @@ struct course {
 	unsigned short random[3];
 	bool varies;
 	unsigned int phase;
-	double left_sec; /* of the phase */
+	double left_sec; /* rest of the phase */
 	double drained_bytes[STEPS];
 	double expensive_bytes;
 };
@@ -84,7 +86,7 @@ static void step(struct course *course, unsigned int number, struct herd_smoothn
 		course->expensive_bytes += course->drained_bytes[number];
 }
 
-/* Within any second; the mean is from the first write to the last byte on the disk. */
+/* The peak is that of any second. The mean is from the first write to the last byte on disk. */
 static void judge(const struct course *course, struct herd_smoothness *seen)
 {
 	double second = 0, peak = 0, all = 0;

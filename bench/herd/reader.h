@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * One writer beside a reader, a miniature of `bench/run writeback-cdf`: there are good and bad times to send, and
- * nobody else sends. Does what was held back leave smoothly?
+ * One writer beside a reader, a miniature of `bench/run writeback-cdf`. There are good and bad
+ * times to send, and no other client sends. Does the deferred data leave smoothly?
  *
  *	reader   ########______########______#####       at work it keeps the price of the disk at 0.8
  *	writer   --------------------------.       |     5 MB/s for 45 s; the file is closed after 60 s
@@ -13,16 +13,19 @@
 
 struct herd_smoothness {
 	double peak_over_mean;  /* of the bytes that reach the disk within a second */
-	double expensive_share; /* of them: while the reader was at work */
+	double expensive_share; /* of these bytes: those drained while the reader was at work */
 	double left_bytes;      /* held until the file was closed */
 };
 
-/* A second of it, to be printed: what reached the disk in it. */
+/*
+ * Called once per simulated second with the bytes that reached the disk in that second, for
+ * printing.
+ */
 typedef void herd_say(const struct herd *herd, double drained_bytes);
 
 /*
- * Of setup its clients and load_pct do not matter. Seed 1: phases and rate of the experiment; others vary them by
- * up to a half. say may be NULL. 0 or -ENOMEM.
+ * Ignores clients and load_pct of setup. Seed 1 uses the phases and the rate of the experiment;
+ * other seeds vary them by up to a half. say may be NULL. Returns 0 or -ENOMEM.
  */
 int herd_beside_reader(const struct herd_setup *setup, struct herd_smoothness *seen, herd_say *say);
 

@@ -3,9 +3,12 @@
 
 #include <math.h>
 
-static const double tag_steps = 255; /* a price takes 8 bits of the tag */
+static const double tag_steps = 255; /* a price has 8 bits in the tag */
 
-/* Of the disk: what a reader leaves of its drain, and what it takes of its queue, so that the price is 0.8 as measured. */
+/*
+ * The share of the disk's drain that a reader leaves, and the share of its queue that a reader
+ * takes. With these, the price is 0.8, as measured.
+ */
 static const double reader_leaves = 0.5, reader_queues = 0.9;
 
 void herd_server_init(struct herd_server *server, uint64_t interval_usec)

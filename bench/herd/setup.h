@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What a trial of the herd simulation is made of. */
+/* The parameters of a trial of the herd simulation. */
 #ifndef CANFS_BENCH_HERD_SETUP_H
 #define CANFS_BENCH_HERD_SETUP_H
 
@@ -14,9 +14,9 @@
 struct herd_setup {
 	const struct herd_law *law;
 	unsigned int clients, load_pct, seed;
-	unsigned int
-		price_age_msec; /* the server makes a price so often; it is asked for it as often ... */
-	bool pushed;            /* ... or pushes it, when it has moved */
+	/* The server computes a price at this interval. Clients ask for it at the same interval. */
+	unsigned int price_age_msec;
+	bool pushed; /* the server instead pushes the price when it has moved */
 };
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-crowd: many processes that have many files open, and do nothing: what an agent that looks for
- * writers in /proc has to look through. Creates READY when all is open, and ends with SIGTERM.
+ * canfs-job-crowd: many idle processes with many open files, to be searched by an agent that looks
+ * for writers in /proc. Creates the file READY when all files are open. Ends on SIGTERM.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void parse_options(struct crowd *crowd, int argc, char **argv)
 		usage();
 }
 
-/* One of them; says over the pipe how it went. */
+/* A process of the crowd. Reports its success through the pipe. */
 static void be_one(const struct crowd *crowd, unsigned int number, int said)
 {
 	int ret = 0;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		if (pid < 0 || read(said[0], &ret, sizeof(ret)) != sizeof(ret) || ret) {
 			fprintf(stderr, "canfs-job-crowd: process %u: %s\n", i,
 				strerror(pid < 0 ? errno : ret));
-			return EXIT_FAILURE; /* the others end with us */
+			return EXIT_FAILURE; /* the other processes die with us */
 		}
 	}
 	sigemptyset(&term);

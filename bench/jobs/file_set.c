@@ -36,8 +36,10 @@ static int add_file(struct canfs_file_set *set, const char *path, uint64_t *rand
 	return file->path ? (set->files++, 0) : -ENOMEM;
 }
 
-/* Makes a directory at this depth. It holds files if it has its random depth, otherwise directories. The top directory grows until
- * there are enough files. */
+/*
+ * Creates a directory at this depth. A directory that has reached its random depth holds files, any
+ * other directories. The top directory grows until there are enough files.
+ */
 static int add_tree(
 	struct canfs_file_set *set, const char *path, unsigned int depth, uint64_t *random)
 {
@@ -62,7 +64,7 @@ static int add_tree(
 	return ret;
 }
 
-/* The numbers 0 ... count - 1 in random order; NULL: no memory. */
+/* Returns the numbers 0 ... count - 1 in random order. NULL: no memory. */
 static uint32_t *shuffled(uint32_t count, uint64_t *random)
 {
 	uint32_t *order = malloc((count + 1) * sizeof(*order));

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-fill: a client that writes its file in order, with a fixed number of WRITEs outstanding, over one connection
- * of raw NFSv3; JSON. Its WRITEs are UNSTABLE, as a kernel client's are, and a COMMIT ends it as close() would: `seconds`
- * is until its reply. A server that has started anew in between may have lost data: that ends the job.
+ * canfs-job-fill: a client that writes its file sequentially with a fixed number of outstanding
+ * WRITEs, over one connection of raw NFSv3. Prints JSON. WRITEs are UNSTABLE, like those of a
+ * kernel client. A final COMMIT corresponds to close(); `seconds` lasts until its reply. If the
+ * server restarts during the job, it may have lost data, and the job fails.
  *
- * What it writes is zeros, which cost the modelled disk no memory. --at: as in canfs-job-pattern.
+ * The data is zeros, which cost the modelled disk no memory. --at: as in canfs-job-pattern.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -24,7 +25,7 @@ struct job {
 	struct canfs_nfs3_handle file;
 	unsigned int block_bytes, depth;
 	double at, seconds;
-	double stop;            /* no WRITE is sent after it */
+	double stop;            /* no WRITE is sent later */
 	uint64_t next, written; /* offset of the next WRITE; bytes answered */
 	unsigned int outstanding;
 	bool verifier_known, committed;
@@ -33,7 +34,7 @@ struct job {
 
 static char zeros[BLOCK_BYTES_MAX];
 
-/* The server's, of one life of it: what an earlier life took but did not commit may be gone. */
+/* The verifier changes when the server restarts. Then uncommitted data may be lost. */
 static void check_verifier(struct job *job, const char *verifier)
 {
 	if (job->verifier_known && memcmp(job->verifier, verifier, NFS3_WRITEVERFSIZE) != 0)
@@ -94,7 +95,7 @@ static void on_committed(struct rpc_context *rpc, int status, void *data, void *
 
 static void commit(struct job *job)
 {
-	struct COMMIT3args args = { .file = canfs_nfs3_fh(&job->file) }; /* count 0: all of it */
+	struct COMMIT3args args = { .file = canfs_nfs3_fh(&job->file) }; /* count 0: whole file */
 
 	if (rpc_nfs3_commit_async(job->nfs.rpc, on_committed, &args, job) != 0)
 		canfs_nfs3_fail(&job->nfs, rpc_get_error(job->nfs.rpc));

@@ -80,7 +80,7 @@ void canfs_flow_count(struct canfs_flow_stats *stats, uint64_t ns, uint64_t byte
 	stats->histogram[bucket < CANFS_FLOW_CLASSES ? bucket : CANFS_FLOW_CLASSES - 1]++;
 }
 
-/* The number of unconsumed posts that each thread of the group may have. */
+/* Sets how many unconsumed posts each thread of the group may have. */
 static int set_highwater(const struct canfs_flow_run *run, uint32_t group, uint32_t highwater)
 {
 	uint32_t first = canfs_flow_first(run->personality, group);
@@ -179,7 +179,10 @@ static void *live(void *arg)
 	return NULL;
 }
 
-/* Allows as many open files as the threads of a group may need. Only root may exceed the hard limit. */
+/*
+ * Raises the limit of open files to what the threads of a group may need. Only root may exceed the
+ * hard limit.
+ */
 static void raise_limit(uint32_t threads)
 {
 	struct rlimit limit;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Workloads after filebench's model. A personality has sets of files and groups of threads; the threads of a group go through
- * the group's steps over and over. Each group is a process. What the numbers of a step mean:
+ * Workloads after filebench's model. A personality has sets of files and groups of threads. The
+ * threads of a group repeat the group's steps. Each group is a process. The meaning of a step's
+ * numbers:
  *
  *	kind            bytes               value
- *	openfile        -                   -          the next file of the set, into the slot
- *	createfile      -                   -          likewise, one that does not exist
+ *	openfile        -                   -          opens the next file of the set, in the slot
+ *	createfile      -                   -          likewise, a file that does not exist
  *	closefile       -                   -
- *	readwholefile   of a read()         -          from its beginning to its end
- *	writewholefile  of a write()        -          the size of the slot's file
- *	appendfilerand  less than this      -          at its end; opens the slot's file if necessary
+ *	readwholefile   of a read()         -          from beginning to end
+ *	writewholefile  of a write()        -          as many bytes as the slot's file has
+ *	appendfilerand  less than this      -          appends; opens the slot's file if necessary
  *	fsync           -                   -
- *	deletefile      -                   -          the next file of the set that nobody has open
+ *	deletefile      -                   -          the next file of the set that is not open
  *	statfile        -                   -          the next file of the set
  *	read            exactly             -          at random
  *	aiowrite        exactly             -          at random, O_SYNC; only queued
- *	aiowait         -                   -          forgets completed writes; waits only if too many are queued
+ *	aiowait         -                   -          reaps completed writes; waits if too many are queued
  *	hog             -                   stores     to memory
  *	semblock        -                   posts      waits for that many
- *	sempost         -                   -          to each thread of the group `to`; waits if that has too many
+ *	sempost         -                   -          to each thread of group `to`; waits if it has too many
  */
 #ifndef CANFS_BENCH_JOBS_FLOW_H
 #define CANFS_BENCH_JOBS_FLOW_H
@@ -34,7 +35,6 @@
 #define CANFS_FLOW_STEPS   32 /* of a group */
 #define CANFS_FLOW_SLOTS   128
 #define CANFS_FLOW_CLASSES 64
-/* A step with `turns` uses the next slot each time, so that all its files are open after a while. */
 
 struct canfs_flow_kind; /* flow_kinds.h */
 extern const struct canfs_flow_kind canfs_open_file, canfs_create_file, canfs_close_file,
@@ -42,6 +42,7 @@ extern const struct canfs_flow_kind canfs_open_file, canfs_create_file, canfs_cl
 	canfs_delete_file, canfs_stat_file, canfs_read, canfs_aio_write, canfs_aio_wait, canfs_hog,
 	canfs_block, canfs_post;
 
+/* A step with `turns` uses the next slot each time, so that eventually all its files are open. */
 struct canfs_flow_step {
 	const char *name;
 	const struct canfs_flow_kind *kind;
@@ -62,7 +63,7 @@ struct canfs_personality {
 	struct canfs_flow_group group[CANFS_FLOW_GROUPS];
 };
 
-/* Statistics of a step in all threads of a group. */
+/* Statistics of a step. In canfs_flow_sum(): over all threads of a group. */
 struct canfs_flow_stats {
 	uint64_t ops, bytes, total_ns, max_ns;
 	uint64_t histogram[CANFS_FLOW_CLASSES]; /* [i]: operations that took 2^(i-1) to 2^i ns */
@@ -71,8 +72,8 @@ struct canfs_flow_stats {
 /* Shared by the processes of a run. */
 struct canfs_flow_shared {
 	atomic_bool stop;
-	atomic_int failed;               /* -errno of the first thread that failed, or 0 */
-	atomic_uint done;                /* ended threads of the first group */
+	atomic_int failed;               /* of the first thread that failed: -errno; 0: none */
+	atomic_uint done;                /* threads of the first group that have ended */
 	const char *failed_in;           /* the name of its step */
 	struct canfs_flow_stats stats[]; /* [thread * CANFS_FLOW_STEPS + step] */
 };
@@ -80,23 +81,23 @@ struct canfs_flow_shared {
 struct canfs_flow_run {
 	const struct canfs_personality *personality;
 	struct canfs_file_set set[CANFS_FLOW_SETS];
-	uint64_t seed, loops; /* loops of each thread of the first group; 0: until stopped */
+	uint64_t seed, loops; /* of each thread in the first group; 0: until stopped */
 	double scale;
 	int semaphores; /* System V: two for each thread; -1: none */
 	struct canfs_flow_shared *shared;
 };
 
-/* 0 for a group that the personality does not have. */
+/* Returns 0 for a group that the personality does not have. */
 uint32_t canfs_flow_steps(const struct canfs_flow_group *group);
 uint32_t canfs_flow_threads(const struct canfs_personality *personality);
 const char *canfs_flow_kind_name(const struct canfs_flow_step *step);
-/* The statistics of this step of this group, all threads together. */
+/* Returns the statistics of this step, summed over all threads of the group. */
 struct canfs_flow_stats canfs_flow_sum(
 	const struct canfs_flow_run *run, uint32_t group, uint32_t step);
 
 /* Maps `shared` and creates semaphores. Returns 0 or -errno. */
 int canfs_flow_prepare(struct canfs_flow_run *run);
-/* The process of a group: starts its threads and waits for them. Returns 0 or -errno. */
+/* Runs a group in this process: starts its threads and waits for them. Returns 0 or -errno. */
 int canfs_flow_work(struct canfs_flow_run *run, uint32_t group);
 void canfs_flow_release(struct canfs_flow_run *run);
 

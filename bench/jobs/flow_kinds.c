@@ -12,7 +12,7 @@
 #include "bench/jobs/flow_kinds.h"
 #include "bench/jobs/job.h"
 
-#define QUEUED_MAX 4096 /* asynchronous writes of a thread; with more it waits */
+#define QUEUED_MAX 4096 /* asynchronous writes in flight of a thread */
 
 struct canfs_flow_write {
 	struct aiocb control;
@@ -60,7 +60,7 @@ static int open_into(struct canfs_flow_thread *t, const struct canfs_flow_step *
 	return ret;
 }
 
-/* The step's slot; a file must be open in it. */
+/* Selects the step's slot, and opens a file in it if none is open. */
 static int open_slot(
 	struct canfs_flow_thread *t, const struct canfs_flow_step *s, struct canfs_flow_slot **slot)
 {
@@ -196,7 +196,7 @@ static int run_stat(struct canfs_flow_thread *t, const struct canfs_flow_step *s
 	return run_on_path(t, s, CANFS_TAKE_LOOK);
 }
 
-/* A random multiple of the step's bytes, never the last one in the file. */
+/* Returns a random multiple of the step's bytes, but never the last one in the file. */
 static off_t random_offset(struct canfs_flow_thread *t, const struct canfs_flow_step *s,
 	const struct canfs_set_file *file)
 {
@@ -220,7 +220,7 @@ static int run_read(struct canfs_flow_thread *t, const struct canfs_flow_step *s
 	return n < 0 ? -errno : 0;
 }
 
-/* Forgets the queued writes that are done. */
+/* Removes completed writes from the queue. */
 static int reap(struct canfs_flow_thread *t)
 {
 	struct canfs_flow_write **at = &t->queued, *one;
@@ -304,7 +304,7 @@ static struct sembuf change(uint32_t semaphore, int by)
 	return (struct sembuf) { .sem_num = (unsigned short)semaphore, .sem_op = (short)by };
 }
 
-/* Accepts posts until highwater plus `value` of them are unconsumed. */
+/* Accepts further posts until highwater plus `value` of them are unconsumed. */
 static int run_block(struct canfs_flow_thread *t, const struct canfs_flow_step *s)
 {
 	int value = (int)canfs_flow_scaled(t->run, s, s->value), ret = 0;

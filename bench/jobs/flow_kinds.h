@@ -13,7 +13,7 @@
 struct canfs_flow_write;
 
 struct canfs_flow_slot {
-	int fd; /* -1: nothing is open */
+	int fd; /* -1: not open */
 	struct canfs_set_file *file;
 };
 
@@ -25,20 +25,20 @@ struct canfs_flow_thread {
 	struct canfs_flow_stats *stats; /* [step] */
 	char *buffer;
 	uint32_t next[CANFS_FLOW_SETS]; /* position of a step with `turns` */
-	uint32_t turn;                  /* the last slot of that step */
+	uint32_t turn;                  /* last slot used by such a step */
 	struct canfs_flow_slot slot[CANFS_FLOW_SLOTS];
-	struct canfs_flow_write *queued; /* asynchronous writes, latest first */
+	struct canfs_flow_write *queued; /* asynchronous writes, newest first */
 	uint32_t queued_count;
 };
 
 struct canfs_flow_kind {
-	const char *name; /* filebench's name */
-	/* Counts itself. Returns 0 or -errno. */
+	const char *name; /* as in filebench */
+	/* Runs the step and counts it. Returns 0 or -errno. */
 	int (*run)(struct canfs_flow_thread *t, const struct canfs_flow_step *step);
 };
 
 uint32_t canfs_flow_first(const struct canfs_personality *personality, uint32_t group);
-/* A number of the step, scaled to this many threads. */
+/* Scales a number of the step if the step has `scales`. */
 uint32_t canfs_flow_scaled(
 	const struct canfs_flow_run *run, const struct canfs_flow_step *step, uint32_t number);
 void canfs_flow_count(struct canfs_flow_stats *stats, uint64_t ns, uint64_t bytes);

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-load: an NFSv3 client of its own (libnfs: no cache, no read-ahead) that puts a load on a
- * server: reads at a given rate, or as fast as they are answered, one at a time.
+ * canfs-job-load: an NFSv3 client that loads a server: it reads at a given rate, or as fast as
+ * reads are answered, one at a time. It uses libnfs, without a cache or read-ahead.
  *
- *	--span-mib N    blocks at random in the first N MiB of the file
- *	--reread-mib N  instead: a share of the reads, by phase, goes to what was read lately. The N MiB
- *	                read last are remembered, latest first, and each place in that list is as likely;
- *	                the other reads go to what was not read yet. So an LRU cache of N MiB has exactly
- *	                that hit rate, and each part of it earns as much. The list is filled first.
+ *	--span-mib N    read random blocks in the first N MiB of the file
+ *	--reread-mib N  instead: each phase sends a share of its reads to recently read blocks. The
+ *	                job lists the N MiB read last, and chooses each place in that list equally
+ *	                often. All other reads go to blocks not read before. So an LRU cache of
+ *	                N MiB has exactly that hit rate, and each part of it is equally useful. The
+ *	                list is filled before the phases begin.
  *	--phases        BEGIN-END:RATE[:REREADS],...  in seconds; rate 0: closed loop
- *	--fresh-mib N   what was not read yet begins N MiB into the file (and goes round)
- *	--drop          reads that became due while another was not answered yet are dropped, not caught up
- *	                with: what delays an answer by more than the time between two costs reads
- *	--at SECONDS    of the monotonic clock, when the phases begin; else as soon as it is ready
+ *	--fresh-mib N   blocks not read before begin N MiB into the file (and wrap around)
+ *	--drop          drop reads that become due during another read, instead of catching up:
+ *	                a read that takes longer than the interval costs reads
+ *	--at SECONDS    monotonic time when the phases begin; default: when the job is ready
  *
- * On standard output: {"begins": SECONDS} of the monotonic clock, then {"ops": N} every half a second
- * in which it reads: how many since the line before; at last {"p50_ms": N, "p99_ms": N} of the phases.
+ * Prints {"begins": SECONDS} of the monotonic clock, then {"ops": N} every half second, with the
+ * number of reads since the last line. At the end prints {"p50_ms": N, "p99_ms": N} over all
+ * phases.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -37,8 +39,8 @@
 
 struct phase {
 	double begin, end; /* seconds from the start of the phases */
-	double rate;       /* reads per second, 0: closed loop */
-	double rereads;    /* share of the reads, in [0, 1] */
+	double rate;       /* reads per second; 0: closed loop */
+	double rereads;    /* share of the reads, [0, 1] */
 };
 
 struct load {
@@ -50,10 +52,10 @@ struct load {
 	struct nfsfh *file;
 	char *buffer;
 	uint64_t blocks; /* of the span, or of the file */
-	/* what was read last, latest at the end */
+	/* blocks read last, the newest at the end */
 	uint64_t *recent;
 	size_t recent_count, recent_max;
-	uint64_t fresh; /* the next block that was not read yet */
+	uint64_t fresh; /* next block not read before */
 	unsigned int ops;
 	bool drop;
 	double start, report_at;
@@ -129,7 +131,7 @@ static const char *parse_options(struct load *l, int argc, char **argv)
 			l->reread_bytes = mib("reread-mib");
 			break;
 		case 'f':
-			l->fresh = mib("fresh-mib"); /* in blocks: open_file() */
+			l->fresh = mib("fresh-mib"); /* open_file() converts it to blocks */
 			break;
 		case 'e':
 			l->random = (uint64_t)canfs_job_number("seed", optarg, 0, 1e9);
@@ -184,7 +186,10 @@ static int open_file(struct load *l, const char *text)
 	return l->blocks == 0 || l->recent_max >= l->blocks ? -EFBIG : 0;
 }
 
-/* Each place in the list is as likely; the block moves to its end, and the oldest falls off. */
+/*
+ * Chooses a block with each place equally likely. Moves it to the end; a new block displaces the
+ * oldest.
+ */
 static uint64_t next_recent(struct load *l, double rereads)
 {
 	uint64_t *list = l->recent;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-many: looks up all files of an export, then reads them in random order, so that a server's caches
- * of files are turned over all the time. An export holds directories "0", "1" ... of FILES_PER_DIRECTORY files
- * "0", "1" ... each, of at least READ_BYTES.
+ * canfs-job-many: looks up all files of an export, then reads them in random order, so that a
+ * server's file caches are replaced all the time. An export has directories "0", "1" ... with
+ * FILES_PER_DIRECTORY files "0", "1" ... each, of at least READ_BYTES.
  *
- * Prints a line of JSON twenty times: what has been done so far. The reader of these lines may look at the
- * server meanwhile.
+ * Prints 20 lines of JSON with the progress so far. A program that reads these lines may examine
+ * the server meanwhile.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,14 +18,14 @@
 
 #define FILES_PER_DIRECTORY 1000u /* as in bench/experiments/footprint.py */
 #define READ_BYTES          4096u
-#define DEPTH               48 /* outstanding requests: many, so that few wake-ups are needed */
+#define DEPTH               48 /* outstanding requests; many, so that the job wakes up seldom */
 #define REPORTS             20
 #define NAME_BYTES          12
 #define EXIT_BAD_USE        2
 
 struct client;
 
-/* One outstanding request. */
+/* An outstanding request. */
 struct slot {
 	struct client *client;
 	uint64_t file;
@@ -38,10 +38,10 @@ struct client {
 	struct canfs_nfs3_handle root, *directory, *file;
 	struct slot slots[DEPTH];
 	int (*issue)(struct client *c, struct slot *slot);
-	uint64_t begun, done, wanted; /* of what is issued now */
+	uint64_t begun, done, wanted; /* of the current kind of request */
 };
 
-/* The next one, unless all have been begun. */
+/* Issues the next request, unless all have been issued. */
 static void begin(struct client *c, struct slot *slot)
 {
 	if (c->nfs.failed || c->begun == c->wanted)
@@ -52,7 +52,7 @@ static void begin(struct client *c, struct slot *slot)
 	c->begun++;
 }
 
-/* NULL: it was answered as it should be. */
+/* NULL: the request succeeded. */
 static const char *error_of(struct client *c, int rpc_status, nfsstat3 status)
 {
 	if (rpc_status != RPC_STATUS_SUCCESS)
@@ -118,7 +118,7 @@ static int issue_read(struct client *c, struct slot *slot)
 	return rpc_nfs3_read_async(c->nfs.rpc, on_read, &args, slot);
 }
 
-/* So many requests, and a line for each of their REPORTS parts. */
+/* Issues `wanted` requests and prints a line for each of REPORTS equal parts. */
 static int run(struct client *c, const char *what,
 	int (*issue)(struct client *c, struct slot *slot), uint64_t wanted)
 {
@@ -169,7 +169,7 @@ static void parse_options(struct client *c, int argc, char **argv)
 		else if (option == 'r')
 			c->reads = (uint64_t)canfs_job_number("reads", optarg, 1, 1e12);
 		else
-			optind = argc; /* said already */
+			optind = argc; /* getopt_long() has reported it */
 	}
 	if (optind + 2 != argc) {
 		fprintf(stderr, "usage: canfs-job-many [--files N] [--reads N] SERVER EXPORT\n");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-nfs: drives one NFSv3 server with a fixed number of outstanding requests, in short
- * slices that go to its exports in turn; JSON, one object per slice. Between exports, only the
- * file handle differs: all requests go through the same connection.
+ * canfs-job-nfs: drives an NFSv3 server with a fixed number of outstanding requests, in short
+ * slices that go to its exports in turn. Prints JSON, one object per slice. All requests use the
+ * same connection, so exports differ only in the file handle.
  *
- *	round 0   A B C C B A     there and back, so that a drift of the machine's speed cancels
- *	round 1   B C A A C B     and each export stands in each place
+ *	round 0   A B C C B A     forth and back, so that a drift of the machine's speed cancels out
+ *	round 1   B C A A C B     and each export is in each position once
  *
- * An export holds a file "data" (read) and the files "0", "1" ... (getattr, lookup).
+ * An export has a file "data" for reads and files "0", "1" ... for getattr and lookup.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -37,7 +37,7 @@ struct client;
 
 typedef int issue_fn(struct client *c, void *slot);
 
-/* One outstanding request. */
+/* An outstanding request. */
 struct slot {
 	struct client *client;
 	double begin;
@@ -85,7 +85,7 @@ static int connect_to_server(struct client *c)
 	return ret;
 }
 
-/* The reply to slot has come: note it, and send the next one unless the slice is over. */
+/* Handles the reply to slot. Sends the next request unless the slice is over. */
 static void complete(struct slot *slot, bool good)
 {
 	struct client *c = slot->client;
@@ -172,7 +172,7 @@ static double server_cpu_seconds(const struct client *c)
 	return c->has_server_clock ? cpu_seconds(c->server_clock) : 0;
 }
 
-/* Requests to one export for the given time; ends when all of them are answered. */
+/* Sends requests to an export for the given time. Returns when all are answered. */
 static int run_slice(struct client *c, struct place *e, double seconds)
 {
 	double begin = canfs_job_now();
@@ -210,7 +210,7 @@ static int measure_slice(struct client *c, unsigned int round, unsigned int inde
 	return 0;
 }
 
-/* Over all slices of an export: one slice is too short for a percentile. */
+/* Over all slices of an export, since a single slice is too short for a percentile. */
 static void print_latencies(struct client *c)
 {
 	printf("\"latencies\": [");
@@ -274,7 +274,10 @@ static issue_fn *find_op(const char *name)
 	exit(EXIT_BAD_USE);
 }
 
-/* The server's processor time, in nanoseconds: readable for another process than one's own. */
+/*
+ * Prepares to read the server's CPU time with a resolution of nanoseconds, which works for other
+ * processes, too.
+ */
 static void watch_server(struct client *c, const char *text)
 {
 	pid_t pid = (pid_t)canfs_job_number("server-pid", text, 1, 1 << 30);
@@ -344,7 +347,7 @@ static void parse_options(struct client *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static struct client client; /* too large for a comfortable stack */
+	static struct client client; /* too large for the stack */
 	struct client *c = &client;
 	int ret;
 

@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 
 #define NFS_PORT          2049
-#define MOUNT_PORT        20048 /* as the lab's servers have it */
+#define MOUNT_PORT        20048 /* set for the lab's servers */
 #define TIMEOUT_MSEC      10000
-#define UDP_RECEIVE_BYTES (16 << 20) /* so that no reply is lost: nobody would ask again */
+#define UDP_RECEIVE_BYTES (16 << 20) /* so that no reply is lost: calls are not sent again */
 
-/* Exported by libnfs, but declared only in its private header. */
+/* libnfs exports these functions but declares them only in a private header. */
 struct rpc_context *rpc_init_udp_context(void);
 int rpc_bind_udp(struct rpc_context *rpc, char *address, int port);
 int rpc_set_udp_destination(struct rpc_context *rpc, char *address, int port, int is_broadcast);
@@ -52,7 +52,7 @@ int canfs_nfs3_serve(struct canfs_nfs3 *nfs)
 	return canfs_nfs3_serve_any(nfs, 1);
 }
 
-/* Waits for the one call that was just queued; queued: what queueing it returned. */
+/* Waits for the call that was just queued. queued: the result of queueing it. */
 static int await(struct canfs_nfs3 *nfs, int queued)
 {
 	if (queued != 0)

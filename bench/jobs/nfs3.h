@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Raw NFSv3 to a server of the lab, through libnfs: mounting, looking up, and waiting for replies. What the
- * jobs send besides (and how much at a time) is their own affair.
+ * Raw NFSv3 to a server of the lab, through libnfs: mounting, looking up, and waiting for replies.
+ * Jobs send all other calls themselves and limit their number.
  *
- * Functions return 0 or -errno; the first thing that went wrong, in words, is in `failed`.
+ * Functions return 0 or -errno. `failed` holds a message about the first failure.
  */
 #ifndef CANFS_BENCH_JOBS_NFS3_H
 #define CANFS_BENCH_JOBS_NFS3_H
@@ -25,37 +25,37 @@ struct canfs_nfs3_handle {
 
 struct canfs_nfs3 {
 	const char *server;
-	bool udp;                /* set before connecting; there are no retransmissions */
+	bool udp;                /* set before connecting; calls are not retransmitted */
 	struct rpc_context *rpc; /* NULL: not connected */
-	const char *failed;      /* NULL: nothing; else failure, so do not copy the struct */
+	const char *failed;      /* NULL: no failure; else failure, so do not copy this */
 	char failure[128];
-	/* of a call that is waited for */
+	/* of the call being waited for */
 	struct canfs_nfs3_handle *wanted;
 	bool done;
 };
 
-/* Remembers a copy of the first failure: what libnfs says of one is gone with the next. */
+/* Stores a copy of the first failure's message, since libnfs overwrites its own. */
 void canfs_nfs3_fail(struct canfs_nfs3 *nfs, const char *what);
 
-/* The handle of an export, through a connection of its own. */
+/* Gets the handle of an export, through a separate connection. */
 int canfs_nfs3_mount(struct canfs_nfs3 *nfs, const char *path, struct canfs_nfs3_handle *root);
 
 int canfs_nfs3_connect(struct canfs_nfs3 *nfs);
 void canfs_nfs3_disconnect(struct canfs_nfs3 *nfs); /* allowed at any time */
 
-/* Waits for the reply. */
+/* Looks up a name and waits for the reply. */
 int canfs_nfs3_look_up(struct canfs_nfs3 *nfs, const struct canfs_nfs3_handle *dir, char *name,
 	struct canfs_nfs3_handle *found);
 
-/* Waits until something comes, and calls what is to be called for it. */
+/* Waits for events and runs the callbacks. */
 int canfs_nfs3_serve(struct canfs_nfs3 *nfs);
-int canfs_nfs3_serve_any(struct canfs_nfs3 *nfs, unsigned int connections); /* of an array */
+int canfs_nfs3_serve_any(struct canfs_nfs3 *nfs, unsigned int connections); /* nfs: an array */
 
-/* From a reply: fails if it is too long. */
+/* Copies the handle from a reply. Fails if it is too long. */
 void canfs_nfs3_take(
 	struct canfs_nfs3 *nfs, struct canfs_nfs3_handle *handle, const struct nfs_fh3 *from);
 
-/* For a call; it points into *handle. */
+/* For use in a call; points into *handle. */
 struct nfs_fh3 canfs_nfs3_fh(const struct canfs_nfs3_handle *handle);
 
 #endif

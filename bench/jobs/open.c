@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-open: opens all files of an export over NFSv4.0 and keeps them open: directories "0", "1" ... of FILES_PER_DIRECTORY
- * files "0", "1" ... each. Prints a line of JSON when all are open, and ends with its standard input.
+ * canfs-job-open: opens all files of an export over NFSv4.0 and keeps them open. The export has
+ * directories "0", "1" ... with FILES_PER_DIRECTORY files "0", "1" ... each. Prints a line of JSON
+ * when all files are open. Exits when its standard input ends.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #define FILES_PER_DIRECTORY 1000 /* as in bench/experiments/footprint.py */
 #define EXIT_BAD_USE        2
 
-/* 0 or -1, with the reason in *nfs. */
+/* Returns 0, or -1 with the reason in *nfs. */
 static int open_all(struct nfs_context *nfs, const char *server, const char *export, int files)
 {
 	struct nfsfh *file; /* stays open */

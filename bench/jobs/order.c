@@ -10,7 +10,7 @@
 
 #define NUMBER_MAX (1ul << 20)
 
-/* Rearranges the n blocks, which are in ascending order; how many of them are read. */
+/* Rearranges n blocks in ascending order. Returns how many of them to read. */
 typedef uint64_t arrange_fn(uint64_t *block, uint64_t n, uint64_t number, uint64_t *random);
 
 static void swap(uint64_t *a, uint64_t *b)
@@ -51,7 +51,7 @@ static uint64_t all_shuffled(uint64_t *block, uint64_t n, uint64_t number, uint6
 	return n;
 }
 
-/* What is left over when the file is cut into equal parts is not read. */
+/* Does not read the remainder of the file that is left after division into equal parts. */
 static uint64_t stride(uint64_t *block, uint64_t n, uint64_t streams, uint64_t *random)
 {
 	uint64_t part = n / streams;
@@ -63,8 +63,8 @@ static uint64_t stride(uint64_t *block, uint64_t n, uint64_t streams, uint64_t *
 }
 
 /*
- * A swap uses up two blocks, else one is. With the chance q of a swap 2q of 1 + q blocks are out of order: for a
- * share of p, q = p / (2 - p).
+ * A swap consumes two blocks, otherwise one block is consumed. If a swap has probability q, 2q of 1
+ * + q blocks are out of order. For a share p of the blocks, q = p / (2 - p).
  */
 static uint64_t swap_neighbours(uint64_t *block, uint64_t n, uint64_t percent, uint64_t *random)
 {
@@ -108,7 +108,7 @@ static const struct {
 	{ "one-of-", NUMBER_MAX, one_of },
 };
 
-/* What follows the name: nothing, or a number in range. */
+/* Parses the text after the name: empty, or a number in range. */
 static bool take_number(const char *text, unsigned long max, uint64_t *number)
 {
 	char *end;

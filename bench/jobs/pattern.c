@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-pattern: readers that ask for the blocks of their files in an exact order, each with a fixed number
- * of READs outstanding, by raw NFSv3; JSON. No client's cache or read-ahead is in between. All files are read over one connection; of
- * those that share a file each has its own, as clients of their own have.
+ * canfs-job-pattern: readers that request the blocks of their files in an exact order, each with a
+ * fixed number of outstanding READs, by raw NFSv3. Prints JSON. No client's cache or read-ahead
+ * interferes. All files are read over one connection. Readers that share a file have a connection
+ * each, like separate clients.
  *
- * A file's name is a number. Its contents are its witness: each 4 KB begin with its offset and the file's number
- * (struct stamp, little-endian), and what comes otherwise ends the job. SIGTERM: nothing more is asked for
- * or counted. Nor is what is answered in the first --warm-up seconds: a prefetcher has less to show for it then.
+ * A file's name is a number. Its contents identify it: each 4 KB begin with their offset and the
+ * file's number (struct stamp, little-endian). Wrong data ends the job with an error. After
+ * SIGTERM, nothing more is requested or counted. Replies in the first --warm-up seconds are not
+ * counted, since a prefetcher has learned little by then.
  */
 #include <endian.h>
 #include <errno.h>
@@ -32,35 +34,35 @@ struct stamp {
 
 struct reader;
 
-/* One outstanding READ. */
+/* An outstanding READ. */
 struct slot {
 	struct reader *reader;
 	uint64_t offset;
 	double begin;
 };
 
-/* Of a part of a file: all of it, unless several readers share it. */
+/* Reads a part of a file: all of it, unless several readers share it. */
 struct reader {
 	struct job *job;
 	struct canfs_nfs3 *nfs;
-	uint64_t number, first_block; /* of the file; of its part */
+	uint64_t number, first_block; /* of the file; of the reader's part */
 	struct canfs_nfs3_handle file;
 	struct canfs_order order;
 	uint64_t next;
 	unsigned int outstanding;
 	uint64_t bytes;
-	double finish; /* when its last reply came */
+	double finish; /* time of its last reply */
 	struct canfs_samples samples;
 	struct slot slots[DEPTH_MAX];
 };
 
 struct job {
-	struct canfs_nfs3 nfs[CANFS_NFS3_CONNECTIONS_MAX]; /* so many as there are sharers */
+	struct canfs_nfs3 nfs[CANFS_NFS3_CONNECTIONS_MAX]; /* one for each sharer */
 	struct canfs_nfs3_handle root;
 	const char *pattern;
 	unsigned int block_bytes, depth, sharers;
 	uint64_t file_bytes, reads, seed;
-	double at, begin, warm_up; /* begin: after the warm-up */
+	double at, begin, warm_up; /* begin: end of the warm-up */
 	unsigned int readers, busy;
 	struct reader reader[READERS_MAX];
 };
@@ -91,7 +93,7 @@ static bool is_right(const struct slot *slot, const struct READ3resok *reply)
 
 static void on_read(struct rpc_context *rpc, int status, void *data, void *arg);
 
-/* The next block of this reader, unless it has them all. */
+/* Requests this reader's next block, unless all have been requested. */
 static void ask(struct slot *slot)
 {
 	struct reader *r = slot->reader;
@@ -195,7 +197,7 @@ static void print_result(struct job *job)
 	canfs_samples_free(&all);
 }
 
-/* Its sharers, each with a part; a random pattern is another one for each. */
+/* Adds the file's sharers, each with a part of the file and its own random order. */
 static int add_file(struct job *job, char *name)
 {
 	uint64_t part = job->file_bytes / job->block_bytes / job->sharers;
@@ -303,7 +305,7 @@ static const char *why(const struct job *job, int error)
 
 int main(int argc, char **argv)
 {
-	static struct job job; /* too large for a comfortable stack */
+	static struct job job; /* too large for the stack */
 	int ret;
 
 	job = (struct job) {

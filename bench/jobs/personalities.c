@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * The personalities of filebench 1.5 (https://github.com/filebench/filebench, workloads/), with the steps, sizes and numbers of
- * files and threads from its workload files.
+ * The personalities of filebench 1.5 (https://github.com/filebench/filebench, workloads/). Steps,
+ * sizes, and numbers of files and threads are those of its workload files.
  */
 #include <stddef.h>
 #include <string.h>
@@ -27,7 +27,7 @@
 #define APPEND(i)          STEP("append" #i, append_file, 16 * KIB)
 #define OPEN_READ_CLOSE(i) OPEN(i), READ_WHOLE(i), CLOSE(i)
 
-#define ALL_IN_ONE 1000000 /* width of a directory */
+#define ALL_IN_ONE 1000000 /* more than the files of any set */
 
 static const struct canfs_flow_step fileserver[] = { CREATE(1), WRITE_WHOLE(1), CLOSE(1), OPEN(2),
 	APPEND(2), CLOSE(2), OPEN_READ_CLOSE(3), DELETE(1), STAT(1), { 0 } };

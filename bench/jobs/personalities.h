@@ -6,7 +6,7 @@
 
 #define CANFS_PERSONALITIES "fileserver, varmail, webserver, webproxy, oltp"
 
-/* NULL: unknown name. */
+/* Returns NULL for an unknown name. */
 const struct canfs_personality *canfs_personality_find(const char *name);
 
 #endif

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-personality: runs one of filebench's personalities (personalities.c) on files below DIRECTORY, which is empty or has the
- * files of an earlier run with the same options.
+ * canfs-job-personality: runs a filebench personality (personalities.c) on files below DIRECTORY.
+ * The directory must be empty or have the files of an earlier run with the same options.
  *
- *	--seconds N    run time; or
- *	--loops N      rounds of each thread of the first group
- *	--files N      in the first set
- *	--file-kib N   on average, in all sets
- *	--threads N    of the first group. Numbers that depend on it, such as the writes of a batch, scale with it
- *	--ready COMMAND  runs after the files are made; the work begins when the command ends
- *	--seed N       of sizes, directories and offsets
+ *	--seconds N      run time; or
+ *	--loops N        rounds of each thread of the first group
+ *	--files N        files in the first set
+ *	--file-kib N     mean size in all sets
+ *	--threads N      threads of the first group. Numbers that depend on it, such as the
+ *	                 writes of a batch, scale with it
+ *	--ready COMMAND  runs after the files are created; the work begins when it exits
+ *	--seed N         for sizes, directories and offsets
  *
- * Prints "Running...", then a line of JSON: seconds, and the statistics of each step.
+ * Prints "Running...", then a line of JSON with the seconds and the statistics of each step.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -29,7 +30,7 @@
 
 #define EXIT_BAD_USE         2
 #define POLL_SECONDS         0.02
-#define FILES_OF_EACH_THREAD 10 /* at least, to create and delete some while others are open */
+#define FILES_OF_EACH_THREAD 10 /* the minimum to create and delete files while others are open */
 
 struct asked {
 	double seconds;
@@ -71,7 +72,7 @@ static void set_files(struct asked *asked, uint32_t files, uint32_t kib)
 
 	if (files)
 		set->files = files;
-	/* A set without creation and deletion suffices for any number of threads. */
+	/* Sets without creation and deletion are large enough for any number of threads. */
 	if (set->percent < 100 && set->files < least) {
 		fprintf(stderr, "--files %u: must be at least %u for %u threads\n", set->files,
 			least, asked->personality.group->threads);
@@ -154,14 +155,17 @@ static pid_t start_group(struct canfs_flow_run *run, uint32_t group)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		signal(SIGINT, SIG_IGN); /* the parent ends this process */
+		signal(SIGINT, SIG_IGN); /* the parent kills this process */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(canfs_flow_work(run, group) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	return pid;
 }
 
-/* Waits until the time is over, all loops are done, a thread has failed, or a process has ended early. */
+/*
+ * Returns when the time is over, all loops are done, a thread has failed, or a process has exited
+ * early.
+ */
 static int wait_for_end(const struct asked *asked, double begin)
 {
 	struct canfs_flow_shared *shared = asked->run.shared;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-read: one reader, busy in given phases, closed loop or at a rate; a JSON result. With --ops it ends
- * after so many reads, wherever in its phases, and by SIGTERM at once: the result is of what was until then. With --threads so
- * many readers share its open file, and with that the kernel's idea of where it is read.
+ * canfs-job-read: a reader that is busy in given phases, closed loop or at a given rate. Prints
+ * JSON. --ops ends the job after that many reads, SIGTERM ends it at once; the result covers the
+ * reads so far. --threads readers share an open file, and with it the kernel's read-ahead state.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +24,9 @@
 #define THREADS_MAX  64
 #define ALIGN_BYTES  4096
 #define EXIT_BAD_USE 2
-#define NOTICE_SEC   0.1 /* SIGTERM, between two phases */
+#define NOTICE_SEC   0.1 /* SIGTERM is noticed this soon between phases */
 
-static atomic_bool is_over; /* SIGTERM has come */
+static atomic_bool is_over; /* SIGTERM was received */
 
 struct phase {
 	double begin, end; /* seconds from the start of the job */
@@ -36,7 +36,7 @@ struct reader {
 	const char *path;
 	size_t block_bytes;
 	bool sequential, direct;
-	double rate;       /* operations per second, 0: closed loop */
+	double rate;       /* operations per second; 0: closed loop */
 	uint64_t ops_goal; /* 0: until the phases are over */
 	int threads;
 	uint64_t seed;
@@ -63,7 +63,7 @@ static void usage(void)
 	exit(EXIT_BAD_USE);
 }
 
-/* "0-20,30-40": ascending, seconds. */
+/* Parses phases such as "0-20,30-40", ascending, in seconds. */
 static void parse_phases(struct reader *r, const char *text)
 {
 	double last = 0;
@@ -173,7 +173,7 @@ static void on_term(int number)
 	is_over = true;
 }
 
-/* False: it is over before. */
+/* Returns false if the job ends first. */
 static bool wait_until(double when)
 {
 	double now;
@@ -183,7 +183,7 @@ static bool wait_until(double when)
 	return !is_over;
 }
 
-/* Each phase has its own seed, or the server's cache would answer the second one. */
+/* Each phase has its own seed. Otherwise the server's cache would serve the second phase. */
 static int run_phase(struct reader *r, int index)
 {
 	uint64_t state = r->seed + (uint64_t)index, k = 0;
@@ -231,7 +231,7 @@ static void merge(struct reader *r, const struct reader *thread)
 	}
 }
 
-/* Each on a copy of *r, with a seed of its own. */
+/* Each thread works on a copy of *r with its own seed. */
 static int run_threads(struct reader *r)
 {
 	struct reader *threads = calloc((size_t)r->threads, sizeof(*threads));
@@ -279,7 +279,7 @@ static void print_result(struct reader *r)
 
 int main(int argc, char **argv)
 {
-	static struct reader reader; /* too large for a comfortable stack */
+	static struct reader reader; /* too large for the stack */
 	const struct sigaction term = { .sa_handler = on_term, .sa_flags = SA_RESTART };
 	int ret;
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-subscribe: so many subscribers to a price service, with the agent's own code. A line for each price that the
- * first of them is told: seconds of the monotonic clock, and the price of a write. At the end a JSON result.
+ * canfs-job-subscribe: many subscribers to a price service, running the agent's own code. For each
+ * price that the first subscriber receives, prints a line: seconds of the monotonic clock, and the
+ * write price. At the end prints a JSON result.
  *
- * With --exports N they are of the exports "0", "1" ... below EXPORT, in turn.
+ * With --exports N, the subscribers take the exports "0", "1" ... below EXPORT in turn.
  *
- * The server bounds the subscribers of one address. Those here ask it at several consecutive addresses of its own: on one host
- * the source of a datagram is then the address that it goes to.
+ * The server limits the subscribers of one address. Therefore the subscribers use several
+ * consecutive addresses of the server. On the same host, a datagram's source address equals its
+ * destination.
  */
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -31,7 +33,7 @@ struct crowd {
 	double seconds;
 	uint16_t port;
 	struct sockaddr_storage server;
-	const char *export_name; /* with several exports: of the directory that they are in */
+	const char *export_name; /* with several exports: their directory */
 	struct canfs_subscription *subscription;
 	struct pollfd *polled;
 };
@@ -85,7 +87,7 @@ static struct sockaddr_storage address_of(const struct crowd *crowd, size_t i)
 	return address;
 }
 
-/* The only one, or "0", "1" ... in its directory. */
+/* The only export, or "0", "1" ... in its directory. */
 static void export_of(const struct crowd *crowd, size_t i, char name[PATH_MAX])
 {
 	if (crowd->exports == 0)

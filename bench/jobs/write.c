@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-job-write: one writer, at a rate or at full speed; keeps its file open until a given second
- * and closes it then (close() is where NFS clients wait for what is still dirty). A JSON result.
- * --rewrite opens what is there, for reading too, as iozone does; --random writes its blocks anywhere.
+ * canfs-job-write: a writer, at a given rate or at full speed. It keeps its file open until a given
+ * second and then closes it. close() is where NFS clients wait for dirty data. Prints JSON.
+ * --rewrite opens an existing file, for reading too, as iozone does. --random writes blocks at
+ * random offsets.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +26,10 @@ struct writer {
 	const char *path;
 	uint64_t bytes;
 	size_t block_bytes;
-	double rate_bytes;      /* per second, 0: full speed */
+	double rate_bytes;      /* per second; 0: full speed */
 	double begin, close_at; /* seconds from the start of the job */
-	double limit_seconds;   /* of writing, 0: until all is written */
-	double blocked_seconds; /* a write that takes longer is blocked */
+	double limit_seconds;   /* of writing; 0: until everything is written */
+	double blocked_seconds; /* a longer write counts as blocked */
 	bool rewrite, random;
 	uint64_t seed;
 	int fd;
@@ -36,11 +37,11 @@ struct writer {
 	double start;
 	double write_seconds, close_seconds, seconds;
 	uint64_t done_bytes, blocked;
-	double first_block_seconds; /* from the first write; negative: none was blocked */
+	double first_block_seconds; /* from the first write; negative: no write was blocked */
 	struct canfs_samples samples;
 };
 
-/* What the client holds back: sampled beside the writer. */
+/* Dirty data of the client, sampled by a thread. */
 struct dirty {
 	pthread_t thread;
 	atomic_bool stop;
@@ -116,7 +117,7 @@ static void parse_options(struct writer *w, int argc, char **argv)
 	w->path = argv[optind];
 }
 
-/* Dirty + Writeback; pages that wait for a COMMIT count as Writeback on an NFS client. */
+/* Dirty + Writeback. An NFS client counts pages that wait for a COMMIT as Writeback. */
 static uint64_t held_bytes(void)
 {
 	static const char *const keys[] = { "Dirty:", "Writeback:" };
@@ -151,7 +152,7 @@ static void *sample_dirty(void *argument)
 	return NULL;
 }
 
-/* Not zeros: a store that knows zeros would make them cheaper than data. */
+/* Fills the buffer with random data, since a store may handle zeros faster. */
 static int prepare(struct writer *w)
 {
 	uint64_t state = w->seed;
@@ -169,7 +170,7 @@ static int prepare(struct writer *w)
 	return w->fd < 0 ? -errno : 0;
 }
 
-/* -errno, or 0; `at` is when it began, in seconds from the first write. */
+/* Returns 0 or -errno. at: start of this write, in seconds from the first write. */
 static int write_block(struct writer *w, uint64_t *state, double at)
 {
 	uint64_t left = w->bytes - w->done_bytes;
@@ -238,7 +239,7 @@ static void print_result(struct writer *w, const struct dirty *d)
 
 int main(int argc, char **argv)
 {
-	static struct dirty dirty; /* too large for a comfortable stack */
+	static struct dirty dirty; /* too large for the stack */
 	struct writer writer;
 	int ret;
 

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfs-replay [OPTION]... <TRACE: what the prefetcher would have made of a trace of reads. A line a read,
+ * canfs-replay [OPTION]... <TRACE: replays a trace of reads through the prefetcher. Each line is a
+ * read,
  *
  *	FILE OFFSET BYTES [FILE_BYTES]		# numbers; the rest of a line from # on is a comment
  *
- * in the order in which they came to the server. Without FILE_BYTES the file ends where the trace's reads end.
- * Prints one JSON object: coverage (the share of the bytes read that were there before, had what is advised arrived
- * within --arrival reads), late (the share that was advised, but later than that), waste (the share of all bytes
- * from the disk that nobody read), the same as the table's own account says it, and how much was advised.
+ * in the order in which the reads reached the server. Without FILE_BYTES, a file ends where the
+ * trace's reads of it end.
+ *
+ * Prints one JSON object:
+ *
+ *	coverage   share of the bytes read that were already there, if advised bytes arrive within
+ *	           --arrival reads
+ *	late       share that was advised, but later than that
+ *	waste      share of all bytes from the disk that nobody read
+ *
+ * It also prints how much was advised, and the fetched, used and wasted bytes in the table's own
+ * account.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +32,7 @@
 #define FIELDS 4
 
 struct read {
-	uint64_t file, offset, bytes, file_bytes; /* file_bytes 0: not said */
+	uint64_t file, offset, bytes, file_bytes; /* file_bytes 0: not given */
 };
 
 struct trace {
@@ -89,7 +98,7 @@ static int by_file(const void *a, const void *b)
 	return ((*one)->file > (*other)->file) - ((*one)->file < (*other)->file);
 }
 
-/* Where it is not said, the file ends with the last byte that is read of it. */
+/* If FILE_BYTES is not given, the file ends with the last byte that is read. */
 static void find_ends(struct trace *trace)
 {
 	struct read **sorted = calloc(trace->reads + 1, sizeof(*sorted));

@@ -7,7 +7,10 @@
 
 #define CHUNK_PAGES 512u /* 2 MB */
 
-/* When it was prefetched (the number of the read + 1; 0: not), and whether it was read. */
+/*
+ * The number of the read that prefetched the page (from 1; 0: not prefetched), and whether the page
+ * was read.
+ */
 struct page {
 	uint32_t fetched;
 	bool read;
@@ -129,7 +132,7 @@ static void fetch_page(struct canfs_replay *replay, struct page *page)
 	replay->result.wasted++;
 }
 
-/* Of the pages of these bytes, each. */
+/* Calls the function for each page of these bytes. Returns 0 or -ENOMEM. */
 static int each_page(struct canfs_replay *replay, uint64_t file, uint64_t offset, uint64_t bytes,
 	void (*call)(struct canfs_replay *, struct page *))
 {

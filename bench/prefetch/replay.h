@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the prefetcher's decisions are worth: reads are put to a table of active files, its advice is fetched into
- * a page cache without end, and what becomes of each page is counted. No disk and no time: what is advised arrives
- * so many reads later.
+ * Measures the value of the prefetcher's decisions. Passes reads to a table of active files,
+ * fetches its advice into an unlimited page cache, and counts what becomes of each page. There is
+ * no disk and no time: advised pages arrive a given number of reads later.
  */
 #ifndef CANFS_BENCH_PREFETCH_REPLAY_H
 #define CANFS_BENCH_PREFETCH_REPLAY_H
 
-#include "ganesha-fsal/prefetch/files.h"
+#include "ganesha-fsal/read/prefetch/files.h"
 
 #define CANFS_REPLAY_PAGE_BYTES 4096u
 
@@ -15,28 +15,31 @@ struct canfs_replay;
 
 struct canfs_replay_result {
 	uint64_t reads, advice;
-	/* Pages, each once: */
+	/* Pages, each counted once: */
 	uint64_t read;       /* by clients */
-	uint64_t prefetched; /* before anybody read them */
-	uint64_t covered;    /* read, and there by then */
-	uint64_t late;       /* read, and still on the way */
-	uint64_t wasted;     /* prefetched and not read until now */
+	uint64_t prefetched; /* before anybody read the page */
+	uint64_t covered;    /* read, and present at that time */
+	uint64_t late;       /* read, and still in flight */
+	uint64_t wasted;     /* prefetched and not read so far */
 };
 
-/* arrival_reads: after so many reads, of any file. NULL: no memory. It does not own the table. */
+/*
+ * arrival_reads: prefetched pages arrive after so many reads, of any file. Does not take ownership
+ * of the table. Returns NULL if there is no memory.
+ */
 struct canfs_replay *canfs_replay_new(struct canfs_files *files, unsigned int arrival_reads);
 void canfs_replay_free(struct canfs_replay *replay);
 
-/* 0, -ENOMEM, -EINVAL: advice that breaks the contract of files.h. */
+/* Returns 0, -ENOMEM, or -EINVAL if the advice breaks the contract of files.h. */
 int canfs_replay_read(struct canfs_replay *replay, uint64_t file, uint64_t offset, uint32_t bytes,
 	uint64_t file_bytes);
 
 struct canfs_replay_result canfs_replay_result(const struct canfs_replay *replay);
 
-/* Shares in [0, 1]; 0 of nothing. */
-double canfs_replay_coverage(
-	const struct canfs_replay_result *result); /* of what was read; late is not covered */
-double canfs_replay_waste(
-	const struct canfs_replay_result *result); /* of all that came from the disk */
+/* Shares in [0, 1]; 0 if there is nothing to share. */
+/* Of the pages read; late pages are not covered. */
+double canfs_replay_coverage(const struct canfs_replay_result *result);
+/* Of all pages that came from the disk. */
+double canfs_replay_waste(const struct canfs_replay_result *result);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl status, top and why: what the agent on this host does, over its control socket; top: the jobs of canfsctl run, too. */
+/*
+ * canfsctl status, top and why: show what the agent on this host does, through its control socket.
+ * top also shows the jobs of canfsctl run.
+ */
 #include "canfsctl/ctl.h"
 #include "canfsctl/agent/agent.h"
 #include "canfsctl/output.h"
@@ -18,10 +21,10 @@
 
 struct options {
 	struct ctl_peer peer;
-	const char *mount; /* of why; NULL: all */
+	const char *mount; /* for why; NULL: all */
 	unsigned int last; /* 0: the agent's default */
 	double interval_sec;
-	unsigned int count; /* pictures until the end; 0: no end */
+	unsigned int count; /* number of updates; 0: no limit */
 	bool batch;
 	bool json;
 };
@@ -79,7 +82,7 @@ static const struct ctl_syntax why_syntax = {
 	.epilog = EPILOG,
 };
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, else the exit status. */
 static int parse_command_line(
 	struct options *options, const struct ctl_syntax *syntax, int argc, char **argv)
 {
@@ -102,7 +105,10 @@ static int parse_command_line(
 	return -1;
 }
 
-/* The reply to a request, which it takes; NULL with an error. */
+/*
+ * Sends a request, which is consumed, and returns the reply. Returns NULL and sets the peer's error
+ * on failure.
+ */
 static json_t *ask_agent(struct options *options, json_t *request)
 {
 	json_t *reply = NULL;
@@ -169,12 +175,15 @@ int ctl_why(int argc, char **argv)
 	if (options.last != 0 &&
 		json_object_set_new(request, "last", json_integer(options.last)) != 0) {
 		json_decref(request);
-		request = NULL; /* which is told as one that could not be made */
+		request = NULL; /* ctl_ask() reports it as out of memory */
 	}
 	return show_once(&options, request, ctl_show_why);
 }
 
-/* The agent and the jobs, of which it knows nothing. Without an agent there may be jobs all the same. */
+/*
+ * Prints the agent's status and the jobs. The agent does not know the jobs, which may run without
+ * an agent.
+ */
 static void show_all(FILE *out, const json_t *reply, const json_t *jobs)
 {
 	if (reply)

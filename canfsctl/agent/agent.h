@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What canfsctl status, top and why print: of a reply of the agent (client-agent/status.md), and of jobs. */
+/*
+ * What canfsctl status, top and why print about the agent's replies (client-agent/status.md) and
+ * about jobs.
+ */
 #ifndef CANFS_CANFSCTL_AGENT_AGENT_H
 #define CANFS_CANFSCTL_AGENT_AGENT_H
 
@@ -8,15 +11,21 @@
 #include <jansson.h>
 #include "canfsctl/socket.h"
 
-/* Text for a reader, within 80 columns but for paths and reasons. What a reply lacks is left blank. */
+/*
+ * Print for a human reader, within 80 columns except for paths and reasons. Members that a reply
+ * lacks are blank.
+ */
 void ctl_show_top(FILE *out, const json_t *status);
 void ctl_show_status(FILE *out, const json_t *status);
 void ctl_show_why(FILE *out, const json_t *why);
 
-/* What canfs_jobs_read() has found, below that; nothing if there are none. */
+/* Prints the jobs of canfs_jobs_read(), if there are any. */
 void ctl_show_jobs(FILE *out, const json_t *jobs);
 
-/* canfsctl top on the terminal, until q is pressed or after count pictures (0: any number). False: there is none that can do it. */
+/*
+ * Runs canfsctl top on the terminal until q is pressed, or for count updates (0: no limit). Returns
+ * false if no terminal can show it.
+ */
 bool ctl_agent_screen(struct ctl_peer *peer, double interval_sec, unsigned int count);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Replies of the agent as text: a block of lines a mount, that fits a narrow terminal. */
+/* Prints the agent's replies: a block of lines for each mount, which fits a narrow terminal. */
 #include "canfsctl/agent/agent.h"
 #include "canfsctl/socket.h"
 
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-/* What is told of a job is a second old at most. */
+/* A running job's file is at most 1 s old. */
 #define JOB_OLD_SEC 3
 
-/* A path may hold what would speak to the terminal. */
+/* Replaces control characters, which a path may contain. */
 static void put(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++)
@@ -65,7 +65,7 @@ static void put_auction(FILE *out, const json_t *mount, const char *operation, c
 	put_price(out, ctl_number(in(mount, "own"), operation));
 }
 
-/* Nothing, if it is not watched. */
+/* Prints nothing if the network is not watched. */
 static void show_network(FILE *out, const json_t *mount)
 {
 	const json_t *network = in(mount, "network");
@@ -188,7 +188,7 @@ static void show_job(FILE *out, const json_t *job)
 		json_is_string(in(job, "bottleneck")) ? ctl_text(job, "bottleneck") : "",
 		ctl_number(job, "bid"), sec > 0 ? 100 * ran_sec / sec : 100, sec, pauses,
 		pauses == 1 ? "" : "s");
-	if (age_sec > JOB_OLD_SEC) /* canfsctl run hangs, or was stopped */
+	if (age_sec > JOB_OLD_SEC) /* canfsctl run hangs or is stopped */
 		fprintf(out, " (%.0f s ago)", age_sec);
 	fputs("\n    ", out);
 	put_member(out, job, "command");
@@ -228,7 +228,7 @@ static void show_poller(FILE *out, const json_t *mount)
 	fputc('\n', out);
 }
 
-/* Of the server's price service, unless it is not to be asked. */
+/* Prints the state of the server's price service, unless the agent does not ask it. */
 static void show_service(FILE *out, const json_t *mount)
 {
 	const json_t *service = in(mount, "service");
@@ -288,7 +288,7 @@ static void put_time(FILE *out, double unix_sec)
 	fputs(text, out);
 }
 
-/* The latest last, as in a log. */
+/* The newest decision last, as in a log. */
 void ctl_show_why(FILE *out, const json_t *why)
 {
 	const json_t *decisions = in(why, "decisions");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl top on a terminal: asks the agent, and keeps what it said last. */
+/* canfsctl top on a terminal: asks the agent and keeps its last replies. */
 #include "canfsctl/agent/agent.h"
 #include "canfsctl/screen.h"
 #include "canfsctl/top/agent.h"
@@ -10,14 +10,14 @@
 #include <unistd.h>
 #include "common/clock.h"
 
-#define TIMEOUT_SEC   2 /* keys wait, too */
+#define TIMEOUT_SEC   2 /* keys are not read while waiting */
 #define DECISIONS_MAX 256
 
 struct agent_top {
 	struct ctl_peer *peer;
 	char host[256];
 	bool is_silent;
-	uint64_t answered_usec; /* the last time; at first, when it was asked first */
+	uint64_t answered_usec; /* of the last replies; before any, of the first request */
 	json_t *status, *why, *jobs, *trends;
 };
 
@@ -27,7 +27,7 @@ static void keep(json_t **kept, json_t *reply)
 	*kept = reply;
 }
 
-/* The agent knows nothing of jobs: they are there without one, too. */
+/* The agent does not know the jobs, so they are read even if the agent does not answer. */
 static void ask_agent(void *data, const struct canfs_top_view *view, int columns)
 {
 	struct agent_top *top = data;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Checks of a server's disk: what the kernel does with requests before the disk has them. */
+/* Checks of a server's disk: how the kernel queues requests for it. */
 #include "canfsctl/doctor/checks.h"
 
 #define UDEV_FILE "/etc/udev/rules.d/99-disks.rules"
 
-/* The kernel's defaults, chosen once, when a queue is made: rotational may be set later. */
+/* The kernel's defaults, chosen when the queue is created. `rotational` may be changed later. */
 #define WBT_ROTATIONAL_USEC     75000
 #define WBT_NON_ROTATIONAL_USEC 2000
 
-/* What is behind a virtual disk has a scheduler, and the kernel chooses none for many of them. */
+/* Virtual disks have a scheduler on their host, and the kernel chooses none for many of them. */
 bool canfs_check_disk_scheduler(const struct canfs_disk_facts *disk, struct canfs_finding *finding)
 {
 	if (!disk->rotational || disk->is_virtual || !disk->no_scheduler)
@@ -24,7 +24,7 @@ bool canfs_check_disk_scheduler(const struct canfs_disk_facts *disk, struct canf
 		disk->name, disk->name);
 }
 
-/* Any other value is somebody's choice, as is 0: off. */
+/* Any other value, including 0 (off), is somebody's choice. */
 bool canfs_check_wbt(const struct canfs_disk_facts *disk, struct canfs_finding *finding)
 {
 	const unsigned int other = disk->rotational ? WBT_NON_ROTATIONAL_USEC : WBT_ROTATIONAL_USEC;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Checks of a server's file system: what it promises, and what its promises cost (doc/stable.md). */
+/* Checks of a server's file system: its durability guarantees and their cost (doc/stable.md). */
 #include "canfsctl/doctor/checks.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static const char *how_to_move_log(const struct canfs_fs_facts *fs)
 			 "then -J device=PARTITION on its device";
 }
 
-/* One that is in use; a spare one is not seen. */
+/* Only flash in use is found; a spare one is not. */
 bool canfs_check_log_on_flash(const struct canfs_host_facts *host, const struct canfs_fs_facts *fs,
 	struct canfs_finding *finding)
 {

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Checks of the host: sysctls, kernel, agent. */
+/* Checks of the host: sysctls, kernel, agent, NFS server. */
 #include "canfsctl/doctor/checks.h"
 
-/* The talk's client had 16 slots, and stood still at 16 threads; a round trip of 1 ms and 64 of 1 MiB
- * fill any link of today. */
+/*
+ * Talpey's client had 16 slots and stalled with 16 threads. With a round trip of 1 ms, 64 requests
+ * of 1 MiB fill any link of today.
+ */
 #define SLOTS_MIN 64
 
-#define OLDEST_MAJOR 6 /* that canfs is tested with */
+#define OLDEST_MAJOR 6 /* the oldest kernel that canfs is tested with */
 #define OLDEST_MINOR 1
 
-#define SERVER_THREADS 16 /* what Linux distributions now begin with; once it was 8 */
+#define SERVER_THREADS 16 /* the default of current Linux distributions; 8 in older ones */
 
-/* WRITEs of a full wsize that must fit below the dirty limit to keep a server busy. */
+/* This many WRITEs of wsize must fit below the dirty limit to keep a server busy. */
 #define WRITES_MIN 16
 
 #define BYTES_PER_MBIT 125000.0
 
-/* What we advise: this much of the link's time. */
+/* The advised dirty limit: what the link moves in this time. */
 #define ADVISED_SEC 5
 
 #define MIB (1024.0 * 1024.0)
@@ -36,9 +38,9 @@ bool canfs_check_slots(const struct canfs_host_facts *host, const struct canfs_m
 }
 
 /*
- * The kernel's client leaves its buffers to TCP, which grows them up to tcp_rmem and tcp_wmem;
- * net.core.rmem_max and wmem_max bind only programs that ask for a size. Half of a buffer is
- * bookkeeping: hence twice what is in flight.
+ * The kernel's NFS client lets TCP size its buffers, up to tcp_rmem and tcp_wmem. net.core.rmem_max
+ * and wmem_max limit only programs that set a size. Half of a buffer is overhead, hence twice the
+ * bytes in flight.
  */
 bool canfs_check_buffers(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
@@ -46,7 +48,7 @@ bool canfs_check_buffers(const struct canfs_host_facts *host, const struct canfs
 	const struct {
 		const char *sysctl;
 		uint64_t bytes, transfer_bytes;
-		const char *rest; /* the kernel's least and default */
+		const char *rest; /* minimum and default */
 	} buffers[] = {
 		{ "net.ipv4.tcp_rmem", host->receive_buffer_bytes, host->rsize_bytes,
 			"4096 131072" },
@@ -82,13 +84,16 @@ bool canfs_check_windows(const struct canfs_host_facts *host, const struct canfs
 	return canfs_finding_advise(finding, "sysctl net.ipv4.tcp_window_scaling=1, and remount");
 }
 
-/* The limits in force are an agent's, which it takes back: nothing that advice could be about. */
+/* Has an agent set the dirty limits? The agent restores them, so no advice applies. */
 static bool agent_defers(const struct canfs_host_facts *host)
 {
 	return host->agent_runs && (host->dirty_turned || host->journal_hidden);
 }
 
-/* More than the link moves until the kernel wants data written: a close() may hang that long. */
+/*
+ * More dirty data than the link moves before the kernel wants it written: a close() may block that
+ * long.
+ */
 bool canfs_check_dirty_limit(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -157,7 +162,7 @@ bool canfs_check_kernel(const struct canfs_host_facts *host, const struct canfs_
 		OLDEST_MINOR);
 }
 
-/* Of a server: what its clients would be told sooner, or at all. */
+/* For a server: without a price service, clients learn prices later or not at all. */
 bool canfs_check_price_port(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -240,7 +245,7 @@ bool canfs_check_meminfo(const struct canfs_host_facts *host, const struct canfs
 		"this file");
 }
 
-/* More than this program, or canfs-agent, can handle. */
+/* More than canfsctl or canfs-agent can handle. */
 bool canfs_check_left_out(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Checks of a mount at work: the way to its server, its counters since mount, its prices. */
+/* Checks of a mount in use: network path, counters since mount, prices. */
 #include "canfsctl/doctor/checks.h"
 
 #include <stdio.h>
@@ -8,22 +8,25 @@
 #define STANDARD_MTU   1500
 #define JUMBO_MTU      9000
 
-#define IP_ICMP_HEADERS 28 /* what ping adds */
+#define IP_ICMP_HEADERS 28 /* added by ping */
 
-/* An interface that takes more is lo: what it leads to is this host. */
+/* Only lo has a larger MTU; then the server is this host. */
 #define IP_PACKET_MAX_BYTES UINT16_MAX
 
-/* IPv6 and TCP headers with timestamps, 72 bytes, rounded up: for what encapsulates. */
+/* IPv6 and TCP headers with timestamps are 72 bytes. Rounded up for encapsulation. */
 #define HEADERS_MAX_BYTES 128
 
-/* So many READs and WRITEs make an average. */
+/* Enough READs and WRITEs for an average. */
 #define ENOUGH_OPS        1000
 #define ENOUGH_READ_BYTES (64u << 20)
 
-/* Read-ahead that is right hits 1.1; 1.5 is two thirds used. */
+/* Well-tuned read-ahead reads 1.1 bytes per byte used. At 1.5, one third is wasted. */
 #define OVERFETCH 1.5
 
-/* A TCP connection lost now and then is life; one request of a thousand is not. */
+/*
+ * Some retransmissions are normal, such as after a lost TCP connection. One in a thousand requests
+ * is not.
+ */
 #define RETRANSMITTED_MIN 10
 #define RETRANSMITTED_PER 1000
 
@@ -36,7 +39,7 @@ static double overfetch(const struct canfs_mountstats *stats)
 {
 	const double used = (double)stats->normal_read_bytes + (double)stats->direct_read_bytes;
 
-	/* Without a read(2) all was mapped, which the kernel does not count. */
+	/* Without read(2), all reads were by mmap(), which the kernel does not count. */
 	if (stats->server_read_bytes < ENOUGH_READ_BYTES || used <= 0)
 		return 1;
 	return (double)stats->server_read_bytes / used;
@@ -94,7 +97,7 @@ bool canfs_check_jumbo(const struct canfs_host_facts *host, const struct canfs_m
 					     "each switch between have it, too");
 }
 
-/* Only where the agent would act on it. */
+/* Only where the agent would use the link's speed. */
 bool canfs_check_own_network(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -116,7 +119,7 @@ static bool is_v4_session(const struct canfs_mount *mount)
 	return mount->version == 4 && mount->minor_version > 0;
 }
 
-/* Without counters there are no findings about them, and an agent leaves the mount alone. */
+/* Without counters nothing can be said about them, and the agent does not manage the mount. */
 bool canfs_check_counters(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -131,12 +134,12 @@ bool canfs_check_counters(const struct canfs_host_facts *host,
 		"there is worth a bug report");
 }
 
-/* At each send the kernel adds how many requests wait for a slot. */
+/* At each send, the kernel adds the number of requests that wait for a slot. */
 bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {
 	const struct canfs_xprt_stats *xprt = &mount->stats.xprt;
-	char most[64] = ""; /* old kernels do not show it */
+	char most[64] = ""; /* old kernels do not report max_slots */
 
 	(void)host;
 	if (xprt->sends < ENOUGH_OPS || xprt->backlog < xprt->sends)
@@ -155,7 +158,10 @@ bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs
 		"nconnect=4");
 }
 
-/* No request waits longer than the age of its mount, so a larger sum has overflowed or gone below 0. 0: not known. */
+/*
+ * No request waits longer than the age of its mount, so a larger sum has overflowed or gone below
+ * 0. Returns 0 if the mean is unknown.
+ */
 static double mean_msec(uint64_t sum_msec, uint64_t ops, uint64_t age_sec)
 {
 	const double mean = (double)sum_msec / (double)ops;
@@ -163,7 +169,7 @@ static double mean_msec(uint64_t sum_msec, uint64_t ops, uint64_t age_sec)
 	return age_sec > 0 && mean > 1000.0 * (double)age_sec ? 0 : mean;
 }
 
-/* Of READs alone: write-back hands the kernel its WRITEs in bursts, and nobody waits for each. */
+/* Only READs: write-back issues WRITEs in bursts, and nothing waits for a single one. */
 bool canfs_check_queue(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {
@@ -216,7 +222,7 @@ static bool has_prices(const struct canfs_mount_facts *mount)
 	return mount->price == CANFS_PRICE_PUBLISHED || mount->service == CANFS_SERVICE_SERVED;
 }
 
-/* Will an agent move it when something is read? */
+/* Would the agent change this mount's read-ahead when something is read? */
 static bool agent_would_move(
 	const struct canfs_host_facts *host, const struct canfs_mount_facts *mount)
 {
@@ -227,7 +233,7 @@ static bool agent_would_move(
 	       canfs_config_wants_mount(&host->config, mountpoint);
 }
 
-/* An agent that has moved it did so for a reason, and puts it back. */
+/* Does an agent set this read-ahead? The agent has a reason, and restores the value. */
 static bool agent_moves(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount)
 {
 	bool turned = host->journal_hidden || agent_would_move(host, mount);
@@ -237,7 +243,7 @@ static bool agent_moves(const struct canfs_host_facts *host, const struct canfs_
 	return host->agent_runs && turned;
 }
 
-/* The kernel's default is 128 KiB whatever rsize is. */
+/* The kernel's default is 128 KiB, regardless of rsize. */
 bool canfs_check_read_ahead(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -288,7 +294,10 @@ bool canfs_check_published(const struct canfs_host_facts *host,
 		"until then canfs-agent leaves this mount as it is");
 }
 
-/* Nothing but that it is slower by a tenth of a second, unless prices come from nowhere else. */
+/*
+ * Without the price service, prices arrive 0.1 s later by FSSTAT, unless the service is the only
+ * source.
+ */
 bool canfs_check_price_service(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -309,7 +318,7 @@ bool canfs_check_price_service(const struct canfs_host_facts *host,
 			"give the clients addresses of their own, if they share one (NAT); those "
 			"left out ask by FSSTAT" },
 	};
-	/* The other check has told of a server that does not answer at all, or has nothing of canfs. */
+	/* Another check reports servers that answer nothing and servers without canfs. */
 	const bool is_told =
 		mount->price == CANFS_PRICE_UNANSWERED ||
 		(mount->price == CANFS_PRICE_NONE && mount->service == CANFS_SERVICE_CLOSED);

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Checks of what was said to mount(8): nfs(5). */
+/* Checks of mount options, see nfs(5). */
 #include "canfsctl/doctor/checks.h"
 
 #include <string.h>
 
-/* Half of the kernel's smallest default; below it requests, not bytes, are what limits the server. */
+/*
+ * Half of the kernel's smallest default. Below this, the number of requests limits the server, not
+ * the bytes.
+ */
 #define SMALL_TRANSFER_BYTES 65536
 
-/* nfs(5)'s own acregmin: less believes nothing even of a file that has not changed for hours. */
+/*
+ * The default of acregmin in nfs(5). With less, even attributes of files unchanged for hours are
+ * not cached.
+ */
 #define SHORT_ATTRIBUTES_SEC 3
 
-/* TCP sees to lost packets itself; a retry after less than this only asks a slow server twice. */
+/* TCP recovers lost packets itself. An earlier retry only asks a slow server twice. */
 #define SHORT_TIMEO_DSEC 100
 
 static bool check_size(uint32_t bytes, const char *name, const struct canfs_host_facts *host,
@@ -47,7 +53,7 @@ bool canfs_check_wsize(const struct canfs_host_facts *host, const struct canfs_m
 	return check_size(mount->mount->options.wsize_bytes, "wsize", host, finding);
 }
 
-/* The talk: "actimeo=0 != noac (noac disables write caching)". */
+/* Talpey: "actimeo=0 != noac (noac disables write caching)". */
 bool canfs_check_attributes(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -91,7 +97,7 @@ bool canfs_check_sync(const struct canfs_host_facts *host, const struct canfs_mo
 	const struct canfs_mount_options *options = &mount->mount->options;
 
 	(void)host;
-	if (!options->sync || options->noac) /* noac implies it, and was told of */
+	if (!options->sync || options->noac) /* noac implies it and was reported */
 		return false;
 	canfs_finding_say(
 		finding, "sync: each write waits for the server; nothing can be deferred");
@@ -137,8 +143,10 @@ bool canfs_check_udp(const struct canfs_host_facts *host, const struct canfs_mou
 	return canfs_finding_advise(finding, "unmount, mount with proto=tcp");
 }
 
-/* Without delegations, small files that are written and closed each cost the server a disk flush. */
-/* Such clients take each other's opens and locks away, each as if the other had restarted; programs see EIO. */
+/*
+ * Clients with the same ID take each other's opens and locks away, each as if the other had
+ * restarted. Programs see EIO.
+ */
 bool canfs_check_client_id(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -154,6 +162,7 @@ bool canfs_check_client_id(const struct canfs_host_facts *host,
 					     "mounts of the server, and mount");
 }
 
+/* Without delegations, each small file that is written and closed costs the server a disk flush. */
 bool canfs_check_callback(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding)
 {
@@ -178,7 +187,7 @@ bool canfs_check_krb5(const struct canfs_host_facts *host, const struct canfs_mo
 	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
 }
 
-/* Prices are asked for with AUTH_SYS, unencrypted. */
+/* Prices are asked for with AUTH_SYS, unencrypted, so a private mount's are not asked for. */
 bool canfs_check_private(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
 	struct canfs_finding *finding)
 {

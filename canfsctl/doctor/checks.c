@@ -4,9 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* A row here, a function, its line in canfsctl-doctor(1), and its rows in test_doctor_checks.c. */
+/*
+ * To add a check, add a row here, its function, a line in canfsctl-doctor(1), and rows in
+ * test_doctor_checks.c.
+ */
 static const struct canfs_check checks[] = {
-	/* Talpey 2004, "Check mount options"; sizes: "Linux breaks all I/O into page-size chunks" */
+	/*
+	 * Talpey 2004, "Check mount options"; sizes: "Linux breaks all I/O into page-size chunks"
+	 */
 	{ "rsize", true, false, canfs_check_rsize },
 	{ "wsize", true, false, canfs_check_wsize },
 	{ "attributes", true, false, canfs_check_attributes },
@@ -40,7 +45,7 @@ static const struct canfs_check checks[] = {
 	{ "slot-table", false, false, canfs_check_slots },
 	{ "socket-buffers", false, false, canfs_check_buffers },
 	{ "window-scaling", false, false, canfs_check_windows },
-	/* What canfs is about: CA-NFS §2.1 */
+	/* The aim of canfs: CA-NFS §2.1 */
 	{ "dirty-limit", false, false, canfs_check_dirty_limit },
 	{ "dirty-small", false, false, canfs_check_dirty_small },
 	{ "background", false, false, canfs_check_background },
@@ -52,19 +57,19 @@ static const struct canfs_check checks[] = {
 	{ "journal", false, false, canfs_check_journal },
 	{ "agent", false, true, canfs_check_agent },
 	{ "price-service", false, true, canfs_check_price_port },
-	/* Of a server: "Server-specific options" */
+	/* For a server: "Server-specific options" */
 	{ "async-export", false, false, canfs_check_async },
 	{ "server-threads", false, true, canfs_check_threads },
 	{ "delegations", false, true, canfs_check_delegations },
 };
 
-/* Of each disk of a server; a row here needs the same as one above. */
+/* For each disk of a server. A new row needs the same as one of checks[]. */
 static const struct canfs_disk_check disk_checks[] = {
 	{ "disk-scheduler", canfs_check_disk_scheduler },
 	{ "write-throttling", canfs_check_wbt },
 };
 
-/* Of each of its file systems; doc/stable.md. */
+/* For each file system of a server; see doc/stable.md. */
 static const struct canfs_fs_check fs_checks[] = {
 	{ "barriers", false, canfs_check_barriers },
 	{ "fast-commit", false, canfs_check_fast_commit },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What canfsctl doctor looks for: a table of checks, each a function of the facts alone. Most are from
- * T. Talpey, "NFS Tuning for High Performance" (USENIX 2004); the table in checks.c says which slide.
- * Those of a server's disks are from measurements of our own.
+ * The checks of canfsctl doctor: a table of functions of the facts alone. Most checks are from T.
+ * Talpey, "NFS Tuning for High Performance" (USENIX 2004); the table in checks.c names the slides.
+ * The checks of a server's disks come from our own measurements.
  */
 #ifndef CANFS_CANFSCTL_DOCTOR_CHECKS_H
 #define CANFS_CANFSCTL_DOCTOR_CHECKS_H
@@ -10,25 +10,25 @@
 #include "canfsctl/doctor/facts.h"
 
 struct canfs_finding {
-	char what[CANFS_CONFIG_ERROR_MAX]; /* one line, as remedy: what is, in numbers */
+	char what[CANFS_CONFIG_ERROR_MAX]; /* one line, like remedy: the state, in numbers */
 	char remedy[CANFS_CONFIG_ERROR_MAX];
 };
 
-/* mount: NULL for a check of the host. True: there is a finding, and *finding is set. */
+/* mount: NULL for a check of the host. Returns true if there is a finding, and sets *finding. */
 typedef bool canfs_check_fn(const struct canfs_host_facts *host,
 	const struct canfs_mount_facts *mount, struct canfs_finding *finding);
 
 struct canfs_check {
-	const char *name; /* stands in the manual, and in JSON */
+	const char *name; /* as in the manual and in JSON */
 	bool per_mount;
-	bool note; /* worth knowing, but nothing that is wrong */
+	bool note; /* informative; nothing is wrong */
 	canfs_check_fn *judge;
 };
 
-/* The i-th check, those of mounts first; NULL beyond the last. */
+/* The i-th check, mount checks first. NULL: i is past the end. */
 const struct canfs_check *canfs_check_at(size_t i);
 
-/* The same of each disk of a server; the finding names the disk. */
+/* Likewise for each disk of a server. The finding names the disk. */
 typedef bool canfs_disk_check_fn(
 	const struct canfs_disk_facts *disk, struct canfs_finding *finding);
 
@@ -39,26 +39,31 @@ struct canfs_disk_check {
 
 const struct canfs_disk_check *canfs_disk_check_at(size_t i);
 
-/* The same of each of its file systems; the finding names the mount point. */
+/* Likewise for each of its file systems. The finding names the mount point. */
 typedef bool canfs_fs_check_fn(const struct canfs_host_facts *host, const struct canfs_fs_facts *fs,
 	struct canfs_finding *finding);
 
 struct canfs_fs_check {
 	const char *name;
-	bool note; /* as above */
+	bool note; /* as in struct canfs_check */
 	canfs_fs_check_fn *judge;
 };
 
 const struct canfs_fs_check *canfs_fs_check_at(size_t i);
 
-/* Both lines of a finding, cut to fit; advise returns true, for the last line of a check. */
+/*
+ * Format the two lines of a finding, cut to fit. canfs_finding_advise() returns true, for use as a
+ * check's last statement.
+ */
 void canfs_finding_say(struct canfs_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool canfs_finding_advise(struct canfs_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The checks: of a mount's options, its way to the server, its counters; of the host; of a disk; of a
- * file system. */
+/*
+ * Checks of a mount's options, network path and counters, of the host, of a disk, and of a file
+ * system.
+ */
 canfs_check_fn canfs_check_rsize, canfs_check_wsize, canfs_check_attributes, canfs_check_lookups,
 	canfs_check_sync, canfs_check_soft, canfs_check_timeo, canfs_check_udp,
 	canfs_check_callback, canfs_check_client_id, canfs_check_krb5, canfs_check_private;

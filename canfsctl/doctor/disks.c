@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * The disks of an NFS server: from the device of each mounted local file system down to the request
- * queues that its reads and writes wait in.
+ * Finds the disks of an NFS server. The search goes from the device of each mounted local file
+ * system down to the request queues where its reads and writes wait.
  *
  *	mountinfo 8:1    /sys/dev/block/8:1   -> sda1 (a partition) -> sda
  *	mountinfo 253:0  /sys/dev/block/253:0 -> dm-0, slaves sdb1 and sdc -> sdb, sdc
  *	/sys/fs/btrfs/UUID/devices/sdd        -> sdd
  *
- * The exports are not asked for: each kind of server keeps them in another place. So the disks of all local
- * file systems that can be exported are looked at. Only /proc and /sys are read, and of them nothing
- * that waits for a server or a disk.
+ * The exports are not read, because each kind of server stores them elsewhere. Instead the disks of
+ * all local file systems that could be exported are checked. Only files of /proc and /sys are read,
+ * none of which waits for a server or a disk.
  */
 #include "canfsctl/doctor/facts.h"
 
@@ -22,19 +22,22 @@
 #include "client-agent/kernel/procfs.h"
 
 #define DEVICES_MAX 256  /* of mounted file systems; bind mounts count once */
-#define DEPTH_MAX   8    /* dm on md on dm; deeper than any sane stack */
-#define VISITS_MAX  4096 /* devices on the way down, in all */
+#define DEPTH_MAX   8    /* stacked devices, such as dm on md on dm; more than any sane stack */
+#define VISITS_MAX  4096 /* devices visited, in total */
 
 struct search {
 	const char *root;
 	struct canfs_host_facts *host;
 	size_t devices;
-	struct canfs_bdi device[DEVICES_MAX]; /* done */
+	struct canfs_bdi device[DEVICES_MAX]; /* already searched */
 	unsigned int visits;
-	bool rotational; /* of the file system that is looked at, a disk is */
+	bool rotational; /* the current file system is on a rotational disk */
 };
 
-/* A number alone on its line. wbt_lat_usec of a queue without throttling fails with EINVAL. */
+/*
+ * Reads a line that is a single number. Reading wbt_lat_usec of a queue without throttling fails
+ * with EINVAL.
+ */
 static bool read_number(const char *dir, const char *file, uint64_t *value)
 {
 	char text[32];
@@ -44,7 +47,10 @@ static bool read_number(const char *dir, const char *file, uint64_t *value)
 	       canfs_parse_u64(&p, value) == 0 && strcmp(p, "\n") == 0;
 }
 
-/* "[none] mq-deadline"; a queue that can have no scheduler, as that of most dm and md, says "none". */
+/*
+ * The file contains "[none] mq-deadline", or "none" if the queue can have no scheduler, as with
+ * most dm and md.
+ */
 static bool scheduler_says(const char *dir, const char *what)
 {
 	char text[256];
@@ -54,15 +60,15 @@ static bool scheduler_says(const char *dir, const char *what)
 }
 
 /*
- * Is it a disk that a hypervisor, another host or a file stands behind? That one sorts the requests, and
- * rotational need not tell of it.
+ * Is the disk provided by a hypervisor, another host or a file? The provider sorts the requests,
+ * and `rotational` may be wrong.
  */
 static bool is_virtual(const char *dir, const char *name)
 {
 	static const struct {
 		const char *name_prefix;
-		const char *file; /* NULL: the name tells */
-		const char *text; /* its beginning */
+		const char *file; /* NULL: the name is enough */
+		const char *text; /* that the file starts with */
 	} rows[] = {
 		{ "vd", NULL, NULL },  /* virtio */
 		{ "xvd", NULL, NULL }, /* Xen */
@@ -86,7 +92,7 @@ static bool is_virtual(const char *dir, const char *name)
 	return false;
 }
 
-/* dir: below /sys/devices. Without a flag that says what it is, it is none to judge. */
+/* dir: below /sys/devices. A device without a `rotational` flag is ignored. */
 static void add_disk(struct search *search, const char *dir)
 {
 	struct canfs_host_facts *host = search->host;
@@ -117,7 +123,7 @@ static void add_disk(struct search *search, const char *dir)
 
 static void descend(struct search *search, const char *link, int depth);
 
-/* All that a directory has links to; false if there is none. */
+/* Visits all links in a directory. Returns false if there are none. */
 static bool descend_all(struct search *search, const char *dir, int depth)
 {
 	DIR *links = opendir(dir);
@@ -138,7 +144,10 @@ static bool descend_all(struct search *search, const char *dir, int depth)
 	return any;
 }
 
-/* A device with a scheduler of its own, as dm has it above several paths to one disk, is where requests wait. */
+/*
+ * Requests wait in the topmost device that has a scheduler, such as a dm device above several paths
+ * to one disk.
+ */
 static void descend(struct search *search, const char *link, int depth)
 {
 	char dir[PATH_MAX], below[PATH_MAX + 16], *slash;
@@ -186,7 +195,10 @@ static void take_mount(void *data, const char *line, const char *end)
 	search->host->file_system[search->host->file_systems++] = fs;
 }
 
-/* A mount of btrfs names no block device, but the kernel lists those of all that are mounted. */
+/*
+ * A btrfs mount names no block device, but the kernel lists the devices of all mounted btrfs file
+ * systems.
+ */
 static void search_btrfs(struct search *search)
 {
 	char base[PATH_MAX], devices[PATH_MAX + NAME_MAX + 16];

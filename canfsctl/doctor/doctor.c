@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl doctor: what slows the NFS mounts of this client, or the disks of a server, and what to do about it. */
+/*
+ * canfsctl doctor: finds what slows the NFS mounts of this client or the disks of a server, and
+ * advises.
+ */
 #include "canfsctl/ctl.h"
 
 #include <errno.h>
@@ -13,7 +16,7 @@
 #include "canfsctl/output.h"
 #include "canfsctl/socket.h"
 
-/* As diff(1) and grep(1) have it: something that was looked for was found. */
+/* Exit statuses as in diff(1): 1 if something was found. */
 enum { HEALTHY, FINDINGS, FAILED };
 
 struct options {
@@ -50,7 +53,7 @@ static const struct ctl_syntax syntax = {
 		  "Exit status: 0 nothing found, 1 findings, 2 error.\n",
 };
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
 	unsigned int given;
@@ -68,13 +71,15 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	return -1;
 }
 
-/* The mounts to be judged, as indices: each BDI once, or the one that is named. */
+/*
+ * Chooses the mounts to judge, as indices: one for each BDI, or the one named on the command line.
+ */
 static size_t choose(const struct options *options, const struct canfs_mounts *mounts,
 	size_t index[CANFS_MOUNTS_MAX])
 {
 	if (!options->mountpoint)
 		return canfs_mounts_bdis(mounts, index);
-	for (size_t i = mounts->n; i-- > 0;) { /* the uppermost of several */
+	for (size_t i = mounts->n; i-- > 0;) { /* the topmost of several */
 		if (strcmp(options->mountpoint, mounts->mount[i].mountpoint) == 0) {
 			index[0] = i;
 			return 1;
@@ -103,7 +108,7 @@ static int read_mounts(
 		goto out;
 	}
 	ret = canfs_mountstats_read("", mounts, stats);
-	if (ret < 0) /* e.g. no kernel module of NFS */
+	if (ret < 0) /* such as when the NFS module is not loaded */
 		ctl_warn("doctor: no counters: /proc/self/mountstats: %s", strerrordesc_np(-ret));
 	has_counters = ret == 0;
 	examined->n = choose(options, mounts, index);
@@ -131,7 +136,7 @@ out:
 	return ret;
 }
 
-/* By its control socket; a server that cannot be asked may do so. */
+/* Asks the server by its control socket. Returns false if the server cannot be asked. */
 static bool grants_no_delegations(double timeout_sec)
 {
 	struct ctl_peer peer = {
@@ -164,7 +169,7 @@ static void examine(const struct options *options, struct examined *examined)
 	canfs_host_sum_up(&examined->host, examined->mount, examined->n);
 }
 
-/* A mount point may hold any byte: what is no plain ASCII becomes '?'. */
+/* A mount point may contain any byte. All but printable ASCII becomes '?'. */
 static const char *plain(char *text)
 {
 	for (char *c = text; *c; c++) {
@@ -174,17 +179,17 @@ static const char *plain(char *text)
 	return text;
 }
 
-/* Whose finding it is; all members are NULL for one of the host. */
+/* The subject of a finding. All members are NULL for the host. */
 struct subject {
-	const char *mountpoint; /* of NFS */
+	const char *mountpoint; /* an NFS mount */
 	const char *disk;
-	const char *file_system; /* its mount point */
+	const char *file_system; /* mount point of a local file system */
 };
 
-/* Of --json; else what is told is printed. */
+/* Where findings go: to the array with --json, else to standard output. */
 struct output {
-	json_t *array; /* NULL: text */
-	int ret;       /* -ENOMEM: something is missing */
+	json_t *array; /* NULL: print text */
+	int ret;       /* -ENOMEM: the array is incomplete */
 };
 
 static void tell(const struct subject *subject, const char *check, bool note,
@@ -214,7 +219,7 @@ static void tell(const struct subject *subject, const char *check, bool note,
 			finding->what, finding->remedy);
 }
 
-/* How many findings there are; notes are told, but do not count. */
+/* Reports all findings and notes. Returns the number of findings without notes. */
 static unsigned int judge(const struct examined *examined, struct output *output)
 {
 	const struct canfs_check *check;
@@ -240,7 +245,7 @@ static unsigned int judge(const struct examined *examined, struct output *output
 	return findings;
 }
 
-/* Another mount of its super block may be in the table. */
+/* Does the table contain a mount of this super block? */
 static bool has_bdi(const struct canfs_mounts *mounts, struct canfs_bdi bdi)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
@@ -250,7 +255,7 @@ static bool has_bdi(const struct canfs_mounts *mounts, struct canfs_bdi bdi)
 	return false;
 }
 
-/* A note for each mount that canfs leaves alone, once for each BDI. */
+/* A note for each BDI that canfs does not manage. */
 static void tell_unfit(
 	const struct options *options, const struct examined *examined, struct output *output)
 {
@@ -308,7 +313,10 @@ static unsigned int judge_file_systems(const struct canfs_host_facts *host, stru
 	return findings;
 }
 
-/* "2 NFS mounts looked at: 1 finding"; on a server "0 NFS mounts and 3 disks looked at: 0 findings" */
+/*
+ * Such as "2 NFS mounts looked at: 1 finding", or on a server "0 NFS mounts and 3 disks looked at:
+ * 0 findings".
+ */
 static void print_total(const struct examined *examined, unsigned int findings)
 {
 	const size_t disks = examined->host.disks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * The local file systems of an NFS server: by their lines in mountinfo, and what the kernel shows of ext4's log. No superblock is read:
- * that could wait for a disk.
+ * Finds the local file systems of an NFS server, from their lines in mountinfo and from what the
+ * kernel shows of ext4's log. Superblocks are not read, since that could wait for a disk.
  *
  *	25 1 8:1 / /srv rw,noatime shared:1 - ext4 /dev/sda1 rw,nobarrier
  *	     |     |    |                      |              |
@@ -31,7 +31,7 @@ static bool is_ext(const struct canfs_fs_facts *fs)
 	return strncmp(fs->type, "ext", 3) == 0;
 }
 
-/* Of options with commas between them: one is the name, or (name ends in '=') begins with it. */
+/* Is name one of the comma-separated options? If name ends in '=', any value matches. */
 static bool has_option(const char *options, const char *end, const char *name)
 {
 	const size_t len = strlen(name);
@@ -48,7 +48,7 @@ static bool has_option(const char *options, const char *end, const char *name)
 	return false;
 }
 
-/* A word and the blank after it, if there is one; NULL: the line has ended. */
+/* Skips a word and the blank after it. NULL: the line has ended. */
 static const char *skip_word(const char *p, const char *end)
 {
 	const char *blank = p < end ? memchr(p, ' ', (size_t)(end - p)) : NULL;
@@ -56,7 +56,7 @@ static const char *skip_word(const char *p, const char *end)
 	return blank ? blank + 1 : NULL;
 }
 
-/* Cut to size. */
+/* Copies, cutting to size. */
 static void copy(char *to, size_t size, const char *from, const char *end)
 {
 	snprintf(to, size, "%.*s", end - from < INT_MAX ? (int)(end - from) : INT_MAX, from);
@@ -96,7 +96,7 @@ bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_fs_fac
 	copy(fs->mountpoint, sizeof(fs->mountpoint), mountpoint, options - 1);
 	own = own ? own : end;
 	fs->no_barrier = has_option(own, end, "nobarrier") || has_option(own, end, "barrier=0");
-	/* "relatime": once a day, and the first time after a change. */
+	/* relatime updates access times once a day and after a change. */
 	fs->stamps_reads = !has_option(options, line - 1, "relatime") &&
 			   !has_option(options, line - 1, "noatime") &&
 			   !has_option(options, line - 1, "ro") && !has_option(own, end, "ro");
@@ -104,7 +104,7 @@ bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_fs_fac
 	return true;
 }
 
-/* "fc stats:\n12 commits\n..." */
+/* The file starts with "fc stats:\n12 commits\n". */
 static bool has_fast_commits(const char *text)
 {
 	const char *line = strchr(text, '\n');
@@ -121,7 +121,7 @@ void canfs_fs_gather(const char *root, const char *device, struct canfs_fs_facts
 
 	if (!is_ext(fs))
 		return;
-	/* jbd2 names a log by its device, and by its inode, 8, if it has one. */
+	/* jbd2 names an internal log by its device and inode 8. An external log has no inode. */
 	snprintf(path, sizeof(path), "%s/proc/fs/jbd2/%s-8", root, device);
 	fs->journal_inside = access(path, F_OK) == 0;
 	snprintf(path, sizeof(path), "/proc/fs/ext4/%s/fc_info", device);

@@ -14,7 +14,7 @@
 
 #define LOCKS_TEXT_MAX (4 << 20)
 
-/* The n-th number of a file of them (from 0); 0 if there is none. */
+/* Returns the n-th number of a file, from 0, or 0 if there is none. */
 static uint64_t read_number(const char *root, const char *path, int n)
 {
 	char text[256];
@@ -31,7 +31,7 @@ static uint64_t read_number(const char *root, const char *path, int n)
 	return value <= INT64_MAX ? value : 0;
 }
 
-/* "6.1.0-18-amd64" */
+/* The file contains a release such as "6.1.0-18-amd64". */
 static void gather_kernel(const char *root, struct canfs_host_facts *host)
 {
 	char text[256];
@@ -46,7 +46,10 @@ static void gather_kernel(const char *root, struct canfs_host_facts *host)
 	host->kernel_minor = (uint32_t)minor;
 }
 
-/* Of a pair the one that is not 0 counts; the kernel takes a ratio of what could be dirty. */
+/*
+ * The bytes limit counts unless it is 0; then the ratio does. The kernel applies a ratio to the
+ * memory that could be dirty.
+ */
 static uint64_t limit_of(const char *root, const char *bytes_path, const char *ratio_path,
 	const struct canfs_meminfo *meminfo)
 {
@@ -71,11 +74,13 @@ static void gather_memory(const char *root, struct canfs_host_facts *host)
 		"/proc/sys/vm/dirty_background_ratio", &meminfo);
 	host->expire_sec = read_number(root, "/proc/sys/vm/dirty_expire_centisecs", 0) / 100;
 	snprintf(path, sizeof(path), "%s/proc/sys/vm/dirty_bytes", root);
-	/* Not being root is no fault of the host. */
+	/* Only EROFS counts; EACCES just means that we are not root. */
 	host->knobs_read_only = access(path, W_OK) < 0 && errno == EROFS;
 }
 
-/* Linux names itself to NFSv4 servers by its host name, and nfs4_unique_id where that is set. */
+/*
+ * Linux identifies itself to NFSv4 servers by its host name, and by nfs4_unique_id if that is set.
+ */
 static void gather_client_id(const char *root, struct canfs_host_facts *host)
 {
 	static const char unique_id[] = "/sys/module/nfs/parameters/nfs4_unique_id";
@@ -103,7 +108,10 @@ static void gather_network(const char *root, struct canfs_host_facts *host)
 		canfs_read_file(root, scaling, text, sizeof(text)) > 0 && text[0] == '0';
 }
 
-/* "1: FLOCK  ADVISORY  WRITE 708 00:16:493 0 EOF": the device in hex, the inode in decimal */
+/*
+ * A line such as "1: FLOCK  ADVISORY  WRITE 708 00:16:493 0 EOF": the device in hex, the inode in
+ * decimal.
+ */
 bool canfs_locks_hold(
 	const char *text, unsigned int major, unsigned int minor, unsigned long long inode)
 {
@@ -119,7 +127,10 @@ bool canfs_locks_hold(
 	return false;
 }
 
-/* The agent holds STATE_DIR/lock. To try the lock ourselves could keep an agent from starting. */
+/*
+ * The agent holds a lock on STATE_DIR/lock. Trying the lock here could prevent an agent from
+ * starting.
+ */
 static bool agent_runs(const char *root, const char *state_dir)
 {
 	char path[PATH_MAX];
@@ -152,7 +163,10 @@ static void take_entries(const struct canfs_journal *journal, struct canfs_host_
 	}
 }
 
-/* What an agent has turned, be it gone or not; of another boot: nothing. */
+/*
+ * Reads what an agent has changed, whether it still runs or not. Entries of another boot are
+ * ignored.
+ */
 static void gather_journal(const char *root, const char *state_dir, struct canfs_host_facts *host)
 {
 	char path[PATH_MAX], boot_id[64], error[256];
@@ -184,7 +198,7 @@ static void gather_agent(const char *root, const char *config_file, struct canfs
 	canfs_config_defaults(config);
 	if (snprintf(path, sizeof(path), "%s%s", root, config_file) < (int)sizeof(path) &&
 		canfs_config_parse_file(config, path, host->config_error) == -ENOENT)
-		host->config_error[0] = '\0'; /* which is allowed */
+		host->config_error[0] = '\0'; /* the file is optional */
 	host->agent_runs = agent_runs(root, config->state_dir);
 	gather_journal(root, config->state_dir, host);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The way to a server: which interface, its MTU and speed. Asks the kernel only. */
+/* The network path to a server: interface, MTU, speed. Asks only the kernel. */
 #include "canfsctl/doctor/facts.h"
 
 #include <netinet/in.h>
@@ -9,7 +9,10 @@
 
 #define ANY_PORT 9 /* discard; nothing is sent */
 
-/* What the kernel has learned of the whole way, it tells when a datagram socket is connected. 0: nothing. */
+/*
+ * Connects a datagram socket to get the path MTU that the kernel has learned. Returns 0 if it is
+ * unknown.
+ */
 static uint32_t path_mtu_bytes(const struct sockaddr_storage *server)
 {
 	const bool v6 = server->ss_family == AF_INET6;

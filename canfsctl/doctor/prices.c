@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Asks the servers of all mounts for their prices, side by side: a dead one costs its deadline once. */
+/*
+ * Asks the servers of all mounts for their prices, in parallel, so that all dead servers together
+ * cost one deadline.
+ */
 #include "canfsctl/doctor/facts.h"
 
 #include <errno.h>
-#include <linux/tcp.h> /* netinet/tcp.h's tcp_info ends before tcpi_min_rtt */
+#include <linux/tcp.h> /* tcp_info in netinet/tcp.h ends before tcpi_min_rtt */
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,9 +20,11 @@
 #define ESTABLISHED 1 /* TCP_ESTABLISHED, which linux/tcp.h lacks */
 
 /*
- * NFS first, as the agent does: who has not asked by NFS is not known to all price services.
+ * NFS first, as the agent does: some price services know only clients that have sent an NFS
+ * request.
  *
- *	FSSTAT ... until the server is believed --> price --> SUBSCRIBE ... until it pushes, or says why not --> service
+ *	FSSTAT ... until the server is believed --> price
+ *	    --> SUBSCRIBE ... until the server pushes prices, or refuses --> service
  */
 struct question {
 	struct canfs_mount_facts *facts;
@@ -27,10 +32,10 @@ struct question {
 	struct canfs_fsstat *fsstat; /* NULL: done */
 	struct canfs_publisher publisher;
 	uint16_t service_port;
-	struct canfs_subscription subscription; /* without a service: not yet, or done */
+	struct canfs_subscription subscription; /* closed: not started yet, or done */
 };
 
-/* What the service says but for prices and cookies. */
+/* The service's answers other than prices and cookies. */
 static const enum canfs_service_fact refusals[CANFS_STATUSES] = {
 	[CANFS_STATUS_ACCESS] = CANFS_SERVICE_DENIED,
 	[CANFS_STATUS_NONE] = CANFS_SERVICE_NO_PRICES,
@@ -109,8 +114,8 @@ static void begin(struct question *question)
 }
 
 /*
- * The connection is like the kernel's own: the same route, the same peer. Its least round trip is the
- * link's; the others hold the server's queue and delayed acknowledgements, too.
+ * This connection has the route and peer of the kernel's own. Its minimum round trip is that of the
+ * link. Other samples include the server's queue and delayed acknowledgements.
  */
 static void read_connection(const struct question *question)
 {
@@ -122,11 +127,11 @@ static void read_connection(const struct question *question)
 		info.tcpi_state != ESTABLISHED)
 		return;
 	question->facts->link.mss_bytes = info.tcpi_snd_mss;
-	if (info.tcpi_min_rtt != UINT32_MAX) /* none measured yet */
+	if (info.tcpi_min_rtt != UINT32_MAX) /* else none was measured yet */
 		question->facts->link.rtt_usec = info.tcpi_min_rtt;
 }
 
-/* A valid tag may be a coincidence, so asks until that is settled. */
+/* A valid tag may be a coincidence. Asks until that is ruled out. */
 static void step(struct question *question, uint64_t now_usec)
 {
 	struct canfs_space space;
@@ -149,7 +154,10 @@ static void step(struct question *question, uint64_t now_usec)
 		end(question, CANFS_PRICE_NONE, "");
 }
 
-/* Until one can go on, or the deadline, which all have in common. False: none is left. */
+/*
+ * Waits until a question can proceed, or for the deadline that all share. False: no question is
+ * left.
+ */
 static bool wait_for_any(const struct question *questions, size_t n)
 {
 	struct pollfd polled[CANFS_MOUNTS_MAX];
@@ -188,7 +196,7 @@ void canfs_prices_gather(
 	struct question *questions = calloc(n ? n : 1, sizeof(*questions));
 
 	if (!questions)
-		return; /* not asked */
+		return; /* all stay CANFS_PRICE_NOT_ASKED */
 	for (size_t i = 0; i < n; i++) {
 		questions[i] = (struct question) { .facts = &mounts[i],
 			.deadline_usec = deadline_usec,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What serves NFS here, by the names of processes, and whether somebody is at the port of the price service. */
+/*
+ * Finds the NFS servers on this host by process name, and tests whether the price service's port is
+ * bound.
+ */
 #include "canfsctl/doctor/facts.h"
 
 #include <ctype.h>
@@ -9,11 +12,12 @@
 #include <string.h>
 #include "client-agent/kernel/procfs.h"
 
-#define PROCESSES_MAX 65536 /* that are asked for their names */
+#define PROCESSES_MAX 65536 /* processes whose names are read */
 
 /*
- * The kernel's server by its threads, the others by their processes. /proc/fs/nfsd/threads would need a mutex that is
- * held while a server starts or stops, which may take as long as rpcbind does not answer.
+ * Finds the kernel's server by its threads and the others by their processes. Reading
+ * /proc/fs/nfsd/threads could block on a mutex. The kernel holds the mutex while a server starts or
+ * stops, which may take as long as rpcbind does not answer.
  */
 static void note_process(struct canfs_host_facts *host, const char *comm)
 {
@@ -45,7 +49,7 @@ static void gather_processes(const char *root, struct canfs_host_facts *host)
 		closedir(all);
 }
 
-/* "  46: 00000000:506E 00000000:0000 07 ..." */
+/* A line such as "  46: 00000000:506E 00000000:0000 07 ...". */
 bool canfs_udp_line_has_port(const char *line, const char *end, uint16_t port)
 {
 	const char *number = memchr(line, ':', (size_t)(end - line));
@@ -64,7 +68,7 @@ static void take_socket(void *data, const char *line, const char *end)
 		host->price_port_bound = true;
 }
 
-/* "/srv\t10.0.0.0/8(rw,async,wdelay,...)"; root only. */
+/* A line such as "/srv\t10.0.0.0/8(rw,async,wdelay,...)". Readable by root only. */
 static void take_export(void *data, const char *line, const char *end)
 {
 	struct canfs_host_facts *host = data;

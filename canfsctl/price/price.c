@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl price: ask any NFS server for the prices that it may publish with the space of an export. */
+/*
+ * canfsctl price: asks an NFS server for the prices that it may publish with an export's free
+ * space.
+ */
 #include "canfsctl/ctl.h"
 #include "canfsctl/export.h"
 #include "canfsctl/output.h"
@@ -20,22 +23,22 @@
 #include "common/control/request.h"
 
 #define USEC_PER_SEC 1000000
-#define ERROR_MAX    600 /* two of canfs_fsstat_error() */
+#define ERROR_MAX    600 /* two texts of canfs_fsstat_error() */
 
 struct options {
 	struct ctl_export export;
 	bool json;
-	double interval_sec; /* 0: asks once */
+	double interval_sec; /* 0: ask once */
 	double timeout_sec;
-	unsigned int count; /* lines until the end; 0: no end */
+	unsigned int count; /* lines to print; 0: no limit */
 };
 
-/* What one line of output says. */
+/* The content of one line of output. */
 struct report {
 	bool answered;
-	bool publishes; /* and so the tag is set */
+	bool publishes; /* prices; the tag is set */
 	struct canfs_tag tag;
-	char why[ERROR_MAX]; /* not answered, or no prices: in words */
+	char why[ERROR_MAX]; /* reason for no answer or no prices */
 };
 
 static const struct ctl_option option_table[] = {
@@ -60,7 +63,7 @@ static const struct ctl_syntax syntax = {
 		  "Exit status: 0 prices, 1 error, 2 usage, 3 the server publishes no prices.\n",
 };
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
 	unsigned int given;
@@ -102,7 +105,7 @@ static int ask(struct canfs_fsstat *fsstat, double timeout_sec, struct canfs_spa
 	return ret;
 }
 
-/* The versions of NFS at one address; NULL: none answers, and why says what each said. */
+/* Tries the NFS versions at one address. NULL: none answers, and why has an error for each. */
 static struct canfs_fsstat *open_address(const struct options *options, const struct addrinfo *info,
 	struct canfs_space *space, char why[ERROR_MAX])
 {
@@ -123,7 +126,7 @@ static struct canfs_fsstat *open_address(const struct options *options, const st
 	return NULL;
 }
 
-/* Takes the first of the server's addresses that answers. NULL: none; says what the last one said. */
+/* Tries the server's addresses in turn. NULL: none answers, and why is set for the last one. */
 static struct canfs_fsstat *open_server(
 	const struct options *options, struct canfs_space *space, char why[ERROR_MAX])
 {
@@ -144,7 +147,7 @@ static struct canfs_fsstat *open_server(
 	return fsstat;
 }
 
-/* The answer to one question; the first one looks for somebody to ask, too. False: why says why. */
+/* Asks once; the first time, finds an address to ask. On failure returns false and sets why. */
 static bool get_space(struct canfs_fsstat **fsstat, const struct options *options,
 	struct canfs_space *space, char why[ERROR_MAX])
 {
@@ -159,8 +162,8 @@ static bool get_space(struct canfs_fsstat **fsstat, const struct options *option
 }
 
 /*
- * A valid tag may be a coincidence, so asks until that is settled. A server that is believed already is asked only
- * once.
+ * A valid tag may be a coincidence. Asks until that is ruled out; once the server is believed, asks
+ * only once.
  */
 static struct report ask_price(struct canfs_fsstat **fsstat, const struct options *options,
 	struct canfs_publisher *publisher)
@@ -213,7 +216,7 @@ static int print_json(const struct options *options, const struct report *report
 	return ret;
 }
 
-/* An error that lasts is said once; said holds the last one, "" if there was none. */
+/* Prints a lasting error only once. said: the last error, "" if none. */
 static void print_text(
 	const struct options *options, const struct report *report, char said[ERROR_MAX])
 {
@@ -230,7 +233,7 @@ static void print_text(
 		ctl_warn("%s: %s", options->export.text, report->why);
 }
 
-/* CTL_OK, or CTL_ERROR. */
+/* Returns CTL_OK or CTL_ERROR. */
 static int print(const struct options *options, const struct report *report, char said[ERROR_MAX])
 {
 	int ret = 0;
@@ -271,7 +274,7 @@ int ctl_price(int argc, char **argv)
 		report = ask_price(&fsstat, &options, &publisher);
 		if (print(&options, &report, said) != CTL_OK)
 			goto out;
-		/* Next time the name may resolve, or stand for another address. */
+		/* the name may resolve later, or to another address */
 		if (!report.answered) {
 			canfs_fsstat_free(fsstat);
 			fsstat = NULL;

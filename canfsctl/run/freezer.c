@@ -17,7 +17,7 @@
 #include "common/path.h"
 
 #define MOUNT  "/sys/fs/cgroup"
-#define HYBRID MOUNT "/unified" /* version 2 where version 1 has the controllers (systemd) */
+#define HYBRID MOUNT "/unified" /* cgroup2 beside version 1 controllers (systemd's hybrid layout) */
 
 #define REMOVED_MSEC 1000
 
@@ -35,7 +35,7 @@ const char *canfs_cgroup2_mount(void)
 	return is_cgroup2(HYBRID) ? HYBRID : NULL;
 }
 
-/* "0::/a/b": below the mount, "" for the root. */
+/* Reads "0::/a/b". The path is relative to the mount; "" for the root. */
 static int group_of(pid_t pid, char *path, size_t size)
 {
 	char text[8192], file[32];
@@ -80,7 +80,7 @@ static int open_file(const struct canfs_freezer *freezer, const char *name, int 
 	return fd < 0 ? -errno : fd;
 }
 
-/* The root has no such file, nor has any group before Linux 5.2. */
+/* The root group has no cgroup.freeze, and no group has one before Linux 5.2. */
 static int open_freeze(struct canfs_freezer *freezer)
 {
 	freezer->freeze_fd = open_file(freezer, "cgroup.freeze", O_WRONLY);
@@ -106,7 +106,10 @@ int canfs_freezer_create(struct canfs_freezer *freezer)
 	ret = set_path(freezer, mount, group);
 	if (ret < 0)
 		return ret;
-	/* Its namesake is of one of our process ID that was killed. */
+	/*
+	 * A control group with this name may remain from a killed canfsctl with our PID. Replace
+	 * it.
+	 */
 	if (mkdir(freezer->path, 0755) < 0 &&
 		(errno != EEXIST || rmdir(freezer->path) < 0 || mkdir(freezer->path, 0755) < 0))
 		return -errno;
@@ -116,7 +119,10 @@ int canfs_freezer_create(struct canfs_freezer *freezer)
 	return ret;
 }
 
-/* A unit's group has its name, somewhere below the slices; units of users and of containers may have the same. */
+/*
+ * A unit's group is named after the unit, somewhere below the slices. Users' and containers' units
+ * may share the name.
+ */
 static int find_unit(struct canfs_freezer *freezer, const char *mount, const char *unit)
 {
 	char *const roots[] = { (char *)mount, NULL };
@@ -210,8 +216,8 @@ void canfs_freezer_remove_when_empty(const struct canfs_freezer *freezer)
 	char text[256];
 
 	/*
-	 * Each time it is read anew: only then does poll() wait for the next change. The last one is not told if somebody else
-	 * removes the group.
+	 * poll() reports the next change only after the file was read again. The removal of the
+	 * group by somebody else is not reported, hence the timeout.
 	 */
 	while (polled.fd >= 0 && pread(polled.fd, text, sizeof(text), 0) >= 0 &&
 		!canfs_freezer_is_empty(freezer))

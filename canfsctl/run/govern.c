@@ -11,10 +11,13 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-#define WATCHDOG_USEC 5000000 /* more than the longest pause: then we hang */
-#define SUSPEND_USEC  1000000 /* of the machine; less is the difference of two readings */
+#define WATCHDOG_USEC 5000000 /* beyond the longest pause: we hang */
+#define SUSPEND_USEC  1000000 /* shorter differences of the two clocks are noise */
 
-/* What ends a job, and what it may know itself. Those that are ignored, as by nohup(1), stay so. */
+/*
+ * Signals that end a job, and signals that a job may handle. Ignored ones stay ignored, as under
+ * nohup(1).
+ */
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 static const int own_signals[] = { SIGUSR1, SIGUSR2 };
 
@@ -34,7 +37,10 @@ static void note_change(struct ctl_run *run, bool stop, uint64_t now_usec)
 	run->changed_usec = now_usec;
 }
 
-/* Some processes are not paused: those in podman's containers, in scopes of systemd-run, or after setsid(2). */
+/*
+ * Some processes escape a pause: those in podman's containers, in systemd-run's scopes, or after
+ * setsid(2).
+ */
 static void find_left(struct ctl_run *run)
 {
 	pid_t left = run->has_left ? 0 : canfs_stopper_find_left(&run->stopper);
@@ -45,15 +51,15 @@ static void find_left(struct ctl_run *run)
 	ctl_run_tell_left(run, left);
 }
 
-/* The watchdog knows of a pause before it begins, and until it is over. */
+/* The watchdog is told of a pause before it begins and after it ends. */
 static void pause_job(struct ctl_run *run, uint64_t now_usec)
 {
 	int ret;
 
 	if (canfs_stopper_is_taken(&run->stopper))
-		return; /* else the end of our pause would end somebody else's stop */
+		return; /* else the end of our pause would undo somebody else's stop */
 	if (canfs_watchdog_tell(&run->watchdog, CANFS_JOB_PAUSED) < 0)
-		return; /* its end is noticed elsewhere */
+		return; /* the main loop notices that the watchdog is dead */
 	ret = canfs_stopper_set(&run->stopper, true);
 	if (ret == 0) {
 		note_change(run, true, now_usec);
@@ -65,7 +71,10 @@ static void pause_job(struct ctl_run *run, uint64_t now_usec)
 	ctl_run_say("run: it cannot be paused: %s; it runs on", strerrordesc_np(-ret));
 }
 
-/* What has ended goes on, too; that is noticed elsewhere. What cannot be continued now is with the next step. */
+/*
+ * Also succeeds for a job that has ended, which the main loop notices. On an error the next step
+ * retries.
+ */
 static void continue_job(struct ctl_run *run, uint64_t now_usec)
 {
 	if (canfs_stopper_set(&run->stopper, false) < 0)
@@ -88,22 +97,26 @@ static void let_go(struct ctl_run *run)
 	set_stopped(run, false, canfs_now_usec());
 }
 
-/* Killed in a pause after it, we would leave the job stopped. */
+/* Without a watchdog, the job would stay stopped if we were killed during a pause. */
 static void lose_watchdog(struct ctl_run *run)
 {
 	ctl_run_say("run: the watchdog has been killed; the job is not paused any more");
 	let_go(run);
 }
 
-/* In a session of its own the job does not get what the terminal sends; it does where it is in our process group. */
+/*
+ * A job in its own session does not receive the terminal's signals. A job in our process group
+ * does.
+ */
 static bool is_apart(const struct ctl_run *run)
 {
 	return !run->governed->attach && run->stopper.how == CANFS_STOP_GROUP;
 }
 
 /*
- * A terminal's hangup is told to the leader of its session only, by the kernel, which we may be; or by that, a shell, to our
- * process group. A second SIGHUP does no harm.
+ * Passes a signal on to the job. When a terminal hangs up, SIGHUP reaches only the session leader,
+ * from the kernel, or our process group, from the shell. Either may be us alone. A second SIGHUP
+ * does no harm.
  */
 static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *info)
 {
@@ -119,7 +132,10 @@ static void pass_on(const struct ctl_run *run, const struct signalfd_siginfo *in
 			strerrordesc_np(-ret));
 }
 
-/* Stops until a shell continues us. In an orphaned process group, without a shell, only SIGSTOP works. */
+/*
+ * Stops us until a shell continues us. In an orphaned process group, which has no shell, only
+ * SIGSTOP works.
+ */
 static void stop_us(int number)
 {
 	sigset_t set;
@@ -131,7 +147,10 @@ static void stop_us(int number)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Ctrl-Z: no pause without us; and the job is to stop as long as we do, if the terminal does not tell it. */
+/*
+ * Ctrl-Z. Ends the pause, since we cannot govern while stopped. Then the job stops for as long as
+ * we do, unless the terminal stops it itself.
+ */
 static void suspend(struct ctl_run *run)
 {
 	set_stopped(run, false, canfs_now_usec());
@@ -147,8 +166,9 @@ static void suspend(struct ctl_run *run)
 }
 
 /*
- * The job has stopped itself, or somebody else has stopped it. We stop as well, so that our parent, which may be a shell,
- * sees that. If the parent continues us, we continue the job. If the job is continued, the watchdog continues us.
+ * The job has stopped itself, or somebody else has stopped it. We stop as well, so that our parent,
+ * perhaps a shell, notices. If the parent continues us, we continue the job. If the job is
+ * continued, the watchdog continues us.
  */
 static void take_stop(struct ctl_run *run)
 {
@@ -187,7 +207,7 @@ static void take_signal(struct ctl_run *run)
 		return;
 	}
 	if (is_ending(number))
-		let_go(run); /* what is stopped cannot end in order */
+		let_go(run); /* a stopped job cannot end cleanly */
 	if (run->governed->attach)
 		run->ended_by = number;
 	else
@@ -215,14 +235,17 @@ int ctl_run_catch_signals(struct ctl_run *run)
 	if (!run->governed->attach)
 		sigaddset(&set, SIGCHLD);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* A line of ours that nobody reads, or one from a terminal's background, is not to end or stop us. */
+	/*
+	 * Neither a closed standard error (SIGPIPE) nor writing from a terminal's background
+	 * (SIGTTOU) may end or stop us.
+	 */
 	sigaddset(&set, SIGPIPE);
 	sigaddset(&set, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &set, &run->before);
 	return run->signal_fd < 0 ? -errno : 0;
 }
 
-/* What the servers asked before says nothing about now; our clock stood still. */
+/* Prices from before a suspend are stale, but our clock did not advance. */
 static void notice_suspend(struct ctl_run *run)
 {
 	uint64_t suspended_usec = canfs_suspended_usec();
@@ -241,7 +264,7 @@ static void step(struct ctl_run *run, uint64_t now_usec)
 	notice_suspend(run);
 	if (run->stopper.is_ours && canfs_freezer_is_empty(&run->stopper.freezer)) {
 		find_left(run);
-		let_go(run); /* there is nothing left to pause */
+		let_go(run); /* nothing is left to pause */
 		return;
 	}
 	canfs_job_prices_tick(run->prices, now_usec);
@@ -265,7 +288,7 @@ void ctl_run_govern(struct ctl_run *run)
 	struct pollfd polled[FIRST + CANFS_JOB_POLLED_MAX] = {
 		[SIGNAL] = { run->signal_fd, POLLIN, 0 },
 		[END] = { run->stopper.end_fd, POLLIN | POLLPRI, 0 },
-		[WATCHDOG] = { run->watchdog.fd, 0, 0 }, /* POLLHUP is always told */
+		[WATCHDOG] = { run->watchdog.fd, 0, 0 }, /* POLLHUP needs no request */
 	};
 
 	while (!run->ended_by) {
@@ -293,8 +316,8 @@ void ctl_run_govern(struct ctl_run *run)
 }
 
 /*
- * A process that the command has left behind keeps its control group, which the watchdog then removes. And what could not be
- * continued is left to it.
+ * If a process of the command is left in the control group, the watchdog removes the group later.
+ * If the job could not be continued, the watchdog retries.
  */
 void ctl_run_finish(struct ctl_run *run)
 {

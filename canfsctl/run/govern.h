@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A job while it is governed, from its start to its end: by one thread in one poll(2), which waits for the servers' answers,
- * signals, the job's end, and for when the law is due.
+ * Governs a job from start to end. A single thread runs one poll(2) loop, which wakes up for
+ * servers' answers, signals, the job's end, and when the law's next step is due.
  */
 #ifndef CANFS_CANFSCTL_RUN_GOVERN_H
 #define CANFS_CANFSCTL_RUN_GOVERN_H
@@ -14,57 +14,66 @@
 #include "canfsctl/run/watchdog.h"
 
 struct ctl_run {
-	const struct ctl_governed *governed; /* set by the caller, as are these: */
+	const struct ctl_governed *governed; /* the caller sets all members up to `process` */
 	bool verbose;
 	struct canfs_govern_terms terms;
 	struct canfs_job_prices *prices;
 	struct canfs_stopper stopper;
-	struct canfs_process process; /* of a command */
+	struct canfs_process process; /* of the command */
 
 	struct canfs_govern_law law;
-	enum canfs_job_prices_state state; /* as of the last line about it */
+	enum canfs_job_prices_state state; /* when it was last reported */
 	bool has_told;
 	enum canfs_price_source source[CANFS_JOB_SERVERS_MAX]; /* likewise */
 	struct canfs_watchdog watchdog;
-	sigset_t before; /* the signal mask that we were started with */
+	sigset_t before; /* signal mask at our start */
 	int signal_fd;
-	int ended_by;    /* a signal to us ended an attachment; 0: none */
-	bool is_stopped; /* what the stopper was told last */
-	bool is_let_go;  /* it is to end, or there is no watchdog: not paused any more */
-	bool has_left;   /* a process has left the job; reported already */
+	int ended_by;    /* signal that ended an attachment; 0: none */
+	bool is_stopped; /* by the stopper */
+	bool is_let_go;  /* do not pause: the job is ending or the watchdog is dead */
+	bool has_left;   /* reported that a process has left the job */
 	uint64_t began_usec, changed_usec, paused_usec, longest_usec;
 	unsigned int pauses;
-	uint64_t suspended_usec;             /* the machine, since it booted */
-	struct canfs_governed_job published; /* its process ID is 0: it is not */
+	uint64_t suspended_usec;             /* time that the machine was suspended since boot */
+	struct canfs_governed_job published; /* its pid is 0: not published */
 	uint64_t published_usec;
 };
 
-/* Before the job is started: no signal may be lost. 0 or -errno. */
+/* Call before the job starts, so that no signal is lost. Returns 0 or -errno. */
 int ctl_run_catch_signals(struct ctl_run *run);
 
-/* With what stops the job set: from here on a pause ends whatever happens to us. 0 or -errno. */
+/*
+ * Needs run->stopper. Starts the watchdog, so that from here on every pause ends even if we are
+ * killed. Returns 0 or -errno.
+ */
 int ctl_run_begin(struct ctl_run *run);
 
-/* Until the job ends, or a signal ends the attachment to it. */
+/* Runs until the job ends, or until a signal ends the attachment to it. */
 void ctl_run_govern(struct ctl_run *run);
 
-/* After ctl_run_begin(), in any case. The job goes on, if it is still there. */
+/* Call after ctl_run_begin() succeeded. Continues the job if it is still paused. */
 void ctl_run_finish(struct ctl_run *run);
 
 /*
- * As ctl_warn(), while a job is governed: a reader that does not read must not hold up one that is paused. What cannot be
- * written at once is lost.
+ * Like ctl_warn(), but never blocks: a reader that does not read standard error must not prolong a
+ * pause. A line that cannot be written at once is lost.
  */
 void ctl_run_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What is said of it, most only if that is asked for: how its prices come, how it is paused, that it has been or goes on, the sum. */
+/*
+ * Messages on standard error, most of them only with --verbose. They report how prices arrive, how
+ * the job is paused, a process that has left the job, each pause and its end, and the totals.
+ */
 void ctl_run_tell_prices(struct ctl_run *run, uint64_t now_usec);
 void ctl_run_tell_how(const struct ctl_run *run);
 void ctl_run_tell_left(const struct ctl_run *run, pid_t pid);
 void ctl_run_tell_change(const struct ctl_run *run, uint64_t now_usec);
 void ctl_run_tell_sum(const struct ctl_run *run, uint64_t now_usec);
 
-/* For canfsctl top (jobs.h), in ctl_run_begin(), with each round, and at the end. Where we may not, nothing is published. */
+/*
+ * Publish the job for canfsctl top (jobs.h): from ctl_run_begin(), in each round, and at the end.
+ * Without permission nothing is published.
+ */
 void ctl_run_publish_begin(struct ctl_run *run);
 void ctl_run_publish(struct ctl_run *run, uint64_t now_usec);
 void ctl_run_publish_end(struct ctl_run *run);

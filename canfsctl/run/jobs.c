@@ -42,7 +42,7 @@ static void path_of(char path[PATH_MAX], const char *directory, pid_t pid, const
 	snprintf(path, PATH_MAX, "%s/%d%s", directory, (int)pid, suffix);
 }
 
-/* Its parent is for everybody to enter, as the service manager makes it. */
+/* Creates the parent with mode 0755, as systemd does. */
 static int make_directory(const char *directory)
 {
 	const char *slash = strrchr(directory, '/');
@@ -154,7 +154,7 @@ static bool is_running(const json_t *job, const char *root, pid_t pid)
 	       ticks == json_integer_value(json_object_get(job, "started_ticks"));
 }
 
-/* NULL: the file tells of nobody. */
+/* Returns NULL if there is no valid file of a running process. */
 static json_t *read_job(const char *directory, const char *root, pid_t pid)
 {
 	char name[NAME_BYTES], text[CANFS_JOB_FILE_MAX + 1];
@@ -165,14 +165,14 @@ static json_t *read_job(const char *directory, const char *root, pid_t pid)
 	length = canfs_read_file(directory, name, text, sizeof(text));
 	job = length < 0 ? NULL : canfs_job_parse(text, (size_t)length);
 	if (job && !is_running(job, root, pid)) {
-		canfs_job_withdraw(directory, pid); /* another process has the number now */
+		canfs_job_withdraw(directory, pid); /* another process has this PID now */
 		json_decref(job);
 		job = NULL;
 	}
 	return job;
 }
 
-/* "PID" or "PID.new"; 0: anything else. */
+/* Parses "PID" or "PID.new". Returns 0 for anything else. */
 static pid_t pid_of(const char *name)
 {
 	uint64_t pid;
@@ -190,7 +190,7 @@ static int by_pid(const void *a, const void *b)
 	return (first > second) - (first < second);
 }
 
-/* Of what was left behind nothing stays; the others' process IDs. */
+/* Lists the process IDs and removes stale files. */
 static size_t list(const char *directory, const char *root, pid_t pids[CANFS_JOBS_MAX])
 {
 	DIR *dir = opendir(directory);

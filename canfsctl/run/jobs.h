@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The jobs of canfsctl run on this host, as each tells of itself while it is governed: for canfsctl top.
+ * The jobs that canfsctl run governs on this host. Each canfsctl run publishes its job; canfsctl
+ * top reads them.
  *
- *	/run/canfs/jobs/PID      of the canfsctl run that governs it; one JSON object, at most CANFS_JOB_FILE_MAX bytes
+ *	/run/canfs/jobs/PID      of canfsctl run; a JSON object, at most CANFS_JOB_FILE_MAX bytes
  *
- * A file is replaced as a whole, and removed at the job's end. One that was left behind is known by the process, which is
- * gone or was started at another time, and is removed by the next reader. Only root may write there: other users' jobs are
- * not told of.
+ * A file is replaced atomically and removed when the job ends. A stale file is recognized by its
+ * process, which is gone or has another start time. The next reader removes it. Only root can write
+ * to the directory, so other users' jobs are not published.
  */
 #ifndef CANFS_CANFSCTL_RUN_JOBS_H
 #define CANFS_CANFSCTL_RUN_JOBS_H
@@ -21,36 +22,42 @@
 #define CANFS_JOBS_MAX       64   /* further ones are left out */
 #define CANFS_JOB_FILE_MAX   4096 /* bytes */
 #define CANFS_JOB_TEXT_MAX                                                                         \
-	256 /* of a command or a server's name, NUL included; a longer one is cut */
+	256 /* of a command or of a server name, including NUL; longer ones are cut */
 
 struct canfs_governed_job {
 	pid_t pid;
-	int64_t started_ticks; /* of that process, since boot */
+	int64_t started_ticks; /* start time of that process since boot, in clock ticks */
 	char command[CANFS_JOB_TEXT_MAX];
 	bool is_paused;
-	const char *reason; /* why it is, or is not, in words */
-	double price; /* the highest of its servers, [0, 1]; NAN: there is none, and no server */
+	const char *reason; /* for is_paused, in words */
+	double price;       /* the highest of its servers, [0, 1]; NAN: none, and no server */
 	const char *bottleneck, *source;
 	char server[CANFS_JOB_TEXT_MAX];
 	double bid;
-	double sec, ran_sec; /* since it is governed; of that, not paused */
+	double sec, ran_sec; /* since governing began; thereof not paused */
 	unsigned int pauses;
-	double unix_sec; /* as of when this is */
+	double unix_sec; /* when the job was published */
 };
 
-/* Makes the directory if need be, but not what is above its parent. 0 or -errno. */
+/*
+ * Publishes a job. Creates the directory and its parent if needed, but nothing above. Returns 0 or
+ * -errno.
+ */
 int canfs_job_publish(const char *directory, const struct canfs_governed_job *job);
 
-/* Nothing is told of it any more. */
+/* Removes the job's file. */
 void canfs_job_withdraw(const char *directory, pid_t pid);
 
 /*
- * Of a file's contents the object, with the members that client-agent/status.md names, and "started_ticks"; NULL: it is
- * none.
+ * Parses a file. Returns an object with the members listed in client-agent/status.md and
+ * "started_ticks", or NULL if the text is invalid.
  */
 json_t *canfs_job_parse(const char *text, size_t length);
 
-/* An array of these without that member, by their process IDs. root: of /proc, "" but in tests. NULL: no memory. */
+/*
+ * Returns an array of all jobs, sorted by process ID, without "started_ticks". root: prefix of
+ * /proc, "" except in tests. NULL: no memory.
+ */
 json_t *canfs_jobs_read(const char *directory, const char *root);
 
 #endif

@@ -15,9 +15,10 @@ const struct canfs_govern_terms canfs_govern_defaults = {
 };
 
 /*
- * Chosen among some thousand combinations on the simulated server of tests/unit/governed.h, averages and levels, for the least
- * that others suffer (the share of their time in which the job runs) while the job alone runs for nine tenths of the time and
- * beside others that are busy half of the time takes at most 2.3 times as long:
+ * Chosen among some thousand combinations on the simulated server of tests/unit/governed.h, with
+ * averages and with levels. The goal is to disturb others least, measured as the share of their
+ * time in which the job runs. The bounds: alone, the job runs for nine tenths of the time. Beside
+ * others that are busy half of the time, the job takes at most 2.3 times as long.
  *
  *	                              alone   beside a load of 3/4   beside bursts of 2, 5, 10, 20, 40 s
  *	this law                      92 %    11 %, 19 %             37, 29, 25, 22, 16 %; 2.2 ... 1.9 times as long
@@ -27,36 +28,42 @@ const struct canfs_govern_terms canfs_govern_defaults = {
  *	a probe of 0.5 s, runs of     85 %    11 %, 87 %             69, 35, 25, 20, 14 %; 2.4 ... 2.0
  *	0.5 ... 4 s that double
  *
- * Of bursts as short as the server's averages nobody can tell whose they are.
+ * Bursts as short as the server's averaging time cannot be attributed to any client.
  */
 static const double first_sec = 1; /* the first run after others were there */
-static const double growth = 1.5;  /* of a run, over the one before */
-static const double worth = 16;    /* it is at most so many times as long as finding out took */
+static const double growth = 1.5;  /* each run is this much longer than the last */
+static const double worth = 16;    /* a run lasts at most this many times the pause before it */
 
 /*
- * Where the server says that nobody else is there: what is left to find out is rare. The second is for when they have just been
- * seen to go.
+ * When the server says that nobody else is there, probing is rarely needed. first_alone_sec applies
+ * when others were just seen to go.
  */
 static const double growth_alone = 4;
 static const double first_alone_sec = 8;
 
-/* Others who wait for a moment have not gone. */
+/* Others may pause for a moment without having gone. */
 static const uint64_t gone_usec = 300000;
 
-/* A price that falls within that was the job's own. */
+/* If the price falls within this time, the load was the job's own. */
 static const double probe_sec = 1;
 
-/* A fall is believed that goes on for so long, and to this share of the bid: near the bid any noise would do. */
+/*
+ * A fall counts if it lasts this long and heads for this share of the bid. Near the bid, noise
+ * would do.
+ */
 static const double fall_sec = 0.2;
 static const double fall_share = 0.6;
 
-/* Prices that are pushed may come in any succession: of those closer than that only the last one counts. */
+/*
+ * Pushed prices may arrive in bursts. If several prices are closer together than this, only the
+ * last counts.
+ */
 static const uint64_t apart_usec = 80000;
 
-/* What a job runs whose share is due: long enough to get something done. */
+/* The shortest run that gets something done, when the job's share is due. */
 static const double least_slice_sec = 0.5;
 
-/* Above the price that was the job's own: somebody else has come. */
+/* If the price rises this far above the job's own, others have come. */
 static const double rise = 0.15;
 
 void canfs_govern_law_init(
@@ -73,7 +80,7 @@ void canfs_govern_law_init(
 		.own_price = NAN,
 		.others = -1,
 	};
-	/* A pause that is too short to find out in would be lost time: the larger the share, the longer the runs. */
+	/* A pause too short for probing would be wasted, so a larger share makes longer runs. */
 	law->slice_sec = fmax(least_slice_sec, probe_sec * share / (1 - share));
 	law->run_sec = fmax(first_sec, law->slice_sec);
 }
@@ -83,7 +90,7 @@ static double seconds(uint64_t from_usec, uint64_t to_usec)
 	return to_usec > from_usec ? (double)(to_usec - from_usec) / 1e6 : 0;
 }
 
-/* What a paused job is owed when it goes on: the slice then takes as much of it as it earns meanwhile. */
+/* The run time owed at which a pause ends. The job earns the rest of the slice while it runs. */
 static double due_sec(const struct canfs_govern_law *law)
 {
 	return law->slice_sec * (1 - law->terms.at_least);
@@ -100,14 +107,14 @@ static void account(struct canfs_govern_law *law, uint64_t now_usec)
 	law->stepped_usec = now_usec;
 }
 
-/* Is the last price too close to the one before to be kept beside it? */
+/* Is the newest price too close to the one before it to keep both? */
 static bool is_last_for_now(const struct canfs_govern_law *law)
 {
 	return law->n_seen > 1 &&
 	       law->seen[law->n_seen - 1].usec - law->seen[law->n_seen - 2].usec < apart_usec;
 }
 
-/* Only what came in this pause says what the price is without the job. */
+/* Ignores prices from before this pause, which include the job's own load. */
 static void note_price(struct canfs_govern_law *law, struct canfs_govern_price price)
 {
 	uint64_t last_usec = law->n_seen > 0 ? law->seen[law->n_seen - 1].usec : law->since_usec;
@@ -123,7 +130,7 @@ static void note_price(struct canfs_govern_law *law, struct canfs_govern_price p
 	law->seen[law->n_seen++] = price;
 }
 
-/* The last one that is at least sec older than the given one; NULL: there is none. */
+/* The newest price at least sec older than the given one. NULL: none. */
 static const struct canfs_govern_price *price_before(
 	const struct canfs_govern_law *law, const struct canfs_govern_price *price, double sec)
 {
@@ -134,7 +141,7 @@ static const struct canfs_govern_price *price_before(
 	return NULL;
 }
 
-/* What the price comes to if it falls from the one to the other as the server's average does. */
+/* Where the price settles if it moves between the two points like the server's average. */
 static double settles_at(const struct canfs_govern_price *from, const struct canfs_govern_price *to)
 {
 	double forgotten = -expm1(-seconds(from->usec, to->usec) / CANFS_RATE_TAU_SEC);
@@ -142,13 +149,16 @@ static double settles_at(const struct canfs_govern_price *from, const struct can
 	return from->price - (from->price - to->price) / forgotten;
 }
 
-/* Negative, if it is not known, is none. */
+/* A negative value (unknown) counts as no others. */
 static bool are_others(double others)
 {
 	return canfs_others_came(0, others);
 }
 
-/* They have been there until now if they were at the last step: what is pushed is what has changed. */
+/*
+ * Pushed values arrive only on change. If others were there at the last step, they were there until
+ * now.
+ */
 static void note_others(struct canfs_govern_law *law, double others, uint64_t now_usec)
 {
 	if (are_others(others) || are_others(law->others))
@@ -194,19 +204,19 @@ static enum canfs_govern_reason reason_to_go_on(
 	return CANFS_GOVERN_HIGH;
 }
 
-/* For so long the job runs even if somebody else has come. */
+/* The shortest run, even if others have come. */
 static double unheeding_sec(const struct canfs_govern_law *law)
 {
 	return fmax(first_sec, law->slice_sec);
 }
 
-/* As far as the server knows, in the pause. */
+/* According to the server, was no other client active during the pause? */
 static bool was_alone(const struct canfs_govern_law *law)
 {
 	return law->others >= 0 && law->others_usec == 0;
 }
 
-/* How long the job runs before it is paused again. */
+/* How long the job runs before the next pause. */
 static double next_run_sec(struct canfs_govern_law *law, double paused_sec)
 {
 	bool fell = law->reason == CANFS_GOVERN_LOW || law->reason == CANFS_GOVERN_FALLS;
@@ -233,7 +243,7 @@ static void go_on(struct canfs_govern_law *law, enum canfs_govern_reason reason,
 	law->since_usec = now_usec;
 }
 
-/* A slice that is due is run beside others, too. */
+/* A slice that is due runs to its end, even beside others. */
 static bool heeds_others(const struct canfs_govern_law *law, uint64_t now_usec)
 {
 	bool is_due = law->reason == CANFS_GOVERN_SHARE || law->reason == CANFS_GOVERN_PATIENCE;
@@ -241,7 +251,7 @@ static bool heeds_others(const struct canfs_govern_law *law, uint64_t now_usec)
 	return !is_due || seconds(law->since_usec, now_usec) >= law->run_sec;
 }
 
-/* Of a job that runs: why it is to be paused; or why it runs. */
+/* For a running job: the reason for a pause, or the present reason if there is none. */
 static enum canfs_govern_reason reason_to_pause(
 	const struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec)
 {
@@ -300,7 +310,7 @@ bool canfs_govern_law_step(
 	return law->is_paused;
 }
 
-/* When a job that runs is to be paused if the price that is known stays what it is. */
+/* When to pause a running job if the price stays the same. */
 static uint64_t pause_due_usec(const struct canfs_govern_law *law)
 {
 	double ran_sec = seconds(law->since_usec, law->stepped_usec);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * When is a job that nobody waits for to be paused? While others make its server expensive. But the job's own load raises
- * the price, too, and a price does not say whose work made it: only a pause shows that.
+ * When to pause a background job: while others make its server expensive. The job's own load raises
+ * the price, too, and the price does not name its cause. Only a pause tells.
  *
  *	price  1 |       .--------.                         .---------------------.
  *	         |     .'  own     `.                     .'  others, too          `
@@ -12,28 +12,30 @@
  *	              run        pause: it falls, so it was      pause: it does not fall, so
  *	                         the job's own: run for longer   others wait: stay paused
  *
- * The job runs while the price is at most its bid. Above it, once the job has run for as long as was found to be worth
- * it, it is paused, and
+ * The job runs while the price is at most its bid. Above the bid, the job first runs for run_sec.
+ * Then it is paused, and
  *
- *	the price falls, within a second   it was the job's own: goes on, half as long again as before, up to
- *	                                   16 times what finding out took
- *	the price falls, later             others have gone: goes on, for a second at first
- *	it stays high                      stays paused until its share of the time is due, or its patience is over;
- *	                                   then it runs for one slice
- *	there is no price any more         goes on
+ *	the price falls within 1 s     it was the job's own load: continue, for 1.5 times the last
+ *	                               run, but at most 16 times the pause
+ *	the price falls later          others have gone: continue, for 1 s at first
+ *	the price stays high           stay paused until the job's share of the time is due or
+ *	                               its patience is over; then run for one slice
+ *	there is no price any more     continue
  *
- * A server that knows of each client says how many operations of others are in flight (protocol/prices.x). Then nothing need be
- * found out: at a price above the bid the job is paused as soon as others come, or more of them than it was found to leave the
- * price low beside, and goes on when they have been gone for a moment. Alone it is still paused now and then, as what else runs on
- * this host or on the server counts for no other client.
+ * A server that tells clients apart reports how many operations of others are in flight
+ * (protocol/prices.x). Then no probing is needed. Above the bid, the job is paused when others
+ * arrive, or when there are more of them than `bearable`. The job continues once they have been
+ * gone for a moment. A job that is alone is still paused now and then: other load on this host or
+ * on the server does not count as another client.
  *
- * A server's prices are averages over 2 s (pricing/level.h): to wait until one has reached the bid would cost the job 1.4 s
- * each time that it was its own. So a fall counts, too, that is as fast as that average's would be on its way well below
- * the bid. It must go on: a server that notices a change begins a new average, which falls at once, and then may stay above
- * the bid.
+ * Prices are averages over 2 s (pricing/level.h). Waiting until the average reaches the bid would
+ * cost the job 1.4 s whenever the load was its own. Therefore a falling price also ends the pause,
+ * if it falls as fast as an average that settles well below the bid. The fall must last: a server
+ * that detects a change starts a new average, which falls at once and may then stay above the bid.
  *
- * Prices may come by a clock, or only when they move (protocol/subscription.h). Silence then means that the last one still
- * holds, and a fall is judged by the prices that came and by when: it has ended if none comes any more.
+ * Prices arrive periodically or only when they change (protocol/subscription.h). In the second
+ * case, silence means that the last price still holds. A fall is judged by the prices received and
+ * their times. A fall is over when no more prices arrive.
  *
  * Pure: no I/O, and time is a parameter.
  */
@@ -44,66 +46,69 @@
 #include <stdint.h>
 
 struct canfs_govern_terms {
-	double bid;      /* a higher price is one to pause at, [0, 1] */
-	double at_least; /* share of the time for which the job runs whatever the price, [0, 1] */
+	double bid;             /* pause above this price, [0, 1] */
+	double at_least;        /* share of the time in which the job runs at any price, [0, 1] */
 	uint64_t patience_usec; /* the longest pause, > 0 */
 };
 
-/* 0.5, no share, 30 s. */
+/* A bid of 0.5, no guaranteed share, pauses of at most 30 s. */
 extern const struct canfs_govern_terms canfs_govern_defaults;
 
 enum canfs_govern_reason {
 	CANFS_GOVERN_START,
 	CANFS_GOVERN_HIGH,     /* paused: the price is above the bid */
-	CANFS_GOVERN_OTHERS,   /* ... and others have come */
-	CANFS_GOVERN_LOW,      /* goes on: it is not */
-	CANFS_GOVERN_FALLS,    /* ... it will not be */
-	CANFS_GOVERN_GONE,     /* ... others have gone */
-	CANFS_GOVERN_SHARE,    /* ... the job's share of the time is due */
-	CANFS_GOVERN_PATIENCE, /* ... the longest pause is over */
-	CANFS_GOVERN_NO_PRICE, /* ... there is no price */
+	CANFS_GOVERN_OTHERS,   /* paused: likewise, and others have come */
+	CANFS_GOVERN_LOW,      /* runs: the price is not above the bid */
+	CANFS_GOVERN_FALLS,    /* runs: the price is falling below the bid */
+	CANFS_GOVERN_GONE,     /* runs: others have gone */
+	CANFS_GOVERN_SHARE,    /* runs: the job's share of the time is due */
+	CANFS_GOVERN_PATIENCE, /* runs: the longest pause is over */
+	CANFS_GOVERN_NO_PRICE, /* runs: there is no price */
 };
 
-/* A price, [0, 1], and when it came; NAN: there is none. */
+/* A price, [0, 1], and its arrival time. NAN: there is none. */
 struct canfs_govern_price {
 	double price;
 	uint64_t usec;
-	double others; /* operations of other clients in flight; negative: not known */
+	double others; /* operations of other clients in flight; negative: unknown */
 };
 
-/* Those of the last 0.5 s at least: none but the last is within 80 ms of another. */
+/* Enough for the last 0.5 s: all prices but the last are at least 80 ms apart. */
 #define CANFS_GOVERN_PRICES 8
 
 struct canfs_govern_law {
 	struct canfs_govern_terms terms;
 	bool is_paused;
-	enum canfs_govern_reason reason; /* why it is, or is not */
-	uint64_t since_usec;             /* since when */
+	enum canfs_govern_reason reason; /* for is_paused */
+	uint64_t since_usec;             /* start of the current run or pause */
 	uint64_t stepped_usec;
 	double slice_sec;  /* the shortest run */
-	double run_sec;    /* the job is not paused before it has run so long */
-	double owed_sec;   /* that it is to run whatever the price; at least 0 */
-	double high_price; /* at which it was paused last; NAN: never */
-	double own_price;  /* ... and that proved to be its own; NAN: none did */
-	struct canfs_govern_price seen[CANFS_GOVERN_PRICES]; /* in this pause, the last one last */
+	double run_sec;    /* run for at least this long before the next pause */
+	double owed_sec;   /* run time that the guaranteed share owes it; at least 0 */
+	double high_price; /* at the last pause; NAN: never paused */
+	double own_price;  /* high_price if that pause showed it to be the job's own; else NAN */
+	struct canfs_govern_price seen[CANFS_GOVERN_PRICES]; /* of this pause, the newest last */
 	unsigned int n_seen;
-	double others;        /* as of the last step */
-	double bearable;      /* others beside which the price was low without the job; 0: none */
-	uint64_t others_usec; /* when others were there last in this pause; 0: they were not */
+	double others;        /* at the last step */
+	double bearable;      /* others in flight while the price was low anyway; 0: none */
+	uint64_t others_usec; /* others were last seen in this pause; 0: never */
 };
 
-/* The job has just been started. */
+/* Call when the job starts. */
 void canfs_govern_law_init(
 	struct canfs_govern_law *law, const struct canfs_govern_terms *terms, uint64_t now_usec);
 
-/* Is the job to be paused now? Call it with each new price, and when canfs_govern_law_due_usec() has come. */
+/*
+ * Should the job be paused now? Call for each new price, and when canfs_govern_law_due_usec() has
+ * come.
+ */
 bool canfs_govern_law_step(
 	struct canfs_govern_law *law, struct canfs_govern_price price, uint64_t now_usec);
 
-/* When the next step is due without a new price, the last one being what it was; UINT64_MAX: it is not. */
+/* When the next step is due if the price does not change. UINT64_MAX: never. */
 uint64_t canfs_govern_law_due_usec(const struct canfs_govern_law *law);
 
-/* In words: "the price is above the bid" ... */
+/* The reason in words, such as "the price is above the bid". */
 const char *canfs_govern_reason_text(enum canfs_govern_reason reason);
 
 #endif

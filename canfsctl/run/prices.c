@@ -11,12 +11,13 @@
 #include "client-agent/auction/bidder.h"
 #include "common/clock.h"
 
-/* Between two rounds through the endpoints of a server that does not answer at any. */
+/* Between two rounds through the endpoints of a server that answers on none of them. */
 #define REST_USEC 1000000
 
 /*
- * As often as the server recomputes, as every pause is to be short. A server that is so busy that it takes seconds to
- * answer is the one to be spared; without a price for longer the job runs.
+ * Ask as often as the server recomputes, so that pauses are short. A server that takes seconds to
+ * answer is overloaded and to be spared, so wait for its answer. If there is no price for longer,
+ * the job runs.
  */
 static const struct canfs_poller_terms terms = {
 	.idle_usec = 5000000,
@@ -49,7 +50,9 @@ static struct canfs_job_server *new_server(struct canfs_job_prices *prices, cons
 	return server;
 }
 
-/* A price belongs to one export, named as in the mount table. All mounts of a super block share it. */
+/*
+ * A price belongs to one export, named as in the mount table. All mounts of a super block share it.
+ */
 static bool has(const struct canfs_job_prices *prices, const struct canfs_mount *mount)
 {
 	for (size_t i = 0; i < prices->n; i++) {
@@ -103,7 +106,7 @@ void canfs_job_prices_fini(struct canfs_job_prices *prices)
 		canfs_poller_fini(&prices->server[--prices->n].poller);
 }
 
-/* Of several endpoints the next one, if this one has never led to an answer. */
+/* Moves on to the next endpoint, unless this one has ever answered. */
 static void try_next_endpoint(
 	const struct canfs_job_prices *prices, struct canfs_job_server *server, uint64_t now_usec)
 {
@@ -116,7 +119,7 @@ static void try_next_endpoint(
 	if (server->at == 0)
 		server->rest_usec = now_usec + REST_USEC;
 	canfs_poller_fini(&server->poller);
-	/* Only memory can be short, which it was not for the first one of the same size. */
+	/* Fails only for lack of memory, although a poller of the same size was just freed. */
 	if (begin(prices, server) < 0)
 		server->rest_usec = UINT64_MAX;
 }
@@ -149,7 +152,10 @@ void canfs_job_prices_forget(struct canfs_job_prices *prices)
 		canfs_poller_forget_price(&prices->server[i].poller);
 }
 
-/* While a question is in flight its deadline is what is due, else the next question; while prices are pushed, none. */
+/*
+ * A request in flight is due at its deadline. Otherwise the next request is due, but none while
+ * prices are pushed.
+ */
 static uint64_t question_due_usec(const struct canfs_job_server *server, uint64_t now_usec)
 {
 	const struct canfs_poller *poller = &server->poller;
@@ -161,7 +167,10 @@ static uint64_t question_due_usec(const struct canfs_job_server *server, uint64_
 	return due_usec > server->rest_usec ? due_usec : server->rest_usec;
 }
 
-/* When the service is to be asked, first or again, or is lost if it stays silent. It is not asked before NFS was. */
+/*
+ * When to ask the service, first or again, or to consider it lost if it stays silent. NFS is asked
+ * first.
+ */
 static uint64_t service_due_usec(const struct canfs_poller *poller, uint64_t now_usec)
 {
 	const struct canfs_subscription *subscription = &poller->subscription;
@@ -228,7 +237,7 @@ enum canfs_price_source canfs_job_prices_source(
 	return server->poller.source;
 }
 
-/* Once one of its endpoints has answered, that is the one. */
+/* A server whose endpoint has ever answered keeps that endpoint. */
 static bool is_silent(const struct canfs_job_server *server)
 {
 	const struct canfs_poller *poller = &server->poller;
@@ -237,7 +246,7 @@ static bool is_silent(const struct canfs_job_server *server)
 	       (poller->failures > 0 && (server->endpoints == 1 || poller->answers > 0));
 }
 
-/* Has the price service not had time to answer yet? It is asked again after a second. */
+/* Has the price service not had time to answer yet? The second request follows after a second. */
 static bool may_be_pushed(const struct canfs_subscription *subscription)
 {
 	return canfs_subscription_has_service(subscription) && subscription->answered_usec == 0 &&
@@ -246,7 +255,7 @@ static bool may_be_pushed(const struct canfs_subscription *subscription)
 		       subscription->status == CANFS_STATUS_COOKIE);
 }
 
-/* It has answered, and not with a price. */
+/* Has the server answered, but without a price? */
 static bool has_none(const struct canfs_job_server *server)
 {
 	const struct canfs_poller *poller = &server->poller;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The prices of the servers that a job uses. Each has a poller of its own: a server with a price service pushes its
- * prices, any other is asked ten times a second. What counts is the highest price, of writes and read-aheads. Of a server
- * that is typed as a name the addresses and versions of NFS are tried in turn until one answers.
+ * The prices of the servers that a job uses, one poller for each server. A server with a price
+ * service pushes its prices. Any other is asked ten times a second. The price that counts is the
+ * highest of all servers' write and read-ahead prices. If the user named the server, its addresses
+ * and NFS versions are tried in turn until one answers.
  *
  *	canfs_job_prices_add_*() --> canfs_job_prices_tick() --> canfs_job_prices_now()
  *	                               ^     canfs_job_prices_poll() says what to wait for
@@ -17,78 +18,81 @@
 #include "client-agent/kernel/handle.h"
 #include "client-agent/kernel/mounts.h"
 
-#define CANFS_JOB_SERVERS_MAX   4  /* servers; further ones are left out */
-#define CANFS_JOB_ENDPOINTS_MAX 16 /* addresses and versions of one */
+#define CANFS_JOB_SERVERS_MAX   4  /* further ones are left out */
+#define CANFS_JOB_ENDPOINTS_MAX 16 /* addresses times NFS versions of a server */
 
-/* Descriptors to poll(2). */
+/* Descriptors for poll(2). */
 #define CANFS_JOB_POLLED_MAX (2 * CANFS_JOB_SERVERS_MAX)
 
 struct canfs_job_server {
 	char name[CANFS_MOUNT_PATH_MAX]; /* SERVER:/PATH */
 	struct canfs_bdi bdi;            /* of the mount; 0:0: not a mount */
 	struct canfs_fsstat_target endpoint[CANFS_JOB_ENDPOINTS_MAX];
-	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount: its only endpoint's */
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount, for its only endpoint */
 	size_t endpoints, at;
-	size_t failed;      /* of its endpoints, in a row */
-	uint64_t rest_usec; /* not asked before; UINT64_MAX: no more */
-	char why[320];      /* it did not answer */
+	size_t failed;      /* endpoints that failed in a row */
+	uint64_t rest_usec; /* ask no earlier; UINT64_MAX: never */
+	char why[320];      /* why the server did not answer */
 	struct canfs_poller poller;
 };
 
 struct canfs_job_prices {
-	/* UDP, of servers' price services; set before the first is added. 0: they are not asked. */
+	/* UDP port of the servers' price services. Set before the first add. 0: do not ask them. */
 	uint16_t service_port;
 	size_t n;
-	struct canfs_job_server server[CANFS_JOB_SERVERS_MAX]; /* ~ 30 KB: not for the stack */
+	struct canfs_job_server server[CANFS_JOB_SERVERS_MAX]; /* about 30 KB: not for the stack */
 };
 
 enum canfs_job_prices_state {
-	CANFS_JOB_PRICES_ASKED,  /* no server has said enough yet */
+	CANFS_JOB_PRICES_ASKED,  /* some server has not answered enough yet */
 	CANFS_JOB_PRICES_NONE,   /* none publishes prices */
-	CANFS_JOB_PRICES_SILENT, /* none does, and one does not answer */
+	CANFS_JOB_PRICES_SILENT, /* likewise, and one or more do not answer */
 	CANFS_JOB_PRICES_IN_FORCE,
 };
 
 /*
- * Adds the mount's server, unless it is there already, by name or by another mount of the super block. 0; -ENOSPC;
- * -EDESTADDRREQ: the mount table names no address; -ENOMEM.
+ * Adds the mount's server, unless the same export or another mount of its super block was added
+ * before. Returns 0, -ENOSPC, -ENOMEM, or -EDESTADDRREQ if the mount table has no address.
  */
 int canfs_job_prices_add_mount(struct canfs_job_prices *prices, const struct canfs_mount *mount);
 
-/* One with these endpoints, which are asked in turn; what their paths point to must last. 0, -ENOSPC, or canfs_poller_init()'s. */
+/*
+ * Adds a server with endpoints to try in turn. The paths that they point to must outlive prices.
+ * Returns 0, -ENOSPC, or an error of canfs_poller_init().
+ */
 int canfs_job_prices_add_endpoints(struct canfs_job_prices *prices, const char *name,
 	const struct canfs_fsstat_target *endpoints, size_t n);
 
 void canfs_job_prices_fini(struct canfs_job_prices *prices);
 
-/* Asks those that it is time to ask, and takes what has arrived. */
+/* Sends the requests that are due and takes the answers that have arrived. */
 void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec);
 
-/* The machine was suspended: there is no price until a new one has come, which is asked for with the next tick. */
+/* Call after the machine was suspended: drops all prices. The next tick asks for new ones. */
 void canfs_job_prices_forget(struct canfs_job_prices *prices);
 
 /*
- * What to poll(2) for, after the tick of now_usec; *due_usec is lowered to when the next tick is due whatever comes. Returns
- * how many.
+ * Fills polled for poll(2), after the tick of now_usec. Lowers *due_usec to when the next tick is
+ * due without an event. Returns the number of entries.
  */
 size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
 	struct pollfd polled[CANFS_JOB_POLLED_MAX], uint64_t now_usec, uint64_t *due_usec);
 
 /*
- * The highest one in force, and when it came, which may be when it last moved; it is NAN if there is none. *server (NULL
- * allowed): whose.
+ * The highest price in force and its arrival time; a pushed price may be old. The price is NAN if
+ * there is none. Sets *server (may be NULL) to the price's server, unless there is no price.
  */
 struct canfs_govern_price canfs_job_prices_now(const struct canfs_job_prices *prices,
 	uint64_t now_usec, const struct canfs_job_server **server);
 
-/* How a server's price came: CANFS_SOURCE_NONE if there is none. */
+/* How the server's price arrived. CANFS_SOURCE_NONE: there is no price. */
 enum canfs_price_source canfs_job_prices_source(
 	const struct canfs_job_server *server, uint64_t now_usec);
 
 enum canfs_job_prices_state canfs_job_prices_state(
 	const struct canfs_job_prices *prices, uint64_t now_usec);
 
-/* The first server that does not answer, and why in words; NULL: all do. */
+/* The first server that does not answer, with the reason in *why. NULL: all answer. */
 const struct canfs_job_server *canfs_job_prices_silent(
 	const struct canfs_job_prices *prices, const char **why);
 

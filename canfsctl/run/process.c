@@ -8,7 +8,10 @@
 
 enum { RUN, RUN_APART };
 
-/* From there it could read the terminal in spite of the shell, which would do so, too. */
+/*
+ * Leaves the terminal. In the new session, the command could read from the terminal while the shell
+ * does.
+ */
 static void leave_terminal(void)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -79,7 +82,7 @@ int canfs_process_go(struct canfs_process *process, bool apart)
 	if (write(process->go_fd, &word, 1) != 1)
 		ret = -errno;
 	close(process->go_fd);
-	/* The end of the pipe is its execve(), which closes the other end. */
+	/* A successful execve() closes the child's end of the pipe, and read() returns 0. */
 	if (read(process->error_fd, &failed, sizeof(failed)) == sizeof(failed))
 		ret = failed;
 	close(process->error_fd);

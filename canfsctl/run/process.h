@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* A command in a process of its own, which waits before it calls execve() until it is told to. */
+/* Starts a command in a child process, which waits for permission before it calls execve(). */
 #ifndef CANFS_CANFSCTL_RUN_PROCESS_H
 #define CANFS_CANFSCTL_RUN_PROCESS_H
 
@@ -12,16 +12,20 @@ struct canfs_process {
 	int go_fd, error_fd;
 };
 
-/* mask: the command's signal mask. 0 or -errno. If we end before canfs_process_go(), so does it. */
+/*
+ * mask: the command's signal mask. Returns 0 or -errno. If we exit before canfs_process_go(), so
+ * does the child.
+ */
 int canfs_process_start(struct canfs_process *process, char *const argv[], const sigset_t *mask);
 
-/* It ends without having been anything. */
+/* The child exits without running the command. Reaps it. */
 void canfs_process_abandon(struct canfs_process *process);
 
 /*
- * apart: in a session of its own, without a terminal: what is stopped there is not hung up by the kernel when we, its parent,
- * are killed, as an orphaned process group of our session would be. Where its standard input is a terminal it is /dev/null
- * then. 0; or the -errno of execvp(3), and nothing is left of the process.
+ * Lets the child run the command. apart: in a new session without a terminal. In our session, the
+ * kernel would send SIGHUP to a stopped job if we, its parent, were killed and its process group
+ * became orphaned. A terminal as standard input is replaced with /dev/null. Returns 0, or the
+ * -errno of execvp(3), and the child is reaped.
  */
 int canfs_process_go(struct canfs_process *process, bool apart);
 

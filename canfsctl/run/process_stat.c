@@ -9,7 +9,7 @@
 #include "client-agent/kernel/procfs.h"
 
 #define STAT_MAX 2048
-#define NAME     2 /* this member may hold anything, even ")" */
+#define NAME     2 /* this member may contain anything, even ")" */
 
 int canfs_process_stat(
 	const char *root, pid_t pid, enum canfs_process_member member, int64_t *value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What canfsctl top shows of a governed job. */
+/* Publishes the job for canfsctl top. */
 #include "canfsctl/run/govern.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 
 #include "canfsctl/run/process_stat.h"
 
-#define PUBLISH_USEC 1000000 /* unless the job is paused or goes on before */
+#define PUBLISH_USEC 1000000 /* unless the job is paused or continues earlier */
 
-/* As it was typed, as far as there is room; what it is attached to. */
+/* The command line as typed, cut to fit, or the attached job. */
 static void describe(const struct ctl_governed *governed, char text[CANFS_JOB_TEXT_MAX])
 {
 	size_t length = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * canfsctl run: a job that nobody waits for, paused while its server is expensive to others.
+ * canfsctl run: a background job, paused while its server is expensive.
  *
  *	prices --> law --> stopper --> job          beside this file
  *	                     |
- *	                 watchdog                    lets the job go on if we cannot
+ *	                 watchdog                    continues the job if we cannot
  */
 #include "canfsctl/run/govern.h"
 
@@ -19,15 +19,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As env(1), nice(1) and shells have it. */
+/* The exit statuses of env(1), nice(1) and shells. */
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, BY_SIGNAL = 128 };
 
 struct options {
 	double at_least_pct, patience_sec, bid;
-	bool signals; /* no control group */
+	bool signals; /* use signals instead of a control group */
 	bool verbose;
 	unsigned int price_port;
-	const char *server; /* as it was typed */
+	const char *server; /* as typed */
 	struct ctl_governed governed;
 };
 
@@ -63,13 +63,13 @@ static const struct ctl_syntax syntax = {
 		"Exit status: COMMAND's; 126 it cannot be run, 127 not found, 1 error, 2 usage.\n",
 };
 
-/* For a mount point that looks like an export, type ./NAME or an absolute path. */
+/* A mount point that looks like an export must be typed as ./NAME or as an absolute path. */
 static bool is_export(const char *server)
 {
 	return *server != '/' && *server != '.' && strchr(server, ':');
 }
 
-/* SERVER:/PATH or a mount point; ports are of the first. */
+/* Ports and --nfs-version require SERVER:/PATH. */
 static bool settle_server(struct ctl_governed *governed, char *server)
 {
 	const struct ctl_export *export = &governed->export;
@@ -86,7 +86,7 @@ static bool settle_server(struct ctl_governed *governed, char *server)
 	return true;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, else the exit status. */
 static int parse_command_line(struct options *options, int argc, char **argv)
 {
 	struct ctl_governed *governed = &options->governed;
@@ -114,14 +114,14 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 	return settle_server(governed, (char *)options->server) ? -1 : CTL_USAGE;
 }
 
-/* As if the signal had ended us ourselves: a shell then ends its loop, too. */
+/* Ends us by the same signal as the job, so that a shell ends its loop, too. */
 static int end_by_signal(const struct ctl_run *run, int number)
 {
 	const struct rlimit no_core = { 0 };
 	sigset_t set;
 
 	setrlimit(RLIMIT_CORE, &no_core);
-	signal(SIGPIPE, SIG_IGN); /* that of a line of ours, which would come first */
+	signal(SIGPIPE, SIG_IGN); /* a pending SIGPIPE from our own output would end us first */
 	signal(number, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &run->before, NULL);
 	sigemptyset(&set);
@@ -152,7 +152,7 @@ static int say_not_run(const char *command, int ret)
 	return ret == -ENOENT ? NOT_FOUND : CANNOT_RUN;
 }
 
-/* There is nobody to ask. */
+/* Runs the command unpaused, since no server can be asked. */
 static int run_ungoverned(char **command)
 {
 	execvp(command[0], command);
@@ -179,7 +179,7 @@ static int run_command(struct ctl_run *run, bool signals)
 	char **argv = run->governed->command;
 	int ret = ctl_run_catch_signals(run);
 
-	/* While it is ignored, as some daemons leave it, a child's exit status is lost. */
+	/* If SIGCHLD is ignored, as some daemons leave it, a child's exit status is lost. */
 	signal(SIGCHLD, SIG_DFL);
 	if (ret == 0)
 		ret = canfs_process_start(&run->process, argv, &run->before);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What run.c is typed with, and whose prices follow from it. */
+/* The command line of canfsctl run, and the servers whose prices it needs. */
 #ifndef CANFS_CANFSCTL_RUN_RUN_H
 #define CANFS_CANFSCTL_RUN_RUN_H
 
@@ -7,18 +7,20 @@
 #include "canfsctl/run/prices.h"
 #include "canfsctl/run/stopper.h"
 
-/* What is governed, and by whose prices. */
+/* The governed job, and where its prices come from. */
 struct ctl_governed {
 	char **command;           /* ended by NULL; NULL: attach is set */
-	const char *attach;       /* to what runs already; NULL: a command is started */
-	const char *server;       /* a mount point; NULL: none is named */
-	struct ctl_export export; /* its text is NULL: none is named */
+	const char *attach;       /* a running job; NULL: start a command */
+	const char *server;       /* a mount point; NULL: not given */
+	struct ctl_export export; /* its text is NULL: not given */
 };
 
 /*
- * What to ask: what is named; else the mounts that the command's arguments are on, or the working directory, or what an
- * attached job has open. CTL_OK, and perhaps none, which has been said: then a command runs all the same, and there is nothing
- * to do about what runs already; or another exit status after a warning.
+ * Adds the servers named on the command line, or else those of the mounts that the job uses. A
+ * command uses the mounts of its arguments, or else of the working directory. An attached job uses
+ * the mounts of its open files and working directories. Returns CTL_OK or another exit status,
+ * after a warning. CTL_OK with no server also warns; a command then runs ungoverned, and an
+ * attachment ends.
  */
 int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
 	struct canfs_job_prices *prices);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Which NFS servers a job uses: what canfsctl run asks for prices. */
+/* Finds the NFS servers that a job uses, whose prices canfsctl run asks for. */
 #include "canfsctl/run/run.h"
 
 #include <dirent.h>
@@ -16,12 +16,15 @@ struct search {
 	const struct canfs_mounts *mounts;
 	struct canfs_job_prices *prices;
 	const char *
-		left_alone; /* a mount that is used and cannot be asked about, and why; NULL: none */
+		left_alone; /* a mount that is in use but cannot be asked about, and why; NULL: none */
 	const char *why;
-	bool is_full; /* this was reported */
+	bool is_full; /* that there are too many servers was reported */
 };
 
-/* Finds the mount by ID, or another mount of its super block: the table does not hold all. */
+/*
+ * Finds the mount by ID, or else another mount of its super block, since the table may be
+ * incomplete.
+ */
 static const struct canfs_mount *find_mount(
 	const struct canfs_mounts *mounts, int id, struct canfs_bdi bdi)
 {
@@ -59,7 +62,7 @@ static void add_mount(struct search *search, const struct canfs_mount *mount)
 		leave_alone(search, mount->mountpoint, why);
 }
 
-/* The mount that a path is on. Sends nothing to the server except for the path lookup. */
+/* Adds the mount of a path. Apart from the path lookup, nothing is sent to the server. */
 static void add_path(struct search *search, const char *path)
 {
 	const struct canfs_unfit_mount *unfit;
@@ -79,7 +82,7 @@ static void add_path(struct search *search, const char *path)
 		leave_alone(search, unfit->mountpoint, unfit->why);
 }
 
-/* A path, or one that is yet to be created. */
+/* The path may exist or be created later; in the second case its parent counts. */
 static bool add_argument_path(struct search *search, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -99,7 +102,7 @@ static bool add_argument_path(struct search *search, const char *path)
 	return true;
 }
 
-/* It may hold one behind "=", as those of dd(1) and long options do. */
+/* A path may follow "=", as in dd(1)'s arguments and long options. */
 static void add_argument(struct search *search, const char *argument)
 {
 	const char *equals = strchr(argument, '=');
@@ -116,7 +119,7 @@ static void add_command(struct search *search, char **command)
 		add_path(search, ".");
 }
 
-/* Its working directory and what it has open. */
+/* Adds the mounts of the process's working directory and open files. */
 static void add_process(struct search *search, long pid)
 {
 	char path[64 + NAME_MAX];
@@ -150,7 +153,7 @@ static void add_members(struct search *search, const char *group)
 		fclose(procs);
 }
 
-/* The processes of a slice, or of a unit that delegates its group, are in groups below it. */
+/* The processes of a slice, or of a unit with a delegated group, are in groups below it. */
 static void add_group(struct search *search, const struct canfs_freezer *freezer)
 {
 	char *const roots[] = { (char *)freezer->path, NULL };
@@ -165,7 +168,7 @@ static void add_group(struct search *search, const struct canfs_freezer *freezer
 		fts_close(tree);
 }
 
-/* By name: each of its addresses, in each version of NFS. */
+/* Adds all addresses of the named server, in each NFS version. */
 static int add_export(const struct ctl_export *export, struct canfs_job_prices *prices)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
@@ -201,7 +204,7 @@ static int add_mountpoint(struct search *search, const char *mountpoint)
 {
 	const struct canfs_unfit_mount *unfit;
 
-	for (size_t i = search->mounts->n; i-- > 0;) { /* the uppermost of several */
+	for (size_t i = search->mounts->n; i-- > 0;) { /* the topmost of several */
 		if (strcmp(mountpoint, search->mounts->mount[i].mountpoint) == 0) {
 			add_mount(search, &search->mounts->mount[i]);
 			return CTL_OK;

@@ -47,7 +47,7 @@ int canfs_stopper_open_end(struct canfs_stopper *stopper)
 	return stopper->end_fd < 0 ? -errno : 0;
 }
 
-/* -1: that is not known, or the process is gone. */
+/* Returns -1 if the value is unknown or the process is gone. */
 static int64_t stat_of(int64_t pid, enum canfs_process_member member)
 {
 	int64_t value;
@@ -55,7 +55,10 @@ static int64_t stat_of(int64_t pid, enum canfs_process_member member)
 	return canfs_process_stat("", (pid_t)pid, member, &value) < 0 ? -1 : value;
 }
 
-/* Does a shell wait for it, in the foreground of a terminal? That would take a stop for Ctrl-Z, and take the terminal back. */
+/*
+ * Does a shell wait for the process in the foreground of a terminal? The shell would take a stop
+ * for Ctrl-Z and take the terminal back.
+ */
 static bool has_waiting_shell(pid_t pid)
 {
 	int64_t group = stat_of(pid, CANFS_PROCESS_GROUP);
@@ -66,7 +69,7 @@ static bool has_waiting_shell(pid_t pid)
 	       stat_of(pid, CANFS_PROCESS_SESSION) == stat_of(parent, CANFS_PROCESS_SESSION);
 }
 
-/* May it be stopped by us? */
+/* May we stop the process? */
 static int check_process(pid_t pid, const char **why)
 {
 	int64_t state = stat_of(pid, CANFS_PROCESS_STATE);
@@ -75,7 +78,7 @@ static int check_process(pid_t pid, const char **why)
 		*why = "canfsctl itself would be stopped";
 		return -EDEADLK;
 	}
-	if (state == 'T' || state == 't') { /* the latter: by a debugger */
+	if (state == 'T' || state == 't') { /* 't': by a debugger */
 		*why = "it is stopped already, by somebody else";
 		return -EBUSY;
 	}
@@ -92,11 +95,14 @@ static int attach_process(struct canfs_stopper *stopper, pid_t pid, const char *
 
 	stopper->how = getpgid(pid) == pid ? CANFS_STOP_GROUP : CANFS_STOP_PROCESS;
 	stopper->pid = pid;
-	/* Before anything is looked up of it: from here on the number is that of this process, or its end is known. */
+	/*
+	 * Open the pidfd before any look-up. From here on, the process ID stays valid or the exit
+	 * is seen.
+	 */
 	ret = canfs_stopper_open_end(stopper);
 	if (ret == 0)
 		ret = canfs_stopper_signal(stopper, false, 0);
-	if (ret == -ESRCH || ret == -EINVAL) /* the latter: of a thread */
+	if (ret == -ESRCH || ret == -EINVAL) /* EINVAL: a thread */
 		*why = "there is no such process";
 	else if (ret == -EPERM)
 		*why = "its process is another user's";
@@ -154,8 +160,8 @@ int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const 
 }
 
 /*
- * While a group has members, its number is not reused for a process. Before Linux 6.9 we can only check that no new process has
- * the number of our leader.
+ * While a process group has members, its number is not reused as a process ID. Before Linux 6.9 we
+ * can only check that no new process has our leader's number.
  */
 static int signal_group(const struct canfs_stopper *stopper, int number)
 {
@@ -240,7 +246,7 @@ bool canfs_stopper_has_ended(const struct canfs_stopper *stopper, short revents)
 
 	if (stopper->pid > 0)
 		return revents & POLLIN;
-	/* Read, it waits for the next change; but that it is removed is not told. */
+	/* Reading rearms poll() for the next change. After a removal, pread() fails. */
 	if (revents && pread(stopper->end_fd, text, sizeof(text), 0) < 0)
 		return true;
 	return canfs_freezer_is_empty(&stopper->freezer);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What stops a job and lets it go on: a control group of its own, or that of a unit (freezer.h); where there is none,
- * SIGSTOP and SIGCONT to a process group, for a job of ours that of a session of its own (process.h). Those a process may
- * notice (its parent is told, a timer runs out). A descendant that has left the group is not stopped.
+ * How a job is stopped and continued: through its own control group, or that of a unit (freezer.h).
+ * Without a control group, SIGSTOP and SIGCONT are sent to a process group. A command of ours then
+ * leads a session of its own (process.h). A process may notice these signals: its parent is told,
+ * and timers expire. A descendant that has left the group is not stopped.
  */
 #ifndef CANFS_CANFSCTL_RUN_STOPPER_H
 #define CANFS_CANFSCTL_RUN_STOPPER_H
@@ -11,50 +12,62 @@
 
 struct canfs_stopper {
 	enum { CANFS_STOP_CGROUP, CANFS_STOP_GROUP, CANFS_STOP_PROCESS } how;
-	bool is_ours;                 /* the control group: made for the job, to be removed */
+	bool is_ours;                 /* the control group was made for the job; remove it */
 	struct canfs_freezer freezer; /* of CANFS_STOP_CGROUP */
-	pid_t pid;  /* of the process, or the leader of its group; 0: of neither */
-	int end_fd; /* to poll(2) for POLLIN and POLLPRI; see canfs_stopper_has_ended() */
+	pid_t pid;  /* the process or its group's leader; 0: an attached control group */
+	int end_fd; /* for poll(2) with POLLIN and POLLPRI; see canfs_stopper_has_ended() */
 };
 
 /*
- * For a child that has not called execve() yet: puts it into a control group of its own; where we may not, or signals is
- * true, it is to go into a session of its own.
+ * Takes a child that has not called execve() yet, and moves it into a new control group. If that is
+ * not permitted, or signals is true, how is CANFS_STOP_GROUP. Then the child must start a session
+ * of its own (canfs_process_go()).
  */
 void canfs_stopper_adopt(struct canfs_stopper *stopper, pid_t child, bool signals);
 
 /*
- * For what runs already: PID (with the process group that it leads, if it does), the path of a control group, or the name
- * of a systemd unit. 0, or -errno and *why in words: -EINVAL: none of these; -ESRCH, -ENOENT: not there; -ENOTUNIQ: several; -EDEADLK: we
- * are in it; -EBUSY: it is stopped already, or a shell waits for it; -EPERM, -EACCES.
+ * Attaches to a running job, which is given as a process ID, the path of a control group, or a
+ * systemd unit. A process that leads a process group stands for the whole group. Returns 0, or
+ * -errno with a text in *why:
+ *
+ *	-ESRCH, -ENOENT   the job does not exist
+ *	-EINVAL           the ID is that of a thread
+ *	-ENOTUNIQ         several units have that name
+ *	-EDEADLK          we would be stopped, too
+ *	-EBUSY            the job is stopped already, or a shell waits for it
+ *	-EPERM, -EACCES   the job is another user's
+ *	-EOPNOTSUPP       there is no control group that can be frozen
  */
 int canfs_stopper_attach(struct canfs_stopper *stopper, const char *what, const char **why);
 
-/* 0, also if it is gone; or -errno: it may be tried again, but for -EPERM. */
+/* Returns 0, also if the job is gone, or -errno. All errors but -EPERM may be retried. */
 int canfs_stopper_set(const struct canfs_stopper *stopper, bool stopped);
 
 /*
- * Sends a signal to the job's process, or to its process group. Uses the pidfd once it is open, since the number may have been
- * reused. 0 or -errno.
+ * Sends a signal to the job's process or process group. Uses the pidfd once it is open, since the
+ * process ID may have been reused. Returns 0 or -errno.
  */
 int canfs_stopper_signal(const struct canfs_stopper *stopper, bool group, int number);
 
-/* Has somebody else stopped the job, or a part of it? Our pause and its end would undo that. */
+/*
+ * Has somebody else stopped the job or a part of it? Then do not pause it, because the end of our
+ * pause would undo that stop.
+ */
 bool canfs_stopper_is_taken(const struct canfs_stopper *stopper);
 
 /*
- * A process of the job that is not stopped with it, because it has left the control group or process group; 0: none is known.
- * Processes whose parent has exited are not found.
+ * A process of the job that escapes a pause because it has left the control group or process group.
+ * 0: none is known. Processes whose parent has exited are not found.
  */
 pid_t canfs_stopper_find_left(const struct canfs_stopper *stopper);
 
-/* Of what is attached to it is open already. 0 or -errno. */
+/* Opens end_fd, unless canfs_stopper_attach() has. Returns 0 or -errno. */
 int canfs_stopper_open_end(struct canfs_stopper *stopper);
 
-/* revents: of its end_fd. */
+/* revents: of end_fd. */
 bool canfs_stopper_has_ended(const struct canfs_stopper *stopper, short revents);
 
-/* What was adopted or attached to is left as it is. */
+/* Closes the descriptors. Does not continue the job. */
 void canfs_stopper_fini(struct canfs_stopper *stopper);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What canfsctl run says of a job that it governs. */
+/* Messages of canfsctl run about the governed job. */
 #include "canfsctl/run/govern.h"
 
 #include <poll.h>
@@ -9,7 +9,7 @@
 
 #include "client-agent/kernel/procfs.h"
 
-#define LINE_BYTES 1024 /* a longer one is cut; a pipe that has room takes as much at once */
+#define LINE_BYTES 1024 /* longer lines are cut; POLLOUT of a pipe means room for as much */
 
 void ctl_run_say(const char *format, ...)
 {
@@ -42,7 +42,7 @@ static void tell_no_price(const struct ctl_run *run)
 			run->prices->server[0].name);
 }
 
-/* Once that there are none; all that changes only if it is asked for. */
+/* Reports once that there are no prices, and later changes only with --verbose. */
 static void tell_state(struct ctl_run *run, uint64_t now_usec)
 {
 	enum canfs_job_prices_state state = canfs_job_prices_state(run->prices, now_usec);
@@ -55,7 +55,7 @@ static void tell_state(struct ctl_run *run, uint64_t now_usec)
 	run->has_told = run->has_told || state != CANFS_JOB_PRICES_IN_FORCE;
 }
 
-/* How prices come, when that changes. */
+/* Reports changes of how prices arrive. */
 static void tell_sources(struct ctl_run *run, uint64_t now_usec)
 {
 	for (size_t i = 0; i < run->prices->n; i++) {
@@ -111,7 +111,7 @@ void ctl_run_tell_change(const struct ctl_run *run, uint64_t now_usec)
 		ctl_run_say("paused after %.1f s: %sthe price is %.2f (%s)", sec,
 			run->law.reason == CANFS_GOVERN_OTHERS ? "others have come, and " : "",
 			price.price, canfs_resource_name(server->poller.tag.bottleneck));
-	else if (!run->is_stopped && run->law.is_paused) /* a signal, or its end: not by the law */
+	else if (!run->is_stopped && run->law.is_paused) /* by a signal or the job's end */
 		ctl_run_say("goes on after %.1f s", sec);
 	else if (!run->is_stopped)
 		ctl_run_say(

@@ -18,7 +18,7 @@
 #define RETRY_MSEC 1000 /* after the job could not be continued */
 #define STATE_MSEC 500  /* how often a stopped job is checked */
 
-/* Somebody other than the governor has continued or killed the job. */
+/* If the job is no longer stopped, somebody other than the governor has continued or killed it. */
 static void continue_governor(const struct canfs_stopper *stopper)
 {
 	int64_t state;
@@ -70,13 +70,16 @@ static void watch(const struct canfs_stopper *stopper, int fd, int limit_msec)
 /* The descriptors that are kept. */
 enum { GOVERNOR = STDERR_FILENO + 1, FREEZE, PROCESS, CLOSED };
 
-/* To where none of these is: then each is moved to its place. */
+/* Moves a descriptor above the kept range, from where it can be moved to its final place. */
 static int move_up(int fd)
 {
 	return fcntl(fd, F_DUPFD, CLOSED);
 }
 
-/* A missing descriptor stays missing. If one cannot be moved, the watchdog exits. The governor notices before the first pause. */
+/*
+ * A missing descriptor stays missing. If one cannot be moved, the watchdog exits. The governor
+ * notices before the first pause.
+ */
 static void move_down(int from, int to)
 {
 	if (from < 0)
@@ -86,8 +89,9 @@ static void move_down(int from, int to)
 }
 
 /*
- * Nothing of the governor's command line: what kills it by that (pkill -f) would kill both, and the job would stay stopped.
- * It begins with our argv[0]; unless an interpreter, as ld.so, was given the program.
+ * Clears our command line, which is a copy of the governor's. Otherwise pkill -f would kill both,
+ * and the job would stay stopped. The memory at argv[0] is overwritten, unless an interpreter such
+ * as ld.so was given the program; then the command line starts differently.
  */
 static void rename_us(void)
 {
@@ -108,7 +112,7 @@ static void rename_us(void)
 		memcpy(line, name, sizeof(name));
 }
 
-/* Keeps nothing else of what the governor has open: no pipe waits for the end of its readers because of us. */
+/* Closes all other descriptors of the governor, so that no pipe is kept open by the watchdog. */
 static void detach(struct canfs_stopper *stopper, int fd)
 {
 	bool has_group = stopper->how == CANFS_STOP_CGROUP;
@@ -127,7 +131,7 @@ static void detach(struct canfs_stopper *stopper, int fd)
 	stopper->freezer.freeze_fd = FREEZE;
 	stopper->end_fd = process < 0 ? -1 : PROCESS;
 	close_range(CLOSED, ~0u, 0);
-	/* A directory that is in use cannot be unmounted. */
+	/* A file system in use as a working directory cannot be unmounted. */
 	(void)!chdir("/");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Replies of the control socket about the prefetcher as text. */
+/* Prints the control socket's replies about the prefetcher. */
 #include "canfsctl/server/server.h"
 #include "canfsctl/socket.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl server: see and control the canfs server on this host, over its control socket. */
+/* canfsctl server: shows and controls the canfs server on this host through its control socket. */
 #include "canfsctl/ctl.h"
 #include "canfsctl/server/server.h"
 #include "canfsctl/output.h"
@@ -16,17 +16,17 @@
 #include <unistd.h>
 
 struct options {
-	const char *socket; /* NULL: the one that there is */
+	const char *socket; /* NULL: find the server */
 	bool json;
 	const char *export;   /* NULL: all, or the only one */
 	unsigned int seconds; /* 0: all */
 	unsigned int top;     /* 0: the server's default */
 	bool watch, batch;
-	const char *client; /* of who; NULL: all */
+	const char *client; /* for who; NULL: all */
 	double interval_sec;
-	unsigned int count; /* redraws until the end; 0: no end */
-	json_t *settings;   /* of set */
-	const char *policy; /* of scheduler; NULL: only shown */
+	unsigned int count; /* number of updates; 0: no limit */
+	json_t *settings;   /* for set */
+	const char *policy; /* for scheduler; NULL: only show it */
 };
 
 struct server {
@@ -34,7 +34,10 @@ struct server {
 	const struct options *options;
 };
 
-/* The reply to a request, which it takes; NULL after a warning. Dials if need be. */
+/*
+ * Connects if needed, sends the request, which is consumed, and returns the reply. NULL after a
+ * warning.
+ */
 static json_t *ask(struct server *server, json_t *request)
 {
 	const bool connected =
@@ -47,7 +50,7 @@ static json_t *ask(struct server *server, json_t *request)
 	return reply;
 }
 
-/* Of what was given, the members that the server's command has. */
+/* Builds a request from the options that the command takes. */
 static json_t *ask_for(struct server *server, const char *command)
 {
 	const struct options *options = server->options;
@@ -60,7 +63,7 @@ static json_t *ask_for(struct server *server, const char *command)
 				   "client", options->client));
 }
 
-/* Takes the reply; NULL: an error that has been warned of. */
+/* Consumes the reply. NULL: an error that was reported. */
 static int show(struct server *server, json_t *reply, void (*text)(const json_t *reply))
 {
 	if (!reply)
@@ -80,7 +83,7 @@ static int run_prices(struct server *server)
 	return status == CTL_OK && !publishes ? CTL_NO_PRICES : status;
 }
 
-/* The server knows what names are allowed. */
+/* The server checks the policy's name. */
 static int run_scheduler(struct server *server)
 {
 	json_t *request =
@@ -100,7 +103,7 @@ static void clear(const struct server *server)
 		fputs("\033[H\033[J", stdout);
 }
 
-/* One picture after the other; picture() returns the exit status. */
+/* Draws repeatedly. picture() returns the exit status. */
 static int draw_again(struct server *server, int (*picture)(struct server *server))
 {
 	const double interval_sec = server->options->interval_sec;
@@ -125,7 +128,7 @@ static int draw_top(struct server *server)
 	json_t *prices = ask_for(server, "prices");
 	json_t *clients = prices ? ask_for(server, "clients") : NULL;
 
-	/* The server would not wait for the next picture. */
+	/* The server closes idle connections. */
 	ctl_hang_up(&server->peer);
 	if (!clients) {
 		json_decref(prices);
@@ -167,8 +170,8 @@ enum { TOP = 1, PRICES = 2, HISTORY = 4, CLIENTS = 8, WHO = 16, OTHER = 32 };
 
 static const struct command {
 	const char *name;
-	unsigned int taker;                /* of options */
-	int (*run)(struct server *server); /* NULL: asks and shows */
+	unsigned int taker;                /* its bit in takers of the options */
+	int (*run)(struct server *server); /* NULL: ask and show */
 	void (*show)(const json_t *reply);
 } commands[] = {
 	{ "top", TOP, run_top, NULL },
@@ -244,13 +247,13 @@ static json_t *parse_value(const char *text)
 	value = strtod(text, &end);
 	if (end == text || *end != '\0')
 		return NULL;
-	/* interval_ms is a whole number; a k may be one. NaN and infinity are no JSON. */
+	/* interval_ms must be an integer, and a k may be one. JSON has no NaN and no infinity. */
 	if (value >= -1e9 && value <= 1e9 && value == (double)(json_int_t)value)
 		return json_integer((json_int_t)value);
 	return json_real(value);
 }
 
-/* NAME=VALUE into the request; the server knows what names and values are allowed. */
+/* Adds NAME=VALUE to the request. The server checks names and values. */
 static bool parse_setting(struct options *options, char *word)
 {
 	char *equals = strchr(word, '=');
@@ -285,7 +288,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* The socket carries UTF-8; without the name, all exports would be meant. */
+/* The socket carries UTF-8. Without a valid name, the request would mean all exports. */
 static bool is_utf8(const char *path)
 {
 	json_t *text = json_string(path);
@@ -296,7 +299,7 @@ static bool is_utf8(const char *path)
 	return text;
 }
 
-/* -1: go on; else the exit status. */
+/* Returns -1 to go on, else the exit status. */
 static int parse_command_line(
 	struct options *options, const struct command **command, int argc, char **argv)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What canfsctl server prints of a reply of the control socket (server/control.md). */
+/* How canfsctl server prints replies of the control socket (server/control.md). */
 #ifndef CANFS_CANFSCTL_SERVER_SERVER_H
 #define CANFS_CANFSCTL_SERVER_SERVER_H
 
 #include <stdbool.h>
 #include <jansson.h>
 
-/* Text for a reader, to standard output. What a reply lacks is left blank. */
+/* Print to standard output for a human reader. Members that a reply lacks are blank. */
 void ctl_show_prices(const json_t *reply);
 void ctl_show_history(const json_t *reply);
 void ctl_show_clients(const json_t *reply);
@@ -19,14 +19,14 @@ void ctl_show_prefetch(const json_t *reply);
 void ctl_show_scheduler(const json_t *reply);
 
 struct ctl_server_top {
-	const char *socket; /* NULL: the one that there is */
+	const char *socket; /* NULL: find the server */
 	const char *export; /* NULL: all */
-	unsigned int top;   /* so many clients; 0: as many as may be looked through */
+	unsigned int top;   /* number of clients; 0: as many as the server allows */
 	double interval_sec;
-	unsigned int count; /* pictures until the end; 0: no end */
+	unsigned int count; /* number of updates; 0: no limit */
 };
 
-/* canfsctl server top on the terminal. False: there is none that can do it. */
+/* Runs canfsctl server top on the terminal. Returns false if no terminal can show it. */
 bool ctl_server_screen(const struct ctl_server_top *options);
 
 /* Does any export publish prices? */

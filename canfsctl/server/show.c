@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Replies of the control socket as text: tables of fixed width, so that top stands still, and of 80 columns, where addresses of
- * IPv6 and classes of clients need no more.
+ * Prints replies of the control socket as tables of fixed width, so that columns do not move
+ * between updates. Tables fit 80 columns, unless IPv6 addresses or client classes need more.
  */
 #include "canfsctl/server/server.h"
 #include "canfsctl/socket.h"
@@ -12,13 +12,13 @@
 #include <string.h>
 #include <time.h>
 
-/* jansson's iterators want a writable object, but change nothing. */
+/* jansson's iterators require a mutable object but do not change it. */
 static json_t *unconst(const json_t *value)
 {
 	return (json_t *)(uintptr_t)value;
 }
 
-/* NaN if it is unknown. */
+/* Returns NaN if the value is unknown. */
 static double number_of(const json_t *value)
 {
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
@@ -125,7 +125,7 @@ void ctl_show_prices(const json_t *reply)
 		printf("\n%g more: --export=PATH\n", ctl_number(reply, "left_out"));
 }
 
-/* Of a column: room for its name, for a number, and for a blank. */
+/* Column width: the name or a number, and a blank. */
 static int history_width(const json_t *columns, size_t i)
 {
 	const char *name = json_string_value(json_array_get(columns, i));
@@ -159,7 +159,7 @@ void ctl_show_history(const json_t *reply)
 	}
 }
 
-/* Is any of them in a class? */
+/* Does any client have a class? */
 static bool have_classes(const json_t *clients)
 {
 	for (size_t i = 0; i < json_array_size(clients); i++) {
@@ -182,7 +182,7 @@ void ctl_show_clients(const json_t *reply)
 		"writes_per_sec", "write_bytes_per_sec", "reads", "read_bytes", "writes",
 		"write_bytes" };
 	const json_t *clients = json_object_get(reply, "clients");
-	int width = 15; /* "255.255.255.255" */
+	int width = 15; /* the length of "255.255.255.255" */
 
 	if (json_is_null(clients)) {
 		puts("clients: not counted by this server");
@@ -208,7 +208,7 @@ void ctl_show_clients(const json_t *reply)
 	}
 }
 
-/* All members of the reply that are not of its envelope. */
+/* Prints all members but those common to all replies. */
 static void show_members(const json_t *reply)
 {
 	json_t *writable = unconst(reply);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* canfsctl server top on a terminal: asks the server, and keeps what it said last. */
+/* canfsctl server top on a terminal: asks the server and keeps its last replies. */
 #include "canfsctl/server/server.h"
 #include "canfsctl/screen.h"
 #include "canfsctl/socket.h"
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "common/clock.h"
 
-#define TIMEOUT_SEC   2 /* keys wait, too */
+#define TIMEOUT_SEC   2 /* keys are not read while waiting */
 #define CLIENTS_ASKED 64
 #define RATE_SEC      10
 #define HISTORY_MAX   600 /* seconds */
@@ -30,13 +30,13 @@ struct server_top {
 	struct ctl_peer peer;
 	char host[256];
 	bool is_silent;
-	uint64_t answered_usec;     /* the last time; at first, when it was asked first */
-	json_t *replies[QUESTIONS]; /* the last ones. NULL: none */
-	json_t *prefetch_before; /* at least RATE_SEC old, as soon as there is one, and at most twice that ... */
-	json_t *prefetch_next; /* ... and what will take its place */
+	uint64_t answered_usec;     /* of the last reply; before any, of the first request */
+	json_t *replies[QUESTIONS]; /* the last ones; NULL: none */
+	json_t *prefetch_before;    /* for rates: RATE_SEC to 2 * RATE_SEC old, once available */
+	json_t *prefetch_next;      /* the next prefetch_before */
 };
 
-/* NULL: nothing is to be asked. */
+/* Returns the request for a question. */
 static json_t *request_of(const struct server_top *top, enum question question,
 	const struct canfs_top_view *view, int columns)
 {
@@ -65,7 +65,10 @@ static json_t *request_of(const struct server_top *top, enum question question,
 	return request;
 }
 
-/* A second says little of read-ahead: what a rate is of is longer, as for the server's rates of clients. */
+/*
+ * One second says little about read-ahead. Like the server's rates of clients, these rates are
+ * means over at least RATE_SEC.
+ */
 static void keep_old(struct server_top *top)
 {
 	json_t *now = top->replies[PREFETCH];
@@ -79,7 +82,10 @@ static void keep_old(struct server_top *top)
 	top->prefetch_next = json_incref(now);
 }
 
-/* Only prices every server has: of the others it may know nothing, or not yet. */
+/*
+ * Only a missing reply about prices is an error. A server may have no answer to the other
+ * questions, or not yet.
+ */
 static void ask_server(void *data, const struct canfs_top_view *view, int columns)
 {
 	struct server_top *top = data;

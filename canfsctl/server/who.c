@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Who makes whom wait, as text: one screen of 80 columns, and sentences about one client. */
+/*
+ * Prints how clients delay each other: tables on a screen of 80 columns, or sentences about one
+ * client.
+ */
 #include "canfsctl/server/server.h"
 #include "canfsctl/socket.h"
 #include "canfsctl/top/waits.h"
@@ -7,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHOWN_MAX 6 /* of each table: a screen has 24 lines */
+#define SHOWN_MAX 6 /* rows of each table; a screen has 24 lines */
 
 static double of(const json_t *row, const char *group, const char *name)
 {
 	return ctl_number(json_object_get(row, group), name);
 }
 
-/* "255.255.255.255", or as long as the longest address. */
+/* The longest address, but at least `width` (15 for "255.255.255.255"). */
 static int width_of(const json_t *rows, const char *name, int width)
 {
 	for (size_t i = 0; i < json_array_size(rows); i++) {
@@ -72,7 +75,7 @@ static void show_pairs(const json_t *rows)
 	}
 }
 
-/* False: that is all there is to say. */
+/* Returns false if there is nothing more to print. */
 static bool show_head(const json_t *reply)
 {
 	const json_t *pairs = json_object_get(reply, "pairs");
@@ -95,7 +98,7 @@ void ctl_show_who(const json_t *reply)
 	show_pairs(json_object_get(reply, "pairs"));
 }
 
-/* A hundredth of what the pair has is not worth a line. */
+/* A line for each cause, unless it is less than a hundredth of the pair's waiting. */
 static void say_pair(const json_t *row, double seconds)
 {
 	double waited = ctl_number(row, "waited");

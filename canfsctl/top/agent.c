@@ -10,9 +10,9 @@
 #include "canfsctl/top/reply.h"
 #include "canfsctl/top/table.h"
 
-#define MOUNTS_SHOWN 5 /* at most, and jobs, on a screen that is not tall */
+#define MOUNTS_SHOWN 5 /* of mounts, and of jobs below, unless the screen is tall */
 #define JOBS_SHOWN   2
-#define JOB_OLD_SEC  3 /* what is told of a job is a second old at most */
+#define JOB_OLD_SEC  3 /* a running job's file is at most 1 s old */
 
 #define LABEL_COLUMNS 12
 
@@ -111,7 +111,10 @@ static const char *print_time(const json_t *decision, char text[16])
 	return text;
 }
 
-/* Why the verdict is as it is, in one row: what stands last in a reason is what matters least. */
+/*
+ * Shows the reason for the verdict in one row. The last clauses of a reason matter least, so they
+ * are cut first.
+ */
 static int put_reason(struct canfs_page *page, int row, const json_t *mount, const char *what,
 	const json_t *decisions)
 {
@@ -134,7 +137,7 @@ static int put_reason(struct canfs_page *page, int row, const json_t *mount, con
 	return row;
 }
 
-/* A price, in its colour, and its last seconds. */
+/* Draws a price in its colour, and its recent history. */
 static int put_auction(struct canfs_page *page, int row, const json_t *mount, const char *operation,
 	const char *label, const json_t *trend)
 {
@@ -175,7 +178,7 @@ static int put_effect(struct canfs_page *page, int row, const json_t *mount)
 	return row;
 }
 
-/* Nothing, if it is not watched. */
+/* Draws nothing if the network is not watched. */
 static int put_network(struct canfs_page *page, int row, const json_t *mount)
 {
 	const json_t *network = in(mount, "network");
@@ -208,7 +211,7 @@ static int put_requests(struct canfs_page *page, int row, const json_t *mount)
 	return row + 1;
 }
 
-/* Where the price is from. */
+/* Draws the origin of the price. */
 static int put_source(struct canfs_page *page, int row, const json_t *mount)
 {
 	const json_t *price = in(mount, "price"), *poller = in(mount, "poller");
@@ -228,7 +231,7 @@ static int put_source(struct canfs_page *page, int row, const json_t *mount)
 	return row + 1;
 }
 
-/* The latest first, so that it is there however low the screen. */
+/* Draws the newest decision first, so that it is visible on a short screen. */
 static int put_why(struct canfs_page *page, int row, int rows_max, const json_t *mount,
 	const json_t *decisions)
 {
@@ -289,7 +292,7 @@ static json_t *job_row(const json_t *job)
 	return row;
 }
 
-/* Two rows each: the second says why. */
+/* Each job takes two rows. The second row is the reason. */
 static void put_jobs(
 	struct canfs_page *page, int row, int shown, const struct canfs_agent_answers *answers)
 {
@@ -305,7 +308,7 @@ static void put_jobs(
 		canfs_table_row(page, row++, &job_table, object, false);
 		json_decref(object);
 		column = canfs_page_put(page, row, 10, CANFS_PLAIN, ctl_text(job, "reason"));
-		if (age_sec > JOB_OLD_SEC) /* its canfsctl run hangs, or was stopped */
+		if (age_sec > JOB_OLD_SEC) /* its canfsctl run hangs or is stopped */
 			canfs_page_print(page, row, column, CANFS_WARN, " (%.0f s ago)", age_sec);
 		row++;
 	}
@@ -397,7 +400,7 @@ void canfs_agent_layout(const struct canfs_agent_answers *answers, struct canfs_
 	canfs_view_put_keys(page, view);
 }
 
-/* The trend of one operation, which it takes (NULL: there is none), and what it is now. */
+/* Appends the present price to an operation's trend. Consumes trend, which may be NULL. */
 static json_t *add_sample(json_t *trend, const json_t *price)
 {
 	if (!trend)

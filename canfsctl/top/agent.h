@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * canfsctl top: a page of the agent's replies (client-agent/status.md).
+ * canfsctl top: a page made from the agent's replies (client-agent/status.md). From top to bottom:
  *
- *	what is it            host, release, uptime; memory, what is held
- *	what does it do       a row for each mount: verdict, prices, what is held
- *	of the marked mount   prices with their last seconds, and why so; read-ahead, requests; its last decisions
- *	who else steps aside  the jobs of canfsctl run
+ *	head              host, release, uptime; memory, held data
+ *	mounts            a row for each mount: verdict, prices, held data
+ *	selected mount    prices, their recent history and reasons; read-ahead, requests;
+ *	                  its last decisions
+ *	jobs              the jobs of canfsctl run
  */
 #ifndef CANFS_CANFSCTL_TOP_AGENT_H
 #define CANFS_CANFSCTL_TOP_AGENT_H
@@ -13,25 +14,25 @@
 #include <jansson.h>
 #include "canfsctl/top/view.h"
 
-#define CANFS_AGENT_TRENDS 512 /* samples of each mount that are kept */
+#define CANFS_AGENT_TRENDS 512 /* samples kept for each mount */
 
 struct canfs_agent_answers {
 	const char *host;
-	const json_t *status, *why; /* NULL: there is none */
-	const json_t *jobs;         /* of canfs_jobs_read() */
-	const json_t *trends;       /* of canfs_agent_trends() */
-	const char *error;          /* NULL: it answers */
-	double silent_sec;          /* for how long it has not */
-	double now_sec;             /* UNIX */
+	const json_t *status, *why; /* NULL: no reply yet */
+	const json_t *jobs;         /* from canfs_jobs_read() */
+	const json_t *trends;       /* from canfs_agent_trends() */
+	const char *error;          /* NULL: the agent answers */
+	double silent_sec;          /* since the last answer */
+	double now_sec;             /* UNIX time */
 };
 
-/* Fills a fresh page, and bounds what the view has chosen. */
+/* Fills a new page. Sets the view's counts and clamps its choices. */
 void canfs_agent_layout(const struct canfs_agent_answers *answers, struct canfs_top_view *view,
 	struct canfs_page *page);
 
 /*
- * The agent remembers no prices; who watches it does: trends (NULL: none yet), which it takes, and a further sample
- * of each mount that there is now.
+ * Appends a price sample of each present mount to the trends, since the agent keeps no history.
+ * Consumes trends, which may be NULL, and returns the new trends.
  */
 json_t *canfs_agent_trends(json_t *trends, const json_t *status);
 

@@ -46,7 +46,7 @@ static const struct canfs_column client_columns[] = {
 
 static const struct canfs_table client_table = CANFS_TABLE(client_columns);
 
-/* The row of this address; made, if there is none yet. */
+/* Finds the row of this address, or adds one. */
 static json_t *row_of(json_t *rows, const char *address)
 {
 	json_t *row;
@@ -81,7 +81,10 @@ json_t *canfs_client_rows(const struct canfs_server_answers *answers)
 	return rows;
 }
 
-/* The pair that waited most, of the marked client; of all, if it has none. */
+/*
+ * Draws the pair with the most waiting that involves the selected client, or else the first pair of
+ * all.
+ */
 static void put_pair(struct canfs_page *page, int row, const json_t *pairs, const char *client)
 {
 	const json_t *pair = json_array_get(pairs, 0);

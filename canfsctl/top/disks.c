@@ -35,7 +35,7 @@ static const json_t *device_before(const json_t *prefetch, const char *name)
 	return NULL;
 }
 
-/* What was counted since then; NAN: not known, as after a restart of the server. */
+/* The growth of a counter. NAN: unknown, such as after a server restart. */
 static double grown(const json_t *now, const json_t *before, const char *group, const char *name)
 {
 	double more = ctl_number(in(now, group), name) - ctl_number(in(before, group), name);
@@ -43,13 +43,13 @@ static double grown(const json_t *now, const json_t *before, const char *group, 
 	return more >= 0 ? more : (double)NAN;
 }
 
-/* NULL, which is shown as unknown, for what is no number. */
+/* Not a number becomes null, which is shown as unknown. */
 static json_t *real(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* A mean of all that was done, of two times: that of what was done between them. */
+/* Derives the mean between two times from two means since the start. */
 static double mean_between(const json_t *now, const json_t *before)
 {
 	const json_t *demand[] = { in(before, "demand"), in(now, "demand") };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Of the page of a server: its disks, and what is read ahead. */
+/* The disks on the server's page, and what is read ahead on them. */
 #ifndef CANFS_CANFSCTL_TOP_DISKS_H
 #define CANFS_CANFSCTL_TOP_DISKS_H
 
 #include "canfsctl/top/server.h"
 
-/* The first of them, below a heading. */
+/* Draws a heading and the first `shown` disks. */
 void canfs_disks_put(
 	struct canfs_page *page, int row, int shown, const struct canfs_server_answers *answers);
 

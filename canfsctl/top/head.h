@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The first two rows of a top: what is looked at, and whether it answers. */
+/* The first two rows of a page: its subject, and whether the daemon answers. */
 #ifndef CANFS_CANFSCTL_TOP_HEAD_H
 #define CANFS_CANFSCTL_TOP_HEAD_H
 
 #include <jansson.h>
 #include "canfsctl/top/view.h"
 
-/* One row. time: of the last answer, UNIX; version may be NULL, uptime_sec NAN. */
+/* Draws one row. time: of the last answer, UNIX time. version may be NULL, uptime_sec NAN. */
 void canfs_head_put(struct canfs_page *page, const struct canfs_top_view *view, const char *what,
 	const char *version, double uptime_sec, double time);
 
-/* Whoever is asked does not answer. */
+/* Draws one row: the daemon does not answer. */
 void canfs_head_put_error(
 	struct canfs_page *page, int row, const char *error, double silent_sec, double time);
 

@@ -34,7 +34,7 @@ const struct canfs_cell *canfs_page_row(const struct canfs_page *page, int row)
 	return &page->cells[row * page->columns];
 }
 
-/* Takes the next character off the text; its width in columns is 1 or 2. */
+/* Takes a character off the text. Its width is 1 or 2 columns. */
 static wchar_t next_character(const char **text, int *width)
 {
 	mbstate_t state = { 0 };
@@ -47,7 +47,7 @@ static wchar_t next_character(const char **text, int *width)
 	}
 	*text += length;
 	*width = wcwidth(character);
-	if (*width < 1) { /* controls; what combines with another one, as well */
+	if (*width < 1) { /* control or combining characters */
 		character = L'?';
 		*width = 1;
 	}
@@ -65,7 +65,7 @@ int canfs_text_columns(const char *text)
 	return columns;
 }
 
-/* Until the text ends, or it would pass right. */
+/* Draws until the text ends or would pass column `right`. */
 static int put(struct canfs_page *page, int row, int column, int right, enum canfs_style style,
 	const char *text, const char *end)
 {
@@ -122,7 +122,10 @@ void canfs_page_put_right(
 	canfs_page_put(page, row, column > 0 ? column : 0, style, text);
 }
 
-/* Where a line of so many columns ends: behind its last word, unless one word fills it. */
+/*
+ * The end of a line of at most this many columns: after a word, unless a single word fills the
+ * line.
+ */
 static const char *end_of_line(const char *text, int columns)
 {
 	const char *at = text, *blank = NULL;
@@ -150,7 +153,7 @@ int canfs_page_wrap(
 	for (; *text != '\0' && row <= last && column < page->columns; row++) {
 		const char *end = end_of_line(text, page->columns - column);
 
-		if (end == text) /* not even one character has room */
+		if (end == text) /* not even one character fits */
 			break;
 		put(page, row, column, page->columns, CANFS_PLAIN, text,
 			row == last ? end + strlen(end) : end);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What the pages share: how a reply is read, and what size of a screen has room for what helps less. */
+/*
+ * Shared by the pages: reading replies, and the screen size from which less important parts are
+ * shown.
+ */
 #ifndef CANFS_CANFSCTL_TOP_REPLY_H
 #define CANFS_CANFSCTL_TOP_REPLY_H
 

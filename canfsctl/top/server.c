@@ -11,7 +11,7 @@
 #include "canfsctl/top/reply.h"
 #include "canfsctl/top/table.h"
 
-/* Rows of the lists beside that of clients, at most. */
+/* Maximum rows of the lists other than clients. */
 #define EXPORTS_SHOWN 6
 #define DEVICES_SHOWN 2
 #define PAIRS_SHOWN   8
@@ -27,7 +27,10 @@ static const struct canfs_column export_columns[] = {
 
 static const struct canfs_table export_table = CANFS_TABLE(export_columns);
 
-/* Of one export no table is needed: its name stands above its resources. A screen that is not tall tells the most expensive one. */
+/*
+ * A single export needs no table, since its name is above its resources. On a short screen,
+ * put_place() names the most expensive export instead.
+ */
 static int put_exports(
 	struct canfs_page *page, int row, const json_t *exports, const struct canfs_top_view *view)
 {
@@ -67,7 +70,7 @@ static const struct canfs_column resource_columns[] = {
 
 static const struct canfs_table resource_table = CANFS_TABLE(resource_columns);
 
-/* Of the history's rows one column. */
+/* Extracts one column of the history's rows. */
 static json_t *trend_of(const json_t *history, const char *column)
 {
 	const json_t *columns = in(history, "columns"), *rows = in(history, "rows");
@@ -136,7 +139,7 @@ static int put_resources(struct canfs_page *page, int row, const json_t *export,
 		json_object_set_new(object, "name", json_string(operations[i].words));
 		json_object_set_new(
 			object, "trend", trend_of(answers->history, operations[i].name));
-		/* What a price has not is blank, not unknown. */
+		/* blank instead of unknown: a price has none of these */
 		json_object_update_new(object,
 			json_pack("{s:s, s:s, s:s}", "utilization", "", "k", "", "weight", ""));
 		canfs_table_row(page, row++, &resource_table, object, false);
@@ -146,10 +149,10 @@ static int put_resources(struct canfs_page *page, int row, const json_t *export,
 	return row;
 }
 
-/* Each with its number, if the server tells it. */
+/* Each total is shown if the server reports its number. */
 static const struct {
 	const char *name, *words;
-	bool is_fault; /* told if there are any */
+	bool is_fault; /* shown if greater than 0 */
 } totals[] = {
 	{ "write_errors", "write errors", true },
 	{ "waiting", "waiting reads", false },
@@ -176,7 +179,7 @@ static void put_totals(struct canfs_page *page, int row, const struct canfs_serv
 	}
 }
 
-/* 0: there is none. */
+/* Returns 0 if there is no price. */
 static double write_price(const json_t *exports, int at)
 {
 	const json_t *export = json_array_get(exports, (size_t)at);
@@ -184,7 +187,7 @@ static double write_price(const json_t *exports, int at)
 	return json_number_value(in(in(in(export, "operations"), "write"), "price"));
 }
 
-/* Which of them it is, if there are several; and the most expensive one, if it is another. */
+/* Draws the position among several exports, and the most expensive export if it is another one. */
 static void put_place(struct canfs_page *page, int row, int column, const json_t *exports, int at)
 {
 	int highest = 0;
@@ -231,7 +234,7 @@ static void put_help(struct canfs_page *page)
 	canfs_view_put_help(page, 3, lines, sizeof(lines) / sizeof(lines[0]));
 }
 
-/* The clients have what the others leave. */
+/* The clients get the rows that the other lists leave. */
 static void put_body(struct canfs_page *page, const struct canfs_server_answers *answers,
 	const json_t *clients, struct canfs_top_view *view)
 {
@@ -242,7 +245,7 @@ static void put_body(struct canfs_page *page, const struct canfs_server_answers 
 	const int devices = at_most(length_of(in(answers->prefetch, "devices")),
 		is_tall ? 2 * DEVICES_SHOWN : DEVICES_SHOWN);
 	const int pairs_shown = is_tall ? at_most(length_of(pairs), PAIRS_SHOWN) : 0;
-	int row = 2 + is_tall, below = 0; /* rows that what follows the clients takes */
+	int row = 2 + is_tall, below = 0; /* below: rows needed below the clients */
 
 	if (devices > 0)
 		below += devices + 1 + is_tall;

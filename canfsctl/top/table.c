@@ -11,9 +11,9 @@
 #define EXPENSIVE 0.7
 #define NOTABLE   0.3
 
-#define NAME_MAX_COLUMNS 42 /* an address of IPv6 has 39 */
+#define NAME_MAX_COLUMNS 42 /* an IPv6 address has 39 */
 
-/* jansson counts references in what it is given. */
+/* jansson needs mutable values to count references. */
 json_t *canfs_share(const json_t *value)
 {
 	return json_incref((json_t *)(uintptr_t)value);
@@ -37,7 +37,10 @@ static bool is_shown(const struct canfs_column *column, const struct canfs_page 
 	return page->columns >= column->least_columns;
 }
 
-/* What the others leave. A name stands first, and is not far from its numbers however wide the screen. */
+/*
+ * The space that the other columns leave. A name in the first column is limited, so that its
+ * numbers are near it on a wide screen.
+ */
 static int rest(const struct canfs_page *page, const struct canfs_table *table)
 {
 	int columns = page->columns;
@@ -171,7 +174,7 @@ enum canfs_style canfs_price_style(double price)
 
 static void format_number(const json_t *value, struct canfs_field *field, int digits, double unit)
 {
-	if (json_is_string(value)) /* what such a row has not, as a blank */
+	if (json_is_string(value)) /* a blank in a row without such a value */
 		canfs_format_text(value, field);
 	else if (json_is_number(value))
 		snprintf(field->text, sizeof(field->text), "%.*f", digits,
@@ -244,7 +247,9 @@ void canfs_format_short(const json_t *value, struct canfs_field *field)
 	snprintf(field->text, sizeof(field->text), "%s", text);
 }
 
-/* The latest at the right end: a second that is there moves left, whatever the width. */
+/*
+ * The newest share is at the right end. The trend moves left with each sample, whatever the width.
+ */
 void canfs_format_trend(const json_t *value, struct canfs_field *field)
 {
 	static const char *const blocks[] = { "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",

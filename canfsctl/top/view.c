@@ -4,7 +4,7 @@
 #include <curses.h>
 #include <stddef.h>
 
-#define HELP_COLUMN 16 /* of the keys' names in the help */
+#define HELP_COLUMN 16 /* of the help texts */
 
 static enum canfs_key_result quit(struct canfs_top_view *view)
 {
@@ -56,7 +56,7 @@ static enum canfs_key_result last(struct canfs_top_view *view)
 	return CANFS_KEY_DRAW;
 }
 
-/* Another export's history has to be asked for. */
+/* Asks again, since the other export's history is needed. */
 static enum canfs_key_result left(struct canfs_top_view *view)
 {
 	view->export_at--;
@@ -114,9 +114,9 @@ static enum canfs_key_result shorter(struct canfs_top_view *view)
 }
 
 static const struct key {
-	int keys[3]; /* any of them */
+	int keys[3]; /* any of these */
 	enum canfs_key_result (*press)(struct canfs_top_view *view);
-	const char *name, *help; /* NULL: the one above is its, too */
+	const char *name, *help; /* NULL: covered by the row above */
 } keys[] = {
 	{ { 'q', 'Q' }, quit, "q", "quit; leave this help" },
 	{ { 'h', '?', KEY_F(1) }, help, "h ?", "this help, and back" },

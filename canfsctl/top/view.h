@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* What the user has chosen to see of a top, and the keys to choose it with. */
+/* The user's choices of what a page shows, and the keys for them. */
 #ifndef CANFS_CANFSCTL_TOP_VIEW_H
 #define CANFS_CANFSCTL_TOP_VIEW_H
 
@@ -7,36 +7,36 @@
 #include "canfsctl/top/page.h"
 
 struct canfs_top_view {
-	/* Set by keys; the layout brings them back into its bounds. */
-	int cursor;    /* row of the longest list: a client, a mount */
-	int export_at; /* server: whose resources */
-	int sort;      /* by which of the columns that sort */
+	/* Set by keys; the layout clamps them. */
+	int cursor;    /* row of the longest list: clients or mounts */
+	int export_at; /* server top: the export shown */
+	int sort;      /* index among the columns that can be sorted by */
 	bool is_paused, is_helped;
 	double interval_sec;
 	/* Set by the layout. */
-	int cursors, exports, sorts; /* how many there are */
-	int page_rows;               /* of that list, that are shown */
+	int cursors, exports, sorts; /* the numbers of choices */
+	int page_rows;               /* rows shown of the longest list */
 };
 
 enum canfs_key_result {
-	CANFS_KEY_DRAW, /* the same answers once more */
-	CANFS_KEY_ASK,  /* anew, now */
+	CANFS_KEY_DRAW, /* draw the same answers again */
+	CANFS_KEY_ASK,  /* ask again now */
 	CANFS_KEY_QUIT,
 };
 
-/* key: as of curses, getch(). */
+/* key: from getch() of curses. */
 enum canfs_key_result canfs_view_key(struct canfs_top_view *view, int key);
 
-/* The bounds of what keys have set, from the layout's counts. */
+/* Clamps what keys have set to the layout's counts. */
 void canfs_view_bound(struct canfs_top_view *view);
 
-/* The first row that a list of so many rows shows, with the cursor's among them. */
+/* The first row to show of the list, so that the cursor is among the `shown` rows. */
 int canfs_view_first(const struct canfs_top_view *view, int shown);
 
-/* The last row of a page: the keys that matter most. */
+/* Draws the most important keys in the last row of the page. */
 void canfs_view_put_keys(struct canfs_page *page, const struct canfs_top_view *view);
 
-/* Below row: all keys, and then the lines about words of the page. */
+/* Draws, from row on, all keys and then the lines that explain terms of the page. */
 void canfs_view_put_help(struct canfs_page *page, int row, const char *const *lines, size_t count);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The words for what makes clients wait, and for what waits, of a reply to "who" (server/control.md). */
+/*
+ * Words for the causes of waiting and for the waiting operations in a reply to "who"
+ * (server/control.md).
+ */
 #ifndef CANFS_CANFSCTL_TOP_WAITS_H
 #define CANFS_CANFSCTL_TOP_WAITS_H
 
@@ -7,13 +10,13 @@
 #include <jansson.h>
 
 struct canfs_wait_word {
-	const char *name, *words; /* a NULL name ends a table */
+	const char *name, *words; /* NULL: end of the table */
 };
 
-/* In the order in which they are said. */
+/* In the order of printing. In a tie, the first one counts. */
 extern const struct canfs_wait_word canfs_wait_causes[], canfs_wait_operations[];
 
-/* Of an object with these members the one of the most seconds; NULL: of none there are any. */
+/* The words of the member with the most seconds. NULL: all are 0. */
 const char *canfs_wait_most(const struct canfs_wait_word *words, const json_t *object);
 
 #endif

@@ -13,14 +13,17 @@
 #include "common/thread.h"
 
 #define IDLE_USEC    (CANFS_ACCELERATE_IDLE_MSEC * UINT64_C(1000))
-#define PARTIAL_USEC 100000u          /* a scan that met its bound goes on after this */
+#define PARTIAL_USEC 100000u          /* a scan that met its bound continues after this */
 #define LET_GO_USEC  (10 * IDLE_USEC) /* not asked for so long: the files are closed */
 #define STOP_SEC     1
-#define STACK_BYTES  (256u << 10) /* of the many that there may be; a scan needs some 30 KiB */
+#define STACK_BYTES  (256u << 10) /* small, as there may be many; a scan needs some 30 KiB */
 
-enum helper_state { NO_HELPER, HELPER_RUNS, HELPER_ENDED /* to be joined, which takes no time */ };
+enum helper_state { NO_HELPER, HELPER_RUNS, HELPER_ENDED /* must be joined; does not block */ };
 
-/* One BDI. What its helper needs is set by the loop under the lock and read by it likewise. */
+/*
+ * State of one BDI. The loop sets what the helper needs, and the helper reads it, both under the
+ * lock.
+ */
 struct slot {
 	struct canfs_accelerator *accelerator;
 	pthread_t thread;
@@ -28,20 +31,20 @@ struct slot {
 	pthread_cond_t wake; /* a request, or stop */
 	struct canfs_bdi bdi;
 	bool used;
-	bool fresh; /* the loop gave the slot to this BDI: the helper's part is another's */
+	bool fresh; /* the slot is new for this BDI: the helper's part is another BDI's */
 	bool pending;
 	uint64_t asked_usec;
 	uint64_t chunk_bytes;
 	bool hurries;
 	struct canfs_accelerate_status status;
 
-	/* The helper's own, without the lock. */
+	/* Used by the helper only, without the lock. */
 	struct canfs_writers writers;
 	uint64_t scanned_usec; /* 0: not yet */
 	uint64_t rechecked_usec;
 	uint64_t dropped_usec;
 	uint64_t scan_cost_usec;
-	bool sent; /* something, the last time */
+	bool sent; /* the last request sent something */
 };
 
 struct canfs_accelerator {
@@ -49,7 +52,7 @@ struct canfs_accelerator {
 	bool exact;
 	bool drop_behind;
 	pthread_mutex_t lock;
-	pthread_cond_t gone; /* a helper has ended */
+	pthread_cond_t gone; /* a helper has exited */
 	bool stop;
 	bool left_behind; /* the last helper to end frees it */
 	struct slot slot[CANFS_ACCELERATE_BDIS_MAX];
@@ -74,8 +77,8 @@ static unsigned int slots_in_use(const struct canfs_accelerator *accelerator, ui
 }
 
 /*
- * Looks for writers if it is time. With thousands of processes a scan is expensive, and so the next one comes
- * later. -errno if /proc cannot be read.
+ * Looks for writers if a scan is due. With thousands of processes a scan is expensive, so the next
+ * one comes later. Returns 0, or -errno if /proc cannot be read.
  */
 static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use, uint64_t now_usec)
 {
@@ -88,7 +91,7 @@ static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use,
 	if (pause_min_usec > pause_usec)
 		pause_usec = pause_min_usec;
 	if (slot->scanned_usec && now_usec - slot->scanned_usec < pause_usec) {
-		/* A file that we keep open after its writer makes umount fail, and rm leave .nfs files. */
+		/* An open file whose writer is gone makes umount fail, and rm leaves .nfs files. */
 		if (now_usec - slot->rechecked_usec >= IDLE_USEC) {
 			canfs_writers_recheck(&slot->writers, root);
 			slot->rechecked_usec = now_usec;
@@ -102,7 +105,10 @@ static int scan_if_due(struct slot *slot, const char *root, unsigned int in_use,
 	return ret;
 }
 
-/* Once in a while: what was asked for is safe on the server, and may be dropped, only a while later. */
+/*
+ * Runs only from time to time, because data is safe on the server and may be dropped only a while
+ * after it was sent.
+ */
 static void drop_if_due(struct slot *slot, uint64_t now_usec)
 {
 	if (!slot->writers.drop_behind || now_usec - slot->dropped_usec < IDLE_USEC / 4)
@@ -121,7 +127,7 @@ static bool any_grows(const struct canfs_writers *writers)
 	return false;
 }
 
-/* Called with the lock, which is let go for all that may block. */
+/* Called with the lock held. Releases the lock for everything that may block. */
 static void serve(struct slot *slot)
 {
 	struct canfs_accelerator *accelerator = slot->accelerator;
@@ -165,7 +171,7 @@ static bool is_unasked(const struct slot *slot)
 	return canfs_now_usec() - slot->asked_usec >= LET_GO_USEC;
 }
 
-/* Lets go of files whose writers are gone, so that we keep nothing busy. Lock as in serve(). */
+/* Closes files whose writers are gone, so that no mount is kept busy. The lock is as in serve(). */
 static void release_gone_writers(struct slot *slot)
 {
 	uint64_t now = canfs_now_usec();
@@ -209,7 +215,7 @@ static void destroy(struct canfs_accelerator *accelerator)
 	free(accelerator);
 }
 
-/* Ends when it is told to, or is not needed any more: nothing asked for, nothing kept open. */
+/* Exits when told to, or when there is no request and no open file for a while. */
 static void *help(void *data)
 {
 	struct slot *slot = data;
@@ -238,7 +244,7 @@ static void *help(void *data)
 	return NULL;
 }
 
-/* Sees to it that the slot has a helper. 0, or -EAGAIN. */
+/* Makes sure that the slot has a helper. Returns 0 or -EAGAIN. */
 static int start_helper(struct slot *slot)
 {
 	int ret;
@@ -252,7 +258,7 @@ static int start_helper(struct slot *slot)
 	return ret;
 }
 
-/* Slots are left untouched: memory that no BDI uses is none. */
+/* Does not touch the slots: pages of unused slots take no memory. */
 int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *root)
 {
 	struct canfs_accelerator *made = calloc(1, sizeof(*made));
@@ -310,8 +316,9 @@ static struct slot *find_slot(struct canfs_accelerator *accelerator, struct canf
 }
 
 /*
- * An unused slot, or the one that was not asked for longest. NULL if all are in use: a BDI that gives way and comes
- * back has all its writers to be looked for anew, which must not happen at each request.
+ * Returns an unused slot, or the one whose last request is oldest, or NULL if all are in use. A BDI
+ * that loses its slot must scan for all its writers when it returns. That must not happen at each
+ * request.
  */
 static struct slot *take_slot(struct canfs_accelerator *accelerator, struct canfs_bdi bdi)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* read_ahead_kb: towards what the auction says, and back. */
+/* Moves read_ahead_kb towards the verdict of the auction, and back. */
 #include "client-agent/actuators/act.h"
 
 #include <errno.h>
@@ -7,10 +7,13 @@
 
 #include "common/log.h"
 
-/* read_ahead_kb moves at most so often: it reaches files opened later, and its effect takes a while. */
+/*
+ * Least time between two changes. A change reaches only files opened later, so its effect takes a
+ * while.
+ */
 static const uint64_t readahead_step_usec = 1000000;
 
-/* A fresh mount's read_ahead_kb is left to nfs-utils' udev rule for this long. */
+/* The read_ahead_kb of a new mount is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
 static void warn_readahead(struct canfs_actors *actors, int error)
@@ -26,7 +29,7 @@ int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
 	struct canfs_changes changes = { 0 };
 	int ret;
 
-	/* Someone else's stays remembered as such. */
+	/* A knob that someone else has changed stays recorded as such. */
 	if (!canfs_knob_is_ours(actors->tuner, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi))
 		return 0;
 	ret = canfs_readahead_restore(actors->tuner, bidder->mount.bdi, &changes);
@@ -34,7 +37,7 @@ int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
 	return ret == -EPERM ? 0 : ret;
 }
 
-/* As far as it may be raised now: as far as the link needs, or as far as is of use to the disk. */
+/* Returns the highest value allowed now: what the link needs, or what is useful to the disk. */
 static unsigned int top_kib(const struct canfs_bidder *bidder)
 {
 	unsigned int top = canfs_read_window_kib(bidder->seen.round_trip_usec);
@@ -44,7 +47,7 @@ static unsigned int top_kib(const struct canfs_bidder *bidder)
 	return top < bidder->terms.readahead_max_kib ? top : bidder->terms.readahead_max_kib;
 }
 
-/* Half of it, but not below least_kib, and if that is less than max_kib. */
+/* Returns half of the present value, at most max_kib and at least least_kib. */
 static uint64_t half_kib(uint64_t now_kib, unsigned int least_kib, unsigned int max_kib)
 {
 	uint64_t half = now_kib / 2 < max_kib ? now_kib / 2 : max_kib;
@@ -53,8 +56,8 @@ static uint64_t half_kib(uint64_t now_kib, unsigned int least_kib, unsigned int 
 }
 
 /*
- * One step in the direction of the verdict, never the other way: an administrator's value beyond a
- * bound is moved towards the bounds only if that is where the verdict goes. 0: stay.
+ * Returns the next value in the direction of the verdict, or 0 to stay. An administrator's value
+ * beyond a bound moves towards the bounds only if that is the direction of the verdict.
  */
 static unsigned int readahead_step(const struct canfs_bidder *bidder, uint64_t now_kib)
 {

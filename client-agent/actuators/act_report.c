@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What the log and `canfsctl why` say of the auctions and of knobs, and why it came out so. */
+/* Logs verdicts and changes of knobs with their reasons, and notes them for `canfsctl why`. */
 #include "client-agent/actuators/act.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #define MIB (1 << 20)
 
-/* Prices that flip must not fill the log: one bidder's news at most so often. */
+/* Prices that flip must not fill the log: least time between two messages about one bidder. */
 static const uint64_t news_usec = 1000000;
 
 /* "above", "below" or "level with" the other price. */
@@ -20,7 +20,7 @@ static const char *relation(double price, double other)
 	return price > other ? "above" : price < other ? "below" : "level with";
 }
 
-/* Also said of a server that never had a price; not while it is being found out. */
+/* Also logs this for a server that never had a price, but not before that is certain. */
 static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	const struct canfs_poller *poller = &bidder->poller;
@@ -49,7 +49,7 @@ static void log_decision(
 		decision->to, mode, decision->reason);
 }
 
-/* NaN: its own network is not watched. */
+/* network is NaN if the own network is not watched. */
 static struct canfs_bids bids(
 	const struct canfs_bidder *bidder, double server, double own, double network)
 {
@@ -58,7 +58,10 @@ static struct canfs_bids bids(
 		.network_price = bidder->network.bytes_per_sec > 0 ? network : NAN };
 }
 
-/* Who asks for so much: the server and its bottleneck, or this client's own network if that shows. */
+/*
+ * Names the source of the price: the server and its bottleneck, or this client's own network if
+ * that is visibly more expensive.
+ */
 static const char *who_asks(double server, double network, const char *bottleneck, char buf[64])
 {
 	if (network - server >= 0.01)
@@ -71,7 +74,7 @@ static const char *who_asks(double server, double network, const char *bottlenec
 	return buf;
 }
 
-/* The server's bottleneck, and whether its price was pushed. */
+/* Prints the server's bottleneck, and whether its price was pushed. */
 static const char *source_of(
 	const struct canfs_bidder *bidder, const struct canfs_tag *tag, char buf[32])
 {

@@ -7,34 +7,52 @@
 #include <time.h>
 
 #define MIB        (UINT64_C(1) << 20)
-#define STEP_BYTES (4 * MIB) /* the background moves in multiples of this on its way back */
-/* Stock limits move with MemAvailable. Rounding to multiples of this, less with little memory, keeps our limits from moving all the time. */
+#define STEP_BYTES (4 * MIB) /* the background moves back in multiples of this */
+/*
+ * Stock limits follow MemAvailable. Rounding up to a multiple of this, or of less on small
+ * machines, keeps our limits from changing all the time.
+ */
 #define STOCK_UNIT_BYTES (32 * MIB)
 #define STOCK_UNITS      32
 #define BOUND_STEPS      64 /* the same for a bound */
-/* Never more is held. The kernel sends data older than 30 s, and no link carries this much in that time. */
+/*
+ * Never hold more than this. The kernel sends data older than 30 s, and no link carries this much
+ * in that time.
+ */
 #define BOUND_MAX_BYTES (UINT64_C(1) << 40)
 #define STEP_MSEC       100
 #define LOWEST_PCT_EACH 1
 /*
- * What the kernel counts as available is not all for dirty pages: it stops writers at 1.28 times the bound, and
- * what programs need in the meantime must come from the rest.
+ * Not all memory that the kernel counts as available may become dirty. The kernel stops writers at
+ * 1.28 times the bound. The rest must cover what programs need in the meantime.
  */
 #define AVAILABLE_PCT 55
-/* Nor is the page cache that is in use, but for what the kernel would let be dirty anyway (its flushing point). */
+/*
+ * Page cache in use may not become dirty either, except for what the kernel would allow to be dirty
+ * anyway (its flushing point).
+ */
 #define AVAILABLE_MIN_PCT 10
-/* The kernel's limits are squeezed to this part; less would leave a server's disk idle between two COMMITs. */
+/*
+ * The kernel's limits are squeezed to this part. Less would leave a server's disk idle between two
+ * COMMITs.
+ */
 #define SQUEEZE            8
 #define SQUEEZED_MIN_BYTES (16 * MIB)
-/* Squeezed limits move by this part of them at least: each move may cost two of changes_per_min, and is logged. */
+/*
+ * Squeezed limits change by at least this part of themselves. Each change may cost two of
+ * changes_per_min, and is logged.
+ */
 #define SQUEEZE_STEP 16
-/* As far as memory has come back they rise again: nobody else would raise them while the squeeze lasts. */
+/*
+ * Squeezed limits below this share of their target rise again, as memory is available again. Nobody
+ * else would raise them during the squeeze.
+ */
 #define SQUEEZED_LOW_PCT 75
 
 struct canfs_defer {
 	struct canfs_tuner *tuner;
-	bool refused;             /* for good: read-only, or someone else's */
-	unsigned int granted_pct; /* so much the shares may sum up to, as far as is known */
+	bool refused;             /* permanently: read-only, or someone else's */
+	unsigned int granted_pct; /* known limit of the sum of all shares */
 };
 
 static const struct canfs_bdi whole_system = { 0, 0 };
@@ -73,8 +91,8 @@ uint64_t canfs_defer_background_bytes(uint64_t bound_bytes)
 }
 
 /*
- * What the kernel would make of the original of a *_bytes knob: that, or the ratio of the memory
- * that may be dirty, for which MemAvailable stands.
+ * Returns the kernel's value for the original of a *_bytes knob: the original itself, or its ratio
+ * of the memory that may be dirty. MemAvailable stands for that memory.
  */
 static int stock_bytes(const struct canfs_defer *defer, enum canfs_knob knob,
 	const struct canfs_meminfo *meminfo, uint64_t *bytes)
@@ -117,7 +135,7 @@ static uint64_t stock_unit_bytes(const struct canfs_meminfo *meminfo)
 		STOCK_UNIT_BYTES, canfs_larger(meminfo->total_bytes / STOCK_UNITS, MIB));
 }
 
-/* Whatever the value is derived from, it stays within the knob's bounds. */
+/* Keeps any computed value within the knob's bounds. */
 static uint64_t within_bounds(enum canfs_knob knob, uint64_t bytes)
 {
 	const struct canfs_knob_info *info = canfs_knob_info(knob);
@@ -126,9 +144,10 @@ static uint64_t within_bounds(enum canfs_knob knob, uint64_t bytes)
 }
 
 /*
- * The limits for a bound. Never below the stock ones: other file systems live under them too. Where
- * that makes the background larger than the bound needs, the share is smaller. Never below what is
- * dirty now while that is below what we allowed before.
+ * Computes the limits for a bound. They are never below the stock limits, because other file
+ * systems use the limits, too. If the stock limits make the background larger than the bound needs,
+ * the share is smaller. The background is not below what is dirty now, as far as our previous
+ * background allowed that.
  */
 static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 	const struct canfs_meminfo *meminfo, struct limits *limits)
@@ -158,7 +177,10 @@ static int plan(const struct canfs_defer *defer, uint64_t bound_bytes,
 	return 0;
 }
 
-/* The two global limits, the raised one first, so that background < limit holds all the time. */
+/*
+ * Sets the two global limits. The order keeps background < limit at all times: a rising limit is
+ * set before the background, a falling one after.
+ */
 static int set_limits(
 	struct canfs_defer *defer, const struct limits *limits, struct canfs_changes *changes)
 {
@@ -183,8 +205,8 @@ static int set_limits(
 }
 
 /*
- * Others may hold min_ratio too, and the kernel refuses a sum of 100: then take less. Only the last
- * try is reported.
+ * Others may have set min_ratio, too, and the kernel refuses a sum of 100. In that case, try
+ * smaller shares. Only the last try is reported.
  */
 static int set_share(struct canfs_defer *defer, const struct canfs_mount *mount,
 	unsigned int share_pct, bool *refused, struct canfs_changes *changes)
@@ -207,7 +229,7 @@ static int set_share(struct canfs_defer *defer, const struct canfs_mount *mount,
 	return ret;
 }
 
-/* Gives the share of BDIs back that are not deferred any more: the sum must have room. */
+/* Restores the shares of BDIs that are no longer deferred, to make room in the sum. */
 static void drop_other_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[],
 	size_t n, struct canfs_changes *changes)
 {
@@ -223,7 +245,10 @@ static void drop_other_shares(struct canfs_defer *defer, const struct canfs_moun
 	}
 }
 
-/* Everyone gets the least, what is left is shared out: so the sum is never above share_pct or n. */
+/*
+ * Each BDI gets the minimum, and the rest is divided by shares. So the sum is at most share_pct, or
+ * n if that is more.
+ */
 static unsigned int part_of(
 	unsigned int share_pct, unsigned int share, unsigned int sum, unsigned int n)
 {
@@ -245,7 +270,7 @@ static unsigned int sum_of_shares(
 	return sum < CANFS_DEFER_SHARE_PCT ? (unsigned int)sum : CANFS_DEFER_SHARE_PCT;
 }
 
-/* Lowers first, then raises, so that the sum stays below 100 all the time. */
+/* Lowers shares first, then raises others, so that the sum stays below 100 at all times. */
 static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n,
 	const unsigned int shares[], unsigned int share_pct, struct canfs_changes *changes)
 {
@@ -267,12 +292,12 @@ static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const
 			int ret = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
 			if (!ret && (now < each) == raise)
 				ret = set_share(defer, mounts[i], each, &refused, changes);
-			/* One BDI that is gone or is someone else's must not stop the rest. */
+			/* A BDI that is gone or is someone else's must not stop the rest. */
 			if (ret && ret != -EPERM && ret != -ENOENT && !first)
 				first = ret;
 		}
 	}
-	if (refused) /* or each call would try in vain, and use up the changes of the minute */
+	if (refused) /* otherwise each call would fail again and use up the changes of the minute */
 		defer->granted_pct = sum_of_shares(defer, mounts, n);
 	return first;
 }
@@ -297,7 +322,7 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 	return ret;
 }
 
-/* A step more than the least is as good as that. */
+/* A limit within one step of the target counts as squeezed. */
 static int is_squeezed(uint64_t limit, uint64_t least)
 {
 	return limit - limit / SQUEEZE_STEP < least ? 0 : -EAGAIN;
@@ -322,7 +347,7 @@ int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t to_bytes,
 			 : canfs_larger(round_up(stock / SQUEEZE, STEP_BYTES), SQUEEZED_MIN_BYTES);
 	least = within_bounds(CANFS_KNOB_DIRTY_BYTES, least);
 	next = canfs_larger(least, canfs_smaller(now, dirty));
-	/* An original below the least, an administrator's, stays as it is. */
+	/* An administrator's original below the target stays as it is. */
 	if (next > now - now / SQUEEZE_STEP &&
 		(now >= least / 100 * SQUEEZED_LOW_PCT || now >= stock))
 		return is_squeezed(now, least);
@@ -353,8 +378,8 @@ bool canfs_defer_active(const struct canfs_defer *defer)
 }
 
 /*
- * -EAGAIN while more is dirty than the stock background; then the background is back. The steps on
- * the way are too many to report.
+ * Lowers the background one step. Returns 0 once it is restored, or -EAGAIN while more is dirty
+ * than the stock background. Intermediate steps are too many to report.
  */
 static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t stock,
 	uint64_t drain_bytes, struct canfs_changes *changes)
@@ -369,7 +394,7 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	next = round_up(next, STEP_BYTES);
 	int ret = canfs_knob_read(
 		canfs_tuner_root(tuner), CANFS_KNOB_BACKGROUND_BYTES, whole_system, &now);
-	/* Whatever keeps it dirty (a local writer, a dead server): it comes down. */
+	/* Lower the background whatever keeps memory dirty (a local writer, a dead server). */
 	if (!ret && next >= now)
 		next = now > STEP_BYTES ? now - STEP_BYTES : 0;
 	if (!ret && next <= least)
@@ -380,7 +405,10 @@ static int lower_background(struct canfs_defer *defer, uint64_t dirty, uint64_t 
 	return ret ? ret : -EAGAIN;
 }
 
-/* As slowly: writers are throttled to a little less than what drains, and never stopped. */
+/*
+ * Lowers the limit as slowly. Writers are throttled to a little less than what drains, but never
+ * stopped.
+ */
 static int lower_limit(struct canfs_defer *defer, uint64_t stock, struct canfs_changes *changes)
 {
 	struct canfs_tuner *tuner = defer->tuner;
@@ -404,7 +432,7 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 	uint64_t background, limit;
 
 	if (!canfs_defer_active(defer))
-		return canfs_defer_restore_force(defer, changes); /* nothing but yielded ones */
+		return canfs_defer_restore_force(defer, changes); /* only yielded knobs are left */
 	int ret = stock_bytes(defer, CANFS_KNOB_BACKGROUND_BYTES, meminfo, &background);
 	if (!ret)
 		ret = stock_bytes(defer, CANFS_KNOB_DIRTY_BYTES, meminfo, &limit);
@@ -413,7 +441,10 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 	ret = lower_background(defer, dirty, background, drain_bytes, changes);
 	if (ret == -EAGAIN)
 		return ret;
-	/* Writers are throttled from half way between the two: not before all fits below it. */
+	/*
+	 * The kernel throttles writers above the middle of background and limit. Restore the limit
+	 * at once only if all dirty data fits below the middle.
+	 */
 	if (canfs_knob_is_ours(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system) &&
 		dirty > background / 2 + limit / 2)
 		ret = lower_limit(defer, limit, changes);
@@ -421,7 +452,10 @@ int canfs_defer_restore_step(struct canfs_defer *defer, const struct canfs_memin
 		ret = canfs_knob_restore(tuner, CANFS_KNOB_DIRTY_BYTES, whole_system, changes);
 	if (ret == -EAGAIN)
 		return ret;
-	/* The shares of BDIs, and knobs that could not be lowered in stages because the journal cannot be written. */
+	/*
+	 * Restores the shares of BDIs. Also restores knobs that could not be lowered in stages
+	 * because the journal cannot be written.
+	 */
 	return canfs_tuner_restore_all(tuner, true, changes);
 }
 

@@ -9,27 +9,29 @@
 #include <unistd.h>
 #include "common/cachestat.h"
 
-/* Long enough for whole WRITEs of any wsize, short enough that files take turns. */
+/* Long enough for whole WRITEs of any wsize, short enough for files to take turns. */
 #define PIECE_BYTES (UINT64_C(4) << 20)
-/* The usual wsize, in which a growing file is sent. */
+/* The usual wsize. A growing file is sent in multiples of this. */
 #define UNIT_BYTES (UINT64_C(1) << 20)
-/* Clean pieces that are looked at per file and call: 1 GiB. */
+/* Clean pieces that one call probes per file: 1 GiB. */
 #define PROBES_MAX 256
 /*
- * But to look at a piece in memory takes 20 microseconds: a walk that finds nothing is followed by so many calls
- * without one that this is what a call comes to.
+ * Probing a piece in memory takes 20 microseconds. After a walk that finds nothing, the next calls
+ * do not walk, so that the average per call is this number of probes.
  */
 #define PROBES_PER_CALL 4
-/* sync_file_range calls per chunk where dirty pages lie scattered. */
+/* sync_file_range calls per chunk if dirty pages are scattered. */
 #define PIECES_MAX 1024
 
 bool canfs_flush_exact(void)
 {
-	/* A kernel that knows the call, and a sandbox that lets it pass, get to the descriptor. */
+	/* The call fails with EBADF only if the kernel has it and no sandbox blocks it. */
 	return canfs_cachestat(-1, 0, 0, NULL) < 0 && errno == EBADF;
 }
 
-/* Dirty bytes of a range; all of it if the kernel will not tell for this file. */
+/*
+ * Returns the dirty bytes of a range, or the whole range if the kernel does not tell for this file.
+ */
 static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
 {
 	struct canfs_cachestat stat;
@@ -39,7 +41,7 @@ static uint64_t dirty_bytes(int fd, uint64_t offset, uint64_t len)
 	return stat.dirty * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The size as we know it, without asking the server; does it grow? */
+/* Updates the size that is known here, without asking the server, and whether the file grows. */
 static int refresh_size(struct canfs_writer *writer)
 {
 	struct statx stx;
@@ -55,8 +57,8 @@ static int refresh_size(struct canfs_writer *writer)
 }
 
 /*
- * Where to go on, and how far that goes. A file that grows is sent up to its last whole unit only:
- * its writer would otherwise run into the page that is on its way, and wait for the server.
+ * Returns where to continue, and sets *end to how far. A growing file is sent only up to its last
+ * whole unit. Otherwise its writer would touch a page that is in flight, and wait for the server.
  */
 static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
 {
@@ -73,7 +75,7 @@ static uint64_t *next_cursor(struct canfs_writer *writer, uint64_t *end)
 	return &writer->walk_bytes;
 }
 
-/* A file that has not grown since it was found was there before: what is written to it overwrites. */
+/* A file that has not grown since it was found existed before, so writes to it overwrite data. */
 static bool must_wait(const struct canfs_writer *writer, const uint64_t *cursor,
 	const struct canfs_flush_terms *terms)
 {
@@ -83,8 +85,9 @@ static bool must_wait(const struct canfs_writer *writer, const uint64_t *cursor,
 }
 
 /*
- * How far a piece may go on behind len, where count bytes are dirty: each call ends with a COMMIT, which flushes the
- * server's disk, and pages that lie scattered would have one for each few of them.
+ * Extends a piece of len bytes as far as want allows. Returns the new length, and adds its dirty
+ * bytes to *count. Each sync_file_range ends with a COMMIT, which flushes the server's disk.
+ * Without long pieces, scattered pages would cost one COMMIT for each few pages.
  */
 static uint64_t gather(struct canfs_writer *writer, uint64_t offset, uint64_t len, uint64_t end,
 	uint64_t want, uint64_t *count)
@@ -102,8 +105,8 @@ static uint64_t gather(struct canfs_writer *writer, uint64_t offset, uint64_t le
 }
 
 /*
- * Sends one piece of a file, of want bytes at most. The bytes that count; 0 if nothing is dirty all
- * round the file, or in PROBES_MAX pieces.
+ * Sends one piece of a file, at most want bytes. Returns the bytes that count; 0 if nothing is
+ * dirty in the whole file, or in PROBES_MAX pieces.
  */
 static uint64_t flush_piece(struct canfs_writer *writer, uint64_t want,
 	const struct canfs_flush_terms *terms, unsigned int *errors)
@@ -118,7 +121,7 @@ static uint64_t flush_piece(struct canfs_writer *writer, uint64_t want,
 		uint64_t count = terms->exact && len ? dirty_bytes(writer->fd, offset, len) : len;
 		if (len == 0 || must_wait(writer, cursor, terms))
 			return 0;
-		if (count > want && len > want) { /* too much in here: close in on it */
+		if (count > want && len > want) { /* too much in this range: narrow it */
 			window = len / 2 > want ? len / 2 : want;
 			continue;
 		}
@@ -143,10 +146,13 @@ static uint64_t flush_piece(struct canfs_writer *writer, uint64_t want,
 uint64_t canfs_flush(struct canfs_writers *writers, uint64_t chunk_bytes,
 	const struct canfs_flush_terms *terms, unsigned int *errors)
 {
-	/* Not exact, small clean files count again and again: no more than once round then. */
+	/*
+	 * If not exact, small clean files would count again and again. Go round only once in that
+	 * case.
+	 */
 	uint64_t pieces = terms->exact ? PIECES_MAX : writers->n + chunk_bytes / PIECE_BYTES;
 	uint64_t asked = 0;
-	size_t idle = 0; /* files in a row that had nothing */
+	size_t idle = 0; /* consecutive files that had nothing to send */
 
 	for (size_t i = 0; i < writers->n; i++)
 		*errors += refresh_size(&writers->writer[i]) != 0;

@@ -4,7 +4,7 @@
 unsigned int canfs_readahead_clamp(
 	unsigned int want_kib, unsigned int min_kib, unsigned int max_kib)
 {
-	/* The kernel rounds down to whole pages of 4 KiB; a bound must not be left by that. */
+	/* The kernel rounds down to whole pages of 4 KiB. That must not violate a bound. */
 	if (min_kib < CANFS_READAHEAD_LOWEST_KIB)
 		min_kib = CANFS_READAHEAD_LOWEST_KIB;
 	min_kib = (min_kib + 3) & ~3u;

@@ -2,10 +2,10 @@
 /*
  * READ-AHEAD (CA-NFS §2.2): how far the client reads ahead on a BDI, by read_ahead_kb.
  *
- * A change reaches files that are opened after it. Never below 64 KiB: at 0 a sequential reader
- * behind 5 ms of delay falls from 45 to 0.7 MB/s. nfs-utils' udev rule (nfsrahead) sets the knob a
- * moment after a mount appears; the tuner takes that for someone else's if it comes after ours: let
- * a mount be some seconds old first.
+ * A change reaches only files that are opened after it. The value is never below 64 KiB: at 0 a
+ * sequential reader behind 5 ms of delay falls from 45 to 0.7 MB/s. nfs-utils' udev rule
+ * (nfsrahead) sets the knob a moment after a mount appears. If that happens after our write, the
+ * tuner yields the knob. So wait until a mount is some seconds old.
  */
 #ifndef CANFS_CLIENT_AGENT_ACTUATORS_READAHEAD_H
 #define CANFS_CLIENT_AGENT_ACTUATORS_READAHEAD_H
@@ -15,21 +15,22 @@
 #define CANFS_READAHEAD_LOWEST_KIB 64
 
 /*
- * The nearest allowed value: in [min_kib, max_kib], min_kib taken as at least 64, a multiple of 4
- * (rounded down). max_kib below min_kib counts as min_kib.
+ * Returns the nearest allowed value: in [min_kib, max_kib] and a multiple of 4 (rounded down). A
+ * min_kib below 64 counts as 64, and a max_kib below min_kib counts as min_kib.
  */
 unsigned int canfs_readahead_clamp(
 	unsigned int want_kib, unsigned int min_kib, unsigned int max_kib);
 
 /*
- * Sets want_kib, clamped. A change of less than a quarter of the present value is not made unless
- * it reaches min_kib or max_kib. The caller passes NFS mounts only. Errors: canfs_knob_set()'s.
+ * Sets want_kib, clamped. A change of less than a quarter of the present value is not made, unless
+ * it reaches min_kib or max_kib. mount must be an NFS mount. Returns 0 or an error of
+ * canfs_knob_set().
  */
 int canfs_readahead_set(struct canfs_tuner *tuner, const struct canfs_mount *mount,
 	unsigned int want_kib, unsigned int min_kib, unsigned int max_kib,
 	struct canfs_changes *changes);
 
-/* The BDI's original back. Errors: canfs_knob_restore()'s. */
+/* Restores the BDI's original. Returns 0 or an error of canfs_knob_restore(). */
 int canfs_readahead_restore(
 	struct canfs_tuner *tuner, struct canfs_bdi bdi, struct canfs_changes *changes);
 

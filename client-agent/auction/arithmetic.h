@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Arithmetic of byte counts and counters, which do not fit a double. */
+/* Arithmetic on byte counts and counters, which a double cannot represent exactly. */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_ARITHMETIC_H
 #define CANFS_CLIENT_AGENT_AUCTION_ARITHMETIC_H
 

@@ -2,7 +2,7 @@
 #include "client-agent/auction/backlog.h"
 #include "client-agent/auction/arithmetic.h"
 
-/* Below this the system counts as clean: metadata of local file systems is always a little dirty. */
+/* Less dirty memory counts as clean: metadata of local file systems is always a little dirty. */
 static const uint64_t clean_bytes = 1 << 20;
 
 uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_bytes,
@@ -11,7 +11,10 @@ uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_by
 	bool backwards = written_bytes < backlog->written_bytes || sent_bytes < backlog->sent_bytes;
 
 	if (!backlog->primed || backwards) {
-		/* What was dirty before we looked may well be ours, but for what was never written to it. */
+		/*
+		 * Data that was dirty before the first sample may be ours, but only as much as was
+		 * written here.
+		 */
 		backlog->unsent_bytes = written_bytes > sent_bytes ? written_bytes - sent_bytes : 0;
 		backlog->primed = true;
 	} else {
@@ -22,7 +25,10 @@ uint64_t canfs_backlog_update(struct canfs_backlog *backlog, uint64_t written_by
 	}
 	backlog->written_bytes = written_bytes;
 	backlog->sent_bytes = sent_bytes;
-	/* What was overwritten, or deleted before it was sent, is not to be taken for others' dirty pages later. */
+	/*
+	 * Overwritten data, and data deleted before it was sent, must not later count others' dirty
+	 * pages as ours.
+	 */
 	backlog->unsent_bytes = canfs_smaller(backlog->unsent_bytes,
 		dirty_bytes < clean_bytes ? dirty_bytes : dirty_bytes + writeback_bytes);
 	return canfs_backlog_bytes(backlog, dirty_bytes, writeback_bytes);

@@ -9,17 +9,20 @@
 #include "client-agent/auction/own_network.h"
 #include "pricing/price.h"
 
-/* Read-ahead is judged by the last few seconds: a streaming phase is about that long. */
+/* Read-ahead is judged by the last few seconds, which is about the length of a streaming phase. */
 static const double confidence_tau_sec = 5;
 
-/* Averaged over about as long as it is projected; a single large write is no stream. */
+/* Averaged over about as long as it is projected. A single large write is no stream. */
 static const double fill_tau_sec = 0.5;
 static const double fill_peak_tau_sec = 10;
 
-/* What is older than 30 s the kernel sends; it looks every 5 s. Nothing moved for longer: nothing is there. */
+/*
+ * The kernel sends data older than 30 s and checks every 5 s. If nothing moved for longer than
+ * that, no data is left.
+ */
 static const uint64_t quiet_usec = 40000000;
 
-/* Read-ahead may use spare memory freely while it is more than this share of RAM. */
+/* Read-ahead may use spare memory freely while that is more than this share of RAM. */
 static const double ample_memory_share = 0.25;
 
 static struct canfs_auction_terms auction_terms(const struct canfs_terms *mine)
@@ -45,7 +48,7 @@ static struct canfs_poller_terms poller_terms(const struct canfs_agent_config *c
 	return terms;
 }
 
-/* Uses the version of the mount: if the mount works, so does asking that way. */
+/* Asks with the NFS version of the mount: if the mount works, so do these requests. */
 static struct canfs_fsstat_target endpoint_of(const struct canfs_mount *mount)
 {
 	return (struct canfs_fsstat_target) {
@@ -108,7 +111,10 @@ void canfs_bidder_forget_network(struct canfs_bidder *bidder)
 void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agent_config *config)
 {
 	const struct canfs_poller_terms poller = poller_terms(config);
-	/* Does not look the mount point up again, which would keep an automount from expiring. */
+	/*
+	 * Does not look the mount point up again. Repeated lookups would keep an automount from
+	 * expiring.
+	 */
 	const struct canfs_fsstat_target target = endpoint_of(&bidder->mount);
 
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
@@ -160,7 +166,10 @@ static void take_counters(
 	bidder->seen.usec = now_usec;
 }
 
-/* Between two samples of the counters: what more is in flight counts as ours, if anything of ours moved at the last one. */
+/*
+ * Between two samples of the counters, growth of Writeback counts as ours if any of our data moved
+ * at the last sample.
+ */
 static uint64_t in_flight(struct canfs_bidder *bidder, const struct canfs_mountstats *stats,
 	uint64_t writeback_bytes, uint64_t now_usec)
 {
@@ -181,10 +190,13 @@ static void note_rest(struct canfs_bidder *bidder, uint64_t unsent)
 		bidder->held.has_rest = false;
 }
 
-/* Is nothing there that the kernel's flusher would come for? */
+/* Returns true if there is nothing that the kernel's flusher would send. */
 static bool is_clean(const struct canfs_bidder *bidder, uint64_t unsent, uint64_t now_usec)
 {
-	/* To the kernel a file that is always written to is never clean, however little of it is unsent. */
+	/*
+	 * For the kernel, a file that is written all the time is never clean, however little is
+	 * unsent.
+	 */
 	return !bidder->held.clean_usec ||
 	       now_usec - bidder->held.clean_usec >= CANFS_KERNEL_FLUSH_USEC ||
 	       (unsent < CANFS_BACKLOG_SMALL_BYTES && !canfs_bidder_fills(bidder));
@@ -213,7 +225,10 @@ void canfs_bidder_observe(struct canfs_bidder *bidder, const struct canfs_mounts
 	unsent = canfs_smaller(bidder->held.backlog.unsent_bytes, meminfo->dirty_bytes);
 	note_rest(bidder, unsent);
 	clean = is_clean(bidder, unsent, now_usec);
-	/* Up to the first sample of what is held: an idle client samples less often. */
+	/*
+	 * The first sample with held data counts as clean, because an idle client samples less
+	 * often.
+	 */
 	if (clean || bidder->held.was_clean)
 		bidder->held.clean_usec = now_usec;
 	bidder->held.was_clean = clean;
@@ -247,8 +262,10 @@ bool canfs_bidder_reads(const struct canfs_bidder *bidder, uint64_t now_usec)
 	return now_usec - bidder->seen.reading_usec <= 1000000;
 }
 
-/* CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and the
- * effectiveness of the operation". */
+/*
+ * CA-NFS §2.2: "a client's willingness to perform read-ahead depends on its available memory and
+ * the effectiveness of the operation".
+ */
 static double readahead_scale(
 	const struct canfs_bidder *bidder, const struct canfs_meminfo *meminfo)
 {
@@ -259,15 +276,15 @@ static double readahead_scale(
 }
 
 /*
- * An idle client asks every ten seconds only: its price may be from before the rush hour. The first
- * data that it holds makes it ask, and waits for the answer.
+ * An idle client asks only every ten seconds, so its price may be outdated. The first held data
+ * makes the poller ask, and waits for the answer.
  */
 static bool may_send(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	return canfs_bidder_holds(bidder) && canfs_poller_is_current(&bidder->poller, now_usec);
 }
 
-/* What is left of the bound when the others have filled their part of it. */
+/* Returns what is left of the bound after the other bidders have filled their part. */
 static uint64_t headroom(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
 	uint64_t others = canfs_growth(host->coming_bytes, canfs_bidder_coming_bytes(bidder));
@@ -329,7 +346,7 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 	return canfs_pace_step(&bidder->pace, &view);
 }
 
-/* What was measured last stays while there is no connection. */
+/* Keeps the last measured value while there is no connection. */
 static void note_round_trip(struct canfs_bidder *bidder)
 {
 	const struct canfs_fsstat *fsstat = bidder->poller.fsstat;
@@ -352,7 +369,10 @@ struct canfs_tag canfs_bidder_asked(
 	return asked;
 }
 
-/* Whose data is dirty only the whole system tells: what may be others' counts as theirs, and as written here. */
+/*
+ * Low-priority data is known only for the whole system, not per mount. So dirty data that may
+ * belong to others counts as theirs, and as written to this mount.
+ */
 static bool is_low_priority(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
 	uint64_t dirty = host->meminfo.dirty_bytes;
@@ -363,7 +383,10 @@ static bool is_low_priority(const struct canfs_bidder *bidder, const struct canf
 	       (double)others <= CANFS_LOW_PRIORITY_REST * (double)unsent;
 }
 
-/* §2.1: deferring takes memory from writers and from readers. §5: "charging different processes different prices". */
+/*
+ * §2.1: deferring takes memory from writers and from readers. §5: "charging different processes
+ * different prices".
+ */
 static double write_bid(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
 	const struct canfs_terms *terms = &bidder->terms;

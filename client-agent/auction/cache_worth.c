@@ -4,7 +4,10 @@
 
 #include <math.h>
 
-/* A phase of a job is about that long: soon enough to keep its cache, not at each file that it opens. */
+/*
+ * About as long as a phase of a job: fast enough to keep the job's cache, but too slow to react to
+ * each file that the job opens.
+ */
 static const double tau_sec = 5;
 
 void canfs_cache_worth_init(struct canfs_cache_worth *worth)
@@ -40,7 +43,7 @@ double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed
 	double fetched = (double)canfs_growth(fetched_bytes, worth->fetched_bytes);
 	double read = (double)canfs_growth(read_bytes, worth->read_bytes);
 
-	/* What is missed may also be of a local file system. */
+	/* Missed data may also be of a local file system. */
 	if (worth->seen_usec && elapsed_sec > 0) {
 		canfs_average_add(&worth->hits, fmax(read - fetched, 0) / elapsed_sec, elapsed_sec);
 		canfs_average_add(&worth->share,

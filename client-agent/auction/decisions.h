@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What was decided last, and why: a ring that a mount (and the agent as a whole) keeps for "canfsctl
- * why". The sentence is the one that was logged. Pure: no I/O, no clock.
+ * The last decisions and their reasons, for "canfsctl why". Each mount has a ring, and so has the
+ * agent as a whole. The reason is the sentence that was logged. Pure: no I/O, no clock.
  */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_DECISIONS_H
 #define CANFS_CLIENT_AGENT_AUCTION_DECISIONS_H
@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CANFS_DECISIONS_MAX 64 /* remembered in one ring; the oldest gives way */
+#define CANFS_DECISIONS_MAX 64 /* per ring; a new decision replaces the oldest */
 
-/* What was bid; NaN where nobody has. */
+/* The prices of a decision. NaN: no price. */
 struct canfs_bids {
 	double server_price;
 	double own_price;
@@ -26,20 +26,26 @@ struct canfs_decision {
 	char from[24];
 	char to[24];
 	struct canfs_bids bids;
-	char reason[160]; /* one sentence, cut if it is longer */
+	char reason[160]; /* one sentence, truncated if it is longer */
 };
 
 struct canfs_decisions {
-	size_t n; /* ever noted */
+	size_t n; /* decisions ever noted */
 	struct canfs_decision decision[CANFS_DECISIONS_MAX];
 };
 
-/* Notes one, its reason printed; what does not fit is cut. Valid until the ring comes round. */
+/*
+ * Notes a decision. format and its arguments give the reason. Texts that are too long are
+ * truncated. The result is valid until the ring wraps around.
+ */
 const struct canfs_decision *canfs_decisions_note(struct canfs_decisions *decisions,
 	uint64_t at_usec, const char *what, const char *from, const char *to,
 	struct canfs_bids bids, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
-/* How many are remembered; and the i-th of them, the latest being 0. NULL beyond. */
+/*
+ * The number of decisions in the ring, and the i-th of them; 0 is the latest. NULL if there is
+ * none.
+ */
 size_t canfs_decisions_count(const struct canfs_decisions *decisions);
 const struct canfs_decision *canfs_decisions_at(const struct canfs_decisions *decisions, size_t i);
 

@@ -26,7 +26,7 @@ int canfs_export_name_parse(const char *text, struct canfs_export_name *name)
 
 	if (len == 0 || len > CANFS_HOST_MAX || memchr(host, '/', len))
 		return -EINVAL;
-	/* A tag. With a colon it would be an IPv6 address without brackets. */
+	/* A tag. A name with a colon would be an IPv6 address without brackets. */
 	if (*name->path != '/' && (*name->path == '\0' || strchr(name->path, ':')))
 		return -EINVAL;
 	memcpy(name->host, host, len);

@@ -22,7 +22,7 @@ static void begin(struct canfs_give_way *give_way, const struct canfs_give_way_v
 	}
 }
 
-/* However fast the writer is: made to wait, it writes less. */
+/* Ignores how fast the writer is: while it is made to wait, it writes less. */
 static void go_on(struct canfs_give_way *give_way, const struct canfs_give_way_view *view)
 {
 	if (!(view->price < CANFS_GIVE_WAY_LOW))

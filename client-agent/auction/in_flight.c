@@ -2,16 +2,22 @@
 #include "client-agent/auction/in_flight.h"
 #include "client-agent/auction/arithmetic.h"
 
-/* With less than this the system counts as quiet. */
+/* With less Writeback than this, nothing counts as in flight. */
 static const uint64_t quiet_bytes = 1 << 20;
 
-/* What was sent and never begun: from this part of what is sent on, pages are not counted one by one. */
+/*
+ * If this part of the sent bytes, and at least this many bytes, were never begun, the kernel does
+ * not count single pages.
+ */
 static const uint64_t uncounted_part = 4, uncounted_min_bytes = 64 << 20;
 
-/* A sum of times that was unreadable before jumps by its whole past. */
+/*
+ * Bound of the mean round trip. A sum of times that was unreadable before jumps by its whole
+ * history.
+ */
 static const uint64_t round_trip_max_msec = 600000;
 
-/* As far back, and not much further, that is looked at. */
+/* Both counts are halved when this much was sent, so that older data matters less. */
 static const uint64_t counted_bytes = 1 << 30;
 
 static void note_commits(
@@ -43,7 +49,7 @@ static void note_sent(struct canfs_in_flight *in_flight, uint64_t sent_bytes, ui
 	in_flight->sample[last].sent_bytes = sent_bytes;
 }
 
-/* What had been sent by then, as far back as is remembered. */
+/* Returns what had been sent by then, as far back as the samples go. */
 static uint64_t sent_until(const struct canfs_in_flight *in_flight, uint64_t usec)
 {
 	size_t kept = canfs_smaller(in_flight->samples, CANFS_IN_FLIGHT_SAMPLES);
@@ -68,8 +74,11 @@ static uint64_t committed_until_usec(const struct canfs_in_flight *in_flight, ui
 	return canfs_larger(in_turn, at_rest);
 }
 
-/* How far begun bytes are ahead with nothing on its way. The last page of a file is begun as a whole, and sent as what
- * is in it, so that it rises. What was on its way when we came, and what is sent twice, lets it sink, too. */
+/*
+ * Notes how far begun bytes exceed sent bytes with nothing in flight. The last page of a file is
+ * begun as a whole page, but only its data is sent, so the lead rises. The lead also sinks, by data
+ * that was in flight at our first sample and by data that is sent twice.
+ */
 static void note_lead(struct canfs_in_flight *in_flight, int64_t lead, uint64_t writeback_bytes)
 {
 	if (lead < in_flight->lead_bytes)
@@ -82,7 +91,7 @@ static void note_lead(struct canfs_in_flight *in_flight, int64_t lead, uint64_t 
 	}
 }
 
-/* Does the kernel count the pages whose sending begins, and not the folios? */
+/* Returns true if the kernel counts pages whose sending begins, not folios. */
 static bool counts_pages(const struct canfs_in_flight *in_flight)
 {
 	return in_flight->uncounted_bytes < uncounted_min_bytes ||
@@ -92,7 +101,7 @@ static bool counts_pages(const struct canfs_in_flight *in_flight)
 uint64_t canfs_in_flight_update(struct canfs_in_flight *in_flight,
 	const struct canfs_mountstats *stats, uint64_t writeback_bytes, uint64_t now_usec)
 {
-	/* Direct writes are no Writeback. */
+	/* Direct writes are not in Writeback. */
 	uint64_t sent = canfs_growth(stats->server_write_bytes, stats->direct_write_bytes);
 	int64_t lead = (int64_t)(stats->begun_write_bytes - sent);
 	uint64_t not_answered, not_committed;

@@ -6,13 +6,19 @@
 
 #include "pricing/price.h"
 
-/* Of payload: Ethernet, IP and TCP headers of packets of 1500 bytes, and an ACK at most for each of them, the other way. */
+/*
+ * Factors of the payload. Ethernet, IP and TCP headers of packets of 1500 bytes, and at most one
+ * ACK for each packet in the other direction.
+ */
 static const double with_headers = 1.06, acks = 0.05;
 
-/* Two messages of 1 MiB, at most, may be on the wire or in a queue, and not yet counted. */
+/* At most two messages of 1 MiB may be on the wire or in a queue and not yet counted. */
 static const double uncounted_max_bytes = 2 << 20;
 
-/* Of the link, however much write-back takes: what others receive is known no better than that. */
+/*
+ * Share of the link that is left at least, however much write-back takes. The received bytes are
+ * not known more exactly than that.
+ */
 static const double left_min = 0.1;
 
 void canfs_own_network_init(struct canfs_own_network *network)
@@ -42,7 +48,7 @@ void canfs_own_network_add(struct canfs_own_network *network,
 	network->in_flight_bytes = counters->in_flight_bytes;
 }
 
-/* What is left of all after ours, of which so much may not be counted yet. */
+/* Returns all bytes without ours. uncounted_bytes of ours may not be counted yet. */
 static double others(double all, double ours, double uncounted_bytes)
 {
 	double uncounted = fmin(uncounted_bytes, uncounted_max_bytes) / CANFS_OWN_NETWORK_TAU_SEC;
@@ -68,7 +74,7 @@ double canfs_own_network_readahead(
 {
 	if (!(bytes_per_sec > 0))
 		return 0;
-	/* A reply of which a part has come is not counted, either. */
+	/* A reply that has partly arrived is not counted yet, either. */
 	return fmin(others(network->received.value, fetched_bytes_per_sec, fetched_bytes_per_sec) /
 			    bytes_per_sec,
 		1);

@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * How busy this client's own network is, for background work on it (CA-NFS §3.3, "Client and Server Network"). The
- * way of a WRITE begins at an interface of the client, and costs as much as the most expensive resource on it (§3, §3.2). Of that
- * one no server knows, so it is not in its prices: the client adds it when it bids.
+ * How busy this client's own network is for background work (CA-NFS §3.3, "Client and Server
+ * Network"). The path of a WRITE begins at an interface of the client. An operation costs as much
+ * as the most expensive resource on its path (§3, §3.2). Servers do not know the client's
+ * interface, so their prices do not include it. The client adds the interface's price when it bids.
  *
  *	sent      |== write-back ==|=== others ===|             |    others / speed
  *	received  |ACKs|======== others ========|               |    others / (speed - write-back)
  *	          0                                           speed
  *
- * What counts is what others use: other programs, and reads of these mounts. The write-back of the managed mounts is
- * subtracted, of all of them: with it a lone writer would be too expensive for itself, and leave its link idle.
+ * Only the use by others counts: other programs, and reads of these mounts. The write-back of all
+ * managed mounts is subtracted. Otherwise a lone writer would make its own link expensive and leave
+ * it idle.
  *
- * In the direction in which WRITEs go, others take their share of the link. What they receive comes the other way
- * and is not in the way of WRITEs; but the requests for it are, and wait behind what was sent before. A reader that waits for
- * each reply gets only so much of the link as write-back leaves it idle, so that what it receives is taken as a part of that: it
- * must not become cheaper the more it is hurt.
+ * In the direction of WRITEs, others take their share of the link. Data that others receive does
+ * not compete with WRITEs, but the requests for that data do: they wait behind data that was sent
+ * before. A reader that waits for each reply gets only the part of the link that write-back leaves
+ * idle. So received data is counted relative to that part. Otherwise the price would fall as the
+ * reader is hurt more.
  *
- * mountstats counts a WRITE when it is answered, the interface when it is sent: what may lie between is not taken for others'.
+ * mountstats counts a WRITE when it is answered; the interface counts it when it is sent. Data that
+ * may be between the two is not counted as others'.
  *
- * Read-ahead is paid likewise, in the other direction (§2.2): what others receive than this mount's own readers.
+ * Read-ahead is priced in the same way, in the other direction (§2.2): by what others receive,
+ * without this mount's own readers.
  *
- * Averaged over "a few hundreds of milliseconds" (§3.3); a little longer here, since samples come every 0.1 to 1 s.
+ * The averages cover "a few hundreds of milliseconds" (§3.3). Here it is a little longer, because
+ * samples come every 0.1 to 1 s.
  *
  * Pure: no I/O, no clock.
  */
@@ -33,10 +39,14 @@
 #define CANFS_OWN_NETWORK_TAU_SEC 1.0
 
 /*
- * The k of its price: the sooner a further request hurts others, the smaller (§3.2). A server's network has 64, as packets of
- * many clients mix until it is nearly full. Here a request waits behind whole WRITEs of its own connection, of 1 MiB each: 8 ms at
- * 1 Gbit/s, about as long as for a disk's head, so that k is a disk's there. At 100 Mbit/s it is ten times that, and at
- * 10 Gbit/s little. Hence k - 1 grows with the speed, until k is a network's.
+ * The k of the price. k is smaller if a further request hurts others earlier (§3.2). A server's
+ * network has a k of 64, because packets of many clients interleave until the network is nearly
+ * full.
+ *
+ * On a client, a request waits behind whole WRITEs of 1 MiB on its own connection. That takes 8 ms
+ * at 1 Gbit/s, about as long as a disk's seek, so k is a disk's at that speed. At 100 Mbit/s the
+ * wait is ten times as long, and at 10 Gbit/s it is short. So k - 1 grows with the speed, up to a
+ * network's k.
  *
  *	Mbit/s               100    1000   10 000   21 000
  *	k                    1.3       4       31       64
@@ -48,12 +58,12 @@
 /* One interface. */
 struct canfs_own_network {
 	uint64_t usec;           /* of the last sample; 0: none yet */
-	uint64_t received_bytes; /* the counters then */
+	uint64_t received_bytes; /* counters at that sample */
 	uint64_t sent_bytes;
 	struct canfs_average received; /* bytes per second */
 	struct canfs_average sent;
-	struct canfs_average background; /* of sent: payload of the managed mounts' write-back */
-	uint64_t in_flight_bytes;        /* of that, not all counted as sent */
+	struct canfs_average background; /* part of sent: payload of the mounts' write-back */
+	uint64_t in_flight_bytes;        /* payload that may not be counted as sent yet */
 };
 
 struct canfs_own_network_counters {
@@ -65,19 +75,23 @@ struct canfs_own_network_counters {
 
 void canfs_own_network_init(struct canfs_own_network *network);
 
-/* Counters that run backwards (another interface of that name) say nothing. now_usec is not 0. */
+/*
+ * Adds a sample. Counters that run backwards (another interface with that name) are ignored.
+ * now_usec is not 0.
+ */
 void canfs_own_network_add(struct canfs_own_network *network,
 	const struct canfs_own_network_counters *counters, uint64_t now_usec);
 
 /*
- * Utilization by others, [0, 1], as a write-back or a read-ahead meets it; bytes_per_sec: the link's speed, 0: not known, then 0 is
- * returned. fetched_bytes_per_sec: what the mount whose read-ahead it is receives for its readers.
+ * Return the utilization by others, [0, 1], as a write-back or a read-ahead meets it. bytes_per_sec
+ * is the link's speed; if it is 0 (not known), the result is 0. fetched_bytes_per_sec is what the
+ * mount of the read-ahead receives for its own readers.
  */
 double canfs_own_network_write(const struct canfs_own_network *network, double bytes_per_sec);
 double canfs_own_network_readahead(const struct canfs_own_network *network,
 	double fetched_bytes_per_sec, double bytes_per_sec);
 
-/* The price of that utilization, in [0, CANFS_PRICE_MAX]. */
+/* Returns the price of that utilization, in [0, CANFS_PRICE_MAX]. */
 double canfs_own_network_price(double utilization, double bytes_per_sec);
 
 #endif

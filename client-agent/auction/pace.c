@@ -8,22 +8,30 @@
 /* Per second. Slower than prices come, or the rate would chase its own effect. */
 static const double growth = 0.1;
 static const double growth_if_idle =
-	1.8; /* more: for a server that costs nothing; twofold in 0.33 s */
+	1.8; /* in addition, for a server that costs nothing: twofold in 0.33 s */
 static const double shrinkage = 0.5;
 
-/* High prices of one burst count once: so long takes a server's queue to be seen and to be drained. */
+/*
+ * High prices of one burst count once. This is the time to notice a server's queue and to drain it.
+ */
 static const uint64_t halving_usec = 700000;
 
-/* A step that comes later than this says nothing of what the server bore in the meantime. */
+/* A later step tells nothing about what the server sustained in the meantime. */
 static const double learning_max_sec = 0.2;
 
-/* However old it is, what was held back leaves within so long; and in its time at this share of its bound at least. */
+/*
+ * Data that was held back is spread over at least even_min_sec, however old it is. Once it may
+ * leave, the rate is at least begin_share of its bound.
+ */
 static const double even_min_sec = 3, begin_share = 0.75;
 
-/* A server that has been expensive, and is cheap for a shorter time, has only paused: as a reader whose packet was lost does. */
+/*
+ * An expensive server that is cheap for less than this has only paused, for example because a
+ * reader's packet was lost.
+ */
 static const double pause_sec = 0.5;
 
-/* The pile is gone when no more is held than what comes between two steps. */
+/* The held data is gone when no more is held than what arrives between two steps. */
 static const double gone_sec = 0.1;
 static const double gone_bytes = 2 * CANFS_PACE_CHUNK_BYTES;
 
@@ -51,7 +59,7 @@ static void scale_rate(struct canfs_pace *pace, double factor)
 		CANFS_PACE_MIN_BYTES_PER_SEC, CANFS_PACE_MAX_BYTES_PER_SEC);
 }
 
-/* share: of the rate that the taper leaves. */
+/* share: part of the rate that the taper leaves. */
 static void learn(struct canfs_pace *pace, double own, double server, double share, double sec)
 {
 	if (share >= 1) {
@@ -67,7 +75,10 @@ static void learn(struct canfs_pace *pace, double own, double server, double sha
 		pace->borne = true;
 }
 
-/* Of what is held now, and of as much as came in the spell. */
+/*
+ * Bounds the rate so that two things leave evenly: the data held now, and as much new data as came
+ * in the spell.
+ */
 static void bound_after_spell(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
 	double age_sec = (double)view->held_usec / 1e6;
@@ -82,14 +93,17 @@ static void bound_after_spell(struct canfs_pace *pace, const struct canfs_pace_v
 			CANFS_PACE_MIN_BYTES_PER_SEC / begin_share, CANFS_PACE_MAX_BYTES_PER_SEC);
 }
 
-/* Nobody else needs the server, or it cannot wait. */
+/* Returns true if nobody else needs the server, or the data cannot wait. */
 static bool is_its_time(const struct canfs_pace_view *view)
 {
 	return view->server_price < CANFS_PACE_BID_MIN ||
 	       view->held_usec >= CANFS_PACE_DEADLINE_USEC;
 }
 
-/* It may pause; when it is over, the pile may still grow until nothing is tapered, and the bound with it. */
+/*
+ * A spell may pause. After its end, held data may still grow until nothing is tapered, and the
+ * bound grows with the data.
+ */
 static void note_spell(
 	struct canfs_pace *pace, const struct canfs_pace_view *view, double share, double sec)
 {
@@ -124,7 +138,7 @@ static void smooth(
 	pace->rate_bytes_per_sec = clamp(pace->rate_bytes_per_sec, least, most);
 }
 
-/* Neither faster than the link, nor all of it unless that is needed. */
+/* The rate must not exceed the link's speed, nor take all of the link unless that is necessary. */
 static void keep_to_network(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
 	bool needed =
@@ -136,7 +150,10 @@ static void keep_to_network(struct canfs_pace *pace, const struct canfs_pace_vie
 			fmin(pace->rate_bytes_per_sec, fmax(most, CANFS_PACE_MIN_BYTES_PER_SEC));
 }
 
-/* For the time that has passed. What was not sent was not borne: a long time earns one chunk, or what a late step does. */
+/*
+ * Earns credit for the elapsed time. The server has not proven that it sustains data that was not
+ * sent. So a long time earns one chunk, or as much as learning_max_sec.
+ */
 static void earn(struct canfs_pace *pace, double rate, double sec, double credit_max)
 {
 	double most = fmax(rate * learning_max_sec, CANFS_PACE_CHUNK_BYTES);
@@ -149,7 +166,7 @@ static bool is_soon_full(const struct canfs_pace_view *view)
 	return (double)view->headroom_bytes < view->fill_bytes_per_sec;
 }
 
-/* So much makes a batch: less is not sent yet. */
+/* Returns the size of a batch. Less is not sent yet. */
 static double batch_bytes(const struct canfs_pace_view *view, double rate)
 {
 	if (is_soon_full(view))
@@ -176,7 +193,10 @@ static bool window_is_open(double rate, uint64_t on_its_way_bytes)
 	return (double)on_its_way_bytes <= fmax(window, CANFS_PACE_WINDOW_MIN_BYTES);
 }
 
-/* From when nothing is left until what has come is worth a COMMIT, cannot wait, or is all. */
+/*
+ * Gathers from the moment that nothing is held until the data is worth a COMMIT, cannot wait, or is
+ * complete.
+ */
 static void note_gathering(struct canfs_pace *pace, const struct canfs_pace_view *view)
 {
 	bool no_more_comes = view->fill_bytes_per_sec < CANFS_PACE_STOPPED_BYTES_PER_SEC;
@@ -202,7 +222,10 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	rate = pace->rate_bytes_per_sec * share * share;
 	if (is_soon_full(view))
 		rate = fmax(rate, view->fill_bytes_per_sec);
-	/* Of a batch that was begun at another price no more than is worth a COMMIT. */
+	/*
+	 * Keep no more credit than for one batch at the present price, or than what is worth a
+	 * COMMIT.
+	 */
 	pace->credit_bytes =
 		fmin(pace->credit_bytes, fmax(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_WORTH_BYTES));
 	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {

@@ -15,7 +15,7 @@ const struct canfs_poller_terms canfs_poller_defaults = {
 	.service_port = 0,
 };
 
-/* Where there is none to be had, FSSTAT is what there is. */
+/* Without a price service, FSSTAT remains. */
 static void subscribe(struct canfs_poller *poller, const struct canfs_fsstat_target *target)
 {
 	(void)canfs_subscription_open(&poller->subscription, &target->address,
@@ -89,7 +89,7 @@ static int ask(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs)
 	return canfs_fsstat_start(poller->fsstat, now_usec + poller->terms.answer_usec);
 }
 
-/* The answer to a question that was on its way when the machine was suspended. */
+/* Returns true for the answer to a question that was in flight during a suspend. */
 static bool is_from_before_a_suspend(const struct canfs_poller *poller)
 {
 	return poller->stale && !poller->asked_usec;
@@ -111,12 +111,12 @@ static void take_price(struct canfs_poller *poller, enum canfs_price_source sour
 	poller->stale = false;
 }
 
-/* A service that has no prices for us any more says so; one that is silent may come back. */
+/* A service that has no more prices for us says so. A silent service may come back. */
 static bool take_pushed(struct canfs_poller *poller, uint64_t now_usec)
 {
 	const struct canfs_subscription *subscription = &poller->subscription;
 	const struct canfs_quote *quote = subscription->prices.quote;
-	/* A client that has not asked by NFS yet is not known to all servers. */
+	/* Some servers know a client only after it has asked by NFS. */
 	bool is_known = poller->answers > 0 || poller->unanswered > 0;
 	bool is_new = is_known && canfs_subscription_tick(&poller->subscription, now_usec);
 	struct canfs_tag tag = { .write = quote[CANFS_WRITE].price,
@@ -142,7 +142,7 @@ static bool is_due(
 	return now_usec >= canfs_poller_due_usec(poller, rpcs, holding);
 }
 
-/* Asks FSSTAT if that is due, and takes what it has answered. */
+/* Asks FSSTAT if a question is due, and takes the answer. */
 static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
 {
 	struct canfs_space space;
@@ -170,7 +170,10 @@ static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t
 	canfs_publisher_note(&poller->publisher, valid ? &space : NULL);
 	if (!valid || is_from_before_a_suspend(poller) || canfs_poller_is_pushed(poller, now_usec))
 		return false;
-	/* What was pushed last holds until these are believed, or there would be no price meanwhile. */
+	/*
+	 * The last pushed price holds until FSSTAT's prices are believed. Otherwise there would be
+	 * no price meanwhile.
+	 */
 	if (poller->source == CANFS_SOURCE_SERVICE && !poller->publisher.believed)
 		return false;
 	take_price(poller, CANFS_SOURCE_FSSTAT, &tag, -1, now_usec);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * How many requests a mount makes a second and how long the server takes for one: what grew in
+ * How many requests a mount makes per second, and how long the server takes for each: the growth of
  * mountstats' counters in the last CANFS_RATES_USEC or more. Pure: no I/O, no clock.
  */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_RATES_H
@@ -15,7 +15,7 @@ enum canfs_rpc { CANFS_RPC_READ, CANFS_RPC_WRITE, CANFS_RPC_COMMIT, CANFS_RPCS }
 struct canfs_rate {
 	double per_sec;
 	double bytes_per_sec;   /* of the RPC messages, both ways */
-	double round_trip_msec; /* mean; 0 while there was none */
+	double round_trip_msec; /* mean; 0 if there was no request */
 };
 
 struct canfs_rates {
@@ -29,7 +29,7 @@ const char *canfs_rpc_name(enum canfs_rpc rpc);
 const struct canfs_op_stats *canfs_rpc_stats(
 	const struct canfs_mountstats *stats, enum canfs_rpc rpc);
 
-/* Call it with each reading; counters that run backwards (another mount) start anew. */
+/* Call this with each sample. Counters that run backwards (another mount) restart the rates. */
 void canfs_rates_note(
 	struct canfs_rates *rates, const struct canfs_mountstats *stats, uint64_t now_usec);
 

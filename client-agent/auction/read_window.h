@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * How much read-ahead is enough (CA-NFS §2.2)? It hides the round trip: as much as the link carries in one, and as much again that
- * is being read meanwhile. What goes beyond only waits at the server. That makes its requests fewer and larger, so that an idle
- * server is read faster; a busy one seeks between more of them: a copy of a tree on its disk took 41 s with 1024 KiB, 37 with 128
- * (bench/run copy).
+ * How much read-ahead is enough (CA-NFS §2.2)? Read-ahead hides the round trip. Hiding it takes as
+ * much data as the link carries in one round trip, and as much again that is being read meanwhile.
+ *
+ * More read-ahead only waits at the server. It makes requests fewer and larger, so an idle server
+ * is read faster. A busy server must seek between more of them: a copy of a tree on its disk took
+ * 41 s with 1024 KiB and 37 s with 128 KiB (bench/run copy).
  */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_READ_WINDOW_H
 #define CANFS_CLIENT_AGENT_AUCTION_READ_WINDOW_H
 
 #include <stdint.h>
 
-/* Of a link whose speed nobody knows: 1 Gbit/s. */
+/* Assumed link speed, as the real one is often not known: 1 Gbit/s. */
 #define CANFS_READ_WINDOW_BYTES_PER_SEC 125e6
 
-/* The kernel's own; less is never enough. */
+/* The kernel's default. Less is never enough. */
 #define CANFS_READ_WINDOW_LEAST_KIB 128u
 
 /*
- * On a fast link, more did harm: READs of 1 MiB of one stream, which several of the server's threads answer, reach its disk out
- * of order. One reader of a disk of 176 MB/s got 174 with 512 KiB, 154 with 1024, 125 with 4096 (bench/run iozone).
+ * More is harmful on a fast link. Several threads of the server answer the 1 MiB READs of one
+ * stream, and these READs reach the disk out of order. One reader of a disk of 176 MB/s got 174
+ * MB/s with 512 KiB, 154 with 1024, 125 with 4096 (bench/run iozone).
  */
 #define CANFS_READ_WINDOW_MOST_KIB 512u
 
-/* What a read-ahead beyond what the link needs is worth, of one within. */
+/* Worth of read-ahead beyond what the link needs, relative to read-ahead within. */
 #define CANFS_READ_BEYOND_WORTH 0.25
 
-/* round_trip_usec 0: it is not known, and as much as is wanted. */
+/* If round_trip_usec is 0 (not known), the result is effectively unlimited. */
 static inline unsigned int canfs_read_window_kib(uint32_t round_trip_usec)
 {
 	double kib = 2 * CANFS_READ_WINDOW_BYTES_PER_SEC * round_trip_usec / 1e6 / 1024;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The rows of the configuration's table, for config.c, which holds them, and config_parse.c. */
+/* The rows of the configuration's table. config.c holds the table, config_parse.c uses it. */
 #ifndef CANFS_CLIENT_AGENT_CONFIG_CONFIG_OPTION_H
 #define CANFS_CLIENT_AGENT_CONFIG_CONFIG_OPTION_H
 
@@ -18,13 +18,13 @@ enum canfs_option_type {
 struct canfs_option {
 	const char *name;
 	enum canfs_option_type type;
-	bool per_mount; /* may stand in [mount ...] too */
+	bool per_mount; /* also allowed in [mount ...] */
 	size_t offset;  /* in struct canfs_agent_config */
 	double min, max;
-	double number;        /* default; of a mode or switch its index in words */
-	const char *words[2]; /* a mode's or switch's values, false or 0 first */
+	double number;        /* default; for a mode or switch, its index in words */
+	const char *words[2]; /* values of a mode or switch, false or 0 first */
 	const char *path;     /* default of a path or address */
-	bool may_be_empty;    /* a path */
+	bool may_be_empty;    /* for a path */
 	const char *help;
 };
 

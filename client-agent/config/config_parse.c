@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The parser of agent.conf: inih splits the lines, this judges them. */
+/* The parser of agent.conf. inih splits the lines; this file checks and stores the values. */
 #include <errno.h>
 #include <ini.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "client-agent/kernel/procfs.h"
 #include "client-agent/config/listen.h"
 
-/* What inih's handler works on. */
+/* State of inih's handler. */
 struct parser {
 	struct canfs_agent_config config;
 	const char *file;
@@ -19,13 +19,13 @@ struct parser {
 	const char *text;
 	int line;
 	int mistake_line;
-	int name_line[CANFS_OPTIONS_MAX]; /* where it was given in this section; 0: not yet */
+	int name_line[CANFS_OPTIONS_MAX]; /* line of the option in this section; 0: not yet */
 	int header_line[CANFS_CONFIG_SECTIONS_MAX];
 	enum { NOWHERE, AGENT, MOUNT } place;
-	struct canfs_terms agent_terms; /* while config.terms is used for those of a [mount] */
+	struct canfs_terms agent_terms; /* saved while config.terms holds those of a [mount] */
 };
 
-/* Keeps the first mistake only. Returns 0, which to inih means an error. */
+/* Keeps only the first mistake. Returns 0, which inih takes as an error. */
 static int __attribute__((format(printf, 2, 3)))
 mistake(struct parser *parser, const char *format, ...)
 {
@@ -48,7 +48,7 @@ static int set_number(struct parser *parser, const struct canfs_option *option, 
 	double number = strtod(value, &end);
 	bool whole = option->type == TYPE_REAL || number == floor(number);
 
-	/* strtod() alone would also take hexadecimal, "inf" and "nan". */
+	/* strtod() alone would also accept hexadecimal, "inf" and "nan". */
 	if (end == value || *end || strspn(value, "+-.0123456789eE") != strlen(value))
 		return mistake(parser, "%s = %.64s: not a number", option->name, value);
 	if (!whole)
@@ -96,7 +96,7 @@ static int set_listen(struct parser *parser, const struct canfs_option *option, 
 	return 1;
 }
 
-/* The length of a path as mount points are written: with no slash at the end. */
+/* Returns the length of a path without slashes at its end, as mount points are written. */
 static size_t without_slash(const char *path, size_t len)
 {
 	while (len > 1 && path[len - 1] == '/')
@@ -104,7 +104,7 @@ static size_t without_slash(const char *path, size_t len)
 	return len;
 }
 
-/* What the file says replaces what was there before. */
+/* Replaces the list. */
 static int set_list(struct parser *parser, const struct canfs_option *option, const char *value)
 {
 	struct canfs_config_list *list = (void *)((char *)&parser->config + option->offset);
@@ -161,7 +161,7 @@ static int on_pair(void *user, const char *section, const char *name, const char
 {
 	struct parser *parser = user;
 
-	(void)section; /* inih cuts it off after 49 bytes: see take_header() */
+	(void)section; /* inih truncates it after 49 bytes: see take_header() */
 	if (parser->place == NOWHERE)
 		return mistake(parser, "%.64s: before any section, the first one is [agent]", name);
 	for (size_t i = 0; i < canfs_options_n; i++) {
@@ -174,7 +174,7 @@ static int on_pair(void *user, const char *section, const char *name, const char
 	return mistake(parser, "%.64s: unknown option", name);
 }
 
-/* Blames the later of two lines; a [mount] that has neither, its header. */
+/* Blames the later line of the two options. If neither is in a [mount], blames its header. */
 static void blame(struct parser *parser, const char *a, const char *b)
 {
 	parser->line =
@@ -188,8 +188,8 @@ static void blame(struct parser *parser, const char *a, const char *b)
 }
 
 /*
- * A price must not be taken for lost while the next question is not yet due, or its answer (poller.h: at
- * random up to 1.2 times the interval, and 2 s) on its way.
+ * A price must not count as lost before the next question is due and its answer can arrive. See
+ * poller.h: the interval is stretched at random up to 1.2 times, and an answer may take 2 s.
  */
 static void check_timeout(struct parser *parser, const char *name, unsigned int value,
 	const char *factor, double longest_sec)
@@ -204,7 +204,7 @@ static void check_timeout(struct parser *parser, const char *name, unsigned int 
 		timeout_sec, least_sec, factor, name, value);
 }
 
-/* Values that must fit together. */
+/* Checks values that must fit together. */
 static void check_together(struct parser *parser)
 {
 	const struct canfs_agent_config *config = &parser->config;
@@ -222,7 +222,7 @@ static void check_together(struct parser *parser)
 	parser->line = line;
 }
 
-/* A section is complete: the terms of a [mount] go to their place. */
+/* Ends a section: stores the terms of a [mount]. */
 static void end_section(struct parser *parser)
 {
 	struct canfs_agent_config *config = &parser->config;
@@ -270,7 +270,7 @@ static void begin_mount(struct parser *parser, const char *pattern, size_t len)
 	memset(parser->name_line, 0, sizeof(parser->name_line));
 }
 
-/* "[agent]" or "[mount PATTERN]", which may have ] within and a comment behind. */
+/* Parses "[agent]" or "[mount PATTERN]". PATTERN may contain ], and a comment may follow. */
 static void take_header(struct parser *parser, const char *line)
 {
 	static const char mount[] = "mount ";
@@ -302,7 +302,9 @@ static void take_header(struct parser *parser, const char *line)
 	}
 }
 
-/* inih's reader: fgets() from the text, counting lines; a line that does not fit is a mistake. */
+/*
+ * inih's reader: like fgets() from the text. Counts lines. A line that does not fit is a mistake.
+ */
 static char *next_line(char *buf, int size, void *user)
 {
 	struct parser *parser = user;
@@ -318,7 +320,7 @@ static char *next_line(char *buf, int size, void *user)
 	buf[copy] = '\n';
 	buf[copy + 1] = '\0';
 	parser->text += len + (parser->text[len] == '\n');
-	/* Indented it would be the end of the value above, or not: that is not clear to a reader. */
+	/* A reader could not tell whether an indented header continues the value above. */
 	if (buf[0] == '[')
 		take_header(parser, buf);
 	else if (buf[strspn(buf, " \t")] == '[')
@@ -326,7 +328,7 @@ static char *next_line(char *buf, int size, void *user)
 	return buf;
 }
 
-/* Some editors leave one. */
+/* Some editors write a byte order mark. */
 static const char *skip_byte_order_mark(const char *text)
 {
 	static const char mark[] = "\xef\xbb\xbf";
@@ -361,7 +363,7 @@ int canfs_config_parse_string(struct canfs_agent_config *config, const char *fil
 		end_section(parser);
 	if (!error[0])
 		*config = parser->config;
-	else /* the place of the journal: restoring it must not depend on the other options */
+	else /* state_dir is always set: restoring the journal must not depend on other options */
 		memcpy(config->state_dir, parser->config.state_dir, sizeof(config->state_dir));
 	free(parser);
 	return error[0] ? -EINVAL : 0;

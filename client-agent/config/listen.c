@@ -9,7 +9,7 @@
 #include <string.h>
 #include "client-agent/kernel/procfs.h"
 
-/* The port's digits, all of the text. */
+/* Parses the port. text must contain only its digits. */
 static int parse_port(const char *text, in_port_t *port)
 {
 	uint64_t number;

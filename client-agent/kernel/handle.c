@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's MAX_HANDLE_SZ, which glibc does not always show. */
+/* The kernel's MAX_HANDLE_SZ. glibc does not always define it. */
 #define KERNEL_HANDLE_MAX 128
 
 #define TYPE_AT   8
@@ -29,7 +29,7 @@ int canfs_mount_handle_decode(int type, const uint8_t *bytes, size_t len,
 	memcpy(&size, bytes + LENGTH_AT, sizeof(size));
 	if (file_type != S_IFDIR || size == 0 || size > len - DATA_AT)
 		return -EPROTO;
-	/* What follows is padding to a word: more would be a layout that we do not know. */
+	/* The rest is padding to a word. A longer rest would be an unknown layout. */
 	if (len - DATA_AT - size > 3)
 		return -EPROTO;
 	if (size > CANFS_MOUNT_HANDLE_MAX)
@@ -40,8 +40,8 @@ int canfs_mount_handle_decode(int type, const uint8_t *bytes, size_t len,
 }
 
 /*
- * The path looked up from the kernel's memory alone. Where a mount point lies on another NFS mount,
- * a lookup could ask that one's server, and wait for ever if it is dead: -EAGAIN instead.
+ * Looks the path up in the kernel's caches only. If the mount point lies on another NFS mount, a
+ * full lookup could ask that server and block forever if it is dead. Returns -EAGAIN in that case.
  */
 static int open_cached(const char *path)
 {

@@ -12,7 +12,7 @@
 
 #include "client-agent/kernel/procfs.h"
 
-/* A request is a message of these parts, without gaps. */
+/* A request consists of these parts, without gaps. */
 struct route_request {
 	struct nlmsghdr head;
 	struct rtmsg route;
@@ -20,7 +20,7 @@ struct route_request {
 	uint8_t address[sizeof(struct in6_addr)];
 };
 
-/* The length of the request; 0: an address of neither family. */
+/* Returns the length of the request, or 0 if the address is neither IPv4 nor IPv6. */
 static size_t make_request(const struct sockaddr_storage *address, struct route_request *request)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)address;
@@ -45,7 +45,7 @@ static size_t make_request(const struct sockaddr_storage *address, struct route_
 	return size;
 }
 
-/* The interface's number in the answer's attributes. 0 or -ENETUNREACH. */
+/* Finds the interface's index in the attributes of the answer. Returns 0 or -ENETUNREACH. */
 static int find_number(const struct nlmsghdr *head, unsigned int *number)
 {
 	size_t at = NLMSG_LENGTH(sizeof(struct rtmsg));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Network interfaces: which one leads to a server, and what the kernel says of it. */
+/* Network interfaces: which interface leads to a server, and its counters and speed in sysfs. */
 #ifndef CANFS_CLIENT_AGENT_KERNEL_INTERFACE_H
 #define CANFS_CLIENT_AGENT_KERNEL_INTERFACE_H
 
@@ -8,23 +8,32 @@
 #include <sys/socket.h>
 
 /*
- * The interface of the kernel's route to this address (IPv4 or IPv6): of a VPN, a bond or a bridge it is that one, not what is
- * below. The kernel is asked by one message (rtnetlink RTM_GETROUTE), which it answers at once and without its network lock: a list
- * of addresses (getifaddrs) would wait for that, and cannot know of routes by rule. 0; -EAFNOSUPPORT; or what the kernel says,
- * as -ENETUNREACH; name is "" then.
+ * Finds the interface of the kernel's route to this address (IPv4 or IPv6). For a VPN, a bond or a
+ * bridge, the result is that interface, not a device below it.
+ *
+ * Sends one rtnetlink message (RTM_GETROUTE). The kernel answers at once and without its network
+ * lock. getifaddrs(3) would wait for that lock, and does not know policy routing.
+ *
+ * Returns 0, -EAFNOSUPPORT, or the kernel's error such as -ENETUNREACH. On an error, name is "".
  */
 int canfs_interface_of_route(const struct sockaddr_storage *address, char name[IF_NAMESIZE]);
 
-/* Bytes since boot. 0 or canfs_read_file()'s errors; -EPROTO: no number. */
+/*
+ * Bytes since boot. Returns 0, an error of canfs_read_file(), or -EPROTO if a file holds no number.
+ */
 int canfs_interface_bytes(
 	const char *root, const char *name, uint64_t *received_bytes, uint64_t *sent_bytes);
 
-/* root + /sys/class/net/NAME/FILE; 0 if there is none, or it is negative or beyond INT32_MAX. */
+/*
+ * Reads root + /sys/class/net/NAME/FILE. Returns 0 if the file is missing or its value is negative
+ * or greater than INT32_MAX.
+ */
 uint32_t canfs_interface_number(const char *root, const char *name, const char *file);
 
 /*
- * Speed in Mbit/s; 0: nobody knows. Of network cards and bonds only: tunnels and bridges claim any. Waits for the holder of the
- * kernel's network lock, as when interfaces are configured: ask seldom.
+ * Returns the speed in Mbit/s, or 0 if unknown. Only network cards and bonds have a speed here;
+ * tunnels and bridges report arbitrary ones. Waits for the kernel's network lock, for example while
+ * interfaces are being configured, so call this rarely.
  */
 uint32_t canfs_interface_mbit(const char *root, const char *name);
 

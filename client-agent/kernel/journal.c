@@ -22,15 +22,18 @@ struct canfs_journal {
 	char *dir;         /* NULL: no file, parsed from a text */
 	int fd;            /* the file, or -1 */
 	int lock_fd;       /* -1: could not be created yet */
-	bool behind;       /* the file lacks something that is known here, or does not exist yet */
-	size_t bytes;      /* of the file */
-	size_t compact_at; /* rewrite when it has grown to this */
+	bool behind;       /* the file lacks some entries, or does not exist yet */
+	size_t bytes;      /* size of the file */
+	size_t compact_at; /* rewrite the file at this size */
 };
 
-/* Rewritten when it is twice as long as after the last time, but not below this. */
+/* The file is rewritten at twice its size after the last rewrite, but not below this size. */
 #define COMPACT_BYTES 65536
 
-/* An unreadable boot ID matches every boot. A stale entry does no harm: a knob is restored only if it has the value that we wrote. */
+/*
+ * An unreadable boot ID matches every boot. A stale entry does no harm, because a knob is restored
+ * only if it has the value that we wrote.
+ */
 static bool is_same_boot(const char *a, const char *b)
 {
 	return strcmp(a, b) == 0 || strcmp(a, UNKNOWN_BOOT) == 0 || strcmp(b, UNKNOWN_BOOT) == 0;
@@ -51,7 +54,7 @@ static void free_journal(struct canfs_journal *journal)
 	free(journal);
 }
 
-/* The lines of a text that it cuts up. Without any, or with those of another boot, it is empty. */
+/* Parses and modifies text. If text is empty or of another boot, the journal is empty. */
 static int parse_text(struct canfs_journal *journal, char *text, char *error, size_t error_size)
 {
 	static const char magic[] = MAGIC " ";
@@ -105,7 +108,7 @@ static int write_all(int fd, const char *buf, size_t len)
 	return 0;
 }
 
-/* What is needed to say all that the journal knows. */
+/* Writes the lines that represent the entry. */
 static int write_entry(int fd, const struct canfs_journal_entry *entry)
 {
 	char line[CANFS_JOURNAL_LINE_MAX];
@@ -135,7 +138,7 @@ static int fsync_dir(const char *dir)
 	return ret;
 }
 
-/* A new file with what is known now takes the old one's place; fd is then open on it. */
+/* Replaces the file with a new one that has all entries. On success, fd is open on the new file. */
 static int rewrite(struct canfs_journal *journal)
 {
 	char path[PATH_MAX], fresh[PATH_MAX], line[128];
@@ -158,7 +161,7 @@ static int rewrite(struct canfs_journal *journal)
 		unlink(fresh); /* it would occupy the last blocks of a full disk */
 		return ret;
 	}
-	/* From here on the new file is the journal, also if its directory cannot be synced. */
+	/* The new file is the journal from here on, even if its directory cannot be synced. */
 	if (journal->fd >= 0)
 		close(journal->fd);
 	journal->fd = fd;
@@ -173,7 +176,7 @@ static int take_lock(const char *dir, int *lock_fd)
 {
 	char path[PATH_MAX];
 
-	/* Not opened for writing, which fails on a read-only file system. */
+	/* Opening for writing would fail on a read-only file system. */
 	snprintf(path, sizeof(path), "%s/lock", dir);
 	int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -187,7 +190,10 @@ static int take_lock(const char *dir, int *lock_fd)
 	return 0;
 }
 
-/* Before a line is added: brings the file up to date, and rewrites it if it is too long to be read again. */
+/*
+ * Call before adding a line. Brings the file up to date. Also rewrites a file that would become too
+ * long to be read again.
+ */
 static int catch_up(struct canfs_journal *journal)
 {
 	int ret = 0;
@@ -213,14 +219,14 @@ static int append(struct canfs_journal *journal, const char *line, size_t len, b
 	return ret;
 }
 
-/* Not needed to be right, only to stay small: its failure is no error. */
+/* Only keeps the file small, so a failure is no error. */
 static void compact_if_long(struct canfs_journal *journal)
 {
 	if (journal->fd >= 0 && journal->bytes >= journal->compact_at)
 		rewrite(journal);
 }
 
-/* For a line whose loss does no harm: another process would find out the same. */
+/* Appends a line whose loss does no harm, because another process would find out the same. */
 static void append_later(struct canfs_journal *journal, const char *line, size_t len)
 {
 	if (journal->behind ? catch_up(journal) : append(journal, line, len, false))
@@ -228,7 +234,7 @@ static void append_later(struct canfs_journal *journal, const char *line, size_t
 	compact_if_long(journal);
 }
 
-/* The boot ID, if the kernel shows it. */
+/* Gets the boot ID, or UNKNOWN_BOOT if the kernel does not show it. */
 static void read_boot_id(const char *root, char *buf, size_t size)
 {
 	ssize_t len = canfs_read_file(root, "/proc/sys/kernel/random/boot_id", buf, size);
@@ -270,7 +276,10 @@ int canfs_journal_open(struct canfs_journal **journal, const char *root, const c
 	if (asprintf(&dir, "%s%s", root, state_dir) < 0)
 		return -ENOMEM;
 	ret = mkdir(dir, 0755) < 0 && errno != EEXIST ? -errno : take_lock(dir, &lock_fd);
-	/* If the lock file cannot be created, nobody holds the lock. Restoring works without it; turning a knob does not. */
+	/*
+	 * If the lock file cannot be created, nobody holds the lock. Restoring works without the
+	 * lock; turning a knob does not.
+	 */
 	if (ret == -EROFS || ret == -ENOSPC || ret == -EDQUOT)
 		ret = access(dir, F_OK) < 0 ? ret : 0;
 	if (ret) {
@@ -285,7 +294,7 @@ int canfs_journal_open(struct canfs_journal **journal, const char *root, const c
 	opened->dir = dir;
 	opened->lock_fd = lock_fd;
 	opened->behind = true;
-	catch_up(opened); /* or later */
+	catch_up(opened); /* if this fails, the next write tries again */
 	dir = NULL;
 	lock_fd = -1;
 	*journal = opened;
@@ -340,7 +349,7 @@ int canfs_journal_original(struct canfs_journal *journal, enum canfs_knob knob,
 	if (mount) {
 		entry.bdi = mount->bdi;
 		entry.mount_id = mount->id;
-		entry.source = (char *)mount->source; /* copied, not written to */
+		entry.source = (char *)mount->source; /* copied, not modified */
 		entry.mountpoint = (char *)mount->mountpoint;
 	}
 	int ret = catch_up(journal);

@@ -11,7 +11,7 @@
 
 #define WORDS_MAX 8
 
-/* A path as mountinfo escapes it, so that it is one word; "-" for none. */
+/* Escapes a path as mountinfo does, so that it is one word. "-" stands for no path. */
 static void escape(const char *path, char *buf)
 {
 	if (!path || !*path)
@@ -25,7 +25,6 @@ static void escape(const char *path, char *buf)
 	*buf = '\0';
 }
 
-/* Each writes one line with its newline into buf and returns its length. */
 size_t canfs_format_original(
 	const struct canfs_journal_entry *entry, char buf[CANFS_JOURNAL_LINE_MAX])
 {
@@ -57,7 +56,10 @@ struct canfs_journal_entry *canfs_entries_find(
 	for (size_t i = 0; i < entries->n; i++) {
 		const struct canfs_journal_entry *entry = &entries->entry[i];
 
-		/* Looking does not change it; the cast spares a second copy of the loop. */
+		/*
+		 * The caller may modify its own entries. The cast avoids a second copy of this
+		 * loop.
+		 */
 		if (entry->knob == knob && canfs_bdi_equal(entry->bdi, bdi))
 			return (struct canfs_journal_entry *)entry;
 	}
@@ -118,7 +120,10 @@ static int word_bdi(const char *word, struct canfs_bdi *bdi)
 	return 0;
 }
 
-/* The words of an "original" line behind KNOB and MAJOR:MINOR: VALUE PAIR ID SOURCE MOUNTPOINT. */
+/*
+ * Parses the words of an "original" line after KNOB and MAJOR:MINOR: VALUE PAIR ID SOURCE
+ * MOUNTPOINT.
+ */
 static int parse_original(
 	struct canfs_journal_entries *entries, struct canfs_journal_entry *entry, char *words[])
 {
@@ -138,7 +143,7 @@ static int parse_original(
 	return canfs_entries_add(entries, entry);
 }
 
-/* One line, which it cuts into words. */
+/* Parses one line. Modifies the line. */
 static int parse_line(struct canfs_journal_entries *entries, char *line)
 {
 	char *words[WORDS_MAX + 1], *save = NULL;
@@ -178,7 +183,7 @@ int canfs_entries_parse(
 {
 	char *end;
 
-	/* Only whole lines: what follows the last newline was torn by a crash. */
+	/* Parse only whole lines: text after the last newline was torn by a crash. */
 	for (int number = 2; (end = strchr(text, '\n')); text = end + 1, number++) {
 		char shown[48];
 		*end = '\0';

@@ -13,9 +13,9 @@
 #define PIB (UINT64_C(1) << 50)
 
 /*
- * A new knob is one row here. The bounds are the last fence against a mistake elsewhere: no limit
- * so low that every writer waits, no read-ahead so low that streams collapse. No machine has more
- * memory than the upper bound of a limit.
+ * A new knob is one row here. The bounds are the last protection against a mistake elsewhere: no
+ * limit so low that every writer waits, no read-ahead so low that streams collapse. No machine has
+ * more memory than the upper bound of a limit.
  */
 static const struct canfs_knob_info knobs[CANFS_KNOBS] = {
 	[CANFS_KNOB_BACKGROUND_BYTES] = { "dirty_background_bytes",
@@ -87,7 +87,7 @@ int canfs_knob_write(const char *root, enum canfs_knob knob, struct canfs_bdi bd
 
 	if (ret)
 		return ret;
-	/* O_TRUNC means nothing to the kernel's files; the tests' ordinary files need it. */
+	/* The kernel's files ignore O_TRUNC. The tests' ordinary files need it. */
 	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -23,7 +23,7 @@ static bool span_is(struct span s, const char *word)
 	return s.len == strlen(word) && memcmp(s.at, word, s.len) == 0;
 }
 
-/* Cuts the next piece that ends at separator from *rest; false if there is none. */
+/* Cuts the next piece, which ends at separator, from *rest. Returns false if there is none. */
 static bool next_piece(struct span *rest, char separator, struct span *piece)
 {
 	if (rest->len == 0)
@@ -73,7 +73,7 @@ static int parse_bdi(struct span s, struct canfs_bdi *bdi)
 	return 0;
 }
 
-/* fe80::1%2: the kernel prints the interface's index, mount helpers its name. */
+/* fe80::1%2: the kernel prints the interface's index, mount helpers print its name. */
 static int parse_scope(const char *scope, uint32_t *index)
 {
 	uint64_t number;
@@ -109,7 +109,7 @@ static int parse_address(struct span s, struct sockaddr_storage *address)
 	return 0;
 }
 
-/* Options that only advice depends on. An odd value does not make the mount unfit. */
+/* Options that only affect advice. A bad value does not make the mount unfit. */
 static void parse_number_option(
 	struct span name, struct span value, struct canfs_mount_options *options)
 {
@@ -177,7 +177,7 @@ static int parse_server(struct span s, struct canfs_mount *mount)
 	return parse_address(s, &mount->address);
 }
 
-/* The address of MOUNT: the same server, unless an administrator has set another. */
+/* The address of MOUNT. It is the NFS server's, unless an administrator has set another one. */
 static int parse_mount_server(struct span s, struct canfs_mount *mount)
 {
 	if (mount->address.ss_family == AF_UNSPEC && parse_address(s, &mount->address))
@@ -195,7 +195,7 @@ static int parse_port(struct span s, struct canfs_mount *mount)
 	return 0;
 }
 
-/* rpcbind can be asked instead. */
+/* A bad port is no error: rpcbind can be asked instead. */
 static int parse_mount_port(struct span s, struct canfs_mount *mount)
 {
 	uint64_t value;
@@ -215,7 +215,7 @@ static int parse_flavor(struct span s, struct canfs_mount *mount)
 	return span_copy(s, mount->sec, sizeof(mount->sec));
 }
 
-/* Only its presence matters. */
+/* Truncated, because only its presence matters. */
 static int parse_transport_security(struct span s, struct canfs_mount *mount)
 {
 	if (s.len >= sizeof(mount->xprtsec))
@@ -223,7 +223,7 @@ static int parse_transport_security(struct span s, struct canfs_mount *mount)
 	return span_copy(s, mount->xprtsec, sizeof(mount->xprtsec));
 }
 
-/* NULL, or why the mount cannot be used. */
+/* Returns NULL, or why the mount cannot be used. */
 static const char *parse_option(struct span name, struct span value, struct canfs_mount *mount)
 {
 	static const struct {
@@ -270,7 +270,9 @@ static const char *parse_options(struct span options, struct canfs_mount *mount)
 	return why;
 }
 
-/* server:/path, [v6 address]:/path; or server:tag, the other name of an NFSv3 export. */
+/*
+ * Splits server:/path, [v6 address]:/path, or server:tag (the alternative name of an NFSv3 export).
+ */
 static bool split_source(struct canfs_mount *mount)
 {
 	const char *from = mount->source;
@@ -287,7 +289,7 @@ static bool split_source(struct canfs_mount *mount)
 	return true;
 }
 
-/* The identity of the mount, whatever else is readable. */
+/* Parses ID and BDI. Sets what it can, even if it fails. */
 static bool parse_identity(struct span id, struct span bdi, struct canfs_mount *mount)
 {
 	uint64_t number;
@@ -297,7 +299,7 @@ static bool parse_identity(struct span id, struct span bdi, struct canfs_mount *
 	return parse_bdi(bdi, &mount->bdi) == 0 && has_id;
 }
 
-/* NULL, or why the mount cannot be used. */
+/* Returns NULL, or why the mount cannot be used. */
 static const char *parse_names(struct span point, struct span source, struct canfs_mount *mount)
 {
 	if (canfs_unescape(point.at, point.len, mount->mountpoint, CANFS_MOUNT_PATH_MAX)) {

@@ -6,8 +6,11 @@
 #include "client-agent/kernel/mounts.h"
 
 /*
- * *end is the line's newline. 0; -ENOENT: another file system. -EPROTO: the line is unusable. For an NFS mount *why then holds
- * the reason in words, and id (-1: not known), bdi and mountpoint (perhaps truncated) are set. *why is NULL if this is no line of
+ * end points to the line's newline. Returns 0, -ENOENT for another file system, or -EPROTO if the
+ * line is unusable.
+ *
+ * On -EPROTO for an NFS mount, *why is the reason in words, and id (-1: not known), bdi and
+ * mountpoint (perhaps truncated) are set. *why is NULL if the line does not have the format of
  * mountinfo.
  */
 int canfs_mount_line_parse(

@@ -9,7 +9,7 @@
 
 struct reader {
 	struct canfs_mounts *mounts;
-	canfs_mount_wanted_fn *is_wanted; /* NULL: all are */
+	canfs_mount_wanted_fn *is_wanted; /* NULL: all mounts are wanted */
 	const void *data;
 };
 
@@ -68,7 +68,7 @@ static struct canfs_mount *find_bdi(struct canfs_mounts *mounts, struct canfs_bd
 	return NULL;
 }
 
-/* Removes the last spare mount from a full table, or else the last unwanted one. */
+/* Removes the last spare mount from a full table, or else the last unwanted mount. */
 static bool make_place(struct canfs_mounts *mounts, const struct canfs_mount *mount)
 {
 	size_t i = mounts->n, unwanted = mounts->n;
@@ -89,7 +89,7 @@ static bool make_place(struct canfs_mounts *mounts, const struct canfs_mount *mo
 	return true;
 }
 
-/* at: the next free entry, unless the table is full. */
+/* at is the next free entry, unless the table is full. */
 static void add(struct canfs_mounts *mounts, struct canfs_mount *at)
 {
 	struct canfs_mount *other = find_bdi(mounts, at->bdi);
@@ -135,7 +135,7 @@ void canfs_mounts_parse(const char *text, struct canfs_mounts *mounts)
 	begin(mounts);
 	for (; (end = strchr(text, '\n')); text = end + 1)
 		take_line(&reader, text, end);
-	/* A last line without its newline is torn: it may look whole and not be. */
+	/* A last line without newline is torn, even if it looks complete. */
 	if (*text)
 		mounts->malformed++;
 }

@@ -8,7 +8,10 @@
 #include "client-agent/kernel/procfs.h"
 #include "common/unescape.h"
 
-/* An impossible number: negative, or above INT64_MAX, which is how a counter below 0 is printed. */
+/*
+ * An impossible number: negative, or above INT64_MAX. The kernel prints a counter below 0 like
+ * that.
+ */
 #define UNKNOWN UINT64_MAX
 
 static bool is_blank(char c)
@@ -16,7 +19,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Moves *text past a number. -EPROTO: there is none. */
+/* Parses a number and moves *text past it. Returns 0, or -EPROTO if there is none. */
 static int parse_number(const char **text, uint64_t *number)
 {
 	const char *p = *text, *digits = p + (*p == '-');
@@ -31,8 +34,11 @@ static int parse_number(const char **text, uint64_t *number)
 }
 
 /*
- * Reads up to max numbers, separated by blanks, from text to the end of the line. Missing or impossible numbers are 0. -EPROTO: not
- * a number, fewer than least, or one of the first, needed numbers is impossible.
+ * Reads up to max numbers, separated by blanks, up to the end of the line. Missing or impossible
+ * numbers are 0. Returns 0, or -EPROTO if
+ * - a word is not a number,
+ * - there are fewer than least numbers,
+ * - one of the first needed numbers is impossible.
  */
 static int parse_numbers(
 	const char *text, size_t needed, size_t least, uint64_t *numbers, size_t max)
@@ -121,7 +127,7 @@ static int parse_commit(const char *text, struct canfs_mountstats *stats)
 	return parse_op(text, &stats->commit);
 }
 
-/* The lines that we want; a mount is found when all needed ones were there and whole. */
+/* The lines that we parse. A mount is found if all its needed lines are present and complete. */
 static const struct row {
 	const char *name;
 	int (*parse)(const char *text, struct canfs_mountstats *stats);
@@ -137,7 +143,10 @@ static const struct row {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Cuts "X mounted on Y with fstype nfs" behind "device ". false: not an NFS mount's header. */
+/*
+ * Parses "X mounted on Y with fstype nfs", the text after "device ". Returns false if the line is
+ * not the header of an NFS mount.
+ */
 static bool parse_device(const char *line, size_t len, char *source, char *mountpoint)
 {
 	static const char on[] = " mounted on ", with[] = " with fstype nfs";
@@ -151,7 +160,10 @@ static bool parse_device(const char *line, size_t len, char *source, char *mount
 	       !canfs_unescape(point, (size_t)(end - point), mountpoint, CANFS_MOUNT_PATH_MAX);
 }
 
-/* One line of a mount's section. 1 if it is needed and malformed. The last line of a name counts. */
+/*
+ * Parses one line of a mount's section. Returns 1 if the line is needed and malformed, else 0. The
+ * last line with a name counts.
+ */
 static unsigned int parse_line(const char *line, struct canfs_mountstats *stats, unsigned int *seen)
 {
 	line += strspn(line, " \t");
@@ -176,12 +188,12 @@ struct reader {
 	bool is_doubtful;      /* a larger ends_max may give another result */
 	bool taken[CANFS_MOUNTS_MAX];
 	bool repeated[CANFS_MOUNTS_MAX];
-	const char *lacks[CANFS_MOUNTS_MAX]; /* the name of a needed line; NULL: none */
+	const char *lacks[CANFS_MOUNTS_MAX]; /* name of a needed line that is missing; NULL: none */
 	int current;                         /* mount of the current section, or -1 */
 	unsigned int seen;
 	unsigned int malformed;
 	struct server_text {
-		size_t left_bytes; /* that the text may still have; 0: not in a text */
+		size_t left_bytes; /* length that the text may still have; 0: not in a text */
 		bool is_open;      /* no end was found yet */
 		unsigned int ends; /* ends after the first one */
 		int current;       /* value at the start of the text */
@@ -190,7 +202,7 @@ struct reader {
 	} text;
 };
 
-/* Which mount the header is about: the first match that has had no header yet. -1: none. */
+/* Returns the mount of a header: the first match without a header so far. -1: none. */
 static int find_mount(struct reader *reader, const char *line, size_t len)
 {
 	char source[CANFS_MOUNT_PATH_MAX], mountpoint[CANFS_MOUNT_PATH_MAX];
@@ -212,7 +224,7 @@ static int find_mount(struct reader *reader, const char *line, size_t len)
 	return -1;
 }
 
-/* At the end of a section: keep it only if it is complete. */
+/* Ends a section. The mount counts as found only if the section is complete. */
 static void finish(struct reader *reader)
 {
 	const char *lacks = NULL;
@@ -237,15 +249,18 @@ static void take_header(struct reader *reader, const char *line, const char *end
 }
 
 /*
- * A server of NFSv4.1 or later sends a text about its implementation, which the kernel prints without escapes:
+ * A server of NFSv4.1 or later sends a text about its implementation. The kernel prints that text
+ * without escapes:
  *
  *	impl_id:	name='WORDS',domain='WORDS',date='1293840000,0'
  *
- * The text may contain newlines and forged lines of the kernel, such as the header of another mount. So everything after an open quote is
- * skipped up to the end that the kernel writes. The text may contain a forged end as well. Then a header occurs more often than there
- * are such mounts. In that case the file is read again, and further ends within the possible length of the text are skipped,
- * until no header is repeated. (The kernel's next section is never that near: the rest of a section has at least 2 KB, for some 60
- * operations.)
+ * The text may contain newlines and forged lines of the kernel, such as the header of another
+ * mount. So everything after an open quote is skipped, up to the end that the kernel writes.
+ *
+ * The text may also contain a forged end. Then a header occurs more often than there are such
+ * mounts. In that case the file is read again, and further ends within the maximum length of the
+ * text are skipped, until no header is repeated. The kernel's next section is never that close: the
+ * rest of a section has at least 2 KB, for some 60 operations.
  */
 static const char text_name[] = "impl_id:", text_date[] = "',date='";
 #define SERVER_TEXT_MAX (2 * 1024 + 64) /* name and domain: NFS4_OPAQUE_LIMIT each */
@@ -275,7 +290,7 @@ static void begin_server_text(struct reader *reader, const char *end)
 	memcpy(text->taken, reader->taken, sizeof(text->taken));
 }
 
-/* Everything since its start belonged to the text. */
+/* Undoes everything that was parsed since the text started: it belongs to the text. */
 static void take_back(struct reader *reader)
 {
 	const struct server_text *text = &reader->text;
@@ -292,7 +307,7 @@ static void take_back(struct reader *reader)
 	reader->seen = text->seen;
 }
 
-/* Is the line a part of the text? */
+/* Returns true if the line is a part of a server's text. */
 static bool take_server_text(struct reader *reader, const char *line, const char *end)
 {
 	struct server_text *text = &reader->text;
@@ -341,7 +356,10 @@ static void begin(struct reader *reader, const struct canfs_mounts *mounts,
 	memset(stats, 0, mounts->n * sizeof(*stats));
 }
 
-/* If a mount has two sections, neither is used. True: the file must be read again, and the reader is reset for that. */
+/*
+ * If a mount has two sections, neither is used. Returns true if the file must be read again; the
+ * reader is then reset.
+ */
 static bool end_of_text(struct reader *reader)
 {
 	finish(reader);
@@ -363,7 +381,7 @@ unsigned int canfs_mountstats_parse(
 
 	begin(&reader, mounts, stats, 0);
 	do {
-		/* Only whole lines: text after the last newline is torn. */
+		/* Parse only whole lines: text after the last newline is torn. */
 		for (const char *line = text; (end = strchr(line, '\n')); line = end + 1)
 			take_line(&reader, line, end);
 	} while (end_of_text(&reader));

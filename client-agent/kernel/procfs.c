@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Holds /proc/meminfo on any kernel of today. */
+/* Large enough for /proc/meminfo of current kernels. */
 #define PROC_FILE_MAX 32768
 
 static int open_below(const char *root, const char *path)
@@ -24,7 +24,7 @@ static int open_below(const char *root, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Reads until the end or until buf is full. The length, or -errno. */
+/* Reads until the end or until buf is full. Returns the length or -errno. */
 static ssize_t read_up_to(int fd, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -98,7 +98,7 @@ out:
 	return ret;
 }
 
-/* Hands the whole lines in buf[0 ... len) to take(); returns how many bytes they are. */
+/* Passes the whole lines in buf[0 ... len) to take(). Returns their number of bytes. */
 static size_t take_lines(const char *buf, size_t len,
 	void (*take)(void *data, const char *line, const char *end), void *data, bool *skip)
 {
@@ -118,7 +118,7 @@ int canfs_read_lines(const char *root, const char *path,
 	void (*take)(void *data, const char *line, const char *end), void *data)
 {
 	size_t len = 0, used;
-	bool skip = false; /* the line whose beginning did not fit */
+	bool skip = false; /* the beginning of this line did not fit */
 	ssize_t n;
 	char *buf;
 	int fd = open_below(root, path);
@@ -163,11 +163,11 @@ int canfs_parse_u64(const char **text, uint64_t *value)
 }
 
 struct field {
-	const char *name; /* with what separates it from the number */
-	size_t offset;    /* of the uint64_t that it is stored in */
+	const char *name; /* including the separator before the number */
+	size_t offset;    /* of the uint64_t that receives the number */
 };
 
-/* "NAME  123 kB\n" at line? The number goes to *bytes. -ENOENT: another name. */
+/* Parses "NAME  123 kB\n" into *bytes. Returns 0, -EPROTO, or -ENOENT if line has another name. */
 static int parse_line(const char *line, const char *name, uint64_t *bytes)
 {
 	size_t name_len = strlen(name);
@@ -181,7 +181,10 @@ static int parse_line(const char *line, const char *name, uint64_t *bytes)
 	return __builtin_mul_overflow(*bytes, 1024, bytes) || *bytes > INT64_MAX ? -EPROTO : 0;
 }
 
-/* Every field must occur at least once, complete. Otherwise *lacks is the name of a missing one. */
+/*
+ * Every field must occur at least once and be complete. Otherwise *lacks is the name of a bad
+ * field.
+ */
 static int parse_fields(
 	const char *text, const struct field *fields, size_t n, void *into, const char **lacks)
 {
@@ -268,7 +271,10 @@ uint64_t canfs_meminfo_spare_bytes(const struct canfs_meminfo *meminfo)
 	return meminfo->available_bytes > owed ? meminfo->available_bytes - owed : 0;
 }
 
-/* Of a file of lines "NAME NUMBER"; name: with the newline before it and the blank behind, not of the first line. */
+/*
+ * Parses a file of lines "NAME NUMBER". name includes the newline before it and the blank after it,
+ * so the first line is never found.
+ */
 static int parse_named(const char *text, const char *name, uint64_t unit, uint64_t *bytes)
 {
 	const char *line = strstr(text, name);

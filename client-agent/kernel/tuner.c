@@ -10,11 +10,13 @@ struct canfs_tuner {
 	char *root;
 	struct canfs_journal *journal;
 
-	/* A bucket of changes, full to begin with; changes_per_min is 0 before the first tick. */
+	/*
+	 * A token bucket of changes, full at the start. changes_per_min is 0 before the first tick.
+	 */
 	unsigned int changes_per_min;
 	double changes;
 	uint64_t ticked_usec;
-	bool told_limit; /* since the bucket was last half full */
+	bool told_limit; /* the limit was reported since the bucket was last half full */
 };
 
 static const struct canfs_bdi whole_system = { 0, 0 };
@@ -100,7 +102,7 @@ const char *canfs_tuner_root(const struct canfs_tuner *tuner)
 	return tuner->root;
 }
 
-/* The value of the knob that this one zeroes; 0 if there is none. */
+/* Reads the value of the knob that this one zeroes; 0 if there is none. */
 static int read_pair(const struct canfs_tuner *tuner, enum canfs_knob knob, uint64_t *value)
 {
 	enum canfs_knob pair = canfs_knob_info(knob)->pair;
@@ -109,7 +111,10 @@ static int read_pair(const struct canfs_tuner *tuner, enum canfs_knob knob, uint
 	return pair == knob ? 0 : canfs_knob_read(tuner->root, pair, whole_system, value);
 }
 
-/* Is the knob as we found it? A pair whose bytes are 0 lives in the ratio. */
+/*
+ * Returns true if the knob has its original value. If a *_bytes knob is 0, its ratio must match,
+ * too.
+ */
 static bool is_original(
 	const struct canfs_tuner *tuner, const struct canfs_journal_entry *entry, uint64_t value)
 {
@@ -123,8 +128,8 @@ static bool is_original(
 }
 
 /*
- * Is it what we wrote? A crash may have come between the journal's line and the write: then it
- * is still what it was before.
+ * Returns true if value is what we wrote. After a crash between the journal's line and the write,
+ * the knob still has the value before.
  */
 static bool is_written(const struct canfs_journal_entry *entry, uint64_t value)
 {
@@ -133,9 +138,9 @@ static bool is_written(const struct canfs_journal_entry *entry, uint64_t value)
 }
 
 /*
- * BDI numbers are used again. An entry is about this mount if it was made for it, or if the knob
- * is as we left it (then another mount of the same super block stands for it now: a fresh BDI would
- * have the kernel's default).
+ * Returns true if the entry is about this mount. BDI numbers are reused. The entry must have been
+ * made for the mount, or the knob must still have our value. In the second case, another mount of
+ * the same super block now represents the BDI; a new BDI would have the kernel's default.
  */
 static bool is_about(
 	const struct canfs_journal_entry *entry, const struct canfs_mount *mount, uint64_t value)
@@ -145,7 +150,7 @@ static bool is_about(
 	       (!entry->yielded && is_written(entry, value));
 }
 
-/* Writes the original value in entry. */
+/* Restores the original of entry. */
 static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry *entry)
 {
 	enum canfs_knob pair = canfs_knob_info(entry->knob)->pair;
@@ -153,7 +158,7 @@ static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry 
 	if (pair == entry->knob || entry->original != 0)
 		return canfs_knob_write(tuner->root, entry->knob, entry->bdi, entry->original);
 	if (entry->pair_original == 0) {
-		/* The kernel zeroes the other knob only if the value changes, so make it change. */
+		/* The kernel zeroes the other knob only if this value changes, so change it. */
 		int ret = canfs_knob_write(tuner->root, pair, whole_system, 1);
 		if (ret)
 			return ret;
@@ -162,8 +167,9 @@ static int put_back(struct canfs_tuner *tuner, const struct canfs_journal_entry 
 }
 
 /*
- * The kernel may have rounded the value. A value that is not in the journal would be taken for someone else's, so it
- * is undone if the journal cannot be written: -ECANCELED.
+ * The kernel may have rounded the value. Without a line in the journal, the rounded value would
+ * look like someone else's. If the journal cannot be written, the change is undone and the result
+ * is -ECANCELED.
  */
 static int read_back(struct canfs_tuner *tuner, struct canfs_change *change)
 {
@@ -186,7 +192,7 @@ static int read_back(struct canfs_tuner *tuner, struct canfs_change *change)
 	return ret ? 0 : -ECANCELED;
 }
 
-/* -ECANCELED: the journal cannot be written. */
+/* Returns 0, -ECANCELED if the journal cannot be written, or -errno if the pair cannot be read. */
 static int journal_change(struct canfs_tuner *tuner, const struct canfs_mount *mount, bool known,
 	const struct canfs_change *change)
 {
@@ -206,7 +212,7 @@ static int journal_change(struct canfs_tuner *tuner, const struct canfs_mount *m
 	return ret ? -ECANCELED : 0;
 }
 
-/* Journals, writes and reads back; change->new_value is the final value. */
+/* Journals, writes and reads back. Sets change->new_value to the final value. */
 static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount, bool known,
 	struct canfs_change *change)
 {
@@ -218,7 +224,7 @@ static int write_knob(struct canfs_tuner *tuner, const struct canfs_mount *mount
 		ret = read_back(tuner, change);
 	if (!ret)
 		return 0;
-	/* Nothing has changed: record that in the journal. */
+	/* Nothing has changed. Record that in the journal. */
 	if (known)
 		canfs_journal_wrote(tuner->journal, change->knob, change->bdi, change->old_value);
 	else
@@ -231,7 +237,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Towards the original is free, everything else costs one change. */
+/* A change towards the original is free. Every other change costs one token. */
 static bool is_affordable(struct canfs_tuner *tuner, const struct canfs_journal_entry *entry,
 	uint64_t from, uint64_t to)
 {
@@ -319,7 +325,10 @@ bool canfs_knob_is_ours(const struct canfs_tuner *tuner, enum canfs_knob knob, s
 	return entry && entry->written && !entry->yielded;
 }
 
-/* What mounts tells about an entry: still about a mount, or that cannot be seen now; BDI carried by another; by none of them. */
+/*
+ * The owner of an entry's BDI: the same mount (or this cannot be determined now), another mount, or
+ * no mount in the table.
+ */
 enum owner { OWNER_SAME, OWNER_OTHER, OWNER_NONE };
 
 static enum owner owner_of(const struct canfs_tuner *tuner, const struct canfs_journal_entry *entry,

@@ -15,11 +15,11 @@
 #include <unistd.h>
 #include "client-agent/kernel/procfs.h"
 
-#define FDINFO_MAX     4096 /* locks and inotify watches come behind what we read */
-#define NAMESPACES_MAX 16   /* remembered in one scan; further ones take turns */
+#define FDINFO_MAX     4096 /* locks and inotify watches come after the fields that we read */
+#define NAMESPACES_MAX 16   /* remembered in one scan; more namespaces take turns */
 #define MOUNTINFO_COST 32   /* of the scan's budget, for reading a namespace's mountinfo */
 
-/* A number behind "NAME:\t", to the line's end. */
+/* Parses the number after "NAME:\t". The number must end its line. */
 static int field(const char *text, const char *name, int base, unsigned long long *value)
 {
 	const char *at = strstr(text, name);
@@ -47,7 +47,7 @@ int canfs_fdinfo_parse(const char *text, struct canfs_fdinfo *fdinfo)
 	return 0;
 }
 
-/* A long fdinfo is cut: what we need comes first. */
+/* Truncates a long fdinfo: the fields that we need come first. */
 static int read_fdinfo(const char *root, int pid, int fd, struct canfs_fdinfo *fdinfo)
 {
 	char path[PATH_MAX], text[FDINFO_MAX];
@@ -78,7 +78,7 @@ void canfs_writers_init(struct canfs_writers *writers, struct canfs_bdi bdi)
 	writers->bdi = bdi;
 }
 
-/* What its process had open will be news again. */
+/* Removes a writer. The next scan looks at its process again. */
 static void let_go(struct canfs_writers *writers, size_t i)
 {
 	struct canfs_writer *writer = &writers->writer[i];
@@ -111,7 +111,10 @@ uint64_t canfs_writers_rest_usec(
 	return cost_usec * (sends && writers->n > 0 ? 2000 : 250);
 }
 
-/* Only what was sent: the kernel would begin to send the rest, and what is in flight is not dropped. */
+/*
+ * Covers only sent data: for other data the kernel would start write-back. Data in flight is not
+ * dropped.
+ */
 void canfs_writer_drop_behind(struct canfs_writer *writer)
 {
 	if (!writer->write_only || writer->tail_bytes < CANFS_DROP_MIN_BYTES)
@@ -131,7 +134,7 @@ void canfs_writers_close(struct canfs_writers *writers)
 		let_go(writers, writers->n - 1);
 }
 
-/* The fourth number behind "Uid:" or "Gid:" in /proc/PID/status: its identity to file systems. */
+/* Parses the fourth number after "Uid:" or "Gid:" in /proc/PID/status: the file-system ID. */
 static int status_id(const char *status, const char *name, unsigned int *id)
 {
 	unsigned int ids[4];
@@ -144,7 +147,10 @@ static int status_id(const char *status, const char *name, unsigned int *id)
 	return 0;
 }
 
-/* Root may be nobody to the server (root_squash): then once more in the writer's name. */
+/*
+ * Opens path with the writer's credentials, because the server may map root to nobody
+ * (root_squash).
+ */
 static int open_as_writer(const char *root, int pid, const char *path, int flags)
 {
 	char name[64], status[FDINFO_MAX];
@@ -156,7 +162,7 @@ static int open_as_writer(const char *root, int pid, const char *path, int flags
 		return (int)len;
 	if (status_id(status, "\nUid:", &uid) || status_id(status, "\nGid:", &gid))
 		return -EPROTO;
-	int old_gid = setfsgid(gid); /* both are of this thread alone */
+	int old_gid = setfsgid(gid); /* setfsgid() and setfsuid() affect only this thread */
 	int old_uid = setfsuid(uid);
 	int fd = open(path, flags);
 	int reason = errno;
@@ -165,7 +171,7 @@ static int open_as_writer(const char *root, int pid, const char *path, int flags
 	return fd < 0 ? -reason : fd;
 }
 
-/* Type and inode without asking the server: a stat that asks for mtime flushes the file. */
+/* Checks type and inode without asking the server. A stat that asks for mtime flushes the file. */
 static bool is_file(int fd, uint64_t inode)
 {
 	struct statx stx;
@@ -176,9 +182,10 @@ static bool is_file(int fd, uint64_t inode)
 }
 
 /*
- * Our own descriptor of the file behind PID's fd, or -errno. First without opening it (O_PATH): it
- * may be a FIFO, which would block us, a device, which may do anything, or another file by now.
- * That descriptor can also be followed in the writer's name, which /proc/PID need not allow.
+ * Returns our own descriptor of the file behind PID's fd, or -errno. Opens the file with O_PATH
+ * first: it may be a FIFO, which would block us, a device, which may do anything, or a different
+ * file by now. The O_PATH descriptor can also be re-opened with the writer's credentials. /proc/PID
+ * may not allow that.
  */
 static int reopen(const char *root, int pid, int writer_fd, uint64_t inode)
 {
@@ -202,7 +209,10 @@ static int reopen(const char *root, int pid, int writer_fd, uint64_t inode)
 	return fd;
 }
 
-/* -ENOSPC when the table is full, -EEXIST if another process's stands for the file; others: it cannot be opened. */
+/*
+ * Returns 0, -ENOSPC if the table is full, -EEXIST if another process's descriptor represents the
+ * file, or another -errno if the file cannot be opened.
+ */
 static int add(struct canfs_writers *writers, const char *root, int pid, int writer_fd,
 	const struct canfs_fdinfo *fdinfo)
 {
@@ -229,7 +239,7 @@ static int add(struct canfs_writers *writers, const char *root, int pid, int wri
 	return 0;
 }
 
-/* The number that a directory entry's name is, or -1. */
+/* Returns the number that is the entry's name, or -1. */
 static int entry_number(const struct dirent *entry)
 {
 	const char *name = entry->d_name;
@@ -238,19 +248,19 @@ static int entry_number(const struct dirent *entry)
 	return canfs_parse_u64(&name, &value) || *name || value > INT_MAX ? -1 : (int)value;
 }
 
-/* A mount namespace, and the IDs of the mounts in it that lie on the BDI. */
+/* A mount namespace, and the IDs of its mounts on the BDI. */
 struct mount_ns {
 	char name[32]; /* "mnt:[4026531841]" */
 	size_t ids;
 	int id[CANFS_WRITERS_IDS_MAX];
 };
 
-/* One scan: what is left to read, and the namespaces met lately. */
+/* State of one scan. */
 struct scan {
 	struct canfs_writers *writers;
 	const char *root;
-	bool own_pids; /* root's processes have the numbers that system calls know them by */
-	int budget;    /* processes and files */
+	bool own_pids; /* PIDs below root are valid in system calls */
+	int budget;    /* processes and files left to read */
 	size_t namespaces;
 	struct mount_ns mount_ns[NAMESPACES_MAX];
 };
@@ -267,7 +277,7 @@ static void take_mount(void *data, const char *line, const char *end)
 	struct mount_ns *mount_ns = ids->mount_ns;
 	uint64_t id, parent, major, minor;
 
-	(void)end; /* no number has a newline in it */
+	(void)end; /* a number contains no newline */
 	if (canfs_parse_u64(&line, &id) || *line++ != ' ' || canfs_parse_u64(&line, &parent) ||
 		*line++ != ' ' || canfs_parse_u64(&line, &major) || *line++ != ':' ||
 		canfs_parse_u64(&line, &minor) || *line != ' ')
@@ -287,7 +297,7 @@ static int read_mount_ids(const struct scan *scan, int pid, struct mount_ns *mou
 	return canfs_read_lines(scan->root, path, take_mount, &ids);
 }
 
-/* The process's namespace, NULL if it is gone or not ours to see. */
+/* Returns the process's namespace, or NULL if the process is gone or not visible to us. */
 static const struct mount_ns *namespace_of(struct scan *scan, int pid)
 {
 	char path[PATH_MAX], name[sizeof(scan->mount_ns[0].name)];
@@ -320,8 +330,9 @@ static bool has_id(const struct mount_ns *mount_ns, int mount_id)
 }
 
 /*
- * Is a process's descriptor writable? The owner's bits of its link say so, for a third of the price of its
- * fdinfo: of thousands of open files few are.
+ * Returns true if a process's descriptor may be writable, according to the owner's bits of its
+ * link. The bits cost a third of reading its fdinfo. Only few of thousands of open files are
+ * writable.
  */
 static bool may_be_written(DIR *fds, const char *name)
 {
@@ -330,7 +341,7 @@ static bool may_be_written(DIR *fds, const char *name)
 	return fstatat(dirfd(fds), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IWUSR);
 }
 
-/* Not so below a made-up root, nor for a container with the host's /proc. */
+/* False for the root of a test, and in a container with the host's /proc. */
 static bool has_own_pids(const char *root)
 {
 	char path[PATH_MAX], self[16];
@@ -345,7 +356,10 @@ static bool has_own_pids(const char *root)
 	return canfs_parse_u64(&p, &pid) == 0 && pid == (uint64_t)getpid();
 }
 
-/* Changes whenever the process runs, and is another's for no other process. 0: cannot be told. */
+/*
+ * Returns a mark that changes whenever the process runs. No other process has the same mark. 0: not
+ * available.
+ */
 static uint64_t mark_of(const struct scan *scan, int pid)
 {
 	const int pid_bits = 22; /* PID_MAX_LIMIT of <linux/threads.h> */
@@ -358,7 +372,10 @@ static uint64_t mark_of(const struct scan *scan, int pid)
 	return nsec << pid_bits | (uint64_t)pid;
 }
 
-/* All files of one process. -ENOSPC: table full; -E2BIG: budget used up; -EAGAIN: not all could be taken. */
+/*
+ * Scans all files of one process. Returns 0, -ENOSPC if the table is full, -E2BIG if the budget is
+ * used up, or -EAGAIN if some files could not be added.
+ */
 static int scan_files(struct scan *scan, int pid)
 {
 	const struct mount_ns *mount_ns = namespace_of(scan, pid);
@@ -392,12 +409,16 @@ static int scan_files(struct scan *scan, int pid)
 	return ret || all ? ret : -EAGAIN;
 }
 
-/* The same, if it has run since. A process is not done with because its file is known by another's descriptor. */
+/*
+ * Scans a process if it has run since its last complete scan. On -EAGAIN the process is scanned
+ * again next time. -EAGAIN also means that another process's descriptor represents one of its
+ * files.
+ */
 static int scan_process(struct scan *scan, int pid)
 {
 	uint64_t *seen = &scan->writers->seen[pid % CANFS_WRITERS_SEEN_MAX];
 	uint64_t mark =
-		mark_of(scan, pid); /* before the files: what is opened meanwhile changes it */
+		mark_of(scan, pid); /* before the files: opening one meanwhile changes the mark */
 	int ret;
 
 	if (mark && *seen == mark)
@@ -424,14 +445,16 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 	if (!dir)
 		return -errno;
 	writers->next_pid = 0;
-	/* The kernel lists processes in the order of their numbers. */
+	/* The kernel lists processes in the order of their PIDs. */
 	while (!ret && (entry = readdir(dir))) {
 		int pid = entry_number(entry);
 		if (pid < 0 || pid < from)
 			continue;
-		scan.budget--; /* also for a process that has nothing there: thousands do */
+		scan.budget--; /* also for a process without such files: there are thousands */
 		ret = scan.budget < 0 ? -E2BIG : scan_process(&scan, pid);
-		/* One process with more files than the budget must not hold up the others. */
+		/*
+		 * A process with more files than the budget must not block the scan of the others.
+		 */
 		if (ret)
 			writers->next_pid = ret == -E2BIG && pid != from ? pid : pid + 1;
 	}

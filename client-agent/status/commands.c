@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all rings together, unless one asks for more or less. */
+/* Decisions of all rings together, if the request does not give a number. */
 #define WHY_DEFAULT 32
 #define WHY_MAX     1024
 
-/* A decision and whose it is: NULL for the agent as a whole. */
+/* A decision and its mount; NULL for the agent as a whole. */
 struct told {
 	const struct canfs_decision *decision;
 	const struct canfs_mount *mount;
@@ -60,7 +60,10 @@ static json_t *show_decision(const struct told *told, struct canfs_control_time 
 		canfs_control_text(decision->reason));
 }
 
-/* The last ones of the mounts at this place (NULL: of all) and of the agent as a whole. */
+/*
+ * Collects the decisions of the mounts on this mount point (NULL: of all) and of the agent as a
+ * whole.
+ */
 static size_t collect_all(
 	struct told *told, const struct canfs_view *view, const char *mountpoint, bool *found)
 {
@@ -110,7 +113,7 @@ static json_t *run_why(struct canfs_control_call *call)
 	return json_pack("{s:o}", "decisions", shown);
 }
 
-/* A number as a number, all else as it stands in the file. */
+/* Shows a number as a number, all else as in the file. */
 static json_t *show_value(const char *value)
 {
 	char *end;
@@ -121,7 +124,7 @@ static json_t *show_value(const char *value)
 	return number == floor(number) ? json_integer((json_int_t)number) : json_real(number);
 }
 
-/* The options, or of those that base has, too, what differs. */
+/* Shows all options, or with base only those that differ from base. */
 static json_t *show_options(
 	const struct canfs_agent_config *config, const struct canfs_agent_config *base)
 {

@@ -15,8 +15,8 @@
 #define MEMORY_BYTES ((size_t)16384)
 
 /*
- * Loaded when it is wanted, not linked: with the TLS libraries that it brings along (and that are of
- * no use on the loopback) the agent would take twice the memory on every client.
+ * Loaded on demand, not linked. The library brings TLS libraries, which are useless on the loopback
+ * and would double the agent's memory on every client.
  */
 #define LIBRARY "libmicrohttpd.so.12"
 
@@ -55,7 +55,7 @@ struct canfs_http {
 	void *data;
 };
 
-/* Never unloaded: it may be wanted again after the next SIGHUP. */
+/* Never unloads the library, because it may be needed again after the next SIGHUP. */
 static int load(struct library *mhd)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -72,7 +72,7 @@ static int load(struct library *mhd)
 	return 0;
 }
 
-/* Takes text (NULL: nothing is sent but the status). */
+/* Takes ownership of text. If text is NULL, only the status is sent. */
 static enum MHD_Result reply(const struct library *mhd, struct MHD_Connection *connection,
 	unsigned int status, const char *header, const char *value, char *text)
 {
@@ -101,11 +101,11 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 
 	(void)version;
 	(void)upload;
-	if (!*state) { /* its headers; what else comes is called for again */
+	if (!*state) { /* headers only; libmicrohttpd calls again for the rest */
 		*state = &seen;
 		return MHD_YES;
 	}
-	if (*upload_size) { /* nobody wants it */
+	if (*upload_size) { /* discard the body */
 		*upload_size = 0;
 		return MHD_YES;
 	}

@@ -31,7 +31,7 @@ static const json_t *find(const json_t *value, const char *path)
 	return value;
 }
 
-/* NaN if there is none. */
+/* Returns NaN if value is no number. */
 static double number_of(const json_t *value)
 {
 	if (json_is_boolean(value))
@@ -60,7 +60,7 @@ static void print_label(FILE *out, const char *before, const struct canfs_label 
 	fputc('"', out);
 }
 
-/* In braces: the object's (if any), and the row's. */
+/* Prints the labels of the object (if any) and of the row in braces. */
 static void print_labels(
 	FILE *out, const struct canfs_label *labels, size_t labels_n, const char *more)
 {

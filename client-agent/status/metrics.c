@@ -116,7 +116,10 @@ static const struct canfs_metric of_mount[] = {
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* Of mounts stacked on one place only the top one is seen; a series must not come twice. */
+/*
+ * Returns true if another mount is stacked on mount i. Only the top one is visible, and a series
+ * must not occur twice.
+ */
 static bool is_covered(const json_t *mounts, size_t i)
 {
 	const json_t *place = json_object_get(json_array_get(mounts, i), "mountpoint");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The status as Prometheus reads it: text format 0.0.4, names from canfs_. One row of a table a
- * series; a mount is a label, so that there are no more series than rows times mounts (which are
- * CANFS_DEFER_BDIS_MAX at most).
+ * The status as metrics for Prometheus: text format 0.0.4, names that start with canfs_. Each
+ * series is one row of a table. A mount is a label, so there are at most rows times mounts series.
+ * There are at most CANFS_DEFER_BDIS_MAX mounts.
  */
 #ifndef CANFS_CLIENT_AGENT_STATUS_METRICS_H
 #define CANFS_CLIENT_AGENT_STATUS_METRICS_H
@@ -12,8 +12,9 @@
 #define CANFS_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 /*
- * Of what canfs_status_json() gives, and of servers as server_metrics.h has them (NULL: none); a value that is null is left out.
- * Free it. NULL: no memory.
+ * status is the result of canfs_status_json(). servers is a list as in server_metrics.h; NULL:
+ * none. Null values are left out. Returns the text, which the caller must free(), or NULL if there
+ * is no memory.
  */
 char *canfs_metrics_text(const json_t *status, const json_t *servers);
 

@@ -60,7 +60,7 @@ static void close_readers(struct canfs_status_server *status_server)
 	status_server->readers = 0;
 }
 
-/* Only while somebody may want the metrics. */
+/* Only while the metrics are served. */
 static void open_readers(
 	struct canfs_status_server *status_server, const struct canfs_config_list *servers)
 {
@@ -145,7 +145,7 @@ void canfs_status_server_serve(
 
 	if (status_server->socket[0])
 		canfs_control_server_serve(&status_server->server, polled, now);
-	/* It sees itself which connections are ready, and which have timed out. */
+	/* libmicrohttpd finds out which connections are ready or have timed out. */
 	if (status_server->http)
 		canfs_http_run(status_server->http);
 	for (size_t i = 0; i < status_server->readers; i++)

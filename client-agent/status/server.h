@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Where the agent is asked, in its loop's poll: the control socket (canfsctl) and, if configured,
- * /metrics (Prometheus). Neither ever waits for a client; one that cannot be opened is said once
- * and done without.
+ * The agent's status server, in the loop's poll: the control socket (canfsctl) and, if configured,
+ * /metrics (Prometheus). Neither ever waits for a client. If one cannot be opened, that is logged
+ * once, and the agent runs without it.
  */
 #ifndef CANFS_CLIENT_AGENT_STATUS_SERVER_H
 #define CANFS_CLIENT_AGENT_STATUS_SERVER_H
@@ -15,29 +15,36 @@
 #define CANFS_DESK_POLLED (CANFS_CONTROL_POLLED + 1 + CANFS_CONFIG_LIST_MAX)
 
 struct canfs_status_server {
-	const char *root;                   /* before the socket's path; "" in production */
-	char socket[CANFS_CONFIG_PATH_MAX]; /* what is open, as configured; "": nothing */
+	const char *root;                   /* prepended to the socket's path; "" in production */
+	char socket[CANFS_CONFIG_PATH_MAX]; /* the open ones, as configured; "": none */
 	char listen[CANFS_CONFIG_PATH_MAX];
 	struct canfs_control_server server;
 	struct canfs_http *http;
 	struct canfs_config_list
-		servers; /* as configured, of those that are asked for the metrics */
+		servers; /* configured sockets of the servers that are asked for metrics */
 	struct canfs_server_reader reader[CANFS_CONFIG_LIST_MAX];
 	size_t readers;
-	struct canfs_view view; /* what is shown: the loop keeps it up to date */
+	struct canfs_view view; /* the data to show; the loop updates it */
 	uint64_t ticked_usec;
 };
 
-/* *status_server is all 0 but for root and view. Again after a change of the configuration: opens what differs. */
+/*
+ * Opens what the configuration wants. Call this again after a change of the configuration; only
+ * differences are opened or closed. Before the first call, *status_server is all 0 except root and
+ * view.
+ */
 void canfs_status_server_configure(
 	struct canfs_status_server *status_server, const struct canfs_agent_config *config);
 void canfs_status_server_close(struct canfs_status_server *status_server);
 
-/* What poll(2) shall wait for, and how long at most (shortened if need be). Returns how many. */
+/*
+ * Sets the entries for poll(2) and shortens *timeout_msec if necessary. Returns the number of
+ * entries.
+ */
 size_t canfs_status_server_poll(struct canfs_status_server *status_server,
 	struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec);
 
-/* Answers what poll(2) has found in these entries. */
+/* Serves the clients for which poll(2) reported events in these entries. */
 void canfs_status_server_serve(
 	struct canfs_status_server *status_server, const struct pollfd *polled);
 

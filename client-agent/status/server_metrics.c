@@ -94,7 +94,7 @@ static const struct canfs_metric of_client[] = {
 	{ "canfs_client_bytes_total", NULL, NULL, "write_bytes", "op=\"write\"", 0 },
 };
 
-/* Of the last minute: server/control.md. */
+/* For sums over the last minute (server/control.md). */
 #define OF_WINDOW (1.0 / 60)
 
 static const struct canfs_metric of_bully[] = {
@@ -136,7 +136,9 @@ static const struct canfs_metric of_disk[] = {
 		0 },
 };
 
-/* The parts of a server that there are many of: where they are, and by which members they are known. */
+/*
+ * Parts of a server that occur several times: where their list is, and which member is their label.
+ */
 static const struct part {
 	const struct canfs_metric *rows;
 	size_t rows_n;
@@ -188,7 +190,7 @@ static void print_part(
 	}
 }
 
-/* Which resource makes a write expensive. */
+/* Prints which resource makes a write expensive. */
 static void print_bottlenecks(FILE *out, const json_t *server)
 {
 	const json_t *list = list_of(server, &parts[0]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the price servers of this machine (NFS-Ganesha's plugin, canfs-priced) say over their control sockets, as metrics: so there is no HTTP
- * in a server. There are at most so many exports, clients (those of the highest load) and disks of each.
+ * Metrics of this machine's price servers (NFS-Ganesha's plugin, canfs-priced), from the replies of
+ * their control sockets. So no server needs HTTP. The numbers of exports, clients (those with the
+ * highest load) and disks of each server are bounded.
  */
 #ifndef CANFS_CLIENT_AGENT_STATUS_SERVER_METRICS_H
 #define CANFS_CLIENT_AGENT_STATUS_SERVER_METRICS_H
@@ -14,8 +15,8 @@
 #define CANFS_SERVER_DISKS_MAX   20
 
 /*
- * servers: a list of {"server": NAME, "up": true, COMMAND: its reply, ...}; see server/control.md for the replies. What is missing or
- * null is left out. NULL: none.
+ * servers is a list of {"server": NAME, "up": true, COMMAND: its reply, ...}. server/control.md
+ * describes the replies. Missing and null values are left out. servers may be NULL.
  */
 void canfs_server_metrics_print(FILE *out, const json_t *servers);
 

@@ -17,7 +17,7 @@
 #define TEXT_MAX   (CANFS_SERVER_QUESTIONS * (size_t)CANFS_CONTROL_REPLY_MAX)
 #define SOCKET_END ".sock"
 
-/* The commands, which are also the names of their replies; no more is asked for than is shown. */
+/* The commands, which are also the names of their replies. Asks for no more than is shown. */
 #define TEXT_OF(number)  #number
 #define LIMIT_OF(number) ",\"limit\":" TEXT_OF(number)
 static const struct {
@@ -105,7 +105,7 @@ static size_t count_lines(const struct canfs_server_reader *reader)
 	return lines;
 }
 
-/* Of a question that the server does not know: NULL. */
+/* Returns NULL for a question that the server does not know. */
 static json_t *read_reply(const char *line, size_t length)
 {
 	json_t *reply = json_loadb(line, length, 0, NULL);
@@ -198,7 +198,7 @@ void canfs_server_reader_serve(struct canfs_server_reader *reader, uint64_t now_
 	if (!is_time(reader, now_usec))
 		return;
 	if (reader->fd >= 0)
-		canfs_server_reader_close(reader); /* it has not answered all this time */
+		canfs_server_reader_close(reader); /* no answer in all this time */
 	ask(reader, now_usec);
 }
 

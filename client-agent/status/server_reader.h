@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Asks a price server of this machine over its control socket (server/control.md), in the caller's poll loop, every five seconds: what it
- * says is there when Prometheus comes. Never waits for it; one that is not there, or does not answer, is "not up".
+ * Asks a price server of this machine over its control socket (server/control.md) every five
+ * seconds, in the caller's poll loop. So replies are available when Prometheus asks. Never waits
+ * for the server. A server that is missing or does not answer is "not up".
  *
  *	idle --> connect(2), one send(2) of all questions --> a line of reply each --> idle
  */
@@ -19,29 +20,32 @@
 struct canfs_server_reader {
 	char path[CANFS_SOCKET_PATH_MAX];
 	char name
-		[CANFS_SOCKET_PATH_MAX]; /* of the metrics' label: the path's last part, without .sock */
+		[CANFS_SOCKET_PATH_MAX]; /* the label in metrics: the last part of the path, without .sock */
 	int fd;                          /* -1: idle */
 	uint64_t asked_usec;             /* 0: never */
-	char *text;                      /* of replies, as far as they have come */
+	char *text;                      /* replies received so far */
 	size_t text_bytes, text_room;
 	json_t *said[CANFS_SERVER_QUESTIONS]; /* the last replies; NULL: none, or an error */
 	bool is_up;
 };
 
-/* path: with the root before it. -ENAMETOOLONG. */
+/* root is prepended to path. Returns 0 or -ENAMETOOLONG. */
 int canfs_server_reader_open(
 	struct canfs_server_reader *reader, const char *root, const char *path);
 void canfs_server_reader_close(
-	struct canfs_server_reader *reader); /* it is asked again when it is time to */
+	struct canfs_server_reader *reader); /* the next serve may ask again */
 
-/* Returns how many entries it has set, 1 at most; shortens *timeout_msec to the next question. */
+/*
+ * Sets at most one entry and returns the number of entries. Shortens *timeout_msec to the next
+ * question.
+ */
 size_t canfs_server_reader_poll(struct canfs_server_reader *reader, uint64_t now_usec,
 	struct pollfd *polled, int *timeout_msec);
 
-/* Asks, if it is time to; takes what has come. */
+/* Asks if the next question is due, and takes what has arrived. */
 void canfs_server_reader_serve(struct canfs_server_reader *reader, uint64_t now_usec);
 
-/* As server_metrics.h takes it. NULL: no memory. */
+/* Returns the object for server_metrics.h, or NULL if there is no memory. */
 json_t *canfs_server_reader_json(const struct canfs_server_reader *reader);
 
 #endif

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "common/address.h"
 
-/* Nobody can tell prices apart any closer. */
+/* Finer differences between prices do not matter. */
 static double rounded(double value)
 {
 	return round(value * 1e4) / 1e4;
@@ -54,7 +54,7 @@ static json_t *show_version(const struct canfs_mount *mount)
 	return json_string(text);
 }
 
-/* What the server asks; null if it asks nothing, or nobody has heard it for too long. */
+/* The server's price; null if it asks nothing, or was not heard of for too long. */
 static json_t *show_price(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	const struct canfs_tag *tag = canfs_poller_price(&bidder->poller, now_usec);
@@ -69,7 +69,7 @@ static json_t *show_price(const struct canfs_bidder *bidder, uint64_t now_usec)
 		"source", canfs_poller_source(&bidder->poller, now_usec));
 }
 
-/* This client's end of the way; null: it is not watched. */
+/* This client's own network; null: not watched. */
 static json_t *show_network(const struct canfs_bidder_network *network)
 {
 	if (!(network->bytes_per_sec > 0))
@@ -81,7 +81,7 @@ static json_t *show_network(const struct canfs_bidder_network *network)
 		rounded(network->readahead));
 }
 
-/* null: it is not to be asked. */
+/* null: not to be asked. */
 static json_t *show_subscription(const struct canfs_subscription *subscription, uint64_t now_usec)
 {
 	const int error = subscription->network_error;
@@ -125,7 +125,7 @@ static json_t *show_rpcs(const struct canfs_bidder *bidder)
 	return shown;
 }
 
-/* A knob's file; null if it cannot be read. */
+/* The present value of a knob; null if it cannot be read. */
 static json_t *show_knob_now(
 	const struct canfs_actors *actors, enum canfs_knob knob, struct canfs_bdi bdi)
 {
@@ -136,7 +136,7 @@ static json_t *show_knob_now(
 	return integer(value);
 }
 
-/* The original is what is there, unless we have changed it. */
+/* The original is the present value, unless we have changed it. */
 static json_t *show_read_ahead(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
 {
 	const struct canfs_bdi bdi = bidder->mount.bdi;
@@ -197,7 +197,7 @@ static json_t *show_mount(
 	return shown;
 }
 
-/* One knob that we have turned, or have found turned by someone else. */
+/* A knob that we have turned, or that someone else has turned since. */
 static json_t *show_knob(const struct canfs_actors *actors, const struct canfs_journal_entry *entry)
 {
 	const struct canfs_knob_info *info = canfs_knob_info(entry->knob);

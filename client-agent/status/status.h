@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the agent shows of itself, as JSON: the replies of its control socket (status.md), and what
- * metrics.c makes its text of. Everything is read from what the loop has at hand, and of the kernel
- * only the knobs, which answer at once.
+ * The agent's status as JSON: the replies of its control socket (status.md), and the input of
+ * metrics.c. All values come from the loop's memory, except the knobs, which are read from the
+ * kernel. Reading a knob does not block.
  */
 #ifndef CANFS_CLIENT_AGENT_STATUS_STATUS_H
 #define CANFS_CLIENT_AGENT_STATUS_STATUS_H
@@ -10,7 +10,7 @@
 #include "client-agent/actuators/act.h"
 #include "common/control/request.h"
 
-/* What there is to see: the loop's own, and what it notes for us. */
+/* The data to show: the loop's own, and what the loop notes for the status. */
 struct canfs_view {
 	const struct canfs_agent_config *config;
 	const char *config_file; /* NULL: none */
@@ -26,7 +26,7 @@ struct canfs_view {
 	struct canfs_control_counters counters;
 };
 
-/* The members of the reply to "status". NULL: no memory. */
+/* Returns the members of the reply to "status", or NULL if there is no memory. */
 json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec);
 
 /* The commands status, why and config; call->subject is a struct canfs_view. */

@@ -30,13 +30,16 @@ static bool has_request(const struct canfs_connection *connection)
 		       memchr(connection->request, '\n', connection->got));
 }
 
-/* Not read while its reply is in flight: a client that does not read is not listened to. */
+/*
+ * Reads nothing while a reply is in flight, so that a client that does not read its replies cannot
+ * send more requests.
+ */
 short canfs_connection_events(const struct canfs_connection *connection)
 {
 	return connection->reply || has_request(connection) ? POLLOUT : POLLIN;
 }
 
-/* False: the peer is gone. */
+/* Returns false if the peer is gone. */
 static bool receive(struct canfs_connection *connection, uint64_t now_usec)
 {
 	ssize_t got;
@@ -69,14 +72,14 @@ static bool send_reply(struct canfs_connection *connection, uint64_t now_usec)
 	return true;
 }
 
-/* Takes the first used bytes of the request, newline and all. */
+/* Removes the first used bytes from the request buffer, including the newline. */
 static void consume(struct canfs_connection *connection, size_t used)
 {
 	connection->got -= used;
 	memmove(connection->request, connection->request + used, connection->got);
 }
 
-/* The reply to the next request, if there is a whole one; the last one may lack its newline. */
+/* Returns the reply to the next request, which is complete. The last one may lack its newline. */
 static char *next_reply(struct canfs_connection *connection,
 	const struct canfs_control_service *service, struct canfs_control_time now)
 {
@@ -85,7 +88,7 @@ static char *next_reply(struct canfs_connection *connection,
 	char *reply;
 
 	if (!end && connection->got == sizeof(connection->request)) {
-		/* Where the next one begins is not known. */
+		/* The start of the next request is unknown. */
 		connection->ended = true;
 		connection->got = 0;
 		service->counters->requests++;

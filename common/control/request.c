@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Into JSON go only texts that it can carry. */
+/* Replaces bytes that are not printable ASCII, because not all can be in JSON. */
 static void sanitize(char *text)
 {
 	for (; *text != '\0'; text++) {
@@ -81,7 +81,7 @@ static void list(struct canfs_control_call *call, const char *name)
 		call->error + used, sizeof(call->error) - used, "%s%s", is_first ? "" : ", ", name);
 }
 
-/* NULL: not in this table. */
+/* Returns NULL if the command is not in this table. */
 static const struct canfs_control_command *find_in(
 	const struct canfs_control_command *command, const char *name)
 {
@@ -127,11 +127,11 @@ static bool knows_member(const struct canfs_control_command *command, const char
 	return strcmp(name, "command") == 0;
 }
 
-/* A misspelt member must not pass for one that was left out. */
+/* Refuses unknown members. A misspelt member must not count as left out. */
 static bool check_members(
 	struct canfs_control_call *call, const struct canfs_control_command *command)
 {
-	/* Iterating changes nothing, but jansson wants it writable. */
+	/* Iteration changes nothing, but jansson takes no const pointer. */
 	json_t *request = (json_t *)(uintptr_t)call->request;
 
 	for (void *at = json_object_iter(request); at; at = json_object_iter_next(request, at)) {
@@ -176,7 +176,7 @@ char *canfs_control_print(const json_t *value, size_t flags)
 		memcpy(text + length, "\n", 2);
 		return text;
 	}
-	free(text); /* only a part may be in it */
+	free(text); /* text may be incomplete */
 	return NULL;
 }
 
@@ -194,7 +194,7 @@ char *canfs_control_refusal(const char *error)
 	return print(json_pack("{s:b, s:s}", "ok", 0, "error", error));
 }
 
-/* Takes the reply. */
+/* Frees the reply. */
 static char *too_long(const struct canfs_control_service *service, char *reply)
 {
 	char error[CANFS_CONTROL_ERROR_MAX];

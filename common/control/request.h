@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Requests of a control socket, text to text: one JSON object a line in, one JSON object a line out.
+ * Requests on a control socket: one JSON object per line in, one JSON object per line out.
  *
  *	{"command":"prices", MEMBER...}  -->  {"ok":true,"command":"prices","time":..., MEMBER...}
  *	anything else                    -->  {"ok":false,"error":"what is wrong; what is allowed"}
  *
- * What commands there are is a table of the server's. No socket, no thread, no clock in here.
+ * The server has a table of its commands. This code has no socket, no thread and no clock.
  */
 #ifndef CANFS_COMMON_CONTROL_REQUEST_H
 #define CANFS_COMMON_CONTROL_REQUEST_H
@@ -15,11 +15,11 @@
 #include <stdint.h>
 #include <jansson.h>
 
-#define CANFS_CONTROL_REQUEST_MAX 4096      /* bytes in a request, newline included */
-#define CANFS_CONTROL_REPLY_MAX   (1 << 20) /* likewise in a reply */
-#define CANFS_CONTROL_ERROR_MAX   512       /* holds a list of all members of a command */
+#define CANFS_CONTROL_REQUEST_MAX 4096      /* bytes in a request, with its newline */
+#define CANFS_CONTROL_REPLY_MAX   (1 << 20) /* bytes in a reply, likewise */
+#define CANFS_CONTROL_ERROR_MAX   512       /* fits a list of all members of a command */
 
-/* What has come in, since the start. */
+/* Counters since the start. */
 struct canfs_control_counters {
 	uint64_t connections;
 	uint64_t connections_refused; /* there were too many */
@@ -35,61 +35,66 @@ struct canfs_control_time {
 
 /* A request in flight. */
 struct canfs_control_call {
-	const void *subject; /* what there is to show and to change */
+	const void *subject; /* the object to show or change */
 	const json_t *request;
 	struct canfs_control_time now;
-	char error[CANFS_CONTROL_ERROR_MAX]; /* "" if there is none, and so no memory */
+	char error[CANFS_CONTROL_ERROR_MAX]; /* "": no error; with a NULL result, out of memory */
 };
 
 /*
- * Runs a command: the members of its reply, or NULL with call->error set (or no memory). It is
- * called with known members only.
+ * Runs a command. Returns the members of its reply, or NULL if call->error is set or memory is
+ * short. The request has only known members.
  */
 typedef json_t *canfs_control_run(struct canfs_control_call *call);
 
 struct canfs_control_command {
 	const char *name;           /* NULL ends a table */
-	const char *const *members; /* besides "command"; NULL at its end */
+	const char *const *members; /* besides "command"; ended by NULL */
 	canfs_control_run *run;
 };
 
-/* What answers. */
+/* The commands and their subject. */
 struct canfs_control_service {
 	const struct canfs_control_command *commands;
-	const struct canfs_control_command *more; /* likewise; NULL: no others */
-	const char *less; /* which member makes a reply shorter: "one \"export\"" */
+	const struct canfs_control_command *more; /* more commands; may be NULL */
+	const char *less; /* the member that shortens a reply: "one \"export\"" */
 	const void *subject;
 	struct canfs_control_counters *counters;
 };
 
 /*
- * The reply to one request (its newline left out), with a newline and a 0 at its end; whatever
- * is wrong with the request is in the reply. The caller frees it; NULL: no memory.
+ * Returns the reply to one request, ended by a newline and a NUL. request: without its newline.
+ * Errors in the request are reported in the reply. The caller frees the reply. Returns NULL if
+ * memory is short.
  */
 char *canfs_control_respond(const struct canfs_control_service *service, const char *request,
 	size_t length, struct canfs_control_time now);
 
-/* {"ok":false,"error":...} likewise, for what is wrong before there is a request. */
+/* Returns {"ok":false,"error":...} likewise, for errors that occur before there is a request. */
 char *canfs_control_refusal(const char *error);
 
-/* From here: for commands. */
+/* The functions below are for commands. */
 
-/* Sets call->error; returns NULL, so that a command can end with it. */
+/* Sets call->error. Returns NULL, so that a command can return this result. */
 json_t *canfs_control_refuse(struct canfs_control_call *call, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A string member, NULL if it is not given; a whole number, fallback if not. False: refused. */
+/*
+ * Get a string member, NULL if absent, or an integer from 1 to most, fallback if absent. Return
+ * false if the member is invalid; the request is then refused.
+ */
 bool canfs_control_string(struct canfs_control_call *call, const char *member, const char **value);
 bool canfs_control_count(struct canfs_control_call *call, const char *member, unsigned int most,
 	unsigned int fallback, unsigned int *value);
 
 /*
- * A value and a newline, to be freed; NULL without memory, and for NULL. Not json_dumps(), which may leave out what memory is missing for,
- * and whose text is for free() of jansson's allocator, which need not be ours.
+ * Returns value as JSON with a newline, to be freed. Returns NULL if value is NULL or memory is
+ * short. json_dumps() is not used, because it may leave out parts if memory is short. Its text also
+ * belongs to jansson's allocator, which may differ from ours.
  */
 char *canfs_control_print(const json_t *value, size_t flags);
 
-/* As a JSON string; what is not UTF-8 gets question marks. */
+/* Returns text as a JSON string. Text that is not UTF-8 gets question marks. */
 json_t *canfs_control_text(const char *text);
 
 #endif

@@ -30,7 +30,7 @@ int canfs_control_server_open(struct canfs_control_server *server, const char *p
 	return canfs_socket_open(&server->listener, path);
 }
 
-/* One line, if the peer's buffer takes it: nothing is waited for. */
+/* Sends one line if the peer's buffer has space. Does not block. */
 static void refuse(struct canfs_control_server *server, int fd)
 {
 	char *reply = canfs_control_refusal("too many connections; try again");
@@ -48,7 +48,7 @@ static void accept_one(struct canfs_control_server *server, uint64_t now_usec)
 	int fd = accept4(server->listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd < 0) {
-		/* It stays ready: without a pause the loop would spin. */
+		/* The listener stays ready. Without a pause the loop would spin. */
 		server->full = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
 		return;
 	}
@@ -94,7 +94,7 @@ size_t canfs_control_server_poll(
 void canfs_control_server_serve(struct canfs_control_server *server, const struct pollfd *polled,
 	struct canfs_control_time now)
 {
-	/* Backwards, as the last one takes the place of one that is dropped. */
+	/* Backwards, because the last connection takes the place of a dropped one. */
 	for (size_t i = server->count; i-- > 0;) {
 		if (polled[FIRST + i].revents != 0 &&
 			!canfs_connection_serve(server->connections[i], &server->service, now))

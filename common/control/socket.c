@@ -16,9 +16,10 @@
 #define LOCK_SUFFIX ".lock"
 
 /*
- * Between the look whether somebody listens and the bind, another process could do the same: one
- * at a time. On a file of its own beside the path, which only its owner can open: anybody that can read
- * a directory can lock that. The file stays: unlinking it may take it from the next server.
+ * Locks PATH.lock, so that only one process at a time tests whether somebody listens and then
+ * binds. The lock is a separate file that only its owner can open, because any process that can
+ * read a directory can lock the directory. The file is never removed: unlinking it could take it
+ * from the next server.
  */
 static int lock_path(const char *path, int *lock)
 {
@@ -33,7 +34,7 @@ static int lock_path(const char *path, int *lock)
 	if (*lock < 0)
 		return -errno;
 	if (flock(*lock, LOCK_EX | LOCK_NB) != 0) {
-		/* Somebody is about to listen. */
+		/* Another process is about to listen. */
 		ret = errno == EWOULDBLOCK ? -EADDRINUSE : -errno;
 		close(*lock);
 	}
@@ -48,7 +49,7 @@ static struct sockaddr_un address_of(const char *path)
 	return address;
 }
 
-/* 0 if the path is free, or was a dead process's and is free now. */
+/* Removes the socket of a dead process. Returns 0 if the path is free, or -errno. */
 static int clear_path(const char *path)
 {
 	struct sockaddr_un address = address_of(path);
@@ -64,7 +65,7 @@ static int clear_path(const char *path)
 		return -errno;
 	ret = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ? 0 : -errno;
 	close(fd);
-	/* Only a refusal is a sign of death: a busy one answers EAGAIN. */
+	/* Only ECONNREFUSED shows that the process is dead. A busy one returns EAGAIN. */
 	if (ret == -ECONNREFUSED)
 		return unlink(path) == 0 ? 0 : -errno;
 	return -EADDRINUSE;
@@ -79,7 +80,7 @@ static int make_listener(struct canfs_socket *listener)
 	listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (listener->fd < 0)
 		return -errno;
-	/* The path takes its mode from the socket; the process's umask is not ours to change. */
+	/* The path gets its mode from the socket. Changing umask would affect the whole process. */
 	if (fchmod(listener->fd, 0600) != 0 ||
 		bind(listener->fd, (const struct sockaddr *)&address, sizeof(address)) != 0) {
 		ret = -errno;
@@ -104,7 +105,7 @@ int canfs_socket_open(struct canfs_socket *listener, const char *path)
 	*listener = (struct canfs_socket) { .fd = -1 };
 	if (strlen(path) >= CANFS_SOCKET_PATH_MAX)
 		return -ENAMETOOLONG;
-	/* A daemon's working directory is nobody's choice. */
+	/* Nobody chooses a daemon's working directory, so a relative path is a mistake. */
 	if (path[0] != '/')
 		return -EINVAL;
 	strcpy(listener->path, path);
@@ -136,7 +137,7 @@ void canfs_socket_close(struct canfs_socket *listener)
 {
 	struct stat st;
 
-	/* Unlinked first: a client that finds the path finds a listener. */
+	/* Unlinks first, so that a client that finds the path finds a listener. */
 	if (lstat(listener->path, &st) == 0 && st.st_dev == listener->device &&
 		st.st_ino == listener->inode)
 		unlink(listener->path);

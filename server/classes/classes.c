@@ -8,8 +8,8 @@
 #include "pricing/price.h"
 
 #define BITS_OF_IPV6  128
-#define BITS_ABOVE    96  /* of an IPv4 address, in ::ffff:a.b.c.d */
-#define HOST_NAME_LEN 255 /* of a host or a netgroup, at most */
+#define BITS_ABOVE    96  /* prefix of IPv4 addresses in ::ffff:a.b.c.d */
+#define HOST_NAME_LEN 255 /* maximum, for hosts and netgroups */
 
 static const char digits[] = "0123456789";
 static const char name_octets[] =
@@ -26,7 +26,7 @@ static bool begins_as(
 	       (address->s6_addr[bits / 8] ^ prefix->s6_addr[bits / 8]) >> (8 - rest) == 0;
 }
 
-/* Ignores the interface of a link-local address. */
+/* Clears the bits after the prefix. Keeps the interface of a link-local address. */
 static void clear_behind(struct in6_addr *address, unsigned int bits)
 {
 	const uint32_t scope = canfs_scope_of(address);
@@ -42,7 +42,7 @@ static bool is_of_ipv4(const struct canfs_network *network)
 	return network->bits >= BITS_ABOVE && IN6_IS_ADDR_V4MAPPED(&network->address);
 }
 
-/* ::/0 has no IPv4 clients, though they look like part of it. */
+/* IPv4 clients do not match ::/0, although ::/0 contains their mapped addresses. */
 static bool has(const struct canfs_network *network, const struct in6_addr *client)
 {
 	const struct in6_addr here = canfs_with_scope(&network->address, 0);
@@ -61,7 +61,7 @@ struct canfs_network canfs_network_of(const struct in6_addr *address)
 	return (struct canfs_network) { .address = *address, .bits = BITS_OF_IPV6 };
 }
 
-/* What stands behind the slash: a number of bits. False: none, or too many. */
+/* Parses the number of bits after the slash. False: no number, or above most. */
 static bool parse_bits(const char *text, unsigned int most, unsigned int *bits)
 {
 	size_t len = strlen(text);
@@ -74,7 +74,7 @@ static bool parse_bits(const char *text, unsigned int most, unsigned int *bits)
 	return *bits <= most;
 }
 
-/* "0.0.0.0", which is everybody to NFS-Ganesha and nobody to the rest of the world, and "::". */
+/* "0.0.0.0" and "::". NFS-Ganesha takes "0.0.0.0" for all clients; elsewhere it means none. */
 static bool is_unspecified(const struct in6_addr *address)
 {
 	static const struct in_addr any = { INADDR_ANY };
@@ -111,7 +111,10 @@ static int parse_network(const char *text, struct canfs_network *network, const 
 	return 0;
 }
 
-/* A name never ends in a label of digits only: what does, looks like an address to the resolver, too. */
+/*
+ * Host names never end in a label of digits only. The resolver also takes such a name for an
+ * address.
+ */
 static bool looks_like_address(const char *text)
 {
 	const char *dot = strrchr(text, '.');
@@ -161,7 +164,7 @@ static bool are_same(const struct canfs_network *one, const struct canfs_network
 	       IN6_ARE_ADDR_EQUAL(&one->address, &other->address);
 }
 
-/* Where the networks of the class begin that is being made. */
+/* Index of the first network of the class that is being built. */
 static size_t begin_of_last(const struct canfs_classes *classes)
 {
 	return classes->count != 0 ? classes->list[classes->count - 1].end : 0;

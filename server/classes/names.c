@@ -8,7 +8,7 @@
 #include "common/address.h"
 #include "common/clock.h"
 
-/* Of an entry of a netgroup. */
+/* for one entry of a netgroup */
 #define ENTRY_BYTES 1024
 
 void canfs_names_begin(struct canfs_names *names, canfs_say *say)
@@ -32,7 +32,7 @@ say_left_out(const struct canfs_names *names, const char *name, const char *form
 	names->say(message);
 }
 
-/* 0, or why it has none, or not all of them, for explain(). */
+/* Returns 0 or an error for explain(): the host has no address, or not all of them were added. */
 static int add_host(const struct canfs_names *names, const char *host, struct canfs_classes *to)
 {
 	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM };
@@ -71,10 +71,10 @@ static const char *explain(int why)
 	}
 }
 
-/* The hosts of a netgroup: how many there are, and how many have no address. */
+/* Hosts of a netgroup, and how many of them were not added completely. */
 struct members {
 	unsigned int hosts, missing;
-	int why; /* of the last one */
+	int why; /* the last error */
 };
 
 static struct members add_members(const struct canfs_names *names, struct canfs_classes *to)

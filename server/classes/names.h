@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Names in a list of clients, as addresses: those that they have now. The resolver may take long, so that this is for the thread that
- * reads the configuration, and for none that a client waits for. What is not found is said in a line, and left out.
+ * Resolves names in a list of clients to their current addresses. Because the resolver may block
+ * for long, only the thread that reads the configuration may call this. No client may wait for that
+ * thread. Names that cannot be resolved are left out, with a log message for each.
  */
 #ifndef CANFS_SERVER_CLASSES_NAMES_H
 #define CANFS_SERVER_CLASSES_NAMES_H
@@ -9,7 +10,10 @@
 #include "server/classes/classes.h"
 #include "server/monitors/monitor.h"
 
-/* After so long nothing more is looked up: it is at most this, and one name more. */
+/*
+ * After this time no further name is looked up. Reading the configuration takes at most this long,
+ * plus one lookup.
+ */
 #define CANFS_NAMES_USEC 5000000
 
 struct canfs_names {
@@ -18,10 +22,13 @@ struct canfs_names {
 	uint64_t until_usec;
 };
 
-/* For one reading of the configuration: the time runs from now on. */
+/* Starts the time limit. Call this once for each reading of the configuration. */
 void canfs_names_begin(struct canfs_names *names, canfs_say *say);
 
-/* arg: a struct canfs_names. Of a netgroup, entries without a host are left out: they would be everybody. */
+/*
+ * arg: a struct canfs_names. Entries of a netgroup without a host are ignored, because they would
+ * match every client.
+ */
 canfs_find_name canfs_names_find;
 
 #endif

@@ -11,8 +11,8 @@
 static const struct canfs_classes none;
 
 /*
- * Sequentially consistent, all of it: who has found the old ones was counted before the writer's change, so that the writer
- * sees it until it has left.
+ * All operations are sequentially consistent: a reader that gets the old classes was counted before
+ * the writer replaced them. The writer therefore sees this reader until it leaves.
  */
 static const struct canfs_classes *enter(struct canfs_shared_classes *shared)
 {

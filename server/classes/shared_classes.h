@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The classes that hold: for many readers, and a writer that replaces them (SIGHUP).
+ * The classes in effect, for many readers and one writer, which replaces them (SIGHUP).
  *
- *	reader   readers + 1, looks at current, readers - 1            no lock, no wait
- *	writer   current = the new ones, waits until there was a moment without readers, frees the old ones
+ *	reader   readers + 1, reads current, readers - 1               no lock, no wait
+ *	writer   sets current, waits for a moment without readers, frees the old classes
  *
- * A reader that comes after the change sees the new ones, so that such a moment comes soon: a look takes less than a
- * microsecond. Without classes it is one load and a branch.
+ * The writer does not wait long: a reader needs less than a microsecond, and a reader that starts
+ * after the change sees the new classes. Without classes a lookup is one load and a branch.
  */
 #ifndef CANFS_SERVER_CLASSES_SHARED_CLASSES_H
 #define CANFS_SERVER_CLASSES_SHARED_CLASSES_H
@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include "server/classes/classes.h"
 
-/* All zero: none, and ready for use. */
+/* All zero: no classes, ready for use. */
 struct canfs_shared_classes {
 	_Atomic(struct canfs_classes *) current; /* NULL: none */
 	_Atomic unsigned int readers;
@@ -22,16 +22,19 @@ struct canfs_shared_classes {
 	_Atomic uint64_t told; /* prices with a premium that is not 0 */
 };
 
-/* 1; 0: they are those that hold; -ENOMEM: those go on. By one thread at a time, which may have to wait. */
+/*
+ * Returns 1; 0 if the classes are the ones in effect; -ENOMEM, and the old classes stay. Only one
+ * thread at a time may call this. May block until no reader is left.
+ */
 int canfs_shared_classes_set(
 	struct canfs_shared_classes *shared, const struct canfs_classes *classes);
 
-/* When nobody reads any more. */
+/* Call this after the last reader has left. */
 void canfs_shared_classes_free(struct canfs_shared_classes *shared);
 
-/* From here: for any thread, without a wait. */
+/* Any thread may call the following functions. They do not block. */
 
-/* Percent, for a price that this client is about to be told; 0: none. */
+/* The premium in percent for this client, counted as sent to it; 0: none. */
 int canfs_shared_classes_look_up(
 	struct canfs_shared_classes *shared, const struct sockaddr *client);
 
@@ -45,7 +48,7 @@ static inline int canfs_shared_classes_premium(
 
 void canfs_shared_classes_copy(struct canfs_shared_classes *shared, struct canfs_classes *copy);
 
-/* Another number than before: others may hold. */
+/* If this number changes, the classes may have changed. */
 unsigned int canfs_shared_classes_changes(const struct canfs_shared_classes *shared);
 
 #endif

@@ -14,14 +14,14 @@ struct sum {
 	_Atomic uint64_t bytes[CANFS_CLIENT_OPS];
 };
 
-/* Counted in by anybody; the rest is under the table's mutex. */
+/* Any thread updates sum and load. The table's mutex protects the other members. */
 struct slot {
 	struct sum sum;
 	struct canfs_client_load load;
-	uint64_t measured;               /* of it the time, at the last measurement */
-	double in_flight;                /* operations, up to then */
+	uint64_t measured;               /* flown_of_all() at the last measurement */
+	double in_flight;                /* mean number of operations until then */
 	struct canfs_client_sum at_tick; /* the sum at the last tick */
-	struct canfs_client_row row;     /* but for its sum */
+	struct canfs_client_row row;     /* without its sum */
 	double standing;                 /* bytes per second */
 };
 
@@ -35,7 +35,7 @@ struct canfs_clients {
 	struct sum others;
 	struct canfs_client_load others_load;
 	uint64_t others_measured;
-	double in_flight; /* of all, others included */
+	double in_flight; /* mean number of operations, others included */
 	uint64_t measured_usec;
 	pthread_mutex_t mutex;
 };
@@ -100,7 +100,7 @@ static struct canfs_client_sum read_sum(const struct sum *sum)
 	return now;
 }
 
-/* Zeroes it, but loses nothing that is counted meanwhile. */
+/* Resets sum to 0. Counts that other threads add meanwhile are not lost. */
 static struct canfs_client_sum take_sum(struct sum *sum)
 {
 	struct canfs_client_sum taken;
@@ -119,7 +119,7 @@ static double load_of(double operations, double bytes)
 	return bytes + operations * CANFS_CLIENTS_OPERATION_BYTES;
 }
 
-/* Standing, and what came since the last tick, which is at most about a second ago. */
+/* Standing plus the load since the last tick, at most about a second. */
 static double weight_of(const struct slot *slot)
 {
 	struct canfs_client_sum now = read_sum(&slot->sum);
@@ -149,7 +149,7 @@ static int least_way(const struct set *set)
 	return way;
 }
 
-/* The time that what is or was in flight has taken until now, as canfs_client_flown_usec() compares it. */
+/* Time in flight until now of past and present operations, for canfs_client_flown_usec(). */
 static uint64_t flown(const struct canfs_client_load *load, int wait, uint64_t now_usec)
 {
 	const uint64_t counted = (UINT64_C(1) << CANFS_CLIENT_TIME_SHIFT) - 1;
@@ -167,7 +167,7 @@ static uint64_t flown_of_all(const struct canfs_client_load *load, uint64_t now_
 	return sum;
 }
 
-/* The client's slot, made if need be; NULL if the lock is not free. */
+/* Finds or creates the client's slot. NULL: the lock is taken. */
 static struct slot *admit(struct canfs_clients *clients, struct set *set, uint64_t tag,
 	const struct in6_addr *address)
 {
@@ -202,7 +202,7 @@ out:
 	return slot;
 }
 
-/* NULL: it is not in its set, and that is busy just now. */
+/* NULL: the client has no slot and the lock is taken. */
 static struct slot *find_or_admit(struct canfs_clients *clients, const struct sockaddr *address)
 {
 	struct in6_addr plain;
@@ -236,7 +236,7 @@ struct canfs_client_load *canfs_clients_load(
 	return slot ? &slot->load : &clients->others_load;
 }
 
-/* Since *measured, which becomes now. */
+/* Mean number in flight since *measured, which is set to now. */
 static double in_flight(const struct canfs_client_load *load, uint64_t *measured, uint64_t now_usec,
 	double elapsed_usec)
 {
@@ -356,7 +356,7 @@ void canfs_clients_tick(struct canfs_clients *clients, double elapsed_sec)
 	pthread_mutex_unlock(&clients->mutex);
 }
 
-/* Clients that are idle now come last, by what they did before. */
+/* Idle clients come last, sorted by their earlier bytes. */
 static int by_load(const void *a, const void *b)
 {
 	const struct canfs_client_row *left = a, *right = b;

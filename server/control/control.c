@@ -14,18 +14,18 @@
 #define TICK_USEC 1000000
 
 struct canfs_control {
-	int wake; /* eventfd: something came of it: stop */
+	int wake; /* eventfd, signalled to stop the thread */
 	void (*thread_begins)(void);
 	pthread_t thread;
 
-	/* The thread's own. */
+	/* Used by the thread only. */
 	struct canfs_control_server server;
 	struct canfs_control_subject subject;
 	struct canfs_control_counters counters;
 	uint64_t ticked_usec;
 };
 
-/* Once a second, whatever else happens. */
+/* Does its work once a second, also while connections are busy. */
 static void tick(struct canfs_control *control)
 {
 	uint64_t now_usec = canfs_now_usec();

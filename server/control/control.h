@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The control socket: what an administrator sees and changes of a running server (control.md).
+ * The control socket: an administrator reads and changes the state of a running server
+ * (control.md).
  *
  *	canfsctl server ... --UNIX socket--> this thread --> sampler, clients, price service
  *
- * One thread of its own answers everybody, and waits for nobody (common/control/server.h). No
- * other thread of the server ever waits for this one.
+ * One thread serves all connections and never blocks on a client (common/control/server.h). No
+ * other thread of the server waits for this thread.
  */
 #ifndef CANFS_SERVER_CONTROL_CONTROL_H
 #define CANFS_SERVER_CONTROL_CONTROL_H
@@ -21,24 +22,29 @@ struct json_t; /* jansson's */
 struct canfs_control_config {
 	const char *path;
 	struct canfs_sampler *sampler;
-	struct canfs_clients *clients;        /* ticked from now on; NULL: nobody counts them */
-	struct canfs_waiting *waiting;        /* NULL: nobody knows who waits for whom */
-	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
-	struct canfs_price_service *price_service; /* NULL: there is none */
+	struct canfs_clients *clients; /* this thread ticks them; NULL: clients are not counted */
+	struct canfs_waiting *waiting; /* NULL: waiting is not measured */
+	struct canfs_shared_classes *classes;      /* NULL: there are no classes */
+	struct canfs_price_service *price_service; /* NULL: no price service */
 	const struct canfs_control_command *more;  /* commands of this server only; NULL: none */
-	void *host;                                /* for them */
-	void (*count)(struct json_t *counters);    /* adds those of this server only; NULL: none */
-	unsigned int idle_msec;                    /* 0: as common/control/server.h says */
+	void *host;                                /* passed to them */
+	void (*count)(struct json_t *counters); /* adds counters of this server only; NULL: none */
+	unsigned int idle_msec;                 /* 0: CANFS_CONTROL_IDLE_MSEC */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 };
 
 struct canfs_control;
 
-/* Opens the socket and starts the thread. 0, or as canfs_socket_open(), or another -errno. */
+/*
+ * Opens the socket and starts the thread. Returns 0, or -errno, also that of canfs_socket_open().
+ */
 int canfs_control_start(struct canfs_control **control, const struct canfs_control_config *config);
 
-/* Stops the thread and removes the socket; before what it shows is freed. NULL allowed. */
+/*
+ * Stops the thread and removes the socket. Call it before freeing the objects in config. NULL
+ * allowed.
+ */
 void canfs_control_stop(struct canfs_control *control);
 
 #endif

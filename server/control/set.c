@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The command that changes something. All of a request is done, or nothing of it. */
+/* The command "set". A request takes effect completely or not at all. */
 #include "server/control/request.h"
 
 #include <stdio.h>
 #include "pricing/price.h"
 
-/* Names, kinds and places of what can be set; canfs_control_set_members[] in the same order. */
+/* The settings: names, types and offsets. canfs_control_set_members[] has the same order. */
 enum kind { WHOLE, SWITCH, NUMBER }; /* unsigned int, bool, double */
 
 static const struct setting {
 	const char *name;
 	enum kind kind;
-	double least, most; /* not of a SWITCH */
+	double least, most; /* unused for a SWITCH */
 	size_t offset;      /* in struct canfs_settings */
 } settings_table[] = {
 #define SETTING(name, kind, least, most, member)                                                   \
@@ -44,13 +44,13 @@ static void *place(struct canfs_settings *settings, const struct setting *settin
 	return (char *)settings + setting->offset;
 }
 
-/* null: nobody has said it, and each export has that of its disks' type. */
+/* k_disk may be null (not set): each export then uses the k of its disk's type. */
 static bool may_be_null(const struct setting *setting)
 {
 	return setting->offset == offsetof(struct canfs_settings, k[CANFS_DISK]);
 }
 
-/* False: refused, with what is allowed. */
+/* Returns false if the value is refused. The error message says what is allowed. */
 static bool take(struct canfs_control_call *call, const struct setting *setting,
 	const json_t *given, struct canfs_settings *settings)
 {
@@ -111,7 +111,7 @@ static json_t *show(struct canfs_settings *settings, const struct setting *setti
 	return NULL;
 }
 
-/* For the server's log: what an administrator did, and will want to know tomorrow. */
+/* Logs a change of a setting by an administrator. */
 static void say_change(const struct canfs_control_subject *subject, const struct setting *setting,
 	struct canfs_settings *before, struct canfs_settings *after)
 {

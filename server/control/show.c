@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The commands that show something: prices, history, clients, counters, config. */
+/* The commands that only show: prices, history, clients, counters, config. */
 #include "server/control/request.h"
 #include "server/monitors/monitors.h"
 
@@ -7,13 +7,13 @@
 #include <string.h>
 #include "common/address.h"
 
-/* JSON names have no hyphen: so does canfsctl price. */
+/* The JSON name has no hyphen, as in the output of canfsctl price. */
 static const char *operation_name(enum canfs_operation operation)
 {
 	return operation == CANFS_READAHEAD ? "read_ahead" : canfs_operation_name(operation);
 }
 
-/* Nobody can tell prices apart any closer. */
+/* Six decimals are more than prices are accurate to. */
 static double rounded(double share)
 {
 	return round(share * 1e6) / 1e6;
@@ -38,7 +38,7 @@ static json_t *show_quote(struct canfs_quote quote)
 		canfs_resource_name(quote.bottleneck));
 }
 
-/* What the disks are taken for: what moves their price. */
+/* The disk's type and nominal queue depths, which determine its price. */
 static void add_disk(json_t *shown, const struct canfs_monitor_traits *disk)
 {
 	if (disk->type)
@@ -65,7 +65,7 @@ static json_t *show_export(const struct canfs_price_table_view *view)
 		"publishes", view->publishes, "resources", resources, "operations", operations);
 }
 
-/* What the price of memory is made of; null if nobody looks. */
+/* The components of the price of memory. null if the monitor does not run. */
 static json_t *show_memory(struct canfs_sampler *sampler)
 {
 	struct canfs_memory_view view;
@@ -87,7 +87,7 @@ static json_t *show_memory(struct canfs_sampler *sampler)
 		"read_cache", cache ? cache : json_null());
 }
 
-/* A reply holds so many: what is shown of one takes half a KiB. */
+/* Limit for one reply: an export takes half a KiB. */
 #define PRICES_MAX 1000
 
 struct price_visit {
@@ -102,7 +102,7 @@ static void visit_prices(const struct canfs_price_table_view *view, void *arg)
 
 	if (visit->export && strcmp(visit->export, view->path) != 0)
 		return;
-	/* The market stands still meanwhile: no more is made than is shown. */
+	/* The sampler is locked during the visit, so build no more than the reply shows. */
 	if (json_array_size(visit->shown) < visit->limit)
 		json_array_append_new(visit->shown, show_export(view));
 	else
@@ -140,7 +140,7 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 }
 
 struct history_visit {
-	const char *export; /* NULL: the only one */
+	const char *export; /* NULL: allowed if there is only one */
 	unsigned int seconds;
 	struct canfs_control_time now;
 	unsigned int found;
@@ -170,7 +170,7 @@ static void visit_history(const struct canfs_price_table_view *view, void *arg)
 	if (visit->found++ != 0)
 		return;
 	visit->path = canfs_control_text(view->path);
-	/* Oldest first, as one would plot them. */
+	/* Oldest first, for plotting. */
 	for (size_t age = CANFS_HISTORY_ROWS; age-- > 0;) {
 		double ago_sec;
 
@@ -222,7 +222,7 @@ static json_t *show_sum(const struct canfs_client_sum *sum)
 		(json_int_t)sum->bytes[CANFS_CLIENT_WRITE]);
 }
 
-/* Those that hold now. */
+/* The classes in effect. */
 static struct canfs_classes classes_of(const struct canfs_control_call *call)
 {
 	struct canfs_shared_classes *shared = canfs_control_subject_of(call)->classes;
@@ -278,7 +278,7 @@ json_t *canfs_control_clients(struct canfs_control_call *call)
 	return json_pack("{s:o, s:o}", "clients", shown, "forgotten", show_sum(&others));
 }
 
-/* Nothing if there is none. */
+/* An empty object if there is no price service. */
 static json_t *show_price_service(struct canfs_price_service *service)
 {
 	struct canfs_price_service_counters counters;
@@ -331,7 +331,7 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 	return shown;
 }
 
-/* 0 stands for what the server finds out itself. */
+/* 0: the server finds out the value itself. */
 static json_t *show_option(double value)
 {
 	if (value == 0)
@@ -388,7 +388,10 @@ static json_t *show_classes(const struct canfs_classes *classes)
 	return shown;
 }
 
-/* By the options' names. Of what can be set while the server runs, that command tells. */
+/*
+ * Shows options by their configuration names. Settings that can be changed at runtime are shown by
+ * "set".
+ */
 json_t *canfs_control_show_config(struct canfs_control_call *call)
 {
 	struct canfs_classes classes = classes_of(call);

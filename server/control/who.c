@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The command that shows who makes whom wait. */
+/* The command that shows which client makes which other client wait. */
 #include "server/control/request.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static const char *const cause_names[] = {
 	[CANFS_CAUSE_SYNC] = "sync",
 };
 
-/* Nobody can tell them apart any closer. */
+/* Six decimals are more than the times are accurate to. */
 static json_t *seconds_of(double sec)
 {
 	return json_real(round(sec * 1e6) / 1e6);
@@ -83,7 +83,7 @@ static bool is_of(const struct canfs_pair_row *row, const struct in6_addr *clien
 	return canfs_is_same_host(&row->bully, client) || canfs_is_same_host(&row->victim, client);
 }
 
-/* Only those that have to do with the client. */
+/* Keeps only the rows with this client. Returns their number. */
 static size_t keep_client(struct canfs_pair_row *rows, size_t count, const struct in6_addr *client)
 {
 	size_t kept = 0;

@@ -17,7 +17,7 @@ static double unpack(uint16_t packed)
 	return (double)packed / FULL;
 }
 
-/* The second is over: its means go into the ring. */
+/* Moves the means of the complete second into the ring. */
 static void close_second(struct canfs_history *history)
 {
 	struct canfs_history_packed *row = &history->row[history->next];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Exports come and go. Of those on the same disks one has the monitors, the others look at its. */
+/*
+ * Adds and removes exports. If several exports are on the same disks, one has the monitors and the
+ * others read its utilization.
+ */
 #include "server/monitors/devices.h"
 #include "server/market/internal.h"
 #include "server/monitors/responses.h"
@@ -20,7 +23,7 @@ static struct canfs_price_table *find_watcher(const struct canfs_price_table *pr
 	struct canfs_price_table *other;
 
 	if (prices->device == 0)
-		return NULL; /* it is not known what they have in common */
+		return NULL; /* unknown disks are not shared */
 	LIST_FOREACH (other, &prices->sampler->price_tables, link) {
 		if (!other->watched_by && other->device == prices->device &&
 			have_same_queues(&other->own, &prices->own))
@@ -29,7 +32,7 @@ static struct canfs_price_table *find_watcher(const struct canfs_price_table *pr
 	return NULL;
 }
 
-/* Those that it watched for: the first of them takes over, and watches for the rest. */
+/* The first price table that used these monitors takes them over, and now serves the others. */
 static void hand_over(struct canfs_price_table *prices)
 {
 	struct canfs_price_table *other, *heir = NULL;
@@ -49,7 +52,7 @@ static void hand_over(struct canfs_price_table *prices)
 		canfs_monitor_rename(&heir->monitors[i], heir->name);
 }
 
-/* Both under the mutex. */
+/* Call enter() and leave() with the mutex held. */
 static void enter(struct canfs_price_table *prices)
 {
 	struct canfs_sampler *sampler = prices->sampler;
@@ -71,7 +74,7 @@ static void leave(struct canfs_price_table *prices)
 	canfs_sampler_close_monitors(prices->monitors);
 }
 
-/* Under the mutex, before it is in the list. */
+/* Call this with the mutex held, before inserting prices into the list. */
 static void share_responses(struct canfs_price_table *prices)
 {
 	const struct canfs_price_table *other;
@@ -86,7 +89,7 @@ static void share_responses(struct canfs_price_table *prices)
 	prices->responses->price_tables++;
 }
 
-/* Under the mutex, if there is a sampler. */
+/* Call this with the mutex held, if there still is a sampler. */
 static void release_responses(struct canfs_price_table *prices)
 {
 	if (--prices->responses->price_tables == 0)
@@ -123,7 +126,7 @@ int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampl
 	new->device = device;
 	new->name = strdup(path);
 	if (canfs_is_anonymous(device)) {
-		/* Before the mutex, and once: this may hang, and others must not wait for it. */
+		/* Before locking the mutex, because this may hang and others must not wait. */
 		canfs_sampler_setup(sampler, &setup);
 		canfs_resolve_path(setup.root, path, resolved);
 		path = resolved;

@@ -13,12 +13,13 @@
 #include "common/thread.h"
 
 /*
- * A price table is one word, so that a reader needs no lock and never sees half of a posting:
+ * The posted prices of an export are one word. A reader needs no lock and never sees a partial
+ * update:
  *
  *	63            20   19    18       16 15    8 7        0
  *	| time, msec    | drains | bottleneck | write | readahead |     0: nothing posted
  *
- * Prices in steps of 1/255 are what the tag carries anyway.
+ * Prices are in steps of 1/255, as in the price tag.
  */
 #define DRAINS (UINT64_C(1) << 19)
 _Static_assert(CANFS_LOG < 8, "a bottleneck has three bits");
@@ -89,7 +90,7 @@ bool canfs_price_table_quotes(
 			quotes->quote[CANFS_WRITE].price = CANFS_PRICE_MAX;
 		quotes->age_usec = age_of(sampler, now_usec);
 		quotes->interval_usec = sampler->interval_ms * 1000;
-		quotes->others = -1; /* what is not of one export */
+		quotes->others = -1; /* not per export */
 	}
 	pthread_mutex_unlock(&sampler->mutex);
 	return fresh;
@@ -183,7 +184,10 @@ void canfs_price_table_enter_market(struct canfs_price_table *prices)
 		prices->market.k[CANFS_DISK] = prices->own.k;
 }
 
-/* Of exports on the same disks the first in the list looks at them: a server may have hundreds. */
+/*
+ * Exports on the same disks share the monitors of one of them: a server may have hundreds of
+ * exports.
+ */
 static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 {
 	const struct canfs_price_table *watcher = prices->watched_by;
@@ -203,9 +207,10 @@ static void sample_disks(struct canfs_price_table *prices, double elapsed_sec)
 }
 
 /*
- * What the server reads ahead itself, it pays with processor time and with memory. Nothing of it goes over the network
- * before it is asked for; and the disk's queue is its own, in which demand reads overtake it: the price of the disk,
- * which is 1 as soon as two readers keep it busy, would forbid read-ahead just where it spares the most seeks.
+ * Price of read-ahead by the server itself. It costs processor time and memory, and no network
+ * until a client requests the data. The price of the disk does not count: demand reads overtake
+ * read-ahead in its own queue. That price is 1 as soon as two readers keep the disk busy, and would
+ * forbid read-ahead where it saves the most seeks.
  */
 static double own_readahead(const struct canfs_market *market)
 {
@@ -232,10 +237,10 @@ static void post(struct canfs_price_table *prices, double elapsed_sec, uint64_t 
 	canfs_history_add(&prices->history, now_usec, &prices->market, write, readahead);
 	if (sampler->drain)
 		write.price = CANFS_PRICE_MAX;
-	/* No bottleneck: no monitor works, and a price of 0 would be a lie. */
+	/* Without a bottleneck, no monitor works, and a price of 0 would be wrong. */
 	if (write.bottleneck != CANFS_NONE && sampler->publish)
 		posted = pack(now_usec / 1000, &write, &readahead) | (sampler->drain ? DRAINS : 0);
-	/* With the interval in which the next ones will come. */
+	/* Use the interval until the next post. */
 	prices->stale_msec = stale_msec(sampler->interval_ms);
 	atomic_store_explicit(&prices->posted, posted, memory_order_release);
 }
@@ -246,7 +251,7 @@ void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec)
 
 	pthread_mutex_lock(&sampler->mutex);
 	if (now_usec > sampler->last_usec) {
-		/* The first one only primes the monitors: any interval will do. */
+		/* The first step only primes the monitors, so any elapsed_sec will do. */
 		double elapsed_sec = (double)(now_usec - sampler->last_usec) / 1e6;
 
 		sampler->last_usec = now_usec;
@@ -278,7 +283,7 @@ static void *run(void *arg)
 			pthread_cond_timedwait(&sampler->wake, &sampler->mutex, &until);
 			continue;
 		}
-		/* A step that came late is not made up for. */
+		/* A late step is skipped, not made up for. */
 		sampler->next_usec += interval_usec;
 		if (sampler->next_usec < now_usec) {
 			sampler->next_usec = now_usec + interval_usec;

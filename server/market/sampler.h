@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The sampler: where the server's prices are made and posted. One per server, with one price table for
- * each export.
+ * The sampler computes and posts the server's prices. There is one sampler per server, and one
+ * price table per export.
  *
  *	cpu, network, memory --.
  *	                        >-- market -- quotes --> price table of export A --> FSSTAT replies
  *	disks of export A -----'
  *
  * One thread samples all monitors once per interval (CA-NFS §3.3) and posts the quotes. A reply
- * reads its price table with one atomic load: it never waits, and if the thread stands still the quotes
- * are soon too old and the export publishes none.
+ * reads its price table with one atomic load and never blocks. If the thread hangs, the quotes soon
+ * become stale and the export publishes none.
  */
 #ifndef CANFS_SERVER_MARKET_SAMPLER_H
 #define CANFS_SERVER_MARKET_SAMPLER_H
@@ -23,147 +23,167 @@
 #include "protocol/tag.h"
 
 struct canfs_sampler_config {
-	unsigned int interval_ms;  /* between two prices; CANFS_INTERVAL_MS_MIN ... MAX */
-	bool publish;              /* false: prices are made, price tables stay empty */
-	unsigned int monitors;     /* bit 1 << enum canfs_resource of each that runs */
-	double k[CANFS_RESOURCES]; /* 0: by the type of the device, or the market's default */
-	struct canfs_monitor_setup setup; /* of all monitors; what is of an export is not used */
+	unsigned int interval_ms;         /* between two steps; CANFS_INTERVAL_MS_MIN ... MAX */
+	bool publish;                     /* false: prices are computed but not posted */
+	unsigned int monitors;            /* bit 1 << enum canfs_resource of each to run */
+	double k[CANFS_RESOURCES];        /* 0: by the disk's type, or the market's default */
+	struct canfs_monitor_setup setup; /* of all monitors; members of an export are ignored */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
 	void (*stepped)(uint64_t
-			now_usec); /* called in the thread after each step, without a lock; NULL: likewise */
+			now_usec); /* called in the thread after each step, no lock held; NULL: nothing to do */
 };
 
 #define CANFS_INTERVAL_MS_MIN 20
 #define CANFS_INTERVAL_MS_MAX 10000
 
-/* Quotes older than this many intervals, but at least so long, are not published. */
+/* Quotes are stale after this many intervals, but not before CANFS_STALE_MS_MIN. */
 #define CANFS_STALE_INTERVALS 5
 #define CANFS_STALE_MS_MIN    2000
 
 struct canfs_sampler;
 struct canfs_price_table;
 
-/* 0, -EINVAL (interval out of range), -ENOMEM. Starts no thread; config is copied. */
+/*
+ * Copies config and starts no thread. Returns 0, -EINVAL if the interval is out of range, or
+ * -ENOMEM.
+ */
 int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler_config *config);
 
-/* Starts the thread. 0 or -errno; nothing is published without it. */
+/* Starts the thread. Nothing is published without it. Returns 0 or -errno. */
 int canfs_sampler_start(struct canfs_sampler *sampler);
 
 /*
- * Stops the thread, if it runs. NULL allowed. A price table that is still open stays as it is: a server
- * that ends in a hurry (exit(3) in the middle of its work) unloads us while replies are made.
+ * Stops the thread if it runs. NULL allowed. Price tables that are still open stay valid: exit(3)
+ * may unload the plugin while workers still send replies.
  */
 void canfs_sampler_free(struct canfs_sampler *sampler);
 
-/* What the thread does once per interval; now_usec is CLOCK_MONOTONIC. For the tests. */
+/*
+ * One step, which the thread makes once per interval. now_usec is CLOCK_MONOTONIC. Public for the
+ * tests.
+ */
 void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec);
 
 /*
- * A price table for the export at path (copied) on the file system st_dev; 0: none of this machine. own: how its disks
- * differ from what the server's setup has; NULL: in nothing. 0, -ENOMEM, -EINVAL (k out of range).
- * Opening and closing wait for a step that is in progress, which reads /proc and /sys only. Opening follows the
- * links in path first, if st_dev is anonymous, and may hang with them: nobody waits for that but the caller, and
- * path is not looked at again.
+ * Opens a price table for the export at path (copied) on the file system st_dev. device 0: none of
+ * this machine. own: disk options that differ from the server's setup; NULL: none. Returns 0,
+ * -ENOMEM, or -EINVAL if k is out of range.
+ *
+ * Opening and closing wait for a step in progress, which reads only /proc and /sys. If st_dev is
+ * anonymous, opening first resolves the links in path and may hang with them. Only the caller waits
+ * for that, and path is not accessed again.
  */
 int canfs_price_table_open(struct canfs_price_table **prices, struct canfs_sampler *sampler,
 	const char *path, dev_t device, const struct canfs_disk_options *own);
 
 /*
- * Its disks are said to be other ones now; otherwise as canfs_sampler_reload(). While the sampler is there.
+ * Changes the disk options. Returns 1 if they differ, 0 if not, or -EINVAL if k is out of range,
+ * with nothing changed. The sampler must still exist.
  */
 int canfs_price_table_change(
 	struct canfs_price_table *prices, const struct canfs_disk_options *own, uint64_t now_usec);
 void canfs_price_table_close(struct canfs_price_table *prices); /* NULL allowed */
 
-/* To be told what the export's operations take; there until it is closed. */
+/* Counts the response times of the export's operations. Valid until the price table is closed. */
 struct canfs_responses *canfs_price_table_responses(struct canfs_price_table *prices);
 
 /*
- * The quotes posted last, for a reply, which is counted. False, with *tag untouched, if there are none, they are too old, or no
- * monitor works. Never waits.
+ * Gets the last posted quotes for a reply, and counts the reply. Returns false and leaves *tag
+ * unchanged if there are none, they are stale, or no monitor works. Never blocks.
  */
 bool canfs_price_table_read(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag);
 
-/* The same, not for a reply. */
+/* The same without counting a reply. */
 bool canfs_price_table_peek(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_tag *tag);
 
-/* The same at full precision, of all operations. Waits for a step that is in progress. */
+/* The quotes of all operations at full precision. Waits for a step in progress. */
 bool canfs_price_table_quotes(
 	struct canfs_price_table *prices, uint64_t now_usec, struct canfs_prices *quotes);
 
-/* Do these have a write at CANFS_PRICE_MAX, whatever it costs (canfs_settings.drain)? Never waits. */
+/*
+ * True if the quotes set a write to CANFS_PRICE_MAX because of canfs_settings.drain. Never blocks.
+ */
 bool canfs_price_table_drains(struct canfs_price_table *prices);
 
 /*
- * From now on posted(arg) is called after each step, under the sampler's lock: it must not wait. NULL: nobody is; then it
- * is not being called any more, either.
+ * Calls posted(arg) after each step from now on, with the sampler's lock held, so posted() must not
+ * block. NULL: no callback. On return the previous callback is not running and is not called again.
  */
 void canfs_sampler_tell(struct canfs_sampler *sampler, void (*posted)(void *arg), void *arg);
 
-/* [0, 1]: what the server's own read-ahead costs, as made last. Never waits. */
+/* Price of the server's own read-ahead at the last step, in [0, 1]. Never blocks. */
 double canfs_price_table_own_readahead(struct canfs_price_table *prices);
 
-/* What an administrator may change while the server runs (control/control.h). */
+/* Settings that an administrator may change while the server runs (control/control.h). */
 struct canfs_settings {
 	unsigned int interval_ms;
 	bool publish;
-	bool drain;                /* a write is published at CANFS_PRICE_MAX, whatever it costs */
-	double pmax;               /* of all prices, [0, CANFS_PRICE_MAX]; pricing/market.h */
-	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is not used; [CANFS_DISK] 0: by its type */
-	double weight[CANFS_RESOURCES]; /* [0, 1]; likewise */
+	bool drain;  /* a write is published at CANFS_PRICE_MAX, whatever its price */
+	double pmax; /* highest price of a resource, [0, CANFS_PRICE_MAX]; pricing/market.h */
+	double k[CANFS_RESOURCES];      /* [CANFS_NONE] is unused; [CANFS_DISK] 0: by its type */
+	double weight[CANFS_RESOURCES]; /* [0, 1]; [CANFS_NONE] is unused */
 };
 
 /*
- * Both take effect on, and wait for, the market's thread only: the data path goes on reading its
- * price table. canfs_sampler_set() changes what differs from before, which the caller has seen, and leaves what others
- * may have changed since. 0 and a step soon, or -EINVAL (out of range), nothing changed.
+ * Both wait for the market's thread. The data path does not wait and keeps reading its price
+ * tables. canfs_sampler_set() changes only the settings in which `after` differs from `before`,
+ * which the caller has read. Changes that others made since then stay. Returns 0 and schedules a
+ * step soon, or returns -EINVAL if a setting is out of range, with nothing changed.
  */
 void canfs_sampler_settings(struct canfs_sampler *sampler, struct canfs_settings *settings);
 int canfs_sampler_set(struct canfs_sampler *sampler, const struct canfs_settings *before,
 	const struct canfs_settings *after);
 
 /*
- * The configuration was read again: what differs from what was given before takes effect, with a step soon;
- * what canfs_sampler_set() changed stays otherwise. setup.ghosts, say and thread_begins are not looked at.
- * If monitors change, all of them begin anew, while what is posted stands; now_usec as in
- * canfs_sampler_step(). 1: it differs, 0: it does not, -EINVAL (out of range): nothing changed.
+ * Applies a configuration that was read again, with a step soon. Changes only members that differ
+ * from the previous configuration. Other settings from canfs_sampler_set() stay. setup.ghosts,
+ * setup.say, say, thread_begins and stepped are ignored. If monitors change, all monitors are
+ * reopened, and the posted prices stay until the next step. now_usec: as in canfs_sampler_step().
+ * Returns 1 if anything differs, 0 if not, or -EINVAL if the interval is out of range, with nothing
+ * changed.
  */
 int canfs_sampler_reload(struct canfs_sampler *sampler, const struct canfs_sampler_config *config,
 	uint64_t now_usec);
 
-/* One export as of the last step. */
+/* One export at the last step. */
 struct canfs_price_table_view {
 	const char *path;
 	const struct canfs_disk_options *own;
 	const struct canfs_market *market;
-	const struct canfs_monitor_traits *disk; /* all zero: none is watched */
-	const struct canfs_disk_work *work;      /* NULL: none is, or for another export */
-	double backend_nominal; /* as canfs_backend_nominal(); 0: no back end is watched */
-	const struct canfs_quote *quotes; /* [CANFS_OPERATIONS], as made: drain does not show */
-	bool publishes;                   /* its replies carry prices */
+	const struct canfs_monitor_traits *disk; /* all zero: no disk is watched */
+	const struct canfs_disk_work *work;      /* NULL: none, or watched for another export */
+	double backend_nominal; /* see canfs_backend_nominal(); 0: no back end is watched */
+	const struct canfs_quote *quotes; /* [CANFS_OPERATIONS], as computed, without drain */
+	bool publishes;                   /* replies carry prices */
 	const struct canfs_history *history;
 };
 
-/* visit() sees each export under the sampler's lock: it must not wait, nor keep the view. */
+/*
+ * Calls visit() for each export with the sampler's lock held. visit() must not block or keep the
+ * view.
+ */
 void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
 	void (*visit)(const struct canfs_price_table_view *view, void *arg), void *arg);
 
-/* What the price of memory was made of at the last step. False: its monitor does not run. */
+/*
+ * The components of the price of memory at the last step. Returns false if the monitor does not
+ * run.
+ */
 struct canfs_memory_view; /* monitors.h */
 bool canfs_sampler_memory(struct canfs_sampler *sampler, struct canfs_memory_view *view);
 
-/* What the monitors of the server were told; what is of an export is not used. */
+/* The setup of the server's monitors. Members of an export are not set. */
 void canfs_sampler_setup(struct canfs_sampler *sampler, struct canfs_monitor_setup *setup);
 
-/* Since the start. */
+/* Since the server started. */
 struct canfs_sampler_counters {
 	uint64_t exports;        /* now */
-	uint64_t steps;          /* of the market */
-	uint64_t late_steps;     /* begun more than one interval too late */
-	uint64_t replies_priced; /* of the exports that there are now */
+	uint64_t steps;          /* made by the market */
+	uint64_t late_steps;     /* started more than one interval late */
+	uint64_t replies_priced; /* of the exports open now */
 	uint64_t replies_without_price;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What changes while the sampler runs: by the control socket, or since the configuration was read again. */
+/* Changes at run time, from the control socket or from a configuration that was read again. */
 #include "server/market/internal.h"
 
 #include <errno.h>
@@ -85,8 +85,8 @@ static bool same_monitors(
 }
 
 /*
- * Their first reading is taken here, since it is only to compare with: what was posted before stands until the next
- * step, and there is no moment without prices.
+ * Takes the first sample of each monitor here, because a first sample only serves as a reference.
+ * The posted prices stay until the next step, so there are always prices.
  */
 void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_usec)
 {
@@ -94,7 +94,7 @@ void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_us
 	struct canfs_price_table *prices;
 	double elapsed_sec;
 
-	/* A step may have come since the caller looked at the clock. */
+	/* A step may have run since the caller read the clock. */
 	if (now_usec <= sampler->last_usec)
 		now_usec = sampler->last_usec + 1;
 	elapsed_sec = (double)(now_usec - sampler->last_usec) / 1e6;
@@ -124,7 +124,7 @@ static void change_monitors(
 	canfs_sampler_renew_monitors(sampler, now_usec);
 }
 
-/* What was set over the socket and stands in the file as before, stays. */
+/* A setting that is the same in the file as before keeps its value from the control socket. */
 static bool change_settings(
 	struct canfs_sampler *sampler, const struct canfs_sampler_config *config)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Back end: response times of what the export's clients asked for, over its own uncongested best. */
+/* Back end: response times of the export's operations over their uncongested best. */
 #include "common/clock.h"
 #include "pricing/slowdown.h"
 #include "server/monitors/monitors.h"
@@ -19,7 +19,7 @@ struct backend {
 	struct canfs_peers *peers;
 	struct canfs_slowdown slowdown;
 	struct counted last[CANFS_RESPONSE_CLASSES];
-	struct canfs_disk_count queue; /* of all classes, as of a device */
+	struct canfs_disk_count queue; /* all classes together, counted like a disk queue */
 	double credit_msec;
 	bool primed;
 };
@@ -74,7 +74,7 @@ static double grow(uint64_t *last, _Atomic uint64_t *counter)
 	return (double)canfs_growth(*last, before);
 }
 
-/* What came since the last call; returns how long all took, in ms. */
+/* Sums since the last call. Returns the total time, in ms. */
 static double take_sums(struct backend *backend, struct canfs_response_sum *sums)
 {
 	double msec = 0;

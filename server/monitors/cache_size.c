@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* Where the two versions of cgroups say what. */
+/* Names of the files and fields in version 1 and version 2 of cgroups. */
 struct cgroup_files {
 	const char *limit;
 	const char *usage;
@@ -17,7 +17,7 @@ static const struct cgroup_files files_of_version[] = {
 	{ "memory.max", "memory.current", "file ", "shmem " },
 };
 
-/* Cache less shared memory, from a file of names and numbers. */
+/* Cache minus shared memory, from a file of names and numbers. */
 static int parse_cache(const char *text, const char *cache_name, const char *shared_name,
 	uint64_t unit_bytes, uint64_t *bytes)
 {
@@ -41,8 +41,8 @@ static bool read_number(const struct canfs_cgroup *group, const char *name, uint
 }
 
 /*
- * What the group's cache could be. A group without a limit, or with one that cannot be read, limits
- * nothing.
+ * The size that the group's cache can grow to. False: the group has no limit, or its files cannot
+ * be read.
  */
 static bool read_group(const struct canfs_cgroup *group, uint64_t *bytes)
 {
@@ -50,7 +50,7 @@ static bool read_group(const struct canfs_cgroup *group, uint64_t *bytes)
 	uint64_t limit, usage;
 	char text[8192];
 
-	/* "max", or the largest number of pages: as good as none. */
+	/* No limit is "max" (version 2) or a huge number of pages (version 1). */
 	return read_number(group, files->limit, &limit) && limit < INT64_MAX / 2 &&
 	       read_number(group, files->usage, &usage) &&
 	       canfs_cgroup_read(group, "memory.stat", text, sizeof(text)) > 0 &&

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* How large may the page cache that serves the exports become? */
+/* The size that the page cache serving the exports can grow to. */
 #ifndef CANFS_SERVER_MONITORS_CACHE_SIZE_H
 #define CANFS_SERVER_MONITORS_CACHE_SIZE_H
 
 #include <stdint.h>
 
 /*
- * What it holds, and what is still free: a cache that may yet grow loses nothing, however often all of it
- * is read. The machine's (/proc/meminfo), or, if less, that of a cgroup with a memory limit that this process is in
- * (version 1 or 2, limits above it included). Shared memory is no cache. 0, -EPROTO (not what the kernel
- * writes), or -errno.
+ * Stores the size of the page cache plus free memory: a cache that can still grow loses nothing,
+ * even if all of it is read repeatedly. Uses the machine's memory (/proc/meminfo) or, if smaller,
+ * that of a cgroup of this process with a memory limit (version 1 or 2, parent groups included).
+ * Shared memory does not count as cache. Returns 0, -EPROTO if the kernel's files have an unknown
+ * format, or -errno.
  */
 int canfs_cache_size(const char *root, uint64_t *bytes);
 

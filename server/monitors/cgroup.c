@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #define MOUNT  "/sys/fs/cgroup"
-#define HYBRID MOUNT "/unified" /* version 2 where version 1 has the controllers (systemd) */
+#define HYBRID MOUNT "/unified" /* version 2, if systemd mounts the controllers as version 1 */
 
-/* Is word one of those in a list with commas? */
+/* True if word is in the comma-separated list. */
 static bool in_list(const char *list, size_t len, const char *word)
 {
 	const size_t word_len = strlen(word);
@@ -31,7 +31,10 @@ int canfs_parse_cgroup(
 {
 	int result = -EPROTO;
 
-	/* 4:cpu,memory:/a/b (version 1), 0::/a/b (version 2, without the controller if 1 has it) */
+	/*
+	 * 4:cpu,memory:/a/b is version 1. 0::/a/b is version 2, without controllers that version 1
+	 * has.
+	 */
 	for (const char *line = text; *line != '\0'; line = canfs_next_line(line)) {
 		size_t len = strcspn(line, "\n");
 		const char *controllers = memchr(line, ':', len);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * CPU: the tightest of what holds the server.
+ * CPU: the tightest of the limits on the server.
  *
  *	utilization = max(busy share of the processors that it may run on,
- *	                  used over quota, of its cgroup and each one above that has a quota)
+ *	                  used over quota, of its cgroup and of each parent with a quota)
  *
- * A quota counts all that runs in the group, processors all that runs on them. It is for a period, and may be used
- * up in a part of it: the mean of less than a period says nothing, so that of the last whole one is kept.
- * Which processors and quotas these are may be changed while the server runs: they are looked up once in a
- * second.
+ * A quota counts everything in the group; the processors count everything that runs on them. A
+ * quota may be used up at the start of its period, so usage is averaged over at least one period.
+ * Processors and quotas may change while the server runs, so they are read again once a second.
  */
 #include "server/monitors/cgroup.h"
 #include "server/monitors/monitors.h"
@@ -21,7 +20,7 @@
 #include <string.h>
 
 #define SAMPLE_SEC 1.0
-#define QUOTAS_MAX 8 /* groups with a quota on the way to the root; those above are ignored */
+#define QUOTAS_MAX 8 /* groups with a quota, from the own one upwards; the rest are ignored */
 #define STAT_BYTES (1 << 17) /* more than the lines of CPU_SETSIZE processors */
 
 struct quota {
@@ -29,15 +28,15 @@ struct quota {
 	struct canfs_cpu_quota limit;
 	uint64_t used_usec;
 	bool primed;
-	double since_sec;   /* since used_usec was read */
-	double utilization; /* over at least one period */
+	double since_sec;   /* since used_usec was last read */
+	double utilization; /* mean over at least one period */
 };
 
 struct cpu {
 	const char *root;
-	bool whole_machine; /* whatever this process may use of it */
+	bool whole_machine; /* ignore the limits of this process */
 	cpu_set_t allowed;
-	bool knows_allowed; /* false: all of the machine */
+	bool knows_allowed; /* false: use the whole machine */
 	struct canfs_cpu_times last;
 	bool primed;
 	struct quota quotas[QUOTAS_MAX];
@@ -47,7 +46,10 @@ struct cpu {
 	char text[STAT_BYTES];
 };
 
-/* The numbers after the name. -EPROTO: one is missing, or one of the first four is unusable. Other unusable numbers are 0. */
+/*
+ * Adds the numbers of a line. Returns 0, or -EPROTO if a number is missing or one of the first four
+ * is unusable. Other unusable numbers count as 0.
+ */
 static int add_times(const char *text, struct canfs_cpu_times *times)
 {
 	/* user nice system idle iowait irq softirq steal; guest times are in user and nice */
@@ -73,7 +75,7 @@ static int add_times(const char *text, struct canfs_cpu_times *times)
 	return 0;
 }
 
-/* The allowed CPUs with a usable line, each once; returns their number. */
+/* Adds each allowed processor with a usable line once. Returns their number. */
 static int add_processors(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times)
 {
 	cpu_set_t left = *allowed;
@@ -111,7 +113,7 @@ int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed)
 	if (*text == '\0')
 		return -EPROTO;
 	text += sizeof(name) - 1;
-	/* 0-3,8 */
+	/* for example 0-3,8 */
 	do {
 		uint64_t first, last;
 
@@ -138,7 +140,7 @@ int canfs_parse_cpu_quota(const char *text, struct canfs_cpu_quota *quota)
 		return 0;
 	if (!canfs_parse_number(&text, &quota_usec))
 		return -EPROTO;
-	text += *text == '\n'; /* version 1 has a file for each */
+	text += *text == '\n'; /* version 1 has two files, concatenated here */
 	if (!canfs_parse_number(&text, &period_usec) || quota_usec == 0 || period_usec == 0)
 		return -EPROTO;
 	quota->processors = (double)quota_usec / (double)period_usec;
@@ -146,7 +148,7 @@ int canfs_parse_cpu_quota(const char *text, struct canfs_cpu_quota *quota)
 	return 0;
 }
 
-/* False: the group has no quota, or none that can be read. */
+/* False: the group has no quota, or its quota cannot be read. */
 static bool read_quota(const struct canfs_cgroup *group, struct canfs_cpu_quota *quota)
 {
 	char text[128];
@@ -169,7 +171,10 @@ static bool read_used(const struct canfs_cgroup *group, uint64_t *used_usec)
 	if (group->version2)
 		return canfs_cgroup_read(group, "cpu.stat", text, sizeof(text)) > 0 &&
 		       canfs_parse_named(text, "usage_usec ", used_usec);
-	/* A controller of its own in version 1, but everywhere mounted together with the other. */
+	/*
+	 * cpuacct is a controller of its own in version 1, but is mounted together with cpu
+	 * everywhere.
+	 */
 	account.controller = "cpuacct";
 	if (canfs_cgroup_read(&account, "cpuacct.usage", text, sizeof(text)) <= 0 ||
 		!canfs_parse_number(&cursor, used_usec))
@@ -178,7 +183,7 @@ static bool read_used(const struct canfs_cgroup *group, uint64_t *used_usec)
 	return true;
 }
 
-/* Takes over what is known of the groups that had a quota before. */
+/* Finds the groups with a quota. Keeps the state of those already known. */
 static void find_quotas(struct cpu *cpu)
 {
 	struct quota found[QUOTAS_MAX];
@@ -209,7 +214,7 @@ static void find_processors(struct cpu *cpu)
 			     cpu->root, "/proc/self/status", cpu->text, sizeof(cpu->text)) > 0 &&
 		     canfs_parse_cpus_allowed(cpu->text, &allowed) == 0;
 
-	/* The sums of different processors have nothing to do with each other. */
+	/* Sums over different sets of processors are not comparable. */
 	if (knows != cpu->knows_allowed || (knows && !CPU_EQUAL(&allowed, &cpu->allowed)))
 		cpu->primed = false;
 	cpu->knows_allowed = knows;
@@ -261,7 +266,7 @@ static int sample_processors(struct cpu *cpu, double *utilization)
 	return 0;
 }
 
-/* A group whose usage cannot be read (it is being removed) limits nothing. */
+/* A group whose usage cannot be read, such as one being removed, limits nothing. */
 static double sample_quota(struct quota *quota, double elapsed_sec)
 {
 	uint64_t last_usec = quota->used_usec;

@@ -12,8 +12,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define DEPTH_MAX       8 /* dm on md on dm, overlay on overlay; deeper than any sane stack */
-#define MOUNTINFO_BYTES (4 << 20) /* what comes behind is not seen: 10000 mounts and more */
+#define DEPTH_MAX       8 /* deeper than any sane stack: dm on md on dm, overlay on overlay */
+#define MOUNTINFO_BYTES (4 << 20) /* more than 10000 mounts; further ones are ignored */
 
 struct search {
 	const char *root;
@@ -45,7 +45,7 @@ static void add(struct search *search, const char *dir)
 
 static void descend(struct search *search, const char *link, int depth);
 
-/* All that a directory has links to; false if there is none. */
+/* Descends into each link in a directory. False: there are no links. */
 static bool descend_all(struct search *search, const char *dir, int depth)
 {
 	DIR *links = opendir(dir);
@@ -108,8 +108,9 @@ void canfs_resolve_path(const char *root, const char *path, char resolved[PATH_M
 }
 
 /*
- * The mount names one device; the file system that has it among its own has the others, too. They are
- * known by name, since a container has no device nodes.
+ * The mount names only one device of a btrfs. The file system that lists this device in
+ * /sys/fs/btrfs lists the other devices, too. Devices are compared by name, because a container has
+ * no device nodes.
  */
 static void search_btrfs(
 	struct search *search, const struct canfs_mountinfo_entry *mount, int depth)
@@ -136,7 +137,7 @@ static void search_btrfs(
 		closedir(all);
 }
 
-/* The file system that path is on, if it has no block device of its own. */
+/* Searches below the file system that path is on. Needed if st_dev is anonymous. */
 static void search_path(struct search *search, const char *path, int depth)
 {
 	struct canfs_mountinfo_entry mount;

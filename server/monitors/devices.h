@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The disks below a file system. */
+/* Finds the disks below a file system. */
 #ifndef CANFS_SERVER_MONITORS_DEVICES_H
 #define CANFS_SERVER_MONITORS_DEVICES_H
 
@@ -9,29 +9,31 @@
 #include <sys/types.h>
 
 struct canfs_disk_path {
-	char path[PATH_MAX]; /* its directory in /sys/devices, without the root prefix */
+	char path[PATH_MAX]; /* the disk's directory in /sys/devices, without the root prefix */
 };
 
 /*
- * From a file system to its disks: from st_dev, a partition to its disk, md and dm to what they are made
- * of. An anonymous st_dev by the mount that path (absolute, without links; used only then) is on: btrfs to
- * all its devices, an overlay to the disks below its upper layer, where all is written. A loop
- * device is a disk of its own: requests that wait for what is below it wait in its queue, and the kernel
- * hands the rotational flag on to it.
+ * Finds the disks below a file system, starting from its st_dev. A partition leads to its disk, md
+ * and dm to their members. For an anonymous st_dev, the mount that path is on decides: btrfs leads
+ * to all its devices, an overlay to the disks below its upper layer, which takes all writes. path
+ * is absolute and without links, and is used only for an anonymous st_dev. A loop device counts as
+ * a disk: requests that wait for the file below it wait in the loop device's queue, and the kernel
+ * copies the rotational flag to it.
  *
- * Reads /proc and /sys, and follows the links to a device node and to an upper layer; never those of path, which
- * may hang. Fills at most max; returns how many, or -ENODATA if there is no block device below (tmpfs, a network file system, FUSE),
- * or -ENOMEM.
+ * Reads /proc and /sys, and follows the links to a device node and to an upper layer. Never follows
+ * links in path, because these may hang. Fills at most max entries and returns their number.
+ * Returns -ENODATA if there is no block device below (tmpfs, a network file system, FUSE), -ENOMEM,
+ * or another -errno if root cannot be resolved.
  */
 int canfs_find_disks(const char *root, dev_t device, const char *path,
 	struct canfs_disk_path *disks, size_t max);
 
-/* Has it no number of its own in /sys/dev/block, as btrfs and overlay have none? */
+/* True if the device has no entry in /sys/dev/block, as for btrfs and overlay. */
 bool canfs_is_anonymous(dev_t device);
 
 /*
- * path, below root, without links; as it is, if there is nothing like it. Waits for a file system on the way that
- * hangs.
+ * Resolves the links in path, below root. Copies path unchanged if it does not exist. Hangs if a
+ * file system on the way hangs.
  */
 void canfs_resolve_path(const char *root, const char *path, char resolved[PATH_MAX]);
 

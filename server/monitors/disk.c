@@ -4,19 +4,20 @@
  *
  *	utilization = reads queued / nominal reads + writes queued / nominal writes
  *
- * The mean is exact, not sampled: the kernel sums up the waiting times of all requests, and their
- * growth over an interval, divided by the interval, is the mean number that waited (Little). But
- * it counts a request's waiting time only when that completes (block/genhd.c, part_stat_show: the
- * same in 6.1 and 6.18), so a device that is stuck would look idle. Requests that were in the
- * driver at the beginning and cannot have completed since were there all the time: they are
- * counted at once and taken off again (credit) when the kernel counts them.
+ * The mean is exact, not sampled. The kernel sums up the waiting times of all requests. The growth
+ * of that sum over an interval, divided by the interval, is the mean number of waiting requests
+ * (Little). However, the kernel adds a request's waiting time only when the request completes
+ * (block/genhd.c, part_stat_show: the same in 6.1 and 6.18). A stuck device would look idle.
+ * Requests that were in the driver at the start of the interval and cannot have completed since
+ * were there all the time. They are counted at once, and subtracted again (credit) when the kernel
+ * counts them.
  *
  *	in flight   |####|####|####|##  |
  *	kernel        0    0    0   350ms
  *	here         100  100  100   50
  *
- * Flushes are left out: they come from COMMITs, which a client that accelerates sends itself. That they are waited for is
- * said beside the price.
+ * Flushes are left out of the utilization. They come from COMMITs, and a client that accelerates
+ * sends more of them itself. canfs_disk_flushing() reports flushes separately.
  */
 #include "server/monitors/devices.h"
 #include "server/monitors/disk_types.h"
@@ -35,19 +36,19 @@ struct disk {
 	struct canfs_disk_count last[CANFS_DISK_KINDS];
 	double credit_msec[CANFS_DISK_KINDS];
 	uint64_t flushes_msec;
-	double flushing; /* waited for, in the mean */
+	double flushing; /* mean number of flushes waited for */
 	bool primed;
 };
 
 struct disks {
 	const char *root;
 	struct canfs_said said;
-	struct canfs_monitor_traits traits; /* of the disk that is expensive earliest */
+	struct canfs_monitor_traits traits; /* of the disk with the smallest k */
 	size_t count;
 	struct disk disk[];
 };
 
-/* A number that fits no queue was negative for a moment. False: there is no number. */
+/* A number above INT32_MAX was negative for a moment and counts as 0. False: there is no number. */
 static bool parse_inflight(const char **inflight, uint64_t *count)
 {
 	const char *cursor = *inflight + strspn(*inflight, " \t");
@@ -62,7 +63,10 @@ static bool parse_inflight(const char **inflight, uint64_t *count)
 int canfs_parse_disk(
 	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS])
 {
-	/* ios merges sectors ticks, of reads and then of writes; sectors are only shown, merges are unused */
+	/*
+	 * Fields: ios merges sectors ticks, for reads, then for writes. Unusable sectors count as
+	 * 0: they are only shown.
+	 */
 	for (int kind = 0; kind < CANFS_DISK_KINDS; kind++) {
 		const char *sectors;
 
@@ -171,7 +175,7 @@ static int read_counts(struct disks *disks, const char *path,
 	ret = canfs_read_source(disks->root, source, inflight, sizeof(inflight));
 	if (ret < 0)
 		return ret;
-	/* The kernel's own sums do not use it. */
+	/* The kernel's sums in stat do not depend on inflight. */
 	if (inflight[strspn(inflight, " \n")] == '\0') {
 		canfs_say_unusable(&disks->said, source, NULL);
 		strcpy(inflight, "0 0");
@@ -218,7 +222,7 @@ static int sample_one(
 	return 0;
 }
 
-/* The busiest disk counts; a disk that is gone (a mirror's half) does not silence the others. */
+/* The busiest disk counts. A missing disk, such as half of a mirror, does not hide the others. */
 int canfs_disk_sample(void *state, double elapsed_sec, double *utilization)
 {
 	struct disks *disks = state;
@@ -253,7 +257,7 @@ void canfs_disk_get_work(const void *state, struct canfs_disk_work *work)
 	}
 }
 
-/* Of the disk whose commits wait longest. */
+/* The maximum over the disks. */
 double canfs_disk_flushing(const void *state)
 {
 	const struct disks *disks = state;

@@ -10,13 +10,13 @@
 #define LINE_BYTES 64
 #define COUNTERS   16u
 
-/* What all workers write lies in lines of its own. */
+/* All workers write these, so each has a cache line of its own. */
 struct counter {
 	_Alignas(LINE_BYTES) _Atomic uint64_t pages;
 };
 
 struct canfs_ghosts {
-	_Alignas(LINE_BYTES) _Atomic uint64_t threshold; /* a copy of the list's; seldom written */
+	_Alignas(LINE_BYTES) _Atomic uint64_t threshold; /* copy of the list's; rarely written */
 	uint64_t seed;
 	size_t memory_bytes;
 	struct canfs_ghost *list; /* under the mutex */
@@ -35,7 +35,7 @@ static void unlock(struct canfs_ghosts *ghosts)
 	pthread_mutex_unlock(&ghosts->mutex);
 }
 
-/* The rest of a read, from its first sampled page on. */
+/* Handles a read from its first sampled page on. */
 static void access_list(struct canfs_ghosts *ghosts, struct canfs_ghost_walk *walk, uint64_t key)
 {
 	if (pthread_mutex_trylock(&ghosts->mutex) != 0) {
@@ -58,7 +58,10 @@ void canfs_ghosts_note_read(
 		return;
 	threshold = atomic_load_explicit(&ghosts->threshold, memory_order_relaxed);
 	canfs_ghost_walk_init(&walk, ghosts->seed, file, offset, length);
-	/* Any counter will do: they are summed up. One that depends on the file keeps workers apart. */
+	/*
+	 * Any counter will do, because all are added up. Choosing it by file keeps workers on
+	 * different cache lines.
+	 */
 	atomic_fetch_add_explicit(&ghosts->seen[walk.file % COUNTERS].pages,
 		walk.end_page - walk.page, memory_order_relaxed);
 	while (canfs_ghost_walk_next(&walk, &key)) {

@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
- * Memory: "the price of memory increases if the existing set of pages yields a high cache hit rate or
- * there are a large number of dirty pages that have triggered write-back" (CA-NFS §3.3).
+ * Memory: "the price of memory increases if the existing set of pages yields a high cache hit rate
+ * or there are a large number of dirty pages that have triggered write-back" (CA-NFS §3.3).
  *
  *	utilization = max(dirty and write-back over the kernel's dirty limit,
  *	                  effective utilization of the read cache: pricing/ghost.h,
  *	                  share of time in which some task waits for memory: the kernel's PSI)
  *
- * The last one is a second opinion, of what the others do not see: what other programs need, refaults
- * of what was not read through the server, reclaim under a cgroup's limit. It is a lower bound, since memory
- * is in full use long before anybody waits for it. Measured, single runs, with four readers under a limit of
- * 200 MiB (Linux 6.18): 230 MiB again and again, in sequence 0.78, at random 0.71; 600 MiB at random, of which
- * little could be kept anyway, 0.13; in sequence 0.31; one such reader 0.04; a writer 0.13. With the k of
- * memory only the first two cost anything to speak of. The kernel's average of ten seconds is
- * taken: it is as slow as the worth of the cache, and as steady.
+ * The third term covers what the others do not see: memory of other programs, refaults of pages
+ * that were not read through the server, reclaim under a cgroup's limit. It is a lower bound,
+ * because memory is in full use long before a task waits for it. Measured with four readers under a
+ * limit of 200 MiB (Linux 6.18, single runs):
  *
- * The pressure of the server's own cgroup counts, if it is in one of version 2: that of the machine is also
- * made by the services in the other cgroups that hit limits of their own, and by kswapd, which nobody waits for. Of the
- * kernel's NFS server it is all that there is.
+ *	230 MiB read repeatedly, sequentially       0.78
+ *	230 MiB read repeatedly, randomly           0.71
+ *	600 MiB read sequentially                   0.31
+ *	600 MiB read randomly (little would fit)    0.13
+ *	one such reader instead of four             0.04
+ *	a writer                                    0.13
  *
- * The kernel's io pressure prices nothing: it tells that somebody waits for some disk, not how many wait,
- * nor for which. One reader of a fast disk that was otherwise idle made it 0.37, the runs above 0.26 to
- * 0.52; and an export would pay for another one's disk.
+ * With the k of memory, only the first two have a noticeable price. The kernel's average over ten
+ * seconds is used: it changes as slowly as the value of the cache, and is as steady.
+ *
+ * The pressure of the server's own cgroup counts if that has version 2. The machine's pressure also
+ * includes services in other cgroups that reach their own limits, and kswapd, which no task waits
+ * for. For the kernel's NFS server only the machine's pressure exists.
+ *
+ * The kernel's io pressure is not used. It shows that some task waits for some disk, but not how
+ * many tasks or which disk. One reader of an otherwise idle fast disk caused 0.37, the runs above
+ * 0.26 to 0.52. An export would also pay for another export's disk.
  */
 #include "server/monitors/cache_size.h"
 #include "server/monitors/cgroup.h"
@@ -35,8 +42,8 @@
 #include <string.h>
 
 /*
- * The cache's size and the pressure move slowly, and a large server's memory.stat takes the kernel a
- * while.
+ * The cache size and the pressure change slowly, and the kernel needs a while to produce
+ * memory.stat on a large server.
  */
 #define SAMPLE_SEC 1.0
 
@@ -46,14 +53,14 @@ struct memory {
 	struct canfs_ghosts *ghosts;
 	double since_sample_sec;
 	struct canfs_said said;
-	struct canfs_memory_view view; /* but its usage */
+	struct canfs_memory_view view; /* without view.usage */
 };
 
 static const char *const vmstat_names[] = { "nr_dirty ", "nr_writeback ", "nr_dirty_threshold ",
 	NULL };
 static const char *const meminfo_names[] = { "Cached:", "Shmem:", "MemFree:", NULL };
 
-/* A counter that is briefly negative reads as 0. False: there is no such line. */
+/* A counter that is briefly negative counts as 0. False: there is no such line. */
 static bool parse_pages(const char *text, const char *name, uint64_t *pages)
 {
 	const char *cursor = canfs_find_named(text, name);
@@ -77,7 +84,7 @@ int canfs_parse_pressure(const char *text, double *some)
 	static const char name[] = "some avg10=";
 	uint64_t whole_pct, hundredths = 0;
 
-	/* The first line; a percentage with two decimals. */
+	/* Only the first line is used. It has a percentage with two decimals. */
 	if (strncmp(text, name, sizeof(name) - 1) != 0)
 		return -EPROTO;
 	text += sizeof(name) - 1;
@@ -110,7 +117,7 @@ void canfs_memory_close(void *state)
 	free(state);
 }
 
-/* 0 where the kernel has no PSI: it is one opinion less. */
+/* 0 if the kernel has no PSI: the other terms decide then. */
 static double read_pressure(const char *root, bool whole_machine)
 {
 	struct canfs_cgroup group;
@@ -133,7 +140,7 @@ static void say_unusable(struct memory *memory, const char *path, const char *co
 		canfs_say_unusable_names(&memory->said, path, text, names);
 }
 
-/* Without a size of the cache nothing can be said of its use: the ghosts go on with the last one. */
+/* Without a new cache size, the ghost caches keep the last one. */
 static void sample_cache(struct memory *memory)
 {
 	struct canfs_memory_view *view = &memory->view;

@@ -9,7 +9,10 @@
 
 #include "pricing/level.h"
 
-/* Rates are the level of their samples; dirty memory is a level as it is, and the ghost caches have a window of their own. */
+/*
+ * Rates are averaged into a level (tau_sec). Memory is not: dirty memory is a level already, and
+ * the ghost caches have their own window.
+ */
 const struct canfs_monitor_type canfs_monitor_types[] = {
 	{ .resource = CANFS_CPU,
 		.tau_sec = CANFS_RATE_TAU_SEC,
@@ -124,7 +127,10 @@ void canfs_monitor_sample(
 				monitor->type->flushing(monitor->state), elapsed_sec);
 	} else if (ret != -EAGAIN) {
 		report(monitor, ret);
-		/* What it returns with is news, not the end of an old level. */
+		/*
+		 * After a failure the next sample starts a new level instead of continuing the old
+		 * one.
+		 */
 		canfs_level_init(&monitor->level, monitor->type->tau_sec);
 	}
 	market->known[monitor->type->resource] = ret == 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What the monitors offer to the table in monitors.c and to their tests: their operations, and
- * their parsers, which are pure. text is NUL-terminated; a parser returns 0, or -EPROTO if the
- * text is not what the kernel writes.
+ * Internal interface of the monitors, for the table in monitors.c and for their tests: the
+ * operations, and the parsers, which are pure. text is NUL-terminated. Parsers return 0, or -EPROTO
+ * if the text is not in the kernel's format.
  */
 #ifndef CANFS_SERVER_MONITORS_MONITORS_H
 #define CANFS_SERVER_MONITORS_MONITORS_H
@@ -22,28 +22,28 @@ CANFS_RESOURCE_ROWS(CANFS_MONITOR_OF)
 struct canfs_monitor_traits canfs_disk_traits(const void *state);
 double canfs_disk_flushing(const void *state);
 
-/* How many operations in flight are as much as the back end takes, as far as it is known now; >= 1. */
+/* The back end's nominal depth as currently estimated: operations in flight, >= 1. */
 double canfs_backend_nominal(const void *state);
 double canfs_backend_floor(void *state); /* peers.h */
 void canfs_backend_rename(void *state, const char *name);
 
-/* What the price of memory was made of at the last sample. */
+/* The components of the price of memory at the last sample. */
 struct canfs_memory_view {
-	double dirty_share;   /* of the kernel's dirty limit; may exceed 1; NaN: cannot be read */
-	double pressure;      /* share of time in which some task waited for memory */
-	bool has_ghosts;      /* false: the read cache is not priced, and what follows is 0 */
-	uint64_t cache_bytes; /* what the read cache may grow to; 0: cannot be read */
+	double dirty_share;   /* of the kernel's dirty limit; may exceed 1; NaN: unreadable */
+	double pressure;      /* share of time in which at least one task waited for memory */
+	bool has_ghosts;      /* false: the read cache is not priced, and the members below are 0 */
+	uint64_t cache_bytes; /* size that the read cache can grow to; 0: unreadable */
 	struct canfs_ghost_forecast forecast;
 	struct canfs_ghosts_usage usage; /* now */
 };
-/* Not while it samples. */
+/* Must not run while the monitor samples. */
 void canfs_memory_get_view(const void *state, struct canfs_memory_view *view);
 
 /*
- * /proc/stat, in ticks since boot, of these processors together; allowed NULL: of all. Steal is busy:
- * it is not to be had. If one of them has no line there, all of the file count: either it does not exist yet, and
- * the others may be used; or the numbers are not the kernel's, as lxcfs counts the processors of a container
- * from 0.
+ * Parses /proc/stat: ticks since boot, summed over the allowed processors. allowed NULL: all. Steal
+ * counts as busy, because this machine cannot use it. If an allowed processor has no line, all of
+ * the file counts, for one of two reasons. Either that processor does not exist yet, and the others
+ * may be used. Or the numbers are not the kernel's: lxcfs numbers a container's processors from 0.
  */
 struct canfs_cpu_times {
 	uint64_t busy;
@@ -52,22 +52,22 @@ struct canfs_cpu_times {
 int canfs_parse_cpu(const char *text, const cpu_set_t *allowed, struct canfs_cpu_times *times);
 
 /*
- * /proc/self/status: the processors that this process may run on, by its cpuset or affinity. Those
- * beyond CPU_SETSIZE (1024) are left out.
+ * Parses /proc/self/status: the processors that this process may run on, by its cpuset or affinity.
+ * Processors beyond CPU_SETSIZE (1024) are left out.
  */
 int canfs_parse_cpus_allowed(const char *text, cpu_set_t *allowed);
 
 /*
- * cpu.max, or cpu.cfs_quota_us and behind it cpu.cfs_period_us, of a cgroup: how many processors it
- * may use in the mean of each period.
+ * Parses cpu.max, or cpu.cfs_quota_us followed by cpu.cfs_period_us: the processors that a cgroup
+ * may use on average in each period.
  */
 struct canfs_cpu_quota {
-	double processors; /* > 0, maybe a fraction; 0: as many as there are */
-	double period_sec; /* the kernel allows 0.001 to 1 */
+	double processors; /* > 0, may be fractional; 0: no quota */
+	double period_sec; /* the kernel allows 0.001 ... 1 */
 };
 int canfs_parse_cpu_quota(const char *text, struct canfs_cpu_quota *quota);
 
-/* /proc/net/dev, in bytes since the interface came up. Surplus interfaces are left out. */
+/* Parses /proc/net/dev: bytes since the interface came up. Interfaces beyond max are left out. */
 struct canfs_interface_bytes {
 	char name[IF_NAMESIZE];
 	uint64_t received_bytes;
@@ -76,40 +76,43 @@ struct canfs_interface_bytes {
 int canfs_parse_net_dev(
 	const char *text, struct canfs_interface_bytes *interfaces, size_t max, size_t *count);
 
-/* /proc/vmstat, in pages. */
+/* Parses /proc/vmstat, in pages. */
 struct canfs_dirty_pages {
 	uint64_t dirty;
 	uint64_t writeback;
-	uint64_t limit; /* at which the kernel makes writers wait */
+	uint64_t limit; /* the kernel throttles writers at this number */
 };
 int canfs_parse_vmstat(const char *text, struct canfs_dirty_pages *pages);
 
 /*
- * memory.pressure of a cgroup, /proc/pressure/memory: the share of the last ten seconds in which some
- * task waited, in [0, 1].
+ * Parses memory.pressure of a cgroup or /proc/pressure/memory: the share of the last ten seconds in
+ * which at least one task waited, in [0, 1].
  */
 int canfs_parse_pressure(const char *text, double *some);
 
-/* stat and inflight of a block device, by kind of request. */
+/* Parses stat and inflight of a block device, by kind of request. */
 enum canfs_disk_kind { CANFS_DISK_READ, CANFS_DISK_WRITE, CANFS_DISK_KINDS };
 struct canfs_disk_count {
 	uint64_t done;      /* requests completed */
-	uint64_t wait_msec; /* their waiting times, summed up: counted when they complete */
+	uint64_t wait_msec; /* sum of their waiting times, added when they complete */
 	uint64_t inflight;  /* requests in the driver now */
-	uint64_t sectors;   /* of 512 bytes, completed */
+	uint64_t sectors;   /* of completed requests, in units of 512 bytes */
 };
 int canfs_parse_disk(
 	const char *stat, const char *inflight, struct canfs_disk_count count[CANFS_DISK_KINDS]);
 
-/* stat of a block device: the waiting times of its flushes, summed up, in ms; 0 from a kernel before 5.5. */
+/*
+ * Parses stat of a block device: the sum of the waiting times of its flushes, in ms. Returns 0 for
+ * a kernel before 5.5.
+ */
 uint64_t canfs_parse_flushes(const char *stat);
 
-/* What the disks have done, summed up, as of the last sample. */
+/* The work of all disks, summed up, as of the last sample. */
 void canfs_disk_get_work(const void *state, struct canfs_disk_work *work);
 
 /*
- * Mean queue length of one kind between two counts. credit_msec, at first 0, is kept by the
- * caller from call to call.
+ * Mean queue length of one kind of request between two counts. The caller keeps *credit_msec from
+ * call to call; it starts as 0.
  */
 double canfs_disk_queue(const struct canfs_disk_count *before, const struct canfs_disk_count *now,
 	double elapsed_msec, double *credit_msec);

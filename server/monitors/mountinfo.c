@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* The next word of a line; empty at its end. */
+/* The next word of a line. Its length is 0 at the end of the line. */
 static const char *next_word(const char **cursor, size_t *len)
 {
 	const char *word = *cursor + strspn(*cursor, " ");
@@ -20,7 +20,7 @@ static const char *next_word(const char **cursor, size_t *len)
 	return word;
 }
 
-/* The value of an option in a list with commas; its length, or 0. */
+/* Finds the value of an option in a comma-separated list. Returns its length, or 0. */
 static size_t find_option(const char **options, size_t len, const char *name)
 {
 	const char *end = *options + len;

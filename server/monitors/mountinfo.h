@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Which file system is a path on? /proc/self/mountinfo knows, without asking that file system. */
+/* Finds the file system of a path from /proc/self/mountinfo, without accessing that file system. */
 #ifndef CANFS_SERVER_MONITORS_MOUNTINFO_H
 #define CANFS_SERVER_MONITORS_MOUNTINFO_H
 
@@ -7,16 +7,17 @@
 #include <sys/types.h>
 
 struct canfs_mountinfo_entry {
-	dev_t device; /* of its superblock; not st_dev of the files of btrfs */
+	dev_t device; /* of the superblock; differs from st_dev of files on btrfs */
 	char type[32];
 	char source[PATH_MAX];
-	char upper[PATH_MAX]; /* upperdir= of an overlay; "" if it has none */
+	char upper[PATH_MAX]; /* upperdir= of an overlay; "" if none */
 };
 
 /*
- * The mount that an absolute path without symbolic links is on: the one with the longest mount
- * point above it, and of those with the same the last. text is NUL-terminated; lines that are not
- * what the kernel writes are left out. 0, or -ENODATA: there is none.
+ * Finds the mount that path is on: the mount with the longest mount point above path, and the last
+ * mount if several have the same mount point. path is absolute and without symbolic links. text is
+ * NUL-terminated; lines not in the kernel's format are skipped. Returns 0, or -ENODATA if there is
+ * none.
  */
 int canfs_find_mount(const char *text, const char *path, struct canfs_mountinfo_entry *mount);
 

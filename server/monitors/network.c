@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The busiest direction of the busiest interface: a reply goes out through one of them. */
+/*
+ * Network: the busiest direction of the busiest interface. A reply may leave through any interface.
+ */
 #include "server/monitors/monitors.h"
 #include "server/monitors/source.h"
 
@@ -13,21 +15,22 @@
 #include "common/hash.h"
 
 /*
- * Asking an interface for its speed takes the kernel's network lock (rtnl), which a process that configures
- * interfaces may hold for seconds: until then there would be no prices. So it is asked when a link went up or
- * down, which can be seen without the lock, and once more when its driver must have settled. What else may
- * change a speed (ethtool on a virtual card) is rare, and found late.
+ * Reading an interface's speed takes the kernel's network lock (rtnl). A process that configures
+ * interfaces may hold this lock for seconds, and meanwhile there would be no prices. The speeds are
+ * therefore read only after a link went up or down, and once more when its driver must have
+ * settled. Link changes are visible without the lock. Other changes of a speed (ethtool on a
+ * virtual card) are rare, and are found late.
  */
 #define SAMPLE_SEC       1.0
 #define SPEED_SETTLE_SEC 10.0
 #define SPEED_STANDS_SEC 600.0
 
-#define TEXT_MAX   (4 << 20) /* some 30000 interfaces; further ones are ignored */
+#define TEXT_MAX   (4 << 20) /* about 30000 interfaces; further ones are ignored */
 #define UNREAL_MAX 4096
 
 struct interface {
 	struct canfs_interface_bytes last;
-	double bytes_per_sec; /* 0: not known */
+	double bytes_per_sec; /* 0: unknown */
 };
 
 struct network {
@@ -36,15 +39,17 @@ struct network {
 	size_t count;
 	double until_sample_sec;
 	double until_ask_sec;
-	uint64_t carrier_changes; /* of all watched: a bond's speed is its members' */
-	char *text;               /* of /proc/net/dev */
+	uint64_t carrier_changes; /* of all watched: members set a bond's speed */
+	char *text;               /* content of /proc/net/dev */
 	size_t text_size;
 	struct canfs_said said;
-	/* Virtual interfaces, by a hash of their names: a container host has thousands. 0: free */
+	/* Hashes of names of virtual interfaces: a container host has thousands. 0: free. */
 	uint64_t unreal[UNREAL_MAX];
 };
 
-/* "  eth0: rx_bytes and 7 more, tx_bytes and 7 more"; unused columns may be anything. */
+/*
+ * "  eth0: rx_bytes and 7 more, tx_bytes and 7 more". Unused columns may have any content.
+ */
 static bool parse_interface(const char *line, struct canfs_interface_bytes *interface)
 {
 	const char *name = line + strspn(line, " ");
@@ -61,7 +66,7 @@ static bool parse_interface(const char *line, struct canfs_interface_bytes *inte
 	return canfs_parse_count(&cursor, &interface->sent_bytes);
 }
 
-/* The text after the two heading lines; NULL: there are none. */
+/* The text after the two heading lines. NULL: they are missing. */
 static const char *skip_headings(const char *text)
 {
 	return strncmp(text, "Inter-|", 7) == 0 ? canfs_next_line(canfs_next_line(text)) : NULL;
@@ -100,7 +105,10 @@ void canfs_network_close(void *state)
 	free(state);
 }
 
-/* Bonds count, their members too; bridges and tunnels do not: they claim any speed, or 10 Mbit/s. */
+/*
+ * Bonds and their members count. Bridges and tunnels do not: their reported speed is arbitrary, or
+ * 10 Mbit/s.
+ */
 static bool is_real(const char *root, const char *name)
 {
 	char device[PATH_MAX], bonding[PATH_MAX];
@@ -110,7 +118,7 @@ static bool is_real(const char *root, const char *name)
 	return access(device, F_OK) == 0 || access(bonding, F_OK) == 0;
 }
 
-/* The named interfaces, or by default all real ones. */
+/* True for the configured interfaces; by default, for all physical ones and bonds. */
 static bool is_watched(struct network *network, const char *name)
 {
 	const struct canfs_monitor_setup *setup = network->setup;
@@ -133,7 +141,7 @@ static bool is_watched(struct network *network, const char *name)
 	return false;
 }
 
-/* 0 if nobody knows: a virtual interface, or one without carrier (the kernel says -1 then). */
+/* 0 if unknown: a virtual interface, or one without carrier, where the kernel reports -1. */
 static double speed_bytes_per_sec(const struct canfs_monitor_setup *setup, const char *name)
 {
 	uint64_t mbit_per_sec = setup->link_mbit_per_sec;
@@ -167,7 +175,7 @@ static uint64_t count_carrier_changes(const struct network *network)
 	return sum;
 }
 
-/* Are the speeds to be asked for again? */
+/* True if the speeds must be read again. */
 static bool speeds_are_old(struct network *network, double elapsed_sec)
 {
 	bool due, changed = false;
@@ -231,7 +239,7 @@ static void say_missing(struct network *network, const struct interface *found, 
 	}
 }
 
-/* The watched interfaces of text. Repeated names, and interfaces beyond the limit, are left out. */
+/* Finds the watched interfaces. Repeated names, and interfaces beyond the limit, are left out. */
 static size_t find_interfaces(
 	struct network *network, const char *text, struct interface next[CANFS_INTERFACES_MAX])
 {

@@ -18,7 +18,7 @@
 struct peer {
 	struct in6_addr address;
 	struct canfs_subscription prices;
-	uint64_t heard_usec; /* the last time, or when it was first asked; 0: not yet */
+	uint64_t heard_usec; /* last time heard, or when first asked; 0: not yet asked */
 	enum { NOTHING, HEARD, SILENT } said;
 };
 
@@ -26,12 +26,12 @@ struct canfs_peers {
 	struct peer peer[CANFS_PEERS_MAX];
 	size_t count;
 	uint16_t port;
-	double k; /* of their prices: what it is by default */
+	double k; /* of the peers' prices; assumed to be the default */
 	const char *name;
 	canfs_say *say;
 };
 
-/* An export whose name is too long has no price service and reports nothing. */
+/* If the name is too long for the price service, the peer is never heard. */
 static void subscribe(const struct canfs_peers *peers, struct peer *peer)
 {
 	const struct sockaddr_in6 address = { .sin6_family = AF_INET6,
@@ -103,7 +103,7 @@ static const char *why_silent(const struct canfs_subscription *prices)
 	return refusals[prices->status] ? refusals[prices->status] : "does not answer";
 }
 
-/* Once each time that it is heard, or is no longer. */
+/* Logs when a peer is first heard, and when it has fallen silent. */
 static void say_change(
 	const struct canfs_peers *peers, struct peer *peer, bool is_heard, uint64_t now_usec)
 {

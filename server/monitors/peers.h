@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * What other servers of the same back end say of it. Each sees what its own clients wait for, and no more: clients that write into the
- * memory of GlusterFS's bricks wait for nothing, while those of another server wait to read from the same disks.
+ * The utilization of a back end according to other servers of the same back end (peers). Each
+ * server sees only the waits of its own clients. For example, clients that write into the memory of
+ * GlusterFS's bricks wait for nothing, while clients of another server wait for reads from the same
+ * disks.
  *
  *	price service of each peer --push--> price of a read-ahead there, if its bottleneck is the back end --> utilization
  *
- * What a server has heard from its peers it publishes with CANFS_PEER as the bottleneck, which they do not take up: a price that went
- * round between them would stay. (Not the price of a write: that of a peer that drains is its own affair.) While something else is
- * more expensive at a peer, nothing is heard of it.
+ * A price learned from peers is published with CANFS_PEER as the bottleneck, and peers ignore such
+ * a price. Otherwise a price would circulate between the peers forever. The price of a write is not
+ * used, because a peer that drains raises only its own. While another resource is more expensive at
+ * a peer, nothing is learned from that peer.
  *
- * Nothing blocks: a call sends what is due, and takes what has come. The log says of each peer when it is heard, and when it has not been
- * for 10 s, and why.
+ * Nothing blocks: a call sends what is due and receives what has arrived. The log says when a peer
+ * is heard, and, with the reason, when it has not been heard for 10 s.
  */
 #ifndef CANFS_SERVER_MONITORS_PEERS_H
 #define CANFS_SERVER_MONITORS_PEERS_H
@@ -20,14 +23,23 @@
 
 struct canfs_peers;
 
-/* Starts asking the peers in setup for the export of that name. The name must stay valid. *peers is NULL if there are none. 0, -ENOMEM. */
+/*
+ * Subscribes at the peers in setup to the export setup->name, which must stay valid. *peers is NULL
+ * if there are no peers. Returns 0 or -ENOMEM.
+ */
 int canfs_peers_open(struct canfs_peers **peers, const struct canfs_monitor_setup *setup);
 void canfs_peers_close(struct canfs_peers *peers); /* NULL allowed */
 
-/* Asks the peers for that export from now on. The name must stay valid until close() or the next rename. NULL allowed. */
+/*
+ * Subscribes to the export of that name instead. name must stay valid until close() or the next
+ * rename. peers NULL allowed.
+ */
 void canfs_peers_rename(struct canfs_peers *peers, const char *name);
 
-/* The largest of what they say, in [0, 1]; 0: nothing, or NULL. To be called each interval; now_usec is CLOCK_MONOTONIC. */
+/*
+ * The highest utilization that a peer reports, in [0, 1]. 0: none, or peers is NULL. Call this once
+ * per interval. now_usec is CLOCK_MONOTONIC.
+ */
 double canfs_peers_utilization(struct canfs_peers *peers, uint64_t now_usec);
 
 #endif

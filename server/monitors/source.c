@@ -22,7 +22,7 @@ int canfs_read_source(const char *root, const char *path, char *text, size_t siz
 	fd = open(full, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* /proc gives a page at a time. */
+	/* /proc returns one page per read. */
 	while (len < size - 1) {
 		ssize_t n = read(fd, text + len, size - 1 - len);
 

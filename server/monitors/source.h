@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Small files of /proc and /sys, and the numbers in them. */
+/* Reads small files of /proc and /sys, and the numbers in them. */
 #ifndef CANFS_SERVER_MONITORS_SOURCE_H
 #define CANFS_SERVER_MONITORS_SOURCE_H
 
@@ -8,46 +8,50 @@
 #include <stdint.h>
 #include "common/counter.h"
 
-#define CANFS_SECTOR_BYTES 512u /* of /sys, whatever the disk's own are */
+#define CANFS_SECTOR_BYTES 512u /* sectors in /sys, whatever the disk's own sector size */
 
 /*
- * Reads a file into text, which is then NUL-terminated; what does not fit is left out. root is
- * put before the path ("" but for tests). Returns the length, or -errno.
+ * Reads a file into text and NUL-terminates it. Data that do not fit are dropped. root is put
+ * before the path ("" except in tests). Returns the length, or -errno.
  */
 int canfs_read_source(const char *root, const char *path, char *text, size_t size);
 
 /*
- * Likewise into *text of *size bytes, from malloc(3) or NULL and 0. The buffer grows with the file, up to max. A truncated last line is left
- * out.
+ * Reads a file into *text, a buffer of *size bytes from malloc(3), or NULL and 0. The buffer grows
+ * with the file, up to max. A truncated last line is dropped. Returns the length, or -errno.
  */
 int canfs_read_whole_source(
 	const char *root, const char *path, char **text, size_t *size, size_t max);
 
 /*
- * The parsers' one number reader: skips blanks and tabs, reads digits, moves *cursor behind
- * them. False (and *cursor anywhere) if there is no number or it exceeds UINT64_MAX.
+ * The number parser of all parsers here: skips blanks and tabs, reads digits and moves *cursor
+ * after them. Returns false, with *cursor undefined, if there is no number or if it exceeds
+ * UINT64_MAX.
  */
 bool canfs_parse_number(const char **cursor, uint64_t *number);
 
-/* Likewise for a kernel counter: a value above INT64_MAX was negative. */
+/* Parses a kernel counter. Also returns false above INT64_MAX, which is a negative value. */
 bool canfs_parse_count(const char **cursor, uint64_t *number);
 
-/* Skips an unused number, whatever it is. */
+/* Skips an unused field of any content. */
 void canfs_skip_number(const char **cursor);
 
 /*
- * The number behind a name at the beginning of a line; the name includes what ends it ("Cached:").
- * False if there is no such line, or no number in it.
+ * Parses the number after a name at the start of a line. name includes its delimiter ("Cached:").
+ * Returns false if there is no such line, or no number in it.
  */
 bool canfs_parse_named(const char *text, const char *name, uint64_t *number);
 
 /* The text after the name in the first line that starts with it; NULL: no such line. */
 const char *canfs_find_named(const char *text, const char *name);
 
-/* Lines that were reported, so that each unusable line is reported once. When the table is full, no further line is reported. */
+/*
+ * Lines already reported, so that each is reported once. If the table is full, nothing more is
+ * reported.
+ */
 #define CANFS_SAID_MAX 16
 struct canfs_said {
-	void (*say)(const char *message); /* NULL: no interest */
+	void (*say)(const char *message); /* NULL: not reported */
 	uint64_t lines[CANFS_SAID_MAX];
 	size_t count;
 };
@@ -56,8 +60,8 @@ struct canfs_said {
 void canfs_say_once(struct canfs_said *said, const char *of, const char *message);
 
 /*
- * Reports that a line of the file at path, or the whole file (line NULL or empty), is unusable. Lines are identified by their first word, since
- * numbers change.
+ * Reports that a line of the file at path is unusable. line NULL or empty: the whole file is. Lines
+ * are identified by their first word, because their numbers change.
  */
 void canfs_say_unusable(struct canfs_said *said, const char *path, const char *line);
 

@@ -21,7 +21,7 @@ struct canfs_admissions {
 	struct admission admission[CANFS_ADMISSION_SETS][CANFS_ADMISSION_WAYS];
 };
 
-/* IPv4 as ::ffff:a.b.c.d, and the port. */
+/* address: IPv4 as ::ffff:a.b.c.d. */
 struct client {
 	struct in6_addr address;
 	in_port_t port;
@@ -46,7 +46,7 @@ void canfs_admissions_free(struct canfs_admissions *admissions)
 
 static bool read_address(const struct sockaddr *address, struct client *client)
 {
-	/* At one place in both families. */
+	/* The port is at the same offset in both families. */
 	client->port = ntohs(((const struct sockaddr_in *)address)->sin_port);
 	return canfs_read_address(address, &client->address);
 }

@@ -39,7 +39,7 @@ void canfs_cookie_make(const struct canfs_cookies *cookies, const struct sockadd
 	make(cookies, client, now_usec / CANFS_COOKIE_PERIOD_USEC, cookie);
 }
 
-/* Takes as long whether they differ early or late. */
+/* Takes constant time, wherever they differ. */
 static bool is_equal(const uint8_t *a, const uint8_t *b, size_t count)
 {
 	uint8_t differs = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Cookies: what a client must have received at its address before anything longer than its call, or unasked, is sent
- * there. Nothing is remembered of a client for it.
+ * Cookies prove that a client receives at its address. Without one, the server sends no reply
+ * longer than the call, and no pushes. The server stores nothing per client for this.
  *
- *	cookie = first octets of SHA-256(secret, address, port, period)
+ *	cookie = first bytes of SHA-256(secret, address, port, period)
  *
- * The secret is random, of this process, and short of it nobody can tell the cookie of an address that he cannot
- * receive at. All inputs have fixed lengths, so that none can be moved into another.
+ * The secret is random and belongs to this process. Without it nobody can compute the cookie of an
+ * address at which they cannot receive. All inputs have a fixed length, so bytes of one input
+ * cannot be shifted into another.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_COOKIE_H
 #define CANFS_SERVER_PRICE_SERVICE_COOKIE_H
@@ -16,14 +17,14 @@
 #include <stdint.h>
 #include "protocol/price_message.h"
 
-/* A cookie is good for one period at least, and for two at most; longer than a lease. */
+/* A cookie is valid for one to two periods, which is longer than a lease. */
 #define CANFS_COOKIE_PERIOD_USEC UINT64_C(120000000)
 
 struct canfs_cookies {
 	uint8_t secret[32];
 };
 
-/* 0, or -errno: the kernel gives no random numbers. */
+/* Returns 0, or -errno if the kernel provides no random numbers. */
 int canfs_cookies_init(struct canfs_cookies *cookies);
 
 void canfs_cookie_make(const struct canfs_cookies *cookies, const struct sockaddr_in6 *client,

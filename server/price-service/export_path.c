@@ -8,7 +8,7 @@
 #include "server/monitors/devices.h"
 #include "server/monitors/mountinfo.h"
 
-#define LINKS_MAX 40 /* as the kernel follows */
+#define LINKS_MAX 40 /* as in the kernel */
 
 /* Returns the next component and moves *path past it. Its length is 0 at the end. */
 static const char *next_part(const char **path, size_t *len)
@@ -39,7 +39,7 @@ bool canfs_export_path_is_plain(const char *path)
 	return *path == '\0';
 }
 
-/* FUSE has block devices, too. */
+/* FUSE file systems may hang even if they have a block device. */
 static bool may_hang(const char *mountinfo, const char *path)
 {
 	static const char *const local[] = { "btrfs", "overlay", "bcachefs", "zfs", "tmpfs" };
@@ -56,7 +56,7 @@ static bool may_hang(const char *mountinfo, const char *path)
 
 struct walk {
 	const char *fs_root, *mountinfo;
-	size_t root_len; /* length of the root in resolved, which .. cannot leave */
+	size_t root_len; /* length of nfs_root in resolved, which .. cannot leave */
 	char *resolved;
 	char rest[2 * PATH_MAX];
 	unsigned int links;
@@ -70,7 +70,7 @@ static void pop(struct walk *walk)
 		*slash = '\0';
 }
 
-/* Reads the link that was pushed last; false: no link, or not readable. */
+/* Reads the part pushed last as a link. False: it is no link, or cannot be read. */
 static bool read_link(const struct walk *walk, char target[PATH_MAX])
 {
 	char full[2 * PATH_MAX];
@@ -86,7 +86,7 @@ static bool read_link(const struct walk *walk, char target[PATH_MAX])
 	return true;
 }
 
-/* The rest of the path becomes the target, followed by the old rest. */
+/* Prepends the target to the rest of the path. */
 static int follow(struct walk *walk, const char *target, const char *rest)
 {
 	char joined[sizeof(walk->rest)];
@@ -112,7 +112,7 @@ static int push(struct walk *walk, const char *part, size_t len)
 	return 0;
 }
 
-/* Walks all of walk->rest. */
+/* Resolves walk->rest completely. */
 static int walk_rest(struct walk *walk)
 {
 	const char *rest = walk->rest, *part;

@@ -9,7 +9,10 @@
 #include "common/clock.h"
 
 #define BATCH_MAX 64
-/* Limit for pushes to suspects after half of the socket's buffer is in use. */
+/*
+ * Pushes to suspects per batch. Before each batch, less than half of the send buffer must be in
+ * use.
+ */
 #define SUSPECTS_MAX 8
 
 struct canfs_outbox {
@@ -18,7 +21,7 @@ struct canfs_outbox {
 	uint32_t xid;
 	struct canfs_due due[CANFS_SUBSCRIBERS_MAX];
 
-	/* In the kernel's format. */
+	/* In the format of sendmmsg(2). */
 	uint8_t datagram[BATCH_MAX][CANFS_DATAGRAM_MAX];
 	struct canfs_message message[BATCH_MAX];
 	struct mmsghdr header[BATCH_MAX];
@@ -46,7 +49,7 @@ void canfs_outbox_add(void *arg, const struct canfs_due *due)
 		outbox->due[outbox->reachable++] = *due;
 }
 
-/* The i-th push in the order of sending. */
+/* The i-th push, in the order of sending. */
 static const struct canfs_due *due_at(const struct canfs_outbox *outbox, size_t i)
 {
 	if (i < outbox->reachable)
@@ -81,7 +84,7 @@ static unsigned int fill_batch(
 	return count;
 }
 
-/* Does not use poll(2), which returns at once while errors are pending. */
+/* Does not wait in poll(2), which returns at once while errors are pending. */
 static bool await_room(const struct canfs_udp *udp, uint64_t deadline_usec)
 {
 	while (!canfs_udp_has_room(udp)) {
@@ -92,7 +95,7 @@ static bool await_room(const struct canfs_udp *udp, uint64_t deadline_usec)
 	return true;
 }
 
-/* The first error may belong to a datagram to another address. */
+/* The error may have been caused by an earlier datagram to another address, so try once more. */
 static int send_some(const struct canfs_udp *udp, struct mmsghdr *header, unsigned int count)
 {
 	int sent = sendmmsg(udp->fd, header, count, MSG_DONTWAIT);
@@ -100,7 +103,10 @@ static int send_some(const struct canfs_udp *udp, struct mmsghdr *header, unsign
 	return sent < 0 && errno != EAGAIN ? sendmmsg(udp->fd, header, count, MSG_DONTWAIT) : sent;
 }
 
-/* Sends pushes from ... to - 1 while the socket has room, and calls unsent() for each that is refused. Returns how many were handled. */
+/*
+ * Sends pushes from ... to - 1 while the socket has space. Calls unsent() for each push that the
+ * kernel refuses. Returns how many were handled.
+ */
 static unsigned int send_batch(struct turn *turn, size_t from, size_t to)
 {
 	struct mmsghdr *header = turn->outbox->header;
@@ -121,7 +127,7 @@ static unsigned int send_batch(struct turn *turn, size_t from, size_t to)
 	return done;
 }
 
-/* Returns how many pushes were handled in order; the socket has no room for the others. */
+/* Returns how many pushes were handled, in order. The socket has no space for the others. */
 static size_t send_all(struct turn *turn)
 {
 	const size_t reachable = turn->outbox->reachable;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Sends the pushes of a turn. A push that cannot be sent does not delay others.
+ * Sends the pushes of a turn. A push that cannot be sent does not delay the others.
  *
- *	add --> | those that are reachable | -->     free     <-- | suspects |
- *	         sent first, from where the        sent last, while the socket has
- *	         last turn stopped                 more than half of its room
+ *	add --> | reachable subscribers  | -->     free     <-- | suspects |
+ *	         sent first, from where the        sent last, while less than half
+ *	         last turn stopped                 of the send buffer is in use
  *
- * Datagrams to a neighbour that does not answer ARP occupy the send buffer for some seconds, until the kernel drops them.
+ * The send buffer holds datagrams to a neighbour that does not answer ARP for some seconds, until
+ * the kernel drops them.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_OUTBOX_H
 #define CANFS_SERVER_PRICE_SERVICE_OUTBOX_H
@@ -14,21 +15,25 @@
 #include "server/price-service/subscribers.h"
 #include "server/price-service/udp.h"
 
-/* How long a turn waits for room in the socket, which a slow link may have filled. */
+/* How long a turn waits for space in the send buffer, which a slow link may fill. */
 #define CANFS_OUTBOX_WAIT_MSEC 20
 
 struct canfs_outbox;
 
-/* NULL: no memory. Holds a push to each of CANFS_SUBSCRIBERS_MAX; unused memory is never touched. */
+/*
+ * Returns NULL if out of memory. Holds one push per subscriber, CANFS_SUBSCRIBERS_MAX in all.
+ * Unused memory is never touched.
+ */
 struct canfs_outbox *canfs_outbox_new(void);
 void canfs_outbox_free(struct canfs_outbox *outbox); /* NULL allowed */
 
-/* A canfs_send_push. */
+/* Adds a push to an outbox. The function has the type canfs_send_push. */
 void canfs_outbox_add(void *outbox, const struct canfs_due *due);
 
 /*
- * Sends and forgets all added pushes; waits for at most CANFS_OUTBOX_WAIT_MSEC altogether. Calls unsent() for each push that the kernel did
- * not take. Returns how many it took.
+ * Sends all added pushes and empties the outbox. Blocks for at most CANFS_OUTBOX_WAIT_MSEC in
+ * total. Calls unsent() for each push that the kernel did not accept. Returns how many the kernel
+ * accepted.
  */
 size_t canfs_outbox_send(struct canfs_outbox *outbox, const struct canfs_udp *udp,
 	void (*unsent)(void *arg, const struct canfs_due *due), void *arg);

@@ -18,15 +18,20 @@
 #include "server/price-service/subscribers.h"
 
 /*
- * Subscribers are told after each step of the market, and at least so often, as a step may be seconds away. In between no
- * more is taken than that: a flood must not use a whole processor. The rest waits in the socket buffer, and is lost when that is full.
+ * Subscribers get pushes after each step of the market, and at least once per TURN_USEC, because
+ * the next step may be seconds away. A turn handles at most whole_budget, so that a flood cannot
+ * use a whole processor. Further datagrams wait in the socket buffer. The kernel drops them if it
+ * is full.
  */
-#define TURN_USEC 150000 /* longer than the usual interval */
+#define TURN_USEC 150000 /* longer than the default interval */
 
-/* Budget of a turn. Anybody can send calls without a good cookie, so they do not reduce the budget of calls with one. */
+/*
+ * Budget of a turn. Anybody can send calls without a valid cookie, so these do not use the budget
+ * of calls with one.
+ */
 struct budget {
-	unsigned int datagrams; /* looked at */
-	unsigned int calls;     /* with a good cookie */
+	unsigned int datagrams; /* received */
+	unsigned int calls;     /* with a valid cookie */
 };
 static const struct budget whole_budget = { .datagrams = 2048, .calls = 512 };
 
@@ -34,38 +39,41 @@ static const struct budget whole_budget = { .datagrams = 2048, .calls = 512 };
 
 #define EXPIRE_USEC 1000000
 
-/* Size of the socket's buffers: pushes to some thousand subscribers, and to some dozen dead ones that the kernel still resolves. */
+/*
+ * Size of each socket buffer: enough for pushes to some thousand subscribers, and to some dozen
+ * dead ones whose addresses the kernel still tries to resolve.
+ */
 #define BUFFER_BYTES (1 << 20)
 
 struct canfs_price_service {
 	struct canfs_price_service_config config;
 	struct canfs_cookies cookies;
 	struct canfs_udp socket;
-	int wake; /* eventfd: the market has computed, or stop */
+	int wake; /* eventfd: the market has made a step, or the thread must stop */
 	_Atomic bool stops;
 	pthread_t thread;
-	uint64_t told_usec;          /* when subscribers were last told; used by the thread only */
-	uint64_t expired_usec;       /* when leases were last checked; likewise */
-	struct canfs_outbox *outbox; /* likewise */
-	struct budget left;          /* budget of this turn; likewise */
-	unsigned int changes;        /* version of the classes in use by subscribers; likewise */
+	uint64_t told_usec;          /* last turn; used by the thread only */
+	uint64_t expired_usec;       /* last check of the leases; used by the thread only */
+	struct canfs_outbox *outbox; /* used by the thread only */
+	struct budget left;          /* in this turn; used by the thread only */
+	unsigned int changes;        /* version of the classes in use; used by the thread only */
 
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* protects the members below */
 	struct canfs_subscribers *subscribers;
-	struct canfs_price_service_counters counters; /* but for of_table */
+	struct canfs_price_service_counters counters; /* without of_table */
 };
 
-/* One call, as it is answered. */
+/* A call and the answer to it. */
 struct answer {
 	struct canfs_price_service *service;
 	const struct canfs_price_call *call;
 	const struct canfs_endpoint *endpoint;
 	uint64_t now_usec;
-	bool is_ignored; /* cannot be answered now: the client asks again */
+	bool is_ignored; /* no reply now: the client will ask again */
 	struct canfs_price_result result;
 };
 
-/* Percent; 0: of no class. */
+/* Percent; 0: the client has no class. */
 static int premium_of(const struct answer *answer)
 {
 	struct canfs_shared_classes *classes = answer->service->config.classes;
@@ -114,8 +122,9 @@ static void use_export(struct canfs_price_table *prices, void *arg)
 }
 
 /*
- * The client's address may be forged. While less than half of the send buffer is free, the client gets no reply: datagrams to dead addresses
- * would occupy space that pushes need. A real client asks again.
+ * The client's address may be forged. The client gets no reply unless more than half of the send
+ * buffer is free: datagrams to dead addresses would use space that pushes need. A real client asks
+ * again.
  */
 static void give_cookie(struct answer *answer)
 {
@@ -136,7 +145,10 @@ static void answer_call(struct answer *answer)
 	const struct sockaddr_in6 *client = &answer->endpoint->client;
 	struct sockaddr_storage plain = canfs_plain_address(client);
 
-	/* Before anything is looked up: a client that cannot receive at its address costs a hash. */
+	/*
+	 * Check the cookie before any lookup, so that a call from a forged address costs only a
+	 * hash.
+	 */
 	if (call->refused != 0 || call->procedure == CANFS_PRICE_NULL ||
 		!canfs_cookie_is_good(
 			&service->cookies, client, answer->now_usec, call->request.cookie)) {
@@ -185,14 +197,16 @@ static void reply_to(struct canfs_price_service *service, struct canfs_endpoint 
 	answer_call(&answer);
 	bytes = canfs_price_encode_reply(datagram, call, &answer.result);
 	canfs_message_address(&service->socket, &message, endpoint, datagram, bytes);
-	/* No call of ours is shorter than its reply, and nothing is to be amplified. */
+	/*
+	 * No valid call is shorter than its reply. Dropping longer replies prevents amplification.
+	 */
 	if (!answer.is_ignored && bytes <= call_bytes &&
 		canfs_udp_send(&service->socket, &message) < 0)
 		count_one(service, &service->counters.unsent);
 	count_call(&answer);
 }
 
-/* False: there is no more. */
+/* False: no datagram is left. */
 static bool take_call(struct canfs_price_service *service)
 {
 	uint8_t datagram[CANFS_DATAGRAM_MAX];
@@ -203,7 +217,7 @@ static bool take_call(struct canfs_price_service *service)
 
 	canfs_message_address(&service->socket, &message, &endpoint, datagram, sizeof(datagram));
 	got = recvmsg(service->socket.fd, &message.head, MSG_DONTWAIT);
-	/* Network errors of earlier datagrams are reported here, too. */
+	/* recvmsg() also reports network errors of earlier datagrams. */
 	if (got < 0)
 		return errno != EAGAIN;
 	endpoint = canfs_message_sender(&message);
@@ -215,7 +229,10 @@ static bool take_call(struct canfs_price_service *service)
 	return true;
 }
 
-/* Without fresh prices the service sends nothing, and subscribers ask elsewhere. Call it with the mutex held. */
+/*
+ * Without fresh prices nothing is pushed, and subscribers get prices elsewhere. Call it with the
+ * mutex held.
+ */
 static void collect_pushes(struct canfs_price_service *service, uint64_t now_usec)
 {
 	struct canfs_price_table *export = NULL;
@@ -239,7 +256,7 @@ static void take_back(void *arg, const struct canfs_due *due)
 	pthread_mutex_unlock(&service->mutex);
 }
 
-/* Only calls wait for this. */
+/* Only received calls wait while this blocks. */
 static void send_pushes(struct canfs_price_service *service)
 {
 	size_t sent = canfs_outbox_send(service->outbox, &service->socket, take_back, service);
@@ -258,7 +275,7 @@ static void suspect(void *arg, const struct in6_addr *unreachable)
 	pthread_mutex_unlock(&service->mutex);
 }
 
-/* Notes the hosts that the network cannot reach. */
+/* Marks the hosts that the network cannot reach. */
 static void take_errors(struct canfs_price_service *service)
 {
 	struct in6_addr unreachable;
@@ -269,7 +286,7 @@ static void take_errors(struct canfs_price_service *service)
 		suspect(service, &unreachable);
 }
 
-/* The pushes of earlier turns should have left the buffer. */
+/* If the buffer is still half full, pushes of earlier turns may be waiting for ARP. */
 static void find_unreachable(struct canfs_price_service *service)
 {
 	FILE *arp = canfs_udp_has_room(&service->socket) ? NULL : fopen("/proc/net/arp", "re");
@@ -281,8 +298,8 @@ static void find_unreachable(struct canfs_price_service *service)
 }
 
 /*
- * The number is read first: a client that subscribes meanwhile, or classes that change again, come to a later turn. Under the
- * mutex.
+ * Reads the version before the classes. If the classes change in between, a later turn classifies
+ * again. Call it with the mutex held.
  */
 static void classify(struct canfs_price_service *service)
 {
@@ -327,7 +344,7 @@ static bool may_take(const struct canfs_price_service *service)
 static void take_calls(struct canfs_price_service *service)
 {
 	take_errors(service);
-	/* A few at a time: the market may have computed meanwhile. */
+	/* Only a few at a time, because the market may have made a step meanwhile. */
 	for (int i = 0; i < AT_ONCE_MAX && may_take(service) && take_call(service); i++)
 		service->left.datagrams--;
 }

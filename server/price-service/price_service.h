@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * The price service: answers questions for prices over UDP, and tells subscribers of each move (protocol/prices.x).
+ * The price service answers requests for prices over UDP and pushes changes to subscribers
+ * (protocol/prices.x).
  *
- *	GET, SUBSCRIBE --> a good cookie? --no--> COOKIE
+ *	GET, SUBSCRIBE --> valid cookie? --no--> COOKIE
  *	                  | yes
- *	              may this address have the export's prices? --no--> ACCESS     the host's part
+ *	              may this address have the export's prices? --no--> ACCESS     (with_export)
  *	                  | yes
- *	              subscribers <-- the market has computed: PUSH to each that is due
+ *	              subscribers <-- the market made a step: PUSH to each that is due
  *
- * One thread of its own, which waits for its socket and for the market. Nobody waits for it but who closes an export.
- * A reply that would be longer than its call is not sent; calls beyond some thousand a second are not read.
+ * One thread waits for the socket and for the market. Only a thread that closes an export waits for
+ * it. A reply longer than its call is not sent. Calls above some thousand per second are not read.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
 #define CANFS_SERVER_PRICE_SERVICE_PRICE_SERVICE_H
@@ -20,49 +21,56 @@
 #include "server/price-service/subscribers.h"
 
 /*
- * Calls use(prices, arg) if there is such an export, the client may have its prices, and it has a price table; that stays
- * at least until use() returns. name: of the export as NFS of nfs_version says it, or of a directory in it. 0; -ENOENT
- * no such export or no price table; -EACCES; -EAGAIN: it cannot be told now, and the call is not answered. Called in the
- * service's thread, and may wait. host: of the configuration.
+ * Calls use(prices, arg) if the export exists, has a price table, and the client may have its
+ * prices. The price table stays valid until use() returns. name: of the export as clients of NFS
+ * version nfs_version name it, or of a directory in the export. host: of the configuration. Returns
+ * 0; -ENOENT if there is no such export or it has no price table; -EACCES; -EAGAIN if the answer is
+ * not known now, and then the call is not answered. Called in the service's thread. May block.
  */
 typedef int canfs_with_export(void *host, const char *name, uint32_t nfs_version,
 	const struct sockaddr_storage *client,
 	void (*use)(struct canfs_price_table *prices, void *arg), void *arg);
 
 struct canfs_price_service_config {
-	uint16_t port; /* UDP, at all addresses; 0: any */
+	uint16_t port; /* UDP, at all addresses; 0: any free port */
 	canfs_with_export *with_export;
 	void *host;                           /* for with_export */
-	struct canfs_shared_classes *classes; /* of clients; NULL: there are none */
-	struct canfs_clients *clients;        /* timed; NULL: what others do is not known */
-	void (*thread_begins)(void);          /* called first in the thread; NULL: nothing to do */
+	struct canfs_shared_classes *classes; /* NULL: there are no classes */
+	struct canfs_clients *clients; /* the service measures them; NULL: load of others unknown */
+	void (*thread_begins)(void);   /* called first in the thread; NULL: nothing to do */
 };
 
 struct canfs_price_service;
 
-/* 0; -EADDRINUSE; another -errno. The service must be told of the market: canfs_price_service_posted(). */
+/*
+ * Returns 0, -EADDRINUSE or another -errno. The caller must connect canfs_price_service_posted() to
+ * the market.
+ */
 int canfs_price_service_start(
 	struct canfs_price_service **service, const struct canfs_price_service_config *config);
 void canfs_price_service_stop(struct canfs_price_service *service); /* NULL allowed */
 
-/* Where it listens. */
+/* The UDP port that the service listens at. */
 uint16_t canfs_price_service_port(const struct canfs_price_service *service);
 
-/* For canfs_sampler_config.posted: the market has computed. Does not wait. */
+/* Callback for canfs_sampler_tell(): the market has made a step. Never blocks. */
 void canfs_price_service_posted(void *service);
 
-/* Call this before a price table is closed. Afterwards nothing is sent for it, except pushes that are being sent already. */
+/*
+ * Call this before a price table is closed. Afterwards nothing is sent for it, except pushes
+ * already being sent.
+ */
 void canfs_price_service_forget(
 	struct canfs_price_service *service, struct canfs_price_table *prices);
 
-/* Since the start. */
+/* Since the service started. */
 struct canfs_price_service_counters {
 	uint64_t calls;
-	uint64_t malformed; /* not calls of ours; most are not answered */
-	uint64_t cookies;   /* given */
+	uint64_t malformed; /* datagrams that are no valid calls; most are not answered */
+	uint64_t cookies;   /* cookies sent */
 	uint64_t denied;    /* no such export, or not for this client */
 	uint64_t pushes;
-	uint64_t unsent; /* replies and pushes that the kernel did not take */
+	uint64_t unsent; /* replies and pushes that the kernel did not accept */
 	struct canfs_subscribers_counters of_table;
 };
 void canfs_price_service_count(

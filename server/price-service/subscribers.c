@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No memory is an error like another: it must not end the server. */
+/*
+ * By default uthash exits if memory runs out. Here it marks the entry, and the caller returns an
+ * error.
+ */
 #define HASH_NONFATAL_OOM            1
 #define uthash_nonfatal_oom(element) ((element)->is_lost = true)
 #include <uthash.h>
@@ -15,14 +18,14 @@
 struct key {
 	struct canfs_price_table *export;
 	struct in6_addr address;
-	uint32_t port; /* as it is on the wire; wide, so that no octet of the key is padding */
+	uint32_t port; /* in network byte order; 32 bits wide, so that the key has no padding */
 	uint32_t zero;
 };
 
-/* How many subscriptions an address has. */
+/* Counts the subscriptions of an address. */
 struct host {
 	struct in6_addr address;
-	uint32_t subscribers; /* one at least */
+	uint32_t subscribers; /* at least one */
 	bool is_unreachable;
 	bool is_lost; /* the hash table had no memory for this entry */
 	UT_hash_handle hh;
@@ -34,42 +37,42 @@ struct canfs_subscriber {
 	struct canfs_endpoint endpoint;
 	uint8_t token[CANFS_TOKEN_BYTES];
 	uint64_t renewed_usec;
-	uint64_t told_usec; /* last datagram */
+	uint64_t told_usec; /* time of the last datagram */
 	float threshold;
 	float told_others;
 	float told_price[CANFS_OPERATIONS];
 	uint8_t told_bottleneck[CANFS_OPERATIONS];
-	int16_t premium_pct; /* of its class */
+	int16_t premium_pct; /* of the client's class */
 	uint32_t number;     /* of the last push */
 	uint32_t lease_sec;
 	bool wants_others;
-	bool is_lost; /* likewise */
+	bool is_lost; /* as in struct host */
 	LIST_ENTRY(canfs_subscriber) of_export;
 	TAILQ_ENTRY(canfs_subscriber) of_all;
 	UT_hash_handle hh;
 };
-/* With malloc(3)'s own, and two buckets of a hash table. */
+/* malloc(3)'s overhead, and two buckets of a hash table. */
 #define OWN_BYTES (16 + 2 * 16)
 _Static_assert(sizeof(struct canfs_subscriber) + OWN_BYTES + sizeof(struct host) + OWN_BYTES <=
 		       CANFS_SUBSCRIBER_BYTES,
 	"the bound that is published");
 _Static_assert(CANFS_SUBSCRIBERS_MAX *CANFS_SUBSCRIBER_BYTES <= 4 << 20, "likewise");
 
-/* By a hash table: each turn looks for each of them, and there may be as many as subscribers. */
+/* A hash table, because each turn looks up each export, and there may be as many as subscribers. */
 struct watched_export {
 	struct canfs_price_table *export;
 	LIST_HEAD(, canfs_subscriber) subscribers;
-	bool is_lost; /* likewise */
+	bool is_lost; /* as in struct host */
 	UT_hash_handle hh;
 };
 _Static_assert(sizeof(struct watched_export) + OWN_BYTES <= CANFS_WATCHED_EXPORT_BYTES, "likewise");
 
 struct canfs_subscribers {
 	struct canfs_subscriber *by_key;           /* uthash */
-	struct host *hosts;                        /* likewise, by address */
+	struct host *hosts;                        /* uthash, by address */
 	TAILQ_HEAD(renewed, canfs_subscriber) all; /* renewed least recently first */
-	struct watched_export *exports;            /* uthash; with one subscriber at least */
-	struct canfs_clients *clients;             /* NULL: nobody knows of others */
+	struct watched_export *exports;            /* uthash; each has at least one subscriber */
+	struct canfs_clients *clients;             /* NULL: the load of others is unknown */
 	struct canfs_subscribers_counters counters;
 };
 
@@ -129,7 +132,7 @@ static struct host *find_host(
 	return found;
 }
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 static struct host *take_host(struct canfs_subscribers *subscribers, const struct in6_addr *address)
 {
 	struct host *host = find_host(subscribers, address);
@@ -204,7 +207,7 @@ static bool has_too_many(
 	return host && host->subscribers >= CANFS_SUBSCRIBERS_OF_CLIENT;
 }
 
-/* The last in the order of renewals, and in the table. NULL: no memory. */
+/* Inserts a subscriber as the one renewed last. NULL: out of memory. */
 static struct canfs_subscriber *insert(struct canfs_subscribers *subscribers, const struct key *key)
 {
 	struct watched_export *watched = watch_export(subscribers, key->export);
@@ -303,7 +306,7 @@ void canfs_subscribers_forget(
 {
 	struct watched_export *watched;
 
-	/* It goes with its last one. */
+	/* Dropping the last subscriber frees the watched export. */
 	while ((watched = find_export(subscribers, export)))
 		drop(subscribers, LIST_FIRST(&watched->subscribers));
 }

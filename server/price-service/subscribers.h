@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Who is told of an export's prices, and who is due: a bounded table without I/O or clock.
+ * The subscribers of exports' prices, and which of them are due. A bounded table without I/O or
+ * clock.
  *
- *	export A --> subscriber --> subscriber         each: address, port, threshold, lease, what it was told last
+ *	export A --> subscriber --> subscriber         each: address, port, threshold, lease, last prices sent
  *	export B --> subscriber
- *	             renewed least recently ... most recently: the order in which they go when there are too many
+ *	             renewed least recently ... most recently: the order of eviction when the table is full
  *
- * A subscriber is due when a price of its export, with the premium of its class, or what its bottleneck is, differs from what
- * it was told last (a price by more than its threshold); when other clients come or go, if it wants to know; and in any case
- * CANFS_PUSH_QUIET_USEC after the last datagram.
+ * A subscriber is due in these cases:
+ * - A price of its export, with the premium of its class, differs from the last price sent by more
+ *   than the subscriber's threshold.
+ * - The bottleneck differs from the last one sent.
+ * - Other clients start or stop, and the subscriber asked for this.
+ * - The last datagram was sent CANFS_PUSH_QUIET_USEC ago.
  *
- * Clients renew after half of their lease. A client that is late, or whose host cannot be reached, is a suspect: it is told after the others,
- * and not of price moves. A client that has not renewed after three quarters of its lease is dropped.
+ * Clients renew after half of their lease. A client that is late, or whose host cannot be reached,
+ * is a suspect. Suspects get their pushes after the others, and none for changed prices. A client
+ * that has not renewed after three quarters of its lease is dropped.
  */
 #ifndef CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
 #define CANFS_SERVER_PRICE_SERVICE_SUBSCRIBERS_H
@@ -27,50 +32,54 @@
 #include "server/price-service/udp.h"
 
 #define CANFS_SUBSCRIBERS_MAX       10000
-#define CANFS_SUBSCRIBERS_OF_CLIENT 64 /* of one address: at its mounts */
+#define CANFS_SUBSCRIBERS_OF_CLIENT 64 /* per address, for its mounts */
 
-/* A little less than a second, so that one datagram that is late makes no gap of more than one. */
+/* A little less than a second, so that one late datagram causes a gap of at most one. */
 #define CANFS_PUSH_QUIET_USEC 900000
 
-struct canfs_price_table; /* the export, for its address only */
+struct canfs_price_table; /* identifies the export; only its address is used */
 
 struct canfs_subscriber;
 struct canfs_subscribers;
 
-/* clients: of whom others are known; NULL: they are not. NULL: no memory. */
+/* clients: counts the load of others; NULL: unknown. Returns NULL if out of memory. */
 struct canfs_subscribers *canfs_subscribers_new(struct canfs_clients *clients);
 void canfs_subscribers_free(struct canfs_subscribers *subscribers); /* NULL allowed */
 
 /*
- * Begins or renews the subscription of this client to the export; prices: what the reply tells it, with its premium. One that sends
- * another token begins anew. 0; -EUSERS: the address has too many; -ENOMEM. If the table is full, the one that was
- * renewed least recently goes.
+ * Starts or renews the client's subscription to the export. prices: as sent in the reply, with the
+ * client's premium. A request with another token starts a new subscription. Returns 0, -EUSERS if
+ * the address has too many subscriptions, or -ENOMEM. If the table is full, evicts the subscriber
+ * that renewed least recently.
  */
 int canfs_subscribers_renew(struct canfs_subscribers *subscribers,
 	const struct canfs_endpoint *endpoint, struct canfs_price_table *export,
 	const struct canfs_price_request *request, int premium_pct,
 	const struct canfs_prices *prices, uint64_t now_usec);
 
-/* Operations of other clients in flight, as this one is told; negative: not known, or not wanted. */
+/* Operations of other clients in flight, for this client. Negative: unknown or not wanted. */
 double canfs_subscribers_others(const struct canfs_subscribers *subscribers,
 	const struct canfs_endpoint *endpoint, bool are_wanted);
 
-/* These classes hold from now on: the premium of each may be another. */
+/* Sets the premium of each subscriber by these classes. */
 void canfs_subscribers_classify(
 	struct canfs_subscribers *subscribers, const struct canfs_classes *classes);
 
-/* Ends it; if there is none, nothing. */
+/* Ends a subscription. Does nothing if there is none. */
 void canfs_subscribers_end(struct canfs_subscribers *subscribers, const struct sockaddr_in6 *client,
 	struct canfs_price_table *export);
 
-/* All of an export that goes. */
+/* Drops all subscribers of an export that is about to be closed. */
 void canfs_subscribers_forget(
 	struct canfs_subscribers *subscribers, struct canfs_price_table *export);
 
 /* Drops subscribers that have not renewed in time. */
 void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t now_usec);
 
-/* Exports with subscribers, one after the other; NULL, or the one before. */
+/*
+ * Iterates over the exports with subscribers. after: the previous one; NULL: start. Returns NULL at
+ * the end.
+ */
 struct canfs_price_table *canfs_subscribers_next_export(
 	const struct canfs_subscribers *subscribers, struct canfs_price_table *after);
 
@@ -83,18 +92,18 @@ struct canfs_due {
 };
 
 /*
- * Calls send() for each subscriber of the export that is due, and assumes that it was sent. prices: without a premium; drains: as in
- * canfs_premium_now().
+ * Calls send() for each subscriber of the export that is due, and records the push as sent. prices:
+ * without a premium. drains: as in canfs_premium_now().
  */
 typedef void canfs_send_push(void *arg, const struct canfs_due *due);
 void canfs_subscribers_push(struct canfs_subscribers *subscribers, struct canfs_price_table *export,
 	const struct canfs_prices *prices, bool drains, uint64_t now_usec, canfs_send_push *send,
 	void *arg);
 
-/* The push was not sent: its subscriber, if it still exists, is due in the next turn. */
+/* A push was not sent: its subscriber, if it still exists, is due in the next turn. */
 void canfs_subscribers_unsent(struct canfs_subscribers *subscribers, const struct canfs_due *due);
 
-/* The host cannot be reached: its subscribers are suspects until they renew. */
+/* A host cannot be reached: its subscribers are suspects until they renew. */
 void canfs_subscribers_unreachable(
 	struct canfs_subscribers *subscribers, const struct in6_addr *address);
 
@@ -107,10 +116,13 @@ struct canfs_subscribers_counters {
 struct canfs_subscribers_counters canfs_subscribers_count(
 	const struct canfs_subscribers *subscribers);
 
-/* What one takes of memory, with all that is kept about it: the bound is CANFS_SUBSCRIBERS_MAX of these. */
+/*
+ * Memory per subscriber, including the bookkeeping. CANFS_SUBSCRIBERS_MAX of these are the upper
+ * bound.
+ */
 #define CANFS_SUBSCRIBER_BYTES 416
 
-/* And each export that has any. */
+/* Memory per export with subscribers. */
 #define CANFS_WATCHED_EXPORT_BYTES 144
 
 #endif

@@ -17,7 +17,7 @@ static struct in_addr unmapped(const struct in6_addr *address)
 	return ipv4;
 }
 
-/* Where the host has no IPv6: the same, as its kernel takes it. */
+/* For a host without IPv6: the same as an IPv4 message. */
 static void address_ipv4(struct canfs_message *message, const struct canfs_endpoint *endpoint)
 {
 	struct in_pktinfo local = { .ipi_spec_dst = unmapped(&endpoint->local.ipi6_addr) };
@@ -58,7 +58,10 @@ void canfs_message_address(const struct canfs_udp *udp, struct canfs_message *me
 		address_ipv4(message, endpoint);
 }
 
-/* From which of our addresses. The interface is left to the routes, but where the address needs it. */
+/*
+ * The local address that the datagram was sent to. Routing chooses the interface, except for
+ * link-local addresses, which need one.
+ */
 static struct in6_pktinfo local_of(struct msghdr *head)
 {
 	struct in6_pktinfo local = { 0 };
@@ -98,7 +101,7 @@ bool canfs_udp_has_room(const struct canfs_udp *udp)
 	return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT);
 }
 
-/* The first error may belong to a datagram to another address. */
+/* The error may have been caused by an earlier datagram to another address, so try once more. */
 ssize_t canfs_udp_send(const struct canfs_udp *udp, const struct canfs_message *message)
 {
 	ssize_t sent = sendmsg(udp->fd, &message->head, MSG_DONTWAIT);
@@ -106,7 +109,7 @@ ssize_t canfs_udp_send(const struct canfs_udp *udp, const struct canfs_message *
 	return sent < 0 && errno != EAGAIN ? sendmsg(udp->fd, &message->head, MSG_DONTWAIT) : sent;
 }
 
-/* A refused port does not make a host unreachable: no datagram waits for it. */
+/* A refused port does not make a host unreachable: no datagram stays in the buffer for it. */
 static bool is_unreachable(struct msghdr *head)
 {
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(head); cmsg; cmsg = CMSG_NXTHDR(head, cmsg)) {
@@ -139,7 +142,7 @@ bool canfs_udp_take_error(const struct canfs_udp *udp, struct in6_addr *unreacha
 	return true;
 }
 
-/* IP address, HW type, Flags (0x0: not complete) ... */
+/* Columns: IP address, HW type, Flags (0x0: incomplete) ... */
 void canfs_unanswered_arp(
 	FILE *arp, void (*found)(void *arg, const struct in6_addr *address), void *arg)
 {
@@ -193,7 +196,7 @@ static int open_ipv6(struct canfs_udp *udp, uint16_t port)
 	return 0;
 }
 
-/* Exceeds the system's limit if this process may do so. */
+/* Exceeds the system's limit if this process is privileged. */
 static void set_buffer(int fd, int forced, int plain, int bytes)
 {
 	if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof(bytes)) < 0)

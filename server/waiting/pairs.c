@@ -25,7 +25,7 @@ void canfs_pairs_begin(struct canfs_pairs *pairs, uint64_t now_sec)
 	pairs->now_sec = now_sec;
 }
 
-/* FNV-1a, over both addresses. */
+/* FNV-1a over both addresses. */
 static uint32_t hash_of(const struct in6_addr *bully, const struct in6_addr *victim)
 {
 	uint32_t hash = 2166136261u;
@@ -112,7 +112,7 @@ static struct canfs_waits waits_of(const struct canfs_pair *pair, size_t column)
 	return waits;
 }
 
-/* Equal ones by address, so that the order does not change from one picture to the next. */
+/* Sorts equal waits by address, so that the order is the same in each listing. */
 static int by_waited(const void *a, const void *b)
 {
 	const struct canfs_pair_row *left = a, *right = b;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Seconds that one client waited for another, for the heaviest pairs of the last minute, in a table of fixed size: Space-Saving
- * (Metwally et al., ICDT 2005). A pair that is not in it takes the place of the one with the least standing and inherits that,
- * so that a crowd of small pairs cannot push out a heavy one; what is shown of it is only what it has had since. Standing
- * decays, so that yesterday's pairs give way.
+ * Seconds that one client waited for another, for the pairs with the longest waits of the last
+ * minute. The table has a fixed size and uses Space-Saving (Metwally et al., ICDT 2005). A new pair
+ * replaces the pair with the least standing and inherits that standing, so that many small pairs
+ * cannot evict a heavy one. The seconds shown of a pair are only those since it entered the table.
+ * Standing decays, so old pairs give way.
  *
  *	pair: bully, victim | standing | second s-60 ... s-1, s: a row of seconds waited, by operation and by cause
  *
- * With at most CANFS_PAIRS_MAX pairs (16 clients that all load the server) all of it is exact. Pure: time is a parameter.
+ * With at most CANFS_PAIRS_MAX pairs (16 clients that all load the server) all numbers are exact.
+ * Pure: time is a parameter.
  */
 #ifndef CANFS_SERVER_WAITING_PAIRS_H
 #define CANFS_SERVER_WAITING_PAIRS_H
@@ -17,7 +19,7 @@
 #include "server/waiting/shares.h"
 
 #define CANFS_PAIRS_MAX     256
-#define CANFS_PAIRS_SECONDS 60 /* whole ones, besides the one that is not over */
+#define CANFS_PAIRS_SECONDS 60 /* complete ones, in addition to the current one */
 
 struct canfs_pair {
 	struct in6_addr bully, victim;
@@ -27,7 +29,7 @@ struct canfs_pair {
 	} second[CANFS_PAIRS_SECONDS + 1];
 };
 
-/* All zero at first. */
+/* All zero: empty. */
 struct canfs_pairs {
 	uint64_t now_sec;
 	size_t count;
@@ -35,25 +37,28 @@ struct canfs_pairs {
 	struct canfs_pair pair[CANFS_PAIRS_MAX];
 };
 
-/* The seconds before now_sec are over: to be called first in each second. It does not go back. */
+/* Ends all seconds before now_sec. Call this first in each second. now_sec never goes back. */
 void canfs_pairs_begin(struct canfs_pairs *pairs, uint64_t now_sec);
 
-/* In the second that was begun last. */
+/* Adds waits to the current second. */
 void canfs_pairs_add(struct canfs_pairs *pairs, const struct in6_addr *bully,
 	const struct in6_addr *victim, const struct canfs_waits *waits);
 
-/* What was waited in so many whole seconds, 1 to CANFS_PAIRS_SECONDS. */
+/* The waits of a pair in the last 1 ... CANFS_PAIRS_SECONDS complete seconds. */
 struct canfs_pair_row {
-	struct in6_addr bully, victim; /* "::": of all that there are */
+	struct in6_addr bully, victim; /* "::": summed over all */
 	double waited_sec;
 	struct canfs_waits waits;
 };
 
-/* Of each pair that has waited, the longest first; returns how many. */
+/* Lists each pair that has waited, the longest wait first. Returns the number of rows. */
 size_t canfs_pairs_list(const struct canfs_pairs *pairs, unsigned int seconds,
 	struct canfs_pair_row rows[CANFS_PAIRS_MAX]);
 
-/* Of such rows one for each bully, or victim, with the others of its pairs left open; the longest first. */
+/*
+ * Sums rows by bully or by victim. The other address of a sum is "::". The longest wait comes
+ * first. Returns the number of sums.
+ */
 enum canfs_pair_side { CANFS_BULLY, CANFS_VICTIM };
 size_t canfs_pairs_sum(const struct canfs_pair_row *rows, size_t count, enum canfs_pair_side side,
 	struct canfs_pair_row sums[CANFS_PAIRS_MAX]);

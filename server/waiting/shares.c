@@ -3,30 +3,32 @@
 
 #include <math.h>
 
-/* What an operation takes that waits for nobody and no disk. */
+/* Service time of an operation that waits for no other client and no disk. */
 #define MEMORY_OPERATION_SEC 100e-6
 #define MEMORY_BYTES_PER_SEC 500e6
 
-/* A write that the kernel has sorted into a queue has no way to go of its own. */
+/* The kernel sorts queued writes, so a write needs only part of the positioning time. */
 #define SORTED_POSITIONING 0.5
 
-/* Of a drive's cache: before the record that ends a transaction of the journal, and after it. */
+/*
+ * A sync flushes the drive's cache before and after the record that commits a journal transaction.
+ */
 #define FLUSHES_OF_SYNC 2
 
-/* What is left of service is nothing some time. */
+/* A decaying mean below these counts as 0. */
 #define SERVICE_MIN 1e-6
-#define AHEAD_MIN   4096.0 /* bytes a second */
+#define AHEAD_MIN   4096.0 /* bytes per second */
 
 static double part(double of, double whole)
 {
 	return whole > 0 ? of / whole : 0;
 }
 
-/* Of all clients, what must be known before any is given its part. */
+/* Sums over all clients, needed before the work can be divided. */
 struct totals {
 	double disk_reads, disk_read_bytes, read_bytes;
 	double stable_bytes;
-	double dirty_bytes; /* with what was written in the interval */
+	double dirty_bytes; /* including bytes written in the interval */
 	double syncs_per_sec, ahead_per_sec;
 };
 
@@ -59,15 +61,15 @@ static struct totals sum_up(const struct canfs_interval_client *clients,
 	return all;
 }
 
-/* How the disk's work of the interval is divided. */
+/* Divides the disk's work of the interval. */
 struct division {
 	struct totals all;
-	double ahead_bytes;     /* read beyond what was waited for */
-	double drained_bytes;   /* of all dirty ones */
-	double drained_per_sec; /* recently */
+	double ahead_bytes;     /* read beyond what clients waited for */
+	double drained_bytes;   /* of all dirty bytes */
+	double drained_per_sec; /* recent mean */
 	double write_sec_per_byte;
-	double sync_sec;       /* flushes, and writes that are nobody's data: the journal */
-	double flush_data_sec; /* of flushes: the write-back that was in the drive's cache */
+	double sync_sec;       /* flushes, and journal writes, which are no client's data */
+	double flush_data_sec; /* part of the flushes: write-back from the drive's cache */
 };
 
 static struct division divide(const struct canfs_interval_disk *disk, struct totals all)
@@ -86,7 +88,9 @@ static struct division divide(const struct canfs_interval_disk *disk, struct tot
 	return division;
 }
 
-/* Of the dirty bytes that have gone to the disk each client's part is what it had of all. */
+/*
+ * Splits the dirty bytes that reached the disk between clients, in proportion to their dirty bytes.
+ */
 static void drain(const struct canfs_interval_client *clients,
 	struct canfs_client_account *accounts, size_t count, struct division *division,
 	double elapsed_sec)
@@ -107,7 +111,10 @@ static void drain(const struct canfs_interval_client *clients,
 	}
 }
 
-/* A flush takes a turn or two for who asked for it, and as long as the data that the drive has in its cache. */
+/*
+ * Splits the time of flushes between the syncs that requested them and the cached data that they
+ * write, which is write-back.
+ */
 static void divide_flushes(const struct canfs_interval_disk *disk, struct division *division)
 {
 	double data = division->drained_per_sec / disk->bytes_per_sec;
@@ -117,7 +124,7 @@ static void divide_flushes(const struct canfs_interval_disk *disk, struct divisi
 	division->sync_sec += disk->flush_sec - division->flush_data_sec;
 }
 
-/* What passed for a read of the disk counts no further than the disk has read. */
+/* Scales reads that seem to have waited for the disk down to what the disk has read. */
 static double read_scale(const struct canfs_interval_disk *disk, const struct totals *all)
 {
 	return all->disk_read_bytes > disk->read_bytes
@@ -125,7 +132,10 @@ static double read_scale(const struct canfs_interval_disk *disk, const struct to
 		       : 1;
 }
 
-/* Of what the disk read beyond what was waited for. Where it is not known whose read-ahead that is, all who read have a part. */
+/*
+ * The client's share of the bytes read ahead. If their owners are unknown, clients share them in
+ * proportion to what they read.
+ */
 static double ahead_part(const struct canfs_interval_client *client,
 	const struct canfs_client_account *account, const struct totals *all)
 {
@@ -162,7 +172,10 @@ static void serve(const struct canfs_interval_client *client, struct canfs_clien
 	}
 }
 
-/* Pages that are written again before the disk has them, or thrown away, were counted and never drain. */
+/*
+ * Limits the accounts to the machine's dirty memory. Pages that were overwritten before write-back,
+ * or discarded, were counted and never drain.
+ */
 static void bound_dirty(struct canfs_client_account *accounts, size_t count, double dirty_bytes)
 {
 	double sum = 0;
@@ -184,7 +197,9 @@ double canfs_service_of(const struct canfs_client_account *account)
 	return sum;
 }
 
-/* own_sec: what it would have taken alone; own_part: of what there was to wait for. */
+/*
+ * own_sec: time needed without other clients. own_part: the client's share of what it waited for.
+ */
 static double waited(double flown_sec, double own_sec, double own_part, double elapsed_sec)
 {
 	double held_up_sec = fmin(flown_sec, elapsed_sec);

@@ -8,14 +8,14 @@
 #include <string.h>
 
 struct canfs_waiting {
-	/* Of the thread that steps. */
-	uint64_t stepped_usec; /* 0: not yet */
+	/* Used by the thread that steps. */
+	uint64_t stepped_usec; /* 0: no step yet */
 	struct canfs_disk_sample disk;
 	struct canfs_client_sample before[CANFS_CLIENTS_MAX], now[CANFS_CLIENTS_MAX];
 	struct canfs_interval_client interval[CANFS_CLIENTS_MAX];
 	struct canfs_client_account account[CANFS_CLIENTS_MAX];
 
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* protects the members below */
 	struct canfs_pairs pairs;
 };
 
@@ -41,7 +41,10 @@ size_t canfs_waiting_bytes(void)
 	return sizeof(struct canfs_waiting);
 }
 
-/* A counter that went backwards, as of a client that comes again, or of disks that are others now, has not moved. */
+/*
+ * A counter that went backwards counts as unchanged. A client may have been evicted and have
+ * returned, or the disks may have changed.
+ */
 static double growth(uint64_t now, uint64_t before)
 {
 	return now > before ? (double)(now - before) : 0;
@@ -91,11 +94,14 @@ static struct canfs_interval_disk disk_interval(
 	};
 }
 
-/* As of a disk of which nobody tells what is behind it (server/monitors/disk_types.c). */
+/* As for the type "virtual" in server/monitors/disk_types.c. */
 #define BACKEND_POSITIONING_SEC 2e-3
 #define BACKEND_BYTES_PER_SEC   300e6
 
-/* It does what it is asked for, when it is asked: so who writes waits for the back end itself, not for memory. */
+/*
+ * Work of a back end without visible disks: exactly the clients' requests, at the time of the
+ * request. Unstable writes therefore wait for the back end itself, not for memory.
+ */
 static struct canfs_interval_disk backend_interval(
 	struct canfs_interval_client clients[CANFS_CLIENTS_MAX])
 {
@@ -117,7 +123,10 @@ static struct canfs_interval_disk backend_interval(
 	return backend;
 }
 
-/* What each client did; of one that has come to its place since, nothing is known yet. */
+/*
+ * Computes the operations of each client in the interval. Nothing is known yet of a client that is
+ * new in its slot.
+ */
 static void take_intervals(struct canfs_waiting *waiting)
 {
 	for (size_t i = 0; i < CANFS_CLIENTS_MAX; i++) {
@@ -135,7 +144,7 @@ static void take_intervals(struct canfs_waiting *waiting)
 	}
 }
 
-/* Those with the most service; returns how many. */
+/* Finds the clients with the most service. Returns their number. */
 static size_t find_bullies(const struct canfs_waiting *waiting, size_t bullies[CANFS_BULLIES_MAX])
 {
 	size_t count = 0;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Who makes whom wait: seconds that the operations of one client waited for those of another (shares.h), for the heaviest pairs
- * of the last minute (pairs.h). A step costs nothing per operation: it is made of what the table of clients has counted since
- * the one before, and of what the disks have.
+ * Which client makes which other client wait: seconds that operations of one client waited for
+ * those of another (shares.h), for the pairs with the longest waits of the last minute (pairs.h).
+ * Operations cost nothing extra: a step reads the counters of the client table and of the disks.
  *
  *	table of clients --sample--.
  *	                            >-- step: accounts of each client --> pairs --> report
  *	disks, dirty pages --------'
  *
- * All disks of a server count as one. Where there is none, as above GlusterFS, the clients' operations stand for what the back end
- * does. Memory: CANFS_CLIENTS_MAX accounts, CANFS_PAIRS_MAX pairs, less than 640 KiB.
+ * All disks of a server count as one. If there is no disk, as above GlusterFS, the disk's work is
+ * computed from the clients' operations. Memory: CANFS_CLIENTS_MAX accounts and CANFS_PAIRS_MAX
+ * pairs, less than 640 KiB.
  */
 #ifndef CANFS_SERVER_WAITING_WAITING_H
 #define CANFS_SERVER_WAITING_WAITING_H
@@ -17,29 +18,32 @@
 #include "server/clients/clients.h"
 #include "server/waiting/pairs.h"
 
-/* Bullies that are told apart in one step; what more clients have of the disk is nobody's. */
+/* Bullies per step, those with the most service. Waits for further clients are not recorded. */
 #define CANFS_BULLIES_MAX 32
 
-/* What the disks have done since they are watched; and what they are. */
+/* Work of the disks since monitoring started, and their properties. */
 struct canfs_disk_sample {
-	/* How many these are: if it changes, what they did before is of no interest. 0: what is behind the exports cannot be seen. */
+	/* Number of disks. If it changes, the earlier counts are ignored. 0: no disk is visible. */
 	unsigned int disks;
 	uint64_t reads, read_bytes, writes, written_bytes, flush_msec;
-	double dirty_bytes; /* of the whole machine, now; NaN: not known */
+	double dirty_bytes; /* of the whole machine, now; NaN: unknown */
 	double positioning_sec, bytes_per_sec;
 };
 
 struct canfs_waiting;
 
-struct canfs_waiting *canfs_waiting_new(void);          /* NULL: no memory */
+struct canfs_waiting *canfs_waiting_new(void);          /* NULL: out of memory */
 void canfs_waiting_free(struct canfs_waiting *waiting); /* NULL allowed */
 size_t canfs_waiting_bytes(void);
 
-/* What came since the last step, which is at most about a second ago; the first one only remembers. Of one thread. */
+/*
+ * Evaluates the time since the last step, which should be at most about a second ago. The first
+ * step only takes a sample. Only one thread may call this.
+ */
 void canfs_waiting_step(struct canfs_waiting *waiting, uint64_t now_usec,
 	struct canfs_clients *clients, const struct canfs_disk_sample *disk);
 
-/* The pairs of the last whole seconds, as canfs_pairs_list(). From any thread. */
+/* The pairs of the last complete seconds; see canfs_pairs_list(). From any thread. */
 size_t canfs_waiting_list(struct canfs_waiting *waiting, uint64_t now_usec, unsigned int seconds,
 	struct canfs_pair_row rows[CANFS_PAIRS_MAX]);
 
