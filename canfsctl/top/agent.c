@@ -38,6 +38,7 @@ static void format_verdict(const json_t *value, struct canfs_field *field)
 	field->style = verdict_style(field->text);
 }
 
+/* To add a column, add a row. CANFS_TOP_WRITE=1 test_top writes the pages that test_top expects. */
 static const struct canfs_column mount_columns[] = {
 	{ "mount", 0, 0, "mountpoint", NULL, canfs_format_tail, CANFS_TEXT },
 	{ "server", 28, 130, "server", NULL, canfs_format_tail, CANFS_TEXT },

@@ -14,7 +14,10 @@
 		"off", "on"                                                                        \
 	}
 
-/* A new option is one row here and one member of struct canfs_agent_config or canfs_terms. */
+/*
+ * To add an option, add a row here and a member to struct canfs_agent_config, or to canfs_terms if it
+ * is per_mount. Its paragraph in canfs-agent.conf(5) is compared with the row by a test.
+ */
 const struct canfs_option canfs_options[] = {
 	{ .name = "mode",
 		.type = TYPE_MODE,

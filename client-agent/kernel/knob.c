@@ -17,6 +17,10 @@
  * limit so low that every writer waits, no read-ahead so low that streams collapse. No machine has
  * more memory than the upper bound of a limit.
  */
+/*
+ * To add a knob, add a row here and its number in knob.h, which is the order of the restore. Journal,
+ * restore and status follow from the row. canfs-agent(8) lists the knobs.
+ */
 static const struct canfs_knob_info knobs[CANFS_KNOBS] = {
 	[CANFS_KNOB_BACKGROUND_BYTES] = { "dirty_background_bytes",
 		"/proc/sys/vm/dirty_background_bytes", "bytes", false, true,

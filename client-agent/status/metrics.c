@@ -7,6 +7,7 @@
 #include "client-agent/status/metric.h"
 #include "client-agent/status/server_metrics.h"
 
+/* To add a metric, add a row with the path to its value in the reply that status.md describes. */
 static const struct canfs_metric of_agent[] = {
 	{ "canfs_enforcing", "gauge", "Whether knobs are turned (mode = enforce).", "mode", NULL,
 		0 },

@@ -5,6 +5,7 @@
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
+/* To add a metric, add a row with the path to its value in a reply of server/control.md. */
 static const struct canfs_metric of_server[] = {
 	{ "canfs_server_up", "gauge", "Whether a price server of this machine answers.", "up", NULL,
 		0 },

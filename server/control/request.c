@@ -7,6 +7,7 @@ static const char *const clients_members[] = { "top", NULL };
 static const char *const who_members[] = { "seconds", "client", "top", NULL };
 static const char *const no_members[] = { NULL };
 
+/* To add a command, add a row, a function in show.c, and a section in control.md. */
 static const struct canfs_control_command commands[] = {
 	{ "prices", prices_members, canfs_control_prices },
 	{ "history", history_members, canfs_control_history },

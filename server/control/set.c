@@ -8,6 +8,7 @@
 /* The settings: names, types and offsets. canfs_control_set_members[] has the same order. */
 enum kind { WHOLE, SWITCH, NUMBER }; /* unsigned int, bool, double */
 
+/* To add a setting, add a row, a member to struct canfs_settings, and a line in control.md. */
 static const struct setting {
 	const char *name;
 	enum kind kind;

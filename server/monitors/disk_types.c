@@ -21,6 +21,10 @@ enum type { NVME, SSD, ROTATIONAL, RAID, VIRTUAL };
  * clients: the time of a request with few bytes, and the transfer rate. For a device that serves
  * many requests at a time, the time is its latency divided by that number.
  */
+/*
+ * To add a type, add a row here and one below that recognizes it. If it is read otherwise than
+ * flash, add it to `classes` in ganesha-fsal/read/prefetch/device.c. doc/prices.md lists the types.
+ */
 static const struct canfs_disk_type types[] = {
 	/*
 	 * A queue pair takes 1023 requests. Flash and controller saturate at about 128. Up to that
