@@ -177,7 +177,7 @@ bool canfs_act_rests(
 
 /*
  * Above its own flushing point the kernel sends everything. A helper that sends the same files at the same time would only cost
- * processor time, so the helper just looks which files grow. While the flushing point is raised the kernel does not send; then data that
+ * processor time, so the helper just looks which files grow. While the flushing point is raised the kernel does not send. Then data that
  * rests, because it may be overwritten again, rests no longer than it would with the kernel.
  */
 void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidder,
@@ -236,18 +236,29 @@ static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *b
 	return host->now_usec - bidder->act.leaving_usec < leave_usec;
 }
 
-static bool is_deferred(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
+/* Two looks that found no growth. */
+static bool rewrites(const struct canfs_bidder *bidder,
+	const struct canfs_accelerate_status *status, uint64_t now_usec)
 {
-	return bidder->write.verdict == CANFS_DEFER &&
-	       (grows(bidder, host->now_usec) ||
-		       host->now_usec - bidder->act.cheap_usec >= burst_usec);
+	return status->files > 0 && status->requests > 1 && !grows(bidder, now_usec);
 }
 
-/* What rests, because it may be overwritten again, we do not send while the server is cheap; so the kernel is to send it as it always does. */
-static bool is_paced(const struct canfs_bidder *bidder,
-	const struct canfs_accelerate_status *status, const struct canfs_host_state *host)
+static bool is_deferred(const struct canfs_bidder *bidder,
+	const struct canfs_accelerate_status *status, uint64_t now_usec)
 {
-	return is_deferred(bidder, host) || status->sends;
+	return bidder->write.verdict == CANFS_DEFER &&
+	       (!rewrites(bidder, status, now_usec) ||
+		       now_usec - bidder->act.cheap_usec >= burst_usec);
+}
+
+/*
+ * Data that rests, because it may be overwritten again, is not sent by us while the server is cheap. So the kernel must send it as it always
+ * does.
+ */
+static bool is_paced(const struct canfs_bidder *bidder,
+	const struct canfs_accelerate_status *status, uint64_t now_usec)
+{
+	return is_deferred(bidder, status, now_usec) || status->sends;
 }
 
 static void find_holders(const struct canfs_actors *actors, struct canfs_bidder *const bidders[],
@@ -264,7 +275,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 			canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
 		if (status.grows)
 			bidder->act.grown_usec = host->now_usec;
-		paced = may_hold && is_paced(bidder, &status, host);
+		paced = may_hold && is_paced(bidder, &status, host->now_usec);
 		holders->switched_on += acts_on_writes(bidder);
 		holders->priced += may_hold;
 		if (may_hold && grows(bidder, host->now_usec))

@@ -245,15 +245,33 @@ static void test_a_moment_of_high_prices_holds_nothing_that_is_rewritten(void **
 {
 	struct scene *scene = *state;
 
+	fake_writer_mounts(&scene->root, "36 1 0:41 / /mnt/a rw - nfs srv:/a rw,vers=3\n");
+	fake_writer(&scene->root, mount_a.id);
 	scene->overwrites = true;
 	scene->bidder.held.backlog_bytes = 20 * MIB;
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
-	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, 0);
+	ask_to_send(scene, 1);
+	scene->host.now_usec += 500000;
+	ask_to_send(scene, 2);
 	scene->bidder.write.verdict = CANFS_DEFER;
 	scene->host.now_usec += 1000000;
 	defer(scene);
 	assert_false(canfs_defer_active(scene->actors.defer));
 	scene->host.now_usec += 1000000;
+	defer(scene);
+	assert_true(canfs_defer_active(scene->actors.defer));
+}
+
+/* It may grow. */
+static void test_what_is_not_known_is_held_at_once(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->overwrites = true;
+	scene->bidder.held.backlog_bytes = 20 * MIB;
+	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, 0);
+	scene->bidder.write.verdict = CANFS_DEFER;
+	scene->host.now_usec += 100000;
 	defer(scene);
 	assert_true(canfs_defer_active(scene->actors.defer));
 }
@@ -495,6 +513,7 @@ int main(void)
 		ACT_TEST(test_a_file_that_is_rewritten_is_looked_at_seldom),
 		ACT_TEST(test_what_is_rewritten_fills_no_memory),
 		ACT_TEST(test_a_moment_of_high_prices_holds_nothing_that_is_rewritten),
+		ACT_TEST(test_what_is_not_known_is_held_at_once),
 		ACT_TEST(test_mount_that_leaves_is_drained_first),
 		ACT_TEST(test_mount_that_cannot_be_drained_leaves),
 		ACT_TEST(test_observed_mount_is_left_alone),
