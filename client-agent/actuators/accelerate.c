@@ -127,6 +127,15 @@ static bool any_grows(const struct canfs_writers *writers)
 	return false;
 }
 
+static bool all_rewrite(const struct canfs_writers *writers)
+{
+	for (size_t i = 0; i < writers->n; i++) {
+		if (writers->writer[i].looks < 2 || writers->writer[i].has_grown)
+			return false;
+	}
+	return writers->n > 0;
+}
+
 /* Called with the lock held. Releases the lock for everything that may block. */
 static void serve(struct slot *slot)
 {
@@ -160,6 +169,7 @@ static void serve(struct slot *slot)
 	slot->status.asked_bytes += asked;
 	slot->status.sends = asked > 0;
 	slot->status.grows = any_grows(writers);
+	slot->status.rewrites = all_rewrite(writers);
 	slot->status.files = (unsigned int)writers->n;
 	slot->status.errors += errors + writers->errors;
 	slot->status.truncated += writers->truncated;

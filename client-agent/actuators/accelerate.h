@@ -36,6 +36,7 @@ struct canfs_accelerate_status {
 	uint64_t requests;    /* requests served so far */
 	uint64_t asked_bytes; /* bytes passed to sync_file_range so far */
 	bool sends; /* the last request, at most a second old, found dirty data that it was allowed to send */
+	bool rewrites;            /* all known files were looked at twice, and none has grown */
 	bool grows;               /* the same, and found a file that has grown since it was found */
 	unsigned int files;       /* open for writing, as of the last scan */
 	unsigned int errors;      /* failed opens, scans and syncs so far */

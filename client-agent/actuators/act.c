@@ -159,20 +159,14 @@ static bool grows(const struct canfs_bidder *bidder, uint64_t now_usec)
 	return bidder->act.grown_usec && now_usec - bidder->act.grown_usec < growth_usec;
 }
 
-/* Did the last request find nothing that it may send? */
-static bool has_nothing(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
+bool canfs_act_rests(
+	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	struct canfs_accelerate_status status;
 
 	canfs_accelerate_status(actors->accelerator, bidder->mount.bdi, &status);
-	return status.requests > 0 && !status.sends;
-}
-
-bool canfs_act_rests(
-	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec)
-{
 	return acts_on_writes(bidder) && bidder->write.verdict == CANFS_ACCELERATE &&
-	       !grows(bidder, now_usec) && has_nothing(actors, bidder);
+	       status.rewrites && !status.sends && !grows(bidder, now_usec);
 }
 
 /*
@@ -236,18 +230,11 @@ static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *b
 	return host->now_usec - bidder->act.leaving_usec < leave_usec;
 }
 
-/* Two looks that found no growth. */
-static bool rewrites(const struct canfs_bidder *bidder,
-	const struct canfs_accelerate_status *status, uint64_t now_usec)
-{
-	return status->files > 0 && status->requests > 1 && !grows(bidder, now_usec);
-}
-
 static bool is_deferred(const struct canfs_bidder *bidder,
 	const struct canfs_accelerate_status *status, uint64_t now_usec)
 {
 	return bidder->write.verdict == CANFS_DEFER &&
-	       (!rewrites(bidder, status, now_usec) ||
+	       (!status->rewrites || grows(bidder, now_usec) ||
 		       now_usec - bidder->act.cheap_usec >= burst_usec);
 }
 

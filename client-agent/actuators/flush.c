@@ -51,6 +51,8 @@ static int refresh_size(struct canfs_writer *writer)
 	writer->grows = writer->sized && stx.stx_size > writer->size_bytes;
 	writer->has_grown |= writer->grows;
 	writer->sized = true;
+	if (writer->looks < 2)
+		writer->looks++;
 	writer->size_bytes = stx.stx_size;
 	writer->rests -= writer->rests > 0;
 	return 0;

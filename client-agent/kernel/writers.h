@@ -39,6 +39,7 @@ struct canfs_writer {
 	uint64_t size_bytes; /* as of the last canfs_flush(), if there was one (sized) */
 	bool sized;
 	bool grows;             /* since the previous size */
+	uint8_t looks;          /* at its size; 2 stands for more, too */
 	bool has_grown;         /* since it was found */
 	uint64_t tail_bytes;    /* appended data is sent from here ... */
 	uint64_t walk_bytes;    /* ... and overwritten data, cyclically, from here to tail, ... */

@@ -213,14 +213,16 @@ static void test_a_file_that_is_rewritten_is_looked_at_seldom(void **state)
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
 	assert_false(canfs_act_rests(&scene->actors, &scene->bidder, scene->host.now_usec));
 	ask_to_send(scene, 1);
+	scene->host.now_usec += 100000;
+	ask_to_send(scene, 2);
 	assert_true(canfs_act_rests(&scene->actors, &scene->bidder, scene->host.now_usec));
 	scene->host.now_usec += 100000;
-	ask_to_send(scene, 1);
-	scene->host.now_usec += 400000;
 	ask_to_send(scene, 2);
+	scene->host.now_usec += 400000;
+	ask_to_send(scene, 3);
 	scene->host.guarded = true;
 	scene->host.now_usec += 100000;
-	ask_to_send(scene, 3);
+	ask_to_send(scene, 4);
 }
 
 /* Memory that is written again does not fill up. */
@@ -234,10 +236,11 @@ static void test_what_is_rewritten_fills_no_memory(void **state)
 	scene->bidder.write.verdict = CANFS_ACCELERATE;
 	scene->host.coming_bytes = scene->host.bound_bytes;
 	ask_to_send(scene, 1);
-	scene->host.now_usec += 100000;
-	ask_to_send(scene, 1);
-	scene->bidder.act.grown_usec = scene->host.now_usec;
 	ask_to_send(scene, 2);
+	scene->host.now_usec += 100000;
+	ask_to_send(scene, 2);
+	scene->bidder.act.grown_usec = scene->host.now_usec;
+	ask_to_send(scene, 3);
 }
 
 /* A burst of the kernel's own makes the server expensive for a second. */
