@@ -37,9 +37,9 @@ int canfs_replay_read(struct canfs_replay *replay, uint64_t file, uint64_t offse
 struct canfs_replay_result canfs_replay_result(const struct canfs_replay *replay);
 
 /* Shares in [0, 1]; 0 if there is nothing to share. */
-/* Of the pages read; late pages are not covered. */
+/* Share of the pages read that were fetched before. Late pages do not count. */
 double canfs_replay_coverage(const struct canfs_replay_result *result);
-/* Of all pages that came from the disk. */
+/* Share of the pages from the disk that were never read. */
 double canfs_replay_waste(const struct canfs_replay_result *result);
 
 #endif

@@ -26,12 +26,12 @@ static const uint64_t apply_usec = 2000000;
 static const uint64_t squeeze_usec = 20000000;
 static const uint64_t squeeze_part = 16;
 
-/* A mount without anything to send is looked at this often: its files are rewritten in place, or closed at once. */
+/* Interval of looks at a mount whose files are only rewritten, or whose data the kernel sends. */
 static const uint64_t look_usec = 500000;
 
 /*
- * A server must be expensive for this long before the flushing point is raised for files that only are rewritten. While the kernel sends them
- * in a burst the server is expensive for about a second because of that burst alone.
+ * For files that are only rewritten, the flushing point is raised after the server was expensive for this
+ * long. A burst of the kernel's own makes the server expensive for about a second.
  */
 static const uint64_t burst_usec = 2000000;
 

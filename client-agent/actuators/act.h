@@ -112,7 +112,7 @@ void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, c
 void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes);
 
-/* Is there nothing to pace: the server is cheap, and nothing is to be sent early? */
+/* True if there is nothing to pace: the server is cheap, and all known files are only rewritten. */
 bool canfs_act_rests(
 	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec);
 
