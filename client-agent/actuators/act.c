@@ -26,7 +26,10 @@ static const uint64_t apply_usec = 2000000;
 static const uint64_t squeeze_usec = 20000000;
 static const uint64_t squeeze_part = 16;
 
-/* Interval of looks at a mount whose files are only rewritten, or whose data the kernel sends. */
+/*
+ * Interval of looks at a mount that we send nothing of: data is deferred, its files are only
+ * rewritten, or the kernel sends them.
+ */
 static const uint64_t look_usec = 500000;
 
 /*
@@ -172,7 +175,8 @@ bool canfs_act_rests(
 /*
  * Above its own flushing point the kernel sends everything. A helper that sends the same files at the same time would only cost
  * processor time, so the helper just looks which files grow. While the flushing point is raised the kernel does not send. Then data that
- * rests, because it may be overwritten again, rests no longer than it would with the kernel.
+ * rests, because it may be overwritten again, rests no longer than it would with the kernel. While data is deferred, a look finds the files that grow. Later they may have
+ * stopped growing, and would pass for files that are rewritten.
  */
 void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes)
@@ -180,7 +184,8 @@ void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidd
 	uint64_t coming_bytes = grows(bidder, host->now_usec) ? host->coming_bytes : 0;
 	bool is_filling = host->backlog_bytes + coming_bytes > host->bound_bytes / 2;
 	bool is_past = host->flushing_bytes > 0 && host->meminfo.dirty_bytes > host->flushing_bytes;
-	bool only_looks = is_past && !canfs_defer_active(actors->defer);
+	bool only_looks = chunk_bytes ? is_past && !canfs_defer_active(actors->defer)
+				      : bidder->write.verdict == CANFS_DEFER;
 	bool hurries = !only_looks && (host->guarded || is_filling || is_past);
 	bool is_due = host->now_usec - bidder->act.asked_usec >= look_usec;
 

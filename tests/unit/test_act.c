@@ -151,16 +151,22 @@ static uint64_t asked_to_send(const struct scene *scene, struct canfs_bdi bdi)
 	return status.requests + status.busy;
 }
 
-static void ask_to_send(struct scene *scene, uint64_t requests)
+/* The helper has then served so many requests. */
+static void ask_for(struct scene *scene, uint64_t chunk_bytes, uint64_t requests)
 {
 	struct canfs_accelerate_status status;
 
-	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, MIB);
+	canfs_act_accelerate(&scene->actors, &scene->bidder, &scene->host, chunk_bytes);
 	assert_int_equal(asked_to_send(scene, mount_a.bdi), requests);
 	do {
 		nanosleep(&(struct timespec) { .tv_nsec = 1000000 }, NULL);
 		canfs_accelerate_status(scene->actors.accelerator, mount_a.bdi, &status);
 	} while (status.requests < requests);
+}
+
+static void ask_to_send(struct scene *scene, uint64_t requests)
+{
+	ask_for(scene, MIB, requests);
 }
 
 static uint64_t sent(const struct scene *scene)
@@ -223,6 +229,35 @@ static void test_a_file_that_is_rewritten_is_looked_at_seldom(void **state)
 	scene->host.guarded = true;
 	scene->host.now_usec += 100000;
 	ask_to_send(scene, 4);
+}
+
+/* Until the server is cheap again it may have stopped growing. */
+static void test_what_grows_while_it_is_deferred_is_known_to_grow(void **state)
+{
+	struct scene *scene = *state;
+	struct canfs_accelerate_status status;
+	char file[PATH_MAX];
+
+	fake_writer_mounts(&scene->root, "36 1 0:41 / /mnt/a rw - nfs srv:/a rw,vers=3\n");
+	fake_writer(&scene->root, mount_a.id);
+	fake_root_full(&scene->root, "/file", file);
+	scene->bidder.held.backlog_bytes = 20 * MIB;
+	scene->bidder.write.verdict = CANFS_DEFER;
+	ask_for(scene, 0, 1);
+	assert_int_equal(truncate(file, 16 * MIB), 0);
+	scene->host.now_usec += 100000;
+	ask_for(scene, 0, 1);
+	scene->host.now_usec += 400000;
+	ask_for(scene, 0, 2);
+	assert_int_equal(sent(scene), 0);
+	canfs_accelerate_status(scene->actors.accelerator, mount_a.bdi, &status);
+	assert_true(status.grows);
+	assert_false(status.rewrites);
+	scene->bidder.write.verdict = CANFS_ACCELERATE;
+	scene->host.now_usec += MINUTE;
+	ask_to_send(scene, 3);
+	if (!canfs_flush_exact())
+		assert_int_equal(sent(scene), MIB);
 }
 
 /* Memory that is written again does not fill up. */
@@ -514,6 +549,7 @@ int main(void)
 		ACT_TEST(test_what_the_kernel_sends_is_left_to_it),
 		ACT_TEST(test_past_a_raised_flushing_point_both_send),
 		ACT_TEST(test_a_file_that_is_rewritten_is_looked_at_seldom),
+		ACT_TEST(test_what_grows_while_it_is_deferred_is_known_to_grow),
 		ACT_TEST(test_what_is_rewritten_fills_no_memory),
 		ACT_TEST(test_a_moment_of_high_prices_holds_nothing_that_is_rewritten),
 		ACT_TEST(test_what_is_not_known_is_held_at_once),
