@@ -13,6 +13,7 @@
 #include "bench/jobs/job.h"
 #include "bench/micro/fixture.h"
 #include "common/clock.h"
+#include "common/file.h"
 
 #define SAMPLE_MSEC 100 /* the sampler's clock per pass */
 #define MOUNT_BYTES 4096

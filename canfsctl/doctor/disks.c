@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 /*
  * Finds the disks of an NFS server. The search goes from the device of each mounted local file
- * system down to the request queues where its reads and writes wait.
- *
- *	mountinfo 8:1    /sys/dev/block/8:1   -> sda1 (a partition) -> sda
- *	mountinfo 253:0  /sys/dev/block/253:0 -> dm-0, slaves sdb1 and sdc -> sdb, sdc
- *	/sys/fs/btrfs/UUID/devices/sdd        -> sdd
+ * system down to the request queues where its reads and writes wait (common/block_devices.h).
  *
  * The exports are not read, because each kind of server stores them elsewhere. Instead the disks of
  * all local file systems that could be exported are checked. Only files of /proc and /sys are read,
@@ -18,19 +14,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/block_devices.h"
+#include "common/file.h"
+#include "common/text.h"
 
-#define DEVICES_MAX 256  /* of mounted file systems; bind mounts count once */
-#define DEPTH_MAX   8    /* stacked devices, such as dm on md on dm; more than any sane stack */
-#define VISITS_MAX  4096 /* devices visited, in total */
+#define DEVICES_MAX 256 /* of mounted file systems; bind mounts count once */
 
 struct search {
 	const char *root;
 	struct canfs_host_facts *host;
 	size_t devices;
 	struct canfs_bdi device[DEVICES_MAX]; /* already searched */
-	unsigned int visits;
+	struct canfs_block_walk walk;
 	bool rotational; /* the current file system is on a rotational disk */
 };
 
@@ -93,8 +88,9 @@ static bool is_virtual(const char *dir, const char *name)
 }
 
 /* dir: below /sys/devices. A device without a `rotational` flag is ignored. */
-static void add_disk(struct search *search, const char *dir)
+static void add_disk(void *data, const char *dir)
 {
+	struct search *search = data;
 	struct canfs_host_facts *host = search->host;
 	const char *name = strrchr(dir, '/') + 1;
 	struct canfs_disk_facts disk = { 0 };
@@ -121,46 +117,13 @@ static void add_disk(struct search *search, const char *dir)
 	host->disk[host->disks++] = disk;
 }
 
-static void descend(struct search *search, const char *link, int depth);
-
-/* Visits all links in a directory. Returns false if there are none. */
-static bool descend_all(struct search *search, const char *dir, int depth)
-{
-	DIR *links = opendir(dir);
-	struct dirent *entry;
-	bool any = false;
-
-	while (links && search->visits < VISITS_MAX && (entry = readdir(links))) {
-		char link[2 * PATH_MAX];
-
-		if (entry->d_name[0] == '.')
-			continue;
-		any = true;
-		snprintf(link, sizeof(link), "%s/%s", dir, entry->d_name);
-		descend(search, link, depth);
-	}
-	if (links)
-		closedir(links);
-	return any;
-}
-
 /*
  * Requests wait in the topmost device that has a scheduler, such as a dm device above several paths
  * to one disk.
  */
-static void descend(struct search *search, const char *link, int depth)
+static bool has_scheduler(const char *dir)
 {
-	char dir[PATH_MAX], below[PATH_MAX + 16], *slash;
-
-	if (depth > DEPTH_MAX || search->visits++ >= VISITS_MAX || !realpath(link, dir))
-		return;
-	snprintf(below, sizeof(below), "%s/partition", dir);
-	slash = strrchr(dir, '/');
-	if (access(below, F_OK) == 0 && slash > dir)
-		*slash = '\0';
-	snprintf(below, sizeof(below), "%s/slaves", dir);
-	if (scheduler_says(dir, "[") || !descend_all(search, below, depth + 1))
-		add_disk(search, dir);
+	return scheduler_says(dir, "[");
 }
 
 static void take_mount(void *data, const char *line, const char *end)
@@ -183,7 +146,7 @@ static void take_mount(void *data, const char *line, const char *end)
 	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", search->root, fs.device.major,
 		fs.device.minor);
 	search->rotational = false;
-	descend(search, link, 0);
+	canfs_block_walk(&search->walk, link);
 	if (!realpath(link, dir))
 		return;
 	if (search->host->file_systems == CANFS_FILE_SYSTEMS_MAX) {
@@ -207,11 +170,11 @@ static void search_btrfs(struct search *search)
 
 	snprintf(base, sizeof(base), "%s/sys/fs/btrfs", search->root);
 	all = opendir(base);
-	while (all && search->visits < VISITS_MAX && (entry = readdir(all))) {
+	while (all && (entry = readdir(all))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(devices, sizeof(devices), "%s/%s/devices", base, entry->d_name);
-		descend_all(search, devices, 0);
+		(void)canfs_block_walk_all(&search->walk, devices);
 	}
 	if (all)
 		closedir(all);
@@ -220,6 +183,10 @@ static void search_btrfs(struct search *search)
 void canfs_disks_gather(const char *root, struct canfs_host_facts *host)
 {
 	struct search search = { .root = root, .host = host };
+
+	search.walk = (struct canfs_block_walk) {
+		.take = add_disk, .stops = has_scheduler, .data = &search
+	};
 
 	host->disks = host->file_systems = 0;
 	host->disks_left_out = 0;

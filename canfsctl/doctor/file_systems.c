@@ -2,10 +2,6 @@
 /*
  * Finds the local file systems of an NFS server, from their lines in mountinfo and from what the
  * kernel shows of ext4's log. Superblocks are not read, since that could wait for a disk.
- *
- *	25 1 8:1 / /srv rw,noatime shared:1 - ext4 /dev/sda1 rw,nobarrier
- *	     |     |    |                      |              |
- *	     device     options of the mount   type           options of the file system
  */
 #include "canfsctl/doctor/facts.h"
 
@@ -13,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
+#include "common/text.h"
+#include "common/mountinfo.h"
 
 static bool is_local(const char *type)
 {
@@ -31,76 +29,36 @@ static bool is_ext(const struct canfs_fs_facts *fs)
 	return strncmp(fs->type, "ext", 3) == 0;
 }
 
-/* Is name one of the comma-separated options? If name ends in '=', any value matches. */
-static bool has_option(const char *options, const char *end, const char *name)
-{
-	const size_t len = strlen(name);
-
-	while (options < end) {
-		const char *comma = memchr(options, ',', (size_t)(end - options));
-		const size_t option_len = (size_t)((comma ? comma : end) - options);
-
-		if ((option_len == len || (option_len > len && name[len - 1] == '=')) &&
-			memcmp(options, name, len) == 0)
-			return true;
-		options += option_len + 1;
-	}
-	return false;
-}
-
-/* Skips a word and the blank after it. NULL: the line has ended. */
-static const char *skip_word(const char *p, const char *end)
-{
-	const char *blank = p < end ? memchr(p, ' ', (size_t)(end - p)) : NULL;
-
-	return blank ? blank + 1 : NULL;
-}
-
 /* Copies, cutting to size. */
-static void copy(char *to, size_t size, const char *from, const char *end)
+static void copy(char *to, size_t size, struct canfs_span from)
 {
-	snprintf(to, size, "%.*s", end - from < INT_MAX ? (int)(end - from) : INT_MAX, from);
+	snprintf(to, size, "%.*s", from.len < INT_MAX ? (int)from.len : INT_MAX, from.at);
 }
 
-static bool parse_number(const char *line, struct canfs_bdi *device)
+static bool has(struct canfs_span options, const char *name)
 {
-	uint64_t id, parent, major, minor;
-
-	if (canfs_parse_u64(&line, &id) || *line++ != ' ' || canfs_parse_u64(&line, &parent) ||
-		*line++ != ' ' || canfs_parse_u64(&line, &major) || *line++ != ':' ||
-		canfs_parse_u64(&line, &minor) || *line != ' ')
-		return false;
-	*device = (struct canfs_bdi) { (unsigned int)major, (unsigned int)minor };
-	return major <= UINT_MAX && minor <= UINT_MAX;
+	return canfs_mountinfo_option(options, name, NULL);
 }
 
 bool canfs_local_fs_parse(const char *line, const char *end, struct canfs_fs_facts *fs)
 {
-	const char *dash = memmem(line, (size_t)(end - line), " - ", 3);
-	const char *type = dash ? dash + 3 : NULL;
-	const char *source = skip_word(type ? type : end, end), *options = line;
-	const char *own = source ? skip_word(source, end) : NULL, *mountpoint = NULL;
+	struct canfs_mountinfo from;
+	struct canfs_span own;
+	uint64_t id;
 
 	*fs = (struct canfs_fs_facts) { 0 };
-	if (!source || source - 1 - type >= (ptrdiff_t)sizeof(fs->type) ||
-		!parse_number(line, &fs->device))
+	if (canfs_mountinfo_split(line, end, &from) || from.source.len == 0 ||
+		canfs_span_number(from.id, UINT64_MAX, &id) ||
+		canfs_span_copy(from.type, fs->type, sizeof(fs->type)) || !is_local(fs->type) ||
+		canfs_mountinfo_device(from.device, &fs->device.major, &fs->device.minor))
 		return false;
-	copy(fs->type, sizeof(fs->type), type, source - 1);
-	for (int word = 0; word < 5 && options; word++) {
-		mountpoint = options;
-		options = skip_word(options, dash + 1);
-	}
-	line = options ? skip_word(options, dash + 1) : NULL;
-	if (!is_local(fs->type) || !line)
-		return false;
-	copy(fs->mountpoint, sizeof(fs->mountpoint), mountpoint, options - 1);
-	own = own ? own : end;
-	fs->no_barrier = has_option(own, end, "nobarrier") || has_option(own, end, "barrier=0");
+	copy(fs->mountpoint, sizeof(fs->mountpoint), from.point);
+	own = from.own_options;
+	fs->no_barrier = has(own, "nobarrier") || has(own, "barrier=0");
 	/* relatime updates access times once a day and after a change. */
-	fs->stamps_reads = !has_option(options, line - 1, "relatime") &&
-			   !has_option(options, line - 1, "noatime") &&
-			   !has_option(options, line - 1, "ro") && !has_option(own, end, "ro");
-	fs->journal_inside = strcmp(fs->type, "xfs") == 0 && !has_option(own, end, "logdev=");
+	fs->stamps_reads = !has(from.options, "relatime") && !has(from.options, "noatime") &&
+			   !has(from.options, "ro") && !has(own, "ro");
+	fs->journal_inside = strcmp(fs->type, "xfs") == 0 && !has(own, "logdev=");
 	return true;
 }
 

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include "client-agent/kernel/journal.h"
 #include "client-agent/kernel/procfs.h"
+#include "common/file.h"
+#include "common/text.h"
 
 #define LOCKS_TEXT_MAX (4 << 20)
 

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 #define PROCESSES_MAX 65536 /* processes whose names are read */
 

@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 #include "common/path.h"
 
 #define MOUNT  "/sys/fs/cgroup"

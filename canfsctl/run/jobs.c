@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "canfsctl/run/process_stat.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
+#include "common/text.h"
 #include "common/control/request.h"
 
 #define NAME_BYTES 32 /* holds "/PID.new" */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 #define STAT_MAX 2048
 #define NAME     2 /* this member may contain anything, even ")" */

@@ -11,7 +11,7 @@
 
 #include "canfsctl/run/descendants.h"
 #include "canfsctl/run/process_stat.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/text.h"
 
 #define SIGNAL_PROCESS_GROUP (1u << 2) /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9 */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 #define LINE_BYTES 1024 /* longer lines are cut; POLLOUT of a pipe means room for as much */
 

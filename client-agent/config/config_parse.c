@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "client-agent/config/config_option.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 #include "client-agent/config/listen.h"
 
 /* State of inih's handler. */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/text.h"
 
 /* Parses the port. text must contain only its digits. */
 static int parse_port(const char *text, in_port_t *port)

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
+#include "common/text.h"
 
 /* A request consists of these parts, without gaps. */
 struct route_request {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "client-agent/kernel/journal_entries.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 #define MAGIC        "canfs-journal 1"
 #define UNKNOWN_BOOT "-"

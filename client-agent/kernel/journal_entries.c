@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/text.h"
 #include "common/unescape.h"
 
 #define WORDS_MAX 8

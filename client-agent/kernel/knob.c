@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
+#include "common/text.h"
 
 #define MIB (UINT64_C(1) << 20)
 #define PIB (UINT64_C(1) << 50)

@@ -6,91 +6,30 @@
 #include <limits.h>
 #include <net/if.h>
 #include <string.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/mountinfo.h"
 #include "common/path.h"
 #include "common/unescape.h"
 
 #define ATTRIBUTE_CACHE_SEC 60 /* acregmax and acdirmax, nfs(5): this default is not shown */
-
-/* A piece of the text, without a terminating NUL. */
-struct span {
-	const char *at;
-	size_t len;
-};
-
-static bool span_is(struct span s, const char *word)
-{
-	return s.len == strlen(word) && memcmp(s.at, word, s.len) == 0;
-}
-
-/* Cuts the next piece, which ends at separator, from *rest. Returns false if there is none. */
-static bool next_piece(struct span *rest, char separator, struct span *piece)
-{
-	if (rest->len == 0)
-		return false;
-	const char *end = memchr(rest->at, separator, rest->len);
-	size_t len = end ? (size_t)(end - rest->at) : rest->len;
-
-	*piece = (struct span) { rest->at, len };
-	rest->at += end ? len + 1 : len;
-	rest->len -= end ? len + 1 : len;
-	return true;
-}
-
-static int span_number(struct span s, uint64_t max, uint64_t *value)
-{
-	char digits[21];
-	const char *p = digits;
-
-	if (s.len >= sizeof(digits))
-		return -EPROTO;
-	memcpy(digits, s.at, s.len);
-	digits[s.len] = '\0';
-	if (canfs_parse_u64(&p, value) != 0 || *p || *value > max)
-		return -EPROTO;
-	return 0;
-}
-
-static int span_copy(struct span s, char *buf, size_t size)
-{
-	if (s.len >= size)
-		return -ENAMETOOLONG;
-	memcpy(buf, s.at, s.len);
-	buf[s.len] = '\0';
-	return 0;
-}
-
-static int parse_bdi(struct span s, struct canfs_bdi *bdi)
-{
-	struct span major, minor;
-	uint64_t a, b;
-
-	if (!next_piece(&s, ':', &major) || !next_piece(&s, ':', &minor) || s.len)
-		return -EPROTO;
-	if (span_number(major, UINT_MAX, &a) || span_number(minor, UINT_MAX, &b))
-		return -EPROTO;
-	*bdi = (struct canfs_bdi) { (unsigned int)a, (unsigned int)b };
-	return 0;
-}
 
 /* fe80::1%2: the kernel prints the interface's index, mount helpers print its name. */
 static int parse_scope(const char *scope, uint32_t *index)
 {
 	uint64_t number;
 
-	if (span_number((struct span) { scope, strlen(scope) }, UINT32_MAX, &number))
+	if (canfs_span_number((struct canfs_span) { scope, strlen(scope) }, UINT32_MAX, &number))
 		number = if_nametoindex(scope);
 	*index = (uint32_t)number;
 	return number ? 0 : -EPROTO;
 }
 
-static int parse_address(struct span s, struct sockaddr_storage *address)
+static int parse_address(struct canfs_span s, struct sockaddr_storage *address)
 {
 	char text[INET6_ADDRSTRLEN + IF_NAMESIZE];
 	struct sockaddr_in in = { .sin_family = AF_INET };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
 
-	if (span_copy(s, text, sizeof(text)))
+	if (canfs_span_copy(s, text, sizeof(text)))
 		return -EPROTO;
 	memset(address, 0, sizeof(*address));
 	if (inet_pton(AF_INET, text, &in.sin_addr) == 1) {
@@ -111,7 +50,7 @@ static int parse_address(struct span s, struct sockaddr_storage *address)
 
 /* Options that only affect advice. A bad value does not make the mount unfit. */
 static void parse_number_option(
-	struct span name, struct span value, struct canfs_mount_options *options)
+	struct canfs_span name, struct canfs_span value, struct canfs_mount_options *options)
 {
 	const struct {
 		const char *name;
@@ -127,12 +66,13 @@ static void parse_number_option(
 	uint64_t number;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		if (span_is(name, numbers[i].name) && !span_number(value, UINT32_MAX, &number))
+		if (canfs_span_is(name, numbers[i].name) &&
+			!canfs_span_number(value, UINT32_MAX, &number))
 			*numbers[i].into = (uint32_t)number;
 	}
 }
 
-static void parse_flag(struct span option, struct canfs_mount_options *options)
+static void parse_flag(struct canfs_span option, struct canfs_mount_options *options)
 {
 	const struct {
 		const char *option;
@@ -151,19 +91,19 @@ static void parse_flag(struct span option, struct canfs_mount_options *options)
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (span_is(option, flags[i].option))
+		if (canfs_span_is(option, flags[i].option))
 			*flags[i].into = true;
 	}
 }
 
-static int parse_version(struct span s, struct canfs_mount *mount)
+static int parse_version(struct canfs_span s, struct canfs_mount *mount)
 {
-	struct span number;
+	struct canfs_span number;
 	uint64_t version, minor = 0;
 
-	if (!next_piece(&s, '.', &number) || span_number(number, 4, &version))
+	if (!canfs_span_next(&s, '.', &number) || canfs_span_number(number, 4, &version))
 		return -EPROTO;
-	if (s.len && span_number(s, 9, &minor))
+	if (s.len && canfs_span_number(s, 9, &minor))
 		return -EPROTO;
 	if (version < 2)
 		return -EPROTO;
@@ -172,63 +112,64 @@ static int parse_version(struct span s, struct canfs_mount *mount)
 	return 0;
 }
 
-static int parse_server(struct span s, struct canfs_mount *mount)
+static int parse_server(struct canfs_span s, struct canfs_mount *mount)
 {
 	return parse_address(s, &mount->address);
 }
 
 /* The address of MOUNT. It is the NFS server's, unless an administrator has set another one. */
-static int parse_mount_server(struct span s, struct canfs_mount *mount)
+static int parse_mount_server(struct canfs_span s, struct canfs_mount *mount)
 {
 	if (mount->address.ss_family == AF_UNSPEC && parse_address(s, &mount->address))
 		mount->address.ss_family = AF_UNSPEC;
 	return 0;
 }
 
-static int parse_port(struct span s, struct canfs_mount *mount)
+static int parse_port(struct canfs_span s, struct canfs_mount *mount)
 {
 	uint64_t value;
 
-	if (span_number(s, UINT16_MAX, &value))
+	if (canfs_span_number(s, UINT16_MAX, &value))
 		return -EPROTO;
 	mount->port = (uint16_t)value;
 	return 0;
 }
 
 /* A bad port is no error: rpcbind can be asked instead. */
-static int parse_mount_port(struct span s, struct canfs_mount *mount)
+static int parse_mount_port(struct canfs_span s, struct canfs_mount *mount)
 {
 	uint64_t value;
 
-	mount->mount_port = span_number(s, UINT16_MAX, &value) ? 0 : (uint16_t)value;
+	mount->mount_port = canfs_span_number(s, UINT16_MAX, &value) ? 0 : (uint16_t)value;
 	return 0;
 }
 
-static int parse_transport(struct span s, struct canfs_mount *mount)
+static int parse_transport(struct canfs_span s, struct canfs_mount *mount)
 {
-	mount->tcp = span_is(s, "tcp") || span_is(s, "tcp6");
+	mount->tcp = canfs_span_is(s, "tcp") || canfs_span_is(s, "tcp6");
 	return 0;
 }
 
-static int parse_flavor(struct span s, struct canfs_mount *mount)
+static int parse_flavor(struct canfs_span s, struct canfs_mount *mount)
 {
-	return span_copy(s, mount->sec, sizeof(mount->sec));
+	return canfs_span_copy(s, mount->sec, sizeof(mount->sec));
 }
 
 /* Truncated, because only its presence matters. */
-static int parse_transport_security(struct span s, struct canfs_mount *mount)
+static int parse_transport_security(struct canfs_span s, struct canfs_mount *mount)
 {
 	if (s.len >= sizeof(mount->xprtsec))
 		s.len = sizeof(mount->xprtsec) - 1;
-	return span_copy(s, mount->xprtsec, sizeof(mount->xprtsec));
+	return canfs_span_copy(s, mount->xprtsec, sizeof(mount->xprtsec));
 }
 
 /* Returns NULL, or why the mount cannot be used. */
-static const char *parse_option(struct span name, struct span value, struct canfs_mount *mount)
+static const char *parse_option(
+	struct canfs_span name, struct canfs_span value, struct canfs_mount *mount)
 {
 	static const struct {
 		const char *name;
-		int (*parse)(struct span value, struct canfs_mount *mount);
+		int (*parse)(struct canfs_span value, struct canfs_mount *mount);
 		const char *why;
 	} rows[] = {
 		{ "vers", parse_version, "its version of NFS cannot be read" },
@@ -243,24 +184,24 @@ static const char *parse_option(struct span name, struct span value, struct canf
 
 	parse_number_option(name, value, &mount->options);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (span_is(name, rows[i].name))
+		if (canfs_span_is(name, rows[i].name))
 			return rows[i].parse(value, mount) ? rows[i].why : NULL;
 	}
 	return NULL;
 }
 
-static const char *parse_options(struct span options, struct canfs_mount *mount)
+static const char *parse_options(struct canfs_span options, struct canfs_mount *mount)
 {
 	const char *why = NULL;
-	struct span option, name;
+	struct canfs_span option, name;
 	bool mount_udp = false;
 
 	mount->options.acregmax_sec = mount->options.acdirmax_sec = ATTRIBUTE_CACHE_SEC;
-	while (!why && next_piece(&options, ',', &option)) {
+	while (!why && canfs_span_next(&options, ',', &option)) {
 		parse_flag(option, &mount->options);
-		mount_udp = mount_udp || span_is(option, "mountproto=udp") ||
-			    span_is(option, "mountproto=udp6");
-		if (next_piece(&option, '=', &name))
+		mount_udp = mount_udp || canfs_span_is(option, "mountproto=udp") ||
+			    canfs_span_is(option, "mountproto=udp6");
+		if (canfs_span_next(&option, '=', &name))
 			why = parse_option(name, option, mount);
 	}
 	if (mount_udp) /* prices are asked for over TCP, where MOUNT may have another port */
@@ -290,18 +231,21 @@ static bool split_source(struct canfs_mount *mount)
 }
 
 /* Parses ID and BDI. Sets what it can, even if it fails. */
-static bool parse_identity(struct span id, struct span bdi, struct canfs_mount *mount)
+static bool parse_identity(const struct canfs_mountinfo *from, struct canfs_mount *mount)
 {
 	uint64_t number;
-	bool has_id = span_number(id, INT_MAX, &number) == 0;
+	bool has_id = canfs_span_number(from->id, INT_MAX, &number) == 0;
 
 	mount->id = has_id ? (int)number : -1;
-	return parse_bdi(bdi, &mount->bdi) == 0 && has_id;
+	return canfs_mountinfo_device(from->device, &mount->bdi.major, &mount->bdi.minor) == 0 &&
+	       has_id;
 }
 
 /* Returns NULL, or why the mount cannot be used. */
-static const char *parse_names(struct span point, struct span source, struct canfs_mount *mount)
+static const char *parse_names(const struct canfs_mountinfo *from, struct canfs_mount *mount)
 {
+	struct canfs_span point = from->point, source = from->source;
+
 	if (canfs_unescape(point.at, point.len, mount->mountpoint, CANFS_MOUNT_PATH_MAX)) {
 		mount->mountpoint[CANFS_MOUNT_PATH_MAX - 1] = '\0';
 		return "the path of its mount point is too long";
@@ -313,35 +257,23 @@ static const char *parse_names(struct span point, struct span source, struct can
 	return split_source(mount) ? NULL : "the mount table does not name it as SERVER:/PATH";
 }
 
-/* "36 25 0:41 /root /mnt ro,... [tags] - nfs source options" */
 int canfs_mount_line_parse(
 	const char *line, const char *end, struct canfs_mount *mount, const char **why)
 {
-	struct span rest = { line, (size_t)(end - line) };
-	struct span id, parent, bdi, root, point, flags, word, fstype, source;
+	struct canfs_mountinfo from;
 
 	*why = NULL;
-	if (!next_piece(&rest, ' ', &id) || !next_piece(&rest, ' ', &parent) ||
-		!next_piece(&rest, ' ', &bdi) || !next_piece(&rest, ' ', &root) ||
-		!next_piece(&rest, ' ', &point) || !next_piece(&rest, ' ', &flags))
+	if (canfs_mountinfo_split(line, end, &from))
 		return -EPROTO;
-	do {
-		if (!next_piece(&rest, ' ', &word))
-			return -EPROTO;
-	} while (!span_is(word, "-"));
-	if (!next_piece(&rest, ' ', &fstype))
-		return -EPROTO;
-	if (!span_is(fstype, "nfs") && !span_is(fstype, "nfs4"))
+	if (!canfs_span_is(from.type, "nfs") && !canfs_span_is(from.type, "nfs4"))
 		return -ENOENT;
-	if (!next_piece(&rest, ' ', &source))
-		source = (struct span) { 0 };
 
 	memset(mount, 0, sizeof(*mount));
-	span_copy(fstype, mount->fstype, sizeof(mount->fstype));
-	if (!parse_identity(id, bdi, mount))
+	canfs_span_copy(from.type, mount->fstype, sizeof(mount->fstype));
+	if (!parse_identity(&from, mount))
 		*why = "its numbers in the mount table cannot be read";
-	const char *reason = parse_names(point, source, mount);
+	const char *reason = parse_names(&from, mount);
 	if (!*why)
-		*why = reason ? reason : parse_options(rest, mount);
+		*why = reason ? reason : parse_options(from.own_options, mount);
 	return *why ? -EPROTO : 0;
 }

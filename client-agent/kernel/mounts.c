@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "client-agent/kernel/mount_line.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 struct reader {
 	struct canfs_mounts *mounts;

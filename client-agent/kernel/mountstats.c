@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
+#include "common/text.h"
 #include "common/unescape.h"
 
 /*

@@ -1,46 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/*
- * Reads /proc and /sys. All paths are relative to a root: "" in production, a directory of made-up
- * files in the tests.
- */
+/* What the agent reads of the kernel's memory: /proc/meminfo, /proc/vmstat, memory.stat. */
 #ifndef CANFS_CLIENT_AGENT_KERNEL_PROCFS_H
 #define CANFS_CLIENT_AGENT_KERNEL_PROCFS_H
 
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-
-/*
- * Reads all of root + path into buf and appends a NUL. Returns the length, -EFBIG if the file does
- * not fit into size - 1 bytes, -ENAMETOOLONG, or the -errno of open or read.
- */
-ssize_t canfs_read_file(const char *root, const char *path, char *buf, size_t size);
-
-/*
- * The same for files that may be long (mountinfo). Returns 0 and sets *text, which the caller must
- * free(). Returns -EFBIG beyond max_bytes, -ENOMEM, or an error as above.
- */
-int canfs_read_text(const char *root, const char *path, size_t max_bytes, char **text);
-
-/*
- * Reads a file of any length (mountstats) line by line, in bounded memory. Calls take() with each
- * whole line, which has no terminating NUL; end points to the line's newline. Text after the last
- * newline is torn and skipped. A line longer than CANFS_PROC_LINE_MAX is skipped, too.
- *
- * Returns 0, -ENOMEM, -ENAMETOOLONG, or the -errno of open or read. take() may have been called
- * before a read error.
- */
-#define CANFS_PROC_LINE_MAX                                                                        \
-	65536 /* a line of mountinfo has three paths, each byte of which may be escaped */
-int canfs_read_lines(const char *root, const char *path,
-	void (*take)(void *data, const char *line, const char *end), void *data);
-
-/*
- * Parses a decimal number at *text and moves *text past the number. Returns 0, or -EPROTO if there
- * is no digit or the number overflows; then *text and *value are unchanged. Accepts no blanks and
- * no sign.
- */
-int canfs_parse_u64(const char **text, uint64_t *value);
 
 /* Fields of /proc/meminfo. Writeback includes pages that wait for a COMMIT. */
 struct canfs_meminfo {

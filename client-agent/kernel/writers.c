@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
+#include "common/text.h"
+#include "common/mountinfo.h"
 
 #define FDINFO_MAX     4096 /* locks and inotify watches come after the fields that we read */
 #define NAMESPACES_MAX 16   /* remembered in one scan; more namespaces take turns */
@@ -270,20 +272,18 @@ struct mount_ids {
 	struct mount_ns *mount_ns;
 };
 
-/* "25 1 0:41 ..." */
 static void take_mount(void *data, const char *line, const char *end)
 {
 	const struct mount_ids *ids = data;
 	struct mount_ns *mount_ns = ids->mount_ns;
-	uint64_t id, parent, major, minor;
+	struct canfs_mountinfo mount;
+	struct canfs_bdi bdi;
+	uint64_t id;
 
-	(void)end; /* a number contains no newline */
-	if (canfs_parse_u64(&line, &id) || *line++ != ' ' || canfs_parse_u64(&line, &parent) ||
-		*line++ != ' ' || canfs_parse_u64(&line, &major) || *line++ != ':' ||
-		canfs_parse_u64(&line, &minor) || *line != ' ')
+	if (canfs_mountinfo_split(line, end, &mount) || canfs_span_number(mount.id, INT_MAX, &id) ||
+		canfs_mountinfo_device(mount.device, &bdi.major, &bdi.minor))
 		return;
-	if (major == ids->bdi.major && minor == ids->bdi.minor && id <= INT_MAX &&
-		mount_ns->ids < CANFS_WRITERS_IDS_MAX)
+	if (canfs_bdi_equal(bdi, ids->bdi) && mount_ns->ids < CANFS_WRITERS_IDS_MAX)
 		mount_ns->id[mount_ns->ids++] = (int)id;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "server/monitors/devices.h"
+#include "common/block_devices.h"
 #include "server/monitors/mountinfo.h"
 #include "server/monitors/source.h"
 
@@ -12,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define DEPTH_MAX       8 /* deeper than any sane stack: dm on md on dm, overlay on overlay */
+#define DEPTH_MAX       8         /* overlays on overlays */
 #define MOUNTINFO_BYTES (4 << 20) /* more than 10000 mounts; further ones are ignored */
 
 struct search {
@@ -20,6 +21,7 @@ struct search {
 	struct canfs_disk_path *disks;
 	size_t max;
 	size_t count;
+	struct canfs_block_walk walk;
 	char *mountinfo;
 };
 
@@ -31,8 +33,9 @@ static bool exists(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static void add(struct search *search, const char *dir)
+static void add(void *data, const char *dir)
 {
+	struct search *search = data;
 	const char *path = dir + strlen(search->root);
 
 	for (size_t i = 0; i < search->count; i++) {
@@ -43,49 +46,13 @@ static void add(struct search *search, const char *dir)
 		snprintf(search->disks[search->count++].path, PATH_MAX, "%s", path);
 }
 
-static void descend(struct search *search, const char *link, int depth);
-
-/* Descends into each link in a directory. False: there are no links. */
-static bool descend_all(struct search *search, const char *dir, int depth)
-{
-	DIR *links = opendir(dir);
-	struct dirent *entry;
-	bool any = false;
-
-	while (links && (entry = readdir(links))) {
-		char link[PATH_MAX + NAME_MAX + 32];
-
-		if (entry->d_name[0] == '.')
-			continue;
-		any = true;
-		snprintf(link, sizeof(link), "%s/%s", dir, entry->d_name);
-		descend(search, link, depth);
-	}
-	if (links)
-		closedir(links);
-	return any;
-}
-
-static void descend(struct search *search, const char *link, int depth)
-{
-	char dir[PATH_MAX], slaves_dir[PATH_MAX + 16];
-
-	if (depth > DEPTH_MAX || !realpath(link, dir))
-		return;
-	if (exists(dir, "partition"))
-		*strrchr(dir, '/') = '\0';
-	snprintf(slaves_dir, sizeof(slaves_dir), "%s/slaves", dir);
-	if (!descend_all(search, slaves_dir, depth + 1))
-		add(search, dir);
-}
-
 static void descend_device(struct search *search, dev_t device)
 {
 	char link[PATH_MAX + 64];
 
 	snprintf(link, sizeof(link), "%s/sys/dev/block/%u:%u", search->root, major(device),
 		minor(device));
-	descend(search, link, 0);
+	canfs_block_walk(&search->walk, link);
 }
 
 bool canfs_is_anonymous(dev_t device)
@@ -112,8 +79,7 @@ void canfs_resolve_path(const char *root, const char *path, char resolved[PATH_M
  * /sys/fs/btrfs lists the other devices, too. Devices are compared by name, because a container has
  * no device nodes.
  */
-static void search_btrfs(
-	struct search *search, const struct canfs_mountinfo_entry *mount, int depth)
+static void search_btrfs(struct search *search, const struct canfs_mountinfo_entry *mount)
 {
 	char source[PATH_MAX], base[PATH_MAX + 32];
 	const char *slash;
@@ -131,7 +97,7 @@ static void search_btrfs(
 			continue;
 		snprintf(devices, sizeof(devices), "%s/%s/devices", base, entry->d_name);
 		if (exists(devices, slash + 1))
-			descend_all(search, devices, depth);
+			(void)canfs_block_walk_all(&search->walk, devices);
 	}
 	if (all)
 		closedir(all);
@@ -146,7 +112,7 @@ static void search_path(struct search *search, const char *path, int depth)
 	if (depth > DEPTH_MAX || canfs_find_mount(search->mountinfo, path, &mount) != 0)
 		return;
 	if (strcmp(mount.type, "btrfs") == 0) {
-		search_btrfs(search, &mount, depth);
+		search_btrfs(search, &mount);
 	} else if (strcmp(mount.type, "overlay") == 0 && mount.upper[0] == '/') {
 		canfs_resolve_path(search->root, mount.upper, upper);
 		search_path(search, upper, depth + 1);
@@ -161,6 +127,7 @@ int canfs_find_disks(
 	char real_root[PATH_MAX] = "";
 	struct search search = { .root = real_root, .disks = disks, .max = max };
 
+	search.walk = (struct canfs_block_walk) { .take = add, .data = &search };
 	if (root[0] != '\0' && !realpath(root, real_root))
 		return -errno;
 	descend_device(&search, device);

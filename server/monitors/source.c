@@ -2,60 +2,30 @@
 #include "server/monitors/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "common/file.h"
 #include "common/hash.h"
+#include "common/text.h"
 
 int canfs_read_source(const char *root, const char *path, char *text, size_t size)
 {
-	char full[PATH_MAX];
-	size_t len = 0;
-	int ret = 0;
-	int fd;
+	int fd = canfs_open_below(root, path);
 
-	if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full))
-		return -ENAMETOOLONG;
-	fd = open(full, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
-	/* /proc returns one page per read. */
-	while (len < size - 1) {
-		ssize_t n = read(fd, text + len, size - 1 - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			ret = -errno;
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	text[len] = '\0';
+		return fd;
+	ssize_t len = canfs_read_up_to(fd, text, size - 1);
+	text[len > 0 ? len : 0] = '\0';
 	close(fd);
-	return ret != 0 ? ret : (int)len;
+	return (int)len;
 }
 
 bool canfs_parse_number(const char **cursor, uint64_t *number)
 {
-	const char *c = *cursor;
-	uint64_t n = 0;
-
-	while (*c == ' ' || *c == '\t')
-		c++;
-	if (*c < '0' || *c > '9')
-		return false;
-	for (; *c >= '0' && *c <= '9'; c++) {
-		if (__builtin_mul_overflow(n, 10, &n) ||
-			__builtin_add_overflow(n, (uint64_t)(*c - '0'), &n))
-			return false;
-	}
-	*cursor = c;
-	*number = n;
-	return true;
+	*cursor += strspn(*cursor, " \t");
+	return canfs_parse_u64(cursor, number) == 0;
 }
 
 bool canfs_parse_count(const char **cursor, uint64_t *number)

@@ -4,7 +4,6 @@
 
 #include "client-agent/config/config.h"
 #include "client-agent/config/config_option.h"
-#include "client-agent/kernel/procfs.h"
 
 static struct canfs_agent_config config;
 static char error[CANFS_CONFIG_ERROR_MAX];

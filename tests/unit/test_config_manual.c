@@ -6,7 +6,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/config/config_option.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 #define PER_MOUNT "\n.Sh OPTIONS PER MOUNT\n"
 

@@ -3,7 +3,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/kernel/mountstats.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 #define HEAD(source, point) "device " source " mounted on " point " with fstype nfs statvers=1.1\n"
 #define BODY(w)                                                                                    \
@@ -404,7 +404,7 @@ static void test_long_file(void **state)
 		for (int k = 0; k < 40; k++)
 			fputs(v4, file);
 	}
-	for (int k = 0; k < 2 * CANFS_PROC_LINE_MAX; k++)
+	for (int k = 0; k < 2 * CANFS_LINE_MAX; k++)
 		fputc('x', file); /* and a line that fits nowhere */
 	fprintf(file, "\n%s", text);
 	assert_true(ftell(file) > 4 << 20);

@@ -3,6 +3,7 @@
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 static const char meminfo_text[] = "MemTotal:        2014684 kB\n"
 				   "MemFree:          900000 kB\n"
@@ -197,14 +198,14 @@ static void note_line(void *data, const char *line, const char *end)
 /* Each line whole or not at all, wherever the end of what is read in one go falls. */
 static void test_read_lines(void **state)
 {
-	static char text[CANFS_PROC_LINE_MAX + 100];
+	static char text[CANFS_LINE_MAX + 100];
 	struct fake_root root;
 	char noted[128] = "", expected[128];
 
 	(void)state;
 	fake_root_make(&root);
 	assert_int_equal(canfs_read_lines(root.path, "/lines", note_line, noted), -ENOENT);
-	for (size_t len = CANFS_PROC_LINE_MAX - 10; len < CANFS_PROC_LINE_MAX + 10; len++) {
+	for (size_t len = CANFS_LINE_MAX - 10; len < CANFS_LINE_MAX + 10; len++) {
 		memset(text, 'x', len);
 		strcpy(text + len, "\nnext\n\nlast line\ntorn");
 		fake_root_write(&root, "/lines", text);
@@ -212,7 +213,7 @@ static void test_read_lines(void **state)
 		assert_int_equal(canfs_read_lines(root.path, "/lines", note_line, noted), 0);
 		snprintf(expected, sizeof(expected), "%zu 4 0 9 ", len);
 		assert_string_equal(
-			noted, len < CANFS_PROC_LINE_MAX ? expected : strchr(expected, ' ') + 1);
+			noted, len < CANFS_LINE_MAX ? expected : strchr(expected, ' ') + 1);
 	}
 	fake_root_remove(&root);
 }

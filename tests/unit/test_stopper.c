@@ -21,7 +21,7 @@
 
 #include "canfsctl/run/process.h"
 #include "canfsctl/run/watchdog.h"
-#include "client-agent/kernel/procfs.h"
+#include "common/file.h"
 
 #define STUCK_MSEC 30000 /* the test failed: nothing happens any more */
 #define LONG_USEC  3600000000u
