@@ -24,7 +24,8 @@ static void print_example(void)
 	     "# After a change: systemctl reload canfs-agent\n"
 	     "\n"
 	     "[agent]");
-	for (size_t i = 0; canfs_config_example(i, option, sizeof(option)); i++)
+	for (size_t i = 0; canfs_options_example(&canfs_agent_options, i, option, sizeof(option));
+		i++)
 		printf("%s%s", i ? "\n" : "", option);
 	puts("\n"
 	     "# For some mounts other values: a mount takes the first [mount PATTERN] that matches "
@@ -35,8 +36,7 @@ static void print_example(void)
 	     "#   mode = observe\n"
 	     "#\n"
 	     "#   [mount /data/*]\n"
-	     "#   mode = enforce\n"
-	     "#   hold_share = 3");
+	     "#   mode = enforce");
 }
 
 static void print_help(void)
@@ -62,7 +62,7 @@ static void print_help(void)
 static int restore(const struct canfs_agent_config *config, bool is_known)
 {
 	struct canfs_actors actors;
-	char error[CANFS_CONFIG_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 	int ret;
 
 	if (access(config->state_dir, F_OK) < 0 && errno == ENOENT) {
@@ -85,7 +85,7 @@ static int restore(const struct canfs_agent_config *config, bool is_known)
 /* A file that was given must exist. The default file may be missing. */
 static int read_config(struct canfs_agent_config *config, const char *file)
 {
-	char error[CANFS_CONFIG_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 	int ret;
 
 	canfs_config_defaults(config);

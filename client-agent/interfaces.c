@@ -68,10 +68,6 @@ static void count(
 	struct canfs_bidder_network *network = &bidder->network;
 	struct canfs_interface *interface;
 
-	if (!bidder->terms.network) {
-		canfs_bidder_forget_network(bidder);
-		return;
-	}
 	ask_route(bidder, now_usec);
 	interface = find_or_add(interfaces, network->interface);
 	if (interface) {

@@ -39,6 +39,9 @@ static const uint64_t least_tick_usec = 20000;
 /* However much servers say: no more wake-ups from one tick to the next. */
 static const unsigned int answers_max = 2 * CANFS_BIDDERS_MAX;
 
+/* Limit of knob changes away from the originals. A knob that flaps is put off. */
+static const unsigned int changes_per_min = 120;
+
 /* How long the end may take to drain what is held before it restores by force. */
 static const uint64_t farewell_usec = 40000000;
 
@@ -103,8 +106,7 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 		loop->blind_usec = now_usec;
 		loop->gave_up = false;
 	}
-	if (loop->gave_up ||
-		now_usec - loop->blind_usec < loop->config->price_timeout_sec * UINT64_C(1000000))
+	if (loop->gave_up || now_usec - loop->blind_usec < canfs_config_lost_usec(loop->config))
 		return;
 	loop->gave_up = canfs_act_restore_all(&loop->actors) == 0;
 	loop->blind_usec = now_usec; /* knobs that could not be restored are retried later */
@@ -232,15 +234,13 @@ static int observe(struct loop *loop, struct canfs_host_state *host)
 	host->backlog_bytes = canfs_smaller(
 		host->backlog_bytes, host->meminfo.dirty_bytes + host->meminfo.writeback_bytes);
 	cache_worth = update_cache_worth(loop, host->now_usec);
-	host->squeezes = loop->config->squeeze;
 	host->flushing_bytes = loop->flushing_bytes;
 	host->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &host->meminfo);
 	host->bound_bytes = canfs_defer_bound_bytes(
 		&host->meminfo, host->cache_used_bytes, loop->config->hold_pct);
 	/* While that much is free, nothing that we hold has pushed anything out. */
 	host->cache_worth = host->meminfo.free_bytes < host->bound_bytes ? cache_worth : 0;
-	loop->guarded = host->guarded =
-		canfs_act_guard(&loop->actors, loop->config, host, loop->guarded);
+	loop->guarded = host->guarded = canfs_act_guard(&loop->actors, host, loop->guarded);
 	loop->status_server.view.host = *host;
 	return 0;
 }
@@ -287,7 +287,7 @@ static bool tick(struct loop *loop)
 	loop->status_server.view.ticks++;
 	notice_suspend(loop);
 	canfs_notify_alive(host.now_usec, &loop->notified_usec);
-	canfs_tuner_tick(loop->actors.tuner, loop->config->changes_per_min, host.now_usec);
+	canfs_tuner_tick(loop->actors.tuner, changes_per_min, host.now_usec);
 	ret = observe(loop, &host);
 	if (ret)
 		return ret == -EAGAIN || !loop->ending;
@@ -306,7 +306,7 @@ static bool tick(struct loop *loop)
 static void reload(struct loop *loop)
 {
 	struct canfs_agent_config config;
-	char error[CANFS_CONFIG_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 
 	if (!loop->options->config_file)
 		return;
@@ -431,7 +431,7 @@ static void wait_for_news(struct loop *loop)
 
 static int loop_open(struct loop *loop)
 {
-	char error[CANFS_CONFIG_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 	sigset_t signals;
 	int ret;
 

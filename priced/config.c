@@ -1,25 +1,123 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "priced/config.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include "priced/config_option.h"
 #include "pricing/price.h"
 #include "protocol/price_message.h"
+
+#define NAME_OF(NAME, name, Name) " " #name
+
+static const char names[] = CANFS_HOST_RESOURCE_ROWS(NAME_OF);
+static const char allowed_names[] = "of" CANFS_HOST_RESOURCE_ROWS(NAME_OF);
+
+/* The class section being parsed. */
+struct class_section {
+	char name[64];
+	int header_line; /* 0: not in a class section */
+	int line;        /* of its first option */
+	int premium_line;
+	unsigned int clients; /* number of words */
+	int premium_pct;
+};
+
+/* State while a text is read. */
+struct parser {
+	struct canfs_options_reader reader;
+	struct canfs_priced_config config;
+	enum { NOWHERE, PRICED, CLASS } place;
+	struct class_section client_class;
+	struct canfs_names *names; /* NULL: names are left out */
+};
+
+static int add_interface(struct parser *parser, const char *name, size_t len)
+{
+	struct canfs_priced_config *config = &parser->config;
+
+	if (len >= IF_NAMESIZE || memchr(name, '/', len))
+		return canfs_options_mistake(&parser->reader,
+			"interfaces: %.*s: not the name of a network interface",
+			len > 64 ? 64 : (int)len, name);
+	if (config->interface_count == CANFS_INTERFACES_MAX)
+		return canfs_options_mistake(
+			&parser->reader, "interfaces: more than %d", CANFS_INTERFACES_MAX);
+	memcpy(config->interfaces[config->interface_count], name, len);
+	config->interfaces[config->interface_count++][len] = '\0';
+	return 1;
+}
+
+static int add_monitor(struct parser *parser, const char *name, size_t len)
+{
+	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
+		const char *known = canfs_resource_name((enum canfs_resource)i);
+
+		if ((CANFS_PRICED_MONITORS & 1u << i) && strlen(known) == len &&
+			memcmp(known, name, len) == 0) {
+			parser->config.monitors |= 1u << i;
+			return 1;
+		}
+	}
+	return canfs_options_mistake(
+		&parser->reader, "monitors: %.*s: not of%s", len > 64 ? 64 : (int)len, name, names);
+}
+
+/* Names are separated by blanks or commas, because the CANFS { } block uses commas. */
+static int set_names(struct parser *parser, const char *value,
+	int (*add)(struct parser *parser, const char *name, size_t len))
+{
+	static const char between[] = " \t,";
+
+	for (value += strspn(value, between); *value != '\0'; value += strspn(value, between)) {
+		size_t len = strcspn(value, between);
+
+		if (!add(parser, value, len))
+			return 0;
+		value += len;
+	}
+	return 1;
+}
+
+static int set_monitors(struct canfs_options_reader *reader, const struct canfs_option *option,
+	void *at, const char *value)
+{
+	struct parser *parser = reader->data;
+
+	(void)option;
+	*(unsigned int *)at = 0;
+	if (!set_names(parser, value, add_monitor))
+		return 0;
+	return parser->config.monitors != 0
+		       ? 1
+		       : canfs_options_mistake(reader, "monitors: none is named");
+}
+
+static int set_interfaces(struct canfs_options_reader *reader, const struct canfs_option *option,
+	void *at, const char *value)
+{
+	struct parser *parser = reader->data;
+
+	(void)option;
+	(void)at;
+	parser->config.interface_count = 0;
+	return set_names(parser, value, add_interface);
+}
 
 #define AT(member) offsetof(struct canfs_priced_config, member)
 
 #define ROW_OF_K(NAME, resource, Name)                                                             \
 	{ .name = "k_" #resource,                                                                  \
-		.type = PRICED_REAL,                                                               \
+		.type = CANFS_REAL,                                                                \
 		.offset = AT(k[CANFS_##NAME]),                                                     \
 		.min = CANFS_K_MIN,                                                                \
 		.max = CANFS_K_MAX,                                                                \
+		.may_be_empty = true,                                                              \
 		.help = "k of the price of " #resource ": the smaller, the earlier it rises" },
 
 #define ROW_OF_WEIGHT(NAME, resource, Name)                                                        \
 	{ .name = "weight_" #resource "_percent",                                                  \
-		.type = PRICED_COUNT,                                                              \
+		.type = CANFS_COUNT,                                                               \
 		.offset = AT(weight_percent[CANFS_##NAME]),                                        \
 		.min = 0,                                                                          \
 		.max = 100,                                                                        \
@@ -27,55 +125,62 @@
 		.help = "how much the price of " #resource " counts" },
 
 /* To add an option, add a row here and a member to struct canfs_priced_config. */
-const struct canfs_priced_option canfs_priced_options[] = {
+static const struct canfs_option options[] = {
 	{ .name = "price_port",
-		.type = PRICED_COUNT,
+		.type = CANFS_COUNT,
 		.offset = AT(price_port),
 		.min = 1,
 		.max = 65535,
 		.number = CANFS_PRICE_PORT,
 		.help = "UDP port of the price service" },
 	{ .name = "price_interval",
-		.type = PRICED_COUNT,
+		.type = CANFS_COUNT,
 		.offset = AT(price_interval),
 		.min = CANFS_INTERVAL_MS_MIN,
 		.max = CANFS_INTERVAL_MS_MAX,
 		.number = 100,
 		.help = "ms from one computation of the prices to the next" },
 	{ .name = "publish",
-		.type = PRICED_SWITCH,
+		.type = CANFS_SWITCH,
 		.offset = AT(publish),
 		.number = 1,
 		.help = "off: prices are made, and shown by canfsctl server, but no client gets "
 			"them" },
 	{ .name = "monitors",
-		.type = PRICED_MONITORS,
+		.type = CANFS_CUSTOM,
+		.set = set_monitors,
+		.text = names + 1,
+		.allowed = allowed_names,
 		.offset = AT(monitors),
 		.help = "which resources are watched" },
 	{ .name = "interfaces",
-		.type = PRICED_INTERFACES,
+		.type = CANFS_CUSTOM,
+		.set = set_interfaces,
 		.offset = AT(interfaces),
 		.help = "network interfaces that are watched; empty: all real ones" },
 	{ .name = "link_speed",
-		.type = PRICED_COUNT,
+		.type = CANFS_COUNT,
 		.offset = AT(link_speed),
 		.min = 1,
 		.max = 10000000,
+		.may_be_empty = true,
 		.help = "Mbit/s of each interface" },
 	{ .name = "disk_read_queue",
-		.type = PRICED_COUNT,
+		.type = CANFS_COUNT,
 		.offset = AT(disk_read_queue),
 		.min = 1,
 		.max = 65536,
+		.may_be_empty = true,
 		.help = "nominal queue depth of the disks' reads" },
 	{ .name = "disk_write_queue",
-		.type = PRICED_COUNT,
+		.type = CANFS_COUNT,
 		.offset = AT(disk_write_queue),
 		.min = 1,
 		.max = 65536,
+		.may_be_empty = true,
 		.help = "nominal queue depth of the disks' writes" },
 	{ .name = "pmax_percent",
-		.type = PRICED_COUNT,
+		.type = CANFS_COUNT,
 		.offset = AT(pmax_percent),
 		.min = 0,
 		.max = 100,
@@ -83,58 +188,177 @@ const struct canfs_priced_option canfs_priced_options[] = {
 		.help = "price of a resource that is full" },
 	CANFS_HOST_RESOURCE_ROWS(ROW_OF_K)
 		CANFS_HOST_RESOURCE_ROWS(ROW_OF_WEIGHT) { .name = "control_socket",
-			.type = PRICED_PATH,
+			.type = CANFS_PATH,
 			.offset = AT(control_socket),
-			.path = "/run/canfs/priced.sock",
+			.text = "/run/canfs/priced.sock",
+			.may_be_empty = true,
 			.help = "where canfsctl server asks; empty: nowhere" },
 	{ .name = "etab",
-		.type = PRICED_PATH,
+		.type = CANFS_PATH,
 		.offset = AT(etab),
-		.path = "/var/lib/nfs/etab",
+		.text = "/var/lib/nfs/etab",
+		.may_be_empty = true,
 		.help = "what exportfs has exported; empty: only what the kernel lists as in use" },
 };
 
-#define OPTIONS (sizeof(canfs_priced_options) / sizeof(canfs_priced_options[0]))
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
 
-_Static_assert(OPTIONS <= CANFS_PRICED_OPTIONS_MAX, "too many options");
-const size_t canfs_priced_options_n = OPTIONS;
+_Static_assert(OPTIONS <= CANFS_OPTIONS_MAX, "too many options");
 
-void canfs_priced_option_put(
-	struct canfs_priced_config *config, const struct canfs_priced_option *option, double number)
+/* Checks a complete class section. Errors name the line of its first option, or of its header. */
+static int end_class(struct parser *parser)
 {
-	void *at = (char *)config + option->offset;
+	struct class_section client_class = parser->client_class;
+	char error[CANFS_CLASS_ERROR_MAX];
+	int line = parser->reader.line;
 
-	switch (option->type) {
-	case PRICED_REAL:
-		*(double *)at = number;
-		break;
-	case PRICED_COUNT:
-		*(unsigned int *)at = (unsigned int)number;
-		break;
-	case PRICED_SWITCH:
-		*(bool *)at = number != 0;
-		break;
-	case PRICED_PATH:
-	case PRICED_INTERFACES:
-	case PRICED_MONITORS:
-		break;
-	}
+	parser->client_class = (struct class_section) { .line = 0 };
+	if (client_class.header_line == 0)
+		return 1;
+	parser->reader.line = client_class.line != 0 ? client_class.line : client_class.header_line;
+	if (client_class.clients == 0)
+		canfs_options_mistake(
+			&parser->reader, "class %s: it has no clients", client_class.name);
+	else if (canfs_classes_end(&parser->config.classes, client_class.name,
+			 client_class.premium_pct, error) != 0)
+		canfs_options_mistake(&parser->reader, "%s", error);
+	parser->reader.line = line;
+	return parser->reader.error[0] == '\0';
 }
+
+static int add_client(struct parser *parser, const char *word, size_t len)
+{
+	char text[512], error[CANFS_CLASS_ERROR_MAX]; /* a longer word is no valid name */
+
+	snprintf(text, sizeof(text), "%.*s", (int)len, word);
+	parser->client_class.clients++;
+	if (canfs_classes_add_word(&parser->config.classes, text,
+		    parser->names ? canfs_names_find : NULL, parser->names, error) != 0)
+		return canfs_options_mistake(&parser->reader, "clients: %s", error);
+	return 1;
+}
+
+static int set_premium(struct parser *parser, const char *value)
+{
+	struct class_section *client_class = &parser->client_class;
+	char *end;
+	long number;
+
+	if (client_class->premium_line != 0)
+		return canfs_options_mistake(&parser->reader, "premium: given before, in line %d",
+			client_class->premium_line);
+	client_class->premium_line = parser->reader.line;
+	errno = 0;
+	number = strtol(value, &end, 10);
+	if (end == value || *end != '\0')
+		return canfs_options_mistake(
+			&parser->reader, "premium = %.64s: not a whole number", value);
+	if (errno != 0 || number < CANFS_PREMIUM_PCT_MIN || number > CANFS_PREMIUM_PCT_MAX)
+		return canfs_options_mistake(&parser->reader, "premium = %.64s: not in %d ... %d",
+			value, CANFS_PREMIUM_PCT_MIN, CANFS_PREMIUM_PCT_MAX);
+	client_class->premium_pct = (int)number;
+	return 1;
+}
+
+static int set_class(struct parser *parser, const char *name, const char *value)
+{
+	if (parser->client_class.line == 0)
+		parser->client_class.line = parser->reader.line;
+	if (strcmp(name, "clients") == 0)
+		return set_names(parser, value, add_client);
+	if (strcmp(name, "premium") == 0)
+		return set_premium(parser, value);
+	return canfs_options_mistake(
+		&parser->reader, "%.64s: a class has clients and premium", name);
+}
+
+static int take_pair(struct canfs_options_reader *reader, const char *name, const char *value)
+{
+	struct parser *parser = reader->data;
+
+	if (parser->place == CLASS)
+		return set_class(parser, name, value);
+	if (parser->place == NOWHERE)
+		return canfs_options_mistake(reader, "%.64s: not below [priced]", name);
+	return canfs_options_set(reader, name, value, false);
+}
+
+static void take_header(struct canfs_options_reader *reader, struct canfs_span header)
+{
+	static const char section[] = "class ";
+	const size_t prefix = sizeof(section) - 1;
+	struct parser *parser = reader->data;
+	struct class_section *client_class = &parser->client_class;
+
+	(void)end_class(parser);
+	if (canfs_span_is(header, "priced")) {
+		parser->place = PRICED;
+		return;
+	}
+	if (header.len < prefix || memcmp(header.at, section, prefix) != 0) {
+		canfs_options_mistake(reader, "allowed are the sections [priced] and [class NAME]");
+		return;
+	}
+	parser->place = CLASS;
+	*client_class = (struct class_section) { .header_line = reader->line };
+	snprintf(client_class->name, sizeof(client_class->name), "%.*s", (int)(header.len - prefix),
+		header.at + prefix);
+	if (parser->names)
+		parser->names->class_name = client_class->name;
+}
+
+const struct canfs_option_table canfs_priced_options = {
+	.option = options,
+	.n = OPTIONS,
+	.line_is = "\"name = value\" nor a section",
+	.header = take_header,
+	.pair = take_pair,
+};
 
 void canfs_priced_config_defaults(struct canfs_priced_config *config)
 {
 	memset(config, 0, sizeof(*config));
 	for (int i = 0; i < CANFS_RESOURCES; i++)
 		config->weight_percent[i] = 100;
-	for (size_t i = 0; i < OPTIONS; i++) {
-		const struct canfs_priced_option *option = &canfs_priced_options[i];
-
-		if (option->path)
-			strcpy((char *)config + option->offset, option->path);
-		else
-			canfs_priced_option_put(config, option, option->number);
-	}
+	canfs_options_defaults(&canfs_priced_options, config);
 	config->monitors = CANFS_PRICED_MONITORS;
+}
+
+int canfs_priced_config_parse_string(struct canfs_priced_config *config, const char *file,
+	const char *text, struct canfs_names *client_names, char error[CANFS_OPTIONS_ERROR_MAX])
+{
+	struct parser *parser = calloc(1, sizeof(*parser));
+
+	if (!parser) {
+		snprintf(error, CANFS_OPTIONS_ERROR_MAX, "%.128s: out of memory", file);
+		return -ENOMEM;
+	}
+	parser->config = *config;
+	parser->names = client_names;
+	parser->reader = (struct canfs_options_reader) { .options = &canfs_priced_options,
+		.config = &parser->config,
+		.data = parser,
+		.file = file,
+		.error = error };
+	(void)canfs_options_read(&parser->reader, text);
+	(void)end_class(parser);
+	if (error[0] == '\0')
+		*config = parser->config;
+	free(parser);
+	return error[0] != '\0' ? -EINVAL : 0;
+}
+
+int canfs_priced_config_parse_file(struct canfs_priced_config *config, const char *file,
+	struct canfs_names *client_names, char error[CANFS_OPTIONS_ERROR_MAX])
+{
+	char *text;
+	int ret = canfs_options_read_file(file, &text, error);
+
+	if (ret)
+		return ret;
+	ret = canfs_priced_config_parse_string(config, file, text, client_names, error);
+	free(text);
+	return ret;
 }
 
 /* The kernel's server is not limited by our control group, so the whole machine is measured. */
@@ -168,65 +392,4 @@ bool canfs_priced_config_scale(const struct canfs_priced_config *before,
 		changed = true;
 	}
 	return changed;
-}
-
-#define NAME_OF(NAME, name, Name) " " #name
-
-/* Sets text to what is allowed; "": no note is needed. */
-static void describe_allowed(const struct canfs_priced_option *option, char *text, size_t size)
-{
-	text[0] = '\0';
-	switch (option->type) {
-	case PRICED_COUNT:
-	case PRICED_REAL:
-		snprintf(text, size, " (%.15g ... %.15g%s)", option->min, option->max,
-			canfs_priced_option_is_optional(option) ? "; empty: found out" : "");
-		break;
-	case PRICED_SWITCH:
-		snprintf(text, size, " (off or on)");
-		break;
-	case PRICED_MONITORS:
-		snprintf(text, size, " (of%s)", CANFS_HOST_RESOURCE_ROWS(NAME_OF));
-		break;
-	case PRICED_PATH:
-	case PRICED_INTERFACES:
-		break;
-	}
-}
-
-static const char *describe_default(
-	const struct canfs_priced_option *option, char *number, size_t size)
-{
-	switch (option->type) {
-	case PRICED_COUNT:
-	case PRICED_REAL:
-		if (canfs_priced_option_is_optional(option))
-			return "";
-		snprintf(number, size, " %.15g", option->number);
-		return number;
-	case PRICED_SWITCH:
-		return option->number != 0 ? " on" : " off";
-	case PRICED_MONITORS:
-		return CANFS_HOST_RESOURCE_ROWS(NAME_OF);
-	case PRICED_PATH:
-		snprintf(number, size, " %s", option->path);
-		return number;
-	case PRICED_INTERFACES:
-		break;
-	}
-	return "";
-}
-
-bool canfs_priced_config_example(size_t i, char *buf, size_t size)
-{
-	char allowed[96], value[64];
-	const struct canfs_priced_option *option;
-
-	if (i >= OPTIONS)
-		return false;
-	option = &canfs_priced_options[i];
-	describe_allowed(option, allowed, sizeof(allowed));
-	snprintf(buf, size, "# %s%s\n#%s =%s\n", option->help, allowed, option->name,
-		describe_default(option, value, sizeof(value)));
-	return true;
 }

@@ -11,18 +11,16 @@
  *	premium = 30
  *
  * The options are the price options of NFS-Ganesha's CANFS { } block, in lower case. The option
- * table in config.c has defaults, bounds and help; canfs_priced_config_example() prints it.
+ * table in config.c has defaults, bounds and help.
  */
 #ifndef CANFS_PRICED_CONFIG_H
 #define CANFS_PRICED_CONFIG_H
 
+#include "common/options.h"
 #include "server/classes/names.h"
 #include "server/market/sampler.h"
 
-#define CANFS_PRICED_CONFIG_FILE      "/etc/canfs/priced.conf"
-#define CANFS_PRICED_CONFIG_BYTES_MAX 65536
-#define CANFS_PRICED_PATH_MAX         256 /* of a path option, NUL included */
-#define CANFS_PRICED_ERROR_MAX        512 /* fits any error line */
+#define CANFS_PRICED_CONFIG_FILE "/etc/canfs/priced.conf"
 
 #define CANFS_PRICED_BIT(NAME, name, Name) | 1u << CANFS_##NAME
 #define CANFS_PRICED_MONITORS              (0u CANFS_HOST_RESOURCE_ROWS(CANFS_PRICED_BIT))
@@ -43,10 +41,12 @@ struct canfs_priced_config {
 	double k[CANFS_RESOURCES]; /* 0: by device type, or the market's default */
 	unsigned int weight_percent[CANFS_RESOURCES];
 
-	char control_socket[CANFS_PRICED_PATH_MAX]; /* absolute; "": none */
-	char etab[CANFS_PRICED_PATH_MAX]; /* exportfs's list, absolute; "": use only the kernel's */
+	char control_socket[CANFS_OPTION_PATH_MAX]; /* absolute; "": none */
+	char etab[CANFS_OPTION_PATH_MAX]; /* exportfs's list, absolute; "": use only the kernel's */
 	struct canfs_classes classes;
 };
+
+extern const struct canfs_option_table canfs_priced_options;
 
 void canfs_priced_config_defaults(struct canfs_priced_config *config);
 
@@ -57,11 +57,11 @@ void canfs_priced_config_defaults(struct canfs_priced_config *config);
  * looks up the names of clients; NULL leaves names out.
  */
 int canfs_priced_config_parse_string(struct canfs_priced_config *config, const char *file,
-	const char *text, struct canfs_names *names, char error[CANFS_PRICED_ERROR_MAX]);
+	const char *text, struct canfs_names *names, char error[CANFS_OPTIONS_ERROR_MAX]);
 
 /* The same for a file. Also returns -ENOENT, -EFBIG, or -errno of open or read. Sets error. */
 int canfs_priced_config_parse_file(struct canfs_priced_config *config, const char *file,
-	struct canfs_names *names, char error[CANFS_PRICED_ERROR_MAX]);
+	struct canfs_names *names, char error[CANFS_OPTIONS_ERROR_MAX]);
 
 /* Fills in the sampler's configuration, except say and thread_begins. */
 void canfs_priced_config_of_sampler(
@@ -74,12 +74,5 @@ void canfs_priced_config_of_sampler(
  */
 bool canfs_priced_config_scale(const struct canfs_priced_config *before,
 	const struct canfs_priced_config *now, struct canfs_settings *settings);
-
-/*
- * Formats the i-th option for an example, as two comment lines of at most 120 characters. The first
- * is its meaning and what is allowed, the second "#name = default". Returns false beyond the last
- * option.
- */
-bool canfs_priced_config_example(size_t i, char *buf, size_t size);
 
 #endif

@@ -222,7 +222,7 @@ static void reload(struct daemon *daemon)
 	struct canfs_sampler_config sampler;
 	struct canfs_priced_config config;
 	struct canfs_names names;
-	char error[CANFS_PRICED_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 
 	canfs_exports_thread_hurry(daemon->exports);
 	canfs_priced_config_defaults(&config);

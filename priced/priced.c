@@ -22,7 +22,8 @@ static void print_example(void)
 	     "# After a change: systemctl reload canfs-priced\n"
 	     "\n"
 	     "[priced]");
-	for (size_t i = 0; canfs_priced_config_example(i, option, sizeof(option)); i++)
+	for (size_t i = 0; canfs_options_example(&canfs_priced_options, i, option, sizeof(option));
+		i++)
 		printf("%s%s", i != 0 ? "\n" : "", option);
 	puts("\n"
 	     "# What clients of a class are told is higher, or lower (percent, -90 ... 900); the "
@@ -56,7 +57,7 @@ static void say(const char *message)
  */
 static int read_config(struct canfs_priced_config *config, const char *file, bool serves)
 {
-	char error[CANFS_PRICED_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 	struct canfs_names names;
 	int ret;
 

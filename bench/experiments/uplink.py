@@ -13,8 +13,8 @@ overfull  More is written than can be held, at full speed: nothing is to be gain
 
 alone              the reader only
 stock              the kernel and Ganesha
-canfs-network-off  canfs, whose agent does not price its own network
-canfs              canfs as it ships, but that link_speed is given: a guest's interface has none"""
+canfs-network-off  canfs, whose agent knows no speed of the link: a guest's interface has none
+canfs              the same with link_speed"""
 
 from dataclasses import dataclass, replace
 
@@ -36,7 +36,7 @@ CACHED_MIB = 60  # less than that, of 61.0; then one more is read
 GUEST_MIB = 512
 SEED = 7
 TIMEOUT_SECONDS = 240
-AGENTS = {"canfs-network-off": {"network": "off"}, "canfs": {"link_speed": LINK_MBIT}}  # agent.conf
+AGENTS = {"canfs-network-off": {}, "canfs": {"link_speed": LINK_MBIT}}  # agent.conf
 VARIANTS = ("alone", "stock", *AGENTS)
 
 

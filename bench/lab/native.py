@@ -100,15 +100,14 @@ class NativeAgent:
         run("mkfs.ext4", "-q", self.directory / "image")
         self._write_stats(0, 0)
         config = self.directory / "agent.conf"
-        options = {"mode": "enforce", "state_dir": self.directory / "state",
-                   "control_socket": self.directory / "agent.sock"} | self.options
+        options = {"mode": "enforce", "state_dir": self.directory / "state"} | self.options
         config.write_text("[agent]\n" + "".join(f"{k} = {v}\n" for k, v in options.items()), encoding="utf-8")
         with open(self.directory / "log", "wb") as log:
             self.process = self.lab.spawn_beside_server(
                 "unshare", "--mount", sys.executable, "-m", "bench.lab.native", self.directory, self.mounts,
                 self.servers, self.lab.disk.mount, self.lab.program("canfs-agent"), config, stderr=log,
                 cwd=Path(__file__).resolve().parents[2])
-        wait_for(lambda: (self.directory / "agent.sock").exists(), 20, "the native agent")
+        wait_for(lambda: (self.directory / "state/agent.sock").exists(), 20, "the native agent")
         self._news.start()
         return self
 

@@ -24,7 +24,6 @@ START_SECONDS = 30
 FETCH = "import sys, urllib.request; sys.stdout.write(urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())"
 AGENT_CONFIG = """[agent]
 state_dir = {directory}/agent
-control_socket = {directory}/agent.sock
 metrics_listen = {listen}
 servers = /run/canfs/ganesha.sock
 """

@@ -104,14 +104,13 @@ bool canfs_check_own_network(const struct canfs_host_facts *host,
 	const struct canfs_terms *terms =
 		canfs_config_terms(&host->config, mount->mount->mountpoint);
 
-	if (!host->agent_runs || mount->price != CANFS_PRICE_PUBLISHED || !terms->network ||
-		terms->link_speed || mount->link.agent_mbit || !mount->link.interface[0])
+	if (!host->agent_runs || mount->price != CANFS_PRICE_PUBLISHED || terms->link_speed ||
+		mount->link.agent_mbit || !mount->link.interface[0])
 		return false;
 	canfs_finding_say(finding,
 		"the agent knows no speed of %s, and so not when others use all of that link",
 		mount->link.interface);
-	return canfs_finding_advise(finding,
-		"set link_speed in agent.conf, in Mbit/s, or network = off if it is never short");
+	return canfs_finding_advise(finding, "set link_speed in agent.conf, in Mbit/s");
 }
 
 static bool is_v4_session(const struct canfs_mount *mount)

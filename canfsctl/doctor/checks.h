@@ -10,8 +10,8 @@
 #include "canfsctl/doctor/facts.h"
 
 struct canfs_finding {
-	char what[CANFS_CONFIG_ERROR_MAX]; /* one line, like remedy: the state, in numbers */
-	char remedy[CANFS_CONFIG_ERROR_MAX];
+	char what[CANFS_OPTIONS_ERROR_MAX]; /* one line, like remedy: the state, in numbers */
+	char remedy[CANFS_OPTIONS_ERROR_MAX];
 };
 
 /* mount: NULL for a check of the host. Returns true if there is a finding, and sets *finding. */

@@ -107,7 +107,7 @@ struct canfs_host_facts {
 	const char *meminfo_lacks;        /* missing or unusable line of meminfo; NULL: none */
 	unsigned int mounts_left_out;     /* beyond the limit; set by the caller */
 	struct canfs_agent_config config; /* the agent's; invalid settings have their defaults */
-	char config_error[CANFS_CONFIG_ERROR_MAX];
+	char config_error[CANFS_OPTIONS_ERROR_MAX];
 
 	/* Set by canfs_server_gather(). */
 	bool kernel_serves, ganesha_serves;         /* NFS */

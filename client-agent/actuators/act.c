@@ -128,12 +128,11 @@ void canfs_actors_close(struct canfs_actors *actors)
 	*actors = (struct canfs_actors) { 0 };
 }
 
-bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_agent_config *config,
-	const struct canfs_host_state *host, bool guarded)
+bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_host_state *host, bool guarded)
 {
-	uint64_t floor_bytes = (uint64_t)config->guard_mib << 20;
 	uint64_t spare_bytes = canfs_meminfo_spare_bytes(&host->meminfo);
-	bool is_short = spare_bytes < floor_bytes + (guarded ? floor_bytes / 2 : 0);
+	bool is_short =
+		spare_bytes < CANFS_ACT_GUARD_BYTES + (guarded ? CANFS_ACT_GUARD_BYTES / 2 : 0);
 
 	/* What frees memory for a moment is our own sending. */
 	if (is_short)
@@ -205,7 +204,6 @@ void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidd
 struct holders {
 	size_t n;
 	const struct canfs_mount *mount[CANFS_DEFER_BDIS_MAX];
-	unsigned int share[CANFS_DEFER_BDIS_MAX];
 	size_t switched_on; /* with a price or not */
 	size_t priced;      /* n without those that are leaving */
 	bool wanted;
@@ -278,7 +276,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 		else if (!is_leaving(actors, bidder, host))
 			continue;
 		holders->mount[holders->n] = &bidder->mount;
-		holders->share[holders->n++] = bidder->terms.hold_share;
+		holders->n++;
 		holders->paced |= paced;
 		/* Of a cheap server, too: it gets expensive sooner than a flusher that runs can be stopped. */
 		holders->wanted |= paced && canfs_bidder_holds(bidder) &&
@@ -315,7 +313,7 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 		return "there is room in the page cache and at the server, or nobody writes";
 	if (is_crowded(actors, host))
 		return cache_is_needed.why;
-	if (holders->give_way && host->squeezes)
+	if (holders->give_way)
 		return server_is_busy.why;
 	return host->now_usec - actors->last.held_usec > linger_usec ? "not needed" : NULL;
 }
@@ -329,8 +327,7 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 		actors->cache.used_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	if (used || host->cache_worth >= CANFS_CACHE_WORTH_NEEDED)
 		actors->cache.crowded_until_usec = host->now_usec + CANFS_ACT_REST_USEC;
-	canfs_accelerate_drop_behind(
-		actors->accelerator, host->squeezes && is_crowded(actors, host));
+	canfs_accelerate_drop_behind(actors->accelerator, is_crowded(actors, host));
 	if (!host->guarded)
 		return;
 	actors->rest.why = "memory is short";
@@ -371,7 +368,7 @@ static const struct squeeze_reason *reason_to_squeeze(const struct canfs_actors 
 	bool may_begin =
 		!canfs_defer_active(actors->defer) && host->now_usec >= actors->rest.until_usec;
 
-	if (!host->squeezes || !holders->priced || !canfs_defer_available(actors->defer) ||
+	if (!holders->priced || !canfs_defer_available(actors->defer) ||
 		!(actors->squeeze.active || may_begin))
 		return NULL;
 	return crowds_server(actors, holders, host) ? &server_is_busy
@@ -497,8 +494,8 @@ void canfs_act_defer(struct canfs_actors *actors, struct canfs_bidder *const bid
 	}
 	if (reason || (!holders.wanted && !active) || host->now_usec < actors->rest.defer_due_usec)
 		return;
-	ret = canfs_defer_apply(actors->defer, host->bound_bytes, holders.mount, holders.share,
-		holders.n, &host->meminfo, &changes);
+	ret = canfs_defer_apply(actors->defer, host->bound_bytes, holders.mount, holders.n,
+		&host->meminfo, &changes);
 	canfs_act_log_changes(&actors->decisions, "defer", "data is held back", &changes);
 	actors->rest.defer_due_usec = host->now_usec + apply_usec;
 	note_failure(actors, ret, host->now_usec);

@@ -90,12 +90,16 @@ int canfs_act_take_back(struct canfs_actors *actors);
 /* Closes all, and forgets what is someone else's. Restores nothing: see canfs_act_release(). */
 void canfs_actors_close(struct canfs_actors *actors);
 
+/* What must stay of MemAvailable - Dirty - Writeback, or held data is sent at any price. */
+#define CANFS_ACT_GUARD_BYTES (UINT64_C(100) << 20)
+
 /*
- * Is memory short? MemAvailable counts dirty pages as available; this guard does not. Enough again is half
- * as much more, for five seconds. guarded: was it, so far? Says so when it changes.
+ * Returns true if memory is short. MemAvailable counts dirty pages as available; this guard does
+ * not. Enough again is half as much more, for five seconds. guarded is the last result. Logs a
+ * change.
  */
-bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_agent_config *config,
-	const struct canfs_host_state *host, bool guarded);
+bool canfs_act_guard(
+	struct canfs_actors *actors, const struct canfs_host_state *host, bool guarded);
 
 /* Says what the auctions of this bidder came to, if it is news and the last news is a second old. */
 void canfs_act_report(struct canfs_bidder *bidder, const struct canfs_tag *tag,

@@ -13,6 +13,9 @@
  */
 static const uint64_t readahead_step_usec = 1000000;
 
+/* Bounds. More than the most is worth nothing on any link or disk that was measured. */
+static const unsigned int min_kib = CANFS_READAHEAD_LOWEST_KIB, max_kib = 1024;
+
 /* The read_ahead_kb of a new mount is left to nfs-utils' udev rule for this long. */
 static const uint64_t udev_grace_sec = 5;
 
@@ -44,11 +47,11 @@ static unsigned int top_kib(const struct canfs_bidder *bidder)
 
 	if (bidder->beyond.verdict != CANFS_DEFER && top < CANFS_READ_WINDOW_MOST_KIB)
 		top = CANFS_READ_WINDOW_MOST_KIB;
-	return top < bidder->terms.readahead_max_kib ? top : bidder->terms.readahead_max_kib;
+	return top < max_kib ? top : max_kib;
 }
 
 /* Returns half of the present value, at most max_kib and at least least_kib. */
-static uint64_t half_kib(uint64_t now_kib, unsigned int least_kib, unsigned int max_kib)
+static uint64_t half_kib(uint64_t now_kib, unsigned int least_kib)
 {
 	uint64_t half = now_kib / 2 < max_kib ? now_kib / 2 : max_kib;
 
@@ -61,8 +64,6 @@ static uint64_t half_kib(uint64_t now_kib, unsigned int least_kib, unsigned int 
  */
 static unsigned int readahead_step(const struct canfs_bidder *bidder, uint64_t now_kib)
 {
-	unsigned int min_kib = bidder->terms.readahead_min_kib;
-	unsigned int max_kib = bidder->terms.readahead_max_kib;
 	bool accelerates = bidder->readahead.verdict == CANFS_ACCELERATE;
 	unsigned int top = accelerates ? top_kib(bidder) : min_kib, want_kib;
 
@@ -72,8 +73,7 @@ static unsigned int readahead_step(const struct canfs_bidder *bidder, uint64_t n
 	}
 	if (accelerates && bidder->beyond.verdict != CANFS_DEFER)
 		return 0;
-	want_kib = canfs_readahead_clamp(
-		(unsigned int)half_kib(now_kib, top, max_kib), min_kib, max_kib);
+	want_kib = canfs_readahead_clamp((unsigned int)half_kib(now_kib, top), min_kib, max_kib);
 	return want_kib < now_kib ? want_kib : 0;
 }
 
@@ -101,8 +101,8 @@ void canfs_act_readahead(
 	want_kib = readahead_step(bidder, now_kib);
 	if (!want_kib)
 		return;
-	ret = canfs_readahead_set(actors->tuner, &bidder->mount, want_kib, terms->readahead_min_kib,
-		terms->readahead_max_kib, &changes);
+	ret = canfs_readahead_set(
+		actors->tuner, &bidder->mount, want_kib, min_kib, max_kib, &changes);
 	if (ret)
 		bidder->act.readahead_due_usec =
 			now_usec + (ret == -EDQUOT ? CANFS_ACT_QUOTA_USEC : CANFS_ACT_REST_USEC);

@@ -245,16 +245,10 @@ static void drop_other_shares(struct canfs_defer *defer, const struct canfs_moun
 	}
 }
 
-/*
- * Each BDI gets the minimum, and the rest is divided by shares. So the sum is at most share_pct, or
- * n if that is more.
- */
-static unsigned int part_of(
-	unsigned int share_pct, unsigned int share, unsigned int sum, unsigned int n)
+/* Each of n BDIs gets the same, so that the sum is at most share_pct, or n if that is more. */
+static unsigned int part_of(unsigned int share_pct, unsigned int n)
 {
-	unsigned int least = n * LOWEST_PCT_EACH;
-
-	return LOWEST_PCT_EACH + (share_pct > least ? (share_pct - least) * share / sum : 0);
+	return share_pct / n > LOWEST_PCT_EACH ? share_pct / n : LOWEST_PCT_EACH;
 }
 
 static unsigned int sum_of_shares(
@@ -272,22 +266,19 @@ static unsigned int sum_of_shares(
 
 /* Lowers shares first, then raises others, so that the sum stays below 100 at all times. */
 static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const mounts[], size_t n,
-	const unsigned int shares[], unsigned int share_pct, struct canfs_changes *changes)
+	unsigned int share_pct, struct canfs_changes *changes)
 {
 	const char *root = canfs_tuner_root(defer->tuner);
-	unsigned int sum = 0;
+	unsigned int each;
 	bool refused = false;
 	int first = 0;
 
 	if (share_pct > defer->granted_pct)
 		share_pct = defer->granted_pct;
-	for (size_t i = 0; i < n; i++)
-		sum += shares ? shares[i] : 1;
+	each = part_of(share_pct, (unsigned int)n);
 	drop_other_shares(defer, mounts, n, changes);
 	for (int raise = 0; raise <= 1; raise++) {
 		for (size_t i = 0; i < n; i++) {
-			unsigned int each =
-				part_of(share_pct, shares ? shares[i] : 1, sum, (unsigned int)n);
 			uint64_t now = 0;
 			int ret = canfs_knob_read(root, CANFS_KNOB_MIN_RATIO, mounts[i]->bdi, &now);
 			if (!ret && (now < each) == raise)
@@ -303,8 +294,8 @@ static int set_shares(struct canfs_defer *defer, const struct canfs_mount *const
 }
 
 int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
-	const struct canfs_mount *const mounts[], const unsigned int shares[], size_t n,
-	const struct canfs_meminfo *meminfo, struct canfs_changes *changes)
+	const struct canfs_mount *const mounts[], size_t n, const struct canfs_meminfo *meminfo,
+	struct canfs_changes *changes)
 {
 	struct limits limits;
 
@@ -316,7 +307,7 @@ int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
 	if (!ret)
 		ret = set_limits(defer, &limits, changes);
 	if (!ret)
-		ret = set_shares(defer, mounts, n, shares, limits.share_pct, changes);
+		ret = set_shares(defer, mounts, n, limits.share_pct, changes);
 	if (ret == -EROFS || ret == -EACCES || ret == -EPERM)
 		defer->refused = true;
 	return ret;

@@ -70,8 +70,8 @@ int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t to_bytes,
 uint64_t canfs_defer_background_bytes(uint64_t bound_bytes);
 
 /*
- * Defers on exactly these mounts, one per BDI. Together they may hold bound_bytes, divided by their
- * shares (>= 1; NULL: equal shares). Call this again when the bound or the set changes; only
+ * Defers on exactly these mounts, one per BDI. Together they may hold bound_bytes, in equal
+ * parts. Call this again when the bound or the set changes; only
  * differing values are written. A lower bound is not pushed below what is dirty, so call this again
  * later. n must be 1 ... CANFS_DEFER_BDIS_MAX. To defer on no mount, use the restore steps.
  *
@@ -86,8 +86,8 @@ uint64_t canfs_defer_background_bytes(uint64_t bound_bytes);
  * min_ratio is not ours is reported in changes and otherwise skipped.
  */
 int canfs_defer_apply(struct canfs_defer *defer, uint64_t bound_bytes,
-	const struct canfs_mount *const mounts[], const unsigned int shares[], size_t n,
-	const struct canfs_meminfo *meminfo, struct canfs_changes *changes);
+	const struct canfs_mount *const mounts[], size_t n, const struct canfs_meminfo *meminfo,
+	struct canfs_changes *changes);
 
 /*
  * Returns false once the kernel has refused (read-only /proc/sys), or someone else has changed the

@@ -25,25 +25,18 @@ static const uint64_t quiet_usec = 40000000;
 /* Read-ahead may use spare memory freely while that is more than this share of RAM. */
 static const double ample_memory_share = 0.25;
 
-static struct canfs_auction_terms auction_terms(const struct canfs_terms *mine)
-{
-	struct canfs_auction_terms terms = canfs_auction_defaults;
+/* k of the client's memory, and of its page cache: see pricing/price.h. */
+static const double k_memory = 32;
 
-	terms.price_min = mine->price_min;
-	terms.hysteresis = mine->hysteresis;
-	terms.dwell_usec = mine->dwell_ms * 1000ull;
-	return terms;
-}
+/* What data of a low-priority cgroup counts in the bid. */
+static const double low_priority_share = 0.5;
 
 static struct canfs_poller_terms poller_terms(const struct canfs_agent_config *config)
 {
 	struct canfs_poller_terms terms = canfs_poller_defaults;
 
 	terms.idle_usec = config->price_idle_sec * 1000000ull;
-	terms.min_usec = config->price_min_msec * 1000ull;
-	terms.lost_usec = config->price_timeout_sec * 1000000ull;
-	terms.hold_usec = canfs_larger(terms.hold_usec, terms.min_usec);
-	terms.move_usec = canfs_larger(terms.move_usec, terms.min_usec);
+	terms.lost_usec = canfs_config_lost_usec(config);
 	terms.service_port = (uint16_t)config->price_port;
 	return terms;
 }
@@ -78,7 +71,6 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 {
 	struct canfs_poller_terms poller = poller_terms(config);
 	const struct canfs_terms *terms = canfs_config_terms(config, mount->mountpoint);
-	struct canfs_auction_terms auction = auction_terms(terms);
 	struct canfs_fsstat_target target;
 	uint8_t handle[CANFS_MOUNT_HANDLE_MAX];
 	int ret = canfs_bidder_target(mount, handle, &target);
@@ -86,9 +78,9 @@ int canfs_bidder_init(struct canfs_bidder *bidder, const struct canfs_mount *mou
 	if (ret < 0)
 		return ret;
 	*bidder = (struct canfs_bidder) { .mount = *mount, .terms = *terms };
-	canfs_auction_init(&bidder->write, &auction);
-	canfs_auction_init(&bidder->readahead, &auction);
-	canfs_auction_init(&bidder->beyond, &auction);
+	canfs_auction_init(&bidder->write, &canfs_auction_defaults);
+	canfs_auction_init(&bidder->readahead, &canfs_auction_defaults);
+	canfs_auction_init(&bidder->beyond, &canfs_auction_defaults);
 	canfs_pace_init(&bidder->pace);
 	canfs_confidence_init(&bidder->confidence, confidence_tau_sec);
 	canfs_average_init(&bidder->seen.fill, fill_tau_sec);
@@ -119,8 +111,6 @@ void canfs_bidder_configure(struct canfs_bidder *bidder, const struct canfs_agen
 
 	bidder->terms = *canfs_config_terms(config, bidder->mount.mountpoint);
 	canfs_poller_configure(&bidder->poller, &target, &poller);
-	bidder->write.terms = auction_terms(&bidder->terms);
-	bidder->readahead.terms = bidder->beyond.terms = auction_terms(&bidder->terms);
 }
 
 static uint64_t rpcs_of(const struct canfs_mountstats *stats)
@@ -389,14 +379,13 @@ static bool is_low_priority(const struct canfs_bidder *bidder, const struct canf
  */
 static double write_bid(const struct canfs_bidder *bidder, const struct canfs_host_state *host)
 {
-	const struct canfs_terms *terms = &bidder->terms;
 	double filled =
 		(double)(host->backlog_bytes + host->coming_bytes) / (double)host->bound_bytes;
-	double price = canfs_own_price(
-		&bidder->write.terms, fmax(filled, host->cache_worth), terms->k_memory);
+	double price =
+		canfs_own_price(&bidder->write.terms, fmax(filled, host->cache_worth), k_memory);
 
 	return bidder->held.is_low_priority
-		       ? fmax(price * terms->low_priority_pct / 100, terms->price_min)
+		       ? fmax(price * low_priority_share, bidder->write.terms.price_min)
 		       : price;
 }
 
@@ -414,8 +403,8 @@ uint64_t canfs_bidder_bid(struct canfs_bidder *bidder, const struct canfs_tag *t
 	give_way(bidder, tag, host);
 	bidder->held.is_low_priority = is_low_priority(bidder, host);
 	bidder->own_write = write_bid(bidder, host);
-	bidder->own_readahead = canfs_own_price(&bidder->readahead.terms,
-		readahead_scale(bidder, &host->meminfo), bidder->terms.k_memory);
+	bidder->own_readahead = canfs_own_price(
+		&bidder->readahead.terms, readahead_scale(bidder, &host->meminfo), k_memory);
 	if (!tag) {
 		canfs_auction_reset(&bidder->write);
 		canfs_auction_reset(&bidder->readahead);

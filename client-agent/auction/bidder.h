@@ -85,7 +85,6 @@ struct canfs_host_state {
 	uint64_t cache_used_bytes;
 	uint64_t
 		flushing_bytes; /* the kernel's own limit: if more is dirty, its flushers would send all dirty data; 0: not known */
-	bool squeezes; /* writers may be throttled earlier than by the kernel */
 	struct canfs_meminfo meminfo;
 	uint64_t low_priority_bytes; /* part of meminfo.dirty_bytes; of the last sample */
 	bool guarded;                /* memory is short: send at any price */

@@ -8,21 +8,17 @@
  *	name = value               a mount uses only the first section that matches it;
  *	[mount /data*]             values missing in that section are taken from [agent]
  *
- * The table of options in config.c holds the defaults, bounds and help. canfs_config_example()
- * prints the table.
+ * The table of options in config.c holds the defaults, bounds and help.
  */
 #ifndef CANFS_CLIENT_AGENT_CONFIG_CONFIG_H
 #define CANFS_CLIENT_AGENT_CONFIG_CONFIG_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "common/options.h"
 
 #define CANFS_CONFIG_FILE         "/etc/canfs/agent.conf"
-#define CANFS_CONFIG_BYTES_MAX    65536
-#define CANFS_CONFIG_PATH_MAX     256 /* of each path, NUL included */
-#define CANFS_CONFIG_LIST_MAX     16  /* paths in a list */
-#define CANFS_CONFIG_SECTIONS_MAX 32  /* [mount ...] */
-#define CANFS_CONFIG_ERROR_MAX    512 /* fits any error line */
+#define CANFS_CONFIG_PATH_MAX     CANFS_OPTION_PATH_MAX
+#define CANFS_CONFIG_LIST_MAX     16 /* paths in a list */
+#define CANFS_CONFIG_SECTIONS_MAX 32 /* [mount ...] */
 
 enum canfs_mode { CANFS_OBSERVE, CANFS_ENFORCE };
 
@@ -31,24 +27,8 @@ struct canfs_terms {
 	enum canfs_mode mode; /* default observe: log decisions, change nothing */
 	bool writeback;       /* defer and accelerate write-back; default on */
 	bool readahead;       /* tune read-ahead; default on */
-	bool network;         /* price this client's own network; default on */
-
 	/* Mbit/s of the link to the server; 0, the default: the interface's speed; <= 10000000 */
 	unsigned int link_speed;
-
-	/* Part of hold_pct, relative to the other mounts' shares: 1 ... 100, default 1 */
-	unsigned int hold_share;
-
-	/* Weight of low_priority_cgroups' data in the bid, in %: 0 ... 100, default 50 */
-	unsigned int low_priority_pct;
-
-	double k_memory;       /* k of the client's memory: CANFS_K_MIN ... CANFS_K_MAX, 32 */
-	double price_min;      /* Pmin of the auction: 0 ... 0.5, 0.02 */
-	double hysteresis;     /* in prices: 0 ... 0.5, 0.02 */
-	unsigned int dwell_ms; /* least time between two changes of a verdict: 0 ... 60000, 200 */
-
-	unsigned int readahead_min_kib; /* 64 ... 15360, default 64 */
-	unsigned int readahead_max_kib; /* 64 ... 15360, default 1024, >= readahead_min_kib */
 };
 
 struct canfs_section {
@@ -63,24 +43,14 @@ struct canfs_config_list {
 };
 
 struct canfs_agent_config {
-	unsigned int hold_pct;  /* share of RAM that deferred data may take: 5 ... 50, default 45 */
-	unsigned int guard_mib; /* floor of MemAvailable - Dirty - Writeback: 32 ... 1048576, 100 */
+	unsigned int hold_pct; /* share of RAM that deferred data may take: 5 ... 50, default 45 */
 
-	/* Throttle writers and drop their cached data if readers need the cache; default on */
-	bool squeeze;
-
-	/* Limit of knob changes away from the originals: 10 ... 6000, default 120 */
-	unsigned int changes_per_min;
-
-	unsigned int
-		price_timeout_sec;   /* no price for so long: kernel's defaults: 4 ... 3600, 30 */
-	unsigned int price_idle_sec; /* poll interval of an idle client: 1 ... 3600, 10 */
-	unsigned int price_min_msec; /* shortest poll interval: 20 ... 60000, 100 */
-	unsigned int price_port;     /* UDP, of servers' price services; 0: none, default 20590 */
+	/* Poll interval of an idle client: 1 ... 3600, default 10; canfs_config_lost_usec() */
+	unsigned int price_idle_sec;
+	unsigned int price_port; /* UDP, of servers' price services; 0: none, default 20590 */
 
 	char state_dir[CANFS_CONFIG_PATH_MAX]; /* absolute; default /run/canfs */
 
-	char control_socket[CANFS_CONFIG_PATH_MAX]; /* absolute; "": none */
 	char metrics_listen[CANFS_CONFIG_PATH_MAX]; /* as config/listen.h takes it; "": none */
 
 	/* Control sockets of price servers of this machine whose metrics are also served */
@@ -95,6 +65,8 @@ struct canfs_agent_config {
 	struct canfs_section section[CANFS_CONFIG_SECTIONS_MAX];
 };
 
+extern const struct canfs_option_table canfs_agent_options;
+
 void canfs_config_defaults(struct canfs_agent_config *config);
 
 /*
@@ -106,14 +78,14 @@ void canfs_config_defaults(struct canfs_agent_config *config);
  * from the text, so that a journal can be restored whatever else is wrong.
  */
 int canfs_config_parse_string(struct canfs_agent_config *config, const char *file, const char *text,
-	char error[CANFS_CONFIG_ERROR_MAX]);
+	char error[CANFS_OPTIONS_ERROR_MAX]);
 
 /*
  * The same for a file. Also returns -ENOENT, -EFBIG, or the -errno of open or read, with an error
  * line.
  */
 int canfs_config_parse_file(
-	struct canfs_agent_config *config, const char *file, char error[CANFS_CONFIG_ERROR_MAX]);
+	struct canfs_agent_config *config, const char *file, char error[CANFS_OPTIONS_ERROR_MAX]);
 
 /* Returns true if the mount at this mount point is to be managed. */
 bool canfs_config_wants_mount(const struct canfs_agent_config *config, const char *mountpoint);
@@ -125,24 +97,16 @@ bool canfs_config_wants_mount(const struct canfs_agent_config *config, const cha
 const struct canfs_terms *canfs_config_terms(
 	const struct canfs_agent_config *config, const char *mountpoint);
 
+/*
+ * Without a price for so long, the kernel's defaults come back: three times price_idle_sec, and at
+ * least 4 s, so that the answer to a question that is due can arrive (poller.h).
+ */
+uint64_t canfs_config_lost_usec(const struct canfs_agent_config *config);
+
 /* For --observe and --enforce: overrides the mode of every mount. */
 void canfs_config_set_mode(struct canfs_agent_config *config, enum canfs_mode mode);
 
 /* Returns true if the mode of any mount is enforce. */
 bool canfs_config_enforces(const struct canfs_agent_config *config);
-
-/*
- * Prints the i-th option for an example file: two comment lines of at most 120 characters. The
- * first one tells what the option is and what is allowed; the second is "#name = default". Returns
- * false beyond the last option.
- */
-bool canfs_config_example(size_t i, char *buf, size_t size);
-
-/*
- * Sets *name to the i-th option's name and prints its value as in the file (truncated if it does
- * not fit). Returns false beyond the last option.
- */
-bool canfs_config_option(const struct canfs_agent_config *config, size_t i, const char **name,
-	char *value, size_t size);
 
 #endif

@@ -36,7 +36,7 @@ const char *canfs_tuner_strerror(int error)
 	if (error == -EPERM)
 		return "someone else has changed it, left alone";
 	if (error == -EDQUOT)
-		return "put off, changes_per_min are used up";
+		return "put off, too many changes in this minute";
 	if (error == -ECANCELED)
 		return "left alone, the journal cannot be written";
 	return error ? strerror(-error) : "";

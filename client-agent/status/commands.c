@@ -132,8 +132,11 @@ static json_t *show_options(
 	json_t *options = json_object();
 	const char *name;
 
-	for (size_t i = 0; canfs_config_option(config, i, &name, value, sizeof(value)); i++) {
-		if (!base || (canfs_config_option(base, i, &name, other, sizeof(other)) &&
+	for (size_t i = 0;
+		canfs_options_show(&canfs_agent_options, config, i, &name, value, sizeof(value));
+		i++) {
+		if (!base || (canfs_options_show(
+				      &canfs_agent_options, base, i, &name, other, sizeof(other)) &&
 				     strcmp(value, other) != 0))
 			json_object_set_new(options, name, show_value(value));
 	}

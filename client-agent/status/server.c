@@ -24,18 +24,24 @@ static void close_http(struct canfs_status_server *status_server)
 	status_server->listen[0] = '\0';
 }
 
-static int open_socket(struct canfs_status_server *status_server, const char *socket)
+static void open_socket(
+	struct canfs_status_server *status_server, const struct canfs_agent_config *config)
 {
 	const struct canfs_control_service service = { .commands = canfs_status_commands,
 		.less = "\"last\" or one \"mount\"",
 		.subject = &status_server->view,
 		.counters = &status_server->view.counters };
-	char path[CANFS_SOCKET_PATH_MAX];
+	int n = snprintf(status_server->socket, sizeof(status_server->socket), "%s%s/agent.sock",
+		status_server->root, config->state_dir);
+	int ret = n < (int)sizeof(status_server->socket)
+			  ? canfs_control_server_open(
+				    &status_server->server, status_server->socket, &service, 0)
+			  : -ENAMETOOLONG;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s%s", status_server->root, socket) >=
-		sizeof(path))
-		return -ENAMETOOLONG;
-	return canfs_control_server_open(&status_server->server, path, &service, 0);
+	if (!ret)
+		return;
+	canfs_log("%s/agent.sock: %s; canfsctl cannot ask", config->state_dir, strerror(-ret));
+	status_server->socket[0] = '\0';
 }
 
 static char *render(void *data)
@@ -83,16 +89,8 @@ void canfs_status_server_configure(
 {
 	int ret;
 
-	if (strcmp(status_server->socket, config->control_socket) != 0) {
-		close_socket(status_server);
-		ret = config->control_socket[0] ? open_socket(status_server, config->control_socket)
-						: 0;
-		if (ret)
-			canfs_log("control_socket = %s: %s; canfsctl cannot ask",
-				config->control_socket, strerror(-ret));
-		else
-			strcpy(status_server->socket, config->control_socket);
-	}
+	if (!status_server->socket[0])
+		open_socket(status_server, config);
 	if (strcmp(status_server->listen, config->metrics_listen) != 0) {
 		close_http(status_server);
 		ret = config->metrics_listen[0]

@@ -16,7 +16,7 @@
 
 struct canfs_status_server {
 	const char *root;                   /* prepended to the socket's path; "" in production */
-	char socket[CANFS_CONFIG_PATH_MAX]; /* the open ones, as configured; "": none */
+	char socket[CANFS_SOCKET_PATH_MAX]; /* the open one; "": none */
 	char listen[CANFS_CONFIG_PATH_MAX];
 	struct canfs_control_server server;
 	struct canfs_http *http;

@@ -232,8 +232,8 @@ static json_t *show_memory(const struct canfs_view *view)
 		"dirty_bytes", integer(meminfo->dirty_bytes), "writeback_bytes",
 		integer(meminfo->writeback_bytes), "spare_bytes",
 		integer(canfs_meminfo_spare_bytes(meminfo)), "guard_bytes",
-		integer((uint64_t)view->config->guard_mib << 20), "guarded", view->host.guarded,
-		"cache_worth", rounded(view->host.cache_worth));
+		integer(CANFS_ACT_GUARD_BYTES), "guarded", view->host.guarded, "cache_worth",
+		rounded(view->host.cache_worth));
 }
 
 static json_t *show_counters(const struct canfs_view *view)

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct canfs_priced_config config;
 	char *text = fuzz_text(data, size);
-	char error[CANFS_PRICED_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 	int ret;
 
 	canfs_priced_config_defaults(&config);

@@ -12,7 +12,7 @@ int main(int argc, char **argv)
 {
 	struct canfs_loop_options options = { .mode = CANFS_OBSERVE };
 	struct canfs_agent_config config;
-	char error[CANFS_CONFIG_ERROR_MAX];
+	char error[CANFS_OPTIONS_ERROR_MAX];
 
 	if (argc != 3)
 		return 2;

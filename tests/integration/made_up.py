@@ -89,7 +89,7 @@ class Agent:
         self.kernel = kernel
         self.socket = directory / "run" / "agent.sock"
         self.config = directory / "agent.conf"
-        self.configure(mode="enforce", state_dir=directory / "run", control_socket=self.socket, **options)
+        self.configure(mode="enforce", state_dir=directory / "run", **options)
 
     def configure(self, **options):
         self.options = options

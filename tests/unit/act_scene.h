@@ -42,7 +42,6 @@ static inline int setup(void **state)
 	scene->bidder.seen.reading_usec = NOW_USEC;
 	scene->host = (struct canfs_host_state) { .now_usec = NOW_USEC,
 		.bound_bytes = 360 * MIB,
-		.squeezes = true,
 		.meminfo = { .total_bytes = 1000 * MIB, .available_bytes = 800 * MIB } };
 	*state = scene;
 	return 0;

@@ -401,16 +401,16 @@ static void test_readahead_moves_only_where_the_verdict_goes(void **state)
 		{ CANFS_DEFER, "16", 16 },
 		{ CANFS_DEFER, "64", 64 },
 		{ CANFS_DEFER, "100", 64 },
-		{ CANFS_DEFER, "15000", 7500 },
-		{ CANFS_DEFER, "99999999999", 8192 },
+		{ CANFS_DEFER, "1500", 748 },
+		{ CANFS_DEFER, "15000", 1024 },
+		{ CANFS_DEFER, "99999999999", 1024 },
 		{ CANFS_ACCELERATE, "16", 64 },
-		{ CANFS_ACCELERATE, "5000", 8192 },
+		{ CANFS_ACCELERATE, "700", 1024 },
 		{ CANFS_ACCELERATE, "15000", 15000 },
 		{ CANFS_ACCELERATE, "99999999999", 99999999999 },
 	};
 	struct scene *scene = *state;
 
-	scene->bidder.terms.readahead_max_kib = 8192;
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
 		fake_root_write(&scene->root, RA_A, moves[i].from);
 		scene->bidder.readahead.verdict = moves[i].verdict;
@@ -448,7 +448,6 @@ static void test_readahead_is_enough_for_the_link(void **state)
 	struct scene *scene = *state;
 	char from[24];
 
-	scene->bidder.terms.readahead_max_kib = 1024;
 	scene->bidder.readahead.verdict = CANFS_ACCELERATE;
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
 		snprintf(from, sizeof(from), "%llu", (unsigned long long)moves[i].from);

@@ -55,23 +55,22 @@ static void test_memory_guard(void **state)
 {
 	struct scene *scene = *state;
 	struct canfs_meminfo *meminfo = &scene->host.meminfo;
-	const struct canfs_agent_config *config = &scene->config;
 	struct canfs_actors *actors = &scene->actors;
 
-	meminfo->available_bytes = (config->guard_mib + 100) * MIB;
+	meminfo->available_bytes = CANFS_ACT_GUARD_BYTES + 100 * MIB;
 	meminfo->dirty_bytes = 100 * MIB;
-	assert_false(canfs_act_guard(actors, config, &scene->host, false));
+	assert_false(canfs_act_guard(actors, &scene->host, false));
 	meminfo->dirty_bytes += MIB;
-	assert_true(canfs_act_guard(actors, config, &scene->host, false));
-	meminfo->dirty_bytes -= (config->guard_mib / 2) * MIB;
+	assert_true(canfs_act_guard(actors, &scene->host, false));
+	meminfo->dirty_bytes -= CANFS_ACT_GUARD_BYTES / 2;
 	scene->host.now_usec += MINUTE;
-	assert_true(canfs_act_guard(actors, config, &scene->host, true));
+	assert_true(canfs_act_guard(actors, &scene->host, true));
 	meminfo->dirty_bytes -= MIB;
 	scene->host.now_usec += 4900000;
-	assert_true(canfs_act_guard(actors, config, &scene->host, true));
+	assert_true(canfs_act_guard(actors, &scene->host, true));
 	assert_int_equal(canfs_decisions_count(&actors->decisions), 1);
 	scene->host.now_usec += 100000;
-	assert_false(canfs_act_guard(actors, config, &scene->host, true));
+	assert_false(canfs_act_guard(actors, &scene->host, true));
 	assert_int_equal(canfs_decisions_count(&actors->decisions), 2);
 	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "at rest");
 }
@@ -259,8 +258,8 @@ static void test_a_squeeze_outlasts_the_guard(void **state)
 	assert_flushing_point_is_back(scene);
 }
 
-/* A miss may be a local file's; and a client with the squeeze switched off does without. */
-static void test_no_squeeze_without_readers_of_ours_or_if_off(void **state)
+/* A miss may be a local file's. */
+static void test_no_squeeze_without_readers_of_ours(void **state)
 {
 	struct scene *scene = *state;
 	struct canfs_host_state *host = &scene->host;
@@ -272,10 +271,6 @@ static void test_no_squeeze_without_readers_of_ours_or_if_off(void **state)
 	defer(scene);
 	assert_false(canfs_defer_active(scene->actors.defer));
 	host->cache_used_bytes = 400 * MIB;
-	host->squeezes = false;
-	defer_later(scene);
-	assert_false(canfs_defer_active(scene->actors.defer));
-	host->squeezes = true;
 	defer_later(scene);
 	assert_true(canfs_defer_active(scene->actors.defer));
 }
@@ -283,7 +278,7 @@ static void test_no_squeeze_without_readers_of_ours_or_if_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ACT_TEST(test_no_squeeze_without_readers_of_ours_or_if_off),
+		ACT_TEST(test_no_squeeze_without_readers_of_ours),
 		ACT_TEST(test_short_memory_lowers_the_flushing_point),
 		ACT_TEST(test_readers_that_miss_their_cache_lower_the_flushing_point),
 		ACT_TEST(test_a_release_is_finished_though_its_reason_is_gone),

@@ -58,7 +58,7 @@ static void test_a_mount_point_is_looked_up_once(void **state)
 	assert_string_equal(lookups.last, "/home/b");
 	/* SIGHUP, also with changed terms of the price service. */
 	scene->config.price_port++;
-	scene->config.terms.hold_share++;
+	scene->config.terms.link_speed++;
 	refresh(scene, &bidders, LOCAL AUTO HOME_A HOME_B);
 	/* Another mount represents the BDI. */
 	refresh(scene, &bidders, LOCAL AUTO BIND_A HOME_B);

@@ -3,10 +3,10 @@
 #include "tests/unit/fake_root.h"
 
 #include "client-agent/config/config.h"
-#include "client-agent/config/config_option.h"
+#include "client-agent/config/config.h"
 
 static struct canfs_agent_config config;
-static char error[CANFS_CONFIG_ERROR_MAX];
+static char error[CANFS_OPTIONS_ERROR_MAX];
 
 static int parse(const char *text)
 {
@@ -20,18 +20,11 @@ static void test_defaults(void **state)
 	assert_int_equal(parse(""), 0);
 	assert_string_equal(error, "");
 	assert_int_equal(config.terms.mode, CANFS_OBSERVE);
-	assert_true(config.terms.writeback && config.terms.readahead && config.terms.network);
+	assert_true(config.terms.writeback && config.terms.readahead);
 	assert_int_equal(config.terms.link_speed, 0);
 	assert_int_equal(config.hold_pct, 45);
-	assert_int_equal(config.guard_mib, 100);
-	assert_int_equal(config.price_timeout_sec, 30);
 	assert_int_equal(config.price_idle_sec, 10);
-	assert_int_equal(config.price_min_msec, 100);
-	assert_true(config.terms.k_memory == 32 && config.terms.price_min == 0.02);
-	assert_true(config.terms.hysteresis == 0.02);
-	assert_int_equal(config.terms.dwell_ms, 200);
-	assert_int_equal(config.terms.readahead_min_kib, 64);
-	assert_int_equal(config.terms.readahead_max_kib, 1024);
+	assert_int_equal(canfs_config_lost_usec(&config), 30000000);
 	assert_string_equal(config.state_dir, "/run/canfs");
 	assert_int_equal(config.mounts.n, 0);
 }
@@ -44,28 +37,25 @@ static void test_every_option(void **state)
 			       "mode = enforce   ; inline\n"
 			       "writeback = off\n"
 			       "readahead=off\n"
-			       "network = off\n"
 			       "link_speed = 100\n"
 			       "mounts = /data/* /home\n"
 			       "hold_pct = 50\n"
-			       "guard_mib = 32\n"
-			       "price_timeout_sec = 60\n"
-			       "price_idle_sec = 5\n"
-			       "price_min_msec = 20\n"
-			       "k_memory = 1e6\n"
-			       "price_min = 0\n"
-			       "hysteresis = 0.5\n"
-			       "dwell_ms = 0\n"
-			       "readahead_min_kib = 128\n"
-			       "readahead_max_kib = 15360\n"
+			       "low_priority_cgroups = /batch.slice\n"
+			       "price_idle_sec = 1\n"
+			       "price_port = 0\n"
+			       "metrics_listen = [::1]:9105\n"
+			       "servers = /run/canfs/priced.sock\n"
 			       "state_dir = /var/run/canfs"),
 		0);
 	assert_int_equal(config.terms.mode, CANFS_ENFORCE);
-	assert_false(config.terms.writeback || config.terms.readahead || config.terms.network);
+	assert_false(config.terms.writeback || config.terms.readahead);
 	assert_int_equal(config.terms.link_speed, 100);
 	assert_int_equal(config.hold_pct, 50);
-	assert_true(config.terms.k_memory == 1e6);
-	assert_int_equal(config.terms.readahead_max_kib, 15360);
+	assert_int_equal(config.low_priority_cgroups.n, 1);
+	assert_int_equal(canfs_config_lost_usec(&config), 4000000);
+	assert_int_equal(config.price_port, 0);
+	assert_string_equal(config.metrics_listen, "[::1]:9105");
+	assert_string_equal(config.servers.path[0], "/run/canfs/priced.sock");
 	assert_string_equal(config.state_dir, "/var/run/canfs");
 	assert_int_equal(config.mounts.n, 2);
 	assert_true(canfs_config_wants_mount(&config, "/data/a"));
@@ -85,8 +75,9 @@ static void test_mistakes(void **state)
 		{ "[agent]\nmetrics_listen = 0.0.0.0:9105\n",
 			"agent.conf:2: metrics_listen = 0.0.0.0:9105: not a loopback address, as "
 			"127.0.0.1 and [::1] are" },
-		{ "[agent]\ncontrol_socket = agent.sock\n",
-			"agent.conf:2: control_socket = agent.sock: not an absolute path" },
+		{ "[agent]\ncontrol_socket = /agent.sock\n",
+			"agent.conf:2: control_socket: no longer an option: it is agent.sock in "
+			"state_dir" },
 		{ "[agent]\nmounts = /a, /b\n",
 			"agent.conf:2: mounts: /a,: paths are separated by blanks, not commas" },
 		{ "[agent]\nstate_dir =\n", "agent.conf:2: state_dir = : not an absolute path" },
@@ -95,12 +86,13 @@ static void test_mistakes(void **state)
 		{ "[agent]\nhold_pct = ten\n", "agent.conf:2: hold_pct = ten: not a number" },
 		{ "[agent]\nhold_pct =\n", "agent.conf:2: hold_pct = : not a number" },
 		{ "[agent]\nhold_pct = 0x10\n", "agent.conf:2: hold_pct = 0x10: not a number" },
-		{ "[agent]\nk_memory = nan\n", "agent.conf:2: k_memory = nan: not a number" },
-		{ "[agent]\nk_memory = 1\n", "agent.conf:2: k_memory = 1: not in 1.1 ... 1000000" },
+		{ "[agent]\nhold_pct = nan\n", "agent.conf:2: hold_pct = nan: not a number" },
+		{ "[mount /a]\nk_memory = 1\n",
+			"agent.conf:2: k_memory: no longer an option: it is always 32" },
 		{ "[agent]\n\nmode = active\n",
 			"agent.conf:3: mode = active: not observe or enforce" },
 		{ "[agent]\nreadahead = yes\n", "agent.conf:2: readahead = yes: not off or on" },
-		{ "[agent]\nnetwork = eth0\n", "agent.conf:2: network = eth0: not off or on" },
+		{ "[agent]\nwriteback = eth0\n", "agent.conf:2: writeback = eth0: not off or on" },
 		{ "[mount /a]\nlink_speed = 100M\n",
 			"agent.conf:2: link_speed = 100M: not a number" },
 		{ "[mount /a]\nlink_speed = 1e8\n",
@@ -123,34 +115,15 @@ static void test_mistakes(void **state)
 			"agent.conf:2: [agent] after a [mount]: it must come first" },
 		{ "[agent]\nmode = observe\n [mount /a]\n",
 			"agent.conf:3: a section must begin its line" },
-		{ "[mount /a]\nguard_mib = 90\n",
-			"agent.conf:2: guard_mib: allowed in [agent] only" },
-		{ "[mount /a]\nhold_share = 0\n",
-			"agent.conf:2: hold_share = 0: not in 1 ... 100" },
+		{ "[mount /a]\nhold_pct = 9\n",
+			"agent.conf:2: hold_pct: allowed in the first section only" },
 		{ "[mount /a]\nmode = observe\nmode = observe\n",
 			"agent.conf:3: mode: given before, in line 2" },
-		{ "[agent]\nreadahead_min_kib = 512\n[mount /a]\n"
-		  "readahead_max_kib = 256\n[mount /b]\n",
-			"agent.conf:4: readahead_min_kib = 512: more than readahead_max_kib = "
-			"256" },
-		{ "[agent]\nchanges_per_min = 5\n",
-			"agent.conf:2: changes_per_min = 5: not in 10 ... 6000" },
 		{ "[agent]\nmode = observe\nmode = enforce\n",
 			"agent.conf:3: mode: given before, in line 2" },
 		{ "[agent]\nstate_dir = run\n",
 			"agent.conf:2: state_dir = run: not an absolute path" },
 		{ "[agent]\nmounts = /a b\n", "agent.conf:2: mounts: b: not an absolute path" },
-		{ "[agent]\nreadahead_max_kib = 64\nreadahead_min_kib = 128\n",
-			"agent.conf:3: readahead_min_kib = 128: more than readahead_max_kib = 64" },
-		{ "[agent]\nprice_timeout_sec = 13\nmode = observe\n",
-			"agent.conf:2: price_timeout_sec = 13: less than 14, which is 1.2 times "
-			"price_idle_sec = 10 and 2" },
-		{ "[agent]\nprice_idle_sec = 28\n",
-			"agent.conf:2: price_timeout_sec = 30: less than 36, which is 1.2 times "
-			"price_idle_sec = 28 and 2" },
-		{ "[agent]\nprice_min_msec = 14001\n",
-			"agent.conf:2: price_timeout_sec = 30: less than 31, which is twice "
-			"price_min_msec = 14001 and 2" },
 	};
 
 	(void)state;
@@ -168,26 +141,26 @@ static void test_sections(void **state)
 
 	(void)state;
 	assert_int_equal(parse("\xef\xbb\xbf[agent] ; the machine\n"
-			       "k_memory = 8\n"
+			       "link_speed = 8\n"
 			       "[mount /data/db]\n"
 			       "mode = enforce\n"
 			       "[ mount  /data/[ab c]* ] # two of them\n"
 			       "readahead = off\n"
-			       "hold_share = 7\n"
+			       "writeback = off\n"
 			       "[mount /data/*]\n"
-			       "k_memory = 4\n"),
+			       "link_speed = 4\n"),
 		0);
 	assert_int_equal(config.sections, 3);
 	assert_string_equal(config.section[1].pattern, "/data/[ab c]*");
 	terms = canfs_config_terms(&config, "/data/db");
-	assert_true(terms->mode == CANFS_ENFORCE && terms->k_memory == 8);
+	assert_true(terms->mode == CANFS_ENFORCE && terms->link_speed == 8);
 	terms = canfs_config_terms(&config, "/data/backup");
-	assert_true(terms->hold_share == 7 && !terms->readahead && terms->k_memory == 8);
+	assert_true(!terms->writeback && !terms->readahead && terms->link_speed == 8);
 	terms = canfs_config_terms(&config, "/data/x");
-	assert_true(terms->hold_share == 1 && terms->readahead && terms->k_memory == 4);
+	assert_true(terms->writeback && terms->readahead && terms->link_speed == 4);
 	terms = canfs_config_terms(&config, "/home");
 	assert_ptr_equal(terms, &config.terms);
-	assert_true(terms->mode == CANFS_OBSERVE && terms->k_memory == 8);
+	assert_true(terms->mode == CANFS_OBSERVE && terms->link_speed == 8);
 
 	assert_true(canfs_config_enforces(&config));
 	canfs_config_set_mode(&config, CANFS_OBSERVE);
@@ -202,12 +175,12 @@ static void test_slash_at_the_end(void **state)
 {
 	(void)state;
 	assert_int_equal(parse("[agent]\nmounts = /data/ /scratch//\n"
-			       "[mount /data/]\nmode = enforce\n[mount /]\nhold_share = 2\n"),
+			       "[mount /data/]\nmode = enforce\n[mount /]\nlink_speed = 2\n"),
 		0);
 	assert_true(canfs_config_wants_mount(&config, "/data"));
 	assert_true(canfs_config_wants_mount(&config, "/scratch"));
 	assert_int_equal(canfs_config_terms(&config, "/data")->mode, CANFS_ENFORCE);
-	assert_int_equal(canfs_config_terms(&config, "/")->hold_share, 2);
+	assert_int_equal(canfs_config_terms(&config, "/")->link_speed, 2);
 	assert_int_equal(parse("[mount /data]\n[mount /data/]\n"), -EINVAL);
 	assert_non_null(strstr(error, "given before"));
 }
@@ -220,10 +193,10 @@ static void test_long_pattern(void **state)
 	char text[128];
 
 	(void)state;
-	snprintf(text, sizeof(text), "[mount %s]\nhold_share = 9\n", point);
+	snprintf(text, sizeof(text), "[mount %s]\nlink_speed = 9\n", point);
 	assert_int_equal(parse(text), 0);
-	assert_int_equal(canfs_config_terms(&config, point)->hold_share, 9);
-	assert_int_equal(canfs_config_terms(&config, "/a/mount/point")->hold_share, 1);
+	assert_int_equal(canfs_config_terms(&config, point)->link_speed, 9);
+	assert_int_equal(canfs_config_terms(&config, "/a/mount/point")->link_speed, 0);
 }
 
 static void test_too_many_sections(void **state)
@@ -239,7 +212,7 @@ static void test_too_many_sections(void **state)
 
 static void test_long_things(void **state)
 {
-	char text[CANFS_CONFIG_BYTES_MAX];
+	char text[CANFS_OPTIONS_BYTES_MAX];
 
 	(void)state;
 	strcpy(text, "[agent]\nmounts =");
@@ -280,19 +253,19 @@ static void test_example(void **state)
 	size_t n = 0;
 
 	(void)state;
-	while (canfs_config_example(n, option, sizeof(option))) {
+	while (canfs_options_example(&canfs_agent_options, n, option, sizeof(option))) {
 		char *setting = strstr(option, "\n#");
 
 		assert_int_equal(strncmp(option, "# ", 2), 0);
 		assert_non_null(setting);
 		assert_true(strlen(option) < sizeof(option) - 1 && setting - option <= 120);
-		assert_int_equal(
-			strncmp(setting + 2, canfs_options[n].name, strlen(canfs_options[n].name)),
+		assert_int_equal(strncmp(setting + 2, canfs_agent_options.option[n].name,
+					 strlen(canfs_agent_options.option[n].name)),
 			0);
 		strcat(text, setting + 2);
 		n++;
 	}
-	assert_int_equal(n, canfs_options_n);
+	assert_int_equal(n, canfs_agent_options.n);
 	canfs_config_defaults(&defaults);
 	memset(&config, 0, sizeof(config));
 	assert_int_equal(canfs_config_parse_string(&config, "example", text, error), 0);
@@ -300,11 +273,11 @@ static void test_example(void **state)
 		char said[512], value[512];
 		const char *name;
 
-		canfs_config_option(&config, i, &name, said, sizeof(said));
-		canfs_config_option(&defaults, i, &name, value, sizeof(value));
+		canfs_options_show(&canfs_agent_options, &config, i, &name, said, sizeof(said));
+		canfs_options_show(&canfs_agent_options, &defaults, i, &name, value, sizeof(value));
 		assert_string_equal(said, value);
 	}
-	assert_true(canfs_config_example(0, option, sizeof(option)));
+	assert_true(canfs_options_example(&canfs_agent_options, 0, option, sizeof(option)));
 	assert_string_equal(option, "# observe logs decisions and changes nothing, enforce acts on "
 				    "them (observe or enforce, per mount)\n"
 				    "#mode = observe\n");

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/config/config_option.h"
+#include "client-agent/config/config.h"
 #include "common/file.h"
 
 #define PER_MOUNT "\n.Sh OPTIONS PER MOUNT\n"
@@ -24,22 +24,21 @@ static char *read_manual(void)
 static void allowed(const struct canfs_option *option, char *buf, size_t size)
 {
 	switch (option->type) {
-	case TYPE_COUNT:
-	case TYPE_REAL:
+	case CANFS_COUNT:
+	case CANFS_REAL:
 		snprintf(buf, size, "%.15g ... %.15g", option->min, option->max);
 		break;
-	case TYPE_MODE:
-	case TYPE_SWITCH:
+	case CANFS_WORD:
 		snprintf(buf, size, "%s | %s", option->words[0], option->words[1]);
 		break;
-	case TYPE_PATH:
+	case CANFS_SWITCH:
+		snprintf(buf, size, "off | on");
+		break;
+	case CANFS_PATH:
 		snprintf(buf, size, "Ar /path");
 		break;
-	case TYPE_LISTEN:
-		snprintf(buf, size, "Ar address:port");
-		break;
-	case TYPE_LIST:
-		snprintf(buf, size, "Ar path ...");
+	case CANFS_CUSTOM:
+		snprintf(buf, size, "Ar ");
 		break;
 	}
 }
@@ -47,19 +46,20 @@ static void allowed(const struct canfs_option *option, char *buf, size_t size)
 static void default_line(const struct canfs_option *option, char *buf, size_t size)
 {
 	switch (option->type) {
-	case TYPE_COUNT:
-	case TYPE_REAL:
+	case CANFS_COUNT:
+	case CANFS_REAL:
 		snprintf(buf, size, "\nDefault %.15g.\n", option->number);
 		break;
-	case TYPE_MODE:
-	case TYPE_SWITCH:
+	case CANFS_WORD:
 		snprintf(buf, size, "\nDefault %s.\n", option->words[(int)option->number]);
 		break;
-	case TYPE_PATH:
-		snprintf(buf, size, "\nDefault\n.Pa %s .\n", option->path);
+	case CANFS_SWITCH:
+		snprintf(buf, size, "\nDefault %s.\n", option->number ? "on" : "off");
 		break;
-	case TYPE_LISTEN:
-	case TYPE_LIST:
+	case CANFS_PATH:
+		snprintf(buf, size, "\nDefault\n.Pa %s .\n", option->text);
+		break;
+	case CANFS_CUSTOM:
 		snprintf(buf, size, "\nEmpty, the default");
 		break;
 	}
@@ -73,15 +73,15 @@ static void test_manual_has_each_option(void **state)
 
 	(void)state;
 	assert_non_null(per_mount);
-	for (size_t i = 0; i < canfs_options_n; i++) {
-		const struct canfs_option *option = &canfs_options[i];
+	for (size_t i = 0; i < canfs_agent_options.n; i++) {
+		const struct canfs_option *option = &canfs_agent_options.option[i];
 
 		allowed(option, range, sizeof(range));
-		snprintf(head, sizeof(head), "\n.It Cm %s No = %s\n", option->name, range);
+		snprintf(head, sizeof(head), "\n.It Cm %s No = %s", option->name, range);
 		char *at = strstr(manual, head);
 		if (!at)
 			fail_msg("the manual has no \"%s\"", head + 1);
-		assert_int_equal(at > per_mount, option->per_mount);
+		assert_int_equal(at > per_mount, option->in_sections);
 		default_line(option, line, sizeof(line));
 		char *said = strstr(at, line);
 		char *next = strstr(at + 1, "\n.It");
@@ -102,14 +102,15 @@ static void test_manual_has_no_other_option(void **state)
 		size_t known = 0;
 
 		at += sizeof(item) - 1;
-		while (known < canfs_options_n &&
-			(strncmp(at, canfs_options[known].name, strcspn(at, " \n")) != 0 ||
-				canfs_options[known].name[strcspn(at, " \n")]))
+		while (known < canfs_agent_options.n &&
+			(strncmp(at, canfs_agent_options.option[known].name, strcspn(at, " \n")) !=
+					0 ||
+				canfs_agent_options.option[known].name[strcspn(at, " \n")]))
 			known++;
-		if (known == canfs_options_n)
+		if (known == canfs_agent_options.n)
 			fail_msg("the manual has \"%.*s\"", (int)strcspn(at, "\n"), at);
 	}
-	assert_int_equal(items, canfs_options_n);
+	assert_int_equal(items, canfs_agent_options.n);
 	free(manual);
 }
 

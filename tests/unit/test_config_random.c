@@ -5,7 +5,7 @@
  */
 #include "tests/unit/fake_root.h"
 
-#include "client-agent/config/config_option.h"
+#include "client-agent/config/config.h"
 
 #define CONFIGURATIONS 10000
 #define LINES_MAX      12
@@ -33,12 +33,15 @@ static void random_value(const struct canfs_option *option, char *buf, size_t si
 
 	if (draw(20) == 0)
 		snprintf(buf, size, "%s", ANY_OF(nonsense));
-	else if (option->type == TYPE_COUNT)
+	else if (option->type == CANFS_COUNT)
 		snprintf(buf, size, "%.0f", at);
-	else if (option->type == TYPE_REAL)
+	else if (option->type == CANFS_REAL)
 		snprintf(buf, size, "%g", at);
-	else if (option->type == TYPE_MODE || option->type == TYPE_SWITCH)
-		snprintf(buf, size, "%s", option->words[draw(2)]);
+	else if (option->type == CANFS_WORD || option->type == CANFS_SWITCH)
+		snprintf(buf, size, "%s",
+			option->type == CANFS_WORD ? option->words[draw(2)]
+			: draw(2)                  ? "on"
+						   : "off");
 	else
 		snprintf(buf, size, "/p%u", draw(4));
 }
@@ -48,7 +51,8 @@ static void random_line(char *buf, size_t size, bool *mounts)
 	static const char *const garbage[] = { "junk", "[", "]", "[mount", "[other]", "= 1",
 		"holdpct = 7", " indented", "[mount x]", "\t[agent]", "[agent]" };
 	static const char *const harmless[] = { "", "# comment", "; comment", "   ", "\r" };
-	const struct canfs_option *option = &canfs_options[draw((unsigned int)canfs_options_n)];
+	const struct canfs_option *option =
+		&canfs_agent_options.option[draw((unsigned int)canfs_agent_options.n)];
 	char value[64];
 
 	switch (draw(40)) {
@@ -67,8 +71,9 @@ static void random_line(char *buf, size_t size, bool *mounts)
 		*mounts = true;
 		return;
 	default:
-		while (*mounts && !option->per_mount && draw(50))
-			option = &canfs_options[draw((unsigned int)canfs_options_n)];
+		while (*mounts && !option->in_sections && draw(50))
+			option = &canfs_agent_options
+					  .option[draw((unsigned int)canfs_agent_options.n)];
 		random_value(option, value, sizeof(value));
 		snprintf(buf, size, "%s%s%s%s\n", option->name, draw(2) ? " = " : "=", value,
 			draw(10) ? "" : " ; why");
@@ -96,13 +101,13 @@ static void assert_number_within(
 {
 	const void *at = (const char *)config + option->offset;
 
-	if (option->type == TYPE_COUNT)
+	if (option->type == CANFS_COUNT)
 		assert_in_range(
 			*(const unsigned int *)at, (uintmax_t)option->min, (uintmax_t)option->max);
-	else if (option->type == TYPE_REAL)
+	else if (option->type == CANFS_REAL)
 		assert_true(
 			*(const double *)at >= option->min && *(const double *)at <= option->max);
-	else if (option->type == TYPE_MODE)
+	else if (option->type == CANFS_WORD)
 		assert_in_range(*(const enum canfs_mode *)at, CANFS_OBSERVE, CANFS_ENFORCE);
 }
 
@@ -110,17 +115,16 @@ static void assert_within(const struct canfs_agent_config *config)
 {
 	struct canfs_agent_config each = *config;
 
-	for (size_t i = 0; i < canfs_options_n; i++)
-		assert_number_within(config, &canfs_options[i]);
-	assert_true(config->price_timeout_sec >= 1.2 * config->price_idle_sec + 2);
-	assert_true(config->price_timeout_sec >= 2 * config->price_min_msec / 1e3 + 2);
+	for (size_t i = 0; i < canfs_agent_options.n; i++)
+		assert_number_within(config, &canfs_agent_options.option[i]);
+	assert_true(
+		(double)canfs_config_lost_usec(config) / 1e6 >= 1.2 * config->price_idle_sec + 2);
 	assert_true(config->mounts.n <= CANFS_CONFIG_LIST_MAX);
 	assert_true(config->sections <= CANFS_CONFIG_SECTIONS_MAX);
 	assert_int_equal(config->state_dir[0], '/');
 	for (size_t s = 0; s <= config->sections; s++) {
-		assert_true(each.terms.readahead_min_kib <= each.terms.readahead_max_kib);
-		for (size_t i = 0; i < canfs_options_n; i++)
-			assert_number_within(&each, &canfs_options[i]);
+		for (size_t i = 0; i < canfs_agent_options.n; i++)
+			assert_number_within(&each, &canfs_agent_options.option[i]);
 		if (s < config->sections)
 			each.terms = config->section[s].terms;
 	}
@@ -143,7 +147,7 @@ static void assert_names_a_line(const char *error, unsigned int lines)
 static void test_random_configurations(void **state)
 {
 	static struct canfs_agent_config config, before;
-	char text[4096], error[CANFS_CONFIG_ERROR_MAX];
+	char text[4096], error[CANFS_OPTIONS_ERROR_MAX];
 	unsigned int accepted = 0, rejected = 0;
 
 	(void)state;

@@ -29,7 +29,7 @@ static int apply(struct fake_kernel *k, struct canfs_defer *defer, uint64_t boun
 	const struct canfs_meminfo mem = meminfo(dirty_mib);
 
 	k->changes.n = 0;
-	return canfs_defer_apply(defer, bound_mib * MIB, mounts, NULL, n, &mem, &k->changes);
+	return canfs_defer_apply(defer, bound_mib * MIB, mounts, n, &mem, &k->changes);
 }
 
 static int step(struct fake_kernel *k, struct canfs_defer *defer, uint64_t dirty_mib)
@@ -247,27 +247,6 @@ static void test_shares(void **state)
 	canfs_defer_free(defer);
 }
 
-/* Other file systems keep what they had; the bound is then kept by a smaller share. */
-static void test_shares_are_weighted(void **state)
-{
-	struct fake_kernel *k = *state;
-	struct canfs_defer *defer = new_defer(k);
-	const struct canfs_mount *const mounts[] = { &mount_a, &mount_b };
-	const struct canfs_meminfo mem = meminfo(10);
-
-	assert_int_equal(canfs_defer_apply(defer, 360 * MIB, mounts, (unsigned int[]) { 3, 1 }, 2,
-				 &mem, NULL),
-		0);
-	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 67);
-	assert_int_equal(fake_root_number(&k->root, BDI_B "/min_ratio"), 23);
-	assert_int_equal(canfs_defer_apply(defer, 360 * MIB, mounts, (unsigned int[]) { 1, 100 }, 2,
-				 &mem, NULL),
-		0);
-	assert_int_equal(fake_root_number(&k->root, BDI_A "/min_ratio"), 1);
-	assert_int_equal(fake_root_number(&k->root, BDI_B "/min_ratio"), 88);
-	canfs_defer_free(defer);
-}
-
 /*
  * Someone else's min_ratio leaves no room for ours: we take what we get, and do not ask for more at each call. (A
  * file of the kernel's that takes 15 at most stands for it.)
@@ -430,7 +409,6 @@ int main(void)
 		KERNEL_TEST(test_apply),
 		KERNEL_TEST(test_share_that_is_refused),
 		KERNEL_TEST(test_shares),
-		KERNEL_TEST(test_shares_are_weighted),
 		KERNEL_TEST(test_never_below_stock),
 		KERNEL_TEST(test_lower_bound_follows_the_drain),
 		KERNEL_TEST(test_staged_restore),

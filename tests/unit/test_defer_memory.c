@@ -110,7 +110,7 @@ static void try_defer(struct fake_kernel *k, struct canfs_defer *defer, const st
 		assert_in_range(bound, 1, canfs_smaller(memory->total_bytes, TIB + 1));
 		k->changes.n = 0;
 		assert_int_equal(
-			canfs_defer_apply(defer, bound, mounts, NULL, 2, memory, &k->changes), 0);
+			canfs_defer_apply(defer, bound, mounts, 2, memory, &k->changes), 0);
 		check_raised(k, stock, memory, bound);
 		later.dirty_bytes = bound - 1;
 		fake_kernel_settle(&k->root);
@@ -197,7 +197,6 @@ static void test_shares_of_many(void **state)
 	struct fake_kernel *k = *state;
 	static struct canfs_mount mounts[CANFS_DEFER_BDIS_MAX];
 	const struct canfs_mount *all[CANFS_DEFER_BDIS_MAX];
-	unsigned int shares[CANFS_DEFER_BDIS_MAX];
 	struct canfs_defer *defer;
 	char path[64];
 
@@ -207,7 +206,6 @@ static void test_shares_of_many(void **state)
 		mounts[i].id = 100 + (int)i;
 		mounts[i].bdi.minor = 100 + i;
 		all[i] = &mounts[i];
-		shares[i] = i % 2 ? 1 : 100;
 		snprintf(path, sizeof(path), "/sys/class/bdi/0:%u", 100 + i);
 		fake_bdi(&k->root, path);
 	}
@@ -218,7 +216,7 @@ static void test_shares_of_many(void **state)
 		uint64_t sum = 0;
 
 		assert_int_equal(canfs_defer_apply(defer, canfs_defer_bound_bytes(&memory, 0, 45),
-					 all, shares, CANFS_DEFER_BDIS_MAX, &memory, NULL),
+					 all, CANFS_DEFER_BDIS_MAX, &memory, NULL),
 			0);
 		for (unsigned int i = 0; i < CANFS_DEFER_BDIS_MAX; i++) {
 			snprintf(path, sizeof(path), "/sys/class/bdi/0:%u/min_ratio", 100 + i);

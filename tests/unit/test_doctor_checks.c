@@ -45,6 +45,7 @@ static void make_healthy(void)
 			.mtu_bytes = 1500,
 			.path_mtu_bytes = 1500,
 			.speed_mbit = 1000,
+			.agent_mbit = 1000,
 			.mss_bytes = 1448,
 			.rtt_usec = 500 },
 		.price = CANFS_PRICE_PUBLISHED,
@@ -176,9 +177,8 @@ static void test_link(void **state)
 	HEALTHY(link->mtu_bytes = 65536; link->path_mtu_bytes = 65535; link->mss_bytes = 32741);
 	FINDS("mtu", "MTU of 65520, the way", link->mtu_bytes = 65520);
 	HEALTHY(memset(link, 0, sizeof(*link)));
-	HEALTHY(host.config.terms.network = true; link->agent_mbit = 1000);
-	HEALTHY(host.config.terms.network = true; host.config.terms.link_speed = 100);
-	NOTES("own-network", "no speed of eth0", host.config.terms.network = true);
+	HEALTHY(host.config.terms.link_speed = 100; link->agent_mbit = 0);
+	NOTES("own-network", "no speed of eth0", link->agent_mbit = 0);
 	NOTES("jumbo", "eth0 moves 10000 Mbit/s", link->speed_mbit = 10000;
 		mount.options.nconnect = 4);
 	NOTES("nconnect", "nconnect=4", link->speed_mbit = 10000; link->mtu_bytes = 9000;

@@ -14,11 +14,13 @@
 
 #include "client-agent/actuators/act.h"
 
-#define MIB            (UINT64_C(1) << 20)
-#define SEC            UINT64_C(1000000)
-#define TICK_USEC      (SEC / 5)
-#define HOSTILE_SEC    80
-#define AFTERWARDS_SEC 110 /* price_timeout_sec, the release's drain, a minute for what failed */
+#define MIB             (UINT64_C(1) << 20)
+#define SEC             UINT64_C(1000000)
+#define TICK_USEC       (SEC / 5)
+#define HOSTILE_SEC     80
+#define CHANGES_PER_MIN 120
+#define AFTERWARDS_SEC                                                                             \
+	110 /* canfs_config_lost_usec(), the release's drain, a minute for what failed */
 #define TOTAL_BYTES    (2000 * MIB)
 #define WRITE_PER_TICK (4 * MIB)
 #define DRAIN_PER_TICK (10 * MIB)
@@ -175,7 +177,7 @@ static void agent_ticks(struct world *world, double price)
 			.dirty_bytes = world->dirty_bytes } };
 	uint64_t chunk;
 
-	canfs_tuner_tick(world->actors.tuner, world->config.changes_per_min, world->now_usec);
+	canfs_tuner_tick(world->actors.tuner, CHANGES_PER_MIN, world->now_usec);
 	for (int i = 0; i < 2; i++) {
 		answer(world, bidders[i], price);
 		canfs_bidder_observe(bidders[i], &world->stats, &host.meminfo, world->now_usec);
@@ -269,8 +271,6 @@ static struct world *new_world(void)
 	canfs_config_defaults(&world->config);
 	canfs_config_set_mode(&world->config, CANFS_ENFORCE);
 	strcpy(world->config.state_dir, "/state");
-	world->config.terms.readahead_min_kib = 100; /* no powers of 2 */
-	world->config.terms.readahead_max_kib = 6000;
 	assert_int_equal(canfs_actors_open(&world->actors, &world->config, world->root.path, error,
 				 sizeof(error)),
 		0);
@@ -318,8 +318,7 @@ static void test_hostile_prices(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
 		struct world *world = new_world();
-		unsigned int allowed =
-			world->config.changes_per_min * (1 + (HOSTILE_SEC + AFTERWARDS_SEC) / 60);
+		unsigned int allowed = CHANGES_PER_MIN * (1 + (HOSTILE_SEC + AFTERWARDS_SEC) / 60);
 
 		run(world, servers[i].price, HOSTILE_SEC);
 		print_message("%s: %u knobs written, at most %llu MiB dirty\n", servers[i].name,

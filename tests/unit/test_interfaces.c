@@ -218,22 +218,19 @@ static void test_readahead_pays_for_others_readers(void **state)
 	assert_true(scene->bidder[1].network.readahead > 0.8);
 }
 
-static void test_switched_off_or_not_known(void **state)
+static void test_speed_not_known(void **state)
 {
 	struct scene *scene = *state;
 	struct canfs_bidder *bidder = &scene->bidder[0];
 
-	bidder->terms.network = false;
 	fake_root_write(&scene->root, LO "/speed", "-1\n");
 	hold(scene, 100);
 	steps(scene, 20, SPEED, 0);
 	assert_int_equal(bidder->write.verdict, CANFS_ACCELERATE);
-	assert_string_equal(bidder->network.interface, "");
 	assert_true(scene->bidder[1].network.bytes_per_sec == 0);
 	assert_true(scene->bidder[1].network.write == 0);
 
 	/* What is said of one mount's link is of that only. */
-	bidder->terms.network = true;
 	bidder->terms.link_speed = 100;
 	steps(scene, 20, SPEED, 0);
 	assert_int_equal(bidder->write.verdict, CANFS_DEFER);
@@ -288,7 +285,7 @@ int main(void)
 		SCENE_TEST(test_busy_link_holds_and_idle_link_sends),
 		SCENE_TEST(test_write_back_of_no_mount_is_others),
 		SCENE_TEST(test_readahead_pays_for_others_readers),
-		SCENE_TEST(test_switched_off_or_not_known),
+		SCENE_TEST(test_speed_not_known),
 		SCENE_TEST(test_speed_is_asked_for_when_the_link_changes),
 		SCENE_TEST(test_an_interface_that_nobody_uses_is_forgotten),
 	};

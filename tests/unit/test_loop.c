@@ -113,7 +113,7 @@ static void expect_knob(const struct scene *scene, const char *path, uint64_t va
 
 static pid_t start_agent(const struct scene *scene)
 {
-	char file[PATH_MAX], error[CANFS_CONFIG_ERROR_MAX];
+	char file[PATH_MAX], error[CANFS_OPTIONS_ERROR_MAX];
 	struct canfs_loop_options options = {
 		.root = scene->root.path, .config_file = file, .mode = -1
 	};
@@ -247,8 +247,7 @@ static void test_counters_that_are_gone(void **state)
 	struct scene *scene = *state;
 	char file[PATH_MAX];
 
-	configure(scene, "[agent]\nmode = enforce\nstate_dir = /state\nprice_idle_sec = 1\n"
-			 "price_timeout_sec = 4\n");
+	configure(scene, "[agent]\nmode = enforce\nstate_dir = /state\nprice_idle_sec = 1\n");
 	expect_notice(scene, "READY=1");
 	kill(scene->agent_pid, SIGHUP);
 	expect_notice(scene, "READY=1");

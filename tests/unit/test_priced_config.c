@@ -2,13 +2,13 @@
 /* priced.conf: defaults, bounds, and the one line that says what is wrong; and that its manual knows each option. */
 #include "tests/unit/fake_root.h"
 
-#include "priced/config_option.h"
+#include "priced/config.h"
 #include "pricing/price.h"
 #include "protocol/price_message.h"
 #include "server/monitors/source.h"
 
 static struct canfs_priced_config config;
-static char error[CANFS_PRICED_ERROR_MAX];
+static char error[CANFS_OPTIONS_ERROR_MAX];
 
 static int parse(const char *text)
 {
@@ -156,7 +156,7 @@ static void wrong_classes_are_named(void **state)
 	refused("[class a b]\nclients = *\n", "priced.conf:2: class a b: allowed are names of 1 to "
 					      "31 letters, digits, . _ and -");
 	refused("[class ]\nclients = *\n",
-		"priced.conf:2: class : allowed are names of 1 to 31 letters, digits, . _ and -");
+		"priced.conf:1: allowed are the sections [priced] and [class NAME]");
 	refused("[class]\nclients = *\n",
 		"priced.conf:1: allowed are the sections [priced] and [class NAME]");
 	for (int i = 0; i <= CANFS_CLASSES_MAX; i++)
@@ -175,7 +175,7 @@ static void a_wrong_file_changes_nothing(void **state)
 static void a_file_must_be_there_and_small(void **state)
 {
 	struct fake_root *root = *state;
-	static char text[CANFS_PRICED_CONFIG_BYTES_MAX + 1];
+	static char text[CANFS_OPTIONS_BYTES_MAX + 2];
 	char full[PATH_MAX];
 
 	fake_root_full(root, "/priced.conf", full);
@@ -211,12 +211,13 @@ static void only_what_differs_is_set(void **state)
 /* Without its comment signs it says what holds anyhow. */
 static void the_example_says_the_defaults(void **state)
 {
-	static char text[CANFS_PRICED_CONFIG_BYTES_MAX] = "[priced]\n";
+	static char text[CANFS_OPTIONS_BYTES_MAX] = "[priced]\n";
 	struct canfs_priced_config defaults;
 	char option[256];
 
 	(void)state;
-	for (size_t i = 0; canfs_priced_config_example(i, option, sizeof(option)); i++) {
+	for (size_t i = 0; canfs_options_example(&canfs_priced_options, i, option, sizeof(option));
+		i++) {
 		char *value = strchr(option, '\n') + 2;
 
 		assert_true(value - option <= 122 && strlen(value) <= 121);
@@ -237,11 +238,11 @@ static void the_manual_has_each_option(void **state)
 	snprintf(path, sizeof(path), "%.*spriced/man/canfs-priced.8",
 		(int)(strlen(__FILE__) - strlen(here)), __FILE__);
 	assert_true(canfs_read_source("", path, manual, sizeof(manual)) > 0);
-	for (size_t i = 0; i < canfs_priced_options_n; i++) {
-		const struct canfs_priced_option *option = &canfs_priced_options[i];
+	for (size_t i = 0; i < canfs_priced_options.n; i++) {
+		const struct canfs_option *option = &canfs_priced_options.option[i];
 
 		snprintf(head, sizeof(head), "\n.It Cm %s No = ", option->name);
-		if (option->type == PRICED_COUNT || option->type == PRICED_REAL)
+		if (option->type == CANFS_COUNT || option->type == CANFS_REAL)
 			snprintf(head, sizeof(head), "\n.It Cm %s No = %.15g ... %.15g\n",
 				option->name, option->min, option->max);
 		if (!strstr(manual, head))

@@ -362,7 +362,7 @@ static void test_config(void **state)
 	strcpy(agent.config.mounts.path[0], "/data/*");
 	strcpy(agent.config.mounts.path[1], "/scratch");
 	agent.config.mounts.n = 2;
-	agent.config.terms.hysteresis = 0.05;
+	agent.config.price_idle_sec = 5;
 	agent.config.sections = 1;
 	strcpy(agent.config.section[0].pattern, "/data/db");
 	agent.config.section[0].terms = agent.config.terms;
@@ -373,9 +373,9 @@ static void test_config(void **state)
 	assert_text(config, "options.mounts", "/data/* /scratch");
 	assert_text(config, "options.writeback", "on");
 	assert_text(config, "options.metrics_listen", "");
-	assert_text(config, "options.control_socket", "/run/canfs/agent.sock");
+	assert_text(config, "options.state_dir", "/state");
 	assert_number(config, "options.hold_pct", 45);
-	assert_number(config, "options.hysteresis", 0.05);
+	assert_number(config, "options.price_idle_sec", 5);
 	/* Of a section what differs. */
 	section = json_array_get(at(config, "sections"), 0);
 	assert_text(section, "mount", "/data/db");

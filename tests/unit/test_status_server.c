@@ -17,7 +17,7 @@ static int setup(void **state)
 {
 	(void)state;
 	fake_agent_make(&agent);
-	strcpy(agent.config.control_socket, "/state/agent.sock");
+	strcpy(agent.config.state_dir, "/state");
 	status_server =
 		(struct canfs_status_server) { .root = agent.root.path, .view = agent.view };
 	canfs_status_server_configure(&status_server, &agent.config);
@@ -201,24 +201,19 @@ static void test_reconfigured(void **state)
 	char path[PATH_MAX];
 
 	(void)state;
-	strcpy(agent.config.control_socket, "/state/other.sock");
-	canfs_status_server_configure(&status_server, &agent.config);
 	snprintf(path, sizeof(path), "%s/state/agent.sock", agent.root.path);
-	assert_int_equal(access(path, F_OK), -1);
-	snprintf(path, sizeof(path), "%s/state/other.sock", agent.root.path);
 	assert_int_equal(access(path, F_OK), 0);
-	agent.config.control_socket[0] = '\0';
-	canfs_status_server_configure(&status_server, &agent.config);
+	canfs_status_server_close(&status_server);
 	assert_int_equal(access(path, F_OK), -1);
 	turn(2);
 	/* What cannot be opened is done without, and tried again with the next configuration. */
-	strcpy(agent.config.control_socket, "/no/such/directory");
+	strcpy(agent.config.state_dir, "/no/such/directory");
 	strcpy(agent.config.metrics_listen, "127.0.0.1:0");
 	canfs_status_server_configure(&status_server, &agent.config);
 	assert_string_equal(status_server.socket, "");
 	assert_null(status_server.http);
 	turn(2);
-	strcpy(agent.config.control_socket, "/state/agent.sock");
+	strcpy(agent.config.state_dir, "/state");
 	canfs_status_server_configure(&status_server, &agent.config);
 	close(dial());
 }
