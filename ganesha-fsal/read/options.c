@@ -21,7 +21,7 @@ struct config_item canfs_read_items[] = {
 	READ_UI32("Prefetch_Open_Files", 16, 65536, 1024, open_files),
 	CONF_ITEM_TOKEN("Scheduler", AUTO, scheduler_names, canfs_read_options, scheduler),
 	READ_UI32("Scheduler_Depth", 0, CANFS_ENGINE_DEPTH_MAX, 0, depth),
-	READ_UI32("Lag_Kib", 64, 1048576, 12288, lag_kib),
+	READ_UI32("Lag_Kib", 64, 1048576, 2048, lag_kib),
 	CONFIG_EOL,
 };
 

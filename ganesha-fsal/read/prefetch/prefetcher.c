@@ -122,7 +122,8 @@ static void tick_devices(struct canfs_prefetcher *prefetcher)
 
 	for (unsigned int i = 0; i < devices && elapsed_sec > 0; i++) {
 		tick_streams(prefetcher->config.root, prefetcher->device[i], elapsed_sec);
-		canfs_throttle_tick(&prefetcher->device[i]->throttle, &released);
+		canfs_throttle_tick(&prefetcher->device[i]->throttle,
+			canfs_streams_active(&prefetcher->device[i]->streams), &released);
 		canfs_reads_go_on(prefetcher->device[i], &released);
 		canfs_worker_pool_tick(prefetcher->device[i]->pool, now_usec);
 		canfs_worker_pool_tick(prefetcher->device[i]->blocking_pool, now_usec);

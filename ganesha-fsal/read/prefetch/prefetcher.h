@@ -58,7 +58,7 @@ struct canfs_prefetcher_config {
 	unsigned int open_max;           /* descriptors in the fd cache */
 	char policy[16];                 /* "": by the type of the device */
 	unsigned int depth;              /* of the engines; 0: by the device */
-	uint32_t lag_bytes;              /* of the throttle */
+	uint32_t lag_bytes;              /* of the throttle, for each stream */
 	unsigned int drain_timeout_msec; /* of drain(); 0: CANFS_DRAIN_TIMEOUT_MSEC */
 	const char *root; /* prefix of /proc and /sys: "" except in tests; never NULL */
 	void (*thread_begins)(

@@ -301,6 +301,7 @@ static bool hold(struct canfs_read *read)
 
 	canfs_fd_cache_use(held->file);
 	held->job.run = answer;
+	held->job.bytes = held->bytes;
 	if (!canfs_throttle_hold(&device_of(held)->throttle, &held->job))
 		canfs_worker_pool_submit(device_of(held)->blocking_pool, &held->job);
 	return true;
@@ -364,6 +365,10 @@ void canfs_prefetch_complete(struct canfs_read *read)
 			canfs_throttle_end(&device->throttle, &released);
 			canfs_reads_go_on(device, &released);
 		}
+	}
+	if (read->way == CANFS_READ_HELD) {
+		canfs_throttle_done(&device->throttle, read->bytes, &released);
+		canfs_reads_go_on(device, &released);
 	}
 	leave(read);
 	canfs_export_fs_leave(export_fs);

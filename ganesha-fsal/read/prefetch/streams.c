@@ -42,11 +42,13 @@ static void end_turn(struct canfs_streams *streams, const struct canfs_disk_read
 		now ? difference(&streams->before, now) : (struct canfs_disk_reads) { 0 };
 	double others = (double)(atomic_exchange(&streams->others, 0) + did.writes);
 	bool alone = others < CANFS_STREAMS_OTHERS * streams->turn_sec;
-	bool several = atomic_exchange(&streams->count, 0) > 1;
+	unsigned int count = atomic_exchange(&streams->count, 0);
+	bool several = count > 1;
 
 	streams->loses = alone && is_slow(&did, streams->turn_sec);
 	atomic_store(&streams->ours,
 		several && alone && (streams->loses || canfs_streams_are_ours(streams)));
+	atomic_store(&streams->active, count);
 	streams->before = now ? *now : (struct canfs_disk_reads) { 0 };
 	streams->turn_sec = 0;
 	atomic_fetch_add(&streams->turn, 1);

@@ -43,6 +43,7 @@ struct canfs_streams {
 	_Atomic uint8_t turn;
 	atomic_bool ours;
 	atomic_uint count;  /* streams that have read in this turn and in the one before */
+	atomic_uint active; /* count of the previous turn */
 	atomic_uint others; /* random reads in this turn */
 
 	/* Private to the housekeeping thread. */
@@ -70,6 +71,12 @@ static inline void canfs_streams_note(struct canfs_streams *streams, _Atomic uin
 static inline bool canfs_streams_are_ours(const struct canfs_streams *streams)
 {
 	return atomic_load_explicit(&streams->ours, memory_order_relaxed);
+}
+
+/* Returns how many streams read at the same time in the previous turn. */
+static inline unsigned int canfs_streams_active(const struct canfs_streams *streams)
+{
+	return atomic_load_explicit(&streams->active, memory_order_relaxed);
 }
 
 /* Counts a random read that waits for the disk. */

@@ -3,7 +3,7 @@
 
 void canfs_throttle_init(struct canfs_throttle *throttle, uint64_t lag_bytes)
 {
-	*throttle = (struct canfs_throttle) { .lag_bytes = lag_bytes };
+	*throttle = (struct canfs_throttle) { .lag_bytes = lag_bytes, .streams = 1 };
 	pthread_mutex_init(&throttle->mutex, NULL);
 	STAILQ_INIT(&throttle->held);
 }
@@ -19,11 +19,56 @@ bool canfs_throttle_hold(struct canfs_throttle *throttle, struct canfs_job *job)
 
 	/* If a read is served after this check, it finds the job in the list. */
 	pthread_mutex_lock(&throttle->mutex);
-	holds = atomic_load(&throttle->waiting) != 0;
-	if (holds)
+	holds = atomic_load(&throttle->waiting) != 0 || !STAILQ_EMPTY(&throttle->held);
+	if (holds) {
 		STAILQ_INSERT_TAIL(&throttle->held, job, next);
+		atomic_fetch_add(&throttle->count, 1);
+	} else {
+		throttle->in_flight += job->bytes;
+	}
 	pthread_mutex_unlock(&throttle->mutex);
 	return holds;
+}
+
+/* Call with the mutex held. */
+static bool may_release(const struct canfs_throttle *throttle, uint64_t bytes)
+{
+	uint64_t bound = canfs_throttle_bound(throttle);
+
+	if (atomic_load(&throttle->waiting) != 0 && atomic_load(&throttle->passed) + bytes > bound)
+		return false;
+	return throttle->in_flight == 0 || throttle->in_flight + bytes <= bound;
+}
+
+/* Call with the mutex held. */
+static void release_first(struct canfs_throttle *throttle, struct canfs_held *released)
+{
+	struct canfs_job *job = STAILQ_FIRST(&throttle->held);
+
+	STAILQ_REMOVE_HEAD(&throttle->held, next);
+	STAILQ_INSERT_TAIL(released, job, next);
+	atomic_fetch_sub(&throttle->count, 1);
+	throttle->in_flight += job->bytes;
+	atomic_fetch_add(&throttle->passed, job->bytes);
+	throttle->moved = true;
+}
+
+/* Call with the mutex held. */
+static void release(struct canfs_throttle *throttle, struct canfs_held *released)
+{
+	while (!STAILQ_EMPTY(&throttle->held) &&
+		may_release(throttle, STAILQ_FIRST(&throttle->held)->bytes))
+		release_first(throttle, released);
+}
+
+void canfs_throttle_done(
+	struct canfs_throttle *throttle, uint64_t bytes, struct canfs_held *released)
+{
+	STAILQ_INIT(released);
+	pthread_mutex_lock(&throttle->mutex);
+	throttle->in_flight -= bytes;
+	release(throttle, released);
+	pthread_mutex_unlock(&throttle->mutex);
 }
 
 void canfs_throttle_begin(struct canfs_throttle *throttle)
@@ -32,31 +77,31 @@ void canfs_throttle_begin(struct canfs_throttle *throttle)
 		atomic_store(&throttle->passed, 0);
 }
 
-/* Call with the mutex held. */
-static void release_all(struct canfs_throttle *throttle, bool gives_up, struct canfs_held *released)
-{
-	throttle->late = false;
-	atomic_store(&throttle->gave_up, gives_up);
-	STAILQ_CONCAT(released, &throttle->held);
-}
-
 void canfs_throttle_end(struct canfs_throttle *throttle, struct canfs_held *released)
 {
 	STAILQ_INIT(released);
 	pthread_mutex_lock(&throttle->mutex);
 	atomic_store(&throttle->passed, 0);
+	atomic_store(&throttle->gave_up, false);
 	atomic_fetch_sub(&throttle->waiting, 1);
-	release_all(throttle, false, released);
+	release(throttle, released);
 	pthread_mutex_unlock(&throttle->mutex);
 }
 
-void canfs_throttle_tick(struct canfs_throttle *throttle, struct canfs_held *released)
+void canfs_throttle_tick(
+	struct canfs_throttle *throttle, unsigned int streams, struct canfs_held *released)
 {
+	if (streams > CANFS_THROTTLE_STREAMS)
+		streams = CANFS_THROTTLE_STREAMS;
 	STAILQ_INIT(released);
 	pthread_mutex_lock(&throttle->mutex);
-	if (throttle->late)
-		release_all(throttle, true, released);
-	else
-		throttle->late = !STAILQ_EMPTY(&throttle->held);
+	atomic_store(&throttle->streams, streams > 0 ? streams : 1);
+	if (throttle->late && !throttle->moved) {
+		atomic_store(&throttle->gave_up, true);
+		while (!STAILQ_EMPTY(&throttle->held))
+			release_first(throttle, released);
+	}
+	throttle->late = !STAILQ_EMPTY(&throttle->held);
+	throttle->moved = false;
 	pthread_mutex_unlock(&throttle->mutex);
 }

@@ -17,6 +17,7 @@ struct canfs_job {
 	void (*run)(struct canfs_job *job); /* may free the job */
 	STAILQ_ENTRY(canfs_job) next;       /* private to the pool, like the next member */
 	uint64_t queued_usec;
+	uint64_t bytes; /* of a READ that is held: throttle.h */
 };
 
 struct canfs_worker_pool;
