@@ -63,7 +63,10 @@ static const struct canfs_check checks[] = {
 	{ "delegations", false, true, canfs_check_delegations },
 };
 
-/* For each disk of a server. A new row needs the same as one of checks[]. */
+/*
+ * For each disk of a server. A new row needs the same as one of checks[], with rows in
+ * test_doctor_storage.c.
+ */
 static const struct canfs_disk_check disk_checks[] = {
 	{ "disk-scheduler", canfs_check_disk_scheduler },
 	{ "write-throttling", canfs_check_wbt },

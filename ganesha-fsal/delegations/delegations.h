@@ -37,7 +37,13 @@ static inline struct canfs_export_delegations *canfs_delegations_here(void)
  */
 bool canfs_delegates(const struct fsal_export *export);
 bool canfs_any_delegations(void);
+
+/* True: the export may grant delegations now, whether any is held or not. Needs op_ctx on it. */
+bool canfs_export_delegates(const struct fsal_export *export);
+
+struct canfs_revoked;
 struct canfs_holders *canfs_all_holders(void); /* NULL: no export wants delegations */
+struct canfs_revoked *canfs_all_revoked(void); /* likewise */
 struct canfs_nfs_client canfs_client_here(void);
 
 /*
@@ -45,6 +51,13 @@ struct canfs_nfs_client canfs_client_here(void);
  * conflicts, recalls that delegation and returns ERR_FSAL_DELAY, so the client retries.
  */
 fsal_status_t canfs_check_conflicts(uint64_t file, enum canfs_access access);
+
+/*
+ * leases.c. The feature's hook: grants a delegation, or notes that one ends. False: the sub-FSAL
+ * must handle the lease.
+ */
+bool canfs_lease(struct fsal_obj_handle *handle, struct state_t *state, void *owner,
+	fsal_deleg_t deleg, fsal_status_t *status);
 
 /*
  * Call this for any state that ends. Repeated calls are harmless. owner: as in lease_op2; NULL: the

@@ -90,6 +90,14 @@ static inline void assert_flushing_point_is_back(const struct scene *scene)
 	assert_int_equal(canfs_journal_count(scene->actors.journal), 0);
 }
 
+static inline uint64_t asked_to_send(const struct scene *scene, struct canfs_bdi bdi)
+{
+	struct canfs_accelerate_status status;
+
+	canfs_accelerate_status(scene->actors.accelerator, bdi, &status);
+	return status.requests + status.busy;
+}
+
 #define ACT_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 #endif

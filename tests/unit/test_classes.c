@@ -1,66 +1,15 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Classes of clients: what a word of Clients stands for, who is in which class, what they are told, and how classes change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+/* Classes of clients: who is in which class, what they are told, and how classes change. */
+#include "tests/unit/classes_scene.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "common/address.h"
-#include "common/clock.h"
 #include "pricing/price.h"
-#include "server/classes/names.h"
 #include "server/classes/shared_classes.h"
-
-static char error[CANFS_CLASS_ERROR_MAX];
-
-static struct in6_addr address_of(const char *text)
-{
-	struct in6_addr address;
-	struct in_addr ipv4;
-
-	if (inet_pton(AF_INET, text, &ipv4) == 1)
-		return canfs_map_ipv4(&ipv4);
-	assert_int_equal(inet_pton(AF_INET6, text, &address), 1);
-	return address;
-}
-
-/* "a.example" has two addresses, "@group" three, of which one is that of "a.example"; others none. */
-static void find_name(void *arg, const char *name, struct canfs_classes *classes)
-{
-	static const char *const of_host[] = { "10.1.0.1", "fd01::1", NULL };
-	static const char *const of_group[] = { "10.1.0.1", "10.2.0.1", "10.2.0.2", NULL };
-	static const char *const of_nobody[] = { NULL };
-	const char *const *text = strcmp(name, "a.example") == 0 ? of_host
-				  : strcmp(name, "@group") == 0  ? of_group
-								 : of_nobody;
-	unsigned int *asked = arg;
-
-	++*asked;
-	for (; *text; text++) {
-		struct in6_addr address = address_of(*text);
-		struct canfs_network network = canfs_network_of(&address);
-
-		assert_int_equal(canfs_classes_add_network(classes, &network), 0);
-	}
-}
-
-static struct in6_addr at_link(const char *text, uint32_t scope)
-{
-	struct sockaddr_in6 from = {
-		.sin6_family = AF_INET6, .sin6_addr = address_of(text), .sin6_scope_id = scope
-	};
-	struct in6_addr address;
-
-	assert_true(canfs_read_address((const struct sockaddr *)&from, &address));
-	return address;
-}
 
 /* A class of these words, with blanks between them. Returns how many names were looked up. */
 static unsigned int add(
@@ -75,115 +24,6 @@ static unsigned int add(
 			canfs_classes_add_word(classes, word, find_name, &asked, error), 0);
 	assert_int_equal(canfs_classes_end(classes, name, premium_pct, error), 0);
 	return asked;
-}
-
-/* "" if it is in none. */
-static const char *class_of(const struct canfs_classes *classes, const char *client)
-{
-	struct in6_addr address = address_of(client);
-	const struct canfs_class *client_class = canfs_classes_find(classes, &address);
-
-	return client_class ? client_class->name : "";
-}
-
-static void words_are_networks_or_names(void **state)
-{
-	static const struct {
-		const char *text;
-		enum canfs_client_word word;
-		const char *printed; /* of a network */
-	} cases[] = {
-		{ "*", CANFS_WORD_NETWORK, "*" },
-		{ "10.0.3.7", CANFS_WORD_NETWORK, "10.0.3.7" },
-		{ "10.0.3.7/32", CANFS_WORD_NETWORK, "10.0.3.7" },
-		{ "10.0.3.7/24", CANFS_WORD_NETWORK, "10.0.3.0/24" },
-		{ "10.255.255.255/13", CANFS_WORD_NETWORK, "10.248.0.0/13" },
-		{ "0.0.0.0/0", CANFS_WORD_NETWORK, "0.0.0.0/0" },
-		{ "::ffff:10.0.3.7", CANFS_WORD_NETWORK, "10.0.3.7" },
-		{ "::ffff:10.0.3.7/120", CANFS_WORD_NETWORK, "10.0.3.0/24" },
-		{ "fd00::7", CANFS_WORD_NETWORK, "fd00::7" },
-		{ "fd12:3456::7/20", CANFS_WORD_NETWORK, "fd12:3000::/20" },
-		{ "::/0", CANFS_WORD_NETWORK, "::/0" },
-		{ "@batch", CANFS_WORD_NETGROUP, NULL },
-		{ "@b.a-t_ch1", CANFS_WORD_NETGROUP, NULL },
-		{ "host", CANFS_WORD_HOST, NULL },
-		{ "host.example", CANFS_WORD_HOST, NULL },
-		{ "host.example.", CANFS_WORD_HOST, NULL },
-		{ "3com.example", CANFS_WORD_HOST, NULL },
-		{ "1.2.3.4a", CANFS_WORD_HOST, NULL },
-	};
-	char text[CANFS_NETWORK_TEXT_MAX];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		enum canfs_client_word word;
-		struct canfs_network network;
-		const char *allowed;
-
-		if (canfs_client_parse(cases[i].text, &word, &network, &allowed) != 0)
-			fail_msg("%s: %s", cases[i].text, allowed);
-		if (word != cases[i].word)
-			fail_msg("%s: %d, not %d", cases[i].text, (int)word, (int)cases[i].word);
-		if (cases[i].printed)
-			assert_string_equal(canfs_network_print(&network, text), cases[i].printed);
-	}
-}
-
-static void wrong_words_are_named(void **state)
-{
-	static const char *const cases[][2] = {
-		{ "10.0.3", "10.0.3: allowed are addresses and networks of IPv4 and IPv6, as "
-			    "10.0.3.0/24" },
-		{ "10.0.3.256", "10.0.3.256: allowed are addresses and networks of IPv4 and IPv6, "
-				"as 10.0.3.0/24" },
-		{ "17", "17: allowed are addresses and networks of IPv4 and IPv6, as 10.0.3.0/24" },
-		{ "fd00::g", "fd00::g: allowed are addresses and networks of IPv4 and IPv6, as "
-			     "10.0.3.0/24" },
-		{ "fe80::1%no-link",
-			"fe80::1%no-link: allowed are addresses and networks of IPv4 and "
-			"IPv6, as 10.0.3.0/24" },
-		{ "host/24", "host/24: allowed are addresses and networks of IPv4 and IPv6, as "
-			     "10.0.3.0/24" },
-		{ "/24", "/24: allowed are addresses and networks of IPv4 and IPv6, as "
-			 "10.0.3.0/24" },
-		{ "10.0.3.0/33", "10.0.3.0/33: behind the slash 0 ... 32 bits are allowed" },
-		{ "10.0.3.0/", "10.0.3.0/: behind the slash 0 ... 32 bits are allowed" },
-		{ "10.0.3.0/-1", "10.0.3.0/-1: behind the slash 0 ... 32 bits are allowed" },
-		{ "10.0.3.0/255.255.255.0",
-			"10.0.3.0/255.255.255.0: behind the slash 0 ... 32 bits are allowed" },
-		{ "fd00::/129", "fd00::/129: behind the slash 0 ... 128 bits are allowed" },
-		{ "fd00::/4294967296",
-			"fd00::/4294967296: behind the slash 0 ... 128 bits are allowed" },
-		{ "0.0.0.0", "0.0.0.0: no client has this address; all clients are *" },
-		{ "0.0.0.0/32", "0.0.0.0/32: no client has this address; all clients are *" },
-		{ "::", "::: no client has this address; all clients are *" },
-		{ "*.example",
-			"*.example: names with wildcards are not allowed; all clients are *" },
-		{ "host?", "host?: names with wildcards are not allowed; all clients are *" },
-		{ "", ": allowed are *, addresses, networks, names of hosts and @netgroups" },
-		{ "@", "@: allowed are *, addresses, networks, names of hosts and @netgroups" },
-		{ "-v", "-v: allowed are *, addresses, networks, names of hosts and @netgroups" },
-		{ "a b", "a b: allowed are *, addresses, networks, names of hosts and @netgroups" },
-	};
-	static struct canfs_classes classes;
-	unsigned int asked = 0;
-	char name[300];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(
-			canfs_classes_add_word(&classes, cases[i][0], find_name, &asked, error),
-			-EINVAL);
-		assert_string_equal(error, cases[i][1]);
-	}
-	memset(name, 'x', sizeof(name));
-	name[256] = '\0';
-	assert_int_equal(canfs_classes_add_word(&classes, name, find_name, &asked, error), -EINVAL);
-	assert_int_equal(classes.network_count, 0);
-	assert_int_equal(asked, 0);
-	name[255] = '\0';
-	assert_int_equal(canfs_classes_add_word(&classes, name, find_name, &asked, error), 0);
-	assert_int_equal(asked, 1);
 }
 
 static void the_first_class_that_has_a_client_wins(void **state)
@@ -397,78 +237,6 @@ static void readers_are_not_disturbed(void **state)
 	canfs_shared_classes_free(&race.shared);
 }
 
-static char said[256];
-static unsigned int times_said;
-
-static void say(const char *message)
-{
-	snprintf(said, sizeof(said), "%s", message);
-	times_said++;
-}
-
-/* What the resolver of this machine knows for certain, and what none can. */
-static void names_come_from_the_resolver(void **state)
-{
-	struct canfs_classes classes = { .count = 0 };
-	struct canfs_names names;
-	char label[66];
-
-	(void)state;
-	canfs_names_begin(&names, say);
-	names.class_name = "batch";
-	names.until_usec = UINT64_MAX;
-	canfs_names_find(&names, "127.0.0.2", &classes);
-	assert_int_equal(times_said, 0);
-	assert_int_equal(canfs_classes_end(&classes, "batch", 30, error), 0);
-	assert_string_equal(class_of(&classes, "127.0.0.2"), "batch");
-	/* No label is that long. */
-	memset(label, 'x', sizeof(label) - 1);
-	label[sizeof(label) - 1] = '\0';
-	canfs_names_find(&names, label, &classes);
-	assert_int_equal(times_said, 1);
-	assert_non_null(strstr(said, "class batch: xxx"));
-	assert_non_null(strstr(said, " is left out: "));
-	canfs_names_find(&names, "@canfs-no-such-netgroup", &classes);
-	assert_string_equal(said, "class batch: @canfs-no-such-netgroup is left out: no such "
-				  "netgroup, or no hosts in it");
-	names.until_usec = canfs_now_usec();
-	canfs_names_find(&names, "localhost", &classes);
-	assert_string_equal(said, "class batch: localhost is left out: "
-				  "looking up the names before has taken too long");
-	assert_int_equal(classes.network_count, 1);
-}
-
-/* The same link-local address on two links belongs to two hosts. */
-static void interfaces_tell_link_local_addresses_apart(void **state)
-{
-	const struct in6_addr one = at_link("fe80::1", 1), two = at_link("fe80::1", 2);
-	const struct in6_addr anywhere = address_of("fe80::1"), global = at_link("fd00::1", 2);
-	struct in6_addr parsed;
-	char text[INET6_ADDRSTRLEN], name[IF_NAMESIZE], expected[INET6_ADDRSTRLEN + IF_NAMESIZE];
-	bool is_ipv4;
-
-	(void)state;
-	assert_false(IN6_ARE_ADDR_EQUAL(&one, &two));
-	assert_false(canfs_is_same_host(&one, &two));
-	assert_true(canfs_is_same_host(&one, &anywhere));
-	assert_true(canfs_is_same_host(&anywhere, &two));
-	assert_int_equal(canfs_scope_of(&two), 2);
-	assert_int_equal(canfs_scope_of(&global), 0);
-	assert_string_equal(canfs_print_address(&global, text), "fd00::1");
-	/* 1 is lo, wherever this runs. */
-	assert_non_null(if_indextoname(1, name));
-	snprintf(expected, sizeof(expected), "fe80::1%%%s", name);
-	assert_string_equal(canfs_print_address(&one, text), expected);
-	assert_true(canfs_parse_address(expected, strlen(expected), &parsed, &is_ipv4));
-	assert_true(IN6_ARE_ADDR_EQUAL(&parsed, &one));
-	assert_true(canfs_parse_address("fe80::1%2", 9, &parsed, &is_ipv4));
-	assert_true(IN6_ARE_ADDR_EQUAL(&parsed, &two));
-	assert_false(canfs_parse_address("fe80::1%", 8, &parsed, &is_ipv4));
-	assert_false(canfs_parse_address("fe80::1%none-such", 17, &parsed, &is_ipv4));
-	assert_false(canfs_parse_address("fd00::1%1", 9, &parsed, &is_ipv4));
-	assert_false(canfs_parse_address("10.0.0.1%1", 10, &parsed, &is_ipv4));
-}
-
 static const char *class_at(const struct canfs_classes *classes, struct in6_addr client)
 {
 	const struct canfs_class *client_class = canfs_classes_find(classes, &client);
@@ -496,10 +264,7 @@ static void a_link_local_client_is_in_the_class_of_its_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_networks_or_names),
-		cmocka_unit_test(wrong_words_are_named),
 		cmocka_unit_test(the_first_class_that_has_a_client_wins),
-		cmocka_unit_test(interfaces_tell_link_local_addresses_apart),
 		cmocka_unit_test(a_link_local_client_is_in_the_class_of_its_link),
 		cmocka_unit_test(names_are_looked_up_once),
 		cmocka_unit_test(classes_are_bounded),
@@ -507,7 +272,6 @@ int main(void)
 		cmocka_unit_test(premiums_stay_within_prices),
 		cmocka_unit_test(classes_are_replaced),
 		cmocka_unit_test(readers_are_not_disturbed),
-		cmocka_unit_test(names_come_from_the_resolver),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Who is told of prices, and when: the price service's table, and its cookies. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <arpa/inet.h>
+/* Who is told of prices, and when: the price service's table. */
+#include "tests/unit/subscribers_scene.h"
+
 #include <errno.h>
 #include <malloc.h>
-#include <string.h>
 
-#include "server/price-service/admissions.h"
 #include "server/price-service/cookie.h"
-#include "server/price-service/subscribers.h"
-
-#define SECOND UINT64_C(1000000)
-
-/* Never looked into. */
-static char places[2];
-static struct canfs_price_table *const export_a = (void *)&places[0], *const export_b =
-									      (void *)&places[1];
 
 static struct canfs_subscribers *table;
 
@@ -35,17 +21,6 @@ static int tear_down(void **state)
 	(void)state;
 	canfs_subscribers_free(table);
 	return 0;
-}
-
-static struct canfs_endpoint endpoint_of(uint32_t host, uint16_t port)
-{
-	struct canfs_endpoint endpoint = { .client = { .sin6_family = AF_INET6,
-						   .sin6_port = htons(port) } };
-
-	endpoint.client.sin6_addr.s6_addr[0] = 0xfd;
-	host = htonl(host);
-	memcpy(&endpoint.client.sin6_addr.s6_addr[12], &host, sizeof(host));
-	return endpoint;
 }
 
 static struct canfs_prices prices_of(double write)
@@ -410,74 +385,6 @@ static void each_may_have_an_export_of_its_own(void **state)
 	assert_int_equal(canfs_subscribers_count(table).subscribers, told);
 }
 
-static void a_cookie_is_for_one_address_and_a_while(void **state)
-{
-	struct canfs_endpoint here = endpoint_of(1, 700), port = endpoint_of(1, 701),
-			      host = endpoint_of(2, 700);
-	uint64_t begin = 10 * CANFS_COOKIE_PERIOD_USEC;
-	uint8_t cookie[CANFS_COOKIE_BYTES], zeroes[CANFS_COOKIE_BYTES] = { 0 };
-	struct canfs_cookies cookies, others;
-
-	(void)state;
-	assert_int_equal(canfs_cookies_init(&cookies), 0);
-	assert_int_equal(canfs_cookies_init(&others), 0);
-	canfs_cookie_make(&cookies, &here.client, begin, cookie);
-	assert_true(canfs_cookie_is_good(&cookies, &here.client, begin, cookie));
-	assert_true(canfs_cookie_is_good(
-		&cookies, &here.client, begin + 2 * CANFS_COOKIE_PERIOD_USEC - 1, cookie));
-	assert_false(canfs_cookie_is_good(
-		&cookies, &here.client, begin + 2 * CANFS_COOKIE_PERIOD_USEC, cookie));
-	assert_false(canfs_cookie_is_good(&cookies, &here.client, begin - 1, cookie));
-	assert_false(canfs_cookie_is_good(&cookies, &port.client, begin, cookie));
-	assert_false(canfs_cookie_is_good(&cookies, &host.client, begin, cookie));
-	assert_false(canfs_cookie_is_good(&others, &here.client, begin, cookie));
-	assert_false(canfs_cookie_is_good(&cookies, &here.client, begin, zeroes));
-	cookie[CANFS_COOKIE_BYTES - 1] ^= 1;
-	assert_false(canfs_cookie_is_good(&cookies, &here.client, begin, cookie));
-}
-
-static const struct sockaddr *ipv4_of(struct sockaddr_in *address, uint8_t host, uint16_t port)
-{
-	*address = (struct sockaddr_in) { .sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr.s_addr = htonl(0x0a000000u + host) };
-	return (const struct sockaddr *)address;
-}
-
-static void whom_the_server_has_answered_is_admitted(void **state)
-{
-	struct canfs_admissions *admissions = canfs_admissions_new();
-	struct sockaddr_in ipv4;
-	struct sockaddr_in6 mapped = { .sin6_family = AF_INET6, .sin6_port = htons(700) };
-	uint8_t mapped_1[16] = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1 };
-	uint64_t end_usec = SECOND + CANFS_ADMISSION_USEC;
-
-	(void)state;
-	memcpy(&mapped.sin6_addr, mapped_1, sizeof(mapped_1));
-	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, SECOND));
-	canfs_admissions_note(admissions, ipv4_of(&ipv4, 1, 700), export_a, false, SECOND);
-	assert_true(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 4000), export_a, SECOND));
-	assert_true(canfs_admissions_has(admissions, (struct sockaddr *)&mapped, export_a, SECOND));
-	assert_true(
-		canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, end_usec - 1));
-	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, end_usec));
-	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_b, SECOND));
-	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 2, 700), export_a, SECOND));
-
-	canfs_admissions_note(admissions, ipv4_of(&ipv4, 1, 700), export_a, true, SECOND);
-	assert_true(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 1023), export_a, SECOND));
-	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 1024), export_a, SECOND));
-	canfs_admissions_forget(admissions, export_b);
-	assert_true(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, SECOND));
-	canfs_admissions_forget(admissions, export_a);
-	assert_false(canfs_admissions_has(admissions, ipv4_of(&ipv4, 1, 700), export_a, SECOND));
-	mapped.sin6_family = AF_UNIX;
-	canfs_admissions_note(admissions, (struct sockaddr *)&mapped, export_a, false, SECOND);
-	assert_false(
-		canfs_admissions_has(admissions, (struct sockaddr *)&mapped, export_a, SECOND));
-	canfs_admissions_free(admissions);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -496,8 +403,6 @@ int main(void)
 		TEST(one_address_has_its_share),
 		TEST(the_table_is_bounded),
 		TEST(each_may_have_an_export_of_its_own),
-		TEST(a_cookie_is_for_one_address_and_a_while),
-		TEST(whom_the_server_has_answered_is_admitted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

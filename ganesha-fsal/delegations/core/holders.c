@@ -11,71 +11,10 @@
 #define HASH_NONFATAL_OOM            1
 #include <uthash.h>
 
-#include "ganesha-fsal/delegations/core/listing.h"
-#include "ganesha-fsal/delegations/core/recall.h"
-#include "ganesha-fsal/delegations/core/within.h"
+#include "ganesha-fsal/delegations/core/holders_internal.h"
 
-#define SHARDS          64   /* a lock each */
-#define SLOTS           4096 /* indexed by file ID; two files may share one */
-#define RECALL_USEC     1000000
-#define REST_USEC       30000000
-#define SETTLE_USEC     100000 /* by then, the server has begun each request that it has read */
-#define SETTLE_MAX_USEC 5000000
-#define OVERTAKEN_USEC  1000000 /* a return counts only requests named this recently as missing */
-#define GONE_SLOTS      64      /* indexed by client ID; of two in one slot, the later one counts */
-
-struct holder {
-	struct holder *next; /* holder of the same file, which may have several readers */
-	struct canfs_nfs_client client;
-	struct canfs_server_state server;
-	const void *recall_arg;
-	struct canfs_recall_ticks recall;
-};
-
-struct file {
-	UT_hash_handle hh;
-	uint64_t name, parent;
-	struct holder *first;
-	uint64_t recalled_usec; /* 0: never */
-	uint64_t returned_usec; /* by the last holder; 0: there are holders */
-	struct canfs_nfs_client last;
-	unsigned int missing; /* requests that have not reached the FSAL: in flight or refused */
-	uint64_t named_usec;  /* when the last counted request named the file */
-	bool writes;
-	bool is_overtaken;
-	bool is_lost;
-	uint8_t key_bytes;
-	char key[CANFS_HOLDERS_KEY_MAX];
-};
-
-struct slot {
-	_Atomic uint64_t conflict_usec; /* the last one; 0: never */
-	_Atomic unsigned int changes;   /* in progress */
-};
-
-struct shard {
-	pthread_mutex_t lock;
-	struct file *files;
-};
-
-struct canfs_holders {
-	_Atomic size_t count;
-	_Atomic uint64_t granted, refused, recalled;
-	struct shard shard[SHARDS];
-	struct canfs_listing listing;
-	struct slot slot[SLOTS];
-	_Atomic uint64_t gone[GONE_SLOTS];
-};
-
-static _Atomic uint64_t *gone_slot(struct canfs_holders *holders, uint64_t client)
-{
-	return &holders->gone[client % GONE_SLOTS];
-}
-
-static struct slot *slot_of(struct canfs_holders *holders, uint64_t file)
-{
-	return &holders->slot[file / SHARDS % SLOTS];
-}
+#define REST_USEC      30000000
+#define OVERTAKEN_USEC 1000000 /* a return counts only requests named this recently as missing */
 
 struct canfs_holders *canfs_holders_new(void)
 {
@@ -86,12 +25,6 @@ struct canfs_holders *canfs_holders_new(void)
 	if (holders)
 		canfs_listing_init(&holders->listing);
 	return holders;
-}
-
-static void free_file(struct shard *shard, struct file *file)
-{
-	HASH_DEL(shard->files, file);
-	free(file);
 }
 
 void canfs_holders_free(struct canfs_holders *holders)
@@ -115,23 +48,6 @@ void canfs_holders_free(struct canfs_holders *holders)
 	free(holders);
 }
 
-/* Returns the shard of the file, locked. */
-static struct shard *lock_shard(struct canfs_holders *holders, uint64_t file)
-{
-	struct shard *shard = &holders->shard[file % SHARDS];
-
-	pthread_mutex_lock(&shard->lock);
-	return shard;
-}
-
-static struct file *find(struct shard *shard, uint64_t name)
-{
-	struct file *file;
-
-	HASH_FIND(hh, shard->files, &name, sizeof(name), file);
-	return file;
-}
-
 static struct file *find_or_add(struct shard *shard, const struct canfs_delegation *delegation)
 {
 	struct file *file = find(shard, delegation->file);
@@ -152,12 +68,6 @@ static struct file *find_or_add(struct shard *shard, const struct canfs_delegati
 	return NULL;
 }
 
-/* In the middle of a COMPOUND, the client ID is not always known. */
-static bool is_same(struct canfs_nfs_client a, struct canfs_nfs_client b)
-{
-	return a.id && b.id ? a.id == b.id : a.address == b.address;
-}
-
 static bool has_it(const struct file *file, struct canfs_nfs_client client)
 {
 	for (const struct holder *holder = file->first; holder; holder = holder->next) {
@@ -165,30 +75,6 @@ static bool has_it(const struct file *file, struct canfs_nfs_client client)
 			return true;
 	}
 	return false;
-}
-
-static bool others_have_it(const struct file *file, struct canfs_nfs_client client)
-{
-	for (const struct holder *holder = file->first; holder; holder = holder->next) {
-		if (!is_same(holder->client, client))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Perhaps the server has not yet processed all WRITEs of the last holder. An operation that changes
- * the file is itself counted in `changes`, so the count is ignored for writes.
- */
-static bool settles(struct canfs_holders *holders, const struct file *file,
-	enum canfs_access access, uint64_t now_usec)
-{
-	bool is_changing =
-		access != CANFS_WRITES && atomic_load(&slot_of(holders, file->name)->changes) != 0;
-
-	return file->returned_usec != 0 &&
-	       canfs_is_within(file->returned_usec,
-		       is_changing || file->missing != 0 ? SETTLE_MAX_USEC : SETTLE_USEC, now_usec);
 }
 
 static void be_held_again(struct canfs_holders *holders, struct file *file)
@@ -382,22 +268,6 @@ void canfs_holders_arrived(struct canfs_holders *holders, uint64_t name)
 	pthread_mutex_unlock(&shard->lock);
 }
 
-void canfs_holders_gone(struct canfs_holders *holders, struct canfs_nfs_client client)
-{
-	atomic_store(gone_slot(holders, client.id), client.id);
-}
-
-static bool is_gone(struct canfs_holders *holders, uint64_t client)
-{
-	return client != 0 && atomic_load(gone_slot(holders, client)) == client;
-}
-
-static void is_there(struct canfs_holders *holders, uint64_t client)
-{
-	if (is_gone(holders, client))
-		atomic_store(gone_slot(holders, client), 0);
-}
-
 size_t canfs_holders_count(const struct canfs_holders *holders)
 {
 	return atomic_load(&holders->count);
@@ -409,132 +279,4 @@ struct canfs_holders_counters canfs_holders_counters(const struct canfs_holders 
 		.granted = atomic_load(&holders->granted),
 		.refused = atomic_load(&holders->refused),
 		.recalled = atomic_load(&holders->recalled) };
-}
-
-static void ask_back(
-	struct canfs_holders *holders, struct file *file, const struct canfs_recall *recall)
-{
-	if (!file->first ||
-		(file->recalled_usec != 0 && recall->now_usec - file->recalled_usec < RECALL_USEC))
-		return;
-	file->recalled_usec = recall->now_usec;
-	atomic_fetch_add(&holders->recalled, 1);
-	recall->ask(file->first->recall_arg, file->key, file->key_bytes);
-}
-
-static void ask_back_all(struct canfs_holders *holders, uint64_t parent,
-	struct canfs_nfs_client client, const struct canfs_recall *recall)
-{
-	struct file *file, *next;
-
-	for (int i = 0; i < SHARDS; i++) {
-		struct shard *shard = lock_shard(holders, (uint64_t)i);
-
-		HASH_ITER(hh, shard->files, file, next)
-		{
-			if (file->parent == parent && file->writes && others_have_it(file, client))
-				ask_back(holders, file, recall);
-		}
-		pthread_mutex_unlock(&shard->lock);
-	}
-}
-
-static bool conflicts_with(struct canfs_holders *holders, const struct file *file,
-	struct canfs_nfs_client client, enum canfs_access access, uint64_t now_usec)
-{
-	/*
-	 * Also after the return: the server accepts WRITEs of a revoked delegation until it knows
-	 * of the revocation.
-	 */
-	bool writes_too_late = file->is_overtaken && access == CANFS_WRITES;
-
-	if (!file->first)
-		return settles(holders, file, access, now_usec) &&
-		       (writes_too_late || !is_same(file->last, client));
-	return writes_too_late ||
-	       ((access == CANFS_WRITES || file->writes) && others_have_it(file, client));
-}
-
-bool canfs_holders_conflict(struct canfs_holders *holders, uint64_t name,
-	struct canfs_nfs_client client, enum canfs_access access, const struct canfs_recall *recall)
-{
-	struct shard *shard;
-	struct file *file;
-	uint64_t parent = 0;
-	bool conflicts;
-
-	if (client.id == 0 && !client.address)
-		return false; /* the server itself */
-	is_there(holders, client.id);
-	shard = lock_shard(holders, name);
-	file = find(shard, name);
-	conflicts = file && conflicts_with(holders, file, client, access, recall->now_usec);
-	if (conflicts) {
-		ask_back(holders, file, recall);
-		parent = file->parent;
-	}
-	pthread_mutex_unlock(&shard->lock);
-	if (conflicts)
-		atomic_store(&slot_of(holders, name)->conflict_usec, recall->now_usec);
-	if (conflicts && access == CANFS_LOOKS &&
-		canfs_listing_note(&holders->listing, name, parent, recall->now_usec))
-		ask_back_all(holders, parent, client, recall);
-	return conflicts;
-}
-
-void canfs_holders_begin_change(struct canfs_holders *holders, uint64_t file)
-{
-	atomic_fetch_add(&slot_of(holders, file)->changes, 1);
-}
-
-void canfs_holders_end_change(struct canfs_holders *holders, uint64_t file)
-{
-	atomic_fetch_sub(&slot_of(holders, file)->changes, 1);
-}
-
-bool canfs_holders_overtake(struct canfs_holders *holders, uint64_t name)
-{
-	struct shard *shard = lock_shard(holders, name);
-	bool is_changing = atomic_load(&slot_of(holders, name)->changes) != 0;
-	struct file *file = find(shard, name);
-
-	if (file && file->first && !is_changing)
-		file->is_overtaken = true;
-	pthread_mutex_unlock(&shard->lock);
-	return !is_changing;
-}
-
-static void tick_holder(struct canfs_holders *holders, const struct file *file,
-	struct holder *holder, const struct canfs_server *server)
-{
-	canfs_recall_tick(&holder->recall, &holder->server, server, file->is_overtaken,
-		is_gone(holders, holder->client.id));
-}
-
-/* Forgets the file if it has settled. */
-static void tick_settling(
-	struct canfs_holders *holders, struct shard *shard, struct file *file, uint64_t now_usec)
-{
-	if (file->first || settles(holders, file, CANFS_LOOKS, now_usec))
-		return;
-	free_file(shard, file);
-	atomic_fetch_sub(&holders->count, 1);
-}
-
-void canfs_holders_tick(
-	struct canfs_holders *holders, uint64_t now_usec, const struct canfs_server *server)
-{
-	struct file *file, *next;
-
-	for (int i = 0; canfs_holders_count(holders) != 0 && i < SHARDS; i++) {
-		struct shard *shard = lock_shard(holders, (uint64_t)i);
-
-		HASH_ITER(hh, shard->files, file, next)
-		{
-			for (struct holder *holder = file->first; holder; holder = holder->next)
-				tick_holder(holders, file, holder, server);
-			tick_settling(holders, shard, file, now_usec);
-		}
-		pthread_mutex_unlock(&shard->lock);
-	}
 }
