@@ -53,7 +53,7 @@ struct squeeze_reason {
 	uint64_t to_bytes;
 };
 
-static const struct squeeze_reason cache_is_needed = { "the page cache is needed", 0 };
+static const struct squeeze_reason cache_is_needed = { "readers need the page cache", 0 };
 /* So much keeps a disk busy, and is little for others to wait behind. */
 static const struct squeeze_reason server_is_busy = { "others' commits wait for the server",
 	32 * MIB };
@@ -82,17 +82,19 @@ int canfs_act_take_back(struct canfs_actors *actors)
 
 	if (!canfs_journal_count(actors->journal))
 		return 0;
-	canfs_log("journal: an agent ended without restoring; %zu knobs to put back",
+	canfs_log("journal: an agent exited without restoring; %zu knobs to restore",
 		canfs_journal_count(actors->journal));
 	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
 		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	others = canfs_tuner_restore_all(actors->tuner, false, &changes);
 	ret = ret ? ret : others;
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	canfs_tuner_forget_yielded(actors->tuner);
 	if (ret)
-		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
+		canfs_log("restore: %s; the journal keeps the remaining knobs", strerror(-ret));
 	return ret;
 }
 
@@ -289,7 +291,7 @@ static void warn(struct canfs_actors *actors, int error)
 	if (actors->warned.defer)
 		return;
 	actors->warned.defer = true;
-	canfs_log("defer: not possible here (%s); accelerating only", canfs_tuner_strerror(error));
+	canfs_log("defer: not possible here (%s); only accelerating", canfs_tuner_strerror(error));
 }
 
 static bool is_crowded(const struct canfs_actors *actors, const struct canfs_host_state *host)
@@ -304,13 +306,13 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (host->now_usec < actors->rest.until_usec)
 		return actors->rest.why;
 	if (!holders->switched_on)
-		return "not wanted on any mount";
+		return "no mount is in mode enforce with write-back enabled";
 	if (!holders->priced)
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
 	if (actors->squeeze.active)
-		return "there is room in the page cache and at the server, or nobody writes";
+		return "neither the page cache nor the server is crowded, or nobody writes";
 	if (is_crowded(actors, host))
 		return cache_is_needed.why;
 	if (holders->give_way)
@@ -330,7 +332,7 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 	canfs_accelerate_drop_behind(actors->accelerator, is_crowded(actors, host));
 	if (!host->guarded)
 		return;
-	actors->rest.why = "memory is short";
+	actors->rest.why = "memory is low";
 	actors->rest.until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 }
 
@@ -456,7 +458,7 @@ static void squeeze(struct canfs_actors *actors, const struct squeeze_reason *re
 		note_failure(actors, ret, host->now_usec);
 	} else if (!draining) {
 		actors->squeeze.active = false;
-		actors->rest.why = "what is dirty does not get less";
+		actors->rest.why = "dirty data does not decrease";
 		actors->rest.until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	}
 }
@@ -513,7 +515,8 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 			drain(actors, bidders[i], host);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &host->meminfo, 4 * MIB, &changes);
-	canfs_act_log_changes(&actors->decisions, "release", "put back in stages", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "release", "restoring the original value in stages", &changes);
 	return ret;
 }
 
@@ -525,8 +528,10 @@ int canfs_act_restore_all(struct canfs_actors *actors)
 	if (!actors->tuner)
 		return 0;
 	ret = canfs_tuner_restore_all(actors->tuner, false, &changes);
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	forced = canfs_defer_restore_force(actors->defer, &changes);
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	return ret ? ret : forced;
 }
