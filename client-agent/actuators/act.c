@@ -144,7 +144,7 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_host_state 
 	if (is_short != guarded)
 		canfs_log("memory guard: %s",
 			canfs_decisions_note(&actors->decisions, host->now_usec, "memory guard",
-				guarded ? "on guard" : "at rest", guarded ? "at rest" : "on guard",
+				guarded ? "active" : "inactive", guarded ? "inactive" : "active",
 				canfs_no_bids, "%llu MiB spare, %s",
 				(unsigned long long)spare_bytes / MIB,
 				is_short ? "sending at any price" : "enough again")
