@@ -10,13 +10,12 @@ static const struct subcommand {
 	const char *summary;
 	int (*run)(int argc, char **argv);
 } subcommands[] = {
-	{ "status", "what canfs-agent on this host does, and the knobs it has changed",
-		ctl_status },
-	{ "top", "the same for each mount, drawn anew each second", ctl_top },
-	{ "why", "the agent's last decisions and their reasons", ctl_why },
+	{ "status", "show what canfs-agent does, and the knobs that it has changed", ctl_status },
+	{ "top", "show the same for each mount, updated every second", ctl_top },
+	{ "why", "show the agent's last decisions and their reasons", ctl_why },
 	{ "price", "ask an NFS server for its prices", ctl_price },
-	{ "server", "see and control the canfs server on this host", ctl_server },
-	{ "run", "run a job that nobody waits for only while its server is not busy", ctl_run },
+	{ "server", "inspect and control the canfs server on this host", ctl_server },
+	{ "run", "run a job, and pause it while its NFS server is busy", ctl_run },
 	{ "doctor", "find what slows NFS mounts, or a server's disks", ctl_doctor },
 	{ "calibrate", "measure a server's link and disk for its prices", ctl_calibrate },
 };
@@ -28,7 +27,7 @@ static void print_help(FILE *out)
 	fputs("usage: canfsctl SUBCOMMAND [OPTION ...] [ARGUMENT ...]\n\nSubcommands:\n", out);
 	for (size_t i = 0; i < SUBCOMMANDS; i++)
 		fprintf(out, "  %-9s %s\n", subcommands[i].name, subcommands[i].summary);
-	fputs("\n'canfsctl SUBCOMMAND --help' says more; so does canfsctl(1).\n", out);
+	fputs("\nSee 'canfsctl SUBCOMMAND --help' and canfsctl(1).\n", out);
 }
 
 int main(int argc, char **argv)
@@ -49,6 +48,6 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], subcommands[i].name) == 0)
 			return subcommands[i].run(argc - 1, argv + 1);
 	}
-	ctl_warn("'%s' is no subcommand; 'canfsctl --help' lists them", argv[1]);
+	ctl_warn("'%s' is not a subcommand; 'canfsctl --help' lists them", argv[1]);
 	return CTL_USAGE;
 }

@@ -49,7 +49,7 @@ bool ctl_export_parse(struct ctl_export *export, const char *text)
 	export->text = text;
 	if (canfs_export_name_parse(text, &export->name) == 0)
 		return true;
-	ctl_warn("'%s' is not SERVER:/PATH, nor SERVER:TAG (an IPv6 address stands in brackets)",
+	ctl_warn("'%s' is neither SERVER:/PATH nor SERVER:TAG (put an IPv6 address in brackets)",
 		text);
 	return false;
 }

@@ -21,13 +21,13 @@ struct ctl_export {
 /* Rows of an option_table for a struct ctl_export member of the subcommand's options. */
 #define CTL_EXPORT_OPTIONS(member)                                                                 \
 	CTL_TEXT("nfs-version", "=V", member.version,                                              \
-		"3, 4, or auto: 4, and 3 where that fails (auto)"),                                \
+		"3, 4, or auto: 4, then 3 if that fails (auto)"),                                  \
 		CTL_COUNT("port", "=N", member.nfs_port, 1, UINT16_MAX,                            \
-			"of NFS (2049 for NFSv4; for NFSv3 rpcbind is asked)"),                    \
+			"NFS port (NFSv4: 2049; NFSv3: ask rpcbind)"),                             \
 		CTL_COUNT("mount-port", "=N", member.mount_port, 1, UINT16_MAX,                    \
-			"of MOUNT; rpcbind is not asked for it; NFSv3 only"),                      \
+			"MOUNT port (ask rpcbind); NFSv3 only"),                                   \
 		CTL_COUNT("rpcbind-port", "=N", member.rpcbind_port, 1, UINT16_MAX,                \
-			"of rpcbind (111); NFSv3 only")
+			"rpcbind port (111); NFSv3 only")
 
 /* Applies the options. Warns and returns false if they contradict each other. */
 bool ctl_export_settle(struct ctl_export *export);

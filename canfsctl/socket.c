@@ -121,7 +121,7 @@ json_t *ctl_ask(struct ctl_peer *peer, json_t *request)
 	else if (why)
 		snprintf(peer->error, sizeof(peer->error), "%s", why);
 	else
-		snprintf(peer->error, sizeof(peer->error), "the %s gives no reason", peer->who);
+		snprintf(peer->error, sizeof(peer->error), "the %s gave no reason", peer->who);
 	json_decref(reply);
 	return NULL;
 }

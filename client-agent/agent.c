@@ -28,9 +28,9 @@ static void print_example(void)
 		i++)
 		printf("%s%s", i ? "\n" : "", option);
 	puts("\n"
-	     "# For some mounts other values: a mount takes the first [mount PATTERN] that matches "
-	     "its mount point,\n"
-	     "# and from there what it says; all else as above.\n"
+	     "# Values for some mounts: the first [mount PATTERN] that matches the mount point "
+	     "applies.\n"
+	     "# Options that it does not set keep the values above.\n"
 	     "#\n"
 	     "#   [mount /data/db]\n"
 	     "#   mode = observe\n"
@@ -44,14 +44,14 @@ static void print_help(void)
 	puts("usage: canfs-agent [--config FILE] [--observe | --enforce]\n"
 	     "       canfs-agent [--config FILE] --restore | --check | --example\n"
 	     "\n"
-	     "Holds the auction for write-back and read-ahead of this client's NFS mounts.\n"
+	     "Runs the auction for write-back and read-ahead of this client's NFS mounts.\n"
 	     "\n"
-	     "  --config FILE  default " CANFS_CONFIG_FILE ", which may be missing\n"
+	     "  --config FILE  default: " CANFS_CONFIG_FILE " (may be missing)\n"
 	     "  --observe      log what would be done, change nothing (default)\n"
-	     "  --enforce      do it\n"
-	     "  --restore      put back what an agent that crashed has changed, and end\n"
-	     "  --check        read the configuration, say what is wrong with it, and end\n"
-	     "  --example      print a configuration with each option and its default, and end\n"
+	     "  --enforce      change the kernel's settings\n"
+	     "  --restore      restore what a crashed agent has changed, and exit\n"
+	     "  --check        check the configuration, and exit\n"
+	     "  --example      print a configuration with all options and defaults, and exit\n"
 	     "  --help, --version");
 }
 
@@ -66,7 +66,7 @@ static int restore(const struct canfs_agent_config *config, bool is_known)
 	int ret;
 
 	if (access(config->state_dir, F_OK) < 0 && errno == ENOENT) {
-		puts("canfs-agent: nothing to put back");
+		puts("canfs-agent: nothing to restore");
 		return is_known ? EXIT_SUCCESS : EXIT_FAILURE;
 	}
 	ret = canfs_actors_open(&actors, config, "", error, sizeof(error));
@@ -76,7 +76,7 @@ static int restore(const struct canfs_agent_config *config, bool is_known)
 		return EXIT_FAILURE;
 	is_known |= canfs_journal_count(actors.journal) > 0;
 	if (!canfs_journal_count(actors.journal))
-		puts("canfs-agent: nothing to put back");
+		puts("canfs-agent: nothing to restore");
 	ret = canfs_act_take_back(&actors);
 	canfs_actors_close(&actors);
 	return ret || !is_known ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -152,8 +152,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind < argc) {
-		fprintf(stderr, "canfs-agent: %s: only options are allowed, see --help\n",
-			argv[optind]);
+		fprintf(stderr, "canfs-agent: %s: unexpected argument, see --help\n", argv[optind]);
 		return EXIT_USAGE;
 	}
 	/* A broken configuration must not prevent a restore. Its defaults are used. */
@@ -168,7 +167,7 @@ int main(int argc, char **argv)
 		printf("%s: %s\n", file ? file : CANFS_CONFIG_FILE,
 			file || access(CANFS_CONFIG_FILE, F_OK) == 0
 				? "fine"
-				: "missing, the defaults are taken");
+				: "missing, using the defaults");
 		return EXIT_SUCCESS;
 	}
 	options.config_file = file ? file : CANFS_CONFIG_FILE;

@@ -138,12 +138,12 @@ static void report(const struct canfs_bidders *now, const struct canfs_bidders *
 	size_t enforced = 0;
 
 	if (now->left_out != before->left_out)
-		canfs_log("%zu NFS mounts are too many and left alone", now->left_out);
+		canfs_log("%zu NFS mounts exceed the limit and are not managed", now->left_out);
 	if (now->unread != before->unread)
-		canfs_log("%zu lines of /proc/self/mountinfo cannot be read", now->unread);
+		canfs_log("%zu lines of /proc/self/mountinfo cannot be parsed", now->unread);
 	for (size_t i = 0; i < now->n; i++)
 		enforced += now->bidder[i]->terms.mode == CANFS_ENFORCE;
-	canfs_notify_status("NFS mounts: %zu, of which %zu enforced, %zu observed, %zu left alone",
+	canfs_notify_status("NFS mounts: %zu (%zu enforced, %zu observed, %zu not managed)",
 		now->n + now->left_out + now->left_alone, enforced, now->n - enforced,
 		now->left_out + now->left_alone);
 }
@@ -221,7 +221,7 @@ void canfs_bidders_refresh(struct canfs_bidders *bidders, const struct canfs_mou
 	leave_unfit_alone(&now, bidders, mounts, config);
 	keep_leaving(&now, bidders, mounts, actors);
 	for (size_t i = 0; i < bidders->n; i++) {
-		canfs_log("%s: not managed any more", bidders->bidder[i]->mount.mountpoint);
+		canfs_log("%s: no longer managed", bidders->bidder[i]->mount.mountpoint);
 		canfs_act_let_go(actors, bidders->bidder[i]);
 		free_bidder(bidders->bidder[i]);
 	}

@@ -109,13 +109,13 @@ static void reload(struct loop *loop)
 		return;
 	canfs_config_defaults(&config);
 	if (canfs_config_parse_file(&config, loop->options->config_file, error)) {
-		canfs_log("%s; the running configuration stays", error);
+		canfs_log("%s; keeping the running configuration", error);
 		return;
 	}
 	if (loop->options->mode >= 0)
 		canfs_config_set_mode(&config, (enum canfs_mode)loop->options->mode);
 	if (strcmp(config.state_dir, loop->config->state_dir) != 0) {
-		canfs_log("%s: state_dir is changed by a restart only", loop->options->config_file);
+		canfs_log("%s: a new state_dir needs a restart", loop->options->config_file);
 		memcpy(config.state_dir, loop->config->state_dir, sizeof(config.state_dir));
 	}
 	*loop->config = config;
@@ -135,14 +135,14 @@ static void take_signal(struct loop *loop)
 		reload(loop);
 		canfs_notify_ready();
 	} else if (info.ssi_signo != SIGHUP && !loop->ending) {
-		canfs_log("ending: %s", canfs_journal_count(loop->actors.journal)
-						? "restoring what was changed"
-						: "nothing is changed");
+		canfs_log("stopping: %s", canfs_journal_count(loop->actors.journal)
+						  ? "restoring the kernel's settings"
+						  : "nothing to restore");
 		loop->ending = true;
 		loop->ended_usec = canfs_now_usec();
-		canfs_notify_stopping("Restoring what was changed");
+		canfs_notify_stopping("Restoring the kernel's settings");
 	} else if (info.ssi_signo != SIGHUP) {
-		canfs_log("ending at once: nothing more is drained");
+		canfs_log("stopping at once: no more data is drained");
 		loop->hurrying = true;
 	}
 }

@@ -296,7 +296,7 @@ static void describe(
 		if (!option->may_be_empty)
 			snprintf(text, CANFS_OPTION_PATH_MAX, "%.15g", option->number);
 		snprintf(allowed, 128, "%.15g ... %.15g%s", option->min, option->max,
-			option->may_be_empty ? "; empty: found out" : "");
+			option->may_be_empty ? "; empty: detected" : "");
 		break;
 	case CANFS_WORD:
 	case CANFS_SWITCH:

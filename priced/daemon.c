@@ -94,7 +94,7 @@ static void set_classes(struct daemon *daemon, const struct canfs_classes *class
 	int ret = canfs_shared_classes_set(daemon->classes, classes);
 
 	if (ret < 0)
-		canfs_log("out of memory: the classes of clients stay as they were");
+		canfs_log("out of memory: keeping the old classes of clients");
 	else if (ret > 0)
 		canfs_log("classes of clients: %zu, of %zu addresses and networks", classes->count,
 			classes->network_count);
@@ -189,7 +189,7 @@ static void close_all(struct daemon *daemon)
 	if (daemon->signal_fd >= 0)
 		close(daemon->signal_fd);
 	if (!stopped) {
-		canfs_log("a file system does not answer: not waited for");
+		canfs_log("a file system does not answer: exiting without waiting for it");
 		return;
 	}
 	if (daemon->sampler)
@@ -228,7 +228,7 @@ static void reload(struct daemon *daemon)
 	canfs_priced_config_defaults(&config);
 	canfs_names_begin(&names, say);
 	if (canfs_priced_config_parse_file(&config, daemon->file, &names, error) != 0) {
-		canfs_log("%s; the running configuration stays", error);
+		canfs_log("%s; keeping the running configuration", error);
 		return;
 	}
 	keep_open(daemon, &config);
@@ -287,7 +287,7 @@ static void serve(struct daemon *daemon)
 	do
 		tick(daemon);
 	while (poll(&polled, 1, TICK_MSEC) <= 0 || take_signal(daemon));
-	canfs_log("ending");
+	canfs_log("stopping");
 	canfs_notify_stopping("Ending");
 }
 

@@ -241,7 +241,7 @@ static void say_too_many(struct canfs_export_list *list, bool too_many)
 
 	if (too_many && !list->too_many) {
 		snprintf(message, sizeof(message),
-			"more than %d paths are exported: the others have no prices",
+			"more than %d paths are exported: the remaining ones have no prices",
 			CANFS_EXPORTS_MAX);
 		list->config.say(message);
 	}

@@ -32,8 +32,7 @@ static void say_error(struct canfs_exports_thread *thread, int error)
 		snprintf(message, sizeof(message), "the exports can be read again");
 	else
 		snprintf(message, sizeof(message),
-			"the exports cannot be read (%s): they stay as they were",
-			strerror(-error));
+			"the exports cannot be read (%s): keeping the old ones", strerror(-error));
 	thread->say(message);
 }
 

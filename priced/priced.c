@@ -26,8 +26,9 @@ static void print_example(void)
 		i++)
 		printf("%s%s", i != 0 ? "\n" : "", option);
 	puts("\n"
-	     "# What clients of a class are told is higher, or lower (percent, -90 ... 900); the "
-	     "first class with the client counts.\n"
+	     "# A premium raises or lowers the prices for the clients of a class (percent, -90 ... "
+	     "900).\n"
+	     "# The first class that contains a client applies.\n"
 	     "#[class batch]\n"
 	     "#clients = 10.0.3.0/24 host.example @netgroup\n"
 	     "#premium = 30");
@@ -38,11 +39,11 @@ static void print_help(void)
 	puts("usage: canfs-priced [--config FILE]\n"
 	     "       canfs-priced [--config FILE] --check | --example\n"
 	     "\n"
-	     "Publishes what the exports of the kernel's NFS server cost now.\n"
+	     "Publishes prices for the exports of the kernel's NFS server.\n"
 	     "\n"
-	     "  --config FILE  default " CANFS_PRICED_CONFIG_FILE ", which may be missing\n"
-	     "  --check        read the configuration, say what is wrong with it, and end\n"
-	     "  --example      print a configuration with each option and its default, and end\n"
+	     "  --config FILE  default: " CANFS_PRICED_CONFIG_FILE " (may be missing)\n"
+	     "  --check        check the configuration, and exit\n"
+	     "  --example      print a configuration with all options and defaults, and exit\n"
 	     "  --help, --version");
 }
 
@@ -78,7 +79,7 @@ static int report(const char *file)
 	bool is_there = file || access(CANFS_PRICED_CONFIG_FILE, F_OK) == 0;
 
 	printf("%s: %s\n", file ? file : CANFS_PRICED_CONFIG_FILE,
-		is_there ? "fine" : "missing, the defaults are taken");
+		is_there ? "fine" : "missing, using the defaults");
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -120,7 +121,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind < argc) {
-		fprintf(stderr, "canfs-priced: %s: only options are allowed, see --help\n",
+		fprintf(stderr, "canfs-priced: %s: unexpected argument, see --help\n",
 			argv[optind]);
 		return EXIT_USAGE;
 	}

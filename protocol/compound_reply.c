@@ -20,17 +20,18 @@ static const struct canfs_status nfs4_stats[] = {
 	{ NFS4ERR_STALE, "stale file handle (NFS4ERR_STALE)" },
 	{ NFS4ERR_BADHANDLE, "bad file handle (NFS4ERR_BADHANDLE)" },
 	{ NFS4ERR_SERVERFAULT, "server fault (NFS4ERR_SERVERFAULT)" },
-	{ NFS4ERR_DELAY, "the server asks to try later (NFS4ERR_DELAY)" },
+	{ NFS4ERR_DELAY, "the server asks us to retry later (NFS4ERR_DELAY)" },
 	{ NFS4ERR_EXPIRED, "the session has expired (NFS4ERR_EXPIRED)" },
 	{ NFS4ERR_FHEXPIRED, "expired file handle (NFS4ERR_FHEXPIRED)" },
-	{ NFS4ERR_WRONGSEC, "the server asks for more than AUTH_SYS (NFS4ERR_WRONGSEC)" },
-	{ NFS4ERR_CLID_INUSE, "the server holds us for another client (NFS4ERR_CLID_INUSE)" },
+	{ NFS4ERR_WRONGSEC, "the server requires more than AUTH_SYS (NFS4ERR_WRONGSEC)" },
+	{ NFS4ERR_CLID_INUSE, "another client uses our client ID (NFS4ERR_CLID_INUSE)" },
 	{ NFS4ERR_RESOURCE, "the server is short of a resource (NFS4ERR_RESOURCE)" },
-	{ NFS4ERR_MOVED, "the file system is at another server (NFS4ERR_MOVED)" },
+	{ NFS4ERR_MOVED, "the file system has moved to another server (NFS4ERR_MOVED)" },
 	{ NFS4ERR_MINOR_VERS_MISMATCH,
 		"the server offers neither NFSv4.0 nor 4.1 nor 4.2 (NFS4ERR_MINOR_VERS_MISMATCH)" },
-	{ NFS4ERR_STALE_CLIENTID, "the server does not know us any more (NFS4ERR_STALE_CLIENTID)" },
-	{ NFS4ERR_SYMLINK, "there is a symbolic link in the path (NFS4ERR_SYMLINK)" },
+	{ NFS4ERR_STALE_CLIENTID,
+		"the server no longer knows our client ID (NFS4ERR_STALE_CLIENTID)" },
+	{ NFS4ERR_SYMLINK, "the path contains a symbolic link (NFS4ERR_SYMLINK)" },
 	{ NFS4ERR_OP_ILLEGAL, "the server does not know the operation (NFS4ERR_OP_ILLEGAL)" },
 	{ NFS4ERR_BADSESSION, "the server does not know the session (NFS4ERR_BADSESSION)" },
 	{ NFS4ERR_TOO_MANY_OPS, "the path is too deep for the server (NFS4ERR_TOO_MANY_OPS)" },
@@ -193,7 +194,7 @@ static int decode(const uint8_t *record, size_t len, uint32_t xid, const uint32_
 		return ret;
 	if (!xdr_COMPOUND4res_head(&xdrs, &head) || !take_results(&xdrs, &head, ops, n, into) ||
 		!canfs_reply_is_at_end(&xdrs, len))
-		return canfs_reply_malformed("the answer to COMPOUND is malformed", error);
+		return canfs_reply_malformed("the reply to COMPOUND is malformed", error);
 	if (head.status == NFS4_OK)
 		return 0;
 	return failed(head.resarray_len ? ops[head.resarray_len - 1] : 0, head.status, error);
@@ -209,7 +210,7 @@ int canfs_decode_getattr(const uint8_t *record, size_t len, uint32_t xid,
 	if (ret < 0)
 		return ret;
 	if (!into.tells_space) {
-		*error = "the server does not tell space_total, space_free and space_avail";
+		*error = "the server does not report space_total, space_free and space_avail";
 		return -EREMOTEIO;
 	}
 	*space = into.space;

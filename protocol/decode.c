@@ -22,13 +22,13 @@ static const struct canfs_status accept_stats[] = {
 	{ PROG_MISMATCH, "the server does not offer this version of the service (PROG_MISMATCH)" },
 	{ PROC_UNAVAIL, "the server does not know this procedure (PROC_UNAVAIL)" },
 	{ GARBAGE_ARGS, "the server could not decode the call (GARBAGE_ARGS)" },
-	{ SYSTEM_ERR, "the server has a problem of its own (SYSTEM_ERR)" },
+	{ SYSTEM_ERR, "internal error at the server (SYSTEM_ERR)" },
 };
 
 static const struct canfs_status auth_stats[] = {
 	{ AUTH_BADCRED, "authentication refused (AUTH_BADCRED)" },
 	{ AUTH_REJECTEDCRED, "authentication refused (AUTH_REJECTEDCRED)" },
-	{ AUTH_TOOWEAK, "the server asks for more than AUTH_SYS (AUTH_TOOWEAK)" },
+	{ AUTH_TOOWEAK, "the server requires more than AUTH_SYS (AUTH_TOOWEAK)" },
 };
 
 static const struct canfs_status mount_stats[] = {
@@ -37,7 +37,7 @@ static const struct canfs_status mount_stats[] = {
 	{ MNT3ERR_IO, "I/O error at the server (MNT3ERR_IO)" },
 	{ MNT3ERR_ACCES, "access to the export denied, or no such export (MNT3ERR_ACCES)" },
 	{ MNT3ERR_NOTDIR, "not a directory (MNT3ERR_NOTDIR)" },
-	{ MNT3ERR_INVAL, "the server calls the path invalid (MNT3ERR_INVAL)" },
+	{ MNT3ERR_INVAL, "the server rejects the path as invalid (MNT3ERR_INVAL)" },
 	{ MNT3ERR_NAMETOOLONG, "the path is too long (MNT3ERR_NAMETOOLONG)" },
 	{ MNT3ERR_NOTSUPP, "the server does not support MNT (MNT3ERR_NOTSUPP)" },
 	{ MNT3ERR_SERVERFAULT, "server fault (MNT3ERR_SERVERFAULT)" },
@@ -51,7 +51,7 @@ static const struct canfs_status nfs_stats[] = {
 	{ NFS3ERR_BADHANDLE, "bad file handle (NFS3ERR_BADHANDLE)" },
 	{ NFS3ERR_NOTSUPP, "the server does not support FSSTAT (NFS3ERR_NOTSUPP)" },
 	{ NFS3ERR_SERVERFAULT, "server fault (NFS3ERR_SERVERFAULT)" },
-	{ NFS3ERR_JUKEBOX, "the server asks to try later (NFS3ERR_JUKEBOX)" },
+	{ NFS3ERR_JUKEBOX, "the server asks us to retry later (NFS3ERR_JUKEBOX)" },
 };
 
 int canfs_reply_refused(const struct canfs_status *table, size_t count, int number,
@@ -127,9 +127,9 @@ int canfs_decode_getport(
 		return ret;
 	if (!xdr_u_int32_t(&xdrs, &number) || !canfs_reply_is_at_end(&xdrs, len) ||
 		number > UINT16_MAX)
-		return canfs_reply_malformed("the answer to GETPORT is malformed", error);
+		return canfs_reply_malformed("the reply to GETPORT is malformed", error);
 	if (number == 0) {
-		*error = "the service is not registered there, version 3 over TCP";
+		*error = "version 3 of the service over TCP is not registered with rpcbind";
 		return -EREMOTEIO;
 	}
 	*port = (uint16_t)number;
@@ -151,13 +151,12 @@ int canfs_decode_mnt(const uint8_t *record, size_t len, uint32_t xid,
 	ok->fhandle.fhandle3_val = fhandle;
 	ok->auth_flavors.auth_flavors_val = flavors;
 	if (!xdr_mountres3(&xdrs, &result) || !canfs_reply_is_at_end(&xdrs, len))
-		return canfs_reply_malformed("the answer to MNT is malformed", error);
+		return canfs_reply_malformed("the reply to MNT is malformed", error);
 	if (result.fhs_status != MNT3_OK)
 		return canfs_reply_refused(mount_stats, COUNT(mount_stats), (int)result.fhs_status,
 			"MNT failed with an unknown status", error);
 	if (ok->fhandle.fhandle3_len == 0)
-		return canfs_reply_malformed(
-			"the file handle in the answer to MNT is empty", error);
+		return canfs_reply_malformed("the file handle in the reply to MNT is empty", error);
 	memcpy(handle, fhandle, ok->fhandle.fhandle3_len);
 	*handle_len = ok->fhandle.fhandle3_len;
 	return 0;
@@ -174,7 +173,7 @@ int canfs_decode_fsstat(const uint8_t *record, size_t len, uint32_t xid, struct 
 	if (ret < 0)
 		return ret;
 	if (!xdr_FSSTAT3res(&xdrs, &result) || !canfs_reply_is_at_end(&xdrs, len))
-		return canfs_reply_malformed("the answer to FSSTAT is malformed", error);
+		return canfs_reply_malformed("the reply to FSSTAT is malformed", error);
 	if (result.status != NFS3_OK) {
 		ret = canfs_reply_refused(nfs_stats, COUNT(nfs_stats), (int)result.status,
 			"FSSTAT failed with an unknown status", error);

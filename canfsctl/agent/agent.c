@@ -32,14 +32,14 @@ struct options {
 enum command { STATUS = 1, TOP = 2, WHY = 4 };
 
 static const struct ctl_option option_table[] = {
-	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600, "between two pictures (1)",
+	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600, "time between updates (1)",
 		.takers = TOP),
-	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "end after N pictures", .takers = TOP),
-	CTL_FLAG("batch", batch, "one picture below the other, as without a terminal",
+	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "exit after N updates", .takers = TOP),
+	CTL_FLAG("batch", batch, "print one update below the other, as without a terminal",
 		.takers = TOP, .letter = 'n'),
-	CTL_COUNT("last", "=N", last, 1, 1024, "no more than N (1 to 1024; default 32)",
+	CTL_COUNT("last", "=N", last, 1, 1024, "at most N decisions (1 to 1024; default 32)",
 		.takers = WHY),
-	CTL_FLAG("json", json, "the agent's replies, one JSON object a line"),
+	CTL_FLAG("json", json, "the agent's replies, one JSON object per line"),
 	CTL_TEXT("socket", "=PATH", peer.socket, "the agent's control_socket (" DEFAULT_SOCKET ")"),
 	{ 0 },
 };
@@ -50,8 +50,8 @@ static const struct ctl_syntax status_syntax = {
 	.name = "status",
 	.usage = "usage: canfsctl status [OPTION ...]\n"
 		 "\n"
-		 "What canfs-agent does on this host: prices, verdicts and their effect on each\n"
-		 "NFS mount, and the kernel's knobs that are not as they were.\n"
+		 "Shows what canfs-agent does on this host: prices, verdicts and their effect on\n"
+		 "each NFS mount, and the kernel's knobs that the agent has changed.\n"
 		 "\n",
 	.options = option_table,
 	.helped = STATUS,
@@ -62,8 +62,8 @@ static const struct ctl_syntax top_syntax = {
 	.name = "top",
 	.usage = "usage: canfsctl top [OPTION ...]\n"
 		 "\n"
-		 "The same for each mount, and the jobs of canfsctl run, drawn anew each second;\n"
-		 "q ends it, h shows the other keys.\n"
+		 "Shows the same for each mount, and the jobs of canfsctl run, updated every\n"
+		 "second. q quits, h shows the other keys.\n"
 		 "\n",
 	.options = option_table,
 	.helped = TOP,
@@ -74,8 +74,9 @@ static const struct ctl_syntax why_syntax = {
 	.name = "why",
 	.usage = "usage: canfsctl why [OPTION ...] [MOUNT]\n"
 		 "\n"
-		 "The agent's last decisions and their reasons, the latest last; with MOUNT (a\n"
-		 "mount point) that one's and those of all mounts. It remembers 64 of each mount.\n"
+		 "Shows the agent's last decisions and their reasons, the latest last; with MOUNT\n"
+		 "(a mount point), only those of this mount and those of all mounts together.\n"
+		 "The agent keeps 64 decisions of each mount.\n"
 		 "\n",
 	.options = option_table,
 	.helped = WHY,

@@ -148,7 +148,7 @@ static void show_head(FILE *out, const json_t *status)
 	fprintf(out, "%s, dirty ",
 		is_true(memory, "guarded") ? " (ON GUARD: sending at any price)" : "");
 	put_short(out, 0, memory, "dirty_bytes");
-	fputs(", on its way ", out);
+	fputs(", in write-back ", out);
 	put_short(out, 0, memory, "writeback_bytes");
 	fprintf(out, ", cache worth %.2f\nholding  ", ctl_number(memory, "cache_worth"));
 	put_short(out, 0, hold, "held_bytes");
@@ -160,7 +160,7 @@ static void show_head(FILE *out, const json_t *status)
 		: is_true(point, "possible") ? "as it was"
 					     : "not ours to raise: accelerating only");
 	if (ctl_number(status, "mounts_left_out") > 0)
-		fprintf(out, "NFS mounts left out, as there are too many: %.0f\n",
+		fprintf(out, "NFS mounts beyond the limit, not managed: %.0f\n",
 			ctl_number(status, "mounts_left_out"));
 	if (json_array_size(in(status, "mounts")) == 0)
 		fputs("no NFS mount is managed\n", out);
@@ -217,8 +217,8 @@ static void show_poller(FILE *out, const json_t *mount)
 			ctl_number(price, "age_sec"));
 	else
 		fprintf(out, "; %s",
-			is_true(poller, "publishes")                ? "none in time"
-			: ctl_number(poller, "prices_in_a_row") > 0 ? "not believed yet"
+			is_true(poller, "publishes")                ? "no recent price"
+			: ctl_number(poller, "prices_in_a_row") > 0 ? "not confirmed yet"
 			: ctl_number(poller, "answers") > 0         ? "the server publishes none"
 								    : "no answer yet");
 	if (json_is_string(in(poller, "error"))) {
@@ -259,7 +259,7 @@ static void show_knob(FILE *out, const json_t *knob)
 		put_member(out, knob, "mountpoint");
 	}
 	fprintf(out, "%s\n",
-		is_true(knob, "others") ? "  changed by someone else: left alone" : "");
+		is_true(knob, "others") ? "  changed by someone else, not touched" : "");
 }
 
 void ctl_show_status(FILE *out, const json_t *status)
@@ -272,8 +272,7 @@ void ctl_show_status(FILE *out, const json_t *status)
 		show_poller(out, json_array_get(mounts, i));
 		show_service(out, json_array_get(mounts, i));
 	}
-	fprintf(out, "\nknobs that are not as they were:%s\n",
-		json_array_size(knobs) == 0 ? " none" : "");
+	fprintf(out, "\nchanged knobs:%s\n", json_array_size(knobs) == 0 ? " none" : "");
 	for (size_t i = 0; i < json_array_size(knobs); i++)
 		show_knob(out, json_array_get(knobs, i));
 }
@@ -294,7 +293,7 @@ void ctl_show_why(FILE *out, const json_t *why)
 	const json_t *decisions = in(why, "decisions");
 
 	if (json_array_size(decisions) == 0)
-		fputs("nothing decided yet\n", out);
+		fputs("no decisions yet\n", out);
 	for (size_t i = json_array_size(decisions); i-- > 0;) {
 		const json_t *decision = json_array_get(decisions, i);
 

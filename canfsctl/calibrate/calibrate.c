@@ -26,15 +26,15 @@ struct options {
 };
 
 static const struct ctl_option option_table[] = {
-	CTL_TEXT("link", "=HOST", host, "the network's capacity, both ways, by iperf3 at HOST"),
+	CTL_TEXT("link", "=HOST", host, "measure the network both ways, with iperf3 on HOST"),
 	CTL_TEXT("disk", "=DIRECTORY", directory,
-		"how deep a queue the disk takes, by fio with a file there"),
-	CTL_COUNT("port", "=N", setup.port, 1, UINT16_MAX, "iperf3 listens at this port (5201)"),
-	CTL_COUNT("size", "=MIB", setup.size_mib, 16, 65536, "of the file (1024)"),
+		"measure the disk's queue depth, with fio and a file there"),
+	CTL_COUNT("port", "=N", setup.port, 1, UINT16_MAX, "port of iperf3 on HOST (5201)"),
+	CTL_COUNT("size", "=MIB", setup.size_mib, 16, 65536, "size of the file (1024)"),
 	CTL_COUNT("seconds", "=N", setup.seconds, 1, 60,
-		"for each step (3); a disk takes up to 18 steps, a link 2"),
+		"time per step (3); a disk takes up to 18 steps, a link 2"),
 	CTL_TEXT("output", "=FILE", output, "write the profile to FILE (standard output)"),
-	CTL_FLAG("json", json, "what was measured as JSON; the profile only to a FILE"),
+	CTL_FLAG("json", json, "print results as JSON; the profile goes only to a FILE"),
 	{ 0 },
 };
 
@@ -42,11 +42,11 @@ static const struct ctl_syntax syntax = {
 	.name = "calibrate",
 	.usage = "usage: canfsctl calibrate [OPTION ...] --link=HOST | --disk=DIRECTORY\n"
 		 "\n"
-		 "Measures this server and writes what it finds as a CANFS { } block for Ganesha.\n"
+		 "Measures this server, and writes a CANFS { } block for NFS-Ganesha.\n"
 		 "\n",
 	.options = option_table,
 	.epilog = "\n"
-		  "Both load what they measure fully: do not run it on a server at work.\n"
+		  "Both saturate what they measure: do not run them on a server in use.\n"
 		  "Exit status: 0 measured, 1 error, 2 usage.\n",
 };
 
@@ -70,7 +70,7 @@ static bool is_name(const char *option, const char *name)
 {
 	if (!name || (*name && *name != '-'))
 		return true;
-	ctl_warn("%s: '%s' is no name", option, name);
+	ctl_warn("%s: '%s' is not a valid name", option, name);
 	return false;
 }
 
@@ -90,7 +90,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		!is_name("--output", options->output))
 		return CTL_USAGE;
 	if (optind != argc) {
-		ctl_warn("calibrate: '%s' belongs to no option", argv[optind]);
+		ctl_warn("calibrate: unexpected argument '%s'", argv[optind]);
 		return CTL_USAGE;
 	}
 	if (!options->host && !options->directory) {

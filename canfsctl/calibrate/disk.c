@@ -62,7 +62,7 @@ static int check_direct(const char *file, const char *directory, char *error)
 
 	if (fd < 0)
 		return set_error(error, -errno, directory,
-			errno == EINVAL ? "its file system has no direct I/O" : NULL);
+			errno == EINVAL ? "its file system does not support direct I/O" : NULL);
 	close(fd);
 	return 0;
 }
@@ -117,7 +117,7 @@ static int run_fio(const char *file, enum canfs_direction direction,
 	if (ret < 0)
 		return set_error(error, ret, "fio",
 			ret == -ENOENT      ? "is not installed"
-			: ret == -ETIMEDOUT ? "did not end in time"
+			: ret == -ETIMEDOUT ? "did not finish in time"
 					    : NULL);
 	ret = canfs_fio_parse(output, direction, point, why);
 	/* fio reports errors such as an unknown option as text. */
@@ -152,7 +152,7 @@ static int sweep(const char *file, enum canfs_direction direction,
 	} while (curve->count < CANFS_DEPTHS && !canfs_knee_passed(curve->points, curve->count));
 
 	ret = canfs_knee_find(curve->points, curve->count, &curve->knee);
-	return ret < 0 ? set_error(error, ret, "fio", "printed impossible numbers") : 0;
+	return ret < 0 ? set_error(error, ret, "fio", "printed implausible numbers") : 0;
 }
 
 int canfs_measure_disk(const char *directory, const struct canfs_measure_setup *setup,

@@ -43,7 +43,7 @@ static int run_iperf(const char *host, bool reverse, const struct canfs_measure_
 	if (ret < 0) {
 		snprintf(error, CANFS_MEASURE_ERROR_MAX, "iperf3: %s",
 			ret == -ENOENT      ? "is not installed"
-			: ret == -ETIMEDOUT ? "did not end in time"
+			: ret == -ETIMEDOUT ? "did not finish in time"
 					    : strerrordesc_np(-ret));
 		return ret;
 	}

@@ -64,8 +64,8 @@ static void print_disk_options(
 {
 	fputs("\t# disk below ", out);
 	print_name(out, calibration->directory);
-	fputs("; where exports lie on other disks too, these lines belong in the\n"
-	      "\t# EXPORT { FSAL { Name = CANFS; ... } } of those on this one\n",
+	fputs("; if other exports are on other disks, these lines belong in the\n"
+	      "\t# EXPORT { FSAL { Name = CANFS; ... } } blocks of the exports on this one\n",
 		out);
 	fprintf(out, "\tDisk_Read_Queue = %u;\n", profile->disk_read_queue);
 	if (profile->disk_write_queue)
@@ -102,7 +102,8 @@ static void print_curve(FILE *out, const char *what, const char *option, unsigne
 		fprintf(out, "%s %u%s\n", option, queue,
 			curve->knee.at_end ? "; the disk may take more" : "");
 	else
-		fprintf(out, "%s left at its default: no gain with depth, so a write cache\n",
+		fprintf(out,
+			"%s left at its default: depth gains nothing, so there is a write cache\n",
 			option);
 }
 

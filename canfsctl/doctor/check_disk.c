@@ -14,8 +14,8 @@ bool canfs_check_disk_scheduler(const struct canfs_disk_facts *disk, struct canf
 	if (!disk->rotational || disk->is_virtual || !disk->no_scheduler)
 		return false;
 	canfs_finding_say(finding,
-		"%s is rotational, but its I/O scheduler is none, not mq-deadline: reads wait "
-		"behind write-back, and nothing sorts what the drive has not taken",
+		"%s is rotational, but has no I/O scheduler: reads wait behind write-back, and "
+		"requests are not sorted",
 		disk->name);
 	return canfs_finding_advise(finding,
 		"echo mq-deadline >/sys/block/%s/queue/scheduler; for each boot, in " UDEV_FILE
@@ -33,10 +33,10 @@ bool canfs_check_wbt(const struct canfs_disk_facts *disk, struct canfs_finding *
 	if (disk->wbt_lat_usec != other)
 		return false;
 	canfs_finding_say(finding,
-		"%s is %srotational, but wbt_lat_usec is %u, the default of the other kind, not "
-		"%u: %s",
+		"%s is %srotational, but wbt_lat_usec is %u, the default for the other kind of "
+		"disk, not %u: %s",
 		disk->name, disk->rotational ? "" : "non-", other, right,
-		disk->rotational ? "write-back and fsync(2) wait for each other"
+		disk->rotational ? "write-back and fsync(2) delay each other"
 				 : "reads wait longer behind write-back");
 	return canfs_finding_advise(finding,
 		"echo %u >/sys/block/%s/queue/wbt_lat_usec; for each boot, in " UDEV_FILE

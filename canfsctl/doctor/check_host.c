@@ -30,11 +30,10 @@ bool canfs_check_slots(const struct canfs_host_facts *host, const struct canfs_m
 	if (host->slots_max == 0 || host->slots_max >= SLOTS_MIN)
 		return false;
 	canfs_finding_say(finding,
-		"sunrpc.tcp_max_slot_table_entries is %llu: no more requests may be in flight",
+		"sunrpc.tcp_max_slot_table_entries is %llu: it limits the requests in flight",
 		(unsigned long long)host->slots_max);
-	return canfs_finding_advise(finding,
-		"sysctl sunrpc.tcp_max_slot_table_entries=65536 (the default), then unmount and "
-		"mount");
+	return canfs_finding_advise(finding, "sysctl sunrpc.tcp_max_slot_table_entries=65536 (the "
+					     "default), then unmount and mount again");
 }
 
 /*
@@ -64,8 +63,8 @@ bool canfs_check_buffers(const struct canfs_host_facts *host, const struct canfs
 		if (buffers[i].bytes == 0 || buffers[i].bytes >= least)
 			continue;
 		canfs_finding_say(finding,
-			"%s allows a TCP buffer of %llu bytes; one transfer, and twice what the "
-			"link holds, are %llu",
+			"%s allows a TCP buffer of %llu bytes; one transfer, or twice the "
+			"bandwidth-delay product, needs %llu",
 			buffers[i].sysctl, (unsigned long long)buffers[i].bytes,
 			(unsigned long long)least);
 		return canfs_finding_advise(finding, "sysctl %s='%s %llu'", buffers[i].sysctl,
@@ -80,8 +79,9 @@ bool canfs_check_windows(const struct canfs_host_facts *host, const struct canfs
 	(void)mount;
 	if (!host->no_window_scaling)
 		return false;
-	canfs_finding_say(finding, "TCP has no large windows: 64 KiB a round trip at most");
-	return canfs_finding_advise(finding, "sysctl net.ipv4.tcp_window_scaling=1, and remount");
+	canfs_finding_say(finding, "TCP window scaling is off: at most 64 KiB per round trip");
+	return canfs_finding_advise(
+		finding, "sysctl net.ipv4.tcp_window_scaling=1, then unmount and mount again");
 }
 
 /* Has an agent set the dirty limits? The agent restores them, so no advice applies. */
@@ -105,13 +105,13 @@ bool canfs_check_dirty_limit(const struct canfs_host_facts *host,
 		seconds <= (double)host->expire_sec)
 		return false;
 	canfs_finding_say(finding,
-		"%.0f MiB may be dirty: %.0f s of a link of %u Mbit/s, while data is to be "
-		"written within %llu s",
+		"%.0f MiB may be dirty: sending it takes %.0f s at %u Mbit/s, but dirty data "
+		"expires after %llu s",
 		(double)host->dirty_bytes / MIB, seconds, mbit,
 		(unsigned long long)host->expire_sec);
 	return canfs_finding_advise(finding,
-		"sysctl vm.dirty_bytes=%.0f vm.dirty_background_bytes=%.0f (%d s of the link and "
-		"half)",
+		"sysctl vm.dirty_bytes=%.0f vm.dirty_background_bytes=%.0f (what the link sends in "
+		"%d s, and half of that)",
 		ADVISED_SEC * mbit * BYTES_PER_MBIT, ADVISED_SEC * mbit * BYTES_PER_MBIT / 2,
 		ADVISED_SEC);
 }
@@ -140,11 +140,11 @@ bool canfs_check_background(const struct canfs_host_facts *host,
 		host->background_bytes < host->dirty_bytes)
 		return false;
 	canfs_finding_say(finding,
-		"background write-back begins at %.0f MiB, not below the dirty limit of %.0f MiB; "
-		"the kernel takes half of that",
+		"background write-back starts at %.0f MiB, not below the dirty limit of %.0f MiB: "
+		"the kernel uses half of the dirty limit instead",
 		(double)host->background_bytes / MIB, (double)host->dirty_bytes / MIB);
 	return canfs_finding_advise(finding,
-		"sysctl vm.dirty_background_bytes=%llu, so that it is what it says",
+		"sysctl vm.dirty_background_bytes=%llu, which is in effect anyway",
 		(unsigned long long)host->dirty_bytes / 2);
 }
 
@@ -155,10 +155,10 @@ bool canfs_check_kernel(const struct canfs_host_facts *host, const struct canfs_
 	if (host->kernel_major == 0 || host->kernel_major > OLDEST_MAJOR ||
 		(host->kernel_major == OLDEST_MAJOR && host->kernel_minor >= OLDEST_MINOR))
 		return false;
-	canfs_finding_say(finding, "Linux %u.%u is older than any that canfs is tested with",
+	canfs_finding_say(finding, "Linux %u.%u is older than any kernel that canfs is tested with",
 		host->kernel_major, host->kernel_minor);
 	return canfs_finding_advise(finding,
-		"run Linux %d.%d or later, or canfs-agent --observe only", OLDEST_MAJOR,
+		"run Linux %d.%d or later, or run canfs-agent only with --observe", OLDEST_MAJOR,
 		OLDEST_MINOR);
 }
 
@@ -172,19 +172,18 @@ bool canfs_check_price_port(const struct canfs_host_facts *host,
 	if (!canfs_serves_nfs(host) || port == 0 || host->price_port_bound)
 		return false;
 	canfs_finding_say(
-		finding, "this host serves NFS, but no price service is at UDP port %u", port);
+		finding, "this host serves NFS, but no price service listens on UDP port %u", port);
 	if (host->priced_runs)
 		return canfs_finding_advise(finding,
-			"canfs-priced runs, at another port: the same price_port in priced.conf "
-			"and in the agent.conf of its clients");
+			"canfs-priced listens on another port: set the same price_port in "
+			"priced.conf and in agent.conf on its clients");
 	if (host->ganesha_serves)
 		return canfs_finding_advise(finding,
-			"Price_Port = %u in the CANFS block of Ganesha's configuration, and a "
-			"restart; without it clients ask CANFS exports by FSSTAT",
+			"set Price_Port = %u in the CANFS block of Ganesha's configuration, then "
+			"restart Ganesha; until then, clients poll its prices by FSSTAT",
 			port);
-	return canfs_finding_advise(finding,
-		"systemctl enable --now canfs-priced; without it clients have no prices of the "
-		"kernel's server");
+	return canfs_finding_advise(finding, "systemctl enable --now canfs-priced; without it, "
+					     "clients get no prices from the kernel's server");
 }
 
 bool canfs_check_async(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -194,12 +193,11 @@ bool canfs_check_async(const struct canfs_host_facts *host, const struct canfs_m
 	if (host->async_export[0] == '\0')
 		return false;
 	canfs_finding_say(finding,
-		"%s is exported with async: what clients were told is on the disk is lost when "
-		"this host crashes",
+		"%s is exported with async: if this host crashes, acknowledged data is lost",
 		host->async_export);
 	return canfs_finding_advise(finding,
-		"sync instead of async in /etc/exports, exportfs -ra; a log on flash, or "
-		"delegations, make closes fast and keep the promise (doc/stable.md)");
+		"replace async by sync in /etc/exports, then exportfs -ra; a log on flash, or "
+		"delegations, make close(2) fast without this risk (doc/stable.md)");
 }
 
 bool canfs_check_threads(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -209,11 +207,11 @@ bool canfs_check_threads(const struct canfs_host_facts *host, const struct canfs
 	if (host->kernel_threads == 0 || host->kernel_threads >= SERVER_THREADS)
 		return false;
 	canfs_finding_say(finding,
-		"the kernel's server has %u threads: a request that finds none waits where "
-		"neither the disk nor canfs-priced sees it",
+		"the kernel's server has %u threads: if all are busy, requests wait where "
+		"canfs-priced cannot see them",
 		host->kernel_threads);
-	return canfs_finding_advise(
-		finding, "threads = 64 below [nfsd] in /etc/nfs.conf, and rpc.nfsd 64 at once");
+	return canfs_finding_advise(finding, "set threads = 64 below [nfsd] in /etc/nfs.conf, and "
+					     "run rpc.nfsd 64 for the running server");
 }
 
 bool canfs_check_delegations(const struct canfs_host_facts *host,
@@ -222,12 +220,11 @@ bool canfs_check_delegations(const struct canfs_host_facts *host,
 	(void)mount;
 	if (!host->no_delegations)
 		return false;
-	canfs_finding_say(finding,
-		"no export grants delegations: a client of NFSv4 waits for the disk at each close; "
-		"with them, in the lab, one created 4 times as many small files a second");
-	return canfs_finding_advise(finding,
-		"the section Delegations of ganesha-canfs-config(8); what a client has not sent is "
-		"lost when it dies");
+	canfs_finding_say(finding, "no export grants delegations: NFSv4 clients wait for the disk "
+				   "at each close; in our tests, a client with delegations created "
+				   "4 times as many small files per second");
+	return canfs_finding_advise(finding, "see Delegations in ganesha-canfs-config(8); a client "
+					     "that crashes loses data that it has not sent yet");
 }
 
 bool canfs_check_meminfo(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -257,8 +254,8 @@ bool canfs_check_left_out(const struct canfs_host_facts *host,
 		"not checked",
 		host->mounts_left_out, host->disks_left_out);
 	return canfs_finding_advise(finding,
-		"check a single mount with canfsctl doctor MOUNT; name those that canfs-agent "
-		"shall manage in agent.conf (mounts =)");
+		"check a single mount with canfsctl doctor MOUNT; in agent.conf, list the "
+		"mounts that canfs-agent should manage (mounts =)");
 }
 
 bool canfs_check_knobs(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -277,9 +274,9 @@ bool canfs_check_agent(const struct canfs_host_facts *host, const struct canfs_m
 	(void)mount;
 	if (!host->has_mounts || host->agent_runs)
 		return false;
-	canfs_finding_say(finding, "no canfs-agent runs here");
+	canfs_finding_say(finding, "canfs-agent is not running");
 	return canfs_finding_advise(finding,
-		"systemctl enable --now canfs-agent; it begins by observing, and turns nothing");
+		"systemctl enable --now canfs-agent; by default, it observes and changes nothing");
 }
 
 bool canfs_check_journal(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -289,7 +286,7 @@ bool canfs_check_journal(const struct canfs_host_facts *host, const struct canfs
 	if (host->agent_runs || host->journal_entries == 0)
 		return false;
 	canfs_finding_say(finding,
-		"an agent ended without putting back %zu knobs that it had turned",
+		"an agent exited without restoring %zu knobs that it had changed",
 		host->journal_entries);
 	return canfs_finding_advise(finding, "canfs-agent --restore");
 }
@@ -302,5 +299,5 @@ bool canfs_check_config(const struct canfs_host_facts *host, const struct canfs_
 		return false;
 	canfs_finding_say(finding, "%s", host->config_error);
 	return canfs_finding_advise(
-		finding, "correct it, then canfs-agent --check; canfs-agent.conf(5)");
+		finding, "correct it, then run canfs-agent --check; see canfs-agent.conf(5)");
 }

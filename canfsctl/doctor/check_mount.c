@@ -55,10 +55,10 @@ bool canfs_check_nconnect(const struct canfs_host_facts *host,
 		mount->mount->options.nconnect > 1 || mount->stats.xprt.connections > 1)
 		return false;
 	canfs_finding_say(finding,
-		"one TCP connection, thus one CPU at a time, on a link of %u Mbit/s",
+		"a single TCP connection uses one CPU at a time, on a link of %u Mbit/s",
 		mount->link.speed_mbit);
-	return canfs_finding_advise(finding,
-		"unmount all mounts of this server, mount with nconnect=4 (the first one decides)");
+	return canfs_finding_advise(finding, "unmount all mounts of this server, then mount with "
+					     "nconnect=4 (the first mount decides)");
 }
 
 bool canfs_check_mtu(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -71,7 +71,7 @@ bool canfs_check_mtu(const struct canfs_host_facts *host, const struct canfs_mou
 	if (mtu == 0 || mtu > IP_PACKET_MAX_BYTES)
 		return false;
 	if (link->path_mtu_bytes && link->path_mtu_bytes < mtu) {
-		canfs_finding_say(finding, "%s has an MTU of %u, the way to the server one of %u",
+		canfs_finding_say(finding, "%s has an MTU of %u, but the path to the server has %u",
 			link->interface, mtu, link->path_mtu_bytes);
 	} else if (link->mss_bytes && link->mss_bytes + HEADERS_MAX_BYTES < mtu) {
 		canfs_finding_say(finding,
@@ -94,7 +94,7 @@ bool canfs_check_jumbo(const struct canfs_host_facts *host, const struct canfs_m
 	canfs_finding_say(finding, "%s moves %u Mbit/s in packets of %u bytes",
 		mount->link.interface, mount->link.speed_mbit, mount->link.mtu_bytes);
 	return canfs_finding_advise(finding, "an MTU of 9000 costs less CPU, if the server and "
-					     "each switch between have it, too");
+					     "each switch on the path support it");
 }
 
 /* Only where the agent would use the link's speed. */
@@ -108,7 +108,8 @@ bool canfs_check_own_network(const struct canfs_host_facts *host,
 		mount->link.agent_mbit || !mount->link.interface[0])
 		return false;
 	canfs_finding_say(finding,
-		"the agent knows no speed of %s, and so not when others use all of that link",
+		"the agent does not know the speed of %s, so it cannot tell when other traffic "
+		"fills that link",
 		mount->link.interface);
 	return canfs_finding_advise(finding, "set link_speed in agent.conf, in Mbit/s");
 }
@@ -129,8 +130,8 @@ bool canfs_check_counters(const struct canfs_host_facts *host,
 		"/proc/self/mountstats: the line %s of this mount is missing or unusable",
 		mount->lacks);
 	return canfs_finding_advise(finding,
-		"none known: canfs leaves this mount at kernel defaults; the section of this mount "
-		"there is worth a bug report");
+		"none: canfs leaves this mount at kernel defaults; please report this as "
+		"a bug, with the section of this mount in that file");
 }
 
 /* At each send, the kernel adds the number of requests that wait for a slot. */
@@ -144,17 +145,16 @@ bool canfs_check_backlog(const struct canfs_host_facts *host, const struct canfs
 	if (xprt->sends < ENOUGH_OPS || xprt->backlog < xprt->sends)
 		return false;
 	if (xprt->max_slots > 0)
-		snprintf(most, sizeof(most), "; at most %llu were used at once",
+		snprintf(most, sizeof(most), "; at most %llu slots were used at once",
 			(unsigned long long)xprt->max_slots);
 	canfs_finding_say(finding, "%.1f requests wait for a slot on average%s",
 		(double)xprt->backlog / (double)xprt->sends, most);
 	if (is_v4_session(mount->mount))
 		return canfs_finding_advise(finding,
-			"raise the module parameter nfs.max_session_slots here, and the slots of a "
-			"session on the server");
-	return canfs_finding_advise(finding,
-		"raise sunrpc.tcp_max_slot_table_entries, then unmount and mount; or mount with "
-		"nconnect=4");
+			"raise the module parameter nfs.max_session_slots here, and the "
+			"session slots on the server");
+	return canfs_finding_advise(finding, "raise sunrpc.tcp_max_slot_table_entries, then "
+					     "unmount and mount again; or mount with nconnect=4");
 }
 
 /*
@@ -185,9 +185,9 @@ bool canfs_check_queue(const struct canfs_host_facts *host, const struct canfs_m
 	canfs_finding_say(finding,
 		"READs wait %.1f ms on this client, and then %.1f ms for the server", queue_msec,
 		server_msec);
-	return canfs_finding_advise(finding, "the way out is narrow: a faster link, nconnect=4, or "
-					     "smaller bursts of WRITEs by a lower "
-					     "vm.dirty_background_bytes");
+	return canfs_finding_advise(finding,
+		"the link is the bottleneck: use a faster one, or nconnect=4, or lower "
+		"vm.dirty_background_bytes for smaller bursts of WRITEs");
 }
 
 bool canfs_check_retransmissions(const struct canfs_host_facts *host,
@@ -207,12 +207,11 @@ bool canfs_check_retransmissions(const struct canfs_host_facts *host,
 	if (again + timeouts < RETRANSMITTED_MIN || again + timeouts <= ops / RETRANSMITTED_PER)
 		return false;
 	canfs_finding_say(finding,
-		"of %llu READs, WRITEs and COMMITs since mount, %llu were sent again and %llu "
-		"timed out",
+		"%llu READs, WRITEs and COMMITs since mount: %llu were sent again and %llu timed "
+		"out",
 		(unsigned long long)ops, (unsigned long long)again, (unsigned long long)timeouts);
 	return canfs_finding_advise(finding,
-		"look for a network that drops (ip -s link; ping -M do -s %u SERVER) or a server "
-		"that hung",
+		"look for packet loss (ip -s link; ping -M do -s %u SERVER) or a server that hung",
 		mtu - IP_ICMP_HEADERS);
 }
 
@@ -256,9 +255,8 @@ bool canfs_check_read_ahead(const struct canfs_host_facts *host,
 		"wait",
 		(unsigned long long)mount->read_ahead_kib, (unsigned long long)rsize_kib);
 	return canfs_finding_advise(finding,
-		"canfs-agent in mode enforce moves it by the server's price, if that has one; or "
-		"echo %llu "
-		">/sys/class/bdi/%u:%u/read_ahead_kb",
+		"run canfs-agent in mode enforce, which sets it by the server's price if there is "
+		"one; or echo %llu >/sys/class/bdi/%u:%u/read_ahead_kb",
 		(unsigned long long)rsize_kib * 4, mount->mount->bdi.major,
 		mount->mount->bdi.minor);
 }
@@ -289,8 +287,8 @@ bool canfs_check_published(const struct canfs_host_facts *host,
 		return false;
 	canfs_finding_say(finding, "the server publishes no prices");
 	return canfs_finding_advise(finding,
-		"put FSAL CANFS on the server's export, or run canfs-priced on a kernel's server; "
-		"until then canfs-agent leaves this mount as it is");
+		"export it through FSAL CANFS, or run canfs-priced beside a kernel "
+		"server; until then, canfs-agent leaves this mount at kernel defaults");
 }
 
 /*
@@ -304,18 +302,21 @@ bool canfs_check_price_service(const struct canfs_host_facts *host,
 		const char *says, *remedy;
 	} rows[CANFS_SERVICE_FACTS] = {
 		[CANFS_SERVICE_UNANSWERED] = { "no answer",
-			"open it in each firewall between, if the server has a price service" },
-		[CANFS_SERVICE_CLOSED] = { "closed, so that no prices are pushed",
-			"Price_Port in the server's CANFS block (ganesha-canfs-config(8)), and the "
-			"same number as price_port in agent.conf; until then FSSTAT is asked" },
-		[CANFS_SERVICE_DENIED] = { "its price service has none for this address and port",
-			"run this as root, for a port below 1024; then see price_calls_denied of "
-			"canfsctl server counters there" },
-		[CANFS_SERVICE_NO_PRICES] = { "its price service has none of this export now",
-			"canfsctl server prices, there, shows what is not known" },
+			"open this port in each firewall on the path, if the server has a price "
+			"service" },
+		[CANFS_SERVICE_CLOSED] = { "closed, so the server pushes no prices",
+			"set Price_Port in the server's CANFS block (ganesha-canfs-config(8)), and "
+			"the same price_port in agent.conf; until then, prices are polled by "
+			"FSSTAT" },
+		[CANFS_SERVICE_DENIED] = { "its price service refuses this address and port",
+			"run this as root, which uses a port below 1024; then check "
+			"price_calls_denied in canfsctl server counters on the server" },
+		[CANFS_SERVICE_NO_PRICES] = { "its price service has no prices for this export now",
+			"canfsctl server prices, on the server, shows which resources have no "
+			"price" },
 		[CANFS_SERVICE_FULL] = { "it has too many subscribers at this address",
-			"give the clients addresses of their own, if they share one (NAT); those "
-			"left out ask by FSSTAT" },
+			"give each client its own address, if they share one (NAT); clients left "
+			"out poll prices by FSSTAT" },
 	};
 	/* Another check reports servers that answer nothing and servers without canfs. */
 	const bool is_told =
@@ -337,8 +338,7 @@ bool canfs_check_answered(const struct canfs_host_facts *host,
 		return false;
 	canfs_finding_say(finding, "no answer about prices: %s", mount->price_error);
 	return canfs_finding_advise(finding,
-		"run this as root, open NFS, for NFSv3 also MOUNT and rpcbind (TCP), of the server "
-		"to "
-		"this host; then canfsctl price %s",
+		"run this as root; let this host reach NFS on the server, for NFSv3 also MOUNT and "
+		"rpcbind (TCP); then try canfsctl price %s",
 		mount->mount->source);
 }

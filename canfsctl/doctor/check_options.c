@@ -25,19 +25,19 @@ static bool check_size(uint32_t bytes, const char *name, const struct canfs_host
 	if (bytes == 0)
 		return false;
 	if (bytes < SMALL_TRANSFER_BYTES) {
-		canfs_finding_say(
-			finding, "%u bytes: many small requests move what one could", bytes);
+		canfs_finding_say(finding,
+			"%u bytes: many small requests are sent instead of a large one", bytes);
 		return canfs_finding_advise(finding,
-			"unmount, mount without %s= (the largest that both ends allow), or with "
-			"%s=1048576",
+			"unmount, then mount without %s= (the largest size that both ends allow), "
+			"or with %s=1048576",
 			name, name);
 	}
 	if (host->page_bytes == 0 || bytes % host->page_bytes == 0)
 		return false;
 	canfs_finding_say(finding,
-		"%u bytes, no multiple of the page size of %u: pages are split over requests",
-		bytes, host->page_bytes);
-	return canfs_finding_advise(finding, "unmount, mount with %s=%u", name,
+		"%u bytes is not a multiple of the page size, %u: requests split pages", bytes,
+		host->page_bytes);
+	return canfs_finding_advise(finding, "unmount, then mount with %s=%u", name,
 		bytes / host->page_bytes * host->page_bytes);
 }
 
@@ -62,22 +62,21 @@ bool canfs_check_attributes(const struct canfs_host_facts *host,
 	(void)host;
 	if (options->noac) {
 		canfs_finding_say(finding,
-			"noac: attributes are asked for each time, and each write waits for the "
-			"server");
+			"noac: attributes are not cached, and each write waits for the server");
 		return canfs_finding_advise(finding,
-			"unmount, mount without noac; with actimeo=0 if other clients' changes "
-			"must show at once: that leaves writes cached");
+			"unmount, then mount without noac; if other clients' changes must show at "
+			"once, use actimeo=0, which does not disable write caching");
 	}
 	if (options->acregmax_sec >= SHORT_ATTRIBUTES_SEC &&
 		options->acdirmax_sec >= SHORT_ATTRIBUTES_SEC)
 		return false;
 	canfs_finding_say(finding,
-		"attributes are believed for %u s (files) and %u s (directories) at most: the "
-		"rest is GETATTR",
+		"attributes are cached for %u s (files) and %u s (directories) at most, then "
+		"fetched again by GETATTR",
 		options->acregmax_sec, options->acdirmax_sec);
 	return canfs_finding_advise(finding,
-		"unmount, mount without actimeo=, acregmax= and acdirmax= (60 s) unless other "
-		"clients' changes must show sooner");
+		"unmount, then mount without actimeo=, acregmax= and acdirmax= (the "
+		"default is 60 s), unless other clients' changes must show sooner");
 }
 
 bool canfs_check_lookups(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -86,9 +85,9 @@ bool canfs_check_lookups(const struct canfs_host_facts *host, const struct canfs
 	(void)host;
 	if (!mount->mount->options.no_lookup_cache)
 		return false;
-	canfs_finding_say(finding, "lookupcache=none: each part of each path is a LOOKUP");
-	return canfs_finding_advise(finding, "unmount, mount with lookupcache=pos, which still "
-					     "shows new files of other clients");
+	canfs_finding_say(finding, "lookupcache=none: each component of each path needs a LOOKUP");
+	return canfs_finding_advise(finding, "unmount, then mount with lookupcache=pos, which "
+					     "still shows new files of other clients");
 }
 
 bool canfs_check_sync(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -102,7 +101,7 @@ bool canfs_check_sync(const struct canfs_host_facts *host, const struct canfs_mo
 	canfs_finding_say(
 		finding, "sync: each write waits for the server; nothing can be deferred");
 	return canfs_finding_advise(
-		finding, "unmount, mount without sync; programs that need it call fsync(2)");
+		finding, "unmount, then mount without sync; programs that need it call fsync(2)");
 }
 
 bool canfs_check_soft(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -112,8 +111,8 @@ bool canfs_check_soft(const struct canfs_host_facts *host, const struct canfs_mo
 	if (!mount->mount->options.soft || mount->mount->options.read_only)
 		return false;
 	canfs_finding_say(
-		finding, "soft: a server that is slow or restarts costs data that was written");
-	return canfs_finding_advise(finding, "unmount, mount with hard (the default)");
+		finding, "soft: written data can be lost if the server is slow or restarts");
+	return canfs_finding_advise(finding, "unmount, then mount with hard (the default)");
 }
 
 bool canfs_check_timeo(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -125,10 +124,11 @@ bool canfs_check_timeo(const struct canfs_host_facts *host, const struct canfs_m
 	if (!mount->mount->tcp || dsec == 0 || dsec >= SHORT_TIMEO_DSEC)
 		return false;
 	canfs_finding_say(finding,
-		"timeo=%u: over TCP, %u.%u s without an answer is a busy server, and it is asked "
-		"again",
+		"timeo=%u: after %u.%u s without an answer, requests are sent again; over TCP, "
+		"this only loads a busy server more",
 		dsec, dsec / 10, dsec % 10);
-	return canfs_finding_advise(finding, "unmount, mount without timeo= (600, a minute)");
+	return canfs_finding_advise(
+		finding, "unmount, then mount without timeo= (the default is 600, a minute)");
 }
 
 bool canfs_check_udp(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -137,10 +137,9 @@ bool canfs_check_udp(const struct canfs_host_facts *host, const struct canfs_mou
 	(void)host;
 	if (!mount->mount->options.udp)
 		return false;
-	canfs_finding_say(finding,
-		"proto=udp: a lost fragment costs a whole request, and wrong ones may pass for "
-		"right");
-	return canfs_finding_advise(finding, "unmount, mount with proto=tcp");
+	canfs_finding_say(finding, "proto=udp: one lost fragment costs a whole request, and "
+				   "wrongly reassembled requests may go unnoticed");
+	return canfs_finding_advise(finding, "unmount, then mount with proto=tcp");
 }
 
 /*
@@ -153,13 +152,12 @@ bool canfs_check_client_id(const struct canfs_host_facts *host,
 	if (mount->mount->version != 4 || host->shared_name[0] == '\0')
 		return false;
 	canfs_finding_say(finding,
-		"an NFSv4 server knows this client by its host name, %s: another of that name and "
-		"this one lose "
-		"their open files to each other",
+		"NFSv4 servers identify this client by its host name, %s: clients with the same "
+		"name lose their open files to each other",
 		host->shared_name);
-	return canfs_finding_advise(finding, "give the host a name of its own, or the module "
-					     "option nfs.nfs4_unique_id; then unmount all "
-					     "mounts of the server, and mount");
+	return canfs_finding_advise(finding,
+		"give this host a unique name, or set the module option nfs.nfs4_unique_id; then "
+		"unmount all mounts of the server, and mount again");
 }
 
 /* Without delegations, each small file that is written and closed costs the server a disk flush. */
@@ -170,10 +168,10 @@ bool canfs_check_callback(const struct canfs_host_facts *host,
 	if (mount->mount->version != 4 || mount->mount->minor_version != 0 ||
 		!mount->mount->options.no_callback)
 		return false;
-	canfs_finding_say(finding,
-		"NFSv4.0 without an address to call back: the server can grant no delegations");
+	canfs_finding_say(
+		finding, "NFSv4.0 without a callback address: the server cannot grant delegations");
 	return canfs_finding_advise(
-		finding, "unmount, mount with vers=4.1 or later, which needs no such address");
+		finding, "unmount, then mount with vers=4.1 or later, which needs no such address");
 }
 
 bool canfs_check_krb5(const struct canfs_host_facts *host, const struct canfs_mount_facts *mount,
@@ -182,7 +180,8 @@ bool canfs_check_krb5(const struct canfs_host_facts *host, const struct canfs_mo
 	(void)host;
 	if (strncmp(mount->mount->sec, "krb5", 4) != 0)
 		return false;
-	canfs_finding_say(finding, "sec=%s: canfs has no ticket, and asks for no prices here",
+	canfs_finding_say(finding,
+		"sec=%s: canfs has no Kerberos ticket, so it does not ask for prices",
 		mount->mount->sec);
 	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
 }
@@ -198,7 +197,7 @@ bool canfs_check_private(const struct canfs_host_facts *host, const struct canfs
 	(void)host;
 	if (!why || (!tls && strncmp(m->sec, "krb5", 4) == 0))
 		return false;
-	canfs_finding_say(finding, "%s=%s: %s, so canfs does not ask for any here",
-		tls ? "xprtsec" : "sec", tls ? m->xprtsec : m->sec, why);
+	canfs_finding_say(
+		finding, "%s=%s: %s", tls ? "xprtsec" : "sec", tls ? m->xprtsec : m->sec, why);
 	return canfs_finding_advise(finding, "none needed: this mount stays at kernel defaults");
 }

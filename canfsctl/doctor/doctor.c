@@ -35,8 +35,9 @@ struct examined {
 
 static const struct ctl_option option_table[] = {
 	CTL_FLAG("json", json, "one JSON array"),
-	CTL_NUMBER("timeout", "=SECONDS", timeout_sec, 0.1, 60, "for the servers' prices (3)"),
-	CTL_TEXT("config", "=FILE", config_file, "of the agent (" CANFS_CONFIG_FILE ")"),
+	CTL_NUMBER("timeout", "=SECONDS", timeout_sec, 0.1, 60, "how long to wait for prices (3)"),
+	CTL_TEXT("config", "=FILE", config_file,
+		"the agent's configuration (" CANFS_CONFIG_FILE ")"),
 	{ 0 },
 };
 
@@ -44,9 +45,9 @@ static const struct ctl_syntax syntax = {
 	.name = "doctor",
 	.usage = "usage: canfsctl doctor [OPTION ...] [MOUNT]\n"
 		 "\n"
-		 "Says what slows the NFS mounts of this client (or one of them) and, on an NFS\n"
-		 "server, its disks and file systems, and what to do about it. Changes nothing,\n"
-		 "and waits for no server longer than --timeout.\n"
+		 "Finds what slows the NFS mounts of this client (or one of them) and, on an NFS\n"
+		 "server, its disks and file systems, and prints remedies. Changes nothing, and\n"
+		 "waits for no server longer than --timeout.\n"
 		 "\n",
 	.options = option_table,
 	.epilog = "\n"
@@ -115,7 +116,7 @@ static int read_mounts(
 	ret = -ENOENT;
 	if (options->mountpoint && examined->n == 0 &&
 		!canfs_mounts_find_unfit_at(mounts, options->mountpoint)) {
-		ctl_warn("doctor: '%s' is no NFS mount point; findmnt -t nfs,nfs4 lists them",
+		ctl_warn("doctor: '%s' is not an NFS mount point; findmnt -t nfs,nfs4 lists them",
 			options->mountpoint);
 		goto out;
 	}
@@ -269,7 +270,7 @@ static void tell_unfit(
 					: has_bdi(examined->mounts, unfit->bdi))
 			continue;
 		canfs_finding_say(&finding, "canfs cannot manage this mount: %s", unfit->why);
-		canfs_finding_advise(&finding, "none needed: it stays at kernel defaults");
+		canfs_finding_advise(&finding, "none needed: this mount stays at kernel defaults");
 		tell(&subject, "unfit", true, &finding, output);
 	}
 }
@@ -314,7 +315,7 @@ static unsigned int judge_file_systems(const struct canfs_host_facts *host, stru
 }
 
 /*
- * Such as "2 NFS mounts looked at: 1 finding", or on a server "0 NFS mounts and 3 disks looked at:
+ * Such as "2 NFS mounts checked: 1 finding", or on a server "0 NFS mounts and 3 disks checked:
  * 0 findings".
  */
 static void print_total(const struct examined *examined, unsigned int findings)
@@ -324,7 +325,7 @@ static void print_total(const struct examined *examined, unsigned int findings)
 	printf("%zu NFS mount%s", examined->n, examined->n == 1 ? "" : "s");
 	if (canfs_serves_nfs(&examined->host))
 		printf(" and %zu disk%s", disks, disks == 1 ? "" : "s");
-	printf(" looked at: %u finding%s\n", findings, findings == 1 ? "" : "s");
+	printf(" checked: %u finding%s\n", findings, findings == 1 ? "" : "s");
 }
 
 static int report(const struct options *options, const struct examined *examined)

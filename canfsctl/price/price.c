@@ -43,11 +43,11 @@ struct report {
 
 static const struct ctl_option option_table[] = {
 	CTL_FLAG("json", json, "one JSON object per line"),
-	CTL_NUMBER("watch", "[=SECONDS]", interval_sec, 0.1, 86400, "ask again every so often (1)",
-		.missing = 1),
-	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "with --watch: end after N lines"),
-	CTL_NUMBER(
-		"timeout", "=SECONDS", timeout_sec, 0.01, 3600, "wait no longer for an answer (5)"),
+	CTL_NUMBER("watch", "[=SECONDS]", interval_sec, 0.1, 86400,
+		"ask again at this interval (1)", .missing = 1),
+	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "with --watch: exit after N lines"),
+	CTL_NUMBER("timeout", "=SECONDS", timeout_sec, 0.01, 3600,
+		"how long to wait for an answer (5)"),
 	CTL_EXPORT_OPTIONS(export),
 	{ 0 },
 };
@@ -80,7 +80,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		return CTL_USAGE;
 	}
 	if (options->count && options->interval_sec == 0) {
-		ctl_warn("--count is for --watch");
+		ctl_warn("--count needs --watch");
 		return CTL_USAGE;
 	}
 	if (!ctl_export_parse(&options->export, argv[optind]))
@@ -182,7 +182,7 @@ static struct report ask_price(struct canfs_fsstat **fsstat, const struct option
 	report.answered = true;
 	report.publishes = ret == 0 && publisher->believed;
 	snprintf(report.why, ERROR_MAX, "%s",
-		ret == -EPROTO ? "publishes prices in a version that this program does not know"
+		ret == -EPROTO ? "publishes prices in a version that canfsctl does not know"
 			       : "publishes no prices");
 	return report;
 }

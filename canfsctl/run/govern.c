@@ -68,7 +68,7 @@ static void pause_job(struct ctl_run *run, uint64_t now_usec)
 	}
 	canfs_watchdog_tell(&run->watchdog, CANFS_JOB_RUNS);
 	run->is_let_go = true;
-	ctl_run_say("run: it cannot be paused: %s; it runs on", strerrordesc_np(-ret));
+	ctl_run_say("run: the job cannot be paused: %s; it keeps running", strerrordesc_np(-ret));
 }
 
 /*
@@ -100,7 +100,7 @@ static void let_go(struct ctl_run *run)
 /* Without a watchdog, the job would stay stopped if we were killed during a pause. */
 static void lose_watchdog(struct ctl_run *run)
 {
-	ctl_run_say("run: the watchdog has been killed; the job is not paused any more");
+	ctl_run_say("run: the watchdog was killed; the job is no longer paused");
 	let_go(run);
 }
 

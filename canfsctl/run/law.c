@@ -342,21 +342,21 @@ const char *canfs_govern_reason_text(enum canfs_govern_reason reason)
 {
 	switch (reason) {
 	case CANFS_GOVERN_START:
-		return "it has just been started";
+		return "it has just started";
 	case CANFS_GOVERN_HIGH:
 		return "the price is above the bid";
 	case CANFS_GOVERN_OTHERS:
-		return "others have come, and the price is above the bid";
+		return "other clients are active, and the price is above the bid";
 	case CANFS_GOVERN_LOW:
 		return "the price is not above the bid";
 	case CANFS_GOVERN_FALLS:
-		return "the price falls";
+		return "the price is falling";
 	case CANFS_GOVERN_GONE:
-		return "others have gone";
+		return "other clients are idle";
 	case CANFS_GOVERN_SHARE:
 		return "its share of the time is due";
 	case CANFS_GOVERN_PATIENCE:
-		return "the longest pause is over";
+		return "the longest pause has passed";
 	case CANFS_GOVERN_NO_PRICE:
 		return "there is no price";
 	}

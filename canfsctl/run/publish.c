@@ -70,7 +70,7 @@ void ctl_run_publish(struct ctl_run *run, uint64_t now_usec)
 	clock_gettime(CLOCK_REALTIME, &now);
 	job->unix_sec = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	job->is_paused = run->is_stopped;
-	job->reason = run->is_let_go ? "it is not paused any more"
+	job->reason = run->is_let_go ? "it is no longer paused"
 				     : canfs_govern_reason_text(run->law.reason);
 	job->sec = (double)(now_usec - run->began_usec) / 1e6;
 	job->ran_sec = fmax(job->sec - paused_sec(run, now_usec), 0);

@@ -33,16 +33,18 @@ struct options {
 
 static const struct ctl_option option_table[] = {
 	CTL_NUMBER("at-least", "=PCT", at_least_pct, 0, 100,
-		"run for so much of the time at any price (0)"),
-	CTL_NUMBER("patience", "=SECONDS", patience_sec, 1, 3600, "never pause for longer (30)"),
+		"run for this share of the time at any price (0)"),
+	CTL_NUMBER("patience", "=SECONDS", patience_sec, 1, 3600,
+		"never pause for longer than this (30)"),
 	CTL_NUMBER("bid", "=PRICE", bid, 0, 1, "yield to others above this price (0.5)"),
-	CTL_TEXT("server", "=EXPORT", server, "SERVER:/PATH or a mount point (what the job uses)"),
+	CTL_TEXT("server", "=EXPORT", server,
+		"SERVER:/PATH or a mount point (those that the job uses)"),
 	CTL_TEXT("attach", "=WHAT", governed.attach,
-		"a process ID, control group or systemd unit, no COMMAND"),
+		"process ID, control group or unit, instead of COMMAND"),
 	CTL_COUNT("price-port", "=N", price_port, 0, UINT16_MAX,
-		"of servers' price services (20590); 0: they are not asked"),
-	CTL_FLAG("signals", signals, "SIGSTOP and SIGCONT, no control group"),
-	CTL_FLAG("verbose", verbose, "say when it is paused and goes on, and why", .letter = 'v'),
+		"UDP port of price services (20590); 0: do not use them"),
+	CTL_FLAG("signals", signals, "pause by SIGSTOP and SIGCONT, not by a control group"),
+	CTL_FLAG("verbose", verbose, "report each pause and its reason", .letter = 'v'),
 	CTL_EXPORT_OPTIONS(governed.export),
 	{ 0 },
 };
@@ -53,14 +55,13 @@ static const struct ctl_syntax syntax = {
 		 "       canfsctl run [OPTION ...] --attach=WHAT\n"
 		 "\n"
 		 "Runs a job that nobody waits for, and pauses it while its NFS server is\n"
-		 "expensive to others. Not for what holds locks or transactions.\n"
+		 "expensive to others. Not for programs that hold locks or transactions.\n"
 		 "\n",
 	.options = option_table,
 	.command_follows = true,
-	.epilog =
-		"\n"
-		"Ports and --nfs-version are for --server=SERVER:/PATH.\n"
-		"Exit status: COMMAND's; 126 it cannot be run, 127 not found, 1 error, 2 usage.\n",
+	.epilog = "\n"
+		  "Ports and --nfs-version need --server=SERVER:/PATH.\n"
+		  "Exit status: COMMAND's; 126 cannot run it, 127 not found, 1 error, 2 usage.\n",
 };
 
 /* A mount point that looks like an export must be typed as ./NAME or as an absolute path. */
@@ -80,7 +81,7 @@ static bool settle_server(struct ctl_governed *governed, char *server)
 		return ctl_export_parse(&governed->export, server);
 	governed->server = ctl_mountpoint(server);
 	if (export->version || export->nfs_port || export->mount_port || export->rpcbind_port) {
-		ctl_warn("run: ports and --nfs-version are for --server=SERVER:/PATH");
+		ctl_warn("run: ports and --nfs-version need --server=SERVER:/PATH");
 		return false;
 	}
 	return true;
@@ -107,7 +108,7 @@ static int parse_command_line(struct options *options, int argc, char **argv)
 		return CTL_USAGE;
 	}
 	if (!governed->attach && optind == argc) {
-		ctl_warn("run: what? Expected COMMAND [ARGUMENT ...] or --attach=WHAT");
+		ctl_warn("run: expected COMMAND [ARGUMENT ...] or --attach=WHAT");
 		return CTL_USAGE;
 	}
 	governed->command = governed->attach ? NULL : argv + optind;

@@ -51,8 +51,8 @@ static void add_mount(struct search *search, const struct canfs_mount *mount)
 	int ret = why ? 0 : canfs_job_prices_add_mount(search->prices, mount);
 
 	if (ret == -ENOSPC && !search->is_full) {
-		ctl_warn("%s: the job uses more than %d servers; only the prices of the first ones "
-			 "count",
+		ctl_warn("%s: the job uses more than %d servers; the prices of the others are "
+			 "ignored",
 			mount->mountpoint, CANFS_JOB_SERVERS_MAX);
 		search->is_full = true;
 	}
@@ -224,7 +224,7 @@ static int add_mountpoint(struct search *search, const char *mountpoint)
 static void say_nobody(const struct ctl_governed *governed, const struct search *search)
 {
 	if (search->mounts->dropped > 0)
-		ctl_warn("%u NFS mounts are too many and left out", search->mounts->dropped);
+		ctl_warn("%u NFS mounts exceed the limit and are ignored", search->mounts->dropped);
 	if (search->left_alone)
 		ctl_warn("%s: %s; the job is not paused", search->left_alone, search->why);
 	else if (governed->attach)

@@ -79,11 +79,11 @@ static int check_process(pid_t pid, const char **why)
 		return -EDEADLK;
 	}
 	if (state == 'T' || state == 't') { /* 't': by a debugger */
-		*why = "it is stopped already, by somebody else";
+		*why = "something else has already stopped it";
 		return -EBUSY;
 	}
 	if (has_waiting_shell(pid)) {
-		*why = "a shell waits for it: let it run in the background (Ctrl-Z, bg)";
+		*why = "a shell waits for it: move it to the background (Ctrl-Z, bg)";
 		return -EBUSY;
 	}
 	return 0;
@@ -105,7 +105,7 @@ static int attach_process(struct canfs_stopper *stopper, pid_t pid, const char *
 	if (ret == -ESRCH || ret == -EINVAL) /* EINVAL: a thread */
 		*why = "there is no such process";
 	else if (ret == -EPERM)
-		*why = "its process is another user's";
+		*why = "its process belongs to another user";
 	else if (ret < 0)
 		*why = strerrordesc_np(-ret);
 	if (ret < 0)
@@ -119,11 +119,11 @@ static int attach_cgroup(struct canfs_stopper *stopper, const char *what, const 
 
 	stopper->how = CANFS_STOP_CGROUP;
 	if (ret == -EOPNOTSUPP)
-		*why = "no control group of version 2 that can be frozen";
+		*why = "not a freezable control group of version 2";
 	else if (ret == -EACCES)
-		*why = "its control group is another user's";
+		*why = "its control group belongs to another user";
 	else if (ret == -ENOTUNIQ)
-		*why = "several control groups have that name: give the path of one";
+		*why = "several control groups have this name: give the path of one";
 	else if (ret < 0)
 		*why = "neither a process ID, a control group nor a running systemd unit";
 	if (ret < 0)
@@ -134,7 +134,7 @@ static int attach_cgroup(struct canfs_stopper *stopper, const char *what, const 
 	}
 	ret = canfs_freezer_is_frozen(&stopper->freezer);
 	if (ret > 0) {
-		*why = "it is frozen already, by somebody else";
+		*why = "something else has already frozen it";
 		return -EBUSY;
 	}
 	stopper->end_fd = canfs_freezer_events(&stopper->freezer);

@@ -26,7 +26,7 @@ void ctl_run_say(const char *format, ...)
 }
 
 static const char *const source_texts[] = {
-	[CANFS_SOURCE_FSSTAT] = "are asked for ten times a second",
+	[CANFS_SOURCE_FSSTAT] = "are polled ten times a second",
 	[CANFS_SOURCE_SERVICE] = "are pushed by its price service",
 };
 
@@ -81,9 +81,9 @@ void ctl_run_tell_how(const struct ctl_run *run)
 	const struct canfs_stopper *stopper = &run->stopper;
 
 	if (run->verbose && stopper->how == CANFS_STOP_CGROUP)
-		ctl_run_say("how it is paused: control group %s", stopper->freezer.path);
+		ctl_run_say("method of pausing: control group %s", stopper->freezer.path);
 	else if (run->verbose)
-		ctl_run_say("how it is paused: SIGSTOP and SIGCONT");
+		ctl_run_say("method of pausing: SIGSTOP and SIGCONT");
 }
 
 /* Reports a process that is not paused with the job. */
@@ -109,13 +109,14 @@ void ctl_run_tell_change(const struct ctl_run *run, uint64_t now_usec)
 		return;
 	if (run->is_stopped && server)
 		ctl_run_say("paused after %.1f s: %sthe price is %.2f (%s)", sec,
-			run->law.reason == CANFS_GOVERN_OTHERS ? "others have come, and " : "",
+			run->law.reason == CANFS_GOVERN_OTHERS ? "other clients are active, and "
+							       : "",
 			price.price, canfs_resource_name(server->poller.tag.bottleneck));
 	else if (!run->is_stopped && run->law.is_paused) /* by a signal or the job's end */
-		ctl_run_say("goes on after %.1f s", sec);
+		ctl_run_say("resumed after %.1f s", sec);
 	else if (!run->is_stopped)
 		ctl_run_say(
-			"goes on after %.1f s: %s", sec, canfs_govern_reason_text(run->law.reason));
+			"resumed after %.1f s: %s", sec, canfs_govern_reason_text(run->law.reason));
 }
 
 void ctl_run_tell_sum(const struct ctl_run *run, uint64_t now_usec)
@@ -123,7 +124,7 @@ void ctl_run_tell_sum(const struct ctl_run *run, uint64_t now_usec)
 	double sec = (double)(now_usec - run->began_usec) / 1e6;
 
 	if (run->verbose)
-		ctl_run_say("ran for %.1f s of %.1f s; %u pause%s, the longest of %.1f s",
+		ctl_run_say("ran for %.1f s of %.1f s; %u pause%s, the longest %.1f s",
 			sec - (double)run->paused_usec / 1e6, sec, run->pauses,
 			run->pauses == 1 ? "" : "s", (double)run->longest_usec / 1e6);
 }

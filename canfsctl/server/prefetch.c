@@ -42,9 +42,8 @@ static void show_device(const json_t *device)
 		ctl_number(device, "refused"), ctl_number(device, "cancelled"),
 		ctl_number(device, "failed"), ctl_number(device, "joined"));
 	if (json_is_true(json_object_get(device, "orders_streams")))
-		printf("  sequential streams are read ahead here: the disk has no room for so many "
-		       "of the "
-		       "kernel's\n");
+		printf("  canfs reads sequential streams ahead: this disk loses time when it "
+		       "switches between them\n");
 	show_table(json_object_get(device, "table"));
 }
 
@@ -56,7 +55,7 @@ void ctl_show_prefetch(const json_t *reply)
 	printf("reads: %.0f at once, %.0f of streams, %.0f inline, %.0f delayed, "
 	       "%.0f held, %.0f let through; "
 	       "%.0f wait now\n"
-	       "files open for it: %.0f; %.0f were opened, %.0f displaced, %.0f failed\n"
+	       "open files: %.0f; %.0f were opened, %.0f displaced, %.0f failed\n"
 	       "memory headroom %.2f; evicted before they were read: %s bytes\n",
 		ctl_number(reply, "reads_at_once"), ctl_number(reply, "reads_stream"),
 		ctl_number(reply, "reads_inline"), ctl_number(reply, "reads_delayed"),

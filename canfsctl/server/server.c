@@ -188,46 +188,46 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 static const struct ctl_option option_table[] = {
-	CTL_TEXT("socket", "=PATH", socket, "its socket (" CTL_GANESHA_SOCKET " or priced.sock)"),
-	CTL_FLAG("json", json, "the server's replies as they are, one a line"),
+	CTL_TEXT("socket", "=PATH", socket,
+		"the server's socket (" CTL_GANESHA_SOCKET " or priced.sock)"),
+	CTL_FLAG("json", json, "the server's replies, one JSON object per line"),
 	CTL_TEXT("export", "=PATH", export, "prices, history: only this export",
 		.takers = TOP | PRICES | HISTORY),
 	CTL_COUNT("seconds", "=N", seconds, 1, 600,
-		"history, who: no farther back (1 to 600; who: 60)", .takers = HISTORY | WHO),
-	CTL_COUNT("top", "=N", top, 1, 256, "clients, top, who: so many clients (1 to 256)",
+		"history, who: the last N seconds (1 to 600; who: 60)", .takers = HISTORY | WHO),
+	CTL_COUNT("top", "=N", top, 1, 256, "clients, top, who: at most N clients (1 to 256)",
 		.takers = TOP | CLIENTS | WHO),
-	CTL_FLAG("watch", watch, "who: drawn anew each second", .takers = WHO),
-	CTL_FLAG("batch", batch, "top: one picture below the other, as without a terminal",
-		.takers = TOP, .letter = 'n'),
+	CTL_FLAG("watch", watch, "who: update every second", .takers = WHO),
+	CTL_FLAG("batch", batch, "top: print one update below the other", .takers = TOP,
+		.letter = 'n'),
 	CTL_NUMBER("interval", "=SECONDS", interval_sec, 0.1, 3600,
-		"top, who: between two pictures (1)", .takers = TOP | WHO),
-	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "top, who: end after N pictures",
+		"top, who: time between updates (1)", .takers = TOP | WHO),
+	CTL_COUNT("count", "=N", count, 1, UINT32_MAX, "top, who: exit after N updates",
 		.takers = TOP | WHO),
 	{ 0 },
 };
 
 static const struct ctl_syntax syntax = {
 	.name = "server",
-	.usage =
-		"usage: canfsctl server COMMAND [OPTION ...]\n"
-		"\n"
-		"Asks the canfs server on this host over its control socket.\n"
-		"\n"
-		"  top                prices, who makes whom wait, disks, drawn anew each second;\n"
-		"                     h: its keys\n"
-		"  prices             utilization and price of each resource, the prices\n"
-		"  history            the last ten minutes of one export\n"
-		"  clients            which load the server most\n"
-		"  who [ADDRESS]      who makes whom wait; of one client, with what\n"
-		"  counters           what the server counts\n"
-		"  config             what its configuration says of interfaces, disks, classes\n"
-		"  prefetch           what is read ahead, and what waits for the disks\n"
-		"  scheduler [NAME]   in which order disks are read; change it until the restart:\n"
-		"                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
-		"  set [NAME=VALUE...] change settings until the server's restart, and show them:\n"
-		"                     interval_ms, publish and drain (on|off), pmax, and of each\n"
-		"                     resource k_... and weight_...\n"
-		"\n",
+	.usage = "usage: canfsctl server COMMAND [OPTION ...]\n"
+		 "\n"
+		 "Asks the canfs server on this host over its control socket.\n"
+		 "\n"
+		 "  top                prices, who makes whom wait, and disks, each second;\n"
+		 "                     h shows the keys\n"
+		 "  prices             utilization and price of each resource, and the prices\n"
+		 "  history            the last ten minutes of one export\n"
+		 "  clients            the clients that load the server most\n"
+		 "  who [ADDRESS]      who makes whom wait; for one client, by which operations\n"
+		 "  counters           the server's counters\n"
+		 "  config             the configuration of interfaces, disks and classes\n"
+		 "  prefetch           what is read ahead, and what waits for the disks\n"
+		 "  scheduler [NAME]   show the I/O schedulers, or change them until the restart:\n"
+		 "                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
+		 "  set [NAME=VALUE...] show settings, or change them until the server's restart:\n"
+		 "                     interval_ms, publish and drain (on|off), pmax, and k_...\n"
+		 "                     and weight_... of each resource\n"
+		 "\n",
 	.options = option_table,
 	.epilog = "\n"
 		  "Exit status: 0 done, 1 error, 2 usage, 3 the server publishes no prices.\n",
@@ -272,7 +272,7 @@ static bool parse_setting(struct options *options, char *word)
 	}
 	if (json_object_set_new(options->settings, word, value) == 0)
 		return true;
-	ctl_warn("set: '%s' is not UTF-8, or there is no memory", word);
+	ctl_warn("set: '%s' is not UTF-8, or memory ran out", word);
 	return false;
 }
 
@@ -282,7 +282,7 @@ static const struct command *find_command(const char *name)
 		if (name && strcmp(name, commands[i].name) == 0)
 			return &commands[i];
 	}
-	ctl_warn("server: '%s' is no command; allowed: top, prices, history, clients, who, "
+	ctl_warn("server: '%s' is not a command; allowed: top, prices, history, clients, who, "
 		 "counters, config, prefetch, scheduler, set",
 		name ? name : "");
 	return NULL;

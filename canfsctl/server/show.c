@@ -104,7 +104,7 @@ static void show_memory(const json_t *memory)
 	       "  reads hit %.3f, %.3f with half of it, %.3f with half as much again,\n",
 		mib(cache, "bytes"), ctl_number(cache, "utilization"), ctl_number(cache, "hit"),
 		ctl_number(cache, "hit_less"), ctl_number(cache, "hit_more"));
-	printf("  by ghost caches in %.1f of %.1f MiB, which missed %.0f reads\n",
+	printf("  measured by ghost caches in %.1f of %.1f MiB, which missed %.0f reads\n",
 		mib(cache, "ghost_used_bytes"), mib(cache, "ghost_memory_bytes"),
 		ctl_number(cache, "missed_reads"));
 }
@@ -122,7 +122,7 @@ void ctl_show_prices(const json_t *reply)
 	for (size_t i = 0; i < json_array_size(exports); i++)
 		show_export(json_array_get(exports, i));
 	if (ctl_number(reply, "left_out") > 0)
-		printf("\n%g more: --export=PATH\n", ctl_number(reply, "left_out"));
+		printf("\n%g more exports: use --export=PATH\n", ctl_number(reply, "left_out"));
 }
 
 /* Column width: the name or a number, and a blank. */
@@ -257,7 +257,7 @@ static void show_class(const json_t *client_class)
 	if (json_array_size(clients) != 0)
 		print_option("  ", "Clients", clients);
 	else
-		puts("  no clients: none of their names has an address");
+		puts("  no clients: none of the names has an address");
 }
 
 void ctl_show_config(const json_t *reply)

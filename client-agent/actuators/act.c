@@ -48,7 +48,7 @@ struct squeeze_reason {
 	uint64_t to_bytes;
 };
 
-static const struct squeeze_reason cache_is_needed = { "the page cache is needed", 0 };
+static const struct squeeze_reason cache_is_needed = { "readers need the page cache", 0 };
 /* So much keeps a disk busy, and is little for others to wait behind. */
 static const struct squeeze_reason server_is_busy = { "others' commits wait for the server",
 	32 * MIB };
@@ -67,7 +67,7 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_host_state 
 	if (is_short != guarded)
 		canfs_log("memory guard: %s",
 			canfs_decisions_note(&actors->decisions, host->now_usec, "memory guard",
-				guarded ? "on guard" : "at rest", guarded ? "at rest" : "on guard",
+				guarded ? "active" : "inactive", guarded ? "inactive" : "active",
 				canfs_no_bids, "%llu MiB spare, %s",
 				(unsigned long long)spare_bytes / MIB,
 				is_short ? "sending at any price" : "enough again")
@@ -214,7 +214,7 @@ static void warn(struct canfs_actors *actors, int error)
 	if (actors->warned.defer)
 		return;
 	actors->warned.defer = true;
-	canfs_log("defer: not possible here (%s); accelerating only", canfs_tuner_strerror(error));
+	canfs_log("defer: not possible here (%s); only accelerating", canfs_tuner_strerror(error));
 }
 
 static bool is_crowded(const struct canfs_actors *actors, const struct canfs_host_state *host)
@@ -229,13 +229,13 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	if (host->now_usec < actors->rest.until_usec)
 		return actors->rest.why;
 	if (!holders->switched_on)
-		return "not wanted on any mount";
+		return "no mount is in mode enforce with write-back enabled";
 	if (!holders->priced)
 		return "no price";
 	if (!canfs_defer_available(actors->defer))
 		return "not possible here";
 	if (actors->squeeze.active)
-		return "there is room in the page cache and at the server, or nobody writes";
+		return "neither the page cache nor the server is crowded, or nobody writes";
 	if (is_crowded(actors, host))
 		return cache_is_needed.why;
 	if (holders->give_way)
@@ -255,7 +255,7 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 	canfs_accelerate_drop_behind(actors->accelerator, is_crowded(actors, host));
 	if (!host->guarded)
 		return;
-	actors->rest.why = "memory is short";
+	actors->rest.why = "memory is low";
 	actors->rest.until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 }
 
@@ -381,7 +381,7 @@ static void squeeze(struct canfs_actors *actors, const struct squeeze_reason *re
 		note_failure(actors, ret, host->now_usec);
 	} else if (!draining) {
 		actors->squeeze.active = false;
-		actors->rest.why = "what is dirty does not get less";
+		actors->rest.why = "dirty data does not decrease";
 		actors->rest.until_usec = host->now_usec + CANFS_ACT_REST_USEC;
 	}
 }
@@ -438,6 +438,7 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 			drain(actors, bidders[i], host);
 	}
 	ret = canfs_defer_restore_step(actors->defer, &host->meminfo, 4 * MIB, &changes);
-	canfs_act_log_changes(&actors->decisions, "release", "put back in stages", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "release", "restoring the original value in stages", &changes);
 	return ret;
 }

@@ -5,7 +5,7 @@
  *
  *	data held, and worth it       raise the flushing point (defer.c), of a cheap server for what we send: what
  *	                              leaves is for the pace to say, and lowering it would dump the rest at once
- *	page cache is needed          let writers wait sooner than the kernel would (defer.c), and drop what
+ *	readers need the page cache   let writers wait sooner than the kernel would (defer.c), and drop what
  *	                              they wrote once it is safe (accelerate.c)
  *	a writer gives way            let it wait sooner, too: others' commits wait behind what it has sent
  *	(give_way.c)

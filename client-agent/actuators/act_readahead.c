@@ -22,8 +22,7 @@ static const uint64_t udev_grace_sec = 5;
 static void warn_readahead(struct canfs_actors *actors, int error)
 {
 	if (!actors->warned.readahead)
-		canfs_log("read-ahead: not possible here (%s); left as it is",
-			canfs_tuner_strerror(error));
+		canfs_log("read-ahead: cannot be changed here (%s)", canfs_tuner_strerror(error));
 	actors->warned.readahead = true;
 }
 
@@ -36,7 +35,8 @@ int canfs_act_let_go(struct canfs_actors *actors, struct canfs_bidder *bidder)
 	if (!canfs_knob_is_ours(actors->tuner, CANFS_KNOB_READ_AHEAD, bidder->mount.bdi))
 		return 0;
 	ret = canfs_readahead_restore(actors->tuner, bidder->mount.bdi, &changes);
-	canfs_act_log_changes(&bidder->decisions, bidder->mount.mountpoint, "put back", &changes);
+	canfs_act_log_changes(&bidder->decisions, bidder->mount.mountpoint,
+		"restoring the original value", &changes);
 	return ret == -EPERM ? 0 : ret;
 }
 

@@ -14,10 +14,10 @@
 /* Prices that flip must not fill the log: least time between two messages about one bidder. */
 static const uint64_t news_usec = 1000000;
 
-/* "above", "below" or "level with" the other price. */
+/* "above", "below" or "equal to" the other price. */
 static const char *relation(double price, double other)
 {
-	return price > other ? "above" : price < other ? "below" : "level with";
+	return price > other ? "above" : price < other ? "below" : "equal to";
 }
 
 /* Also logs this for a server that never had a price, but not before that is certain. */
@@ -31,11 +31,11 @@ static void report_no_price(struct canfs_bidder *bidder, uint64_t now_usec)
 	else if (!poller->answers || canfs_publisher_is_settling(&poller->publisher))
 		return;
 	if (!bidder->told.no_price) {
-		canfs_log("%s: no price (%s): the kernel's defaults", bidder->mount.mountpoint,
-			*why ? why : "no answer");
+		canfs_log("%s: no price (%s): using the kernel's defaults",
+			bidder->mount.mountpoint, *why ? why : "no answer");
 		canfs_decisions_note(&bidder->decisions, now_usec, "write-back",
 			canfs_verdict_name(bidder->told.write), canfs_verdict_name(CANFS_HOLD),
-			canfs_no_bids, "no price (%s): the kernel's defaults",
+			canfs_no_bids, "no price (%s): using the kernel's defaults",
 			*why ? why : "no answer");
 	}
 	bidder->told.no_price = true;

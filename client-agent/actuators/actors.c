@@ -35,17 +35,19 @@ int canfs_act_take_back(struct canfs_actors *actors)
 
 	if (!canfs_journal_count(actors->journal))
 		return 0;
-	canfs_log("journal: an agent ended without restoring; %zu knobs to put back",
+	canfs_log("journal: an agent exited without restoring; %zu knobs to restore",
 		canfs_journal_count(actors->journal));
 	ret = canfs_defer_restore_wait(actors->defer, take_back_msec,
 		(uint64_t)(CANFS_PACE_BLIND_BYTES_PER_SEC / 10), drain_all, actors, &changes);
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	others = canfs_tuner_restore_all(actors->tuner, false, &changes);
 	ret = ret ? ret : others;
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	canfs_tuner_forget_yielded(actors->tuner);
 	if (ret)
-		canfs_log("restore: %s; the journal keeps what is left", strerror(-ret));
+		canfs_log("restore: %s; the journal keeps the remaining knobs", strerror(-ret));
 	return ret;
 }
 
@@ -89,8 +91,10 @@ int canfs_act_restore_all(struct canfs_actors *actors)
 	if (!actors->tuner)
 		return 0;
 	ret = canfs_tuner_restore_all(actors->tuner, false, &changes);
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	forced = canfs_defer_restore_force(actors->defer, &changes);
-	canfs_act_log_changes(&actors->decisions, "restore", "put back", &changes);
+	canfs_act_log_changes(
+		&actors->decisions, "restore", "restoring the original value", &changes);
 	return ret ? ret : forced;
 }

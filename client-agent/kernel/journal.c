@@ -63,7 +63,7 @@ static int parse_text(struct canfs_journal *journal, char *text, char *error, si
 	if (!*text)
 		return 0;
 	if (!end || strncmp(text, magic, sizeof(magic) - 1) != 0) {
-		snprintf(error, error_size, "journal:1: not \"%sBOOT_ID\": not a journal of ours",
+		snprintf(error, error_size, "journal:1: not \"%sBOOT_ID\": not a canfs journal",
 			magic);
 		return -EPROTO;
 	}

@@ -192,8 +192,8 @@ int canfs_entries_parse(
 		if (ret == -ENOMEM)
 			return ret;
 		if (ret && !error[0])
-			snprintf(error, error_size,
-				"journal:%d: \"%s\": not a line of ours, skipped", number, shown);
+			snprintf(error, error_size, "journal:%d: \"%s\": unknown line, skipped",
+				number, shown);
 	}
 	return 0;
 }

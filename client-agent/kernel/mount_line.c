@@ -172,13 +172,13 @@ static const char *parse_option(
 		int (*parse)(struct canfs_span value, struct canfs_mount *mount);
 		const char *why;
 	} rows[] = {
-		{ "vers", parse_version, "its version of NFS cannot be read" },
-		{ "addr", parse_server, "the address of its server cannot be read" },
+		{ "vers", parse_version, "its NFS version cannot be parsed" },
+		{ "addr", parse_server, "its server address cannot be parsed" },
 		{ "mountaddr", parse_mount_server, NULL },
-		{ "port", parse_port, "the port of its server cannot be read" },
+		{ "port", parse_port, "its server port cannot be parsed" },
 		{ "mountport", parse_mount_port, NULL },
 		{ "proto", parse_transport, NULL },
-		{ "sec", parse_flavor, "its security flavor is not known" },
+		{ "sec", parse_flavor, "its security flavor is unknown" },
 		{ "xprtsec", parse_transport_security, NULL },
 	};
 
@@ -207,7 +207,7 @@ static const char *parse_options(struct canfs_span options, struct canfs_mount *
 	if (mount_udp) /* prices are asked for over TCP, where MOUNT may have another port */
 		mount->mount_port = 0;
 	if (!why && !mount->version)
-		why = "the mount table names no version of NFS";
+		why = "the mount table shows no NFS version";
 	return why;
 }
 
@@ -253,8 +253,8 @@ static const char *parse_names(const struct canfs_mountinfo *from, struct canfs_
 	if (canfs_unescape(source.at, source.len, mount->source, CANFS_MOUNT_PATH_MAX))
 		return "the path of its export is too long";
 	if (mount->mountpoint[0] != '/')
-		return "its mount point is no absolute path";
-	return split_source(mount) ? NULL : "the mount table does not name it as SERVER:/PATH";
+		return "its mount point is not an absolute path";
+	return split_source(mount) ? NULL : "its source is not SERVER:/PATH";
 }
 
 int canfs_mount_line_parse(
@@ -271,7 +271,7 @@ int canfs_mount_line_parse(
 	memset(mount, 0, sizeof(*mount));
 	canfs_span_copy(from.type, mount->fstype, sizeof(mount->fstype));
 	if (!parse_identity(&from, mount))
-		*why = "its numbers in the mount table cannot be read";
+		*why = "its mount ID or device numbers cannot be parsed";
 	const char *reason = parse_names(&from, mount);
 	if (!*why)
 		*why = reason ? reason : parse_options(from.own_options, mount);

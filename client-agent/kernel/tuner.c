@@ -34,11 +34,11 @@ static void report(struct canfs_changes *changes, const struct canfs_change *cha
 const char *canfs_tuner_strerror(int error)
 {
 	if (error == -EPERM)
-		return "someone else has changed it, left alone";
+		return "changed by someone else, not touched";
 	if (error == -EDQUOT)
-		return "put off, too many changes in this minute";
+		return "postponed, too many changes in this minute";
 	if (error == -ECANCELED)
-		return "left alone, the journal cannot be written";
+		return "not changed, the journal cannot be written";
 	return error ? strerror(-error) : "";
 }
 

@@ -112,7 +112,7 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
 	if (strcmp(url, "/metrics") != 0)
 		return reply(&http->mhd, connection, MHD_HTTP_NOT_FOUND,
 			MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain",
-			strdup("canfs-agent: only /metrics is here\n"));
+			strdup("canfs-agent: only /metrics is served\n"));
 	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return reply(&http->mhd, connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 			MHD_HTTP_HEADER_ALLOW, "GET, HEAD", NULL);

@@ -40,7 +40,7 @@ static void open_socket(
 
 	if (!ret)
 		return;
-	canfs_log("%s/agent.sock: %s; canfsctl cannot ask", config->state_dir, strerror(-ret));
+	canfs_log("%s/agent.sock: %s; canfsctl cannot connect", config->state_dir, strerror(-ret));
 	status_server->socket[0] = '\0';
 }
 
@@ -79,7 +79,7 @@ static void open_readers(
 		if (ret == 0)
 			status_server->readers++;
 		else
-			canfs_log("servers: %s: %s; no metrics of it", servers->path[i],
+			canfs_log("servers: %s: %s; no metrics of this server", servers->path[i],
 				strerror(-ret));
 	}
 }

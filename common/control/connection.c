@@ -93,7 +93,8 @@ static char *next_reply(struct canfs_connection *connection,
 		connection->got = 0;
 		service->counters->requests++;
 		service->counters->requests_bad++;
-		return canfs_control_refusal("the request is too long; allowed are 4096 bytes");
+		return canfs_control_refusal(
+			"the request is too long; at most 4096 bytes are allowed");
 	}
 	reply = canfs_control_respond(service, connection->request, length, now);
 	consume(connection, end ? length + 1 : length);

@@ -49,7 +49,7 @@ bool canfs_control_string(struct canfs_control_call *call, const char *member, c
 	*value = json_string_value(given);
 	if (!given || *value)
 		return true;
-	canfs_control_refuse(call, "%s: allowed is a string", member);
+	canfs_control_refuse(call, "%s: must be a string", member);
 	return false;
 }
 
@@ -63,8 +63,7 @@ bool canfs_control_count(struct canfs_control_call *call, const char *member, un
 	if (!given)
 		return true;
 	if (!json_is_integer(given) || number < 1 || number > (json_int_t)most) {
-		canfs_control_refuse(
-			call, "%s: allowed is a whole number from 1 to %u", member, most);
+		canfs_control_refuse(call, "%s: must be a whole number from 1 to %u", member, most);
 		return false;
 	}
 	*value = (unsigned int)number;
@@ -110,7 +109,7 @@ static const struct canfs_control_command *find_command(
 	if (found)
 		return found;
 	if (!name)
-		canfs_control_refuse(call, "no \"command\", a string; allowed: ");
+		canfs_control_refuse(call, "\"command\" is missing or not a string; allowed: ");
 	else
 		canfs_control_refuse(call, "unknown command '%.32s'; allowed: ", name);
 	list_commands(call, service->commands);
@@ -217,17 +216,18 @@ char *canfs_control_respond(const struct canfs_control_service *service, const c
 	service->counters->requests++;
 	if (!parsed)
 		canfs_control_refuse(&call,
-			"not JSON: %.80s (column %d); allowed is one object a line", error.text,
+			"not JSON: %.80s (column %d); allowed is one object per line", error.text,
 			error.column);
 	else if (!json_is_object(parsed))
-		canfs_control_refuse(&call, "allowed is a JSON object, as {\"command\":\"%s\"}",
+		canfs_control_refuse(&call,
+			"allowed is a JSON object, such as {\"command\":\"%s\"}",
 			service->commands[0].name);
 	else
 		reply = run(&call, service);
 	if (call.error[0] != '\0')
 		service->counters->requests_bad++;
 	else if (!reply)
-		canfs_control_refuse(&call, "no memory");
+		canfs_control_refuse(&call, "out of memory");
 	text = reply ? print(reply) : canfs_control_refusal(call.error);
 	if (text && strlen(text) > CANFS_CONTROL_REPLY_MAX)
 		text = too_long(service, text);

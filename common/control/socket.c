@@ -125,9 +125,9 @@ const char *canfs_socket_reason(int error)
 	case -EADDRINUSE:
 		return "another server listens there; give each its own Control_Socket";
 	case -EEXIST:
-		return "what stands there is no socket, and is not taken away";
+		return "it exists and is not a socket, so it is not removed";
 	case -EINVAL:
-		return "allowed is an absolute path";
+		return "it must be an absolute path";
 	default:
 		return strerror(-error);
 	}

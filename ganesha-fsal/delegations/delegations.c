@@ -186,8 +186,8 @@ static void set(struct canfs_export *export, bool wanted)
 
 	if (wanted && !COMPAT_DELEGATIONS) {
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: no delegations of %s: this release of NFS-Ganesha gives others "
-			"wrong attributes of such files",
+			"CANFS: no delegations for %s: this release of NFS-Ganesha gives other "
+			"clients wrong attributes of delegated files",
 			CTX_FULLPATH(op_ctx));
 		return;
 	}
@@ -195,14 +195,13 @@ static void set(struct canfs_export *export, bool wanted)
 	possible = wanted && !is_cached(canfs_local_device(&export->export));
 	if (wanted && !possible)
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: no delegations of %s: they need Attr_Expiration_Time = 0 in its "
-			"EXPORT block, and in those of its file system, "
-			"from the start",
+			"CANFS: no delegations for %s: all EXPORT blocks of its file system need "
+			"Attr_Expiration_Time = 0 when the server starts",
 			CTX_FULLPATH(op_ctx));
 	if (possible)
 		ret = open_export(export);
 	if (ret != 0)
-		LogCrit(COMPONENT_FSAL, "CANFS: no delegations of %s: %s", CTX_FULLPATH(op_ctx),
+		LogCrit(COMPONENT_FSAL, "CANFS: no delegations for %s: %s", CTX_FULLPATH(op_ctx),
 			strerror(-ret));
 	note_delegating(canfs_delegations_of(export), possible && ret == 0);
 }

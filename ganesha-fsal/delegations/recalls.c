@@ -27,7 +27,7 @@ void canfs_ask_back(const void *up_ops, const void *key, size_t key_bytes)
 	get_gsh_export_ref(gsh_export);
 	if (FSAL_IS_ERROR(up_async_delegrecall(
 		    general_fridge, up_ops, &desc, release_export, gsh_export))) {
-		LogCrit(COMPONENT_FSAL, "CANFS: the delegation of a file could not be recalled");
+		LogCrit(COMPONENT_FSAL, "CANFS: a delegation could not be recalled");
 		put_gsh_export(gsh_export); /* not the last reference: the caller sees the state */
 	}
 }

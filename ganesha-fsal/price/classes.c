@@ -9,8 +9,7 @@ void canfs_set_classes(const struct canfs_classes *classes)
 	int ret = canfs_shared_classes_set(&canfs_pricing.classes, classes);
 
 	if (ret < 0)
-		LogCrit(COMPONENT_FSAL,
-			"CANFS: no memory: the classes of clients stay as they were");
+		LogCrit(COMPONENT_FSAL, "CANFS: out of memory: keeping the old classes of clients");
 	else if (ret > 0)
 		LogEvent(COMPONENT_FSAL,
 			"CANFS: classes of clients: %zu, of %zu addresses and networks",

@@ -166,7 +166,7 @@ static bool reload(void *running, void *read, bool names)
 		setup->peer_count = 0;
 	if (canfs_sampler_reload(canfs_pricing.sampler, &now->sampler, canfs_now_usec()) > 0 ||
 		changed)
-		canfs_log_event("what has changed in CANFS { } holds now");
+		canfs_log_event("the changes in CANFS { } are in effect");
 	canfs_set_peers(setup);
 	if (names)
 		canfs_set_classes(&now->classes);
@@ -201,7 +201,7 @@ static void export_begins(struct canfs_export *export, const void *own)
 	disks = disks_of(own);
 	if (canfs_price_table_open(&table, canfs_pricing.sampler, path,
 		    canfs_local_device(&export->export), &disks) != 0) {
-		LogCrit(COMPONENT_FSAL, "CANFS: no memory: %s publishes no prices", path);
+		LogCrit(COMPONENT_FSAL, "CANFS: out of memory: %s publishes no prices", path);
 		return;
 	}
 	export->part[CANFS_FEATURE_PRICE] = prices = gsh_calloc(1, sizeof(*prices));
@@ -227,7 +227,7 @@ static void export_changes(struct canfs_export *export, const void *own)
 	}
 	disks = disks_of(own);
 	if (canfs_price_table_change(prices->table, &disks, canfs_now_usec()) > 0)
-		LogEvent(COMPONENT_FSAL, "CANFS: the new disk options of %s hold now", path);
+		LogEvent(COMPONENT_FSAL, "CANFS: the new disk options of %s are in effect", path);
 }
 
 static void export_ends(struct canfs_export *export)

@@ -46,7 +46,8 @@ static int open_journal(struct canfs_export *export, struct journaled *own)
 		atomic_store(&own->journal, journal);
 	else if (ret == -EOPNOTSUPP)
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: Commit_Metadata is for exports over VFS or XFS, not for %s", path);
+			"CANFS: Commit_Metadata works only for exports over VFS or XFS, not for %s",
+			path);
 	else
 		LogCrit(COMPONENT_FSAL, "CANFS: names and attributes of %s are not committed: %s",
 			path, strerror(-ret));
@@ -67,7 +68,7 @@ void canfs_set_commit_metadata(struct canfs_export *export, bool wanted)
 	LogEvent(COMPONENT_FSAL, "CANFS: names and attributes of %s are %s from now on%s",
 		CTX_FULLPATH(op_ctx), wanted ? "committed" : "not committed",
 		wanted && canfs_fs_journal_syncs_all(atomic_load(&own->journal))
-			? ", and with them all data of its file system"
+			? ", together with all data of its file system"
 			: "");
 }
 

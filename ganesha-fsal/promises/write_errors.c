@@ -64,8 +64,8 @@ static fsal_status_t note(struct fsal_obj_handle *handle, int error)
 	atomic_fetch_add(&errors, 1);
 	if (canfs_failed_files_note(&failed_files, canfs_hash_key(handle), canfs_now_usec()))
 		LogCrit(COMPONENT_FSAL,
-			"CANFS: %s: of file %" PRIu64
-			" not all that was written is on the disk (%s): its clients are told",
+			"CANFS: %s: file %" PRIu64
+			" has lost written data (%s): its clients are told",
 			CTX_FULLPATH(op_ctx), handle->fileid, strerror(error));
 	return fsalstat(ERR_FSAL_IO, error);
 }

@@ -133,7 +133,7 @@ static void set(struct canfs_export *export, const struct canfs_read_export_opti
 		!is_vfs(&export->export))
 		ret = canfs_open_remote(reads, path, options->prefetcher.files);
 	if (ret != 0)
-		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
+		LogWarn(COMPONENT_FSAL, "CANFS: prefetching is off for %s: %s", path,
 			strerror(-ret));
 }
 
@@ -149,10 +149,10 @@ static void export_begins(struct canfs_export *export, const void *own)
 		return;
 	ret = canfs_prefetcher_open(&reads->export_fs, canfs_prefetcher, path);
 	if (ret == -ENODATA)
-		LogEvent(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: it is on no disk",
+		LogEvent(COMPONENT_FSAL, "CANFS: prefetching is off for %s: it is not on a disk",
 			path);
 	else if (ret != 0)
-		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s", path,
+		LogWarn(COMPONENT_FSAL, "CANFS: prefetching is off for %s: %s", path,
 			strerror(-ret));
 }
 
@@ -194,7 +194,7 @@ static void drain(struct canfs_export *export)
 		return;
 	stay_loaded();
 	LogCrit(COMPONENT_FSAL,
-		"CANFS: the disk of %s does not answer: what is being read there is left behind",
+		"CANFS: the disk of %s does not answer: its pending reads are abandoned",
 		op_ctx ? CTX_FULLPATH(op_ctx) : "an export");
 }
 
@@ -211,7 +211,7 @@ static void start(void *own, bool is_wrong)
 	wanted.thread_begins = canfs_name_thread;
 	ret = canfs_prefetcher_new(&canfs_prefetcher, &wanted);
 	if (ret != 0)
-		LogCrit(COMPONENT_FSAL, "CANFS prefetches nothing: %s", strerror(-ret));
+		LogCrit(COMPONENT_FSAL, "CANFS does not prefetch: %s", strerror(-ret));
 }
 
 static bool takes_effect(
@@ -224,7 +224,7 @@ static bool takes_effect(
 		return !now->prefetch;
 	if (strcmp(old->policy, new->policy) != 0) {
 		canfs_prefetcher_set_policy(canfs_prefetcher, policy);
-		LogEvent(COMPONENT_FSAL, "CANFS: the scheduler is %s now", policy);
+		LogEvent(COMPONENT_FSAL, "CANFS: the scheduler is now %s", policy);
 	}
 	return old->files == new->files && old->open_max == new->open_max &&
 	       old->depth == new->depth && old->lag_bytes == new->lag_bytes;

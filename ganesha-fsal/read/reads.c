@@ -102,7 +102,7 @@ static struct canfs_open_file *find_file(
 		export_fs, handle, canfs_name_file(handle), handle->fileid, wire, desc.len);
 	off = canfs_export_fs_off(export_fs);
 	if (off && !file)
-		LogWarn(COMPONENT_FSAL, "CANFS: nothing of %s is prefetched: %s",
+		LogWarn(COMPONENT_FSAL, "CANFS: prefetching is off for %s: %s",
 			CTX_FULLPATH(op_ctx), off);
 	return file;
 }

@@ -237,8 +237,8 @@ static struct fsal_module *find_sub_fsal(
 	if (load_config_from_node(parse_node, &stack_block, stack, true, err_type) != 0)
 		return NULL;
 	if (!stack->sub.name) {
-		LogCrit(COMPONENT_FSAL, "CANFS serves no files itself: it needs a FSAL { Name = "
-					"...; } block in its own, as VFS");
+		LogCrit(COMPONENT_FSAL,
+			"CANFS needs an inner FSAL block, such as FSAL { Name = VFS; }");
 		return NULL;
 	}
 	sub = lookup_fsal(stack->sub.name);
@@ -304,7 +304,8 @@ static void begin(struct canfs_export *ours, void *parse_node, struct config_err
 	bool is_wrong = canfs_read_export_options(parse_node, &own, err_type) != 0;
 
 	if (is_wrong)
-		LogCrit(COMPONENT_FSAL, "CANFS: its FSAL { } block is wrong: %s has its defaults",
+		LogCrit(COMPONENT_FSAL,
+			"CANFS: the FSAL { } block is wrong: using the defaults for %s",
 			CTX_FULLPATH(op_ctx));
 	for (int i = 0; i < CANFS_FEATURES; i++) {
 		if (canfs_features[i]->export_begins)

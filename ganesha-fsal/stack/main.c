@@ -39,11 +39,11 @@ static bool server_is_ours(void)
 	/* Not LogCrit, which uses other symbols in other releases. */
 	if (strcmp(file, CANFS_GANESHA_LIBRARY) != 0)
 		DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
-			"CANFS was built for %s, and this is %s: not used", CANFS_GANESHA_LIBRARY,
-			file);
+			"CANFS was built for %s, but this is %s: CANFS is disabled",
+			CANFS_GANESHA_LIBRARY, file);
 	else if (!canfs_library_has_server_allocator(library.dli_fname))
 		DisplayLogComponentLevel(COMPONENT_FSAL, __FILE__, __LINE__, __func__, NIV_CRIT,
-			"CANFS is not used: no FSAL below it works with the preloaded allocator "
+			"CANFS is disabled: no FSAL below it works with the preloaded allocator "
 			"(LD_PRELOAD)");
 	else
 		return true;

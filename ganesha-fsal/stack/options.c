@@ -237,8 +237,8 @@ int canfs_read_options(
 	int ret;
 
 	if (!canfs_parse_tree_check(file, block.blk_desc.name))
-		LogWarn(COMPONENT_CONFIG,
-			"CANFS: changes in CANFS { } will need a restart of this server");
+		LogWarn(COMPONENT_CONFIG, "CANFS: changes in CANFS { } will take effect only after "
+					  "a restart of this server");
 	prepare(options, true);
 	(void)load_config_from_parse(file, &block, options->part[CANFS_FEATURES], true, &errors);
 	ret = take(options, &errors);

@@ -96,14 +96,14 @@ static int parse_network(const char *text, struct canfs_network *network, const 
 	above = is_ipv4 ? BITS_ABOVE : 0;
 	if (text[len] == '/') {
 		if (!parse_bits(text + len + 1, BITS_OF_IPV6 - above, &bits)) {
-			*allowed = above != 0 ? "behind the slash 0 ... 32 bits are allowed"
-					      : "behind the slash 0 ... 128 bits are allowed";
+			*allowed = above != 0 ? "after the slash, 0 ... 32 bits are allowed"
+					      : "after the slash, 0 ... 128 bits are allowed";
 			return -EINVAL;
 		}
 		bits += above;
 	}
 	if (bits == BITS_OF_IPV6 && is_unspecified(&network->address)) {
-		*allowed = "no client has this address; all clients are *";
+		*allowed = "no client has this address; use * for all clients";
 		return -EINVAL;
 	}
 	clear_behind(&network->address, bits);
@@ -129,7 +129,7 @@ static int parse_name(const char *text, const char **allowed)
 
 	if (len == 0 || len > HOST_NAME_LEN || text[0] == '-' || strspn(text, name_octets) != len) {
 		*allowed = strpbrk(text, "*?[")
-				   ? "names with wildcards are not allowed; all clients are *"
+				   ? "names with wildcards are not allowed; use * for all clients"
 				   : "allowed are *, addresses, networks, names of hosts and "
 				     "@netgroups";
 		return -EINVAL;
@@ -200,7 +200,7 @@ int canfs_classes_add_word(struct canfs_classes *classes, const char *text, canf
 		find(arg, text, classes);
 	if (ret != 0)
 		snprintf(error, CANFS_CLASS_ERROR_MAX,
-			"%.64s: allowed are %d addresses and networks, of all classes", text,
+			"%.64s: more than %d addresses and networks in all classes", text,
 			CANFS_CLASS_NETWORKS_MAX);
 	return ret;
 }
@@ -227,7 +227,8 @@ int canfs_classes_end(struct canfs_classes *classes, const char *name, int premi
 		return -EINVAL;
 	}
 	if (has_name(classes, name)) {
-		snprintf(error, CANFS_CLASS_ERROR_MAX, "class %s: there is one of that name", name);
+		snprintf(error, CANFS_CLASS_ERROR_MAX, "class %s: this name is already in use",
+			name);
 		return -EINVAL;
 	}
 	if (premium_pct < CANFS_PREMIUM_PCT_MIN || premium_pct > CANFS_PREMIUM_PCT_MAX) {
@@ -236,7 +237,7 @@ int canfs_classes_end(struct canfs_classes *classes, const char *name, int premi
 		return -EINVAL;
 	}
 	if (classes->count == CANFS_CLASSES_MAX) {
-		snprintf(error, CANFS_CLASS_ERROR_MAX, "class %s: allowed are %d classes", name,
+		snprintf(error, CANFS_CLASS_ERROR_MAX, "class %s: more than %d classes", name,
 			CANFS_CLASSES_MAX);
 		return -ENOSPC;
 	}

@@ -63,7 +63,7 @@ static const char *explain(int why)
 	case -ENOSPC:
 		return "there are too many addresses";
 	case -ETIME:
-		return "looking up the names before has taken too long";
+		return "earlier name lookups took too long";
 	case -EAGAIN:
 		return "the resolver does not answer";
 	default:

@@ -111,9 +111,8 @@ static void visit_prices(const struct canfs_price_table_view *view, void *arg)
 
 static json_t *no_export(struct canfs_control_call *call, const char *export)
 {
-	return canfs_control_refuse(call,
-		"export: there is no '%.128s'; allowed is the Path of one, as \"prices\" tells it",
-		export);
+	return canfs_control_refuse(
+		call, "export: there is no '%.128s'; allowed is a path from \"prices\"", export);
 }
 
 json_t *canfs_control_prices(struct canfs_control_call *call)
@@ -201,8 +200,7 @@ json_t *canfs_control_history(struct canfs_control_call *call)
 		if (visit.export)
 			return no_export(call, visit.export);
 		return canfs_control_refuse(call,
-			"export: there are %u; name the Path of one, as \"prices\" tells it",
-			visit.found);
+			"export: there are %u; name one by its path from \"prices\"", visit.found);
 	}
 	columns = json_pack(
 		"[s, s, s, s, s]", "time", "write", "write_peak", "read_ahead", "bottleneck");

@@ -114,7 +114,7 @@ json_t *canfs_control_who(struct canfs_control_call *call)
 		return NULL;
 	if (text && !canfs_parse_address(text, strlen(text), &client, &is_ipv4))
 		return canfs_control_refuse(call,
-			"client: '%.64s' is no address; allowed is one, as \"clients\" tells it",
+			"client: '%.64s' is not an address; allowed is an address from \"clients\"",
 			text);
 	if (!waiting)
 		return json_pack("{s:i, s:n, s:n, s:n, s:n}", "seconds", (int)seconds, "waited",

@@ -92,9 +92,9 @@ void canfs_peers_rename(struct canfs_peers *peers, const char *name)
 static const char *why_silent(const struct canfs_subscription *prices)
 {
 	static const char *const refusals[CANFS_STATUSES] = {
-		[CANFS_STATUS_ACCESS] =
-			"refuses: it has no such export of CANFS, or its Peers lack this server",
-		[CANFS_STATUS_NONE] = "publishes no prices of it",
+		[CANFS_STATUS_ACCESS] = "refuses: it has no such CANFS export, or its Peers do not "
+					"list this server",
+		[CANFS_STATUS_NONE] = "publishes no prices for it",
 		[CANFS_STATUS_FULL] = "has too many subscribers",
 	};
 
@@ -117,7 +117,7 @@ static void say_change(
 	peer->said = is_heard ? HEARD : SILENT;
 	snprintf(message, sizeof(message), "peer %s of %s %s",
 		canfs_print_address(&peer->address, address), peers->name,
-		is_heard ? "is heard" : why_silent(&peer->prices));
+		is_heard ? "sends prices" : why_silent(&peer->prices));
 	peers->say(message);
 }
 

@@ -98,8 +98,7 @@ void canfs_say_unusable(struct canfs_said *said, const char *path, const char *l
 		return;
 	len = (int)strcspn(line, "\n");
 	if (len == 0)
-		snprintf(message, sizeof(message), "%.128s is empty or cut off: it is not used",
-			path);
+		snprintf(message, sizeof(message), "%.128s is empty or truncated: ignored", path);
 	else
 		snprintf(message, sizeof(message), "%.128s: cannot use the line \"%.*s\"", path,
 			len > 96 ? 96 : len, line);

@@ -32,7 +32,7 @@ READERS_PHASE_SECONDS = 3000
 # without them it costs nothing.
 ONLY_DISK = {"Monitors": "disk", "Disk_Read_Queue": 1, "Disk_Write_Queue": 4096}
 HELD_MIB = 48
-NO_DELEGATIONS = "this release of NFS-Ganesha gives others wrong attributes"
+NO_DELEGATIONS = "this release of NFS-Ganesha gives other clients wrong attributes"
 FIRST_WITHOUT_DELEGATIONS = (9, 0)
 ENTER_CGROUP = 'if [ "$1" ]; then echo $$ >"/sys/fs/cgroup$1/cgroup.procs" || exit; fi; shift; exec "$@"'
 KNOBS = r"""

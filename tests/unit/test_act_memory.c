@@ -72,7 +72,7 @@ static void test_memory_guard(void **state)
 	scene->host.now_usec += 100000;
 	assert_false(canfs_act_guard(actors, &scene->host, true));
 	assert_int_equal(canfs_decisions_count(&actors->decisions), 2);
-	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "at rest");
+	assert_string_equal(canfs_decisions_at(&actors->decisions, 0)->to, "inactive");
 }
 
 /* Readers use most of the memory: writers wait sooner, until a minute after them. */

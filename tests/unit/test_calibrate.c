@@ -135,9 +135,9 @@ static void assert_prints(const struct canfs_calibration *given, const char *exp
 }
 
 #define DISK_COMMENT                                                                               \
-	"\t# disk below /srv/data; where exports lie on other disks too, these lines belong in "   \
+	"\t# disk below /srv/data; if other exports are on other disks, these lines belong in "    \
 	"the\n"                                                                                    \
-	"\t# EXPORT { FSAL { Name = CANFS; ... } } of those on this one\n"
+	"\t# EXPORT { FSAL { Name = CANFS; ... } } blocks of the exports on this one\n"
 
 static void test_profile(void **state)
 {

@@ -85,14 +85,13 @@ static void classes_are_bounded(void **state)
 		add(&classes, text, 0, "10.0.0.1");
 	}
 	assert_int_equal(canfs_classes_end(&classes, "more", 0, error), -ENOSPC);
-	assert_string_equal(error, "class more: allowed are 16 classes");
+	assert_string_equal(error, "class more: more than 16 classes");
 	for (unsigned int i = CANFS_CLASSES_MAX; i < CANFS_CLASS_NETWORKS_MAX; i++) {
 		snprintf(text, sizeof(text), "10.1.%u.1", i);
 		assert_int_equal(canfs_classes_add_word(&classes, text, NULL, NULL, error), 0);
 	}
 	assert_int_equal(canfs_classes_add_word(&classes, "10.2.0.1", NULL, NULL, error), -ENOSPC);
-	assert_string_equal(
-		error, "10.2.0.1: allowed are 256 addresses and networks, of all classes");
+	assert_string_equal(error, "10.2.0.1: more than 256 addresses and networks in all classes");
 	/* What is there already needs no room. */
 	assert_int_equal(canfs_classes_add_word(&classes, "10.1.16.1", NULL, NULL, error), 0);
 	assert_int_equal(asked, 0);
@@ -117,7 +116,7 @@ static void wrong_classes_are_named(void **state)
 		canfs_classes_end(&classes, "1234567890123456789012345678901", 900, error), 0);
 	assert_int_equal(canfs_classes_end(&classes, "batch", -90, error), 0);
 	assert_int_equal(canfs_classes_end(&classes, "batch", 0, error), -EINVAL);
-	assert_string_equal(error, "class batch: there is one of that name");
+	assert_string_equal(error, "class batch: this name is already in use");
 }
 
 static double told(int premium_pct, double price)

@@ -68,20 +68,20 @@ static void wrong_words_are_named(void **state)
 			     "10.0.3.0/24" },
 		{ "/24", "/24: allowed are addresses and networks of IPv4 and IPv6, as "
 			 "10.0.3.0/24" },
-		{ "10.0.3.0/33", "10.0.3.0/33: behind the slash 0 ... 32 bits are allowed" },
-		{ "10.0.3.0/", "10.0.3.0/: behind the slash 0 ... 32 bits are allowed" },
-		{ "10.0.3.0/-1", "10.0.3.0/-1: behind the slash 0 ... 32 bits are allowed" },
+		{ "10.0.3.0/33", "10.0.3.0/33: after the slash, 0 ... 32 bits are allowed" },
+		{ "10.0.3.0/", "10.0.3.0/: after the slash, 0 ... 32 bits are allowed" },
+		{ "10.0.3.0/-1", "10.0.3.0/-1: after the slash, 0 ... 32 bits are allowed" },
 		{ "10.0.3.0/255.255.255.0",
-			"10.0.3.0/255.255.255.0: behind the slash 0 ... 32 bits are allowed" },
-		{ "fd00::/129", "fd00::/129: behind the slash 0 ... 128 bits are allowed" },
+			"10.0.3.0/255.255.255.0: after the slash, 0 ... 32 bits are allowed" },
+		{ "fd00::/129", "fd00::/129: after the slash, 0 ... 128 bits are allowed" },
 		{ "fd00::/4294967296",
-			"fd00::/4294967296: behind the slash 0 ... 128 bits are allowed" },
-		{ "0.0.0.0", "0.0.0.0: no client has this address; all clients are *" },
-		{ "0.0.0.0/32", "0.0.0.0/32: no client has this address; all clients are *" },
-		{ "::", "::: no client has this address; all clients are *" },
+			"fd00::/4294967296: after the slash, 0 ... 128 bits are allowed" },
+		{ "0.0.0.0", "0.0.0.0: no client has this address; use * for all clients" },
+		{ "0.0.0.0/32", "0.0.0.0/32: no client has this address; use * for all clients" },
+		{ "::", "::: no client has this address; use * for all clients" },
 		{ "*.example",
-			"*.example: names with wildcards are not allowed; all clients are *" },
-		{ "host?", "host?: names with wildcards are not allowed; all clients are *" },
+			"*.example: names with wildcards are not allowed; use * for all clients" },
+		{ "host?", "host?: names with wildcards are not allowed; use * for all clients" },
 		{ "", ": allowed are *, addresses, networks, names of hosts and @netgroups" },
 		{ "@", "@: allowed are *, addresses, networks, names of hosts and @netgroups" },
 		{ "-v", "-v: allowed are *, addresses, networks, names of hosts and @netgroups" },
@@ -145,7 +145,7 @@ static void names_come_from_the_resolver(void **state)
 	names.until_usec = canfs_now_usec();
 	canfs_names_find(&names, "localhost", &classes);
 	assert_string_equal(said, "class batch: localhost is left out: "
-				  "looking up the names before has taken too long");
+				  "earlier name lookups took too long");
 	assert_int_equal(classes.network_count, 1);
 }
 

@@ -273,7 +273,7 @@ static void test_a_server_that_does_not_tell_its_space(void **state)
 		REPLY_WORDS(&reply, words ? 8 : 0);
 		if (words)
 			reply_hyper(&reply, 4096);
-		assert_decodes(BY_PATH, &reply, -EREMOTEIO, "does not tell space_total");
+		assert_decodes(BY_PATH, &reply, -EREMOTEIO, "does not report space_total");
 	}
 }
 

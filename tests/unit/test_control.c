@@ -179,8 +179,8 @@ static void what_is_no_socket_stays(void **state)
 	assert_string_equal(fake_root_read(&root, "/run/control.sock"), "mine");
 	assert_int_equal(canfs_socket_open(&listener, "/proc/nowhere/x"), -ENOENT);
 	assert_int_equal(canfs_socket_open(&listener, "control.sock"), -EINVAL);
-	assert_string_equal(canfs_socket_reason(-EINVAL), "allowed is an absolute path");
-	assert_non_null(strstr(canfs_socket_reason(-EEXIST), "no socket"));
+	assert_string_equal(canfs_socket_reason(-EINVAL), "it must be an absolute path");
+	assert_non_null(strstr(canfs_socket_reason(-EEXIST), "not a socket"));
 	assert_non_null(strstr(canfs_socket_reason(-EADDRINUSE), "another server listens"));
 	assert_string_equal(canfs_socket_reason(-EACCES), strerror(EACCES));
 	memset(longer, 'x', sizeof(longer) - 1);

@@ -66,7 +66,7 @@ static void shows_who_makes_whom_wait(void **state)
 	assert_int_equal(json_array_size(json_object_get(reply, "pairs")), 0);
 	json_decref(reply);
 	refused("{\"command\":\"who\",\"seconds\":61}", "from 1 to 60");
-	refused("{\"command\":\"who\",\"client\":\"nobody\"}", "is no address");
+	refused("{\"command\":\"who\",\"client\":\"nobody\"}", "is not an address");
 	canfs_waiting_free(subject.waiting);
 	subject.waiting = NULL;
 }

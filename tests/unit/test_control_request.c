@@ -33,7 +33,7 @@ static void shows_prices(void **state)
 	json_decref(other);
 	json_decref(reply);
 	refused("{\"command\":\"prices\",\"export\":\"/srv\"}", "there is no '/srv'");
-	refused("{\"command\":\"prices\",\"export\":1}", "export: allowed is a string");
+	refused("{\"command\":\"prices\",\"export\":1}", "export: must be a string");
 }
 
 /* Of very many exports a reply tells as many as it holds, or as are wanted. */

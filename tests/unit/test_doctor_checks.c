@@ -168,16 +168,16 @@ static void test_link(void **state)
 	struct canfs_link_facts *link = &facts.link;
 
 	(void)state;
-	FINDS("mtu", "MTU of 9000, the way to the server one of 1500", link->mtu_bytes = 9000);
+	FINDS("mtu", "MTU of 9000, but the path to the server has 1500", link->mtu_bytes = 9000);
 	FINDS("mtu", "TCP segments of 1448 bytes", link->mtu_bytes = link->path_mtu_bytes = 9000);
 	HEALTHY(link->mtu_bytes = link->path_mtu_bytes = 9000; link->mss_bytes = 8948);
 	HEALTHY(link->mss_bytes = 0);
 	/* lo: no packet is larger than 65535 bytes, and TCP halves what it might send */
 	HEALTHY(link->mtu_bytes = 65536; link->path_mtu_bytes = 65535; link->mss_bytes = 32741);
-	FINDS("mtu", "MTU of 65520, the way", link->mtu_bytes = 65520);
+	FINDS("mtu", "MTU of 65520, but the path", link->mtu_bytes = 65520);
 	HEALTHY(memset(link, 0, sizeof(*link)));
 	HEALTHY(host.config.terms.link_speed = 100; link->agent_mbit = 0);
-	NOTES("own-network", "no speed of eth0", link->agent_mbit = 0);
+	NOTES("own-network", "the speed of eth0", link->agent_mbit = 0);
 	NOTES("jumbo", "eth0 moves 10000 Mbit/s", link->speed_mbit = 10000;
 		mount.options.nconnect = 4);
 	NOTES("nconnect", "nconnect=4", link->speed_mbit = 10000; link->mtu_bytes = 9000;
@@ -283,10 +283,10 @@ static void test_price_service(void **state)
 	NOTES(name, "UDP port 20590 of the server: no answer",
 		facts.service = CANFS_SERVICE_UNANSWERED);
 	NOTES(name, "firewall", facts.service = CANFS_SERVICE_UNANSWERED);
-	NOTES(name, "closed, so that", facts.service = CANFS_SERVICE_CLOSED);
+	NOTES(name, "closed, so the server", facts.service = CANFS_SERVICE_CLOSED);
 	NOTES(name, "Price_Port", facts.service = CANFS_SERVICE_CLOSED);
 	NOTES(name, "below 1024", facts.service = CANFS_SERVICE_DENIED);
-	NOTES(name, "none of this export", facts.service = CANFS_SERVICE_NO_PRICES);
+	NOTES(name, "no prices for this export", facts.service = CANFS_SERVICE_NO_PRICES);
 	NOTES(name, "too many subscribers", facts.service = CANFS_SERVICE_FULL);
 	NOTES(name, "no answer", facts.service = CANFS_SERVICE_UNANSWERED;
 		facts.price = CANFS_PRICE_NONE); /* canfs-priced, perhaps */
@@ -309,7 +309,7 @@ static void test_server(void **state)
 	HEALTHY(host.kernel_serves = host.price_port_bound = true);
 	NOTES(name, "enable --now canfs-priced", host.kernel_serves = true);
 	NOTES(name, "Price_Port = 20590", host.ganesha_serves = true);
-	NOTES(name, "at another port", host.kernel_serves = host.priced_runs = true);
+	NOTES(name, "on another port", host.kernel_serves = host.priced_runs = true);
 	HEALTHY(host.kernel_serves = true; host.config.price_port = 0);
 	FINDS("async-export", "/srv is exported with async", strcpy(host.async_export, "/srv"));
 	NOTES("server-threads", "has 8 threads", host.kernel_threads = 8);
@@ -334,7 +334,7 @@ static void test_host(void **state)
 	FINDS("meminfo", "the line MemTotal: is missing", host.meminfo_lacks = "MemTotal:");
 	NOTES("left-out", "5 NFS mounts", host.mounts_left_out = 5);
 	NOTES("left-out", "2 disks", host.disks_left_out = 2);
-	FINDS("journal", "putting back 3 knobs", host.journal_entries = 3; host.agent_runs = false);
+	FINDS("journal", "restoring 3 knobs", host.journal_entries = 3; host.agent_runs = false);
 	NOTES("agent", "enable --now canfs-agent", host.agent_runs = false);
 	HEALTHY(host.journal_entries = 3); /* of the agent that runs */
 	FINDS("config", "agent.conf:7", strcpy(host.config_error, "agent.conf:7: no such option"));
@@ -343,7 +343,7 @@ static void test_host(void **state)
 static void test_dirty_limits(void **state)
 {
 	(void)state;
-	FINDS("dirty-limit", "32 s of a link of 1000 Mbit/s,", host.dirty_bytes = 4000000000);
+	FINDS("dirty-limit", "takes 32 s at 1000 Mbit/s,", host.dirty_bytes = 4000000000);
 	FINDS("dirty-limit", "vm.dirty_bytes=625000000 vm.dirty_background_bytes=312500000",
 		host.dirty_bytes = 4000000000);
 	HEALTHY(host.dirty_bytes = 1ull << 40; facts.link.speed_mbit = 0);

@@ -157,7 +157,7 @@ static void test_garbage_is_named_and_skipped(void **state)
 			"canfs-journal 1 boot-1\noriginal dirty_bytes 0:0 0 20 0 - -\n%s\n"
 			"wrote dirty_bytes 0:0 77\n",
 			garbage[i]);
-		snprintf(warning, sizeof(warning), "journal:3: \"%s\": not a line of ours, skipped",
+		snprintf(warning, sizeof(warning), "journal:3: \"%s\": unknown line, skipped",
 			garbage[i]);
 		fake_root_write(*state, FILE_AT, text);
 		struct canfs_journal *journal = open_journal(*state, warning);
@@ -176,7 +176,7 @@ static void test_not_a_journal(void **state)
 	fake_root_write(root, FILE_AT, "someone else's file\n");
 	assert_int_equal(
 		canfs_journal_open(&journal, root->path, "/state", error, sizeof(error)), -EPROTO);
-	assert_non_null(strstr(error, "not a journal of ours"));
+	assert_non_null(strstr(error, "not a canfs journal"));
 	assert_string_equal(fake_root_read(root, FILE_AT), "someone else's file\n");
 }
 

@@ -88,11 +88,11 @@ static void test_each_is_named_once(void **state)
 			"/k: sec=krb5p, left at the kernel's defaults: prices cannot be asked for "
 			"with Kerberos\n" },
 		{ NFS("36", "41", "/m", "localhost:/x", "addr=odd"),
-			"/m: left at the kernel's defaults: the address of its server cannot be "
-			"read\n" },
+			"/m: left at the kernel's defaults: its server address cannot be "
+			"parsed\n" },
 		{ NFS("36", "41", "/m\\012x", "localhost:/x", "port=x,addr=127.0.0.1"),
-			"/m?x: left at the kernel's defaults: the port of its server cannot be "
-			"read\n" },
+			"/m?x: left at the kernel's defaults: its server port cannot be "
+			"parsed\n" },
 		{ NFS("36", "41", "/m",
 			  "h:/" /* 33 components */
 			  "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a",
@@ -133,7 +133,7 @@ static void test_one_of_each_super_block(void **state)
 		"address "
 		"of its server\n"
 		"/scratch: other:/scratch, NFSv3, BDI 0:99, observing\n"
-		"/pods/301: left at the kernel's defaults: its version of NFS cannot be read\n");
+		"/pods/301: left at the kernel's defaults: its NFS version cannot be parsed\n");
 	assert_int_equal(bidders.n, 1);
 	assert_int_equal(bidders.left_alone, 2);
 	assert_int_equal(bidders.left_out, 0);
@@ -167,7 +167,7 @@ static void test_lines_that_are_none(void **state)
 {
 	(void)state;
 	refresh("garbage\n\n");
-	assert_string_equal(said, "2 lines of /proc/self/mountinfo cannot be read\n");
+	assert_string_equal(said, "2 lines of /proc/self/mountinfo cannot be parsed\n");
 	refresh("garbage\n\n");
 	assert_string_equal(said, "");
 }

@@ -214,7 +214,7 @@ static void a_line_is_named_once(void **state)
 	for (int i = 0; i < 3; i++)
 		canfs_say_unusable_names(&said, "/proc/meminfo", " \n", names);
 	assert_int_equal(said_count, 1);
-	assert_string_equal(said_last, "/proc/meminfo is empty or cut off: it is not used");
+	assert_string_equal(said_last, "/proc/meminfo is empty or truncated: ignored");
 	for (int i = 0; i < 3; i++) {
 		snprintf(line, sizeof(line), "MemFree: 3\nCached: -%d kB\n", i);
 		canfs_say_unusable_names(&said, "/proc/meminfo", line, names);

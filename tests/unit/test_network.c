@@ -165,7 +165,7 @@ static void what_cannot_be_used_is_named(void **state)
 				  "Interfaces: there is no eht1\n");
 	fake_root_write(&root, "/proc/net/dev", "");
 	assert_int_equal(canfs_network_sample(monitor, 1, &utilization), -EPROTO);
-	assert_non_null(strstr(said, "/proc/net/dev is empty or cut off"));
+	assert_non_null(strstr(said, "/proc/net/dev is empty or truncated"));
 }
 
 int main(void)

@@ -265,7 +265,7 @@ static void the_log_says_who_is_heard(void **state)
 
 	(void)state;
 	ask_until_line(peers, 1);
-	assert_string_equal(last_said, "peer 127.0.0.1 of /volume is heard");
+	assert_string_equal(last_said, "peer 127.0.0.1 of /volume sends prices");
 	canfs_sampler_tell(servers[0].sampler, NULL, NULL);
 	canfs_price_service_stop(servers[0].service);
 	servers[0].service = NULL;
@@ -276,7 +276,7 @@ static void the_log_says_who_is_heard(void **state)
 		(void)canfs_peers_utilization(peers, gone_usec + sec * SEC);
 	assert_int_equal(lines, 2);
 	assert_non_null(strstr(last_said, "peer 127.0.0.1 of /volume "));
-	assert_null(strstr(last_said, "is heard"));
+	assert_null(strstr(last_said, "sends prices"));
 	canfs_peers_close(peers);
 }
 
@@ -299,7 +299,7 @@ static void an_heir_asks_by_its_own_name(void **state)
 		step(0);
 		canfs_sampler_step(sampler, canfs_now_usec());
 	}
-	assert_string_equal(last_said, "peer 127.0.0.1 of /volume is heard");
+	assert_string_equal(last_said, "peer 127.0.0.1 of /volume sends prices");
 	canfs_price_table_close(second);
 	canfs_sampler_free(sampler);
 }
@@ -321,12 +321,12 @@ static void the_log_says_why_nothing_is_heard(void **state)
 
 	(void)state;
 	ask_in_vain(peers);
-	assert_string_equal(last_said, "peer 127.0.0.1 of /another refuses: it has no such export "
-				       "of CANFS, or its Peers lack this server");
+	assert_string_equal(last_said, "peer 127.0.0.1 of /another refuses: it has no such CANFS "
+				       "export, or its Peers do not list this server");
 	canfs_peers_close(peers);
 	peers = peers_here(port, "/volume");
 	ask_in_vain(peers); /* no price was ever made there */
-	assert_string_equal(last_said, "peer 127.0.0.1 of /volume publishes no prices of it");
+	assert_string_equal(last_said, "peer 127.0.0.1 of /volume publishes no prices for it");
 	canfs_peers_close(peers);
 }
 

@@ -309,7 +309,7 @@ static void other_handles_switch_it_off(void **state)
 	assert_null(canfs_export_fs_off(export_fs));
 	wire[0] = 0x1f;
 	assert_null(canfs_fd_cache_open(export_fs, state, 1, 1, wire, sizeof(wire)));
-	assert_string_equal(canfs_export_fs_off(export_fs), "its handles have another layout");
+	assert_string_equal(canfs_export_fs_off(export_fs), "its handles have an unknown layout");
 	assert_null(make("never", state, KIB));
 }
 

@@ -149,10 +149,10 @@ static void wrong_classes_are_named(void **state)
 	refused("[class a]\npremium = 3\npremium = 3\n",
 		"priced.conf:3: premium: given before, in line 2");
 	refused("[class a]\nclients = 10.0.3.0/24 10.0.4.0/33\n",
-		"priced.conf:2: clients: 10.0.4.0/33: behind the slash 0 ... 32 bits are allowed");
+		"priced.conf:2: clients: 10.0.4.0/33: after the slash, 0 ... 32 bits are allowed");
 	refused("[class a]\nname = b\n", "priced.conf:2: name: a class has clients and premium");
 	refused("[class a]\nclients = *\n[class b]\nclients = *\n[class a]\nclients = *\n",
-		"priced.conf:6: class a: there is one of that name");
+		"priced.conf:6: class a: this name is already in use");
 	refused("[class a b]\nclients = *\n", "priced.conf:2: class a b: allowed are names of 1 to "
 					      "31 letters, digits, . _ and -");
 	refused("[class ]\nclients = *\n",
@@ -162,7 +162,7 @@ static void wrong_classes_are_named(void **state)
 	for (int i = 0; i <= CANFS_CLASSES_MAX; i++)
 		snprintf(many + strlen(many), sizeof(many) - strlen(many),
 			"[class a%d]\nclients = *\n", i);
-	refused(many, "priced.conf:34: class a16: allowed are 16 classes");
+	refused(many, "priced.conf:34: class a16: more than 16 classes");
 }
 
 static void a_wrong_file_changes_nothing(void **state)

@@ -390,7 +390,7 @@ static void test_what_is_refused(void **state)
 	refused("{\"command\":\"stop\"}", "allowed: status, why, config");
 	refused("{\"command\":\"status\",\"mount\":\"/mnt/a\"}", "allowed: none");
 	refused("{\"command\":\"why\",\"mount\":\"/mnt/c\"}", "'/mnt/c' is not managed");
-	refused("{\"command\":\"why\",\"mount\":5}", "mount: allowed is a string");
+	refused("{\"command\":\"why\",\"mount\":5}", "mount: must be a string");
 	refused("{\"command\":\"why\",\"last\":0}", "from 1 to 1024");
 	refused("{\"command\":\"why\",\"last\":1025}", "from 1 to 1024");
 	refused("status", "not JSON");

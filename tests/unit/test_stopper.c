@@ -96,7 +96,7 @@ static void test_attach_to_a_process(void **state)
 	assert_int_equal(canfs_stopper_set(&stopper, true), 0);
 	await_stopped(&fixture, true);
 	assert_int_equal(canfs_stopper_attach(&other, text, &why), -EBUSY);
-	assert_string_equal(why, "it is stopped already, by somebody else");
+	assert_string_equal(why, "something else has already stopped it");
 	assert_int_equal(canfs_stopper_set(&stopper, false), 0);
 	assert_false(is_at_its_end(&stopper, 0));
 	end(&fixture);

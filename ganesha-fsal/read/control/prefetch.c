@@ -14,7 +14,7 @@ static struct canfs_prefetcher *prefetcher_of(struct canfs_control_call *call)
 	struct canfs_prefetcher *prefetcher = canfs_control_subject_of(call)->host;
 
 	if (!prefetcher)
-		canfs_control_refuse(call, "nothing is prefetched: see Prefetch in CANFS { }");
+		canfs_control_refuse(call, "prefetching is off: see Prefetch in CANFS { }");
 	return prefetcher;
 }
 

@@ -170,9 +170,9 @@ int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inod
 		O_RDONLY | O_NOATIME | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	if (fd == -EPROTO)
-		switch_off(export_fs, "its handles have another layout");
+		switch_off(export_fs, "its handles have an unknown layout");
 	else if (fd == -EPERM || fd == -EOPNOTSUPP || fd == -EINVAL)
-		switch_off(export_fs, "its files may not be opened by their handles");
+		switch_off(export_fs, "its files cannot be opened by handle");
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_ino == inode &&
@@ -180,7 +180,7 @@ int canfs_export_fs_open_handle(struct canfs_export_fs *export_fs, uint64_t inod
 		if (st->st_nlink > 0)
 			return fd;
 	} else {
-		switch_off(export_fs, "its handles name other files");
+		switch_off(export_fs, "its handles refer to other files");
 	}
 	close(fd);
 	return -1;
