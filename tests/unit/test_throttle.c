@@ -8,7 +8,7 @@
 
 #include "ganesha-fsal/read/prefetch/throttle.h"
 
-#define READS      12u
+#define READS      16u
 #define READ_BYTES UINT64_C(1000)
 #define LAG        (2 * READ_BYTES)
 
@@ -123,7 +123,7 @@ static void many_streams_have_no_more_than_eight(void **state)
 	canfs_throttle_destroy(&scene.throttle);
 }
 
-/* Ten are held. As two are answered two more follow, also while nobody waits, and new ones come behind. */
+/* As two are answered two more follow, also while nobody waits, and new ones come behind. */
 static void what_was_held_does_not_flood_the_disk(void **state)
 {
 	struct scene scene;
@@ -191,6 +191,45 @@ static void a_queue_that_moves_is_left_in_order(void **state)
 	canfs_throttle_destroy(&scene.throttle);
 }
 
+/* Two random reads wait. */
+static void a_large_read_is_released_too(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	set_up(&scene, 1);
+	scene.throttle.lag_bytes = READ_BYTES / 2;
+	canfs_throttle_begin(&scene.throttle);
+	canfs_throttle_begin(&scene.throttle);
+	assert_true(passes(&scene)); /* the first one */
+	assert_false(passes(&scene));
+	assert_int_equal(served(&scene), 1);
+	canfs_throttle_destroy(&scene.throttle);
+}
+
+/* A client that always has more under way than the bound does not keep its READs held. */
+static void holding_ends_with_the_random_reads(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	set_up(&scene, 1);
+	canfs_throttle_begin(&scene.throttle);
+	for (unsigned int i = 0; i < 8; i++)
+		assert_int_equal(passes(&scene), i < 2);
+	assert_int_equal(served(&scene), 2);
+	assert_int_equal(done(&scene), 1);
+	assert_int_equal(tick(&scene), 0); /* one came since the last tick */
+	assert_false(passes(&scene));
+	assert_int_equal(tick(&scene), 4);
+	assert_true(passes(&scene));
+	canfs_throttle_begin(&scene.throttle); /* protected at once */
+	assert_true(passes(&scene));
+	assert_true(passes(&scene));
+	assert_false(passes(&scene));
+	canfs_throttle_destroy(&scene.throttle);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +237,8 @@ int main(void)
 		cmocka_unit_test(each_stream_has_its_part),
 		cmocka_unit_test(many_streams_have_no_more_than_eight),
 		cmocka_unit_test(what_was_held_does_not_flood_the_disk),
+		cmocka_unit_test(a_large_read_is_released_too),
+		cmocka_unit_test(holding_ends_with_the_random_reads),
 		cmocka_unit_test(nothing_is_held_for_long),
 		cmocka_unit_test(a_queue_that_moves_is_left_in_order),
 	};

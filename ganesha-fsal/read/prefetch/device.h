@@ -20,7 +20,8 @@ struct canfs_device {
 	atomic_uint inline_reads, streaming;
 	struct canfs_streams streams;
 	struct canfs_throttle throttle;
-	atomic_uint age; /* how often a resident file was found evicted (residency.h) */
+	atomic_uint
+		age; /* how often a file that counted as resident was found evicted (residency.h) */
 	struct canfs_engine *engine;
 	struct canfs_files *files;
 	struct canfs_worker_pool *pool,

@@ -3,7 +3,8 @@
  * The prefetcher of a server (Ellard & Seltzer 2003, §6, §7): how a client's READ uses the table of
  * active files and the device's queue.
  *
- *	read --> in the page cache? --yes------------------------> AT_ONCE
+ *	read --> of a stream that is left to the kernel? --yes---> STREAM, or HELD for a random read
+ *	  `----> in the page cache? --yes------------------------> AT_ONCE
  *	  |            |--no, and nothing fetches it-------------> INLINE: the worker reads it itself
  *	  |            `--no, but it is being fetched; or there is no place for an inline read
  *	  |                                                      > DELAYED: engine --> answered by the worker pool
@@ -45,8 +46,8 @@
 #define CANFS_DRAIN_TIMEOUT_MSEC 10000u
 
 /*
- * How long a worker that deletes a file waits for the kernel's reads of it, so that the space is
- * free before the reply. A working disk needs less for the 32 MiB that may be in flight. unlink(2)
+ * How long a worker that deletes a file waits for the kernel's reads of it, and for READs that are
+ * held, so that the space is free before the reply. A working disk needs less for the 32 MiB that may be in flight. unlink(2)
  * itself also waits for pages that are being read. At most CANFS_CLOSERS_MAX workers wait at a
  * time. Files that further workers delete are closed when their last fetch ends.
  */
@@ -111,7 +112,7 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs); /* NULL allowed 
  *	INLINE    nothing of it is being fetched, so our order and our hand-over could only make it later. At most
  *	          CANFS_INLINE_MAX at a time from one device
  *	STREAM    it continues a sequential stream that is left to the kernel (kernel_stream.h). As many at a time as INLINE
- *	HELD      as STREAM, while another read waits for the disk (throttle.h)
+ *	HELD      as STREAM, while or just after a random read waits for the disk (throttle.h)
  *	DELAYED   all others. The kernel has only as many of these as keep the disk busy
  *
  * complete() tells that the READ was performed. Until then, the canfs_read must stay where it is,

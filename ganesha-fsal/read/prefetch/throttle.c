@@ -13,31 +13,40 @@ void canfs_throttle_destroy(struct canfs_throttle *throttle)
 	pthread_mutex_destroy(&throttle->mutex);
 }
 
+/* Call with the mutex held. The first READ always proceeds, however large it is. */
+static bool may_release(struct canfs_throttle *throttle, uint64_t bytes)
+{
+	uint64_t bound = canfs_throttle_bound(throttle);
+	uint64_t passed = atomic_load(&throttle->passed);
+
+	if (atomic_load(&throttle->waiting) != 0 && passed != 0 && passed + bytes > bound)
+		return false;
+	return throttle->in_flight == 0 || throttle->in_flight + bytes <= bound;
+}
+
+/* Call with the mutex held. */
+static void let_pass(struct canfs_throttle *throttle, uint64_t bytes)
+{
+	throttle->in_flight += bytes;
+	atomic_fetch_add(&throttle->passed, bytes);
+}
+
 bool canfs_throttle_hold(struct canfs_throttle *throttle, struct canfs_job *job)
 {
 	bool holds;
 
-	/* If a read is served after this check, it finds the job in the list. */
+	/* Since passes(), the read may have been served and another one come. */
 	pthread_mutex_lock(&throttle->mutex);
-	holds = atomic_load(&throttle->waiting) != 0 || !STAILQ_EMPTY(&throttle->held);
+	holds = !STAILQ_EMPTY(&throttle->held) ||
+		(atomic_load(&throttle->waiting) != 0 && !may_release(throttle, job->bytes));
 	if (holds) {
 		STAILQ_INSERT_TAIL(&throttle->held, job, next);
 		atomic_fetch_add(&throttle->count, 1);
 	} else {
-		throttle->in_flight += job->bytes;
+		let_pass(throttle, job->bytes);
 	}
 	pthread_mutex_unlock(&throttle->mutex);
 	return holds;
-}
-
-/* Call with the mutex held. */
-static bool may_release(const struct canfs_throttle *throttle, uint64_t bytes)
-{
-	uint64_t bound = canfs_throttle_bound(throttle);
-
-	if (atomic_load(&throttle->waiting) != 0 && atomic_load(&throttle->passed) + bytes > bound)
-		return false;
-	return throttle->in_flight == 0 || throttle->in_flight + bytes <= bound;
 }
 
 /* Call with the mutex held. */
@@ -48,8 +57,7 @@ static void release_first(struct canfs_throttle *throttle, struct canfs_held *re
 	STAILQ_REMOVE_HEAD(&throttle->held, next);
 	STAILQ_INSERT_TAIL(released, job, next);
 	atomic_fetch_sub(&throttle->count, 1);
-	throttle->in_flight += job->bytes;
-	atomic_fetch_add(&throttle->passed, job->bytes);
+	let_pass(throttle, job->bytes);
 	throttle->moved = true;
 }
 
@@ -73,8 +81,13 @@ void canfs_throttle_done(
 
 void canfs_throttle_begin(struct canfs_throttle *throttle)
 {
-	if (atomic_fetch_add(&throttle->waiting, 1) == 0)
+	pthread_mutex_lock(&throttle->mutex);
+	if (atomic_fetch_add(&throttle->waiting, 1) == 0) {
 		atomic_store(&throttle->passed, 0);
+		atomic_store(&throttle->gave_up, false);
+	}
+	throttle->came = true;
+	pthread_mutex_unlock(&throttle->mutex);
 }
 
 void canfs_throttle_end(struct canfs_throttle *throttle, struct canfs_held *released)
@@ -91,17 +104,20 @@ void canfs_throttle_end(struct canfs_throttle *throttle, struct canfs_held *rele
 void canfs_throttle_tick(
 	struct canfs_throttle *throttle, unsigned int streams, struct canfs_held *released)
 {
+	bool waits, is_stuck;
+
 	if (streams > CANFS_THROTTLE_STREAMS)
 		streams = CANFS_THROTTLE_STREAMS;
 	STAILQ_INIT(released);
 	pthread_mutex_lock(&throttle->mutex);
 	atomic_store(&throttle->streams, streams > 0 ? streams : 1);
-	if (throttle->late && !throttle->moved) {
+	waits = atomic_load(&throttle->waiting) != 0;
+	is_stuck = waits && throttle->late && !throttle->moved;
+	if (is_stuck)
 		atomic_store(&throttle->gave_up, true);
-		while (!STAILQ_EMPTY(&throttle->held))
-			release_first(throttle, released);
-	}
+	while ((is_stuck || !(waits || throttle->came)) && !STAILQ_EMPTY(&throttle->held))
+		release_first(throttle, released);
 	throttle->late = !STAILQ_EMPTY(&throttle->held);
-	throttle->moved = false;
+	throttle->moved = throttle->came = false;
 	pthread_mutex_unlock(&throttle->mutex);
 }

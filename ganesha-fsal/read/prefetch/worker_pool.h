@@ -15,7 +15,7 @@
 
 struct canfs_job {
 	void (*run)(struct canfs_job *job); /* may free the job */
-	STAILQ_ENTRY(canfs_job) next;       /* private to the pool, like the next member */
+	STAILQ_ENTRY(canfs_job) next;       /* private to the pool, or to the throttle */
 	uint64_t queued_usec;
 	uint64_t bytes; /* of a READ that is held: throttle.h */
 };
