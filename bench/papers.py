@@ -284,7 +284,7 @@ SUMMARY = Table(("", "stock", "canfs"), tuple(
         ("PostgreSQL beside a copy of 1 GB: 99th percentile of a commit", "database", "commits", "p99", "{:.0f} ms"),
         ("– the copy", "database", "neighbour", "seconds", "{:.1f} s"),
         ("a cached file read again while another is written: the reads", "accelerate", "reread", "seconds", "{:.0f} s"),
-        ("eight streams in turn in one file", "stride", "stride-8", "throughput", "{:.0f} MB/s"))))
+        ("eight interleaved sequential streams in one file", "stride", "stride-8", "throughput", "{:.0f} MB/s"))))
 
 # {page: {name of the mark in it: what stands between that and the end}}
 TABLES = {

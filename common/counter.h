@@ -6,7 +6,7 @@
 
 /*
  * Returns the increase of a counter. Returns 0 if the counter ran backwards, because a device or
- * mount was replaced or the counter was reset. Also used for the remainder of a capacity.
+ * mount was replaced or the counter was reset. Also used for what is left of a capacity, as a difference that is never below 0.
  */
 static inline uint64_t canfs_growth(uint64_t now, uint64_t before)
 {

@@ -5,8 +5,8 @@
  *	[section]         inih's dialect: # and ; begin comments. What sections there are, and which
  *	name = value      options they may have, is up to the program (struct canfs_option_table).
  *
- * To add a type of value, add it to the enum below and a row to the table in options.c; a value of
- * one program alone is CANFS_CUSTOM.
+ * To add a type of value, add it to the enum below and a row to the table in options.c; a type that
+ * only one program uses is CANFS_CUSTOM instead.
  */
 #ifndef CANFS_COMMON_OPTIONS_H
 #define CANFS_COMMON_OPTIONS_H
@@ -36,15 +36,15 @@ struct canfs_option {
 	double min, max;
 	double number; /* default of a count, a real, a word or a switch */
 	const char *words[2];
-	const char *text;    /* default of a path; as the default is written, if custom */
-	bool may_be_empty;   /* a path is "" then, and a number 0, which is also its default */
+	const char *text; /* default of a path; if custom, the default as written in the file */
+	bool may_be_empty; /* an empty path is "", an empty number 0; empty is the number's default */
 	bool in_sections;    /* also allowed in the sections after the first */
 	const char *allowed; /* what is allowed, if custom; may be NULL */
 
 	/* Stores the value at the option's place. Returns 1, or canfs_options_mistake(). */
 	int (*set)(struct canfs_options_reader *reader, const struct canfs_option *option, void *at,
 		const char *value);
-	/* Prints the value as it is written; NULL: nobody asks. */
+	/* Prints the value as it is written in the file. NULL: the option is not shown. */
 	void (*show)(const void *at, char *value, size_t size);
 	const char *help;
 };

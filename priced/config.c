@@ -144,7 +144,8 @@ static const struct canfs_option options[] = {
 		.type = CANFS_SWITCH,
 		.offset = AT(publish),
 		.number = 1,
-		.help = "off: prices are made, and shown by canfsctl server, but no client gets "
+		.help = "off: prices are computed, and shown by canfsctl server, but no client "
+			"gets "
 			"them" },
 	{ .name = "monitors",
 		.type = CANFS_CUSTOM,
@@ -296,7 +297,8 @@ static void take_header(struct canfs_options_reader *reader, struct canfs_span h
 		return;
 	}
 	if (header.len < prefix || memcmp(header.at, section, prefix) != 0) {
-		canfs_options_mistake(reader, "allowed are the sections [priced] and [class NAME]");
+		canfs_options_mistake(
+			reader, "only the sections [priced] and [class NAME] are allowed");
 		return;
 	}
 	parser->place = CLASS;

@@ -153,7 +153,7 @@ bool canfs_check_client_id(const struct canfs_host_facts *host,
 		return false;
 	canfs_finding_say(finding,
 		"NFSv4 servers identify this client by its host name, %s: clients with the same "
-		"name lose their open files to each other",
+		"name take each other's opens and locks away",
 		host->shared_name);
 	return canfs_finding_advise(finding,
 		"give this host a unique name, or set the module option nfs.nfs4_unique_id; then "

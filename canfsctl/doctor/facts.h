@@ -99,9 +99,9 @@ struct canfs_host_facts {
 		[64]; /* host name that other NFSv4 clients may have, too; "": it is unambiguous */
 	bool knobs_read_only; /* /proc/sys is mounted read-only, as in containers */
 	bool agent_runs;
-	size_t journal_entries; /* knobs that an agent changed and did not restore */
+	size_t journal_entries; /* knobs that an agent has changed and not restored yet */
 	bool journal_hidden;    /* readable by root only: any knob may be changed */
-	bool dirty_turned;      /* the dirty limit has the agent's value */
+	bool dirty_turned;      /* one of the two dirty limits has the agent's value */
 	size_t read_aheads_turned;
 	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* likewise the read-ahead of these */
 	const char *meminfo_lacks;        /* missing or unusable line of meminfo; NULL: none */

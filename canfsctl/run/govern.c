@@ -100,7 +100,7 @@ static void let_go(struct ctl_run *run)
 /* Without a watchdog, the job would stay stopped if we were killed during a pause. */
 static void lose_watchdog(struct ctl_run *run)
 {
-	ctl_run_say("run: the watchdog was killed; the job is no longer paused");
+	ctl_run_say("run: the watchdog was killed; the job will not be paused any more");
 	let_go(run);
 }
 

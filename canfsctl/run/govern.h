@@ -14,7 +14,8 @@
 #include "canfsctl/run/watchdog.h"
 
 struct ctl_run {
-	const struct ctl_governed *governed; /* the caller sets all members up to `process` */
+	const struct ctl_governed *
+		governed; /* the caller sets the members from here to `prices` and, for an attached job, `stopper` */
 	bool verbose;
 	struct canfs_govern_terms terms;
 	struct canfs_job_prices *prices;

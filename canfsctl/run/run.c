@@ -200,7 +200,7 @@ static int run_command(struct ctl_run *run, bool signals)
 	ctl_run_finish(run);
 	return ret < 0 ? say_not_run(argv[0], ret) : exit_status(run);
 ungoverned:
-	ctl_warn("%s; the job is not paused", strerrordesc_np(-ret));
+	ctl_warn("%s; the job will not be paused", strerrordesc_np(-ret));
 	sigprocmask(SIG_SETMASK, &run->before, NULL);
 	return run_ungoverned(argv);
 }

@@ -179,11 +179,11 @@ static int add_export(const struct ctl_export *export, struct canfs_job_prices *
 	int ret = getaddrinfo(export->name.host, NULL, &hints, &list);
 
 	if (ret != 0) {
-		ctl_warn("%s: %s; the job is not paused", export->text, gai_strerror(ret));
+		ctl_warn("%s: %s; the job will not be paused", export->text, gai_strerror(ret));
 		return CTL_OK;
 	}
 	if (!ctl_export_may_be_asked(export, list, why, sizeof(why))) {
-		ctl_warn("%s: %s; the job is not paused", export->text, why);
+		ctl_warn("%s: %s; the job will not be paused", export->text, why);
 		freeaddrinfo(list);
 		return CTL_OK;
 	}
@@ -226,11 +226,12 @@ static void say_nobody(const struct ctl_governed *governed, const struct search 
 	if (search->mounts->dropped > 0)
 		ctl_warn("%u NFS mounts exceed the limit and are ignored", search->mounts->dropped);
 	if (search->left_alone)
-		ctl_warn("%s: %s; the job is not paused", search->left_alone, search->why);
+		ctl_warn("%s: %s; the job will not be paused", search->left_alone, search->why);
 	else if (governed->attach)
-		ctl_warn("%s uses no NFS mount; --server names one", governed->attach);
+		ctl_warn("%s uses no NFS mount; name a mount point or SERVER:/PATH with --server",
+			governed->attach);
 	else
-		ctl_warn("%s uses no NFS mount; it is not paused", governed->command[0]);
+		ctl_warn("%s uses no NFS mount; it will not be paused", governed->command[0]);
 }
 
 static int search_mounts(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
@@ -271,7 +272,8 @@ int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stop
 		return CTL_OK;
 	ret = canfs_mounts_read_wanted("", is_named, governed->server, mounts);
 	if (ret < 0)
-		ctl_warn("/proc/self/mountinfo: %s; the job is not paused", strerrordesc_np(-ret));
+		ctl_warn("/proc/self/mountinfo: %s; the job will not be paused",
+			strerrordesc_np(-ret));
 	else
 		status = search_mounts(governed, stopper, &search);
 	free(mounts);

@@ -36,9 +36,10 @@ static void tell_no_price(const struct ctl_run *run)
 	const struct canfs_job_server *server = canfs_job_prices_silent(run->prices, &why);
 
 	if (server)
-		ctl_run_say("%s does not answer: %s; the job is not paused", server->name, why);
+		ctl_run_say(
+			"%s does not answer: %s; the job will not be paused", server->name, why);
 	else
-		ctl_run_say("%s publishes no prices; the job is not paused",
+		ctl_run_say("%s publishes no prices; the job will not be paused",
 			run->prices->server[0].name);
 }
 

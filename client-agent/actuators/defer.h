@@ -14,7 +14,7 @@
  *
  * Two knobs are needed. With the global raise alone, a BDI without recent write-back has a share
  * near 0 of the background, and is flushed at the first tick. Several BDIs split the 90 %, because
- * the sum of all min_ratio must stay below 100. An inode is still flushed at its age of 30 s.
+ * the sum of all min_ratio must stay below 100. An inode is still flushed once it has been dirty for 30 s.
  *
  * The way back is staged, because lowering the limits below what is dirty blocks writers for
  * seconds: background -> (drain, paced) -> hard limit -> min_ratio.
@@ -42,9 +42,9 @@ int canfs_defer_new(struct canfs_defer **defer, struct canfs_tuner *tuner);
 void canfs_defer_free(struct canfs_defer *defer); /* restores nothing; NULL allowed */
 
 /*
- * Returns how many bytes deferred data may take, > 0: hold_pct of memory, without the memory that
- * programs and huge pages have taken, and without the used_bytes of the page cache (cache_worth.h).
- * The bounds of the knobs also apply. The result moves in steps, so that the kernel's limits are
+ * Returns how many bytes deferred data may take, > 0: the smaller of hold_pct of all memory, and
+ * 55 % of the available memory without the used_bytes of the page cache (cache_worth.h), but at
+ * least 10 % of the available memory. Never more than 1 TiB. The result moves in steps, so that the kernel's limits are
  * not rewritten at each tick. Pure.
  */
 uint64_t canfs_defer_bound_bytes(
@@ -56,11 +56,11 @@ uint64_t canfs_defer_bound_bytes(
  * §3.3), and take less from others.
  *
  * The limits are lowered no faster than the dirty memory shrinks, so that no writer stops. Neither
- * limit is set above its original. Steps are a sixteenth of a limit. If memory becomes available
+ * limit is set above its original. Steps are at least a sixteenth of a limit. If memory becomes available
  * again, the limits also rise again. Call this only while nothing is raised, and undo it by the
  * restore steps.
  *
- * Returns 0, -EAGAIN if more is dirty than to_bytes (call again), or an error of
+ * Returns 0, -EAGAIN while the limit is above its target (call again), or an error of
  * canfs_defer_apply().
  */
 int canfs_defer_squeeze(struct canfs_defer *defer, uint64_t to_bytes,
@@ -72,7 +72,7 @@ uint64_t canfs_defer_background_bytes(uint64_t bound_bytes);
 /*
  * Defers on exactly these mounts, one per BDI. Together they may hold bound_bytes, in equal
  * parts. Call this again when the bound or the set changes; only
- * differing values are written. A lower bound is not pushed below what is dirty, so call this again
+ * differing values are written. If the bound shrinks, the limits do not go below what is dirty, so call this again
  * later. n must be 1 ... CANFS_DEFER_BDIS_MAX. To defer on no mount, use the restore steps.
  *
  * Returns 0, or

@@ -10,7 +10,7 @@
  *
  * The COMMITs of one file do not overlap: each is sent after the one before is done, and covers all
  * data that was answered by then. Files take turns; the two round trips account for that. When
- * nothing more is sent, no COMMIT follows the last one, which therefore counts one second later. A
+ * nothing more is sent, no COMMIT follows the last one, so after one more second the last one itself counts. A
  * server that needs no COMMIT looks like a server that never got one. Its answered data is not in
  * Writeback, so the bound by Writeback corrects the estimate.
  *

@@ -14,11 +14,11 @@
  *
  * The rate slowly learns which share is ours. It grows while the server is cheaper than our price,
  * and fast if the server is idle. It shrinks within the taper. It is halved once when the server
- * becomes too expensive for us, and then kept until the server is cheap. Only whole chunks are
+ * becomes too expensive for us, and then kept until the price is within the taper again. Only whole chunks are
  * sent, so a client with a small share sends a chunk now and then.
  *
  * Sent data is committed, and each COMMIT costs the server's disk a flush, however little data it
- * covers. So less than CANFS_PACE_WORTH_BYTES is gathered first and then sent at once, unless
+ * covers. So data is gathered up to CANFS_PACE_WORTH_BYTES first and then sent in one go, unless
  * memory has a price, the data gets old, or the writer stops. A log that is appended to costs one
  * flush every few MiB instead of one for each append.
  *
@@ -61,7 +61,7 @@
  * many seconds before the link has a gap. While memory costs nothing, a part of the link is left
  * free, because the demand of others shows only there (own_network.h).
  *
- * A client that would be full within a second sends at least what is written, as far as the window
+ * A client that would be full within a second sends at least as fast as applications write, as far as the window
  * allows. It should not stop a writer that the kernel alone would let continue. (A window of a
  * second for such a client would send more if COMMITs are slow, but nearly doubles the backlog of
  * two such clients.)

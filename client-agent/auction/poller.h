@@ -19,8 +19,8 @@
  * prices is asked only at the idle interval. A question never blocks.
  *
  * A server with a price service pushes its prices (protocol/subscription.h). Meanwhile FSSTAT is
- * asked once in pushed_usec, to measure the network's round trip. When pushes stop, FSSTAT is asked
- * as above. The last pushed price stays valid as long as any other price.
+ * asked once every pushed_usec, to measure the network's round trip. When pushes stop, FSSTAT is asked
+ * as above. The last pushed price stays valid for lost_usec, like any other price.
  *
  * Mounts of one server share neither a poller nor a connection. A price is for one export and its
  * disks. A late or malformed answer then affects only that export. Another connection is cheap in
@@ -37,7 +37,7 @@
 #define CANFS_POLLER_RPCS 10 /* READ and WRITE requests between two questions, §3.4 */
 
 struct canfs_poller_terms {
-	uint64_t idle_usec;    /* longest time between two questions; default 10 s */
+	uint64_t idle_usec;    /* interval without held data and with few requests; default 10 s */
 	uint64_t move_usec;    /* the same after CANFS_POLLER_RPCS requests; default 1 s */
 	uint64_t hold_usec;    /* the same while data is held; default 250 ms */
 	uint64_t min_usec;     /* both (requests and held data): shortest; default 100 ms */
@@ -112,7 +112,7 @@ bool canfs_poller_is_pushed(const struct canfs_poller *poller, uint64_t now_usec
 /* When the price was last known to be right: now, if the server pushes prices; else its arrival. */
 uint64_t canfs_poller_price_usec(const struct canfs_poller *poller, uint64_t now_usec);
 
-/* Returns true if the price is not older than two questions of a client that holds data. */
+/* Returns true if the price is at most 2 * hold_usec old. */
 bool canfs_poller_is_current(const struct canfs_poller *poller, uint64_t now_usec);
 
 /* "fsstat", "service"; NULL: there is no price. */

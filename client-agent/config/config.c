@@ -26,8 +26,8 @@ static int set_listen(struct canfs_options_reader *reader, const struct canfs_op
 
 	if (ret)
 		return canfs_options_mistake(reader, "%s = %.64s: %s", option->name, value,
-			ret == -EACCES ? "not a loopback address, as 127.0.0.1 and [::1] are"
-				       : "not ADDRESS:PORT, as 127.0.0.1:9105 or [::1]:9105");
+			ret == -EACCES ? "not a loopback address, such as 127.0.0.1 or [::1]"
+				       : "not ADDRESS:PORT, such as 127.0.0.1:9105 or [::1]:9105");
 	strcpy(at, value);
 	return 1;
 }

@@ -13,7 +13,7 @@
 #include "client-agent/kernel/mounts.h"
 
 /*
- * In restore order. Backgrounds come first, because the kernel does not flush below a raised one.
+ * In restore order. The background limits come first, because the kernel does not flush dirty data below a raised one.
  */
 enum canfs_knob {
 	CANFS_KNOB_BACKGROUND_BYTES,

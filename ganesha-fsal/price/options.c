@@ -255,9 +255,10 @@ bool canfs_price_settle(void *own)
 	if (options->monitors == 0)
 		options->monitors = options->known_monitors;
 	if (options->monitors == 0)
-		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names none that there is");
+		LogCrit(COMPONENT_CONFIG, "CANFS: Monitors names no known monitor");
 	if (options->setup.peer_count > 0 && options->price_port == 0)
-		LogWarn(COMPONENT_CONFIG, "CANFS: Peers: none is asked without a Price_Port");
+		LogWarn(COMPONENT_CONFIG,
+			"CANFS: Peers: no peer is asked, because there is no Price_Port");
 	options->setup.peer_port = options->price_port;
 	options->setup.root = "";
 	options->setup.disk_read_queue = options->disk_read_queue;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Promises of NFS that the FSAL below need not keep: write errors are reported, and names are
- * durable.
+ * Promises of NFS that the FSAL below may break: write errors are reported, and names are durable.
  */
 #ifndef CANFS_GANESHA_FSAL_PROMISES_PROMISES_H
 #define CANFS_GANESHA_FSAL_PROMISES_PROMISES_H
@@ -39,8 +38,8 @@ void canfs_end_commit_metadata(struct canfs_export *export);
 fsal_status_t canfs_begin_metadata(struct canfs_op *op);
 
 /*
- * The change was made. If the export wants it, blocks until the change is on disk, together with
- * changes of other threads. Returns status, or an error if the change may not be on disk.
+ * The change was made. If the export wants it, blocks until the change is on disk; one commit
+ * may cover changes of several threads. Returns status, or an error if the change may not be on disk.
  */
 fsal_status_t canfs_commit_metadata(struct canfs_op *op, fsal_status_t status);
 

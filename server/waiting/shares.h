@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include "server/clients/clients.h"
 
-/* Kinds of disk work for the bully. No client waits for read-ahead or for most write-back. */
+/* Kinds of disk work that a bully causes. No client waits for read-ahead or for most write-back. */
 enum canfs_wait_cause {
 	CANFS_CAUSE_READ,
 	CANFS_CAUSE_READ_AHEAD,

@@ -69,12 +69,12 @@ static void test_mistakes(void **state)
 		const char *text, *error;
 	} mistakes[] = {
 		{ "[agent]\nhold_pct = 90\n", "agent.conf:2: hold_pct = 90: not in 5 ... 50" },
-		{ "[agent]\nmetrics_listen = 9105\n",
-			"agent.conf:2: metrics_listen = 9105: not ADDRESS:PORT, as 127.0.0.1:9105 "
-			"or [::1]:9105" },
+		{ "[agent]\nmetrics_listen = 9105\n", "agent.conf:2: metrics_listen = 9105: not "
+						      "ADDRESS:PORT, such as 127.0.0.1:9105 "
+						      "or [::1]:9105" },
 		{ "[agent]\nmetrics_listen = 0.0.0.0:9105\n",
-			"agent.conf:2: metrics_listen = 0.0.0.0:9105: not a loopback address, as "
-			"127.0.0.1 and [::1] are" },
+			"agent.conf:2: metrics_listen = 0.0.0.0:9105: not a loopback address, "
+			"such as 127.0.0.1 or [::1]" },
 		{ "[agent]\ncontrol_socket = /agent.sock\n",
 			"agent.conf:2: control_socket: no longer an option: it is agent.sock in "
 			"state_dir" },

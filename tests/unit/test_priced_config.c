@@ -91,7 +91,8 @@ static void what_is_wrong_is_named(void **state)
 	refused("[priced]\netab = etab\n", "priced.conf:2: etab = etab: not an absolute path");
 	refused("[priced]\nprefetch = on\n", "priced.conf:2: prefetch: unknown option");
 	refused("price_port = 1\n", "priced.conf:1: price_port: not below [priced]");
-	refused("[agent]\n", "priced.conf:1: allowed are the sections [priced] and [class NAME]");
+	refused("[agent]\n",
+		"priced.conf:1: only the sections [priced] and [class NAME] are allowed");
 	refused("[priced]\nnonsense\n", "priced.conf:2: neither \"name = value\" nor a section");
 	refused("[priced]\nk_cpu = 2\nk_cpu = 3\n",
 		"priced.conf:3: k_cpu: given before, in line 2");
@@ -156,9 +157,9 @@ static void wrong_classes_are_named(void **state)
 	refused("[class a b]\nclients = *\n", "priced.conf:2: class a b: allowed are names of 1 to "
 					      "31 letters, digits, . _ and -");
 	refused("[class ]\nclients = *\n",
-		"priced.conf:1: allowed are the sections [priced] and [class NAME]");
+		"priced.conf:1: only the sections [priced] and [class NAME] are allowed");
 	refused("[class]\nclients = *\n",
-		"priced.conf:1: allowed are the sections [priced] and [class NAME]");
+		"priced.conf:1: only the sections [priced] and [class NAME] are allowed");
 	for (int i = 0; i <= CANFS_CLASSES_MAX; i++)
 		snprintf(many + strlen(many), sizeof(many) - strlen(many),
 			"[class a%d]\nclients = *\n", i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * Files whose written data the kernel could not put on disk. The kernel reports this once, to one
- * fsync(2), and then forgets the data. The COMMIT of another client would succeed.
+ * Files whose written data the kernel could not put on disk. The kernel reports this once to each
+ * open file description, and then forgets the data. The COMMIT of another client would succeed.
  *
  * NFSv4 clients learn from the write verifier that they must write again (RFC 8881 §18.32.3). The
  * verifier of NFSv3 belongs to the whole server, and a plugin cannot change it. For NFSv3 clients,
@@ -37,7 +37,7 @@ struct canfs_failed_files {
 		.lock = PTHREAD_MUTEX_INITIALIZER                                                  \
 	}
 
-/* file: any number that identifies it. Returns false if the file had failed before. */
+/* file: any number that identifies it. Returns false if the file is already listed as failed. */
 bool canfs_failed_files_note(struct canfs_failed_files *files, uint64_t file, uint64_t now_usec);
 
 static inline bool canfs_failed_files_any(const struct canfs_failed_files *files)
