@@ -17,29 +17,29 @@
 #include "common/notify.h"
 #include "common/clock.h"
 
-/* While data is held: the pace is made for it. */
+/* While data is held. The pace needs this interval. */
 static const uint64_t busy_tick_usec = 100000;
 
 /*
- * Else: soon enough to see a burst before the kernel's flusher does, which comes when so much is dirty as a fast writer needs some time for.
- * Without a burst that is all that a tick does.
+ * Otherwise soon enough to see a burst before the kernel's flusher starts. The flusher starts at an
+ * amount of dirty data that takes even a fast writer some time. Without a burst, a tick does no more.
  */
 static const uint64_t idle_tick_min_usec = 200000, idle_tick_max_usec = 1000000;
 static const uint64_t fast_writer_bytes_per_usec = 2000;
 
-/* However often mounts change: no tick sooner than this after the last one. */
+/* Shortest interval between ticks, however often mounts change. */
 static const uint64_t least_tick_usec = 20000;
 
-/* However much servers say: no more wake-ups from one tick to the next. */
+/* Most wake-ups between two ticks, however much servers send. */
 static const unsigned int answers_max = 2 * CANFS_BIDDERS_MAX;
 
 /* Limit of knob changes away from the originals. A knob that flaps is put off. */
 static const unsigned int changes_per_min = 120;
 
-/* How long the end may take to drain what is held before it restores by force. */
+/* Longest drain at the end, before the knobs are restored by force. */
 static const uint64_t farewell_usec = 40000000;
 
-/* A suspend is longer than what the two clocks are read apart. */
+/* A suspend is longer than the time between the readings of the two clocks. */
 static const uint64_t suspend_usec = 1000000;
 
 static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct canfs_host_state *host)
@@ -56,7 +56,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	canfs_act_readahead(&loop->actors, bidder, host->now_usec);
 }
 
-/* What the servers asked before a suspend says nothing about now. The journal holds on: no reboot. */
+/* Prices from before a suspend are worthless. The journal stays valid, as there was no reboot. */
 static void notice_suspend(struct loop *loop)
 {
 	uint64_t suspended_usec = canfs_suspended_usec();
@@ -71,7 +71,7 @@ static void notice_suspend(struct loop *loop)
 		canfs_poller_forget_price(&loop->bidders.bidder[i]->poller);
 }
 
-/* Returns false when the end has come. */
+/* Returns false when the loop must end. */
 static bool tick(struct loop *loop)
 {
 	struct canfs_host_state host = { .now_usec = canfs_now_usec() };
@@ -119,7 +119,7 @@ static void reload(struct loop *loop)
 		memcpy(config.state_dir, loop->config->state_dir, sizeof(config.state_dir));
 	}
 	*loop->config = config;
-	loop->mounts_changed = true; /* so that the bidders take their new terms */
+	loop->mounts_changed = true; /* makes the bidders take their new terms */
 	canfs_status_server_configure(&loop->status_server, loop->config);
 	canfs_log("%s: reloaded", loop->options->config_file);
 }
@@ -147,7 +147,7 @@ static void take_signal(struct loop *loop)
 	}
 }
 
-/* A new price acts at once, on what is known of the rest. */
+/* Acts on a new price at once, with the state of the last tick. */
 static void take_answer(struct loop *loop, struct canfs_bidder *bidder)
 {
 	struct canfs_host_state host = loop->status_server.view.host;
@@ -165,14 +165,14 @@ static int msec_until(uint64_t usec)
 	return usec > now ? (int)((usec - now + 999) / 1000) : 0;
 }
 
-/* Waits until then for a price, a signal or a mount, and answers requests. Is a tick due? */
+/* Waits for a price, a signal or a mount until the tick is due, and answers requests. Returns true if a tick is due. */
 static bool wait_once(struct loop *loop, uint64_t until_usec)
 {
 	struct pollfd fds[2 + 2 * CANFS_BIDDERS_MAX + CANFS_DESK_POLLED] = {
 		{ .fd = loop->signal_fd, .events = POLLIN },
 		{ .fd = loop->mountinfo_fd, .events = POLLPRI },
 	};
-	/* An answer that nobody will take would keep us awake. */
+	/* An answer that is not taken would wake us again and again. */
 	bool deaf = loop->ending || loop->blind_usec || loop->answers >= answers_max;
 	size_t asking = deaf ? 0 : loop->bidders.n;
 	size_t n = 2 + 2 * asking;
@@ -215,7 +215,7 @@ static uint64_t tick_usec(const struct loop *loop)
 	return canfs_smaller(canfs_larger(burst_usec, idle_tick_min_usec), idle_tick_max_usec);
 }
 
-/* Requests of the control socket are answered meanwhile; they make the agent do nothing. */
+/* Also answers requests on the control socket. They change nothing. */
 static void wait_for_news(struct loop *loop)
 {
 	uint64_t until_usec = loop->ticked_usec + tick_usec(loop);
@@ -270,14 +270,14 @@ static int loop_open(struct loop *loop)
 	return 0;
 }
 
-/* 0, or -errno: a knob could not be put back. */
+/* Returns 0, or -errno if a knob could not be restored. */
 static int loop_close(struct loop *loop)
 {
 	int ret;
 
 	canfs_status_server_close(&loop->status_server);
 	canfs_bidders_free(&loop->bidders);
-	/* Closes their descriptors first: writing the knobs needs one. */
+	/* Close the bidders' descriptors first: writing a knob needs one. */
 	ret = canfs_act_restore_all(&loop->actors);
 	canfs_actors_close(&loop->actors);
 	free(loop->stats);

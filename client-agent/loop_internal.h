@@ -27,14 +27,14 @@ struct loop {
 	bool guarded;
 	struct canfs_cache_worth cache_worth;
 	bool ending;
-	bool hurrying;       /* the end is asked for again: without draining */
-	uint64_t blind_usec; /* since when /proc cannot be read; 0: it can */
-	bool gave_up;        /* blind for so long that everything was put back */
+	bool hurrying;       /* a second signal: end without draining */
+	uint64_t blind_usec; /* /proc could not be read since then; 0: it can be read */
+	bool gave_up;        /* after a long time without /proc, everything was restored */
 	bool told_cgroup[CANFS_CONFIG_LIST_MAX]; /* see canfs_unread_note() */
 	bool told_vmstat;
 	uint64_t ticked_usec;
 	unsigned int answers;    /* since then */
-	uint64_t suspended_usec; /* how long, as of the last tick */
+	uint64_t suspended_usec; /* time in suspend since boot, as of the last tick */
 	uint64_t notified_usec;  /* see canfs_notify_alive() */
 	uint64_t ended_usec;     /* when ending began */
 	int mountinfo_fd;
@@ -42,10 +42,10 @@ struct loop {
 	struct canfs_status_server status_server;
 };
 
-/* Is anything paced: held back with a price to go by, or on its way out? */
+/* Returns true if anything is paced: held with a known price, or being sent. */
 bool canfs_loop_is_busy(const struct loop *loop);
 
-/* Reads the kernel's state and lets each bidder take its part. -EAGAIN: nothing has happened. */
+/* Reads the kernel's state and updates each bidder. Returns 0, -EAGAIN if nothing has happened, or -errno. */
 int canfs_loop_observe(struct loop *loop, struct canfs_host_state *host);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* What a tick of the loop reads of the kernel, and what each bidder makes of it. */
+/* Reads the kernel's state at each tick, and updates the bidders with it. */
 #include "client-agent/loop_internal.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static int refresh_mounts(struct loop *loop)
 	return 0;
 }
 
-/* Without /proc nothing is known, as without a price: the kernel's defaults after the same time. */
+/* Without /proc nothing is known. As without a price, the originals come back after the same time. */
 static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 {
 	if (!loop->blind_usec) {
@@ -43,7 +43,7 @@ static void be_blind(struct loop *loop, int error, uint64_t now_usec)
 	loop->blind_usec = now_usec; /* knobs that could not be restored are retried later */
 }
 
-/* A cgroup that is not there has written nothing. One below another counts twice. */
+/* A cgroup that does not exist has written nothing. A cgroup below another counts twice. */
 static uint64_t low_priority_bytes(struct loop *loop, const struct canfs_host_state *host)
 {
 	const struct canfs_config_list *cgroups = &loop->config->low_priority_cgroups;
@@ -66,13 +66,13 @@ static int read_counters(struct loop *loop, const struct canfs_host_state *host)
 	int ret = canfs_mountstats_read(loop->options->root, loop->mounts, loop->stats);
 
 	loop->low_priority_bytes = low_priority_bytes(loop, host);
-	if (!ret) /* else they stay due: until they can be read nothing is known */
+	if (!ret) /* otherwise they stay due, as nothing is known until they can be read */
 		canfs_sampling_done(&loop->sampling, &host->meminfo, canfs_cpu_usec() - began_usec,
 			host->now_usec);
 	return ret;
 }
 
-/* *counted: the counters were due, too. */
+/* Sets *counted if the counters were due, too. */
 static int read_kernel(struct loop *loop, struct canfs_host_state *host, bool *counted)
 {
 	bool refresh = loop->mounts_changed || canfs_bidders_left(&loop->bidders, &loop->actors);
@@ -84,7 +84,7 @@ static int read_kernel(struct loop *loop, struct canfs_host_state *host, bool *c
 	return *counted ? read_counters(loop, host) : ret;
 }
 
-/* What was counted for a bidder; NULL: nothing. */
+/* Returns the counters of a bidder, or NULL. */
 static const struct canfs_mountstats *stats_of(const struct loop *loop, struct canfs_bidder *bidder)
 {
 	int at = canfs_mounts_find(loop->mounts, &bidder->mount);
@@ -94,7 +94,7 @@ static const struct canfs_mountstats *stats_of(const struct loop *loop, struct c
 	return found ? &loop->stats[at] : NULL;
 }
 
-/* A kernel that does not count it has no opinion: the worth stays 0. */
+/* If the kernel does not count this, the worth stays 0. */
 static double update_cache_worth(struct loop *loop, uint64_t now_usec)
 {
 	struct canfs_vmstat vmstat;
@@ -159,7 +159,7 @@ int canfs_loop_observe(struct loop *loop, struct canfs_host_state *host)
 	if (counted)
 		canfs_interfaces_sample(&loop->interfaces, loop->options->root,
 			loop->bidders.bidder, loop->bidders.n, host->now_usec);
-	/* Each counted as its own what may be another's. */
+	/* Each bidder may have counted data of another as its own. */
 	host->backlog_bytes = canfs_smaller(
 		host->backlog_bytes, host->meminfo.dirty_bytes + host->meminfo.writeback_bytes);
 	cache_worth = update_cache_worth(loop, host->now_usec);
@@ -167,7 +167,7 @@ int canfs_loop_observe(struct loop *loop, struct canfs_host_state *host)
 	host->cache_used_bytes = canfs_cache_used_bytes(&loop->cache_worth, &host->meminfo);
 	host->bound_bytes = canfs_defer_bound_bytes(
 		&host->meminfo, host->cache_used_bytes, loop->config->hold_pct);
-	/* While that much is free, nothing that we hold has pushed anything out. */
+	/* While that much memory is free, held data has pushed nothing out. */
 	host->cache_worth = host->meminfo.free_bytes < host->bound_bytes ? cache_worth : 0;
 	loop->guarded = host->guarded = canfs_act_guard(&loop->actors, host, loop->guarded);
 	loop->status_server.view.host = *host;

@@ -11,16 +11,16 @@
 
 #define MIB (1 << 20)
 
-/* A flushing point that nobody has needed for so long is lowered again. */
+/* A raised flushing point is released when nobody has needed it for this long. */
 static const uint64_t linger_usec = 60000000;
 
-/* Memory must be enough for so long before the guard is at rest. */
+/* Memory must be enough for this long before the guard becomes inactive. */
 static const uint64_t guard_usec = 5000000;
 
-/* A flushing point that is raised is looked after so often: a dozen files to read, and memory changes slowly. */
+/* Interval between updates of a raised flushing point. One reads a dozen files, and memory changes slowly. */
 static const uint64_t apply_usec = 2000000;
 
-/* What is dirty must get a sixteenth less in this time, or its writers wait for a dead server. */
+/* Dirty data must decrease by a sixteenth in this time. Otherwise writers would wait for a dead server. */
 static const uint64_t squeeze_usec = 20000000;
 static const uint64_t squeeze_part = 16;
 
@@ -39,17 +39,17 @@ static const uint64_t burst_usec = 2000000;
 /* A file that grew within this time is growing. */
 static const uint64_t growth_usec = 1000000;
 
-/* How long a mount may take to be drained that is not to hold any more: after 30 s the kernel sends all. */
+/* Longest drain of a mount that may no longer hold data. After 30 s the kernel sends all data anyway. */
 static const uint64_t leave_usec = 30000000;
 
-/* Why the kernel's limits are squeezed, and to what: see canfs_defer_squeeze(). */
+/* Reasons to squeeze the kernel's limits, and their targets: see canfs_defer_squeeze(). */
 struct squeeze_reason {
 	const char *why;
 	uint64_t to_bytes;
 };
 
 static const struct squeeze_reason cache_is_needed = { "readers need the page cache", 0 };
-/* So much keeps a disk busy, and is little for others to wait behind. */
+/* Enough to keep a disk busy, and little for others to wait behind. */
 static const struct squeeze_reason server_is_busy = { "others' commits wait for the server",
 	32 * MIB };
 
@@ -59,7 +59,7 @@ bool canfs_act_guard(struct canfs_actors *actors, const struct canfs_host_state 
 	bool is_short =
 		spare_bytes < CANFS_ACT_GUARD_BYTES + (guarded ? CANFS_ACT_GUARD_BYTES / 2 : 0);
 
-	/* What frees memory for a moment is our own sending. */
+	/* Our own sending frees memory for a moment. */
 	if (is_short)
 		actors->last.guarded_usec = host->now_usec;
 	else if (guarded)
@@ -80,7 +80,7 @@ static bool acts_on_writes(const struct canfs_bidder *bidder)
 	return bidder->terms.mode == CANFS_ENFORCE && bidder->terms.writeback;
 }
 
-/* What is overwritten takes no more of the page cache than it has. */
+/* Overwritten data takes no additional page cache. */
 static bool grows(const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	return bidder->act.grown_usec && now_usec - bidder->act.grown_usec < growth_usec;
@@ -97,9 +97,12 @@ bool canfs_act_rests(
 }
 
 /*
- * Above its own flushing point the kernel sends everything. A helper that sends the same files at the same time would only cost
- * processor time, so the helper just looks which files grow. While the flushing point is raised the kernel does not send. Then data that
- * rests, because it may be overwritten again, rests no longer than it would with the kernel. While data is deferred, a look finds the files that grow. Later they may have
+ * Above its own flushing point the kernel sends everything. A helper that sent the same files at the
+ * same time would only cost processor time, so it just looks which files grow. While the flushing
+ * point is raised, the kernel does not send. Data that rests, because it may be overwritten again,
+ * then rests no longer than it would with the kernel.
+ *
+ * While data is deferred, a look finds the files that grow. When the server is cheap they may have
  * stopped growing, and would pass for files that are rewritten.
  */
 void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidder,
@@ -125,16 +128,16 @@ void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidd
 		actors->accelerator, bidder->mount.bdi, only_looks ? 0 : chunk_bytes, hurries);
 }
 
-/* The bidders on which data may be held, and whether there is any to be. */
+/* The bidders that may hold data. */
 struct holders {
 	size_t n;
 	const struct canfs_mount *mount[CANFS_DEFER_BDIS_MAX];
-	size_t switched_on; /* with a price or not */
-	size_t priced;      /* n without those that are leaving */
+	size_t switched_on; /* in enforce mode, with or without a price */
+	size_t priced;      /* n without those that are being drained */
 	bool wanted;
-	bool paced;            /* what they hold leaves at our pace, or waits for a better price */
-	bool give_way;         /* to others who wait for the server */
-	uint64_t coming_bytes; /* to files that grow, of those with a price; as in the host state */
+	bool paced;            /* held data leaves at our pace, or waits for a lower price */
+	bool give_way;         /* others wait for the server */
+	uint64_t coming_bytes; /* to growing files on mounts with a price; as in the host state */
 };
 
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
@@ -143,8 +146,8 @@ bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_b
 }
 
 /*
- * Without its share the kernel would send all that a mount holds at once. So one that may not hold any more,
- * while others do, keeps its share until it is drained.
+ * Without its share, the kernel would send all of a mount's data at once. So a mount that may no longer
+ * hold, while others may, keeps its share until it is drained.
  */
 static bool is_leaving(const struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host)
@@ -167,8 +170,8 @@ static bool is_deferred(const struct canfs_bidder *bidder,
 }
 
 /*
- * Data that rests, because it may be overwritten again, is not sent by us while the server is cheap. So the kernel must send it as it always
- * does.
+ * While the server is cheap, we do not send data that rests because it may be overwritten again. So
+ * the kernel must send it as usual.
  */
 static bool is_paced(const struct canfs_bidder *bidder,
 	const struct canfs_accelerate_status *status, uint64_t now_usec)
@@ -203,7 +206,7 @@ static void find_holders(const struct canfs_actors *actors, struct canfs_bidder 
 		holders->mount[holders->n] = &bidder->mount;
 		holders->n++;
 		holders->paced |= paced;
-		/* Of a cheap server, too: it gets expensive sooner than a flusher that runs can be stopped. */
+		/* Also for a cheap server: it may become expensive before a running flusher can be stopped. */
 		holders->wanted |= paced && canfs_bidder_holds(bidder) &&
 				   canfs_bidder_is_worth_holding(bidder, host);
 	}
@@ -222,7 +225,7 @@ static bool is_crowded(const struct canfs_actors *actors, const struct canfs_hos
 	return host->now_usec < actors->cache.crowded_until_usec;
 }
 
-/* Why the flushing point is to be released; NULL: it is not. */
+/* Returns why the flushing point must be released, or NULL. */
 static const char *reason_to_release(const struct canfs_actors *actors,
 	const struct holders *holders, const struct canfs_host_state *host)
 {
@@ -243,7 +246,7 @@ static const char *reason_to_release(const struct canfs_actors *actors,
 	return host->now_usec - actors->last.held_usec > linger_usec ? "not needed" : NULL;
 }
 
-/* Memory that others need is not filled again at once, and a release that was begun is finished. */
+/* Does not refill memory that others need, and lets a release finish. */
 static void leave_memory_to_others(struct canfs_actors *actors, const struct canfs_host_state *host)
 {
 	bool used = canfs_cache_is_crowded(host->cache_used_bytes, &host->meminfo);
@@ -260,21 +263,22 @@ static void leave_memory_to_others(struct canfs_actors *actors, const struct can
 }
 
 /*
- * Writers must not push out what readers use (§3.3), while somebody writes to a server with a price, or did within the
- * last minute.
+ * Writers must not push out what readers use (§3.3). Applies while somebody writes to a server with a
+ * price, or did so within the last minute.
  */
 static bool crowds_cache(const struct canfs_actors *actors, const struct canfs_host_state *host)
 {
 	uint64_t since_usec = host->now_usec - actors->last.written_usec;
 
-	/* What was missed may be of local files, or a container's that is at its own limit. */
+	/* Cache misses may come from local files, or from a container at its own limit. */
 	return host->now_usec < actors->cache.used_until_usec &&
 	       (actors->squeeze.active ? since_usec < CANFS_ACT_REST_USEC : !since_usec);
 }
 
 /*
- * Nor must they fill the queue that others' commits wait in; but it is not begun while much is dirty of other file
- * systems, whose writers would wait, too. (Later that is not known: of 32 MiB most may seem another's.)
+ * Writers must not fill the queue in which others' commits wait. A squeeze does not start while much
+ * data of other file systems is dirty, because their writers would wait, too. Later this cannot be
+ * known: of 32 MiB most may seem to be another file system's.
  */
 static bool crowds_server(const struct canfs_actors *actors, const struct holders *holders,
 	const struct canfs_host_state *host)
@@ -286,7 +290,7 @@ static bool crowds_server(const struct canfs_actors *actors, const struct holder
 		       canfs_growth(dirty, host->backlog_bytes) < server_is_busy.to_bytes);
 }
 
-/* NULL, or the reason. The limits are not given back to writers just when memory is short. */
+/* Returns the reason to squeeze, or NULL. A running squeeze does not end because memory is short. */
 static const struct squeeze_reason *reason_to_squeeze(const struct canfs_actors *actors,
 	const struct holders *holders, const struct canfs_host_state *host)
 {
@@ -328,14 +332,14 @@ static void send_chunk(struct canfs_actors *actors, const struct canfs_bidder *b
 		canfs_accelerate(actors->accelerator, bidder->mount.bdi, chunk_bytes, hurries);
 }
 
-/* At a pace that any server sustains. */
+/* Sends at a pace that any server sustains. */
 static void drain(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host)
 {
 	uint64_t elapsed = host->now_usec - bidder->act.released_usec;
 
 	bidder->act.released_usec = host->now_usec;
-	if (elapsed <= 1000000) /* else it begins now */
+	if (elapsed <= 1000000) /* otherwise the drain starts now */
 		send_chunk(actors, bidder,
 			canfs_pace_blind(&bidder->pace, bidder->held.in_flight_bytes, elapsed),
 			true);
@@ -363,7 +367,7 @@ static bool is_draining(struct canfs_actors *actors, const struct canfs_host_sta
 	return host->now_usec - actors->squeeze.since_usec < squeeze_usec;
 }
 
-/* The limits come down with what is dirty. While that does not fall all writers wait at them, on any file system. */
+/* The limits follow the dirty data down. If it does not decrease, all writers wait at them, on any file system. */
 static void squeeze(struct canfs_actors *actors, const struct squeeze_reason *reason,
 	const struct canfs_host_state *host)
 {
@@ -433,7 +437,7 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 	int ret;
 
 	for (size_t i = 0; i < n; i++) {
-		/* What a mount holds that was switched off meanwhile must leave, too. */
+		/* Data of a mount that was switched off meanwhile must leave, too. */
 		if (acts_on_writes(bidders[i]) || canfs_act_has_share(actors, bidders[i]))
 			drain(actors, bidders[i], host);
 	}

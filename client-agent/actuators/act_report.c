@@ -49,7 +49,7 @@ static void log_decision(
 		decision->to, mode, decision->reason);
 }
 
-/* network is NaN if the own network is not watched. */
+/* network is NaN if the client's network is not watched. */
 static struct canfs_bids bids(
 	const struct canfs_bidder *bidder, double server, double own, double network)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Opens and closes the actors, and puts back all knobs: what a crashed agent has left, and at the end. */
+/* Opens and closes the actuators. Restores all knobs at the end, and those that a crashed agent has left changed. */
 #include "client-agent/actuators/act.h"
 
 #include <stdio.h>
@@ -8,10 +8,10 @@
 
 #include "common/log.h"
 
-/* Leftovers are drained for so long before they are taken back by force. */
+/* Longest drain before the knobs of a crashed agent are restored by force. */
 static const unsigned int take_back_msec = 20000;
 
-/* Asks every NFS BDI for its part of the bytes, while leftovers are taken back. */
+/* Sends part of the bytes on every NFS BDI, while the knobs of a crashed agent are restored. */
 static void drain_all(void *data, uint64_t bytes)
 {
 	struct canfs_actors *actors = data;
