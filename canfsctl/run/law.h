@@ -23,9 +23,9 @@
  *	there is no price any more     continue
  *
  * A server that tells clients apart reports how many operations of others are in flight
- * (protocol/prices.x). Then no probing is needed. Above the bid, the job is paused when others
- * arrive, or when there are more of them than `bearable`. The job continues once they have been
- * gone for a moment. A job that is alone is still paused now and then: other load on this host or
+ * (protocol/prices.x). Then no probing is needed. Above the bid, the job is paused when clearly
+ * more operations of others are in flight than `bearable` (canfs_others_came()). The job continues
+ * once others have been gone for a moment. A job that is alone is still paused now and then: other load on this host or
  * on the server does not count as another client.
  *
  * Prices are averages over 2 s (pricing/level.h). Waiting until the average reaches the bid would

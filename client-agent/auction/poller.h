@@ -10,8 +10,8 @@
  *	holds none | move_usec       | idle_usec
  *
  * A client that holds data decides anew with each price. It must notice at once when the server
- * becomes cheap, although it makes no requests. It never asks more often than the server recomputes
- * prices (Price_Interval, 100 ms). A client that holds none only decides about its read-ahead,
+ * becomes cheap, although it makes no requests. Apart from the random phase, it asks no more often
+ * than a server recomputes prices by default (100 ms). A client that holds none only decides about its read-ahead,
  * which changes once a second.
  *
  * A random phase spreads the questions, so that clients do not act on the same price at the same
