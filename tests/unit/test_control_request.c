@@ -210,7 +210,7 @@ static void shows_counters(void **state)
 	(void)state;
 	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_false(canfs_price_table_read(prices, now_usec + 60 * SEC, &tag));
-	refused("{}", "no \"command\"");
+	refused("{}", "is missing or not a string");
 	reply = must("{\"command\":\"counters\"}");
 	assert_string_equal(json_string_value(json_object_get(reply, "version")), CANFS_VERSION);
 	assert_true(json_number_value(json_object_get(reply, "uptime_sec")) >= 0);
@@ -390,7 +390,7 @@ static void refuses_what_is_no_request(void **state)
 	refused("{\"command\":\"prices\",\"command\":\"set\"}", "not JSON");
 	refused("\xff\xfe", "not JSON");
 	refused("[1]", "allowed is a JSON object");
-	refused("{\"command\":5}", "no \"command\"");
+	refused("{\"command\":5}", "is missing or not a string");
 	refused("{\"command\":\"h\\u00e4h\"}", "unknown command 'h??h'; allowed: prices, history");
 	refused("{\"command\":\"counters\",\"a\":1}", "unknown member 'a'; allowed: none");
 	assert_int_equal(counters.requests_bad, counters.requests);
