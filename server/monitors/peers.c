@@ -92,8 +92,8 @@ void canfs_peers_rename(struct canfs_peers *peers, const char *name)
 static const char *why_silent(const struct canfs_subscription *prices)
 {
 	static const char *const refusals[CANFS_STATUSES] = {
-		[CANFS_STATUS_ACCESS] = "refuses: it has no such CANFS export, or its Peers do not "
-					"list this server",
+		[CANFS_STATUS_ACCESS] =
+			"refuses: no such CANFS export, or this server is no Peer there",
 		[CANFS_STATUS_NONE] = "publishes no prices for it",
 		[CANFS_STATUS_FULL] = "has too many subscribers",
 	};

@@ -321,8 +321,8 @@ static void the_log_says_why_nothing_is_heard(void **state)
 
 	(void)state;
 	ask_in_vain(peers);
-	assert_string_equal(last_said, "peer 127.0.0.1 of /another refuses: it has no such CANFS "
-				       "export, or its Peers do not list this server");
+	assert_string_equal(last_said, "peer 127.0.0.1 of /another refuses: no such CANFS export, "
+				       "or this server is no Peer there");
 	canfs_peers_close(peers);
 	peers = peers_here(port, "/volume");
 	ask_in_vain(peers); /* no price was ever made there */
