@@ -65,7 +65,7 @@ static void make_healthy(void)
 	};
 }
 
-/* name: of the check that must find something that contains what; NULL: none must. */
+/* Only the check `name` may find something, and its text must contain `what`. name NULL: none may. */
 static void assert_only(const char *name, const char *what, int line)
 {
 	const struct canfs_check *check;

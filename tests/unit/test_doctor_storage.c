@@ -7,7 +7,7 @@
 /* Bit i: check i has found something in some test. */
 static unsigned long long found_of_disks, found_of_fs;
 
-/* Of a disk or a file system (subject): check has found something; it must be name that finds what. */
+/* A check of a disk or a file system (subject) has found something. Fails unless the check is `name`, and its text contains `what`. */
 static void assert_finding(const char *check, const struct canfs_finding *finding, const char *name,
 	const char *what, const char *subject, int line)
 {
@@ -23,7 +23,7 @@ static void assert_finding(const char *check, const struct canfs_finding *findin
 	assert_true(strlen(finding->remedy) < sizeof(finding->remedy) - 1);
 }
 
-/* Of a disk: name is that of the check that must find something that contains what; NULL: none must. */
+/* Runs all checks of a disk. Only the check `name` may find something, and its text must contain `what`. name NULL: none may. */
 static void judge_disk(
 	const char *name, const char *what, const struct canfs_disk_facts *disk, int line)
 {

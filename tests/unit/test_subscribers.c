@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* Who is told of prices, and when: the price service's table. */
+/* The price service's table of subscribers: which of them get prices, and when. */
 #include "tests/unit/subscribers_scene.h"
 
 #include <errno.h>
