@@ -54,7 +54,7 @@ static void default_line(const struct canfs_option *option, char *buf, size_t si
 		snprintf(buf, size, "\nDefault %s.\n", option->words[(int)option->number]);
 		break;
 	case CANFS_SWITCH:
-		snprintf(buf, size, "\nDefault %s.\n", option->number ? "on" : "off");
+		snprintf(buf, size, "\nDefault %s.\n", option->number != 0 ? "on" : "off");
 		break;
 	case CANFS_PATH:
 		snprintf(buf, size, "\nDefault\n.Pa %s .\n", option->text);
