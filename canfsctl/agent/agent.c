@@ -41,7 +41,7 @@ static const struct ctl_option option_table[] = {
 		.takers = WHY),
 	CTL_FLAG("json", json, "the agent's replies, one JSON object per line"),
 	CTL_TEXT("socket", "=PATH", peer.socket,
-		"the agent's socket, agent.sock in its state_dir (" DEFAULT_SOCKET ")"),
+		"the agent's socket (" DEFAULT_SOCKET ")"),
 	{ 0 },
 };
 
