@@ -48,7 +48,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	uint64_t chunk;
 
 	canfs_poller_tick(&bidder->poller, host->now_usec, canfs_bidder_rpcs(bidder),
-		canfs_bidder_holds(bidder));
+		canfs_act_stake(&loop->actors, bidder, host->now_usec));
 	tag = canfs_poller_price(&bidder->poller, host->now_usec);
 	chunk = canfs_bidder_bid(bidder, tag, host);
 	canfs_act_report(bidder, tag, host);
@@ -57,9 +57,9 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 }
 
 /* Prices from before a suspend are worthless. The journal stays valid, as there was no reboot. */
-static void notice_suspend(struct loop *loop)
+static void notice_suspend(struct loop *loop, uint64_t now_usec)
 {
-	uint64_t suspended_usec = canfs_suspended_usec();
+	uint64_t suspended_usec = canfs_suspended_usec(now_usec);
 	uint64_t slept_usec = suspended_usec - loop->suspended_usec;
 
 	if (suspended_usec < loop->suspended_usec + suspend_usec)
@@ -74,7 +74,7 @@ static void notice_suspend(struct loop *loop)
 /* Returns false when the loop must end. */
 static bool tick(struct loop *loop)
 {
-	struct canfs_host_state host = { .now_usec = canfs_now_usec() };
+	struct canfs_host_state host = { .now_usec = loop->now_usec };
 	int ret;
 
 	if (loop->hurrying)
@@ -82,7 +82,7 @@ static bool tick(struct loop *loop)
 	loop->ticked_usec = host.now_usec;
 	loop->answers = 0;
 	loop->status_server.view.ticks++;
-	notice_suspend(loop);
+	notice_suspend(loop, host.now_usec);
 	canfs_notify_alive(host.now_usec, &loop->notified_usec);
 	canfs_tuner_tick(loop->actors.tuner, changes_per_min, host.now_usec);
 	ret = canfs_loop_observe(loop, &host);
@@ -139,7 +139,7 @@ static void take_signal(struct loop *loop)
 						  ? "restoring the kernel's settings"
 						  : "nothing to restore");
 		loop->ending = true;
-		loop->ended_usec = canfs_now_usec();
+		loop->ended_usec = loop->now_usec;
 		canfs_notify_stopping("Restoring the kernel's settings");
 	} else if (info.ssi_signo != SIGHUP) {
 		canfs_log("stopping at once: no more data is drained");
@@ -152,15 +152,15 @@ static void take_answer(struct loop *loop, struct canfs_bidder *bidder)
 {
 	struct canfs_host_state host = loop->status_server.view.host;
 
-	notice_suspend(loop);
+	notice_suspend(loop, loop->now_usec);
 	loop->answers++;
-	host.now_usec = canfs_now_usec();
+	host.now_usec = loop->now_usec;
 	bid(loop, bidder, &host);
 }
 
 static int msec_until(uint64_t usec)
 {
-	uint64_t now = canfs_now_usec();
+	uint64_t now = canfs_now_usec(); /* a tick may take long */
 
 	return usec > now ? (int)((usec - now + 999) / 1000) : 0;
 }
@@ -178,6 +178,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 	size_t n = 2 + 2 * asking;
 	int timeout_msec = msec_until(until_usec);
 	struct canfs_view *view = &loop->status_server.view;
+	int ready;
 
 	for (size_t i = 0; i < asking; i++) {
 		const struct canfs_poller *poller = &loop->bidders.bidder[i]->poller;
@@ -187,14 +188,17 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		fds[3 + 2 * i].fd = poller->subscription.fd;
 		fds[3 + 2 * i].events = POLLIN;
 	}
-	if (poll(fds, n + canfs_status_server_poll(&loop->status_server, fds + n, &timeout_msec),
-		    timeout_msec) < 0)
+	ready = poll(fds,
+		n + canfs_status_server_poll(&loop->status_server, fds + n, &timeout_msec),
+		timeout_msec);
+	loop->now_usec = canfs_now_usec();
+	if (ready < 0)
 		return true;
 	view->n = loop->bidders.n;
 	view->left_out = loop->bidders.left_out;
 	view->left_alone = loop->bidders.left_alone;
 	view->blind = loop->blind_usec != 0;
-	canfs_status_server_serve(&loop->status_server, fds + n);
+	canfs_status_server_serve(&loop->status_server, fds + n, loop->now_usec);
 	if (fds[0].revents)
 		take_signal(loop);
 	if (fds[1].revents)
@@ -203,7 +207,7 @@ static bool wait_once(struct loop *loop, uint64_t until_usec)
 		if (fds[2 + 2 * i].revents || fds[3 + 2 * i].revents)
 			take_answer(loop, loop->bidders.bidder[i]);
 	}
-	return fds[0].revents || fds[1].revents || canfs_now_usec() >= until_usec;
+	return fds[0].revents || fds[1].revents || loop->now_usec >= until_usec;
 }
 
 static uint64_t tick_usec(const struct loop *loop)
@@ -222,8 +226,10 @@ static void wait_for_news(struct loop *loop)
 
 	while (!wait_once(loop, until_usec))
 		continue;
-	if (canfs_now_usec() < loop->ticked_usec + least_tick_usec)
-		poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
+	if (loop->now_usec >= loop->ticked_usec + least_tick_usec)
+		return;
+	poll(NULL, 0, msec_until(loop->ticked_usec + least_tick_usec));
+	loop->now_usec = canfs_now_usec();
 }
 
 static int loop_open(struct loop *loop)
@@ -259,13 +265,14 @@ static int loop_open(struct loop *loop)
 		canfs_log("canfs-agent " CANFS_VERSION ", %s%s", loop->options->config_file,
 			access(loop->options->config_file, F_OK) ? " (missing: defaults)" : "");
 	canfs_act_take_back(&loop->actors);
+	loop->now_usec = canfs_now_usec();
 	loop->status_server.view = (struct canfs_view) { .config = loop->config,
 		.config_file = loop->options->config_file,
 		.actors = &loop->actors,
 		.bidders = loop->bidders.bidder,
-		.started_usec = canfs_now_usec() };
+		.started_usec = loop->now_usec };
 	canfs_status_server_configure(&loop->status_server, loop->config);
-	loop->suspended_usec = canfs_suspended_usec();
+	loop->suspended_usec = canfs_suspended_usec(loop->now_usec);
 	canfs_notify_ready();
 	return 0;
 }

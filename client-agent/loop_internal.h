@@ -32,6 +32,7 @@ struct loop {
 	bool gave_up;        /* after a long time without /proc, everything was restored */
 	bool told_cgroup[CANFS_CONFIG_LIST_MAX]; /* see canfs_unread_note() */
 	bool told_vmstat;
+	uint64_t now_usec; /* when poll(2) returned */
 	uint64_t ticked_usec;
 	unsigned int answers;    /* since then */
 	uint64_t suspended_usec; /* time in suspend since boot, as of the last tick */

@@ -127,8 +127,8 @@ bool canfs_loop_is_busy(const struct loop *loop)
 
 		if (canfs_bidder_holds(bidder) &&
 			(sends || (bidder->write.verdict != CANFS_HOLD &&
-					  !canfs_act_rests(
-						  &loop->actors, bidder, loop->ticked_usec))))
+					  canfs_act_stake(&loop->actors, bidder,
+						  loop->ticked_usec) == CANFS_STAKE_LARGE)))
 			return true;
 	}
 	return loop->ending;

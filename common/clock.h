@@ -26,10 +26,9 @@ static inline uint64_t canfs_cpu_usec(void)
 }
 
 /* Returns how long the machine was suspended since boot. CLOCK_MONOTONIC stops during a suspend. */
-static inline uint64_t canfs_suspended_usec(void)
+static inline uint64_t canfs_suspended_usec(uint64_t now_usec)
 {
 	struct timespec boot;
-	uint64_t now_usec = canfs_now_usec();
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	return (uint64_t)boot.tv_sec * 1000000 + (uint64_t)boot.tv_nsec / 1000 - now_usec;

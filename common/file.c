@@ -129,6 +129,8 @@ int canfs_read_lines(const char *root, const char *path,
 		return -ENOMEM;
 	}
 	while ((n = canfs_read_up_to(fd, buf + len, CANFS_LINE_MAX - len)) > 0) {
+		bool is_end = (size_t)n < CANFS_LINE_MAX - len;
+
 		len += (size_t)n;
 		used = take_lines(buf, len, take, data, &skip);
 		if (used == 0 && len == CANFS_LINE_MAX) {
@@ -137,8 +139,10 @@ int canfs_read_lines(const char *root, const char *path,
 		}
 		len -= used;
 		memmove(buf, buf + used, len);
+		if (is_end)
+			break;
 	}
 	free(buf);
 	close(fd);
-	return (int)n;
+	return n < 0 ? (int)n : 0;
 }

@@ -208,7 +208,8 @@ static void ask(struct herd_client *client, double server_price, uint64_t now_us
 	struct canfs_poller *poller = &agent->poller;
 	uint64_t rpcs = (uint64_t)(client->kernel.sent_bytes / wsize_bytes);
 
-	if (now_usec < canfs_poller_due_usec(poller, rpcs, holds(client)))
+	if (now_usec < canfs_poller_due_usec(
+			       poller, rpcs, holds(client) ? CANFS_STAKE_LARGE : CANFS_STAKE_NONE))
 		return;
 	poller->questions++;
 	poller->asked_usec = poller->tag_usec = now_usec;

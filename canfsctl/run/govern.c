@@ -246,9 +246,9 @@ int ctl_run_catch_signals(struct ctl_run *run)
 }
 
 /* Prices from before a suspend are stale, but our clock did not advance. */
-static void notice_suspend(struct ctl_run *run)
+static void notice_suspend(struct ctl_run *run, uint64_t now_usec)
 {
-	uint64_t suspended_usec = canfs_suspended_usec();
+	uint64_t suspended_usec = canfs_suspended_usec(now_usec);
 
 	if (suspended_usec > run->suspended_usec + SUSPEND_USEC)
 		canfs_job_prices_forget(run->prices);
@@ -261,7 +261,7 @@ static void step(struct ctl_run *run, uint64_t now_usec)
 		set_stopped(run, false, now_usec);
 		return;
 	}
-	notice_suspend(run);
+	notice_suspend(run, now_usec);
 	if (run->stopper.is_ours && canfs_freezer_is_empty(&run->stopper.freezer)) {
 		find_left(run);
 		let_go(run); /* nothing is left to pause */
@@ -345,7 +345,7 @@ int ctl_run_begin(struct ctl_run *run)
 	if (ret < 0)
 		return ret;
 	run->began_usec = run->changed_usec = canfs_now_usec();
-	run->suspended_usec = canfs_suspended_usec();
+	run->suspended_usec = canfs_suspended_usec(run->began_usec);
 	canfs_govern_law_init(&run->law, &run->terms, run->began_usec);
 	ctl_run_publish_begin(run);
 	ctl_run_tell_how(run);

@@ -131,7 +131,7 @@ static void tick(
 
 	if (now_usec < server->rest_usec)
 		return;
-	canfs_poller_tick(&server->poller, now_usec, 0, true);
+	canfs_poller_tick(&server->poller, now_usec, 0, CANFS_STAKE_LARGE);
 	if (server->poller.failures == 0 && server->poller.answers > 0)
 		server->failed = 0;
 	if (server->poller.unanswered == unanswered)
@@ -163,7 +163,7 @@ static uint64_t question_due_usec(const struct canfs_job_server *server, uint64_
 
 	if (due_usec != UINT64_MAX || canfs_poller_is_pushed(poller, now_usec))
 		return due_usec;
-	due_usec = canfs_poller_due_usec(poller, 0, true);
+	due_usec = canfs_poller_due_usec(poller, 0, CANFS_STAKE_LARGE);
 	return due_usec > server->rest_usec ? due_usec : server->rest_usec;
 }
 

@@ -96,6 +96,15 @@ bool canfs_act_rests(
 	       status.rewrites && !status.sends && !grows(bidder, now_usec);
 }
 
+enum canfs_stake canfs_act_stake(
+	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec)
+{
+	if (!canfs_bidder_holds(bidder) || canfs_act_rests(actors, bidder, now_usec))
+		return CANFS_STAKE_NONE;
+	return canfs_bidder_gathers(bidder) || !acts_on_writes(bidder) ? CANFS_STAKE_SMALL
+								       : CANFS_STAKE_LARGE;
+}
+
 /*
  * Above its own flushing point the kernel sends everything. A helper that sent the same files at the
  * same time would only cost processor time, so it just looks which files grow. While the flushing

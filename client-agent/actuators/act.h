@@ -122,6 +122,10 @@ void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidd
 bool canfs_act_rests(
 	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec);
 
+/* Returns what of the bidder's held data depends on the next price. */
+enum canfs_stake canfs_act_stake(
+	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec);
+
 /* Returns true if we have given the bidder's BDI a share of the flushing point. */
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder);
 

@@ -237,6 +237,11 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 	       (rest ? CANFS_BACKLOG_REST_BYTES : CANFS_BACKLOG_SMALL_BYTES);
 }
 
+bool canfs_bidder_gathers(const struct canfs_bidder *bidder)
+{
+	return bidder->pace.gathering && bidder->held.backlog_bytes < CANFS_PACE_WORTH_BYTES;
+}
+
 bool canfs_bidder_fills(const struct canfs_bidder *bidder)
 {
 	return bidder->seen.fill.value >= CANFS_FILL_SMALL_BYTES_PER_SEC;

@@ -51,14 +51,20 @@ void canfs_poller_fini(struct canfs_poller *poller)
 	poller->fsstat = NULL;
 }
 
-static uint64_t wait_usec(const struct canfs_poller_terms *terms, bool moving, bool holding)
+static uint64_t wait_usec(
+	const struct canfs_poller_terms *terms, bool moving, enum canfs_stake stake)
 {
-	if (holding)
-		return moving ? terms->min_usec : terms->hold_usec;
-	return moving ? terms->move_usec : terms->idle_usec;
+	const uint64_t usec[][2] = {
+		[CANFS_STAKE_NONE] = { terms->idle_usec, terms->move_usec },
+		[CANFS_STAKE_SMALL] = { terms->move_usec, terms->move_usec },
+		[CANFS_STAKE_LARGE] = { terms->hold_usec, terms->min_usec },
+	};
+
+	return usec[stake][moving];
 }
 
-uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs, bool holding)
+uint64_t canfs_poller_due_usec(
+	const struct canfs_poller *poller, uint64_t rpcs, enum canfs_stake stake)
 {
 	const struct canfs_poller_terms *terms = &poller->terms;
 	bool moving = rpcs - poller->asked_rpcs >= CANFS_POLLER_RPCS;
@@ -75,7 +81,7 @@ uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs,
 	} else if (settling) {
 		wait = (double)terms->min_usec;
 	} else if (poller->publisher.believed) {
-		wait = (double)wait_usec(terms, moving, holding);
+		wait = (double)wait_usec(terms, moving, stake);
 	}
 	return poller->asked_usec + (uint64_t)(wait * poller->phase);
 }
@@ -134,16 +140,17 @@ static bool take_pushed(struct canfs_poller *poller, uint64_t now_usec)
 }
 
 static bool is_due(
-	const struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
+	const struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, enum canfs_stake stake)
 {
 	if (canfs_poller_is_pushed(poller, now_usec) && poller->questions &&
 		now_usec < poller->asked_usec + poller->terms.pushed_usec)
 		return false;
-	return now_usec >= canfs_poller_due_usec(poller, rpcs, holding);
+	return now_usec >= canfs_poller_due_usec(poller, rpcs, stake);
 }
 
 /* Asks FSSTAT if a question is due, and takes the answer. */
-static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
+static bool poll_fsstat(
+	struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, enum canfs_stake stake)
 {
 	struct canfs_space space;
 	struct canfs_tag tag;
@@ -151,7 +158,7 @@ static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t
 	int ret = 0;
 
 	if (canfs_fsstat_deadline_usec(poller->fsstat) == UINT64_MAX) {
-		if (!is_due(poller, now_usec, rpcs, holding))
+		if (!is_due(poller, now_usec, rpcs, stake))
 			return false;
 		ret = ask(poller, now_usec, rpcs);
 	}
@@ -180,10 +187,11 @@ static bool poll_fsstat(struct canfs_poller *poller, uint64_t now_usec, uint64_t
 	return poller->publisher.believed;
 }
 
-bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding)
+bool canfs_poller_tick(
+	struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, enum canfs_stake stake)
 {
 	bool pushed = take_pushed(poller, now_usec);
-	bool answered = poll_fsstat(poller, now_usec, rpcs, holding);
+	bool answered = poll_fsstat(poller, now_usec, rpcs, stake);
 
 	return pushed || answered;
 }

@@ -39,8 +39,8 @@
 struct canfs_poller_terms {
 	uint64_t idle_usec;    /* interval without held data and with few requests; default 10 s */
 	uint64_t move_usec;    /* the same after CANFS_POLLER_RPCS requests; default 1 s */
-	uint64_t hold_usec;    /* the same while data is held; default 250 ms */
-	uint64_t min_usec;     /* both (requests and held data): shortest; default 100 ms */
+	uint64_t hold_usec;    /* the same while data leaves at a pace; default 250 ms */
+	uint64_t min_usec;     /* both (requests and a pace): shortest; default 100 ms */
 	uint64_t answer_usec;  /* deadline of a question; default 2 s */
 	uint64_t lost_usec;    /* an older price is invalid; default 30 s */
 	uint64_t pushed_usec;  /* interval while prices are pushed; default 30 s */
@@ -49,6 +49,13 @@ struct canfs_poller_terms {
 };
 
 extern const struct canfs_poller_terms canfs_poller_defaults;
+
+/* What depends on the next price. */
+enum canfs_stake {
+	CANFS_STAKE_NONE,  /* nothing is held, or it is not sent */
+	CANFS_STAKE_SMALL, /* held data that is not worth a COMMIT yet */
+	CANFS_STAKE_LARGE, /* held data that leaves at a pace, or waits for a lower price */
+};
 
 enum canfs_price_source { CANFS_SOURCE_NONE, CANFS_SOURCE_FSSTAT, CANFS_SOURCE_SERVICE };
 
@@ -88,14 +95,16 @@ void canfs_poller_configure(struct canfs_poller *poller, const struct canfs_fsst
  * When the next question is due if no more RPCs are counted and no price is pushed. rpcs:
  * cumulative READs and WRITEs.
  */
-uint64_t canfs_poller_due_usec(const struct canfs_poller *poller, uint64_t rpcs, bool holding);
+uint64_t canfs_poller_due_usec(
+	const struct canfs_poller *poller, uint64_t rpcs, enum canfs_stake stake);
 
 /*
  * Asks if a question is due, and takes what has arrived. Call this on each tick, and when
  * canfs_fsstat_fd(poller->fsstat) or poller->subscription.fd is ready. Returns true if a new price
  * has arrived.
  */
-bool canfs_poller_tick(struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, bool holding);
+bool canfs_poller_tick(
+	struct canfs_poller *poller, uint64_t now_usec, uint64_t rpcs, enum canfs_stake stake);
 
 /*
  * Call this after a suspend: known prices are outdated. There is no price until a new one arrives,

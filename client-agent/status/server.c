@@ -123,6 +123,7 @@ size_t canfs_status_server_poll(struct canfs_status_server *status_server,
 			   : 0;
 	int http_msec;
 
+	status_server->polled = n;
 	if (!status_server->http)
 		return n;
 	polled[n] = (struct pollfd) { .fd = canfs_http_fd(status_server->http), .events = POLLIN };
@@ -133,14 +134,28 @@ size_t canfs_status_server_poll(struct canfs_status_server *status_server,
 	for (size_t i = 0; i < status_server->readers; i++)
 		n += canfs_server_reader_poll(
 			&status_server->reader[i], canfs_now_usec(), polled + n, timeout_msec);
+	status_server->polled = n;
 	return n;
 }
 
-void canfs_status_server_serve(
-	struct canfs_status_server *status_server, const struct pollfd *polled)
+static bool has_news(const struct canfs_status_server *status_server, const struct pollfd *polled)
 {
-	struct canfs_control_time now = canfs_control_time_now();
+	for (size_t i = 0; i < status_server->polled; i++) {
+		if (polled[i].revents)
+			return true;
+	}
+	return false;
+}
 
+void canfs_status_server_serve(
+	struct canfs_status_server *status_server, const struct pollfd *polled, uint64_t now_usec)
+{
+	bool is_due = now_usec - status_server->ticked_usec >= tick_usec;
+	struct canfs_control_time now;
+
+	if (!is_due && !status_server->http && !has_news(status_server, polled))
+		return;
+	now = canfs_control_time_now();
 	if (status_server->socket[0])
 		canfs_control_server_serve(&status_server->server, polled, now);
 	/* libmicrohttpd finds out which connections are ready or have timed out. */
@@ -148,7 +163,7 @@ void canfs_status_server_serve(
 		canfs_http_run(status_server->http);
 	for (size_t i = 0; i < status_server->readers; i++)
 		canfs_server_reader_serve(&status_server->reader[i], now.monotonic_usec);
-	if (now.monotonic_usec - status_server->ticked_usec < tick_usec)
+	if (!is_due)
 		return;
 	status_server->ticked_usec = now.monotonic_usec;
 	if (status_server->socket[0])

@@ -25,6 +25,7 @@ struct canfs_status_server {
 	struct canfs_server_reader reader[CANFS_CONFIG_LIST_MAX];
 	size_t readers;
 	struct canfs_view view; /* the data to show; the loop updates it */
+	size_t polled;          /* entries of the last canfs_status_server_poll() */
 	uint64_t ticked_usec;
 };
 
@@ -44,8 +45,11 @@ void canfs_status_server_close(struct canfs_status_server *status_server);
 size_t canfs_status_server_poll(struct canfs_status_server *status_server,
 	struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec);
 
-/* Serves the clients for which poll(2) reported events in these entries. */
+/*
+ * Serves the clients for which poll(2) reported events in the entries that
+ * canfs_status_server_poll() has set. Costs next to nothing if there are none.
+ */
 void canfs_status_server_serve(
-	struct canfs_status_server *status_server, const struct pollfd *polled);
+	struct canfs_status_server *status_server, const struct pollfd *polled, uint64_t now_usec);
 
 #endif

@@ -64,6 +64,27 @@ static void test_past_a_raised_flushing_point_both_send(void **state)
 	assert_int_equal(asked_to_send(scene, mount_a.bdi), 1);
 }
 
+static enum canfs_stake stake(const struct scene *scene)
+{
+	return canfs_act_stake(&scene->actors, &scene->bidder, scene->host.now_usec);
+}
+
+static void test_a_log_has_a_small_stake_until_it_is_worth_a_commit(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->bidder.held.backlog_bytes = CANFS_BACKLOG_SMALL_BYTES - 1;
+	assert_int_equal(stake(scene), CANFS_STAKE_NONE);
+	scene->bidder.held.backlog_bytes = CANFS_BACKLOG_SMALL_BYTES;
+	assert_int_equal(stake(scene), CANFS_STAKE_LARGE);
+	scene->bidder.pace.gathering = true;
+	assert_int_equal(stake(scene), CANFS_STAKE_SMALL);
+	scene->bidder.held.backlog_bytes = CANFS_PACE_WORTH_BYTES;
+	assert_int_equal(stake(scene), CANFS_STAKE_LARGE);
+	scene->bidder.terms.mode = CANFS_OBSERVE;
+	assert_int_equal(stake(scene), CANFS_STAKE_SMALL);
+}
+
 /* Nothing of it is sent early. Looking at it ten times a second would cost its writer time. */
 static void test_a_file_that_is_rewritten_is_looked_at_seldom(void **state)
 {
@@ -78,6 +99,7 @@ static void test_a_file_that_is_rewritten_is_looked_at_seldom(void **state)
 	scene->host.now_usec += 100000;
 	ask_to_send(scene, 2);
 	assert_true(canfs_act_rests(&scene->actors, &scene->bidder, scene->host.now_usec));
+	assert_int_equal(stake(scene), CANFS_STAKE_NONE);
 	scene->host.now_usec += 100000;
 	ask_to_send(scene, 2);
 	scene->host.now_usec += 400000;
@@ -175,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		ACT_TEST(test_what_the_kernel_sends_is_left_to_it),
 		ACT_TEST(test_past_a_raised_flushing_point_both_send),
+		ACT_TEST(test_a_log_has_a_small_stake_until_it_is_worth_a_commit),
 		ACT_TEST(test_a_file_that_is_rewritten_is_looked_at_seldom),
 		ACT_TEST(test_what_grows_while_it_is_deferred_is_known_to_grow),
 		ACT_TEST(test_what_is_rewritten_fills_no_memory),

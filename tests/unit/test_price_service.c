@@ -349,10 +349,10 @@ static void a_poller_takes_what_is_pushed(void **state)
 	(void)state;
 	terms.service_port = canfs_price_service_port(service);
 	assert_int_equal(canfs_poller_init(&poller, &target, &terms, 7), 0);
-	assert_false(canfs_poller_tick(&poller, now_usec, 0, true));
+	assert_false(canfs_poller_tick(&poller, now_usec, 0, CANFS_STAKE_LARGE));
 	assert_int_equal(poller.subscription.calls, 0); /* before NFS knows us */
 	poller.unanswered++;
-	while (!canfs_poller_tick(&poller, now_usec, 0, true))
+	while (!canfs_poller_tick(&poller, now_usec, 0, CANFS_STAKE_LARGE))
 		assert_true(wait_for_datagram(poller.subscription.fd));
 	assert_non_null(canfs_poller_price(&poller, now_usec));
 	assert_string_equal(canfs_poller_source(&poller, now_usec), "service");
@@ -369,7 +369,7 @@ static void a_poller_takes_what_is_pushed(void **state)
 	admits = false;
 	canfs_subscription_forget(&poller.subscription);
 	while (canfs_poller_price(&poller, now_usec)) {
-		canfs_poller_tick(&poller, now_usec, 0, true);
+		canfs_poller_tick(&poller, now_usec, 0, CANFS_STAKE_LARGE);
 		if (canfs_poller_price(&poller, now_usec))
 			assert_true(wait_for_datagram(poller.subscription.fd));
 	}

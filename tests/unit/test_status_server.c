@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "client-agent/status/server.h"
+#include "common/clock.h"
 
 static struct fake_agent agent;
 static struct canfs_status_server status_server;
@@ -43,7 +44,7 @@ static void turn(unsigned int rounds)
 
 		assert_true(n <= CANFS_DESK_POLLED);
 		assert_true(poll(polled, n, timeout_msec) >= 0);
-		canfs_status_server_serve(&status_server, polled);
+		canfs_status_server_serve(&status_server, polled, canfs_now_usec());
 	}
 }
 

@@ -262,10 +262,10 @@ static void pushes_spare_questions(void **state)
 			.ask_usec = UINT64_MAX };
 	for (uint64_t now_usec = 100 * SECOND; now_usec < 130 * SECOND; now_usec += SECOND / 10) {
 		subscription->answered_usec = now_usec;
-		canfs_poller_tick(&poller, now_usec, 1000, true);
+		canfs_poller_tick(&poller, now_usec, 1000, CANFS_STAKE_LARGE);
 		assert_int_equal(poller.questions, 1);
 	}
-	canfs_poller_tick(&poller, 130 * SECOND, 1000, true);
+	canfs_poller_tick(&poller, 130 * SECOND, 1000, CANFS_STAKE_LARGE);
 	assert_int_equal(poller.questions, 2);
 	subscription->lease_end_usec = 0; /* nobody to tell of the end */
 	canfs_poller_fini(&poller);
