@@ -260,7 +260,6 @@ static int loop_open(struct loop *loop)
 			access(loop->options->config_file, F_OK) ? " (missing: defaults)" : "");
 	canfs_act_take_back(&loop->actors);
 	loop->status_server.view = (struct canfs_view) { .config = loop->config,
-		.config_file = loop->options->config_file,
 		.actors = &loop->actors,
 		.bidders = loop->bidders.bidder,
 		.started_usec = canfs_now_usec() };

@@ -345,42 +345,10 @@ static void test_why_is_bounded(void **state)
 	json_decref(why);
 }
 
-static void test_config(void **state)
-{
-	json_t *config;
-	const json_t *section;
-
-	(void)state;
-	agent.view.config_file = "/etc/canfs/agent.conf";
-	strcpy(agent.config.mounts.path[0], "/data/*");
-	strcpy(agent.config.mounts.path[1], "/scratch");
-	agent.config.mounts.n = 2;
-	agent.config.price_idle_sec = 5;
-	agent.config.sections = 1;
-	strcpy(agent.config.section[0].pattern, "/data/db");
-	agent.config.section[0].terms = agent.config.terms;
-	agent.config.section[0].terms.mode = CANFS_OBSERVE;
-	config = must("{\"command\":\"config\"}");
-	assert_text(config, "file", "/etc/canfs/agent.conf");
-	assert_text(config, "options.mode", "enforce");
-	assert_text(config, "options.mounts", "/data/* /scratch");
-	assert_text(config, "options.writeback", "on");
-	assert_text(config, "options.metrics_listen", "");
-	assert_text(config, "options.state_dir", "/state");
-	assert_number(config, "options.hold_pct", 45);
-	assert_number(config, "options.price_idle_sec", 5);
-	/* Of a section what differs. */
-	section = json_array_get(at(config, "sections"), 0);
-	assert_text(section, "mount", "/data/db");
-	assert_text(section, "options.mode", "observe");
-	assert_int_equal(json_object_size(at(section, "options")), 1);
-	json_decref(config);
-}
-
 static void test_what_is_refused(void **state)
 {
 	(void)state;
-	refused("{\"command\":\"stop\"}", "allowed: status, why, config");
+	refused("{\"command\":\"stop\"}", "allowed: status, why");
 	refused("{\"command\":\"status\",\"mount\":\"/mnt/a\"}", "allowed: none");
 	refused("{\"command\":\"why\",\"mount\":\"/mnt/c\"}", "'/mnt/c' is not managed");
 	refused("{\"command\":\"why\",\"mount\":5}", "mount: must be a string");
@@ -414,7 +382,6 @@ int main(void)
 		AGENT_TEST(test_own_network),
 		AGENT_TEST(test_why_is_merged_and_the_latest_first),
 		AGENT_TEST(test_why_is_bounded),
-		AGENT_TEST(test_config),
 		AGENT_TEST(test_what_is_refused),
 		AGENT_TEST(test_paths_that_are_not_utf8),
 	};
