@@ -267,7 +267,6 @@ static int loop_open(struct loop *loop)
 	canfs_act_take_back(&loop->actors);
 	loop->now_usec = canfs_now_usec();
 	loop->status_server.view = (struct canfs_view) { .config = loop->config,
-		.config_file = loop->options->config_file,
 		.actors = &loop->actors,
 		.bidders = loop->bidders.bidder,
 		.started_usec = loop->now_usec };

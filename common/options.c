@@ -103,55 +103,16 @@ static int set_custom(struct canfs_options_reader *reader, const struct canfs_op
 	return option->set(reader, option, at, value);
 }
 
-static void show_count(const struct canfs_option *option, const void *at, char *value, size_t size)
-{
-	(void)option;
-	snprintf(value, size, "%u", *(const unsigned int *)at);
-}
+typedef int set_option(struct canfs_options_reader *reader, const struct canfs_option *option,
+	void *at, const char *value);
 
-static void show_real(const struct canfs_option *option, const void *at, char *value, size_t size)
-{
-	(void)option;
-	snprintf(value, size, "%.15g", *(const double *)at);
-}
-
-static void show_word(const struct canfs_option *option, const void *at, char *value, size_t size)
-{
-	snprintf(value, size, "%s", option->words[*(const unsigned int *)at]);
-}
-
-static void show_switch(const struct canfs_option *option, const void *at, char *value, size_t size)
-{
-	(void)option;
-	snprintf(value, size, "%s", off_on[*(const bool *)at]);
-}
-
-static void show_path(const struct canfs_option *option, const void *at, char *value, size_t size)
-{
-	(void)option;
-	snprintf(value, size, "%s", (const char *)at);
-}
-
-static void show_custom(const struct canfs_option *option, const void *at, char *value, size_t size)
-{
-	if (option->show)
-		option->show(at, value, size);
-	else if (size > 0)
-		value[0] = '\0';
-}
-
-/* In the order of enum canfs_option_type. */
-static const struct {
-	int (*set)(struct canfs_options_reader *reader, const struct canfs_option *option, void *at,
-		const char *value);
-	void (*show)(const struct canfs_option *option, const void *at, char *value, size_t size);
-} types[] = {
-	[CANFS_COUNT] = { set_number, show_count },
-	[CANFS_REAL] = { set_number, show_real },
-	[CANFS_WORD] = { set_word, show_word },
-	[CANFS_SWITCH] = { set_word, show_switch },
-	[CANFS_PATH] = { set_path, show_path },
-	[CANFS_CUSTOM] = { set_custom, show_custom },
+static set_option *const setters[] = {
+	[CANFS_COUNT] = set_number,
+	[CANFS_REAL] = set_number,
+	[CANFS_WORD] = set_word,
+	[CANFS_SWITCH] = set_word,
+	[CANFS_PATH] = set_path,
+	[CANFS_CUSTOM] = set_custom,
 };
 
 static int unknown(struct canfs_options_reader *reader, const char *name)
@@ -182,7 +143,7 @@ int canfs_options_set(
 		return canfs_options_mistake(
 			reader, "%s: given before, in line %d", name, reader->name_line[i]);
 	reader->name_line[i] = reader->line;
-	return types[option->type].set(
+	return setters[option->type](
 		reader, option, (char *)reader->config + option->offset, value);
 }
 
@@ -323,16 +284,5 @@ bool canfs_options_example(
 	snprintf(buf, size, "# %s%s%s%s%s\n#%s =%s%s\n", option->help, *allowed ? " (" : "",
 		allowed, *allowed && option->in_sections ? ", per mount" : "", *allowed ? ")" : "",
 		option->name, *text ? " " : "", text);
-	return true;
-}
-
-bool canfs_options_show(const struct canfs_option_table *options, const void *config, size_t i,
-	const char **name, char *value, size_t size)
-{
-	if (i >= options->n)
-		return false;
-	const struct canfs_option *option = &options->option[i];
-	*name = option->name;
-	types[option->type].show(option, (const char *)config + option->offset, value, size);
 	return true;
 }

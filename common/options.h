@@ -26,7 +26,7 @@ enum canfs_option_type {
 	CANFS_WORD,   /* unsigned int, or an enum: the index in words */
 	CANFS_SWITCH, /* bool: off, on */
 	CANFS_PATH,   /* char [CANFS_OPTION_PATH_MAX], absolute */
-	CANFS_CUSTOM  /* set() and show() */
+	CANFS_CUSTOM  /* set() */
 };
 
 struct canfs_option {
@@ -44,8 +44,6 @@ struct canfs_option {
 	/* Stores the value at the option's place. Returns 1, or canfs_options_mistake(). */
 	int (*set)(struct canfs_options_reader *reader, const struct canfs_option *option, void *at,
 		const char *value);
-	/* Prints the value as it is written in the file. NULL: the option is not shown. */
-	void (*show)(const void *at, char *value, size_t size);
 	const char *help;
 };
 
@@ -113,12 +111,5 @@ void canfs_options_defaults(const struct canfs_option_table *options, void *conf
  */
 bool canfs_options_example(
 	const struct canfs_option_table *options, size_t i, char *buf, size_t size);
-
-/*
- * Sets *name to the i-th option's name and prints its value as in the file (truncated if it does
- * not fit). Returns false beyond the last option.
- */
-bool canfs_options_show(const struct canfs_option_table *options, const void *config, size_t i,
-	const char **name, char *value, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-"""The panels of our dashboard, as Grafana would ask Prometheus for them: do they have data, and a picture of it. There is no Grafana in Debian."""
+"""Checks that each panel of our dashboard has data, and draws a picture of them. Asks Prometheus as Grafana would: Debian has no Grafana."""
 
 import json
 import re
@@ -9,8 +9,8 @@ from pathlib import Path
 from bench.lab.report import RESULTS_DIRECTORY
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "packaging/grafana/canfs.json"
-# Of the agents of clients, which a Prometheus on the server's side of the lab cannot reach: their metrics are for the loopback device.
-OF_CLIENTS = ("Held by clients",)
+# These panels show metrics of the clients' agents. An agent serves metrics on the loopback only, so the lab's Prometheus cannot reach it.
+OF_CLIENTS = ("Data held by clients",)
 UNITS = {"percentunit": (100, "%"), "Bps": (1e-6, "MB/s"), "bytes": (1e-6, "MB"), "none": (1, "")}
 LEGEND_MAX = 9
 

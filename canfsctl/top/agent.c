@@ -219,9 +219,8 @@ static int put_source(struct canfs_page *page, int row, const json_t *mount)
 	int column = canfs_page_put(page, row, 2, CANFS_PLAIN, "prices") + 6;
 
 	if (json_is_object(price))
-		canfs_page_print(page, row, column, CANFS_PLAIN, "by %s, %.1f s old, bottleneck %s",
-			ctl_text(price, "source"), ctl_number(price, "age_sec"),
-			ctl_text(price, "bottleneck"));
+		canfs_page_print(page, row, column, CANFS_PLAIN, "by %s, %.1f s old",
+			ctl_text(price, "source"), ctl_number(price, "age_sec"));
 	else if (json_is_string(in(poller, "error")))
 		canfs_page_print(
 			page, row, column, CANFS_BAD, "none: %s", ctl_text(poller, "error"));

@@ -18,8 +18,6 @@ static const struct canfs_column device_columns[] = {
 	{ "ahead B/s", 10, 0, "rate", "fetched_bytes", canfs_format_short, CANFS_NUMBER },
 	{ "used %", 8, 0, "rate", "used", canfs_format_percent, CANFS_NUMBER },
 	{ "wasted %", 9, 0, "rate", "wasted", canfs_format_percent, CANFS_NUMBER },
-	{ "files", 7, CANFS_WIDE, "table", "files", canfs_format_short, CANFS_NUMBER },
-	{ "cursors", 9, CANFS_WIDE, "table", "cursors", canfs_format_short, CANFS_NUMBER },
 };
 
 static const struct canfs_table device_table = CANFS_TABLE(device_columns);

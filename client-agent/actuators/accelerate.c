@@ -172,8 +172,7 @@ static void serve(struct slot *slot)
 	slot->status.rewrites = all_rewrite(writers);
 	slot->status.files = (unsigned int)writers->n;
 	slot->status.errors += errors + writers->errors;
-	slot->status.truncated += writers->truncated;
-	writers->errors = writers->truncated = 0;
+	writers->errors = 0;
 }
 
 static bool is_unasked(const struct slot *slot)

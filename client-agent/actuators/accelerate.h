@@ -40,7 +40,6 @@ struct canfs_accelerate_status {
 	bool grows;               /* the same, and found a file that has grown since it was found */
 	unsigned int files;       /* open for writing, as of the last scan */
 	unsigned int errors;      /* failed opens, scans and syncs so far */
-	unsigned int truncated;   /* scans that met a bound so far: not all writers are known */
 	uint64_t busy_since_usec; /* CLOCK_MONOTONIC, start of the helper's present work; 0: the
 				     helper is idle. An old value means a dead server. */
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "client-agent/auction/rates.h"
-#include "client-agent/auction/arithmetic.h"
+
+#include <stddef.h>
 
 static const struct {
 	const char *name;
@@ -16,7 +17,7 @@ const char *canfs_rpc_name(enum canfs_rpc rpc)
 	return rpcs[rpc].name;
 }
 
-const struct canfs_op_stats *canfs_rpc_stats(
+static const struct canfs_op_stats *stats_of(
 	const struct canfs_mountstats *stats, enum canfs_rpc rpc)
 {
 	return (const void *)((const char *)stats + rpcs[rpc].offset);
@@ -26,13 +27,10 @@ static struct canfs_rate rate_of(
 	const struct canfs_op_stats *base, const struct canfs_op_stats *now, double elapsed_sec)
 {
 	double ops = (double)(now->ops - base->ops);
-	double bytes = (double)canfs_growth(now->sent_bytes, base->sent_bytes) +
-		       (double)canfs_growth(now->received_bytes, base->received_bytes);
 
 	if (now->ops <= base->ops || now->rtt_msec < base->rtt_msec)
 		return (struct canfs_rate) { 0 };
 	return (struct canfs_rate) { .per_sec = ops / elapsed_sec,
-		.bytes_per_sec = bytes / elapsed_sec,
 		.round_trip_msec = (double)(now->rtt_msec - base->rtt_msec) / ops };
 }
 
@@ -44,8 +42,8 @@ void canfs_rates_note(
 	if (rates->since_usec != 0 && elapsed_usec < CANFS_RATES_USEC)
 		return;
 	for (enum canfs_rpc rpc = 0; rates->since_usec != 0 && rpc < CANFS_RPCS; rpc++)
-		rates->rate[rpc] = rate_of(canfs_rpc_stats(&rates->base, rpc),
-			canfs_rpc_stats(stats, rpc), (double)elapsed_usec / 1e6);
+		rates->rate[rpc] = rate_of(stats_of(&rates->base, rpc), stats_of(stats, rpc),
+			(double)elapsed_usec / 1e6);
 	rates->base = *stats;
 	rates->since_usec = now_usec;
 }

@@ -14,7 +14,6 @@ enum canfs_rpc { CANFS_RPC_READ, CANFS_RPC_WRITE, CANFS_RPC_COMMIT, CANFS_RPCS }
 
 struct canfs_rate {
 	double per_sec;
-	double bytes_per_sec;   /* of the RPC messages, both ways */
 	double round_trip_msec; /* mean; 0 if there was no request */
 };
 
@@ -26,8 +25,6 @@ struct canfs_rates {
 
 /* "read", "write", "commit". */
 const char *canfs_rpc_name(enum canfs_rpc rpc);
-const struct canfs_op_stats *canfs_rpc_stats(
-	const struct canfs_mountstats *stats, enum canfs_rpc rpc);
 
 /* Call this with each sample. Counters that run backwards (another mount) restart the rates. */
 void canfs_rates_note(

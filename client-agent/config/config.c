@@ -32,11 +32,6 @@ static int set_listen(struct canfs_options_reader *reader, const struct canfs_op
 	return 1;
 }
 
-static void show_listen(const void *at, char *value, size_t size)
-{
-	snprintf(value, size, "%s", (const char *)at);
-}
-
 /* Returns the length of a path without slashes at its end, as mount points are written. */
 static size_t without_slash(const char *path, size_t len)
 {
@@ -74,17 +69,6 @@ static int set_list(struct canfs_options_reader *reader, const struct canfs_opti
 	return 1;
 }
 
-static void show_list(const void *at, char *value, size_t size)
-{
-	const struct canfs_config_list *list = at;
-	size_t used = 0;
-
-	value[0] = '\0';
-	for (size_t i = 0; i < list->n && used < size; i++)
-		used += (size_t)snprintf(
-			value + used, size - used, "%s%s", i ? " " : "", list->path[i]);
-}
-
 #define AT(member) offsetof(struct canfs_agent_config, member)
 /*
  * To add an option, add a row here and a member to struct canfs_agent_config, or to canfs_terms if it
@@ -119,7 +103,6 @@ static const struct canfs_option options[] = {
 	{ .name = "mounts",
 		.type = CANFS_CUSTOM,
 		.set = set_list,
-		.show = show_list,
 		.offset = AT(mounts),
 		.help = "mount points to manage, as shell patterns; empty: all NFS mounts" },
 	{ .name = "hold_pct",
@@ -132,7 +115,6 @@ static const struct canfs_option options[] = {
 	{ .name = "low_priority_cgroups",
 		.type = CANFS_CUSTOM,
 		.set = set_list,
-		.show = show_list,
 		.offset = AT(low_priority_cgroups),
 		.help = "cgroups (v2) whose data may wait for longer, as /batch.slice" },
 	{ .name = "price_idle_sec",
@@ -158,13 +140,11 @@ static const struct canfs_option options[] = {
 	{ .name = "metrics_listen",
 		.type = CANFS_CUSTOM,
 		.set = set_listen,
-		.show = show_listen,
 		.offset = AT(metrics_listen),
 		.help = "loopback ADDRESS:PORT for Prometheus; empty: none" },
 	{ .name = "servers",
 		.type = CANFS_CUSTOM,
 		.set = set_list,
-		.show = show_list,
 		.offset = AT(servers),
 		.help = "control sockets of price servers of this machine, for Prometheus, too" },
 };

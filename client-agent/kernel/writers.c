@@ -459,7 +459,6 @@ int canfs_writers_scan(struct canfs_writers *writers, const char *root)
 			writers->next_pid = ret == -E2BIG && pid != from ? pid : pid + 1;
 	}
 	closedir(dir);
-	writers->truncated += ret != 0;
 	writers->swept |= writers->next_pid == 0;
 	return 0;
 }

@@ -53,12 +53,11 @@ struct canfs_writers {
 	struct canfs_bdi bdi;
 	size_t n;
 	struct canfs_writer writer[CANFS_WRITERS_MAX];
-	size_t next;            /* the writer that is served next */
-	int next_pid;           /* the first process of the next scan */
-	bool swept;             /* all processes have been scanned once */
-	unsigned int truncated; /* scans that ended at a bound */
-	unsigned int errors;    /* files that could not be opened */
-	bool drop_behind;       /* see canfs_writer_drop_behind() */
+	size_t next;         /* the writer that is served next */
+	int next_pid;        /* the first process of the next scan */
+	bool swept;          /* all processes have been scanned once */
+	unsigned int errors; /* files that could not be opened */
+	bool drop_behind;    /* see canfs_writer_drop_behind() */
 
 	/* Indexed by PID modulo the size: the scanned process and its CPU time at the scan. */
 	uint64_t seen[CANFS_WRITERS_SEEN_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-/* The commands of the agent's control socket: status, why, config. status.md is the manual. */
+/* The commands of the agent's control socket: status and why. status.md is the manual. */
 #include "client-agent/status/status.h"
 
 #include <errno.h>
@@ -113,60 +113,11 @@ static json_t *run_why(struct canfs_control_call *call)
 	return json_pack("{s:o}", "decisions", shown);
 }
 
-/* Shows a number as a number, all else as in the file. */
-static json_t *show_value(const char *value)
-{
-	char *end;
-	double number = strtod(value, &end);
-
-	if (end == value || *end)
-		return canfs_control_text(value);
-	return number == floor(number) ? json_integer((json_int_t)number) : json_real(number);
-}
-
-/* Shows all options, or with base only those that differ from base. */
-static json_t *show_options(
-	const struct canfs_agent_config *config, const struct canfs_agent_config *base)
-{
-	char value[CANFS_CONFIG_LIST_MAX * CANFS_CONFIG_PATH_MAX], other[sizeof(value)];
-	json_t *options = json_object();
-	const char *name;
-
-	for (size_t i = 0;
-		canfs_options_show(&canfs_agent_options, config, i, &name, value, sizeof(value));
-		i++) {
-		if (!base || (canfs_options_show(
-				      &canfs_agent_options, base, i, &name, other, sizeof(other)) &&
-				     strcmp(value, other) != 0))
-			json_object_set_new(options, name, show_value(value));
-	}
-	return options;
-}
-
-static json_t *run_config(struct canfs_control_call *call)
-{
-	const struct canfs_view *view = call->subject;
-	struct canfs_agent_config copy = *view->config;
-	json_t *sections = json_array();
-
-	for (size_t i = 0; i < view->config->sections; i++) {
-		copy.terms = view->config->section[i].terms;
-		json_array_append_new(
-			sections, json_pack("{s:o, s:o}", "mount",
-					  canfs_control_text(view->config->section[i].pattern),
-					  "options", show_options(&copy, view->config)));
-	}
-	return json_pack("{s:o, s:o, s:o}", "file",
-		view->config_file ? canfs_control_text(view->config_file) : json_null(), "options",
-		show_options(view->config, NULL), "sections", sections);
-}
-
 static const char *const no_members[] = { NULL };
 static const char *const why_members[] = { "mount", "last", NULL };
 
 const struct canfs_control_command canfs_status_commands[] = {
 	{ "status", no_members, run_status },
 	{ "why", why_members, run_why },
-	{ "config", no_members, run_config },
 	{ NULL, NULL, NULL },
 };

@@ -11,7 +11,7 @@ struct canfs_metric {
 	const char *name; /* rows with one name are adjacent; the first has type and help */
 	const char *type;
 	const char *help;
-	const char *path;  /* path to the value in the object: "rpc.read.total" */
+	const char *path;  /* to the value in the object: "price.write"; "": only type and help */
 	const char *label; /* added to the object's labels: op="write"; NULL: none */
 	double scale;      /* factor; 0 means 1 */
 };

@@ -2,6 +2,7 @@
 #include "client-agent/status/server_metrics.h"
 
 #include "client-agent/status/metric.h"
+#include "pricing/market.h"
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -10,31 +11,12 @@ static const struct canfs_metric of_server[] = {
 	{ "canfs_server_up", "gauge", "Whether a price server on this host answers.", "up", NULL,
 		0 },
 	{ "canfs_server_exports", "gauge", "Exports with prices.", "counters.exports", NULL, 0 },
-	{ "canfs_server_market_steps_total", "counter", "Price computations.",
-		"counters.market_steps", NULL, 0 },
-	{ "canfs_server_market_steps_late_total", "counter",
-		"Price computations that began more than an interval late.",
-		"counters.market_steps_late", NULL, 0 },
-	{ "canfs_server_replies_total", "counter", "Replies that could carry a price.",
-		"counters.replies_priced", "priced=\"yes\"", 0 },
-	{ "canfs_server_replies_total", NULL, NULL, "counters.replies_without_price",
-		"priced=\"no\"", 0 },
-	{ "canfs_server_replies_with_premium_total", "counter",
-		"Replies with a price to clients of a class with a premium.",
-		"counters.replies_with_premium", NULL, 0 },
 	{ "canfs_server_subscribers", "gauge", "Clients that receive pushed prices.",
 		"counters.subscribers", NULL, 0 },
-	{ "canfs_server_price_pushes_total", "counter", "Prices that were pushed.",
-		"counters.price_pushes", NULL, 0 },
-	{ "canfs_server_price_datagrams_unsent_total", "counter",
-		"Pushed prices that the kernel did not accept.", "counters.price_datagrams_unsent",
-		NULL, 0 },
 	{ "canfs_server_delegations", "gauge", "Files with a delegation.", "counters.delegations",
 		NULL, 0 },
 	{ "canfs_server_delegations_granted_total", "counter", "Delegations granted.",
 		"counters.delegations_granted", NULL, 0 },
-	{ "canfs_server_delegations_refused_total", "counter", "Delegations refused.",
-		"counters.delegations_refused", NULL, 0 },
 	{ "canfs_server_delegations_recalled_total", "counter", "Delegations recalled.",
 		"counters.delegations_recalled", NULL, 0 },
 	{ "canfs_server_write_errors_total", "counter", "Writes that did not reach the disk.",
@@ -47,12 +29,6 @@ static const struct canfs_metric of_server[] = {
 		"prices.memory.pressure", NULL, 0 },
 	{ "canfs_server_read_cache_hit_ratio", "gauge", "Hit ratio of the page cache.",
 		"prices.memory.read_cache.hit", NULL, 0 },
-	{ "canfs_server_reads_total", "counter", "Client reads, by how they were answered.",
-		"prefetch.reads_at_once", "how=\"cached\"", 0 },
-	{ "canfs_server_reads_total", NULL, NULL, "prefetch.reads_inline", "how=\"inline\"", 0 },
-	{ "canfs_server_reads_total", NULL, NULL, "prefetch.reads_delayed", "how=\"delayed\"", 0 },
-	{ "canfs_server_reads_total", NULL, NULL, "prefetch.reads_let_through",
-		"how=\"let_through\"", 0 },
 	{ "canfs_server_reads_waiting", "gauge", "Reads that wait for the disk.",
 		"prefetch.waiting", NULL, 0 },
 	{ "canfs_server_prefetch_evicted_bytes_total", "counter",
@@ -67,30 +43,28 @@ static const struct canfs_metric of_export[] = {
 		"operation=\"write\"", 0 },
 	{ "canfs_export_price", NULL, NULL, "operations.read_ahead.price",
 		"operation=\"read_ahead\"", 0 },
-	{ "canfs_export_resource_price", "gauge", "Price of a resource, 0 to 1.",
-		"resources.cpu.price", "resource=\"cpu\"", 0 },
-	{ "canfs_export_resource_price", NULL, NULL, "resources.network.price",
-		"resource=\"network\"", 0 },
-	{ "canfs_export_resource_price", NULL, NULL, "resources.disk.price", "resource=\"disk\"",
-		0 },
-	{ "canfs_export_resource_price", NULL, NULL, "resources.memory.price",
-		"resource=\"memory\"", 0 },
+};
+
+/* One row for each resource, after a row that only has the type and help. */
+#define OF_RESOURCE(metric, name, member)                                                          \
+	{ metric, NULL, NULL, "resources." #name member, "resource=\"" #name "\"", 0 },
+#define PRICE_OF(NAME, name, Name) OF_RESOURCE("canfs_export_resource_price", name, ".price")
+#define UTILIZATION_OF(NAME, name, Name)                                                           \
+	OF_RESOURCE("canfs_export_resource_utilization_ratio", name, ".utilization")
+
+static const struct canfs_metric of_resource_price[] = {
+	{ "canfs_export_resource_price", "gauge", "Price of a resource, 0 to 1.", "", NULL, 0 },
+	CANFS_RESOURCE_ROWS(PRICE_OF)
+};
+
+static const struct canfs_metric of_resource_utilization[] = {
 	{ "canfs_export_resource_utilization_ratio", "gauge",
-		"Utilization of a resource, from which the market computes its price.",
-		"resources.cpu.utilization", "resource=\"cpu\"", 0 },
-	{ "canfs_export_resource_utilization_ratio", NULL, NULL, "resources.network.utilization",
-		"resource=\"network\"", 0 },
-	{ "canfs_export_resource_utilization_ratio", NULL, NULL, "resources.disk.utilization",
-		"resource=\"disk\"", 0 },
-	{ "canfs_export_resource_utilization_ratio", NULL, NULL, "resources.memory.utilization",
-		"resource=\"memory\"", 0 },
+		"Utilization of a resource, from which the market computes its price.", "", NULL,
+		0 },
+	CANFS_RESOURCE_ROWS(UTILIZATION_OF)
 };
 
 static const struct canfs_metric of_client[] = {
-	{ "canfs_client_operations_total", "counter",
-		"Operations of the clients with the highest load, since they entered the table.",
-		"reads", "op=\"read\"", 0 },
-	{ "canfs_client_operations_total", NULL, NULL, "writes", "op=\"write\"", 0 },
 	{ "canfs_client_bytes_total", "counter",
 		"Bytes of the clients with the highest load, since they entered the table.",
 		"read_bytes", "op=\"read\"", 0 },
@@ -125,12 +99,6 @@ static const struct canfs_metric of_victim[] = {
 };
 
 static const struct canfs_metric of_disk[] = {
-	{ "canfs_disk_queue_requests", "gauge", "Fetches in the queue of a disk.", "waiting",
-		"where=\"queue\"", 0 },
-	{ "canfs_disk_queue_requests", NULL, NULL, "in_kernel", "where=\"kernel\"", 0 },
-	{ "canfs_disk_fetches_total", "counter", "Completed fetches.", "demand.done",
-		"kind=\"demand\"", 0 },
-	{ "canfs_disk_fetches_total", NULL, NULL, "prefetch.done", "kind=\"prefetch\"", 0 },
 	{ "canfs_disk_prefetch_bytes_total", "counter", "Bytes read ahead, by outcome.",
 		"table.fetched_bytes", "what=\"fetched\"", 0 },
 	{ "canfs_disk_prefetch_bytes_total", NULL, NULL, "table.used_bytes", "what=\"used\"", 0 },
@@ -150,6 +118,10 @@ static const struct part {
 } parts[] = {
 	{ of_export, ROWS(of_export), "prices", "exports", CANFS_SERVER_EXPORTS_MAX, "export",
 		"export" },
+	{ of_resource_price, ROWS(of_resource_price), "prices", "exports", CANFS_SERVER_EXPORTS_MAX,
+		"export", "export" },
+	{ of_resource_utilization, ROWS(of_resource_utilization), "prices", "exports",
+		CANFS_SERVER_EXPORTS_MAX, "export", "export" },
 	{ of_client, ROWS(of_client), "clients", "clients", CANFS_SERVER_CLIENTS_MAX, "client",
 		"address" },
 	{ of_bully, ROWS(of_bully), "who", "bullies", CANFS_SERVER_CLIENTS_MAX, "client", "bully" },

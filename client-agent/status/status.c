@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "client-agent/status/status.h"
 
-#include <arpa/inet.h>
 #include <math.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "common/address.h"
 
 /* Finer differences between prices do not matter. */
 static double rounded(double value)
@@ -23,24 +20,6 @@ static json_t *integer(uint64_t value)
 static const char *mode_name(enum canfs_mode mode)
 {
 	return mode == CANFS_ENFORCE ? "enforce" : "observe";
-}
-
-static json_t *show_bdi(struct canfs_bdi bdi)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%u:%u", bdi.major, bdi.minor);
-	return json_string(text);
-}
-
-static json_t *show_address(const struct sockaddr_storage *address)
-{
-	char text[INET6_ADDRSTRLEN];
-	struct in6_addr plain;
-
-	if (!canfs_read_address((const struct sockaddr *)address, &plain))
-		return json_null();
-	return json_string(canfs_print_address(&plain, text));
 }
 
 static json_t *show_version(const struct canfs_mount *mount)
@@ -88,13 +67,12 @@ static json_t *show_subscription(const struct canfs_subscription *subscription, 
 
 	if (!canfs_subscription_has_service(subscription))
 		return json_null();
-	return json_pack("{s:b, s:s, s:s?, s:o, s:o, s:o, s:o, s:o, s:o}", "current",
+	return json_pack("{s:b, s:s, s:s?, s:o, s:o, s:o, s:o}", "current",
 		canfs_subscription_is_current(subscription, now_usec), "status",
 		canfs_price_status_name(subscription->status), "error",
 		error ? strerrordesc_np(error) : NULL, "calls", integer(subscription->calls),
 		"pushes", integer(subscription->pushes), "lost", integer(subscription->lost),
-		"late", integer(subscription->late), "forged", integer(subscription->forged),
-		"malformed", integer(subscription->malformed));
+		"forged", integer(subscription->forged));
 }
 
 static json_t *show_poller(const struct canfs_poller *poller)
@@ -108,20 +86,14 @@ static json_t *show_poller(const struct canfs_poller *poller)
 		*error ? canfs_control_text(error) : json_null());
 }
 
-static json_t *show_rpcs(const struct canfs_bidder *bidder)
+static json_t *show_rpcs(const struct canfs_rates *rates)
 {
 	json_t *shown = json_object();
 
-	for (enum canfs_rpc rpc = 0; rpc < CANFS_RPCS; rpc++) {
-		const struct canfs_op_stats *stats = canfs_rpc_stats(&bidder->seen.stats, rpc);
-		const struct canfs_rate *rate = &bidder->rates.rate[rpc];
-
+	for (enum canfs_rpc rpc = 0; rpc < CANFS_RPCS; rpc++)
 		json_object_set_new(shown, canfs_rpc_name(rpc),
-			json_pack("{s:f, s:f, s:f, s:o, s:o}", "per_sec", rounded(rate->per_sec),
-				"bytes_per_sec", round(rate->bytes_per_sec), "round_trip_ms",
-				rounded(rate->round_trip_msec), "total", integer(stats->ops),
-				"round_trip_total_ms", integer(stats->rtt_msec)));
-	}
+			json_pack("{s:f, s:f}", "per_sec", rounded(rates->rate[rpc].per_sec),
+				"round_trip_ms", rounded(rates->rate[rpc].round_trip_msec)));
 	return shown;
 }
 
@@ -137,43 +109,33 @@ static json_t *show_knob_now(
 }
 
 /* The original is the present value, unless we have changed it. */
-static json_t *show_read_ahead(const struct canfs_actors *actors, const struct canfs_bidder *bidder)
+static json_t *show_read_ahead(const struct canfs_actors *actors, struct canfs_bdi bdi)
 {
-	const struct canfs_bdi bdi = bidder->mount.bdi;
 	const struct canfs_journal_entry *entry =
 		canfs_journal_find(actors->journal, CANFS_KNOB_READ_AHEAD, bdi);
-	const uint32_t round_trip_usec = bidder->seen.round_trip_usec;
 	json_t *now = show_knob_now(actors, CANFS_KNOB_READ_AHEAD, bdi);
-	json_t *enough =
-		round_trip_usec > 0 ? integer(canfs_read_window_kib(round_trip_usec)) : json_null();
 
 	if (!entry || entry->yielded)
-		return json_pack("{s:O, s:o, s:o}", "original", now, "now", now, "enough", enough);
-	return json_pack("{s:o, s:o, s:o}", "original", integer(entry->original), "now", now,
-		"enough", enough);
+		return json_pack("{s:O, s:o}", "original", now, "now", now);
+	return json_pack("{s:o, s:o}", "original", integer(entry->original), "now", now);
 }
 
-static json_t *show_accelerate(const struct canfs_actors *actors, struct canfs_bdi bdi)
+static json_t *show_accelerate_errors(const struct canfs_actors *actors, struct canfs_bdi bdi)
 {
 	struct canfs_accelerate_status status;
 
 	canfs_accelerate_status(actors->accelerator, bdi, &status);
-	return json_pack("{s:b, s:o, s:o, s:i, s:i, s:i}", "busy", status.busy, "requests",
-		integer(status.requests), "asked_bytes", integer(status.asked_bytes), "files",
-		(int)status.files, "errors", (int)status.errors, "truncated",
-		(int)status.truncated);
+	return json_integer(status.errors);
 }
 
 static json_t *show_mount(
 	const struct canfs_view *view, const struct canfs_bidder *bidder, uint64_t now_usec)
 {
 	const struct canfs_mount *mount = &bidder->mount;
-	json_t *shown = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "mountpoint",
+	json_t *shown = json_pack("{s:o, s:s, s:o, s:o, s:o}", "mountpoint",
 		canfs_control_text(mount->mountpoint), "mode", mode_name(bidder->terms.mode),
-		"server", canfs_control_text(mount->source), "address",
-		show_address(&mount->address), "version", show_version(mount), "sec",
-		mount->sec[0] ? canfs_control_text(mount->sec) : json_null(), "bdi",
-		show_bdi(mount->bdi));
+		"server", canfs_control_text(mount->source), "version", show_version(mount), "sec",
+		mount->sec[0] ? canfs_control_text(mount->sec) : json_null());
 	json_t *auction = json_pack("{s:o, s:o, s:{s:f, s:f}, s:{s:s, s:s}, s:f, s:o, s:o}",
 		"price", show_price(bidder, now_usec), "network", show_network(&bidder->network),
 		"own", "write", rounded(bidder->own_write), "read_ahead",
@@ -182,15 +144,13 @@ static json_t *show_mount(
 		canfs_verdict_name(bidder->readahead.verdict), "confidence",
 		rounded(bidder->confidence.average.value), "poller", show_poller(&bidder->poller),
 		"service", show_subscription(&bidder->poller.subscription, now_usec));
-	json_t *effects = json_pack("{s:o, s:o, s:b, s:f, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
-		integer(bidder->held.backlog_bytes), "unsent_bytes",
-		integer(bidder->held.backlog.unsent_bytes), "low_priority",
-		bidder->held.is_low_priority, "deferred_sec",
-		rounded((double)bidder->deferred_usec / 1e6), "written_bytes_per_sec",
-		round(bidder->seen.fill.value), "pace_bytes_per_sec",
+	json_t *effects = json_pack("{s:o, s:b, s:f, s:f, s:f, s:o, s:o, s:o}", "held_bytes",
+		integer(bidder->held.backlog_bytes), "low_priority", bidder->held.is_low_priority,
+		"deferred_sec", rounded((double)bidder->deferred_usec / 1e6),
+		"written_bytes_per_sec", round(bidder->seen.fill.value), "pace_bytes_per_sec",
 		round(bidder->pace.rate_bytes_per_sec), "read_ahead_kib",
-		show_read_ahead(view->actors, bidder), "rpc", show_rpcs(bidder), "accelerate",
-		show_accelerate(view->actors, mount->bdi));
+		show_read_ahead(view->actors, mount->bdi), "rpc", show_rpcs(&bidder->rates),
+		"accelerate_errors", show_accelerate_errors(view->actors, mount->bdi));
 
 	json_object_update_new(shown, auction);
 	json_object_update_new(shown, effects);
@@ -203,9 +163,8 @@ static json_t *show_knob(const struct canfs_actors *actors, const struct canfs_j
 	const struct canfs_knob_info *info = canfs_knob_info(entry->knob);
 	bool paired = info->pair != entry->knob;
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "knob", info->name,
-		"unit", info->unit, "bdi", info->per_bdi ? show_bdi(entry->bdi) : json_null(),
-		"mountpoint",
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:b}", "knob", info->name, "unit",
+		info->unit, "mountpoint",
 		entry->mountpoint ? canfs_control_text(entry->mountpoint) : json_null(), "original",
 		integer(entry->original), "now", show_knob_now(actors, entry->knob, entry->bdi),
 		"pair", paired ? json_string(canfs_knob_info(info->pair)->name) : json_null(),
@@ -227,24 +186,10 @@ static json_t *show_memory(const struct canfs_view *view)
 {
 	const struct canfs_meminfo *meminfo = &view->host.meminfo;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:f}", "total_bytes",
-		integer(meminfo->total_bytes), "available_bytes", integer(meminfo->available_bytes),
-		"dirty_bytes", integer(meminfo->dirty_bytes), "writeback_bytes",
-		integer(meminfo->writeback_bytes), "spare_bytes",
-		integer(canfs_meminfo_spare_bytes(meminfo)), "guard_bytes",
-		integer(CANFS_ACT_GUARD_BYTES), "guarded", view->host.guarded, "cache_worth",
-		rounded(view->host.cache_worth));
-}
-
-static json_t *show_counters(const struct canfs_view *view)
-{
-	const struct canfs_control_counters *counters = &view->counters;
-
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "ticks", integer(view->ticks),
-		"connections", integer(counters->connections), "connections_refused",
-		integer(counters->connections_refused), "connections_dropped",
-		integer(counters->connections_dropped), "requests", integer(counters->requests),
-		"requests_bad", integer(counters->requests_bad));
+	return json_pack("{s:o, s:o, s:o, s:b, s:f}", "dirty_bytes", integer(meminfo->dirty_bytes),
+		"writeback_bytes", integer(meminfo->writeback_bytes), "spare_bytes",
+		integer(canfs_meminfo_spare_bytes(meminfo)), "guarded", view->host.guarded,
+		"cache_worth", rounded(view->host.cache_worth));
 }
 
 json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
@@ -254,17 +199,18 @@ json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec)
 	for (size_t i = 0; i < view->n; i++)
 		json_array_append_new(mounts, show_mount(view, view->bidders[i], now_usec));
 	return json_pack(
-		"{s:s, s:i, s:o, s:s, s:b, s:o, s:{s:o, s:o, s:o}, s:{s:b, s:b, s:b}, s:o, s:o, "
-		"s:o, s:o, s:o}",
+		"{s:s, s:i, s:o, s:o, s:s, s:b, s:o, s:{s:o, s:o}, s:{s:b, s:b, s:b}, s:o, s:o, "
+		"s:o, s:o}",
 		"version", CANFS_VERSION, "pid", (int)getpid(), "uptime_sec",
-		integer((now_usec - view->started_usec) / 1000000), "mode",
+		integer((now_usec - view->started_usec) / 1000000), "ticks", integer(view->ticks),
+		"mode",
 		mode_name(canfs_config_enforces(view->config) ? CANFS_ENFORCE : CANFS_OBSERVE),
 		"blind", view->blind, "memory", show_memory(view), "hold", "bound_bytes",
 		integer(view->host.bound_bytes), "held_bytes", integer(view->host.backlog_bytes),
-		"coming_bytes", integer(view->host.coming_bytes), "flushing_point", "raised",
+		"flushing_point", "raised",
 		canfs_defer_active(view->actors->defer) && !view->actors->squeeze.active,
 		"squeezed", view->actors->squeeze.active, "possible",
 		canfs_defer_available(view->actors->defer), "knobs", show_knobs(view->actors),
 		"mounts_left_out", integer(view->left_out), "mounts_left_alone",
-		integer(view->left_alone), "counters", show_counters(view), "mounts", mounts);
+		integer(view->left_alone), "mounts", mounts);
 }

@@ -13,7 +13,6 @@
 /* The data to show: the loop's own, and what the loop notes for the status. */
 struct canfs_view {
 	const struct canfs_agent_config *config;
-	const char *config_file; /* NULL: none */
 	const struct canfs_actors *actors;
 	struct canfs_bidder *const *bidders;
 	size_t n;
@@ -29,7 +28,7 @@ struct canfs_view {
 /* Returns the members of the reply to "status", or NULL if there is no memory. */
 json_t *canfs_status_json(const struct canfs_view *view, uint64_t now_usec);
 
-/* The commands status, why and config; call->subject is a struct canfs_view. */
+/* The commands status and why; call->subject is a struct canfs_view. */
 extern const struct canfs_control_command canfs_status_commands[];
 
 #endif

@@ -21,9 +21,7 @@
 
 /* Counters since the start. */
 struct canfs_control_counters {
-	uint64_t connections;
 	uint64_t connections_refused; /* there were too many */
-	uint64_t connections_dropped; /* idle, or did not read */
 	uint64_t requests;
 	uint64_t requests_bad;
 };

@@ -52,7 +52,6 @@ static void accept_one(struct canfs_control_server *server, uint64_t now_usec)
 		server->full = errno != EAGAIN && errno != EINTR && errno != ECONNABORTED;
 		return;
 	}
-	server->service.counters->connections++;
 	if (server->count == CANFS_CONTROL_CONNECTIONS) {
 		refuse(server, fd);
 		return;
@@ -108,9 +107,7 @@ void canfs_control_server_tick(struct canfs_control_server *server, uint64_t now
 {
 	server->full = false;
 	for (size_t i = server->count; i-- > 0;) {
-		if (now_usec - server->connections[i]->moved_usec > server->idle_usec) {
+		if (now_usec - server->connections[i]->moved_usec > server->idle_usec)
 			drop(server, i);
-			server->service.counters->connections_dropped++;
-		}
 	}
 }

@@ -60,11 +60,6 @@ void canfs_clients_free(struct canfs_clients *clients)
 	free(clients);
 }
 
-size_t canfs_clients_bytes(void)
-{
-	return sizeof(struct canfs_clients);
-}
-
 /* Never 0. The constants are those of SplitMix64. */
 static uint64_t tag_of(const struct in6_addr *address)
 {

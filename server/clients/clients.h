@@ -187,7 +187,4 @@ void canfs_clients_tick(struct canfs_clients *clients, double elapsed_sec);
 size_t canfs_clients_top(struct canfs_clients *clients, struct canfs_client_row *rows, size_t max,
 	struct canfs_client_sum *others);
 
-/* Memory that the table uses. */
-size_t canfs_clients_bytes(void);
-
 #endif

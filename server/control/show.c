@@ -245,12 +245,12 @@ static json_t *show_client(const struct canfs_client_row *row, const struct canf
 	char address[INET6_ADDRSTRLEN];
 
 	json_object_update_new(
-		shown, json_pack("{s:s, s:f, s:f, s:f, s:f, s:f}", "address",
-			       canfs_print_address(&row->address, address), "load", row->load,
-			       "reads_per_sec", row->operations_per_sec[CANFS_CLIENT_READ],
-			       "writes_per_sec", row->operations_per_sec[CANFS_CLIENT_WRITE],
-			       "read_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_READ],
-			       "write_bytes_per_sec", row->bytes_per_sec[CANFS_CLIENT_WRITE]));
+		shown, json_pack("{s:s, s:f, s:f, s:f, s:f}", "address",
+			       canfs_print_address(&row->address, address), "reads_per_sec",
+			       row->operations_per_sec[CANFS_CLIENT_READ], "writes_per_sec",
+			       row->operations_per_sec[CANFS_CLIENT_WRITE], "read_bytes_per_sec",
+			       row->bytes_per_sec[CANFS_CLIENT_READ], "write_bytes_per_sec",
+			       row->bytes_per_sec[CANFS_CLIENT_WRITE]));
 	add_class(shown, canfs_classes_find(classes, &row->address));
 	return shown;
 }
@@ -285,14 +285,12 @@ static json_t *show_price_service(struct canfs_price_service *service)
 	if (!service)
 		return json_object();
 	canfs_price_service_count(service, &counters);
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "subscribers",
-		(json_int_t)of_table->subscribers, "subscriptions", (json_int_t)of_table->begun,
-		"subscriptions_expired", (json_int_t)of_table->expired, "subscriptions_displaced",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "subscribers",
+		(json_int_t)of_table->subscribers, "subscriptions_displaced",
 		(json_int_t)of_table->displaced, "price_calls", (json_int_t)counters.calls,
 		"price_calls_malformed", (json_int_t)counters.malformed, "price_calls_denied",
-		(json_int_t)counters.denied, "price_cookies", (json_int_t)counters.cookies,
-		"price_pushes", (json_int_t)counters.pushes, "price_datagrams_unsent",
-		(json_int_t)counters.unsent);
+		(json_int_t)counters.denied, "price_pushes", (json_int_t)counters.pushes,
+		"price_datagrams_unsent", (json_int_t)counters.unsent);
 }
 
 json_t *canfs_control_show_counters(struct canfs_control_call *call)
@@ -303,20 +301,14 @@ json_t *canfs_control_show_counters(struct canfs_control_call *call)
 	struct canfs_sampler_counters sampler;
 
 	canfs_sampler_count(canfs_control_subject_of(call)->sampler, &sampler);
-	shown = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-		"exports", (json_int_t)sampler.exports, "market_steps", (json_int_t)sampler.steps,
-		"market_steps_late", (json_int_t)sampler.late_steps, "replies_priced",
-		(json_int_t)sampler.replies_priced, "replies_without_price",
+	shown = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "exports",
+		(json_int_t)sampler.exports, "market_steps", (json_int_t)sampler.steps,
+		"replies_priced", (json_int_t)sampler.replies_priced, "replies_without_price",
 		(json_int_t)sampler.replies_without_price, "replies_with_premium",
-		(json_int_t)(classes ? classes->told : 0), "connections",
-		(json_int_t)control->connections, "connections_refused",
-		(json_int_t)control->connections_refused, "connections_dropped",
-		(json_int_t)control->connections_dropped, "requests", (json_int_t)control->requests,
+		(json_int_t)(classes ? classes->told : 0), "connections_refused",
+		(json_int_t)control->connections_refused, "requests", (json_int_t)control->requests,
 		"requests_bad", (json_int_t)control->requests_bad, "history_bytes",
-		(json_int_t)(sampler.exports * sizeof(struct canfs_history)), "clients_bytes",
-		(json_int_t)(canfs_control_subject_of(call)->clients ? canfs_clients_bytes() : 0),
-		"waiting_bytes",
-		(json_int_t)(canfs_control_subject_of(call)->waiting ? canfs_waiting_bytes() : 0));
+		(json_int_t)(sampler.exports * sizeof(struct canfs_history)));
 	json_object_update_new(
 		shown, json_pack("{s:s, s:f}", "version", CANFS_VERSION, "uptime_sec",
 			       (double)(call->now.monotonic_usec -

@@ -43,7 +43,7 @@ struct canfs_sampler {
 	struct canfs_monitor monitors[CANFS_RESOURCES];
 	uint64_t last_usec; /* last step; 0: none yet */
 	uint64_t next_usec; /* next step */
-	uint64_t steps, late_steps;
+	uint64_t steps;
 	void (*posted)(void *arg); /* NULL: no callback */
 	void *posted_arg;
 	pthread_mutex_t mutex; /* protects all members */

@@ -285,10 +285,8 @@ static void *run(void *arg)
 		}
 		/* A late step is skipped, not made up for. */
 		sampler->next_usec += interval_usec;
-		if (sampler->next_usec < now_usec) {
+		if (sampler->next_usec < now_usec)
 			sampler->next_usec = now_usec + interval_usec;
-			sampler->late_steps++;
-		}
 		pthread_mutex_unlock(&sampler->mutex);
 		canfs_sampler_step(sampler, now_usec);
 		if (sampler->config.stepped)
@@ -419,8 +417,7 @@ void canfs_sampler_count(struct canfs_sampler *sampler, struct canfs_sampler_cou
 	struct canfs_price_table *prices;
 
 	pthread_mutex_lock(&sampler->mutex);
-	*counters = (struct canfs_sampler_counters) { .steps = sampler->steps,
-		.late_steps = sampler->late_steps };
+	*counters = (struct canfs_sampler_counters) { .steps = sampler->steps };
 	LIST_FOREACH (prices, &sampler->price_tables, link) {
 		counters->exports++;
 		counters->replies_priced += prices->priced;

@@ -182,7 +182,6 @@ void canfs_sampler_setup(struct canfs_sampler *sampler, struct canfs_monitor_set
 struct canfs_sampler_counters {
 	uint64_t exports;        /* now */
 	uint64_t steps;          /* made by the market */
-	uint64_t late_steps;     /* started more than one interval late */
 	uint64_t replies_priced; /* of the exports open now */
 	uint64_t replies_without_price;
 };

@@ -172,7 +172,6 @@ static void count_call(struct answer *answer)
 	counters->malformed += answer->call->refused != 0;
 	if (answer->is_ignored)
 		asks = false;
-	counters->cookies += asks && answer->result.status == CANFS_STATUS_COOKIE;
 	counters->denied += asks && answer->result.status == CANFS_STATUS_ACCESS;
 	pthread_mutex_unlock(&answer->service->mutex);
 }

@@ -67,7 +67,6 @@ void canfs_price_service_forget(
 struct canfs_price_service_counters {
 	uint64_t calls;
 	uint64_t malformed; /* datagrams that are no valid calls; most are not answered */
-	uint64_t cookies;   /* cookies sent */
 	uint64_t denied;    /* no such export, or not for this client */
 	uint64_t pushes;
 	uint64_t unsent; /* replies and pushes that the kernel did not accept */

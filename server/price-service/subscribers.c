@@ -229,7 +229,6 @@ static struct canfs_subscriber *insert(struct canfs_subscribers *subscribers, co
 	LIST_INSERT_HEAD(&watched->subscribers, new, of_export);
 	TAILQ_INSERT_TAIL(&subscribers->all, new, of_all);
 	subscribers->counters.subscribers++;
-	subscribers->counters.begun++;
 	return new;
 }
 
@@ -322,10 +321,8 @@ void canfs_subscribers_expire(struct canfs_subscribers *subscribers, uint64_t no
 
 	for (subscriber = TAILQ_FIRST(&subscribers->all); subscriber; subscriber = next) {
 		next = TAILQ_NEXT(subscriber, of_all);
-		if (now_usec - subscriber->renewed_usec < part_of_lease(subscriber, 6))
-			continue;
-		drop(subscribers, subscriber);
-		subscribers->counters.expired++;
+		if (now_usec - subscriber->renewed_usec >= part_of_lease(subscriber, 6))
+			drop(subscribers, subscriber);
 	}
 }
 

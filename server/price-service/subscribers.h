@@ -109,9 +109,7 @@ void canfs_subscribers_unreachable(
 
 struct canfs_subscribers_counters {
 	uint64_t subscribers; /* now */
-	uint64_t begun;
-	uint64_t expired;
-	uint64_t displaced; /* the table was full */
+	uint64_t displaced;   /* the table was full */
 };
 struct canfs_subscribers_counters canfs_subscribers_count(
 	const struct canfs_subscribers *subscribers);

@@ -19,6 +19,8 @@ struct canfs_waiting {
 	struct canfs_pairs pairs;
 };
 
+_Static_assert(sizeof(struct canfs_waiting) <= 640 << 10, "memory is bounded");
+
 struct canfs_waiting *canfs_waiting_new(void)
 {
 	struct canfs_waiting *waiting = calloc(1, sizeof(*waiting));
@@ -34,11 +36,6 @@ void canfs_waiting_free(struct canfs_waiting *waiting)
 		return;
 	pthread_mutex_destroy(&waiting->mutex);
 	free(waiting);
-}
-
-size_t canfs_waiting_bytes(void)
-{
-	return sizeof(struct canfs_waiting);
 }
 
 /*

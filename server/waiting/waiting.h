@@ -34,7 +34,6 @@ struct canfs_waiting;
 
 struct canfs_waiting *canfs_waiting_new(void);          /* NULL: out of memory */
 void canfs_waiting_free(struct canfs_waiting *waiting); /* NULL allowed */
-size_t canfs_waiting_bytes(void);
 
 /*
  * Evaluates the time since the last step, which should be at most about a second ago. The first

@@ -15,9 +15,6 @@ static void clients_may_be_unknown(void **state)
 	assert_true(json_is_null(json_object_get(reply, "clients")));
 	assert_true(json_is_null(json_object_get(reply, "forgotten")));
 	json_decref(reply);
-	reply = must("{\"command\":\"counters\"}");
-	assert_int_equal(json_integer_value(json_object_get(reply, "clients_bytes")), 0);
-	json_decref(reply);
 }
 
 static struct canfs_client_load *load_of(uint32_t address)

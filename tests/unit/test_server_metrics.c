@@ -20,12 +20,13 @@
 #define PRICES                                                                                     \
 	"{\"ok\":true,\"memory\":{\"dirty\":0.25,\"pressure\":0,\"read_cache\":null},"             \
 	"\"exports\":[{\"export\":\"/srv/\\\"a\\\"\",\"publishes\":true,\"resources\":{"           \
-	"\"disk\":{\"utilization\":0.5,\"price\":0.3},\"cpu\":{\"utilization\":null,"              \
-	"\"price\":null}},\"operations\":{\"write\":{\"price\":0.3,\"bottleneck\":\"disk\"},"      \
+	"\"disk\":{\"utilization\":0.5,\"price\":0.3},\"backend\":{\"utilization\":0.25,"          \
+	"\"price\":0.1},\"cpu\":{\"utilization\":null,\"price\":null}},\"operations\":{"           \
+	"\"write\":{\"price\":0.3,\"bottleneck\":\"disk\"},"                                       \
 	"\"read_ahead\":{\"price\":null,\"bottleneck\":null}}}]}\n"
-#define COUNTERS "{\"ok\":true,\"exports\":1,\"delegations\":7,\"delegations_refused\":2}\n"
+#define COUNTERS "{\"ok\":true,\"exports\":1,\"delegations\":7}\n"
 #define CLIENTS                                                                                    \
-	"{\"ok\":true,\"clients\":[{\"address\":\"10.0.0.2\",\"reads\":5,\"writes\":6,"            \
+	"{\"ok\":true,\"clients\":[{\"address\":\"10.0.0.2\","                                     \
 	"\"read_bytes\":70,\"write_bytes\":80}]}\n"
 #define WHO                                                                                        \
 	"{\"ok\":true,\"seconds\":60,\"bullies\":[{\"bully\":\"10.0.0.2\",\"waited\":30,"          \
@@ -146,6 +147,11 @@ static void what_it_says_is_shown(void **state)
 		   "operation=\"write\"} 0.3");
 	must(text, "canfs_export_bottleneck{server=\"ganesha\",export=\"/srv/\\\"a\\\"\","
 		   "resource=\"disk\"} 1");
+	must(text, "canfs_export_resource_price{server=\"ganesha\",export=\"/srv/\\\"a\\\"\","
+		   "resource=\"backend\"} 0.1");
+	must(text, "canfs_export_resource_utilization_ratio{server=\"ganesha\","
+		   "export=\"/srv/\\\"a\\\"\",resource=\"backend\"} 0.25");
+	must(text, "# TYPE canfs_export_resource_price gauge");
 	must(text, "canfs_client_bytes_total{server=\"ganesha\",client=\"10.0.0.2\","
 		   "op=\"write\"} 80");
 	must(text, "canfs_client_imposed_waiting_ratio{server=\"ganesha\",client=\"10.0.0.2\","
@@ -153,7 +159,7 @@ static void what_it_says_is_shown(void **state)
 	must(text, "canfs_client_suffered_waiting_ratio{server=\"ganesha\",client=\"10.0.0.3\","
 		   "op=\"read\"} 0.5");
 	assert_null(strstr(text, "resource=\"cpu\"")); /* null */
-	assert_null(strstr(text, "canfs_disk_fetches_total{"));
+	assert_null(strstr(text, "canfs_disk_prefetch_bytes_total{"));
 	free(text);
 }
 

@@ -430,12 +430,6 @@ static void behind_an_unseen_back_end(void **state)
 	}
 }
 
-static void memory_is_bounded(void **state)
-{
-	(void)state;
-	assert_true(canfs_waiting_bytes() <= 640 << 10);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,7 +439,6 @@ int main(void)
 		cmocka_unit_test(two_bullies),
 		cmocka_unit_test(nobody_waits),
 		cmocka_unit_test(behind_an_unseen_back_end),
-		cmocka_unit_test(memory_is_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

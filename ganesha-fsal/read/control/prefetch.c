@@ -30,9 +30,8 @@ static json_t *show_kind(const struct canfs_engine_stats *engine, enum canfs_fet
 
 static json_t *show_files(const struct canfs_files_stats *files)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files",
-		(json_int_t)files->files, "cursors", (json_int_t)files->cursors, "memory_bytes",
-		(json_int_t)files->memory_bytes, "reads", (json_int_t)files->reads, "matched",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "files", (json_int_t)files->files,
+		"cursors", (json_int_t)files->cursors, "reads", (json_int_t)files->reads, "matched",
 		(json_int_t)files->matched, "fetched_bytes", (json_int_t)files->fetched_bytes,
 		"used_bytes", (json_int_t)files->used_bytes, "wasted_bytes",
 		(json_int_t)files->wasted_bytes);
@@ -68,8 +67,7 @@ static json_t *show_prefetch(struct canfs_control_call *call)
 	canfs_prefetcher_stats(prefetcher, &stats);
 	devices = json_array();
 	canfs_prefetcher_visit(prefetcher, visit_device, devices);
-	return json_pack(
-		"{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:o}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:f, s:I, s:I, s:I, s:I, s:I, s:o}",
 		"reads_at_once", (json_int_t)stats.reads[CANFS_READ_AT_ONCE], "reads_inline",
 		(json_int_t)stats.reads[CANFS_READ_INLINE], "reads_stream",
 		(json_int_t)stats.reads[CANFS_READ_STREAM], "reads_held",
@@ -79,8 +77,7 @@ static json_t *show_prefetch(struct canfs_control_call *call)
 		stats.headroom, "evicted_bytes", (json_int_t)stats.evicted_bytes, "files_open",
 		(json_int_t)stats.fd_cache.open, "files_opened", (json_int_t)stats.fd_cache.opened,
 		"files_displaced", (json_int_t)stats.fd_cache.displaced, "files_failed",
-		(json_int_t)stats.fd_cache.failed, "files_bytes",
-		(json_int_t)stats.fd_cache.memory_bytes, "devices", devices);
+		(json_int_t)stats.fd_cache.failed, "devices", devices);
 }
 
 static void visit_scheduler(const struct canfs_device_view *view, void *devices)

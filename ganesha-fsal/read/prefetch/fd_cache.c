@@ -162,13 +162,10 @@ void canfs_fd_cache_free(struct canfs_fd_cache *fd_cache)
 
 struct canfs_fd_cache_stats canfs_fd_cache_stats(struct canfs_fd_cache *fd_cache)
 {
-	struct canfs_fd_cache_stats stats = { .open = atomic_load(&fd_cache->open),
+	return (struct canfs_fd_cache_stats) { .open = atomic_load(&fd_cache->open),
 		.opened = atomic_load(&fd_cache->opened),
 		.displaced = atomic_load(&fd_cache->displaced),
 		.failed = atomic_load(&fd_cache->failed) };
-
-	stats.memory_bytes = sizeof(*fd_cache) + stats.open * sizeof(struct canfs_open_file);
-	return stats;
 }
 
 /* Removes the next file of export_fs from this shard. Returns it with a user added, or NULL. */

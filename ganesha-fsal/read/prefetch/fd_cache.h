@@ -59,7 +59,6 @@ struct canfs_open_file {
 
 struct canfs_fd_cache_stats {
 	uint64_t open, opened, displaced, failed;
-	uint64_t memory_bytes;
 };
 
 /* files: how many may be open. Returns 0 or -ENOMEM. */
