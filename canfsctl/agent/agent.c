@@ -40,8 +40,7 @@ static const struct ctl_option option_table[] = {
 	CTL_COUNT("last", "=N", last, 1, 1024, "at most N decisions (1 to 1024; default 32)",
 		.takers = WHY),
 	CTL_FLAG("json", json, "the agent's replies, one JSON object per line"),
-	CTL_TEXT("socket", "=PATH", peer.socket,
-		"the agent's socket (" DEFAULT_SOCKET ")"),
+	CTL_TEXT("socket", "=PATH", peer.socket, "the agent's socket (" DEFAULT_SOCKET ")"),
 	{ 0 },
 };
 

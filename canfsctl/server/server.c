@@ -188,8 +188,8 @@ static const struct command {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 static const struct ctl_option option_table[] = {
-	CTL_TEXT("socket", "=PATH", socket,
-		"server socket (" CTL_GANESHA_SOCKET " or priced.sock)"),
+	CTL_TEXT(
+		"socket", "=PATH", socket, "server socket (" CTL_GANESHA_SOCKET " or priced.sock)"),
 	CTL_FLAG("json", json, "the server's replies, one JSON object per line"),
 	CTL_TEXT("export", "=PATH", export, "prices, history: only this export",
 		.takers = TOP | PRICES | HISTORY),
