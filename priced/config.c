@@ -115,15 +115,6 @@ static int set_interfaces(struct canfs_options_reader *reader, const struct canf
 		.may_be_empty = true,                                                              \
 		.help = "k of the price of " #resource ": the smaller, the earlier it rises" },
 
-#define ROW_OF_WEIGHT(NAME, resource, Name)                                                        \
-	{ .name = "weight_" #resource "_percent",                                                  \
-		.type = CANFS_COUNT,                                                               \
-		.offset = AT(weight_percent[CANFS_##NAME]),                                        \
-		.min = 0,                                                                          \
-		.max = 100,                                                                        \
-		.number = 100,                                                                     \
-		.help = "how much the price of " #resource " counts" },
-
 /* To add an option, add a row here and a member to struct canfs_priced_config. */
 static const struct canfs_option options[] = {
 	{ .name = "price_port",
@@ -187,13 +178,12 @@ static const struct canfs_option options[] = {
 		.max = 100,
 		.number = 100,
 		.help = "price of a resource that is full" },
-	CANFS_HOST_RESOURCE_ROWS(ROW_OF_K)
-		CANFS_HOST_RESOURCE_ROWS(ROW_OF_WEIGHT) { .name = "control_socket",
-			.type = CANFS_PATH,
-			.offset = AT(control_socket),
-			.text = "/run/canfs/priced.sock",
-			.may_be_empty = true,
-			.help = "where canfsctl server asks; empty: nowhere" },
+	CANFS_HOST_RESOURCE_ROWS(ROW_OF_K) { .name = "control_socket",
+		.type = CANFS_PATH,
+		.offset = AT(control_socket),
+		.text = "/run/canfs/priced.sock",
+		.may_be_empty = true,
+		.help = "where canfsctl server asks; empty: nowhere" },
 	{ .name = "etab",
 		.type = CANFS_PATH,
 		.offset = AT(etab),
@@ -320,8 +310,6 @@ const struct canfs_option_table canfs_priced_options = {
 void canfs_priced_config_defaults(struct canfs_priced_config *config)
 {
 	memset(config, 0, sizeof(*config));
-	for (int i = 0; i < CANFS_RESOURCES; i++)
-		config->weight_percent[i] = 100;
 	canfs_options_defaults(&canfs_priced_options, config);
 	config->monitors = CANFS_PRICED_MONITORS;
 }
@@ -380,18 +368,11 @@ void canfs_priced_config_of_sampler(
 	memcpy(sampler->k, config->k, sizeof(sampler->k));
 }
 
-bool canfs_priced_config_scale(const struct canfs_priced_config *before,
+bool canfs_priced_config_pmax(const struct canfs_priced_config *before,
 	const struct canfs_priced_config *now, struct canfs_settings *settings)
 {
-	bool changed = !before || now->pmax_percent != before->pmax_percent;
-
-	if (changed)
-		settings->pmax = now->pmax_percent / 100.0 * CANFS_PRICE_MAX;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		if (before && now->weight_percent[i] == before->weight_percent[i])
-			continue;
-		settings->weight[i] = now->weight_percent[i] / 100.0;
-		changed = true;
-	}
-	return changed;
+	if (before && now->pmax_percent == before->pmax_percent)
+		return false;
+	settings->pmax = now->pmax_percent / 100.0 * CANFS_PRICE_MAX;
+	return true;
 }

@@ -39,7 +39,6 @@ struct canfs_priced_config {
 
 	unsigned int pmax_percent;
 	double k[CANFS_RESOURCES]; /* 0: by device type, or the market's default */
-	unsigned int weight_percent[CANFS_RESOURCES];
 
 	char control_socket[CANFS_OPTION_PATH_MAX]; /* absolute; "": none */
 	char etab[CANFS_OPTION_PATH_MAX]; /* exportfs's list, absolute; "": use only the kernel's */
@@ -68,11 +67,11 @@ void canfs_priced_config_of_sampler(
 	const struct canfs_priced_config *config, struct canfs_sampler_config *sampler);
 
 /*
- * Copies pmax and weights to settings; they are not part of the sampler's configuration. A value
- * that is the same in before and now is not copied, because it may have been set at run time since.
- * before: NULL at the start. Returns true if anything changed.
+ * Copies pmax to settings; it is not part of the sampler's configuration. If it is the same in
+ * before and now, it is not copied, because it may have been set at run time since. before: NULL at
+ * the start. Returns true if it changed.
  */
-bool canfs_priced_config_scale(const struct canfs_priced_config *before,
+bool canfs_priced_config_pmax(const struct canfs_priced_config *before,
 	const struct canfs_priced_config *now, struct canfs_settings *settings);
 
 #endif

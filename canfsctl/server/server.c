@@ -226,7 +226,7 @@ static const struct ctl_syntax syntax = {
 		 "                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
 		 "  set [NAME=VALUE...] show settings, or change them until the server's restart:\n"
 		 "                     interval_ms, publish and drain (on|off), pmax, and k_...\n"
-		 "                     and weight_... of each resource\n"
+		 "                     of each resource\n"
 		 "\n",
 	.options = option_table,
 	.epilog = "\n"

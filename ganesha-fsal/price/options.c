@@ -194,8 +194,6 @@ static struct config_item class_items[] = {
  * 0.0 and 8.
  */
 #define ITEM_PERCENT(name, member) PRICE_UI32(name, 0, 100, 100, member)
-#define ITEM_WEIGHT(NAME, name, Name)                                                              \
-	ITEM_PERCENT("Weight_" #Name "_Percent", weight_percent[CANFS_##NAME]),
 
 struct config_item canfs_price_items[] = {
 	PRICE_UI32(
@@ -211,9 +209,8 @@ struct config_item canfs_price_items[] = {
 	PRICE_UI32("Disk_Write_Queue", QUEUE_MIN, QUEUE_MAX, 0, disk_write_queue),
 	PRICE_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, ghost_memory_mib),
 	ITEM_PERCENT("Pmax_Percent", pmax_percent),
-	CANFS_RESOURCE_ROWS(ITEM_K) CANFS_RESOURCE_ROWS(ITEM_WEIGHT)
-		CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
-			"/run/canfs/ganesha.sock", canfs_price_options, control_socket),
+	CANFS_RESOURCE_ROWS(ITEM_K) CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
+		"/run/canfs/ganesha.sock", canfs_price_options, control_socket),
 	CONF_ITEM_UI16("Price_Port", 0, UINT16_MAX, 0, canfs_price_options, price_port),
 	COMPAT_ITEM_PROC("Peers", list_init, peers_add, canfs_price_options, setup.peers),
 	COMPAT_ITEM_BLOCK(
@@ -270,10 +267,8 @@ bool canfs_price_settle(void *own)
 		.say = canfs_log_event,
 		.thread_begins = name_thread };
 	options->pmax = options->pmax_percent / 100.0 * CANFS_PRICE_MAX;
-	for (int i = 0; i < CANFS_RESOURCES; i++) {
+	for (int i = 0; i < CANFS_RESOURCES; i++)
 		options->sampler.k[i] = options->k[i];
-		options->weight[i] = options->weight_percent[i] / 100.0;
-	}
 	if (options->monitors & 1u << CANFS_MEMORY)
 		options->ghost_memory_bytes = (size_t)options->ghost_memory_mib << 20;
 	return true;

@@ -47,27 +47,21 @@ static fsal_status_t begin_space(struct canfs_op *op)
 }
 
 /*
- * Applies pmax and the weights. They are not part of canfs_sampler_config, where 0 means the
- * default. If the block has the same value as before, a value that was set since is kept. before:
- * NULL at the start. Returns true if anything changed.
+ * Applies pmax. It is not part of canfs_sampler_config, where 0 means the default. If the block has
+ * the same value as before, a value that was set since is kept. before: NULL at the start. Returns
+ * true if it changed.
  */
-static bool change_scale(
+static bool change_pmax(
 	const struct canfs_price_options *before, const struct canfs_price_options *now)
 {
 	struct canfs_settings found, wanted;
-	bool changed = !before || now->pmax != before->pmax;
 
+	if (before && now->pmax == before->pmax)
+		return false;
 	canfs_sampler_settings(canfs_pricing.sampler, &found);
 	wanted = found;
-	if (changed)
-		wanted.pmax = now->pmax;
-	for (int i = 0; i < CANFS_RESOURCES; i++) {
-		if (before && now->weight[i] == before->weight[i])
-			continue;
-		wanted.weight[i] = now->weight[i];
-		changed = true;
-	}
-	return changed && canfs_sampler_set(canfs_pricing.sampler, &found, &wanted) == 0;
+	wanted.pmax = now->pmax;
+	return canfs_sampler_set(canfs_pricing.sampler, &found, &wanted) == 0;
 }
 
 static int start_market(struct canfs_price_options *options)
@@ -82,7 +76,7 @@ static int start_market(struct canfs_price_options *options)
 		return ret;
 	canfs_set_classes(&options->classes);
 	canfs_set_peers(&options->sampler.setup);
-	(void)change_scale(NULL, options);
+	(void)change_pmax(NULL, options);
 	canfs_open_clients();
 	return canfs_sampler_start(canfs_pricing.sampler);
 }
@@ -159,7 +153,7 @@ static bool reload(void *running, void *read, bool names)
 		return false;
 	}
 	holds = !needs_restart(before, now);
-	changed = change_scale(before, now);
+	changed = change_pmax(before, now);
 	/* Keeps the port, because another port needs a restart. */
 	setup->peer_port = before->price_port;
 	if (setup->peer_port == 0)

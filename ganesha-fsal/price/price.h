@@ -27,7 +27,6 @@ struct canfs_price_options {
 	uint32_t disk_read_queue, disk_write_queue;
 	uint32_t k[CANFS_RESOURCES];
 	uint32_t pmax_percent;
-	uint32_t weight_percent[CANFS_RESOURCES];
 	uint32_t ghost_memory_mib;
 	char *control_socket; /* "": none */
 	uint16_t price_port;  /* UDP; 0: no price service */
@@ -36,8 +35,7 @@ struct canfs_price_options {
 	struct canfs_names *names;    /* looks names up while parsing; NULL: they are left out */
 
 	struct canfs_sampler_config sampler;
-	double pmax; /* pmax and weight: as in struct canfs_settings */
-	double weight[CANFS_RESOURCES];
+	double pmax; /* as in struct canfs_settings */
 	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 };
 struct canfs_price_export_options {

@@ -24,17 +24,14 @@ static const struct setting {
 	SETTING("pmax", NUMBER, 0, CANFS_PRICE_MAX, pmax),
 #define SETTING_K(NAME, name, Name)                                                                \
 	SETTING("k_" #name, NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_##NAME]),
-#define SETTING_WEIGHT(NAME, name, Name)                                                           \
-	SETTING("weight_" #name, NUMBER, 0, 1, weight[CANFS_##NAME]),
-	CANFS_RESOURCE_ROWS(SETTING_K) CANFS_RESOURCE_ROWS(SETTING_WEIGHT)
+	CANFS_RESOURCE_ROWS(SETTING_K)
 };
 
 #define SETTINGS (sizeof(settings_table) / sizeof(settings_table[0]))
 
-#define NAME_OF_K(NAME, name, Name)      "k_" #name,
-#define NAME_OF_WEIGHT(NAME, name, Name) "weight_" #name,
+#define NAME_OF_K(NAME, name, Name) "k_" #name,
 const char *const canfs_control_set_members[] = { "interval_ms", "publish", "drain", "pmax",
-	CANFS_RESOURCE_ROWS(NAME_OF_K) CANFS_RESOURCE_ROWS(NAME_OF_WEIGHT) NULL };
+	CANFS_RESOURCE_ROWS(NAME_OF_K) NULL };
 
 _Static_assert(
 	sizeof(canfs_control_set_members) / sizeof(canfs_control_set_members[0]) == SETTINGS + 1,

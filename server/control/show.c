@@ -22,12 +22,10 @@ static double rounded(double share)
 static json_t *show_resource(const struct canfs_market *market, enum canfs_resource resource)
 {
 	if (!market->known[resource])
-		return json_pack("{s:n, s:n, s:f, s:f}", "utilization", "price", "k",
-			market->k[resource], "weight", market->weight[resource]);
-	return json_pack("{s:f, s:f, s:f, s:f}", "utilization",
-		rounded(market->utilization[resource]), "price",
-		rounded(canfs_market_price(market, resource)), "k", market->k[resource], "weight",
-		market->weight[resource]);
+		return json_pack(
+			"{s:n, s:n, s:f}", "utilization", "price", "k", market->k[resource]);
+	return json_pack("{s:f, s:f, s:f}", "utilization", rounded(market->utilization[resource]),
+		"price", rounded(canfs_market_price(market, resource)), "k", market->k[resource]);
 }
 
 static json_t *show_quote(struct canfs_quote quote)

@@ -123,8 +123,7 @@ struct canfs_settings {
 	bool publish;
 	bool drain;  /* a write is published at CANFS_PRICE_MAX, whatever its price */
 	double pmax; /* highest price of a resource, [0, CANFS_PRICE_MAX]; pricing/market.h */
-	double k[CANFS_RESOURCES];      /* [CANFS_NONE] is unused; [CANFS_DISK] 0: by its type */
-	double weight[CANFS_RESOURCES]; /* [0, 1]; [CANFS_NONE] is unused */
+	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is unused; [CANFS_DISK] 0: by its type */
 };
 
 /*

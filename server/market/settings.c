@@ -25,7 +25,6 @@ void canfs_sampler_settings(struct canfs_sampler *sampler, struct canfs_settings
 	memcpy(settings->k, sampler->market.k, sizeof(settings->k));
 	if (sampler->k_of_disk_by_type)
 		settings->k[CANFS_DISK] = 0;
-	memcpy(settings->weight, sampler->market.weight, sizeof(settings->weight));
 	pthread_mutex_unlock(&sampler->mutex);
 }
 
@@ -37,8 +36,7 @@ static bool are_in_range(const struct canfs_settings *settings)
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
 
-		if ((!by_type && !canfs_is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX)) ||
-			!canfs_is_within(settings->weight[i], 0, 1))
+		if (!by_type && !canfs_is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX))
 			return false;
 	}
 	return true;
@@ -61,8 +59,6 @@ int canfs_sampler_set(struct canfs_sampler *sampler, const struct canfs_settings
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		if (after->k[i] != before->k[i])
 			canfs_sampler_set_k(sampler, (enum canfs_resource)i, after->k[i]);
-		if (after->weight[i] != before->weight[i])
-			sampler->market.weight[i] = after->weight[i];
 	}
 	canfs_sampler_hurry(sampler);
 	pthread_mutex_unlock(&sampler->mutex);

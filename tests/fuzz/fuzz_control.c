@@ -20,7 +20,6 @@ static void check_settings(struct canfs_sampler *sampler)
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		FUZZ_CHECK((i == CANFS_DISK && settings.k[i] == 0) ||
 			   (settings.k[i] >= CANFS_K_MIN && settings.k[i] <= CANFS_K_MAX));
-		FUZZ_CHECK(settings.weight[i] >= 0 && settings.weight[i] <= 1);
 	}
 }
 

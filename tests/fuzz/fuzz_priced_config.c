@@ -15,12 +15,11 @@ static void check_sampler(const struct canfs_priced_config *config)
 	FUZZ_CHECK(sampler.interval_ms <= CANFS_INTERVAL_MS_MAX);
 	FUZZ_CHECK(sampler.monitors != 0 && sampler.monitors < 1u << CANFS_RESOURCES);
 	FUZZ_CHECK(sampler.setup.interface_count <= CANFS_INTERFACES_MAX);
-	FUZZ_CHECK(canfs_priced_config_scale(NULL, config, &settings));
+	FUZZ_CHECK(canfs_priced_config_pmax(NULL, config, &settings));
 	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		FUZZ_CHECK(sampler.k[i] == 0 ||
 			   (sampler.k[i] >= CANFS_K_MIN && sampler.k[i] <= CANFS_K_MAX));
-		FUZZ_CHECK(settings.weight[i] >= 0 && settings.weight[i] <= 1);
 	}
 }
 

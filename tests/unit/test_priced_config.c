@@ -194,19 +194,18 @@ static void a_file_must_be_there_and_small(void **state)
 static void only_what_differs_is_set(void **state)
 {
 	struct canfs_priced_config now;
-	struct canfs_settings settings = { .pmax = 0.25, .weight = { [CANFS_CPU] = 0.125 } };
+	struct canfs_settings settings = { .pmax = 0.25 };
 
 	(void)state;
 	assert_int_equal(parse(""), 0);
 	now = config;
-	assert_false(canfs_priced_config_scale(&config, &now, &settings));
+	assert_false(canfs_priced_config_pmax(&config, &now, &settings));
 	assert_true(settings.pmax == 0.25);
-	now.weight_percent[CANFS_DISK] = 50;
-	assert_true(canfs_priced_config_scale(&config, &now, &settings));
-	assert_true(settings.pmax == 0.25 && settings.weight[CANFS_CPU] == 0.125);
-	assert_true(settings.weight[CANFS_DISK] == 0.5);
-	assert_true(canfs_priced_config_scale(NULL, &now, &settings));
-	assert_true(settings.pmax == CANFS_PRICE_MAX && settings.weight[CANFS_CPU] == 1);
+	now.pmax_percent = 50;
+	assert_true(canfs_priced_config_pmax(&config, &now, &settings));
+	assert_true(settings.pmax == CANFS_PRICE_MAX / 2);
+	assert_true(canfs_priced_config_pmax(NULL, &config, &settings));
+	assert_true(settings.pmax == CANFS_PRICE_MAX);
 }
 
 /* Without its comment signs it says what holds anyhow. */

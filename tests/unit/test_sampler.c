@@ -245,17 +245,14 @@ static void two_changes_at_once_both_hold(void **state)
 	one.interval_ms = 200;
 	one.drain = true;
 	one.k[CANFS_CPU] = 9;
-	one.weight[CANFS_DISK] = 0.5;
 	other.publish = false;
 	other.pmax = 0.25;
 	other.k[CANFS_DISK] = 7;
-	other.weight[CANFS_CPU] = 0.75;
 	assert_int_equal(canfs_sampler_set(sampler, &before, &one), 0);
 	assert_int_equal(canfs_sampler_set(sampler, &before, &other), 0);
 	one.publish = false;
 	one.pmax = 0.25;
 	one.k[CANFS_DISK] = 7;
-	one.weight[CANFS_CPU] = 0.75;
 	before = settings_of(sampler);
 	assert_memory_equal(&before, &one, sizeof(one));
 	canfs_sampler_free(sampler);
