@@ -8,7 +8,7 @@
 #include "pricing/price.h"
 #include "protocol/price_message.h"
 
-#define NAME_OF(NAME, name, Name) " " #name
+#define NAME_OF(NAME, name) " " #name
 
 static const char names[] = CANFS_HOST_RESOURCE_ROWS(NAME_OF);
 static const char allowed_names[] = "of" CANFS_HOST_RESOURCE_ROWS(NAME_OF);
@@ -106,15 +106,6 @@ static int set_interfaces(struct canfs_options_reader *reader, const struct canf
 
 #define AT(member) offsetof(struct canfs_priced_config, member)
 
-#define ROW_OF_K(NAME, resource, Name)                                                             \
-	{ .name = "k_" #resource,                                                                  \
-		.type = CANFS_REAL,                                                                \
-		.offset = AT(k[CANFS_##NAME]),                                                     \
-		.min = CANFS_K_MIN,                                                                \
-		.max = CANFS_K_MAX,                                                                \
-		.may_be_empty = true,                                                              \
-		.help = "k of the price of " #resource ": the smaller, the earlier it rises" },
-
 /* To add an option, add a row here and a member to struct canfs_priced_config. */
 static const struct canfs_option options[] = {
 	{ .name = "price_port",
@@ -178,7 +169,14 @@ static const struct canfs_option options[] = {
 		.max = 100,
 		.number = 100,
 		.help = "price of a resource that is full" },
-	CANFS_HOST_RESOURCE_ROWS(ROW_OF_K) { .name = "control_socket",
+	{ .name = "k_disk",
+		.type = CANFS_REAL,
+		.offset = AT(k_disk),
+		.min = CANFS_K_MIN,
+		.max = CANFS_K_MAX,
+		.may_be_empty = true,
+		.help = "k of the price of a disk: the smaller, the earlier it rises" },
+	{ .name = "control_socket",
 		.type = CANFS_PATH,
 		.offset = AT(control_socket),
 		.text = "/run/canfs/priced.sock",
@@ -358,6 +356,7 @@ void canfs_priced_config_of_sampler(
 	*sampler = (struct canfs_sampler_config) { .interval_ms = config->price_interval,
 		.publish = config->publish,
 		.monitors = config->monitors,
+		.k_disk = config->k_disk,
 		.setup = { .root = "",
 			.whole_machine = true,
 			.link_mbit_per_sec = config->link_speed,
@@ -365,7 +364,6 @@ void canfs_priced_config_of_sampler(
 			.disk_write_queue = config->disk_write_queue,
 			.interface_count = config->interface_count } };
 	memcpy(sampler->setup.interfaces, config->interfaces, sizeof(sampler->setup.interfaces));
-	memcpy(sampler->k, config->k, sizeof(sampler->k));
 }
 
 bool canfs_priced_config_pmax(const struct canfs_priced_config *before,

@@ -22,8 +22,8 @@
 
 #define CANFS_PRICED_CONFIG_FILE "/etc/canfs/priced.conf"
 
-#define CANFS_PRICED_BIT(NAME, name, Name) | 1u << CANFS_##NAME
-#define CANFS_PRICED_MONITORS              (0u CANFS_HOST_RESOURCE_ROWS(CANFS_PRICED_BIT))
+#define CANFS_PRICED_BIT(NAME, name) | 1u << CANFS_##NAME
+#define CANFS_PRICED_MONITORS        (0u CANFS_HOST_RESOURCE_ROWS(CANFS_PRICED_BIT))
 
 struct canfs_priced_config {
 	unsigned int price_port;     /* UDP: 1 ... 65535, default 20590 */
@@ -38,7 +38,7 @@ struct canfs_priced_config {
 	unsigned int disk_read_queue, disk_write_queue;
 
 	unsigned int pmax_percent;
-	double k[CANFS_RESOURCES]; /* 0: by device type, or the market's default */
+	double k_disk; /* 0: by the type of the disk */
 
 	char control_socket[CANFS_OPTION_PATH_MAX]; /* absolute; "": none */
 	char etab[CANFS_OPTION_PATH_MAX]; /* exportfs's list, absolute; "": use only the kernel's */

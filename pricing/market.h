@@ -13,9 +13,8 @@
  * To add a resource, append it here (the numbers are on the wire), add its row to both tables of
  * market.c, and a monitor in server/monitors/ with a row in monitors.c. All numbers of the price tag
  * are taken, so it also needs a new version of the tag (protocol/tag.c) and more bits in
- * server/market/sampler.c and protocol/price_message.c. Options and settings follow from the row;
- * metrics have rows in client-agent/status/server_metrics.c. To add an operation, add a row in
- * market.c.
+ * server/market/sampler.c and protocol/price_message.c. Settings follow from the row; metrics have
+ * rows in client-agent/status/server_metrics.c. To add an operation, add a row in market.c.
  *
  * A server scales its prices: price = pmax * (k^u - 1) / (k - 1). pmax is the same for all resources
  * of a server, so that their prices compare (§3.2). A smaller pmax asks clients for less restraint,
@@ -37,17 +36,16 @@
  * Resource names in the code, on the control socket and in the configuration. The numbers go over
  * the wire (protocol/tag.h): append only.
  */
-#define CANFS_RESOURCE_ROWS(row) CANFS_HOST_RESOURCE_ROWS(row) row(BACKEND, backend, Backend)
+#define CANFS_RESOURCE_ROWS(row) CANFS_HOST_RESOURCE_ROWS(row) row(BACKEND, backend)
 
 /*
  * Resources that the kernel has counters for. Only the program that sends the replies sees the
  * others.
  */
 #define CANFS_HOST_RESOURCE_ROWS(row)                                                              \
-	row(CPU, cpu, Cpu) row(NETWORK, network, Network) row(DISK, disk, Disk)                    \
-		row(MEMORY, memory, Memory)
+	row(CPU, cpu) row(NETWORK, network) row(DISK, disk) row(MEMORY, memory)
 
-#define CANFS_RESOURCE_NUMBER(NAME, name, Name) CANFS_##NAME,
+#define CANFS_RESOURCE_NUMBER(NAME, name) CANFS_##NAME,
 enum canfs_resource {
 	CANFS_NONE,                                                 /* no resource has a price */
 	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* count, NONE included */

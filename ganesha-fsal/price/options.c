@@ -9,8 +9,8 @@
 #include "common/control/socket.h"
 #include "pricing/price.h"
 
-#define BIT_OF(NAME, name, Name) | 1u << CANFS_##NAME
-#define ALL_MONITORS             (0u CANFS_RESOURCE_ROWS(BIT_OF))
+#define BIT_OF(NAME, name) | 1u << CANFS_##NAME
+#define ALL_MONITORS       (0u CANFS_RESOURCE_ROWS(BIT_OF))
 
 /* For a list whose words are stored in place. */
 static void *list_init(void *link_mem, void *self)
@@ -19,7 +19,7 @@ static void *list_init(void *link_mem, void *self)
 	return self;
 }
 
-#define MONITOR_TOKEN(NAME, name, Name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
+#define MONITOR_TOKEN(NAME, name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
 static struct config_item_list monitor_names[] = {
 	CANFS_RESOURCE_ROWS(MONITOR_TOKEN) CONFIG_LIST_EOL,
 };
@@ -187,8 +187,6 @@ static struct config_item class_items[] = {
 #define QUEUE_MIN 1
 #define QUEUE_MAX 65536
 
-#define ITEM_K(NAME, name, Name) PRICE_UI32("K_" #Name, K_MIN, K_MAX, 0, k[CANFS_##NAME]),
-
 /*
  * Percent, because Ganesha's parser has no fractions: it reads 0.5 as a file system ID, and 0.08 as
  * 0.0 and 8.
@@ -209,8 +207,9 @@ struct config_item canfs_price_items[] = {
 	PRICE_UI32("Disk_Write_Queue", QUEUE_MIN, QUEUE_MAX, 0, disk_write_queue),
 	PRICE_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, ghost_memory_mib),
 	ITEM_PERCENT("Pmax_Percent", pmax_percent),
-	CANFS_RESOURCE_ROWS(ITEM_K) CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
-		"/run/canfs/ganesha.sock", canfs_price_options, control_socket),
+	PRICE_UI32("K_Disk", K_MIN, K_MAX, 0, k_disk),
+	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
+		canfs_price_options, control_socket),
 	CONF_ITEM_UI16("Price_Port", 0, UINT16_MAX, 0, canfs_price_options, price_port),
 	COMPAT_ITEM_PROC("Peers", list_init, peers_add, canfs_price_options, setup.peers),
 	COMPAT_ITEM_BLOCK(
@@ -263,12 +262,11 @@ bool canfs_price_settle(void *own)
 	options->sampler = (struct canfs_sampler_config) { .interval_ms = options->interval_ms,
 		.publish = options->publish,
 		.monitors = options->monitors,
+		.k_disk = options->k_disk,
 		.setup = options->setup,
 		.say = canfs_log_event,
 		.thread_begins = name_thread };
 	options->pmax = options->pmax_percent / 100.0 * CANFS_PRICE_MAX;
-	for (int i = 0; i < CANFS_RESOURCES; i++)
-		options->sampler.k[i] = options->k[i];
 	if (options->monitors & 1u << CANFS_MEMORY)
 		options->ghost_memory_bytes = (size_t)options->ghost_memory_mib << 20;
 	return true;

@@ -25,7 +25,7 @@ struct canfs_price_options {
 	bool publish;
 	uint32_t monitors, known_monitors;
 	uint32_t disk_read_queue, disk_write_queue;
-	uint32_t k[CANFS_RESOURCES];
+	uint32_t k_disk;
 	uint32_t pmax_percent;
 	uint32_t ghost_memory_mib;
 	char *control_socket; /* "": none */

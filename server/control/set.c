@@ -22,14 +22,14 @@ static const struct setting {
 	SETTING("interval_ms", WHOLE, CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, interval_ms),
 	SETTING("publish", SWITCH, 0, 0, publish), SETTING("drain", SWITCH, 0, 0, drain),
 	SETTING("pmax", NUMBER, 0, CANFS_PRICE_MAX, pmax),
-#define SETTING_K(NAME, name, Name)                                                                \
+#define SETTING_K(NAME, name)                                                                      \
 	SETTING("k_" #name, NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_##NAME]),
 	CANFS_RESOURCE_ROWS(SETTING_K)
 };
 
 #define SETTINGS (sizeof(settings_table) / sizeof(settings_table[0]))
 
-#define NAME_OF_K(NAME, name, Name) "k_" #name,
+#define NAME_OF_K(NAME, name) "k_" #name,
 const char *const canfs_control_set_members[] = { "interval_ms", "publish", "drain", "pmax",
 	CANFS_RESOURCE_ROWS(NAME_OF_K) NULL };
 

@@ -335,8 +335,7 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->wake);
 	canfs_market_init(&new->market);
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		canfs_sampler_set_k(new, (enum canfs_resource)i, config->k[i]);
+	canfs_sampler_set_k(new, CANFS_DISK, config->k_disk);
 	canfs_sampler_open_monitors(new->monitors, new, NULL);
 	*sampler = new;
 	return 0;

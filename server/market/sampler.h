@@ -26,7 +26,7 @@ struct canfs_sampler_config {
 	unsigned int interval_ms;         /* between two steps; CANFS_INTERVAL_MS_MIN ... MAX */
 	bool publish;                     /* false: prices are computed but not posted */
 	unsigned int monitors;            /* bit 1 << enum canfs_resource of each to run */
-	double k[CANFS_RESOURCES];        /* 0: by the disk's type, or the market's default */
+	double k_disk;                    /* 0: by the disk's type */
 	struct canfs_monitor_setup setup; /* of all monitors; members of an export are ignored */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */

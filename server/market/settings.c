@@ -125,21 +125,18 @@ static bool change_settings(
 	struct canfs_sampler *sampler, const struct canfs_sampler_config *config)
 {
 	struct canfs_sampler_config *old = &sampler->config;
-	bool changed = config->interval_ms != old->interval_ms || config->publish != old->publish;
+	bool changed = config->interval_ms != old->interval_ms || config->publish != old->publish ||
+		       config->k_disk != old->k_disk;
 
 	if (config->interval_ms != old->interval_ms)
 		sampler->interval_ms = config->interval_ms;
 	if (config->publish != old->publish)
 		sampler->publish = config->publish;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		if (config->k[i] == old->k[i])
-			continue;
-		canfs_sampler_set_k(sampler, (enum canfs_resource)i, config->k[i]);
-		changed = true;
-	}
+	if (config->k_disk != old->k_disk)
+		canfs_sampler_set_k(sampler, CANFS_DISK, config->k_disk);
 	old->interval_ms = config->interval_ms;
 	old->publish = config->publish;
-	memcpy(old->k, config->k, sizeof(old->k));
+	old->k_disk = config->k_disk;
 	return changed;
 }
 

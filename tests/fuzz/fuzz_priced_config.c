@@ -17,10 +17,8 @@ static void check_sampler(const struct canfs_priced_config *config)
 	FUZZ_CHECK(sampler.setup.interface_count <= CANFS_INTERFACES_MAX);
 	FUZZ_CHECK(canfs_priced_config_pmax(NULL, config, &settings));
 	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		FUZZ_CHECK(sampler.k[i] == 0 ||
-			   (sampler.k[i] >= CANFS_K_MIN && sampler.k[i] <= CANFS_K_MAX));
-	}
+	FUZZ_CHECK(sampler.k_disk == 0 ||
+		   (sampler.k_disk >= CANFS_K_MIN && sampler.k_disk <= CANFS_K_MAX));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -37,7 +37,7 @@ static void the_defaults(void **state)
 	assert_true(sampler.publish);
 	assert_int_equal(sampler.monitors,
 		1u << CANFS_CPU | 1u << CANFS_NETWORK | 1u << CANFS_DISK | 1u << CANFS_MEMORY);
-	assert_true(sampler.k[CANFS_DISK] == 0);
+	assert_true(sampler.k_disk == 0);
 	assert_int_equal(sampler.setup.interface_count, 0);
 	assert_true(sampler.setup.whole_machine);
 }
@@ -52,7 +52,7 @@ static void what_is_said_is_taken(void **state)
 		      "price_port = 1\nprice_interval=20\npublish = off\n"
 		      "monitors = disk, memory\ninterfaces = eth0 eth1\nlink_speed = 1000\n"
 		      "disk_read_queue = 1\ndisk_write_queue = 65536\n"
-		      "k_disk = 2.5\nk_cpu =\ncontrol_socket =\netab =\n"),
+		      "k_disk = 2.5\ncontrol_socket =\netab =\n"),
 		0);
 	assert_int_equal(config.price_port, 1);
 	assert_string_equal(config.control_socket, "");
@@ -66,8 +66,7 @@ static void what_is_said_is_taken(void **state)
 	assert_int_equal(sampler.setup.link_mbit_per_sec, 1000);
 	assert_int_equal(sampler.setup.disk_read_queue, 1);
 	assert_int_equal(sampler.setup.disk_write_queue, 65536);
-	assert_true(sampler.k[CANFS_DISK] == 2.5);
-	assert_true(sampler.k[CANFS_CPU] == 0);
+	assert_true(sampler.k_disk == 2.5);
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -94,8 +93,8 @@ static void what_is_wrong_is_named(void **state)
 	refused("[agent]\n",
 		"priced.conf:1: only the sections [priced] and [class NAME] are allowed");
 	refused("[priced]\nnonsense\n", "priced.conf:2: neither \"name = value\" nor a section");
-	refused("[priced]\nk_cpu = 2\nk_cpu = 3\n",
-		"priced.conf:3: k_cpu: given before, in line 2");
+	refused("[priced]\nk_disk = 2\nk_disk = 3\n",
+		"priced.conf:3: k_disk: given before, in line 2");
 }
 
 static void classes_are_taken(void **state)

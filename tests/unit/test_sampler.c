@@ -102,7 +102,7 @@ static void a_reload_changes_what_differs(void **state)
 	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), 0);
 
 	config.interval_ms = 200;
-	config.k[CANFS_DISK] = 5;
+	config.k_disk = 5;
 	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), 1);
 	assert_int_equal(settings_of(sampler).interval_ms, 200);
 	assert_float_equal(settings_of(sampler).k[CANFS_DISK], 5, 0);
@@ -115,7 +115,7 @@ static void a_reload_changes_what_differs(void **state)
 	settings.interval_ms = 300;
 	assert_int_equal(canfs_sampler_set(sampler, &before, &settings), 0);
 	config.interval_ms = 400;
-	config.k[CANFS_DISK] = 0; /* no longer in the file: the default */
+	config.k_disk = 0; /* no longer in the file: the default */
 	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), 1);
 	settings = settings_of(sampler);
 	assert_int_equal(settings.interval_ms, 400);
@@ -124,7 +124,7 @@ static void a_reload_changes_what_differs(void **state)
 	assert_float_equal(settings.k[CANFS_DISK], k_disk, 0);
 
 	config.interval_ms = CANFS_INTERVAL_MS_MAX + 1;
-	config.k[CANFS_CPU] = 9;
+	config.k_disk = 9;
 	assert_int_equal(canfs_sampler_reload(sampler, &config, SECOND), -EINVAL);
 	assert_float_equal(settings_of(sampler).k[CANFS_CPU], 7, 0);
 	canfs_sampler_free(sampler);
@@ -222,7 +222,7 @@ static void a_change_waits_for_the_shortest_interval(void **state)
 	canfs_sampler_step(sampler, later_usec);
 	assert_int_equal(canfs_sampler_set(sampler, &before, &after), 0);
 	assert_int_equal(sampler->next_usec, later_usec + shortest_usec);
-	config.k[CANFS_CPU] = 9;
+	config.k_disk = 9;
 	assert_int_equal(canfs_sampler_reload(sampler, &config, later_usec + 1), 1);
 	assert_int_equal(sampler->next_usec, later_usec + shortest_usec);
 	/* Which begins the monitors anew. */
@@ -394,7 +394,7 @@ static void *reload(void *arg)
 
 		assert_true(canfs_price_table_change(server->prices, &own, canfs_now_usec()) >= 0);
 		config.interval_ms = CANFS_INTERVAL_MS_MIN + i % 2;
-		config.k[CANFS_CPU] = 10 + i % 3;
+		config.k_disk = 10 + i % 3;
 		config.setup.link_mbit_per_sec = 1 + i % 5;
 		assert_int_equal(
 			canfs_sampler_reload(server->sampler, &config, canfs_now_usec()) >= 0, 1);
