@@ -115,13 +115,6 @@ static const struct canfs_option options[] = {
 		.max = 65535,
 		.number = CANFS_PRICE_PORT,
 		.help = "UDP port of the price service" },
-	{ .name = "price_interval",
-		.type = CANFS_COUNT,
-		.offset = AT(price_interval),
-		.min = CANFS_INTERVAL_MS_MIN,
-		.max = CANFS_INTERVAL_MS_MAX,
-		.number = 100,
-		.help = "ms from one computation of the prices to the next" },
 	{ .name = "publish",
 		.type = CANFS_SWITCH,
 		.offset = AT(publish),
@@ -353,7 +346,7 @@ int canfs_priced_config_parse_file(struct canfs_priced_config *config, const cha
 void canfs_priced_config_of_sampler(
 	const struct canfs_priced_config *config, struct canfs_sampler_config *sampler)
 {
-	*sampler = (struct canfs_sampler_config) { .interval_ms = config->price_interval,
+	*sampler = (struct canfs_sampler_config) { .interval_ms = CANFS_INTERVAL_MS,
 		.publish = config->publish,
 		.monitors = config->monitors,
 		.k_disk = config->k_disk,

@@ -26,8 +26,7 @@
 #define CANFS_PRICED_MONITORS        (0u CANFS_HOST_RESOURCE_ROWS(CANFS_PRICED_BIT))
 
 struct canfs_priced_config {
-	unsigned int price_port;     /* UDP: 1 ... 65535, default 20590 */
-	unsigned int price_interval; /* ms between two prices, as in struct canfs_sampler_config */
+	unsigned int price_port; /* UDP: 1 ... 65535, default 20590 */
 	bool publish;
 	unsigned int monitors; /* bit 1 << enum canfs_resource for each that runs; default all */
 
@@ -51,8 +50,8 @@ void canfs_priced_config_defaults(struct canfs_priced_config *config);
 
 /*
  * Reads text on top of *config. Returns 0, -EINVAL if text has a mistake, or -ENOMEM. error is then
- * one line, which names the first mistake and what is allowed: "priced.conf:7: price_interval = 5:
- * not in 20 ... 10000". *config is changed only on 0. file: its name in the error line. names:
+ * one line, which names the first mistake and what is allowed: "priced.conf:7: link_speed = 0: not
+ * in 1 ... 10000000". *config is changed only on 0. file: its name in the error line. names:
  * looks up the names of clients; NULL leaves names out.
  */
 int canfs_priced_config_parse_string(struct canfs_priced_config *config, const char *file,

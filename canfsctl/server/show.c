@@ -114,8 +114,7 @@ void ctl_show_prices(const json_t *reply)
 	const json_t *exports = json_object_get(reply, "exports");
 
 	print_time(ctl_number(reply, "time"));
-	printf("  every %g ms, pmax %g%s%s\n", ctl_number(reply, "interval_ms"),
-		ctl_number(reply, "pmax"),
+	printf("  pmax %g%s%s\n", ctl_number(reply, "pmax"),
 		json_is_false(json_object_get(reply, "publish")) ? ", NOT PUBLISHED" : "",
 		json_is_true(json_object_get(reply, "drain")) ? ", DRAINING: writes at 1" : "");
 	show_memory(json_object_get(reply, "memory"));

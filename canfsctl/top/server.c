@@ -157,7 +157,6 @@ static const struct {
 	{ "subscribers", "subscribers", false },
 	{ "delegations", "delegations", false },
 	{ "delegations_recalled", "recalled", false },
-	{ "interval_ms", "interval ms", false },
 };
 
 static void put_totals(struct canfs_page *page, int row, const struct canfs_server_answers *answers)

@@ -194,8 +194,6 @@ static struct config_item class_items[] = {
 #define ITEM_PERCENT(name, member) PRICE_UI32(name, 0, 100, 100, member)
 
 struct config_item canfs_price_items[] = {
-	PRICE_UI32(
-		"Price_Interval", CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, 100, interval_ms),
 	CONF_ITEM_BOOL("Publish", true, canfs_price_options, publish),
 	CONF_ITEM_LIST("Monitors", ALL_MONITORS, monitor_names, canfs_price_options, monitors),
 	COMPAT_ITEM_PROC(
@@ -259,7 +257,7 @@ bool canfs_price_settle(void *own)
 	options->setup.root = "";
 	options->setup.disk_read_queue = options->disk_read_queue;
 	options->setup.disk_write_queue = options->disk_write_queue;
-	options->sampler = (struct canfs_sampler_config) { .interval_ms = options->interval_ms,
+	options->sampler = (struct canfs_sampler_config) { .interval_ms = CANFS_INTERVAL_MS,
 		.publish = options->publish,
 		.monitors = options->monitors,
 		.k_disk = options->k_disk,

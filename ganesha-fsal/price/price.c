@@ -158,8 +158,7 @@ static bool reload(void *running, void *read, bool names)
 	setup->peer_port = before->price_port;
 	if (setup->peer_port == 0)
 		setup->peer_count = 0;
-	if (canfs_sampler_reload(canfs_pricing.sampler, &now->sampler, canfs_now_usec()) > 0 ||
-		changed)
+	if (canfs_sampler_reload(canfs_pricing.sampler, &now->sampler, canfs_now_usec()) || changed)
 		canfs_log_event("the changes in CANFS { } are in effect");
 	canfs_set_peers(setup);
 	if (names)

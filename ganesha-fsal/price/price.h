@@ -21,7 +21,6 @@
  * derived from them.
  */
 struct canfs_price_options {
-	uint32_t interval_ms;
 	bool publish;
 	uint32_t monitors, known_monitors;
 	uint32_t disk_read_queue, disk_write_queue;

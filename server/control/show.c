@@ -129,9 +129,8 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 		return no_export(call, visit.export);
 	}
 	canfs_sampler_settings(canfs_control_subject_of(call)->sampler, &settings);
-	return json_pack("{s:i, s:b, s:b, s:f, s:o, s:o, s:i}", "interval_ms",
-		(int)settings.interval_ms, "publish", settings.publish, "drain", settings.drain,
-		"pmax", settings.pmax, "memory",
+	return json_pack("{s:b, s:b, s:f, s:o, s:o, s:i}", "publish", settings.publish, "drain",
+		settings.drain, "pmax", settings.pmax, "memory",
 		show_memory(canfs_control_subject_of(call)->sampler), "exports", visit.shown,
 		"left_out", (int)visit.left_out);
 }

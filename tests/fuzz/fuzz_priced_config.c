@@ -11,8 +11,6 @@ static void check_sampler(const struct canfs_priced_config *config)
 	struct canfs_settings settings;
 
 	canfs_priced_config_of_sampler(config, &sampler);
-	FUZZ_CHECK(sampler.interval_ms >= CANFS_INTERVAL_MS_MIN);
-	FUZZ_CHECK(sampler.interval_ms <= CANFS_INTERVAL_MS_MAX);
 	FUZZ_CHECK(sampler.monitors != 0 && sampler.monitors < 1u << CANFS_RESOURCES);
 	FUZZ_CHECK(sampler.setup.interface_count <= CANFS_INTERFACES_MAX);
 	FUZZ_CHECK(canfs_priced_config_pmax(NULL, config, &settings));

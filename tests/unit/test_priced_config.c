@@ -49,7 +49,7 @@ static void what_is_said_is_taken(void **state)
 	(void)state;
 	assert_int_equal(
 		parse("[priced] ; of this server\n"
-		      "price_port = 1\nprice_interval=20\npublish = off\n"
+		      "price_port=1\npublish = off\n"
 		      "monitors = disk, memory\ninterfaces = eth0 eth1\nlink_speed = 1000\n"
 		      "disk_read_queue = 1\ndisk_write_queue = 65536\n"
 		      "k_disk = 2.5\ncontrol_socket =\netab =\n"),
@@ -58,7 +58,6 @@ static void what_is_said_is_taken(void **state)
 	assert_string_equal(config.control_socket, "");
 	assert_string_equal(config.etab, "");
 	canfs_priced_config_of_sampler(&config, &sampler);
-	assert_int_equal(sampler.interval_ms, 20);
 	assert_false(sampler.publish);
 	assert_int_equal(sampler.monitors, 1u << CANFS_DISK | 1u << CANFS_MEMORY);
 	assert_int_equal(sampler.setup.interface_count, 2);
@@ -72,8 +71,8 @@ static void what_is_said_is_taken(void **state)
 static void what_is_wrong_is_named(void **state)
 {
 	(void)state;
-	refused("[priced]\n\nprice_interval = 5\n",
-		"priced.conf:3: price_interval = 5: not in 20 ... 10000");
+	refused("[priced]\n\nlink_speed = 0\n",
+		"priced.conf:3: link_speed = 0: not in 1 ... 10000000");
 	refused("[priced]\nprice_port = 0\n", "priced.conf:2: price_port = 0: not in 1 ... 65535");
 	refused("[priced]\nprice_port =\n", "priced.conf:2: price_port = : not a number");
 	refused("[priced]\nprice_port = 0x10\n", "priced.conf:2: price_port = 0x10: not a number");
@@ -168,7 +167,7 @@ static void wrong_classes_are_named(void **state)
 static void a_wrong_file_changes_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("[priced]\nprice_port = 7\nprice_interval = 1\n"), -EINVAL);
+	assert_int_equal(parse("[priced]\nprice_port = 7\nlink_speed = 0\n"), -EINVAL);
 	assert_int_equal(config.price_port, CANFS_PRICE_PORT);
 }
 
