@@ -203,7 +203,6 @@ struct config_item canfs_price_items[] = {
 	PRICE_UI32("Link_Speed", 1, 10000000, 0, setup.link_mbit_per_sec),
 	PRICE_UI32("Disk_Read_Queue", QUEUE_MIN, QUEUE_MAX, 0, disk_read_queue),
 	PRICE_UI32("Disk_Write_Queue", QUEUE_MIN, QUEUE_MAX, 0, disk_write_queue),
-	PRICE_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, ghost_memory_mib),
 	ITEM_PERCENT("Pmax_Percent", pmax_percent),
 	PRICE_UI32("K_Disk", K_MIN, K_MAX, 0, k_disk),
 	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
@@ -265,8 +264,6 @@ bool canfs_price_settle(void *own)
 		.say = canfs_log_event,
 		.thread_begins = name_thread };
 	options->pmax = options->pmax_percent / 100.0 * CANFS_PRICE_MAX;
-	if (options->monitors & 1u << CANFS_MEMORY)
-		options->ghost_memory_bytes = (size_t)options->ghost_memory_mib << 20;
 	return true;
 }
 

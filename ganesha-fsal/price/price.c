@@ -64,11 +64,17 @@ static bool change_pmax(
 	return canfs_sampler_set(canfs_pricing.sampler, &found, &wanted) == 0;
 }
 
+static bool watches_memory(const struct canfs_price_options *options)
+{
+	return (options->sampler.monitors & 1u << CANFS_MEMORY) != 0;
+}
+
 static int start_market(struct canfs_price_options *options)
 {
 	int ret;
 
-	canfs_open_ghosts(options->ghost_memory_bytes);
+	if (watches_memory(options))
+		canfs_open_ghosts();
 	options->sampler.setup.ghosts = canfs_pricing.ghosts;
 	options->sampler.stepped = canfs_step_waiting;
 	ret = canfs_sampler_new(&canfs_pricing.sampler, &options->sampler);
@@ -122,9 +128,7 @@ static void end(void)
 static bool needs_restart(
 	const struct canfs_price_options *before, const struct canfs_price_options *now)
 {
-	bool wants_ghosts = (now->sampler.monitors & 1u << CANFS_MEMORY) != 0;
-
-	return (wants_ghosts && before->ghost_memory_bytes != now->ghost_memory_bytes) ||
+	return (watches_memory(now) && !canfs_pricing.ghosts) ||
 	       before->price_port != now->price_port ||
 	       strcmp(before->control_socket, now->control_socket) != 0;
 }
@@ -135,7 +139,6 @@ static void keep(struct canfs_price_options *before, struct canfs_price_options 
 	gsh_free(now->control_socket);
 	now->control_socket = before->control_socket;
 	before->control_socket = NULL;
-	now->ghost_memory_bytes = before->ghost_memory_bytes;
 	now->price_port = before->price_port;
 	canfs_pricing.options = now;
 }
@@ -165,7 +168,8 @@ static bool reload(void *running, void *read, bool names)
 		canfs_set_classes(&now->classes);
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: a new Control_Socket, Price_Port or Ghost_Memory needs a restart");
+			"CANFS: a new Control_Socket or Price_Port, and the first memory in "
+			"Monitors, need a restart");
 	keep(before, now);
 	return holds;
 }

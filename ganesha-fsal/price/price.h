@@ -26,7 +26,6 @@ struct canfs_price_options {
 	uint32_t disk_read_queue, disk_write_queue;
 	uint32_t k_disk;
 	uint32_t pmax_percent;
-	uint32_t ghost_memory_mib;
 	char *control_socket; /* "": none */
 	uint16_t price_port;  /* UDP; 0: no price service */
 	struct canfs_monitor_setup setup;
@@ -35,7 +34,6 @@ struct canfs_price_options {
 
 	struct canfs_sampler_config sampler;
 	double pmax; /* as in struct canfs_settings */
-	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
 };
 struct canfs_price_export_options {
 	uint32_t disk_read_queue, disk_write_queue, k; /* 0: as the server's */
@@ -127,7 +125,7 @@ fsal_status_t canfs_end_write(struct canfs_op *op, fsal_status_t status); /* or 
 void canfs_note_fetched(struct canfs_op *op, uint64_t bytes);
 
 /* ghosts.c. Reports an answered read to the ghost caches. */
-void canfs_open_ghosts(size_t memory_bytes); /* 0: no ghost caches */
+void canfs_open_ghosts(void);
 void canfs_note_read(const struct canfs_op *op);
 
 #endif
