@@ -15,9 +15,8 @@
 /* The options of the CANFS { } block. */
 struct canfs_read_options {
 	bool prefetch;
-	uint32_t files, open_files;
+	uint32_t files;
 	uint32_t scheduler; /* options.c */
-	uint32_t depth;
 	uint32_t lag_kib;
 	struct canfs_prefetcher_config prefetcher; /* derived from the options */
 };
