@@ -187,6 +187,20 @@ static const struct canfs_option options[] = {
 
 _Static_assert(OPTIONS <= CANFS_OPTIONS_MAX, "too many options");
 
+#define WEIGHT_HINT "all resources count alike; monitors names those that have a price"
+
+/* Up to version 1.0. */
+static const struct canfs_retired_option retired[] = {
+	{ "price_interval", "it is always 100 ms" },
+	{ "k_cpu", "it is always 64" },
+	{ "k_network", "it is always 64" },
+	{ "k_memory", "it is always 32" },
+	{ "weight_cpu_percent", WEIGHT_HINT },
+	{ "weight_network_percent", WEIGHT_HINT },
+	{ "weight_disk_percent", WEIGHT_HINT },
+	{ "weight_memory_percent", WEIGHT_HINT },
+};
+
 /* Checks a complete class section. Errors name the line of its first option, or of its header. */
 static int end_class(struct parser *parser)
 {
@@ -293,6 +307,8 @@ static void take_header(struct canfs_options_reader *reader, struct canfs_span h
 const struct canfs_option_table canfs_priced_options = {
 	.option = options,
 	.n = OPTIONS,
+	.retired = retired,
+	.n_retired = sizeof(retired) / sizeof(retired[0]),
 	.line_is = "\"name = value\" nor a section",
 	.header = take_header,
 	.pair = take_pair,

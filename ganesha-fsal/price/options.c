@@ -214,6 +214,24 @@ struct config_item canfs_price_items[] = {
 	CONFIG_EOL,
 };
 
+#define WEIGHT_HINT "all resources count alike; Monitors names those that have a price"
+
+/* Up to version 1.0. */
+const struct canfs_retired_option canfs_price_retired[] = {
+	{ "Price_Interval", "it is always 100 ms" },
+	{ "Ghost_Memory", "it is always 16 MiB" },
+	{ "K_Cpu", "it is always 64" },
+	{ "K_Network", "it is always 64" },
+	{ "K_Memory", "it is always 32" },
+	{ "K_Backend", "it is always 4" },
+	{ "Weight_Cpu_Percent", WEIGHT_HINT },
+	{ "Weight_Network_Percent", WEIGHT_HINT },
+	{ "Weight_Disk_Percent", WEIGHT_HINT },
+	{ "Weight_Memory_Percent", WEIGHT_HINT },
+	{ "Weight_Backend_Percent", WEIGHT_HINT },
+	{ NULL, NULL },
+};
+
 /* Options that an export may have of its own. 0: not given. */
 #define EXPORT_UI32(name, min, max, member)                                                        \
 	CONF_ITEM_UI32(name, min, max, 0, canfs_price_export_options, member)

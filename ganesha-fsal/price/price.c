@@ -273,6 +273,7 @@ static const struct canfs_load load = {
 const struct canfs_feature canfs_feature_price = {
 	.options = { canfs_price_items, sizeof(struct canfs_price_options) },
 	.export_options = { canfs_price_export_items, sizeof(struct canfs_price_export_options) },
+	.retired = canfs_price_retired,
 	.prepare = canfs_price_prepare,
 	.settle = canfs_price_settle,
 	.forget = canfs_price_forget,

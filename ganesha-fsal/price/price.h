@@ -39,6 +39,7 @@ struct canfs_price_export_options {
 	uint32_t disk_read_queue, disk_write_queue, k; /* 0: as the server's */
 };
 extern struct config_item canfs_price_items[], canfs_price_export_items[];
+extern const struct canfs_retired_option canfs_price_retired[];
 void canfs_price_prepare(void *options, bool names);
 bool canfs_price_settle(void *options);
 void canfs_price_forget(void *options);

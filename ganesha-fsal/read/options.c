@@ -23,6 +23,13 @@ struct config_item canfs_read_items[] = {
 	CONFIG_EOL,
 };
 
+/* Up to version 1.0. */
+const struct canfs_retired_option canfs_read_retired[] = {
+	{ "Prefetch_Open_Files", "it is always 1024" },
+	{ "Scheduler_Depth", "it follows from the type of the disk" },
+	{ NULL, NULL },
+};
+
 struct config_item canfs_read_export_items[] = {
 	CONF_ITEM_BOOLBIT_SET(
 		"Prefetch", true, 1, canfs_read_export_options, prefetch, prefetch_given),

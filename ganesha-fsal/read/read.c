@@ -268,6 +268,7 @@ static void *command_host(void)
 const struct canfs_feature canfs_feature_read = {
 	.options = { canfs_read_items, sizeof(struct canfs_read_options) },
 	.export_options = { canfs_read_export_items, sizeof(struct canfs_read_export_options) },
+	.retired = canfs_read_retired,
 	.settle = canfs_read_settle,
 	.start = start,
 	.stop = stop,

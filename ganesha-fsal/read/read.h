@@ -21,6 +21,7 @@ struct canfs_read_options {
 	struct canfs_prefetcher_config prefetcher; /* derived from the options */
 };
 extern struct config_item canfs_read_items[], canfs_read_export_items[];
+extern const struct canfs_retired_option canfs_read_retired[];
 bool canfs_read_settle(void *options);
 
 /* The options of an export's FSAL { } block: 1 or 0, each. */

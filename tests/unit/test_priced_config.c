@@ -96,6 +96,20 @@ static void what_is_wrong_is_named(void **state)
 		"priced.conf:3: k_disk: given before, in line 2");
 }
 
+static void what_went_is_refused_with_what_holds(void **state)
+{
+	(void)state;
+	refused("[priced]\nprice_interval = 200\n",
+		"priced.conf:2: price_interval: no longer an option: it is always 100 ms");
+	refused("[priced]\nk_cpu = 2\n",
+		"priced.conf:2: k_cpu: no longer an option: it is always 64");
+	refused("[priced]\nweight_disk_percent = 50\n",
+		"priced.conf:2: weight_disk_percent: no longer an option: all resources count "
+		"alike; monitors names those that have a price");
+	/* Ganesha's: it never was an option here. */
+	refused("[priced]\nk_backend = 2\n", "priced.conf:2: k_backend: unknown option");
+}
+
 static void classes_are_taken(void **state)
 {
 	struct in6_addr client = IN6ADDR_LOOPBACK_INIT;
@@ -254,6 +268,7 @@ int main(void)
 		cmocka_unit_test(the_defaults),
 		cmocka_unit_test(what_is_said_is_taken),
 		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(what_went_is_refused_with_what_holds),
 		cmocka_unit_test(classes_are_taken),
 		cmocka_unit_test(wrong_classes_are_named),
 		cmocka_unit_test(a_wrong_file_changes_nothing),
