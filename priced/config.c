@@ -115,13 +115,6 @@ static const struct canfs_option options[] = {
 		.max = 65535,
 		.number = CANFS_PRICE_PORT,
 		.help = "UDP port of the price service" },
-	{ .name = "publish",
-		.type = CANFS_SWITCH,
-		.offset = AT(publish),
-		.number = 1,
-		.help = "off: prices are computed, and shown by canfsctl server, but no client "
-			"gets "
-			"them" },
 	{ .name = "monitors",
 		.type = CANFS_CUSTOM,
 		.set = set_monitors,
@@ -191,6 +184,7 @@ _Static_assert(OPTIONS <= CANFS_OPTIONS_MAX, "too many options");
 
 /* Up to version 1.0. */
 static const struct canfs_retired_option retired[] = {
+	{ "publish", "it is always on; for a while: canfsctl server set publish=off" },
 	{ "price_interval", "it is always 100 ms" },
 	{ "k_cpu", "it is always 64" },
 	{ "k_network", "it is always 64" },
@@ -363,7 +357,7 @@ void canfs_priced_config_of_sampler(
 	const struct canfs_priced_config *config, struct canfs_sampler_config *sampler)
 {
 	*sampler = (struct canfs_sampler_config) { .interval_ms = CANFS_INTERVAL_MS,
-		.publish = config->publish,
+		.publish = true,
 		.monitors = config->monitors,
 		.k_disk = config->k_disk,
 		.setup = { .root = "",

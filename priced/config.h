@@ -27,8 +27,7 @@
 
 struct canfs_priced_config {
 	unsigned int price_port; /* UDP: 1 ... 65535, default 20590 */
-	bool publish;
-	unsigned int monitors; /* bit 1 << enum canfs_resource for each that runs; default all */
+	unsigned int monitors;   /* bit 1 << enum canfs_resource for each that runs; default all */
 
 	/* As in struct canfs_monitor_setup, with its meaning of 0. */
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE];

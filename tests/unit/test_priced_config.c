@@ -49,7 +49,7 @@ static void what_is_said_is_taken(void **state)
 	(void)state;
 	assert_int_equal(
 		parse("[priced] ; of this server\n"
-		      "price_port=1\npublish = off\n"
+		      "price_port=1\n"
 		      "monitors = disk, memory\ninterfaces = eth0 eth1\nlink_speed = 1000\n"
 		      "disk_read_queue = 1\ndisk_write_queue = 65536\n"
 		      "k_disk = 2.5\ncontrol_socket =\netab =\n"),
@@ -58,7 +58,7 @@ static void what_is_said_is_taken(void **state)
 	assert_string_equal(config.control_socket, "");
 	assert_string_equal(config.etab, "");
 	canfs_priced_config_of_sampler(&config, &sampler);
-	assert_false(sampler.publish);
+	assert_true(sampler.publish);
 	assert_int_equal(sampler.monitors, 1u << CANFS_DISK | 1u << CANFS_MEMORY);
 	assert_int_equal(sampler.setup.interface_count, 2);
 	assert_string_equal(sampler.setup.interfaces[1], "eth1");
@@ -80,7 +80,6 @@ static void what_is_wrong_is_named(void **state)
 		"priced.conf:2: link_speed = 1.5: not a whole number");
 	refused("[priced]\nk_disk = nan\n", "priced.conf:2: k_disk = nan: not a number");
 	refused("[priced]\nk_disk = 1\n", "priced.conf:2: k_disk = 1: not in 1.1 ... 1000000");
-	refused("[priced]\npublish = yes\n", "priced.conf:2: publish = yes: not off or on");
 	refused("[priced]\nmonitors = disk,log\n",
 		"priced.conf:2: monitors: log: not of cpu network disk memory");
 	refused("[priced]\nmonitors =\n", "priced.conf:2: monitors: none is named");
@@ -101,6 +100,9 @@ static void what_went_is_refused_with_what_holds(void **state)
 	(void)state;
 	refused("[priced]\nprice_interval = 200\n",
 		"priced.conf:2: price_interval: no longer an option: it is always 100 ms");
+	refused("[priced]\npublish = off\n",
+		"priced.conf:2: publish: no longer an option: it is always on; for a while: "
+		"canfsctl server set publish=off");
 	refused("[priced]\nk_cpu = 2\n",
 		"priced.conf:2: k_cpu: no longer an option: it is always 64");
 	refused("[priced]\nweight_disk_percent = 50\n",
@@ -145,7 +147,7 @@ static void wrong_classes_are_named(void **state)
 	refused("[class a]\npremium = 30\n", "priced.conf:2: class a: it has no clients");
 	/* With no option at all. */
 	refused("[class a]\n", "priced.conf:1: class a: it has no clients");
-	refused("\n[class a]\n# none\n[priced]\npublish = on\n",
+	refused("\n[class a]\n# none\n[priced]\nprice_port = 1\n",
 		"priced.conf:2: class a: it has no clients");
 	refused("[class a]\n[class b]\nclients = *\n", "priced.conf:1: class a: it has no clients");
 	refused("[class b]\nclients = *\n[class a]", "priced.conf:3: class a: it has no clients");
