@@ -8,7 +8,7 @@
 #include "pricing/price.h"
 #include "protocol/price_message.h"
 
-#define NAME_OF(NAME, name, Name) " " #name
+#define NAME_OF(NAME, name) " " #name
 
 static const char names[] = CANFS_HOST_RESOURCE_ROWS(NAME_OF);
 static const char allowed_names[] = "of" CANFS_HOST_RESOURCE_ROWS(NAME_OF);
@@ -106,24 +106,6 @@ static int set_interfaces(struct canfs_options_reader *reader, const struct canf
 
 #define AT(member) offsetof(struct canfs_priced_config, member)
 
-#define ROW_OF_K(NAME, resource, Name)                                                             \
-	{ .name = "k_" #resource,                                                                  \
-		.type = CANFS_REAL,                                                                \
-		.offset = AT(k[CANFS_##NAME]),                                                     \
-		.min = CANFS_K_MIN,                                                                \
-		.max = CANFS_K_MAX,                                                                \
-		.may_be_empty = true,                                                              \
-		.help = "k of the price of " #resource ": the smaller, the earlier it rises" },
-
-#define ROW_OF_WEIGHT(NAME, resource, Name)                                                        \
-	{ .name = "weight_" #resource "_percent",                                                  \
-		.type = CANFS_COUNT,                                                               \
-		.offset = AT(weight_percent[CANFS_##NAME]),                                        \
-		.min = 0,                                                                          \
-		.max = 100,                                                                        \
-		.number = 100,                                                                     \
-		.help = "how much the price of " #resource " counts" },
-
 /* To add an option, add a row here and a member to struct canfs_priced_config. */
 static const struct canfs_option options[] = {
 	{ .name = "price_port",
@@ -133,20 +115,6 @@ static const struct canfs_option options[] = {
 		.max = 65535,
 		.number = CANFS_PRICE_PORT,
 		.help = "UDP port of the price service" },
-	{ .name = "price_interval",
-		.type = CANFS_COUNT,
-		.offset = AT(price_interval),
-		.min = CANFS_INTERVAL_MS_MIN,
-		.max = CANFS_INTERVAL_MS_MAX,
-		.number = 100,
-		.help = "ms from one computation of the prices to the next" },
-	{ .name = "publish",
-		.type = CANFS_SWITCH,
-		.offset = AT(publish),
-		.number = 1,
-		.help = "off: prices are computed, and shown by canfsctl server, but no client "
-			"gets "
-			"them" },
 	{ .name = "monitors",
 		.type = CANFS_CUSTOM,
 		.set = set_monitors,
@@ -187,13 +155,19 @@ static const struct canfs_option options[] = {
 		.max = 100,
 		.number = 100,
 		.help = "price of a resource that is full" },
-	CANFS_HOST_RESOURCE_ROWS(ROW_OF_K)
-		CANFS_HOST_RESOURCE_ROWS(ROW_OF_WEIGHT) { .name = "control_socket",
-			.type = CANFS_PATH,
-			.offset = AT(control_socket),
-			.text = "/run/canfs/priced.sock",
-			.may_be_empty = true,
-			.help = "where canfsctl server asks; empty: nowhere" },
+	{ .name = "k_disk",
+		.type = CANFS_REAL,
+		.offset = AT(k_disk),
+		.min = CANFS_K_MIN,
+		.max = CANFS_K_MAX,
+		.may_be_empty = true,
+		.help = "k of the price of a disk: the smaller, the earlier it rises" },
+	{ .name = "control_socket",
+		.type = CANFS_PATH,
+		.offset = AT(control_socket),
+		.text = "/run/canfs/priced.sock",
+		.may_be_empty = true,
+		.help = "where canfsctl server asks; empty: nowhere" },
 	{ .name = "etab",
 		.type = CANFS_PATH,
 		.offset = AT(etab),
@@ -205,6 +179,21 @@ static const struct canfs_option options[] = {
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 
 _Static_assert(OPTIONS <= CANFS_OPTIONS_MAX, "too many options");
+
+#define WEIGHT_HINT "all resources count alike; monitors names those that have a price"
+
+/* Up to version 1.0. */
+static const struct canfs_retired_option retired[] = {
+	{ "publish", "it is always on; for a while: canfsctl server set publish=off" },
+	{ "price_interval", "it is always 100 ms" },
+	{ "k_cpu", "it is always 64" },
+	{ "k_network", "it is always 64" },
+	{ "k_memory", "it is always 32" },
+	{ "weight_cpu_percent", WEIGHT_HINT },
+	{ "weight_network_percent", WEIGHT_HINT },
+	{ "weight_disk_percent", WEIGHT_HINT },
+	{ "weight_memory_percent", WEIGHT_HINT },
+};
 
 /* Checks a complete class section. Errors name the line of its first option, or of its header. */
 static int end_class(struct parser *parser)
@@ -312,6 +301,8 @@ static void take_header(struct canfs_options_reader *reader, struct canfs_span h
 const struct canfs_option_table canfs_priced_options = {
 	.option = options,
 	.n = OPTIONS,
+	.retired = retired,
+	.n_retired = sizeof(retired) / sizeof(retired[0]),
 	.line_is = "\"name = value\" nor a section",
 	.header = take_header,
 	.pair = take_pair,
@@ -320,8 +311,6 @@ const struct canfs_option_table canfs_priced_options = {
 void canfs_priced_config_defaults(struct canfs_priced_config *config)
 {
 	memset(config, 0, sizeof(*config));
-	for (int i = 0; i < CANFS_RESOURCES; i++)
-		config->weight_percent[i] = 100;
 	canfs_options_defaults(&canfs_priced_options, config);
 	config->monitors = CANFS_PRICED_MONITORS;
 }
@@ -367,9 +356,10 @@ int canfs_priced_config_parse_file(struct canfs_priced_config *config, const cha
 void canfs_priced_config_of_sampler(
 	const struct canfs_priced_config *config, struct canfs_sampler_config *sampler)
 {
-	*sampler = (struct canfs_sampler_config) { .interval_ms = config->price_interval,
-		.publish = config->publish,
+	*sampler = (struct canfs_sampler_config) { .interval_ms = CANFS_INTERVAL_MS,
+		.publish = true,
 		.monitors = config->monitors,
+		.k_disk = config->k_disk,
 		.setup = { .root = "",
 			.whole_machine = true,
 			.link_mbit_per_sec = config->link_speed,
@@ -377,21 +367,13 @@ void canfs_priced_config_of_sampler(
 			.disk_write_queue = config->disk_write_queue,
 			.interface_count = config->interface_count } };
 	memcpy(sampler->setup.interfaces, config->interfaces, sizeof(sampler->setup.interfaces));
-	memcpy(sampler->k, config->k, sizeof(sampler->k));
 }
 
-bool canfs_priced_config_scale(const struct canfs_priced_config *before,
+bool canfs_priced_config_pmax(const struct canfs_priced_config *before,
 	const struct canfs_priced_config *now, struct canfs_settings *settings)
 {
-	bool changed = !before || now->pmax_percent != before->pmax_percent;
-
-	if (changed)
-		settings->pmax = now->pmax_percent / 100.0 * CANFS_PRICE_MAX;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		if (before && now->weight_percent[i] == before->weight_percent[i])
-			continue;
-		settings->weight[i] = now->weight_percent[i] / 100.0;
-		changed = true;
-	}
-	return changed;
+	if (before && now->pmax_percent == before->pmax_percent)
+		return false;
+	settings->pmax = now->pmax_percent / 100.0 * CANFS_PRICE_MAX;
+	return true;
 }

@@ -22,14 +22,12 @@
 
 #define CANFS_PRICED_CONFIG_FILE "/etc/canfs/priced.conf"
 
-#define CANFS_PRICED_BIT(NAME, name, Name) | 1u << CANFS_##NAME
-#define CANFS_PRICED_MONITORS              (0u CANFS_HOST_RESOURCE_ROWS(CANFS_PRICED_BIT))
+#define CANFS_PRICED_BIT(NAME, name) | 1u << CANFS_##NAME
+#define CANFS_PRICED_MONITORS        (0u CANFS_HOST_RESOURCE_ROWS(CANFS_PRICED_BIT))
 
 struct canfs_priced_config {
-	unsigned int price_port;     /* UDP: 1 ... 65535, default 20590 */
-	unsigned int price_interval; /* ms between two prices, as in struct canfs_sampler_config */
-	bool publish;
-	unsigned int monitors; /* bit 1 << enum canfs_resource for each that runs; default all */
+	unsigned int price_port; /* UDP: 1 ... 65535, default 20590 */
+	unsigned int monitors;   /* bit 1 << enum canfs_resource for each that runs; default all */
 
 	/* As in struct canfs_monitor_setup, with its meaning of 0. */
 	char interfaces[CANFS_INTERFACES_MAX][IF_NAMESIZE];
@@ -38,8 +36,7 @@ struct canfs_priced_config {
 	unsigned int disk_read_queue, disk_write_queue;
 
 	unsigned int pmax_percent;
-	double k[CANFS_RESOURCES]; /* 0: by device type, or the market's default */
-	unsigned int weight_percent[CANFS_RESOURCES];
+	double k_disk; /* 0: by the type of the disk */
 
 	char control_socket[CANFS_OPTION_PATH_MAX]; /* absolute; "": none */
 	char etab[CANFS_OPTION_PATH_MAX]; /* exportfs's list, absolute; "": use only the kernel's */
@@ -52,8 +49,8 @@ void canfs_priced_config_defaults(struct canfs_priced_config *config);
 
 /*
  * Reads text on top of *config. Returns 0, -EINVAL if text has a mistake, or -ENOMEM. error is then
- * one line, which names the first mistake and what is allowed: "priced.conf:7: price_interval = 5:
- * not in 20 ... 10000". *config is changed only on 0. file: its name in the error line. names:
+ * one line, which names the first mistake and what is allowed: "priced.conf:7: link_speed = 0: not
+ * in 1 ... 10000000". *config is changed only on 0. file: its name in the error line. names:
  * looks up the names of clients; NULL leaves names out.
  */
 int canfs_priced_config_parse_string(struct canfs_priced_config *config, const char *file,
@@ -68,11 +65,11 @@ void canfs_priced_config_of_sampler(
 	const struct canfs_priced_config *config, struct canfs_sampler_config *sampler);
 
 /*
- * Copies pmax and weights to settings; they are not part of the sampler's configuration. A value
- * that is the same in before and now is not copied, because it may have been set at run time since.
- * before: NULL at the start. Returns true if anything changed.
+ * Copies pmax to settings; it is not part of the sampler's configuration. If it is the same in
+ * before and now, it is not copied, because it may have been set at run time since. before: NULL at
+ * the start. Returns true if it changed.
  */
-bool canfs_priced_config_scale(const struct canfs_priced_config *before,
+bool canfs_priced_config_pmax(const struct canfs_priced_config *before,
 	const struct canfs_priced_config *now, struct canfs_settings *settings);
 
 #endif

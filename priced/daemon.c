@@ -60,14 +60,14 @@ static void fill_in(const struct canfs_priced_config *config, struct canfs_sampl
 }
 
 /* before: NULL at the start. Returns true if anything changed. */
-static bool change_scale(struct daemon *daemon, const struct canfs_priced_config *before,
+static bool change_pmax(struct daemon *daemon, const struct canfs_priced_config *before,
 	const struct canfs_priced_config *now)
 {
 	struct canfs_settings found, wanted;
 
 	canfs_sampler_settings(daemon->sampler, &found);
 	wanted = found;
-	return canfs_priced_config_scale(before, now, &wanted) &&
+	return canfs_priced_config_pmax(before, now, &wanted) &&
 	       canfs_sampler_set(daemon->sampler, &found, &wanted) == 0;
 }
 
@@ -83,7 +83,7 @@ static int open_market(struct daemon *daemon)
 	ret = canfs_sampler_new(&daemon->sampler, &sampler);
 	if (ret != 0)
 		return ret;
-	(void)change_scale(daemon, NULL, daemon->config);
+	(void)change_pmax(daemon, NULL, daemon->config);
 	list.sampler = daemon->sampler;
 	ret = canfs_export_list_new(&daemon->list, &list);
 	return ret != 0 ? ret : canfs_sampler_start(daemon->sampler);
@@ -233,7 +233,7 @@ static void reload(struct daemon *daemon)
 	}
 	keep_open(daemon, &config);
 	fill_in(&config, &sampler);
-	(void)change_scale(daemon, daemon->config, &config);
+	(void)change_pmax(daemon, daemon->config, &config);
 	(void)canfs_sampler_reload(daemon->sampler, &sampler, canfs_now_usec());
 	set_classes(daemon, &config.classes);
 	*daemon->config = config;

@@ -72,17 +72,15 @@ void canfs_market_init(struct canfs_market *market)
 {
 	*market = (struct canfs_market) { 0 };
 	market->pmax = CANFS_PRICE_MAX;
-	for (int i = 0; i < CANFS_RESOURCES; i++) {
+	for (int i = 0; i < CANFS_RESOURCES; i++)
 		market->k[i] = resources[i].k;
-		market->weight[i] = 1.0;
-	}
 }
 
 double canfs_market_price(const struct canfs_market *market, enum canfs_resource resource)
 {
 	if (!is_resource(resource) || !market->known[resource])
 		return 0.0;
-	return market->pmax / CANFS_PRICE_MAX * market->weight[resource] *
+	return market->pmax / CANFS_PRICE_MAX *
 	       canfs_price(market->utilization[resource], market->k[resource]);
 }
 
@@ -96,7 +94,7 @@ struct canfs_quote canfs_market_quote(
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		double price;
 
-		if (!operations[operation].pays[i] || !market->known[i] || !(market->weight[i] > 0))
+		if (!operations[operation].pays[i] || !market->known[i])
 			continue;
 		price = canfs_market_price(market, (enum canfs_resource)i);
 		if (quote.bottleneck == CANFS_NONE || price > quote.price) {

@@ -13,24 +13,19 @@
  * To add a resource, append it here (the numbers are on the wire), add its row to both tables of
  * market.c, and a monitor in server/monitors/ with a row in monitors.c. All numbers of the price tag
  * are taken, so it also needs a new version of the tag (protocol/tag.c) and more bits in
- * server/market/sampler.c and protocol/price_message.c. Options and settings follow from the row;
- * metrics have rows in client-agent/status/server_metrics.c. To add an operation, add a row in
- * market.c.
+ * server/market/sampler.c and protocol/price_message.c. Settings follow from the row; metrics have
+ * rows in client-agent/status/server_metrics.c. To add an operation, add a row in market.c.
  *
- * A server scales its prices: price = pmax * weight * (k^u - 1) / (k - 1). pmax is the same for all
- * resources of a server, so that their prices compare (§3.2). A smaller pmax asks clients for less
- * restraint, because clients still bid up to CANFS_PRICE_MAX. A weight below 1 makes a resource
- * count less than the others. A resource with weight 0 has no price.
+ * A server scales its prices: price = pmax * (k^u - 1) / (k - 1). pmax is the same for all resources
+ * of a server, so that their prices compare (§3.2). A smaller pmax asks clients for less restraint,
+ * because clients still bid up to CANFS_PRICE_MAX.
  *
  * Scaling changes the competitive ratio r <= 1 + 2 log2(k) of pricing/price.h as follows. For bids
- * up to pmax * weight nothing changes, because all prices and bids are scaled alike. However, a
- * full resource then costs only pmax * weight. A higher bid is accepted even if the resource is
- * full, so the resource is oversold. A seller that refuses when nothing is left has already sold
- * for pmax * weight, so the higher bid comes too late. Then r <= (1 + 2 log2(k)) / (pmax * weight),
- * and the bound without this divisor is exceeded. tests/unit/test_competitive.c shows both.
- *
- * With different weights, the bottleneck is the resource that matters most to the administrator,
- * not the fullest one in terms of k.
+ * up to pmax nothing changes, because all prices and bids are scaled alike. However, a full
+ * resource then costs only pmax. A higher bid is accepted even if the resource is full, so the
+ * resource is oversold. A seller that refuses when nothing is left has already sold for pmax, so
+ * the higher bid comes too late. Then r <= (1 + 2 log2(k)) / pmax, and the bound without this
+ * divisor is exceeded. tests/unit/test_competitive.c shows both.
  */
 #ifndef CANFS_PRICING_MARKET_H
 #define CANFS_PRICING_MARKET_H
@@ -41,17 +36,16 @@
  * Resource names in the code, on the control socket and in the configuration. The numbers go over
  * the wire (protocol/tag.h): append only.
  */
-#define CANFS_RESOURCE_ROWS(row) CANFS_HOST_RESOURCE_ROWS(row) row(BACKEND, backend, Backend)
+#define CANFS_RESOURCE_ROWS(row) CANFS_HOST_RESOURCE_ROWS(row) row(BACKEND, backend)
 
 /*
  * Resources that the kernel has counters for. Only the program that sends the replies sees the
  * others.
  */
 #define CANFS_HOST_RESOURCE_ROWS(row)                                                              \
-	row(CPU, cpu, Cpu) row(NETWORK, network, Network) row(DISK, disk, Disk)                    \
-		row(MEMORY, memory, Memory)
+	row(CPU, cpu) row(NETWORK, network) row(DISK, disk) row(MEMORY, memory)
 
-#define CANFS_RESOURCE_NUMBER(NAME, name, Name) CANFS_##NAME,
+#define CANFS_RESOURCE_NUMBER(NAME, name) CANFS_##NAME,
 enum canfs_resource {
 	CANFS_NONE,                                                 /* no resource has a price */
 	CANFS_RESOURCE_ROWS(CANFS_RESOURCE_NUMBER) CANFS_RESOURCES, /* count, NONE included */
@@ -83,7 +77,6 @@ enum canfs_operation {
 struct canfs_market {
 	double k[CANFS_RESOURCES];           /* canfs_market_init() sets the default */
 	double pmax;                         /* in [0, CANFS_PRICE_MAX], which is the default */
-	double weight[CANFS_RESOURCES];      /* in [0, 1], default 1; 0: as if not known */
 	double utilization[CANFS_RESOURCES]; /* in [0, 1] */
 	double flushing; /* mean number of flushes in flight at the disk; 0 if not known */
 	bool is_heard;   /* another server reports the utilization of the back end */
@@ -92,7 +85,7 @@ struct canfs_market {
 
 struct canfs_quote {
 	double price;                   /* in [0, CANFS_PRICE_MAX] */
-	enum canfs_resource bottleneck; /* CANFS_NONE if no known resource has a price */
+	enum canfs_resource bottleneck; /* CANFS_NONE: no resource that it uses is known */
 };
 
 /* Sets the defaults; no utilization is known. */

@@ -33,7 +33,7 @@ INODE_BYTES = 256
 SETTLE_SECONDS = 2
 TIMEOUT_SECONDS = 1800
 
-# MEMORY of ganesha-canfs-config(8), for one export, Ghost_Memory = 16 and no connection to the control socket.
+# MEMORY of ganesha-canfs-config(8), for one export and no connection to the control socket.
 GHOSTS_BYTES = 16 << 20
 CLIENTS_BYTES = 42 << 10
 EXPORT_BYTES = 24 << 10

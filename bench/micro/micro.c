@@ -18,12 +18,11 @@
 #define SAMPLE_MSEC 100 /* the sampler's clock per pass */
 #define MOUNT_BYTES 4096
 
-/* A server with the default of Ghost_Memory whose clients read more than it caches. */
-#define GHOST_MEMORY_BYTES ((size_t)16 << 20)
-#define GHOST_CACHE_BYTES  ((uint64_t)8 << 30)
-#define GHOST_READS        10000000 /* fed before anything is measured */
-#define GHOST_SMALL_FILES  1000000  /* of 8 KiB */
-#define GHOST_LARGE_FILES  100u     /* of 1 GiB */
+/* A server whose clients read more than it caches. */
+#define GHOST_CACHE_BYTES ((uint64_t)8 << 30)
+#define GHOST_READS       10000000 /* fed before anything is measured */
+#define GHOST_SMALL_FILES 1000000  /* of 8 KiB */
+#define GHOST_LARGE_FILES 100u     /* of 1 GiB */
 
 static double share(struct fixture *f)
 {
@@ -322,10 +321,10 @@ static int make_ghosts(struct fixture *f)
 {
 	struct canfs_ghost_walk walk;
 	uint64_t key, seed = 1;
-	int ret = canfs_ghosts_new(&f->small_reads, GHOST_MEMORY_BYTES, seed);
+	int ret = canfs_ghosts_new(&f->small_reads, CANFS_GHOSTS_MEMORY_BYTES, seed);
 
 	if (!ret)
-		ret = canfs_ghosts_new(&f->large_reads, GHOST_MEMORY_BYTES, seed);
+		ret = canfs_ghosts_new(&f->large_reads, CANFS_GHOSTS_MEMORY_BYTES, seed);
 	if (ret)
 		return ret;
 	canfs_ghosts_resize(f->small_reads, GHOST_CACHE_BYTES);
@@ -339,7 +338,7 @@ static int make_ghosts(struct fixture *f)
 	while (canfs_ghost_walk_next(&walk, &key));
 	fprintf(stderr, "canfs-micro: ghosts: %zu and %zu of %zu bytes in use\n",
 		canfs_ghosts_usage(f->small_reads).used_bytes,
-		canfs_ghosts_usage(f->large_reads).used_bytes, GHOST_MEMORY_BYTES);
+		canfs_ghosts_usage(f->large_reads).used_bytes, CANFS_GHOSTS_MEMORY_BYTES);
 	return 0;
 }
 

@@ -23,14 +23,13 @@
 #include "ganesha-fsal/read/read.h"
 #include "common/hash.h"
 
-#define GHOST_MEMORY_BYTES ((size_t)16 << 20) /* the default of Ghost_Memory */
-#define FILE_BYTES         ((uint64_t)1 << 20)
-#define CLIENTS            16u
-#define THREADS_MAX        2u
-#define WARM_UP_MIN        100000u
-#define WORK_ROUNDS        256  /* about a microsecond */
-#define TICKS              200u /* of the market, while the ghost caches are filled */
-#define TICK_SEC           0.1
+#define FILE_BYTES  ((uint64_t)1 << 20)
+#define CLIENTS     16u
+#define THREADS_MAX 2u
+#define WARM_UP_MIN 100000u
+#define WORK_ROUNDS 256  /* about a microsecond */
+#define TICKS       200u /* of the market, while the ghost caches are filled */
+#define TICK_SEC    0.1
 
 struct file {
 	struct canfs_handle ours;
@@ -171,7 +170,7 @@ static void open_server(struct server *server, uint64_t cache_bytes)
 	server->sub_export.super_export = &server->export.export;
 	server->file = calloc(server->files, sizeof(*server->file));
 	canfs_pricing.clients = canfs_clients_new();
-	canfs_open_ghosts(GHOST_MEMORY_BYTES);
+	canfs_open_ghosts();
 	if (!server->file || !canfs_pricing.clients || !canfs_pricing.ghosts)
 		fail("no memory");
 	for (uint64_t i = 0; i < server->files; i++) {

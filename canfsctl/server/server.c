@@ -225,8 +225,7 @@ static const struct ctl_syntax syntax = {
 		 "  scheduler [NAME]   show the I/O schedulers, or change them until the restart:\n"
 		 "                     auto, or a Scheduler of ganesha-canfs-config(8)\n"
 		 "  set [NAME=VALUE...] show settings, or change them until the server's restart:\n"
-		 "                     interval_ms, publish and drain (on|off), pmax, and k_...\n"
-		 "                     and weight_... of each resource\n"
+		 "                     publish, drain (on|off), pmax, k_... of each resource\n"
 		 "\n",
 	.options = option_table,
 	.epilog = "\n"
@@ -245,12 +244,8 @@ static json_t *parse_value(const char *text)
 	if (strcmp(text, "default") == 0)
 		return json_null();
 	value = strtod(text, &end);
-	if (end == text || *end != '\0')
-		return NULL;
-	/* interval_ms must be an integer, and a k may be one. JSON has no NaN and no infinity. */
-	if (value >= -1e9 && value <= 1e9 && value == (double)(json_int_t)value)
-		return json_integer((json_int_t)value);
-	return json_real(value);
+	/* NULL for NaN and infinity, too, which JSON does not have. */
+	return end == text || *end != '\0' ? NULL : json_real(value);
 }
 
 /* Adds NAME=VALUE to the request. The server checks names and values. */

@@ -62,13 +62,13 @@ static void show_export(const json_t *export)
 
 	printf("\n%s%s\n", ctl_text(export, "export"),
 		json_is_true(json_object_get(export, "publishes")) ? "" : " (publishes no prices)");
-	printf("  %-10s%12s%8s%8s%8s\n", "", "utilization", "price", "k", "weight");
+	printf("  %-10s%12s%8s%8s\n", "", "utilization", "price", "k");
 	json_object_foreach(resources, name, value)
 	{
 		printf("  %-10s", name);
 		print_share(12, ctl_number(value, "utilization"));
 		print_share(8, ctl_number(value, "price"));
-		printf("%8g%8g", ctl_number(value, "k"), ctl_number(value, "weight"));
+		printf("%8g", ctl_number(value, "k"));
 		if (json_object_get(value, "type"))
 			printf("  %s: %g reads, %g writes", ctl_text(value, "type"),
 				ctl_number(value, "nominal_reads"),
@@ -114,8 +114,7 @@ void ctl_show_prices(const json_t *reply)
 	const json_t *exports = json_object_get(reply, "exports");
 
 	print_time(ctl_number(reply, "time"));
-	printf("  every %g ms, pmax %g%s%s\n", ctl_number(reply, "interval_ms"),
-		ctl_number(reply, "pmax"),
+	printf("  pmax %g%s%s\n", ctl_number(reply, "pmax"),
 		json_is_false(json_object_get(reply, "publish")) ? ", NOT PUBLISHED" : "",
 		json_is_true(json_object_get(reply, "drain")) ? ", DRAINING: writes at 1" : "");
 	show_memory(json_object_get(reply, "memory"));

@@ -62,7 +62,6 @@ static const struct canfs_column resource_columns[] = {
 	{ "used", 6, 0, "utilization", NULL, canfs_format_share, CANFS_NUMBER },
 	{ "price", 7, 0, "price", NULL, canfs_format_price, CANFS_NUMBER },
 	{ "k", 6, CANFS_WIDE, "k", NULL, canfs_format_count, CANFS_NUMBER },
-	{ "weight", 8, CANFS_WIDE, "weight", NULL, canfs_format_share, CANFS_NUMBER },
 	{ "bottleneck", 12, 0, "bottleneck", NULL, canfs_format_word, CANFS_TEXT },
 	{ "the last seconds", 0, 0, "trend", NULL, canfs_format_trend, CANFS_TEXT },
 	{ "what it is made of", 38, CANFS_WIDE, "note", NULL, canfs_format_word, CANFS_TEXT },
@@ -140,8 +139,7 @@ static int put_resources(struct canfs_page *page, int row, const json_t *export,
 		json_object_set_new(
 			object, "trend", trend_of(answers->history, operations[i].name));
 		/* blank instead of unknown: a price has none of these */
-		json_object_update_new(object,
-			json_pack("{s:s, s:s, s:s}", "utilization", "", "k", "", "weight", ""));
+		json_object_update_new(object, json_pack("{s:s, s:s}", "utilization", "", "k", ""));
 		canfs_table_row(page, row++, &resource_table, object, false);
 		json_decref(object);
 		json_decref(quote);
@@ -159,7 +157,6 @@ static const struct {
 	{ "subscribers", "subscribers", false },
 	{ "delegations", "delegations", false },
 	{ "delegations_recalled", "recalled", false },
-	{ "interval_ms", "interval ms", false },
 };
 
 static void put_totals(struct canfs_page *page, int row, const struct canfs_server_answers *answers)

@@ -48,8 +48,8 @@ static const struct canfs_metric of_export[] = {
 /* One row for each resource, after a row that only has the type and help. */
 #define OF_RESOURCE(metric, name, member)                                                          \
 	{ metric, NULL, NULL, "resources." #name member, "resource=\"" #name "\"", 0 },
-#define PRICE_OF(NAME, name, Name) OF_RESOURCE("canfs_export_resource_price", name, ".price")
-#define UTILIZATION_OF(NAME, name, Name)                                                           \
+#define PRICE_OF(NAME, name) OF_RESOURCE("canfs_export_resource_price", name, ".price")
+#define UTILIZATION_OF(NAME, name)                                                                 \
 	OF_RESOURCE("canfs_export_resource_utilization_ratio", name, ".utilization")
 
 static const struct canfs_metric of_resource_price[] = {

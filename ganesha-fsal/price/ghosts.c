@@ -5,16 +5,14 @@
 #include <string.h>
 #include <sys/random.h>
 
-void canfs_open_ghosts(size_t memory_bytes)
+void canfs_open_ghosts(void)
 {
 	uint64_t seed;
 	int ret;
 
-	if (memory_bytes == 0)
-		return;
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uint64_t)(uintptr_t)&seed; /* early in boot; the stack address is random, too */
-	ret = canfs_ghosts_new(&canfs_pricing.ghosts, memory_bytes, seed);
+	ret = canfs_ghosts_new(&canfs_pricing.ghosts, CANFS_GHOSTS_MEMORY_BYTES, seed);
 	if (ret != 0)
 		LogCrit(COMPONENT_FSAL, "CANFS: the read cache is not priced: %s", strerror(-ret));
 }

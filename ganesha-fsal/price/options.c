@@ -9,8 +9,8 @@
 #include "common/control/socket.h"
 #include "pricing/price.h"
 
-#define BIT_OF(NAME, name, Name) | 1u << CANFS_##NAME
-#define ALL_MONITORS             (0u CANFS_RESOURCE_ROWS(BIT_OF))
+#define BIT_OF(NAME, name) | 1u << CANFS_##NAME
+#define ALL_MONITORS       (0u CANFS_RESOURCE_ROWS(BIT_OF))
 
 /* For a list whose words are stored in place. */
 static void *list_init(void *link_mem, void *self)
@@ -19,7 +19,7 @@ static void *list_init(void *link_mem, void *self)
 	return self;
 }
 
-#define MONITOR_TOKEN(NAME, name, Name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
+#define MONITOR_TOKEN(NAME, name) CONFIG_LIST_TOK(#name, 1u << CANFS_##NAME),
 static struct config_item_list monitor_names[] = {
 	CANFS_RESOURCE_ROWS(MONITOR_TOKEN) CONFIG_LIST_EOL,
 };
@@ -187,19 +187,13 @@ static struct config_item class_items[] = {
 #define QUEUE_MIN 1
 #define QUEUE_MAX 65536
 
-#define ITEM_K(NAME, name, Name) PRICE_UI32("K_" #Name, K_MIN, K_MAX, 0, k[CANFS_##NAME]),
-
 /*
  * Percent, because Ganesha's parser has no fractions: it reads 0.5 as a file system ID, and 0.08 as
  * 0.0 and 8.
  */
 #define ITEM_PERCENT(name, member) PRICE_UI32(name, 0, 100, 100, member)
-#define ITEM_WEIGHT(NAME, name, Name)                                                              \
-	ITEM_PERCENT("Weight_" #Name "_Percent", weight_percent[CANFS_##NAME]),
 
 struct config_item canfs_price_items[] = {
-	PRICE_UI32(
-		"Price_Interval", CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, 100, interval_ms),
 	CONF_ITEM_BOOL("Publish", true, canfs_price_options, publish),
 	CONF_ITEM_LIST("Monitors", ALL_MONITORS, monitor_names, canfs_price_options, monitors),
 	COMPAT_ITEM_PROC(
@@ -209,16 +203,33 @@ struct config_item canfs_price_items[] = {
 	PRICE_UI32("Link_Speed", 1, 10000000, 0, setup.link_mbit_per_sec),
 	PRICE_UI32("Disk_Read_Queue", QUEUE_MIN, QUEUE_MAX, 0, disk_read_queue),
 	PRICE_UI32("Disk_Write_Queue", QUEUE_MIN, QUEUE_MAX, 0, disk_write_queue),
-	PRICE_UI32("Ghost_Memory", 0, CANFS_GHOSTS_MEMORY_MAX_BYTES >> 20, 16, ghost_memory_mib),
 	ITEM_PERCENT("Pmax_Percent", pmax_percent),
-	CANFS_RESOURCE_ROWS(ITEM_K) CANFS_RESOURCE_ROWS(ITEM_WEIGHT)
-		CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1,
-			"/run/canfs/ganesha.sock", canfs_price_options, control_socket),
+	PRICE_UI32("K_Disk", K_MIN, K_MAX, 0, k_disk),
+	CONF_ITEM_STR("Control_Socket", 0, CANFS_SOCKET_PATH_MAX - 1, "/run/canfs/ganesha.sock",
+		canfs_price_options, control_socket),
 	CONF_ITEM_UI16("Price_Port", 0, UINT16_MAX, 0, canfs_price_options, price_port),
 	COMPAT_ITEM_PROC("Peers", list_init, peers_add, canfs_price_options, setup.peers),
 	COMPAT_ITEM_BLOCK(
 		"Class", class_items, class_init, class_commit, canfs_price_options, classes),
 	CONFIG_EOL,
+};
+
+#define WEIGHT_HINT "all resources count alike; Monitors names those that have a price"
+
+/* Up to version 1.0. */
+const struct canfs_retired_option canfs_price_retired[] = {
+	{ "Price_Interval", "it is always 100 ms" },
+	{ "Ghost_Memory", "it is always 16 MiB" },
+	{ "K_Cpu", "it is always 64" },
+	{ "K_Network", "it is always 64" },
+	{ "K_Memory", "it is always 32" },
+	{ "K_Backend", "it is always 4" },
+	{ "Weight_Cpu_Percent", WEIGHT_HINT },
+	{ "Weight_Network_Percent", WEIGHT_HINT },
+	{ "Weight_Disk_Percent", WEIGHT_HINT },
+	{ "Weight_Memory_Percent", WEIGHT_HINT },
+	{ "Weight_Backend_Percent", WEIGHT_HINT },
+	{ NULL, NULL },
 };
 
 /* Options that an export may have of its own. 0: not given. */
@@ -263,19 +274,14 @@ bool canfs_price_settle(void *own)
 	options->setup.root = "";
 	options->setup.disk_read_queue = options->disk_read_queue;
 	options->setup.disk_write_queue = options->disk_write_queue;
-	options->sampler = (struct canfs_sampler_config) { .interval_ms = options->interval_ms,
+	options->sampler = (struct canfs_sampler_config) { .interval_ms = CANFS_INTERVAL_MS,
 		.publish = options->publish,
 		.monitors = options->monitors,
+		.k_disk = options->k_disk,
 		.setup = options->setup,
 		.say = canfs_log_event,
 		.thread_begins = name_thread };
 	options->pmax = options->pmax_percent / 100.0 * CANFS_PRICE_MAX;
-	for (int i = 0; i < CANFS_RESOURCES; i++) {
-		options->sampler.k[i] = options->k[i];
-		options->weight[i] = options->weight_percent[i] / 100.0;
-	}
-	if (options->monitors & 1u << CANFS_MEMORY)
-		options->ghost_memory_bytes = (size_t)options->ghost_memory_mib << 20;
 	return true;
 }
 

@@ -47,34 +47,34 @@ static fsal_status_t begin_space(struct canfs_op *op)
 }
 
 /*
- * Applies pmax and the weights. They are not part of canfs_sampler_config, where 0 means the
- * default. If the block has the same value as before, a value that was set since is kept. before:
- * NULL at the start. Returns true if anything changed.
+ * Applies pmax. It is not part of canfs_sampler_config, where 0 means the default. If the block has
+ * the same value as before, a value that was set since is kept. before: NULL at the start. Returns
+ * true if it changed.
  */
-static bool change_scale(
+static bool change_pmax(
 	const struct canfs_price_options *before, const struct canfs_price_options *now)
 {
 	struct canfs_settings found, wanted;
-	bool changed = !before || now->pmax != before->pmax;
 
+	if (before && now->pmax == before->pmax)
+		return false;
 	canfs_sampler_settings(canfs_pricing.sampler, &found);
 	wanted = found;
-	if (changed)
-		wanted.pmax = now->pmax;
-	for (int i = 0; i < CANFS_RESOURCES; i++) {
-		if (before && now->weight[i] == before->weight[i])
-			continue;
-		wanted.weight[i] = now->weight[i];
-		changed = true;
-	}
-	return changed && canfs_sampler_set(canfs_pricing.sampler, &found, &wanted) == 0;
+	wanted.pmax = now->pmax;
+	return canfs_sampler_set(canfs_pricing.sampler, &found, &wanted) == 0;
+}
+
+static bool watches_memory(const struct canfs_price_options *options)
+{
+	return (options->sampler.monitors & 1u << CANFS_MEMORY) != 0;
 }
 
 static int start_market(struct canfs_price_options *options)
 {
 	int ret;
 
-	canfs_open_ghosts(options->ghost_memory_bytes);
+	if (watches_memory(options))
+		canfs_open_ghosts();
 	options->sampler.setup.ghosts = canfs_pricing.ghosts;
 	options->sampler.stepped = canfs_step_waiting;
 	ret = canfs_sampler_new(&canfs_pricing.sampler, &options->sampler);
@@ -82,7 +82,7 @@ static int start_market(struct canfs_price_options *options)
 		return ret;
 	canfs_set_classes(&options->classes);
 	canfs_set_peers(&options->sampler.setup);
-	(void)change_scale(NULL, options);
+	(void)change_pmax(NULL, options);
 	canfs_open_clients();
 	return canfs_sampler_start(canfs_pricing.sampler);
 }
@@ -128,9 +128,7 @@ static void end(void)
 static bool needs_restart(
 	const struct canfs_price_options *before, const struct canfs_price_options *now)
 {
-	bool wants_ghosts = (now->sampler.monitors & 1u << CANFS_MEMORY) != 0;
-
-	return (wants_ghosts && before->ghost_memory_bytes != now->ghost_memory_bytes) ||
+	return (watches_memory(now) && !canfs_pricing.ghosts) ||
 	       before->price_port != now->price_port ||
 	       strcmp(before->control_socket, now->control_socket) != 0;
 }
@@ -141,7 +139,6 @@ static void keep(struct canfs_price_options *before, struct canfs_price_options 
 	gsh_free(now->control_socket);
 	now->control_socket = before->control_socket;
 	before->control_socket = NULL;
-	now->ghost_memory_bytes = before->ghost_memory_bytes;
 	now->price_port = before->price_port;
 	canfs_pricing.options = now;
 }
@@ -159,20 +156,20 @@ static bool reload(void *running, void *read, bool names)
 		return false;
 	}
 	holds = !needs_restart(before, now);
-	changed = change_scale(before, now);
+	changed = change_pmax(before, now);
 	/* Keeps the port, because another port needs a restart. */
 	setup->peer_port = before->price_port;
 	if (setup->peer_port == 0)
 		setup->peer_count = 0;
-	if (canfs_sampler_reload(canfs_pricing.sampler, &now->sampler, canfs_now_usec()) > 0 ||
-		changed)
+	if (canfs_sampler_reload(canfs_pricing.sampler, &now->sampler, canfs_now_usec()) || changed)
 		canfs_log_event("the changes in CANFS { } are in effect");
 	canfs_set_peers(setup);
 	if (names)
 		canfs_set_classes(&now->classes);
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: a new Control_Socket, Price_Port or Ghost_Memory needs a restart");
+			"CANFS: a new Control_Socket or Price_Port, and the first memory in "
+			"Monitors, need a restart");
 	keep(before, now);
 	return holds;
 }
@@ -276,6 +273,7 @@ static const struct canfs_load load = {
 const struct canfs_feature canfs_feature_price = {
 	.options = { canfs_price_items, sizeof(struct canfs_price_options) },
 	.export_options = { canfs_price_export_items, sizeof(struct canfs_price_export_options) },
+	.retired = canfs_price_retired,
 	.prepare = canfs_price_prepare,
 	.settle = canfs_price_settle,
 	.forget = canfs_price_forget,

@@ -21,14 +21,11 @@
  * derived from them.
  */
 struct canfs_price_options {
-	uint32_t interval_ms;
 	bool publish;
 	uint32_t monitors, known_monitors;
 	uint32_t disk_read_queue, disk_write_queue;
-	uint32_t k[CANFS_RESOURCES];
+	uint32_t k_disk;
 	uint32_t pmax_percent;
-	uint32_t weight_percent[CANFS_RESOURCES];
-	uint32_t ghost_memory_mib;
 	char *control_socket; /* "": none */
 	uint16_t price_port;  /* UDP; 0: no price service */
 	struct canfs_monitor_setup setup;
@@ -36,14 +33,13 @@ struct canfs_price_options {
 	struct canfs_names *names;    /* looks names up while parsing; NULL: they are left out */
 
 	struct canfs_sampler_config sampler;
-	double pmax; /* pmax and weight: as in struct canfs_settings */
-	double weight[CANFS_RESOURCES];
-	size_t ghost_memory_bytes; /* 0: the read cache is not priced */
+	double pmax; /* as in struct canfs_settings */
 };
 struct canfs_price_export_options {
 	uint32_t disk_read_queue, disk_write_queue, k; /* 0: as the server's */
 };
 extern struct config_item canfs_price_items[], canfs_price_export_items[];
+extern const struct canfs_retired_option canfs_price_retired[];
 void canfs_price_prepare(void *options, bool names);
 bool canfs_price_settle(void *options);
 void canfs_price_forget(void *options);
@@ -130,7 +126,7 @@ fsal_status_t canfs_end_write(struct canfs_op *op, fsal_status_t status); /* or 
 void canfs_note_fetched(struct canfs_op *op, uint64_t bytes);
 
 /* ghosts.c. Reports an answered read to the ghost caches. */
-void canfs_open_ghosts(size_t memory_bytes); /* 0: no ghost caches */
+void canfs_open_ghosts(void);
 void canfs_note_read(const struct canfs_op *op);
 
 #endif

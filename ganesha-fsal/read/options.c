@@ -18,11 +18,16 @@ static struct config_item_list scheduler_names[] = { CONFIG_LIST_TOK("auto", AUT
 struct config_item canfs_read_items[] = {
 	CONF_ITEM_BOOL("Prefetch", true, canfs_read_options, prefetch),
 	READ_UI32("Prefetch_Files", 64, 16777216, 1000000, files),
-	READ_UI32("Prefetch_Open_Files", 16, 65536, 1024, open_files),
 	CONF_ITEM_TOKEN("Scheduler", AUTO, scheduler_names, canfs_read_options, scheduler),
-	READ_UI32("Scheduler_Depth", 0, CANFS_ENGINE_DEPTH_MAX, 0, depth),
 	READ_UI32("Lag_Kib", 64, 1048576, 2048, lag_kib),
 	CONFIG_EOL,
+};
+
+/* Up to version 1.0. */
+const struct canfs_retired_option canfs_read_retired[] = {
+	{ "Prefetch_Open_Files", "it is always 1024" },
+	{ "Scheduler_Depth", "it follows from the type of the disk" },
+	{ NULL, NULL },
 };
 
 struct config_item canfs_read_export_items[] = {
@@ -36,8 +41,7 @@ bool canfs_read_settle(void *own)
 	struct canfs_read_options *options = own;
 
 	options->prefetcher = (struct canfs_prefetcher_config) { .files = options->files,
-		.open_max = options->open_files,
-		.depth = options->depth,
+		.open_max = CANFS_OPEN_FILES_MAX,
 		.lag_bytes = options->lag_kib << 10 };
 	if (options->scheduler != AUTO)
 		snprintf(options->prefetcher.policy, sizeof(options->prefetcher.policy), "%s",

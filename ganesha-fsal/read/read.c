@@ -226,8 +226,7 @@ static bool takes_effect(
 		canfs_prefetcher_set_policy(canfs_prefetcher, policy);
 		LogEvent(COMPONENT_FSAL, "CANFS: the scheduler is now %s", policy);
 	}
-	return old->files == new->files && old->open_max == new->open_max &&
-	       old->depth == new->depth && old->lag_bytes == new->lag_bytes;
+	return old->files == new->files && old->lag_bytes == new->lag_bytes;
 }
 
 static bool reload(void *before, void *now, bool names)
@@ -238,8 +237,8 @@ static bool reload(void *before, void *now, bool names)
 	options = now;
 	if (!holds)
 		LogWarn(COMPONENT_FSAL,
-			"CANFS: a new Scheduler_Depth, Lag_Kib, Prefetch_Files or "
-			"Prefetch_Open_Files, and the first Prefetch, need a restart");
+			"CANFS: a new Lag_Kib or Prefetch_Files, and the first Prefetch, need a "
+			"restart");
 	return holds;
 }
 
@@ -269,6 +268,7 @@ static void *command_host(void)
 const struct canfs_feature canfs_feature_read = {
 	.options = { canfs_read_items, sizeof(struct canfs_read_options) },
 	.export_options = { canfs_read_export_items, sizeof(struct canfs_read_export_options) },
+	.retired = canfs_read_retired,
 	.settle = canfs_read_settle,
 	.start = start,
 	.stop = stop,

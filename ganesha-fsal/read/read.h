@@ -15,13 +15,13 @@
 /* The options of the CANFS { } block. */
 struct canfs_read_options {
 	bool prefetch;
-	uint32_t files, open_files;
+	uint32_t files;
 	uint32_t scheduler; /* options.c */
-	uint32_t depth;
 	uint32_t lag_kib;
 	struct canfs_prefetcher_config prefetcher; /* derived from the options */
 };
 extern struct config_item canfs_read_items[], canfs_read_export_items[];
+extern const struct canfs_retired_option canfs_read_retired[];
 bool canfs_read_settle(void *options);
 
 /* The options of an export's FSAL { } block: 1 or 0, each. */

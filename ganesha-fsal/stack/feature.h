@@ -11,6 +11,7 @@
 #ifndef CANFS_GANESHA_FSAL_STACK_FEATURE_H
 #define CANFS_GANESHA_FSAL_STACK_FEATURE_H
 
+#include "common/options.h"
 #include "ganesha-fsal/stack/stack.h"
 
 struct canfs_control_command; /* common/control/request.h */
@@ -94,6 +95,8 @@ struct canfs_load {
 struct canfs_feature {
 	struct canfs_option_items options;        /* in the CANFS { } block */
 	struct canfs_option_items export_options; /* in an export's FSAL { } block */
+	/* Options of earlier versions of the CANFS { } block, ended by a name NULL. They are refused with their hints. */
+	const struct canfs_retired_option *retired;
 	/* Prepares zeroed options for parsing. names: DNS lookups are allowed. */
 	void (*prepare)(void *options, bool names);
 	/* Derives values from parsed options. Logs errors; false rejects the whole block. */

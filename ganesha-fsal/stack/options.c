@@ -70,6 +70,51 @@ static void add(struct whole *whole, const struct config_item *items, size_t byt
 	whole->bytes = at + bytes;
 }
 
+static const char *hint_of(const char *name)
+{
+	for (int i = 0; i < CANFS_FEATURES; i++) {
+		const struct canfs_retired_option *retired = canfs_features[i]->retired;
+
+		for (; retired && retired->name; retired++) {
+			if (strcmp(retired->name, name) == 0)
+				return retired->hint;
+		}
+	}
+	return "";
+}
+
+/* Ganesha logs the file and the line of the block. */
+static int refuse_retired(const char *token, enum term_type type, struct config_item *item,
+	void *param, void *node, struct config_error_type *err_type)
+{
+	(void)token;
+	(void)type;
+	(void)param;
+	(void)node;
+	LogCrit(COMPONENT_CONFIG, "CANFS: %s is no option any more: %s", item->name,
+		hint_of(item->name));
+	err_type->invalid = true;
+	return 1;
+}
+
+static bool is_retired(const struct config_item *item)
+{
+	return item->type == CONFIG_PROC && item->u.proc.handler == refuse_retired;
+}
+
+static void add_retired(struct whole *whole, const struct canfs_retired_option *retired)
+{
+	struct config_item row[] = {
+		COMPAT_ITEM_PROC("", noop_conf_init, refuse_retired, no_options, nothing),
+		CONFIG_EOL,
+	};
+
+	for (; retired && retired->name; retired++) {
+		row[0].name = (char *)retired->name; /* Ganesha does not change it */
+		add(whole, row, 0);
+	}
+}
+
 static void add_end(struct whole *whole, struct config_block *whose)
 {
 	static const struct config_item end = CONFIG_EOL;
@@ -87,6 +132,7 @@ static void combine(void)
 
 		add(&of_server, feature->options.items, feature->options.bytes);
 		of_server.at[i] = of_server.bytes - feature->options.bytes;
+		add_retired(&of_server, feature->retired);
 		add(&of_export, feature->export_options.items, feature->export_options.bytes);
 		of_export.at[i] = of_export.bytes - feature->export_options.bytes;
 	}
@@ -157,7 +203,7 @@ static void append_items(char *text, size_t size, const struct config_item *firs
 	const char *between = "";
 
 	for (const struct config_item *item = first; item->name; item++) {
-		if (is_said(first, item))
+		if (is_said(first, item) || is_retired(item))
 			continue;
 		append(text, size, "%s%s", between, item->name);
 		between = "; ";

@@ -6,7 +6,7 @@
 #include "pricing/price.h"
 
 /* The settings: names, types and offsets. canfs_control_set_members[] has the same order. */
-enum kind { WHOLE, SWITCH, NUMBER }; /* unsigned int, bool, double */
+enum kind { SWITCH, NUMBER }; /* bool, double */
 
 /* To add a setting, add a row, a member to struct canfs_settings, and a line in control.md. */
 static const struct setting {
@@ -19,22 +19,18 @@ static const struct setting {
 	{                                                                                          \
 		name, kind, least, most, offsetof(struct canfs_settings, member)                   \
 	}
-	SETTING("interval_ms", WHOLE, CANFS_INTERVAL_MS_MIN, CANFS_INTERVAL_MS_MAX, interval_ms),
 	SETTING("publish", SWITCH, 0, 0, publish), SETTING("drain", SWITCH, 0, 0, drain),
 	SETTING("pmax", NUMBER, 0, CANFS_PRICE_MAX, pmax),
-#define SETTING_K(NAME, name, Name)                                                                \
+#define SETTING_K(NAME, name)                                                                      \
 	SETTING("k_" #name, NUMBER, CANFS_K_MIN, CANFS_K_MAX, k[CANFS_##NAME]),
-#define SETTING_WEIGHT(NAME, name, Name)                                                           \
-	SETTING("weight_" #name, NUMBER, 0, 1, weight[CANFS_##NAME]),
-	CANFS_RESOURCE_ROWS(SETTING_K) CANFS_RESOURCE_ROWS(SETTING_WEIGHT)
+	CANFS_RESOURCE_ROWS(SETTING_K)
 };
 
 #define SETTINGS (sizeof(settings_table) / sizeof(settings_table[0]))
 
-#define NAME_OF_K(NAME, name, Name)      "k_" #name,
-#define NAME_OF_WEIGHT(NAME, name, Name) "weight_" #name,
-const char *const canfs_control_set_members[] = { "interval_ms", "publish", "drain", "pmax",
-	CANFS_RESOURCE_ROWS(NAME_OF_K) CANFS_RESOURCE_ROWS(NAME_OF_WEIGHT) NULL };
+#define NAME_OF_K(NAME, name) "k_" #name,
+const char *const canfs_control_set_members[] = { "publish", "drain", "pmax",
+	CANFS_RESOURCE_ROWS(NAME_OF_K) NULL };
 
 _Static_assert(
 	sizeof(canfs_control_set_members) / sizeof(canfs_control_set_members[0]) == SETTINGS + 1,
@@ -64,15 +60,6 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 		return true;
 	}
 	switch (setting->kind) {
-	case WHOLE:
-		if (!json_is_integer(given) || !allowed) {
-			canfs_control_refuse(call,
-				"%s: allowed is a whole number from %.0f to %.0f", name,
-				setting->least, setting->most);
-			return false;
-		}
-		*(unsigned int *)place(settings, setting) = (unsigned int)number;
-		return true;
 	case SWITCH:
 		if (!json_is_boolean(given)) {
 			canfs_control_refuse(call, "%s: allowed is true or false", name);
@@ -102,8 +89,6 @@ static json_t *show(struct canfs_settings *settings, const struct setting *setti
 	if (may_be_null(setting) && *(const double *)at == 0)
 		return json_null();
 	switch (setting->kind) {
-	case WHOLE:
-		return json_integer(*(const unsigned int *)at);
 	case SWITCH:
 		return json_boolean(*(const bool *)at);
 	case NUMBER:

@@ -22,12 +22,10 @@ static double rounded(double share)
 static json_t *show_resource(const struct canfs_market *market, enum canfs_resource resource)
 {
 	if (!market->known[resource])
-		return json_pack("{s:n, s:n, s:f, s:f}", "utilization", "price", "k",
-			market->k[resource], "weight", market->weight[resource]);
-	return json_pack("{s:f, s:f, s:f, s:f}", "utilization",
-		rounded(market->utilization[resource]), "price",
-		rounded(canfs_market_price(market, resource)), "k", market->k[resource], "weight",
-		market->weight[resource]);
+		return json_pack(
+			"{s:n, s:n, s:f}", "utilization", "price", "k", market->k[resource]);
+	return json_pack("{s:f, s:f, s:f}", "utilization", rounded(market->utilization[resource]),
+		"price", rounded(canfs_market_price(market, resource)), "k", market->k[resource]);
 }
 
 static json_t *show_quote(struct canfs_quote quote)
@@ -131,9 +129,8 @@ json_t *canfs_control_prices(struct canfs_control_call *call)
 		return no_export(call, visit.export);
 	}
 	canfs_sampler_settings(canfs_control_subject_of(call)->sampler, &settings);
-	return json_pack("{s:i, s:b, s:b, s:f, s:o, s:o, s:i}", "interval_ms",
-		(int)settings.interval_ms, "publish", settings.publish, "drain", settings.drain,
-		"pmax", settings.pmax, "memory",
+	return json_pack("{s:b, s:b, s:f, s:o, s:o, s:i}", "publish", settings.publish, "drain",
+		settings.drain, "pmax", settings.pmax, "memory",
 		show_memory(canfs_control_subject_of(call)->sampler), "exports", visit.shown,
 		"left_out", (int)visit.left_out);
 }

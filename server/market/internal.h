@@ -12,8 +12,7 @@
 
 struct canfs_price_table {
 	LIST_ENTRY(canfs_price_table) link;
-	struct canfs_sampler *sampler;   /* NULL: it was freed */
-	_Atomic unsigned int stale_msec; /* maximum age of posted */
+	struct canfs_sampler *sampler; /* NULL: it was freed */
 	struct canfs_price_table
 		*watched_by; /* has the monitors of the same disks; NULL: this one has them */
 	struct canfs_monitor monitors[CANFS_RESOURCES]; /* of this export */
@@ -33,9 +32,7 @@ struct canfs_price_table {
 };
 
 struct canfs_sampler {
-	struct canfs_sampler_config
-		config; /* as last given; the next three members may differ since */
-	unsigned int interval_ms;
+	struct canfs_sampler_config config; /* as last given; publish and k may differ since */
 	bool publish;
 	bool drain;
 	bool k_of_disk_by_type;     /* market.k applies only where the disk type is unknown */
@@ -68,9 +65,9 @@ void canfs_sampler_sample_monitors(
 void canfs_sampler_renew_monitors(struct canfs_sampler *sampler, uint64_t now_usec);
 
 /*
- * Schedules a step soon, because the interval used until now may have been long. The step is not
- * immediate, because nearly nothing would have moved since the last one. Call it with the mutex
- * held.
+ * Schedules a step soon, for a change to take effect. The step is not immediate, because nearly
+ * nothing would have moved since the last one or since the monitors were reopened. Call it with the
+ * mutex held.
  */
 void canfs_sampler_hurry(struct canfs_sampler *sampler);
 
@@ -79,11 +76,6 @@ void canfs_price_table_enter_market(struct canfs_price_table *prices);
 
 /* k 0: use the default. Call it with the mutex held. */
 void canfs_sampler_set_k(struct canfs_sampler *sampler, enum canfs_resource resource, double k);
-
-static inline bool canfs_is_interval(unsigned int interval_ms)
-{
-	return interval_ms >= CANFS_INTERVAL_MS_MIN && interval_ms <= CANFS_INTERVAL_MS_MAX;
-}
 
 /* False if value is NaN. */
 static inline bool canfs_is_within(double value, double least, double most)

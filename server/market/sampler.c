@@ -32,11 +32,9 @@ static uint64_t pack(
 	       (uint64_t)(readahead->price / CANFS_PRICE_MAX * 255 + 0.5);
 }
 
-static bool is_fresh(const struct canfs_price_table *prices, uint64_t posted, uint64_t now_usec)
+static bool is_fresh(uint64_t posted, uint64_t now_usec)
 {
-	return posted != 0 &&
-	       now_usec / 1000 <= (posted >> 20) + atomic_load_explicit(&prices->stale_msec,
-							   memory_order_relaxed);
+	return posted != 0 && now_usec / 1000 <= (posted >> 20) + CANFS_STALE_MS;
 }
 
 bool canfs_price_table_peek(
@@ -44,7 +42,7 @@ bool canfs_price_table_peek(
 {
 	uint64_t posted = atomic_load_explicit(&prices->posted, memory_order_acquire);
 
-	if (!is_fresh(prices, posted, now_usec))
+	if (!is_fresh(posted, now_usec))
 		return false;
 	tag->bottleneck = (enum canfs_resource)(posted >> 16 & 7);
 	tag->write = (double)(posted >> 8 & 0xff) / 255;
@@ -83,13 +81,13 @@ bool canfs_price_table_quotes(
 
 	pthread_mutex_lock(&sampler->mutex);
 	posted = atomic_load(&prices->posted);
-	fresh = is_fresh(prices, posted, now_usec);
+	fresh = is_fresh(posted, now_usec);
 	if (fresh) {
 		memcpy(quotes->quote, prices->quotes, sizeof(quotes->quote));
 		if (posted & DRAINS)
 			quotes->quote[CANFS_WRITE].price = CANFS_PRICE_MAX;
 		quotes->age_usec = age_of(sampler, now_usec);
-		quotes->interval_usec = sampler->interval_ms * 1000;
+		quotes->interval_usec = sampler->config.interval_ms * 1000;
 		quotes->others = -1; /* not per export */
 	}
 	pthread_mutex_unlock(&sampler->mutex);
@@ -140,13 +138,6 @@ void canfs_sampler_sample_monitors(
 {
 	for (int i = 0; i < CANFS_RESOURCES; i++)
 		canfs_monitor_sample(&monitors[i], elapsed_sec, market);
-}
-
-static unsigned int stale_msec(unsigned int interval_ms)
-{
-	unsigned int msec = interval_ms * CANFS_STALE_INTERVALS;
-
-	return msec > CANFS_STALE_MS_MIN ? msec : CANFS_STALE_MS_MIN;
 }
 
 static const struct canfs_monitor_traits *disk_of(const struct canfs_price_table *prices)
@@ -240,8 +231,6 @@ static void post(struct canfs_price_table *prices, double elapsed_sec, uint64_t 
 	/* Without a bottleneck, no monitor works, and a price of 0 would be wrong. */
 	if (write.bottleneck != CANFS_NONE && sampler->publish)
 		posted = pack(now_usec / 1000, &write, &readahead) | (sampler->drain ? DRAINS : 0);
-	/* Use the interval until the next post. */
-	prices->stale_msec = stale_msec(sampler->interval_ms);
 	atomic_store_explicit(&prices->posted, posted, memory_order_release);
 }
 
@@ -268,6 +257,7 @@ void canfs_sampler_step(struct canfs_sampler *sampler, uint64_t now_usec)
 static void *run(void *arg)
 {
 	struct canfs_sampler *sampler = arg;
+	const uint64_t interval_usec = (uint64_t)sampler->config.interval_ms * 1000;
 
 	if (sampler->config.thread_begins)
 		sampler->config.thread_begins();
@@ -275,7 +265,6 @@ static void *run(void *arg)
 	sampler->next_usec = canfs_now_usec();
 	while (!sampler->stop) {
 		uint64_t now_usec = canfs_now_usec();
-		uint64_t interval_usec = (uint64_t)sampler->interval_ms * 1000;
 		struct timespec until = { .tv_sec = (time_t)(sampler->next_usec / 1000000),
 			.tv_nsec = (long)(sampler->next_usec % 1000000 * 1000) };
 
@@ -320,21 +309,20 @@ int canfs_sampler_new(struct canfs_sampler **sampler, const struct canfs_sampler
 {
 	struct canfs_sampler *new;
 
-	if (!canfs_is_interval(config->interval_ms))
+	if (config->interval_ms < CANFS_INTERVAL_MS_MIN ||
+		config->interval_ms > CANFS_INTERVAL_MS_MAX)
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return -ENOMEM;
 	new->config = *config;
 	new->config.setup.say = config->say;
-	new->interval_ms = config->interval_ms;
 	new->publish = config->publish;
 	LIST_INIT(&new->price_tables);
 	pthread_mutex_init(&new->mutex, NULL);
 	canfs_steady_cond_init(&new->wake);
 	canfs_market_init(&new->market);
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++)
-		canfs_sampler_set_k(new, (enum canfs_resource)i, config->k[i]);
+	canfs_sampler_set_k(new, CANFS_DISK, config->k_disk);
 	canfs_sampler_open_monitors(new->monitors, new, NULL);
 	*sampler = new;
 	return 0;
@@ -384,7 +372,7 @@ void canfs_sampler_visit(struct canfs_sampler *sampler, uint64_t now_usec,
 			.work = work_of(prices, &work),
 			.backend_nominal = backend_nominal_of(prices),
 			.quotes = prices->quotes,
-			.publishes = is_fresh(prices, prices->posted, now_usec),
+			.publishes = is_fresh(prices->posted, now_usec),
 			.history = &prices->history };
 
 		visit(&view, arg);

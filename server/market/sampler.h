@@ -23,10 +23,10 @@
 #include "protocol/tag.h"
 
 struct canfs_sampler_config {
-	unsigned int interval_ms;         /* between two steps; CANFS_INTERVAL_MS_MIN ... MAX */
+	unsigned int interval_ms;         /* between two steps: CANFS_INTERVAL_MS, or a test's */
 	bool publish;                     /* false: prices are computed but not posted */
 	unsigned int monitors;            /* bit 1 << enum canfs_resource of each to run */
-	double k[CANFS_RESOURCES];        /* 0: by the disk's type, or the market's default */
+	double k_disk;                    /* 0: by the disk's type */
 	struct canfs_monitor_setup setup; /* of all monitors; members of an export are ignored */
 	canfs_say *say;
 	void (*thread_begins)(void); /* called first in the thread; NULL: nothing to do */
@@ -34,12 +34,19 @@ struct canfs_sampler_config {
 			now_usec); /* called in the thread after each step, no lock held; NULL: nothing to do */
 };
 
-#define CANFS_INTERVAL_MS_MIN 20
-#define CANFS_INTERVAL_MS_MAX 10000
+/*
+ * The interval of every server. Clients that act on old prices all act at once: prices one second
+ * old make the backlog of many clients three to five times as large (doc/herd.md). A longer
+ * interval would save little: 100 exports take 0.2 % of a processor (doc/scale.md).
+ */
+#define CANFS_INTERVAL_MS 100
 
-/* Quotes are stale after this many intervals, but not before CANFS_STALE_MS_MIN. */
-#define CANFS_STALE_INTERVALS 5
-#define CANFS_STALE_MS_MIN    2000
+/* Below MIN, a step measures noise; above MAX, quotes might be stale before the next step. */
+#define CANFS_INTERVAL_MS_MIN 20
+#define CANFS_INTERVAL_MS_MAX 1000
+
+/* Quotes are stale after this time. */
+#define CANFS_STALE_MS 2000
 
 struct canfs_sampler;
 struct canfs_price_table;
@@ -119,12 +126,10 @@ double canfs_price_table_own_readahead(struct canfs_price_table *prices);
 
 /* Settings that an administrator may change while the server runs (control/control.h). */
 struct canfs_settings {
-	unsigned int interval_ms;
 	bool publish;
 	bool drain;  /* a write is published at CANFS_PRICE_MAX, whatever its price */
 	double pmax; /* highest price of a resource, [0, CANFS_PRICE_MAX]; pricing/market.h */
-	double k[CANFS_RESOURCES];      /* [CANFS_NONE] is unused; [CANFS_DISK] 0: by its type */
-	double weight[CANFS_RESOURCES]; /* [0, 1]; [CANFS_NONE] is unused */
+	double k[CANFS_RESOURCES]; /* [CANFS_NONE] is unused; [CANFS_DISK] 0: by its type */
 };
 
 /*
@@ -139,13 +144,12 @@ int canfs_sampler_set(struct canfs_sampler *sampler, const struct canfs_settings
 
 /*
  * Applies a configuration that was read again, with a step soon. Changes only members that differ
- * from the previous configuration. Other settings from canfs_sampler_set() stay. setup.ghosts,
- * setup.say, say, thread_begins and stepped are ignored. If monitors change, all monitors are
- * reopened, and the posted prices stay until the next step. now_usec: as in canfs_sampler_step().
- * Returns 1 if anything differs, 0 if not, or -EINVAL if the interval is out of range, with nothing
- * changed.
+ * from the previous configuration. Other settings from canfs_sampler_set() stay. interval_ms,
+ * setup.ghosts, setup.say, say, thread_begins and stepped are ignored. If monitors change, all
+ * monitors are reopened, and the posted prices stay until the next step. now_usec: as in
+ * canfs_sampler_step(). Returns true if anything differs.
  */
-int canfs_sampler_reload(struct canfs_sampler *sampler, const struct canfs_sampler_config *config,
+bool canfs_sampler_reload(struct canfs_sampler *sampler, const struct canfs_sampler_config *config,
 	uint64_t now_usec);
 
 /* One export at the last step. */

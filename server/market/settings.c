@@ -18,27 +18,23 @@ void canfs_sampler_tell(struct canfs_sampler *sampler, void (*posted)(void *arg)
 void canfs_sampler_settings(struct canfs_sampler *sampler, struct canfs_settings *settings)
 {
 	pthread_mutex_lock(&sampler->mutex);
-	*settings = (struct canfs_settings) { .interval_ms = sampler->interval_ms,
-		.publish = sampler->publish,
-		.drain = sampler->drain,
-		.pmax = sampler->market.pmax };
+	*settings = (struct canfs_settings) {
+		.publish = sampler->publish, .drain = sampler->drain, .pmax = sampler->market.pmax
+	};
 	memcpy(settings->k, sampler->market.k, sizeof(settings->k));
 	if (sampler->k_of_disk_by_type)
 		settings->k[CANFS_DISK] = 0;
-	memcpy(settings->weight, sampler->market.weight, sizeof(settings->weight));
 	pthread_mutex_unlock(&sampler->mutex);
 }
 
 static bool are_in_range(const struct canfs_settings *settings)
 {
-	if (!canfs_is_interval(settings->interval_ms) ||
-		!canfs_is_within(settings->pmax, 0, CANFS_PRICE_MAX))
+	if (!canfs_is_within(settings->pmax, 0, CANFS_PRICE_MAX))
 		return false;
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		bool by_type = i == CANFS_DISK && settings->k[i] == 0;
 
-		if ((!by_type && !canfs_is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX)) ||
-			!canfs_is_within(settings->weight[i], 0, 1))
+		if (!by_type && !canfs_is_within(settings->k[i], CANFS_K_MIN, CANFS_K_MAX))
 			return false;
 	}
 	return true;
@@ -50,8 +46,6 @@ int canfs_sampler_set(struct canfs_sampler *sampler, const struct canfs_settings
 	if (!are_in_range(after))
 		return -EINVAL;
 	pthread_mutex_lock(&sampler->mutex);
-	if (after->interval_ms != before->interval_ms)
-		sampler->interval_ms = after->interval_ms;
 	if (after->publish != before->publish)
 		sampler->publish = after->publish;
 	if (after->drain != before->drain)
@@ -61,8 +55,6 @@ int canfs_sampler_set(struct canfs_sampler *sampler, const struct canfs_settings
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		if (after->k[i] != before->k[i])
 			canfs_sampler_set_k(sampler, (enum canfs_resource)i, after->k[i]);
-		if (after->weight[i] != before->weight[i])
-			sampler->market.weight[i] = after->weight[i];
 	}
 	canfs_sampler_hurry(sampler);
 	pthread_mutex_unlock(&sampler->mutex);
@@ -129,31 +121,22 @@ static bool change_settings(
 	struct canfs_sampler *sampler, const struct canfs_sampler_config *config)
 {
 	struct canfs_sampler_config *old = &sampler->config;
-	bool changed = config->interval_ms != old->interval_ms || config->publish != old->publish;
+	bool changed = config->publish != old->publish || config->k_disk != old->k_disk;
 
-	if (config->interval_ms != old->interval_ms)
-		sampler->interval_ms = config->interval_ms;
 	if (config->publish != old->publish)
 		sampler->publish = config->publish;
-	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
-		if (config->k[i] == old->k[i])
-			continue;
-		canfs_sampler_set_k(sampler, (enum canfs_resource)i, config->k[i]);
-		changed = true;
-	}
-	old->interval_ms = config->interval_ms;
+	if (config->k_disk != old->k_disk)
+		canfs_sampler_set_k(sampler, CANFS_DISK, config->k_disk);
 	old->publish = config->publish;
-	memcpy(old->k, config->k, sizeof(old->k));
+	old->k_disk = config->k_disk;
 	return changed;
 }
 
-int canfs_sampler_reload(
+bool canfs_sampler_reload(
 	struct canfs_sampler *sampler, const struct canfs_sampler_config *config, uint64_t now_usec)
 {
 	bool changed;
 
-	if (!canfs_is_interval(config->interval_ms))
-		return -EINVAL;
 	pthread_mutex_lock(&sampler->mutex);
 	changed = change_settings(sampler, config);
 	if (!same_monitors(config, &sampler->config)) {

@@ -15,6 +15,12 @@
 #include <stdint.h>
 #include "pricing/ghost.h"
 
+/*
+ * The memory of every server's ghost caches. It suffices for a read cache of 7 TiB, and is touched
+ * only as far as the sample needs it.
+ */
+#define CANFS_GHOSTS_MEMORY_BYTES ((size_t)16 << 20)
+
 #define CANFS_GHOSTS_MEMORY_MIN_BYTES ((size_t)1 << 20)
 #define CANFS_GHOSTS_MEMORY_MAX_BYTES ((size_t)1 << 30)
 

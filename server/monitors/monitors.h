@@ -17,7 +17,7 @@
 	int canfs_##name##_sample(void *state, double elapsed_sec, double *utilization);           \
 	void canfs_##name##_close(void *state)
 
-#define CANFS_MONITOR_OF(NAME, name, Name) CANFS_MONITOR_OPERATIONS(name);
+#define CANFS_MONITOR_OF(NAME, name) CANFS_MONITOR_OPERATIONS(name);
 CANFS_RESOURCE_ROWS(CANFS_MONITOR_OF)
 struct canfs_monitor_traits canfs_disk_traits(const void *state);
 double canfs_disk_flushing(const void *state);

@@ -14,13 +14,10 @@ static void check_settings(struct canfs_sampler *sampler)
 	struct canfs_settings settings;
 
 	canfs_sampler_settings(sampler, &settings);
-	FUZZ_CHECK(settings.interval_ms >= CANFS_INTERVAL_MS_MIN);
-	FUZZ_CHECK(settings.interval_ms <= CANFS_INTERVAL_MS_MAX);
 	FUZZ_CHECK(settings.pmax >= 0 && settings.pmax <= CANFS_PRICE_MAX);
 	for (int i = CANFS_NONE + 1; i < CANFS_RESOURCES; i++) {
 		FUZZ_CHECK((i == CANFS_DISK && settings.k[i] == 0) ||
 			   (settings.k[i] >= CANFS_K_MIN && settings.k[i] <= CANFS_K_MAX));
-		FUZZ_CHECK(settings.weight[i] >= 0 && settings.weight[i] <= 1);
 	}
 }
 

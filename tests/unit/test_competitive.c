@@ -20,9 +20,9 @@
  *     have set the price greater than P": the last piece may oversell, as a queue does. A seller
  *     who also refuses what no longer fits needs pieces of at most 1/2L; with pieces of 1/L the
  *     bound is false, which test_coarse_pieces_that_must_fit_break_the_bound shows.
- *  5. The scale of the prices, pmax * weight (pricing/market.h), is that of the bids. Of a seller who sells at
+ *  5. The scale of the prices, pmax (pricing/market.h), is that of the bids. Of a seller who sells at
  *     less, but no more than there is, offline may still sell all of it at the highest bid, 1:
- *     Bonline >= pmax weight / 2L when all is sold, and so r <= (1 + 2L) / (pmax weight).
+ *     Bonline >= pmax / 2L when all is sold, and so r <= (1 + 2L) / pmax.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ struct bid {
 
 struct auction_house {
 	double k;
-	double scale;      /* pmax * weight, precondition 5; 0: 1 */
+	double scale;      /* pmax, precondition 5; 0: 1 */
 	bool may_oversell; /* precondition 4 */
 	int sold_grains;
 	double benefit; /* in prices * grains */
@@ -82,7 +82,7 @@ static double price_now(const struct auction_house *house)
 	market.utilization[CANFS_DISK] = (double)house->sold_grains / GRAINS;
 	market.known[CANFS_DISK] = true;
 	if (house->scale > 0)
-		market.weight[CANFS_DISK] = house->scale;
+		market.pmax = house->scale;
 	return canfs_market_price(&market, CANFS_DISK);
 }
 

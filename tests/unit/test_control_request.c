@@ -224,7 +224,7 @@ static void shows_counters(void **state)
 
 static void sets(void **state)
 {
-	json_t *reply = must("{\"command\":\"set\",\"k_cpu\":2,\"drain\":true,\"interval_ms\":50}");
+	json_t *reply = must("{\"command\":\"set\",\"k_cpu\":2,\"drain\":true}");
 	struct canfs_tag tag;
 
 	(void)state;
@@ -258,19 +258,17 @@ static void step(void)
 	canfs_sampler_step(sampler, now_usec);
 }
 
-static void sets_pmax_and_weights(void **state)
+static void sets_pmax(void **state)
 {
 	struct canfs_tag tag;
-	const json_t *export;
-	json_t *reply = must("{\"command\":\"set\",\"pmax\":0.5,\"weight_cpu\":0.5,\"k_cpu\":2}");
+	json_t *reply = must("{\"command\":\"set\",\"pmax\":0.5,\"k_cpu\":2}");
 
 	(void)state;
-	assert_float_equal(json_number_value(json_object_get(reply, "weight_cpu")), 0.5, 0);
-	assert_float_equal(json_number_value(json_object_get(reply, "weight_disk")), 1, 0);
+	assert_float_equal(json_number_value(json_object_get(reply, "pmax")), 0.5, 0);
 	json_decref(reply);
 	step();
 	assert_true(canfs_price_table_read(prices, now_usec, &tag));
-	assert_float_equal(tag.write, canfs_price(0.5, 2) / 4, 0.01);
+	assert_float_equal(tag.write, canfs_price(0.5, 2) / 2, 0.01);
 	assert_int_equal(tag.bottleneck, CANFS_CPU);
 	assert_false(canfs_price_table_drains(prices));
 	/* drain says that writes are unwelcome, which no Pmax makes less true. */
@@ -278,15 +276,8 @@ static void sets_pmax_and_weights(void **state)
 	step();
 	assert_true(canfs_price_table_read(prices, now_usec, &tag));
 	assert_float_equal(tag.write, 1, 0);
-	/* The only monitor that works is taken out of the price: nothing to publish, but to see. */
-	json_decref(must("{\"command\":\"set\",\"weight_cpu\":0}"));
-	step();
-	assert_false(canfs_price_table_read(prices, now_usec, &tag));
 	reply = must("{\"command\":\"prices\"}");
 	assert_float_equal(json_number_value(json_object_get(reply, "pmax")), 0.5, 0);
-	export = json_array_get(json_object_get(reply, "exports"), 0);
-	assert_float_equal(real_at(export, "resources", "cpu", "weight"), 0, 0);
-	assert_float_equal(real_at(export, "resources", "cpu", "utilization"), 0.5, 0.01);
 	json_decref(reply);
 }
 
@@ -300,18 +291,14 @@ static void sets_all_or_nothing(void **state)
 		"k_cpu: allowed is a number from 1.1");
 	refused("{\"command\":\"set\",\"k_disk\":1e7}", "to 1000000");
 	refused("{\"command\":\"set\",\"k_disk\":\"3\"}", "k_disk: allowed is a number");
-	refused("{\"command\":\"set\",\"interval_ms\":19}", "from 20 to 10000");
-	refused("{\"command\":\"set\",\"interval_ms\":100.5}", "whole number");
-	refused("{\"command\":\"set\",\"interval_ms\":4294967396}", "from 20 to 10000");
 	refused("{\"command\":\"set\",\"publish\":1}", "true or false");
 	refused("{\"command\":\"set\",\"pmax\":1.1}", "pmax: allowed is a number from 0 to 1");
-	refused("{\"command\":\"set\",\"weight_disk\":-0.1}", "from 0 to 1");
-	refused("{\"command\":\"set\",\"weight_disk\":true}", "weight_disk: allowed is a number");
-	refused("{\"command\":\"set\",\"k_dsk\":3}",
-		"unknown member 'k_dsk'; allowed: interval_ms, ");
+	refused("{\"command\":\"set\",\"pmax\":-0.1}", "from 0 to 1");
+	refused("{\"command\":\"set\",\"pmax\":true}", "pmax: allowed is a number");
+	refused("{\"command\":\"set\",\"k_dsk\":3}", "unknown member 'k_dsk'; allowed: publish, ");
 	/* All members: the longest list fits. */
 	refused("{\"command\":\"set\",\"a name as long as it is shown -----\":3}",
-		", weight_memory, weight_backend");
+		", k_memory, k_backend");
 	canfs_sampler_settings(sampler, &after);
 	assert_memory_equal(&before, &after, sizeof(before));
 }
@@ -408,7 +395,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_server_may_have_more_commands, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shows_counters, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(sets_pmax_and_weights, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sets_pmax, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sets_all_or_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			k_of_the_disk_may_be_left_to_its_type, set_up, tear_down),

@@ -385,7 +385,7 @@ static void a_configured_k_goes_before_the_type(void **state)
 {
 	const struct canfs_sampler_config config = { .interval_ms = 100,
 		.monitors = 1u << CANFS_DISK,
-		.k = { [CANFS_DISK] = 3 },
+		.k_disk = 3,
 		.setup = { .root = root.path },
 		.say = say };
 	struct canfs_sampler *sampler;

@@ -175,38 +175,6 @@ static void test_pmax_scales_all_prices_alike(void **state)
 	assert_true(canfs_market_quote(&market, CANFS_WRITE).bottleneck != CANFS_NONE);
 }
 
-static void test_weight_of_one_resource(void **state)
-{
-	struct canfs_market market = busy_disk(), full = market;
-
-	(void)state;
-	market.weight[CANFS_DISK] = 0.5;
-	assert_true(canfs_market_price(&market, CANFS_DISK) ==
-		    canfs_market_price(&full, CANFS_DISK) * 0.5);
-	assert_true(canfs_market_price(&market, CANFS_NETWORK) ==
-		    canfs_market_price(&full, CANFS_NETWORK));
-	assert_quote(&market, CANFS_WRITE, CANFS_DISK);
-	market.weight[CANFS_DISK] = 0.05;
-	assert_quote(&market, CANFS_WRITE, CANFS_NETWORK);
-}
-
-/* Weight 0 is no price of 0: where nothing else is known nothing is for sale. */
-static void test_weight_0_is_out_of_the_market(void **state)
-{
-	struct canfs_market market;
-
-	(void)state;
-	canfs_market_init(&market);
-	set(&market, CANFS_DISK, 1.0);
-	market.weight[CANFS_DISK] = 0;
-	assert_quote(&market, CANFS_WRITE, CANFS_NONE);
-	assert_true(canfs_market_price(&market, CANFS_DISK) == 0.0);
-	set(&market, CANFS_NETWORK, 0.0);
-	assert_quote(&market, CANFS_WRITE, CANFS_NETWORK);
-	market.weight[CANFS_NETWORK] = NAN;
-	assert_quote(&market, CANFS_WRITE, CANFS_NONE);
-}
-
 static void test_out_of_range_is_priced_as_nothing(void **state)
 {
 	struct canfs_market market = busy_disk();
@@ -269,8 +237,6 @@ int main(void)
 		cmocka_unit_test(test_idle_but_known_has_a_bottleneck),
 		cmocka_unit_test(test_lost_monitor_is_not_free),
 		cmocka_unit_test(test_pmax_scales_all_prices_alike),
-		cmocka_unit_test(test_weight_of_one_resource),
-		cmocka_unit_test(test_weight_0_is_out_of_the_market),
 		cmocka_unit_test(test_out_of_range_is_priced_as_nothing),
 		cmocka_unit_test(test_a_disk_that_flushes_is_a_log),
 		cmocka_unit_test(test_names),

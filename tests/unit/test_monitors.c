@@ -248,10 +248,10 @@ static void old_quotes_are_not_read(void **state)
 	put("/proc/vmstat", "nr_dirty 50\nnr_writeback 50\nnr_dirty_threshold 100\n");
 	assert_int_equal(canfs_price_table_open(&prices, sampler, "/a", 0, NULL), 0);
 	canfs_sampler_step(sampler, 1000000);
-	assert_true(canfs_price_table_read(prices, 1000000 + CANFS_STALE_MS_MIN * 1000, &tag));
+	assert_true(canfs_price_table_read(prices, 1000000 + CANFS_STALE_MS * 1000, &tag));
 	assert_true(tag.write == 1 && tag.bottleneck == CANFS_MEMORY);
 	assert_true(tag.readahead == 0); /* it dirties nothing */
-	assert_false(canfs_price_table_read(prices, 1001000 + CANFS_STALE_MS_MIN * 1000, &tag));
+	assert_false(canfs_price_table_read(prices, 1001000 + CANFS_STALE_MS * 1000, &tag));
 	canfs_price_table_close(prices);
 	canfs_sampler_free(sampler);
 }

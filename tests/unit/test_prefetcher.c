@@ -313,11 +313,6 @@ static void other_handles_switch_it_off(void **state)
 	assert_null(make("never", state, KIB));
 }
 
-static void visit_depth(const struct canfs_device_view *view, void *depth)
-{
-	*(unsigned int *)depth = view->engine.depth;
-}
-
 /* What nobody fetches the worker reads itself: as many at a time as CANFS_INLINE_MAX, the next one waits. */
 static void what_nobody_fetches_is_read_inline(void **state)
 {
@@ -346,26 +341,6 @@ static void what_nobody_fetches_is_read_inline(void **state)
 	assert_int_equal(read_all(file, FILE_BYTES - KIB, KIB, 0), CANFS_READ_INLINE);
 	assert_int_equal(atomic_load(&device->inline_reads), 0);
 	canfs_fd_cache_put(file);
-}
-
-/* What one device of the kernel is made of, the kernel need not know. */
-static void the_depth_may_be_set(void **state)
-{
-	unsigned int depth = 0;
-
-	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
-	assert_in_range(depth, 4, 32);
-	tear_down(state);
-	assert_int_equal(
-		canfs_prefetcher_new(&prefetcher, &(struct canfs_prefetcher_config) { .files = 1000,
-							  .open_max = OPEN_MAX,
-							  .depth = 48,
-							  .lag_bytes = 4 << 20,
-							  .root = "" }),
-		0);
-	assert_int_equal(canfs_prefetcher_open(&export_fs, prefetcher, directory), 0);
-	canfs_prefetcher_visit(prefetcher, visit_depth, &depth);
-	assert_int_equal(depth, 48);
 }
 
 static void policies_are_those_there_are(void **state)
@@ -422,7 +397,6 @@ int main(void)
 		TEST(a_change_of_size_is_seen),
 		TEST(other_handles_switch_it_off),
 		TEST(what_nobody_fetches_is_read_inline),
-		TEST(the_depth_may_be_set),
 		TEST(policies_are_those_there_are),
 		TEST(what_is_on_no_disk_is_not_taken),
 		TEST(both_probes_see_the_same),

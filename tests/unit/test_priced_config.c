@@ -37,7 +37,7 @@ static void the_defaults(void **state)
 	assert_true(sampler.publish);
 	assert_int_equal(sampler.monitors,
 		1u << CANFS_CPU | 1u << CANFS_NETWORK | 1u << CANFS_DISK | 1u << CANFS_MEMORY);
-	assert_true(sampler.k[CANFS_DISK] == 0);
+	assert_true(sampler.k_disk == 0);
 	assert_int_equal(sampler.setup.interface_count, 0);
 	assert_true(sampler.setup.whole_machine);
 }
@@ -49,32 +49,30 @@ static void what_is_said_is_taken(void **state)
 	(void)state;
 	assert_int_equal(
 		parse("[priced] ; of this server\n"
-		      "price_port = 1\nprice_interval=20\npublish = off\n"
+		      "price_port=1\n"
 		      "monitors = disk, memory\ninterfaces = eth0 eth1\nlink_speed = 1000\n"
 		      "disk_read_queue = 1\ndisk_write_queue = 65536\n"
-		      "k_disk = 2.5\nk_cpu =\ncontrol_socket =\netab =\n"),
+		      "k_disk = 2.5\ncontrol_socket =\netab =\n"),
 		0);
 	assert_int_equal(config.price_port, 1);
 	assert_string_equal(config.control_socket, "");
 	assert_string_equal(config.etab, "");
 	canfs_priced_config_of_sampler(&config, &sampler);
-	assert_int_equal(sampler.interval_ms, 20);
-	assert_false(sampler.publish);
+	assert_true(sampler.publish);
 	assert_int_equal(sampler.monitors, 1u << CANFS_DISK | 1u << CANFS_MEMORY);
 	assert_int_equal(sampler.setup.interface_count, 2);
 	assert_string_equal(sampler.setup.interfaces[1], "eth1");
 	assert_int_equal(sampler.setup.link_mbit_per_sec, 1000);
 	assert_int_equal(sampler.setup.disk_read_queue, 1);
 	assert_int_equal(sampler.setup.disk_write_queue, 65536);
-	assert_true(sampler.k[CANFS_DISK] == 2.5);
-	assert_true(sampler.k[CANFS_CPU] == 0);
+	assert_true(sampler.k_disk == 2.5);
 }
 
 static void what_is_wrong_is_named(void **state)
 {
 	(void)state;
-	refused("[priced]\n\nprice_interval = 5\n",
-		"priced.conf:3: price_interval = 5: not in 20 ... 10000");
+	refused("[priced]\n\nlink_speed = 0\n",
+		"priced.conf:3: link_speed = 0: not in 1 ... 10000000");
 	refused("[priced]\nprice_port = 0\n", "priced.conf:2: price_port = 0: not in 1 ... 65535");
 	refused("[priced]\nprice_port =\n", "priced.conf:2: price_port = : not a number");
 	refused("[priced]\nprice_port = 0x10\n", "priced.conf:2: price_port = 0x10: not a number");
@@ -82,7 +80,6 @@ static void what_is_wrong_is_named(void **state)
 		"priced.conf:2: link_speed = 1.5: not a whole number");
 	refused("[priced]\nk_disk = nan\n", "priced.conf:2: k_disk = nan: not a number");
 	refused("[priced]\nk_disk = 1\n", "priced.conf:2: k_disk = 1: not in 1.1 ... 1000000");
-	refused("[priced]\npublish = yes\n", "priced.conf:2: publish = yes: not off or on");
 	refused("[priced]\nmonitors = disk,log\n",
 		"priced.conf:2: monitors: log: not of cpu network disk memory");
 	refused("[priced]\nmonitors =\n", "priced.conf:2: monitors: none is named");
@@ -94,8 +91,25 @@ static void what_is_wrong_is_named(void **state)
 	refused("[agent]\n",
 		"priced.conf:1: only the sections [priced] and [class NAME] are allowed");
 	refused("[priced]\nnonsense\n", "priced.conf:2: neither \"name = value\" nor a section");
-	refused("[priced]\nk_cpu = 2\nk_cpu = 3\n",
-		"priced.conf:3: k_cpu: given before, in line 2");
+	refused("[priced]\nk_disk = 2\nk_disk = 3\n",
+		"priced.conf:3: k_disk: given before, in line 2");
+}
+
+static void what_went_is_refused_with_what_holds(void **state)
+{
+	(void)state;
+	refused("[priced]\nprice_interval = 200\n",
+		"priced.conf:2: price_interval: no longer an option: it is always 100 ms");
+	refused("[priced]\npublish = off\n",
+		"priced.conf:2: publish: no longer an option: it is always on; for a while: "
+		"canfsctl server set publish=off");
+	refused("[priced]\nk_cpu = 2\n",
+		"priced.conf:2: k_cpu: no longer an option: it is always 64");
+	refused("[priced]\nweight_disk_percent = 50\n",
+		"priced.conf:2: weight_disk_percent: no longer an option: all resources count "
+		"alike; monitors names those that have a price");
+	/* Ganesha's: it never was an option here. */
+	refused("[priced]\nk_backend = 2\n", "priced.conf:2: k_backend: unknown option");
 }
 
 static void classes_are_taken(void **state)
@@ -133,7 +147,7 @@ static void wrong_classes_are_named(void **state)
 	refused("[class a]\npremium = 30\n", "priced.conf:2: class a: it has no clients");
 	/* With no option at all. */
 	refused("[class a]\n", "priced.conf:1: class a: it has no clients");
-	refused("\n[class a]\n# none\n[priced]\npublish = on\n",
+	refused("\n[class a]\n# none\n[priced]\nprice_port = 1\n",
 		"priced.conf:2: class a: it has no clients");
 	refused("[class a]\n[class b]\nclients = *\n", "priced.conf:1: class a: it has no clients");
 	refused("[class b]\nclients = *\n[class a]", "priced.conf:3: class a: it has no clients");
@@ -169,7 +183,7 @@ static void wrong_classes_are_named(void **state)
 static void a_wrong_file_changes_nothing(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("[priced]\nprice_port = 7\nprice_interval = 1\n"), -EINVAL);
+	assert_int_equal(parse("[priced]\nprice_port = 7\nlink_speed = 0\n"), -EINVAL);
 	assert_int_equal(config.price_port, CANFS_PRICE_PORT);
 }
 
@@ -194,19 +208,18 @@ static void a_file_must_be_there_and_small(void **state)
 static void only_what_differs_is_set(void **state)
 {
 	struct canfs_priced_config now;
-	struct canfs_settings settings = { .pmax = 0.25, .weight = { [CANFS_CPU] = 0.125 } };
+	struct canfs_settings settings = { .pmax = 0.25 };
 
 	(void)state;
 	assert_int_equal(parse(""), 0);
 	now = config;
-	assert_false(canfs_priced_config_scale(&config, &now, &settings));
+	assert_false(canfs_priced_config_pmax(&config, &now, &settings));
 	assert_true(settings.pmax == 0.25);
-	now.weight_percent[CANFS_DISK] = 50;
-	assert_true(canfs_priced_config_scale(&config, &now, &settings));
-	assert_true(settings.pmax == 0.25 && settings.weight[CANFS_CPU] == 0.125);
-	assert_true(settings.weight[CANFS_DISK] == 0.5);
-	assert_true(canfs_priced_config_scale(NULL, &now, &settings));
-	assert_true(settings.pmax == CANFS_PRICE_MAX && settings.weight[CANFS_CPU] == 1);
+	now.pmax_percent = 50;
+	assert_true(canfs_priced_config_pmax(&config, &now, &settings));
+	assert_true(settings.pmax == CANFS_PRICE_MAX / 2);
+	assert_true(canfs_priced_config_pmax(NULL, &config, &settings));
+	assert_true(settings.pmax == CANFS_PRICE_MAX);
 }
 
 /* Without its comment signs it says what holds anyhow. */
@@ -257,6 +270,7 @@ int main(void)
 		cmocka_unit_test(the_defaults),
 		cmocka_unit_test(what_is_said_is_taken),
 		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(what_went_is_refused_with_what_holds),
 		cmocka_unit_test(classes_are_taken),
 		cmocka_unit_test(wrong_classes_are_named),
 		cmocka_unit_test(a_wrong_file_changes_nothing),

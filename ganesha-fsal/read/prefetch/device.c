@@ -163,8 +163,8 @@ int canfs_device_new(struct canfs_device **device, const struct canfs_device_pla
 	struct canfs_files_config files = canfs_files_config_for(config->files);
 	struct canfs_engine_config engine = { .device = st_dev,
 		.policy = config->policy[0] != '\0' ? config->policy : disk_class->policy,
-		.depth = config->depth != 0 ? config->depth : depth_of(place),
-		.depth_bytes = config->depth != 0 ? 0 : disk_class->depth_bytes * place->disks,
+		.depth = depth_of(place),
+		.depth_bytes = disk_class->depth_bytes * place->disks,
 		.waiting_max = WAITING_MAX,
 		.backends = canfs_backends };
 	int ret;

@@ -54,11 +54,17 @@
 #define CANFS_CLOSE_TIMEOUT_MSEC 2000u
 #define CANFS_CLOSERS_MAX        16u
 
+/*
+ * How many files the plugin holds open. These are more files than a disk can serve readers at a
+ * time; further ones would only take descriptors from Ganesha. A file that is displaced is opened
+ * again by its next READ. The process's limit of descriptors bounds them further (fd_cache.h).
+ */
+#define CANFS_OPEN_FILES_MAX 1024u
+
 struct canfs_prefetcher_config {
 	uint32_t files;                  /* active files per device: canfs_files_config */
-	unsigned int open_max;           /* descriptors in the fd cache */
+	unsigned int open_max;           /* files in the fd cache: CANFS_OPEN_FILES_MAX */
 	char policy[16];                 /* "": by the type of the device */
-	unsigned int depth;              /* of the engines; 0: by the device */
 	uint32_t lag_bytes;              /* of the throttle, for each stream */
 	unsigned int drain_timeout_msec; /* of drain(); 0: CANFS_DRAIN_TIMEOUT_MSEC */
 	const char *root; /* prefix of /proc and /sys: "" except in tests; never NULL */
