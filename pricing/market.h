@@ -13,8 +13,8 @@
  * To add a resource, append it here (the numbers are on the wire), add its row to both tables of
  * market.c, and a monitor in server/monitors/ with a row in monitors.c. All numbers of the price tag
  * are taken, so it also needs a new version of the tag (protocol/tag.c) and more bits in
- * server/market/sampler.c and protocol/price_message.c. Settings follow from the row; metrics have
- * rows in client-agent/status/server_metrics.c. To add an operation, add a row in market.c.
+ * server/market/sampler.c and protocol/price_message.c. Settings and metrics follow from the row. To
+ * add an operation, add a row in market.c.
  *
  * A server scales its prices: price = pmax * (k^u - 1) / (k - 1). pmax is the same for all resources
  * of a server, so that their prices compare (§3.2). A smaller pmax asks clients for less restraint,

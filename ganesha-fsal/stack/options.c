@@ -91,7 +91,7 @@ static int refuse_retired(const char *token, enum term_type type, struct config_
 	(void)type;
 	(void)param;
 	(void)node;
-	LogCrit(COMPONENT_CONFIG, "CANFS: %s is no option any more: %s", item->name,
+	LogCrit(COMPONENT_CONFIG, "CANFS: %s is no longer an option: %s", item->name,
 		hint_of(item->name));
 	err_type->invalid = true;
 	return 1;
