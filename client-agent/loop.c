@@ -48,7 +48,7 @@ static void bid(struct loop *loop, struct canfs_bidder *bidder, const struct can
 	uint64_t chunk;
 
 	canfs_poller_tick(&bidder->poller, host->now_usec, canfs_bidder_rpcs(bidder),
-		canfs_act_stake(&loop->actors, bidder, host->now_usec));
+		canfs_act_stake(bidder));
 	tag = canfs_poller_price(&bidder->poller, host->now_usec);
 	chunk = canfs_bidder_bid(bidder, tag, host);
 	canfs_act_report(bidder, tag, host);

@@ -127,8 +127,9 @@ bool canfs_loop_is_busy(const struct loop *loop)
 
 		if (canfs_bidder_holds(bidder) &&
 			(sends || (bidder->write.verdict != CANFS_HOLD &&
-					  canfs_act_stake(&loop->actors, bidder,
-						  loop->ticked_usec) == CANFS_STAKE_LARGE)))
+					  canfs_act_stake(bidder) == CANFS_STAKE_LARGE &&
+					  !canfs_act_rests(
+						  &loop->actors, bidder, loop->ticked_usec))))
 			return true;
 	}
 	return loop->ending;

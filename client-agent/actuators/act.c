@@ -96,10 +96,10 @@ bool canfs_act_rests(
 	       status.rewrites && !status.sends && !grows(bidder, now_usec);
 }
 
-enum canfs_stake canfs_act_stake(
-	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec)
+/* Data that rests counts, too: what a new price could send shows whether its files grow. */
+enum canfs_stake canfs_act_stake(const struct canfs_bidder *bidder)
 {
-	if (!canfs_bidder_holds(bidder) || canfs_act_rests(actors, bidder, now_usec))
+	if (!canfs_bidder_holds(bidder))
 		return CANFS_STAKE_NONE;
 	return canfs_bidder_gathers(bidder) || !acts_on_writes(bidder) ? CANFS_STAKE_SMALL
 								       : CANFS_STAKE_LARGE;

@@ -123,8 +123,7 @@ bool canfs_act_rests(
 	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec);
 
 /* Returns what of the bidder's held data depends on the next price. */
-enum canfs_stake canfs_act_stake(
-	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec);
+enum canfs_stake canfs_act_stake(const struct canfs_bidder *bidder);
 
 /* Returns true if we have given the bidder's BDI a share of the flushing point. */
 bool canfs_act_has_share(const struct canfs_actors *actors, const struct canfs_bidder *bidder);

@@ -239,7 +239,8 @@ bool canfs_bidder_holds(const struct canfs_bidder *bidder)
 
 bool canfs_bidder_gathers(const struct canfs_bidder *bidder)
 {
-	return bidder->pace.gathering && bidder->held.backlog_bytes < CANFS_PACE_WORTH_BYTES;
+	return bidder->pace.gathering && bidder->held.backlog_bytes < CANFS_PACE_WORTH_BYTES &&
+	       bidder->seen.fill.value < CANFS_PACE_WORTH_BYTES;
 }
 
 bool canfs_bidder_fills(const struct canfs_bidder *bidder)

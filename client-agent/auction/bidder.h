@@ -220,7 +220,7 @@ uint64_t canfs_bidder_rpcs(const struct canfs_bidder *bidder);
 /* Returns true if data is held, so that the server must be asked for its price. */
 bool canfs_bidder_holds(const struct canfs_bidder *bidder);
 
-/* Returns true if the held data is not worth a COMMIT yet (pace.h). */
+/* Returns true if the held data is not worth a COMMIT yet (pace.h), nor will be within a second. */
 bool canfs_bidder_gathers(const struct canfs_bidder *bidder);
 
 /* Returns true if applications write so fast that there will soon be data to hold or to send. */

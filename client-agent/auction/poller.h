@@ -52,7 +52,7 @@ extern const struct canfs_poller_terms canfs_poller_defaults;
 
 /* What depends on the next price. */
 enum canfs_stake {
-	CANFS_STAKE_NONE,  /* nothing is held, or it is not sent */
+	CANFS_STAKE_NONE,  /* nothing is held */
 	CANFS_STAKE_SMALL, /* held data that is not worth a COMMIT yet */
 	CANFS_STAKE_LARGE, /* held data that leaves at a pace, or waits for a lower price */
 };
