@@ -20,9 +20,9 @@
  *     have set the price greater than P": the last piece may oversell, as a queue does. A seller
  *     who also refuses what no longer fits needs pieces of at most 1/2L; with pieces of 1/L the
  *     bound is false, which test_coarse_pieces_that_must_fit_break_the_bound shows.
- *  5. The scale of the prices, pmax (pricing/market.h), is that of the bids. Of a seller who sells at
- *     less, but no more than there is, offline may still sell all of it at the highest bid, 1:
- *     Bonline >= pmax / 2L when all is sold, and so r <= (1 + 2L) / pmax.
+ *  5. Prices and bids have the same scale, pmax (pricing/market.h). With a smaller pmax, a seller that
+ *     sells no more than there is gets Bonline >= pmax / 2L when all is sold. The offline optimum may
+ *     still sell everything at the highest bid, 1. Hence r <= (1 + 2L) / pmax.
  */
 #include <setjmp.h>
 #include <stdarg.h>
