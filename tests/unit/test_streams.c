@@ -75,6 +75,17 @@ static void those_that_a_disk_loses_are_ours(void **state)
 	assert_false(after(&scene, 8, &keeps_up, 10));
 }
 
+static void a_slow_moment_is_no_loss(void **state)
+{
+	struct scene scene = spinning();
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		assert_false(after(&scene, 2, &keeps_up, CANFS_STREAMS_TURN_SEC));
+		assert_false(after(&scene, 2, &loses, CANFS_STREAMS_TURN_SEC));
+	}
+}
+
 static void their_clients_may_be_slow(void **state)
 {
 	struct scene scene = spinning();
@@ -400,6 +411,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_that_a_disk_loses_are_ours),
+		cmocka_unit_test(a_slow_moment_is_no_loss),
 		cmocka_unit_test(their_clients_may_be_slow),
 		cmocka_unit_test(others_may_have_their_disk),
 		cmocka_unit_test(one_stream_never_is),

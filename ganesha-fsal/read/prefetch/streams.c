@@ -45,9 +45,12 @@ static void end_turn(struct canfs_streams *streams, const struct canfs_disk_read
 	unsigned int count = atomic_exchange(&streams->count, 0);
 	bool several = count > 1;
 
-	streams->loses = alone && is_slow(&did, streams->turn_sec);
+	streams->slow_turns =
+		alone && is_slow(&did, streams->turn_sec) ? streams->slow_turns + 1 : 0;
 	atomic_store(&streams->ours,
-		several && alone && (streams->loses || canfs_streams_are_ours(streams)));
+		several && alone &&
+			(streams->slow_turns >= CANFS_STREAMS_TURNS ||
+				canfs_streams_are_ours(streams)));
 	atomic_store(&streams->active, count);
 	streams->before = now ? *now : (struct canfs_disk_reads) { 0 };
 	streams->turn_sec = 0;
@@ -62,8 +65,6 @@ bool canfs_streams_step(
 	streams->turn_sec += elapsed_sec;
 	if (streams->turn_sec >= CANFS_STREAMS_TURN_SEC)
 		end_turn(streams, now);
-	else if (streams->loses && atomic_load(&streams->count) > 1)
-		atomic_store(&streams->ours, true);
 	return canfs_streams_are_ours(streams);
 }
 
