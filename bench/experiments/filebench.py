@@ -72,6 +72,11 @@ class Case:
                [Guest("writer", filebench_trial.WRITER_MIB, self.version)] * self.beside_writer
 
     @property
+    def warm_up_seconds(self):
+        """The writer's times are those of a run without."""
+        return 0 if self.beside_writer else self.personality.warm_up_seconds
+
+    @property
     def search_key(self):
         """Cases that have one best static setting."""
         return self.personality.name, self.version

@@ -66,7 +66,8 @@ class Run:
         self.program = program
         directory = lab.disk.mount / f"{self.personality.name}-{client.name}"
         directory.mkdir(exist_ok=True)
-        self.job = client.prepare("filebench", *program.command(self.personality, client, lab.on_mount(directory.name), seconds))
+        self.job = client.prepare("filebench", *program.command(
+            self.personality, client, lab.on_mount(directory.name), seconds, case.warm_up_seconds))
         self.begin = None  # monotonic
 
     def check(self):

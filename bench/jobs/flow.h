@@ -72,6 +72,7 @@ struct canfs_flow_stats {
 /* Shared by the processes of a run. */
 struct canfs_flow_shared {
 	atomic_bool stop;
+	atomic_bool warming_up;          /* nothing is counted yet */
 	atomic_int failed;               /* of the first thread that failed: -errno; 0: none */
 	atomic_uint done;                /* threads of the first group that have ended */
 	const char *failed_in;           /* the name of its step */

@@ -32,7 +32,8 @@ static void count(struct canfs_flow_thread *t, const struct canfs_flow_step *s, 
 {
 	ptrdiff_t step = s - t->run->personality->group[t->group].step;
 
-	canfs_flow_count(&t->stats[step], now_ns() - begin_ns, bytes);
+	if (!atomic_load_explicit(&t->run->shared->warming_up, memory_order_relaxed))
+		canfs_flow_count(&t->stats[step], now_ns() - begin_ns, bytes);
 }
 
 /* Opens the next file of the set in the slot. */

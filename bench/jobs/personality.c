@@ -5,6 +5,7 @@
  *
  *	--seconds N      run time; or
  *	--loops N        rounds of each thread of the first group
+ *	--warm-up N      seconds before that in which nothing is counted
  *	--files N        files in the first set
  *	--file-kib N     mean size in all sets
  *	--threads N      threads of the first group. Numbers that depend on it, such as the
@@ -12,7 +13,7 @@
  *	--ready COMMAND  runs after the files are created; the work begins when it exits
  *	--seed N         for sizes, directories and offsets
  *
- * Prints "Running...", then a line of JSON with the seconds and the statistics of each step.
+ * Prints "Running..." when it begins to count, then a line of JSON with the seconds and the statistics of each step.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -33,7 +34,7 @@
 #define FILES_OF_EACH_THREAD 10 /* the minimum to create and delete files while others are open */
 
 struct asked {
-	double seconds;
+	double seconds, warm_up_seconds;
 	const char *ready, *directory;
 	struct canfs_personality personality;
 	struct canfs_flow_run run;
@@ -49,9 +50,10 @@ static void on_signal(int number)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: canfs-job-personality --seconds N | --loops N [--files N] [--file-kib N]\n"
-		"                             [--threads N] [--ready COMMAND] [--seed N] NAME "
-		"DIRECTORY\n"
+		"usage: canfs-job-personality --seconds N | --loops N [--warm-up N] [--files N]\n"
+		"                             [--file-kib N] [--threads N] [--ready COMMAND] "
+		"[--seed N]\n"
+		"                             NAME DIRECTORY\n"
 		"NAME: " CANFS_PERSONALITIES "\n");
 	exit(EXIT_BAD_USE);
 }
@@ -86,6 +88,7 @@ static void parse_options(struct asked *asked, int argc, char **argv)
 {
 	static const struct option options[] = { { "seconds", required_argument, NULL, 's' },
 		{ "loops", required_argument, NULL, 'l' },
+		{ "warm-up", required_argument, NULL, 'w' },
 		{ "files", required_argument, NULL, 'f' },
 		{ "file-kib", required_argument, NULL, 'k' },
 		{ "threads", required_argument, NULL, 't' },
@@ -102,6 +105,10 @@ static void parse_options(struct asked *asked, int argc, char **argv)
 			break;
 		case 'l':
 			asked->run.loops = (uint64_t)canfs_job_number("loops", optarg, 1, 1e9);
+			break;
+		case 'w':
+			asked->warm_up_seconds =
+				canfs_job_number("warm-up", optarg, 0, 86400);
 			break;
 		case 'f':
 			files = (uint32_t)canfs_job_number("files", optarg, 1, 1e6);
@@ -163,13 +170,13 @@ static pid_t start_group(struct canfs_flow_run *run, uint32_t group)
 }
 
 /*
- * Returns when the time is over, all loops are done, a thread has failed, or a process has exited
+ * Returns at this time, or when all loops are done, a thread has failed, or a process has exited
  * early.
  */
-static int wait_for_end(const struct asked *asked, double begin)
+static int wait_until(const struct asked *asked, double end)
 {
 	struct canfs_flow_shared *shared = asked->run.shared;
-	double end = asked->seconds > 0 ? begin + asked->seconds : HUGE_VAL, now;
+	double now;
 	int ret;
 
 	while ((now = canfs_job_now()) < end) {
@@ -225,9 +232,7 @@ static int work(struct asked *asked)
 	double begin;
 	int ret = 0;
 
-	printf("Running...\n");
-	fflush(stdout);
-	begin = canfs_job_now();
+	asked->run.shared->warming_up = asked->warm_up_seconds > 0;
 	for (uint32_t i = 0; i < CANFS_FLOW_GROUPS && !ret; i++) {
 		if (!asked->personality.group[i].threads)
 			break;
@@ -235,8 +240,15 @@ static int work(struct asked *asked)
 		if (process[i] < 0)
 			ret = -errno;
 	}
+	if (!ret && asked->warm_up_seconds > 0)
+		ret = wait_until(asked, canfs_job_now() + asked->warm_up_seconds);
+	printf("Running...\n");
+	fflush(stdout);
+	begin = canfs_job_now();
+	atomic_store(&asked->run.shared->warming_up, false);
 	if (!ret)
-		ret = wait_for_end(asked, begin);
+		ret = wait_until(
+			asked, asked->seconds > 0 ? begin + asked->seconds : HUGE_VAL);
 	if (!ret)
 		print_result(&asked->run, canfs_job_now() - begin);
 	atomic_store(&asked->run.shared->stop, true);

@@ -29,17 +29,21 @@ class Personality:
     numbers: dict = field(default_factory=dict)  # in the text, that no variable sets
     keeps_files: bool = False  # it neither creates nor deletes files, and its workload file says "reuse"
     seconds: int = 20
+    warm_up_seconds: int = 0   # of our program only
 
 
-def of_files(name):
+def of_files(name, **more):
     """400 files, 8 threads."""
-    return Personality(name, {"nfiles": 400, "nthreads": 8}, ("--files", 400, "--threads", 8))
+    return Personality(name, {"nfiles": 400, "nthreads": 8}, ("--files", 400, "--threads", 8), **more)
 
+
+# It appends to a log alone, which the kernel writes back after 30 s. A shorter run would not count that work of stock.
+WRITES_BACK_AFTER_SECONDS = 35
 
 PERSONALITIES = {personality.name: personality for personality in (
     of_files("fileserver"),  # of 128 KB on average
     of_files("varmail"),     # 16 KB, as the next two
-    of_files("webserver"),
+    of_files("webserver", warm_up_seconds=WRITES_BACK_AFTER_SECONDS),
     of_files("webproxy"),
     # A tenth of upstream's readers, of the writes in a batch, of the reads that let the next batch go, and of what a reader
     # computes between two reads: the processors of this machine, which all clients share, are not what is to be measured.
@@ -99,8 +103,8 @@ class Upstream:
     def text(self, personality):
         return (self.workloads / f"{personality.name}.f").read_text(encoding="utf-8")
 
-    def command(self, personality, client, directory, seconds):
-        """directory: of the files, in the guest."""
+    def command(self, personality, client, directory, seconds, _):
+        """directory: of the files, in the guest. It cannot warm up."""
         script = client.directory / "workload.f"
         script.write_text(workload(personality, self.text(personality), directory, seconds), encoding="utf-8")
         return CLIENT, self.program, "-f", script
@@ -121,9 +125,9 @@ class Ours:
     def describe(self):
         return f"by {OURS} (bench/jobs/personality.c), our own program of filebench's personalities"
 
-    def command(self, personality, _, directory, seconds):
-        return (CLIENT, self.program, "--seconds", seconds, "--ready", f"{CLIENT} --ready", *personality.options,
-                personality.name, directory)
+    def command(self, personality, _, directory, seconds, warm_up_seconds):
+        return (CLIENT, self.program, "--seconds", seconds, "--warm-up", warm_up_seconds, "--ready", f"{CLIENT} --ready",
+                *personality.options, personality.name, directory)
 
     def parse(self, _, output):
         return parse_ours(output)
