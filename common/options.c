@@ -141,7 +141,7 @@ int canfs_options_set(
 		return canfs_options_mistake(reader, "%s: allowed in the first section only", name);
 	if (reader->name_line[i])
 		return canfs_options_mistake(
-			reader, "%s: given before, in line %d", name, reader->name_line[i]);
+			reader, "%s: already set in line %d", name, reader->name_line[i]);
 	reader->name_line[i] = reader->line;
 	return setters[option->type](
 		reader, option, (char *)reader->config + option->offset, value);

@@ -235,7 +235,7 @@ static int set_premium(struct parser *parser, const char *value)
 	long number;
 
 	if (client_class->premium_line != 0)
-		return canfs_options_mistake(&parser->reader, "premium: given before, in line %d",
+		return canfs_options_mistake(&parser->reader, "premium: already set in line %d",
 			client_class->premium_line);
 	client_class->premium_line = parser->reader.line;
 	errno = 0;

@@ -13,7 +13,8 @@
  *	--ready COMMAND  runs after the files are created; the work begins when it exits
  *	--seed N         for sizes, directories and offsets
  *
- * Prints "Running..." when it begins to count, then a line of JSON with the seconds and the statistics of each step.
+ * Prints "Running..." when it begins to count, then a line of JSON with the seconds and the
+ * statistics of each step.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -107,8 +108,7 @@ static void parse_options(struct asked *asked, int argc, char **argv)
 			asked->run.loops = (uint64_t)canfs_job_number("loops", optarg, 1, 1e9);
 			break;
 		case 'w':
-			asked->warm_up_seconds =
-				canfs_job_number("warm-up", optarg, 0, 86400);
+			asked->warm_up_seconds = canfs_job_number("warm-up", optarg, 0, 86400);
 			break;
 		case 'f':
 			files = (uint32_t)canfs_job_number("files", optarg, 1, 1e6);
@@ -247,8 +247,7 @@ static int work(struct asked *asked)
 	begin = canfs_job_now();
 	atomic_store(&asked->run.shared->warming_up, false);
 	if (!ret)
-		ret = wait_until(
-			asked, asked->seconds > 0 ? begin + asked->seconds : HUGE_VAL);
+		ret = wait_until(asked, asked->seconds > 0 ? begin + asked->seconds : HUGE_VAL);
 	if (!ret)
 		print_result(&asked->run, canfs_job_now() - begin);
 	atomic_store(&asked->run.shared->stop, true);

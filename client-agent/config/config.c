@@ -204,7 +204,7 @@ static void begin_mount(struct parser *parser, struct canfs_span header)
 		if (strncmp(config->section[i].pattern, pattern, len) == 0 &&
 			!config->section[i].pattern[len]) {
 			canfs_options_mistake(&parser->reader,
-				"[mount %.*s]: given before, in line %d", len > 64 ? 64 : (int)len,
+				"[mount %.*s]: already set in line %d", len > 64 ? 64 : (int)len,
 				pattern, parser->header_line[i]);
 			return;
 		}
@@ -241,7 +241,7 @@ static void take_header(struct canfs_options_reader *reader, struct canfs_span h
 		begin_mount(
 			parser, (struct canfs_span) { header.at + prefix, header.len - prefix });
 	} else {
-		canfs_options_mistake(reader, "[%.*s]: allowed are [agent] and [mount /PATTERN]",
+		canfs_options_mistake(reader, "[%.*s]: must be [agent] or [mount /PATTERN]",
 			header.len > 64 ? 64 : (int)header.len, header.at);
 	}
 }

@@ -101,8 +101,7 @@ static json_t *run_why(struct canfs_control_call *call)
 	if (!found) {
 		free(told);
 		return canfs_control_refuse(call,
-			"mount: '%.128s' is not managed; allowed are the mount points in "
-			"\"status\"",
+			"mount: '%.128s' is not managed; \"status\" lists the mount points",
 			mountpoint);
 	}
 	qsort(told, n, sizeof(*told), latest_first);

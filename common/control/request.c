@@ -216,11 +216,10 @@ char *canfs_control_respond(const struct canfs_control_service *service, const c
 	service->counters->requests++;
 	if (!parsed)
 		canfs_control_refuse(&call,
-			"not JSON: %.80s (column %d); allowed is one object per line", error.text,
+			"not JSON: %.80s (column %d); send one JSON object per line", error.text,
 			error.column);
 	else if (!json_is_object(parsed))
-		canfs_control_refuse(&call,
-			"allowed is a JSON object, such as {\"command\":\"%s\"}",
+		canfs_control_refuse(&call, "must be a JSON object, such as {\"command\":\"%s\"}",
 			service->commands[0].name);
 	else
 		reply = run(&call, service);

@@ -57,9 +57,8 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	if (setup->interface_count == CANFS_INTERFACES_MAX || token[0] == '\0' ||
 		strlen(token) >= IF_NAMESIZE || strchr(token, '/')) {
 		LogCrit(COMPONENT_CONFIG,
-			"CANFS: Interfaces: \"%s\": allowed are at most %d names of network "
-			"interfaces",
-			token, CANFS_INTERFACES_MAX);
+			"CANFS: Interfaces: \"%s\": must be at most %d network interfaces", token,
+			CANFS_INTERFACES_MAX);
 		err_type->invalid = true;
 		return 1;
 	}
@@ -86,8 +85,8 @@ static int peers_add(const char *token, enum term_type type, struct config_item 
 			token, strlen(token), &setup->peers[setup->peer_count], &is_ipv4) ||
 		needs_scope(&setup->peers[setup->peer_count])) {
 		LogCrit(COMPONENT_CONFIG,
-			"CANFS: Peers: \"%s\": allowed are at most %d addresses of IPv4 or IPv6, a "
-			"link-local one as fe80::1%%eth0",
+			"CANFS: Peers: \"%s\": must be at most %d IPv4 or IPv6 addresses, a "
+			"link-local one such as fe80::1%%eth0",
 			token, CANFS_PEERS_MAX);
 		err_type->invalid = true;
 		return 1;

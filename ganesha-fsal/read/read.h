@@ -45,7 +45,7 @@ static inline struct canfs_export_reads *canfs_reads_here(void)
 	return canfs_export_here()->part[CANFS_FEATURE_READ];
 }
 
-/* reads.c */
+/* delayed_reads.c */
 void canfs_make_read(struct canfs_io_call *call);
 
 /*

@@ -90,7 +90,7 @@ static int parse_network(const char *text, struct canfs_network *network, const 
 	bool is_ipv4;
 
 	if (!canfs_parse_address(text, len, &network->address, &is_ipv4)) {
-		*allowed = "allowed are addresses and networks of IPv4 and IPv6, as 10.0.3.0/24";
+		*allowed = "must be an IPv4 or IPv6 address or network, such as 10.0.3.0/24";
 		return -EINVAL;
 	}
 	above = is_ipv4 ? BITS_ABOVE : 0;
@@ -130,8 +130,7 @@ static int parse_name(const char *text, const char **allowed)
 	if (len == 0 || len > HOST_NAME_LEN || text[0] == '-' || strspn(text, name_octets) != len) {
 		*allowed = strpbrk(text, "*?[")
 				   ? "names with wildcards are not allowed; use * for all clients"
-				   : "allowed are *, addresses, networks, names of hosts and "
-				     "@netgroups";
+				   : "must be *, an address, a network, a host name or @netgroup";
 		return -EINVAL;
 	}
 	return 0;
@@ -222,8 +221,8 @@ int canfs_classes_end(struct canfs_classes *classes, const char *name, int premi
 
 	if (len == 0 || len >= CANFS_CLASS_NAME_MAX || strspn(name, name_octets) != len) {
 		snprintf(error, CANFS_CLASS_ERROR_MAX,
-			"class %.64s: allowed are names of 1 to %d letters, digits, . _ and -",
-			name, CANFS_CLASS_NAME_MAX - 1);
+			"class %.64s: its name must have 1 to %d letters, digits, . _ and -", name,
+			CANFS_CLASS_NAME_MAX - 1);
 		return -EINVAL;
 	}
 	if (has_name(classes, name)) {

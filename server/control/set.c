@@ -62,15 +62,15 @@ static bool take(struct canfs_control_call *call, const struct setting *setting,
 	switch (setting->kind) {
 	case SWITCH:
 		if (!json_is_boolean(given)) {
-			canfs_control_refuse(call, "%s: allowed is true or false", name);
+			canfs_control_refuse(call, "%s: must be true or false", name);
 			return false;
 		}
 		*(bool *)place(settings, setting) = json_is_true(given);
 		return true;
 	case NUMBER:
 		if (!json_is_number(given) || !allowed) {
-			canfs_control_refuse(call, "%s: allowed is a number from %g to %.0f%s",
-				name, setting->least, setting->most,
+			canfs_control_refuse(call, "%s: must be a number from %g to %.0f%s", name,
+				setting->least, setting->most,
 				may_be_null(setting)
 					? ", or null (default): by the type of the disk"
 					: "");

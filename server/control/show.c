@@ -110,7 +110,7 @@ static void visit_prices(const struct canfs_price_table_view *view, void *arg)
 static json_t *no_export(struct canfs_control_call *call, const char *export)
 {
 	return canfs_control_refuse(
-		call, "export: there is no '%.128s'; allowed is a path from \"prices\"", export);
+		call, "export: there is no '%.128s'; \"prices\" lists the paths", export);
 }
 
 json_t *canfs_control_prices(struct canfs_control_call *call)

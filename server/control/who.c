@@ -113,9 +113,8 @@ json_t *canfs_control_who(struct canfs_control_call *call)
 		!canfs_control_string(call, "client", &text))
 		return NULL;
 	if (text && !canfs_parse_address(text, strlen(text), &client, &is_ipv4))
-		return canfs_control_refuse(call,
-			"client: '%.64s' is not an address; allowed is an address from \"clients\"",
-			text);
+		return canfs_control_refuse(
+			call, "client: '%.64s' is not an address; \"clients\" lists them", text);
 	if (!waiting)
 		return json_pack("{s:i, s:n, s:n, s:n, s:n}", "seconds", (int)seconds, "waited",
 			"bullies", "victims", "pairs");

@@ -106,8 +106,7 @@ static void wrong_classes_are_named(void **state)
 	assert_string_equal(error, "class batch: premium 901: not in -90 ... 900");
 	assert_int_equal(canfs_classes_end(&classes, "batch", -91, error), -EINVAL);
 	assert_int_equal(canfs_classes_end(&classes, "", 0, error), -EINVAL);
-	assert_string_equal(
-		error, "class : allowed are names of 1 to 31 letters, digits, . _ and -");
+	assert_string_equal(error, "class : its name must have 1 to 31 letters, digits, . _ and -");
 	assert_int_equal(canfs_classes_end(&classes, "a b", 0, error), -EINVAL);
 	assert_int_equal(
 		canfs_classes_end(&classes, "12345678901234567890123456789012", 0, error), -EINVAL);

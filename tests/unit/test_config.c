@@ -99,18 +99,17 @@ static void test_mistakes(void **state)
 			"agent.conf:2: link_speed = 1e8: not in 0 ... 10000000" },
 		{ "[agent]\nholdpct = 5\n", "agent.conf:2: holdpct: unknown option" },
 		{ "[client]\nmode = observe\n",
-			"agent.conf:1: [client]: allowed are [agent] and [mount /PATTERN]" },
+			"agent.conf:1: [client]: must be [agent] or [mount /PATTERN]" },
 		{ "mode = observe\n",
 			"agent.conf:1: mode: before any section, the first one is [agent]" },
 		{ "[agent]\nenforce\nhold_pct = 90\n",
 			"agent.conf:2: neither \"name = value\" nor [agent] nor [mount /PATTERN]" },
 		{ "[agent]\n[mount /a\nmode = observe\n",
 			"agent.conf:2: neither \"name = value\" nor [agent] nor [mount /PATTERN]" },
-		{ "[mount]\n", "agent.conf:1: [mount]: allowed are [agent] and [mount /PATTERN]" },
-		{ "[mount ]\n", "agent.conf:1: [mount]: allowed are [agent] and [mount /PATTERN]" },
+		{ "[mount]\n", "agent.conf:1: [mount]: must be [agent] or [mount /PATTERN]" },
+		{ "[mount ]\n", "agent.conf:1: [mount]: must be [agent] or [mount /PATTERN]" },
 		{ "[mount data]\n", "agent.conf:1: [mount data]: not an absolute path" },
-		{ "[mount /a]\n\n[mount /a]\n",
-			"agent.conf:3: [mount /a]: given before, in line 1" },
+		{ "[mount /a]\n\n[mount /a]\n", "agent.conf:3: [mount /a]: already set in line 1" },
 		{ "[mount /a]\n[agent]\n",
 			"agent.conf:2: [agent] after a [mount]: it must come first" },
 		{ "[agent]\nmode = observe\n [mount /a]\n",
@@ -118,9 +117,9 @@ static void test_mistakes(void **state)
 		{ "[mount /a]\nhold_pct = 9\n",
 			"agent.conf:2: hold_pct: allowed in the first section only" },
 		{ "[mount /a]\nmode = observe\nmode = observe\n",
-			"agent.conf:3: mode: given before, in line 2" },
+			"agent.conf:3: mode: already set in line 2" },
 		{ "[agent]\nmode = observe\nmode = enforce\n",
-			"agent.conf:3: mode: given before, in line 2" },
+			"agent.conf:3: mode: already set in line 2" },
 		{ "[agent]\nstate_dir = run\n",
 			"agent.conf:2: state_dir = run: not an absolute path" },
 		{ "[agent]\nmounts = /a b\n", "agent.conf:2: mounts: b: not an absolute path" },
@@ -182,7 +181,7 @@ static void test_slash_at_the_end(void **state)
 	assert_int_equal(canfs_config_terms(&config, "/data")->mode, CANFS_ENFORCE);
 	assert_int_equal(canfs_config_terms(&config, "/")->link_speed, 2);
 	assert_int_equal(parse("[mount /data]\n[mount /data/]\n"), -EINVAL);
-	assert_non_null(strstr(error, "given before"));
+	assert_non_null(strstr(error, "already set"));
 }
 
 /* inih alone would cut a section's name off, and so match other mounts. */

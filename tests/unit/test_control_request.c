@@ -288,13 +288,13 @@ static void sets_all_or_nothing(void **state)
 	(void)state;
 	canfs_sampler_settings(sampler, &before);
 	refused("{\"command\":\"set\",\"k_disk\":3,\"k_cpu\":1}",
-		"k_cpu: allowed is a number from 1.1");
+		"k_cpu: must be a number from 1.1");
 	refused("{\"command\":\"set\",\"k_disk\":1e7}", "to 1000000");
-	refused("{\"command\":\"set\",\"k_disk\":\"3\"}", "k_disk: allowed is a number");
+	refused("{\"command\":\"set\",\"k_disk\":\"3\"}", "k_disk: must be a number");
 	refused("{\"command\":\"set\",\"publish\":1}", "true or false");
-	refused("{\"command\":\"set\",\"pmax\":1.1}", "pmax: allowed is a number from 0 to 1");
+	refused("{\"command\":\"set\",\"pmax\":1.1}", "pmax: must be a number from 0 to 1");
 	refused("{\"command\":\"set\",\"pmax\":-0.1}", "from 0 to 1");
-	refused("{\"command\":\"set\",\"pmax\":true}", "pmax: allowed is a number");
+	refused("{\"command\":\"set\",\"pmax\":true}", "pmax: must be a number");
 	refused("{\"command\":\"set\",\"k_dsk\":3}", "unknown member 'k_dsk'; allowed: publish, ");
 	/* All members: the longest list fits. */
 	refused("{\"command\":\"set\",\"a name as long as it is shown -----\":3}",
@@ -318,7 +318,7 @@ static void k_of_the_disk_may_be_left_to_its_type(void **state)
 	assert_true(json_is_null(json_object_get(reply, "k_disk")));
 	assert_non_null(strstr(said, "k_disk 12.0 -> null"));
 	json_decref(reply);
-	refused("{\"command\":\"set\",\"k_cpu\":null}", "k_cpu: allowed is a number");
+	refused("{\"command\":\"set\",\"k_cpu\":null}", "k_cpu: must be a number");
 	refused("{\"command\":\"set\",\"k_disk\":0}", "to 1000000, or null (default)");
 }
 
@@ -376,7 +376,7 @@ static void refuses_what_is_no_request(void **state)
 	refused("{\"command\":\"prices\"} x", "not JSON");
 	refused("{\"command\":\"prices\",\"command\":\"set\"}", "not JSON");
 	refused("\xff\xfe", "not JSON");
-	refused("[1]", "allowed is a JSON object");
+	refused("[1]", "must be a JSON object");
 	refused("{\"command\":5}", "is missing or not a string");
 	refused("{\"command\":\"h\\u00e4h\"}", "unknown command 'h??h'; allowed: prices, history");
 	refused("{\"command\":\"counters\",\"a\":1}", "unknown member 'a'; allowed: none");

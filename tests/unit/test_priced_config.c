@@ -92,7 +92,7 @@ static void what_is_wrong_is_named(void **state)
 		"priced.conf:1: only the sections [priced] and [class NAME] are allowed");
 	refused("[priced]\nnonsense\n", "priced.conf:2: neither \"name = value\" nor a section");
 	refused("[priced]\nk_disk = 2\nk_disk = 3\n",
-		"priced.conf:3: k_disk: given before, in line 2");
+		"priced.conf:3: k_disk: already set in line 2");
 }
 
 static void what_went_is_refused_with_what_holds(void **state)
@@ -162,14 +162,14 @@ static void wrong_classes_are_named(void **state)
 	refused("[class a]\nclients = *\npremium = 99999999999999999999\n",
 		"priced.conf:3: premium = 99999999999999999999: not in -90 ... 900");
 	refused("[class a]\npremium = 3\npremium = 3\n",
-		"priced.conf:3: premium: given before, in line 2");
+		"priced.conf:3: premium: already set in line 2");
 	refused("[class a]\nclients = 10.0.3.0/24 10.0.4.0/33\n",
 		"priced.conf:2: clients: 10.0.4.0/33: after the slash, 0 ... 32 bits are allowed");
 	refused("[class a]\nname = b\n", "priced.conf:2: name: a class has clients and premium");
 	refused("[class a]\nclients = *\n[class b]\nclients = *\n[class a]\nclients = *\n",
 		"priced.conf:6: class a: this name is already in use");
-	refused("[class a b]\nclients = *\n", "priced.conf:2: class a b: allowed are names of 1 to "
-					      "31 letters, digits, . _ and -");
+	refused("[class a b]\nclients = *\n",
+		"priced.conf:2: class a b: its name must have 1 to 31 letters, digits, . _ and -");
 	refused("[class ]\nclients = *\n",
 		"priced.conf:1: only the sections [priced] and [class NAME] are allowed");
 	refused("[class]\nclients = *\n",

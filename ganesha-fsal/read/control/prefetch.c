@@ -109,7 +109,7 @@ static json_t *choose_scheduler(struct canfs_control_call *call)
 
 		if (!policy || canfs_prefetcher_set_policy(prefetcher, policy) != 0) {
 			list_policies(text, sizeof(text));
-			return canfs_control_refuse(call, "policy: allowed are %s", text);
+			return canfs_control_refuse(call, "policy: must be one of %s", text);
 		}
 		snprintf(text, sizeof(text), "set over the control socket: scheduler %s", policy);
 		canfs_control_subject_of(call)->say(text);

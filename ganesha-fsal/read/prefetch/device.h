@@ -28,7 +28,7 @@ struct canfs_device {
 		*blocking_pool; /* for reads that may block: held ones, or with missing pages */
 };
 
-/* read.c: answers, in the blocking pool, the READs of streams that the throttle has released. */
+/* submit.c: answers, in the blocking pool, the READs of streams that the throttle has released. */
 void canfs_reads_go_on(struct canfs_device *device, struct canfs_held *released);
 
 /* The part of a prefetcher that the data path uses. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The pieces of a file that are in flight, and which of its bytes are in the page cache. For
- * read.c.
+ * submit.c.
  *
  *	begin() --> queue() --> engine ----.
  *	       `--> read inline by a worker --> end() --> the read that wanted it: arrived()
@@ -49,7 +49,7 @@ void canfs_fetching_end(struct canfs_fetch *fetch, int error);
 /* Queues the part of the advice that is not in the page cache. Returns its bytes. */
 uint64_t canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice);
 
-/* read.c, for read->arrived: one of the fetches that the read waits for has ended. */
+/* submit.c, for read->arrived: one of the fetches that the read waits for has ended. */
 void canfs_read_arrived(struct canfs_read *read);
 
 #endif

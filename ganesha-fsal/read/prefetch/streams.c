@@ -43,14 +43,13 @@ static void end_turn(struct canfs_streams *streams, const struct canfs_disk_read
 	double others = (double)(atomic_exchange(&streams->others, 0) + did.writes);
 	bool alone = others < CANFS_STREAMS_OTHERS * streams->turn_sec;
 	unsigned int count = atomic_exchange(&streams->count, 0);
-	bool several = count > 1;
+	bool several = count > 1, loses;
 
 	streams->slow_turns =
 		alone && is_slow(&did, streams->turn_sec) ? streams->slow_turns + 1 : 0;
-	atomic_store(&streams->ours,
-		several && alone &&
-			(streams->slow_turns >= CANFS_STREAMS_TURNS ||
-				canfs_streams_are_ours(streams)));
+	loses = streams->slow_turns >= CANFS_STREAMS_TURNS;
+	atomic_store(
+		&streams->ours, several && alone && (loses || canfs_streams_are_ours(streams)));
 	atomic_store(&streams->active, count);
 	streams->before = now ? *now : (struct canfs_disk_reads) { 0 };
 	streams->turn_sec = 0;
