@@ -57,8 +57,8 @@ static int interfaces_add(const char *token, enum term_type type, struct config_
 	if (setup->interface_count == CANFS_INTERFACES_MAX || token[0] == '\0' ||
 		strlen(token) >= IF_NAMESIZE || strchr(token, '/')) {
 		LogCrit(COMPONENT_CONFIG,
-			"CANFS: Interfaces: \"%s\": must be at most %d network interfaces", token,
-			CANFS_INTERFACES_MAX);
+			"CANFS: Interfaces: \"%s\": must be at most %d names of network interfaces",
+			token, CANFS_INTERFACES_MAX);
 		err_type->invalid = true;
 		return 1;
 	}
