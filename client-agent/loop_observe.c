@@ -125,11 +125,11 @@ bool canfs_loop_is_busy(const struct loop *loop)
 	for (size_t i = 0; i < loop->bidders.n; i++) {
 		const struct canfs_bidder *bidder = loop->bidders.bidder[i];
 
-		if (canfs_bidder_holds(bidder) &&
-			(sends || (bidder->write.verdict != CANFS_HOLD &&
-					  canfs_act_stake(bidder) == CANFS_STAKE_LARGE &&
-					  !canfs_act_rests(
-						  &loop->actors, bidder, loop->ticked_usec))))
+		if (sends && canfs_bidder_holds(bidder))
+			return true;
+		if (bidder->write.verdict != CANFS_HOLD &&
+			canfs_act_stake(bidder) == CANFS_STAKE_LARGE &&
+			!canfs_act_rests(&loop->actors, bidder, loop->ticked_usec))
 			return true;
 	}
 	return loop->ending;

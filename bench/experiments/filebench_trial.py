@@ -60,14 +60,14 @@ def block_stat(lab):
 class Run:
     """A personality in one guest."""
 
-    def __init__(self, lab, case, client, seconds, program):
+    def __init__(self, lab, case, client, seconds, warm_up_seconds, program):
         self.client = client
         self.personality = case.personality
         self.program = program
         directory = lab.disk.mount / f"{self.personality.name}-{client.name}"
         directory.mkdir(exist_ok=True)
         self.job = client.prepare("filebench", *program.command(
-            self.personality, client, lab.on_mount(directory.name), seconds, case.warm_up_seconds))
+            self.personality, client, lab.on_mount(directory.name), seconds, warm_up_seconds))
         self.begin = None  # monotonic
 
     def check(self):
@@ -202,7 +202,8 @@ def measure(lab, case, variant, setting, options, seconds, program):
     watch = Stopwatch()
     clients = start(lab, case, variant, options, setting, program)
     watch.lap("boot")
-    runs = [Run(lab, case, client, seconds, program) for client in clients[:case.clients]]
+    warm_up_seconds = 0 if options.compare else case.warm_up_seconds  # filebench cannot
+    runs = [Run(lab, case, client, seconds, warm_up_seconds, program) for client in clients[:case.clients]]
     beside = [client.prepare("write", lab.program("canfs-job-write"), *WRITER_WORDS, lab.on_mount(WRITER_FILE))
               for client in clients[case.clients:]]
     create(lab, runs)

@@ -3,9 +3,9 @@
  * canfs-job-personality: runs a filebench personality (personalities.c) on files below DIRECTORY.
  * The directory must be empty or have the files of an earlier run with the same options.
  *
- *	--seconds N      run time; or
+ *	--seconds N      run time
+ *	--warm-up N      seconds before that in which nothing is counted; or
  *	--loops N        rounds of each thread of the first group
- *	--warm-up N      seconds before that in which nothing is counted
  *	--files N        files in the first set
  *	--file-kib N     mean size in all sets
  *	--threads N      threads of the first group. Numbers that depend on it, such as the
@@ -51,7 +51,7 @@ static void on_signal(int number)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: canfs-job-personality --seconds N | --loops N [--warm-up N] [--files N]\n"
+		"usage: canfs-job-personality --seconds N [--warm-up N] | --loops N [--files N]\n"
 		"                             [--file-kib N] [--threads N] [--ready COMMAND] "
 		"[--seed N]\n"
 		"                             NAME DIRECTORY\n"
@@ -129,7 +129,8 @@ static void parse_options(struct asked *asked, int argc, char **argv)
 			usage();
 		}
 	}
-	if (optind + 2 != argc || (asked->seconds > 0) == (asked->run.loops > 0))
+	if (optind + 2 != argc || (asked->seconds > 0) == (asked->run.loops > 0) ||
+		(asked->warm_up_seconds > 0 && asked->run.loops > 0))
 		usage();
 	personality = canfs_personality_find(argv[optind]);
 	if (!personality)
@@ -240,7 +241,7 @@ static int work(struct asked *asked)
 		if (process[i] < 0)
 			ret = -errno;
 	}
-	if (!ret && asked->warm_up_seconds > 0)
+	if (!ret)
 		ret = wait_until(asked, canfs_job_now() + asked->warm_up_seconds);
 	printf("Running...\n");
 	fflush(stdout);

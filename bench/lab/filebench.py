@@ -37,13 +37,11 @@ def of_files(name, **more):
     return Personality(name, {"nfiles": 400, "nthreads": 8}, ("--files", 400, "--threads", 8), **more)
 
 
-# It appends to a log alone, which the kernel writes back after 30 s. A shorter run would not count that work of stock.
-WRITES_BACK_AFTER_SECONDS = 35
-
 PERSONALITIES = {personality.name: personality for personality in (
     of_files("fileserver"),  # of 128 KB on average
     of_files("varmail"),     # 16 KB, as the next two
-    of_files("webserver", warm_up_seconds=WRITES_BACK_AFTER_SECONDS),
+    # It appends to a log alone, which the kernel writes back after 30 s. A shorter run would not count that work of stock.
+    of_files("webserver", warm_up_seconds=35),
     of_files("webproxy"),
     # A tenth of upstream's readers, of the writes in a batch, of the reads that let the next batch go, and of what a reader
     # computes between two reads: the processors of this machine, which all clients share, are not what is to be measured.

@@ -115,35 +115,26 @@ void canfs_status_server_close(struct canfs_status_server *status_server)
 	close_readers(status_server);
 }
 
-/* As canfs_status_server_poll(), for what serves the metrics. */
-static size_t poll_metrics(
-	struct canfs_status_server *status_server, struct pollfd *polled, int *timeout_msec)
-{
-	int http_msec;
-	size_t n = 0;
-
-	if (!status_server->http)
-		return 0;
-	polled[n++] =
-		(struct pollfd) { .fd = canfs_http_fd(status_server->http), .events = POLLIN };
-	http_msec = canfs_http_timeout_msec(status_server->http);
-	if (http_msec >= 0 && http_msec < *timeout_msec)
-		*timeout_msec = http_msec;
-	for (size_t i = 0; i < status_server->readers; i++)
-		n += canfs_server_reader_poll(
-			&status_server->reader[i], canfs_now_usec(), polled + n, timeout_msec);
-	return n;
-}
-
 size_t canfs_status_server_poll(struct canfs_status_server *status_server,
 	struct pollfd polled[CANFS_DESK_POLLED], int *timeout_msec)
 {
 	size_t n = status_server->socket[0]
 			   ? canfs_control_server_poll(&status_server->server, polled)
 			   : 0;
+	int http_msec = -1;
 
-	status_server->polled = n + poll_metrics(status_server, polled + n, timeout_msec);
-	return status_server->polled;
+	if (status_server->http) {
+		polled[n++] = (struct pollfd) { .fd = canfs_http_fd(status_server->http),
+			.events = POLLIN };
+		http_msec = canfs_http_timeout_msec(status_server->http);
+	}
+	if (http_msec >= 0 && http_msec < *timeout_msec)
+		*timeout_msec = http_msec;
+	for (size_t i = 0; i < status_server->readers; i++)
+		n += canfs_server_reader_poll(
+			&status_server->reader[i], canfs_now_usec(), polled + n, timeout_msec);
+	status_server->polled = n;
+	return n;
 }
 
 static bool has_news(const struct canfs_status_server *status_server, const struct pollfd *polled)

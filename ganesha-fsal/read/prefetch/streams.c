@@ -43,11 +43,11 @@ static void end_turn(struct canfs_streams *streams, const struct canfs_disk_read
 	double others = (double)(atomic_exchange(&streams->others, 0) + did.writes);
 	bool alone = others < CANFS_STREAMS_OTHERS * streams->turn_sec;
 	unsigned int count = atomic_exchange(&streams->count, 0);
-	bool several = count > 1, loses;
+	bool several = count > 1;
+	bool slow = alone && is_slow(&did, streams->turn_sec);
+	bool loses = slow && streams->slow;
 
-	streams->slow_turns =
-		alone && is_slow(&did, streams->turn_sec) ? streams->slow_turns + 1 : 0;
-	loses = streams->slow_turns >= CANFS_STREAMS_TURNS;
+	streams->slow = slow;
 	atomic_store(
 		&streams->ours, several && alone && (loses || canfs_streams_are_ours(streams)));
 	atomic_store(&streams->active, count);
@@ -59,10 +59,8 @@ static void end_turn(struct canfs_streams *streams, const struct canfs_disk_read
 bool canfs_streams_step(
 	struct canfs_streams *streams, const struct canfs_disk_reads *now, double elapsed_sec)
 {
-	if (!streams->spins)
-		return canfs_streams_are_ours(streams);
 	streams->turn_sec += elapsed_sec;
-	if (streams->turn_sec >= CANFS_STREAMS_TURN_SEC)
+	if (streams->spins && streams->turn_sec >= CANFS_STREAMS_TURN_SEC)
 		end_turn(streams, now);
 	return canfs_streams_are_ours(streams);
 }

@@ -9,7 +9,7 @@
  * reads in our order are then two to four times as fast (Ellard & Seltzer 2003, §5.3).
  *
  *	slow    in a turn, DEPTH reads waited for the disk on average, and yet it read less than SLOW bytes per second
- *	loses   slow for TURNS in a row. The kernel's order of two streams, too, is that slow in one turn of a hundred
+ *	loses   slow for two turns in a row. In the kernel's order two streams are that slow for one turn now and then
  *	others  random reads and writes: OTHERS per second take a fifth of the disk's time from the streams
  *	ours    the disk loses with two streams or more and no others; then as long as there are two and no others
  *
@@ -31,7 +31,6 @@
 	90e6 /* a current disk reads 150 MB/s in sequence, more in its outer zones */
 #define CANFS_STREAMS_OTHERS   20.0
 #define CANFS_STREAMS_TURN_SEC 0.5
-#define CANFS_STREAMS_TURNS    2u
 
 /* The counters of a disk since it was attached. */
 struct canfs_disk_reads {
@@ -49,7 +48,7 @@ struct canfs_streams {
 	atomic_uint others; /* random reads in this turn */
 
 	/* Private to the housekeeping thread. */
-	unsigned int slow_turns; /* in a row */
+	bool slow; /* in the last turn */
 	double turn_sec;
 	struct canfs_disk_reads before; /* at the start of this turn; all zero: unknown */
 };
