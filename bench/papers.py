@@ -282,8 +282,8 @@ SUMMARY = Table(("", "stock", "canfs"), tuple(
     (label, each(STOCK_CANFS, name, case, metric, form)) for label, name, case, metric, form in (
         ("a random reader beside a writer: 99th percentile of its reads", "interference", "held-reader", "p99", "{:.1f} ms"),
         ("PostgreSQL beside a copy of 1 GB: 99th percentile of a commit", "database", "commits", "p99", "{:.0f} ms"),
-        ("– the copy", "database", "neighbour", "seconds", "{:.1f} s"),
-        ("a cached file read again while another is written: the reads", "accelerate", "reread", "seconds", "{:.0f} s"),
+        ("PostgreSQL beside a copy of 1 GB: duration of the copy", "database", "neighbour", "seconds", "{:.1f} s"),
+        ("one client reads a cached file again while it writes another: duration of the reads", "accelerate", "reread", "seconds", "{:.0f} s"),
         ("eight interleaved sequential streams in one file", "stride", "stride-8", "throughput", "{:.0f} MB/s"))))
 
 # {page: {name of the mark in it: what stands between that and the end}}

@@ -8,7 +8,7 @@
 
 #define CANFS_BIDDERS_MAX CANFS_DEFER_BDIS_MAX
 
-/* A mount without prices that was already logged. */
+/* A mount that stays as it is; the reason has been logged. */
 struct canfs_left_alone {
 	int id;
 	struct canfs_bdi bdi;
@@ -47,7 +47,7 @@ bool canfs_bidders_want(const void *data, const struct canfs_mount *mount);
 /* Returns true if an unwanted bidder is drained, so that a refresh would release it. */
 bool canfs_bidders_left(const struct canfs_bidders *bidders, const struct canfs_actors *actors);
 
-/* Turns no knob. */
+/* Frees all bidders, and leaves the knobs as they are. */
 void canfs_bidders_free(struct canfs_bidders *bidders);
 
 #endif

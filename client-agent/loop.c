@@ -64,7 +64,7 @@ static void notice_suspend(struct loop *loop, uint64_t now_usec)
 
 	if (suspended_usec < loop->suspended_usec + suspend_usec)
 		return;
-	canfs_log("suspended for %llu s: waiting for new prices",
+	canfs_log("the system was suspended for %llu s; waiting for new prices",
 		(unsigned long long)slept_usec / 1000000);
 	loop->suspended_usec = suspended_usec;
 	for (size_t i = 0; i < loop->bidders.n; i++)

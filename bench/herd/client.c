@@ -259,8 +259,7 @@ static void bid(struct herd_client *client, uint64_t now_usec)
 					  .held_bytes = (uint64_t)agent->seen_dirty_bytes,
 					  .headroom_bytes = (uint64_t)fmax(bound_bytes - held, 0),
 					  .fill_bytes_per_sec = agent->fill.value,
-					  .on_its_way_bytes =
-						  (uint64_t)agent->seen_on_its_way_bytes,
+					  .in_flight_bytes = (uint64_t)agent->seen_on_its_way_bytes,
 					  .elapsed_usec = agent->stepped_usec
 								  ? now_usec - agent->stepped_usec
 								  : 0,

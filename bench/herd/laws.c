@@ -68,7 +68,7 @@ static uint64_t step_aimd(union herd_law_state *state, const struct herd_view *v
 static uint64_t step_doubling(union herd_law_state *state, const struct herd_view *view)
 {
 	struct herd_rate *simple = &state->simple;
-	double on_its_way = (double)view->pace.on_its_way_bytes, sec = seconds(view);
+	double on_its_way = (double)view->pace.in_flight_bytes, sec = seconds(view);
 	enum canfs_verdict before = simple->verdict;
 	bool open = on_its_way <= fmax(simple->rate_bytes_per_sec * 0.5, 16 * MIB);
 
@@ -96,7 +96,7 @@ static uint64_t step_commit(union herd_law_state *state, const struct herd_view 
 {
 	double *rate = &state->simple.rate_bytes_per_sec, sec = seconds(view);
 	double window = fmax(*rate * 0.3, CANFS_PACE_CHUNK_BYTES);
-	bool open = (double)view->pace.on_its_way_bytes <= window;
+	bool open = (double)view->pace.in_flight_bytes <= window;
 
 	*rate = clamp(*rate * exp2(open ? sec : -sec / 0.25), 1e4, link_bytes_per_sec);
 	return open ? pay(&state->simple, *rate, sec) : 0;

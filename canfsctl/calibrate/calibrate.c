@@ -70,7 +70,7 @@ static bool is_name(const char *option, const char *name)
 {
 	if (!name || (*name && *name != '-'))
 		return true;
-	ctl_warn("%s: '%s' is not a valid name", option, name);
+	ctl_warn("%s: expected a name, got '%s'", option, name);
 	return false;
 }
 

@@ -39,7 +39,7 @@ struct canfs_link_result {
 };
 
 /*
- * The functions below return 0 or -errno, and set error to a message.
+ * The functions below return 0, or -errno with a message in error.
  *
  * Measures a disk: random direct 4 KiB reads, then writes, in an unlinked file in directory. No
  * file is left behind if we are killed. Fails if the file would take more than half of the free

@@ -20,7 +20,7 @@ struct canfs_link_facts {
 	uint32_t mtu_bytes;      /* of the interface */
 	uint32_t path_mtu_bytes; /* the kernel's path MTU; at most mtu_bytes */
 	uint32_t speed_mbit;     /* 0 for most virtual interfaces */
-	uint32_t agent_mbit;     /* as the agent reads it: of a network card or a bond only */
+	uint32_t agent_mbit;     /* as the agent reads it; 0: neither a card nor a bond */
 	uint32_t mss_bytes;      /* TCP segment size to the server, from the price request */
 	uint32_t rtt_usec;       /* minimum round-trip time of the same connection */
 };
@@ -88,7 +88,7 @@ struct canfs_host_facts {
 	uint32_t page_bytes;
 	uint32_t kernel_major;
 	uint32_t kernel_minor;
-	uint64_t dirty_bytes; /* in force; a ratio is of the available memory */
+	uint64_t dirty_bytes; /* limit in force; a ratio is taken of MemAvailable */
 	uint64_t background_bytes;
 	uint64_t expire_sec;           /* the age at which the kernel writes dirty data back */
 	uint64_t slots_max;            /* sunrpc: maximum requests in flight on a TCP connection */
@@ -100,10 +100,10 @@ struct canfs_host_facts {
 	bool knobs_read_only; /* /proc/sys is mounted read-only, as in containers */
 	bool agent_runs;
 	size_t journal_entries; /* knobs that an agent has changed and not restored yet */
-	bool journal_hidden;    /* readable by root only: any knob may be changed */
+	bool journal_hidden;    /* readable by root only, so any knob may have the agent's value */
 	bool dirty_turned;      /* one of the two dirty limits has the agent's value */
 	size_t read_aheads_turned;
-	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* likewise the read-ahead of these */
+	struct canfs_bdi read_ahead_turned[CANFS_MOUNTS_MAX]; /* have the agent's read-ahead */
 	const char *meminfo_lacks;        /* missing or unusable line of meminfo; NULL: none */
 	unsigned int mounts_left_out;     /* beyond the limit; set by the caller */
 	struct canfs_agent_config config; /* the agent's; invalid settings have their defaults */
@@ -116,7 +116,7 @@ struct canfs_host_facts {
 	bool priced_runs;                           /* canfs-priced */
 	bool price_port_bound; /* a process is bound to UDP port config.price_port */
 
-	bool no_delegations; /* CANFS serves and grants none; set by the caller */
+	bool no_delegations; /* Ganesha says that no export grants any; set by the caller */
 
 	/* Set by canfs_disks_gather(). */
 	unsigned int disks_left_out; /* disks and file systems beyond the limit */
@@ -135,8 +135,8 @@ struct canfs_host_facts {
 
 /*
  * Reads root + /proc, /sys, config_file and the state directory that config_file names. Never
- * fails. Sets all members but those about disks and about all mounts. agent_runs covers only the
- * caller's pid namespace.
+ * fails. Clears *host first, and sets all members except those that the caller or the functions
+ * below set. agent_runs covers only the caller's pid namespace.
  */
 void canfs_host_gather(const char *root, const char *config_file, struct canfs_host_facts *host);
 

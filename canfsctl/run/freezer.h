@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * A version 2 control group. Through cgroup.freeze the kernel stops and continues all its processes
- * together, including those they start. Unlike SIGSTOP, freezing is invisible to the processes.
+ * A version 2 control group. Through cgroup.freeze, the kernel stops and continues all processes of
+ * the group together, including new ones. Unlike SIGSTOP, freezing is invisible to the processes.
  * SIGKILL still kills a frozen process.
  *
  *	<mount of cgroup2><our own group>/canfs-run-PID     made for a job, removed when it is empty

@@ -30,11 +30,11 @@ struct canfs_governed_job {
 	char command[CANFS_JOB_TEXT_MAX];
 	bool is_paused;
 	const char *reason; /* for is_paused, in words */
-	double price;       /* the highest of its servers, [0, 1]; NAN: none, and no server */
+	double price;       /* the highest of its servers, [0, 1]; NAN: no price */
 	const char *bottleneck, *source;
 	char server[CANFS_JOB_TEXT_MAX];
 	double bid;
-	double sec, ran_sec; /* since governing began; thereof not paused */
+	double sec, ran_sec; /* time since governing began, and the part of it not paused */
 	unsigned int pauses;
 	double unix_sec; /* when the job was published */
 };

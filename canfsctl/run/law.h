@@ -9,8 +9,8 @@
  *	         |  '                 `.______........-'                              `._
  *	       0 |
  *	job        ==============|....|==========================|.......|==|........|=======
- *	              run        pause: it falls, so it was      pause: it does not fall, so
- *	                         the job's own: run for longer   others wait: stay paused
+ *	              run        pause: the price falls, so the  pause: it does not fall, so
+ *	                         load was the job's: run longer  others wait: stay paused
  *
  * The job runs while the price is at most its bid. Above the bid, the job first runs for run_sec.
  * Then it is paused, and
@@ -23,10 +23,11 @@
  *	there is no price any more     continue
  *
  * A server that tells clients apart reports how many operations of others are in flight
- * (protocol/prices.x). Then no probing is needed. Above the bid, the job is paused when clearly
+ * (protocol/prices.x). Then probing is rarely needed. Above the bid, the job is paused when clearly
  * more operations of others are in flight than `bearable` (canfs_others_came()). The job continues
- * once others have been gone for a moment. A job that is alone is still paused now and then: other load on this host or
- * on the server does not count as another client.
+ * once others have been gone for a moment. Even if no other client is active, the job is paused now
+ * and then, because load from this host, or from the server itself, is not reported as another
+ * client's.
  *
  * Prices are averages over 2 s (pricing/level.h). Waiting until the average reaches the bid would
  * cost the job 1.4 s whenever the load was its own. Therefore a falling price also ends the pause,
@@ -59,7 +60,7 @@ enum canfs_govern_reason {
 	CANFS_GOVERN_HIGH,     /* paused: the price is above the bid */
 	CANFS_GOVERN_OTHERS,   /* paused: likewise, and others have come */
 	CANFS_GOVERN_LOW,      /* runs: the price is not above the bid */
-	CANFS_GOVERN_FALLS,    /* runs: the price is falling below the bid */
+	CANFS_GOVERN_FALLS,    /* runs: the price is above the bid, but falls to well below it */
 	CANFS_GOVERN_GONE,     /* runs: others have gone */
 	CANFS_GOVERN_SHARE,    /* runs: the job's share of the time is due */
 	CANFS_GOVERN_PATIENCE, /* runs: the longest pause is over */
@@ -84,13 +85,13 @@ struct canfs_govern_law {
 	uint64_t stepped_usec;
 	double slice_sec;  /* the shortest run */
 	double run_sec;    /* run for at least this long before the next pause */
-	double owed_sec;   /* run time that the guaranteed share owes it; at least 0 */
+	double owed_sec;   /* run time owed to the job for its guaranteed share; at least 0 */
 	double high_price; /* at the last pause; NAN: never paused */
 	double own_price;  /* high_price if that pause showed it to be the job's own; else NAN */
 	struct canfs_govern_price seen[CANFS_GOVERN_PRICES]; /* of this pause, the newest last */
 	unsigned int n_seen;
 	double others;        /* at the last step */
-	double bearable;      /* others in flight while the price was low anyway; 0: none */
+	double bearable;      /* others at the end of the last pause, if cheap; else 0 */
 	uint64_t others_usec; /* others were last seen in this pause; 0: never */
 };
 

@@ -28,7 +28,7 @@ struct canfs_job_server {
 	char name[CANFS_MOUNT_PATH_MAX]; /* SERVER:/PATH */
 	struct canfs_bdi bdi;            /* of the mount; 0:0: not a mount */
 	struct canfs_fsstat_target endpoint[CANFS_JOB_ENDPOINTS_MAX];
-	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount, for its only endpoint */
+	uint8_t handle[CANFS_MOUNT_HANDLE_MAX]; /* of a mount; its only endpoint points here */
 	size_t endpoints, at;
 	size_t failed;      /* endpoints that failed in a row */
 	uint64_t rest_usec; /* ask no earlier; UINT64_MAX: never */
@@ -44,7 +44,7 @@ struct canfs_job_prices {
 };
 
 enum canfs_job_prices_state {
-	CANFS_JOB_PRICES_ASKED,  /* some server has not answered enough yet */
+	CANFS_JOB_PRICES_ASKED,  /* some server may still turn out to publish prices */
 	CANFS_JOB_PRICES_NONE,   /* none publishes prices */
 	CANFS_JOB_PRICES_SILENT, /* likewise, and one or more do not answer */
 	CANFS_JOB_PRICES_IN_FORCE,
@@ -72,8 +72,8 @@ void canfs_job_prices_tick(struct canfs_job_prices *prices, uint64_t now_usec);
 void canfs_job_prices_forget(struct canfs_job_prices *prices);
 
 /*
- * Fills polled for poll(2), after the tick of now_usec. Lowers *due_usec to when the next tick is
- * due without an event. Returns the number of entries.
+ * Fills polled for poll(2), after the tick of now_usec. Lowers *due_usec to the time at
+ * which the next tick is due even if no descriptor becomes ready. Returns the number of entries.
  */
 size_t canfs_job_prices_poll(const struct canfs_job_prices *prices,
 	struct pollfd polled[CANFS_JOB_POLLED_MAX], uint64_t now_usec, uint64_t *due_usec);

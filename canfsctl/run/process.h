@@ -24,8 +24,8 @@ void canfs_process_abandon(struct canfs_process *process);
 /*
  * Lets the child run the command. apart: in a new session without a terminal. In our session, the
  * kernel would send SIGHUP to a stopped job if we, its parent, were killed and its process group
- * became orphaned. A terminal as standard input is replaced with /dev/null. Returns 0, or the
- * -errno of execvp(3), and the child is reaped.
+ * became orphaned. If apart, a terminal on standard input is replaced with /dev/null. Returns 0. On
+ * failure, reaps the child and returns the -errno of execvp(3), or of telling the child.
  */
 int canfs_process_go(struct canfs_process *process, bool apart);
 

@@ -167,7 +167,7 @@ static int run_attached(struct ctl_run *run)
 	if (ret == 0)
 		ret = ctl_run_begin(run);
 	if (ret < 0) {
-		ctl_warn("--attach: %s", strerrordesc_np(-ret));
+		ctl_warn("--attach: cannot pause the job: %s", strerrordesc_np(-ret));
 		return CTL_ERROR;
 	}
 	ctl_run_govern(run);
@@ -200,7 +200,7 @@ static int run_command(struct ctl_run *run, bool signals)
 	ctl_run_finish(run);
 	return ret < 0 ? say_not_run(argv[0], ret) : exit_status(run);
 ungoverned:
-	ctl_warn("%s; the job will not be paused", strerrordesc_np(-ret));
+	ctl_warn("cannot pause the job: %s; it runs without pauses", strerrordesc_np(-ret));
 	sigprocmask(SIG_SETMASK, &run->before, NULL);
 	return run_ungoverned(argv);
 }

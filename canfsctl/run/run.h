@@ -19,8 +19,8 @@ struct ctl_governed {
  * Adds the servers named on the command line, or else those of the mounts that the job uses. A
  * command uses the mounts of its arguments, or else of the working directory. An attached job uses
  * the mounts of its open files and working directories. Returns CTL_OK or another exit status,
- * after a warning. CTL_OK with no server also warns; a command then runs ungoverned, and an
- * attachment ends.
+ * after a warning. If it finds no server, it warns and returns CTL_OK; the caller then runs the
+ * command ungoverned, or fails if it was to attach.
  */
 int ctl_run_servers(const struct ctl_governed *governed, const struct canfs_stopper *stopper,
 	struct canfs_job_prices *prices);

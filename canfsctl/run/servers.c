@@ -51,8 +51,8 @@ static void add_mount(struct search *search, const struct canfs_mount *mount)
 	int ret = why ? 0 : canfs_job_prices_add_mount(search->prices, mount);
 
 	if (ret == -ENOSPC && !search->is_full) {
-		ctl_warn("%s: the job uses more than %d servers; the prices of the others are "
-			 "ignored",
+		ctl_warn("%s: the job uses more than %d servers; the prices of this one and of "
+			 "further ones are ignored",
 			mount->mountpoint, CANFS_JOB_SERVERS_MAX);
 		search->is_full = true;
 	}

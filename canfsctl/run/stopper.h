@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * How a job is stopped and continued: through its own control group, or that of a unit (freezer.h).
- * Without a control group, SIGSTOP and SIGCONT are sent to a process group. A command of ours then
- * leads a session of its own (process.h). A process may notice these signals: its parent is told,
- * and timers expire. A descendant that has left the group is not stopped.
+ * Without a control group, SIGSTOP and SIGCONT are sent to the job's process group, or to the
+ * attached process alone if it leads none. A command of ours then leads a session of its own
+ * (process.h). A process may notice these signals: its parent is told, and timers expire. A
+ * descendant that has left the group is not stopped.
  */
 #ifndef CANFS_CANFSCTL_RUN_STOPPER_H
 #define CANFS_CANFSCTL_RUN_STOPPER_H

@@ -11,8 +11,8 @@
  *
  * A job that somebody else stopped stays stopped.
  *
- * The watchdog has its own session and blocks all signals, so that whatever ends a terminal or a
- * process group does not end the watchdog.
+ * The watchdog has its own session and blocks all signals, so that neither a hangup of the terminal
+ * nor a signal to a process group ends it.
  */
 #ifndef CANFS_CANFSCTL_RUN_WATCHDOG_H
 #define CANFS_CANFSCTL_RUN_WATCHDOG_H

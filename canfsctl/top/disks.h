@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The disks on the server's page, and what is read ahead on them. */
+/* The disks on the server's page, and what is read ahead from them. */
 #ifndef CANFS_CANFSCTL_TOP_DISKS_H
 #define CANFS_CANFSCTL_TOP_DISKS_H
 

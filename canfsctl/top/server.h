@@ -4,7 +4,7 @@
  *
  *	head         host, socket, release, uptime
  *	export       the resources of one export, their prices, and their recent history
- *	clients      by how long they make others wait; the pairs of the selected client
+ *	clients      by how long they make others wait; whom the selected one makes wait most
  *	read-ahead   disks: queue, used and wasted read-ahead
  */
 #ifndef CANFS_CANFSCTL_TOP_SERVER_H

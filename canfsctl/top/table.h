@@ -21,9 +21,10 @@ struct canfs_field {
 
 struct canfs_column {
 	const char *name;
-	int width;                      /* with the blank before it; 0: what the others leave */
-	int least_columns;              /* the screen's minimum width */
-	const char *member, *of_member; /* the row's member, and the member of that one */
+	int width;         /* with the blank before it; 0: what the others leave */
+	int least_columns; /* the screen's minimum width */
+	const char *member,
+		*of_member; /* member of the row; of_member: inside that object, or NULL */
 	void (*format)(const json_t *value, struct canfs_field *field);
 	enum canfs_column_kind {
 		CANFS_TEXT,   /* left-aligned */
@@ -56,7 +57,7 @@ int canfs_table_put(struct canfs_page *page, int row, const struct canfs_table *
 	const json_t *rows, int first, int shown, int sorted, int selected);
 
 /*
- * The number of columns shown on the page that can be sorted by, and the index of the nth of them.
+ * The number of sortable columns shown on the page, and the index of the nth of them.
  */
 int canfs_table_orders(const struct canfs_table *table, const struct canfs_page *page);
 int canfs_table_order(const struct canfs_table *table, const struct canfs_page *page, int nth);

@@ -8,7 +8,7 @@
 
 struct canfs_top_view {
 	/* Set by keys; the layout clamps them. */
-	int cursor;    /* row of the longest list: clients or mounts */
+	int cursor;    /* selected row of the list of clients or mounts */
 	int export_at; /* server top: the export shown */
 	int sort;      /* index among the columns that can be sorted by */
 	bool is_paused, is_helped;
@@ -27,7 +27,7 @@ enum canfs_key_result {
 /* key: from getch() of curses. */
 enum canfs_key_result canfs_view_key(struct canfs_top_view *view, int key);
 
-/* Clamps what keys have set to the layout's counts. */
+/* Clamps what keys have chosen to what the layout has. */
 void canfs_view_bound(struct canfs_top_view *view);
 
 /* The first row to show of the list, so that the cursor is among the `shown` rows. */

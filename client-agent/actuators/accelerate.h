@@ -5,10 +5,10 @@
  *	agent's loop --request(BDI, chunk)--> helper thread of the BDI --> sync_file_range(WRITE)
  *	             <------- status --------    (open, scan: may block)
  *
- * The method is paced sync_file_range without WAIT on an O_RDONLY re-open. It is the only one of
- * six methods that neither stalls the writer (a few ms at most) nor consumes its write errors.
- * Chunks go round robin over the open files of the BDI. Appended data goes first. Then the rest is
- * walked cyclically, because data may be overwritten anywhere.
+ * The method is paced sync_file_range without WAIT on an O_RDONLY re-open. Of six methods tried, it
+ * is the only one that stalls the writer for a few ms at most and leaves the writer's errors to it.
+ * Chunks go round robin over the open files of the BDI. Appended data goes first. If data must
+ * leave, the rest is walked cyclically, because data may be overwritten anywhere.
  *
  * With cachestat(2) (Linux 6.5), clean ranges are skipped and asked_bytes is exact. Without it, a
  * clean range counts as asked but flushes nothing. Watch the WRITE bytes in mountstats instead.
@@ -36,8 +36,8 @@ struct canfs_accelerate_status {
 	uint64_t requests;    /* requests served so far */
 	uint64_t asked_bytes; /* bytes passed to sync_file_range so far */
 	bool sends; /* the last request, at most a second old, found dirty data that it was allowed to send */
-	bool rewrites;            /* all known files were looked at twice, and none has grown */
-	bool grows;               /* the same, and found a file that has grown since it was found */
+	bool rewrites; /* all known files were looked at twice, and none has grown */
+	bool grows; /* the last request, at most a second old, knew a file that has grown since it was found */
 	unsigned int files;       /* open for writing, as of the last scan */
 	unsigned int errors;      /* failed opens, scans and syncs so far */
 	uint64_t busy_since_usec; /* CLOCK_MONOTONIC, start of the helper's present work; 0: the
@@ -54,7 +54,7 @@ int canfs_accelerator_new(struct canfs_accelerator **accelerator, const char *ro
 void canfs_accelerator_free(struct canfs_accelerator *accelerator);
 
 /*
- * Asks to send the next chunk_bytes of the BDI's dirty data. 0: only looks which files grow.
+ * Asks to send the next chunk_bytes of the BDI's dirty data. 0: only checks which files grow.
  * hurries: see flush.h. Never blocks.
  *
  * Returns 0, or
@@ -67,7 +67,7 @@ void canfs_accelerator_free(struct canfs_accelerator *accelerator);
 int canfs_accelerate(struct canfs_accelerator *accelerator, struct canfs_bdi bdi,
 	uint64_t chunk_bytes, bool hurries);
 
-/* Turns on or off that large files are dropped from the page cache as they are sent (writers.h). */
+/* If drop, large files are dropped from the page cache as they are sent (writers.h). */
 void canfs_accelerate_drop_behind(struct canfs_accelerator *accelerator, bool drop);
 
 /* All 0 for a BDI that was never asked for, or whose slot was given to another. Never blocks. */

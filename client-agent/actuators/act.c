@@ -326,7 +326,11 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 		return;
 	if (ret)
 		actors->rest.release_due_usec = host->now_usec + CANFS_ACT_REST_USEC;
-	canfs_log("defer: %s: %s", ret ? strerror(-ret) : "released", reason);
+	if (ret)
+		canfs_log("defer: not released: %s; the reason to release: %s", strerror(-ret),
+			reason);
+	else
+		canfs_log("defer: released: %s", reason);
 	canfs_decisions_note(&actors->decisions, host->now_usec, "flushing point",
 		actors->squeeze.active ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
 		canfs_no_bids, "%s", reason);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * Carries out the verdicts of the auctions. On a mount in enforce mode this changes the kernel's
- * knobs. On a mount in observe mode it logs the same lines and changes nothing.
+ * knobs. On a mount in observe mode it only logs the verdicts.
  *
- *	data is held, and worth it    raise the flushing point (defer.c). It stays up while the server is cheap and
- *	                              we send: lowering it would send the rest at once, at no pace
+ *	held data is worth holding    raise the flushing point (defer.c). It stays up while the server is cheap and
+ *	                              we send: if it were lowered, the kernel would send the rest at once, unpaced
  *	readers need the page cache   throttle writers earlier than the kernel would (defer.c), and drop their
  *	                              data from the page cache once it is safe (accelerate.c)
  *	a writer gives way            throttle it earlier, too: others' commits wait behind what it has sent
  *	(give_way.c)
  *	bytes to send                 send a chunk (accelerate.c)
  *	no price, switched off,       release the flushing point: drain at a steady pace, lower it in stages
- *	long nothing to hold,
+ *	nothing held for a minute,
  *	memory or page cache is short
- *	the same on one of several    drain this mount at a steady pace, then take its share back
+ *	the same for one of several   drain this mount at a steady pace, then take its share back
  *	no price, switched off,       restore read_ahead_kb
  *	or no longer managed
  *
@@ -56,8 +56,9 @@ struct canfs_actors {
 	} rest;
 	/* The page cache. */
 	struct {
-		uint64_t used_until_usec;    /* readers of our mounts use much of it */
-		uint64_t crowded_until_usec; /* or somebody misses it: written data is dropped */
+		uint64_t used_until_usec; /* readers of our mounts use much of it */
+		uint64_t
+			crowded_until_usec; /* the same, or readers miss evicted data: written data is dropped */
 	} cache;
 	/* The kernel's limits are below their originals. */
 	struct {
@@ -96,8 +97,8 @@ void canfs_actors_close(struct canfs_actors *actors);
 
 /*
  * Returns true if memory is short. MemAvailable counts dirty pages as available; this guard does
- * not. After a shortage, memory is enough again at 1.5 times the guard, for five seconds. guarded is
- * the last result. Logs a change.
+ * not. The shortage ends when 1.5 times the guard has been free for five seconds. guarded is the
+ * last result. Logs a change.
  */
 bool canfs_act_guard(
 	struct canfs_actors *actors, const struct canfs_host_state *host, bool guarded);
@@ -112,8 +113,9 @@ void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, c
 
 /*
  * Sends chunk_bytes of the bidder's backlog, unless the kernel sends all of it anyway. Only in enforce
- * mode. Data that may be overwritten again rests (flush.h) until half of the headroom is used, or so
- * much is dirty that the kernel alone would send it. chunk_bytes 0: at most looks which files grow.
+ * mode. Data that may be overwritten again rests (flush.h) until half of the bound is used, memory
+ * is short, or so much is dirty that the kernel alone would send it. chunk_bytes 0: at most checks
+ * which files grow.
  */
 void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidder,
 	const struct canfs_host_state *host, uint64_t chunk_bytes);
@@ -122,7 +124,7 @@ void canfs_act_accelerate(struct canfs_actors *actors, struct canfs_bidder *bidd
 bool canfs_act_rests(
 	const struct canfs_actors *actors, const struct canfs_bidder *bidder, uint64_t now_usec);
 
-/* Returns what of the bidder's held data depends on the next price. */
+/* Returns how much of the bidder's held data depends on the next price. */
 enum canfs_stake canfs_act_stake(const struct canfs_bidder *bidder);
 
 /* Returns true if we have given the bidder's BDI a share of the flushing point. */
@@ -155,7 +157,7 @@ int canfs_act_release(struct canfs_actors *actors, struct canfs_bidder *const bi
 	const struct canfs_host_state *host);
 
 /*
- * Restores read-ahead everywhere, and what is still raised of the flushing point. Returns 0, or the
+ * Restores read-ahead everywhere, and all knobs of the flushing point at once. Returns 0, or the
  * first -errno; the journal then keeps the remaining knobs.
  */
 int canfs_act_restore_all(struct canfs_actors *actors);

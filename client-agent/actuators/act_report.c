@@ -159,6 +159,6 @@ void canfs_act_log_changes(struct canfs_decisions *decisions, const char *who, c
 			change->error ? ": " : "", canfs_tuner_strerror(change->error));
 	}
 	if (changes->dropped)
-		canfs_log("%s: and %u more", who, changes->dropped);
+		canfs_log("%s: %u more changes are not listed", who, changes->dropped);
 	changes->n = changes->dropped = 0;
 }

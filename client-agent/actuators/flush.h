@@ -2,8 +2,8 @@
 /*
  * Chooses which bytes of the open files to send next. Data appended since the last call goes first.
  * Overwritten data is sent only when held data must leave, on a cyclic walk over the rest of the
- * file. It will be overwritten again. If it is sent early, it is sent twice, in small pieces that a
- * disk must seek for.
+ * file. Such data is likely to be overwritten again. If it is sent early, it is sent twice, in small
+ * pieces that a disk must seek for.
  *
  *	0          walk          tail          size
  *	|== clean ==|... cyclic ...|== appended ==|
@@ -23,8 +23,8 @@ struct canfs_flush_terms {
 
 /*
  * Passes up to chunk_bytes to sync_file_range(SYNC_FILE_RANGE_WRITE), in pieces, round robin over
- * the writers. Returns the bytes. Failed files add to *errors. Waits for the server only as long as
- * starting a write takes.
+ * the writers. Returns the bytes that count (exact). Failed files add to *errors. Waits for the
+ * server only as long as starting a write takes.
  */
 uint64_t canfs_flush(struct canfs_writers *writers, uint64_t chunk_bytes,
 	const struct canfs_flush_terms *terms, unsigned int *errors);

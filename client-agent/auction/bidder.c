@@ -332,7 +332,7 @@ static uint64_t send_paced(struct canfs_bidder *bidder, double own_price, double
 			canfs_smaller(bidder->held.backlog.unsent_bytes, host->meminfo.dirty_bytes),
 		.headroom_bytes = headroom(bidder, host),
 		.fill_bytes_per_sec = bidder->seen.fill.value,
-		.on_its_way_bytes = bidder->held.in_flight_bytes,
+		.in_flight_bytes = bidder->held.in_flight_bytes,
 		.elapsed_usec = bidder->sent_until_usec
 					? canfs_growth(host->now_usec, bidder->sent_until_usec)
 					: 0,

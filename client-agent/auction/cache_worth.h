@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * What the page cache of this client is worth to its readers (CA-NFS §3.3, "Client and Server
- * Memory"). Dirty pages that are held back take memory from the page cache.
+ * Memory"). Dirty pages that are held back leave less of the page cache to readers.
  *
  * The paper counts reads in a ghost cache behind the end of the real one. The kernel has such a
- * ghost cache. It counts as workingset_activate_file a page that is read again and would still be
- * cached if the cache were up to twice as large. Pages of a scan, which no cache would keep, count
- * only as refaults (mm/workingset.c).
+ * ghost cache. Its counter workingset_activate_file counts pages that are read again and would still
+ * be cached if the cache were up to twice as large. Pages of a scan, which no cache would keep,
+ * count only as refaults (mm/workingset.c).
  *
  *	worth = pages missed like that / pages read from servers
  *
@@ -37,7 +37,7 @@
  */
 #define CANFS_CACHE_WORTH_MIN_BYTES_PER_SEC (512.0 * 1024)
 
-/* From this worth on memory belongs to the readers: nothing more is held back. */
+/* If the worth is at least this, memory belongs to the readers: nothing more is held back. */
 #define CANFS_CACHE_WORTH_NEEDED 0.5
 
 struct canfs_cache_worth {
@@ -64,7 +64,7 @@ double canfs_cache_worth_update(struct canfs_cache_worth *worth, uint64_t missed
 
 /*
  * "The portion of RAM that is actively used to cache read data" (§3.3). This is Active(file), but
- * at most what the cache answers in CANFS_CACHE_USE_SEC at the present hit rate. The value is known
+ * at most what the cache would answer in CANFS_CACHE_USE_SEC at the present rate. The value is known
  * before any reader misses the cache.
  */
 #define CANFS_CACHE_USE_SEC 60.0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
- * How busy this client's own network is for background work (CA-NFS §3.3, "Client and Server
+ * How busy this client's network is, as background work sees it (CA-NFS §3.3, "Client and Server
  * Network"). The path of a WRITE begins at an interface of the client. An operation costs as much
  * as the most expensive resource on its path (§3, §3.2). Servers do not know the client's
  * interface, so their prices do not include it. The client adds the interface's price when it bids.
@@ -25,8 +25,8 @@
  * Read-ahead is priced in the same way, in the other direction (§2.2): by what others receive,
  * without this mount's own readers.
  *
- * The averages cover "a few hundreds of milliseconds" (§3.3). Here it is a little longer, because
- * samples come every 0.1 to 1 s.
+ * The averages cover "a few hundreds of milliseconds" (§3.3). Ours have a time constant of 1 s,
+ * because samples come every 0.1 to 1 s.
  *
  * Pure: no I/O, no clock.
  */
@@ -44,7 +44,7 @@
  * full.
  *
  * On a client, a request waits behind whole WRITEs of 1 MiB on its own connection. That takes 8 ms
- * at 1 Gbit/s, about as long as a disk's seek, so k is a disk's at that speed. At 100 Mbit/s the
+ * at 1 Gbit/s, about as long as a disk seek, so at that speed k is that of a disk. At 100 Mbit/s the
  * wait is ten times as long, and at 10 Gbit/s it is short. So k - 1 grows with the speed, up to a
  * network's k.
  *
@@ -63,7 +63,7 @@ struct canfs_own_network {
 	struct canfs_average received; /* bytes per second */
 	struct canfs_average sent;
 	struct canfs_average background; /* part of sent: payload of the mounts' write-back */
-	uint64_t in_flight_bytes;        /* payload that may not be counted as sent yet */
+	uint64_t in_flight_bytes;        /* payload that mountstats may not count yet */
 };
 
 struct canfs_own_network_counters {

@@ -59,7 +59,7 @@ static void scale_rate(struct canfs_pace *pace, double factor)
 		CANFS_PACE_MIN_BYTES_PER_SEC, CANFS_PACE_MAX_BYTES_PER_SEC);
 }
 
-/* share: part of the rate that the taper leaves. */
+/* share: what is left of the taper, [0, 1]. */
 static void learn(struct canfs_pace *pace, double own, double server, double share, double sec)
 {
 	if (share >= 1) {
@@ -186,11 +186,11 @@ static uint64_t pay_whole_chunks(struct canfs_pace *pace, double least)
 	return bytes;
 }
 
-static bool window_is_open(double rate, uint64_t on_its_way_bytes)
+static bool window_is_open(double rate, uint64_t in_flight_bytes)
 {
 	double window = rate * CANFS_PACE_WINDOW_USEC / 1e6;
 
-	return (double)on_its_way_bytes <= fmax(window, CANFS_PACE_WINDOW_MIN_BYTES);
+	return (double)in_flight_bytes <= fmax(window, CANFS_PACE_WINDOW_MIN_BYTES);
 }
 
 /*
@@ -228,7 +228,7 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	 */
 	pace->credit_bytes =
 		fmin(pace->credit_bytes, fmax(rate * CANFS_PACE_BATCH_SEC, CANFS_PACE_WORTH_BYTES));
-	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->on_its_way_bytes)) {
+	if (!window_is_open(fmax(rate, pace->rate_bytes_per_sec), view->in_flight_bytes)) {
 		scale_rate(pace, exp(-shrinkage * known_sec));
 		earn(pace, rate, sec, pace->even_bytes_per_sec > 0 ? batch_bytes(view, rate) : 0);
 		return 0;
@@ -238,11 +238,11 @@ uint64_t canfs_pace_step(struct canfs_pace *pace, const struct canfs_pace_view *
 	return rate > 0 && !pace->gathering ? pay_whole_chunks(pace, batch_bytes(view, rate)) : 0;
 }
 
-uint64_t canfs_pace_blind(struct canfs_pace *pace, uint64_t on_its_way_bytes, uint64_t elapsed_usec)
+uint64_t canfs_pace_blind(struct canfs_pace *pace, uint64_t in_flight_bytes, uint64_t elapsed_usec)
 {
 	double rate = pace->rate_bytes_per_sec = CANFS_PACE_BLIND_BYTES_PER_SEC;
 
-	if (!window_is_open(rate, on_its_way_bytes)) {
+	if (!window_is_open(rate, in_flight_bytes)) {
 		pace->credit_bytes = 0;
 		return 0;
 	}

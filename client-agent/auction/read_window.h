@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * How much read-ahead is enough (CA-NFS §2.2)? Read-ahead hides the round trip. Hiding it takes as
- * much data as the link carries in one round trip, and as much again that is being read meanwhile.
+ * much data as the link carries in one round trip, and as much again, which the application reads
+ * meanwhile.
  *
- * More read-ahead only waits at the server. It makes requests fewer and larger, so an idle server
- * is read faster. A busy server must seek between more of them: a copy of a tree on its disk took
- * 41 s with 1024 KiB and 37 s with 128 KiB (bench/run copy).
+ * More read-ahead hides nothing more. An idle server is still read faster, because requests are
+ * fewer and larger. A busy server is not: a copy of a tree on its disk took 41 s with 1024 KiB and
+ * 37 s with 128 KiB (bench/run copy).
  */
 #ifndef CANFS_CLIENT_AGENT_AUCTION_READ_WINDOW_H
 #define CANFS_CLIENT_AGENT_AUCTION_READ_WINDOW_H
@@ -15,7 +16,7 @@
 /* Assumed link speed, as the real one is often not known: 1 Gbit/s. */
 #define CANFS_READ_WINDOW_BYTES_PER_SEC 125e6
 
-/* The kernel's default. Less is never enough. */
+/* The kernel's default. The result is never less. */
 #define CANFS_READ_WINDOW_LEAST_KIB 128u
 
 /*
@@ -25,7 +26,7 @@
  */
 #define CANFS_READ_WINDOW_MOST_KIB 512u
 
-/* Worth of read-ahead beyond what the link needs, relative to read-ahead within. */
+/* The bid for read-ahead beyond what the link needs, relative to the bid for what it needs. */
 #define CANFS_READ_BEYOND_WORTH 0.25
 
 /* If round_trip_usec is 0 (not known), the result is effectively unlimited. */

@@ -4,7 +4,7 @@
  *
  *	[agent]                    first: machine-wide values, and defaults for all mounts
  *	name = value
- *	[mount /data-db]           one per shell pattern of mount points, from special to general:
+ *	[mount /data-db]           one per shell pattern of mount points, the most specific first:
  *	name = value               a mount uses only the first section that matches it;
  *	[mount /data*]             values missing in that section are taken from [agent]
  *
@@ -45,7 +45,7 @@ struct canfs_config_list {
 struct canfs_agent_config {
 	unsigned int hold_pct; /* share of RAM that deferred data may take: 5 ... 50, default 45 */
 
-	/* Poll interval of an idle client: 1 ... 3600, default 10; canfs_config_lost_usec() */
+	/* Poll interval of an idle client: 1 ... 3600, default 10; see canfs_config_lost_usec() */
 	unsigned int price_idle_sec;
 	unsigned int price_port; /* UDP, of servers' price services; 0: none, default 20590 */
 
@@ -74,8 +74,8 @@ void canfs_config_defaults(struct canfs_agent_config *config);
  * an error, error is one line, which names the first mistake and what is allowed: "agent.conf:7:
  * hold_pct = 90: not in 5 ... 50".
  *
- * *config is changed only on 0, and then has only the text's sections. state_dir is always taken
- * from the text, so that a journal can be restored whatever else is wrong.
+ * On success, *config has only the text's sections. On an error, only state_dir is changed, so that
+ * a journal can be restored whatever else is wrong.
  */
 int canfs_config_parse_string(struct canfs_agent_config *config, const char *file, const char *text,
 	char error[CANFS_OPTIONS_ERROR_MAX]);
@@ -98,8 +98,9 @@ const struct canfs_terms *canfs_config_terms(
 	const struct canfs_agent_config *config, const char *mountpoint);
 
 /*
- * Without a price for so long, the kernel's defaults come back: three times price_idle_sec, and at
- * least 4 s, so that the answer to a question that is due can arrive (poller.h).
+ * After this long without a new price, the kernel's defaults come back. It is three times
+ * price_idle_sec, and at least 4 s, so that the answer to a request that is due can arrive
+ * (poller.h).
  */
 uint64_t canfs_config_lost_usec(const struct canfs_agent_config *config);
 

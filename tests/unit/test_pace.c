@@ -399,14 +399,14 @@ static void test_uncommitted_data_closes_the_window(void **state)
 	canfs_pace_init(&pace);
 	run(&pace, &idle, 20);
 	top = pace.rate_bytes_per_sec;
-	view.on_its_way_bytes = (uint64_t)top; /* a second's worth */
+	view.in_flight_bytes = (uint64_t)top; /* a second's worth */
 	assert_int_equal(canfs_pace_step(&pace, &view), 0);
 	for (int i = 0; i < 20; i++)
 		canfs_pace_step(&pace, &view);
 	assert_true(pace.rate_bytes_per_sec < top);
 	/* The least window stays, so that a server whose COMMITs are slow still gets something. */
 	canfs_pace_init(&pace);
-	view.on_its_way_bytes = CANFS_PACE_WINDOW_MIN_BYTES;
+	view.in_flight_bytes = CANFS_PACE_WINDOW_MIN_BYTES;
 	assert_true(run(&pace, &view, 20) > 0);
 }
 
@@ -417,7 +417,7 @@ static void test_a_batch_is_earned_while_the_last_is_committed(void **state)
 	struct canfs_pace pace;
 
 	(void)state;
-	closed.on_its_way_bytes = 40ull * MIB;
+	closed.in_flight_bytes = 40ull * MIB;
 	canfs_pace_init(&pace);
 	pace.rate_bytes_per_sec = pace.even_bytes_per_sec = 40.0 * MIB;
 	pace.even_sec = 60; /* it is after a spell */
