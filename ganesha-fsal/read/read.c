@@ -47,19 +47,20 @@ static fsal_status_t after_allocate(struct canfs_op *op, fsal_status_t status)
 
 static bool takes_object(struct fsal_obj_handle *handle)
 {
+	struct timespec until;
+
 	if (!canfs_prefetcher || handle->type != REGULAR_FILE)
 		return false;
-	canfs_prefetch_forget(canfs_prefetcher, handle, false);
+	until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
+	canfs_prefetch_forget(canfs_prefetcher, handle, false, &until);
 	return canfs_remote_forget(canfs_prefetcher_remotes(canfs_prefetcher), handle);
 }
 
 /* Lets go of the remote's pieces, which are found by file and not by object. */
-static void let_go(const struct fsal_obj_handle *handle)
+static void let_go(const struct fsal_obj_handle *handle, const struct timespec *until)
 {
-	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
-
 	canfs_remote_let_go(
-		canfs_prefetcher_remotes(canfs_prefetcher), canfs_name_file(handle), &until);
+		canfs_prefetcher_remotes(canfs_prefetcher), canfs_name_file(handle), until);
 }
 
 /*
@@ -68,9 +69,11 @@ static void let_go(const struct fsal_obj_handle *handle)
  */
 static fsal_status_t before_unlink(struct canfs_op *op)
 {
+	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
+
 	if (canfs_prefetcher && op->handle->type == REGULAR_FILE) {
-		canfs_prefetch_forget(canfs_prefetcher, op->handle, true);
-		let_go(op->handle);
+		canfs_prefetch_forget(canfs_prefetcher, op->handle, true, &until);
+		let_go(op->handle, &until);
 	}
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);
 }
@@ -87,12 +90,13 @@ static bool is_read_ahead_remotely(void)
  */
 static fsal_status_t before_rename(struct canfs_op *op)
 {
+	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
 	struct fsal_obj_handle *sub = NULL;
 
 	if (is_read_ahead_remotely() &&
 		!FSAL_IS_ERROR(PASS(op->dir, lookup, op->name, &sub, NULL))) {
 		if (sub->type == REGULAR_FILE)
-			let_go(sub);
+			let_go(sub, &until);
 		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));
 	}
 	return fsalstat(ERR_FSAL_NO_ERROR, 0);

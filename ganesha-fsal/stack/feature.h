@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * A feature is a folder with a table of hooks, canfs_feature_FOLDER. The stack calls the hooks; features do not call each
- * other. To add one, add its folder and its name in CMakeLists.txt.
+ * other. To add one, add its folder, its name in CMakeLists.txt (the order is that of the hooks: price asks for the
+ * command host of read), and what it may include in tests/style.
  *
  *	client --> stack: before[kind] of each feature --> FSAL below --> after[kind], last feature first --> client
  *	                       `-- one refuses --------------------------------^
  *
- * Every hook may be NULL. Hooks of operations run in Ganesha's workers with op_ctx on our export, so they must not block.
+ * Every hook may be NULL. Hooks of operations run in Ganesha's workers with op_ctx on our export, so they wait only
+ * with a timeout.
  */
 #ifndef CANFS_GANESHA_FSAL_STACK_FEATURE_H
 #define CANFS_GANESHA_FSAL_STACK_FEATURE_H

@@ -49,7 +49,8 @@ fsal_status_t canfs_wrap(struct fsal_export *export, struct fsal_obj_handle *sub
 	*handle = NULL;
 	if (FSAL_IS_ERROR(status))
 		return status;
-
+	/* The new handle may have the address of one that was released. */
+	canfs_note_truncated(NULL);
 	ours = gsh_calloc(1, sizeof(*ours));
 	compat_obj_handle_init(&ours->handle, export, sub->type);
 	ours->handle.obj_ops = &CANFS.handle_ops;

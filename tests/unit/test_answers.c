@@ -38,7 +38,7 @@ static void arrive(struct canfs_read *read, void (*answer)(struct canfs_read *re
 		.offset = offset,
 		.bytes = 64 * KIB };
 	canfs_fd_cache_use(file);
-	canfs_read_arrived(read);
+	canfs_read_fetch_ended(read);
 }
 
 static void others_are_answered(void **state)

@@ -104,9 +104,16 @@ static void finish_all(struct read *reads)
 		finish(&reads[i]);
 }
 
+static void forget_soon(const void *object, bool deletes)
+{
+	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
+
+	canfs_prefetch_forget(prefetcher, object, deletes, &until);
+}
+
 static void *forget(void *object)
 {
-	canfs_prefetch_forget(prefetcher, object, false);
+	forget_soon(object, false);
 	assert_int_equal(stats().fd_cache.open, 0);
 	return NULL;
 }
@@ -132,17 +139,41 @@ static void a_deleted_file_does_not_keep_its_worker(void **state)
 	int other;
 
 	delete_while_reading("hangs", state, reads[0]);
-	canfs_prefetch_forget(prefetcher, state, false);
+	forget_soon(state, false);
 	assert_int_equal(stats().fd_cache.open, 1);
 	gate_set(&hangs, false);
 	finish_all(reads[0]);
 	delete_while_reading("hangs too", &other, reads[1]);
 	atomic_store(&device->stuck, true);
-	canfs_prefetch_forget(prefetcher, &other, false);
+	forget_soon(&other, false);
 	gate_set(&hangs, false);
 	finish_all(reads[1]);
 	assert_true(canfs_prefetcher_drain(export_fs));
 	assert_int_equal(stats().fd_cache.open, 0);
+}
+
+/* Another name of the file is deleted: its reads go on, and the worker does not wait for them. */
+static void another_name_goes(void **state)
+{
+	struct canfs_open_file *file = make("kept", state, FILE_BYTES);
+	struct timespec never = canfs_in_msec(1000 * 1000);
+	static struct read reads[READS];
+	char path[128], other[128];
+
+	path_of("kept", path);
+	path_of("kept too", other);
+	assert_int_equal(link(path, other), 0);
+	hanging = 0;
+	gate_set(&hangs, true);
+	for (unsigned int i = 0; i < READS; i++)
+		assert_true(begin(file, i * 64 * KIB, 4 * KIB, &reads[i]));
+	canfs_fd_cache_put(file);
+	gate_await(&hanging, 1);
+	canfs_prefetch_forget(prefetcher, state, true, &never);
+	assert_int_equal(stats().waiting, READS);
+	gate_set(&hangs, false);
+	finish_all(reads);
+	assert_int_equal(unlink(other), 0);
 }
 
 /* A deleted file is not opened, because its last user would not free it then. */
@@ -168,6 +199,7 @@ int main(void)
 		TEST(what_hangs_is_left_behind),
 		TEST(a_deleted_file_is_closed_after_its_last_fetch),
 		TEST(a_deleted_file_does_not_keep_its_worker),
+		TEST(another_name_goes),
 		TEST(a_deleted_file_is_not_opened),
 	};
 

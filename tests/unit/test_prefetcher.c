@@ -276,11 +276,12 @@ static void a_drained_export_fs_takes_nothing(void **state)
 
 static void what_is_forgotten_is_closed(void **state)
 {
+	static const struct timespec at_once;
 	struct canfs_open_file *file = make("forgotten", state, KIB);
 
 	assert_ptr_equal(canfs_fd_cache_find(export_fs, state), file);
 	canfs_fd_cache_put(file);
-	canfs_prefetch_forget(prefetcher, state, false);
+	canfs_prefetch_forget(prefetcher, state, false, &at_once);
 	assert_null(canfs_fd_cache_find(export_fs, state));
 	canfs_fd_cache_put(file); /* the last */
 	assert_null(canfs_export_fs_off(export_fs));

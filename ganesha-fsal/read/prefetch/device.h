@@ -12,6 +12,7 @@
 
 struct canfs_device {
 	struct canfs_prefetcher *prefetcher;
+	struct canfs_prefetch_shared *shared; /* the prefetcher's */
 	dev_t number; /* of the whole disk; st_dev if /sys has no disk for it */
 	char name[64];
 	const char *type;   /* disk_types.h */
@@ -38,8 +39,6 @@ struct canfs_prefetch_shared {
 	atomic_uint waiting;
 	_Atomic float headroom;
 };
-
-struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher);
 
 /*
  * device.c: canfs_device_find() finds the disk below the directory `path`. canfs_device_new() makes

@@ -101,8 +101,7 @@ static void close_file(struct canfs_fd_cache *fd_cache, struct canfs_open_file *
 	free(file);
 }
 
-/* Closes one of the files that wait to be closed. False: there was none. */
-static bool close_one(struct canfs_fd_cache *fd_cache)
+static struct canfs_open_file *take_closing(struct canfs_fd_cache *fd_cache)
 {
 	struct canfs_open_file *file;
 
@@ -111,15 +110,43 @@ static bool close_one(struct canfs_fd_cache *fd_cache)
 	if (file)
 		TAILQ_REMOVE(&fd_cache->closing, file, by_use);
 	pthread_mutex_unlock(&fd_cache->closing_mutex);
-	if (file)
-		close_file(fd_cache, file);
 	return file;
 }
 
 void canfs_fd_cache_close_all(struct canfs_fd_cache *fd_cache)
 {
-	while (close_one(fd_cache))
-		;
+	struct canfs_open_file *file;
+
+	while ((file = take_closing(fd_cache)))
+		close_file(fd_cache, file);
+}
+
+bool canfs_fd_cache_is_closing(struct canfs_fd_cache *fd_cache)
+{
+	bool is_closing;
+
+	pthread_mutex_lock(&fd_cache->closing_mutex);
+	is_closing = !TAILQ_EMPTY(&fd_cache->closing);
+	pthread_mutex_unlock(&fd_cache->closing_mutex);
+	return is_closing;
+}
+
+bool canfs_is_last_link(const struct canfs_open_file *file, nlink_t links)
+{
+	struct stat st;
+
+	return fstat(file->fd, &st) == 0 && st.st_nlink <= links;
+}
+
+/* Closes one file for one that was opened. The last close of a deleted file may take long. */
+static void close_one(struct canfs_fd_cache *fd_cache)
+{
+	struct canfs_open_file *file = take_closing(fd_cache);
+
+	if (file && canfs_is_last_link(file, 0))
+		close_later(fd_cache, file);
+	else if (file)
+		close_file(fd_cache, file);
 }
 
 void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache)
@@ -138,7 +165,6 @@ void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache)
 		}
 		pthread_mutex_unlock(&shard->mutex);
 	}
-	canfs_fd_cache_close_all(fd_cache);
 }
 
 void canfs_fd_cache_free(struct canfs_fd_cache *fd_cache)
@@ -356,7 +382,7 @@ struct canfs_open_file *canfs_fd_cache_take(struct canfs_fd_cache *fd_cache, con
 
 	pthread_mutex_lock(&shard->mutex);
 	LIST_FOREACH (file, bucket, in_bucket) {
-		if (file->object == object)
+		if (file->object == object && canfs_export_fs_enter(file->export_fs))
 			break;
 	}
 	if (file) {
@@ -369,7 +395,8 @@ struct canfs_open_file *canfs_fd_cache_take(struct canfs_fd_cache *fd_cache, con
 
 void canfs_fd_cache_close(struct canfs_open_file *file, const struct timespec *until)
 {
-	struct canfs_fd_cache *fd_cache = canfs_export_fs_fd_cache(file->export_fs);
+	struct canfs_export_fs *export_fs = file->export_fs;
+	struct canfs_fd_cache *fd_cache = canfs_export_fs_fd_cache(export_fs);
 	struct bucket *bucket;
 	struct shard *shard = shard_of(fd_cache, file->object, &bucket);
 	bool last;
@@ -382,4 +409,5 @@ void canfs_fd_cache_close(struct canfs_open_file *file, const struct timespec *u
 	pthread_mutex_unlock(&shard->mutex);
 	if (last)
 		close_file(fd_cache, file);
+	canfs_export_fs_leave(export_fs);
 }

@@ -67,17 +67,21 @@ void canfs_fd_cache_free(
 	struct canfs_fd_cache *fd_cache); /* no file may still be in use; NULL allowed */
 struct canfs_fd_cache_stats canfs_fd_cache_stats(struct canfs_fd_cache *fd_cache);
 
-/*
- * Call about once a second: closes idle files. May block for long, because the last close of a
- * deleted file frees its blocks.
- */
+/* Call about once a second: removes idle files from the cache, for close_all(). */
 void canfs_fd_cache_tick(struct canfs_fd_cache *fd_cache);
 
 /*
- * Closes the files that were removed from the cache and have no user left. tick() does so, too.
- * Each open() closes one.
+ * Closes the files that were removed from the cache and have no user left. May block for long,
+ * because the last close of a deleted file frees its blocks. Each open() closes one, too, but none
+ * that was deleted.
  */
 void canfs_fd_cache_close_all(struct canfs_fd_cache *fd_cache);
+
+/* Returns true if close_all() has something to close. */
+bool canfs_fd_cache_is_closing(struct canfs_fd_cache *fd_cache);
+
+/* Returns true if the file has at most this many links. 0: it was deleted. */
+bool canfs_is_last_link(const struct canfs_open_file *file, nlink_t links);
 
 /*
  * Removes each file of export_fs from the cache and calls visit for it (NULL: no call). A file is
@@ -101,8 +105,7 @@ struct canfs_open_file *canfs_fd_cache_open(struct canfs_export_fs *export_fs, c
 	uint64_t name, uint64_t inode, const uint8_t *wire, size_t wire_bytes);
 
 /*
- * Adds a user; drops a user. Neither closes a file: canfs_fd_cache_close(), tick() and close_all()
- * do.
+ * Adds a user; drops a user. Neither closes a file: canfs_fd_cache_close() and close_all() do.
  */
 void canfs_fd_cache_use(struct canfs_open_file *file);
 void canfs_fd_cache_put(struct canfs_open_file *file); /* NULL allowed */
@@ -111,7 +114,8 @@ void canfs_fd_cache_put(struct canfs_open_file *file); /* NULL allowed */
  * take() is for an object that is released or a file that is deleted. It removes the object's open
  * file, of any exported file system, from the cache. It returns the file with a user added, for
  * close(), or NULL if there is none. close() waits until nobody else uses the file, then closes it.
- * After `until` (CLOCK_MONOTONIC) it leaves that to close_all().
+ * After `until` (CLOCK_MONOTONIC) it leaves that to close_all(). take() enters the exported file
+ * system, and close() leaves it. So a drain does not end in between.
  */
 struct canfs_open_file *canfs_fd_cache_take(struct canfs_fd_cache *fd_cache, const void *object);
 void canfs_fd_cache_close(struct canfs_open_file *file, const struct timespec *until);

@@ -118,12 +118,11 @@ void canfs_fetching_end(struct canfs_fetch *fetch, int error)
 		canfs_files_not_fetched(
 			device->files, fetch->file, fetch->stream, fetch->offset, fetch->bytes);
 	else if (!read)
-		atomic_fetch_add(
-			&canfs_prefetch_shared(device->prefetcher)->ahead_bytes, fetch->bytes);
+		atomic_fetch_add(&device->shared->ahead_bytes, fetch->bytes);
 	free(piece);
 	canfs_fd_cache_put(file);
 	if (read)
-		read->arrived(read);
+		canfs_read_fetch_ended(read);
 	canfs_export_fs_leave(export_fs);
 }
 
@@ -213,12 +212,15 @@ struct canfs_fetch *canfs_fetching_begin(struct canfs_open_file *file, uint64_t 
 	return &piece->fetch;
 }
 
-void canfs_fetching_queue(struct canfs_fetch *fetch)
+bool canfs_fetching_queue(struct canfs_fetch *fetch)
 {
 	const struct canfs_fetching *piece = (struct canfs_fetching *)fetch;
+	bool queued =
+		canfs_engine_add(canfs_export_fs_device(piece->file->export_fs)->engine, fetch);
 
-	if (!canfs_engine_add(canfs_export_fs_device(piece->file->export_fs)->engine, fetch))
+	if (!queued)
 		canfs_fetching_end(fetch, -ECANCELED);
+	return queued;
 }
 
 uint64_t canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice)
@@ -236,8 +238,8 @@ uint64_t canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_a
 		fetch = canfs_fetching_begin(file, at, bytes, advice->cursor, NULL);
 		if (!fetch)
 			break;
-		canfs_fetching_queue(fetch);
-		queued += bytes;
+		if (canfs_fetching_queue(fetch))
+			queued += bytes;
 	}
 	if (was_there > 0)
 		canfs_files_was_there(canfs_export_fs_device(file->export_fs)->files, file->name,

@@ -4,7 +4,7 @@
  * submit.c.
  *
  *	begin() --> queue() --> engine ----.
- *	       `--> read inline by a worker --> end() --> the read that wanted it: arrived()
+ *	       `--> read inline by a worker --> end() --> canfs_read_fetch_ended()
  */
 #ifndef CANFS_GANESHA_FSAL_READ_PREFETCH_FETCHING_H
 #define CANFS_GANESHA_FSAL_READ_PREFETCH_FETCHING_H
@@ -39,17 +39,17 @@ bool canfs_range_is_there(struct canfs_open_file *file, uint64_t offset, uint64_
 /*
  * Marks the range as in flight, for `read`, or (read NULL) as prefetch for `cursor`. The range
  * begins at a page and has at most CANFS_FETCH_BYTES_MAX bytes. The caller must then call queue()
- * or end(); both may call read->arrived() before they return. NULL: no memory, or export_fs drains.
+ * or end(); both may call canfs_read_fetch_ended() before they return. NULL: no memory, or export_fs drains.
  */
 struct canfs_fetch *canfs_fetching_begin(struct canfs_open_file *file, uint64_t offset,
 	uint64_t bytes, uint32_t cursor, struct canfs_read *read);
-void canfs_fetching_queue(struct canfs_fetch *fetch);
+bool canfs_fetching_queue(struct canfs_fetch *fetch); /* false: refused, and ended */
 void canfs_fetching_end(struct canfs_fetch *fetch, int error);
 
 /* Queues the part of the advice that is not in the page cache. Returns its bytes. */
 uint64_t canfs_fetching_ahead(struct canfs_open_file *file, const struct canfs_advice *advice);
 
-/* submit.c, for read->arrived: one of the fetches that the read waits for has ended. */
-void canfs_read_arrived(struct canfs_read *read);
+/* submit.c: one of the fetches that the read waits for has ended. */
+void canfs_read_fetch_ended(struct canfs_read *read);
 
 #endif

@@ -25,10 +25,10 @@ struct canfs_prefetcher {
 	pthread_cond_t wake, closed;
 	struct canfs_device *device[CANFS_DEVICES_MAX]; /* freed with the prefetcher */
 	unsigned int devices, open_count;
-	uint64_t closings_asked, closings_done; /* rounds of the housekeeping thread */
-	bool ends, keeps;
+	uint64_t closings_asked, closings_done; /* rounds of the closing thread */
+	bool ends, keeps, closes;
 
-	pthread_t housekeeping;
+	pthread_t housekeeping, closing;
 	double memory_headroom; /* private to the housekeeping thread, like the next line */
 	uint64_t evicted_before, ahead_before, sampled_usec;
 };
@@ -48,11 +48,6 @@ struct canfs_prefetcher {
 
 #define TICK_MSEC     250
 #define TICKS_PER_SEC (1000 / TICK_MSEC)
-
-struct canfs_prefetch_shared *canfs_prefetch_shared(struct canfs_prefetcher *prefetcher)
-{
-	return &prefetcher->shared;
-}
 
 struct canfs_remotes *canfs_prefetcher_remotes(struct canfs_prefetcher *prefetcher)
 {
@@ -138,21 +133,45 @@ static void tick_second(struct canfs_prefetcher *prefetcher)
 	update_headroom(prefetcher);
 }
 
-/*
- * The housekeeping thread. It runs at each tick, and when files are to be closed. It may wait for a
- * file system that frees a deleted file. Only canfs_prefetcher_free() waits for this thread, and a
- * drain until its timeout. Worker pools grow with the next read all the same.
- */
+/* The thread of the ticks. It never blocks: READs that are held wait for it. */
 static void *keep(void *arg)
 {
 	struct canfs_prefetcher *prefetcher = arg;
 	struct timespec until;
 	unsigned int ticks = 0;
+
+	if (prefetcher->config.thread_begins)
+		prefetcher->config.thread_begins("canfs_house");
+	pthread_mutex_lock(&prefetcher->mutex);
+	while (!prefetcher->ends) {
+		until = canfs_in_msec(TICK_MSEC);
+		while (!prefetcher->ends &&
+			pthread_cond_timedwait(&prefetcher->wake, &prefetcher->mutex, &until) == 0)
+			;
+		pthread_mutex_unlock(&prefetcher->mutex);
+		tick_devices(prefetcher);
+		if (++ticks % TICKS_PER_SEC == 0)
+			tick_second(prefetcher);
+		pthread_mutex_lock(&prefetcher->mutex);
+	}
+	pthread_mutex_unlock(&prefetcher->mutex);
+	return NULL;
+}
+
+/*
+ * The thread that closes files, when asked to and once per tick. It may wait for a file system that
+ * frees a deleted file. Only canfs_prefetcher_free() waits for this thread, and others until a
+ * timeout.
+ */
+static void *close_files(void *arg)
+{
+	struct canfs_prefetcher *prefetcher = arg;
+	struct timespec until;
 	uint64_t asked;
 	int ret;
 
 	if (prefetcher->config.thread_begins)
-		prefetcher->config.thread_begins("canfs_house");
+		prefetcher->config.thread_begins("canfs_close");
 	pthread_mutex_lock(&prefetcher->mutex);
 	while (!prefetcher->ends) {
 		until = canfs_in_msec(TICK_MSEC);
@@ -162,14 +181,7 @@ static void *keep(void *arg)
 			ret = pthread_cond_timedwait(&prefetcher->wake, &prefetcher->mutex, &until);
 		asked = prefetcher->closings_asked;
 		pthread_mutex_unlock(&prefetcher->mutex);
-		if (ret == 0) {
-			canfs_fd_cache_close_all(prefetcher->fd_cache);
-		} else {
-			canfs_fd_cache_close_all(prefetcher->fd_cache);
-			tick_devices(prefetcher);
-			if (++ticks % TICKS_PER_SEC == 0)
-				tick_second(prefetcher);
-		}
+		canfs_fd_cache_close_all(prefetcher->fd_cache);
 		pthread_mutex_lock(&prefetcher->mutex);
 		prefetcher->closings_done = asked;
 		pthread_cond_broadcast(&prefetcher->closed);
@@ -178,7 +190,7 @@ static void *keep(void *arg)
 	return NULL;
 }
 
-/* Has the housekeeping thread close all files without users. False: not done by `until`. */
+/* Has the thread above close all files without users. False: not done by `until`. */
 static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timespec *until)
 {
 	uint64_t asked;
@@ -186,18 +198,22 @@ static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timesp
 
 	pthread_mutex_lock(&prefetcher->mutex);
 	asked = ++prefetcher->closings_asked;
-	pthread_cond_signal(&prefetcher->wake);
+	pthread_cond_broadcast(&prefetcher->wake);
 	while (prefetcher->closings_done < asked && ret == 0)
 		ret = pthread_cond_timedwait(&prefetcher->closed, &prefetcher->mutex, until);
 	pthread_mutex_unlock(&prefetcher->mutex);
 	return ret == 0;
 }
 
-static int start_housekeeping(struct canfs_prefetcher *prefetcher)
+static int start_threads(struct canfs_prefetcher *prefetcher)
 {
 	int ret = canfs_thread_start(&prefetcher->housekeeping, 0, keep, prefetcher);
 
 	prefetcher->keeps = ret == 0;
+	if (ret == 0) {
+		ret = canfs_thread_start(&prefetcher->closing, 0, close_files, prefetcher);
+		prefetcher->closes = ret == 0;
+	}
 	return ret;
 }
 
@@ -228,7 +244,7 @@ int canfs_prefetcher_new(
 	canfs_steady_cond_init(&new->closed);
 	ret = canfs_fd_cache_new(&new->fd_cache, config->open_max);
 	if (ret == 0)
-		ret = start_housekeeping(new);
+		ret = start_threads(new);
 	if (ret != 0) {
 		canfs_prefetcher_free(new);
 		return ret;
@@ -243,10 +259,12 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 		return;
 	pthread_mutex_lock(&prefetcher->mutex);
 	prefetcher->ends = true;
-	pthread_cond_signal(&prefetcher->wake);
+	pthread_cond_broadcast(&prefetcher->wake);
 	pthread_mutex_unlock(&prefetcher->mutex);
 	if (prefetcher->keeps)
 		pthread_join(prefetcher->housekeeping, NULL);
+	if (prefetcher->closes)
+		pthread_join(prefetcher->closing, NULL);
 	for (unsigned int i = 0; i < prefetcher->devices; i++)
 		canfs_device_free(prefetcher->device[i]);
 	canfs_fd_cache_free(prefetcher->fd_cache);
@@ -290,6 +308,7 @@ static int device_of(struct canfs_prefetcher *prefetcher, const struct canfs_dev
 	if (ret != 0)
 		return ret;
 	(*device)->prefetcher = prefetcher;
+	(*device)->shared = &prefetcher->shared;
 	prefetcher->device[prefetcher->devices++] = *device;
 	return 0;
 }
@@ -373,51 +392,48 @@ void canfs_prefetcher_close(struct canfs_export_fs *export_fs)
 	count_down(prefetcher);
 }
 
-static bool is_deleted(const struct canfs_open_file *file)
-{
-	struct stat st;
-
-	return fstat(file->fd, &st) == 0 && st.st_nlink == 0;
-}
-
 /*
- * Cancels waiting fetches. Fetches in the kernel cannot be cancelled. If the space must become
- * free, waits for them.
+ * Cancels waiting fetches, unless the file keeps a link. Fetches in the kernel cannot be cancelled.
+ * If the space must become free, waits for them.
  */
-static void close_file(
-	struct canfs_prefetcher *prefetcher, struct canfs_open_file *file, bool deletes)
+static void close_file(struct canfs_prefetcher *prefetcher, struct canfs_open_file *file,
+	bool deletes, const struct timespec *until)
 {
-	unsigned int msec = deletes || is_deleted(file) ? CANFS_CLOSE_TIMEOUT_MSEC : 0;
-	struct timespec until;
+	static const struct timespec at_once;
+	bool frees = canfs_is_last_link(file, deletes);
 
-	if (atomic_load(&file->fetches) > 0)
+	if (atomic_load(&file->fetches) > 0 && (frees || !deletes))
 		give_up(file);
-	if (atomic_fetch_add(&prefetcher->closers, 1) >= CANFS_CLOSERS_MAX ||
+	if (atomic_fetch_add(&prefetcher->closers, 1) >= CANFS_CLOSERS_MAX || !frees ||
 		atomic_load(&canfs_export_fs_device(file->export_fs)->stuck))
-		msec = 0;
-	until = canfs_in_msec(msec);
-	canfs_fd_cache_close(file, &until);
+		until = &at_once;
+	canfs_fd_cache_close(file, until);
 	atomic_fetch_sub(&prefetcher->closers, 1);
 }
 
-void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object, bool deletes)
+void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object, bool deletes,
+	const struct timespec *until)
 {
 	struct canfs_open_file *file;
 
 	while ((file = canfs_fd_cache_take(prefetcher->fd_cache, object)))
-		close_file(prefetcher, file, deletes);
-	if (deletes)
-		canfs_fd_cache_close_all(prefetcher->fd_cache);
+		close_file(prefetcher, file, deletes, until);
+	/* The file may have been displaced from the cache. */
+	if (deletes && canfs_fd_cache_is_closing(prefetcher->fd_cache))
+		(void)have_closed(prefetcher, until);
 }
 
 void canfs_prefetch_closed(struct canfs_export_fs *export_fs, const void *object)
 {
 	struct canfs_open_file *file = canfs_fd_cache_find(export_fs, object);
-	bool deleted = file && is_deleted(file);
+	bool deleted = file && canfs_is_last_link(file, 0);
+	struct timespec until;
 
 	canfs_fd_cache_put(file);
-	if (deleted)
-		canfs_prefetch_forget(canfs_export_fs_device(export_fs)->prefetcher, object, true);
+	if (!deleted)
+		return;
+	until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
+	canfs_prefetch_forget(canfs_export_fs_device(export_fs)->prefetcher, object, true, &until);
 }
 
 int canfs_prefetcher_set_policy(struct canfs_prefetcher *prefetcher, const char *policy)

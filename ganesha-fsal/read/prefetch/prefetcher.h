@@ -152,7 +152,6 @@ struct canfs_read {
 	void (*answer)(struct canfs_read *read);
 
 	/* Private to the prefetcher. */
-	void (*arrived)(struct canfs_read *read);
 	struct canfs_export_fs *export_fs;
 	struct canfs_device *device;
 	enum canfs_read_way way;
@@ -176,11 +175,12 @@ void canfs_prefetch_invalidate(
 	struct canfs_export_fs *export_fs, const void *object, uint64_t offset, uint64_t bytes);
 
 /*
- * The object is released, or (deletes) its file is about to be deleted. If the file is being
- * deleted, or was deleted, it is closed on return. Otherwise, or if its fetches take longer than
- * CANFS_CLOSE_TIMEOUT_MSEC, it stays open until its fetches end.
+ * The object is released, or (deletes) a name of its file is about to be deleted. If the file then
+ * has no name left, it is closed on return. Otherwise, or if its fetches do not end before `until`
+ * (CLOCK_MONOTONIC, CANFS_CLOSE_TIMEOUT_MSEC from now), it stays open until they end.
  */
-void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object, bool deletes);
+void canfs_prefetch_forget(struct canfs_prefetcher *prefetcher, const void *object, bool deletes,
+	const struct timespec *until);
 
 /*
  * A client closes the file. If the file was deleted meanwhile, does the same as

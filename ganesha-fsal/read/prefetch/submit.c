@@ -7,19 +7,9 @@
 	((uint64_t)1 << 20) /* a larger file may be read by a stream that is not known yet */
 #define KERNEL_AHEAD_BYTES ((uint64_t)16 << 20) /* more than read_ahead_kb will be */
 
-static struct canfs_device *device_of(const struct canfs_read *read)
-{
-	return read->device;
-}
-
-static struct canfs_prefetch_shared *shared_of(const struct canfs_read *read)
-{
-	return canfs_prefetch_shared(device_of(read)->prefetcher);
-}
-
 static void count(const struct canfs_read *read)
 {
-	atomic_fetch_add_explicit(&shared_of(read)->reads[read->way], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&read->device->shared->reads[read->way], 1, memory_order_relaxed);
 }
 
 /*
@@ -46,7 +36,7 @@ static bool probe_resident(const struct canfs_read *read)
 	if (canfs_is_uncached(file) || in_file == 0)
 		return true;
 	if (!canfs_range_is_there(file, read->offset, in_file))
-		atomic_fetch_add(&device_of(read)->age, 1);
+		atomic_fetch_add(&read->device->age, 1);
 	else if (is_far_ahead_resident(file, read->offset + in_file))
 		return true;
 	canfs_residency_lost(&file->residency, canfs_residency_age(file));
@@ -79,8 +69,8 @@ static bool probe_pages(const struct canfs_read *read)
 
 static void leave(const struct canfs_read *read)
 {
-	atomic_fetch_sub(&shared_of(read)->waiting, 1);
-	atomic_fetch_sub(&shared_of(read)->waiting_bytes, read->bytes);
+	atomic_fetch_sub(&read->device->shared->waiting, 1);
+	atomic_fetch_sub(&read->device->shared->waiting_bytes, read->bytes);
 }
 
 /*
@@ -89,7 +79,7 @@ static void leave(const struct canfs_read *read)
  */
 static bool enter(const struct canfs_read *read)
 {
-	struct canfs_prefetch_shared *shared = shared_of(read);
+	struct canfs_prefetch_shared *shared = read->device->shared;
 	unsigned int reads = atomic_fetch_add(&shared->waiting, 1);
 	uint64_t buffers = atomic_fetch_add(&shared->waiting_bytes, read->bytes);
 
@@ -118,7 +108,7 @@ static bool take_place(atomic_uint *taken, unsigned int max)
  */
 static bool may_read_inline(struct canfs_read *read, uint64_t in_file)
 {
-	struct canfs_device *device = device_of(read);
+	struct canfs_device *device = read->device;
 	uint64_t at = read->offset & ~(CANFS_FETCH_PAGE_BYTES - 1),
 		 size = read->offset + in_file - at;
 
@@ -169,7 +159,7 @@ static void probe(struct canfs_job *job)
 	if (canfs_export_fs_is_draining(read->export_fs) || has_come(read))
 		answer(job);
 	else
-		canfs_worker_pool_submit(device_of(read)->blocking_pool, job);
+		canfs_worker_pool_submit(read->device->blocking_pool, job);
 }
 
 void canfs_reads_go_on(struct canfs_device *device, struct canfs_held *released)
@@ -183,12 +173,12 @@ void canfs_reads_go_on(struct canfs_device *device, struct canfs_held *released)
 }
 
 /* May run in a thread of the engine, so it must not block. */
-void canfs_read_arrived(struct canfs_read *read)
+void canfs_read_fetch_ended(struct canfs_read *read)
 {
 	if (read->way != CANFS_READ_DELAYED || atomic_fetch_sub(&read->left, 1) != 1)
 		return;
 	read->job.run = probe;
-	canfs_worker_pool_submit(device_of(read)->pool, &read->job);
+	canfs_worker_pool_submit(read->device->pool, &read->job);
 }
 
 /*
@@ -210,10 +200,10 @@ static void queue_fetches(struct canfs_read *read)
 		if (!fetch)
 			break;
 		atomic_fetch_add(&read->left, 1);
-		canfs_fetching_queue(fetch);
+		(void)canfs_fetching_queue(fetch);
 		at += size;
 	}
-	canfs_read_arrived(read);
+	canfs_read_fetch_ended(read);
 }
 
 /*
@@ -225,7 +215,7 @@ static bool read_ahead(struct canfs_read *read, bool missed)
 {
 	struct canfs_open_file *file = read->file;
 	struct canfs_device *device = canfs_export_fs_device(file->export_fs);
-	struct canfs_prefetch_shared *shared = canfs_prefetch_shared(device->prefetcher);
+	struct canfs_prefetch_shared *shared = device->shared;
 	float headroom = atomic_load_explicit(&shared->headroom, memory_order_relaxed);
 	struct canfs_advice advice[CANFS_ADVICE_MAX];
 	uint64_t file_bytes = file->bytes;
@@ -274,7 +264,7 @@ static void choose_way(struct canfs_read *read, bool missed)
 /* True if the READ is of a stream that is left to the kernel. Its pages need not be probed. */
 static bool may_stream(struct canfs_read *read)
 {
-	struct canfs_device *device = device_of(read);
+	struct canfs_device *device = read->device;
 
 	read->stream = canfs_kernel_stream_of(&read->file->streams, read->client);
 	read->in_order = canfs_kernel_stream_goes_on(read->stream, read->offset, read->bytes);
@@ -302,8 +292,8 @@ static bool hold(struct canfs_read *read)
 	canfs_fd_cache_use(held->file);
 	held->job.run = answer;
 	held->job.bytes = held->bytes;
-	if (!canfs_throttle_hold(&device_of(held)->throttle, &held->job))
-		canfs_worker_pool_submit(device_of(held)->blocking_pool, &held->job);
+	if (!canfs_throttle_hold(&held->device->throttle, &held->job))
+		canfs_worker_pool_submit(held->device->blocking_pool, &held->job);
 	return true;
 }
 
@@ -314,7 +304,6 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 
 	read->export_fs = file->export_fs;
 	read->device = canfs_export_fs_device(file->export_fs);
-	read->arrived = canfs_read_arrived;
 	read->way = CANFS_READ_AT_ONCE;
 	read->ahead_bytes = 0;
 	read->throttles = false;
@@ -338,8 +327,8 @@ bool canfs_prefetch_submit(struct canfs_read *read)
 	} else if (read_ahead(read, missed) && read->way == CANFS_READ_INLINE &&
 		   !(read->steps_aside && read->steps_aside())) {
 		read->throttles = true;
-		canfs_streams_note_other(&device_of(read)->streams);
-		canfs_throttle_begin(&device_of(read)->throttle);
+		canfs_streams_note_other(&read->device->streams);
+		canfs_throttle_begin(&read->device->throttle);
 	}
 	return delayed;
 }
@@ -353,7 +342,7 @@ void canfs_prefetch_complete(struct canfs_read *read)
 	if (read->way == CANFS_READ_AT_ONCE)
 		return;              /* no other member need be set */
 	export_fs = read->export_fs; /* of a stream, it may be freed by now */
-	device = device_of(read);
+	device = read->device;
 	if (read->way == CANFS_READ_STREAM) {
 		atomic_fetch_sub(&device->streaming, 1);
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /*
  * The policies: one row and one file of that name for each. The configuration, the control socket
- * and the tests derive their lists from these rows. Its examples go into tests/unit/test_policies.c,
- * its description into ganesha-canfs-config(8).
+ * and the tests derive their lists from these rows. A name has at most 15 characters. Its examples go
+ * into tests/unit/test_policies.c, its description into ganesha-canfs-config(8) and doc/prefetch.md.
  */
 #ifndef CANFS_GANESHA_FSAL_READ_SCHEDULER_POLICIES_H
 #define CANFS_GANESHA_FSAL_READ_SCHEDULER_POLICIES_H
