@@ -326,11 +326,8 @@ static void release(struct canfs_actors *actors, struct canfs_bidder *const bidd
 		return;
 	if (ret)
 		actors->rest.release_due_usec = host->now_usec + CANFS_ACT_REST_USEC;
-	if (ret)
-		canfs_log("defer: not released: %s; the reason to release: %s", strerror(-ret),
-			reason);
-	else
-		canfs_log("defer: released: %s", reason);
+	canfs_log("defer: %sreleased: %s%s%s", ret ? "not " : "", reason, ret ? ": " : "",
+		ret ? strerror(-ret) : "");
 	canfs_decisions_note(&actors->decisions, host->now_usec, "flushing point",
 		actors->squeeze.active ? "squeezed" : "raised", ret ? strerror(-ret) : "released",
 		canfs_no_bids, "%s", reason);

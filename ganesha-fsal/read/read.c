@@ -69,9 +69,10 @@ static void let_go(const struct fsal_obj_handle *handle, const struct timespec *
  */
 static fsal_status_t before_unlink(struct canfs_op *op)
 {
-	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
+	struct timespec until;
 
 	if (canfs_prefetcher && op->handle->type == REGULAR_FILE) {
+		until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
 		canfs_prefetch_forget(canfs_prefetcher, op->handle, true, &until);
 		let_go(op->handle, &until);
 	}
@@ -90,11 +91,12 @@ static bool is_read_ahead_remotely(void)
  */
 static fsal_status_t before_rename(struct canfs_op *op)
 {
-	struct timespec until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
 	struct fsal_obj_handle *sub = NULL;
+	struct timespec until;
 
 	if (is_read_ahead_remotely() &&
 		!FSAL_IS_ERROR(PASS(op->dir, lookup, op->name, &sub, NULL))) {
+		until = canfs_in_msec(CANFS_CLOSE_TIMEOUT_MSEC);
 		if (sub->type == REGULAR_FILE)
 			let_go(sub, &until);
 		BELOW_VOID(op_ctx->fsal_export, sub->obj_ops->release(sub));

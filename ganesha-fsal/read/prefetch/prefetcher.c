@@ -14,6 +14,8 @@
 #include "common/clock.h"
 #include "common/thread.h"
 
+#define THREADS 2 /* of the ticks, and for closing files */
+
 struct canfs_prefetcher {
 	struct canfs_prefetch_shared shared;
 	struct canfs_prefetcher_config config;
@@ -26,9 +28,10 @@ struct canfs_prefetcher {
 	struct canfs_device *device[CANFS_DEVICES_MAX]; /* freed with the prefetcher */
 	unsigned int devices, open_count;
 	uint64_t closings_asked, closings_done; /* rounds of the closing thread */
-	bool ends, keeps, closes;
+	bool ends;
 
-	pthread_t housekeeping, closing;
+	pthread_t thread[THREADS];
+	unsigned int threads;   /* started */
 	double memory_headroom; /* private to the housekeeping thread, like the next line */
 	uint64_t evicted_before, ahead_before, sampled_usec;
 };
@@ -207,13 +210,12 @@ static bool have_closed(struct canfs_prefetcher *prefetcher, const struct timesp
 
 static int start_threads(struct canfs_prefetcher *prefetcher)
 {
-	int ret = canfs_thread_start(&prefetcher->housekeeping, 0, keep, prefetcher);
+	static void *(*const run[THREADS])(void *) = { keep, close_files };
+	unsigned int *n = &prefetcher->threads;
+	int ret = 0;
 
-	prefetcher->keeps = ret == 0;
-	if (ret == 0) {
-		ret = canfs_thread_start(&prefetcher->closing, 0, close_files, prefetcher);
-		prefetcher->closes = ret == 0;
-	}
+	for (; *n < THREADS && ret == 0; *n += ret == 0)
+		ret = canfs_thread_start(&prefetcher->thread[*n], 0, run[*n], prefetcher);
 	return ret;
 }
 
@@ -261,10 +263,8 @@ void canfs_prefetcher_free(struct canfs_prefetcher *prefetcher)
 	prefetcher->ends = true;
 	pthread_cond_broadcast(&prefetcher->wake);
 	pthread_mutex_unlock(&prefetcher->mutex);
-	if (prefetcher->keeps)
-		pthread_join(prefetcher->housekeeping, NULL);
-	if (prefetcher->closes)
-		pthread_join(prefetcher->closing, NULL);
+	while (prefetcher->threads > 0)
+		pthread_join(prefetcher->thread[--prefetcher->threads], NULL);
 	for (unsigned int i = 0; i < prefetcher->devices; i++)
 		canfs_device_free(prefetcher->device[i]);
 	canfs_fd_cache_free(prefetcher->fd_cache);
